@@ -1,37 +1,37 @@
-//! Advice in words an artist understands: what takes the bytes, what could be left out, and what is more than
-//! such systems are used to.
+//! Advice in words that an artist understands: what takes the bytes, what could be left out, and what exceeds
+//! the usual sizes of such systems.
 
 use crate::report::readable::{count, short};
 use crate::report::{MeshReport, Report};
 use meshreel_codec::record::Description;
 use serde::Serialize;
 
-/// Transforms of most scenes, of large ones, and at most, in the system that this follows; and all of its
-/// tests together.
+/// The number of transforms of most scenes, of large ones, and the maximum, in the system that this follows;
+/// and the number in all of its tests together.
 const TRANSFORMS: [usize; 3] = [4_096, 32_768, 65_535];
 const TESTED: usize = 1 << 20;
-/// Frames of most sequences, and at most.
+/// The number of frames of most sequences, and the maximum.
 const FRAMES: [usize; 2] = [1_800, 7_200];
-/// Triangles of its tests.
+/// The number of triangles in its tests.
 const TRIANGLES: usize = 1 << 22;
 
-/// From these shares on something is worth a word: a part among others, frames of parts at rest, a mesh among
-/// others.
+/// Shares from which on advice is given: bytes of a part among the others, frames of parts at rest, bytes of
+/// a mesh among the others.
 const PART: f64 = 0.2;
 const REST: f64 = 0.1;
 const MESH: f64 = 0.5;
-/// How many times its even share a part takes, at least; and how many parts or meshes there are.
+/// The least ratio of a part's bytes to its even share, and the least number of parts or meshes, for advice.
 const TIMES: f64 = 4.0;
 const SEVERAL: usize = 4;
 
 /// One piece of advice.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Advice {
-    /// What it is about: `part`, `rest`, `residual`, `mesh`, `transforms`, `frames`, `triangles`.
+    /// Its subject: `part`, `rest`, `residual`, `mesh`, `transforms`, `frames`, `triangles`.
     pub about: &'static str,
-    /// The mesh, or nothing where it is the file.
+    /// Path of the mesh; empty if the advice is about the file.
     pub path: String,
-    /// The words.
+    /// The advice as text.
     pub text: String,
 }
 
@@ -40,7 +40,7 @@ impl Advice {
         Advice { about, path: path.to_owned(), text }
     }
 
-    /// As a line.
+    /// Returns the advice as one line.
     pub fn line(&self) -> String {
         match self.path.is_empty() {
             true => self.text.clone(),
@@ -49,14 +49,14 @@ impl Advice {
     }
 }
 
-/// What there is of everything in a file.
+/// Totals over a file.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Totals {
-    /// Parts and bones of meshes, and nodes that move.
+    /// The number of parts and bones of meshes, and of nodes that move.
     pub transforms: usize,
-    /// Frames.
+    /// The number of frames.
     pub frames: usize,
-    /// Triangles.
+    /// The number of triangles.
     pub triangles: usize,
 }
 
@@ -64,7 +64,7 @@ fn percent(share: f64) -> String {
     format!("{:.0} %", 100.0 * share)
 }
 
-/// Advice on sizes.
+/// Returns advice on unusual sizes.
 pub fn limits(totals: Totals) -> Vec<Advice> {
     let [usual, large, most] = TRANSFORMS;
     let mut out = Vec::new();
@@ -113,7 +113,7 @@ pub fn limits(totals: Totals) -> Vec<Advice> {
     out
 }
 
-/// Which mesh takes most of the bytes of several. `meshes`: path and bytes.
+/// Returns advice on the mesh that takes most of the bytes, if there are several. `meshes`: path and bytes.
 pub fn heaviest_mesh<'a>(meshes: impl Iterator<Item = (&'a str, u64)>) -> Option<Advice> {
     let meshes: Vec<(&str, u64)> = meshes.collect();
     let all: u64 = meshes.iter().map(|m| m.1).sum();
@@ -124,7 +124,7 @@ pub fn heaviest_mesh<'a>(meshes: impl Iterator<Item = (&'a str, u64)>) -> Option
     (share >= MESH).then(|| Advice::new("mesh", path, text))
 }
 
-/// Advice on one mesh that was compiled.
+/// Returns advice on one compiled mesh.
 fn mesh(mesh: &MeshReport) -> Vec<Advice> {
     let mut out = Vec::new();
     let mut say = |about, text| out.push(Advice::new(about, &mesh.path, text));
@@ -172,7 +172,7 @@ fn mesh(mesh: &MeshReport) -> Vec<Advice> {
     out
 }
 
-/// Advice on what was compiled.
+/// Returns advice on a compiled file.
 pub fn of_report(report: &Report) -> Vec<Advice> {
     let nodes: usize =
         (report.clips.iter()).filter(|clip| clip.name == "nodes").map(|clip| clip.joints).sum();
@@ -187,7 +187,8 @@ pub fn of_report(report: &Report) -> Vec<Advice> {
     out
 }
 
-/// Advice on a file that needs no decoded frames. `sizes`: bytes of each mesh, where they are known.
+/// Returns the advice on a file that needs no decoded frames. `sizes`: bytes of each mesh, where they are
+/// known.
 pub fn of_description(description: &Description, frames: usize, sizes: Option<&[u64]>) -> Vec<Advice> {
     let moving = description.nodes.iter().filter(|node| node.animated).count();
     let bones = description.meshes.iter().filter_map(|m| m.streams.first());

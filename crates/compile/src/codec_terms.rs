@@ -1,18 +1,18 @@
-//! Options in the codec's terms.
+//! Translates options into the codec's types.
 
 use meshreel_codec::classic::stream::Work;
 use meshreel_codec::clip::curve::Knots;
 use meshreel_codec::entropy::block::Format;
 use meshreel_options::{Block, Options, Spacing};
 
-/// As many LOD levels may be asked for as a file can have.
+/// The options allow as many LOD levels as a file can have.
 const _: () = assert!(meshreel_codec::topology::lod::MOST == 7);
 
-/// From this effort on, size comes before the speed of decoding.
+/// The least effort at which size counts more than the speed of decoding.
 const SMALLEST_FROM: u32 = 7;
 
-/// How classic frames are encoded. Store and LZ4 are taken for the speed of decoding; deflate and zstd only
-/// at efforts that ask for the least size.
+/// Returns how classic frames are encoded. Store and LZ4 are chosen for the speed of decoding; deflate and
+/// zstd only at efforts that ask for the smallest size.
 pub fn work(options: &Options) -> Work {
     Work {
         effort: options.effort,
@@ -23,7 +23,7 @@ pub fn work(options: &Options) -> Work {
     }
 }
 
-/// Block compression.
+/// Returns the format of block compression.
 pub fn block_format(block: Block) -> Format {
     match block {
         Block::Store => Format::Store,
@@ -33,7 +33,7 @@ pub fn block_format(block: Block) -> Format {
     }
 }
 
-/// Spacing of a curve's knots.
+/// Returns the spacing of a curve's knots.
 pub fn knots(spacing: Spacing) -> Knots {
     match spacing {
         Spacing::Uniform => Knots::Uniform,

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-/// Why a compile failed. Five classes, the same in every crate of the project; what is cancelled has none.
+/// The reason why a compile failed. Five classes, the same in every crate of the project; a cancelled compile
+/// has none.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -12,11 +13,10 @@ pub enum Error {
     /// The target could not be written.
     #[error(transparent)]
     Format(#[from] meshreel_format::Error),
-    /// Something that this crate wrote earlier, a plan or a part, is damaged, or does not belong to the
-    /// content.
+    /// A plan or a part that this crate wrote earlier is damaged, or does not belong to the content.
     #[error("damaged, or of something else: {what}")]
     Malformed {
-        /// What does not fit.
+        /// The mismatch.
         what: String,
     },
     /// The content cannot be kept as asked.
@@ -25,26 +25,26 @@ pub enum Error {
         /// The thing that cannot be kept, and what to do instead.
         what: String,
     },
-    /// More than a file can hold.
+    /// The content needs more than a file can hold.
     #[error("{what}: {asked} asked, {allowed} allowed")]
     Limit {
-        /// Name of what is limited.
+        /// Name of the limited quantity.
         what: String,
         /// The number that the content needs.
         asked: u64,
         /// The largest number allowed.
         allowed: u64,
     },
-    /// Remarks, with `--strict`.
+    /// There are remarks, and `--strict` is given.
     #[error("--strict and {} remark(s), the first: {}", remarks.len(), remarks.first().map(ToString::to_string).unwrap_or_default())]
     Strict {
         /// All of them.
         remarks: Vec<meshreel_scene::Remark>,
     },
-    /// The decoder would not give back what was promised. Nothing was written.
+    /// Decoded values exceed the tolerance. Nothing was written.
     #[error("promise not kept: {what} (this is a defect of meshreel, please report it)")]
     Promise {
-        /// Which mesh, frame and measure.
+        /// The mesh, frame and measure.
         what: String,
         /// The target that was left alone.
         target: PathBuf,
@@ -57,14 +57,13 @@ pub enum Error {
         /// The target that was left alone.
         target: PathBuf,
     },
-    /// Whoever asked for it does not want it any more ([`crate::Progress::cancellation`]); the target is as
-    /// it was.
+    /// The caller cancelled the compile ([`crate::Progress::cancellation`]); the target is unchanged.
     #[error("cancelled")]
     Cancelled,
-    /// The caller is wrong, not the content.
+    /// The call is wrong, not the content.
     #[error("{what}")]
     Misuse {
-        /// What is wrong with the call, and what to do instead.
+        /// The mistake, and what to do instead.
         what: String,
     },
 }
@@ -93,7 +92,7 @@ impl From<meshreel_process::Cancelled> for Error {
 }
 
 impl Error {
-    /// A wrong use.
+    /// Returns a [`Error::Misuse`].
     pub fn misuse(what: impl Into<String>) -> Error {
         Error::Misuse { what: what.into() }
     }

@@ -7,14 +7,14 @@ use crate::write::output::publish;
 use meshreel_format::Complete;
 use std::path::{Path, PathBuf};
 
-/// A compiled file that is complete, but has no name yet. Dropped, it is removed, and the target stays as it
-/// is.
+/// A compiled file that is complete, but has no name yet. Dropping it removes the file; the target stays as
+/// it is.
 pub struct Finished {
     pub(crate) report: Report,
-    /// None on a dry run.
+    /// The file; `None` on a dry run.
     pub(crate) file: Option<Complete>,
     pub(crate) target: PathBuf,
-    /// Threads of the inspection; 0 for all cores.
+    /// Number of threads for the inspection; 0 stands for all cores.
     pub(crate) jobs: usize,
 }
 
@@ -24,7 +24,7 @@ impl Finished {
         &self.report
     }
 
-    /// Puts the file in its place unless `inspect` refuses it. On a dry run there is nothing to inspect.
+    /// Moves the file to its target unless `inspect` refuses it. On a dry run nothing is inspected.
     pub fn publish(mut self, inspect: Inspect<'_>, progress: &dyn Progress) -> Result<Report, Error> {
         if let Some(file) = self.file {
             let cancellation = progress.cancellation();

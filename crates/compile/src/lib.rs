@@ -1,6 +1,6 @@
-//! Scenes into `.reel` files. The passes, in order, are listed in [`plan`]; what is promised say
-//! `meshreel_options`, [`Report`] what came out. Before a frame is written it is decoded again by the
-//! functions the player uses, and measured.
+//! Compiles scenes into `.reel` files. [`plan`] lists the passes in order; the guarantees are the options of
+//! `meshreel_options`, and [`Report`] holds the outcome. Before a frame is written it is decoded again by the
+//! functions that the player uses, and measured.
 
 pub mod advice;
 pub mod clip;
@@ -33,5 +33,5 @@ pub use report::{
 };
 pub use tighter::Tighter;
 
-/// Skeletons and clips as chunks, without a file around them.
+/// Compiles skeletons and clips into chunks, without a file around them.
 pub use write::clips::chunks as clip_chunks;

@@ -1,4 +1,4 @@
-//! How far the search for methods is: what each mesh is expected to take, and what of it is done.
+//! Progress of the search for methods: the work expected of each mesh, and how much of it is done.
 
 use crate::report::{Phase, Progress, VERIFIED};
 use std::sync::Mutex;
@@ -6,27 +6,28 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-/// After so much work of a kind, in nanoseconds, what it took tells as much as what was expected of it.
+/// Amount of work of one kind, in nanoseconds, after which its measured speed weighs as much as the expected
+/// one.
 const LEARNED: f64 = 3e8;
-/// The same of all work, for kinds of which nothing is known yet: that one kind took less than expected says
-/// little of another.
+/// The same for all kinds of work together, for kinds that were not measured yet. It is larger, since the
+/// speed of one kind says little about another.
 const LEARNED_OF_ALL: f64 = 3e9;
 
 /// Kinds of work.
 #[derive(Clone, Copy)]
 enum Kind {
-    /// Sets of options that are compared, and trials of how fine positions are, which are such sets.
+    /// Comparison of sets of options, and trials of position resolutions, each of which is such a set.
     Settings,
-    /// Skins that are coded to see what they take.
+    /// Trial coding of skins, to find their size.
     Skins,
     /// Searches for bones.
     Bones,
 }
 
-/// Work by kind, in nanoseconds of a core that are expected.
+/// Expected work by kind, in nanoseconds of one core.
 type ByKind = [u64; 3];
 
-/// Work of one kind, in all meshes: done and left, and the nanoseconds that what is done took.
+/// Work of one kind in all meshes: done and left, and the measured nanoseconds of what is done.
 #[derive(Default)]
 struct Tally {
     done: AtomicU64,
@@ -34,80 +35,82 @@ struct Tally {
     took: AtomicU64,
 }
 
-/// Adds up the work of all meshes, and tells how far it is.
+/// Adds up the work of all meshes, and reports the progress.
 pub struct Meter<'a> {
     progress: &'a dyn Progress,
     tallies: [Tally; 3],
-    /// Work of coding all frames in the end.
+    /// Expected work of the final coding of all frames.
     coded: AtomicU64,
 }
 
-/// The work on one mesh: what is expected, and what is left.
+/// The work on one mesh: expected, and left.
 pub struct MeshWork<'a> {
     meter: &'a Meter<'a>,
     path: String,
     now: Mutex<Activity>,
 }
 
-/// What is ahead of a mesh, and what is being done.
+/// The work ahead of a mesh, and the work under way.
 #[derive(Default)]
 struct Activity {
     ahead: ExpectedWork,
-    /// What of it the tallies have as left.
+    /// The work that the tallies count as left for this mesh.
     left: ByKind,
-    /// Work of the set under way that is done.
+    /// Completed work of the current set.
     done: ByKind,
-    /// The part of all work on bones that the search under way is, and how much of it is done.
+    /// The current search as a fraction of a search for the bones of all points, and how much of it is done.
     share: f64,
     sought: u64,
     name: String,
     since: Option<Instant>,
-    /// Time that belongs to the set that ends next: all but what skins and bones took.
+    /// Time that is counted for the set that ends next: all but that of skins and bones.
     carried: Duration,
 }
 
-/// The work that is expected of a mesh, in nanoseconds; none for one that stands still.
+/// The expected work on a mesh, in nanoseconds; empty for a mesh that stands still.
 #[derive(Clone, Debug, Default)]
 pub struct ExpectedWork {
-    /// Trials of how fine positions are kept, and what each takes.
+    /// The number of trials of position resolutions, and the work of each.
     pub trials: u64,
     #[allow(missing_docs)]
     pub trial: u64,
-    /// Sets of options that are compared, in that order.
+    /// Sets of options that are compared, in this order.
     pub sets: Vec<ExpectedSet>,
-    /// Skins that are sought and coded with each of them; one that is sought for some of the points is a part
-    /// of one.
+    /// The number of skins that are sought and coded with each set; a search for some of the points counts as
+    /// a fraction.
     pub sought: f64,
     #[allow(missing_docs)]
     pub coded: u64,
-    /// All frames in the end.
+    /// Work of the final coding of all frames.
     pub frames: u64,
 }
 
-/// The work that is expected of a set of options.
+/// The expected work for one set of options.
 #[derive(Clone, Copy, Debug)]
 pub struct ExpectedSet {
-    /// To find settings of positions without skins, and all else that is no skin.
+    /// Work to find settings of positions without skins, and of everything else except skins.
     pub positions: u64,
     #[allow(missing_docs)]
     pub channels: u64,
-    /// To code one skin.
+    /// Work to code one skin.
     pub skin: u64,
-    /// To seek one, and the effort of that: what was sought with the same effort before is known.
+    /// Work to seek one skin, and the effort of the search: skins that were sought with the same effort
+    /// before are known.
     pub bones: u64,
     #[allow(missing_docs)]
     pub effort: u32,
 }
 
 impl ExpectedWork {
-    /// The first set of options is done, and what was sought with its effort known.
+    /// Removes the first set of options, which is done; what was sought with its effort is known from then
+    /// on.
     fn settle(&mut self) {
         let first = self.sets.remove(0);
         let same = self.sets.iter_mut().filter(|set| set.effort == first.effort);
         same.for_each(|set| set.bones = 0);
     }
 
-    /// What is left, where `done` was done of the first set.
+    /// Returns the work left, where `done` of the first set is done.
     fn left(&self, done: ByKind) -> ByKind {
         let mut left = [self.trials * self.trial, 0, 0];
         for (i, set) in self.sets.iter().enumerate() {
@@ -136,16 +139,16 @@ impl<'a> Meter<'a> {
         work
     }
 
-    /// Nanoseconds of what is done, and of all.
+    /// Returns the nanoseconds that are done, and the total.
     fn nanoseconds(&self) -> [u64; 2] {
         let of = |number: &AtomicU64| number.load(Relaxed) as f64;
         let sum = |of: &dyn Fn(&Tally) -> f64| self.tallies.iter().map(of).sum::<f64>();
         let took = sum(&|tally| of(&tally.took));
-        // As slow as all that was done, until there is more to tell.
+        // Kinds without measurements are taken to run at the average speed.
         let speed = (took + LEARNED_OF_ALL) / (sum(&|tally| of(&tally.done)) + LEARNED_OF_ALL);
         let rate = |tally: &Tally| (of(&tally.took) + speed * LEARNED) / (of(&tally.done) + LEARNED);
         let left = sum(&|tally| rate(tally) * of(&tally.left));
-        // Frames are coded as settings are tried, and the file is verified.
+        // The final coding is as fast as settings are tried, and verification is added.
         let settings = &self.tallies[Kind::Settings as usize];
         let coded = rate(settings) * of(&self.coded) * (1.0 + VERIFIED);
         [took as u64, (took + left + coded) as u64]
@@ -153,7 +156,7 @@ impl<'a> Meter<'a> {
 }
 
 impl MeshWork<'_> {
-    /// Says what is tried from now on.
+    /// Reports what is being tried from now on.
     pub fn trying(&self, what: &str) {
         self.change(|now| {
             if now.ahead.sets.is_empty() {
@@ -166,7 +169,7 @@ impl MeshWork<'_> {
         self.tell();
     }
 
-    /// It was tried how fine positions are kept.
+    /// Counts a trial of a position resolution as done.
     pub fn weighed(&self) {
         self.spend(Kind::Settings, |now| {
             now.ahead.trials = now.ahead.trials.saturating_sub(1);
@@ -174,13 +177,13 @@ impl MeshWork<'_> {
         });
     }
 
-    /// So many trials of how fine positions are kept are left.
+    /// Sets the number of trials of position resolutions that are left.
     pub fn trials(&self, left: u64) {
         self.change(|now| now.ahead.trials = left);
         self.tell();
     }
 
-    /// The first set of options is tried once more than expected.
+    /// Adds another trial of the first set of options.
     pub fn once_more(&self) {
         self.change(|now| {
             if let Some(&first) = now.ahead.sets.first() {
@@ -189,7 +192,7 @@ impl MeshWork<'_> {
         });
     }
 
-    /// All was done with the first set of options; what was expected of skins and did not come took no time.
+    /// Counts the first set of options as done; skins that were expected and did not come took no time.
     pub fn settled(&self) {
         self.spend(Kind::Settings, |now| {
             let before = now.left;
@@ -200,13 +203,13 @@ impl MeshWork<'_> {
         });
     }
 
-    /// So many skins are sought and coded with each set of options.
+    /// Sets the number of skins that are sought and coded with each set of options.
     pub fn skins(&self, sought: f64, coded: u64) {
         self.change(|now| (now.ahead.sought, now.ahead.coded) = (sought, coded));
         self.tell();
     }
 
-    /// Settings of positions without skins were found.
+    /// Counts the search for settings of positions without skins as done.
     pub fn found_settings(&self) {
         self.spend(Kind::Settings, |now| {
             let work = now.ahead.sets.first().map_or(0, |set| set.positions);
@@ -215,7 +218,7 @@ impl MeshWork<'_> {
         });
     }
 
-    /// A skin was coded with one of so many divisions of the tolerance.
+    /// Counts a skin as coded with one of `divisions` divisions of the tolerance.
     pub fn coded(&self, divisions: usize) {
         self.spend(Kind::Skins, |now| {
             let skin = now.ahead.sets.first().map_or(0, |set| set.skin);
@@ -225,7 +228,7 @@ impl MeshWork<'_> {
         });
     }
 
-    /// This part of the search for bones is done.
+    /// Sets the completed fraction of the search for bones.
     pub fn sought(&self, part: f64) {
         self.spend(Kind::Bones, |now| {
             let bones = now.ahead.sets.first().map_or(0, |set| set.bones);
@@ -236,13 +239,13 @@ impl MeshWork<'_> {
         });
     }
 
-    /// Bones are sought from now on, which is `share` of the work that it is for all points.
+    /// Starts a search for bones, which is `share` of the work for all points.
     pub fn seek(&self, share: f64) {
         self.change(|now| (now.share, now.sought) = (share, 0));
         self.trying("bones");
     }
 
-    /// All of it is done, or need not be.
+    /// Counts all remaining work of the mesh as done or not needed.
     pub fn finish(&self) {
         self.change(|now| {
             *now = Activity { name: std::mem::take(&mut now.name), left: now.left, ..Activity::default() };
@@ -250,7 +253,7 @@ impl MeshWork<'_> {
         self.tell();
     }
 
-    /// Changes what is ahead, and the tallies with it.
+    /// Changes the work ahead, and the tallies with it.
     fn change(&self, change: impl FnOnce(&mut Activity)) {
         let Ok(mut now) = self.now.lock() else { return };
         change(&mut now);
@@ -262,7 +265,7 @@ impl MeshWork<'_> {
         now.left = left;
     }
 
-    /// Work is done, as much of each kind as `work` says; all since something was told last was of this kind.
+    /// Counts the `work` of each kind as done; the time since the last report is counted for `kind`.
     fn spend(&self, kind: Kind, work: impl FnOnce(&mut Activity) -> ByKind) {
         self.change(|now| {
             if now.ahead.sets.is_empty() {
@@ -298,7 +301,7 @@ mod tests {
     use super::*;
     use crate::report::Silent;
 
-    /// Three sets of options, of which the last two seek bones with the same effort.
+    /// Returns three sets of options, of which the last two seek bones with the same effort.
     fn ahead() -> ExpectedWork {
         let set = |effort, bones| ExpectedSet { positions: 10, channels: 5, skin: 30, bones, effort };
         ExpectedWork {
@@ -369,7 +372,7 @@ mod tests {
         assert_eq!(left(&meter), [59, 90, 0]);
         work.skins(0.0, 0);
         assert_eq!(left(&meter), [59, 0, 0]);
-        // Nobody else's work is gone with it.
+        // The work of other meshes stays.
         let other = meter.add_mesh("/b", ahead());
         work.finish();
         assert_eq!(left(&meter), [59, 90, 1400]);

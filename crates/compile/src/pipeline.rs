@@ -1,22 +1,22 @@
-//! Work in parallel, results in order: jobs run on the pool's threads, a shelf keeps what is finished until
-//! its turn comes, and the producer stalls while the shelf's window is full, so memory follows the window and
-//! not the length of the animation.
+//! Parallel work with results in order: jobs run on the pool's threads, a shelf keeps finished results until
+//! their turn comes, and the producer stalls while the shelf's window is full, so that memory is bounded by
+//! the window and not by the length of the animation.
 
 use crate::Error;
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// A pool of `jobs` threads; 0 for all cores.
+/// Returns a pool of `jobs` threads; 0 stands for all cores.
 pub(crate) fn pool(jobs: usize) -> Result<rayon::ThreadPool, Error> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(jobs).build();
     pool.map_err(|e| Error::misuse(format!("--jobs {jobs}: {e}")))
 }
 
 struct State<T, E> {
-    /// Number of the result that is handed on next.
+    /// Index of the result that is handed on next.
     next: usize,
     finished: BTreeMap<usize, Result<T, E>>,
-    /// Number of jobs there will ever be, once known.
+    /// The total number of jobs, once it is known.
     total: Option<usize>,
     stop: bool,
 }

@@ -1,7 +1,7 @@
-//! The list of passes, in the order in which they run. [`compile`] takes a scene to what is decided of it,
-//! [`prepare`] looks at one mesh, `write` makes the file: each pass is a line there, with what it takes and
-//! gives, and a file elsewhere in this crate, or in `meshreel-process` where it is about geometry alone. What
-//! a pass did is said by `--explain`, under the name in the first column.
+//! The list of passes, in the order in which they run. [`compile`] decides everything about a scene,
+//! [`prepare`] examines one mesh, `write` makes the file: each pass is a line there, with its input and
+//! output, and a file elsewhere in this crate, or in `meshreel-process` where it is about geometry alone.
+//! `--explain` prints what a pass did, under the name in the first column.
 //!
 //! ```text
 //! --explain   takes → gives                                                                  file
@@ -70,8 +70,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 /// Compiles `scene` into `target`. `remarks` are those of the reader; the report has them and its own. The
-/// target is replaced only when everything is written, has kept its promise, and `inspect` does not refuse
-/// it; until then it can be cancelled ([`Progress::cancellation`]).
+/// target is replaced only when everything is written, within tolerance, and not refused by `inspect`; until
+/// then the compile can be cancelled ([`Progress::cancellation`]).
 pub fn compile(
     scene: &Scene,
     remarks: Vec<Remark>,
@@ -84,8 +84,8 @@ pub fn compile(
         .publish(inspect, progress)
 }
 
-/// Does all of [`compile`] but the last: the file that it gives is complete and has no name yet. `tighter`:
-/// what was found off when the same scene was compiled before.
+/// Does everything that [`compile`] does but the last step: the file is complete and has no name yet.
+/// `tighter` lists the objects that exceeded their tolerance when the same scene was compiled before.
 pub fn compile_unnamed(
     scene: &Scene,
     remarks: Vec<Remark>,
@@ -100,7 +100,7 @@ pub fn compile_unnamed(
             return around.pool.install(|| clips::write(scene, log.remarks, target, asked, progress));
         }
         with_job(scene, asked.options, log, around, |job, found, mut log| {
-            // What was decided → the file (`write`).
+            // Decisions → the file (`write`).
             let output = Output { target, pool: around.pool, progress };
             let (report, file) = write_or_fall_back_to_exact(job, &output, &mut log)?;
             Ok((complete_report(report, job, found, log), file))
@@ -110,7 +110,7 @@ pub fn compile_unnamed(
     Ok(Finished { report, file, target: target.into(), jobs: options.jobs })
 }
 
-/// The thread pool, the progress sink, and what is promised.
+/// The thread pool, the progress sink, and the options.
 pub(crate) struct Around<'a> {
     pub pool: &'a rayon::ThreadPool,
     pub progress: &'a dyn Progress,
@@ -127,19 +127,19 @@ struct Output<'a> {
     progress: &'a dyn Progress,
 }
 
-/// What passes before writing found, for the report.
+/// Results of the passes before writing, for the report.
 pub(crate) struct Found {
     clips: Vec<ClipReport>,
     between: Option<Between>,
 }
 
-/// Whether a file holds clips and nothing else.
+/// Returns `true` if the file holds clips and nothing else.
 pub(crate) fn is_clips_alone(scene: &Scene) -> bool {
     scene.meshes.is_empty() && !scene.clips.is_empty()
 }
 
-/// Runs `then` with what is compiled of `scene`: its clips alone, or its skinned meshes standing still, where
-/// that is asked for. What is cancelled ends with that error, however it looks.
+/// Runs `then` with the part of `scene` that is compiled: its clips alone, or its skinned meshes in their
+/// bind pose, where the options ask for that. After a cancellation every error becomes `Error::Cancelled`.
 pub(crate) fn with_scene<R>(
     scene: &Scene,
     remarks: Vec<Remark>,
@@ -165,12 +165,12 @@ pub(crate) fn with_scene<R>(
         }
         then(scene, log, &Around { pool, progress, cancellation, promised, tighter })
     };
-    // Work that ends early looks like work that failed in many ways.
+    // A cancelled compile can fail with many kinds of errors.
     run().map_err(|error| if cancellation.is_cancelled() { Error::Cancelled } else { error })
 }
 
-/// The passes over a scene with meshes, each with what it takes → gives, up to what is written; `then` gets
-/// that.
+/// Runs the passes over a scene with meshes up to the finished job, each noted as input → output, and hands
+/// the job to `then`.
 pub(crate) fn with_job<R>(
     scene: &Scene,
     options: &Options,
@@ -185,8 +185,8 @@ pub(crate) fn with_job<R>(
     // Paths → which objects are compiled; remarks on what is left out.
     let selected = selection::select(scene, placed, options, &mut log)?;
     log.remarks.extend(left_out::remarks(scene, placed, &selected.any, options)?);
-    // Samples → times of frames; curves between them → frames that are added; transforms in all frames → what
-    // moves, and what is visible when.
+    // Samples → times of frames; curves between them → added frames; transforms in all frames → animated
+    // objects and visibility.
     let content = Content { scene, placed, times: &[], options, tighter, by_path, cancellation };
     let mut timed = frames(&content, &selected, around, &mut log)?;
     let (times, motion) = (&timed.times, &timed.motion);
@@ -195,24 +195,24 @@ pub(crate) fn with_job<R>(
     // Animations one after the other → named ranges of frames.
     let ranges = ranges::frame_ranges(scene, times, options, &mut log.remarks);
     ranges::sentence(&ranges).into_iter().for_each(|sentence| log.pass("ranges", sentence));
-    // Meshes near locators → how large these are taken to be.
+    // Meshes near locators → assumed sizes of the locators.
     let both = [&selected.meshes[..], &selected.locators];
     let shown = (&times[..], &motion.visible[..]);
     let diagonals = pool.install(|| locators::diagonals(scene, placed, both, shown, cancellation))?;
-    // Faces that change → fixed ones, where that is asked for: from here on the scene is another one.
+    // Changing faces → fixed ones, where that is asked for: from here on `scene` is the re-meshed scene.
     let outcome = pool.install(|| remesh_faces(&content, &selected.meshes, motion, &mut log))?;
     let (scene, remeshed) = outcome.as_ref().map_or((scene, &[][..]), |o| (&o.scene, &o.meshes));
     let content = Content { scene, ..content };
-    // Meshes → those that are different; where each is shown; what there is to know of it (`prepare`).
+    // Meshes → distinct ones; where each is shown; the analysis of each (`prepare`).
     let same = identical::first_equal(&content, &selected.meshes, &mut log)?;
     let mut meshes =
         pool.install(|| analyse(&content, remeshed, &selected, &same, (motion, progress), &mut log))?;
-    // Objects → nodes of the file, what each is promised, and meshes baked to world space.
+    // Objects → nodes of the file, the tolerance of each, and meshes baked to world space.
     let (nodes, budgets) = pool.install(|| {
         let flattening = Flattening::new(content, both, &diagonals, motion, &meshes);
         flatten_nodes(&content, remeshed, flattening, motion, &mut meshes, &mut log)
     })?;
-    // Baked meshes → what is between frames in world space.
+    // Baked meshes → errors between frames in world space.
     let found = pool.install(|| {
         let again = |baked: &[bool]| between::find(&content, &selected, motion, Some(baked));
         between::settle(timed.between.take(), &nodes, placed.len(), again)
@@ -247,8 +247,8 @@ pub(crate) fn with_job<R>(
     then(&mut job, Found { clips, between: found }, log)
 }
 
-/// The passes for those who go on from what was decided elsewhere; `then` gets the meshes. Of a mesh its
-/// first frame is read; of all frames only what new faces are laid over.
+/// Runs the passes for a process that continues from stored decisions; `then` gets the meshes. Only the first
+/// frame of each mesh is read, and all frames only where meshes are re-meshed.
 pub(crate) fn with_decided<R>(
     scene: &Scene,
     options: &Options,
@@ -261,7 +261,7 @@ pub(crate) fn with_decided<R>(
     let meter = Meter::new(progress);
     let times = &decided.times;
     let content = Content { scene, placed: &[], times, options, tighter, by_path, cancellation };
-    // Faces that change → fixed ones, where that was done.
+    // Changing faces → fixed ones, where that was done.
     let outcome = match decided.remeshed {
         true => {
             let (placed, mut log) = (&scene.expand()?, Log::default());
@@ -276,7 +276,7 @@ pub(crate) fn with_decided<R>(
     };
     let (scene, remeshed) = outcome.as_ref().map_or((scene, &[][..]), |o| (&o.scene, &o.meshes));
     let content = Content { scene, ..content };
-    // What was found of meshes, their first frames → meshes with everything decided.
+    // Stored results of the analysis, first frames → meshes with everything decided.
     let plan = |mesh: &DecidedMesh| {
         let bound = (mesh.radius, mesh.normals_stored);
         Ok((mesh.found.plan(&content, remeshed, bound, &meter)?, Vec::new()))
@@ -285,18 +285,18 @@ pub(crate) fn with_decided<R>(
     then(&plans)
 }
 
-/// Frames, and what moves in them.
+/// The times of the frames, and what moves in them.
 struct Timed {
-    /// Seconds of each.
+    /// Time of each frame, in seconds.
     times: Vec<f64>,
-    /// How many are samples of the source.
+    /// The number of frames that are samples of the source.
     samples: usize,
     motion: Motion,
-    /// What is between samples, where that was looked at.
+    /// Errors between samples, where they were measured.
     between: Option<Between>,
 }
 
-/// Times of frames, those that are added included.
+/// Returns the times of all frames, added ones included.
 fn frames(
     content: &Content<'_>,
     selected: &Selected,
@@ -318,7 +318,7 @@ fn frames(
     })
 }
 
-/// Writes the file; where coded transforms do not keep the promise, once more, with exact ones.
+/// Writes the file; if coded transforms exceed their tolerance, writes it again with exact ones.
 fn write_or_fall_back_to_exact(
     job: &mut Job<'_>,
     output: &Output<'_>,
@@ -335,7 +335,7 @@ fn write_or_fall_back_to_exact(
     }
 }
 
-/// Adds to a report what passes before writing said.
+/// Adds the results of the passes before writing to a report.
 fn complete_report(
     mut report: Report,
     job: &Job<'_>,
@@ -355,7 +355,7 @@ fn complete_report(
     report
 }
 
-/// Looks at all frames of each different mesh.
+/// Examines all frames of each distinct mesh.
 fn analyse<'a>(
     content: &Content<'a>,
     remeshed: &'a [Option<Remeshed>],
@@ -404,8 +404,8 @@ fn analyse<'a>(
     Ok(meshes)
 }
 
-/// Flattens the tree; bakes what transforms cannot hold, and flattens again until nothing more needs to be
-/// baked.
+/// Flattens the tree, bakes meshes whose transforms cannot hold the tolerance, and repeats until no other
+/// mesh has to be baked.
 fn flatten_nodes<'a>(
     content: &Content<'a>,
     remeshed: &'a [Option<Remeshed>],
@@ -425,7 +425,7 @@ fn flatten_nodes<'a>(
             let old = flattening.bake(i, shear, motion, meshes, log);
             let (mesh, method) = (meshes[old].mesh, meshes[old].method);
             let shown = motion.visible[i].clone();
-            // What there is to say of it was said when it was looked at first.
+            // The remarks were already given at the first analysis.
             let (source, prepared) =
                 prepare_moving(content, remeshed, (mesh, method), &shown, Some(matrices), &mut Vec::new())?;
             meshes.push(Candidate {
@@ -441,7 +441,7 @@ fn flatten_nodes<'a>(
     }
 }
 
-/// Looks at the frames of a mesh in which it moves; at all of them, where it does not stand still as
+/// Examines the frames of a mesh in which it moves, or all frames if it does not stand still in the others as
 /// expected.
 fn prepare_moving<'a>(
     content: &Content<'a>,
@@ -461,14 +461,14 @@ fn prepare_moving<'a>(
     if source.moves.is_none() || prepared.fixed.is_some() && prepared.is_animated() {
         return Ok((source, prepared));
     }
-    // The same faces on points whose number changes, or what changes is nothing that a file keeps.
+    // The same faces on a changing number of points, or only values change that a file does not keep.
     remarks.clear();
     let source = candidate::source(content, remeshed, mesh, shown, matrices);
     let prepared = prepare(&source, method, options, remarks)?;
     Ok((source, prepared))
 }
 
-/// Writes the file, pass by pass, and reports. It has no name yet; on a dry run there is none.
+/// Writes the file, pass by pass, and reports. The file has no name yet; on a dry run there is none.
 pub fn write(
     job: &Job<'_>,
     target: &Path,
@@ -477,12 +477,12 @@ pub fn write(
 ) -> Result<(Report, Option<Complete>), Error> {
     let schedule = job.schedule();
     with_coders(&job.plans, (job.options, schedule), pool, None, |coders| {
-        // What was decided → an open file.
+        // Decisions → an open file.
         let mut file = File::create(job, target)?;
         let Prologue { extras, mut nodes } = prologue(&mut file, job, coders, schedule, pool)?;
         // Coders → units or frames, in parallel and in order → chunks.
         file.frames(coders, &mut nodes, schedule, pool, progress)?;
-        // What is known when all frames are coded.
+        // Data that is known when all frames are coded.
         file.end_states(coders)?;
         file.changing_source_maps(coders)?;
         file.frame_table()?;
@@ -502,7 +502,7 @@ pub fn write(
     })
 }
 
-/// Makes the coders of all meshes, which `then` gets with the order of frames.
+/// Makes the coders of all meshes and hands them to `then`, with the order of frames.
 pub(crate) fn with_coders<R>(
     plans: &Plans<'_>,
     (options, schedule): (&Options, Schedule),
@@ -510,10 +510,10 @@ pub(crate) fn with_coders<R>(
     decided: Option<(&[DecidedMesh], Stretch<'_>)>,
     then: impl FnOnce(&[MeshCoder<'_>]) -> Result<R, Error>,
 ) -> Result<R, Error> {
-    // Plans → points, where vertices coincide, and the frames of their streams.
+    // Plans → points, coincident vertices, and the frames of their streams.
     let points: Vec<_> = plans.iter().map(|(plan, _)| mesh_coder::mesh_points(plan)).collect();
     let sources = Sources::new(plans, &points);
-    // These → by mesh the method and the settings that take the fewest bytes, or those that were decided.
+    // These → the method and the settings of each mesh with the fewest bytes, or the decided ones.
     let ladder = mesh_coder::ladder(options);
     let coders = match (options.preset, decided) {
         (Preset::Classic, _) => Vec::new(),
@@ -523,14 +523,14 @@ pub(crate) fn with_coders<R>(
     then(&coders)
 }
 
-/// What is made before frames are coded.
+/// Data that is made before frames are coded.
 pub(crate) struct Prologue<'a> {
     pub extras: Extras,
-    /// The coder of transforms, where some are coded.
+    /// The coder of transforms, if any are coded.
     pub nodes: Option<NodeCoder<'a>>,
 }
 
-/// Writes what stands before frames.
+/// Writes everything that stands before the frames.
 pub(crate) fn prologue<'a>(
     file: &mut File<'_>,
     job: &'a Job<'a>,
@@ -538,7 +538,7 @@ pub(crate) fn prologue<'a>(
     schedule: Schedule,
     pool: &rayon::ThreadPool,
 ) -> Result<Prologue<'a>, Error> {
-    // Coders → chunks of triangles, static values, maps back to the source.
+    // Coders → chunks of triangles, static values, source maps.
     file.static_data(coders)?;
     // Meshes → LOD levels, triangle visibility, part attributes → chunks.
     let extras = Extras::new(job, coders, pool)?;
@@ -551,23 +551,22 @@ pub(crate) fn prologue<'a>(
     Ok(Prologue { extras, nodes })
 }
 
-/// Looks at one mesh in all frames, before tolerances come into it: the passes, each with what it takes →
-/// gives.
+/// Examines one mesh in all frames, before tolerances come into it: the passes, each with its input → output.
 pub fn prepare(
     source: &Source<'_>,
     method: MethodChoice,
     options: &Options,
     remarks: &mut Vec<Remark>,
 ) -> Result<Prepared, Error> {
-    // Points without faces have none of what follows.
+    // Points without faces need no further pass.
     if source.mesh.particles.is_some() {
         return particles::prepare(source, remarks);
     }
-    // Positions of all frames → bounds, what moves, which points coincide, runs of equal faces.
+    // Positions of all frames → bounds, moving points, coincident points, runs of equal faces.
     let scan = Scan::new(source, method, remarks)?;
-    // Faces of the first frame → those that can be used, and their corners.
+    // Faces of the first frame → the usable ones, and their corners.
     let mut corners = Corners::new(source, &scan)?;
-    // Normals, uvs and colours of all frames → which are there, and which corners differ.
+    // Normals, uvs and colours of all frames → those that are present, and the corners where they differ.
     let channels = channels::channels(source, &scan, &mut corners, remarks)?;
     // Face sets → a material for each face.
     let materials = corners.materials(source)?;
@@ -575,7 +574,7 @@ pub fn prepare(
     let dropped = corners.faces.dropped.sentence();
     let mut remark = |what: String| remarks.push(Remark::new(&source.mesh.path, what));
     if !scan.fixed {
-        // Everything else comes frame by frame.
+        // Everything else is made frame by frame.
         dropped.into_iter().for_each(|sentence| remark(format!("{sentence} (first frame)")));
         prepared.materials = channels::changing_materials(source)?;
         return Ok(prepared);
@@ -585,13 +584,13 @@ pub fn prepare(
     let groups = layout::smoothing_groups(&scan, &mut corners, prepared.normals, options.smooth_angle);
     // Faces and corners → triangles and vertices.
     let (mut fixed, mut unordered) = layout::triangles(source, &scan, corners, groups, &materials, remarks);
-    // Triangles → the same, vertices split where bitangents turn either way.
+    // Triangles → the same, vertices split where bitangents have both signs.
     let oriented = layout::orientation(source, &prepared, &fixed, &mut unordered)?;
-    // These → the order of a grid, or the one that is predicted and drawn best.
+    // These → the order of a grid, or the order that predicts and draws best.
     let count = materials.materials.len();
     let order = layout::order(&mut fixed, &oriented, &unordered, count, options.preset);
     let from = layout::put_in_order(&mut fixed, order, &oriented, &unordered);
-    // Ordered triangles → what the source map says of faces, tangent groups, vertices that coincide.
+    // Ordered triangles → source faces, tangent groups, coincident vertices.
     layout::source_faces(source, &mut fixed, &unordered, &from, &materials, options);
     layout::tangent_groups(source, &prepared, &mut fixed)?;
     fixed.weld = layout::welded(scan.weld, &fixed.vertex_point);

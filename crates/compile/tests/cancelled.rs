@@ -1,4 +1,4 @@
-//! Compiles that nobody wants any more: they end between two units of work, and leave no file.
+//! Tests of cancelled compiles: they end between two units of work, and leave no file.
 
 use meshreel_compile::{Cancellation, Error, Phase, Progress, Silent, compile};
 use meshreel_options::{Options, Preset};
@@ -11,10 +11,10 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 const SIDE: usize = 12;
 const FRAMES: usize = 40;
-/// Threads of each compile: as many frames may be on their way when it is cancelled.
+/// Threads of each compile: as many frames may be in progress when it is cancelled.
 const JOBS: usize = 2;
 
-/// A sheet under a wave, which counts the frames that are read once nobody wants them.
+/// A sheet under a wave, which counts the frames that are read after the cancellation.
 struct Sheet {
     cancellation: Cancellation,
     unwanted: Arc<AtomicUsize>,
@@ -59,18 +59,18 @@ fn scene(cancellation: &Cancellation, unwanted: &Arc<AtomicUsize>) -> Scene {
     scene
 }
 
-/// Where a compile is cancelled.
+/// The moment at which a compile is cancelled.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum At {
-    /// When it is told for the first time that this phase has come so far.
+    /// When this phase first reports this much progress.
     Told(Phase, u64),
-    /// When something is tried.
+    /// When a trial is reported.
     Tried,
-    /// While the finished file is looked at.
+    /// While the finished file is inspected.
     Inspected,
 }
 
-/// Cancels once.
+/// Cancels once, at the given moment.
 struct Canceller {
     at: Option<At>,
     cancellation: Cancellation,
@@ -100,7 +100,8 @@ impl Progress for Canceller {
     }
 }
 
-/// Compiles the sheet into `target`; how it ended, and the frames that were read for nothing.
+/// Compiles the sheet into `target`; returns the result, and the number of frames that were read after the
+/// cancellation.
 fn compiled(target: &Path, preset: Preset, at: Option<At>) -> (Result<(), Error>, usize) {
     let progress = Canceller { at, cancellation: Cancellation::new() };
     let unwanted = Arc::default();

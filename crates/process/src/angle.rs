@@ -1,7 +1,7 @@
-//! Arc cosines from a polynomial: several times as fast as those of a mathematical library, and the same bits
-//! on every machine, which those are not.
+//! Arc cosines from a polynomial: several times as fast as those of a mathematical library, and, unlike
+//! those, the same bits on every machine.
 
-/// The arc cosine of x over √(1 − x), in powers of x, for 0 ≤ x ≤ 1.
+/// Coefficients of the arc cosine of x over √(1 − x), in powers of x, for 0 ≤ x ≤ 1.
 ///
 /// Credit: C. Hastings, Approximations for digital computers, 1955 (M. Abramowitz, I. Stegun, Handbook of
 /// mathematical functions, 4.4.46); off by at most 2·10⁻⁸.
@@ -16,7 +16,7 @@ const ARC_COSINE: [f32; 8] = [
     -0.001_262_491_1,
 ];
 
-/// The arc cosine of −1 … 1, in radians, to about the last digit of an `f32`.
+/// Returns the arc cosine of a number within −1 … 1, in radians, to about the last digit of an `f32`.
 #[inline(always)]
 pub fn arc_cosine(cosine: f32) -> f32 {
     let x = cosine.abs();

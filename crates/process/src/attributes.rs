@@ -1,24 +1,24 @@
-//! A sample of an attribute as a value per corner, whatever its scope and whether it is indexed.
+//! Expands a sample of an attribute to a value per corner, whatever its scope and whether it is indexed.
 //!
-//! Files can have too few values or indices out of range. Such elements get the default value; they are
-//! counted, so that the caller can say so once.
+//! Files can have too few values or indices out of range. Such elements get the default value and are
+//! counted, so that the caller can report them once.
 
 use meshreel_scene::Scope;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Elements of a mesh at one sample.
+/// Numbers of elements of a mesh at one sample.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Elements {
-    /// Faces of the file.
+    /// The number of faces in the source.
     pub faces: usize,
-    /// Points of the file.
+    /// The number of points in the source.
     pub points: usize,
-    /// Corners of the file.
+    /// The number of corners in the source.
     pub corners: usize,
 }
 
 impl Elements {
-    /// Elements that have a value in `scope`.
+    /// Returns the number of elements that have a value in `scope`.
     pub fn count(&self, scope: Scope) -> usize {
         match scope {
             Scope::Constant => 1,
@@ -38,12 +38,12 @@ pub struct Expand<'a, T> {
 }
 
 impl<'a, T: Copy + Default> Expand<'a, T> {
-    /// Values, or a palette with one index per element.
+    /// Creates the expansion of plain values, or of a palette with one index per element.
     pub fn new(scope: Scope, values: &'a [T], indices: Option<&'a [u32]>) -> Expand<'a, T> {
         Expand { scope, values, indices, bad: AtomicU64::new(0) }
     }
 
-    /// The value at a corner of a face and the point there; the default where the file has none.
+    /// Returns the value at a corner of a face and the point there; the default if the source has none.
     #[inline]
     pub fn at(&self, corner: u32, face: u32, point: u32) -> T {
         let element = match self.scope {
@@ -58,7 +58,7 @@ impl<'a, T: Copy + Default> Expand<'a, T> {
         })
     }
 
-    /// The value of a point that no face uses: none in scopes of faces and corners.
+    /// Returns the value of a point that no face uses; `None` in scopes of faces and corners.
     pub fn at_point(&self, point: u32) -> Option<T> {
         match self.scope {
             Scope::Constant => self.get(0),
@@ -67,18 +67,19 @@ impl<'a, T: Copy + Default> Expand<'a, T> {
         }
     }
 
-    /// Number of elements for which [`Expand::at`] had to take the default value.
+    /// Returns the number of elements for which [`Expand::at`] returned the default value.
     pub fn bad(&self) -> u64 {
         self.bad.load(Ordering::Relaxed)
     }
 
-    /// True where corners of one point can have different values, so that vertices may have to be split.
+    /// Returns `true` if corners of one point can have different values, so that vertices may have to be
+    /// split.
     pub fn splits(&self) -> bool {
         matches!(self.scope, Scope::Uniform | Scope::FaceVarying)
     }
 
-    /// Whether there are as many values, or indices, as the scope asks for. More than that is as wrong as
-    /// fewer: the values then belong to something else. `Err` is a sentence for a remark.
+    /// Checks that there are as many values, or indices, as the scope needs. More are as wrong as fewer: the
+    /// values then belong to something else. `Err` is a sentence for a remark.
     pub fn check(&self, elements: Elements) -> Result<(), String> {
         let need = elements.count(self.scope);
         let (have, what) = match self.indices {

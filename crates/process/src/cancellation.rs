@@ -1,42 +1,41 @@
-//! Work that nobody wants any more: whoever asked for it says so once, and all who work ask between one unit
-//! of work and the next.
+//! Cancellation of work: the caller sets a flag once, and the workers check it between two units of work.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Ends work early. Copies are one and the same: what cancels one cancels all.
+/// A token that cancels work. All copies share one flag.
 #[derive(Clone, Debug, Default)]
 pub struct Cancellation(Option<Arc<AtomicBool>>);
 
-/// Work ended early because it was cancelled; what it gave so far is of no use.
+/// The work was cancelled; its results so far must not be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("cancelled")]
 pub struct Cancelled;
 
 impl Cancellation {
-    /// One that can be cancelled.
+    /// Creates a token that can be cancelled.
     pub fn new() -> Cancellation {
         Cancellation(Some(Arc::default()))
     }
 
-    /// For work that always goes on to its end; cancelling it does nothing.
+    /// Creates a token for work that always runs to its end; cancelling it does nothing.
     pub const fn never() -> Cancellation {
         Cancellation(None)
     }
 
-    /// Says that the work is not wanted any more. It ends soon after, on the threads that do it.
+    /// Cancels the work, which ends soon after on its threads.
     pub fn cancel(&self) {
         if let Some(flag) = &self.0 {
             flag.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Whether it was said.
+    /// Returns `true` after [`Cancellation::cancel`].
     pub fn is_cancelled(&self) -> bool {
         self.0.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
 
-    /// Goes on, or ends with an error.
+    /// Returns an error if the work is cancelled.
     pub fn check(&self) -> Result<(), Cancelled> {
         if self.is_cancelled() { Err(Cancelled) } else { Ok(()) }
     }

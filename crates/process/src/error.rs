@@ -1,19 +1,19 @@
 //! The error of this crate.
 
-/// Why geometry could not be processed.
+/// The reason why geometry could not be processed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The source could not be read.
     #[error(transparent)]
     Scene(#[from] meshreel_scene::Error),
-    /// Nobody wants it any more.
+    /// The work was cancelled.
     #[error(transparent)]
     Cancelled(#[from] crate::Cancelled),
-    /// More than the caller allows.
+    /// The content needs more than the caller allows.
     #[error("{what}: {asked} asked, {allowed} allowed")]
     Limit {
-        /// Name of what is limited.
+        /// Name of the limited quantity.
         what: String,
         /// The number that the content needs.
         asked: u64,

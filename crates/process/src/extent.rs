@@ -1,4 +1,4 @@
-//! Bounds of values, and how finely float32 numbers lie around one.
+//! Bounds of values, and the spacing of float32 numbers.
 
 pub use meshreel_scene::sample::{LARGEST, usable};
 
@@ -18,7 +18,7 @@ impl<const N: usize> Default for Extent<N> {
 }
 
 impl<const N: usize> Extent<N> {
-    /// Includes `values`; NaN and infinities are left out.
+    /// Extends the bounds to `values`; NaN and infinities are ignored.
     pub fn extend<'v>(&mut self, values: impl IntoIterator<Item = &'v [f32; N]>) {
         for value in values {
             for k in 0..N {
@@ -29,17 +29,17 @@ impl<const N: usize> Extent<N> {
             }
         }
     }
-    /// Includes all that `other` does.
+    /// Extends the bounds to those of `other`.
     pub fn join(&mut self, other: &Extent<N>) {
         self.extend([&other.low, &other.high]);
     }
-    /// Lowest and highest of component `k`, zeros where nothing was included.
+    /// Returns the lowest and highest value of component `k`, zeros if nothing was included.
     pub fn component(&self, k: usize) -> (f32, f32) {
         if self.low[k] <= self.high[k] { (self.low[k], self.high[k]) } else { (0.0, 0.0) }
     }
 }
 
-/// Diagonal of an extent, 0 of nothing.
+/// Returns the diagonal of an extent, 0 if it is empty.
 pub fn diagonal(extent: &Extent<3>) -> f64 {
     (0..3)
         .map(|k| {
@@ -50,9 +50,9 @@ pub fn diagonal(extent: &Extent<3>) -> f64 {
         .sqrt()
 }
 
-/// Distance of float32 values around `x`.
+/// Returns the distance of neighbouring float32 values around `x`.
 pub fn ulp(x: f64) -> f64 {
-    // Below that numbers are subnormal, which graphics hardware takes for zero.
+    // Smaller numbers are subnormal, which graphics hardware treats as zero.
     let least = f64::from(f32::MIN_POSITIVE);
     let x = x.abs().max(least);
     (x.log2().floor() - 23.0).exp2().max(least)

@@ -1,27 +1,28 @@
-//! Which faces of a file can be used: the one place that reads counts and indices as they come.
+//! Reads the faces of a source and selects the usable ones: the only place that reads unchecked counts and
+//! indices.
 //!
-//! A face is kept when it has at least three corners and every corner names a point. Others are dropped and
-//! counted by reason; the corners they own are still skipped, so that the corner numbers of all other faces
-//! stay the file's.
+//! A face is kept if it has at least three corners and every corner refers to a point. Others are dropped and
+//! counted by reason; their corners are still skipped, so that the corner numbers of all other faces stay
+//! those of the source.
 
-/// Why faces were left out, and how many.
+/// The numbers of dropped faces, by reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Dropped {
     /// Fewer than three corners, or a negative count.
     pub few: u64,
-    /// A corner names a point that does not exist.
+    /// A corner refers to a point that does not exist.
     pub range: u64,
-    /// The counts go on where the corners have ended.
+    /// The counts exceed the number of corners.
     pub overrun: u64,
 }
 
 impl Dropped {
-    /// All of them.
+    /// Returns the number of all dropped faces.
     pub fn total(&self) -> u64 {
         self.few + self.range + self.overrun
     }
 
-    /// A sentence for a remark; none where nothing was dropped.
+    /// Returns a sentence for a remark; `None` if nothing was dropped.
     pub fn sentence(&self) -> Option<String> {
         let parts: Vec<String> = [
             (self.few, "with fewer than three corners"),
@@ -36,49 +37,49 @@ impl Dropped {
     }
 }
 
-/// A face that can be used.
+/// A usable face.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Face {
-    /// Its number in the file.
+    /// Its number in the source.
     pub number: u32,
-    /// Its first corner, an index into the file's corner list.
+    /// Its first corner, an index into the source's corner list.
     pub first: u32,
-    /// Its corners, at least 3; they are `first..first + count`.
+    /// The number of its corners, at least 3; they are `first..first + count`.
     pub count: u32,
 }
 
 impl Face {
-    /// Its corners as a range of the corner list.
+    /// Returns its corners as a range of the corner list.
     pub fn range(&self) -> std::ops::Range<usize> {
         self.first as usize..self.first as usize + self.count as usize
     }
 }
 
-/// The usable faces of one mesh, in file order.
+/// The usable faces of one mesh, in the source's order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Faces {
     /// The faces.
     pub list: Vec<Face>,
-    /// Point of every corner of the file; [`NO_POINT`] for corners that belong to no usable face.
+    /// By corner of the source, its point; [`NO_POINT`] for corners of no usable face.
     pub corner_point: Vec<u32>,
-    /// Points of the mesh.
+    /// The number of points of the mesh.
     pub points: usize,
-    /// Numbers of faces that were left out.
+    /// The numbers of dropped faces.
     pub dropped: Dropped,
 }
 
-/// Point of a corner that belongs to no usable face.
+/// The point of a corner of no usable face.
 pub const NO_POINT: u32 = u32::MAX;
 
 const _: () = assert!(NO_POINT == NO_GROUP);
 
-/// Group of a corner that belongs to no usable face.
+/// The group of a corner of no usable face.
 pub const NO_GROUP: u32 = u32::MAX;
 
 impl Faces {
     /// Reads `counts` (corners per face) and `indices` (point per corner) of a mesh with `points` points.
     pub fn new(counts: &[i32], indices: &[i32], points: usize) -> Faces {
-        // Corner and face numbers are u32 with one value reserved; what lies beyond counts as overrun.
+        // Corner and face numbers are u32 with one value reserved; any excess counts as overrun.
         let corners = indices.len().min(u32::MAX as usize - 1);
         let usable = counts.len().min(u32::MAX as usize - 1);
         let mut faces = Faces {
@@ -110,13 +111,13 @@ impl Faces {
         faces
     }
 
-    /// Triangles that triangulation makes: `n − 2` for every face.
+    /// Returns the number of triangles after triangulation: `n − 2` for every face.
     pub fn triangles(&self) -> usize {
         self.list.iter().map(|f| f.count as usize - 2).sum()
     }
 }
 
-/// Face of each corner of the file; u32::MAX for those of unusable faces.
+/// Returns, by corner of the source, its face; u32::MAX for corners of unusable faces.
 pub fn corner_faces(faces: &Faces) -> Vec<u32> {
     let mut out = vec![u32::MAX; faces.corner_point.len()];
     for face in &faces.list {
@@ -125,7 +126,7 @@ pub fn corner_faces(faces: &Faces) -> Vec<u32> {
     out
 }
 
-/// Face of each vertex, through its corner.
+/// Returns, by vertex, the face of its corner.
 pub fn face_of(vertex_corner: &[u32], corner_face: &[u32]) -> Vec<u32> {
     vertex_corner.iter().map(|&c| corner_face.get(c as usize).copied().unwrap_or(u32::MAX)).collect()
 }

@@ -1,19 +1,18 @@
-//! A fast hash of a few `u32`, for tables that compare the values themselves: what it returns decides nothing
-//! but speed.
+//! A fast hash of a few `u32`, for tables that compare the values themselves: it affects nothing but speed.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-/// Folded multiplication, with a key of this process so that no file can aim at collisions.
+/// Folded multiplication, with a key per process, so that no file can provoke collisions.
 #[derive(Clone, Copy)]
 pub struct Folded(u64);
 
 impl Folded {
-    /// With a fresh key.
+    /// Creates a hash with a fresh key.
     pub fn new() -> Folded {
         Folded(RandomState::new().hash_one(0u8))
     }
 
-    /// Hash of some words.
+    /// Returns the hash of some words.
     #[inline]
     pub fn hash<const K: usize>(&self, words: [u32; K]) -> u64 {
         let mut state = *self;
@@ -76,7 +75,7 @@ mod tests {
     fn small_numbers_spread() {
         let hash = Folded::new();
         let low: HashSet<u64> = (0..4096u32).map(|i| hash.hash([i, 0, i / 7]) & 0xFFFF).collect();
-        // 4096 random picks of 65536 leave about 3970 different ones.
+        // 4096 random picks of 65536 give about 3970 different ones.
         assert!(low.len() > 3700, "{}", low.len());
     }
 }

@@ -1,5 +1,5 @@
-//! What is done to geometry, in plain data: which vertex becomes which, an interval per triangle, a transform
-//! of its own. Nothing here knows of bytes, codecs or files.
+//! Processing of geometry as plain data: splitting and ordering of vertices, triangle visibility, parts,
+//! bones, LOD. Nothing here depends on bytes, codecs or files.
 
 pub mod angle;
 pub mod attributes;

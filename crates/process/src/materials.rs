@@ -1,30 +1,30 @@
-//! Materials from face sets: each face belongs to one, the faces in no set to a nameless one.
+//! Materials from face sets: each face belongs to one, faces in no set to a nameless one.
 //!
-//! The id is the first number in the set's name (`mtl_07_glass` → 7), else the set's place in the order. A
-//! face in several sets belongs to the first of them.
+//! The id is the first number in the set's name (`mtl_07_glass` → 7), else the index of the set. A face in
+//! several sets belongs to the first of them.
 
 /// A material of a mesh.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Material {
-    /// First number in the name, else the order.
+    /// The first number in the name, else the index of the set.
     pub id: u32,
     /// The set's name; empty for faces in no set.
     pub name: String,
 }
 
-/// Which face has which material.
+/// The material of each face.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Assignment {
-    /// Per face of the file an index into `materials`.
+    /// By face of the source, an index into `materials`.
     pub face_material: Vec<u32>,
-    /// Materials in the order of the sets; that of faces in no set comes last. Each has at least one face,
-    /// except that a mesh without faces has the nameless one.
+    /// Materials in the order of the sets; the one for faces in no set comes last. Each has at least one
+    /// face, except that a mesh without faces has the nameless one.
     pub materials: Vec<Material>,
     /// Sentences for remarks.
     pub remarks: Vec<String>,
 }
 
-/// Assigns materials to `faces` faces from sets given by name and face numbers.
+/// Assigns materials to `faces` faces from sets, given by name and face numbers.
 pub fn assign<'a>(sets: impl IntoIterator<Item = (&'a str, &'a [i32])>, faces: usize) -> Assignment {
     let mut out = Assignment { face_material: vec![ABSENT; faces], ..Assignment::default() };
     let mut free = faces;
@@ -38,7 +38,7 @@ pub fn assign<'a>(sets: impl IntoIterator<Item = (&'a str, &'a [i32])>, faces: u
                     *slot = material;
                     taken += 1;
                 }
-                // The same face twice in one set is harmless.
+                // A face listed twice in one set is harmless.
                 Some(slot) => shared += u64::from(*slot != material),
             }
         }
@@ -60,7 +60,7 @@ pub fn assign<'a>(sets: impl IntoIterator<Item = (&'a str, &'a [i32])>, faces: u
     if free > 0 || out.materials.is_empty() {
         let rest = out.materials.len() as u32;
         out.face_material.iter_mut().filter(|m| **m == ABSENT).for_each(|m| *m = rest);
-        // A number that no set has: the rest must not look like one of them.
+        // A number that no set has, so that the nameless material differs from all of them.
         let mut id = rest;
         while out.materials.iter().any(|m| m.id == id) {
             id = id.wrapping_add(1);
@@ -72,7 +72,7 @@ pub fn assign<'a>(sets: impl IntoIterator<Item = (&'a str, &'a [i32])>, faces: u
 
 const ABSENT: u32 = u32::MAX;
 
-/// The first run of decimal digits; none where there is none or it is above `u32::MAX`.
+/// Returns the first run of decimal digits; `None` if there is none or it is above `u32::MAX`.
 fn first_number(name: &str) -> Option<u32> {
     let begin = name.find(|c: char| c.is_ascii_digit())?;
     let digits = &name[begin..];

@@ -1,48 +1,48 @@
-//! Smooth normals where the file has none.
+//! Smooth normals where the source has none.
 //!
-//! Every corner adds the unit normal of its face, weighted with the interior angle there (G. Thürmer, C.
+//! Every corner adds the unit normal of its face, weighted by the interior angle there (G. Thürmer, C.
 //! Wüthrich, *Computing vertex normals from polygonal facets*, 1998), so that the result does not depend on
-//! how faces are cut: it is computed on the file's polygons, before triangulation. Face normals are M.
-//! Newell's; concave corners count with their angle above 180°. Sums are in f64 and in corner order, hence
-//! the same on every run.
+//! the triangulation: it is computed on the source's polygons. Face normals are M. Newell's; concave corners
+//! count with their angle above 180°. Sums are in f64 and in corner order, hence the same on every run.
 //!
 //! Corners that share a normal form a *group*: all corners of a point, or with a crease angle the corners of
-//! a point that are connected over edges which are less sharp. Without one, the corners of a point of faces
-//! whose other side stands on the same points are parted too: those of two faces stay together that go
-//! opposite ways along an edge and are not each other's other side.
+//! a point that are connected over edges that are less sharp. Without a crease angle, the corners of a point
+//! are still separated if faces have their other side on the same points: two faces stay together if they
+//! traverse an edge in opposite directions and are not each other's other side.
 //!
-//! Where the weighted normals of a group cancel each other, down to `CANCELLED` of the sum of the weights,
-//! none is defined (`docs/PROMISE.md`); the group then has that of its first face.
+//! Where the weighted normals of a group cancel each other, down to `CANCELLED` of the sum of the weights, no
+//! normal is defined (`docs/PROMISE.md`); the group then has that of its first face.
 
 use super::faces::{Faces, NO_GROUP};
 use crate::repeats::Doubles;
 use meshreel_scene::Winding;
 
-/// Length of a sum of weighted unit normals, as part of the sum of their weights, below which it is what
-/// rounding left over. Well below the 1e-6 at which nothing is promised any more, so that two ways to compute
-/// a sum cannot disagree where something is.
+/// Length of a sum of weighted unit normals, as a fraction of the sum of their weights, below which it is
+/// only rounding error. Well below the 1e-6 below which no guarantee is given, so that two ways to compute a
+/// sum cannot disagree where one is.
 const CANCELLED: f64 = 1e-9;
 
-/// Which corners share a normal.
+/// The groups of corners that share a normal.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Groups {
-    /// Group of each corner; [`NO_GROUP`] where there is none.
+    /// By corner, its group; [`NO_GROUP`] if it has none.
     pub corner: Vec<u32>,
-    /// Number of groups.
+    /// The number of groups.
     pub count: usize,
-    /// True where some corners of one point do not.
+    /// `true` if some corners of one point are in different groups.
     pub parted: bool,
 }
 
-/// Smoothing groups. `angle` in degrees: edges where the normals of the two faces differ by more are hard;
-/// none or ≥ 180: the groups are the points, but for the two sides of faces on the same points. Boundary
-/// edges, edges of more than two faces and edges whose faces turn different ways are hard.
+/// Returns smoothing groups. `angle` in degrees: edges at which the normals of the two faces differ by more
+/// are hard; `None` or ≥ 180: the groups are the points, except for the two sides of faces on the same
+/// points. Boundary edges, edges of more than two faces and edges whose faces are wound in different ways are
+/// hard.
 pub fn smooth_groups(positions: &[[f32; 3]], faces: &Faces, angle: Option<f64>) -> Groups {
     let Some(angle) = angle.filter(|a| *a < 180.0) else {
         return sides(faces);
     };
     let limit = angle.max(0.0).to_radians().cos();
-    // Rounding must not make the edges between two faces of one plane hard.
+    // Rounding must not make the edges between two coplanar faces hard.
     let limit = limit.min(1.0 - 1e-12);
     let corners = faces.corner_point.len();
     let mut next = vec![NO_GROUP; corners];
@@ -74,7 +74,7 @@ pub fn smooth_groups(positions: &[[f32; 3]], faces: &Faces, angle: Option<f64>) 
         let [n, m] = [c, d].map(|c| face_normals[normal_of_corner_face[c as usize] as usize]);
         let soft = match (n, m) {
             (Some(n), Some(m)) => dot(n, m) >= limit,
-            // A face without area has no say.
+            // A face without area has no normal to compare.
             _ => true,
         };
         if soft {
@@ -85,7 +85,7 @@ pub fn smooth_groups(positions: &[[f32; 3]], faces: &Faces, angle: Option<f64>) 
     sets.groups(&faces.corner_point)
 }
 
-/// The points, of which those on both sides of a face are parted.
+/// Groups the corners of each point, with the two sides of a face separated.
 fn sides(faces: &Faces) -> Groups {
     let doubles = Doubles::new(faces);
     let two_sided = || (doubles.sets()).filter(|set| set[0].backward != set[set.len() - 1].backward);
@@ -113,8 +113,8 @@ fn sides(faces: &Faces) -> Groups {
             shape[double.face as usize] = set[0].face;
         }
     }
-    // Edges at such points: both points, whether it is walked from the smaller, the face's number, and its
-    // corners at both points.
+    // Edges at such points: both points, whether the edge runs from the smaller one, the face's number, and
+    // its corners at both points.
     let mut edges: Vec<(u32, u32, bool, u32, [u32; 2])> = Vec::new();
     let mut first_corner = vec![NO_GROUP; faces.points];
     for (face, &shape) in faces.list.iter().zip(&shape) {
@@ -139,8 +139,8 @@ fn sides(faces: &Faces) -> Groups {
     edges.sort_unstable();
     for same in edges.chunk_by(|x, y| (x.0, x.1) == (y.0, y.1)) {
         let (back, forth) = same.split_at(same.partition_point(|e| !e.2));
-        // Everything is joined with what goes the other way and is not its other side: two of those reach all
-        // that can be reached.
+        // Every face is joined with those that run the other way and are not its other side: two of those
+        // reach all that can be reached.
         for (one, others) in [(back, forth), (forth, back)] {
             let Some(first) = others.first() else {
                 continue;
@@ -163,7 +163,7 @@ fn sides(faces: &Faces) -> Groups {
     sets.groups(&faces.corner_point)
 }
 
-/// Unit normal of each group, pointing outside. Groups without faces of any area get +z.
+/// Returns the unit normal of each group, pointing outside. Groups without faces of any area get +z.
 pub fn normals(positions: &[[f32; 3]], faces: &Faces, winding: Winding, groups: &Groups) -> Vec<[f64; 3]> {
     let mut sums = vec![[0f64; 3]; groups.count];
     let mut weights = vec![0f64; groups.count];
@@ -216,19 +216,19 @@ pub fn normals(positions: &[[f32; 3]], faces: &Faces, winding: Winding, groups: 
     sums.iter().map(|&s| unit(s).map_or([0.0, 0.0, 1.0], |n| n.map(|v| sign * v))).collect()
 }
 
-/// Interior angle of a face with normal `n` at `p`, in radians, 0 … 2π.
+/// Returns the interior angle of a face with normal `n` at `p`, in radians, 0 … 2π.
 fn interior_angle(before: [f64; 3], p: [f64; 3], after: [f64; 3], n: [f64; 3]) -> f64 {
     let (u, v) = (sub(after, p), sub(before, p));
     let c = cross(u, v);
     let (sine, cosine) = (dot(c, c).sqrt(), dot(u, v));
     let angle = sine.atan2(cosine);
-    // Where the edges fall together the sign of the sine is noise; such a spike has the angle 0. So it is
-    // where the corner stands upright on its face.
+    // If the edges coincide, the sign of the sine is noise; such a spike has the angle 0. The same holds if
+    // the corner stands upright on its face.
     let straight = sine <= 1e-9 * (dot(u, u) * dot(v, v)).sqrt();
     if !straight && dot(c, n) < -1e-9 * sine { std::f64::consts::TAU - angle } else { angle }
 }
 
-/// Twice the vector area, following the file's winding.
+/// Returns twice the vector area, following the source's winding.
 fn face_normal(positions: &[[f32; 3]], points: &[u32]) -> [f64; 3] {
     let origin = position(positions, points[0]);
     let mut last = sub(position(positions, points[1]), origin);
@@ -242,7 +242,7 @@ fn face_normal(positions: &[[f32; 3]], points: &[u32]) -> [f64; 3] {
     sum
 }
 
-/// None where there is no direction: zero or not finite.
+/// Returns a unit vector; `None` if the vector is zero or not finite.
 fn unit(v: [f64; 3]) -> Option<[f64; 3]> {
     let length = dot(v, v).sqrt();
     (length > 1e-150 && length.is_finite()).then(|| v.map(|x| x / length))
@@ -282,14 +282,14 @@ impl Sets {
         self.0[a.max(b) as usize] = a.min(b);
     }
 
-    /// Numbers the sets of corners that have a point.
+    /// Numbers the sets of those corners that have a point.
     fn groups(mut self, corner_point: &[u32]) -> Groups {
         let mut groups = Groups { corner: vec![NO_GROUP; corner_point.len()], count: 0, parted: true };
         for c in 0..corner_point.len() {
             if corner_point[c] == NO_GROUP {
                 continue;
             }
-            // Roots are the smallest members, so a root has its number before the others ask for it.
+            // Roots are the smallest members, so a root has its number before the others need it.
             let root = self.root(c as u32) as usize;
             if root == c {
                 groups.corner[c] = groups.count as u32;
@@ -348,7 +348,7 @@ mod tests {
         let quads = Faces::new(&[4; 6], &CUBE_FACES, 8);
         let mut triangles = Vec::new();
         for (i, q) in CUBE_FACES.chunks(4).enumerate() {
-            // Diagonals as they come: an unweighted sum would lean towards the faces cut at a point.
+            // Alternating diagonals: an unweighted sum would lean towards the faces cut at a point.
             let k = i % 2;
             triangles.extend([q[k], q[k + 1], q[k + 2], q[k], q[k + 2], q[(k + 3) % 4]]);
         }
@@ -445,7 +445,7 @@ mod tests {
                 assert!(close(n[groups.corner[c] as usize], [0., 0., up]), "{c}");
             }
         }
-        // The front again, and a wing at one corner that has one side only and takes part in the front.
+        // The front again, and a wing at one corner that has only one side and belongs to the front.
         let mut more = both.clone();
         more.extend(&front);
         more.extend([1, 0, 16, 17]);
@@ -456,7 +456,7 @@ mod tests {
         assert_eq!(groups.count, 34);
         assert_eq!(groups.corner[both.len()..][..front.len()], groups.corner[..front.len()]);
         assert_eq!(groups.corner[more.len() - 4..][..2], [groups.corner[1], groups.corner[0]]);
-        // A sheet with one side is left as it was.
+        // A sheet with one side is unchanged.
         let faces = Faces::new(&[4; 9], &front, 16);
         let groups = smooth_groups(&points, &faces, None);
         assert!(!groups.parted && groups.corner == faces.corner_point);
@@ -464,7 +464,7 @@ mod tests {
 
     #[test]
     fn what_cancels_has_the_normal_of_its_first_face() {
-        // A folded sheet whose halves lie on each other with points of their own but along the fold, 0 and 1.
+        // A folded sheet whose halves coincide and share only the points of the fold, 0 and 1.
         let points =
             [[0., 0., 0.], [0., 1., 0.], [0.3, 0.9, 0.1], [0.3, 0.1, 0.1], [0.3, 0.9, 0.1], [0.3, 0.1, 0.1]];
         let faces = Faces::new(&[4; 2], &[0, 1, 2, 3, 1, 0, 5, 4], 6);
@@ -481,14 +481,14 @@ mod tests {
         let indices: Vec<i32> = (0..count).flat_map(|i| [0, 1, i + 2, 1, 0, i + 2]).collect();
         let faces = Faces::new(&vec![3; 2 * count as usize], &indices, count as usize + 2);
         let groups = sides(&faces);
-        // All others lie between the two sides of one, so the points of the edge have one group; the others
-        // two.
+        // The points of the edge have one group, since all other triangles lie between the two sides of one;
+        // the other points have two.
         assert_eq!(groups.count, 2 + 2 * count as usize);
     }
 
     #[test]
     fn a_corner_that_stands_upright_has_its_angle_on_either_side() {
-        // What is left of its sine along the normal is noise.
+        // The component of its sine along the normal is noise.
         for noise in [1e-17, 0.0, -1e-17] {
             let angle = interior_angle([0.0, 1.0, 0.0], [0.0; 3], [1.0, 0.0, 0.0], [1.0, 0.0, noise]);
             assert!((angle - std::f64::consts::FRAC_PI_2).abs() < 1e-12, "{angle}");

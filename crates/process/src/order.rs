@@ -1,22 +1,22 @@
 //! Order of triangles and vertices.
 //!
 //! Triangles are grouped by material, in each group ordered for the vertex cache (T. Forsyth, *Linear-speed
-//! vertex cache optimisation*, 2006, in meshoptimizer's form), and vertices are numbered as the triangles
-//! first use them. The order is strip-like, and that is what prediction needs: nearly every vertex closes a
-//! triangle next to one whose three vertices came a moment before.
+//! vertex cache optimisation*, 2006, in meshoptimizer's form), and vertices are numbered in the order in
+//! which triangles first use them. The order is strip-like, which prediction needs: nearly every vertex
+//! closes a triangle next to one whose three vertices came shortly before.
 //!
-//! Each step of the optimizer looks at all triangles that are left around each vertex in the cache. A vertex
-//! of more than `MOST` triangles is therefore shown to it as several, each with some of them in the order of
-//! the file, so that work stays in proportion to the triangles.
+//! Each step of the optimizer examines all remaining triangles around each vertex in the cache. A vertex of
+//! more than `MOST` triangles is therefore passed to it as several, each with some of them in the order of
+//! the source, so that the work stays proportional to the triangles.
 
-/// The order of triangles and vertices, and the indices that follow.
+/// The order of triangles and vertices, and the resulting indices.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Layout {
     /// Three new vertex numbers per triangle, materials one after the other.
     pub indices: Vec<u32>,
-    /// Old triangle of each new one.
+    /// By new triangle, the old one.
     pub triangle_order: Vec<u32>,
-    /// Old vertex of each new one; those that no triangle uses follow at the end.
+    /// By new vertex, the old one; vertices that no triangle uses come last.
     pub vertex_order: Vec<u32>,
     /// First index and number of indices of each material.
     pub ranges: Vec<(u32, u32)>,
@@ -63,7 +63,7 @@ pub fn layout(
 
 const ABSENT: u32 = u32::MAX;
 
-/// Triangles around a vertex that the optimizer is shown.
+/// The largest number of triangles around a vertex that is passed to the optimizer.
 const MOST: u32 = 1024;
 
 fn sort_by_material(triangle_material: &[u32], materials: usize) -> Vec<Vec<u32>> {
@@ -78,13 +78,14 @@ fn sort_by_material(triangle_material: &[u32], materials: usize) -> Vec<Vec<u32>
     lists
 }
 
-/// Vertex numbers within one material, so that work and memory follow its size and not the whole mesh's.
+/// Vertex numbers within one material, so that work and memory depend on its size and not on the whole
+/// mesh's.
 struct Local {
     number: Vec<u32>,
     global: Vec<u32>,
 }
 
-/// The members in cache order, each with its vertices as the optimizer turned them.
+/// Returns the members in cache order, each with its vertices as rotated by the optimizer.
 fn cache_order(triangles: &[[u32; 3]], members: &[u32], local: &mut Local) -> Vec<(u32, [u32; 3])> {
     for v in local.global.drain(..) {
         local.number[v as usize] = ABSENT;
@@ -105,8 +106,8 @@ fn cache_order(triangles: &[[u32; 3]], members: &[u32], local: &mut Local) -> Ve
     let ordered: Vec<[u32; 3]> =
         indices.chunks_exact(3).map(|t| [0, 1, 2].map(|k| local.global[t[k] as usize])).collect();
 
-    // The optimizer returns vertices, not triangle numbers: match old and new triangles by what they consist
-    // of.
+    // The optimizer returns vertices, not triangle numbers: old and new triangles are matched by their
+    // vertices.
     let mut old: Vec<([u32; 3], u32)> =
         members.iter().map(|&t| (smallest_first(triangles[t as usize]), t)).collect();
     let mut new: Vec<([u32; 3], u32)> =
@@ -121,8 +122,8 @@ fn cache_order(triangles: &[[u32; 3]], members: &[u32], local: &mut Local) -> Ve
     out
 }
 
-/// Gives a vertex of more than [`MOST`] triangles another number after each so many. `global` has the vertex
-/// of each number.
+/// Gives a vertex of more than [`MOST`] triangles another number after each [`MOST`] of them. `global` has
+/// the vertex of each number.
 fn part_hubs(indices: &mut [u32], global: &mut Vec<u32>) {
     let mut uses = vec![0u32; global.len()];
     for &v in indices.iter() {
@@ -145,7 +146,7 @@ fn part_hubs(indices: &mut [u32], global: &mut Vec<u32>) {
     }
 }
 
-/// A triangle turned so that its smallest vertex comes first.
+/// Returns a triangle rotated so that its smallest vertex comes first.
 fn smallest_first(t: [u32; 3]) -> [u32; 3] {
     let k = (0..3).min_by_key(|&k| t[k]).unwrap_or(0);
     [t[k], t[(k + 1) % 3], t[(k + 2) % 3]]
@@ -198,7 +199,8 @@ mod tests {
         layout
     }
 
-    /// Part of the vertices for which a parallelogram of earlier vertices within `look_back` exists.
+    /// Returns the fraction of the vertices for which a parallelogram of earlier vertices within `look_back`
+    /// exists.
     fn predicted(layout: &Layout, vertices: usize, look_back: u32) -> f64 {
         use std::collections::HashMap;
         let triangles: Vec<[u32; 3]> = layout.indices.chunks(3).map(|t| [t[0], t[1], t[2]]).collect();
@@ -241,7 +243,7 @@ mod tests {
         assert_eq!(layout.ranges[1].1, 0);
     }
 
-    /// With all triangles of a vertex looked at in each step these would take hours.
+    /// These would take hours if each step examined all triangles of a vertex.
     #[test]
     fn a_million_triangles_around_a_vertex_and_on_three() {
         let count = 1_000_000;

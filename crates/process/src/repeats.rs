@@ -1,38 +1,37 @@
-//! Faces that stand on the same points: repeats, which say nothing new, and opposites, the two sides of a
-//! leaf card or of a sheet whose sides share their points.
+//! Faces on the same points: repeats, which add nothing, and opposites, the two sides of a leaf card or of a
+//! sheet whose sides share their points.
 //!
-//! A face *repeats* another where it names the same points in the same cyclic order, and is *opposite* to it
-//! where it names them in the reverse order. A face that names a point twice does neither. Meshes without
-//! such faces, nearly all, cost one sort of a number per face.
+//! A face *repeats* another if it lists the same points in the same cyclic order, and is *opposite* to it if
+//! it lists them in the reverse order. A face that lists a point twice does neither. Meshes without such
+//! faces, nearly all, cost one sort of a number per face.
 
 use super::faces::{Face, Faces};
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-/// The faces of a mesh that are not alone on their points.
+/// The faces of a mesh that share their set of points with another face.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Doubles {
-    /// Such faces, those on the same points one after the other, repeats next to each other, each in the
-    /// order of the file.
+    /// Such faces, grouped by their points, repeats next to each other, each in the order of the source.
     list: Vec<Double>,
-    /// Numbers of faces that stand on the same points, along the list.
+    /// Sizes of the groups, in the order of the list.
     sizes: Vec<usize>,
 }
 
-/// One of them. Its canonical order begins at its smallest point and goes on to the smaller neighbour of
-/// that.
+/// A face of [`Doubles`]. Its canonical order begins at its smallest point and continues with that point's
+/// smaller neighbour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Double {
-    /// Its place among the usable faces.
+    /// Its index among the usable faces.
     pub face: u32,
-    /// Corner of its smallest point, counted from its first.
+    /// The corner of its smallest point, counted from its first corner.
     start: u32,
-    /// The file names its points against the canonical order.
+    /// `true` if the source lists its points against the canonical order.
     pub backward: bool,
 }
 
 impl Double {
-    /// A corner of the file's list, by its place in the canonical order.
+    /// Returns the source's corner at position `k` of the canonical order.
     pub fn corner(&self, face: &Face, k: u32) -> u32 {
         let n = face.count;
         let at = match self.backward {
@@ -44,7 +43,7 @@ impl Double {
 }
 
 impl Doubles {
-    /// Finds them.
+    /// Finds the faces that share their points.
     pub fn new(faces: &Faces) -> Doubles {
         let mut by_sum: Vec<(u64, u32)> =
             (0..).zip(&faces.list).map(|(at, face)| (sum(&faces.corner_point[face.range()]), at)).collect();
@@ -67,7 +66,7 @@ impl Doubles {
         out
     }
 
-    /// Faces on the same points, set by set.
+    /// Returns the groups of faces on the same points.
     pub fn sets(&self) -> impl Iterator<Item = &[Double]> {
         let mut rest = &self.list[..];
         self.sizes.iter().map(move |&size| {
@@ -78,8 +77,8 @@ impl Doubles {
     }
 }
 
-/// Numbers in the file of the faces that say nothing new: each repeats the first face of its material on its
-/// points, whose corners have the same vertices. Ascending.
+/// Returns the source's numbers of redundant faces: each repeats the first face of its material on its
+/// points, with the same vertices at its corners. Ascending.
 pub fn repeats(faces: &Faces, corner_vertex: &[u32], face_material: &[u32]) -> Vec<u32> {
     let doubles = Doubles::new(faces);
     let mut out = Vec::new();
@@ -102,7 +101,7 @@ pub fn repeats(faces: &Faces, corner_vertex: &[u32], face_material: &[u32]) -> V
     out
 }
 
-/// A number that faces on the same points share, whatever their order.
+/// Returns a number that is equal for all faces on the same points, whatever their order.
 fn sum(points: &[u32]) -> u64 {
     let mix = |&p: &u32| {
         let mut x = u64::from(p).wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -113,7 +112,7 @@ fn sum(points: &[u32]) -> u64 {
     points.iter().map(mix).fold(0, u64::wrapping_add)
 }
 
-/// None where a point is named twice.
+/// Returns the canonical order of a face; `None` if a point is listed twice.
 fn double(faces: &Faces, face: u32) -> Option<Double> {
     let own = &faces.corner_point[faces.list[face as usize].range()];
     let mut sorted = own.to_vec();
@@ -126,7 +125,7 @@ fn double(faces: &Faces, face: u32) -> Option<Double> {
     Some(Double { face, start: start as u32, backward: own[(start + n - 1) % n] < own[(start + 1) % n] })
 }
 
-/// The number of points of a face, then the points, in canonical order.
+/// Returns the number of points of a face, then the points in canonical order.
 fn points<'a>(faces: &'a Faces, double: &'a Double) -> impl Iterator<Item = u32> + 'a {
     let face = &faces.list[double.face as usize];
     let point = |k| faces.corner_point[double.corner(face, k) as usize];
@@ -139,8 +138,8 @@ mod tests {
 
     #[test]
     fn repeats_and_opposites_are_found() {
-        // A quad, a triangle, the quad turned, the quad's other side, other quads on its points, a face with
-        // a point twice, and that again.
+        // A quad, a triangle, the quad rotated, the quad's other side, other quads on its points, a face with
+        // a repeated point, and the same again.
         let quads = [[0, 1, 2, 3], [2, 3, 0, 1], [3, 2, 1, 0], [0, 2, 1, 3], [0, 1, 0, 2], [0, 1, 0, 2]];
         let mut counts = vec![4; 6];
         counts.insert(1, 3);
@@ -152,7 +151,7 @@ mod tests {
         assert_eq!(sets.len(), 1);
         let found: Vec<(u32, bool)> = sets[0].iter().map(|d| (d.face, d.backward)).collect();
         assert_eq!(found, [(0, false), (2, false), (3, true)]);
-        // Corners in canonical order are of the same points.
+        // Corners in canonical order have the same points.
         for k in 0..4 {
             let of = |d: &Double| faces.corner_point[d.corner(&faces.list[d.face as usize], k) as usize];
             assert!(sets[0].iter().all(|d| of(d) == k), "{k}");
@@ -161,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_repeat_has_the_vertices_and_the_material_of_the_first() {
-        // Repeats turned, with a vertex of its own, of another material, of the other side.
+        // Repeats: rotated, with a vertex of its own, of another material, of the other side.
         let indices = [0, 1, 2, 1, 2, 0, 0, 1, 2, 0, 1, 2, 2, 1, 0, 0, 2, 1, 0, 1, 2];
         let faces = Faces::new(&[3; 7], &indices, 3);
         let mut vertex: Vec<u32> = faces.corner_point.clone();

@@ -1,7 +1,7 @@
-//! One index buffer for all frames: corners of a point become one vertex where every attribute is equal in
-//! every frame, and stay apart where one differs once. Equal are bits, which a 64-bit hash finds and which
-//! themselves decide; or numbers within a distance, since exporters compute the uvs of a point for each of
-//! its faces anew, and the last bits of these are no seam.
+//! One index buffer for all frames: corners of a point become one vertex if every attribute is equal in every
+//! frame, and stay separate if one differs once. Equality is that of bits, found by a 64-bit hash and
+//! confirmed on the bits; or that of numbers within a distance, since exporters compute the uvs of a point
+//! for each of its faces anew, and differences in the last bits are not a seam.
 //!
 //! Partition refinement. Corners begin in the class of their point. For each attribute and frame every corner
 //! is compared with the first corner of its class; those that differ leave it and meet again where class and
@@ -13,16 +13,16 @@
 //!     else if bits differ:         class = new[(class, bits)]   or a new class that begins with this corner
 //! ```
 //!
-//! Where nothing changes, that is one linear pass without hashing.
+//! If nothing changes, this is one linear pass without hashing.
 
 use super::faces::NO_POINT;
 use super::hash::Folded;
 use std::collections::HashMap;
 
-/// A vertex, corner or point that is not there.
+/// A missing vertex, corner or point.
 pub const NONE: u32 = u32::MAX;
 
-/// Bits that are equal where values count as equal: −0 is 0 and all NaN are one.
+/// Returns bits that are equal if the values count as equal: −0 equals 0 and all NaN are equal.
 #[inline]
 pub fn bits(value: f32) -> u32 {
     if value == 0.0 {
@@ -34,21 +34,21 @@ pub fn bits(value: f32) -> u32 {
     }
 }
 
-/// [`bits`] of each component.
+/// Returns [`bits`] of each component.
 #[inline]
 pub fn all_bits<const K: usize>(value: [f32; K]) -> [u32; K] {
     value.map(bits)
 }
 
-/// Classes of a point that a corner is compared with: no mesh has more seams at a point, but for what is made
-/// to take long.
+/// The number of classes of a point that a corner is compared with: no mesh has more seams at a point, except
+/// adversarial ones.
 const NEAR: usize = 64;
 
-/// Splits vertices.
+/// Splits points into vertices.
 pub struct Splitter {
-    /// Class of each corner; [`NONE`] for corners that take no part.
+    /// By corner, its class; [`NONE`] for corners that take no part.
     class: Vec<u32>,
-    /// First corner of each class.
+    /// By class, its first corner.
     first: Vec<u32>,
     hash: Folded,
 }
@@ -56,16 +56,16 @@ pub struct Splitter {
 /// The result: vertices in the order of their first corners, then one for every point that no corner uses.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Split {
-    /// Vertex of each corner; [`NONE`] for corners without one.
+    /// By corner, its vertex; [`NONE`] for corners without one.
     pub corner_vertex: Vec<u32>,
-    /// First corner of each vertex; [`NONE`] for a point without faces.
+    /// By vertex, its first corner; [`NONE`] for a point without faces.
     pub vertex_corner: Vec<u32>,
-    /// Point of each vertex.
+    /// By vertex, its point.
     pub vertex_point: Vec<u32>,
 }
 
 impl Splitter {
-    /// Begins with one class per point. `corner_point` is [`super::faces::Faces::corner_point`]: corners of
+    /// Starts with one class per point. `corner_point` is [`super::faces::Faces::corner_point`]: corners of
     /// unusable faces are [`NO_POINT`] and take no part.
     pub fn new(corner_point: &[u32]) -> Splitter {
         assert!(corner_point.len() < u32::MAX as usize);
@@ -90,19 +90,19 @@ impl Splitter {
         Splitter { class, first, hash: Folded::new() }
     }
 
-    /// Vertices so far, without those of points that no corner uses.
+    /// Returns the number of vertices so far, without those of points that no corner uses.
     pub fn classes(&self) -> usize {
         self.first.len()
     }
 
-    /// Class of a corner; [`NONE`] for corners that take no part.
+    /// Returns the class of a corner; [`NONE`] for corners that take no part.
     pub fn class_of(&self, corner: u32) -> u32 {
         self.class[corner as usize]
     }
 
-    /// Takes one attribute at one frame into account; `value` gives a corner's bits ([`bits`]). Returns
-    /// whether a class split. Attributes of points (and of the whole mesh) cannot split and need not be
-    /// shown.
+    /// Refines the classes by one attribute at one frame; `value` returns a corner's bits ([`bits`]). Returns
+    /// `true` if a class split. Attributes of points (and of the whole mesh) cannot split and need not be
+    /// passed.
     pub fn refine<const K: usize>(&mut self, value: impl Fn(u32) -> [u32; K]) -> bool {
         let before = self.first.len();
         let mut bits_of_class: Vec<[u32; K]> = vec![[0; K]; before];
@@ -125,13 +125,13 @@ impl Splitter {
         self.first.len() > before
     }
 
-    /// The same of numbers that count as equal where none of their components is farther apart than `within`:
-    /// each corner is compared with the first one of its class, and with those of up to 64 classes of its
-    /// point. Beyond these only equal bits meet.
+    /// The same for numbers that count as equal if no component differs by more than `within`: each corner is
+    /// compared with the first one of its class, and with those of up to 64 classes of its point. Beyond
+    /// these, only equal bits match.
     pub fn refine_within<const K: usize>(&mut self, value: impl Fn(u32) -> [f32; K], within: f32) -> bool {
         let before = self.first.len();
         let mut values: Vec<[f32; K]> = vec![[0.0; K]; before];
-        // Classes that came out of each class.
+        // Classes that were split off from each class.
         let mut parts: HashMap<u32, Vec<u32>, Folded> = HashMap::with_hasher(self.hash);
         let mut equal: HashMap<(u32, [u32; K]), u32, Folded> = HashMap::with_hasher(self.hash);
         let near = |a: &[f32; K], b: &[f32; K]| {
@@ -164,8 +164,8 @@ impl Splitter {
         self.first.len() > before
     }
 
-    /// Numbers the vertices. `corner_point` must be what [`Splitter::new`] got; `points` is how many points
-    /// the mesh has.
+    /// Numbers the vertices. `corner_point` must be the argument of [`Splitter::new`]; `points` is the number
+    /// of points of the mesh.
     pub fn finish(self, corner_point: &[u32], points: usize) -> Split {
         let mut vertex_of_class = vec![NONE; self.first.len()];
         let mut out = Split {
@@ -247,7 +247,7 @@ mod tests {
         assert_eq!(all_bits([1.0, -0.0]), [1f32.to_bits(), 0]);
     }
 
-    /// Every key hashes alike: the bits alone must keep classes apart.
+    /// A hash that is the same for every key: the bits alone must keep classes apart.
     #[test]
     fn a_colliding_hash_changes_nothing() {
         #[derive(Clone, Copy, Default)]

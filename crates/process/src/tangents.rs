@@ -1,16 +1,16 @@
-//! Tangents of every frame, with the handedness of the first frame for ever.
+//! Tangents of every frame, with the handedness of the first frame throughout.
 //!
-//! The tangent space is M. Mikkelsen's (*Simulation of wrinkled surfaces revisited*, 2008; what every
-//! renderer and baker expects), at its default threshold of 180°: vertices with equal position, normal and uv
-//! are one; triangles around a vertex that are connected by edges and agree in handedness form a group; a
-//! group's tangent is the sum of its triangles' uv gradients along u, projected along the normal, weighted
-//! with the angle at the vertex.
+//! The tangent space is M. Mikkelsen's (*Simulation of wrinkled surfaces revisited*, 2008; the standard of
+//! renderers and bakers), at its default threshold of 180°: vertices with equal position, normal and uv are
+//! one; triangles around a vertex that are connected by edges and agree in handedness form a group; a group's
+//! tangent is the sum of its triangles' uv gradients along u, projected along the normal, weighted with the
+//! angle at the vertex.
 //!
-//! The crate `bevy_mikktspace` does the same and is the oracle of the tests. It is not used for the work
-//! because it finds the groups again in every frame, which takes four fifths of its time, and because bad
-//! meshes bring it down: it recurses once per triangle around a vertex, and searches all triangles for each
-//! collapsed one. Here groups are kept from the first frame, and found again only in frames where vertices
-//! fall together or triangles collapse that did not before.
+//! The crate `bevy_mikktspace` does the same and is the oracle of the tests. It is not used here because it
+//! finds the groups again in every frame, which takes four fifths of its time, and because it fails on bad
+//! meshes: it recurses once per triangle around a vertex, and searches all triangles for each collapsed one.
+//! Here groups are kept from the first frame, and found again only in frames where vertices coincide or
+//! triangles collapse that did not before.
 //!
 //! A renderer interpolates between frames, so a vertex cannot change its handedness: [`orient`] splits
 //! vertices whose corners disagree in the first frame, and later frames keep that frame's sign.
@@ -22,40 +22,40 @@ use std::borrow::Cow;
 
 pub use super::weld::Vertices;
 
-/// Tangents of one mesh. Shared by the threads that work on different frames.
+/// Tangents of one mesh, shared by the threads that work on different frames.
 pub struct Tangents {
     triangles: Vec<[u32; 3]>,
     groups: Groups,
     hash: Folded,
-    /// What tells that the same vertices are equal as in the first frame.
+    /// Detects whether the same vertices are equal as in the first frame.
     welding: Welding,
 }
 
-/// Tangents of one frame, per corner.
+/// Tangents of one frame, by corner.
 pub struct Corners<'a> {
     groups: Cow<'a, Groups>,
-    /// Per group a unit vector, or zero.
+    /// By group, a unit vector, or zero.
     tangents: Vec<[f32; 3]>,
 }
 
-/// Which corners share a tangent.
+/// The groups of corners that share a tangent.
 #[derive(Clone, Default)]
 struct Groups {
-    /// What the groups follow from: the first vertex that equals each vertex, and the kind of each triangle.
+    /// The input of the grouping: the first vertex that equals each vertex, and the kind of each triangle.
     weld: Vec<u32>,
     kinds: Vec<Kind>,
-    /// Per corner its group, or [`NONE`].
+    /// By corner, its group, or [`NONE`].
     of: Vec<[u32; 3]>,
-    /// Per group +1 or −1.
+    /// By group, +1 or −1.
     signs: Vec<f32>,
 }
 
-/// Whether a triangle gives a tangent, and of which orientation.
+/// The kind of a triangle: whether it defines a tangent, and its orientation in uv.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
-    /// Two of its positions are equal. Takes a tangent from a neighbour, gives none.
+    /// Two of its positions are equal. Takes a tangent from a neighbour, defines none.
     Collapsed,
-    /// No area in uv or in space. Joins any group, gives none.
+    /// No area in uv or in space. Joins any group, defines no tangent.
     Flat,
     /// Counter-clockwise in uv: sign +1.
     Kept,
@@ -77,12 +77,12 @@ impl Tangents {
         Tangents { triangles, groups, hash, welding }
     }
 
-    /// The triangles.
+    /// Returns the triangles.
     pub fn triangles(&self) -> &[[u32; 3]] {
         &self.triangles
     }
 
-    /// Tangents of a frame.
+    /// Computes the tangents of a frame, by corner.
     #[inline(always)]
     pub fn corners(&self, frame: Vertices<'_>) -> Corners<'_> {
         let mut kinds = vec![Kind::Flat; self.triangles.len()];
@@ -97,9 +97,9 @@ impl Tangents {
         Corners { groups, tangents }
     }
 
-    /// Tangent and sign of each vertex: the average of its corners', at right angles to the normal. `signs`
-    /// are [`orient`]'s, in the order of the vertices; corners of the other sign count only where there are
-    /// no others.
+    /// Returns tangent and sign of each vertex: the average of its corners', perpendicular to the normal.
+    /// `signs` are those of [`orient`], in the order of the vertices; corners of the other sign count only if
+    /// there are no others.
     #[inline(always)]
     pub fn vertices(&self, frame: Vertices<'_>, signs: &[f32]) -> Vec<[f32; 4]> {
         let corners = self.corners(frame);
@@ -134,8 +134,8 @@ impl Tangents {
 }
 
 impl Corners<'_> {
-    /// Unit tangent and sign (+1, −1) of a triangle's corner. Corners of collapsed triangles have a
-    /// neighbour's tangent and sign 0, as they have none of their own; all zero where nothing is known.
+    /// Returns unit tangent and sign (+1, −1) of a triangle's corner. Corners of collapsed triangles have a
+    /// neighbour's tangent and sign 0, since they have none of their own; all zero if there is no tangent.
     #[inline(always)]
     pub fn corner(&self, triangle: usize, corner: usize) -> [f32; 4] {
         let group = self.groups.of[triangle][corner];
@@ -151,14 +151,14 @@ impl Corners<'_> {
     }
 }
 
-/// A mesh in which all corners of a vertex have one sign.
+/// A mesh in which all corners of a vertex have the same sign.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Oriented {
     /// Triangles of new vertex numbers.
     pub triangles: Vec<[u32; 3]>,
-    /// Old number of each new vertex. Old vertices keep their numbers, added ones follow.
+    /// By new vertex, the old one. Old vertices keep their numbers, added ones follow.
     pub vertex: Vec<u32>,
-    /// +1 or −1 per new vertex.
+    /// By new vertex, +1 or −1.
     pub signs: Vec<f32>,
 }
 
@@ -197,7 +197,7 @@ pub fn orient(triangles: &[[u32; 3]], first: &Corners<'_>, vertices: usize) -> O
     out
 }
 
-/// Per triangle the direction in which u grows, a unit vector or zero; and its kind.
+/// Returns, by triangle, the direction in which u grows, a unit vector or zero; sets its kind.
 #[inline(always)]
 fn gradients(triangles: &[[u32; 3]], frame: Vertices<'_>, kinds: &mut [Kind]) -> Vec<[f32; 3]> {
     triangles
@@ -215,7 +215,7 @@ fn gradients(triangles: &[[u32; 3]], frame: Vertices<'_>, kinds: &mut [Kind]) ->
             let area = u1 * v2 - v1 * u2;
             let along_u = sub(scale(e1, v2), scale(e2, v1));
             let along_v = sub(scale(e2, u1), scale(e1, u2));
-            // The length of the gradient, as the original tests it: it can vanish although the vector does
+            // The length of the gradient, as tested in the original: it can vanish although the vector does
             // not.
             let exists = |v: [f32; 3]| nonzero(dot(v, v).sqrt() / area.abs());
             *kind = if !(nonzero(area) && exists(along_u) && exists(along_v)) {
@@ -302,8 +302,8 @@ fn find_groups(triangles: &[[u32; 3]], weld: Vec<u32>, kinds: Vec<Kind>) -> Grou
     Groups { weld, kinds, of, signs }
 }
 
-/// Per edge (from corner k to k + 1) the triangle on its other side. Where more than two meet, opposite ones
-/// are paired in order.
+/// Returns, by edge (from corner k to k + 1), the triangle on its other side. If more than two meet, opposite
+/// ones are paired in order.
 fn neighbours(welded: &[[u32; 3]], kinds: &[Kind]) -> Vec<[u32; 3]> {
     // Key: both ends; value: triangle · 4 + corner.
     let mut edges: Vec<(u64, u64)> = Vec::with_capacity(welded.len() * 3);
@@ -324,7 +324,7 @@ fn neighbours(welded: &[[u32; 3]], kinds: &[Kind]) -> Vec<[u32; 3]> {
         waiting.clear();
         for &(_, packed) in run {
             let (t, k) = ((packed >> 2) as usize, (packed & 3) as usize);
-            // All that wait run the same way, or they would have been paired.
+            // All waiting edges run the same way, or they would have been paired.
             match waiting.front() {
                 Some(&(u, j))
                     if {
@@ -343,7 +343,7 @@ fn neighbours(welded: &[[u32; 3]], kinds: &[Kind]) -> Vec<[u32; 3]> {
     across
 }
 
-/// The tangent of each group.
+/// Returns the tangent of each group.
 #[inline(always)]
 fn sum(
     triangles: &[[u32; 3]],
@@ -381,13 +381,13 @@ fn sum(
     sums
 }
 
-/// Triangles that are worked on side by side.
+/// The number of triangles that are processed side by side (SIMD).
 const SIDE: usize = 8;
-/// A vector of each of them.
+/// A vector of each of these triangles.
 type Side = [[f32; SIDE]; 3];
 
-/// By corner what some triangles add to the tangents of their groups: the gradient at right angles to the
-/// normal there, as long as the angle between the edges is large.
+/// Returns, by corner, the contributions of some triangles to the tangents of their groups: the gradient
+/// perpendicular to the normal there, with the angle between the edges as its length.
 #[inline(always)]
 fn shares(numbers: &[u32], triangles: &[[u32; 3]], frame: Vertices<'_>, gradients: &[[f32; 3]]) -> [Side; 3] {
     let mut points = [[[0f32; SIDE]; 3]; 3];
@@ -432,7 +432,7 @@ fn side_by_side(of: impl Fn(usize, usize) -> f32) -> Side {
     out
 }
 
-/// Unit vectors along the parts of `v` at right angles to `n`; zero where nothing is left.
+/// Returns unit vectors along the components of `v` perpendicular to `n`; zero if a component vanishes.
 #[inline(always)]
 fn flat_units(v: &Side, n: &Side) -> Side {
     let mut flat = [[0f32; SIDE]; 3];
@@ -448,7 +448,7 @@ fn flat_units(v: &Side, n: &Side) -> Side {
     side_by_side(|axis, i| flat[axis][i] * factor[i])
 }
 
-/// The part of `v` at right angles to `n`, as a unit vector; none where nothing is left.
+/// Returns the component of `v` perpendicular to `n`, as a unit vector; `None` if it vanishes.
 #[inline(always)]
 fn at_right_angles(v: [f32; 3], n: [f32; 3]) -> Option<[f32; 3]> {
     let (v, n) = (v.map(f64::from), n.map(f64::from));
@@ -456,12 +456,12 @@ fn at_right_angles(v: [f32; 3], n: [f32; 3]) -> Option<[f32; 3]> {
     let rest: [f64; 3] = std::array::from_fn(|k| v[k] - n[k] * along);
     let square = |v: [f64; 3]| v[0] * v[0] + v[1] * v[1] + v[2] * v[2];
     let length = square(rest).sqrt();
-    // The second test refuses what is only rounding of a vector along the normal.
+    // The second test rejects a remainder that is only rounding of a vector along the normal.
     (length > 1e-12 && length > 1e-5 * square(v).sqrt() && length.is_finite())
         .then(|| rest.map(|x| (x / length) as f32))
 }
 
-/// A unit vector at right angles to `n`, a continuous choice but near the x axis.
+/// Returns a unit vector perpendicular to `n`, continuous except near the x axis.
 fn any_perpendicular(n: [f32; 3]) -> [f32; 3] {
     at_right_angles([1.0, 0.0, 0.0], n)
         .filter(|_| n[0].abs() < 0.9)
@@ -516,7 +516,7 @@ mod tests {
         }
     }
 
-    /// The reference implementation: by corner tangent and sign, none where it gives none.
+    /// The reference implementation: by corner, tangent and sign, `None` if it gives none.
     fn oracle(mesh: &Mesh) -> Vec<Option<[f32; 4]>> {
         struct Geometry<'a>(&'a Mesh, Vec<Option<[f32; 4]>>);
         impl bevy_mikktspace::Geometry for Geometry<'_> {
@@ -586,8 +586,8 @@ mod tests {
                     );
                 }
                 Some(_) => {}
-                // Collapsed triangles take the first tangent there is, the original's the first corner's, if
-                // it has one.
+                // Collapsed triangles take the first existing tangent here, in the original that of the first
+                // corner, if it has one.
                 None if kind != Kind::Collapsed => assert_eq!(got, [0.0; 4]),
                 None => {}
             }
@@ -628,7 +628,7 @@ mod tests {
         let oriented = orient(&mesh.triangles, &tangents.corners(mesh.frame()), mesh.positions.len());
         let added = oriented.vertex.len() - mesh.positions.len();
         assert!((20..=48).contains(&added), "{added}");
-        // No vertex has both signs any more.
+        // No vertex has both signs now.
         let mut split = Mesh { triangles: oriented.triangles.clone(), ..Mesh::default() };
         for &old in &oriented.vertex {
             split.positions.push(mesh.positions[old as usize]);
@@ -642,7 +642,7 @@ mod tests {
                 assert_eq!(corners.corner(t, k)[3], oriented.signs[v as usize]);
             }
         }
-        // The uvs turn over later: signs stay, tangents stay at right angles to the normal.
+        // The uvs flip later: signs stay, tangents stay perpendicular to the normal.
         let mut later = split.clone();
         later.uvs.iter_mut().for_each(|uv| uv[0] = -uv[0]);
         for (v, t) in tangents.vertices(later.frame(), &oriented.signs).iter().enumerate() {
@@ -671,7 +671,7 @@ mod tests {
         assert!(empty.tangents().vertices(empty.frame(), &[]).is_empty());
     }
 
-    /// The meshes that bring the original down, or take it minutes.
+    /// Meshes that crash the original, or take it minutes.
     #[test]
     fn a_hub_of_many_triangles_and_many_collapsed_ones() {
         let n = 200_000u32;
@@ -694,12 +694,12 @@ mod tests {
         assert_ne!(corners.corner(1, 0)[0], 0.0);
     }
 
-    /// Whether triangles of one group have opposite tangents or bitangents. There the original's threshold of
-    /// 180° divides the group or not, as rounding has it; here it stays whole.
+    /// Returns `true` if triangles of one group have opposite tangents or bitangents. There rounding decides
+    /// whether the original's threshold of 180° divides the group; here it is never divided.
     fn opposed(mesh: &Mesh, corners: &Corners<'_>) -> bool {
         let mut kinds = vec![Kind::Flat; mesh.triangles.len()];
         let along_u = gradients(&mesh.triangles, mesh.frame(), &mut kinds);
-        // With u and v exchanged both area and gradient change their signs: this is the gradient along v.
+        // With u and v exchanged both area and gradient change sign: this is the gradient along v.
         let mut swapped = mesh.clone();
         swapped.uvs.iter_mut().for_each(|uv| uv.reverse());
         let along_v = gradients(&mesh.triangles, swapped.frame(), &mut kinds.clone());
@@ -730,8 +730,8 @@ mod tests {
             triangles in prop::collection::vec([0u32..12, 0u32..12, 0u32..12], 1..30),
             numbers in prop::collection::vec((prop::array::uniform3(-8i8..8), prop::array::uniform3(-0.6f32..0.6), prop::array::uniform2(-9i8..9)), 12),
         ) {
-            // Few different values, so that vertices coincide and triangles collapse; bent a little, so that
-            // few tangents are exactly opposite.
+            // Few different values, so that vertices coincide and triangles collapse; slightly curved, so
+            // that few tangents are exactly opposite.
             let mesh = Mesh {
                 triangles,
                 positions: numbers.iter().map(|n| n.0.map(|x| f32::from(x) + f32::from(x).sin() * 0.1)).collect(),

@@ -1,15 +1,15 @@
-//! Polygons to triangles. Every usable face with n corners gives exactly n − 2 triangles that use its corners
-//! and nothing else, whatever its points are; what differs is only how good they look.
+//! Triangulates polygons. Every usable face with n corners gives exactly n − 2 triangles that use only its
+//! corners, whatever its points are; only their quality depends on the points.
 //!
-//! * Quads: the diagonal that turns no triangle over, of two such the shorter one (order-independent, so that
-//!   mirrored meshes get mirrored triangles; M. Mikkelsen advises the same for tangent spaces).
+//! * Quads: the diagonal that flips no triangle, of two such the shorter one (order-independent, so that
+//! mirrored meshes get mirrored triangles; M. Mikkelsen advises the same for tangent spaces).
 //! * Larger faces: ear clipping (G. Meisters, *Polygons have ears*, 1975; the reflex list as in D. Eberly,
-//!   *Triangulation by ear clipping*) in the plane of the Newell normal. Points are moved along that normal
-//!   onto the coordinate plane that it faces most, which keeps areas' signs, and keeps axis-aligned input
-//!   exact.
-//! * Faces without a plane (zero area, not finite) are fans. Where no ear is left (self-intersection), the
-//!   flattest corner is cut. Work is bounded by a budget over the whole mesh; a face that exceeds it ends as
-//!   a fan.
+//! *Triangulation by ear clipping*) in the plane of the Newell normal. Points are projected along that normal
+//! onto the coordinate plane that it faces most, which keeps the signs of areas, and keeps axis-aligned input
+//! exact.
+//! * Faces without a plane (zero area, not finite) become fans. If no ear is left (self-intersection), the
+//! flattest corner is cut. Work is bounded by a budget over the whole mesh; a face that exceeds it ends as a
+//! fan.
 
 use super::faces::{Dropped, Face, Faces};
 use meshreel_scene::Winding;
@@ -18,17 +18,17 @@ use std::collections::VecDeque;
 /// Triangles of a mesh.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Triangles {
-    /// Per triangle three corners: numbers in the file's corner list, turning counter-clockwise seen from
+    /// By triangle, three corners: indices into the source's corner list, counter-clockwise seen from
     /// outside.
     pub corners: Vec<[u32; 3]>,
-    /// Per triangle its face's number in the file.
+    /// By triangle, its face's number in the source.
     pub faces: Vec<u32>,
-    /// Faces that gave none.
+    /// Faces without triangles.
     pub dropped: Dropped,
 }
 
 impl Triangles {
-    /// Leaves out the triangles of these faces, given in ascending order.
+    /// Removes the triangles of these faces, given in ascending order.
     pub fn leave_out(&mut self, faces: &[u32]) {
         let stays = |face: &u32| faces.binary_search(face).is_err();
         let kept: Vec<bool> = self.faces.iter().map(stays).collect();
@@ -39,12 +39,13 @@ impl Triangles {
     }
 }
 
-/// Triangulates the faces given as corners per face and point per corner.
+/// Triangulates faces given as corners per face and point per corner.
 pub fn triangulate(positions: &[[f32; 3]], counts: &[i32], indices: &[i32], winding: Winding) -> Triangles {
     triangulate_faces(positions, &Faces::new(counts, indices, positions.len()), winding)
 }
 
-/// Triangulates faces that have been read already. `positions` must be those the faces were checked against.
+/// Triangulates faces that have been read already. `positions` must be those that the faces were checked
+/// against.
 pub fn triangulate_faces(positions: &[[f32; 3]], faces: &Faces, winding: Winding) -> Triangles {
     let total = faces.triangles();
     let mut out = Triangles {
@@ -53,8 +54,8 @@ pub fn triangulate_faces(positions: &[[f32; 3]], faces: &Faces, winding: Winding
         dropped: faces.dropped,
     };
     let mut clipper = Clipper {
-        // Ear tests are quadratic in the corners of one face. The budget lets a few faces of ten thousand
-        // corners pass and keeps hostile ones (a million corners, all of them reflex) from taking minutes.
+        // Ear tests are quadratic in the corners of one face. The budget allows a few faces of ten thousand
+        // corners and keeps hostile ones (a million corners, all of them reflex) from taking minutes.
         budget: 400_000_000 + 256 * faces.corner_point.len() as u64,
         ..Clipper::default()
     };
@@ -89,7 +90,7 @@ fn position(positions: &[[f32; 3]], point: u32) -> [f64; 3] {
     positions[point as usize].map(f64::from)
 }
 
-/// The two triangles of a quad.
+/// Returns the two triangles of a quad.
 fn quad(p: [[f64; 3]; 4]) -> [[u32; 3]; 2] {
     let normal = newell(p.iter().copied());
     let turn = |a: usize, b: usize, c: usize| dot(cross(sub(p[b], p[a]), sub(p[c], p[a])), normal);
@@ -102,14 +103,14 @@ fn quad(p: [[f64; 3]; 4]) -> [[u32; 3]; 2] {
     let use_second = if first > 0.0 && second > 0.0 {
         length(1, 3) < length(0, 2)
     } else {
-        // NaN compares false and leaves the first diagonal.
+        // NaN compares false and keeps the first diagonal.
         second > first
     };
     if use_second { [[1, 2, 3], [1, 3, 0]] } else { [[0, 1, 2], [0, 2, 3]] }
 }
 
-/// Twice the vector area of a polygon: M. Newell's normal. Differences to the first point keep far-away faces
-/// exact.
+/// Returns twice the vector area of a polygon: M. Newell's normal. Differences from the first point keep
+/// far-away faces exact.
 fn newell(points: impl Iterator<Item = [f64; 3]> + Clone) -> [f64; 3] {
     let mut rest = points.clone();
     let Some(origin) = rest.next() else {
@@ -142,23 +143,23 @@ fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
 
 const ABSENT: u32 = u32::MAX;
 
-/// Ear clipping with buffers that are used again for each face. Corners are numbered from 0 within the face.
+/// Ear clipping with buffers that are reused for each face. Corners are numbered from 0 within the face.
 #[derive(Default)]
 struct Clipper {
-    /// Corners in the plane; the polygon turns counter-clockwise there.
+    /// Corners in the plane; the polygon is counter-clockwise there.
     xy: Vec<[f64; 2]>,
-    /// The polygon that is left, as a ring.
+    /// The remaining polygon, as a ring.
     next: Vec<u32>,
     previous: Vec<u32>,
-    /// Corners with an interior angle of 180° or more: only these can lie in the way of an ear.
+    /// Corners with an interior angle of 180° or more: only these can lie inside an ear.
     reflex: Vec<u32>,
-    /// Per corner its place in `reflex`.
+    /// By corner, its index in `reflex`.
     place: Vec<u32>,
     /// Corners that may be ears, and whether a corner is among them.
     queue: VecDeque<u32>,
     queued: Vec<bool>,
     gone: Vec<bool>,
-    /// Point-in-triangle tests left for the whole mesh.
+    /// Remaining point-in-triangle tests for the whole mesh.
     budget: u64,
 }
 
@@ -183,7 +184,7 @@ impl Clipper {
                     v
                 }
                 None => {
-                    // Not a simple polygon. Cut what does the least harm, then look at all corners again.
+                    // Not a simple polygon. Cuts the least harmful corner, then tests all corners again.
                     if self.budget == 0 {
                         break;
                     }
@@ -200,7 +201,7 @@ impl Clipper {
                 self.enqueue_ring(any);
             }
         }
-        // The last triangle, or a fan where the budget has run out.
+        // The last triangle, or a fan if the budget is used up.
         let first = any;
         let mut b = self.next[first as usize];
         while self.next[b as usize] != first {
@@ -210,7 +211,7 @@ impl Clipper {
         }
     }
 
-    /// Moves the corners into the plane. False where there is none.
+    /// Projects the corners into the plane. Returns `false` if there is none.
     fn project(&mut self, positions: &[[f32; 3]], points: &[u32]) -> bool {
         let normal = newell(points.iter().map(|&p| position(positions, p)));
         let size = normal.map(f64::abs);
@@ -258,7 +259,7 @@ impl Clipper {
         }
     }
 
-    /// Twice the signed area of a triangle.
+    /// Returns twice the signed area of a triangle.
     fn turn(&self, a: u32, b: u32, c: u32) -> f64 {
         let [p, q, r] = [a, b, c].map(|v| self.xy[v as usize]);
         (q[0] - p[0]) * (r[1] - p[1]) - (q[1] - p[1]) * (r[0] - p[0])
@@ -268,7 +269,7 @@ impl Clipper {
         self.turn(self.previous[v as usize], v, self.next[v as usize])
     }
 
-    /// Keeps the reflex list right for `v`, and puts it in the queue where it may be an ear.
+    /// Updates the reflex list for `v`, and queues it if it may be an ear.
     fn classify(&mut self, v: u32) {
         let convex = self.turn_at(v) > 0.0;
         let at = self.place[v as usize];
@@ -309,7 +310,7 @@ impl Clipper {
         self.budget -= self.reflex.len() as u64;
         !self.reflex.iter().any(|&w| {
             let s = self.xy[w as usize];
-            // Another corner at the same place (a bridge to a hole) touches the ear and is not in its way.
+            // Another corner at the same place (a bridge to a hole) touches the ear but is not inside it.
             (low[0] <= s[0] && s[0] <= high[0] && low[1] <= s[1] && s[1] <= high[1])
                 && s != p
                 && s != q
@@ -332,13 +333,13 @@ impl Clipper {
         self.classify(c);
     }
 
-    /// The corner whose triangle has the least area, convex ones first among equals.
+    /// Returns the corner whose triangle has the least area, convex ones first among equals.
     fn flattest(&self, start: u32) -> u32 {
         let (mut best, mut least) = (start, f64::INFINITY);
         let mut v = start;
         loop {
             let turn = self.turn_at(v);
-            // A corner that turns the wrong way costs its area twice: once drawn over, once missing.
+            // A corner that turns the wrong way costs its area twice: once covered twice, once missing.
             let cost = if turn >= 0.0 { turn } else { -2.0 * turn };
             if cost < least {
                 (best, least) = (v, cost);
@@ -382,7 +383,8 @@ mod tests {
         cross(sub(b, a), sub(c, a))[2] / 2.0
     }
 
-    /// Directed edges of the triangles, opposite ones cancelled, are the polygon's own.
+    /// Returns `true` if the directed edges of the triangles, with opposite ones cancelled, are the polygon's
+    /// own.
     fn boundary_holds(n: u32, triangles: &[[u32; 3]]) -> bool {
         let mut sum: BTreeMap<(u32, u32), i32> = BTreeMap::new();
         for t in triangles {
@@ -401,7 +403,7 @@ mod tests {
             })
     }
 
-    /// A simple counter-clockwise polygon in z = 0: no triangle turned over, areas add up.
+    /// Checks a simple counter-clockwise polygon in z = 0: no triangle is flipped, areas add up.
     fn check_simple(points: &[[f32; 3]]) {
         let result = polygon(points);
         assert_eq!(result.corners.len(), points.len() - 2);
@@ -470,7 +472,7 @@ mod tests {
         }
         check_simple(&spiral);
 
-        // A square with a square hole, joined by a bridge that is walked twice.
+        // A square with a square hole, joined by a bridge that is traversed twice.
         let hole = flat(&[
             [0., 0.],
             [4., 0.],

@@ -1,13 +1,13 @@
-//! Matrices to translation, rotation and scale, and how far off that is.
+//! Decomposes matrices into translation, rotation and scale, and measures the error.
 //!
 //! `M ≈ T·R·S` with S diagonal. A matrix with shear has no such form: the decomposition is then the nearby
-//! one that the polar factor of its normalized columns gives (N. Higham, *Computing the polar decomposition*,
-//! 1986), or that Gram and Schmidt's axes give where these are nearer, and [`error_over_box`] says how far it
-//! moves points, so that the caller can bake vertices instead.
+//! one given by the polar factor of its normalized columns (N. Higham, *Computing the polar decomposition*,
+//! 1986), or by Gram–Schmidt axes if these are nearer, and [`error_over_box`] returns how far it moves
+//! points, so that the caller can bake vertices instead.
 //!
-//! Mirroring has no place in a rotation: an odd number of scales is negative. Which ones is free, and must
+//! Mirroring cannot be part of a rotation: an odd number of scales is negative. Which ones is free, but must
 //! not jump between frames, or interpolation would fold the mesh: the signs of the previous frame are kept
-//! while the matrix's handedness is; where it changes, those are taken whose rotation is nearest to the
+//! while the matrix keeps its handedness; if it changes, those are chosen whose rotation is nearest to the
 //! previous one.
 
 use glam::{DMat3, DMat4, DQuat, DVec3};
@@ -25,20 +25,20 @@ impl Trs {
     /// The identity.
     pub const IDENTITY: Trs = Trs { rotation: DQuat::IDENTITY, translation: DVec3::ZERO, scale: DVec3::ONE };
 
-    /// The matrix it stands for.
+    /// Returns the matrix of the transform.
     pub fn matrix(&self) -> DMat4 {
         DMat4::from_scale_rotation_translation(self.scale, self.rotation, self.translation)
     }
 
-    /// The sign of each scale; a scale of zero counts as positive.
+    /// Returns the sign of each scale; a scale of zero counts as positive.
     fn signs(&self) -> DVec3 {
         DVec3::from_array(self.scale.to_array().map(|s| if s < 0.0 { -1.0 } else { 1.0 }))
     }
 }
 
-/// Takes a matrix apart. The last row is ignored (Alembic's points are not divided by w). `previous` is the
-/// frame before: it decides the signs of scales and quaternion, and what the rotation is where scales are
-/// zero. None where the matrix has entries that are not finite.
+/// Decomposes a matrix. The last row is ignored (Alembic's points are not divided by w). `previous` is the
+/// previous frame: it determines the signs of scales and quaternion, and the rotation if scales are zero.
+/// `None` if the matrix has entries that are not finite.
 pub fn decompose(matrix: &DMat4, previous: Option<&Trs>) -> Option<Trs> {
     if !matrix.is_finite() {
         return None;
@@ -59,14 +59,14 @@ pub fn decompose(matrix: &DMat4, previous: Option<&Trs>) -> Option<Trs> {
     Some(Trs { rotation, translation, scale })
 }
 
-/// The quaternion of the same rotation that is nearer to `previous`.
+/// Returns the quaternion of the same rotation that is nearer to `previous`.
 pub fn align(previous: DQuat, rotation: DQuat) -> DQuat {
     if previous.dot(rotation) < 0.0 { -rotation } else { rotation }
 }
 
-/// Largest distance between what two affine matrices (rows of 3×4) make of any point of a box. The difference
-/// is an affine map and distance is convex, so the eight corners suffice. Infinite where a matrix is not
-/// finite.
+/// Returns the largest distance between the images of any point of a box under two affine matrices (3×4 by
+/// rows). The difference is an affine map and distance is convex, so the eight corners suffice. Infinite if a
+/// matrix is not finite.
 pub fn error_over_box(a: &[[f64; 4]; 3], b: &[[f64; 4]; 3], low: [f64; 3], high: [f64; 3]) -> f64 {
     let mut largest = 0.0f64;
     for corner in 0..8 {
@@ -84,18 +84,18 @@ pub fn error_over_box(a: &[[f64; 4]; 3], b: &[[f64; 4]; 3], low: [f64; 3], high:
     largest
 }
 
-/// The first three rows of a matrix of column vectors.
+/// Returns the first three rows of a matrix of column vectors.
 pub fn rows(matrix: &DMat4) -> [[f64; 4]; 3] {
     std::array::from_fn(|r| matrix.row(r).to_array())
 }
 
-/// Three orthonormal axes near the columns' directions, right- or left-handed as the columns are. Columns
-/// without length are completed from the previous rotation where it says something.
+/// Returns three orthonormal axes near the columns' directions, with the handedness of the columns. Columns
+/// without length are completed from the previous rotation, if there is one.
 fn orthonormal(columns: [DVec3; 3], previous: Option<&Trs>) -> DMat3 {
     let lengths = columns.map(length);
     let longest = lengths[0].max(lengths[1]).max(lengths[2]);
     let directions: [Option<DVec3>; 3] = std::array::from_fn(|k| {
-        // Below this a column is rounding of the others, and a box scaled by it is flat in f32.
+        // Below this a column is rounding error of the others, and a box scaled by it is flat in f32.
         (lengths[k] > 1e-30 && lengths[k] > 1e-14 * longest).then(|| columns[k] / lengths[k])
     });
     let before = previous.map_or(DMat3::IDENTITY, |p| {
@@ -107,13 +107,13 @@ fn orthonormal(columns: [DVec3; 3], previous: Option<&Trs>) -> DMat3 {
         [Some(x), Some(y), Some(z)] => {
             let unit = DMat3::from_cols(x, y, z);
             let axes = polar(unit);
-            // What is left of the columns beside the axes, squared.
+            // Squared components of the columns perpendicular to the axes.
             let rest = |axes: &DMat3| -> f64 {
                 let side =
                     |k: usize| (columns[k] - axes.col(k) * axes.col(k).dot(columns[k])).length_squared();
                 (0..3).map(side).sum()
             };
-            // Rounding is no shear.
+            // Rounding is not shear.
             let left = rest(&axes);
             match left > 1e-20 * longest * longest {
                 true => Some(gram_schmidt(unit)).filter(|other| rest(other) < left).unwrap_or(axes),
@@ -124,14 +124,14 @@ fn orthonormal(columns: [DVec3; 3], previous: Option<&Trs>) -> DMat3 {
     }
 }
 
-/// Length that neither overflows nor underflows on the way.
+/// Returns the length, without intermediate overflow or underflow.
 fn length(v: DVec3) -> f64 {
     let m = v.abs().max_element();
     if m > 0.0 { (v / m).length() * m } else { 0.0 }
 }
 
-/// Orthogonal factor of a matrix with unit columns, by Newton's iteration; by Gram–Schmidt where it is nearly
-/// singular.
+/// Returns the orthogonal factor of a matrix with unit columns, by Newton's iteration; by Gram–Schmidt if it
+/// is nearly singular.
 fn polar(columns: DMat3) -> DMat3 {
     if columns.determinant().abs() > 1e-6 {
         let mut m = columns;
@@ -143,14 +143,14 @@ fn polar(columns: DMat3) -> DMat3 {
                 break;
             }
         }
-        // Exactly orthogonal input (most files) must come back untouched.
+        // Exactly orthogonal input (most files) must come back unchanged.
         let change = (m - columns).to_cols_array().iter().fold(0f64, |a, v| a.max(v.abs()));
         return if change < 4e-16 { columns } else { m };
     }
     gram_schmidt(columns)
 }
 
-/// Axes of which the first is that of the columns, and the second in the plane of the first two of them.
+/// Returns Gram–Schmidt axes: the first along the first column, the second in the plane of the first two.
 fn gram_schmidt(columns: DMat3) -> DMat3 {
     let handed = if columns.determinant() < 0.0 { -1.0 } else { 1.0 };
     let x = columns.x_axis;
@@ -160,13 +160,13 @@ fn gram_schmidt(columns: DMat3) -> DMat3 {
     DMat3::from_cols(x, y, x.cross(y) * handed)
 }
 
-/// The part of `v` at right angles to the unit vector `axis`, normalized.
+/// Returns the component of `v` perpendicular to the unit vector `axis`, normalized.
 fn perpendicular(v: DVec3, axis: DVec3) -> Option<DVec3> {
     let rest = v - axis * v.dot(axis);
     (rest.length() > 1e-9).then(|| rest.normalize())
 }
 
-/// Fills in directions that are missing, from `before`, with the handedness of `before`.
+/// Completes missing directions from `before`, with the handedness of `before`.
 fn complete(directions: [Option<DVec3>; 3], before: DMat3) -> DMat3 {
     let handed = if before.determinant() < 0.0 { -1.0 } else { 1.0 };
     let old = [before.x_axis, before.y_axis, before.z_axis];
@@ -193,7 +193,7 @@ fn complete(directions: [Option<DVec3>; 3], before: DMat3) -> DMat3 {
     DMat3::from_cols(out[0], out[1], out[2])
 }
 
-/// Signs of the scales, and the rotation that is left: `axes = rotation · diag(signs)`.
+/// Returns the signs of the scales, and the remaining rotation: `axes = rotation · diag(signs)`.
 fn choose_signs(axes: &DMat3, handed: f64, previous: Option<&Trs>) -> (DVec3, DQuat) {
     let rotation = |s: DVec3| {
         DQuat::from_mat3(&DMat3::from_cols(axes.x_axis * s.x, axes.y_axis * s.y, axes.z_axis * s.z))
@@ -207,7 +207,7 @@ fn choose_signs(axes: &DMat3, handed: f64, previous: Option<&Trs>) -> (DVec3, DQ
     if kept.x * kept.y * kept.z == handed {
         return (kept, rotation(kept));
     }
-    // One axis turned over, or all three. The order decides ties.
+    // One axis mirrored, or all three. The order decides ties.
     [DVec3::new(-1.0, 1.0, 1.0), DVec3::new(1.0, -1.0, 1.0), DVec3::new(1.0, 1.0, -1.0), DVec3::NEG_ONE]
         .map(|turn| {
             let signs = kept * turn;
@@ -216,7 +216,7 @@ fn choose_signs(axes: &DMat3, handed: f64, previous: Option<&Trs>) -> (DVec3, DQ
         .into_iter()
         .reduce(|best, other| {
             let near = |r: DQuat| r.dot(previous.rotation).abs();
-            // A difference that rounding could make is none.
+            // A difference within rounding does not count.
             if near(other.1) > near(best.1) + 1e-9 { other } else { best }
         })
         .unwrap_or((kept, rotation(kept)))
@@ -262,7 +262,7 @@ mod tests {
         assert!(trs.rotation.is_finite() && error(&m, &trs) > 0.1);
     }
 
-    /// Wherever there is shear, no axes of Gram and Schmidt are nearer.
+    /// For any shear, Gram–Schmidt axes are not nearer.
     #[test]
     fn strong_shear_gives_the_nearer_axes() {
         let m = DMat4::from_cols_array(&[

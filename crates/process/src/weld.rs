@@ -1,4 +1,4 @@
-//! Which vertices are equal: at one place, with one normal and one uv.
+//! Welding: finds vertices that are equal in position, normal and uv.
 
 use super::hash::Folded;
 use super::split::all_bits;
@@ -15,23 +15,22 @@ pub struct Vertices<'a> {
     pub uvs: &'a [[f32; 2]],
 }
 
-/// What tells in a frame that the same vertices are equal as in the first one, without looking at all of
-/// them.
+/// Detects whether the same vertices are equal as in the first frame, without comparing all of them.
 pub struct Welding {
     /// Uvs of the first frame.
     uvs: Vec<[f32; 2]>,
-    /// Vertices that others have the uv of, and are not equal to.
+    /// Vertices that share a uv with others without being equal to them.
     crowd: Vec<u32>,
 }
 
 impl Welding {
-    /// `weld` is [`weld`] of the first frame.
+    /// Creates the detector; `weld` is [`weld`] of the first frame.
     pub fn new(uvs: &[[f32; 2]], weld: &[u32]) -> Welding {
         Welding { uvs: uvs.to_vec(), crowd: crowd(uvs, weld) }
     }
 
-    /// Whether [`weld`] is the same in this frame. With the same uvs only those vertices can have come
-    /// together that share one.
+    /// Returns `true` if [`weld`] is the same in this frame. With unchanged uvs, only vertices that share a
+    /// uv can have become equal.
     pub fn is_kept(&self, frame: Vertices<'_>, first: &[u32], hash: Folded) -> bool {
         let same_uv = |(a, b): (&[f32; 2], &[f32; 2])| all_bits(*a) == all_bits(*b);
         if self.uvs.len() != frame.uvs.len() || !self.uvs.iter().zip(frame.uvs).all(same_uv) {
@@ -50,7 +49,8 @@ impl Welding {
     }
 }
 
-/// Vertices that are the first of those equal to them, and share their uv with others of that kind, in order.
+/// Returns the first vertex of each set of equal ones, if it shares its uv with others of that kind, in
+/// order.
 fn crowd(uvs: &[[f32; 2]], weld: &[u32]) -> Vec<u32> {
     let mut list: Vec<([u32; 2], u32)> = (0..)
         .zip(weld)
@@ -64,12 +64,12 @@ fn crowd(uvs: &[[f32; 2]], weld: &[u32]) -> Vec<u32> {
     crowd
 }
 
-/// Per vertex the first one with equal position, normal and uv.
+/// Returns, by vertex, the first one with equal position, normal and uv.
 pub fn weld(frame: Vertices<'_>, hash: Folded) -> Vec<u32> {
     weld_of(frame, hash, 0..frame.positions.len() as u32).collect()
 }
 
-/// Of some vertices, each the first of them with equal position, normal and uv.
+/// Returns, for each of some vertices, the first of them with equal position, normal and uv.
 fn weld_of(
     frame: Vertices<'_>,
     hash: Folded,

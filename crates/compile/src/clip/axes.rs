@@ -1,5 +1,5 @@
-//! Joints with one or two axes, found in their rotations: knees and elbows need one number per sample, wrists
-//! and feet two.
+//! Joints with one or two axes, detected from their rotations: knees and elbows need one number per sample,
+//! wrists and feet two.
 //!
 //! ```text
 //! hinge      R = R₀·exp(a·u)             u: first principal axis of log(R₀⁻¹R)
@@ -7,15 +7,15 @@
 //!                                        moments of (D − 1)v for u, and of (D − 1)ᵀu for v, from several starts
 //! ```
 //!
-//! A fit counts only if every sample agrees with it to far below the tolerance.
+//! A fit is used only if every sample agrees with it to far below the tolerance.
 
 use glam::{DMat3, DQuat, DVec3};
 use meshreel_codec::clip::{Axis, Rotation, SmallestThree};
 
-/// Samples that a fit looks at; all are checked.
+/// The number of samples that a fit uses; all are checked.
 const FITTED: usize = 48;
 
-/// A fit with the smallest number of components such that no sample is further than `most` radians away.
+/// Returns the fit with the fewest components such that no sample is further than `most` radians away.
 pub fn fit(rotations: &[DQuat], most: f64) -> Rotation {
     let Some(&first) = rotations.first() else {
         return Rotation::Free;
@@ -88,26 +88,26 @@ fn two_axes(
     rotations.iter().all(agrees).then_some(Rotation::TwoAxes { rest, first, second })
 }
 
-/// The first turn of exp(a·u)·exp(b·v), nearest to `d`.
+/// The first rotation of exp(a·u)·exp(b·v) nearest to `d`.
 struct FirstTurn {
-    /// Sine and cosine of a, times a length.
+    /// Sine and cosine of a, both times the same length.
     turn: [f64; 2],
     /// exp(−a·u).
     back: DQuat,
 }
 
 fn first_turn(d: DQuat, u: DVec3, v: DVec3) -> FirstTurn {
-    // The first turn alone takes v to where d takes it.
+    // The first rotation alone takes v to where d takes it.
     let (from, to) = (v - u * u.dot(v), d * v);
     let to = to - u * u.dot(to);
     let turn = [u.dot(from.cross(to)), from.dot(to)];
     FirstTurn { turn, back: turned_back(u, turn) }
 }
 
-/// exp(−a·u), from sine and cosine of a, times a length.
+/// Returns exp(−a·u), given sine and cosine of a times a length.
 fn turned_back(u: DVec3, [sine, cosine]: [f64; 2]) -> DQuat {
     let length = (sine * sine + cosine * cosine).sqrt();
-    // The tangent of half the angle is this over that; the sum that nothing is lost in.
+    // The tangent of the half angle is s / c; of the two forms, the sum without cancellation.
     let (s, c) = match cosine >= 0.0 {
         true => (sine, length + cosine),
         false => (length - cosine, sine),
@@ -119,7 +119,7 @@ fn turned_back(u: DVec3, [sine, cosine]: [f64; 2]) -> DQuat {
     }
 }
 
-/// Angles of exp(a·u)·exp(b·v), nearest to `d`, and exp(−a·u) and exp(−b·v).
+/// Returns the angles of exp(a·u)·exp(b·v) nearest to `d`, and exp(−a·u) and exp(−b·v).
 pub fn angles(d: DQuat, u: DVec3, v: DVec3) -> ([f64; 2], [DQuat; 2]) {
     let first = first_turn(d, u, v);
     let left = first.back * d;
@@ -127,7 +127,7 @@ pub fn angles(d: DQuat, u: DVec3, v: DVec3) -> ([f64; 2], [DQuat; 2]) {
     ([sine.atan2(cosine), twist_angle(left, v)], [first.back, twist_back(left, v)])
 }
 
-/// Back from the part of a rotation that turns about a unit axis.
+/// Returns the inverse of the twist of a rotation about a unit axis.
 pub fn twist_back(d: DQuat, axis: DVec3) -> DQuat {
     let s = axis.dot(d.xyz());
     let n = (s * s + d.w * d.w).sqrt();
@@ -137,24 +137,25 @@ pub fn twist_back(d: DQuat, axis: DVec3) -> DQuat {
     }
 }
 
-/// The tangent of half an angle, which is not meant to be near half a turn.
+/// Returns the tangent of half an angle; not meant for angles near a half turn.
 pub fn tangent(angle: f64) -> f64 {
     (angle.min(3.0) / 2.0).tan()
 }
 
-/// Whether the angle of a rotation is at most the one whose half has this tangent.
+/// Returns `true` if the angle of a rotation is at most the one whose half has this tangent.
 pub fn within(d: DQuat, tangent: f64) -> bool {
     d.xyz().length_squared() <= tangent * tangent * (d.w * d.w)
 }
 
-/// The same of what is left of a rotation without its turn about a unit axis.
+/// The same for a rotation without its twist about a unit axis.
 fn beside(d: DQuat, axis: DVec3, tangent: f64) -> bool {
     let along = axis.dot(d.xyz());
     let across = d.xyz() - axis * along;
     across.length_squared() <= tangent * tangent * (along * along + d.w * d.w)
 }
 
-/// The nearest whole number of one within ±2³¹, away from zero between two: without a call of the platform's.
+/// Returns the nearest integer of a number within ±2³¹, ties away from zero, without a call of the platform's
+/// library.
 #[inline(always)]
 pub fn nearest(x: f64) -> f64 {
     let whole = f64::from(x as i32);
@@ -166,7 +167,7 @@ pub fn nearest(x: f64) -> f64 {
     }
 }
 
-/// The angle of the part of a rotation that turns about a unit axis, within ±π.
+/// Returns the angle of the twist of a rotation about a unit axis, within ±π.
 pub fn twist_angle(d: DQuat, axis: DVec3) -> f64 {
     let half = axis.dot(d.xyz()).atan2(d.w);
     let angle = 2.0 * half;
@@ -177,7 +178,7 @@ fn outer(a: DVec3, b: DVec3) -> DMat3 {
     DMat3::from_cols(a * b.x, a * b.y, a * b.z)
 }
 
-/// Eigenvectors and values of a symmetric matrix, rising.
+/// Returns eigenvectors and eigenvalues of a symmetric matrix, ascending.
 fn eigen(m: DMat3) -> ([DVec3; 3], [f64; 3]) {
     let mut a = m.to_cols_array_2d();
     let mut v = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];

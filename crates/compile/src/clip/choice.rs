@@ -1,5 +1,4 @@
-//! Which codec a clip is kept in: the one that takes fewer bytes at the tolerance, or the one that was asked
-//! for.
+//! Chooses the codec of a clip: the one that takes fewer bytes at the tolerance, or the requested one.
 
 use super::curve::count_moving;
 use super::layer::{CompressedLayer, Division, LayeredClip};
@@ -23,13 +22,13 @@ use std::time::Instant;
 pub struct Chosen {
     /// The codec of `bytes`.
     pub codec: Codec,
-    /// Whether the tolerance holds for each sub-track on its own (the local rule of curves) instead of in
+    /// `true` if the tolerance holds for each sub-track on its own (the local rule of curves) instead of in
     /// object space.
     pub local: bool,
-    /// The clip in the streamed form, as curves or in the random-access form; of a clip in layers the first
+    /// The clip in the streamed form, as curves or in the random-access form; for a clip in layers, the first
     /// tier of its base layer.
     pub bytes: Vec<u8>,
-    /// The tolerance that is promised, in units of length.
+    /// The tolerance that the file stores, in units of length.
     pub tolerance: f64,
     /// The largest error of the decoded clip, in units of length.
     pub max_error: f64,
@@ -38,7 +37,7 @@ pub struct Chosen {
     pub rotations: [usize; 5],
     /// Every codec that was tried, the chosen one among them, for `--explain`.
     pub tried: Vec<ClipTried>,
-    /// The layers that the clip is divided into, where it is.
+    /// The layers of the clip, if it is divided.
     pub layers: Option<Layers>,
 }
 
@@ -52,15 +51,15 @@ pub enum Layers {
     RandomAccess(LayeredForm),
 }
 
-/// Block compression makes the bytes of curves at most this many times fewer.
+/// The largest factor by which block compression is assumed to shrink curves.
 const LARGEST_PACKING: usize = 2;
-/// Moving keys off the samples makes their number at most this many times smaller than inserting alone does;
-/// so a clip with more inserted keys than this many times too many cannot win.
+/// The largest factor by which moving keys off the samples is assumed to reduce their number, compared with
+/// inserting alone: a clip with more inserted keys than this multiple of the limit cannot win.
 const LARGEST_SAVING: usize = 2;
-/// Windows of a long clip that are looked at before all of it, and samples of each.
+/// The number of windows of a long clip that are tried before all of it, and the samples of each.
 const WINDOWS: usize = 3;
 const WINDOW: usize = 64;
-/// Keys that a sub-track takes in a window because it is one.
+/// Keys that a sub-track takes in a window only because it is a window.
 const WINDOW_KEYS: usize = 4;
 /// Bytes of a key before block compression.
 const KEY_BYTES: usize = 10;
@@ -105,7 +104,7 @@ pub fn choose(
     Ok(chosen)
 }
 
-/// The clip in codec `sampled`, and what is said of the attempt.
+/// Compresses the clip with codec `sampled`, and reports the attempt.
 fn try_sampled(
     wanted: &RequestedSkeleton,
     clip: &Clip,
@@ -134,8 +133,8 @@ fn try_sampled(
     Ok((sampled, attempt))
 }
 
-/// The clip in codec `curve`, if it holds the tolerance and takes fewer bytes than `sampled`, and what is
-/// said of the attempt. Fails where curves alone are asked for and cannot hold the tolerance.
+/// Compresses the clip with codec `curve`, if it holds the tolerance and takes fewer bytes than `sampled`,
+/// and reports the attempt. Fails if only curves are requested and cannot hold the tolerance.
 fn try_curve(
     wanted: &RequestedSkeleton,
     clip: &Clip,
@@ -150,7 +149,7 @@ fn try_curve(
         None => usize::MAX,
     };
     let curves = curve_options(wanted, clip_options, choice, most_keys);
-    // Inserting keys alone is quick, and shows whether moving them off the samples could still win.
+    // Inserting keys alone is fast, and shows whether moving them off the samples could still win.
     let probe =
         CurveOptions { plain: true, most: most_keys.saturating_mul(LARGEST_SAVING), ..curves.clone() };
     let hopeless = match sampled {
@@ -188,8 +187,8 @@ fn try_curve(
     Ok((curve, attempt))
 }
 
-/// What is known of curves that take more keys than `probe` allows, in each of some windows or in the whole
-/// clip; none where they may not.
+/// Returns the outcome of curves that take more keys than `probe` allows, in each of some windows or in the
+/// whole clip; `None` if they take fewer.
 fn take_too_many_keys(
     wanted: &RequestedSkeleton,
     clip: &Clip,
@@ -230,7 +229,7 @@ fn curves_cannot_hold(clip: &Clip, choice: &ClipChoice, done: &CompressedCurves)
     }
 }
 
-/// A clip in codec `random-access`, divided into layers where that is asked for.
+/// Compresses a clip with codec `random-access`, divided into layers if that is requested.
 fn by_random_access(
     wanted: &RequestedSkeleton,
     clip: &Clip,
@@ -269,7 +268,7 @@ fn by_random_access(
     })
 }
 
-/// A clip divided into layers of codec `sampled`.
+/// Compresses a clip divided into layers, with codec `sampled`.
 fn in_layers(
     wanted: &RequestedSkeleton,
     clip: &Clip,
@@ -299,15 +298,15 @@ fn in_layers(
     })
 }
 
-/// `bytes` after block compression, as a chunk holds them.
+/// Returns `bytes` after block compression, as stored in a chunk.
 pub fn packed(bytes: &[u8], format: Format, effort: u32) -> Vec<u8> {
     let mut out = Vec::new();
     Compressor::new(format, effort).compress_bounded(bytes, &mut out);
     out
 }
 
-/// The settings of curves that follow from the options of a compilation; a clip with more than `most` keys is
-/// given up.
+/// Returns the settings of curves that follow from the options of a compile; a clip with more than `most`
+/// keys is given up.
 fn curve_options(
     wanted: &RequestedSkeleton,
     clip_options: &ClipOptions,

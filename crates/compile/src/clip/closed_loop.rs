@@ -1,4 +1,4 @@
-//! Residuals of one sample, joint by joint from the root, each aimed at what the decoder has of its parent.
+//! Residuals of one sample, chosen joint by joint from the root, each with the decoded parent in view.
 //!
 //! ```text
 //! p       = where the joint's origin will be − where it should be, in the joint's space
@@ -7,7 +7,8 @@
 //! k       = the nearest integer, or one nearer to zero where λ·bits say so
 //! ```
 //!
-//! The decoder knows nothing of this: any k decodes. What is measured is what it will output, f32 and all.
+//! The decoder does not depend on this: any k decodes. The measured values are the decoder's output,
+//! including f32 rounding.
 
 use super::axes;
 use super::reference::{Joints, Object, Reference, quaternion};
@@ -20,35 +21,35 @@ use meshreel_codec::quantize::rotation;
 use meshreel_scene::Qvv;
 use std::f64::consts::TAU;
 
-/// The closed loop of one clip: whatever is the same for all of its samples.
+/// The closed loop of one clip: everything that is the same for all of its samples.
 pub struct ClosedLoop<'a> {
     pub plan: &'a Plan,
     pub reference: &'a Reference,
     pub joints: &'a Joints,
-    /// Square of the tolerance, a little less.
+    /// Square of the tolerance, with a small margin.
     pub limit: f64,
-    /// Per joint: its groups.
+    /// By joint, its groups.
     groups: Vec<std::ops::Range<usize>>,
-    /// Per joint: other joints whose residuals its own are predicted from.
+    /// By joint, other joints whose residuals its own are predicted from.
     sources: Vec<Vec<u32>>,
-    /// Per joint: back from the space after the rest rotation of its hinge or pair of axes.
+    /// By joint, the inverse of the rest rotation of its hinge or pair of axes.
     rest_back: Vec<DQuat>,
-    /// Per joint: A⁻¹ and the sum of lever points.
+    /// By joint, A⁻¹ and the sum of lever points.
     aim: Vec<(DMat3, DVec3)>,
     still: Vec<Qvv>,
-    /// Per joint: how many times a square counts, as its steps are finer.
+    /// By joint, the weight of a square, since its steps are finer.
     count: Vec<f64>,
-    /// Per group, where steps are so small that their rounding counts: what takes them to steps as they are
-    /// decoded.
+    /// By group, if steps are so small that their rounding matters: the matrix from exact steps to decoded
+    /// steps.
     rounded: Vec<Option<DMat3>>,
-    /// Joints of other layers, whose transforms are chosen already.
+    /// Joints of other layers, whose transforms are already chosen.
     pub settled: Option<&'a SettledJoints>,
 }
 
-/// Steps of rotations below this, in radians, are so few units of the decoder that their rounding counts.
+/// Steps of rotations below this, in radians, are so few units of the decoder that their rounding matters.
 const SMALL: f64 = 1e-5;
 
-/// From steps of a rotation to steps as they are decoded; none where that is the same.
+/// Returns the matrix from steps of a rotation to decoded steps; `None` if they are the same.
 fn rounded(group: &Group, plan: &Plan) -> Option<DMat3> {
     let steps = &plan.steps[group.joint];
     let small = steps.rotation[..group.components].iter().any(|step| *step < SMALL);
@@ -76,7 +77,7 @@ fn rounded(group: &Group, plan: &Plan) -> Option<DMat3> {
 /// The joints of other layers while one layer is coded.
 #[derive(Clone, Debug, Default)]
 pub struct SettledJoints {
-    /// Per joint: it is coded now; the errors of others do not count.
+    /// By joint, `true` if it is coded now; the errors of others are ignored.
     pub own: Vec<bool>,
     /// Local transforms of the others, sample by sample.
     pub local: Vec<Qvv>,
@@ -92,36 +93,36 @@ pub struct SampleContext<'a> {
     pub predictions: Vec<[i32; 4]>,
 }
 
-/// The residuals that are chosen for one sample, and the decoded pose that they lead to.
+/// The chosen residuals of one sample, and the decoded pose that they give.
 #[derive(Clone, Default)]
 pub struct SampleChoices {
     pub shift: i8,
     pub k: Vec<i32>,
     pub kappa: Vec<i64>,
-    /// Where the wanted value lies from the nearest integer: −1 or 1.
+    /// Side of the nearest integer on which the wanted value lies: −1 or 1.
     side: Vec<i8>,
-    /// Components whose second nearest integer is taken.
+    /// `true` for components that use the second nearest integer.
     pub flipped: Vec<bool>,
     pub bucket: Vec<Bucket>,
     pub words: Vec<i32>,
     pub object: Vec<Object>,
-    /// Square of the error per joint, as often as it counts.
+    /// Square of the error of each joint, times its weight.
     pub error: Vec<f64>,
-    /// The Lagrange multiplier of each joint: what a bit counts against its error.
+    /// The Lagrange multiplier of each joint: the weight of a bit against its error.
     pub lambda: Vec<f64>,
     pub activity: Activity,
-    /// Joints that must be chosen again: λ or what is flipped is another one.
+    /// Joints that must be chosen again, because λ or the flipped components changed.
     pub touched: Vec<bool>,
-    /// Joints that have come out otherwise in the last [`ClosedLoop::choose_again`].
+    /// Joints whose result changed in the last [`ClosedLoop::choose_again`].
     changed: Vec<bool>,
     /// Joints that were chosen again in it.
     redone: Vec<u32>,
-    /// Joints that one follows from, and it.
+    /// The ancestors of a joint, and the joint itself.
     above: Vec<bool>,
 }
 
 impl SampleChoices {
-    /// Becomes as another one of the same clip, in the memory that it has.
+    /// Copies another one of the same clip, reusing the memory.
     pub fn copy_from(&mut self, other: &SampleChoices) {
         self.shift = other.shift;
         self.k.clone_from(&other.k);
@@ -181,7 +182,7 @@ impl<'a> ClosedLoop<'a> {
             plan,
             reference,
             joints,
-            // What verification computes differs from this by less.
+            // The verification's own result differs from this by less.
             limit: (tolerance * (1.0 - 1e-6)).powi(2),
             groups,
             sources,
@@ -196,17 +197,17 @@ impl<'a> ClosedLoop<'a> {
         }
     }
 
-    /// This loop with other joints already settled.
+    /// Returns this loop with other joints already settled.
     pub fn with_settled(self, settled: Option<&'a SettledJoints>) -> ClosedLoop<'a> {
         ClosedLoop { settled, ..self }
     }
 
-    /// Whether joint `j` is coded now.
+    /// Returns `true` if joint `j` is coded now.
     fn own(&self, j: usize) -> bool {
         self.settled.is_none_or(|settled| settled.own[j])
     }
 
-    /// The local transform of joint `j` before anything is decoded.
+    /// Returns the local transform of joint `j` before anything is decoded.
     fn before(&self, sample: usize, j: usize) -> Qvv {
         match self.settled {
             Some(settled) if !settled.own[j] => settled.local[sample * self.reference.joints + j],
@@ -214,7 +215,7 @@ impl<'a> ClosedLoop<'a> {
         }
     }
 
-    /// The sample at `place` as its prediction: no residuals.
+    /// Sets the sample at `place` to its prediction: no residuals.
     pub fn predicted(&self, place: &SampleContext<'_>, frame: &mut SampleChoices) {
         frame.k.fill(0);
         frame.kappa.fill(0);
@@ -230,7 +231,7 @@ impl<'a> ClosedLoop<'a> {
         }
     }
 
-    /// Sets a sub-track as it is decoded.
+    /// Sets a sub-track to its decoded value.
     fn set_sub_track(&self, group: &Group, words: &[i32], local: &mut Qvv) {
         let vector = |words| DVec3::from_array(self.plan.vector(group, words).map(f64::from));
         match group.kind {
@@ -240,7 +241,7 @@ impl<'a> ClosedLoop<'a> {
         }
     }
 
-    /// Joint `j` of the sample in object space, and how far that is from the source's.
+    /// Sets joint `j` of the sample in object space, and its distance from the source's.
     fn set_object(&self, sample: usize, frame: &mut SampleChoices, j: usize, local: &Qvv) {
         let parent = self.joints.parents[j] as usize;
         let parent = match parent < j {
@@ -259,7 +260,7 @@ impl<'a> ClosedLoop<'a> {
         frame.object[j] = object;
     }
 
-    /// A frame without choices.
+    /// Returns a frame without choices.
     pub fn frame(&self) -> SampleChoices {
         let (n, c) = (self.reference.joints, self.plan.components);
         SampleChoices {
@@ -279,18 +280,18 @@ impl<'a> ClosedLoop<'a> {
         }
     }
 
-    /// A frame for what is chosen, and two to try in.
+    /// Returns a frame for the choices, and two for trials.
     pub fn frames(&self) -> [SampleChoices; 3] {
         [self.frame(), self.frame(), self.frame()]
     }
 
-    /// Predictions of all groups from decoded samples.
+    /// Computes the predictions of all groups from decoded samples.
     pub fn predict(&self, words: &[i32], taps: &Taps, out: &mut Vec<[i32; 4]>) {
         out.clear();
         out.extend((self.plan.groups.iter()).map(|g| g.predict(words, self.plan.words, taps)));
     }
 
-    /// Chooses for all joints. Symbols' tables are worked out on the way.
+    /// Chooses for all joints, and computes the tables of symbols on the way.
     pub fn choose_all(&self, place: &SampleContext<'_>, frame: &mut SampleChoices) {
         frame.activity.start(self.plan.components);
         for j in 0..self.reference.joints {
@@ -298,7 +299,7 @@ impl<'a> ClosedLoop<'a> {
         }
     }
 
-    /// Chooses for all joints by the tables that there are.
+    /// Chooses for all joints with the existing tables.
     pub fn choose_by_tables(&self, place: &SampleContext<'_>, frame: &mut SampleChoices) {
         for j in 0..self.reference.joints {
             self.joint::<false>(place, frame, j);
@@ -306,7 +307,7 @@ impl<'a> ClosedLoop<'a> {
     }
 
     /// Chooses again for the joints that are touched, none before `from`, and for those that depend on one
-    /// that comes out otherwise; tables stay.
+    /// whose result changes; the tables stay.
     pub fn choose_again(&self, place: &SampleContext<'_>, frame: &mut SampleChoices, from: usize) {
         frame.redone.clear();
         for j in from..self.reference.joints {
@@ -314,8 +315,8 @@ impl<'a> ClosedLoop<'a> {
         }
     }
 
-    /// The same, but ends early, and is false, where an error is not below `bound`. What joint `first`
-    /// follows from comes first, because its error is expected to be the largest.
+    /// The same, but stops early and returns `false` if an error is not below `bound`. The ancestors of joint
+    /// `first` come first, because its error is expected to be the largest.
     pub fn choose_below(
         &self,
         place: &SampleContext<'_>,
@@ -341,7 +342,7 @@ impl<'a> ClosedLoop<'a> {
         below
     }
 
-    /// Marks the joints, none before `from`, that joint `first` follows from, and itself.
+    /// Marks the ancestors of joint `first`, none before `from`, and the joint itself.
     fn mark_above(&self, frame: &mut SampleChoices, (from, first): (usize, usize)) {
         frame.above[from..].fill(false);
         frame.above[first] = true;
@@ -356,7 +357,7 @@ impl<'a> ClosedLoop<'a> {
         }
     }
 
-    /// Chooses again for joint `j` if that is due; whether it was.
+    /// Chooses again for joint `j` if that is due; returns whether it was.
     fn joint_again(
         &self,
         place: &SampleContext<'_>,
@@ -378,7 +379,7 @@ impl<'a> ClosedLoop<'a> {
         due
     }
 
-    /// Takes back what the last [`ClosedLoop::choose_again`] did: `frame` was as `before`.
+    /// Undoes the last [`ClosedLoop::choose_again`]: `before` is the earlier state of `frame`.
     pub fn restore(&self, frame: &mut SampleChoices, before: &SampleChoices) {
         for j in frame.redone.iter().map(|j| *j as usize) {
             frame.object[j] = before.object[j];
@@ -395,7 +396,8 @@ impl<'a> ClosedLoop<'a> {
         }
     }
 
-    /// Whether what is decoded of the joint itself, or what others are predicted from, has become another.
+    /// Chooses for a joint; returns whether its decoded value, or a value that others are predicted from, has
+    /// changed.
     fn joint<const TABLES: bool>(
         &self,
         place: &SampleContext<'_>,
@@ -420,7 +422,7 @@ impl<'a> ClosedLoop<'a> {
                     let p = reference.own_space(self.reference.scaled) * (origin - reference.origin);
                     let (inverse, sum) = &self.aim[j];
                     let phi = -(*inverse * sum.cross(p));
-                    // Aiming is for small errors; a bone that cannot be saved keeps its own direction.
+                    // Aiming is for small errors; a bone that cannot be corrected keeps its own direction.
                     let phi = if phi.length_squared() < 0.01 { phi } else { DVec3::ZERO };
                     let aimed =
                         reference.rotation * DQuat::from_xyzw(phi.x / 2.0, phi.y / 2.0, phi.z / 2.0, 1.0);
@@ -441,8 +443,8 @@ impl<'a> ClosedLoop<'a> {
         changed
     }
 
-    /// Components in steps, from the prediction to the target; and how much of the first one's rounding the
-    /// second makes good.
+    /// Returns the components in steps, from the prediction to the target, and the fraction of the first
+    /// one's rounding that the second compensates for.
     pub fn wanted_residuals(&self, group: &Group, prediction: [i32; 4], target: &Target) -> ([f64; 3], f64) {
         let steps = &self.plan.steps[group.joint];
         match (target, &self.plan.header.rotations[group.joint]) {
@@ -462,7 +464,7 @@ impl<'a> ClosedLoop<'a> {
                 let d = self.rest_back[group.joint] * *q;
                 let mut a = axes::twist_angle(d, u);
                 let metric = DMat3::from_cols_array_2d(&steps.metric);
-                // What is left across the axis still pulls on points that are not symmetric about it.
+                // The error across the axis still affects points that are not symmetric about it.
                 let left = small(axes::twist_back(d, u) * d);
                 let weight = metric * u;
                 a += weight.dot(left) / weight.dot(u);
@@ -526,7 +528,7 @@ impl<'a> ClosedLoop<'a> {
             if frame.flipped[c] {
                 k += i32::from(frame.side[c]);
             } else if lambda > 0.0 && k != 0 {
-                // What a step of this component moves, as a part of the tolerance.
+                // The motion by one step of this component, as a fraction of the tolerance.
                 let size = match group.kind {
                     Kind::Translation => steps.translation,
                     Kind::Scale => steps.scale * steps.reach,
@@ -560,12 +562,12 @@ impl<'a> ClosedLoop<'a> {
         changed
     }
 
-    /// Bits of all residuals, in 2⁻⁸.
+    /// Returns the bits of all residuals, in 2⁻⁸ bits.
     pub fn cost(&self, frame: &SampleChoices) -> u64 {
         (frame.k.iter().zip(&frame.bucket)).map(|(k, bucket)| u64::from(bucket.cost(*k))).sum()
     }
 
-    /// Components of joint `j`.
+    /// Returns the components of joint `j`.
     pub fn components(&self, j: usize) -> std::ops::Range<usize> {
         let groups = &self.plan.groups[self.groups[j].clone()];
         match (groups.first(), groups.last()) {
@@ -575,19 +577,19 @@ impl<'a> ClosedLoop<'a> {
     }
 }
 
-/// The value that a sub-track is aimed at.
+/// The value that a sub-track aims at.
 pub enum Target {
     Vector(DVec3),
     Rotation(DQuat),
 }
 
-/// From a predicted angle to `a`, the short way, in radians.
+/// Returns the angle from a predicted angle to `a`, the short way, in radians.
 fn turns(a: f64, prediction: i32) -> f64 {
     let apart = a / TAU - f64::from(prediction) / 4_294_967_296.0;
     (apart - axes::nearest(apart)) * TAU
 }
 
-/// Rotation vector of a small rotation.
+/// Returns the rotation vector of a small rotation.
 fn small(q: DQuat) -> DVec3 {
     q.xyz() * (2.0 * q.w.signum())
 }

@@ -1,5 +1,5 @@
-//! Compacting, as ACL calls it: which sub-tracks are default, constant or animated, and about which axes
-//! rotations turn.
+//! Compacting (ACL's term): classifies sub-tracks as default, constant or animated, and finds the axes of
+//! rotations.
 
 use super::axes;
 use super::reference::{Joints, Reference, narrow};
@@ -13,15 +13,16 @@ pub struct Kinds {
     pub scales: Vec<Vector>,
 }
 
-/// Tolerances of compacting, as parts of the clip's tolerance: a sub-track that stays this near to one value
-/// is constant, a rotation that stays this near to one or two axes is a hinge or turns about two axes.
+/// Tolerances of compacting, as fractions of the clip's tolerance: a sub-track that stays this near to one
+/// value is constant, a rotation that stays this near to one or two axes is a hinge or rotates about two
+/// axes.
 #[derive(Clone, Copy)]
 pub struct CompactTolerances {
     pub constant: f64,
     pub axes: f64,
 }
 
-/// Decides what the sub-tracks of all joints are. `tolerance` in units of length.
+/// Classifies the sub-tracks of all joints. `tolerance` in units of length.
 pub fn kinds(reference: &Reference, joints: &Joints, tolerance: f64, within: CompactTolerances) -> Kinds {
     let n = reference.joints;
     let fine = joints.fine();
@@ -41,7 +42,7 @@ pub fn kinds(reference: &Reference, joints: &Joints, tolerance: f64, within: Com
         scales: Vec::with_capacity(n),
     };
     for j in 0..n {
-        // Of joints that are kept finer, less.
+        // Smaller for joints that are kept finer.
         let tolerance = tolerance * 0.5f64.powf(fine.get(j).map_or(0.0, |f| f64::from(*f) / 2.0));
         let near = within.constant * tolerance;
         let rest = &joints.rest[j];
@@ -69,7 +70,7 @@ fn rotation(
         values.iter().all(|v| axes::within(q * *v, near))
     };
     let default = DQuat::from_array(rest.map(f64::from)).normalize();
-    // f32 holds no more than this of any rotation.
+    // The precision of f32 for any rotation.
     if all_near(default, near.max(axes::tangent(1e-7))) {
         return Rotation::Default;
     }

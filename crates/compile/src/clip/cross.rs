@@ -1,22 +1,22 @@
-//! Which components say something of others, and how large residuals will be: from residuals of the true
+//! Finds components that predict others, and estimates the size of residuals, from residuals of the true
 //! samples.
 //!
 //! A thumb follows its hand, a spine bends as one. Weights are those of least squares over samples of the two
-//! finest levels, each sample divided by how lively it is, with the noise that rounding will add.
+//! finest levels, each sample divided by its activity, with the noise that rounding will add.
 
 use super::closed_loop::{ClosedLoop, Target};
 use meshreel_codec::clip::streamed::{Kind, STEP};
 use meshreel_codec::clip::{SOURCES, Source, schedule};
 use meshreel_codec::entropy::symbols::start_code;
 
-/// A component may be predicted from one that is at most this many components before it.
+/// The largest distance in components from a component to an earlier one that it is predicted from.
 const WINDOW: usize = 192;
 /// Bits that a source must save; it costs about 14.
 const GAIN: f64 = 22.0;
-/// Variance that rounding gives to a residual, in steps².
+/// Variance that rounding adds to a residual, in steps².
 const NOISE: f64 = 0.2;
 
-/// Words of the true samples, per sample.
+/// Returns the quantized values of the true samples, by sample.
 pub fn ideal(l: &ClosedLoop<'_>) -> Vec<i32> {
     let plan = l.plan;
     let mut out = Vec::with_capacity(plan.words * l.reference.samples);
@@ -44,7 +44,7 @@ fn target(l: &ClosedLoop<'_>, kind: Kind, sample: usize, joint: usize) -> Target
     }
 }
 
-/// Residuals of the finest levels in steps, sample by sample, and which level each is of.
+/// Returns the residuals of the finest levels in steps, sample by sample, and the level of each.
 pub fn residuals(l: &ClosedLoop<'_>) -> (Vec<f32>, Vec<usize>) {
     let plan = l.plan;
     let ideal = ideal(l);
@@ -66,7 +66,7 @@ pub fn residuals(l: &ClosedLoop<'_>) -> (Vec<f32>, Vec<usize>) {
     (out, levels)
 }
 
-/// Starts and sources of all components.
+/// Returns starts and sources of all components.
 pub fn analyse(l: &ClosedLoop<'_>, with_sources: bool) -> (Vec<u8>, Vec<[Source; SOURCES]>) {
     let n = l.plan.components;
     let (mut rows, levels) = residuals(l);
@@ -83,7 +83,7 @@ pub fn analyse(l: &ClosedLoop<'_>, with_sources: bool) -> (Vec<u8>, Vec<[Source;
     if !with_sources || count < 16 {
         return (starts, sources);
     }
-    // A sample counts by one over its liveliness.
+    // The weight of a sample is the inverse of its activity.
     for row in rows.chunks_exact_mut(n.max(1)) {
         let lively = row.iter().zip(&means).map(|(r, m)| (f64::from(r.abs()) / (m + 0.1)).min(6.0));
         let lively = (lively.sum::<f64>() / n as f64).max(0.15) as f32;
@@ -103,11 +103,11 @@ pub fn analyse(l: &ClosedLoop<'_>, with_sources: bool) -> (Vec<u8>, Vec<[Source;
             .sum()
     };
     let squares: Vec<f64> = (0..n).map(|c| dot(column(c), column(c)) / count as f64).collect();
-    // A layer can be taken out only where it needs no other.
+    // A layer can be separated only if it depends on no other.
     let layer_of: Vec<u8> = (l.plan.header.split.layers.iter().enumerate())
         .flat_map(|(j, &layer)| std::iter::repeat_n(layer, l.plan.header.components_of(j)))
         .collect();
-    // What is coded are two thirds of all samples' worth: the finest levels hold three quarters of them.
+    // The coded samples are worth two thirds of all: the finest levels hold three quarters of them.
     let bits = |before: f64, after: f64| 0.5 * l.reference.samples as f64 * (before / after).log2();
     for c in 1..n {
         let mut left = column(c).to_vec();

@@ -1,13 +1,14 @@
-//! Clips into few keys (codec `curve`): which samples of which sub-track are kept, and with what values.
+//! Clips as few keys (codec `curve`): chooses the kept samples of each sub-track, and their values.
 //!
-//! Joints root → leaf; what is measured is what the decoder gives, quantization included. Two rules:
+//! Joints root → leaf; errors are measured on the decoder's output, quantization included. Two rules:
 //!
-//! * *Local*, after Riot: each sub-track on its own, a turn counts as far as it moves the end of the bone,
-//!   and the tolerance shrinks up the hierarchy, 1, ½, ⅓. Nothing is promised in object space; pinned joints
-//!   are aimed at their place in the source.
+//! * *Local*, after Riot: each sub-track on its own, a rotation counts by how far it moves the end of the
+//!   bone,
+//! and the tolerance shrinks up the hierarchy, 1, ½, ⅓. Nothing is guaranteed in object space; pinned joints
+//! are aimed at their place in the source.
 //! * *Guaranteed*: the metric's points of a joint and the origins of its children, in object space, over the
-//!   decoded parents, are never farther off than the joint's part of the tolerance. A child aims at its
-//!   source rotation, so that turns do not add up.
+//! decoded parents, never exceed the joint's fraction of the tolerance. A child aims at its source rotation,
+//! so that rotation errors do not add up.
 
 use super::fit::{self, Track};
 use super::reference::{Joints, Object, Reference, quaternion, worse};
@@ -18,7 +19,7 @@ use meshreel_codec::transform::Transform;
 use meshreel_process::Cancellation;
 use meshreel_scene as scene;
 
-/// The metric by which the tolerance of a clip of curves is meant.
+/// The metric that the tolerance of a clip of curves refers to.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Rule {
     /// All points of the metric at all samples.
@@ -27,17 +28,17 @@ pub enum Rule {
     Local {
         /// Factors of the tolerance for rotations, translations and scales.
         parts: [f64; 3],
-        /// Whether the tolerance shrinks up the hierarchy: 1, ½, ⅓ … from the leaves.
+        /// `true` if the tolerance shrinks up the hierarchy: 1, ½, ⅓ … from the leaves.
         adaptive: bool,
         /// Joints whose local transform is recomputed against the compressed ancestors.
         pinned: Vec<usize>,
     },
 }
 
-/// Settings by which a clip is turned into curves.
+/// Settings of the conversion of a clip to curves.
 #[derive(Clone, Debug)]
 pub struct CurveOptions {
-    /// The tolerance that is asked for, in units of length.
+    /// The quantity that the tolerance bounds.
     pub tolerance: f64,
     /// What the tolerance bounds.
     pub rule: Rule,
@@ -45,17 +46,18 @@ pub struct CurveOptions {
     pub shell: f64,
     /// Spacing of knots.
     pub knots: Knots,
-    /// Rotations of 32 bits.
+    /// `true` for rotations of 32 bits.
     pub short: bool,
-    /// Keys are only inserted; otherwise they are moved off the samples by least squares and left out again
-    /// where fewer hold.
+    /// `true` if keys are only inserted; otherwise they are also moved off the samples by least squares, and
+    /// removed where fewer hold.
     pub plain: bool,
-    /// Tolerances of single joints, 0 for the general one; or none at all. Only for the guaranteed rule.
+    /// Tolerances of single joints, 0 for the general one; empty if there are none. Only for the guaranteed
+    /// rule.
     pub tolerances: Vec<f64>,
-    /// The clip is given up when it takes more keys than this; with `plain` already when the first sub-tracks
-    /// take more than their part of it.
+    /// The number of keys beyond which the clip is given up; with `plain`, already when the first sub-tracks
+    /// exceed their share of it.
     pub most: usize,
-    /// Ends the work with an error.
+    /// Cancels the work, which then ends with an error.
     pub cancellation: Cancellation,
 }
 
@@ -75,27 +77,27 @@ impl Default for CurveOptions {
     }
 }
 
-/// A clip as keys, encoded, and how well it holds.
+/// A clip as encoded keys, with its error.
 #[derive(Clone, Debug)]
 pub struct CompressedCurves {
-    /// The encoded clip, laid out as [`curve`] says.
+    /// The encoded clip, in the layout of [`curve`].
     pub bytes: Vec<u8>,
     /// The skeleton as the decoder gets it.
     pub joints: Joints,
-    /// Samples of animated sub-tracks in the source.
+    /// Number of samples of animated sub-tracks in the source.
     pub samples: usize,
-    /// Keys that stand for them.
+    /// Number of keys that replace them.
     pub keys: usize,
-    /// Bytes of the animated sub-tracks with 16 for a rotation and 12 for a vector.
+    /// Bytes of the animated sub-tracks at 16 per rotation and 12 per vector.
     pub raw_bytes: usize,
-    /// The tolerance that is promised: the one asked for, unless f32 cannot hold it (guaranteed rule).
+    /// The tolerance that the file stores: the requested one, unless f32 cannot hold it (guaranteed rule).
     pub tolerance: f64,
-    /// Largest error in object space, decoded from `bytes`; of a joint with a tolerance of its own as a part
-    /// of that, times `tolerance`.
+    /// Largest error in object space, decoded from `bytes`; the error of a joint with its own tolerance
+    /// counts as a fraction of that, times `tolerance`.
     pub max_error: f64,
-    /// Every sub-track keeps its tolerance; otherwise 16 (or 10) bits are too few somewhere.
+    /// `true` if every sub-track is within its tolerance; otherwise 16 (or 10) bits are too few somewhere.
     pub holds: bool,
-    /// The clip took too many keys and was given up; the other fields mean nothing then.
+    /// `true` if the clip took too many keys and was given up; the other fields are meaningless then.
     pub gave_up: bool,
 }
 
@@ -120,7 +122,7 @@ pub fn compress_curves(
     joints.enlarge(&reference);
     let options = &CurveOptions { tolerance, ..options.clone() };
     let tree = Tree::new(&reference, &joints, tolerance);
-    // How the tolerance is divided along a chain: the best exponent depends on the clip.
+    // The division of the tolerance along a chain: the best exponent depends on the clip.
     let exponents: &[f64] = match (&options.rule, options.plain) {
         (Rule::Guaranteed, false) => &[0.5, 1.0],
         _ => &[1.0],
@@ -161,7 +163,7 @@ fn check(skeleton: &scene::Skeleton, clip: &scene::Clip, options: &CurveOptions)
     super::check(skeleton, clip, &asked)
 }
 
-/// Keys as bytes, which are decoded again and measured.
+/// Encodes keys, then decodes and measures them.
 fn encode_curves(
     (head, keys): (&Head, &[Key]),
     holds: bool,
@@ -190,7 +192,7 @@ fn encode_curves(
 }
 
 impl CompressedCurves {
-    /// What remains of a clip that took too many keys.
+    /// Returns the result for a clip that took too many keys.
     fn given_up(joints: Joints, keys: usize, tolerance: f64) -> CompressedCurves {
         CompressedCurves {
             bytes: Vec::new(),
@@ -206,20 +208,20 @@ impl CompressedCurves {
     }
 }
 
-/// With keys inserted alone, sub-tracks near the root may take this many times their part of all keys before
-/// the clip is given up.
+/// If keys are only inserted: the multiple of their share of all keys that sub-tracks near the root may take
+/// before the clip is given up.
 const AHEAD: f64 = 1.5;
-/// Sub-tracks that are made at least before a clip is given up.
+/// The least number of sub-tracks that are made before a clip is given up.
 const FIRST: usize = 4;
 
-/// The number of sub-tracks that change.
+/// Returns the number of sub-tracks that change.
 pub fn count_moving(track: &scene::Track) -> usize {
     usize::from(!track.rotation.is_constant())
         + usize::from(!track.translation.is_constant())
         + usize::from(!track.scale.is_constant())
 }
 
-/// The largest error in object space of the clip that the bytes decode to.
+/// Returns the largest error in object space of the decoded clip.
 fn measure(bytes: &[u8], joints: &Joints, reference: &Reference) -> Result<f64, Error> {
     let skeleton = joints.skeleton();
     let curves = Curves::read(bytes, &skeleton)
@@ -235,17 +237,17 @@ fn measure(bytes: &[u8], joints: &Joints, reference: &Reference) -> Result<f64, 
     Ok(worst.sqrt())
 }
 
-/// Values of each joint that follow from its place in the hierarchy.
+/// Values of each joint that depend on its place in the hierarchy.
 struct Tree {
     /// Number of joints above it.
     depth: Vec<usize>,
-    /// Number of joints on the longest way down.
+    /// Number of joints on the longest path down.
     height: Vec<usize>,
     /// Points in its own space that it moves: those of the metric, and its children's origins.
     levers: Vec<Vec<DVec3>>,
-    /// Length of the longest of the bones to its children; without children the shell distance.
+    /// Length of the longest bone to a child; the shell distance if there are no children.
     bone: Vec<f64>,
-    /// Tolerances of itself and of the joints below it, each with the number of joints from the root down to
+    /// Tolerances of the joint and of those below it, each with the number of joints from the root down to
     /// it; only those that may be the tightest.
     shared: Vec<Vec<(f64, f64)>>,
 }
@@ -270,7 +272,7 @@ impl Tree {
                 continue;
             };
             tree.depth[j] = tree.depth[parent] + 1;
-            // Where the child is farthest from its parent.
+            // The place where the child is farthest from its parent.
             let origins = (0..reference.samples).map(|i| reference.local(i, j).translation);
             let far = origins.fold(DVec3::ZERO, |far, at| match at.length() > far.length() {
                 true => at,
@@ -311,11 +313,11 @@ fn add(all: &mut Vec<(f64, f64)>, (tolerance, count): (f64, f64)) {
 struct Fitted<'a> {
     joints: &'a Joints,
     options: &'a CurveOptions,
-    /// Power by which a joint's part of the tolerance of a chain grows with its depth.
+    /// Exponent with which a joint's fraction of the tolerance of a chain grows with its depth.
     exponent: f64,
     head: Head,
     keys: Vec<Key>,
-    /// Decoded object transforms, per joint all samples.
+    /// Decoded object-space transforms, by joint, of all samples.
     object: Vec<Vec<Object>>,
     holds: bool,
     gave_up: bool,
@@ -369,7 +371,7 @@ impl<'a> Fitted<'a> {
         let rest = &self.joints.rest[j];
         let (tolerances, pinned) = self.tolerances(tree, j);
         let lever = tree.bone[j].max(f64::from(self.joints.shell[j]));
-        // Vectors first: the rotation then makes up for what they are off.
+        // Vectors first: the rotation then compensates for their error.
         let mut kinds = [Kind::Default; 3];
         let mut local: Vec<scene::Qvv> = (0..reference.samples).map(|i| *reference.local(i, j)).collect();
         for (part, scale) in [(Part::Scale, lever), (Part::Translation, 1.0)] {
@@ -438,33 +440,33 @@ impl<'a> Fitted<'a> {
         self.head.kinds.push(kinds);
     }
 
-    /// Tolerances of a joint's parts, and whether it is pinned.
+    /// Returns the tolerances of a joint's parts, and whether it is pinned.
     fn tolerances(&self, tree: &Tree, j: usize) -> ([f64; 3], bool) {
         let tolerance = self.options.tolerance;
         match &self.options.rule {
             Rule::Guaranteed => {
-                // The rotation's is measured with the joint's origin as it is, so it holds that of the
-                // translation.
+                // The rotation's error is measured with the decoded origin of the joint, so it includes that
+                // of the translation.
                 let above = (tree.depth[j] + 1) as f64;
                 let shared = tree.shared[j].iter();
                 let own = shared
                     .map(|(tolerance, count)| tolerance * (above / count).powf(self.exponent))
                     .fold(f64::INFINITY, f64::min);
-                // The rounding of the player's own arithmetic.
+                // Margin for the rounding of the player's own arithmetic.
                 let all = 0.999 * own;
                 ([all, all * 0.5, all * 0.25], false)
             }
             Rule::Local { parts, adaptive, pinned } => {
                 let up = if *adaptive { tree.height[j] + 1 } else { 1 };
-                // The rounding of the player's own arithmetic.
+                // Margin for the rounding of the player's own arithmetic.
                 let margin = 0.999 * tolerance / up as f64;
                 (parts.map(|part| part * margin), pinned.contains(&j))
             }
         }
     }
 
-    /// Makes a sub-track, and gives its decoded values. `off` gives the error of a value at a sample as a
-    /// part of what is allowed.
+    /// Makes a sub-track, and returns its decoded values. `off` returns the error of a value at a sample as a
+    /// fraction of the allowed error.
     fn track(
         &mut self,
         (joint, part): (usize, Part),
@@ -487,7 +489,7 @@ impl<'a> Fitted<'a> {
         }
         let kind = Kind::Animated(match part {
             Part::Rotation => Range::default(),
-            // Least squares go a little beyond the samples.
+            // Least squares may slightly exceed the range of the samples.
             _ => wider(Range::of(values.iter().map(|v| [v[0], v[1], v[2]]))),
         });
         let stored = |value: [f32; 4]| {
@@ -501,7 +503,7 @@ impl<'a> Fitted<'a> {
                 knots: self.head.knots,
                 stored: &stored,
                 off,
-                // Half as many keys may be left after some are left out.
+                // Removing keys may leave half as many.
                 most: (self.options.most.saturating_sub(self.keys.len()))
                     .saturating_mul(if self.options.plain { 1 } else { 2 }),
             };
@@ -520,10 +522,10 @@ impl<'a> Fitted<'a> {
     }
 }
 
-/// A sub-track that stays within this part of its tolerance is constant.
+/// A sub-track that stays within this fraction of its tolerance is constant.
 const STILL: f64 = 0.25;
 
-/// A range with a margin of a 64th of its size at both ends.
+/// Returns a range with a margin of a 64th of its size at both ends.
 fn wider(range: Range) -> Range {
     let margin = range.size.map(|s| s / 64.0);
     Range {
@@ -532,7 +534,7 @@ fn wider(range: Range) -> Range {
     }
 }
 
-/// The angle of the turn from one rotation to the other, in radians.
+/// Returns the angle between two rotations, in radians.
 fn angle(a: DQuat, b: DQuat) -> f64 {
     let near = if a.dot(b) < 0.0 { -b } else { b };
     4.0 * ((a - near).length() / 2.0).min(1.0).asin()

@@ -1,4 +1,4 @@
-//! Curves on clips that are made for it. Names begin with the feature that a test shows.
+//! Tests of curves on synthetic clips. Test names begin with the tested feature.
 
 use super::curve::{CompressedCurves, CurveOptions, Rule, compress_curves};
 use super::fit::{Keys, Track};
@@ -31,7 +31,7 @@ fn plain_track(values: &[[f32; 4]], plain: bool) -> (Keys, bool) {
     track.fit(plain)
 }
 
-/// A curve with calm and busy stretches.
+/// Returns a curve with calm and busy stretches.
 fn wave(samples: usize) -> Vec<[f32; 4]> {
     let value = |i: usize| {
         let t = i as f32 * 0.02;
@@ -40,7 +40,7 @@ fn wave(samples: usize) -> Vec<[f32; 4]> {
     (0..samples).map(|i| [value(i), 0.0, 0.0, 0.0]).collect()
 }
 
-/// Origins of all joints at a sample.
+/// Returns the origins of all joints at a sample.
 fn origins(s: &Skeleton, done: &CompressedCurves, sample: usize) -> Vec<DVec3> {
     let skeleton = done.joints.skeleton();
     let curves = Curves::read(&done.bytes, &skeleton).unwrap();
@@ -70,10 +70,10 @@ fn d05_keys_are_inserted_where_it_is_worst_until_every_span_holds() {
     assert!(holds);
     assert_eq!((keys[0].0, keys[keys.len() - 1].0), (0, 399));
     assert!(keys.len() < 130, "{} keys", keys.len());
-    // Busy stretches get more of them.
+    // Busy stretches get more keys.
     let within = |from: u16, to: u16| keys.iter().filter(|k| (from..to).contains(&k.0)).count();
     assert!(within(300, 400) > 2 * within(0, 100));
-    // A straight line needs its ends.
+    // A straight line needs only its ends.
     let line: Vec<[f32; 4]> = (0..100).map(|i| [i as f32, 0.0, 0.0, 0.0]).collect();
     assert_eq!(plain_track(&line, true).0.len(), 2);
 }
@@ -85,7 +85,7 @@ fn d15_d16_moved_keys_are_fewer() {
     let (moved, holds) = plain_track(&values, false);
     assert!(holds);
     assert!(10 * moved.len() <= 8 * inserted.len(), "{} of {}", moved.len(), inserted.len());
-    // Their values need not be those of samples.
+    // Values of keys need not be those of samples.
     let off = |key: &(u16, [f32; 4])| (key.1[0] - values[usize::from(key.0)][0]).abs();
     assert!(moved.iter().any(|key| off(key) > 1e-4));
 }
@@ -115,7 +115,7 @@ fn d09_the_tolerance_shrinks_up_the_hierarchy() {
     let s = skeleton(10);
     let c = clip(&s, 300, |j, i| swing(&s, j, i));
     let [alike, adaptive] = [false, true].map(|a| compressed(&s, &c, local(a, &[]), 0.2));
-    // Whoever carries many is kept better, so that the ends are.
+    // Joints with many descendants are kept more precise, so that the ends are precise.
     assert!(adaptive.max_error < alike.max_error);
     assert!(adaptive.keys > alike.keys);
     let of_root = |done: &CompressedCurves| {
@@ -156,7 +156,7 @@ fn the_guarantee_holds_in_object_space() {
         assert!(done.holds && done.max_error <= tolerance, "{}", done.max_error);
         assert!(done.keys < done.samples);
     }
-    // 15 bits cannot hold this, which is said.
+    // 15 bits cannot hold this, and `holds` is false.
     assert!(!compressed(&s, &c, Rule::Guaranteed, 1e-6).holds);
 }
 

@@ -1,4 +1,4 @@
-//! All poses of a compressed clip, as a player has them at its samples.
+//! All poses of a compressed clip, as a player decodes them at its samples.
 
 use super::choice::Chosen;
 use super::reference::Joints;
@@ -8,7 +8,8 @@ use meshreel_codec::clip::record::Codec;
 use meshreel_codec::clip::streamed::{Scratch, StreamedClip};
 use meshreel_codec::transform::Transform;
 
-/// Local transforms of all joints at each sample. `None` of a clip in layers, or where it does not decode.
+/// Returns the local transforms of all joints at each sample. `None` for a clip in layers, or if it does not
+/// decode.
 pub fn poses(joints: &Joints, done: &Chosen) -> Option<Vec<Vec<Transform>>> {
     if done.layers.is_some() {
         return None;

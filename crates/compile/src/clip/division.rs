@@ -1,7 +1,8 @@
-//! Which joint is in which layer: as the file says, as the user says, or by importance.
+//! The layer of each joint: by the file, by the user, or by importance.
 //!
 //! In this order, later ones win: `below` and `share` of a layer (automatic), the layer that the source
-//! names, `joints` of a layer, a joint section's `layer`. Then a joint comes into the lowest layer of all
+//! names, `joints` of a layer, a joint section's `layer`. Then a joint is moved to the lowest layer of any of
+//! its descendants.
 //! that hangs from it.
 
 use super::layer::{Division, Part};
@@ -13,7 +14,7 @@ use meshreel_options::globs::globs;
 use meshreel_options::{ClipChoice, LayerChoice, Options, Strip};
 use meshreel_scene::{Remark, Skeleton};
 
-/// The division of the clips of `skeleton` into layers; none where nothing asks for one.
+/// Returns the division of the clips of `skeleton` into layers; `None` if none is requested.
 pub fn division(
     skeleton: &Skeleton,
     clip: &ClipOptions,
@@ -75,7 +76,7 @@ pub fn division(
     Ok(Some(Division { layers: layers.iter().map(part).collect(), layer_of, stepped }))
 }
 
-/// By joint its layer, as importance, the source and globs of layers say.
+/// Returns, by joint, its layer by importance, the source and globs of layers.
 fn asked(
     skeleton: &Skeleton,
     layers: &[LayerChoice],
@@ -114,7 +115,7 @@ fn asked(
     Ok(layer_of)
 }
 
-/// Brings each joint into the lowest layer of all that hangs from it.
+/// Moves each joint to the lowest layer of any of its descendants.
 fn lower(skeleton: &Skeleton, layer_of: &mut [u8], remarks: &mut Vec<Remark>) {
     let before = layer_of.to_vec();
     for j in (0..layer_of.len()).rev() {
@@ -135,12 +136,12 @@ fn lower(skeleton: &Skeleton, layer_of: &mut [u8], remarks: &mut Vec<Remark>) {
     }
 }
 
-/// Whether a layer is the clip as it is: no rate, no stripping, no tiers of its own.
+/// Returns `true` if a layer keeps the clip unchanged: no rate, no stripping, a single tier.
 fn is_plain(layer: &LayerChoice) -> bool {
     layer.rate.is_none() && layer.strip == Strip::None && layer.tiers == 1
 }
 
-/// The layers that were asked for, and those that the source names beside them.
+/// Returns the requested layers, and those that the source names besides.
 fn layers<'a>(choice: &ClipChoice, named: impl Iterator<Item = &'a str>) -> Result<Vec<LayerChoice>, Error> {
     let mut layers = choice.layers.clone();
     if layers.is_empty() {

@@ -1,40 +1,40 @@
-//! One sub-track into keys.
+//! Fits keys to one sub-track.
 //!
-//! *Insertion*: the first and the last sample are keys; where the spline is farthest off, beyond the
-//! tolerance, that sample becomes one, until it is nowhere. *Leaving out*: a key goes where the keys around
-//! it can be moved so that all still holds. They need not lie on samples: their values are those of least
-//! squares, in which each sample counts the more the farther it was off (Lawson's way to the smallest largest
-//! error). Again and again, until none can go.
+//! *Insertion*: the first and the last sample are keys; where the error of the spline is largest and beyond
+//! the tolerance, that sample becomes a key, until no error is. *Removal*: a key is removed if the keys
+//! around it can be moved so that the tolerance still holds. They need not lie on samples: their values are
+//! those of least squares, in which the weight of a sample grows with its error (Lawson's way to the smallest
+//! largest error). This is repeated until no key can be removed.
 //!
 //! Credit: C. L. Lawson, *Contributions to the theory of linear least maximum approximation*, 1961.
 
 use meshreel_codec::clip::curve::{Knots, Window, unit};
 
-/// A sub-track, and what may be done with it.
+/// A sub-track, with the functions that store and measure its values.
 pub struct Track<'a> {
-    /// By sample its value; rotations with neighbours on one side, see [`align`].
+    /// By sample, its value; rotations are aligned with their neighbours, see [`align`].
     pub values: &'a [[f32; 4]],
     pub rotation: bool,
     pub knots: Knots,
-    /// Gives a value as it is decoded after it was stored.
+    /// Returns a value as decoded after it was stored.
     pub stored: &'a dyn Fn([f32; 4]) -> [f32; 4],
-    /// Gives the error of a value at a sample, as a part of what is allowed.
+    /// Returns the error of a value at a sample, as a fraction of the allowed error.
     pub off: &'a dyn Fn(usize, [f32; 4]) -> f64,
-    /// Gives up with more keys than this.
+    /// The number of keys beyond which the fit gives up.
     pub most: usize,
 }
 
-/// Sample and value.
+/// Keys: sample and value.
 pub type Keys = Vec<(u16, [f32; 4])>;
 
-/// Keys on either side of one that goes which may move.
+/// The number of keys on either side of a removed one that may move.
 const REACH: usize = 3;
-/// As far on either side it matters for other keys when one has gone: what moves, what they move, and
-/// tangents.
+/// The number of keys on either side that are affected by a removed key: those that move, those that they
+/// affect, and tangents.
 const NEAR: usize = 2 * REACH + 4;
-/// Rounds of least squares around one key.
+/// The number of rounds of least squares around one key.
 const ROUNDS: usize = 5;
-/// Times that all keys are tried.
+/// The number of passes over all keys.
 const PASSES: usize = 4;
 
 /// Gives every quaternion the sign that is nearer to the one before.
@@ -48,7 +48,7 @@ pub fn align(values: &mut [[f32; 4]]) {
 }
 
 impl Track<'_> {
-    /// Keys, and whether they hold everywhere.
+    /// Returns keys, and whether they hold the tolerance at all samples.
     pub fn fit(&self, plain: bool) -> (Keys, bool) {
         let mut keys = self.inserted();
         if !plain && keys.len() <= self.most {
@@ -66,7 +66,7 @@ impl Track<'_> {
         (keys, holds)
     }
 
-    /// Value at each sample.
+    /// Returns the value at each sample.
     pub fn decode(&self, keys: &Keys) -> Vec<[f32; 4]> {
         let mut out = Vec::with_capacity(self.values.len());
         let kept = self.kept(keys);
@@ -79,7 +79,7 @@ impl Track<'_> {
         out
     }
 
-    /// Values of keys as they are decoded.
+    /// Returns the values of keys as decoded.
     fn kept(&self, keys: &[(u16, [f32; 4])]) -> Vec<[f32; 4]> {
         keys.iter().map(|key| (self.stored)(key.1)).collect()
     }
@@ -88,8 +88,8 @@ impl Track<'_> {
         window.at(f32::from(time), self.knots, self.rotation)
     }
 
-    /// The sample of a span that is farthest off, and how far; the first of the span counts to it, the last
-    /// one too.
+    /// Returns the largest error in a span and its sample; the first sample of the span is included, and the
+    /// last one too.
     fn worst(&self, keys: &Keys, kept: &[[f32; 4]], span: usize) -> (f64, u16) {
         let window = window(keys, kept, 0, span);
         let off = |time: u16| ((self.off)(usize::from(time), self.at(&window, time)), time);
@@ -102,19 +102,19 @@ impl Track<'_> {
         (time, self.values[usize::from(time)])
     }
 
-    /// The worst sample of all that is not a key, again and again.
+    /// Inserts the sample with the largest error, repeatedly.
     fn inserted(&self) -> Keys {
         let last = (self.values.len() - 1) as u16;
         let mut keys = vec![self.key(0), self.key(last)];
         let mut kept = self.kept(&keys);
-        // Per span; those of which all samples are keys count as good, there is nothing to add.
+        // By span; a span whose samples are all keys counts as good, since nothing can be added.
         let worst = |keys: &Keys, kept: &[[f32; 4]], span: usize| {
             let (off, time) = self.worst(keys, kept, span);
             let inside = keys[span].0 < time && time < keys[span + 1].0;
             match (inside, keys[span + 1].0 - keys[span].0) {
                 (true, _) => (off, time),
                 (_, 0 | 1) => (0.0, 0),
-                // A key is the worst: its bits are too few, which a key beside it does not change.
+                // A key is the worst: its bits are too few, which another key beside it does not change.
                 (false, _) => self.worst_inside(keys, kept, span),
             }
         };
@@ -132,7 +132,7 @@ impl Track<'_> {
             keys.insert(most + 1, key);
             kept.insert(most + 1, (self.stored)(key.1));
             errors.insert(most + 1, (0.0, 0));
-            // Tangents reach one span farther.
+            // Tangents affect one span more.
             let spans = most.saturating_sub(1)..(most + 3).min(errors.len());
             spans.for_each(|span| errors[span] = worst(&keys, &kept, span));
         }
@@ -145,7 +145,8 @@ impl Track<'_> {
             .fold((0.0, 0), |worst, one| if one.0 > worst.0 { one } else { worst })
     }
 
-    /// Leaves out keys as long as all holds. `open`: those for which nothing around has been the same before.
+    /// Removes keys as long as the tolerance holds. `open`: keys whose neighbourhood has changed since the
+    /// last attempt.
     fn leave_out(&self, keys: &mut Keys, open: &mut Vec<bool>) {
         let mut i = 1;
         while i + 1 < keys.len() {
@@ -169,8 +170,8 @@ impl Track<'_> {
         }
     }
 
-    /// Moves the keys `from .. to` so that all holds that depends on them; false where that does not come
-    /// about.
+    /// Moves the keys `from .. to` so that everything that depends on them holds; returns `false` if that
+    /// fails.
     fn refit(&self, keys: &mut Keys, from: usize, to: usize) -> bool {
         let spans = from.saturating_sub(2)..(to + 1).min(keys.len() - 1);
         let first = usize::from(keys[spans.start].0);
@@ -179,7 +180,7 @@ impl Track<'_> {
         for round in 0..=ROUNDS {
             let mut worst = 0.0f64;
             let mut offs = vec![0.0f64; counts.len()];
-            // Those that the windows of these spans have.
+            // The keys in the windows of these spans.
             let around = spans.start.saturating_sub(1);
             let kept = self.kept(&keys[around..(spans.end + 2).min(keys.len())]);
             for span in spans.clone() {
@@ -194,7 +195,7 @@ impl Track<'_> {
             if worst <= 1.0 {
                 return true;
             }
-            // What is far from holding will not.
+            // An error far beyond the tolerance will not be corrected.
             if round == ROUNDS || worst > HOPELESS || worst.is_nan() {
                 return false;
             }
@@ -212,7 +213,8 @@ impl Track<'_> {
         false
     }
 
-    /// Values of the keys `from .. to` by least squares over some spans, those around them as they are.
+    /// Returns the values of the keys `from .. to` by least squares over some spans; the keys around them are
+    /// fixed.
     fn solve(
         &self,
         keys: &Keys,
@@ -252,13 +254,13 @@ impl Track<'_> {
         Some(values.into_iter().map(|v| if self.rotation { unit(v) } else { v }).collect())
     }
 
-    /// Stored rotations have any sign: that of the sample's side.
+    /// Decoded rotations may have either sign: returns the sign that matches the sample.
     fn side(&self, value: [f32; 4], sample: usize) -> f64 {
         let dot: f32 = (0..4).map(|k| value[k] * self.values[sample][k]).sum();
         if self.rotation && dot < 0.0 { -1.0 } else { 1.0 }
     }
 
-    /// A window whose value at a time is what its four keys count for: the spline is linear in their values.
+    /// Returns the weights of a window's four keys at a time: the spline is linear in their values.
     fn shape(&self, keys: &Keys, span: usize) -> Window {
         let mut window = Window { ends: [span > 0, span + 2 < keys.len()], ..Window::default() };
         for k in 0..4 {
@@ -269,7 +271,7 @@ impl Track<'_> {
     }
 }
 
-/// The keys around a span; `kept`: values as they are decoded of the keys from number `from` on.
+/// Returns the keys around a span; `kept`: decoded values of the keys from number `from` on.
 fn window(keys: &Keys, kept: &[[f32; 4]], from: usize, span: usize) -> Window {
     let mut window = Window { ends: [span > 0, span + 2 < keys.len()], ..Window::default() };
     for k in 0..4 {
@@ -279,10 +281,10 @@ fn window(keys: &Keys, kept: &[[f32; 4]], from: usize, span: usize) -> Window {
     window
 }
 
-/// Off by more than this many tolerances.
+/// Multiple of the tolerance beyond which an error is not corrected.
 const HOPELESS: f64 = 6.0;
 
-/// Normal equations in which unknowns are at most three apart.
+/// Normal equations in which coupled unknowns are at most three apart.
 struct Banded {
     /// Row i: its products with i … i + 3.
     rows: Vec<[f64; 4]>,
@@ -294,7 +296,7 @@ impl Banded {
         Banded { rows: vec![[0.0; 4]; n], right: vec![[0.0; 4]; n] }
     }
 
-    /// Σ weightₖ · unknown(first + k) should be `value`; it counts `count`.
+    /// Adds the equation Σ weightₖ · unknown(first + k) = `value`, with the weight `count`.
     fn add(&mut self, first: usize, weights: &[f64; 4], value: &[f64; 4], count: f64) {
         for (i, a) in weights.iter().enumerate() {
             let Some(row) = self.rows.get_mut(first + i) else {
@@ -309,7 +311,7 @@ impl Banded {
         }
     }
 
-    /// By Cholesky's method; none where keys are left without samples.
+    /// Solves by Cholesky's method; `None` if keys have no samples.
     fn solve(mut self) -> Option<Vec<[f32; 4]>> {
         let n = self.rows.len();
         for i in 0..n {

@@ -6,8 +6,8 @@
 //! tiers          levels of the order of samples, the finest in the last tier
 //! ```
 //!
-//! A layer is promised at the samples that it has and that are not stripped. What stepped joints are before
-//! and after they change are keys, so that no tier and no rate blurs them.
+//! The tolerance of a layer holds at the samples that it has and that are not stripped. The samples before
+//! and after a change of a stepped joint are keys, so that no tier and no rate blurs them.
 
 use super::closed_loop::SettledJoints;
 use super::compact::{self, CompactTolerances, Kinds};
@@ -25,23 +25,23 @@ use meshreel_scene as scene;
 /// The division of a clip into layers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Division {
-    /// The base first. At least one, at most [`layer::MAX_LAYERS`].
+    /// The layers, the base layer first. At least one, at most [`layer::MAX_LAYERS`].
     pub layers: Vec<Part>,
-    /// Per joint: its layer, at most that of any child.
+    /// By joint, its layer, at most that of any child.
     pub layer_of: Vec<u8>,
-    /// Per joint: it keeps a sample's value until the next.
+    /// By joint, `true` if it keeps a sample's value until the next.
     pub stepped: Vec<bool>,
 }
 
 impl Division {
-    /// Whether all layers have all samples, whole, in one tier: then they are interleaved, in one stream, as
-    /// nothing of them comes or goes by itself.
+    /// Returns `true` if all layers have all samples, unstripped, in one tier: then they are interleaved in
+    /// one stream, since none of them is loaded separately.
     pub fn is_whole(&self) -> bool {
         let plain = |part: &Part| part.rate.is_none() && part.strip == Strip::None && part.tiers == 1;
         self.layers.iter().all(plain)
     }
 
-    /// The table of interleaved layers of a clip of so many samples, with 0 as its number.
+    /// Returns the table of interleaved layers of a clip of `samples` samples, with 0 as its number.
     pub fn interleaved(&self, samples: usize) -> LayerTable {
         let record = |part: &Part| LayerRecord { name: part.name.clone(), ..LayerRecord::default() };
         LayerTable {
@@ -55,14 +55,14 @@ impl Division {
     }
 }
 
-/// A layer.
+/// A layer of a division.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
     /// Name of the layer.
     pub name: String,
-    /// Samples per second; the clip's where it is not lower.
+    /// Samples per second; the clip's rate if that is lower or this is `None`.
     pub rate: Option<f64>,
-    /// Which samples keep no residuals.
+    /// The samples that keep no residuals.
     pub strip: Strip,
     /// Number of tiers, 1 … 8.
     pub tiers: u8,
@@ -79,11 +79,11 @@ impl Default for Part {
 pub struct LayeredClip {
     /// The layer table as it is stored, with 0 as the number of the clip.
     pub table: LayerTable,
-    /// The layers, the base first.
+    /// The layers, the base layer first.
     pub layers: Vec<CompressedLayer>,
     /// The skeleton as the decoder gets it.
     pub joints: Joints,
-    /// The tolerance that is promised, in units of length.
+    /// The tolerance that the file stores, in units of length.
     pub tolerance: f64,
     /// Largest error of any layer at the samples that it keeps.
     pub max_error: f64,
@@ -91,23 +91,24 @@ pub struct LayeredClip {
     pub rotations: [usize; 5],
 }
 
-/// A layer of it.
+/// A compressed layer.
 #[derive(Clone, Debug)]
 pub struct CompressedLayer {
-    /// Header and what follows from it.
+    /// Header and derived values.
     pub plan: Plan,
-    /// Residuals, as [`streamed::encode`] takes them.
+    /// Residuals, in the form that [`streamed::encode`] takes.
     pub choices: Choices,
-    /// Samples without residuals, and the largest error at one.
+    /// The number of samples without residuals, and the largest error at one of them.
     pub stripped: (usize, f64),
-    /// Largest error at the others.
+    /// Largest error at the other samples.
     pub max_error: f64,
-    /// It was taken out of the pass over all layers: with the others so taken it is that clip, bit for bit.
+    /// `true` if it was separated from the pass over all layers: with the other such layers it gives that
+    /// clip, bit for bit.
     pub taken_out: bool,
 }
 
 impl CompressedLayer {
-    /// The bytes of all tiers; the first with header and keys.
+    /// Returns the bytes of all tiers; the first has header and keys.
     pub fn tiers(&self) -> Vec<Vec<u8>> {
         let (keys, segments) = &self.choices;
         (0..self.plan.tiers() as u32)
@@ -124,14 +125,14 @@ impl CompressedLayer {
     }
 }
 
-/// A layer as it is decoded: local transforms of all joints at its samples.
+/// A decoded layer: local transforms of all joints at its samples.
 struct Decoded {
     list: Option<Vec<u32>>,
     poses: Vec<Transform>,
 }
 
 impl Decoded {
-    /// Joint `j` of `n` at sample `at` of the clip.
+    /// Returns joint `j` of `n` at sample `at` of the clip.
     fn at(&self, at: u32, j: usize, n: usize, stepped: bool) -> scene::Qvv {
         let pose = |i: usize| widen(&self.poses[i * n + j]);
         let Some(list) = &self.list else {
@@ -149,7 +150,7 @@ impl Decoded {
     }
 }
 
-/// The transform that a player shows between two samples.
+/// Returns the transform that a player interpolates between two samples.
 fn between(a: &scene::Qvv, b: &scene::Qvv, part: f64) -> scene::Qvv {
     let near = if a.rotation.dot(b.rotation) < 0.0 { -b.rotation } else { b.rotation };
     scene::Qvv {
@@ -238,7 +239,7 @@ fn check(skeleton: &scene::Skeleton, clip: &scene::Clip, division: &Division) ->
     Ok(())
 }
 
-/// A clip that is compressed in layers, and the settings of one attempt.
+/// A clip that is compressed in layers, with the settings of one attempt.
 struct Attempt<'a> {
     skeleton: &'a scene::Skeleton,
     clip: &'a scene::Clip,
@@ -258,7 +259,7 @@ impl Attempt<'_> {
         let samples: Vec<Samples> = (0..all.len()).map(|l| self.samples(l)).collect();
         let count = self.clip.samples as u32;
         let lists: Vec<Option<Vec<u32>>> = samples.iter().map(|s| s.list(count)).collect();
-        // What can be taken out of one pass over everything.
+        // Layers that can be separated from one pass over everything.
         let same = |l: usize| lists[l] == lists[0] && all[l].strip == all[0].strip;
         let together: Vec<bool> = (0..all.len()).map(same).collect();
         let changes = self.changes(&|j| together[usize::from(division.layer_of[j])]);
@@ -329,7 +330,7 @@ impl Attempt<'_> {
         })
     }
 
-    /// Samples before and at which stepped joints change, rising.
+    /// Returns the samples before and at which stepped joints change, ascending.
     fn changes(&self, of: &dyn Fn(usize) -> bool) -> Vec<u32> {
         let stepped = (0..self.reference.joints).filter(|&j| self.division.stepped[j] && of(j));
         let stepped: Vec<usize> = stepped.collect();
@@ -344,7 +345,7 @@ impl Attempt<'_> {
         out
     }
 
-    /// Which samples layer `l` has.
+    /// Returns the samples of layer `l`.
     fn samples(&self, l: usize) -> Samples {
         let step = match self.division.layers[l].rate {
             Some(rate) if rate < self.clip.fps * (1.0 - 1e-9) => self.clip.fps / rate,
@@ -359,7 +360,8 @@ impl Attempt<'_> {
         }
     }
 
-    /// Residuals of a clip of these samples: of all joints, or of one layer where the others are settled.
+    /// Chooses residuals of a clip of these samples: of all joints, or of one layer while the others are
+    /// settled.
     fn choose_residuals(
         &self,
         list: Option<&[u32]>,
@@ -402,7 +404,8 @@ impl Attempt<'_> {
         .choose(header)
     }
 
-    /// All but layer `l` at its samples: layers before it as they are decoded, others in the rest pose.
+    /// Returns all joints but those of layer `l` at its samples: earlier layers as decoded, others in the
+    /// rest pose.
     fn settled(&self, l: usize, list: Option<&[u32]>, decoded: &[Decoded]) -> SettledJoints {
         let (n, division) = (self.reference.joints, self.division);
         let count = list.map_or(self.reference.samples, <[u32]>::len);
@@ -420,7 +423,7 @@ impl Attempt<'_> {
         SettledJoints { own: division.layer_of.iter().map(own).collect(), local }
     }
 
-    /// Errors of a layer at the samples that it has.
+    /// Measures the errors of a layer at the samples that it has.
     fn measure(
         &self,
         layer: &mut CompressedLayer,
@@ -467,7 +470,8 @@ impl Attempt<'_> {
     }
 }
 
-/// The samples of a layer, by its own numbers, that are in `changes`; the first and last are keys anyway.
+/// Returns the samples of a layer, by its own numbers, that are in `changes`; the first and last are keys
+/// anyway.
 fn keys(changes: &[u32], list: Option<&[u32]>, count: u32) -> Vec<u32> {
     let own = |at: &u32| match list {
         Some(list) => list.binary_search(at).ok().map(|i| i as u32),
@@ -478,7 +482,7 @@ fn keys(changes: &[u32], list: Option<&[u32]>, count: u32) -> Vec<u32> {
     all.filter(|at| *at > 0 && *at < last).collect()
 }
 
-/// A clip of some samples of another.
+/// Returns a clip of some samples of another.
 fn subset(clip: &scene::Clip, list: &[u32]) -> scene::Clip {
     fn some<T: Copy + PartialEq>(track: &scene::SubTrack<T>, list: &[u32]) -> scene::SubTrack<T> {
         let values = list.iter().map(|&i| track.at(i as usize)).collect();
@@ -492,7 +496,7 @@ fn subset(clip: &scene::Clip, list: &[u32]) -> scene::Clip {
     scene::Clip { samples: list.len(), tracks: clip.tracks.iter().map(track).collect(), ..clip.clone() }
 }
 
-/// All poses of a layer, from its bytes.
+/// Returns all poses of a layer, decoded from its bytes.
 fn decode(skeleton: &meshreel_codec::clip::Skeleton<'_>, tiers: &[Vec<u8>]) -> Option<Vec<Transform>> {
     let first = StreamedClip::open(skeleton, &tiers[0]).ok()?;
     let plan = &first.plan;

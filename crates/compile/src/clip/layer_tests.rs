@@ -1,4 +1,4 @@
-//! Layers of clips, as far as compiling goes.
+//! Tests of the compression of clips in layers.
 
 use super::layer::{Division, LayeredClip, Part, compress};
 use super::tests::{clip, skeleton, swing};
@@ -10,7 +10,7 @@ use meshreel_codec::transform::Transform;
 use meshreel_options::Strip;
 use meshreel_scene::{Clip, Qvv, Skeleton};
 
-/// The chain's last third, and all side branches, are cosmetic.
+/// Returns a division in which the chain's last third, and all side branches, are cosmetic.
 fn division(s: &Skeleton, parts: [Part; 2]) -> Division {
     let n = s.joints.len();
     Division {
@@ -32,7 +32,7 @@ fn layered(s: &Skeleton, c: &Clip, division: &Division) -> LayeredClip {
     done
 }
 
-/// Poses of all samples of a clip of one tier.
+/// Returns the poses of all samples of a clip of one tier.
 fn poses(done: &LayeredClip, bytes: &[u8]) -> Vec<Vec<Transform>> {
     let skeleton = done.joints.skeleton();
     let stored = StreamedClip::open(&skeleton, bytes).unwrap();
@@ -53,7 +53,7 @@ fn poses(done: &LayeredClip, bytes: &[u8]) -> Vec<Vec<Transform>> {
 
 fn moving(s: &Skeleton) -> Clip {
     clip(s, 300, |j, i| match j {
-        // Some that stand still, and some that stand elsewhere than at rest.
+        // Some static joints, and some with a constant transform other than the rest pose.
         3 => s.joints[j].rest,
         4 => Qvv { rotation: DQuat::from_rotation_x(0.5), ..s.joints[j].rest },
         5 => Qvv { translation: s.joints[j].rest.translation + DVec3::X * (i * 0.1).sin(), ..swing(s, j, i) },
@@ -61,7 +61,7 @@ fn moving(s: &Skeleton) -> Clip {
     })
 }
 
-/// The whole clip, from its layers.
+/// Merges the whole clip from its layers.
 fn whole(done: &LayeredClip) -> Vec<u8> {
     let tiers: Vec<Vec<Vec<u8>>> = done.layers.iter().map(|l| l.tiers()).collect();
     let parts: Vec<Vec<&[u8]>> =
@@ -81,7 +81,7 @@ fn g01_g03_base_and_cosmetic_are_the_whole_bit_for_bit() {
             let of = done.table.layer_of[j];
             let (own, other) = if of == 0 { (base, cosmetic) } else { (cosmetic, base) };
             assert_eq!(own[j], want[j], "joint {j}");
-            // Exclusive data; what is not of a layer stands in the bind pose there.
+            // Data is exclusive; joints of other layers are in the rest pose here.
             assert_eq!(other[j], done.joints.rest[j], "joint {j}");
         }
     }
@@ -108,11 +108,11 @@ fn g06_a_second_layer_costs_a_header_and_two_bits_per_sub_track() {
     let done = layered(&s, &c, &division(&s, two()));
     let unsplit = whole(&done).len();
     let bytes: Vec<usize> = done.layers.iter().map(|l| l.tiers()[0].len()).collect();
-    // A header without sub-tracks, the coder's states of a second stream, and sizes.
+    // A header without sub-tracks, the coder states of a second stream, and sizes.
     let segments = done.layers[1].plan.segments();
     let header = 35 + 6 * (segments + 1);
     let types = 3 * 2 * 24 / 8;
-    // And symbols of one layer that no longer say how lively those of the other are.
+    // And the symbols of one layer no longer give context for the other.
     let contexts = unsplit / 400;
     let overhead = bytes.iter().sum::<usize>() as i64 - unsplit as i64;
     println!("{overhead} bytes more than {unsplit}");
@@ -127,7 +127,7 @@ fn g07_layers_merge_into_the_clip_that_they_were() {
     parts[1].tiers = 4;
     let done = layered(&s, &moving(&s), &division(&s, parts));
     let flat = layered(&s, &moving(&s), &division(&s, two()));
-    // Tiers do not change what is decoded, only where it stands.
+    // Tiers do not change decoded values, only their place in the file.
     assert_eq!(whole(&done), whole(&flat));
     let other = layered(
         &s,
@@ -140,7 +140,7 @@ fn g07_layers_merge_into_the_clip_that_they_were() {
     );
     let tiers: Vec<Vec<Vec<u8>>> = other.layers.iter().map(|l| l.tiers()).collect();
     let parts: Vec<Vec<&[u8]>> = (tiers.iter()).map(|t| t.iter().map(Vec::as_slice).collect()).collect();
-    // Other samples cannot be merged.
+    // Layers with different samples cannot be merged.
     assert!(merge(&other.joints.skeleton(), &other.table.layer_of, &parts).is_err());
 }
 
@@ -160,7 +160,7 @@ fn g10_each_layer_has_its_rate() {
             assert!(bytes[1] < full.layers[1].tiers()[0].len(), "{bytes:?}");
         }
     }
-    // The base may be slower, too, and both together.
+    // The base layer may have a lower rate, too, and both together.
     let mut parts = two();
     (parts[0].rate, parts[1].rate) = (Some(15.0), Some(15.0));
     let done = layered(&s, &moving(&s), &division(&s, parts));
@@ -216,7 +216,7 @@ fn g11_stepped_joints_keep_what_is_before_and_after_a_change() {
         // A key: in the first tier, and never stripped.
         assert!(done.layers[1].plan.place(i).is_ok(), "{change}");
     }
-    // Without any other tier the joint stands where it should at every sample of the layer.
+    // Without the other tiers the joint is correct at every sample of the layer.
     let first = &done.layers[1].tiers()[0];
     let pose = poses(&done, first);
     for (i, at) in list.iter().enumerate() {
@@ -255,7 +255,7 @@ fn g12_joints_that_move_much_matter_most() {
     let s = skeleton(12);
     let joints = super::Joints::new(&s, 3.0);
     let all = importance::importance(&joints, &[1.0; 12]);
-    // By hand: a leaf has its three points alone.
+    // By hand: a leaf has only its three points.
     assert_eq!(all[11], 9.0);
     let way = (0.25 + 100.0 + 11.0f64.sin().powi(2)).sqrt();
     let parent = s.joints[11].parent.unwrap();

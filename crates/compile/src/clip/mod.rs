@@ -1,9 +1,9 @@
-//! Clips into bytes, within a tolerance that holds for every joint at every sample (codec `sampled`, stored
+//! Compresses clips within a tolerance that holds for every joint at every sample (codec `sampled`, stored
 //! form).
 //!
-//! Passes: `compact` (default, constant, animated; hinges and two axes) → `cross` (which components say
-//! something of others) → `closed_loop` and `search` (residuals) → the codec's `stored` form, which is
-//! decoded again and measured.
+//! Passes: `compact` (default, constant, animated; hinges and two axes) → `cross` (components that predict
+//! others) → `closed_loop` and `search` (residuals) → the codec's `stored` form, which is decoded again and
+//! measured.
 
 mod axes;
 pub(crate) mod choice;
@@ -56,16 +56,16 @@ pub struct ClipOptions {
     pub tolerance: f64,
     /// Distance of these points from joints that have none of their own.
     pub shell: f64,
-    /// 1 … 9.
+    /// Effort, 1 … 9.
     pub effort: u8,
     /// log2 of the intervals between restarts, 1 … 7.
     pub restart: u8,
-    /// Ends the work with an error.
+    /// Cancels the work, which then ends with an error.
     pub cancellation: Cancellation,
 }
 
 impl Default for ClipOptions {
-    /// The usual settings, lengths in centimetres.
+    /// Returns the usual settings, lengths in centimetres.
     fn default() -> Self {
         ClipOptions {
             tolerance: 0.01,
@@ -80,11 +80,11 @@ impl Default for ClipOptions {
 /// A compressed clip.
 #[derive(Clone, Debug)]
 pub struct CompressedClip {
-    /// The stored form: everything that playing needs but names, parents and rest pose.
+    /// The stored form: everything that playing needs except names, parents and rest pose.
     pub bytes: Vec<u8>,
     /// The skeleton as the decoder gets it.
     pub joints: Joints,
-    /// The tolerance that is promised: the one asked for, unless f32 cannot hold it.
+    /// The tolerance that the file stores: the requested one, unless f32 cannot hold it.
     pub tolerance: f64,
     /// Largest error found, decoded from `bytes`.
     pub max_error: f64,
@@ -92,12 +92,12 @@ pub struct CompressedClip {
     pub side_bytes: [usize; 2],
     /// Sub-tracks of rotation by kind: default, constant, hinge, two axes, free.
     pub rotations: [usize; 5],
-    /// Samples whose steps had to be finer.
+    /// Number of samples whose steps had to be finer.
     pub finer: usize,
 }
 
-/// Base step over tolerance, and η in 16ths, for tolerances around a thousandth, a hundredth and a tenth of
-/// the shell.
+/// Returns base step over tolerance, and η in 16ths, for tolerances around a thousandth, a hundredth and a
+/// tenth of the shell.
 fn tuning(ratio: f64, work: SearchEffort) -> (f64, u8) {
     let plain = if work.flips <= 1 { 0.85 } else { 1.0 };
     let (c, spread) = match ratio {
@@ -108,13 +108,12 @@ fn tuning(ratio: f64, work: SearchEffort) -> (f64, u8) {
     (c * plain, spread)
 }
 
-/// How near to constant and to its axes a sub-track must be ([`CompactTolerances`]), and steps as a part of
-/// the usual ones. Where the first settings cannot hold the tolerance, the stricter ones behind them are
-/// tried.
+/// Limits for a constant sub-track and for its axes ([`CompactTolerances`]), and steps as a fraction of the
+/// usual ones. If the first settings cannot hold the tolerance, the stricter ones behind them are tried.
 const STRICTER: [(f64, f64, f64); 5] =
     [(0.02, 0.06, 1.0), (0.0, 0.005, 0.5), (0.0, 0.0, 0.12), (0.0, 0.0, 0.01), (0.0, 0.0, 0.001)];
 
-/// A thread pool of one thread, for measuring speed.
+/// Returns a thread pool of one thread, for measuring speed.
 pub fn one_thread() -> Result<rayon::ThreadPool, Error> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
     pool.map_err(|e| Error::Misuse { what: e.to_string() })
@@ -129,8 +128,8 @@ pub fn compress(
     compress_each(skeleton, clip, options, &[])
 }
 
-/// Compresses `clip` with a tolerance for each joint, 0 for the general one; or with none at all. Errors of a
-/// joint with a tolerance of its own are given as parts of that, times the general one.
+/// Compresses `clip` with a tolerance for each joint, 0 for the general one, or with an empty list. Errors of
+/// a joint with its own tolerance are given as fractions of that, times the general one.
 pub fn compress_each(
     skeleton: &scene::Skeleton,
     clip: &scene::Clip,
@@ -249,7 +248,7 @@ impl EncodeSource<'_> {
         })
     }
 
-    /// The header of the clip, without sources and starts, which follow from the residuals.
+    /// Returns the header of the clip, without sources and starts, which depend on the residuals.
     fn header(&self, options: &ClipOptions, within: CompactTolerances, (base, spread): (f64, u8)) -> Header {
         let kinds = compact::kinds(self.reference, self.joints, self.tolerance, within);
         Header {
@@ -270,7 +269,7 @@ impl EncodeSource<'_> {
     }
 }
 
-/// Rotation sub-tracks by kind.
+/// Counts rotation sub-tracks by kind.
 fn counts(all: &[meshreel_codec::clip::Rotation]) -> [usize; 5] {
     use meshreel_codec::clip::Rotation as R;
     let mut rotations = [0; 5];
@@ -286,12 +285,12 @@ fn counts(all: &[meshreel_codec::clip::Rotation]) -> [usize; 5] {
     rotations
 }
 
-/// The choice of all residuals of a clip, or of a layer of it: the source, the tolerance, and how hard to
-/// look.
+/// The choice of all residuals of a clip, or of a layer of it: the source, the tolerance, and the search
+/// effort.
 struct ResidualChoice<'a> {
     reference: &'a Reference,
     joints: &'a Joints,
-    /// Joints of other layers, which are chosen already.
+    /// Joints of other layers, which are already chosen.
     settled: Option<&'a SettledJoints>,
     strip: Strip,
     tolerance: f64,
@@ -413,7 +412,7 @@ fn segment(
         }
         let frame = &frames[0];
         predictions = place.predictions;
-        // Later samples see what the coder will see: residuals as they were chosen in the end.
+        // Later samples get the coder's context: the residuals as finally chosen.
         activity.start(n);
         for (c, &k) in frame.k.iter().enumerate() {
             activity.put(&means, c, step.level as usize, k);
@@ -426,7 +425,7 @@ fn segment(
     Some(out)
 }
 
-/// Starts from what was chosen: the mean |k| of the finest level.
+/// Returns starts from the chosen residuals: the mean |k| of the finest level.
 fn starts_of(plan: &Plan, segments: &[Vec<Residuals>]) -> Vec<u8> {
     let mut sums = vec![(0u64, 0u64); plan.components];
     for (s, samples) in segments.iter().enumerate() {
@@ -447,7 +446,7 @@ fn starts_of(plan: &Plan, segments: &[Vec<Residuals>]) -> Vec<u8> {
         .collect()
 }
 
-/// Largest error of any joint at any sample, as decoded. `None` if it does not decode.
+/// Returns the largest decoded error of any joint at any sample. `None` if the clip does not decode.
 fn measure(stored: &StreamedClip, reference: &Reference, joints: &Joints) -> Option<f64> {
     let plan = &stored.plan;
     let n = reference.joints;

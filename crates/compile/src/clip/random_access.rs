@@ -1,7 +1,7 @@
-//! The random-access form (codec `random-access`): samples by themselves, within the same tolerance as the
-//! streamed form.
+//! The random-access form (codec `random-access`): samples that decode independently, within the same
+//! tolerance as the streamed form.
 //!
-//! Kinds of sub-tracks, steps and closed loop are those of the streamed form; a segment takes the coarsest
+//! Kinds of sub-tracks, steps and closed loop are those of the streamed form; a segment has the coarsest
 //! steps with which each of its samples fits.
 
 use super::closed_loop::{ClosedLoop, SampleContext, Target};
@@ -22,7 +22,7 @@ use rayon::prelude::*;
 
 /// Steps that are tried, in 128ths of the base, coarsest first.
 const FACTORS: [u8; 14] = [220, 198, 176, 160, 146, 133, 120, 108, 97, 86, 72, 56, 36, 14];
-/// Second-nearest integers per sample.
+/// The largest number of second-nearest integers per sample.
 const FLIPS: usize = 4;
 
 /// Compresses `clip` into the random-access form.
@@ -34,9 +34,8 @@ pub fn compress(
     compress_layers(skeleton, clip, options, &[]).map(|(done, _)| done)
 }
 
-/// Compresses a clip as a whole and each of its layers alone: `layer_of` has the layer of each joint, none
-/// above those of its children. The first is the clip in one piece, made so that its layers can be taken out
-/// of it.
+/// Compresses a clip as a whole and each of its layers alone: `layer_of` has the layer of each joint, at most
+/// that of any child. The first is the undivided clip, made so that its layers can be separated from it.
 pub fn compress_layers(
     skeleton: &scene::Skeleton,
     clip: &scene::Clip,
@@ -47,17 +46,17 @@ pub fn compress_layers(
     Ok((whole, layers.iter().map(LayerBytes::form).collect()))
 }
 
-/// A layer as a file has it.
+/// A layer as stored in a file.
 #[derive(Clone, Debug)]
 pub struct LayerBytes {
     /// Its header.
     pub header: Vec<u8>,
-    /// What stands behind the header: ends of segments, and segments.
+    /// The data after the header: ends of segments, and segments.
     pub body: Vec<u8>,
 }
 
 impl LayerBytes {
-    /// The layer alone, as a clip of its own.
+    /// Returns the layer alone, as a clip of its own.
     pub fn form(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         put_sized(&self.header, &mut bytes);
@@ -71,12 +70,12 @@ impl LayerBytes {
 pub struct LayeredForm {
     /// The layer table as it is stored, with 0 as the number of the clip and without pieces.
     pub table: LayerTable,
-    /// The layers, the base first.
+    /// The layers, the base layer first.
     pub layers: Vec<LayerBytes>,
 }
 
 /// Compresses a clip in the layers of `division`, which have all samples and one tier each. The base is the
-/// first of the layers; what is said of the clip is said of all layers together. `tolerances` as in
+/// first layer; sizes and errors are those of all layers together. `tolerances` as in
 /// [`super::compress_each`].
 pub fn compress_division(
     skeleton: &scene::Skeleton,
@@ -118,7 +117,7 @@ pub fn compress_each(
     compress_counted(skeleton, clip, options, tolerances, (layer_of, count))
 }
 
-/// The same in so many layers, of which the last may have no joints.
+/// The same for a number of layers, of which the last may have no joints.
 fn compress_counted(
     skeleton: &scene::Skeleton,
     clip: &scene::Clip,
@@ -172,7 +171,7 @@ struct EncodeSource<'a> {
 }
 
 impl EncodeSource<'_> {
-    /// Compresses the clip as a whole and in layers; `None` if the tolerance cannot be held so.
+    /// Compresses the clip as a whole and in layers; `None` if the tolerance cannot be held.
     fn encode(
         &self,
         within: CompactTolerances,
@@ -200,7 +199,7 @@ impl EncodeSource<'_> {
         header.sources = vec![[Source::default(); 2]; n];
         header.starts = vec![0; n];
         let skeleton = joints.skeleton();
-        // The decoder's f32 adds a little to what the loop measures.
+        // The decoder's f32 adds slightly to the errors that the loop measures.
         let inner = tolerance * 0.997 - extent * 1.2e-7;
         let plans: Vec<Plan> = FACTORS
             .iter()
@@ -264,7 +263,7 @@ fn segment(loops: &[ClosedLoop<'_>], s: usize) -> Option<Segment> {
     None
 }
 
-/// Where the sub-tracks of a segment count from: the middle of what they do; and the same as words.
+/// Returns the origins of the sub-tracks of a segment: the middle of their range; and the same as integers.
 fn origins(l: &ClosedLoop<'_>, samples: std::ops::Range<usize>) -> (Vec<Origin>, Vec<[i32; 4]>) {
     let plan = l.plan;
     let middle = samples.start + samples.len() / 2;
@@ -281,7 +280,7 @@ fn origins(l: &ClosedLoop<'_>, samples: std::ops::Range<usize>) -> (Vec<Origin>,
                 _ => Target::Rotation(local.rotation),
             }
         };
-        // A first guess to count from, then the middle of the range around it.
+        // A first guess as the origin, then the middle of the range around it.
         let guess = match group.kind {
             Kind::Free => {
                 random_access::fixed(&Origin::rotation(l.reference.local(middle, j).rotation.to_array()))
@@ -318,7 +317,7 @@ fn origins(l: &ClosedLoop<'_>, samples: std::ops::Range<usize>) -> (Vec<Origin>,
                     Kind::Scale => (plan.still()[j].scale, steps.scale),
                     _ => (plan.still()[j].translation, steps.translation),
                 };
-                // Whole steps from the rest pose, so that the words are exactly these.
+                // Whole steps from the rest pose, so that the integers are exactly these.
                 let value = |i: usize| (f64::from(rest[i]) + f64::from(at[i]) * step) as f32;
                 let word = [at[0] * 32, at[1] * 32, at[2] * 32, 0];
                 (Origin::Vector([0, 1, 2].map(value)), word)
@@ -338,7 +337,7 @@ fn origins(l: &ClosedLoop<'_>, samples: std::ops::Range<usize>) -> (Vec<Origin>,
     (origins, words)
 }
 
-/// Largest error of any joint at any sample, as decoded.
+/// Returns the largest decoded error of any joint at any sample.
 fn measure(form: &RandomAccess, reference: &Reference, joints: &Joints) -> f64 {
     let n = reference.joints;
     let mut pose: Vec<Transform> = form.plan.still().to_vec();

@@ -1,4 +1,4 @@
-//! The source as the encoder wants it: local and object-space transforms of all joints and samples, in f64.
+//! The source in the encoder's form: local and object-space transforms of all joints and samples, in f64.
 
 use glam::{DMat3, DQuat, DVec3};
 use meshreel_codec::clip::{NONE, Skeleton};
@@ -6,7 +6,7 @@ use meshreel_codec::transform::Transform;
 use meshreel_process::Cancellation;
 use meshreel_scene as scene;
 
-/// A transform in object space: the matrix, and the rotation alone, which is the matrix where nothing is
+/// A transform in object space: the matrix, and the rotation alone, which equals the matrix if nothing is
 /// scaled.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Object {
@@ -19,7 +19,7 @@ impl Object {
     pub const IDENTITY: Object =
         Object { rotation: DQuat::IDENTITY, matrix: DMat3::IDENTITY, origin: DVec3::ZERO };
 
-    /// The object-space transform of a child with this local transform.
+    /// Returns the object-space transform of a child with this local transform.
     pub fn child(&self, local: &scene::Qvv, scaled: bool) -> Object {
         let rotation = self.rotation * local.rotation;
         let matrix = match scaled {
@@ -29,19 +29,19 @@ impl Object {
         Object { rotation, matrix, origin: self.matrix * local.translation + self.origin }
     }
 
-    /// From object space into the joint's own, as far as there is a way back from how it is scaled.
+    /// Returns the matrix from object space to the joint's own space, as far as its scale can be inverted.
     pub fn own_space(&self, scaled: bool) -> DMat3 {
         let m = &self.matrix;
         let volume = m.x_axis.length() * m.y_axis.length() * m.z_axis.length();
         match scaled {
-            // Products of three scales: what is small in all of them has a way back.
+            // Relative to the product of three scales: a matrix that is small in all of them can be inverted.
             true if volume > 0.0 && m.determinant().abs() > 1e-9 * volume => m.inverse(),
             true => DMat3::from_quat(self.rotation).transpose(),
             false => m.transpose(),
         }
     }
 
-    /// Square of the largest distance of the three points of the error metric.
+    /// Returns the square of the largest distance of the three points of the error metric.
     pub fn distance(&self, other: &Object, shell: f64) -> f64 {
         let origin = self.origin - other.origin;
         let m = self.matrix - other.matrix;
@@ -50,10 +50,10 @@ impl Object {
     }
 }
 
-/// Part of a joint's error that its parent answers for.
+/// The fraction of a joint's error that its parent must account for.
 const DOWN: f64 = 0.7;
 
-/// A skeleton's arrays, as the codec wants them.
+/// A skeleton's arrays, in the codec's form.
 #[derive(Clone, Debug, Default)]
 pub struct Joints {
     /// Parents, or the codec's `NONE`.
@@ -62,7 +62,7 @@ pub struct Joints {
     pub rest: Vec<Transform>,
     /// Shell distances, in units of length.
     pub shell: Vec<f32>,
-    /// The tolerance over each joint's own: an error counts so many times. Empty where all are 1.
+    /// The general tolerance divided by each joint's own: the factor of an error. Empty if all are 1.
     pub weight: Vec<f64>,
     /// The factor by which scales above a joint enlarge an error of its local transform in object space;
     /// empty where nothing is scaled.
@@ -70,7 +70,8 @@ pub struct Joints {
 }
 
 impl Joints {
-    /// Rest poses are rounded to f32; joints without a shell distance get `shell`. All weigh alike.
+    /// Creates the arrays. Rest poses are rounded to f32; joints without a shell distance get `shell`. All
+    /// weights are 1.
     pub fn new(skeleton: &scene::Skeleton, shell: f64) -> Joints {
         let joints = &skeleton.joints;
         Joints {
@@ -82,7 +83,7 @@ impl Joints {
         }
     }
 
-    /// Takes in how joints are scaled in any sample: errors of their transforms are scaled with them.
+    /// Adds the scale of joints in all samples: errors of their transforms are scaled with them.
     pub fn enlarge(&mut self, reference: &Reference) {
         if !reference.scaled {
             return;
@@ -96,12 +97,13 @@ impl Joints {
             (0..reference.samples).map(scale).fold(0.0, f64::max)
         };
         let own: Vec<f64> = (0..reference.joints).map(own).collect();
-        // A turn of the joint moves what hangs on it, its translation itself, in its parent's space.
+        // A joint's rotation moves its descendants; its translation moves it in its parent's space.
         let parent = |j: usize| own.get(self.parents[j] as usize).copied().unwrap_or(1.0);
         self.enlarged = (0..reference.joints).map(|j| own[j].max(parent(j))).collect();
     }
 
-    /// Gives joints tolerances of their own, 0 for the general one; `least` is what f32 can hold.
+    /// Gives joints tolerances of their own, 0 for the general one; `least` is the smallest that f32 can
+    /// hold.
     pub fn weigh(&mut self, own: &[f64], tolerance: f64, least: f64) {
         if own.iter().any(|t| *t > 0.0) {
             let weight = |t: &f64| match *t > 0.0 {
@@ -112,13 +114,13 @@ impl Joints {
         }
     }
 
-    /// By how much an error of a joint is multiplied before it is compared with the general tolerance.
+    /// Returns the factor of a joint's error before it is compared with the general tolerance.
     pub fn weight(&self, j: usize) -> f64 {
         self.weight.get(j).copied().unwrap_or(1.0)
     }
 
-    /// How much finer than usual steps of each joint are, in half octaves: as its own tolerance asks for, and
-    /// nearly so of all above it, whose errors it takes part in; and as it is scaled.
+    /// Returns how much finer than usual the steps of each joint are, in half octaves: by its own tolerance,
+    /// nearly as much for its ancestors, whose errors contribute to its own; and by its scale.
     pub fn fine(&self) -> Vec<i8> {
         let mut weight = self.weight.clone();
         if weight.is_empty() && !self.enlarged.is_empty() {
@@ -135,20 +137,20 @@ impl Joints {
         }
         let steps = |w: &f64| (2.0 * w.log2()).round().clamp(-32.0, 31.0) as i8;
         let steps: Vec<i8> = weight.iter().map(steps).collect();
-        // Scales near 1 need no word.
+        // Scales near 1 need no entry.
         match self.weight.is_empty() && steps.iter().all(|s| *s == 0) {
             true => Vec::new(),
             false => steps,
         }
     }
 
-    /// These arrays as the codec's skeleton.
+    /// Returns these arrays as the codec's skeleton.
     pub fn skeleton(&self) -> Skeleton<'_> {
         Skeleton { parents: &self.parents, rest: &self.rest, shell: &self.shell }
     }
 }
 
-/// A transform rounded to f32.
+/// Returns a transform rounded to f32.
 pub fn narrow(q: &scene::Qvv) -> Transform {
     Transform {
         rotation: q.rotation.to_array().map(|v| v as f32),
@@ -157,7 +159,7 @@ pub fn narrow(q: &scene::Qvv) -> Transform {
     }
 }
 
-/// A transform in f64, its rotation made unit length again.
+/// Returns a transform in f64, its rotation renormalized.
 pub fn widen(t: &Transform) -> scene::Qvv {
     scene::Qvv {
         rotation: quaternion(t.rotation),
@@ -166,25 +168,25 @@ pub fn widen(t: &Transform) -> scene::Qvv {
     }
 }
 
-/// A quaternion in f64, made unit length again.
+/// Returns a quaternion in f64, renormalized.
 pub fn quaternion(q: [f32; 4]) -> DQuat {
     DQuat::from_array(q.map(f64::from)).normalize()
 }
 
-/// The source clip as decoded poses are compared with it: transforms of all joints at all samples.
+/// The source clip that decoded poses are compared with: transforms of all joints at all samples.
 pub struct Reference {
     pub joints: usize,
     pub samples: usize,
-    /// True where some scale is not 1.
+    /// `true` if some scale is not 1.
     pub scaled: bool,
     pub local: Vec<scene::Qvv>,
     pub object: Vec<Object>,
-    /// Ends the search for what comes near enough to it.
+    /// Cancels the search.
     pub cancellation: Cancellation,
 }
 
 impl Reference {
-    /// `clip` must fit its skeleton.
+    /// Evaluates `clip`, which must fit its skeleton.
     pub fn new(skeleton: &scene::Skeleton, clip: &scene::Clip, cancellation: &Cancellation) -> Reference {
         let joints = skeleton.joints.len();
         let mut local = Vec::with_capacity(joints * clip.samples);
@@ -213,8 +215,8 @@ impl Reference {
         &self.object[sample * self.joints + joint]
     }
 
-    /// Square of the largest error of a decoded pose of a sample, each joint's as often as it counts; NaN if
-    /// anything of it is. `object` is room for one per joint.
+    /// Returns the square of the largest weighted error of a decoded pose of a sample; NaN if any part of it
+    /// is. `object` is scratch space of one entry per joint.
     pub fn error(&self, sample: usize, joints: &Joints, pose: &[Transform], object: &mut [Object]) -> f64 {
         let skeleton = joints.skeleton();
         let mut worst: f64 = 0.0;
@@ -228,19 +230,20 @@ impl Reference {
         worst
     }
 
-    /// The smallest tolerance that f32 can hold: four units in the last place of the largest coordinate.
+    /// Returns the smallest tolerance that f32 can hold: four units in the last place of the largest
+    /// coordinate.
     pub fn least(&self) -> f64 {
         self.extent() * 4.0 / f64::from(1u32 << 24)
     }
 
-    /// Largest coordinate of any origin.
+    /// Returns the largest coordinate of any origin.
     pub fn extent(&self) -> f64 {
         let far = |o: &Object| o.origin.abs().max_element();
         self.object.iter().map(far).fold(0.0, f64::max)
     }
 }
 
-/// The larger error; NaN is not lost, as it is in a maximum.
+/// Returns the larger error; a NaN is kept, unlike in a maximum.
 pub fn worse(a: f64, b: f64) -> f64 {
     if b <= a { a } else { b }
 }

@@ -1,5 +1,5 @@
-//! What is asked of each clip: those that `--include` and `--exclude` leave, at the rate and in the range
-//! that are wanted, over skeletons with the shell distances and tolerances of single joints.
+//! The requested clips: those that `--include` and `--exclude` select, at the requested rate and range, over
+//! skeletons with the shell distances and tolerances of single joints.
 
 use super::ClipOptions;
 use super::division::division;
@@ -18,25 +18,25 @@ use std::borrow::Cow;
 const TOLERANCE: f64 = 0.000_1;
 const SHELL: f64 = 0.03;
 
-/// The clips that are compiled, and all skeletons, with what is asked of them.
+/// The clips that are compiled, and all skeletons, with their settings.
 pub struct RequestedClips<'a> {
     /// The settings for all clips, lengths in the file's unit.
     pub options: ClipOptions,
-    /// All of the scene, in order.
+    /// All skeletons of the scene, in order.
     pub skeletons: Vec<RequestedSkeleton>,
     /// The clips that are compiled, in order.
     pub clips: Vec<Cow<'a, Clip>>,
-    /// The number of each in the scene.
+    /// The index of each of them in the scene.
     pub numbers: Vec<usize>,
 }
 
-/// A skeleton, and what is asked of its joints.
+/// A skeleton, with the settings of its joints.
 pub struct RequestedSkeleton {
-    /// With the shell distances that were asked for.
+    /// The skeleton, with the requested shell distances.
     pub skeleton: Skeleton,
-    /// Tolerances of single joints, one for each, 0 for the general one; or none at all.
+    /// Tolerances of single joints, one for each, 0 for the general one; or empty.
     pub tolerances: Vec<f64>,
-    /// Numbers of joints that are pinned.
+    /// Indices of the joints that are pinned.
     pub pinned: Vec<usize>,
     /// Layers of its clips.
     pub division: Option<Division>,
@@ -45,7 +45,7 @@ pub struct RequestedSkeleton {
 }
 
 impl<'a> RequestedClips<'a> {
-    /// The clips of a scene that are compiled, and what is asked of them; remarks on globs that match
+    /// Selects the clips of a scene that are compiled, with their settings; adds remarks on globs that match
     /// nothing.
     pub fn new(
         scene: &'a Scene,
@@ -99,7 +99,7 @@ impl<'a> RequestedClips<'a> {
                 return Err(Error::misuse(format!("clip {} has no skeleton", clip.name)));
             }
             let path = format!("/{}", clip.name);
-            // Of transforms, they have chosen the joints.
+            // For transforms, the globs have already selected joints.
             let chosen = scene.format == TRANSFORMS;
             if chosen || (include.is_empty() || hit(&include, &path)) && !hit(&exclude, &path) {
                 clips.push(clip.portion(options.fps, options.range)?);
@@ -117,31 +117,31 @@ impl<'a> RequestedClips<'a> {
         Ok(RequestedClips { options: clip_options, skeletons, clips, numbers })
     }
 
-    /// Aims at half of every tolerance of joints.
+    /// Halves every tolerance of joints.
     pub fn tighten(&mut self) {
         self.options.tolerance *= Tighter::PART;
         let own = self.skeletons.iter_mut().flat_map(|skeleton| &mut skeleton.tolerances);
         own.for_each(|tolerance| *tolerance *= Tighter::PART);
     }
 
-    /// The settings for the clips of a skeleton.
+    /// Returns the settings for the clips of a skeleton.
     pub fn options_of(&self, skeleton: usize) -> ClipOptions {
         let tolerance = self.options.tolerance.min(self.skeletons[skeleton].most);
         ClipOptions { tolerance, ..self.options.clone() }
     }
 }
 
-/// Metres in a unit; a file without one is taken as centimetres.
+/// Returns the length of a unit in metres; a file without one is taken as centimetres.
 fn metres(unit: Option<Unit>) -> f64 {
     unit.unwrap_or(Unit::Centimetre).metres()
 }
 
-/// The options of clips among those of a compile.
+/// Returns the options of clips from those of a compile.
 fn clip_options(scene: &Scene, options: &Options) -> Result<ClipOptions, Error> {
     let unit = metres(options.unit.or(scene.unit));
     let tolerance = match options.tolerance {
         Tolerance::Absolute(t) => t,
-        // What stands there when nobody said anything, or said it of meshes.
+        // The default, or a tolerance given for meshes.
         Tolerance::Relative(t) if t == 1e-4 || !scene.meshes.is_empty() => TOLERANCE / unit,
         Tolerance::Relative(_) => {
             return Err(Error::misuse(
@@ -153,13 +153,13 @@ fn clip_options(scene: &Scene, options: &Options) -> Result<ClipOptions, Error> 
         tolerance,
         shell: options.shell.unwrap_or(SHELL / unit),
         effort: options.effort as u8,
-        // Restarts at least so often.
+        // The largest interval of restarts up to the requested one.
         restart: options.index_every.map_or(7, |n| n.max(2).ilog2().min(7) as u8),
         cancellation: Cancellation::never(),
     })
 }
 
-/// Sections that match each joint, in order: its name, or its path from the root.
+/// Returns the sections that match each joint, in order, by its name or its path from the root.
 fn matches(sections: &GlobSet, skeleton: &Skeleton) -> Vec<Vec<usize>> {
     let joints = &skeleton.joints;
     if sections.is_empty() {

@@ -1,5 +1,5 @@
-//! Scalar tracks and markers: what rides along in a clip. Each number at each sample within its tolerance,
-//! measured with the decoder's own function.
+//! Scalar tracks and markers of a clip. Each number at each sample is within its tolerance, measured with the
+//! decoder's own function.
 
 use crate::Error;
 use crate::report::ScalarReport;
@@ -8,10 +8,10 @@ use meshreel_codec::clip::scalars::{Component, MAX_VALUES, Marker, ScalarTrack, 
 use meshreel_options::Tolerance;
 use meshreel_scene as scene;
 
-/// Least tolerance, of a component's largest number: what f32 holds.
+/// Least tolerance, relative to a component's largest number, that f32 can hold.
 const FINEST: f64 = 1.0 / (1u32 << 22) as f64;
 
-/// The chunk of clip number `number`, if anything rides along in it.
+/// Returns the chunk of clip number `number`, if it has scalar tracks or markers.
 pub fn chunk(
     clip: &scene::Clip,
     number: usize,
@@ -63,7 +63,7 @@ pub fn chunk(
     Ok(Some((bytes, scalars)))
 }
 
-/// The tolerance of a component with these numbers; never finer than f32.
+/// Returns the tolerance of a component with these numbers; never finer than f32.
 fn resolve(values: &[f64], tolerance: Tolerance) -> f64 {
     let (low, high) = bounds(values);
     let asked = match tolerance {
@@ -77,7 +77,7 @@ fn bounds(values: &[f64]) -> (f64, f64) {
     values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(*v), high.max(*v)))
 }
 
-/// A component, and its largest error over its tolerance.
+/// Returns a component, and its largest error divided by its tolerance.
 pub fn component(values: &[f64], tolerance: Tolerance) -> Option<(Component, f64)> {
     if !values.iter().all(|v| v.abs() <= f64::from(f32::MAX) / 4.0) {
         return None;
@@ -96,7 +96,7 @@ pub fn component(values: &[f64], tolerance: Tolerance) -> Option<(Component, f64
             return Some((still, error));
         }
     }
-    // f32 rounds what is decoded; the steps give way.
+    // f32 rounds decoded values; the steps shrink to allow for it.
     let mut step = 2.0 * tolerance * 0.999;
     for _ in 0..64 {
         let (low, own) = (low as f32, step as f32);
@@ -170,13 +170,13 @@ mod tests {
         assert!(bytes.len() < 20, "{}", bytes.len());
         let none = scene::Clip { scalars: Vec::new(), ..still.clone() };
         assert!(chunk(&none, 0, Tolerance::Relative(1e-4)).unwrap().is_none());
-        // Numbers that are none are said to be.
+        // Numbers that are not finite are an error.
         for nonsense in [f64::NAN, f64::INFINITY, 1e39] {
             let bad = clip(&[[0.0, nonsense], [0.0, 1.0]], &[]);
             assert!(chunk(&bad, 0, Tolerance::Relative(1e-4)).is_err());
         }
         assert!(chunk(&clip(&[[0.0; 2]], &[f64::NAN]), 0, Tolerance::Relative(1e-4)).is_err());
-        // A quarter of 16 bits each for something smooth.
+        // A quarter of 16 bits each for a smooth track.
         let smooth: Vec<[f64; 2]> = (0..1000).map(|i| [(f64::from(i) * 0.02).sin(), 0.0]).collect();
         let (bytes, _) = chunk(&clip(&smooth, &[]), 0, Tolerance::Relative(1e-4)).unwrap().unwrap();
         assert!(bytes.len() < 500, "{}", bytes.len());

@@ -1,20 +1,20 @@
-//! Makes a sample fit its tolerance with as few bits as can be found: λ where there is room, second-nearest
+//! Makes a sample fit its tolerance with as few bits as possible: λ where there is room, second-nearest
 //! integers where there is none, finer steps as the last resort.
 
 use super::closed_loop::{ClosedLoop, SampleChoices, SampleContext};
 use meshreel_codec::clip::streamed::MAX_SHIFT;
 
-/// How much the search tries for each sample.
+/// The effort of the search for each sample.
 #[derive(Clone, Copy, Debug)]
 pub struct SearchEffort {
-    /// λ that are tried, as multiples of the one that was best last.
+    /// The λ that are tried, as multiples of the last best one.
     pub tries: &'static [f64],
-    /// Second-nearest integers per sample.
+    /// The largest number of second-nearest integers per sample.
     pub flips: usize,
 }
 
 impl SearchEffort {
-    /// The search of an `--effort` of 1 … 9.
+    /// Returns the search of an `--effort` of 1 … 9.
     pub fn new(effort: u8) -> SearchEffort {
         match effort {
             0..=2 => SearchEffort { tries: &[1.0], flips: 1 },
@@ -25,15 +25,15 @@ impl SearchEffort {
     }
 }
 
-/// λ of a bit in 2⁻⁸ that the first sample starts from.
+/// λ of 2⁻⁸ bits that the first sample starts from.
 pub const FIRST_LAMBDA: f64 = 0.1 / 256.0;
-/// λ below this is none.
+/// A λ below this counts as zero.
 const LEAST_LAMBDA: f64 = 0.004 / 256.0;
-/// A violated limit multiplies λ on the chain of joints above it by this.
+/// Factor applied to λ of the joints above one that violates its limit.
 const SHRINK: f64 = 0.4;
 
-/// Chooses for the sample at `place`; `lambda` is carried from sample to sample. False if it cannot be made
-/// to fit.
+/// Chooses for the sample at `place`; `lambda` is carried from sample to sample. Returns `false` if the
+/// sample cannot fit.
 pub fn solve(
     l: &ClosedLoop<'_>,
     place: &SampleContext<'_>,
@@ -72,8 +72,8 @@ pub fn solve(
     false
 }
 
-/// From one λ for all, into the first of the two; the other one is memory for trials. `TABLES`: which
-/// symbols' tables there are is worked out on the way.
+/// Starts from one λ for all joints; the result is in the first of the two frames, the other one is scratch
+/// space. `TABLES`: `true` if the tables of symbols are computed on the way.
 pub fn attempt<const TABLES: bool>(
     l: &ClosedLoop<'_>,
     place: &SampleContext<'_>,
@@ -88,7 +88,7 @@ pub fn attempt<const TABLES: bool>(
         true => l.choose_all(place, frame),
         false => l.choose_by_tables(place, frame),
     }
-    // Each round takes λ from a chain or uses up a flip.
+    // Each round reduces λ on a chain or uses a flip.
     for _ in 0..200 {
         let Some(worst) = violation(l, frame) else {
             return true;
@@ -111,7 +111,7 @@ pub fn attempt<const TABLES: bool>(
     false
 }
 
-/// The joint whose error is largest, if that is too large.
+/// Returns the joint with the largest error, if that is too large.
 fn violation(l: &ClosedLoop<'_>, frame: &SampleChoices) -> Option<usize> {
     let worst = (0..frame.error.len()).fold(0, |worst, j| {
         match frame.error[j] > frame.error[worst] || frame.error[j].is_nan() {
@@ -130,7 +130,8 @@ fn chain<'a>(l: &'a ClosedLoop<'_>, from: usize) -> impl Iterator<Item = usize> 
     })
 }
 
-/// Takes the second-nearest integer of that component above `worst` that helps most. False if none does.
+/// Flips the component above `worst` that helps most to its second-nearest integer. Returns `false` if none
+/// helps.
 fn flip(
     l: &ClosedLoop<'_>,
     place: &SampleContext<'_>,

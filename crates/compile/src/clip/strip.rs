@@ -1,4 +1,4 @@
-//! Stripping: samples that keep no residuals, because their prediction is near enough or because they matter
+//! Stripping: samples without residuals, because their prediction is near enough or because they matter
 //! least. Keys are never stripped.
 
 use super::closed_loop::{ClosedLoop, SampleChoices, SampleContext};
@@ -6,18 +6,18 @@ use super::cross;
 use meshreel_codec::clip::streamed::CALM;
 use meshreel_options::Strip;
 
-/// Which samples of one clip are stripped.
+/// The samples of one clip that are stripped.
 pub enum Stripped {
     /// No sample is stripped.
     None,
-    /// Samples whose prediction is this near are stripped: the square of the distance.
+    /// Samples whose prediction is at most this far off; the square of the distance.
     Error(f64),
-    /// Samples are marked one by one.
+    /// Samples that are marked one by one.
     Listed(Vec<bool>),
 }
 
 impl Stripped {
-    /// The samples of the clip of `l` that are stripped as asked.
+    /// Selects the samples of the clip of `l` that are stripped.
     pub fn new(asked: Strip, l: &ClosedLoop<'_>) -> Stripped {
         match asked {
             Strip::None => Stripped::None,
@@ -26,8 +26,7 @@ impl Stripped {
         }
     }
 
-    /// Whether the sample at `place` goes without residuals; then `frame` is what the decoder will have of
-    /// it.
+    /// Returns `true` if the sample at `place` has no residuals; then `frame` is set to its decoded values.
     pub fn has(&self, l: &ClosedLoop<'_>, place: &SampleContext<'_>, frame: &mut SampleChoices) -> bool {
         match self {
             Stripped::None => false,
@@ -46,7 +45,8 @@ impl Stripped {
     }
 }
 
-/// The least important samples, by how far each is from its prediction when all others are exact.
+/// Returns the least important samples, by the distance of each from its prediction when all others are
+/// exact.
 fn least_important(l: &ClosedLoop<'_>, part: f64) -> Vec<bool> {
     let plan = l.plan;
     let (w, n) = (plan.words, plan.components);

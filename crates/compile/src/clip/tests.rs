@@ -1,11 +1,11 @@
-//! The promise on clips that are made to break it.
+//! Tests of the tolerance on adversarial clips.
 
 use super::*;
 use glam::{DQuat, DVec3};
 use meshreel_codec::clip::random_access::RandomAccess;
 use meshreel_scene::{Clip, Joint, Qvv, Skeleton, SubTrack, Track};
 
-/// A chain of `n` joints, each with a side branch at every third.
+/// Returns a chain of `n` joints, with a side branch at every third.
 pub(super) fn skeleton(n: usize) -> Skeleton {
     let joints = (0..n).map(|j| Joint {
         name: format!("j{j}"),
@@ -69,8 +69,8 @@ fn swings_hold_every_tolerance_and_shrink() {
     assert!(c.raw_bytes() as usize / sizes[1] > 10, "{sizes:?}");
 }
 
-/// Rigs of other programs: all joints below one that is scaled, by as much as lengths differ. Errors are
-/// scaled with them, so steps are.
+/// Rigs of other programs: all joints below a scaled one, by as much as lengths differ. Errors are scaled
+/// with them, so steps are.
 #[test]
 fn scaled_rigs_hold_the_same_tolerance() {
     let mut sizes = Vec::new();
@@ -81,7 +81,7 @@ fn scaled_rigs_hold_the_same_tolerance() {
         }
         s.joints[0].rest.scale = DVec3::splat(scale);
         let c = clip(&s, 60, |j, i| swing(&s, j, i));
-        // The shell is scaled as well: as far away as before.
+        // The shell is scaled as well: the same distance in object space.
         let options =
             ClipOptions { tolerance: 1e-3, effort: 3, shell: 3.0 / scale, ..ClipOptions::default() };
         let done = compress(&s, &c, &options).unwrap();
@@ -91,7 +91,7 @@ fn scaled_rigs_hold_the_same_tolerance() {
     assert!(sizes[1] < sizes[0] * 11 / 10 && sizes[2] < sizes[0] * 11 / 10, "{sizes:?}");
 }
 
-/// Lengths of a hundred metres beside a tolerance of a tenth of a millimetre: the smallest steps, and many of
+/// Lengths of a hundred metres with a tolerance of a tenth of a millimetre: the smallest steps, and many of
 /// them.
 #[test]
 fn large_rigs_hold_a_small_tolerance() {
@@ -149,7 +149,7 @@ fn translations_and_scales_on_any_joint() {
         ..swing(&s, j, i)
     });
     holds(&s, &c, 0.01);
-    // Through zero, and mirrored.
+    // Scales through zero, and mirrored.
     let c = clip(&s, 60, |j, i| Qvv { scale: DVec3::splat(1.0 - i * 0.04), ..swing(&s, j, i) });
     holds(&s, &c, 0.01);
 }
@@ -348,7 +348,7 @@ fn one_joint_of_the_resident_form_is_that_of_the_pose() {
     }
 }
 
-/// All bits of poses at samples and between, by every instruction set and joint by joint.
+/// Compares all bits of poses at samples and between, for every instruction set and joint by joint.
 fn is_the_same_everywhere(skeleton: &meshreel_codec::clip::Skeleton<'_>, bytes: &[u8]) {
     use meshreel_codec::simd::isa::Isa;
     let resident = RandomAccess::open(skeleton, bytes).unwrap();

@@ -1,6 +1,6 @@
-//! Tiers of the layers of all clips of a file, in chunks that can be read one by one.
+//! Tiers of the layers of all clips of a file, in chunks that can be read separately.
 //!
-//! A chunk has pieces of one layer and tier, of as many clips as fit; a tier of a long clip takes several.
+//! A chunk has data of one layer and tier, of as many clips as fit; a tier of a long clip takes several.
 
 use super::layer::LayeredClip;
 use super::random_access::LayeredForm;
@@ -11,8 +11,8 @@ use meshreel_codec::clip::random_access::SEGMENT;
 /// Bytes that a chunk is filled to.
 const CHUNK: usize = 32 << 10;
 
-/// Chunks of pieces, and the table of each clip with its number and its pieces in it. `clips`: number and
-/// layers.
+/// Packs the tiers into chunks; returns them and the table of each clip, with its number and locations.
+/// `clips`: number and layers.
 pub fn pack_tiers(clips: &[(u32, &LayeredClip)]) -> Result<(Vec<Vec<u8>>, Vec<LayerTable>), Error> {
     let mut tables: Vec<LayerTable> =
         (clips.iter()).map(|(number, clip)| LayerTable { clip: *number, ..clip.table.clone() }).collect();
@@ -31,7 +31,7 @@ pub fn pack_tiers(clips: &[(u32, &LayeredClip)]) -> Result<(Vec<Vec<u8>>, Vec<La
                 };
                 let plan = &clip.layers[l].plan;
                 let inner = |e: meshreel_codec::Corrupt| Error::misuse(e.0);
-                // The header stands in the table, the keys before the first piece.
+                // The header is in the table, the keys precede the first segment.
                 let (header, keys) = match t {
                     0 => {
                         let (_, header) = meshreel_codec::clip::layer::take_sized(bytes).map_err(inner)?;
@@ -68,7 +68,7 @@ pub fn pack_tiers(clips: &[(u32, &LayeredClip)]) -> Result<(Vec<Vec<u8>>, Vec<La
     Ok((chunks, tables))
 }
 
-/// Appends the layers of clips in the random-access form to `chunks`, in one piece each, and gives the table
+/// Appends the layers of clips in the random-access form to `chunks`, each as a whole, and returns the table
 /// of each clip. `clips`: number and layers.
 pub fn pack_layers(clips: &[(u32, &LayeredForm)], chunks: &mut Vec<Vec<u8>>) -> Vec<LayerTable> {
     let mut tables: Vec<LayerTable> =

@@ -1,4 +1,4 @@
-//! Everything that needs the whole source, once.
+//! The step of a farm that needs the whole source and is done once.
 
 use crate::Error;
 use crate::decided::Decided;
@@ -21,30 +21,30 @@ use meshreel_scene::{Remark, Scene};
 use rayon::prelude::*;
 use std::sync::atomic::Ordering;
 
-/// What parts and whoever joins them go on from.
+/// The data that parts and the join continue from.
 pub struct Planned {
-    /// For parts: what was decided. Nothing where there are no units to share out.
+    /// For parts: the decisions. Empty where there are no units to share out.
     pub decisions: Vec<u8>,
-    /// For parts: what nodes have in each unit, by its number.
+    /// For parts: the bytes of nodes in each unit, with the unit's number.
     pub nodes: Vec<(u32, Vec<u8>)>,
-    /// For parts: keys that are coded, by the number of a mesh and of a segment of its frames.
+    /// For parts: coded key frames, by the number of a mesh and of a segment of its frames.
     pub keys: Vec<([u32; 2], Vec<u8>)>,
-    /// For whoever joins: everything of the file but its units.
+    /// For the join: everything of the file but its units.
     pub assembly: Vec<u8>,
-    /// Frames of the file.
+    /// The number of frames of the file.
     pub frames: usize,
-    /// Of the reader and of the passes.
+    /// Remarks of the reader and of the passes.
     pub remarks: Vec<Remark>,
 }
 
-/// Groups of frames whose nodes are coded at once.
+/// The number of groups of frames whose nodes are coded at once.
 const GROUPS: u32 = 16;
-/// Most segments of which parts are taken to have less than a whole one each.
+/// The largest number of segments at which parts are assumed to have less than a whole segment each.
 const SHARED_SEGMENTS: u32 = 16;
 
-/// Decides how `scene` is compiled, and does what cannot be shared out: bones and settings are sought, nodes
-/// and clips are coded, static data is made. Of clips alone, meshes that do not change and the preset classic
-/// that is everything. `remarks` are those of the reader.
+/// Decides how `scene` is compiled, and does the work that cannot be shared out: seeks bones and settings,
+/// codes nodes and clips, makes static data. For clips alone, for meshes that do not change and for the
+/// preset classic, that is everything. `remarks` are those of the reader.
 pub fn plan(
     scene: &Scene,
     remarks: Vec<Remark>,
@@ -64,7 +64,7 @@ pub fn plan(
         with_job(scene, options, log, around, |job, _, log| {
             let remeshed = !std::ptr::eq(job.scene, scene);
             match plan_job(job, remeshed, around, Log { remarks: log.remarks.clone(), passes: Vec::new() }) {
-                // As a compile would, once more with exact transforms.
+                // Tried once more with exact transforms, as in a compile.
                 Err(_) if job.loose.load(Ordering::Relaxed) && !job.cancellation.is_cancelled() => {
                     job.exact = true;
                     plan_job(job, remeshed, around, log)
@@ -75,7 +75,7 @@ pub fn plan(
     })
 }
 
-/// What was decided, nodes, and keys.
+/// Decisions, nodes, and keys.
 type ForParts = (Decided, Vec<(u32, Vec<u8>)>, Vec<([u32; 2], Vec<u8>)>);
 
 fn planned(assembly: &Assembly, parts: Option<ForParts>, mut log: Log) -> Result<Planned, Error> {
@@ -95,7 +95,7 @@ fn planned(assembly: &Assembly, parts: Option<ForParts>, mut log: Log) -> Result
     })
 }
 
-/// Plans what is written from a job.
+/// Plans the file of a job.
 fn plan_job(job: &Job<'_>, remeshed: bool, around: &Around<'_>, mut log: Log) -> Result<Planned, Error> {
     let schedule = job.schedule();
     with_coders(&job.plans, (job.options, schedule), around.pool, None, |coders| {
@@ -145,12 +145,11 @@ fn plan_job(job: &Job<'_>, remeshed: bool, around: &Around<'_>, mut log: Log) ->
     })
 }
 
-/// Keys of a segment: of which mesh and which segment, and their bytes.
+/// Keys of a segment: the numbers of the mesh and the segment, and the bytes.
 type CodedKeys = ([u32; 2], Vec<u8>);
 
-/// Codes the keys of all meshes, by mesh and segment, where an animation is so short that parts would share
-/// segments, and each code all keys of those once more; as far as that takes no more than a part of the
-/// memory.
+/// Codes the keys of all meshes, by mesh and segment, where the animation is so short that several parts
+/// would share a segment and each would code its keys again; limited to a fraction of the memory.
 fn code_keys(
     job: &Job<'_>,
     coders: &[MeshCoder<'_>],
@@ -174,8 +173,8 @@ fn code_keys(
     Ok(out)
 }
 
-/// All of a file of the preset classic, or of meshes that do not change: nodes are coded one after the other,
-/// and each part would have to know all meshes.
+/// Writes all units of a file of the preset classic, or of meshes that do not change: there nodes are coded
+/// one after the other, and each part would have to know all meshes.
 fn whole<'a>(
     job: &'a Job<'a>,
     mut file: File<'a>,
@@ -197,7 +196,7 @@ fn whole<'a>(
     })
 }
 
-/// Chunks that were added to a file that keeps them.
+/// Returns the chunks of a file that collects them in memory, and removes them there.
 fn take_chunks(file: &mut File<'_>) -> Vec<Chunk> {
     match &mut file.body.output {
         Output::Kept(chunks) => std::mem::take(chunks),
@@ -205,7 +204,7 @@ fn take_chunks(file: &mut File<'_>) -> Vec<Chunk> {
     }
 }
 
-/// What nodes have in each unit.
+/// Codes the nodes of each unit.
 fn code_nodes<'a>(
     job: &'a Job<'a>,
     coders: &[MeshCoder<'_>],

@@ -1,4 +1,4 @@
-//! Units from parts into a file.
+//! Joins the units of all parts into a file.
 
 use crate::Error;
 use crate::codec_terms::block_format;
@@ -19,25 +19,25 @@ use meshreel_options::Block;
 use meshreel_scene::Remark;
 use std::path::Path;
 
-/// A file that was put together.
+/// A joined file.
 pub struct Joined {
-    /// Its size.
+    /// Size of the file in bytes.
     pub file_bytes: u64,
-    /// Its frames.
+    /// The number of frames.
     pub frames: usize,
-    /// Its units.
+    /// The number of units.
     pub units: u32,
     /// Remarks for the user.
     pub remarks: Vec<Remark>,
 }
 
-/// What a file is joined from.
+/// The input of a join.
 pub struct JoinInput<'a> {
-    /// Everything but units, from the plan.
+    /// Everything of the file but its units, from the plan.
     pub assembly: &'a [u8],
-    /// The tails of all parts, in their order.
+    /// The tails of all parts, in order.
     pub tails: &'a [Vec<u8>],
-    /// Gives the bytes of the unit of a number, of whatever part has it.
+    /// Returns the bytes of the unit of a given number, from the part that has it.
     pub unit: &'a mut dyn FnMut(u32) -> Result<Vec<u8>, Error>,
 }
 
@@ -56,7 +56,7 @@ pub fn join(
     let pool = pool(jobs)?;
     let output = Output::File(Writer::create(target)?);
     let (effort, meshes) = assembly.units.as_ref().map_or((1, 0), |u| (u.effort, u.meshes.len()));
-    // Only the preset classic has other blocks, and no units.
+    // Other block formats exist only in the preset classic, which has no units.
     let compressor = Compressor::new(block_format(Block::Zstd), effort);
     let mut body = Body::new(output, compressor, meshes, assembly.times.len(), assembly.raw_bytes);
     for (kind, raw, bytes) in &assembly.before {
@@ -101,7 +101,7 @@ fn frame_count(assembly: &Assembly) -> Result<u32, Error> {
     u32::try_from(assembly.times.len()).map_err(|_| malformed("more frames than a file has"))
 }
 
-/// A unit, if it is the one that it should be.
+/// Returns the unit if its number and its frames are the expected ones.
 fn check_unit(unit: UnitOutput, schedule: Schedule, own: Unit, meshes: usize) -> Result<UnitOutput, Error> {
     let frames = schedule.frames_of(own);
     let attributes = unit.attributes.as_ref();
@@ -116,7 +116,7 @@ fn check_unit(unit: UnitOutput, schedule: Schedule, own: Unit, meshes: usize) ->
     }
 }
 
-/// Writes what follows units.
+/// Writes the chunks behind the units.
 fn finish(
     body: &mut Body,
     units: &Units,
@@ -171,7 +171,7 @@ fn finish(
     body.describe(&description, target)
 }
 
-/// Adds the map back to the source of a mesh whose faces change, and counts its points.
+/// Adds the source map of a mesh whose faces change, and counts its points.
 fn changing(
     body: &mut Body,
     (m, outline, strip): (usize, &MeshOutline, bool),
@@ -181,7 +181,7 @@ fn changing(
 ) -> Result<(), Error> {
     let (mut maps, mut too_many) = (RunMaps::default(), false);
     let (mut points, mut split) = (0, false);
-    // Of points without faces there is none.
+    // Points without faces have no source map.
     let mut any = false;
     for tail in tails.iter().filter_map(|tail| tail.meshes[m].changing.as_ref()) {
         any = true;

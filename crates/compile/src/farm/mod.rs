@@ -7,8 +7,8 @@
 //! join   assembly, tails, all units → the file; the source is not needed
 //! ```
 //!
-//! All of these are bytes that only this version of the crate reads. Where they are kept, and that they
-//! belong together, is the caller's affair; what is damaged or forged is an error.
+//! All of these are bytes that only this version of the crate reads. The caller stores them and keeps track
+//! of which belong together; damaged or forged bytes give an error.
 
 mod decide;
 mod join;

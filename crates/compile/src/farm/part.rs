@@ -1,4 +1,4 @@
-//! A share of a file's units, coded by what was decided.
+//! Codes a share of a file's units from the stored decisions.
 
 use crate::Error;
 use crate::decided::{Decided, DecidedMesh};
@@ -14,22 +14,22 @@ use meshreel_codec::schedule::{Schedule, Unit};
 use meshreel_options::Options;
 use meshreel_scene::Scene;
 
-/// What was planned, for parts.
+/// The data of a plan that parts use.
 #[derive(Clone, Copy)]
 pub struct PlannedUnits<'a> {
-    /// What was decided.
+    /// The decisions.
     pub decisions: &'a [u8],
-    /// Gives what nodes have in the unit of a number.
+    /// Returns the bytes of nodes in the unit of a given number.
     pub nodes: &'a (dyn Fn(u32) -> Result<Vec<u8>, Error> + Sync),
-    /// Gives the keys of a mesh and a segment of its frames, where these were coded.
+    /// Returns the keys of a mesh and a segment of its frames, where these were coded.
     pub keys: &'a (dyn Fn([u32; 2]) -> Result<Option<Vec<u8>>, Error> + Sync),
 }
 
-/// Takes the number of a unit and its bytes.
+/// Receives the number of a unit and its bytes.
 pub type TakeUnit<'a> = &'a mut (dyn FnMut(u32, Vec<u8>) -> Result<(), Error> + Send);
 
-/// Codes part `number`, from 1, of `count` of the units of a planned file, and gives them to `take` in the
-/// order of the file. `scene` and `options` must be those that were planned with. Returns the tail.
+/// Codes part `number` (from 1) of `count` of the units of a planned file, and hands them to `take` in the
+/// order of the file. `scene` and `options` must be those of the plan. Returns the tail.
 pub fn part(
     scene: &Scene,
     options: &Options,
@@ -53,7 +53,7 @@ pub fn part(
         let none = decided.meshes.iter().map(|_| MeshTail { ends: [None, None], changing: None });
         return to_bytes(&Tail { meshes: none.collect() });
     };
-    // What there is to remark on was remarked on when it was planned.
+    // All remarks were given by the plan.
     let options = &Options { strict: false, dry_run: false, ..options.clone() };
     let keys = |mesh: usize, segment: u32| {
         let bytes = (planned.keys)([mesh as u32, segment])?;
@@ -65,7 +65,7 @@ pub fn part(
             with_coders(plans, (options, schedule), around.pool, again, |coders| {
                 let same = |(coder, mesh): (&MeshCoder<'_>, &DecidedMesh)| coder.statics() == mesh.statics;
                 if !coders.iter().zip(&decided.meshes).all(same) {
-                    // Never seen; frames that are coded against something else would be nonsense.
+                    // Never observed; frames coded against other static data would be garbage.
                     return Err(malformed(
                         "static data comes out otherwise than on the machine that planned",
                     ));
@@ -98,12 +98,12 @@ pub fn part(
     })
 }
 
-/// The tail of a part of a plan that has nothing to share out.
+/// Returns the tail of a part of a plan that has nothing to share out.
 pub fn nothing() -> Result<Vec<u8>, Error> {
     to_bytes(&Tail { meshes: Vec::new() })
 }
 
-/// Refuses times that are none.
+/// Returns an error if the stored times are not valid.
 fn check(decided: &Decided) -> Result<(), Error> {
     let times = &decided.times;
     let ordered = times.windows(2).all(|pair| pair[0] < pair[1]);
@@ -114,7 +114,7 @@ fn check(decided: &Decided) -> Result<(), Error> {
     }
 }
 
-/// Nodes as they were planned.
+/// Nodes as coded by the plan.
 struct Planned<'a> {
     schedule: Schedule,
     nodes: &'a (dyn Fn(u32) -> Result<Vec<u8>, Error> + Sync),

@@ -1,4 +1,4 @@
-//! What is kept between a plan, its parts, and the file.
+//! The stored data that a plan, its parts and the join exchange.
 
 use crate::Error;
 use crate::method::run_maps::RunMaps;
@@ -10,72 +10,72 @@ use serde::{Deserialize, Serialize};
 /// Everything of a file but its units.
 #[derive(Serialize, Deserialize)]
 pub struct Assembly {
-    /// Chunks that stand before units; where there are none, all of them.
+    /// Chunks that stand before the units; all chunks, if there are no units.
     pub before: Vec<Chunk>,
-    /// The units that come, if any do.
+    /// The data about the units, if there are any.
     pub units: Option<Units>,
     /// Times of frames in seconds.
     pub times: Vec<f64>,
-    /// Their boxes in the world, where no units bring them.
+    /// World-space bounds of the frames, where no units bring them.
     pub boxes: Vec<[f32; 6]>,
-    /// Size of what is stored as plain numbers.
+    /// Size of the content as plain numbers, in bytes.
     pub raw_bytes: u64,
 }
 
-/// Units of a file, and what follows them.
+/// The data that the join needs about the units, and the chunks behind them.
 #[derive(Serialize, Deserialize)]
 pub struct Units {
-    /// Every how many keys one refers to key 0 alone.
+    /// Interval of restarts: the number of key frames from one that refers to key 0 alone to the next.
     pub restart: u32,
     /// Effort of block compression.
     pub effort: u32,
-    /// Skeletons, clips, rigs and names of ranges.
+    /// Chunks behind the units: skeletons, clips, rigs and names of ranges.
     pub behind: Vec<Chunk>,
-    /// The description, before what only units tell of it.
+    /// The description, without the entries that only units provide.
     pub description: Vec<u8>,
-    /// By mesh what follows of it from units.
+    /// By mesh, the properties that the join needs.
     pub meshes: Vec<MeshOutline>,
-    /// No maps back to the source are kept.
+    /// `true` if no source maps are kept.
     pub strip: bool,
 }
 
-/// What is known of a mesh before its units are there.
+/// Properties of a mesh that are known before its units are coded.
 #[derive(Serialize, Deserialize)]
 pub struct MeshOutline {
-    /// Its faces change.
+    /// `true` if its faces change.
     pub changes: bool,
-    /// Its normals are made, not the source's.
+    /// `true` if its normals are generated, not the source's.
     pub made_normals: bool,
 }
 
-/// What is known of meshes once the units of a part are coded.
+/// Results of coding the units of a part.
 #[derive(Serialize, Deserialize)]
 pub struct Tail {
-    /// By mesh.
+    /// The results of each mesh.
     pub meshes: Vec<MeshTail>,
 }
 
-/// What is known of a mesh once the units of a part are coded.
+/// Results of coding the units of a part, for one mesh.
 #[derive(Serialize, Deserialize)]
 pub struct MeshTail {
-    /// What it shows before it moves and afterwards, where that was coded.
+    /// End states before the lead-in and after the lead-out, where they were coded.
     pub ends: [Option<Vec<u8>>; 2],
-    /// Of one whose faces change.
+    /// Results for a mesh whose faces change.
     pub changing: Option<ChangingTail>,
 }
 
-/// What is known of a mesh whose faces change.
+/// Results for a mesh whose faces change.
 #[derive(Serialize, Deserialize)]
 pub struct ChangingTail {
-    /// Most points of a frame.
+    /// The largest number of points of a frame.
     pub points: u32,
-    /// Some frame has fewer points than vertices.
+    /// `true` if some frame has fewer points than vertices.
     pub split: bool,
-    /// Maps back to the source are more than are kept.
+    /// `true` if the source maps exceed the limit up to which they are kept.
     pub too_many: bool,
-    /// Maps by run.
+    /// Number and source map of each run.
     runs: Vec<(u32, Vec<u8>)>,
-    /// Runs by frame.
+    /// Pairs of a frame and its run.
     frames: Vec<(u32, u32)>,
 }
 
@@ -92,7 +92,7 @@ impl ChangingTail {
         ChangingTail { points, split, too_many, runs, frames }
     }
 
-    /// Adds its maps to those of other parts.
+    /// Adds these source maps to those of other parts.
     pub fn add_to(&self, maps: &mut RunMaps) -> Result<(), Error> {
         maps.of_frame.extend(self.frames.iter().copied());
         for (run, bytes) in &self.runs {
@@ -108,16 +108,16 @@ impl ChangingTail {
     }
 }
 
-/// As bytes.
+/// Serializes a value.
 pub fn to_bytes<T: Serialize>(value: &T) -> Result<Vec<u8>, Error> {
-    // Nothing here can fail to be written but what is too large for memory.
+    // Writing can fail only for lack of memory.
     postcard::to_stdvec(value).map_err(|error| Error::Promise {
         what: format!("a record cannot be written ({error})"),
         target: Default::default(),
     })
 }
 
-/// Reads what [`to_bytes`] wrote, all of it. Takes no more memory than the bytes are worth.
+/// Reads bytes written by [`to_bytes`], all of them. Takes no more memory than is in proportion to the bytes.
 pub fn from_bytes<T: DeserializeOwned>(bytes: &[u8], what: &str) -> Result<T, Error> {
     match postcard::take_from_bytes(bytes) {
         Ok((value, [])) => Ok(value),

@@ -1,5 +1,5 @@
-//! What the tree of nodes that is left makes of the source's transforms, what that leaves of the tolerance of
-//! each placement, and which must stand in world space for that.
+//! The error of the flattened transforms, the tolerance that it leaves to each placement, and the objects
+//! that must be baked to world space because of it.
 
 use crate::Error;
 use crate::mesh::candidate::Candidate;
@@ -17,33 +17,33 @@ use meshreel_process::trs::{error_over_box, rows};
 use meshreel_scene::Remark;
 use meshreel_scene::sample::{self, World};
 
-/// The outcome of flattening the tree once.
+/// The outcome of one round of flattening the tree.
 pub enum Round {
     /// Nothing more needs to be baked.
     Settled(Vec<FlatNode>, Vec<Budget>),
-    /// Locators came to stand by themselves; the tree is another one now.
+    /// Locators were baked to world space; the tree has changed.
     Again,
-    /// Objects whose vertices have to stand in world space, and whether shear is why.
+    /// Objects whose vertices must be baked to world space, and whether shear is the reason.
     Bake(Vec<(usize, bool)>),
 }
 
-/// The tree is flattened until nothing more needs to be baked.
+/// Flattens the tree repeatedly until nothing more needs to be baked.
 pub struct Flattening<'a> {
     content: Content<'a>,
     selected: &'a [bool],
     locators: &'a [bool],
     promises: Vec<Option<Promise>>,
-    /// By object half the side of the cube that stands for a locator.
+    /// By object, half the edge of the cube that stands for it, if it is a locator.
     reach: Vec<Option<f32>>,
     locator_remarks: Vec<Remark>,
-    /// By object whether it stands in world space.
+    /// By object, `true` if it is in world space.
     baked: Vec<bool>,
-    /// By object its mesh among the candidates.
+    /// By object, the index of its mesh among the candidates.
     candidate_of: Vec<usize>,
 }
 
 impl<'a> Flattening<'a> {
-    /// Nothing is baked yet. `found`: the objects whose meshes are compiled, and the locators.
+    /// Starts with nothing baked. `found`: the objects whose meshes are compiled, and the locators.
     pub fn new(
         content: Content<'a>,
         [selected, locators]: [&'a [bool]; 2],
@@ -70,7 +70,7 @@ impl<'a> Flattening<'a> {
         }
     }
 
-    /// Flattens the tree and measures what it leaves.
+    /// Flattens the tree and measures the tolerance that is left.
     pub fn round(
         &mut self,
         meshes: &[Candidate<'_>],
@@ -114,7 +114,7 @@ impl<'a> Flattening<'a> {
         Ok(Round::Settled(nodes, budgets))
     }
 
-    /// Whether a locator came to stand by itself in the world.
+    /// Settles the tolerance of a locator. Returns `true` if it was baked to world space.
     fn settle_locator(&mut self, i: usize, budget: &mut Budget) -> bool {
         let Some(promise) = &self.promises[i] else {
             return false;
@@ -126,8 +126,8 @@ impl<'a> Flattening<'a> {
         self.baked[i] && !alone
     }
 
-    /// Settles what a mesh is promised where it is placed. The object, and whether shear is why, where its
-    /// vertices have to stand in world space.
+    /// Settles the tolerance of a mesh at one placement. If its vertices must be baked to world space,
+    /// returns the object, and whether shear is the reason.
     fn settle_mesh(
         &self,
         i: usize,
@@ -165,7 +165,7 @@ impl<'a> Flattening<'a> {
         if baked {
             return None;
         }
-        // World matrices in f64 may lead where the bounds of a frame, f32, cannot follow.
+        // World matrices in f64 may exceed what the bounds of a frame can hold, which are f32.
         let beyond = budget.reach > f64::from(f32::MAX);
         let share = if extent::diagonal(extent) > 0.0 { LEAST_LEFT } else { 0.0 };
         let (error, scale) = (budget.transform_error, budget.scale);
@@ -173,8 +173,8 @@ impl<'a> Flattening<'a> {
         bake.then_some((i, budget.transform_error > 0.2 * budget.tolerance && !beyond))
     }
 
-    /// Leaves a part of the tolerance of an object unused where a verification found the object farther off
-    /// than was promised, but not less than most of what f32 needs.
+    /// Leaves a part of an object's tolerance unused where a verification found the tolerance exceeded, but
+    /// keeps at least most of what f32 needs.
     fn aim(&self, path: &str, floor: f64, budget: &mut Budget) {
         let tolerance = budget.tolerance;
         let part = self.content.tighter.part(path);
@@ -182,8 +182,8 @@ impl<'a> Flattening<'a> {
         budget.spent += tolerance - budget.tolerance;
     }
 
-    /// Takes an object out of its mesh, which is baked to world space for it and becomes the next candidate.
-    /// Returns the number of the old one.
+    /// Removes an object from its mesh, which is baked to world space for it and becomes the next candidate.
+    /// Returns the index of the old candidate.
     pub fn bake(
         &mut self,
         i: usize,
@@ -209,7 +209,8 @@ impl<'a> Flattening<'a> {
     }
 }
 
-/// World matrices of some objects in all frames; where one is not finite, the last good one holds.
+/// Returns the world matrices of some objects in all frames; one that is not finite is replaced by the last
+/// finite one.
 pub fn world_matrices(
     content: &Content<'_>,
     wanted: &[(usize, bool)],
@@ -220,7 +221,7 @@ pub fn world_matrices(
         world.evaluate(time)?;
         for (list, (i, _)) in out.iter_mut().zip(wanted) {
             let m = world.matrix[*i];
-            // A matrix with NaN keeps the last good one: the mesh stays where it was.
+            // A matrix with NaN is replaced by the last finite one: the mesh keeps its place.
             let good = if m.is_finite() { m } else { list.last().copied().unwrap_or(glam::DMat4::IDENTITY) };
             list.push(good);
         }
@@ -228,8 +229,8 @@ pub fn world_matrices(
     Ok(out)
 }
 
-/// By object the budget, with the largest distance of decoded transforms from the source's, over the whole
-/// mesh and all frames.
+/// Returns the budget of each object, with the largest distance of decoded transforms from the source's, over
+/// the whole mesh and all frames.
 fn measure_transforms(
     content: &Content<'_>,
     nodes: &[FlatNode],
@@ -237,7 +238,7 @@ fn measure_transforms(
     candidate_of: &[usize],
     motion: &Motion,
 ) -> Result<Vec<Budget>, Error> {
-    // Parts start without a frame before them: only for tracks that would be the same with one.
+    // Chunks start without a previous frame: allowed only for tracks that do not depend on it.
     let parallel = nodes
         .iter()
         .filter(|n| n.animated)
@@ -271,7 +272,7 @@ fn measure_part(
         for (n, node) in nodes.iter().enumerate() {
             let Some(i) = node.shown() else { continue };
             let sides: [(f32, f32); 3] = match node.reach {
-                // Where it is nowhere, it stays where it was.
+                // If it has no finite position, it keeps its place.
                 Some(_) if !tracks.world.matrix[i].is_finite() => continue,
                 Some(reach) => [(-reach, reach); 3],
                 None => {
@@ -292,7 +293,7 @@ fn measure_part(
             let decoded = &tracks.decoded[n];
             if !node.baked {
                 let error = error_over_box(&rows(&tracks.world.matrix[i]), decoded, low, high);
-                // NaN must count as unbounded.
+                // A NaN must count as unbounded.
                 budget.transform_error =
                     if error >= 0.0 { budget.transform_error.max(error) } else { f64::INFINITY };
             }

@@ -1,4 +1,4 @@
-//! Unique meshes on their way: where each is shown, and what was found of it.
+//! Distinct meshes while they are analysed: their placements, and the results so far.
 
 use crate::mesh::lattice::uv_seam;
 use crate::mesh::prepared::Prepared;
@@ -11,27 +11,27 @@ use meshreel_process::remesh::Remeshed;
 use meshreel_scene::MeshId;
 use std::collections::HashMap;
 
-/// A unique mesh on its way: where it is shown, and what was found.
+/// A distinct mesh with its placements and the results of its first pass.
 pub struct Candidate<'a> {
     /// The source mesh.
     pub mesh: MeshId,
     /// Objects that show it.
     pub placements: Vec<usize>,
-    /// Shown somewhere in these frames.
+    /// Frames in which it is shown at some placement.
     pub shown: FrameSet,
-    /// Baked to world space (then it has one placement).
+    /// `true` if it is baked to world space (then it has one placement).
     pub baked: bool,
-    /// Method asked for.
+    /// The requested method.
     pub method: MethodChoice,
-    /// Where its frames come from.
+    /// The source of its frames.
     pub source: Source<'a>,
-    /// Outcome of the first pass.
+    /// The result of the first pass.
     pub prepared: Prepared,
 }
 
 impl Candidate<'_> {
-    /// The largest diagonal of the source's object-space bounds in any one of these frames; without any, in
-    /// any at all.
+    /// Returns the largest diagonal of the source's object-space bounds over these frames, or over all frames
+    /// if there are none.
     pub fn diagonal(&self, visible: &FrameSet) -> f64 {
         let (frames, own) = (self.source.frames, &self.prepared.diagonals);
         match self.source.remeshed {
@@ -41,18 +41,18 @@ impl Candidate<'_> {
     }
 }
 
-/// A unique mesh before it is looked at.
+/// A distinct mesh before it is analysed.
 pub struct Group {
     /// The source mesh.
     pub mesh: MeshId,
-    /// Method asked for.
+    /// The requested method.
     pub method: MethodChoice,
     /// Objects that show it.
     pub placements: Vec<usize>,
 }
 
-/// Placed meshes that are the same and are asked for in the same way. `same`: by mesh the first that is
-/// equal.
+/// Groups placed meshes that are equal and have the same options. `same`: by mesh, the first that is equal to
+/// it.
 pub fn groups(content: &Content<'_>, selected: &[bool], same: &[MeshId]) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     let mut slot = HashMap::new();
@@ -71,7 +71,7 @@ pub fn groups(content: &Content<'_>, selected: &[bool], same: &[MeshId]) -> Vec<
 }
 
 impl Group {
-    /// Frames in which it is shown somewhere.
+    /// Returns the frames in which it is shown at some placement.
     pub fn shown(&self, motion: &Motion, frames: usize) -> FrameSet {
         let mut shown = FrameSet::new(frames);
         self.placements.iter().for_each(|&i| shown.extend(&motion.visible[i]));
@@ -79,8 +79,8 @@ impl Group {
     }
 }
 
-/// Where the frames of a mesh come from. Hidden frames read the last frame shown before them, or the first
-/// one after. `matrices`: by frame, of a mesh that is baked to world space.
+/// Returns the source of a mesh's frames. Hidden frames read the last frame shown before them, or the first
+/// one after. `matrices`: by frame, for a mesh that is baked to world space.
 pub fn source<'a>(
     content: &Content<'a>,
     remeshed: &'a [Option<Remeshed>],
@@ -96,7 +96,7 @@ pub fn source<'a>(
             last
         })
         .collect();
-    // Hidden frames read others' times, and take theirs all the same.
+    // Hidden frames read the time of others, but keep their own duration.
     let span = times.last().zip(times.first()).map_or(0.0, |(last, first)| last - first);
     let seconds = if span > 0.0 { span / (times.len() - 1) as f64 } else { 1.0 / 24.0 };
     let first_time = times[0];
@@ -123,7 +123,7 @@ pub fn source<'a>(
     }
 }
 
-/// The sentence of `--explain` on all meshes.
+/// Returns the sentence of `--explain` on all meshes.
 pub fn sentence(meshes: &[Candidate<'_>]) -> String {
     let count = |f: fn(&Prepared) -> bool| meshes.iter().filter(|m| f(&m.prepared)).count();
     format!(

@@ -1,5 +1,5 @@
-//! Normals, uvs, colours and materials of a mesh: what is there in all frames, and which corners it tells
-//! apart.
+//! Normals, uvs, colours and materials of a mesh: those that are present in all frames, and the corners that
+//! they split.
 
 use crate::Error;
 use crate::mesh::prepared::{Channels, Normals, Set};
@@ -12,21 +12,21 @@ use meshreel_process::materials::{self, Assignment, Material};
 use meshreel_process::split::Splitter;
 use meshreel_scene::{Attribute, Mesh, Remark, Scope, sample};
 
-/// The faces of the first frame, and the classes of their corners so far: those of one class become one
+/// The faces of the first frame, and the classes of their corners so far: the corners of one class become one
 /// vertex.
 pub struct Corners {
-    /// Faces as the source has them, bad ones included.
+    /// Faces of the source, invalid ones included.
     pub raw: sample::Faces,
-    /// Those that can be used.
+    /// The usable faces.
     pub faces: Faces,
-    /// By corner of the file its face.
+    /// By corner of the source, its face.
     pub face_of: Vec<u32>,
-    /// Classes; nothing where faces change.
+    /// Classes of corners; empty if faces change.
     pub splitter: Splitter,
 }
 
 impl Corners {
-    /// Corners told apart by their points alone.
+    /// Starts with one class per point.
     pub fn new(source: &Source<'_>, scan: &Scan) -> Result<Corners, Error> {
         let mut raw = sample::Faces::default();
         sample::faces_at(source.mesh, source.times[0], &mut raw)?;
@@ -36,15 +36,15 @@ impl Corners {
         Ok(Corners { raw, faces, face_of, splitter })
     }
 
-    /// A material for each face, from the sets of the first frame.
+    /// Returns a material for each face, from the sets of the first frame.
     pub fn materials(&self, source: &Source<'_>) -> Result<Assignment, Error> {
         let sets = face_sets(source.mesh, source.first_time)?;
         Ok(materials::assign(sets.iter().map(|(n, f)| (n.as_str(), f.as_slice())), self.raw.counts.len()))
     }
 }
 
-/// Looks at normals, uvs and colours of all frames. Where faces stay, corners whose values differ in any
-/// frame are told apart.
+/// Examines normals, uvs and colours of all frames. If faces are constant, corners whose values differ in any
+/// frame are split.
 pub fn channels(
     source: &Source<'_>,
     scan: &Scan,
@@ -97,13 +97,13 @@ pub fn channels(
     Ok(out)
 }
 
-/// The velocities of a mesh as an attribute of its points.
+/// Returns the velocities of a mesh as an attribute of its points.
 pub fn velocities(mesh: &Mesh) -> Option<Attribute<[f32; 3]>> {
     let values = mesh.velocities.clone().filter(|values| !values.is_empty())?;
     Some(Attribute { name: "velocities".into(), scope: Scope::Vertex, values, indices: None })
 }
 
-/// The velocities that were found of a mesh, where it is baked with the extent that they have in the world.
+/// Returns the velocities of a mesh with their extent in world space, if the mesh is baked.
 fn placed_velocities(source: &Source<'_>, found: Option<Set<3>>) -> Result<Option<Set<3>>, Error> {
     let Some(set) = found.filter(|_| source.matrices.is_some()) else {
         return Ok(found);
@@ -120,11 +120,11 @@ fn placed_velocities(source: &Source<'_>, found: Option<Set<3>>) -> Result<Optio
     Ok(Some(Set { extent, ..set }))
 }
 
-/// Materials of a mesh whose faces change: ranges come per frame, in the order of all sets, faces in none
-/// last.
+/// Returns the materials of a mesh whose faces change: index ranges come per frame, in the order of all sets,
+/// faces in no set last.
 pub fn changing_materials(source: &Source<'_>) -> Result<Vec<Material>, Error> {
     let sets = face_sets(source.mesh, source.first_time)?;
-    // A face in each set and one beyond.
+    // One face in each set and one in none.
     let faces_of: Vec<Vec<i32>> = (0..sets.len()).map(|i| vec![i as i32]).collect();
     let all = materials::assign(
         sets.iter().zip(&faces_of).map(|((name, _), face)| (name.as_str(), face.as_slice())),
@@ -133,7 +133,7 @@ pub fn changing_materials(source: &Source<'_>) -> Result<Vec<Material>, Error> {
     Ok(all.materials)
 }
 
-/// Names and faces of the sets at a time.
+/// Returns names and faces of the sets at a time.
 pub fn face_sets(mesh: &Mesh, time: f64) -> Result<Vec<(String, Vec<i32>)>, Error> {
     mesh.face_sets
         .iter()
@@ -145,8 +145,8 @@ pub fn face_sets(mesh: &Mesh, time: f64) -> Result<Vec<(String, Vec<i32>)>, Erro
         .collect()
 }
 
-/// Whether an attribute is there in all frames; if so it takes part in splitting, where values that are not
-/// farther apart than the last of the numbers are one.
+/// Returns the attribute if it is present in all frames; then it takes part in splitting, where values within
+/// the last of the numbers count as equal.
 fn look<const N: usize>(
     source: &Source<'_>,
     (attribute, number, within): (&Attribute<[f32; N]>, usize, f32),
@@ -178,7 +178,7 @@ where
             Elements { faces: faces.counts.len(), points: points.len(), corners: faces.indices.len() };
         let out = if frame == 0 { &first } else { &values };
         let expand = Expand::new(attribute.scope, &out.values, out.indices.as_deref());
-        // Where there are no points, nothing could have a value.
+        // Without points no value can be missing.
         if let (true, Err(why)) = (elements.points > 0, expand.check(elements)) {
             remark(format!("{} left out: {why} (frame {frame})", attribute.name));
             return Ok(None);

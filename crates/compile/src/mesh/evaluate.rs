@@ -1,5 +1,5 @@
-//! Values of all vertices of a mesh in any frame: the source read at its time and laid out as
-//! [`crate::mesh::prepared::Prepared`] says.
+//! Values of all vertices of a mesh in any frame: the source read at its time and laid out as in
+//! [`crate::mesh::prepared::Prepared`].
 
 use crate::Error;
 use crate::mesh::channels;
@@ -16,23 +16,23 @@ use meshreel_process::tangents::{Tangents, Vertices};
 use meshreel_scene::sample::Mix;
 use meshreel_scene::{Attribute, Winding, sample};
 
-/// Which values are wanted beside positions.
+/// The values that are wanted besides positions.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Want {
     /// Normals.
     pub normals: bool,
-    /// Tangents where they are kept, with normals.
+    /// Tangents, if they are kept; needs normals.
     pub tangents: bool,
     /// UVs (tangents need the first set anyway).
     pub uvs: bool,
     /// Colours of all sets.
     pub colours: bool,
-    /// Velocities, where they are kept.
+    /// Velocities, if they are kept.
     pub velocities: bool,
 }
 
 impl Want {
-    /// All channels that are compiled.
+    /// Wants all channels that are compiled.
     pub fn all() -> Want {
         Want { normals: true, tangents: true, uvs: true, colours: true, velocities: true }
     }
@@ -46,7 +46,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Reads the points of a frame, which are as many as those of `fallback`, if there are any.
+    /// Reads the points of a frame; `fallback` has as many points, or none.
     pub fn read(&mut self, source: &Source<'_>, frame: usize, fallback: &[[f32; 3]]) -> Result<(), Error> {
         source.object_points(frame, fallback, &mut self.object)?;
         if !fallback.is_empty() && self.object.len() != fallback.len() {
@@ -56,32 +56,31 @@ impl Scratch {
         source.place(frame, &self.object, &mut self.points);
         Ok(())
     }
-    /// Points in object space.
+    /// Returns the points in object space.
     pub fn object(&self) -> &[[f32; 3]] {
         &self.object
     }
-    /// Points where the file keeps them.
+    /// Returns the points in the space of the file.
     pub fn points(&self) -> &[[f32; 3]] {
         &self.points
     }
 }
 
-/// Where each vertex comes from in the source: its point, one corner of the file, and that corner's face
-/// (u32::MAX: none).
+/// The origin of each vertex in the source: its point, one corner, and that corner's face (u32::MAX: none).
 #[derive(Clone, Copy)]
 #[allow(missing_docs)]
 pub struct Origin<'a> {
     pub point: &'a [u32],
     pub corner: &'a [u32],
     pub face: &'a [u32],
-    /// The usable faces, and their smoothing groups where normals are made.
+    /// The usable faces, and their smoothing groups if normals are generated.
     pub faces: &'a Faces,
     pub groups: &'a normals::Groups,
 }
 
 const UP: [f32; 3] = [0.0, 0.0, 1.0];
 
-/// A normal of length 1.
+/// Returns a normal scaled to length 1.
 fn unit(n: [f32; 3]) -> DVec3 {
     let up = DVec3::from_array(UP.map(f64::from));
     DVec3::from_array(n.map(f64::from)).normalize_or(up)
@@ -92,8 +91,8 @@ fn rounded(n: DVec3) -> [f32; 3] {
 }
 
 impl Origin<'_> {
-    /// An attribute at `time`, one value per vertex; `default` for points without faces where the scope asks
-    /// for one. What takes the place of missing values stays within `extent`, where it is given.
+    /// Returns an attribute at `time`, one value per vertex; `default` for points without faces if the scope
+    /// needs faces. Values that replace missing ones stay within `extent`, if it is given.
     fn attribute<const N: usize>(
         &self,
         source: &Source<'_>,
@@ -130,7 +129,7 @@ impl Origin<'_> {
         Ok(())
     }
 
-    /// Normals in the space the file keeps.
+    /// Returns the normals in the space of the file.
     fn normals(
         &self,
         source: &Source<'_>,
@@ -139,7 +138,7 @@ impl Origin<'_> {
         frame: usize,
         out: &mut Vec<[f32; 3]>,
     ) -> Result<(), Error> {
-        // In f64 until they are turned: a flat matrix magnifies what rounding leaves.
+        // In f64 until they are transformed: a flat matrix magnifies rounding errors.
         let mut values: Vec<DVec3>;
         match (prepared.normals, &source.mesh.normals) {
             (Normals::File, Some(attribute)) => {
@@ -184,7 +183,7 @@ impl Origin<'_> {
     }
 }
 
-/// [`normals::normals`].
+/// Parameters of [`normals::normals`].
 struct MakeNormals<'a> {
     object: &'a [[f32; 3]],
     faces: &'a Faces,
@@ -200,7 +199,7 @@ impl simd::Work for MakeNormals<'_> {
     }
 }
 
-/// [`Tangents::vertices`].
+/// Parameters of [`Tangents::vertices`].
 struct MakeTangents<'a> {
     tangents: &'a Tangents,
     frame: Vertices<'a>,
@@ -247,7 +246,7 @@ impl Fixed {
         Ok(())
     }
 
-    /// Positions, normals and uvs of the first frame, for finding tangent groups.
+    /// Returns positions, normals and uvs of the first frame, for finding tangent groups.
     pub fn first_values(&self, source: &Source<'_>, prepared: &Prepared) -> Result<VertexValues, Error> {
         let (mut values, mut scratch) = (VertexValues::default(), Scratch::default());
         scratch.read(source, 0, &self.first_points)?;
@@ -257,7 +256,7 @@ impl Fixed {
     }
 }
 
-/// Everything but tangents, for points that have been read.
+/// Fills in everything but tangents, for points that have been read.
 pub fn fill(
     source: &Source<'_>,
     prepared: &Prepared,

@@ -1,4 +1,4 @@
-//! Frames of a mesh whose faces change: each is triangulated, split and laid out for itself.
+//! Frames of a mesh whose faces change: each is triangulated, split and laid out separately.
 
 use crate::Error;
 use crate::mesh::channels::face_sets;
@@ -24,9 +24,9 @@ pub struct FluidFrame {
     pub values: VertexValues,
     /// Three vertices per triangle.
     pub indices: Vec<u32>,
-    /// First index and number of indices, one per material of the mesh.
+    /// First index and number of indices of each material of the mesh.
     pub ranges: Vec<(u32, u32)>,
-    /// Points of the source.
+    /// The number of points in the source.
     pub points: usize,
 }
 
@@ -34,32 +34,32 @@ pub struct FluidFrame {
 pub struct FrameLayout {
     /// Vertices of each triangle.
     pub triangles: Vec<[u32; 3]>,
-    /// Number of each triangle's material among the mesh's.
+    /// By triangle, its material's number in the mesh.
     pub material: Vec<u32>,
-    /// By vertex its point, a corner, and the face of that.
+    /// By vertex, its point, one of its corners, and that corner's face.
     pub point: Vec<u32>,
     corner: Vec<u32>,
     face: Vec<u32>,
-    /// Sign of the bitangent, where tangents are kept.
+    /// By vertex, the sign of its bitangent, if tangents are kept.
     sign: Vec<f32>,
     faces: Faces,
     groups: normals::Groups,
-    /// Points of the source.
+    /// The number of points in the source.
     pub points: usize,
-    /// Face of each triangle.
+    /// By triangle, its face.
     triangle_face: Vec<u32>,
-    /// The faces of the source, bad ones included.
+    /// The faces of the source, invalid ones included.
     raw: sample::Faces,
     face_material: Vec<u32>,
-    /// By corner of the source the vertex that it had, and by vertex which of those it was, before tangents
-    /// parted them.
+    /// Vertices before tangents split them: by corner of the source its vertex, and by vertex the one it was
+    /// split from.
     corner_vertex: Vec<u32>,
     parted: Vec<u32>,
-    /// Its faces turn the other way than the triangles.
+    /// `true` if the faces are wound opposite to the triangles.
     flip: bool,
 }
 
-/// Lays out `frame` and orders it for itself.
+/// Lays out `frame` and puts it into an order of its own.
 pub fn evaluate(
     source: &Source<'_>,
     prepared: &Prepared,
@@ -78,8 +78,8 @@ pub fn evaluate(
     })
 }
 
-/// Triangles and vertices of `frame`; `lead` is the first frame of its run, whose shape says how polygons are
-/// cut and what is smooth. Leaves the points of `frame` in `scratch`.
+/// Returns the triangles and vertices of `frame`; the shape in `lead`, the first frame of its run, determines
+/// the triangulation and the smoothing groups. Leaves the points of `frame` in `scratch`.
 pub fn lay_out(
     source: &Source<'_>,
     prepared: &Prepared,
@@ -146,7 +146,7 @@ pub fn lay_out(
     })
 }
 
-/// Splits points into vertices where corners differ in uvs, colours or normals.
+/// Splits points into vertices where uvs, colours or normals of their corners differ.
 fn corner_splits(
     source: &Source<'_>,
     prepared: &Prepared,
@@ -174,7 +174,7 @@ fn corner_splits(
     Ok(splitter)
 }
 
-/// Triangles of vertices that are split once more where the bitangents of their corners differ in sign, if
+/// Returns the triangles, with vertices split again where the bitangents of their corners differ in sign, if
 /// tangents are kept.
 fn split_for_tangents(
     source: &Source<'_>,
@@ -194,7 +194,7 @@ fn split_for_tangents(
     Ok(orient(&triangles, &tangents.corners(values.vertices()), vertices))
 }
 
-/// By face of the source the number of its material among those of the mesh.
+/// Returns the material of each face of the source, as a number in the mesh.
 fn face_materials(
     source: &Source<'_>,
     prepared: &Prepared,
@@ -214,7 +214,7 @@ fn wanted(prepared: &Prepared) -> Want {
 }
 
 impl FrameLayout {
-    /// The source map of the vertices in `order`, whose triangles are `indices`.
+    /// Returns the source map of the vertices in `order`, whose triangles are `indices`.
     pub fn source_map(&self, order: &[u32], indices: &[u32]) -> SourceMap {
         let turned = |t: [u32; 3]| {
             let first = (0..3).min_by_key(|&k| t[k]).unwrap_or(0);
@@ -246,7 +246,8 @@ impl FrameLayout {
         map
     }
 
-    /// Values of `frame`, whose points are in `scratch`, of vertices in `order`, which `indices` name.
+    /// Returns the values of `frame`, whose points are in `scratch`, for the vertices in `order` that
+    /// `indices` refer to.
     pub fn values(
         &self,
         source: &Source<'_>,

@@ -1,9 +1,9 @@
-//! What the first pass over a mesh found, in numbers that another process goes on from: it reads the frames
-//! that it codes, and not all of them once more.
+//! Results of the first pass over a mesh, stored as numbers so that another process can continue from them
+//! and read only the frames that it codes.
 //!
-//! What follows from these numbers or from the first frame alone is made again: times, faces, groups that
-//! share a normal or a tangent, streams. Numbers that do not fit the mesh are an error: whoever reads them
-//! believes nothing that an index could run out of.
+//! Everything that follows from these numbers or from the first frame alone is computed again: times, faces,
+//! groups that share a normal or a tangent, streams. Numbers that do not fit the mesh give an error: the
+//! reader checks every number that is used as an index.
 
 use crate::Error;
 use crate::mesh::candidate;
@@ -32,22 +32,22 @@ use meshreel_scene::{Mesh, sample};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// What is known of a mesh before its frames are coded.
+/// Results for one mesh that are known before its frames are coded.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct FoundMesh {
     /// Its number in the scene.
     mesh: u32,
     /// Source path of the first placement.
     path: String,
-    /// Frames in which it is shown, one bit each.
+    /// The frames in which it is shown, one bit each.
     shown: Vec<u64>,
-    /// Up to the first of these frames it stands still, and from the second on.
+    /// The frames between which it moves: it stands still up to the first, and from the second on.
     moves: Option<[u32; 2]>,
-    /// World matrix of each of its frames, by columns, of a mesh that is baked to world space.
+    /// World matrix of each of its frames, by columns, if it is baked to world space.
     matrices: Option<Vec<[f64; 16]>>,
-    /// Bounds over all frames in the space the file keeps, and in object space.
+    /// Bounds over all frames in the space of the file, and in object space.
     extents: [FoundExtent; 2],
-    /// Points: the most of any frame, and summed over frames.
+    /// The largest number of points of a frame, and the sum over frames.
     points: u32,
     points_total: u64,
     moving: bool,
@@ -60,9 +60,9 @@ pub struct FoundMesh {
     particles: Option<FoundParticles>,
     materials: Vec<(u32, String)>,
     layout: FoundLayout,
-    /// By stream the quantized values that stand still, or that frames refer to; nothing of others.
+    /// By stream, the quantized values that are static, or that frames refer to; empty for other streams.
     bases: Vec<Quantized>,
-    /// Adjacent-triangle table, where frames are predicted by one.
+    /// Adjacent-triangle table, if frames are predicted with one.
     table: Option<Vec<[u16; 3]>>,
 }
 
@@ -70,12 +70,12 @@ pub struct FoundMesh {
 #[derive(Clone, Default, Serialize, Deserialize)]
 struct FoundExtent(Vec<[f32; 2]>);
 
-/// A set of uvs or colours: its number in the source's list, whether it differs between frames, its bounds.
+/// A set of uvs or colours: its index in the source's list, `true` if it differs between frames, its bounds.
 #[derive(Clone, Serialize, Deserialize)]
 struct FoundSet(u32, bool, FoundExtent);
 
-/// Points without faces: whether ids tell them, the most curves, widths, and what is attached: its number in
-/// the source's list, its bounds, which components are whole.
+/// Points without faces: whether they have ids, the largest number of curves, widths, and custom values:
+/// their index in the source's list, their bounds, and which components are whole numbers.
 #[derive(Clone, Serialize, Deserialize)]
 struct FoundParticles {
     ids: bool,
@@ -84,32 +84,33 @@ struct FoundParticles {
     custom: Vec<(u32, FoundExtent, [bool; 4])>,
 }
 
-/// Where the vertices of a mesh come from.
+/// The origin of a mesh's vertices in the source.
 #[derive(Clone, Serialize, Deserialize)]
 enum FoundLayout {
-    /// Faces stay.
+    /// Faces are constant.
     Fixed(FoundFixed),
-    /// Faces change: by frame the first one of its run, and by that the first of the points that coincide.
+    /// Faces change: by frame the first frame of its run, and by that frame the first of each set of
+    /// coincident points.
     Runs(Vec<u32>, Vec<(u32, Vec<u32>)>),
 }
 
-/// Vertices and triangles of a mesh whose faces stay.
+/// Vertices and triangles of a mesh with constant faces.
 #[derive(Clone, Default, Serialize, Deserialize)]
 struct FoundFixed {
-    /// By vertex its point, and a corner of the source, u32::MAX for points without faces.
+    /// By vertex, its point, and a corner of the source (u32::MAX for points without faces).
     vertex_point: Vec<u32>,
     vertex_corner: Vec<u32>,
-    /// By vertex the sign of its bitangent, where tangents are kept.
+    /// By vertex, the sign of its bitangent, if tangents are kept.
     vertex_sign: Vec<i8>,
-    /// Three vertices per triangle; nothing of a grid, from which they follow.
+    /// Three vertices per triangle; empty for a grid, which determines them.
     indices: Vec<u32>,
     grid: Option<FoundGrid>,
-    /// By vertex the first one whose position is the same in all frames.
+    /// By vertex, the first vertex whose position is the same in all frames.
     weld: Option<Vec<u32>>,
 }
 
-/// A regular grid: vertices of a row, rows, whether rows are closed, whether triangles run the other way
-/// round, which cells are cut the other way.
+/// A regular grid: vertices per row, rows, whether rows are closed, whether triangles are wound the other
+/// way, and which quads are cut along the other diagonal.
 #[derive(Clone, Serialize, Deserialize)]
 struct FoundGrid(u32, u32, bool, bool, Vec<bool>);
 
@@ -135,7 +136,7 @@ impl FoundSet {
         FoundSet(set.source as u32, set.animated, FoundExtent::of(&set.extent))
     }
 
-    /// The set, if the source has so many.
+    /// Returns the set, if the source has one of that index.
     fn set<const N: usize>(&self, there: usize) -> Option<Set<N>> {
         let source = self.0 as usize;
         let extent = self.2.extent()?;
@@ -156,7 +157,7 @@ impl FoundParticles {
         }
     }
 
-    /// What is known of the particles of a mesh; none where it does not have what is said here.
+    /// Returns the particles of a mesh; `None` if the mesh does not have what is stored here.
     fn particles(&self, mesh: &Mesh) -> Option<PreparedParticles> {
         let theirs = mesh.particles.as_ref()?;
         let all = particles::attached(mesh);
@@ -199,7 +200,7 @@ impl FoundFixed {
         }
     }
 
-    /// The layout of a mesh with so many points; none where a number is out of its range.
+    /// Returns the layout of a mesh of `points` points; `None` if a number is out of range.
     fn fixed(&self, points: usize, tangents: bool) -> Option<Fixed> {
         let vertices = self.vertex_point.len();
         let (indices, grid) = match &self.grid {
@@ -220,7 +221,7 @@ impl FoundFixed {
             && below(&self.vertex_point, points)
             && below(&indices, vertices)
             && (self.weld.is_none() || weld.len() == vertices)
-            // The first one of each comes first.
+            // The first vertex of each class precedes the others.
             && (0..).zip(weld).all(|(v, &first)| first <= v && weld[first as usize] == first);
         fits.then(|| Fixed {
             vertex_point: self.vertex_point.clone(),
@@ -238,8 +239,8 @@ impl FoundFixed {
 }
 
 impl FoundMesh {
-    /// What is known of a mesh. `streams`: those of which the first frame's values are needed; `table`:
-    /// whether frames are predicted by the table.
+    /// Collects the results for a mesh. `streams`: those whose values in the first frame are needed; `table`:
+    /// `true` if frames are predicted with the table.
     pub fn of(plan: &MeshPlan<'_>, streams: &[bool], table: bool) -> FoundMesh {
         let (source, prepared) = (&plan.source, &plan.prepared);
         let material = |material: &Material| (material.id, material.name.clone());
@@ -282,7 +283,7 @@ impl FoundMesh {
         }
     }
 
-    /// The mesh with everything decided, its points at most `radius` off. Reads its first frame.
+    /// Returns the mesh with everything decided, its points at most `radius` off. Reads its first frame.
     pub fn plan<'a>(
         &self,
         content: &Content<'a>,
@@ -297,7 +298,7 @@ impl FoundMesh {
         }
         let source = self.source(content, remeshed)?.ok_or_else(|| bad("its frames"))?;
         let prepared = self.prepared(&source, options.smooth_angle)?.ok_or_else(|| bad("its vertices"))?;
-        // What there is to say was said when they were chosen first.
+        // The remarks were already given when the streams were chosen first.
         let streams = choose_streams(source.mesh, &prepared, radius, options, &mut Vec::new())?;
         let (bases, table) = (self.bases.clone(), self.table.clone());
         if let Some(fixed) = &prepared.fixed {
@@ -344,7 +345,7 @@ impl FoundMesh {
         FrameSet::of_words(&self.shown, content.times.len())
     }
 
-    /// Where its frames come from; none where that is nowhere.
+    /// Returns the source of its frames; `None` if the stored numbers do not fit.
     fn source<'a>(
         &self,
         content: &Content<'a>,
@@ -357,8 +358,7 @@ impl FoundMesh {
         }
         let mut source = candidate::source(content, remeshed, mesh, &self.shown(content), None);
         if let Some(moves) = self.moves {
-            // Of damaged frames what is compiled counts, and there this frame's points take the place of
-            // others.
+            // Damaged points are replaced by those of this frame, which is what is compiled.
             source.fallback = source.first_points()?;
             source.keep_window(Schedule::new(frames as u32, content.options.restart()), moves);
         }
@@ -367,7 +367,7 @@ impl FoundMesh {
         Ok(matrices.then_some(source))
     }
 
-    /// The first pass's outcome, with what follows from the first frame; none where numbers do not fit.
+    /// Returns the result of the first pass, completed from the first frame; `None` if numbers do not fit.
     fn prepared(&self, source: &Source<'_>, smooth_angle: Option<f64>) -> Result<Option<Prepared>, Error> {
         let Some(mut prepared) = self.without_layout(source) else {
             return Ok(None);
@@ -424,7 +424,7 @@ impl FoundMesh {
         Some(Prepared {
             extent: extent.extent()?,
             object_extent: object_extent.extent()?,
-            // What follows from these was decided.
+            // Everything that depends on these is already decided.
             diagonals: Vec::new(),
             points: self.points as usize,
             points_total: self.points_total,

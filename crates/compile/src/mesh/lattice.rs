@@ -1,4 +1,4 @@
-//! Which streams a mesh has, and on which lattices their values lie.
+//! The streams of a mesh, and the lattices of their values.
 
 use crate::Error;
 use crate::mesh::prepared::{Normals, Prepared};
@@ -10,7 +10,7 @@ use meshreel_options::{Options, Preset};
 use meshreel_process::extent::ulp;
 use meshreel_scene::{Mesh, Remark};
 
-/// The streams of a mesh whose points may be `radius` away from the source's.
+/// Chooses the streams of a mesh whose points may be `radius` away from the source's.
 pub fn choose_streams(
     mesh: &Mesh,
     prepared: &Prepared,
@@ -117,7 +117,7 @@ fn colour_streams(mesh: &Mesh, prepared: &Prepared, options: &Options, out: &mut
         let mut axes = Vec::new();
         let mut tolerance = 0.0f64;
         for k in 0..4 {
-            // 0…1 where the values are within, their own range where they are not.
+            // 0…1 if the values are within it, their own range if not.
             let (low, high) = set.extent.component(k);
             let (low, high) = (low.min(0.0), high.max(1.0));
             let step = (f64::from(high) - f64::from(low)) / levels;
@@ -135,9 +135,9 @@ fn colour_streams(mesh: &Mesh, prepared: &Prepared, options: &Options, out: &mut
     }
 }
 
-/// What only meshes have whose vertices come with each frame: velocities, so fine that within a frame they
-/// move points no farther than points may be off, widths as fine as points, and numbers in 65,536 steps of
-/// their range, whole ones as they are.
+/// Adds the streams of meshes whose vertices come with each frame: velocities, so fine that their error
+/// within a frame moves points no farther than the tolerance of points, widths as fine as points, and numbers
+/// in 65,536 steps of their range, whole numbers exactly.
 fn changing_streams(prepared: &Prepared, radius: f64, out: &mut Vec<StreamRecord>) {
     if let Some(set) = &prepared.velocities {
         let extents = [0, 1, 2].map(|k| set.extent.component(k));
@@ -171,10 +171,10 @@ fn changing_streams(prepared: &Prepared, radius: f64, out: &mut Vec<StreamRecord
     }
 }
 
-/// Steps of the range of attached numbers.
+/// Number of steps in the range of attached numbers.
 const NUMBERS: f64 = 65_535.0;
 
-/// Axes within a tolerance, and that: raised to what f32 and 24 bits hold.
+/// Returns axes within a tolerance, and the tolerance, raised to what f32 and 24 bits can hold.
 fn held_axes<const N: usize>(extents: [(f32, f32); N], tolerance: f64) -> (Vec<Axis>, f64) {
     let range = extents.iter().fold(0.0, |m: f64, (l, h)| m.max(f64::from(*h) - f64::from(*l)));
     let least = rounding_margin(&extents, 4.0).max(range * 0.5f64.powi(23));
@@ -187,10 +187,10 @@ fn held_axes<const N: usize>(extents: [(f32, f32); N], tolerance: f64) -> (Vec<A
     }
 }
 
-/// Axes of one step on which every point of a box has a value that is at most `radius` away, rounding to f32
-/// included.
+/// Returns axes of one common step on which every point of a box has a lattice point at most `radius` away,
+/// rounding to f32 included.
 fn axes_within<const N: usize>(extents: [(f32, f32); N], radius: f64) -> Option<Vec<Axis>> {
-    // A cube of this edge has its corners `radius` from its middle.
+    // The corners of a cube of this edge are `radius` from its centre.
     let edge = 2.0 / (N as f64).sqrt();
     let all = |axis: fn(f32, f32, f64) -> Option<Axis>, step: f64| -> Option<Vec<Axis>> {
         extents.iter().map(|&(low, high)| axis(low, high, step)).collect()
@@ -200,15 +200,15 @@ fn axes_within<const N: usize>(extents: [(f32, f32); N], radius: f64) -> Option<
         squares.sum::<f64>().sqrt()
     });
     let step = (radius - rounding) * edge;
-    // Near float32's own limit exact values are coarser than the step, but need nothing for rounding.
+    // Near float32's limit exact values are coarser than the step, but need no margin for rounding.
     let power = (radius * edge).log2().floor().exp2();
     let exact = || all(Axis::exact, radius * edge);
     let usual = || all(Axis::new, step);
     if step < power { exact().or_else(usual) } else { usual().or_else(exact) }
 }
 
-/// A lattice four times as fine, with room at its ends: for frames that others are predicted from. None where
-/// f32 holds no such lattice well.
+/// Returns a lattice with steps of `part` times the size, with margin at its ends, for frames that others are
+/// predicted from. `None` if f32 cannot hold such a lattice well.
 fn finer(axes: &[Axis], extents: [(f32, f32); 3], radius: f64, part: f64) -> Option<Vec<Axis>> {
     let step = axes.iter().fold(0.0, |s, a| f64::max(s, a.step.into())) * part;
     if step == 0.0 || step < rounding_margin(&extents, 8.0) {
@@ -224,8 +224,7 @@ fn finer(axes: &[Axis], extents: [(f32, f32); 3], radius: f64, part: f64) -> Opt
     extents.iter().map(widened).collect()
 }
 
-/// The same of particles, with four steps as far apart as the tolerance lets them be, rounding to f32
-/// included.
+/// The same for particles, with steps of which four just fit the tolerance, rounding to f32 included.
 fn finest(axes: &[Axis], extents: [(f32, f32); 3], radius: f64) -> Option<Vec<Axis>> {
     let four = |fine: &Vec<Axis>| f64::from(error_bound::radius(radius, fine)) * 2.0 / 3f64.sqrt() >= 4.0;
     let tried = [FINER, 0.2499, 0.2495, 0.249, 0.247, 0.244];
@@ -233,7 +232,7 @@ fn finest(axes: &[Axis], extents: [(f32, f32); 3], radius: f64) -> Option<Vec<Ax
     found.or_else(|| finer(axes, extents, radius, FINER))
 }
 
-/// A little less than a quarter, so that four of its steps keep the tolerance.
+/// Slightly less than a quarter, so that four steps keep the tolerance.
 const FINER: f64 = 0.24999;
 
 fn lattice(
@@ -260,14 +259,14 @@ fn lattice(
     }
 }
 
-/// `ulps` units in the last place of the largest of the values.
+/// Returns `ulps` units in the last place of the largest of the values.
 fn rounding_margin(extents: &[(f32, f32)], ulps: f64) -> f64 {
     let largest = extents.iter().fold(0.0f32, |m, (l, h)| m.max(l.abs()).max(h.abs()));
     ulps * ulp(f64::from(largest))
 }
 
-/// Exporters compute the uvs of a point for each of its faces anew: what is nearer than this is no seam. A
-/// part of the tolerance that quantizing leaves to it.
+/// Returns the distance below which uvs of a point are equal, since exporters compute them anew for each
+/// face: a fraction of the tolerance that quantization leaves unused.
 pub fn uv_seam(tolerance: f64) -> f64 {
     tolerance / 64.0
 }
@@ -383,7 +382,7 @@ mod tests {
         still.fixed = Some(crate::mesh::prepared::Fixed::default());
         let streams = choose_streams(&mesh(), &still, 1e-3, &Options::default(), &mut Vec::new()).unwrap();
         assert_eq!(streams.iter().map(|s| s.animated).collect::<Vec<_>>(), [true, false, true, false]);
-        // Without fixed topology everything comes per frame.
+        // Without fixed topology all streams come per frame.
         let streams =
             choose_streams(&mesh(), &prepared(), 1e-3, &Options::default(), &mut Vec::new()).unwrap();
         assert!(streams.iter().all(|s| s.animated));

@@ -1,4 +1,4 @@
-//! Triangles, vertices and their order, of a mesh whose faces stay.
+//! Triangles and vertices, and their order, of a mesh with constant faces.
 
 use crate::Error;
 use crate::mesh::channels::Corners;
@@ -18,21 +18,21 @@ use meshreel_process::{normals, repeats, triangulate};
 use meshreel_scene::{Remark, Winding, sample};
 use std::cmp::Ordering;
 
-/// Triangles and vertices before they have an order.
+/// Triangles and vertices before they are ordered.
 pub struct Unordered {
     /// Three vertices per triangle.
     pub triangles: Vec<[u32; 3]>,
-    /// By triangle its face in the file.
+    /// By triangle, its face in the source.
     pub faces: Vec<u32>,
-    /// By triangle its material.
+    /// By triangle, its material.
     pub material: Vec<u32>,
-    /// By corner of the file its vertex.
+    /// By corner of the source, its vertex.
     pub corner_vertex: Vec<u32>,
-    /// The file's faces.
+    /// The source's faces.
     pub raw: sample::Faces,
 }
 
-/// Groups of corners that share a normal where normals are made; they tell corners apart.
+/// Returns groups of corners that share a generated normal, and splits corners by them.
 pub fn smoothing_groups(
     scan: &Scan,
     corners: &mut Corners,
@@ -49,7 +49,7 @@ pub fn smoothing_groups(
     groups
 }
 
-/// Triangles of all faces but those that repeat others, and a vertex for each class of corners.
+/// Returns the triangles of all faces except repeated ones, and a vertex for each class of corners.
 pub fn triangles(
     source: &Source<'_>,
     scan: &Scan,
@@ -91,7 +91,7 @@ pub fn triangles(
     (fixed, unordered)
 }
 
-/// Vertices split once more, where bitangents of their triangles turn either way.
+/// Splits vertices again where the bitangents of their triangles differ in sign.
 pub fn orientation(
     source: &Source<'_>,
     prepared: &Prepared,
@@ -108,8 +108,8 @@ pub fn orientation(
     Ok(orient(&triangles, &tangents.corners(values.vertices()), vertices))
 }
 
-/// The order of triangles and vertices: that of a regular grid, where they are one (which is noted in
-/// `fixed`), else the one that is predicted and drawn best.
+/// Returns the order of triangles and vertices: that of a regular grid, if they form one (which is recorded
+/// in `fixed`), else the one that predicts and draws best.
 pub fn order(
     fixed: &mut Fixed,
     oriented: &Oriented,
@@ -140,7 +140,7 @@ pub fn order(
     }
 }
 
-/// Puts triangles and vertices into their order. Returns by vertex the one that it was before it was
+/// Puts triangles and vertices into their order. Returns, by vertex, the one that it was before it was
 /// oriented.
 pub fn put_in_order(
     fixed: &mut Fixed,
@@ -161,7 +161,7 @@ pub fn put_in_order(
     from
 }
 
-/// Adds to the source map those faces of the source that triangles do not tell. `from`: by vertex the one
+/// Adds to the source map the faces of the source that triangles do not determine. `from`: by vertex, the one
 /// that it was before ordering.
 pub fn source_faces(
     source: &Source<'_>,
@@ -190,7 +190,7 @@ pub fn source_faces(
     (fixed.starts, fixed.others) = source_faces::find_source_faces(made, &fixed.faces, raw, flip, corners);
 }
 
-/// Groups of triangles that share a tangent.
+/// Finds groups of triangles that share a tangent.
 pub fn tangent_groups(source: &Source<'_>, prepared: &Prepared, fixed: &mut Fixed) -> Result<(), Error> {
     if prepared.tangents {
         let values = fixed.first_values(source, prepared)?;
@@ -199,7 +199,7 @@ pub fn tangent_groups(source: &Source<'_>, prepared: &Prepared, fixed: &mut Fixe
     Ok(())
 }
 
-/// By vertex the first one whose position is the same in all frames; none where all differ.
+/// Returns, by vertex, the first one whose position is the same in all frames; `None` if all differ.
 pub fn welded(weld: Option<Splitter>, vertex_point: &[u32]) -> Option<Vec<u32>> {
     let mut representative: Vec<u32> = Vec::new();
     let of = |v: usize| {
@@ -219,12 +219,12 @@ pub fn welded(weld: Option<Splitter>, vertex_point: &[u32]) -> Option<Vec<u32>> 
     any.then_some(representative)
 }
 
-/// Entries of `list` in an order.
+/// Returns the entries of `list` in the given order.
 fn order_of(order: &[u32], list: &[u32]) -> Vec<u32> {
     order.iter().map(|&v| list[v as usize]).collect()
 }
 
-/// The vertex of each point, where every point has one.
+/// Returns the vertex of each point; every point must have one.
 fn point_vertex(oriented: &Oriented, vertex_point: &[u32]) -> Vec<u32> {
     let mut out = vec![0; oriented.vertex.len()];
     for (v, &of) in (0..).zip(&oriented.vertex) {
@@ -233,7 +233,7 @@ fn point_vertex(oriented: &Oriented, vertex_point: &[u32]) -> Vec<u32> {
     out
 }
 
-/// The grid that triangles are, if they are one: vertices are points of the source, row by row.
+/// Returns the grid that the triangles form, if they do and its vertices are the source's points, row by row.
 fn grid_of(oriented: &Oriented, vertex_point: &[u32]) -> Option<Grid> {
     let mut points: Vec<u32> = (oriented.vertex.iter()).map(|&v| vertex_point[v as usize]).collect();
     let by_point = |t: &[u32; 3]| t.map(|v| points[v as usize]);

@@ -1,5 +1,5 @@
-//! Meshes between source and codec: what a first pass finds of each, the values of any frame, and the streams
-//! that these become.
+//! Meshes between source and codec: the first pass over each, the values of any frame, and the streams made
+//! of them.
 
 pub mod budgets;
 pub mod candidate;

@@ -1,5 +1,5 @@
-//! Points without faces, frame by frame: particles that are known by ids, or by their numbers, and the points
-//! of curves. Those with ids stand in their order, all others as the source has them.
+//! Points without faces, frame by frame: particles with ids, or identified by their index, and the points of
+//! curves. Particles with ids are sorted by them, all others keep the order of the source.
 
 use crate::Error;
 use crate::mesh::channels;
@@ -18,32 +18,32 @@ const WHOLE: f32 = 8_388_608.0;
 /// The particles of a frame.
 #[derive(Debug, Default)]
 pub struct ParticleFrame {
-    /// Ascending; empty where they have none.
+    /// Ids, ascending; empty if there are none.
     pub ids: Vec<u64>,
-    /// Points of each curve; empty where there are none.
+    /// The number of points of each curve; empty if there are no curves.
     pub curves: Vec<u32>,
     /// Values of all points.
     pub values: VertexValues,
 }
 
-/// The points of a frame and where the source has them.
+/// The points of a frame and their origin in the source.
 #[derive(Default)]
 struct Placed {
     ids: Vec<u64>,
     curves: Vec<u32>,
-    /// By point its number in the source, and that of its curve.
+    /// By point, its index in the source, and that of its curve.
     origin: Vec<[u32; 2]>,
-    /// In object space, those of the source.
+    /// The points of the source, in object space.
     object: Vec<[f32; 3]>,
-    /// Of the points that the source has, without damage.
+    /// Bounds of the undamaged points of the source.
     bounds: Extent<3>,
-    /// How many the source has that are left out, and how many were replaced.
+    /// The number of source points that are left out, and of those that were replaced.
     lost: usize,
     mended: usize,
 }
 
-/// Everything that is attached to points as numbers: custom attributes, but for those of the whole, and
-/// normals as three more.
+/// Returns everything that is attached to points as numbers: custom attributes except those of the whole
+/// object, and normals as three more.
 pub fn attached(mesh: &Mesh) -> Vec<CustomAttribute> {
     struct Wide(Channel<[f32; 3]>);
     impl meshreel_scene::Source<[f32; 4]> for Wide {
@@ -78,8 +78,8 @@ pub fn attached(mesh: &Mesh) -> Vec<CustomAttribute> {
     all
 }
 
-/// Looks at all frames: how many points there are and where, whether ids tell them, and which channels are
-/// there in every frame.
+/// Examines all frames: number and positions of points, whether they have ids, and which channels are present
+/// in every frame.
 pub fn prepare(source: &Source<'_>, remarks: &mut Vec<Remark>) -> Result<Prepared, Error> {
     let mesh = source.mesh;
     let mut remark = |what: String| remarks.push(Remark::new(&mesh.path, what));
@@ -154,7 +154,7 @@ pub fn prepare(source: &Source<'_>, remarks: &mut Vec<Remark>) -> Result<Prepare
     Ok(Prepared { particles: Some(own), ..Prepared::new(&scan, out) })
 }
 
-/// Whether there is an id for each point in every frame.
+/// Returns `true` if there is an id for each point in every frame.
 fn has_ids(source: &Source<'_>, remark: &mut impl FnMut(String)) -> Result<bool, Error> {
     let mesh = source.mesh;
     if mesh.particles.as_ref().is_none_or(|p| p.ids.as_ref().is_none_or(Channel::is_empty)) {
@@ -169,7 +169,7 @@ fn has_ids(source: &Source<'_>, remark: &mut impl FnMut(String)) -> Result<bool,
             remark(format!("{} ids for {} points (frame {frame}); ids left out", ids.len(), points.len()));
             return Ok(false);
         }
-        // What writers put where there is no id; the file keeps numbers below it.
+        // Writers use −1 where there is no id; the file holds only smaller numbers.
         if ids.contains(&u64::MAX) {
             remark(format!("points whose id is −1 (frame {frame}); ids left out"));
             return Ok(false);
@@ -214,12 +214,13 @@ impl Placed {
         Ok(out)
     }
 
-    /// Points that are kept, in object space.
+    /// Returns the points that are kept, in object space.
     fn points(&self) -> Vec<[f32; 3]> {
         self.origin.iter().map(|[v, _]| self.object[*v as usize]).collect()
     }
 
-    /// Values of an attribute at the points that are kept, finite or not; or what is wrong with it.
+    /// Returns the values of an attribute at the points that are kept, finite or not, or the reason why it
+    /// has none.
     fn values<const N: usize>(
         &self,
         attribute: &Attribute<[f32; N]>,
@@ -259,7 +260,7 @@ impl Placed {
     }
 }
 
-/// Looks at attributes in all frames.
+/// Examines attributes in all frames.
 struct Look<'l, 'a> {
     source: &'l Source<'a>,
     ids: bool,
@@ -267,7 +268,7 @@ struct Look<'l, 'a> {
 }
 
 impl Look<'_, '_> {
-    /// The attribute where it is there in all frames.
+    /// Returns the attribute if it is present in all frames.
     fn at<const N: usize>(
         &mut self,
         attribute: &Attribute<[f32; N]>,
@@ -280,7 +281,7 @@ impl Look<'_, '_> {
         Ok(extent.map(|extent| Set { source: number, animated: true, extent }))
     }
 
-    /// The extent of an attribute that is there in all frames, whose values are shown to `see`.
+    /// Returns the extent of an attribute that is present in all frames, and passes its values to `see`.
     fn each<const N: usize>(
         &mut self,
         attribute: &Attribute<[f32; N]>,
@@ -306,7 +307,7 @@ impl Look<'_, '_> {
         Ok(Some(extent))
     }
 
-    /// Velocities, as they are where the file keeps points.
+    /// Returns the velocities in the space of the file.
     fn velocities(&mut self, attribute: &Attribute<[f32; 3]>) -> Result<Option<Set<3>>, Error> {
         let found = self.at(attribute, 0)?;
         let (Some(set), true) = (found, self.source.matrices.is_some()) else {
@@ -324,7 +325,7 @@ impl Look<'_, '_> {
         Ok(Some(Set { extent, ..set }))
     }
 
-    /// Widths, and what else is attached.
+    /// Examines widths and all other attached numbers.
     fn numbers(&mut self, own: &mut PreparedParticles) -> Result<(), Error> {
         let (source, mesh) = (self.source, self.source.mesh);
         if let Some(widths) = mesh.particles.as_ref().and_then(|p| p.widths.as_ref()) {
@@ -353,7 +354,7 @@ impl Look<'_, '_> {
     }
 }
 
-/// The particles of a frame.
+/// Returns the particles of a frame.
 pub fn evaluate(source: &Source<'_>, prepared: &Prepared, frame: usize) -> Result<ParticleFrame, Error> {
     let mesh = source.mesh;
     let own = prepared.particles.clone().unwrap_or_default();
@@ -392,8 +393,8 @@ pub fn evaluate(source: &Source<'_>, prepared: &Prepared, frame: usize) -> Resul
     Ok(ParticleFrame { ids: placed.ids, curves: placed.curves, values })
 }
 
-/// Values of which those that are not finite are zero, or what is nearest to it within an extent: what takes
-/// the place of damage makes no range larger.
+/// Replaces values that are not finite by zero, or by the value of the extent nearest to it, so that
+/// replacements do not enlarge the range.
 fn finite<const N: usize>(mut values: Vec<[f32; N]>, extent: &Extent<N>) -> Vec<[f32; N]> {
     for value in &mut values {
         for (k, v) in value.iter_mut().enumerate().filter(|(_, v)| !v.is_finite()) {

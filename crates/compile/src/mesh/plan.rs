@@ -1,4 +1,4 @@
-//! Frames of one mesh to bytes, and the proof: everything is decoded again by the player's own functions and
+//! Encodes frames of one mesh and proves them: everything is decoded again by the player's own functions and
 //! compared before it may be written.
 
 use crate::mesh::evaluate::{Scratch, Want};
@@ -22,57 +22,57 @@ use std::sync::Arc;
 pub struct MeshPlan<'a> {
     /// Source path of the first placement.
     pub path: String,
-    /// Where its frames come from.
+    /// The source of its frames.
     pub source: Source<'a>,
-    /// The outcome of `prepare`.
+    /// The result of `prepare`.
     pub prepared: Prepared,
-    /// The method that was asked for.
+    /// The requested method.
     pub asked: MethodChoice,
-    /// How its parts are told, as it was asked for.
+    /// The requested way to separate its parts.
     pub parts: PartsChoice,
     /// Method before bones are tried: static, soft or fluid. The coder of a layered file may find a smaller
     /// one.
     pub method: Method,
     /// The records of its streams, positions first.
     pub streams: Vec<StreamRecord>,
-    /// Adjacent-triangle table; the derived one where none is stored.
+    /// Adjacent-triangle table; the derived one if none is stored.
     pub table: Table,
-    /// True where the table is stored.
+    /// `true` if the table is stored.
     pub has_table: bool,
-    /// Per stream its values (static) or base (animated). Empty for fluid.
+    /// By stream, its values (static) or base (animated). Empty for fluid.
     pub bases: Vec<Quantized>,
-    /// Largest distance of a decoded point in the mesh's own space.
+    /// Largest allowed distance of a decoded point, in the mesh's own space.
     pub radius: f64,
-    /// Normals are kept by themselves where they could be predicted from positions.
+    /// `true` if normals are stored although they could be predicted from positions.
     pub normals_stored: bool,
     /// Skins that were sought for it.
     pub found: Arc<SkinSearch<'a>>,
-    /// Positions are finer than they would have to be.
+    /// Factor by which positions are finer than their tolerance requires, for the sake of normals.
     pub normals_decide: Option<NormalsDecide>,
     /// Largest error of the static data, by stream.
     pub static_error: Vec<f64>,
-    /// Frames in which it is shown somewhere.
+    /// Frames in which it is shown at some placement.
     pub shown: FrameSet,
 }
 
 impl<'a> MeshPlan<'a> {
-    /// Points of the source, summed over frames.
+    /// Returns the number of points of the source, summed over frames.
     pub fn source_points(&self) -> u64 {
         let remeshed = self.source.remeshed.map(|r| r.source_points);
         remeshed.unwrap_or(self.prepared.points_total)
     }
 
-    /// Box over all frames, min xyz, max xyz, in the space that the file keeps.
+    /// Returns the bounds over all frames, min xyz, max xyz, in the space of the file.
     pub fn bounds(&self) -> [f32; 6] {
         let side = |k: usize| self.prepared.extent.component(k);
         [side(0).0, side(1).0, side(2).0, side(0).1, side(1).1, side(2).1]
     }
 
-    /// Lets points be `radius` away from the source's, and quantizes anew.
+    /// Allows points to be `radius` away from the source's, and quantizes again.
     pub fn refine(&mut self, radius: f64, normals_stored: bool, options: &Options) -> Result<(), Error> {
         (self.radius, self.normals_stored) = (radius, normals_stored);
         let (mesh, prepared) = (self.source.mesh, &self.prepared);
-        // What there is to say was said when they were chosen first.
+        // The remarks were already given when the streams were chosen first.
         self.streams = choose_streams(mesh, prepared, radius, options, &mut Vec::new())?;
         self.finish(self.source.times.len(), &mut Scratch::default())
     }
@@ -120,8 +120,8 @@ impl<'a> MeshPlan<'a> {
         Ok(())
     }
 
-    /// Bytes of the table, where one is stored, and of the static streams and bases; how many of them
-    /// positions need.
+    /// Appends the table, if one is stored, and the static streams and bases; returns the bytes of positions
+    /// among them.
     pub fn encode_values(&self, out: &mut Vec<u8>) -> usize {
         let start = out.len();
         let indices = self.prepared.fixed.as_ref().map_or(&[][..], |f| &f.indices);
@@ -146,7 +146,7 @@ impl<'a> MeshPlan<'a> {
         });
     }
 
-    /// References of a frame that stands alone.
+    /// Returns the references of a frame that is coded by itself.
     pub fn alone<W>(&self) -> References<'_, W> {
         References {
             base: None,
@@ -158,9 +158,9 @@ impl<'a> MeshPlan<'a> {
         }
     }
 
-    /// An error where a stream is farther off than it may be.
+    /// Returns an error if a stream exceeds its tolerance.
     pub fn keep_promise(&self, record: &StreamRecord, error: f64, frame: usize) -> Result<(), Error> {
-        // Angles come back from f32 vectors: a few millionths of a degree are the measuring's own.
+        // Angles are measured on f32 vectors: a few millionths of a degree are measuring error.
         let grain = match record.semantic {
             Semantic::Normal | Semantic::QTangent => 1e-4,
             _ => 0.0,
@@ -177,12 +177,12 @@ impl<'a> MeshPlan<'a> {
         })
     }
 
-    /// Box of the first frame.
+    /// Returns the bounds of the first frame.
     pub fn static_bounds(&self) -> [f32; 6] {
         streams::bounds(&self.streams[0], &self.bases[0])
     }
 
-    /// An error of a stream that does not decode to what was encoded.
+    /// Returns the error of a stream that does not decode to what was encoded.
     pub fn broken(&self, record: &StreamRecord, frame: usize) -> Error {
         Error::Promise {
             what: format!(
@@ -194,7 +194,7 @@ impl<'a> MeshPlan<'a> {
     }
 }
 
-/// Frames that the table is chosen over.
+/// The number of frames that the table is chosen over.
 const LOOKS: usize = 5;
 
 fn build<W: Typed>(_first: &[W], looks: &[Quantized], indices: &[u32], vertices: usize) -> Table {

@@ -1,4 +1,4 @@
-//! What the first pass over a mesh finds.
+//! Results of the first pass over a mesh.
 
 use crate::mesh::scan::Scan;
 use meshreel_codec::record::source_map::OtherFace;
@@ -10,90 +10,90 @@ use meshreel_process::{materials, normals};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A vertex channel that is there in every frame it is needed.
+/// A vertex channel that is present in every frame in which it is needed.
 #[derive(Clone, Copy, Debug)]
 pub struct Set<const N: usize> {
-    /// Number in the source's list.
+    /// Index in the source's list.
     pub source: usize,
-    /// Values differ between frames.
+    /// `true` if values differ between frames.
     pub animated: bool,
-    /// Over all frames.
+    /// Bounds over all frames.
     pub extent: Extent<N>,
 }
 
-/// Where normals come from.
+/// The origin of normals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Normals {
     /// Normals are not compiled.
     #[default]
     None,
-    /// The file's.
+    /// Normals of the source.
     File,
-    /// Angle-weighted, made here.
+    /// Angle-weighted normals, generated here.
     Made,
 }
 
-/// The channels of a mesh that are compiled beside positions.
+/// The channels of a mesh that are compiled besides positions.
 pub struct Channels {
-    /// Where normals come from.
+    /// The origin of normals.
     pub normals: Normals,
-    /// Normals differ between frames.
+    /// `true` if normals differ between frames.
     pub normals_animated: bool,
-    /// Tangents are kept (uvs and normals are there).
+    /// `true` if tangents are kept (uvs and normals are present).
     pub tangents: bool,
     /// UV sets.
     pub uvs: Vec<Set<2>>,
     /// Colour sets.
     pub colours: Vec<Set<4>>,
-    /// Velocities of the source, where faces change.
+    /// Velocities of the source, if faces change.
     pub velocities: Option<Set<3>>,
 }
 
-/// A mesh after it was looked at in all frames (`prepare`): bounds, channels, and the layout of its triangles
-/// where faces stay.
+/// A mesh after all its frames were examined (`prepare`): bounds, channels, and the layout of its triangles
+/// if faces are constant.
 pub struct Prepared {
-    /// Over all frames, in the space the file keeps.
+    /// Bounds over all frames, in the space of the file.
     pub extent: Extent<3>,
-    /// Bounds over all frames in object space (others than `extent` for baked meshes).
+    /// Bounds over all frames in object space (they differ from `extent` for baked meshes).
     pub object_extent: Extent<3>,
-    /// By frame of its own the diagonal of its bounds in object space.
+    /// By own frame, the diagonal of its bounds in object space.
     pub diagonals: Vec<f64>,
-    /// Points: the most of any frame.
+    /// The largest number of points of a frame.
     pub points: usize,
-    /// Points, summed over frames.
+    /// The number of points, summed over frames.
     pub points_total: u64,
-    /// Positions differ between frames.
+    /// `true` if positions differ between frames.
     pub moving: bool,
-    /// Where normals come from.
+    /// The origin of normals.
     pub normals: Normals,
-    /// Normals differ between frames.
+    /// `true` if normals differ between frames.
     pub normals_animated: bool,
-    /// Tangents are kept (uvs and normals are there).
+    /// `true` if tangents are kept (uvs and normals are present).
     pub tangents: bool,
     /// UV sets.
     pub uvs: Vec<Set<2>>,
     /// Colour sets.
     pub colours: Vec<Set<4>>,
-    /// Velocities of the source, units per second, where faces change and of particles.
+    /// Velocities of the source in units per second, if faces change or the mesh has particles.
     pub velocities: Option<Set<3>>,
-    /// From a frame to the next, on the average.
+    /// Average time between frames, in seconds.
     pub seconds: f64,
-    /// What points without faces are.
+    /// Results for points without faces.
     pub particles: Option<PreparedParticles>,
-    /// Fixed topology; None: vertices come with each frame.
+    /// Layout of constant faces; `None` if vertices come with each frame.
     pub fixed: Option<Fixed>,
-    /// By frame of a fluid mesh the first one of its run: frames one after the other that have the same faces
-    /// and as many points.
+    /// By frame of a fluid mesh, the first frame of its run: consecutive frames with the same faces and the
+    /// same number of points.
     pub runs: Vec<u32>,
-    /// By the first frame of a run of several, where points coincide in all of its frames: the first such
-    /// point of each.
+    /// By the first frame of a run of several frames in all of which points coincide: by point, the first
+    /// point coincident with it.
     pub run_welds: BTreeMap<u32, Vec<u32>>,
     /// Materials, in the order of index ranges.
     pub materials: Vec<materials::Material>,
 }
 
 impl Prepared {
-    /// A mesh of which positions and channels are known, but not yet materials and layout.
+    /// Creates a mesh of which positions and channels are known, but not yet materials and layout.
     pub fn new(scan: &Scan, channels: Channels) -> Prepared {
         Prepared {
             extent: scan.extent,
@@ -117,7 +117,7 @@ impl Prepared {
         }
     }
 
-    /// Whether anything that is compiled differs between frames.
+    /// Returns `true` if anything that is compiled differs between frames.
     pub fn is_animated(&self) -> bool {
         self.moving
             || self.normals_animated
@@ -125,77 +125,78 @@ impl Prepared {
             || self.colours.iter().any(|set| set.animated)
     }
 
-    /// Whether most frames have the faces of the one before.
+    /// Returns `true` if most frames have the same faces as the one before.
     pub fn has_runs(&self) -> bool {
         let same = self.runs.windows(2).filter(|w| w[0] == w[1]).count();
         2 * same > self.runs.len()
     }
 }
 
-/// Attached numbers that are there in every frame.
+/// Attached numbers that are present in every frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Attached {
-    /// Number in the source's list.
+    /// Index in the source's list.
     pub source: usize,
-    /// Over all frames.
+    /// Bounds over all frames.
     pub extent: Extent<4>,
-    /// By component whether all are whole numbers, as small as f32 has them all.
+    /// By component, `true` if all values are whole numbers small enough for f32 to hold exactly.
     pub whole: [bool; 4],
 }
 
-/// What the first pass finds of points without faces.
+/// Results of the first pass over points without faces.
 #[derive(Clone, Default)]
 pub struct PreparedParticles {
-    /// Each point has an id of its own in every frame.
+    /// `true` if each point has a unique id in every frame.
     pub ids: bool,
-    /// The most curves of any frame, where the points are those of curves.
+    /// The largest number of curves of a frame, if the points are those of curves.
     pub curves: Option<usize>,
     /// Diameters.
     pub widths: Option<Set<1>>,
-    /// Attached numbers, each with its name and components; `source` counts in [`particles::attached`].
+    /// Attached numbers, each with its name and number of components; `source` is an index into
+    /// [`particles::attached`].
     ///
     /// [`particles::attached`]: crate::mesh::particles::attached
     pub custom: Vec<(Attached, String, usize)>,
 }
 
-/// Layout of a mesh whose faces stay.
+/// Layout of a mesh with constant faces.
 #[derive(Default)]
 pub struct Fixed {
     /// Usable faces.
     pub faces: Faces,
-    /// Faces in the file.
+    /// The number of faces in the source.
     pub face_count: usize,
-    /// Smoothing groups, where normals are made.
+    /// Smoothing groups, if normals are generated.
     pub groups: normals::Groups,
-    /// By vertex its point.
+    /// By vertex, its point.
     pub vertex_point: Vec<u32>,
-    /// By vertex a corner of the file, u32::MAX for points without faces.
+    /// By vertex, a corner of the source; u32::MAX for points without faces.
     pub vertex_corner: Vec<u32>,
-    /// By vertex the face of that corner.
+    /// By vertex, the face of that corner.
     pub vertex_face: Vec<u32>,
-    /// Sign of the bitangent per vertex, that of the first frame.
+    /// By vertex, the sign of its bitangent in the first frame.
     pub vertex_sign: Vec<f32>,
-    /// Tangent groups, where tangents are kept.
+    /// Tangent groups, if tangents are kept.
     pub tangents: Option<Tangents>,
     /// Three vertices per triangle, counter-clockwise.
     pub indices: Vec<u32>,
-    /// The grid from which the triangles follow, where vertices are a regular one.
+    /// The grid that determines the triangles, if the vertices form one.
     pub grid: Option<Grid>,
-    /// First index and number of indices per material.
+    /// First index and number of indices of each material.
     pub ranges: Vec<(u32, u32)>,
-    /// Per triangle its face in the file.
+    /// By triangle, its face in the source.
     pub triangle_face: Vec<u32>,
-    /// For the source map ([`meshreel_codec::record::source_map`]): where faces begin.
+    /// For the source map ([`meshreel_codec::record::source_map`]): the start of each face.
     pub starts: Vec<u32>,
-    /// For the source map: faces that triangles do not tell.
+    /// For the source map: faces that triangles do not determine.
     pub others: Vec<OtherFace>,
-    /// Per vertex the first vertex whose position is bit-equal in all frames; None where all differ.
+    /// By vertex, the first vertex whose position is bit-equal in all frames; `None` if all differ.
     pub weld: Option<Vec<u32>>,
-    /// Points of the first frame, for points that are not finite later.
+    /// Points of the first frame, which replace later ones that are not finite.
     pub first_points: Vec<[f32; 3]>,
 }
 
-/// By vertex the number of its point, without gaps: vertices that coincide in all frames have one.
+/// Returns, by vertex, the number of its point, without gaps: vertices that coincide in all frames share one.
 pub fn welded_points(fixed: &Fixed) -> Vec<u32> {
     let count = fixed.vertex_point.len();
     let Some(weld) = &fixed.weld else {
@@ -214,7 +215,7 @@ pub fn welded_points(fixed: &Fixed) -> Vec<u32> {
     weld.iter().map(of).collect()
 }
 
-/// The largest diagonal of the object-space bounds of any one frame.
+/// Returns the largest diagonal of the object-space bounds of a frame.
 pub fn diagonal(prepared: &Prepared) -> f64 {
     prepared.diagonals.iter().copied().fold(0.0, f64::max)
 }

@@ -1,4 +1,4 @@
-//! Re-meshing of a scene (`--remesh`): what `process` needs to know of it, from what is compiled.
+//! Re-meshing of a scene (`--remesh`): passes the compiled content on to `process`.
 
 use crate::Error;
 use crate::nodes::content::Content;
@@ -7,7 +7,7 @@ use crate::report::Log;
 use meshreel_options::Tolerance;
 use meshreel_process::remesh::{self, Outcome};
 
-/// Another scene, in which the faces of meshes stay, where that was asked for and possible.
+/// Returns another scene with constant faces, if that is requested and possible.
 pub fn remesh_faces(
     content: &Content<'_>,
     selected: &[bool],

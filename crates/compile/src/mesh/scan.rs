@@ -1,5 +1,5 @@
-//! Positions of all frames of a mesh: bounds, whether they move, which points coincide, and where faces
-//! change, which frames have the same.
+//! First pass over the positions of a mesh in all frames: bounds, motion, coincident points, and, where faces
+//! change, runs of frames with the same faces.
 
 use crate::Error;
 use crate::mesh::source::{Source, mend};
@@ -12,29 +12,30 @@ use std::collections::BTreeMap;
 /// Everything that follows from the positions of a mesh in all frames.
 #[derive(Default)]
 pub struct Scan {
-    /// Faces, and the number of points, stay.
+    /// `true` if faces and the number of points are constant.
     pub fixed: bool,
-    /// Points of the first frame, object space.
+    /// Points of the first frame in object space.
     pub first: Vec<[f32; 3]>,
-    /// Classes of points that coincide in all frames, where some do and faces stay.
+    /// Classes of points that coincide in all frames, if there are any and faces are constant.
     pub weld: Option<Splitter>,
-    /// Over all frames, in the space the file keeps.
+    /// Bounds over all frames, in the space of the file.
     pub extent: Extent<3>,
     /// Bounds over all frames in object space, before a mesh is baked to world space.
     pub object_extent: Extent<3>,
-    /// By frame the diagonal of its bounds in object space.
+    /// By frame, the diagonal of its bounds in object space.
     pub diagonals: Vec<f64>,
-    /// The most points of any frame.
+    /// The largest number of points of a frame.
     pub points: usize,
-    /// Points, summed over frames.
+    /// The number of points, summed over frames.
     pub points_total: u64,
-    /// Positions differ between frames.
+    /// `true` if positions differ between frames.
     pub moving: bool,
-    /// Seconds from a frame to the next, on the average.
+    /// Average time between frames, in seconds.
     pub seconds: f64,
-    /// By frame of a mesh whose faces change the first one of its run.
+    /// By frame of a mesh whose faces change, the first frame of its run.
     pub runs: Vec<u32>,
-    /// By the first frame of a run, where points coincide in all of its frames: the first such point of each.
+    /// By the first frame of a run in all of whose frames points coincide: by point, the first point
+    /// coincident with it.
     pub run_welds: BTreeMap<u32, Vec<u32>>,
 }
 
@@ -51,7 +52,7 @@ impl Scan {
             let time = source.times[frame];
             source.cancellation.check()?;
             sample::positions_at(mesh, time, &mut object)?;
-            // What takes the place of damage says nothing about the mesh's size.
+            // Replaced points say nothing about the size of the mesh.
             let mut own = Extent::<3>::default();
             own.extend(object.iter().filter(|p| usable(p)));
             scan.add_bounds(&own);
@@ -63,14 +64,14 @@ impl Scan {
             }
             scan.extent.extend(&placed);
             if bad > 0 {
-                // Frames with changing faces have no first frame to fall back on.
+                // If faces change, no first frame is used to replace damaged points.
                 sample::positions_at(mesh, time, &mut alone)?;
                 mend(&mut alone, &[]);
                 source.place(frame, &alone, &mut placed);
                 scan.extent.extend(&placed);
             }
             if !fixed {
-                // As frames with changing faces are read later.
+                // In the way in which frames with changing faces are read later.
                 runs.add(mesh, time, if bad == 0 { &object } else { &alone })?;
             }
             scan.points = scan.points.max(placed.len());
@@ -94,19 +95,19 @@ impl Scan {
         scan.points_total += (scan.points * (source.frames - source.times.len())) as u64;
         (scan.runs, scan.run_welds) = (runs.lead, runs.welds);
         if !scan.fixed && scan.runs.is_empty() {
-            // The same faces on points whose number changes: each frame by itself.
+            // The same faces on a changing number of points: each frame is a run of its own.
             scan.runs = (0..source.times.len() as u32).collect();
         }
         Ok(scan)
     }
 
-    /// Takes in the bounds of the next frame, in object space.
+    /// Adds the bounds of the next frame, in object space.
     pub fn add_bounds(&mut self, own: &Extent<3>) {
         self.object_extent.join(own);
         self.diagonals.push(diagonal(own));
     }
 
-    /// Compares a frame with the first one: whether it moves, and which points are still in one place.
+    /// Compares a frame with the first one: whether it moves, and which points still coincide.
     fn compare(&mut self, frame: usize, object: &[[f32; 3]], fixed: bool, steady: &mut bool) {
         if frame == 0 {
             self.first = object.to_vec();
@@ -123,7 +124,7 @@ impl Scan {
     }
 }
 
-/// The error of a mesh that a transform takes too far.
+/// Returns the error for a mesh that a transform moves beyond float32.
 pub fn beyond_float32(mesh: &Mesh, frame: usize) -> Error {
     Error::Unsupported {
         what: format!("{}: its transform takes it beyond what float32 holds (frame {frame})", mesh.path),
@@ -137,7 +138,7 @@ struct Runs {
     welds: BTreeMap<u32, Vec<u32>>,
     faces: sample::Faces,
     identity: (u128, u128),
-    /// Points of its first frame.
+    /// Points of the run's first frame.
     first: Vec<[f32; 3]>,
     /// Points that coincide in all frames of the run so far, if it has several.
     classes: Option<Splitter>,
@@ -178,7 +179,7 @@ impl Runs {
         Ok(())
     }
 
-    /// The last run is over.
+    /// Ends the last run.
     fn end(&mut self) {
         let points = self.first.len();
         let classes = self.classes.take().filter(|c| c.classes() < points);

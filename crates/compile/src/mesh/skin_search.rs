@@ -1,4 +1,4 @@
-//! The search for skins of one mesh, of which what takes most of the time is done once.
+//! The search for skins of one mesh, with the expensive results cached.
 
 use crate::Error;
 use crate::meter::MeshWork;
@@ -9,17 +9,17 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Parts whose transforms, over all frames, are no more than so many are kept.
+/// The largest number of part transforms, over all frames, for which the parts are cached.
 const MOST_KEPT: usize = 1 << 17;
 
-/// Skins that were sought for a mesh, by effort and number of points: what takes most of the time is done
-/// once.
+/// Skins that were sought for a mesh, by effort and number of points, and other results that take long and
+/// are computed once.
 pub struct SkinSearch<'a> {
-    /// The mesh's part of the work, for the progress that is shown.
+    /// The mesh's share of the work, for the progress report.
     pub work: Arc<MeshWork<'a>>,
-    /// The effort that was asked for.
+    /// The requested effort.
     pub effort: u32,
-    /// They are not sought, only whether they would be is told.
+    /// `true` if skins are not sought, and only the wish to seek them is recorded.
     only_tell: bool,
     wanted: AtomicBool,
     skins: Mutex<BTreeMap<(u32, usize), Option<Choice>>>,
@@ -28,17 +28,17 @@ pub struct SkinSearch<'a> {
     normals: Arc<KnownNormals>,
 }
 
-/// What is known of a mesh's normals whatever the precision of its positions.
+/// Results about a mesh's normals that do not depend on the precision of its positions.
 #[derive(Default)]
 struct KnownNormals {
-    /// Per vertex a number that those share whose normals are equal in all frames.
+    /// By vertex, a group number; the vertices of a group have equal normals in all frames.
     groups: Mutex<Option<Arc<Vec<u32>>>>,
-    /// How polygons are weighted: with bones that normals turn with, and without.
+    /// The weighting of polygons: with bones that rotate normals, and without.
     weighting: Mutex<[Option<Weighting>; 2]>,
 }
 
 impl<'a> SkinSearch<'a> {
-    /// Nothing yet. Skins are sought if the effort is worth it.
+    /// Creates an empty search. Skins are sought if the effort allows it.
     pub fn new(effort: u32, work: Arc<MeshWork<'a>>) -> SkinSearch<'a> {
         SkinSearch {
             work,
@@ -51,23 +51,23 @@ impl<'a> SkinSearch<'a> {
         }
     }
 
-    /// A copy for trials, in which no skins are sought and it is only noted whether they would be.
+    /// Returns a copy for trials, which seeks no skins and only records the wish to seek them.
     pub fn telling(&self) -> SkinSearch<'a> {
         let (parts, normals) = (self.parts.clone(), self.normals.clone());
         SkinSearch { only_tell: true, parts, normals, ..SkinSearch::new(self.effort, self.work.clone()) }
     }
 
-    /// Whether this is a copy for trials.
+    /// Returns `true` if this is a copy for trials.
     pub fn is_for_trials(&self) -> bool {
         self.only_tell
     }
 
-    /// Whether skins were likely enough to be sought.
+    /// Returns `true` if skins were promising enough to be sought.
     pub fn were_likely(&self) -> bool {
         self.wanted.load(Ordering::Relaxed)
     }
 
-    /// The parts that hold a tolerance, sought where they were not the last that were found.
+    /// Returns the parts that hold a tolerance; seeks them unless they are the last ones that were found.
     pub fn parts(
         &self,
         tolerance: f64,
@@ -87,7 +87,7 @@ impl<'a> SkinSearch<'a> {
         }
     }
 
-    /// Who shares normals, looked for once.
+    /// Returns the groups of vertices with equal normals, computed once.
     pub fn normal_groups(
         &self,
         seek: impl FnOnce() -> Result<Vec<u32>, Error>,
@@ -101,26 +101,26 @@ impl<'a> SkinSearch<'a> {
         Ok(groups)
     }
 
-    /// How polygons are weighted, where a trial may take what another one chose.
+    /// Returns the weighting of polygons, if a trial may use one that was chosen before.
     pub fn weighting(&self, bones: bool) -> Option<Weighting> {
         let known = self.normals.weighting.lock().unwrap_or_else(PoisonError::into_inner);
         known[usize::from(bones)].filter(|_| self.only_tell)
     }
 
-    /// Keeps how polygons are weighted for trials to come.
+    /// Keeps the weighting of polygons for later trials.
     pub fn keep_weighting(&self, bones: bool, weighting: Weighting) {
         let mut known = self.normals.weighting.lock().unwrap_or_else(PoisonError::into_inner);
         known[usize::from(bones)] = Some(weighting);
     }
 
-    /// Notes that skins are likely enough to be sought; whether that is all that is asked.
+    /// Records that skins are promising enough to be sought; returns `true` if nothing more is wanted.
     pub fn only_tells(&self) -> bool {
         self.wanted.store(true, Ordering::Relaxed);
         self.only_tell
     }
 
-    /// The skin for an effort and so many points, sought where that was not done before; that is `share` of
-    /// the work that it is for all points.
+    /// Returns the skin for an effort and a number of points, and seeks it on the first call; `share` is the
+    /// work as a fraction of that for all points.
     pub fn once(
         &self,
         effort: u32,

@@ -1,4 +1,4 @@
-//! Where the frames of a mesh come from: the source with the times at which it is read.
+//! The source of a mesh's frames, with the times at which they are read.
 
 use crate::Error;
 use glam::{DMat4, DVec3};
@@ -8,49 +8,50 @@ use meshreel_process::extent::usable;
 use meshreel_process::remesh::Remeshed;
 use meshreel_scene::{Mesh, MeshId, sample};
 
-/// A mesh to be compiled: the source with the times at which its frames are read. Frames are its own: those
-/// in which it moves.
+/// A mesh to be compiled, with the times at which its frames are read. Frame numbers count its own frames:
+/// those in which it moves.
 pub struct Source<'a> {
-    /// The source.
+    /// The mesh in the scene.
     pub mesh: &'a Mesh,
     /// Its number in the scene.
     pub number: MeshId,
-    /// Time read for each output frame: its own, or, where nothing of the mesh is visible, that of a visible
-    /// one near it, so that hidden frames cost nothing.
+    /// Time read for each output frame: its own, or, if the mesh is hidden then, that of a nearby visible
+    /// frame, so that hidden frames cost nothing.
     pub times: Vec<f64>,
-    /// World matrix at each of these times, for a mesh that is baked to world space.
+    /// World matrix at each of these times, if the mesh is baked to world space.
     pub matrices: Option<Vec<DMat4>>,
     /// Time of the first frame of the animation, whether it shows the mesh or not.
     pub first_time: f64,
-    /// Normals are compiled.
+    /// `true` if normals are compiled.
     pub normals: bool,
     #[allow(missing_docs)]
     pub uvs: bool,
-    /// Uvs of a point that are nearer to each other than this are one.
+    /// Uvs of a point that are nearer to each other than this count as equal.
     pub uv_seam: f32,
     #[allow(missing_docs)]
     pub colours: bool,
-    /// Velocities of the source, and what else particles have, are compiled.
+    /// `true` if velocities of the source, and the other values of particles, are compiled.
     pub velocities: bool,
-    /// Frames of the animation.
+    /// The number of frames of the animation.
     pub frames: usize,
-    /// Seconds from a frame of the animation to the next, on the average; a 24th where there is one frame.
+    /// Average time between frames of the animation, in seconds; 1/24 if there is one frame.
     pub seconds: f64,
-    /// Where its own frames begin among them.
+    /// The frame of the animation at which its own frames begin.
     pub start: usize,
-    /// Up to the first of these frames of the animation it stands still, and from the second on.
+    /// The frames of the animation between which it moves: it stands still up to the first, and from the
+    /// second on.
     pub moves: Option<[u32; 2]>,
     /// Points that replace those of its first frame that are not finite: the points of the animation's first
-    /// frame, where that is another.
+    /// frame, if that is another one.
     pub fallback: Vec<[f32; 3]>,
-    /// The fixed faces that it has got, if it was re-meshed.
+    /// Its fixed faces, if it was re-meshed.
     pub remeshed: Option<&'a Remeshed>,
-    /// Ends reading with an error.
+    /// Cancels reading, which then ends with an error.
     pub cancellation: &'a Cancellation,
 }
 
 impl Source<'_> {
-    /// The frame of its own that shows what a frame of the animation does.
+    /// Returns its own frame that shows the same as a frame of the animation.
     pub fn own(&self, frame: usize) -> usize {
         frame.clamp(self.start, self.start + self.times.len() - 1) - self.start
     }
@@ -67,14 +68,15 @@ impl Source<'_> {
         }
     }
 
-    /// Points of its first frame in object space, those that are not finite replaced.
+    /// Returns the points of its first frame in object space, with those that are not finite replaced.
     pub fn first_points(&self) -> Result<Vec<[f32; 3]>, Error> {
         let mut points = Vec::new();
         self.object_points(0, &self.fallback, &mut points)?;
         Ok(points)
     }
 
-    /// Points at `frame` in object space, those that are not finite replaced; returns how many were.
+    /// Reads the points at `frame` in object space and replaces those that are not finite; returns their
+    /// number.
     pub fn object_points(
         &self,
         frame: usize,
@@ -85,7 +87,7 @@ impl Source<'_> {
         sample::positions_at(self.mesh, self.times[frame], out)?;
         Ok(mend(out, fallback))
     }
-    /// Moves object points to where the file keeps them: world space for baked meshes.
+    /// Transforms object-space points to the space of the file: world space for baked meshes.
     pub fn place(&self, frame: usize, object: &[[f32; 3]], out: &mut Vec<[f32; 3]>) {
         out.clear();
         match &self.matrices {
@@ -99,8 +101,8 @@ impl Source<'_> {
             }
         }
     }
-    /// Moves velocities (units per second) of points of `frame` in object space to where the file keeps
-    /// these: of baked meshes with what the matrix changes by in a second.
+    /// Transforms velocities (units per second) of points of `frame` from object space to the space of the
+    /// file: for baked meshes, the change of the matrix per second is added.
     pub fn place_velocities(&self, frame: usize, object: &[[f32; 3]], velocities: &mut [[f32; 3]]) {
         let Some(matrices) = &self.matrices else {
             return;
@@ -113,24 +115,26 @@ impl Source<'_> {
         };
         let m = &matrices[frame];
         for (velocity, point) in velocities.iter_mut().zip(object) {
-            // What is not finite is nothing.
+            // Velocities that are not finite count as zero.
             let own = velocity.map(|v| if v.is_finite() { v } else { 0.0 });
             let [v, p] = [own, *point].map(|v| DVec3::from_array(v.map(f64::from)));
             let moved = m.transform_vector3(v) + (change * p.extend(1.0)).truncate();
             *velocity = moved.to_array().map(|v| v as f32).map(|v| if v.is_finite() { v } else { 0.0 });
         }
     }
-    /// How much longer lengths are where the file keeps points, on the average of all directions.
+    /// Returns the average factor by which the space of the file scales lengths, over all directions.
     pub fn length_scale(&self, frame: usize) -> f64 {
         self.matrices.as_ref().map_or(1.0, |all| all[frame].determinant().abs().cbrt())
     }
-    /// True where world matrices mirror (decided on the first frame shown): faces then turn the other way.
+    /// Returns `true` if world matrices mirror (decided on the first frame shown): faces are then wound the
+    /// other way.
     pub fn mirrored(&self) -> bool {
         self.matrices.as_ref().and_then(|m| m.first()).is_some_and(|m| m.determinant() < 0.0)
     }
 }
 
-/// Replaces points that are not finite by those of `fallback`, or by the middle of the others.
+/// Replaces points that are not finite by those of `fallback`, or by the middle of the others; returns their
+/// number.
 pub fn mend(points: &mut [[f32; 3]], fallback: &[[f32; 3]]) -> usize {
     if points.iter().all(usable) {
         return 0;

@@ -1,27 +1,27 @@
-//! Where the faces of the source begin, and which of them their triangles do not tell: what `extract` needs
-//! to give the very same polygons.
+//! The starts of the source's faces in the source map, and the faces that their triangles do not determine:
+//! `extract` needs both to restore the exact polygons.
 
 use meshreel_codec::record::source_faces::trace;
 use meshreel_codec::record::source_map::{OtherFace, SourceMap};
 use meshreel_process::faces::Faces;
 
-/// Bytes of other faces that are kept, per vertex and index: beyond that they come back as far as their
-/// triangles tell.
+/// Limit for the bytes of such faces, per vertex and index: beyond it, polygons are restored only as far as
+/// triangles determine them.
 const MOST: usize = 4;
 
 /// The vertices at the corners of the source's faces.
 pub struct Corners<'a> {
-    /// Vertex of each corner of a usable face, before triangles were put into order.
+    /// By corner of a usable face, its vertex before triangles were put into order.
     pub vertex: &'a [u32],
-    /// By vertex of the file the one that it was before.
+    /// By vertex of the file, the one that it was before ordering.
     pub of: &'a [u32],
-    /// Material of each face.
+    /// By face, its material.
     pub material: &'a [u32],
 }
 
-/// `starts` and `others` of the source map of a mesh, of which vertices and triangles are known, with its
-/// triangles. Then the usable faces, and counts and points of all faces; `flip`: they turn the other way than
-/// the triangles do.
+/// Returns `starts` and `others` for the source map of a mesh whose vertices and triangles are known.
+/// Parameters: the map and its triangles, the usable faces, counts and points of all faces; `flip`: `true` if
+/// the faces are wound opposite to the triangles.
 pub fn find_source_faces(
     (map, indices_now): (&SourceMap, &[u32]),
     faces: &Faces,
@@ -51,7 +51,7 @@ pub fn find_source_faces(
         };
         first = range.end;
         let is_usable = usable.next_if(|face| face.number == number).is_some();
-        // The polygons that its triangles make: one, if they are this face.
+        // The polygons that its triangles form: a single one, if they match this face.
         let own = next;
         let begin = at;
         while found.faces.get(next) == Some(&number) {
@@ -79,7 +79,7 @@ pub fn find_source_faces(
             false => (of_point.get(usize::try_from(wanted(k)).ok()?).copied()).filter(|v| *v != u32::MAX),
         };
         let vertices: Option<Vec<u32>> = (0..count).map(of_corner).collect();
-        // Those that name points that are not there are gone for good.
+        // Faces that refer to missing points cannot be restored.
         if let Some(vertices) = vertices {
             bytes += 15 + 5 * count;
             others.push(OtherFace {

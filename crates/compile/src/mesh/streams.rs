@@ -1,4 +1,4 @@
-//! Vertex values to quantized values, and how far these are from their values.
+//! Quantizes vertex values, and measures the error.
 
 use meshreel_codec::classic::stream::Spatial;
 use meshreel_codec::quantize::code::Code;
@@ -17,16 +17,16 @@ pub struct VertexValues {
     pub tangents: Vec<[f32; 4]>,
     pub uvs: Vec<Vec<[f32; 2]>>,
     pub colours: Vec<Vec<[f32; 4]>>,
-    /// Units per second, of meshes whose vertices come with each frame.
+    /// In units per second, for meshes whose vertices come with each frame.
     pub velocities: Vec<[f32; 3]>,
     /// Of particles and curves.
     pub widths: Vec<[f32; 1]>,
-    /// Numbers that somebody attached to particles, by the set of their streams; the first components count.
+    /// Attached numbers of particles, by the set of their streams; only the first components are used.
     pub custom: Vec<Vec<[f32; 4]>>,
 }
 
 impl VertexValues {
-    /// The values from which tangents are made.
+    /// Returns the values from which tangents are made.
     pub fn vertices(&self) -> Vertices<'_> {
         Vertices {
             positions: &self.positions,
@@ -45,7 +45,7 @@ pub enum Quantized {
     U32(Vec<u32>),
 }
 
-/// Runs `$body` with `$v` bound to the vector inside, whatever its word.
+/// Runs `$body` with `$v` bound to the vector inside, whatever its integer type.
 #[macro_export]
 macro_rules! with_quantized {
     ($quantized:expr, $v:ident => $body:expr) => {
@@ -57,9 +57,9 @@ macro_rules! with_quantized {
     };
 }
 
-/// Access to the vector of a word that is known from elsewhere.
+/// Access to the vector of an integer type that is known from elsewhere.
 pub trait Typed: Code {
-    /// The quantized values as this word; none for another one.
+    /// Returns the quantized values if they are of this type, else `None`.
     fn values(quantized: &Quantized) -> Option<&[Self]>;
 }
 
@@ -75,17 +75,17 @@ macro_rules! typed {
 typed!(u8, U8; u16, U16; u32, U32);
 
 impl Quantized {
-    /// Numbers of all components.
+    /// Returns the number of values of all components.
     pub fn len(&self) -> usize {
         with_quantized!(self, v => v.len())
     }
 
-    /// True without numbers.
+    /// Returns `true` if there are no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Bytes of a value.
+    /// Returns the number of bytes of a value.
     pub fn word(&self) -> u8 {
         match self {
             Quantized::U8(_) => 1,
@@ -94,7 +94,7 @@ impl Quantized {
         }
     }
 
-    /// No values yet; each will have `word` bytes.
+    /// Creates an empty vector whose values have `word` bytes each.
     pub fn new(word: u8) -> Quantized {
         match word {
             1 => Quantized::U8(Vec::new()),
@@ -104,7 +104,7 @@ impl Quantized {
     }
 }
 
-/// Bytes of the smallest word for `bits`.
+/// Returns the size in bytes of the smallest integer type that holds `bits`.
 pub fn word_for(bits: u32) -> u8 {
     match bits {
         0..=8 => 1,
@@ -113,7 +113,7 @@ pub fn word_for(bits: u32) -> u8 {
     }
 }
 
-/// The prediction of a stream inside a frame.
+/// Returns the prediction of a stream inside a frame.
 pub fn spatial(semantic: Semantic) -> Spatial {
     match semantic {
         Semantic::Position | Semantic::Uv => Spatial::Parallelogram,
@@ -121,7 +121,7 @@ pub fn spatial(semantic: Semantic) -> Spatial {
     }
 }
 
-/// Quantized values of the stream `record` for `values`.
+/// Quantizes the values of the stream `record`.
 pub fn quantize(record: &StreamRecord, values: &VertexValues, out: &mut Quantized) {
     with_quantized!(out, v => fill(record, values, v));
 }
@@ -147,7 +147,7 @@ fn fill<W: Typed>(record: &StreamRecord, values: &VertexValues, out: &mut Vec<W>
     }
 }
 
-/// The tangent frame of a vertex.
+/// Returns the tangent frame of a vertex.
 pub fn frame(values: &VertexValues, v: usize) -> qtangent::Frame {
     let [x, y, z, sign] = values.tangents[v];
     qtangent::Frame { normal: values.normals[v], tangent: [x, y, z], sign }
@@ -157,8 +157,8 @@ fn lattice<const N: usize, W: Typed>(axes: &[Axis], values: &[[f32; N]], out: &m
     out.clear();
     out.reserve(N * values.len());
     for (k, axis) in axes.iter().enumerate() {
-        // `Axis::code` without its last ulp: what that could cost is in the slack, and everything is
-        // measured. Equal values give equal quantized values, which is all that keeps cracks shut.
+        // `Axis::code` without its last ulp: the margin of the step covers that, and everything is measured.
+        // Equal values give equal quantized values, so no cracks open.
         let (min, scale) =
             (f64::from(axis.min), if axis.step > 0.0 { 1.0 / f64::from(axis.step) } else { 0.0 });
         let last = f64::from(axis.codes.saturating_sub(1));
@@ -169,7 +169,7 @@ fn lattice<const N: usize, W: Typed>(axes: &[Axis], values: &[[f32; N]], out: &m
     }
 }
 
-/// The distance of each position above its quantized value, in steps, component-major.
+/// Returns each position minus its quantized value, in steps, component-major.
 pub fn offsets<W: Typed>(record: &StreamRecord, positions: &[[f32; 3]], quantized: &[W]) -> Vec<f32> {
     let count = positions.len();
     let mut out = Vec::with_capacity(quantized.len());
@@ -194,8 +194,8 @@ fn planes<const N: usize, W: Typed>(count: usize, out: &mut Vec<W>, value: impl 
     }
 }
 
-/// Largest error of `quantized` against `values`, in the unit of the stream's tolerance: distance for
-/// positions, uvs, velocities and widths, degrees for normals, largest component for the others.
+/// Returns the largest error of `quantized` against `values`, in the unit of the stream's tolerance: distance
+/// for positions, uvs, velocities and widths, degrees for normals, largest component for the others.
 pub fn error(record: &StreamRecord, quantized: &Quantized, values: &VertexValues) -> f64 {
     with_quantized!(quantized, v => error_of(record, v, values))
 }
@@ -231,7 +231,7 @@ fn error_of<W: Typed>(record: &StreamRecord, quantized: &[W], values: &VertexVal
     }
 }
 
-/// Largest difference of a component.
+/// Returns the largest difference of a component.
 fn largest<W: Typed>(axes: &[Axis], quantized: &[W], values: &[[f32; 4]]) -> f64 {
     let count = values.len();
     let mut most = 0.0f64;
@@ -244,19 +244,19 @@ fn largest<W: Typed>(axes: &[Axis], quantized: &[W], values: &[[f32; 4]]) -> f64
     most
 }
 
-/// Largest angle in degrees between unit vectors; what follows their three components does not count.
+/// Returns the largest angle in degrees between unit vectors; components after the first three are ignored.
 pub fn error_of_directions<const N: usize>(decoded: &[[f32; N]], values: &[[f32; N]]) -> f64 {
     let three = |v: &[f32; N]| [v[0], v[1], v[2]];
     let chords = decoded.iter().zip(values).map(|(a, b)| chord(three(a), three(b)));
     degrees(chords.fold(0.0, f64::max))
 }
 
-/// Square of the distance of two unit vectors.
+/// Returns the square of the distance of two unit vectors.
 fn chord(a: [f32; 3], b: [f32; 3]) -> f64 {
     (0..3).map(|k| (f64::from(a[k]) - f64::from(b[k])).powi(2)).sum()
 }
 
-/// Angle of a chord given by its square.
+/// Returns the angle in degrees of a chord given by its square.
 fn degrees(chord: f64) -> f64 {
     2.0 * (chord.sqrt() / 2.0).min(1.0).asin().to_degrees()
 }
@@ -276,7 +276,7 @@ fn farthest<const N: usize, W: Typed>(axes: &[Axis], quantized: &[W], values: &[
     most.sqrt()
 }
 
-/// Decoded bounds of a position stream: min xyz, max xyz; inverted infinities without vertices.
+/// Returns the decoded bounds of a position stream: min xyz, max xyz; inverted infinities without vertices.
 pub fn bounds(record: &StreamRecord, quantized: &Quantized) -> [f32; 6] {
     with_quantized!(quantized, v => {
         let mut out = [f32::INFINITY, f32::INFINITY, f32::INFINITY, f32::NEG_INFINITY, f32::NEG_INFINITY, f32::NEG_INFINITY];
@@ -292,6 +292,6 @@ pub fn bounds(record: &StreamRecord, quantized: &Quantized) -> [f32; 6] {
     })
 }
 
-/// Bounds of nothing.
+/// Bounds of an empty set.
 pub const NOTHING: [f32; 6] =
     [f32::INFINITY, f32::INFINITY, f32::INFINITY, f32::NEG_INFINITY, f32::NEG_INFINITY, f32::NEG_INFINITY];

@@ -1,4 +1,4 @@
-//! What is decided of a mesh's frames, kept and gone on from elsewhere.
+//! Stores the decisions on a mesh's frames, and continues from stored ones.
 
 use crate::Error;
 use crate::decided::{DecidedCoder, DecidedMesh, DecidedSkin, DecidedStream};
@@ -17,11 +17,11 @@ use meshreel_codec::schedule::Schedule;
 use meshreel_options::Options;
 use rayon::prelude::*;
 
-/// Gives the keys of a segment of the frames of a mesh, by the mesh's number and the segment's.
+/// Returns the keys of a segment of the frames of a mesh, by the numbers of the mesh and the segment.
 pub type AllKnownKeys<'a> = &'a (dyn Fn(usize, u32) -> Result<Option<Vec<KnownKey>>, Error> + Sync);
 
-/// What goes beyond what was decided: who has coded keys, and the first and the last frame that are to be
-/// coded.
+/// A stretch of frames to code from stored decisions: the source of keys that are already coded, and the
+/// first and the last frame.
 #[derive(Clone, Copy)]
 pub struct Stretch<'a> {
     pub keys: AllKnownKeys<'a>,
@@ -29,7 +29,7 @@ pub struct Stretch<'a> {
 }
 
 impl<'a> Sources<'a> {
-    /// The coders of all meshes for which [`MeshCoder::decided`] stands.
+    /// Creates the coders of all meshes from the decisions of [`MeshCoder::decided`].
     pub fn again(
         &'a self,
         plans: &'a [(MeshPlan<'a>, Vec<usize>)],
@@ -54,7 +54,7 @@ impl<'a> Sources<'a> {
 }
 
 impl<'a> MeshCoder<'a> {
-    /// The coder for which [`MeshCoder::decided`] stands.
+    /// Creates the coder from the decisions of [`MeshCoder::decided`].
     fn again(
         plan: &'a MeshPlan<'a>,
         (points, frames): (Option<&'a MeshPoints>, &'a [Vec<PointFrames<'a>>]),
@@ -111,7 +111,7 @@ impl<'a> MeshCoder<'a> {
         }
     }
 
-    /// Whether the first frame's values are there of all streams that need them.
+    /// Returns `true` if the first frame's values are present for all streams that need them.
     fn has_bases(&self) -> bool {
         let (plan, fixed) = (self.plan, self.plan.prepared.fixed.as_ref());
         let Some(fixed) = fixed else { return true };
@@ -121,19 +121,19 @@ impl<'a> MeshCoder<'a> {
         (0..plan.streams.len()).all(|s| !self.is_levels(s) || whole(s)) && table != Some(false)
     }
 
-    /// Whether frames are predicted by the table.
+    /// Returns `true` if frames are predicted with the table.
     fn needs_table(&self) -> bool {
         self.levels.as_ref().is_some_and(|levels| !levels.streams.is_empty())
     }
 
-    /// Checksum of what is made again of the first frame, and frames are coded against.
+    /// Returns the checksum of everything computed from the first frame that frames are coded against.
     pub fn statics(&self) -> u64 {
         let parts = self.cells.iter().flatten().map(|part| part.static_bytes());
         let normals = self.normals.iter().flatten().map(NormalCoder::static_bytes);
         meshreel_format::checksum(&parts.chain(normals).collect::<Vec<_>>().concat())
     }
 
-    /// What was decided of the mesh, for [`Sources::again`].
+    /// Returns the decisions on the mesh, for [`Sources::again`].
     pub fn decided(&self) -> DecidedMesh {
         let mut skin = None;
         let mut part = |coder: &(dyn Coder + '_)| match coder.decided() {
@@ -163,14 +163,14 @@ impl<'a> MeshCoder<'a> {
         }
     }
 
-    /// Bytes that the keys of a mesh take of a plan, about; none where frames refer to none.
+    /// Returns the approximate bytes of a mesh's keys in a plan; `None` if frames refer to no keys.
     pub fn known_size(&self) -> Option<u64> {
         let moves = self.fluid.is_none() && self.particles.is_none() && self.still_bounds().is_none();
         let points = self.plan.prepared.points as u64;
         moves.then(|| u64::from(self.schedule().keys()) * points * KEY_BYTES)
     }
 
-    /// The keys of all segments of its own frames, coded.
+    /// Returns the keys of all segments of its own frames, coded.
     pub fn known_keys(&self) -> Result<Vec<(u32, Vec<KnownKey>)>, Error> {
         let segments = (0..self.schedule.segments()).into_par_iter();
         let all: Vec<_> = segments.map(|s| Ok((s, self.coded_keys(s)?))).collect::<Result<_, Error>>()?;
@@ -189,7 +189,7 @@ impl<'a> MeshCoder<'a> {
         Ok(self.own_segment(segment)?.into_iter().zip(keys).map(known).collect())
     }
 
-    /// What is known of a segment, as if it had been coded.
+    /// Registers the stored keys of a segment as if it had been coded.
     pub(super) fn known_segment(
         &self,
         segment: u32,
@@ -223,5 +223,5 @@ impl<'a> MeshCoder<'a> {
     }
 }
 
-/// Bytes of a point in a key: decoded, with the states of its normals and what is written of it.
+/// Bytes of a point in a stored key: decoded, with the states of its normals and its coded bytes.
 const KEY_BYTES: u64 = 24;

@@ -1,5 +1,5 @@
-//! Particles in chains: the links of all frames between two keys at once, each frame from the one before.
-//! What is written is decoded again before it counts.
+//! Particles in chains: the links of all frames between two keys at once, each frame predicted from the one
+//! before. The written bytes are decoded again and checked.
 
 use crate::Error;
 use crate::mesh::particles::{self, ParticleFrame};
@@ -18,7 +18,7 @@ use meshreel_codec::{Corrupt, put_sized};
 use std::collections::BTreeMap;
 use std::sync::{PoisonError, RwLock};
 
-/// What is measured of a frame.
+/// Measurements of a frame.
 #[derive(Clone, Copy)]
 struct Measured {
     seen: FrameMeasure,
@@ -46,13 +46,13 @@ pub struct ChainCoder<'a> {
     schedule: Schedule,
     shape: Shape,
     streams: Vec<Stream>,
-    /// Chains as they are at keys that have been coded.
+    /// Chains at the keys that have been coded.
     keys: RwLock<BTreeMap<u32, Chain>>,
     measured: RwLock<BTreeMap<u32, Measured>>,
 }
 
 impl<'a> ChainCoder<'a> {
-    /// The coder of particles.
+    /// Creates the coder of particles.
     pub fn new(plan: &'a MeshPlan<'a>, schedule: Schedule, shape: Shape) -> Self {
         let stream = |record: &meshreel_codec::record::StreamRecord| Stream {
             components: record.semantic.components(),
@@ -62,7 +62,7 @@ impl<'a> ChainCoder<'a> {
         ChainCoder { plan, schedule, shape, streams, keys: RwLock::default(), measured: RwLock::default() }
     }
 
-    /// Keys before this frame are not needed any more.
+    /// Drops the keys before this frame.
     pub fn forget(&self, frame: u32) {
         let mut keys = self.keys.write().unwrap_or_else(PoisonError::into_inner);
         *keys = keys.split_off(&frame);
@@ -70,7 +70,7 @@ impl<'a> ChainCoder<'a> {
         *measured = measured.split_off(&frame);
     }
 
-    /// Codes a unit. Keys of a segment come in order, and before its groups.
+    /// Codes a unit. The keys of a segment must come in order, and before its groups.
     pub fn unit(&self, frames: &[u32]) -> Result<Payload, Error> {
         let schedule = self.schedule;
         let Some(&first) = frames.first() else {
@@ -122,7 +122,7 @@ impl<'a> ChainCoder<'a> {
         }
     }
 
-    /// Codes frames that follow each other, from the one that `entry` is at.
+    /// Codes consecutive frames, starting from the one that `entry` is at.
     fn code(&self, frames: &[u32], entry: Chain, payload: &mut Payload) -> Result<(), Error> {
         let sources: Vec<Option<Source>> =
             frames.iter().map(|&frame| self.source(frame)).collect::<Result<_, _>>()?;
@@ -142,7 +142,7 @@ impl<'a> ChainCoder<'a> {
         Ok(())
     }
 
-    /// A frame of the source; none where it is hidden.
+    /// Reads a frame of the source; `None` if it is hidden.
     fn source(&self, frame: u32) -> Result<Option<Source>, Error> {
         let plan = self.plan;
         if !plan.shown.contains(frame as usize) {
@@ -170,7 +170,7 @@ impl<'a> ChainCoder<'a> {
                 };
                 let codes = v.iter().map(|code| code.to_u32()).collect();
                 let mut v = v.clone();
-                // What is missed once does not come again: frames that follow learn how points move.
+                // Errors must not repeat: the following frames predict from the motion of points.
                 let wanted = wanted(record, &mut v, &offset, true);
                 let (radius, most, grain) = (wanted.radius, wanted.most, wanted.grain);
                 Values { codes, radius, most, grain, offset }
@@ -179,7 +179,7 @@ impl<'a> ChainCoder<'a> {
         Given { points: source.points(), streams: values.collect() }
     }
 
-    /// Holds what was chosen against the source.
+    /// Measures the chosen values against the source.
     fn measure(&self, frame: u32, source: Option<&Source>, given: &Given<'_>) -> Result<(), Error> {
         let mut own =
             Measured { seen: FrameMeasure { bounds: NOTHING, error: 0.0 }, points: given.points.count };
@@ -198,7 +198,7 @@ impl<'a> ChainCoder<'a> {
         Ok(())
     }
 
-    /// Decodes links and compares.
+    /// Decodes links and compares them with the expected frames.
     fn check(&self, bytes: &[u8], mut chain: Chain, frames: &[Given<'_>]) -> Result<(), Corrupt> {
         const OTHER: Corrupt = Corrupt("another frame");
         let mut reader = Reader::new(bytes, &self.streams, &mut chain)?;
@@ -225,7 +225,7 @@ fn wrap_all<W: Code>(codes: &[u32], out: &mut [W]) {
     out.iter_mut().zip(codes).for_each(|(out, code)| *out = W::wrap32(*code));
 }
 
-/// Of the bytes of links those of positions, by what these and all were expected to take.
+/// Returns the part of the bytes of links that positions take, in proportion to their expected size.
 fn share(bytes: usize, [positions, all]: [u64; 2]) -> usize {
     match all {
         0 => 0,

@@ -1,5 +1,5 @@
-//! Frames of the preset `classic`: index frames and the B-frames between them, predicted from frames before
-//! and after, and meshes whose faces change, each frame by itself. Everything is decoded again by the
+//! Frames of the preset `classic`: index frames, the B-frames between them, which are predicted from frames
+//! before and after, and meshes whose faces change, each frame by itself. Everything is decoded again by the
 //! player's own functions and compared before it may be written.
 
 use crate::codec_terms::work;
@@ -84,7 +84,7 @@ impl MeshPlan<'_> {
         Ok(parts)
     }
 
-    /// A frame of its own.
+    /// Encodes a frame by itself.
     pub fn encode_fluid(&self, frame: usize, options: &Options) -> Result<Part, Error> {
         let mut part = Part { bounds: NOTHING, ..Part::default() };
         if !self.shown.contains(frame) {
@@ -137,16 +137,16 @@ impl MeshPlan<'_> {
     }
 }
 
-/// Frames that the coming ones refer to, of one stream.
+/// The frames of one stream that following frames refer to.
 struct Track {
     stream: usize,
     index_before: Quantized,
     index_after: Quantized,
     previous: Quantized,
     before_previous: Quantized,
-    /// Between frames coded so far in this group.
+    /// The number of B-frames coded so far in this group.
     coded: usize,
-    /// Frames from one index frame to the next.
+    /// The number of frames from one index frame to the next.
     span: usize,
 }
 
@@ -217,7 +217,7 @@ impl GroupCoder<'_, '_> {
         Ok(part)
     }
 
-    /// Encodes `quantized`, decodes them again and measures.
+    /// Encodes `quantized`, decodes it again and measures the error.
     fn finish(
         &self,
         number: usize,

@@ -1,4 +1,4 @@
-//! What the coder of a stream of points offers, whatever its method and width.
+//! The interface of the coder of a stream of points, for every method and integer width.
 
 use crate::Error;
 use crate::decided::DecidedCoder;
@@ -13,24 +13,24 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The box and the error of a decoded frame.
+/// The bounds and the error of a decoded frame.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct FrameMeasure {
-    /// Box of the decoded values.
+    /// Bounds of the decoded values.
     pub bounds: [f32; 6],
-    /// Largest distance to the source.
+    /// Largest distance from the source.
     pub error: f64,
 }
 
 /// Frames with their measures.
 pub type FrameMeasures = Vec<(u32, FrameMeasure)>;
 
-/// Decoded frames by number, in the order of cells.
+/// Decoded frames by number, values in the order of the coder's points.
 pub type Decoded = ByWidth<BTreeMap<u32, Vec<[i16; 4]>>, BTreeMap<u32, Vec<[i32; 4]>>>;
 
 /// The keys of a segment.
 pub struct Segment {
-    /// By key its unit, and the measure of the decoded frame.
+    /// By key, its number, its unit, and the measure of the decoded frame.
     pub keys: Vec<(u32, Vec<u8>, FrameMeasure)>,
     pub decoded: Decoded,
 }
@@ -43,62 +43,62 @@ pub struct Group {
     pub decoded: Decoded,
 }
 
-/// A mesh that rigid bones move.
+/// A mesh that only rigid bones move.
 pub struct AtRest {
-    /// By cell the bone that turns it.
+    /// By fixed-point position, the bone that rotates it.
     pub bones: Vec<u32>,
     pub rigid: u32,
-    /// By frame.
+    /// By frame, the transforms of the rigid bones.
     pub transforms: Arc<Vec<Vec<Transform>>>,
 }
 
 /// The encoder of a stream.
 pub trait Coder: Send + Sync {
-    /// The static part, which is stored once.
+    /// Returns the static part, which is stored once.
     fn static_bytes(&self) -> &[u8];
-    /// Point of each cell.
+    /// Returns the point of each fixed-point position.
     fn order(&self) -> &[u32];
-    /// Frame 0 as the static part says it, in the order of cells.
+    /// Returns frame 0 as described by the static part, in the coder's order.
     fn first(&self) -> First;
-    /// Some frames about as they will be when decoded.
+    /// Returns some frames approximately as they will be decoded.
     fn sample(&self, frames: &[u32]) -> Result<Decoded, Error>;
-    /// Codes the keys of a segment and keeps them for [`Coder::group`]; hands out the decoded frames only if
+    /// Codes the keys of a segment and keeps them for [`Coder::group`]; returns the decoded frames only if
     /// `keep`.
     fn segment(&self, segment: u32, keep: bool) -> Result<Segment, Error>;
-    /// What is kept of a key that has been coded, as bytes; nothing of others.
+    /// Returns the stored state of a key that has been coded, as bytes; `None` for others.
     fn held(&self, key: u32) -> Option<Vec<u8>>;
-    /// Keeps what [`Coder::held`] gave elsewhere as if the key had been coded; false where these are no such
-    /// bytes.
+    /// Restores the bytes of [`Coder::held`] from elsewhere as if the key had been coded; returns `false` if
+    /// the bytes do not fit.
     fn hold(&self, key: u32, bytes: &[u8]) -> bool;
-    /// Codes the units Inner and Last of a group whose keys have been coded; hands out the decoded frames
-    /// only if `keep`.
+    /// Codes the units LowerLayers and TopLayer of a group whose keys have been coded; returns the decoded
+    /// frames only if `keep`.
     fn group(&self, group: u32, keep: bool) -> Result<Group, Error>;
-    /// Keys before this one are not needed any more.
+    /// Drops the keys before this one.
     fn forget(&self, before: u32);
-    /// Whether only heights over a plane are coded.
+    /// Returns `true` if only heights over a plane are coded.
     fn has_heights(&self) -> bool {
         false
     }
-    /// By point the rigid bone that moves it alone, or [`meshreel_process::parts::NO_PART`]; empty without
-    /// bones.
+    /// Returns, by point, the rigid bone that alone moves it, or [`meshreel_process::parts::NO_PART`]; empty
+    /// without bones.
     fn parts(&self) -> Vec<u32> {
         Vec::new()
     }
-    /// What normals at rest are made of; none unless rigid bones alone move the points.
+    /// Returns the data for normals at rest; `None` unless rigid bones alone move the points.
     fn at_rest(&self) -> Option<AtRest> {
         None
     }
-    /// What bones and residuals take, once all frames are coded.
+    /// Returns the sizes of bones and residuals, once all frames are coded.
     fn measures(&self) -> Measures {
         Measures::default()
     }
-    /// What was found for it, so that it can be made again without a search.
+    /// Returns the decisions from which the coder can be created again without a search.
     fn decided(&self) -> DecidedCoder;
 }
 
-/// Cells that can be coded on several threads.
+/// Integers of fixed-point positions that can be coded on several threads.
 pub trait Width: FixedPoint + Send + Sync {
-    /// Frames of this width.
+    /// Wraps frames of this width.
     fn decoded(frames: BTreeMap<u32, Vec<[Self; 4]>>) -> Decoded;
 }
 
@@ -114,14 +114,15 @@ impl Width for i32 {
     }
 }
 
-/// Decoded vectors as bytes: with the magnitudes of their residuals, which tell those of frames nearby.
+/// Returns decoded vectors as bytes, with the magnitudes of their residuals, which are context for nearby
+/// frames.
 pub fn held_bytes<W: FixedPoint>(values: &[Vector<W>]) -> Vec<u8> {
     let width = W::BITS as usize / 8;
     let numbers = values.as_flattened().iter();
     numbers.flat_map(|number| number.get().to_le_bytes().into_iter().take(width)).collect()
 }
 
-/// The same again, of so many points; none where the bytes are more or fewer.
+/// Reads the bytes of [`held_bytes`] for `points` points; `None` if there are more or fewer.
 pub fn held_values<W: FixedPoint>(bytes: &[u8], points: usize) -> Option<Vec<Vector<W>>> {
     let width = W::BITS as usize / 8;
     let value = |bytes: &[u8]| {
@@ -134,7 +135,7 @@ pub fn held_values<W: FixedPoint>(bytes: &[u8], points: usize) -> Option<Vec<Vec
     (bytes.len() == points * 4 * width).then(|| bytes.chunks_exact(4 * width).map(value).collect())
 }
 
-/// Measures the cells of a frame against its source. `order`: point of each cell.
+/// Measures the fixed-point positions of a frame against its source. `order`: point of each.
 pub fn measure_frame<W: FixedPoint>(
     grid: &Grid,
     order: &[u32],
@@ -157,7 +158,7 @@ pub fn measure_frame<W: FixedPoint>(
     FrameMeasure { bounds, error: most.sqrt() }
 }
 
-/// Cells of points on a lattice that is off as much as decoding may be.
+/// Rounds points to a lattice whose error is as large as that of decoding may be.
 pub fn rounded<W: FixedPoint>(grid: &Grid, radius: f64, order: &[u32], points: &[[f32; 3]]) -> Vec<[W; 4]> {
     let step = radius * 2.0 / 3f64.sqrt();
     let cell = |&point: &u32| {

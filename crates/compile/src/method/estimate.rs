@@ -1,4 +1,4 @@
-//! About how many bytes something takes: what is stored once, and a sample of its segments.
+//! Estimates coded sizes: the static part, and a sample of the segments.
 
 use crate::Error;
 use crate::codec_terms::block_format;
@@ -9,21 +9,21 @@ use meshreel_options::Options;
 use rayon::prelude::*;
 
 // Tuning.
-/// Segments that a trial codes, by effort; all of them where there are no more groups, or points × frames,
-/// than so many.
+/// Number of segments that a trial codes, by effort; all segments if there are no more groups, or points ×
+/// frames, than these limits.
 const SEGMENTS: [u32; 9] = [1, 1, 1, 2, 2, 2, 3, 4, 6];
 const FEW: u32 = 8;
 const WHOLE: [u64; 9] = [1 << 19, 1 << 19, 1 << 20, 1 << 21, 1 << 22, 1 << 22, 1 << 23, 1 << 24, 1 << 25];
 
 /// Something that is coded in segments of keys, and groups of the frames between them.
 pub trait InSegments: Sync {
-    /// The static part, which is stored once.
+    /// Returns the static part, which is stored once.
     fn once(&self) -> Vec<u8>;
-    /// The units of the keys of a segment.
+    /// Codes the keys of a segment and returns their units.
     fn keys(&self, segment: u32) -> Result<Vec<Vec<u8>>, Error>;
-    /// The units of a group, whose keys have been coded.
+    /// Returns the units of a group whose keys have been coded.
     fn between(&self, group: u32) -> Result<Vec<Vec<u8>>, Error>;
-    /// No key is needed any more.
+    /// Drops all keys.
     fn forget_keys(&self);
 }
 
@@ -50,12 +50,12 @@ impl InSegments for dyn Coder + '_ {
 #[derive(Clone, Copy)]
 pub struct Sample {
     segments: u32,
-    /// All there are.
+    /// `true` if these are all segments.
     pub whole: bool,
 }
 
 impl Sample {
-    /// The sample for a mesh of so many points: all segments of small ones, some of large ones.
+    /// Returns the sample for a mesh of `points` points: all segments of small meshes, some of large ones.
     pub fn new(points: usize, schedule: Schedule, effort: u32) -> Sample {
         let effort = effort.clamp(1, 9) as usize - 1;
         let values = points as u64 * u64::from(schedule.frames());
@@ -68,20 +68,20 @@ impl Sample {
         }
     }
 
-    /// All segments.
+    /// Returns the sample of all segments.
     pub fn whole(schedule: Schedule) -> Sample {
         Sample { segments: schedule.segments(), whole: true }
     }
 }
 
-/// About how many bytes all of it takes.
+/// Estimates the bytes of all frames.
 pub fn size<C: InSegments + ?Sized>(
     coder: &C,
     schedule: Schedule,
     sample: Sample,
     options: &Options,
 ) -> Result<u64, Error> {
-    // Blocks shrink what skins say of bones more than what soft units hold.
+    // Block compression shrinks bone data in skinned units more than soft units.
     let shrink = || Compressor::new(block_format(options.block), options.effort);
     let stored = |shrink: &mut Compressor, bytes: &[u8]| -> u64 {
         let mut out = Vec::new();
@@ -91,7 +91,7 @@ pub fn size<C: InSegments + ?Sized>(
     let (segments, groups, count) = (schedule.segments(), schedule.groups(), sample.segments);
     let chosen: Vec<u32> = (0..count).map(|i| (2 * i + 1) * segments / (2 * count)).collect();
     let mut needed: Vec<u32> = Vec::new();
-    // Two keys behind a segment are needed, which may be of two others.
+    // Two keys behind a segment are needed, which may be in two other segments.
     let ahead = if schedule.restart() == 1 { 2 } else { 1 };
     for &s in &chosen {
         needed.extend(s.saturating_sub(1)..=(s + ahead).min(segments - 1));

@@ -1,4 +1,4 @@
-//! The search that is ahead of a mesh, for the time left that is shown.
+//! Estimates the search ahead of a mesh, for the displayed time left.
 
 use crate::mesh::candidate::Candidate;
 use crate::mesh::prepared::Normals;
@@ -7,25 +7,26 @@ use crate::method::{mesh_coder, precision, skin};
 use meshreel_options::{MethodChoice, Options, Preset};
 use meshreel_process::bones;
 
-// Tuning: nanoseconds of one core of an AMD EPYC, of a skinned creature with 3,000 and 12,000 points, a
-// broken wall, captured bodies (horse, samba) and BrainStem. They only have to stand in the right relation to
-// each other, since how long each kind of work takes is learned on the way.
-/// Of a point in a frame to find settings for its position, by `--effort`; those of the ladder were measured.
+// Tuning: nanoseconds of one core of an AMD EPYC, for a skinned creature with 3,000 and 12,000 points, a
+// broken wall, captured bodies (horse, samba) and BrainStem. Only their ratios matter, since the speed of
+// each kind of work is learned on the way.
+/// Per point and frame: finding settings for its position, by `--effort`; the efforts of the ladder were
+/// measured.
 const POSITION: [u64; 9] = [100, 120, 120, 120, 200, 800, 1000, 1000, 2300];
-/// Of a point in a frame to find settings for its normal and its tangent, and to code them with its position
-/// to compare options: hardly other at any effort.
+/// Per point and frame: finding settings for its normal and its tangent, and coding them with its position to
+/// compare options; hardly dependent on the effort.
 const CHANNELS: [u64; 3] = [200, 900, 200];
-/// The part of that where only one set of options is tried, so that nothing is coded.
+/// The divisor of that if only one set of options is tried, so that nothing is coded.
 const ALONE: u64 = 4;
-/// Of a point in a frame to code position, normal and tangent in the end.
+/// Per point and frame: coding position, normal and tangent in the end.
 const CODED: [u64; 3] = [200, 300, 100];
-/// A skin within one division of the tolerance takes so many times what the settings of positions take: 1 to
-/// 3 times.
+/// Work of a skin within one division of the tolerance, relative to that of the settings of positions:
+/// measured 1 to 3 times.
 const SKIN: u64 = 2;
-/// Of a point in one step of the search for bones, with 24 of them; 60 take twice as long.
+/// Per point and step of the search for bones, with 24 bones; 60 take twice as long.
 const BONES: u64 = 20_000;
 
-/// The work that is expected of a mesh; none for one that stands still.
+/// Returns the expected work on a mesh; empty for one that stands still.
 pub fn expected_work(candidate: &Candidate<'_>, options: &Options) -> ExpectedWork {
     let (source, prepared) = (&candidate.source, &candidate.prepared);
     let frames = match (prepared.moving, source.moves) {
@@ -50,7 +51,7 @@ pub fn expected_work(candidate: &Candidate<'_>, options: &Options) -> ExpectedWo
     let set = |options: &Options| {
         let (effort, divisions) = skin::expected(options.effort);
         ExpectedSet {
-            // Faces that change have no settings.
+            // Changing faces have no settings.
             positions: if fixed.is_some() { values * position(options.effort) } else { 0 },
             channels: values * channels,
             skin: values * position(options.effort) * SKIN * divisions as u64,
@@ -64,7 +65,7 @@ pub fn expected_work(candidate: &Candidate<'_>, options: &Options) -> ExpectedWo
     ExpectedWork {
         trials,
         trial: values * (position(precision::WORK) + sum(CHANNELS)),
-        // The most work first, as they are tried.
+        // In the order in which they are tried: most work first.
         sets: tried.iter().rev().map(set).collect(),
         sought: f64::from(u8::from(skins)),
         coded: u64::from(skins),

@@ -1,6 +1,6 @@
-//! Units of a mesh whose faces change: frames one after the other that have the same faces make a run, in
-//! which frames are predicted from each other; all others are kept for themselves. What is written is decoded
-//! again before it counts.
+//! Units of a mesh whose faces change: consecutive frames with the same faces form a run, in which frames are
+//! predicted from each other; all other frames are coded by themselves. The written bytes are decoded again
+//! and checked.
 
 use crate::mesh::evaluate::Scratch;
 use crate::mesh::fluid::{FrameLayout, lay_out};
@@ -23,26 +23,26 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-/// How many runs' orders are kept while frames of them may come.
+/// The number of runs whose orders are cached while more of their frames may come.
 const RUNS_KEPT: usize = 32;
 
-/// Triangles of a frame as the source has them, and as a decoder gets them.
+/// Triangles of a frame in the source's order, and in the decoder's.
 #[derive(Default)]
 struct FrameOrder {
     triangles: Vec<[u32; 3]>,
     material: Vec<u32>,
-    /// Point of each vertex, vertices of one position having one.
+    /// By vertex, its point; vertices of one position share a point.
     point: Vec<u32>,
     points: usize,
-    /// Old vertex of each new one.
+    /// By new vertex, the old one.
     vertices: Vec<u32>,
     ranges: Vec<[u32; 2]>,
     indices: Vec<u32>,
-    /// Point of each new vertex; empty where every vertex is one.
+    /// By new vertex, its point; empty if every vertex is a point of its own.
     new_point: Vec<u32>,
 }
 
-/// A decoded frame, which others may refer to.
+/// A decoded frame that others may refer to.
 pub(crate) struct DecodedFrame {
     run: u32,
     order: Arc<FrameOrder>,
@@ -52,7 +52,7 @@ pub(crate) struct DecodedFrame {
 /// Decoded frames by number.
 pub(crate) type DecodedFrames = BTreeMap<u32, Arc<DecodedFrame>>;
 
-/// A frame that was coded, and what a decoder has to get from its bytes.
+/// A coded frame, with the values that a decoder must get from its bytes.
 struct CodedFrame {
     frame: Arc<DecodedFrame>,
     head: Head,
@@ -61,34 +61,34 @@ struct CodedFrame {
     bits: [u64; 2],
 }
 
-/// All streams of a frame as decoded, the measure of its positions, and expected sizes of positions and of
-/// all streams, in 2⁻⁸ bits.
+/// All streams of a frame as decoded, the measure of its positions, and the expected sizes of positions and
+/// of all streams, in 2⁻⁸ bits.
 struct CodedStreams {
     streams: Vec<Quantized>,
     seen: FrameMeasure,
     bits: [u64; 2],
 }
 
-/// Codes a mesh.
+/// The coder of a mesh whose faces change.
 pub struct FluidCoder<'a> {
     plan: &'a MeshPlan<'a>,
     options: &'a Options,
     schedule: Schedule,
-    /// The first and the last frame that are wanted, where these are not all.
+    /// The first and the last frame that are wanted, if not all are.
     stretch: Option<[u32; 2]>,
     /// Keys that have been coded.
     keys: RwLock<DecodedFrames>,
-    /// Orders of runs, by their first frames.
+    /// Orders of runs, by their first frame.
     runs: Mutex<BTreeMap<u32, Arc<FrameOrder>>>,
-    /// Maps back to the source by run, and the run of each frame.
+    /// Source maps by run, and the run of each frame.
     maps: Mutex<RunMaps>,
-    /// Most points of any frame, and whether any frame has fewer than vertices.
+    /// The largest number of points of a frame, and whether any frame has fewer points than vertices.
     points: AtomicU32,
     split: AtomicBool,
 }
 
 impl<'a> FluidCoder<'a> {
-    /// The coder of a mesh whose faces change.
+    /// Creates the coder of a mesh whose faces change.
     pub fn new(plan: &'a MeshPlan<'a>, schedule: Schedule, options: &'a Options) -> Self {
         FluidCoder {
             plan,
@@ -103,12 +103,12 @@ impl<'a> FluidCoder<'a> {
         }
     }
 
-    /// Codes frames from the first of these to the last, and of others only what they refer to.
+    /// Restricts coding to the frames from the first of these to the last, and the frames that they refer to.
     pub fn keep_to(&mut self, stretch: [u32; 2]) {
         self.stretch = Some(stretch);
     }
 
-    /// Whether a frame is wanted, or has the triangles of one that is.
+    /// Returns `true` if a frame is wanted, or has the same triangles as a wanted one.
     fn is_needed(&self, frame: u32) -> bool {
         let Some([first, last]) = self.stretch else { return true };
         let runs = &self.plan.prepared.runs;
@@ -116,7 +116,7 @@ impl<'a> FluidCoder<'a> {
         run(frame) == run(frame.clamp(first, last))
     }
 
-    /// Most points of a frame, or 0 where every vertex is one.
+    /// Returns the largest number of points of a frame, or 0 if every vertex is a point of its own.
     pub fn points(&self) -> u32 {
         match self.counted() {
             (points, true) => points,
@@ -124,12 +124,12 @@ impl<'a> FluidCoder<'a> {
         }
     }
 
-    /// Most points of a frame that has been coded, and whether any has fewer than vertices.
+    /// Returns the largest number of points of a coded frame, and whether any has fewer points than vertices.
     pub fn counted(&self) -> (u32, bool) {
         (self.points.load(Relaxed), self.split.load(Relaxed))
     }
 
-    /// Notes of the frame's map back to the source, where these are wanted.
+    /// Records the frame's source map, if these are wanted.
     fn note_source(&self, frame: u32, run: u32, laid: &FrameLayout, order: &FrameOrder) {
         if self.options.strip || self.options.short_source_map {
             return;
@@ -142,24 +142,24 @@ impl<'a> FluidCoder<'a> {
         lock().add(run, map);
     }
 
-    /// The maps of all frames that have been coded.
+    /// Returns the source maps of all frames that have been coded.
     pub fn run_maps(&self) -> RunMaps {
         self.maps.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// These, taken away: runs, and per frame one more than its run, or 0.
+    /// Takes the source maps: runs, and per frame one more than its run, or 0.
     pub fn source_runs(&self) -> (Vec<SourceMap>, Vec<u32>) {
         let mut maps = self.maps.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *maps).finish(self.schedule.frames())
     }
 
-    /// Keys before this frame are not needed any more.
+    /// Drops the keys before this frame.
     pub fn forget(&self, frame: u32) {
         let mut held = self.keys.write().unwrap_or_else(PoisonError::into_inner);
         *held = held.split_off(&frame);
     }
 
-    /// Codes a unit. `done`: frames of units that are coded with it, to which its own are added.
+    /// Codes a unit. `done`: decoded frames of the units that are coded together, to which its own are added.
     pub(crate) fn unit(&self, frames: &[u32], done: &mut DecodedFrames) -> Result<Payload, Error> {
         let mut payload = Payload::default();
         if !frames.iter().any(|&frame| self.is_needed(frame)) {
@@ -189,7 +189,7 @@ impl<'a> FluidCoder<'a> {
             ),
             target: Default::default(),
         })?;
-        // Of the bytes of values, by what symbols were expected to take.
+        // The share of positions in the bytes follows the expected sizes.
         let bits = |k: usize| expected.iter().flatten().map(|coded| coded.bits[k]).sum::<u64>();
         let part = bits(0) as f64 / bits(1).max(1) as f64;
         payload.position_bytes = (changing::value_bytes(&bytes) as f64 * part).round() as usize;
@@ -197,7 +197,7 @@ impl<'a> FluidCoder<'a> {
         Ok(payload)
     }
 
-    /// Whether a frame has the triangles of one beside it.
+    /// Returns `true` if a frame has the same triangles as a neighbouring one.
     fn is_run(&self, frame: u32) -> bool {
         let runs = &self.plan.prepared.runs;
         let lead = runs[frame as usize];
@@ -205,7 +205,7 @@ impl<'a> FluidCoder<'a> {
         same(frame.checked_sub(1).and_then(|f| runs.get(f as usize))) || same(runs.get(frame as usize + 1))
     }
 
-    /// Decoded frames that a frame may refer to, as the player has them.
+    /// Returns the decoded frames that one may refer to, as in the player.
     fn references(&self, frame: u32, done: &DecodedFrames) -> References {
         let key = self.schedule.key_of(frame).is_some();
         let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
@@ -214,7 +214,7 @@ impl<'a> FluidCoder<'a> {
         list.map(|r| done.get(r).or_else(|| keys.get(r)).cloned()).collect()
     }
 
-    /// Writes a frame: its head, its triangles, then each stream; none where the mesh is not shown.
+    /// Writes a frame: its head, its triangles, then each stream; returns `None` if the mesh is hidden.
     fn encode_frame(
         &self,
         frame: u32,
@@ -258,7 +258,7 @@ impl<'a> FluidCoder<'a> {
         Ok(Some(CodedFrame { frame, head, references, bits: coded.bits }))
     }
 
-    /// The head of a frame of `run`; `same` is the number of the reference that has the same triangles.
+    /// Writes the head of a frame of `run`; `same` is the number of the reference with the same triangles.
     fn head(
         &self,
         frame: u32,
@@ -283,7 +283,7 @@ impl<'a> FluidCoder<'a> {
         })
     }
 
-    /// Writes the triangles of a frame, unless a reference has them, and makes `work` ready for its streams.
+    /// Writes the triangles of a frame, unless a reference has them, and prepares `work` for its streams.
     fn encode_triangles(
         &self,
         frame: u32,
@@ -351,7 +351,7 @@ impl<'a> FluidCoder<'a> {
         Ok(CodedStreams { streams: all, seen, bits })
     }
 
-    /// Triangles and vertices of a frame, its points in `scratch`.
+    /// Lays out triangles and vertices of a frame, and leaves its points in `scratch`.
     fn laid(&self, frame: u32, scratch: &mut Scratch) -> Result<FrameLayout, Error> {
         let plan = self.plan;
         let lead = plan.prepared.runs[frame as usize] as usize;
@@ -359,7 +359,7 @@ impl<'a> FluidCoder<'a> {
         lay_out(&plan.source, &plan.prepared, frames, self.options, scratch)
     }
 
-    /// The run that a frame belongs to, and the order of that; `scratch` has its points.
+    /// Returns the run of a frame, and the order of the run; `scratch` has the frame's points.
     fn order(
         &self,
         frame: u32,
@@ -372,7 +372,7 @@ impl<'a> FluidCoder<'a> {
             return Ok((lead, Arc::new(self.complete(own, frame)?)));
         }
         let of_run = self.lead(lead)?;
-        // Corners can part from each other in the middle of a run.
+        // Corners can separate in the middle of a run.
         let same =
             own.triangles == of_run.triangles && own.point == of_run.point && own.material == of_run.material;
         match same {
@@ -381,7 +381,7 @@ impl<'a> FluidCoder<'a> {
         }
     }
 
-    /// The order of the first frame of a run.
+    /// Returns the order of the first frame of a run.
     fn lead(&self, lead: u32) -> Result<Arc<FrameOrder>, Error> {
         let held = |runs: &Mutex<BTreeMap<_, Arc<FrameOrder>>>| {
             let runs = runs.lock().unwrap_or_else(PoisonError::into_inner);
@@ -402,7 +402,7 @@ impl<'a> FluidCoder<'a> {
         Ok(order)
     }
 
-    /// The triangles of a frame, and the points that they join.
+    /// Returns the order of a frame's triangles, and of the points that they join.
     fn ordered(&self, frame: u32, laid: &FrameLayout, scratch: &Scratch) -> FrameOrder {
         let lead = self.plan.prepared.runs[frame as usize];
         let weld = self.plan.prepared.run_welds.get(&lead);
@@ -470,7 +470,7 @@ impl<'a> FluidCoder<'a> {
         }
     }
 
-    /// Decodes a unit as the player does.
+    /// Decodes a unit as the player does, and compares.
     fn check(&self, bytes: &[u8], expected: &[Option<CodedFrame>], work: &mut Work) -> Result<(), Corrupt> {
         const OTHER: Corrupt = Corrupt("other values");
         let mut reader = Reader::new(bytes)?;
@@ -530,12 +530,12 @@ impl<'a> FluidCoder<'a> {
     }
 }
 
-/// Frames that a frame may refer to, in the order in which its head counts them; none for those that are in
-/// no run.
+/// The decoded frames that one may refer to, in the order in which its head counts them; `None` for those
+/// without a run.
 type References = Vec<Option<Arc<DecodedFrame>>>;
 
 impl FrameOrder {
-    /// Points of each triangle.
+    /// Returns the points of each triangle.
     fn of_points(&self) -> Vec<[u32; 3]> {
         let points = |t: &[u32; 3]| t.map(|v| self.point[v as usize]);
         self.triangles.iter().map(points).collect()
@@ -546,7 +546,7 @@ impl FrameOrder {
     }
 }
 
-/// The triangles of a frame as a decoder puts them out.
+/// The triangles of a frame as a decoder outputs them.
 struct DecodedTriangles {
     ranges: Vec<[u32; 2]>,
     indices: Vec<u32>,
@@ -572,14 +572,14 @@ fn shade(work: &mut Work, indices: &[u32], positions: &Quantized, record: &Strea
     with_quantized!(positions, v => work.shade(indices, v, u32::from(record.bits)));
 }
 
-/// One stream of frames.
+/// Returns one stream of several frames.
 fn stream_of<'f, W: Typed>(frames: &[&'f DecodedFrame], stream: usize) -> Vec<&'f [W]> {
     let values = frames.iter().filter_map(|frame| W::values(&frame.streams[stream]));
     values.take(REFERENCES).collect()
 }
 
-/// The values of a stream, and how far they may be changed. `offset`: how far positions are from their
-/// quantized values, empty for other streams. `leaf`: no frame refers to this one.
+/// Returns the values of a stream, and how far they may be changed. `offset`: distances of positions from
+/// their quantized values, empty for other streams. `leaf`: `true` if no frame refers to this one.
 pub(crate) fn wanted<'v, W: Typed>(
     record: &StreamRecord,
     values: &'v mut [W],
@@ -591,8 +591,8 @@ pub(crate) fn wanted<'v, W: Typed>(
         [] => 0.0,
         _ => error_bound::radius(record.tolerance, axes),
     };
-    // The corners of a cell are this far from its middle; errors of frames that others refer to come again in
-    // these.
+    // The corners of a cube of one step are this far from its centre; errors of reference frames return in
+    // the frames that refer to them.
     let coarsest = (f64::from(radius) * 2.0 / 3f64.sqrt()) as u32;
     Wanted {
         codes: values,

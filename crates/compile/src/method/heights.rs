@@ -14,10 +14,10 @@ use meshreel_codec::quantize::lattice::{Extent, Grid};
 use meshreel_codec::record::Semantic;
 use std::sync::Arc;
 
-/// Part of the tolerance that heights have; the plane has √(1 − 0.98²) ≈ 0.2 of it, at a right angle to that.
+/// Fraction of the tolerance for heights; the plane has √(1 − 0.98²) ≈ 0.2 of it, at a right angle to that.
 const HEIGHTS: f64 = 0.98;
-/// Part of the tolerance that the source may be off a plane, before the plane is rounded to fixed-point
-/// positions.
+/// Fraction of the tolerance by which the source may deviate from a plane, before the plane is rounded to
+/// fixed-point positions.
 const OFF: f64 = 0.1;
 
 /// Coded heights.
@@ -29,14 +29,14 @@ pub struct CodedHeights<'a, W> {
     pub axis: u8,
 }
 
-/// A height field as the encoder of cells sees it.
+/// A height field as the encoder of fixed-point positions sees it.
 struct Heights<'a> {
     frames: &'a PointFrames<'a>,
     plane: Plane,
-    /// Column and row of each point.
+    /// By point, its column and row.
     places: Vec<[u32; 2]>,
     order: Vec<u32>,
-    /// Whether cells are 16 bits.
+    /// `true` if fixed-point positions are 16 bits wide.
     narrow: bool,
 }
 
@@ -52,7 +52,7 @@ impl Source for Heights<'_> {
     }
 
     fn outside(&self, _: u32, grid: &Grid, out: &mut [[i32; 3]]) -> bool {
-        // What does not fit is found when all is made.
+        // Without a plane the encoder's result is discarded.
         if let Some(flat) = self.flat(grid) {
             out.copy_from_slice(&flat.base);
         }
@@ -64,7 +64,7 @@ impl Source for Heights<'_> {
     }
 }
 
-/// The coder of a height field; none where a mesh is none, or cells of that width cannot hold it.
+/// Returns the coder of a height field; `None` if the mesh is not one, or this width cannot hold it.
 pub fn coder<'a, W: Width>(
     frames: &'a PointFrames<'a>,
     hierarchy: &Hierarchy,
@@ -76,7 +76,7 @@ pub fn coder<'a, W: Width>(
     let axis = match decided.map(|decided| decided.axis) {
         None => None,
         Some(Some(axis)) => Some(usize::from(axis)),
-        // It was found to be none.
+        // The mesh is known not to be a height field.
         Some(None) => return Ok(None),
     };
     let Some((plane, places, off)) = find_plane(frames, count, extent.radius, axis)? else {
@@ -98,7 +98,7 @@ pub fn coder<'a, W: Width>(
     let Some(flat) = source.flat(grid) else {
         return Ok(None);
     };
-    // Cells are off by half a unit along both sides; the rest is for f32.
+    // Fixed-point positions have an error of half a unit along both sides; the rest is for f32.
     let off = off + f64::from(grid.unit) * 0.75;
     if off * off + own.radius * own.radius > extent.radius * extent.radius {
         return Ok(None);
@@ -108,10 +108,10 @@ pub fn coder<'a, W: Width>(
     Ok(Some(CodedHeights { encoder, static_bytes, flat, axis: plane.axis as u8 }))
 }
 
-/// A plane, column and row of every point, and how far these are from the source at most.
+/// A plane, column and row of every point, and their largest distance from the source.
 type PlaneFit = (Plane, Vec<[u32; 2]>, f64);
 
-/// `only`: the coordinate that is known to move; then no frame but the first is looked at.
+/// Fits a plane. `only`: the coordinate that is known to move; then only the first frame is read.
 fn find_plane(
     frames: &PointFrames<'_>,
     count: usize,
@@ -130,7 +130,7 @@ fn find_plane(
     };
     let ends = [at(0, 0), at(shape.width - 1, 0), at(0, shape.height - 1)];
     let steps = [f64::from(shape.width - 1), f64::from(shape.height - 1)];
-    // A flat frame says nothing of which coordinate will move.
+    // A flat frame does not show which coordinate will move.
     let mut fit: Vec<(Plane, f64)> = Vec::new();
     for axis in (0..3).filter(|axis| only.is_none_or(|only| only == *axis)) {
         let side = |k: usize| {

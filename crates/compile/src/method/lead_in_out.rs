@@ -1,5 +1,5 @@
-//! A mesh that stands still at the start or at the end: it is coded in the frames between, and keeps an end
-//! state for those before and after.
+//! Lead-in and lead-out: a mesh that stands still at the start or at the end is coded in the frames between,
+//! with an end state for the frames before and after.
 
 use crate::Error;
 use crate::mesh::plan::MeshPlan;
@@ -9,21 +9,21 @@ use crate::method::payload::Payload;
 use meshreel_codec::schedule::{Schedule, Unit, Window};
 use std::sync::{Mutex, PoisonError};
 
-/// The frames of a mesh that stands still at the start or at the end, for units that reach beyond its own
+/// The frames of a mesh that stands still at the start or at the end, for units that extend beyond its own
 /// frames.
 pub struct LeadInOut {
     /// The frames that are coded.
     pub window: Window,
     /// Frames and units of the file.
     pub file: Schedule,
-    /// Boxes around what it shows before and after.
+    /// Bounds of the two end states.
     bounds: [[f32; 6]; 2],
-    /// Its payloads in its first and its last frame, where it stands still before, or after.
+    /// Its payloads in its first and its last frame, if it stands still before, or after.
     pub ends: Mutex<[Option<Payload>; 2]>,
 }
 
 impl LeadInOut {
-    /// Frames at the start and the end in which it stands still; none where it is coded in all frames.
+    /// Returns the lead-in and lead-out; `None` if the mesh is coded in all frames.
     pub fn new(plan: &MeshPlan<'_>, file: Schedule) -> Result<Option<LeadInOut>, Error> {
         let Some([first, last]) = plan.source.moves else {
             return Ok(None);
@@ -50,7 +50,7 @@ impl LeadInOut {
         Ok(Some(LeadInOut { window, file, bounds, ends: Mutex::default() }))
     }
 
-    /// Payloads of units of the file, from those that are the mesh's own.
+    /// Returns the payloads of units of the file, given those of the mesh's own units.
     pub fn place(&self, units: &[Unit], own: Vec<Payload>) -> Vec<Payload> {
         let (Window { start, end }, mut own) = (self.window, own.into_iter());
         let payload = |&unit: &Unit| {

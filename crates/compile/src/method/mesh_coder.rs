@@ -1,5 +1,5 @@
-//! Frames of a layered file (presets small and fast): the units of [`meshreel_codec::schedule`]. Keys
-//! of a segment are coded one after the other, everything else side by side: meshes, segments, groups.
+//! Frames of a layered file (presets small and fast): the units of [`meshreel_codec::schedule`]. Keys of a
+//! segment are coded one after the other, everything else in parallel: meshes, segments, groups.
 
 use crate::Error;
 use crate::decided::DecidedPart;
@@ -35,14 +35,14 @@ use std::sync::PoisonError;
 /// A part of a stream, unit by unit.
 type Part = Vec<(Vec<u8>, FrameMeasures)>;
 
-/// The points of a mesh whose streams are kept as fixed-point values, which its coders borrow; none for
-/// others.
+/// Returns the points of a mesh with streams of fixed-point values, which its coders borrow; `None` for other
+/// meshes.
 pub fn mesh_points(plan: &MeshPlan<'_>) -> Option<MeshPoints> {
     let fixed = plan.prepared.fixed.as_ref()?;
     (plan.method == Method::Soft).then(|| MeshPoints::new(fixed))
 }
 
-/// By stream the frames of its parts, for those that can be cells.
+/// Returns, by stream, the frames of its parts, for streams that can be fixed-point values.
 pub fn mesh_frames<'a>(plan: &'a MeshPlan<'a>, points: Option<&'a MeshPoints>) -> Vec<Vec<PointFrames<'a>>> {
     let (Some(fixed), Some(points)) = (&plan.prepared.fixed, points) else {
         return Vec::new();
@@ -62,14 +62,14 @@ pub struct Sources<'a> {
 }
 
 impl<'a> Sources<'a> {
-    /// Reads which frames the streams of all meshes have.
+    /// Collects the frames of the streams of all meshes.
     pub fn new(plans: &'a [(MeshPlan<'a>, Vec<usize>)], points: &'a [Option<MeshPoints>]) -> Sources<'a> {
         let all = plans.iter().zip(points);
         let frames = all.map(|((plan, _), points)| mesh_frames(plan, points.as_ref())).collect();
         Sources { points, frames }
     }
 
-    /// Chooses the method and the settings of every mesh: the coder of each that takes the fewest bytes.
+    /// Chooses the method and the settings of every mesh: the coder that takes the fewest bytes.
     pub fn coders(
         &'a self,
         plans: &'a [(MeshPlan<'a>, Vec<usize>)],
@@ -85,8 +85,8 @@ impl<'a> Sources<'a> {
     }
 }
 
-/// The options, with some efforts up to what is asked for: what a mesh takes with more work is never more
-/// than with less.
+/// Returns the options with several efforts up to the requested one, so that more effort never takes more
+/// bytes than less.
 pub fn ladder(options: &Options) -> Vec<Options> {
     let with = |&effort: &u32| Options { effort, ..options.clone() };
     let steps = STEPS.iter().filter(|&&step| step <= options.effort);
@@ -99,11 +99,11 @@ pub fn ladder(options: &Options) -> Vec<Options> {
 
 /// Efforts that are tried; those between are seldom better than these, and often worse.
 const STEPS: [u32; 5] = [2, 5, 6, 7, 9];
-/// Meshes of more points × frames than this are too large for luck to decide which effort is best: up to the
-/// default effort only the one that was asked for is tried.
+/// Meshes with more points × frames than this are so large that the best effort does not depend on chance: up
+/// to the default effort only the requested one is tried.
 const MUCH: usize = 1 << 18;
 
-/// Those of the ladder that are tried for a mesh of so many points × frames.
+/// Returns the options of the ladder that are tried for a mesh with `values` points × frames.
 pub fn tried(ladder: &[Options], values: usize) -> &[Options] {
     match (values > MUCH, ladder) {
         (true, [_, own] | [own]) => std::slice::from_ref(own),
@@ -119,18 +119,18 @@ pub struct MeshCoder<'a> {
     /// Units of the frames in which the mesh moves.
     pub(super) schedule: Schedule,
     still: Option<LeadInOut>,
-    /// By stream its parts; none of streams kept as levels.
+    /// By stream, its parts; empty for streams kept as quantized values.
     pub(super) cells: Vec<Vec<Box<dyn Coder + 'a>>>,
-    /// By stream whether cells are 32 bits wide.
+    /// By stream, `true` if fixed-point values are 32 bits wide.
     pub(super) wide: Vec<bool>,
-    /// By stream what predicts it from the positions.
+    /// By stream, the coder that predicts it from the positions.
     pub(super) normals: Vec<Option<NormalCoder<'a>>>,
     pub(super) levels: Option<QuantizedCoder<'a>>,
-    /// Frames with triangles of their own.
+    /// Coder of frames with triangles of their own.
     pub(super) fluid: Option<FluidCoder<'a>>,
     /// Points without faces.
     pub(super) particles: Option<ParticlesCoder<'a>>,
-    /// The bones that move positions, and the method that this is.
+    /// The bones that move positions, and the method.
     pub(super) bones: Option<(Bones, Method)>,
     /// Keys that were coded elsewhere.
     pub(super) known: Option<KnownKeys<'a>>,
@@ -141,9 +141,9 @@ pub struct MeshCoder<'a> {
 }
 
 impl<'a> MeshCoder<'a> {
-    /// The smallest of those that these options make, which are those of [`ladder`] for the effort that was
-    /// asked for: a longer search can end in a worse place than a shorter one, and what is best for positions
-    /// need not be for the normals that are predicted from them.
+    /// Returns the smallest of the coders that the options of [`ladder`] give for the requested effort: a
+    /// longer search can end in a worse place than a shorter one, and the best settings for positions need
+    /// not be the best for the normals that are predicted from them.
     pub fn smallest(
         plan: &'a MeshPlan<'a>,
         points: Option<&'a MeshPoints>,
@@ -170,7 +170,7 @@ impl<'a> MeshCoder<'a> {
         };
         let mut best = new(own).and_then(|coder| Ok((size(&coder)?, coder)));
         work.settled();
-        // The more work first: of equals it is taken.
+        // Most work first, so that of equals it is taken.
         for options in below.iter().rev() {
             work.trying("settings");
             let made = new(options).ok().map(|coder| size(&coder).map(|bytes| (bytes, coder)));
@@ -184,7 +184,7 @@ impl<'a> MeshCoder<'a> {
         best.map(|best| best.1)
     }
 
-    /// Chooses settings and codes what is static: most of the work of a short animation.
+    /// Chooses settings and codes static data: most of the work of a short animation.
     pub fn new(
         plan: &'a MeshPlan<'a>,
         points: Option<&'a MeshPoints>,
@@ -221,7 +221,7 @@ impl<'a> MeshCoder<'a> {
         Ok(coder)
     }
 
-    /// A coder without streams.
+    /// Creates a coder without streams.
     pub(super) fn empty(
         plan: &'a MeshPlan<'a>,
         points: Option<&'a MeshPoints>,
@@ -249,7 +249,7 @@ impl<'a> MeshCoder<'a> {
         })
     }
 
-    /// Keeps streams that are neither fixed-point values nor predicted as quantized ones.
+    /// Adds a coder for the streams that are neither fixed-point values nor predicted, as quantized values.
     pub(super) fn keep_others(&mut self) {
         let (plan, schedule, options) = (self.plan, self.schedule, self.options);
         if let (Some(fixed), Method::Soft) = (&plan.prepared.fixed, plan.method) {
@@ -259,7 +259,7 @@ impl<'a> MeshCoder<'a> {
         }
     }
 
-    /// Bones in place of the soft codec alone, where they are smaller.
+    /// Replaces the soft codec alone by bones, if they are smaller.
     fn choose(&mut self, frames: &'a [Vec<PointFrames<'a>>], found: &SkinSearch<'_>) -> Result<(), Error> {
         let Some([positions]) = frames.first().map(Vec::as_slice) else {
             return Ok(());
@@ -295,14 +295,14 @@ impl<'a> MeshCoder<'a> {
         Ok(())
     }
 
-    /// What bones and residuals take, once all frames are coded.
+    /// Returns the sizes of bones and residuals, once all frames are coded.
     pub fn measures(&self) -> Measures {
         let positions = self.cells.first().and_then(|parts| parts.first());
         positions.map_or(Measures::default(), |coder| coder.measures())
     }
 
-    /// By vertex the part that moves it as it is, or [`meshreel_process::parts::NO_PART`]; empty without
-    /// parts.
+    /// Returns, by vertex, the part that rigidly moves it, or [`meshreel_process::parts::NO_PART`]; empty
+    /// without parts.
     pub fn parts(&self) -> Vec<u32> {
         let positions = self.cells.first().and_then(|parts| parts.first());
         let of_point = positions.map_or(Vec::new(), |coder| coder.parts());
@@ -312,25 +312,25 @@ impl<'a> MeshCoder<'a> {
         }
     }
 
-    /// Parts that move as they are, and bones that blend.
+    /// Returns the number of rigid parts, and of bones with weights.
     pub fn bones(&self) -> [usize; 2] {
         let bones = self.bones.map_or(Bones::default(), |b| b.0);
         [bones.rigid as usize, bones.affine as usize]
     }
 
-    /// The method that the file names.
+    /// Returns the method that is stored in the file.
     pub fn method(&self) -> Method {
         self.bones.map_or(self.plan.method, |b| b.1)
     }
 
-    /// Whether units have its animated attributes apart.
+    /// Returns `true` if units keep its animated attributes apart.
     pub fn is_apart(&self) -> bool {
         let mut attributes = self.plan.streams.iter().skip(1);
         let animated = attributes.any(|s| s.animated) && self.plan.method == Method::Soft;
         self.options.attributes_apart && animated
     }
 
-    /// Whether a stream is kept as levels.
+    /// Returns `true` if a stream is kept as quantized values.
     pub(super) fn is_levels(&self, stream: usize) -> bool {
         let cells = self.cells.get(stream).is_some_and(|parts| !parts.is_empty());
         let predicted = self.normals.get(stream).is_some_and(Option::is_some);
@@ -345,7 +345,7 @@ impl<'a> MeshCoder<'a> {
         self.cells.iter().any(|parts| !parts.is_empty())
     }
 
-    /// The streams as the file says.
+    /// Returns the records of the streams as in the file.
     pub fn records(&self) -> Vec<StreamRecord> {
         let of = |(s, record): (usize, &StreamRecord)| {
             if let Some(Some(normals)) = self.normals.get(s) {
@@ -374,7 +374,7 @@ impl<'a> MeshCoder<'a> {
         self.plan.streams.iter().enumerate().map(of).collect()
     }
 
-    /// Codec of the mesh's frames, and the points of its cells.
+    /// Returns the codec of the mesh's frames, and the number of points with fixed-point positions.
     pub fn codec(&self) -> (u8, u32) {
         let fast = self.options.preset == Preset::Fast;
         let codec = if fast { CODEC_FAST } else { CODEC_SMALL };
@@ -387,13 +387,13 @@ impl<'a> MeshCoder<'a> {
         }
     }
 
-    /// Whether a predictor table is stored: not where cells are all there is.
+    /// Returns `true` if a predictor table is stored: not if there are only fixed-point values.
     pub fn has_table(&self) -> bool {
         let levels = |s| self.is_levels(s);
         self.plan.has_table && (0..self.plan.streams.len()).any(levels)
     }
 
-    /// Appends what is stored once; how many bytes of it positions need.
+    /// Appends the data that is stored once; returns the bytes of positions among it.
     pub fn encode_values(&self, out: &mut Vec<u8>) -> usize {
         let start = out.len();
         let mut position_bytes = 0;
@@ -419,12 +419,12 @@ impl<'a> MeshCoder<'a> {
         position_bytes
     }
 
-    /// Units of the frames in which the mesh moves.
+    /// Returns the units of the frames in which the mesh moves.
     pub fn schedule(&self) -> Schedule {
         self.schedule
     }
 
-    /// The keys of a segment of the file, in order.
+    /// Codes the keys of a segment of the file, in order.
     pub fn segment(&self, segment: u32) -> Result<Vec<Payload>, Error> {
         let Some(still) = &self.still else {
             return self.own_segment(segment);
@@ -465,7 +465,8 @@ impl<'a> MeshCoder<'a> {
         self.gather(&units, parts, decoded)
     }
 
-    /// Units LowerLayers and TopLayer of a group of the file; the keys that it needs have been coded.
+    /// Codes the units LowerLayers and TopLayer of a group of the file; the keys that it needs have been
+    /// coded.
     pub fn group(&self, group: u32) -> Result<Vec<Payload>, Error> {
         let Some(still) = &self.still else {
             return self.own_group(group);
@@ -480,8 +481,8 @@ impl<'a> MeshCoder<'a> {
         Ok(still.place(&units, own.collect()))
     }
 
-    /// The end states of the mesh as bytes, where it stands still at the start or at the end; and how many of
-    /// them positions need.
+    /// Returns the end states of the mesh as bytes, if it stands still at the start or at the end, and the
+    /// bytes of positions among them.
     pub fn end_states(&self) -> (Vec<u8>, usize) {
         let (mut bytes, mut positions) = (Vec::new(), 0);
         if let Some(still) = &self.still {
@@ -494,7 +495,7 @@ impl<'a> MeshCoder<'a> {
         (bytes, positions)
     }
 
-    /// The two end states by themselves, as far as they have been coded.
+    /// Returns the two end states separately, as far as they have been coded.
     pub fn end_state_units(&self) -> [Option<Vec<u8>>; 2] {
         let Some(still) = &self.still else {
             return [None, None];
@@ -503,13 +504,13 @@ impl<'a> MeshCoder<'a> {
         ends.each_ref().map(|end| end.as_ref().map(|end| [&end.bytes[..], &end.attributes].concat()))
     }
 
-    /// Of a mesh whose faces change what of it is known only when frames have been coded: maps back to the
-    /// source, and the most points of a frame, with whether any has fewer than vertices.
+    /// Returns the data of a mesh whose faces change that is known only when frames have been coded: source
+    /// maps, and the largest number of points of a frame, with whether any has fewer points than vertices.
     pub fn changing(&self) -> Option<(RunMaps, (u32, bool))> {
         self.fluid.as_ref().map(|fluid| (fluid.run_maps(), fluid.counted()))
     }
 
-    /// The box of a mesh that is the same in all frames.
+    /// Returns the bounds of a mesh that is the same in all frames.
     pub fn still_bounds(&self) -> Option<[f32; 6]> {
         let still = self.plan.prepared.fixed.is_some() && !self.plan.streams.iter().any(|s| s.animated);
         still.then(|| self.plan.static_bounds())
@@ -537,13 +538,13 @@ impl<'a> MeshCoder<'a> {
         self.gather(&units, parts, decoded)
     }
 
-    /// Maps of frames with triangles of their own, once all have been coded.
+    /// Returns the source maps of frames with triangles of their own, once all have been coded.
     pub fn source_runs(&self) -> (Vec<SourceMap>, Vec<u32>) {
         let fluid = self.fluid.as_ref();
         fluid.map_or(Default::default(), FluidCoder::source_runs)
     }
 
-    /// Keys of the file before this one are not needed any more.
+    /// Drops the keys of the file before this one.
     pub fn forget(&self, key: u32) {
         let earlier = self.still.as_ref().map_or(0, |s| s.window.start / INTERVAL);
         let key = key.saturating_sub(earlier);
@@ -552,7 +553,7 @@ impl<'a> MeshCoder<'a> {
         self.forget_frames(self.schedule.key_frame(key));
     }
 
-    /// No keys are needed any more.
+    /// Drops all keys.
     pub(super) fn forget_all(&self) {
         let parts = self.cells.iter().flatten();
         parts.for_each(|part| part.forget(u32::MAX));
@@ -570,7 +571,7 @@ impl<'a> MeshCoder<'a> {
         }
     }
 
-    /// Puts streams together, unit by unit. `parts`: by stream, part and unit.
+    /// Joins the streams, unit by unit. `parts`: by stream, part and unit.
     fn gather(
         &self,
         units: &[Unit],
@@ -633,7 +634,7 @@ impl<'a> MeshCoder<'a> {
                 payload.seen.push((frame, FrameMeasure { bounds, error }));
             }
             if payload.seen.is_empty() && self.plan.prepared.fixed.is_some() {
-                // Positions that stand still.
+                // Static positions.
                 let bounds = self.plan.static_bounds();
                 let seen = FrameMeasure { bounds, error: 0.0 };
                 payload.seen = frames.iter().map(|&f| (f, seen)).collect();

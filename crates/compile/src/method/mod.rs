@@ -1,4 +1,4 @@
-//! How a mesh is kept: methods make coders, which are compared by the bytes that they take.
+//! The methods for meshes: each makes coders, which are compared by the bytes that they take.
 
 pub mod again;
 pub mod chain;

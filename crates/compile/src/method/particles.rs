@@ -1,5 +1,5 @@
-//! Units of particles and curves: frames are predicted from what the same points are in others. What is
-//! written is decoded again before it counts.
+//! Units of particles and curves: frames are predicted from the same points in other frames. The written
+//! bytes are decoded again and checked.
 
 use crate::mesh::particles::{self, ParticleFrame};
 use crate::mesh::plan::MeshPlan;
@@ -21,28 +21,28 @@ use meshreel_scene::{CurveBasis, CurveEnds};
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
-/// A decoded frame, which others may refer to.
+/// A decoded frame that others may refer to.
 pub(crate) struct DecodedParticles {
-    /// One more than its run; 0 with ids, and of a frame that is hidden.
+    /// One more than its run; 0 with ids, and for a hidden frame.
     run: u32,
     count: usize,
     ids: Vec<u64>,
     curves: Vec<u32>,
-    /// None of a frame that is hidden.
+    /// Values of each stream; empty for a hidden frame.
     streams: Vec<Quantized>,
 }
 
 /// Decoded frames by number.
 pub(crate) type DecodedFrames = BTreeMap<u32, Arc<DecodedParticles>>;
 
-/// Frames that one may refer to, in the order in which its kind counts them, and how many frames each is
-/// after it.
+/// The frames that one may refer to, in the order in which its kind counts them, and their distance in frames
+/// to it.
 struct References {
     frames: Vec<Arc<DecodedParticles>>,
     moments: Vec<i32>,
 }
 
-/// Codes particles or curves.
+/// The coder of particles or curves.
 pub struct ParticlesCoder<'a> {
     plan: &'a MeshPlan<'a>,
     schedule: Schedule,
@@ -50,16 +50,16 @@ pub struct ParticlesCoder<'a> {
     /// Keys that have been coded.
     keys: RwLock<DecodedFrames>,
     chain: ChainCoder<'a>,
-    /// Whether chains are smaller.
+    /// `true` if chains are smaller.
     chains: OnceLock<bool>,
-    /// The first frame and the last one that are wanted, or needed for these.
+    /// The first and the last frame that are wanted, or needed for these.
     stretch: [u32; 2],
 }
 
-/// Most segments from the first frame on in which chains are tried.
+/// The largest number of segments, from the first frame on, in which chains are tried.
 const TRIED: u32 = 1;
 
-/// What the file says of particles.
+/// Returns the record of particles in the file.
 pub fn record(plan: &MeshPlan<'_>) -> Option<record::Particles> {
     let own = plan.prepared.particles.as_ref()?;
     let curves = plan.source.mesh.particles.as_ref().and_then(|p| p.curves.as_ref());
@@ -98,7 +98,7 @@ impl References {
 }
 
 impl<'a> ParticlesCoder<'a> {
-    /// The coder of particles; of a plan without them nothing is coded.
+    /// Creates the coder of particles; for a plan without them it codes nothing.
     pub fn new(plan: &'a MeshPlan<'a>, schedule: Schedule) -> Self {
         let own = plan.prepared.particles.as_ref();
         let shape = Shape {
@@ -110,8 +110,8 @@ impl<'a> ParticlesCoder<'a> {
         ParticlesCoder { plan, schedule, shape, keys, chain, chains, stretch: [0, u32::MAX] }
     }
 
-    /// Goes on from what was decided, for these frames alone: chains need no others but those of their
-    /// segment that are before them.
+    /// Continues from the stored decisions, for these frames only: chains need no others but the earlier ones
+    /// of their segment.
     pub fn go_on(&mut self, chains: bool, [first, last]: [u32; 2]) {
         self.chains = OnceLock::from(chains);
         if chains {
@@ -120,13 +120,14 @@ impl<'a> ParticlesCoder<'a> {
         }
     }
 
-    /// Whether particles are coded in chains: where these are smaller than frames between frames, in the
-    /// first frames.
+    /// Returns `true` if particles are coded in chains: if these are smaller in the first frames than frames
+    /// predicted between frames.
     pub fn has_chains(&self) -> bool {
         *self.chains.get_or_init(|| self.tried().unwrap_or(false))
     }
 
-    /// Codes the first frames both ways, as an animation of their own. Whether chains are smaller.
+    /// Codes the first frames both ways, as an animation of their own, and returns `true` if chains are
+    /// smaller.
     fn tried(&self) -> Result<bool, Error> {
         let restart = self.schedule.restart();
         let most = restart.saturating_mul(TRIED).saturating_mul(INTERVAL).saturating_add(1);
@@ -147,14 +148,14 @@ impl<'a> ParticlesCoder<'a> {
         Ok(bytes[0] < bytes[1])
     }
 
-    /// Keys before this frame are not needed any more.
+    /// Drops the keys before this frame.
     pub fn forget(&self, frame: u32) {
         self.chain.forget(frame);
         let mut held = self.keys.write().unwrap_or_else(PoisonError::into_inner);
         *held = held.split_off(&frame);
     }
 
-    /// Frames that one may refer to, as the player has them.
+    /// Returns the frames that one may refer to, as in the player.
     fn references(&self, frame: u32, done: &DecodedFrames) -> Result<References, Error> {
         let key = self.schedule.key_of(frame).is_some();
         let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
@@ -170,7 +171,7 @@ impl<'a> ParticlesCoder<'a> {
         Ok(out)
     }
 
-    /// Codes a unit. `done`: frames of units that are coded with it, to which its own are added.
+    /// Codes a unit. `done`: decoded frames of the units that are coded together, to which its own are added.
     pub(crate) fn unit(&self, frames: &[u32], done: &mut DecodedFrames) -> Result<Payload, Error> {
         if self.has_chains() {
             return match frames.first() {
@@ -349,7 +350,7 @@ impl<'a> ParticlesCoder<'a> {
     }
 }
 
-/// Of the bytes of a unit those of positions, by what symbols of positions and of all were expected to take.
+/// Returns the part of the bytes of a unit that positions take, in proportion to their expected size.
 fn share(bytes: usize, [positions, all]: [u64; 2]) -> usize {
     match all {
         0 => 0,
@@ -357,9 +358,9 @@ fn share(bytes: usize, [positions, all]: [u64; 2]) -> usize {
     }
 }
 
-/// A frame by itself, for the preset `classic`.
+/// Codes a frame by itself, for the preset `classic`.
 pub fn encode_alone(plan: &MeshPlan<'_>, frame: usize) -> Result<Part, Error> {
-    // No frame of such a schedule refers to others: it has one.
+    // In a schedule of one frame no frame refers to others.
     let coder = ParticlesCoder::new(plan, Schedule::new(0, 1));
     let mut bytes = Vec::new();
     let (mut payload, mut work, mut bits) = (Payload::default(), Work::default(), [0, 0]);

@@ -1,35 +1,35 @@
-//! What one mesh has in one unit.
+//! The bytes of one mesh in one unit.
 
 use crate::method::coder::FrameMeasures;
 use serde::{Deserialize, Serialize};
 
-/// The bytes of one mesh in one unit, and what is measured of them.
+/// The bytes of one mesh in one unit, and their measurements.
 #[derive(Default, Serialize, Deserialize)]
 pub struct Payload {
     pub bytes: Vec<u8>,
-    /// Animated attributes, where they are apart.
+    /// Animated attributes, if they are kept apart.
     pub attributes: Vec<u8>,
-    /// Bytes of these that positions take.
+    /// Bytes of positions among these.
     pub position_bytes: usize,
-    /// By frame of the unit: decoded bounds and largest error.
+    /// Decoded bounds and largest error, by frame of the unit.
     pub seen: FrameMeasures,
-    /// Vertices and indices, where they change per frame.
+    /// Number of vertices and indices, if they change per frame.
     pub vertices: usize,
     pub indices: usize,
 }
 
-/// One frame of one mesh.
+/// The bytes of one mesh in one frame, and their measurements.
 #[derive(Default)]
 pub struct Part {
     /// The payload.
     pub bytes: Vec<u8>,
-    /// Bytes of the payload that positions take.
+    /// Bytes of positions in the payload.
     pub position_bytes: usize,
-    /// Decoded bounds in the mesh's space, inverted where there is nothing.
+    /// Decoded bounds in the mesh's space; inverted if there is nothing.
     pub bounds: [f32; 6],
-    /// Largest distance of a decoded point.
+    /// Largest error of a decoded point.
     pub error: f64,
-    /// Vertices and indices, where they change per frame.
+    /// Number of vertices and indices, if they change per frame.
     pub vertices: usize,
     #[allow(missing_docs)]
     pub indices: usize,

@@ -1,4 +1,4 @@
-//! The points of a mesh, and frames of one stream as the soft codec reads them.
+//! The points of a mesh, and the frames of one stream as the soft codec reads them.
 
 use crate::Error;
 use crate::mesh::evaluate::{Scratch, Want};
@@ -13,16 +13,16 @@ use meshreel_codec::record::{Semantic, StreamRecord};
 use meshreel_codec::topology::grid::Shape;
 use std::sync::{Mutex, PoisonError};
 
-/// The points of a mesh: vertices that coincide in every frame are one.
+/// The points of a mesh: vertices that coincide in every frame share one.
 pub struct MeshPoints {
-    /// Point of each vertex, numbered by first vertices.
+    /// By vertex, its point; points are numbered by their first vertices.
     pub of: Vec<u32>,
-    /// First vertex of each point.
+    /// By point, its first vertex.
     pub vertex: Vec<u32>,
 }
 
 impl MeshPoints {
-    /// The points of a mesh with fixed topology.
+    /// Finds the points of a mesh with fixed topology.
     pub fn new(fixed: &Fixed) -> MeshPoints {
         let vertices = fixed.vertex_point.len() as u32;
         let first = |v: u32| fixed.weld.as_ref().map_or(v, |weld| weld[v as usize]);
@@ -46,14 +46,14 @@ pub struct PointFrames<'a> {
     pub fixed: &'a Fixed,
     pub points: &'a MeshPoints,
     pub record: &'a StreamRecord,
-    /// Number of the stream's component that comes first.
+    /// Index of the stream's component that comes first.
     first: usize,
-    /// The first error while a frame was read, which the encoder cannot carry.
+    /// The first error in reading a frame, which the encoder cannot return.
     failed: Mutex<Option<Error>>,
 }
 
 impl<'a> PointFrames<'a> {
-    /// Whether vertices are a regular grid.
+    /// Returns `true` if the vertices form a regular grid.
     pub fn is_grid(&self) -> bool {
         self.fixed.grid.is_some()
     }
@@ -84,35 +84,35 @@ impl<'a> PointFrames<'a> {
         Ok(())
     }
 
-    /// The shape of the grid whose vertices, each of its own point, these are.
+    /// Returns the shape of the grid, if every vertex is a point of its own.
     pub fn grid(&self) -> Option<&Shape> {
         let grid = self.fixed.grid.as_ref()?;
         let apart = self.points.vertex.len() == self.points.of.len();
         (apart && !grid.shape.closed).then_some(&grid.shape)
     }
 
-    /// The kind of values of the stream.
+    /// Returns the kind of the stream's values.
     pub fn semantic(&self) -> Semantic {
         self.record.semantic
     }
 
-    /// Where frames come from.
+    /// Returns the source of the frames.
     pub fn source(&self) -> &Source<'a> {
         &self.plan.source
     }
 
-    /// The points of the source.
+    /// Returns the number of points of the source.
     pub fn count_of_source(&self) -> usize {
         self.plan.prepared.points
     }
 
-    /// The source's point of each point.
+    /// Returns, by point, its point in the source.
     pub fn source_points(&self) -> impl Iterator<Item = u32> + '_ {
         let vertex_point = &self.fixed.vertex_point;
         (self.points.vertex.iter()).map(|&v| vertex_point[v as usize])
     }
 
-    /// The error of reading, if a frame could not be read.
+    /// Returns the error of reading, if a frame could not be read.
     pub fn check(&self) -> Result<(), Error> {
         self.plan.source.cancellation.check()?;
         let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -129,14 +129,14 @@ fn copy<const N: usize>(values: &[[f32; N]], first: usize, out: &mut [[f32; 3]])
 impl encode::Source for PointFrames<'_> {
     fn positions(&self, frame: u32, out: &mut [[f32; 3]]) {
         if let Err(error) = self.read(frame, out) {
-            // The encoder stops at a frame that is nowhere.
+            // The encoder stops at a frame of NaN.
             out.fill([f32::NAN; 3]);
             *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
         }
     }
 }
 
-/// Makes the frames of a stream's parts ready: positions and uvs are one, colours two.
+/// Prepares the frames of a stream's parts: positions and uvs have one part, colours two.
 pub fn point_frames<'a>(
     plan: &'a MeshPlan<'a>,
     fixed: &'a Fixed,
@@ -149,7 +149,7 @@ pub fn point_frames<'a>(
         .collect()
 }
 
-/// The hierarchy of a stream's points, and the triangles that it was made from.
+/// Builds the hierarchy of a stream's points, and returns the triangles that it was built from.
 pub fn build_hierarchy(frames: &PointFrames<'_>) -> (Hierarchy, Vec<u32>) {
     let indices = &frames.fixed.indices;
     let (count, triangles) = match frames.record.semantic {
@@ -164,7 +164,7 @@ pub fn build_hierarchy(frames: &PointFrames<'_>) -> (Hierarchy, Vec<u32>) {
     (hierarchy::of(shape, count as u32, &triangles), triangles)
 }
 
-/// The box and the tolerance of a part.
+/// Returns the bounds and the tolerance of a part.
 pub fn extent(frames: &PointFrames<'_>) -> Option<Extent> {
     let (plan, record) = (frames.plan, frames.record);
     let set = usize::from(record.set);

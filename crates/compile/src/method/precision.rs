@@ -1,6 +1,6 @@
-//! How fine positions are kept where normals are predicted from them. Coarser ones may cost more in
-//! corrections of normals than they save: a first guess follows from the length of edges, and around it what
-//! takes the fewest bytes is sought.
+//! Chooses the precision of positions from which normals are predicted. Coarser positions may cost more in
+//! corrections of normals than they save: a first guess follows from the length of edges, and around it the
+//! precision with the fewest bytes is searched.
 
 use crate::Error;
 use crate::mesh::plan::MeshPlan;
@@ -15,46 +15,44 @@ use meshreel_codec::schedule::Schedule;
 use meshreel_options::{Options, TransformForm};
 use std::collections::HashSet;
 
-/// Positions that turn a triangle's normal by more than this part of its tolerance cost more in corrections
-/// of normals than they save; measured on the corpus.
+/// Fraction of the normal tolerance by which positions may turn a triangle's normal; beyond it they cost more
+/// in corrections of normals than they save. Measured on the corpus.
 const TURN: f64 = 1.0;
-/// Like [`TURN`], of meshes of many pieces, which mostly move as they are, so that positions cost little.
+/// Like [`TURN`], for meshes of many pieces, which mostly move rigidly, so that positions cost little.
 const TURN_OF_PIECES: f64 = 0.25;
-/// Positions are never made finer than this part of the diagonal over all frames for the sake of normals.
+/// Positions are never made finer than this fraction of the diagonal over all frames for the sake of normals.
 pub const LEAST_PART: f64 = 1.0 / (1 << 18) as f64;
-/// With more points × frames than this nothing is tried: reading them all for each trial takes too long.
+/// The largest number of points × frames with trials: reading more for each trial takes too long.
 pub const MOST_TRIED: usize = 1 << 22;
-/// Trials that are expected for each mesh, for the time left that is shown.
+/// The number of trials expected for each mesh, for the displayed time left.
 pub const TRIALS: u64 = 5;
-/// Meshes of at least this many pieces have [`TURN_OF_PIECES`].
+/// Meshes of at least this many pieces use [`TURN_OF_PIECES`].
 const PIECES: usize = 8;
 
-/// The `--effort` of a trial; where less is asked for, nothing is tried.
+/// The `--effort` of a trial; if less is requested, nothing is tried.
 pub const WORK: u32 = 2;
-/// The smallest and the largest error bound that is tried, as parts of the guess.
+/// The smallest and the largest error bound that is tried, as fractions of the guess.
 const RANGE: [f64; 2] = [0.2, 3.0];
-/// The smallest one of a mesh whose faces change, where the guess is just the tolerance.
+/// The smallest one for a mesh whose faces change, where the guess is just the tolerance.
 const SMALLEST_OF_CHANGING: f64 = 0.05;
 /// Significant bits of error bounds. A bound that follows from two tolerances differs in its last bits, and a
 /// search that starts there can end elsewhere.
 const SIGNIFICANT_BITS: u32 = 10;
-/// Error bounds whose ratio is smaller than this count as one.
+/// Error bounds whose ratio is smaller than this count as equal.
 const APART: f64 = 1.4;
-/// A trial of a part of the frames whose bytes are within this ratio of the best one's is weighed by all
-/// frames.
+/// A trial of a part of the frames whose bytes are within this ratio of the best is repeated with all frames.
 const CLOSE: f64 = 1.1;
-/// First digits of the tolerances that people ask for. These are tried, so that who asks for a larger one
-/// gets what the smaller would have given.
+/// First digits of the tolerances that people usually request. These are tried, so that a request for a
+/// larger tolerance gives what the smaller one would have given.
 const DIGITS: [f64; 4] = [5.0, 3.0, 2.0, 1.0];
-/// Meshes whose faces change are tried only where at least this part of their size is allowed.
+/// Meshes whose faces change are tried only if the tolerance is at least this fraction of their size.
 const COARSE: f64 = 2e-3;
-/// Where the tolerance allows more than this many times the error bound that is best with normals, the user
-/// is told.
+/// The ratio of the tolerance to the best error bound with normals from which on the user is told.
 const WORTH_SAYING: f64 = 2.0;
-/// The larger tolerance of normals, in degrees, of which the user is told what it would change.
+/// The larger tolerance of normals, in degrees, whose effect is reported to the user.
 const LARGER: f64 = 5.0;
 
-/// Error bounds that positions of a mesh may have, in units of length.
+/// The error bounds that positions of a mesh may have, in units of length.
 #[derive(Clone, Copy, Debug)]
 pub struct Allowed {
     /// The largest: the mesh's tolerance.
@@ -74,8 +72,8 @@ pub fn rounded(radius: f64) -> f64 {
 }
 
 impl Allowed {
-    /// Error bounds to try beside the guess, the finest first: those of all smaller tolerances that people
-    /// ask for are among them.
+    /// Returns error bounds to try beside the guess, the finest first; they include those of all smaller
+    /// tolerances that people usually request.
     fn tried(&self, is_changing: bool) -> Vec<f64> {
         let [mut low, high] = RANGE.map(|part| part * self.guess);
         if is_changing {
@@ -84,7 +82,7 @@ impl Allowed {
         let mut power = 10f64.powf((self.most / self.per_asked).log10().ceil());
         let mut out = Vec::new();
         while DIGITS[0] * power * self.per_asked > low && power.is_normal() {
-            // In the same room for rounding as what was asked for.
+            // With the same margin for rounding as the requested tolerance.
             out.extend(DIGITS.map(|digit| rounded(digit * power * self.per_asked)));
             power /= 10.0;
         }
@@ -96,7 +94,7 @@ impl Allowed {
     }
 }
 
-/// Makes positions as fine as takes the fewest bytes, normals included.
+/// Chooses the precision of positions that takes the fewest bytes, normals included.
 pub fn choose_precision(
     plan: &mut MeshPlan<'_>,
     allowed: Allowed,
@@ -128,14 +126,14 @@ pub fn choose_precision(
         found: &found,
         weighs_all: false,
     };
-    // What cannot be tried is not taken; if that is so of the guess, whoever compiles it says why.
+    // A precision that fails is not taken; if the guess fails, its compile reports why.
     let Some(of_guess) = trials.bytes(plan, guess, false) else {
         return plan.refine(guess, false, options);
     };
-    // A trial knows nothing of skins: where one is better, the guess is good.
+    // Skins are not tried here: if one is better, the guess is good.
     if found.were_likely() {
         search.work.once_more();
-        // Skins that are likely are mostly the best.
+        // Likely skins are mostly the best.
         search.work.trials(0);
         let skinned = skinned(plan, schedule, options, &search)?;
         search.work.settled();
@@ -154,8 +152,8 @@ pub fn choose_precision(
     plan.refine(best.radius, best.normals_stored, options)
 }
 
-/// Whether another precision than that of the tolerance may take fewer bytes: normals are predicted from
-/// positions that move, and the tolerance allows more than these normals want.
+/// Returns `true` if a precision other than that of the tolerance may take fewer bytes: normals are predicted
+/// from moving positions, and the tolerance is larger than these normals need.
 fn has_a_choice(plan: &MeshPlan<'_>, allowed: Allowed, schedule: Schedule, options: &Options) -> bool {
     let prepared = &plan.prepared;
     let fluid = prepared.fixed.is_none();
@@ -164,7 +162,7 @@ fn has_a_choice(plan: &MeshPlan<'_>, allowed: Allowed, schedule: Schedule, optio
         return false;
     }
     if options.transforms == TransformForm::Packed {
-        // Whoever reads these wants parts alone; what they cannot hold is no matter of bytes.
+        // The readers of such a file want only parts; a failure to hold them does not depend on bytes.
         return false;
     }
     let Allowed { most, guess, .. } = allowed;
@@ -174,28 +172,28 @@ fn has_a_choice(plan: &MeshPlan<'_>, allowed: Allowed, schedule: Schedule, optio
     most >= for_normals_of(plan, options.normal_tolerance).unwrap_or(guess)
 }
 
-/// A precision of positions that was tried, and about how many bytes the mesh takes with it.
+/// A precision of positions that was tried, and the approximate bytes of the mesh with it.
 #[derive(Clone, Copy)]
 struct Trial {
     bytes: u64,
     /// The error bound of positions.
     radius: f64,
-    /// Normals are stored as they are, not predicted from positions.
+    /// `true` if normals are stored, not predicted from positions.
     normals_stored: bool,
 }
 
 /// Trials of the precision of positions of one mesh.
 struct Trials<'t> {
     schedule: Schedule,
-    /// Those of the compilation, with less effort.
+    /// The options of the compile, with less effort.
     options: Options,
     found: &'t SkinSearch<'t>,
-    /// Trials code all frames, not a part of them.
+    /// `true` if trials code all frames, not a part of them.
     weighs_all: bool,
 }
 
 impl Trials<'_> {
-    /// About how many bytes the mesh takes; none where that cannot be told.
+    /// Returns the approximate bytes of the mesh; `None` if they cannot be determined.
     fn bytes(&self, plan: &mut MeshPlan<'_>, radius: f64, normals_stored: bool) -> Option<u64> {
         let bytes = self.estimated(plan, radius, normals_stored);
         self.found.work.weighed();
@@ -217,12 +215,12 @@ impl Trials<'_> {
         size(&coder, coder.schedule(), sample, options).ok()
     }
 
-    /// The best precision around the guess. Where trials code a part of the frames only, those that come
-    /// close are weighed again by all frames.
+    /// Returns the best precision around the guess. If trials code only a part of the frames, the close ones
+    /// are repeated with all frames.
     fn around_guess(&self, plan: &mut MeshPlan<'_>, allowed: Allowed, of_guess: u64) -> Trial {
         let is_changing = plan.prepared.fixed.is_none();
         let mut all = vec![Trial { bytes: of_guess, radius: allowed.guess, normals_stored: false }];
-        // Finer ones that float32 cannot hold, and those that leave no memory, are left out.
+        // Bounds that float32 cannot hold, and those that exceed the memory, are left out.
         all.extend(allowed.tried(is_changing).into_iter().filter_map(|radius| {
             Some(Trial { bytes: self.bytes(plan, radius, false)?, radius, normals_stored: false })
         }));
@@ -242,14 +240,13 @@ impl Trials<'_> {
             }
         }
         let chosen = smallest(&all);
-        // What follows compares with trials of a part.
+        // Later comparisons are with trials of a part of the frames.
         Trial { bytes: best.bytes, ..chosen }
     }
 
-    /// The better one of `best` and positions as coarse as the tolerance allows, with normals stored as they
-    /// are.
+    /// Returns the better one of `best` and positions as coarse as the tolerance allows, with stored normals.
     fn with_stored_normals(&self, plan: &mut MeshPlan<'_>, most: f64, best: Trial) -> Trial {
-        // Tangents are made from points and uvs: beside coarse ones they would take all the more.
+        // Tangents are made from points and uvs: beside coarse points they would take even more bytes.
         let fluid = plan.prepared.fixed.is_none();
         if most <= best.radius * WORTH_SAYING || fluid || plan.prepared.tangents {
             return best;
@@ -260,7 +257,7 @@ impl Trials<'_> {
         }
     }
 
-    /// About how many bytes the mesh would take if normals could be off by [`LARGER`].
+    /// Returns the approximate bytes of the mesh if the tolerance of normals were [`LARGER`].
     fn at_larger_angle(&self, plan: &mut MeshPlan<'_>, most: f64) -> Option<u64> {
         let options = Options { normal_tolerance: LARGER, ..self.options.clone() };
         let radius = for_normals_of(plan, LARGER).unwrap_or(most).min(most);
@@ -268,7 +265,7 @@ impl Trials<'_> {
     }
 }
 
-/// Whether the mesh is smallest as skinned; bones are sought for that.
+/// Returns `true` if the mesh is smallest as skinned; seeks bones to find out.
 fn skinned(
     plan: &mut MeshPlan<'_>,
     schedule: Schedule,
@@ -287,7 +284,7 @@ fn for_normals_of(plan: &MeshPlan<'_>, degrees: f64) -> Option<f64> {
     for_normals(plan.prepared.fixed.as_ref()?, degrees)
 }
 
-/// The error bound of positions at which the normals that are predicted from them are off by `degrees`; none
+/// Returns the error bound of positions at which the normals predicted from them are off by `degrees`; `None`
 /// without edges.
 pub fn for_normals(fixed: &Fixed, degrees: f64) -> Option<f64> {
     let point = |v: u32| Vec3::from(fixed.first_points[fixed.vertex_point[v as usize] as usize]);
@@ -307,7 +304,7 @@ pub fn for_normals(fixed: &Fixed, degrees: f64) -> Option<f64> {
     Some(turn * degrees.to_radians() * f64::from(*length))
 }
 
-/// The number of connected pieces of triangles.
+/// Returns the number of connected pieces of triangles.
 fn pieces(points: u32, triangles: impl Iterator<Item = [u32; 3]>) -> usize {
     fn root(above: &mut [u32], mut p: u32) -> u32 {
         while above[p as usize] != p {

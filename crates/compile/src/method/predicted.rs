@@ -25,15 +25,15 @@ use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// Bits that a description says; nobody uses them.
+/// Bits per component in the description; not used by any decoder.
 const BITS: u32 = 16;
-/// Finer tolerances are kept as levels.
+/// Streams with finer tolerances are kept as quantized values.
 const LEAST: f64 = 0.1;
-/// Bits that a nanosecond per vertex is worth where decoding is to be fast, and where files are to be small.
+/// Bits that a nanosecond per vertex is worth: for fast decoding, and for small files.
 const NANOSECOND: [f64; 2] = [0.3, 0.03];
-/// The number of frames that are examined to choose the static part.
+/// The number of frames that are sampled to choose the data that is stored once.
 const SAMPLES: usize = 12;
-/// The number of frames evaluated side by side while vertices that share their normals are found.
+/// The number of frames evaluated in parallel while vertices that share their normals are found.
 const BATCH: usize = 16;
 
 /// The coder of a stream of normals or tangent frames.
@@ -43,14 +43,14 @@ pub struct NormalCoder<'a> {
     schedule: Schedule,
     stream: usize,
     encoder: Encoder,
-    /// By frame those of the rigid bones; empty without such bones.
+    /// By frame, the transforms of the rigid bones; empty without such bones.
     transforms: Arc<Vec<Vec<Transform>>>,
-    /// States of keys, by frame.
+    /// By frame, the states of keys.
     states: RwLock<BTreeMap<u32, Vec<i16>>>,
 }
 
 impl<'a> NormalCoder<'a> {
-    /// None where the stream is not of this kind, or is better kept as levels.
+    /// Creates the coder; `None` if the stream is not of this kind, or is smaller as quantized values.
     pub fn new(
         plan: &'a MeshPlan<'a>,
         points: &MeshPoints,
@@ -101,7 +101,7 @@ impl<'a> NormalCoder<'a> {
         }))
     }
 
-    /// The coder of which these bytes are the static part; nothing is sought.
+    /// Creates the coder from its static part, without a search.
     pub fn again(
         plan: &'a MeshPlan<'a>,
         points: &MeshPoints,
@@ -124,29 +124,29 @@ impl<'a> NormalCoder<'a> {
         Ok(NormalCoder { plan, fixed, schedule, stream, encoder, transforms, states: RwLock::default() })
     }
 
-    /// The static part, which is stored once.
+    /// Returns the static part, which is stored once.
     pub fn static_bytes(&self) -> &[u8] {
         self.encoder.static_bytes()
     }
 
-    /// Bits of a component, and numbers that a frame keeps.
+    /// Returns the bits of a component, and the number of values in the state of a frame.
     pub fn sizes(&self) -> (u8, u32) {
         (BITS as u8, self.encoder.decoder().state_len() as u32)
     }
 
-    /// Keys before this frame are not needed any more.
+    /// Drops the keys before this frame.
     pub fn forget(&self, frame: u32) {
         let mut held = self.states.write().unwrap_or_else(PoisonError::into_inner);
         *held = held.split_off(&frame);
     }
 
-    /// What is kept of a key that has been coded, by its frame, as bytes; nothing of others.
+    /// Returns the stored state of a key that has been coded, as bytes, by its frame; `None` for others.
     pub fn held(&self, frame: u32) -> Option<Vec<u8>> {
         let held = self.states.read().unwrap_or_else(PoisonError::into_inner);
         held.get(&frame).map(|state| state.iter().flat_map(|number| number.to_le_bytes()).collect())
     }
 
-    /// Keeps what [`NormalCoder::held`] gave elsewhere; false where these are no such bytes.
+    /// Restores the bytes of [`NormalCoder::held`] from elsewhere; returns `false` if they do not fit.
     pub fn hold(&self, frame: u32, bytes: &[u8]) -> bool {
         let (numbers, rest) = bytes.as_chunks::<2>();
         if !rest.is_empty() || numbers.len() != self.encoder.decoder().state_len() {
@@ -157,7 +157,7 @@ impl<'a> NormalCoder<'a> {
         true
     }
 
-    /// The bytes of some units, in order, of frames whose positions are decoded.
+    /// Codes some units, in order, whose frames have decoded positions.
     pub fn units(&self, units: &[Unit], decoded: &Decoded) -> Result<Vec<Vec<u8>>, Error> {
         each_width!(decoded, frames => self.units_of(units, frames))
     }
@@ -206,7 +206,7 @@ impl<'a> NormalCoder<'a> {
         Ok(out)
     }
 
-    /// Builds what the player will show, and measures that.
+    /// Computes the normals that the player will show, and checks their error.
     fn keep_promise<P: Place>(
         &self,
         frame: u32,
@@ -232,12 +232,12 @@ impl<'a> NormalCoder<'a> {
     }
 }
 
-/// Whether a stream is the uvs that tangents follow.
+/// Returns `true` if a stream is the uvs that tangents follow.
 fn are_still_uvs(record: &StreamRecord) -> bool {
     record.semantic == Semantic::Uv && record.set == 0 && !record.animated
 }
 
-/// By vertex the place of its point in the order of positions; and decoded uvs, for tangents.
+/// Returns, by vertex, the index of its point in the order of positions; and decoded uvs, for tangents.
 fn places_and_uvs(
     plan: &MeshPlan<'_>,
     points: &MeshPoints,
@@ -271,7 +271,7 @@ fn shape<'s>(
     }
 }
 
-/// Transforms of a frame, where there are any.
+/// Returns the transforms of a frame, if there are any.
 fn of_frame(transforms: &[Vec<Transform>], frame: u32) -> &[Transform] {
     transforms.get(frame as usize).map_or(&[], Vec::as_slice)
 }
@@ -284,7 +284,7 @@ fn evaluate(plan: &MeshPlan<'_>, fixed: &Fixed, frame: u32, tangents: bool) -> R
     Ok(values)
 }
 
-/// Decoded uvs of a set that stands still.
+/// Returns the decoded uvs of a static set.
 fn still_uvs(record: &StreamRecord, base: &Quantized) -> Vec<[f32; 2]> {
     crate::with_quantized!(base, levels => {
         let count = levels.len() / 2;
@@ -293,7 +293,7 @@ fn still_uvs(record: &StreamRecord, base: &Quantized) -> Vec<[f32; 2]> {
     })
 }
 
-/// A stream on the way to its coder.
+/// A stream for which a coder is being made.
 struct Candidate<'a> {
     plan: &'a MeshPlan<'a>,
     fixed: &'a Fixed,
@@ -303,7 +303,7 @@ struct Candidate<'a> {
 }
 
 impl Candidate<'_> {
-    /// Per vertex a number that those share whose normals are equal in all frames.
+    /// Returns, by vertex, a group number; the vertices of a group have equal normals in all frames.
     fn groups(&self) -> Result<Vec<u32>, Error> {
         let fixed = self.fixed;
         if self.plan.prepared.normals == Normals::Made {
@@ -356,7 +356,7 @@ impl Candidate<'_> {
                 transforms: of_frame(&self.transforms, frame),
             })
             .collect();
-        // Refused where the mesh is beyond what it can describe: then levels do it.
+        // Fails if the mesh is beyond what it can describe: then quantized values are used.
         Ok(Encoder::new(shape, wanted, &samples).ok())
     }
 }

@@ -1,4 +1,4 @@
-//! Tolerances to lattices: how fine the values of each mesh are, and its first frame quantized.
+//! Tolerances to lattices: chooses the precision of each mesh's values, and quantizes its first frame.
 
 use crate::Error;
 use crate::mesh::candidate::Candidate;
@@ -27,7 +27,7 @@ use std::sync::Arc;
 /// Meshes with everything decided, and the objects that show each.
 pub type Plans<'a> = Vec<(MeshPlan<'a>, Vec<usize>)>;
 
-/// Decides how fine the values of each mesh are, and quantizes what does not change.
+/// Chooses the precision of the values of each mesh, and quantizes static data.
 pub fn plan_meshes<'a>(
     content: &Content<'a>,
     meshes: Vec<Candidate<'a>>,
@@ -36,7 +36,7 @@ pub fn plan_meshes<'a>(
     log: &mut Log,
 ) -> Result<Plans<'a>, Error> {
     let planner = Planner { content, budgets, moving: moving(content, nodes) };
-    // All that is ahead is known before any of it is done.
+    // The total work is known before any of it is done.
     let plans: Vec<_> = meshes
         .into_iter()
         .filter(|m| !m.placements.is_empty())
@@ -65,11 +65,10 @@ pub fn plan_meshes<'a>(
     Ok(out)
 }
 
-/// Bytes that each mesh keeps while a scene is compiled, besides its points: what small meshes were measured
-/// to take.
+/// Bytes that each mesh takes while a scene is compiled, besides its points; measured on small meshes.
 const MESH_BYTES: u64 = 23_000;
 
-/// A remark where the meshes take more memory than they should.
+/// Adds a remark if the meshes take more memory than they should.
 fn remark_on_memory(meshes: usize, options: &Options, log: &mut Log) {
     let held = meshes as u64 * MESH_BYTES;
     if held > options.memory {
@@ -84,7 +83,7 @@ fn remark_on_memory(meshes: usize, options: &Options, log: &mut Log) {
     }
 }
 
-/// By object whether it moves as a whole: coded transforms take a part of what it is promised.
+/// Returns, by object, `true` if it moves as a whole: then coded transforms take a part of its tolerance.
 fn moving(content: &Content<'_>, nodes: &[FlatNode]) -> Vec<bool> {
     let mut moved = vec![false; nodes.len()];
     let mut moving = vec![false; content.placed.len()];
@@ -120,7 +119,7 @@ impl Planner<'_, '_> {
                 if predicted { precision::for_normals(fixed, options.normal_tolerance) } else { None };
             radius = radius.min(finest.unwrap_or(radius).max(least));
             if prepared.normals != Normals::None {
-                // Equal bits whatever tolerance it follows from.
+                // Equal bits, whatever tolerance it follows from.
                 allowed.most = precision::rounded(allowed.most).max(least.min(allowed.most));
                 radius = precision::rounded(radius).max(least.min(radius));
             }
@@ -160,7 +159,7 @@ impl Planner<'_, '_> {
         Ok((plan, candidate.placements))
     }
 
-    /// How far points may be off in the mesh's own space, and the least that is worth while.
+    /// Returns the allowed error bounds of points in the mesh's own space, and the smallest useful one.
     fn allowed(&self, candidate: &Candidate<'_>) -> (Allowed, f64) {
         let prepared = &candidate.prepared;
         let moved = candidate.placements.iter().filter(|&&i| self.moving[i]).count();
@@ -183,10 +182,10 @@ impl Planner<'_, '_> {
             }
             radius = radius.min(if budget.scale > 0.0 { room / budget.scale } else { f64::INFINITY });
         }
-        // Beyond the diagonal there is nothing to gain. The rest is for the arithmetic in f64.
+        // A bound beyond the diagonal gains nothing. The factor leaves room for the arithmetic in f64.
         let diagonal = extent::diagonal(&prepared.extent).max(f64::from(f32::MIN_POSITIVE));
         radius = radius.min(diagonal) * 0.9999;
-        // Edges may be nothing beside the way that a mesh goes.
+        // Edges may be tiny compared with the distance that a mesh travels.
         let least = (LEAST_ULPS * ulp(object_reach)).max(diagonal * precision::LEAST_PART);
         let path = &self.content.placed[candidate.placements[0]].path;
         let asked = match self.content.by_path.tolerance(path) {
@@ -197,7 +196,7 @@ impl Planner<'_, '_> {
     }
 }
 
-/// The method of a mesh before its coder has tried others.
+/// Returns the method of a mesh before its coder tries others.
 fn method(fixed: bool, streams: &[StreamRecord], asked: MethodChoice, path: &str) -> Result<Method, Error> {
     let animated = fixed && streams.iter().any(|s| s.animated);
     match (fixed, animated) {

@@ -1,6 +1,5 @@
 //! Streams kept as quantized values in layered files: normals, and positions whose tolerance is too fine for
-//! fixed-point ones.
-//! Each frame is predicted between the nearest decoded frames on both sides.
+//! fixed-point ones. Each frame is predicted from the nearest decoded frames on both sides.
 
 use crate::mesh::evaluate::{Scratch, Want};
 use crate::mesh::plan::MeshPlan;
@@ -17,7 +16,7 @@ use meshreel_options::Options;
 pub struct QuantizedCoder<'a> {
     pub plan: &'a MeshPlan<'a>,
     pub fixed: &'a Fixed,
-    /// Numbers of the streams.
+    /// Indices of the streams.
     pub streams: Vec<usize>,
     pub schedule: Schedule,
     pub options: &'a Options,
@@ -28,7 +27,7 @@ struct QuantizedFrame {
     frame: u32,
     /// Quantized values by stream.
     streams: Vec<Quantized>,
-    /// Error and box of the positions, where they are among the streams.
+    /// Error and bounds of the positions, if they are among the streams.
     seen: Option<(f64, [f32; 6])>,
 }
 
@@ -37,7 +36,7 @@ struct QuantizedFrame {
 pub struct Coded {
     /// By stream, the frames of the unit one after the other.
     pub bytes: Vec<Vec<u8>>,
-    /// By frame: error and box of the positions, where they are among the streams.
+    /// By frame, error and bounds of the positions, if they are among the streams.
     pub seen: Vec<(u32, f64, [f32; 6])>,
 }
 
@@ -70,8 +69,8 @@ impl QuantizedCoder<'_> {
         Ok(out)
     }
 
-    /// The decoded frames before and after that a frame is predicted from; what a key would take from the
-    /// first frame is in the static data.
+    /// Returns the decoded frames before and after that a frame is predicted from; data that a key would take
+    /// from the first frame is in the static data.
     fn references(&self, frame: u32) -> [Option<u32>; 2] {
         let key = self.schedule.key_of(frame).is_some();
         let all = self.schedule.references(frame);

@@ -1,29 +1,29 @@
-//! Maps back to the source of a mesh whose faces change: one of each run of frames that have the same faces.
+//! Source maps of a mesh whose faces change: one for each run of frames with the same faces.
 
 use meshreel_codec::record::source_map::SourceMap;
 use std::collections::BTreeMap;
 
-/// Bytes of maps back to the source that are kept of one mesh; where they are more, there is none of it.
+/// Limit for the bytes of one mesh's source maps; beyond it none is kept.
 const MOST_MAPS: usize = 256 << 20;
 
-/// Maps back to the source, by run; and of frames the runs.
+/// Source maps by run, and the run of each frame.
 #[derive(Clone, Default)]
 pub struct RunMaps {
-    /// By the first frame of a run.
+    /// By the first frame of a run, its source map.
     pub by_run: BTreeMap<u32, SourceMap>,
-    /// The run of a frame.
+    /// By frame, its run.
     pub of_frame: BTreeMap<u32, u32>,
     bytes: usize,
 }
 
 impl RunMaps {
-    /// Notes the run of a frame; whether its map is still wanted.
+    /// Records the run of a frame; returns `true` if its source map is still wanted.
     pub fn note(&mut self, frame: u32, run: u32) -> bool {
         self.of_frame.insert(frame, run);
         !self.by_run.contains_key(&run) && !self.are_too_many()
     }
 
-    /// Keeps the map of a run.
+    /// Keeps the source map of a run.
     pub fn add(&mut self, run: u32, map: SourceMap) {
         let bytes = 4 * (2 * map.vertex_point.len() + 2 * map.triangle_face.len());
         if self.by_run.insert(run, map).is_none() {
@@ -31,12 +31,13 @@ impl RunMaps {
         }
     }
 
-    /// Whether so much is kept that nothing will be.
+    /// Returns `true` if the source maps exceed the limit and will be dropped.
     pub fn are_too_many(&self) -> bool {
         self.bytes > MOST_MAPS
     }
 
-    /// The maps of all `frames` that have been coded: runs, and per frame one more than its run, or 0.
+    /// Returns the source maps of all `frames` that have been coded: runs, and per frame one more than its
+    /// run, or 0.
     pub fn finish(self, frames: u32) -> (Vec<SourceMap>, Vec<u32>) {
         if self.are_too_many() {
             return Default::default();

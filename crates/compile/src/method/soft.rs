@@ -1,5 +1,5 @@
-//! Streams kept as cells of the soft codec: where their frames come from, and the encoder of a stream
-//! whatever its width.
+//! Streams kept as fixed-point values of the soft codec: the source of their frames, and the encoder of a
+//! stream for either width.
 
 use crate::Error;
 use crate::decided::{DecidedCoder, DecidedPart};
@@ -20,8 +20,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-/// Makes the encoder of a part; `None` where cells of that width cannot hold the tolerance. Nothing is sought
-/// where it was `decided`.
+/// Creates the encoder of a part; `None` if values of that width cannot hold the tolerance. If it was
+/// `decided`, nothing is searched.
 pub fn coder<'a, W: Width>(
     frames: &'a PointFrames<'a>,
     count: usize,
@@ -97,21 +97,21 @@ struct Track<'a, W> {
     encoder: Encoder<'a, W>,
     frames: &'a PointFrames<'a>,
     extent: Extent,
-    /// Point of each cell.
+    /// Point of each fixed-point position.
     order: Vec<u32>,
     static_bytes: Vec<u8>,
     /// The plane of a height field.
     flat: Option<Flat>,
-    /// The coordinate of it that moves.
+    /// The coordinate that moves.
     axis: Option<u8>,
-    /// Decoded keys by number, without that.
+    /// Decoded keys by number, without the plane.
     keys: RwLock<BTreeMap<u32, Vec<[W; 4]>>>,
     /// Buffers that no thread uses at the moment.
     works: Mutex<Vec<Work<W>>>,
 }
 
 impl<W: FixedPoint> Track<'_, W> {
-    /// The fixed-point positions of a decoded frame as the player has them.
+    /// Returns the fixed-point positions of a decoded frame as in the player.
     fn laid<'c>(&self, cells: &'c [[W; 4]]) -> Cow<'c, [[W; 4]]> {
         let mut cells = Cow::Borrowed(cells);
         if let Some(flat) = &self.flat {
@@ -137,7 +137,8 @@ impl<W: FixedPoint> Track<'_, W> {
         measure_frame(self.encoder.grid(), &self.order, points, decoded)
     }
 
-    /// The encoder has checked every point; a frame that is off all the same must never be written.
+    /// The encoder has checked every point; a frame that exceeds the tolerance all the same must never be
+    /// written.
     fn keep_promise(&self, frame: u32, seen: &FrameMeasure) -> Result<(), Error> {
         if seen.error <= self.extent.radius {
             return Ok(());
@@ -181,7 +182,7 @@ impl<W: Width> Coder for Track<'_, W> {
         W::owned(self.laid(self.encoder.first()).into_owned())
     }
 
-    /// Rounds to a lattice that is off as much as decoding may be.
+    /// Rounds to a lattice whose error is as large as that of decoding may be.
     fn sample(&self, frames: &[u32]) -> Result<Decoded, Error> {
         let grid = self.encoder.grid();
         let mut points = vec![[0.0; 3]; self.order.len()];

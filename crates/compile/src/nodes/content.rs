@@ -1,4 +1,4 @@
-//! What is compiled: what nearly every pass needs to know.
+//! The input that nearly every pass needs.
 
 use crate::tighter::Tighter;
 use meshreel_options::Options;
@@ -6,21 +6,21 @@ use meshreel_options::by_path::ByPath;
 use meshreel_process::Cancellation;
 use meshreel_scene::{Placed, Scene};
 
-/// A scene, its objects, the frames that are compiled, and what is asked.
+/// A scene, its objects, the frames that are compiled, and the options.
 #[derive(Clone, Copy)]
 pub struct Content<'a> {
     /// The scene.
     pub scene: &'a Scene,
     /// The placed objects of the scene.
     pub placed: &'a [Placed],
-    /// Seconds of each frame.
+    /// Time of each frame, in seconds.
     pub times: &'a [f64],
     /// The options for everything.
     pub options: &'a Options,
-    /// What is aimed at more closely than is promised.
+    /// Objects and streams that are coded with a smaller tolerance than the file stores.
     pub tighter: &'a Tighter,
     /// The options for single objects, by their paths.
     pub by_path: &'a ByPath<'a>,
-    /// Ends the work with an error.
+    /// Cancels the work, which then ends with an error.
     pub cancellation: &'a Cancellation,
 }

@@ -1,35 +1,35 @@
-//! Hierarchy flattening: every transform that can be merged is merged, and the rest keeps its shape.
+//! Hierarchy flattening: multiplies transforms together wherever that keeps the motion exact.
 //!
-//! An object that shows no mesh goes, its transform multiplied into its children's, when that adds no
+//! An object without a mesh is removed, and its transform multiplied into its children's, if that adds no
 //! animated transform to the file: it stands still, or has one child, or all its children move anyway. It
 //! stays where the product could shear (non-uniform scale above a rotation), because two
-//! translation–rotation–scale nodes can say what one cannot. A locator is a node for its own sake, and stays
-//! as an object with a mesh does.
+//! translation–rotation–scale nodes can represent what one cannot. A locator is a node in its own right, and
+//! stays like an object with a mesh.
 
 use crate::nodes::motion::{Inherits, Local, Motion};
 use meshreel_scene::sample::World;
 use meshreel_scene::{LocalTransform, Placed};
 use std::fmt::Write;
 
-/// A node that is left.
+/// A node of the flattened tree.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlatNode {
-    /// Parent among the nodes that are left; before this one.
+    /// Index of the parent in the flattened tree; less than the node's own.
     pub parent: Option<usize>,
-    /// Objects whose local matrices are multiplied, from the top down; the last one gives the name. Empty for
-    /// a baked mesh.
+    /// Objects whose local matrices are multiplied, from the top down; the node is named after the last one.
+    /// Empty for a baked mesh.
     pub chain: Vec<usize>,
     /// The object whose mesh is shown.
     pub mesh: Option<usize>,
-    /// Its matrix changes.
+    /// `true` if its matrix changes.
     pub animated: bool,
-    /// The world matrix of the chain's last object is taken (its parents apply only at times).
+    /// `true` if the world matrix of the chain's last object is used (its parents apply only at times).
     pub world: bool,
-    /// Identity: vertices are in world space.
+    /// `true` if its matrix is the identity and its vertices are in world space.
     pub baked: bool,
     /// The object it is named after.
     pub named: usize,
-    /// A locator, and how far it reaches along its axes.
+    /// Half-size of its cube along its axes, if it is a locator.
     pub reach: Option<f32>,
 }
 
@@ -42,8 +42,9 @@ struct Work {
     gone: bool,
 }
 
-/// Flattens. `selected`: objects whose mesh is compiled; `locators`: how far those reach that are one;
-/// `baked`: those of both that stand in world space, with their vertices, or by themselves.
+/// Flattens the tree. `selected`: objects whose mesh is compiled; `locators`: half-sizes of the objects that
+/// are locators; `baked`: objects of both kinds that stand in world space, by their vertices or by their own
+/// matrix.
 pub fn flatten(
     placed: &[Placed],
     selected: &[bool],
@@ -60,7 +61,7 @@ pub fn flatten(
         }
     }
     let mut work = unmerged(placed, &needed, motion);
-    // Still objects first, so that the children of what moves are known when it is looked at.
+    // Static objects first, so that the children of a moving one are known when it is examined.
     for only_still in [true, false] {
         for i in 0..n {
             let node = &work[i];
@@ -110,7 +111,7 @@ pub fn flatten(
     nodes
 }
 
-/// All objects, of which those that are not needed are gone.
+/// Returns all objects, with those that are not needed removed.
 fn unmerged(placed: &[Placed], needed: &[bool], motion: &Motion) -> Vec<Work> {
     let n = placed.len();
     let mut work: Vec<Work> = (0..n)
@@ -125,7 +126,7 @@ fn unmerged(placed: &[Placed], needed: &[bool], motion: &Motion) -> Vec<Work> {
         .collect();
     for i in 0..n {
         if motion.local[i].inherits == Inherits::Mixed {
-            // Its world matrix moves if anything above it does; the scan of locals alone cannot tell.
+            // Its world matrix moves if anything above it does; the scan covers local matrices only.
             work[i].state.animated = true;
         }
         if let (true, Some(parent)) = (needed[i], work[i].parent) {
@@ -148,14 +149,14 @@ fn moves_in_world(placed: &[Placed], motion: &Motion, i: usize) -> bool {
 }
 
 fn mergeable(parent: &Work, child: &Work) -> bool {
-    // The product of a scale that changes and of what moves does not go straight, as each of both does.
+    // The product of a changing scale and a moving transform does not interpolate linearly.
     !(child.world || parent.state.scales && child.state.animated)
         && parent.state.pure
         && child.state.pure
         && (parent.state.uniform || child.state.unrotated)
 }
 
-/// Children of `i`, those of merged ones in their place.
+/// Returns the children of `i`; the children of a merged one stand in its place.
 fn children_left(work: &[Work], i: usize) -> Vec<usize> {
     let mut stack: Vec<usize> = work[i].children.iter().rev().copied().collect();
     let mut left = Vec::new();
@@ -184,12 +185,13 @@ fn merge_into(work: &mut [Work], i: usize, children: &[usize]) {
 }
 
 impl FlatNode {
-    /// The object whose visibility and tolerance are its own: whose mesh it shows, or the locator that it is.
+    /// Returns the object whose visibility and tolerance the node has: the one with its mesh, or the locator
+    /// itself.
     pub fn shown(&self) -> Option<usize> {
         self.mesh.or(self.reach.map(|_| self.named))
     }
 
-    /// Its transform relative to its parent, at the time that `world` was evaluated for.
+    /// Returns its transform relative to its parent, at the time that `world` was evaluated for.
     pub fn local(&self, world: &World<'_>) -> LocalTransform {
         match (self.world, self.chain.last()) {
             (true, Some(&last)) => world.matrix[last].into(),
@@ -198,7 +200,7 @@ impl FlatNode {
     }
 }
 
-/// The tree for `--explain`, one line per node.
+/// Formats the tree for `--explain`, one line per node.
 pub fn print(nodes: &[FlatNode], placed: &[Placed]) -> String {
     let mut text = String::new();
     let mut depth = vec![0usize; nodes.len()];
@@ -229,7 +231,7 @@ mod tests {
     use meshreel_process::Cancellation;
     use meshreel_scene::{Channel, Node, NodeKind, Scene, TimeSampling, Transform};
 
-    /// Objects as (parent, matrices, shows a mesh).
+    /// Objects, added with a parent, matrices, and whether they show a mesh.
     struct Tree(Scene, Vec<bool>);
 
     impl Tree {
@@ -266,7 +268,7 @@ mod tests {
                 transform.inherits = Some(Channel::in_memory(sampling, samples));
             }
         }
-        /// Flattens, and checks that every mesh is where it was in every frame.
+        /// Flattens, and checks that every mesh keeps its place in every frame.
         fn flat(&self, baked: &[usize]) -> Vec<FlatNode> {
             self.flat_with(&[], baked)
         }
@@ -344,7 +346,7 @@ mod tests {
         let a = tree.add(None, &moving(), false);
         tree.add(Some(a), &[turn(2.0)], true);
         assert_eq!(tree.flat(&[]).len(), 1);
-        // Several that stand still relative to it: it stays, alone it moves.
+        // Several that are static relative to it: it stays, and alone is animated.
         tree.add(Some(a), &[turn(1.0)], true);
         let nodes = tree.flat(&[]);
         assert_eq!(nodes.len(), 3);
@@ -365,18 +367,18 @@ mod tests {
         tree.add(Some(a), &[turn(2.0)], true);
         let nodes = tree.flat(&[]);
         assert_eq!((nodes.len(), nodes[1].parent), (2, Some(0)));
-        // Not where nothing turns below, even through one in between.
+        // No merge if nothing rotates below, even with one node in between.
         let mut tree = Tree::new();
         let a = tree.add(None, &[stretch()], false);
         let b = tree.add(Some(a), &[DMat4::from_translation(DVec3::X)], false);
         tree.add(Some(b), &[stretch()], true);
         assert_eq!(tree.flat(&[]).len(), 1);
-        // A merged stretch is not forgotten.
+        // A stretch is still known after it was merged.
         let c = tree.add(Some(b), &[turn(0.1)], false);
         tree.add(Some(c), &[turn(0.2)], true);
         let nodes = tree.flat(&[]);
         assert_eq!(nodes.len(), 3);
-        // Shear itself is not merged into anything.
+        // A sheared matrix is not merged into anything.
         let mut tree = Tree::new();
         let a = tree.add(None, &[stretch() * turn(1.0)], false);
         tree.add(Some(a), &[turn(1.0)], true);
@@ -390,7 +392,7 @@ mod tests {
         tree.add(Some(a), &[turn(2.0)], true);
         let nodes = tree.flat(&[]);
         assert_eq!((nodes.len(), nodes[1].parent), (2, Some(0)));
-        // Baked it is only a transform for what is below.
+        // A baked object is only a transform for its children.
         let nodes = tree.flat(&[0]);
         assert_eq!(nodes.len(), 2);
         assert!(nodes[0].baked && nodes[0].chain.is_empty());
@@ -405,12 +407,12 @@ mod tests {
         let a = tree.add(Some(still), &moving(), false);
         let tip = tree.add(Some(a), &[turn(2.0)], false);
         tree.add(Some(a), &[turn(0.3)], true);
-        // One that moves is not merged into what hangs below it.
+        // A moving locator is not merged into its children.
         let nodes = tree.flat_with(&[a, tip], &[]);
         assert_eq!((nodes.len(), nodes[0].chain.len()), (3, 2));
         let moving_nodes = |nodes: &[FlatNode]| nodes.iter().filter(|n| n.animated).count();
         assert_eq!(moving_nodes(&nodes), 1);
-        // In the world by itself; what is below still stands on it.
+        // Baked by itself; its children still follow it.
         let nodes = tree.flat_with(&[a, tip], &[a]);
         assert!(nodes[0].world && nodes[0].parent.is_none() && nodes[0].reach.is_some());
         assert_eq!(moving_nodes(&nodes), 2);

@@ -1,6 +1,6 @@
-//! What a locator is promised. It has no size of its own, so it is taken for a cube around its origin, as
-//! large as the smallest mesh that is near it in the tree: what is attached to it is as exact as what it
-//! belongs to, where it is and which way it looks.
+//! The tolerance of a locator. It has no size of its own, so it is taken as a cube around its origin, as
+//! large as the smallest mesh near it in the tree: then whatever is attached to it is as exact in place and
+//! orientation as that mesh.
 
 use crate::Error;
 use crate::nodes::budget::Budget;
@@ -12,18 +12,18 @@ use meshreel_process::frame_set::FrameSet;
 use meshreel_scene::{Mesh, Placed, Remark, Scene, locators, sample};
 use rayon::prelude::*;
 
-/// The promise for one locator.
+/// The tolerance of one locator.
 #[derive(Clone, Copy, Debug)]
 pub struct Promise {
-    /// The tolerance of any point of its cube in the world, as it was asked for.
+    /// The requested tolerance of any point of its cube, in world units.
     pub tolerance: f64,
     /// Half an edge of its cube, in its own space.
     pub reach: f32,
 }
 
-/// The largest diagonals of the source's meshes in their own space, by placed object, in any one frame in
-/// which they are shown there (in any at all, where that is never), and whatever becomes of their faces.
-/// Reads all of their points, so only where there are locators.
+/// Returns the largest diagonals of the source's meshes in their own space, by placed object: over the frames
+/// in which they are shown (over all frames, if there are none), with the faces as in the source. Reads all
+/// of their points, so it is used only where there are locators.
 pub fn diagonals(
     scene: &Scene,
     placed: &[Placed],
@@ -62,7 +62,7 @@ pub fn diagonals(
     Ok((0..placed.len()).map(largest).collect())
 }
 
-/// By placed object its promise, if it is a locator; `found`: which ones are.
+/// Returns the tolerance of each placed object that is a locator; `found`: which ones are.
 pub fn promises(
     placed: &[Placed],
     found: &[bool],
@@ -80,7 +80,7 @@ pub fn promises(
     let sizes: Vec<Option<f64>> = (diagonals.iter().zip(&motion.largest_scale)).map(in_world).collect();
     let near = locators::nearest(placed, &sizes);
     let of = |i: usize| {
-        // Among meshes without any size a unit has to do.
+        // If no mesh near it has a size, one unit is used.
         let size = near[i].unwrap_or(1.0);
         let scale = Some(motion.largest_scale[i]).filter(|s| *s > 0.0);
         let reach = size / (2.0 * 3f64.sqrt()) / scale.unwrap_or(1.0);
@@ -95,12 +95,12 @@ pub fn promises(
     (0..placed.len()).map(|i| found[i].then(|| of(i))).collect()
 }
 
-/// Part of a tolerance that floats may take before a locator has to stand by itself in the world.
+/// The fraction of a tolerance that float rounding may take before a locator is baked to world space.
 const MOST: f64 = 0.6;
 
-/// Settles what is promised, from what floats make of a locator's transforms. True: it is better off by
-/// itself in the world, without the floats of those above. Where it is there already, the promise gives way,
-/// with a remark.
+/// Settles the tolerance, given the float rounding of a locator's transforms. Returns `true` if it is better
+/// placed directly in world space, without the rounding of its parents. If it is there already, the tolerance
+/// is raised, with a remark.
 pub fn settle(
     path: &str,
     promise: &Promise,

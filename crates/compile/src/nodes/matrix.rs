@@ -1,26 +1,26 @@
-//! Matrices of nodes, and the points that stand for what hangs below them.
+//! Matrices of nodes, and the points that represent everything below them.
 
 use glam::DMat4;
 use meshreel_process::trs::rows;
 
-/// Rows of 3×4.
+/// A 3×4 matrix by rows.
 pub type Matrix = [[f64; 4]; 3];
 
 /// The identity.
 pub const IDENTITY: Matrix = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]];
 
-/// A point moved.
+/// Transforms a point.
 pub fn apply(m: &Matrix, p: [f64; 3]) -> [f64; 3] {
     [0, 1, 2].map(|r| m[r][0] * p[0] + m[r][1] * p[1] + m[r][2] * p[2] + m[r][3])
 }
 
-/// With its last row.
+/// Returns the 4×4 matrix, with its last row.
 pub fn whole(m: &Matrix) -> DMat4 {
     let column = |c: usize, last: f64| [m[0][c], m[1][c], m[2][c], last];
     DMat4::from_cols_array_2d(&[column(0, 0.0), column(1, 0.0), column(2, 0.0), column(3, 1.0)])
 }
 
-/// The inverse of a matrix; none of a singular one.
+/// Returns the inverse of a matrix; `None` if it is singular.
 pub fn inverse(m: &Matrix) -> Option<Matrix> {
     if *m == IDENTITY {
         return Some(IDENTITY);
@@ -29,26 +29,26 @@ pub fn inverse(m: &Matrix) -> Option<Matrix> {
     inverse.as_flattened().iter().all(|v| v.abs() < 1e30).then_some(inverse)
 }
 
-/// Square of the largest distance between what two matrices make of points.
+/// Returns the square of the largest distance between the images of the points under two matrices.
 pub fn farthest(a: &Matrix, b: &Matrix, points: &[[f64; 3]]) -> f64 {
     let d: Matrix = std::array::from_fn(|r| std::array::from_fn(|c| a[r][c] - b[r][c]));
     let mut most = 0.0;
     for &p in points {
         let [x, y, z] = apply(&d, p);
         let square = x * x + y * y + z * z;
-        // NaN is not lost.
+        // A NaN is kept.
         most = if square <= most { most } else { square };
     }
     most
 }
 
-/// The corners of a box.
+/// Returns the corners of a box.
 pub fn corners(low: [f64; 3], high: [f64; 3]) -> Vec<[f64; 3]> {
     let corner = |i: usize| [0, 1, 2].map(|k| if i >> k & 1 == 0 { low[k] } else { high[k] });
     (0..8).map(corner).collect()
 }
 
-/// Thins many points out to those that lie farthest along the axes, edges or diagonals of a cube.
+/// Reduces many points to those that lie farthest along the axes, edges or diagonals of a cube.
 pub fn outermost(points: &[[f64; 3]]) -> Vec<[f64; 3]> {
     if points.len() <= 8 {
         return points.to_vec();
@@ -69,7 +69,7 @@ pub fn outermost(points: &[[f64; 3]]) -> Vec<[f64; 3]> {
     chosen.into_iter().map(|i| points[i]).collect()
 }
 
-/// `a · b`, rows of 3×4.
+/// Returns `a · b`, matrices by rows of 3×4.
 pub fn product(a: &[[f64; 4]; 3], b: &[[f64; 4]; 3]) -> [[f64; 4]; 3] {
     std::array::from_fn(|i| {
         std::array::from_fn(|j| {
@@ -79,7 +79,7 @@ pub fn product(a: &[[f64; 4]; 3], b: &[[f64; 4]; 3]) -> [[f64; 4]; 3] {
     })
 }
 
-/// Bounds of a transformed box (min xyz, max xyz).
+/// Returns the bounds of a transformed box (min xyz, max xyz).
 pub fn transform_box(m: &[[f64; 4]; 3], b: &[f32; 6]) -> [f64; 6] {
     let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
     for corner in 0..8 {

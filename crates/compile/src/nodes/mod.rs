@@ -1,5 +1,5 @@
-//! The tree of nodes: what moves, which nodes are left, what each placement was promised, and what the file's
-//! transforms make of it.
+//! The tree of nodes: motion, flattening, the tolerance of each placement, and the errors that the file's
+//! transforms leave.
 
 pub mod budget;
 pub mod content;

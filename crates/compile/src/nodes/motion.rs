@@ -1,6 +1,5 @@
-//! First look at the transforms: what moves, what a translation, rotation and scale can say, how large the
-//! world gets and what is visible when. One pass over all frames, nothing kept per frame but a visibility
-//! bit.
+//! First pass over the transforms: which ones move, which are exactly translation, rotation and scale, the
+//! extent of the world, and visibility. One pass over all frames, keeping only a visibility bit per frame.
 
 use crate::Error;
 use glam::{DMat4, DVec3};
@@ -11,53 +10,53 @@ use meshreel_scene::sample::{World, largest_scale};
 use meshreel_scene::{LocalTransform, Placed, Scene};
 use rayon::prelude::*;
 
-/// Whether a node follows its parents.
+/// How a node follows its parents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Inherits {
     Always,
     Never,
-    /// Sometimes: its local matrix then is its world matrix.
+    /// Only at times; the world matrix is used as its local matrix then.
     Mixed,
 }
 
 /// How the local transform of one placed object behaves over all frames.
 #[derive(Clone, Copy, Debug)]
 pub struct Local {
-    /// It changes between frames.
+    /// `true` if it changes between frames.
     pub animated: bool,
-    /// Translation, rotation and scale say it exactly: no shear, nothing degenerate.
+    /// `true` if translation, rotation and scale represent it exactly: no shear, nothing degenerate.
     pub pure: bool,
-    /// Its scale is the same along all axes (so that what stands below cannot be sheared by it).
+    /// `true` if its scale is the same along all axes (children cannot be sheared by it).
     pub uniform: bool,
-    /// It turns nothing (so that no scale above can shear it).
+    /// `true` if it has no rotation (no scale above can shear it).
     pub unrotated: bool,
-    /// Nothing about its decomposition depends on the frames before: the source has it apart, or its
+    /// `true` if its decomposition does not depend on earlier frames: the source has it decomposed, or its
     /// handedness stays and no scale is zero.
     pub steady: bool,
-    /// The source has it apart, and its scale changes.
+    /// `true` if the source has it decomposed, and its scale changes.
     pub scales: bool,
-    /// Whether it follows its parents.
+    /// How it follows its parents.
     pub inherits: Inherits,
 }
 
-/// Outcome of the pass.
+/// Results of the pass.
 pub struct Motion {
-    /// Per placed object.
+    /// By placed object, the behaviour of its local transform.
     pub local: Vec<Local>,
-    /// Largest scale of the world transform over all frames, per placed object (0 where not selected).
+    /// By placed object, the largest scale of its world transform over all frames (0 if not selected).
     pub largest_scale: Vec<f64>,
-    /// Frames in which it is visible, per placed object (empty where not selected).
+    /// By placed object, the frames in which it is visible (empty if not selected).
     pub visible: Vec<FrameSet>,
-    /// A world matrix with NaN or infinity occurred here.
+    /// By placed object, `true` if a world matrix has NaN or infinity.
     pub broken: Vec<bool>,
 }
 
-/// Relative error below which a matrix counts as translation, rotation and scale. Far below any float32
-/// rounding that a file's own matrices carry; what it lets through is measured later.
+/// Relative error below which a matrix counts as translation, rotation and scale. It is far below the float32
+/// rounding of the file's own matrices; the remaining error is measured later.
 const PURE: f64 = 1e-7;
 
-/// Looks at `placed` at all `times`; call it inside the pool that may be used.
+/// Scans `placed` at all `times`; must be called inside the thread pool.
 pub fn scan(
     scene: &Scene,
     placed: &[Placed],
@@ -94,14 +93,14 @@ pub fn scan(
     Ok(motion)
 }
 
-/// Runs `work(number of the first frame, times)` on parts of the animation in parallel, or on all of it,
-/// where frames depend on those before.
+/// Runs `work(number of the first frame, times)` on parts of the animation in parallel, or on all of it at
+/// once if frames depend on those before.
 pub fn in_chunks<T: Send>(
     times: &[f64],
     parallel: bool,
     work: impl Fn(usize, &[f64]) -> Result<T, Error> + Sync,
 ) -> Result<Vec<T>, Error> {
-    // Whole words of frame sets; enough frames that setting up a world does not matter.
+    // Whole words of frame sets; enough frames that the cost of setting up a world does not matter.
     let size = times.len().div_ceil(rayon::current_num_threads()).next_multiple_of(64).max(if parallel {
         64
     } else {
@@ -183,7 +182,7 @@ fn still(world: &World<'_>, placed: &[Placed], mut i: usize) -> bool {
     }
 }
 
-/// The sign of a matrix's determinant; 0 where it is so flat that rounding could change it.
+/// Returns the sign of a matrix's determinant; 0 where it is so flat that rounding could change it.
 fn handedness(m: &DMat4) -> f64 {
     let columns = [m.x_axis, m.y_axis, m.z_axis].map(|c| c.truncate());
     let lengths = columns.map(DVec3::length);
@@ -201,7 +200,7 @@ fn classify(local: &LocalTransform, first: &LocalTransform, state: &mut Local) {
         let negative = |scale: DVec3| scale.to_array().map(|s| s < 0.0);
         let is_far = |a: DVec3, b: DVec3| (a - b).abs().max_element() > PURE * a.abs().max_element();
         state.pure &= own.matrix().is_finite();
-        // Signs that change go through what is not the same along all axes.
+        // A scale that changes sign is non-uniform in between.
         state.uniform &= size > 0.0
             && size - sizes.min_element() <= PURE * size
             && negative(own.scale) == negative(first.scale);
@@ -222,7 +221,7 @@ fn classify(local: &LocalTransform, first: &LocalTransform, state: &mut Local) {
     state.unrotated &= off <= PURE * size;
 }
 
-/// 40 bytes per sample of the transforms of all that is compiled, and of what is above it.
+/// Returns the size of the transforms of all compiled objects and their ancestors, at 40 bytes per sample.
 pub fn raw_bytes(scene: &Scene, placed: &[Placed], selected: &[bool]) -> u64 {
     let mut needed = selected.to_vec();
     let mut total = 0;
@@ -237,7 +236,7 @@ pub fn raw_bytes(scene: &Scene, placed: &[Placed], selected: &[bool]) -> u64 {
     total
 }
 
-/// Visibility of a placement over `frames`.
+/// Returns the visibility of a placement over `frames`.
 pub fn visibility(shown: &FrameSet, frames: usize) -> Visibility {
     match shown.count() {
         0 => Visibility::Never,
@@ -299,7 +298,7 @@ mod tests {
         assert_eq!(flags(DMat4::ZERO), (true, false, true, false));
         assert_eq!(flags(scale(1e-12, 1e-12, 1e-12)), (true, true, true, true));
         assert!(!state(DMat4::NAN).pure && !state(DMat4::NAN).steady);
-        // Turned over between two frames.
+        // Mirrored between two frames.
         let mut mirrored = state(DMat4::IDENTITY);
         classify(&scale(-1.0, 1.0, 1.0).into(), &DMat4::IDENTITY.into(), &mut mirrored);
         assert!(mirrored.pure && !mirrored.steady);

@@ -1,5 +1,5 @@
-//! Residuals of one node in one frame, on the points that hang below it: as few bits as keep every one of
-//! them within its limit.
+//! Residuals of one node in one frame, chosen for the points below it: as few bits as keep every point within
+//! its limit.
 //!
 //! ```text
 //! error of a point   = what the target leaves + Σ (k − wanted) · what a step moves it by        linear, in parts of its limit
@@ -16,57 +16,57 @@ use meshreel_codec::clip::streamed::STEP;
 use meshreel_codec::transform::Transform;
 use meshreel_process::trs::Trs;
 
-/// Most flips to the second nearest integer.
+/// The largest number of flips to the second nearest integer.
 const FLIPS: usize = 8;
 
-/// A point that a node moves.
+/// A point that a node moves, with its limit.
 #[derive(Clone, Copy, Debug)]
 pub struct Point {
     /// The point in the node's space.
     pub at: [f64; 3],
-    /// Where it should be in the world.
+    /// Its target position in world space.
     pub goal: [f64; 3],
-    /// The largest distance from there that is allowed.
+    /// The largest allowed distance from the target.
     pub limit: f64,
 }
 
-/// A requirement on a transform besides the points of its own frame: between that frame and those beside it,
-/// its errors may move things farther.
+/// A requirement on a transform besides the points of its own frame: in the interpolation with a neighbouring
+/// frame its errors may move things farther.
 #[derive(Clone, Copy, Debug)]
 pub struct Beside {
     /// World matrix of the parent.
     pub above: Matrix,
     /// The node's scale.
     pub scale: DVec3,
-    /// In the place of the frame's points: those on the axes at a distance from the node's origin, in its
-    /// space, which may be so many times their limit off.
+    /// The distance from the node's origin, in its space, of points on the axes that are used instead of the
+    /// frame's points, and the multiple of their limit that is allowed.
     pub axes: Option<(f64, f64)>,
 }
 
-/// Points may be so many times their limit off at the size of a frame beside.
+/// The multiple of their limit that points may be off at the scale of a neighbouring frame.
 pub const BESIDE: f64 = 2.0;
 
-/// The transform that is sought for a node in a frame, and how candidates are measured.
+/// The transform that is sought for a node in a frame, and the measure for candidates.
 pub struct TransformGoal<'a> {
-    /// Residuals are packed, see [`meshreel_codec::clip::nodes::Nodes::packed`].
+    /// `true` if residuals are packed, see [`meshreel_codec::clip::nodes::Nodes::packed`].
     pub packed: bool,
     pub track: &'a Track,
     pub around: &'a Around<'a>,
     /// Decoded world matrix of the parent.
     pub above: &'a Matrix,
-    /// The source's local transform as the nearest floats.
+    /// The source's local transform, rounded to floats.
     pub exact: &'a Transform,
-    /// The local transform that is wanted, which makes good what the parent misses; what does not move as it
-    /// is.
+    /// The wanted local transform, which compensates for the error of the parent; components that are not
+    /// animated keep their value.
     pub target: Trs,
-    /// Points that stand for all.
+    /// Points that represent all points of the node.
     pub points: &'a [Point],
-    /// What is shown between frames, where it counts.
+    /// Requirements on the interpolated frames, where these count.
     pub beside: &'a [Beside],
-    /// Gives the largest error, as a part of the limit, that a decoded world matrix leaves on all points,
-    /// those among them that are not in `points`.
+    /// Returns the largest error, as a fraction of the limit, that a decoded world matrix leaves on all
+    /// points, including those that are not in `points`.
     pub measure: &'a dyn Fn(&Matrix) -> f64,
-    /// Nobody sees it: its errors are no failure.
+    /// `true` if the node is not visible: its errors are no failure.
     pub hidden: bool,
 }
 
@@ -79,11 +79,11 @@ pub struct CodedTransform {
     pub world: Matrix,
 }
 
-/// Errors of all points, in parts of their limits, one component after the other.
+/// Errors of all points, as fractions of their limits, by component.
 #[derive(Default)]
 pub struct Workspace {
     error: [Vec<f64>; 3],
-    /// What one step of each component adds to the error of each point.
+    /// The change of the error of each point by one step of each component.
     step: [[Vec<f64>; 3]; COMPONENTS],
 }
 
@@ -93,7 +93,7 @@ impl Workspace {
         self.step.iter_mut().flatten().for_each(Vec::clear);
     }
 
-    /// Square of the largest error if component `c` moved by `by` steps.
+    /// Returns the square of the largest error if component `c` moved by `by` steps.
     fn after(&self, c: usize, by: f64) -> f64 {
         let [x, y, z] = &self.error;
         let [a, b, d] = &self.step[c];
@@ -156,7 +156,7 @@ pub fn find_transform(goal: &TransformGoal<'_>, room: &mut Workspace) -> CodedTr
     raw(goal)
 }
 
-/// The transform as it is: the one that makes good what the parent misses, or the source's own.
+/// Returns the transform stored exactly: the one that compensates for the parent, or the source's own.
 fn raw(goal: &TransformGoal<'_>) -> CodedTransform {
     let of = |raw: Transform| {
         let choice = Choice { class: RAW, raw, ..Choice::default() };
@@ -177,7 +177,7 @@ fn raw(goal: &TransformGoal<'_>) -> CodedTransform {
     }
 }
 
-/// The points that are looked at for what is between frames, in the node's space, and what each may be off.
+/// Returns the points that are checked between frames, in the node's space, and their limits.
 fn points_beside<'a>(
     goal: &'a TransformGoal<'_>,
     beside: &'a Beside,
@@ -190,8 +190,8 @@ fn points_beside<'a>(
     axes.into_iter().filter(move |_| on_axes && least.is_finite()).chain(own.filter(move |_| !on_axes))
 }
 
-/// The largest error, as a part of what is allowed, that a decoded transform leaves at the size of frames
-/// beside.
+/// Returns the largest error, as a fraction of the limit, of a decoded transform at the scale of neighbouring
+/// frames.
 fn missed_beside(goal: &TransformGoal<'_>, local: &Transform) -> f64 {
     let t = &goal.target;
     let rotation = DQuat::from_array(local.rotation.map(f64::from)).normalize();
@@ -209,13 +209,13 @@ fn missed_beside(goal: &TransformGoal<'_>, local: &Transform) -> f64 {
     most
 }
 
-/// A choice as the decoder decodes it.
+/// Returns a choice with its decoded transform.
 fn finish(goal: &TransformGoal<'_>, choice: Choice) -> CodedTransform {
     let (words, local) = goal.track.decoded(goal.around, &choice);
     CodedTransform { choice, words, local, world: product(goal.above, &local.matrix()) }
 }
 
-/// Components in steps, from the prediction to the target.
+/// Returns the difference from the prediction to the target, in steps of each component.
 fn wanted(goal: &TransformGoal<'_>, prediction: &Prediction) -> [f64; COMPONENTS] {
     let (track, t) = (goal.track, &goal.target);
     let mut out = [0.0; COMPONENTS];
@@ -247,7 +247,7 @@ fn wanted(goal: &TransformGoal<'_>, prediction: &Prediction) -> [f64; COMPONENTS
     out
 }
 
-/// Errors of the points at k = 0 (before anything is added), and what steps do to them.
+/// Computes the errors of the points at k = 0 (before any residual), and their change by steps.
 fn lay_out(goal: &TransformGoal<'_>, wanted: &[f64; COMPONENTS], fine: f64, room: &mut Workspace) {
     let (track, t) = (goal.track, &goal.target);
     let turn = DMat3::from_quat(t.rotation);
@@ -274,7 +274,7 @@ fn lay_out(goal: &TransformGoal<'_>, wanted: &[f64; COMPONENTS], fine: f64, room
                 put(above.col(k) * (track.step / fine));
             }
         }
-        // A node without moving translation has no pivot.
+        // Without animated translation there is no pivot.
         if moves_r {
             let arm = scale * arm;
             for (k, axis) in DVec3::AXES.into_iter().enumerate() {
@@ -303,12 +303,12 @@ fn lay_out(goal: &TransformGoal<'_>, wanted: &[f64; COMPONENTS], fine: f64, room
     }
 }
 
-/// The linear part of a matrix.
+/// Returns the linear part of a matrix.
 fn linear(m: &Matrix) -> DMat3 {
     DMat3::from_cols_array(&[m[0][0], m[1][0], m[2][0], m[0][1], m[1][1], m[2][1], m[0][2], m[1][2], m[2][2]])
 }
 
-/// Residuals whose largest error is below `limit`, if there are any: those with few bits.
+/// Returns residuals with few bits whose largest error is below `limit`, if there are any.
 fn choose(
     goal: &TransformGoal<'_>,
     room: &mut Workspace,
@@ -319,7 +319,7 @@ fn choose(
 ) -> Option<[i32; COMPONENTS]> {
     let limit = limit * limit;
     let mut k = [0i32; COMPONENTS];
-    // All zero costs nothing.
+    // All zeros take no bits.
     let zero = room.after(0, 0.0);
     if fine == 0 && (zero <= limit || goal.points.is_empty()) {
         return Some(k);
@@ -361,7 +361,7 @@ fn choose(
             if after > limit {
                 continue;
             }
-            // Bits for each part of the error that is added.
+            // Bits saved per error added.
             let value = saved / (after - now).max(1e-3);
             if best.is_none_or(|b| value > b.0) {
                 best = Some((value, c, after));

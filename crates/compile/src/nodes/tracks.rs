@@ -1,4 +1,4 @@
-//! The nodes that are left, frame by frame, as the player will see them, and transforms taken apart.
+//! The flattened nodes, frame by frame, as a player sees them, and decomposed transforms.
 
 use crate::Error;
 use crate::nodes::flatten::FlatNode;
@@ -8,8 +8,9 @@ use meshreel_process::trs::{Trs, align, decompose};
 use meshreel_scene::sample::World;
 use meshreel_scene::{LocalTransform, Placed, Scene};
 
-/// A local transform as translation, rotation and scale: what the source has, or a matrix taken apart.
-/// `previous` is the frame before, to which signs are the nearer ones. None where it is not finite.
+/// Returns a local transform as translation, rotation and scale, as in the source or decomposed from a
+/// matrix. `previous` is the frame before, which decides between equivalent signs. `None` if it is not
+/// finite.
 pub fn apart(local: &LocalTransform, previous: Option<&Trs>) -> Option<Trs> {
     match local {
         LocalTransform::Matrix(matrix) => decompose(matrix, previous),
@@ -26,21 +27,21 @@ pub fn apart(local: &LocalTransform, previous: Option<&Trs>) -> Option<Trs> {
     }
 }
 
-/// The nodes that are left, frame by frame, as the player will see them: each transform apart, rounded to f32
-/// and multiplied up the tree again.
+/// The flattened nodes, frame by frame, as a player sees them: each transform decomposed, rounded to f32, and
+/// multiplied down the tree.
 pub struct Tracks<'a> {
     nodes: &'a [FlatNode],
-    /// The source at the frame last asked for.
+    /// The source at the last requested time.
     pub world: World<'a>,
     previous: Vec<Option<Trs>>,
-    /// Local transform per node.
+    /// Local transform of each node.
     pub local: Vec<Transform>,
-    /// World matrix per node, rows of 3×4.
+    /// World matrix of each node, 3×4 by rows.
     pub decoded: Vec<[[f64; 4]; 3]>,
 }
 
 impl<'a> Tracks<'a> {
-    /// At no frame yet.
+    /// Creates the tracks, at no frame yet.
     pub fn new(scene: &'a Scene, placed: &'a [Placed], nodes: &'a [FlatNode]) -> Result<Tracks<'a>, Error> {
         Ok(Tracks {
             nodes,
@@ -51,12 +52,12 @@ impl<'a> Tracks<'a> {
         })
     }
 
-    /// A node's local transform, not rounded.
+    /// Returns a node's local transform, not rounded.
     pub fn parts(&self, node: usize) -> Trs {
         self.previous[node].unwrap_or(Trs::IDENTITY)
     }
 
-    /// Goes to a time. Signs of quaternions and scales follow the time asked for before, so times must be
+    /// Evaluates a time. Signs of quaternions and scales follow the last requested time, so times must be
     /// given in order.
     pub fn evaluate(&mut self, time: f64) -> Result<(), Error> {
         self.world.evaluate(time)?;

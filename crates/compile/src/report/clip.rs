@@ -1,43 +1,44 @@
-//! What became of clips and rigs: codecs, sizes and errors.
+//! The outcome for clips and rigs: codecs, sizes and errors.
 
 use meshreel_codec::clip::record::Codec;
 use serde::{Serialize, Serializer};
 
-/// What became of one clip.
+/// The outcome for one clip.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct ClipReport {
-    /// Name.
+    /// Name of the clip.
     pub name: String,
-    /// Joints of its skeleton.
+    /// Number of joints of its skeleton.
     pub joints: usize,
-    /// Samples.
+    /// Number of samples.
     pub samples: usize,
-    /// 40 bytes per joint and sample.
+    /// Size of the source, at 40 bytes per joint and sample.
     pub raw_bytes: u64,
-    /// Everything that playing needs but names, parents and rest pose.
+    /// Bytes of everything that playing needs except names, parents and rest pose.
     pub bytes: u64,
     /// `raw_bytes` over `bytes`.
     pub ratio: f64,
-    /// The tolerance that is promised, in the file's unit.
+    /// The tolerance that the file stores, in the file's unit.
     pub tolerance: f64,
-    /// Largest error found, as decoded; of a joint with a tolerance of its own as a part of that, times
-    /// `tolerance`.
+    /// Largest decoding error found, in the file's unit; the error of a joint with its own tolerance counts
+    /// as a fraction of that, times `tolerance`.
     pub max_error: f64,
-    /// Rotation sub-tracks: default, constant, hinge, two axes, free; not of codec `curve`.
+    /// Rotation sub-tracks: default, constant, hinge, two axes, free; not for the codec `curve`.
     #[serde(skip)]
     pub rotations: [usize; 5],
-    /// The codec that it is kept in.
+    /// The codec that it is stored in.
     #[serde(serialize_with = "codec_name")]
     pub codec: Codec,
-    /// Each sub-track by itself is within the tolerance; nothing is promised in object space.
+    /// `true` if each sub-track by itself is within the tolerance; then nothing is guaranteed in object
+    /// space.
     #[serde(rename = "rule", serialize_with = "rule_name")]
     pub local: bool,
-    /// Samples and keys, where it is kept as curves.
+    /// Samples and keys, if it is stored as curves.
     #[serde(flatten)]
     pub keys: Option<KeyCounts>,
     /// All codecs that were tried, for `--explain`.
     pub tried: Vec<ClipTried>,
-    /// Its layers, the base first; none where it is in one piece.
+    /// Its layers, the base layer first; empty if it has no layers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub layers: Vec<LayerReport>,
     /// Its scalar tracks and markers.
@@ -53,34 +54,34 @@ fn rule_name<S: Serializer>(local: &bool, serializer: S) -> Result<S::Ok, S::Err
     serializer.serialize_str(if *local { "local" } else { "guaranteed" })
 }
 
-/// How many keys stand for how many samples.
+/// The number of source samples, and of the keys that replace them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct KeyCounts {
-    /// Samples of animated sub-tracks in the source.
+    /// Number of samples of animated sub-tracks in the source.
     #[serde(rename = "keys_before")]
     pub samples: usize,
-    /// Keys that stand for them.
+    /// Number of keys that replace them.
     pub keys: usize,
 }
 
-/// What became of a layer of a clip.
+/// The outcome for a layer of a clip.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct LayerReport {
-    /// Name.
+    /// Name of the layer.
     pub name: String,
-    /// Joints.
+    /// Number of joints.
     pub joints: usize,
-    /// Samples that it has.
+    /// Number of its samples.
     pub samples: usize,
-    /// Samples of these that have no residuals.
+    /// Number of its samples without residuals.
     pub stripped: usize,
     /// Largest error at a sample without residuals.
     pub strip_error: f64,
-    /// Bytes of its tiers.
+    /// Bytes of each of its tiers.
     pub tiers: Vec<usize>,
     /// Bytes of its header.
     pub header_bytes: usize,
-    /// Largest error at its other samples.
+    /// Largest error at the other samples.
     pub max_error: f64,
 }
 
@@ -90,58 +91,59 @@ pub struct ClipTried {
     /// The codec.
     #[serde(serialize_with = "codec_name")]
     pub codec: Codec,
-    /// Bytes in the file, compressed; none where it gave up, because it would be larger or cannot hold the
-    /// tolerance.
+    /// Compressed bytes in the file; `None` if the codec gave up, because it would be larger or cannot hold
+    /// the tolerance.
     pub bytes: Option<u64>,
-    /// Largest error found, as decoded; none where it gave up.
+    /// Largest decoding error found; `None` if the codec gave up.
     pub max_error: Option<f64>,
-    /// Samples of animated sub-tracks; of codec `curve` alone, none where keys had become too many.
+    /// Number of samples of animated sub-tracks; only for the codec `curve`, and `None` if it took too many
+    /// keys.
     #[serde(rename = "keys_before")]
     pub samples: Option<usize>,
-    /// Keys that stand for these samples.
+    /// Number of keys that replace these samples.
     pub keys: Option<usize>,
-    /// Time that it took.
+    /// Time taken, in seconds.
     pub seconds: f64,
 }
 
 impl ClipTried {
-    /// Samples and keys, where it is of curves.
+    /// Samples and keys, if the codec is `curve`.
     pub fn key_counts(&self) -> Option<KeyCounts> {
         Some(KeyCounts { samples: self.samples?, keys: self.keys? })
     }
 }
 
-/// What became of the scalar tracks and markers of a clip.
+/// The outcome for the scalar tracks and markers of a clip.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ScalarReport {
-    /// Scalar tracks.
+    /// Number of scalar tracks.
     #[serde(rename = "scalars")]
     pub tracks: usize,
-    /// Markers.
+    /// Number of markers.
     pub markers: usize,
-    /// Largest error of any component, over its tolerance.
+    /// Largest error of any component, divided by its tolerance.
     #[serde(skip)]
     pub worst: f64,
-    /// Bytes of the chunk.
+    /// Bytes of the chunk that holds them.
     #[serde(rename = "scalar_bytes")]
     pub bytes: u64,
 }
 
-/// What became of a rig.
+/// The outcome for a rig.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RigReport {
     /// Path of its mesh.
     pub path: String,
-    /// Joints that the mesh hangs on.
+    /// Number of joints that move the mesh.
     pub joints: usize,
-    /// Points that it moves.
+    /// Number of points that it moves.
     pub points: usize,
-    /// Clips of the skeleton.
+    /// Number of clips of the skeleton.
     pub clips: usize,
-    /// Bytes in the file, compressed.
+    /// Compressed bytes in the file.
     pub bytes: u64,
-    /// The tolerance that is promised, in the file's unit.
+    /// The tolerance that the file stores, in the file's unit.
     pub tolerance: f64,
-    /// Largest distance found between a vertex that clips move and the source's, in the file's unit.
+    /// Largest distance found between a vertex moved by clips and the reference, in the file's unit.
     pub max_error: f64,
 }

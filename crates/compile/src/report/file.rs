@@ -1,26 +1,26 @@
-//! What became of a file: sizes, frames, remarks, and the passes that made it.
+//! The outcome for a file: sizes, frames, remarks, and the passes that made it.
 
 use super::clip::{ClipReport, RigReport};
 use super::mesh::MeshReport;
 use meshreel_scene::Remark;
 use serde::Serialize;
 
-/// Outcome of a compile; names as in the JSON contract (PROMISE.md §5).
+/// The outcome of a compile; field names as in the JSON contract (PROMISE.md §5).
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Report {
-    /// Size of the file, source map included.
+    /// Size of the file in bytes, source map included.
     pub file_bytes: u64,
-    /// How many of these bytes the source map takes.
+    /// Bytes of the source map, among those of the file.
     pub source_map_bytes: u64,
-    /// 12 bytes per source point and frame plus 40 per transform and sample.
+    /// Size of the source, at 12 bytes per point and frame plus 40 per transform and sample.
     pub raw_bytes: u64,
-    /// Output frames.
+    /// Number of output frames.
     pub frames: usize,
-    /// What the source shows between its samples, where players show something else, and the frames that were
-    /// added for that.
+    /// The deviation of players from the source between its samples, and the frames that were added to reduce
+    /// it.
     #[serde(flatten)]
     pub between: Option<Between>,
-    /// Wall time without reading the source.
+    /// Wall time in seconds, without reading the source.
     #[serde(skip)]
     pub seconds: f64,
     /// Remarks for the user.
@@ -38,7 +38,8 @@ pub struct Report {
 }
 
 impl Report {
-    /// What passes over finished meshes did: LOD levels, part attributes, triangle visibility.
+    /// Returns the reports of the passes over finished meshes: LOD levels, part attributes, triangle
+    /// visibility.
     pub(crate) fn mesh_passes(&self, options: &meshreel_options::Options) -> Vec<PassReport> {
         let mut out = Vec::new();
         let mut pass = |name: &str, what| out.push(PassReport { pass: name.into(), what });
@@ -71,41 +72,41 @@ impl Report {
     }
 }
 
-/// What the source shows between its samples, where players, which go straight, show something else.
+/// The deviation of players, which interpolate linearly, from the source between its samples.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Between {
-    /// Seconds of all frames.
+    /// Times of all frames, in seconds.
     #[serde(skip)]
     pub times: Vec<f64>,
-    /// How many frames are not samples of the source.
+    /// Number of frames that are not samples of the source.
     #[serde(rename = "added_frames")]
     pub added: usize,
-    /// The multiple of the tolerance that was aimed at.
+    /// The multiple of the tolerance that was to be reached.
     #[serde(skip)]
     pub asked: f64,
-    /// About how many frames would have been needed for what was asked for.
+    /// Approximate number of frames that the requested multiple would have needed.
     #[serde(skip)]
     pub needed: usize,
-    /// Largest distance between the source's frames, in tolerances, without what decoding adds.
+    /// Largest distance between the source's frames, in tolerances, without the decoding error.
     #[serde(skip)]
     pub before: f64,
-    /// Largest distance between all frames, in tolerances, without what decoding adds.
+    /// Largest distance between all frames, in tolerances, without the decoding error.
     #[serde(rename = "between_worst")]
     pub after: f64,
-    /// The objects that were looked at, and whether their vertices were taken to be in world space.
+    /// The objects that were examined, and whether their vertices were taken to be in world space.
     #[serde(skip)]
     pub seen: Vec<(usize, bool)>,
-    /// Whether frames that were added change nothing of how others are shown.
+    /// `true` if added frames cannot change how the transforms of other frames are decomposed.
     #[serde(skip)]
     pub steady: bool,
 }
 
-/// What a pass did, for `--explain`.
+/// The outcome of a pass, for `--explain`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PassReport {
     /// Name of the pass.
     pub pass: String,
-    /// One sentence.
+    /// One sentence on what the pass did.
     pub what: String,
 }
 
@@ -119,12 +120,12 @@ pub struct Log {
 }
 
 impl Log {
-    /// Notes what a pass did.
+    /// Records what a pass did.
     pub fn pass(&mut self, name: &str, what: String) {
         self.passes.push(PassReport { pass: name.into(), what });
     }
 
-    /// Notes a remark on the object at a path.
+    /// Records a remark on the object at a path.
     pub fn remark(&mut self, path: &str, what: impl Into<String>) {
         self.remarks.push(Remark::new(path, what));
     }

@@ -1,73 +1,73 @@
-//! What became of a mesh: its method, sizes and errors, and what is told beside them.
+//! The outcome for a mesh: its method, sizes and errors, and details.
 
 use meshreel_process::remesh::Remeshed;
 use serde::{Serialize, Serializer};
 
-/// What became of one unique mesh.
+/// The outcome for one distinct mesh.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct MeshReport {
-    /// Path in the source, of the first placement.
+    /// Path in the source of its first placement.
     pub path: String,
     /// Name of its method: static, rigid, skinned, soft or fluid.
     pub method: String,
     /// Methods that were tried, for `--explain`.
     pub tried: Vec<Tried>,
-    /// Parts that move as they are.
+    /// Number of parts, each moved by one rigid transform.
     pub parts: usize,
-    /// Bones that blend.
+    /// Number of bones with weights.
     pub bones: usize,
-    /// How far its faces were replaced by fixed ones (`--remesh`).
+    /// The outcome of replacing its faces by fixed ones (`--remesh`).
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "remeshed")]
     pub remeshed: Option<Remeshed>,
-    /// Which parts and points take most of its bytes, for advice.
+    /// The parts and points that take most of its bytes, for advice.
     #[serde(skip)]
     pub measures: Measures,
-    /// Triangles (fluid: the most of any frame).
+    /// Number of triangles (fluid: the most of any frame).
     #[serde(skip)]
     pub triangles: usize,
-    /// Vertices of a row and rows, where the mesh is a regular grid whose triangles are not stored.
+    /// Vertices per row and number of rows, if the mesh is a regular grid whose triangles are not stored.
     pub grid: Option<[u32; 2]>,
-    /// Its LOD levels, where it has several.
+    /// Its LOD levels, if it has several.
     #[serde(flatten)]
     pub lod: Option<LodReports>,
-    /// Triangles that are not visible in some frames, where some are.
+    /// Triangles that are not visible in some frames, if there are any.
     #[serde(flatten)]
     pub hidden: Option<HiddenReport>,
-    /// Part attributes of the nodes that show it, where some are kept.
+    /// Part attributes of the nodes that show it, if any are kept.
     #[serde(flatten)]
     pub part_attributes: Option<PartAttributeReports>,
-    /// Vertices after splitting (fluid: the most of any frame).
+    /// Number of vertices after splitting (fluid: the most of any frame).
     pub vertices: usize,
-    /// Points in the source (fluid: the sum over frames divided by frames, rounded up).
+    /// Number of points in the source (fluid: the average over frames, rounded up).
     pub source_points: usize,
-    /// Frames that it has data for.
+    /// Number of frames that it has data for.
     pub frames: usize,
-    /// It stands still up to the first of these frames, and from the second on; none where it always moves,
-    /// or never.
+    /// The frames between which it moves: it stands still up to the first, and from the second on. `None` if
+    /// it moves throughout, or never.
     pub moves: Option<[u32; 2]>,
-    /// How much finer positions are than they would have to be, for normals.
+    /// Factor by which positions are finer than their tolerance requires, for the sake of normals.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub normals_decide: Option<NormalsDecide>,
-    /// Resolved tolerance of the placement that comes nearest to it.
+    /// Resolved tolerance of the placement with the largest error relative to its tolerance.
     pub tolerance: f64,
-    /// All its bytes but the source map.
+    /// All its bytes except the source map.
     pub bytes: u64,
-    /// Bytes that positions need.
+    /// Bytes of the positions.
     pub position_bytes: u64,
     /// 8 × position_bytes / (source points × frames).
     pub bits_per_vertex_frame: f64,
-    /// Largest error measured there while compiling, world units.
+    /// Largest error measured at that placement while compiling, in world units.
     pub max_error: f64,
 }
 
 impl MeshReport {
-    /// The LOD levels beside the mesh itself, the finest first.
+    /// Returns the LOD levels except the mesh itself, the finest first.
     pub fn lod_levels(&self) -> &[LodReport] {
         self.lod.as_ref().and_then(|lod| lod.levels.get(1..)).unwrap_or_default()
     }
 }
 
-/// The numbers of a re-meshing that are serialized.
+/// Serializes some of the numbers of a re-meshing.
 fn remeshed<S: Serializer>(remeshed: &Option<Remeshed>, serializer: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
     struct Keys {
@@ -90,23 +90,23 @@ fn remeshed<S: Serializer>(remeshed: &Option<Remeshed>, serializer: S) -> Result
 /// A method that was tried, for `--explain`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Tried {
-    /// Its name.
+    /// Name of the method.
     pub method: &'static str,
-    /// Where its parts or bones come from: "motion", "rig of the file"; empty if it has none.
+    /// Origin of its parts or bones: "motion", "rig of the file"; empty if it has none.
     pub from: String,
-    /// Parts that move as they are.
+    /// Number of parts, each moved by one rigid transform.
     pub parts: usize,
-    /// Bones that blend.
+    /// Number of bones with weights.
     pub bones: usize,
-    /// Points that bones leave too far off, or do not move.
+    /// Number of points that bones do not move, or leave outside the tolerance.
     #[serde(rename = "points_with_residual")]
     pub residual: usize,
-    /// About how many bytes positions would take; none: it cannot hold the tolerance.
+    /// Approximate bytes of the positions; `None` if it cannot hold the tolerance.
     pub bytes: Option<u64>,
-    /// It was taken.
+    /// `true` if it was chosen.
     #[serde(rename = "chosen")]
     pub taken: bool,
-    /// Time for finding, coding and counting it.
+    /// Time for finding, coding and measuring it, in seconds.
     pub seconds: f64,
 }
 
@@ -115,7 +115,7 @@ pub struct Tried {
 pub struct LodReports {
     /// All levels, the mesh itself first.
     pub levels: Vec<LodReport>,
-    /// Bytes of all but the mesh itself.
+    /// Bytes of all levels except the mesh itself.
     #[serde(rename = "level_bytes")]
     pub bytes: u64,
 }
@@ -123,16 +123,16 @@ pub struct LodReports {
 /// A LOD level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LodReport {
-    /// Triangles.
+    /// Number of triangles.
     pub triangles: u32,
-    /// Largest distance to the mesh in any frame, in its own space.
+    /// Largest distance from the mesh in any frame, in its own space.
     pub error: f32,
 }
 
-/// Triangles of a mesh that nobody can see in some frames.
+/// Triangles of a mesh that are invisible from outside in some frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct HiddenReport {
-    /// How many triangles are not drawn.
+    /// Numbers of triangles that are not drawn.
     #[serde(rename = "hidden_triangles")]
     pub triangles: HiddenTriangles,
     /// Bytes of their intervals.
@@ -154,7 +154,7 @@ pub struct HiddenTriangles {
 /// Part attributes of a mesh.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PartAttributeReports {
-    /// Those of each node that shows the mesh.
+    /// The part attributes of each node that shows the mesh.
     pub attributes: Vec<PartAttributeReport>,
     /// Bytes of all of them.
     #[serde(rename = "attribute_bytes")]
@@ -164,40 +164,41 @@ pub struct PartAttributeReports {
 /// A part attribute.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PartAttributeReport {
-    /// Its name.
+    /// Name of the attribute.
     pub name: String,
-    /// Components of a value.
+    /// Number of components of a value.
     pub components: usize,
-    /// Groups of points that have values of their own.
+    /// Number of groups of points with values of their own.
     pub groups: usize,
 }
 
-/// Positions finer than their tolerance, since normals that are predicted from coarser ones would take more
+/// Positions that are finer than their tolerance, since normals predicted from coarser ones would take more
 /// bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct NormalsDecide {
-    /// How many times finer.
+    /// Factor by which they are finer.
     pub finer: f64,
-    /// Largest angle of normals, in degrees.
+    /// The tolerance of normals, in degrees.
     #[serde(rename = "normal_tolerance")]
     pub degrees: f64,
-    /// A larger angle, in degrees, of which the effect was tried.
+    /// A larger tolerance of normals, in degrees, whose effect was tried.
     pub larger: f64,
-    /// With the larger angle the mesh takes about this part of the bytes; none where that was not tried.
+    /// Estimated size of the mesh with the larger angle, as a fraction of its bytes; `None` if that was not
+    /// tried.
     #[serde(skip)]
     pub part: Option<f64>,
-    /// The bytes of the mesh with the larger angle; none where that was not tried.
+    /// Estimated bytes of the mesh with the larger angle; `None` if that was not tried.
     pub bytes_then: Option<f64>,
 }
 
-/// What was measured of the parts and bones of a mesh while it was coded.
+/// Measurements of the parts and bones of a mesh, made while it was coded.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Measures {
-    /// The part whose transforms take most bytes.
+    /// The part whose transforms take the most bytes.
     pub heaviest: Option<Heaviest>,
-    /// Parts that are at rest in the end.
+    /// Parts that are at rest at the end.
     pub rest: Option<Rest>,
-    /// Points that have most of the residual.
+    /// The points that take most of the residual.
     pub residual: Option<Spikes>,
 }
 
@@ -206,9 +207,9 @@ pub struct Measures {
 pub struct Heaviest {
     /// Number of the part.
     pub part: usize,
-    /// A point of the source that is of it.
+    /// Index in the source of a point of the part.
     pub point: u32,
-    /// Its part of the bytes of all transforms of the mesh.
+    /// The fraction of the bytes of all transforms of the mesh that the part takes.
     pub share: f64,
 }
 
@@ -217,25 +218,25 @@ pub struct Heaviest {
 pub struct Rest {
     /// Number of parts that come to rest.
     pub parts: usize,
-    /// Number of all parts that move at all.
+    /// Number of all parts that move.
     pub of: usize,
-    /// Frame from which on the parts that come to rest never move.
+    /// Frame from which on these parts do not move.
     pub frame: usize,
     /// Time of that frame, in seconds from the first one.
     pub time: f64,
-    /// Part of all frames of moving parts that could be left out.
+    /// The fraction of all frames of moving parts that could be left out.
     pub share: f64,
 }
 
-/// Points that keep much of the residual.
+/// Points that take much of the residual.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spikes {
-    /// Number of points that keep much of the residual.
+    /// Number of points that take much of the residual.
     pub points: usize,
     /// Number of all points that have a residual.
     pub of: usize,
-    /// Part of the residual that these points keep.
+    /// The fraction of the residual that these points take.
     pub share: f64,
-    /// Number of one of these points in the source.
+    /// Index in the source of one of these points.
     pub point: u32,
 }

@@ -1,5 +1,5 @@
-//! What a compilation did, as data: the command line prints it, and `--json` serializes it. Keys are those of
-//! the JSON contract (PROMISE.md §5).
+//! The outcome of a compile, as data: the command line prints it, and `--json` serializes it. Keys are those
+//! of the JSON contract (PROMISE.md §5).
 
 mod clip;
 mod file;

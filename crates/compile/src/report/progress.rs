@@ -1,4 +1,4 @@
-//! How far a compilation is: what whoever calls is told on the way.
+//! Progress reports of a compile to its caller.
 
 use meshreel_process::Cancellation;
 use std::path::Path;
@@ -8,32 +8,32 @@ use std::time::{Duration, Instant};
 /// Phases that a progress display shows, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// First pass over all frames: bounds, topology, what is static, vertex splitting.
+    /// First pass over all frames: bounds, topology, static values, vertex splitting.
     Analyse,
-    /// Methods, settings, parts and bones are sought: most of the work where bones are. Told in expected
-    /// work, with that of the passes behind it.
+    /// Methods, settings, parts and bones are sought: most of the work, if bones are sought. Reported as
+    /// expected work, together with that of the passes that follow.
     Search,
     /// Second pass: quantize, predict, compress, write.
     Encode,
-    /// The finished file is opened, decoded and verified by whoever called, who may tell how far that is.
+    /// The caller opens, decodes and verifies the finished file, and may report the progress of that.
     Inspect,
 }
 
-/// Receives progress, and ends the work; called from several threads.
+/// Receives progress, and can cancel the work; called from several threads.
 pub trait Progress: Sync {
-    /// `done` of `total` of a phase, in meshes, expected nanoseconds, or frames.
+    /// Reports `done` of `total` of a phase, in meshes, expected nanoseconds, or frames.
     fn update(&self, phase: Phase, done: u64, total: u64);
-    /// Names what is being tried, and for which mesh.
+    /// Reports the trial under way, and its mesh.
     fn trying(&self, _what: &str) {}
-    /// Cancelled, it ends the compile within a second or so with [`crate::Error::Cancelled`]: no file is
-    /// left, and one of that name stays as it is.
+    /// Returns the token that cancels the compile. Cancelled, it ends within a second or so with
+    /// [`crate::Error::Cancelled`]: no new file is left, and an existing target stays as it is.
     fn cancellation(&self) -> Cancellation {
         Cancellation::never()
     }
 }
 
-/// Opens a finished file as a player would and decodes all of it, before it gets its name: nothing that is
-/// refused here replaces anything. This crate does not know the runtime, so whoever calls brings it along.
+/// Opens a finished file as a player would and decodes all of it, before it gets its name: a refused file
+/// replaces nothing. This crate does not depend on the runtime, so the caller provides the function.
 pub type Inspect<'a> = &'a (dyn Fn(&Path) -> Result<(), Box<dyn std::error::Error + Send + Sync>> + Sync);
 
 /// Progress that is not shown.
@@ -43,38 +43,37 @@ impl Progress for Silent {
     fn update(&self, _: Phase, _: u64, _: u64) {}
 }
 
-/// The time left of a compile, phase by phase: what has been done took so long, and what is left goes on as
-/// fast. Steps may be long and few, so that what the last of them took says little. A search tells
-/// nanoseconds that it expects, those of the phases behind it included: these are shown until there is more
-/// to go by.
+/// Estimates the time left of a compile, phase by phase, from the time that the completed work took. Steps
+/// may be long and few, so the last one alone says little. A search reports the nanoseconds that it expects,
+/// those of the following phases included: these are used until enough has been measured.
 #[derive(Clone)]
 pub struct TimeLeft(Arc<Mutex<Told>>);
 
 struct Told {
     since: Instant,
-    /// When there was something new, and about when all will be done then.
+    /// When the last progress was reported, and the estimated end as of then.
     at: Instant,
     end: Option<Instant>,
     from: u64,
     done: u64,
-    /// What is expected, as seconds that were seen and work that was told.
+    /// The expected speed: seconds, and the work done in them.
     expected: (f64, f64),
-    /// What the phase is expected to take, in seconds, where the phase before told it.
+    /// The expected duration of the phase in seconds, if the phase before reported it.
     foreseen: Option<f64>,
-    /// The part of its time that the phases behind it take.
+    /// The expected time of later phases, as a fraction of the time of this one.
     behind: f64,
     searches: bool,
 }
 
-/// After so many seconds of a search what it took tells as much as what was expected.
+/// Seconds of a search after which its measured speed weighs as much as the expected one.
 const LEARNED: f64 = 2.0;
-/// After this part of the frames what they took tells as much as what was expected.
+/// The fraction of the frames after which their measured speed weighs as much as the expected one.
 const LEARNED_OF_FRAMES: f64 = 0.1;
-/// The part that verifying a file takes of what coding its frames takes.
+/// Time of verifying a file relative to that of coding its frames.
 pub(crate) const VERIFIED: f64 = 0.3;
 
 impl TimeLeft {
-    /// A phase begins now that counts things, and nothing is known of what is behind it.
+    /// Starts an estimate for a phase that counts things, with nothing known of later phases.
     pub fn counting() -> TimeLeft {
         TimeLeft::with(Instant::now(), 0, (0.0, 0.0))
     }
@@ -86,14 +85,14 @@ impl TimeLeft {
         TimeLeft(Arc::new(Mutex::new(told)))
     }
 
-    /// The next phase of a compile begins, with so much of it done.
+    /// Starts the next phase of a compile, with `done` of it done.
     pub fn next(&self, phase: Phase, done: u64) -> TimeLeft {
         let told = self.lock();
         match phase {
             Phase::Analyse => TimeLeft::counting(),
-            // A search that goes on has something behind it that was done before.
+            // A resumed search has earlier work that took no time.
             Phase::Search => TimeLeft::with(Instant::now(), done, (LEARNED, 1e9 * LEARNED)),
-            // Frames that are done when the first is told of took part of what the search expected of them.
+            // Frames done at the first report took a part of the time that the search expected for them.
             Phase::Encode => {
                 let now = Instant::now();
                 let next = TimeLeft::with(now, done, (0.0, 0.0));
@@ -104,7 +103,7 @@ impl TimeLeft {
                 drop(of_frames);
                 next
             }
-            // It was expected with the frames.
+            // The search expected it together with the frames.
             Phase::Inspect => {
                 let now = Instant::now();
                 let next = TimeLeft::with(now, done, (0.0, 0.0));
@@ -115,7 +114,7 @@ impl TimeLeft {
         }
     }
 
-    /// So much is done now; less than before is ignored.
+    /// Records that `done` is done; a value smaller than the last one is ignored.
     pub fn tell(&self, done: u64, total: u64) {
         let told = &mut *self.lock();
         if let Some(seconds) = told.foreseen {
@@ -134,7 +133,7 @@ impl TimeLeft {
         }
     }
 
-    /// About the time from now to the end; nothing is known at first.
+    /// Returns the estimated time from now to the end; `None` while nothing is known.
     pub fn now(&self) -> Option<Duration> {
         self.lock().end.map(|end| end.saturating_duration_since(Instant::now()))
     }
@@ -156,7 +155,7 @@ mod tests {
         let seconds = |left: &TimeLeft| left.now().unwrap().as_secs();
         assert!(seconds(&search) >= 50);
         let frames = search.next(Phase::Encode, 1);
-        // Without it a first frame that took no time would leave none.
+        // Without the expectation, a first frame that took no time would leave no time at all.
         frames.tell(1, 100);
         assert!(seconds(&frames) >= 50);
         let inspect = frames.next(Phase::Inspect, 0);

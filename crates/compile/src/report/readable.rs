@@ -1,6 +1,6 @@
-//! Numbers in reports and advice, as people read them.
+//! Formats numbers in reports and advice for people.
 
-/// Bytes for people, decimal units: `1.23 MB`.
+/// Formats bytes in decimal units: `1.23 MB`.
 pub fn bytes(count: u64) -> String {
     const UNITS: [&str; 5] = ["kB", "MB", "GB", "TB", "PB"];
     if count < 1000 {
@@ -20,7 +20,7 @@ pub fn bytes(count: u64) -> String {
     format!("{value:.digits$} {}", UNITS[unit])
 }
 
-/// A whole number with thin groups: `1 234 567`.
+/// Formats a whole number with thin spaces between groups: `1 234 567`.
 pub fn count(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -33,7 +33,7 @@ pub fn count(value: u64) -> String {
     text
 }
 
-/// So many of something: `1 clip`, `2 meshes`.
+/// Formats a number with its noun: `1 clip`, `2 meshes`.
 pub fn number(count: usize, what: &str) -> String {
     let end = match count {
         1 => "",
@@ -43,7 +43,7 @@ pub fn number(count: usize, what: &str) -> String {
     format!("{} {what}{end}", self::count(count as u64))
 }
 
-/// About four significant digits, without trailing zeros: lengths, errors, times.
+/// Formats with about four significant digits, without trailing zeros: lengths, errors, times.
 pub fn short(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return format!("{value}");

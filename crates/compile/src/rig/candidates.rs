@@ -9,7 +9,7 @@
 //! measure    … all vertices are within the tolerance of the source's, in all samples of all clips, as decoded
 //! ```
 //!
-//! A rig that cannot be brought so near is left out with a remark: a mesh with morph targets, or with joints
+//! A rig that cannot reach the tolerance is left out with a remark: a mesh with morph targets, or with joints
 //! that are sheared.
 
 use crate::Error;
@@ -32,27 +32,28 @@ use rayon::prelude::*;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Parts of the tolerance that the bind pose and the weights may take: errors rarely add up, so the first are
+/// Fractions of the tolerance for the bind pose and the weights: errors rarely add up, so the larger ones are
 /// tried first.
 pub const BUDGETS: [[f64; 2]; 2] = [[0.5, 0.25], [0.2, 0.1]];
-/// Tolerance of clips over that of the mesh, at first; and by how much it shrinks at most and at least.
+/// Initial ratio of the tolerance of clips to that of the mesh; and the limits of the factor by which it
+/// shrinks.
 const CLIPS: f64 = 0.35;
 const SHRINKS: [f64; 2] = [0.2, 0.7];
-/// Rounds in which the tolerance of clips may shrink.
+/// The number of rounds in which the tolerance of clips may shrink.
 pub const ROUNDS: usize = 6;
-/// Where the metric reaches farther out than was asked for, errors at the distance that was asked for can be
-/// √3 times as large.
+/// Where the metric reaches farther out than requested, errors at the requested distance can be √3 times as
+/// large.
 const NEARER: f64 = 0.57;
-/// Poses that weights are rounded in, of all clips together.
+/// The number of poses, of all clips together, in which rounded weights are measured.
 const POSES: usize = 48;
 
-/// A rig as it is written.
+/// An encoded rig.
 pub struct EncodedRig {
-    /// Mesh of the file.
+    /// Index of its mesh in the file.
     pub mesh: usize,
     /// Its entry in the chunk of rigs.
     pub bytes: Vec<u8>,
-    /// The report, in which the bytes in the file are still missing.
+    /// The report, without the bytes in the file, which are set later.
     pub report: RigReport,
 }
 
@@ -62,13 +63,13 @@ pub struct Candidate<'a> {
     path: String,
     skin: Arc<Skin>,
     skeleton: usize,
-    /// Points of the first frame, as the source has them.
+    /// Points of the first frame in the source.
     first: Vec<[f32; 3]>,
     tolerance: f64,
     indices: &'a [u32],
-    /// The source's point of each vertex.
+    /// By vertex, its point in the source.
     source_of: &'a [u32],
-    /// Point of each vertex, and the source's point of each point.
+    /// By vertex, its point, and by point, that of the source.
     point_of: Vec<u32>,
     points: Vec<usize>,
 }
@@ -76,13 +77,13 @@ pub struct Candidate<'a> {
 /// The tolerance and shell distances that a rig needs of the clips of its skeleton.
 #[derive(Clone, Debug)]
 pub struct Demand {
-    /// The largest tolerance, in units of length.
+    /// The largest allowed tolerance, in units of length.
     pub tolerance: f64,
-    /// Distances of the metric's points, by joint, at least.
+    /// Least shell distances, by joint.
     pub shells: Vec<f64>,
 }
 
-/// The meshes whose rigs are to be kept, with remarks on those that have one that cannot be.
+/// Returns the meshes whose rigs are to be kept, and adds remarks on rigs that cannot be kept.
 pub fn rig_candidates<'a>(
     scene: &Scene,
     plans: &'a [(MeshPlan<'_>, Vec<usize>)],
@@ -163,7 +164,7 @@ pub fn rig_candidates<'a>(
     Ok(out)
 }
 
-/// Where rigs are all that there is of how a mesh moves, none may be missing.
+/// Returns an error if a rig is missing in a file in which only rigs move meshes.
 pub fn none_missing(
     plans: &[(MeshPlan<'_>, Vec<usize>)],
     made: &[EncodedRig],
@@ -186,18 +187,18 @@ pub fn none_missing(
 }
 
 impl Candidate<'_> {
-    /// Why its rig is not kept.
+    /// Returns the remark that the rig is not kept, with the reason.
     pub fn left_out(&self, why: &str) -> Remark {
         Remark::new(&self.path, format!("its rig is left out: {why}"))
     }
 
-    /// Number of its skeleton.
+    /// Returns the index of its skeleton.
     pub fn skeleton(&self) -> usize {
         self.skeleton
     }
 
-    /// What the rig needs of the clips of its skeleton, at first. `shells`: by joint the distance that was
-    /// asked for; `tolerance`: the largest allowed.
+    /// Returns the initial demand of the rig on the clips of its skeleton. `shells`: by joint, the requested
+    /// distance; `tolerance`: the largest allowed.
     pub fn demand(&self, shells: &[f64], tolerance: f64) -> Demand {
         let mut out = Demand { tolerance: tolerance.min(CLIPS * self.tolerance), shells: shells.to_vec() };
         for &p in &self.points {
@@ -218,8 +219,8 @@ impl Candidate<'_> {
         out
     }
 
-    /// The largest distance of any point from where its joints alone put it, in some poses of all clips
-    /// (number in the source, and clip): whatever else moves it.
+    /// Returns the largest distance of any point from its position by joints alone, in some poses of all
+    /// clips (number in the source, and clip): the motion that other causes add.
     pub fn unexplained(&self, skeleton: &Skeleton, clips: &[(usize, &Clip)]) -> Result<f64, Error> {
         let all: usize = clips.iter().map(|(_, clip)| clip.samples).sum();
         let step = all.div_ceil(POSES).max(1);
@@ -254,7 +255,7 @@ impl Candidate<'_> {
         Ok(worst)
     }
 
-    /// Why it is not kept where that is so much.
+    /// Returns the remark that the rig is not kept, if that distance exceeds the tolerance.
     pub fn other(&self, error: f64) -> Option<Remark> {
         let beyond = error.is_nan() || error > self.tolerance;
         beyond.then(|| {
@@ -265,7 +266,7 @@ impl Candidate<'_> {
         })
     }
 
-    /// Joints of the skin that move a point, and their weights.
+    /// Returns the joints of the skin that move a point, and their weights.
     fn influences(&self, p: usize) -> impl Iterator<Item = (usize, f32)> + '_ {
         let k = self.skin.influences;
         let joints = self.skin.joint[p * k..(p + 1) * k].iter();
@@ -273,8 +274,8 @@ impl Candidate<'_> {
         pairs.filter(|(_, w)| **w > 0.0).map(|(j, w)| (usize::from(*j), *w))
     }
 
-    /// Codes bind pose and weights. `clips` are those of the skeleton. `None` where they cannot be coded
-    /// finely enough.
+    /// Codes bind pose and weights. `clips` are those of the skeleton. `None` if they cannot be coded finely
+    /// enough.
     pub fn build(
         &self,
         skeleton: &Skeleton,
@@ -303,7 +304,7 @@ impl Candidate<'_> {
                 .filter(|(joint, _)| *joint < joints)
                 .map(|(joint, w)| (joint as u32, f64::from(w)))
                 .collect();
-            // Several entries may name one joint.
+            // Several entries may refer to one joint.
             own.sort_by_key(|(joint, _)| *joint);
             own.dedup_by(|b, a| {
                 let same = a.0 == b.0;
@@ -341,7 +342,7 @@ impl Candidate<'_> {
         Ok(Some(built))
     }
 
-    /// By joint of the skin what takes the bind pose to some poses of all clips.
+    /// Returns, by joint of the skin, the transforms from the bind pose to some poses of all clips.
     fn motions(&self, skeleton: &Skeleton, clips: &[&Clip]) -> Vec<Vec<DAffine3>> {
         let all: usize = clips.iter().map(|clip| clip.samples).sum();
         let step = all.div_ceil(POSES).max(1);
@@ -362,7 +363,7 @@ impl Candidate<'_> {
     }
 }
 
-/// A rig, coded.
+/// A coded rig.
 pub struct Built<'a> {
     candidate: &'a Candidate<'a>,
     joints: Vec<u32>,
@@ -370,14 +371,14 @@ pub struct Built<'a> {
     bind: Vec<u8>,
     depth: u32,
     weights: Vec<u8>,
-    /// Of each point the part that dual quaternions blend, as coded.
+    /// By point, the fraction blended by dual quaternions, as coded.
     dual: Vec<u16>,
-    /// The rig as decoded.
+    /// The decoded rig.
     rig: Rig,
 }
 
 impl<'a> Built<'a> {
-    /// Its mesh's.
+    /// Returns its mesh.
     pub fn candidate(&self) -> &'a Candidate<'a> {
         self.candidate
     }
@@ -401,14 +402,14 @@ impl<'a> Built<'a> {
         out
     }
 
-    /// The source's motion of the mesh by a clip, given by its number there.
+    /// Returns the source's motion of the mesh by the clip of that number in the source.
     fn driver(&self, clip: usize) -> Option<&Arc<dyn Driven>> {
         let mut own = self.candidate.skin.driven.iter();
         own.find(|(number, _)| *number == clip).map(|(_, d)| d)
     }
 
-    /// The largest distance of any vertex from the source's at any sample of a clip: number `number` of the
-    /// source, `clip` as it is asked for, `done` as it is coded.
+    /// Returns the largest distance of any vertex from the source's at any sample of a clip: `number` in the
+    /// source, `clip` as requested, `done` as coded.
     pub fn largest_error(
         &self,
         joints: &Joints,
@@ -426,12 +427,12 @@ impl<'a> Built<'a> {
                 Ok(self.distance(&joints.parents, pose, object, wanted))
             },
         );
-        // A NaN is an error, too.
+        // A NaN counts as an error, too.
         let worse = |a: f64, b: f64| if b <= a { a } else { b };
         errors.try_reduce(|| 0.0, |a, b| Ok(worse(a, b)))
     }
 
-    /// The same of one pose.
+    /// The same for one pose.
     fn distance(&self, parents: &[u32], pose: &[Transform], object: &mut [Rows], wanted: &[[f32; 3]]) -> f64 {
         let mut matrices = vec![Rows::default(); self.joints.len()];
         let mut out = vec![[0.0; 3]; self.rig.point_of.len()];
@@ -449,19 +450,19 @@ impl<'a> Built<'a> {
         worst
     }
 
-    /// Whether an error can be promised.
+    /// Returns `true` if an error is within the tolerance.
     pub fn holds(&self, error: f64) -> bool {
         error <= self.candidate.tolerance
     }
 
-    /// The tolerance that clips need, where the error was so large with this one.
+    /// Returns the tolerance that clips need, given the error that the current tolerance leaves.
     pub fn finer(&self, tolerance: f64, error: f64) -> f64 {
         let [least, most] = SHRINKS;
         tolerance * (0.8 * self.candidate.tolerance / error).clamp(least, most)
     }
 
-    /// The entry of the file. `clips` are those of the skeleton: number in the file, number in the source,
-    /// and what they are.
+    /// Returns the entry for the file. `clips` are those of the skeleton: number in the file, number in the
+    /// source, and the clip.
     pub fn finish(self, clips: &[(usize, usize, &Clip)], error: f64) -> Result<EncodedRig, Error> {
         let mut first = None;
         let mut points = Vec::new();
@@ -493,7 +494,7 @@ impl<'a> Built<'a> {
         })
     }
 
-    /// Why it is not kept.
+    /// Returns the remark that the rig is not kept.
     pub fn remark(&self, error: f64) -> Remark {
         self.candidate.left_out(&format!(
             "it puts a vertex up to {error:.3e} away from the source in some sample of a clip, {:.3e} is allowed, and clips cannot be finer",
@@ -502,7 +503,7 @@ impl<'a> Built<'a> {
     }
 }
 
-/// Joints in object space.
+/// Computes the joints in object space.
 fn world(skeleton: &Skeleton, pose: &[Qvv], out: &mut Vec<DAffine3>) {
     out.clear();
     for (joint, local) in skeleton.joints.iter().zip(pose) {
@@ -516,7 +517,7 @@ fn rows(m: &DMat4) -> Rows {
     [0, 1, 2].map(|r| rows[r].map(|v| v as f32))
 }
 
-/// A part from 0 to 1 as a whole number.
+/// Quantizes a fraction from 0 to 1.
 fn in_steps(part: f32) -> u16 {
     (part.clamp(0.0, 1.0) * f32::from(u16::MAX)).round() as u16
 }

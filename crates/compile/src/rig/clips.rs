@@ -1,4 +1,4 @@
-//! Clips as fine as the rigs that they move ask for.
+//! Compresses clips as finely as the rigs that they move need them.
 
 use crate::clip::Joints;
 use crate::clip::choice::{Chosen, choose};
@@ -11,11 +11,11 @@ use rayon::prelude::*;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// An error that finer clips leave larger than this part of what it was has another cause than clips.
+/// If finer clips leave more than this fraction of an error, the clips are not its cause.
 const HELPED: f64 = 0.9;
 
 /// Compresses all clips, and the rigs of `candidates` that hold with them; clips become finer where rigs need
-/// it. Gives clips in the order of `wanted`.
+/// it. Returns the clips in the order of `wanted`.
 pub fn compress(
     wanted: &mut RequestedClips<'_>,
     candidates: &[Candidate<'_>],
@@ -31,7 +31,7 @@ pub fn compress(
     let (rigs, mut errors) = build_rigs(wanted, candidates, options, remarks, &done)?;
     let finer = make_finer(wanted, &rigs, &mut errors, options, &mut done)?;
     let (made, given_up) = keep_rigs(wanted, (rigs, errors), &finer, options, remarks, &done)?;
-    // What no rig asks for in the end is as it would have been.
+    // Clips that no kept rig needs finer are compressed as requested.
     for (s, _) in given_up.iter().enumerate().filter(|(_, given_up)| **given_up) {
         let own = &mut wanted.skeletons[s];
         own.most = f64::INFINITY;
@@ -44,7 +44,7 @@ pub fn compress(
     Ok((done.ok_or_else(|| Error::misuse("a clip without a codec"))?, made))
 }
 
-/// Builds the rigs that can be kept, and measures each with the clips as they are; remarks on the others.
+/// Builds the rigs that can be kept, and measures each with the current clips; adds remarks on the others.
 fn build_rigs<'c>(
     wanted: &RequestedClips<'_>,
     candidates: &'c [Candidate<'_>],
@@ -77,8 +77,8 @@ fn build_rigs<'c>(
     Ok(rigs.into_iter().unzip())
 }
 
-/// Makes clips finer where rigs do not hold with them, as far as that helps; `errors` of the rigs follow.
-/// Gives which skeletons are affected.
+/// Makes clips finer where rigs do not hold with them, as far as that helps, and updates the `errors` of the
+/// rigs. Returns which skeletons are affected.
 fn make_finer(
     wanted: &mut RequestedClips<'_>,
     rigs: &[Built<'_>],
@@ -87,11 +87,11 @@ fn make_finer(
     done: &mut [Option<Chosen>],
 ) -> Result<Vec<bool>, Error> {
     let demanding = tighten_to_demand(wanted, rigs, errors);
-    // What finer clips have not helped much is not theirs.
+    // An error that finer clips hardly reduce is not caused by them.
     let mut before = errors.clone();
     match compress_some(wanted, &demanding, options, None, done) {
         Ok(()) if demanding.contains(&true) => *errors = measured(wanted, rigs, done)?,
-        // Clips cannot be so fine; what is there is measured.
+        // Clips cannot be so fine; the existing ones are measured.
         Ok(()) | Err(Error::Unsupported { .. }) => {}
         Err(other) => return Err(other),
     }
@@ -110,7 +110,7 @@ fn make_finer(
         }
         match compress_some(wanted, &which, options, None, done) {
             Ok(()) => before = std::mem::replace(errors, measured(wanted, rigs, done)?),
-            // Finer than clips can be.
+            // Clips cannot be so fine.
             Err(Error::Unsupported { .. }) => break,
             Err(other) => return Err(other),
         }
@@ -118,8 +118,8 @@ fn make_finer(
     Ok(demanding)
 }
 
-/// Tightens tolerances and shell distances of skeletons whose clips, as fine as their metric wants them, do
-/// not do for a rig; which skeletons these are.
+/// Tightens tolerances and shell distances of skeletons whose clips, compressed for their metric, are too
+/// coarse for a rig; returns which skeletons these are.
 fn tighten_to_demand(wanted: &mut RequestedClips<'_>, rigs: &[Built<'_>], errors: &[f64]) -> Vec<bool> {
     let mut which = vec![false; wanted.skeletons.len()];
     for (rig, _) in (rigs.iter().zip(errors)).filter(|(rig, error)| !rig.holds(**error)) {
@@ -141,8 +141,8 @@ fn tighten_to_demand(wanted: &mut RequestedClips<'_>, rigs: &[Built<'_>], errors
     which
 }
 
-/// Finishes the rigs that hold, and says which do not; by skeleton whether only such have asked for finer
-/// clips. `finer`: skeletons whose clips have become finer.
+/// Finishes the rigs that hold, and adds remarks on the others; returns by skeleton whether only others
+/// needed finer clips. `finer`: skeletons whose clips have become finer.
 fn keep_rigs(
     wanted: &RequestedClips<'_>,
     (rigs, errors): (Vec<Built<'_>>, Vec<f64>),
@@ -158,7 +158,7 @@ fn keep_rigs(
         let s = rig.candidate().skeleton();
         if rig.holds(error) {
             held[s] = true;
-            // Finer clips may leave it more than they did before.
+            // Finer clips may leave the rig a larger budget than before.
             let again = match finer[s] {
                 true => coarsest(wanted, rig.candidate(), options, done)?,
                 false => None,
@@ -177,7 +177,8 @@ fn keep_rigs(
     Ok((made, plain))
 }
 
-/// The rig with the largest budget that hold with these clips, else with the smallest; and its error.
+/// Returns the rig with the largest budget that holds with these clips, else with the smallest; and its
+/// error.
 fn coarsest<'c>(
     wanted: &RequestedClips<'_>,
     candidate: &'c Candidate<'_>,
@@ -205,7 +206,7 @@ fn coarsest<'c>(
     Ok(last)
 }
 
-/// Clips of a skeleton: number in the file, number in the source, and the clip.
+/// Returns the clips of a skeleton: number in the file, number in the source, and the clip.
 fn own_clips<'w>(wanted: &'w RequestedClips<'_>, skeleton: usize) -> Vec<(usize, usize, &'w Clip)> {
     (wanted.clips.iter().zip(&wanted.numbers).enumerate())
         .filter(|(_, (clip, _))| clip.skeleton == skeleton)
@@ -213,7 +214,7 @@ fn own_clips<'w>(wanted: &'w RequestedClips<'_>, skeleton: usize) -> Vec<(usize,
         .collect()
 }
 
-/// Compresses the clips of the skeletons that `which` marks.
+/// Compresses the clips of the skeletons marked in `which`.
 fn compress_some(
     wanted: &RequestedClips<'_>,
     which: &[bool],
@@ -237,7 +238,7 @@ fn compress_some(
     )
 }
 
-/// The largest error of each rig over all clips of its skeleton, in units of length.
+/// Returns the largest error of each rig over all clips of its skeleton, in units of length.
 fn measured(
     wanted: &RequestedClips<'_>,
     rigs: &[Built<'_>],

@@ -1,4 +1,4 @@
-//! Rigs that are kept beside the frames of a mesh, and clips as fine as they ask for.
+//! Rigs that are kept beside the frames of a mesh, and clips as fine as these need.
 
 pub mod candidates;
 pub mod clips;

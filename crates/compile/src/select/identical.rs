@@ -1,4 +1,4 @@
-//! Identical meshes are stored once: found by a hash of their first frame, proven by comparing everything.
+//! Stores identical meshes once: found by a hash of their first frame, proven by comparing everything.
 
 use crate::Error;
 use crate::nodes::content::Content;
@@ -8,7 +8,7 @@ use meshreel_scene::{Attribute, Channel, Mesh, MeshId, Scene, Topology};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// For each mesh of the `selected` objects the first one that equals it, often itself.
+/// Returns, for each mesh of the `selected` objects, the first mesh that equals it, often itself.
 pub fn first_equal(content: &Content<'_>, selected: &[bool], log: &mut Log) -> Result<Vec<MeshId>, Error> {
     let mut used = vec![false; content.scene.meshes.len()];
     for (place, _) in content.placed.iter().zip(selected).filter(|(_, s)| **s) {
@@ -23,7 +23,7 @@ pub fn first_equal(content: &Content<'_>, selected: &[bool], log: &mut Log) -> R
     Ok(same)
 }
 
-/// For each mesh the first one that equals it (often itself). Only `used` meshes are looked at.
+/// Returns, for each mesh, the first one that equals it (often itself). Only `used` meshes are compared.
 fn find(scene: &Scene, used: &[bool], cancellation: &Cancellation) -> Result<Vec<MeshId>, Error> {
     let mut same: Vec<MeshId> = (0..scene.meshes.len()).collect();
     let mut seen: HashMap<u64, Vec<MeshId>> = HashMap::new();
@@ -58,7 +58,7 @@ fn signature(mesh: &Mesh) -> Result<u64, Error> {
 
 fn equal(a: &Mesh, b: &Mesh, cancellation: &Cancellation) -> Result<bool, Error> {
     let names = |m: &Mesh| m.face_sets.iter().map(|s| s.name.clone()).collect::<Vec<_>>();
-    // Seldom the same, and much to compare.
+    // Seldom identical, and expensive to compare.
     if a.particles.is_some()
         || b.particles.is_some()
         || a.winding != b.winding
@@ -78,7 +78,7 @@ fn equal(a: &Mesh, b: &Mesh, cancellation: &Cancellation) -> Result<bool, Error>
     match (&a.velocities, &b.velocities) {
         (None, None) => {}
         (Some(x), Some(y)) if channels(x, y, bits, cancellation)? => {}
-        // Kept where faces change alone.
+        // Stored only if faces change.
         _ if a.topology != Topology::Heterogeneous => {}
         _ => return Ok(false),
     }
@@ -237,7 +237,7 @@ mod tests {
         assert!(!pair(|m| m.face_sets[0].name = "blue".into()));
         assert!(!pair(|m| m.face_sets[0].faces = channel(1.0, vec![vec![]])));
         assert!(!pair(|m| m.face_indices = channel(1.0, vec![vec![0, 2, 1]])));
-        // One sample has no rate.
+        // A single sample has no rate.
         assert!(pair(|m| m.face_counts = channel(9.0, vec![vec![3]])));
     }
 

@@ -1,5 +1,6 @@
-//! Meshes that stand still before they move, or afterwards: found by comparing frames from both ends, so that
-//! one that moves all the time costs two of them. Their other frames are all that is compiled.
+//! Lead-in and lead-out: frames at the start and end in which a mesh stands still, found by comparing from
+//! both ends, so that a mesh that moves throughout costs only two comparisons. Only the other frames are
+//! compiled.
 
 use crate::Error;
 use crate::mesh::source::Source;
@@ -15,8 +16,8 @@ struct Look {
     colours: Vec<sample::Values<[f32; 4]>>,
 }
 
-/// Leaves a mesh only the frames of its window. None of one that moves from the first frame to the last, or
-/// never.
+/// Restricts a mesh to the frames in which it moves. Does nothing for a mesh that moves from the first frame
+/// to the last, or never.
 pub fn trim_lead_in_and_out(source: &mut Source<'_>, schedule: Schedule) -> Result<(), Error> {
     let count = source.times.len();
     let still = source.mesh.positions.is_constant() && source.matrices.is_none();
@@ -24,7 +25,7 @@ pub fn trim_lead_in_and_out(source: &mut Source<'_>, schedule: Schedule) -> Resu
         return Ok(());
     }
     let start = Look::new(source, 0)?;
-    // Of damaged frames what is compiled counts, and there this frame's points take the place of others.
+    // Damaged points are replaced by those of this frame, which is what is compiled.
     source.fallback.clone_from(&start.points);
     let end = Look::new(source, count - 1)?;
     let mut first = 0;
@@ -42,7 +43,7 @@ pub fn trim_lead_in_and_out(source: &mut Source<'_>, schedule: Schedule) -> Resu
     Ok(())
 }
 
-/// Whether a frame shows what another one does, whose look is known.
+/// Returns `true` if `frame` shows the same as frame `of`, whose values are `look`.
 fn same(source: &Source<'_>, look: &Look, of: usize, frame: usize) -> Result<bool, Error> {
     let moved = source.matrices.as_ref().is_some_and(|all| all[of] != all[frame]);
     if moved {

@@ -1,6 +1,6 @@
-//! What the source has and a file will not: a remark for each, so that nothing goes without a word. Numbers
-//! that may be kept are another matter: what cannot be said of them before all frames are seen,
-//! [`crate::write::part_attributes`] says.
+//! Remarks on everything in the source that a file does not keep, so that nothing is lost silently.
+//! Attributes that may be kept as part attributes are excluded, since that is known only after all frames are
+//! read; see [`crate::write::part_attributes`].
 
 use crate::Error;
 use meshreel_options::{Options, PartsChoice};
@@ -10,11 +10,11 @@ use meshreel_scene::{
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-/// An attribute that Blender writes at each mesh to tell its own importer of subdivision: nothing that an
-/// artist put there.
+/// An attribute that Blender writes at each mesh to tell its own importer of subdivision; no artist put it
+/// there.
 const EXPORTERS_MARK: &str = "meshtype";
 
-/// Remarks on what a file cannot keep of the objects that are `kept`, and of those above them.
+/// Returns remarks on data of the `kept` objects, and of those above them, that a file cannot keep.
 pub fn remarks(
     scene: &Scene,
     placed: &[Placed],
@@ -22,7 +22,7 @@ pub fn remarks(
     options: &Options,
 ) -> Result<Vec<Remark>, Error> {
     let mut out = Vec::new();
-    // Who wants no attributes knows that there are none.
+    // No remarks where attributes are turned off.
     if !options.channels.attributes {
         return Ok(out);
     }
@@ -34,7 +34,7 @@ pub fn remarks(
     }
     let nodes: BTreeSet<NodeId> =
         (placed.iter().zip(&needed)).filter_map(|(place, needed)| needed.then_some(place.node)).collect();
-    // Numbers of a transform are its meshes' as well.
+    // Attributes of a transform apply to its meshes as well.
     let mut below: HashMap<NodeId, Vec<MeshId>> = HashMap::new();
     for &id in &nodes {
         let node = &scene.nodes[id];
@@ -64,7 +64,7 @@ pub fn remarks(
     Ok(out)
 }
 
-/// What is wrong with the samples of a camera's lens.
+/// Returns the sentence on invalid samples of a camera's lens, if there are any.
 fn of_lens(camera: &Channel<Lens>) -> Result<Option<String>, Error> {
     let (mut bad, mut values) = (0, Vec::new());
     for i in 0..camera.len() {
@@ -109,7 +109,7 @@ fn of_mesh(mesh: &Mesh, options: &Options, out: &mut Vec<Remark>) -> Result<(), 
     Ok(())
 }
 
-/// Whether names are those of the materials, or tell parts.
+/// Returns `true` if the names are those of materials, or separate parts.
 fn is_used(mesh: &Mesh, names: &Attribute<Arc<str>>, options: &Options) -> Result<bool, Error> {
     let sections = options.meshes.iter().filter_map(|o| o.parts.as_ref());
     let tells = |parts: &PartsChoice| matches!(parts, PartsChoice::Attribute(asked) if *asked == names.name);

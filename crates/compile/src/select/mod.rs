@@ -1,4 +1,4 @@
-//! What of a scene is compiled: which nodes, which frames, which meshes are the same.
+//! The selection from a scene: nodes, frames, and which meshes are identical.
 
 pub mod between;
 pub mod identical;

@@ -1,10 +1,10 @@
-//! Named ranges of frames, as the file has them: animations that the source has one after the other.
+//! Named ranges of frames in the file: animations that follow each other on the source's timeline.
 
 use meshreel_codec::record::ranges::FrameRange;
 use meshreel_options::{Options, RigChoice};
 use meshreel_scene::{Remark, Scene, sample};
 
-/// Ranges of the frames at `times`, with remarks on those that no frame is left of.
+/// Returns the ranges over the frames at `times`, with a remark on each that has no frame left.
 pub fn frame_ranges(
     scene: &Scene,
     times: &[f64],
@@ -14,7 +14,7 @@ pub fn frame_ranges(
     let ranges = sample::frame_ranges(&scene.ranges, times);
     for range in &scene.ranges {
         let gone = !ranges.iter().any(|(name, ..)| *name == range.name);
-        // Where clips alone move things, these are all there.
+        // If clips alone move things, the clips still have all of it.
         if gone && options.rig != RigChoice::Only {
             let what = "no frame of it is left, so the file has no range of this name";
             remarks.push(Remark::new(&range.name, what));
@@ -32,7 +32,7 @@ pub fn frame_ranges(
     ranges.into_iter().map(range).collect()
 }
 
-/// The sentence of `--explain` on the ranges; none where there are none.
+/// Returns the sentence of `--explain` on the ranges; `None` if there are none.
 pub fn sentence(ranges: &[FrameRange]) -> Option<String> {
     let one = |range: &FrameRange| format!("'{}' {} to {}", range.name, range.first, range.last());
     let list: Vec<String> = ranges.iter().map(one).collect();

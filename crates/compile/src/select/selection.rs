@@ -1,4 +1,4 @@
-//! Which objects are compiled, told by globs over the paths of their nodes.
+//! The selection of objects by globs over the paths of their nodes.
 
 use crate::Error;
 use crate::report::Log;
@@ -21,7 +21,7 @@ impl Selection {
         })
     }
 
-    /// Remarks on globs that match none of the `paths` of meshes: a slip, most of the time. `alone`: there
+    /// Returns remarks on globs that match none of the `paths` of meshes, mostly a mistake. `alone`: there
     /// are no clips, whose joints `--include` and `--exclude` may be for.
     pub fn unused<'a>(
         options: &Options,
@@ -47,13 +47,13 @@ impl Selection {
         Ok(remarks)
     }
 
-    /// Whether the object at `path` is compiled.
+    /// Returns `true` if the object at `path` is compiled.
     pub fn has(&self, path: &str) -> bool {
         (self.include.is_empty() || hit(&self.include, path)) && !hit(&self.exclude, path)
     }
 }
 
-/// A name of an attribute that no mesh has is a mistake; some may lack it.
+/// Returns an error if no mesh has an attribute of a name given in the options; some meshes may lack it.
 pub fn named_parts(
     scene: &Scene,
     options: &Options,
@@ -86,15 +86,15 @@ pub fn named_parts(
 
 /// The placed objects that are compiled.
 pub struct Selected {
-    /// Whether an object's mesh is.
+    /// By placed object, `true` if its mesh is compiled.
     pub meshes: Vec<bool>,
-    /// Whether an object is a locator that is.
+    /// By placed object, `true` if it is a compiled locator.
     pub locators: Vec<bool>,
-    /// Whether it is either.
+    /// By placed object, `true` if it is either.
     pub any: Vec<bool>,
 }
 
-/// With `--clips-only` the scene of clips alone.
+/// With `--clips-only`, returns the scene with only its clips.
 pub fn clips_only(scene: &Scene, options: &Options, log: &mut Log) -> Result<Option<Scene>, Error> {
     if !options.clips_only {
         return Ok(None);
@@ -104,7 +104,7 @@ pub fn clips_only(scene: &Scene, options: &Options, log: &mut Log) -> Result<Opt
     Ok(Some(hierarchy::clips_only(scene, &selected, &mut log.remarks)?))
 }
 
-/// Which placed objects' meshes are compiled, and which are locators.
+/// Selects the placed objects whose meshes are compiled, and the locators.
 pub fn select(scene: &Scene, placed: &[Placed], options: &Options, log: &mut Log) -> Result<Selected, Error> {
     let selection = Selection::new(options)?;
     let locators = meshreel_scene::locators::find(scene, placed, &|_| true);
@@ -140,7 +140,7 @@ pub fn select(scene: &Scene, placed: &[Placed], options: &Options, log: &mut Log
     Ok(Selected { meshes, locators, any })
 }
 
-/// The error of a selection that leaves none of `all` meshes, and no locator.
+/// Returns the error of a selection without any of the `all` meshes, and without a locator.
 fn nothing(all: usize) -> Error {
     let what = match all {
         0 => "there is no mesh with samples in the input, no points, curves, camera or locator: nothing to compile"

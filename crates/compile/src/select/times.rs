@@ -1,4 +1,4 @@
-//! The times of frames.
+//! The times of the frames.
 
 use crate::Error;
 use crate::report::Log;
@@ -7,10 +7,10 @@ use meshreel_options::Options;
 use meshreel_scene::sample::{self, Channels};
 use meshreel_scene::{Placed, SAME_TIME, Scene};
 
-/// So many times longer than what moves in it an animation lasts that is a remark.
+/// Ratio of an animation's length to the part of it in which things move, from which on a remark is given.
 const LONGER: f64 = 100.0;
 
-/// The times of the frames that are compiled: those of samples, unless a rate was asked for.
+/// Returns the times of the compiled frames: those of the samples, unless a rate is requested.
 pub fn frame_times(
     scene: &Scene,
     placed: &[Placed],
@@ -44,7 +44,7 @@ pub fn frame_times(
     Ok(times)
 }
 
-/// Remarks where a good part of all frames is in a short part of the time: a key far out is another slip.
+/// Adds remarks if many of the frames lie in a short part of the time: probably a stray key far out.
 fn longer_than_moves(scene: &Scene, times: &[f64], log: &mut Log) {
     let (start, end) = (times[0], times[times.len() - 1]);
     let gaps = times.windows(2).map(|pair| pair[1] - pair[0]);
@@ -52,7 +52,7 @@ fn longer_than_moves(scene: &Scene, times: &[f64], log: &mut Log) {
     if end - start < step * sample::LONG as f64 {
         return;
     }
-    // The frames of a part as long as that, where there are most.
+    // The window of that length with the most frames.
     let (mut best, mut first) = (&times[..1], 0);
     for last in 0..times.len() {
         while times[last] - times[first] > (end - start) / LONGER {
@@ -73,8 +73,7 @@ fn longer_than_moves(scene: &Scene, times: &[f64], log: &mut Log) {
     }
 }
 
-/// Remarks where something else makes the animation longer than meshes do: that is a slip of an exporter,
-/// most of the time.
+/// Adds remarks if something other than meshes makes the animation longer: mostly a mistake of an exporter.
 fn longer_than_meshes(
     scene: &Scene,
     placed: &[Placed],

@@ -1,15 +1,15 @@
-//! Meshes that are hidden in every frame: a file has them, and nobody ever sees them.
+//! Remarks on meshes that are hidden in every frame: the file holds them, but they are never visible.
 
 use crate::nodes::motion::Motion;
 use meshreel_options::Options;
 use meshreel_scene::{Placed, Remark};
 
-/// A remark for each mesh that no frame shows, and one where no frame shows any.
+/// Returns a remark for each mesh that is visible in no frame, and one if no mesh is ever visible.
 pub fn remarks(placed: &[Placed], selected: &[bool], motion: &Motion, options: &Options) -> Vec<Remark> {
     let is_seen = |i: usize| motion.visible[i].count() > 0;
     let meshes = || (0..placed.len()).filter(|&i| selected[i]);
     let (state, cure) = match options.show_hidden {
-        // Then it has nothing to show.
+        // The mesh has nothing to show.
         true => ("there in no frame", String::new()),
         false => ("hidden in every frame", "; --show-hidden compiles it as if it were shown".to_owned()),
     };

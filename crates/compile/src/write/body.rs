@@ -1,5 +1,5 @@
-//! The part of a file that is the same whoever codes its frames: units, one after the other, what is known
-//! when all of them are there, and the tables.
+//! The part of a file that does not depend on how its frames are coded: units, one after the other, data that
+//! is known when all of them are there, and the tables.
 
 use crate::Error;
 use crate::mesh::streams::NOTHING;
@@ -12,27 +12,27 @@ use meshreel_codec::record::{self, Description, source_map};
 use meshreel_format::{BOX_SIZE, CHUNK_ENTRY_SIZE, Complete, Summary, kind};
 use std::path::Path;
 
-/// Frames of a file, and what was counted of them by mesh.
+/// Frames of a file, with their sizes by mesh.
 pub struct Body {
     pub output: Output,
     pub compressor: Compressor,
-    /// Maps back to the source.
+    /// Source maps.
     pub maps: Batches,
-    /// End states of meshes: what they show before they begin to move, and when they have come to rest.
+    /// End states of meshes: before the lead-in ends and after the lead-out begins.
     pub end_states: Batches,
-    /// By mesh what all frames take.
+    /// Total sizes of all frames, by mesh.
     pub totals: Vec<Total>,
-    /// Bytes of transforms of nodes, in all frames.
+    /// Bytes of node transforms in all frames.
     pub node_bytes: f64,
-    /// Size of the description and what it takes in the file.
+    /// Size of the description, uncompressed and in the file.
     pub description_bytes: [usize; 2],
-    /// Boxes of frames.
+    /// World-space bounds of each frame.
     pub boxes: Vec<[f32; 6]>,
     pub summary: Summary,
 }
 
 impl Body {
-    /// Of a file of so many meshes and frames.
+    /// Starts the body of a file of `meshes` meshes and `frames` frames.
     pub fn new(output: Output, compressor: Compressor, meshes: usize, frames: usize, raw_bytes: u64) -> Body {
         Body {
             output,
@@ -64,7 +64,7 @@ impl Body {
         Ok(())
     }
 
-    /// Counts what meshes have in something of `raw` bytes that takes `size` in the file.
+    /// Counts the sizes of meshes in data of `raw` bytes that takes `size` bytes in the file.
     pub fn count(&mut self, raw: usize, size: usize, parts: Vec<Counted>) {
         let stored = size as f64 / raw.max(1) as f64;
         for (total, part) in self.totals.iter_mut().zip(parts) {
@@ -76,7 +76,7 @@ impl Body {
         }
     }
 
-    /// Writes the end states of a mesh, if it has some.
+    /// Writes the end states of a mesh, if it has any.
     pub fn end_states_of(&mut self, mesh: usize, bytes: &[u8]) -> Result<(), Error> {
         if bytes.is_empty() {
             return Ok(());
@@ -85,23 +85,23 @@ impl Body {
         self.end_states.add(mesh, fill, &mut self.compressor, &mut self.output)
     }
 
-    /// No end states come any more.
+    /// Writes the end states that are still pending.
     pub fn end_states_done(&mut self) -> Result<(), Error> {
         self.end_states.flush(&mut self.compressor, &mut self.output)
     }
 
-    /// Writes the map back to the source of a mesh.
+    /// Writes the source map of a mesh.
     pub fn map_of(&mut self, mesh: usize, map: &SourceMap) -> Result<(), Error> {
         let fill = |out: &mut Vec<u8>| source_map::encode(map, out);
         self.maps.add(mesh, fill, &mut self.compressor, &mut self.output)
     }
 
-    /// No maps come any more.
+    /// Writes the source maps that are still pending.
     pub fn maps_done(&mut self) -> Result<(), Error> {
         self.maps.flush(&mut self.compressor, &mut self.output)
     }
 
-    /// Times and boxes of frames.
+    /// Writes the times and bounds of frames.
     pub fn frame_table(&mut self, times: &[f64]) -> Result<(), Error> {
         for (&time, &bounds) in times.iter().zip(&self.boxes) {
             let all = &mut self.summary.bounds;
@@ -116,7 +116,7 @@ impl Body {
         Ok(())
     }
 
-    /// Writes the description, which must read back.
+    /// Writes the description, and checks that it reads back.
     pub fn describe(&mut self, description: &Description, target: &Path) -> Result<(), Error> {
         let mut bytes = Vec::new();
         record::encode(description, &mut bytes);

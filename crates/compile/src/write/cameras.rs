@@ -1,4 +1,4 @@
-//! Cameras: what their lenses say in each frame, each number as fine as f32 holds it.
+//! Cameras: the settings of their lenses in each frame, rounded to f32.
 
 use crate::Error;
 use crate::clip::scalars::component;
@@ -9,7 +9,7 @@ use meshreel_codec::record::cameras::CameraRecord;
 use meshreel_options::Tolerance;
 use meshreel_scene::{Lens, sample};
 
-/// Cameras that stand at a node of the file, in the order of the source.
+/// Returns the cameras at nodes of the file, in the order of the source.
 pub fn collect(job: &Job<'_>) -> Result<Vec<CameraRecord>, Error> {
     if !job.options.channels.attributes {
         return Ok(Vec::new());
@@ -52,7 +52,7 @@ pub fn collect(job: &Job<'_>) -> Result<Vec<CameraRecord>, Error> {
     Ok(out)
 }
 
-/// The locator that stands for an object.
+/// Returns the locator that stands for an object.
 fn node_of(nodes: &[FlatNode], placed: usize) -> Option<usize> {
     nodes.iter().position(|node| node.named == placed && node.reach.is_some())
 }

@@ -1,4 +1,4 @@
-//! Frames of the preset `classic`, group by group: from one index frame to the next.
+//! Frames of the preset `classic`, by group: from one index frame to the next.
 
 use crate::codec_terms::block_format;
 use crate::method::payload::Part;
@@ -19,7 +19,7 @@ struct GroupInput {
     frames: Vec<FrameInput>,
 }
 
-/// One frame ready to be written.
+/// A frame ready to be written.
 pub struct FrameOutput {
     pub frame: usize,
     pub bytes: Vec<u8>,
@@ -28,12 +28,13 @@ pub struct FrameOutput {
     pub parts: Vec<Counted>,
 }
 
-/// Whether a frame is an index frame.
+/// Returns `true` if a frame is an index frame.
 pub fn index_frame(frame: usize, frames: usize, every: usize) -> bool {
     frame.is_multiple_of(every) || frame + 1 == frames
 }
 
-/// Distance of index frames: as asked, but shorter where one group would not fit into the memory allowed.
+/// Returns the distance of index frames: the requested one, or less if a group would not fit the allowed
+/// memory.
 pub fn every(job: &Job<'_>) -> usize {
     let mut every = job.options.index_every();
     while every > 1 && group_bytes(job, every) > job.options.memory {
@@ -42,7 +43,7 @@ pub fn every(job: &Job<'_>) -> usize {
     every
 }
 
-/// Memory that one group of frames needs while it is worked on.
+/// Returns the memory that one group of frames needs while it is coded.
 fn group_bytes(job: &Job<'_>, every: usize) -> u64 {
     let (mut largest, mut outputs) = (0u64, 0u64);
     for (plan, _) in &job.plans {

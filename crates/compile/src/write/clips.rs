@@ -50,7 +50,7 @@ impl LayerReport {
             .collect()
     }
 
-    /// Layers of a clip in the random-access form; `max_error` is that of all of them.
+    /// Reports the layers of a clip in the random-access form; `max_error` is that of all of them.
     fn whole(clip: &LayeredForm, max_error: f64) -> Vec<LayerReport> {
         let table = &clip.table;
         (clip.layers.iter().zip(&table.layers).enumerate())
@@ -66,7 +66,7 @@ impl LayerReport {
             .collect()
     }
 
-    /// Layers in one stream, whose bytes count as the base's.
+    /// Reports layers in one stream, whose bytes are counted for the base layer.
     fn interleaved(table: &LayerTable, chosen: &Chosen) -> Vec<LayerReport> {
         (table.layers.iter().enumerate())
             .map(|(l, record)| LayerReport {
@@ -80,7 +80,7 @@ impl LayerReport {
             .collect()
     }
 
-    /// Layers of a clip; none where it is in one piece.
+    /// Reports the layers of a clip; empty if it has none.
     fn of(chosen: &Chosen) -> Vec<LayerReport> {
         match &chosen.layers {
             None => Vec::new(),
@@ -91,23 +91,24 @@ impl LayerReport {
     }
 }
 
-/// Orders of axes, as a skeleton's record numbers them.
+/// Rotation orders, by their number in a skeleton's record.
 const ORDERS: [[u8; 3]; 6] = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
 
-/// The order of a joint's rotation axes as its record numbers it, 0 for z, y, x, which is the usual one.
+/// Returns the number of a joint's rotation order in its record; 0 stands for z, y, x, the usual one.
 fn axis_order(joint: &Joint) -> u8 {
     let at = ORDERS.iter().position(|o| Some(*o) == joint.rotation_order);
     at.filter(|at| *at < 5).map_or(0, |at| at as u8 + 1)
 }
 
-/// Sub-tracks of a clip that are held, as its record numbers them.
+/// Returns the sub-tracks of a clip that are held, by their numbers in its record.
 fn held_tracks(clip: &Clip) -> Vec<u32> {
     let of = |track: &Track| [track.rotation.is_held(), track.translation.is_held(), track.scale.is_held()];
     let all = clip.tracks.iter().flat_map(of);
     (0u32..).zip(all).filter(|(_, held)| *held).map(|(n, _)| n).collect()
 }
 
-/// Compresses all clips of a scene: chunks in the order in which they are written, and what became of each.
+/// Compresses all clips of a scene: returns chunks in the order in which they are written, and a report of
+/// each clip.
 pub fn chunks(
     scene: &Scene,
     options: &Options,
@@ -129,8 +130,8 @@ pub struct CompiledClips {
     pub rigs: Vec<EncodedRig>,
 }
 
-/// Compresses all clips of a scene, and the rigs of `candidates` that hold with them. `tighter`: they are
-/// aimed at half of what is promised.
+/// Compresses all clips of a scene, and the rigs of `candidates` that hold with them. `tighter`: uses half
+/// the tolerance.
 fn compile_clips(
     scene: &Scene,
     (options, tighter): (&Options, bool),
@@ -165,7 +166,7 @@ fn compile_clips(
             ));
         }
         let bytes = chunks.add_clip(clip, compressed, asked)?;
-        // Names of layers aside, all of a table is needed for playing.
+        // Playing needs all of a table except the names of layers.
         let bytes = match tables.iter().find(|table| table.clip == c) {
             Some(table) => bytes + table.bytes.len() + table.tier_bytes + CHUNK_ENTRY_SIZE,
             None => bytes,
@@ -195,13 +196,13 @@ fn compile_clips(
         chunks.add(LAYERS, &table.bytes, block_format(options.block));
     }
     for tier in tiers {
-        // As it is read: what is streamed is decoded where it lies.
+        // Stored without compression: streamed data is decoded in place.
         chunks.chunks.push((TIERS, tier.len() as u32, tier));
     }
     Ok(CompiledClips { chunks: chunks.chunks, reports, rigs })
 }
 
-/// The record of a skeleton; joints without a shell distance of their own get `shell`.
+/// Returns the record of a skeleton; joints without a shell distance of their own get `shell`.
 fn skeleton_record(wanted: &RequestedSkeleton, shell: f64) -> SkeletonRecord {
     let skeleton = &wanted.skeleton;
     let joints = crate::clip::Joints::new(skeleton, shell);
@@ -219,7 +220,7 @@ fn skeleton_record(wanted: &RequestedSkeleton, shell: f64) -> SkeletonRecord {
     }
 }
 
-/// The layers of all clips: chunks of pieces, and tables.
+/// Packs the layers of all clips: chunks of their data, and tables.
 fn pack_all_layers(clips: &[Chosen]) -> Result<(Vec<Vec<u8>>, Vec<EncodedTable>), Error> {
     let (mut streamed, mut whole, mut interleaved) = (Vec::new(), Vec::new(), Vec::new());
     for (c, done) in (0u32..).zip(clips) {
@@ -240,7 +241,7 @@ fn pack_all_layers(clips: &[Chosen]) -> Result<(Vec<Vec<u8>>, Vec<EncodedTable>)
 struct EncodedTable {
     clip: u32,
     bytes: Vec<u8>,
-    /// Bytes of all tiers but the first of the base layer, which is in the clip's own chunk.
+    /// Bytes of all tiers except the first of the base layer, which is in the clip's own chunk.
     tier_bytes: usize,
 }
 
@@ -260,7 +261,7 @@ struct ClipChunks<'a> {
 }
 
 impl ClipChunks<'_> {
-    /// Adds a chunk; gives its size in the file.
+    /// Adds a chunk; returns its size in the file.
     fn add(&mut self, kind: u16, raw: &[u8], format: Format) -> usize {
         let bytes = packed(raw, format, self.options.effort);
         let size = bytes.len();
@@ -268,7 +269,7 @@ impl ClipChunks<'_> {
         size
     }
 
-    /// Adds a clip with its record; gives the bytes that count as the clip's own.
+    /// Adds a clip with its record; returns the bytes that are counted for the clip.
     fn add_clip(&mut self, clip: &Clip, compressed: &Chosen, asked: f64) -> Result<usize, Error> {
         let record = ClipRecord {
             name: clip.name.clone(),
@@ -283,7 +284,7 @@ impl ClipChunks<'_> {
         encode_clip(&record, &compressed.bytes, &mut bytes);
         crate::write::output::check_size("one clip", bytes.len())?;
         Ok(match compressed.codec {
-            // Coded or packed already.
+            // Already coded or packed.
             Codec::Sampled | Codec::RandomAccess => {
                 self.add(CLIP, &bytes, Format::Store);
                 compressed.bytes.len()
@@ -292,7 +293,7 @@ impl ClipChunks<'_> {
         })
     }
 
-    /// Adds the scalar tracks of a clip, if it has any; gives what is reported of them.
+    /// Adds the scalar tracks of a clip, if it has any; returns their report.
     fn add_scalars(&mut self, clip: &Clip, number: usize) -> Result<ScalarReport, Error> {
         let tolerance = self.options.scalar_tolerance;
         let Some((bytes, report)) = crate::clip::scalars::chunk(clip, number, tolerance)? else {
@@ -307,7 +308,7 @@ impl ClipChunks<'_> {
 }
 
 /// Compresses the clips of a scene with meshes, and the rigs of its meshes that hold with them. With
-/// `--strict` remarks end it here, before anything is written.
+/// `--strict`, remarks end the compile here, before anything is written.
 pub fn compile_clips_and_rigs(
     content: &Content<'_>,
     plans: &Plans<'_>,
@@ -334,12 +335,12 @@ pub fn compile_clips_and_rigs(
     Ok(clips)
 }
 
-/// 40 bytes per joint and sample.
+/// Returns the size of the source clips, at 40 bytes per joint and sample.
 pub fn raw_bytes(clips: &[ClipReport]) -> u64 {
     clips.iter().map(|clip| clip.raw_bytes).sum()
 }
 
-/// All chunks of a file of clips alone, the description last.
+/// Returns all chunks of a file that holds only clips, the description last.
 pub fn contents(
     scene: &Scene,
     asked: Asked<'_>,
@@ -373,7 +374,7 @@ pub fn contents(
     Ok((chunks, clips))
 }
 
-/// A file of clips alone.
+/// Writes a file that holds only clips.
 pub fn write(
     scene: &Scene,
     mut remarks: Vec<Remark>,

@@ -1,4 +1,4 @@
-//! The description of all nodes and meshes, which knows the largest of everything and is written last.
+//! The description of all nodes and meshes, which depends on all other data and is written last.
 
 use crate::Error;
 use crate::mesh::plan::MeshPlan;
@@ -32,7 +32,7 @@ pub fn describe(
         Some(Unit::Millimetre) => 3,
         Some(Unit::Inch) => 4,
     };
-    // The first frame's transforms: what an animated node rests at.
+    // The transforms of the first frame, which are the rest transforms of animated nodes.
     let rest = Tracks::new(job.scene, job.placed, job.nodes)
         .and_then(|mut tracks| tracks.evaluate(job.times[0]).map(|()| tracks.local))
         .unwrap_or_else(|_| vec![Transform::IDENTITY; job.nodes.len()]);
@@ -79,8 +79,8 @@ pub fn describe(
     }
 }
 
-/// `batches`: where its triangles, its static values, its source map and its end states are, as mesh number
-/// `m`.
+/// Returns the record of mesh number `m`. `batches`: locations of its triangles, static values, source map
+/// and end states.
 fn mesh_record(
     plan: &MeshPlan<'_>,
     coder: Option<&MeshCoder<'_>>,
@@ -125,10 +125,11 @@ fn mesh_record(
     }
 }
 
-/// Period of a closed cycle: with equal ends N − 1 intervals, else, if the user says so, N (PROMISE.md §4).
+/// Returns the period of a closed cycle: N − 1 intervals with equal ends, else N if the user says so
+/// (PROMISE.md §4).
 fn period(job: &Job<'_>) -> f64 {
     let n = job.times.len();
-    // Several animations are no cycle.
+    // Several animations do not form a cycle.
     if n < 2 || job.ranges.len() > 1 {
         return 0.0;
     }
@@ -156,7 +157,7 @@ fn period(job: &Job<'_>) -> f64 {
     };
     match (equal().unwrap_or(false), job.options.cycle) {
         (true, _) => duration,
-        // Frames between samples make none of its steps shorter.
+        // Added frames do not shorten the interval of the cycle.
         (false, true) => duration * job.samples as f64 / (job.samples.max(2) - 1) as f64,
         (false, false) => 0.0,
     }

@@ -1,4 +1,4 @@
-//! What is made of whole meshes beside their frames: LOD levels, triangle visibility, part attributes.
+//! Data about whole meshes besides their frames: LOD levels, triangle visibility, part attributes.
 
 use crate::Error;
 use crate::method::mesh_coder::MeshCoder;
@@ -9,18 +9,18 @@ use crate::write::visibility::{self, Visibility};
 use meshreel_scene::Remark;
 use rayon::prelude::*;
 
-/// By mesh, where they are asked for.
+/// The extras of all meshes, as requested.
 pub struct Extras {
-    /// LOD levels.
+    /// LOD levels, by mesh.
     pub lods: Vec<Lod>,
-    /// Triangle visibility.
+    /// Triangle visibility, by mesh.
     pub visibility: Vec<Visibility>,
     /// Part attributes, of groups of nodes.
     pub attributes: Vec<PartAttributes>,
 }
 
 impl Extras {
-    /// Makes what is asked for.
+    /// Makes the requested extras.
     pub fn new(job: &Job<'_>, coders: &[MeshCoder<'_>], pool: &rayon::ThreadPool) -> Result<Extras, Error> {
         let lods: Vec<Lod> = match job.options.lod {
             0 => Vec::new(),
@@ -44,14 +44,14 @@ impl Extras {
         Ok(Extras { lods, visibility, attributes })
     }
 
-    /// Remarks on a mesh.
+    /// Returns the remarks on a mesh.
     pub fn remarks(&self, mesh: usize) -> Vec<Remark> {
         let visibility = self.visibility.get(mesh).into_iter().flat_map(|own| own.remarks.clone());
         let lods = self.lods.get(mesh).into_iter().flat_map(|own| own.remarks.clone());
         visibility.chain(lods).chain(self.attributes_of(mesh).flat_map(|own| own.remarks.clone())).collect()
     }
 
-    /// Part attributes of a mesh.
+    /// Returns the part attributes of a mesh.
     pub fn attributes_of(&self, mesh: usize) -> impl Iterator<Item = &PartAttributes> {
         self.attributes.iter().filter(move |own| own.mesh == mesh)
     }

@@ -1,5 +1,4 @@
-//! A file while it is written: passes add chunks to it, in the order in which [`crate::plan::write`] lists
-//! them.
+//! A file that is being written: passes add chunks to it, in the order of [`crate::plan::write`].
 
 use crate::Error;
 use crate::codec_terms::block_format;
@@ -25,15 +24,15 @@ use meshreel_format::{BOX_SIZE, CHUNK_ENTRY_SIZE, Complete, HEADER_SIZE, Writer,
 use meshreel_options::Preset;
 use std::path::Path;
 
-/// Chunks so far, and what was counted of them by mesh.
+/// The chunks so far, with their sizes by mesh.
 pub struct File<'a> {
     job: &'a Job<'a>,
     target: &'a Path,
-    /// Frames, and all that is written behind them.
+    /// Frames, and everything that is written after them.
     pub body: Body,
     /// Batches of connectivity.
     pub connectivity: Batches,
-    /// Static values, and what frames are predicted from.
+    /// Static values, and the data that frames are predicted from.
     pub values: Batches,
     /// LOD levels.
     pub lods: Batches,
@@ -43,14 +42,14 @@ pub struct File<'a> {
     pub part_attributes: Batches,
     /// Batches of rigs.
     pub rigs: Batches,
-    /// By mesh the part of its static values that positions take …
+    /// By mesh, the fraction of its static values that positions take.
     pub position_share: Vec<f64>,
-    /// By mesh the part of its end states that positions take.
+    /// By mesh, the fraction of its end states that positions take.
     pub position_share_of_ends: Vec<f64>,
 }
 
 impl<'a> File<'a> {
-    /// Begins a file, or, on a dry run, counts what one would take.
+    /// Starts a file, or, on a dry run, counts its size.
     pub fn create(job: &'a Job<'a>, target: &'a Path) -> Result<File<'a>, Error> {
         let output = match job.options.dry_run {
             true => Output::Count { chunks: 0, bytes: HEADER_SIZE as u64 + frame_table_size(job.times) },
@@ -59,7 +58,7 @@ impl<'a> File<'a> {
         Ok(File::with(job, target, output))
     }
 
-    /// Begins a file whose chunks are kept for somebody else to write.
+    /// Starts a file whose chunks are kept in memory for a join.
     pub fn keep(job: &'a Job<'a>) -> File<'a> {
         File::with(job, Path::new(""), Output::Kept(Vec::new()))
     }
@@ -85,7 +84,7 @@ impl<'a> File<'a> {
         }
     }
 
-    /// 12 bytes per source point and frame plus 40 per transform and sample.
+    /// Returns the source size, at 12 bytes per point and frame plus 40 per transform and sample.
     pub fn raw_bytes(&self) -> u64 {
         self.body.summary.raw_bytes
     }
@@ -97,7 +96,7 @@ impl<'a> File<'a> {
         }
     }
 
-    /// Triangles, static values and maps back to the source of meshes whose faces stay. They share chunks,
+    /// Writes triangles, static values and source maps of meshes with constant faces. They share chunks,
     /// which are complete after [`File::extras`].
     pub fn static_data(&mut self, coders: &[MeshCoder<'_>]) -> Result<(), Error> {
         let job = self.job;
@@ -118,7 +117,7 @@ impl<'a> File<'a> {
             };
             self.position_share[m] = positions as f64 / bytes.len().max(1) as f64;
             self.values.add(m, |out| out.extend_from_slice(&bytes), compressor, output)?;
-            // Vertices of a re-meshed one are nobody's in the source.
+            // Vertices of a re-meshed mesh have no origin in the source.
             if !job.options.strip && plan.source.remeshed.is_none() {
                 self.body.map_of(m, &source_maps::of_mesh(plan))?;
             }
@@ -126,7 +125,7 @@ impl<'a> File<'a> {
         Ok(())
     }
 
-    /// LOD levels, triangle visibility and part attributes.
+    /// Writes LOD levels, triangle visibility and part attributes.
     pub fn extras(&mut self, extras: &Extras) -> Result<(), Error> {
         let Body { compressor, output, maps, .. } = &mut self.body;
         for (m, own) in (0..).zip(&extras.visibility).filter(|(_, own)| !own.bytes.is_empty()) {
@@ -149,7 +148,7 @@ impl<'a> File<'a> {
         self.part_attributes.flush(compressor, output)
     }
 
-    /// All frames, as units of the presets small and fast, or one by one as those of the preset classic.
+    /// Writes all frames, as units in the presets small and fast, or one by one in the preset classic.
     pub fn frames(
         &mut self,
         coders: &[MeshCoder<'_>],
@@ -192,8 +191,7 @@ impl<'a> File<'a> {
         done.map_err(|error| self.with_target(error))
     }
 
-    /// Writes the end states of meshes: what they show before they begin to move, and when they have come to
-    /// rest.
+    /// Writes the end states of meshes: before the lead-in ends, and after the lead-out begins.
     pub fn end_states(&mut self, coders: &[MeshCoder<'_>]) -> Result<(), Error> {
         for (m, coder) in coders.iter().enumerate() {
             let (bytes, positions) = coder.end_states();
@@ -203,7 +201,7 @@ impl<'a> File<'a> {
         self.body.end_states_done()
     }
 
-    /// Maps back to the source of meshes whose faces change: they are known when all frames are coded.
+    /// Writes the source maps of meshes whose faces change, which are known when all frames are coded.
     pub fn changing_source_maps(&mut self, coders: &[MeshCoder<'_>]) -> Result<(), Error> {
         let job = self.job;
         for (m, (plan, _)) in job.plans.iter().enumerate() {
@@ -215,12 +213,12 @@ impl<'a> File<'a> {
         self.body.maps_done()
     }
 
-    /// Times and boxes of frames.
+    /// Writes the times and bounds of frames.
     pub fn frame_table(&mut self) -> Result<(), Error> {
         self.body.frame_table(self.job.times)
     }
 
-    /// Skeletons and clips, rigs, cameras, and names of ranges.
+    /// Writes skeletons and clips, rigs, cameras, and names of ranges.
     pub fn clips_rigs_ranges(&mut self) -> Result<(), Error> {
         let job = self.job;
         let (compressor, output) = (&mut self.body.compressor, &mut self.body.output);
@@ -243,21 +241,21 @@ impl<'a> File<'a> {
             let (mut raw, mut packed) = (Vec::new(), Vec::new());
             ranges::encode(&job.ranges, &mut raw);
             check_size("the names of ranges", raw.len())?;
-            // How much it holds follows from nothing else.
+            // The size of its content is not known from elsewhere.
             compressor.compress_bounded(&raw, &mut packed);
             output.chunk(kind::RANGES, raw.len() as u32, &packed)?;
         }
         Ok(())
     }
 
-    /// The description of nodes and meshes, from what is known so far.
+    /// Returns the description of nodes and meshes, from the data so far.
     pub fn description(&self, coders: &[MeshCoder<'_>], nodes: Option<&NodeCoder<'_>>) -> Description {
         let setup = nodes.map_or(&[][..], |nodes| &nodes.setup);
         let Body { maps, end_states, totals, .. } = &self.body;
         describe(self.job, coders, setup, [&self.connectivity, &self.values, maps, end_states], totals)
     }
 
-    /// Writes the description of nodes and meshes; it must read back.
+    /// Writes the description of nodes and meshes, and checks that it reads back.
     pub fn describe(
         &mut self,
         coders: &[MeshCoder<'_>],

@@ -20,12 +20,13 @@ pub struct Job<'a> {
     pub times: &'a [f64],
     /// The number of frames that are samples of the source.
     pub samples: usize,
-    /// The multiple of the tolerance that is promised between frames, where the source says what is there.
+    /// The multiple of the tolerance that is guaranteed between frames, if the source defines the motion
+    /// there.
     pub between: Option<f64>,
     /// Named ranges of frames.
     pub ranges: Vec<FrameRange>,
     pub nodes: &'a [FlatNode],
-    /// Unique meshes and where they are placed.
+    /// Distinct meshes and their placements.
     pub plans: Vec<(MeshPlan<'a>, Vec<usize>)>,
     /// The tolerances of each placed object.
     pub tolerances: Vec<Budget>,
@@ -33,24 +34,24 @@ pub struct Job<'a> {
     /// The options that the file stores: those that the user gave.
     pub promised: &'a Options,
     pub motion: &'a Motion,
-    /// 40 bytes per transform and sample of the source.
+    /// Size of the source's transforms, at 40 bytes per transform and sample.
     pub raw_transform_bytes: u64,
     /// Skeletons and clips, ready to be written.
     pub clip_chunks: Vec<Chunk>,
     /// Rigs that are kept, in the order of their meshes.
     pub rigs: Vec<EncodedRig>,
-    /// 40 bytes per joint and sample of these.
+    /// Size of the source's clips, at 40 bytes per joint and sample.
     pub clip_raw_bytes: u64,
-    /// Transforms are kept as they are, not coded.
+    /// `true` if transforms are stored exactly, not coded.
     pub exact: bool,
-    /// Set where coded transforms did not keep the promise, and exact ones will.
+    /// Set when coded transforms exceed the tolerance and exact ones hold it.
     pub loose: AtomicBool,
-    /// Ends the work with an error.
+    /// Cancels the work, which then ends with an error.
     pub cancellation: &'a Cancellation,
 }
 
 impl Job<'_> {
-    /// The frames of the file, and how they hang together.
+    /// Returns the frames of the file, and their dependencies.
     pub fn schedule(&self) -> Schedule {
         Schedule::new(self.times.len() as u32, self.options.restart())
     }

@@ -1,4 +1,4 @@
-//! LOD levels of a mesh as the file has them.
+//! Encodes the LOD levels of a mesh.
 
 use crate::Error;
 use crate::mesh::evaluate::Scratch;
@@ -9,7 +9,7 @@ use meshreel_options::Options;
 use meshreel_process::lod;
 use meshreel_scene::Remark;
 
-/// The LOD levels of a mesh, encoded.
+/// The encoded LOD levels of a mesh.
 #[derive(Default)]
 pub struct Lod {
     /// The size and error of each level.
@@ -20,7 +20,7 @@ pub struct Lod {
     pub remarks: Vec<Remark>,
 }
 
-/// Makes the levels of a mesh, at most as many as are asked for.
+/// Makes the levels of a mesh, at most the requested number.
 pub fn levels_of_mesh(plan: &MeshPlan<'_>, options: &Options) -> Result<Lod, Error> {
     let mut out = Lod::default();
     let mut remark = |what: String| out.remarks.push(Remark::new(&plan.path, what));
@@ -68,7 +68,7 @@ pub fn levels_of_mesh(plan: &MeshPlan<'_>, options: &Options) -> Result<Lod, Err
     let mut indices = fixed.indices.clone();
     let mut coded = Vec::new();
     for (all, error) in made.levels {
-        // From the level before, of vertices that are there.
+        // From the level before, for the vertices that it has.
         let step: Vec<u32> = (from.iter().enumerate())
             .map(|(v, &f)| if f as usize == v { all[v] } else { v as u32 })
             .collect();
@@ -92,7 +92,7 @@ fn materials(fixed: &Fixed) -> Vec<u32> {
     out
 }
 
-/// By vertex its first uv and its normal, in the first frame.
+/// Returns, by vertex, its first uv and its normal in the first frame.
 fn looks(plan: &MeshPlan<'_>, fixed: &Fixed) -> Result<Vec<[f32; 5]>, Error> {
     let values = fixed.first_values(&plan.source, &plan.prepared)?;
     let uvs = values.uvs.first();
@@ -104,7 +104,7 @@ fn looks(plan: &MeshPlan<'_>, fixed: &Fixed) -> Result<Vec<[f32; 5]>, Error> {
     Ok((0..fixed.vertex_point.len()).map(of).collect())
 }
 
-/// The mesh's own frames that are shown; the first where none is.
+/// Returns the mesh's own frames that are shown; the first if none is.
 fn shown(plan: &MeshPlan<'_>) -> Vec<usize> {
     let shown = (0..plan.source.frames).filter(|&f| plan.shown.contains(f));
     let mut own: Vec<usize> = shown.map(|f| plan.source.own(f)).collect();

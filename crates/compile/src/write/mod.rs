@@ -1,5 +1,4 @@
-//! From what was decided to a file: static chunks, frames in parallel and in order, then what is known in the
-//! end.
+//! Writes the file: static chunks, frames in parallel and in order, then data that is known at the end.
 
 pub mod body;
 pub mod cameras;

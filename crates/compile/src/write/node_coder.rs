@@ -1,9 +1,9 @@
-//! Transforms of moving nodes through the clip codec: each as coarse as the vertices below it allow.
+//! Transforms of moving nodes, coded with the clip codec as coarsely as the vertices below them allow.
 //!
-//! What a mesh is promised is shared between its vertices and the transforms above it, so that the sum of
-//! both is smallest ([`crate::nodes::budget::transform_part`]). A node is coded after those above it and
-//! makes good what they miss. What is decoded is measured on every vertex in every frame that shows it; where
-//! the promise does not hold, the file keeps transforms as they are.
+//! The tolerance of a mesh is shared between its vertices and the transforms above it, so that the sum of
+//! both is smallest ([`crate::nodes::budget::transform_part`]). A node is coded after its parents and
+//! compensates for their errors. Decoded transforms are measured on every vertex in every frame that shows
+//! it; if the tolerance is exceeded, the file stores exact transforms.
 
 use crate::Error;
 use crate::nodes::matrix::{IDENTITY, Matrix, apply, corners, farthest, inverse, product, whole};
@@ -22,50 +22,51 @@ use rayon::prelude::*;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Step of a translation, as a part of what a node's points may be off.
+/// Step of a translation, as a fraction of the allowed error of a node's points.
 const STEP: f64 = 0.9;
-/// A node whose points move by less than this part of their limit stands still.
+/// A node whose points move by less than this fraction of their limit counts as static.
 const STILL: f64 = 0.01;
-/// Nodes above other moving ones are held to this part of a limit.
+/// Nodes above other moving ones must keep this fraction of a limit.
 const ABOVE: f64 = 0.5;
-/// Nodes that nobody sees in a frame may be this many times farther off.
+/// The factor by which the error of nodes may be larger in frames in which they are not visible.
 const HIDDEN: f64 = 32.0;
-/// Where things are so many times as large in a frame beside, what a transform misses counts at that size.
+/// If things are this many times larger in a neighbouring frame, a transform's error is also limited at that
+/// size.
 const LARGER: f64 = 2.0;
-/// The most points of still meshes below a node that are looked at one by one.
+/// The largest number of points of still meshes below a node that are checked one by one.
 const POINTS: usize = 512;
 
-/// The tracks and shapes that a track has to do with.
+/// The track above a track, and the shapes that it moves.
 #[derive(Default)]
 struct TrackLinks {
     /// The track above.
     above: Option<usize>,
-    /// The still transforms between that track and this one's node.
+    /// The product of still transforms between that track and this one's node.
     between: Matrix,
-    /// Shapes that stand still in its space.
+    /// Shapes that are still in its space.
     still: Vec<usize>,
-    /// Shapes that other tracks below it move as well.
+    /// Shapes that tracks below it also move.
     deep: Vec<usize>,
 }
 
-/// The points by which a track is chosen in a frame.
+/// The kind of the points by which a track is chosen in a frame.
 #[derive(Clone, Copy)]
 struct LookedAt {
-    /// No shape is shown.
+    /// `true` if no shape is visible.
     hidden: bool,
-    /// Points of still shapes were too many, and a box stands for them.
+    /// `true` if still shapes have too many points, and are represented by a box.
     boxed: bool,
-    /// Points of still shapes that stand for themselves.
+    /// The number of points of still shapes that are checked themselves.
     of_still: usize,
 }
 
-/// A frame that was coded.
+/// A coded frame.
 struct CodedFrame {
-    /// By track.
+    /// By track, its codes.
     words: Vec<TrackCodes>,
     choices: Vec<Choice>,
     locals: Vec<Transform>,
-    /// By track its world matrix as decoded.
+    /// By track, its decoded world matrix.
     worlds: Vec<Matrix>,
 }
 
@@ -77,26 +78,26 @@ pub struct NodeCoder<'a> {
     /// The setup of all tracks as bytes, for the description.
     pub setup: Vec<u8>,
     shapes: Vec<Shape>,
-    /// By placed object its shape, if something moves it.
+    /// By placed object, its shape, if something moves it.
     shape_of: Vec<Option<usize>>,
     links: Vec<TrackLinks>,
     /// Tracks by the number of tracks above them.
     depths: Vec<Vec<usize>>,
-    /// By track and frame the requirements of the frames beside, where the file promises a distance between
-    /// frames. Most frames have none.
+    /// By track and frame, the requirements of neighbouring frames, if the file guarantees a tolerance
+    /// between frames. Most frames have none.
     beside: HashMap<(usize, u32), Vec<Beside>>,
-    /// By track, for one whose points say little of its rotation: by frame the angle to the frames beside.
+    /// By track, if its points hardly depend on its rotation: by frame, the angle to the neighbouring frames.
     turns: Vec<Vec<f32>>,
     frames: BTreeMap<u32, CodedFrame>,
-    /// Number of keys that were coded.
+    /// The number of keys that were coded.
     keys: u32,
-    /// Number of groups that were coded.
+    /// The number of groups that were coded.
     groups: u32,
-    /// Per shape the largest error that was found.
+    /// By shape, the largest error that was found.
     errors: Vec<f64>,
 }
 
-/// Nodes as the decoder will see them.
+/// Returns the nodes as a decoder sees them.
 fn described_nodes(job: &Job<'_>, rest: &[Transform]) -> Vec<Node> {
     let mut bounds = vec![None; job.placed.len()];
     for (plan, placements) in &job.plans {
@@ -120,15 +121,15 @@ fn described_nodes(job: &Job<'_>, rest: &[Transform]) -> Vec<Node> {
 struct NodeMotion {
     /// The largest distances from the first frame: of translation, rotation (as an angle), scale.
     farthest: [f64; 3],
-    /// The sums of the accelerations of the origin and of the middle of the box: how unevenly these move.
+    /// The sums of the accelerations of the origin and of the middle of the box: a measure of uneven motion.
     uneven: [f64; 2],
 }
 
 impl NodeMotion {
-    /// Which components of the node are coded, and how finely. `limit`: how far its points may be off;
-    /// `steps`: that over the smallest limit of all nodes.
+    /// Returns which components of the node are coded, and with which steps. `limit`: the allowed error of
+    /// its points; `steps`: that divided by the smallest limit of all nodes.
     fn setup(&self, bounds: &[f64; 6], limit: f64, steps: f64) -> Setup {
-        // By how much points move that are as far from the origin as any is.
+        // Measured at points that are as far from the origin as any.
         let reach = bounds.iter().fold(0.0f64, |most, side| most.max(side.abs()));
         let reach = if reach.is_finite() { reach } else { 0.0 };
         let [t, r, s] = self.farthest;
@@ -145,7 +146,7 @@ impl NodeMotion {
 }
 
 impl<'a> NodeCoder<'a> {
-    /// Looks at all frames; none where nothing moves.
+    /// Examines all frames; returns `None` if nothing moves.
     pub fn new(job: &'a Job<'a>, schedule: Schedule) -> Result<Option<NodeCoder<'a>>, Error> {
         let moving: Vec<usize> = (0..job.nodes.len()).filter(|&n| job.nodes[n].animated).collect();
         if moving.is_empty() || job.exact {
@@ -192,8 +193,8 @@ impl<'a> NodeCoder<'a> {
         Ok(Some(coder))
     }
 
-    /// Looks at the moving nodes in all frames; `tracks` are at the first one. `boxes` are of all nodes, in
-    /// their own space.
+    /// Measures the moving nodes in all frames; `tracks` are at the first one. `boxes`: bounds of all nodes,
+    /// in their own space.
     fn measure_motion(
         &mut self,
         moving: &[usize],
@@ -236,7 +237,7 @@ impl<'a> NodeCoder<'a> {
         Ok(motions)
     }
 
-    /// Finds the requirements that a frame and the one before it add to each other.
+    /// Finds the requirements that a frame and the one before it impose on each other.
     fn look_beside(&mut self, frame: usize, [before, now]: [&[Size]; 2], [from, to]: [&[DQuat]; 2]) {
         for (m, (before, now)) in before.iter().zip(now).enumerate() {
             for (frame, own, other) in [(frame - 1, before, now), (frame, now, before)] {
@@ -277,7 +278,7 @@ impl<'a> NodeCoder<'a> {
         self.links.iter().map(of).collect()
     }
 
-    /// The size that each track gives to things in the frame of `tracks`. `own`: [`Self::extents`].
+    /// Returns the size of things below each track in the frame of `tracks`. `own`: [`Self::extents`].
     fn sizes(&self, moving: &[usize], tracks: &Tracks<'_>, own: &[[f64; 2]]) -> Vec<Size> {
         let far = |p: [f64; 3]| DVec3::from_array(p).length();
         let size = |(&[reach, spread], &n): (&[f64; 2], &usize)| Size {
@@ -287,7 +288,7 @@ impl<'a> NodeCoder<'a> {
             spread,
         };
         let mut sizes: Vec<Size> = own.iter().zip(moving).map(size).collect();
-        // What is below comes behind it.
+        // Children come after their parents.
         for m in (0..sizes.len()).rev() {
             if let Some(above) = self.links[m].above {
                 let between = &self.links[m].between;
@@ -299,11 +300,11 @@ impl<'a> NodeCoder<'a> {
         sizes
     }
 
-    /// By track how far the points that it moves may be off, in the space of its node's parent.
+    /// Returns, by track, the allowed error of the points that it moves, in the space of its node's parent.
     fn limits(&self, moving: &[usize], rest: &[Transform]) -> Vec<f64> {
         let job = self.job;
         let limit = |(links, &n): (&TrackLinks, &usize)| {
-            // How much larger things are in the world than where the node's transform is.
+            // The scale from the space of the node's transform to world space.
             let world = job.nodes[n].parent.map_or(1.0, |p| largest(&world_at_rest(job, rest, p)));
             let world = if world > 0.0 { world } else { 1.0 };
             let still = links.still.iter().map(|&s| self.shapes[s].limit);
@@ -314,7 +315,7 @@ impl<'a> NodeCoder<'a> {
         self.links.iter().zip(moving).map(limit).collect()
     }
 
-    /// Finds which track is above which, and which shapes each moves.
+    /// Finds the track above each track, and the shapes that each moves.
     fn link_tracks(&mut self, moving: &[usize], rest: &[Transform], track_of: &[Option<usize>]) {
         let nodes = self.job.nodes;
         let mut depth = vec![0usize; moving.len()];
@@ -341,12 +342,12 @@ impl<'a> NodeCoder<'a> {
         }
     }
 
-    /// Whether a shape counts in a frame: it is shown, or a locator.
+    /// Returns `true` if a shape is checked in a frame: it is visible, or a locator.
     fn counts(&self, shape: &Shape, frame: u32) -> bool {
         shape.always || self.job.motion.visible[shape.placed].contains(frame as usize)
     }
 
-    /// Codes what can be coded of the frames that are there.
+    /// Codes everything that the available frames allow.
     pub fn code(&mut self, inputs: &BTreeMap<u32, FrameInput>, groups: u32) -> Result<(), Error> {
         let there = |key: &u32| inputs.contains_key(&self.schedule.key_frame(*key));
         let keys: Vec<u32> = (self.keys..self.schedule.keys()).take_while(there).collect();
@@ -388,7 +389,7 @@ impl<'a> NodeCoder<'a> {
         self.measure(&frames, inputs)
     }
 
-    /// One track in all frames of these units.
+    /// Codes one track in all frames of these units.
     fn code_track(
         &self,
         m: usize,
@@ -419,8 +420,8 @@ impl<'a> NodeCoder<'a> {
         Ok(done)
     }
 
-    /// One track in one frame: the transform with the fewest bits that keeps all of its points within their
-    /// limits.
+    /// Codes one track in one frame: finds the transform with the fewest bits that keeps all of its points
+    /// within their limits.
     fn code_frame(
         &self,
         m: usize,
@@ -460,8 +461,8 @@ impl<'a> NodeCoder<'a> {
         find_transform(&goal, workspace)
     }
 
-    /// The local transform that a track is aimed at, below the decoded `above`: what the parent misses is
-    /// made good, what does not move is as in the rest pose.
+    /// Returns the local transform that a track aims at, below the decoded `above`: it compensates for the
+    /// error of the parent; components that do not move are as in the rest pose.
     fn target(&self, m: usize, input: &FrameInput, above: &Matrix) -> Trs {
         let track = &self.nodes.tracks[m];
         let source = &input.parts[m];
@@ -484,9 +485,9 @@ impl<'a> NodeCoder<'a> {
         target
     }
 
-    /// Collects the points by which a track is chosen in a frame: of shapes that are shown, or of all if none
-    /// is. First points of still shapes, or the corners of their box if they are many; then the corners of
-    /// the box around what other tracks move as well.
+    /// Collects the points by which a track is chosen in a frame: of visible shapes, or of all if none is
+    /// visible. First points of still shapes, or the corners of their box if they are many; then the corners
+    /// of the box around shapes that other tracks also move.
     fn points_of_frame(&self, m: usize, frame: u32, input: &FrameInput, points: &mut Vec<Point>) -> LookedAt {
         let links = &self.links[m];
         let own = &input.source[self.nodes.tracks[m].node];
@@ -524,8 +525,8 @@ impl<'a> NodeCoder<'a> {
         LookedAt { hidden, boxed, of_still }
     }
 
-    /// The largest error, as a part of the limit, that the decoded matrix `world` of a track leaves: on every
-    /// point of still shapes that are shown, and on the corners of boxes.
+    /// Returns the largest error, as a fraction of the limit, that the decoded matrix `world` of a track
+    /// leaves on every point of visible still shapes, and on the corners of boxes.
     fn worst_error(
         &self,
         m: usize,
@@ -551,7 +552,7 @@ impl<'a> NodeCoder<'a> {
         worst
     }
 
-    /// Measures what was decoded of frames.
+    /// Measures the decoded transforms of frames.
     fn measure(&mut self, frames: &[u32], inputs: &BTreeMap<u32, FrameInput>) -> Result<(), Error> {
         let this = &*self;
         let of = |frame: &u32| -> Vec<f64> {
@@ -562,7 +563,7 @@ impl<'a> NodeCoder<'a> {
                 if !this.counts(shape, *frame) {
                     return 0.0;
                 }
-                // Where a locator is nowhere, it stays where it was.
+                // A locator without a finite position keeps its place.
                 let nowhere = |row: &[f64; 4]| row.iter().any(|v| !v.is_finite());
                 if shape.always && input.source[shape.node].iter().any(nowhere) {
                     return 0.0;
@@ -592,13 +593,13 @@ impl<'a> NodeCoder<'a> {
         Ok(())
     }
 
-    /// World matrices of what is shown in a frame, by mesh.
+    /// Returns the world matrices of the visible meshes in a frame, by mesh.
     pub fn shown(&self, frame: u32, input: &FrameInput) -> Vec<(u32, Matrix)> {
         let Some(coded) = self.frames.get(&frame) else {
             return input.shown.clone();
         };
         let mut out = input.shown.clone();
-        // Both in the order of the nodes.
+        // Both are in the order of the nodes.
         let mut shapes = self.shapes.iter().peekable();
         for ((_, matrix), &node) in out.iter_mut().zip(&input.nodes) {
             while shapes.next_if(|shape| shape.node < node).is_some() {}
@@ -609,7 +610,7 @@ impl<'a> NodeCoder<'a> {
         out
     }
 
-    /// Bytes of a unit, which are decoded again and compared.
+    /// Returns the bytes of a unit, which are decoded again and compared.
     pub fn unit(&self, unit: Unit) -> Result<Vec<u8>, Error> {
         let frames = self.schedule.frames_of(unit);
         let coded: Vec<&CodedFrame> = frames.iter().filter_map(|frame| self.frames.get(frame)).collect();
@@ -640,24 +641,24 @@ impl<'a> NodeCoder<'a> {
         }
     }
 
-    /// Forgets frames before this one.
+    /// Drops the frames before this one.
     pub fn forget(&mut self, frame: u32) {
         self.frames.retain(|&f, _| f >= frame);
     }
 
-    /// The largest error that transforms left on a placed object; none where nothing moves it.
+    /// Returns the largest error that transforms leave on a placed object; `None` if nothing moves it.
     pub fn error(&self, placed: usize) -> Option<f64> {
         let at = self.shape_of.get(placed).copied()??;
         Some(self.errors[at])
     }
 
-    /// The moving nodes, as the codec numbers them.
+    /// Returns the moving nodes, numbered as in the codec.
     pub fn tracks(&self) -> &[codec::Track] {
         &self.nodes.tracks
     }
 
-    /// The tolerance of the object that transforms bring nearest to it, and the largest error that they leave
-    /// on that object.
+    /// Returns the tolerance of the object whose error is largest relative to it, and the largest error that
+    /// transforms leave on that object.
     pub fn promised(&self) -> (f64, f64) {
         let tolerance = |shape: &Shape| self.job.tolerances[shape.placed].tolerance;
         let all = self.shapes.iter().map(tolerance).zip(self.errors.iter().copied());
@@ -677,14 +678,13 @@ struct Size {
     /// World matrix of its parent.
     above: Matrix,
     scale: DVec3,
-    /// The largest distance from its origin of what it moves, in its space.
+    /// The largest distance of the things that it moves from its origin, in its space.
     reach: f64,
-    /// Half the second longest side of the box around what stands still in its space.
+    /// Half the second longest side of the box around the things that are still in its space.
     spread: f64,
 }
 
-/// The requirement that the frame `to` adds to the frame `from` beside it; none unless things are much larger
-/// there.
+/// Returns the requirement of `to` on its neighbour `from`; `None` unless things are much larger in `to`.
 fn larger(from: &Size, to: &Size) -> Option<Beside> {
     let [before, after] = [from, to].map(|size| largest(&size.above) * size.scale * size.reach);
     let much = |before: f64, after: f64| after > LARGER * before;
@@ -697,13 +697,13 @@ fn larger(from: &Size, to: &Size) -> Option<Beside> {
     })
 }
 
-/// Limits a rotation whose points say little of it, so that between frames no point leaves its way by more
-/// than half its limit: rotations that are off by `e` each have an arc over the angle to the next frame that
-/// is higher or lower by about `(2·angle·e + e²)·reach / 8`.
+/// Limits the error of a rotation that its points hardly determine, so that between frames no point leaves
+/// its path by more than half its limit: rotations with an error of `e` each move along an arc over the angle
+/// to the next frame that is higher or lower by about `(2·angle·e + e²)·reach / 8`.
 fn swing(target: &Trs, above: &Matrix, (reach, limit): (f64, f64), angle: f64) -> Option<Beside> {
     let world = largest(above) * target.scale.abs().max_element() * reach;
     let times = (2.0 / angle).min((2.0 * world / limit).sqrt());
-    // More is as good as anything.
+    // A larger limit has no effect.
     (angle > 0.0 && times.is_finite() && times * limit < 4.0 * world).then_some(Beside {
         above: *above,
         scale: target.scale.abs(),
@@ -711,7 +711,8 @@ fn swing(target: &Trs, above: &Matrix, (reach, limit): (f64, f64), angle: f64) -
     })
 }
 
-/// The distances of a transform from the first one: in translation, in angle (for small ones), in scale.
+/// Returns the distances of a transform from the first one: in translation, in angle (for small ones), in
+/// scale.
 fn moved(first: &Transform, now: &Transform) -> [f64; 3] {
     let far = |a: &[f32], b: &[f32]| {
         let far = a.iter().zip(b).map(|(a, b)| f64::from(a - b).powi(2));
@@ -722,7 +723,8 @@ fn moved(first: &Transform, now: &Transform) -> [f64; 3] {
     [far(&first.translation, &now.translation), 2.0 * rotation, far(&first.scale, &now.scale)]
 }
 
-/// The corners of the box around points in a node's space, with where they should be in the world.
+/// Returns the corners of the box around points in a node's space, with their target positions in world
+/// space.
 fn box_corners(points: Vec<[f64; 3]>, world: &Matrix, limit: f64) -> Vec<Point> {
     let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
     for p in &points {
@@ -734,7 +736,7 @@ fn box_corners(points: Vec<[f64; 3]>, world: &Matrix, limit: f64) -> Vec<Point> 
     all.into_iter().map(|at| Point { at, goal: apply(world, at), limit }).collect()
 }
 
-/// World matrix of a node in the first frame.
+/// Returns the world matrix of a node in the first frame.
 fn world_at_rest(job: &Job<'_>, rest: &[Transform], node: usize) -> Matrix {
     let own = rest[node].matrix();
     match job.nodes[node].parent {

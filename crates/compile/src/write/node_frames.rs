@@ -1,4 +1,4 @@
-//! Visibility and transforms of all nodes, frame after frame, as writing takes them.
+//! Visibility and transforms of all nodes, frame by frame, as the writer reads them.
 
 use crate::Error;
 use crate::nodes::matrix::transform_box;
@@ -14,21 +14,21 @@ use meshreel_process::trs::{Trs, rows};
 pub struct FrameInput {
     pub visible: Vec<u8>,
     pub transforms: Vec<Transform>,
-    /// Decoded world matrices of nodes with a mesh that is shown: node's mesh number and matrix.
+    /// Decoded world matrices of nodes with a visible mesh: the node's mesh number and matrix.
     pub shown: Vec<(u32, [[f64; 4]; 3])>,
-    /// The nodes of these.
+    /// The nodes of these matrices.
     pub nodes: Vec<usize>,
-    /// For each moving node its local transform, not rounded.
+    /// By moving node, its local transform, not rounded.
     pub parts: Vec<Trs>,
-    /// World matrices of all nodes in the source.
+    /// By node, its world matrix in the source.
     pub source: Vec<[[f64; 4]; 3]>,
 }
 
-/// Visibility and transforms of all nodes, frame after frame.
+/// Visibility and transforms of all nodes, frame by frame.
 pub struct NodeFrames<'a> {
     job: &'a Job<'a>,
     tracks: Tracks<'a>,
-    /// Per node its mesh.
+    /// By node, its mesh.
     mesh_of: Vec<Option<u32>>,
     /// Objects whose visibility changes.
     animated: Vec<usize>,
@@ -52,12 +52,12 @@ impl<'a> NodeFrames<'a> {
         })
     }
 
-    /// The frame that [`NodeFrames::read`] gives.
+    /// Returns the frame that [`NodeFrames::read`] will return.
     pub fn next(&self) -> usize {
         self.next
     }
 
-    /// The next frame, which must exist.
+    /// Reads the next frame, which must exist.
     pub fn read(&mut self) -> Result<FrameInput, Error> {
         let (job, frame) = (self.job, self.next);
         job.cancellation.check()?;
@@ -92,7 +92,7 @@ impl<'a> NodeFrames<'a> {
     }
 }
 
-/// Box in the world of what is shown; `own` gives the box of a mesh.
+/// Returns the world-space bounds of the visible meshes; `own` returns the bounds of a mesh.
 pub fn unit_bounds(shown: &[(u32, [[f64; 4]; 3])], own: impl Fn(u32) -> [f32; 6]) -> [f32; 6] {
     let mut bounds = crate::mesh::streams::NOTHING;
     for (m, matrix) in shown {

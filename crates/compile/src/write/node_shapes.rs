@@ -1,5 +1,5 @@
-//! Shapes below moving nodes: the points by which transforms are chosen and measured, and which track moves
-//! them.
+//! Shapes below moving nodes: the points by which transforms are chosen and measured, and the track that
+//! moves them.
 
 use crate::mesh::plan::MeshPlan;
 use crate::nodes::flatten::FlatNode;
@@ -10,31 +10,32 @@ use meshreel_codec::quantize;
 use meshreel_codec::record::Method;
 use meshreel_codec::transform::Transform;
 
-/// Vertices of a still mesh that are looked at one by one; of more, the corners of their box.
+/// The largest number of vertices of a still mesh that are checked one by one; of more, the corners of their
+/// box are.
 const VERTICES: usize = 4096;
 
-/// A mesh where a node shows it, or a locator, below something that moves.
+/// A placement of a mesh, or a locator, below something that moves.
 pub struct Shape {
     pub node: usize,
-    /// The number of the placed object.
+    /// Index of the placed object.
     pub placed: usize,
-    /// It counts in all frames, whether it is shown or not: a locator.
+    /// `true` for a locator, which is checked in all frames, visible or not.
     pub always: bool,
-    /// Decoded vertices, or the corners of their box; of a locator, of its cube.
+    /// Decoded vertices, or the corners of their box; for a locator, of its cube.
     pub points: Vec<[f64; 3]>,
     /// The points that lie outermost.
     pub few: Vec<[f64; 3]>,
     /// The largest distance by which transforms may move a point.
     pub limit: f64,
-    /// That distance where rounding of other transforms comes on top.
+    /// The same if the rounding of other transforms adds to it.
     pub room: f64,
     /// The track that moves it.
     pub above: usize,
-    /// The still transforms between that track and its node.
+    /// The product of still transforms between that track and its node.
     pub between: Matrix,
 }
 
-/// The nearest track at or above a node, and the still transforms between it and the node.
+/// Returns the nearest track at or above a node, and the product of still transforms between it and the node.
 pub fn still_above(
     nodes: &[FlatNode],
     rest: &[Transform],
@@ -54,7 +55,7 @@ pub fn still_above(
     }
 }
 
-/// Meshes and locators at or below moving nodes, in the order of the nodes.
+/// Returns the meshes and locators at or below moving nodes, in the order of the nodes.
 pub fn shapes(job: &Job<'_>, rest: &[Transform], track_of: &[Option<usize>]) -> Vec<Shape> {
     let mut plan_of = vec![None; job.placed.len()];
     for (m, (_, placements)) in job.plans.iter().enumerate() {
@@ -79,7 +80,7 @@ pub fn shapes(job: &Job<'_>, rest: &[Transform], track_of: &[Option<usize>]) -> 
                 (corners([-reach; 3], [reach; 3]), 0.0)
             }
         };
-        // What verification computes differs from this by less.
+        // The verification's own result differs from this by less.
         let limit = (budget.tolerance - budget.scale * own) * (1.0 - 1e-6);
         out.push(Shape {
             node: n,
@@ -96,7 +97,7 @@ pub fn shapes(job: &Job<'_>, rest: &[Transform], track_of: &[Option<usize>]) -> 
     out
 }
 
-/// The points that stand for a mesh, in its space, and how far quantizing them puts them off.
+/// Returns the points that represent a mesh, in its space, and the error of their quantization.
 fn points_of_mesh(plan: &MeshPlan<'_>) -> (Vec<[f64; 3]>, f64) {
     let mut points = Vec::new();
     let mut own = plan.radius;

@@ -1,4 +1,4 @@
-//! What nodes have in each unit: visibility, transforms, and where in the world meshes are shown.
+//! The data of nodes in each unit: visibility, transforms, and world positions of the visible meshes.
 
 use crate::Error;
 use crate::mesh::streams::NOTHING;
@@ -12,30 +12,30 @@ use meshreel_codec::transform::{self, Transform};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What nodes have in a unit, ahead of what meshes have.
+/// The data of nodes in a unit, which precedes that of meshes.
 #[derive(Serialize, Deserialize)]
 pub struct NodePart {
-    /// Visibility and transforms as they stand in the unit.
+    /// Visibility and transforms as stored in the unit.
     pub bytes: Vec<u8>,
-    /// Bytes of these that coded transforms take.
+    /// Bytes of coded transforms among these.
     pub transforms: usize,
     /// The frames of the unit, in order.
     pub frames: Vec<FrameShown>,
 }
 
-/// What a frame shows.
+/// The visible meshes of a frame.
 #[derive(Serialize, Deserialize)]
 pub struct FrameShown {
-    /// The frame.
+    /// The number of the frame.
     pub frame: u32,
-    /// Box in the world around meshes whose own boxes were known when this was made.
+    /// World-space bounds of the meshes whose own bounds were known when this was made.
     pub still: [f32; 6],
-    /// The other meshes by number, each with a world matrix as decoded.
+    /// The other meshes by number, each with a decoded world matrix.
     pub meshes: Vec<(u32, Matrix)>,
 }
 
 impl FrameShown {
-    /// Box in the world around all that is shown; `own` gives the box of a mesh.
+    /// Returns the world-space bounds of everything visible; `own` returns the bounds of a mesh.
     pub fn bounds(&self, own: impl Fn(u32) -> [f32; 6]) -> [f32; 6] {
         let other = unit_bounds(&self.meshes, own);
         std::array::from_fn(|k| match k < 3 {
@@ -45,34 +45,34 @@ impl FrameShown {
     }
 }
 
-/// Where units get from what nodes have in them.
+/// The source of the nodes' data in units.
 pub trait NodeSource: Sync {
-    /// Makes all units ready of the groups before this one, and the keys that are written ahead of them.
+    /// Prepares all units of the groups before this one, and the keys that are written ahead of them.
     fn advance(&mut self, groups: u32, pool: &rayon::ThreadPool) -> Result<(), Error>;
-    /// Whether a unit is ready.
+    /// Returns `true` if a unit is ready.
     fn has(&self, unit: Unit) -> bool;
-    /// What nodes have in a unit that is ready.
+    /// Returns the data of nodes in a unit that is ready.
     fn part(&self, unit: Unit) -> Result<NodePart, Error>;
-    /// Keys before this one, and groups between these, are not needed any more.
+    /// Drops the keys before this one, and the groups between these.
     fn forget(&mut self, key: u32);
 }
 
-/// Nodes that are read and coded frame after frame.
+/// Nodes that are read and coded frame by frame.
 pub struct LiveNodes<'a, 'c> {
     schedule: Schedule,
     frames: NodeFrames<'a>,
     /// Frames that are still needed.
     inputs: BTreeMap<u32, FrameInput>,
-    /// None where transforms are kept as they are.
+    /// The coder of transforms; `None` if they are stored exactly.
     coder: Option<&'c mut NodeCoder<'a>>,
-    /// Groups that are coded.
+    /// The number of groups that are coded.
     groups: u32,
-    /// By mesh its box, where that is the same in all frames; nothing where that does not matter.
+    /// By mesh, its bounds, if they are the same in all frames; empty if that is not used.
     still: Vec<Option<[f32; 6]>>,
 }
 
 impl<'a, 'c> LiveNodes<'a, 'c> {
-    /// Nodes before their first frame.
+    /// Starts before the first frame.
     pub fn new(
         job: &'a Job<'a>,
         coder: Option<&'c mut NodeCoder<'a>>,
@@ -82,12 +82,12 @@ impl<'a, 'c> LiveNodes<'a, 'c> {
         Ok(LiveNodes { schedule, frames, inputs: BTreeMap::new(), coder, groups: 0, still: Vec::new() })
     }
 
-    /// Lets boxes of meshes that do not change stand for these.
+    /// Replaces meshes that do not change by their bounds.
     pub fn with_still(self, still: Vec<Option<[f32; 6]>>) -> LiveNodes<'a, 'c> {
         LiveNodes { still, ..self }
     }
 
-    /// World matrices of what is shown in a frame, by mesh.
+    /// Returns the world matrices of the visible meshes in a frame, by mesh.
     fn shown(&self, frame: u32) -> FrameShown {
         let shown = self.inputs.get(&frame).map(|input| match &self.coder {
             Some(coder) => coder.shown(frame, input),
@@ -157,7 +157,7 @@ impl NodeSource for LiveNodes<'_, '_> {
     }
 }
 
-/// Adds the transforms of a frame as they are, as a difference to the frame that it refers to; decoded again.
+/// Appends the exact transforms of a frame, as a difference from the frame that it refers to; decoded again.
 fn put_transforms(
     schedule: Schedule,
     frame: u32,
@@ -165,7 +165,7 @@ fn put_transforms(
     transforms: &[Transform],
     content: &mut Vec<u8>,
 ) -> Result<(), Error> {
-    // As in the player: what a key would take from the first frame it does not.
+    // As in the player: a key does not refer to the first frame here.
     let key = schedule.key_of(frame).is_some();
     let references = schedule.references(frame);
     let mut list = references.iter().filter(|&&r| !(key && r == 0));

@@ -1,5 +1,5 @@
-//! The file that is written, or, on a dry run, only its size; chunks that many meshes share; and how a
-//! finished file gets its name.
+//! The output file, or, on a dry run, only its size; chunks that many meshes share; and the naming of a
+//! finished file.
 
 use crate::Error;
 use crate::report::Inspect;
@@ -10,10 +10,10 @@ use meshreel_format::{CHUNK_ENTRY_SIZE, Complete, Writer, kind};
 use meshreel_scene::Remark;
 use std::path::Path;
 
-/// Meshes share chunks of about this size before compression.
+/// Size before compression, in bytes, to which shared chunks are filled.
 const BATCH: usize = 1 << 20;
 
-/// The file, or, on a dry run, only its size; or chunks that somebody else will write.
+/// The output file; on a dry run, only its size; or chunks that a join will write.
 pub enum Output {
     File(Writer),
     Count { chunks: u32, bytes: u64 },
@@ -37,13 +37,13 @@ impl Output {
     }
 }
 
-/// Collects the pieces of many meshes into chunks of one kind.
+/// Collects the data of many meshes into chunks of one kind.
 pub struct Batches {
     pub kind: u16,
     pub content: Vec<u8>,
-    /// Chunks written so far hold these pieces: mesh, raw size.
+    /// Data that is not written yet: mesh, raw size.
     pub pending: Vec<(usize, usize)>,
-    /// Compressed bytes per mesh, shared out by raw size.
+    /// Compressed bytes by mesh, in proportion to the raw size.
     pub stored: Vec<f64>,
     pub locations: Vec<Location>,
     pub total: u64,
@@ -83,7 +83,7 @@ impl Batches {
         }
         let mut packed = Vec::new();
         match self.kind {
-            // How much these hold follows from nothing else.
+            // The size of their content is not known from elsewhere.
             kind::PART_ATTRIBUTES | kind::RIGS => compressor.compress_bounded(&self.content, &mut packed),
             _ => compressor.compress(&self.content, &mut packed),
         }
@@ -99,7 +99,7 @@ impl Batches {
     }
 }
 
-/// `raw` over `packed` bytes, 0 where nothing is packed.
+/// Returns `raw` over `packed` bytes, 0 if nothing is packed.
 pub fn ratio(raw: u64, packed: u64) -> f64 {
     match packed {
         0 => 0.0,
@@ -107,7 +107,7 @@ pub fn ratio(raw: u64, packed: u64) -> f64 {
     }
 }
 
-/// Blocks are at most this large, so that a reader's limits hold.
+/// The largest size of a block, which keeps a reader's limits.
 const LARGEST_BLOCK: usize = 1 << 30;
 
 pub fn check_size(what: &str, size: usize) -> Result<(), Error> {
@@ -117,7 +117,7 @@ pub fn check_size(what: &str, size: usize) -> Result<(), Error> {
     }
 }
 
-/// Puts a file in its place if it opens and decodes. Returns its size in bytes.
+/// Moves a file to its target if it opens and decodes. Returns its size in bytes.
 pub fn publish(
     file: Complete,
     target: &Path,

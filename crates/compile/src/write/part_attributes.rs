@@ -1,6 +1,6 @@
-//! Numbers that ride along with parts: attributes of any scope that are equal all over a group of vertices. A
-//! group is a part that moves as it is, where the numbers of each such part are one; else all vertices whose
-//! numbers are the same in every frame. What differs from point to point is no such thing and is left out.
+//! Part attributes: custom attributes of any scope that are equal all over a group of vertices. A group is a
+//! rigid part, if each such part has equal values; else all vertices whose values are equal in every frame.
+//! Attributes that differ from point to point are left out.
 
 use crate::Error;
 use crate::clip::scalars;
@@ -16,28 +16,28 @@ use meshreel_process::parts::NO_PART;
 use meshreel_scene::{CustomAttribute, Mesh, MeshId, Remark, Scope, sample};
 use std::collections::{BTreeMap, HashMap};
 
-/// Most groups of an attribute, and of how many points a group has to be on average if there are more than a
-/// few.
+/// The largest number of groups of an attribute, and the least average number of points per group if there
+/// are more than a few groups.
 const MOST_GROUPS: usize = 65_535;
 const FEW_GROUPS: usize = 64;
 const POINTS_OF_A_GROUP: usize = 2;
 
-/// The part attributes that some nodes showing one mesh have.
+/// The part attributes of some nodes that show the same mesh.
 #[derive(Default)]
 pub struct PartAttributes {
-    /// Nodes of the file, rising.
+    /// Nodes of the file, ascending.
     pub nodes: Vec<u32>,
-    /// Mesh of the file.
+    /// Index of the mesh in the file.
     pub mesh: usize,
-    /// The chunk's bytes for them.
+    /// Their bytes in the chunk.
     pub bytes: Vec<u8>,
-    /// A report of each.
+    /// A report of each attribute.
     pub attributes: Vec<PartAttributeReport>,
-    /// Attributes that are left out, and why.
+    /// Remarks on attributes that are left out.
     pub remarks: Vec<Remark>,
 }
 
-/// The part attributes of all nodes, in their order.
+/// Returns the part attributes of all nodes, in their order.
 pub fn collect(job: &Job<'_>, coders: &[MeshCoder<'_>]) -> Result<Vec<PartAttributes>, Error> {
     if !job.options.channels.attributes {
         return Ok(Vec::new());
@@ -46,7 +46,7 @@ pub fn collect(job: &Job<'_>, coders: &[MeshCoder<'_>]) -> Result<Vec<PartAttrib
     for (m, (_, placements)) in job.plans.iter().enumerate() {
         placements.iter().for_each(|&i| of_plan[i] = Some(m));
     }
-    // Meshes that became one have numbers of their own still.
+    // Identical meshes, stored once, may still have different attributes.
     let mut groups: BTreeMap<(usize, MeshId), Vec<u32>> = BTreeMap::new();
     for (n, node) in (0..).zip(job.nodes) {
         let Some(placed) = node.mesh else { continue };
@@ -78,7 +78,7 @@ fn of_mesh(
     let mut kept = PartAttributes { nodes, mesh: m, ..PartAttributes::default() };
     let mut out = Vec::new();
     for numbers in sample::custom_attributes(mesh) {
-        // What each particle has is a stream of its own.
+        // Values of each particle are a stream of its own.
         if mesh.particles.is_some() && numbers.attribute.scope != Scope::Constant {
             continue;
         }
@@ -90,7 +90,7 @@ fn of_mesh(
                 kept.attributes.push(PartAttributeReport { name, components, groups });
                 out.push(attribute);
             }
-            // What tells the parts has done what it is for.
+            // An attribute that separates the parts is not needed otherwise.
             Err(_) if tells_parts(plan, coder, &numbers.attribute.name) => {}
             Err(what) => {
                 let what = format!("attribute {}: {what}; left out", numbers.attribute.name);
@@ -104,7 +104,7 @@ fn of_mesh(
     Ok(kept)
 }
 
-/// Whether parts were asked to be told by an attribute of this name, or are.
+/// Returns `true` if parts are separated by an attribute of this name, or were requested to be.
 fn tells_parts(plan: &MeshPlan<'_>, coder: Option<&MeshCoder<'_>>, name: &str) -> bool {
     let from = format!("attribute '{name}'");
     matches!(&plan.parts, PartsChoice::Attribute(asked) if asked == name)
@@ -114,7 +114,7 @@ fn tells_parts(plan: &MeshPlan<'_>, coder: Option<&MeshCoder<'_>>, name: &str) -
 const DIFFERS: &str = "differs from point to point, and only what is the same all over a part is kept";
 const BETWEEN_FACES: &str = "differs between the faces or corners of a point";
 
-/// An attribute as it is kept, or why it cannot be.
+/// Returns a part attribute, or the reason why an attribute cannot be kept.
 fn attribute(
     job: &Job<'_>,
     plan: &MeshPlan<'_>,
@@ -126,7 +126,7 @@ fn attribute(
     let mut reader = Reader::new(mesh, numbers);
     let (of, first) = match (numbers.attribute.scope, &plan.prepared.fixed) {
         (Scope::Constant, _) => (Of::Mesh, vec![0]),
-        // Without faces of its own nothing says which vertex it belongs to.
+        // If the faces change, the vertices of a value are not known.
         (_, None) => {
             let what = "is not one value of the whole mesh, and its faces change";
             return Ok(Err(what.into()));
@@ -143,7 +143,7 @@ fn attribute(
     if first.len() * components * job.times.len() > MAX_VALUES {
         return Ok(Err(format!("more than {MAX_VALUES} numbers in all frames")));
     }
-    // By group and component the numbers of all frames.
+    // By group and component, the values of all frames.
     let mut values = vec![Vec::with_capacity(job.times.len()); first.len() * components];
     for &time in job.times {
         let now = match reader.at(time)? {
@@ -182,12 +182,12 @@ fn attribute(
     Ok(Ok(Attribute { name: numbers.attribute.name.clone(), components, of, tracks }))
 }
 
-/// Four numbers by point.
+/// By point, four values.
 type Values<'a> = &'a [[f32; 4]];
 /// Topology, and samples of values and indices.
 type Moment = ((u128, u128), [(usize, f64); 2]);
 
-/// Reads an attribute by point; that of a whole mesh as of one point.
+/// Reads an attribute by point; an attribute of the whole mesh as one of a single point.
 struct Reader<'a> {
     mesh: &'a Mesh,
     numbers: &'a CustomAttribute,
@@ -251,7 +251,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// By point the group of points that have the same numbers in all frames.
+/// Returns, by point, its group: the points of a group have equal values in all frames.
 fn groups(
     times: &[f64],
     points: usize,
@@ -273,7 +273,7 @@ fn groups(
         }
         last.clear();
         last.extend(bits());
-        // Groups as they were are divided by what their points have now.
+        // The groups so far are divided by the current values of their points.
         let mut numbers: HashMap<(u32, [u32; 4]), u32> = HashMap::new();
         for (group, bits) in group.iter_mut().zip(&last) {
             let next = numbers.len() as u32;
@@ -288,9 +288,10 @@ fn groups(
     Ok(Ok(group))
 }
 
-/// Groups of vertices from those of points, or of parts where each has one, and a point of each group.
+/// Returns groups of vertices from those of points, or of parts if each has one group, and a point of each
+/// group.
 fn by_part(fixed: &Fixed, coder: Option<&MeshCoder<'_>>, group: Vec<u32>) -> (Of, Vec<usize>) {
-    // Only groups that a vertex has, in the order of their first ones.
+    // Only groups that have a vertex, in the order of their first ones.
     let mut number = BTreeMap::new();
     let mut first = Vec::new();
     let mut of_vertex = Vec::with_capacity(fixed.vertex_point.len());

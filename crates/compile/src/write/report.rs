@@ -1,4 +1,4 @@
-//! What is said of a file that was written.
+//! Reports on a file that was written.
 
 use crate::method::mesh_coder::MeshCoder;
 use crate::report::{
@@ -12,13 +12,13 @@ use crate::write::node_coder::NodeCoder;
 use crate::write::output::ratio;
 use meshreel_codec::record::Description;
 
-/// Everything from which the report of a file is made.
+/// The input of the report of a file.
 pub struct Written<'a> {
     /// The decisions of the passes before writing.
     pub job: &'a Job<'a>,
-    /// The file, with the sizes that were counted.
+    /// The file, with the measured sizes.
     pub file: &'a File<'a>,
-    /// The coders of meshes; none with the preset classic.
+    /// The coders of meshes; empty in the preset classic.
     pub coders: &'a [MeshCoder<'a>],
     /// The coder of transforms, if any node moves.
     pub nodes: Option<&'a NodeCoder<'a>>,
@@ -29,7 +29,7 @@ pub struct Written<'a> {
 }
 
 impl Written<'_> {
-    /// The report of the finished file.
+    /// Returns the report of the finished file.
     pub fn report(&self, file_bytes: u64) -> Report {
         let (job, file) = (self.job, self.file);
         let mut report = Report {
@@ -129,7 +129,7 @@ impl Written<'_> {
         }
     }
 
-    /// The LOD levels of a mesh of so many triangles, where it has any.
+    /// Returns the LOD levels of a mesh of `triangles` triangles, if it has any.
     fn lod(&self, m: usize, triangles: usize) -> Option<LodReports> {
         let own = self.extras.lods.get(m).filter(|own| !own.levels.is_empty())?;
         let itself = LodReport { triangles: triangles as u32, error: 0.0 };
@@ -141,14 +141,14 @@ impl Written<'_> {
         })
     }
 
-    /// The triangles of a mesh that are not visible in some frames, where some are.
+    /// Returns the triangles of a mesh that are not visible in some frames, if there are any.
     fn hidden(&self, m: usize) -> Option<HiddenReport> {
         let own = self.extras.visibility.get(m).filter(|own| !own.bytes.is_empty())?;
         let bytes = self.file.visibility.stored[m].round() as u64;
         Some(HiddenReport { triangles: own.hidden, bytes })
     }
 
-    /// The part attributes of a mesh, where some are kept.
+    /// Returns the part attributes of a mesh, if any are kept.
     fn part_attributes(&self, m: usize) -> Option<PartAttributeReports> {
         let own = self.extras.attributes_of(m).flat_map(|own| own.attributes.clone());
         let attributes: Vec<_> = own.collect();
@@ -156,7 +156,8 @@ impl Written<'_> {
         (!attributes.is_empty()).then_some(PartAttributeReports { attributes, bytes })
     }
 
-    /// Largest error and tolerance of the placement of a mesh that comes nearest to its tolerance.
+    /// Returns the error and tolerance of the placement of a mesh whose error is largest relative to its
+    /// tolerance.
     fn error(&self, m: usize) -> (f64, f64) {
         let (plan, placements) = &self.job.plans[m];
         let own = self.file.body.totals[m].error.max(plan.static_error.first().copied().unwrap_or(0.0));

@@ -1,11 +1,11 @@
-//! Maps back to the source, as far as they are kept.
+//! Source maps, as far as they are kept.
 
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::prepared::Normals;
 use crate::method::mesh_coder::MeshCoder;
 use meshreel_codec::record::source_map::SourceMap;
 
-/// The source map of a mesh; for one whose faces change it has no vertices.
+/// Returns the source map of a mesh; that of a mesh whose faces change has no vertices.
 pub fn of_mesh(plan: &MeshPlan<'_>) -> SourceMap {
     let made_normals = plan.prepared.normals == Normals::Made;
     let Some(fixed) = &plan.prepared.fixed else {
@@ -25,8 +25,8 @@ pub fn of_mesh(plan: &MeshPlan<'_>) -> SourceMap {
     }
 }
 
-/// The source map of a mesh whose faces change, once all of its frames have been coded; none where there is
-/// nothing to say.
+/// Returns the source map of a mesh whose faces change, once all of its frames have been coded; `None` if it
+/// is empty.
 pub fn of_changing(plan: &MeshPlan<'_>, coder: Option<&MeshCoder<'_>>) -> Option<SourceMap> {
     if plan.prepared.fixed.is_some() {
         return None;

@@ -1,5 +1,5 @@
-//! The units of a layered file, in the order in which they are written: nodes and meshes put together,
-//! compressed and decompressed again.
+//! The units of a layered file, in the order in which they are written: nodes and meshes joined, compressed
+//! and decompressed again.
 
 use crate::Error;
 use crate::codec_terms::block_format;
@@ -20,29 +20,29 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// One unit ready to be written.
+/// A unit ready to be written.
 #[derive(Serialize, Deserialize)]
 pub struct UnitOutput {
-    /// It decodes without other units.
+    /// `true` if it decodes without other units.
     pub alone: bool,
-    /// Its block, compressed.
+    /// Its compressed block.
     pub bytes: Vec<u8>,
     /// Bytes before compression.
     pub raw: usize,
-    /// Bytes before compression that transforms of nodes take.
+    /// Bytes of node transforms before compression.
     pub nodes: usize,
-    /// Each frame with the box in the world around everything that it shows.
+    /// World-space bounds of everything visible, by frame.
     pub bounds: Vec<(u32, [f32; 6])>,
     /// Sizes and errors of each mesh.
     pub parts: Vec<Counted>,
-    /// The unit of vertex attributes behind it, where these are in units of their own.
+    /// The following unit of vertex attributes, if these are in units of their own.
     pub attributes: Option<Attributes>,
 }
 
 /// Animated vertex attributes of a unit, ready to be written.
 #[derive(Serialize, Deserialize)]
 pub struct Attributes {
-    /// Their block, compressed.
+    /// Their compressed block.
     pub bytes: Vec<u8>,
     /// Bytes before compression.
     pub raw: usize,
@@ -50,30 +50,30 @@ pub struct Attributes {
     pub parts: Vec<Counted>,
 }
 
-/// A task of a step: what one mesh has in a segment of keys or in a group.
+/// A task of a step: one mesh's share of a segment of keys, or of a group.
 #[derive(Clone, Copy)]
 enum Task {
     Segment(u32),
     Group(u32),
 }
 
-/// A stretch of groups, with the key at the end of each: what is coded of a file at once.
+/// A range of groups, with the key at the end of each, that is coded at once.
 #[derive(Clone)]
 pub struct UnitRange {
     groups: Range<u32>,
-    /// The first key is there, too.
+    /// `true` if the first key is included.
     first: bool,
 }
 
 impl UnitRange {
-    /// All units.
+    /// Returns the range of all units.
     pub fn all(schedule: Schedule) -> UnitRange {
         UnitRange { groups: 0..schedule.groups(), first: true }
     }
 
-    /// Part `number`, from 1, of `count`: as near as may be of one size, and whole segments where there are
-    /// enough, since the keys of a segment are coded together; with `chains` always, which go from key to
-    /// key.
+    /// Returns part `number` (from 1) of `count` parts, as equal in size as possible: whole segments if there
+    /// are enough, since the keys of a segment are coded together; always whole with `chains`, which run from
+    /// key to key.
     pub fn of_part(schedule: Schedule, chains: bool, number: u32, count: u32) -> UnitRange {
         let whole = chains || schedule.segments() >= count;
         let all = if whole { schedule.segments() } else { schedule.groups() };
@@ -85,14 +85,14 @@ impl UnitRange {
         UnitRange { groups: border(number - 1)..border(number), first: number == 1 }
     }
 
-    /// The first and the last frame of these; none where there are none.
+    /// Returns the first and the last frame of the range; `None` if it is empty.
     pub fn frames(&self, schedule: Schedule) -> Option<[u32; 2]> {
         let own = || schedule.in_file().filter(|unit| self.has(*unit));
         let frames = || own().flat_map(|unit| schedule.frames_of(unit).to_vec());
         Some([frames().min()?, frames().max()?])
     }
 
-    /// Whether a unit is one of these.
+    /// Returns `true` if the range contains a unit.
     pub fn has(&self, unit: Unit) -> bool {
         match unit {
             Unit::Key(0) => self.first,
@@ -101,7 +101,7 @@ impl UnitRange {
         }
     }
 
-    /// The keys that are needed for these.
+    /// Returns the keys that are needed for the range.
     fn keys(&self, schedule: Schedule) -> Range<u32> {
         match (self.groups.is_empty(), self.first) {
             (true, false) => 0..0,
@@ -111,10 +111,10 @@ impl UnitRange {
     }
 }
 
-/// The work of coding the units of a file, or a range of them.
+/// The coding of the units of a file, or of a range of them.
 pub struct Encoding<'e> {
     pub plans: &'e Plans<'e>,
-    /// Nodes of the file.
+    /// The number of nodes of the file.
     pub nodes: usize,
     pub options: &'e Options,
     pub cancellation: &'e Cancellation,
@@ -145,7 +145,7 @@ impl Encoding<'_> {
         while !needed.is_empty() {
             cancellation.check()?;
             let to = from.saturating_add(step).min(range.groups.end);
-            // Groups look ahead to two keys behind them, which may be of two segments.
+            // Groups need up to two keys behind them, which may be in two segments.
             let last = needed.end.min(to + 2);
             let more = segment..schedule.segments();
             let more: Vec<u32> = more.take_while(|s| schedule.segment(*s).start < last).collect();
@@ -168,7 +168,7 @@ impl Encoding<'_> {
             if to >= range.groups.end {
                 break;
             }
-            // Kept: what units of the next step refer to.
+            // Keeps the keys that units of the next step refer to.
             let key = to.saturating_sub(1);
             coders.iter().for_each(|coder| coder.forget(key));
             nodes.forget(key);
@@ -177,7 +177,7 @@ impl Encoding<'_> {
         Ok(())
     }
 
-    /// The number of segments that are worked on side by side.
+    /// Returns the number of segments that are coded in parallel.
     fn segments_at_once(&self) -> u32 {
         let (schedule, threads) = (self.schedule, self.pool.current_num_threads());
         let mut per_segment = 1u64 << 16;
@@ -189,7 +189,7 @@ impl Encoding<'_> {
                 per_segment += vertices * u64::from(schedule.restart()) * (16 + 16 * 8);
             }
             if plan.prepared.particles.is_some() {
-                // All frames between two keys, as they are tried.
+                // All frames between two keys, during trials.
                 per_segment += vertices * 16 * 64;
             }
         }
@@ -199,7 +199,7 @@ impl Encoding<'_> {
         (self.options.memory / 2 / per_segment).clamp(1, wanted) as u32
     }
 
-    /// Puts units together side by side.
+    /// Packs units in parallel.
     fn pack_all(
         &self,
         batch: &[(Unit, Vec<Payload>)],
@@ -224,7 +224,7 @@ impl Encoding<'_> {
         })
     }
 
-    /// What a task gives a mesh's part of.
+    /// Returns the units that a task contributes to.
     fn units_of(&self, task: Task) -> Vec<Unit> {
         match task {
             Task::Segment(s) => self.schedule.segment(s).map(Unit::Key).collect(),
@@ -232,9 +232,9 @@ impl Encoding<'_> {
         }
     }
 
-    /// Runs tasks for all meshes side by side, and keeps what they give of the units of the range.
+    /// Runs tasks for all meshes in parallel, and keeps their payloads for the units of the range.
     fn code(&self, tasks: Vec<Task>, payloads: &mut BTreeMap<(u32, u8), Vec<Payload>>) -> Result<(), Error> {
-        // Without meshes there are units all the same.
+        // Without meshes the units still exist.
         for unit in tasks.iter().flat_map(|task| self.units_of(*task)).filter(|unit| self.range.has(*unit)) {
             payloads.entry(number(unit)).or_default();
         }
@@ -282,7 +282,7 @@ impl Packer {
         }
     }
 
-    /// A block of a unit, compressed where that is worth it, and decompressed again.
+    /// Returns a block of a unit, compressed if that is worth it, and decompressed again.
     fn block(&mut self, unit: Unit, content: &[u8]) -> Result<Vec<u8>, Error> {
         check_size("one unit of frames", content.len())?;
         let mut bytes = Vec::new();
@@ -310,10 +310,10 @@ impl Packer {
     }
 }
 
-/// Blocks that shrink by less than one part in this many are stored as they are, which decodes faster.
+/// Blocks that shrink by less than this fraction are stored uncompressed, which decodes faster.
 const WORTH: usize = 32;
 
-/// Puts a unit together: visibility and transforms of nodes, then each mesh; compressed, and decoded again.
+/// Packs a unit: visibility and transforms of nodes, then each mesh; compressed, and decoded again.
 fn pack(
     schedule: Schedule,
     unit: Unit,
@@ -350,7 +350,7 @@ fn pack(
     })
 }
 
-/// Whether a unit decodes without others: a key that refers to the first frame at most.
+/// Returns `true` if a unit decodes without others: a key that refers at most to the first frame.
 pub fn is_alone(schedule: Schedule, unit: Unit) -> bool {
     match unit {
         Unit::Key(_) => {

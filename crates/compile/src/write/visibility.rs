@@ -1,4 +1,4 @@
-//! Triangle visibility as the file has it: in which frames each triangle is drawn.
+//! Triangle visibility: finds and encodes the frames in which each triangle is drawn.
 
 use crate::Error;
 use crate::mesh::prepared::welded_points;
@@ -14,15 +14,15 @@ use meshreel_scene::sample::World;
 /// Triangle visibility of a mesh.
 #[derive(Default)]
 pub struct Visibility {
-    /// Bytes; none where all is always drawn.
+    /// Encoded intervals; empty if all triangles are always drawn.
     pub bytes: Vec<u8>,
-    /// Triangles that are left out in the first frame, in the last, and in all frames.
+    /// The numbers of triangles that are left out in the first frame, in the last, and in all frames.
     pub hidden: HiddenTriangles,
     /// Remarks for the user.
     pub remarks: Vec<Remark>,
 }
 
-/// Finds what is hidden of all meshes.
+/// Finds the hidden triangles of all meshes.
 pub fn find_hidden(job: &Job<'_>) -> Result<Vec<Visibility>, Error> {
     let mut out: Vec<Visibility> = Vec::new();
     out.resize_with(job.plans.len(), Visibility::default);
@@ -72,12 +72,12 @@ pub fn find_hidden(job: &Job<'_>) -> Result<Vec<Visibility>, Error> {
     Ok(out)
 }
 
-/// `when`: by triangle the frames in which it is drawn.
+/// Encodes `when`: by triangle, the frames in which it is drawn.
 fn encode(when: &[Interval], frames: u32, out: &mut Visibility) {
     let mut intervals = when.to_vec();
     intervals.sort_unstable_by_key(|&i| key(i, frames));
     intervals.dedup();
-    // Without triangles there is nothing to say either.
+    // Also if there are no triangles.
     if intervals.iter().all(|i| *i == [0, frames]) {
         return;
     }
@@ -96,7 +96,7 @@ fn encode(when: &[Interval], frames: u32, out: &mut Visibility) {
     };
 }
 
-/// Points of a mesh at a placement, in the world in a frame.
+/// Returns the points of a mesh at a placement, in world space, in a frame.
 fn place(
     job: &Job<'_>,
     world: &World<'_>,

@@ -1,8 +1,8 @@
-//! How many bits a skin may take, told before anything is coded: good enough to choose a number of bones.
+//! Estimates the bits of a skin before anything is coded, well enough to choose a number of bones.
 //!
-//! Everything that changes over time is taken apart as frames are coded, each halfway between two that are
-//! known, and what is left costs about its logarithm over the step of the quantizer. What lies within the
-//! tolerance is predicted well enough and costs next to nothing.
+//! Everything that changes over time is decomposed in the way frames are coded, each predicted halfway
+//! between two known ones, and a residual costs about its logarithm over the step of the quantizer. Values
+//! within the tolerance are predicted well enough and cost next to nothing.
 
 use super::fit::Fit;
 use super::skin::Skin;
@@ -11,40 +11,40 @@ use crate::parts::Trajectories;
 use glam::DVec3;
 use rayon::prelude::*;
 
-/// Frames between those that are coded first.
+/// Distance in frames of those that are coded first.
 const GROUP: usize = 16;
-/// Bits of a number beyond its logarithm.
+/// Bits of a number in addition to its logarithm.
 const LEAST: f64 = 1.4;
-/// Bits of a place in a frame that is predicted well enough.
+/// Bits of a position in a frame that is predicted well enough.
 const NOTHING: f64 = 0.1;
-/// Steps of bones, in parts of the tolerance.
+/// Steps of bones, as a fraction of the tolerance.
 const BONES: f64 = 0.3;
-/// Bits of a weight, and of a coordinate in the rest pose that its neighbours predict within a hundredth of
-/// everything.
+/// Bits of a weight; a coordinate of the rest pose is assumed to be predicted by its neighbours within a
+/// hundredth of the diagonal.
 const WEIGHT: f64 = 6.0;
-/// Points that are looked at.
+/// The number of points that are sampled.
 const POINTS: usize = 1500;
 
-/// Estimated bits.
+/// Estimated bits of a skin, by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Bits {
-    /// Motions of all bones.
+    /// Bits of the motions of all bones.
     pub bones: f64,
-    /// Rest pose and weights.
+    /// Bits of rest pose and weights.
     pub rest: f64,
     /// Bits of the residual that the skin leaves.
     pub residual: f64,
-    /// Without a skin, predicted in time alone: to compare `residual` with.
+    /// Bits without a skin, predicted in time alone: to compare `residual` with.
     pub plain: f64,
 }
 
 impl Bits {
-    /// All that a skin takes.
+    /// Returns the bits of everything that a skin needs.
     pub fn total(&self) -> f64 {
         self.bones + self.rest + self.residual
     }
 
-    /// The bits with the skin over those without one, both predicted in time alone.
+    /// Returns the ratio of the bits with the skin to those without, both predicted in time alone.
     pub fn ratio(&self) -> f64 {
         match self.plain > 0.0 {
             true => (self.bones + self.residual) / self.plain,
@@ -53,7 +53,7 @@ impl Bits {
     }
 }
 
-/// Bits of a trajectory: x, y, z of each frame.
+/// Returns the bits of a trajectory: x, y, z of each frame.
 fn track(path: &[f64], tolerance: f64, nothing: bool) -> f64 {
     let frames = path.len() / 3;
     let at = |f: usize| DVec3::from_slice(&path[3 * f..]);
@@ -81,7 +81,8 @@ fn track(path: &[f64], tolerance: f64, nothing: bool) -> f64 {
     bits
 }
 
-/// Bits of what is left of a point: as it is, or predicted in time like any other.
+/// Returns the bits of a point's residual, coded directly or predicted in time; 0 if it is within the
+/// tolerance.
 fn left(path: &[f64], tolerance: f64) -> f64 {
     let within = path.chunks_exact(3).all(|v| DVec3::from_slice(v).length() <= tolerance);
     if within {
@@ -98,17 +99,17 @@ fn left(path: &[f64], tolerance: f64) -> f64 {
     alone.min(track(path, tolerance, true))
 }
 
-/// Estimates the bits of the rest pose and the weights of so many points.
+/// Returns the estimated bits of the rest pose and the weights of `points` points.
 fn of_rest(points: usize, weights: f64, diagonal: f64, tolerance: f64) -> f64 {
     let coordinate = (1.0 + 0.01 * diagonal / tolerance).log2() + LEAST;
     points as f64 * (3.0 * coordinate + (weights - 1.0).max(0.0) * WEIGHT)
 }
 
-/// Estimates the bits of a skin that is not finished. `scale`: what it will leave in the end, as a part of
-/// what it leaves now.
+/// Estimates the bits of an unfinished skin. `scale`: ratio of the error that it will leave in the end to the
+/// present one.
 pub fn of_fit(fit: &Fit, space: &Space, all: &Trajectories, tolerance: f64, scale: f64) -> Bits {
     let count = fit.vertices.len();
-    // Frames that were left out cost as those that were not.
+    // Frames that were left out cost as much as the others.
     let frames = 3.0 * all.frames() as f64 / space.rows as f64;
     let many = frames * all.points() as f64 / count as f64;
     let sums: Vec<(f64, f64)> = (0..count)
@@ -179,8 +180,8 @@ pub fn of_skin(skin: &Skin, all: &Trajectories, tolerance: f64) -> Bits {
     }
 }
 
-/// Four points that carry a bone's motion: the middle of what it moves, and one along each axis as far as
-/// that reaches.
+/// Returns the affine handles of a bone: the middle of the points that it moves, and one point along each
+/// axis at their distance.
 fn handles(points: impl Iterator<Item = (DVec3, f64)>) -> [DVec3; 4] {
     let (mut sum, mut at, mut square) = (0.0, DVec3::ZERO, DVec3::ZERO);
     for (p, w) in points {

@@ -1,4 +1,4 @@
-//! A skin on its way: points, bones, and what makes them fit.
+//! A skin during the search: points, bones, and the steps that fit them.
 
 use super::linear::{add_scaled, dot};
 use super::motion::{self, Points};
@@ -11,33 +11,33 @@ use crate::parts::neighbours::Tree;
 use glam::{DAffine3, DMat3, DVec3};
 use rayon::prelude::*;
 
-/// Rounds of assigning and fitting between splits of clusters.
+/// The number of rounds of assigning and fitting between splits of clusters.
 const ROUNDS: usize = 6;
-/// Points of a cluster that may be split.
+/// The least number of points of a cluster that may be split.
 const SPLIT: usize = 16;
-/// After so many steps of all bones other bones may take part in a point.
+/// The interval, in steps of all bones, at which other bones may join a point.
 const OTHERS: usize = 3;
-/// Steps of a point that follows the bones.
+/// The number of steps of a point that follows the bones.
 const FOLLOW: usize = 3;
-/// Further steps are taken only if the first one leaves at most this many times too much.
+/// Further steps are taken only if the error after the first one is at most this many times too large.
 const HOPE: f64 = 4.0;
-/// Coordinates that say which points move alike.
+/// The number of coordinates by which points are compared for similar motion.
 const ALIKE: usize = 12;
-/// Points around a new one that say how it may move.
+/// The number of points around a new one that determine its initial motion.
 const AROUND: usize = 4;
 
-/// Points, their targets, and bones that should bring them there.
+/// Points, their target trajectories, and the bones that are fitted to them.
 #[derive(Clone)]
 pub struct Fit {
     pub dimensions: usize,
     /// Coordinates of the points that take part.
     pub targets: Vec<f64>,
-    /// About the middle of all, in units of their spread: keeps the matrices well-conditioned.
+    /// The middle of all points, and their spread as the unit: keeps the matrices well-conditioned.
     pub centre: DVec3,
     pub spread: f64,
     pub vertices: Vec<Vertex>,
     pub bones: Bones,
-    /// Rest positions at first.
+    /// Initial rest positions.
     means: Vec<[f64; 3]>,
     /// Points that move most like each.
     near: Vec<Vec<u32>>,
@@ -45,7 +45,8 @@ pub struct Fit {
 }
 
 impl Fit {
-    /// `points`: which of those in the space; `rest`: where all of them are at first.
+    /// Starts a fit. `points`: the points of the space that take part; `rest`: initial positions of all of
+    /// them.
     pub fn new(space: &Space, rest: &[DVec3], points: &[usize], cancellation: &Cancellation) -> Fit {
         let (centre, spread) = frame_of(rest);
         let means: Vec<[f64; 3]> =
@@ -75,12 +76,12 @@ impl Fit {
         Points { vertices: &self.vertices, targets: &self.targets, dimensions: self.dimensions }
     }
 
-    /// Σ of squared distances.
+    /// Returns the sum of squared distances.
     pub fn error(&self) -> f64 {
         self.points().error(&self.bones)
     }
 
-    /// The difference between a point's trajectory and what its bones make of it.
+    /// Returns the difference between a point's trajectory and its position by bones.
     pub fn residual(&self, i: usize) -> [f64; DIMENSIONS] {
         let mut residual = [0.0; DIMENSIONS];
         let out = &mut residual[..self.dimensions];
@@ -93,7 +94,7 @@ impl Fit {
         dot(&residual, &residual)
     }
 
-    /// Something of all points, side by side; of some only once it is cancelled.
+    /// Applies `change` to all points in parallel; once cancelled, only to some.
     fn each(&mut self, change: impl Fn(&Bones, &mut Vertex, &[f64], &mut Scratch) + Sync) {
         let (bones, d, cancellation) = (&self.bones, self.dimensions, &self.cancellation);
         let targets = self.targets.par_chunks_exact(d);
@@ -107,7 +108,7 @@ impl Fit {
         );
     }
 
-    /// Clusters of points that one affine motion explains, split where it is worst (Linde, Buzo and Gray), up
+    /// Makes clusters of points with a common affine motion, splitting the worst (Linde, Buzo and Gray), up
     /// to `bones` of them.
     pub fn start(&mut self, bones: usize) -> Option<()> {
         let n = self.vertices.len();
@@ -165,7 +166,7 @@ impl Fit {
         }
     }
 
-    /// All bones, with the points as they are.
+    /// Fits all bones to the present points.
     fn fit_bones(&mut self) -> Option<()> {
         self.cancellation.check().ok()?;
         let mut bones = std::mem::replace(&mut self.bones, Bones::new(0, self.dimensions));
@@ -174,7 +175,7 @@ impl Fit {
         fitted
     }
 
-    /// Each point to the one bone that fits it best.
+    /// Assigns each point to the one bone that fits it best.
     fn assign(&mut self) {
         self.each(|bones, vertex, target, _| {
             let mut place = [0.0; DIMENSIONS];
@@ -192,7 +193,7 @@ impl Fit {
         });
     }
 
-    /// Weights and bones in turn; rest positions too in the second half of many rounds.
+    /// Fits weights and bones alternately; in the second half of many rounds, rest positions too.
     pub fn alternate(&mut self, rounds: usize, most: usize) -> Option<()> {
         for round in 0..rounds {
             let free = rounds <= 2 || round >= rounds / 2;
@@ -202,7 +203,7 @@ impl Fit {
         Some(())
     }
 
-    /// Weights of all points over all bones, after so many steps of their rest positions.
+    /// Chooses weights of all points over all bones, after `free` steps of their rest positions.
     pub fn search(&mut self, most: usize, free: usize) {
         let candidates: Vec<usize> = (0..self.bones.count).collect();
         self.each(|bones, vertex, target, scratch| {
@@ -213,7 +214,7 @@ impl Fit {
         });
     }
 
-    /// Points try the bones, weights and shifts of those that move most like them.
+    /// Lets points try the bones, weights and shifts of those that move most like them.
     pub fn spread(&mut self, rounds: usize) {
         for _ in 0..rounds {
             let before = std::mem::take(&mut self.vertices);
@@ -247,7 +248,7 @@ impl Fit {
         }
     }
 
-    /// Drops the smallest weights.
+    /// Drops the smallest weights of points with more than `most`.
     pub fn limit(&mut self, most: usize) {
         self.each(|bones, vertex, target, scratch| {
             let mut list: Vec<(usize, f64)> = vertex.influences().collect();
@@ -262,7 +263,7 @@ impl Fit {
         });
     }
 
-    /// Steps of all bones that are taken only where they help.
+    /// Makes steps of all bones, which are kept only if they help.
     pub fn steps(&mut self, count: usize, most: usize) -> Option<()> {
         let mut damping = 1e-2;
         let mut error = self.error();
@@ -288,7 +289,7 @@ impl Fit {
                     break;
                 }
             }
-            // Now and then other bones may take part.
+            // At intervals other bones may join.
             if i % OTHERS == OTHERS - 1 {
                 self.search(most, 0);
                 self.spread(1);
@@ -299,8 +300,8 @@ impl Fit {
         Some(())
     }
 
-    /// The points `wanted`, started from the fitted ones that move most like them; `sample` says which of all
-    /// those are.
+    /// Fits the points `wanted`, starting from the fitted ones that move most like them; `sample` has the
+    /// numbers of the fitted points.
     pub fn lift(
         &self,
         space: &Space,
@@ -345,8 +346,8 @@ impl Fit {
         lifted
     }
 
-    /// Motions in every frame, by least squares once more: the small space had only some frames, and little
-    /// of each.
+    /// Computes motions in every frame by a final least squares: the small space has only some frames, and
+    /// only the main components of each.
     pub fn finish(self, all: &Trajectories) -> Option<Skin> {
         let rest = |v: &Vertex| DVec3::new(v.rest[0], v.rest[1], v.rest[2]) * self.spread + self.centre;
         let weights = |v: &Vertex| {
@@ -364,8 +365,8 @@ impl Fit {
     }
 }
 
-/// By bone and frame the affine motions that bring points with given places in the rest pose and weights, at
-/// most eight each, nearest to where they are. Bones without points stay where they are.
+/// Returns, by bone and frame, the affine motions that bring points with given rest positions and weights, at
+/// most eight each, nearest to their targets. Bones without points do not move.
 pub fn motions(
     all: &Trajectories,
     rest: &[DVec3],
@@ -391,7 +392,7 @@ pub fn motions(
             let points = Points { vertices: &vertices, targets: &targets, dimensions: 3 };
             let mut motion = Bones::new(bones, 3);
             motion.rows = still.as_flattened().repeat(bones);
-            // What the weight on the diagonal takes away comes back.
+            // Corrects for the weight added to the diagonal.
             for _ in 0..2 {
                 motion::correct(&points, &mut motion, &normal);
             }
@@ -406,7 +407,7 @@ pub fn motions(
     Some((0..bones).map(|b| frames.iter().map(|f| f[b]).collect()).collect())
 }
 
-/// Middle and spread of points.
+/// Returns middle and spread of points.
 fn frame_of(rest: &[DVec3]) -> (DVec3, f64) {
     let count = rest.len().max(1) as f64;
     let centre = rest.iter().sum::<DVec3>() / count;

@@ -1,17 +1,16 @@
-//! Small pieces of linear algebra over slices, and sums over many points that do not depend on the number of
-//! threads.
+//! Linear algebra over slices, and sums over many points that do not depend on the number of threads.
 
 use rayon::prelude::*;
 use std::ops::{Add, AddAssign, Mul};
 
-/// f64, or f32 where steps are only proposed.
+/// f64, or f32 for steps that are only proposed.
 pub trait Real: Copy + Default + Send + Sync + AddAssign + Add<Output = Self> + Mul<Output = Self> {}
 impl Real for f64 {}
 impl Real for f32 {}
 
-/// Σ a·b
+/// Returns Σ a·b.
 pub fn dot<T: Real>(a: &[T], b: &[T]) -> T {
-    // Eight sums side by side: the compiler may not reorder additions by itself.
+    // Eight sums side by side: the compiler may not reorder additions itself.
     let mut sums = [T::default(); 8];
     let (a8, b8) = (a.chunks_exact(8), b.chunks_exact(8));
     let rest = a8.remainder().iter().zip(b8.remainder());
@@ -26,18 +25,18 @@ pub fn dot<T: Real>(a: &[T], b: &[T]) -> T {
     ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]))
 }
 
-/// out += s·x
+/// Adds s·x to `out`.
 pub fn add_scaled<T: Real>(out: &mut [T], s: T, x: &[T]) {
     for (out, x) in out.iter_mut().zip(x) {
         *out += s * *x;
     }
 }
 
-/// Points of a chunk of work. A constant: sums of chunks are added in order, so they come out alike on any
-/// number of threads.
+/// The number of points in a chunk of work. A constant: sums of chunks are added in order, so that they do
+/// not depend on the number of threads.
 const CHUNK: usize = 256;
 
-/// Σ over points of what `add` adds to a slice of `length` zeros.
+/// Returns the sum over points of what `add` adds to a slice of `length` zeros.
 pub fn sum_over<T: Real + Into<f64>>(
     count: usize,
     length: usize,
@@ -68,8 +67,8 @@ pub fn sum_over<T: Real + Into<f64>>(
     total
 }
 
-/// Solves a · x = b for a symmetric positive a of `n` rows in place, of which only the lower half is looked
-/// at; false if it is not positive.
+/// Solves a · x = b in place for a symmetric positive matrix of `n` rows, of which only the lower half is
+/// read; returns `false` if it is not positive.
 pub fn solve(a: &mut [f64], n: usize, b: &mut [f64]) -> bool {
     let (a, b) = (&mut a[..n * n], &mut b[..n]);
     for i in 0..n {

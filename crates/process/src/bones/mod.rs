@@ -16,12 +16,12 @@
 //! lift       the same for all points, started from those of the sample that move most like them
 //! ```
 //!
-//! Nothing ever gets worse but where weights are taken away: points keep their old weights unless new ones
-//! bring them nearer.
+//! No step increases the error, except where weights are removed: points keep their old weights unless new
+//! ones bring them nearer.
 //!
 //! Credit: B. H. Le, Z. Deng, Smooth skinning decomposition with rigid bones, 2012; G. Golub and V. Pereyra
-//! 1973 for the steps. What is different here: the small space, the free rest pose, affine bones, and many
-//! weights first.
+//! 1973 for the steps. Different here: the small space, the free rest pose, affine bones, and starting with
+//! many weights.
 
 mod bits;
 mod fit;

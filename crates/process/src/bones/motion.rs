@@ -6,12 +6,12 @@ use super::vertex::{Bones, MOST_INFLUENCES, Vertex, directions};
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 use rayon::prelude::*;
 
-/// Steps of conjugate gradients, at most; and the part of the first gain at which no more are made. A step is
-/// tried before it is taken, and many are made: that few of these are exact costs nothing.
+/// The largest number of conjugate-gradient steps, and the fraction of the first gain at which they end. A
+/// step of the bones is tested before it is taken, and there are many, so that a few inexact ones do no harm.
 const GRADIENTS: usize = 10;
 const ENOUGH: f64 = 1e-4;
 
-/// Points and where they should be.
+/// Points and their targets.
 pub struct Points<'a> {
     pub vertices: &'a [Vertex],
     /// Coordinates of point 0, then of point 1, …
@@ -24,7 +24,7 @@ impl Points<'_> {
         &self.targets[i * self.dimensions..][..self.dimensions]
     }
 
-    /// Σ of squared distances.
+    /// Returns the sum of squared distances.
     pub fn error(&self, bones: &Bones) -> f64 {
         let add = |i: usize, sum: &mut [f64]| {
             sum[0] += bones.error(&self.vertices[i], self.target(i));
@@ -33,14 +33,14 @@ impl Points<'_> {
     }
 }
 
-/// Row of the unknowns and factor, of each product of weight and rest position.
+/// Returns row of the unknowns and factor, for each product of weight and rest position.
 fn factors(vertex: &Vertex) -> impl Iterator<Item = (usize, f64)> + '_ {
     let rows =
         move |(bone, weight): (usize, f64)| (0..4).map(move |i| (bone * 4 + i, weight * vertex.rest[i]));
     vertex.influences().flat_map(rows)
 }
 
-/// The normal matrix, a little heavier on the diagonal so that bones without points stay where they are.
+/// Returns the normal matrix, with a small weight on the diagonal so that bones without points do not move.
 pub fn normal(points: &Points<'_>, bones: usize) -> Option<Normal> {
     let n = 4 * bones;
     let sums = sum_over(points.vertices.len(), n * n, |i, sum: &mut [f64]| {
@@ -65,7 +65,7 @@ pub fn normal(points: &Points<'_>, bones: usize) -> Option<Normal> {
     Some(Normal { matrix, factor })
 }
 
-/// See [`normal`].
+/// The normal matrix, see [`normal`].
 pub struct Normal {
     matrix: DMatrix<f64>,
     factor: Cholesky<f64, Dyn>,
@@ -107,14 +107,14 @@ impl Normal {
     }
 }
 
-/// Least squares for all bones, with the points as they are, from where they are.
+/// Fits all bones by least squares to the present points, starting from their present motions.
 pub fn fit(points: &Points<'_>, bones: &mut Bones) -> Option<()> {
     let normal = normal(points, bones.count)?;
     correct(points, bones, &normal);
     Some(())
 }
 
-/// Moves all bones to where the points fit best, with the points as they are.
+/// Moves all bones to the best fit of the present points.
 pub fn correct(points: &Points<'_>, bones: &mut Bones, normal: &Normal) {
     let d = points.dimensions;
     let right = sum_over(points.vertices.len(), bones.rows.len(), |i, sum: &mut [f64]| {
@@ -128,16 +128,17 @@ pub fn correct(points: &Points<'_>, bones: &mut Bones, normal: &Normal) {
     add_scaled(&mut bones.rows, 1.0, &normal.solve(&right, d));
 }
 
-/// A step for all bones that counts on the points following it: the part of the residuals that no change of
-/// rest positions and weights can take away, by conjugate gradients. Damped by the normal matrix.
+/// Returns a step of all bones that anticipates the following of the points: for the part of the residuals
+/// that no change of rest positions and weights can remove, by conjugate gradients. Damped by the normal
+/// matrix.
 ///
 /// Credit: G. Golub, V. Pereyra, The differentiation of pseudo-inverses and nonlinear least squares problems
 /// whose variables separate, 1973.
 pub fn step(points: &Points<'_>, bones: &Bones, normal: &Normal, damping: f64) -> Vec<f64> {
     let d = points.dimensions;
     let count = points.vertices.len();
-    // What the points can follow, as orthonormal directions. All of this in f32: a step is tried before it is
-    // taken.
+    // The directions in which the points can follow, orthonormal. All of this in f32: a step is tested before
+    // it is taken.
     let follow: Vec<Vec<f32>> = (points.vertices.par_iter())
         .map_init(Vec::new, |columns, vertex| {
             directions(bones, vertex, columns);
@@ -200,7 +201,7 @@ pub fn step(points: &Points<'_>, bones: &Bones, normal: &Normal, damping: f64) -
     x
 }
 
-/// Gram and Schmidt, twice for each column; those that depend on others are left out.
+/// Gram–Schmidt, twice for each column; columns that depend on others are left out.
 fn orthonormal(columns: &mut [f64], d: usize) -> Vec<f32> {
     let mut kept = 0;
     for at in (0..columns.len()).step_by(d) {

@@ -11,26 +11,26 @@ use crate::{Cancellation, Cancelled};
 use glam::DVec3;
 use std::cell::Cell;
 
-/// Points per bone, at least.
+/// The least number of points per bone.
 const CROWD: usize = 4;
-/// Points that a race is run with.
+/// The number of points that a race is run with.
 const RACE: usize = 1000;
 
-/// Points per bone in a race, at least: fewer fit by chance.
+/// The least number of points per bone in a race: fewer fit by chance.
 const COMPANY: usize = 40;
-/// Numbers of bones that are tried, and which of them first.
+/// Numbers of bones that are tried, and the index of the first one.
 const COUNTS: [usize; 12] = [2, 3, 4, 6, 9, 13, 18, 24, 30, 38, 48, 60];
 const FIRST: usize = 7;
-/// Influences of a point that are usual, for how much work is expected.
+/// The usual number of influences of a point, for the estimate of work.
 const INFLUENCES: usize = 4;
-/// Rounds of alternating.
+/// The number of rounds of alternating.
 const ROUNDS: usize = 12;
 /// For estimates of bits: the error that few weights leave in the end, over the error that 8 weights leave
 /// after a few steps.
 const FEWER: f64 = 1.3;
 
-/// Finds a skin. `None` where there is nothing to find: no motion, one frame, fewer than four points per
-/// bone, positions that are not finite.
+/// Finds a skin. `None` if there is nothing to find: no motion, one frame, fewer than four points per bone,
+/// positions that are not finite.
 pub fn find(
     all: &Trajectories,
     request: &Request,
@@ -54,10 +54,10 @@ fn find_best(all: &Trajectories, request: &Request, cancellation: &Cancellation)
     ground.go_on(best, request, &|_| ())
 }
 
-/// Whether motion looks like that of few bones, told in no time: ever smaller components of it soon come to
-/// an end. What bends, waves or flows has ever more of them. Of what was looked at, skins had up to 1.52
-/// times as many at a tenth of the size, all else 2 times and more. Motion with more of them than are
-/// counted, as captured bodies have and cloth, may be either: then the answer is `rich`.
+/// Returns `true` if the motion looks like that of few bones, by a fast test: the number of ever smaller
+/// components soon stops growing. In bending, waves and flow it keeps growing. In the meshes examined, skins
+/// had up to 1.52 times as many at a tenth of the size, all others 2 times and more. Motion with more
+/// components than are counted, as in captured bodies and cloth, may be either: then the result is `rich`.
 pub fn likely(all: &Trajectories, rich: bool) -> bool {
     let chosen: Vec<u32> = (sample(all.points(), LOOK, 1).into_iter()).map(|p| p as u32).collect();
     let some = all.subset(&chosen);
@@ -70,31 +70,31 @@ pub fn likely(all: &Trajectories, rich: bool) -> bool {
     }
 }
 
-/// The number of components of motion that are larger than this part of the size of a mesh, of some of its
-/// points.
+/// Returns the number of components of motion, over a sample of points, that are larger than this fraction of
+/// the size of the mesh.
 pub fn components(all: &Trajectories, part: f64) -> usize {
     let chosen: Vec<u32> = (sample(all.points(), LOOK, 1).into_iter()).map(|p| p as u32).collect();
     let some = all.subset(&chosen);
     ranks(&some, [some.diagonal() * part])[0]
 }
 
-/// Points that [`likely`] looks at, and tenths of its ratio.
+/// The number of points that [`likely`] samples, and its limit of the ratio in tenths.
 const LOOK: usize = 800;
 const STEEP: usize = 17;
 
-/// A skin, and what it may take.
+/// A skin, with its estimated size.
 #[derive(Clone, Debug)]
 pub struct Choice {
     /// The skin.
     pub skin: Skin,
-    /// The bits that it may take: an estimate before anything is coded.
+    /// The estimated bits before anything is coded.
     pub bits: Bits,
 }
 
-/// Finds a skin with as many bones as make the smallest file at a tolerance, as far as can be told before
-/// coding. `effort`: 1 … 9, how many starts are made and how far each is taken. `None` where there is no skin
-/// (see [`find`]), or where one leaves so much that prediction in time alone would do nearly as well, or
-/// would take more than `limit` bits. `told` gets what part of the work is done, about.
+/// Finds a skin with the number of bones that gives the smallest file at a tolerance, as far as can be
+/// estimated before coding. `effort`: 1 … 9, the number of starts and how far each is taken. `None` if there
+/// is no skin (see [`find`]), or if it leaves so much that prediction in time alone would do nearly as well,
+/// or would take more than `limit` bits. `told` gets the approximate fraction of the work that is done.
 pub fn choose(
     all: &Trajectories,
     tolerance: f64,
@@ -144,20 +144,20 @@ fn choose_best(
     (bits.ratio() < PLAIN).then_some(Choice { skin, bits })
 }
 
-/// How much work a search is.
+/// The amount of work of a search.
 #[derive(Clone, Copy)]
 struct Plan {
-    /// Steps of each start.
+    /// The number of steps of each start.
     race: usize,
-    /// Starts that are made more with the best number of bones.
+    /// The number of additional starts with the best number of bones.
     more: usize,
     /// As in [`Request`].
     steps: [usize; 4],
     sample: usize,
 }
 
-/// Of meshes of so many points × frames little is made: of smaller ones it takes no time and chance is
-/// larger, and larger ones have more to tell.
+/// The points × frames of meshes for which less work is done: for smaller meshes it takes no time and chance
+/// matters more, and larger ones have more to gain.
 const HASTY: std::ops::RangeInclusive<usize> = 1 << 14..=1 << 18;
 
 impl Plan {
@@ -178,8 +178,8 @@ impl Plan {
         }
     }
 
-    /// About how much work a search is, in steps of one point: of the starts, of the best of them, and of all
-    /// points in the end.
+    /// Returns the approximate work of a search, in steps of one point: of the starts, of the best of them,
+    /// and of all points in the end.
     fn expected_steps(&self, points: usize) -> [usize; 3] {
         let stages = MOST_INFLUENCES - INFLUENCES;
         [
@@ -189,13 +189,13 @@ impl Plan {
         ]
     }
 
-    /// The same of one start with so many points.
+    /// Returns the same for one start with `points` points.
     fn steps_of_start(&self, points: usize) -> usize {
         (ROUNDS + self.race) * points
     }
 }
 
-/// About how much work [`choose`] is where it does not give up, in steps of one point.
+/// Returns the approximate work of [`choose`] if it does not give up, in steps of one point.
 pub fn expected_steps(points: usize, frames: usize, effort: u32) -> usize {
     let plan = Plan::new(effort.clamp(1, 9) as usize, points * frames);
     let [begun, sampled, all] = plan.expected_steps(points);
@@ -207,16 +207,16 @@ struct Race<'a> {
     ground: Ground<'a>,
     tolerance: f64,
     plan: Plan,
-    /// The most bits that a skin may take.
+    /// The largest number of bits that a skin may take.
     limit: f64,
     told: &'a (dyn Fn(f64) + Sync),
-    /// Starts that were made.
+    /// The number of starts that were made.
     starts: Cell<usize>,
-    /// What they took, in steps of one point.
+    /// Their work, in steps of one point.
     steps: Cell<usize>,
 }
 
-/// The bits that a start would take, and the start.
+/// The estimated bits of a start, and the start.
 type Runner = (f64, Begun);
 
 impl Race<'_> {
@@ -224,8 +224,8 @@ impl Race<'_> {
         CROWD * bones <= self.ground.all.points()
     }
 
-    /// The part of the search that is done where `left` steps of a point are left of the starts: the more
-    /// bones these have, the longer they take.
+    /// Returns the completed fraction of the search when `left` steps of a point are left of the starts: the
+    /// more bones these have, the longer they take.
     fn part(&self, left: usize) -> f64 {
         let [_, sampled, all] = self.plan.expected_steps(self.ground.all.points());
         let done = self.steps.get();
@@ -233,7 +233,7 @@ impl Race<'_> {
     }
 
     /// Makes a start, and estimates the bits of its skin. `Err`: it leaves too much or takes too many bits;
-    /// how much, as a part of what prediction in time alone leaves.
+    /// the residual as a fraction of that of prediction in time alone.
     fn start(&self, bones: usize, seed: u64) -> Option<Result<Runner, f64>> {
         let ground = &self.ground;
         let sample = RACE.max(COMPANY * bones);
@@ -250,8 +250,8 @@ impl Race<'_> {
         })
     }
 
-    /// Goes up and down the numbers of bones as long as it helps, from the first that is possible. Which of
-    /// [`COUNTS`] is best, and its start; `None` where none is good, or expected to be.
+    /// Goes up and down the numbers of bones as long as it helps, from the first that is possible. Returns
+    /// the index in [`COUNTS`] of the best, and its start; `None` if none is good, or expected to be.
     fn best_count(&self) -> Option<(usize, Runner)> {
         let mut at = (0..=FIRST).rev().find(|&i| self.fits(COUNTS[i]))?;
         let (mut best, mut left) = match self.start(COUNTS[at], 1) {
@@ -281,7 +281,7 @@ impl Race<'_> {
                     }
                 }
             }
-            // Fewer bones than those that leave too much leave more.
+            // Fewer bones leave even more.
             if at > from || best.is_none() {
                 break;
             }
@@ -289,7 +289,8 @@ impl Race<'_> {
         Some((at, best?))
     }
 
-    /// The best of `best` and a few more starts near that number of bones: luck has a part in it.
+    /// Returns the best of `best` and a few more starts near that number of bones, since the result depends
+    /// on chance.
     fn start_more(&self, at: usize, mut best: Runner) -> Runner {
         for i in 0..self.plan.more {
             let bones = (COUNTS[at] * [8, 9, 7][i % 3]).div_ceil(8);
@@ -303,8 +304,8 @@ impl Race<'_> {
     }
 }
 
-/// Whether even the most bones would leave too much, if what is left falls with a power of their number as it
-/// did between these two.
+/// Returns `true` if even the most bones would leave too much, assuming that the residual falls with a power
+/// of their number as it did between these two.
 fn is_hopeless([left, ratio]: [f64; 2], [before, bones]: [usize; 2]) -> bool {
     let more = |to: usize, from: usize| (to as f64 / from as f64).ln();
     let power = (ratio / left).ln() / more(bones, before);
@@ -312,15 +313,14 @@ fn is_hopeless([left, ratio]: [f64; 2], [before, bones]: [usize; 2]) -> bool {
     ratio * (power * more(most, bones)).exp() > PLAIN * HOPE
 }
 
-/// Starts that are made, besides those of more effort, about.
+/// The approximate number of starts, besides those of more effort.
 const RUNS: usize = 5;
-/// Steps that as much work is as the search for better bones of all points in the end: what captured bodies
-/// took.
+/// The search for better bones of all points in the end, in equivalent steps: measured on captured bodies.
 const FINISHED: usize = 6;
 
-/// A skin that leaves more than this part of what prediction in time leaves is none.
+/// A skin that leaves more than this fraction of the residual of prediction in time is rejected.
 const PLAIN: f64 = 0.5;
-/// Fewer bones are tried on only while the most bones are expected to leave at most this many times
+/// Fewer bones are tried further only while the most bones are expected to leave at most this many times
 /// [`PLAIN`].
 const HOPE: f64 = 1.2;
 
@@ -348,7 +348,7 @@ impl<'a> Ground<'a> {
         Some(Ground { all, space, rest, cancellation })
     }
 
-    /// Bones with many weights, of a sample.
+    /// Finds bones with many weights, on a sample.
     fn begin(&self, bones: usize, sample: usize, seed: u64, steps: usize) -> Option<Begun> {
         let sample = self::sample(self.all.points(), sample, seed);
         if sample.len() < CROWD * bones {
@@ -361,7 +361,7 @@ impl<'a> Ground<'a> {
         Some(Begun { fit, sample })
     }
 
-    /// Few weights, then all points.
+    /// Reduces to few weights, then fits all points.
     fn go_on(&self, begun: Begun, request: &Request, told: &dyn Fn(f64)) -> Option<Skin> {
         let Begun { mut fit, sample } = begun;
         let mut sample = sample;
@@ -375,7 +375,7 @@ impl<'a> Ground<'a> {
         let most = request.influences.clamp(1, MOST_INFLUENCES);
         let (few, stages) = (most, MOST_INFLUENCES - most);
         let of_sample = stages * (request.steps[1] + 2) + request.steps[2];
-        // All points are searched in the end.
+        // At the end all points are searched.
         let of_all = request.steps[3] + FINISHED;
         let work = of_sample * wanted + of_all * points;
         for most in (few..MOST_INFLUENCES).rev() {
@@ -396,7 +396,7 @@ impl<'a> Ground<'a> {
     }
 }
 
-/// Mean place of each point over time.
+/// Returns the mean position of each point over time.
 fn means(all: &Trajectories) -> Vec<DVec3> {
     let mut sums = vec![DVec3::ZERO; all.points()];
     for f in 0..all.frames() {
@@ -407,7 +407,7 @@ fn means(all: &Trajectories) -> Vec<DVec3> {
     sums.iter().map(|s| *s / all.frames() as f64).collect()
 }
 
-/// Some of the points, in order.
+/// Returns a sample of the points, in order.
 fn sample(points: usize, wanted: usize, seed: u64) -> Vec<usize> {
     if points <= wanted {
         return (0..points).collect();

@@ -1,4 +1,4 @@
-//! A skin that was found, and what is asked of one.
+//! A skin, and the settings of a search for one.
 
 use crate::parts::Trajectories;
 use glam::{DAffine3, DVec3};
@@ -9,15 +9,16 @@ use rayon::prelude::*;
 pub struct Request {
     /// Number of bones.
     pub bones: usize,
-    /// Weights per point, at most: 1 … 8.
+    /// The largest number of weights per point: 1 … 8.
     pub influences: usize,
-    /// The distance that may be left, in units of length: finer motion is not looked at.
+    /// The distance that may remain, in units of length: finer motion is ignored.
     pub tolerance: f64,
-    /// Points that the bones are sought with before all are.
+    /// The number of points with which bones are sought, before all points are used.
     pub sample: usize,
-    /// Steps with many weights, with each number on the way down, in the end, and with all points.
+    /// The number of steps with many weights, with each number on the way down, at the end, and with all
+    /// points.
     pub steps: [usize; 4],
-    /// Starts from different samples, of which the best goes on.
+    /// The number of starts from different samples, of which the best continues.
     pub starts: usize,
     /// Seed of the samples of points: another one gives other starts.
     pub seed: u64,
@@ -30,22 +31,22 @@ impl Request {
     }
 }
 
-/// A skin that was found.
+/// A skin: rest pose, weights, and bone transforms.
 #[derive(Clone, Debug, Default)]
 pub struct Skin {
     /// Rest position of each point.
     pub rest: Vec<DVec3>,
-    /// Bones and weights of each point, the largest weight first. Weights are > 0 and their sum is 1; without
-    /// any a point stays at rest.
+    /// Bones and weights of each point, the largest weight first. Weights are > 0 and their sum is 1; a point
+    /// without any does not move.
     pub weights: Vec<Vec<(u32, f64)>>,
-    /// By bone and frame: from the rest pose to the frame.
+    /// By bone and frame, the transform from the rest pose to the frame.
     pub transforms: Vec<Vec<DAffine3>>,
-    /// Root of the mean square of what is left.
+    /// Root mean square of the remaining distances.
     pub error: f64,
 }
 
 impl Skin {
-    /// Where a point is in a frame.
+    /// Returns the position of a point in a frame.
     pub fn place(&self, frame: usize, point: usize) -> DVec3 {
         let rest = self.rest[point];
         if self.weights[point].is_empty() {
@@ -57,7 +58,7 @@ impl Skin {
         self.weights[point].iter().map(of).sum()
     }
 
-    /// Root of the mean square of distances.
+    /// Returns the root mean square of distances.
     pub fn measure(&self, all: &Trajectories) -> f64 {
         let squares: Vec<f64> = (0..all.frames())
             .into_par_iter()

@@ -1,4 +1,4 @@
-//! Skins that a file brings along: taken as they are, or with motions fitted to what the points do.
+//! Skins of the source: used as they are, or with motions fitted to the points.
 
 use super::fit;
 use super::skin::Skin;
@@ -8,7 +8,7 @@ use crate::parts::Trajectories;
 use glam::{DAffine3, DVec3};
 use rayon::prelude::*;
 
-/// Bones and weights as a file has them.
+/// Bones and weights of the source.
 #[derive(Clone, Copy, Debug)]
 pub struct Rig<'a> {
     /// Rest position of each point.
@@ -19,17 +19,17 @@ pub struct Rig<'a> {
     pub bones: usize,
 }
 
-/// A rig of the source that was compared with the motion of the points.
+/// A rig of the source, compared with the motion of the points.
 #[derive(Clone, Debug)]
 pub struct CheckedRig {
-    /// The skin, with weights as [`Skin`] has them.
+    /// The skin, with weights as in [`Skin`].
     pub skin: Skin,
-    /// By point the largest distance in any frame from where it should be.
+    /// By point, the largest distance from its target in any frame.
     pub worst: Vec<f64>,
 }
 
-/// A rig whose motions are known too: by bone and frame from the rest pose to the frame. `None` if numbers do
-/// not agree, or are not finite.
+/// Checks a rig with known motions: by bone and frame, the transforms from the rest pose. `None` if numbers
+/// do not agree, or are not finite.
 pub fn with_motions(all: &Trajectories, rig: &Rig<'_>, transforms: &[Vec<DAffine3>]) -> Option<CheckedRig> {
     let right = transforms.len() == rig.bones
         && transforms
@@ -39,16 +39,16 @@ pub fn with_motions(all: &Trajectories, rig: &Rig<'_>, transforms: &[Vec<DAffine
     Some(checked(Skin { rest: rig.rest.to_vec(), weights, transforms: transforms.to_vec(), error: 0.0 }, all))
 }
 
-/// A rig whose motions are not known: the affine ones that come nearest. Bones that no point depends on stay
-/// where they are. `None` as in [`with_motions`].
+/// Checks a rig with unknown motions, using the affine ones that fit best. Bones that no point depends on do
+/// not move. `None` as in [`with_motions`].
 pub fn fit_motions(all: &Trajectories, rig: &Rig<'_>) -> Option<CheckedRig> {
     let weights = weights(all, rig)?;
     let transforms = fit::motions(all, rig.rest, &weights, rig.bones, &Cancellation::never())?;
     Some(checked(Skin { rest: rig.rest.to_vec(), weights, transforms, error: 0.0 }, all))
 }
 
-/// Weights that can be used: of the positive ones of each point the [`MOST_INFLUENCES`] largest, with a sum
-/// of 1. A point without any does not move.
+/// Returns usable weights: of the positive ones of each point the [`MOST_INFLUENCES`] largest, with a sum of
+/// 1. A point without any does not move.
 fn weights(all: &Trajectories, rig: &Rig<'_>) -> Option<Vec<Vec<(u32, f64)>>> {
     let points = all.points();
     if rig.bones == 0 || rig.rest.len() != points || rig.weights.len() != points {
@@ -63,7 +63,7 @@ fn weights(all: &Trajectories, rig: &Rig<'_>) -> Option<Vec<Vec<(u32, f64)>>> {
             return None;
         }
         let mut sorted: Vec<(u32, f64)> = list.iter().copied().filter(|l| l.1 > 0.0).collect();
-        // The same bone twice is one.
+        // Entries of the same bone are joined.
         sorted.sort_by_key(|l| l.0);
         sorted.dedup_by(|next, kept| {
             let same = next.0 == kept.0;

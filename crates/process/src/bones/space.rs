@@ -1,29 +1,29 @@
-//! A smaller space for trajectories: a skin of nb bones moves in 4·nb dimensions or fewer, however many
-//! frames there are.
+//! A smaller space for trajectories: a skin of nb bones moves in at most 4·nb dimensions, however many frames
+//! there are.
 
 use super::linear::{add_scaled, dot};
 use crate::parts::Trajectories;
 use nalgebra::{DMatrix, SymmetricEigen};
 use rayon::prelude::*;
 
-/// Frames that the space is made from, at most: eigenvectors of larger matrices take too long, and say little
-/// more.
+/// The largest number of frames that the space is made from: eigenvectors of larger matrices take too long,
+/// and add little.
 const FRAMES: usize = 200;
-/// Points that it is made from.
+/// The number of points that it is made from.
 const POINTS: usize = 6000;
-/// Dimensions, at most.
+/// The largest number of dimensions.
 pub const DIMENSIONS: usize = 96;
-/// Rounds of the search for eigenvectors.
+/// The number of rounds of the search for eigenvectors.
 const ROUNDS: usize = 100_000;
 
-/// Frames that are looked at, and the mean of all points in each.
+/// The frames that are sampled, and the mean of all points in each.
 struct Looked {
     frames: Vec<usize>,
     mean: Vec<f64>,
 }
 
 impl Looked {
-    /// At most [`FRAMES`] of all frames, spread evenly.
+    /// Samples at most [`FRAMES`] of all frames, spread evenly.
     fn new(all: &Trajectories) -> Looked {
         let step = all.frames().div_ceil(FRAMES).max(1);
         let frames: Vec<usize> = (0..all.frames()).step_by(step).collect();
@@ -41,7 +41,7 @@ impl Looked {
         self.mean.len()
     }
 
-    /// Where a point is in these frames, less the mean.
+    /// Returns the positions of a point in these frames, minus the mean.
     fn trajectory(&self, all: &Trajectories, p: usize) -> Vec<f64> {
         let of = |(i, &f): (usize, &usize)| {
             let at = all.frame(f)[p];
@@ -50,13 +50,13 @@ impl Looked {
         self.frames.iter().enumerate().flat_map(of).collect()
     }
 
-    /// The points of which products are summed.
+    /// Returns the points over which products are summed.
     fn sample(&self, all: &Trajectories) -> impl Iterator<Item = usize> + use<> {
         (0..all.points()).step_by(all.points().div_ceil(POINTS).max(1))
     }
 
-    /// Products of the trajectories' components with each other, summed over points; none where one is not
-    /// finite.
+    /// Returns the products of the trajectories' components with each other, summed over points; `None` if
+    /// one is not finite.
     fn gram(&self, all: &Trajectories) -> Option<DMatrix<f64>> {
         let rows = self.rows();
         let sample: Vec<usize> = self.sample(all).collect();
@@ -76,8 +76,8 @@ impl Looked {
     }
 }
 
-/// How many components of motion stand out of each of some floors, at most [`DIMENSIONS`]; 0 where that
-/// cannot be told.
+/// Returns the number of components of motion above each of some floors, at most [`DIMENSIONS`]; 0 if that
+/// cannot be determined.
 pub fn ranks<const N: usize>(all: &Trajectories, floors: [f64; N]) -> [usize; N] {
     let looked = Looked::new(all);
     let eigen = looked.gram(all).and_then(|gram| SymmetricEigen::try_new(gram, f64::EPSILON, ROUNDS));
@@ -93,19 +93,19 @@ pub fn ranks<const N: usize>(all: &Trajectories, floors: [f64; N]) -> [usize; N]
 
 /// Trajectories as coordinates.
 pub struct Space {
-    /// Number of coordinates: a multiple of 8, so that loops come out even; the last ones may be 0.
+    /// Number of coordinates: a multiple of 8, for even loops; the last ones may be 0.
     pub dimensions: usize,
     /// Coordinates of point 0, then of point 1, …
     pub coordinates: Vec<f64>,
-    /// Three times as many as frames were looked at.
+    /// Length of a trajectory: three times the number of sampled frames.
     pub rows: usize,
-    /// Orthonormal, each `rows` long: one per coordinate that is not always 0.
+    /// Orthonormal vectors, each of length `rows`: one per coordinate that is not always 0.
     basis: Vec<Vec<f64>>,
 }
 
 impl Space {
-    /// Principal components that stand out of `floor`, the root of the mean square of what may be left out.
-    /// `None` without motion.
+    /// Finds the principal components above `floor`, the root mean square of what may be left out. `None`
+    /// without motion.
     pub fn new(all: &Trajectories, floor: f64) -> Option<Space> {
         let looked = Looked::new(all);
         let (rows, gram) = (looked.rows(), looked.gram(all)?);
@@ -134,13 +134,13 @@ impl Space {
         Some(Space { dimensions, coordinates, rows, basis })
     }
 
-    /// Coordinates of a point.
+    /// Returns the coordinates of a point.
     pub fn coordinates(&self, p: usize) -> &[f64] {
         &self.coordinates[p * self.dimensions..][..self.dimensions]
     }
 
-    /// Coordinates as a trajectory in the frames that were looked at: x, y, z of the first frame, then of the
-    /// next; less the mean of all points.
+    /// Returns the trajectory of given coordinates in the sampled frames: x, y, z of the first frame, then of
+    /// the next; minus the mean of all points.
     pub fn expand(&self, coordinates: &[f64]) -> Vec<f64> {
         let mut out = vec![0.0; self.rows];
         for (axis, &c) in self.basis.iter().zip(coordinates) {

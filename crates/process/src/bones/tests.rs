@@ -1,4 +1,4 @@
-//! Bones of a tube that three bones bend.
+//! Tests on the bones of a tube that is bent by three bones.
 
 use super::*;
 use crate::parts::Trajectories;
@@ -14,7 +14,7 @@ fn chosen(all: &Trajectories, tolerance: f64, effort: u32) -> Option<Choice> {
     choose(all, tolerance, 4, effort, f64::INFINITY, &|_| (), &Cancellation::never()).unwrap()
 }
 
-/// Cancelled when it is told how far it is for the first time.
+/// Cancelled at the first report of progress.
 #[test]
 fn a_search_ends_when_it_is_cancelled() {
     let all = tube(600, 40);
@@ -30,7 +30,7 @@ fn a_search_ends_when_it_is_cancelled() {
     assert_eq!(find(&all, &Request::new(3, 1e-4), &cancellation).map(|_| ()), Err(Cancelled));
 }
 
-/// A tube that three bones bend, `points` around and along it.
+/// Returns a tube bent by three bones, with `points` points around and along it.
 fn tube(points: usize, frames: usize) -> Trajectories {
     let rest: Vec<DVec3> = (0..points)
         .map(|i| {
@@ -124,7 +124,7 @@ fn e05_the_number_of_bones_follows_from_the_size() {
     assert!((3..=9).contains(&bones), "{bones}");
     assert!(choice.bits.ratio() < 0.2, "{:?}", choice.bits);
     assert_eq!(choice.bits, bits::of_skin(&choice.skin, &all, tolerance), "estimates are of the skin");
-    // Each point by itself: no bones do.
+    // Each point moves by itself: no bones fit.
     let mut random = 7u64;
     let mut noise = || {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -141,7 +141,7 @@ fn f17_a_rig_that_is_given_is_checked_or_followed() {
     let Some(skin) = found(&all, &request) else {
         panic!("no skin");
     };
-    // Four times as much weight, in another order, is the same.
+    // Four times the weight, in another order, gives the same.
     let heavy: Vec<Vec<(u32, f64)>> =
         (skin.weights.iter()).map(|list| list.iter().rev().map(|&(b, w)| (b, 4.0 * w)).collect()).collect();
     let rig = source_rig::Rig { rest: &skin.rest, weights: &heavy, bones: 3 };
@@ -150,7 +150,7 @@ fn f17_a_rig_that_is_given_is_checked_or_followed() {
     };
     assert!((checked.skin.error - skin.error).abs() < 1e-9);
     assert!((checked.worst.iter().fold(0.0, |a: f64, &b| a.max(b)) - worst(&skin, &all)).abs() < 1e-9);
-    // Motions that are not known come back; a fourth bone that nobody follows stays.
+    // Unknown motions are recovered; a fourth bone without points does not move.
     let rig = source_rig::Rig { bones: 4, ..rig };
     let Some(followed) = source_rig::fit_motions(&all, &rig) else {
         panic!("refused");
@@ -159,7 +159,7 @@ fn f17_a_rig_that_is_given_is_checked_or_followed() {
     for m in &followed.skin.transforms[3] {
         assert!(m.abs_diff_eq(DAffine3::IDENTITY, 1e-6), "{m:?}");
     }
-    // No weight, or a negative one: at rest. A bone that is not there: refused.
+    // No weight, or a negative one: at rest. A missing bone: refused.
     let mut wrong = heavy.clone();
     (wrong[0], wrong[1]) = (vec![], vec![(1, -3.0), (2, 0.0)]);
     let odd = source_rig::Rig { weights: &wrong, ..rig };
@@ -178,8 +178,7 @@ fn f17_a_rig_that_is_given_is_checked_or_followed() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Few points, few places, few frames, all on a line or in one place: a skin whose weights are as
-    /// promised, or none.
+    /// Few points, few places, few frames, all on a line or in one place: a skin with valid weights, or none.
     #[test]
     fn any_points_are_fine(
         places in proptest::collection::vec(any::<[i8; 3]>(), 1..12),

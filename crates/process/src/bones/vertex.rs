@@ -1,19 +1,19 @@
-//! One point of a skin: the place in the rest pose and the weights that reproduce its trajectory best, for
-//! given bones.
+//! One point of a skin: the rest position and the weights that reproduce its trajectory best, for given
+//! bones.
 
 use super::linear::{add_scaled, dot, solve};
 use super::space::DIMENSIONS;
 
-/// Weights of a point while bones are sought, at most.
+/// The largest number of weights of a point while bones are sought.
 pub const MOST_INFLUENCES: usize = 8;
 
-/// Bones that are tried in an exchange.
+/// The number of bones that are tried in an exchange.
 const PULLS: usize = 3;
-/// Bones that are looked at together, at most.
+/// The largest number of bones that are considered together.
 const CORRAL: usize = MOST_INFLUENCES + 4;
-/// Bones that are weighed for a point, beside those that it has.
+/// The number of bones that are considered for a point, besides its own.
 const NEAREST: usize = 14;
-/// Another bone takes part where the point comes nearer by more than this part, roughly.
+/// Another bone joins if the error falls by more than about this fraction.
 const NEARER: f64 = 1e-7;
 /// Unknowns of a point: three coordinates and all weights but one.
 const SYSTEM: usize = 3 + MOST_INFLUENCES - 1;
@@ -21,7 +21,7 @@ const SYSTEM: usize = 3 + MOST_INFLUENCES - 1;
 /// A point of the skin.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Vertex {
-    /// Its place in the rest pose, followed by 1.
+    /// Its rest position, followed by 1.
     pub rest: [f64; 4],
     /// Number of bones that move it.
     pub count: usize,
@@ -32,13 +32,13 @@ pub struct Vertex {
 }
 
 impl Vertex {
-    /// Bones and weights.
+    /// Returns bones and weights.
     pub fn influences(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
         let pairs = self.bones.iter().zip(&self.weights).take(self.count);
         pairs.map(|(&b, &w)| (b, w))
     }
 
-    /// Takes a bone out; the others share its weight.
+    /// Removes a bone; the others share its weight.
     fn remove(&mut self, i: usize) {
         let last = self.count - 1;
         self.bones.copy_within(i + 1..self.count, i);
@@ -59,7 +59,7 @@ impl Vertex {
     }
 }
 
-/// Motions of all bones: of each four rows (of x, y, z and 1), each as long as the space has dimensions.
+/// Motions of all bones: four rows of each (of x, y, z and 1), each as long as the space has dimensions.
 #[derive(Clone, Debug)]
 pub struct Bones {
     pub count: usize,
@@ -68,23 +68,23 @@ pub struct Bones {
 }
 
 impl Bones {
-    /// Bones that put everything at the origin.
+    /// Creates bones that move everything to the origin.
     pub fn new(count: usize, dimensions: usize) -> Bones {
         Bones { count, dimensions, rows: vec![0.0; count * 4 * dimensions] }
     }
 
-    /// More bones, or fewer.
+    /// Changes the number of bones.
     pub fn resize(&mut self, count: usize) {
         self.count = count;
         self.rows.resize(count * 4 * self.dimensions, 0.0);
     }
 
-    /// Row `i` of a bone.
+    /// Returns row `i` of a bone.
     pub fn row(&self, bone: usize, i: usize) -> &[f64] {
         &self.rows[(bone * 4 + i) * self.dimensions..][..self.dimensions]
     }
 
-    /// Where a bone alone would put a point.
+    /// Computes the position that a bone alone gives a point.
     pub fn place(&self, bone: usize, rest: &[f64; 4], out: &mut [f64]) {
         let ([x, y, z, one], rows) = (*rest, self.rows_of(bone, out.len()));
         for (k, out) in out.iter_mut().enumerate() {
@@ -92,12 +92,12 @@ impl Bones {
         }
     }
 
-    /// The four rows of a bone.
+    /// Returns the four rows of a bone.
     fn rows_of(&self, bone: usize, length: usize) -> [&[f64]; 4] {
         std::array::from_fn(|i| &self.row(bone, i)[..length])
     }
 
-    /// Squared distance of a point from where it should be.
+    /// Returns the squared distance of a point from its target.
     pub fn error(&self, vertex: &Vertex, target: &[f64]) -> f64 {
         let mut residual = [0.0; DIMENSIONS];
         let residual = &mut residual[..self.dimensions];
@@ -105,7 +105,7 @@ impl Bones {
         dot(residual, residual)
     }
 
-    /// Writes to `out` the difference between a trajectory and what bones make of the vertex.
+    /// Writes to `out` the difference between a trajectory and the vertex as moved by its bones.
     pub fn residual(&self, vertex: &Vertex, target: &[f64], out: &mut [f64]) {
         out.copy_from_slice(target);
         for (bone, weight) in vertex.influences() {
@@ -124,14 +124,14 @@ pub struct Scratch {
     gram: Vec<f64>,
     columns: Vec<f64>,
     residual: Vec<f64>,
-    /// Bones that may take part, and how far they are off alone.
+    /// Bones that may take part, and their distances alone.
     kept: Vec<usize>,
     far: Vec<(f64, usize)>,
 }
 
-/// Keeps of the bones in `candidates`, whose places are there, the [`NEAREST`] that come nearest alone, and
-/// those that `vertex` has: what others could add is next to nothing, and most of the time goes by the square
-/// of their number.
+/// Keeps, of the bones in `candidates` (whose places are in `scratch`), the [`NEAREST`] that alone come
+/// nearest, and those of `vertex`: others could add next to nothing, and most of the time is proportional to
+/// the square of their number.
 fn keep_nearest(candidates: &[usize], vertex: &Vertex, d: usize, scratch: &mut Scratch) {
     let Scratch { places, kept, far, .. } = scratch;
     kept.clear();
@@ -158,8 +158,8 @@ fn keep_nearest(candidates: &[usize], vertex: &Vertex, d: usize, scratch: &mut S
     }
 }
 
-/// The weights of at most `most` of the bones in `candidates` that come nearest to `target`, for a fixed
-/// place in the rest pose.
+/// Finds the weights of at most `most` of the bones in `candidates` that come nearest to `target`, for a
+/// fixed rest position.
 pub fn weigh(
     bones: &Bones,
     vertex: &mut Vertex,
@@ -188,7 +188,7 @@ pub fn weigh(
         }
     }
     let gram = &scratch.gram[..n * n];
-    // From the bones that it has, if it may keep them all.
+    // Starts from its present bones, if all of them may be kept.
     let own = |(bone, weight): (usize, f64)| {
         let at = candidates.iter().position(|&c| c == bone)?;
         Some((at, weight))
@@ -217,17 +217,17 @@ pub fn weigh(
     }
 }
 
-/// Squared length of a point of the hull.
+/// Returns the squared length of a point of the hull.
 fn norm(gram: &[f64], n: usize, chosen: &[(usize, f64)]) -> f64 {
     let along = |j: usize| -> f64 { chosen.iter().map(|&(i, w)| w * gram[j * n + i]).sum() };
     chosen.iter().map(|&(i, w)| w * along(i)).sum()
 }
 
-/// One bone for another, if that comes nearer: of those that pull most.
+/// Exchanges one bone for another, among those that pull most, if that comes nearer.
 fn exchange(gram: &[f64], n: usize, most: usize, chosen: &mut Vec<(usize, f64)>, error: f64) {
     let along = |j: usize| -> f64 { chosen.iter().map(|&(i, w)| w * gram[j * n + i]).sum() };
     let open = (0..n).filter(|j| !chosen.iter().any(|c| c.0 == *j));
-    // How much nearer a mix with this bone alone would come.
+    // The gain of a mix with this bone alone.
     let pull = |j: usize| {
         let along = along(j);
         let (gain, square) = (error - along, error - 2.0 * along + gram[j * n + j]);
@@ -262,7 +262,7 @@ fn exchange(gram: &[f64], n: usize, most: usize, chosen: &mut Vec<(usize, f64)>,
     }
 }
 
-/// Leaves the smallest weights out until there are only `most`.
+/// Removes the smallest weights until only `most` are left.
 fn prune(gram: &[f64], n: usize, most: usize, chosen: &mut Vec<(usize, f64)>) {
     while chosen.len() > most.max(1) {
         let least = (1..chosen.len()).fold(0, |best, i| if chosen[i].1 < chosen[best].1 { i } else { best });
@@ -273,8 +273,8 @@ fn prune(gram: &[f64], n: usize, most: usize, chosen: &mut Vec<(usize, f64)>) {
     }
 }
 
-/// The point of the convex hull of n points nearest to the origin, of their products: which points, and their
-/// weights; at most `most`.
+/// Finds the point of the convex hull of n points that is nearest to the origin, from their products: at most
+/// `most` points and their weights.
 ///
 /// Credit: P. Wolfe, Finding the nearest point in a polytope, 1976.
 fn nearest_in_hull(gram: &[f64], n: usize, most: usize, chosen: &mut Vec<(usize, f64)>) {
@@ -300,8 +300,8 @@ fn nearest_in_hull(gram: &[f64], n: usize, most: usize, chosen: &mut Vec<(usize,
     prune(gram, n, most, chosen);
 }
 
-/// Moves to the nearest point of the affine hull of those chosen, and on the way leaves those out that would
-/// get a negative weight.
+/// Moves to the nearest point of the affine hull of the chosen points, and removes those that would get a
+/// negative weight on the way.
 fn shrink(gram: &[f64], n: usize, chosen: &mut Vec<(usize, f64)>) {
     while chosen.len() > 1 {
         let k = chosen.len();
@@ -335,7 +335,7 @@ fn shrink(gram: &[f64], n: usize, chosen: &mut Vec<(usize, f64)>) {
             chosen.iter_mut().zip(&*w).for_each(|(c, &w)| c.1 = w);
             return;
         }
-        // As far as all stay above zero; the first that does not goes.
+        // Until the first weight reaches zero; that one is removed.
         let mut step = (1.0, 0);
         for (i, (c, &w)) in chosen.iter().zip(&*w).enumerate() {
             if w <= 1e-6 {
@@ -363,8 +363,8 @@ fn shrink(gram: &[f64], n: usize, chosen: &mut Vec<(usize, f64)>) {
     }
 }
 
-/// Directions in which the place of a point changes with its rest position and weights, side by side in
-/// `out`; how many. Bones of no weight do not take part.
+/// Writes to `out` the directions in which the position of a point changes with its rest position and
+/// weights; returns their number. Bones without weight are ignored.
 pub fn directions(bones: &Bones, vertex: &Vertex, out: &mut Vec<f64>) -> usize {
     let d = bones.dimensions;
     out.clear();
@@ -375,7 +375,7 @@ pub fn directions(bones: &Bones, vertex: &Vertex, out: &mut Vec<f64>) -> usize {
             add_scaled(turn, weight, bones.row(bone, i));
         }
     }
-    // Weight goes from the first bone to each other one: x_b − x_0, linear in the difference of their rows.
+    // Weight moves from the first bone to another one: x_b − x_0, linear in the difference of their rows.
     for (place, &bone) in places.chunks_exact_mut(d).zip(&vertex.bones[1..]) {
         for (i, &v) in vertex.rest.iter().enumerate() {
             let (own, first) = (bones.row(bone, i), bones.row(vertex.bones[0], i));
@@ -387,8 +387,8 @@ pub fn directions(bones: &Bones, vertex: &Vertex, out: &mut Vec<f64>) -> usize {
     vertex.count + 2
 }
 
-/// Steps of Gauss and Newton for rest position and weights together, at most `rounds`, as far as weights stay
-/// positive and each brings the point nearer to `target`. Bones whose weight falls to nothing leave.
+/// Makes Gauss–Newton steps for rest position and weights together, at most `rounds`, as long as weights stay
+/// positive and each brings the point nearer to `target`. Bones whose weight falls to zero are removed.
 pub fn settle(bones: &Bones, vertex: &mut Vertex, target: &[f64], rounds: usize, scratch: &mut Scratch) {
     let d = bones.dimensions;
     scratch.residual.resize(d, 0.0);
@@ -411,7 +411,7 @@ pub fn settle(bones: &Bones, vertex: &mut Vertex, target: &[f64], rounds: usize,
         if !solve(&mut a[..m * m], m, &mut b[..m]) {
             return;
         }
-        // What the first bone gives is what the others take.
+        // The first bone gives the weight that the others take.
         let mut change = [0.0; MOST_INFLUENCES];
         change[1..vertex.count].copy_from_slice(&b[3..m]);
         change[0] = -b[3..m].iter().sum::<f64>();

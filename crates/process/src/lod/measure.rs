@@ -1,38 +1,38 @@
-//! How far a level is from its mesh, over all frames.
+//! Measures the distance of a level from its mesh, over all frames.
 //!
-//! What a point of one lies on in the other is looked for once, in all poses together: the nearest place of a
-//! triangle, as weights of its corners, in the space that has all poses as its axes. In any frame the
-//! distance to that place is at least the distance to the surface. So what is measured is never too small at
-//! the points where it is measured: all vertices of the mesh, and the middles of the level's triangles and
-//! edges. Nor is it where not all triangles are looked at.
+//! The place of a point of one surface on the other is found once, in all poses together: the nearest place
+//! of a triangle, as weights of its corners, in the space that has all poses as its axes. In any frame the
+//! distance to that place is at least the distance to the surface. So the measured error is never too small
+//! at the points where it is measured: all vertices of the mesh, and the middles of the level's triangles and
+//! edges. This also holds if not all triangles are examined.
 
 use super::simplify::{HUB, collapse};
 
-/// A place on a triangle: its vertices, and the weights of the second and the third. What single precision
-/// leaves of the weights never leads out of the triangle, nor off its plane.
+/// A place on a triangle: its vertices, and the weights of the second and the third. Rounding the weights to
+/// single precision never moves the place out of the triangle, nor off its plane.
 type Place = ([u32; 3], [f32; 2]);
 
-/// A point of one surface on the other.
+/// A point of one surface with its place on the other.
 struct Bound {
     own: Place,
     on: Place,
 }
 
-/// What is measured of a level in each frame.
+/// The pairs of points that are measured in each frame.
 pub struct Bounds {
     list: Vec<Bound>,
     /// Largest squared distance so far.
     most: f64,
 }
 
-/// Triangles by the vertices of theirs.
+/// Triangles by point.
 struct Around {
     start: Vec<u32>,
     list: Vec<u32>,
 }
 
 impl Around {
-    /// `point`: which vertices count as one.
+    /// Collects the triangles. `point`: by vertex, its point.
     fn new(triangles: &[[u32; 3]], point: &[u32], points: usize) -> Around {
         let mut start = vec![0u32; points + 1];
         let corners = || triangles.iter().flat_map(|t| t.map(|v| point[v as usize]));
@@ -53,8 +53,8 @@ impl Around {
         &self.list[self.start[p] as usize..self.start[p + 1] as usize]
     }
 
-    /// Triangles of a point, but none of a point of very many: those of the points beside it are nearer, and
-    /// to look at all from each of them takes time that grows with the square of their number.
+    /// Returns the triangles of a point; none if it has very many: those of neighbouring points are nearer,
+    /// and examining all of them from each would take time that grows with the square of their number.
     fn of_few(&self, point: u32) -> &[u32] {
         let all = self.of(point);
         if all.len() > HUB { &[] } else { all }
@@ -62,16 +62,16 @@ impl Around {
 }
 
 impl Bounds {
-    /// A level whose vertices end at `ends`. `poses` are by point.
+    /// Prepares the measurement of a level whose vertices end at `ends`. `poses` are by point.
     pub fn new(triangles: &[[u32; 3]], point: &[u32], poses: &[Vec<[f32; 3]>], ends: &[u32]) -> Bounds {
         let points = poses.first().map_or(0, Vec::len);
         let level: Vec<[u32; 3]> = collapse(triangles, ends).collect();
         let (of_mesh, of_level) = (Around::new(triangles, point, points), Around::new(&level, point, points));
         let mut list = Vec::new();
-        // Of each point one vertex.
+        // One vertex of each point.
         let mut seen = vec![false; points];
         let mut near: Vec<u32> = Vec::new();
-        // Points of the mesh by the point where they ended.
+        // Points of the mesh, sorted by the point at which they ended.
         let mut ended: Vec<(u32, u32)> = Vec::new();
         for (v, &end) in ends.iter().enumerate() {
             let (own, end_point) = (point[v], point[end as usize]);
@@ -132,7 +132,7 @@ impl Bounds {
         }
     }
 
-    /// Largest distance of all frames.
+    /// Returns the largest distance over all frames.
     pub fn error(&self) -> f64 {
         self.most.sqrt()
     }
@@ -143,13 +143,13 @@ fn on_triangle([a, b, c]: [[f64; 3]; 3], weights: [f32; 2]) -> [f64; 3] {
     std::array::from_fn(|k| a[k] + v * (b[k] - a[k]) + w * (c[k] - a[k]))
 }
 
-/// A weight in single precision that is not larger.
+/// Rounds a weight to single precision, not upwards.
 fn narrow(weight: f64) -> f32 {
     let near = weight as f32;
     if f64::from(near) > weight { near.next_down() } else { near }
 }
 
-/// The place nearest to a point on some triangles, in all poses together.
+/// Returns the place on some triangles nearest to a point, in all poses together.
 fn nearest(
     (vertices, weights): Place,
     near: &[u32],
@@ -161,8 +161,8 @@ fn nearest(
     let mut least = f64::INFINITY;
     for &t in near {
         let corners = triangles[t as usize];
-        // Products of the ways from the first corner to the others and to the point: all that is needed, in
-        // any number of axes.
+        // Products of the vectors from the first corner to the others and to the point: they suffice, in any
+        // number of dimensions.
         let (mut bb, mut bc, mut cc, mut bp, mut cp, mut pp) = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0);
         for pose in poses {
             let at = |v: u32| pose[point[v as usize] as usize].map(f64::from);
@@ -184,8 +184,8 @@ fn nearest(
     best
 }
 
-/// Weights of the second and third corner at the place of a triangle nearest to a point, from products of the
-/// ways b and c along its sides and p to the point.
+/// Returns the weights of the second and third corner at the place of a triangle nearest to a point, from
+/// products of the vectors b and c along its sides and p to the point.
 fn inside(bb: f64, bc: f64, cc: f64, bp: f64, cp: f64) -> (f64, f64) {
     let along = |product: f64, square: f64| match square > 0.0 {
         true => (product / square).clamp(0.0, 1.0),

@@ -1,5 +1,5 @@
 //! LOD levels that share the motion: fewer triangles between the same vertices, each level about half of the
-//! one before, and how far it is from the mesh in any frame.
+//! one before, and its largest distance from the mesh in any frame.
 
 mod measure;
 mod simplify;
@@ -8,32 +8,33 @@ use crate::{Cancellation, Cancelled};
 use measure::Bounds;
 use simplify::{Keeps, Shape, Simplifier, collapse};
 
-/// Poses that what is collapsed looks at.
+/// The number of poses in which the cost of collapses is measured.
 const POSES: usize = 8;
-/// Frames from which they are chosen, and distances that tell poses apart.
+/// The number of frames from which they are chosen, and of distances by which poses are compared.
 const CANDIDATES: usize = 64;
 const DISTANCES: usize = 2000;
-/// Poses that differ by less than this part of the distances say nothing new.
+/// Poses that differ by less than this fraction of the distances count as equal.
 const ALIKE: f64 = 1e-3;
-/// Numbers that the planes of all poses may take together; with more points poses are fewer.
+/// The largest number of values for the planes of all poses; with more points there are fewer poses.
 const PLANES: usize = 4 << 20;
 
 /// Reads positions of a frame.
 pub type Read<'a, E> = dyn Fn(usize, &mut Vec<[f32; 3]>) -> Result<(), E> + 'a;
 
-/// A mesh whose triangles are to become fewer.
+/// A mesh to simplify.
 pub struct Mesh<'a, E> {
-    /// Three vertices each.
+    /// Three vertices per triangle.
     pub triangles: &'a [[u32; 3]],
-    /// By triangle its material.
+    /// By triangle, its material.
     pub material: &'a [u32],
-    /// By vertex a number, without gaps, that those have in common which coincide in all frames.
+    /// By vertex, its point, numbered without gaps: vertices that coincide in all frames share one.
     pub point: &'a [u32],
-    /// By vertex its place in what `read` gives.
+    /// By vertex, its index in the positions that `read` returns.
     pub vertex_point: &'a [u32],
-    /// By vertex what tells those of one point apart: its first uv and its normal, in the first frame.
+    /// By vertex, the values that separate vertices of one point: its first uv and its normal, in the first
+    /// frame.
     pub looks: &'a [[f32; 5]],
-    /// Positions differ between frames.
+    /// `true` if positions differ between frames.
     pub moving: bool,
     /// Frames in which it is shown, at least one.
     pub frames: &'a [usize],
@@ -41,23 +42,23 @@ pub struct Mesh<'a, E> {
     pub radius: f64,
     /// Reads positions of a frame.
     pub read: &'a Read<'a, E>,
-    /// Ends the work with an error.
+    /// Cancels the work, which then ends with an error.
     pub cancellation: &'a Cancellation,
 }
 
 /// The LOD levels of a mesh.
 pub struct LodLevels {
-    /// The levels, the finest first: by vertex the one that it becomes there, itself where it stays; and the
-    /// largest distance to the mesh in any frame.
+    /// The levels, the finest first: by vertex, the one that it becomes there (itself if it stays); and the
+    /// largest distance from the mesh in any frame.
     pub levels: Vec<(Vec<u32>, f32)>,
-    /// Triangles of the coarsest, or of the mesh.
+    /// The number of triangles of the coarsest level, or of the mesh if there is none.
     pub triangles: usize,
-    /// The first level, counted from 1, that does not keep edges and seams.
+    /// The first level, counted from 1, that does not preserve edges and seams.
     pub jumps: Option<usize>,
 }
 
-/// Makes at most so many levels; `may_follow`: whether a level of so many triangles (the second) may come
-/// after one of the first.
+/// Makes at most the given number of levels; `may_follow(a, b)`: `true` if a level of `b` triangles may come
+/// after one of `a`.
 pub fn make_levels<E: From<Cancelled>>(
     mesh: &Mesh<'_, E>,
     wanted: usize,
@@ -88,8 +89,8 @@ pub fn make_levels<E: From<Cancelled>>(
     Ok(LodLevels { levels: ends.into_iter().zip(errors).collect(), triangles: before, jumps })
 }
 
-/// Poses that differ most, by pose and point. What tells them apart are distances between points of one or
-/// two triangles side by side: they stay the same when a mesh moves without changing.
+/// Returns the poses that differ most, by pose and point. They are compared by distances between points of
+/// one or two adjacent triangles, which do not change when a mesh moves rigidly.
 fn poses<E>(mesh: &Mesh<'_, E>) -> Result<Vec<Vec<[f32; 3]>>, E> {
     let Mesh { point, frames, .. } = *mesh;
     let points = point.iter().max().map_or(0, |&p| p as usize + 1);
@@ -147,7 +148,7 @@ fn poses<E>(mesh: &Mesh<'_, E>) -> Result<Vec<Vec<[f32; 3]>>, E> {
     Ok(out)
 }
 
-/// Some edges of triangles, and for edges between two triangles the corners across.
+/// Returns some edges of triangles, and for edges between two triangles the opposite corners.
 fn pairs(triangles: &[[u32; 3]], point: &[u32]) -> Vec<[u32; 2]> {
     let mut edges: Vec<([u32; 2], u32)> = Vec::with_capacity(3 * triangles.len());
     for t in triangles {
@@ -169,8 +170,8 @@ fn pairs(triangles: &[[u32; 3]], point: &[u32]) -> Vec<[u32; 2]> {
     out.into_iter().step_by(step).collect()
 }
 
-/// By level the largest distance in any frame, with what quantization may add on both sides; never less than
-/// that of a finer level. `ends`: by level and vertex the one that it becomes.
+/// Returns, by level, the largest distance in any frame, plus the quantization error of both sides; never
+/// less than that of a finer level. `ends`: by level and vertex, the one that it becomes.
 fn errors<E: From<Cancelled>>(
     mesh: &Mesh<'_, E>,
     poses: &[Vec<[f32; 3]>],

@@ -1,10 +1,11 @@
-//! Fewer triangles on the same vertices: half-edge collapses in the order of what they cost in all poses at
+//! Simplifies triangles on the same vertices: half-edge collapses in the order of their cost in all poses at
 //! once.
 //!
-//! What a collapse costs is the sum, over the poses, of the squared distances to the planes of the triangles
+//! The cost of a collapse is the sum, over the poses, of the squared distances to the planes of the triangles
 //! that met there (Michael Garland and Paul Heckbert, *Surface simplification using quadric error metrics*,
-//! 1997), weighted by area. Borders, seams and edges of materials have planes of their own across the
-//! surface. Points that coincide in all frames are one; each of their vertices must find one to become on its
+//! 1997), weighted by area. Borders, seams and material edges have planes of their own across the surface.
+//! Points that coincide in all frames are one; each of their vertices must find a target on its side of a
+//! seam.
 //! side of a seam.
 
 use crate::{Cancellation, Cancelled};
@@ -13,42 +14,42 @@ use std::collections::BinaryHeap;
 
 /// A mesh in some poses.
 pub struct Shape<'a> {
-    /// Three vertices each.
+    /// Three vertices per triangle.
     pub triangles: &'a [[u32; 3]],
-    /// By triangle its material.
+    /// By triangle, its material.
     pub material: &'a [u32],
-    /// Point of each vertex; numbers without gaps.
+    /// By vertex, its point; numbers without gaps.
     pub point: &'a [u32],
-    /// By pose and point.
+    /// Positions by pose and point.
     pub poses: &'a [Vec<[f32; 3]>],
-    /// By vertex what tells vertices of one point apart: uvs and normal in the first frame.
+    /// By vertex, the values that separate vertices of one point: uvs and normal in the first frame.
     pub looks: &'a [[f32; 5]],
 }
 
-/// The triangles that are left when vertices have become others.
+/// Returns the triangles that are left when vertices have become others.
 pub fn collapse(triangles: &[[u32; 3]], becomes: &[u32]) -> impl Iterator<Item = [u32; 3]> {
     let moved = triangles.iter().map(|t| t.map(|v| becomes[v as usize]));
     moved.filter(|[a, b, c]| a != b && b != c && c != a)
 }
 
-/// How much of the shape may not change yet.
+/// The features of the shape that must be preserved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Keeps {
-    /// Seams, borders, edges of materials, pieces.
+    /// Seams, borders, material edges and pieces are preserved.
     All,
-    /// Borders, edges of materials and pieces; values of vertices may jump where they did not.
+    /// Borders, material edges and pieces are preserved; vertex attributes may jump where they did not.
     Edges,
-    /// Nothing: borders shrink, small pieces vanish.
+    /// Nothing is preserved: borders shrink, small pieces vanish.
     Nothing,
 }
 
-/// The kind of an edge, by what is on its two sides.
+/// The kind of an edge, by its two sides.
 #[derive(Clone, Copy, PartialEq)]
 enum Edge {
     Inner,
-    /// Vertices of the same points, but not the same.
+    /// The sides have different vertices of the same points.
     Seam,
-    /// Nothing, another material, or several triangles.
+    /// The other side is empty, has another material, or several triangles.
     Border,
 }
 
@@ -64,12 +65,12 @@ fn cross(a: P, b: P) -> P {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
-/// Sum of weighted squared distances to planes: of a symmetric matrix the upper half, a vector, a number.
+/// Sum of weighted squared distances to planes: the upper half of a symmetric matrix, a vector, a number.
 #[derive(Clone, Copy, Default)]
 struct Quadric([f64; 10]);
 
 impl Quadric {
-    /// The quadric of the plane with the unit normal `n` through `p`.
+    /// Returns the quadric of the plane with the unit normal `n` through `p`.
     fn plane(n: P, p: P, weight: f64) -> Quadric {
         let d = -dot(n, p);
         let [x, y, z] = n;
@@ -92,48 +93,48 @@ impl Quadric {
     }
 }
 
-/// The weight of planes across borders and seams over that of triangles.
+/// The weight of planes across borders and seams relative to that of triangles.
 const EDGE_WEIGHT: f64 = 10.0;
-/// Where all is flat, short edges come first: this part of length² times area.
+/// If everything is flat, short edges come first: this fraction of length² times area.
 const SHORT: f64 = 1e-6;
-/// A triangle may turn by less than this in any pose (cosine).
+/// The least cosine of the angle by which a triangle may rotate in any pose.
 const LEAST_COSINE: f64 = 0.2;
-/// A piece of no more triangles may vanish.
+/// The largest number of triangles of a piece that may vanish.
 const SMALL: usize = 4;
 
-/// A point of more triangles stays until it has fewer, and none becomes it: to look at one takes time that
-/// grows with the square of them.
+/// A point of more triangles (a hub) is not collapsed until it has fewer, nor is it a target: examining one
+/// takes time that grows with the square of them.
 pub const HUB: usize = 256;
 
-/// Costs are never negative, so their bits are in their order.
+/// Costs are never negative, so the order of their bits is that of the numbers.
 type Entry = Reverse<(u64, u32, u32, u32)>;
 
-/// A mesh on its way to fewer triangles.
+/// A mesh that is being simplified.
 pub struct Simplifier<'a> {
     shape: &'a Shape<'a>,
-    /// Triangles with their vertices of now; those that are gone have two equal ones.
+    /// Triangles with their present vertices; removed ones have two equal vertices.
     pub triangles: Vec<[u32; 3]>,
-    /// Number of triangles between three points.
+    /// The number of triangles between three different points.
     pub count: usize,
-    /// Triangles of each point. Those of a hub may be gone, up to half of them.
+    /// By point, its triangles. Up to half of those of a hub may be removed ones.
     around: Vec<Vec<u32>>,
-    /// By hub how many of its triangles are gone.
+    /// By hub, the number of its triangles that are removed ones.
     gone: Vec<u32>,
-    /// Vertices of each point that have not become others.
+    /// By point, its vertices that have not become others.
     members: Vec<Vec<u32>>,
     /// By point, pose after pose.
     quadrics: Vec<Quadric>,
     area: Vec<f64>,
     version: Vec<u32>,
-    /// Vertex that each has become, step by step.
+    /// By vertex, the one that it has become, step by step.
     becomes: Vec<u32>,
     heap: BinaryHeap<Entry>,
-    /// How much of the shape may not change at present.
+    /// The features that must be preserved at present.
     pub keeps: Keeps,
 }
 
 impl<'a> Simplifier<'a> {
-    /// Begins with all triangles that are some.
+    /// Starts with all triangles between different vertices.
     pub fn new(shape: &'a Shape<'a>) -> Simplifier<'a> {
         let points = shape.poses.first().map_or(0, Vec::len);
         let mut out = Simplifier {
@@ -159,7 +160,7 @@ impl<'a> Simplifier<'a> {
             }
             let corners = out.corners(t as u32);
             let [a, b, c] = corners;
-            // A triangle that is a line in all frames stays one, or goes when its vertices become one.
+            // A triangle that is degenerate in all frames stays, or vanishes when its vertices become one.
             if a != b && b != c && c != a {
                 out.count += 1;
                 let around = corners.into_iter();
@@ -171,7 +172,7 @@ impl<'a> Simplifier<'a> {
         out
     }
 
-    /// Points of a triangle.
+    /// Returns the points of a triangle.
     fn corners(&self, t: u32) -> [u32; 3] {
         self.triangles[t as usize].map(|v| self.shape.point[v as usize])
     }
@@ -185,7 +186,7 @@ impl<'a> Simplifier<'a> {
         cross(minus(b, a), minus(c, a))
     }
 
-    /// The planes of all triangles and edges.
+    /// Computes the planes of all triangles and edges.
     fn measure(&mut self) {
         let poses = self.shape.poses.len();
         let mut seams = vec![0u32; self.around.len()];
@@ -209,7 +210,7 @@ impl<'a> Simplifier<'a> {
                 if corners[0] as usize != p {
                     continue;
                 }
-                // Where every edge is a seam (flat shading), a seam is no line to be kept.
+                // If every edge is a seam (flat shading), a seam is not a line to preserve.
                 let line = |k: usize| seams[corners[k] as usize] <= 4;
                 let edges: [bool; 3] = std::array::from_fn(|k| match kinds[t as usize][k] {
                     Edge::Inner => false,
@@ -247,7 +248,7 @@ impl<'a> Simplifier<'a> {
         }
     }
 
-    /// The kind of an edge of triangle `t`.
+    /// Returns the kind of an edge of triangle `t`.
     fn edge(&self, t: u32, a: u32, b: u32) -> Edge {
         let [of_a, of_b] = [a, b].map(|p| &self.around[p as usize]);
         let fewer = if of_b.len() < of_a.len() { of_b } else { of_a };
@@ -273,7 +274,7 @@ impl<'a> Simplifier<'a> {
         self.shape.material.get(t as usize).copied().unwrap_or(0)
     }
 
-    /// All collapses that are allowed now.
+    /// Queues all collapses that are allowed now.
     fn fill(&mut self) {
         self.heap.clear();
         for p in 0..self.around.len() as u32 {
@@ -313,7 +314,7 @@ impl<'a> Simplifier<'a> {
         if cost.is_finite() { cost } else { f64::MAX }
     }
 
-    /// The cheapest collapse of a point that is allowed.
+    /// Returns the cheapest allowed collapse of a point.
     fn best(&self, p: u32) -> Option<(f64, u32)> {
         if self.is_hub(p) {
             return None;
@@ -335,7 +336,7 @@ impl<'a> Simplifier<'a> {
         self.around[p as usize].len() > HUB
     }
 
-    /// Whether both points are of a piece so small that it may vanish.
+    /// Returns `true` if both points are of a piece so small that it may vanish.
     fn is_small(&self, from: u32, to: u32) -> bool {
         let mut all: Vec<u32> = Vec::new();
         for p in [&[from][..], &self.neighbours(from)].concat() {
@@ -349,13 +350,14 @@ impl<'a> Simplifier<'a> {
         all.len() <= SMALL && self.neighbours(from).contains(&to)
     }
 
-    /// The vertices that those of a point become when it becomes another one; none where that is not allowed.
+    /// Returns the targets of a point's vertices when it collapses to another one; `None` if that is not
+    /// allowed.
     fn targets(&self, from: u32, to: u32) -> Option<Vec<(u32, u32)>> {
         let free = self.keeps == Keeps::Nothing || self.follows_edges(from, to);
         free.then(|| self.targets_on_edges(from, to)).flatten()
     }
 
-    /// Where the vertices of a point may go while borders and edges of materials are kept.
+    /// Returns the targets of a point's vertices while borders and material edges are preserved.
     fn targets_on_edges(&self, from: u32, to: u32) -> Option<Vec<(u32, u32)>> {
         if self.is_hub(from) || self.is_hub(to) {
             return None;
@@ -365,7 +367,7 @@ impl<'a> Simplifier<'a> {
             (around.iter().copied()).partition(|&t| self.corners(t).contains(&to));
         let small = self.keeps == Keeps::Nothing && self.is_small(from, to);
         if !small {
-            // What is next to both must be a triangle with both, or surfaces would touch that did not.
+            // A point next to both must form a triangle with both, or separate surfaces would touch.
             let third = |&t: &u32| self.corners(t).into_iter().find(|&p| p != from && p != to);
             let mut thirds: Vec<u32> = shared.iter().filter_map(third).collect();
             thirds.sort_unstable();
@@ -404,7 +406,7 @@ impl<'a> Simplifier<'a> {
         Some(out)
     }
 
-    /// The vertex of a point that looks most like `v`.
+    /// Returns the vertex of a point whose attributes are nearest to those of `v`.
     fn alike(&self, v: u32, point: u32) -> Option<u32> {
         let looks = |v: u32| self.shape.looks.get(v as usize).copied().unwrap_or_default();
         let apart = |w: u32| -> f32 {
@@ -415,7 +417,8 @@ impl<'a> Simplifier<'a> {
         members.min_by(|&a, &b| apart(a).total_cmp(&apart(b)).then(a.cmp(&b)))
     }
 
-    /// Points on a border or an edge of materials stay on it, and where such edges meet they stay.
+    /// Returns `true` if a collapse keeps points on their border or material edge; points where such edges
+    /// meet stay.
     fn follows_edges(&self, from: u32, to: u32) -> bool {
         match &self.edges(from)[..] {
             [] => true,
@@ -423,7 +426,7 @@ impl<'a> Simplifier<'a> {
         }
     }
 
-    /// Where borders and edges of materials lead from a point.
+    /// Returns the points to which borders and material edges lead from a point.
     fn edges(&self, from: u32) -> Vec<u32> {
         let around = self.around[from as usize].iter();
         let corners = |&t: &u32| self.corners(t).map(|p| (p, t));
@@ -439,7 +442,7 @@ impl<'a> Simplifier<'a> {
         by_point.filter(|with| !inner(with)).map(|with| with[0].0).collect()
     }
 
-    /// Whether a triangle would turn over, or fall together, in any pose.
+    /// Returns `true` if a triangle would flip, or degenerate, in any pose.
     fn flips(&self, t: u32, from: u32, to: u32) -> bool {
         let before = self.corners(t);
         let after = before.map(|p| if p == from { to } else { p });
@@ -450,14 +453,14 @@ impl<'a> Simplifier<'a> {
         })
     }
 
-    /// Triangle `t`, which is gone, is none of a point's any more.
+    /// Removes triangle `t`, which is gone, from a point.
     fn forget(&mut self, p: u32, t: u32) {
         let at = p as usize;
         if !self.is_hub(p) {
             self.around[at].retain(|&o| o != t);
             return;
         }
-        // To take one out of many takes as long as to look at all.
+        // Removing one of many takes as long as examining all.
         self.gone[at] += 1;
         if 2 * self.gone[at] as usize > self.around[at].len() {
             self.gone[at] = 0;
@@ -507,7 +510,7 @@ impl<'a> Simplifier<'a> {
         }
     }
 
-    /// Collapses until no more than so many triangles are left, or nothing is allowed any more.
+    /// Collapses until at most `most` triangles are left, or no collapse is allowed.
     pub fn reduce(&mut self, most: usize, cancellation: &Cancellation) -> Result<(), Cancelled> {
         while self.count > most {
             cancellation.check()?;
@@ -532,7 +535,7 @@ impl<'a> Simplifier<'a> {
         Ok(())
     }
 
-    /// Where each vertex has ended, itself where it is kept.
+    /// Returns the final target of each vertex, itself if it is kept.
     pub fn ends(&self) -> Vec<u32> {
         let mut out = self.becomes.clone();
         for v in 0..out.len() {

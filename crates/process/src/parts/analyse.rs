@@ -1,4 +1,4 @@
-//! From trajectories to parts.
+//! Finds the parts of a mesh from trajectories.
 //!
 //! ```text
 //! still        points that never move further than the tolerance are part 0
@@ -9,8 +9,8 @@
 //! swap         points between two parts go to the one that fits clearly better
 //! ```
 //!
-//! Near means near in all of a few frames that differ most, so two pieces that touch are not neighbours for
-//! long.
+//! Near means near in all of the few frames that differ most, so that two touching pieces do not stay
+//! neighbours.
 
 use super::fit::{Model, Similarity, Sums};
 use super::neighbours::Tree;
@@ -19,72 +19,72 @@ use crate::Cancellation;
 use glam::{DMat3, DQuat, DVec3};
 use rayon::prelude::*;
 
-/// Frames that are compared first.
+/// The number of frames that are compared first.
 const FRAMES: usize = 8;
-/// Neighbours in these frames.
+/// The number of neighbours in these frames.
 const NEIGHBOURS: usize = 16;
-/// Distances of a seed's points may vary by this many tolerances.
+/// Allowed variation of the distances between a seed's points, in tolerances.
 const SEED: f64 = 4.0;
-/// Points of a part that is found by growing, at least: two or one are cheaper by themselves.
+/// The least number of points of a part that is found by growing: one or two are cheaper by themselves.
 const LEAST: usize = 3;
-/// Width of a seed over the tolerance: thinner ones say nothing of a rotation.
+/// The least width of a seed, in tolerances: thinner ones do not determine a rotation.
 const WIDTH: f64 = 20.0;
-/// Rounds of fitting and collecting.
+/// The number of rounds of fitting and collecting.
 const ROUNDS: usize = 8;
-/// Parts for which those that explain them are sought at a time.
+/// The number of parts that are compared with the others at a time.
 const BATCH: usize = 64;
-/// Draws from the neighbours of a point where all together do not fit.
+/// The number of draws from the neighbours of a point if all together do not fit.
 const DRAWS: usize = 3;
-/// Points from which parts are grown before it is asked whether that is worth going on with.
+/// The number of points from which parts are grown before the yield is checked.
 const TRIED: usize = 256;
-/// Points that must have found a part by then, for each one that was tried.
+/// The number of points that must have found a part by then, per start.
 const YIELD: usize = 1;
-/// Triangles that are looked at before parts are sought in the motion alone.
+/// The number of triangles that are examined before parts are sought in the motion alone.
 const PROBED: usize = 4096;
-/// Parts are sought so where at least this part of them keeps its shape.
+/// The least fraction of them that must keep its shape for such a search.
 const STIFF: f64 = 1.0 / 128.0;
 
 /// The settings of a search for parts.
 #[derive(Clone, Debug, Default)]
 pub struct Request<'a> {
-    /// Largest distance from where the transform says, for every point in every frame.
+    /// The largest distance from the transformed position, for every point in every frame.
     pub tolerance: f64,
-    /// Group of each point as the file says, or [`NO_PART`]; empty if it says nothing. A group that does not
-    /// move as one is analysed.
+    /// Group of each point in the source, or [`NO_PART`]; empty if there are none. A group that does not move
+    /// as one is analysed.
     pub groups: &'a [u32],
-    /// Triangles, three points each. Hints only.
+    /// Three points per triangle. Used only as hints.
     pub triangles: &'a [u32],
-    /// Nothing but groups and connected pieces: what moves as neither has no part.
+    /// `true` to consider only groups and connected pieces: points that move as neither have no part.
     pub pieces_only: bool,
-    /// Parts are sought even where hardly a triangle keeps its shape.
+    /// `true` to seek parts even if hardly a triangle keeps its shape.
     pub thorough: bool,
-    /// Ends the search; the parts that it gives then are of no use.
+    /// Cancels the search; its result must not be used then.
     pub cancellation: Cancellation,
 }
 
 /// The parts of a mesh, each with its motion.
 #[derive(Clone, Debug, Default)]
 pub struct Parts {
-    /// Part of each point, or [`NO_PART`].
+    /// By point, its part, or [`NO_PART`].
     pub of: Vec<u32>,
-    /// By part and frame how the positions of frame 0 move. Part 0 never does; it may be empty.
+    /// By part and frame, the transform of the positions of frame 0. Part 0 never moves; it may be empty.
     pub transforms: Vec<Vec<Similarity>>,
     /// Groups of the request that did not move as one.
     pub broken_groups: Vec<u32>,
 }
 
 impl Parts {
-    /// Number of parts, part 0 included.
+    /// Returns the number of parts, part 0 included.
     pub fn len(&self) -> usize {
         self.transforms.len()
     }
 
-    /// Never true: there is part 0.
+    /// Returns `false`, since part 0 always exists.
     pub fn is_empty(&self) -> bool {
         self.transforms.is_empty()
     }
 
-    /// Points of each part, in order.
+    /// Returns the points of each part, in order.
     pub fn members(&self) -> Vec<Vec<u32>> {
         let mut members = vec![Vec::new(); self.len()];
         for (p, &part) in self.of.iter().enumerate() {
@@ -123,13 +123,13 @@ pub fn find_parts(all: &Trajectories, request: &Request<'_>) -> Parts {
     search.parts
 }
 
-/// Whether enough of the triangles that move keep their shape for parts to be sought in the motion.
+/// Returns `true` if enough moving triangles keep their shape for parts to be sought in the motion.
 pub fn is_stiff(all: &Trajectories, triangles: &[u32], tolerance: f64) -> bool {
     Search::new(all, tolerance, &Cancellation::never()).is_stiff(triangles)
 }
 
-/// The part of the points that move as their groups say: of those that move and are in a group of at least
-/// three, those whose group moves as one. 0 if there are no such points.
+/// Returns the fraction of the points that move with their groups: of those that move and are in a group of
+/// at least three, those whose group moves as one. 0 if there are no such points.
 pub fn agreement(all: &Trajectories, groups: &[u32], tolerance: f64, cancellation: &Cancellation) -> f64 {
     let mut search = Search::new(all, tolerance, cancellation);
     let (mut good, mut whole) = (0, 0);
@@ -145,7 +145,7 @@ pub fn agreement(all: &Trajectories, groups: &[u32], tolerance: f64, cancellatio
     }
 }
 
-/// Frames that differ most from each other, the first of all included.
+/// Returns the frames that differ most from each other, the first frame included.
 fn telling(all: &Trajectories) -> Vec<usize> {
     let stride = (all.points() / 2000).max(1);
     let far = |a: usize, b: usize| -> f64 {
@@ -165,7 +165,7 @@ fn telling(all: &Trajectories) -> Vec<usize> {
     chosen
 }
 
-/// Members by number, in order of numbers, of points that have no part yet.
+/// Returns the points that have no part yet, by number, in order of numbers.
 fn by_number(numbers: &[u32], of: &[u32]) -> Vec<(u32, Vec<u32>)> {
     let free = |&p: &u32| of[p as usize] == NO_PART && numbers[p as usize] != NO_PART;
     let mut list: Vec<u32> = (0..of.len() as u32).filter(free).collect();
@@ -174,7 +174,8 @@ fn by_number(numbers: &[u32], of: &[u32]) -> Vec<(u32, Vec<u32>)> {
     list.chunk_by(same).map(|members| (numbers[members[0] as usize], members.to_vec())).collect()
 }
 
-/// Connected component of each point, named by its first point; [`NO_PART`] for points without triangles.
+/// Returns the connected component of each point, named by its first point; [`NO_PART`] for points without
+/// triangles.
 fn components(points: usize, triangles: &[u32]) -> Vec<u32> {
     let mut up: Vec<u32> = (0..points as u32).collect();
     fn root(up: &mut [u32], mut p: u32) -> u32 {
@@ -200,7 +201,7 @@ fn components(points: usize, triangles: &[u32]) -> Vec<u32> {
         .collect()
 }
 
-/// Transforms as what is applied to many points.
+/// A transform in the form that is applied to many points.
 type Matrix = (DMat3, DVec3);
 
 struct Search<'a> {
@@ -212,7 +213,7 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    /// Knows the points that stay where they are.
+    /// Starts with the points that do not move as part 0.
     fn new(all: &'a Trajectories, tolerance: f64, cancellation: &'a Cancellation) -> Search<'a> {
         let parts = Parts {
             of: vec![NO_PART; all.points()],
@@ -224,7 +225,7 @@ impl<'a> Search<'a> {
         search
     }
 
-    /// Part 0: points that stay where they are.
+    /// Finds part 0: points that do not move.
     fn still(&mut self) {
         let all = self.all;
         let still: Vec<bool> = (0..all.points() as u32)
@@ -246,7 +247,7 @@ impl<'a> Search<'a> {
         self.cancellation.is_cancelled()
     }
 
-    /// The transform of a set in every frame.
+    /// Fits the transform of a set of points in every frame.
     fn fit(&self, members: &[u32], model: Model) -> Vec<Similarity> {
         let mut before = DQuat::IDENTITY;
         (0..self.all.frames())
@@ -273,13 +274,14 @@ impl<'a> Search<'a> {
         (*turn * self.all.at(0, p) + *shift - self.all.at(f, p)).length()
     }
 
-    /// Once the search is cancelled nothing follows anything, which soon ends it.
+    /// Returns `true` if a point follows a transform; always `false` once the search is cancelled, which soon
+    /// ends it.
     fn follows(&self, p: u32, matrices: &[Matrix]) -> bool {
         if self.cancelled() {
             return false;
         }
         let fits = |f: usize| self.error(p, f, &matrices[f]) <= self.tolerance;
-        // Those that differ most first: nearly all points that do not belong fail at once.
+        // The frames that differ most first: nearly all points that do not belong fail at once.
         self.telling.iter().rev().all(|&f| fits(f)) && (0..matrices.len()).all(fits)
     }
 
@@ -293,7 +295,7 @@ impl<'a> Search<'a> {
             return false;
         }
         for model in [Model::Rigid, Model::Scaled] {
-            // A few frames tell most that do not.
+            // A few frames rule out most sets that do not.
             let quick = self.telling.iter().all(|&f| {
                 let matrix = self.fit_at(members, f, model, DQuat::IDENTITY).matrix();
                 let fits = |&p: &u32| self.error(p, f, &matrix) <= self.tolerance;
@@ -319,8 +321,9 @@ impl<'a> Search<'a> {
         self.parts.transforms.push(fits);
     }
 
-    /// Whether enough of the triangles whose points have no part keep their shape in the frames that differ
-    /// most: where none does, nothing moves as one. True where triangles do not tell.
+    /// Returns `true` if enough of the triangles whose points have no part keep their shape in the frames
+    /// that differ most: if none does, nothing moves as one. Also `true` if the triangles do not cover enough
+    /// points.
     fn is_stiff(&self, triangles: &[u32]) -> bool {
         let (triangles, _) = triangles.as_chunks::<3>();
         let free = |t: &&[u32; 3]| t.iter().all(|&p| self.parts.of[p as usize] == NO_PART);
@@ -331,12 +334,12 @@ impl<'a> Search<'a> {
                 self.keeps_distance(a, b) && self.keeps_distance(b, c) && self.keeps_distance(c, a),
             );
         }
-        // Most points may be of no triangle.
+        // Most points may be in no triangle.
         4 * triangles.len() < self.all.points() || stiff as f64 >= STIFF * seen as f64
     }
 
-    /// Points that may belong to a part that is found by growing: all that have none where triangles do not
-    /// tell, else those of triangles that keep their shape.
+    /// Returns the points that may belong to a part that is found by growing: all without a part if triangles
+    /// do not cover enough points, else those of triangles that keep their shape.
     fn starts(&self, triangles: &[u32]) -> Vec<u32> {
         let free = |p: u32| self.parts.of[p as usize] == NO_PART;
         let (triangles, _) = triangles.as_chunks::<3>();
@@ -357,7 +360,7 @@ impl<'a> Search<'a> {
         (0..points as u32).filter(|&p| starts[p as usize] && free(p)).collect()
     }
 
-    /// Parts of what is left, from motion alone; given up early where hardly any are found, unless
+    /// Finds parts of the remaining points from motion alone; gives up early if hardly any are found, unless
     /// `thorough`.
     fn grow(&mut self, triangles: &[u32], thorough: bool) {
         let all = self.all;
@@ -415,7 +418,7 @@ impl<'a> Search<'a> {
         high - low <= SEED * self.tolerance
     }
 
-    /// The largest set around a point that moves as one in the frames that differ most.
+    /// Returns the largest set around a point that moves as one in the frames that differ most.
     fn seed(&self, start: u32, near: Vec<u32>, random: &mut u64) -> Option<Vec<u32>> {
         if near.len() + 1 < LEAST {
             return None;
@@ -452,7 +455,7 @@ impl<'a> Search<'a> {
         (best.len() >= LEAST && self.width(&best) >= WIDTH * self.tolerance).then_some(best)
     }
 
-    /// The width of a set of points across its longest direction: 0 on a line.
+    /// Returns the width of a set of points across its longest direction: 0 on a line.
     fn width(&self, members: &[u32]) -> f64 {
         let centre = members.iter().map(|&p| self.all.at(0, p)).sum::<DVec3>() / members.len() as f64;
         let off = |p: &u32| self.all.at(0, *p) - centre;
@@ -464,7 +467,7 @@ impl<'a> Search<'a> {
         across.fold(0.0, f64::max)
     }
 
-    /// All free points that move as the seed does, and how.
+    /// Returns all free points that move with the seed, and their transforms.
     fn collect(&self, seed: Vec<u32>, free: &[u32]) -> (Vec<u32>, Vec<Similarity>) {
         let mut members = seed;
         let mut kept: (Vec<u32>, Vec<Similarity>) = Default::default();
@@ -484,7 +487,7 @@ impl<'a> Search<'a> {
             }
             members = follow;
         }
-        // What the last fit was made from: it may be better, and must hold.
+        // The last fit may be better, but must be verified.
         let fits = self.fit(&kept.0, Model::Rigid);
         match !kept.0.is_empty() && self.holds(&kept.0, &matrices(&fits)) {
             true => (kept.0, fits),
@@ -492,7 +495,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// One part where one transform explains several.
+    /// Merges parts that one transform explains.
     fn merge(&mut self) {
         let mut members = self.parts.members();
         let count = self.parts.len();
@@ -501,10 +504,10 @@ impl<'a> Search<'a> {
         let mut sorted: Vec<usize> = (1..count).collect();
         sorted.sort_by_key(|&p| (std::cmp::Reverse(members[p].len()), p));
         let mut into: Vec<Option<usize>> = vec![None; count];
-        // Of tens of thousands of parts nearly all are told apart by one frame.
+        // Of tens of thousands of parts nearly all are separated by one frame.
         let telling = self.telling[self.telling.len() - 1];
         let quick = Maps::new(sorted.iter().map(|&p| &matrices[p][telling]));
-        // In batches: where very many move alike each has very many to choose from.
+        // In batches, since where very many move alike each has very many to choose from.
         for start in (0..sorted.len()).step_by(BATCH) {
             let batch = start..sorted.len().min(start + BATCH);
             let explaining: Vec<Vec<usize>> = (batch.clone().into_par_iter())
@@ -536,7 +539,7 @@ impl<'a> Search<'a> {
         self.renumber(&into);
     }
 
-    /// Parts without points go; the others keep their order.
+    /// Removes parts without points; the others keep their order.
     fn renumber(&mut self, into: &[Option<usize>]) {
         let mut used = vec![false; into.len()];
         used[0] = true;
@@ -564,7 +567,7 @@ impl<'a> Search<'a> {
         self.parts.transforms.retain(|_| used.next().unwrap_or(false));
     }
 
-    /// Points with a neighbour in a part that fits them clearly better go there.
+    /// Moves points to the part of a neighbour that fits them clearly better.
     fn swap(&mut self, triangles: &[u32]) {
         let matrices: Vec<Vec<Matrix>> = self.parts.transforms.iter().map(|f| matrices(f)).collect();
         let mut borders: Vec<(u32, u32)> = Vec::new();
@@ -591,7 +594,7 @@ impl<'a> Search<'a> {
                     return false;
                 }
                 let own = worst(p, self.parts.of[p as usize]);
-                // Noise of f32 is no reason.
+                // A difference within the noise of f32 does not count.
                 own > 0.05 * self.tolerance && worst(p, other) <= 0.5 * own
             })
             .copied()
@@ -601,7 +604,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Gives points that are left over to a part that touches them, if they follow it within the tolerance.
+    /// Gives remaining points to an adjacent part, if they follow it within the tolerance.
     fn adopt(&mut self, triangles: &[u32]) {
         let matrices: Vec<Vec<Matrix>> = self.parts.transforms.iter().map(|f| matrices(f)).collect();
         loop {
@@ -631,11 +634,11 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Transforms side by side, for the question which of them send a point somewhere.
+/// Transforms in SIMD layout, to find those that send a point to a given place.
 struct Maps {
-    /// Nine of the matrix by columns, three of the shift; in blocks.
+    /// Nine values of the matrix by columns, three of the shift; in blocks.
     blocks: Vec<[[f32; Maps::BLOCK]; 12]>,
-    /// Largest magnitude among them.
+    /// The largest magnitude among them.
     largest: f32,
 }
 
@@ -655,11 +658,11 @@ impl Maps {
         Maps { blocks, largest }
     }
 
-    /// Those of the first `count` that send `from` nearer to `to` than `tolerance`, and perhaps a few that
-    /// send it a little further away.
+    /// Returns those of the first `count` that send `from` nearer to `to` than `tolerance`, and perhaps a few
+    /// that send it slightly further away.
     fn near(&self, count: usize, from: DVec3, to: DVec3, tolerance: f64) -> Vec<usize> {
         let ([x, y, z], goal) = (from.as_vec3().to_array(), to.as_vec3().to_array());
-        // A dozen roundings of what is summed.
+        // Room for a dozen roundings of the summed values.
         let size = self.largest * (x.abs() + y.abs() + z.abs() + 1.0) + to.abs().max_element() as f32;
         let reach = (tolerance as f32 + 16.0 * f32::EPSILON * size).powi(2) * 1.001;
         let mut found = Vec::new();
@@ -672,7 +675,7 @@ impl Maps {
                     *far += (at - goal) * (at - goal);
                 }
             }
-            // What is no number may still be near in f64.
+            // A NaN may still be near in f64.
             let perhaps = |far: f32| far <= reach || far.is_nan();
             if far.iter().any(|&far| perhaps(far)) {
                 let near = (0..Maps::BLOCK).filter(|&i| perhaps(far[i])).map(|i| b * Maps::BLOCK + i);

@@ -6,14 +6,14 @@
 
 use glam::{DMat3, DQuat, DVec3};
 
-/// x → scale · rotation · x + translation. A negative scale is a reflection.
+/// The transform x → scale · rotation · x + translation. A negative scale is a reflection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Similarity {
     /// A unit quaternion.
     pub rotation: DQuat,
-    /// 1 where only rigid motion was asked for.
+    /// Uniform scale; 1 for a rigid fit.
     pub scale: f64,
-    /// After rotation and scale.
+    /// Applied after rotation and scale.
     pub translation: DVec3,
 }
 
@@ -22,7 +22,7 @@ impl Similarity {
     pub const IDENTITY: Similarity =
         Similarity { rotation: DQuat::IDENTITY, scale: 1.0, translation: DVec3::ZERO };
 
-    /// The transform as a matrix and a vector, to apply it to many points.
+    /// Returns the transform as a matrix and a vector, for many points.
     pub fn matrix(&self) -> (DMat3, DVec3) {
         (DMat3::from_quat(self.rotation) * self.scale, self.translation)
     }
@@ -37,13 +37,14 @@ pub enum Model {
     Scaled,
 }
 
-/// Sums of pairs of points: all that a fit needs of them.
+/// Sums over pairs of points, sufficient for a fit.
 #[derive(Clone, Copy, Debug)]
 pub struct Sums {
     count: f64,
     from: DVec3,
     to: DVec3,
-    /// Columns: Σ from · to_x, … about the first pair, which keeps small parts far from the origin exact.
+    /// Columns: Σ from · to_x, … relative to the first pair, which keeps small parts far from the origin
+    /// exact.
     cross: DMat3,
     from_square: f64,
     to_square: f64,
@@ -77,8 +78,8 @@ impl Sums {
         self.to_square += to.length_squared();
     }
 
-    /// The best transform. Where the points leave a rotation open (one, two, or all on a line), the one near
-    /// `before`.
+    /// Returns the best transform. If the points do not determine a rotation (one, two, or all on a line),
+    /// the one near `before`.
     pub fn fit(&self, model: Model, before: DQuat) -> Similarity {
         let Some((a, b)) = self.origin else {
             return Similarity::IDENTITY;
@@ -103,7 +104,7 @@ impl Sums {
                 true => sign * gain / from_square,
                 false => 1.0,
             };
-            // What is a scale of one but for rounding is one: such parts cost nothing for it.
+            // A scale that differs from one only by rounding is set to one: such parts need no scale.
             if (scale.abs() - 1.0).abs() < 1e-6 {
                 scale = sign;
             }
@@ -113,7 +114,7 @@ impl Sums {
     }
 }
 
-/// The rotation R that makes Σ to · R from largest, and that sum. `size`: what it could be at most, about.
+/// Returns the rotation R that maximizes Σ to · R from, and that sum. `size`: its approximate upper bound.
 fn best(cross: DMat3, size: f64, before: DQuat) -> (DQuat, f64) {
     // m[i][j] = Σ from_i · to_j
     let m = |i: usize, j: usize| cross.col(j)[i];
@@ -125,7 +126,7 @@ fn best(cross: DMat3, size: f64, before: DQuat) -> (DQuat, f64) {
     n[2][2] = m(1, 1) - m(0, 0) - m(2, 2);
     n[2][3] = m(1, 2) + m(2, 1);
     n[3][3] = m(2, 2) - m(0, 0) - m(1, 1);
-    // A little of the rotation before decides where nothing else does.
+    // A small weight on the previous rotation decides otherwise undetermined cases.
     let prior = [before.w, before.x, before.y, before.z];
     let weight = size * 1e-9 + f64::MIN_POSITIVE;
     for i in 0..4 {
@@ -141,7 +142,7 @@ fn best(cross: DMat3, size: f64, before: DQuat) -> (DQuat, f64) {
     (rotation, gain.sum())
 }
 
-/// The eigenvector of the largest eigenvalue of a symmetric matrix, by Jacobi's rotations.
+/// Returns the eigenvector of the largest eigenvalue of a symmetric matrix, by Jacobi rotations.
 fn largest_eigenvector(mut a: [[f64; 4]; 4]) -> [f64; 4] {
     let mut v = [[0.0; 4]; 4];
     for (i, row) in v.iter_mut().enumerate() {

@@ -1,35 +1,33 @@
-//! Ids of parts that a file brings along: integers on faces or points, names of objects. Hints that are
-//! verified, never believed.
+//! Ids of parts in the source: integers on faces or points, names of objects. Hints that are always verified.
 
 use super::analyse::{Parts, Request, agreement, find_parts};
 use super::{NO_PART, Trajectories};
 use crate::Cancelled;
 use std::collections::BTreeMap;
 
-/// Points that must move as their ids say, of those that have one, before an attribute is taken for one of
-/// ids.
+/// The fraction of the points with an id that must move with their id before an attribute is used as ids.
 const ENOUGH: f64 = 0.5;
 
-/// Something that may tell parts.
+/// An attribute that may separate parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hint {
-    /// Where it comes from, for remarks.
+    /// Its origin, for remarks.
     pub name: String,
-    /// Group of each point, or [`NO_PART`].
+    /// By point, its group, or [`NO_PART`].
     pub groups: Vec<u32>,
 }
 
 impl Hint {
-    /// From a value of each point.
+    /// Creates a hint from a value of each point.
     pub fn of_points(name: &str, values: &[i64]) -> Hint {
         let mut numbers = BTreeMap::new();
         let groups = values.iter().map(|&value| number(&mut numbers, value));
         Hint { name: name.to_owned(), groups: groups.collect() }
     }
 
-    /// From a value of each face; `counts` and `corners` as meshes have them. Points between faces of
-    /// different values belong to no group, nor do points of no face. Faces without a value and corners that
-    /// are not there are passed over.
+    /// Creates a hint from a value of each face; `counts` and `corners` as in meshes. Points between faces of
+    /// different values belong to no group, nor do points of no face. Faces without a value and corners of
+    /// missing points are ignored.
     pub fn of_faces(name: &str, points: usize, counts: &[u32], corners: &[u32], values: &[i64]) -> Hint {
         let mut numbers = BTreeMap::new();
         let mut groups: Vec<Option<u32>> = vec![None; points];
@@ -52,31 +50,31 @@ impl Hint {
 }
 
 impl Hint {
-    /// Number of groups.
+    /// Returns the number of groups.
     pub fn count(&self) -> usize {
         let known = self.groups.iter().filter(|&&g| g != NO_PART);
         known.max().map_or(0, |most| *most as usize + 1)
     }
 }
 
-/// Values in the order in which they appear.
+/// Numbers values in the order in which they appear.
 fn number(numbers: &mut BTreeMap<i64, u32>, value: i64) -> u32 {
     let next = numbers.len() as u32;
     *numbers.entry(value).or_insert(next)
 }
 
-/// Parts that were found with hints.
+/// Parts that were found with the help of hints.
 #[derive(Clone, Debug)]
 pub struct HintedParts {
-    /// The parts; their `broken_groups` are of the hint that was used.
+    /// The parts; their `broken_groups` are groups of the hint that was used.
     pub parts: Parts,
-    /// Which hint was used; the others do not tell how points move.
+    /// Index of the hint that was used; the others do not agree with the motion.
     pub used: Option<usize>,
 }
 
 /// Finds the parts with the hint that agrees best with the motion, the first of several equal ones. Groups
 /// that do not move as one are analysed, as is everything if no hint agrees for more than half of its points.
-/// Work as of [`find_parts`] and one fit per group.
+/// The work is that of [`find_parts`] and one fit per group.
 pub fn find_with_hints(
     all: &Trajectories,
     request: &Request<'_>,

@@ -1,7 +1,7 @@
-//! Parts of a mesh that move as one, found from ids, from connectivity and from motion alone.
+//! Parts of a mesh that move rigidly, found from ids, from connectivity and from motion alone.
 //!
-//! A part is right or it is none: every point of it has been moved by the part's transform and compared in
-//! every frame. What no part explains is left over, for another method.
+//! Every part is verified: each of its points has been moved by the part's transform and compared in every
+//! frame. Points that no part explains are left to another method.
 
 mod analyse;
 mod fit;
@@ -15,7 +15,7 @@ pub use fit::{Model, Similarity, Sums};
 
 use glam::DVec3;
 
-/// Number of a point that no part has.
+/// The part number of a point without a part.
 pub const NO_PART: u32 = u32::MAX;
 
 /// Positions of all points in all frames, frame after frame.
@@ -26,40 +26,40 @@ pub struct Trajectories {
 }
 
 impl Trajectories {
-    /// `positions`: those of frame 0, then of frame 1, …; all finite.
+    /// Creates the trajectories. `positions`: those of frame 0, then of frame 1, …; all finite.
     pub fn new(points: usize, positions: Vec<[f32; 3]>) -> Trajectories {
         debug_assert!(positions.len().is_multiple_of(points.max(1)));
         Trajectories { points, positions }
     }
 
-    /// Some of the points, in the order of `chosen`.
+    /// Returns some of the points, in the order of `chosen`.
     pub fn subset(&self, chosen: &[u32]) -> Trajectories {
         let frames = (0..self.frames()).map(|f| self.frame(f));
         let positions = frames.flat_map(|frame| chosen.iter().map(move |&p| frame[p as usize]));
         Trajectories::new(chosen.len(), positions.collect())
     }
 
-    /// Number of points.
+    /// Returns the number of points.
     pub fn points(&self) -> usize {
         self.points
     }
 
-    /// Number of frames.
+    /// Returns the number of frames.
     pub fn frames(&self) -> usize {
         self.positions.len() / self.points.max(1)
     }
 
-    /// Positions of a frame.
+    /// Returns the positions of a frame.
     pub fn frame(&self, f: usize) -> &[[f32; 3]] {
         &self.positions[f * self.points..][..self.points]
     }
 
-    /// Where a point is.
+    /// Returns the position of a point in a frame.
     pub fn at(&self, f: usize, p: u32) -> DVec3 {
         DVec3::from_array(self.positions[f * self.points + p as usize].map(f64::from))
     }
 
-    /// Diagonal of the box around everything.
+    /// Returns the diagonal of the bounds of all points in all frames.
     pub fn diagonal(&self) -> f64 {
         let mut low = DVec3::INFINITY;
         let mut high = DVec3::NEG_INFINITY;

@@ -1,33 +1,33 @@
 //! Nearest neighbours of many points in a space of a few dozen dimensions: a k-d tree over an order of the
 //! points.
 //!
-//! Its own, not a package's: points may coincide in any number, and what is found must not depend on anything
-//! but the points.
+//! Not taken from a package: any number of points may coincide, and the result must depend on nothing but the
+//! points.
 
 use crate::Cancellation;
 use rayon::prelude::*;
 
-/// Points of a leaf.
+/// The largest number of points of a leaf.
 const LEAF: usize = 12;
 
-/// Points in `dimensions` numbers each, one after the other.
+/// Points of `dimensions` numbers each, one after the other.
 pub struct Tree<'a> {
     points: &'a [f32],
     dimensions: usize,
     /// Points, sorted so that every node is a range, split in the middle.
     order: Vec<u32>,
-    /// Axis of the node whose range has this middle.
+    /// By middle of a node's range, the node's axis.
     axes: Vec<u8>,
 }
 
-/// Where is asked from, and a point that does not count.
+/// The query position, and the point that is excluded.
 struct From<'a> {
     point: u32,
     at: &'a [f32],
 }
 
 impl<'a> Tree<'a> {
-    /// O(n log² n).
+    /// Builds the tree in O(n log² n).
     pub fn new(points: &'a [f32], dimensions: usize) -> Tree<'a> {
         let count = points.len() / dimensions.max(1);
         let mut tree = Tree { points, dimensions, order: (0..count as u32).collect(), axes: vec![0; count] };
@@ -68,8 +68,8 @@ impl<'a> Tree<'a> {
         &self.points[p as usize * self.dimensions..][..self.dimensions]
     }
 
-    /// Up to `k` nearest of each point but itself, nearest first; of equally near ones the smaller number.
-    /// None of those that are left once it is cancelled.
+    /// Returns up to `k` nearest neighbours of each point, nearest first; of equally near ones the smaller
+    /// number first. Once cancelled, the remaining points get none.
     pub fn nearest_of_all(&self, k: usize, cancellation: &Cancellation) -> Vec<Vec<u32>> {
         if k == 0 {
             return vec![Vec::new(); self.order.len()];
@@ -89,7 +89,7 @@ impl<'a> Tree<'a> {
             .collect()
     }
 
-    /// Up to `k` nearest of any place: squared distances and points.
+    /// Returns up to `k` points nearest to a position, with squared distances.
     pub fn nearest(&self, at: &[f32], k: usize) -> Vec<(f32, u32)> {
         let mut found = Vec::with_capacity(k + 1);
         if k > 0 {

@@ -1,16 +1,17 @@
-//! Lumps that move by themselves: which parts are found.
+//! Tests of the search for parts on independently moving lumps.
 
 use super::*;
 use crate::{Cancellation, Cancelled};
 use glam::{DQuat, DVec3};
 
-/// A lump of `n` points around a place, none on a line with two others.
+/// Returns a lump of `n` points around a place, no three on a line.
 fn lump(at: DVec3, n: usize, seed: usize) -> Vec<DVec3> {
     let of = |i: usize, k: usize| ((i * (7 + 4 * k) + seed * 13 + k * 5) % 31) as f64 / 31.0 - 0.5;
     (0..n).map(|i| at + DVec3::new(of(i, 0), of(i, 1), of(i, 2))).collect()
 }
 
-/// How part `i` stands in frame `f`: it falls, turns and drifts in its own way, from frame `start` on.
+/// Returns the pose of part `i` in frame `f`: it falls, rotates and drifts in its own way, from frame `start`
+/// on.
 fn motion(i: usize, f: usize, start: usize) -> (DQuat, DVec3) {
     let t = f.saturating_sub(start) as f64 * 0.1;
     let (a, b) = ((i * 37 % 17) as f64 / 17.0 - 0.5, (i * 23 % 13) as f64 / 13.0 - 0.5);
@@ -21,7 +22,7 @@ fn motion(i: usize, f: usize, start: usize) -> (DQuat, DVec3) {
 
 const FRAMES: usize = 40;
 
-/// Frames of rest points and how each moves.
+/// Returns frames of rest points, each moved by a function.
 fn trajectories(rest: &[DVec3], moved: impl Fn(usize, usize, DVec3) -> DVec3) -> Trajectories {
     let frames = (0..FRAMES).flat_map(|f| {
         let moved = &moved;
@@ -35,7 +36,7 @@ fn asked(all: &Trajectories) -> Request<'static> {
     Request { tolerance: 1e-5 * all.diagonal(), ..Request::default() }
 }
 
-/// A wall of lumps that touch, in one order and numbered by lump.
+/// Returns a wall of touching lumps, in one order and numbered by lump.
 fn wall(count: usize, points: usize) -> (Vec<DVec3>, Vec<usize>) {
     let mut rest = Vec::new();
     let mut of = Vec::new();
@@ -44,13 +45,13 @@ fn wall(count: usize, points: usize) -> (Vec<DVec3>, Vec<usize>) {
         rest.extend(lump(at, points, i));
         of.extend(std::iter::repeat_n(i, points));
     }
-    // Points in no order: nothing may depend on where they stand.
+    // Shuffled points: the result must not depend on their order.
     let mut order: Vec<usize> = (0..rest.len()).collect();
     order.sort_by_key(|i| (i * 7919) % 10007);
     (order.iter().map(|&i| rest[i]).collect(), order.iter().map(|&i| of[i]).collect())
 }
 
-/// Each true part is one found part, and no two are the same one.
+/// Asserts that each true part is one found part, and no two are the same one.
 fn assert_same(parts: &Parts, truth: &[usize]) {
     let mut pairs: Vec<(usize, u32)> = truth.iter().copied().zip(parts.of.iter().copied()).collect();
     pairs.sort_unstable();
@@ -64,7 +65,7 @@ fn assert_same(parts: &Parts, truth: &[usize]) {
     assert!(!found.contains(&NO_PART));
 }
 
-/// What is promised of any result: points are where their part's transform puts them.
+/// Asserts that points are at the positions given by their part's transform.
 fn assert_right(parts: &Parts, all: &Trajectories, tolerance: f64) {
     for (p, &part) in parts.of.iter().enumerate() {
         let Some(fits) = parts.transforms.get(part as usize) else {
@@ -121,7 +122,7 @@ fn f06_parts_with_the_same_motion_are_one() {
     });
     let truth: Vec<usize> = of.iter().map(|i| i % 12).collect();
     assert_same(&find_parts(&all, &asked(&all)), &truth);
-    // Also where ids say that they are two.
+    // Also if ids separate them.
     let groups: Vec<u32> = of.iter().map(|&i| i as u32).collect();
     let request = Request { groups: &groups, ..asked(&all) };
     let parts = find_parts(&all, &request);
@@ -143,7 +144,7 @@ fn f06_many_parts_with_the_same_motion_are_one() {
 
 #[test]
 fn e14_shared_points_are_left_over_or_go_where_they_fit() {
-    // Between lumps stand points that follow both by half.
+    // Between lumps are points that half follow both.
     let (mut rest, mut of) = wall(12, 25);
     let own = rest.len();
     for i in 0..11 {
@@ -204,7 +205,7 @@ fn e14_the_hint_that_agrees_with_the_motion_is_used() {
     assert_eq!(given.used, Some(1));
     assert!(given.parts.broken_groups.is_empty());
     assert_same(&given.parts, &of);
-    // Ids that swap: both are broken, the others help, all parts are found.
+    // Swapped ids: both groups are broken, the others help, all parts are found.
     let mut swapped = on_points.clone();
     for p in (0..of.len()).filter(|&p| of[p] < 2).step_by(2) {
         swapped[p] = 1000 - 7 * (1 - of[p]) as i64;
@@ -214,7 +215,7 @@ fn e14_the_hint_that_agrees_with_the_motion_is_used() {
     assert_eq!(given.used, Some(0));
     assert_eq!(given.parts.broken_groups.len(), 2);
     assert_same(&given.parts, &of);
-    // Ids that say nothing.
+    // Ids without information.
     let given = ids::find_with_hints(&all, &asked(&all), &hints[..1]).unwrap();
     assert_eq!(given.used, None);
     assert_same(&given.parts, &of);
@@ -222,7 +223,7 @@ fn e14_the_hint_that_agrees_with_the_motion_is_used() {
 
 #[test]
 fn e14_ids_on_faces_are_of_the_points_that_agree() {
-    // Two faces share points 1 and 2; point 4 has no face; corner 9 is not there.
+    // Two faces share points 1 and 2; point 4 has no face; corner 9 refers to a missing point.
     let hint = ids::Hint::of_faces("id", 5, &[3, 3, 1], &[0, 1, 2, 2, 1, 3, 9], &[8, -8, 3]);
     assert_eq!(hint.groups, [0, NO_PART, NO_PART, 1, NO_PART]);
     let hint = ids::Hint::of_faces("id", 2, &[4_000_000_000, 3], &[0, 1], &[5, 6]);
@@ -246,7 +247,7 @@ fn e05_what_rigid_parts_leave_is_taken_out_for_bones() {
     }
 }
 
-/// One triangle after the other over the points of each lump.
+/// Returns triangles over the points of each lump.
 fn triangles(of: &[usize]) -> Vec<u32> {
     let count = of.iter().max().map_or(0, |m| m + 1);
     let mut out = Vec::new();
@@ -292,7 +293,7 @@ fn lines_pairs_and_single_points() {
     let request = Request { triangles: &corners, ..asked(&all) };
     let parts = find_parts(&all, &request);
     assert_right(&parts, &all, request.tolerance);
-    // A line that is connected moves as one; its turn about itself is never seen, so there is none.
+    // A connected line moves as one; its rotation about itself is not visible, so there is none.
     assert!(parts.of[..5].iter().all(|&part| part == 1));
     assert!(parts.of[5..].iter().all(|&part| part == NO_PART));
 }
@@ -330,6 +331,6 @@ fn a_search_ends_when_it_is_cancelled() {
     assert!(ids::find_with_hints(&all, &request, &[]).is_ok());
     cancellation.cancel();
     assert_eq!(ids::find_with_hints(&all, &request, &[]).map(|_| ()), Err(Cancelled));
-    // Nothing was found, for nothing was sought.
+    // Nothing is found, since nothing is sought.
     assert!(find_parts(&all, &request).of.iter().all(|&part| part == NO_PART));
 }

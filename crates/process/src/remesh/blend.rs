@@ -1,6 +1,6 @@
-//! Loops: the last frames are moved towards the start, so that the motion goes on from there without a jump.
-//! The offset that is missing at the seam is faded in, so the motion itself stays; a fade between two shapes
-//! would slow it down.
+//! Loops: the last frames are moved towards the start, so that the motion continues there without a jump. The
+//! missing offset at the seam is faded in, which preserves the motion; a fade between two shapes would slow
+//! it down.
 
 use super::runs::Run;
 use super::surface::Surface;
@@ -9,7 +9,7 @@ use crate::Error;
 use glam::DVec3;
 use meshreel_scene::{Mesh, sample};
 
-/// Blends the last `window` frames. Returns how many were, or why none.
+/// Blends the last `window` frames. Returns the number of blended frames, or the reason why there are none.
 #[allow(clippy::type_complexity)]
 pub fn blend(
     runs: &mut [Run],
@@ -27,7 +27,7 @@ pub fn blend(
     let Some(run) = runs.last_mut().filter(|run| run.first + run.points.len() == frames) else {
         return Ok(Err("the last frames have faces of their own".into()));
     };
-    // The first frame of a run stays, others refer to its shape.
+    // The first frame of a run stays, since others refer to its shape.
     let window = window.min(run.points.len() - 1);
     if window == 0 {
         return Ok(Err("no frames are left to blend".into()));
@@ -69,7 +69,7 @@ pub fn blend(
     Ok(Ok(window))
 }
 
-/// The last frame is the first.
+/// Returns `true` if the last frame equals the first.
 fn closes(mesh: &Mesh, times: &[f64]) -> Result<bool, Error> {
     let at = |time: f64| -> Result<_, Error> {
         let (mut points, mut faces) = (Vec::new(), sample::Faces::default());

@@ -1,16 +1,16 @@
-//! `--remesh`: a mesh whose faces change gets fixed ones, so that it can be kept as soft. What is promised of
-//! it is the distance of every vertex from the other surface, both ways, in place of the distance of each
-//! vertex from its own (PROMISE.md §1).
+//! `--remesh`: replaces the changing faces of a mesh by fixed ones, so that it can use the method soft. The
+//! guarantee for it is the distance of every vertex from the other surface, both ways, instead of the
+//! distance of each vertex from its own (PROMISE.md §1).
 //!
-//! A part of the tolerance is spent here, the rest is left to the coding of what comes out: a decoded
-//! triangle is nowhere farther from the fixed mesh than its corners are, so the sum of both holds on either
-//! side. Nothing else of the compiler knows: it is given another scene.
+//! A part of the tolerance is spent here, the rest is left to the coding of the result: a decoded triangle is
+//! nowhere farther from the fixed mesh than its corners are, so the sum of both holds on either side. No
+//! other part of the compiler is affected: it gets another scene.
 //!
 //! * `surface`: one frame, and the nearest place on it · `template`: the fixed mesh · `track`: one step
-//!   of it · `runs`: which frames share one · `blend`: loops.
+//! of it · `runs`: the frames that share one · `blend`: loops.
 //!
-//! A fixed mesh cannot follow what tears or grows together. Then another one begins (a run, which `fluid`
-//! knows anyway), and frames that no fixed mesh holds keep their own faces. Remarks say how many.
+//! A fixed mesh cannot follow a surface that tears or merges. Then another one begins (a run, which `fluid`
+//! supports anyway), and frames that no fixed mesh fits keep their own faces. Remarks give their number.
 
 mod blend;
 mod runs;
@@ -32,13 +32,13 @@ use runs::{FoundRuns, Run, RunRequest};
 use std::sync::Arc;
 use surface::Surface;
 
-/// Part of the tolerance that may be spent on the fixed mesh.
+/// The fraction of the tolerance that may be spent on the fixed mesh.
 const SPENT: f64 = 0.5;
 
-/// The part of a loop's frames that is blended if the user does not say how many.
+/// Divisor of the number of frames of a loop that are blended by default.
 const BLENDED: usize = 8;
 
-/// A mesh that was re-meshed: how far it is from the source, and how much of it has fixed faces.
+/// The outcome of re-meshing a mesh: its distance from the source, and the extent of its fixed faces.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Remeshed {
     /// Largest distance of its points from the source's surface, and of the source's points from its own;
@@ -46,32 +46,32 @@ pub struct Remeshed {
     pub spent: f64,
     /// Bounds of the source, object space.
     pub extent: Extent<3>,
-    /// By frame the diagonal of the source's bounds, object space.
+    /// By frame, the diagonal of the source's bounds, object space.
     pub diagonals: Vec<f64>,
-    /// Points of the source, summed over frames.
+    /// The number of points of the source, summed over frames.
     pub source_points: u64,
-    /// The number of frames at the end that are blended into the start; nothing is promised of them.
+    /// The number of frames at the end that are blended into the start; they have no guarantee.
     pub blended: u32,
-    /// Runs of fixed faces.
+    /// The number of runs of fixed faces.
     pub runs: usize,
-    /// The number of frames in them.
+    /// The number of frames in these runs.
     pub frames: usize,
     /// The number of frames that keep their own faces.
     pub own: usize,
-    /// Points: the most of any run.
+    /// The largest number of points of a run.
     pub points: usize,
 }
 
-/// A scene in which meshes have fixed faces, and by mesh what became of it.
+/// A scene in which meshes have fixed faces, with the outcome for each mesh.
 pub struct Outcome {
     /// The scene.
     pub scene: Scene,
-    /// By mesh what became of it, if it was re-meshed.
+    /// By mesh, its outcome, if it was re-meshed.
     pub meshes: Vec<Option<Remeshed>>,
 }
 
 impl Outcome {
-    /// A sentence on each mesh that was re-meshed, for `--explain`.
+    /// Returns a sentence on each mesh that was re-meshed, for `--explain`.
     pub fn sentences(&self) -> impl Iterator<Item = String> {
         let all = self.scene.meshes.iter().zip(&self.meshes);
         all.filter_map(|(mesh, what)| {
@@ -87,53 +87,54 @@ impl Outcome {
 /// The settings for all meshes.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// 1 … 9: how much work is spent.
+    /// Effort, 1 … 9.
     pub effort: u32,
-    /// Bytes of working memory aimed at.
+    /// Target for the working memory, in bytes.
     pub memory: u64,
-    /// The animation is a closed cycle.
+    /// `true` if the animation is a closed cycle.
     pub cycle: bool,
-    /// Frames at the end of a cycle that are blended into its start; none: the usual part of all frames.
+    /// The number of frames at the end of a cycle that are blended into its start; `None` for the usual
+    /// fraction.
     pub blend: Option<usize>,
-    /// Channels that are compiled beside positions; they get lost here, which remarks say.
+    /// Channels that are compiled besides positions; they are lost here, with a remark.
     pub channels: Channels,
 }
 
-/// A scene, what is known of its objects, and what is asked of them.
+/// A scene, with the properties of its objects and the settings.
 pub struct Request<'a> {
     /// The source.
     pub scene: &'a Scene,
     /// Its placed objects.
     pub placed: &'a [Placed],
-    /// Whether that object's mesh is compiled.
+    /// By object, `true` if its mesh is compiled.
     pub selected: &'a [bool],
-    /// Seconds of each frame.
+    /// Time of each frame, in seconds.
     pub times: &'a [f64],
-    /// By object the frames in which it is visible.
+    /// By object, the frames in which it is visible.
     pub visible: &'a [FrameSet],
-    /// By object the largest scale of its world matrix.
+    /// By object, the largest scale of its world matrix.
     pub largest_scale: &'a [f64],
-    /// By object whether its world matrix is not finite somewhere.
+    /// By object, `true` if its world matrix is not finite in some frame.
     pub broken: &'a [bool],
-    /// Resolves the tolerance of the object at a path: absolute in world units, from the diagonal in the
-    /// world.
+    /// Resolves the tolerance of the object at a path: absolute in world units, from the world-space
+    /// diagonal.
     pub tolerance: &'a (dyn Fn(&str, f64) -> f64 + Sync),
-    /// Whether the object at a path was asked for.
+    /// Returns `true` if the object at a path is to be re-meshed.
     pub asked: &'a (dyn Fn(&str) -> bool + Sync),
     /// The settings for all meshes.
     pub settings: Settings,
-    /// Ends the work with an error.
+    /// Cancels the work, which then ends with an error.
     pub cancellation: &'a Cancellation,
 }
 
-/// The number of frames at the end of `frames` that a loop blends, as asked or the usual part. `verify` works
-/// it out in the same way.
+/// Returns the number of frames at the end of `frames` that a loop blends, as requested or the usual
+/// fraction. `verify` computes it in the same way.
 pub fn window(frames: usize, asked: Option<usize>) -> usize {
     let most = frames.saturating_sub(2);
     asked.unwrap_or(frames.div_ceil(BLENDED)).min(most)
 }
 
-/// Looks at every mesh that was asked for. None where nothing was changed.
+/// Re-meshes every mesh for which that is requested. `None` if nothing was changed.
 pub fn remesh(given: &Request<'_>, remarks: &mut Vec<Remark>) -> Result<Option<Outcome>, Error> {
     let mut placements: Vec<Vec<usize>> = vec![Vec::new(); given.scene.meshes.len()];
     for (i, place) in given.placed.iter().enumerate().filter(|(i, _)| given.selected[*i]) {
@@ -168,10 +169,10 @@ pub fn remesh(given: &Request<'_>, remarks: &mut Vec<Remark>) -> Result<Option<O
     Ok(out.meshes.iter().any(Option::is_some).then_some(out))
 }
 
-/// Bounds of a mesh in object space, and its largest |coordinate| at each of its places.
+/// Bounds of a mesh in object space, and its largest |coordinate| at each of its placements.
 struct Reach {
     extent: Extent<3>,
-    /// By frame the diagonal of the bounds.
+    /// By frame, the diagonal of the bounds.
     diagonals: Vec<f64>,
     world: Vec<f64>,
 }
@@ -211,10 +212,10 @@ fn reaches(given: &Request<'_>, placements: &[Vec<usize>], wanted: &[MeshId]) ->
     Ok(out)
 }
 
-/// A mesh with fixed faces and what became of it, if it has any; and remarks.
+/// A mesh with fixed faces and its outcome, if it has any; and remarks.
 type Changed = (Option<(Mesh, Remeshed)>, Vec<Remark>);
 
-/// Gives a mesh whose faces change fixed ones, where they hold enough of its frames.
+/// Gives fixed faces to a mesh whose faces change, if they fit enough of its frames.
 fn remesh_mesh(
     given: &Request<'_>,
     id: MeshId,
@@ -284,8 +285,8 @@ fn remesh_mesh(
     Ok((Some((mesh, what)), remarks))
 }
 
-/// The largest distance that the fixed mesh may have from the source, in object space: a part of the
-/// tolerance that is tightest. None where an object's tolerance leaves nothing for that, or its transform is
+/// Returns the largest distance that the fixed mesh may have from the source, in object space: a fraction of
+/// the tightest tolerance. `None` if an object's tolerance leaves no room for that, or its transform is
 /// broken.
 fn distance_limit(given: &Request<'_>, placements: &[usize], reach: &Reach) -> Option<f64> {
     let sides = [0, 1, 2].map(|k| reach.extent.component(k)).map(|(low, high)| [low, high]);
@@ -295,7 +296,7 @@ fn distance_limit(given: &Request<'_>, placements: &[usize], reach: &Reach) -> O
         let scale = given.largest_scale[i];
         let diagonal = given.visible[i].largest(reach.diagonals.len(), |frame| reach.diagonals[frame]);
         let tolerance = (given.tolerance)(&given.placed[i].path, diagonal * scale);
-        // What float32 needs has to be left.
+        // Room for the precision of float32 must remain.
         let least = 2.0 * 4.0 * crate::extent::ulp(world.max(object));
         if given.broken[i] || tolerance < least {
             limit = 0.0;
@@ -306,7 +307,7 @@ fn distance_limit(given: &Request<'_>, placements: &[usize], reach: &Reach) -> O
     (limit > 0.0 && limit.is_finite()).then_some(limit)
 }
 
-/// Points of the source, summed over these times.
+/// Returns the number of points of the source, summed over these times.
 fn count_points(mesh: &Mesh, times: &[f64]) -> Result<u64, Error> {
     let mut count = 0u64;
     let mut points = Vec::new();
@@ -317,8 +318,8 @@ fn count_points(mesh: &Mesh, times: &[f64]) -> Result<u64, Error> {
     Ok(count)
 }
 
-/// Why a mesh is not re-meshed, where fixed faces hold less than half of its frames: the others would pay for
-/// them with their part of the tolerance.
+/// Returns the reason why a mesh is not re-meshed, if fixed faces fit less than half of its frames: the
+/// others would lose their part of the tolerance for them.
 fn too_few_frames(frames: usize, all: usize, found: &FoundRuns, limit: f64) -> Option<String> {
     if frames == 0 {
         return Some(format!("is not re-meshed: {}", why_not(found, limit)));
@@ -331,7 +332,7 @@ fn too_few_frames(frames: usize, all: usize, found: &FoundRuns, limit: f64) -> O
     })
 }
 
-/// Remarks on a mesh that was re-meshed.
+/// Returns the remarks on a mesh that was re-meshed.
 fn outcome_remarks(
     given: &Request<'_>,
     mesh: &Mesh,
@@ -341,7 +342,7 @@ fn outcome_remarks(
 ) -> Vec<Remark> {
     let mut remarks = Vec::new();
     let mut say = |what: String| remarks.push(Remark::new(&mesh.path, what));
-    // Where one mesh carries all, there is nothing to say.
+    // No remark if one fixed mesh fits all frames.
     if what.runs > 1 || what.own > 0 {
         say(sentence(what, found, shown));
     }
@@ -405,7 +406,7 @@ fn why_not(found: &FoundRuns, limit: f64) -> String {
     }
 }
 
-/// Whether the number of points stays.
+/// Returns `true` if the number of points is constant.
 fn steady(mesh: &Mesh, times: &[f64]) -> Result<bool, Error> {
     let (mut points, mut count) = (Vec::new(), None);
     for &time in times {
@@ -417,7 +418,7 @@ fn steady(mesh: &Mesh, times: &[f64]) -> Result<bool, Error> {
     Ok(true)
 }
 
-/// Whether the mesh is the same at both times, as far as the samples' identities say.
+/// Returns `true` if the mesh is the same at both times, by the samples' identities.
 fn equal(mesh: &Mesh, a: f64, b: f64) -> bool {
     let at = |time| mesh.positions.locate(time);
     let ((i, f), (j, g)) = (at(a), at(b));
@@ -426,10 +427,10 @@ fn equal(mesh: &Mesh, a: f64, b: f64) -> bool {
     positions && sample::topology_identity(mesh, a) == sample::topology_identity(mesh, b)
 }
 
-/// Where a frame's mesh comes from.
+/// The source of a frame's mesh.
 #[derive(Clone, Copy)]
 enum FrameSource {
-    /// The source at this time.
+    /// The source mesh at this time.
     Own(f64),
     /// A run, and a frame of it.
     Run(usize, usize),
@@ -440,12 +441,12 @@ struct RemeshedFrames {
     mesh: Mesh,
     runs: Vec<Run>,
     places: Vec<FrameSource>,
-    /// First frame that has the same points.
+    /// By frame, the first frame that has the same points.
     first: Vec<usize>,
 }
 
 impl RemeshedFrames {
-    /// Equal where faces are.
+    /// Returns identities that are equal if the faces are.
     fn faces(&self, i: usize) -> Identity {
         match self.places[i] {
             FrameSource::Run(run, _) => 1 << 64 | run as Identity,
@@ -474,7 +475,7 @@ impl RemeshedFrames {
 struct Positions(Arc<RemeshedFrames>);
 struct Counts(Arc<RemeshedFrames>);
 struct Corners(Arc<RemeshedFrames>);
-/// A set of faces, and by run its triangles.
+/// A set of faces, and its triangles by run.
 struct Set(Arc<RemeshedFrames>, usize, Vec<Vec<i32>>);
 
 impl Source<[f32; 3]> for Positions {
@@ -550,7 +551,7 @@ impl Source<i32> for Set {
     }
 }
 
-/// `mesh` with the faces and points of `runs`; in all other frames it is what it was.
+/// Returns `mesh` with the faces and points of `runs`; other frames are unchanged.
 fn replace(mesh: &Mesh, runs: Vec<Run>, shown: &[usize], times: &[f64], same: &[bool]) -> Mesh {
     let mut of_shown: Vec<FrameSource> = shown.iter().map(|&f| FrameSource::Own(times[f])).collect();
     for (r, run) in runs.iter().enumerate() {
@@ -571,7 +572,7 @@ fn replace(mesh: &Mesh, runs: Vec<Run>, shown: &[usize], times: &[f64], same: &[
             first_shown[k] = first_shown[k - 1];
         }
     }
-    // Frames that are not shown have what was shown last, or will be first.
+    // Hidden frames repeat the last visible one, or the first.
     let mut at = 0;
     let (mut places, mut first) = (Vec::new(), Vec::new());
     for frame in 0..times.len() {
@@ -581,13 +582,13 @@ fn replace(mesh: &Mesh, runs: Vec<Run>, shown: &[usize], times: &[f64], same: &[
         places.push(of_shown[at]);
         first.push(first_shown[at]);
     }
-    // By run and set the triangles whose faces are in it in the run's first frame.
+    // By run and set, the triangles whose faces are in the set in the run's first frame.
     let sets: Vec<Vec<Vec<i32>>> = (0..mesh.face_sets.len())
         .map(|s| {
             let members = |run: &Run| {
                 let mut faces = Vec::new();
                 let time = times[shown[run.first]];
-                // What cannot be read now has been read before.
+                // A failure to read is not expected here, since the same was read before.
                 sample::held(&mesh.face_sets[s].faces, mesh, time, &mut faces).unwrap_or_default();
                 faces.sort_unstable();
                 let is_in = |t: &usize| faces.binary_search(&(run.template.face[*t] as i32)).is_ok();

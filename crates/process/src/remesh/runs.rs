@@ -1,4 +1,4 @@
-//! Which frames share a fixed mesh: from a frame on as many as it fits, then from there on another one.
+//! Finds runs: from each frame on, as many frames as one fixed mesh fits, then another one.
 
 use super::surface::Surface;
 use super::template::Template;
@@ -10,58 +10,58 @@ use std::sync::Arc;
 
 /// Consecutive frames that share a fixed mesh.
 pub struct Run {
-    /// Its first frame, as a number into those that are looked at.
+    /// Its first frame, as an index into the examined frames.
     pub first: usize,
     /// The fixed mesh that its frames share.
     pub template: Template,
-    /// Where its vertices are in each of its frames.
+    /// Positions of its vertices in each of the run's frames.
     pub points: RunPositions,
 }
 
 /// The runs that were found.
 #[derive(Default)]
 pub struct FoundRuns {
-    /// In the order of frames; those that are in none keep their own faces.
+    /// The runs, in the order of frames; frames in none keep their own faces.
     pub runs: Vec<Run>,
-    /// The smallest distance that would have carried another frame, of those that were tried and did not
+    /// The smallest distance that would have extended a run by a frame, of those that were tried and did not
     /// hold.
     pub needed: Option<f64>,
-    /// The work allowed was done before the end.
+    /// `true` if the allowed work was used up before the end.
     pub cut: bool,
 }
 
-/// The frames in which runs are sought, and what is allowed.
+/// The frames in which runs are sought, and the limits.
 pub struct RunRequest<'a> {
     /// Number of frames.
     pub frames: usize,
     /// Reads a frame.
     #[allow(clippy::type_complexity)]
     pub read: &'a (dyn Fn(usize) -> Result<Surface, Error> + Sync),
-    /// Whether a frame is the same as the one before it.
+    /// By frame, `true` if it is the same as the one before it.
     pub same: &'a [bool],
-    /// Largest distance, object space.
+    /// The largest allowed distance, object space.
     pub limit: f64,
-    /// Points that may be moved by a frame or compared with it, all together.
+    /// The largest total number of points that are moved by a frame or compared with it.
     pub work: u64,
-    /// Rounds in which a mesh may be refined.
+    /// The number of rounds in which a mesh may be refined.
     pub rounds: u32,
-    /// Bytes of surfaces that may be kept, and of points that can be held.
+    /// Limit for the bytes of cached surfaces, and for those of the points of runs.
     pub memory: u64,
-    /// Ends the search with an error.
+    /// Cancels the search, which then ends with an error.
     pub cancellation: &'a Cancellation,
 }
 
-/// A fixed mesh may have this many times the points of the frame it is of.
+/// The largest ratio of the points of a fixed mesh to those of its frame.
 const MOST_POINTS: usize = 8;
 
-/// Points that a fixed mesh may have in any case.
+/// The number of points that a fixed mesh may have in any case.
 const ALWAYS_POINTS: usize = 4000;
 
-/// A mesh is shared by so many frames that they make up for its size: its points are at most this part of
-/// those that the source has in these frames.
+/// The largest ratio of the points of a fixed mesh to those of the source in all frames of its run: the run
+/// must be long enough to be worth it.
 const WORTH: f64 = 0.3;
 
-/// Bytes that a triangle of a surface takes, roughly.
+/// Approximate bytes of a triangle of a surface.
 const TRIANGLE: u64 = 320;
 
 struct Search<'a> {
@@ -73,7 +73,7 @@ struct Search<'a> {
     held: u64,
 }
 
-/// Looks through all frames.
+/// Finds the runs in all frames.
 pub fn find_runs(wanted: &RunRequest<'_>) -> Result<FoundRuns, Error> {
     let mut search = Search { wanted, kept: BTreeMap::new(), bytes: 0, done: 0, held: 0 };
     let mut found = FoundRuns::default();
@@ -121,7 +121,8 @@ impl Search<'_> {
         }
     }
 
-    /// The longest run from `first` on that is worth it, and the distance at which it would have gone on.
+    /// Returns the longest run from `first` on that is worth it, and the distance at which it would have
+    /// continued.
     fn run(&mut self, first: usize) -> Result<(Option<Run>, Option<f64>), Error> {
         self.forget_before(first);
         let limit = self.wanted.limit;
@@ -170,7 +171,8 @@ impl Search<'_> {
         Ok((best, needed))
     }
 
-    /// Moves a mesh from frame to frame for as long as finer triangles could hold it, and how it fits each.
+    /// Moves a mesh from frame to frame as long as finer triangles could hold it; returns the fit in each
+    /// frame.
     fn follow(&mut self, first: usize, template: &Template) -> Result<(RunPositions, Vec<Fit>), Error> {
         let limit = self.wanted.limit;
         let mut points: RunPositions = vec![rounded(&template.points)];
@@ -208,7 +210,7 @@ impl Search<'_> {
         Ok((points, fits))
     }
 
-    /// Points are held in memory until they are written.
+    /// Checks the memory, in which points are held until they are written.
     fn room(&self, frames: usize, points: usize) -> Result<(), Error> {
         let asked = self.held + 12 * (frames * points) as u64;
         match asked > self.wanted.memory {

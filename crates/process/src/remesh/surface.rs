@@ -1,7 +1,8 @@
-//! The surface of one frame: its triangles in a tree, so that the nearest place on it is found in the time of
-//! a few dozen tests, and the lines and corners that a fixed mesh has to follow (borders and sharp edges).
+//! The surface of one frame: its triangles in a tree, so that the nearest place on it is found in a few dozen
+//! tests, and the lines and corners that a fixed mesh must follow (borders and sharp edges).
 //!
-//! Distances are exact for triangles, edges and points alike; a triangle without area is what is left of it.
+//! Distances are exact for triangles, edges and points alike; a triangle without area counts as an edge or a
+//! point.
 
 use crate::extent::usable;
 use crate::faces::Faces;
@@ -10,34 +11,34 @@ use glam::DVec3;
 use meshreel_scene::{Mesh, sample};
 use std::collections::HashMap;
 
-/// Edges whose triangles turn by more than this many degrees are lines.
+/// The least angle between two triangles, in degrees, that makes their edge a line.
 const SHARP: f64 = 40.0;
 
-/// Lines that turn by more than this many degrees have a corner there.
+/// The least angle between two lines, in degrees, that makes a corner.
 const CORNER: f64 = 40.0;
 
-/// Squared sine of an angle below which a triangle is its edges.
+/// Squared sine of an angle below which a triangle is treated as its edges.
 const FLAT: f64 = 1e-24;
 
-/// Triangles of a leaf.
+/// The largest number of triangles of a leaf.
 const LEAF: usize = 4;
 
-/// The nearest place.
+/// The nearest place on a surface.
 #[derive(Clone, Copy, Debug)]
 pub struct Hit {
-    /// Which of the tree's triangles.
+    /// Index of the triangle in the tree.
     pub item: u32,
-    /// Where on it.
+    /// The position.
     pub at: DVec3,
-    /// Squared distance.
+    /// The squared distance.
     pub square: f64,
 }
 
-/// Triangles by place. Edges and points are triangles whose corners coincide.
+/// A tree of triangles. Edges and points are triangles whose corners coincide.
 #[derive(Default)]
 pub struct Tree {
     items: Vec<[DVec3; 3]>,
-    /// Numbers into `items`, leaf by leaf.
+    /// Indices into `items`, leaf by leaf.
     order: Vec<u32>,
     nodes: Vec<Node>,
 }
@@ -45,14 +46,14 @@ pub struct Tree {
 struct Node {
     low: DVec3,
     high: DVec3,
-    /// A leaf: its first place in `order`. Else the second child; the first follows at once.
+    /// For a leaf, its first index in `order`; else the second child (the first is the next node).
     next: u32,
-    /// Items of a leaf, 0 for others.
+    /// The number of items of a leaf, 0 for other nodes.
     count: u32,
 }
 
 impl Tree {
-    /// Splits at the middle item along the longest side.
+    /// Builds the tree, splitting at the middle item along the longest side.
     pub fn new(items: Vec<[DVec3; 3]>) -> Tree {
         let mut tree = Tree {
             order: (0..items.len() as u32).collect(),
@@ -92,7 +93,8 @@ impl Tree {
         (self.nodes[own].next, self.nodes[own].count) = (second, 0);
     }
 
-    /// The nearest place to `p` on an item that `take` accepts, nearer than the square root of `square`.
+    /// Returns the nearest place to `p` on an item that `take` accepts, nearer than the square root of
+    /// `square`.
     pub fn nearest(&self, p: DVec3, square: f64, take: impl Fn(u32) -> bool) -> Option<Hit> {
         let mut best = Hit { item: u32::MAX, at: p, square };
         if self.nodes.is_empty() {
@@ -136,7 +138,7 @@ impl Tree {
         (best.item != u32::MAX).then_some(best)
     }
 
-    /// Corners of an item.
+    /// Returns the corners of an item.
     pub fn item(&self, item: u32) -> &[DVec3; 3] {
         &self.items[item as usize]
     }
@@ -148,8 +150,8 @@ impl Node {
     }
 }
 
-/// The place on a triangle that is nearest to `p`: which of its corners, edges or its inside follows from the
-/// signs of the areas that `p` makes with its edges (C. Ericson, *Real-Time Collision Detection*, 2005,
+/// Returns the place on a triangle that is nearest to `p`: the signs of the areas that `p` forms with its
+/// edges decide between corners, edges and the inside (C. Ericson, *Real-Time Collision Detection*, 2005,
 /// 5.1.5).
 pub fn nearest_of(p: DVec3, [a, b, c]: &[DVec3; 3]) -> DVec3 {
     let (ab, ac) = (*b - *a, *c - *a);
@@ -193,7 +195,7 @@ pub fn nearest_of(p: DVec3, [a, b, c]: &[DVec3; 3]) -> DVec3 {
     *a + ab * part(beyond_b, all) + ac * part(beyond_c, all)
 }
 
-/// The place between `a` and `b` that is nearest to `p`.
+/// Returns the place between `a` and `b` that is nearest to `p`.
 fn nearest_between(p: DVec3, a: DVec3, b: DVec3) -> DVec3 {
     let way = b - a;
     let all = way.length_squared();
@@ -206,23 +208,23 @@ fn nearest_between(p: DVec3, a: DVec3, b: DVec3) -> DVec3 {
 /// One frame of a source mesh.
 #[derive(Default)]
 pub struct Surface {
-    /// Points that faces use, those of one place once.
+    /// Points that faces use; coincident points are merged.
     pub points: Vec<DVec3>,
-    /// Counter-clockwise from outside.
+    /// Triangles, counter-clockwise from outside.
     pub triangles: Vec<[u32; 3]>,
-    /// Number of each triangle's face in the file.
+    /// By triangle, its face's number in the source.
     pub face: Vec<u32>,
-    /// Unit normals of triangles; zero where there is no area.
+    /// By triangle, its unit normal; zero if it has no area.
     pub normals: Vec<DVec3>,
-    /// Triangles by place.
+    /// Tree of the triangles.
     pub tree: Tree,
-    /// Borders and sharp edges by place.
+    /// Tree of borders and sharp edges.
     pub lines: Tree,
-    /// Ends and corners of lines by place.
+    /// Tree of ends and corners of lines.
     pub corners: Tree,
 }
 
-/// What lies on a line.
+/// The lines of a surface, with their ends and corners.
 pub struct Lines {
     /// Edges, by their two points.
     pub edges: Vec<[u32; 2]>,
@@ -231,7 +233,7 @@ pub struct Lines {
 }
 
 impl Surface {
-    /// Reads `mesh` at `time`. Points that cannot be used are left out with their faces.
+    /// Reads `mesh` at `time`. Unusable points are left out with their faces.
     pub fn read(mesh: &Mesh, time: f64) -> Result<Surface, Error> {
         let (mut raw, mut points) = (sample::Faces::default(), Vec::new());
         sample::faces_at(mesh, time, &mut raw)?;
@@ -246,7 +248,7 @@ impl Surface {
                 continue;
             }
             let triangle = places.map(|p| {
-                // −0 is 0.
+                // −0 is treated as 0.
                 *own.entry(p.map(|v| (v + 0.0).to_bits())).or_insert_with(|| {
                     surface.points.push(DVec3::from_array(p.map(f64::from)));
                     surface.points.len() as u32 - 1
@@ -274,24 +276,24 @@ impl Surface {
         self.tree = Tree::new(items);
     }
 
-    /// Middle of a triangle.
+    /// Returns the middle of a triangle.
     pub fn middle(&self, t: usize) -> DVec3 {
         middle(self.tree.item(t as u32))
     }
 }
 
-/// Twice the vector area.
+/// Returns twice the vector area.
 pub fn normal([a, b, c]: &[DVec3; 3]) -> DVec3 {
     (*b - *a).cross(*c - *a)
 }
 
-/// Middle of a triangle.
+/// Returns the middle of a triangle.
 pub fn middle([a, b, c]: &[DVec3; 3]) -> DVec3 {
     (*a + *b + *c) / 3.0
 }
 
-/// Borders, edges of more than two triangles, and edges at which the surface turns sharply; ends, branches
-/// and corners of what they make.
+/// Finds borders, edges of more than two triangles, and edges at which the surface bends sharply; and ends,
+/// branches and corners of the lines that they form.
 pub fn lines(points: &[DVec3], triangles: &[[u32; 3]], normals: &[DVec3]) -> Lines {
     let mut sides: Vec<([u32; 2], u32)> = Vec::with_capacity(3 * triangles.len());
     for (t, corners) in triangles.iter().enumerate() {
@@ -334,7 +336,7 @@ pub fn lines(points: &[DVec3], triangles: &[[u32; 3]], normals: &[DVec3]) -> Lin
 mod tests {
     use super::*;
 
-    /// Small whole numbers that follow from a seed.
+    /// Returns a pseudo-random number from 0 up to but not including 1, and advances the seed.
     fn random(seed: &mut u64) -> f64 {
         *seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (*seed >> 40) as f64 / f64::from(1 << 24)

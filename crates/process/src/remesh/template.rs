@@ -1,31 +1,30 @@
-//! The fixed mesh that is laid over changing ones: the triangles of one frame, cut finer where that is
-//! needed.
+//! The fixed mesh that is fitted to changing ones: the triangles of one frame, refined where necessary.
 
 use super::surface::{self, Surface, lines};
 use glam::DVec3;
 use std::collections::HashMap;
 
-/// The place of the surface that a vertex follows.
+/// The feature of the surface that a vertex follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hold {
     /// The surface.
     Free,
     /// A border or a sharp edge.
     Line,
-    /// An end or corner of such.
+    /// An end or corner of a line.
     Corner,
 }
 
 /// A fixed mesh.
 #[derive(Clone, Default)]
 pub struct Template {
-    /// Vertices in the frame it is of.
+    /// Positions of the vertices in the frame that the mesh was made from.
     pub points: Vec<DVec3>,
-    /// Counter-clockwise from outside.
+    /// Triangles, counter-clockwise from outside.
     pub triangles: Vec<[u32; 3]>,
-    /// Number of each triangle's face in the file, in the frame it is of.
+    /// By triangle, its face's number in the source, in that frame.
     pub face: Vec<u32>,
-    /// By vertex the place of the surface that it follows.
+    /// By vertex, the feature of the surface that it follows.
     pub hold: Vec<Hold>,
     /// Neighbours of vertex v: `ring[start[v]..start[v + 1]]`.
     start: Vec<u32>,
@@ -33,9 +32,9 @@ pub struct Template {
 }
 
 impl Template {
-    /// The triangles of `surface`.
+    /// Creates a fixed mesh from the triangles of `surface`.
     pub fn new(surface: &Surface) -> Template {
-        // Points of faces without area are left out.
+        // Points used only by faces without area are left out.
         let mut own = vec![u32::MAX; surface.points.len()];
         let mut points = Vec::new();
         let mut name = |v: u32| {
@@ -83,17 +82,17 @@ impl Template {
         out
     }
 
-    /// Neighbours of a vertex, ascending.
+    /// Returns the neighbours of a vertex, ascending.
     pub fn ring(&self, v: usize) -> &[u32] {
         &self.ring[self.start[v] as usize..self.start[v + 1] as usize]
     }
 
-    /// Corners of a triangle where vertices are at `points`.
+    /// Returns the corners of a triangle for vertices at `points`.
     pub fn corners(&self, t: usize, points: &[DVec3]) -> [DVec3; 3] {
         self.triangles[t].map(|v| points[v as usize])
     }
 
-    /// Vertex normals where vertices are at `points`, by the areas around; zero where there is none.
+    /// Returns vertex normals for vertices at `points`, weighted by area; zero if there is none.
     pub fn normals(&self, points: &[DVec3]) -> Vec<DVec3> {
         let mut out = vec![DVec3::ZERO; points.len()];
         for (t, triangle) in self.triangles.iter().enumerate() {
@@ -104,15 +103,15 @@ impl Template {
         out
     }
 
-    /// Vertices that [`Template::refine`] would give, roughly.
+    /// Returns the approximate number of vertices after [`Template::refine`].
     pub fn refined_points(&self, levels: &[u8]) -> usize {
         let more = levels.iter().map(|&l| (1usize << (2 * l)) - 1);
         self.points.len() + more.sum::<usize>() / 2
     }
 
-    /// Halves all edges of triangle t `levels[t]` times. Triangles beside such are cut where they have to be,
-    /// and further, so that none becomes thin. Also the edges that were halved: their middles are the new
-    /// vertices, in this order.
+    /// Halves all edges of triangle t `levels[t]` times. Adjacent triangles are cut as necessary, and
+    /// further, so that none becomes thin. Also returns the halved edges: their middles are the new vertices,
+    /// in this order.
     pub fn refine(&self, levels: &[u8]) -> (Template, Vec<[u32; 2]>) {
         let mut parts = Parts {
             points: self.points.clone(),
@@ -146,7 +145,7 @@ impl Parts {
     fn halve(&mut self) {
         let points = &self.points;
         let length = |e: [u32; 2]| points[e[0] as usize].distance_squared(points[e[1] as usize]);
-        // Edges that are halved; what that asks of triangles beside them goes on until nothing more is asked.
+        // Edges that are halved; this spreads to adjacent triangles until no more edges are added.
         let mut cut: HashMap<[u32; 2], u32> = HashMap::new();
         for (triangle, _) in self.triangles.iter().zip(&self.levels).filter(|(_, l)| **l > 0) {
             cut.extend((0..3).map(|k| (side(triangle, k), 0)));
@@ -226,14 +225,14 @@ mod tests {
         assert!((area(&template) - area(&fine)).abs() < 1e-9);
         assert!(fine.points.len() > template.points.len() + 40);
         assert!(fine.points.len() <= template.refined_points(&[3; 50]));
-        // Borders are as long as they were: no edge in the middle has one triangle only.
+        // Borders keep their length: no inner edge has only one triangle.
         let border = |t: &Template| -> f64 {
             let normals = vec![DVec3::Z; t.triangles.len()];
             let edges = lines(&t.points, &t.triangles, &normals).edges;
             (edges.iter().map(|e| t.points[e[0] as usize].distance(t.points[e[1] as usize]))).sum()
         };
         assert!((border(&template) - border(&fine)).abs() < 1e-9);
-        // Every triangle lies in the face that it says.
+        // Every triangle lies in the face that it is assigned to.
         for t in 0..fine.triangles.len() {
             let whole = template.corners(fine.face[t] as usize, &template.points);
             let middle = surface::middle(&fine.corners(t, &fine.points));

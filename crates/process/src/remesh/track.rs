@@ -1,9 +1,9 @@
-//! One step of a fixed mesh from the surface of a frame to that of the next, and whether it has arrived.
+//! Moves a fixed mesh from the surface of one frame to that of the next, and measures the fit.
 //!
-//! Vertices are drawn to the nearest place of the new surface that faces their way, but only across it: where
-//! along it they go, their neighbours say, because the field of displacements is to be smooth. It is stiff at
-//! first and yields from round to round. In the end every vertex is put onto the surface. Vertices of borders
-//! and sharp edges are drawn to lines, corners to corners.
+//! Vertices are drawn to the nearest place of the new surface that faces the same way, but only across it:
+//! their motion along it is determined by their neighbours, since the field of displacements must be smooth.
+//! It is stiff at first and softens from round to round. In the end every vertex is projected onto the
+//! surface. Vertices of borders and sharp edges are drawn to lines, corners to corners.
 //!
 //! ```text
 //! for λ in stiff … soft
@@ -21,35 +21,35 @@ use super::template::{Hold, Template};
 use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
-/// Stiffness: the weight of differences between displacements of neighbours, from round to round.
+/// Stiffness: the weight of differences between displacements of neighbours, by round.
 const STIFFNESS: [f64; 7] = [30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03];
 
-/// Conjugate gradients in a round.
+/// The number of conjugate-gradient steps in a round.
 const DESCENTS: usize = 25;
 
 /// The weight of displacements along the surface.
 const ALONG: f64 = 1e-3;
 
-/// Surfaces that turn away by more than arccos of this are not the same.
+/// The least cosine between the normals of matching surfaces.
 const FACING: f64 = 0.2;
 
-/// Edges to a line or corner that vertices are drawn to.
+/// The largest distance of a line or corner to which vertices are drawn, in edge lengths.
 const FAR: f64 = 3.0;
 
-/// Rounds in which folds are smoothed out.
+/// The number of rounds in which folds are smoothed out.
 const UNFOLDINGS: usize = 12;
 
-/// Elements of a job.
+/// The number of elements of a job.
 const CHUNK: usize = 512;
 
-/// Where a vertex is drawn to.
+/// The target of a vertex.
 struct Pull {
-    /// From where it began.
+    /// Offset from its initial position.
     way: DVec3,
     weight: DMat3,
 }
 
-/// Moves `template` from `from` onto `surface`; `ahead` is where its motion would take it.
+/// Moves `template` from `from` onto `surface`; `ahead` is the extrapolation of its motion.
 pub fn step(template: &Template, from: &[DVec3], ahead: Option<&[DVec3]>, surface: &Surface) -> Vec<DVec3> {
     let mut ways: Vec<DVec3> = match ahead {
         Some(ahead) => ahead.iter().zip(from).map(|(a, b)| *a - *b).collect(),
@@ -72,7 +72,7 @@ pub fn step(template: &Template, from: &[DVec3], ahead: Option<&[DVec3]>, surfac
     settle(template, place, &reach, surface)
 }
 
-/// Puts a refined mesh onto `surface`: new vertices, which are middles of `halved`, in the order of
+/// Moves a refined mesh onto `surface`: new vertices, which are middles of `halved`, in the order of
 /// refinement, come after those at `points`.
 pub fn refined(
     template: &Template,
@@ -88,7 +88,7 @@ pub fn refined(
     settle(template, points, &reach, surface)
 }
 
-/// Mean length of the edges around each vertex.
+/// Returns the mean length of the edges around each vertex.
 fn lengths(template: &Template, points: &[DVec3]) -> Vec<f64> {
     let one = |v: usize| {
         let ring = template.ring(v);
@@ -98,8 +98,8 @@ fn lengths(template: &Template, points: &[DVec3]) -> Vec<f64> {
     (0..points.len()).map(one).collect()
 }
 
-/// Every vertex onto the surface. Where triangles then lie the wrong way round, the vertices around move
-/// along the surface towards the middle of their neighbours.
+/// Projects every vertex onto the surface. If triangles are then flipped, the vertices around them move along
+/// the surface towards the middle of their neighbours.
 fn settle(template: &Template, mut place: Vec<DVec3>, reach: &[f64], surface: &Surface) -> Vec<DVec3> {
     let normals = template.normals(&place);
     place = (0..place.len())
@@ -131,7 +131,7 @@ fn settle(template: &Template, mut place: Vec<DVec3>, reach: &[f64], surface: &S
                 if !near[v] || hold == Hold::Corner {
                     return place[v];
                 }
-                // Along lines the neighbours that are on lines count.
+                // On lines, only neighbours on lines count.
                 let ring = template.ring(v).iter().map(|&w| w as usize);
                 let ring = ring.filter(|&w| hold == Hold::Free || template.hold[w] != Hold::Free);
                 let (sum, count) = ring.fold((DVec3::ZERO, 0.0), |(s, n), w| (s + place[w], n + 1.0));
@@ -144,7 +144,7 @@ fn settle(template: &Template, mut place: Vec<DVec3>, reach: &[f64], surface: &S
     place
 }
 
-/// Which triangles lie the wrong way round, or nearly so.
+/// Returns, by triangle, `true` if it is flipped, or nearly so.
 fn wrong(template: &Template, points: &[DVec3], surface: &Surface) -> Vec<bool> {
     (0..template.triangles.len())
         .into_par_iter()
@@ -194,8 +194,8 @@ fn outer(n: DVec3) -> DMat3 {
     DMat3::from_cols(n * n.x, n * n.y, n * n.z)
 }
 
-/// The place on the surface that a vertex gets. Lines and corners that are gone, or farther away than
-/// `reach`, are the surface.
+/// Returns the place on the surface for a vertex. If a line or corner no longer exists, or is farther away
+/// than `reach`, the surface is used.
 fn onto(hold: Hold, p: DVec3, normal: DVec3, reach: f64, surface: &Surface) -> DVec3 {
     let near = |tree: &Tree| Some(tree.nearest(p, reach * reach, |_| true)?.at);
     let corner = (hold == Hold::Corner).then(|| near(&surface.corners)).flatten();
@@ -204,11 +204,11 @@ fn onto(hold: Hold, p: DVec3, normal: DVec3, reach: f64, surface: &Surface) -> D
     corner.or_else(line).or_else(place).unwrap_or(p)
 }
 
-/// Conjugate gradients on (A + λ L) d = A c, with blocks of the diagonal as preconditioner. Sums have a fixed
-/// order.
+/// Solves (A + λ L) d = A c by conjugate gradients, with blocks of the diagonal as preconditioner. Sums have
+/// a fixed order.
 fn solve(template: &Template, pulls: &[Pull], stiffness: f64, ways: &mut [DVec3]) {
     let n = pulls.len();
-    // Edges count as on a regular mesh of six neighbours.
+    // Weights are scaled as on a regular mesh of six neighbours.
     let lambda = stiffness / 6.0;
     let times = |x: &[DVec3]| -> Vec<DVec3> {
         let row = |v: usize| {
@@ -265,26 +265,26 @@ fn solve(template: &Template, pulls: &[Pull], stiffness: f64, ways: &mut [DVec3]
 /// The distances between a fixed mesh and a surface.
 #[derive(Clone, Debug, Default)]
 pub struct Fit {
-    /// Points of the source.
+    /// The number of points of the source.
     pub points: usize,
-    /// The largest distance, of points and middles of triangles of both, from the other.
+    /// The largest distance of points and middles of triangles of either surface from the other.
     pub worst: f64,
-    /// Triangles that lie the wrong way round.
+    /// The number of flipped triangles.
     pub folded: usize,
-    /// By triangle how often it should be halved; empty where all fit.
+    /// By triangle, how often it should be halved; empty if all fit.
     pub levels: Vec<u8>,
 }
 
-/// Distances in multiples of the limit beyond which finer triangles are no remedy.
+/// Distances in multiples of the limit beyond which finer triangles do not help.
 const HOPELESS: f64 = 16.0;
 
 impl Fit {
-    /// Whether no point is too far away and no triangle is folded over.
+    /// Returns `true` if no point is too far away and no triangle is flipped.
     pub fn holds(&self, limit: f64) -> bool {
         self.folded == 0 && self.worst <= limit
     }
 
-    /// Finer triangles may do.
+    /// Returns `true` if finer triangles may suffice.
     pub fn may_be_refined(&self, limit: f64) -> bool {
         self.folded == 0 && self.worst <= HOPELESS * limit
     }

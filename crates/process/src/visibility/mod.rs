@@ -1,6 +1,6 @@
-//! Triangles that nobody can see while pieces stand together, or when they have come to rest: what lies
-//! between stones before a wall bursts, and on the side that they lie on afterwards. Nothing is hidden while
-//! it, or what hides it, moves.
+//! Triangles that are invisible from outside while pieces stand together, or when they have come to rest:
+//! surfaces between stones before a wall bursts, and the undersides of fallen stones. Nothing is hidden while
+//! it, or the piece that hides it, moves.
 //!
 //! ```text
 //! piece      triangles that hang together; still before it leaves its place in the first frame by more than the tolerance, and after it has reached its place in the last
@@ -17,52 +17,52 @@ use glam::DVec3;
 use rayon::prelude::*;
 use tree::{Target, Tree};
 
-/// Points along the longest side of a triangle, at least and at most, beside those near its corners and the
-/// middles of its sides.
+/// The least and the largest number of points along the longest side of a triangle, besides those near its
+/// corners and the middles of its sides.
 const POINTS: [f64; 2] = [3.0, 24.0];
-/// Heights over the triangle of the ways that look for a way out, degrees, and how many there are around at
-/// each.
+/// Elevations over the triangle of the rays that look for a way out, in degrees, and the number of rays
+/// around at each.
 const HEIGHTS: [f64; 5] = [2.0, 8.0, 20.0, 38.0, 62.0];
 const AROUND: usize = 12;
-/// A piece's surface is near to another where it is nearer than this part of the piece's size, at most.
+/// The largest distance of near surfaces, as a fraction of the piece's size.
 const NEAR: f64 = 0.02;
-/// Surfaces face each other if their normals are at least so much apart (cosine).
+/// Surfaces face each other if the cosine between their normals is at most this.
 const FACING: f64 = -0.5;
 
-/// Reads the points of a body (the second number) in a frame (the first), in the world.
+/// Reads the points of a body (the second number) in a frame (the first), in world space.
 pub type Read<'a, E> = dyn FnMut(usize, usize, &mut Vec<DVec3>) -> Result<(), E> + 'a;
 
-/// A stretch of frames: the first, and the first one after it.
+/// An interval of frames: the first, and the first one after it.
 pub type Interval = [u32; 2];
 
-/// A mesh at its place.
+/// A placed mesh.
 pub struct Body<'a> {
-    /// Three vertices each.
+    /// Three vertices per triangle.
     pub triangles: &'a [[u32; 3]],
-    /// By vertex its place in what is read.
+    /// By vertex, its index in the points that are read.
     pub vertex_point: &'a [u32],
-    /// By vertex a number, without gaps, that those have in common which coincide in all frames.
+    /// By vertex, its point, numbered without gaps: vertices that coincide in all frames share one.
     pub point: Vec<u32>,
-    /// The largest distance that it may move and still count as standing.
+    /// The largest distance that it may move and still count as standing still.
     pub still: f64,
     /// Frames in which it is visible.
     pub visible: &'a FrameSet,
-    /// Whether what is hidden of it is wanted; it hides others in any case.
+    /// `true` if its hidden triangles are wanted; it hides others in any case.
     pub wanted: bool,
 }
 
-/// A body, its pieces, and where it is at both ends.
+/// A body, its pieces, and its positions at both ends.
 struct Placed<'a> {
     body: &'a Body<'a>,
-    /// By triangle the number of its piece, counted through all bodies.
+    /// By triangle, the number of its piece, counted over all bodies.
     piece: Vec<u32>,
-    /// First and last frame, in the world.
+    /// Points in the first and the last frame, in world space.
     ends: [Vec<DVec3>; 2],
 }
 
-/// Finds by body and triangle the frames in which it can be seen, all of them where it is not wanted. `read`
-/// gives the points of a body in the world in a frame; frames come in order, all bodies of one after each
-/// other.
+/// Finds, by body and triangle, the frames in which it can be seen; all frames if the body is not wanted.
+/// `read` returns the points of a body in world space in a frame; frames come in order, with all bodies of a
+/// frame one after the other.
 pub fn intervals<E: From<Cancelled>>(
     bodies: &[Body<'_>],
     frames: u32,
@@ -87,7 +87,7 @@ pub fn intervals<E: From<Cancelled>>(
     let mut when: Vec<Vec<Interval>> =
         (placed.iter()).map(|body| vec![[0, frames]; body.piece.len()]).collect();
     for end in 0..2 {
-        // How long a piece is still at this end, in frames: the same question at both.
+        // The number of frames for which a piece stands still at this end.
         let stays = |piece: u32| match end {
             0 => pieces[piece as usize].leaves,
             _ => frames - pieces[piece as usize].rests,
@@ -119,17 +119,17 @@ pub fn intervals<E: From<Cancelled>>(
 /// A piece of a body.
 #[derive(Clone, Copy)]
 struct Piece {
-    /// The first frame in which it is not where it was in the first …
+    /// The first frame in which it has left its first position …
     leaves: u32,
-    /// … and the first from which on it is where it is in the last.
+    /// … and the first from which on it has its last position.
     rests: u32,
-    /// Every edge has a triangle on either side.
+    /// `true` if every edge has a triangle on either side.
     closed: bool,
-    /// Half of what is near.
+    /// Half the largest distance of near surfaces.
     near: f64,
 }
 
-/// By triangle the piece that it is of, and which pieces are closed.
+/// Returns the piece of each triangle, and whether each piece is closed.
 fn connected(triangles: &[[u32; 3]], point: &[u32]) -> (Vec<u32>, Vec<bool>) {
     let mut root: Vec<u32> = (0..point.len() as u32).collect();
     fn find(root: &mut [u32], mut at: u32) -> u32 {
@@ -173,7 +173,7 @@ fn connected(triangles: &[[u32; 3]], point: &[u32]) -> (Vec<u32>, Vec<bool>) {
     (piece, closed)
 }
 
-/// Looks at all frames: until when and from when on pieces are still, and how large they are.
+/// Examines all frames: how long pieces stand still at both ends, and how large they are.
 fn phases<E>(
     bodies: &[Placed<'_>],
     frames: u32,
@@ -193,7 +193,7 @@ fn phases<E>(
         }
         for &piece in &placed.piece {
             let size = (high[piece as usize] - low[piece as usize]).length();
-            // What is decoded may be off on both sides.
+            // Decoded points may be off on both sides.
             pieces[piece as usize].near = (2.0 * body.still).min(NEAR * size);
         }
     }
@@ -208,7 +208,7 @@ fn phases<E>(
                 let away = |end: usize| {
                     let points = t.iter().map(|&v| body.vertex_point[v as usize] as usize);
                     let mut far = points.map(|p| now[p].distance(placed.ends[end][p]));
-                    // NaN is far.
+                    // A NaN counts as far.
                     !far.all(|d| d <= body.still)
                 };
                 if piece.leaves as usize > frame && (!shown || away(0)) {
@@ -223,7 +223,7 @@ fn phases<E>(
     Ok(())
 }
 
-/// The distance of the points of a triangle that are looked at: a quarter of the usual side of a triangle.
+/// Returns the distance of the tested points on a triangle: a quarter of the usual side of a triangle.
 fn side_of_points(bodies: &[Placed<'_>]) -> f64 {
     let mut sides: Vec<f64> = Vec::new();
     for body in bodies {
@@ -255,7 +255,7 @@ fn targets(bodies: &[Placed<'_>], end: usize, wanted: impl Fn(u32) -> bool) -> V
     out
 }
 
-/// Everything that is still at one end.
+/// All pieces that stand still at one end.
 struct Scene<'a, F> {
     tree: Tree,
     pieces: &'a [Piece],
@@ -264,7 +264,7 @@ struct Scene<'a, F> {
 }
 
 impl<F: Fn(u32) -> u32> Scene<'_, F> {
-    /// For how many frames nobody can see a triangle.
+    /// Returns the number of frames for which a triangle is invisible.
     fn hidden(&self, body: &Placed<'_>, end: usize, t: usize) -> u32 {
         let piece = body.piece[t];
         let own = (self.stays)(piece);
@@ -289,7 +289,7 @@ impl<F: Fn(u32) -> u32> Scene<'_, F> {
                 least = covered.max(self.enclosed(p, normal, piece, least));
             }
         };
-        // Near corners and sides first: most of what is seen is seen there.
+        // Points near corners and sides first: there triangles are most often visible.
         let edge = 1e-3;
         for k in 0..3 {
             let mut corner = [edge; 3];
@@ -314,7 +314,7 @@ impl<F: Fn(u32) -> u32> Scene<'_, F> {
         if least >= 2 { least } else { 0 }
     }
 
-    /// For how long a point is covered by another piece.
+    /// Returns the number of frames for which a point is covered by another piece.
     fn covered(&self, p: DVec3, normal: DVec3, piece: u32) -> u32 {
         let Piece { near, closed, .. } = self.pieces[piece as usize];
         let mut most = 0;
@@ -330,11 +330,11 @@ impl<F: Fn(u32) -> u32> Scene<'_, F> {
         most
     }
 
-    /// For how long all ways out from a point end; more than `enough` is not looked for.
+    /// Returns the number of frames for which all ways out of a point are blocked, at most `enough`.
     fn enclosed(&self, p: DVec3, normal: DVec3, piece: u32, enough: u32) -> u32 {
         let start = p + normal * self.pieces[piece as usize].near;
         let (across, along) = normal.any_orthonormal_pair();
-        // Longer than everything is wide.
+        // Longer than the whole scene.
         let far = self.tree.reach();
         let mut least = enough;
         let mut look = |way: DVec3| {

@@ -1,15 +1,15 @@
-//! Triangles that rays are cast at.
+//! A tree of triangles for ray casting.
 
 use glam::DVec3;
 
-/// Triangles of a leaf.
+/// The largest number of triangles of a leaf.
 const LEAF: usize = 4;
 
-/// A triangle and whose it is.
+/// A triangle and its piece.
 #[derive(Clone, Copy)]
 pub struct Target {
     pub corners: [DVec3; 3],
-    /// Number of the piece.
+    /// The number of the piece.
     pub piece: u32,
 }
 
@@ -18,11 +18,11 @@ struct Node {
     high: DVec3,
     /// A leaf's first triangle, or the second child; the first child is the next node.
     at: u32,
-    /// Triangles of a leaf; 0: it is none.
+    /// The number of triangles of a leaf; 0 for other nodes.
     count: u32,
 }
 
-/// A tree of boxes.
+/// A tree of bounding boxes.
 pub struct Tree {
     nodes: Vec<Node>,
     targets: Vec<Target>,
@@ -37,15 +37,14 @@ impl Tree {
         Tree { nodes, targets }
     }
 
-    /// A length that leads out from anywhere in it.
+    /// Returns a length that leads out of the tree from anywhere in it.
     pub fn reach(&self) -> f64 {
         let root = self.nodes.first();
         root.map_or(1.0, |root| 2.0 * (root.high - root.low).length() + 1e-30)
     }
 
-    /// Calls `seen` for each triangle that the way from `from` to `from + way` goes through, until it says
-    /// that it is enough. It gets the triangle, and whether the way leaves through it what it is the surface
-    /// of.
+    /// Calls `seen` for each triangle that the segment from `from` to `from + way` passes through, until it
+    /// returns `true`. It gets the triangle, and whether the segment passes through it from inside.
     pub fn cast(&self, from: DVec3, way: DVec3, mut seen: impl FnMut(&Target, bool) -> bool) {
         let inverse = way.recip();
         let mut stack = [0u32; 64];
@@ -58,7 +57,7 @@ impl Tree {
                 continue;
             }
             if node.count == 0 {
-                // Halves of halves: never as deep as this.
+                // Halves of halves: the stack is always deep enough.
                 if depth + 2 <= stack.len() {
                     stack[depth] = node.at;
                     stack[depth + 1] = n + 1;
@@ -105,15 +104,15 @@ fn crosses(node: &Node, from: DVec3, inverse: DVec3) -> bool {
     for k in 0..3 {
         let a = (node.low[k] - from[k]) * inverse[k];
         let b = (node.high[k] - from[k]) * inverse[k];
-        // NaN, where a side lies in the way's plane: not decided by this axis.
+        // NaN if a side lies in the plane of the ray: not decided by this axis.
         near = near.max(a.min(b));
         far = far.min(a.max(b));
     }
     near <= far + 1e-12
 }
 
-/// Whether a way goes through a triangle, and if so whether from behind. (Tomas Möller and Ben Trumbore,
-/// 1997.)
+/// Returns whether a ray passes through a triangle, and if so whether from behind. (Tomas Möller and Ben
+/// Trumbore, 1997.)
 fn through(target: &Target, from: DVec3, way: DVec3) -> Option<bool> {
     let [a, b, c] = target.corners;
     let (u, v) = (b - a, c - a);

@@ -1,4 +1,4 @@
-//! Which method a mesh gets: candidates are made, coded on a sample of their frames, and the smallest wins.
+//! Chooses the method of a mesh: candidates are coded on a sample of their frames, and the smallest wins.
 
 use super::hints::hints;
 use super::model::Model;
@@ -26,48 +26,48 @@ use meshreel_scene::Remark;
 use std::time::Instant;
 
 // Tuning.
-/// A point follows a part that moves it to within this part of the diagonal.
+/// A point follows a part if the part moves it to within this fraction of the diagonal.
 const FOLLOWS: f64 = 1e-5;
-/// A point that follows a part is also within this part of the tolerance.
+/// A point that follows a part is also within this fraction of the tolerance.
 const OF_TOLERANCE: f64 = 0.25;
-/// Parts are tried where they have at least this part of the points.
+/// The fraction of the points that parts must have to be tried.
 const COVERED: f64 = 0.05;
-/// Skins are sought where parts leave more than this part of the points.
+/// Skins are sought if parts leave more than this fraction of the points.
 const LEFT: f64 = 0.02;
-/// Where parts pay and have more than this part of the points, bones are also sought for the others alone.
+/// If parts pay and have more than this fraction of the points, bones are also sought for the others alone.
 const MIXED: f64 = 0.25;
-/// Frames in which it is told whether a regular grid moves as few bones do; and the components of motion that
-/// it may have then, counted if they are larger than this part of its size.
+/// The number of frames in which a regular grid is tested for motion by few bones; and the number of
+/// components of motion that it may have, counting those larger than a fraction of its size.
 const PROBED: u64 = 24;
 const FEW_COMPONENTS: (usize, f64) = (12, 1e-5);
-/// Parts pay where they take less than this part of the bytes of the method soft.
+/// Parts pay if they take less than this fraction of the bytes of the method soft.
 const PAYS: f64 = 0.9;
-/// Bits that a transform of a moving part takes in a frame, rather too few: fewer are never reached.
+/// Bits that a transform of a moving part takes in a frame; a low estimate that is never reached.
 const OF_TRANSFORM: f64 = 16.0;
-/// The most bones that move one point.
+/// The largest number of bones that move one point.
 const INFLUENCES: usize = 4;
-/// Bones where a skin is asked for although none pays.
+/// The number of bones if a skin is requested although none pays.
 const USUAL: usize = 24;
 /// The search for a skin goes on while its estimated bytes are below this many times those of the method
-/// soft; estimates before anything is coded are rather too high than too low.
+/// soft; estimates before coding are rather too high than too low.
 const WORTH: f64 = 1.5;
-/// Error budgets of parts: parts of the tolerance for the rest pose, weights and handles.
+/// Error budgets of parts: fractions of the tolerance for the rest pose, weights and handles.
 const OF_PARTS: [[f64; 3]; 1] = [[0.5, 0.15, 0.15]];
 /// Error budgets of skins, the best guess first.
 const OF_SKINS: [[f64; 3]; 3] = [[0.39, 0.45, 0.75], [0.6, 0.6, 0.9], [0.3, 0.37, 0.5]];
-/// Effort from which several divisions are tried.
+/// The least effort at which several divisions are tried.
 const SEVERAL: u32 = 3;
-/// Effort from which skins are sought where they are likely.
+/// The least effort at which skins are sought if they are likely.
 pub const HASTY: u32 = 4;
-/// Effort from which skins are sought everywhere but on grids.
+/// The least effort at which skins are sought for all meshes except grids.
 const PATIENT: u32 = 8;
 /// The effort of the search for bones, by `--effort`.
 const SEARCHES: [u32; 9] = [5, 5, 5, 5, 5, 5, 7, 7, 9];
-/// Trials that on a sample take at most this many times the bytes of the best are coded whole before one of
-/// them is taken.
+/// Trials that on a sample take at most this many times the bytes of the best are coded completely before one
+/// of them is taken.
 const NEAR: f64 = 1.2;
 
-/// A method that was tried, and the coder that it made; none for soft, which has its coder already.
+/// A method that was tried, and the coder that it made; `None` for soft, which has its coder already.
 struct Trial<'a> {
     tried: Tried,
     made: Option<SkinnedMesh<'a>>,
@@ -101,7 +101,7 @@ impl<'a> Trial<'a> {
 /// The outcome of the choice among methods.
 #[derive(Default)]
 pub struct Chosen<'a> {
-    /// Bones, where they are smaller or asked for; none for the method soft.
+    /// Bones, if they are smaller or requested; `None` for the method soft.
     pub made: Option<SkinnedMesh<'a>>,
     /// Every method that was tried, for `--explain`.
     pub tried: Vec<Tried>,
@@ -109,7 +109,7 @@ pub struct Chosen<'a> {
     pub remarks: Vec<Remark>,
 }
 
-/// Chooses among methods: bones, where they are smaller or asked for.
+/// Chooses among methods: bones, if they are smaller or requested.
 pub fn choose<'a>(
     plan: &MeshPlan<'_>,
     frames: &'a PointFrames<'a>,
@@ -128,7 +128,7 @@ pub fn choose<'a>(
     }
     let (count, memory) = (schedule.frames(), options.memory);
     let alone = || {
-        // There is nothing to compare it with.
+        // There is no other method to compare with.
         let mut soft = Trial::new(SOFT, "", None, None, Instant::now());
         soft.tried.taken = true;
         Chosen { tried: vec![soft.tried], ..Chosen::default() }
@@ -177,7 +177,8 @@ pub fn choose<'a>(
     Ok(Chosen { made, tried, remarks })
 }
 
-/// Whether a regular grid moves as few bones do, told from a sample of frames: most are cloth and water.
+/// Returns `true` if a sample of frames shows a regular grid moved by few bones: most grids are cloth and
+/// water.
 fn is_simple(frames: &PointFrames<'_>, points: usize, count: u32) -> Result<bool, Error> {
     let memory = Positions::memory_of_sample(points, PROBED);
     let Some(positions) = Positions::read(frames, points, count, memory)? else {
@@ -189,7 +190,7 @@ fn is_simple(frames: &PointFrames<'_>, points: usize, count: u32) -> Result<bool
         || bones::components(all, FEW_COMPONENTS.1) <= FEW_COMPONENTS.0)
 }
 
-/// Takes what the smallest trial made; reports of all trials, the smallest marked as taken.
+/// Takes the result of the smallest trial; returns the reports of all trials, the smallest marked as taken.
 fn smallest(mut trials: Vec<Trial<'_>>) -> (Option<SkinnedMesh<'_>>, Vec<Tried>) {
     let bytes = |trial: &Trial<'_>| trial.tried.bytes;
     let best = (0..trials.len()).filter(|&i| bytes(&trials[i]).is_some());
@@ -219,19 +220,19 @@ struct MethodSearch<'s, 'a> {
     remarks: &'s mut Vec<Remark>,
 }
 
-/// The rig of the source, as far as it can be used.
+/// The usable facts about the source's rig.
 struct SourceRig {
-    /// It moves the points, so no other bones need be sought.
+    /// `true` if it moves the points, so no other bones need be sought.
     moves: bool,
-    /// Joint of each point, where nearly all hang on one joint each: the joints may be parts.
+    /// Joint of each point, if nearly all follow one joint each: the joints may be parts.
     joints: Option<Vec<u32>>,
 }
 
 /// The points that are left for bones after parts were tried.
 struct AfterParts {
-    /// The part of all points that no part has.
+    /// The fraction of all points that belong to no part.
     left: f64,
-    /// The parts, if they pay but leave many points alone, and those points.
+    /// The parts, if they pay but leave many points, and those points.
     mixed: Option<(Model, Vec<u32>)>,
 }
 
@@ -244,7 +245,7 @@ impl MethodSearch<'_, '_> {
         self.remarks.push(Remark::new(&self.plan.path, what));
     }
 
-    /// About how many bytes the method soft takes, counted when it is asked for first; none where that is not
+    /// Returns the approximate bytes of the method soft, computed on the first call; `None` if that is not
     /// wanted.
     fn soft_bytes(&mut self) -> Result<Option<u64>, Error> {
         if self.plan.asked != MethodChoice::Auto {
@@ -259,13 +260,13 @@ impl MethodSearch<'_, '_> {
         Ok(bytes)
     }
 
-    /// Completes a model with the motion in all frames, points that stand still excepted.
+    /// Completes a model with the motion in all frames, except for points that stand still.
     fn complete(&self, model: Model) -> Result<Model, Error> {
         self.positions.complete(model, self.radius * STILL_PART)
     }
 
-    /// Codes a model on the sample, and adds it to the trials; gives its bytes, none where it cannot hold the
-    /// tolerance.
+    /// Codes a model on the sample, and adds it to the trials; returns its bytes, `None` if it cannot hold
+    /// the tolerance.
     fn add_model(
         &mut self,
         method: &'static str,
@@ -276,7 +277,7 @@ impl MethodSearch<'_, '_> {
         self.soft_bytes()?;
         let (schedule, options, work) = (self.schedule, self.options, &self.found.work);
         let divisions = divisions(!model.affine.is_empty(), options.effort);
-        // Trials of the precision are work as a whole, and parts alone take little.
+        // Trials of the precision are reported as a whole, and parts alone take little work.
         let told = !model.affine.is_empty() && !self.found.is_for_trials();
         if told {
             work.trying("what bones take");
@@ -324,7 +325,7 @@ impl MethodSearch<'_, '_> {
         Ok(SourceRig { moves, joints })
     }
 
-    /// Seeks rigid parts, and tries them where they have enough of the points.
+    /// Seeks rigid parts, and tries them if they have enough of the points.
     fn try_parts(&mut self, rig: &SourceRig) -> Result<AfterParts, Error> {
         let nothing = AfterParts { left: 1.0, mixed: None };
         let asked = self.plan.asked;
@@ -364,7 +365,7 @@ impl MethodSearch<'_, '_> {
         Ok(AfterParts { left, mixed })
     }
 
-    /// Whether parts take more than they save, even if nothing is left of what soft takes for their points.
+    /// Returns `true` if parts take more than they save, even if soft needed no more bytes for their points.
     fn cannot_pay(&mut self, parts: &parts::Parts, covered: f64) -> Result<bool, Error> {
         let near = self.radius * STILL_PART;
         let moves = |t: &Vec<parts::Similarity>| t.windows(2).filter(|t| !same(&t[0], &t[1], near)).count();
@@ -374,7 +375,8 @@ impl MethodSearch<'_, '_> {
         Ok(self.soft_bytes()?.is_some_and(|soft| take > covered * soft as f64))
     }
 
-    /// Parts of the rig's joints, of an attribute, of connected pieces or of the motion, and which of these.
+    /// Finds parts by the rig's joints, an attribute, connected pieces or the motion; returns them and their
+    /// origin.
     fn find_parts(&mut self, rig: &SourceRig) -> Result<(parts::Parts, String), Error> {
         let (plan, groups) = (self.plan, &rig.joints);
         let (_, triangles) = points::build_hierarchy(self.frames);
@@ -411,7 +413,7 @@ impl MethodSearch<'_, '_> {
         Ok((found.parts, from.to_owned()))
     }
 
-    /// Seeks bones that blend, for the points that parts leave and for all of them, and tries them.
+    /// Seeks bones with weights, for the points that parts leave and for all points, and tries them.
     fn try_skins(&mut self, rig: &SourceRig, parts: AfterParts) -> Result<(), Error> {
         let asked = self.plan.asked;
         let possible = parts.left > LEFT || asked == MethodChoice::Skinned;
@@ -434,7 +436,7 @@ impl MethodSearch<'_, '_> {
         let since = Instant::now();
         let skin = match (self.find_skin(None)?, asked) {
             (Some(choice), _) => Some(choice.skin),
-            // It was asked for.
+            // Explicitly requested.
             (None, MethodChoice::Skinned) => {
                 let all = self.positions.held();
                 let bones = USUAL.min(all.points() / 4);
@@ -449,18 +451,19 @@ impl MethodSearch<'_, '_> {
         Ok(())
     }
 
-    /// How much of the work that a search for bones is for all points it is for so many, about.
+    /// Returns the approximate work of a search for bones of `points` points, as a fraction of that for all
+    /// points.
     fn share_of_search(&self, points: usize) -> f64 {
         let (all, effort) = (self.positions.held(), search_effort(self.options.effort));
         let steps = |points| bones::expected_steps(points, all.frames(), effort) as f64;
         steps(points) / steps(all.points())
     }
 
-    /// The best skin of some points, or of all, where one is likely enough to be sought at this effort.
+    /// Returns the best skin of some points, or of all, if one is likely enough to be sought at this effort.
     fn find_skin(&mut self, points: Option<&[u32]>) -> Result<Option<bones::Choice>, Error> {
         let (found, asked) = (self.found, self.plan.asked);
         let some = points.map(|points| self.positions.held().subset(points));
-        // Regular grids are cloth and water.
+        // Regular grids are mostly cloth and water.
         let rich = !self.frames.is_grid();
         let hopeful = found.effort >= PATIENT && rich
             || asked == MethodChoice::Skinned
@@ -482,19 +485,19 @@ impl MethodSearch<'_, '_> {
         let choose = || Ok(bones::choose(of, self.radius, INFLUENCES, effort, limit, &told, cancellation)?);
         let skin = found.once(effort, of.points(), self.share_of_search(of.points()), choose)?;
         if skin.is_none() {
-            // There is nothing to code.
+            // Nothing is coded.
             found.work.coded(1);
         }
         Ok(skin)
     }
 }
 
-/// Whether two transforms are the same, but for what rounding leaves and translations that are near.
+/// Returns `true` if two transforms are equal up to rounding, with translations at most `near` apart.
 fn same(a: &parts::Similarity, b: &parts::Similarity, near: f64) -> bool {
     a.rotation.dot(b.rotation).abs() > 1.0 - 1e-12 && a.translation.distance(b.translation) <= near
 }
 
-/// A remark on parts by an attribute of which some, or most, do not move as one.
+/// Returns a remark on parts by an attribute of which some, or most, do not move as one.
 fn broken_parts(name: &str, hint: &Hint, used: bool, broken: usize) -> Option<String> {
     match (used, broken) {
         (true, 0) => None,
@@ -513,7 +516,7 @@ fn search_effort(effort: u32) -> u32 {
     SEARCHES[effort.clamp(1, 9) as usize - 1]
 }
 
-/// The divisions of the tolerance that are worth trying at this effort.
+/// Returns the divisions of the tolerance that are worth trying at this effort.
 fn divisions(blends: bool, effort: u32) -> &'static [[f64; 3]] {
     match (blends, effort) {
         (false, _) => &OF_PARTS[..],
@@ -522,13 +525,13 @@ fn divisions(blends: bool, effort: u32) -> &'static [[f64; 3]] {
     }
 }
 
-/// By `--effort` that of the search for bones, and the number of coders that are made of a skin, for the time
-/// left that is shown.
+/// Returns, for an `--effort`, the effort of the search for bones, and the number of coders that are made of
+/// a skin, for the displayed time left.
 pub fn expected(effort: u32) -> (u32, usize) {
     (search_effort(effort), divisions(true, effort).len())
 }
 
-/// Codes a model with each of these divisions of the tolerance, and takes the one with the fewest bytes.
+/// Codes a model with each of these divisions of the tolerance, and returns the result with the fewest bytes.
 fn best_budget<'a>(
     list: &[[f64; 3]],
     mut make: impl FnMut(ErrorBudget) -> Result<Coded<'a>, Error>,
@@ -544,11 +547,11 @@ fn best_budget<'a>(
     Ok(best)
 }
 
-/// The coder of a model, and about how many bytes it takes; none where it cannot hold the tolerance.
+/// The coder of a model, and its approximate bytes; `None` if it cannot hold the tolerance.
 type Coded<'a> = (Option<SkinnedMesh<'a>>, Option<u64>);
 
-/// Codes whole what lies near the best on a sample, so that nothing is taken that is larger than soft, or
-/// than another, by more than a sample can tell.
+/// Codes completely every trial near the best on the sample, so that none is taken that exceeds soft, or
+/// another, by less than a sample can show.
 fn count_near(
     trials: &mut [Trial<'_>],
     soft: &dyn Coder,
@@ -573,16 +576,16 @@ fn count_near(
     Ok(())
 }
 
-/// The method without bones, as reports call it.
+/// Name of the method without bones in reports.
 const SOFT: &str = "soft";
-/// Bones that were found in the motion, as reports call their origin.
+/// Origin in reports of bones that were found in the motion.
 const MOTION: &str = "motion";
-/// Bones of the rig that the source has, as reports call their origin.
+/// Origin in reports of bones of the source's rig.
 const RIG: &str = "rig of the file";
-/// Parts that are the connected pieces of the mesh, as reports call their origin.
+/// Origin in reports of parts that are the connected pieces of the mesh.
 const PIECES: &str = "connected pieces";
 
-/// The coder of a model; none where it has no bones or too many, or cannot hold the tolerance.
+/// Creates the coder of a model; `None` if it has no bones or too many, or cannot hold the tolerance.
 fn make<'a>(
     model: &Model,
     frames: &'a PointFrames<'a>,
@@ -599,7 +602,7 @@ fn make<'a>(
 }
 
 impl SkinnedMesh<'_> {
-    /// The method that the file names.
+    /// Returns the method that is stored in the file.
     pub fn method(&self) -> Method {
         match self.blends || self.bones.affine > 0 {
             true => Method::Skinned,

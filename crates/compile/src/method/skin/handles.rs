@@ -1,4 +1,4 @@
-//! Affine bones as four points each, through the soft codec.
+//! Affine bones as four points each, coded with the soft codec.
 
 use super::model::Model;
 use super::single_frame::{FrameSource, box_of, broken, settings};
@@ -15,7 +15,7 @@ use meshreel_codec::schedule::{Schedule, Unit};
 use meshreel_options::Options;
 use std::collections::BTreeMap;
 
-/// Handles of affine bones, coded.
+/// Coded handles of affine bones.
 pub struct Affine {
     pub bytes: Vec<u8>,
     pub coded: Static,
@@ -63,7 +63,7 @@ pub fn affine(
     Ok(Some(Affine { bytes, coded, frames, units }))
 }
 
-/// Static part, units, decoded frames.
+/// Static part, units by number, decoded frames.
 type CodedFrames<W> = (Vec<u8>, BTreeMap<u32, Vec<u8>>, Vec<Vec<[W; 4]>>);
 
 fn handles<W: Width>(

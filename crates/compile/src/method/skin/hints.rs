@@ -1,5 +1,5 @@
-//! Ids of parts that the source of a mesh has: whole numbers or names on faces, points or corners, and named
-//! sets of faces.
+//! Ids of parts in the source of a mesh: whole numbers or names on faces, points or corners, and named sets
+//! of faces.
 
 use crate::Error;
 use crate::method::points::PointFrames;
@@ -10,13 +10,14 @@ use meshreel_scene::{Attribute, Mesh, Remark, Scope, sample};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Attributes that are looked at, at most.
+/// The largest number of attributes that are examined.
 const MOST: usize = 16;
-/// Samples of an attribute that are compared, at most; of more so many, spread evenly.
+/// The largest number of an attribute's samples that are compared; of more, this many are used, spread
+/// evenly.
 const LOOKS: usize = 64;
 
-/// Attributes and face sets that may tell which points are a part, by point of the stream. Remarks are on
-/// attributes that were named.
+/// Returns the attributes and face sets that may separate parts, by point of the stream. Remarks are given
+/// only on attributes that were named.
 pub fn hints(
     frames: &PointFrames<'_>,
     wanted: &PartsChoice,
@@ -45,7 +46,7 @@ pub fn hints(
         chosen.push((attribute.name.clone(), attribute.scope, still(attribute)?));
     }
     for attribute in mesh.names.iter().filter(|a| named(&a.name)).take(MOST) {
-        // What is called the same is one.
+        // Equal names get equal numbers.
         let mut numbers = BTreeMap::new();
         let number = |name: Arc<str>| {
             let next = numbers.len() as i64;
@@ -76,7 +77,7 @@ pub fn hints(
     Ok(out)
 }
 
-/// Faces of a mesh.
+/// The faces of a mesh.
 struct Shape {
     points: usize,
     counts: Vec<u32>,
@@ -84,7 +85,7 @@ struct Shape {
 }
 
 impl Shape {
-    /// An attribute as groups of points, or why it is none.
+    /// Returns an attribute as groups of points, or the reason why it is unusable.
     fn groups(&self, scope: Scope, values: Still, name: &str) -> Result<Hint, String> {
         let values = values?;
         let count = match scope {
@@ -99,13 +100,13 @@ impl Shape {
         let (points, counts, corners) = (self.points, &self.counts, &self.corners);
         Ok(match scope {
             Scope::Uniform => Hint::of_faces(name, points, counts, corners, &values),
-            // A face of its own for each corner: points whose corners differ are of no group.
+            // Each corner as a face of its own: points whose corners differ are in no group.
             Scope::FaceVarying => Hint::of_faces(name, points, &vec![1; count], corners, &values),
             _ => Hint::of_points(name, &values),
         })
     }
 
-    /// Named sets of faces; a face in several is of the first, one in none is of no group.
+    /// Returns the named sets of faces; a face in several is in the first, one in none is in no group.
     fn of_sets(&self, mesh: &Mesh) -> Result<Option<Hint>, Error> {
         let mut of: Vec<Option<i64>> = vec![None; self.counts.len()];
         let mut list = Vec::new();
@@ -121,7 +122,7 @@ impl Shape {
                 }
             }
         }
-        // Each face without a set is one by itself, which is a hint that tells nothing.
+        // A group for each face without a set, which separates nothing.
         let alone = (0..).map(|i: i64| -1 - i);
         let values: Vec<i64> = (of.iter().zip(alone)).map(|(own, alone)| own.unwrap_or(alone)).collect();
         let (counts, corners) = (&self.counts, &self.corners);
@@ -130,10 +131,11 @@ impl Shape {
     }
 }
 
-/// One whole number per element, or what is wrong.
+/// One whole number per element, or the reason why there is none.
 type Still = Result<Vec<i64>, String>;
 
-/// The values of an attribute that never change, one per element, or what is wrong.
+/// Returns the values of an attribute that never change, one per element, or the reason why they are
+/// unusable.
 fn still<T: Clone + PartialEq + Send + Sync + 'static>(
     attribute: &Attribute<T>,
 ) -> Result<Result<Vec<T>, String>, Error> {
@@ -167,7 +169,7 @@ fn still<T: Clone + PartialEq + Send + Sync + 'static>(
     Ok(Ok(first))
 }
 
-/// Names of all attributes of some meshes that can tell parts, each once, for messages.
+/// Returns the names of all attributes of some meshes that can separate parts, each once, for messages.
 pub fn names<'a>(meshes: impl Iterator<Item = &'a Mesh>) -> Vec<String> {
     let of = |mesh: &'a Mesh| {
         let whole = mesh.integers.iter().map(|a| &a.name[..]);

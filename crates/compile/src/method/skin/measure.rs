@@ -1,15 +1,15 @@
-//! What parts and points cost, and what they could save: facts for advice.
+//! The cost of parts and points, and possible savings: facts for advice.
 
 use super::posed::Posed;
 use crate::report::{Heaviest, Measures, Spikes};
 
-/// Points are spikes where no more than this part of those with a residual …
+/// Points are spikes if at most this fraction of those with a residual …
 const FEW: f64 = 0.05;
-/// … keep at least this part of it.
+/// … take at least this fraction of it.
 const MUCH: f64 = 0.3;
 
-/// All that was measured. `residual`: by point that has one, in the order of `cells`, about how many bits it
-/// takes.
+/// Returns all measurements. `residual`: approximate bits of each point that has one, in the order of
+/// `cells`.
 pub fn measure_bones(posed: &Posed<'_>, cells: &[u32], residual: &[u64]) -> Measures {
     let source: Vec<u32> = posed.frames.source_points().collect();
     let point = |cell: usize| {
@@ -36,7 +36,8 @@ pub fn measure_bones(posed: &Posed<'_>, cells: &[u32], residual: &[u64]) -> Meas
     }
 }
 
-/// The fewest points that keep much of the residual, if they are few; their share, and the first of them.
+/// Returns the fewest points that take much of the residual, if they are few; their share, and the first of
+/// them.
 fn spikes(residual: &[u64]) -> Option<(usize, f64, usize)> {
     let total: u64 = residual.iter().sum();
     let mut order: Vec<usize> = (0..residual.len()).collect();

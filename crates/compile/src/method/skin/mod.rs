@@ -1,5 +1,5 @@
-//! Meshes that bones move: what bones leave too far off goes through the soft codec, so the promise is the
-//! same.
+//! Meshes moved by bones: points that bones leave outside the tolerance have a residual in the soft codec, so
+//! the guarantee is the same.
 //!
 //! ```text
 //! model      parts or a skin, from the extraction                                         model

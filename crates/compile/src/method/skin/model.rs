@@ -1,4 +1,4 @@
-//! What bones are to say of a mesh, before any of it is coded; and its weights as whole numbers.
+//! The bones and weights of a mesh before they are coded; and the rounding of weights to whole numbers.
 
 use glam::{DAffine3, DVec3};
 use meshreel_codec::mesh::hierarchy::Hierarchy;
@@ -8,23 +8,23 @@ use meshreel_process::bones;
 use meshreel_process::parts::{NO_PART, Parts, Similarity, Trajectories};
 use std::ops::Range;
 
-/// Bones, and how points hang on them. Rigid bones come first.
+/// Bones, and the influences of points. Rigid bones come first.
 pub struct Model {
-    /// Where each point is at rest.
+    /// By point, its rest position.
     pub rest: Vec<[f32; 3]>,
-    /// Bones and weights of each point; none: it does not move, but for its residual. The sum is 1.
+    /// By point, its bones and weights, of sum 1; empty if it does not move except by its residual.
     pub influences: Vec<Vec<(u32, f64)>>,
-    /// By bone and frame how it moves what is at rest. In frame 0 not at all.
+    /// By bone and frame, the transform from the rest pose; the identity in frame 0.
     pub rigid: Vec<Vec<Similarity>>,
-    /// By affine bone and frame: from the rest pose to the frame.
+    /// By affine bone and frame, the transform from the rest pose to the frame.
     pub affine: Vec<Vec<DAffine3>>,
 }
 
 impl Model {
-    /// Parts that move as they are: the rest pose is frame 0. What no part has has no bone; nor have the
-    /// smallest of more than [`MOST_BONES`] parts.
+    /// Makes a model of rigid parts; the rest pose is frame 0. Points without a part have no bone; nor have
+    /// the smallest of more than [`MOST_BONES`] parts.
     pub fn of_parts(all: &Trajectories, parts: &Parts) -> Model {
-        // Part 0 does not move; it is a bone all the same, so that its points need no residual.
+        // Part 0 does not move, but is a bone, so that its points need no residual.
         let mut number = vec![NO_PART; parts.len()];
         let mut rigid = Vec::new();
         let mut kept = vec![true; parts.len()];
@@ -53,7 +53,7 @@ impl Model {
         Model { rest: all.frame(0).to_vec(), influences, rigid, affine: Vec::new() }
     }
 
-    /// A skin that was found.
+    /// Makes a model of a skin.
     pub fn of_skin(skin: &bones::Skin) -> Model {
         Model {
             rest: skin.rest.iter().map(|p| p.as_vec3().to_array()).collect(),
@@ -63,7 +63,7 @@ impl Model {
         }
     }
 
-    /// With a skin for some `points` that no part has: bones of both kinds in one mesh.
+    /// Adds a skin for some `points` without a part: bones of both kinds in one mesh.
     pub fn and_skin(mut self, skin: &bones::Skin, points: &[u32]) -> Model {
         let first = self.bones() as u32;
         self.affine.extend(skin.transforms.iter().cloned());
@@ -75,9 +75,8 @@ impl Model {
         self
     }
 
-    /// The frames in which each rigid bone moves its points by more than `still`: from the first in which
-    /// they are not at rest to the one in which they have arrived where they stay, and that is the last of
-    /// them.
+    /// Returns the frames in which each rigid bone moves its points by more than `still`: from the first in
+    /// which they are not at rest to the last before they stay in place, with the frame of arrival included.
     pub fn live(&self, still: f64) -> Vec<Range<u32>> {
         let mut boxes = vec![[DVec3::INFINITY, DVec3::NEG_INFINITY]; self.rigid.len()];
         for (own, rest) in self.influences.iter().zip(&self.rest) {
@@ -109,7 +108,7 @@ impl Model {
         self.rigid.iter().zip(&boxes).map(of).collect()
     }
 
-    /// Numbers rigid bones by when they begin to move, then by when they stop.
+    /// Sorts rigid bones by the frame in which they begin to move, then by the frame in which they stop.
     pub fn by_time(mut self, still: f64) -> Model {
         let live = self.live(still);
         let mut order: Vec<usize> = (0..self.rigid.len()).collect();
@@ -128,7 +127,7 @@ impl Model {
         self
     }
 
-    /// The points of each rigid bone.
+    /// Returns the points of each rigid bone.
     pub fn members(&self) -> Vec<Vec<u32>> {
         let mut out = vec![Vec::new(); self.rigid.len()];
         for (p, own) in (0u32..).zip(&self.influences) {
@@ -141,12 +140,12 @@ impl Model {
         out
     }
 
-    /// Number of bones.
+    /// Returns the number of bones.
     pub fn bones(&self) -> usize {
         self.rigid.len() + self.affine.len()
     }
 
-    /// Whether a point hangs on several.
+    /// Returns `true` if some point follows several bones.
     pub fn blends(&self) -> bool {
         self.influences.iter().any(|own| own.len() > 1)
     }
@@ -162,12 +161,12 @@ impl Model {
         }
     }
 
-    /// Weights in the order of the levels, each as coarse as leaves its point within `room` of where it was
-    /// in the `frames` looked at.
+    /// Returns the weights in hierarchy order, each rounded as coarsely as keeps its point within `room` of
+    /// its place in the given `frames`.
     pub fn weights(&self, hierarchy: &Hierarchy, frames: &[usize], room: f64) -> Weights {
         let rounded = |point: &u32| self.rounded(*point as usize, frames, room);
         let all: Vec<Vec<Influence>> = hierarchy.order.iter().map(rounded).collect();
-        // No finer than any point is.
+        // No finer than any point needs.
         let finest = |own: &Vec<Influence>| own.iter().map(|i| i.1.trailing_zeros()).min();
         let blended = all.iter().filter(|own| own.len() > 1);
         let spare = blended.filter_map(finest).min().unwrap_or(MOST_DEPTH - 3);
@@ -183,7 +182,7 @@ impl Model {
         out
     }
 
-    /// In 2⁻¹⁴.
+    /// Rounds the weights of a point, in units of 2⁻¹⁴.
     fn rounded(&self, point: usize, frames: &[usize], room: f64) -> Vec<Influence> {
         let own = &self.influences[point];
         if own.len() < 2 {
@@ -214,7 +213,7 @@ impl Model {
     }
 }
 
-/// Weights as whole numbers of this sum, nearest to what they are; none where that leaves nothing.
+/// Rounds weights to whole numbers of the given sum; `None` if that leaves nothing.
 fn whole(own: &[(u32, f64)], sum: u32) -> Option<Vec<u32>> {
     let exact: Vec<f64> = own.iter().map(|i| i.1 * f64::from(sum)).collect();
     let mut out: Vec<u32> = exact.iter().map(|x| x.max(0.0).floor() as u32).collect();

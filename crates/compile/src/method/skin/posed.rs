@@ -1,4 +1,4 @@
-//! A rest pose and bones as they are decoded: all but the residual.
+//! Rest pose and bones as decoded: everything except the residual.
 
 use super::handles::Affine;
 use super::model::Model;
@@ -25,15 +25,15 @@ use rayon::prelude::*;
 /// The number of frames in which weights are tried.
 const FRAMES: usize = 16;
 
-/// Units of a grid that no residual needs: at most this part of the tolerance.
+/// Unit of the lattice if no residual is needed, as a fraction of the tolerance at most.
 const UNIT: f64 = 0.12;
 
-/// Units that bones may put a point away from the middle: beyond, the encoder's fractions of units would not
-/// fit 32 bits.
+/// The largest distance from the middle, in units, to which bones may move a point: beyond, the encoder's
+/// fractions of units would not fit 32 bits.
 const FARTHEST: f32 = 16_777_216.0;
 
-/// Parts of the tolerance that may be spent on each of the things that place a point. Errors rarely add up,
-/// and points where they do get a residual: together the parts may well be more than 1.
+/// Fractions of the tolerance for each of the things that place a point. Errors rarely add up, and points
+/// where they do get a residual: the sum may well exceed 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ErrorBudget {
     /// The rest pose.
@@ -44,13 +44,13 @@ pub struct ErrorBudget {
     pub handles: f64,
 }
 
-/// A mesh posed by bones, as decoded but for the residual.
+/// A mesh posed by bones, as decoded without the residual.
 pub struct Posed<'a> {
     pub frames: &'a PointFrames<'a>,
     pub schedule: Schedule,
     pub extent: Extent,
     pub hierarchy: Hierarchy,
-    /// Three points each.
+    /// Three points per triangle.
     pub triangles: Vec<u32>,
     pub rest_bytes: Vec<u8>,
     pub weights: weights::Weights,
@@ -62,7 +62,7 @@ pub struct Posed<'a> {
 }
 
 impl<'a> Posed<'a> {
-    /// Encodes the rest pose, weights and bones of a model; none where a tolerance cannot be held so.
+    /// Encodes the rest pose, weights and bones of a model; `None` if a tolerance cannot be held.
     pub fn new(
         model: &Model,
         frames: &'a PointFrames<'a>,
@@ -139,7 +139,7 @@ impl<'a> Posed<'a> {
         }))
     }
 
-    /// Matrices of a frame in units of a grid.
+    /// Returns the matrices of a frame in units of a lattice.
     pub fn matrices(&self, frame: u32, grid: &Grid) -> Vec<Matrix> {
         let at = frame as usize;
         let transforms = self.rigid.as_ref().map(|r| &r.transforms[at][..]);
@@ -151,9 +151,9 @@ impl<'a> Posed<'a> {
         out
     }
 
-    /// Marks points that are too far off without a residual. `both`: as cells, and as bones alone say, so
-    /// that a mesh without residuals may be given away as its bones. None where bones throw points beyond
-    /// what cells of any width can make good.
+    /// Marks points that exceed the tolerance without a residual. `both`: measured as fixed-point positions,
+    /// and as bones alone give them, so that a mesh without residuals may be replaced by its bones. `None` if
+    /// bones move points beyond what a residual of any width can correct.
     pub fn mark(&self, grid: &Grid, all: &Positions<'_>, both: bool) -> Option<Vec<bool>> {
         let points = self.hierarchy.order.len();
         let limit = self.extent.radius * self.extent.radius;
@@ -197,7 +197,7 @@ impl<'a> Posed<'a> {
             .reduce(none, or)
     }
 
-    /// The grid of cells that no residual needs.
+    /// Returns the lattice of a mesh without residuals.
     pub fn free_grid(&self, reach: i32) -> Option<Grid> {
         let extent = &self.extent;
         let smallest = extent.reach() / f64::from(reach);

@@ -1,5 +1,5 @@
-//! Positions of all frames, for the search of parts and bones: all of them are held where they fit into the
-//! memory allowed, else those of a sample of frames, and others are read when they are asked for.
+//! Positions of all frames, for the search of parts and bones: all are held if they fit the allowed memory,
+//! else those of a sample of frames, and others are read on demand.
 
 use super::model::Model;
 use crate::Error;
@@ -11,7 +11,7 @@ use meshreel_process::parts::{Model as Freedom, Similarity, Sums, Trajectories};
 use rayon::prelude::*;
 use std::borrow::Cow;
 
-/// A sample has at least so many frames, where there are more of them.
+/// The least number of frames in a sample, if there are more.
 const LEAST: u64 = 16;
 /// Bytes of a position.
 const BYTES: u64 = size_of::<[f32; 3]>() as u64;
@@ -21,25 +21,25 @@ pub struct Positions<'a> {
     frames: &'a PointFrames<'a>,
     /// Number of frames.
     count: u32,
-    /// Numbers of the frames that are held, in order; frame 0 is the first of them.
+    /// Indices of the frames that are held, in order; frame 0 is the first of them.
     looked: Vec<u32>,
     held: Trajectories,
 }
 
 impl<'a> Positions<'a> {
-    /// Bytes of memory needed for `points` in `count` frames: half of it is for other things.
+    /// Returns the bytes of memory needed for `points` in `count` frames: half of it is for other things.
     pub fn memory(points: usize, count: u32) -> u64 {
         let raw = points as u64 * BYTES;
         (2 * raw * u64::from(count)).min(4 * raw * LEAST)
     }
 
-    /// Bytes of memory with which a sample has so many frames.
+    /// Returns the bytes of memory with which a sample has `frames` frames.
     pub fn memory_of_sample(points: usize, frames: u64) -> u64 {
         4 * points as u64 * BYTES * frames.max(LEAST)
     }
 
-    /// Reads all frames, or as many as `memory`, in bytes, has room for; `None` where it has not the room for
-    /// a sample.
+    /// Reads all frames, or as many as `memory`, in bytes, has room for; `None` if there is no room for a
+    /// sample.
     pub fn read(
         frames: &'a PointFrames<'a>,
         points: usize,
@@ -63,18 +63,18 @@ impl<'a> Positions<'a> {
         Ok(Some(Positions { frames, count, looked, held }))
     }
 
-    /// The frames that are held, which may be a sample of them.
+    /// Returns the frames that are held, which may be a sample.
     pub fn held(&self) -> &Trajectories {
         &self.held
     }
 
-    /// Picks from a list with one entry per frame those of the frames whose positions are held in memory.
+    /// Picks, from a list with one entry per frame, the entries of the frames that are held.
     pub fn pick_held<T: Clone>(&self, all: &[T]) -> Vec<T> {
         let own = self.looked.iter().filter_map(|&f| all.get(f as usize));
         own.cloned().collect()
     }
 
-    /// Number of frames, held or not.
+    /// Returns the number of frames, held or not.
     pub fn frame_count(&self) -> usize {
         self.count as usize
     }
@@ -83,8 +83,8 @@ impl<'a> Positions<'a> {
         self.looked.len() == self.count as usize
     }
 
-    /// Positions of a frame, which are read into `room` where they are not held. Whether that failed, says
-    /// [`Positions::check`].
+    /// Returns the positions of a frame; those not held are read into `room`. [`Positions::check`] returns
+    /// the error if that failed.
     pub fn frame<'b>(&'b self, frame: u32, room: &'b mut Vec<[f32; 3]>) -> &'b [[f32; 3]] {
         match self.looked.binary_search(&frame) {
             Ok(i) => self.held.frame(i),
@@ -96,17 +96,17 @@ impl<'a> Positions<'a> {
         }
     }
 
-    /// The error of reading, if a frame could not be read.
+    /// Returns the error of reading, if a frame could not be read.
     pub fn check(&self) -> Result<(), Error> {
         self.frames.check()
     }
 
-    /// The number of frames of a [`Block`] that memory has room for.
+    /// Returns the number of frames of a [`Block`] that memory has room for.
     pub fn block(&self) -> usize {
         self.looked.len()
     }
 
-    /// Positions of some frames.
+    /// Reads the positions of some frames.
     pub fn some(&self, mut frames: Vec<u32>) -> Result<Block<'_>, Error> {
         if self.is_whole() {
             return Ok(Block { frames: Cow::Borrowed(&self.looked), positions: Cow::Borrowed(&self.held) });
@@ -116,15 +116,15 @@ impl<'a> Positions<'a> {
         Ok(Block { frames: Cow::Owned(frames), positions: Cow::Owned(positions) })
     }
 
-    /// A model whose motions are known in the frames that are held, with its motions in all frames: what fits
-    /// the points best. MeshPoints may be `near` their place at rest where nothing moves them.
+    /// Completes a model whose motions are known in the held frames with the motions in all frames that fit
+    /// the points best. Points without motion may be `near` their rest position.
     pub fn complete(&self, mut model: Model, near: f64) -> Result<Model, Error> {
         let known = self.looked.len();
         if self.is_whole() {
             return Ok(model);
         }
         let left: Vec<u32> = (0..self.count).filter(|f| self.looked.binary_search(f).is_err()).collect();
-        // What is known in all frames already stays as it is.
+        // Motions that are known in all frames already are kept.
         if model.rigid.first().is_some_and(|own| own.len() == known) {
             self.complete_rigid(&mut model, &left, near)?;
         }
@@ -187,7 +187,7 @@ impl<'a> Positions<'a> {
             let block = self.some(frames.to_vec())?;
             let found = bones::motions(&block.positions, &rest, &weights, bones, cancellation);
             cancellation.check()?;
-            // Where nothing fits, points are far off, and the method is not taken.
+            // If nothing fits, points are far off, and the method is not chosen.
             let still = || vec![vec![DAffine3::IDENTITY; frames.len()]; bones];
             for (own, more) in fitted.iter_mut().zip(found.unwrap_or_else(still)) {
                 own.extend(more);
@@ -199,7 +199,7 @@ impl<'a> Positions<'a> {
         Ok(())
     }
 
-    /// Joins values of frames that are held with values of the others, in the order of frames.
+    /// Merges values of held frames with values of the others, in the order of frames.
     fn woven<T: Clone>(&self, looked: &[T], left: &[T]) -> Vec<T> {
         let (mut looked, mut left) = (looked.iter(), left.iter());
         let of = |frame: u32| match self.looked.binary_search(&frame) {
@@ -217,10 +217,10 @@ pub struct Block<'a> {
 }
 
 impl Block<'_> {
-    /// Positions of one of the frames.
+    /// Returns the positions of one of the frames.
     ///
     /// # Panics
-    /// If it is none of them.
+    /// If it is none of the block's frames.
     pub fn frame(&self, frame: u32) -> &[[f32; 3]] {
         let at = self.frames.binary_search(&frame);
         self.positions.frame(at.expect("a frame of the block"))

@@ -1,5 +1,5 @@
-//! The coder of a mesh that bones move: the residual of points that they leave too far off, through the soft
-//! codec, with bones as its prediction.
+//! The coder of a mesh moved by bones: the residual of points that they leave outside the tolerance is coded
+//! by the soft codec, with bones as its prediction.
 
 use super::handles::{Affine, HandleFrames};
 use super::measure;
@@ -32,36 +32,37 @@ use meshreel_options::Options;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-/// Rounds in which points that the last grid leaves too far off are given a residual.
+/// The number of rounds in which points that the last lattice leaves outside the tolerance are given a
+/// residual.
 const ROUNDS: usize = 6;
 
-/// A mesh that bones move, ready to be coded.
+/// A mesh moved by bones, ready to be coded.
 pub struct SkinnedMesh<'a> {
     /// Codes its frames.
     pub coder: Box<dyn Coder + 'a>,
-    /// Numbers of bones, and of points that have a residual.
+    /// The number of bones, and of points that have a residual.
     pub bones: Bones,
-    /// Fixed-point positions are i32, not i16.
+    /// `true` if fixed-point positions are i32, not i16.
     pub wide: bool,
-    /// Some point hangs on several bones.
+    /// `true` if some point follows several bones.
     pub blends: bool,
 }
 
-/// The residual of a mesh as it is encoded: which points have one, and on which grid.
+/// The residual of a mesh as it is encoded: the points that have one, and the lattice.
 struct FittedResidual<'a, W> {
     posed: Arc<Posed<'a>>,
     grid: Grid,
-    /// None where bones alone hold the tolerance.
+    /// Encoder of the residual; `None` if bones alone hold the tolerance.
     encoder: Option<Encoder<'a, W>>,
-    /// The points that have a residual, in its order.
+    /// Points that have a residual, in the encoder's order.
     cells: Vec<u32>,
     work: Work<W>,
 }
 
-/// Either what was made, or the mesh given back because values of this width cannot hold the tolerance.
+/// Either the result, or the mesh given back because values of this width cannot hold the tolerance.
 type OrPosed<'a, T> = Result<Result<T, Posed<'a>>, Error>;
 
-/// Gives a mesh back that nobody else uses.
+/// Gives back a mesh that has no other user.
 fn taken_back<'a, T>(posed: Arc<Posed<'a>>) -> OrPosed<'a, T> {
     match Arc::try_unwrap(posed) {
         Ok(posed) => Ok(Err(posed)),
@@ -70,7 +71,7 @@ fn taken_back<'a, T>(posed: Arc<Posed<'a>>) -> OrPosed<'a, T> {
 }
 
 impl<'a> Posed<'a> {
-    /// The coder with fixed-point positions of one width.
+    /// Creates the coder with fixed-point positions of one width.
     fn coder<W: Width>(
         self,
         all: &Positions<'_>,
@@ -99,8 +100,8 @@ impl<'a> Posed<'a> {
         Ok(Ok((coder, bones)))
     }
 
-    /// Chooses the points that get a residual, and the grid, by turns: a finer grid brings some points nearer
-    /// and others, which bones throw elsewhere, farther off.
+    /// Chooses the points that get a residual, and the lattice, alternately: a finer lattice brings some
+    /// points nearer and moves others, which bones place elsewhere, farther off.
     fn fit_residual<W: Width>(
         mut self,
         all: &Positions<'_>,
@@ -141,7 +142,7 @@ impl<'a> Posed<'a> {
             };
             grid = *made.grid();
             let Some(far) = this.mark(&grid, all, false) else {
-                // In units as fine as residuals need, bones throw points too far.
+                // In units as fine as residuals need, bones move points too far.
                 drop(made);
                 return taken_back(this);
             };
@@ -154,7 +155,7 @@ impl<'a> Posed<'a> {
                 return Err(broken("in use"));
             };
             let coded = &mut own.weights.coded;
-            // Where grids go on moving, all points get one in the end.
+            // If the lattice keeps changing, all points get a residual in the end.
             let all = round + 2 >= ROUNDS;
             coded.iter_mut().zip(far).for_each(|(coded, far)| *coded |= far || all);
         }
@@ -163,7 +164,7 @@ impl<'a> Posed<'a> {
 }
 
 impl<W: Width> FittedResidual<'_, W> {
-    /// The static part of the mesh: rest pose, weights, handles, and what the residual needs.
+    /// Writes the static part of the mesh: rest pose, weights, handles, and that of the residual.
     fn static_part(&self) -> Result<Vec<u8>, Error> {
         let posed = &self.posed;
         let weight_bytes = coded_weights(&posed.weights, &posed.hierarchy, posed.skin.rig.bones() as u32)?;
@@ -183,7 +184,7 @@ impl<W: Width> FittedResidual<'_, W> {
         Ok(bytes)
     }
 
-    /// The static part as a player decodes it, compared with what was encoded.
+    /// Decodes the static part as a player does, and compares it with what was encoded.
     fn decode_static_part(&self, bytes: &[u8], bones: Bones) -> Result<Skin, Error> {
         let posed = &self.posed;
         let mut sets = Sets::default();
@@ -198,13 +199,13 @@ impl<W: Width> FittedResidual<'_, W> {
     }
 }
 
-/// The points that have a residual, as the mesh encoder asks for them: where they are, and where bones put
-/// them.
+/// The points that have a residual, as the mesh encoder reads them: their positions, and those given by
+/// bones.
 struct Residual<'a> {
     posed: Arc<Posed<'a>>,
-    /// Their numbers in the source's order, as the hierarchy of the mesh orders them.
+    /// Their indices in the source, in the order of the mesh's hierarchy.
     points: Vec<u32>,
-    /// Their numbers in the hierarchy of the mesh, in the order of their own hierarchy levels.
+    /// Their indices in the mesh's hierarchy, in the order of their own hierarchy.
     cells: Vec<u32>,
 }
 
@@ -230,14 +231,15 @@ impl Source for Residual<'_> {
 struct SkinCoder<'a, W> {
     static_bytes: Vec<u8>,
     grid: Grid,
-    /// The static part as decoded.
+    /// The decoded static part.
     skin: Skin,
     order: Vec<u32>,
     encoder: Option<Encoder<'a, W>>,
     /// Decoded residuals of keys, by number.
     keys: RwLock<BTreeMap<u32, Vec<[W; 4]>>>,
     works: Mutex<Vec<Work<W>>>,
-    /// Cells that have a residual, in its order, and about how many bits each has taken so far.
+    /// Points that have a residual, in the encoder's order, and the approximate bits that each has taken so
+    /// far.
     cells: Vec<u32>,
     bits: Mutex<Vec<u64>>,
     posed: Arc<Posed<'a>>,
@@ -252,7 +254,7 @@ impl<W: Width> SkinCoder<'_, W> {
         out
     }
 
-    /// A unit from what it has of bones and the residual.
+    /// Joins a unit's bytes of bones with those of the residual.
     fn unit(&self, unit: Unit, residual: &[u8]) -> Vec<u8> {
         let number = self.posed.schedule.number(unit);
         let mut out = Vec::new();
@@ -268,7 +270,7 @@ impl<W: Width> SkinCoder<'_, W> {
         out
     }
 
-    /// Cells of a frame, measured.
+    /// Returns the fixed-point positions of a frame, measured.
     fn compose(
         &self,
         frame: u32,
@@ -472,7 +474,7 @@ impl<W: Width> Coder for SkinCoder<'_, W> {
     }
 }
 
-/// Makes the coder of a model; none where it cannot hold the tolerance.
+/// Creates the coder of a model; `None` if it cannot hold the tolerance.
 pub fn coder<'a>(
     model: &Model,
     frames: &'a PointFrames<'a>,
@@ -497,7 +499,7 @@ pub fn coder<'a>(
     })
 }
 
-/// Rotation, translation and scale one after the other.
+/// Returns rotation, translation and scale as consecutive numbers.
 fn transform_numbers(t: &Transform) -> [f32; 10] {
     let ([a, b, c, d], [x, y, z], [p, q, r]) = (t.rotation, t.translation, t.scale);
     [a, b, c, d, x, y, z, p, q, r]
@@ -507,7 +509,7 @@ fn transform_of([a, b, c, d, x, y, z, p, q, r]: [f32; 10]) -> Transform {
     Transform { rotation: [a, b, c, d], translation: [x, y, z], scale: [p, q, r] }
 }
 
-/// The coder of which [`Coder::decided`] stands; nothing is sought.
+/// Creates the coder from the decisions of [`Coder::decided`], without a search.
 pub fn again<'a>(
     frames: &'a PointFrames<'a>,
     schedule: Schedule,
@@ -584,7 +586,7 @@ fn coder_again<'a, W: Width>(
     })
 }
 
-/// Rigid bones as they were coded, if there are any; none where what is there does not fit.
+/// Returns the rigid bones as they were coded, if there are any; `None` if the stored data does not fit.
 fn rigid_again(skin: &Skin, schedule: Schedule, decided: &DecidedSkin) -> Option<Option<Rigid>> {
     let count = skin.bones.rigid as usize;
     if decided.transforms.len() != count * schedule.frames() as usize {
@@ -599,7 +601,7 @@ fn rigid_again(skin: &Skin, schedule: Schedule, decided: &DecidedSkin) -> Option
     Some(Some(Rigid::again(skin, transforms, units)))
 }
 
-/// The same of affine bones.
+/// The same for affine bones.
 fn affine_again(skin: &Skin, schedule: Schedule, decided: &DecidedSkin) -> Option<Option<Affine>> {
     let count = 4 * skin.bones.affine as usize;
     if decided.handles.len() != count * schedule.frames() as usize {

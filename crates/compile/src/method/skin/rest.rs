@@ -5,8 +5,8 @@ use crate::report::Rest;
 use glam::DVec3;
 use meshreel_codec::mesh::skin::Rig;
 
-/// Parts that are at rest from some frame on: the frame from which most frames of parts could be left out.
-/// `near`: what counts as rest.
+/// Finds the frame from which on parts are at rest and the most frames of parts could be left out. `near`:
+/// the distance that counts as rest.
 pub fn rest(model: &Model, rig: &Rig, near: f64) -> Option<Rest> {
     let frames = model.rigid.first()?.len();
     let ends: Vec<usize> = (model.rigid.iter().zip(&rig.regions))

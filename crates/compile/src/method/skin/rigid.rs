@@ -1,4 +1,4 @@
-//! Transforms of rigid bones through the clip codec, each as coarse as its points allow.
+//! Codes transforms of rigid bones with the clip codec, each as coarsely as its points allow.
 
 use super::model::Model;
 use super::positions::{Block, Positions};
@@ -18,24 +18,24 @@ use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Step of a translation, as a part of what points may be off.
+/// Step of a translation, as a fraction of the allowed error of points.
 const STEP: f64 = 0.9;
-/// A part that moves by less than this part of the tolerance stands still.
+/// A part that moves by less than this fraction of the tolerance counts as static.
 pub const STILL_PART: f64 = 0.01;
-/// The number of points of a bone that are examined one by one; of more, those that lie outside.
+/// The largest number of a bone's points that are checked one by one; of more, only outer ones are.
 const POINTS: usize = 96;
 
 /// Coded rigid bones.
 pub struct Rigid {
     pub nodes: Nodes,
-    /// In place of `nodes`.
+    /// Used instead of `nodes`.
     pub packed: Option<Packed>,
     pub setup: Vec<u8>,
-    /// By frame.
+    /// By frame, the decoded transforms.
     pub transforms: Arc<Vec<Vec<Transform>>>,
-    /// By number of the unit.
+    /// By number of the unit, its bytes.
     units: BTreeMap<u32, Vec<u8>>,
-    /// By bone about how many bits its residuals take.
+    /// By bone, the approximate bits of its residuals.
     pub bits: Vec<u64>,
 }
 
@@ -50,7 +50,7 @@ fn broken(what: &str) -> Error {
 }
 
 impl Rigid {
-    /// Codes the rigid bones of a model, whose points may be `room` off, in units that are packed or not.
+    /// Codes the rigid bones of a model, whose points may be `room` off, in packed or unpacked units.
     pub fn new(
         model: &Model,
         rig: &Rig,
@@ -88,7 +88,7 @@ impl Rigid {
             })
             .collect();
         let mut tracks: Vec<Track> = (0..count).map(|_| Track::default()).collect();
-        // As many units at once as there is room for their frames.
+        // As many units at once as there is memory for their frames.
         let mut units = schedule.in_file().peekable();
         while units.peek().is_some() {
             let (mut some, mut frames) = (Vec::new(), Vec::new());
@@ -150,7 +150,7 @@ impl Rigid {
         })
     }
 
-    /// Codes transforms in 12 bytes each, whatever error that leaves: points that are too far off get a
+    /// Codes transforms in 12 bytes each, whatever error that leaves: points outside the tolerance get a
     /// residual.
     pub fn packed(
         model: &Model,
@@ -172,7 +172,7 @@ impl Rigid {
             let known = &model.rigid[b][frame];
             match (frame, members[b].len()) {
                 (0, _) => Transform::IDENTITY,
-                // Too few to say how they turn.
+                // Too few points to determine a rotation.
                 (_, 0..3) => transform(known),
                 _ => transform(&sums.fit(Freedom::Scaled, known.rotation)),
             }
@@ -211,7 +211,7 @@ impl Rigid {
         })
     }
 
-    /// Bones that were coded before: by frame their transforms as decoded, and by number of a unit its bytes.
+    /// Restores coded bones: by frame their decoded transforms, and by number of a unit its bytes.
     pub fn again(skin: &Skin, transforms: Vec<Vec<Transform>>, units: BTreeMap<u32, Vec<u8>>) -> Rigid {
         Rigid {
             nodes: skin.nodes.clone(),
@@ -223,18 +223,18 @@ impl Rigid {
         }
     }
 
-    /// Bytes of all units, by number.
+    /// Returns the bytes of all units, by number.
     pub fn units(&self) -> &BTreeMap<u32, Vec<u8>> {
         &self.units
     }
 
-    /// Bytes of a unit.
+    /// Returns the bytes of a unit.
     pub fn unit(&self, number: u32) -> &[u8] {
         self.units.get(&number).map_or(&[], Vec::as_slice)
     }
 }
 
-/// Cells of each rigid bone.
+/// Returns the points of each rigid bone.
 fn members(model: &Model, hierarchy: &Hierarchy) -> Vec<Vec<usize>> {
     let mut out: Vec<Vec<usize>> = vec![Vec::new(); model.rigid.len()];
     for (cell, &point) in hierarchy.order.iter().enumerate() {
@@ -255,7 +255,7 @@ fn transform(fitted: &Similarity) -> Transform {
     }
 }
 
-/// Which of translation, rotation and scale of a bone move its points by more than nothing.
+/// Returns whether translation, rotation and scale of a bone move its points noticeably.
 fn moves(model: &Model, rig: &Rig, bone: usize, room: f64) -> [bool; 3] {
     let region = &rig.regions[bone];
     let middle = DVec3::from_array(region.middle);
@@ -270,7 +270,7 @@ fn moves(model: &Model, rig: &Rig, bone: usize, room: f64) -> [bool; 3] {
         let by = [moved.length(), angle * radius, (s.scale - 1.0).abs() * radius];
         most.iter_mut().zip(by).for_each(|(m, v)| *m = m.max(v));
     }
-    // A pivot moves with the translation.
+    // The translation depends on the pivot.
     let [t, r, s] = most.map(|m| m > still);
     [t || r || s, r, s]
 }
@@ -285,9 +285,9 @@ struct Bone<'a> {
     hierarchy: &'a Hierarchy,
     bone: usize,
     members: &'a [usize],
-    /// Where they are at rest.
+    /// Rest positions of its points.
     rest: Vec<[f64; 3]>,
-    /// The points that are looked at one by one.
+    /// The points that are checked one by one.
     chosen: Vec<usize>,
     room: f64,
 }
@@ -309,7 +309,7 @@ impl Bone<'_> {
         self
     }
 
-    /// Codes some units, whose frames are in `block`, after all before them.
+    /// Codes some units, whose frames are in `block`, after all earlier ones.
     fn code(
         &self,
         schedule: Schedule,
@@ -334,7 +334,7 @@ impl Bone<'_> {
         Ok(())
     }
 
-    /// Frame 0 is the rest pose.
+    /// Returns the transform of frame 0, the rest pose.
     fn stay(&self, around: &Around<'_>) -> CodedTransform {
         let choice = Choice::default();
         let (words, local) = self.track.decoded(around, &choice);
@@ -353,7 +353,7 @@ impl Bone<'_> {
             points[point as usize].map(f64::from)
         };
         let rest = &self.rest;
-        // Fitted again: what rounding the rest pose did is made good.
+        // Fitted again, to compensate for the rounding of the rest pose.
         let freedom = if self.scaled { Freedom::Scaled } else { Freedom::Rigid };
         let mut sums = Sums::default();
         let known = &self.model.rigid[self.bone][frame];

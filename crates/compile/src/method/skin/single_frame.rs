@@ -1,4 +1,4 @@
-//! One frame alone, and weights, as bytes.
+//! Codes a single frame, and weights, as bytes.
 
 use crate::Error;
 use meshreel_codec::entropy::range;
@@ -10,7 +10,7 @@ use meshreel_codec::quantize::fixed::FixedPoint;
 use meshreel_codec::quantize::lattice::Extent;
 use meshreel_options::{Options, Preset};
 
-/// A function that gives the positions of a frame, as a source of the mesh encoder.
+/// A function that returns the positions of a frame, as a source of the mesh encoder.
 pub struct FrameSource<F>(pub F);
 
 impl<F: Fn(u32, &mut [[f32; 3]]) + Sync> Source for FrameSource<F> {
@@ -19,12 +19,12 @@ impl<F: Fn(u32, &mut [[f32; 3]]) + Sync> Source for FrameSource<F> {
     }
 }
 
-/// An error of bones that do not decode to what was encoded.
+/// Returns the error for bones that do not decode to what was encoded.
 pub fn broken(what: &str) -> Error {
     Error::Promise { what: format!("bones: {what}"), target: Default::default() }
 }
 
-/// The settings of the mesh encoder for these options.
+/// Returns the settings of the mesh encoder for these options.
 pub fn settings(options: &Options) -> encode::Options {
     encode::Options {
         effort: options.effort,
@@ -38,7 +38,7 @@ pub fn settings(options: &Options) -> encode::Options {
 /// The bytes of one frame, and the positions that they decode to.
 pub type CodedFrame = (Vec<u8>, Vec<[f32; 3]>);
 
-/// Encodes one frame alone within `radius`; none where that is too fine.
+/// Encodes a single frame within `radius`; `None` if that is too fine.
 pub fn encode_single_frame(
     positions: &[[f32; 3]],
     radius: f64,
@@ -65,7 +65,7 @@ pub fn encode_single_frame(
     Ok(Some((coded, decoded)))
 }
 
-/// The box around some positions, of which each may be `radius` off.
+/// Returns the bounds of positions of which each may be `radius` off.
 pub fn box_of(positions: &[[f32; 3]], radius: f64) -> Extent {
     let mut extent = Extent { low: [f32::INFINITY; 3], high: [f32::NEG_INFINITY; 3], radius, axes: 3 };
     for p in positions {
@@ -77,7 +77,7 @@ pub fn box_of(positions: &[[f32; 3]], radius: f64) -> Extent {
     extent
 }
 
-/// Weights as bytes.
+/// Encodes weights.
 pub fn coded_weights(weights: &weights::Weights, levels: &Hierarchy, bones: u32) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     let out = range::Encoder::new(&mut bytes);

@@ -1,4 +1,4 @@
-//! The rig that a file brings along as the model of a mesh: nothing is fitted.
+//! The source's rig as the model of a mesh, without fitting.
 
 use super::model::Model;
 use super::positions::Positions;
@@ -10,26 +10,26 @@ use meshreel_codec::mesh::skin::MOST_BONES;
 use meshreel_process::bones::source_rig;
 use meshreel_scene::{Skin, sample};
 
-/// Joints that move the mesh alike within this part of the tolerance are one bone.
+/// Joints that move the mesh alike within this fraction of the tolerance become one bone.
 const ALIKE: f64 = 0.02;
-/// The most joints that are compared with each other.
+/// The largest number of joints that are compared with each other.
 const COMPARED: usize = 2048;
-/// A point follows a rig that puts it within this part of the diagonal, or within the tolerance.
+/// A point follows a rig that places it within this fraction of the diagonal, or within the tolerance.
 const NEAR: f64 = 1e-3;
-/// A rig moves another mesh if more than this part of the points do not follow it.
+/// A rig belongs to another mesh if more than this fraction of the points do not follow it.
 const ENOUGH: f64 = 0.5;
 
-/// The rig of a mesh, if its points move as it says.
+/// The rig of a mesh, and whether its points follow it.
 pub enum Rig {
-    /// The mesh has no rig that could be used.
+    /// The mesh has no usable rig.
     None,
-    /// The mesh has a rig, but this many of its points move in another way.
+    /// The mesh has a rig, but this many of its points do not follow it.
     Other(usize),
-    /// The rig moves the points; here it is as a model.
+    /// The rig, which moves the points, as a model.
     Moves(Model),
 }
 
-/// Takes the rig of a mesh. `tolerance`: in units of length. `memory`: bytes that matrices may take.
+/// Reads the rig of a mesh. `tolerance`: in units of length. `memory`: bytes that matrices may take.
 pub fn read(
     frames: &PointFrames<'_>,
     positions: &Positions<'_>,
@@ -89,7 +89,7 @@ pub fn read(
     })
 }
 
-/// Joints that move a point of the bind pose, each with its weight.
+/// Returns the joints that move a point of the bind pose, each with its weight.
 fn influences(skin: &Skin, point: usize) -> impl Iterator<Item = (usize, f64)> {
     let k = skin.influences;
     let joints = skin.joint.get(point * k..point * k + k).unwrap_or_default();
@@ -98,16 +98,16 @@ fn influences(skin: &Skin, point: usize) -> impl Iterator<Item = (usize, f64)> {
     moving.map(|(joint, w)| (usize::from(*joint), f64::from(*w)))
 }
 
-/// The joints that points hang on: others are no bones.
+/// The joints that points follow: others are not bones.
 struct UsedJoints {
-    /// By joint of the skin its number among these.
+    /// By joint of the skin, its number among these.
     number: Vec<Option<u32>>,
-    /// The joints, in the order in which points name them.
+    /// The joints, in the order in which points refer to them.
     joints: Vec<usize>,
 }
 
 impl UsedJoints {
-    /// The joints of these points; none where a point names a joint that is not there.
+    /// Collects the joints of these points; `None` if a point refers to a missing joint.
     fn new(skin: &Skin, points: &[usize]) -> Option<UsedJoints> {
         let mut used = UsedJoints { number: vec![None; skin.joints.len()], joints: Vec::new() };
         for &p in points {
@@ -123,8 +123,8 @@ impl UsedJoints {
     }
 }
 
-/// Takes the largest scale out of all transforms, and gives it; the rest pose gets it instead. So a unit of
-/// the rest pose is no smaller than what becomes of it, and rounding the rest pose costs no more there.
+/// Removes the largest scale from all transforms and returns it, to be applied to the rest pose. So a unit of
+/// the rest pose is not enlarged by bones, and rounding the rest pose costs no more there.
 fn move_scale_to_rest(transforms: &mut [Vec<DAffine3>]) -> f64 {
     let largest = |m: &DAffine3| sample::largest_scale(&DMat4::from(*m));
     let scale = (transforms.iter().flatten().map(largest)).fold(0.0, f64::max);
@@ -134,8 +134,8 @@ fn move_scale_to_rest(transforms: &mut [Vec<DAffine3>]) -> f64 {
     scale
 }
 
-/// By joint and frame the transform from the bind space to where the file keeps the points; none where some
-/// frame has no finite pose.
+/// Returns, by joint and frame, the transform from bind space to the space of the file; `None` if some frame
+/// has no finite pose.
 fn motions(
     source: &Source<'_>,
     frames: usize,
@@ -159,7 +159,8 @@ fn motions(
     Ok((out.iter().all(|list| list.len() == frames)).then_some(out))
 }
 
-/// Leaves one of those bones that move all of the mesh alike, and gives which one each has become.
+/// Keeps one of each set of bones that move the whole mesh alike; returns, by bone, the one that stands for
+/// it.
 fn join_alike(transforms: &mut Vec<Vec<DAffine3>>, rest: &[DVec3], near: f64) -> Vec<u32> {
     let count = transforms.len();
     if count > COMPARED {
@@ -190,8 +191,8 @@ fn join_alike(transforms: &mut Vec<Vec<DAffine3>>, rest: &[DVec3], near: f64) ->
     out
 }
 
-/// Joint of each point that hangs on one alone, [`meshreel_process::parts::NO_PART`] for others; none where
-/// hardly any does.
+/// Returns the joint of each point that follows only one, [`meshreel_process::parts::NO_PART`] for others;
+/// `None` if hardly any does.
 pub fn joints(skin: &Skin, frames: &PointFrames<'_>) -> Option<Vec<u32>> {
     let k = skin.influences;
     let of = |p: u32| {
@@ -208,5 +209,6 @@ pub fn joints(skin: &Skin, frames: &PointFrames<'_>) -> Option<Vec<u32>> {
     (alone as f64 > MOSTLY * all.len() as f64).then_some(all)
 }
 
-/// Joints of a rig are taken for rigid parts where at least this part of its points hang on one joint alone.
+/// The joints of a rig are taken as rigid parts if at least this fraction of its points follow only one
+/// joint.
 const MOSTLY: f64 = 0.9;

@@ -1,4 +1,4 @@
-//! The placements that bend, and the nodes that the file will have above them.
+//! The placements that deviate between frames, and the nodes that the file will have above them.
 
 use crate::Error;
 use crate::nodes::budget::{LEAST_LEFT, leaves_too_little};
@@ -14,51 +14,52 @@ use meshreel_scene::sample::{World, largest_scale};
 use meshreel_scene::{MeshId, Placed, Scene, rig, sample};
 use rayon::prelude::*;
 
-/// The objects and times between which is looked.
+/// The objects and frames that are examined.
 pub(super) struct Request<'a> {
     /// The source.
     pub(super) scene: &'a Scene,
     /// Its placed objects.
     pub(super) placed: &'a [Placed],
-    /// By object whether its mesh is compiled.
+    /// By object, `true` if its mesh is compiled.
     pub(super) selected: &'a [bool],
-    /// Nodes without meshes that are kept.
+    /// By object, `true` if it is a kept node without a mesh.
     pub(super) locators: &'a [bool],
-    /// By object whether its vertices are in world space, where that is known; else it is foretold.
+    /// By object, `true` if its vertices are in world space; if `None`, that is estimated.
     pub(super) baked: Option<&'a [bool]>,
     /// The motion of objects at `times`.
     pub(super) motion: &'a Motion,
-    /// Seconds of the frames between which is looked.
+    /// Times of the frames between which is measured, in seconds.
     pub(super) times: &'a [f64],
     /// The tolerance of the object at a path.
     pub(super) tolerance: &'a (dyn Fn(&str) -> Tolerance + Sync),
-    /// Meshes with a rig that clips can move need no frames.
+    /// `true` if meshes with a rig that clips can move need no frames.
     pub(super) rigs: bool,
-    /// The multiple of the tolerance that was asked for.
+    /// The requested multiple of the tolerance.
     pub(super) choice: BetweenChoice,
-    /// Whether frames may be added.
+    /// `true` if frames may be added.
     pub(super) add: bool,
-    /// Ends the work with an error.
+    /// Cancels the work, which then ends with an error.
     pub(super) cancellation: &'a Cancellation,
 }
 
-/// A placement that bends.
+/// A placement that can deviate between frames.
 pub(super) struct Item {
     pub(super) placed: usize,
     pub(super) tolerance: f64,
-    /// Largest world scale, and |coordinate| of its own space.
+    /// Largest world scale, and largest |coordinate| in its own space.
     pub(super) scale: f64,
     pub(super) reach: f64,
-    /// Nodes of the file from the root down to the one that shows it; none: its vertices are in world space.
+    /// Nodes of the file from the root down to the one that shows it; empty if its vertices are in world
+    /// space.
     pub(super) nodes: Vec<usize>,
     pub(super) points: Points,
 }
 
-/// The points of a mesh that are looked at.
+/// The points of a mesh that are measured.
 pub(super) enum Points {
-    /// Corners of a box around them, for they never move. Distance is convex.
+    /// Points that never move: the corners of their box suffice, since distance is convex.
     Still([DVec3; 8]),
-    /// Place in [`Pose::points`].
+    /// Moving points: index in [`Pose::points`].
     Moving(usize),
 }
 
@@ -67,11 +68,11 @@ pub(super) struct Items {
     /// Meshes whose points move.
     pub(super) meshes: Vec<MeshId>,
     pub(super) nodes: Vec<FlatNode>,
-    /// Whether a node is above one of them, or shows it.
+    /// By node, `true` if it is above one of the items, or shows it.
     pub(super) needed: Vec<bool>,
-    /// By node how near to a half turn rotations count as one: cosine of half the angle.
+    /// By node, how near to a half turn a rotation counts as one: cosine of half the angle.
     pub(super) half_turn: Vec<f64>,
-    /// Whether transforms are taken apart alike, whatever the frame before is.
+    /// `true` if transforms are decomposed alike, whatever the frame before is.
     pub(super) steady: bool,
 }
 
@@ -127,9 +128,9 @@ impl Items {
         Ok(Some(items))
     }
 
-    /// Finds the nodes that the file will have.
+    /// Computes the nodes that the file will have.
     pub(super) fn flatten(&mut self, given: &Request<'_>, baked: &[bool]) {
-        // How far locators reach changes no node.
+        // The size of locators changes no node.
         let reach = |&locator: &bool| locator.then_some(0.0);
         let locators: Vec<Option<f32>> = given.locators.iter().map(reach).collect();
         self.nodes = flatten(given.placed, given.selected, &locators, baked, given.motion);
@@ -146,7 +147,7 @@ impl Items {
             let mut at = of_placed[item.placed].filter(|_| !baked[item.placed]);
             while let Some(n) = at {
                 self.needed[n] = true;
-                // What coding may turn a node by.
+                // The largest rotation error that coding may add to a node.
                 let turn = item.tolerance / (item.scale * item.reach);
                 self.half_turn[n] = self.half_turn[n].max(turn.clamp(1e-4, 0.5));
                 item.nodes.push(n);
@@ -160,7 +161,8 @@ impl Items {
         self.steady = needed.map(|(node, _)| node).all(steady);
     }
 
-    /// Objects whose transforms leave no room in their tolerance: their vertices will be in world space.
+    /// Returns the objects whose transforms leave no room in their tolerance: their vertices will be in world
+    /// space.
     pub(super) fn without_room(
         &self,
         given: &Request<'_>,
@@ -188,7 +190,7 @@ impl Items {
         Ok(all.map(|(item, _)| item.placed).collect())
     }
 
-    /// Works out what each is promised (PROMISE.md §1), and the corners of a box around it.
+    /// Resolves the tolerance of each item (PROMISE.md §1), and returns the corners of a box around it.
     pub(super) fn resolve(&mut self, given: &Request<'_>) -> Result<Vec<[DVec3; 8]>, Error> {
         let Request { scene, placed, .. } = *given;
         let empty = (DVec3::INFINITY, DVec3::NEG_INFINITY);
@@ -200,7 +202,7 @@ impl Items {
             let finite = points.iter().filter(|p| usable(p));
             Ok(finite.map(|p| DVec3::from_array(p.map(f64::from))).fold(empty, grow))
         };
-        // By mesh its boxes in all frames.
+        // By mesh, its boxes in all frames.
         let moving: Vec<Vec<(DVec3, DVec3)>> = (self.meshes.iter())
             .map(|&mesh| given.times.par_iter().map(|&time| extent(mesh, time)).collect())
             .collect::<Result<_, Error>>()?;
@@ -218,7 +220,7 @@ impl Items {
             let size = |(low, high): (DVec3, DVec3)| if low.x <= high.x { low.distance(high) } else { 0.0 };
             let visible = &given.motion.visible[item.placed];
             diagonals.push(visible.largest(given.times.len(), |f| size(boxes[f.min(boxes.len() - 1)])));
-            // What hidden frames have is not stored.
+            // Hidden frames are not stored.
             let there = |f: &usize| boxes.len() == 1 || visible.contains(*f);
             let (low, high) = (0..boxes.len()).filter(there).map(|f| boxes[f]).fold(empty, join);
             let (low, high) = match low.x <= high.x {

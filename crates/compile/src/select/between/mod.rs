@@ -1,5 +1,5 @@
-//! Frames between samples: where the file says that things go from sample to sample on curves, and a player,
-//! which puts points on lines and turns of nodes on chords, would be too far away from them in the middle.
+//! Frames between samples: where the source moves along curves from sample to sample, a player, which
+//! interpolates points linearly and rotations of nodes along chords, would deviate too far in the middle.
 //!
 //! ```text
 //! for each two frames one after the other, of one range, that are no step:
@@ -9,15 +9,16 @@
 //!     off(a, b) > allowed:  what changes at once at b gets a frame right before b; the rest is divided into n = 2 … 16 equal parts, the first n that suffices
 //! ```
 //!
-//! Distances go down with the square of n, so the first guess at n mostly holds. What a player does is worked
-//! out from the source's own frames; what decoding adds, at most one tolerance, is left room for.
+//! Distances fall with the square of n, so the first guess at n mostly suffices. The interpolation of a
+//! player is computed from the source's own frames; the decoding error, at most one tolerance, is allowed
+//! for.
 //!
-//! A transform is taken apart as that of the file is: frame after frame, where that of one frame says
-//! something of the next (mirrors that come and go, scales of zero). Where a half turn could go either way
-//! once it is coded, both ways count.
+//! A transform is decomposed as in the file: frame after frame, where the decomposition of one frame affects
+//! the next (mirrors that come and go, scales of zero). Where a half turn could go either way once it is
+//! coded, both ways are measured.
 //!
-//! An object takes part between two frames that both show it. One that the second hides changes at once
-//! there. A point takes part where both frames and the place between them have it undamaged.
+//! An object is measured between two frames that both show it. If the second hides it, it changes at once
+//! there. A point is measured if it is undamaged in both frames and at the place between them.
 
 mod items;
 mod pose;
@@ -36,14 +37,14 @@ use pose::{Eye, PARTS, Pair, Pose};
 use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
 
-/// Where nobody asks for a multiple, there are at most so many times the source's frames: all of them have to
-/// be decoded when a file is played.
+/// If no multiple is requested, the largest ratio of all frames to the source's frames: a player has to
+/// decode them all.
 const MOST_TIMES: usize = 3;
 /// Room for rounding.
 const MARGIN: f64 = 0.98;
 
-/// Looks between the frames of `content`, and adds frames where the source bends away from what players show.
-/// With `baked`, which says whose vertices are in world space, it only looks. `None` where nothing bends.
+/// Measures the deviation between the frames of `content`, and adds frames where it is too large. With
+/// `baked`, which says whose vertices are in world space, it only measures. `None` if nothing deviates.
 pub fn find(
     content: &Content<'_>,
     selected: &Selected,
@@ -69,7 +70,7 @@ pub fn find(
     })
 }
 
-/// Notes what was found for `--explain`, and remarks where it is more than was asked for.
+/// Records the result for `--explain`, and adds a remark if it exceeds the requested multiple.
 pub fn report(found: Option<&Between>, samples: usize, options: &Options, log: &mut Log) {
     if let Some(found) = found {
         log.pass("between", found.said(samples));
@@ -77,7 +78,7 @@ pub fn report(found: Option<&Between>, samples: usize, options: &Options, log: &
     }
 }
 
-/// Looks between all frames. `None` where nothing bends.
+/// Measures between all frames. `None` if nothing deviates.
 fn frames(given: &Request<'_>) -> Result<Option<Between>, Error> {
     let (Some(items), Some(asked)) = (Items::new(given)?, given.choice.multiple()) else {
         return Ok(None);
@@ -118,11 +119,11 @@ fn frames(given: &Request<'_>) -> Result<Option<Between>, Error> {
             all.times.extend(parts.into_iter().flat_map(|(added, _)| added));
             break;
         }
-        // Keys between the samples: there distances go down with the parts alone.
+        // The source has keys between its samples: there distances fall only in proportion to the parts.
         all.needed = all.needed.max(all.added);
         all.asked *= (all.added as f64 / most as f64).max(1.1);
     }
-    // More was allowed than what was needed in the end.
+    // The final frames may deviate less than was allowed.
     all.asked = all.asked.min(all.reached()).max(asked);
     all.times.sort_by(f64::total_cmp);
     let seen = items.list.iter();
@@ -131,7 +132,7 @@ fn frames(given: &Request<'_>) -> Result<Option<Between>, Error> {
     Ok(Some(all))
 }
 
-/// Does `work` with the two frames of each pair, which is named by the second.
+/// Calls `work` with the two frames of each pair, which is numbered by the second.
 fn each_pair<T: Send>(
     given: &Request<'_>,
     items: &Items,
@@ -165,13 +166,13 @@ fn each_pair<T: Send>(
     Ok(parts.into_iter().flatten().collect())
 }
 
-/// The distance, in tolerances, that players may be off before anything is coded, where a multiple of the
-/// tolerance is asked for.
+/// Returns the allowed deviation of players, in tolerances and before coding, for a requested multiple of the
+/// tolerance.
 fn allowed(multiple: f64) -> f64 {
     (multiple - 1.0) * MARGIN
 }
 
-/// Frames that a multiple takes, about: distances go down with the square of the parts.
+/// Returns about how many frames a multiple takes: distances fall with the square of the parts.
 fn needed(pairs: &[Pair], multiple: f64) -> usize {
     let allowed = allowed(multiple);
     let parts = |off: f64| (off / allowed).sqrt().ceil().min(PARTS as f64) as usize;
@@ -179,8 +180,8 @@ fn needed(pairs: &[Pair], multiple: f64) -> usize {
     pairs.iter().map(frames).sum()
 }
 
-/// Corrects what was found, where other vertices than foretold came to be in world space, or where frames
-/// that were added may change how transforms of the frames behind them are taken apart.
+/// Measures again if other vertices than estimated are in world space, or if added frames may change how the
+/// transforms of later frames are decomposed.
 pub fn settle(
     found: Option<Between>,
     nodes: &[FlatNode],
@@ -201,8 +202,8 @@ pub fn settle(
 }
 
 impl Between {
-    /// The multiple of the tolerance that holds between frames: what was asked for, or more where frames
-    /// could not be brought so near.
+    /// Returns the multiple of the tolerance that holds between frames: the requested one, or more if it
+    /// could not be reached.
     pub fn held(&self) -> f64 {
         let reached = self.reached();
         if reached > self.asked * (1.0 + 1e-9) { reached } else { self.asked }
@@ -213,13 +214,13 @@ impl Between {
         ((self.after / MARGIN + 1.0) * 1000.0).ceil() / 1000.0
     }
 
-    /// The multiple of the tolerance that the file promises between frames; none where frames were chosen by
-    /// their rate.
+    /// Returns the multiple of the tolerance that the file guarantees between frames; `None` if frames were
+    /// chosen by their rate.
     pub fn stored(&self, options: &Options) -> Option<f64> {
         options.fps.is_none().then(|| self.held())
     }
 
-    /// The sentence that `--explain` prints.
+    /// Returns the sentence for `--explain`.
     fn said(&self, samples: usize) -> String {
         let (before, after) = (self.before, self.after);
         match self.added {
@@ -230,7 +231,7 @@ impl Between {
         }
     }
 
-    /// A remark where it is more than was asked for.
+    /// Returns a remark if the multiple exceeds the requested one.
     fn remark(&self, options: &Options) -> Option<Remark> {
         let asked = options.between.multiple()?;
         let held = self.held();

@@ -1,4 +1,4 @@
-//! What the source has at a time, and what players show between two frames.
+//! Evaluates the source at a time, and the interpolation of players between two frames.
 
 use super::items::{Item, Items, Points, Request};
 use crate::Error;
@@ -10,20 +10,20 @@ use meshreel_process::trs::{Trs, align};
 use meshreel_scene::sample::{World, just_before};
 use meshreel_scene::{MeshId, sample};
 
-/// Most parts of the time between two samples.
+/// The largest number of parts of the time between two samples.
 pub(super) const PARTS: usize = 16;
-/// Places between two frames that are looked at, the one that is mostly worst first. On a chord the middle is
-/// right and the places beside it are not.
+/// Places between two frames that are measured, the usually worst one first. For rotations along a chord the
+/// middle is exact and the places beside it are not.
 const PLACES: [f64; 3] = [0.5, 0.25, 0.75];
-/// A step goes so many times as far as what is as long and right before it.
+/// The least ratio of the distance of a step to the motion in the equal time right before it.
 const STEP: f64 = 4.0;
 
-/// How far players are off between two frames.
+/// The deviation of players between two frames.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Pair {
     /// The largest distance between the frames, in tolerances.
     pub(super) whole: f64,
-    /// Something changes at once at the second.
+    /// `true` if something changes at once at the second frame.
     pub(super) step: bool,
     /// The largest distance up to right before that step, in tolerances.
     pub(super) off: f64,
@@ -32,18 +32,18 @@ pub(super) struct Pair {
 /// The source at a time.
 pub(super) struct Pose {
     pub(super) time: f64,
-    /// By item: to the world.
+    /// By item, its matrix to world space.
     pub(super) world: Vec<DMat4>,
-    /// By node of the file.
+    /// By node of the file, its local transform.
     pub(super) parts: Vec<Trs>,
-    /// By mesh whose points move.
+    /// By mesh whose points move, its points.
     pub(super) points: Vec<Vec<[f32; 3]>>,
-    /// By item.
+    /// By item, `true` if it is visible.
     pub(super) visible: Vec<bool>,
 }
 
 impl Pose {
-    /// Whether an item is shown in both of two frames.
+    /// Returns `true` if an item is visible in both of two frames.
     pub(super) fn both_show(&self, to: &Pose, item: usize) -> bool {
         self.visible[item] && to.visible[item]
     }
@@ -61,13 +61,13 @@ impl<'a> Eye<'a> {
         Ok(Eye { given, items, world: World::new(given.scene, given.placed)? })
     }
 
-    /// The frame at a time. `previous`: the nodes of the frame before.
+    /// Evaluates the frame at a time. `previous`: the nodes of the frame before.
     pub(super) fn pose(&mut self, time: f64, previous: Option<&[Trs]>) -> Result<Pose, Error> {
         let parts = self.parts(time, previous)?;
         Ok(Pose { time, parts, ..self.moment(time)? })
     }
 
-    /// The source at a time, without the nodes of the file.
+    /// Evaluates the source at a time, without the nodes of the file.
     pub(super) fn moment(&mut self, time: f64) -> Result<Pose, Error> {
         self.world.evaluate(time)?;
         let items = self.items;
@@ -85,7 +85,7 @@ impl<'a> Eye<'a> {
         })
     }
 
-    /// Goes to a time. Gives the nodes' transforms apart, as [`Tracks`] has them.
+    /// Evaluates a time and returns the decomposed transforms of the nodes, as [`Tracks`] has them.
     pub(super) fn parts(&mut self, time: f64, previous: Option<&[Trs]>) -> Result<Vec<Trs>, Error> {
         self.world.evaluate(time)?;
         let nodes = self.items.nodes.iter().zip(&self.items.needed).enumerate();
@@ -99,7 +99,7 @@ impl<'a> Eye<'a> {
         Ok(nodes.map(parts).collect())
     }
 
-    /// The frame of a number. `last`: one before it.
+    /// Evaluates the frame of a number. `last`: an earlier frame.
     pub(super) fn after(&mut self, last: Option<Pose>, times: &[f64], frame: usize) -> Result<Pose, Error> {
         let mut parts = last.as_ref().map(|last| last.parts.clone());
         if !self.items.steady {
@@ -111,7 +111,7 @@ impl<'a> Eye<'a> {
         self.pose(times[frame], parts.as_deref())
     }
 
-    /// Looks between two frames.
+    /// Measures the deviation between two frames.
     pub(super) fn look(&mut self, from: &Pose, to: &Pose, allowed: f64) -> Result<Pair, Error> {
         let whole = self.off(from, to, f64::INFINITY)?;
         let mut pair = Pair { whole, step: false, off: whole };
@@ -122,11 +122,11 @@ impl<'a> Eye<'a> {
             return Ok(pair);
         }
         let pose = self.pose(before, Some(&from.parts))?;
-        // What vanishes stands still until then, unless a frame right before that shows where it went.
+        // A vanishing object stands still until then, unless a frame right before that shows where it went.
         let left = if some_vanish { self.apart(from, &pose, vanishes) } else { 0.0 };
         let moved = |a: &Pose, b: &Pose| self.apart(a, b, |k| pose.both_show(to, k));
         let jump = if whole > allowed { moved(&pose, to) } else { 0.0 };
-        // What is as fast before is no step.
+        // Equally fast motion before it means that it is no step.
         let fast = match jump > allowed {
             true => Some(self.pose(2.0 * before - to.time, Some(&from.parts))?),
             false => None,
@@ -140,7 +140,8 @@ impl<'a> Eye<'a> {
         Ok(pair)
     }
 
-    /// Times between two frames, so that nothing is off by more than is allowed, and what then is off.
+    /// Returns times between two frames such that no deviation exceeds `allowed`, and the remaining
+    /// deviation.
     pub(super) fn divide(
         &mut self,
         from: &Pose,
@@ -161,7 +162,7 @@ impl<'a> Eye<'a> {
             let more = (off / allowed).sqrt().min(PARTS as f64);
             parts = ((parts as f64 * more).ceil() as usize).clamp(parts + 1, PARTS);
             off = 0.0;
-            // Where it is the last try, what is left over must be known.
+            // At the last try the remaining deviation must be known exactly.
             let enough = if parts < PARTS { allowed } else { f64::INFINITY };
             let mut last: Option<Pose> = None;
             for part in 1..=parts {
@@ -182,8 +183,8 @@ impl<'a> Eye<'a> {
         Ok((added, off))
     }
 
-    /// The largest distance, in tolerances, of what is between two poses and what a player makes of them; of
-    /// the first places only, if there it is more than `enough`.
+    /// Returns the largest distance, in tolerances, between the source and the interpolation of two poses;
+    /// measures only the first places if the distance there exceeds `enough`.
     pub(super) fn off(&mut self, from: &Pose, to: &Pose, enough: f64) -> Result<f64, Error> {
         let mut worst = 0.0f64;
         for place in PLACES {
@@ -196,7 +197,7 @@ impl<'a> Eye<'a> {
             for (k, item) in list.filter(|(k, _)| from.both_show(to, *k)) {
                 let far = |shown: &Vec<Option<DMat4>>| far_off([from, &own, to], place, (k, item), shown[k]);
                 let far = ways.iter().map(far).fold(0.0, f64::max);
-                // What is no number comes of damaged transforms, of which nothing is promised.
+                // Damaged transforms give NaN or infinity, and have no guarantee.
                 if far.is_finite() && item.tolerance > 0.0 {
                     worst = worst.max(far / item.tolerance);
                 }
@@ -205,8 +206,8 @@ impl<'a> Eye<'a> {
         Ok(worst)
     }
 
-    /// By item what a player takes its points to the world with, none where they are there; once more for
-    /// half turns that go the other way.
+    /// Returns, by item, the matrix from its points to world space in a player, `None` if they are in world
+    /// space; a second list has half turns that go the other way.
     pub(super) fn shown(&self, from: &Pose, to: &Pose, place: f64) -> Vec<Vec<Option<DMat4>>> {
         let nodes = || from.parts.iter().zip(&to.parts).zip(&self.items.half_turn);
         let either = |((a, b), near): ((&Trs, &Trs), &f64)| a.rotation.dot(b.rotation).abs() < *near;
@@ -228,7 +229,7 @@ impl<'a> Eye<'a> {
         }
     }
 
-    /// The largest distance of two poses, in tolerances, of the items that are `wanted`.
+    /// Returns the largest distance of two poses, in tolerances, over the items that are `wanted`.
     pub(super) fn apart(&self, a: &Pose, b: &Pose, wanted: impl Fn(usize) -> bool) -> f64 {
         let mut worst = 0.0f64;
         for (k, item) in self.items.list.iter().enumerate().filter(|(k, _)| wanted(*k)) {
@@ -266,8 +267,8 @@ pub(super) fn vector(p: &[f32; 3]) -> DVec3 {
     DVec3::from_array(p.map(f64::from))
 }
 
-/// The largest distance of what is at a place between two frames, `own`, from what a player shows of an item
-/// there: `shown` takes its points to the world.
+/// Returns the largest distance between `own`, the source at a place between two frames, and the interpolated
+/// item; `shown` takes its points to world space.
 pub(super) fn far_off(
     [from, own, to]: [&Pose; 3],
     place: f64,
@@ -296,7 +297,8 @@ pub(super) fn far_off(
     most.sqrt()
 }
 
-/// The transform that a player shows between two transforms of a node; with `other` it turns the longer way.
+/// Returns the transform that a player interpolates between two transforms of a node; `other` takes the
+/// longer way.
 pub(super) fn blend(from: &Trs, to: &Trs, place: f64, other: bool) -> DMat4 {
     let nothing = |t: &Trs| t.scale == DVec3::ZERO;
     if from == to || nothing(from) || nothing(to) {
@@ -321,8 +323,7 @@ mod tests {
     use super::*;
     use glam::DQuat;
 
-    /// Blended as `meshreel::interpolate` has it: the middle of a turn is its middle, a quarter is not its
-    /// quarter.
+    /// Interpolated as by `meshreel::interpolate`: the middle of a rotation is exact, a quarter is not.
     #[test]
     fn nodes_turn_on_the_chord() {
         let (a, b) = (Trs::IDENTITY, Trs { rotation: DQuat::from_rotation_z(1.5), ..Trs::IDENTITY });
