@@ -2,14 +2,14 @@
 //! corners, whatever its points are; only their quality depends on the points.
 //!
 //! * Quads: the diagonal that flips no triangle, of two such the shorter one (order-independent, so that
-//! mirrored meshes get mirrored triangles; M. Mikkelsen advises the same for tangent spaces).
+//!   mirrored meshes get mirrored triangles; M. Mikkelsen advises the same for tangent spaces).
 //! * Larger faces: ear clipping (G. Meisters, *Polygons have ears*, 1975; the reflex list as in D. Eberly,
-//! *Triangulation by ear clipping*) in the plane of the Newell normal. Points are projected along that normal
-//! onto the coordinate plane that it faces most, which keeps the signs of areas, and keeps axis-aligned input
-//! exact.
+//!   *Triangulation by ear clipping*) in the plane of the Newell normal. Points are projected along that
+//!   normal onto the coordinate plane that it faces most, which keeps the signs of areas, and keeps
+//!   axis-aligned input exact.
 //! * Faces without a plane (zero area, not finite) become fans. If no ear is left (self-intersection), the
-//! flattest corner is cut. Work is bounded by a budget over the whole mesh; a face that exceeds it ends as a
-//! fan.
+//!   flattest corner is cut. Work is bounded by a budget over the whole mesh; a face that exceeds it ends as
+//!   a fan.
 
 use super::faces::{Dropped, Face, Faces};
 use meshreel_scene::Winding;

@@ -3,12 +3,11 @@
 //! Joints root → leaf; errors are measured on the decoder's output, quantization included. Two rules:
 //!
 //! * *Local*, after Riot: each sub-track on its own, a rotation counts by how far it moves the end of the
-//!   bone,
-//! and the tolerance shrinks up the hierarchy, 1, ½, ⅓. Nothing is guaranteed in object space; pinned joints
-//! are aimed at their place in the source.
+//!   bone, and the tolerance shrinks up the hierarchy, 1, ½, ⅓. Nothing is guaranteed in object space; pinned
+//!   joints are aimed at their place in the source.
 //! * *Guaranteed*: the metric's points of a joint and the origins of its children, in object space, over the
-//! decoded parents, never exceed the joint's fraction of the tolerance. A child aims at its source rotation,
-//! so that rotation errors do not add up.
+//!   decoded parents, never exceed the joint's fraction of the tolerance. A child aims at its source
+//!   rotation, so that rotation errors do not add up.
 
 use super::fit::{self, Track};
 use super::reference::{Joints, Object, Reference, quaternion, worse};

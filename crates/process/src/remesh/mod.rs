@@ -7,7 +7,7 @@
 //! other part of the compiler is affected: it gets another scene.
 //!
 //! * `surface`: one frame, and the nearest place on it · `template`: the fixed mesh · `track`: one step
-//! of it · `runs`: the frames that share one · `blend`: loops.
+//!   of it · `runs`: the frames that share one · `blend`: loops.
 //!
 //! A fixed mesh cannot follow a surface that tears or merges. Then another one begins (a run, which `fluid`
 //! supports anyway), and frames that no fixed mesh fits keep their own faces. Remarks give their number.
