@@ -2,8 +2,8 @@
 //! runtime, and compares every frame. Independent of the compiler; from the file it takes only the options.
 //!
 //! 1. `survey` (source alone): frame times, visibility, the tolerance of every placement, welded points.
-//! 2. Against the description: every frame, every mesh, no larger tolerance, all channels; faces and materials
-//!    through the source map.
+//! 2. Against the description: every frame, every mesh, no larger tolerance, all channels; faces and
+//!    materials through the source map.
 //! 3. `frames`, in parallel: visibility, positions in world space in f64, welded points, normals, uvs,
 //!    colours; by the source map, or by nearest points where there is none or faces change.
 
