@@ -37,9 +37,9 @@ pub enum Rule {
 /// Settings of the conversion of a clip to curves.
 #[derive(Clone, Debug)]
 pub struct CurveOptions {
-    /// The quantity that the tolerance bounds.
+    /// The requested tolerance, in units of length.
     pub tolerance: f64,
-    /// What the tolerance bounds.
+    /// The quantity that the tolerance bounds.
     pub rule: Rule,
     /// Distance of the metric's points from joints that have none of their own.
     pub shell: f64,

@@ -3,7 +3,6 @@
 //! In this order, later ones win: `below` and `share` of a layer (automatic), the layer that the source
 //! names, `joints` of a layer, a joint section's `layer`. Then a joint is moved to the lowest layer of any of
 //! its descendants.
-//! that hangs from it.
 
 use super::layer::{Division, Part};
 use super::reference::Joints;

@@ -6,7 +6,6 @@
 //! 1997), weighted by area. Borders, seams and material edges have planes of their own across the surface.
 //! Points that coincide in all frames are one; each of their vertices must find a target on its side of a
 //! seam.
-//! side of a seam.
 
 use crate::{Cancellation, Cancelled};
 use std::cmp::Reverse;
