@@ -475,15 +475,39 @@ fn textures_that_were_changed_fail() {
     // Some offsets of a frame in the first quarter: these vertices move.
     let mut moved = whole.clone();
     let quarter = moved.len() / 4;
-    moved[quarter..quarter + 512].fill(0x3e);
-    std::fs::write(&exr, &moved).unwrap();
-    verify("a_vat", "a.reel").expect(1);
+    // 0.19, and no number.
+    for byte in [0x3e, 0xff] {
+        moved[quarter..quarter + 512].fill(byte);
+        std::fs::write(&exr, &moved).unwrap();
+        verify("a_vat", "a.reel").expect(1);
+    }
     std::fs::write(&exr, &whole).unwrap();
     let info = folder.join("a_vat/a-remap_info.json");
     let text = std::fs::read_to_string(&info).unwrap();
     for (old, new) in [("\"Frames\": ", "\"Frames\": 9"), ("\"Max\"", "\"Most\""), ("{", "")] {
         std::fs::write(&info, text.replacen(old, new, 1)).unwrap();
         verify("a_vat", "a.reel").expect(1);
+    }
+    std::fs::write(&info, text).unwrap();
+    // Places far outside of the texture, and none.
+    let proxy = folder.join("a_vat/a.glb");
+    let whole = std::fs::read(&proxy).unwrap();
+    let places = {
+        let length = word(&whole, 12);
+        let json: Value = serde_json::from_slice(&whole[20..20 + length]).unwrap();
+        let accessor = &json["meshes"][0]["primitives"][0]["attributes"]["TEXCOORD_1"];
+        let accessor = &json["accessors"][accessor.as_u64().unwrap() as usize];
+        let view = &json["bufferViews"][accessor["bufferView"].as_u64().unwrap() as usize];
+        let start = 28 + length + view["byteOffset"].as_u64().unwrap_or(0) as usize;
+        [start, start + 4]
+    };
+    for value in [-1e30f32, 1e30, -0.5, 1.5, f32::NAN, f32::INFINITY] {
+        for at in places {
+            let mut other = whole.clone();
+            other[at..at + 4].copy_from_slice(&value.to_le_bytes());
+            std::fs::write(&proxy, &other).unwrap();
+            verify("a_vat", "a.reel").expect(1);
+        }
     }
     std::fs::remove_file(folder.join("b_vat/b.glb")).unwrap();
     verify("b_vat", "b.reel").expect(1);
