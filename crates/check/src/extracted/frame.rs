@@ -160,7 +160,8 @@ impl Frame<'_> {
             Some(tolerance) => tolerance.max(float),
             None if loose => {
                 let times = if self.comparison.has_rig(owner) { 2.0 } else { 1.0 };
-                (node.tolerance * times).max(float)
+                // What float32 rounds comes on top: points, and as much the joints or nodes that move them.
+                node.tolerance * times + 2.0 * float
             }
             None => float,
         }

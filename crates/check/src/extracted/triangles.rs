@@ -4,10 +4,12 @@
 //!
 //! Every decoded triangle must lie in a face that has its corners in their order, and every edge of a face
 //! must be an edge of a decoded triangle. Faces with two corners in one place are invisible, and both sides
-//! may leave them out. If there are none, faces must contain exactly as many triangles as there are.
+//! may leave them out. If there are none, faces must contain exactly as many triangles as there are; of a face
+//! that is there several times, only one must be.
 
 use super::faces::Lists;
 use super::sides::Side;
+use std::collections::HashSet;
 
 /// The owner, in the `.reel` or in the extracted file, and a description of the difference.
 pub(super) enum Difference {
@@ -99,16 +101,29 @@ impl<'a> Triangles<'a> {
         (whole, None)
     }
 
+    /// Returns a vertex at each corner of a face, the same for all faces in the same places that go round the same
+    /// way.
+    fn places(&self, corners: &[u32]) -> Vec<u32> {
+        let place = |p: &u32| self.back.get(*p).iter().min().copied().unwrap_or(u32::MAX);
+        let mut places: Vec<u32> = corners.iter().map(place).collect();
+        let least = (0..places.len()).min_by_key(|k| places[*k]).unwrap_or(0);
+        places.rotate_left(least);
+        places
+    }
+
     /// Returns the first face with an edge that no triangle has. If triangles and faces are all `whole`,
     /// their numbers must agree, too.
     fn have_edges_of_faces(&self, mut whole: bool) -> Option<Difference> {
         let (triangles, faces) = (&self.decoded.faces, &self.extracted.faces);
         let of_vertices = triangles.of_points(self.decoded.points.len());
         let mut marks = Marks::new(self.decoded.points.len());
-        let mut enclosed = 0;
+        let (mut enclosed, mut distinct, mut known) = (0, 0, HashSet::new());
         for face in 0..faces.len() {
             let corners = faces.corners(face);
             enclosed += corners.len() - 2;
+            if known.insert(self.places(corners)) {
+                distinct += corners.len() - 2;
+            }
             whole &= !faces.may_be_hidden[face];
             marks.only(&[]);
             let mut vertices = corners.iter().map(|&p| self.back.get(p));
@@ -134,7 +149,8 @@ impl<'a> Triangles<'a> {
                 }
             }
         }
-        if whole && enclosed != triangles.len() {
+        // A face that the source has twice may be there once.
+        if whole && !(distinct..=enclosed).contains(&triangles.len()) {
             let owner = triangles.owner.first().map_or(0, |owner| *owner as usize);
             let what = format!("{} triangles are decoded, {enclosed} were extracted", triangles.len());
             return Some(Difference::Decoded(owner, what));

@@ -303,9 +303,8 @@ impl Rows {
                 (f64::from(*u) * texture.width as f64, (1.0 - f64::from(*v)) * texture.height as f64);
             let is_inside =
                 (0.0..texture.width as f64).contains(&x) && (0.0..texture.height as f64).contains(&y);
-            // Not before that: numbers far outside fit no index.
-            let texel = is_inside.then(|| (x as usize, y as usize))?;
-            (texel.1 + frames <= texture.height).then_some(texel)
+            let texel = (x as usize, y as usize);
+            (is_inside && texel.1 + frames <= texture.height).then_some(texel)
         };
         let texels: Option<Vec<(usize, usize)>> = values.iter().map(texel).collect();
         let Some(texels) = texels.filter(|texels| texels.len() == points.len()) else {
