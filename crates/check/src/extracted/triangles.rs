@@ -4,8 +4,8 @@
 //!
 //! Every decoded triangle must lie in a face that has its corners in their order, and every edge of a face
 //! must be an edge of a decoded triangle. Faces with two corners in one place are invisible, and both sides
-//! may leave them out. If there are none, faces must contain exactly as many triangles as there are; of a face
-//! that is there several times, only one must be.
+//! may leave them out. If there are none, faces must contain exactly as many triangles as there are; of a
+//! face that is there several times, only one must be.
 
 use super::faces::Lists;
 use super::sides::Side;
@@ -101,8 +101,8 @@ impl<'a> Triangles<'a> {
         (whole, None)
     }
 
-    /// Returns a vertex at each corner of a face, the same for all faces in the same places that go round the same
-    /// way.
+    /// Returns a vertex at each corner of a face, the same for all faces in the same places that go round the
+    /// same way.
     fn places(&self, corners: &[u32]) -> Vec<u32> {
         let place = |p: &u32| self.back.get(*p).iter().min().copied().unwrap_or(u32::MAX);
         let mut places: Vec<u32> = corners.iter().map(place).collect();
