@@ -38,8 +38,8 @@
 /* No number: a node without a parent or mesh, a joint without a parent, all materials. */
 #define MR_NONE 4294967295
 
-/* How a call ended. Everything but `MR_STATUS_OK` leaves what the call should have written as it was, but for the
-   counts of lists; `mr_last_error` says what is wrong and what to do. */
+/* How a call ended. Everything but `MR_STATUS_OK` leaves what the call should have written as it was, but
+   for the counts of lists; `mr_last_error` says what is wrong and what to do. */
 enum mr_status
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : uint32_t
@@ -177,8 +177,8 @@ enum mr_channel
     MR_CHANNEL_UV = 4,
     /* Colours, of a set. */
     MR_CHANNEL_COLOUR = 5,
-    /* In object space, per second: as the source says of particles and of meshes whose triangles change, else by the
-       difference of the frames. */
+    /* In object space, per second: as the source says of particles and of meshes whose triangles change,
+       else by the difference of the frames. */
     MR_CHANNEL_VELOCITY = 6,
     /* How wide particles or curves are: diameters. */
     MR_CHANNEL_WIDTH = 7,
@@ -576,19 +576,21 @@ typedef uint32_t mr_stage;
 /* The cameras of a file. Several threads can use them at once; they live on without the file. */
 typedef struct mr_cameras mr_cameras;
 
-/* The clips, skeletons and rigs of a file. Several threads can use them at once; what is made of them lives on
-   without them. */
+/* The clips, skeletons and rigs of a file. Several threads can use them at once; what is made of them lives
+   on without them. */
 typedef struct mr_clips mr_clips;
 
-/* A place in a clip, with the memory that playing it needs. One thread at a time uses it; it keeps its clip alive. */
+/* A place in a clip, with the memory that playing it needs. One thread at a time uses it; it keeps its clip
+   alive. */
 typedef struct mr_cursor mr_cursor;
 
-/* Decodes frames of one file in any order, into memory that it allocated once. One thread at a time uses it and its
-   frame. */
+/* Decodes frames of one file in any order, into memory that it allocated once. One thread at a time uses it
+   and its frame. */
 typedef struct mr_decoder mr_decoder;
 
-/* What is shown at a moment. One of a player is the caller's own, can be kept over ticks, sent to other threads and
-   used by several at once, and holds its memory until `mr_frame_free`; one of a decoder is lent by it. */
+/* What is shown at a moment. One of a player is the caller's own, can be kept over ticks, sent to other
+   threads and used by several at once, and holds its memory until `mr_frame_free`; one of a decoder is lent
+   by it. */
 typedef struct mr_frame mr_frame;
 
 /* What a card has to do for a file. One thread at a time uses it. */
@@ -603,8 +605,8 @@ typedef struct mr_job mr_job;
 /* The part attributes of what a node shows. Several threads can use them at once. */
 typedef struct mr_part_attributes mr_part_attributes;
 
-/* Plays any number of files in a heap of fixed size. One thread at a time uses it; the frames that it gives can be
-   used by others. */
+/* Plays any number of files in a heap of fixed size. One thread at a time uses it; the frames that it gives
+   can be used by others. */
 typedef struct mr_player mr_player;
 
 /* A read of a player that a source has begun, to be completed once. */
@@ -639,8 +641,8 @@ typedef struct mr_lens {
     size_t size;
     /* Millimetres. */
     float focal_length;
-    /* Width and height of the picture plane, millimetres; of an orthographic camera the size of what is seen, in
-       tenths of the file's unit. */
+    /* Width and height of the picture plane, millimetres; of an orthographic camera the size of what is
+       seen, in tenths of the file's unit. */
     float aperture[2];
     /* Where its middle is beside the axis, millimetres. */
     float aperture_offset[2];
@@ -834,7 +836,8 @@ typedef struct mr_mesh_state {
     uint32_t frames[2];
     /* How far from the first to the second. */
     float blend;
-    /* 1: it has normals that change; 2: normals that do not; 0: none. The same of tangents, uvs and colours of set 0. */
+    /* 1: it has normals that change; 2: normals that do not; 0: none. The same of tangents, uvs and colours
+       of set 0. */
     uint32_t normals;
     /* As of normals. */
     uint32_t tangents;
@@ -846,8 +849,8 @@ typedef struct mr_mesh_state {
     uint32_t moves;
     /* Object bounds over all frames, in which positions of `MR_FORMAT_U16X4` are measured: min xyz, max xyz. */
     float bounds[6];
-    /* Smallest u and v of set 0 and the sizes of their ranges, in which uvs of `MR_FORMAT_U16X2` are measured; zeros
-       where there is none. */
+    /* Smallest u and v of set 0 and the sizes of their ranges, in which uvs of `MR_FORMAT_U16X2` are
+       measured; zeros where there is none. */
     float uv_range[4];
 } mr_mesh_state;
 
@@ -1021,7 +1024,8 @@ typedef struct mr_part_attribute_info {
     uint32_t members;
 } mr_part_attribute_info;
 
-/* What a file may make the library allocate. `mr_limits_init` writes the defaults, which any sane asset keeps. */
+/* What a file may make the library allocate. `mr_limits_init` writes the defaults, which any sane asset
+   keeps. */
 typedef struct mr_limits {
     /* Bytes of this structure. */
     size_t size;
@@ -1037,10 +1041,11 @@ typedef struct mr_limits {
     uint64_t max_objects;
     /* Bytes that an open file may take with its static data and one decoder. */
     uint64_t max_memory;
-    /* 0: animated normals, tangents, uvs and colours of meshes of fixed topology are neither decoded nor held. */
+    /* 0: animated normals, tangents, uvs and colours of meshes of fixed topology are neither decoded nor
+       held. */
     uint32_t attributes;
-    /* 0: points that bones move are not put where they are, for those who do that on a graphics card: positions,
-       normals and tangents of such meshes cannot be written. */
+    /* 0: points that bones move are not put where they are, for those who do that on a graphics card:
+       positions, normals and tangents of such meshes cannot be written. */
     uint32_t poses;
 } mr_limits;
 
@@ -1050,8 +1055,8 @@ typedef struct mr_jobs {
     size_t size;
     /* The first argument of the functions. */
     void *user;
-    /* Runs `mr_job_run(job)` soon, on any thread. Called from the tick and from running jobs; must neither wait nor
-       throw. Each job must be run or dropped once. */
+    /* Runs `mr_job_run(job)` soon, on any thread. Called from the tick and from running jobs; must neither
+       wait nor throw. Each job must be run or dropped once. */
     void (*start)(void *user, struct mr_job *job);
     /* Called once, when `start` is not going to be called any more; may be null. Jobs may still be there. */
     void (*release)(void *user);
@@ -1059,8 +1064,8 @@ typedef struct mr_jobs {
     uint32_t threads;
 } mr_jobs;
 
-/* Where the heap of a player comes from. It is asked for once, when the player is made, and given back when the
-   player and all frames that it lent are gone, on whichever thread that is. */
+/* Where the heap of a player comes from. It is asked for once, when the player is made, and given back when
+   the player and all frames that it lent are gone, on whichever thread that is. */
 typedef struct mr_allocator {
     /* Bytes of this structure. */
     size_t size;
@@ -1106,8 +1111,8 @@ typedef struct mr_player_options {
 
 /* Bytes of a file that the caller reads, from a pack file, a network, an engine's file system.
 
-   The functions are called from threads of the library, several at once, until `release` has been called. They must
-   not throw, and must not call functions of the object that they read for. */
+   The functions are called from threads of the library, several at once, until `release` has been called.
+   They must not throw, and must not call functions of the object that they read for. */
 typedef struct mr_source {
     /* Bytes of this structure. */
     size_t size;
@@ -1115,18 +1120,19 @@ typedef struct mr_source {
     void *user;
     /* Length of the file in bytes. It does not change. */
     uint64_t bytes;
-    /* Fills `count` bytes from `offset` on and gives 0; anything else is a number for the message of the error, which
-       is of class `MR_STATUS_IO`. May wait. A reel needs it; a player can have `start` instead. */
+    /* Fills `count` bytes from `offset` on and gives 0; anything else is a number for the message of the
+       error, which is of class `MR_STATUS_IO`. May wait. A reel needs it; a player can have `start` instead. */
     int32_t (*read)(void *user, uint64_t offset, void *out, size_t count);
-    /* Begins to read and gives back at once, for players only: `mr_read_get` says what, `mr_read_complete` ends it,
-       on any thread, within this call as well. Called from the tick. Every read must be completed once. */
+    /* Begins to read and gives back at once, for players only: `mr_read_get` says what, `mr_read_complete`
+       ends it, on any thread, within this call as well. Called from the tick. Every read must be completed
+       once. */
     void (*start)(void *user, struct mr_read *read);
-    /* The result of a read that was begun is no longer wanted; it must be completed all the same, in any way. May be
-       null. */
+    /* The result of a read that was begun is no longer wanted; it must be completed all the same, in any
+       way. May be null. */
     void (*cancel)(void *user, uint64_t token);
-    /* Called once, when nothing is going to call the others: with the last object that reads from it, or before the
-       function that was given the source returns, where that fails (not where it could not read this structure). May
-       be null. */
+    /* Called once, when nothing is going to call the others: with the last object that reads from it, or
+       before the function that was given the source returns, where that fails (not where it could not read
+       this structure). May be null. */
     void (*release)(void *user);
 } mr_source;
 
@@ -1296,7 +1302,8 @@ typedef struct mr_rig_info {
     uint32_t joints;
     /* Vertices: those of the mesh. */
     uint32_t vertices;
-    /* 1 where dual quaternions blend what joints do to vertices, all of it or a part (`mr_rig_dual_parts`); else 0. */
+    /* 1 where dual quaternions blend what joints do to vertices, all of it or a part (`mr_rig_dual_parts`);
+       else 0. */
     uint32_t dual;
     /* 0. */
     uint32_t reserved;
@@ -1366,7 +1373,8 @@ typedef struct mr_sequence_clip {
 typedef struct mr_action {
     /* Seconds after the sequence began. */
     double at;
-    /* Seconds after the tick began in which it happened; negative after a jump to a time at which it was over. */
+    /* Seconds after the tick began in which it happened; negative after a jump to a time at which it was
+       over. */
     double delay;
     /* An `mr_action_kind`. */
     uint32_t kind;
@@ -1406,7 +1414,8 @@ typedef struct mr_read_info {
     uint64_t offset;
     /* Bytes to fill. */
     uint64_t count;
-    /* When it is wanted, in microseconds of the player's ticks: smaller is more urgent. 0 for what opens a file. */
+    /* When it is wanted, in microseconds of the player's ticks: smaller is more urgent. 0 for what opens a
+       file. */
     uint64_t due;
     /* The memory for it, until it is completed. */
     void *buffer;
@@ -1437,8 +1446,8 @@ mr_status mr_cameras_count(const struct mr_cameras *cameras, size_t *out);
 
 /* A camera, and its path in the source. `path` and `length` may both be null.
 
-   Must hold: `cameras` is from `mr_cameras_new`; `out` has the size that it says; `path` is null or has room for `capacity`
-   bytes; `length` is null or a place. */
+   Must hold: `cameras` is from `mr_cameras_new`; `out` has the size that it says; `path` is null or has room for
+   `capacity` bytes; `length` is null or a place. */
 mr_status mr_camera_get(const struct mr_cameras *cameras,
                         uint32_t number,
                         struct mr_camera_info *out,
@@ -1471,8 +1480,8 @@ mr_status mr_clips_get(const struct mr_clips *clips, struct mr_clips_info *out);
 
 /* A clip, and its name. `name` and `length` may both be null.
 
-   Must hold: `clips` is from `mr_clips_new`; `out` has the size that it says; `name` is null or has room for `capacity` bytes;
-   `length` is null or a place. */
+   Must hold: `clips` is from `mr_clips_new`; `out` has the size that it says; `name` is null or has room for `capacity`
+   bytes; `length` is null or a place. */
 mr_status mr_clips_clip(const struct mr_clips *clips,
                         uint32_t clip,
                         struct mr_clip_info *out,
@@ -1480,10 +1489,11 @@ mr_status mr_clips_clip(const struct mr_clips *clips,
                         size_t capacity,
                         size_t *length);
 
-/* Parents of a skeleton's joints, which stand before them; `MR_NONE` of those that have none. Their number is that of
-   the joints.
+/* Parents of a skeleton's joints, which stand before them; `MR_NONE` of those that have none. Their number
+   is that of the joints.
 
-   Must hold: `clips` is from `mr_clips_new`; `out` is null or has room for `capacity` numbers; `count` is null or a place. */
+   Must hold: `clips` is from `mr_clips_new`; `out` is null or has room for `capacity` numbers; `count` is null or a
+   place. */
 mr_status mr_clips_parents(const struct mr_clips *clips,
                            uint32_t skeleton,
                            uint32_t *out,
@@ -1492,7 +1502,8 @@ mr_status mr_clips_parents(const struct mr_clips *clips,
 
 /* The rest pose of a skeleton.
 
-   Must hold: `clips` is from `mr_clips_new`; `out` is null or has room for `capacity` transforms; `count` is null or a place. */
+   Must hold: `clips` is from `mr_clips_new`; `out` is null or has room for `capacity` transforms; `count` is null or a
+   place. */
 mr_status mr_clips_rest(const struct mr_clips *clips,
                         uint32_t skeleton,
                         struct mr_transform *out,
@@ -1501,7 +1512,8 @@ mr_status mr_clips_rest(const struct mr_clips *clips,
 
 /* The name of a joint.
 
-   Must hold: `clips` is from `mr_clips_new`; `out` is null or has room for `capacity` bytes; `length` is null or a place. */
+   Must hold: `clips` is from `mr_clips_new`; `out` is null or has room for `capacity` bytes; `length` is null or a
+   place. */
 mr_status mr_clips_joint(const struct mr_clips *clips,
                          uint32_t skeleton,
                          uint32_t joint,
@@ -1511,8 +1523,8 @@ mr_status mr_clips_joint(const struct mr_clips *clips,
 
 /* A marker of a clip: seconds after the first sample, and its name. `name` and `length` may both be null.
 
-   Must hold: `clips` is from `mr_clips_new`; `seconds` is a place; `name` is null or has room for `capacity` bytes; `length` is
-   null or a place. */
+   Must hold: `clips` is from `mr_clips_new`; `seconds` is a place; `name` is null or has room for `capacity` bytes;
+   `length` is null or a place. */
 mr_status mr_clips_marker(const struct mr_clips *clips,
                           uint32_t clip,
                           uint32_t marker,
@@ -1531,9 +1543,9 @@ mr_status mr_clips_scalar(const struct mr_clips *clips,
                           size_t capacity,
                           size_t *length);
 
-/* Makes a cursor, and allocates all that it needs. `tiers` has of layer 0, 1 and so on how many tiers are played, 0
-   for nothing of that layer, whose joints then stand in the rest pose; layers beyond the list are played whole. Null
-   and 0: all of it.
+/* Makes a cursor, and allocates all that it needs. `tiers` has of layer 0, 1 and so on how many tiers are
+   played, 0 for nothing of that layer, whose joints then stand in the rest pose; layers beyond the list are
+   played whole. Null and 0: all of it.
 
    Must hold: `clips` is from `mr_clips_new`; `tiers` has `layers` numbers; `out` is a place. */
 mr_status mr_cursor_new(const struct mr_clips *clips,
@@ -1555,8 +1567,8 @@ mr_status mr_cursor_pose(struct mr_cursor *cursor,
                          struct mr_transform *out,
                          size_t joints);
 
-/* Local transforms of all joints at a sample, into exactly as many: the poses that the tolerance is promised for.
-   Allocates nothing.
+/* Local transforms of all joints at a sample, into exactly as many: the poses that the tolerance is promised
+   for. Allocates nothing.
 
    Must hold: `cursor` is a cursor that no other thread uses; `out` has room for `joints` transforms. */
 mr_status mr_cursor_sample(struct mr_cursor *cursor,
@@ -1564,8 +1576,8 @@ mr_status mr_cursor_sample(struct mr_cursor *cursor,
                            struct mr_transform *out,
                            size_t joints);
 
-/* The local transform of one joint at a time; `is_rest` is set to 1 where its layer is not played and this is the
-   rest pose. It may be null.
+/* The local transform of one joint at a time; `is_rest` is set to 1 where its layer is not played and this
+   is the rest pose. It may be null.
 
    Must hold: As of `mr_cursor_pose`; `out` is a place, `is_rest` null or a place. */
 mr_status mr_cursor_joint(struct mr_cursor *cursor,
@@ -1574,8 +1586,9 @@ mr_status mr_cursor_joint(struct mr_cursor *cursor,
                           struct mr_transform *out,
                           uint32_t *is_rest);
 
-/* How a joint moves over a step, to be multiplied to the character's transform from the right. `up` is null for all
-   of the motion, or a unit vector of three numbers, for what of it is along the ground and about that.
+/* How a joint moves over a step, to be multiplied to the character's transform from the right. `up` is null
+   for all of the motion, or a unit vector of three numbers, for what of it is along the ground and about
+   that.
 
    Must hold: As of `mr_cursor_pose`; `step` is there; `up` is null or has three numbers; `out` is a place. */
 mr_status mr_cursor_root_motion(struct mr_cursor *cursor,
@@ -1584,19 +1597,20 @@ mr_status mr_cursor_root_motion(struct mr_cursor *cursor,
                                 const float *up,
                                 struct mr_transform *out);
 
-/* The numbers of all scalar tracks at a time, four each, those that there are not being 0. `capacity` and `count` are
-   in tracks.
+/* The numbers of all scalar tracks at a time, four each, those that there are not being 0. `capacity` and
+   `count` are in tracks.
 
-   Must hold: `cursor` is a cursor; `query` is there; `out` is null or has room for four numbers for each of `capacity` tracks;
-   `count` is null or a place. */
+   Must hold: `cursor` is a cursor; `query` is there; `out` is null or has room for four numbers for each of `capacity`
+   tracks; `count` is null or a place. */
 mr_status mr_cursor_scalars(const struct mr_cursor *cursor,
                             const struct mr_query *query,
                             float *out,
                             size_t capacity,
                             size_t *count);
 
-/* The markers that a step passes, in the order in which it does, at most as many as there is room for; `count` is set
-   to how many were written. Whatever steps a stretch of time is cut into, each is passed once.
+/* The markers that a step passes, in the order in which it does, at most as many as there is room for;
+   `count` is set to how many were written. Whatever steps a stretch of time is cut into, each is passed
+   once.
 
    Must hold: `cursor` is a cursor; `step` is there; `out` has room for `capacity` markers; `count` is a place. */
 mr_status mr_cursor_events(const struct mr_cursor *cursor,
@@ -1615,18 +1629,18 @@ mr_status mr_decoder_new(const struct mr_reel *reel, struct mr_decoder **out);
    Must hold: `decoder` is null, or was not freed yet. */
 mr_status mr_decoder_free(struct mr_decoder *decoder);
 
-/* Decodes a frame, which the decoder's frame shows from then on. Where it fails, that shows nothing; other frames
-   that do not need what is damaged can still be decoded. (A player keeps showing the last good frame.)
+/* Decodes a frame, which the decoder's frame shows from then on. Where it fails, that shows nothing; other
+   frames that do not need what is damaged can still be decoded. (A player keeps showing the last good
+   frame.)
 
    Must hold: `decoder` is a decoder that no other thread uses. */
-mr_status mr_decoder_decode(struct mr_decoder *decoder,
-                            uint32_t frame);
+mr_status mr_decoder_decode(struct mr_decoder *decoder, uint32_t frame);
 
-/* The frame of a decoder, the same one for all that it decodes. It lives as long as the decoder, and is not freed.
+/* The frame of a decoder, the same one for all that it decodes. It lives as long as the decoder, and is not
+   freed.
 
    Must hold: `decoder` is a decoder; `out` is a place. */
-mr_status mr_decoder_frame(const struct mr_decoder *decoder,
-                           const struct mr_frame **out);
+mr_status mr_decoder_frame(const struct mr_decoder *decoder, const struct mr_frame **out);
 
 /* The next event that was not given yet; `MR_EVENT_KIND_NONE` where there is none.
 
@@ -1658,8 +1672,8 @@ mr_status mr_frame_worlds(const struct mr_frame *frame, double *out, size_t node
    Must hold: `frame` is a frame; `out` has room for twelve numbers. */
 mr_status mr_frame_world(const struct mr_frame *frame, uint32_t node, double *out);
 
-/* What the world of a node changes by in a second: twelve numbers, three rows of four; the last column is the
-   velocity of its origin.
+/* What the world of a node changes by in a second: twelve numbers, three rows of four; the last column is
+   the velocity of its origin.
 
    Must hold: As of `mr_frame_world`. */
 mr_status mr_frame_world_velocity(const struct mr_frame *frame, uint32_t node, double *out);
@@ -1682,8 +1696,8 @@ mr_status mr_frame_visible(const struct mr_frame *frame, uint8_t *out, size_t ca
    Must hold: `frame` is a frame; `out` has the size that it says. */
 mr_status mr_frame_mesh(const struct mr_frame *frame, uint32_t node, struct mr_mesh_state *out);
 
-/* Writes a range of the vertices of a node's mesh in the caller's layout, the first of the range at `out`. `bytes`
-   must be `count` times the stride. Bytes that no attribute covers stay what they are.
+/* Writes a range of the vertices of a node's mesh in the caller's layout, the first of the range at `out`.
+   `bytes` must be `count` times the stride. Bytes that no attribute covers stay what they are.
 
    Must hold: `frame` is a frame; `layout` and its attributes are there; `out` has so many bytes. */
 mr_status mr_frame_write(const struct mr_frame *frame,
@@ -1694,10 +1708,10 @@ mr_status mr_frame_write(const struct mr_frame *frame,
                          void *out,
                          size_t bytes);
 
-/* Writes a value of all vertices of a node's mesh as floats: three of positions, normals and velocities, four of
-   tangents and colours, two of uvs, one of widths, 1 to 4 of attached numbers. `count` must be the vertices times that. Where all of a value is wanted, this is
-   the fastest way. `channel` is an `mr_channel`, `set` the number of the set of uvs, colours or attached
-   numbers, else 0.
+/* Writes a value of all vertices of a node's mesh as floats: three of positions, normals and velocities,
+   four of tangents and colours, two of uvs, one of widths, 1 to 4 of attached numbers. `count` must be the
+   vertices times that. Where all of a value is wanted, this is the fastest way. `channel` is an
+   `mr_channel`, `set` the number of the set of uvs, colours or attached numbers, else 0.
 
    Must hold: `frame` is a frame; `out` has room for `count` numbers. */
 mr_status mr_frame_floats(const struct mr_frame *frame,
@@ -1707,11 +1721,11 @@ mr_status mr_frame_floats(const struct mr_frame *frame,
                           float *out,
                           size_t count);
 
-/* Writes normals, three floats each, and tangents, four each, of all vertices in one go: where both are made of the
-   positions, that takes little more than one of them.
+/* Writes normals, three floats each, and tangents, four each, of all vertices in one go: where both are made
+   of the positions, that takes little more than one of them.
 
-   Must hold: `frame` is a frame; `normals` has room for 3 · `vertices` numbers, `tangents` for 4 · `vertices`, and they are not
-   the same memory. */
+   Must hold: `frame` is a frame; `normals` has room for 3 · `vertices` numbers, `tangents` for 4 · `vertices`, and they
+   are not the same memory. */
 mr_status mr_frame_directions(const struct mr_frame *frame,
                               uint32_t node,
                               float *normals,
@@ -1736,8 +1750,8 @@ mr_status mr_frame_indices_16(const struct mr_frame *frame,
                               size_t capacity,
                               size_t *count);
 
-/* Ids of the particles of a node, ascending, one for each vertex; none where they have no ids. Between two frames
-   particles are those of the first: those that both frames have are blended, the others stay.
+/* Ids of the particles of a node, ascending, one for each vertex; none where they have no ids. Between two
+   frames particles are those of the first: those that both frames have are blended, the others stay.
 
    Must hold: `frame` is a frame; `out` is null or has room for `capacity` numbers; `count` is null or a place. */
 mr_status mr_frame_ids(const struct mr_frame *frame,
@@ -1773,8 +1787,8 @@ mr_status mr_frame_indices_by_visibility(const struct mr_frame *frame,
                                          size_t capacity,
                                          size_t *count);
 
-/* Ranges of `mr_frame_indices_by_visibility` that can be seen at this moment, of one material or, with `MR_NONE`, of
-   all. What is left out nobody can see from outside.
+/* Ranges of `mr_frame_indices_by_visibility` that can be seen at this moment, of one material or, with
+   `MR_NONE`, of all. What is left out nobody can see from outside.
 
    Must hold: As of `mr_frame_materials`. */
 mr_status mr_frame_visible_ranges(const struct mr_frame *frame,
@@ -1819,8 +1833,8 @@ mr_status mr_frame_lod_becomes(const struct mr_frame *frame,
                                size_t capacity,
                                size_t *count);
 
-/* Triangles of a node's mesh in world space, for physics: three floats per vertex, three indices per triangle.
-   `mr_mesh_state` has both numbers.
+/* Triangles of a node's mesh in world space, for physics: three floats per vertex, three indices per
+   triangle. `mr_mesh_state` has both numbers.
 
    Must hold: `frame` is a frame; `positions` has room for 3 · `vertices` numbers, `indices` for so many indices. */
 mr_status mr_frame_collision(const struct mr_frame *frame,
@@ -1835,11 +1849,12 @@ mr_status mr_frame_collision(const struct mr_frame *frame,
    Must hold: `frame` is a frame; `out` is a place. */
 mr_status mr_frame_node_of(const struct mr_frame *frame, uint32_t mesh, uint32_t *out);
 
-/* Makes the plan of a frame's file, of any frame. Vertices have `layout`, each attribute at a multiple of 4 bytes;
-   null: positions of `MR_FORMAT_F32X3`, normals of `MR_FORMAT_I16X2`, uvs of `MR_FORMAT_F16X2`. `options` may be null.
+/* Makes the plan of a frame's file, of any frame. Vertices have `layout`, each attribute at a multiple of 4
+   bytes; null: positions of `MR_FORMAT_F32X3`, normals of `MR_FORMAT_I16X2`, uvs of `MR_FORMAT_F16X2`.
+   `options` may be null.
 
-   Must hold: `frame` is a frame; `layout` and its attributes are there, or it is null; `options` is null or has the size that it
-   says; `out` is a place. */
+   Must hold: `frame` is a frame; `layout` and its attributes are there, or it is null; `options` is null or has the
+   size that it says; `out` is a place. */
 mr_status mr_gpu_plan_new(const struct mr_frame *frame,
                           const struct mr_vertex_layout *layout,
                           const struct mr_gpu_options *options,
@@ -1891,14 +1906,11 @@ mr_status mr_gpu_plan_constants(const struct mr_gpu_plan *plan,
    Must hold: `out` is null or has room for `capacity` bytes; `length` is null or a place. */
 mr_status mr_gpu_wgsl(char *out, size_t capacity, size_t *length);
 
-/* The text of a function `vertex_of(number) -> Vertex` for the caller's own vertex shader, which fetches what the
-   passes have made, with its bindings in group `group`. For plans whose layout has stride 0.
+/* The text of a function `vertex_of(number) -> Vertex` for the caller's own vertex shader, which fetches
+   what the passes have made, with its bindings in group `group`. For plans whose layout has stride 0.
 
    Must hold: As of `mr_gpu_wgsl`. */
-mr_status mr_gpu_wgsl_pull(uint32_t group,
-                           char *out,
-                           size_t capacity,
-                           size_t *length);
+mr_status mr_gpu_wgsl_pull(uint32_t group, char *out, size_t capacity, size_t *length);
 
 /* Writes the words behind all slots of the ring, of meshes of which nothing is animated: once a file.
 
@@ -1908,8 +1920,8 @@ mr_status mr_gpu_plan_still(struct mr_gpu_plan *plan,
                             uint32_t *out,
                             size_t words);
 
-/* Writes the words of a slot of the ring: of the first of the frames that `frame` is between or, where `second` is not
-   0, of the second. Only those that `mr_gpu_plan_used` names need to go up.
+/* Writes the words of a slot of the ring: of the first of the frames that `frame` is between or, where
+   `second` is not 0, of the second. Only those that `mr_gpu_plan_used` names need to go up.
 
    Must hold: As of `mr_gpu_plan_still`. */
 mr_status mr_gpu_plan_slot(struct mr_gpu_plan *plan,
@@ -1931,8 +1943,8 @@ mr_status mr_gpu_plan_used(const struct mr_gpu_plan *plan,
    Must hold: `plan` is a plan. */
 mr_status mr_gpu_plan_begin(struct mr_gpu_plan *plan);
 
-/* Shows the mesh of a node, and writes the parameters of its mesh: `mr_gpu_info.params_bytes` bytes, which go up at
-   the mesh's number times so many bytes.
+/* Shows the mesh of a node, and writes the parameters of its mesh: `mr_gpu_info.params_bytes` bytes, which
+   go up at the mesh's number times so many bytes.
 
    Must hold: `plan` is a plan and `frame` a frame of its file; `moment` is there; `out` has room for `bytes` bytes. */
 mr_status mr_gpu_plan_show(struct mr_gpu_plan *plan,
@@ -1945,12 +1957,9 @@ mr_status mr_gpu_plan_show(struct mr_gpu_plan *plan,
 /* What workgroups do in this moment: of each the number of a mesh and its first item, two words.
    `capacity` and `count` are in workgroups.
 
-   Must hold: `plan` is a plan; `out` is null or has room for two words for each of `capacity` workgroups; `count` is null or a
-   place. */
-mr_status mr_gpu_plan_work(struct mr_gpu_plan *plan,
-                           uint32_t *out,
-                           size_t capacity,
-                           size_t *count);
+   Must hold: `plan` is a plan; `out` is null or has room for two words for each of `capacity` workgroups; `count` is
+   null or a place. */
+mr_status mr_gpu_plan_work(struct mr_gpu_plan *plan, uint32_t *out, size_t capacity, size_t *count);
 
 /* The dispatches of this moment, in order. Dispatches of later passes read what those of earlier ones write.
 
@@ -1980,9 +1989,10 @@ mr_status mr_gpu_ring_begin(struct mr_gpu_ring *ring);
    Must hold: `ring` is a ring; `out` is a place. */
 mr_status mr_gpu_ring_ask(struct mr_gpu_ring *ring, uint32_t frame, struct mr_gpu_place *out);
 
-/* Levels by what the eye can see of their errors: each begins at the distance from which its error is no more than
-   `pixels` of the picture. `errors` are those of the levels 1, 2 and so on; `scale` is the largest scale of the world
-   transform, `angle` the vertical angle of view in radians, `height` that of the picture in pixels.
+/* Levels by what the eye can see of their errors: each begins at the distance from which its error is no
+   more than `pixels` of the picture. `errors` are those of the levels 1, 2 and so on; `scale` is the largest
+   scale of the world transform, `angle` the vertical angle of view in radians, `height` that of the picture
+   in pixels.
 
    Must hold: `errors` has `count` numbers; `out` is a place. */
 mr_status mr_lod_within(const float *errors,
@@ -2015,8 +2025,8 @@ mr_status mr_part_attributes_count(const struct mr_part_attributes *attributes, 
 
 /* A part attribute, and its name. `name` and `length` may both be null.
 
-   Must hold: `attributes` is from `mr_part_attributes_new`; `out` has the size that it says; `name` is null or has room for
-   `capacity` bytes; `length` is null or a place. */
+   Must hold: `attributes` is from `mr_part_attributes_new`; `out` has the size that it says; `name` is null or has room
+   for `capacity` bytes; `length` is null or a place. */
 mr_status mr_part_attribute_get(const struct mr_part_attributes *attributes,
                                 uint32_t number,
                                 struct mr_part_attribute_info *out,
@@ -2026,8 +2036,8 @@ mr_status mr_part_attribute_get(const struct mr_part_attributes *attributes,
 
 /* The group of each part or vertex; nothing where the mesh is one group.
 
-   Must hold: `attributes` is from `mr_part_attributes_new`; `out` is null or has room for `capacity` numbers; `count` is null or
-   a place. */
+   Must hold: `attributes` is from `mr_part_attributes_new`; `out` is null or has room for `capacity` numbers; `count`
+   is null or a place. */
 mr_status mr_part_attribute_groups(const struct mr_part_attributes *attributes,
                                    uint32_t number,
                                    uint32_t *out,
@@ -2037,8 +2047,8 @@ mr_status mr_part_attribute_groups(const struct mr_part_attributes *attributes,
 /* The numbers of all groups at a moment, four each, those that there are not being 0: a table for a shader.
    `capacity` and `count` are in groups.
 
-   Must hold: `attributes` is from `mr_part_attributes_new`; `out` is null or has room for four numbers for each of `capacity`
-   groups; `count` is null or a place. */
+   Must hold: `attributes` is from `mr_part_attributes_new`; `out` is null or has room for four numbers for each of
+   `capacity` groups; `count` is null or a place. */
 mr_status mr_part_attribute_table(const struct mr_part_attributes *attributes,
                                   uint32_t number,
                                   struct mr_pair pair,
@@ -2053,34 +2063,31 @@ mr_status mr_player_options_init(struct mr_player_options *out, size_t size);
 
 /* Makes a player: allocates its heap and starts its threads. `options` may be null.
 
-   Must hold: `options` is null, or has the size that it says and pointers that are null or to what they should be; `out` is a
-   place. */
-mr_status mr_player_new(const struct mr_player_options *options,
-                        struct mr_player **out);
+   Must hold: `options` is null, or has the size that it says and pointers that are null or to what they should be;
+   `out` is a place. */
+mr_status mr_player_new(const struct mr_player_options *options, struct mr_player **out);
 
 /* Frees a player. Frames that it gave live on. Threads in a slow read end when that does. Null is nothing.
 
    Must hold: `player` is null, or was not freed yet. */
 mr_status mr_player_free(struct mr_player *player);
 
-/* Begins to open a file; `out` is its name from now on. Whether that goes well, an event tells. Instances can be made
-   at once.
+/* Begins to open a file; `out` is its name from now on. Whether that goes well, an event tells. Instances
+   can be made at once.
 
    Must hold: `player` is a player; `path` is UTF-8 and ends with a zero; `out` is a place. */
-mr_status mr_player_open(struct mr_player *player,
-                         const char *path,
-                         uint64_t *out);
+mr_status mr_player_open(struct mr_player *player, const char *path, uint64_t *out);
 
 /* As `mr_player_open`, of bytes of which it keeps a copy.
 
    Must hold: `player` is a player; `data` has `bytes` bytes; `out` is a place. */
 mr_status mr_player_open_memory(struct mr_player *player, const void *data, size_t bytes, uint64_t *out);
 
-/* As `mr_player_open`, of what a source reads: with its function `start`, which blocks nobody, where it has one, else
-   with `read`, on the threads that read. `name` stands in errors where there is `start`.
+/* As `mr_player_open`, of what a source reads: with its function `start`, which blocks nobody, where it has
+   one, else with `read`, on the threads that read. `name` stands in errors where there is `start`.
 
-   Must hold: `player` is a player; `name` is UTF-8 and ends with a zero; `source` has the size that it says, and keeps what it
-   promises; `out` is a place. */
+   Must hold: `player` is a player; `name` is UTF-8 and ends with a zero; `source` has the size that it says, and keeps
+   what it promises; `out` is a place. */
 mr_status mr_player_open_source(struct mr_player *player,
                                 const char *name,
                                 const struct mr_source *source,
@@ -2120,7 +2127,8 @@ mr_status mr_player_remove(struct mr_player *player, uint64_t instance);
    Must hold: `player` is a player. */
 mr_status mr_player_show(struct mr_player *player, uint64_t instance, uint32_t visible);
 
-/* Where the heap has no room for all instances, those of higher priority are served first. 0 unless it is set.
+/* Where the heap has no room for all instances, those of higher priority are served first. 0 unless it is
+   set.
 
    Must hold: `player` is a player. */
 mr_status mr_player_priority(struct mr_player *player, uint64_t instance, int32_t priority);
@@ -2140,19 +2148,19 @@ mr_status mr_player_clock(const struct mr_player *player, uint64_t instance, str
    Must hold: `player` is a player. */
 mr_status mr_player_switch(struct mr_player *player, uint32_t reads, uint32_t jobs, uint32_t drawing);
 
-/* `seconds` have passed: once per frame of the game. Never waits. Where the player has threads of its own and no
-   source with `start`, it calls nothing of the caller's.
+/* `seconds` have passed: once per frame of the game. Never waits. Where the player has threads of its own
+   and no source with `start`, it calls nothing of the caller's.
 
    Must hold: `player` is a player that no other thread uses. */
-mr_status mr_player_tick(struct mr_player *player,
-                         double seconds);
+mr_status mr_player_tick(struct mr_player *player, double seconds);
 
 /* What an instance shows, to be freed by the caller; null where nothing of it is there yet.
 
    Must hold: `player` is a player; `out` is a place. */
 mr_status mr_player_frame(const struct mr_player *player, uint64_t instance, struct mr_frame **out);
 
-/* From `a` to `b` by `part` of the way, joint by joint: rotations the short way round. `out` is neither of them.
+/* From `a` to `b` by `part` of the way, joint by joint: rotations the short way round. `out` is neither of
+   them.
 
    Must hold: `a` and `b` have `joints` transforms, `out` has room for as many. */
 mr_status mr_pose_blend(const struct mr_transform *a,
@@ -2161,7 +2169,8 @@ mr_status mr_pose_blend(const struct mr_transform *a,
                         struct mr_transform *out,
                         size_t joints);
 
-/* `base` with `weight` of `additive` on top, joint by joint; `kind` is an `mr_additive`. `out` is neither of them.
+/* `base` with `weight` of `additive` on top, joint by joint; `kind` is an `mr_additive`. `out` is neither of
+   them.
 
    Must hold: `base` and `additive` have `joints` transforms, `out` has room for as many. */
 mr_status mr_pose_add(uint32_t kind,
@@ -2180,8 +2189,8 @@ mr_status mr_pose_difference(uint32_t kind,
                              struct mr_transform *out,
                              size_t joints);
 
-/* Object-space matrices of all joints from their local transforms: twelve numbers each, three rows of four. `parents`
-   as of `mr_clips_parents`.
+/* Object-space matrices of all joints from their local transforms: twelve numbers each, three rows of four.
+   `parents` as of `mr_clips_parents`.
 
    Must hold: `parents` has `joints` numbers, `local` as many transforms, `out` room for twelve numbers for each. */
 mr_status mr_pose_object_space(const uint32_t *parents,
@@ -2207,11 +2216,11 @@ mr_status mr_reel_open_memory(const void *data,
                               const struct mr_limits *limits,
                               struct mr_reel **out);
 
-/* Opens and checks what a source reads, which needs its function `read`. Frames, clips and rigs are read through it
-   later. `limits` may be null.
+/* Opens and checks what a source reads, which needs its function `read`. Frames, clips and rigs are read
+   through it later. `limits` may be null.
 
-   Must hold: `source` has the size that it says, and keeps what it promises; `limits` is null or has the size that it says;
-   `out` is a place. */
+   Must hold: `source` has the size that it says, and keeps what it promises; `limits` is null or has the size that it
+   says; `out` is a place. */
 mr_status mr_reel_open_source(const struct mr_source *source,
                               const struct mr_limits *limits,
                               struct mr_reel **out);
@@ -2243,8 +2252,8 @@ mr_status mr_reel_bounds(const struct mr_reel *reel, uint32_t frame, float *out)
 
 /* A named range of frames, and its name.
 
-   Must hold: `reel` is a reel; `out` is null or a place; `name` is null or has room for `capacity` bytes; `length` is null or a
-   place. */
+   Must hold: `reel` is a reel; `out` is null or a place; `name` is null or has room for `capacity` bytes; `length` is
+   null or a place. */
 mr_status mr_reel_range(const struct mr_reel *reel,
                         uint32_t range,
                         struct mr_range *out,
@@ -2282,8 +2291,8 @@ mr_status mr_reel_mesh_path(const struct mr_reel *reel,
 
 /* A material of a mesh, and its name. `name` and `length` may both be null.
 
-   Must hold: `reel` is a reel; `out` has the size that it says; `name` is null or has room for `capacity` bytes; `length` is
-   null or a place. */
+   Must hold: `reel` is a reel; `out` has the size that it says; `name` is null or has room for `capacity` bytes;
+   `length` is null or a place. */
 mr_status mr_reel_material(const struct mr_reel *reel,
                            uint32_t mesh,
                            uint32_t material,
@@ -2300,8 +2309,8 @@ mr_status mr_reel_stream(const struct mr_reel *reel,
                          uint32_t stream,
                          struct mr_stream_info *out);
 
-/* The checksum that `.reel` files have: XXH3 of 64 bits with seed 0, to compare what is shown with what another
-   build shows.
+/* The checksum that `.reel` files have: XXH3 of 64 bits with seed 0, to compare what is shown with what
+   another build shows.
 
    Must hold: `data` has `bytes` bytes; `out` is a place. */
 mr_status mr_checksum(const void *data, size_t bytes, uint64_t *out);
@@ -2313,7 +2322,8 @@ mr_status mr_clips_rig(const struct mr_clips *clips, uint32_t rig, struct mr_rig
 
 /* The skeleton's joints that a rig has, by their numbers there.
 
-   Must hold: `clips` is from `mr_clips_new`; `out` is null or has room for `capacity` numbers; `count` is null or a place. */
+   Must hold: `clips` is from `mr_clips_new`; `out` is null or has room for `capacity` numbers; `count` is null or a
+   place. */
 mr_status mr_rig_joints(const struct mr_clips *clips,
                         uint32_t rig,
                         uint32_t *out,
@@ -2338,11 +2348,11 @@ mr_status mr_rig_dual_parts(const struct mr_clips *clips,
                             size_t capacity,
                             size_t *count);
 
-/* What takes the bind pose to a pose: of each joint of the rig a matrix of twelve numbers, three rows of four.
-   `object` has those of all joints of the skeleton (`mr_pose_object_space`).
+/* What takes the bind pose to a pose: of each joint of the rig a matrix of twelve numbers, three rows of
+   four. `object` has those of all joints of the skeleton (`mr_pose_object_space`).
 
-   Must hold: `clips` is from `mr_clips_new`; `object` has twelve numbers for each of `object_joints`, `out` room for as many for
-   each of `joints`. */
+   Must hold: `clips` is from `mr_clips_new`; `object` has twelve numbers for each of `object_joints`, `out` room for as
+   many for each of `joints`. */
 mr_status mr_rig_matrices(const struct mr_clips *clips,
                           uint32_t rig,
                           const float *object,
@@ -2352,8 +2362,8 @@ mr_status mr_rig_matrices(const struct mr_clips *clips,
 
 /* Positions of all vertices as these matrices move them: three numbers each.
 
-   Must hold: `clips` is from `mr_clips_new`; `matrices` has twelve numbers for each of `joints`, `out` room for three for each of
-   `vertices`. */
+   Must hold: `clips` is from `mr_clips_new`; `matrices` has twelve numbers for each of `joints`, `out` room for three
+   for each of `vertices`. */
 mr_status mr_rig_positions(const struct mr_clips *clips,
                            uint32_t rig,
                            const float *matrices,
@@ -2376,25 +2386,23 @@ mr_status mr_sequencer_new(const struct mr_sequence_clip *clips, size_t count, s
    Must hold: `sequencer` is null, or was not freed yet. */
 mr_status mr_sequencer_free(struct mr_sequencer *sequencer);
 
-/* Passes `seconds`; what happened is told by `mr_sequencer_next`. Actions of before that were not asked for are lost.
+/* Passes `seconds`; what happened is told by `mr_sequencer_next`. Actions of before that were not asked for
+   are lost.
 
    Must hold: `sequencer` is a sequence. */
-mr_status mr_sequencer_tick(struct mr_sequencer *sequencer,
-                            double seconds);
+mr_status mr_sequencer_tick(struct mr_sequencer *sequencer, double seconds);
 
-/* Jumps to a time of the sequence; what is to be done for it is told by `mr_sequencer_next`. Signals of before are
-   forgotten.
-
-   Must hold: `sequencer` is a sequence. */
-mr_status mr_sequencer_go_to(struct mr_sequencer *sequencer,
-                             double seconds);
-
-/* A signal, now: starts the clips that wait for it and ends those that listen to it. What follows is told after the
-   next tick.
+/* Jumps to a time of the sequence; what is to be done for it is told by `mr_sequencer_next`. Signals of
+   before are forgotten.
 
    Must hold: `sequencer` is a sequence. */
-mr_status mr_sequencer_signal(struct mr_sequencer *sequencer,
-                              uint32_t signal);
+mr_status mr_sequencer_go_to(struct mr_sequencer *sequencer, double seconds);
+
+/* A signal, now: starts the clips that wait for it and ends those that listen to it. What follows is told
+   after the next tick.
+
+   Must hold: `sequencer` is a sequence. */
+mr_status mr_sequencer_signal(struct mr_sequencer *sequencer, uint32_t signal);
 
 /* The next thing that happened, in order; `MR_ACTION_KIND_NONE` where there is none.
 
@@ -2421,13 +2429,11 @@ mr_status mr_sequencer_state(const struct mr_sequencer *sequencer,
    Must hold: `read` is not completed yet; `out` has the size that it says. */
 mr_status mr_read_get(struct mr_read *read, struct mr_read_info *out);
 
-/* Ends a read: so many bytes from the start of its buffer are there, and `error` is 0; or it failed, and that is a
-   number for the message. The read and its buffer are the library's again.
+/* Ends a read: so many bytes from the start of its buffer are there, and `error` is 0; or it failed, and
+   that is a number for the message. The read and its buffer are the library's again.
 
    Must hold: `read` is not completed yet, and its buffer is no longer written. */
-mr_status mr_read_complete(struct mr_read *read,
-                           uint64_t filled,
-                           int32_t error);
+mr_status mr_read_complete(struct mr_read *read, uint64_t filled, int32_t error);
 
 /* When the result of a job is wanted, in microseconds of the player's ticks: smaller is more urgent.
 
@@ -2444,16 +2450,16 @@ mr_status mr_job_run(struct mr_job *job);
    Must hold: `job` is null, or neither run nor dropped yet. */
 mr_status mr_job_drop(struct mr_job *job);
 
-/* What the last call of this thread that failed says, in UTF-8; empty where none has. It stays until the next call
-   of this thread that fails. */
+/* What the last call of this thread that failed says, in UTF-8; empty where none has. It stays until the
+   next call of this thread that fails. */
 const char *mr_last_error(void);
 
 /* The version of the library, as `MR_VERSION` is that of the header. */
 uint32_t mr_version(void);
 
 /* Whether the library fits the header that the caller was compiled with: call it first, as
-   `mr_check_version(MR_VERSION)`. `MR_STATUS_UNSUPPORTED` where it is older, or of another major version, or of
-   another minor version below 1.0. */
+   `mr_check_version(MR_VERSION)`. `MR_STATUS_UNSUPPORTED` where it is older, or of another major version, or
+   of another minor version below 1.0. */
 mr_status mr_check_version(uint32_t header);
 
 /* The name of a status, for messages: static, never null. */
