@@ -3,11 +3,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use meshreel_codec::mesh::decode::{CodedUnit, Static, Width, decode_unit, scratch_len};
-use meshreel_codec::mesh::encode::{Encoder, Options, Source, Work};
+use meshreel_codec::mesh::decode::{CodedUnit, StaticPart, Width, decode_unit, scratch_len};
+use meshreel_codec::mesh::encode::{Encoder, Options, Source, EncodeBuffers};
 use meshreel_codec::mesh::hierarchy;
 use meshreel_codec::mesh::hierarchy::Hierarchy;
-use meshreel_codec::quantize::lattice::{Choice, Extent, Lattice};
+use meshreel_codec::quantize::lattice::{LatticeChoice, Extent, Lattice};
 use meshreel_codec::schedule::{Schedule, Unit};
 use meshreel_fuzz::Numbers;
 
@@ -47,7 +47,7 @@ fuzz_target!(|data: &[u8]| {
         _ => round_trip::<i32>(&hierarchy, &motion, radius, u32::from(flags >> 1 & 7)),
     };
     let rest = numbers.rest();
-    let _ = Static::decode(rest, hierarchy.clone(), None);
+    let _ = StaticPart::decode(rest, hierarchy.clone(), None);
     let Some(mut file) = file else { return };
     // A few changed bytes in the static part, and hostile units.
     for change in rest.chunks_exact(3).take(4) {
@@ -56,7 +56,7 @@ fuzz_target!(|data: &[u8]| {
             file.0[at] ^= change[1];
         }
     }
-    let Ok(coded) = Static::decode(&file.0, hierarchy, None) else {
+    let Ok(coded) = StaticPart::decode(&file.0, hierarchy, None) else {
         return;
     };
     let unit = file.1.unit(u32::from(flags) % file.1.units().max(1));
@@ -105,7 +105,7 @@ fn round_trip<W: Width>(
     let encoder = Encoder::new(hierarchy.clone(), count, extent, options(effort), motion, &mut work).ok()?;
     let schedule = *encoder.schedule();
     let fixed = encoder.static_bytes().to_vec();
-    let coded = Static::decode(&fixed, hierarchy.clone(), None).expect("what was encoded");
+    let coded = StaticPart::decode(&fixed, hierarchy.clone(), None).expect("what was encoded");
     let mut frames = vec![vec![[W::default(); 4]; points]; motion.frames.len()];
     let mut units = Vec::new();
     for segment in 0..schedule.segments() {
@@ -152,7 +152,7 @@ fn round_trip<W: Width>(
     Some((fixed, schedule))
 }
 
-fn hostile<W: Width>(coded: &Static, schedule: &Schedule, unit: Unit, bytes: &[u8]) {
+fn hostile<W: Width>(coded: &StaticPart, schedule: &Schedule, unit: Unit, bytes: &[u8]) {
     let points = coded.points();
     let frame = vec![[W::default(); 4]; points];
     let mut out = vec![frame.clone(); schedule.frames_of(unit).len()];

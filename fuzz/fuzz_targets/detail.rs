@@ -2,7 +2,7 @@
 //! refused.
 #![no_main]
 use libfuzzer_sys::fuzz_target;
-use meshreel_codec::topology::lod::{Entries, Reader, Work};
+use meshreel_codec::topology::lod::{LodEntries, LodReader, LodBuffers};
 
 const VERTICES: usize = 200;
 
@@ -10,7 +10,7 @@ fuzz_target!(|data: (Vec<[u8; 3]>, &[u8])| {
     let (triangles, bytes) = data;
     let corner = |v: u8| u32::from(v) % VERTICES as u32;
     let indices: Vec<u32> = (triangles.iter().take(400)).flat_map(|t| t.map(corner)).collect();
-    let mut entries = Entries::new(bytes, 0);
+    let mut entries = LodEntries::new(bytes, 0);
     while let Ok(Some((_, own))) = entries.next() {
         read(own, &indices);
     }

@@ -1,7 +1,7 @@
 //! Which triangles are drawn when: any bytes give intervals of frames that are there, or are refused.
 #![no_main]
 use libfuzzer_sys::fuzz_target;
-use meshreel_codec::topology::visibility::{count, decode, is_visible};
+use meshreel_codec::topology::visibility::{interval_count, decode, is_visible};
 
 fuzz_target!(|data: (u8, u16, &[u8])| {
     let (frames, triangles, bytes) = data;
