@@ -72,6 +72,10 @@ const CONFIGURATIONS: [(&str, Preset, BlockChoice); 4] = [
     ("fast", Preset::Fast, BlockChoice::Zstd),
 ];
 
+/// Nothing but positions.
+const POSITIONS: ChannelSelection =
+    ChannelSelection { normals: false, uvs: false, colours: false, attributes: false };
+
 /// Returns `false` if a size or an error exceeds its limit, or no sequence was found.
 pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let table = Baselines::read()?;
@@ -94,12 +98,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
                     continue;
                 }
                 let options = Options {
-                    channels: ChannelSelection {
-                        normals: false,
-                        uvs: false,
-                        colours: false,
-                        attributes: false,
-                    },
+                    channels: POSITIONS,
                     method: arguments.method,
                     effort: arguments.effort,
                     preset,

@@ -537,7 +537,7 @@ pub unsafe extern "C" fn mr_reel_mesh(reel: *const mr_reel, mesh: u32, out: *mut
                 Some(CurveBasis::BSpline) => mr_curve_basis::BSpline,
                 Some(CurveBasis::CatmullRom) => mr_curve_basis::CatmullRom,
             },
-            curve_ends: match curves.map(|curves| curves.ends) {
+            curve_ends: match curves.map(|curves| curves.curve_ends) {
                 None | Some(CurveEnds::Open) => mr_curve_ends::Open,
                 Some(CurveEnds::Closed) => mr_curve_ends::Closed,
                 Some(CurveEnds::Pinned) => mr_curve_ends::Pinned,

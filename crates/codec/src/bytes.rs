@@ -24,7 +24,8 @@ pub fn put_length_prefixed(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(bytes);
 }
 
-/// Reads the bytes of [`put_length_prefixed`] from the start of `bytes`; also returns the total number of bytes used.
+/// Reads the bytes of [`put_length_prefixed`] from the start of `bytes`; also returns the total number of
+/// bytes used.
 pub fn take_length_prefixed(bytes: &[u8]) -> Result<(&[u8], usize), Corrupt> {
     let mut c = Cursor::new(bytes);
     let part = c.length_prefixed()?;

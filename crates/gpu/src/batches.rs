@@ -133,8 +133,8 @@ impl Batches {
         words.copied().collect()
     }
 
-    /// Returns the parameters of a moment of a mesh; [`MeshBlend::out`] is the beginning of the vertices of its
-    /// batch.
+    /// Returns the parameters of a moment of a mesh; [`MeshBlend::out`] is the beginning of the vertices of
+    /// its batch.
     pub fn params(&self, plan: &ReelPlan, mesh: usize, moment: &MeshBlend) -> Params {
         let place = self.placements[mesh];
         let params = plan.meshes[mesh].params(moment).offset_by(place.fixed as u32, place.scratch as u32);

@@ -343,14 +343,14 @@ mod tests {
         InstanceView::new(&clip, [0.0; 3], &lens)
     }
 
-    fn at(z: f32, scale: f32) -> [[f32; 4]; 3] {
+    fn instance_at(z: f32, scale: f32) -> [[f32; 4]; 3] {
         [[scale, 0.0, 0.0, 0.0], [0.0, scale, 0.0, 0.0], [0.0, 0.0, scale, z]]
     }
 
     #[test]
     fn f08_levels_sprites_and_nothing_by_distance() {
         let (palette, view) = (palette(), view());
-        let chosen = |z: f32| palette.choose(&view, &at(z, 1.0), 0);
+        let chosen = |z: f32| palette.choose(&view, &instance_at(z, 1.0), 0);
         // A unit at distance one takes 500 pixels: errors are one pixel at distances of 5 and 50.
         assert_eq!(chosen(-3.0), Some(0));
         assert_eq!(chosen(-5.9), Some(0));
@@ -362,16 +362,16 @@ mod tests {
         assert_eq!(chosen(-999.0), Some(3));
         assert_eq!(chosen(-1002.0), None);
         // Half the size at half the distance.
-        assert_eq!(palette.choose(&view, &at(-62.4, 0.5), 0), Some(2));
-        assert_eq!(palette.choose(&view, &at(-62.6, 0.5), 0), Some(3));
+        assert_eq!(palette.choose(&view, &instance_at(-62.4, 0.5), 0), Some(2));
+        assert_eq!(palette.choose(&view, &instance_at(-62.6, 0.5), 0), Some(3));
         // Without a sprite the level is kept until it is smaller than half a pixel.
-        assert_eq!(palette.choose(&view, &at(-900.0, 1.0), 1), Some(4));
-        assert_eq!(palette.choose(&view, &at(-900.0, 0.5), 1), None);
+        assert_eq!(palette.choose(&view, &instance_at(-900.0, 1.0), 1), Some(4));
+        assert_eq!(palette.choose(&view, &instance_at(-900.0, 0.5), 1), None);
         // An instance without a valid size is not drawn, nor is one behind the eye or beside the picture.
-        assert_eq!(palette.choose(&view, &at(-3.0, 0.0), 0), None);
-        assert_eq!(palette.choose(&view, &at(f32::NAN, 1.0), 0), None);
+        assert_eq!(palette.choose(&view, &instance_at(-3.0, 0.0), 0), None);
+        assert_eq!(palette.choose(&view, &instance_at(f32::NAN, 1.0), 0), None);
         assert_eq!(chosen(3.0), None);
-        let mut beside = at(-10.0, 1.0);
+        let mut beside = instance_at(-10.0, 1.0);
         beside[0][3] = 12.0;
         assert_eq!(palette.choose(&view, &beside, 0), None);
         beside[0][3] = 11.0;

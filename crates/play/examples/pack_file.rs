@@ -2,8 +2,8 @@
 //! a.reel b.reel` writes the pack and plays its files.
 //!
 //! A pack here is a count, that many offsets and sizes (u64, little-endian), and the files. A game has its
-//! own format, an archive or an object store; the player only needs an [`AsyncSource`]: begin to read, and report
-//! when it is done.
+//! own format, an archive or an object store; the player only needs an [`AsyncSource`]: begin to read, and
+//! report when it is done.
 
 use meshreel::{AsyncSource, Command, Event, Options, Player, ReadRequest};
 use std::fs::File;

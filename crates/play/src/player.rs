@@ -8,11 +8,9 @@ use crate::stream::admission::{Admission, Instance};
 use crate::stream::event::Event;
 use crate::stream::heap::Heap;
 use crate::stream::ids::{FileId, InstanceId};
-use crate::stream::io::{AsyncSource, PositionedSource, QueuedRead, ReadToken};
+use crate::stream::io::{PositionedSource, QueuedRead, ReadToken, SharedSource};
 use crate::stream::jobs::{BuiltInPool, Job, JobContext};
-use crate::stream::load::{
-    OpenJob, OpenMode, OpenResult, OpenedFiles, WaitingOpens, drop_waiting, open_ready,
-};
+use crate::stream::load::{self, OpenJob, OpenMode, OpenResult, OpenedFiles, WaitingOpens, open_ready};
 use crate::stream::loaded::LoadedFile;
 use crate::stream::options::Options;
 use crate::stream::residency::{Horizons, Stream};
@@ -43,7 +41,8 @@ const MAX_EVENTS: usize = 256;
 const REOPEN_MICROSECONDS: u64 = 2_000_000;
 
 /// Per tick, the part of `decode_ahead` that is used shrinks by this factor if the heap had no room for it,
-/// and else grows by `REACH_GROWTH`. So a heap that is too small for all of it is not contended for in each tick.
+/// and else grows by `REACH_GROWTH`. So a heap that is too small for all of it is not contended for each
+/// tick.
 const REACH_DECAY: f32 = 0.9;
 
 const REACH_GROWTH: f32 = 0.005;
@@ -57,7 +56,7 @@ const MAX_TICK_SECONDS: f64 = 3600.0;
 struct FileEntry {
     generation: u32,
     path: PathBuf,
-    source: Option<Arc<dyn AsyncSource>>,
+    source: Option<SharedSource>,
     /// The reel, if it was opened elsewhere.
     reel: Option<Reel>,
     state: FileState,
@@ -194,7 +193,7 @@ impl Player {
     }
 
     /// Opens a source of the caller's own, such as an entry of a pack file. Errors call it `name`.
-    pub fn open_source(&mut self, name: impl AsRef<Path>, source: Arc<dyn AsyncSource>) -> FileId {
+    pub fn open_source(&mut self, name: impl AsRef<Path>, source: SharedSource) -> FileId {
         self.add_file(name.as_ref().into(), Some(source), None)
     }
 
@@ -204,16 +203,11 @@ impl Player {
     /// reel was opened with. A reel that takes more memory than [`Options::file_limits`] allows is refused,
     /// as is a source of another length. The static data stays in memory as long as the player or anyone else
     /// holds the reel.
-    pub fn open_reel(&mut self, reel: Reel, source: Arc<dyn AsyncSource>) -> FileId {
+    pub fn open_reel(&mut self, reel: Reel, source: SharedSource) -> FileId {
         self.add_file(reel.path().into(), Some(source), Some(reel))
     }
 
-    fn add_file(
-        &mut self,
-        path: PathBuf,
-        source: Option<Arc<dyn AsyncSource>>,
-        reel: Option<Reel>,
-    ) -> FileId {
+    fn add_file(&mut self, path: PathBuf, source: Option<SharedSource>, reel: Option<Reel>) -> FileId {
         self.generations += 1;
         let file = FileEntry {
             generation: self.generations,
@@ -475,7 +469,7 @@ impl Player {
         self.arrived = arrived;
     }
 
-    fn file_opened(&mut self, number: usize, loaded: Arc<LoadedFile>, source: Arc<dyn AsyncSource>) {
+    fn file_opened(&mut self, number: usize, loaded: Arc<LoadedFile>, source: SharedSource) {
         let frames = loaded.reel.frame_count() as u64;
         let bytes = frames * Heap::block_bytes(loaded.reel.frame_words());
         // Half of the heap is left for streaming.
@@ -798,7 +792,7 @@ impl Drop for Player {
         self.open_threads.close(false);
         self.read_threads.close(false);
         // Files that wait for a read hold the list that they wait in.
-        drop_waiting(&self.waiting_opens);
+        load::drop_waiting(&self.waiting_opens);
         if let Some(threads) = &self.decode_threads {
             threads.0.close(true);
         }

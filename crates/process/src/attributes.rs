@@ -67,7 +67,8 @@ impl<'a, T: Copy + Default> ExpandedAttribute<'a, T> {
         }
     }
 
-    /// Returns the number of elements for which [`ExpandedAttribute::corner_value`] returned the default value.
+    /// Returns the number of elements for which [`ExpandedAttribute::corner_value`] returned the default
+    /// value.
     pub fn missing_count(&self) -> u64 {
         self.bad.load(Ordering::Relaxed)
     }

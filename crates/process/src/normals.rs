@@ -10,8 +10,8 @@
 //! are still separated if faces have their other side on the same points: two faces stay together if they
 //! traverse an edge in opposite directions and are not each other's other side.
 //!
-//! Where the weighted normals of a group cancel each other, down to `CANCELLED_FRACTION` of the sum of the weights, no
-//! normal is defined (`docs/PROMISE.md`); the group then has that of its first face.
+//! Where the weighted normals of a group cancel each other, down to `CANCELLED_FRACTION` of the sum of the
+//! weights, no normal is defined (`docs/PROMISE.md`); the group then has that of its first face.
 
 use super::faces::{Faces, NO_GROUP};
 use crate::repeats::CoincidentFaces;

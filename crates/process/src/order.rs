@@ -6,8 +6,8 @@
 //! closes a triangle next to one whose three vertices came shortly before.
 //!
 //! Each step of the optimizer examines all remaining triangles around each vertex in the cache. A vertex of
-//! more than `MAX_VERTEX_TRIANGLES` triangles is therefore passed to it as several, each with some of them in the order of
-//! the source, so that the work stays proportional to the triangles.
+//! more than `MAX_VERTEX_TRIANGLES` triangles is therefore passed to it as several, each with some of them in
+//! the order of the source, so that the work stays proportional to the triangles.
 
 /// The order of triangles and vertices, and the resulting indices.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -122,8 +122,8 @@ fn cache_order(triangles: &[[u32; 3]], members: &[u32], local: &mut LocalIndices
     out
 }
 
-/// Gives a vertex of more than [`MAX_VERTEX_TRIANGLES`] triangles another number after each [`MAX_VERTEX_TRIANGLES`] of them. `global` has
-/// the vertex of each number.
+/// Gives a vertex of more than [`MAX_VERTEX_TRIANGLES`] triangles another number after each
+/// [`MAX_VERTEX_TRIANGLES`] of them. `global` has the vertex of each number.
 fn split_hubs(indices: &mut [u32], global: &mut Vec<u32>) {
     let mut uses = vec![0u32; global.len()];
     for &v in indices.iter() {

@@ -18,8 +18,8 @@ pub struct CoincidentFaces {
     sizes: Vec<usize>,
 }
 
-/// A face of [`CoincidentFaces`]. Its canonical order begins at its smallest point and continues with that point's
-/// smaller neighbour.
+/// A face of [`CoincidentFaces`]. Its canonical order begins at its smallest point and continues with that
+/// point's smaller neighbour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CoincidentFace {
     /// Its index among the usable faces.

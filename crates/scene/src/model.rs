@@ -337,7 +337,7 @@ pub struct Curves {
     /// Interpolation between points.
     pub basis: CurveBasis,
     /// Treatment of the ends.
-    pub ends: CurveEnds,
+    pub curve_ends: CurveEnds,
 }
 
 /// The basis of a curve.
@@ -362,7 +362,8 @@ pub enum CurveEnds {
 }
 
 /// A skin as the file has it. Linear blend: point = Σ weight · joint's object transform · inverse bind · bind
-/// position. Points can be blended by dual quaternions instead, or by a mix of both ([`Skin::dual_fraction`]).
+/// position. Points can be blended by dual quaternions instead, or by a mix of both
+/// ([`Skin::dual_fraction`]).
 #[derive(Clone)]
 pub struct Skin {
     /// Index into [`Scene::skeletons`]; `None` if the joints are the mesh's own, in its space, and known only
@@ -380,8 +381,8 @@ pub struct Skin {
     pub joint: Arc<[u16]>,
     /// `influences` per point, not negative, with sum 1 (or all 0: such points do not move).
     pub weight: Arc<[f32]>,
-    /// The fraction, 0 to 1, of each point's motion that dual quaternions blend ([`crate::dual_quaternion`]); the rest
-    /// is linear. Empty if all is linear.
+    /// The fraction, 0 to 1, of each point's motion that dual quaternions blend ([`crate::dual_quaternion`]);
+    /// the rest is linear. Empty if all is linear.
     pub dual_fraction: Arc<[f32]>,
     /// The matrices that take `bind_positions` to [`Mesh::positions`]: one for each of `joints`, at each
     /// sample of the positions.
@@ -699,7 +700,8 @@ impl Scene {
     pub const MAX_PLACED_BYTES: usize = 256 << 20;
 
     /// Returns the tree with every instance replaced by its target, in depth-first pre-order. Fails with a
-    /// limit error if nested instances multiply beyond [`Scene::MAX_PLACED_OBJECTS`] or [`Scene::MAX_PLACED_BYTES`].
+    /// limit error if nested instances multiply beyond [`Scene::MAX_PLACED_OBJECTS`] or
+    /// [`Scene::MAX_PLACED_BYTES`].
     pub fn expand(&self) -> Result<Vec<PlacedObject>, Error> {
         let mut children: Vec<Vec<NodeId>> = vec![Vec::new(); self.nodes.len()];
         let mut stack = Vec::new();

@@ -53,9 +53,9 @@ impl UniformTimes {
         TimeSampling::Uniform { start: self.start, step: 1.0 / self.fps }
     }
 
-    /// Returns the uniform times from the first to the last of `keys`: at their own rate, a common rate that they lie
-    /// on, or else `usual` frames per second. The flag says that all keys lie on it exactly, not only nearly,
-    /// as some exporters write them. `None` without keys. `path` and `name` are for messages.
+    /// Returns the uniform times from the first to the last of `keys`: at their own rate, a common rate that
+    /// they lie on, or else `usual` frames per second. The flag says that all keys lie on it exactly, not
+    /// only nearly, as some exporters write them. `None` without keys. `path` and `name` are for messages.
     pub fn from_keys(
         mut keys: Vec<f64>,
         usual: f64,
@@ -122,8 +122,8 @@ fn rate(keys: &[f64], usual: f64) -> Option<f64> {
     [usual].into_iter().chain(RATES).find(|fps| fits(*fps))
 }
 
-/// Returns the rate of keys that an exporter wrote at nearly even times: each within [`MAX_KEY_OFFSET_STEPS`] of a step of its
-/// uniform time.
+/// Returns the rate of keys that an exporter wrote at nearly even times: each within [`MAX_KEY_OFFSET_STEPS`]
+/// of a step of its uniform time.
 fn rate_of_jittered_keys(keys: &[f64]) -> Option<f64> {
     let (first, last) = (*keys.first()?, *keys.last()?);
     let intervals = keys.len() as f64 - 1.0;

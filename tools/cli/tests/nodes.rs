@@ -245,7 +245,7 @@ fn lives(reel: &Reel) -> Vec<Vec<usize>> {
 }
 
 /// Tests eight pieces that are alive by `alive`, with parts and bones allowed and without.
-fn pieces_live(alive: impl Fn(usize, usize) -> bool) {
+fn parts_exist_when(alive: impl Fn(usize, usize) -> bool) {
     let mut world = World::default();
     for seed in 0..8 {
         let id = world.add(None, fall(seed), Some(0.5));
@@ -265,12 +265,12 @@ fn pieces_live(alive: impl Fn(usize, usize) -> bool) {
 
 #[test]
 fn f05_deleted_and_created_in_order() {
-    pieces_live(|piece, f| (5 * piece..5 * piece + 20).contains(&f));
+    parts_exist_when(|piece, f| (5 * piece..5 * piece + 20).contains(&f));
 }
 
 #[test]
 fn f05_deleted_and_created_out_of_order() {
-    pieces_live(|piece, f| {
+    parts_exist_when(|piece, f| {
         let first = 7 * (5 * piece % 8);
         (first..first + 11 + piece).contains(&f)
     });
@@ -278,7 +278,7 @@ fn f05_deleted_and_created_out_of_order() {
 
 #[test]
 fn f05_created_deleted_created_deleted() {
-    pieces_live(|piece, f| (10..20).contains(&((f + piece) % 25)) || f == piece);
+    parts_exist_when(|piece, f| (10..20).contains(&((f + piece) % 25)) || f == piece);
 }
 
 #[test]

@@ -113,7 +113,7 @@ pub fn hair(frames: usize) -> Scene {
         curves: Some(Curves {
             counts: channel(counts),
             basis: CurveBasis::CatmullRom,
-            ends: CurveEnds::Open,
+            curve_ends: CurveEnds::Open,
         }),
     };
     scene(NodeKind::Curves, Mesh::from_particles("/hair", channel(points), particles))
@@ -158,7 +158,7 @@ fn i10_particles_keep_what_they_promise() {
         }
         let (reel, _) = verified(&hair(30), &options);
         let curves = reel.description().meshes[0].particles.unwrap().curves.unwrap();
-        assert_eq!((curves.basis, curves.ends, curves.max_curves), (Basis::CatmullRom, Ends::Open, 40));
+        assert_eq!((curves.basis, curves.curve_ends, curves.max_curves), (Basis::CatmullRom, Ends::Open, 40));
     }
 }
 
@@ -319,7 +319,7 @@ fn i10_messy_particles_are_kept_as_far_as_they_go() {
             curves: counts.map(|counts| Curves {
                 counts: channel(counts),
                 basis: CurveBasis::Linear,
-                ends: CurveEnds::Closed,
+                curve_ends: CurveEnds::Closed,
             }),
         };
         let kind = if particles.curves.is_some() { NodeKind::Curves } else { NodeKind::Points };

@@ -62,7 +62,7 @@ impl Soup {
 
 /// Returns a unit sphere from an icosahedron that was subdivided `levels` times and rotated at random, with
 /// some of its edges split once more.
-fn ball(levels: u32, random: &mut Random) -> Soup {
+fn icosphere(levels: u32, random: &mut Random) -> Soup {
     let g = (1.0 + 5f64.sqrt()) / 2.0;
     let mut points = Vec::new();
     for (a, b) in [(1.0, g), (1.0, -g), (-1.0, g), (-1.0, -g)] {
@@ -184,7 +184,7 @@ fn remeshed_body(frames: usize) -> Scene {
         (0..frames)
             .map(|f| {
                 let t = f as f64 / 24.0;
-                ball(4, &mut random).moved(|p| body(p, t)).shuffled(&mut random)
+                icosphere(4, &mut random).moved(|p| body(p, t)).shuffled(&mut random)
             })
             .collect(),
     )
@@ -305,10 +305,10 @@ fn tearing() -> Scene {
     let frame = |f: usize, random: &mut Random| {
         let t = f as f64 / 24.0;
         match f {
-            0..10 => ball(3, random).moved(|p| body(p, t)),
+            0..10 => icosphere(3, random).moved(|p| body(p, t)),
             10..20 => {
-                let mut two = ball(3, random).moved(|p| 0.5 * p - DVec3::X * (1.0 + t));
-                two.append(&ball(3, random).moved(|p| 0.6 * p + DVec3::X * (1.0 + t)));
+                let mut two = icosphere(3, random).moved(|p| 0.5 * p - DVec3::X * (1.0 + t));
+                two.append(&icosphere(3, random).moved(|p| 0.6 * p + DVec3::X * (1.0 + t)));
                 two
             }
             _ => {
@@ -366,11 +366,11 @@ fn f15_frames_that_nothing_holds_keep_their_faces() {
             8 => {
                 let mut many = Soup::default();
                 for k in 0..5 {
-                    many.append(&ball(2, &mut random).moved(|p| 0.3 * p + DVec3::Y * f64::from(k)));
+                    many.append(&icosphere(2, &mut random).moved(|p| 0.3 * p + DVec3::Y * f64::from(k)));
                 }
                 many
             }
-            _ => ball(3, &mut random).moved(|p| body(p, t)),
+            _ => icosphere(3, &mut random).moved(|p| body(p, t)),
         };
         frames.push(soup.shuffled(&mut random));
     }
@@ -444,13 +444,13 @@ fn f15_the_checker_is_not_talked_round() {
     // One with an additional piece.
     let mut random = Random(1);
     let more = (0..6).map(|f| {
-        let mut soup = ball(4, &mut random).moved(|p| body(p, f as f64 / 24.0));
-        soup.append(&ball(1, &mut random).moved(|p| 0.1 * p));
+        let mut soup = icosphere(4, &mut random).moved(|p| body(p, f as f64 / 24.0));
+        soup.append(&icosphere(1, &mut random).moved(|p| 0.1 * p));
         soup
     });
     not_ok(&self::scene(more.collect()), &bytes, "point or triangle of the source");
     // One whose faces never change.
-    let soup = ball(4, &mut Random(7));
+    let soup = icosphere(4, &mut Random(7));
     let fixed = (0..6).map(|f| soup.clone().moved(|p| body(p, f as f64 / 24.0)));
     not_ok(&self::scene(fixed.collect()), &bytes, "the source's do not change");
 }
@@ -510,7 +510,7 @@ fn f15_wrong_uses_are_named() {
             .unwrap_err();
     assert!(error.to_string().contains("larger --tolerance"), "{error}");
     // If there is nothing to do, a remark tells so.
-    let soup = ball(2, &mut Random(7));
+    let soup = icosphere(2, &mut Random(7));
     let fixed = (0..6).map(|f| soup.clone().moved(|p| body(p, f as f64 / 24.0)));
     let report = compiled(&scene(fixed.collect()), &options()).1;
     assert_eq!(remark_count(&report, "--remesh changes nothing"), 1, "{:?}", report.remarks);

@@ -210,7 +210,7 @@ fn write_levels(reel: &CardReel<StepTypes>, shown: &ShownFrames, steps: &mut Ste
             }
             levels.push(own);
         }
-        steps.step(Step::Levels, &[mesh, levels.len()]);
+        steps.step(Step::LodLevels, &[mesh, levels.len()]);
         levels.iter().flatten().for_each(|number| steps.out.u32(*number));
     }
 }

@@ -21,7 +21,7 @@ pub(crate) fn describe(reel: &Reel, exact: bool, out: &mut Writer) {
     out.list(reel.ranges(), |out, range| {
         out.text(&range.name);
         out.u32(range.first as usize);
-        out.u32(range.last() as usize);
+        out.u32(range.last_frame() as usize);
     });
     out.list(&description.nodes, write_node);
     out.list(&description.meshes, |out, mesh| write_mesh(mesh, exact, out));

@@ -2,8 +2,8 @@
 //! buffer each way. It imports its memory alone, so that the page says how far that may grow. The JavaScript
 //! beside it (`bindings/web/src`) fetches, ticks, and hands frames out.
 //!
-//! One thread, one `session::Session`: a player, its files and its instances. What lacks bytes says so and is asked
-//! again. No number that comes in is trusted: what names nothing is a misuse.
+//! One thread, one `session::Session`: a player, its files and its instances. What lacks bytes says so and is
+//! asked again. No number that comes in is trusted: what names nothing is a misuse.
 
 mod blocks;
 mod cameras;

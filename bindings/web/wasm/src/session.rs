@@ -436,8 +436,8 @@ impl Session {
 
     // On a card.
 
-    /// The vertices of a file are made on a card, as the input says ([`CardOptions::read`]): before it is opened,
-    /// and again where they are to be others before any was made.
+    /// The vertices of a file are made on a card, as the input says ([`CardOptions::read`]): before it is
+    /// opened, and again where they are to be others before any was made.
     #[cfg(feature = "gpu")]
     pub fn card(&mut self, file: u32, most: u64, group: u32) -> Result<u32, Error> {
         let wanted = CardOptions::read(&self.input)?;

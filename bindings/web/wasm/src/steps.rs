@@ -31,7 +31,7 @@ pub(crate) enum Step {
     End = 9,
     Drop = 10,
     Vertices = 11,
-    Levels = 12,
+    LodLevels = 12,
 }
 
 /// What the page has by number, until nobody here has it.

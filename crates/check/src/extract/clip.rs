@@ -76,7 +76,7 @@ fn skeleton(record: &SkeletonRecord) -> Skeleton {
         rest: convert::qvv(&record.rest[j]),
         shell: Some(f64::from(record.shell[j])),
         rotation_order: rotation_order(record.orders.get(j).copied().unwrap_or(0)),
-        end_sites: (record.ends[j].iter()).map(|e| convert::vector(*e)).collect(),
+        end_sites: (record.end_sites[j].iter()).map(|e| convert::vector(*e)).collect(),
         ..Joint::default()
     });
     Skeleton { name: record.name.clone(), joints: joints.collect() }

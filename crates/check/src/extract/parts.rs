@@ -165,8 +165,8 @@ impl SplitMesh {
     }
 }
 
-/// Returns part and rest position of each point; points with a residual or several bones belong to [`NO_PART`].
-/// `None` for a mesh without bones.
+/// Returns part and rest position of each point; points with a residual or several bones belong to
+/// [`NO_PART`]. `None` for a mesh without bones.
 fn rest_points(
     shared: &Extraction,
     number: usize,

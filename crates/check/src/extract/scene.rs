@@ -81,7 +81,7 @@ pub fn to_scene_with_faces(
             .map(|range| NamedRange {
                 name: range.name.clone(),
                 start: reel.time(range.first as usize),
-                end: reel.time(range.last() as usize),
+                end: reel.time(range.last_frame() as usize),
             })
             .collect(),
         format: "reel",
@@ -224,7 +224,7 @@ impl Extraction {
                     record::CurveBasis::BSpline => CurveBasis::BSpline,
                     record::CurveBasis::CatmullRom => CurveBasis::CatmullRom,
                 },
-                ends: match curves.ends {
+                curve_ends: match curves.curve_ends {
                     record::CurveEnds::Open => CurveEnds::Open,
                     record::CurveEnds::Closed => CurveEnds::Closed,
                     record::CurveEnds::Pinned => CurveEnds::Pinned,

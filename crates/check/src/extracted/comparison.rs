@@ -32,7 +32,8 @@ pub(super) struct ReelComparison<'a> {
     pub times: Vec<Option<f64>>,
     /// For each mesh of the `.reel`, the triangles of the LOD level; `None`: all of the frame's.
     pub lod_triangles: Vec<Option<Vec<u32>>>,
-    /// For each mesh of the `.reel`, whether its normals are others in the extracted file ([`geometry::FormatContents`]).
+    /// For each mesh of the `.reel`, whether its normals are others in the extracted file
+    /// ([`geometry::FormatContents`]).
     pub other_normals: Vec<bool>,
     /// For each mesh of the extracted file, whether its points are only within the tolerance: where those of
     /// the `.reel` move, and everywhere.

@@ -4,6 +4,7 @@ use super::faces::{OrientedFaces, orientation_under};
 use crate::convert;
 use crate::error::error;
 use crate::verify::attribute::{SampledAttribute, ulp, velocities};
+use crate::verify::polygons::NO_INDEX;
 use crate::verify::survey::turn_normal;
 use glam::{DMat4, DVec3};
 use meshreel::record::Semantic;
@@ -376,17 +377,12 @@ impl<'a> ExtractedFrame<'a> {
                 continue;
             }
             self.side.points.push(world.transform_point3(convert::vector(*point)).to_array());
-            self.side.owners.push(PointOwner {
-                owner,
-                number: i as u32,
-                in_area: in_area[i],
-                edge: f64::INFINITY,
-            });
-            let none = crate::verify::polygons::NO_INDEX;
-            let single = [(none, none)];
+            let (number, edge) = (i as u32, f64::INFINITY);
+            self.side.owners.push(PointOwner { owner, number, in_area: in_area[i], edge });
+            let single = [(NO_INDEX, NO_INDEX)];
             let list = if mesh.particles.is_some() { &single[..] } else { &corners[..] };
             let all =
-                list.iter().map(|&(face, corner)| attributes.corner_values(corner, face, i as u32, world));
+                list.iter().map(|&(face, corner)| attributes.corner_values(corner, face, number, world));
             self.corners.extend(all);
             self.first.push(self.corners.len());
         }

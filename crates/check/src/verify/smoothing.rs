@@ -7,8 +7,8 @@ use glam::DVec3;
 impl Polygons {
     /// Returns the smoothing group of each corner, and the number of groups. A group is a point (at faces
     /// with an opposite face on the same points, each side of it), or, with a crease angle in degrees, the
-    /// corners of a point that are connected over edges less sharp than that; [`NO_INDEX`] where unusable points
-    /// leave it open.
+    /// corners of a point that are connected over edges less sharp than that; [`NO_INDEX`] where unusable
+    /// points leave it open.
     pub fn groups(&self, positions: &[[f32; 3]], crease: Option<f64>) -> (Vec<u32>, usize) {
         let Some(angle) = crease.filter(|a| *a < 180.0) else {
             let mut group: Vec<u32> = (0..self.point.len() as u32).collect();

@@ -70,8 +70,8 @@ pub use track::{BASE_STEP_CODE, NodeSetup, NodeTrack};
 
 /// The largest number of components of a node.
 pub const MAX_COMPONENTS: usize = blocks::MAX_COMPONENTS;
-/// The class of a node whose steps are 32 times as fine; the next class is [`RAW_CLASS`]. Part of the format, like
-/// everything in this file.
+/// The class of a node whose steps are 32 times as fine; the next class is [`RAW_CLASS`]. Part of the format,
+/// like everything in this file.
 pub const FINEST_CLASS: u8 = 6;
 
 /// All moving nodes of a file.
@@ -143,9 +143,9 @@ impl NodeTracks {
         out
     }
 
-    /// Decodes an access unit: for each of its frames the state, of length [`NodeTracks::codes_per_frame`], and the
-    /// transforms. `found` gives the state of frames of other access units that these refer to. Returns an
-    /// error if not all bytes are used.
+    /// Decodes an access unit: for each of its frames the state, of length [`NodeTracks::codes_per_frame`],
+    /// and the transforms. `found` gives the state of frames of other access units that these refer to.
+    /// Returns an error if not all bytes are used.
     pub fn decode_unit<'f>(
         &'f self,
         schedule: Schedule,
@@ -158,8 +158,8 @@ impl NodeTracks {
         self.decode_unit_with(Isa::get(), (schedule, unit), bytes, found, states, out)
     }
 
-    /// Does the same as [`NodeTracks::decode_unit`] with the kernels of one of [`Isa::all`]. The result is the
-    /// same.
+    /// Does the same as [`NodeTracks::decode_unit`] with the kernels of one of [`Isa::all`]. The result is
+    /// the same.
     pub fn decode_unit_with<'f>(
         &'f self,
         isa: Isa,

@@ -58,7 +58,7 @@ pub struct SkeletonRecord {
     /// than the list of joints.
     pub orders: Vec<u8>,
     /// The ends of chains of joints.
-    pub ends: Vec<Vec<[f32; 3]>>,
+    pub end_sites: Vec<Vec<[f32; 3]>>,
 }
 
 impl SkeletonRecord {
@@ -146,8 +146,8 @@ pub fn encode_skeleton(skeleton: &SkeletonRecord, out: &mut Vec<u8>) {
         if order > 0 {
             out.push(order - 1);
         }
-        put_varint(skeleton.ends[j].len() as u32, out);
-        for end in &skeleton.ends[j] {
+        put_varint(skeleton.end_sites[j].len() as u32, out);
+        for end in &skeleton.end_sites[j] {
             put_floats(end, out);
         }
     }
@@ -213,7 +213,7 @@ pub fn decode_skeleton(bytes: &[u8]) -> Result<SkeletonRecord, Corrupt> {
             return Err(Corrupt("skeleton: ends of a joint are cut short"));
         }
         let ends: Result<Vec<_>, Corrupt> = (0..ends).map(|_| floats(&mut cursor)).collect();
-        skeleton.ends.push(ends?);
+        skeleton.end_sites.push(ends?);
     }
     if cursor.left() > 0 {
         return Err(Corrupt("skeleton: bytes left over"));
@@ -302,7 +302,7 @@ mod tests {
             shell: vec![3.0, 1.5],
             tolerance: vec![0.0, 0.25],
             orders: vec![3, 0],
-            ends: vec![vec![], vec![[0.0, 1.0, 2.0]]],
+            end_sites: vec![vec![], vec![[0.0, 1.0, 2.0]]],
         }
     }
 

@@ -93,8 +93,8 @@ pub fn taps(t: usize, h: usize, length: usize) -> Taps {
     Taps { samples: at, weights: weight, count }
 }
 
-/// Returns the weights of the polynomial through at most [`MAX_TAPS`] samples at these distances, which must be
-/// below 2⁹. In 2⁻¹⁶, rounded towards zero; the remainder is added to the first weight.
+/// Returns the weights of the polynomial through at most [`MAX_TAPS`] samples at these distances, which must
+/// be below 2⁹. In 2⁻¹⁶, rounded towards zero; the remainder is added to the first weight.
 pub(super) fn weights(distances: &[i64]) -> [i32; MAX_TAPS] {
     let mut out = [0; MAX_TAPS];
     for (i, own) in distances.iter().enumerate() {

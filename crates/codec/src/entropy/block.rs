@@ -53,15 +53,15 @@ fn split(block: &[u8]) -> Result<(BlockFormat, usize, &[u8]), Corrupt> {
 /// The native libraries allocate nothing per call; the pure-Rust zstd decoder grows its own window as needed.
 pub struct Decompressor {
     #[cfg(feature = "native")]
-    inner: native::Decoder,
+    decoder: native::Decoder,
     #[cfg(not(feature = "native"))]
-    inner: pure::Decoder,
+    decoder: pure::Decoder,
 }
 
 impl Decompressor {
     /// Returns a decompressor that is ready for all formats.
     pub fn new() -> Decompressor {
-        Decompressor { inner: Default::default() }
+        Decompressor { decoder: Default::default() }
     }
 
     /// Returns the size of the block's content, from its header. Callers compare it with their limits before
@@ -95,7 +95,7 @@ impl Decompressor {
             out.copy_from_slice(data);
             return Ok(());
         }
-        match self.inner.decompress(format, data, out) {
+        match self.decoder.decompress(format, data, out) {
             Some(filled) if filled == size => Ok(()),
             _ => Err(Corrupt("block: data does not decompress to its size")),
         }
@@ -405,7 +405,7 @@ mod tests {
     #[test]
     fn contexts_are_made_beforehand() {
         let mut decompressor = Decompressor::new();
-        let before = decompressor.inner.size().unwrap();
+        let before = decompressor.decoder.size().unwrap();
         for effort in [1, 5, 9] {
             for size in [100, 5000, 3_000_000] {
                 let raw = content(size, 3);
@@ -413,7 +413,7 @@ mod tests {
                 Compressor::new(BlockFormat::Zstd, effort).compress(&raw, &mut block);
                 let mut out = vec![0; size];
                 assert_eq!(decompressor.content(&block, &mut out), Ok(&raw[..]));
-                assert_eq!(decompressor.inner.size(), Some(before));
+                assert_eq!(decompressor.decoder.size(), Some(before));
             }
         }
         let mut block = Vec::new();

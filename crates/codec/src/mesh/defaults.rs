@@ -1,10 +1,10 @@
 //! Default sets of frequency tables, so that short animations need not store their own. Part of the format.
 //!
-//! A file names a set by its number, 1 … [`DEFAULT_SETS`]; the encoder chooses the set, or the file's own tables, by
-//! the size of the result. `defaults.bin` holds the sets, each coded like the tables of a static part
-//! ([`crate::mesh::tables`]) and preceded by its size in two bytes; `docs/FORMAT/tables.hex` shows the same
-//! bytes as text. `meshreel-bench tables` regenerates them from the tokens of short animations, clustered by
-//! the cost of their tokens with each other's tables.
+//! A file names a set by its number, 1 … [`DEFAULT_SETS`]; the encoder chooses the set, or the file's own
+//! tables, by the size of the result. `defaults.bin` holds the sets, each coded like the tables of a static
+//! part ([`crate::mesh::tables`]) and preceded by its size in two bytes; `docs/FORMAT/tables.hex` shows the
+//! same bytes as text. `meshreel-bench tables` regenerates them from the tokens of short animations,
+//! clustered by the cost of their tokens with each other's tables.
 
 use crate::Corrupt;
 use crate::mesh::tables::TokenTables;

@@ -181,7 +181,7 @@ mod tests {
         [unit(axis[0] / n * s), unit(axis[1] / n * s), unit(axis[2] / n * s), unit(c)]
     }
 
-    fn angle_between(a: Quaternion, b: Quaternion) -> f64 {
+    fn rotation_angle(a: Quaternion, b: Quaternion) -> f64 {
         let (a, b) = (to_f64(a), to_f64(b));
         let inverse = [-a[0], -a[1], -a[2], a[3]];
         let d = multiply(inverse, b);
@@ -205,7 +205,7 @@ mod tests {
         // Opposite rotations have no mean: the first is taken.
         let flip = [ONE, 0, 0, 0];
         assert_eq!(weighted_sum(&[IDENTITY, [0, 0, 0, -ONE]], &[1 << 15, 1 << 15]), IDENTITY);
-        assert!(angle_between(weighted_sum(&[IDENTITY, flip], &[1 << 15, 1 << 15]), IDENTITY) < 4.0);
+        assert!(rotation_angle(weighted_sum(&[IDENTITY, flip], &[1 << 15, 1 << 15]), IDENTITY) < 4.0);
     }
 
     #[test]
@@ -224,7 +224,7 @@ mod tests {
             let axis = |v: [i16; 3]| v.map(|v| f64::from(v) + 0.5);
             let from = from_axis_angle(axis(a), first);
             let to = apply_turn(from, turn(axis(b), second));
-            prop_assert!((angle_between(from, to) - second.abs()).abs() < 2e-8);
+            prop_assert!((rotation_angle(from, to) - second.abs()).abs() < 2e-8);
             let n: f64 = to_f64(to).iter().map(|v| v * v).sum();
             prop_assert!((n - 1.0).abs() < 2e-8);
         }
@@ -236,7 +236,7 @@ mod tests {
             let negative = |q: Quaternion| q.map(|v| -v);
             let taps = [at(-1.0), negative(at(1.0)), negative(at(-3.0)), at(3.0)];
             let got = apply_turn(weighted_sum(&taps, &[36864, 36864, -4096, -4096]), [0; 3]);
-            prop_assert!(angle_between(got, at(0.0)) < 2e-8, "{}", angle_between(got, at(0.0)));
+            prop_assert!(rotation_angle(got, at(0.0)) < 2e-8, "{}", rotation_angle(got, at(0.0)));
         }
 
         #[test]

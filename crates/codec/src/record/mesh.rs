@@ -133,8 +133,8 @@ pub struct MeshRecord {
     /// the first frame to the last, or never.
     pub moving_frames: Option<[u32; 2]>,
     /// The place of its end states: the values of its streams in the first and the last frame of its
-    /// [`crate::schedule::FrameWindow`], if there are frames outside of that. Each is a varint size and that many
-    /// bytes.
+    /// [`crate::schedule::FrameWindow`], if there are frames outside of that. Each is a varint size and that
+    /// many bytes.
     pub end_states: ChunkLocation,
     /// Set if its faces are not those of the source, which changed: its surface is near the source's, but its
     /// vertices differ. The value is the number of frames at the end of the animation that lead into its
@@ -179,7 +179,7 @@ pub struct CurvesRecord {
     /// The interpolation between the points of a curve.
     pub basis: CurveBasis,
     /// The form of the ends.
-    pub ends: CurveEnds,
+    pub curve_ends: CurveEnds,
     /// The largest number of curves in any frame.
     pub max_curves: u32,
 }
@@ -293,7 +293,7 @@ pub(super) fn encode_mesh(mesh: &MeshRecord, out: &mut Vec<u8>) {
         put_varint(blended, out);
     }
     if let Some(curves) = particles.curves {
-        out.extend([curves.basis as u8, curves.ends as u8]);
+        out.extend([curves.basis as u8, curves.curve_ends as u8]);
         put_varint(curves.max_curves, out);
     }
     for count in [mesh.vertices, mesh.indices, mesh.source_points, mesh.points] {
@@ -448,7 +448,10 @@ fn decode_particles(
         _ => return Err(Corrupt("description: unknown ends of curves")),
     };
     let most = c.varint()?;
-    Ok(Some(ParticlesRecord { ids, curves: Some(CurvesRecord { basis, ends, max_curves: most }) }))
+    Ok(Some(ParticlesRecord {
+        ids,
+        curves: Some(CurvesRecord { basis, curve_ends: ends, max_curves: most }),
+    }))
 }
 
 fn decode_method(c: &mut Cursor<'_>) -> Result<Method, DescriptionError> {

@@ -25,7 +25,7 @@ pub struct FrameRange {
 
 impl FrameRange {
     /// Returns the last frame.
-    pub fn last(&self) -> u32 {
+    pub fn last_frame(&self) -> u32 {
         self.first + (self.frames - 1)
     }
 
@@ -88,7 +88,7 @@ mod tests {
         let mut bytes = Vec::new();
         encode(&some(), &mut bytes);
         assert_eq!(decode(&bytes, 1000), Ok(some()));
-        assert_eq!(some()[2].last(), 999);
+        assert_eq!(some()[2].last_frame(), 999);
         assert!(decode(&bytes, 999).is_err());
         for end in 0..bytes.len() {
             assert!(decode(&bytes[..end], 1000).is_err());

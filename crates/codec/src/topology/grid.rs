@@ -83,7 +83,7 @@ impl GridShape {
 
     /// Visits cells in the order of strips. `each` gets column, row, and the cuts of the cells before and
     /// above, and returns whether this cell is cut from B to D.
-    fn visit_cells(&self, mut each: impl FnMut(u32, u32, [bool; 2]) -> bool) {
+    fn visit_quads(&self, mut each: impl FnMut(u32, u32, [bool; 2]) -> bool) {
         let columns = self.columns();
         let mut first = 0;
         while first < columns {
@@ -204,7 +204,7 @@ impl Grid {
             vertices: vec![0; vertices as usize],
         };
         let mut whole = true;
-        shape.visit_cells(|i, j, _| {
+        shape.visit_quads(|i, j, _| {
             // A B C lacks D, A C D lacks B; A B D lacks C, B C D lacks A.
             let [a, b, c, d] = found[(j * columns + i) as usize];
             let cut = b == NO_TRIANGLE;
@@ -232,7 +232,7 @@ impl Grid {
     pub fn indices(&self) -> Vec<u32> {
         let mut out = Vec::with_capacity(6 * self.cuts.len());
         let mut cuts = self.cuts.iter();
-        self.shape.visit_cells(|i, j, _| {
+        self.shape.visit_quads(|i, j, _| {
             let cut = cuts.next().copied().unwrap_or(false);
             out.extend(self.shape.indices(i, j, cut));
             cut
@@ -248,7 +248,7 @@ impl Grid {
         let mut bits = Encoder::new(&mut cuts);
         let mut chances = [[Chance::default(); 2]; 2];
         let mut next = self.cuts.iter();
-        shape.visit_cells(|_, _, around| {
+        shape.visit_quads(|_, _, around| {
             let cut = next.next().copied().unwrap_or(false);
             bits.bit(chance(&mut chances, around), cut)
         });
@@ -300,7 +300,7 @@ pub fn decode(bytes: &[u8], vertices: u32, out: &mut [u32]) -> Result<usize, Cor
     let mut bits = Decoder::new(c.bytes(size as usize)?);
     let mut chances = [[Chance::default(); 2]; 2];
     let mut out = out.as_chunks_mut::<6>().0.iter_mut();
-    shape.visit_cells(|i, j, around| {
+    shape.visit_quads(|i, j, around| {
         let cut = bits.bit(chance(&mut chances, around), false);
         if let Some(out) = out.next() {
             *out = shape.indices(i, j, cut);
@@ -320,7 +320,7 @@ mod tests {
     fn given(shape: GridShape, seed: u32) -> Vec<[u32; 3]> {
         let mut out = Vec::new();
         let id = |[i, j]: [u32; 2]| j * shape.width + i;
-        shape.visit_cells(|i, j, _| {
+        shape.visit_quads(|i, j, _| {
             let cut = (i * 7 + j * 13 + seed) * seed % 5 > 2;
             for (k, t) in triangles(shape.corners(i, j).map(id), cut, shape.reversed).into_iter().enumerate()
             {

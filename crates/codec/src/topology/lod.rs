@@ -93,7 +93,7 @@ pub fn may_follow(before: u32, triangles: u32) -> bool {
 
 #[derive(Default)]
 struct LodContexts {
-    kept: [[Chance; COUNTS]; COUNTS],
+    stays: [[Chance; COUNTS]; COUNTS],
     becomes: [[Chance; PLACES]; 2],
     length: [Chance; 32],
 }
@@ -184,7 +184,7 @@ impl LodBuffers {
                     kept += usize::from(!self.gone[n as usize]);
                 }
             }
-            let chance = &mut contexts.kept[gone.min(COUNTS - 1)][kept.min(COUNTS - 1)];
+            let chance = &mut contexts.stays[gone.min(COUNTS - 1)][kept.min(COUNTS - 1)];
             self.gone[v] = bits.bit(chance, self.becomes[v] != v as u32);
             if !self.gone[v] {
                 self.becomes[v] = v as u32;

@@ -29,14 +29,14 @@ pub struct Polygons {
     /// The vertices.
     pub vertices: Vec<u32>,
     /// The end of each polygon.
-    pub ends: Vec<usize>,
+    pub end_offsets: Vec<usize>,
 }
 
 impl Polygons {
     /// Returns the polygons in order.
     pub fn iter(&self) -> impl Iterator<Item = &[u32]> {
         let mut start = 0;
-        self.ends.iter().map(move |&end| {
+        self.end_offsets.iter().map(move |&end| {
             let polygon = &self.vertices[start..end];
             start = end;
             polygon
@@ -57,7 +57,7 @@ impl Polygons {
             }
             for &t in run {
                 out.vertices.extend(triangles[t as usize]);
-                out.ends.push(out.vertices.len());
+                out.end_offsets.push(out.vertices.len());
             }
         }
         out
@@ -95,7 +95,7 @@ impl Polygons {
         }
         let whole = at == first && self.vertices.len() == start + rim.len();
         if whole {
-            self.ends.push(self.vertices.len());
+            self.end_offsets.push(self.vertices.len());
         } else {
             self.vertices.truncate(start);
         }

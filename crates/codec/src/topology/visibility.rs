@@ -104,8 +104,8 @@ pub fn interval_count(bytes: &[u8], triangles: u32) -> Result<u32, Corrupt> {
     }
 }
 
-/// Decodes as many intervals as [`interval_count`] returns, and the interval of each triangle. All of `bytes` belongs
-/// to them.
+/// Decodes as many intervals as [`interval_count`] returns, and the interval of each triangle. All of `bytes`
+/// belongs to them.
 pub fn decode(
     bytes: &[u8],
     frames: u32,

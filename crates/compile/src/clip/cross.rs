@@ -68,11 +68,11 @@ pub fn residuals(l: &ClosedLoop<'_>) -> (Vec<f32>, Vec<usize>) {
     (out, levels)
 }
 
+/// The sources of a component, of which unused ones have no weight.
+type Sources = [ComponentSource; MAX_SOURCES];
+
 /// Returns starts and sources of all components.
-pub fn find_sources(
-    l: &ClosedLoop<'_>,
-    with_sources: bool,
-) -> (Vec<u8>, Vec<[ComponentSource; MAX_SOURCES]>) {
+pub fn find_sources(l: &ClosedLoop<'_>, with_sources: bool) -> (Vec<u8>, Vec<Sources>) {
     let n = l.plan.components;
     let (mut rows, levels) = residuals(l);
     let count = levels.len();

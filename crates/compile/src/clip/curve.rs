@@ -55,8 +55,8 @@ pub struct CurveOptions {
     /// Tolerances of single joints, 0 for the general one; empty if there are none. Only for the guaranteed
     /// rule.
     pub tolerances: Vec<f64>,
-    /// The number of keys beyond which the clip is given up; with `insert_only`, already when the first sub-tracks
-    /// exceed their share of it.
+    /// The number of keys beyond which the clip is given up; with `insert_only`, already when the first
+    /// sub-tracks exceed their share of it.
     pub max_keys: usize,
     /// Cancels the work, which then ends with an error.
     pub cancellation: Cancellation,

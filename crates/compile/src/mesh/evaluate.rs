@@ -197,7 +197,7 @@ struct MakeNormals<'a> {
     out: &'a mut Vec<[f64; 3]>,
 }
 
-impl simd::Work for MakeNormals<'_> {
+impl simd::VectorizedLoop for MakeNormals<'_> {
     #[inline(always)]
     fn run(self) {
         *self.out = normals::normals(self.object, self.faces, self.winding, self.groups);
@@ -212,7 +212,7 @@ struct MakeTangents<'a> {
     out: &'a mut Vec<[f32; 4]>,
 }
 
-impl simd::Work for MakeTangents<'_> {
+impl simd::VectorizedLoop for MakeTangents<'_> {
     #[inline(always)]
     fn run(self) {
         *self.out = self.tangents.vertices(self.frame, self.signs);

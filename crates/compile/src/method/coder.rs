@@ -62,13 +62,13 @@ pub trait StreamCoder: Send + Sync {
     fn first_frame(&self) -> FirstFrame;
     /// Returns some frames approximately as they will be decoded.
     fn sample_frames(&self, frames: &[u32]) -> Result<DecodedByWidth, Error>;
-    /// Codes the keys of a segment and keeps them for [`StreamCoder::group`]; returns the decoded frames only if
-    /// `keep`.
+    /// Codes the keys of a segment and keeps them for [`StreamCoder::group`]; returns the decoded frames only
+    /// if `keep`.
     fn segment(&self, segment: u32, keep: bool) -> Result<CodedSegment, Error>;
     /// Returns the stored state of a key that has been coded, as bytes; `None` for others.
     fn key_state(&self, key: u32) -> Option<Vec<u8>>;
-    /// Restores the bytes of [`StreamCoder::key_state`] from elsewhere as if the key had been coded; returns `false` if
-    /// the bytes do not fit.
+    /// Restores the bytes of [`StreamCoder::key_state`] from elsewhere as if the key had been coded; returns
+    /// `false` if the bytes do not fit.
     fn restore_key(&self, key: u32, bytes: &[u8]) -> bool;
     /// Codes the units LowerLayers and TopLayer of a group whose keys have been coded; returns the decoded
     /// frames only if `keep`.

@@ -141,9 +141,9 @@ pub struct MeshCoder<'a> {
 }
 
 impl<'a> MeshCoder<'a> {
-    /// Returns the smallest of the coders that the options of [`effort_ladder`] give for the requested effort: a
-    /// longer search can end in a worse place than a shorter one, and the best settings for positions need
-    /// not be the best for the normals that are predicted from them.
+    /// Returns the smallest of the coders that the options of [`effort_ladder`] give for the requested
+    /// effort: a longer search can end in a worse place than a shorter one, and the best settings for
+    /// positions need not be the best for the normals that are predicted from them.
     pub fn smallest(
         plan: &'a MeshPlan<'a>,
         points: Option<&'a MeshPoints>,

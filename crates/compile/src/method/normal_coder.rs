@@ -13,7 +13,7 @@ use crate::method::points::MeshPoints;
 use meshreel_codec::each_width;
 use meshreel_codec::mesh::decode::FirstFrame;
 use meshreel_codec::mesh::normals::encode::{Encoder, NormalSettings, NormalSource};
-use meshreel_codec::mesh::normals::surface::Place;
+use meshreel_codec::mesh::normals::surface::IntegerPoint;
 use meshreel_codec::mesh::normals::{Directions, MeshGeometry, NormalsFrame, PointBones};
 use meshreel_codec::quantize::code::Code;
 use meshreel_codec::record::{Semantic, StreamRecord};
@@ -165,7 +165,7 @@ impl<'a> NormalCoder<'a> {
         each_width!(decoded, frames => self.code_units(units, frames))
     }
 
-    fn code_units<P: Place>(
+    fn code_units<P: IntegerPoint>(
         &self,
         units: &[Unit],
         decoded: &BTreeMap<u32, Vec<P>>,
@@ -210,7 +210,7 @@ impl<'a> NormalCoder<'a> {
     }
 
     /// Computes the normals that the player will show, and checks their error.
-    fn check_tolerance<P: Place>(
+    fn check_tolerance<P: IntegerPoint>(
         &self,
         frame: u32,
         source: &NormalSource<'_, P>,
@@ -350,7 +350,7 @@ impl NormalStream<'_> {
         each_width!(positions.sample_frames(&frames)?, decoded => self.make_encoder(shape, wanted, &decoded, &values))
     }
 
-    fn make_encoder<P: Place>(
+    fn make_encoder<P: IntegerPoint>(
         &self,
         shape: MeshGeometry<'_>,
         wanted: NormalSettings<'_>,

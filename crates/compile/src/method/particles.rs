@@ -72,7 +72,7 @@ pub fn particles_record(plan: &MeshPlan<'_>) -> Option<record::ParticlesRecord> 
             CurveBasis::BSpline => record::CurveBasis::BSpline,
             CurveBasis::CatmullRom => record::CurveBasis::CatmullRom,
         },
-        ends: match curves.ends {
+        curve_ends: match curves.curve_ends {
             CurveEnds::Open => record::CurveEnds::Open,
             CurveEnds::Closed => record::CurveEnds::Closed,
             CurveEnds::Pinned => record::CurveEnds::Pinned,

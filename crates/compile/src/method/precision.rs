@@ -18,7 +18,8 @@ use std::collections::HashSet;
 /// Fraction of the normal tolerance by which positions may turn a triangle's normal; beyond it they cost more
 /// in corrections of normals than they save. Measured on the corpus.
 const MAX_TURN_FRACTION: f64 = 1.0;
-/// Like [`MAX_TURN_FRACTION`], for meshes of many pieces, which mostly move rigidly, so that positions cost little.
+/// Like [`MAX_TURN_FRACTION`], for meshes of many pieces, which mostly move rigidly, so that positions cost
+/// little.
 const MAX_TURN_FRACTION_OF_COMPONENTS: f64 = 0.25;
 /// Positions are never made finer than this fraction of the diagonal over all frames for the sake of normals.
 pub const MIN_DIAGONAL_FRACTION: f64 = 1.0 / (1 << 18) as f64;
@@ -280,7 +281,8 @@ impl PrecisionTrials<'_> {
         }
     }
 
-    /// Returns the approximate bytes of the mesh if the tolerance of normals were [`LARGER_NORMAL_TOLERANCE`].
+    /// Returns the approximate bytes of the mesh if the tolerance of normals were
+    /// [`LARGER_NORMAL_TOLERANCE`].
     fn at_larger_angle(&self, plan: &mut MeshPlan<'_>, most: f64) -> Option<u64> {
         let options = Options { normal_tolerance: LARGER_NORMAL_TOLERANCE, ..self.options.clone() };
         let radius = plan_normal_bound(plan, LARGER_NORMAL_TOLERANCE).unwrap_or(most).min(most);

@@ -214,7 +214,7 @@ fn skeleton_record(wanted: &RequestedSkeleton, shell: f64) -> SkeletonRecord {
         shell: joints.shell,
         tolerance: wanted.tolerances.clone(),
         orders: skeleton.joints.iter().map(axis_order).collect(),
-        ends: (skeleton.joints.iter())
+        end_sites: (skeleton.joints.iter())
             .map(|j| j.end_sites.iter().map(|e| e.to_array().map(|v| v as f32)).collect())
             .collect(),
     }

@@ -227,8 +227,8 @@ impl<T: CardTypes> CardOutput<T> {
     }
 
     /// Returns its indices, u32, three per triangle: [`CardOutput::index_count`] of the finest level,
-    /// followed by those of the other levels ([`crate::card::CardReel::lod_range`]) if the triangles of the mesh
-    /// do not change. Shaders may read them as storage.
+    /// followed by those of the other levels ([`crate::card::CardReel::lod_range`]) if the triangles of the
+    /// mesh do not change. Shaders may read them as storage.
     pub fn indices(&self, mesh: usize) -> &T::Buffer {
         &self.meshes[mesh].indices
     }

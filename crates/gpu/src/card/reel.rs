@@ -124,8 +124,7 @@ impl<T: CardTypes> CardReel<T> {
         let fixed: Vec<_> = (0..batches.batches.len()).map(fixed_of).collect();
         let points = match point_slots {
             Some(slots) => {
-                let fixed: Vec<_> =
-                    batches.placements.iter().map(|place| fixed[place.batch].clone()).collect();
+                let fixed: Vec<_> = batches.placements.iter().map(|p| fixed[p.batch].clone()).collect();
                 let mesh = |mesh| frames.mesh(false, mesh);
                 Some(PointRing::new(card, &plan, &fixed, mesh, (slots, most))?)
             }

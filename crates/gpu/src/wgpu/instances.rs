@@ -154,8 +154,8 @@ impl Instances {
         &self.pulled_layout
     }
 
-    /// Returns the bindings that [`instances::pull_wgsl`] reads in the caller's vertex shader, and the offset for
-    /// a draw.
+    /// Returns the bindings that [`instances::pull_wgsl`] reads in the caller's vertex shader, and the offset
+    /// for a draw.
     pub fn pulled(&self, draw: usize) -> (&wgpu::BindGroup, u32) {
         (&self.pulled, (DRAW_STRIDE * draw) as u32)
     }

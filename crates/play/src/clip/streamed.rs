@@ -499,7 +499,7 @@ mod tests {
             names: vec!["hips".into(), "knee".into()],
             rest: vec![Transform::IDENTITY; 2],
             shell: vec![3.0; 2],
-            ends: vec![Vec::new(); 2],
+            end_sites: vec![Vec::new(); 2],
             ..SkeletonRecord::default()
         })
     }

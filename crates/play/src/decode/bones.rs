@@ -36,8 +36,8 @@ impl<'a> BonesView<'a> {
         }
     }
 
-    /// Returns the number of bones. The first [`BonesView::rigid_count`] are rigid (rotation, translation, scale);
-    /// the others are affine.
+    /// Returns the number of bones. The first [`BonesView::rigid_count`] are rigid (rotation, translation,
+    /// scale); the others are affine.
     pub fn count(&self) -> usize {
         self.skin.rig.bones()
     }

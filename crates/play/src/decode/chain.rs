@@ -12,7 +12,7 @@ use bytemuck::Pod;
 use meshreel_codec::quantize::code::Code;
 use meshreel_codec::record::MeshRecord;
 use meshreel_codec::schedule;
-use meshreel_codec::values::particles::chain::{Chain, ChainReader, PointLayout, state_words};
+use meshreel_codec::values::particles::chain::{Chain, ChainReader, PointLayout, state_len};
 use meshreel_codec::values::particles::{ParticleKind, ParticlePoints};
 use meshreel_codec::{Corrupt, take_length_prefixed};
 
@@ -188,7 +188,7 @@ impl ChainArrays<'_> {
         let mut moves = array::<u32>(words, self.chain.motion);
         for (s, place) in self.unit.layout.streams.iter().enumerate() {
             let components = streams[s].components;
-            let size = state_words(components).saturating_mul(self.points.max_points);
+            let size = state_len(components).saturating_mul(self.points.max_points);
             let (of_stream, rest) = moves.split_at_checked(size).ok_or(NO_CHAIN)?;
             moves = rest;
             let place = place.ok_or(NO_CHAIN)?;
@@ -209,7 +209,7 @@ impl ChainArrays<'_> {
     fn store_motion(&self, chain: &Chain, out: &mut [u64]) {
         let mut moves = array_mut::<u32>(out, self.chain.motion);
         for (s, stream) in self.points.streams.iter().enumerate() {
-            let size = state_words(stream.components).saturating_mul(self.points.max_points);
+            let size = state_len(stream.components).saturating_mul(self.points.max_points);
             let Some((of_stream, rest)) = moves.split_at_mut_checked(size) else {
                 return;
             };

@@ -56,7 +56,8 @@ impl FrameSlots {
     }
 
     /// Returns the next step to reach `target`: from its unit down to one whose needs are held, and back up.
-    /// After [`Step::Decode`] call [`FrameSlots::reserve`] and, if decoding succeeded, [`FrameSlots::commit`].
+    /// After [`Step::Decode`] call [`FrameSlots::reserve`] and, if decoding succeeded,
+    /// [`FrameSlots::commit`].
     pub fn next_step(&mut self, order: &DecodeOrder, target: usize) -> Step {
         loop {
             if let Some(slot) = self.slot(target) {

@@ -136,16 +136,11 @@ fn read_values(
             }
             Coding::Quantized => {
                 words = QuantizedBuffer::zeroed(stream.word, stream.semantic.components() * vertices);
+                let table = &mesh.predictor_table;
                 used += match words {
-                    QuantizedBuffer::U8(_) => {
-                        read_static::<u8>(stream, rest, &mesh.predictor_table, &mut words)?
-                    }
-                    QuantizedBuffer::U16(_) => {
-                        read_static::<u16>(stream, rest, &mesh.predictor_table, &mut words)?
-                    }
-                    QuantizedBuffer::U32(_) => {
-                        read_static::<u32>(stream, rest, &mesh.predictor_table, &mut words)?
-                    }
+                    QuantizedBuffer::U8(_) => read_static::<u8>(stream, rest, table, &mut words)?,
+                    QuantizedBuffer::U16(_) => read_static::<u16>(stream, rest, table, &mut words)?,
+                    QuantizedBuffer::U32(_) => read_static::<u32>(stream, rest, table, &mut words)?,
                 };
             }
         }

@@ -24,8 +24,8 @@ pub struct DrawGroup<'a> {
 pub const MIN_INSTANCES: usize = 10;
 
 /// Sorts draws so that equal ones follow each other, and returns them group by group; groups of at least
-/// `threshold` draws (see [`MIN_INSTANCES`]) are instanced. `order` keeps the order within a group and must be as
-/// long as `draws`; nothing is allocated. If `order` is too short, no group is returned.
+/// `threshold` draws (see [`MIN_INSTANCES`]) are instanced. `order` keeps the order within a group and must
+/// be as long as `draws`; nothing is allocated. If `order` is too short, no group is returned.
 pub fn group_draws<'a>(
     draws: &'a mut [PlacedMesh],
     order: &mut [u32],

@@ -1,6 +1,6 @@
 //! Meshes that stand still before they move, after they moved, or both. Their frames are those of an
-//! animation of its own, see [`FrameWindow`]. Outside of that window nothing is stored, read or decoded: the two
-//! end states are kept with the static data, and a decoded frame only says which one it shows.
+//! animation of its own, see [`FrameWindow`]. Outside of that window nothing is stored, read or decoded: the
+//! two end states are kept with the static data, and a decoded frame only says which one it shows.
 
 use crate::reel::order::DecodeOrder;
 use meshreel_codec::record::MeshRecord;

@@ -189,7 +189,7 @@ impl ChainLayout {
             word: usize::from(stream.word),
         });
         let streams: Vec<chain::ChainStream> = streams.collect();
-        let words: usize = streams.iter().map(|stream| chain::state_words(stream.components)).sum();
+        let words: usize = streams.iter().map(|stream| chain::state_len(stream.components)).sum();
         let vertices = mesh.vertices as usize;
         let most = asked.max_link_bytes.min(max_particles_bytes(mesh, u64::from(KEY_INTERVAL)) as usize);
         ChainLayout {

@@ -1,7 +1,8 @@
 //! The memory of an open file while it is decoded: the sum of everything that is allocated, computed from the
 //! description and the tables alone, so that it can be checked against [`crate::Limits`] before. Only tables
 //! of the soft codec that a file brings itself are counted when they are read
-//! ([`TableSets`](meshreel_codec::mesh::table_sets::TableSets)), as it is not known before which streams share them.
+//! ([`TableSets`](meshreel_codec::mesh::table_sets::TableSets)), as it is not known before which streams
+//! share them.
 
 use crate::reel::end_states::MotionWindow;
 use crate::reel::fixed_point::FixedPointStream;

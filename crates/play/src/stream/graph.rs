@@ -35,8 +35,8 @@ struct Node {
     /// The first edge to a follower, `NO_EDGE`, or `CLOSED` when the node is done.
     followers: AtomicU32,
     flags: AtomicU32,
-    /// The list links of this node's edges: edge `n · MAX_DEPENDENCIES + i` is in the list of the node that `n`
-    /// waits for as its i-th; this is the edge after it there.
+    /// The list links of this node's edges: edge `n · MAX_DEPENDENCIES + i` is in the list of the node that
+    /// `n` waits for as its i-th; this is the edge after it there.
     next: [AtomicU32; MAX_DEPENDENCIES],
 }
 

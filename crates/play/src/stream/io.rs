@@ -1,6 +1,7 @@
-//! Asynchronous reads. [`AsyncSource`] is the trait: begin to fill a buffer, report when it is done, and perhaps
-//! cancel. Files and anything else with positioned reads ([`ReadAt`]) are read by threads of the player
-//! ([`PositionedSource`]); a pack file or an object store implements the trait itself and blocks no thread.
+//! Asynchronous reads. [`AsyncSource`] is the trait: begin to fill a buffer, report when it is done, and
+//! perhaps cancel. Files and anything else with positioned reads ([`ReadAt`]) are read by threads of the
+//! player ([`PositionedSource`]); a pack file or an object store implements the trait itself and blocks no
+//! thread.
 //!
 //! Errors, short reads, completions that come late or in another order are normal, as is a completion after
 //! the cancel.
@@ -16,13 +17,16 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 /// The bytes that are read between two checks for cancellation.
 const CANCEL_CHECK_BYTES: usize = 256 << 10;
 
+/// A source that several files may read.
+pub(crate) type SharedSource = Arc<dyn AsyncSource>;
+
 /// Reads the bytes of a file asynchronously.
 pub trait AsyncSource: Send + Sync {
     /// Returns the length in bytes, which does not change while it is open.
     fn size(&self) -> u64;
     /// Begins to read and returns at once. The holder of the [`ReadRequest`] fills its buffer and calls
-    /// [`ReadRequest::complete`], on any thread and in any order; also within this call, if that takes no time.
-    /// Called from the tick.
+    /// [`ReadRequest::complete`], on any thread and in any order; also within this call, if that takes no
+    /// time. Called from the tick.
     fn start(&self, read: ReadRequest);
     /// Notes that the result of this read is no longer wanted. Completing it early, in any way, frees its
     /// buffer for another read.

@@ -388,8 +388,8 @@ impl<'a> MeshFrame<'a> {
     pub fn bounds(&self) -> [f32; 6] {
         self.record().bounds
     }
-    /// Returns the smallest u and v and the sizes of their ranges: the range of uvs as [`VertexFormat::U16x2`].
-    /// `None` without such a set, and if its precision is too fine for 16 bits.
+    /// Returns the smallest u and v and the sizes of their ranges: the range of uvs as
+    /// [`VertexFormat::U16x2`]. `None` without such a set, and if its precision is too fine for 16 bits.
     pub fn uv_range(&self, set: u8) -> Option<[f32; 4]> {
         let stream = self.vertices.first.find_stream(Semantic::Uv, set)?;
         self.vertices.first.uv_range(stream)

@@ -122,8 +122,8 @@ impl<'a> PointBones<'a> {
 #[derive(Clone, Copy)]
 pub struct PackedBones<'a> {
     /// The words of this frame: left and right edge, 16 bits each; low and size of its bounds, six floats;
-    /// three words for each part between the edges. Parts left of them are as in `end_transforms`, those right of them
-    /// as at rest. Empty for a mesh without a frame.
+    /// three words for each part between the edges. Parts left of them are as in `end_transforms`, those
+    /// right of them as at rest. Empty for a mesh without a frame.
     pub words: &'a [u32],
     /// The largest scale.
     pub scale: f32,
@@ -211,7 +211,8 @@ impl<'a> CodedUnits<'a> {
     }
 
     /// Returns the frames that a frame is predicted from, in the order of the coefficients; missing ones are
-    /// replaced by the first one, with coefficient 0. `None` for frame 0, which is [`CodedPoints::first_frame`].
+    /// replaced by the first one, with coefficient 0. `None` for frame 0, which is
+    /// [`CodedPoints::first_frame`].
     pub fn references(&self, frame: u32) -> Option<[u32; 4]> {
         self.stream.file.reel.order().coded_references(frame)
     }

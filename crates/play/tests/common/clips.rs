@@ -27,7 +27,7 @@ fn skeleton(joints: usize) -> SkeletonRecord {
         parents: (0..joints as u32).map(|j| j.checked_sub(1 + j % 2).unwrap_or(u32::MAX)).collect(),
         rest: (0..joints).map(rest).collect(),
         shell: vec![3.0; joints],
-        ends: vec![Vec::new(); joints],
+        end_sites: vec![Vec::new(); joints],
         ..SkeletonRecord::default()
     }
 }

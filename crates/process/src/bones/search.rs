@@ -93,8 +93,8 @@ pub struct SkinChoice {
 
 /// Finds a skin with the number of bones that gives the smallest file at a tolerance, as far as can be
 /// estimated before coding. `effort`: 1 … 9, the number of starts and how far each is taken. `None` if there
-/// is no skin (see [`find_skin`]), or if it leaves so much that prediction in time alone would do nearly as well,
-/// or would take more than `limit` bits. `told` gets the approximate fraction of the work that is done.
+/// is no skin (see [`find_skin`]), or if it leaves so much that prediction in time alone would do nearly as
+/// well, or would take more than `limit` bits. `told` gets the approximate fraction of the work that is done.
 pub fn choose_skin(
     all: &Trajectories,
     tolerance: f64,

@@ -76,8 +76,8 @@ impl SampledFrames {
     }
 }
 
-/// Returns the number of components of motion above each of some floors, at most [`MAX_DIMENSIONS`]; 0 if that
-/// cannot be determined.
+/// Returns the number of components of motion above each of some floors, at most [`MAX_DIMENSIONS`]; 0 if
+/// that cannot be determined.
 pub fn component_counts<const N: usize>(all: &Trajectories, floors: [f64; N]) -> [usize; N] {
     let looked = SampledFrames::new(all);
     let eigen = looked.gram(all).and_then(|gram| SymmetricEigen::try_new(gram, f64::EPSILON, ROUNDS));

@@ -607,6 +607,7 @@ fn replace(mesh: &Mesh, runs: Vec<Run>, shown: &[usize], times: &[f64], same: &[
     let frames = Arc::new(RemeshedFrames { mesh: mesh.clone(), runs, frame_sources: places, first });
     let sampling = Arc::new(TimeSampling::Acyclic { times: times.to_vec() });
     let faces = |source: Arc<dyn Source<i32>>| Channel::new(sampling.clone(), source);
+    let set_faces = |s, sets| faces(Arc::new(RemeshedFaceSet(frames.clone(), s, sets)));
     Mesh {
         path: mesh.path.clone(),
         positions: Channel::new(sampling.clone(), Arc::new(RemeshedPositions(frames.clone()))),
@@ -622,10 +623,7 @@ fn replace(mesh: &Mesh, runs: Vec<Run>, shown: &[usize], times: &[f64], same: &[
         colours: Vec::new(),
         velocities: None,
         face_sets: (names.into_iter().zip(sets).enumerate())
-            .map(|(s, (name, sets))| FaceSet {
-                name,
-                faces: faces(Arc::new(RemeshedFaceSet(frames.clone(), s, sets))),
-            })
+            .map(|(s, (name, sets))| FaceSet { name, faces: set_faces(s, sets) })
             .collect(),
         other_attributes: Vec::new(),
         is_subd: mesh.is_subd,

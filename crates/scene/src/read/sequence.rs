@@ -136,8 +136,8 @@ struct Occurrence {
 }
 
 impl SequenceObject {
-    /// Returns the mesh that applies in `file`, and its index in `occurrences`: the one in this file, otherwise
-    /// that of the last file before it, otherwise the first of all.
+    /// Returns the mesh that applies in `file`, and its index in `occurrences`: the one in this file,
+    /// otherwise that of the last file before it, otherwise the first of all.
     fn occurrence_at(&self, file: usize) -> (usize, &Occurrence) {
         let i = self.occurrences.partition_point(|p| p.file <= file).saturating_sub(1);
         (i, &self.occurrences[i])

@@ -43,8 +43,8 @@ pub struct FrameOptions {
 /// Largest number of frames.
 pub const MAX_FRAMES: usize = 1 << 24;
 
-/// Above this number of frames, those at which nothing changes are left out, if at most one in [`MIN_FRAME_REDUCTION`]
-/// remains.
+/// Above this number of frames, those at which nothing changes are left out, if at most one in
+/// [`MIN_FRAME_REDUCTION`] remains.
 pub const LONG_ANIMATION_FRAMES: usize = 1 << 13;
 /// See [`LONG_ANIMATION_FRAMES`].
 pub const MIN_FRAME_REDUCTION: usize = 4;
@@ -58,9 +58,9 @@ enum SampleFilter {
 }
 
 /// Returns the time of every output frame, in seconds, ascending: the superset of the sample times of
-/// everything that is compiled and really changes, with times closer than [`TIME_TOLERANCE`] merged; then range,
-/// then rate. A scene in which nothing changes has one frame. PROMISE.md §4. `selected[i]` says whether
-/// `placed[i]`'s mesh is compiled.
+/// everything that is compiled and really changes, with times closer than [`TIME_TOLERANCE`] merged; then
+/// range, then rate. A scene in which nothing changes has one frame. PROMISE.md §4. `selected[i]` says
+/// whether `placed[i]`'s mesh is compiled.
 pub fn frame_times(
     scene: &Scene,
     placed: &[PlacedObject],

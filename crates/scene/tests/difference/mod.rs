@@ -129,7 +129,7 @@ impl Difference {
         self.option(path, "curves", &a.curves, &b.curves, |d, path, _, a, b| {
             d.channel(path, "points of curves", &a.counts, &b.counts);
             d.check(path, "basis", &a.basis, &b.basis);
-            d.check(path, "ends", &a.ends, &b.ends);
+            d.check(path, "ends", &a.curve_ends, &b.curve_ends);
         });
     }
 

@@ -343,8 +343,8 @@ fn unit(reel: &Reel) -> &'static str {
 const EXAMINED_SAMPLES: usize = 16;
 
 /// Returns the point that moves farthest in the world while it exists, of the named mesh, or of all meshes
-/// whose faces never change and all particles: the path of its node, and its number for [`plot_vertex`]. `None`
-/// if there is no such mesh.
+/// whose faces never change and all particles: the path of its node, and its number for [`plot_vertex`].
+/// `None` if there is no such mesh.
 fn farthest_vertex(reel: &Reel, mesh: Option<&str>) -> Result<Option<(String, u64)>, Failure> {
     let description = reel.description();
     let of = |node: &NodeRecord| node.mesh.and_then(|m| description.meshes.get(m as usize));

@@ -63,7 +63,7 @@ fn solid(decoder: &FrameDecoder, node: usize, mesh: usize) -> Result<Surface, Fa
     let mut first = 0;
     for &length in view.curves() {
         let end = (first + length as usize).min(places.len());
-        let last = (curves.ends == CurveEnds::Closed && end > first + 2).then_some((end - 1, first));
+        let last = (curves.curve_ends == CurveEnds::Closed && end > first + 2).then_some((end - 1, first));
         for (u, v) in (first + 1..end).map(|v| (v - 1, v)).chain(last) {
             rod(
                 &mut out,

@@ -60,7 +60,7 @@ pub struct StreamedClip {
     key_bytes: Vec<u8>,
     /// The sizes of the segments, then the segments.
     segments: Vec<u8>,
-    ends: SegmentEnds,
+    segment_ends: SegmentEnds,
     /// Bytes of header, keys and sizes.
     pub head_bytes: usize,
 }
@@ -93,7 +93,7 @@ impl StreamedClip {
             keys: vec![0; plan.keys() * plan.codes_per_sample],
             key_bytes: Vec::new(),
             segments: Vec::new(),
-            ends: SegmentEnds::default(),
+            segment_ends: SegmentEnds::default(),
             layout: plan,
             head_bytes: size,
         };
@@ -101,8 +101,8 @@ impl StreamedClip {
         let size = decode_keys(&stored.layout, body, &mut stored.keys)?;
         stored.key_bytes = body[..size].to_vec();
         stored.segments = body[size..].to_vec();
-        stored.ends = SegmentEnds::read(stored.layout.segments(), &stored.segments)?;
-        stored.head_bytes += size + stored.ends.head_bytes();
+        stored.segment_ends = SegmentEnds::read(stored.layout.segments(), &stored.segments)?;
+        stored.head_bytes += size + stored.segment_ends.head_bytes();
         Ok(stored)
     }
 
@@ -127,18 +127,18 @@ impl StreamedClip {
     /// Decodes segment `s`, in a clip of several tiers its first tier; [`Scratch::sample`] then gives its
     /// samples, keys included.
     pub fn decode(&self, s: usize, scratch: &mut Scratch) -> Result<(), Corrupt> {
-        let bytes = (self.ends.segment(s, &self.segments)).ok_or(Corrupt("clip: no such segment"))?;
+        let bytes = (self.segment_ends.segment(s, &self.segments)).ok_or(Corrupt("clip: no such segment"))?;
         decode_segment(&self.layout, &self.keys, s, &[bytes], scratch)
     }
 
     /// Returns the bytes of segment `s` in the first tier.
     pub fn segment(&self, s: usize) -> Option<&[u8]> {
-        self.ends.segment(s, &self.segments)
+        self.segment_ends.segment(s, &self.segments)
     }
 
     /// Returns the bytes of the header, with their size.
     pub fn header_bytes(&self) -> usize {
-        self.head_bytes - self.key_bytes.len() - self.ends.head_bytes()
+        self.head_bytes - self.key_bytes.len() - self.segment_ends.head_bytes()
     }
 
     /// Returns the number of bytes of keys, sizes and segments.

@@ -9,8 +9,8 @@
 //! * **Tokens and raw bits**: [`crate::mesh::decode::tokens`].
 //! * **Packed residuals**: a gather loads the fields of eight vertices, shifts separate them.
 //!
-//! The order of vertices in registers is 0 1 4 5 2 3 6 7 ([`VERTEX_ORDER`]), which results from shuffling 4-vectors
-//! within register halves.
+//! The order of vertices in registers is 0 1 4 5 2 3 6 7 ([`VERTEX_ORDER`]), which results from shuffling
+//! 4-vectors within register halves.
 
 #![allow(unsafe_code)]
 

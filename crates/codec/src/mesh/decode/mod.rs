@@ -153,9 +153,9 @@ pub struct CodedUnit<'a> {
 /// Decodes an access unit into `out`, one slice per frame of [`Schedule::frames_of`], each as long as the
 /// number of points.
 ///
-/// `reference` returns the decoded frames of [`Schedule::dependencies`]; `scratch` has at least [`scratch_len`]
-/// vectors. No memory is allocated. Key frame 0 has no bytes: it is copied. After an error the contents of
-/// `out` are unspecified.
+/// `reference` returns the decoded frames of [`Schedule::dependencies`]; `scratch` has at least
+/// [`scratch_len`] vectors. No memory is allocated. Key frame 0 has no bytes: it is copied. After an error
+/// the contents of `out` are unspecified.
 pub fn decode_unit<'r, W: Width>(
     s: &StaticPart,
     coded: CodedUnit<'_>,

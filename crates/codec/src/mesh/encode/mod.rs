@@ -99,8 +99,8 @@ impl<'a, W: FixedPoint> Encoder<'a, W> {
         Ok(Encoder { counts, ..Self::finish(common, model, coding, settled) })
     }
 
-    /// Recreates an encoder from its [`Encoder::search_result`] bytes, with otherwise identical arguments: it skips
-    /// the search and produces the same output. `Err(None)` if the bytes are invalid.
+    /// Recreates an encoder from its [`Encoder::search_result`] bytes, with otherwise identical arguments: it
+    /// skips the search and produces the same output. `Err(None)` if the bytes are invalid.
     pub fn from_search_result(
         hierarchy: Hierarchy,
         frames: u32,

@@ -2,7 +2,7 @@
 //! and rows of sixteen places. Points that are near on the surface are then near in memory, and where sixteen
 //! neighbours have consecutive places, as on grids, tubes and spheres, a row is read at once.
 
-use crate::simd::lanes::{BLOCK, BlockRow, BlockTask, Part, Place};
+use crate::simd::lanes::{BLOCK, BlockRow, BlockTask, IntegerPoint, Part};
 use crate::topology::grid;
 use crate::{Corrupt, Points, each_width};
 
@@ -43,7 +43,7 @@ impl PointOrder {
     /// Returns the points of frame 0 in the order of places. Fails if there are too few.
     pub fn first(&self, points: Points<'_>) -> Result<Vec<[f32; 3]>, Corrupt> {
         each_width!(points, points => {
-            let at = |p: &u32| points.get(*p as usize).map(|p| p.minus(Place::ZERO));
+            let at = |p: &u32| points.get(*p as usize).map(|p| p.minus(IntegerPoint::ZERO));
             self.points.iter().map(at).collect::<Option<_>>()
         })
         .ok_or(Corrupt("normals: fewer points than vertices name"))
@@ -160,7 +160,7 @@ pub(super) trait DifferenceUnit {
 }
 
 /// The type of the points determines it, for kernels compiled for each type.
-impl<P: Place> DifferenceUnit for P {
+impl<P: IntegerPoint> DifferenceUnit for P {
     #[inline(always)]
     fn unit(_: &ArrangedPoints) -> f32 {
         P::UNIT

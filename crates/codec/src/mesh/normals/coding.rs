@@ -12,9 +12,9 @@
 //! ```
 //!
 //! Bytes, range coded: the chances of groups, then of vertices if there are tangents, from nodes of 4 items
-//! to those of 256 and from heat 0 to 2: one bit, whether it is not even, then eight plain ones (`chance_from_code`).
-//! Then the exponents of pairs and longer, and of turns if there are tangents: one bit, whether it is not 15,
-//! then four plain ones.
+//! to those of 256 and from heat 0 to 2: one bit, whether it is not even, then eight plain ones
+//! (`chance_from_code`). Then the exponents of pairs and longer, and of turns if there are tangents: one bit,
+//! whether it is not 15, then four plain ones.
 
 use crate::entropy::nibble::{NibbleTable, SYMBOLS};
 use crate::entropy::range::{BitCoder, Chance};

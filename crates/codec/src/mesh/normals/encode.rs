@@ -19,7 +19,7 @@ use crate::mesh::normals::roots::{angle as arc_cosine, cosine_and_sine};
 use crate::mesh::normals::surface::NormalWeights;
 use crate::mesh::normals::tangents::TangentWeights;
 use crate::mesh::normals::{LayoutInput, MeshGeometry, NormalBuffers, Normals, STRIDE, TURNED, width};
-use crate::simd::lanes::{Place, cross, dot};
+use crate::simd::lanes::{IntegerPoint, cross, dot};
 use crate::transform::Transform;
 
 /// The normals and tangents to encode, and the tolerance.
@@ -151,7 +151,7 @@ fn limit(degrees: f64) -> f64 {
 
 impl Encoder {
     /// Chooses the static part. `samples` are some frames, spread over all.
-    pub fn new<P: Place>(
+    pub fn new<P: IntegerPoint>(
         shape: MeshGeometry<'_>,
         wanted: NormalSettings<'_>,
         samples: &[NormalSource<'_, P>],
@@ -184,7 +184,7 @@ impl Encoder {
     }
 
     /// Chooses the weights that give the fewest bytes for some of the samples.
-    fn choose_weights<'a, P: Place>(
+    fn choose_weights<'a, P: IntegerPoint>(
         mut draft: LayoutInput<'a>,
         shape: MeshGeometry<'_>,
         wanted: NormalSettings<'_>,
@@ -255,7 +255,7 @@ impl Encoder {
     }
 
     /// Creates the encoder with the weights of a draft.
-    fn with_layout<P: Place>(
+    fn with_layout<P: IntegerPoint>(
         mut draft: LayoutInput<'_>,
         shape: MeshGeometry<'_>,
         wanted: NormalSettings<'_>,
@@ -289,7 +289,7 @@ impl Encoder {
     }
 
     /// Negates predictions if most of them point the wrong way.
-    fn negate<P: Place>(&mut self, samples: &[NormalSource<'_, P>]) {
+    fn negate<P: IntegerPoint>(&mut self, samples: &[NormalSource<'_, P>]) {
         let Some(first) = samples.first() else { return };
         let mut work = self.normals.buffers();
         self.normals.predict(first.points, first.transforms, &mut work);
@@ -303,7 +303,7 @@ impl Encoder {
     }
 
     /// Chooses bases and classes; returns statistics of groups and vertices that change seldom.
-    fn fit<P: Place>(
+    fn fit<P: IntegerPoint>(
         &mut self,
         samples: &[NormalSource<'_, P>],
         frames: usize,
@@ -358,19 +358,15 @@ impl Encoder {
             for g in 0..groups {
                 let base = [self.normals.base[2 * g], self.normals.base[2 * g + 1]];
                 let far = (0..2).map(|k| (states[g][k] - f32::from(base[k])).powi(2));
-                let state = if far.sum::<f32>() > radius * radius {
-                    states[g].map(|x| x.round() as i16)
-                } else {
-                    base
-                };
+                let moved = states[g].map(|x| x.round() as i16);
+                let state = if far.sum::<f32>() > radius * radius { moved } else { base };
                 let [x, y, z] = self.normals.corrected_normal::<P>(&work, g, xyz(work.normals[g]), state);
                 work.normals[g] = [x, y, z, 0.0];
             }
             self.normals.all_tangents::<P>(&mut work);
             for g in 0..groups {
                 let n = xyz(work.normals[g]);
-                for &v in self.members.vertices(g) {
-                    let v = v as usize;
+                for v in self.members.vertices(g).iter().map(|&v| v as usize) {
                     let turn = turn_angle(self.predicted_tangent(v, &work), n, sample.tangents[v]) / step;
                     list[v] = [turn as f32, 0.0];
                 }
@@ -396,7 +392,7 @@ impl Encoder {
 
     /// Returns the residual of the normal of group `g` against the prediction `n`, as an angle along each
     /// axis of its frame.
-    fn normal_residual<P: Place>(
+    fn normal_residual<P: IntegerPoint>(
         &self,
         (source, work): (&NormalSource<'_, P>, &NormalBuffers),
         g: usize,
@@ -416,7 +412,7 @@ impl Encoder {
 
     /// Counts the symbols of the samples, each with the one before as its reference, and fits the tables to
     /// them.
-    fn fit_tables<P: Place>(&mut self, samples: &[NormalSource<'_, P>], seldom: [RareChanges; 2]) {
+    fn fit_tables<P: IntegerPoint>(&mut self, samples: &[NormalSource<'_, P>], seldom: [RareChanges; 2]) {
         if self.normals.packed {
             return;
         }
@@ -495,7 +491,7 @@ impl Encoder {
 
     /// Appends the bytes of an access unit, and sets `states` to the states that the decoder will have for
     /// its frames, in the given order. `refs` are the states of frames that the decoder will already have.
-    pub fn encode<P: Place>(
+    pub fn encode<P: IntegerPoint>(
         &self,
         frames: &[NormalSource<'_, P>],
         refs: &[&[i16]],
@@ -556,7 +552,7 @@ impl Encoder {
     }
 
     /// Chooses the reference (0 is the base) and the states of a frame.
-    fn choose<P: Place>(
+    fn choose<P: IntegerPoint>(
         &self,
         source: &NormalSource<'_, P>,
         earlier: &[&[i16]],
@@ -596,7 +592,7 @@ impl Encoder {
 
     /// Chooses the state of a group and the turns of its vertices, starting from those of the reference,
     /// whose normals and tangents are in `work`. Returns the squares of the largest remaining chords.
-    fn choose_group_state<P: Place>(
+    fn choose_group_state<P: IntegerPoint>(
         &self,
         source: &NormalSource<'_, P>,
         work: &NormalBuffers,
@@ -632,7 +628,7 @@ impl Encoder {
 
     /// Chooses the turns of the vertices of a group whose normal is `other`, or else the one in `work`.
     /// Returns the square of the largest remaining chord.
-    fn turns<P: Place>(
+    fn turns<P: IntegerPoint>(
         &self,
         (source, work): (&NormalSource<'_, P>, &NormalBuffers),
         g: usize,
@@ -769,8 +765,8 @@ fn degrees(chord: f64) -> f64 {
     2.0 * (chord.sqrt() / 2.0).min(1.0).asin().to_degrees()
 }
 
-/// Returns the angle for which [`cosine_and_sine`] gives this cosine and sine, from −π to about π; the same on every
-/// machine.
+/// Returns the angle for which [`cosine_and_sine`] gives this cosine and sine, from −π to about π; the same
+/// on every machine.
 fn angle(cosine: f64, sine: f64) -> f64 {
     let mut about = f64::from(arc_cosine(cosine as f32));
     for _ in 0..3 {

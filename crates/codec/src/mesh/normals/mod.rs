@@ -36,8 +36,8 @@
 //! # Between frames
 //!
 //! A decoded frame keeps its states; normals are computed when it is shown. Between two frames they are
-//! computed from interpolated points and states, both on straight lines ([`InterpolatedFrame`]). No error is guaranteed
-//! there; at both ends the normals are those of the frames.
+//! computed from interpolated points and states, both on straight lines ([`InterpolatedFrame`]). No error is
+//! guaranteed there; at both ends the normals are those of the frames.
 //!
 //! # How it is computed
 //!
@@ -72,8 +72,8 @@
 //!
 //! # How it is used
 //!
-//! * Compile: build [`NormalSharing`](crate::topology::partition::Sharing) from the source's normals of all frames
-//!   (or from the smoothing groups, without reading frames), then
+//! * Compile: build [`NormalSharing`](crate::topology::partition::Sharing) from the source's normals of all
+//!   frames (or from the smoothing groups, without reading frames), then
 //!   [`Encoder::new`](crate::mesh::normals::encode::Encoder::new) with about two dozen decoded frames, then
 //!   its `static_bytes`. `encode` returns the bytes, states and largest errors of each access unit; if these
 //!   are above the tolerance, the mesh cannot be coded in this way (vertices of one group that differ,
@@ -115,7 +115,7 @@ use crate::mesh::normals::kernel::{Corrections, Kernel, NextFrame, Stage, turned
 use crate::mesh::normals::lists::{JaggedArray, NormalLists, TangentSums};
 pub use crate::mesh::normals::model::{Directions, NormalBuffers, Normals};
 use crate::mesh::normals::roots::cosine_and_sine;
-use crate::mesh::normals::surface::{NormalWeights, Place, Surface};
+use crate::mesh::normals::surface::{IntegerPoint, NormalWeights, Surface};
 use crate::mesh::normals::tangents::{TangentWeights, Tangents, VertexTables};
 pub use crate::mesh::normals::turned::PointBones;
 use crate::mesh::normals::turned::TurnedVectors;
@@ -489,7 +489,7 @@ impl Normals {
 
     /// Predicts the normals of all groups, in a frame with these transforms of bones.
     #[cfg(feature = "encode")]
-    pub(in crate::mesh) fn predict<P: Place>(
+    pub(in crate::mesh) fn predict<P: IntegerPoint>(
         &self,
         points: &[P],
         transforms: &[Transform],
@@ -510,20 +510,24 @@ impl Normals {
 
     /// Corrects the predicted normals of all groups by these states.
     #[cfg(feature = "encode")]
-    pub(in crate::mesh) fn correct_normals<P: Place>(&self, states: &[[i16; 2]], work: &mut NormalBuffers) {
+    pub(in crate::mesh) fn correct_normals<P: IntegerPoint>(
+        &self,
+        states: &[[i16; 2]],
+        work: &mut NormalBuffers,
+    ) {
         let states = Corrections { states, turns: &[], next: None };
         self.run_kernel(Isa::get(), P::WIDE, work, Stage::Corrected(Some(states), false));
     }
 
     /// Predicts the tangents of all classes from the normals in `work`.
     #[cfg(feature = "encode")]
-    pub(in crate::mesh) fn all_tangents<P: Place>(&self, work: &mut NormalBuffers) {
+    pub(in crate::mesh) fn all_tangents<P: IntegerPoint>(&self, work: &mut NormalBuffers) {
         self.run_kernel(Isa::get(), P::WIDE, work, Stage::Corrected(None, true));
     }
 
     /// Returns the normal that `state` denotes if `n` is predicted.
     #[cfg(feature = "encode")]
-    pub(in crate::mesh) fn corrected_normal<P: Place>(
+    pub(in crate::mesh) fn corrected_normal<P: IntegerPoint>(
         &self,
         work: &NormalBuffers,
         g: usize,
@@ -538,7 +542,12 @@ impl Normals {
 
     /// Predicts the tangent of a vertex with the decoded normal `n`, in a frame predicted into `work`.
     #[cfg(feature = "encode")]
-    pub(in crate::mesh) fn tangent<P: Place>(&self, v: usize, n: [f32; 3], work: &NormalBuffers) -> [f32; 3] {
+    pub(in crate::mesh) fn tangent<P: IntegerPoint>(
+        &self,
+        v: usize,
+        n: [f32; 3],
+        work: &NormalBuffers,
+    ) -> [f32; 3] {
         let tangents = self.tangents.as_ref().expect("tangents");
         let class = tangents.classes()[v] as usize;
         let at = (class / BLOCK, class % BLOCK);
@@ -662,8 +671,13 @@ impl LayoutInput<'_> {
         };
         let polygons = Polygons::new(triangles, &faces);
         let group = partition::code_groups(bits, &polygons, point, self.groups);
-        let (surface, place) =
-            Surface::new(&polygons.vertices, &polygons.ends, (point, shape.grid), &group, self.weights)?;
+        let (surface, place) = Surface::new(
+            &polygons.vertices,
+            &polygons.end_offsets,
+            (point, shape.grid),
+            &group,
+            self.weights,
+        )?;
         let mut vectors = surface.vectors();
         let mut tangents = None;
         if self.tangents {

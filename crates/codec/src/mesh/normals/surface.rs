@@ -34,7 +34,7 @@ use crate::mesh::normals::roots::{
 use crate::simd::lanes::{
     BLOCK, BlockRow, Number, Part, Vector, cross, difference, dot, plus, select, times,
 };
-pub use crate::simd::lanes::{Place, Points};
+pub use crate::simd::lanes::{IntegerPoint, Points};
 use crate::topology::grid;
 
 /// The polygons and groups of a mesh, arranged for computing normals; the same in all frames.
@@ -369,7 +369,7 @@ mod tests {
 
     struct NormalsTask<'a, P>(&'a Surface, &'a ArrangedPoints, &'a mut [[f32; 4]], PhantomData<P>);
 
-    impl<P: Place> BlockTask for NormalsTask<'_, P> {
+    impl<P: IntegerPoint> BlockTask for NormalsTask<'_, P> {
         #[inline(always)]
         fn run<L: Part>(self) {
             let NormalsTask(surface, laid, out, _) = self;
@@ -384,7 +384,7 @@ mod tests {
     }
 
     impl Surface {
-        fn normals<P: Place>(&self, points: &[P], out: &mut [[f32; 4]]) -> ArrangedPoints {
+        fn normals<P: IntegerPoint>(&self, points: &[P], out: &mut [[f32; 4]]) -> ArrangedPoints {
             let mut laid = ArrangedPoints::new(&self.order, &[&self.rows]);
             let from = P::kind(points);
             lanes::run_blocks(
@@ -521,7 +521,7 @@ mod tests {
             wide in prop::collection::vec(prop::array::uniform4(any::<i32>()), 7),
             polygons in prop::collection::vec(prop::collection::vec(0u32..7, 1..6), 0..20),
         ) {
-            fn check<P: Place>(s: &Surface, points: &[P]) {
+            fn check<P: IntegerPoint>(s: &Surface, points: &[P]) {
                 let mut out = vec![[0.0; 4]; 16];
                 let laid = s.normals(points, &mut out);
                 for (g, [x, y, z, _]) in out.into_iter().enumerate().take(7) {

@@ -53,7 +53,7 @@ fn same_everywhere(normals: &Normals, moment: InterpolatedFrame<'_>) -> [Vec<u32
 }
 
 /// Also checks this against the functions that the encoder calls item by item.
-fn check<P: Place>(normals: &Normals, points: &[P], state: &[i16], transforms: &[Transform]) {
+fn check<P: IntegerPoint>(normals: &Normals, points: &[P], state: &[i16], transforms: &[Transform]) {
     let moment = InterpolatedFrame::from(NormalsFrame { points: P::kind(points), state, transforms });
     same_everywhere(normals, moment);
     let mut work = normals.buffers();
@@ -81,7 +81,7 @@ fn check<P: Place>(normals: &Normals, points: &[P], state: &[i16], transforms: &
 }
 
 /// Checks that all ways agree between two frames, and that the ends are the frames.
-fn check_interpolation<P: Place>(
+fn check_interpolation<P: IntegerPoint>(
     normals: &Normals,
     points: [&[P]; 2],
     state: [&[i16]; 2],

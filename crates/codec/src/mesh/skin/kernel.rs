@@ -32,7 +32,8 @@ struct BoneInfluence {
 /// Points with `N` bones that are the same for several points, eight side by side.
 #[derive(Clone, Debug, Default)]
 struct Groups {
-    /// For each run of points with the same bones: these bones, `N` each, and in `run_lengths` the number of points.
+    /// For each run of points with the same bones: these bones, `N` each, and in `run_lengths` the number of
+    /// points.
     bones: Vec<u32>,
     run_lengths: Vec<u32>,
     point_indices: Vec<u32>,
@@ -56,8 +57,8 @@ const MIN_GROUP_POINTS: usize = 3;
 /// Rest positions, bones and weights: positions follow from these and the matrices of bones.
 #[derive(Clone, Debug, Default)]
 pub struct SkinRig {
-    /// The rest position of each point, in the order of the hierarchy or as [`SkinRig::number_by_bones`] numbers
-    /// them.
+    /// The rest position of each point, in the order of the hierarchy or as [`SkinRig::number_by_bones`]
+    /// numbers them.
     pub rest: Vec<[f32; 3]>,
     /// The points with a residual.
     pub coded: Vec<u32>,
@@ -161,8 +162,8 @@ impl SkinRig {
         (self.groups, self.loners) = (groups, loners);
     }
 
-    /// Renumbers points so that those with the same bones are consecutive and [`SkinRig::pose`] writes eight at
-    /// once. Returns the new number of each.
+    /// Renumbers points so that those with the same bones are consecutive and [`SkinRig::pose`] writes eight
+    /// at once. Returns the new number of each.
     pub fn number_by_bones(&mut self) -> Vec<u32> {
         let groups = self.groups.iter_mut().map(|g| &mut g.point_indices);
         let loners = self.loners.iter_mut().map(|l| &mut l.point_indices);

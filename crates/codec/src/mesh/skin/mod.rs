@@ -327,8 +327,8 @@ impl Skin {
         numbers
     }
 
-    /// Returns, for each point, the bone with the largest weight, which turns its normal; [`BoneCounts::rigid`] if
-    /// there is none. `None` unless all bones are rigid.
+    /// Returns, for each point, the bone with the largest weight, which turns its normal;
+    /// [`BoneCounts::rigid`] if there is none. `None` unless all bones are rigid.
     pub fn turning_bones(&self) -> Option<Vec<u32>> {
         let BoneCounts { rigid, affine, .. } = self.bones;
         if rigid == 0 || affine > 0 {

@@ -1,6 +1,6 @@
-//! Positions of consecutive vertices in 128-bit registers, with the same bits as [`super::FixedPointGrid::position`].
-//! Four at a time, to save checks; each store overwrites the excess of the one before. 1.7 times fewer
-//! instructions than vertex by vertex.
+//! Positions of consecutive vertices in 128-bit registers, with the same bits as
+//! [`super::FixedPointGrid::position`]. Four at a time, to save checks; each store overwrites the excess of
+//! the one before. 1.7 times fewer instructions than vertex by vertex.
 
 use crate::quantize::fixed_point::FixedPoint;
 use crate::simd::isa::Narrow;

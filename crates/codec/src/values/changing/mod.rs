@@ -11,9 +11,9 @@
 //! ```
 //!
 //! *Points* are the vertices of one position: a seam cannot open. Triangles are coded by their points
-//! ([`connectivity`]), and positions are values of points ([`prediction`]); everything else belongs to vertices.
-//! If there are as many points as vertices, both are the same. Otherwise the vertices follow, corner by
-//! corner in coding order:
+//! ([`connectivity`]), and positions are values of points ([`prediction`]); everything else belongs to
+//! vertices. If there are as many points as vertices, both are the same. Otherwise the vertices follow,
+//! corner by corner in coding order:
 //!
 //! ```text
 //! first corner of a point    a new vertex
@@ -453,7 +453,8 @@ fn bit_width(most: u32) -> u32 {
 pub enum StreamPrediction {
     /// Values of points; the decoded positions predict the normals.
     Positions,
-    /// Values of vertices, predicted from the geometry: [`ChangingBuffers::predict_normals`] must have been called.
+    /// Values of vertices, predicted from the geometry: [`ChangingBuffers::predict_normals`] must have been
+    /// called.
     Normals,
     /// Values of vertices, predicted from other vertices and frames.
     Others,
@@ -471,8 +472,8 @@ impl StreamPrediction {
 }
 
 impl ChangingBuffers {
-    /// Prepares the values of a frame that has the triangles of another one, as [`ChangingReader::triangles`] does
-    /// for a frame with its own.
+    /// Prepares the values of a frame that has the triangles of another one, as [`ChangingReader::triangles`]
+    /// does for a frame with its own.
     pub fn reuse_triangles(&mut self, triangles: &TriangleBuffers<'_>, vertices: usize, points: usize) {
         self.prepare(triangles.indices, vertices, points, triangles.point);
     }

@@ -504,8 +504,8 @@ fn fitted<W: Code, const N: usize>(basis: ValueBasis<'_, W>, codes: &[W]) -> Str
     weights
 }
 
-/// Fits the weights of frames; without frames returns those of [`StreamWeights::WITHOUT_FRAMES`]. They add up to about one:
-/// differences to the first frame need no constant.
+/// Fits the weights of frames; without frames returns those of [`StreamWeights::WITHOUT_FRAMES`]. They add up
+/// to about one: differences to the first frame need no constant.
 #[cfg(feature = "encode")]
 fn fitted_frames<W: Code, const N: usize>(basis: &ValueBasis<'_, W>, codes: &[W]) -> [i32; MAX_REFERENCES] {
     let frames = basis.frames;

@@ -16,8 +16,8 @@
 //!
 //! The encoder chooses the triangle of each vertex over several frames, and stores the choices in a table.
 //! The table does not hold distances, but positions in the list of choices that both sides derive from the
-//! connectivity alone ([`TriangleChoices`]): mostly the same small numbers, which block compression shrinks to little
-//! more than a bit.
+//! connectivity alone ([`TriangleChoices`]): mostly the same small numbers, which block compression shrinks
+//! to little more than a bit.
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|

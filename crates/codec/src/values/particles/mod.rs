@@ -147,8 +147,8 @@ impl ParticleBuffers {
         points.saturating_mul(4 * MAX_REFERENCES as u64 + 1 + prediction::PointValueBuffers::BYTES)
     }
 
-    /// Finds the points of a frame in the frames that it refers to, at most [`MAX_REFERENCES`]. Must be called
-    /// before its streams.
+    /// Finds the points of a frame in the frames that it refers to, at most [`MAX_REFERENCES`]. Must be
+    /// called before its streams.
     pub fn match_points(&mut self, own: &ParticlePoints<'_>, frames: &[ParticlePoints<'_>]) {
         self.frame_points.clear();
         self.frame_points.resize(own.count, [NO_POINT; MAX_REFERENCES]);
@@ -399,8 +399,8 @@ impl<'a> ParticleReader<'a> {
     }
 
     /// Decodes a stream into `out`: all points, component-major. `frames` has the same stream of the frames
-    /// that were given to [`ParticleBuffers::match_points`], each with its own points, and `moments` the number of frames by
-    /// which each is after this one.
+    /// that were given to [`ParticleBuffers::match_points`], each with its own points, and `moments` the
+    /// number of frames by which each is after this one.
     pub fn stream<W: Code>(
         &mut self,
         components: usize,
@@ -477,8 +477,8 @@ impl ParticleWriter<'_> {
         Ok(())
     }
 
-    /// Encodes a stream, see [`ParticleReader::stream`]. The chosen codes replace those of `wanted`. Returns the
-    /// expected cost in 2⁻⁸ bits.
+    /// Encodes a stream, see [`ParticleReader::stream`]. The chosen codes replace those of `wanted`. Returns
+    /// the expected cost in 2⁻⁸ bits.
     pub fn stream<W: Code>(
         &mut self,
         components: usize,

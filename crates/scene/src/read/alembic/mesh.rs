@@ -86,13 +86,8 @@ pub fn read(
         skin: None,
         particles: None,
     };
-    let attributes = AttributeReader {
-        object,
-        first: sizes(|l| l.first),
-        last: sizes(|l| l.last),
-        mesh: &mut mesh,
-        remarks,
-    };
+    let (first, last) = (sizes(|l| l.first), sizes(|l| l.last));
+    let attributes = AttributeReader { object, first, last, mesh: &mut mesh, remarks };
     read_attributes(attributes, properties)?;
     if let Some(points) = points {
         correct_sparse_times(object, points, &mut mesh)?;

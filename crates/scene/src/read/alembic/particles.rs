@@ -35,7 +35,7 @@ pub fn read(
             Ok(shape) => shape,
             Err(fault) => return Ok(Err(fault)),
         };
-        particles.curves = Some(Curves { counts, basis, ends });
+        particles.curves = Some(Curves { counts, basis, curve_ends: ends });
     } else if let Some(header) = find_sampled(properties, ".pointIds") {
         match header.pod {
             Pod::U64 => particles.ids = Some(object.channel(header, numbers(u64::from_le_bytes))),

@@ -38,7 +38,7 @@ pub(super) struct Primitive {
     /// The index of its first point among the mesh's points.
     first: usize,
     /// `true` if its points are those of an earlier primitive.
-    shares_points: bool,
+    reuses_points: bool,
 }
 
 impl Primitive {
@@ -241,8 +241,8 @@ impl MeshAccessors {
             Some(_) => *self.first_points.entry(primitive.accessor_key()).or_insert(self.points),
             None => self.points,
         };
-        (primitive.first, primitive.shares_points) = (earlier, earlier < self.points);
-        if !primitive.shares_points {
+        (primitive.first, primitive.reuses_points) = (earlier, earlier < self.points);
+        if !primitive.reuses_points {
             self.points += primitive.points;
         }
         self.faces += primitive.faces;
@@ -262,7 +262,7 @@ impl MeshAccessors {
 
     /// Returns the primitives that own points: the first of those with the same accessors.
     fn owners(&self) -> impl Iterator<Item = &Primitive> {
-        self.primitives.iter().filter(|p| !p.shares_points)
+        self.primitives.iter().filter(|p| !p.reuses_points)
     }
 
     /// `true` if points are bound to joints.
@@ -521,7 +521,7 @@ fn read_primitive(
             name.unwrap_or(format!("material {m}"))
         }),
         first: 0,
-        shares_points: false,
+        reuses_points: false,
     }))
 }
 

@@ -134,8 +134,8 @@ impl Assets {
         }
     }
 
-    /// Returns the location of the layer with a name from [`Assets::complete_name`]; `None` if the file does not
-    /// exist.
+    /// Returns the location of the layer with a name from [`Assets::complete_name`]; `None` if the file does
+    /// not exist.
     pub fn clip(&mut self, name: &str) -> Result<Option<ClipFile>, Error> {
         let Some(name) = self.complete_name(name)? else {
             return Ok(None);

@@ -143,14 +143,14 @@ impl Layer {
                 let known = self.times.lock().ok().and_then(|known| known.get(&key).cloned());
                 let times = match known {
                     Some(times) if times.len() == values.len() => times,
-                    _ => self.share_times(key, times)?,
+                    _ => self.intern_times(key, times)?,
                 };
                 Ok(Some(LayerSamples { times, values: values.into_iter().map(ValueRef).collect() }))
             }
         }
     }
 
-    fn share_times(&self, key: u64, times: Vec<f64>) -> Result<Arc<[f64]>, Error> {
+    fn intern_times(&self, key: u64, times: Vec<f64>) -> Result<Arc<[f64]>, Error> {
         let ascend = times.iter().all(|t| t.is_finite()) && times.windows(2).all(|pair| pair[0] < pair[1]);
         if !ascend {
             let what = "times of samples do not ascend; copy or export it anew";

@@ -39,7 +39,8 @@ pub fn read(
         };
         elements = lengths(Some(&counts))?;
         let (basis, ends) = curve_basis(stage, prim, type_name)?;
-        particles.curves = Some(Curves { counts: timeline.channel(&counts, i32s()), basis, ends });
+        particles.curves =
+            Some(Curves { counts: timeline.channel(&counts, i32s()), basis, curve_ends: ends });
     }
     let mut mesh = Mesh::from_particles(prim.path.as_str(), positions, particles);
     let sizes =

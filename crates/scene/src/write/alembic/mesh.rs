@@ -131,7 +131,7 @@ fn curve_basis_and_type(curves: &Curves) -> Vec<u8> {
         CurveBasis::BSpline => (0, 2),
         CurveBasis::CatmullRom => (0, 3),
     };
-    vec![kind, u8::from(curves.ends == CurveEnds::Closed), basis, basis]
+    vec![kind, u8::from(curves.curve_ends == CurveEnds::Closed), basis, basis]
 }
 
 /// Adds colours and custom attributes.

@@ -6,8 +6,8 @@
 //!   A block with an escape or with large shifts is decoded vertex by vertex; a block whose tokens are all
 //!   zero has none.
 //!
-//! The order of vertices in registers is 0 1 4 5 2 3 6 7 ([`VERTEX_ORDER`]), which results from shuffling 4-vectors
-//! within register halves.
+//! The order of vertices in registers is 0 1 4 5 2 3 6 7 ([`VERTEX_ORDER`]), which results from shuffling
+//! 4-vectors within register halves.
 
 #![allow(unsafe_code)]
 

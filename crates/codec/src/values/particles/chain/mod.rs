@@ -36,7 +36,7 @@ pub use write::{InputFrame, InputStream, encode};
 
 /// The number of 32-bit words per point in the saved state of a frame, from which decoding can resume, for
 /// this many components. The values themselves are not among them.
-pub const fn state_words(components: usize) -> usize {
+pub const fn state_len(components: usize) -> usize {
     stride(components) - components
 }
 
@@ -157,7 +157,8 @@ impl Chain {
         self.now.curves.extend_from_slice(points.curves);
     }
 
-    /// Restores a stream of that frame: its values, component-major, and its state from [`Chain::save_stream`].
+    /// Restores a stream of that frame: its values, component-major, and its state from
+    /// [`Chain::save_stream`].
     pub fn restore_stream<W: Code>(
         &mut self,
         stream: usize,
@@ -184,7 +185,7 @@ impl Chain {
     /// Saves the state from which decoding can resume after this frame: [`state_words`] for each point.
     pub fn save_stream(&self, stream: usize, components: usize, out: &mut [u32]) {
         let points = self.now.streams[stream].chunks_exact(stride(components));
-        for (out, point) in out.chunks_exact_mut(state_words(components)).zip(points) {
+        for (out, point) in out.chunks_exact_mut(state_len(components)).zip(points) {
             out.iter_mut().zip(&point[components..]).for_each(|(out, word)| *out = *word as u32);
         }
     }

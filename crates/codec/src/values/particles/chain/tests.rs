@@ -135,7 +135,7 @@ fn a_chain_goes_on_from_what_is_kept_of_a_frame() {
     assert_eq!(decoded(&first, 14, IDS, &mut chain).unwrap(), chosen);
     // As when another frame was decoded in between: from values and saved words.
     let last = TestFrame::from_chain(&chain);
-    let mut words = vec![0; state_words(3) * last.ids.len()];
+    let mut words = vec![0; state_len(3) * last.ids.len()];
     chain.save_stream(0, 3, &mut words);
     let mut again = Chain::default();
     again.reserve(layout(IDS));

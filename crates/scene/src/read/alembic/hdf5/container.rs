@@ -38,8 +38,8 @@ const MAX_STRUCTURE_READS: u64 = 32;
 const MIN_STRUCTURE_BUDGET: u64 = 64 << 20;
 /// Upper limit for the expansion of deflated data; deflate itself reaches about 1,032 to one.
 const MAX_DEFLATE_RATIO: u64 = 1100;
-/// Arrays of numbers stay far below that: one array may take this many bytes plus [`MAX_ARRAY_TO_FILE_RATIO`] times the
-/// file size.
+/// Arrays of numbers stay far below that: one array may take this many bytes plus [`MAX_ARRAY_TO_FILE_RATIO`]
+/// times the file size.
 const MAX_ARRAY_BASE_BYTES: u64 = 64 << 20;
 const MAX_ARRAY_TO_FILE_RATIO: u64 = 64;
 /// A chunk may be larger than its array, if the array was meant to grow, but at most this many bytes.
