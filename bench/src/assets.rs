@@ -158,7 +158,7 @@ fn measure(path: &Path, repeat: usize) -> anyhow::Result<Row> {
         decoded = decoded.min(timed(|| (0..frames).try_for_each(|f| decoder.decode(f)))?);
         shown = shown.min(timed(|| pass(&mut decoder, frames, &mut out, true))?);
         positions = positions.min(timed(|| pass(&mut decoder, frames, &mut out, false))?);
-        between = between.min(halves(&reel, &mut out)?);
+        between = between.min(midpoint_seconds(&reel, &mut out)?);
     }
     let each = |seconds: f64| 1e9 * seconds / vertices.max(1) as f64;
     Ok(Row {
@@ -206,7 +206,7 @@ fn pass(
 }
 
 /// Returns the seconds to write all meshes half-way between consecutive frames, which are decoded before.
-fn halves(reel: &Reel, out: &mut Buffers) -> Result<f64, meshreel::Error> {
+fn midpoint_seconds(reel: &Reel, out: &mut Buffers) -> Result<f64, meshreel::Error> {
     let (mut first, mut second) = (FrameDecoder::new(reel)?, FrameDecoder::new(reel)?);
     let mut seconds = 0.0;
     for frame in 0..reel.frame_count() {

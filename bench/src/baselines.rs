@@ -9,7 +9,7 @@ pub struct Baselines {
     /// The baseline of each block format, by name.
     pub rows: BTreeMap<String, String>,
     /// The sequences.
-    pub sequence: Vec<Sequence>,
+    pub sequence: Vec<SequenceBaseline>,
     /// All other systems that were measured.
     pub peer: Vec<Peer>,
 }
@@ -30,7 +30,7 @@ pub struct Peer {
 
 /// One sequence: its size, and bits per vertex and frame by tolerance ("1e-3", "1e-4").
 #[derive(Debug, Deserialize)]
-pub struct Sequence {
+pub struct SequenceBaseline {
     pub name: String,
     /// Name of the files, if it differs.
     file: Option<String>,
@@ -49,7 +49,7 @@ impl Baselines {
     }
 }
 
-impl Sequence {
+impl SequenceBaseline {
     /// Returns the name of its files, without extension.
     pub fn file(&self) -> &str {
         self.file.as_deref().unwrap_or(&self.name)
@@ -71,7 +71,7 @@ pub struct ClipBaseline {
     pub system: String,
     pub setting: String,
     /// Requested error in centimetres.
-    pub asked: f64,
+    pub tolerance: f64,
     /// Compression ratio, to 40 bytes per joint and sample.
     pub ratio: f64,
     /// Largest error in centimetres.
@@ -89,7 +89,7 @@ pub fn clip_baselines() -> anyhow::Result<Vec<ClipBaseline>> {
             Ok(ClipBaseline {
                 system: system.into(),
                 setting: setting.into(),
-                asked: asked.parse()?,
+                tolerance: asked.parse()?,
                 ratio: ratio.parse()?,
                 worst: worst.parse()?,
             })

@@ -1,13 +1,13 @@
 //! `choice`: the cost of the automatic choice of method, compared with the best method that can be requested.
 
 use crate::clips;
-use crate::compare::with_part_of_whole;
+use crate::compare::with_relative_tolerance;
 use anyhow::Context;
 use meshreel_compile::{Silent, compile};
 use meshreel_options::{MethodChoice, Options};
 use meshreel_scene::Scene;
 use meshreel_scene::read::{ReadOptions, open};
-use meshreel_scene::sample::Channels;
+use meshreel_scene::sample::ChannelSelection;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -37,7 +37,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
         "bytes", "eps", "auto", "soft", "rigid", "skinned", "of soft", "of best", "seconds"
     );
     let mut good = true;
-    for path in clips::files_of(&arguments.inputs, &["abc", "obj", "glb", "gltf"])? {
+    for path in clips::files_with_extensions(&arguments.inputs, &["abc", "obj", "glb", "gltf"])? {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let cache = path.with_extension("pc2");
         let options = ReadOptions {
@@ -53,14 +53,14 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
             }
         };
         for &tolerance in &arguments.tolerance {
-            good &=
-                compared(&scene, &name, tolerance, arguments).with_context(|| path.display().to_string())?;
+            good &= compare_choice(&scene, &name, tolerance, arguments)
+                .with_context(|| path.display().to_string())?;
         }
     }
     Ok(good)
 }
 
-fn compared(scene: &Scene, name: &str, tolerance: f64, arguments: &Arguments) -> anyhow::Result<bool> {
+fn compare_choice(scene: &Scene, name: &str, tolerance: f64, arguments: &Arguments) -> anyhow::Result<bool> {
     let folder = tempfile::tempdir()?;
     let size = |method| size(scene, folder.path(), method, tolerance, arguments.effort);
     // Leaves out methods that cannot be requested: faces change, or nothing moves rigidly.
@@ -96,12 +96,12 @@ fn size(
     effort: u32,
 ) -> anyhow::Result<u64> {
     let options = Options {
-        channels: Channels { normals: false, uvs: false, colours: false, attributes: false },
+        channels: ChannelSelection { normals: false, uvs: false, colours: false, attributes: false },
         method,
         effort,
         ..Options::default()
     };
-    let options = with_part_of_whole(options, scene, tolerance)?;
+    let options = with_relative_tolerance(options, scene, tolerance)?;
     let report =
         compile(scene, Vec::new(), &folder.join("choice.reel"), &options, &meshreel_check::reopen, &Silent)?;
     Ok(report.meshes.iter().map(|mesh| mesh.bytes).sum())

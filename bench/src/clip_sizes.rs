@@ -93,7 +93,7 @@ pub fn picture(table: &str) -> anyhow::Result<String> {
         p.path(&points, colour, 2.0, dashes);
         points.iter().for_each(|point| p.dot(*point, 3.0, colour));
     }
-    for ClipBaseline { system, setting, asked, ratio, worst } in clip_baselines()? {
+    for ClipBaseline { system, setting, tolerance: asked, ratio, worst } in clip_baselines()? {
         let acl = system.starts_with("ACL");
         if acl && setting != "automatic" {
             continue;

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// Size of each clip as compressed by ACL, in bytes.
-const ACL: &str = include_str!("../definitions/acl_clips.csv");
+const ACL_CLIP_BYTES: &str = include_str!("../definitions/acl_clips.csv");
 /// ACL's nanoseconds for a pose in the caches, a pose not in the caches, and one joint: medians over the 40
 /// clips on another, faster machine.
 const ACL_NANOSECONDS: [f64; 3] = [301.0, 1242.0, 23.0];
@@ -66,8 +66,8 @@ struct Row {
     /// Nanoseconds per pose, playing forward at 60 Hz from the streamed form.
     play: f64,
     /// Size of the random-access form in bytes.
-    resident: u64,
-    resident_error: f64,
+    random_access_bytes: u64,
+    random_access_error: f64,
     /// Nanoseconds per pose of the random-access form at random times, all of it in the caches.
     pose: f64,
     /// Nanoseconds per pose with nothing of it in the caches, and of copying as many bytes as the pose has.
@@ -113,7 +113,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
 
 /// Returns the size of each clip as compressed by ACL, by file name.
 fn acl_bytes() -> HashMap<&'static str, u64> {
-    ACL.lines()
+    ACL_CLIP_BYTES
+        .lines()
         .filter(|line| !line.starts_with('#'))
         .filter_map(|line| {
             let mut columns = line.split(',');
@@ -134,7 +135,7 @@ fn figures(rows: &[Row]) -> [(&'static str, f64); 25] {
         values.sort_by(f64::total_cmp);
         values.get(values.len() / 2).copied().unwrap_or(0.0)
     };
-    let resident = sum(rows, |r| r.resident);
+    let resident = sum(rows, |r| r.random_access_bytes);
     [
         ("raw_bytes", raw as f64),
         ("bytes", bytes as f64),
@@ -142,7 +143,7 @@ fn figures(rows: &[Row]) -> [(&'static str, f64); 25] {
         ("ratio", raw as f64 / bytes.max(1) as f64),
         ("acl_bytes", acl_bytes as f64),
         ("of_acl", own as f64 / acl_bytes.max(1) as f64),
-        ("largest_of_acl", largest(rows, Row::of_acl)),
+        ("largest_of_acl", largest(rows, Row::ratio_to_acl)),
         ("max_error", largest(rows, |r| r.max_error)),
         ("mid_error", largest(rows, |r| r.mid_error)),
         ("ambiguous_pairs", sum(rows, |r| r.ambiguous as u64) as f64),
@@ -150,7 +151,7 @@ fn figures(rows: &[Row]) -> [(&'static str, f64); 25] {
         ("play_ns_per_pose_median", median(|r| r.play)),
         ("resident_bytes", resident as f64),
         ("resident_ratio", raw as f64 / resident.max(1) as f64),
-        ("resident_max_error", largest(rows, |r| r.resident_error)),
+        ("resident_max_error", largest(rows, |r| r.random_access_error)),
         ("resident_ns_per_pose_median", median(|r| r.pose)),
         ("acl_ns_per_pose_median", ACL_NANOSECONDS[0]),
         ("resident_cold_ns_per_pose_median", median(|r| r.cold[0])),
@@ -187,7 +188,7 @@ fn print_rows(rows: &[Row]) {
             r.bytes,
             r.raw as f64 / r.bytes as f64,
             r.acl.map_or("–".into(), |acl| acl.to_string()),
-            r.acl.map_or("–".into(), |_| format!("{:.3}", r.of_acl())),
+            r.acl.map_or("–".into(), |_| format!("{:.3}", r.ratio_to_acl())),
             r.max_error,
             r.mid_error,
             r.raw as f64 / 1e6 / r.compress,
@@ -210,7 +211,7 @@ fn print_baselines(rows: &[Row], arguments: &Arguments) -> anyhow::Result<()> {
         largest(rows, |r| r.max_error)
     );
     for b in clip_baselines()? {
-        println!("{:20} {:36} {:8} {:9.2} {:9.4}", b.system, b.setting, b.asked, b.ratio, b.worst);
+        println!("{:20} {:36} {:8} {:9.2} {:9.4}", b.system, b.setting, b.tolerance, b.ratio, b.worst);
     }
     Ok(())
 }
@@ -225,7 +226,7 @@ fn sum(rows: &[Row], f: impl Fn(&Row) -> u64) -> u64 {
 
 impl Row {
     /// Returns the size as a fraction of ACL's; 0 if ACL has none.
-    fn of_acl(&self) -> f64 {
+    fn ratio_to_acl(&self) -> f64 {
         self.acl.map_or(0.0, |acl| self.bytes as f64 / acl as f64)
     }
 
@@ -242,11 +243,11 @@ impl Row {
 
 /// Returns all BVH files, by name.
 pub fn files(inputs: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
-    files_of(inputs, &["bvh"])
+    files_with_extensions(inputs, &["bvh"])
 }
 
 /// Returns all files, including those in folders that have one of some extensions, by name.
-pub fn files_of(inputs: &[PathBuf], endings: &[&str]) -> anyhow::Result<Vec<PathBuf>> {
+pub fn files_with_extensions(inputs: &[PathBuf], endings: &[&str]) -> anyhow::Result<Vec<PathBuf>> {
     let mut out = Vec::new();
     for input in inputs {
         if input.is_dir() {
@@ -315,12 +316,12 @@ fn measure(file: &Path, arguments: &Arguments) -> anyhow::Result<Row> {
         mid_error: check.mid_error,
         ambiguous: check.ambiguous_pairs,
         compress,
-        play: play(&reel)?,
-        resident: in_memory.bytes.len() as u64,
-        resident_error: in_memory.max_error,
-        pose: sample(&resident)?,
-        cold: sample_cold(&reel.skeletons()?[0], &in_memory.bytes)?,
-        joint: sample_joint(&resident)?,
+        play: streamed_pose_ns(&reel)?,
+        random_access_bytes: in_memory.bytes.len() as u64,
+        random_access_error: in_memory.max_error,
+        pose: random_access_pose_ns(&resident)?,
+        cold: cold_pose_ns(&reel.skeletons()?[0], &in_memory.bytes)?,
+        joint: random_access_joint_ns(&resident)?,
         second_layer: second_layer(&scene, &options, clip.bytes)?,
         ok: verified.ok && in_memory.max_error <= in_memory.tolerance,
         acl: None,
@@ -331,7 +332,8 @@ fn measure(file: &Path, arguments: &Arguments) -> anyhow::Result<Row> {
 /// clip without layers; and the limit for that.
 fn second_layer(scene: &Scene, options: &Options, one: u64) -> anyhow::Result<[f64; 2]> {
     let mut options = options.clone();
-    let layer = |name: &str, share| LayerChoice { name: name.into(), share, ..LayerChoice::default() };
+    let layer =
+        |name: &str, share| LayerChoice { name: name.into(), fraction: share, ..LayerChoice::default() };
     options.clips.layers = vec![layer("base", None), layer("cosmetic", Some(0.5))];
     let (_, clips) = meshreel_compile::clip_chunks(scene, &options, &mut Vec::new(), &Silent)?;
     let two = clips.first().context("no clip in layers")?;
@@ -342,7 +344,7 @@ fn second_layer(scene: &Scene, options: &Options, one: u64) -> anyhow::Result<[f
 
 /// Returns the nanoseconds per pose, playing forward at 60 Hz; the best of several rounds of whole clips,
 /// since one pass is too short for the resolution of the system's processor time.
-fn play(reel: &Reel) -> anyhow::Result<f64> {
+fn streamed_pose_ns(reel: &Reel) -> anyhow::Result<f64> {
     let clip = &reel.clips()?[0];
     let mut cursor = ClipCursor::new(clip);
     let mut pose = vec![Transform::IDENTITY; clip.joints()];
@@ -369,7 +371,7 @@ fn times(clip: &RandomAccessClip) -> impl Iterator<Item = f64> {
 }
 
 /// Returns the nanoseconds per pose of the random-access form, the best of several passes.
-fn sample(clip: &RandomAccessClip) -> anyhow::Result<f64> {
+fn random_access_pose_ns(clip: &RandomAccessClip) -> anyhow::Result<f64> {
     let mut pose = vec![Transform::IDENTITY; clip.joints()];
     let mut best = f64::MAX;
     for _ in 0..40 {
@@ -386,7 +388,7 @@ fn sample(clip: &RandomAccessClip) -> anyhow::Result<f64> {
 /// measured as in ACL's own benchmark: with enough copies of the clip for two poses of each to fill 33 MiB,
 /// at least 4000, each in its own pages, one pose of each copy in turn. And the nanoseconds per pose to copy
 /// from as many places. Medians of several passes.
-fn sample_cold(skeleton: &Arc<SkeletonRecord>, bytes: &[u8]) -> anyhow::Result<[f64; 2]> {
+fn cold_pose_ns(skeleton: &Arc<SkeletonRecord>, bytes: &[u8]) -> anyhow::Result<[f64; 2]> {
     const CACHE: usize = 33 << 20;
     const PAGES: usize = 4000;
     let joints = skeleton.parents.len();
@@ -423,15 +425,15 @@ fn same_everywhere(
     clip: &meshreel_compile::clip::CompressedClip,
 ) -> anyhow::Result<()> {
     let resident = RandomAccess::open(&clip.joints.skeleton(), &clip.bytes)?;
-    let mut poses = [(); 2].map(|()| resident.plan.still().to_vec());
-    for left in 0..resident.plan.header.samples as usize {
-        let right = (left + 1) % resident.plan.header.samples as usize;
+    let mut poses = [(); 2].map(|()| resident.layout.constant_pose().to_vec());
+    for left in 0..resident.layout.header.samples as usize {
+        let right = (left + 1) % resident.layout.header.samples as usize;
         resident.pose_on(Isa::Scalar, left, right, 0.4, &mut poses[0][..]);
         for isa in Isa::all() {
             resident.pose_on(isa, left, right, 0.4, &mut poses[1][..]);
             anyhow::ensure!(poses[0] == poses[1], "{}: {isa:?} differs", skeleton.name);
             for (joint, pose) in poses[0].iter().enumerate() {
-                let mut alone = resident.plan.still()[joint];
+                let mut alone = resident.layout.constant_pose()[joint];
                 resident.joint_on(isa, (left, right, 0.4), joint, &mut alone);
                 anyhow::ensure!(alone == *pose, "{}: joint {joint} by {isa:?} differs", skeleton.name);
             }
@@ -441,14 +443,14 @@ fn same_everywhere(
 }
 
 /// Returns the nanoseconds per single joint of the random-access form, the best of several passes.
-fn sample_joint(clip: &RandomAccessClip) -> anyhow::Result<f64> {
+fn random_access_joint_ns(clip: &RandomAccessClip) -> anyhow::Result<f64> {
     let mut best = f64::MAX;
     let mut sum = 0.0;
     for _ in 0..9 {
         let start = Instant::now();
         for (i, seconds) in times(clip).enumerate() {
             let joint = i * 7 % clip.joints();
-            sum += clip.joint(&mut (), joint, &Query::at(seconds))?.local.rotation[3];
+            sum += clip.joint(&mut (), joint, &Query::new(seconds))?.local.rotation[3];
         }
         best = best.min(start.elapsed().as_secs_f64());
     }

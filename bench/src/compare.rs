@@ -11,7 +11,7 @@ use std::path::Path;
 
 /// The result of a comparison.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Errors {
+pub struct MeshErrors {
     /// Largest distance of a decoded point from its source.
     pub max: f64,
     /// Diagonal of the mesh's bounds over all frames.
@@ -19,13 +19,13 @@ pub struct Errors {
 }
 
 /// Compares the single mesh of `source` with the one in `file`.
-pub fn compare(source: &Scene, file: &Path) -> anyhow::Result<Errors> {
+pub fn compare(source: &Scene, file: &Path) -> anyhow::Result<MeshErrors> {
     let reel = Reel::open(file, &Limits::default())?;
     let decoded = to_scene(&reel)?;
     let ([source], [decoded]) = (&source.meshes[..], &decoded.meshes[..]) else {
         bail!("only files with one mesh are compared");
     };
-    let mut errors = Errors::default();
+    let mut errors = MeshErrors::default();
     let (mut low, mut high) = ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
     let (mut want, mut have) = (Vec::new(), Vec::new());
     for frame in 0..reel.frame_count() {
@@ -53,7 +53,7 @@ pub fn compare(source: &Scene, file: &Path) -> anyhow::Result<Errors> {
 
 /// Returns the options with a tolerance that is the fraction `part` of the diagonal of each mesh's bounds
 /// over the whole animation, as in published tables; a percentage would refer to the bounds of single frames.
-pub fn with_part_of_whole(options: Options, scene: &Scene, part: f64) -> anyhow::Result<Options> {
+pub fn with_relative_tolerance(options: Options, scene: &Scene, part: f64) -> anyhow::Result<Options> {
     let mut out = Options { tolerance: Tolerance::Relative(part), ..options };
     for mesh in &scene.meshes {
         // A mesh without size is lossless in any case.

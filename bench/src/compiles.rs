@@ -24,7 +24,7 @@ pub struct Arguments {
 
 /// The cost of a compile.
 #[derive(Clone, Copy)]
-struct Taken {
+struct CompileCost {
     seconds: f64,
     bytes: u64,
     /// Size of the raw positions of the source.
@@ -43,8 +43,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
         arguments.options, arguments.repeat
     );
     let mut sums = vec![(0.0, 0); programs.len()];
-    for path in clips::files_of(&arguments.inputs, &["abc", "obj", "glb", "gltf"])? {
-        let mut least: Vec<Option<Taken>> = vec![None; programs.len()];
+    for path in clips::files_with_extensions(&arguments.inputs, &["abc", "obj", "glb", "gltf"])? {
+        let mut least: Vec<Option<CompileCost>> = vec![None; programs.len()];
         for _ in 0..arguments.repeat.max(1) {
             for (program, least) in programs.iter().zip(&mut least) {
                 let taken = compile(program, &path, &arguments.options)?;
@@ -88,7 +88,7 @@ fn compared(first: Option<(f64, u64)>, (seconds, bytes): (f64, u64)) -> String {
     format!("{:>7.2} × {:>+7.2} %", before / seconds, 100.0 * (bytes as f64 / size as f64 - 1.0))
 }
 
-fn compile(program: &Path, input: &Path, options: &str) -> anyhow::Result<Taken> {
+fn compile(program: &Path, input: &Path, options: &str) -> anyhow::Result<CompileCost> {
     let folder = tempfile::tempdir()?;
     let mut command = Command::new(program);
     command
@@ -109,7 +109,7 @@ fn compile(program: &Path, input: &Path, options: &str) -> anyhow::Result<Taken>
     }
     let report: serde_json::Value = serde_json::from_slice(&done.stdout)?;
     let number = |name: &str| report[name].as_u64().with_context(|| format!("no {name} in the report"));
-    Ok(Taken {
+    Ok(CompileCost {
         seconds: seconds.max(0.01),
         bytes: number("file_bytes")?,
         raw: 1e-6 * number("raw_bytes")? as f64,

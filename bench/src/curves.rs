@@ -4,8 +4,8 @@
 
 use crate::clips::files;
 use anyhow::Context;
-use meshreel_codec::clip::curve::Knots;
-use meshreel_compile::clip::{CurveOptions, Rule, compress_curves};
+use meshreel_codec::clip::curve::KnotSpacing;
+use meshreel_compile::clip::{CurveOptions, CurveRule, compress_curves};
 use meshreel_scene::read::{self, ReadOptions};
 use std::path::PathBuf;
 
@@ -67,18 +67,18 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let options = CurveOptions {
         tolerance: arguments.tolerance,
         rule: match arguments.rule {
-            Meaning::Guaranteed => Rule::Guaranteed,
+            Meaning::Guaranteed => CurveRule::Guaranteed,
             Meaning::Local => {
-                Rule::Local { parts: [1.0; 3], adaptive: arguments.adaptive, pinned: Vec::new() }
+                CurveRule::Local { parts: [1.0; 3], adaptive: arguments.adaptive, pinned: Vec::new() }
             }
         },
         knots: match arguments.knots {
-            Spacing::Uniform => Knots::Uniform,
-            Spacing::Chordal => Knots::Chordal,
-            Spacing::Centripetal => Knots::Centripetal,
+            Spacing::Uniform => KnotSpacing::Uniform,
+            Spacing::Chordal => KnotSpacing::Chordal,
+            Spacing::Centripetal => KnotSpacing::Centripetal,
         },
-        short: arguments.short,
-        plain: arguments.plain,
+        short_rotations: arguments.short,
+        insert_only: arguments.plain,
         ..CurveOptions::default()
     };
     let files = files(&arguments.inputs)?;

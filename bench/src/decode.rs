@@ -7,9 +7,9 @@ use crate::{compare, machine};
 use anyhow::Context;
 use meshreel_codec::simd::isa::Isa;
 use meshreel_compile::{Silent, compile};
-use meshreel_options::{Block, MethodChoice, Options, Preset};
+use meshreel_options::{BlockChoice, MethodChoice, Options, Preset};
 use meshreel_scene::read::{self, ReadOptions};
-use meshreel_scene::sample::Channels;
+use meshreel_scene::sample::ChannelSelection;
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args)]
@@ -18,8 +18,8 @@ pub struct Arguments {
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// Block compressions for an .obj.
-    #[arg(long, value_delimiter = ',', default_values_t = [Block::Store, Block::Lz4hc, Block::Zstd])]
-    block: Vec<Block>,
+    #[arg(long, value_delimiter = ',', default_values_t = [BlockChoice::Store, BlockChoice::Lz4hc, BlockChoice::Zstd])]
+    block: Vec<BlockChoice>,
     /// Promised error as a fraction of the diagonal of the whole sequence, for an .obj.
     #[arg(long, default_value_t = 1e-4)]
     tolerance: f64,
@@ -50,7 +50,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     for file in &arguments.files {
         let is_reel = file.extension().is_some_and(|e| e == "reel");
         let name = file.file_stem().unwrap_or_default().to_string_lossy();
-        let blocks = if is_reel { &[Block::Store][..] } else { &arguments.block[..] };
+        let blocks = if is_reel { &[BlockChoice::Store][..] } else { &arguments.block[..] };
         for block in blocks {
             let compiled = folder.path().join("decode.reel");
             let path = if is_reel {
@@ -96,9 +96,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     Ok(true)
 }
 
-fn make(obj: &Path, target: &Path, block: Block, arguments: &Arguments) -> anyhow::Result<()> {
+fn make(obj: &Path, target: &Path, block: BlockChoice, arguments: &Arguments) -> anyhow::Result<()> {
     let options = Options {
-        channels: Channels { normals: false, uvs: false, colours: false, attributes: false },
+        channels: ChannelSelection { normals: false, uvs: false, colours: false, attributes: false },
         method: MethodChoice::Soft,
         effort: arguments.effort,
         block,
@@ -107,7 +107,7 @@ fn make(obj: &Path, target: &Path, block: Block, arguments: &Arguments) -> anyho
     };
     let read_options = ReadOptions { points: Some(obj.with_extension("pc2")), ..ReadOptions::default() };
     let (scene, remarks) = read::open(obj, &read_options)?;
-    let options = compare::with_part_of_whole(options, &scene, arguments.tolerance)?;
+    let options = compare::with_relative_tolerance(options, &scene, arguments.tolerance)?;
     compile(&scene, remarks, target, &options, &meshreel_check::reopen, &Silent)?;
     Ok(())
 }

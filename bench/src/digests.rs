@@ -66,8 +66,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
             if skipped {
                 continue;
             }
-            let sums =
-                of_case(&program, &case.arguments, arguments).with_context(|| case.arguments.clone())?;
+            let sums = case_checksums(&program, &case.arguments, arguments)
+                .with_context(|| case.arguments.clone())?;
             if !arguments.write && sums != case.known {
                 println!("was {}\nnow {sums}  {}", case.known, case.arguments);
             }
@@ -99,7 +99,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     Ok(other == 0)
 }
 
-fn of_case(program: &Path, line: &str, arguments: &Arguments) -> anyhow::Result<String> {
+fn case_checksums(program: &Path, line: &str, arguments: &Arguments) -> anyhow::Result<String> {
     let folder = tempfile::tempdir()?;
     let reel = folder.path().join("out.reel");
     let inputs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/inputs");
@@ -122,17 +122,17 @@ fn of_case(program: &Path, line: &str, arguments: &Arguments) -> anyhow::Result<
         bail!("{}", String::from_utf8_lossy(&done.stderr));
     }
     let bytes = std::fs::read(&reel)?;
-    Ok(format!("{:016x} {:016x}", checksum(&bytes), shown(&reel)?))
+    Ok(format!("{:016x} {:016x}", checksum(&bytes), decoded_checksum(&reel)?))
 }
 
 /// A running checksum.
 #[derive(Default)]
-struct Sum {
+struct Checksum {
     bytes: Vec<u8>,
     so_far: u64,
 }
 
-impl Sum {
+impl Checksum {
     fn add(&mut self, bytes: impl IntoIterator<Item = u8>) {
         self.bytes.extend(bytes);
         if self.bytes.len() > 1 << 20 {
@@ -163,9 +163,9 @@ impl Sum {
 
 /// Returns the checksum of everything that a file decodes to: frames, times between them, LOD levels,
 /// attributes, rigs and clips.
-fn shown(path: &Path) -> anyhow::Result<u64> {
+fn decoded_checksum(path: &Path) -> anyhow::Result<u64> {
     let reel = Reel::open(path, &Limits::default())?;
-    let mut sum = Sum::default();
+    let mut sum = Checksum::default();
     let mut decoders = [FrameDecoder::new(&reel)?, FrameDecoder::new(&reel)?];
     for frame in 0..reel.frame_count() {
         let [first, second] = &mut decoders;
@@ -174,11 +174,11 @@ fn shown(path: &Path) -> anyhow::Result<u64> {
         sum.add(reel.time(frame).to_le_bytes());
         for blend in [0.0, 0.375] {
             let view = FrameView::between(first, second, blend, Pace { span: 1.0 / 30.0, speed: 1.0 })?;
-            of_view(&view, &mut sum);
+            add_view(&view, &mut sum);
         }
     }
     for mesh in 0..reel.description().meshes.len() {
-        for level in 0..=reel.lods(mesh)? {
+        for level in 0..=reel.lod_count(mesh)? {
             if let Some(lod) = reel.lod(mesh, level)? {
                 sum.integers(&lod.indices);
                 sum.integers(&lod.becomes);
@@ -191,14 +191,14 @@ fn shown(path: &Path) -> anyhow::Result<u64> {
         for attribute in &of_node.attributes {
             let mut table = vec![[0f32; 4]; attribute.groups()];
             for frame in 0..reel.frame_count() as u32 {
-                attribute.table(meshreel::FramePair::single(frame), &mut table);
+                attribute.write_table(meshreel::FramePair::single(frame), &mut table);
                 sum.floats(table.as_flattened());
             }
         }
     }
     for rig in reel.rigs()? {
         sum.integers(rig.joints());
-        (0..rig.vertices()).for_each(|v| sum.floats(&rig.bind_position(v)));
+        (0..rig.vertex_count()).for_each(|v| sum.floats(&rig.bind_position(v)));
     }
     for clip in reel.clips()? {
         let mut cursor = ClipCursor::new(&clip);
@@ -206,7 +206,7 @@ fn shown(path: &Path) -> anyhow::Result<u64> {
         for sample in 0..clip.samples() {
             clip.sample_at(&mut cursor, sample, &mut pose)?;
             pose.iter().for_each(|t| sum.transform(t));
-            let query = Query::at(clip.duration() * (sample as f64 + 0.3) / clip.samples() as f64);
+            let query = Query::new(clip.duration() * (sample as f64 + 0.3) / clip.samples() as f64);
             clip.pose(&mut cursor, &query, &mut pose[..])?;
             pose.iter().for_each(|t| sum.transform(t));
             for track in 0..clip.scalar_tracks().len() {
@@ -217,7 +217,7 @@ fn shown(path: &Path) -> anyhow::Result<u64> {
     Ok(sum.fold())
 }
 
-fn of_view(view: &FrameView<'_>, sum: &mut Sum) {
+fn add_view(view: &FrameView<'_>, sum: &mut Checksum) {
     for node in 0..view.reel().description().nodes.len() {
         sum.add([u8::from(view.visible(node))]);
         sum.transform(&view.local(node));

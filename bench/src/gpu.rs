@@ -4,7 +4,7 @@
 use anyhow::{Context, anyhow};
 use meshreel::{Command, FrameDecoder, FrameView, Limits, Options, Pace, Player, Reel};
 use meshreel_gpu::VertexLayout;
-use meshreel_gpu::wgpu::{Budget, Decoded, GpuReel, Output, Shaders};
+use meshreel_gpu::wgpu::{Budget, DecoderPair, GpuReel, Output, Shaders};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -212,7 +212,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
 /// Returns the CPU time in microseconds of a frame that a player streams, decodes or only checks, and
 /// uploads; and the bytes uploaded for it. Measured when all frames are played for the first time after the
 /// file was opened.
-fn played(
+fn measure_playback(
     card: &Card,
     shaders: &mut Shaders,
     file: &std::path::Path,
@@ -224,7 +224,7 @@ fn played(
     let mut player =
         Player::new(Options { heap, resident: 0, threads: 0, read_threads: 0, limits, ..Options::default() });
     let id = player.open(file);
-    let instance = player.instance(id).context("it is not open")?;
+    let instance = player.add_instance(id).context("it is not open")?;
     player.tick(0.0);
     player.command(instance, Command::Play);
     let step = match player.reel(id) {
@@ -278,15 +278,15 @@ fn cost(
         second.decode((frame + 1) % frames)
     };
     show(&mut first, &mut second, 0)?;
-    fn shown<'a>(
+    fn interpolated<'a>(
         first: &'a FrameDecoder,
         second: &'a FrameDecoder,
         blend: f32,
-    ) -> Result<Decoded<'a>, meshreel::Error> {
+    ) -> Result<DecoderPair<'a>, meshreel::Error> {
         let view = FrameView::between(first, second, blend, Pace::default())?;
-        Ok(Decoded { first, second, view })
+        Ok(DecoderPair { first, second, view })
     }
-    let start = shown(&first, &second, 0.0)?;
+    let start = interpolated(&first, &second, 0.0)?;
     let budget = Budget { ring: 1 << 30, ..Budget::default() };
     let mut gpu =
         GpuReel::new((&card.device, &card.queue), shaders, &start, VertexLayout::default(), budget)?;
@@ -296,7 +296,7 @@ fn cost(
         // Two pictures per frame: one loads it, one blends.
         show(&mut first, &mut second, (picture / 2) % frames)?;
         let blend = if picture % 2 == 0 { 0.25 } else { 0.75 };
-        let shown = shown(&first, &second, blend)?;
+        let shown = interpolated(&first, &second, blend)?;
         let (time, (cpu, done)) = card.time(|encoder| {
             let since = Instant::now();
             let done = gpu.update(shaders, &card.queue, encoder, &mut [(&mut output, &shown)]);
@@ -310,8 +310,10 @@ fn cost(
             passes.push(time);
         }
     }
-    let [(played, _), (played_units, unit_bytes)] =
-        [played(card, shaders, file, frames, true)?, played(card, shaders, file, frames, false)?];
+    let [(played, _), (played_units, unit_bytes)] = [
+        measure_playback(card, shaders, file, frames, true)?,
+        measure_playback(card, shaders, file, frames, false)?,
+    ];
     let sizes = gpu.sizes();
     let description = reel.description();
     let vertices: usize = description.meshes.iter().map(|mesh| mesh.vertices as usize).sum();

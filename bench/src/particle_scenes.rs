@@ -4,20 +4,20 @@
 use crate::dice::Dice;
 use glam::DVec3;
 use meshreel_scene::{
-    Attribute, Channel, Mesh, Node, NodeKind, Particles, Scene, Scope, TimeSampling, Unit, write,
+    Attribute, Channel, LengthUnit, Mesh, Node, NodeKind, Particles, Scene, Scope, TimeSampling, write,
 };
 use std::path::Path;
 
 /// Particles of one frame.
 #[derive(Default, Clone)]
-struct Frame {
+struct ParticleFrame {
     ids: Vec<u64>,
     points: Vec<[f32; 3]>,
     velocities: Vec<[f32; 3]>,
     widths: Vec<[f32; 1]>,
 }
 
-impl Frame {
+impl ParticleFrame {
     fn add(&mut self, id: u64, at: DVec3, velocity: DVec3, width: f64) {
         self.ids.push(id);
         self.points.push(at.as_vec3().to_array());
@@ -47,12 +47,12 @@ pub fn write(folder: &Path, dice: &mut Dice) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn scene(name: &str, frames: &[Frame]) -> Scene {
+fn scene(name: &str, frames: &[ParticleFrame]) -> Scene {
     let sampling = TimeSampling::Uniform { start: 0.0, step: 1.0 / RATE };
     fn channel<T: Clone + Send + Sync + 'static>(
         sampling: &TimeSampling,
-        frames: &[Frame],
-        of: impl Fn(&Frame) -> Vec<T>,
+        frames: &[ParticleFrame],
+        of: impl Fn(&ParticleFrame) -> Vec<T>,
     ) -> Channel<T> {
         Channel::in_memory(sampling.clone(), frames.iter().map(of).collect())
     }
@@ -70,15 +70,15 @@ fn scene(name: &str, frames: &[Frame]) -> Scene {
     let positions = channel(&sampling, frames, |f| f.points.clone());
     let mesh = Mesh {
         velocities: Some(channel(&sampling, frames, |f| f.velocities.clone())),
-        ..Mesh::of_particles(path.clone(), positions, particles)
+        ..Mesh::from_particles(path.clone(), positions, particles)
     };
     let node = Node { mesh: Some(0), samples: frames.len(), ..Node::new(path, NodeKind::Points) };
-    Scene { nodes: vec![node], meshes: vec![mesh], unit: Some(Unit::Metre), ..Scene::default() }
+    Scene { nodes: vec![node], meshes: vec![mesh], unit: Some(LengthUnit::Metre), ..Scene::default() }
 }
 
 /// Drops that rise from a nozzle, fall against air drag, splash once on the ground and disappear.
-fn fountain(dice: &mut Dice) -> Vec<Frame> {
-    const BORN: usize = 60;
+fn fountain(dice: &mut Dice) -> Vec<ParticleFrame> {
+    const BIRTHS_PER_FRAME: usize = 60;
     const STEPS: usize = 4;
     struct Drop {
         id: u64,
@@ -92,10 +92,10 @@ fn fountain(dice: &mut Dice) -> Vec<Frame> {
     let mut drops: Vec<Drop> = Vec::new();
     let mut frames = Vec::new();
     for frame in 0..FRAMES + 48 {
-        for k in 0..BORN {
+        for k in 0..BIRTHS_PER_FRAME {
             let spread = DVec3::new(dice.roll() - 0.5, 0.0, dice.roll() - 0.5) * 2.4;
             drops.push(Drop {
-                id: (frame * BORN + k) as u64,
+                id: (frame * BIRTHS_PER_FRAME + k) as u64,
                 at: DVec3::new(0.0, 0.4, 0.0) + dice.vector() * 0.03,
                 velocity: DVec3::Y * (5.5 + dice.roll()) + spread,
                 width: 0.004 + 0.008 * dice.roll(),
@@ -117,7 +117,7 @@ fn fountain(dice: &mut Dice) -> Vec<Frame> {
             drop.left -= 1;
         }
         drops.retain(|drop| drop.left > 0 && drop.at.y > -0.05);
-        let mut out = Frame::default();
+        let mut out = ParticleFrame::default();
         drops.iter().for_each(|d| out.add(d.id, d.at, d.velocity, d.width));
         frames.push(out);
     }
@@ -126,7 +126,7 @@ fn fountain(dice: &mut Dice) -> Vec<Frame> {
 }
 
 /// Flakes that sink and sway in gusts; those that reach the ground reappear above with another id.
-fn snow(dice: &mut Dice) -> Vec<Frame> {
+fn snow(dice: &mut Dice) -> Vec<ParticleFrame> {
     const FLAKES: usize = 4000;
     let gusts: Vec<(DVec3, DVec3, f64, f64)> = (0..6)
         .map(|k| {
@@ -143,7 +143,7 @@ fn snow(dice: &mut Dice) -> Vec<Frame> {
     let mut frames = Vec::new();
     for frame in 0..FRAMES {
         let time = frame as f64 / RATE;
-        let mut out = Frame::default();
+        let mut out = ParticleFrame::default();
         for (id, at, sinks, width) in &mut flakes {
             let wind: DVec3 = gusts
                 .iter()
@@ -160,7 +160,7 @@ fn snow(dice: &mut Dice) -> Vec<Frame> {
         // In the order of ids, as in files.
         let mut order: Vec<usize> = (0..out.ids.len()).collect();
         order.sort_by_key(|&i| out.ids[i]);
-        let sorted = order.iter().fold(Frame::default(), |mut sorted, &i| {
+        let sorted = order.iter().fold(ParticleFrame::default(), |mut sorted, &i| {
             sorted.ids.push(out.ids[i]);
             sorted.points.push(out.points[i]);
             sorted.velocities.push(out.velocities[i]);
@@ -173,7 +173,7 @@ fn snow(dice: &mut Dice) -> Vec<Frame> {
 }
 
 /// Rubble that rests, is thrown, bounces off the ground and comes to rest.
-fn debris(dice: &mut Dice) -> Vec<Frame> {
+fn debris(dice: &mut Dice) -> Vec<ParticleFrame> {
     const PIECES: usize = 3000;
     const STEPS: usize = 4;
     let step = 1.0 / (RATE * STEPS as f64);
@@ -187,7 +187,7 @@ fn debris(dice: &mut Dice) -> Vec<Frame> {
         .collect();
     let mut frames = Vec::new();
     for frame in 0..FRAMES {
-        let mut out = Frame::default();
+        let mut out = ParticleFrame::default();
         for (id, (at, velocity, thrown, width)) in pieces.iter_mut().enumerate() {
             let moves = frame >= *thrown && velocity.length() > 0.0;
             for _ in 0..if moves { STEPS } else { 0 } {

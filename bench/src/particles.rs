@@ -5,11 +5,11 @@ use crate::dice::Dice;
 use crate::{compare, machine, particle_scenes};
 use anyhow::Context;
 use meshreel::{Limits, Reel};
-use meshreel_codec::entropy::block::{Compressor, Format};
+use meshreel_codec::entropy::block::{BlockFormat, Compressor};
 use meshreel_compile::{Silent, compile};
 use meshreel_options::{Options, Preset};
 use meshreel_scene::read::{self, ReadOptions};
-use meshreel_scene::sample::{self, Channels};
+use meshreel_scene::sample::{self, ChannelSelection};
 use meshreel_scene::{Mesh, Scene};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -44,7 +44,7 @@ struct Row {
 }
 
 /// The largest size allowed, as a fraction of zstd's.
-const ALLOWED: f64 = 0.5;
+const MAX_RATIO: f64 = 0.5;
 
 /// Returns `false` if a simulation takes more than half of zstd's bytes, or breaks its promise.
 pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
@@ -92,14 +92,14 @@ fn measure(name: &str, scene: &Scene, tolerance: f64, preset: Preset, counts: bo
     let target = folder.path().join("particles.reel");
     let options = Options {
         preset,
-        channels: Channels { normals: false, uvs: false, colours: false, attributes: false },
+        channels: ChannelSelection { normals: false, uvs: false, colours: false, attributes: false },
         ..Options::default()
     };
-    let options = compare::with_part_of_whole(options, scene, tolerance)?;
+    let options = compare::with_relative_tolerance(options, scene, tolerance)?;
     let report = compile(scene, Vec::new(), &target, &options, &meshreel_check::reopen, &Silent)?;
     let reel = Reel::open(&target, &Limits::default())?;
     let found = meshreel_check::verify::verify(scene, &reel, &|_, _| {})?;
-    let mut plain = Plain::default();
+    let mut plain = ZstdBaseline::default();
     let mut points = 0;
     for mesh in scene.meshes.iter().filter(|mesh| mesh.particles.is_some()) {
         let own = report.meshes.iter().find(|own| own.path == mesh.path).or(report.meshes.first());
@@ -126,20 +126,20 @@ fn measure(name: &str, scene: &Scene, tolerance: f64, preset: Preset, counts: bo
         bits: bits(ours),
         zstd_bits: bits(zstd),
         ratio,
-        ok: found.ok && (!counts || ratio <= ALLOWED),
+        ok: found.ok && (!counts || ratio <= MAX_RATIO),
     })
 }
 
 /// Differences between quantized positions of consecutive frames.
 #[derive(Default)]
-struct Plain {
+struct ZstdBaseline {
     /// Differences as they are.
     whole: Vec<u8>,
     /// The same, in byte planes for each frame.
     planes: Vec<u8>,
 }
 
-impl Plain {
+impl ZstdBaseline {
     /// Adds all frames; returns the number of particles in them.
     fn add(&mut self, mesh: &Mesh, tolerance: f64, reel: &Reel) -> anyhow::Result<usize> {
         // The half diagonal of a cube of this edge is the allowed error.
@@ -188,7 +188,7 @@ impl Plain {
     fn bytes(&self) -> usize {
         let packed = |bytes: &[u8]| {
             let mut out = Vec::new();
-            Compressor::new(Format::Zstd, 19).compress(bytes, &mut out);
+            Compressor::new(BlockFormat::Zstd, 19).compress(bytes, &mut out);
             out.len()
         };
         packed(&self.whole).min(packed(&self.planes))

@@ -7,7 +7,7 @@ use crate::{clip_sizes, soft};
 use anyhow::Context;
 use meshreel_codec::mesh::hierarchy;
 use meshreel_codec::schedule::Schedule;
-use meshreel_codec::topology::grid::Shape;
+use meshreel_codec::topology::grid::GridShape;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -49,9 +49,9 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     }
     let mut pictures = vec![
         ("schedule.svg", schedule()),
-        ("levels.svg", levels(false)),
-        ("quincunx.svg", levels(true)),
-        ("ball.svg", ball()),
+        ("levels.svg", hierarchy_levels(false)),
+        ("quincunx.svg", hierarchy_levels(true)),
+        ("ball.svg", residual_lattice()),
         ("block.svg", block()),
     ];
     match std::fs::read_to_string(folder.join(TABLE)) {
@@ -133,15 +133,15 @@ fn schedule() -> String {
 
 /// Draws a grid of points, larger for coarser hierarchy levels, and the rings of two of them, with the
 /// hierarchy for any mesh or that for grids.
-fn levels(of_grids: bool) -> String {
+fn hierarchy_levels(of_grids: bool) -> String {
     const SIDE: u32 = 17;
-    let shape = Shape { width: SIDE, height: SIDE, closed: false, reversed: false };
+    let shape = GridShape { width: SIDE, height: SIDE, closed: false, reversed: false };
     let mut triangles = Vec::new();
     for a in (0..SIDE * (SIDE - 1)).filter(|a| a % SIDE < SIDE - 1) {
         triangles.extend([a, a + 1, a + SIDE, a + SIDE, a + 1, a + SIDE + 1]);
     }
-    let h = hierarchy::of(of_grids.then_some(&shape), SIDE * SIDE, &triangles);
-    let places = shape.places();
+    let h = hierarchy::build_with_grid(of_grids.then_some(&shape), SIDE * SIDE, &triangles);
+    let places = shape.columns_and_rows();
     let mut p = Picture::new(640.0, 560.0);
     let corner = |x: u32, y: u32| [30.0 + 32.0 * f64::from(x), 25.0 + 32.0 * f64::from(y)];
     let plain = |point: u32| corner(point % SIDE, point / SIDE);
@@ -154,7 +154,7 @@ fn levels(of_grids: bool) -> String {
             p.line(plain(t[k]), plain(t[(k + 1) % 3]), "#e4e4e4", 1.0);
         }
     }
-    let count = h.levels();
+    let count = h.level_count();
     // The middle point of a coarse and of the finest level.
     for (level, colour) in [(count - 1, ORANGE), (count - 4, BLUE)] {
         let range = h.level(level);
@@ -187,7 +187,7 @@ fn levels(of_grids: bool) -> String {
 }
 
 /// Draws a plane of the residual lattice, and the ball in which the residual may be zero.
-fn ball() -> String {
+fn residual_lattice() -> String {
     let mut p = Picture::new(640.0, 330.0);
     let (centre, step) = ([200.0, 165.0], 42.0);
     let radius = step * 5f64.sqrt() / 2.0 * 1.0;
@@ -267,8 +267,8 @@ fn size_error(table: &str) -> anyhow::Result<String> {
         rows.push((sequence, preset, tolerance.parse::<f64>()?, bits.parse::<f64>()?));
     }
     // Bits per vertex and frame at the ends of the axes.
-    const LEAST: f64 = 0.02;
-    const MOST: f64 = 30.0;
+    const MIN_BITS: f64 = 0.02;
+    const MAX_BITS: f64 = 30.0;
     let (width, height) = (300.0, 230.0);
     let mut p = Picture::new(3.0 * width + 40.0, 2.0 * height + 80.0);
     let sequences = Baselines::read()?.sequence;
@@ -278,7 +278,7 @@ fn size_error(table: &str) -> anyhow::Result<String> {
         let (w, h) = (width - 55.0, height - 55.0);
         let at = |error: f64, bits: f64| {
             let x = (-2.0 - error.log10()) / 3.0;
-            let y = (bits / LEAST).log10() / (MOST / LEAST).log10();
+            let y = (bits / MIN_BITS).log10() / (MAX_BITS / MIN_BITS).log10();
             [left + w * x, top + h * (1.0 - y)]
         };
         for bits in [0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0] {
@@ -288,8 +288,8 @@ fn size_error(table: &str) -> anyhow::Result<String> {
         }
         for exponent in 2..=5 {
             let error = 10f64.powi(-exponent);
-            p.line(at(error, LEAST), at(error, MOST), "#e4e4e4", 1.0);
-            let [x, y] = at(error, LEAST);
+            p.line(at(error, MIN_BITS), at(error, MAX_BITS), "#e4e4e4", 1.0);
+            let [x, y] = at(error, MIN_BITS);
             p.text([x, y + 15.0], "middle", 10.5, INK, &format!("1e-{exponent}"));
         }
         p.text([left + 6.0, top - 6.0], "start", 13.0, INK, &sequence.name);

@@ -7,7 +7,7 @@ use crate::soft::{Sequence, find};
 use anyhow::Context;
 use meshreel_codec::mesh::hierarchy::Hierarchy;
 use meshreel_codec::mesh::{hierarchy, weights};
-use meshreel_codec::schedule::{REFERENCES, Schedule};
+use meshreel_codec::schedule::{MAX_REFERENCES, Schedule};
 use meshreel_process::parts::Trajectories;
 use meshreel_process::{Cancellation, bones};
 use std::path::PathBuf;
@@ -33,7 +33,7 @@ pub struct Arguments {
 
 /// An addition to the codec's predictors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Extra {
+enum ExtraPredictor {
     Nothing,
     /// Keys: the detail of a vertex turns with its ring since the last key, by a fraction chosen for each
     /// level.
@@ -56,25 +56,26 @@ enum Extra {
     Rank(usize),
 }
 
-const EXTRAS: [Extra; 11] = [
-    Extra::Nothing,
-    Extra::Turn,
-    Extra::Cycle,
-    Extra::Period,
-    Extra::Library(4),
-    Extra::Library(16),
-    Extra::Instead(16),
-    Extra::Beginning(16),
-    Extra::Basis,
-    Extra::Rank(8),
-    Extra::Rank(24),
+const EXTRAS: [ExtraPredictor; 11] = [
+    ExtraPredictor::Nothing,
+    ExtraPredictor::Turn,
+    ExtraPredictor::Cycle,
+    ExtraPredictor::Period,
+    ExtraPredictor::Library(4),
+    ExtraPredictor::Library(16),
+    ExtraPredictor::Instead(16),
+    ExtraPredictor::Beginning(16),
+    ExtraPredictor::Basis,
+    ExtraPredictor::Rank(8),
+    ExtraPredictor::Rank(24),
 ];
 
 /// Returns `true`: there is no limit.
 pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     print!("{:<16} {:>6}", "bits a vertex", "eps");
-    let asked = |e: &Extra| arguments.with.is_empty() || arguments.with.contains(&format!("{e:?}"));
-    let extras: Vec<Extra> = EXTRAS.into_iter().filter(|e| *e == Extra::Nothing || asked(e)).collect();
+    let asked = |e: &ExtraPredictor| arguments.with.is_empty() || arguments.with.contains(&format!("{e:?}"));
+    let extras: Vec<ExtraPredictor> =
+        EXTRAS.into_iter().filter(|e| *e == ExtraPredictor::Nothing || asked(e)).collect();
     extras.iter().for_each(|e| print!(" {:>18}", format!("{e:?}")));
     println!("   in brackets: of keys");
     for path in find(&arguments.paths, &arguments.only)? {
@@ -83,7 +84,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
             print!("{:<16} {tolerance:>6.0e}", sequence.name);
             let model = match arguments.bones {
                 false => Model::new(&sequence, tolerance),
-                true => match Model::new(&sequence, tolerance).less_bones(&sequence, tolerance) {
+                true => match Model::new(&sequence, tolerance).without_bone_motion(&sequence, tolerance) {
                     Some(model) => model,
                     None => {
                         println!(" no bones move it");
@@ -94,7 +95,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
             let mut first = 0.0;
             for &extra in &extras {
                 let [keys, all] = model.bits(extra);
-                if extra == Extra::Nothing {
+                if extra == ExtraPredictor::Nothing {
                     first = all;
                 }
                 let change = 100.0 * (all / first - 1.0);
@@ -110,7 +111,7 @@ type Frame = Vec<[f32; 3]>;
 
 struct Model {
     hierarchy: Hierarchy,
-    weights: weights::Weights,
+    weights: weights::SpatialWeights,
     /// Positions in units of the radius, in the hierarchy's order.
     source: Vec<Frame>,
     schedule: Schedule,
@@ -125,7 +126,7 @@ const RING: std::ops::Range<usize> = 0..4;
 impl Model {
     fn new(sequence: &Sequence, tolerance: f64) -> Model {
         let hierarchy = hierarchy::build(sequence.points as u32, &sequence.triangles);
-        let radius = sequence.extent(tolerance).radius as f32;
+        let radius = sequence.extent(tolerance).tolerance as f32;
         let frame = |f: u32| -> Frame {
             let all = sequence.frame(f);
             let at = |&p: &u32| all[p as usize].map(|x| x / radius);
@@ -146,15 +147,15 @@ impl Model {
     }
 
     /// Subtracts the motion of bones found in it; `None` if no bones would be used.
-    fn less_bones(mut self, sequence: &Sequence, tolerance: f64) -> Option<Model> {
-        let radius = sequence.extent(tolerance).radius;
+    fn without_bone_motion(mut self, sequence: &Sequence, tolerance: f64) -> Option<Model> {
+        let radius = sequence.extent(tolerance).tolerance;
         let frames = (0..sequence.frames).flat_map(|f| sequence.frame(f).to_vec());
         let all = Trajectories::new(sequence.points, frames.collect());
-        let found = bones::choose(&all, radius, 4, 5, f64::INFINITY, &|_| {}, &Cancellation::never());
+        let found = bones::choose_skin(&all, radius, 4, 5, f64::INFINITY, &|_| {}, &Cancellation::never());
         let found = found.ok().flatten()?;
         for (f, frame) in self.source.iter_mut().enumerate() {
             for (at, &point) in frame.iter_mut().zip(&self.hierarchy.order) {
-                let placed = found.skin.place(f, point as usize) / radius;
+                let placed = found.skin.position(f, point as usize) / radius;
                 for (x, placed) in at.iter_mut().zip(placed.to_array()) {
                     *x -= placed as f32;
                 }
@@ -164,7 +165,7 @@ impl Model {
     }
 
     /// Returns the bits per vertex and frame of keys, and of all frames except frame 0.
-    fn bits(&self, extra: Extra) -> [f64; 2] {
+    fn bits(&self, extra: ExtraPredictor) -> [f64; 2] {
         let s = &self.schedule;
         let mut done: Vec<Frame> = vec![Vec::new(); self.source.len()];
         // Frame 0 is the same for all predictors.
@@ -178,8 +179,8 @@ impl Model {
             frames.extend(inside);
         }
         let basis = match extra {
-            Extra::Rank(rank) => self.spread(rank),
-            Extra::Library(most) | Extra::Instead(most) => self.library(most),
+            ExtraPredictor::Rank(rank) => self.spread(rank),
+            ExtraPredictor::Library(most) | ExtraPredictor::Instead(most) => self.library(most),
             _ => Vec::new(),
         };
         if !basis.is_empty() {
@@ -194,34 +195,35 @@ impl Model {
             }
             let key = s.key_of(f).is_some();
             let mut references = s.references(f).to_vec();
-            let first = matches!(extra, Extra::Library(_) | Extra::Instead(_)) && basis.contains(&f);
-            if first || matches!(extra, Extra::Rank(_)) {
+            let first = matches!(extra, ExtraPredictor::Library(_) | ExtraPredictor::Instead(_))
+                && basis.contains(&f);
+            if first || matches!(extra, ExtraPredictor::Rank(_)) {
                 let known = |r: &u32| !done[*r as usize].is_empty();
                 references = basis.iter().copied().filter(known).collect();
             }
             let more: Vec<u32> = match extra {
-                Extra::Cycle if key => (0..f).filter(|&o| s.key_of(o).is_some()).collect(),
-                Extra::Library(_) | Extra::Instead(_) if !first => basis.clone(),
-                Extra::Beginning(count) => {
+                ExtraPredictor::Cycle if key => (0..f).filter(|&o| s.key_of(o).is_some()).collect(),
+                ExtraPredictor::Library(_) | ExtraPredictor::Instead(_) if !first => basis.clone(),
+                ExtraPredictor::Beginning(count) => {
                     (0..count.min(f)).filter(|&o| !done[o as usize].is_empty()).collect()
                 }
-                Extra::Period => (0..f).rev().filter(|&o| !done[o as usize].is_empty()).collect(),
+                ExtraPredictor::Period => (0..f).rev().filter(|&o| !done[o as usize].is_empty()).collect(),
                 _ => Vec::new(),
             };
-            let full = matches!(extra, Extra::Instead(_)) && references.len() == REFERENCES;
+            let full = matches!(extra, ExtraPredictor::Instead(_)) && references.len() == MAX_REFERENCES;
             if full && !first {
-                references = self.one_instead(f, &references, &more, &done);
-            } else if let Some(best) = self.most_like(f, &references, &more, &done) {
+                references = self.replace_reference(f, &references, &more, &done);
+            } else if let Some(best) = self.best_extra_reference(f, &references, &more, &done) {
                 references.push(best);
             }
-            if extra == Extra::Basis && !key {
+            if extra == ExtraPredictor::Basis && !key {
                 let next = s.group_of(f) + 2;
                 let keys = (0..=next.min(s.keys() - 1)).map(|k| s.key_frame(k));
                 let other: Vec<u32> = keys.filter(|k| !references.contains(k)).collect();
                 references.extend(other);
             }
-            let (used, prediction) = self.fitted(f, &references, &done);
-            let turned = extra == Extra::Turn && key;
+            let (used, prediction) = self.temporal_prediction(f, &references, &done);
+            let turned = extra == ExtraPredictor::Turn && key;
             let before = turned.then(|| &done[s.references(f)[0] as usize]);
             let (spent, frame) = coder.frame(self, f, prediction, before);
             // Each weight takes a byte.
@@ -254,7 +256,8 @@ impl Model {
     fn library(&self, most: usize) -> Vec<u32> {
         let s = &self.schedule;
         let keys: Vec<u32> = (1..s.keys()).map(|k| s.key_frame(k)).collect();
-        let with = |f: u32, more: &[u32]| self.left(f, &[&s.references(f)[..], more].concat(), &self.source);
+        let with =
+            |f: u32, more: &[u32]| self.fit_error(f, &[&s.references(f)[..], more].concat(), &self.source);
         let by_candidate: Vec<Vec<f64>> = std::iter::once(0)
             .chain(keys.iter().copied())
             .map(|c| {
@@ -269,7 +272,7 @@ impl Model {
         while out.len() <= most {
             let gain = |i: usize| {
                 let saved = least.iter().zip(&by_candidate[i + 1]).map(|(now, then)| (now - then).max(0.0));
-                saved.sum::<f64>() + least[i] - self.left(keys[i], &out, &self.source)
+                saved.sum::<f64>() + least[i] - self.fit_error(keys[i], &out, &self.source)
             };
             let open = (0..keys.len()).filter(|&i| !out.contains(&keys[i])).map(|i| (gain(i), i));
             let Some((_, best)) = open.filter(|(gain, _)| *gain > 0.0).max_by(|a, b| a.0.total_cmp(&b.0))
@@ -287,13 +290,13 @@ impl Model {
     }
 
     /// Returns the one of `more` with which the fit leaves the least error.
-    fn most_like(&self, f: u32, references: &[u32], more: &[u32], done: &[Frame]) -> Option<u32> {
-        let mut best = (self.left(f, references, done), None);
+    fn best_extra_reference(&self, f: u32, references: &[u32], more: &[u32], done: &[Frame]) -> Option<u32> {
+        let mut best = (self.fit_error(f, references, done), None);
         for &other in more {
             if references.contains(&other) {
                 continue;
             }
-            let left = self.left(f, &[references, &[other]].concat(), done);
+            let left = self.fit_error(f, &[references, &[other]].concat(), done);
             if left < best.0 {
                 best = (left, Some(other));
             }
@@ -303,7 +306,7 @@ impl Model {
 
     /// Returns these references, or with one of `more` in place of the third or a later one if that leaves
     /// less error.
-    fn one_instead(&self, f: u32, references: &[u32], more: &[u32], done: &[Frame]) -> Vec<u32> {
+    fn replace_reference(&self, f: u32, references: &[u32], more: &[u32], done: &[Frame]) -> Vec<u32> {
         let others = more.iter().filter(|o| !references.contains(o));
         let with = |&other: &u32| {
             (2..references.len()).map(move |at| {
@@ -313,16 +316,16 @@ impl Model {
             })
         };
         let all = std::iter::once(references.to_vec()).chain(others.flat_map(with));
-        let left = |list: Vec<u32>| (self.left(f, &list, done), list);
+        let left = |list: Vec<u32>| (self.fit_error(f, &list, done), list);
         all.map(left).min_by(|a, b| a.0.total_cmp(&b.0)).map_or_else(Vec::new, |(_, list)| list)
     }
 
-    fn left(&self, f: u32, references: &[u32], done: &[Frame]) -> f64 {
+    fn fit_error(&self, f: u32, references: &[u32], done: &[Frame]) -> f64 {
         self.fit(f, references, done, 1).1
     }
 
     /// Returns a vertex minus the weighted mean of its ring.
-    fn detail(&self, frame: &Frame, v: usize) -> [f32; 3] {
+    fn ring_difference(&self, frame: &Frame, v: usize) -> [f32; 3] {
         let mut out = frame[v];
         for n in RING {
             let w = f32::from(self.weights.weights[v][n]) / 4096.0;
@@ -342,8 +345,8 @@ impl Model {
             .sample
             .iter()
             .map(|&v| {
-                let own = self.detail(&self.source[f as usize], v);
-                let of = |&r: &u32| self.detail(&done[r as usize], v);
+                let own = self.ring_difference(&self.source[f as usize], v);
+                let of = |&r: &u32| self.ring_difference(&done[r as usize], v);
                 std::iter::once(own).chain(references.iter().map(of)).collect()
             })
             .collect();
@@ -389,7 +392,7 @@ impl Model {
     }
 
     /// Returns the better of the linear and the fitted prediction in time, and its number of weights.
-    fn fitted(&self, f: u32, references: &[u32], done: &[Frame]) -> (usize, Frame) {
+    fn temporal_prediction(&self, f: u32, references: &[u32], done: &[Frame]) -> (usize, Frame) {
         let (mut w, left) = self.fit(f, references, done, 4);
         let (alone, of_first) = self.fit(f, &references[..1], done, 1);
         if of_first < left {
@@ -431,7 +434,7 @@ struct Coder {
     axis: Vec<[f64; 18]>,
 }
 
-const NEAR: usize = 8;
+const NEIGHBOURS: usize = 8;
 
 impl Coder {
     fn symbol(counts: &mut [f64], symbol: usize) -> f64 {
@@ -444,7 +447,7 @@ impl Coder {
     /// Codes a frame from its prediction in time; returns the bits and the decoded frame. `before`: the frame
     /// from which the details of this frame may turn.
     fn frame(&mut self, model: &Model, f: u32, prediction: Frame, before: Option<&Frame>) -> (f64, Frame) {
-        let contexts = 5 * NEAR;
+        let contexts = 5 * NEIGHBOURS;
         self.zero.resize(contexts, [0.5; 2]);
         self.axis.resize(contexts, [0.2; 18]);
         let layer = model.schedule.depth(f) as usize;
@@ -452,7 +455,7 @@ impl Coder {
         let mut out = prediction.clone();
         let mut sizes = vec![0u32; out.len()];
         let mut bits = 0.0;
-        for level in 0..model.hierarchy.levels() {
+        for level in 0..model.hierarchy.level_count() {
             let range = model.hierarchy.level(level);
             // Fractions of the innovation and of the turn with the fewest bits; they take 3 bits.
             let mut best = (f64::MAX, 0.0, 0.0);
@@ -485,7 +488,7 @@ impl Coder {
                 };
                 let near: u32 = RING.map(|n| sizes[model.weights.neighbours[v][n] as usize]).sum();
                 let class = [1, 2, 4, 8, 16, 48, 160].iter().filter(|&&b| near >= b).count();
-                let context = layer * NEAR + class;
+                let context = layer * NEIGHBOURS + class;
                 bits += Self::symbol(&mut self.zero[context], usize::from(q != [0; 3]));
                 if q != [0; 3] {
                     for a in q {
@@ -523,8 +526,8 @@ impl Model {
             (0..3).for_each(|k| p[k] += rho * w * (now[i][k] - time[i][k]));
         }
         if let (Some(before), true) = (before, turn > 0.0) {
-            let detail = self.detail(before, v);
-            let turned = self.turned(before, now, v, detail);
+            let detail = self.ring_difference(before, v);
+            let turned = self.rotate_with_ring(before, now, v, detail);
             (0..3).for_each(|k| p[k] += turn * (turned[k] - detail[k]));
         }
         p
@@ -532,7 +535,7 @@ impl Model {
 
     /// Turns a vector as the ring of a vertex has turned between two frames: Kabsch by a few rounds of
     /// Newton's iteration towards the polar factor.
-    fn turned(&self, from: &Frame, to: &Frame, v: usize, d: [f32; 3]) -> [f32; 3] {
+    fn rotate_with_ring(&self, from: &Frame, to: &Frame, v: usize, d: [f32; 3]) -> [f32; 3] {
         let near = self.weights.neighbours[v].map(|n| n as usize);
         let used = RING.filter(|&n| self.weights.weights[v][n] != 0).count();
         if used < 3 {

@@ -140,7 +140,7 @@ fn reduced(mut scene: Scene, mut options: Options) -> (Scene, Options) {
                 break;
             }
         }
-        for smaller in smaller(&scene) {
+        for smaller in reductions(&scene) {
             let other = smaller(&scene);
             if breaks(&other, &options) {
                 scene = other;
@@ -153,10 +153,10 @@ fn reduced(mut scene: Scene, mut options: Options) -> (Scene, Options) {
 }
 
 /// A way to make a scene smaller.
-type Smaller = Box<dyn Fn(&Scene) -> Scene>;
+type Reduction = Box<dyn Fn(&Scene) -> Scene>;
 
-fn smaller(scene: &Scene) -> Vec<Smaller> {
-    let mut out: Vec<Smaller> = Vec::new();
+fn reductions(scene: &Scene) -> Vec<Reduction> {
+    let mut out: Vec<Reduction> = Vec::new();
     let mut way = |change: fn(&mut Scene, usize), at: usize| {
         out.push(Box::new(move |scene: &Scene| {
             let mut scene = scene.clone();
@@ -186,7 +186,7 @@ fn smaller(scene: &Scene) -> Vec<Smaller> {
             |scene: &mut Scene, m: usize| scene.meshes[m].skin = None,
             |scene: &mut Scene, m: usize| {
                 let mesh = &mut scene.meshes[m];
-                if mesh.positions.len() > 1 && !mesh.positions.bends() {
+                if mesh.positions.len() > 1 && !mesh.positions.has_own_interpolation() {
                     mesh.positions = halved(&mesh.positions);
                 }
             },

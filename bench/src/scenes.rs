@@ -216,7 +216,7 @@ fn fracture(dice: &mut Dice, shared: bool) -> (Mesh, Vec<Vec<DVec3>>) {
         .collect();
     let thrown = motions.iter().filter(|m| m.begins < FRAMES).count();
     println!("{thrown} of {} blocks move", motions.len());
-    let frames = flown(&mesh, &owner, &motions, Some(0.5), FRAMES);
+    let frames = animate(&mesh, &owner, &motions, Some(0.5), FRAMES);
     (mesh, frames)
 }
 
@@ -237,7 +237,7 @@ struct Flight {
 impl Flight {
     /// Returns the transform in a frame; `floor` is the height at which its middle comes to rest, sliding on
     /// for a while.
-    fn at(&self, frame: usize, floor: Option<f64>) -> DAffine3 {
+    fn transform(&self, frame: usize, floor: Option<f64>) -> DAffine3 {
         let gravity = self.gravity;
         let t = frame.saturating_sub(self.begins) as f64;
         // The landing time: y + v·t − g·t²/2 is the floor.
@@ -260,7 +260,7 @@ impl Flight {
 }
 
 /// Returns the points of each frame; `owner` has the piece of each point.
-fn flown(
+fn animate(
     mesh: &Mesh,
     owner: &[usize],
     motions: &[Flight],
@@ -268,7 +268,7 @@ fn flown(
     frames: usize,
 ) -> Vec<Vec<DVec3>> {
     let of_frame = |frame: usize| {
-        let placed: Vec<DAffine3> = motions.iter().map(|m| m.at(frame, floor)).collect();
+        let placed: Vec<DAffine3> = motions.iter().map(|m| m.transform(frame, floor)).collect();
         let moved = mesh.points.iter().zip(owner);
         moved.map(|(p, &o)| placed[o].transform_point3(*p)).collect()
     };
@@ -325,7 +325,7 @@ fn explosion(dice: &mut Dice) -> (Mesh, Vec<Vec<DVec3>>) {
             lasts: 25.0 + 50.0 * dice.roll(),
         })
         .collect();
-    let frames = flown(&mesh, &owner, &motions, None, FRAMES);
+    let frames = animate(&mesh, &owner, &motions, None, FRAMES);
     (mesh, frames)
 }
 

@@ -1,13 +1,13 @@
 //! `sequences`: bits per vertex and frame, compared with the table of published results.
 
-use crate::baselines::{Baselines, Sequence};
+use crate::baselines::{Baselines, SequenceBaseline};
 use crate::{compare, machine};
 use anyhow::{Context, bail};
 use meshreel::{FrameKind, Limits, Reel};
 use meshreel_compile::{Silent, compile};
-use meshreel_options::{Block, MethodChoice, Options, Preset};
+use meshreel_options::{BlockChoice, MethodChoice, Options, Preset};
 use meshreel_scene::read::{self, ReadOptions};
-use meshreel_scene::sample::Channels;
+use meshreel_scene::sample::ChannelSelection;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -65,19 +65,23 @@ struct Row {
 const HEADER: &str = "bench,sequence,tolerance,block,effort,bpvf,file_bpvf,baseline,max_error,mb_per_s";
 
 /// Name of a row, preset, block compression.
-const KINDS: [(&str, Preset, Block); 4] = [
-    ("deflate", Preset::Classic, Block::Deflate),
-    ("zstd", Preset::Classic, Block::Zstd),
-    ("small", Preset::Small, Block::Zstd),
-    ("fast", Preset::Fast, Block::Zstd),
+const CONFIGURATIONS: [(&str, Preset, BlockChoice); 4] = [
+    ("deflate", Preset::Classic, BlockChoice::Deflate),
+    ("zstd", Preset::Classic, BlockChoice::Zstd),
+    ("small", Preset::Small, BlockChoice::Zstd),
+    ("fast", Preset::Fast, BlockChoice::Zstd),
 ];
+
+/// Nothing but positions.
+const POSITIONS: ChannelSelection =
+    ChannelSelection { normals: false, uvs: false, colours: false, attributes: false };
 
 /// Returns `false` if a size or an error exceeds its limit, or no sequence was found.
 pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let table = Baselines::read()?;
     let mut rows = Vec::new();
     let mut missing = Vec::new();
-    let wanted = |s: &&Sequence| arguments.only.is_empty() || arguments.only.contains(&s.name);
+    let wanted = |s: &&SequenceBaseline| arguments.only.is_empty() || arguments.only.contains(&s.name);
     for sequence in table.sequence.iter().filter(wanted) {
         let Some(folder) = arguments.folders.iter().find(|f| {
             let there = |ending| f.join(format!("{}.{ending}", sequence.file())).is_file();
@@ -88,13 +92,13 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
         };
         for tolerance in &arguments.tolerance {
             let value: f64 = tolerance.parse().context("a tolerance is no number")?;
-            for (block, preset, format) in KINDS {
+            for (block, preset, format) in CONFIGURATIONS {
                 let all = arguments.preset.is_empty();
                 if !(all || arguments.preset.iter().any(|p| p == preset.name())) {
                     continue;
                 }
                 let options = Options {
-                    channels: Channels { normals: false, uvs: false, colours: false, attributes: false },
+                    channels: POSITIONS,
                     method: arguments.method,
                     effort: arguments.effort,
                     preset,
@@ -153,10 +157,15 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     Ok(rows.iter().all(|r| r.ok))
 }
 
-fn measure(sequence: &Sequence, obj: PathBuf, tolerance: f64, options: Options) -> anyhow::Result<Row> {
+fn measure(
+    sequence: &SequenceBaseline,
+    obj: PathBuf,
+    tolerance: f64,
+    options: Options,
+) -> anyhow::Result<Row> {
     let read_options = ReadOptions { points: Some(obj.with_extension("pc2")), ..ReadOptions::default() };
     let (scene, remarks) = read::open(&obj, &read_options)?;
-    let options = compare::with_part_of_whole(options, &scene, tolerance)?;
+    let options = compare::with_relative_tolerance(options, &scene, tolerance)?;
     let folder = tempfile::tempdir()?;
     let target = folder.path().join("sequence.reel");
     let start = Instant::now();
@@ -189,7 +198,7 @@ fn measure(sequence: &Sequence, obj: PathBuf, tolerance: f64, options: Options) 
         bpvf: 8.0 * mesh.position_bytes as f64 / values,
         file_bpvf: 8.0 * (report.file_bytes - report.source_map_bytes) as f64 / values,
         index_bits: bits(FrameKind::Index),
-        between_bits: bits(FrameKind::Between),
+        between_bits: bits(FrameKind::Predicted),
         baseline_name: String::new(),
         baseline: 0.0,
         max_error: errors.max / errors.diagonal,
@@ -216,12 +225,12 @@ fn print_peers(table: &Baselines, rows: &[Row]) {
         let cells = cells.map(|(&a, b)| cell(Some(a), Some(b))).collect();
         line(&p.name, cells, &p.encode, &p.decode);
     }
-    for (block, _, _) in KINDS {
+    for (block, _, _) in CONFIGURATIONS {
         let find = |name: &str, tolerance: &str| {
             let of = |r: &&Row| r.block == block && r.sequence == name && r.tolerance == tolerance;
             rows.iter().find(of)
         };
-        let bits = |s: &Sequence, tolerance| find(&s.name, tolerance).map(|r| r.bpvf);
+        let bits = |s: &SequenceBaseline, tolerance| find(&s.name, tolerance).map(|r| r.bpvf);
         let cells = table.sequence.iter();
         let cells = cells.map(|s| cell(bits(s, "1e-3"), bits(s, "1e-4"))).collect();
         let speeds = table.sequence.iter();

@@ -38,19 +38,23 @@ struct Series {
 const SERIES: &[Series] = &[
     usda("frames", 4096, 1 << 18, |n| scene(&mesh("M", &samples("point3f[] points", n, quad)))),
     usda("samples of a transform", 4096, 1 << 18, |n| {
-        scene(&xform("X", &samples("double3 xformOp:translate", n, |i| format!("({i}, 0, 0)")), &still("M")))
+        scene(&xform(
+            "X",
+            &samples("double3 xformOp:translate", n, |i| format!("({i}, 0, 0)")),
+            &static_mesh("M"),
+        ))
     }),
     usda("frames between samples", 256, 1 << 14, |n| {
         let turn = |i: usize| format!("(0, {}, 0)", 70 * i);
-        scene(&ordered("X", "rotateXYZ", &samples("float3 xformOp:rotateXYZ", n, turn), &still("M")))
+        scene(&ordered("X", "rotateXYZ", &samples("float3 xformOp:rotateXYZ", n, turn), &static_mesh("M")))
     }),
     usda("frames of a camera", 4096, 1 << 18, |n| {
         let lens = samples("float focalLength", n, |i| format!("{}", 20 + i % 30));
-        scene(&format!("{}def Camera \"C\" {{ {lens} }}\n", still("M")))
+        scene(&format!("{}def Camera \"C\" {{ {lens} }}\n", static_mesh("M")))
     }),
     usda("intervals of visibility", 1024, 1 << 17, |n| {
         let shown = |i: usize| ["\"inherited\"", "\"invisible\""][i % 2].to_owned();
-        scene(&mesh("M", &format!("{}{}", STILL_POINTS, samples("token visibility", n, shown))))
+        scene(&mesh("M", &format!("{}{}", STATIC_POINTS, samples("token visibility", n, shown))))
     }),
     usda("points", 1 << 12, 1 << 20, |n| {
         let line = |frame: usize| {
@@ -74,7 +78,7 @@ const SERIES: &[Series] = &[
         }))
     }),
     usda("nested nodes", 32, 1 << 7, |n| {
-        let mut text = still("M");
+        let mut text = static_mesh("M");
         for i in 0..n {
             text = xform(&format!("X{i}"), "double3 xformOp:translate = (1, 0, 0)\n", &text);
         }
@@ -83,10 +87,10 @@ const SERIES: &[Series] = &[
     usda("meshes", 64, 1 << 13, |n| {
         scene(&many(n, |i| mesh(&format!("M{i}"), &samples("point3f[] points", 2, quad))))
     }),
-    usda("meshes that stand still", 64, 1 << 14, |n| scene(&many(n, |i| still(&format!("M{i}"))))),
+    usda("meshes that stand still", 64, 1 << 14, |n| scene(&many(n, |i| static_mesh(&format!("M{i}"))))),
     usda("cameras", 64, 1 << 13, |n| {
         let camera = |i| format!("def Camera \"C{i}\" {{ float focalLength = {} }}\n", 20 + i % 30);
-        scene(&format!("{}{}", still("M"), many(n, camera)))
+        scene(&format!("{}{}", static_mesh("M"), many(n, camera)))
     }),
     usda("instances of an instancer", 64, 1 << 14, |n| {
         let places = |frame: usize| format!("[{}]", list(n, |i| format!("({i}, {}, 0)", i * frame)));
@@ -94,11 +98,11 @@ const SERIES: &[Series] = &[
         scene(&format!(
             "def PointInstancer \"I\" {{ int[] protoIndices = [{numbers}]\nrel prototypes = </I/M>\n{}{} }}\n",
             samples("point3f[] positions", 2, places),
-            still("M"),
+            static_mesh("M"),
         ))
     }),
     usda("instances by reference", 64, 1 << 13, |n| {
-        let prototype = format!("class \"P\" {{ {} }}\n", still("M"));
+        let prototype = format!("class \"P\" {{ {} }}\n", static_mesh("M"));
         let copy = |i| {
             format!(
                 "def Xform \"R{i}\" (instanceable = true\ninherits = </P>) {{ double3 xformOp:translate = ({i}, 0, 0)\n\
@@ -109,7 +113,7 @@ const SERIES: &[Series] = &[
     }),
     usda("attributes", 16, 1 << 11, |n| {
         let one = |i| format!("float primvars:a{i} = {i} (interpolation = \"constant\")\n");
-        scene(&mesh("M", &format!("{STILL_POINTS}{}", many(n, one))))
+        scene(&mesh("M", &format!("{STATIC_POINTS}{}", many(n, one))))
     }),
     usda("face sets", 16, 1 << 11, |n| {
         let set = |i| {
@@ -117,7 +121,7 @@ const SERIES: &[Series] = &[
                 "def GeomSubset \"S{i}\" {{ uniform token elementType = \"face\"\nint[] indices = [0] }}\n"
             )
         };
-        scene(&mesh("M", &format!("{STILL_POINTS}{}", many(n, set))))
+        scene(&mesh("M", &format!("{STATIC_POINTS}{}", many(n, set))))
     }),
     usda("frames of particles", 256, 1 << 15, |n| {
         let places = |i: usize| format!("[({i}, 0, 0), (0, {}, 0)]", i % 7);
@@ -151,7 +155,7 @@ const SERIES: &[Series] = &[
 ];
 
 const HEADER: &str = "#usda 1.0\n(timeCodesPerSecond = 24)\n";
-const STILL_POINTS: &str = "point3f[] points = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)]\n";
+const STATIC_POINTS: &str = "point3f[] points = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)]\n";
 
 const fn usda(name: &'static str, first: usize, last: usize, write: fn(usize) -> String) -> Series {
     Series { name, extension: "usda", first, last, options: &[], write }
@@ -273,8 +277,8 @@ fn mesh(name: &str, content: &str) -> String {
     )
 }
 
-fn still(name: &str) -> String {
-    mesh(name, STILL_POINTS)
+fn static_mesh(name: &str) -> String {
+    mesh(name, STATIC_POINTS)
 }
 
 fn xform(name: &str, translate: &str, content: &str) -> String {

@@ -2,10 +2,12 @@
 
 use anyhow::{Context, bail};
 use meshreel_codec::Corrupt;
-use meshreel_codec::mesh::decode::{CodedUnit, Static, Vector, Width, decode_unit_with, scratch_len};
-use meshreel_codec::mesh::encode::{Encoder, Options, Refused, Source, Work};
+use meshreel_codec::mesh::decode::{
+    CodedUnit, DecodedPoint, StaticPart, Width, decode_unit_with, scratch_len,
+};
+use meshreel_codec::mesh::encode::{EncodeBuffers, EncodeError, Encoder, Options, PositionSource};
 use meshreel_codec::mesh::hierarchy;
-use meshreel_codec::quantize::lattice::{Choice, Extent, Lattice};
+use meshreel_codec::quantize::lattice::{Extent, Lattice, LatticeChoice};
 use meshreel_codec::schedule::{Schedule, Unit};
 use meshreel_codec::simd::isa::Isa;
 use std::path::{Path, PathBuf};
@@ -60,7 +62,7 @@ pub struct Sequence {
     positions: Vec<[f32; 3]>,
 }
 
-impl Source for Sequence {
+impl PositionSource for Sequence {
     fn positions(&self, frame: u32, out: &mut [[f32; 3]]) {
         out.copy_from_slice(self.frame(frame));
     }
@@ -90,7 +92,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     for path in find(&arguments.paths, &arguments.only)? {
         let mut sequence = Sequence::read(&path).with_context(|| path.display().to_string())?;
         if let Some(frames) = arguments.frames {
-            sequence = sequence.part(0, frames);
+            sequence = sequence.frame_range(0, frames);
         }
         for &tolerance in &arguments.tolerance {
             for &effort in &arguments.effort {
@@ -102,7 +104,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
                     own_tables: arguments.own_tables,
                 };
                 good &= match measure::<i16>(&sequence, tolerance, options, arguments.repeat) {
-                    Err(e) if e.is::<Refused>() => {
+                    Err(e) if e.is::<EncodeError>() => {
                         measure::<i32>(&sequence, tolerance, options, arguments.repeat)
                     }
                     other => other,
@@ -114,20 +116,20 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     Ok(good)
 }
 
-fn parse_choice(text: &str) -> anyhow::Result<Choice> {
+fn parse_choice(text: &str) -> anyhow::Result<LatticeChoice> {
     let parts: Vec<&str> = text.split(',').collect();
     let [lattice, key, last, first, error_weight, fit] = parts[..] else {
         bail!("a choice has six parts");
     };
-    Ok(Choice {
+    Ok(LatticeChoice {
         lattice: match lattice {
             "cubic" => Lattice::Cubic,
             "centred" => Lattice::Centred,
             _ => bail!("no such lattice: {lattice}"),
         },
-        key: key.parse()?,
-        last: last.parse()?,
-        first: first.parse()?,
+        key_precision: key.parse()?,
+        deepest_precision: last.parse()?,
+        first_precision: first.parse()?,
         error_weight: error_weight.parse()?,
         fit: fit.parse::<u8>()?.min(7),
     })
@@ -166,7 +168,7 @@ impl Sequence {
     }
 
     /// Returns a range of its frames.
-    pub fn part(&self, first: u32, frames: u32) -> Sequence {
+    pub fn frame_range(&self, first: u32, frames: u32) -> Sequence {
         let first = first.min(self.frames);
         let frames = frames.min(self.frames - first);
         let at = |frame: u32| frame as usize * self.points;
@@ -219,28 +221,28 @@ impl Sequence {
         }
         let side = |k: usize| f64::from(high[k]) - f64::from(low[k]);
         let diagonal = (side(0).powi(2) + side(1).powi(2) + side(2).powi(2)).sqrt();
-        Extent { low, high, radius: tolerance * diagonal, axes: 3 }
+        Extent { low, high, tolerance: tolerance * diagonal, axes: 3 }
     }
 }
 
 /// A coded sequence: the static part, and the units by number.
 struct Coded {
-    fixed: Vec<u8>,
+    static_part: Vec<u8>,
     units: Vec<Vec<u8>>,
     schedule: Schedule,
     steps: String,
 }
 
 fn encode<W: Width>(s: &Sequence, extent: Extent, options: Options) -> anyhow::Result<Coded> {
-    let mut work = Work::<W>::default();
+    let mut work = EncodeBuffers::<W>::default();
     let hierarchy = hierarchy::build(s.points as u32, &s.triangles);
     let encoder = Encoder::new(hierarchy, s.frames, extent, options, s, &mut work)?;
     let schedule = *encoder.schedule();
     let mut units = vec![Vec::new(); schedule.units() as usize];
-    let mut keys: Vec<Vec<Vector<W>>> = vec![Vec::new(); schedule.keys() as usize];
+    let mut keys: Vec<Vec<DecodedPoint<W>>> = vec![Vec::new(); schedule.keys() as usize];
     for segment in 0..schedule.segments() {
-        encoder.segment(segment, &mut work, &mut |key, bytes, frame| {
-            units[schedule.number(Unit::Key(key)) as usize] = bytes;
+        encoder.encode_segment(segment, &mut work, &mut |key, bytes, frame| {
+            units[schedule.unit_number(Unit::Key(key)) as usize] = bytes;
             keys[key as usize] = frame.to_vec();
         })?;
     }
@@ -249,11 +251,11 @@ fn encode<W: Width>(s: &Sequence, extent: Extent, options: Options) -> anyhow::R
             Some(k) => &keys[k as usize][..],
             None => &[],
         };
-        let [inner, last] = encoder.group(group, &key, &mut work, &mut |_, _, _| {})?;
-        units[schedule.number(Unit::LowerLayers(group)) as usize] = inner;
-        units[schedule.number(Unit::TopLayer(group)) as usize] = last;
+        let [inner, last] = encoder.encode_group(group, &key, &mut work, &mut |_, _, _| {})?;
+        units[schedule.unit_number(Unit::LowerLayers(group)) as usize] = inner;
+        units[schedule.unit_number(Unit::TopLayer(group)) as usize] = last;
     }
-    Ok(Coded { fixed: encoder.static_bytes().to_vec(), units, schedule, steps: describe(&encoder) })
+    Ok(Coded { static_part: encoder.static_bytes().to_vec(), units, schedule, steps: describe(&encoder) })
 }
 
 fn describe<W: Width>(encoder: &Encoder<W>) -> String {
@@ -262,13 +264,13 @@ fn describe<W: Width>(encoder: &Encoder<W>) -> String {
     let steps = encoder.grid().steps;
     format!(
         "{:?} {:.2} {:.2} {:.2} {} {} {steps:?} {tables} tables {bytes} B set {set}",
-        c.lattice, c.key, c.last, c.first, c.error_weight, c.fit
+        c.lattice, c.key_precision, c.deepest_precision, c.first_precision, c.error_weight, c.fit
     )
 }
 
 /// Returns the processor time of this thread in seconds, which excludes other programs; if the system does
 /// not provide it, the seconds since the first call.
-fn busy() -> f64 {
+fn cpu_seconds() -> f64 {
     static FIRST: OnceLock<Instant> = OnceLock::new();
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let nanoseconds = told.and_then(|t| t.split(' ').next()?.parse::<f64>().ok());
@@ -288,14 +290,14 @@ fn best(repeat: u32, mut run: impl FnMut() -> Result<(), Corrupt>) -> Result<f64
 
 fn measure<W: Width>(s: &Sequence, tolerance: f64, options: Options, repeat: u32) -> anyhow::Result<bool> {
     let extent = s.extent(tolerance);
-    let start = busy();
+    let start = cpu_seconds();
     let coded = encode::<W>(s, extent, options)?;
-    let encoding = busy() - start;
+    let encoding = cpu_seconds() - start;
 
     let hierarchy = hierarchy::build(s.points as u32, &s.triangles);
-    let fixed = Static::decode(&coded.fixed, hierarchy, None)?;
+    let fixed = StaticPart::decode(&coded.static_part, hierarchy, None)?;
     let (frames, seconds) = decode::<W>(s, &coded, &fixed, repeat)?;
-    let error = largest_error(s, &fixed, &frames) / extent.radius;
+    let error = largest_error(s, &fixed, &frames) / extent.tolerance;
 
     let values = s.points as f64 * f64::from(s.frames);
     let bits = |bytes: usize| 8.0 * bytes as f64 / values;
@@ -306,7 +308,7 @@ fn measure<W: Width>(s: &Sequence, tolerance: f64, options: Options, repeat: u32
     };
     let over = UNIT_OVERHEAD * coded.units.iter().filter(|u| !u.is_empty()).count();
     let parts = [
-        coded.fixed.len(),
+        coded.static_part.len(),
         kind(|u| matches!(u, Unit::Key(_))),
         kind(|u| matches!(u, Unit::LowerLayers(_))),
         kind(|u| matches!(u, Unit::TopLayer(_))),
@@ -350,10 +352,10 @@ struct DecodeSeconds {
 fn decode<W: Width>(
     s: &Sequence,
     coded: &Coded,
-    fixed: &Static,
+    fixed: &StaticPart,
     repeat: u32,
-) -> anyhow::Result<(Vec<Vec<Vector<W>>>, DecodeSeconds)> {
-    let mut frames: Vec<Vec<Vector<W>>> = vec![vec![[W::default(); 4]; s.points]; s.frames as usize];
+) -> anyhow::Result<(Vec<Vec<DecodedPoint<W>>>, DecodeSeconds)> {
+    let mut frames: Vec<Vec<DecodedPoint<W>>> = vec![vec![[W::default(); 4]; s.points]; s.frames as usize];
     let mut scratch = vec![[W::default(); 4]; scratch_len(s.points)];
     let mut seconds = DecodeSeconds::default();
     let schedule = &coded.schedule;
@@ -362,9 +364,9 @@ fn decode<W: Width>(
     for number in numbers {
         let unit = schedule.unit(number);
         let list = schedule.frames_of(unit);
-        let mut out: Vec<Vec<Vector<W>>> =
+        let mut out: Vec<Vec<DecodedPoint<W>>> =
             list.iter().map(|&f| std::mem::take(&mut frames[f as usize])).collect();
-        let mut slices: Vec<&mut [Vector<W>]> = out.iter_mut().map(|o| &mut o[..]).collect();
+        let mut slices: Vec<&mut [DecodedPoint<W>]> = out.iter_mut().map(|o| &mut o[..]).collect();
         let reference = |f: u32| frames.get(f as usize).map(|f| &f[..]);
         let unit_bytes = CodedUnit { schedule, unit, bytes: &coded.units[number as usize] };
         let slices = &mut slices[..];
@@ -388,13 +390,13 @@ fn decode<W: Width>(
 }
 
 /// Returns the largest distance between source and decoded points, in the source's unit.
-fn largest_error<W: Width>(s: &Sequence, fixed: &Static, frames: &[Vec<Vector<W>>]) -> f64 {
+fn largest_error<W: Width>(s: &Sequence, fixed: &StaticPart, frames: &[Vec<DecodedPoint<W>>]) -> f64 {
     let mut worst = 0.0f64;
     for (f, frame) in frames.iter().enumerate() {
         for (new, rec) in frame.iter().enumerate() {
             let point = fixed.hierarchy.order[new] as usize;
             let source = s.positions[f * s.points + point];
-            let at = fixed.grid.position([rec[0].get(), rec[1].get(), rec[2].get()]);
+            let at = fixed.grid.position([rec[0].to_i32(), rec[1].to_i32(), rec[2].to_i32()]);
             let d = [0, 1, 2].map(|k| f64::from(at[k]) - f64::from(source[k]));
             worst = worst.max(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
         }
@@ -408,11 +410,11 @@ pub fn bits(path: &Path, tolerance: f64, packed: bool) -> anyhow::Result<f64> {
     let extent = sequence.extent(tolerance);
     let options = Options { packed, ..Options::default() };
     let coded = match encode::<i16>(&sequence, extent, options) {
-        Err(e) if e.is::<Refused>() => encode::<i32>(&sequence, extent, options),
+        Err(e) if e.is::<EncodeError>() => encode::<i32>(&sequence, extent, options),
         other => other,
     }?;
     let units = coded.units.iter().filter(|u| !u.is_empty());
     let bytes: usize = units.map(|u| u.len() + UNIT_OVERHEAD).sum();
     let values = sequence.points as f64 * f64::from(sequence.frames);
-    Ok(8.0 * (coded.fixed.len() + bytes) as f64 / values)
+    Ok(8.0 * (coded.static_part.len() + bytes) as f64 / values)
 }

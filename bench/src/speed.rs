@@ -4,9 +4,9 @@ use crate::machine::{self, PeakMemory};
 use anyhow::bail;
 use clap::ValueEnum;
 use meshreel_compile::{Silent, compile};
-use meshreel_options::{Block, MethodChoice, Options, Tolerance};
+use meshreel_options::{BlockChoice, MethodChoice, Options, Tolerance};
 use meshreel_scene::read::{self, ReadOptions};
-use meshreel_scene::sample::Channels;
+use meshreel_scene::sample::ChannelSelection;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -21,8 +21,8 @@ pub struct Arguments {
     #[arg(long, value_enum, default_value_t = VertexChannel::Positions)]
     channels: VertexChannel,
     /// Block compression.
-    #[arg(long, default_value_t = Block::Zstd)]
-    block: Block,
+    #[arg(long, default_value_t = BlockChoice::Zstd)]
+    block: BlockChoice,
     /// Method for all meshes.
     #[arg(long, default_value_t = MethodChoice::Auto)]
     method: MethodChoice,
@@ -63,7 +63,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let all = arguments.channels == VertexChannel::All;
     let options = Options {
         tolerance: Tolerance::Relative(arguments.tolerance),
-        channels: Channels { normals: all, uvs: all, colours: all, attributes: all },
+        channels: ChannelSelection { normals: all, uvs: all, colours: all, attributes: all },
         method: arguments.method,
         block: arguments.block,
         effort: arguments.effort,

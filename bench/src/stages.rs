@@ -3,13 +3,15 @@
 use anyhow::bail;
 use meshreel::record::{Coding, MeshRecord, NodeRecord, StreamRecord, Visibility};
 use meshreel::{FrameDecoder, FrameKind, Limits, QuantizedValues, Reel};
-use meshreel_codec::classic::motion::{Blend, Sources};
+use meshreel_codec::classic::motion::{BlendFactors, MotionReferences};
 use meshreel_codec::classic::stream::References;
 use meshreel_codec::classic::{motion, stream};
 use meshreel_codec::entropy::block::Decompressor;
 use meshreel_codec::quantize;
 use meshreel_codec::quantize::code::Code;
-use meshreel_codec::values::parallelogram::{Rule, Spatial, Table, Weights};
+use meshreel_codec::values::parallelogram::{
+    PredictionRule, PredictorTable, SpatialPrediction, TriangleWeights,
+};
 use meshreel_codec::values::{parallelogram, residual};
 use serde::Serialize;
 use std::hint::black_box;
@@ -70,14 +72,14 @@ struct Bench<'a, W> {
     reel: &'a Reel,
     stream: &'a StreamRecord,
     vertices: usize,
-    table: Table,
+    table: PredictorTable,
     base: Vec<W>,
     /// Steps in decode order.
     steps: Vec<Step>,
     /// Compressed and raw content of each step's frame.
     blocks: Vec<Vec<u8>>,
     raw: Vec<Vec<u8>>,
-    parts: Vec<Parts>,
+    parts: Vec<FrameParameters>,
 }
 
 /// A frame, and the buffers that it is decoded to and predicted from.
@@ -89,10 +91,10 @@ struct Step {
 }
 
 /// The parameters at the start of a stream's frame.
-struct Parts {
+struct FrameParameters {
     source: u8,
-    blend: Blend,
-    rule: Option<Rule>,
+    blend: BlendFactors,
+    rule: Option<PredictionRule>,
     residuals: usize,
     layout: u8,
 }
@@ -110,11 +112,11 @@ impl<'a, W: Code> Bench<'a, W> {
         let values = &content[at..at + mesh.values.size as usize];
         let (table, used) = match mesh.has_table {
             true => parallelogram::decode_table(values, &reel.indices(0)?, vertices)?,
-            false => (Table::new(), 0),
+            false => (PredictorTable::new(), 0),
         };
         let mut base = vec![W::default(); 3 * vertices];
-        let refs = References::index(None, &table);
-        stream::decode(&values[used..], 3, Spatial::Parallelogram, refs, &mut base)?;
+        let refs = References::of_index_frame(None, &table);
+        stream::decode(&values[used..], 3, SpatialPrediction::Parallelogram, refs, &mut base)?;
         let steps = steps(reel);
         let mut blocks = Vec::new();
         for step in &steps {
@@ -124,7 +126,7 @@ impl<'a, W: Code> Bench<'a, W> {
             blocks.push(block);
         }
         let raw: Vec<Vec<u8>> = blocks.iter().map(|b| unpack(b)).collect::<Result<_, _>>()?;
-        let parts = raw.iter().map(|raw| Parts::read(raw)).collect();
+        let parts = raw.iter().map(|raw| FrameParameters::read(raw)).collect();
         Ok(Bench { reel, stream, vertices, table, base, steps, blocks, raw, parts })
     }
 
@@ -231,28 +233,28 @@ impl<'a, W: Code> Bench<'a, W> {
         let mut out = std::mem::take(&mut frames[step.out]);
         let frame = |at: usize| &frames[at][..];
         let refs = match step.from {
-            None => References::index(Some(&self.base), &self.table),
+            None => References::of_index_frame(Some(&self.base), &self.table),
             Some([previous, before, first, last]) => References {
                 previous: previous.map(frame),
                 before_previous: before.map(frame),
                 index_before: first.map(frame),
                 index_after: last.map(frame),
-                ..References::index(Some(&self.base), &self.table)
+                ..References::of_index_frame(Some(&self.base), &self.table)
             },
         };
         if let Ok(content) = content {
-            let decoded = stream::decode(content, 3, Spatial::Parallelogram, refs, &mut out);
+            let decoded = stream::decode(content, 3, SpatialPrediction::Parallelogram, refs, &mut out);
             black_box(decoded.is_ok());
         }
         frames[step.out] = out;
     }
 
     /// Runs only the kernel of prediction from other frames.
-    fn predict(&self, step: &Step, parts: &Parts, frames: &mut [Vec<W>]) {
+    fn predict(&self, step: &Step, parts: &FrameParameters, frames: &mut [Vec<W>]) {
         let mut out = std::mem::take(&mut frames[step.out]);
         match (step.from, parts.source) {
             (Some([Some(previous), before, Some(first), Some(last)]), 2) => {
-                let sources = Sources {
+                let sources = MotionReferences {
                     previous: &frames[previous],
                     before_previous: &frames[before.unwrap_or(previous)],
                     index_before: &frames[first],
@@ -272,23 +274,23 @@ impl<'a, W: Code> Bench<'a, W> {
     }
 }
 
-impl Parts {
+impl FrameParameters {
     /// Reads the layout of `docs/FORMAT/mesh.md`. The file was decoded before, so it is valid.
-    fn read(raw: &[u8]) -> Parts {
+    fn read(raw: &[u8]) -> FrameParameters {
         let predictor = raw[0];
         let source = predictor & 3;
         let mut at = 1;
-        let mut blend = Blend::default();
+        let mut blend = BlendFactors::default();
         if source == 2 {
-            blend = Blend { a: raw[1], b: raw[2], c: raw[3] };
+            blend = BlendFactors { a: raw[1], b: raw[2], c: raw[3] };
             at += 3;
         }
-        let mut rule = (source != 2).then_some(Rule::Usual(Spatial::Parallelogram));
+        let mut rule = (source != 2).then_some(PredictionRule::Usual(SpatialPrediction::Parallelogram));
         if predictor & 4 != 0 {
-            rule = Some(Rule::Weighted(Weights { edge: raw[at], apex: raw[at + 1] as i8 }));
+            rule = Some(PredictionRule::Weighted(TriangleWeights { edge: raw[at], apex: raw[at + 1] as i8 }));
             at += 2;
         }
-        Parts { source, blend, rule, residuals: at, layout: raw[at] }
+        FrameParameters { source, blend, rule, residuals: at, layout: raw[at] }
     }
 }
 

@@ -21,29 +21,29 @@ impl Picture {
         Picture { text: String::new(), size: [width, height] }
     }
 
-    fn put(&mut self, element: std::fmt::Arguments) {
+    fn push(&mut self, element: std::fmt::Arguments) {
         self.text += &format!("{element}\n");
     }
 
     pub fn line(&mut self, a: [f64; 2], b: [f64; 2], colour: &str, width: f64) {
         let ([x, y], [u, v]) = (a, b);
-        self.put(format_args!(
+        self.push(format_args!(
             r#"<line x1="{x:.1}" y1="{y:.1}" x2="{u:.1}" y2="{v:.1}" stroke="{colour}" stroke-width="{width}"/>"#
         ));
     }
 
     pub fn dot(&mut self, [x, y]: [f64; 2], radius: f64, colour: &str) {
-        self.put(format_args!(r#"<circle cx="{x:.1}" cy="{y:.1}" r="{radius:.1}" fill="{colour}"/>"#));
+        self.push(format_args!(r#"<circle cx="{x:.1}" cy="{y:.1}" r="{radius:.1}" fill="{colour}"/>"#));
     }
 
     pub fn ring(&mut self, [x, y]: [f64; 2], radius: f64, colour: &str) {
-        self.put(format_args!(
+        self.push(format_args!(
             r#"<circle cx="{x:.1}" cy="{y:.1}" r="{radius:.1}" fill="none" stroke="{colour}" stroke-width="1.5"/>"#
         ));
     }
 
     pub fn text(&mut self, [x, y]: [f64; 2], anchor: &str, size: f64, colour: &str, text: &str) {
-        self.put(format_args!(
+        self.push(format_args!(
             r#"<text x="{x:.1}" y="{y:.1}" text-anchor="{anchor}" font-size="{size}" fill="{colour}">{text}</text>"#
         ));
     }
@@ -54,14 +54,14 @@ impl Picture {
             "" => String::new(),
             dashes => format!(r#" stroke-dasharray="{dashes}""#),
         };
-        self.put(format_args!(
+        self.push(format_args!(
             r#"<polyline points="{}" fill="none" stroke="{colour}" stroke-width="{width}"{dashes}/>"#,
             list.join(" ")
         ));
     }
 
     pub fn rectangle(&mut self, [x, y]: [f64; 2], [w, h]: [f64; 2], fill: &str, stroke: &str) {
-        self.put(format_args!(
+        self.push(format_args!(
             r#"<rect x="{x:.1}" y="{y:.1}" width="{w:.1}" height="{h:.1}" fill="{fill}" stroke="{stroke}"/>"#
         ));
     }

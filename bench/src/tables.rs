@@ -1,13 +1,13 @@
-//! `tables`: makes the default sets of tables from short pieces of sequences, by Lloyd's algorithm: each
-//! piece belongs to the set with the fewest bits for its tokens, and each set is made from its pieces'
-//! tokens. All pieces have the same weight, whatever their size.
+//! `tables`: makes the default sets of tables from short excerpts of sequences, by Lloyd's algorithm: each
+//! excerpt belongs to the set with the fewest bits for its tokens, and each set is made from its excerpts'
+//! tokens. All excerpts have the same weight, whatever their size.
 
 use crate::soft::{Sequence, find};
 use anyhow::{Context, bail};
-use meshreel_codec::mesh::defaults::SETS;
-use meshreel_codec::mesh::encode::{Encoder, Options, Refused, Work};
+use meshreel_codec::mesh::defaults::DEFAULT_SETS;
+use meshreel_codec::mesh::encode::{EncodeBuffers, EncodeError, Encoder, Options};
 use meshreel_codec::mesh::hierarchy::Hierarchy;
-use meshreel_codec::mesh::tables::{Counts, Tables};
+use meshreel_codec::mesh::tables::{TokenCounts, TokenTables};
 use meshreel_codec::mesh::{defaults, hierarchy};
 use meshreel_codec::quantize::lattice::Extent;
 use std::fmt::Write as _;
@@ -30,19 +30,19 @@ pub struct Arguments {
     write: Option<PathBuf>,
 }
 
-/// Tolerances as fractions of the diagonal, and lengths in frames, of the pieces.
+/// Tolerances as fractions of the diagonal, and lengths in frames, of the excerpts.
 const TOLERANCES: [f64; 5] = [1e-2, 2e-3, 5e-4, 1e-4, 1e-5];
 const LENGTHS: [u32; 2] = [9, 24];
-/// Bits that each piece is scaled to.
+/// Bits that each excerpt is scaled to.
 const WEIGHT: f64 = 2e5;
 const ROUNDS: usize = 6;
 
 #[derive(Clone)]
-struct Piece {
+struct Excerpt {
     sequence: String,
     frames: u32,
     name: String,
-    counts: Counts,
+    counts: TokenCounts,
     /// Bits of its tokens with tables of its own, which no file keeps.
     bits: f64,
     /// Bits of its own tables in the static part.
@@ -51,7 +51,7 @@ struct Piece {
     zeros: f64,
 }
 
-/// Prints, for each piece, the size with its own tables and with its set.
+/// Prints, for each excerpt, the size with its own tables and with its set.
 pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let mut pieces = Vec::new();
     for path in find(&arguments.paths, &arguments.only)? {
@@ -62,8 +62,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
             let extent = sequence.extent(tolerance);
             for frames in LENGTHS {
                 for first in [0, sequence.frames / 2] {
-                    let part = sequence.part(first, frames);
-                    let mut piece = piece(&part, &hierarchy, extent)?;
+                    let part = sequence.frame_range(first, frames);
+                    let mut piece = code_excerpt(&part, &hierarchy, extent)?;
                     piece.sequence = name.to_string();
                     piece.name = format!("{name} {tolerance:.0e} {first}+{frames}");
                     pieces.push(piece);
@@ -82,7 +82,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     );
     for (piece, &set) in pieces.iter().zip(&of) {
         let bits = sets[set].bits(&piece.counts);
-        let present = (1..=SETS).filter_map(|n| Some(defaults::set(n).ok()?.bits(&piece.counts)));
+        let present =
+            (1..=DEFAULT_SETS).filter_map(|n| Some(defaults::default_set(n).ok()?.bits(&piece.counts)));
         let present = present.fold(f64::INFINITY, f64::min);
         println!(
             "{:<28} {:>10.0} {:>7.1}% {:>7.1}% {:>7.1}% {:>4}",
@@ -102,8 +103,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
 
 /// Prints, by sequence and length, the mean fraction of tokens and tables that a default set saves, with the
 /// encoder's choice of set.
-fn held_out(pieces: &[Piece]) -> anyhow::Result<()> {
-    let saved = |piece: &Piece, sets: &[Tables]| {
+fn held_out(pieces: &[Excerpt]) -> anyhow::Result<()> {
+    let saved = |piece: &Excerpt, sets: &[TokenTables]| {
         let own = piece.bits + piece.table_bits;
         let best = sets.iter().map(|set| set.bits(&piece.counts));
         1.0 - best.fold(own, f64::min) / own
@@ -113,13 +114,13 @@ fn held_out(pieces: &[Piece]) -> anyhow::Result<()> {
     let (all, _) = cluster(&mut pieces.to_vec())?;
     println!("{:<16} {:>6} {:>12} {:>12}", "saved", "frames", "of all", "held out");
     for name in names {
-        let mut others: Vec<Piece> = pieces.to_vec();
+        let mut others: Vec<Excerpt> = pieces.to_vec();
         others.retain(|p| p.sequence != *name);
         let (sets, _) = cluster(&mut others)?;
         for frames in LENGTHS {
             let mine = pieces.iter().filter(|p| p.sequence == *name);
-            let mine: Vec<&Piece> = mine.filter(|p| p.frames == frames).collect();
-            let mean = |sets: &[Tables]| {
+            let mine: Vec<&Excerpt> = mine.filter(|p| p.frames == frames).collect();
+            let mean = |sets: &[TokenTables]| {
                 let sum: f64 = mine.iter().map(|p| saved(p, sets)).sum();
                 100.0 * sum / mine.len().max(1) as f64
             };
@@ -129,8 +130,8 @@ fn held_out(pieces: &[Piece]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Codes a piece and counts its tokens.
-fn piece(part: &Sequence, hierarchy: &Hierarchy, extent: Extent) -> anyhow::Result<Piece> {
+/// Codes an excerpt and counts its tokens.
+fn code_excerpt(part: &Sequence, hierarchy: &Hierarchy, extent: Extent) -> anyhow::Result<Excerpt> {
     let options = Options { own_tables: true, ..Options::default() };
     let counted = match Encoder::<i16>::new(
         hierarchy.clone(),
@@ -138,42 +139,47 @@ fn piece(part: &Sequence, hierarchy: &Hierarchy, extent: Extent) -> anyhow::Resu
         extent,
         options,
         part,
-        &mut Work::default(),
+        &mut EncodeBuffers::default(),
     ) {
-        Err(Refused::TooFine) => {
-            Encoder::<i32>::new(hierarchy.clone(), part.frames, extent, options, part, &mut Work::default())?
-                .counts()
-                .cloned()
-        }
+        Err(EncodeError::TooFine) => Encoder::<i32>::new(
+            hierarchy.clone(),
+            part.frames,
+            extent,
+            options,
+            part,
+            &mut EncodeBuffers::default(),
+        )?
+        .counts()
+        .cloned(),
         other => other?.counts().cloned(),
     };
     let counts = counted.context("tables of its own were asked for")?;
     let own = counts.tables(1.0, 0);
-    Ok(Piece {
+    Ok(Excerpt {
         sequence: String::new(),
         frames: part.frames,
         name: String::new(),
         bits: own.bits(&counts),
         table_bits: 8.0 * own.encode().len() as f64,
-        zeros: counts.zeros(),
+        zeros: counts.zero_fraction(),
         counts,
     })
 }
 
-/// Returns the sets, and the number of the set of each piece.
-fn cluster(pieces: &mut [Piece]) -> anyhow::Result<(Vec<Tables>, Vec<usize>)> {
-    let sets = usize::from(SETS);
+/// Returns the sets, and the number of the set of each excerpt.
+fn cluster(pieces: &mut [Excerpt]) -> anyhow::Result<(Vec<TokenTables>, Vec<usize>)> {
+    let sets = usize::from(DEFAULT_SETS);
     if pieces.len() < sets {
-        bail!("{} pieces are too few for {sets} sets", pieces.len());
+        bail!("{} excerpts are too few for {sets} sets", pieces.len());
     }
     pieces.sort_by(|a, b| b.zeros.total_cmp(&a.zeros));
     let count = pieces.len();
     let mut of: Vec<usize> = (0..count).map(|n| n * sets / count).collect();
     let mut tables = Vec::new();
     for _ in 0..ROUNDS {
-        tables = (0..sets).map(|set| made_of(pieces, &of, set)).collect();
+        tables = (0..sets).map(|set| set_tables(pieces, &of, set)).collect();
         for (piece, of) in pieces.iter().zip(&mut of) {
-            let bits: Vec<f64> = tables.iter().map(|t: &Tables| t.bits(&piece.counts)).collect();
+            let bits: Vec<f64> = tables.iter().map(|t: &TokenTables| t.bits(&piece.counts)).collect();
             for (n, &b) in bits.iter().enumerate() {
                 if b < bits[*of] {
                     *of = n;
@@ -184,8 +190,8 @@ fn cluster(pieces: &mut [Piece]) -> anyhow::Result<(Vec<Tables>, Vec<usize>)> {
     Ok((tables, of))
 }
 
-fn made_of(pieces: &[Piece], of: &[usize], set: usize) -> Tables {
-    let mut counts = Counts::default();
+fn set_tables(pieces: &[Excerpt], of: &[usize], set: usize) -> TokenTables {
+    let mut counts = TokenCounts::default();
     for (piece, _) in pieces.iter().zip(of).filter(|p| *p.1 == set) {
         counts.merge_weighted(&piece.counts, WEIGHT / piece.bits.max(1.0));
     }
@@ -193,7 +199,7 @@ fn made_of(pieces: &[Piece], of: &[usize], set: usize) -> Tables {
 }
 
 /// Writes `defaults.bin` of the codec, and `tables.hex` of the document.
-fn write(root: &Path, sets: &[Tables]) -> anyhow::Result<()> {
+fn write(root: &Path, sets: &[TokenTables]) -> anyhow::Result<()> {
     let mut bytes = Vec::new();
     let mut text = String::from(
         "# The default sets of tables of the format, in order: hexadecimal, an empty line between two.\n",

@@ -29,12 +29,12 @@ pub struct Arguments {
 }
 
 /// The part of a compile that is evaluated: before it nothing is known, after it nothing is left.
-const LOOKED_AT: std::ops::Range<f64> = 0.1..0.9;
+const EVALUATED_RANGE: std::ops::Range<f64> = 0.1..0.9;
 /// A displayed time counts as right within this fraction of the actual one.
-const NEAR: f64 = 0.3;
+const ACCEPTED_ERROR: f64 = 0.3;
 /// Shorter compiles, in seconds, have no bar that anybody reads.
-const LONG: f64 = 20.0;
-const EVERY: Duration = Duration::from_millis(50);
+const MIN_SECONDS: f64 = 20.0;
+const SAMPLE_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The state of the progress bar.
 struct Bar(Mutex<(Option<Phase>, TimeLeft)>);
@@ -42,7 +42,7 @@ struct Bar(Mutex<(Option<Phase>, TimeLeft)>);
 impl Bar {
     fn left(&self) -> (Option<Phase>, Option<f64>) {
         let now = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        (now.0, now.1.now().map(|left| left.as_secs_f64()))
+        (now.0, now.1.time_left().map(|left| left.as_secs_f64()))
     }
 }
 
@@ -50,15 +50,15 @@ impl Progress for Bar {
     fn update(&self, phase: Phase, done: u64, total: u64) {
         let mut now = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if now.0 != Some(phase) {
-            *now = (Some(phase), now.1.next(phase, done));
+            *now = (Some(phase), now.1.next_phase(phase, done));
         }
-        now.1.tell(done, total);
+        now.1.report(done, total);
     }
 }
 
 /// The displayed time at a moment, in seconds.
-struct Shown {
-    at: f64,
+struct DisplayedTime {
+    seconds: f64,
     phase: Option<Phase>,
     left: Option<f64>,
 }
@@ -67,21 +67,22 @@ struct Shown {
 pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     println!(
         "time left, between {:.0} % and {:.0} % of a compile: part of it within {:.0} %, and shown ÷ left",
-        100.0 * LOOKED_AT.start,
-        100.0 * LOOKED_AT.end,
-        100.0 * NEAR
+        100.0 * EVALUATED_RANGE.start,
+        100.0 * EVALUATED_RANGE.end,
+        100.0 * ACCEPTED_ERROR
     );
     println!(
         "{:<28}{:>9}{:>9}{:>9}{:>8}{:>8}  worst in",
         "", "seconds", "within", "unknown", "least", "most"
     );
-    for path in clips::files_of(&arguments.inputs, &["abc", "obj", "glb", "gltf"])? {
+    for path in clips::files_with_extensions(&arguments.inputs, &["abc", "obj", "glb", "gltf"])? {
         let (seconds, shown) = watched(&path, arguments)?;
-        let inside: Vec<&Shown> = shown.iter().filter(|s| LOOKED_AT.contains(&(s.at / seconds))).collect();
-        let ratio = |s: &Shown| s.left.map(|left| left / (seconds - s.at));
+        let inside: Vec<&DisplayedTime> =
+            shown.iter().filter(|s| EVALUATED_RANGE.contains(&(s.seconds / seconds))).collect();
+        let ratio = |s: &DisplayedTime| s.left.map(|left| left / (seconds - s.seconds));
         let known: Vec<(f64, Option<Phase>)> =
             inside.iter().filter_map(|s| ratio(s).map(|r| (r, s.phase))).collect();
-        let near = known.iter().filter(|(r, _)| (r - 1.0).abs() <= NEAR).count();
+        let near = known.iter().filter(|(r, _)| (r - 1.0).abs() <= ACCEPTED_ERROR).count();
         let part = |n: usize| 100.0 * n as f64 / inside.len().max(1) as f64;
         let (least, most) =
             known.iter().fold((f64::INFINITY, 0.0f64), |(l, m), &(r, _)| (l.min(r), m.max(r)));
@@ -93,14 +94,18 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
             part(near),
             part(inside.len() - known.len()),
             worst.map_or("-".into(), |phase| format!("{phase:?}").to_lowercase()),
-            if seconds < LONG { " (short)" } else { "" }
+            if seconds < MIN_SECONDS { " (short)" } else { "" }
         );
         if arguments.curve {
             let every = shown.len().div_ceil(40).max(1);
             for s in shown.iter().step_by(every) {
                 let phase = s.phase.map_or("-".into(), |phase| format!("{phase:?}").to_lowercase());
                 let left = s.left.map_or("-".into(), |left| format!("{left:.1}"));
-                println!("    at {:>6.1} s {phase:<8} shown {left:>6} left {:>6.1}", s.at, seconds - s.at);
+                println!(
+                    "    at {:>6.1} s {phase:<8} shown {left:>6} left {:>6.1}",
+                    s.seconds,
+                    seconds - s.seconds
+                );
             }
         }
     }
@@ -108,7 +113,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
 }
 
 /// Returns the seconds of a compile, and the times displayed meanwhile.
-fn watched(path: &Path, arguments: &Arguments) -> anyhow::Result<(f64, Vec<Shown>)> {
+fn watched(path: &Path, arguments: &Arguments) -> anyhow::Result<(f64, Vec<DisplayedTime>)> {
     let cache = path.with_extension("pc2");
     let moved = path.extension().is_some_and(|e| e == "obj") && cache.exists();
     let read_options = ReadOptions { points: moved.then_some(cache), ..ReadOptions::default() };
@@ -124,8 +129,8 @@ fn watched(path: &Path, arguments: &Arguments) -> anyhow::Result<(f64, Vec<Shown
             let mut shown = Vec::new();
             while !done.load(Relaxed) {
                 let (phase, left) = bar.left();
-                shown.push(Shown { at: start.elapsed().as_secs_f64(), phase, left });
-                std::thread::sleep(EVERY);
+                shown.push(DisplayedTime { seconds: start.elapsed().as_secs_f64(), phase, left });
+                std::thread::sleep(SAMPLE_INTERVAL);
             }
             shown
         });

@@ -2,7 +2,7 @@
 //! what was read is written and read again.
 #![no_main]
 use libfuzzer_sys::fuzz_target;
-use meshreel_codec::record::attributes::{Of, decode, encode};
+use meshreel_codec::record::attributes::{AttributeGroups, decode, encode};
 
 fuzz_target!(|data: (u8, u8, u8, u8, &[u8])| {
     let (node, vertices, parts, frames, bytes) = data;
@@ -12,7 +12,7 @@ fuzz_target!(|data: (u8, u8, u8, u8, &[u8])| {
     };
     assert!(nodes[0] == node && nodes.is_sorted_by(|a, b| a < b));
     for attribute in &all {
-        let groups = match &attribute.of {
+        let groups = match &attribute.groups {
             Of::Mesh => &[][..],
             Of::Parts(groups) => &groups[..],
             Of::Vertices(groups) => &groups[..],

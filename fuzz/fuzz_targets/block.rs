@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use meshreel_codec::entropy::block::{Compressor, Decompressor, Format};
+use meshreel_codec::entropy::block::{Compressor, Decompressor, BlockFormat};
 
 fuzz_target!(|data: &[u8]| {
     let mut decompressor = Decompressor::new();

@@ -17,7 +17,7 @@ fuzz_target!(|data: &[u8]| {
     };
     // A skeleton of the input's own, or one that is known to be whole.
     let (skeleton, bytes) = match first & 1 {
-        0 => (known(), rest),
+        0 => (fixed_skeleton(), rest),
         _ => {
             let at = rest.len().min(usize::from(first >> 1));
             match decode_skeleton(&rest[..at]) {
@@ -40,7 +40,7 @@ fuzz_target!(|data: &[u8]| {
         sample(&form);
     }
     // The header of a layer stands in a table, what follows it in a chunk.
-    if let Ok((header, used)) = layer::take_sized(bytes)
+    if let Ok((header, used)) = layer::take_length_prefixed(bytes)
         && let Ok(form) = RandomAccess::open_parts(&skeleton.skeleton(), header, &bytes[used..])
     {
         sample(&form);
@@ -48,7 +48,7 @@ fuzz_target!(|data: &[u8]| {
     let Ok(stored) = StreamedClip::open(&skeleton.skeleton(), bytes) else {
         return;
     };
-    let plan = &stored.plan;
+    let plan = &stored.layout;
     let mut scratch = Scratch::new(plan);
     let mut pose = vec![Transform::IDENTITY; skeleton.parents.len()];
     for s in 0..plan.segments().min(8) {
@@ -62,21 +62,21 @@ fuzz_target!(|data: &[u8]| {
 
 /// Poses and joints at samples, between two of a segment and across segments.
 fn sample(form: &RandomAccess) {
-    let mut pose = form.plan.still().to_vec();
-    let last = form.plan.header.samples as usize;
+    let mut pose = form.layout.still().to_vec();
+    let last = form.layout.header.samples as usize;
     for i in 0..last.min(64) {
         let next = (i + 1) % last;
-        form.fetch(i, next);
+        form.prefetch(i, next);
         form.pose(i, next, 0.5, &mut pose[..]);
         for j in 0..pose.len().min(8) {
-            let mut joint = form.plan.still()[j];
+            let mut joint = form.layout.still()[j];
             form.joint(i, next, 0.5, j, &mut joint);
             assert_eq!(joint.rotation.map(f32::to_bits), pose[j].rotation.map(f32::to_bits));
         }
     }
 }
 
-fn known() -> SkeletonRecord {
+fn fixed_skeleton() -> SkeletonRecord {
     let mut rest = Transform::IDENTITY;
     rest.translation = [0.0, 10.0, 1.0];
     SkeletonRecord {

@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use meshreel_codec::clip::Skeleton;
-use meshreel_codec::clip::curve::{Curves, Head, Key, Kind, Knots, PARTS, Part, Playhead, Range, encode};
+use meshreel_codec::clip::curve::{CurveClip, CurveHead, Key, CurveSubTrack, KnotSpacing, TRANSFORM_PARTS, TransformPart, Playhead, ValueRange, encode};
 use meshreel_codec::transform::Transform;
 use meshreel_fuzz::Numbers;
 
@@ -40,7 +40,7 @@ fuzz_target!(|data: &[u8]| {
 /// What an encoder could write, then a few bytes of it changed.
 fn written(numbers: &mut Numbers<'_>, joints: usize) -> Vec<u8> {
     let mut head = Head {
-        knots: [Knots::Uniform, Knots::Chordal, Knots::Centripetal][numbers.below(3)],
+        knots: [KnotSpacing::Uniform, KnotSpacing::Chordal, KnotSpacing::Centripetal][numbers.below(3)],
         short: numbers.bit(),
         samples: 1 + u32::from(numbers.u16()) % 9000,
         fps: f64::from(numbers.u8()) + 0.5,

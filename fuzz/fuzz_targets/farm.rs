@@ -14,7 +14,7 @@ use meshreel_fuzz::meter::{Meter, measure};
 static METER: Meter = Meter;
 
 /// What the small caches may take, whatever is said of them.
-const MOST: u64 = 256 << 20;
+const MAX_MEMORY_BYTES: u64 = 256 << 20;
 
 fuzz_target!(|data: &[u8]| {
     let Some((&of, bytes)) = data.split_first() else { return };
@@ -41,7 +41,7 @@ fuzz_target!(|data: &[u8]| {
             }
         }
     });
-    assert!(most < MOST, "{most} bytes");
+    assert!(most < MAX_MEMORY_BYTES, "{most} bytes");
 });
 
 fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {

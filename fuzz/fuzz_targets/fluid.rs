@@ -1,7 +1,7 @@
 //! Units of a mesh whose faces change: any bytes decode or are refused, within what the description allows.
 #![no_main]
 use libfuzzer_sys::fuzz_target;
-use meshreel_codec::values::changing::{Kind, Reader, Triangles, Work};
+use meshreel_codec::values::changing::{StreamPrediction, Reader, TriangleBuffers, Work};
 
 const VERTICES: u32 = 300;
 const INDICES: u32 = 900;

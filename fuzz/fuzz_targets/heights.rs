@@ -2,19 +2,19 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use meshreel_codec::mesh::encode::{Encoder, Options, Source, Work};
-use meshreel_codec::mesh::height::{Flat, Plane};
+use meshreel_codec::mesh::encode::{Encoder, Options, Source, EncodeBuffers};
+use meshreel_codec::mesh::height::{FixedPointPlane, HeightFieldPlane};
 use meshreel_codec::mesh::hierarchy;
 use meshreel_codec::mesh::hierarchy::Hierarchy;
 use meshreel_codec::mesh::shared::Sets;
-use meshreel_codec::quantize::fixed::FixedPoint;
-use meshreel_codec::quantize::lattice::{Choice, Extent, Grid, Lattice};
+use meshreel_codec::quantize::fixed_point::FixedPoint;
+use meshreel_codec::quantize::lattice::{LatticeChoice, Extent, FixedPointGrid, Lattice};
 use meshreel_codec::topology::grid::Shape;
 use meshreel_fuzz::Numbers;
 
 /// One frame of heights over a plane.
 struct Field<'a> {
-    plane: Plane,
+    plane: HeightFieldPlane,
     places: &'a [[u32; 2]],
     order: &'a [u32],
     points: Vec<[f32; 3]>,
@@ -56,7 +56,7 @@ fuzz_target!(|data: &[u8]| {
     let mut small = || f32::from(numbers.u8() as i8) / 16.0;
     let sides = [(); 2].map(|()| [small() * 20.0, small(), small()]);
     let heights: Vec<f32> = (0..points).map(|_| small()).collect();
-    let plane = Plane { axis: usize::from(numbers.u8() % 3), sides };
+    let plane = HeightFieldPlane { axis: usize::from(numbers.u8() % 3), sides };
     let place = |(place, height): (&[u32; 2], f32)| {
         let mut at = plane.at(*place).map(|v| v as f32);
         at[plane.axis] = height;
@@ -112,15 +112,15 @@ fn encoded(hierarchy: &Hierarchy, field: &Field<'_>) -> Option<Vec<u8>> {
 
 /// Whether bytes are a static part, which then says where its plane lies.
 fn check(bytes: &[u8], hierarchy: &Hierarchy, shape: &Shape) -> bool {
-    let Ok((coded, flat)) = Flat::decode(bytes, hierarchy.clone(), shape, &mut Sets::default()) else {
+    let Ok((coded, flat)) = FixedPointPlane::decode(bytes, hierarchy.clone(), shape, &mut Sets::default()) else {
         return false;
     };
     assert_eq!(flat.base.len(), hierarchy.order.len());
-    meshreel_codec::each_width!(&coded.first, first => lies(&flat, first));
+    meshreel_codec::each_width!(&coded.first, first => check_plane(&flat, first));
     true
 }
 
-fn lies<W: FixedPoint>(flat: &Flat, cells: &[[W; 4]]) {
+fn check_plane<W: FixedPoint>(flat: &FixedPointPlane, cells: &[[W; 4]]) {
     for (cell, base) in cells.iter().zip(&flat.base) {
         for k in (0..3).filter(|&k| k != flat.axis) {
             assert!(cell[k].get() == base[k] && base[k].abs() <= W::REACH);

@@ -4,10 +4,10 @@
 
 use libfuzzer_sys::fuzz_target;
 use meshreel_codec::Corrupt;
-use meshreel_codec::mesh::decode::{CodedUnit, Static, Vector, Width, decode_unit_with, scratch_len};
-use meshreel_codec::mesh::encode::{Encoder, Options, Source, Work};
+use meshreel_codec::mesh::decode::{CodedUnit, StaticPart, DecodedPoint, Width, decode_unit_with, scratch_len};
+use meshreel_codec::mesh::encode::{Encoder, Options, Source, EncodeBuffers};
 use meshreel_codec::mesh::hierarchy;
-use meshreel_codec::quantize::lattice::{Choice, Extent, Lattice};
+use meshreel_codec::quantize::lattice::{LatticeChoice, Extent, Lattice};
 use meshreel_codec::schedule::{Schedule, Unit};
 use meshreel_codec::simd::isa::Isa;
 use std::sync::OnceLock;
@@ -30,7 +30,7 @@ impl Source for Wave {
 }
 
 struct File<W> {
-    coded: Static,
+    coded: StaticPart,
     schedule: Schedule,
     units: Vec<Vec<u8>>,
     frames: Vec<Vec<Vector<W>>>,
@@ -84,7 +84,7 @@ fn encode<W: Width>((radius, packed): (f64, bool)) -> File<W> {
         units[schedule.number(Unit::TopLayer(group)) as usize] = last;
         seen.into_iter().for_each(|(f, d)| frames[f as usize] = d);
     }
-    File { coded: Static::decode(encoder.static_bytes(), hierarchy, None).unwrap(), schedule, units, frames }
+    File { coded: StaticPart::decode(encoder.static_bytes(), hierarchy, None).unwrap(), schedule, units, frames }
 }
 
 fn decode<W: Width>(

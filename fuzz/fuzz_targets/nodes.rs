@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use meshreel_codec::clip::nodes::{Node, Nodes, Setup, encode_setup};
+use meshreel_codec::clip::nodes::{Node, NodeTracks, NodeSetup, encode_setup};
 use meshreel_codec::schedule::Schedule;
 use meshreel_codec::transform::Transform;
 use std::collections::BTreeMap;
@@ -12,11 +12,11 @@ fuzz_target!(|data: &[u8]| {
     let Some((&[kind, frames, cut], rest)) = data.split_first_chunk::<3>() else {
         return;
     };
-    let mut given = known();
+    let mut given = fixed_nodes();
     let (setup, mut rest) = rest.split_at(rest.len().min(usize::from(cut & 31)));
     let mut whole = Vec::new();
     if kind & 1 == 0 {
-        let setups = [true, false].map(|scale| Setup { moves: [true, true, scale], pivot: scale, code: 128 });
+        let setups = [true, false].map(|scale| NodeSetup { moves: [true, true, scale], pivot: scale, step_code: 128 });
         encode_setup(0.01, kind & 4 != 0, &setups, &mut whole);
     } else {
         whole.extend_from_slice(setup);
@@ -36,7 +36,7 @@ fuzz_target!(|data: &[u8]| {
     };
     let schedule = Schedule::new(u32::from(frames % 64) + 1, u32::from(kind >> 4) + 1);
     let mut done: BTreeMap<u32, Vec<i32>> = BTreeMap::new();
-    for unit in schedule.in_file() {
+    for unit in schedule.units_in_file_order() {
         let size = rest.first().map_or(0, |&n| usize::from(n));
         let (bytes, after) = rest.split_at(rest.len().min(1 + size));
         rest = after;
@@ -62,7 +62,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-fn known() -> Vec<Node> {
+fn fixed_nodes() -> Vec<Node> {
     let node = |parent, moves, bounds| Node {
         parent,
         rest: Transform { translation: [0.0, 10.0, 1.0], ..Transform::IDENTITY },

@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use meshreel_codec::Points;
-use meshreel_codec::mesh::normals::{Directions, Frame, Moment, Normals, Rest, Shape};
+use meshreel_codec::mesh::normals::{Directions, NormalsFrame, InterpolatedFrame, Normals, PointBones, MeshGeometry};
 use meshreel_codec::transform::Transform;
 use meshreel_fuzz::Numbers;
 

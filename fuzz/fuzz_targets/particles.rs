@@ -3,8 +3,8 @@
 #![no_main]
 use libfuzzer_sys::fuzz_target;
 use meshreel_codec::record::cameras;
-use meshreel_codec::values::particles::chain::{self, Chain, Layout, Stream, state_words};
-use meshreel_codec::values::particles::{Points, Reader, Room, Shape, Work};
+use meshreel_codec::values::particles::chain::{self, Chain, PointLayout, ChainStream, state_words};
+use meshreel_codec::values::particles::{ParticlePoints, Reader, PointBuffers, ParticleKind, Work};
 
 const POINTS: usize = 300;
 const CURVES: usize = 60;

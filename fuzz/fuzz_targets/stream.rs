@@ -3,8 +3,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use meshreel_codec::classic::stream;
-use meshreel_codec::classic::stream::{References, Spatial};
-use meshreel_codec::values::parallelogram::{Table, derive_table};
+use meshreel_codec::classic::stream::{References, SpatialPrediction};
+use meshreel_codec::values::parallelogram::{PredictorTable, derive_table};
 use meshreel_fuzz::Numbers;
 
 fuzz_target!(|data: &[u8]| {
@@ -12,7 +12,7 @@ fuzz_target!(|data: &[u8]| {
     let flags = numbers.u8();
     let components = 1 + usize::from(numbers.u8() % 4);
     let count = usize::from(numbers.u8() % 64);
-    let spatial = if flags & 1 == 0 { Spatial::Parallelogram } else { Spatial::Average };
+    let spatial = if flags & 1 == 0 { SpatialPrediction::Parallelogram } else { SpatialPrediction::Average };
     // Any table at all for hostile bytes.
     let hostile: Table = (0..count).map(|_| [numbers.u16(), numbers.u16(), numbers.u16()]).collect();
     // And one that belongs to a mesh, for our own.
@@ -47,7 +47,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-fn check(bytes: &[u8], components: usize, spatial: Spatial, refs: References<'_, u16>, values: &[u16]) {
+fn check(bytes: &[u8], components: usize, spatial: SpatialPrediction, refs: References<'_, u16>, values: &[u16]) {
     let mut out = vec![0u16; values.len()];
     let used = stream::decode(bytes, components, spatial, refs, &mut out);
     assert_eq!(used, Ok(bytes.len()));

@@ -29,7 +29,7 @@ fuzz_target!(|data: &[u8]| {
         // What is wrong may be attributes alone.
         if let Some(plain) = &mut plain {
             (0..plain.reel().frame_count().min(8)).for_each(|f| drop(plain.decode(f)));
-            show(plain);
+            request_all(plain);
         }
         return;
     };
@@ -41,14 +41,14 @@ fuzz_target!(|data: &[u8]| {
     let Ok(mut decoder) = FrameDecoder::new(&reel) else {
         return;
     };
-    show(&decoder);
+    request_all(&decoder);
     let frames = reel.frame_count();
     let last = frames.saturating_sub(1);
     let jumps = [frames / 2, 0, 1, last, frames / 3, 2, frames / 2, last / 2];
     let steps = 0..frames.min(8);
     let mut before: HashMap<usize, Option<u64>> = HashMap::new();
     for frame in jumps.into_iter().filter(|&f| f < frames).chain(steps) {
-        let shown = decoder.decode(frame).is_ok().then(|| show(&decoder));
+        let shown = decoder.decode(frame).is_ok().then(|| request_all(&decoder));
         assert_eq!(*before.entry(frame).or_insert(shown), shown, "frame {frame}");
         // Without animated attributes what could be decoded can be, and shows the same positions.
         if shown.is_some()
@@ -71,7 +71,7 @@ fn points(decoder: &FrameDecoder, mesh: usize) -> Vec<u32> {
 }
 
 /// Asks for all there is. A checksum of it.
-fn show(decoder: &FrameDecoder) -> u64 {
+fn request_all(decoder: &FrameDecoder) -> u64 {
     let description = decoder.reel().description();
     let mut all: Vec<u8> = Vec::new();
     for node in 0..description.nodes.len() {

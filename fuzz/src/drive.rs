@@ -7,16 +7,16 @@ use std::hash::{DefaultHasher, Hasher};
 use std::sync::{Arc, Mutex};
 
 use meshreel::clip::{
-    Clip, ClipCursor, Database, DatabaseOptions, Extract, Mask, PoseSource, Query, Repeats, Rounding, Soa,
+    Clip, ClipCursor, Database, DatabaseOptions, RootMotion, Mask, PoseSource, Query, Repeats, Rounding, SoaTransforms,
 };
 use meshreel::packed::{PackedRig, PackedSequence};
 use meshreel::record::Semantic;
 use meshreel::{
-    Attribute, Command, DecodedFrame, FileId, Format, FrameDecoder, FrameView, Job, Limits, MeshView,
-    Options, Pace, Player, Pool, Read, Reel, Repeat, Shown, Source, Statistics, Token, Transform,
+    VertexAttribute, Command, DecodedFrame, FileId, VertexFormat, FrameDecoder, FrameView, Job, Limits, MeshView,
+    Options, Pace, Player, Pool, ReadRequest, Reel, Repeat, ShownFrames, AsyncSource, Statistics, ReadToken, Transform,
     VertexChannel,
 };
-use meshreel_check::extract::{As, to_scene_at};
+use meshreel_check::extract::{BoneForm, to_scene_at_lod};
 use meshreel_check::verify;
 use meshreel_format::checksum;
 use meshreel_gpu::ReelPlan;
@@ -30,13 +30,13 @@ use crate::meter::measure;
 const MEMORY: u64 = 64 << 20;
 /// What is not counted: what is kept of tables and names, the decompressor, lists that have grown by
 /// doubling.
-const SLACK: u64 = 2 << 20;
+const UNCOUNTED_BYTES: u64 = 2 << 20;
 /// The same for each byte of the file.
-const SLACK_PER_BYTE: u64 = 16;
+const UNCOUNTED_PER_FILE_BYTE: u64 = 16;
 /// A player's heap.
 const HEAP: usize = 8 << 20;
 /// Numbers of vertices that are decoded, all frames together, before a file has had its turn.
-const WORK: usize = 1 << 20;
+const MAX_DECODED_VERTICES: usize = 1 << 20;
 
 /// What a file may ask for: little, so that a wild size is refused and not merely survived.
 pub fn limits() -> Limits {
@@ -49,9 +49,9 @@ pub fn limits() -> Limits {
 
 /// Runs `run`, which must not allocate more than `allowed` bytes and what goes unaccounted in a file of that
 /// size.
-fn within<T>(what: &str, allowed: u64, file: usize, run: impl FnOnce() -> T) -> T {
+fn assert_memory<T>(what: &str, allowed: u64, file: usize, run: impl FnOnce() -> T) -> T {
     let (result, peak) = measure(run);
-    let most = allowed + SLACK + SLACK_PER_BYTE * file as u64;
+    let most = allowed + UNCOUNTED_BYTES + UNCOUNTED_PER_FILE_BYTE * file as u64;
     assert!(
         peak <= most,
         "{what}: {peak} bytes of memory, of which {allowed} were to be expected ({file} in the file)"
@@ -65,14 +65,14 @@ pub fn drive(bytes: Vec<u8>) {
     let mut random = Random(checksum(&bytes));
     let bytes = Arc::new(bytes);
     let limits = limits();
-    let opened = within("opening and decoding", MEMORY, size, || {
+    let opened = assert_memory("opening and decoding", MEMORY, size, || {
         let reel = Reel::from_source(bytes.clone(), &limits).ok()?;
         let decoder = FrameDecoder::new(&reel);
         Some((reel, decoder))
     });
     // The database and the player open it themselves.
     if random.one_in(4) {
-        within("a database", 4 * MEMORY, size, || {
+        assert_memory("a database", 4 * MEMORY, size, || {
             database(&bytes, &limits, &mut random);
         });
     }
@@ -88,20 +88,20 @@ pub fn drive(bytes: Vec<u8>) {
         // What looking takes.
         let largest = reel.description().meshes.iter().map(|m| m.vertices);
         let looking = 16 * u64::from(largest.max().unwrap_or(0));
-        frames = within("decoding", memory + looking, size, || decode(&mut decoder, &mut random));
-        within("views", 4 * MEMORY, size, || {
+        frames = assert_memory("decoding", memory + looking, size, || decode(&mut decoder, &mut random));
+        assert_memory("views", 4 * MEMORY, size, || {
             views(&reel, &mut decoder, &mut random);
         });
         without_attributes(&bytes, &mut decoder, &frames, &mut random);
     }
-    within("clips", 4 * MEMORY, size, || clips(&reel, &mut random));
+    assert_memory("clips", 4 * MEMORY, size, || clips(&reel, &mut random));
     if random.one_in(3) {
-        within("a player", 3 * MEMORY + HEAP as u64, size, || {
+        assert_memory("a player", 3 * MEMORY + HEAP as u64, size, || {
             play(&bytes, &limits, Some(&frames), &mut random);
         });
     }
     if random.one_in(3) {
-        within("tables", 2 * MEMORY, size, || tables(&reel));
+        assert_memory("tables", 2 * MEMORY, size, || tables(&reel));
         extract(&reel, &mut random);
     }
 }
@@ -124,7 +124,7 @@ fn walk(reel: &Reel, steps: usize, random: &mut Random) -> Vec<usize> {
     let count = reel.frame_count();
     let of = |m: &meshreel::record::MeshRecord| 1 + m.vertices as usize + m.indices as usize / 4;
     let each: usize = reel.description().meshes.iter().map(of).sum();
-    let steps = steps.min(WORK / each.max(1)).max(3);
+    let steps = steps.min(MAX_DECODED_VERTICES / each.max(1)).max(3);
     let mut at = random.below(count);
     let mut out = Vec::new();
     for _ in 0..if count > 0 { steps } else { 0 } {
@@ -144,28 +144,28 @@ fn digest(decoder: &FrameDecoder) -> u64 {
     let mut out = DefaultHasher::new();
     let description = decoder.reel().description();
     for node in 0..description.nodes.len() {
-        state(decoder.visible(node), decoder.transform(node), &mut out);
+        hash_node(decoder.visible(node), decoder.transform(node), &mut out);
         let _ = decoder.world(node);
     }
     for mesh in 0..description.meshes.len() {
-        look(decoder.mesh(mesh), &mut out);
+        hash_mesh(decoder.mesh(mesh), &mut out);
     }
     out.finish()
 }
 
 /// The same of a frame that a player lends.
-fn digest_of_still(reel: &Reel, still: DecodedFrame<'_>) -> u64 {
+fn digest_of_lent(reel: &Reel, still: DecodedFrame<'_>) -> u64 {
     let mut out = DefaultHasher::new();
     for node in 0..reel.description().nodes.len() {
-        state(still.visible(node), still.transform(node), &mut out);
+        hash_node(still.visible(node), still.transform(node), &mut out);
     }
     for mesh in 0..reel.description().meshes.len() {
-        look(still.mesh(mesh), &mut out);
+        hash_mesh(still.mesh(mesh), &mut out);
     }
     out.finish()
 }
 
-fn state(visible: bool, at: Transform, out: &mut DefaultHasher) {
+fn hash_node(visible: bool, at: Transform, out: &mut DefaultHasher) {
     out.write_u8(visible.into());
     let numbers = at.rotation.iter().chain(&at.translation).chain(&at.scale);
     floats(numbers, out);
@@ -176,9 +176,9 @@ fn floats<'a>(numbers: impl IntoIterator<Item = &'a f32>, out: &mut DefaultHashe
 }
 
 /// Asks for all that a mesh has, and appends it.
-fn look(mesh: MeshView<'_>, out: &mut DefaultHasher) {
+fn hash_mesh(mesh: MeshView<'_>, out: &mut DefaultHasher) {
     let vertices = mesh.vertex_count();
-    let check = |indices: &[u32], ranges: &[meshreel::Range]| {
+    let check = |indices: &[u32], ranges: &[meshreel::IndexRange]| {
         assert!(indices.iter().all(|&i| (i as usize) < vertices));
         for range in ranges {
             assert!(range.first as usize + range.count as usize <= indices.len());
@@ -186,7 +186,7 @@ fn look(mesh: MeshView<'_>, out: &mut DefaultHasher) {
     };
     check(mesh.indices(), mesh.materials());
     mesh.indices().iter().for_each(|&i| out.write_u32(i));
-    for level in 0..mesh.lods().min(8) {
+    for level in 0..mesh.lod_count().min(8) {
         let lod = mesh.lod(level);
         check(lod.indices, lod.materials);
         assert!(lod.becomes.iter().all(|&v| (v as usize) < vertices));
@@ -219,9 +219,9 @@ fn look(mesh: MeshView<'_>, out: &mut DefaultHasher) {
     if let Some(bones) = mesh.bones() {
         assert_eq!(bones.matrices().len(), bones.count());
         let _ = bones.residuals();
-        let _ = bones.with_residual();
+        let _ = bones.points_with_residual();
         for vertex in (0..vertices).step_by(1 + vertices / 16) {
-            let _ = bones.rest(vertex);
+            let _ = bones.rest_position(vertex);
             for (bone, _) in bones.influences(vertex) {
                 assert!(bone < bones.count());
             }
@@ -263,19 +263,19 @@ fn without_attributes(
 
 // Views.
 
-const FORMATS: &[Format] = &[
-    Format::F32x2,
-    Format::F32x3,
-    Format::F32x4,
-    Format::F16x2,
-    Format::F16x4,
-    Format::U8x4,
-    Format::U16x2,
-    Format::U16x4,
-    Format::I8x2,
-    Format::I8x4,
-    Format::I16x2,
-    Format::I16x4,
+const FORMATS: &[VertexFormat] = &[
+    VertexFormat::F32x2,
+    VertexFormat::F32x3,
+    VertexFormat::F32x4,
+    VertexFormat::F16x2,
+    VertexFormat::F16x4,
+    VertexFormat::U8x4,
+    VertexFormat::U16x2,
+    VertexFormat::U16x4,
+    VertexFormat::I8x2,
+    VertexFormat::I8x4,
+    VertexFormat::I16x2,
+    VertexFormat::I16x4,
 ];
 
 /// What two decoders of a file show between their frames.
@@ -294,7 +294,7 @@ fn views(reel: &Reel, first: &mut FrameDecoder, random: &mut Random) {
             speed: [1.0, -1.0, 0.0, 1e30][random.below(4)],
         };
         let view = FrameView::between(first, &second, blend, pace).expect("two frames");
-        show(view, random);
+        request_all(view, random);
     }
     for mesh in 0..reel.description().meshes.len().min(4) {
         if let Ok(rig) = PackedRig::new(&first.mesh(mesh)) {
@@ -313,7 +313,7 @@ fn views(reel: &Reel, first: &mut FrameDecoder, random: &mut Random) {
 }
 
 /// Asks for everything that a moment has.
-fn show(view: FrameView<'_>, random: &mut Random) {
+fn request_all(view: FrameView<'_>, random: &mut Random) {
     let _ = view.bounds();
     let nodes = view.reel().description().nodes.len();
     let mut worlds = vec![[[0.0; 4]; 3]; nodes];
@@ -337,7 +337,7 @@ fn show(view: FrameView<'_>, random: &mut Random) {
         let _ = view.collision_into(node, &mut values[..3 * points], &mut triangles);
         let (from, to) = (random.below(vertices + 1), random.below(vertices + 1));
         let range = from.min(to)..from.max(to);
-        for what in [
+        for channel in [
             VertexChannel::Position,
             VertexChannel::Normal,
             VertexChannel::Tangent,
@@ -349,7 +349,7 @@ fn show(view: FrameView<'_>, random: &mut Random) {
             let format = FORMATS[random.below(FORMATS.len())];
             let stride = format.size() + 4 * random.below(3);
             let mut out = vec![0; range.len() * stride];
-            let attribute = Attribute { what, format, offset: 0 };
+            let attribute = VertexAttribute { channel, format, offset: 0 };
             let _ = mesh.write(&[attribute], stride, range.clone(), &mut out);
         }
         for (material, range) in mesh.materials().iter().enumerate().take(4) {
@@ -375,7 +375,7 @@ fn tables(reel: &Reel) {
         let _ = reel.indices(mesh);
         let _ = reel.source_map(mesh);
         let _ = (reel.hidden_triangles(mesh), reel.grid(mesh));
-        for level in 0..reel.lods(mesh).unwrap_or(0).min(8) {
+        for level in 0..reel.lod_count(mesh).unwrap_or(0).min(8) {
             let _ = reel.lod(mesh, level);
         }
     }
@@ -400,7 +400,7 @@ fn seconds(duration: f64, random: &mut Random) -> f64 {
 fn bits(pose: &[Transform]) -> u64 {
     let mut out = DefaultHasher::new();
     for at in pose {
-        state(true, *at, &mut out);
+        hash_node(true, *at, &mut out);
     }
     out.finish()
 }
@@ -413,7 +413,7 @@ fn rigs(reel: &Reel, random: &mut Random) {
         let mut matrices = vec![meshreel::BoneMatrix::default(); rig.joints().len()];
         let object = vec![[[random.below(7) as f32; 4]; 3]; random.below(9)];
         rig.matrices(&object, &mut matrices);
-        let mut positions = vec![[0.0; 3]; rig.vertices()];
+        let mut positions = vec![[0.0; 3]; rig.vertex_count()];
         rig.positions(&matrices, &mut positions);
         let normals = positions.clone();
         rig.normals(&matrices, &normals, &mut positions);
@@ -446,11 +446,11 @@ fn sample(clip: &Clip, random: &mut Random) {
     }
     let mut cursor = ClipCursor::new(clip);
     let mut pose = vec![Transform::IDENTITY; joints];
-    let mut other = vec![Soa::<4>::IDENTITY; Soa::<4>::items(joints)];
+    let mut other = vec![SoaTransforms::<4>::IDENTITY; SoaTransforms::<4>::item_count(joints)];
     for _ in 0..12 {
         let at = seconds(clip.duration(), random);
         let rounding = ROUNDINGS[random.below(4)];
-        let mut query = Query::at(at).rounded(rounding);
+        let mut query = Query::new(at).rounded(rounding);
         if random.one_in(2) {
             query = query.wrapped();
         }
@@ -460,14 +460,14 @@ fn sample(clip: &Clip, random: &mut Random) {
         let mut fresh = ClipCursor::new(clip);
         let there = clip.pose(&mut fresh, &query, &mut pose[..]).is_ok();
         assert_eq!(found, there.then(|| bits(&pose)), "{} at {at}", clip.name());
-        let mask = Mask::of(joints, [random.below(joints)]);
+        let mask = Mask::from_joints(joints, [random.below(joints)]);
         let _ = clip.pose(&mut cursor, &query.only(&mask), &mut other[..]);
         if joints > 0 {
             let joint = random.below(joints);
             let _ = clip.joint(&mut cursor, joint, &query);
             let (from, to) = (at, seconds(clip.duration(), random));
             let repeats = [Repeats::Clamp, Repeats::Wrap][random.below(2)];
-            let _ = clip.root_motion(&mut cursor, joint, (from, to), repeats, Extract::All);
+            let _ = clip.root_motion(&mut cursor, joint, (from, to), repeats, RootMotion::All);
         }
         for track in 0..clip.scalar_tracks().len().min(4) {
             let _ = clip.scalar(track, &query);
@@ -485,8 +485,8 @@ fn database(bytes: &Arc<Vec<u8>>, limits: &Limits, random: &mut Random) {
     let Ok(mut database) = Database::from_bytes("forged", bytes.clone(), limits, options) else {
         return;
     };
-    let parts = database.parts();
-    let count = database.clips().min(4);
+    let parts = database.layer_tiers();
+    let count = database.clip_count().min(4);
     let clips: Vec<_> = (0..count).filter_map(|c| database.clip(c).ok()).collect();
     let mut cursors: Vec<_> = clips.iter().map(|clip| clip.cursor()).collect();
     for _ in 0..24 {
@@ -519,12 +519,12 @@ fn database(bytes: &Arc<Vec<u8>>, limits: &Limits, random: &mut Random) {
 // A player.
 
 /// Reads that wait until they are asked for, and go wrong then.
-struct Disk {
+struct FaultyDisk {
     bytes: Arc<Vec<u8>>,
-    pending: Mutex<Vec<Read>>,
+    pending: Mutex<Vec<ReadRequest>>,
 }
 
-impl Disk {
+impl FaultyDisk {
     /// Completes reads in any order: whole, short, late, or not at all.
     fn step(&self, faults: bool, random: &mut Random) {
         let mut pending = std::mem::take(&mut *self.pending.lock().expect("no panic"));
@@ -543,7 +543,7 @@ impl Disk {
         }
     }
 
-    fn fill(&self, mut read: Read, most: usize) {
+    fn fill(&self, mut read: ReadRequest, most: usize) {
         let start = (read.offset() as usize).min(self.bytes.len());
         let buffer = read.buffer();
         let count = buffer.len().min(self.bytes.len() - start).min(most);
@@ -552,17 +552,17 @@ impl Disk {
     }
 }
 
-impl Source for Disk {
+impl AsyncSource for FaultyDisk {
     fn size(&self) -> u64 {
         self.bytes.len() as u64
     }
-    fn start(&self, read: Read) {
+    fn start(&self, read: ReadRequest) {
         match read.is_opening() {
             true => self.fill(read, usize::MAX),
             false => self.pending.lock().expect("no panic").push(read),
         }
     }
-    fn cancel(&self, token: Token) {
+    fn cancel(&self, token: ReadToken) {
         let mut pending = self.pending.lock().expect("no panic");
         // Some disks care, others do not.
         let at = pending.iter().position(|read| read.token() == token);
@@ -574,9 +574,9 @@ impl Source for Disk {
 
 /// Jobs that wait until they are asked for.
 #[derive(Default)]
-struct Later(Mutex<Vec<Job>>);
+struct DeferredPool(Mutex<Vec<Job>>);
 
-impl Later {
+impl DeferredPool {
     fn step(&self, random: &mut Random) {
         for _ in 0..64 {
             let mut jobs = self.0.lock().expect("no panic");
@@ -593,7 +593,7 @@ impl Later {
     }
 }
 
-impl Pool for Later {
+impl Pool for DeferredPool {
     fn start(&self, job: Job) {
         self.0.lock().expect("no panic").push(job);
     }
@@ -603,7 +603,7 @@ impl Pool for Later {
 }
 
 /// Decodes the unit of a frame as a graphics card does, which must not read beyond what it was given.
-fn on_card(player: &Player, file: FileId, shown: &Shown) {
+fn decode_on_card(player: &Player, file: FileId, shown: &ShownFrames) {
     let Some(units) = player.coded_units(file) else { return };
     let Ok(plan) = ReelPlan::new(shown.reel(), |mesh| shown.first().mesh(mesh)) else { return };
     for frame in [shown.pair().first, shown.pair().second] {
@@ -633,7 +633,7 @@ fn play(
     expected: Option<&HashMap<usize, Option<u64>>>,
     random: &mut Random,
 ) {
-    let pool = Arc::new(Later::default());
+    let pool = Arc::new(DeferredPool::default());
     // For a graphics card that puts points where they are.
     let card = random.one_in(3);
     let limits = Limits { points: !card, poses: !card, ..limits.clone() };
@@ -648,16 +648,16 @@ fn play(
         limits,
         ..Options::default()
     });
-    let disk = Arc::new(Disk { bytes: bytes.clone(), pending: Mutex::default() });
+    let disk = Arc::new(FaultyDisk { bytes: bytes.clone(), pending: Mutex::default() });
     let file = player.open_source("forged", disk.clone());
-    let ids: Vec<_> = (0..1 + random.below(3)).filter_map(|_| player.instance(file)).collect();
+    let ids: Vec<_> = (0..1 + random.below(3)).filter_map(|_| player.add_instance(file)).collect();
     for &id in &ids {
         player.command(id, Command::Repeat(Repeat::Loop));
         player.command(id, Command::Play);
     }
     let ticks = 40;
     let mut statistics = Statistics::default();
-    let mut lent: Vec<Shown> = Vec::new();
+    let mut lent: Vec<ShownFrames> = Vec::new();
     for tick in 0..ticks {
         player.tick([0.016, 0.1, 0.0][random.below(3)]);
         disk.step(tick < ticks - 10, random);
@@ -669,7 +669,7 @@ fn play(
             0 => player.command(id, Command::GoToFrame(random.below(64))),
             1 => player.command(id, Command::Rate([-1.0, 4.0, 0.5][random.below(3)])),
             2 => player.command(id, Command::HalfRate(random.one_in(2))),
-            3 => player.show(id, random.one_in(2)),
+            3 => player.set_visible(id, random.one_in(2)),
             4 => player.command(id, Command::Repeat(Repeat::PingPong)),
             _ => {}
         }
@@ -679,13 +679,13 @@ fn play(
             for (frame, still) in [(pair.first, shown.first()), (pair.second, shown.second())] {
                 let plain = expected.filter(|_| !card).and_then(|all| all.get(&(frame as usize)));
                 if let Some(plain) = plain {
-                    let found = digest_of_still(shown.reel(), still);
+                    let found = digest_of_lent(shown.reel(), still);
                     assert_eq!(Some(found), *plain, "frame {frame}, played");
                 }
             }
-            show(shown.view(), random);
+            request_all(shown.view(), random);
             if card {
-                on_card(&player, file, &shown);
+                decode_on_card(&player, file, &shown);
             }
             if random.one_in(4) {
                 lent.push(shown);
@@ -705,13 +705,13 @@ fn play(
 // Back to a scene.
 
 fn extract(reel: &Reel, random: &mut Random) {
-    let bones = [As::Points, As::Auto, As::Skins, As::Parts][random.below(4)];
-    let Ok((scene, _)) = to_scene_at(reel, bones, random.below(3)) else {
+    let bones = [BoneForm::Points, BoneForm::Auto, BoneForm::Skins, BoneForm::Parts][random.below(4)];
+    let Ok((scene, _)) = to_scene_at_lod(reel, bones, random.below(3)) else {
         return;
     };
     let vertices: u64 =
         (reel.description().meshes.iter()).map(|m| u64::from(m.vertices.max(m.indices))).sum();
-    if vertices * reel.frame_count() as u64 > WORK as u64 || scene.nodes.len() > 1000 {
+    if vertices * reel.frame_count() as u64 > MAX_DECODED_VERTICES as u64 || scene.nodes.len() > 1000 {
         return;
     }
     crate::walk(&scene);

@@ -4,7 +4,7 @@
 use crate::file;
 use crate::forge::Random;
 use libfuzzer_sys::fuzzer_mutate;
-use meshreel_commands::farm::{Wanted, part, plan};
+use meshreel_commands::farm::{PlanRequest, part, plan};
 use meshreel_commands::shard::Shard;
 use meshreel_compile::Silent;
 use std::f32::consts::PI;
@@ -50,7 +50,7 @@ pub fn seeds() -> &'static [Vec<u8>] {
         for (number, cache) in (0..).zip(caches()) {
             for preset in ["small", "fast"] {
                 let said = [("preset", preset), ("effort", "2"), ("jobs", "1"), ("tolerance", "1%")];
-                let wanted = Wanted {
+                let wanted = PlanRequest {
                     inputs: cache.inputs.clone(),
                     points: cache.points.clone(),
                     options: None,

@@ -4,17 +4,17 @@
 
 use libfuzzer_sys::fuzzer_mutate;
 use meshreel::kind;
-use meshreel::record::{self, Coding, Description, Location, Method, Semantic, Visibility};
-use meshreel_codec::entropy::block::{Compressor, Decompressor, Format};
+use meshreel::record::{self, Coding, Description, ChunkLocation, Method, Semantic, Visibility};
+use meshreel_codec::entropy::block::{Compressor, Decompressor, BlockFormat};
 
 use crate::reel::{Part, Parts};
 
 /// Blocks of more bytes than this are not opened.
-const MOST_RAW: usize = 1 << 20;
+const MAX_RAW_BYTES: usize = 1 << 20;
 /// Bytes by which libFuzzer's own changes may make something longer.
 const GROWTH: usize = 64;
 /// Zeros that a block may be given, which pack into next to nothing.
-const MOST_ZEROS: usize = 24;
+const MAX_ZEROS_LOG2: usize = 24;
 
 /// A small generator, so that each seed gives one file.
 pub struct Random(pub u64);
@@ -42,20 +42,20 @@ impl Random {
 /// returns the new size.
 pub fn mutate(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
     let mut random = Random(seed.into());
-    let parts = Parts::of(&data[..size]).filter(|_| !random.one_in(16));
+    let parts = Parts::parse(&data[..size]).filter(|_| !random.one_in(16));
     let Some(mut parts) = parts else {
         return fuzzer_mutate(data, size, max_size);
     };
     for _ in 0..1 + random.below(3) {
         change(&mut parts, None, &mut random);
     }
-    keep(&parts.file(), data, size, max_size)
+    keep(&parts.to_bytes(), data, size, max_size)
 }
 
 /// Two files into one, as [`libfuzzer_sys::fuzz_crossover`] wants it: the first, with contents of the second.
 pub fn cross(one: &[u8], other: &[u8], out: &mut [u8], seed: u32) -> usize {
     let mut random = Random(seed.into());
-    let (Some(mut parts), Some(other)) = (Parts::of(one), Parts::of(other)) else {
+    let (Some(mut parts), Some(other)) = (Parts::parse(one), Parts::parse(other)) else {
         return 0;
     };
     for _ in 0..1 + random.below(2) {
@@ -69,7 +69,7 @@ pub fn cross(one: &[u8], other: &[u8], out: &mut [u8], seed: u32) -> usize {
             }
         }
     }
-    let file = parts.file();
+    let file = parts.to_bytes();
     if file.len() > out.len() {
         return 0;
     }
@@ -94,7 +94,7 @@ fn change(parts: &mut Parts, donor: Option<Vec<u8>>, random: &mut Random) {
     let donor = donor.unwrap_or_default();
     match random.below(16) {
         0..3 => describe(parts, random),
-        3..7 => located(parts, &donor, random),
+        3..7 => change_located(parts, &donor, random),
         7..12 => {
             let frames = parts.frames();
             let at = match frames.is_empty() || random.one_in(3) {
@@ -120,12 +120,12 @@ fn pick(parts: &Parts, random: &mut Random) -> Option<usize> {
 /// Content of a block, where that is not too much.
 fn unpack(block: &[u8]) -> Option<Vec<u8>> {
     let size = Decompressor::raw_size(block).ok()?;
-    let mut raw = vec![0; (size <= MOST_RAW).then_some(size)?];
+    let mut raw = vec![0; (size <= MAX_RAW_BYTES).then_some(size)?];
     Decompressor::new().decompress(block, &mut raw).ok()?;
     Some(raw)
 }
 
-fn pack(raw: &[u8], format: Format, block: &mut Vec<u8>) {
+fn pack(raw: &[u8], format: BlockFormat, block: &mut Vec<u8>) {
     block.clear();
     Compressor::new(format, 1).compress(raw, block);
 }
@@ -136,12 +136,12 @@ fn repack(block: &mut Vec<u8>, random: &mut Random, change: impl FnOnce(&mut Vec
         return native(block);
     };
     let was = match block.first() {
-        Some(1) => Format::Deflate,
-        Some(2) => Format::Lz4,
-        Some(3) => Format::Zstd,
-        _ => Format::Store,
+        Some(1) => BlockFormat::Deflate,
+        Some(2) => BlockFormat::Lz4,
+        Some(3) => BlockFormat::Zstd,
+        _ => BlockFormat::Store,
     };
-    let formats = [was, was, was, Format::Store, Format::Lz4, Format::Zstd];
+    let formats = [was, was, was, BlockFormat::Store, BlockFormat::Lz4, BlockFormat::Zstd];
     change(&mut raw, random);
     pack(&raw, formats[random.below(formats.len())], block);
 }
@@ -271,11 +271,11 @@ fn varint(content: &mut Vec<u8>, at: usize, random: &mut Random) {
 
 /// Changes something that the description says where it lies: what comes behind it in the same chunk moves,
 /// and the description follows.
-fn located(parts: &mut Parts, donor: &[u8], random: &mut Random) {
+fn change_located(parts: &mut Parts, donor: &[u8], random: &mut Random) {
     let Some((own, mut description)) = description(parts) else {
         return;
     };
-    let mut places: Vec<&mut Location> = locations(&mut description);
+    let mut places: Vec<&mut ChunkLocation> = locations(&mut description);
     places.retain(|place| place.size > 0);
     if places.is_empty() {
         return;
@@ -304,7 +304,7 @@ fn located(parts: &mut Parts, donor: &[u8], random: &mut Random) {
             other.offset = (i64::from(other.offset) + longer) as u32;
         }
     }
-    put(parts, own, &description, random);
+    write_description(parts, own, &description, random);
 }
 
 fn description(parts: &Parts) -> Option<(usize, Description)> {
@@ -314,16 +314,16 @@ fn description(parts: &Parts) -> Option<(usize, Description)> {
     Some((at, record::decode(&content).ok()?))
 }
 
-fn put(parts: &mut Parts, at: usize, description: &Description, random: &mut Random) {
+fn write_description(parts: &mut Parts, at: usize, description: &Description, random: &mut Random) {
     repack(&mut parts.chunks[at].block, random, |content, _| {
         content.clear();
         record::encode(description, content);
     });
 }
 
-fn locations(description: &mut Description) -> Vec<&mut Location> {
+fn locations(description: &mut Description) -> Vec<&mut ChunkLocation> {
     (description.meshes.iter_mut())
-        .flat_map(|m| [&mut m.connectivity, &mut m.values, &mut m.source_map, &mut m.ends])
+        .flat_map(|m| [&mut m.connectivity, &mut m.values, &mut m.source_map, &mut m.end_states])
         .collect()
 }
 
@@ -337,7 +337,7 @@ fn describe(parts: &mut Parts, random: &mut Random) {
     let (nodes, meshes) = (all.nodes.len(), all.meshes.len());
     match random.below(8) {
         0 => all.restart = small(all.restart, random) % 65,
-        1 => contents(&mut all.tracks, &[], random),
+        1 => contents(&mut all.node_setup, &[], random),
         2 => all.period = [0.0, 1e-9, 1.0, 1e300][random.below(4)],
         3 if nodes > 0 => {
             let at = pick(nodes, random);
@@ -384,7 +384,7 @@ fn describe(parts: &mut Parts, random: &mut Random) {
         }
         _ => {}
     }
-    put(parts, own, &all, random);
+    write_description(parts, own, &all, random);
 }
 
 fn mesh(mesh: &mut record::MeshRecord, frames: usize, random: &mut Random) {
@@ -402,16 +402,16 @@ fn mesh(mesh: &mut record::MeshRecord, frames: usize, random: &mut Random) {
         7 => {
             let mut frame = || random.below(frames + 1) as u32;
             let (a, b) = (frame(), frame());
-            mesh.moves = (a < b).then_some([a, b]);
+            mesh.moving_frames = (a < b).then_some([a, b]);
         }
-        8 => mesh.apart ^= true,
-        9 => mesh.remeshed = [None, Some(0), Some(u32::MAX)][random.below(3)],
+        8 => mesh.separate_attributes ^= true,
+        9 => mesh.remeshed_blend_frames = [None, Some(0), Some(u32::MAX)][random.below(3)],
         10 => {
             let place = match random.below(4) {
                 0 => &mut mesh.connectivity,
                 1 => &mut mesh.values,
                 2 => &mut mesh.source_map,
-                _ => &mut mesh.ends,
+                _ => &mut mesh.end_states,
             };
             match random.below(3) {
                 0 => place.chunk = small(place.chunk, random),
@@ -481,7 +481,7 @@ fn stream(stream: &mut record::StreamRecord, random: &mut Random) {
         5 => stream.states = small(stream.states, random),
         6 => stream.bones.rigid = small(stream.bones.rigid, random),
         7 => stream.bones.affine = small(stream.bones.affine, random),
-        8 => stream.bones.words = small(stream.bones.words, random),
+        8 => stream.bones.codes_per_frame = small(stream.bones.codes_per_frame, random),
         9 => stream.bones.coded = small(stream.bones.coded, random),
         10 => stream.bones.wide ^= true,
         _ => {
@@ -506,8 +506,8 @@ fn frames(parts: &mut Parts, random: &mut Random) {
         2 => parts.remove_frame(a),
         _ => {
             let kind = match parts.chunks[frame].kind() {
-                kind::INDEX => kind::BETWEEN,
-                _ => kind::INDEX,
+                kind::INDEPENDENT_UNIT => kind::DEPENDENT_UNIT,
+                _ => kind::INDEPENDENT_UNIT,
             };
             parts.chunks[frame].set_kind(kind);
         }
@@ -562,7 +562,7 @@ fn sizes(parts: &mut Parts, random: &mut Random) {
     if random.one_in(2) && block.len() > 1 {
         varint(block, 1, random);
     } else if let Some(mut raw) = unpack(block) {
-        raw.resize(raw.len() + (1 << random.below(MOST_ZEROS + 1)), 0);
-        pack(&raw, Format::Zstd, block);
+        raw.resize(raw.len() + (1 << random.below(MAX_ZEROS_LOG2 + 1)), 0);
+        pack(&raw, BlockFormat::Zstd, block);
     }
 }

@@ -6,12 +6,12 @@ use meshreel_scene::Error;
 use meshreel_scene::read::{ReadOptions, open};
 
 /// How many structures of one file are looked after; changes touch one or two.
-const MOST: usize = 4;
+const MAX_REPAIRS: usize = 4;
 
 /// Puts checksums right, as far as reading the file comes across them: the reader says which it found and
 /// which it expected. `path` is where the file is written to.
 pub fn repair(bytes: &mut [u8], path: &Path) {
-    for _ in 0..MOST {
+    for _ in 0..MAX_REPAIRS {
         if std::fs::write(path, &*bytes).is_err() {
             return;
         }

@@ -5,7 +5,7 @@
 use super::{Numbers, shape};
 use glam::{DAffine3, DMat4, DQuat, DVec3, EulerRot};
 use meshreel_scene::{
-    Attribute, Channel, Clip, CurveBasis, CurveEnds, Curves, Driven, Error, Identity, Joint, Lens,
+    Attribute, Channel, Clip, CurveBasis, CurveEnds, Curves, DrivenMesh, Error, Identity, Joint, Lens,
     LocalTransform, Mesh, Node, NodeKind, Particles, Qvv, Scene, Scope, Skeleton, Skin, Source, SubTrack,
     TimeSampling, Topology, Track, Transform,
 };
@@ -32,10 +32,10 @@ impl<T: Send + Sync> Source<T> for Sampled<T> {
         *out = (self.at)(self.times[i]);
         Ok(())
     }
-    fn bends(&self) -> bool {
+    fn has_own_interpolation(&self) -> bool {
         self.bends
     }
-    fn between(&self, time: f64, out: &mut Vec<T>) -> Result<bool, Error> {
+    fn read_between(&self, time: f64, out: &mut Vec<T>) -> Result<bool, Error> {
         if self.bends {
             *out = (self.at)(time);
         }
@@ -199,7 +199,7 @@ fn hide(mesh: &mut Mesh, numbers: &mut Numbers) -> Channel<i8> {
     let hidden = move |i: usize| (i >= from) == late;
     let flags = (0..times.len()).map(|i| vec![if hidden(i) { 0 } else { -1 }]).collect();
     let sampling = TimeSampling::Acyclic { times };
-    if wild && !positions.bends() && positions.len() > 1 {
+    if wild && !positions.has_own_interpolation() && positions.len() > 1 {
         let all = |channel: &Channel<[f32; 3]>| {
             let sample = |i: usize| {
                 let mut values = Vec::new();
@@ -274,7 +274,7 @@ fn particles(scene: &mut Scene, numbers: &mut Numbers) {
             ends: CurveEnds::Open,
         }),
     };
-    let mut mesh = Mesh::of_particles("", channel(&points), own);
+    let mut mesh = Mesh::from_particles("", channel(&points), own);
     mesh.velocities = (numbers.bit()).then(|| channel(&fast));
     let visibility = numbers.bit().then(|| hide(&mut mesh, numbers));
     let transform = match numbers.below(4) {
@@ -330,7 +330,7 @@ fn copies(scene: &mut Scene, numbers: &mut Numbers) {
 }
 
 /// A clip that moves a skin.
-struct Moved {
+struct ClipDriven {
     clip: Clip,
     inverse_bind: Vec<DMat4>,
     bind: Arc<[[f32; 3]]>,
@@ -338,13 +338,13 @@ struct Moved {
     weights: Vec<f64>,
 }
 
-impl Moved {
+impl ClipDriven {
     /// Joints in the space of the mesh.
     fn pose(&self, time: f64) -> Vec<DMat4> {
         let at = ((time - self.clip.start) * self.clip.fps).clamp(0.0, (self.clip.samples - 1) as f64);
         let mut out: Vec<DAffine3> = Vec::new();
         for joint in 0..self.clip.tracks.len() {
-            let own = self.clip.between(joint, at).matrix();
+            let own = self.clip.interpolated(joint, at).matrix();
             out.push(out.last().map_or(own, |above| *above * own));
         }
         out.into_iter().map(DMat4::from).collect()
@@ -363,7 +363,7 @@ impl Moved {
     }
 }
 
-impl Driven for Moved {
+impl DrivenMesh for ClipDriven {
     fn points(&self, time: f64, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
         *out = self.positions(time);
         Ok(())
@@ -419,13 +419,13 @@ fn rig(scene: &mut Scene, numbers: &mut Numbers) {
     let times: Vec<f64> = (0..clip.samples).map(|s| s as f64 / clip.fps).collect();
     let last = joints as u16 - 1;
     let weight: Arc<[f32]> = weights.iter().flat_map(weight).collect();
-    let moved = Arc::new(Moved {
+    let moved = Arc::new(ClipDriven {
         clip: clip.clone(),
         inverse_bind: inverse_bind.clone(),
         bind: bind.clone(),
         weights,
     });
-    let driven: Arc<dyn Driven> = moved.clone();
+    let driven: Arc<dyn DrivenMesh> = moved.clone();
     let (points, pose) = (moved.clone(), moved);
     let skin = Skin {
         skeleton: Some(scene.skeletons.len()),
@@ -434,7 +434,7 @@ fn rig(scene: &mut Scene, numbers: &mut Numbers) {
         influences: 2,
         joint: bind.iter().flat_map(|_| [0, last]).collect(),
         weight,
-        dual: Arc::new([]),
+        dual_fraction: Arc::new([]),
         pose: sampled(&times, true, Arc::new(move |time| pose.pose(time))),
         driven: vec![(scene.clips.len(), driven)],
         bind_positions: bind,

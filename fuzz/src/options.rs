@@ -2,8 +2,8 @@
 
 use super::Numbers;
 use meshreel_options::{BetweenChoice, RigChoice};
-use meshreel_options::{Block, MethodChoice, Options, PartsChoice, Preset, Tolerance, TransformForm};
-use meshreel_scene::sample::{Channels, Range};
+use meshreel_options::{BlockChoice, MethodChoice, Options, PartsChoice, Preset, Tolerance, TransformForm};
+use meshreel_scene::sample::{ChannelSelection, TimeRange};
 
 /// Options that may stand together, of which half or so are the usual ones.
 pub fn options(numbers: &mut Numbers) -> Options {
@@ -24,7 +24,7 @@ pub fn options(numbers: &mut Numbers) -> Options {
         tolerance: tolerances[numbers.below(8)],
         jobs: 1,
         effort: 1 + numbers.below(9) as u32,
-        channels: Channels {
+        channels: ChannelSelection {
             normals: numbers.below(4) != 1,
             uvs: numbers.below(4) != 1,
             colours: numbers.below(4) != 1,
@@ -49,7 +49,7 @@ pub fn options(numbers: &mut Numbers) -> Options {
         },
         block: match layered {
             true => usual.block,
-            false => [Block::Store, Block::Lz4hc, Block::Zstd, Block::Deflate][numbers.below(4)],
+            false => [BlockChoice::Store, BlockChoice::Lz4hc, BlockChoice::Zstd, BlockChoice::Deflate][numbers.below(4)],
         },
         transforms: match numbers.below(4) {
             1 if layered => TransformForm::Packed,
@@ -105,7 +105,7 @@ fn rare(more: Options, layered: bool, remesh: bool, numbers: &mut Numbers) -> Op
         cycle: numbers.below(8) == 1,
         remesh,
         fps: [None, None, Some(30.0), Some(0.7)][numbers.below(4)],
-        range: [None, None, Some(Range::Frames(1, 3)), Some(Range::Seconds(0.0, 1.0))][numbers.below(4)],
+        range: [None, None, Some(TimeRange::Frames(1, 3)), Some(TimeRange::Seconds(0.0, 1.0))][numbers.below(4)],
         lod: (numbers.below(4) * numbers.below(2)) as u32,
         cull_hidden: numbers.below(8) == 1,
         show_hidden: numbers.below(8) == 1,

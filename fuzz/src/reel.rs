@@ -4,13 +4,13 @@ use std::ops::Range;
 
 use libfuzzer_sys::fuzzer_mutate;
 use meshreel::kind;
-use meshreel_codec::entropy::block::{Compressor, Decompressor, Format};
+use meshreel_codec::entropy::block::{Compressor, Decompressor, BlockFormat};
 use meshreel_format::{
     BOX_SIZE, CHUNK_ENTRY_FIELDS, CHUNK_ENTRY_SIZE, Field, HEADER_FIELDS, HEADER_SIZE, MAGIC, checksum,
 };
 
 /// Blocks larger than this are changed as they are, not behind their compression.
-const MOST_RAW: usize = 1 << 20;
+const MAX_RAW_BYTES: usize = 1 << 20;
 /// Bytes by which a change may make a part longer.
 const GROWTH: usize = 64;
 
@@ -22,29 +22,29 @@ pub fn seal(bytes: &mut [u8]) -> bool {
     }
     bytes[..MAGIC.len()].copy_from_slice(&MAGIC);
     let len = bytes.len() as u64;
-    put(bytes, 0, field(HEADER_FIELDS, "version"), 0);
-    put(bytes, 0, field(HEADER_FIELDS, "file_size"), len);
+    write_field(bytes, 0, field(HEADER_FIELDS, "version"), 0);
+    write_field(bytes, 0, field(HEADER_FIELDS, "file_size"), len);
     if let Some(table) = chunk_table(bytes) {
         let entry = |name: &str| field(CHUNK_ENTRY_FIELDS, name);
         let mut start = HEADER_SIZE;
         for at in table.clone().step_by(CHUNK_ENTRY_SIZE) {
-            let end = start.saturating_add(get(bytes, at, entry("size")) as usize);
+            let end = start.saturating_add(read_field(bytes, at, entry("size")) as usize);
             if let Some(chunk) = bytes.get(start..end) {
                 let sum = checksum(chunk);
-                put(bytes, at, entry("checksum"), sum);
+                write_field(bytes, at, entry("checksum"), sum);
             }
             start = end;
         }
         let sum = checksum(&bytes[table]);
-        put(bytes, 0, field(HEADER_FIELDS, "chunk_table_checksum"), sum);
+        write_field(bytes, 0, field(HEADER_FIELDS, "chunk_table_checksum"), sum);
     }
     if let Some(table) = frame_table(bytes) {
         let sum = checksum(&bytes[table]);
-        put(bytes, 0, field(HEADER_FIELDS, "frame_table_checksum"), sum);
+        write_field(bytes, 0, field(HEADER_FIELDS, "frame_table_checksum"), sum);
     }
     let at = field(HEADER_FIELDS, "checksum");
     let sum = checksum(&bytes[..at.offset]);
-    put(bytes, 0, at, sum);
+    write_field(bytes, 0, at, sum);
     true
 }
 
@@ -72,21 +72,21 @@ fn within(file: &[u8], start: usize, size: usize) -> Option<Range<usize>> {
 }
 
 fn header(file: &[u8], name: &str) -> usize {
-    get(file, 0, field(HEADER_FIELDS, name)) as usize
+    read_field(file, 0, field(HEADER_FIELDS, name)) as usize
 }
 
 fn field(fields: &[Field], name: &str) -> Field {
     *fields.iter().find(|field| field.name == name).expect("a field of this name")
 }
 
-fn get(bytes: &[u8], structure: usize, field: Field) -> u64 {
+fn read_field(bytes: &[u8], structure: usize, field: Field) -> u64 {
     let mut value = [0; 8];
     let at = structure + field.offset;
     value[..field.size].copy_from_slice(&bytes[at..at + field.size]);
     u64::from_le_bytes(value)
 }
 
-fn put(bytes: &mut [u8], structure: usize, field: Field, value: u64) {
+fn write_field(bytes: &mut [u8], structure: usize, field: Field, value: u64) {
     let at = structure + field.offset;
     bytes[at..at + field.size].copy_from_slice(&value.to_le_bytes()[..field.size]);
 }
@@ -109,20 +109,20 @@ pub(crate) struct Part {
 
 impl Part {
     pub fn kind(&self) -> u16 {
-        get(&self.entry, 0, field(CHUNK_ENTRY_FIELDS, "kind")) as u16
+        read_field(&self.entry, 0, field(CHUNK_ENTRY_FIELDS, "kind")) as u16
     }
 
     pub fn set_kind(&mut self, kind: u16) {
-        put(&mut self.entry, 0, field(CHUNK_ENTRY_FIELDS, "kind"), kind.into());
+        write_field(&mut self.entry, 0, field(CHUNK_ENTRY_FIELDS, "kind"), kind.into());
     }
 }
 
 impl Parts {
-    pub fn of(file: &[u8]) -> Option<Parts> {
+    pub fn parse(file: &[u8]) -> Option<Parts> {
         let own = file.get(..HEADER_SIZE)?.to_vec();
         let mut start = HEADER_SIZE;
         let part = |entry: &[u8]| {
-            let end = start.checked_add(get(entry, 0, field(CHUNK_ENTRY_FIELDS, "size")) as usize)?;
+            let end = start.checked_add(read_field(entry, 0, field(CHUNK_ENTRY_FIELDS, "size")) as usize)?;
             let block = file.get(start..end)?.to_vec();
             start = end;
             let entry = entry.to_vec();
@@ -138,7 +138,7 @@ impl Parts {
 
     /// Numbers of the chunks that are frames.
     pub fn frames(&self) -> Vec<usize> {
-        let is_frame = |i: &usize| matches!(self.chunks[*i].kind(), kind::INDEX | kind::BETWEEN);
+        let is_frame = |i: &usize| matches!(self.chunks[*i].kind(), kind::INDEPENDENT_UNIT | kind::DEPENDENT_UNIT);
         (0..self.chunks.len()).filter(is_frame).collect()
     }
 
@@ -166,13 +166,13 @@ impl Parts {
     }
 
     /// Chunks one after another, then the tables; all sizes and checksums right.
-    pub fn file(&self) -> Vec<u8> {
+    pub fn to_bytes(&self) -> Vec<u8> {
         let mut file = self.header.clone();
         let mut table = Vec::new();
         for part in &self.chunks {
             let mut entry = part.entry.clone();
             let raw = Decompressor::raw_size(&part.block).unwrap_or(0) as u64;
-            let mut number = |name, n| put(&mut entry, 0, field(CHUNK_ENTRY_FIELDS, name), n);
+            let mut number = |name, n| write_field(&mut entry, 0, field(CHUNK_ENTRY_FIELDS, name), n);
             number("size", part.block.len() as u64);
             number("raw_size", raw);
             file.extend_from_slice(&part.block);
@@ -181,8 +181,8 @@ impl Parts {
         let mut append = |noun: &str, count: usize, table: &[u8]| {
             let start = file.len() as u64;
             let header = |name: &str| field(HEADER_FIELDS, &format!("{noun}_{name}"));
-            put(&mut file, 0, header("table"), start);
-            put(&mut file, 0, header("count"), count as u64);
+            write_field(&mut file, 0, header("table"), start);
+            write_field(&mut file, 0, header("count"), count as u64);
             file.extend_from_slice(table);
         };
         let frames = [&self.clock, self.boxes.as_flattened()].concat();
@@ -203,7 +203,7 @@ pub fn mutate(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize
         (random >> 8) as usize % below.max(1)
     };
     if next(4) > 0
-        && let Some(mut parts) = Parts::of(&data[..size])
+        && let Some(mut parts) = Parts::parse(&data[..size])
     {
         let frames = parts.frames();
         match next(8) {
@@ -216,8 +216,8 @@ pub fn mutate(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize
                     1 => parts.remove_frame(a),
                     _ => {
                         let kind = match parts.chunks[frame].kind() {
-                            kind::INDEX => kind::BETWEEN,
-                            _ => kind::INDEX,
+                            kind::INDEPENDENT_UNIT => kind::DEPENDENT_UNIT,
+                            _ => kind::INDEPENDENT_UNIT,
                         };
                         parts.chunks[frame].set_kind(kind);
                     }
@@ -233,7 +233,7 @@ pub fn mutate(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize
             }
             _ => {}
         }
-        let file = parts.file();
+        let file = parts.to_bytes();
         if file.len() <= max_size && file != data[..size] {
             data[..file.len()].copy_from_slice(&file);
             return file.len();
@@ -244,7 +244,7 @@ pub fn mutate(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize
 
 /// Changes what a block holds.
 fn change(block: &mut Vec<u8>) {
-    let raw_size = Decompressor::raw_size(block).ok().filter(|&n| n <= MOST_RAW);
+    let raw_size = Decompressor::raw_size(block).ok().filter(|&n| n <= MAX_RAW_BYTES);
     let mut raw = vec![0; raw_size.unwrap_or(0)];
     let is_open = raw_size.is_some() && Decompressor::new().decompress(block, &mut raw).is_ok();
     let content = if is_open { &mut raw } else { &mut *block };
@@ -254,6 +254,6 @@ fn change(block: &mut Vec<u8>) {
     content.truncate(size);
     if is_open {
         block.clear();
-        Compressor::new(Format::Store, 1).compress(&raw, block);
+        Compressor::new(BlockFormat::Store, 1).compress(&raw, block);
     }
 }

@@ -188,14 +188,14 @@ fn vector<const N: usize>(numbers: &mut Numbers, wild: bool) -> [f32; N] {
 }
 
 /// Samples of faces (one where they stay) and of points.
-struct Frames {
+struct SampledFrames {
     counts: Vec<Vec<i32>>,
     indices: Vec<Vec<i32>>,
     positions: Vec<Vec<[f32; 3]>>,
 }
 
 /// Shapes that somebody may have made.
-fn made(numbers: &mut Numbers) -> Frames {
+fn artist_frames(numbers: &mut Numbers) -> SampledFrames {
     let frames = [1, 2, 5, 16, 17, 18, 33, 40][numbers.below(8)];
     let own = shape::shape(numbers);
     let mut positions = shape::motion(&own, frames, numbers);
@@ -221,11 +221,11 @@ fn made(numbers: &mut Numbers) -> Frames {
             (vec![counts], vec![indices])
         }
     };
-    Frames { counts, indices, positions }
+    SampledFrames { counts, indices, positions }
 }
 
 /// Whatever a damaged file may hold.
-fn found(numbers: &mut Numbers) -> Frames {
+fn damaged_frames(numbers: &mut Numbers) -> SampledFrames {
     let wild = numbers.below(8) == 0;
     let points = numbers.below(20);
     let fluid = numbers.below(4) == 0;
@@ -263,13 +263,13 @@ fn found(numbers: &mut Numbers) -> Frames {
             positions.push(next);
         }
     }
-    Frames { counts, indices, positions }
+    SampledFrames { counts, indices, positions }
 }
 
 fn mesh(numbers: &mut Numbers) -> Mesh {
-    let Frames { counts, indices, mut positions } = match numbers.below(4) {
-        0 => found(numbers),
-        _ => made(numbers),
+    let SampledFrames { counts, indices, mut positions } = match numbers.below(4) {
+        0 => damaged_frames(numbers),
+        _ => artist_frames(numbers),
     };
     let (frames, faces) = (positions.len(), counts[0].len());
     let times = sampling(numbers, frames);

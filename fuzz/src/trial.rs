@@ -116,7 +116,7 @@ pub fn contents(scene: &Scene) -> String {
     let mut out = String::new();
     for node in &scene.nodes {
         let transform = node.transform.as_ref().map_or(0, |t| t.local.len());
-        let bends = node.transform.as_ref().is_some_and(|t| t.local.bends());
+        let bends = node.transform.as_ref().is_some_and(|t| t.local.has_own_interpolation());
         let shown = node.visibility.as_ref().map_or(0, Channel::len);
         let copy = node.instance_of.map(|to| format!(", as {}", scene.nodes[to].path)).unwrap_or_default();
         let camera = node.camera.as_ref().map_or(0, Channel::len);
@@ -132,7 +132,7 @@ pub fn contents(scene: &Scene) -> String {
             mesh.path,
             mesh.topology,
             mesh.positions.len(),
-            if mesh.positions.bends() { ", bends" } else { "" },
+            if mesh.positions.has_own_interpolation() { ", bends" } else { "" },
             first(&mesh.positions),
             first(&mesh.face_counts),
             first(&mesh.face_indices),

@@ -1,6 +1,6 @@
 //! Cameras: what their lenses say.
 
-use crate::pointers::{check_number, fill_text, free, make, put, shared};
+use crate::pointers::{check_number, fill_text, free, make, shared, write_out};
 use crate::prefixed::{self, Prefixed};
 use crate::reel::mr_reel;
 use crate::status::{guard, mr_status};
@@ -45,7 +45,7 @@ pub unsafe extern "C" fn mr_cameras_count(cameras: *const mr_cameras, out: *mut 
         // SAFETY: the caller's promise.
         let mr_cameras(all) = unsafe { shared(cameras, "the cameras") }?;
         // SAFETY: as above.
-        unsafe { put(out, all.len(), "the place for the count") }
+        unsafe { write_out(out, all.len(), "the place for the count") }
     })
 }
 

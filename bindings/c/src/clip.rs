@@ -1,14 +1,14 @@
 //! Clips: skeletons, poses at any time, root motion, what rides along.
 
 use crate::pointers::{
-    buffer, check_number, fill, fill_text, fill_with, free, list, make, put, shared, unique,
+    buffer, check_number, fill, fill_text, fill_with, free, list, make, shared, unique, write_out,
 };
 use crate::prefixed::{self, Prefixed};
 use crate::reel::mr_reel;
 use crate::status::{guard, mr_status};
 use crate::types::{mr_transform, transforms_mut};
 use meshreel::clip::{
-    Clip, ClipCursor, Codec, Extract, PoseSource, Query, Repeats, Rounding, SkeletonRecord,
+    Clip, ClipCodec, ClipCursor, PoseSource, Query, Repeats, RootMotion, Rounding, SkeletonRecord,
 };
 use meshreel::{Error, MeshRig};
 use std::ffi::c_char;
@@ -177,9 +177,9 @@ pub unsafe extern "C" fn mr_clips_clip(
             scalars: clip.scalar_tracks().len() as u32,
             markers: clip.markers().len() as u32,
             codec: match record.codec {
-                Codec::Sampled => mr_clip_codec::Sampled,
-                Codec::Curve => mr_clip_codec::Curve,
-                Codec::RandomAccess => mr_clip_codec::RandomAccess,
+                ClipCodec::Sampled => mr_clip_codec::Sampled,
+                ClipCodec::Curve => mr_clip_codec::Curve,
+                ClipCodec::RandomAccess => mr_clip_codec::RandomAccess,
             } as u32,
         };
         // SAFETY: as above.
@@ -284,7 +284,7 @@ pub unsafe extern "C" fn mr_clips_marker(
         check_number(marker as usize, markers.len(), "marker")?;
         let found = &markers[marker as usize];
         // SAFETY: as above.
-        unsafe { put(seconds, found.time, "the place for the time") }?;
+        unsafe { write_out(seconds, found.time, "the place for the time") }?;
         if name.is_null() && length.is_null() {
             return Ok(());
         }
@@ -400,7 +400,7 @@ unsafe fn query_of(query: *const mr_query) -> Result<Query<'static>, Error> {
     let rounding = ROUNDINGS.get(query.rounding as usize).ok_or_else(|| {
         Error::misuse(format!("rounding {} does not exist: it must be an mr_rounding", query.rounding))
     })?;
-    Ok(Query { repeats: repeats_of(query.wraps), ..Query::at(query.seconds).rounded(*rounding) })
+    Ok(Query { repeats: repeats_of(query.wraps), ..Query::new(query.seconds).rounded(*rounding) })
 }
 
 /// Local transforms of all joints at a time, into exactly as many. Allocates nothing.
@@ -477,10 +477,10 @@ pub unsafe extern "C" fn mr_cursor_joint(
         let pose = clip.joint(cursor, joint as usize, &query)?;
         if !is_rest.is_null() {
             // SAFETY: as above.
-            unsafe { put(is_rest, u32::from(pose.bind), "the place for is_rest") }?;
+            unsafe { write_out(is_rest, u32::from(pose.bind), "the place for is_rest") }?;
         }
         // SAFETY: as above.
-        unsafe { put(out, pose.local.into(), "the place for the transform") }
+        unsafe { write_out(out, pose.local.into(), "the place for the transform") }
     })
 }
 
@@ -517,14 +517,14 @@ pub unsafe extern "C" fn mr_cursor_root_motion(
         // SAFETY: as above.
         let step = unsafe { shared(step, "the step") }?;
         let extract = match up.is_null() {
-            true => Extract::All,
+            true => RootMotion::All,
             // SAFETY: as above.
-            false => Extract::Planar { up: *unsafe { shared(up.cast::<[f32; 3]>(), "up") }? },
+            false => RootMotion::Planar { up: *unsafe { shared(up.cast::<[f32; 3]>(), "up") }? },
         };
         let times = (step.from, step.to);
         let moved = clip.root_motion(cursor, joint as usize, times, repeats_of(step.wraps), extract)?;
         // SAFETY: as above.
-        unsafe { put(out, moved.into(), "the place for the transform") }
+        unsafe { write_out(out, moved.into(), "the place for the transform") }
     })
 }
 
@@ -585,17 +585,17 @@ pub unsafe extern "C" fn mr_cursor_events(
         // SAFETY: as above.
         let step = unsafe { shared(step, "the step") }?;
         // SAFETY: as above.
-        unsafe { put(count, 0, "the place for the count") }?;
+        unsafe { write_out(count, 0, "the place for the count") }?;
         // A step of ten thousand years over a short loop passes more than anybody has room for.
         let passed = clip.events(step.from, step.to, repeats_of(step.wraps)).take(capacity);
         let mut written = 0;
         for event in passed {
             let event = mr_passed { seconds: event.seconds, marker: event.number as u32, reserved: 0 };
             // SAFETY: as above; there is room for `capacity`.
-            unsafe { put(out.wrapping_add(written), event, "the buffer for markers") }?;
+            unsafe { write_out(out.wrapping_add(written), event, "the buffer for markers") }?;
             written += 1;
         }
         // SAFETY: as above.
-        unsafe { put(count, written, "the place for the count") }
+        unsafe { write_out(count, written, "the place for the count") }
     })
 }

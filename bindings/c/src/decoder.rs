@@ -1,7 +1,7 @@
 //! Any frame of a file, decoded at once, for tools, exporters and engines that stream by themselves.
 
-use crate::frame::{Content, mr_frame};
-use crate::pointers::{free, make, put, shared};
+use crate::frame::{FrameContent, mr_frame};
+use crate::pointers::{free, make, shared, write_out};
 use crate::reel::mr_reel;
 use crate::status::{guard, mr_status};
 use meshreel::FrameDecoder;
@@ -33,7 +33,7 @@ pub unsafe extern "C" fn mr_decoder_new(reel: *const mr_reel, out: *mut *mut mr_
         let mr_reel(reel) = unsafe { shared(reel, "the reel") }?;
         let new = || {
             let decoder = NonNull::from(Box::leak(Box::new(FrameDecoder::new(reel)?)));
-            Ok(mr_decoder { decoder, frame: mr_frame(Content::Decoder(decoder)) })
+            Ok(mr_decoder { decoder, frame: mr_frame(FrameContent::Decoder(decoder)) })
         };
         // SAFETY: as above.
         unsafe { make(out, new) }
@@ -82,6 +82,6 @@ pub unsafe extern "C" fn mr_decoder_frame(
         // SAFETY: the caller's promise.
         let decoder = unsafe { shared(decoder, "the decoder") }?;
         // SAFETY: as above.
-        unsafe { put(out, &raw const decoder.frame, "the place for the frame") }
+        unsafe { write_out(out, &raw const decoder.frame, "the place for the frame") }
     })
 }

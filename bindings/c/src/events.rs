@@ -56,7 +56,7 @@ pub struct mr_event {
 unsafe impl Prefixed for mr_event {}
 
 impl mr_event {
-    fn of(kind: mr_event_kind, file: Option<FileId>) -> mr_event {
+    fn new(kind: mr_event_kind, file: Option<FileId>) -> mr_event {
         mr_event {
             size: 0,
             file: file.map_or(0, FileId::to_bits),
@@ -69,7 +69,7 @@ impl mr_event {
         }
     }
 
-    fn with(mut self, status: mr_status, text: &str) -> mr_event {
+    fn with_error(mut self, status: mr_status, text: &str) -> mr_event {
         self.status = status as u32;
         let mut end = text.len().min(self.text.len() - 1);
         while !text.is_char_boundary(end) {
@@ -82,30 +82,31 @@ impl mr_event {
     }
 }
 
-fn told(event: Option<Event>) -> mr_event {
+fn event_to_c(event: Option<Event>) -> mr_event {
     use mr_event_kind as kind;
-    let failed =
-        |kind, file, error: &Error| mr_event::of(kind, Some(file)).with(status_of(error), &error.to_string());
+    let failed = |kind, file, error: &Error| {
+        mr_event::new(kind, Some(file)).with_error(status_of(error), &error.to_string())
+    };
     match event {
-        None => mr_event::of(kind::None, None),
-        Some(Event::Opened(file)) => mr_event::of(kind::Opened, Some(file)),
-        Some(Event::NoFrames(file)) => mr_event::of(kind::NoFrames, Some(file)),
+        None => mr_event::new(kind::None, None),
+        Some(Event::Opened(file)) => mr_event::new(kind::Opened, Some(file)),
+        Some(Event::NoFrames(file)) => mr_event::new(kind::NoFrames, Some(file)),
         Some(Event::OpenFailed(file, error)) => failed(kind::OpenFailed, file, &error),
         Some(Event::ReadFailed(file, error)) => {
-            mr_event::of(kind::ReadFailed, Some(file)).with(mr_status::Io, &error.to_string())
+            mr_event::new(kind::ReadFailed, Some(file)).with_error(mr_status::Io, &error.to_string())
         }
         Some(Event::Damaged(file, error)) => failed(kind::Damaged, file, &error),
-        Some(Event::Recovered(file)) => mr_event::of(kind::Recovered, Some(file)),
+        Some(Event::Recovered(file)) => mr_event::new(kind::Recovered, Some(file)),
         Some(Event::Refused { instance, needed, left }) => {
-            let event = mr_event::of(kind::Refused, None);
+            let event = mr_event::new(kind::Refused, None);
             mr_event { instance: instance.to_bits(), needed, left, ..event }
-                .with(mr_status::Limit, "the heap has no room for this instance")
+                .with_error(mr_status::Limit, "the heap has no room for this instance")
         }
         Some(Event::Admitted(instance)) => {
-            mr_event { instance: instance.to_bits(), ..mr_event::of(kind::Admitted, None) }
+            mr_event { instance: instance.to_bits(), ..mr_event::new(kind::Admitted, None) }
         }
         // Of a later runtime than this interface.
-        Some(_) => mr_event::of(kind::None, None),
+        Some(_) => mr_event::new(kind::None, None),
     }
 }
 
@@ -118,9 +119,9 @@ pub unsafe extern "C" fn mr_player_event(player: *mut mr_player, out: *mut mr_ev
     guard(|| {
         // Written once before, so that no event is lost where it cannot be.
         // SAFETY: the caller's promise.
-        unsafe { prefixed::write(out, told(None), "the event") }?;
+        unsafe { prefixed::write(out, event_to_c(None), "the event") }?;
         // SAFETY: as above.
-        let event = told(unsafe { player_of(player) }?.player.next_event());
+        let event = event_to_c(unsafe { player_of(player) }?.player.next_event());
         // SAFETY: as above.
         unsafe { prefixed::write(out, event, "the event") }
     })

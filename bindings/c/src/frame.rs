@@ -1,39 +1,39 @@
 //! What is shown at a moment: nodes and meshes of a frame, or between two, written where the caller wants
 //! them.
 
-use crate::pointers::{apart, buffer, check_number, fill, fill_with, free, put, shared};
+use crate::pointers::{buffer, check_disjoint, check_number, fill, fill_with, free, shared, write_out};
 use crate::prefixed::{self, Prefixed};
 use crate::status::{guard, mr_status};
 use crate::types::{MR_NONE, mr_range, mr_transform, or_none};
 use crate::vertex::{Attributes, channel, floats, mr_vertex_layout};
 use meshreel::record::Semantic;
-use meshreel::{Error, FrameDecoder, FrameView, Lod, MeshFrame, MeshView, Pace, Reel, Shown};
+use meshreel::{Error, FrameDecoder, FrameView, Lod, MeshFrame, MeshView, Pace, Reel, ShownFrames};
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
 /// What is shown at a moment. One of a player is the caller's own, can be kept over ticks, sent to other
 /// threads and used by several at once, and holds its memory until `mr_frame_free`; one of a decoder is lent
 /// by it.
-pub struct mr_frame(pub(crate) Content);
+pub struct mr_frame(pub(crate) FrameContent);
 
-pub(crate) enum Content {
-    Shown(Shown),
+pub(crate) enum FrameContent {
+    Shown(ShownFrames),
     Decoder(NonNull<FrameDecoder>),
 }
 
 impl mr_frame {
     pub(crate) fn reel(&self) -> &Reel {
         match &self.0 {
-            Content::Shown(shown) => shown.reel(),
+            FrameContent::Shown(shown) => shown.reel(),
             // SAFETY: the decoder lives as long as its frame, and does not decode while it is looked at.
-            Content::Decoder(decoder) => unsafe { decoder.as_ref() }.reel(),
+            FrameContent::Decoder(decoder) => unsafe { decoder.as_ref() }.reel(),
         }
     }
 
     pub(crate) fn view(&self) -> Result<FrameView<'_>, Error> {
         match &self.0 {
-            Content::Shown(shown) => Ok(shown.view()),
-            Content::Decoder(decoder) => {
+            FrameContent::Shown(shown) => Ok(shown.view()),
+            FrameContent::Decoder(decoder) => {
                 // SAFETY: as above.
                 let decoder = unsafe { decoder.as_ref() };
                 if decoder.frame().is_none() {
@@ -47,10 +47,10 @@ impl mr_frame {
     /// A mesh in the first or the second of the frames. Panics where there is no such mesh.
     pub(crate) fn mesh_view(&self, second: bool, mesh: usize) -> MeshView<'_> {
         match &self.0 {
-            Content::Shown(shown) if second => shown.second().mesh(mesh),
-            Content::Shown(shown) => shown.first().mesh(mesh),
+            FrameContent::Shown(shown) if second => shown.second().mesh(mesh),
+            FrameContent::Shown(shown) => shown.first().mesh(mesh),
             // SAFETY: as above.
-            Content::Decoder(decoder) => unsafe { decoder.as_ref() }.mesh(mesh),
+            FrameContent::Decoder(decoder) => unsafe { decoder.as_ref() }.mesh(mesh),
         }
     }
 
@@ -83,7 +83,7 @@ unsafe fn mesh_of<'a>(frame: *const mr_frame, node: u32) -> Result<MeshFrame<'a>
 pub unsafe extern "C" fn mr_frame_free(frame: *mut mr_frame) -> mr_status {
     guard(|| {
         // SAFETY: the caller's promise.
-        let lent = !frame.is_null() && matches!(unsafe { frame_of(frame) }?.0, Content::Decoder(_));
+        let lent = !frame.is_null() && matches!(unsafe { frame_of(frame) }?.0, FrameContent::Decoder(_));
         if lent {
             return Err(Error::misuse("the frame of a decoder goes with its decoder"));
         }
@@ -128,8 +128,8 @@ pub unsafe extern "C" fn mr_frame_get(frame: *const mr_frame, out: *mut mr_frame
         let frame = unsafe { frame_of(frame) }?;
         let view = frame.view()?;
         let (file, late) = match &frame.0 {
-            Content::Shown(shown) => (shown.file().to_bits(), shown.is_late()),
-            Content::Decoder(_) => (0, false),
+            FrameContent::Shown(shown) => (shown.file().to_bits(), shown.is_late()),
+            FrameContent::Decoder(_) => (0, false),
         };
         let pair = view.pair();
         let info = mr_frame_info {
@@ -178,7 +178,7 @@ pub unsafe extern "C" fn mr_frame_world(frame: *const mr_frame, node: u32, out: 
         check_number(node as usize, frame.reel().description().nodes.len(), "node")?;
         let world = frame.view()?.world(node as usize);
         // SAFETY: as above.
-        unsafe { put(out.cast::<[[f64; 4]; 3]>(), world, "the matrix") }
+        unsafe { write_out(out.cast::<[[f64; 4]; 3]>(), world, "the matrix") }
     })
 }
 
@@ -199,7 +199,7 @@ pub unsafe extern "C" fn mr_frame_world_velocity(
         check_number(node as usize, frame.reel().description().nodes.len(), "node")?;
         let velocity = frame.view()?.world_velocity(node as usize);
         // SAFETY: as above.
-        unsafe { put(out.cast::<[[f64; 4]; 3]>(), velocity, "the matrix") }
+        unsafe { write_out(out.cast::<[[f64; 4]; 3]>(), velocity, "the matrix") }
     })
 }
 
@@ -301,7 +301,7 @@ pub unsafe extern "C" fn mr_frame_mesh(
         let mesh = unsafe { mesh_of(frame, node) }?;
         // SAFETY: as above.
         let first = unsafe { frame_of(frame) }?.mesh_view(false, mesh.number());
-        let kind = |semantic: Semantic| match first.find(semantic, 0) {
+        let kind = |semantic: Semantic| match first.find_stream(semantic, 0) {
             None => 0,
             Some(_) if mesh.is_animated(semantic, 0) => 1,
             Some(_) => 2,
@@ -313,7 +313,7 @@ pub unsafe extern "C" fn mr_frame_mesh(
             vertices: mesh.vertex_count() as u32,
             indices: mesh.indices().len() as u32,
             materials: mesh.materials().len() as u32,
-            lods: mesh.lods() as u32,
+            lods: mesh.lod_count() as u32,
             fluid: u32::from(mesh.is_fluid()),
             frames: mesh.frames(),
             blend: mesh.blend(),
@@ -413,7 +413,7 @@ pub unsafe extern "C" fn mr_frame_directions(
         // SAFETY: the caller's promise.
         let mesh = unsafe { mesh_of(frame, node) }?;
         let (normals, tangents) = (normals.cast::<[f32; 3]>(), tangents.cast::<[f32; 4]>());
-        apart((normals.cast_const(), vertices), (tangents, vertices))?;
+        check_disjoint((normals.cast_const(), vertices), (tangents, vertices))?;
         // SAFETY: as above.
         let normals = unsafe { buffer(normals, vertices, "the buffer for normals") }?;
         // SAFETY: as above.
@@ -592,7 +592,7 @@ unsafe impl Prefixed for mr_lod_info {}
 unsafe fn lod_of<'a>(frame: *const mr_frame, node: u32, level: u32) -> Result<Lod<'a>, Error> {
     // SAFETY: the caller's promise.
     let mesh = unsafe { mesh_of(frame, node) }?;
-    check_number(level as usize, mesh.lods(), "level of detail")?;
+    check_number(level as usize, mesh.lod_count(), "level of detail")?;
     Ok(mesh.lod(level as usize))
 }
 
@@ -695,7 +695,7 @@ pub unsafe extern "C" fn mr_frame_collision(
         let frame = unsafe { frame_of(frame) }?;
         check_number(node as usize, frame.reel().description().nodes.len(), "node")?;
         let positions = positions.cast::<[f32; 3]>();
-        apart((positions.cast_const(), vertices), (indices, index_count))?;
+        check_disjoint((positions.cast_const(), vertices), (indices, index_count))?;
         // SAFETY: as above.
         let positions = unsafe { buffer(positions, vertices, "the buffer for positions") }?;
         // SAFETY: as above.
@@ -716,6 +716,6 @@ pub unsafe extern "C" fn mr_frame_node_of(frame: *const mr_frame, mesh: u32, out
         check_number(mesh as usize, description.meshes.len(), "mesh")?;
         let found = description.nodes.iter().position(|node| node.mesh == Some(mesh));
         // SAFETY: as above.
-        unsafe { put(out, or_none(found.map(|node| node as u32)), "the place for the node") }
+        unsafe { write_out(out, or_none(found.map(|node| node as u32)), "the place for the node") }
     })
 }

@@ -2,14 +2,18 @@
 //! dispatches, for any library with WebGPU's model. `docs/GPU.md` says what the buffers are.
 
 use crate::frame::{frame_of, mr_frame};
-use crate::pointers::{buffer, check_number, fill, fill_text, fill_with, free, make, put, shared, unique};
+use crate::pointers::{
+    buffer, check_number, fill, fill_text, fill_with, free, make, shared, unique, write_out,
+};
 use crate::prefixed::{self, Prefixed};
 use crate::status::{guard, mr_status};
 use crate::types::mr_range;
 use crate::vertex::{Attributes, mr_vertex_layout};
 use meshreel::Error;
-use meshreel_gpu::params::{Params, SIZE};
-use meshreel_gpu::{Batches, Moment, Pass, ReelPlan, Room, VertexLayout, WorkList, shaders, workgroups};
+use meshreel_gpu::params::{PARAMS_BYTES, Params};
+use meshreel_gpu::{
+    Batches, MeshBlend, Pass, ReelPlan, SlotScratch, VertexLayout, WorkList, shaders, workgroups,
+};
 use std::ffi::{c_char, c_void};
 
 /// What a card has to do for a file. One thread at a time uses it.
@@ -18,7 +22,7 @@ pub struct mr_gpu_plan {
     layout: VertexLayout,
     batches: Batches,
     group: u32,
-    room: Room,
+    room: SlotScratch,
     /// Of the moment: per mesh its parameters, where it is shown.
     params: Vec<Option<Params>>,
     list: WorkList,
@@ -72,14 +76,14 @@ pub unsafe extern "C" fn mr_gpu_plan_new(
             }
         };
         // SAFETY: as above.
-        unsafe { make(out, || mr_gpu_plan::of(frame, layout, &options)) }
+        unsafe { make(out, || mr_gpu_plan::new(frame, layout, &options)) }
     })
 }
 
 impl mr_gpu_plan {
-    fn of(frame: &mr_frame, layout: VertexLayout, options: &mr_gpu_options) -> Result<mr_gpu_plan, Error> {
+    fn new(frame: &mr_frame, layout: VertexLayout, options: &mr_gpu_options) -> Result<mr_gpu_plan, Error> {
         layout.check()?;
-        let group = if options.group == 0 { workgroups::GROUP } else { options.group };
+        let group = if options.group == 0 { workgroups::DEFAULT_WORKGROUP_SIZE } else { options.group };
         if !group.is_power_of_two() || group > 1024 {
             let what =
                 format!("{group} invocations of a workgroup: a power of two of at most 1024 is needed");
@@ -97,7 +101,7 @@ impl mr_gpu_plan {
             layout,
             batches,
             group,
-            room: Room::default(),
+            room: SlotScratch::default(),
             list: WorkList::default(),
             listed: false,
         })
@@ -107,7 +111,7 @@ impl mr_gpu_plan {
     fn list(&mut self) -> &WorkList {
         if !self.listed {
             let params = &self.params;
-            self.batches.list(
+            self.batches.write_work_list(
                 &self.plan,
                 &self.layout,
                 self.group,
@@ -139,7 +143,7 @@ unsafe fn plan_of<'a>(plan: *const mr_gpu_plan) -> Result<&'a mr_gpu_plan, Error
 
 /// # Safety
 /// Null, or a plan that nobody else uses meanwhile.
-unsafe fn change<'a>(plan: *mut mr_gpu_plan) -> Result<&'a mut mr_gpu_plan, Error> {
+unsafe fn plan_mut<'a>(plan: *mut mr_gpu_plan) -> Result<&'a mut mr_gpu_plan, Error> {
     // SAFETY: the caller's promise.
     unsafe { unique(plan, "the plan") }
 }
@@ -180,16 +184,16 @@ pub unsafe extern "C" fn mr_gpu_plan_get(plan: *const mr_gpu_plan, out: *mut mr_
     guard(|| {
         // SAFETY: the caller's promise.
         let own = unsafe { plan_of(plan) }?;
-        let needs = own.plan.needs(&own.layout);
+        let needs = own.plan.card_memory(&own.layout);
         let info = mr_gpu_info {
             size: 0,
             fixed_bytes: needs.fixed,
             vertex_bytes: needs.vertices,
             slot_words: own.plan.slot_words as u32,
-            still_words: own.plan.still_words as u32,
+            still_words: own.plan.static_words as u32,
             meshes: own.plan.meshes.len() as u32,
-            batches: own.batches.all.len() as u32,
-            params_bytes: SIZE as u32,
+            batches: own.batches.batches.len() as u32,
+            params_bytes: PARAMS_BYTES as u32,
             group: own.group,
         };
         // SAFETY: as above.
@@ -259,7 +263,7 @@ pub unsafe extern "C" fn mr_gpu_plan_mesh(
         // SAFETY: the caller's promise.
         let own = unsafe { plan_of(plan) }?;
         check_number(mesh as usize, own.plan.meshes.len(), "mesh")?;
-        let (planned, place) = (&own.plan.meshes[mesh as usize], own.batches.places[mesh as usize]);
+        let (planned, place) = (&own.plan.meshes[mesh as usize], own.batches.placements[mesh as usize]);
         let needs = Pass::ALL.iter().filter(|pass| planned.variant().has(**pass));
         let info = mr_gpu_mesh {
             size: 0,
@@ -267,7 +271,7 @@ pub unsafe extern "C" fn mr_gpu_plan_mesh(
             vertices: place.vertices as u32,
             slot: planned.slot.0 as u32,
             slot_words: planned.slot.1 as u32,
-            still: u32::from(planned.still),
+            still: u32::from(planned.is_static),
             passes: needs.map(|pass| 1 << number_of(*pass)).sum(),
         };
         // SAFETY: as above.
@@ -304,7 +308,7 @@ pub unsafe extern "C" fn mr_gpu_plan_batch(
 ) -> mr_status {
     guard(|| {
         // SAFETY: the caller's promise.
-        let all = &unsafe { plan_of(plan) }?.batches.all;
+        let all = &unsafe { plan_of(plan) }?.batches.batches;
         check_number(batch as usize, all.len(), "batch")?;
         let found = &all[batch as usize];
         let info = mr_gpu_batch {
@@ -333,7 +337,7 @@ pub unsafe extern "C" fn mr_gpu_plan_fixed(
     guard(|| {
         // SAFETY: the caller's promise.
         let own = unsafe { plan_of(plan) }?;
-        check_number(batch as usize, own.batches.all.len(), "batch")?;
+        check_number(batch as usize, own.batches.batches.len(), "batch")?;
         // SAFETY: as above.
         unsafe { fill(&own.batches.fixed_words(&own.plan, batch as usize), out, capacity, count) }
     })
@@ -402,7 +406,7 @@ pub unsafe extern "C" fn mr_gpu_wgsl_pull(
     length: *mut usize,
 ) -> mr_status {
     // SAFETY: the caller's promise.
-    guard(|| unsafe { fill_text(&shaders::pull(group), out, capacity, length) })
+    guard(|| unsafe { fill_text(&shaders::pull_wgsl(group), out, capacity, length) })
 }
 
 /// Writes the words behind all slots of the ring, of meshes of which nothing is animated: once a file.
@@ -418,11 +422,11 @@ pub unsafe extern "C" fn mr_gpu_plan_still(
 ) -> mr_status {
     guard(|| {
         // SAFETY: the caller's promise.
-        let (own, frame) = unsafe { (change(plan)?, frame_of(frame)?) };
-        same_file(own, frame)?;
+        let (own, frame) = unsafe { (plan_mut(plan)?, frame_of(frame)?) };
+        check_same_file(own, frame)?;
         // SAFETY: as above.
         let out = unsafe { buffer(out, words, "the buffer for words") }?;
-        own.plan.write_still(|mesh| frame.mesh_view(false, mesh), &mut own.room, out)
+        own.plan.write_static(|mesh| frame.mesh_view(false, mesh), &mut own.room, out)
     })
 }
 
@@ -441,8 +445,8 @@ pub unsafe extern "C" fn mr_gpu_plan_slot(
 ) -> mr_status {
     guard(|| {
         // SAFETY: the caller's promise.
-        let (own, frame) = unsafe { (change(plan)?, frame_of(frame)?) };
-        same_file(own, frame)?;
+        let (own, frame) = unsafe { (plan_mut(plan)?, frame_of(frame)?) };
+        check_same_file(own, frame)?;
         // SAFETY: as above.
         let out = unsafe { buffer(out, words, "the buffer for words") }?;
         own.plan.write_frame(|mesh| frame.mesh_view(second != 0, mesh), &mut own.room, out)
@@ -450,7 +454,7 @@ pub unsafe extern "C" fn mr_gpu_plan_slot(
 }
 
 /// Refuses a frame of a file with other meshes.
-fn same_file(own: &mr_gpu_plan, frame: &mr_frame) -> Result<(), Error> {
+fn check_same_file(own: &mr_gpu_plan, frame: &mr_frame) -> Result<(), Error> {
     let meshes = &frame.reel().description().meshes;
     let vertices = |(plan, mesh): (&meshreel_gpu::MeshPlan, &meshreel::record::MeshRecord)| {
         plan.fixed.vertices == mesh.vertices as usize
@@ -489,7 +493,7 @@ pub unsafe extern "C" fn mr_gpu_plan_used(
 pub unsafe extern "C" fn mr_gpu_plan_begin(plan: *mut mr_gpu_plan) -> mr_status {
     guard(|| {
         // SAFETY: the caller's promise.
-        let own = unsafe { change(plan) }?;
+        let own = unsafe { plan_mut(plan) }?;
         own.params.fill(None);
         own.listed = false;
         Ok(())
@@ -526,15 +530,15 @@ pub unsafe extern "C" fn mr_gpu_plan_show(
 ) -> mr_status {
     guard(|| {
         // SAFETY: the caller's promise.
-        let (own, frame) = unsafe { (change(plan)?, frame_of(frame)?) };
-        same_file(own, frame)?;
+        let (own, frame) = unsafe { (plan_mut(plan)?, frame_of(frame)?) };
+        check_same_file(own, frame)?;
         // SAFETY: as above.
         let at = unsafe { shared(moment, "the moment") }?;
         if at.first >= at.slots || at.second >= at.slots {
             return Err(Error::misuse(format!("slots {} and {} of {}", at.first, at.second, at.slots)));
         }
-        if bytes != SIZE {
-            return Err(Error::misuse(format!("parameters have {SIZE} bytes, not {bytes}")));
+        if bytes != PARAMS_BYTES {
+            return Err(Error::misuse(format!("parameters have {PARAMS_BYTES} bytes, not {bytes}")));
         }
         let view = frame.view()?;
         check_number(node as usize, frame.reel().description().nodes.len(), "node")?;
@@ -547,7 +551,7 @@ pub unsafe extern "C" fn mr_gpu_plan_show(
             |frame| if frame == first { at.first as usize * words } else { at.second as usize * words };
         let still = at.slots as usize * words;
         let planned = &own.plan.meshes[mesh.number()];
-        let moment = Moment::new(planned, &mesh, slot, still, at.vertices as usize);
+        let moment = MeshBlend::new(planned, &mesh, slot, still, at.vertices as usize);
         let params = own.batches.params(&own.plan, mesh.number(), &moment);
         own.params[mesh.number()] = Some(params);
         own.listed = false;
@@ -572,7 +576,7 @@ pub unsafe extern "C" fn mr_gpu_plan_work(
     count: *mut usize,
 ) -> mr_status {
     // SAFETY: the caller's promise.
-    guard(|| unsafe { fill(&change(plan)?.list().work, out.cast::<[u32; 2]>(), capacity, count) })
+    guard(|| unsafe { fill(&plan_mut(plan)?.list().work, out.cast::<[u32; 2]>(), capacity, count) })
 }
 
 /// A dispatch over meshes of one batch that have the same pipelines.
@@ -604,7 +608,7 @@ pub unsafe extern "C" fn mr_gpu_plan_dispatches(
 ) -> mr_status {
     guard(|| {
         // SAFETY: the caller's promise.
-        let all = &unsafe { change(plan) }?.list().dispatches;
+        let all = &unsafe { plan_mut(plan) }?.list().dispatches;
         let dispatch = |i: usize| mr_gpu_dispatch {
             pass: number_of(all[i].pass),
             batch: all[i].batch as u32,
@@ -678,17 +682,17 @@ pub unsafe extern "C" fn mr_gpu_ring_ask(
     frame: u32,
     out: *mut mr_gpu_place,
 ) -> mr_status {
-    use meshreel_gpu::ring::Place;
+    use meshreel_gpu::ring::SlotRequest;
     guard(|| {
         // SAFETY: the caller's promise.
         let ring = &mut unsafe { unique(ring, "the ring") }?.0;
-        let place = match ring.ask(frame as usize) {
-            Place::There(slot) => mr_gpu_place { slot: slot as u32, is_new: 0 },
-            Place::New(slot) => mr_gpu_place { slot: slot as u32, is_new: 1 },
-            Place::Full => mr_gpu_place { slot: crate::types::MR_NONE, is_new: 0 },
+        let place = match ring.request(frame as usize) {
+            SlotRequest::Present(slot) => mr_gpu_place { slot: slot as u32, is_new: 0 },
+            SlotRequest::New(slot) => mr_gpu_place { slot: slot as u32, is_new: 1 },
+            SlotRequest::Full => mr_gpu_place { slot: crate::types::MR_NONE, is_new: 0 },
         };
         // SAFETY: as above.
-        unsafe { put(out, place, "the place") }
+        unsafe { write_out(out, place, "the place") }
     })
 }
 

@@ -1,8 +1,8 @@
 //! Which level of detail is drawn at which distance.
 
-use crate::pointers::{list, put, shared};
+use crate::pointers::{list, shared, write_out};
 use crate::status::{guard, mr_status};
-use meshreel::policy::{Lens, LodDistances};
+use meshreel::policy::{LodDistances, Projection};
 
 /// Distances at which levels of detail end.
 #[repr(C)]
@@ -14,7 +14,7 @@ pub struct mr_lod_distances {
     pub margin: f32,
 }
 
-const _: () = assert!(LodDistances::MOST == 8);
+const _: () = assert!(LodDistances::MAX_LEVELS == 8);
 
 /// Levels by what the eye can see of their errors: each begins at the distance from which its error is no
 /// more than `pixels` of the picture. `errors` are those of the levels 1, 2 and so on; `scale` is the largest
@@ -36,9 +36,15 @@ pub unsafe extern "C" fn mr_lod_within(
     guard(|| {
         // SAFETY: the caller's promise.
         let errors = unsafe { list(errors, count, "the errors") }?;
-        let levels = LodDistances::within(errors, scale, &Lens { angle, height }, pixels);
+        let levels = LodDistances::from_errors(errors, scale, &Projection { angle, height }, pixels);
         // SAFETY: as above.
-        unsafe { put(out, mr_lod_distances { ends: levels.ends, margin: levels.margin }, "the distances") }
+        unsafe {
+            write_out(
+                out,
+                mr_lod_distances { ends: levels.end_distances, margin: levels.margin },
+                "the distances",
+            )
+        }
     })
 }
 
@@ -56,8 +62,8 @@ pub unsafe extern "C" fn mr_lod_at(
     guard(|| {
         // SAFETY: the caller's promise.
         let own = unsafe { shared(distances, "the distances") }?;
-        let levels = LodDistances { ends: own.ends, margin: own.margin };
+        let levels = LodDistances { end_distances: own.ends, margin: own.margin };
         // SAFETY: as above.
-        unsafe { put(out, levels.at(distance, was as usize) as u32, "the place for the level") }
+        unsafe { write_out(out, levels.level(distance, was as usize) as u32, "the place for the level") }
     })
 }

@@ -52,7 +52,7 @@ pub unsafe extern "C" fn mr_part_attributes_count(
         // SAFETY: the caller's promise.
         let mr_part_attributes(all) = unsafe { shared(attributes, "the part attributes") }?;
         // SAFETY: as above.
-        unsafe { crate::pointers::put(out, all.len(), "the place for the count") }
+        unsafe { crate::pointers::write_out(out, all.len(), "the place for the count") }
     })
 }
 
@@ -100,7 +100,7 @@ pub struct mr_part_attribute_info {
 unsafe impl Prefixed for mr_part_attribute_info {}
 
 fn members(attribute: &PartAttribute) -> (mr_group_of, &[u32]) {
-    match (attribute.of_parts(), attribute.of_vertices()) {
+    match (attribute.part_groups(), attribute.vertex_groups()) {
         (Some(groups), _) => (mr_group_of::Parts, groups),
         (_, Some(groups)) => (mr_group_of::Vertices, groups),
         _ => (mr_group_of::Mesh, &[]),
@@ -181,7 +181,7 @@ pub unsafe extern "C" fn mr_part_attribute_table(
     guard(|| {
         // SAFETY: the caller's promise.
         let found = unsafe { attribute_of(attributes, number) }?;
-        let row = |group| found.at(group, pair.into());
+        let row = |group| found.values(group, pair.into());
         // SAFETY: as above.
         unsafe { fill_with(found.groups(), out.cast::<[f32; 4]>(), capacity, count, row) }
     })

@@ -1,9 +1,9 @@
 //! The player: files, instances of them, and a tick that neither waits nor calls back.
 
 use crate::command::{command_of, mr_command};
-use crate::frame::{Content, mr_frame};
+use crate::frame::{FrameContent, mr_frame};
 use crate::host::{HostMemory, Jobs, mr_allocator, mr_jobs};
-use crate::pointers::{fill_text, free, list, make, put, shared, text, unique};
+use crate::pointers::{fill_text, free, list, make, shared, text, unique, write_out};
 use crate::prefixed::{self, Prefixed};
 use crate::reel::{mr_limits, mr_reel};
 use crate::source::{Callbacks, mr_source};
@@ -170,7 +170,7 @@ pub(crate) unsafe fn player_of<'a>(player: *mut mr_player) -> Result<&'a mut mr_
 
 /// # Safety
 /// Null, or a player that nobody changes meanwhile.
-unsafe fn look_at<'a>(player: *const mr_player) -> Result<&'a Player, Error> {
+unsafe fn player_ref<'a>(player: *const mr_player) -> Result<&'a Player, Error> {
     // SAFETY: the caller's promise.
     Ok(&unsafe { shared(player, "the player") }?.player)
 }
@@ -204,10 +204,10 @@ pub unsafe extern "C" fn mr_player_open(
         // SAFETY: the caller's promise.
         let (player, path) = unsafe { (player_of(player)?, text(path, "the path")?) };
         // SAFETY: as above.
-        unsafe { put(out, 0, "the place for the file") }?;
+        unsafe { write_out(out, 0, "the place for the file") }?;
         let file = player.player.open(path);
         // SAFETY: as above.
-        unsafe { put(out, file.to_bits(), "the place for the file") }
+        unsafe { write_out(out, file.to_bits(), "the place for the file") }
     })
 }
 
@@ -228,10 +228,10 @@ pub unsafe extern "C" fn mr_player_open_memory(
         // SAFETY: as above.
         let data = unsafe { list(data.cast::<u8>(), bytes, "the bytes of the file") }?;
         // SAFETY: as above.
-        unsafe { put(out, 0, "the place for the file") }?;
+        unsafe { write_out(out, 0, "the place for the file") }?;
         let file = player.player.open_bytes(Arc::new(data.to_vec()));
         // SAFETY: as above.
-        unsafe { put(out, file.to_bits(), "the place for the file") }
+        unsafe { write_out(out, file.to_bits(), "the place for the file") }
     })
 }
 
@@ -255,14 +255,14 @@ pub unsafe extern "C" fn mr_player_open_source(
         // SAFETY: as above.
         let (player, name) = unsafe { (player_of(player)?, text(name, "the name")?) };
         // SAFETY: as above.
-        unsafe { put(out, 0, "the place for the file") }?;
+        unsafe { write_out(out, 0, "the place for the file") }?;
         let file = match (source.has_start(), source.has_read()) {
             (true, _) => player.player.open_source(name, Arc::new(source)),
             (false, true) => player.player.open_bytes(Arc::new(source)),
             (false, false) => return Err(Error::misuse("the source has neither `start` nor `read`")),
         };
         // SAFETY: as above.
-        unsafe { put(out, file.to_bits(), "the place for the file") }
+        unsafe { write_out(out, file.to_bits(), "the place for the file") }
     })
 }
 
@@ -292,12 +292,12 @@ pub unsafe extern "C" fn mr_player_reel(
 ) -> mr_status {
     guard(|| {
         // SAFETY: the caller's promise.
-        let player = unsafe { look_at(player) }?;
+        let player = unsafe { player_ref(player) }?;
         match player.reel(file_of(player, file)?) {
             // SAFETY: as above.
             Some(reel) => unsafe { make(out, || Ok(mr_reel(reel.clone()))) },
             // SAFETY: as above.
-            None => unsafe { put(out, std::ptr::null_mut(), "the place for the reel") },
+            None => unsafe { write_out(out, std::ptr::null_mut(), "the place for the reel") },
         }
     })
 }
@@ -316,7 +316,7 @@ pub unsafe extern "C" fn mr_player_name(
 ) -> mr_status {
     guard(|| {
         // SAFETY: the caller's promise.
-        let player = unsafe { look_at(player) }?;
+        let player = unsafe { player_ref(player) }?;
         let name = player.name(file_of(player, file)?).map(|name| name.to_string_lossy());
         // SAFETY: as above.
         unsafe { fill_text(&name.unwrap_or_default(), out, capacity, length) }
@@ -333,10 +333,10 @@ pub unsafe extern "C" fn mr_player_instance(player: *mut mr_player, file: u64, o
         // SAFETY: the caller's promise.
         let player = &mut unsafe { player_of(player) }?.player;
         // SAFETY: as above.
-        unsafe { put(out, 0, "the place for the instance") }?;
-        let instance = player.instance(file_of(player, file)?);
+        unsafe { write_out(out, 0, "the place for the instance") }?;
+        let instance = player.add_instance(file_of(player, file)?);
         // SAFETY: as above.
-        unsafe { put(out, instance.map_or(0, InstanceId::to_bits), "the place for the instance") }
+        unsafe { write_out(out, instance.map_or(0, InstanceId::to_bits), "the place for the instance") }
     })
 }
 
@@ -363,7 +363,7 @@ pub unsafe extern "C" fn mr_player_show(player: *mut mr_player, instance: u64, v
     guard(|| {
         // SAFETY: the caller's promise.
         let player = &mut unsafe { player_of(player) }?.player;
-        player.show(instance_of(player, instance)?, visible != 0);
+        player.set_visible(instance_of(player, instance)?, visible != 0);
         Ok(())
     })
 }
@@ -452,7 +452,7 @@ pub unsafe extern "C" fn mr_player_clock(
 ) -> mr_status {
     guard(|| {
         // SAFETY: the caller's promise.
-        let player = unsafe { look_at(player) }?;
+        let player = unsafe { player_ref(player) }?;
         let id = instance_of(player, instance)?;
         let clock = player.clock(id);
         let (missed, seek_wait_ticks) = player.late_ticks(id).unwrap_or_default();
@@ -490,7 +490,7 @@ pub unsafe extern "C" fn mr_player_switch(
     guard(|| {
         let switches = Switches { reads: reads != 0, jobs: jobs != 0, drawing: drawing != 0 };
         // SAFETY: the caller's promise.
-        unsafe { player_of(player) }?.player.switch(switches);
+        unsafe { player_of(player) }?.player.set_switches(switches);
         Ok(())
     })
 }
@@ -521,12 +521,12 @@ pub unsafe extern "C" fn mr_player_frame(
 ) -> mr_status {
     guard(|| {
         // SAFETY: the caller's promise.
-        let player = unsafe { look_at(player) }?;
+        let player = unsafe { player_ref(player) }?;
         match player.frame(instance_of(player, instance)?) {
             // SAFETY: as above.
-            Some(shown) => unsafe { make(out, || Ok(mr_frame(Content::Shown(shown)))) },
+            Some(shown) => unsafe { make(out, || Ok(mr_frame(FrameContent::Shown(shown)))) },
             // SAFETY: as above.
-            None => unsafe { put(out, std::ptr::null_mut(), "the place for the frame") },
+            None => unsafe { write_out(out, std::ptr::null_mut(), "the place for the frame") },
         }
     })
 }

@@ -39,7 +39,7 @@ pub(crate) unsafe fn unique<'a, T>(pointer: *mut T, what: &str) -> Result<&'a mu
 ///
 /// # Safety
 /// Null, or a place for a `T`.
-pub(crate) unsafe fn put<T>(place: *mut T, value: T, what: &str) -> Result<(), Error> {
+pub(crate) unsafe fn write_out<T>(place: *mut T, value: T, what: &str) -> Result<(), Error> {
     check(place, what)?;
     // SAFETY: as above; what was there needs no drop.
     unsafe { place.write(value) };
@@ -55,10 +55,10 @@ pub(crate) unsafe fn make<T>(
     make: impl FnOnce() -> Result<T, Error>,
 ) -> Result<(), Error> {
     // SAFETY: the caller's promise.
-    unsafe { put(place, std::ptr::null_mut(), "the place for the handle") }?;
+    unsafe { write_out(place, std::ptr::null_mut(), "the place for the handle") }?;
     let handle = Box::into_raw(Box::new(make()?));
     // SAFETY: as above.
-    unsafe { put(place, handle, "the place for the handle") }
+    unsafe { write_out(place, handle, "the place for the handle") }
 }
 
 /// Takes an object back; null is nothing.
@@ -113,7 +113,7 @@ pub(crate) unsafe fn buffer<'a, T: bytemuck::Pod>(
 }
 
 /// Lists that may not be the same memory, as one of them is written: start and number of each.
-pub(crate) fn apart<T, U>(read: (*const T, usize), written: (*mut U, usize)) -> Result<(), Error> {
+pub(crate) fn check_disjoint<T, U>(read: (*const T, usize), written: (*mut U, usize)) -> Result<(), Error> {
     let end = |start: usize, count: usize, size: usize| start.saturating_add(count.saturating_mul(size));
     let (a, b) = (read.0.addr(), written.0.addr());
     let meet = a < end(b, written.1, size_of::<U>()) && b < end(a, read.1, size_of::<T>());
@@ -161,7 +161,7 @@ pub(crate) unsafe fn fill_with<T: Copy>(
 ) -> Result<(), Error> {
     if !count.is_null() {
         // SAFETY: the caller's promise.
-        unsafe { put(count, len, "the place for the count") }?;
+        unsafe { write_out(count, len, "the place for the count") }?;
     }
     if out.is_null() {
         return match capacity {
@@ -194,7 +194,7 @@ pub(crate) unsafe fn fill_text(
     let bytes = text.as_bytes();
     if !length.is_null() {
         // SAFETY: the caller's promise.
-        unsafe { put(length, bytes.len(), "the place for the length") }?;
+        unsafe { write_out(length, bytes.len(), "the place for the length") }?;
     }
     if out.is_null() && capacity == 0 && !length.is_null() {
         return Ok(());
@@ -267,9 +267,9 @@ mod tests {
             assert_eq!(list(numbers.as_ptr(), 2, "numbers").unwrap(), [1, 2]);
         }
         let start = numbers.as_ptr();
-        assert!(apart((start, 1), (start.wrapping_add(1).cast_mut(), 1)).is_ok());
-        assert!(refused(apart((start, 2), (start.wrapping_add(1).cast_mut(), 1))));
-        assert!(apart((start, 0), (start.cast_mut(), 2)).is_ok());
+        assert!(check_disjoint((start, 1), (start.wrapping_add(1).cast_mut(), 1)).is_ok());
+        assert!(refused(check_disjoint((start, 2), (start.wrapping_add(1).cast_mut(), 1))));
+        assert!(check_disjoint((start, 0), (start.cast_mut(), 2)).is_ok());
         assert!(refused(check_number(2, 2, "number")) && check_number(1, 2, "number").is_ok());
     }
 }

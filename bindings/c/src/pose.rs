@@ -1,7 +1,7 @@
 //! Arithmetic on poses: blending, poses on top of others, object space. Nothing is allocated, no object is
 //! needed.
 
-use crate::pointers::{apart, buffer, list};
+use crate::pointers::{buffer, check_disjoint, list};
 use crate::status::{guard, mr_status};
 use crate::types::{MR_NONE, mr_transform, transforms, transforms_mut};
 use meshreel::Error;
@@ -40,8 +40,8 @@ pub unsafe extern "C" fn mr_pose_blend(
     joints: usize,
 ) -> mr_status {
     guard(|| {
-        apart((a, joints), (out, joints))?;
-        apart((b, joints), (out, joints))?;
+        check_disjoint((a, joints), (out, joints))?;
+        check_disjoint((b, joints), (out, joints))?;
         // SAFETY: the caller's promise.
         let (a, b) = unsafe { (list(a, joints, "the first pose")?, list(b, joints, "the second pose")?) };
         // SAFETY: as above, and neither of them.
@@ -67,8 +67,8 @@ pub unsafe extern "C" fn mr_pose_add(
 ) -> mr_status {
     guard(|| {
         let kind = additive_of(kind)?;
-        apart((base, joints), (out, joints))?;
-        apart((additive, joints), (out, joints))?;
+        check_disjoint((base, joints), (out, joints))?;
+        check_disjoint((additive, joints), (out, joints))?;
         // SAFETY: the caller's promise.
         let base = unsafe { list(base, joints, "the base") }?;
         // SAFETY: as above.
@@ -94,8 +94,8 @@ pub unsafe extern "C" fn mr_pose_difference(
 ) -> mr_status {
     guard(|| {
         let kind = additive_of(kind)?;
-        apart((base, joints), (out, joints))?;
-        apart((pose, joints), (out, joints))?;
+        check_disjoint((base, joints), (out, joints))?;
+        check_disjoint((pose, joints), (out, joints))?;
         // SAFETY: the caller's promise.
         let (base, pose) = unsafe { (list(base, joints, "the base")?, list(pose, joints, "the pose")?) };
         // SAFETY: as above, and neither of them.
@@ -119,8 +119,8 @@ pub unsafe extern "C" fn mr_pose_object_space(
 ) -> mr_status {
     guard(|| {
         let out = out.cast::<[[f32; 4]; 3]>();
-        apart((parents, joints), (out, joints))?;
-        apart((local, joints), (out, joints))?;
+        check_disjoint((parents, joints), (out, joints))?;
+        check_disjoint((local, joints), (out, joints))?;
         // SAFETY: the caller's promise.
         let (parents, local) =
             unsafe { (list(parents, joints, "the parents")?, list(local, joints, "the pose")?) };

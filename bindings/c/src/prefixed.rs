@@ -1,11 +1,11 @@
 //! Structures that begin with their own size, so that they can grow: a program that was compiled with a
 //! shorter one gets along with a later library, and the other way round where what is new is left 0.
 
-use crate::pointers::{list, put};
+use crate::pointers::{list, write_out};
 use meshreel::Error;
 
 /// No structure is as large.
-const MOST: usize = 1 << 12;
+const MAX_STRUCT_BYTES: usize = 1 << 12;
 
 /// A structure whose first member is its size in bytes.
 ///
@@ -21,7 +21,7 @@ unsafe fn size_in<T: Prefixed>(pointer: *const T, what: &str) -> Result<usize, E
     // SAFETY: the caller's promise.
     let [size] = unsafe { list(pointer.cast::<usize>(), 1, what) }? else { return Ok(0) };
     match *size {
-        size if size > size_of::<usize>() && size <= MOST => Ok(size),
+        size if size > size_of::<usize>() && size <= MAX_STRUCT_BYTES => Ok(size),
         size => Err(Error::misuse(format!(
             "{what} says that it has {size} bytes: set its member `size` to its sizeof"
         ))),
@@ -66,7 +66,7 @@ pub(crate) unsafe fn write<T: Prefixed>(pointer: *mut T, value: T, what: &str) -
     unsafe {
         (&raw const value).cast::<u8>().copy_to_nonoverlapping(out, bytes);
         out.add(bytes).write_bytes(0, size - bytes);
-        put(out.cast::<usize>(), size, what)
+        write_out(out.cast::<usize>(), size, what)
     }
 }
 
@@ -80,12 +80,12 @@ pub(crate) unsafe fn init<T: Prefixed>(
     value: T,
     what: &str,
 ) -> Result<(), Error> {
-    if size <= size_of::<usize>() || size > MOST {
+    if size <= size_of::<usize>() || size > MAX_STRUCT_BYTES {
         return Err(Error::misuse(format!("{what} of {size} bytes: the size must be its sizeof")));
     }
     // SAFETY: the caller's promise.
     unsafe {
-        put(pointer.cast::<usize>(), size, what)?;
+        write_out(pointer.cast::<usize>(), size, what)?;
         write(pointer, value, what)
     }
 }

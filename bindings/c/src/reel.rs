@@ -1,6 +1,6 @@
 //! Open files, and what is in them.
 
-use crate::pointers::{check_number, fill_text, free, list, make, put, shared, text};
+use crate::pointers::{check_number, fill_text, free, list, make, shared, text, write_out};
 use crate::prefixed::{self, Prefixed};
 use crate::source::{Callbacks, mr_source};
 use crate::status::{guard, mr_status};
@@ -271,7 +271,7 @@ pub unsafe extern "C" fn mr_reel_time(reel: *const mr_reel, frame: u32, out: *mu
         let reel = unsafe { reel_of(reel) }?;
         check_number(frame as usize, reel.frame_count(), "frame")?;
         // SAFETY: as above.
-        unsafe { put(out, reel.time(frame as usize), "the place for the time") }
+        unsafe { write_out(out, reel.time(frame as usize), "the place for the time") }
     })
 }
 
@@ -286,7 +286,7 @@ pub unsafe extern "C" fn mr_reel_bounds(reel: *const mr_reel, frame: u32, out: *
         let reel = unsafe { reel_of(reel) }?;
         check_number(frame as usize, reel.frame_count(), "frame")?;
         // SAFETY: as above.
-        unsafe { put(out.cast::<[f32; 6]>(), reel.frame_bounds(frame as usize), "the bounds") }
+        unsafe { write_out(out.cast::<[f32; 6]>(), reel.frame_bounds(frame as usize), "the bounds") }
     })
 }
 
@@ -312,7 +312,7 @@ pub unsafe extern "C" fn mr_reel_range(
         if !out.is_null() {
             let own = mr_range { first: found.first, count: found.frames };
             // SAFETY: as above.
-            unsafe { put(out, own, "the range") }?;
+            unsafe { write_out(out, own, "the range") }?;
         }
         if name.is_null() && length.is_null() {
             return Ok(());
@@ -526,9 +526,9 @@ pub unsafe extern "C" fn mr_reel_mesh(reel: *const mr_reel, mesh: u32, out: *mut
             source_points: record.source_points,
             materials: record.materials.len() as u32,
             streams: record.streams.len() as u32,
-            lods: reel.lods(mesh as usize)? as u32,
+            lods: reel.lod_count(mesh as usize)? as u32,
             bounds: record.bounds,
-            moves: reel.moves(mesh as usize),
+            moves: reel.motion_frames(mesh as usize),
             ids: u32::from(record.particles.is_some_and(|particles| particles.ids)),
             curve_basis: match curves.map(|curves| curves.basis) {
                 None => mr_curve_basis::None,
@@ -537,12 +537,12 @@ pub unsafe extern "C" fn mr_reel_mesh(reel: *const mr_reel, mesh: u32, out: *mut
                 Some(CurveBasis::BSpline) => mr_curve_basis::BSpline,
                 Some(CurveBasis::CatmullRom) => mr_curve_basis::CatmullRom,
             },
-            curve_ends: match curves.map(|curves| curves.ends) {
+            curve_ends: match curves.map(|curves| curves.curve_ends) {
                 None | Some(CurveEnds::Open) => mr_curve_ends::Open,
                 Some(CurveEnds::Closed) => mr_curve_ends::Closed,
                 Some(CurveEnds::Pinned) => mr_curve_ends::Pinned,
             },
-            curves: curves.map_or(0, |curves| curves.most),
+            curves: curves.map_or(0, |curves| curves.max_curves),
         };
         // SAFETY: as above.
         unsafe { prefixed::write(out, info, "the information") }
@@ -671,6 +671,6 @@ pub unsafe extern "C" fn mr_checksum(data: *const c_void, bytes: usize, out: *mu
         // SAFETY: the caller's promise.
         let data = unsafe { list(data.cast::<u8>(), bytes, "the bytes") }?;
         // SAFETY: as above.
-        unsafe { put(out, format::checksum(data), "the place for the checksum") }
+        unsafe { write_out(out, format::checksum(data), "the place for the checksum") }
     })
 }

@@ -1,7 +1,7 @@
 //! Meshes with the rig that they had in the source: any pose of the skeleton moves them.
 
 use crate::clip::{clips_of, mr_clips};
-use crate::pointers::{apart, buffer, check_number, fill, list};
+use crate::pointers::{buffer, check_disjoint, check_number, fill, list};
 use crate::prefixed::{self, Prefixed};
 use crate::status::{guard, mr_status};
 use meshreel::{Error, MeshRig};
@@ -59,8 +59,8 @@ pub unsafe extern "C" fn mr_clips_rig(clips: *const mr_clips, rig: u32, out: *mu
             mesh: rig.mesh() as u32,
             skeleton: rig.skeleton() as u32,
             joints: rig.joints().len() as u32,
-            vertices: rig.vertices() as u32,
-            dual: u32::from(rig.is_dual()),
+            vertices: rig.vertex_count() as u32,
+            dual: u32::from(rig.uses_dual_quaternions()),
             reserved: 0,
         };
         // SAFETY: as above.
@@ -117,7 +117,7 @@ pub unsafe extern "C" fn mr_rig_influences(
                 move |(joint, weight)| mr_influence { vertex: vertex as u32, joint: joint as u32, weight };
             rig.influences(vertex).map(influence)
         };
-        let all: Vec<mr_influence> = (0..rig.vertices()).flat_map(of).collect();
+        let all: Vec<mr_influence> = (0..rig.vertex_count()).flat_map(of).collect();
         // SAFETY: as above.
         unsafe { fill(&all, out, capacity, count) }
     })
@@ -138,7 +138,8 @@ pub unsafe extern "C" fn mr_rig_dual_parts(
     guard(|| {
         // SAFETY: the caller's promise.
         let rig = unsafe { rig_of(clips, rig) }?;
-        let all: Vec<f32> = (0..rig.vertices()).map(|vertex| rig.dual_part(vertex)).collect();
+        let all: Vec<f32> =
+            (0..rig.vertex_count()).map(|vertex| rig.dual_quaternion_weight(vertex)).collect();
         // SAFETY: as above.
         unsafe { fill(&all, out, capacity, count) }
     })
@@ -163,8 +164,8 @@ pub unsafe extern "C" fn mr_rig_matrices(
         // SAFETY: the caller's promise.
         let rig = unsafe { rig_of(clips, rig) }?;
         let (object, out) = (object.cast::<[[f32; 4]; 3]>(), out.cast::<[[f32; 4]; 3]>());
-        same(joints, rig.joints().len(), "joints")?;
-        apart((object, object_joints), (out, joints))?;
+        check_count(joints, rig.joints().len(), "joints")?;
+        check_disjoint((object, object_joints), (out, joints))?;
         // SAFETY: as above.
         let object = unsafe { list(object, object_joints, "the matrices of the skeleton") }?;
         // SAFETY: as above, and not the same memory.
@@ -192,9 +193,9 @@ pub unsafe extern "C" fn mr_rig_positions(
         // SAFETY: the caller's promise.
         let rig = unsafe { rig_of(clips, rig) }?;
         let (matrices, out) = (matrices.cast::<[[f32; 4]; 3]>(), out.cast::<[f32; 3]>());
-        same(joints, rig.joints().len(), "joints")?;
-        same(vertices, rig.vertices(), "vertices")?;
-        apart((matrices, joints), (out, vertices))?;
+        check_count(joints, rig.joints().len(), "joints")?;
+        check_count(vertices, rig.vertex_count(), "vertices")?;
+        check_disjoint((matrices, joints), (out, vertices))?;
         // SAFETY: as above.
         let matrices = unsafe { list(matrices, joints, "the matrices") }?;
         // SAFETY: as above, and not the same memory.
@@ -205,7 +206,7 @@ pub unsafe extern "C" fn mr_rig_positions(
 }
 
 /// Refuses buffers that are not as long as what there is.
-fn same(given: usize, there: usize, what: &str) -> Result<(), Error> {
+fn check_count(given: usize, there: usize, what: &str) -> Result<(), Error> {
     match given == there {
         true => Ok(()),
         false => Err(Error::misuse(format!("the rig has {there} {what}, not {given}"))),

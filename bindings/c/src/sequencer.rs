@@ -2,11 +2,13 @@
 
 use crate::command::repeat_of;
 use crate::player::{instance_of, mr_player, player_of};
-use crate::pointers::{check_number, free, list, make, put, shared, text, unique};
+use crate::pointers::{check_number, free, list, make, shared, text, unique, write_out};
 use crate::prefixed::{self, Prefixed};
 use crate::reel::mr_reel;
 use crate::status::{guard, mr_status};
-use meshreel::sequencer::{Action, ActionKind, Clip, End, Leave, Sequencer, Shown, Stage, Start};
+use meshreel::sequencer::{
+    Action, ActionKind, End, ExitSignal, Picture, SequenceClip, Sequencer, Stage, Start,
+};
 use meshreel::{Error, Timeline};
 use std::collections::VecDeque;
 use std::ffi::c_char;
@@ -119,7 +121,7 @@ pub unsafe extern "C" fn mr_sequence_clip_init(
     guard(|| {
         // SAFETY: the caller's promise.
         let mr_reel(reel) = unsafe { shared(reel, "the reel") }?;
-        let whole = Clip::new("", cache, &Timeline::of(reel));
+        let whole = SequenceClip::new("", cache, &Timeline::from_reel(reel));
         let clip = mr_sequence_clip {
             name: std::ptr::null(),
             events: std::ptr::null(),
@@ -142,26 +144,26 @@ pub unsafe extern "C" fn mr_sequence_clip_init(
             reserved: 0,
         };
         // SAFETY: as above.
-        unsafe { put(out, clip, "the place for the clip") }
+        unsafe { write_out(out, clip, "the place for the clip") }
     })
 }
 
 /// # Safety
 /// The name and the events are there.
-unsafe fn clip_of(given: &mr_sequence_clip) -> Result<Clip, Error> {
+unsafe fn clip_of(given: &mr_sequence_clip) -> Result<SequenceClip, Error> {
     let unknown =
         |what: &str, number: u32| Error::misuse(format!("{what} {number} of a clip does not exist"));
     // SAFETY: the caller's promise.
     let name = unsafe { text(given.name, "the name of a clip") }?;
     // SAFETY: as above.
     let events = unsafe { list(given.events, given.event_count, "the events of a clip") }?;
-    Ok(Clip {
+    Ok(SequenceClip {
         name: name.into(),
         cache: given.cache,
         start: match given.start {
             0 => Start::At(given.start_seconds),
             1 => Start::After(given.start_number as usize, given.start_seconds),
-            2 => Start::On(given.start_number),
+            2 => Start::OnSignal(given.start_number),
             3 => Start::Never,
             other => return Err(unknown("start", other)),
         },
@@ -171,10 +173,10 @@ unsafe fn clip_of(given: &mr_sequence_clip) -> Result<Clip, Error> {
         rate: given.rate,
         repeat: repeat_of(given.repeat)?,
         plays: given.plays,
-        leave: match given.leave {
+        exit: match given.leave {
             0 => None,
-            1 => Some(Leave::AtOnce(given.leave_signal)),
-            2 => Some(Leave::AtSeam(given.leave_signal)),
+            1 => Some(ExitSignal::AtOnce(given.leave_signal)),
+            2 => Some(ExitSignal::AtSeam(given.leave_signal)),
             other => return Err(unknown("leave", other)),
         },
         stream_before: given.stream_before,
@@ -229,7 +231,7 @@ pub unsafe extern "C" fn mr_sequencer_free(sequencer: *mut mr_sequencer) -> mr_s
 
 /// # Safety
 /// Null, or a sequence that nobody else uses meanwhile.
-unsafe fn change<'a>(sequencer: *mut mr_sequencer) -> Result<&'a mut mr_sequencer, Error> {
+unsafe fn sequencer_mut<'a>(sequencer: *mut mr_sequencer) -> Result<&'a mut mr_sequencer, Error> {
     // SAFETY: the caller's promise.
     unsafe { unique(sequencer, "the sequence") }
 }
@@ -243,7 +245,7 @@ unsafe fn change<'a>(sequencer: *mut mr_sequencer) -> Result<&'a mut mr_sequence
 pub unsafe extern "C" fn mr_sequencer_tick(sequencer: *mut mr_sequencer, seconds: f64) -> mr_status {
     guard(|| {
         // SAFETY: the caller's promise.
-        let mr_sequencer { sequencer, actions } = unsafe { change(sequencer) }?;
+        let mr_sequencer { sequencer, actions } = unsafe { sequencer_mut(sequencer) }?;
         actions.clear();
         sequencer.tick(seconds, |action| actions.push_back(action));
         Ok(())
@@ -259,7 +261,7 @@ pub unsafe extern "C" fn mr_sequencer_tick(sequencer: *mut mr_sequencer, seconds
 pub unsafe extern "C" fn mr_sequencer_go_to(sequencer: *mut mr_sequencer, seconds: f64) -> mr_status {
     guard(|| {
         // SAFETY: the caller's promise.
-        let mr_sequencer { sequencer, actions } = unsafe { change(sequencer) }?;
+        let mr_sequencer { sequencer, actions } = unsafe { sequencer_mut(sequencer) }?;
         actions.clear();
         sequencer.go_to(seconds, |action| actions.push_back(action));
         Ok(())
@@ -275,7 +277,7 @@ pub unsafe extern "C" fn mr_sequencer_go_to(sequencer: *mut mr_sequencer, second
 pub unsafe extern "C" fn mr_sequencer_signal(sequencer: *mut mr_sequencer, signal: u32) -> mr_status {
     guard(|| {
         // SAFETY: the caller's promise.
-        unsafe { change(sequencer) }?.sequencer.signal(signal);
+        unsafe { sequencer_mut(sequencer) }?.sequencer.signal(signal);
         Ok(())
     })
 }
@@ -319,7 +321,7 @@ pub struct mr_action {
     pub reserved: u32,
 }
 
-fn told(action: &Action) -> mr_action {
+fn action_to_c(action: &Action) -> mr_action {
     use mr_action_kind as kind;
     let (kind, number) = match action.kind {
         ActionKind::Stream => (kind::Stream, 0),
@@ -347,11 +349,11 @@ fn told(action: &Action) -> mr_action {
 pub unsafe extern "C" fn mr_sequencer_next(sequencer: *mut mr_sequencer, out: *mut mr_action) -> mr_status {
     guard(|| {
         // SAFETY: the caller's promise.
-        unsafe { put(out, mr_action::default(), "the place for the action") }?;
+        unsafe { write_out(out, mr_action::default(), "the place for the action") }?;
         // SAFETY: as above.
-        if let Some(action) = unsafe { change(sequencer) }?.actions.pop_front() {
+        if let Some(action) = unsafe { sequencer_mut(sequencer) }?.actions.pop_front() {
             // SAFETY: as above.
-            unsafe { put(out, told(&action), "the place for the action") }?;
+            unsafe { write_out(out, action_to_c(&action), "the place for the action") }?;
         }
         Ok(())
     })
@@ -446,7 +448,7 @@ pub unsafe extern "C" fn mr_sequencer_state(
         let sequencer = &unsafe { shared(sequencer, "the sequence") }?.sequencer;
         check_number(clip as usize, sequencer.len(), "clip")?;
         let clip = clip as usize;
-        let shown = sequencer.shown(clip);
+        let shown = sequencer.picture(clip);
         let state = mr_sequence_state {
             size: 0,
             time: sequencer.time(),
@@ -457,9 +459,9 @@ pub unsafe extern "C" fn mr_sequencer_state(
                 Stage::Playing => mr_stage::Playing,
                 Stage::Ended => mr_stage::Ended,
             } as u32,
-            cache_is_shown: u32::from(shown == Shown::Cache),
+            cache_is_shown: u32::from(shown == Picture::Cache),
             mesh: match shown {
-                Shown::Mesh(mesh) => mesh,
+                Picture::Mesh(mesh) => mesh,
                 _ => crate::types::MR_NONE,
             },
             holds_memory: u32::from(sequencer.holds_memory(clip)),

@@ -1,11 +1,11 @@
 //! Bytes that come from the caller: callbacks that fill a buffer at once, or that begin to and say later when
 //! they have.
 
-use crate::pointers::{free, put, shared, unique};
+use crate::pointers::{free, shared, unique, write_out};
 use crate::prefixed::{self, Prefixed};
 use crate::status::{guard, mr_status};
 use meshreel::format::ReadAt;
-use meshreel::{Error, Read, Source, Token};
+use meshreel::{AsyncSource, Error, ReadRequest, ReadToken};
 use std::ffi::c_void;
 use std::io;
 
@@ -44,7 +44,7 @@ pub struct mr_source {
 unsafe impl Prefixed for mr_source {}
 
 impl mr_source {
-    const NONE: mr_source = mr_source {
+    const EMPTY: mr_source = mr_source {
         size: size_of::<mr_source>(),
         user: std::ptr::null_mut(),
         bytes: 0,
@@ -70,7 +70,7 @@ impl Callbacks {
         // SAFETY: the caller's promise.
         unsafe { shared(source.cast::<usize>(), "the source") }?;
         // SAFETY: as above.
-        let source = unsafe { prefixed::read(source, mr_source::NONE, "the source") }?;
+        let source = unsafe { prefixed::read(source, mr_source::EMPTY, "the source") }?;
         Ok(Callbacks(source))
     }
 
@@ -113,12 +113,12 @@ impl ReadAt for Callbacks {
     }
 }
 
-impl Source for Callbacks {
+impl AsyncSource for Callbacks {
     fn size(&self) -> u64 {
         self.0.bytes
     }
 
-    fn start(&self, read: Read) {
+    fn start(&self, read: ReadRequest) {
         // Without one the read is dropped, and so ends as interrupted.
         if let Some(start) = self.0.start {
             let read = Box::into_raw(Box::new(mr_read(read)));
@@ -127,7 +127,7 @@ impl Source for Callbacks {
         }
     }
 
-    fn cancel(&self, token: Token) {
+    fn cancel(&self, token: ReadToken) {
         if let Some(cancel) = self.0.cancel {
             // SAFETY: as above.
             unsafe { cancel(self.0.user, token.to_bits()) }
@@ -136,7 +136,7 @@ impl Source for Callbacks {
 }
 
 /// A read of a player that a source has begun, to be completed once.
-pub struct mr_read(Read);
+pub struct mr_read(ReadRequest);
 
 /// What a read wants.
 #[repr(C)]
@@ -221,7 +221,7 @@ pub unsafe extern "C" fn mr_job_due(job: *const mr_job, out: *mut u64) -> mr_sta
         // SAFETY: the caller's promise.
         let mr_job(job) = unsafe { shared(job, "the job") }?;
         // SAFETY: as above.
-        unsafe { put(out, job.due(), "the place for the time") }
+        unsafe { write_out(out, job.due(), "the place for the time") }
     })
 }
 

@@ -30,15 +30,15 @@ pub enum mr_status {
 pub const MR_VERSION: u32 = 0x0000_0100;
 
 thread_local! {
-    static LAST: RefCell<CString> = RefCell::default();
+    static LAST_ERROR: RefCell<CString> = RefCell::default();
 }
 
 /// Keeps a text for `mr_last_error`; what stands behind a zero byte is lost.
-fn say(text: &str) {
+fn set_last_error(text: &str) {
     let text = text.split('\0').next().unwrap_or_default();
     let text = CString::new(text).unwrap_or_default();
     // Nothing to tell where the thread is ending.
-    let _ = LAST.try_with(|last| *last.borrow_mut() = text);
+    let _ = LAST_ERROR.try_with(|last| *last.borrow_mut() = text);
 }
 
 /// The class of an error.
@@ -58,14 +58,16 @@ pub(crate) fn guard(call: impl FnOnce() -> Result<(), Error>) -> mr_status {
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(())) => mr_status::Ok,
         Ok(Err(error)) => {
-            say(&error.to_string());
+            set_last_error(&error.to_string());
             status_of(&error)
         }
         Err(panic) => {
             let text = panic.downcast_ref::<&str>().copied();
             let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
             let text = text.unwrap_or("no reason given");
-            say(&format!("meshreel failed: {text}; this is an error of the library, please report it"));
+            set_last_error(&format!(
+                "meshreel failed: {text}; this is an error of the library, please report it"
+            ));
             mr_status::Panic
         }
     }
@@ -75,7 +77,7 @@ pub(crate) fn guard(call: impl FnOnce() -> Result<(), Error>) -> mr_status {
 /// next call of this thread that fails.
 #[unsafe(no_mangle)]
 pub extern "C" fn mr_last_error() -> *const c_char {
-    LAST.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())
+    LAST_ERROR.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())
 }
 
 /// The version of the library, as `MR_VERSION` is that of the header.

@@ -1,7 +1,7 @@
 //! Plain structures that several functions share.
 
 use bytemuck::{Pod, Zeroable};
-use meshreel::{FramePair, Range, Transform};
+use meshreel::{FramePair, IndexRange, Transform};
 
 /// No number: a node without a parent or mesh, a joint without a parent, all materials.
 pub const MR_NONE: u32 = 0xFFFF_FFFF;
@@ -44,8 +44,8 @@ pub struct mr_range {
     pub count: u32,
 }
 
-impl From<Range> for mr_range {
-    fn from(of: Range) -> mr_range {
+impl From<IndexRange> for mr_range {
+    fn from(of: IndexRange) -> mr_range {
         mr_range { first: of.first, count: of.count }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::pointers::{list, shared};
 use meshreel::record::Semantic;
-use meshreel::{Attribute, Error, Format, VertexChannel};
+use meshreel::{Error, VertexAttribute, VertexChannel, VertexFormat};
 
 /// A value of a vertex. In which formats each can be written, `mr_format` says.
 #[repr(u32)]
@@ -67,20 +67,20 @@ pub enum mr_format {
     F32 = 12,
 }
 
-const FORMATS: [Format; 13] = [
-    Format::F32x2,
-    Format::F32x3,
-    Format::F32x4,
-    Format::F16x2,
-    Format::F16x4,
-    Format::U8x4,
-    Format::U16x2,
-    Format::U16x4,
-    Format::I8x2,
-    Format::I8x4,
-    Format::I16x2,
-    Format::I16x4,
-    Format::F32,
+const FORMATS: [VertexFormat; 13] = [
+    VertexFormat::F32x2,
+    VertexFormat::F32x3,
+    VertexFormat::F32x4,
+    VertexFormat::F16x2,
+    VertexFormat::F16x4,
+    VertexFormat::U8x4,
+    VertexFormat::U16x2,
+    VertexFormat::U16x4,
+    VertexFormat::I8x2,
+    VertexFormat::I8x4,
+    VertexFormat::I16x2,
+    VertexFormat::I16x4,
+    VertexFormat::F32,
 ];
 
 /// One value of a vertex.
@@ -110,17 +110,17 @@ pub struct mr_vertex_layout {
 }
 
 /// Attributes of a vertex.
-const MOST: usize = 32;
+const MAX_ATTRIBUTES: usize = 32;
 
 /// The attributes of a layout, without an allocation.
 pub(crate) struct Attributes {
-    list: [Attribute; MOST],
+    list: [VertexAttribute; MAX_ATTRIBUTES],
     count: usize,
     pub stride: usize,
 }
 
 impl Attributes {
-    pub fn list(&self) -> &[Attribute] {
+    pub fn list(&self) -> &[VertexAttribute] {
         &self.list[..self.count]
     }
 
@@ -129,16 +129,20 @@ impl Attributes {
     pub unsafe fn read(layout: *const mr_vertex_layout) -> Result<Attributes, Error> {
         // SAFETY: the caller's promise.
         let layout = unsafe { shared(layout, "the layout") }?;
-        if layout.count > MOST {
-            return Err(Error::misuse(format!("a vertex of {} attributes: at most {MOST}", layout.count)));
+        if layout.count > MAX_ATTRIBUTES {
+            return Err(Error::misuse(format!(
+                "a vertex of {} attributes: at most {MAX_ATTRIBUTES}",
+                layout.count
+            )));
         }
         // SAFETY: as above.
         let given = unsafe { list(layout.attributes, layout.count, "the attributes") }?;
-        let none = Attribute { what: VertexChannel::Position, format: Format::F32x3, offset: 0 };
-        let mut out = Attributes { list: [none; MOST], count: given.len(), stride: layout.stride };
+        let none =
+            VertexAttribute { channel: VertexChannel::Position, format: VertexFormat::F32x3, offset: 0 };
+        let mut out = Attributes { list: [none; MAX_ATTRIBUTES], count: given.len(), stride: layout.stride };
         for (out, given) in out.list.iter_mut().zip(given) {
-            *out = Attribute {
-                what: channel(given.channel, given.set)?,
+            *out = VertexAttribute {
+                channel: channel(given.channel, given.set)?,
                 format: format(given.format)?,
                 offset: given.offset as usize,
             };
@@ -147,7 +151,7 @@ impl Attributes {
     }
 }
 
-pub(crate) fn format(number: u32) -> Result<Format, Error> {
+pub(crate) fn format(number: u32) -> Result<VertexFormat, Error> {
     FORMATS
         .get(number as usize)
         .copied()
@@ -171,11 +175,13 @@ pub(crate) fn channel(number: u32, set: u32) -> Result<VertexChannel, Error> {
 }
 
 /// The format in which a channel is written as floats.
-pub(crate) fn floats(what: VertexChannel) -> Option<Format> {
+pub(crate) fn floats(what: VertexChannel) -> Option<VertexFormat> {
     match what {
-        VertexChannel::Position | VertexChannel::Normal | VertexChannel::Velocity => Some(Format::F32x3),
-        VertexChannel::Tangent | VertexChannel::Colour(_) => Some(Format::F32x4),
-        VertexChannel::Uv(_) => Some(Format::F32x2),
+        VertexChannel::Position | VertexChannel::Normal | VertexChannel::Velocity => {
+            Some(VertexFormat::F32x3)
+        }
+        VertexChannel::Tangent | VertexChannel::Colour(_) => Some(VertexFormat::F32x4),
+        VertexChannel::Uv(_) => Some(VertexFormat::F32x2),
         VertexChannel::Width | VertexChannel::Custom { .. } => what.formats().first().copied(),
         VertexChannel::TangentFrame => None,
     }
@@ -210,7 +216,9 @@ mod tests {
     #[test]
     fn numbers_are_those_of_the_runtime() {
         let all = [mr_format::F32x2, mr_format::U16x4, mr_format::I16x4];
-        for (own, theirs) in all.into_iter().zip([Format::F32x2, Format::U16x4, Format::I16x4]) {
+        for (own, theirs) in
+            all.into_iter().zip([VertexFormat::F32x2, VertexFormat::U16x4, VertexFormat::I16x4])
+        {
             assert_eq!(format(own as u32).unwrap(), theirs);
         }
         for number in 0..FORMATS.len() {

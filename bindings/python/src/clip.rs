@@ -1,7 +1,7 @@
 //! Clips: poses at any time, and all samples as arrays.
 
 use crate::arrays::{Array, array};
-use crate::errors::{misuse, of_runtime};
+use crate::errors::{misuse, from_runtime};
 use meshreel::Transform;
 use meshreel::clip::{Clip, PoseSource, Query};
 use numpy::{PyArrayMethods, PyUntypedArrayMethods};
@@ -169,7 +169,7 @@ impl PyClip {
         let query = Query::at(seconds);
         let query = if wrap { query.wrapped() } else { query };
         let done = py.detach(|| self.clip.pose(&mut self.clip.cursor(), &query, &mut pose[..]));
-        done.map_err(|error| of_runtime(py, error))?;
+        done.map_err(|error| from_runtime(py, error))?;
         Pose::new(py, &pose, &[pose.len()])
     }
 
@@ -185,6 +185,6 @@ impl PyClip {
             }
             Ok(all)
         });
-        Pose::new(py, &all.map_err(|error| of_runtime(py, error))?, &[samples, joints])
+        Pose::new(py, &all.map_err(|error| from_runtime(py, error))?, &[samples, joints])
     }
 }

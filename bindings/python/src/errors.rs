@@ -38,7 +38,7 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
 }
 
 /// A failure as the exception of its class.
-pub fn raised(py: Python<'_>, failure: &Failure) -> PyErr {
+pub fn exception(py: Python<'_>, failure: &Failure) -> PyErr {
     let line = failure.line();
     let error = match failure.class {
         Class::Io => IoError::new_err(line),
@@ -59,11 +59,11 @@ pub fn raised(py: Python<'_>, failure: &Failure) -> PyErr {
 }
 
 /// The runtime's error as an exception.
-pub fn of_runtime(py: Python<'_>, error: meshreel::Error) -> PyErr {
-    raised(py, &Failure::from(error))
+pub fn from_runtime(py: Python<'_>, error: meshreel::Error) -> PyErr {
+    exception(py, &Failure::from(error))
 }
 
 /// A wrong call.
 pub fn misuse(py: Python<'_>, what: impl Into<String>) -> PyErr {
-    raised(py, &Failure::usage(what))
+    exception(py, &Failure::usage(what))
 }

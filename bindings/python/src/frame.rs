@@ -47,7 +47,7 @@ impl Channels {
 }
 
 /// What is taken of a moment.
-pub struct Asked {
+pub struct FrameRequest {
     pub channels: Channels,
     /// Numbers of meshes, in this order.
     pub meshes: Vec<usize>,
@@ -73,7 +73,7 @@ macro_rules! of_view {
 }
 
 /// Numbers of one mesh, not yet Python's.
-struct Decoded {
+struct DecodedMesh {
     path: String,
     positions: Vec<f32>,
     indices: Vec<u32>,
@@ -92,9 +92,9 @@ struct Decoded {
     lod_error: f32,
 }
 
-impl Decoded {
+impl DecodedMesh {
     /// `mesh`: of the frame that a decoder shows. `moment`: the same between that frame and another.
-    fn new(mesh: MeshView<'_>, moment: Option<MeshFrame<'_>>, asked: &Asked) -> Result<Decoded, Error> {
+    fn new(mesh: MeshView<'_>, moment: Option<MeshFrame<'_>>, asked: &FrameRequest) -> Result<DecodedMesh, Error> {
         let (record, channels) = (mesh.record(), asked.channels);
         let count = mesh.vertex_count();
         let view = moment.map_or(View::Frame(mesh), View::Moment);
@@ -143,7 +143,7 @@ impl Decoded {
         });
         let level = mesh.lod(asked.level);
         let materials = record.materials.iter().zip(level.materials);
-        Ok(Decoded {
+        Ok(DecodedMesh {
             path: record.path.clone(),
             uvs: uvs.collect::<Result<_, _>>()?,
             colours: colours.collect::<Result<_, _>>()?,
@@ -164,7 +164,7 @@ impl Decoded {
     }
 
     /// As Python has it.
-    fn bound(self, py: Python<'_>) -> PyResult<Mesh> {
+    fn into_mesh(self, py: Python<'_>) -> PyResult<Mesh> {
         let all = |sets: Vec<Vec<f32>>, columns: usize| -> PyResult<Py<PyList>> {
             let arrays: Vec<Array<f32>> =
                 sets.into_iter().map(|values| rows(py, values, columns)).collect::<PyResult<_>>()?;
@@ -284,13 +284,13 @@ impl NodeInfo {
 
 /// Where a node is.
 #[derive(Clone, Copy)]
-struct Place {
+struct NodeState {
     visible: bool,
     local: Transform,
     world: [[f64; 4]; 3],
 }
 
-impl Place {
+impl NodeState {
     fn world(&self) -> Vec<f64> {
         let mut world: Vec<f64> = self.world.concat();
         world.extend([0.0, 0.0, 0.0, 1.0]);
@@ -336,7 +336,7 @@ impl Node {
 }
 
 impl Node {
-    fn new(py: Python<'_>, info: &NodeInfo, place: &Place) -> PyResult<Node> {
+    fn new(py: Python<'_>, info: &NodeInfo, place: &NodeState) -> PyResult<Node> {
         let local = place.local;
         let ([x, y, z, w], [tx, ty, tz], [sx, sy, sz]) = (local.rotation, local.translation, local.scale);
         Ok(Node {
@@ -353,48 +353,48 @@ impl Node {
 }
 
 /// All that was asked of a moment, not yet Python's.
-pub struct Moment {
+pub struct DecodedMoment {
     index: usize,
     time: f64,
     blend: f32,
     bounds: [f32; 6],
-    places: Vec<Place>,
-    meshes: Vec<Decoded>,
+    node_states: Vec<NodeState>,
+    meshes: Vec<DecodedMesh>,
 }
 
-impl Moment {
+impl DecodedMoment {
     /// The frame that the decoder shows.
-    pub fn of_frame(decoder: &FrameDecoder, asked: &Asked) -> Result<Moment, Error> {
+    pub fn from_frame(decoder: &FrameDecoder, asked: &FrameRequest) -> Result<DecodedMoment, Error> {
         let (reel, index) = (decoder.reel(), decoder.frame().unwrap_or(0));
-        let place = |node| Place {
+        let place = |node| NodeState {
             visible: decoder.visible(node),
             local: decoder.transform(node),
             world: decoder.world(node),
         };
-        let meshes = asked.meshes.iter().map(|&mesh| Decoded::new(decoder.mesh(mesh), None, asked));
-        Ok(Moment {
+        let meshes = asked.meshes.iter().map(|&mesh| DecodedMesh::new(decoder.mesh(mesh), None, asked));
+        Ok(DecodedMoment {
             index,
             time: reel.time(index),
             blend: 0.0,
             bounds: reel.frame_bounds(index),
-            places: (0..reel.description().nodes.len()).map(place).collect(),
+            node_states: (0..reel.description().nodes.len()).map(place).collect(),
             meshes: meshes.collect::<Result<_, _>>()?,
         })
     }
 
     /// What `view` shows, whose first frame is the decoder's; `time` in seconds.
-    pub fn of_view(
+    pub fn from_view(
         decoder: &FrameDecoder,
         view: &FrameView<'_>,
         time: f64,
-        asked: &Asked,
-    ) -> Result<Moment, Error> {
+        asked: &FrameRequest,
+    ) -> Result<DecodedMoment, Error> {
         let nodes = &view.reel().description().nodes;
         let mut worlds = vec![Default::default(); nodes.len()];
         view.worlds_into(&mut worlds)?;
         let places = worlds.into_iter().enumerate();
         let places = places
-            .map(|(node, world)| Place { visible: view.visible(node), local: view.local(node), world })
+            .map(|(node, world)| NodeState { visible: view.visible(node), local: view.local(node), world })
             .collect();
         let meshes = asked.meshes.iter().map(|&mesh| {
             // Nodes with one mesh show the same, unless one appears or vanishes: the first that does not.
@@ -403,15 +403,15 @@ impl Moment {
             let moves = |node: &usize| view.mesh(*node).is_some_and(|m| m.frames()[0] != m.frames()[1]);
             let node = shown.find(|(node, _)| moves(node)).or(first);
             let moment = node.and_then(|(node, _)| view.mesh(node));
-            Decoded::new(decoder.mesh(mesh), moment, asked)
+            DecodedMesh::new(decoder.mesh(mesh), moment, asked)
         });
-        Ok(Moment {
+        Ok(DecodedMoment {
             index: view.pair().first as usize,
             time,
             blend: view.pair().blend,
             bounds: view.bounds(),
             meshes: meshes.collect::<Result<_, _>>()?,
-            places,
+            node_states: places,
         })
     }
 }
@@ -435,7 +435,7 @@ pub struct Frame {
     #[pyo3(get)]
     meshes: Py<PyList>,
     infos: Arc<[NodeInfo]>,
-    places: Vec<Place>,
+    places: Vec<NodeState>,
     nodes: PyOnceLock<Py<PyList>>,
 }
 
@@ -464,7 +464,7 @@ impl Frame {
     /// float64 (nodes, 4, 4): from each node's space to the world, as Node.world.
     #[getter]
     fn worlds(&self, py: Python<'_>) -> PyResult<Array<f64>> {
-        array(py, self.places.iter().flat_map(Place::world).collect(), &[self.places.len(), 4, 4])
+        array(py, self.places.iter().flat_map(NodeState::world).collect(), &[self.places.len(), 4, 4])
     }
 
     /// Transforms of the nodes, each relative to its parent.
@@ -476,8 +476,8 @@ impl Frame {
 }
 
 impl Frame {
-    pub fn new(py: Python<'_>, infos: Arc<[NodeInfo]>, moment: Moment) -> PyResult<Frame> {
-        let meshes = moment.meshes.into_iter().map(|mesh| mesh.bound(py));
+    pub fn new(py: Python<'_>, infos: Arc<[NodeInfo]>, moment: DecodedMoment) -> PyResult<Frame> {
+        let meshes = moment.meshes.into_iter().map(|mesh| mesh.into_mesh(py));
         let meshes: Vec<Mesh> = meshes.collect::<PyResult<_>>()?;
         Ok(Frame {
             index: moment.index,
@@ -486,7 +486,7 @@ impl Frame {
             bounds: array(py, moment.bounds.to_vec(), &[2, 3])?,
             meshes: PyList::new(py, meshes)?.unbind(),
             infos,
-            places: moment.places,
+            places: moment.node_states,
             nodes: PyOnceLock::new(),
         })
     }

@@ -1,6 +1,6 @@
 //! What is in a file, without decoding it.
 
-use crate::errors::raised;
+use crate::errors::exception;
 use meshreel::{Limits, Reel};
 use meshreel_commands::failure::{Class, Failure};
 use meshreel_commands::info::{ReelInfo, SceneInfo, Wanted};
@@ -14,18 +14,18 @@ use std::path::{Path, PathBuf};
 pub fn info(py: Python<'_>, path: PathBuf, streams: bool, frames: bool) -> PyResult<String> {
     let wanted = Wanted { streams, frames };
     let report = py.detach(|| match is_reel(&path) {
-        true => of_reel(&path, wanted),
-        false => of_input(&path, wanted),
+        true => reel_json(&path, wanted),
+        false => input_json(&path, wanted),
     });
-    report.map_err(|failure| raised(py, &failure))
+    report.map_err(|failure| exception(py, &failure))
 }
 
-fn of_reel(path: &Path, wanted: Wanted) -> Result<String, Failure> {
+fn reel_json(path: &Path, wanted: Wanted) -> Result<String, Failure> {
     let reel = Reel::open(path, &Limits::default())?;
     json(&ReelInfo::new(&reel, wanted)?)
 }
 
-fn of_input(path: &Path, wanted: Wanted) -> Result<String, Failure> {
+fn input_json(path: &Path, wanted: Wanted) -> Result<String, Failure> {
     let paths = [path.to_path_buf()];
     let (scene, remarks) = inputs::open(&paths, &InputOptions::default())?;
     let info = SceneInfo::new(&scene, &remarks, path, inputs::source_bytes(&scene), wanted);

@@ -4,7 +4,7 @@
 mod arrays;
 mod camera;
 mod clip;
-mod doors;
+mod commands;
 mod errors;
 mod frame;
 mod info;
@@ -29,9 +29,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<clip::Pose>()?;
     module.add_class::<rig::Rig>()?;
     module.add_class::<camera::PyCamera>()?;
-    module.add_function(wrap_pyfunction!(doors::compile, module)?)?;
-    module.add_function(wrap_pyfunction!(doors::verify, module)?)?;
-    module.add_function(wrap_pyfunction!(doors::extract, module)?)?;
+    module.add_function(wrap_pyfunction!(commands::compile, module)?)?;
+    module.add_function(wrap_pyfunction!(commands::verify, module)?)?;
+    module.add_function(wrap_pyfunction!(commands::extract, module)?)?;
     module.add_function(wrap_pyfunction!(info::info, module)?)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))
 }

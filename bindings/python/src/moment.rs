@@ -3,11 +3,11 @@
 use meshreel::{FrameRange, Pace, Reel, Timeline};
 
 /// A time is a frame's if it is nearer to it than this part of the time to the next.
-const NEAR: f64 = 1e-6;
+const FRAME_SNAP: f64 = 1e-6;
 
 /// Between two frames.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Between {
+pub struct BlendPosition {
     pub first: usize,
     /// The first again where nothing leads from it to another.
     pub second: usize,
@@ -19,10 +19,10 @@ pub struct Between {
     pub time: f64,
 }
 
-impl Between {
+impl BlendPosition {
     /// At so many seconds of the file: beyond its ends the first or the last frame, with `wrap` as if it were
     /// repeated, the last frame of a closed cycle leading to its first.
-    pub fn at(reel: &Reel, seconds: f64, wrap: bool) -> Between {
+    pub fn from_time(reel: &Reel, seconds: f64, wrap: bool) -> BlendPosition {
         let timeline = Timeline::of(reel);
         let (last, start) = (timeline.frame_count() - 1, timeline.start());
         let length = timeline.period().unwrap_or(timeline.duration());
@@ -39,20 +39,20 @@ impl Between {
         };
         let span = end - begin;
         let blend = if span > 0.0 { ((position - begin) / span).clamp(0.0, 1.0) } else { 0.0 };
-        if blend > 1.0 - NEAR {
-            return Between::frame(reel, second);
+        if blend > 1.0 - FRAME_SNAP {
+            return BlendPosition::from_frame(reel, second);
         }
         let cut = second != 0 && !leads_on(reel.ranges(), first as u32);
-        if blend < NEAR || cut {
-            return Between::frame(reel, first);
+        if blend < FRAME_SNAP || cut {
+            return BlendPosition::from_frame(reel, first);
         }
         // As f32 it could be 1.
         let blend = (blend as f32).min(1.0 - f32::EPSILON);
-        Between { first, second, blend, span, time: start + position }
+        BlendPosition { first, second, blend, span, time: start + position }
     }
 
     /// A frame; the second is the next one, or else the one before, whichever it leads to or comes from.
-    pub fn frame(reel: &Reel, frame: usize) -> Between {
+    pub fn from_frame(reel: &Reel, frame: usize) -> BlendPosition {
         let (ranges, last) = (reel.ranges(), reel.frame_count().saturating_sub(1));
         let second = if frame < last && leads_on(ranges, frame as u32) {
             frame + 1
@@ -62,7 +62,7 @@ impl Between {
             frame
         };
         let time = reel.time(frame);
-        Between { first: frame, second, blend: 0.0, span: reel.time(second) - time, time }
+        BlendPosition { first: frame, second, blend: 0.0, span: reel.time(second) - time, time }
     }
 
     /// As seconds pass.

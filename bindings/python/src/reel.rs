@@ -3,9 +3,9 @@
 use crate::arrays::{Array, array, writable};
 use crate::camera::PyCamera;
 use crate::clip::PyClip;
-use crate::errors::{misuse, of_runtime};
-use crate::frame::{Asked, Channels, Frame, Moment, NodeInfo};
-use crate::moment::Between;
+use crate::errors::{misuse, from_runtime};
+use crate::frame::{FrameRequest, Channels, Frame, DecodedMoment, NodeInfo};
+use crate::moment::BlendPosition;
 use crate::rig::Rig;
 use meshreel::record::{MeshRecord, Method, Semantic, Visibility};
 use meshreel::{Error, FrameDecoder, FrameView, Limits, MeshView, Reel};
@@ -86,7 +86,7 @@ impl MeshInfo {
 
 /// What is written into the caller's array.
 #[derive(Clone, Copy)]
-enum Written {
+enum WritableChannel {
     Positions,
     Normals,
 }
@@ -98,7 +98,7 @@ impl PyReel {
     }
 
     /// A frame's number; negative ones count from the end.
-    fn number(reel: &Reel, frame: isize) -> PyResult<usize> {
+    fn frame_number(reel: &Reel, frame: isize) -> PyResult<usize> {
         let count = reel.frame_count();
         let number = if frame < 0 { frame + count as isize } else { frame };
         let number = usize::try_from(number).ok().filter(|&number| number < count);
@@ -125,42 +125,42 @@ impl PyReel {
     }
 
     /// What is asked of a moment; decoders of the frames around it are taken and given back.
-    fn moment(&self, py: Python<'_>, reel: &Reel, at: Between, asked: &Asked) -> PyResult<Frame> {
-        let moment = py.detach(|| -> Result<Moment, Error> {
+    fn moment(&self, py: Python<'_>, reel: &Reel, at: BlendPosition, asked: &FrameRequest) -> PyResult<Frame> {
+        let moment = py.detach(|| -> Result<DecodedMoment, Error> {
             let first = self.decoder(reel, at.first)?;
             let both = at.second != at.first && (at.blend > 0.0 || asked.channels.velocities);
             let moment = if both {
                 let second = self.decoder(reel, at.second)?;
-                let moment = between(&first, &second, at, asked)?;
+                let moment = decode_between(&first, &second, at, asked)?;
                 // What was used last is the one to go on with.
                 self.give_back(first);
                 self.give_back(second);
                 moment
             } else {
-                let moment = Moment::of_frame(&first, asked)?;
+                let moment = DecodedMoment::from_frame(&first, asked)?;
                 self.give_back(first);
                 moment
             };
             Ok(moment)
         });
-        Frame::new(py, self.nodes.clone(), moment.map_err(|error| of_runtime(py, error))?)
+        Frame::new(py, self.nodes.clone(), moment.map_err(|error| from_runtime(py, error))?)
     }
 
-    fn write(
+    fn write_channel(
         &self,
         py: Python<'_>,
         (frame, mesh): (isize, usize),
         out: &Bound<'_, PyAny>,
-        what: Written,
+        what: WritableChannel,
     ) -> PyResult<usize> {
         let reel = self.reel(py)?;
-        let frame = Self::number(&reel, frame)?;
+        let frame = Self::frame_number(&reel, frame)?;
         let meshes = reel.description().meshes.len();
         if mesh >= meshes {
             return Err(PyIndexError::new_err(format!("mesh {mesh} of {meshes}")));
         }
         let decoder = py.detach(|| self.decoder(&reel, frame));
-        let decoder = decoder.map_err(|error| of_runtime(py, error))?;
+        let decoder = decoder.map_err(|error| from_runtime(py, error))?;
         let written = write_into(decoder.mesh(mesh), out, what);
         self.give_back(decoder);
         written
@@ -168,7 +168,7 @@ impl PyReel {
 }
 
 /// The meshes that are asked for.
-fn numbers(reel: &Reel, asked: Option<Vec<usize>>) -> PyResult<Vec<usize>> {
+fn mesh_numbers(reel: &Reel, asked: Option<Vec<usize>>) -> PyResult<Vec<usize>> {
     let count = reel.description().meshes.len();
     let meshes = asked.unwrap_or_else(|| (0..count).collect());
     match meshes.iter().find(|&&mesh| mesh >= count) {
@@ -178,22 +178,22 @@ fn numbers(reel: &Reel, asked: Option<Vec<usize>>) -> PyResult<Vec<usize>> {
 }
 
 /// What is there between two frames.
-fn between(first: &FrameDecoder, second: &FrameDecoder, at: Between, asked: &Asked) -> Result<Moment, Error> {
+fn decode_between(first: &FrameDecoder, second: &FrameDecoder, at: BlendPosition, asked: &FrameRequest) -> Result<DecodedMoment, Error> {
     let view = FrameView::between(first, second, at.blend, at.pace())?;
-    Moment::of_view(first, &view, at.time, asked)
+    DecodedMoment::from_view(first, &view, at.time, asked)
 }
 
 /// Writes one channel into the caller's array; the number of vertices.
-fn write_into(view: MeshView<'_>, out: &Bound<'_, PyAny>, what: Written) -> PyResult<usize> {
+fn write_into(view: MeshView<'_>, out: &Bound<'_, PyAny>, what: WritableChannel) -> PyResult<usize> {
     let (py, count) = (out.py(), view.vertex_count());
     let mut array = writable(out, count, 3)?;
     let all = array.as_slice_mut().map_err(|e| misuse(py, format!("out: {e}")))?;
     let values = &mut all[..3 * count];
     let done = match what {
-        Written::Positions => view.positions_into(values),
-        Written::Normals => view.normals_into(values),
+        WritableChannel::Positions => view.positions_into(values),
+        WritableChannel::Normals => view.normals_into(values),
     };
-    done.map_err(|error| of_runtime(py, error))?;
+    done.map_err(|error| from_runtime(py, error))?;
     Ok(count)
 }
 
@@ -205,7 +205,7 @@ impl PyReel {
         let defaults = Limits::default();
         let limits = Limits { max_memory: max_memory.unwrap_or(defaults.max_memory), ..defaults };
         let reel = py.detach(|| Reel::open(&path, &limits));
-        let reel = reel.map_err(|error| of_runtime(py, error))?;
+        let reel = reel.map_err(|error| from_runtime(py, error))?;
         let nodes = reel.description().nodes.iter().map(|node| NodeInfo {
             path: node.path.clone(),
             parent: node.parent,
@@ -266,9 +266,9 @@ impl PyReel {
         lod: usize,
     ) -> PyResult<Frame> {
         let reel = self.reel(py)?;
-        let at = Between::frame(&reel, Self::number(&reel, frame)?);
+        let at = BlendPosition::from_frame(&reel, Self::frame_number(&reel, frame)?);
         let channels = Channels::named(py, channels)?;
-        self.moment(py, &reel, at, &Asked { channels, meshes: numbers(&reel, meshes)?, level: lod })
+        self.moment(py, &reel, at, &FrameRequest { channels, meshes: mesh_numbers(&reel, meshes)?, level: lod })
     }
 
     /// The moment so many seconds into the timeline of Reel.times, between two frames interpolated.
@@ -297,8 +297,8 @@ impl PyReel {
             return Err(misuse(py, "the file has no frames"));
         }
         let channels = Channels::named(py, channels)?;
-        let asked = Asked { channels, meshes: numbers(&reel, meshes)?, level: lod };
-        self.moment(py, &reel, Between::at(&reel, seconds, wrap), &asked)
+        let asked = FrameRequest { channels, meshes: mesh_numbers(&reel, meshes)?, level: lod };
+        self.moment(py, &reel, BlendPosition::from_time(&reel, seconds, wrap), &asked)
     }
 
     /// Writes the positions of a mesh into the caller's array and returns how many there are.
@@ -313,7 +313,7 @@ impl PyReel {
         mesh: usize,
         out: &Bound<'_, PyAny>,
     ) -> PyResult<usize> {
-        self.write(py, (frame, mesh), out, Written::Positions)
+        self.write_channel(py, (frame, mesh), out, WritableChannel::Positions)
     }
 
     /// The same for unit normals. MisuseError where the mesh has none.
@@ -324,7 +324,7 @@ impl PyReel {
         mesh: usize,
         out: &Bound<'_, PyAny>,
     ) -> PyResult<usize> {
-        self.write(py, (frame, mesh), out, Written::Normals)
+        self.write_channel(py, (frame, mesh), out, WritableChannel::Normals)
     }
 
     /// The file's path.
@@ -396,7 +396,7 @@ impl PyReel {
             })
         });
         let meshes: Result<_, Error> = py.detach(|| meshes.collect());
-        meshes.map_err(|error| of_runtime(py, error))
+        meshes.map_err(|error| from_runtime(py, error))
     }
 
     /// A list of NodeInfo, in the order of Frame.nodes.
@@ -410,7 +410,7 @@ impl PyReel {
     fn rigs(&self, py: Python<'_>) -> PyResult<Vec<Rig>> {
         let reel = self.reel(py)?;
         let read = py.detach(|| Ok((reel.rigs()?, reel.skeletons()?)));
-        let (rigs, skeletons) = read.map_err(|error| of_runtime(py, error))?;
+        let (rigs, skeletons) = read.map_err(|error| from_runtime(py, error))?;
         let rigs = rigs.into_iter().map(|rig| {
             let parents = skeletons.get(rig.skeleton()).map(|skeleton| skeleton.parents.clone());
             Rig::new(rig, parents.unwrap_or_default())
@@ -422,7 +422,7 @@ impl PyReel {
     #[getter]
     fn cameras(&self, py: Python<'_>) -> PyResult<Vec<PyCamera>> {
         let reel = self.reel(py)?;
-        let cameras = py.detach(|| reel.cameras()).map_err(|error| of_runtime(py, error))?;
+        let cameras = py.detach(|| reel.cameras()).map_err(|error| from_runtime(py, error))?;
         Ok(cameras.iter().map(|camera| PyCamera::new(camera, reel.frame_count())).collect())
     }
 
@@ -430,7 +430,7 @@ impl PyReel {
     #[getter]
     fn clips(&self, py: Python<'_>) -> PyResult<Vec<PyClip>> {
         let reel = self.reel(py)?;
-        let clips = py.detach(|| reel.clips()).map_err(|error| of_runtime(py, error))?;
+        let clips = py.detach(|| reel.clips()).map_err(|error| from_runtime(py, error))?;
         Ok(clips.into_iter().map(PyClip::new).collect())
     }
 }

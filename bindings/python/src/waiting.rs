@@ -13,10 +13,10 @@ use std::thread::{Builder, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 /// How often signals are looked after, and how often one phase is told of at most.
-const MOMENT: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Stack of the working thread: that of a main thread.
-const STACK: usize = 8 << 20;
+const STACK_BYTES: usize = 8 << 20;
 
 /// What the work says to who waits for it.
 enum Message {
@@ -26,7 +26,7 @@ enum Message {
 }
 
 /// Tells of progress; may be called from several threads.
-pub struct Teller {
+pub struct ProgressSender {
     /// Nobody listens without a callback.
     listened: bool,
     send: Sender<Message>,
@@ -36,9 +36,9 @@ pub struct Teller {
 }
 
 /// Why a thread unwinds that works for nobody any more.
-struct Unwanted;
+struct CancelledUnwind;
 
-impl Teller {
+impl ProgressSender {
     /// `done` of `total` of a phase. Waits until the callback has returned, so that work which it cancels
     /// goes no further; threads that come meanwhile tell nothing.
     pub fn step(&self, phase: &str, done: u64, total: u64) {
@@ -49,7 +49,7 @@ impl Teller {
             return;
         };
         let (told, at) = &mut *last;
-        let soon = at.is_some_and(|at| at.elapsed() < MOMENT);
+        let soon = at.is_some_and(|at| at.elapsed() < POLL_INTERVAL);
         if soon && told == phase && (total == 0 || done < total) {
             return;
         }
@@ -66,7 +66,7 @@ impl Teller {
     pub fn step_or_unwind(&self, phase: &str, done: u64, total: u64) {
         self.step(phase, done, total);
         if self.cancellation.is_cancelled() {
-            resume_unwind(Box::new(Unwanted));
+            resume_unwind(Box::new(CancelledUnwind));
         }
     }
 }
@@ -78,10 +78,10 @@ pub fn wait_for<T: Send>(
     py: Python<'_>,
     progress: Option<&Py<PyAny>>,
     cancellation: &Cancellation,
-    work: impl FnOnce(&Teller) -> Result<T, Failure> + Send,
+    work: impl FnOnce(&ProgressSender) -> Result<T, Failure> + Send,
 ) -> PyResult<T> {
     let (send, receive) = channel();
-    let teller = Teller {
+    let teller = ProgressSender {
         listened: progress.is_some(),
         send: send.clone(),
         last: Mutex::default(),
@@ -94,20 +94,20 @@ pub fn wait_for<T: Send>(
             let _ = send.send(Message::End);
             outcome
         };
-        let worker = Builder::new().name("meshreel".into()).stack_size(STACK).spawn_scoped(scope, work)?;
-        let raised = attend(py, progress, cancellation, &receive);
+        let worker = Builder::new().name("meshreel".into()).stack_size(STACK_BYTES).spawn_scoped(scope, work)?;
+        let raised = wait_for_end(py, progress, cancellation, &receive);
         let outcome = py.detach(|| join(worker));
         match (raised, outcome) {
             (Some(error), _) => Err(error),
             (None, Ok(Ok(value))) => Ok(value),
-            (None, Ok(Err(failure))) => Err(crate::errors::raised(py, &failure)),
-            (None, Err(panic)) => Err(crate::errors::raised(py, &why(&*panic))),
+            (None, Ok(Err(failure))) => Err(crate::errors::exception(py, &failure)),
+            (None, Err(panic)) => Err(crate::errors::exception(py, &unwind_failure(&*panic))),
         }
     })
 }
 
 /// Until the work has ended: signals and progress. What was raised first.
-fn attend(
+fn wait_for_end(
     py: Python<'_>,
     progress: Option<&Py<PyAny>>,
     cancellation: &Cancellation,
@@ -116,13 +116,13 @@ fn attend(
     let mut raised = None;
     loop {
         let message =
-            py.detach(|| receive.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(MOMENT));
+            py.detach(|| receive.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(POLL_INTERVAL));
         let mut outcome = py.check_signals();
         match message {
             Ok(Message::End) | Err(RecvTimeoutError::Disconnected) => return raised.or(outcome.err()),
             Ok(Message::Step(phase, done, total, _heard)) if !cancellation.is_cancelled() => {
                 outcome = outcome.and_then(|()| {
-                    if told(py, progress, (&phase, done, total))? {
+                    if call_progress(py, progress, (&phase, done, total))? {
                         cancellation.cancel();
                     }
                     Ok(())
@@ -138,7 +138,7 @@ fn attend(
 }
 
 /// Calls the callback; whether it wants the work to end.
-fn told(py: Python<'_>, progress: Option<&Py<PyAny>>, step: (&str, u64, u64)) -> PyResult<bool> {
+fn call_progress(py: Python<'_>, progress: Option<&Py<PyAny>>, step: (&str, u64, u64)) -> PyResult<bool> {
     let Some(progress) = progress else {
         return Ok(false);
     };
@@ -153,8 +153,8 @@ fn join<T>(worker: ScopedJoinHandle<'_, Outcome<T>>) -> Outcome<T> {
 }
 
 /// Why the work's stack was unwound.
-fn why(panic: &(dyn Any + Send)) -> Failure {
-    if panic.is::<Unwanted>() {
+fn unwind_failure(panic: &(dyn Any + Send)) -> Failure {
+    if panic.is::<CancelledUnwind>() {
         return Failure::new(Class::Cancelled, "cancelled", None);
     }
     let text = panic.downcast_ref::<String>().map(String::as_str);

@@ -1,4 +1,4 @@
-// Numbers of commands (`Door::command` in `wasm/src/door.rs`) and of events.
+// Numbers of commands (`Session::command` in `wasm/src/session.rs`) and of events.
 
 export const COMMANDS = {
     play: 0,

@@ -45,7 +45,7 @@ export function vertexLayout(attributes = LAYOUT, least = 0) {
     return { stride: Math.max(stride, least), attributes: list }
 }
 
-/** What a file on a card is opened with (`Wanted::read` in `wasm/src/card.rs`). */
+/** What a file on a card is opened with (`CardOptions::read` in `wasm/src/card.rs`). */
 function cardWords(layout, { ring = 64 << 20, previous = false, units = 'auto', ahead = 1 << 20, indices = false }) {
     if (!UNITS.has(units)) throw misuse(`units is true, false or 'auto', not ${units}`)
     const flags = (previous ? 1 : 0) | (indices ? 2 : 0)

@@ -3,7 +3,7 @@
 use meshreel_scene::Lens;
 
 /// Converts the values to f64.
-pub(crate) fn of_file(lens: &meshreel::Lens) -> Lens {
+pub(crate) fn from_runtime(lens: &meshreel::Lens) -> Lens {
     let pair = |[a, b]: [f32; 2]| [f64::from(a), f64::from(b)];
     Lens {
         focal_length: lens.focal_length.into(),

@@ -7,10 +7,10 @@ use rayon::prelude::*;
 use std::path::Path;
 
 /// The fewest frames for one decoder: starting in the middle of a file costs a few frames.
-const FRAMES_AT_LEAST: usize = 64;
+const MIN_FRAMES_PER_DECODER: usize = 64;
 
 /// The largest memory of parallel decoders in bytes, unless a single one takes more.
-const MEMORY: u64 = 256 << 20;
+const MAX_DECODER_BYTES: u64 = 256 << 20;
 
 /// The reason for which a finished file is refused: the [`Error`] that a player would have, or a
 /// cancellation.
@@ -27,11 +27,11 @@ pub fn reopen_while(path: &Path, wanted: &(dyn Fn() -> bool + Sync)) -> Result<(
     let go_on = || if wanted() { Ok(()) } else { Err(Refusal::from("cancelled")) };
     let reel = Reel::open(path, &Limits::default())?;
     decode_static(&reel, wanted)?;
-    reel.clips()?.par_iter().try_for_each(|clip| go_on().and_then(|()| Ok(samples(clip)?)))?;
+    reel.clips()?.par_iter().try_for_each(|clip| go_on().and_then(|()| Ok(decode_samples(clip)?)))?;
     let frames = reel.frame_count();
     let decoders = (rayon::current_num_threads() as u64)
-        .min(MEMORY / reel.memory().max(1))
-        .clamp(1, (frames / FRAMES_AT_LEAST).max(1) as u64) as usize;
+        .min(MAX_DECODER_BYTES / reel.memory().max(1))
+        .clamp(1, (frames / MIN_FRAMES_PER_DECODER).max(1) as u64) as usize;
     (0..decoders).into_par_iter().try_for_each(|part| -> Result<(), Refusal> {
         let mut decoder = FrameDecoder::new(&reel)?;
         for frame in part * frames / decoders..(part + 1) * frames / decoders {
@@ -57,7 +57,7 @@ pub fn decode_static(reel: &Reel, wanted: &(dyn Fn() -> bool + Sync)) -> Result<
     Ok(())
 }
 
-fn samples(clip: &Clip) -> Result<(), Error> {
+fn decode_samples(clip: &Clip) -> Result<(), Error> {
     let mut cursor = ClipCursor::new(clip);
     let mut pose = vec![Transform::IDENTITY; clip.joints()];
     (0..clip.samples()).try_for_each(|sample| clip.sample_at(&mut cursor, sample, &mut pose))

@@ -50,7 +50,7 @@ pub(crate) fn vertex_group(
     bones: Option<&BonesView<'_>>,
     vertex: usize,
 ) -> Option<u32> {
-    match (attribute.of_parts(), attribute.of_vertices()) {
+    match (attribute.part_groups(), attribute.vertex_groups()) {
         (Some(groups), _) => {
             let (part, _) = bones?.influences(vertex).next()?;
             groups.get(part).copied()

@@ -1,18 +1,18 @@
 //! Sizes of meshes in a file, except for frames.
 
 use meshreel::Reel;
-use meshreel::record::Location;
+use meshreel::record::ChunkLocation;
 
 /// Returns, for each mesh, its share of the compressed bytes of data that no frame changes: triangles, static
 /// values, end states. Source maps, which players do not read, and LOD levels are not included.
 pub fn static_bytes(reel: &Reel) -> Vec<f64> {
     let chunks = reel.chunks();
-    let part = |location: &Location| match chunks.get(location.chunk as usize) {
+    let part = |location: &ChunkLocation| match chunks.get(location.chunk as usize) {
         Some(chunk) if location.size > 0 && chunk.raw_size > 0 => {
             f64::from(location.size) * f64::from(chunk.size) / f64::from(chunk.raw_size)
         }
         _ => 0.0,
     };
     let meshes = reel.description().meshes.iter();
-    meshes.map(|mesh| [mesh.connectivity, mesh.values, mesh.ends].iter().map(&part).sum()).collect()
+    meshes.map(|mesh| [mesh.connectivity, mesh.values, mesh.end_states].iter().map(&part).sum()).collect()
 }

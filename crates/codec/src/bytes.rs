@@ -19,15 +19,16 @@ pub(crate) fn put_varint(mut value: u32, out: &mut Vec<u8>) {
 }
 
 /// Appends bytes after their number, as a varint.
-pub fn put_sized(bytes: &[u8], out: &mut Vec<u8>) {
+pub fn put_length_prefixed(bytes: &[u8], out: &mut Vec<u8>) {
     put_varint(u32::try_from(bytes.len()).expect("parts of less than 4 GiB"), out);
     out.extend_from_slice(bytes);
 }
 
-/// Reads the bytes of [`put_sized`] from the start of `bytes`; also returns the total number of bytes used.
-pub fn take_sized(bytes: &[u8]) -> Result<(&[u8], usize), Corrupt> {
+/// Reads the bytes of [`put_length_prefixed`] from the start of `bytes`; also returns the total number of
+/// bytes used.
+pub fn take_length_prefixed(bytes: &[u8]) -> Result<(&[u8], usize), Corrupt> {
     let mut c = Cursor::new(bytes);
-    let part = c.sized()?;
+    let part = c.length_prefixed()?;
     Ok((part, c.used()))
 }
 
@@ -40,7 +41,7 @@ pub(crate) struct Cursor<'a> {
 }
 
 /// The error of every read beyond the end of the input.
-pub(crate) const SHORT: Corrupt = Corrupt("payload ends early");
+pub(crate) const UNEXPECTED_END: Corrupt = Corrupt("payload ends early");
 
 impl<'a> Cursor<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
@@ -57,20 +58,20 @@ impl<'a> Cursor<'a> {
         self.rest.len()
     }
 
-    pub(crate) fn take(&mut self, count: usize) -> Result<&'a [u8], Corrupt> {
-        let (taken, rest) = self.rest.split_at_checked(count).ok_or(SHORT)?;
+    pub(crate) fn bytes(&mut self, count: usize) -> Result<&'a [u8], Corrupt> {
+        let (taken, rest) = self.rest.split_at_checked(count).ok_or(UNEXPECTED_END)?;
         self.rest = rest;
         Ok(taken)
     }
 
-    /// Reads bytes after their number, as [`put_sized`] writes them.
-    pub(crate) fn sized(&mut self) -> Result<&'a [u8], Corrupt> {
+    /// Reads bytes after their number, as [`put_length_prefixed`] writes them.
+    pub(crate) fn length_prefixed(&mut self) -> Result<&'a [u8], Corrupt> {
         let size = self.varint()?;
-        self.take(size as usize)
+        self.bytes(size as usize)
     }
 
     pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], Corrupt> {
-        let (taken, rest) = self.rest.split_first_chunk::<N>().ok_or(SHORT)?;
+        let (taken, rest) = self.rest.split_first_chunk::<N>().ok_or(UNEXPECTED_END)?;
         self.rest = rest;
         Ok(*taken)
     }
@@ -119,7 +120,7 @@ mod tests {
             assert_eq!(c.varint(), Ok(value));
             assert_eq!(c.left(), 0);
             for cut in 0..bytes.len() {
-                assert_eq!(Cursor::new(&bytes[..cut]).varint(), Err(SHORT));
+                assert_eq!(Cursor::new(&bytes[..cut]).varint(), Err(UNEXPECTED_END));
             }
         }
         assert!(Cursor::new(&[0x80, 0]).varint().is_err());

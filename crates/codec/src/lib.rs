@@ -28,5 +28,5 @@ pub mod transform;
 pub mod values;
 mod width;
 
-pub use bytes::{Corrupt, put_sized, take_sized};
+pub use bytes::{Corrupt, put_length_prefixed, take_length_prefixed};
 pub use width::{ByWidth, OwnedPoints, Points};

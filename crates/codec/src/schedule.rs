@@ -24,13 +24,13 @@
 //! 2006.
 
 /// The number of frames from key to key. Part of the format.
-pub const INTERVAL: u32 = 16;
+pub const KEY_INTERVAL: u32 = 16;
 /// The largest number of frames in an access unit.
-pub const UNIT_FRAMES: usize = 8;
+pub const MAX_UNIT_FRAMES: usize = 8;
 /// The largest number of frames that a frame refers to.
-pub const REFERENCES: usize = 4;
+pub const MAX_REFERENCES: usize = 4;
 /// The depth of the deepest frames; keys have depth 0.
-pub const DEPTHS: u32 = 4;
+pub const MAX_DEPTH: u32 = 4;
 
 /// The frames of an animation, and their dependencies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub enum Unit {
 /// stored as an animation of these frames alone, and its end states separately. A window begins at a key that
 /// needs no key before it, and ends at such a key or at the animation's last frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Window {
+pub struct FrameWindow {
     /// The first frame.
     pub start: u32,
     /// The last frame.
@@ -64,12 +64,12 @@ pub struct Window {
 
 /// A few frame numbers, by value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Frames {
+pub struct FrameList {
     list: [u32; 12],
     count: u8,
 }
 
-impl Frames {
+impl FrameList {
     fn push(&mut self, frame: u32) {
         if !self.contains(&frame) {
             self.list[usize::from(self.count)] = frame;
@@ -78,7 +78,7 @@ impl Frames {
     }
 }
 
-impl std::ops::Deref for Frames {
+impl std::ops::Deref for FrameList {
     type Target = [u32];
     fn deref(&self) -> &[u32] {
         &self.list[..usize::from(self.count)]
@@ -90,7 +90,7 @@ impl Schedule {
     pub fn new(frames: u32, restart: u32) -> Schedule {
         let keys = match frames {
             0 => 0,
-            _ => (frames - 1).div_ceil(INTERVAL) + 1,
+            _ => (frames - 1).div_ceil(KEY_INTERVAL) + 1,
         };
         Schedule { frames, keys, restart: restart.max(1) }
     }
@@ -106,25 +106,25 @@ impl Schedule {
     }
 
     /// Returns the window of a mesh that stands still up to frame `first` and from frame `last` on.
-    pub fn window(&self, first: u32, last: u32) -> Window {
-        let apart = INTERVAL * self.restart;
-        Window {
+    pub fn window(&self, first: u32, last: u32) -> FrameWindow {
+        let apart = KEY_INTERVAL * self.restart;
+        FrameWindow {
             start: first - first % apart,
             end: (last.div_ceil(apart).saturating_mul(apart)).min(self.frames.saturating_sub(1)),
         }
     }
 
     /// Returns the schedule of a window's frames.
-    pub fn within(&self, window: Window) -> Schedule {
+    pub fn within(&self, window: FrameWindow) -> Schedule {
         let frames = window.end.saturating_sub(window.start) + 1;
         Schedule::new(frames, self.restart)
     }
 
     /// Returns the unit's number in the schedule of a window's frames; `None` if that has no such unit. A
     /// unit lies entirely inside a window or outside.
-    pub fn unit_within(&self, window: Window, unit: Unit) -> Option<Unit> {
+    pub fn unit_within(&self, window: FrameWindow, unit: Unit) -> Option<Unit> {
         let frame = *self.frames_of(unit).first()?;
-        let earlier = window.start / INTERVAL;
+        let earlier = window.start / KEY_INTERVAL;
         let inside = (window.start..=window.end).contains(&frame);
         inside.then(|| match unit {
             Unit::Key(i) => Unit::Key(i - earlier),
@@ -149,14 +149,14 @@ impl Schedule {
         // segment's length.
         let due = match self.frames {
             0 => 0,
-            _ => (self.frames - 1) / INTERVAL + 1,
+            _ => (self.frames - 1) / KEY_INTERVAL + 1,
         };
         due.div_ceil(self.restart)
     }
 
     /// Returns the first key of a key's segment: the last one that refers only to key 0.
-    fn first_of(&self, key: u32) -> u32 {
-        let due = key.min((self.frames.saturating_sub(1)) / INTERVAL);
+    fn segment_start(&self, key: u32) -> u32 {
+        let due = key.min((self.frames.saturating_sub(1)) / KEY_INTERVAL);
         due - due % self.restart
     }
 
@@ -171,7 +171,7 @@ impl Schedule {
 
     /// Returns the frame of a key.
     pub fn key_frame(&self, key: u32) -> u32 {
-        (key.saturating_mul(INTERVAL)).min(self.frames.saturating_sub(1))
+        (key.saturating_mul(KEY_INTERVAL)).min(self.frames.saturating_sub(1))
     }
 
     /// Returns the number of the key at this frame, if it is a key.
@@ -180,25 +180,25 @@ impl Schedule {
             return None;
         }
         let last = frame + 1 == self.frames;
-        match frame % INTERVAL {
-            0 => Some(frame / INTERVAL),
+        match frame % KEY_INTERVAL {
+            0 => Some(frame / KEY_INTERVAL),
             _ => last.then(|| self.keys - 1),
         }
     }
 
     /// Returns the group of a frame; a key belongs to the group that begins with it.
     pub fn group_of(&self, frame: u32) -> u32 {
-        frame / INTERVAL
+        frame / KEY_INTERVAL
     }
 
-    /// Returns the number of unit numbers, see [`Schedule::number`]. Some units have no frames.
+    /// Returns the number of unit numbers, see [`Schedule::unit_number`]. Some units have no frames.
     pub fn units(&self) -> u32 {
         3 * self.keys
     }
 
     /// Returns the number of a unit, in an order of decoding: a unit needs only units with smaller numbers,
     /// except for the look-ahead keys: group g needs keys up to g + 2.
-    pub fn number(&self, unit: Unit) -> u32 {
+    pub fn unit_number(&self, unit: Unit) -> u32 {
         match unit {
             Unit::Key(i) => 3 * i,
             Unit::LowerLayers(g) => 3 * g + 1,
@@ -206,7 +206,7 @@ impl Schedule {
         }
     }
 
-    /// Inverts [`Schedule::number`].
+    /// Inverts [`Schedule::unit_number`].
     pub fn unit(&self, number: u32) -> Unit {
         match number % 3 {
             0 => Unit::Key(number / 3),
@@ -216,7 +216,7 @@ impl Schedule {
     }
 
     /// Returns all units that have frames, in the order of the file: each after the units that it needs.
-    pub fn in_file(&self) -> impl Iterator<Item = Unit> + use<> {
+    pub fn units_in_file_order(&self) -> impl Iterator<Item = Unit> + use<> {
         let schedule = *self;
         let groups = (0..schedule.groups()).flat_map(|g| {
             let ahead = (g == 0).then_some(Unit::Key(1));
@@ -242,7 +242,7 @@ impl Schedule {
 
     /// Returns the depth of a frame, 0 for keys.
     pub fn depth(&self, frame: u32) -> u32 {
-        self.place(frame).2
+        self.enclosing_frames(frame).2
     }
 
     /// Returns the depth of a group's deepest frames, 0 if it has none.
@@ -252,7 +252,7 @@ impl Schedule {
     }
 
     /// Returns the two ends between which a frame is the middle, and its depth. A key is its own ends.
-    fn place(&self, frame: u32) -> (u32, u32, u32) {
+    fn enclosing_frames(&self, frame: u32) -> (u32, u32, u32) {
         let group = self.group_of(frame);
         let (mut a, mut b) = (self.key_frame(group), self.key_frame(group + 1));
         if frame <= a || frame >= b {
@@ -270,8 +270,8 @@ impl Schedule {
     }
 
     /// Returns the frames of a unit, in decoding order. Key 0 has its frame although it has no bytes.
-    pub fn frames_of(&self, unit: Unit) -> Frames {
-        let mut out = Frames::default();
+    pub fn frames_of(&self, unit: Unit) -> FrameList {
+        let mut out = FrameList::default();
         let (group, last) = match unit {
             Unit::Key(i) => {
                 if i < self.keys {
@@ -297,12 +297,12 @@ impl Schedule {
     }
 
     /// Returns the frames that a frame is predicted from, nearest two first: none for frame 0, else up to
-    /// [`REFERENCES`].
-    pub fn references(&self, frame: u32) -> Frames {
-        let mut out = Frames::default();
+    /// [`MAX_REFERENCES`].
+    pub fn references(&self, frame: u32) -> FrameList {
+        let mut out = FrameList::default();
         if let Some(key) = self.key_of(frame) {
             if key > 0 {
-                let first = self.first_of(key);
+                let first = self.segment_start(key);
                 if key > first {
                     out.push(self.key_frame(key - 1));
                     if key >= first + 2 {
@@ -315,7 +315,7 @@ impl Schedule {
         }
         let group = self.group_of(frame);
         let (start, end) = (self.key_frame(group), self.key_frame(group + 1));
-        let (a, b, depth) = self.place(frame);
+        let (a, b, depth) = self.enclosing_frames(frame);
         out.push(a);
         out.push(b);
         let before = (start..a).rev().find(|&f| self.depth(f) < depth);
@@ -332,9 +332,9 @@ impl Schedule {
     /// Returns the frames outside a unit that streams predicted from positions (normals) may refer to, among
     /// those that the unit needs anyway: for a key the one before it, for a group's units the group's own
     /// frames.
-    pub fn near(&self, unit: Unit) -> Frames {
-        let mut out = Frames::default();
-        let needs = self.needs(unit);
+    pub fn normal_references(&self, unit: Unit) -> FrameList {
+        let mut out = FrameList::default();
+        let needs = self.dependencies(unit);
         match unit {
             Unit::Key(_) => needs.iter().take(1).filter(|&&f| f > 0).for_each(|&f| out.push(f)),
             Unit::LowerLayers(g) | Unit::TopLayer(g) => {
@@ -347,21 +347,21 @@ impl Schedule {
     }
 
     /// Returns `true` if chains continue from the key before to this one; else they begin here.
-    pub fn goes_on(&self, key: u32) -> bool {
-        key > self.first_of(key)
+    pub fn chain_continues(&self, key: u32) -> bool {
+        key > self.segment_start(key)
     }
 
     /// Returns the frames of a group that chains store together: those between the group's keys, and the last
     /// key if the chain continues to it. They follow the first key.
-    pub fn link_frames(&self, group: u32) -> std::ops::Range<u32> {
+    pub fn chain_frames(&self, group: u32) -> std::ops::Range<u32> {
         let last = group.saturating_add(1);
-        self.key_frame(group).saturating_add(1)..self.key_frame(last) + u32::from(self.goes_on(last))
+        self.key_frame(group).saturating_add(1)..self.key_frame(last) + u32::from(self.chain_continues(last))
     }
 
     /// Returns the unit that stores the chain frames of a group: the key after the group, if the chain
     /// continues to it, else the group's first unit.
-    pub fn link_unit(&self, group: u32) -> Unit {
-        match self.goes_on(group.saturating_add(1)) {
+    pub fn chain_unit(&self, group: u32) -> Unit {
+        match self.chain_continues(group.saturating_add(1)) {
             true => Unit::Key(group + 1),
             false if self.frames_of(Unit::LowerLayers(group)).is_empty() => Unit::TopLayer(group),
             false => Unit::LowerLayers(group),
@@ -369,19 +369,19 @@ impl Schedule {
     }
 
     /// Returns `true` if a unit stores the chain frames of a group.
-    pub fn has_links(&self, unit: Unit) -> bool {
+    pub fn has_chain_frames(&self, unit: Unit) -> bool {
         match unit {
-            Unit::Key(key) => self.goes_on(key),
-            Unit::LowerLayers(g) | Unit::TopLayer(g) => self.link_unit(g) == unit,
+            Unit::Key(key) => self.chain_continues(key),
+            Unit::LowerLayers(g) | Unit::TopLayer(g) => self.chain_unit(g) == unit,
         }
     }
 
     /// Returns the frames that must be decoded before a unit's chain frames: the one that the chain continues
     /// from, and if the chain frames are in another unit, the first frame of that.
-    pub fn chain_needs(&self, unit: Unit) -> Frames {
-        let mut out = Frames::default();
+    pub fn chain_dependencies(&self, unit: Unit) -> FrameList {
+        let mut out = FrameList::default();
         let group = match unit {
-            Unit::Key(key) if self.goes_on(key) => key - 1,
+            Unit::Key(key) if self.chain_continues(key) => key - 1,
             Unit::Key(_) => return out,
             Unit::LowerLayers(g) | Unit::TopLayer(g) => g,
         };
@@ -389,7 +389,7 @@ impl Schedule {
             return out;
         }
         out.push(self.key_frame(group));
-        let links = self.link_unit(group);
+        let links = self.chain_unit(group);
         if links != unit {
             self.frames_of(links).iter().take(1).for_each(|&frame| out.push(frame));
         }
@@ -398,9 +398,9 @@ impl Schedule {
 
     /// Returns the frames that must be decoded before a unit: keys, and for [`Unit::TopLayer`] frames of the
     /// same group.
-    pub fn needs(&self, unit: Unit) -> Frames {
+    pub fn dependencies(&self, unit: Unit) -> FrameList {
         let inside = self.frames_of(unit);
-        let mut out = Frames::default();
+        let mut out = FrameList::default();
         for &frame in inside.iter() {
             for &reference in self.references(frame).iter() {
                 if !inside.contains(&reference) {
@@ -426,7 +426,7 @@ mod tests {
                     assert!(window.start <= first && last <= window.end && window.end < frames);
                     let own = whole.within(window);
                     let mut seen = 0;
-                    for unit in whole.in_file() {
+                    for unit in whole.units_in_file_order() {
                         let frames = whole.frames_of(unit);
                         let Some(unit) = whole.unit_within(window, unit) else {
                             let outside = |f: &u32| *f < window.start || *f > window.end;
@@ -465,7 +465,7 @@ mod tests {
         assert_eq!(*s.references(21), [20, 22, 18, 24]);
         assert_eq!(*s.references(16), [0]);
         assert_eq!(*s.references(39), [32, 16, 0]);
-        assert_eq!(*s.needs(Unit::LowerLayers(1)), [16, 32, 0, 39]);
+        assert_eq!(*s.dependencies(Unit::LowerLayers(1)), [16, 32, 0, 39]);
         assert!(s.references(0).is_empty());
     }
 
@@ -474,23 +474,26 @@ mod tests {
         for restart in [1, 2, 4] {
             for frames in 0..=140u32 {
                 let s = Schedule::new(frames, restart);
-                let begin = (0..s.keys()).filter(|&k| !s.goes_on(k)).map(|k| s.key_frame(k));
+                let begin = (0..s.keys()).filter(|&k| !s.chain_continues(k)).map(|k| s.key_frame(k));
                 let mut seen: Vec<u32> =
-                    begin.chain((0..s.groups()).flat_map(|g| s.link_frames(g))).collect();
+                    begin.chain((0..s.groups()).flat_map(|g| s.chain_frames(g))).collect();
                 seen.sort_unstable();
                 assert_eq!(seen, (0..frames).collect::<Vec<_>>());
-                assert_eq!((0..s.keys()).filter(|&k| !s.goes_on(k)).count() as u32, s.segments());
+                assert_eq!((0..s.keys()).filter(|&k| !s.chain_continues(k)).count() as u32, s.segments());
                 let mut decoded: Vec<u32> = Vec::new();
-                for unit in s.in_file() {
-                    let needs = s.chain_needs(unit);
+                for unit in s.units_in_file_order() {
+                    let needs = s.chain_dependencies(unit);
                     assert!(needs.iter().all(|frame| decoded.contains(frame)), "{frames} {unit:?}");
-                    let others = s.needs(unit);
+                    let others = s.dependencies(unit);
                     let all = needs.iter().chain(others.iter());
                     assert!(all.collect::<std::collections::BTreeSet<_>>().len() <= 12);
                     decoded.extend(s.frames_of(unit).iter());
                 }
-                for group in (0..s.groups()).filter(|&g| !s.link_frames(g).is_empty()) {
-                    assert!(s.has_links(s.link_unit(group)) && !s.frames_of(s.link_unit(group)).is_empty());
+                for group in (0..s.groups()).filter(|&g| !s.chain_frames(g).is_empty()) {
+                    assert!(
+                        s.has_chain_frames(s.chain_unit(group))
+                            && !s.frames_of(s.chain_unit(group)).is_empty()
+                    );
                 }
             }
         }
@@ -505,20 +508,20 @@ mod tests {
                 let mut seen = Vec::new();
                 for number in 0..s.units() {
                     let unit = s.unit(number);
-                    assert_eq!(s.number(unit), number);
+                    assert_eq!(s.unit_number(unit), number);
                     let list = s.frames_of(unit);
                     let most = if matches!(unit, Unit::LowerLayers(_)) { 7 } else { 8 };
                     assert!(list.len() <= most);
                     for &f in list.iter() {
                         assert_eq!(s.unit_of(f), unit, "{frames} {f}");
                         let refs = s.references(f);
-                        assert!(refs.len() <= REFERENCES);
+                        assert!(refs.len() <= MAX_REFERENCES);
                         assert!(f == 0 || !refs.is_empty());
                         for r in refs.iter() {
                             assert!(decoded.contains(r), "{frames}: {f} needs {r}");
                         }
                         if let Unit::Key(k) = unit {
-                            let segment = s.segment(s.first_of(k) / restart);
+                            let segment = s.segment(s.segment_start(k) / restart);
                             assert!(segment.contains(&k));
                             for &r in refs.iter().filter(|r| **r > 0) {
                                 assert!(segment.contains(&s.key_of(r).unwrap()));
@@ -527,7 +530,7 @@ mod tests {
                         seen.push(f);
                         decoded.push(f);
                     }
-                    let keys = s.needs(unit).iter().filter(|f| s.key_of(**f).is_some()).count();
+                    let keys = s.dependencies(unit).iter().filter(|f| s.key_of(**f).is_some()).count();
                     assert!(keys <= 4);
                     for &f in list.iter() {
                         let same = |r: &&u32| s.key_of(f).is_none() && s.depth(**r) == s.depth(f);

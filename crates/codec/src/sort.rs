@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 const SHORT: usize = 16;
 
 /// Sorts values whose equal elements are indistinguishable.
-pub fn plain<T: Ord + Copy>(list: &mut [T]) {
+pub fn unstable<T: Ord + Copy>(list: &mut [T]) {
     #[cfg(not(target_arch = "wasm32"))]
     list.sort_unstable();
     #[cfg(target_arch = "wasm32")]
@@ -24,7 +24,7 @@ pub fn by_key<T: Copy, K: Ord>(list: &mut [T], key: impl Fn(&T) -> K) {
 }
 
 /// Sorts by a key that differs for all elements.
-pub fn by_own_key<T: Copy, K: Ord>(list: &mut [T], key: impl Fn(&T) -> K) {
+pub fn unstable_by_key<T: Copy, K: Ord>(list: &mut [T], key: impl Fn(&T) -> K) {
     #[cfg(not(target_arch = "wasm32"))]
     list.sort_unstable_by_key(key);
     #[cfg(target_arch = "wasm32")]
@@ -32,7 +32,7 @@ pub fn by_own_key<T: Copy, K: Ord>(list: &mut [T], key: impl Fn(&T) -> K) {
 }
 
 /// Sorts by an order in which no two elements are equal.
-pub fn by<T: Copy>(list: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
+pub fn unstable_by<T: Copy>(list: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
     #[cfg(not(target_arch = "wasm32"))]
     list.sort_unstable_by(compare);
     #[cfg(target_arch = "wasm32")]
@@ -78,10 +78,10 @@ mod tests {
             assert_eq!(own, stable);
             by_key(&mut keyed, |pair| pair.0);
             assert_eq!(keyed, stable);
-            by(&mut ordered, |a, b| b.cmp(a));
-            plain(&mut own);
+            unstable_by(&mut ordered, |a, b| b.cmp(a));
+            unstable(&mut own);
             assert!(own.iter().rev().eq(&ordered));
-            by_own_key(&mut ordered, |pair| pair.1);
+            unstable_by_key(&mut ordered, |pair| pair.1);
             assert_eq!(ordered, list);
         }
     }

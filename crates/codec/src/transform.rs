@@ -130,7 +130,7 @@ pub fn decode(bytes: &[u8], previous: Option<&[Transform]>, out: &mut [Transform
     let (mask, map): (u16, Option<&[u8]>) = match kind {
         0 => (0, None),
         1 => (u16::from_le_bytes(c.array()?), None),
-        2 => (u16::from_le_bytes(c.array()?), Some(c.take(out.len().div_ceil(8))?)),
+        2 => (u16::from_le_bytes(c.array()?), Some(c.bytes(out.len().div_ceil(8))?)),
         _ => return Err(Corrupt("transforms: unknown kind")),
     };
     if mask >> COLUMNS != 0 {
@@ -141,7 +141,7 @@ pub fn decode(bytes: &[u8], previous: Option<&[Transform]>, out: &mut [Transform
     let mut planes: [&[u8]; COLUMNS] = [&[]; COLUMNS];
     for (k, plane) in planes.iter_mut().enumerate() {
         if mask >> k & 1 == 1 {
-            *plane = c.take(changed.checked_mul(4).ok_or(crate::bytes::SHORT)?)?;
+            *plane = c.bytes(changed.checked_mul(4).ok_or(crate::bytes::UNEXPECTED_END)?)?;
         }
     }
     let mut before = Transform::IDENTITY.ordered();

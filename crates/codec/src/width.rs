@@ -26,7 +26,7 @@ impl<N, W> ByWidth<N, W> {
 
 impl OwnedPoints {
     /// Borrows the points.
-    pub fn lent(&self) -> Points<'_> {
+    pub fn as_points(&self) -> Points<'_> {
         match self {
             ByWidth::Narrow(points) => ByWidth::Narrow(points),
             ByWidth::Wide(points) => ByWidth::Wide(points),

@@ -1,10 +1,10 @@
 //! Compiles inputs into one file, which is verified before it gets its name.
 
-pub use crate::inspection::{Inputs, Verified};
+pub use crate::inspection::{Inputs, VerificationSummary};
 
 use crate::failure::Failure;
-use crate::inspection::{Inspection, Outcome, broken};
-use meshreel_compile::{Finished, Progress, Report, Tighter, compile_unnamed};
+use crate::inspection::{Inspection, InspectionOutcome, broken_promise};
+use meshreel_compile::{Finished, Progress, Report, Tightening, compile_unnamed};
 use meshreel_inputs as inputs;
 use meshreel_options::Options;
 use meshreel_scene::{Remark, Scene};
@@ -15,11 +15,11 @@ pub struct Compiled {
     /// The report of the compiler.
     pub report: Report,
     /// The verification; `None` with `--no-verify` and on a dry run.
-    pub verified: Option<Verified>,
+    pub verified: Option<VerificationSummary>,
 }
 
 /// The advice for a promise that a second compile could not keep either.
-const REPORT: &str = "this is a defect of meshreel, please report it with the input; --no-verify writes the file as it is, --tolerance and --between change what is promised";
+const DEFECT_ADVICE: &str = "this is a defect of meshreel, please report it with the input; --no-verify writes the file as it is, --tolerance and --between change what is promised";
 
 /// Compiles `opened`, the scene and remarks that were read from `inputs`, into `target`. The finished file is
 /// then verified against `inputs`, which are opened again. If it breaks a promise, a second compile uses
@@ -31,7 +31,7 @@ pub fn compile(
     options: &Options,
     progress: &dyn Progress,
 ) -> Result<Compiled, Failure> {
-    let first = finish(opened, target, (options, &Tighter::default()), progress)?;
+    let first = finish(opened, target, (options, &Tightening::default()), progress)?;
     let refused = match publish(first, inputs, options, progress)? {
         Ok(compiled) => return Ok(compiled),
         Err(refused) => refused,
@@ -43,7 +43,7 @@ pub fn compile(
             compiled.verified.iter_mut().for_each(|verified| verified.cured.clone_from(&refused.failures));
             Ok(compiled)
         }
-        Err(refused) => Err(broken(&refused, target, REPORT)),
+        Err(refused) => Err(broken_promise(&refused, target, DEFECT_ADVICE)),
     }
 }
 
@@ -52,11 +52,11 @@ pub fn compile(
 fn finish(
     (scene, remarks): (Scene, Vec<Remark>),
     target: &Path,
-    options: (&Options, &Tighter),
+    options: (&Options, &Tightening),
     progress: &dyn Progress,
 ) -> Result<Finished, Failure> {
     compile_unnamed(&scene, remarks.clone(), target, options, progress)
-        .map_err(|error| Failure::from(error).after(remarks))
+        .map_err(|error| Failure::from(error).with_reader_remarks(remarks))
 }
 
 /// Verifies a finished file and gives it its name; returns the report of the verification if it is refused.
@@ -67,22 +67,24 @@ fn publish(
     progress: &dyn Progress,
 ) -> Result<Result<Compiled, meshreel_check::Report>, Failure> {
     let inspection = Inspection::new((!options.no_verify).then_some(inputs), progress);
-    let published = finished.publish(&|path| inspection.look(path), progress);
+    let published = finished.publish(&|path| inspection.inspect(path), progress);
     match (inspection.outcome()?, published) {
-        (Outcome::Broken(refused), _) => Ok(Err(refused)),
+        (InspectionOutcome::Broken(refused), _) => Ok(Err(refused)),
         (_, Err(error)) => Err(error.into()),
-        (Outcome::Kept(verified), Ok(report)) => Ok(Ok(Compiled { report, verified: Some(verified) })),
-        (Outcome::NotVerified, Ok(report)) => Ok(Ok(Compiled { report, verified: None })),
+        (InspectionOutcome::Holds(verified), Ok(report)) => {
+            Ok(Ok(Compiled { report, verified: Some(verified) }))
+        }
+        (InspectionOutcome::NotVerified, Ok(report)) => Ok(Ok(Compiled { report, verified: None })),
     }
 }
 
 /// Returns the objects and streams that broke a promise in a report.
-fn tighter(report: &meshreel_check::Report, options: &Options) -> Tighter {
+fn tighter(report: &meshreel_check::Report, options: &Options) -> Tightening {
     let meshes = report.meshes.iter().filter(|mesh| !mesh.ok).map(|mesh| &mesh.path);
     let locators = report.locators.iter().filter(|locator| !locator.ok).map(|locator| &locator.path);
     let failures = report.failures.iter().map(|failure| &failure.path);
     let beyond = |angle: f64| angle.is_nan() || angle > options.normal_tolerance;
-    Tighter {
+    Tightening {
         paths: meshes.chain(locators).chain(failures).cloned().collect(),
         normals: report.meshes.iter().filter_map(|mesh| mesh.normal_max_deg).any(beyond),
         clips: !report.clips.iter().all(|clip| clip.ok) || !report.rigs.iter().all(|rig| rig.ok),

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 /// The loss through compression.
 #[derive(Debug, Clone, Serialize)]
-pub struct Compressed {
+pub struct CompressionLoss {
     /// The glTF extension.
     pub extension: &'static str,
     /// The largest distance of a compressed position from the decoded one, in the file's unit, in the world.
@@ -25,14 +25,14 @@ pub struct Compressed {
 }
 
 /// The error bounds of all meshes.
-pub(crate) struct Bounds {
+pub(crate) struct ErrorBounds {
     /// Extension and tolerances, for the writer.
     pub compression: Compression,
     /// For each mesh, the largest scale from its own space to the world.
     scales: Vec<f64>,
 }
 
-impl Bounds {
+impl ErrorBounds {
     /// Computes them for the meshes of a decoded scene. `asked` replaces the file's own tolerances.
     pub fn new(
         reel: &Reel,
@@ -40,7 +40,7 @@ impl Bounds {
         times: &[f64],
         extension: Extension,
         asked: Option<Distance>,
-    ) -> Result<Bounds, Failure> {
+    ) -> Result<ErrorBounds, Failure> {
         let asked = match asked.map(|asked| asked.in_unit(scene.unit)).transpose() {
             Err(error) => return Err(Failure::usage(error.to_string())),
             Ok(Some(Tolerance::Relative(_))) => {
@@ -89,19 +89,27 @@ impl Bounds {
             false => least.min(1.0),
         });
         let normals = reels::options(reel)?.normal_tolerance;
-        Ok(Bounds { compression: Compression { extension, positions: positions.collect(), normals }, scales })
+        Ok(ErrorBounds {
+            compression: Compression {
+                extension,
+                position_tolerances: positions.collect(),
+                normal_tolerance_degrees: normals,
+            },
+            scales,
+        })
     }
 
     /// Returns the largest error of all, from the errors that the writer reports for each mesh.
-    pub fn report(&self, scene: &Scene, errors: &[(MeshId, f64)]) -> Compressed {
-        let mut out = Compressed {
+    pub fn report(&self, scene: &Scene, errors: &[(MeshId, f64)]) -> CompressionLoss {
+        let mut out = CompressionLoss {
             extension: self.compression.extension.name(),
             error: 0.0,
             error_mesh: String::new(),
             share: 0.0,
         };
         for &(mesh, error) in errors {
-            let (world, share) = (error * self.scales[mesh], error / self.compression.positions[mesh]);
+            let (world, share) =
+                (error * self.scales[mesh], error / self.compression.position_tolerances[mesh]);
             out.share = out.share.max(share);
             if out.error_mesh.is_empty() || world > out.error {
                 (out.error, out.error_mesh) = (world, scene.meshes[mesh].path.clone());

@@ -1,65 +1,38 @@
 //! Extracts a `.reel` as Alembic, glTF, BVH, an OBJ file or a sequence of them, or vertex animation textures.
 
-use crate::compressed::{Bounds, Compressed};
+use crate::cancellable::{cancellable_scene, unless_cancelled};
+use crate::compressed::{CompressionLoss, ErrorBounds};
 use crate::failure::{Class, Failure};
-use crate::stopping::{outcome, stopping};
 use crate::{Progress, reels};
 use meshreel::{Limits, Reel};
-use meshreel_check::extract::{As, FaceForm, SkinError, skin_errors, to_scene_with};
+pub use meshreel_check::extract::BoneForm;
+use meshreel_check::extract::{FaceForm, SkinError, skin_errors, to_scene_with_faces};
 use meshreel_compile::Cancellation;
-use meshreel_compile::report::readable::{number, short};
+use meshreel_compile::report::readable::{short, with_noun};
 use meshreel_options::{Distance, RigChoice, Tolerance};
 use meshreel_scene::write::glb::Extension;
-use meshreel_scene::write::openvat::{self, Allowed, Image, Normals, Written};
-use meshreel_scene::{Remark, Scene, Unit, locators, write};
+use meshreel_scene::write::openvat::{self, ExportReport, ImageFormat, NormalTarget, PositionTolerance};
+use meshreel_scene::{LengthUnit, Remark, Scene, locators, write};
 use serde::Serialize;
 use std::path::Path;
 use std::str::FromStr;
 use std::time::Instant;
 
-/// The form in which meshes moved by bones are extracted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Bones {
-    /// Skins if they keep the promise and the format has them, else points.
-    Auto,
-    /// Decoded points, frame by frame.
-    Points,
-    /// A skin with animated joints.
-    Skins,
-    /// One animated node for each rigid part.
-    Parts,
-}
-
-impl FromStr for Bones {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Bones, String> {
-        match text {
-            "auto" => Ok(Bones::Auto),
-            "points" => Ok(Bones::Points),
-            "skins" => Ok(Bones::Skins),
-            "parts" => Ok(Bones::Parts),
-            _ => {
-                Err(format!("'{text}' is no way to give bones back: give one of: auto, points, skins, parts"))
-            }
-        }
-    }
-}
-
 /// The kind of output for a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+pub enum DirectoryFormat {
     /// A sequence of OBJ files.
     Obj,
     /// Vertex animation textures, with the mesh that they move.
     OpenVat,
 }
 
-impl FromStr for Format {
+impl FromStr for DirectoryFormat {
     type Err = String;
-    fn from_str(text: &str) -> Result<Format, String> {
+    fn from_str(text: &str) -> Result<DirectoryFormat, String> {
         match text {
-            "obj" => Ok(Format::Obj),
-            "openvat" => Ok(Format::OpenVat),
+            "obj" => Ok(DirectoryFormat::Obj),
+            "openvat" => Ok(DirectoryFormat::OpenVat),
             _ => Err(format!("'{text}' is nothing that a directory can get: give one of: obj, openvat")),
         }
     }
@@ -69,15 +42,15 @@ impl FromStr for Format {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options {
     /// The form of meshes moved by bones; `None` is `Auto` without remarks on skins.
-    pub bones: Option<Bones>,
+    pub bones: Option<BoneForm>,
     /// LOD level.
     pub level: usize,
     /// The kind of output for a directory; `None` is a sequence of OBJ files.
-    pub format: Option<Format>,
+    pub format: Option<DirectoryFormat>,
     /// The place of normals in textures.
-    pub normals: Option<Normals>,
+    pub normals: Option<NormalTarget>,
     /// The image format of textures.
-    pub image: Option<Image>,
+    pub image: Option<ImageFormat>,
     /// For textures, the largest error; a larger one fails. For a compressed glTF, the tolerance of
     /// positions, in place of the file's own.
     pub tolerance: Option<Distance>,
@@ -87,7 +60,7 @@ pub struct Options {
 
 impl Options {
     /// Sets an option from text, by its name on the command line.
-    pub fn say(&mut self, key: &str, text: &str) -> Result<(), Failure> {
+    pub fn set(&mut self, key: &str, text: &str) -> Result<(), Failure> {
         fn value<T: FromStr<Err = String>>(key: &str, text: &str) -> Result<Option<T>, Failure> {
             text.parse().map(Some).map_err(|what| Failure::usage(format!("{key}: {what}")))
         }
@@ -123,10 +96,10 @@ pub struct Extracted {
     pub skins: Vec<SkinError>,
     /// Sizes and errors of vertex animation textures.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub openvat: Option<Written>,
+    pub openvat: Option<ExportReport>,
     /// The loss through compression.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub compressed: Option<Compressed>,
+    pub compressed: Option<CompressionLoss>,
     /// Total size of the files written, in bytes.
     pub bytes: u64,
     /// Wall time, in seconds.
@@ -147,7 +120,7 @@ pub fn extract(
 ) -> Result<Extracted, Failure> {
     let start = Instant::now();
     let (bones, level) = (options.bones, options.level);
-    let kind = Kind::of(output, options.format)?;
+    let kind = OutputKind::from_path(output, options.format)?;
     kind.check(options, output)?;
     if !reels::is_reel(path) && meshreel_files::exists(path) {
         return Err(Failure::new(
@@ -158,34 +131,34 @@ pub fn extract(
     }
     let reel = Reel::open(path, &Limits::default())?;
     let name = output.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let asked = bones_for(bones.unwrap_or(Bones::Auto), kind, output)?;
+    let asked = bones_for(bones.unwrap_or(BoneForm::Auto), kind, output)?;
     check_level(&reel, level)?;
-    let (scene, undone) = to_scene_with(&reel, asked, level, kind.faces())?;
-    let scene = stopping(scene, cancellation);
-    let skins = outcome(skin_errors(&scene), cancellation)?;
+    let (scene, undone) = to_scene_with_faces(&reel, asked, level, kind.face_form())?;
+    let scene = cancellable_scene(scene, cancellation);
+    let skins = unless_cancelled(skin_errors(&scene), cancellation)?;
     let times: Vec<f64> = reel.frames().iter().map(|frame| frame.time).collect();
     let step = |done: usize, total: usize| progress("write frames", done as u64, total as u64);
     let (mut remarks, mut openvat, mut compressed) = (undone, None, None);
     match (kind, options.compress) {
-        (Kind::OpenVat, _) => {
-            let written = textures(output, &scene, &times, options, &mut { step });
-            let (own, written) = outcome(written, cancellation)?;
+        (OutputKind::OpenVat, _) => {
+            let written = write_textures(output, &scene, &times, options, &mut { step });
+            let (own, written) = unless_cancelled(written, cancellation)?;
             remarks.extend(own);
             openvat = Some(written);
         }
-        (Kind::Glb, Some(extension)) => {
-            let bounds = Bounds::new(&reel, &scene, &times, extension, options.tolerance);
-            let bounds = outcome(bounds, cancellation)?;
+        (OutputKind::Glb, Some(extension)) => {
+            let bounds = ErrorBounds::new(&reel, &scene, &times, extension, options.tolerance);
+            let bounds = unless_cancelled(bounds, cancellation)?;
             let asked = &bounds.compression;
             let written = write::glb::write_compressed(output, &scene, &times, asked, &mut { step });
-            let (own, errors) = outcome(written.map_err(Failure::from), cancellation)?;
+            let (own, errors) = unless_cancelled(written.map_err(Failure::from), cancellation)?;
             remarks.extend(own);
             compressed = Some(bounds.report(&scene, &errors));
         }
-        _ => remarks.extend(outcome(kind.write(output, &scene, &times, progress), cancellation)?),
+        _ => remarks.extend(unless_cancelled(kind.write(output, &scene, &times, progress), cancellation)?),
     }
-    remarks.extend(left_out(&reel, &scene, (kind, asked), &name)?);
-    if bones == Some(Bones::Skins) {
+    remarks.extend(omission_remarks(&reel, &scene, (kind, asked), &name)?);
+    if bones == Some(BoneForm::Skins) {
         remarks.extend(skins.iter().map(skin_remark));
     }
     Ok(Extracted {
@@ -222,47 +195,47 @@ fn check_level(reel: &Reel, level: usize) -> Result<(), Failure> {
 pub fn coarsest_level(reel: &Reel) -> Result<usize, meshreel::Error> {
     let mut most = 0;
     for mesh in 0..reel.description().meshes.len() {
-        most = most.max(reel.lods(mesh)? - 1);
+        most = most.max(reel.lod_count(mesh)? - 1);
     }
     Ok(most)
 }
 
 /// Returns the form for meshes moved by bones; an error if that kind of file cannot hold it.
-fn bones_for(asked: Bones, kind: Kind, output: &Path) -> Result<As, Failure> {
-    if asked == Bones::Skins && kind != Kind::Glb {
+fn bones_for(asked: BoneForm, kind: OutputKind, output: &Path) -> Result<BoneForm, Failure> {
+    if asked == BoneForm::Skins && kind != OutputKind::Glb {
         return Err(Failure::usage(format!(
             "--as skins: only a .glb has skins, {} is none",
             output.display()
         )));
     }
-    if asked == Bones::Parts && !matches!(kind, Kind::Glb | Kind::Alembic) {
+    if asked == BoneForm::Parts && !matches!(kind, OutputKind::Glb | OutputKind::Alembic) {
         return Err(Failure::usage(format!(
             "--as parts: only .glb and .abc have nodes that move, {} has not",
             output.display()
         )));
     }
     Ok(match (asked, kind) {
-        (Bones::Skins, _) => As::Skins,
-        (Bones::Parts, _) => As::Parts,
-        (Bones::Auto, Kind::Glb) => As::Auto,
-        _ => As::Points,
+        (BoneForm::Skins, _) => BoneForm::Skins,
+        (BoneForm::Parts, _) => BoneForm::Parts,
+        (BoneForm::Auto, OutputKind::Glb) => BoneForm::Auto,
+        _ => BoneForm::Points,
     })
 }
 
 /// Returns remarks on what a file of this kind cannot hold.
-fn left_out(
+fn omission_remarks(
     reel: &Reel,
     scene: &Scene,
-    (kind, bones): (Kind, As),
+    (kind, bones): (OutputKind, BoneForm),
     name: &str,
 ) -> Result<Vec<Remark>, Failure> {
     let mut remarks = Vec::new();
     let rig = reels::options(reel)?.rig;
-    if matches!(bones, As::Points | As::Parts) && rig == RigChoice::Only {
+    if matches!(bones, BoneForm::Points | BoneForm::Parts) && rig == RigChoice::Only {
         let what = "its meshes are moved by clips alone (--rig only): without skins they stand still; a .glb has them";
         remarks.push(Remark::new(name, what));
     }
-    if !matches!(kind, Kind::Glb | Kind::OpenVat) && !scene.ranges.is_empty() {
+    if !matches!(kind, OutputKind::Glb | OutputKind::OpenVat) && !scene.ranges.is_empty() {
         let names: Vec<&str> = scene.ranges.iter().map(|range| &range.name[..]).collect();
         let what = format!(
             "only a .glb has named ranges: here they are one after the other, without names ({})",
@@ -275,13 +248,13 @@ fn left_out(
 
 /// Returns a remark on the distance of a skin from the decoded points.
 fn skin_remark(skin: &SkinError) -> Remark {
-    let most = short(skin.most);
+    let most = short(skin.max_error);
     Remark::new(&skin.path, format!("as a skin it is up to {most} away from its decoded points"))
 }
 
 /// The kind of file that is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum OutputKind {
     /// `.abc`.
     Alembic,
     /// `.glb`.
@@ -296,14 +269,14 @@ pub enum Kind {
     OpenVat,
 }
 
-impl Kind {
+impl OutputKind {
     /// Determines the kind by the output's name and, for a directory, by `format`.
-    pub fn of(path: &Path, format: Option<Format>) -> Result<Kind, Failure> {
+    pub fn from_path(path: &Path, format: Option<DirectoryFormat>) -> Result<OutputKind, Failure> {
         let text = path.as_os_str().to_string_lossy();
         if text.ends_with('/') || text.ends_with(std::path::MAIN_SEPARATOR) || path.is_dir() {
             return Ok(match format {
-                Some(Format::OpenVat) => Kind::OpenVat,
-                Some(Format::Obj) | None => Kind::ObjSequence,
+                Some(DirectoryFormat::OpenVat) => OutputKind::OpenVat,
+                Some(DirectoryFormat::Obj) | None => OutputKind::ObjSequence,
             });
         }
         if format.is_some() {
@@ -314,10 +287,10 @@ impl Kind {
         let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
         let usage = |what: String| Err(Failure::usage(format!("{}: {what}", path.display())));
         match extension.to_ascii_lowercase().as_str() {
-            "abc" => Ok(Kind::Alembic),
-            "glb" => Ok(Kind::Glb),
-            "bvh" => Ok(Kind::Bvh),
-            "obj" => Ok(Kind::Obj),
+            "abc" => Ok(OutputKind::Alembic),
+            "glb" => Ok(OutputKind::Glb),
+            "bvh" => Ok(OutputKind::Bvh),
+            "obj" => Ok(OutputKind::Obj),
             later @ ("gltf" | "usd" | "usda" | "usdc") => usage(format!(
                 "writing .{later}: not built yet in this version; give .abc, .glb, .bvh or a directory"
             )),
@@ -328,39 +301,41 @@ impl Kind {
     }
 
     /// The form of faces in such files.
-    fn faces(self) -> FaceForm {
+    fn face_form(self) -> FaceForm {
         match self {
-            Kind::Glb | Kind::OpenVat => FaceForm::Triangles,
-            Kind::Alembic | Kind::Bvh | Kind::Obj | Kind::ObjSequence => FaceForm::Source,
+            OutputKind::Glb | OutputKind::OpenVat => FaceForm::Triangles,
+            OutputKind::Alembic | OutputKind::Bvh | OutputKind::Obj | OutputKind::ObjSequence => {
+                FaceForm::Source
+            }
         }
     }
 
     /// Its name in reports.
     fn name(self) -> &'static str {
         match self {
-            Kind::Alembic => "alembic",
-            Kind::Glb => "glb",
-            Kind::Bvh => "bvh",
-            Kind::Obj => "obj",
-            Kind::ObjSequence => "obj-sequence",
-            Kind::OpenVat => "openvat",
+            OutputKind::Alembic => "alembic",
+            OutputKind::Glb => "glb",
+            OutputKind::Bvh => "bvh",
+            OutputKind::Obj => "obj",
+            OutputKind::ObjSequence => "obj-sequence",
+            OutputKind::OpenVat => "openvat",
         }
     }
 
     /// Refuses options that have no meaning for this kind of file.
     fn check(self, options: &Options, output: &Path) -> Result<(), Failure> {
         let given = [("--normals", options.normals.is_some()), ("--image", options.image.is_some())];
-        if let Some((name, _)) = given.iter().find(|(_, given)| *given && self != Kind::OpenVat) {
+        if let Some((name, _)) = given.iter().find(|(_, given)| *given && self != OutputKind::OpenVat) {
             return Err(Failure::usage(format!(
                 "{name} is about textures of vertices: {} is none; give a directory and --format openvat",
                 output.display()
             )));
         }
-        if options.compress.is_some() && self != Kind::Glb {
+        if options.compress.is_some() && self != OutputKind::Glb {
             let what = format!("--compress: only a .glb is compressed so, {} is none", output.display());
             return Err(Failure::usage(what));
         }
-        if options.tolerance.is_some() && self != Kind::OpenVat && options.compress.is_none() {
+        if options.tolerance.is_some() && self != OutputKind::OpenVat && options.compress.is_none() {
             return Err(Failure::usage(format!(
                 "--tolerance is about --format openvat and --compress: all else is written as it was decoded ({})",
                 output.display()
@@ -379,40 +354,40 @@ impl Kind {
     ) -> Result<Vec<Remark>, Failure> {
         let mut step = |done: usize, total: usize| progress("write frames", done as u64, total as u64);
         let remarks = match self {
-            Kind::OpenVat => textures(path, scene, times, &Options::default(), &mut step)?.0,
-            Kind::Alembic => write::alembic::write(path, scene, &mut step)?,
-            Kind::Glb => write::glb::write(path, scene, times, &mut step)?,
-            Kind::Bvh => bvh(path, scene)?,
-            Kind::Obj | Kind::ObjSequence => obj(self, path, scene, times, &mut step)?,
+            OutputKind::OpenVat => write_textures(path, scene, times, &Options::default(), &mut step)?.0,
+            OutputKind::Alembic => write::alembic::write(path, scene, &mut step)?,
+            OutputKind::Glb => write::glb::write(path, scene, times, &mut step)?,
+            OutputKind::Bvh => write_bvh(path, scene)?,
+            OutputKind::Obj | OutputKind::ObjSequence => write_obj(self, path, scene, times, &mut step)?,
         };
         Ok(remarks)
     }
 }
 
 /// Writes meshes as vertex animation textures.
-fn textures(
+fn write_textures(
     path: &Path,
     scene: &Scene,
     times: &[f64],
     options: &Options,
     step: &mut dyn FnMut(usize, usize),
-) -> Result<(Vec<Remark>, Written), Failure> {
+) -> Result<(Vec<Remark>, ExportReport), Failure> {
     if scene.meshes.is_empty() {
         return Err(no_mesh("textures of vertices hold", scene, path));
     }
     let tolerance = options.tolerance.map(|tolerance| tolerance.in_unit(scene.unit)).transpose();
     let tolerance = tolerance.map_err(|e| Failure::usage(e.to_string()))?.map(|tolerance| match tolerance {
-        Tolerance::Absolute(length) => Allowed::Length(length),
-        Tolerance::Relative(share) => Allowed::OfDiagonal(share),
+        Tolerance::Absolute(length) => PositionTolerance::Length(length),
+        Tolerance::Relative(share) => PositionTolerance::DiagonalFraction(share),
     });
-    let asked = openvat::Options {
+    let asked = openvat::ExportOptions {
         normals: options.normals.unwrap_or_default(),
         image: options.image.unwrap_or_default(),
         tolerance,
     };
     let written = openvat::write(path, scene, times, &asked, step)?;
     let mut remarks = written.remarks.clone();
-    remarks.extend(without_nodes("textures of vertices hold", scene)?);
+    remarks.extend(dropped_content_remarks("textures of vertices hold", scene)?);
     Ok((remarks, written))
 }
 
@@ -422,14 +397,14 @@ fn no_mesh(holder: &str, scene: &Scene, path: &Path) -> Failure {
         0 => format!("there is no mesh in the file, and {holder} nothing else; give .abc or .glb"),
         clips => format!(
             "there is no mesh in the file but {}, which {holder} not; give .abc, .glb or .bvh",
-            number(clips, "clip")
+            with_noun(clips, "clip")
         ),
     };
     Failure::new(Class::Unsupported, what, Some(path.display().to_string()))
 }
 
 /// Returns remarks on nodes without meshes and on clips, for a format that holds neither.
-fn without_nodes(holder: &str, scene: &Scene) -> Result<Vec<Remark>, Failure> {
+fn dropped_content_remarks(holder: &str, scene: &Scene) -> Result<Vec<Remark>, Failure> {
     let mut remarks = Vec::new();
     let placed = scene.expand()?;
     let others = locators::find(scene, &placed, &|_| true);
@@ -455,8 +430,8 @@ fn without_nodes(holder: &str, scene: &Scene) -> Result<Vec<Remark>, Failure> {
 }
 
 /// Writes meshes as OBJ: one file for each frame, or the only frame.
-fn obj(
-    kind: Kind,
+fn write_obj(
+    kind: OutputKind,
     path: &Path,
     scene: &Scene,
     times: &[f64],
@@ -466,22 +441,22 @@ fn obj(
         return Err(no_mesh("an .obj holds", scene, path));
     }
     let mut remarks = match (kind, times) {
-        (Kind::Obj, [time]) => write::obj::write_frame(path, scene, *time)?,
-        (Kind::Obj, _) => {
+        (OutputKind::Obj, [time]) => write::obj::write_frame(path, scene, *time)?,
+        (OutputKind::Obj, _) => {
             return Err(Failure::usage(format!(
                 "{}: an .obj holds one frame, and the file has {}; give a directory (ending in /) for a sequence",
                 path.display(),
-                number(times.len(), "frame")
+                with_noun(times.len(), "frame")
             )));
         }
         _ => write::obj::write(path, scene, times, step)?,
     };
-    remarks.extend(without_nodes("an .obj holds", scene)?);
+    remarks.extend(dropped_content_remarks("an .obj holds", scene)?);
     Ok(remarks)
 }
 
 /// Writes the first clip; a BVH holds only one.
-fn bvh(path: &Path, scene: &Scene) -> Result<Vec<Remark>, Failure> {
+fn write_bvh(path: &Path, scene: &Scene) -> Result<Vec<Remark>, Failure> {
     let Some(clip) = scene.clips.first() else {
         return Err(Failure::new(
             Class::Unsupported,
@@ -491,10 +466,10 @@ fn bvh(path: &Path, scene: &Scene) -> Result<Vec<Remark>, Failure> {
     };
     // Programs that read BVH take its lengths as centimetres.
     let centimetres = match scene.unit {
-        Some(Unit::Metre) => 100.0,
-        Some(Unit::Millimetre) => 0.1,
-        Some(Unit::Inch) => 2.54,
-        Some(Unit::Centimetre) | None => 1.0,
+        Some(LengthUnit::Metre) => 100.0,
+        Some(LengthUnit::Millimetre) => 0.1,
+        Some(LengthUnit::Inch) => 2.54,
+        Some(LengthUnit::Centimetre) | None => 1.0,
     };
     let skeleton = scene.skeletons[clip.skeleton].scaled(centimetres);
     let mut remarks = write::bvh::write(path, &skeleton, &clip.scaled(centimetres))?;
@@ -510,7 +485,7 @@ fn bvh(path: &Path, scene: &Scene) -> Result<Vec<Remark>, Failure> {
         remarks.push(Remark::new(&clip.name, what));
     }
     if !scene.meshes.is_empty() {
-        let meshes = number(scene.meshes.len(), "mesh");
+        let meshes = with_noun(scene.meshes.len(), "mesh");
         let what =
             format!("a .bvh holds a clip and nothing else: {meshes} left out, which .abc and .glb hold");
         remarks.push(Remark::new(&clip.name, what));

@@ -68,7 +68,7 @@ impl Failure {
         self
     }
     /// Adds the remarks of the input's reader if nothing was found in it: they may give the reason.
-    pub fn after(mut self, remarks: Vec<meshreel_scene::Remark>) -> Failure {
+    pub fn with_reader_remarks(mut self, remarks: Vec<meshreel_scene::Remark>) -> Failure {
         if self.class == Class::Unsupported && self.remarks.is_empty() {
             self.remarks = remarks;
         }

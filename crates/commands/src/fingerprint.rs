@@ -8,7 +8,7 @@ use std::path::Path;
 use xxhash_rust::xxh3::Xxh3;
 
 /// Size of a read, in bytes.
-const BLOCK: usize = 1 << 17;
+const READ_BYTES: usize = 1 << 17;
 
 /// Name and content of a file. Two are equal if both are; the folder does not matter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,10 +24,10 @@ pub struct Fingerprint {
 
 impl Fingerprint {
     /// Computes the fingerprint of a file, reading all of it.
-    pub fn of_file(path: &Path) -> Result<Fingerprint, Failure> {
+    pub fn from_file(path: &Path) -> Result<Fingerprint, Failure> {
         let failed = |error: std::io::Error| Failure::io(path, &error);
         let mut file = meshreel_files::open(path).map_err(failed)?;
-        let (mut hash, mut bytes, mut block) = (Xxh3::new(), 0, vec![0; BLOCK]);
+        let (mut hash, mut bytes, mut block) = (Xxh3::new(), 0, vec![0; READ_BYTES]);
         loop {
             let read = match file.read(&mut block) {
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
@@ -43,8 +43,8 @@ impl Fingerprint {
     }
 
     /// Computes those of all files that `scene` is read from, in the order of its reader.
-    pub fn of_scene(scene: &meshreel_scene::Scene) -> Result<Vec<Fingerprint>, Failure> {
-        scene.files.iter().map(|path| Fingerprint::of_file(path)).collect()
+    pub fn from_scene_files(scene: &meshreel_scene::Scene) -> Result<Vec<Fingerprint>, Failure> {
+        scene.files.iter().map(|path| Fingerprint::from_file(path)).collect()
     }
 }
 
@@ -59,13 +59,13 @@ mod tests {
             let path = folder.path().join(name);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(&path, content).unwrap();
-            Fingerprint::of_file(&path).unwrap()
+            Fingerprint::from_file(&path).unwrap()
         };
-        let long = vec![7; BLOCK + 1];
+        let long = vec![7; READ_BYTES + 1];
         assert_eq!(of("a", &long), of("b/a", &long));
         assert_eq!(of("a", b"x").bytes, 1);
         assert_ne!(of("a", b"x"), of("a", b"y"));
         assert_ne!(of("a", b"x"), of("c", b"x"));
-        assert!(Fingerprint::of_file(folder.path()).is_err());
+        assert!(Fingerprint::from_file(folder.path()).is_err());
     }
 }

@@ -2,7 +2,7 @@
 //! source, which is read again.
 
 use crate::failure::{Class, Failure};
-use crate::verify::compare;
+use crate::verify::verify_open;
 use meshreel::{Limits, Reel};
 use meshreel_check::verify::Failure as Broken;
 use meshreel_check::{Refusal, Report, decode_static, reopen_while};
@@ -24,7 +24,7 @@ pub struct Inputs<'a> {
 
 /// The verification of a file that got its name.
 #[derive(Clone, Debug, Serialize)]
-pub struct Verified {
+pub struct VerificationSummary {
     /// Every promise holds.
     pub ok: bool,
     /// No frame shows a mesh, so none was compared.
@@ -46,8 +46,8 @@ pub struct Verified {
     pub colour_max_error: Option<f64>,
 }
 
-impl Verified {
-    fn new(report: &Report, seconds: f64) -> Verified {
+impl VerificationSummary {
+    fn new(report: &Report, seconds: f64) -> VerificationSummary {
         let meshes = &report.meshes;
         let most = |of: &dyn Fn(&meshreel_check::MeshReport) -> Option<f64>| {
             meshes.iter().filter_map(of).max_by(f64::total_cmp)
@@ -57,7 +57,7 @@ impl Verified {
             .chain(report.locators.iter().map(|l| part(l.max_error, l.tolerance)))
             .chain(report.rigs.iter().map(|r| part(r.max_error, r.tolerance)))
             .chain(report.clips.iter().map(|c| c.worst));
-        Verified {
+        VerificationSummary {
             ok: report.ok,
             nothing_visible: report.nothing_visible,
             seconds,
@@ -75,30 +75,30 @@ impl Verified {
 pub(crate) struct Inspection<'a> {
     inputs: Option<Inputs<'a>>,
     progress: &'a dyn Progress,
-    found: Mutex<Option<Found>>,
+    result: Mutex<Option<InspectionResult>>,
 }
 
 /// The report of a verification and its wall time in seconds, or the reason for which there is none.
-type Found = Result<(Report, f64), Failure>;
+type InspectionResult = Result<(Report, f64), Failure>;
 
 /// The outcome of an inspection.
-pub(crate) enum Outcome {
+pub(crate) enum InspectionOutcome {
     /// The file was only opened and decoded, or it was refused before it was compared.
     NotVerified,
     /// Every promise holds.
-    Kept(Verified),
+    Holds(VerificationSummary),
     /// Some promise does not hold, and the file did not get its name.
     Broken(Report),
 }
 
 impl<'a> Inspection<'a> {
     pub fn new(inputs: Option<Inputs<'a>>, progress: &'a dyn Progress) -> Inspection<'a> {
-        Inspection { inputs, progress, found: Mutex::default() }
+        Inspection { inputs, progress, result: Mutex::default() }
     }
 
     /// Inspects the file; an error if it is refused: the runtime's, or one whose reason
     /// [`Inspection::outcome`] returns.
-    pub fn look(&self, path: &Path) -> Result<(), Refusal> {
+    pub fn inspect(&self, path: &Path) -> Result<(), Refusal> {
         let cancellation = self.progress.cancellation();
         let wanted = || !cancellation.is_cancelled();
         let Some(inputs) = self.inputs else {
@@ -112,19 +112,21 @@ impl<'a> Inspection<'a> {
                 self.progress.update(Phase::Inspect, done, total);
             }
         };
-        let report = compare(inputs.paths, &reel, inputs.options, &step, &cancellation);
+        let report = verify_open(inputs.paths, &reel, inputs.options, &step, &cancellation);
         let ok = report.as_ref().is_ok_and(|(report, _)| report.ok);
         let found = report.map(|(report, _)| (report, start.elapsed().as_secs_f64()));
-        *self.found.lock().unwrap_or_else(PoisonError::into_inner) = Some(found);
+        *self.result.lock().unwrap_or_else(PoisonError::into_inner) = Some(found);
         if ok { Ok(()) } else { Err("it is not what its source is".into()) }
     }
 
-    /// Returns the outcome of the last [`Inspection::look`].
-    pub fn outcome(self) -> Result<Outcome, Failure> {
-        match self.found.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            None => Ok(Outcome::NotVerified),
-            Some(Ok((report, seconds))) if report.ok => Ok(Outcome::Kept(Verified::new(&report, seconds))),
-            Some(Ok((report, _))) => Ok(Outcome::Broken(report)),
+    /// Returns the outcome of the last [`Inspection::inspect`].
+    pub fn outcome(self) -> Result<InspectionOutcome, Failure> {
+        match self.result.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            None => Ok(InspectionOutcome::NotVerified),
+            Some(Ok((report, seconds))) if report.ok => {
+                Ok(InspectionOutcome::Holds(VerificationSummary::new(&report, seconds)))
+            }
+            Some(Ok((report, _))) => Ok(InspectionOutcome::Broken(report)),
             Some(Err(failure)) if failure.class == Class::Cancelled => Err(failure),
             Some(Err(failure)) => {
                 let what = format!("the finished file could not be verified: {}", failure.what);
@@ -136,7 +138,7 @@ impl<'a> Inspection<'a> {
 
 /// Returns the failure for a file that breaks its promise: the first breach, the number of others, and
 /// `advice`.
-pub(crate) fn broken(report: &Report, target: &Path, advice: &str) -> Failure {
+pub(crate) fn broken_promise(report: &Report, target: &Path, advice: &str) -> Failure {
     let more = report.failures.len().saturating_sub(1) as u64 + report.more_failures;
     let first = match report.failures.first() {
         Some(first) => first.to_string(),

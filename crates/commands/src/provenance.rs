@@ -9,7 +9,7 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 /// The largest size in bytes at which a file is read as provenance.
-const LARGEST: u64 = 64 << 20;
+const MAX_PROVENANCE_BYTES: u64 = 64 << 20;
 
 /// The provenance of a `.reel`: program version, options, source files, and the fingerprint of the `.reel`
 /// itself. Only contents are compared: no times, no folders.
@@ -49,11 +49,11 @@ impl Provenance {
 
     /// `true` if `target` has this provenance and is unchanged since. `false` if the provenance file cannot
     /// be read or is something else.
-    pub fn holds(&self, target: &Path) -> bool {
-        let Some(written) = read(&beside(target)) else {
+    pub fn is_current(&self, target: &Path) -> bool {
+        let Some(written) = read(&provenance_path(target)) else {
             return false;
         };
-        let Ok(own) = Fingerprint::of_file(target) else {
+        let Ok(own) = Fingerprint::from_file(target) else {
             return false;
         };
         let expected = Provenance { reel: Some(own), ..self.clone() };
@@ -62,9 +62,9 @@ impl Provenance {
 
     /// Writes the provenance beside `target`, which must exist by now.
     pub fn write(self, target: &Path) -> Result<(), Failure> {
-        let path = beside(target);
+        let path = provenance_path(target);
         let failed = |error: std::io::Error| Failure::io(&path, &error);
-        let all = Provenance { reel: Some(Fingerprint::of_file(target)?), ..self };
+        let all = Provenance { reel: Some(Fingerprint::from_file(target)?), ..self };
         let mut text = serde_json::to_string_pretty(&all).map_err(|error| failed(error.into()))?;
         text.push('\n');
         let temporary = meshreel_files::Temporary::create(&path).map_err(failed)?;
@@ -74,7 +74,7 @@ impl Provenance {
 }
 
 /// Returns the path of the provenance file of `target`: `flag.reel` → `flag.reel.made-of.json`.
-pub fn beside(target: &Path) -> PathBuf {
+pub fn provenance_path(target: &Path) -> PathBuf {
     let mut name = target.file_name().unwrap_or_default().to_os_string();
     name.push(".made-of.json");
     target.with_file_name(name)
@@ -83,7 +83,7 @@ pub fn beside(target: &Path) -> PathBuf {
 fn read(path: &Path) -> Option<Provenance> {
     let file = meshreel_files::open(path).ok()?;
     let mut text = String::new();
-    file.take(LARGEST).read_to_string(&mut text).ok()?;
+    file.take(MAX_PROVENANCE_BYTES).read_to_string(&mut text).ok()?;
     serde_json::from_str(&text).ok()
 }
 
@@ -97,32 +97,32 @@ mod tests {
         let [source, target] = ["a.obj", "a.reel"].map(|name| folder.path().join(name));
         std::fs::write(&source, "1").unwrap();
         let new = |options: &Options| {
-            let sources = vec![Fingerprint::of_file(&source).unwrap()];
+            let sources = vec![Fingerprint::from_file(&source).unwrap()];
             Provenance::new(options, "30".into(), sources)
         };
         let options = Options::default();
-        assert!(!new(&options).holds(&target));
+        assert!(!new(&options).is_current(&target));
         std::fs::write(&target, "reel").unwrap();
-        assert!(!new(&options).holds(&target));
+        assert!(!new(&options).is_current(&target));
         new(&options).write(&target).unwrap();
-        assert!(new(&options).holds(&target));
+        assert!(new(&options).is_current(&target));
         // Options that do not change the file are ignored, others count.
-        assert!(new(&Options { jobs: 3, explain: true, ..options.clone() }).holds(&target));
-        assert!(!new(&Options { effort: 6, ..options.clone() }).holds(&target));
+        assert!(new(&Options { jobs: 3, explain: true, ..options.clone() }).is_current(&target));
+        assert!(!new(&Options { effort: 6, ..options.clone() }).is_current(&target));
         let unverified = new(&Options { no_verify: true, ..options.clone() });
-        assert!(!unverified.holds(&target) && !unverified.verified);
-        assert!(!Provenance { reading: "24".into(), ..new(&options) }.holds(&target));
+        assert!(!unverified.is_current(&target) && !unverified.verified);
+        assert!(!Provenance { reading: "24".into(), ..new(&options) }.is_current(&target));
         std::fs::write(&source, "2").unwrap();
-        assert!(!new(&options).holds(&target));
+        assert!(!new(&options).is_current(&target));
         std::fs::write(&source, "1").unwrap();
-        assert!(new(&options).holds(&target));
+        assert!(new(&options).is_current(&target));
         // A target written by something else does not match.
         std::fs::write(&target, "else").unwrap();
-        assert!(!new(&options).holds(&target));
+        assert!(!new(&options).is_current(&target));
         std::fs::write(&target, "reel").unwrap();
         for damaged in ["", "{}", "[1]"] {
-            std::fs::write(beside(&target), damaged).unwrap();
-            assert!(!new(&options).holds(&target));
+            std::fs::write(provenance_path(&target), damaged).unwrap();
+            assert!(!new(&options).is_current(&target));
         }
     }
 }

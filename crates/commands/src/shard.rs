@@ -4,7 +4,7 @@ use std::fmt::{Display, Formatter};
 use std::str::FromStr;
 
 /// The largest number of shares.
-pub const MOST_SHARDS: u32 = 65536;
+pub const MAX_SHARDS: u32 = 65536;
 
 /// The K-th of N shares, written `K/N`, with K counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub struct Shard {
 impl Shard {
     /// Creates share `number`, from 1, of `count`; `None` if there is no such share.
     pub fn new(number: u32, count: u32) -> Option<Shard> {
-        let exists = (1..=count).contains(&number) && count <= MOST_SHARDS;
+        let exists = (1..=count).contains(&number) && count <= MAX_SHARDS;
         exists.then_some(Shard { number, count })
     }
 
@@ -32,7 +32,7 @@ impl Shard {
 
     /// `true` if the share contains item `place`, counted from 0. Items are dealt in turn, so that shares of
     /// items that are sorted by name, and often thereby by size, take about the same time.
-    pub fn has(self, place: usize) -> bool {
+    pub fn contains(self, place: usize) -> bool {
         place as u64 % u64::from(self.count) == u64::from(self.number - 1)
     }
 }
@@ -43,7 +43,7 @@ impl FromStr for Shard {
     fn from_str(text: &str) -> Result<Shard, String> {
         let parts = text.split_once('/').and_then(|(k, n)| Some((k.parse().ok()?, n.parse().ok()?)));
         parts.and_then(|(number, count)| Shard::new(number, count)).ok_or_else(|| {
-            format!("'{text}' is no share: give K/N, such as 2/8, K from 1 to N, N up to {MOST_SHARDS}")
+            format!("'{text}' is no share: give K/N, such as 2/8, K from 1 to N, N up to {MAX_SHARDS}")
         })
     }
 }
@@ -63,7 +63,7 @@ mod tests {
         for count in [1, 2, 3, 7] {
             let shares: Vec<Shard> = (1..=count).map(|k| Shard::new(k, count).unwrap()).collect();
             for place in 0..20 {
-                assert_eq!(shares.iter().filter(|share| share.has(place)).count(), 1);
+                assert_eq!(shares.iter().filter(|share| share.contains(place)).count(), 1);
             }
         }
     }

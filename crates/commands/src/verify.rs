@@ -1,29 +1,29 @@
 //! Verifies a `.reel` against its source, which is read again.
 
+use crate::cancellable::{cancellable_scene, unless_cancelled};
 use crate::failure::Failure;
-use crate::stopping::{outcome, stopping};
 use crate::{Progress, reels};
 use meshreel::{Limits, Reel};
 use meshreel_check::Report;
-use meshreel_check::extracted::{self, Expected, ExtractedReport};
+use meshreel_check::extracted::{self, Expectations, ExtractedReport};
 use meshreel_compile::Cancellation;
 use meshreel_inputs::{self as inputs, InputOptions};
 use meshreel_options::{Distance, Tolerance};
 use meshreel_scene::read::openvat::{self, VertexTextures};
-use meshreel_scene::{Remark, Unit};
+use meshreel_scene::{LengthUnit, Remark};
 use std::path::{Path, PathBuf};
 
 /// Compares the output of `extract` with the decoded `reel`. `inputs`: the output file, or the folder of a
 /// sequence or of vertex animation textures, whose points may be off by the rounding of their bits.
 /// `tolerance` replaces the precision of such a file; `level`: the LOD level that was extracted.
-pub fn extracted(
+pub fn verify_extracted(
     inputs: &[PathBuf],
     reel: &Path,
     (tolerance, level): (Option<Distance>, usize),
     progress: Progress<'_>,
     cancellation: &Cancellation,
 ) -> Result<(ExtractedReport, Vec<Remark>), Failure> {
-    let reel = opened(reel)?;
+    let reel = open_reel(reel)?;
     let [input] = inputs else {
         return Err(Failure::usage(
             "--extracted: name one file or folder that was extracted, then the .reel",
@@ -38,14 +38,14 @@ pub fn extracted(
         true => {
             let VertexTextures { scene, rounding } = openvat::open(input)?;
             // A quarter more for the rounding of floats.
-            (scene, Vec::new(), Some(1.25 * rounding / unit.map_or(1.0, Unit::metres)))
+            (scene, Vec::new(), Some(1.25 * rounding / unit.map_or(1.0, LengthUnit::metres)))
         }
         false => {
-            let (scene, remarks) = inputs::open(&[sequence(input)?], &options)?;
+            let (scene, remarks) = inputs::open(&[sequence_pattern(input)?], &options)?;
             (scene, remarks, None)
         }
     };
-    let scene = stopping(scene, cancellation);
+    let scene = cancellable_scene(scene, cancellation);
     let tolerance = match tolerance.map(|tolerance| tolerance.in_unit(unit)).transpose() {
         Err(error) => return Err(Failure::usage(error.to_string())),
         Ok(Some(Tolerance::Relative(_))) => {
@@ -55,14 +55,14 @@ pub fn extracted(
         Ok(Some(Tolerance::Absolute(length))) => Some(length),
         Ok(None) => rounding,
     };
-    let expected = Expected { tolerance, level };
+    let expected = Expectations { tolerance, lod_level: level };
     let step = |done: u64, total: u64| progress("compare frames", done, total);
-    let report = outcome(extracted::compare(&scene, &reel, &expected, &step), cancellation)?;
+    let report = unless_cancelled(extracted::compare(&scene, &reel, &expected, &step), cancellation)?;
     Ok((report, remarks))
 }
 
 /// Returns the sequence of .obj files in a folder; any other path as it is.
-fn sequence(input: &Path) -> Result<PathBuf, Failure> {
+fn sequence_pattern(input: &Path) -> Result<PathBuf, Failure> {
     if !input.is_dir() {
         return Ok(input.to_path_buf());
     }
@@ -83,7 +83,7 @@ fn sequence(input: &Path) -> Result<PathBuf, Failure> {
     }
 }
 
-fn opened(reel: &Path) -> Result<Reel, Failure> {
+fn open_reel(reel: &Path) -> Result<Reel, Failure> {
     if !reels::is_reel(reel) {
         return Err(Failure::usage(format!(
             "{}: the last file must be the .reel, the ones before it the source",
@@ -105,11 +105,11 @@ pub fn verify(
     if inputs.is_empty() {
         return Err(Failure::usage("name the source files before the .reel"));
     }
-    compare(inputs, &opened(reel)?, options, progress, cancellation)
+    verify_open(inputs, &open_reel(reel)?, options, progress, cancellation)
 }
 
 /// Verifies an open file, as [`verify`] does.
-pub(crate) fn compare(
+pub(crate) fn verify_open(
     inputs: &[PathBuf],
     reel: &Reel,
     options: &InputOptions,
@@ -117,12 +117,12 @@ pub(crate) fn compare(
     cancellation: &Cancellation,
 ) -> Result<(Report, Vec<Remark>), Failure> {
     // The file contains the options with which it was compiled.
-    let options = options.clone().as_compiled(&reels::options(reel)?);
+    let options = options.clone().with_compiled_options(&reels::options(reel)?);
     progress("open", 0, 0);
     let (scene, remarks) = inputs::open(inputs, &options)?;
-    let scene = stopping(scene, cancellation);
+    let scene = cancellable_scene(scene, cancellation);
     progress("survey", 0, 0);
     let step = |done: u64, total: u64| progress("verify frames", done, total);
-    let report = outcome(meshreel_check::verify(&scene, reel, &step), cancellation)?;
+    let report = unless_cancelled(meshreel_check::verify(&scene, reel, &step), cancellation)?;
     Ok((report, remarks))
 }

@@ -17,12 +17,12 @@ const TRIANGLES: usize = 1 << 22;
 
 /// Shares from which on advice is given: bytes of a part among the others, frames of parts at rest, bytes of
 /// a mesh among the others.
-const PART: f64 = 0.2;
-const REST: f64 = 0.1;
-const MESH: f64 = 0.5;
+const MIN_PART_FRACTION: f64 = 0.2;
+const MIN_REST_FRACTION: f64 = 0.1;
+const MIN_MESH_FRACTION: f64 = 0.5;
 /// The least ratio of a part's bytes to its even share, and the least number of parts or meshes, for advice.
-const TIMES: f64 = 4.0;
-const SEVERAL: usize = 4;
+const MIN_PART_RATIO: f64 = 4.0;
+const MIN_COUNT: usize = 4;
 
 /// One piece of advice.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -65,7 +65,7 @@ fn percent(share: f64) -> String {
 }
 
 /// Returns advice on unusual sizes.
-pub fn limits(totals: Totals) -> Vec<Advice> {
+pub fn from_totals(totals: Totals) -> Vec<Advice> {
     let [usual, large, most] = TRANSFORMS;
     let mut out = Vec::new();
     let n = totals.transforms;
@@ -117,43 +117,43 @@ pub fn limits(totals: Totals) -> Vec<Advice> {
 pub fn heaviest_mesh<'a>(meshes: impl Iterator<Item = (&'a str, u64)>) -> Option<Advice> {
     let meshes: Vec<(&str, u64)> = meshes.collect();
     let all: u64 = meshes.iter().map(|m| m.1).sum();
-    let (path, bytes) = meshes.iter().max_by_key(|m| m.1).filter(|_| meshes.len() >= SEVERAL)?;
+    let (path, bytes) = meshes.iter().max_by_key(|m| m.1).filter(|_| meshes.len() >= MIN_COUNT)?;
     let share = *bytes as f64 / all.max(1) as f64;
     let meshes = count(meshes.len() as u64);
     let text = format!("uses {} of the bytes of all {meshes} meshes", percent(share));
-    (share >= MESH).then(|| Advice::new("mesh", path, text))
+    (share >= MIN_MESH_FRACTION).then(|| Advice::new("mesh", path, text))
 }
 
 /// Returns advice on one compiled mesh.
-fn mesh(mesh: &MeshReport) -> Vec<Advice> {
+fn from_mesh(mesh: &MeshReport) -> Vec<Advice> {
     let mut out = Vec::new();
     let mut say = |about, text| out.push(Advice::new(about, &mesh.path, text));
     let measures = &mesh.measures;
     if let Some(heaviest) = measures.heaviest {
         let parts = mesh.parts;
-        let even = TIMES / parts.max(1) as f64;
-        if parts >= SEVERAL && heaviest.share >= PART.max(even) {
+        let even = MIN_PART_RATIO / parts.max(1) as f64;
+        if parts >= MIN_COUNT && heaviest.fraction >= MIN_PART_FRACTION.max(even) {
             say(
                 "part",
                 format!(
                     "part {} uses {} of the bytes of the motion of {} parts (it has point {})",
                     heaviest.part,
-                    percent(heaviest.share),
+                    percent(heaviest.fraction),
                     count(parts as u64),
                     heaviest.point
                 ),
             );
         }
     }
-    if let Some(rest) = measures.rest.filter(|rest| rest.share >= REST) {
+    if let Some(rest) = measures.rest.filter(|rest| rest.fraction >= MIN_REST_FRACTION) {
         say(
             "rest",
             format!(
                 "{} of {} pieces never move after {} s: a sequence that ends there, with an end state, has {} fewer of their frames",
                 count(rest.parts as u64),
-                count(rest.of as u64),
+                count(rest.moving_parts as u64),
                 short(rest.time),
-                percent(rest.share)
+                percent(rest.fraction)
             ),
         );
     }
@@ -163,8 +163,8 @@ fn mesh(mesh: &MeshReport) -> Vec<Advice> {
             format!(
                 "{} of {} points with a residual keep {} of it: look for spikes, or points that hang on the wrong part (one is point {})",
                 count(spikes.points as u64),
-                count(spikes.of as u64),
-                percent(spikes.share),
+                count(spikes.points_with_residual as u64),
+                percent(spikes.fraction),
                 spikes.point
             ),
         );
@@ -173,27 +173,27 @@ fn mesh(mesh: &MeshReport) -> Vec<Advice> {
 }
 
 /// Returns advice on a compiled file.
-pub fn of_report(report: &Report) -> Vec<Advice> {
+pub fn from_report(report: &Report) -> Vec<Advice> {
     let nodes: usize =
         (report.clips.iter()).filter(|clip| clip.name == "nodes").map(|clip| clip.joints).sum();
     let bones: usize = report.meshes.iter().map(|m| m.parts + m.bones).sum();
-    let mut out = limits(Totals {
+    let mut out = from_totals(Totals {
         transforms: nodes + bones,
         frames: report.frames,
         triangles: report.meshes.iter().map(|m| m.triangles).sum(),
     });
     out.extend(heaviest_mesh(report.meshes.iter().map(|m| (&m.path[..], m.bytes))));
-    out.extend(report.meshes.iter().flat_map(mesh));
+    out.extend(report.meshes.iter().flat_map(from_mesh));
     out
 }
 
 /// Returns the advice on a file that needs no decoded frames. `sizes`: bytes of each mesh, where they are
 /// known.
-pub fn of_description(description: &Description, frames: usize, sizes: Option<&[u64]>) -> Vec<Advice> {
+pub fn from_description(description: &Description, frames: usize, sizes: Option<&[u64]>) -> Vec<Advice> {
     let moving = description.nodes.iter().filter(|node| node.animated).count();
     let bones = description.meshes.iter().filter_map(|m| m.streams.first());
     let bones: u32 = bones.map(|s| s.bones.rigid + s.bones.affine).sum();
-    let mut out = limits(Totals {
+    let mut out = from_totals(Totals {
         transforms: moving + bones as usize,
         frames,
         triangles: description.meshes.iter().map(|m| m.indices as usize / 3).sum(),
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn f09_limits_are_said_from_the_first_number_beyond_them() {
-        let about = |totals| -> Vec<&'static str> { limits(totals).iter().map(|a| a.about).collect() };
+        let about = |totals| -> Vec<&'static str> { from_totals(totals).iter().map(|a| a.about).collect() };
         let totals = Totals { transforms: 4_096, frames: 1_800, triangles: 1 << 22 };
         assert!(about(totals).is_empty());
         for (transforms, word) in [
@@ -220,7 +220,7 @@ mod tests {
             (65_537, "2 more than the 65 535 that one mesh can have"),
             (1_048_577, "1 more than the 1 048 576 that such systems were tested with"),
         ] {
-            let said = &limits(Totals { transforms, ..totals })[0];
+            let said = &from_totals(Totals { transforms, ..totals })[0];
             let plain: String = said.text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).collect();
             assert!(said.about == "transforms" && plain.contains(word), "{plain}");
         }

@@ -1,43 +1,43 @@
 //! Translates options into the codec's types.
 
-use meshreel_codec::classic::stream::Work;
-use meshreel_codec::clip::curve::Knots;
-use meshreel_codec::entropy::block::Format;
-use meshreel_options::{Block, Options, Spacing};
+use meshreel_codec::classic::stream::StreamEffort;
+use meshreel_codec::clip::curve;
+use meshreel_codec::entropy::block::BlockFormat;
+use meshreel_options::{BlockChoice, KnotSpacing, Options};
 
 /// The options allow as many LOD levels as a file can have.
-const _: () = assert!(meshreel_codec::topology::lod::MOST == 7);
+const _: () = assert!(meshreel_codec::topology::lod::MAX_LEVELS == 7);
 
 /// The least effort at which size counts more than the speed of decoding.
-const SMALLEST_FROM: u32 = 7;
+const MIN_EFFORT_FOR_SIZE: u32 = 7;
 
 /// Returns how classic frames are encoded. Store and LZ4 are chosen for the speed of decoding; deflate and
 /// zstd only at efforts that ask for the smallest size.
-pub fn work(options: &Options) -> Work {
-    Work {
+pub fn classic_work(options: &Options) -> StreamEffort {
+    StreamEffort {
         effort: options.effort,
-        quick: match options.block {
-            Block::Store | Block::Lz4hc => true,
-            Block::Deflate | Block::Zstd => options.effort < SMALLEST_FROM,
+        fast_decode: match options.block {
+            BlockChoice::Store | BlockChoice::Lz4hc => true,
+            BlockChoice::Deflate | BlockChoice::Zstd => options.effort < MIN_EFFORT_FOR_SIZE,
         },
     }
 }
 
 /// Returns the format of block compression.
-pub fn block_format(block: Block) -> Format {
+pub fn block_format(block: BlockChoice) -> BlockFormat {
     match block {
-        Block::Store => Format::Store,
-        Block::Deflate => Format::Deflate,
-        Block::Lz4hc => Format::Lz4,
-        Block::Zstd => Format::Zstd,
+        BlockChoice::Store => BlockFormat::Store,
+        BlockChoice::Deflate => BlockFormat::Deflate,
+        BlockChoice::Lz4hc => BlockFormat::Lz4,
+        BlockChoice::Zstd => BlockFormat::Zstd,
     }
 }
 
 /// Returns the spacing of a curve's knots.
-pub fn knots(spacing: Spacing) -> Knots {
+pub fn knots(spacing: KnotSpacing) -> curve::KnotSpacing {
     match spacing {
-        Spacing::Uniform => Knots::Uniform,
-        Spacing::Chordal => Knots::Chordal,
-        Spacing::Centripetal => Knots::Centripetal,
+        KnotSpacing::Uniform => curve::KnotSpacing::Uniform,
+        KnotSpacing::Chordal => curve::KnotSpacing::Chordal,
+        KnotSpacing::Centripetal => curve::KnotSpacing::Centripetal,
     }
 }

@@ -4,7 +4,7 @@ use crate::Error;
 use crate::pipeline::pool;
 use crate::report::{Inspect, Phase, Progress, Report};
 use crate::write::output::publish;
-use meshreel_format::Complete;
+use meshreel_format::CompleteFile;
 use std::path::{Path, PathBuf};
 
 /// A compiled file that is complete, but has no name yet. Dropping it removes the file; the target stays as
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 pub struct Finished {
     pub(crate) report: Report,
     /// The file; `None` on a dry run.
-    pub(crate) file: Option<Complete>,
+    pub(crate) file: Option<CompleteFile>,
     pub(crate) target: PathBuf,
     /// Number of threads for the inspection; 0 stands for all cores.
     pub(crate) jobs: usize,

@@ -5,7 +5,7 @@
 pub mod advice;
 pub mod clip;
 mod codec_terms;
-mod decided;
+mod decisions;
 pub mod error;
 pub mod farm;
 mod finished;
@@ -27,11 +27,11 @@ pub use meshreel_process::Cancellation;
 pub use meshreel_process::remesh::Remeshed;
 pub use plan::{compile, compile_unnamed};
 pub use report::{
-    Between, ClipReport, Heaviest, HiddenReport, HiddenTriangles, Inspect, LodReport, LodReports, Measures,
-    MeshReport, PartAttributeReport, PartAttributeReports, PassReport, Phase, Progress, Report, Rest,
-    RigReport, Silent, Spikes, TimeLeft, Tried,
+    BetweenFrames, BoneMeasures, ClipReport, HeaviestPart, HiddenReport, HiddenTriangles, Inspect, LodReport,
+    LodReports, MeshReport, PartAttributeReport, PartAttributeReports, PassReport, Phase, Progress, Report,
+    ResidualSpikes, RestingParts, RigReport, Silent, TimeLeft, TriedMethod,
 };
-pub use tighter::Tighter;
+pub use tighter::Tightening;
 
 /// Compiles skeletons and clips into chunks, without a file around them.
 pub use write::clips::chunks as clip_chunks;

@@ -1,6 +1,6 @@
 //! Progress of the search for methods: the work expected of each mesh, and how much of it is done.
 
-use crate::report::{Phase, Progress, VERIFIED};
+use crate::report::{Phase, Progress, VERIFY_TIME_RATIO};
 use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 
 /// Amount of work of one kind, in nanoseconds, after which its measured speed weighs as much as the expected
 /// one.
-const LEARNED: f64 = 3e8;
+const LEARNING_NANOSECONDS: f64 = 3e8;
 /// The same for all kinds of work together, for kinds that were not measured yet. It is larger, since the
 /// speed of one kind says little about another.
-const LEARNED_OF_ALL: f64 = 3e9;
+const LEARNING_NANOSECONDS_OF_ALL: f64 = 3e9;
 
 /// Kinds of work.
 #[derive(Clone, Copy)]
-enum Kind {
+enum WorkKind {
     /// Comparison of sets of options, and trials of position resolutions, each of which is such a set.
     Settings,
     /// Trial coding of skins, to find their size.
@@ -25,7 +25,7 @@ enum Kind {
 }
 
 /// Expected work by kind, in nanoseconds of one core.
-type ByKind = [u64; 3];
+type WorkByKind = [u64; 3];
 
 /// Work of one kind in all meshes: done and left, and the measured nanoseconds of what is done.
 #[derive(Default)]
@@ -47,19 +47,19 @@ pub struct Meter<'a> {
 pub struct MeshWork<'a> {
     meter: &'a Meter<'a>,
     path: String,
-    now: Mutex<Activity>,
+    now: Mutex<MeshProgress>,
 }
 
 /// The work ahead of a mesh, and the work under way.
 #[derive(Default)]
-struct Activity {
+struct MeshProgress {
     ahead: ExpectedWork,
     /// The work that the tallies count as left for this mesh.
-    left: ByKind,
+    left: WorkByKind,
     /// Completed work of the current set.
-    done: ByKind,
+    done: WorkByKind,
     /// The current search as a fraction of a search for the bones of all points, and how much of it is done.
-    share: f64,
+    fraction: f64,
     sought: u64,
     name: String,
     since: Option<Instant>,
@@ -104,14 +104,14 @@ pub struct ExpectedSet {
 impl ExpectedWork {
     /// Removes the first set of options, which is done; what was sought with its effort is known from then
     /// on.
-    fn settle(&mut self) {
+    fn remove_first_set(&mut self) {
         let first = self.sets.remove(0);
         let same = self.sets.iter_mut().filter(|set| set.effort == first.effort);
         same.for_each(|set| set.bones = 0);
     }
 
     /// Returns the work left, where `done` of the first set is done.
-    fn left(&self, done: ByKind) -> ByKind {
+    fn remaining(&self, done: WorkByKind) -> WorkByKind {
         let mut left = [self.trials * self.trial, 0, 0];
         for (i, set) in self.sets.iter().enumerate() {
             let known = self.sets[..i].iter().any(|before| before.effort == set.effort);
@@ -145,12 +145,15 @@ impl<'a> Meter<'a> {
         let sum = |of: &dyn Fn(&Tally) -> f64| self.tallies.iter().map(of).sum::<f64>();
         let took = sum(&|tally| of(&tally.took));
         // Kinds without measurements are taken to run at the average speed.
-        let speed = (took + LEARNED_OF_ALL) / (sum(&|tally| of(&tally.done)) + LEARNED_OF_ALL);
-        let rate = |tally: &Tally| (of(&tally.took) + speed * LEARNED) / (of(&tally.done) + LEARNED);
+        let speed = (took + LEARNING_NANOSECONDS_OF_ALL)
+            / (sum(&|tally| of(&tally.done)) + LEARNING_NANOSECONDS_OF_ALL);
+        let rate = |tally: &Tally| {
+            (of(&tally.took) + speed * LEARNING_NANOSECONDS) / (of(&tally.done) + LEARNING_NANOSECONDS)
+        };
         let left = sum(&|tally| rate(tally) * of(&tally.left));
         // The final coding is as fast as settings are tried, and verification is added.
-        let settings = &self.tallies[Kind::Settings as usize];
-        let coded = rate(settings) * of(&self.coded) * (1.0 + VERIFIED);
+        let settings = &self.tallies[WorkKind::Settings as usize];
+        let coded = rate(settings) * of(&self.coded) * (1.0 + VERIFY_TIME_RATIO);
         [took as u64, (took + left + coded) as u64]
     }
 }
@@ -166,25 +169,25 @@ impl MeshWork<'_> {
             let since = now.since.replace(Instant::now());
             now.carried += since.map_or(Duration::ZERO, |since| since.elapsed());
         });
-        self.tell();
+        self.report();
     }
 
     /// Counts a trial of a position resolution as done.
-    pub fn weighed(&self) {
-        self.spend(Kind::Settings, |now| {
+    pub fn count_trial(&self) {
+        self.count_work(WorkKind::Settings, |now| {
             now.ahead.trials = now.ahead.trials.saturating_sub(1);
             [now.ahead.trial, 0, 0]
         });
     }
 
     /// Sets the number of trials of position resolutions that are left.
-    pub fn trials(&self, left: u64) {
+    pub fn set_trials(&self, left: u64) {
         self.change(|now| now.ahead.trials = left);
-        self.tell();
+        self.report();
     }
 
     /// Adds another trial of the first set of options.
-    pub fn once_more(&self) {
+    pub fn add_trial(&self) {
         self.change(|now| {
             if let Some(&first) = now.ahead.sets.first() {
                 now.ahead.sets.insert(0, first);
@@ -193,71 +196,75 @@ impl MeshWork<'_> {
     }
 
     /// Counts the first set of options as done; skins that were expected and did not come took no time.
-    pub fn settled(&self) {
-        self.spend(Kind::Settings, |now| {
+    pub fn count_set(&self) {
+        self.count_work(WorkKind::Settings, |now| {
             let before = now.left;
-            now.ahead.settle();
+            now.ahead.remove_first_set();
             (now.done, now.sought) = ([0; 3], 0);
-            let after = now.ahead.left(now.done);
+            let after = now.ahead.remaining(now.done);
             [0, 1, 2].map(|kind| before[kind].saturating_sub(after[kind]))
         });
     }
 
     /// Sets the number of skins that are sought and coded with each set of options.
-    pub fn skins(&self, sought: f64, coded: u64) {
+    pub fn set_skins(&self, sought: f64, coded: u64) {
         self.change(|now| (now.ahead.sought, now.ahead.coded) = (sought, coded));
-        self.tell();
+        self.report();
     }
 
     /// Counts the search for settings of positions without skins as done.
-    pub fn found_settings(&self) {
-        self.spend(Kind::Settings, |now| {
+    pub fn count_settings(&self) {
+        self.count_work(WorkKind::Settings, |now| {
             let work = now.ahead.sets.first().map_or(0, |set| set.positions);
-            now.done[Kind::Settings as usize] += work;
+            now.done[WorkKind::Settings as usize] += work;
             [work, 0, 0]
         });
     }
 
     /// Counts a skin as coded with one of `divisions` divisions of the tolerance.
-    pub fn coded(&self, divisions: usize) {
-        self.spend(Kind::Skins, |now| {
+    pub fn count_skin(&self, divisions: usize) {
+        self.count_work(WorkKind::Skins, |now| {
             let skin = now.ahead.sets.first().map_or(0, |set| set.skin);
             let work = skin / divisions.max(1) as u64;
-            now.done[Kind::Skins as usize] += work;
+            now.done[WorkKind::Skins as usize] += work;
             [0, work, 0]
         });
     }
 
     /// Sets the completed fraction of the search for bones.
-    pub fn sought(&self, part: f64) {
-        self.spend(Kind::Bones, |now| {
+    pub fn set_search_progress(&self, part: f64) {
+        self.count_work(WorkKind::Bones, |now| {
             let bones = now.ahead.sets.first().map_or(0, |set| set.bones);
             let before = now.sought;
-            now.sought = before.max((bones as f64 * now.share * part) as u64);
-            now.done[Kind::Bones as usize] += now.sought - before;
+            now.sought = before.max((bones as f64 * now.fraction * part) as u64);
+            now.done[WorkKind::Bones as usize] += now.sought - before;
             [0, 0, now.sought - before]
         });
     }
 
     /// Starts a search for bones, which is `share` of the work for all points.
-    pub fn seek(&self, share: f64) {
-        self.change(|now| (now.share, now.sought) = (share, 0));
+    pub fn start_search(&self, share: f64) {
+        self.change(|now| (now.fraction, now.sought) = (share, 0));
         self.trying("bones");
     }
 
     /// Counts all remaining work of the mesh as done or not needed.
     pub fn finish(&self) {
         self.change(|now| {
-            *now = Activity { name: std::mem::take(&mut now.name), left: now.left, ..Activity::default() };
+            *now = MeshProgress {
+                name: std::mem::take(&mut now.name),
+                left: now.left,
+                ..MeshProgress::default()
+            };
         });
-        self.tell();
+        self.report();
     }
 
     /// Changes the work ahead, and the tallies with it.
-    fn change(&self, change: impl FnOnce(&mut Activity)) {
+    fn change(&self, change: impl FnOnce(&mut MeshProgress)) {
         let Ok(mut now) = self.now.lock() else { return };
         change(&mut now);
-        let left = now.ahead.left(now.done);
+        let left = now.ahead.remaining(now.done);
         for (tally, (left, before)) in self.meter.tallies.iter().zip(left.into_iter().zip(now.left)) {
             tally.left.fetch_add(left, Relaxed);
             tally.left.fetch_sub(before, Relaxed);
@@ -266,7 +273,7 @@ impl MeshWork<'_> {
     }
 
     /// Counts the `work` of each kind as done; the time since the last report is counted for `kind`.
-    fn spend(&self, kind: Kind, work: impl FnOnce(&mut Activity) -> ByKind) {
+    fn count_work(&self, kind: WorkKind, work: impl FnOnce(&mut MeshProgress) -> WorkByKind) {
         self.change(|now| {
             if now.ahead.sets.is_empty() {
                 return;
@@ -276,15 +283,15 @@ impl MeshWork<'_> {
             }
             let since = now.since.replace(Instant::now());
             let mut took = since.map_or(Duration::ZERO, |since| since.elapsed());
-            if let Kind::Settings = kind {
+            if let WorkKind::Settings = kind {
                 took += std::mem::take(&mut now.carried);
             }
             self.meter.tallies[kind as usize].took.fetch_add(took.as_nanos() as u64, Relaxed);
         });
-        self.tell();
+        self.report();
     }
 
-    fn tell(&self) {
+    fn report(&self) {
         let meter = self.meter;
         if let Ok(now) = self.now.lock()
             && !now.name.is_empty()
@@ -314,11 +321,11 @@ mod tests {
         }
     }
 
-    fn left(meter: &Meter<'_>) -> ByKind {
+    fn left(meter: &Meter<'_>) -> WorkByKind {
         [0, 1, 2].map(|kind| meter.tallies[kind].left.load(Relaxed))
     }
 
-    fn done(meter: &Meter<'_>) -> ByKind {
+    fn done(meter: &Meter<'_>) -> WorkByKind {
         [0, 1, 2].map(|kind| meter.tallies[kind].done.load(Relaxed))
     }
 
@@ -327,14 +334,14 @@ mod tests {
         let meter = Meter::new(&Silent);
         let work = meter.add_mesh("/a", ahead());
         assert_eq!(left(&meter), [3 * 15 + 2 * 7, 90, 1400]);
-        work.settled();
+        work.count_set();
         assert_eq!(left(&meter), [2 * 15 + 2 * 7, 60, 500]);
-        work.settled();
+        work.count_set();
         assert_eq!(left(&meter), [15 + 2 * 7, 30, 0]);
-        work.once_more();
+        work.add_trial();
         assert_eq!(left(&meter), [2 * 15 + 2 * 7, 60, 0]);
-        work.trials(0);
-        work.settled();
+        work.set_trials(0);
+        work.count_set();
         assert_eq!(left(&meter), [15, 30, 0]);
         work.finish();
         assert_eq!(left(&meter), [0; 3]);
@@ -344,14 +351,14 @@ mod tests {
     fn what_was_expected_of_a_set_and_did_not_come_is_done() {
         let meter = Meter::new(&Silent);
         let work = meter.add_mesh("/a", ahead());
-        work.found_settings();
-        work.seek(1.0);
-        work.sought(0.5);
-        work.sought(0.25);
-        work.coded(3);
+        work.count_settings();
+        work.start_search(1.0);
+        work.set_search_progress(0.5);
+        work.set_search_progress(0.25);
+        work.count_skin(3);
         assert_eq!(done(&meter), [10, 10, 450]);
         assert_eq!(left(&meter), [2 * 7 + 5 + 2 * 15, 80, 950]);
-        work.settled();
+        work.count_set();
         assert_eq!(done(&meter), [15, 30, 900]);
         assert_eq!(left(&meter), [2 * 7 + 2 * 15, 60, 500]);
     }
@@ -360,17 +367,17 @@ mod tests {
     fn skins_are_as_many_as_was_found_out() {
         let meter = Meter::new(&Silent);
         let work = meter.add_mesh("/a", ahead());
-        work.skins(1.5, 2);
+        work.set_skins(1.5, 2);
         assert_eq!(left(&meter), [59, 180, 2100]);
         // Both searches of the set count.
         for share in [0.5, 1.0] {
-            work.seek(share);
-            work.sought(1.0);
+            work.start_search(share);
+            work.set_search_progress(1.0);
         }
         assert_eq!((left(&meter), done(&meter)), ([59, 180, 750], [0, 0, 1350]));
-        work.skins(0.0, 1);
+        work.set_skins(0.0, 1);
         assert_eq!(left(&meter), [59, 90, 0]);
-        work.skins(0.0, 0);
+        work.set_skins(0.0, 0);
         assert_eq!(left(&meter), [59, 0, 0]);
         // The work of other meshes stays.
         let other = meter.add_mesh("/b", ahead());
@@ -385,9 +392,9 @@ mod tests {
         let meter = Meter::new(&Silent);
         let work = meter.add_mesh("/a", ExpectedWork::default());
         work.trying("settings");
-        work.settled();
-        work.coded(1);
-        work.sought(1.0);
+        work.count_set();
+        work.count_skin(1);
+        work.set_search_progress(1.0);
         assert_eq!((left(&meter), done(&meter)), ([0; 3], [0; 3]));
         assert!(work.now.lock().unwrap().name.is_empty());
     }

@@ -24,40 +24,40 @@
 //! ```
 
 use crate::Error;
-use crate::decided::{Decided, DecidedMesh};
+use crate::decisions::{Decisions, MeshDecisions};
 use crate::finished::Finished;
-use crate::mesh::budgets::{Flattening, Round};
-use crate::mesh::candidate::Candidate;
-use crate::mesh::channels::Corners;
+use crate::mesh::budgets::{FlattenRound, Flattening};
+use crate::mesh::candidate::MeshCandidate;
+use crate::mesh::channels::CornerClasses;
 use crate::mesh::prepared::Prepared;
 use crate::mesh::remesh::remesh_faces;
-use crate::mesh::scan::Scan;
-use crate::mesh::source::Source;
+use crate::mesh::scan::PositionScan;
+use crate::mesh::source::MeshSource;
 use crate::mesh::{budgets, candidate, channels, layout, particles};
 use crate::meter::Meter;
-use crate::method::again::Stretch;
 use crate::method::mesh_coder;
-use crate::method::mesh_coder::{MeshCoder, Sources};
+use crate::method::mesh_coder::{CoderInputs, MeshCoder};
 use crate::method::quantize::{Plans, plan_meshes};
+use crate::method::resume::FrameSpan;
 use crate::nodes::budget::Budget;
 use crate::nodes::content::Content;
 use crate::nodes::flatten::FlatNode;
 use crate::nodes::motion::Motion;
 use crate::nodes::{flatten, locators, motion};
 use crate::pipeline::pool;
-use crate::report::{Between, ClipReport, Inspect, Log, Phase, Progress, Report};
-use crate::select::selection::Selected;
+use crate::report::{BetweenFrames, ClipReport, Inspect, Log, Phase, Progress, Report};
+use crate::select::selection::SelectedObjects;
 use crate::select::{between, identical, lead, left_out, ranges, selection, times, unseen};
-use crate::tighter::{Asked, Tighter};
+use crate::tighter::{RequestedOptions, Tightening};
 use crate::write::clips;
 use crate::write::clips::CompiledClips;
 use crate::write::extras::Extras;
-use crate::write::file::File;
+use crate::write::file::FileWriter;
 use crate::write::job::Job;
 use crate::write::node_coder::NodeCoder;
-use crate::write::report::Written;
+use crate::write::report::WrittenFile;
 use meshreel_codec::schedule::Schedule;
-use meshreel_format::Complete;
+use meshreel_format::CompleteFile;
 use meshreel_options::by_path::ByPath;
 use meshreel_options::{MethodChoice, Options, Preset, RigChoice};
 use meshreel_process::Cancellation;
@@ -80,7 +80,7 @@ pub fn compile(
     inspect: Inspect<'_>,
     progress: &dyn Progress,
 ) -> Result<Report, Error> {
-    compile_unnamed(scene, remarks, target, (options, &Tighter::default()), progress)?
+    compile_unnamed(scene, remarks, target, (options, &Tightening::default()), progress)?
         .publish(inspect, progress)
 }
 
@@ -90,18 +90,20 @@ pub fn compile_unnamed(
     scene: &Scene,
     remarks: Vec<Remark>,
     target: &Path,
-    (options, tighter): (&Options, &Tighter),
+    (options, tighter): (&Options, &Tightening),
     progress: &dyn Progress,
 ) -> Result<Finished, Error> {
     let started = Instant::now();
-    let asked = Asked { promised: options, options: &tighter.options(options), tighter };
+    let asked = RequestedOptions { promised: options, options: &tighter.options(options), tighter };
     let (mut report, file) = with_scene(scene, remarks, asked, progress, |scene, log, around| {
         if is_clips_alone(scene) {
-            return around.pool.install(|| clips::write(scene, log.remarks, target, asked, progress));
+            return around
+                .pool
+                .install(|| clips::write_clip_file(scene, log.remarks, target, asked, progress));
         }
         with_job(scene, asked.options, log, around, |job, found, mut log| {
             // Decisions → the file (`write`).
-            let output = Output { target, pool: around.pool, progress };
+            let output = OutputTarget { target, pool: around.pool, progress };
             let (report, file) = write_or_fall_back_to_exact(job, &output, &mut log)?;
             Ok((complete_report(report, job, found, log), file))
         })
@@ -111,26 +113,26 @@ pub fn compile_unnamed(
 }
 
 /// The thread pool, the progress sink, and the options.
-pub(crate) struct Around<'a> {
+pub(crate) struct CompileContext<'a> {
     pub pool: &'a rayon::ThreadPool,
     pub progress: &'a dyn Progress,
     pub cancellation: &'a Cancellation,
     /// The options that the file stores.
     pub promised: &'a Options,
-    pub tighter: &'a Tighter,
+    pub tighter: &'a Tightening,
 }
 
 /// The target of a file, the thread pool and the progress sink.
-struct Output<'a> {
+struct OutputTarget<'a> {
     target: &'a Path,
     pool: &'a rayon::ThreadPool,
     progress: &'a dyn Progress,
 }
 
 /// Results of the passes before writing, for the report.
-pub(crate) struct Found {
+pub(crate) struct PassResults {
     clips: Vec<ClipReport>,
-    between: Option<Between>,
+    between: Option<BetweenFrames>,
 }
 
 /// Returns `true` if the file holds clips and nothing else.
@@ -143,27 +145,27 @@ pub(crate) fn is_clips_alone(scene: &Scene) -> bool {
 pub(crate) fn with_scene<R>(
     scene: &Scene,
     remarks: Vec<Remark>,
-    asked: Asked<'_>,
+    asked: RequestedOptions<'_>,
     progress: &dyn Progress,
-    then: impl FnOnce(&Scene, Log, &Around<'_>) -> Result<R, Error>,
+    then: impl FnOnce(&Scene, Log, &CompileContext<'_>) -> Result<R, Error>,
 ) -> Result<R, Error> {
-    let Asked { promised, options, tighter } = asked;
+    let RequestedOptions { promised, options, tighter } = asked;
     let cancellation = &progress.cancellation();
     let run = || {
         cancellation.check()?;
         options.check()?;
         let pool = &pool(options.jobs)?;
         let mut log = Log { remarks, passes: Vec::new() };
-        let shown = options.show_hidden.then(|| hidden::shown(scene)).transpose()?;
+        let shown = options.show_hidden.then(|| hidden::show_all(scene)).transpose()?;
         let scene = shown.as_ref().unwrap_or(scene);
         let clips_only = selection::clips_only(scene, options, &mut log)?;
         let scene = clips_only.as_ref().unwrap_or(scene);
-        let standing = (options.rig == RigChoice::Only).then(|| rig::standing(scene));
+        let standing = (options.rig == RigChoice::Only).then(|| rig::freeze_driven_meshes(scene));
         let scene = standing.as_ref().unwrap_or(scene);
         if is_clips_alone(scene) {
-            log.remarks.extend(options.for_nothing());
+            log.remarks.extend(options.ineffective_option_remarks());
         }
-        then(scene, log, &Around { pool, progress, cancellation, promised, tighter })
+        then(scene, log, &CompileContext { pool, progress, cancellation, promised, tighter })
     };
     // A cancelled compile can fail with many kinds of errors.
     run().map_err(|error| if cancellation.is_cancelled() { Error::Cancelled } else { error })
@@ -175,10 +177,10 @@ pub(crate) fn with_job<R>(
     scene: &Scene,
     options: &Options,
     mut log: Log,
-    around: &Around<'_>,
-    then: impl FnOnce(&mut Job<'_>, Found, Log) -> Result<R, Error>,
+    around: &CompileContext<'_>,
+    then: impl FnOnce(&mut Job<'_>, PassResults, Log) -> Result<R, Error>,
 ) -> Result<R, Error> {
-    let Around { pool, progress, cancellation, promised, tighter } = *around;
+    let CompileContext { pool, progress, cancellation, promised, tighter } = *around;
     let by_path = &ByPath::new(options)?;
     let meter = Meter::new(progress);
     let placed = &scene.expand()?;
@@ -188,13 +190,13 @@ pub(crate) fn with_job<R>(
     // Samples → times of frames; curves between them → added frames; transforms in all frames → animated
     // objects and visibility.
     let content = Content { scene, placed, times: &[], options, tighter, by_path, cancellation };
-    let mut timed = frames(&content, &selected, around, &mut log)?;
+    let mut timed = all_frame_times(&content, &selected, around, &mut log)?;
     let (times, motion) = (&timed.times, &timed.motion);
     log.remarks.extend(unseen::remarks(placed, &selected.meshes, motion, options));
     let content = Content { times, ..content };
     // Animations one after the other → named ranges of frames.
     let ranges = ranges::frame_ranges(scene, times, options, &mut log.remarks);
-    ranges::sentence(&ranges).into_iter().for_each(|sentence| log.pass("ranges", sentence));
+    ranges::explain(&ranges).into_iter().for_each(|sentence| log.pass("ranges", sentence));
     // Meshes near locators → assumed sizes of the locators.
     let both = [&selected.meshes[..], &selected.locators];
     let shown = (&times[..], &motion.visible[..]);
@@ -214,10 +216,10 @@ pub(crate) fn with_job<R>(
     })?;
     // Baked meshes → errors between frames in world space.
     let found = pool.install(|| {
-        let again = |baked: &[bool]| between::find(&content, &selected, motion, Some(baked));
-        between::settle(timed.between.take(), &nodes, placed.len(), again)
+        let again = |baked: &[bool]| between::add_frames(&content, &selected, motion, Some(baked));
+        between::remeasure_if_needed(timed.between.take(), &nodes, placed.len(), again)
     })?;
-    between::report(found.as_ref(), timed.samples, options, &mut log);
+    between::report_deviation(found.as_ref(), timed.samples, options, &mut log);
     // Tolerances → lattices; how fine normals want positions.
     let plans = pool.install(|| plan_meshes(&content, meshes, (&nodes, &budgets), &meter, &mut log))?;
     // Skeletons, clips, rigs → chunks.
@@ -231,7 +233,7 @@ pub(crate) fn with_job<R>(
         placed,
         times,
         samples: timed.samples,
-        between: found.as_ref().and_then(|found| found.stored(options)),
+        between: found.as_ref().and_then(|found| found.guaranteed_multiple(options)),
         ranges,
         nodes: &nodes,
         plans,
@@ -241,10 +243,10 @@ pub(crate) fn with_job<R>(
         motion,
         raw_transform_bytes: motion::raw_bytes(scene, placed, &selected.any),
         exact: tighter.exact,
-        loose: Default::default(),
+        needs_exact: Default::default(),
         cancellation,
     };
-    then(&mut job, Found { clips, between: found }, log)
+    then(&mut job, PassResults { clips, between: found }, log)
 }
 
 /// Runs the passes for a process that continues from stored decisions; `then` gets the meshes. Only the first
@@ -252,11 +254,11 @@ pub(crate) fn with_job<R>(
 pub(crate) fn with_decided<R>(
     scene: &Scene,
     options: &Options,
-    around: &Around<'_>,
-    decided: &Decided,
+    around: &CompileContext<'_>,
+    decided: &Decisions,
     then: impl FnOnce(&Plans<'_>) -> Result<R, Error>,
 ) -> Result<R, Error> {
-    let Around { pool, progress, cancellation, tighter, .. } = *around;
+    let CompileContext { pool, progress, cancellation, tighter, .. } = *around;
     let by_path = &ByPath::new(options)?;
     let meter = Meter::new(progress);
     let times = &decided.times;
@@ -268,7 +270,8 @@ pub(crate) fn with_decided<R>(
             let content = Content { placed, ..content };
             let selected = selection::select(scene, placed, options, &mut log)?;
             pool.install(|| {
-                let motion = motion::scan(scene, placed, &selected.any, content.times, cancellation)?;
+                let motion =
+                    motion::scan_transforms(scene, placed, &selected.any, content.times, cancellation)?;
                 remesh_faces(&content, &selected.meshes, &motion, &mut log)
             })?
         }
@@ -277,56 +280,56 @@ pub(crate) fn with_decided<R>(
     let (scene, remeshed) = outcome.as_ref().map_or((scene, &[][..]), |o| (&o.scene, &o.meshes));
     let content = Content { scene, ..content };
     // Stored results of the analysis, first frames → meshes with everything decided.
-    let plan = |mesh: &DecidedMesh| {
-        let bound = (mesh.radius, mesh.normals_stored);
-        Ok((mesh.found.plan(&content, remeshed, bound, &meter)?, Vec::new()))
+    let plan = |mesh: &MeshDecisions| {
+        let bound = (mesh.error_bound, mesh.explicit_normals);
+        Ok((mesh.analysis.plan(&content, remeshed, bound, &meter)?, Vec::new()))
     };
     let plans = pool.install(|| decided.meshes.par_iter().map(plan).collect::<Result<_, Error>>())?;
     then(&plans)
 }
 
 /// The times of the frames, and what moves in them.
-struct Timed {
+struct FrameTimes {
     /// Time of each frame, in seconds.
     times: Vec<f64>,
     /// The number of frames that are samples of the source.
     samples: usize,
     motion: Motion,
     /// Errors between samples, where they were measured.
-    between: Option<Between>,
+    between: Option<BetweenFrames>,
 }
 
 /// Returns the times of all frames, added ones included.
-fn frames(
+fn all_frame_times(
     content: &Content<'_>,
-    selected: &Selected,
-    around: &Around<'_>,
+    selected: &SelectedObjects,
+    around: &CompileContext<'_>,
     log: &mut Log,
-) -> Result<Timed, Error> {
+) -> Result<FrameTimes, Error> {
     let Content { scene, placed, options, cancellation, .. } = *content;
     let scan = |times: &[f64]| {
-        around.pool.install(|| motion::scan(scene, placed, &selected.any, times, cancellation))
+        around.pool.install(|| motion::scan_transforms(scene, placed, &selected.any, times, cancellation))
     };
     let samples = times::frame_times(scene, placed, selected, options, log)?;
     let motion = scan(&samples)?;
     let content = Content { times: &samples, ..*content };
-    let between = around.pool.install(|| between::find(&content, selected, &motion, None))?;
-    let added = between.as_ref().filter(|found| found.added > 0);
+    let between = around.pool.install(|| between::add_frames(&content, selected, &motion, None))?;
+    let added = between.as_ref().filter(|found| found.added_frames > 0);
     Ok(match added.map(|found| found.times.clone()) {
-        Some(times) => Timed { motion: scan(&times)?, times, samples: samples.len(), between },
-        None => Timed { motion, samples: samples.len(), times: samples, between },
+        Some(times) => FrameTimes { motion: scan(&times)?, times, samples: samples.len(), between },
+        None => FrameTimes { motion, samples: samples.len(), times: samples, between },
     })
 }
 
 /// Writes the file; if coded transforms exceed their tolerance, writes it again with exact ones.
 fn write_or_fall_back_to_exact(
     job: &mut Job<'_>,
-    output: &Output<'_>,
+    output: &OutputTarget<'_>,
     log: &mut Log,
-) -> Result<(Report, Option<Complete>), Error> {
-    let Output { target, pool, progress } = *output;
+) -> Result<(Report, Option<CompleteFile>), Error> {
+    let OutputTarget { target, pool, progress } = *output;
     match write(job, target, pool, progress) {
-        Err(_) if job.loose.load(Ordering::Relaxed) && !job.cancellation.is_cancelled() => {
+        Err(_) if job.needs_exact.load(Ordering::Relaxed) && !job.cancellation.is_cancelled() => {
             log.pass("nodes", "transforms are kept as they are".into());
             job.exact = true;
             write(job, target, pool, progress)
@@ -339,14 +342,14 @@ fn write_or_fall_back_to_exact(
 fn complete_report(
     mut report: Report,
     job: &Job<'_>,
-    Found { clips, between }: Found,
+    PassResults { clips, between }: PassResults,
     mut log: Log,
 ) -> Report {
     log.pass("write", format!("{} frames, {} bytes", job.times.len(), report.file_bytes));
     log.passes.extend(report.mesh_passes(job.options));
     report.clips.extend(clips);
     report.between = between;
-    report.tree = flatten::print(job.nodes, job.placed);
+    report.tree = flatten::format_tree(job.nodes, job.placed);
     log.remarks.append(&mut report.remarks);
     log.remarks.sort();
     log.remarks.dedup();
@@ -359,25 +362,25 @@ fn complete_report(
 fn analyse<'a>(
     content: &Content<'a>,
     remeshed: &'a [Option<Remeshed>],
-    selected: &Selected,
+    selected: &SelectedObjects,
     same: &[MeshId],
     (motion, progress): (&Motion, &dyn Progress),
     log: &mut Log,
-) -> Result<Vec<Candidate<'a>>, Error> {
-    let groups = candidate::groups(content, &selected.meshes, same);
+) -> Result<Vec<MeshCandidate<'a>>, Error> {
+    let groups = candidate::group_placements(content, &selected.meshes, same);
     let done = AtomicU64::new(0);
     let total = groups.len() as u64;
     let found: Vec<_> = groups
         .into_par_iter()
         .map(|group| {
-            let shown = group.shown(motion, content.times.len());
+            let shown = group.visible_frames(motion, content.times.len());
             let mut remarks = Vec::new();
             let (mesh, method) = (group.mesh, group.method);
             let (source, prepared) =
                 prepare_moving(content, remeshed, (mesh, method), &shown, None, &mut remarks)?;
             progress.update(Phase::Analyse, done.fetch_add(1, Ordering::Relaxed) + 1, total);
             let placements = group.placements;
-            Ok((Candidate { mesh, placements, shown, baked: false, method, source, prepared }, remarks))
+            Ok((MeshCandidate { mesh, placements, shown, baked: false, method, source, prepared }, remarks))
         })
         .collect::<Result<_, Error>>()?;
     let mut meshes = Vec::new();
@@ -400,7 +403,7 @@ fn analyse<'a>(
         }
         meshes.push(candidate);
     }
-    log.pass("analyse", candidate::sentence(&meshes));
+    log.pass("analyse", candidate::explain(&meshes));
     Ok(meshes)
 }
 
@@ -411,14 +414,14 @@ fn flatten_nodes<'a>(
     remeshed: &'a [Option<Remeshed>],
     mut flattening: Flattening<'_>,
     motion: &Motion,
-    meshes: &mut Vec<Candidate<'a>>,
+    meshes: &mut Vec<MeshCandidate<'a>>,
     log: &mut Log,
 ) -> Result<(Vec<FlatNode>, Vec<Budget>), Error> {
     loop {
         let more = match flattening.round(meshes, motion, log)? {
-            Round::Settled(nodes, budgets) => return Ok((nodes, budgets)),
-            Round::Again => continue,
-            Round::Bake(more) => more,
+            FlattenRound::Settled(nodes, budgets) => return Ok((nodes, budgets)),
+            FlattenRound::Again => continue,
+            FlattenRound::Bake(more) => more,
         };
         let matrices = budgets::world_matrices(content, &more)?;
         for ((i, shear), matrices) in more.into_iter().zip(matrices) {
@@ -428,7 +431,7 @@ fn flatten_nodes<'a>(
             // The remarks were already given at the first analysis.
             let (source, prepared) =
                 prepare_moving(content, remeshed, (mesh, method), &shown, Some(matrices), &mut Vec::new())?;
-            meshes.push(Candidate {
+            meshes.push(MeshCandidate {
                 mesh,
                 placements: vec![i],
                 shown,
@@ -450,9 +453,9 @@ fn prepare_moving<'a>(
     shown: &FrameSet,
     matrices: Option<Vec<glam::DMat4>>,
     remarks: &mut Vec<Remark>,
-) -> Result<(Source<'a>, Prepared), Error> {
+) -> Result<(MeshSource<'a>, Prepared), Error> {
     let options = content.options;
-    let mut source = candidate::source(content, remeshed, mesh, shown, matrices.clone());
+    let mut source = candidate::mesh_source(content, remeshed, mesh, shown, matrices.clone());
     if options.preset != Preset::Classic && method != MethodChoice::Fluid && source.mesh.particles.is_none() {
         let schedule = Schedule::new(content.times.len() as u32, options.restart());
         lead::trim_lead_in_and_out(&mut source, schedule)?;
@@ -463,7 +466,7 @@ fn prepare_moving<'a>(
     }
     // The same faces on a changing number of points, or only values change that a file does not keep.
     remarks.clear();
-    let source = candidate::source(content, remeshed, mesh, shown, matrices);
+    let source = candidate::mesh_source(content, remeshed, mesh, shown, matrices);
     let prepared = prepare(&source, method, options, remarks)?;
     Ok((source, prepared))
 }
@@ -474,11 +477,11 @@ pub fn write(
     target: &Path,
     pool: &rayon::ThreadPool,
     progress: &dyn Progress,
-) -> Result<(Report, Option<Complete>), Error> {
+) -> Result<(Report, Option<CompleteFile>), Error> {
     let schedule = job.schedule();
     with_coders(&job.plans, (job.options, schedule), pool, None, |coders| {
         // Decisions → an open file.
-        let mut file = File::create(job, target)?;
+        let mut file = FileWriter::create(job, target)?;
         let Prologue { extras, mut nodes } = prologue(&mut file, job, coders, schedule, pool)?;
         // Coders → units or frames, in parallel and in order → chunks.
         file.frames(coders, &mut nodes, schedule, pool, progress)?;
@@ -490,7 +493,7 @@ pub fn write(
         let description = file.describe(coders, nodes.as_ref())?;
         // All chunks → a complete file.
         let (bytes, complete) = file.complete()?;
-        let written = Written {
+        let written = WrittenFile {
             job,
             file: &file,
             coders,
@@ -507,18 +510,18 @@ pub(crate) fn with_coders<R>(
     plans: &Plans<'_>,
     (options, schedule): (&Options, Schedule),
     pool: &rayon::ThreadPool,
-    decided: Option<(&[DecidedMesh], Stretch<'_>)>,
+    decided: Option<(&[MeshDecisions], FrameSpan<'_>)>,
     then: impl FnOnce(&[MeshCoder<'_>]) -> Result<R, Error>,
 ) -> Result<R, Error> {
     // Plans → points, coincident vertices, and the frames of their streams.
     let points: Vec<_> = plans.iter().map(|(plan, _)| mesh_coder::mesh_points(plan)).collect();
-    let sources = Sources::new(plans, &points);
+    let sources = CoderInputs::new(plans, &points);
     // These → the method and the settings of each mesh with the fewest bytes, or the decided ones.
-    let ladder = mesh_coder::ladder(options);
+    let ladder = mesh_coder::effort_ladder(options);
     let coders = match (options.preset, decided) {
         (Preset::Classic, _) => Vec::new(),
         (_, None) => pool.install(|| sources.coders(plans, schedule, &ladder))?,
-        (_, Some(decided)) => pool.install(|| sources.again(plans, schedule, &ladder, decided))?,
+        (_, Some(decided)) => pool.install(|| sources.resume_coders(plans, schedule, &ladder, decided))?,
     };
     then(&coders)
 }
@@ -532,7 +535,7 @@ pub(crate) struct Prologue<'a> {
 
 /// Writes everything that stands before the frames.
 pub(crate) fn prologue<'a>(
-    file: &mut File<'_>,
+    file: &mut FileWriter<'_>,
     job: &'a Job<'a>,
     coders: &[MeshCoder<'_>],
     schedule: Schedule,
@@ -553,7 +556,7 @@ pub(crate) fn prologue<'a>(
 
 /// Examines one mesh in all frames, before tolerances come into it: the passes, each with its input → output.
 pub fn prepare(
-    source: &Source<'_>,
+    source: &MeshSource<'_>,
     method: MethodChoice,
     options: &Options,
     remarks: &mut Vec<Remark>,
@@ -563,11 +566,11 @@ pub fn prepare(
         return particles::prepare(source, remarks);
     }
     // Positions of all frames → bounds, moving points, coincident points, runs of equal faces.
-    let scan = Scan::new(source, method, remarks)?;
+    let scan = PositionScan::new(source, method, remarks)?;
     // Faces of the first frame → the usable ones, and their corners.
-    let mut corners = Corners::new(source, &scan)?;
+    let mut corners = CornerClasses::new(source, &scan)?;
     // Normals, uvs and colours of all frames → those that are present, and the corners where they differ.
-    let channels = channels::channels(source, &scan, &mut corners, remarks)?;
+    let channels = channels::examine_channels(source, &scan, &mut corners, remarks)?;
     // Face sets → a material for each face.
     let materials = corners.materials(source)?;
     let mut prepared = Prepared::new(&scan, channels);
@@ -589,11 +592,11 @@ pub fn prepare(
     // These → the order of a grid, or the order that predicts and draws best.
     let count = materials.materials.len();
     let order = layout::order(&mut fixed, &oriented, &unordered, count, options.preset);
-    let from = layout::put_in_order(&mut fixed, order, &oriented, &unordered);
+    let from = layout::reorder(&mut fixed, order, &oriented, &unordered);
     // Ordered triangles → source faces, tangent groups, coincident vertices.
     layout::source_faces(source, &mut fixed, &unordered, &from, &materials, options);
     layout::tangent_groups(source, &prepared, &mut fixed)?;
-    fixed.weld = layout::welded(scan.weld, &fixed.vertex_point);
+    fixed.weld = layout::vertex_welds(scan.weld, &fixed.vertex_point);
     prepared.materials = materials.materials;
     prepared.fixed = Some(fixed);
     Ok(prepared)

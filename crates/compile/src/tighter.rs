@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 /// Objects and streams that a verification found to exceed their tolerance. The next compile uses a fraction
 /// of their tolerance for them; the tolerance that the file stores stays the same.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Tighter {
+pub struct Tightening {
     /// Paths of objects whose positions are coded with a smaller tolerance, in frames and between them.
     pub paths: BTreeSet<String>,
     /// All normals are coded with a smaller tolerance.
@@ -17,35 +17,36 @@ pub struct Tighter {
     pub exact: bool,
 }
 
-impl Tighter {
+impl Tightening {
     /// The fraction of a tolerance that is used.
-    pub(crate) const PART: f64 = 0.5;
+    pub(crate) const FRACTION: f64 = 0.5;
 
     /// Returns the fraction of its tolerance that the object at `path` is coded with.
-    pub(crate) fn part(&self, path: &str) -> f64 {
-        if self.paths.contains(path) { Tighter::PART } else { 1.0 }
+    pub(crate) fn fraction(&self, path: &str) -> f64 {
+        if self.paths.contains(path) { Tightening::FRACTION } else { 1.0 }
     }
 
     /// Returns the options to code with, where `promised` are the options that were given.
     pub(crate) fn options(&self, promised: &Options) -> Options {
-        let part = if self.normals { Tighter::PART } else { 1.0 };
+        let part = if self.normals { Tightening::FRACTION } else { 1.0 };
         Options { normal_tolerance: part * promised.normal_tolerance, ..promised.clone() }
     }
 }
 
 /// The options of a compile, and those that it codes with.
 #[derive(Clone, Copy)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct RequestedOptions<'a> {
     /// The options that the file stores.
     pub promised: &'a Options,
     pub options: &'a Options,
-    pub tighter: &'a Tighter,
+    pub tighter: &'a Tightening,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> RequestedOptions<'a> {
     /// Codes with the given options themselves.
-    pub fn first(options: &'a Options) -> Asked<'a> {
-        static NONE: Tighter = Tighter { paths: BTreeSet::new(), normals: false, clips: false, exact: false };
-        Asked { promised: options, options, tighter: &NONE }
+    pub fn untightened(options: &'a Options) -> RequestedOptions<'a> {
+        static NOT_TIGHTER: Tightening =
+            Tightening { paths: BTreeSet::new(), normals: false, clips: false, exact: false };
+        RequestedOptions { promised: options, options, tighter: &NOT_TIGHTER }
     }
 }

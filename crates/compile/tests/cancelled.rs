@@ -61,9 +61,9 @@ fn scene(cancellation: &Cancellation, unwanted: &Arc<AtomicUsize>) -> Scene {
 
 /// The moment at which a compile is cancelled.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum At {
+enum CancelAt {
     /// When this phase first reports this much progress.
-    Told(Phase, u64),
+    Reported(Phase, u64),
     /// When a trial is reported.
     Tried,
     /// While the finished file is inspected.
@@ -72,13 +72,13 @@ enum At {
 
 /// Cancels once, at the given moment.
 struct Canceller {
-    at: Option<At>,
+    moment: Option<CancelAt>,
     cancellation: Cancellation,
 }
 
 impl Canceller {
-    fn is_at(&self, at: At) {
-        if self.at == Some(at) {
+    fn is_at(&self, at: CancelAt) {
+        if self.moment == Some(at) {
             self.cancellation.cancel();
         }
     }
@@ -90,10 +90,10 @@ impl Progress for Canceller {
             phase == Phase::Search || !self.cancellation.is_cancelled(),
             "{phase:?} {done} after the end"
         );
-        self.is_at(At::Told(phase, done));
+        self.is_at(CancelAt::Reported(phase, done));
     }
     fn trying(&self, _: &str) {
-        self.is_at(At::Tried);
+        self.is_at(CancelAt::Tried);
     }
     fn cancellation(&self) -> Cancellation {
         self.cancellation.clone()
@@ -102,14 +102,14 @@ impl Progress for Canceller {
 
 /// Compiles the sheet into `target`; returns the result, and the number of frames that were read after the
 /// cancellation.
-fn compiled(target: &Path, preset: Preset, at: Option<At>) -> (Result<(), Error>, usize) {
-    let progress = Canceller { at, cancellation: Cancellation::new() };
+fn compiled(target: &Path, preset: Preset, at: Option<CancelAt>) -> (Result<(), Error>, usize) {
+    let progress = Canceller { moment: at, cancellation: Cancellation::new() };
     let unwanted = Arc::default();
     let scene = scene(&progress.cancellation, &unwanted);
     let options = Options { preset, jobs: JOBS, ..Options::default() };
     let inspect = |path: &Path| {
         assert!(path.exists());
-        progress.is_at(At::Inspected);
+        progress.is_at(CancelAt::Inspected);
         match progress.cancellation.is_cancelled() {
             true => Err("it is not wanted".into()),
             false => Ok(()),
@@ -126,13 +126,13 @@ fn it_ends_anywhere_and_leaves_no_file() {
     for preset in [Preset::Small, Preset::Fast, Preset::Classic] {
         for old in [false, true] {
             let mut places = vec![
-                At::Told(Phase::Analyse, 1),
-                At::Told(Phase::Encode, 1),
-                At::Told(Phase::Inspect, 0),
-                At::Inspected,
+                CancelAt::Reported(Phase::Analyse, 1),
+                CancelAt::Reported(Phase::Encode, 1),
+                CancelAt::Reported(Phase::Inspect, 0),
+                CancelAt::Inspected,
             ];
             if preset != Preset::Classic {
-                places.push(At::Tried);
+                places.push(CancelAt::Tried);
             }
             for at in places {
                 if old {
@@ -154,7 +154,7 @@ fn it_ends_anywhere_and_leaves_no_file() {
 fn it_does_not_begin() {
     let directory = tempfile::tempdir().unwrap();
     let target = directory.path().join("sheet.reel");
-    let progress = Canceller { at: None, cancellation: Cancellation::new() };
+    let progress = Canceller { moment: None, cancellation: Cancellation::new() };
     progress.cancellation.cancel();
     let unwanted = Arc::default();
     let scene = scene(&progress.cancellation, &unwanted);

@@ -19,7 +19,7 @@ mod source;
 pub mod store;
 mod temporary;
 
-pub use named::{Folder, inside};
+pub use named::{Folder, resolve_inside};
 pub use ordinary::{create_folder, exists, length, names, open, refuse_link};
 pub use read_at::ReadAt;
 pub use source::FileSource;

@@ -13,13 +13,13 @@ pub struct Folder(Arc<Path>);
 
 impl Folder {
     /// Returns the folder that contains `file`.
-    pub fn of(file: &Path) -> Folder {
+    pub fn containing(file: &Path) -> Folder {
         Folder(file.parent().unwrap_or(Path::new("")).into())
     }
 
     /// Returns the path of a file in this folder, or the reason for which the name is refused.
     pub fn path(&self, name: &str) -> std::result::Result<PathBuf, &'static str> {
-        inside("", name).map(|name| self.0.join(name))
+        resolve_inside("", name).map(|name| self.0.join(name))
     }
 
     /// `true` if a file of this name can be opened in this folder.
@@ -37,7 +37,7 @@ impl Folder {
 /// Resolves the name `said`, written in a file of the subfolder `base`, to a name relative to the [`Folder`],
 /// with `/` as the separator and without `.` and `..`. Fails with the reason if the name leads out or is
 /// none. The separators of all systems count on each, so that a file means the same everywhere.
-pub fn inside(base: &str, said: &str) -> std::result::Result<String, &'static str> {
+pub fn resolve_inside(base: &str, said: &str) -> std::result::Result<String, &'static str> {
     const LEADS_OUT: &str = "lies outside of the folder of the file that was opened; put it there";
     const NO_NAME: &str = "is no name of a file";
     let said = said.replace('\\', "/");
@@ -87,7 +87,7 @@ mod tests {
             ("", "%2e%2e/a", "%2e%2e/a"),
             ("", "a/\u{e9}.bin", "a/\u{e9}.bin"),
         ] {
-            assert_eq!(inside(base, said).as_deref(), Ok(name), "{base} {said}");
+            assert_eq!(resolve_inside(base, said).as_deref(), Ok(name), "{base} {said}");
         }
     }
 
@@ -132,12 +132,12 @@ mod tests {
             "git+ssh://a",
         ];
         for said in out.iter().chain(&others) {
-            assert!(inside("", said).is_err(), "{said:?}");
+            assert!(resolve_inside("", said).is_err(), "{said:?}");
         }
         for said in out {
-            assert!(inside("", said).unwrap_err().contains("outside"), "{said:?}");
+            assert!(resolve_inside("", said).unwrap_err().contains("outside"), "{said:?}");
         }
-        assert!(inside("sets", "../../a").is_err());
+        assert!(resolve_inside("sets", "../../a").is_err());
     }
 
     #[test]
@@ -147,7 +147,7 @@ mod tests {
         std::fs::create_dir_all(inner.join("sub")).unwrap();
         std::fs::write(place.path().join("outside"), "o").unwrap();
         std::fs::write(inner.join("sub/own"), "own").unwrap();
-        let folder = Folder::of(&inner.join("file"));
+        let folder = Folder::containing(&inner.join("file"));
         assert!(folder.exists(r"sub\own") && folder.open("./sub/own").is_ok());
         let absolute = place.path().join("outside").display().to_string();
         for name in ["../outside", r"..\outside", r"sub\..\..\outside", &absolute] {
@@ -164,6 +164,6 @@ mod tests {
         std::fs::create_dir(&inner).unwrap();
         std::fs::write(place.path().join("outside"), "o").unwrap();
         std::os::unix::fs::symlink("../outside", inner.join("link")).unwrap();
-        assert!(Folder::of(&inner.join("file")).open("link").is_ok());
+        assert!(Folder::containing(&inner.join("file")).open("link").is_ok());
     }
 }

@@ -8,12 +8,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// A file, on disk or in a store ([`crate::store`]). Its length is determined once, when it is opened.
-pub struct FileSource(Place);
+pub struct FileSource(Location);
 
 /// The error for a file that has become shorter since it was opened.
 const SHORTER: &str = "it has changed while it was read: it is shorter than it was";
 
-enum Place {
+enum Location {
     #[cfg(any(unix, windows))]
     Disk(File, u64),
     #[cfg(not(any(unix, windows)))]
@@ -25,34 +25,34 @@ impl FileSource {
     /// Opens `path` for reading. Fails for anything but an ordinary file.
     pub fn open(path: &Path) -> io::Result<FileSource> {
         if let Some(url) = store::url(path) {
-            return Ok(FileSource(Place::Store(store::open(url)?)));
+            return Ok(FileSource(Location::Store(store::open(url)?)));
         }
         let file = ordinary::open(path)?;
         let len = file.metadata()?.len();
         #[cfg(not(any(unix, windows)))]
         let file = std::sync::Mutex::new(file);
-        Ok(FileSource(Place::Disk(file, len)))
+        Ok(FileSource(Location::Disk(file, len)))
     }
 }
 
 impl ReadAt for FileSource {
     fn len(&self) -> u64 {
         match &self.0 {
-            Place::Disk(_, len) => *len,
-            Place::Store(bytes) => bytes.len(),
+            Location::Disk(_, len) => *len,
+            Location::Store(bytes) => bytes.len(),
         }
     }
 
     fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
         match &self.0 {
-            Place::Disk(file, len) => read_file(file, offset, out).map_err(|error| {
+            Location::Disk(file, len) => read_file(file, offset, out).map_err(|error| {
                 let inside = offset.checked_add(out.len() as u64).is_some_and(|end| end <= *len);
                 match error.kind() {
                     io::ErrorKind::UnexpectedEof if inside => io::Error::new(error.kind(), SHORTER),
                     _ => error,
                 }
             }),
-            Place::Store(bytes) => bytes.read_at(offset, out),
+            Location::Store(bytes) => bytes.read_at(offset, out),
         }
     }
 }

@@ -17,7 +17,7 @@ pub trait Store: Send + Sync {
     /// Fetches a whole file into a local copy, positioned at its start, which is deleted when it is closed.
     fn fetch(&self, url: &str) -> Result<File>;
     /// Uploads a file and replaces the one of that name: whole or not at all.
-    fn put(&self, file: &Path, url: &str) -> Result<()>;
+    fn upload(&self, file: &Path, url: &str) -> Result<()>;
     /// Returns the names of the files directly in a folder, without those of its subfolders.
     fn names(&self, url: &str) -> Result<Vec<String>>;
 }
@@ -56,8 +56,8 @@ pub(crate) fn fetch(url: &str) -> Result<File> {
     connected()?.fetch(url)
 }
 
-pub(crate) fn put(file: &Path, url: &str) -> Result<()> {
-    connected()?.put(file, url)
+pub(crate) fn upload(file: &Path, url: &str) -> Result<()> {
+    connected()?.upload(file, url)
 }
 
 pub(crate) fn names(url: &str) -> Result<Vec<String>> {

@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 /// The number of bytes of the target's name that the temporary name contains; it is cut, so that it fits even
 /// if the target's own name just fits.
-const NAME: usize = 120;
+const MAX_NAME_BYTES: usize = 120;
 /// The time for which a folder listing is reused: a sequence writes thousands of files into one folder.
-const SEEN: Duration = Duration::from_secs(2);
+const LISTING_LIFETIME: Duration = Duration::from_secs(2);
 
 /// Paths of the unfinished files of this process.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
@@ -72,7 +72,7 @@ impl Temporary {
             return Err(Error::new(ErrorKind::InvalidInput, "it names no file"));
         }
         let mut name = name.to_string();
-        while name.len() > NAME {
+        while name.len() > MAX_NAME_BYTES {
             name.pop();
         }
         remove_leftovers(folder, &name);
@@ -106,7 +106,7 @@ impl Temporary {
     pub fn publish(mut self) -> Result<Published> {
         if let Some(url) = store::url(&self.target) {
             // The file on disk is removed when `self` is dropped.
-            store::put(&self.path, url)?;
+            store::upload(&self.path, url)?;
             return Ok(Published { unsynced: None });
         }
         self.file.sync_all()?;
@@ -231,20 +231,21 @@ fn is_at(file: &File, path: &Path) -> bool {
 /// A listing of a folder.
 struct Leftovers {
     folder: PathBuf,
-    at: Instant,
+    listed_at: Instant,
     names: Vec<String>,
 }
 
 /// Removes temporary files for a target called `name` whose process has ended.
 fn remove_leftovers(folder: &Path, name: &str) {
     let mut seen = LEFTOVERS.lock().unwrap_or_else(PoisonError::into_inner);
-    let known = (seen.as_ref()).is_some_and(|s| s.folder == folder && s.at.elapsed() < SEEN);
+    let known =
+        (seen.as_ref()).is_some_and(|s| s.folder == folder && s.listed_at.elapsed() < LISTING_LIFETIME);
     if !known {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
         *seen = Some(Leftovers {
             folder: folder.into(),
-            at: Instant::now(),
+            listed_at: Instant::now(),
             names: names.filter(|name| target_of(name).is_some()).collect(),
         });
     }

@@ -35,10 +35,10 @@ pub struct ChunkEntry {
 impl ChunkEntry {
     pub(crate) fn encode(&self) -> [u8; CHUNK_ENTRY_SIZE] {
         let mut out = [0; CHUNK_ENTRY_SIZE];
-        CHECKSUM.put(&mut out, &self.checksum.to_le_bytes());
-        SIZE.put(&mut out, &self.size.to_le_bytes());
-        RAW_SIZE.put(&mut out, &self.raw_size.to_le_bytes());
-        KIND.put(&mut out, &self.kind.to_le_bytes());
+        CHECKSUM.write(&mut out, &self.checksum.to_le_bytes());
+        SIZE.write(&mut out, &self.size.to_le_bytes());
+        RAW_SIZE.write(&mut out, &self.raw_size.to_le_bytes());
+        KIND.write(&mut out, &self.kind.to_le_bytes());
         out
     }
 

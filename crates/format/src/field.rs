@@ -48,7 +48,7 @@ impl Field {
         from[self.offset..self.offset + self.size].iter().all(|&b| b == 0)
     }
 
-    pub(crate) fn put(self, to: &mut [u8], bytes: &[u8]) {
+    pub(crate) fn write(self, to: &mut [u8], bytes: &[u8]) {
         debug_assert_eq!(bytes.len(), self.size);
         to[self.offset..self.offset + self.size].copy_from_slice(bytes);
     }
@@ -57,6 +57,6 @@ impl Field {
         for (four, value) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(bounds) {
             *four = value.to_le_bytes();
         }
-        self.put(to, &bytes);
+        self.write(to, &bytes);
     }
 }

@@ -8,12 +8,12 @@
 /// Bytes of the bounds of one frame in the table.
 pub const BOX_SIZE: usize = 6;
 /// The forms of the times in the table: all times listed, first + i·step, or (first + i) / rate.
-const LISTED: u8 = 0;
-const STEPS: u8 = 1;
-const RATE: u8 = 2;
+const CLOCK_LISTED: u8 = 0;
+const CLOCK_STEPS: u8 = 1;
+const CLOCK_RATE: u8 = 2;
 /// The number of parts into which each side of the file's bounds is divided; a frame's bounds are stored in
 /// these.
-const PARTS: f64 = 255.0;
+const BOX_STEPS: f64 = 255.0;
 
 /// The bounds of a frame in which nothing is shown.
 pub const EMPTY_BOUNDS: [f32; 6] =
@@ -34,13 +34,13 @@ pub struct FrameEntry {
 /// Appends the frame table of `frames`, whose bounds lie inside `all`.
 pub(crate) fn encode(frames: &[FrameEntry], all: &[f32; 6], out: &mut Vec<u8>) {
     let times: Vec<f64> = frames.iter().map(|f| f.time).collect();
-    let (kind, numbers) = clock(&times);
+    let (kind, numbers) = shortest_clock(&times);
     out.push(kind);
     match kind {
-        LISTED => out.extend(frames.iter().flat_map(|f| f.time.to_le_bytes())),
+        CLOCK_LISTED => out.extend(frames.iter().flat_map(|f| f.time.to_le_bytes())),
         _ => out.extend(numbers.iter().flat_map(|n| n.to_le_bytes())),
     }
-    out.extend(frames.iter().flat_map(|f| shrink(&f.bounds, all)));
+    out.extend(frames.iter().flat_map(|f| quantize_box(&f.bounds, all)));
 }
 
 /// Decodes the `count` frames of the table, or says what is wrong with it.
@@ -48,8 +48,8 @@ pub(crate) fn decode(bytes: &[u8], count: usize, all: &[f32; 6]) -> Result<Vec<F
     const SIZE: &str = "a table of another size than its frames need";
     let (&kind, rest) = bytes.split_first().ok_or(SIZE)?;
     let listed = match kind {
-        LISTED => count,
-        STEPS | RATE => 2,
+        CLOCK_LISTED => count,
+        CLOCK_STEPS | CLOCK_RATE => 2,
         _ => return Err("an unknown kind of times"),
     };
     let (times, boxes) = rest.split_at_checked(8 * listed).ok_or(SIZE)?;
@@ -64,13 +64,13 @@ pub(crate) fn decode(bytes: &[u8], count: usize, all: &[f32; 6]) -> Result<Vec<F
     let mut frames: Vec<FrameEntry> = Vec::with_capacity(count);
     for (i, sides) in boxes.as_chunks::<BOX_SIZE>().0.iter().enumerate() {
         let time = match kind {
-            LISTED => number(i),
-            kind => at(kind, [number(0), number(1)], i),
+            CLOCK_LISTED => number(i),
+            kind => frame_time(kind, [number(0), number(1)], i),
         };
         if !is_after(time, frames.last().map(|f| f.time)) {
             return Err("a time that is not after the one before");
         }
-        let bounds = grow(sides, all);
+        let bounds = dequantize_box(sides, all);
         if !is_box(&bounds) {
             return Err("a box that is neither empty nor ordered");
         }
@@ -81,7 +81,7 @@ pub(crate) fn decode(bytes: &[u8], count: usize, all: &[f32; 6]) -> Result<Vec<F
 
 /// Returns the size in bytes of the frame table for these times.
 pub fn frame_table_size(times: &[f64]) -> u64 {
-    let listed = clock(times).0 == LISTED;
+    let listed = shortest_clock(times).0 == CLOCK_LISTED;
     let clock = if listed { 8 * times.len() } else { 16 };
     (1 + clock + BOX_SIZE * times.len()) as u64
 }
@@ -89,38 +89,42 @@ pub fn frame_table_size(times: &[f64]) -> u64 {
 /// Returns the size of the table in bytes, or `None` if it overflows. `kind` is the table's first byte.
 pub(crate) fn size(kind: u8, count: u64) -> Option<u64> {
     let times = match kind {
-        LISTED => count.checked_mul(8)?,
+        CLOCK_LISTED => count.checked_mul(8)?,
         _ => 16,
     };
     count.checked_mul(BOX_SIZE as u64)?.checked_add(times + 1)
 }
 
-fn at(kind: u8, [a, b]: [f64; 2], i: usize) -> f64 {
+fn frame_time(kind: u8, [a, b]: [f64; 2], i: usize) -> f64 {
     match kind {
-        STEPS => a + i as f64 * b,
+        CLOCK_STEPS => a + i as f64 * b,
         _ => (a + i as f64) / b,
     }
 }
 
 /// Returns the shortest form that reproduces these times exactly: its first byte and its two numbers.
-fn clock(times: &[f64]) -> (u8, [f64; 2]) {
+fn shortest_clock(times: &[f64]) -> (u8, [f64; 2]) {
     let (Some(first), Some(last)) = (times.first(), times.last()) else {
-        return (LISTED, [0.0; 2]);
+        return (CLOCK_LISTED, [0.0; 2]);
     };
     let mean = (last - first) / (times.len() - 1) as f64;
     let step = times.get(1).map_or(1.0, |second| second - first);
     let first = *first;
     let rate = (1.0 / mean).round();
-    let forms = [(STEPS, [first, step]), (STEPS, [first, mean]), (RATE, [(first * rate).round(), rate])];
+    let forms = [
+        (CLOCK_STEPS, [first, step]),
+        (CLOCK_STEPS, [first, mean]),
+        (CLOCK_RATE, [(first * rate).round(), rate]),
+    ];
     let gives = |&(kind, numbers): &(u8, [f64; 2])| {
-        let time = |(i, time): (usize, &f64)| at(kind, numbers, i).to_bits() == time.to_bits();
+        let time = |(i, time): (usize, &f64)| frame_time(kind, numbers, i).to_bits() == time.to_bits();
         times.iter().enumerate().all(time)
     };
-    forms.into_iter().find(gives).unwrap_or((LISTED, [0.0; 2]))
+    forms.into_iter().find(gives).unwrap_or((CLOCK_LISTED, [0.0; 2]))
 }
 
 /// Returns the point `part` 255ths of the way from `low` to `high`.
-fn along(low: f32, high: f32, part: u8) -> f32 {
+fn box_coordinate(low: f32, high: f32, part: u8) -> f32 {
     match part {
         0 => low,
         255 => high,
@@ -128,20 +132,20 @@ fn along(low: f32, high: f32, part: u8) -> f32 {
         _ if !(low.is_finite() && high.is_finite()) => f32::NAN,
         _ => {
             let (low, high) = (f64::from(low), f64::from(high));
-            (low + (high - low) * (f64::from(part) / PARTS)) as f32
+            (low + (high - low) * (f64::from(part) / BOX_STEPS)) as f32
         }
     }
 }
 
-fn grow(sides: &[u8; BOX_SIZE], all: &[f32; 6]) -> [f32; 6] {
+fn dequantize_box(sides: &[u8; BOX_SIZE], all: &[f32; 6]) -> [f32; 6] {
     if *sides == EMPTY_BOX {
         return EMPTY_BOUNDS;
     }
-    std::array::from_fn(|k| along(all[k % 3], all[k % 3 + 3], sides[k]))
+    std::array::from_fn(|k| box_coordinate(all[k % 3], all[k % 3 + 3], sides[k]))
 }
 
 /// Returns the smallest stored bounds that contain `bounds`.
-fn shrink(bounds: &[f32; 6], all: &[f32; 6]) -> [u8; BOX_SIZE] {
+fn quantize_box(bounds: &[f32; 6], all: &[f32; 6]) -> [u8; BOX_SIZE] {
     if *bounds == EMPTY_BOUNDS {
         return EMPTY_BOX;
     }
@@ -149,11 +153,11 @@ fn shrink(bounds: &[f32; 6], all: &[f32; 6]) -> [u8; BOX_SIZE] {
         let (low, high, lower) = (all[k % 3], all[k % 3 + 3], k < 3);
         let part = (f64::from(bounds[k]) - f64::from(low)) / (f64::from(high) - f64::from(low));
         let holds = |part: u8| match lower {
-            true => along(low, high, part) <= bounds[k],
-            false => along(low, high, part) >= bounds[k],
+            true => box_coordinate(low, high, part) <= bounds[k],
+            false => box_coordinate(low, high, part) >= bounds[k],
         };
         // The cast turns NaN into 0. If rounding cut into the bounds, the next part outwards is taken.
-        let near = (part * PARTS).clamp(0.0, PARTS);
+        let near = (part * BOX_STEPS).clamp(0.0, BOX_STEPS);
         let (near, out, last) = match lower {
             true => (near.floor() as u8, (near.floor() as u8).saturating_sub(1), 0),
             false => (near.ceil() as u8, (near.ceil() as u8).saturating_add(1), 255),
@@ -215,7 +219,7 @@ mod tests {
         }
         let uneven = frames([0.0, 0.1, 0.3]);
         let bytes = table(&uneven, &EMPTY_BOUNDS);
-        assert_eq!(bytes[0], LISTED);
+        assert_eq!(bytes[0], CLOCK_LISTED);
         assert_eq!(decode(&bytes, 3, &EMPTY_BOUNDS), Ok(uneven));
         assert_eq!(decode(&table(&[], &EMPTY_BOUNDS), 0, &EMPTY_BOUNDS), Ok(vec![]));
     }

@@ -21,8 +21,8 @@ pub const REQUIRED_FLAGS: u32 = 0xffff_0000;
 /// The subset of [`REQUIRED_FLAGS`] that this version knows: none yet.
 const KNOWN_FLAGS: u32 = 0;
 
-const MAGIC_AT: Field = Field::new("magic", 0, 8);
-const VERSION_AT: Field = Field::new("version", 8, 4);
+const MAGIC_FIELD: Field = Field::new("magic", 0, 8);
+const VERSION_FIELD: Field = Field::new("version", 8, 4);
 const FLAGS: Field = Field::new("flags", 12, 4);
 const FILE_SIZE: Field = Field::new("file_size", 16, 8);
 const RAW_BYTES: Field = Field::new("raw_bytes", 24, 8);
@@ -38,8 +38,8 @@ const CHECKSUM: Field = Field::new("checksum", 120, 8);
 
 /// The fields of the header in order.
 pub const HEADER_FIELDS: &[Field] = &[
-    MAGIC_AT,
-    VERSION_AT,
+    MAGIC_FIELD,
+    VERSION_FIELD,
     FLAGS,
     FILE_SIZE,
     RAW_BYTES,
@@ -99,7 +99,7 @@ pub struct Header {
 }
 
 /// The reason why a header was refused.
-pub(crate) enum Refused {
+pub(crate) enum HeaderError {
     Malformed(&'static str),
     Unsupported(String),
 }
@@ -108,49 +108,49 @@ impl Header {
     /// Encodes the header, magic and checksum included.
     pub(crate) fn encode(&self) -> [u8; HEADER_SIZE] {
         let mut out = [0; HEADER_SIZE];
-        MAGIC_AT.put(&mut out, &MAGIC);
-        VERSION_AT.put(&mut out, &self.version.to_le_bytes());
-        FLAGS.put(&mut out, &self.flags.to_le_bytes());
-        FILE_SIZE.put(&mut out, &self.file_size.to_le_bytes());
-        RAW_BYTES.put(&mut out, &self.raw_bytes.to_le_bytes());
-        FRAME_COUNT.put(&mut out, &self.frame_count.to_le_bytes());
-        FRAME_TABLE.put(&mut out, &self.frame_table.to_le_bytes());
-        CHUNK_COUNT.put(&mut out, &self.chunk_count.to_le_bytes());
-        CHUNK_TABLE.put(&mut out, &self.chunk_table.to_le_bytes());
+        MAGIC_FIELD.write(&mut out, &MAGIC);
+        VERSION_FIELD.write(&mut out, &self.version.to_le_bytes());
+        FLAGS.write(&mut out, &self.flags.to_le_bytes());
+        FILE_SIZE.write(&mut out, &self.file_size.to_le_bytes());
+        RAW_BYTES.write(&mut out, &self.raw_bytes.to_le_bytes());
+        FRAME_COUNT.write(&mut out, &self.frame_count.to_le_bytes());
+        FRAME_TABLE.write(&mut out, &self.frame_table.to_le_bytes());
+        CHUNK_COUNT.write(&mut out, &self.chunk_count.to_le_bytes());
+        CHUNK_TABLE.write(&mut out, &self.chunk_table.to_le_bytes());
         BOUNDS.put_bounds(&mut out, &self.bounds);
-        FRAME_TABLE_CHECKSUM.put(&mut out, &self.frame_table_checksum.to_le_bytes());
-        CHUNK_TABLE_CHECKSUM.put(&mut out, &self.chunk_table_checksum.to_le_bytes());
+        FRAME_TABLE_CHECKSUM.write(&mut out, &self.frame_table_checksum.to_le_bytes());
+        CHUNK_TABLE_CHECKSUM.write(&mut out, &self.chunk_table_checksum.to_le_bytes());
         let sum = checksum(&out[..CHECKSUM.offset]);
-        CHECKSUM.put(&mut out, &sum.to_le_bytes());
+        CHECKSUM.write(&mut out, &sum.to_le_bytes());
         out
     }
 
     /// Decodes the header and checks everything that its own bytes can show. The version is checked before
     /// the checksum, because a later version may have another layout.
-    pub(crate) fn decode(bytes: &[u8; HEADER_SIZE]) -> Result<Header, Refused> {
-        check_magic(bytes).map_err(Refused::Malformed)?;
-        let version = VERSION_AT.u32(bytes);
+    pub(crate) fn decode(bytes: &[u8; HEADER_SIZE]) -> Result<Header, HeaderError> {
+        check_magic(bytes).map_err(HeaderError::Malformed)?;
+        let version = VERSION_FIELD.u32(bytes);
         if version != VERSION {
-            return Err(Refused::Unsupported(format!(
+            return Err(HeaderError::Unsupported(format!(
                 "version {version} of the .reel format; this program reads version {VERSION} (use a newer meshreel, or compile again)"
             )));
         }
         if CHECKSUM.u64(bytes) != checksum(&bytes[..CHECKSUM.offset]) {
-            return Err(Refused::Malformed("the checksum of the header does not match"));
+            return Err(HeaderError::Malformed("the checksum of the header does not match"));
         }
         let flags = FLAGS.u32(bytes);
         let unknown = flags & REQUIRED_FLAGS & !KNOWN_FLAGS;
         if unknown != 0 {
-            return Err(Refused::Unsupported(format!(
+            return Err(HeaderError::Unsupported(format!(
                 "flags {unknown:#010x}, which this program does not know (use a newer meshreel)"
             )));
         }
         if !RESERVED.is_zero(bytes) {
-            return Err(Refused::Malformed("a reserved byte is not zero"));
+            return Err(HeaderError::Malformed("a reserved byte is not zero"));
         }
         let bounds = BOUNDS.bounds(bytes);
         if !is_box(&bounds) {
-            return Err(Refused::Malformed("a box that is neither empty nor ordered"));
+            return Err(HeaderError::Malformed("a box that is neither empty nor ordered"));
         }
         Ok(Header {
             version,

@@ -12,9 +12,9 @@ pub const VALUES: u16 = 3;
 /// The map from vertices back to the source's points and corners. Optional.
 pub const SOURCE_MAP: u16 = 4;
 /// An access unit of frames that depend on no other frame but the first.
-pub const INDEX: u16 = 5;
+pub const INDEPENDENT_UNIT: u16 = 5;
 /// An access unit of frames that depend on other frames.
-pub const BETWEEN: u16 = 6;
+pub const DEPENDENT_UNIT: u16 = 6;
 /// A skeleton: names, parents and rest pose of its joints.
 pub const SKELETON: u16 = 7;
 /// A clip of a skeleton.

@@ -37,4 +37,4 @@ pub use frames::{BOX_SIZE, EMPTY_BOUNDS, FrameEntry, frame_table_size};
 pub use header::{HEADER_FIELDS, HEADER_SIZE, Header, MAGIC, REQUIRED_FLAGS, Summary, VERSION, checksum};
 pub use meshreel_files::{FileSource, ReadAt};
 pub use read::{Limits, Reader};
-pub use write::{Complete, Published, Writer};
+pub use write::{CompleteFile, PublishedFile, Writer};

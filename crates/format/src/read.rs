@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::chunk::{CHUNK_ENTRY_SIZE, ChunkEntry};
 use crate::error::Error;
 use crate::frames::{self, FrameEntry};
-use crate::header::{HEADER_SIZE, Header, Refused, check_magic, checksum};
+use crate::header::{HEADER_SIZE, Header, HeaderError, check_magic, checksum};
 use meshreel_files::{FileSource, ReadAt};
 
 /// Limits for what a reader may allocate. The defaults suit a workstation.
@@ -151,8 +151,8 @@ fn read_header(source: &dyn ReadAt, path: &Path) -> Result<Header, Error> {
     }
     read_exact(source, path, 0, &mut bytes)?;
     let header = Header::decode(&bytes).map_err(|refused| match refused {
-        Refused::Malformed(what) => Error::malformed(path, what, "byte 0"),
-        Refused::Unsupported(what) => Error::Unsupported { path: path.into(), what },
+        HeaderError::Malformed(what) => Error::malformed(path, what, "byte 0"),
+        HeaderError::Unsupported(what) => Error::Unsupported { path: path.into(), what },
     })?;
     if header.file_size != len {
         let what = format!(

@@ -37,9 +37,9 @@ pub struct Writer {
 /// A complete file on the disk, beside its target. Dropping it removes the file, and the target stays
 /// unchanged.
 #[derive(Debug)]
-pub struct Complete(Writer);
+pub struct CompleteFile(Writer);
 
-impl Complete {
+impl CompleteFile {
     /// The path of the temporary file, until it is published.
     pub fn path(&self) -> &Path {
         self.0.temporary.path()
@@ -51,7 +51,7 @@ impl Complete {
     }
 
     /// Renames the file to its target.
-    pub fn publish(self) -> Result<Published, Error> {
+    pub fn publish(self) -> Result<PublishedFile, Error> {
         let Writer { temporary, target, written, .. } = self.0;
         // The target may have changed since `create`.
         check_target(&target)?;
@@ -59,14 +59,14 @@ impl Complete {
             let what = "the finished file could not be put in its place";
             Error::io(&target, what, e)
         })?;
-        Ok(Published { size: written, unsynced: published.unsynced })
+        Ok(PublishedFile { size: written, unsynced: published.unsynced })
     }
 }
 
 /// A file that was renamed to its target.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Published {
+pub struct PublishedFile {
     /// Its size in bytes.
     pub size: u64,
     /// The error of syncing the folder, if that failed: a power loss may then lose the new name. The file
@@ -103,7 +103,7 @@ impl Writer {
     pub fn add_chunk(&mut self, kind: u16, raw_size: u32, bytes: &[u8]) -> Result<u32, Error> {
         let index = u32::try_from(self.chunks.len())
             .map_err(|_| Error::misuse("more than 2^32 chunks in one file"))?;
-        let size = part_size(bytes)?;
+        let size = chunk_size(bytes)?;
         let offset = self.append(bytes)?;
         self.chunks.push(ChunkEntry { kind, offset, size, raw_size, checksum: checksum(bytes) });
         Ok(index)
@@ -136,7 +136,7 @@ impl Writer {
     }
 
     /// Writes the tables and the header. The file can then be opened, but does not have its final name yet.
-    pub fn complete(mut self, summary: Summary) -> Result<Complete, Error> {
+    pub fn complete(mut self, summary: Summary) -> Result<CompleteFile, Error> {
         if !is_box(&summary.bounds) {
             return Err(Error::misuse(format!(
                 "a box that is neither empty nor ordered: {:?}",
@@ -171,27 +171,29 @@ impl Writer {
         };
         let mut header = header.encode();
         header[..MAGIC.len()].fill(0);
-        self.put_at_start(&header).and_then(|()| self.put_at_start(&MAGIC)).map_err(|e| self.failed(e))?;
-        Ok(Complete(self))
+        self.overwrite_start(&header)
+            .and_then(|()| self.overwrite_start(&MAGIC))
+            .map_err(|e| self.io_error(e))?;
+        Ok(CompleteFile(self))
     }
 
     /// Appends `bytes` to the file and returns their offset.
     fn append(&mut self, bytes: &[u8]) -> Result<u64, Error> {
         let offset = self.written;
-        self.file.write_all(bytes).map_err(|e| self.failed(e))?;
+        self.file.write_all(bytes).map_err(|e| self.io_error(e))?;
         self.written += bytes.len() as u64;
         Ok(offset)
     }
 
     /// Overwrites the first bytes, and syncs everything written so far to the disk.
-    fn put_at_start(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+    fn overwrite_start(&mut self, bytes: &[u8]) -> std::io::Result<()> {
         self.file.seek(SeekFrom::Start(0))?;
         self.file.write_all(bytes)?;
         self.file.flush()?;
         self.file.get_ref().sync_all()
     }
 
-    fn failed(&self, e: std::io::Error) -> Error {
+    fn io_error(&self, e: std::io::Error) -> Error {
         Error::io(&self.target, "could not be written, and what was there before is untouched", e)
     }
 }
@@ -202,7 +204,7 @@ fn holds(all: &[f32; 6], bounds: &[f32; 6]) -> bool {
     *bounds == EMPTY_BOUNDS || (0..3).all(inside)
 }
 
-fn part_size(bytes: &[u8]) -> Result<u32, Error> {
+fn chunk_size(bytes: &[u8]) -> Result<u32, Error> {
     u32::try_from(bytes.len()).map_err(|_| Error::misuse("a chunk larger than 4 GiB; use smaller batches"))
 }
 
@@ -214,7 +216,7 @@ fn check_target(path: &Path) -> Result<(), Error> {
     if meshreel_files::store::url(path).is_some() {
         return Ok(());
     }
-    let folder = folder_of(path);
+    let folder = parent_folder(path);
     match fs::metadata(folder) {
         Ok(meta) if !meta.is_dir() => {
             return Err(Error::misuse(format!(
@@ -250,7 +252,7 @@ fn check_target(path: &Path) -> Result<(), Error> {
     }
 }
 
-fn folder_of(path: &Path) -> &Path {
+fn parent_folder(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),

@@ -272,7 +272,7 @@ fn field(fields: &[Field], name: &str) -> Field {
     *fields.iter().find(|f| f.name == name).unwrap()
 }
 
-fn put(bytes: &mut [u8], at: usize, fields: &[Field], name: &str, value: &[u8]) {
+fn write_field(bytes: &mut [u8], at: usize, fields: &[Field], name: &str, value: &[u8]) {
     let field = field(fields, name);
     assert!(value.len() <= field.size);
     bytes[at + field.offset..][..value.len()].copy_from_slice(value);
@@ -304,14 +304,14 @@ fn seal(bytes: &mut [u8]) {
         if let Some(table) = bytes.get(start..start.saturating_add(len)) {
             let value = checksum(table).to_le_bytes();
             let name = format!("{noun}_table_checksum");
-            put(bytes, 0, HEADER_FIELDS, &name, &value);
+            write_field(bytes, 0, HEADER_FIELDS, &name, &value);
         }
     }
     let sum = checksum(&bytes[..HEADER_SIZE - 8]).to_le_bytes();
-    put(bytes, 0, HEADER_FIELDS, "checksum", &sum);
+    write_field(bytes, 0, HEADER_FIELDS, "checksum", &sum);
 }
 
-fn lie(change: impl FnOnce(&mut Vec<u8>)) -> Error {
+fn open_changed(change: impl FnOnce(&mut Vec<u8>)) -> Error {
     let mut bytes = sample();
     change(&mut bytes);
     seal(&mut bytes);
@@ -321,12 +321,12 @@ fn lie(change: impl FnOnce(&mut Vec<u8>)) -> Error {
     }
 }
 
-fn lie_header(name: &str, value: &[u8]) -> Error {
-    lie(|bytes| put(bytes, 0, HEADER_FIELDS, name, value))
+fn open_changed_header(name: &str, value: &[u8]) -> Error {
+    open_changed(|bytes| write_field(bytes, 0, HEADER_FIELDS, name, value))
 }
 
 /// Writes `value` at byte `at` of the frame table.
-fn put_frames(bytes: &mut [u8], at: usize, value: &[u8]) {
+fn write_frame_table(bytes: &mut [u8], at: usize, value: &[u8]) {
     let start = header_number(bytes, "frame_table") + at;
     bytes[start..start + value.len()].copy_from_slice(value);
 }
@@ -340,14 +340,14 @@ fn box_at(i: usize) -> usize {
     time_at(5) + BOX_SIZE * i
 }
 
-fn lie_frames(at: usize, value: &[u8]) -> Error {
-    lie(|bytes| put_frames(bytes, at, value))
+fn open_changed_frames(at: usize, value: &[u8]) -> Error {
+    open_changed(|bytes| write_frame_table(bytes, at, value))
 }
 
-fn lie_chunk(i: usize, name: &str, value: &[u8]) -> Error {
-    lie(|bytes| {
+fn open_changed_chunk(i: usize, name: &str, value: &[u8]) -> Error {
+    open_changed(|bytes| {
         let at = header_number(bytes, "chunk_table") + i * CHUNK_ENTRY_SIZE;
-        put(bytes, at, CHUNK_ENTRY_FIELDS, name, value);
+        write_field(bytes, at, CHUNK_ENTRY_FIELDS, name, value);
     })
 }
 
@@ -361,7 +361,7 @@ fn assert_malformed(error: Error, words: &str) {
 #[test]
 fn unknown_versions_are_refused_by_name() {
     for version in [1u32, 7, u32::MAX] {
-        let error = lie_header("version", &version.to_le_bytes());
+        let error = open_changed_header("version", &version.to_le_bytes());
         let text = error.to_string();
         assert!(matches!(error, Error::Unsupported { .. }), "{text}");
         assert!(text.contains(&format!("version {version} ")), "{text}");
@@ -370,26 +370,26 @@ fn unknown_versions_are_refused_by_name() {
 
 #[test]
 fn lying_headers_are_refused() {
-    let error = lie_header("flags", &0x8000_0005u32.to_le_bytes());
+    let error = open_changed_header("flags", &0x8000_0005u32.to_le_bytes());
     assert!(matches!(error, Error::Unsupported { .. }));
     for value in [0u64, 1, u64::MAX] {
-        assert_malformed(lie_header("file_size", &value.to_le_bytes()), "bytes long but is");
+        assert_malformed(open_changed_header("file_size", &value.to_le_bytes()), "bytes long but is");
     }
     for name in ["frame_count", "chunk_count"] {
         for value in [u64::MAX, u64::MAX / 64, 1 << 60, (1 << 24) + 1] {
-            let error = lie_header(name, &value.to_le_bytes());
+            let error = open_changed_header(name, &value.to_le_bytes());
             assert!(matches!(error, Error::Limit { asked, .. } if asked == value));
         }
-        assert_malformed(lie_header(name, &(1u64 << 24).to_le_bytes()), "outside the file");
+        assert_malformed(open_changed_header(name, &(1u64 << 24).to_le_bytes()), "outside the file");
     }
     for name in ["frame_table", "chunk_table"] {
         for value in [0u64, 127, 1 << 40, u64::MAX, u64::MAX - 100] {
-            assert_malformed(lie_header(name, &value.to_le_bytes()), "outside the file");
+            assert_malformed(open_changed_header(name, &value.to_le_bytes()), "outside the file");
         }
     }
-    assert_malformed(lie_header("reserved", &[0, 0, 1]), "reserved");
+    assert_malformed(open_changed_header("reserved", &[0, 0, 1]), "reserved");
     for side in [f32::NAN, f32::INFINITY, 100.0] {
-        assert_malformed(lie_header("bounds", &side.to_le_bytes()), "box");
+        assert_malformed(open_changed_header("bounds", &side.to_le_bytes()), "box");
     }
 }
 
@@ -397,23 +397,23 @@ fn lying_headers_are_refused() {
 fn lying_tables_of_frames_are_refused() {
     let wrong = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
     for time in wrong.into_iter().chain([-0.1, -1e300, 1e300]) {
-        assert_malformed(lie_frames(time_at(1), &time.to_le_bytes()), "time");
+        assert_malformed(open_changed_frames(time_at(1), &time.to_le_bytes()), "time");
     }
     for kind in 3..=255u8 {
-        assert_malformed(lie_frames(0, &[kind]), "kind of times");
+        assert_malformed(open_changed_frames(0, &[kind]), "kind of times");
     }
     for sides in [[1, 0, 0, 0, 255, 255], [0, 0, 255, 255, 255, 254]] {
-        assert_malformed(lie_frames(box_at(1), &sides), "box");
+        assert_malformed(open_changed_frames(box_at(1), &sides), "box");
     }
     // Empty bounds have one stored form: sides out of order in another way are refused.
-    assert_malformed(lie_frames(box_at(1), &[255, 255, 254, 0, 0, 0]), "box");
+    assert_malformed(open_changed_frames(box_at(1), &[255, 255, 254, 0, 0, 0]), "box");
     // An infinite side has no points between its ends.
     let infinite = |part: u8| {
         let mut bytes = sample();
         let bounds = [BOX[0], BOX[1], BOX[2], f32::INFINITY, BOX[4], BOX[5]];
         let sides: Vec<u8> = bounds.iter().flat_map(|side| side.to_le_bytes()).collect();
-        put(&mut bytes, 0, HEADER_FIELDS, "bounds", &sides);
-        put_frames(&mut bytes, box_at(1), &[0, 0, 0, part, 255, 255]);
+        write_field(&mut bytes, 0, HEADER_FIELDS, "bounds", &sides);
+        write_frame_table(&mut bytes, box_at(1), &[0, 0, 0, part, 255, 255]);
         seal(&mut bytes);
         read_all(&bytes)
     };
@@ -427,9 +427,9 @@ fn lying_clocks_are_refused() {
     let clock = |kind: u8, a: f64, b: f64| {
         let mut bytes = write_sample_at(std::array::from_fn(|i| i as f64 / 24.0));
         assert_ne!(bytes[header_number(&bytes, "frame_table")], LISTED);
-        put_frames(&mut bytes, 0, &[kind]);
-        put_frames(&mut bytes, 1, &a.to_le_bytes());
-        put_frames(&mut bytes, 9, &b.to_le_bytes());
+        write_frame_table(&mut bytes, 0, &[kind]);
+        write_frame_table(&mut bytes, 1, &a.to_le_bytes());
+        write_frame_table(&mut bytes, 9, &b.to_le_bytes());
         seal(&mut bytes);
         read_all(&bytes)
     };
@@ -450,16 +450,16 @@ fn lying_clocks_are_refused() {
 
 #[test]
 fn lying_tables_of_chunks_are_refused() {
-    assert_malformed(lie_chunk(1, "reserved", &[1]), "reserved");
+    assert_malformed(open_changed_chunk(1, "reserved", &[1]), "reserved");
     for size in [100_000u32, u32::MAX] {
-        assert_malformed(lie_chunk(1, "size", &size.to_le_bytes()), "outside");
+        assert_malformed(open_changed_chunk(1, "size", &size.to_le_bytes()), "outside");
     }
     let raw_size = ((1u32 << 30) + 1).to_le_bytes();
-    let error = lie_chunk(1, "raw_size", &raw_size);
+    let error = open_changed_chunk(1, "raw_size", &raw_size);
     assert!(matches!(error, Error::Limit { .. }));
     // A wrong size that fits moves all later chunks: their checksums do not match.
     for size in [6u32, 8, 0] {
-        assert_malformed(lie_chunk(1, "size", &size.to_le_bytes()), "checksum");
+        assert_malformed(open_changed_chunk(1, "size", &size.to_le_bytes()), "checksum");
     }
 }
 
@@ -474,11 +474,11 @@ fn chunks_cannot_share_bytes() {
         assert_eq!(chunk.offset, end);
         end += u64::from(chunk.size);
     }
-    let error = lie(|bytes| {
+    let error = open_changed(|bytes| {
         let half = ((bytes.len() - HEADER_SIZE) as u32 / 2 + 1).to_le_bytes();
         for i in 0..2 {
             let at = header_number(bytes, "chunk_table") + i * CHUNK_ENTRY_SIZE;
-            put(bytes, at, CHUNK_ENTRY_FIELDS, "size", &half);
+            write_field(bytes, at, CHUNK_ENTRY_FIELDS, "size", &half);
         }
     });
     assert_malformed(error, "outside");

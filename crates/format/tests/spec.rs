@@ -262,7 +262,7 @@ const OTHER_WORDS: [&str; 19] = [
     "mesh/normals",
     "mesh/pack.rs",
     "mesh/pack",
-    "mesh/shared.rs",
+    "mesh/table_sets.rs",
     "mesh/tables.rs",
     "mesh/token.rs",
     "mesh/weights.rs",

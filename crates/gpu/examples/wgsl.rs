@@ -12,7 +12,7 @@ fn main() -> std::io::Result<()> {
         ("passes", shaders::wgsl()),
         ("units", units::wgsl()),
         ("instances", instances::wgsl().into()),
-        ("pull", shaders::pull(0) + &instances::pull(1) + draw),
+        ("pull", shaders::pull_wgsl(0) + &instances::pull_wgsl(1) + draw),
     ] {
         std::fs::write(format!("{folder}/{name}.wgsl"), text)?;
     }

@@ -4,7 +4,7 @@
 
 use crate::layout::VertexLayout;
 use crate::params::Params;
-use crate::plan::{Moment, ReelPlan};
+use crate::plan::{MeshBlend, ReelPlan};
 use crate::shaders::Pass;
 use crate::workgroups;
 
@@ -12,11 +12,11 @@ use crate::workgroups;
 /// an offset.
 const LIST_ALIGNMENT: usize = 256 / size_of::<[u32; 2]>();
 /// The first item of an idle workgroup: beyond the last one of any mesh.
-const IDLE: u32 = 1 << 31;
+const IDLE_ITEM: u32 = 1 << 31;
 
 /// The place of a mesh in the buffers of its batch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct MeshPlacement {
     #[allow(missing_docs)]
     pub batch: usize,
     /// The first word of its fixed words; `scratch` and `vertices` are those of the data between its passes,
@@ -45,11 +45,11 @@ pub struct Batch {
 #[derive(Debug, Clone)]
 pub struct Batches {
     #[allow(missing_docs)]
-    pub all: Vec<Batch>,
+    pub batches: Vec<Batch>,
     /// The place of each mesh, by number.
-    pub places: Vec<Place>,
+    pub placements: Vec<MeshPlacement>,
     /// Meshes of one batch that have the same shaders.
-    alike: Vec<Vec<usize>>,
+    same_shaders: Vec<Vec<usize>>,
 }
 
 /// A pass over the meshes of a batch that have the same shaders.
@@ -82,7 +82,7 @@ impl Batches {
     /// of `moments` moments. A mesh that does not fit even alone has a batch of its own, as does one whose
     /// units the card decodes, which has its points in a ring of its own.
     pub fn new(plan: &ReelPlan, layout: &VertexLayout, moments: usize, most: u64) -> Batches {
-        let mut out = Batches { all: Vec::new(), places: Vec::new(), alike: Vec::new() };
+        let mut out = Batches { batches: Vec::new(), placements: Vec::new(), same_shaders: Vec::new() };
         let mut open = None;
         for (number, mesh) in plan.meshes.iter().enumerate() {
             let vertices = mesh.vertex_words(layout);
@@ -95,28 +95,33 @@ impl Batches {
                 words.iter().all(|words| 4 * *words as u64 <= most)
             };
             let alone = mesh.fixed.coded.is_some();
-            let batch = match open.filter(|at: &usize| !alone && fits(&out.all[*at])) {
+            let batch = match open.filter(|at: &usize| !alone && fits(&out.batches[*at])) {
                 Some(at) => at,
                 None => {
-                    out.all.push(Batch::default());
-                    out.all.len() - 1
+                    out.batches.push(Batch::default());
+                    out.batches.len() - 1
                 }
             };
             if !alone {
                 open = Some(batch);
             }
-            let own = &mut out.all[batch];
-            out.places.push(Place { batch, fixed: own.fixed, scratch: own.scratch, vertices: own.vertices });
+            let own = &mut out.batches[batch];
+            out.placements.push(MeshPlacement {
+                batch,
+                fixed: own.fixed,
+                scratch: own.scratch,
+                vertices: own.vertices,
+            });
             own.meshes.push(number);
             own.fixed += mesh.fixed.words.len();
             own.scratch += mesh.scratch;
             own.vertices += vertices;
             let same = |of: &&mut Vec<usize>| {
-                out.places[of[0]].batch == batch && plan.meshes[of[0]].variant() == mesh.variant()
+                out.placements[of[0]].batch == batch && plan.meshes[of[0]].variant() == mesh.variant()
             };
-            match out.alike.iter_mut().find(same) {
+            match out.same_shaders.iter_mut().find(same) {
                 Some(alike) => alike.push(number),
-                None => out.alike.push(vec![number]),
+                None => out.same_shaders.push(vec![number]),
             }
         }
         out
@@ -124,21 +129,21 @@ impl Batches {
 
     /// Returns the fixed words of a batch.
     pub fn fixed_words(&self, plan: &ReelPlan, batch: usize) -> Vec<u32> {
-        let words = self.all[batch].meshes.iter().flat_map(|mesh| &plan.meshes[*mesh].fixed.words);
+        let words = self.batches[batch].meshes.iter().flat_map(|mesh| &plan.meshes[*mesh].fixed.words);
         words.copied().collect()
     }
 
-    /// Returns the parameters of a moment of a mesh; [`Moment::out`] is the beginning of the vertices of its
-    /// batch.
-    pub fn params(&self, plan: &ReelPlan, mesh: usize, moment: &Moment) -> Params {
-        let place = self.places[mesh];
-        let params = plan.meshes[mesh].params(moment).placed(place.fixed as u32, place.scratch as u32);
+    /// Returns the parameters of a moment of a mesh; [`MeshBlend::out`] is the beginning of the vertices of
+    /// its batch.
+    pub fn params(&self, plan: &ReelPlan, mesh: usize, moment: &MeshBlend) -> Params {
+        let place = self.placements[mesh];
+        let params = plan.meshes[mesh].params(moment).offset_by(place.fixed as u32, place.scratch as u32);
         Params { out: params.out + place.vertices as u32, ..params }
     }
 
     /// Writes the work for the meshes for which `params` returns the parameters of a moment, in workgroups of
     /// `group` invocations.
-    pub fn list<'a>(
+    pub fn write_work_list<'a>(
         &self,
         plan: &ReelPlan,
         layout: &VertexLayout,
@@ -149,7 +154,7 @@ impl Batches {
         list.work.clear();
         list.dispatches.clear();
         for pass in Pass::ALL {
-            for alike in &self.alike {
+            for alike in &self.same_shaders {
                 let first = list.work.len();
                 for mesh in alike {
                     let Some(params) = params(*mesh) else { continue };
@@ -157,10 +162,12 @@ impl Batches {
                     let starts = (0..items).step_by(group as usize);
                     list.work.extend(starts.map(|start| [*mesh as u32, start]));
                 }
-                let Some(groups) = workgroups::rectangle((list.work.len() - first) as u32) else { continue };
+                let Some(groups) = workgroups::split_workgroups((list.work.len() - first) as u32) else {
+                    continue;
+                };
                 let own = (groups[0] * groups[1]) as usize;
-                list.work.resize(first + own.next_multiple_of(LIST_ALIGNMENT), [alike[0] as u32, IDLE]);
-                let batch = self.places[alike[0]].batch;
+                list.work.resize(first + own.next_multiple_of(LIST_ALIGNMENT), [alike[0] as u32, IDLE_ITEM]);
+                let batch = self.placements[alike[0]].batch;
                 list.dispatches.push(Dispatch { pass, batch, mesh: alike[0], first, groups });
             }
         }

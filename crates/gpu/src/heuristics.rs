@@ -6,7 +6,7 @@ use meshreel::{Limits, raw};
 /// The number of points of a mesh from which on its units are decoded on the card. For fewer, the CPU decodes
 /// a frame sooner than it records the passes. By `meshreel-bench gpu` 27 against 42 µs per frame at 1,271
 /// points, 78 against 71 at 6,724, 1,200 against 270 at 50,625.
-const DECODED_ON_CARD: u64 = 6_000;
+const MIN_CARD_DECODED_POINTS: u64 = 6_000;
 
 /// Returns the limits with which to open a file that this crate draws, otherwise as in `limits`: bones pose
 /// points only on the card, and points of meshes of the preset `fast` stay coded if that saves CPU time.
@@ -14,6 +14,6 @@ const DECODED_ON_CARD: u64 = 6_000;
 pub fn limits(description: &Description, limits: Limits) -> Limits {
     let coded = description.meshes.iter().filter(|mesh| raw::has_coded_units(mesh));
     let (meshes, points) = coded.fold((0, 0), |(n, all), mesh| (n + 1, all + u64::from(mesh.source_points)));
-    let points = meshes == 0 || points < meshes * DECODED_ON_CARD;
+    let points = meshes == 0 || points < meshes * MIN_CARD_DECODED_POINTS;
     Limits { poses: false, points: limits.points && points, ..limits }
 }

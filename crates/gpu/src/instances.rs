@@ -9,16 +9,16 @@
 //! ```
 //!
 //! The draws lie one after the other: for each model its levels, finest first, then its sprite if it may be
-//! one. A level is chosen if its error is at most [`View::pixels`] of the picture, as in
-//! [`meshreel::policy::LodDistances`]. This pays from [`meshreel::policy::INSTANCES`] equal draws on.
+//! one. A level is chosen if its error is at most [`InstanceView::pixels`] of the picture, as in
+//! [`meshreel::policy::LodDistances`]. This pays from [`meshreel::policy::MIN_INSTANCES`] equal draws on.
 
-use crate::words::Words;
-use meshreel::policy::Lens;
+use crate::words::WordBuffer;
+use meshreel::policy::Projection;
 use meshreel::{Error, MeshView};
 
 /// An LOD level of a model.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Level {
+pub struct ModelLod {
     /// The first index and the number of indices in the caller's index buffer.
     pub indices: [u32; 2],
     /// The value that is added to each index.
@@ -35,7 +35,7 @@ pub struct Model {
     /// See `centre`.
     pub radius: f32,
     /// The LOD levels, finest first.
-    pub levels: Vec<Level>,
+    pub lods: Vec<ModelLod>,
     /// Whether it is drawn as a square of four vertices if it is small.
     pub sprite: bool,
 }
@@ -43,7 +43,7 @@ pub struct Model {
 impl Model {
     /// Returns the model of a mesh whose triangles do not change, with the LOD levels that it has, as they
     /// lie in its output's index buffer. The sphere is that around its bounds over all frames.
-    pub fn of_mesh(mesh: &MeshView<'_>, sprite: bool) -> Model {
+    pub fn from_mesh(mesh: &MeshView<'_>, sprite: bool) -> Model {
         let [low, high] = [0, 3].map(|k| [0, 1, 2].map(|c| mesh.record().bounds[k + c]));
         let half: [f32; 3] = std::array::from_fn(|k| (high[k] - low[k]) * 0.5);
         let mut first = 0;
@@ -51,12 +51,12 @@ impl Model {
             let own = mesh.lod(level);
             let count = own.indices.len() as u32;
             first += count;
-            Level { indices: [first - count, count], base_vertex: 0, error: own.error }
+            ModelLod { indices: [first - count, count], base_vertex: 0, error: own.error }
         };
         Model {
             centre: std::array::from_fn(|k| low[k] + half[k]),
             radius: half.iter().map(|v| v * v).sum::<f32>().sqrt(),
-            levels: (0..mesh.lods()).map(level).collect(),
+            lods: (0..mesh.lod_count()).map(level).collect(),
             sprite,
         }
     }
@@ -82,7 +82,7 @@ pub enum ModelChoice<'a> {
 
 impl ModelChoice<'_> {
     /// Returns the model of an instance, out of `models`.
-    pub fn of(&self, instance: usize, models: u32) -> u32 {
+    pub fn model(&self, instance: usize, models: u32) -> u32 {
         let last = models.saturating_sub(1);
         match self {
             ModelChoice::Random { seed } => {
@@ -103,7 +103,7 @@ impl ModelChoice<'_> {
 /// The view of the instances, and the thresholds for drawing them.
 #[derive(Debug, Clone, Copy, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
-pub struct View {
+pub struct InstanceView {
     /// The planes of the view frustum, of unit length, positive inside.
     pub planes: [[f32; 4]; 6],
     /// The position of the eye.
@@ -124,9 +124,9 @@ pub struct View {
     pub spare: [u32; 3],
 }
 
-impl View {
+impl InstanceView {
     /// Returns the view of a projection, world to clip space by columns, depth from 0 to 1.
-    pub fn new(clip: &[[f32; 4]; 4], eye: [f32; 3], lens: &Lens) -> View {
+    pub fn new(clip: &[[f32; 4]; 4], eye: [f32; 3], lens: &Projection) -> InstanceView {
         let row = |r: usize| [0, 1, 2, 3].map(|c| clip[c][r]);
         let [x, y, z, w] = [0, 1, 2, 3].map(row);
         let sum = |a: [f32; 4], b: [f32; 4], s: f32| std::array::from_fn(|k| a[k] + s * b[k]);
@@ -136,7 +136,7 @@ impl View {
             // A far plane at infinity: everything is on its inner side.
             if length > 0.0 { plane.map(|v| v / length) } else { [0.0, 0.0, 0.0, 1.0] }
         };
-        View {
+        InstanceView {
             planes: planes.map(unit),
             eye,
             pixels_at_one: lens.pixels_at_one(),
@@ -153,9 +153,9 @@ impl View {
 /// The words of an indirect draw.
 pub const DRAW_WORDS: usize = 5;
 /// The draw number of an instance that is not drawn.
-pub const NOT_DRAWN: u32 = u32::MAX;
+pub const INVISIBLE: u32 = u32::MAX;
 /// The corners of a sprite: a strip of two triangles.
-const CORNERS: u32 = 4;
+const SPRITE_VERTICES: u32 = 4;
 
 /// A draw of the palette.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -170,14 +170,14 @@ impl Palette {
     /// Returns the draws in their order.
     pub fn draws(&self) -> impl Iterator<Item = PaletteDraw> + '_ {
         (0..).zip(&self.0).flat_map(|(model, own)| {
-            let levels = (0..own.levels.len() as u32).map(Some);
+            let levels = (0..own.lods.len() as u32).map(Some);
             levels.chain(own.sprite.then_some(None)).map(move |level| PaletteDraw { model, level })
         })
     }
 
     /// Returns a misuse error for models without levels or with an invalid radius.
     pub fn check(&self) -> Result<(), Error> {
-        let bad = |m: &Model| m.levels.is_empty() || !(m.radius.is_finite() && m.radius >= 0.0);
+        let bad = |m: &Model| m.lods.is_empty() || !(m.radius.is_finite() && m.radius >= 0.0);
         match self.0.iter().position(bad) {
             _ if self.0.is_empty() => Err(Error::misuse("instances without models")),
             Some(at) => Err(Error::misuse(format!("model {at} has no level, or a radius that is none"))),
@@ -187,16 +187,16 @@ impl Palette {
 
     /// Returns the words of the models, followed by the error of each draw.
     pub fn words(&self) -> Vec<u32> {
-        let (mut words, mut first) = (Words::default(), 0);
+        let (mut words, mut first) = (WordBuffer::default(), 0);
         for model in &self.0 {
-            let levels = model.levels.len() as u32;
-            words.put_floats(model.centre.into_iter().chain([model.radius]));
-            words.put([first, levels, u32::from(model.sprite), 0]);
+            let levels = model.lods.len() as u32;
+            words.append_floats(model.centre.into_iter().chain([model.radius]));
+            words.append([first, levels, u32::from(model.sprite), 0]);
             first += levels + u32::from(model.sprite);
         }
         for PaletteDraw { model, level } in self.draws() {
-            let error = level.map_or(0.0, |level| self.0[model as usize].levels[level as usize].error);
-            words.put_floats([error]);
+            let error = level.map_or(0.0, |level| self.0[model as usize].lods[level as usize].error);
+            words.append_floats([error]);
         }
         words.0
     }
@@ -206,21 +206,21 @@ impl Palette {
     pub fn draw_words(&self) -> Vec<u32> {
         let words = |draw: PaletteDraw| match draw.level {
             Some(level) => {
-                let level = &self.0[draw.model as usize].levels[level as usize];
+                let level = &self.0[draw.model as usize].lods[level as usize];
                 [level.indices[1], 0, level.indices[0], level.base_vertex as u32, 0]
             }
-            None => [CORNERS, 0, 0, 0, 0],
+            None => [SPRITE_VERTICES, 0, 0, 0, 0],
         };
         self.draws().flat_map(words).collect()
     }
 
     /// Returns the number of the draw for an instance, computed on the CPU. The rows of `world` are those of
     /// a 3 × 4 matrix.
-    pub fn choose(&self, view: &View, world: &[[f32; 4]; 3], model: u32) -> Option<u32> {
+    pub fn choose(&self, view: &InstanceView, world: &[[f32; 4]; 3], model: u32) -> Option<u32> {
         let (before, others) = self.0.split_at((model as usize).min(self.0.len().checked_sub(1)?));
         let model = others.first()?;
-        let draws = |model: &Model| model.levels.len() as u32 + u32::from(model.sprite);
-        let (first, levels) = (before.iter().map(draws).sum::<u32>(), model.levels.len());
+        let draws = |model: &Model| model.lods.len() as u32 + u32::from(model.sprite);
+        let (first, levels) = (before.iter().map(draws).sum::<u32>(), model.lods.len());
         let centre = model.centre;
         let place = world.map(|r| r[0] * centre[0] + r[1] * centre[1] + r[2] * centre[2] + r[3]);
         let column = |c: usize| world.iter().map(|row| row[c] * row[c]).sum::<f32>();
@@ -240,8 +240,8 @@ impl Palette {
             return Some(first + levels as u32);
         }
         let nearest = (distance - radius).max(0.0);
-        let fits = |level: &Level| level.error * scale * view.pixels_at_one <= view.pixels * nearest;
-        let level = model.levels.iter().skip(1).rposition(fits).map_or(0, |at| at + 1);
+        let fits = |level: &ModelLod| level.error * scale * view.pixels_at_one <= view.pixels * nearest;
+        let level = model.lods.iter().skip(1).rposition(fits).map_or(0, |at| at + 1);
         Some(first + level as u32)
     }
 }
@@ -275,7 +275,7 @@ impl InstancePass {
     }
 
     /// Returns the number of threads that have work.
-    pub fn threads(self, view: &View) -> u32 {
+    pub fn threads(self, view: &InstanceView) -> u32 {
         match self {
             InstancePass::Clear => view.draws,
             InstancePass::Starts => 1,
@@ -288,7 +288,7 @@ impl InstancePass {
 ///
 /// | binding of group 0 | type | content |
 /// |---|---|---|
-/// | 0 | uniform | [`View`] |
+/// | 0 | uniform | [`InstanceView`] |
 /// | 1 | storage, read | [`Palette::words`] |
 /// | 2 | storage, read | transforms: 12 floats an instance, rows of a 3 × 4 matrix |
 /// | 3 | storage, read | the model of each |
@@ -312,7 +312,7 @@ pub fn wgsl() -> &'static str {
 /// `instance_of(instance_index)` is the number of the instance, `instance_point(number, p)` and
 /// `instance_vector(number, v)` transform from its model to the world, `sprite_corner(vertex_index)` is a
 /// corner of a sprite, −1 … 1.
-pub fn pull(group: u32) -> String {
+pub fn pull_wgsl(group: u32) -> String {
     include_str!("shaders/instance_pull.wgsl").replace("@group(0)", &format!("@group({group})"))
 }
 
@@ -321,8 +321,9 @@ mod tests {
     use super::*;
 
     fn palette() -> Palette {
-        let level = |first: u32, error: f32| Level { indices: [first, 6], base_vertex: 0, error };
-        let model = |levels: Vec<Level>, sprite| Model { centre: [0.0; 3], radius: 1.0, levels, sprite };
+        let level = |first: u32, error: f32| ModelLod { indices: [first, 6], base_vertex: 0, error };
+        let model =
+            |levels: Vec<ModelLod>, sprite| Model { centre: [0.0; 3], radius: 1.0, lods: levels, sprite };
         Palette(vec![
             model(vec![level(0, 0.0), level(6, 0.01), level(12, 0.1)], true),
             model(vec![level(18, 0.0)], false),
@@ -330,8 +331,8 @@ mod tests {
     }
 
     /// Looks along −z from the origin.
-    fn view() -> View {
-        let lens = Lens { angle: std::f32::consts::FRAC_PI_2, height: 1000.0 };
+    fn view() -> InstanceView {
+        let lens = Projection { angle: std::f32::consts::FRAC_PI_2, height: 1000.0 };
         let (near, far) = (0.1, 1000.0);
         let clip = [
             [1.0, 0.0, 0.0, 0.0],
@@ -339,17 +340,17 @@ mod tests {
             [0.0, 0.0, far / (near - far), -1.0],
             [0.0, 0.0, near * far / (near - far), 0.0],
         ];
-        View::new(&clip, [0.0; 3], &lens)
+        InstanceView::new(&clip, [0.0; 3], &lens)
     }
 
-    fn at(z: f32, scale: f32) -> [[f32; 4]; 3] {
+    fn instance_at(z: f32, scale: f32) -> [[f32; 4]; 3] {
         [[scale, 0.0, 0.0, 0.0], [0.0, scale, 0.0, 0.0], [0.0, 0.0, scale, z]]
     }
 
     #[test]
     fn f08_levels_sprites_and_nothing_by_distance() {
         let (palette, view) = (palette(), view());
-        let chosen = |z: f32| palette.choose(&view, &at(z, 1.0), 0);
+        let chosen = |z: f32| palette.choose(&view, &instance_at(z, 1.0), 0);
         // A unit at distance one takes 500 pixels: errors are one pixel at distances of 5 and 50.
         assert_eq!(chosen(-3.0), Some(0));
         assert_eq!(chosen(-5.9), Some(0));
@@ -361,16 +362,16 @@ mod tests {
         assert_eq!(chosen(-999.0), Some(3));
         assert_eq!(chosen(-1002.0), None);
         // Half the size at half the distance.
-        assert_eq!(palette.choose(&view, &at(-62.4, 0.5), 0), Some(2));
-        assert_eq!(palette.choose(&view, &at(-62.6, 0.5), 0), Some(3));
+        assert_eq!(palette.choose(&view, &instance_at(-62.4, 0.5), 0), Some(2));
+        assert_eq!(palette.choose(&view, &instance_at(-62.6, 0.5), 0), Some(3));
         // Without a sprite the level is kept until it is smaller than half a pixel.
-        assert_eq!(palette.choose(&view, &at(-900.0, 1.0), 1), Some(4));
-        assert_eq!(palette.choose(&view, &at(-900.0, 0.5), 1), None);
+        assert_eq!(palette.choose(&view, &instance_at(-900.0, 1.0), 1), Some(4));
+        assert_eq!(palette.choose(&view, &instance_at(-900.0, 0.5), 1), None);
         // An instance without a valid size is not drawn, nor is one behind the eye or beside the picture.
-        assert_eq!(palette.choose(&view, &at(-3.0, 0.0), 0), None);
-        assert_eq!(palette.choose(&view, &at(f32::NAN, 1.0), 0), None);
+        assert_eq!(palette.choose(&view, &instance_at(-3.0, 0.0), 0), None);
+        assert_eq!(palette.choose(&view, &instance_at(f32::NAN, 1.0), 0), None);
         assert_eq!(chosen(3.0), None);
-        let mut beside = at(-10.0, 1.0);
+        let mut beside = instance_at(-10.0, 1.0);
         beside[0][3] = 12.0;
         assert_eq!(palette.choose(&view, &beside, 0), None);
         beside[0][3] = 11.0;
@@ -379,10 +380,10 @@ mod tests {
 
     #[test]
     fn f07_models_by_number_value_and_chance() {
-        assert_eq!(ModelChoice::Numbers(&[0, 2, 9]).of(2, 3), 2);
-        assert_eq!(ModelChoice::Numbers(&[0]).of(5, 3), 0);
-        assert_eq!(ModelChoice::Values(&[-3.0, 1.4, f32::NAN, 1e9]).of(1, 3), 1);
-        let all = |seed| (0..3000).map(|i| ModelChoice::Random { seed }.of(i, 3)).collect::<Vec<_>>();
+        assert_eq!(ModelChoice::Numbers(&[0, 2, 9]).model(2, 3), 2);
+        assert_eq!(ModelChoice::Numbers(&[0]).model(5, 3), 0);
+        assert_eq!(ModelChoice::Values(&[-3.0, 1.4, f32::NAN, 1e9]).model(1, 3), 1);
+        let all = |seed| (0..3000).map(|i| ModelChoice::Random { seed }.model(i, 3)).collect::<Vec<_>>();
         assert_eq!(all(7), all(7));
         assert_ne!(all(7), all(8));
         for model in 0..3 {

@@ -1,6 +1,6 @@
 //! The caller's vertex layout: attributes, formats and offsets.
 
-use meshreel::{Attribute, Error, Format, VertexChannel};
+use meshreel::{Error, VertexAttribute, VertexChannel, VertexFormat};
 
 /// The layout of a vertex buffer that the last pass writes.
 #[derive(Debug, Clone, PartialEq)]
@@ -8,26 +8,26 @@ pub struct VertexLayout {
     /// Bytes from one vertex to the next: a multiple of 4. 0 for [`VertexLayout::pulled`].
     pub stride: usize,
     /// The attributes of a vertex, each at a multiple of 4 bytes. See [`formats`] for the possible ones.
-    pub attributes: Vec<Attribute>,
+    pub attributes: Vec<VertexAttribute>,
 }
 
 impl VertexLayout {
     /// Returns a layout of these attributes, one after the other.
-    pub fn new(attributes: &[(VertexChannel, Format)]) -> VertexLayout {
+    pub fn new(attributes: &[(VertexChannel, VertexFormat)]) -> VertexLayout {
         let mut out = VertexLayout { stride: 0, attributes: Vec::with_capacity(attributes.len()) };
         for &(what, format) in attributes {
-            out.attributes.push(Attribute { what, format, offset: out.stride });
+            out.attributes.push(VertexAttribute { channel: what, format, offset: out.stride });
             out.stride += format.size();
         }
         out
     }
 
     /// Returns a layout for which no vertices are written: the caller's vertex shader fetches them
-    /// ([`crate::shaders::pull`]), and reads these attributes.
+    /// ([`crate::shaders::pull_wgsl`]), and reads these attributes.
     pub fn pulled(asked: &[VertexChannel]) -> VertexLayout {
-        let attribute = |&what: &VertexChannel| Attribute {
-            what,
-            format: formats(what).first().copied().unwrap_or(Format::F32x3),
+        let attribute = |&what: &VertexChannel| VertexAttribute {
+            channel: what,
+            format: formats(what).first().copied().unwrap_or(VertexFormat::F32x3),
             offset: 0,
         };
         VertexLayout { stride: 0, attributes: asked.iter().map(attribute).collect() }
@@ -56,32 +56,34 @@ impl Default for VertexLayout {
     /// Position f32×3, normal octahedral i16×2, uv f16×2: 20 bytes.
     fn default() -> Self {
         VertexLayout::new(&[
-            (VertexChannel::Position, Format::F32x3),
-            (VertexChannel::Normal, Format::I16x2),
-            (VertexChannel::Uv(0), Format::F16x2),
+            (VertexChannel::Position, VertexFormat::F32x3),
+            (VertexChannel::Normal, VertexFormat::I16x2),
+            (VertexChannel::Uv(0), VertexFormat::F16x2),
         ])
     }
 }
 
 /// Returns the formats in which an attribute can be written on a card; their indices are the shader's format
 /// numbers.
-pub const fn formats(what: VertexChannel) -> &'static [Format] {
+pub const fn formats(what: VertexChannel) -> &'static [VertexFormat] {
     match what {
-        VertexChannel::Position => &[Format::F32x3, Format::F32x4, Format::F16x4, Format::U16x4],
-        VertexChannel::Normal => &[Format::F32x3, Format::I16x2],
-        VertexChannel::Tangent => &[Format::F32x4, Format::I16x4],
-        VertexChannel::Uv(0) => &[Format::F32x2, Format::F16x2],
-        VertexChannel::Colour(0) => &[Format::U8x4],
-        VertexChannel::Velocity => &[Format::F32x3, Format::F16x4],
+        VertexChannel::Position => {
+            &[VertexFormat::F32x3, VertexFormat::F32x4, VertexFormat::F16x4, VertexFormat::U16x4]
+        }
+        VertexChannel::Normal => &[VertexFormat::F32x3, VertexFormat::I16x2],
+        VertexChannel::Tangent => &[VertexFormat::F32x4, VertexFormat::I16x4],
+        VertexChannel::Uv(0) => &[VertexFormat::F32x2, VertexFormat::F16x2],
+        VertexChannel::Colour(0) => &[VertexFormat::U8x4],
+        VertexChannel::Velocity => &[VertexFormat::F32x3, VertexFormat::F16x4],
         _ => &[],
     }
 }
 
 /// The offset of an attribute that is not written.
-pub(crate) const NOWHERE: u32 = 0xFFFF;
+pub(crate) const NOT_WRITTEN: u32 = 0xFFFF;
 
 /// The names of override constants: words from the start of a vertex to an attribute, and its format.
-const NAMES: [[&str; 2]; 6] = [
+const CONSTANT_NAMES: [[&str; 2]; 6] = [
     ["POSITION_AT", "POSITION_FORMAT"],
     ["NORMAL_AT", "NORMAL_FORMAT"],
     ["TANGENT_AT", "TANGENT_FORMAT"],
@@ -90,14 +92,14 @@ const NAMES: [[&str; 2]; 6] = [
     ["VELOCITY_AT", "VELOCITY_FORMAT"],
 ];
 
-fn name(what: VertexChannel) -> Option<[&'static str; 2]> {
+fn constant_names(what: VertexChannel) -> Option<[&'static str; 2]> {
     Some(match what {
-        VertexChannel::Position => NAMES[0],
-        VertexChannel::Normal => NAMES[1],
-        VertexChannel::Tangent => NAMES[2],
-        VertexChannel::Uv(0) => NAMES[3],
-        VertexChannel::Colour(0) => NAMES[4],
-        VertexChannel::Velocity => NAMES[5],
+        VertexChannel::Position => CONSTANT_NAMES[0],
+        VertexChannel::Normal => CONSTANT_NAMES[1],
+        VertexChannel::Tangent => CONSTANT_NAMES[2],
+        VertexChannel::Uv(0) => CONSTANT_NAMES[3],
+        VertexChannel::Colour(0) => CONSTANT_NAMES[4],
+        VertexChannel::Velocity => CONSTANT_NAMES[5],
         _ => return None,
     })
 }
@@ -109,8 +111,8 @@ impl VertexLayout {
     }
 
     /// Returns the offset of an attribute in words, and its format as the shader's number.
-    pub(crate) fn find(&self, what: VertexChannel) -> Option<(usize, usize)> {
-        let found = self.attributes.iter().find(|a| a.what == what)?;
+    pub(crate) fn offset_and_format(&self, what: VertexChannel) -> Option<(usize, usize)> {
+        let found = self.attributes.iter().find(|a| a.channel == what)?;
         Some((found.offset / 4, formats(what).iter().position(|f| *f == found.format)?))
     }
 
@@ -118,32 +120,35 @@ impl VertexLayout {
     pub fn check(&self) -> Result<(), Error> {
         let refuse = |what: String| Err(Error::misuse(what));
         if self.is_pulled() {
-            let unknown = self.attributes.iter().find(|a| formats(a.what).is_empty());
+            let unknown = self.attributes.iter().find(|a| formats(a.channel).is_empty());
             return unknown
-                .map_or(Ok(()), |a| refuse(format!("{:?} is not made on a graphics card", a.what)));
+                .map_or(Ok(()), |a| refuse(format!("{:?} is not made on a graphics card", a.channel)));
         }
-        if !self.stride.is_multiple_of(4) || self.stride / 4 >= NOWHERE as usize {
+        if !self.stride.is_multiple_of(4) || self.stride / 4 >= NOT_WRITTEN as usize {
             return refuse(format!("a vertex of {} bytes: a multiple of 4 is needed", self.stride));
         }
         let mut taken = vec![false; self.words()];
         for a in &self.attributes {
-            if !formats(a.what).contains(&a.format) {
+            if !formats(a.channel).contains(&a.format) {
                 return refuse(format!(
                     "{:?} as {:?} is not written on a graphics card; possible are {:?}",
-                    a.what,
+                    a.channel,
                     a.format,
-                    formats(a.what)
+                    formats(a.channel)
                 ));
             }
             if !a.offset.is_multiple_of(4) || a.offset + a.format.size() > self.stride {
                 return refuse(format!(
                     "{:?} at byte {} does not fit a vertex of {} bytes",
-                    a.what, a.offset, self.stride
+                    a.channel, a.offset, self.stride
                 ));
             }
             for taken in &mut taken[a.offset / 4..(a.offset + a.format.size()) / 4] {
                 if std::mem::replace(taken, true) {
-                    return refuse(format!("{:?} overlaps another attribute at byte {}", a.what, a.offset));
+                    return refuse(format!(
+                        "{:?} overlaps another attribute at byte {}",
+                        a.channel, a.offset
+                    ));
                 }
             }
         }
@@ -152,11 +157,15 @@ impl VertexLayout {
 
     /// Returns the override constants of the shader that writes it.
     pub fn constants(&self) -> Vec<(&'static str, f64)> {
-        let mut out: Vec<(&'static str, f64)> =
-            NAMES.iter().flat_map(|[at, format]| [(*at, f64::from(NOWHERE)), (*format, 0.0)]).collect();
+        let mut out: Vec<(&'static str, f64)> = CONSTANT_NAMES
+            .iter()
+            .flat_map(|[at, format]| [(*at, f64::from(NOT_WRITTEN)), (*format, 0.0)])
+            .collect();
         out.push(("STRIDE", self.words() as f64));
         for a in &self.attributes {
-            let (Some([at, format]), Some((offset, number))) = (name(a.what), self.find(a.what)) else {
+            let (Some([at, format]), Some((offset, number))) =
+                (constant_names(a.channel), self.offset_and_format(a.channel))
+            else {
                 continue;
             };
             for (name, value) in &mut out {
@@ -178,18 +187,18 @@ mod tests {
     #[test]
     fn what_does_not_fit_is_refused() {
         assert!(VertexLayout::default().check().is_ok());
-        let attribute = |what, format, offset| Attribute { what, format, offset };
+        let attribute = |what, format, offset| VertexAttribute { channel: what, format, offset };
         for (stride, attributes) in [
             (18, vec![]),
-            (12, vec![attribute(VertexChannel::Position, Format::F32x4, 0)]),
-            (12, vec![attribute(VertexChannel::Position, Format::U16x2, 0)]),
-            (16, vec![attribute(VertexChannel::Position, Format::F32x3, 2)]),
-            (16, vec![attribute(VertexChannel::Uv(1), Format::F32x2, 0)]),
+            (12, vec![attribute(VertexChannel::Position, VertexFormat::F32x4, 0)]),
+            (12, vec![attribute(VertexChannel::Position, VertexFormat::U16x2, 0)]),
+            (16, vec![attribute(VertexChannel::Position, VertexFormat::F32x3, 2)]),
+            (16, vec![attribute(VertexChannel::Uv(1), VertexFormat::F32x2, 0)]),
             (
                 16,
                 vec![
-                    attribute(VertexChannel::Position, Format::F32x3, 0),
-                    attribute(VertexChannel::Normal, Format::I16x2, 8),
+                    attribute(VertexChannel::Position, VertexFormat::F32x3, 0),
+                    attribute(VertexChannel::Normal, VertexFormat::I16x2, 8),
                 ],
             ),
         ] {

@@ -11,7 +11,7 @@
 //! once a file     ReelPlan                   fixed words of each mesh
 //! per new frame   ReelPlan::write_frame      words of a slot of the ring
 //! per new unit    UnitPlan::write            its words, where the card decodes (preset fast)
-//! per moment      Batches::params, list      parameters of each mesh that is shown, a work list and dispatches
+//! per moment      Batches::params, write_work_list      parameters of each mesh that is shown, a work list and dispatches
 //! ```
 
 pub mod batches;
@@ -35,7 +35,7 @@ pub mod workgroups;
 
 pub use batches::{Batches, WorkList};
 pub use layout::VertexLayout;
-pub use plan::{MeshPlan, Moment, ReelPlan, Sizes};
+pub use plan::{CardMemory, MeshBlend, MeshPlan, ReelPlan};
 pub use ring::Ring;
 pub use shaders::Pass;
-pub use slot::Room;
+pub use slot::SlotScratch;

@@ -103,7 +103,7 @@ fn rotation_matrix([x, y, z, w]: [f32; 4]) -> [[Double; 3]; 3] {
 /// The values of a mesh and a part at rest.
 #[derive(Debug, Clone, Copy)]
 #[allow(missing_docs)]
-pub struct AtRest {
+pub struct PartAtRest {
     /// One divided by the unit of the grid; `centre` is the position of zero.
     pub per_unit: Double,
     pub centre: [f32; 3],
@@ -114,7 +114,7 @@ pub struct AtRest {
 
 /// Returns the four columns, in units of the grid, of a packed transform whose position is a fraction of a
 /// box, low and size; without one, of a part at rest.
-pub fn matrix(of: &AtRest, transform: Option<([u32; 3], [[f32; 3]; 2])>) -> [[f32; 3]; 4] {
+pub fn matrix(of: &PartAtRest, transform: Option<([u32; 3], [[f32; 3]; 2])>) -> [[f32; 3]; 4] {
     let rounded = |v: [Double; 3]| v.map(|v| v.0);
     let from_centre = |k: usize, at: f32| (Double(at, 0.0) + Double(-of.centre[k], 0.0)) * of.per_unit;
     let Some(([rotated, xy, zs], [low, size])) = transform else {
@@ -146,7 +146,7 @@ mod tests {
     }
 
     /// The matrix as defined by docs/FORMAT/mesh.md.
-    fn matrix_in_f64(of: &AtRest, transform: ([u32; 3], [[f32; 3]; 2])) -> [[f32; 3]; 4] {
+    fn matrix_in_f64(of: &PartAtRest, transform: ([u32; 3], [[f32; 3]; 2])) -> [[f32; 3]; 4] {
         let ([word, xy, zs], [low, size]) = transform;
         let whole = |v: Double| f64::from(v.0) + f64::from(v.1);
         let q = rotation_in_f64(word).map(|v| f64::from(v as f32));
@@ -202,7 +202,8 @@ mod tests {
             let (centre, low) = (three(&mut small), three(&mut small));
             let middle = three(&mut small).map(|v| Double::new(f64::from(v) / 3.0));
             let unit = f64::from(2.0f32.powf(small() - 10.0));
-            let of = AtRest { per_unit: Double::new(1.0 / unit), centre, scale: small().abs() + 0.1, middle };
+            let of =
+                PartAtRest { per_unit: Double::new(1.0 / unit), centre, scale: small().abs() + 0.1, middle };
             let size = three(&mut small).map(f32::abs);
             let words = [0; 3].map(|_| noise(&mut seed, 32));
             let wanted = matrix_in_f64(&of, (words, [low, size]));

@@ -120,13 +120,13 @@ uniform! {
 
 /// The bytes of the parameters of a mesh, and the stride between them: WebGPU's largest alignment of a
 /// uniform binding with an offset, which the text for vertex shaders uses.
-pub const SIZE: usize = size_of::<Params>();
+pub const PARAMS_BYTES: usize = size_of::<Params>();
 
-const _: () = assert!(SIZE == 256);
+const _: () = assert!(PARAMS_BYTES == 256);
 
 impl Params {
     /// Returns the parameters for a mesh whose fixed words and scratch begin at these words.
-    pub(crate) fn placed(mut self, fixed: u32, scratch: u32) -> Params {
+    pub(crate) fn offset_by(mut self, fixed: u32, scratch: u32) -> Params {
         let of_fixed = [
             &mut self.rest,
             &mut self.influence_ends,

@@ -1,10 +1,10 @@
 //! The plan of a file on the card: its fixed words, the words of a frame, and per moment parameters.
 
-use crate::fixed::Fixed;
+use crate::fixed::FixedMeshData;
 use crate::layout::VertexLayout;
 use crate::params::Params;
-use crate::shaders::{Pass, Variant};
-use crate::slot::Room;
+use crate::shaders::{Pass, ShaderVariant};
+use crate::slot::SlotScratch;
 use meshreel::{Error, MeshFrame, MeshView, Reel, VertexChannel};
 
 /// The vertices of a mesh begin at a multiple of this many words: WebGPU's alignment of a binding, so that
@@ -15,12 +15,12 @@ const VERTEX_ALIGNMENT: usize = 64;
 #[derive(Debug, Clone)]
 pub struct MeshPlan {
     /// The static data.
-    pub fixed: Fixed,
-    /// The offset of its part of a slot and its number of words; for a still mesh in the words of still
+    pub fixed: FixedMeshData,
+    /// The offset of its part of a slot and its number of words; for a static mesh in the words of static
     /// meshes.
     pub slot: (usize, usize),
     /// `true` if nothing of it is animated, so that it has no part in slots.
-    pub still: bool,
+    pub is_static: bool,
     /// The number of scratch words between the passes.
     pub scratch: usize,
 }
@@ -33,12 +33,12 @@ pub struct ReelPlan {
     /// The words of a slot.
     pub slot_words: usize,
     /// The words of meshes without animation, which lie behind all slots.
-    pub still_words: usize,
+    pub static_words: usize,
 }
 
 /// Bytes on the card.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Sizes {
+pub struct CardMemory {
     /// Once per file: fixed words and scratch between passes.
     pub fixed: u64,
     /// A frame of all meshes, uploaded when it is new.
@@ -51,7 +51,7 @@ pub struct Sizes {
 
 /// The two decoded frames that a mesh is blended from, the blend weight, and the change per second.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Moment {
+pub struct MeshBlend {
     /// The first word of the slot of each frame in the ring.
     pub slots: [usize; 2],
     /// The slot of each frame in the ring of points, for a mesh whose units the card decodes.
@@ -66,19 +66,19 @@ pub struct Moment {
     pub out: usize,
 }
 
-impl Moment {
+impl MeshBlend {
     /// Returns the moment of a mesh as a view shows it; `slot` returns the first word of a frame in the ring,
-    /// `still` is that of the words behind all slots.
+    /// `static_start` is that of the words behind all slots.
     pub fn new(
         plan: &MeshPlan,
         mesh: &MeshFrame<'_>,
         slot: impl Fn(u32) -> usize,
-        still: usize,
+        static_start: usize,
         out: usize,
-    ) -> Moment {
-        if plan.still {
-            return Moment {
-                slots: [still; 2],
+    ) -> MeshBlend {
+        if plan.is_static {
+            return MeshBlend {
+                slots: [static_start; 2],
                 point_slots: [0; 2],
                 blend: 0.0,
                 per_second: 0.0,
@@ -87,7 +87,7 @@ impl Moment {
             };
         }
         let [first, second] = mesh.frames();
-        Moment {
+        MeshBlend {
             slots: [slot(first), slot(second)],
             point_slots: [0; 2],
             blend: mesh.blend(),
@@ -102,10 +102,10 @@ impl ReelPlan {
     /// Creates the plan of a file; `mesh` returns its meshes in any frame. A misuse error for meshes without
     /// positions. Allocates.
     pub fn new<'a>(reel: &Reel, mesh: impl Fn(usize) -> MeshView<'a>) -> Result<ReelPlan, Error> {
-        let mut out = ReelPlan { meshes: Vec::new(), slot_words: 0, still_words: 0 };
+        let mut out = ReelPlan { meshes: Vec::new(), slot_words: 0, static_words: 0 };
         for number in 0..reel.description().meshes.len() {
-            let mut fixed = Fixed::new(&mesh(number))?;
-            let words = fixed.lay_slot();
+            let mut fixed = FixedMeshData::new(&mesh(number))?;
+            let words = fixed.layout_slot();
             let p = &mut fixed.params;
             p.scratch_tangents = 3 * p.groups;
             p.scratch_points = 3 * (p.groups + p.classes);
@@ -113,8 +113,8 @@ impl ReelPlan {
             let scratch = (p.scratch_points as usize + points).max(1);
             let record = &reel.description().meshes[number];
             let still = !record.method.changes() && !record.streams.iter().any(|s| s.animated);
-            let all = if still { &mut out.still_words } else { &mut out.slot_words };
-            out.meshes.push(MeshPlan { fixed, slot: (*all, words), still, scratch });
+            let all = if still { &mut out.static_words } else { &mut out.slot_words };
+            out.meshes.push(MeshPlan { fixed, slot: (*all, words), is_static: still, scratch });
             *all += words;
         }
         if out.is_coded() {
@@ -130,13 +130,13 @@ impl ReelPlan {
     }
 
     /// Returns the card memory that it needs.
-    pub fn needs(&self, layout: &VertexLayout) -> Sizes {
+    pub fn card_memory(&self, layout: &VertexLayout) -> CardMemory {
         let words = |of: &dyn Fn(&MeshPlan) -> usize| 4 * self.meshes.iter().map(of).sum::<usize>() as u64;
         let coded = || self.meshes.iter().filter_map(|mesh| mesh.fixed.coded.as_ref());
         let scratch = coded().map(|units| 4 * units.scratch_words() as u64).max().unwrap_or(0);
         let fixed = words(&|mesh| mesh.fixed.words.len() + mesh.scratch);
-        Sizes {
-            fixed: fixed + 4 * self.still_words as u64 + scratch,
+        CardMemory {
+            fixed: fixed + 4 * self.static_words as u64 + scratch,
             points: coded().map(|units| 4 * (units.points * units.point_words()) as u64).sum(),
             slot: 4 * self.slot_words as u64,
             vertices: words(&|mesh| mesh.vertex_words(layout)),
@@ -144,11 +144,11 @@ impl ReelPlan {
     }
 
     /// Writes the words of a frame, [`ReelPlan::slot_words`] of them, for a slot of the ring. Only those in
-    /// [`Room::used`] have content and must be uploaded.
+    /// [`SlotScratch::used`] have content and must be uploaded.
     pub fn write_frame<'a>(
         &self,
         mesh: impl Fn(usize) -> MeshView<'a>,
-        room: &mut Room,
+        room: &mut SlotScratch,
         words: &mut [u32],
     ) -> Result<(), Error> {
         if words.len() != self.slot_words {
@@ -157,15 +157,15 @@ impl ReelPlan {
         self.write(mesh, false, room, words)
     }
 
-    /// Writes the words of meshes without animation, [`ReelPlan::still_words`] of them, once per file.
-    pub fn write_still<'a>(
+    /// Writes the words of meshes without animation, [`ReelPlan::static_words`] of them, once per file.
+    pub fn write_static<'a>(
         &self,
         mesh: impl Fn(usize) -> MeshView<'a>,
-        room: &mut Room,
+        room: &mut SlotScratch,
         words: &mut [u32],
     ) -> Result<(), Error> {
-        if words.len() != self.still_words {
-            return Err(Error::misuse(format!("{} words are still, not {}", self.still_words, words.len())));
+        if words.len() != self.static_words {
+            return Err(Error::misuse(format!("{} words are still, not {}", self.static_words, words.len())));
         }
         self.write(mesh, true, room, words)
     }
@@ -173,15 +173,15 @@ impl ReelPlan {
     fn write<'a>(
         &self,
         mesh: impl Fn(usize) -> MeshView<'a>,
-        still: bool,
-        room: &mut Room,
+        is_static: bool,
+        room: &mut SlotScratch,
         words: &mut [u32],
     ) -> Result<(), Error> {
         room.used.clear();
-        for (number, plan) in self.meshes.iter().enumerate().filter(|(_, plan)| plan.still == still) {
+        for (number, plan) in self.meshes.iter().enumerate().filter(|(_, plan)| plan.is_static == is_static) {
             let (at, len) = plan.slot;
             let used = plan.fixed.write_slot(&mesh(number), room, &mut words[at..at + len])?;
-            room.use_words(at..at + used);
+            room.mark_used(at..at + used);
         }
         Ok(())
     }
@@ -189,12 +189,12 @@ impl ReelPlan {
 
 impl MeshPlan {
     /// Returns the variant of its shaders.
-    pub fn variant(&self) -> &Variant {
+    pub fn variant(&self) -> &ShaderVariant {
         &self.fixed.variant
     }
 
     /// Returns the parameters of a moment.
-    pub fn params(&self, moment: &Moment) -> Params {
+    pub fn params(&self, moment: &MeshBlend) -> Params {
         let [first, second] = moment.slots.map(|slot| (slot + self.slot.0) as u32);
         let words = self.fixed.coded.as_ref().map_or(0, |units| units.points * units.point_words());
         let [first_points, second_points] = moment.point_slots.map(|slot| (slot * words) as u32);
@@ -219,7 +219,7 @@ impl MeshPlan {
     /// Returns the items of a pass, one thread each: 0 for a pass that it does not need, or whose results are
     /// not read.
     pub fn items(&self, pass: Pass, params: &Params, layout: &VertexLayout) -> u32 {
-        let asked = |what| layout.find(what).is_some();
+        let asked = |what| layout.offset_and_format(what).is_some();
         let tangents = asked(VertexChannel::Tangent);
         let (wanted, items) = match pass {
             Pass::Points => (true, params.points),

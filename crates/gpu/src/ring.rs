@@ -11,9 +11,9 @@ pub struct Ring {
 
 /// The slot of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum SlotRequest {
     /// The frame is in this slot.
-    There(usize),
+    Present(usize),
     /// The frame must be written to this slot, whose frame was removed.
     New(usize),
     /// All slots hold frames that are shown now.
@@ -54,25 +54,25 @@ impl Ring {
     }
 
     /// Removes a frame that was not written after all.
-    pub fn forget(&mut self, frame: usize) {
+    pub fn remove(&mut self, frame: usize) {
         let found = self.slots.iter_mut().find(|slot| slot.is_some_and(|s| s.0 == frame));
         found.into_iter().for_each(|slot| *slot = None);
     }
 
     /// Finds a frame, or makes room for it.
-    pub fn ask(&mut self, frame: usize) -> Place {
+    pub fn request(&mut self, frame: usize) -> SlotRequest {
         let now = self.now;
         let there = self.slots.iter_mut().enumerate().find(|(_, slot)| slot.is_some_and(|s| s.0 == frame));
         if let Some((at, slot)) = there {
             *slot = Some((frame, now));
-            return Place::There(at);
+            return SlotRequest::Present(at);
         }
         let oldest = self.slots.iter().enumerate().filter(|(_, slot)| slot.is_none_or(|s| s.1 < now));
         let Some((at, _)) = oldest.min_by_key(|(_, slot)| slot.map_or(0, |s| s.1 + 1)) else {
-            return Place::Full;
+            return SlotRequest::Full;
         };
         self.slots[at] = Some((frame, now));
-        Place::New(at)
+        SlotRequest::New(at)
     }
 
     /// Removes everything, as the file changed, or the device.
@@ -89,15 +89,18 @@ mod tests {
     fn e18_each_frame_goes_up_once_and_what_is_shown_stays() {
         let mut ring = Ring::new(3);
         ring.begin();
-        assert_eq!([ring.ask(4), ring.ask(5), ring.ask(4)], [Place::New(0), Place::New(1), Place::There(0)]);
+        assert_eq!(
+            [ring.request(4), ring.request(5), ring.request(4)],
+            [SlotRequest::New(0), SlotRequest::New(1), SlotRequest::Present(0)]
+        );
         ring.begin();
-        assert_eq!([ring.ask(5), ring.ask(6)], [Place::There(1), Place::New(2)]);
+        assert_eq!([ring.request(5), ring.request(6)], [SlotRequest::Present(1), SlotRequest::New(2)]);
         ring.begin();
         // Frame 4 is the oldest.
-        assert_eq!([ring.ask(6), ring.ask(7)], [Place::There(2), Place::New(0)]);
-        assert_eq!([ring.ask(8), ring.ask(9)], [Place::New(1), Place::Full]);
+        assert_eq!([ring.request(6), ring.request(7)], [SlotRequest::Present(2), SlotRequest::New(0)]);
+        assert_eq!([ring.request(8), ring.request(9)], [SlotRequest::New(1), SlotRequest::Full]);
         ring.clear();
         ring.begin();
-        assert_eq!(ring.ask(7), Place::New(0));
+        assert_eq!(ring.request(7), SlotRequest::New(0));
     }
 }

@@ -3,7 +3,7 @@
 use crate::layout::VertexLayout;
 use crate::packed::{Double, FRACTION, ROTATION_STEP};
 use crate::params;
-pub use meshreel::raw::lists::Weights;
+pub use meshreel::raw::lists::NormalWeights;
 use meshreel::raw::lists::{ARC, HALF_EXPONENT, LARGEST, ROUGH_ARC, ROUGH_ROOT, SMALLEST};
 
 /// An entry point of the shader. They are run in this order.
@@ -36,7 +36,7 @@ impl Pass {
 
 /// The form of positions in a slot.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum Positions {
+pub enum PositionSource {
     /// Points of 16 bits.
     #[default]
     Narrow,
@@ -60,14 +60,14 @@ pub struct BonePositions {
     /// Some points have a residual.
     pub residuals: bool,
     /// A pass of its own poses them, for the passes that follow.
-    pub apart: bool,
+    pub own_pass: bool,
     /// Transforms are packed, as in the file.
     pub packed: bool,
 }
 
 /// The source of normals.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Normals {
+pub enum NormalSource {
     /// There are none.
     #[default]
     None,
@@ -76,19 +76,19 @@ pub enum Normals {
     /// Codes of tangent frames.
     Frames,
     /// Computed as a sum around each group.
-    Summed(Weights),
+    Summed(NormalWeights),
     /// Normals at rest, turned by bones.
     Turned,
 }
 
 /// The source of tangents, for normals that are summed or turned.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum Tangents {
+pub enum TangentSource {
     /// There are none.
     #[default]
     None,
     /// A sum of the surrounding points with static factors.
-    Still,
+    StaticFactors,
     /// A sum over corners, projected along the normal.
     Projected,
     /// Tangents at rest, turned by bones.
@@ -98,10 +98,10 @@ pub enum Tangents {
 /// The properties of a mesh that its shaders are specialized for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[allow(missing_docs)]
-pub struct Variant {
-    pub positions: Positions,
-    pub normals: Normals,
-    pub tangents: Tangents,
+pub struct ShaderVariant {
+    pub positions: PositionSource,
+    pub normals: NormalSource,
+    pub tangents: TangentSource,
     /// There are polygons of five or more corners.
     pub large: bool,
     pub has_tangents: bool,
@@ -116,13 +116,13 @@ pub struct Variant {
     pub ids: bool,
 }
 
-impl Variant {
+impl ShaderVariant {
     /// `true` if a pass has work.
     pub fn has(&self, pass: Pass) -> bool {
         match pass {
-            Pass::Points => matches!(self.positions, Positions::Bones(bones) if bones.apart),
-            Pass::Normals => matches!(self.normals, Normals::Summed(_) | Normals::Turned),
-            Pass::Tangents => self.tangents != Tangents::None,
+            Pass::Points => matches!(self.positions, PositionSource::Bones(bones) if bones.own_pass),
+            Pass::Normals => matches!(self.normals, NormalSource::Summed(_) | NormalSource::Turned),
+            Pass::Tangents => self.tangents != TangentSource::None,
             Pass::Vertices => true,
         }
     }
@@ -130,25 +130,27 @@ impl Variant {
     /// Returns the override constants of its pipelines.
     pub fn constants(&self) -> Vec<(&'static str, f64)> {
         let (positions, bones) = match self.positions {
-            Positions::Narrow => (0, BonePositions::default()),
-            Positions::Wide => (1, BonePositions::default()),
-            Positions::Codes => (2, BonePositions::default()),
-            Positions::Bones(bones) => (3, bones),
-            Positions::Heights(_) => (4, BonePositions::default()),
+            PositionSource::Narrow => (0, BonePositions::default()),
+            PositionSource::Wide => (1, BonePositions::default()),
+            PositionSource::Codes => (2, BonePositions::default()),
+            PositionSource::Bones(bones) => (3, bones),
+            PositionSource::Heights(_) => (4, BonePositions::default()),
         };
-        let axis = if let Positions::Heights(axis) = self.positions { axis } else { 0 };
+        let axis = if let PositionSource::Heights(axis) = self.positions { axis } else { 0 };
         let (normals, weights) = match self.normals {
-            Normals::None => (0, 0),
-            Normals::Octahedral => (1, 0),
-            Normals::Frames => (2, 0),
-            Normals::Summed(weights) => (3, Weights::ALL.iter().position(|w| *w == weights).unwrap_or(0)),
-            Normals::Turned => (4, 0),
+            NormalSource::None => (0, 0),
+            NormalSource::Octahedral => (1, 0),
+            NormalSource::Frames => (2, 0),
+            NormalSource::Summed(weights) => {
+                (3, NormalWeights::ALL.iter().position(|w| *w == weights).unwrap_or(0))
+            }
+            NormalSource::Turned => (4, 0),
         };
         let tangents = match self.tangents {
-            Tangents::None => 0,
-            Tangents::Still => 1,
-            Tangents::Projected => 2,
-            Tangents::Turned => 3,
+            TangentSource::None => 0,
+            TangentSource::StaticFactors => 1,
+            TangentSource::Projected => 2,
+            TangentSource::Turned => 3,
         };
         let values = |still: bool, moving: bool| if moving { 2.0 } else { f64::from(u8::from(still)) };
         vec![
@@ -160,7 +162,7 @@ impl Variant {
             ("ONE_BONE", f64::from(u8::from(bones.single))),
             ("RESIDUALS", f64::from(u8::from(bones.residuals))),
             ("PACKED", f64::from(u8::from(bones.packed))),
-            ("POINTS_APART", f64::from(u8::from(bones.apart))),
+            ("POINTS_APART", f64::from(u8::from(bones.own_pass))),
             ("NORMALS", f64::from(normals)),
             ("WEIGHTS", weights as f64),
             ("TANGENTS", f64::from(tangents)),
@@ -172,7 +174,7 @@ impl Variant {
 }
 
 /// Returns all constants of a pipeline.
-pub fn constants(variant: &Variant, layout: &VertexLayout, group: u32) -> Vec<(&'static str, f64)> {
+pub fn constants(variant: &ShaderVariant, layout: &VertexLayout, group: u32) -> Vec<(&'static str, f64)> {
     let mut out = vec![("GROUP", f64::from(group))];
     out.extend(variant.constants());
     out.extend(layout.constants());
@@ -230,8 +232,8 @@ pub fn wgsl() -> String {
 /// Returns the text of a function `vertex_of(number) -> Vertex` for the caller's own vertex shader, which
 /// fetches the results of the passes before the last. Bindings 1 to 4 are as in [`wgsl`], read only, and 0 is
 /// the parameters of the mesh as a uniform, with an offset; the group is the caller's choice. Its constants
-/// are [`Variant::constants`].
-pub fn pull(group: u32) -> String {
+/// are [`ShaderVariant::constants`].
+pub fn pull_wgsl(group: u32) -> String {
     let all = [
         ("uniform", "p: Params"),
         ("storage, read", "ring: array<u32>"),

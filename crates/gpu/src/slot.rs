@@ -21,8 +21,8 @@
 //! Most states are zero, so a sparse section has two words for every 32 of its words: a mask of the nonzero
 //! ones, and the index of the first of these among the values, from the start of the mesh's part of the slot.
 
-use crate::fixed::{Fixed, colours};
-use crate::shaders::{Normals, Positions};
+use crate::fixed::{FixedMeshData, colours};
+use crate::shaders::{NormalSource, PositionSource};
 use crate::words::pair;
 use meshreel::raw::{Matrix, PointBones, Points};
 use meshreel::record::Semantic;
@@ -30,18 +30,18 @@ use meshreel::{Error, MeshView};
 use std::ops::Range;
 
 /// The words before the packed transforms of a frame.
-const PACKED_HEAD: usize = 7;
+const PACKED_HEADER_WORDS: usize = 7;
 
 /// The number of words of a sparse section per mask.
-const SPARSE: usize = 32;
+const SPARSE_BLOCK_WORDS: usize = 32;
 
 /// Writes a sparse section of words of two values each, and its nonzero words, which lie behind it; returns
 /// where these end.
 fn write_sparse(out: &mut [u32], heads: u32, numbers: &[i16], next: usize) -> usize {
     let (before, values) = out.split_at_mut(next);
     let (heads, _) = before[heads as usize..].as_chunks_mut::<2>();
-    let (blocks, rest) = numbers.as_chunks::<{ 2 * SPARSE }>();
-    let mut last = [0; 2 * SPARSE];
+    let (blocks, rest) = numbers.as_chunks::<{ 2 * SPARSE_BLOCK_WORDS }>();
+    let mut last = [0; 2 * SPARSE_BLOCK_WORDS];
     last[..rest.len()].copy_from_slice(rest);
     let last = (!rest.is_empty()).then_some(&last);
     let mut count = 0;
@@ -58,7 +58,7 @@ fn write_sparse(out: &mut [u32], heads: u32, numbers: &[i16], next: usize) -> us
 }
 
 /// Writes the nonzero words of a block behind the first `count` values; returns their mask.
-fn write_values(block: &[i16; 2 * SPARSE], values: &mut [u32], count: &mut usize) -> u32 {
+fn write_values(block: &[i16; 2 * SPARSE_BLOCK_WORDS], values: &mut [u32], count: &mut usize) -> u32 {
     let mut mask = 0;
     let words = block.as_chunks::<2>().0.iter().map(|[low, high]| pair(*low, *high));
     for (i, word) in words.enumerate().filter(|(_, word)| *word != 0) {
@@ -71,7 +71,7 @@ fn write_values(block: &[i16; 2 * SPARSE], values: &mut [u32], count: &mut usize
 
 /// Memory for writing frames, kept from one frame to the next.
 #[derive(Debug, Clone, Default)]
-pub struct Room {
+pub struct SlotScratch {
     matrices: Vec<Matrix>,
     floats: Vec<f32>,
     /// The ranges of the slot written last that have content, in order.
@@ -79,20 +79,20 @@ pub struct Room {
 }
 
 /// Gaps of up to this many unused words are uploaded, to avoid another range.
-const GAP: usize = 256;
+const MAX_GAP_WORDS: usize = 256;
 
-impl Room {
-    pub(crate) fn use_words(&mut self, words: Range<usize>) {
-        match self.used.last_mut().filter(|last| words.start <= last.end + GAP) {
+impl SlotScratch {
+    pub(crate) fn mark_used(&mut self, words: Range<usize>) {
+        match self.used.last_mut().filter(|last| words.start <= last.end + MAX_GAP_WORDS) {
             Some(last) => last.end = words.end,
             None => self.used.push(words),
         }
     }
 }
 
-impl Fixed {
+impl FixedMeshData {
     /// Lays out the sections of a slot: sets the offsets in the parameters, and returns the words of a slot.
-    pub(crate) fn lay_slot(&mut self) -> usize {
+    pub(crate) fn layout_slot(&mut self) -> usize {
         let (mut next, mut sparse) = (0, 0);
         let mut take = |words: usize| {
             let at = next;
@@ -105,25 +105,25 @@ impl Fixed {
         take(if variant.ids { 1 + 2 * vertices } else { 0 });
         p.positions = take(match variant.positions {
             _ if variant.coded => 0,
-            Positions::Narrow => 2 * self.points,
-            Positions::Wide => 4 * self.points,
-            Positions::Codes => 3 * vertices,
-            Positions::Heights(_) => self.points.div_ceil(2),
-            Positions::Bones(bones) if bones.wide => 4 * self.residuals,
-            Positions::Bones(_) => 2 * self.residuals,
+            PositionSource::Narrow => 2 * self.points,
+            PositionSource::Wide => 4 * self.points,
+            PositionSource::Codes => 3 * vertices,
+            PositionSource::Heights(_) => self.points.div_ceil(2),
+            PositionSource::Bones(bones) if bones.wide => 4 * self.residuals,
+            PositionSource::Bones(_) => 2 * self.residuals,
         });
-        let packed = matches!(variant.positions, Positions::Bones(bones) if bones.packed);
+        let packed = matches!(variant.positions, PositionSource::Bones(bones) if bones.packed);
         p.matrices =
-            take(if packed { PACKED_HEAD + 3 * p.packed_parts as usize } else { 12 * self.matrices });
+            take(if packed { PACKED_HEADER_WORDS + 3 * p.packed_parts as usize } else { 12 * self.matrices });
         match variant.normals {
-            Normals::None => {}
-            Normals::Octahedral => p.normal_codes = take(vertices),
-            Normals::Frames => p.normal_codes = take(2 * vertices),
-            Normals::Summed(_) | Normals::Turned => {
+            NormalSource::None => {}
+            NormalSource::Octahedral => p.normal_codes = take(vertices),
+            NormalSource::Frames => p.normal_codes = take(2 * vertices),
+            NormalSource::Summed(_) | NormalSource::Turned => {
                 let turns = if p.classes > 0 { vertices.div_ceil(2) } else { 0 };
                 sparse = groups + turns;
-                p.states = take(2 * groups.div_ceil(SPARSE));
-                p.turns = take(2 * turns.div_ceil(SPARSE));
+                p.states = take(2 * groups.div_ceil(SPARSE_BLOCK_WORDS));
+                p.turns = take(2 * turns.div_ceil(SPARSE_BLOCK_WORDS));
                 p.rotations = take(if packed { 0 } else { 4 * self.bones });
             }
         }
@@ -134,16 +134,16 @@ impl Fixed {
     }
 
     /// Writes transforms of bones, packed or as matrices.
-    fn write_bones(&self, bones: &PointBones<'_>, room: &mut Room, out: &mut [u32]) {
+    fn write_bones(&self, bones: &PointBones<'_>, room: &mut SlotScratch, out: &mut [u32]) {
         let packed = match self.variant.positions {
-            Positions::Bones(own) if own.packed => bones.packed(),
+            PositionSource::Bones(own) if own.packed => bones.packed(),
             _ => None,
         };
         if let Some(packed) = packed {
             // The words behind the part at the right edge have no meaning.
             let live = packed.words.first().map_or(0, |edges| (edges >> 16).saturating_sub(edges & 0xFFFF));
-            let used = (PACKED_HEAD + 3 * live as usize).min(packed.words.len());
-            let words = &mut out[..PACKED_HEAD + 3 * self.params.packed_parts as usize];
+            let used = (PACKED_HEADER_WORDS + 3 * live as usize).min(packed.words.len());
+            let words = &mut out[..PACKED_HEADER_WORDS + 3 * self.params.packed_parts as usize];
             words[0] = 0;
             words[..used].copy_from_slice(&packed.words[..used]);
             return;
@@ -159,13 +159,13 @@ impl Fixed {
     pub(crate) fn write_slot(
         &self,
         mesh: &MeshView<'_>,
-        room: &mut Room,
+        room: &mut SlotScratch,
         out: &mut [u32],
     ) -> Result<usize, Error> {
         let p = &self.params;
         let positions = mesh.fixed_point_positions();
         let bones = positions.as_ref().and_then(|positions| positions.bones);
-        let packed = matches!(self.variant.positions, Positions::Bones(bones) if bones.packed);
+        let packed = matches!(self.variant.positions, PositionSource::Bones(bones) if bones.packed);
         if let Some(bones) = &bones {
             self.write_bones(bones, room, &mut out[p.matrices as usize..]);
         }
@@ -183,7 +183,7 @@ impl Fixed {
             None => positions.as_ref().and_then(|positions| positions.points),
         };
         match points {
-            Some(Points::Narrow(points)) if let Positions::Heights(axis) = self.variant.positions => {
+            Some(Points::Narrow(points)) if let PositionSource::Heights(axis) = self.variant.positions => {
                 let two = |two: &[[i16; 4]]| pair(two[0][axis], two.get(1).map_or(0, |point| point[axis]));
                 put(p.positions, &mut points.chunks(2).map(two));
             }
@@ -195,12 +195,12 @@ impl Fixed {
             }
             None if bones.is_some() || self.variant.coded => {}
             None => {
-                let stream = mesh.find(Semantic::Position, 0).unwrap_or_default();
+                let stream = mesh.find_stream(Semantic::Position, 0).unwrap_or_default();
                 let codes = mesh.quantized(stream);
                 put(p.positions, &mut (0..codes.len()).map(|i| codes.get(i).unwrap_or(0)));
             }
         }
-        if let Normals::Octahedral | Normals::Frames = self.variant.normals
+        if let NormalSource::Octahedral | NormalSource::Frames = self.variant.normals
             && let Some(stream) = mesh.direction_stream()
         {
             let codes = mesh.quantized(stream);
@@ -241,7 +241,7 @@ mod tests {
             for every in [1, 3, 7, 50, 64, 300] {
                 let number = |i: usize| if i % every == every - 1 { -(i as i16) - 1 } else { 0 };
                 let numbers: Vec<i16> = (0..count).map(number).collect();
-                let blocks = count.div_ceil(2 * SPARSE);
+                let blocks = count.div_ceil(2 * SPARSE_BLOCK_WORDS);
                 let (heads, values) = (3, 3 + 2 * blocks + 5);
                 let mut out = vec![u32::MAX; values + count.div_ceil(2)];
                 let end = write_sparse(&mut out, heads as u32, &numbers, values);
@@ -249,8 +249,8 @@ mod tests {
                 for block in 0..blocks {
                     let [mask, first] = [0, 1].map(|k| out[heads + 2 * block + k]);
                     assert_eq!(first as usize, next);
-                    for i in 0..SPARSE {
-                        let at = 2 * (SPARSE * block + i);
+                    for i in 0..SPARSE_BLOCK_WORDS {
+                        let at = 2 * (SPARSE_BLOCK_WORDS * block + i);
                         let own = [at, at + 1].map(|at| numbers.get(at).copied().unwrap_or(0));
                         let word = if mask >> i & 1 == 0 { 0 } else { out[next] };
                         next += (mask >> i & 1) as usize;

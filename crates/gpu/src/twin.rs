@@ -3,11 +3,11 @@
 
 use crate::fixed::MIRRORED;
 use crate::layout::VertexLayout;
-use crate::packed::{self, AtRest, Double};
+use crate::packed::{self, Double, PartAtRest};
 use crate::params::Params;
-use crate::shaders::{BonePositions, Normals, Positions, Tangents, Variant};
+use crate::shaders::{BonePositions, NormalSource, PositionSource, ShaderVariant, TangentSource};
 use meshreel::VertexChannel;
-use meshreel::raw::lists::{ARC, HALF_EXPONENT, LARGEST, ROUGH_ARC, ROUGH_ROOT, SMALLEST, Weights};
+use meshreel::raw::lists::{ARC, HALF_EXPONENT, LARGEST, NormalWeights, ROUGH_ARC, ROUGH_ROOT, SMALLEST};
 use std::f32::consts::{FRAC_PI_2, PI, TAU};
 
 type Vec3 = [f32; 3];
@@ -15,9 +15,9 @@ type Vec3 = [f32; 3];
 /// The bindings of a dispatch.
 #[derive(Debug, Clone, Copy)]
 #[allow(missing_docs)]
-pub struct Bound<'a> {
+pub struct BoundMesh<'a> {
     pub params: &'a Params,
-    pub variant: &'a Variant,
+    pub variant: &'a ShaderVariant,
     pub ring: &'a [u32],
     pub fixed: &'a [u32],
     pub decoded: &'a [u32],
@@ -122,7 +122,7 @@ type Directions = (Vec3, Vec3, f32);
 /// A point in the two frames.
 type Two = [[i32; 3]; 2];
 
-impl Bound<'_> {
+impl BoundMesh<'_> {
     fn fixed_f(&self, at: u32) -> f32 {
         f32::from_bits(self.fixed[at as usize])
     }
@@ -147,8 +147,8 @@ impl Bound<'_> {
     fn slots(&self) -> [u32; 2] {
         [self.params.first, self.params.second]
     }
-    fn start(&self, ends: u32, i: u32) -> u32 {
-        if i == 0 { 0 } else { self.fixed(ends + i - 1) }
+    fn start(&self, end_offsets: u32, i: u32) -> u32 {
+        if i == 0 { 0 } else { self.fixed(end_offsets + i - 1) }
     }
 
     fn short_point(&self, at: u32) -> [i32; 3] {
@@ -181,7 +181,7 @@ impl Bound<'_> {
         let p = self.params;
         let double = |at: u32, low: u32| Double(self.fixed_f(at), self.fixed_f(low));
         let at = p.packed + 9 * part.min(p.packed_parts.saturating_sub(1));
-        let at_rest = AtRest {
+        let at_rest = PartAtRest {
             per_unit: double(p.packed_ends + 7, p.packed_ends + 8),
             centre: [p.centre_x, p.centre_y, p.centre_z],
             scale: self.fixed_f(p.packed_ends + 6),
@@ -192,7 +192,7 @@ impl Bound<'_> {
 
     fn rotation_in(&self, slot: u32, bone: u32) -> [f32; 4] {
         let p = self.params;
-        if matches!(self.variant.positions, Positions::Bones(bones) if bones.packed) {
+        if matches!(self.variant.positions, PositionSource::Bones(bones) if bones.packed) {
             let own = self.packed_part(slot, bone);
             return own.map_or([0.0, 0.0, 0.0, 1.0], |(words, _)| packed::rotation(words[0]));
         }
@@ -248,7 +248,7 @@ impl Bound<'_> {
         let start = if slot == p.first { p.first_points } else { p.second_points };
         let word = |at: u32| self.decoded[at as usize];
         match self.variant.positions {
-            Positions::Wide => [0, 1, 2].map(|k| word(start + 4 * i + k) as i32),
+            PositionSource::Wide => [0, 1, 2].map(|k| word(start + 4 * i + k) as i32),
             _ => {
                 let [xy, z] = [0, 1].map(|k| word(start + 2 * i + k));
                 [low(xy), high(xy), low(z)]
@@ -286,11 +286,13 @@ impl Bound<'_> {
     fn point_in(&self, slot: u32, i: u32) -> [i32; 3] {
         let p = self.params;
         match self.variant.positions {
-            Positions::Narrow | Positions::Wide if self.variant.coded => self.decoded_point(slot, i),
-            Positions::Narrow => self.short_point(slot + p.positions + 2 * i),
-            Positions::Wide => self.long_point(slot + p.positions + 4 * i),
-            Positions::Bones(bones) => self.moved_point(slot, i, bones),
-            Positions::Heights(axis) => {
+            PositionSource::Narrow | PositionSource::Wide if self.variant.coded => {
+                self.decoded_point(slot, i)
+            }
+            PositionSource::Narrow => self.short_point(slot + p.positions + 2 * i),
+            PositionSource::Wide => self.long_point(slot + p.positions + 4 * i),
+            PositionSource::Bones(bones) => self.moved_point(slot, i, bones),
+            PositionSource::Heights(axis) => {
                 let word = if self.variant.coded { 0 } else { self.ring(slot + p.positions + i / 2) };
                 let height = match self.variant.coded {
                     true => self.decoded_point(slot, i)[axis],
@@ -306,7 +308,7 @@ impl Bound<'_> {
                 }
                 at
             }
-            Positions::Codes => {
+            PositionSource::Codes => {
                 let count = if self.variant.ids { self.ring(slot) } else { p.vertices };
                 [0, 1, 2].map(|k| self.ring(slot + p.positions + i + k * count) as i32)
             }
@@ -325,7 +327,9 @@ impl Bound<'_> {
     }
 
     fn edge(&self, to: Two, from: Two) -> Vec3 {
-        if let Positions::Wide | Positions::Bones(BonePositions { wide: true, .. }) = self.variant.positions {
+        if let PositionSource::Wide | PositionSource::Bones(BonePositions { wide: true, .. }) =
+            self.variant.positions
+        {
             let [to, from] = [to, from].map(|two| self.wide_moment(two));
             return map(|k| to[k].wrapping_sub(from[k]) as f32 * (self.params.edge_scale / 64.0));
         }
@@ -349,18 +353,18 @@ impl Bound<'_> {
         turned(q.map(|v| v * scale), v)
     }
 
-    fn corner(&self, weights: Weights, at: u32) -> Vec3 {
+    fn corner(&self, weights: NormalWeights, at: u32) -> Vec3 {
         let [own, after, across, before] = [0, 1, 2, 3].map(|k| self.point(self.fixed(at + k)));
         let [e, d, f] = [after, across, before].map(|p| self.edge(p, own));
         let m = cross(d, sub(f, e));
         match weights {
-            Weights::Area => m,
-            Weights::Equal => mul(m, rough_inverse_root(dot(m, m))),
-            Weights::Angle => {
+            NormalWeights::Area => m,
+            NormalWeights::Equal => mul(m, rough_inverse_root(dot(m, m))),
+            NormalWeights::Angle => {
                 let cosine = dot(e, f) * rough_inverse_root(dot(e, e) * dot(f, f));
                 mul(m, rough_angle(cosine) * rough_inverse_root(dot(m, m)))
             }
-            Weights::Interior => {
+            NormalWeights::Interior => {
                 let cosine = (dot(e, f) * inverse_root(dot(e, e))) * inverse_root(dot(f, f));
                 let weight = interior(angle(cosine), cosine, dot(cross(e, f), m));
                 mul(m, weight * rough_inverse_root(dot(m, m)))
@@ -368,7 +372,7 @@ impl Bound<'_> {
         }
     }
 
-    fn large(&self, weights: Weights, polygon: u32, corner: u32) -> Vec3 {
+    fn large(&self, weights: NormalWeights, polygon: u32, corner: u32) -> Vec3 {
         let p = self.params;
         let (start, end) = (self.start(p.polygon_ends, polygon), self.fixed(p.polygon_ends + polygon));
         let points: Vec<Two> = (start..end).map(|i| self.point(self.fixed(p.polygons + i))).collect();
@@ -377,11 +381,11 @@ impl Bound<'_> {
         for two in from_first[1..].windows(2) {
             m = add(m, cross(two[0], sub(two[1], two[0])));
         }
-        if weights == Weights::Area {
+        if weights == NormalWeights::Area {
             return m;
         }
         m = mul(m, rough_inverse_root(dot(m, m)));
-        if weights == Weights::Equal {
+        if weights == NormalWeights::Equal {
             return m;
         }
         let (own, count) = (corner as usize, points.len());
@@ -402,11 +406,11 @@ impl Bound<'_> {
         let p = self.params;
         for g in 0..p.groups {
             let mut n = match self.variant.normals {
-                Normals::Turned => {
+                NormalSource::Turned => {
                     let at_rest = self.fixed_3(p.group_rest + 3 * g);
                     unit_or(self.turned_by(self.fixed(p.group_bones + g), at_rest), [0.0, 0.0, 1.0])
                 }
-                Normals::Summed(weights) => {
+                NormalSource::Summed(weights) => {
                     let mut sum = [0.0; 3];
                     for k in self.start(p.corner_ends, g)..self.fixed(p.corner_ends + g) {
                         sum = add(sum, self.corner(weights, p.corners + 4 * k));
@@ -443,15 +447,15 @@ impl Bound<'_> {
             let mut sum = [0.0; 3];
             let still = |sum: Vec3, at: u32| add(sum, mul(away(at), self.fixed_f(at + 1)));
             match self.variant.tangents {
-                Tangents::Turned => {
+                TangentSource::Turned => {
                     sum = self.turned_by(self.fixed(p.class_bones + c), self.fixed_3(p.class_rest + 3 * c));
                 }
-                Tangents::Still => {
+                TangentSource::StaticFactors => {
                     for k in self.start(p.sum_ends, c)..self.fixed(p.sum_ends + c) {
                         sum = still(sum, p.sums + 2 * k);
                     }
                 }
-                Tangents::Projected => {
+                TangentSource::Projected => {
                     for k in self.start(p.sum_ends, c)..self.fixed(p.sum_ends + c) {
                         let at = p.sums + 4 * k;
                         let [e, f] = [away(at), away(at + 1)].map(|e| sub(e, mul(n, dot(e, n))));
@@ -460,9 +464,9 @@ impl Bound<'_> {
                         sum = add(sum, mul(g, angle(cosine) * rough_inverse_root(dot(g, g))));
                     }
                 }
-                Tangents::None => return,
+                TangentSource::None => return,
             }
-            if self.variant.tangents != Tangents::Turned {
+            if self.variant.tangents != TangentSource::Turned {
                 for k in self.start(p.long_ends, c)..self.fixed(p.long_ends + c) {
                     sum = still(sum, p.long_sums + 2 * k);
                 }
@@ -485,8 +489,8 @@ impl Bound<'_> {
         let p = self.params;
         let mut out = ([0.0, 0.0, 1.0], [1.0, 0.0, 0.0], 1.0);
         match self.variant.normals {
-            Normals::None => {}
-            Normals::Octahedral => {
+            NormalSource::None => {}
+            NormalSource::Octahedral => {
                 let [a, b] = self.slots().map(|slot| {
                     let [mut x, mut y] = [0, 1].map(|k| self.code(slot, k, v) / p.half as f32);
                     let z = 1.0 - x.abs() - y.abs();
@@ -498,7 +502,7 @@ impl Bound<'_> {
                 });
                 out.0 = nlerp(a, b, p.blend);
             }
-            Normals::Frames => {
+            NormalSource::Frames => {
                 let [a, b] = self.slots().map(|slot| {
                     let q = [0, 1, 2, 3].map(|k| self.code(slot, k, v));
                     let q = if q == [0.0; 4] { [0.0, 0.0, 0.0, 1.0] } else { q };
@@ -511,10 +515,10 @@ impl Bound<'_> {
                 out.1 = [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z), 2.0 * (x * z - w * y)];
                 out.2 = a.1;
             }
-            Normals::Summed(_) | Normals::Turned => {
+            NormalSource::Summed(_) | NormalSource::Turned => {
                 let three = |at: u32| map(|k| scratch[at as usize + k]);
                 out.0 = three(p.scratch_normals + 3 * self.fixed(p.vertex_groups + v));
-                if tangents && self.variant.tangents != Tangents::None {
+                if tangents && self.variant.tangents != TangentSource::None {
                     let class = self.fixed(p.vertex_classes + v);
                     out.2 = if class & MIRRORED != 0 { -1.0 } else { 1.0 };
                     out.1 = three(p.scratch_tangents + 3 * (class & !MIRRORED));
@@ -536,15 +540,18 @@ impl Bound<'_> {
     /// The pass over vertices.
     pub fn vertices(&self, layout: &VertexLayout, scratch: &[f32], out: &mut [u32]) {
         let p = self.params;
-        let find = |what| layout.find(what);
+        let find = |what| layout.offset_and_format(what);
         let tangent = find(VertexChannel::Tangent);
         let mut put = |at: usize, values: &[f32]| {
             out[at..at + values.len()].copy_from_slice(bytemuck::cast_slice(values));
         };
         for v in 0..p.vertices {
             let at = p.out as usize + layout.words() * v as usize;
-            let i =
-                if self.variant.positions == Positions::Codes { v } else { self.fixed(p.vertex_points + v) };
+            let i = if self.variant.positions == PositionSource::Codes {
+                v
+            } else {
+                self.fixed(p.vertex_points + v)
+            };
             let (unit, centre) = ([p.unit_x, p.unit_y, p.unit_z], [p.centre_x, p.centre_y, p.centre_z]);
             let (second, w) = self.same_in_second(v);
             let other = if self.variant.ids { w } else { i };

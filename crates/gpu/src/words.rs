@@ -2,24 +2,24 @@
 
 /// A buffer that grows.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Words(pub Vec<u32>);
+pub(crate) struct WordBuffer(pub Vec<u32>);
 
-impl Words {
+impl WordBuffer {
     /// Returns the offset of the next section.
-    pub fn at(&self) -> u32 {
+    pub fn next_offset(&self) -> u32 {
         self.0.len() as u32
     }
 
     /// Appends a section, and returns its offset.
-    pub fn put(&mut self, words: impl IntoIterator<Item = u32>) -> u32 {
-        let at = self.at();
+    pub fn append(&mut self, words: impl IntoIterator<Item = u32>) -> u32 {
+        let at = self.next_offset();
         self.0.extend(words);
         at
     }
 
     /// Appends a section of floats, and returns its offset.
-    pub fn put_floats(&mut self, values: impl IntoIterator<Item = f32>) -> u32 {
-        self.put(values.into_iter().map(f32::to_bits))
+    pub fn append_floats(&mut self, values: impl IntoIterator<Item = f32>) -> u32 {
+        self.append(values.into_iter().map(f32::to_bits))
     }
 }
 

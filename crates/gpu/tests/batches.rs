@@ -1,7 +1,7 @@
 //! Tests of batches: meshes of a file in few buffers and few dispatches.
 
 use meshreel::{FrameDecoder, Limits, Reel};
-use meshreel_gpu::workgroups::MOST_GROUPS;
+use meshreel_gpu::workgroups::MAX_WORKGROUPS;
 use meshreel_gpu::{Batches, Pass, ReelPlan, VertexLayout, WorkList};
 use std::collections::HashSet;
 use std::path::Path;
@@ -31,26 +31,26 @@ fn e20_a_work_list_has_every_item_once() {
     for plan in plans() {
         for (most, every) in [(u64::MAX, 1), (u64::MAX, 2), (100_000, 1), (0, 1)] {
             let batches = Batches::new(&plan, &layout, 2, most);
-            let mut meshes: Vec<usize> = batches.all.iter().flat_map(|b| b.meshes.clone()).collect();
+            let mut meshes: Vec<usize> = batches.batches.iter().flat_map(|b| b.meshes.clone()).collect();
             meshes.sort_unstable();
             assert!(meshes.into_iter().eq(0..plan.meshes.len()));
-            for batch in &batches.all {
+            for batch in &batches.batches {
                 let words = [batch.fixed, batch.scratch, 2 * batch.vertices];
                 assert!(batch.meshes.len() == 1 || words.iter().all(|words| 4 * *words as u64 <= most));
             }
             // All meshes, or every other one, show something new.
             let params = |mesh: usize| mesh.is_multiple_of(every).then(|| &plan.meshes[mesh].fixed.params);
             let mut list = WorkList::default();
-            batches.list(&plan, &layout, group, params, &mut list);
+            batches.write_work_list(&plan, &layout, group, params, &mut list);
             let mut items = HashSet::new();
             for dispatch in &list.dispatches {
                 assert!(dispatch.first.is_multiple_of(32));
-                assert!(dispatch.groups.iter().all(|groups| *groups <= MOST_GROUPS));
+                assert!(dispatch.groups.iter().all(|groups| *groups <= MAX_WORKGROUPS));
                 let mut served = HashSet::new();
                 let own = (dispatch.groups[0] * dispatch.groups[1]) as usize;
                 for &[mesh, first] in &list.work[dispatch.first..][..own] {
                     let mesh = mesh as usize;
-                    assert_eq!(batches.places[mesh].batch, dispatch.batch);
+                    assert_eq!(batches.placements[mesh].batch, dispatch.batch);
                     assert_eq!(plan.meshes[mesh].variant(), plan.meshes[dispatch.mesh].variant());
                     let all =
                         plan.meshes[mesh].items(dispatch.pass, &plan.meshes[mesh].fixed.params, &layout);

@@ -2,7 +2,7 @@
 //! the plan.
 
 use meshreel_gpu::instances::{self, InstancePass};
-use meshreel_gpu::shaders::{Normals, Positions, Tangents, Variant, Weights};
+use meshreel_gpu::shaders::{NormalSource, NormalWeights, PositionSource, ShaderVariant, TangentSource};
 use meshreel_gpu::units::{self, UnitPass};
 use meshreel_gpu::{Pass, VertexLayout, params, shaders};
 
@@ -39,7 +39,7 @@ fn e20_the_shader_is_valid_within_default_limits() {
 fn e20_vertices_can_be_fetched_in_a_vertex_shader() {
     let draw = "@vertex fn draw(@builtin(vertex_index) v: u32, @builtin(instance_index) i: u32) -> @builtin(position) vec4f
         { return vec4f(instance_point(instance_of(i), vertex_of(v).position) + vec3f(sprite_corner(v), 0.0), 1.0); }";
-    check(&parsed(&(shaders::pull(0) + &instances::pull(1) + draw)));
+    check(&parsed(&(shaders::pull_wgsl(0) + &instances::pull_wgsl(1) + draw)));
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn f07_the_passes_of_instances_are_valid_within_default_limits() {
     }
     let (_, view) = module.types.iter().find(|(_, t)| t.name.as_deref() == Some("View")).unwrap();
     let naga::TypeInner::Struct { span, .. } = &view.inner else { panic!("a structure") };
-    assert_eq!(*span as usize, size_of::<instances::View>());
+    assert_eq!(*span as usize, size_of::<instances::InstanceView>());
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn e20_the_passes_over_units_are_valid_within_default_limits() {
 #[test]
 fn e20_parameters_lie_as_they_do_in_rust() {
     for (module, name, size) in [
-        (module(), "Params", params::SIZE),
+        (module(), "Params", params::PARAMS_BYTES),
         (parsed(&units::wgsl()), "UnitParams", size_of::<units::UnitParams>()),
     ] {
         let (_, found) = module.types.iter().find(|(_, t)| t.name.as_deref() == Some(name)).unwrap();
@@ -81,15 +81,16 @@ fn e20_parameters_lie_as_they_do_in_rust() {
 fn e21_every_constant_of_a_pipeline_is_one_of_the_shader() {
     let module = module();
     let names: Vec<&str> = module.overrides.iter().filter_map(|(_, o)| o.name.as_deref()).collect();
-    let weights = Weights::ALL.map(Normals::Summed);
-    let all =
-        [Normals::None, Normals::Octahedral, Normals::Frames, Normals::Turned].into_iter().chain(weights);
+    let weights = NormalWeights::ALL.map(NormalSource::Summed);
+    let all = [NormalSource::None, NormalSource::Octahedral, NormalSource::Frames, NormalSource::Turned]
+        .into_iter()
+        .chain(weights);
     for normals in all {
-        let variant = Variant {
+        let variant = ShaderVariant {
             normals,
-            positions: Positions::Wide,
-            tangents: Tangents::Projected,
-            ..Variant::default()
+            positions: PositionSource::Wide,
+            tangents: TangentSource::Projected,
+            ..ShaderVariant::default()
         };
         let constants = shaders::constants(&variant, &VertexLayout::default(), 64);
         assert!(constants.iter().all(|(name, _)| names.contains(name)), "{constants:?}");

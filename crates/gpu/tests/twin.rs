@@ -3,8 +3,8 @@
 
 use meshreel::record::Semantic;
 use meshreel::{FrameDecoder, FrameView, Limits, Pace, Reel};
-use meshreel_gpu::twin::Bound;
-use meshreel_gpu::{Batches, Moment, ReelPlan, Room, VertexLayout, heuristics};
+use meshreel_gpu::twin::BoundMesh;
+use meshreel_gpu::{Batches, MeshBlend, ReelPlan, SlotScratch, VertexLayout, heuristics};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -43,32 +43,32 @@ fn compare(path: &Path) -> Worst {
     let plan = ReelPlan::new(&reel, |m| first.mesh(m)).unwrap();
     // As on a card: many meshes in the same buffers.
     let batches = Batches::new(&plan, &layout, 1, u64::MAX);
-    let fixed: Vec<_> = (0..batches.all.len()).map(|batch| batches.fixed_words(&plan, batch)).collect();
+    let fixed: Vec<_> = (0..batches.batches.len()).map(|batch| batches.fixed_words(&plan, batch)).collect();
     for (frame, blend) in [(0, 0.0), (0, 0.5), (frames / 2, 0.3), (frames / 3, 0.9), (frames - 1, 0.0)] {
         first.decode(frame).unwrap();
         second.decode((frame + 1).min(frames - 1)).unwrap();
         let pace = Pace { span: 0.5, speed: 1.5 };
-        let mut room = Room::default();
+        let mut room = SlotScratch::default();
         let view = FrameView::between(&first, &second, blend, pace).unwrap();
-        let mut ring = vec![0; 2 * plan.slot_words + plan.still_words];
+        let mut ring = vec![0; 2 * plan.slot_words + plan.static_words];
         let (a, b) = ring.split_at_mut(plan.slot_words);
         let (b, still) = b.split_at_mut(plan.slot_words);
         plan.write_frame(|m| first.mesh(m), &mut room, a).unwrap();
         plan.write_frame(|m| second.mesh(m), &mut room, b).unwrap();
-        plan.write_still(|m| first.mesh(m), &mut room, still).unwrap();
+        plan.write_static(|m| first.mesh(m), &mut room, still).unwrap();
         for (node, record) in reel.description().nodes.iter().enumerate() {
             let (Some(number), Some(mesh)) = (record.mesh, view.mesh(node)) else { continue };
             let number = number as usize;
             let own = &plan.meshes[number];
             let count = mesh.vertex_count();
             let slot = |f: u32| if f as usize == frame { 0 } else { plan.slot_words };
-            let moment = Moment::new(own, &mesh, slot, 2 * plan.slot_words, 0);
+            let moment = MeshBlend::new(own, &mesh, slot, 2 * plan.slot_words, 0);
             let params = batches.params(&plan, number, &moment);
-            let batch = batches.places[number].batch;
+            let batch = batches.placements[number].batch;
             let (variant, fixed) = (own.variant(), &fixed[batch]);
-            let bound = Bound { params: &params, variant, ring: &ring, fixed, decoded: &[] };
+            let bound = BoundMesh { params: &params, variant, ring: &ring, fixed, decoded: &[] };
             let (mut scratch, mut out) =
-                (vec![0.0; batches.all[batch].scratch], vec![0; batches.all[batch].vertices]);
+                (vec![0.0; batches.batches[batch].scratch], vec![0; batches.batches[batch].vertices]);
             bound.normals(&mut scratch);
             bound.tangents(&mut scratch);
             bound.vertices(&layout, &scratch, &mut out);
@@ -84,7 +84,7 @@ fn compare(path: &Path) -> Worst {
             }
             mesh.velocities_into(&mut wanted).unwrap();
             // Velocities of the source are not uploaded to a card.
-            let made = first.mesh(number).find(Semantic::Velocity, 0).is_none();
+            let made = first.mesh(number).find_stream(Semantic::Velocity, 0).is_none();
             for (got, want) in each(12, 3).zip(wanted.chunks_exact(3)).filter(|_| made) {
                 let off = got.iter().zip(want).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
                 worst.velocity = worst.velocity.max(off / extent);
@@ -159,7 +159,7 @@ fn e10_a_file_without_poses_gives_the_same_words() {
         for (mesh, other) in plan.meshes.iter().zip(&other.meshes) {
             assert_eq!(mesh.fixed.words, other.fixed.words);
         }
-        let mut room = Room::default();
+        let mut room = SlotScratch::default();
         let [mut words, mut others] = [0, 1].map(|_| vec![0; plan.slot_words]);
         for frame in [0, reel.frame_count() - 1, reel.frame_count() / 2] {
             posed.decode(frame).unwrap();
@@ -167,8 +167,8 @@ fn e10_a_file_without_poses_gives_the_same_words() {
             plan.write_frame(|m| posed.mesh(m), &mut room, &mut words).unwrap();
             other.write_frame(|m| bare.mesh(m), &mut room, &mut others).unwrap();
             assert!(words == others, "{}: frame {frame}", path.display());
-            let mut still = vec![0; plan.still_words];
-            plan.write_still(|m| posed.mesh(m), &mut room, &mut still).unwrap();
+            let mut still = vec![0; plan.static_words];
+            plan.write_static(|m| posed.mesh(m), &mut room, &mut still).unwrap();
         }
         for number in 0..reel.description().meshes.len() {
             let (mesh, bare) = (posed.mesh(number), bare.mesh(number));
@@ -195,15 +195,15 @@ fn f18_what_stands_still_is_no_part_of_a_frame() {
         let reel = Reel::from_source(bytes, &Limits::default()).unwrap();
         let decoder = FrameDecoder::new(&reel).unwrap();
         let plan = ReelPlan::new(&reel, |m| decoder.mesh(m)).unwrap();
-        let needs = plan.needs(&VertexLayout::default());
+        let needs = plan.card_memory(&VertexLayout::default());
         let parts =
-            |wanted| plan.meshes.iter().filter(|m| m.still == wanted).map(|m| m.slot.1).sum::<usize>();
+            |wanted| plan.meshes.iter().filter(|m| m.is_static == wanted).map(|m| m.slot.1).sum::<usize>();
         assert_eq!(needs.slot, 4 * parts(false) as u64);
         assert!(needs.fixed >= 4 * parts(true) as u64);
         for (mesh, plan) in reel.description().meshes.iter().zip(&plan.meshes) {
             let animated = mesh.streams.iter().any(|s| s.animated);
-            assert_eq!(plan.still, !animated && mesh.method != meshreel::record::Method::Fluid);
-            if plan.still { still += 1 } else { moving += 1 }
+            assert_eq!(plan.is_static, !animated && mesh.method != meshreel::record::Method::Fluid);
+            if plan.is_static { still += 1 } else { moving += 1 }
         }
     }
     assert!(still > 0 && moving > 0);

@@ -25,7 +25,7 @@ fn compare(path: &Path) -> usize {
     let limits = Limits { points: false, ..Limits::default() };
     let mut player = Player::new(Options { threads: 0, read_threads: 0, limits, ..Options::default() });
     let file = player.open_bytes(Arc::new(bytes));
-    let instance = player.instance(file).unwrap();
+    let instance = player.add_instance(file).unwrap();
     player.command(instance, Command::Repeat(Repeat::Loop));
     player.command(instance, Command::Play);
     let mut plan = None;
@@ -54,7 +54,7 @@ fn compare(path: &Path) -> usize {
             let positions = view.fixed_point_positions().unwrap();
             let (ring, slots) = decoded.entry(m).or_insert_with(|| {
                 let mut ring = vec![0; words];
-                for (v, point) in vectors(positions.coded.unwrap().first()).iter().enumerate() {
+                for (v, point) in vectors(positions.coded.unwrap().first_frame()).iter().enumerate() {
                     let bits = point.map(|v| v as u32 & 0xFFFF);
                     match own.wide {
                         true => ring[4 * v..4 * v + 3].copy_from_slice(&point.map(|v| v as u32)),
@@ -70,8 +70,12 @@ fn compare(path: &Path) -> usize {
                     continue;
                 }
                 let unit = units.unit_of(frame);
-                let missing =
-                    units.needs(unit).iter().copied().filter(|f| !slots.contains_key(f)).collect::<Vec<_>>();
+                let missing = units
+                    .dependencies(unit)
+                    .iter()
+                    .copied()
+                    .filter(|f| !slots.contains_key(f))
+                    .collect::<Vec<_>>();
                 if !missing.is_empty() {
                     wanted.extend(missing);
                     continue;

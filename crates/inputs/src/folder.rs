@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The largest number of patterns suggested.
-const OFFERED: usize = 3;
+const MAX_PATTERNS: usize = 3;
 
 /// Returns the reason for which a folder is no input, and what to name in its place.
-pub(crate) fn instead(folder: &Path) -> String {
+pub(crate) fn folder_refusal(folder: &Path) -> String {
     let patterns = patterns(folder);
     match &patterns[..] {
         [] => {
@@ -17,7 +17,7 @@ pub(crate) fn instead(folder: &Path) -> String {
         }
         patterns => {
             let quoted = |name: &String| format!("'{}'", folder.join(name).display());
-            let names: Vec<String> = patterns.iter().take(OFFERED).map(quoted).collect();
+            let names: Vec<String> = patterns.iter().take(MAX_PATTERNS).map(quoted).collect();
             format!("is a directory; name what is in it, in quotes: {}", names.join(" or "))
         }
     }

@@ -34,7 +34,7 @@ impl InputOptions {
     }
 
     /// Sets the options with which a file was compiled; a rate that is given here takes precedence.
-    pub fn as_compiled(self, stored: &Options) -> InputOptions {
+    pub fn with_compiled_options(self, stored: &Options) -> InputOptions {
         InputOptions {
             points: self.points,
             source_fps: self.source_fps.or(stored.source_fps.map(Rate)),
@@ -54,7 +54,7 @@ pub fn open(paths: &[PathBuf], options: &InputOptions) -> Result<(Scene, Vec<Rem
     }
     let mut remarks = Vec::new();
     let mut scenes = Vec::with_capacity(paths.len());
-    let paths = take_points(paths, &mut read_options)?;
+    let paths = take_point_cache(paths, &mut read_options)?;
     paths.iter().try_for_each(|path| refuse_missing(path))?;
     if options.merge_at == MergeAt::Frame {
         read_options.shot_numbers = shot_numbers(&paths, &mut remarks)?;
@@ -75,7 +75,7 @@ pub fn open(paths: &[PathBuf], options: &InputOptions) -> Result<(Scene, Vec<Rem
 }
 
 /// Treats a point cache among the inputs like `--points`.
-fn take_points<'a>(paths: &'a [PathBuf], options: &mut ReadOptions) -> Result<Vec<&'a PathBuf>, Error> {
+fn take_point_cache<'a>(paths: &'a [PathBuf], options: &mut ReadOptions) -> Result<Vec<&'a PathBuf>, Error> {
     let (caches, others): (Vec<_>, Vec<_>) = paths.iter().partition(|path| is_point_cache(path));
     if let Some(cache) = caches.first() {
         let meshes = others.iter().filter(|path| has_extension(path, &["obj"])).count();
@@ -95,7 +95,7 @@ fn take_points<'a>(paths: &'a [PathBuf], options: &mut ReadOptions) -> Result<Ve
 fn refuse_missing(path: &Path) -> Result<(), Error> {
     match meshreel_files::length(path) {
         Err(error) if error.kind() == ErrorKind::IsADirectory => {
-            let what = folder::instead(path);
+            let what = folder::folder_refusal(path);
             Err(Error::io(path, std::io::Error::new(ErrorKind::IsADirectory, what)))
         }
         Err(_) if read::sequence::is_pattern(path) => Ok(()),

@@ -9,7 +9,7 @@ use crate::table::{Options, bounds};
 use crate::units::Tolerance;
 
 /// Refuses a number outside the bounds of its key; `least` replaces the lower bound if given.
-fn within(key: &str, number: usize, least: Option<i64>) -> Result<(), Error> {
+fn check_number(key: &str, number: usize, least: Option<i64>) -> Result<(), Error> {
     let (low, high) = bounds(key).unwrap_or((0, i64::MAX));
     let low = least.unwrap_or(low);
     match i64::try_from(number).is_ok_and(|number| (low..=high).contains(&number)) {
@@ -52,8 +52,8 @@ impl Options {
         positive("--uv-tolerance", self.uv_tolerance)?;
         let (Tolerance::Absolute(t) | Tolerance::Relative(t)) = self.scalar_tolerance;
         positive("--scalar-tolerance", t)?;
-        within("colour-bits", self.colour_bits as usize, None)?;
-        within("index-every", self.index_every(), None)?;
+        check_number("colour-bits", self.colour_bits as usize, None)?;
+        check_number("index-every", self.index_every(), None)?;
         if self.preset != Preset::Classic && !self.index_every().is_multiple_of(16) {
             return Err(Error::misuse(format!(
                 "--index-every must be a multiple of 16 with --preset {}, not {}",
@@ -62,9 +62,9 @@ impl Options {
             )));
         }
         // 0 (no LOD) is the default, although it cannot be given.
-        within("lod", self.lod as usize, Some(0))?;
+        check_number("lod", self.lod as usize, Some(0))?;
         self.check_meshes_only()?;
-        within("effort", self.effort as usize, None)?;
+        check_number("effort", self.effort as usize, None)?;
         if let Some(angle) = self.smooth_angle
             && !(0.0..=180.0).contains(&angle)
         {
@@ -73,7 +73,7 @@ impl Options {
         if let Some(fps) = self.fps {
             positive("--fps", fps)?;
         }
-        let least = BetweenChoice::LEAST;
+        let least = BetweenChoice::MIN_MULTIPLE;
         match self.between {
             BetweenChoice::Within(multiple) if !(multiple >= least && multiple.is_finite()) => {
                 Err(Error::misuse(format!(
@@ -241,10 +241,10 @@ impl ClipChoice {
                 return wrong(name, "there is one of that name already".into());
             }
             let part = |v: Option<f64>| v.is_none_or(|v| (0.0..=1.0).contains(&v));
-            if !part(layer.below) || !part(layer.share) {
+            if !part(layer.below) || !part(layer.fraction) {
                 return wrong(name, "below and share are 0 to 1".into());
             }
-            if l == 0 && (layer.below.or(layer.share).is_some()) {
+            if l == 0 && (layer.below.or(layer.fraction).is_some()) {
                 return wrong(
                     name,
                     "the first layer is the base, which has all that no other layer takes".into(),
@@ -259,7 +259,7 @@ impl ClipChoice {
             let sane = match layer.strip {
                 Strip::None => true,
                 Strip::Error(e) => (0.0..1e15).contains(&e),
-                Strip::Share(s) => (0.0..=1.0).contains(&s),
+                Strip::Fraction(s) => (0.0..=1.0).contains(&s),
             };
             if !sane {
                 return wrong(name, "strip is a length, or a percentage up to 100%".into());

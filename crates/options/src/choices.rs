@@ -1,8 +1,8 @@
 //! Options that are one of several words, some of them with a value.
 
 use crate::units::deserialize_from_text;
-use meshreel_scene::Unit;
-use meshreel_scene::sample::Channels;
+use meshreel_scene::LengthUnit;
+use meshreel_scene::sample::ChannelSelection;
 use serde::{Deserialize, Deserializer};
 use std::fmt;
 use std::str::FromStr;
@@ -118,7 +118,7 @@ words!(
 );
 words!(
     /// Block compression.
-    Block, "block compression":
+    BlockChoice, "block compression":
     /// None.
     Store = "store",
     /// Deflate, at the requested effort.
@@ -131,7 +131,7 @@ words!(
 );
 words!(
     /// Spacing of a curve's knots.
-    Spacing, "spacing of knots":
+    KnotSpacing, "spacing of knots":
     /// Equal, whatever the times.
     Uniform = "uniform",
     /// Proportional to the time between keys.
@@ -142,7 +142,7 @@ words!(
 );
 words!(
     /// The way in which a curve's keys are found.
-    Keys, "way to find keys":
+    KeyChoice, "way to find keys":
     /// Keys are moved off the samples, and left out where that needs fewer.
     #[default]
     Fitted = "fitted",
@@ -151,7 +151,7 @@ words!(
 );
 words!(
     /// The meaning of a curve's tolerance.
-    Rule, "rule of curves":
+    RuleChoice, "rule of curves":
     /// Every point of every joint is within the tolerance.
     #[default]
     Guaranteed = "guaranteed",
@@ -172,13 +172,13 @@ words!(
     Inch = "in",
 );
 
-impl From<UnitName> for Unit {
-    fn from(name: UnitName) -> Unit {
+impl From<UnitName> for LengthUnit {
+    fn from(name: UnitName) -> LengthUnit {
         match name {
-            UnitName::Metre => Unit::Metre,
-            UnitName::Centimetre => Unit::Centimetre,
-            UnitName::Millimetre => Unit::Millimetre,
-            UnitName::Inch => Unit::Inch,
+            UnitName::Metre => LengthUnit::Metre,
+            UnitName::Centimetre => LengthUnit::Centimetre,
+            UnitName::Millimetre => LengthUnit::Millimetre,
+            UnitName::Inch => LengthUnit::Inch,
         }
     }
 }
@@ -230,7 +230,7 @@ pub enum BetweenChoice {
     /// Added above four tolerances, but at most three times the source's frames in all.
     #[default]
     Auto,
-    /// Added above this number of tolerances, at least [`BetweenChoice::LEAST`].
+    /// Added above this number of tolerances, at least [`BetweenChoice::MIN_MULTIPLE`].
     Within(f64),
     /// No frames are added.
     Off,
@@ -238,7 +238,7 @@ pub enum BetweenChoice {
 
 impl BetweenChoice {
     /// The smallest multiple: decoding itself takes one tolerance.
-    pub const LEAST: f64 = 1.5;
+    pub const MIN_MULTIPLE: f64 = 1.5;
 
     /// Returns the multiple of the tolerance.
     pub fn multiple(self) -> Option<f64> {
@@ -253,7 +253,7 @@ impl BetweenChoice {
 impl FromStr for BetweenChoice {
     type Err = String;
     fn from_str(text: &str) -> Result<BetweenChoice, String> {
-        let least = BetweenChoice::LEAST;
+        let least = BetweenChoice::MIN_MULTIPLE;
         match (text, text.parse::<f64>()) {
             ("auto", _) => Ok(BetweenChoice::Auto),
             ("off", _) | (_, Ok(0.0)) => Ok(BetweenChoice::Off),
@@ -279,10 +279,11 @@ impl fmt::Display for BetweenChoice {
 
 /// The vertex channels to keep, by comma-separated names.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ChannelList(pub Channels);
+pub struct ChannelList(pub ChannelSelection);
 
 /// Positions only.
-const NO_CHANNELS: Channels = Channels { normals: false, uvs: false, colours: false, attributes: false };
+const NO_CHANNELS: ChannelSelection =
+    ChannelSelection { normals: false, uvs: false, colours: false, attributes: false };
 
 impl FromStr for ChannelList {
     type Err = String;
@@ -290,7 +291,9 @@ impl FromStr for ChannelList {
         let mut channels = NO_CHANNELS;
         for name in text.split(',').map(str::trim) {
             match name {
-                "all" => channels = Channels { normals: true, uvs: true, colours: true, attributes: true },
+                "all" => {
+                    channels = ChannelSelection { normals: true, uvs: true, colours: true, attributes: true }
+                }
                 "positions" => {}
                 "normals" => channels.normals = true,
                 "uvs" => channels.uvs = true,
@@ -331,7 +334,7 @@ mod tests {
         assert!("stiff".parse::<MethodChoice>().unwrap_err().contains("rigid"));
         assert_eq!("small".parse(), Ok(Preset::Small));
         assert!("tiny".parse::<Preset>().unwrap_err().contains("fast"));
-        assert!("zip".parse::<Block>().unwrap_err().contains("zstd"));
+        assert!("zip".parse::<BlockChoice>().unwrap_err().contains("zstd"));
         let only = "positions,uvs".parse::<ChannelList>().unwrap().0;
         assert!(only.uvs && !only.normals && !only.colours);
         assert!("positions,weights".parse::<ChannelList>().is_err());

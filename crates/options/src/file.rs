@@ -49,7 +49,7 @@ use crate::sections::{
 };
 use crate::table::{Options, PartialOptions};
 use crate::units::Tolerance;
-use meshreel_scene::Unit;
+use meshreel_scene::LengthUnit;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
@@ -100,13 +100,13 @@ impl OptionSet {
     }
 
     /// Returns the compiler's options for files of a length unit.
-    pub fn resolve(&self, unit: Option<Unit>) -> Result<Options, Error> {
+    pub fn resolve(&self, unit: Option<LengthUnit>) -> Result<Options, Error> {
         let general = &self.general;
         let mut options = Options::default();
         if general.block.is_some() {
             options.preset = Preset::Classic;
         }
-        general.put(&mut options, unit)?;
+        general.assign(&mut options, unit)?;
         options.meshes = self.meshes.iter().map(|section| section.in_unit(unit)).collect::<Result<_, _>>()?;
         options.clips = ClipChoice {
             joints: self.joints.clone(),
@@ -167,7 +167,7 @@ fn sections<T: DeserializeOwned>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::choices::{Block, CodecChoice, Keys, MethodChoice, Rule, Spacing};
+    use crate::choices::{BlockChoice, CodecChoice, KeyChoice, KnotSpacing, MethodChoice, RuleChoice};
     use crate::units::{Distance, Length, Rate};
 
     #[test]
@@ -178,7 +178,7 @@ mod tests {
         )
         .unwrap();
         assert_eq!(file.general.tolerance.0, [Distance::Percent(0.02).into()]);
-        assert_eq!(file.general.block, Some(Block::Deflate));
+        assert_eq!(file.general.block, Some(BlockChoice::Deflate));
         assert_eq!(file.general.fps, Some(Rate(25.0)));
         assert_eq!(file.general.exclude, ["/a/*"]);
         assert!(file.general.cycle);
@@ -201,8 +201,8 @@ mod tests {
         assert_eq!(file.joints[0].tolerance, Some(0.05));
         assert!(file.joints[1].pinned && !file.joints[0].pinned);
         let curve = &file.curve;
-        assert_eq!((curve.knots, curve.rotation_bits), (Some(Spacing::Uniform), Some(32)));
-        assert_eq!((curve.keys, curve.rule), (Some(Keys::Inserted), Some(Rule::Local)));
+        assert_eq!((curve.knots, curve.rotation_bits), (Some(KnotSpacing::Uniform), Some(32)));
+        assert_eq!((curve.keys, curve.rule), (Some(KeyChoice::Inserted), Some(RuleChoice::Local)));
         assert_eq!((curve.scale_tolerance, curve.adaptive), (Some(Length(0.3)), Some(true)));
     }
 
@@ -243,7 +243,7 @@ mod tests {
     fn percent_is_a_fraction_inside() {
         let mut set = OptionSet::default();
         for text in ["0.1%", "/a/*=2", "Hand*=0.5"] {
-            set.general.say("tolerance", text).unwrap();
+            set.general.set("tolerance", text).unwrap();
         }
         let options = set.resolve(None).unwrap();
         assert_eq!(options.tolerance, Tolerance::Relative(0.1 / 100.0));
@@ -254,10 +254,10 @@ mod tests {
     #[test]
     fn lengths_with_a_unit_are_told_in_the_files() {
         let mut set = OptionSet::default();
-        set.general.say("tolerance", "5mm").unwrap();
+        set.general.set("tolerance", "5mm").unwrap();
         let of = |unit| Ok::<_, Error>(set.resolve(unit)?.tolerance);
-        assert_eq!(of(Some(Unit::Centimetre)).unwrap(), Tolerance::Absolute(0.5));
-        assert_eq!(of(Some(Unit::Metre)).unwrap(), Tolerance::Absolute(0.005));
+        assert_eq!(of(Some(LengthUnit::Centimetre)).unwrap(), Tolerance::Absolute(0.5));
+        assert_eq!(of(Some(LengthUnit::Metre)).unwrap(), Tolerance::Absolute(0.005));
         assert!(of(None).unwrap_err().to_string().contains("--unit"));
     }
 
@@ -265,7 +265,7 @@ mod tests {
     fn block_compression_is_the_classic_presets() {
         let of = |text: &str| OptionSet::parse(text).unwrap().resolve(None);
         let classic = of("block = \"store\"").unwrap();
-        assert_eq!((classic.preset, classic.block), (Preset::Classic, Block::Store));
+        assert_eq!((classic.preset, classic.block), (Preset::Classic, BlockChoice::Store));
         assert!(of("block = \"store\"\npreset = \"fast\"").unwrap_err().to_string().contains("fast"));
     }
 }

@@ -22,7 +22,7 @@ pub fn glob(flag: &str, text: &str) -> Result<GlobMatcher, Error> {
 
 /// `true` if the set matches the object at `path`. A glob that matches a group also matches everything below
 /// it.
-pub fn hit(set: &GlobSet, path: &str) -> bool {
+pub fn glob_matches(set: &GlobSet, path: &str) -> bool {
     let mut end = path.len();
     loop {
         if set.is_match(&path[..end]) {

@@ -3,9 +3,9 @@
 //! length needs a unit, one form serves as both.
 
 use crate::Error;
-use crate::choices::{Keys, MethodChoice, PartsChoice, Rule, Spacing};
+use crate::choices::{KeyChoice, KnotSpacing, MethodChoice, PartsChoice, RuleChoice};
 use crate::units::{Distance, Length, Tolerance};
-use meshreel_scene::Unit;
+use meshreel_scene::LengthUnit;
 use serde::{Deserialize, Deserializer};
 
 /// Overrides for the meshes whose path matches `glob`; later ones win.
@@ -41,7 +41,7 @@ pub struct MeshSection {
 
 impl MeshSection {
     /// Returns the section in the length unit of a file.
-    pub fn in_unit(&self, unit: Option<Unit>) -> Result<MeshOverride, Error> {
+    pub fn in_unit(&self, unit: Option<LengthUnit>) -> Result<MeshOverride, Error> {
         Ok(MeshOverride {
             glob: self.glob.clone(),
             tolerance: self.tolerance.map(|tolerance| tolerance.in_unit(unit)).transpose()?,
@@ -102,7 +102,7 @@ pub struct LayerChoice {
     /// Automatic: joints whose importance is below this fraction (0..=1) of the largest.
     pub below: Option<f64>,
     /// Automatic: this fraction (0..=1) of all joints, the least important ones.
-    pub share: Option<f64>,
+    pub fraction: Option<f64>,
     /// Samples per second, if less than the clip's.
     pub rate: Option<f64>,
     /// The samples stored without residuals.
@@ -117,7 +117,7 @@ impl Default for LayerChoice {
             name: String::new(),
             joints: Vec::new(),
             below: None,
-            share: None,
+            fraction: None,
             rate: None,
             strip: Strip::None,
             tiers: 1,
@@ -134,7 +134,7 @@ pub enum Strip {
     /// Samples whose prediction is no farther from the source than this length.
     Error(f64),
     /// This fraction (0..=1) of all samples: those whose prediction from their exact neighbours is closest.
-    Share(f64),
+    Fraction(f64),
 }
 
 /// `[[layer]]`: a [`LayerChoice`] as the user writes it.
@@ -160,17 +160,17 @@ pub struct LayerSection {
 
 impl LayerSection {
     /// Returns the section in the length unit of a file.
-    pub fn in_unit(&self, unit: Option<Unit>) -> Result<LayerChoice, Error> {
+    pub fn in_unit(&self, unit: Option<LengthUnit>) -> Result<LayerChoice, Error> {
         Ok(LayerChoice {
             name: self.name.clone(),
             joints: self.joints.clone(),
             below: self.below,
-            share: self.share,
+            fraction: self.share,
             rate: self.rate,
             strip: match self.strip.map(|strip| strip.in_unit(unit)).transpose()? {
                 None => Strip::None,
                 Some(Tolerance::Absolute(length)) => Strip::Error(length),
-                Some(Tolerance::Relative(part)) => Strip::Share(part),
+                Some(Tolerance::Relative(part)) => Strip::Fraction(part),
             },
             tiers: self.tiers.unwrap_or(1),
         })
@@ -181,11 +181,11 @@ impl LayerSection {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CurveChoice {
     /// Spacing of knots.
-    pub knots: Spacing,
+    pub knots: KnotSpacing,
     /// Rotations take 32 bits instead of 48.
-    pub short: bool,
+    pub short_rotations: bool,
     /// Keys are only inserted, neither moved off the samples nor left out.
-    pub plain: bool,
+    pub insert_only: bool,
     /// The tolerance applies to each sub-track by itself instead of to points in object space.
     pub local: Option<LocalRule>,
 }
@@ -205,13 +205,13 @@ pub struct LocalRule {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct CurveSection {
     /// Spacing of knots.
-    pub knots: Option<Spacing>,
+    pub knots: Option<KnotSpacing>,
     /// Bits of a rotation: 48 or 32.
     pub rotation_bits: Option<u32>,
     /// The way in which keys are found.
-    pub keys: Option<Keys>,
+    pub keys: Option<KeyChoice>,
     /// The meaning of the tolerance.
-    pub rule: Option<Rule>,
+    pub rule: Option<RuleChoice>,
     /// Tolerance of rotations under the local rule; `tolerance` if not given.
     pub rotation_tolerance: Option<Length>,
     /// Tolerance of translations, likewise.
@@ -234,7 +234,7 @@ impl CurveSection {
         }
         let local = self.adaptive.is_some() || self.tolerances().iter().any(Option::is_some);
         match self.rule {
-            Some(Rule::Local) => Ok(()),
+            Some(RuleChoice::Local) => Ok(()),
             _ if local => {
                 Err("[curve]: adaptive and tolerances of kinds of sub-tracks are for rule = \"local\"".into())
             }
@@ -251,9 +251,9 @@ impl From<&CurveSection> for CurveChoice {
         };
         CurveChoice {
             knots: section.knots.unwrap_or_default(),
-            short: section.rotation_bits == Some(32),
-            plain: section.keys == Some(Keys::Inserted),
-            local: (section.rule == Some(Rule::Local)).then_some(local),
+            short_rotations: section.rotation_bits == Some(32),
+            insert_only: section.keys == Some(KeyChoice::Inserted),
+            local: (section.rule == Some(RuleChoice::Local)).then_some(local),
         }
     }
 }

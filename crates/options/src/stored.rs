@@ -3,18 +3,18 @@
 //!
 //! The reader of a file checks with these options what the compiler promised, so a value on which a promise
 //! depends must be valid. A value that only tells how the bytes were made, such as the method or the effort
-//! ([`Perhaps`]), is ignored if it is not understood: a later version of the compiler may have written it.
+//! ([`Lenient`]), is ignored if it is not understood: a later version of the compiler may have written it.
 
-use crate::choices::{BetweenChoice, Block, ChannelList};
-use crate::said::Bounds;
+use crate::choices::{BetweenChoice, BlockChoice, ChannelList};
 use crate::units::{Span, Tolerance};
-use meshreel_scene::sample::{Channels, Range};
+use crate::user_value::Bounds;
+use meshreel_scene::sample::{ChannelSelection, TimeRange};
 use std::fmt::Display;
 use std::marker::PhantomData;
 use std::str::FromStr;
 
 /// A form in which values are stored. An f64 is printed in its shortest form and reads back exactly.
-pub trait Form<K> {
+pub trait StoredForm<K> {
     /// Returns the values of the lines that store `kept`, one per line.
     fn write(kept: &K) -> Vec<String>;
     /// Takes the value of one line; `None` if it is invalid.
@@ -22,20 +22,20 @@ pub trait Form<K> {
 }
 
 /// A value that may be absent: an `Option`, or a plain value.
-trait Maybe: Sized {
+trait OptionalValue: Sized {
     type Inner;
     fn inner(&self) -> Option<&Self::Inner>;
-    fn of(inner: Self::Inner) -> Self;
+    fn from_inner(inner: Self::Inner) -> Self;
 }
 
 macro_rules! maybe {
     ($($kind:ty),+) => {$(
-        impl Maybe for $kind {
+        impl OptionalValue for $kind {
             type Inner = $kind;
             fn inner(&self) -> Option<&$kind> {
                 Some(self)
             }
-            fn of(inner: $kind) -> Self {
+            fn from_inner(inner: $kind) -> Self {
                 inner
             }
         }
@@ -43,29 +43,29 @@ macro_rules! maybe {
 }
 maybe!(f64, u32);
 
-impl<T> Maybe for Option<T> {
+impl<T> OptionalValue for Option<T> {
     type Inner = T;
     fn inner(&self) -> Option<&T> {
         self.as_ref()
     }
-    fn of(inner: T) -> Self {
+    fn from_inner(inner: T) -> Self {
         Some(inner)
     }
 }
 
-fn print<K: Maybe<Inner: Display>>(kept: &K) -> Vec<String> {
+fn to_lines<K: OptionalValue<Inner: Display>>(kept: &K) -> Vec<String> {
     kept.inner().map(ToString::to_string).into_iter().collect()
 }
 
 /// A number above zero.
 pub struct Positive;
 
-impl<K: Maybe<Inner = f64>> Form<K> for Positive {
+impl<K: OptionalValue<Inner = f64>> StoredForm<K> for Positive {
     fn write(kept: &K) -> Vec<String> {
-        print(kept)
+        to_lines(kept)
     }
     fn read(kept: &mut K, text: &str, _: Bounds) -> Option<()> {
-        *kept = K::of(positive(text)?);
+        *kept = K::from_inner(read_positive(text)?);
         Some(())
     }
 }
@@ -73,20 +73,20 @@ impl<K: Maybe<Inner = f64>> Form<K> for Positive {
 /// Any number.
 pub struct Number;
 
-impl<K: Maybe<Inner: Display + FromStr>> Form<K> for Number {
+impl<K: OptionalValue<Inner: Display + FromStr>> StoredForm<K> for Number {
     fn write(kept: &K) -> Vec<String> {
-        print(kept)
+        to_lines(kept)
     }
     fn read(kept: &mut K, text: &str, _: Bounds) -> Option<()> {
-        *kept = K::of(text.parse().ok()?);
+        *kept = K::from_inner(text.parse().ok()?);
         Some(())
     }
 }
 
 /// An integer within its bounds.
-pub struct Within;
+pub struct BoundedInteger;
 
-impl Form<u32> for Within {
+impl StoredForm<u32> for BoundedInteger {
     fn write(kept: &u32) -> Vec<String> {
         vec![kept.to_string()]
     }
@@ -98,11 +98,11 @@ impl Form<u32> for Within {
 }
 
 /// A tolerance; a relative one is a fraction of each mesh's diagonal.
-pub struct OfDiagonal;
+pub struct DiagonalTolerance;
 
-impl Form<Tolerance> for OfDiagonal {
+impl StoredForm<Tolerance> for DiagonalTolerance {
     fn write(kept: &Tolerance) -> Vec<String> {
-        vec![tolerance(*kept, "*diagonal")]
+        vec![write_tolerance(*kept, "*diagonal")]
     }
     fn read(kept: &mut Tolerance, text: &str, _: Bounds) -> Option<()> {
         *kept = read_tolerance(text, "*diagonal")?;
@@ -111,11 +111,11 @@ impl Form<Tolerance> for OfDiagonal {
 }
 
 /// A tolerance; a relative one is a fraction of each component's range.
-pub struct OfRange;
+pub struct RangeTolerance;
 
-impl Form<Tolerance> for OfRange {
+impl StoredForm<Tolerance> for RangeTolerance {
     fn write(kept: &Tolerance) -> Vec<String> {
-        vec![tolerance(*kept, "*range")]
+        vec![write_tolerance(*kept, "*range")]
     }
     fn read(kept: &mut Tolerance, text: &str, _: Bounds) -> Option<()> {
         *kept = read_tolerance(text, "*range")?;
@@ -126,7 +126,7 @@ impl Form<Tolerance> for OfRange {
 /// `true` or `false`.
 pub struct Flag;
 
-impl Form<bool> for Flag {
+impl StoredForm<bool> for Flag {
     fn write(kept: &bool) -> Vec<String> {
         vec![kept.to_string()]
     }
@@ -137,9 +137,9 @@ impl Form<bool> for Flag {
 }
 
 /// One of several words.
-pub struct Word;
+pub struct Keyword;
 
-impl<K: Display + FromStr> Form<K> for Word {
+impl<K: Display + FromStr> StoredForm<K> for Keyword {
     fn write(kept: &K) -> Vec<String> {
         vec![kept.to_string()]
     }
@@ -150,9 +150,9 @@ impl<K: Display + FromStr> Form<K> for Word {
 }
 
 /// Another form whose default value is never stored, and refused when read.
-pub struct Unusual<F>(PhantomData<F>);
+pub struct NonDefault<F>(PhantomData<F>);
 
-impl<K: Default + PartialEq, F: Form<K>> Form<K> for Unusual<F> {
+impl<K: Default + PartialEq, F: StoredForm<K>> StoredForm<K> for NonDefault<F> {
     fn write(kept: &K) -> Vec<String> {
         F::write(kept)
     }
@@ -163,9 +163,9 @@ impl<K: Default + PartialEq, F: Form<K>> Form<K> for Unusual<F> {
 }
 
 /// Another form whose unknown values are ignored.
-pub struct Perhaps<F>(PhantomData<F>);
+pub struct Lenient<F>(PhantomData<F>);
 
-impl<K, F: Form<K>> Form<K> for Perhaps<F> {
+impl<K, F: StoredForm<K>> StoredForm<K> for Lenient<F> {
     fn write(kept: &K) -> Vec<String> {
         F::write(kept)
     }
@@ -178,7 +178,7 @@ impl<K, F: Form<K>> Form<K> for Perhaps<F> {
 /// Any text without line breaks.
 pub struct Text;
 
-impl Form<Option<String>> for Text {
+impl StoredForm<Option<String>> for Text {
     fn write(kept: &Option<String>) -> Vec<String> {
         kept.iter().cloned().collect()
     }
@@ -191,26 +191,26 @@ impl Form<Option<String>> for Text {
 /// Globs, one per line.
 pub struct Globs;
 
-impl Form<Vec<String>> for Globs {
+impl StoredForm<Vec<String>> for Globs {
     fn write(kept: &Vec<String>) -> Vec<String> {
         kept.clone()
     }
     fn read(kept: &mut Vec<String>, text: &str, _: Bounds) -> Option<()> {
-        kept.push(glob(text)?);
+        kept.push(read_glob(text)?);
         Some(())
     }
 }
 
 /// Names of channels, separated by commas; unknown names, of later versions, are ignored.
-pub struct Names;
+pub struct ChannelNames;
 
-impl Form<Channels> for Names {
-    fn write(kept: &Channels) -> Vec<String> {
+impl StoredForm<ChannelSelection> for ChannelNames {
+    fn write(kept: &ChannelSelection) -> Vec<String> {
         vec![ChannelList(*kept).to_string()]
     }
-    fn read(kept: &mut Channels, text: &str, _: Bounds) -> Option<()> {
+    fn read(kept: &mut ChannelSelection, text: &str, _: Bounds) -> Option<()> {
         let has = |name: &str| text.split(',').any(|v| v == name);
-        *kept = Channels {
+        *kept = ChannelSelection {
             normals: has("normals"),
             uvs: has("uvs"),
             colours: has("colours"),
@@ -223,15 +223,15 @@ impl Form<Channels> for Names {
 /// The first and last frame, or first and last second, of a range.
 pub struct RangeText;
 
-impl Form<Option<Range>> for RangeText {
-    fn write(kept: &Option<Range>) -> Vec<String> {
+impl StoredForm<Option<TimeRange>> for RangeText {
+    fn write(kept: &Option<TimeRange>) -> Vec<String> {
         kept.iter().map(|range| Span(*range).to_string()).collect()
     }
-    fn read(kept: &mut Option<Range>, text: &str, _: Bounds) -> Option<()> {
+    fn read(kept: &mut Option<TimeRange>, text: &str, _: Bounds) -> Option<()> {
         let (first, last) = text.split_once(':')?;
         *kept = Some(match (first.strip_suffix('s'), last.strip_suffix('s')) {
-            (Some(first), Some(last)) => Range::Seconds(first.parse().ok()?, last.parse().ok()?),
-            _ => Range::Frames(first.parse().ok()?, last.parse().ok()?),
+            (Some(first), Some(last)) => TimeRange::Seconds(first.parse().ok()?, last.parse().ok()?),
+            _ => TimeRange::Frames(first.parse().ok()?, last.parse().ok()?),
         });
         Some(())
     }
@@ -240,12 +240,12 @@ impl Form<Option<Range>> for RangeText {
 /// The allowed distance of players from the source between frames, as a multiple of the tolerance.
 pub struct Multiple;
 
-impl Form<BetweenChoice> for Multiple {
+impl StoredForm<BetweenChoice> for Multiple {
     fn write(kept: &BetweenChoice) -> Vec<String> {
         kept.multiple().map(|multiple| multiple.to_string()).into_iter().collect()
     }
     fn read(kept: &mut BetweenChoice, text: &str, _: Bounds) -> Option<()> {
-        *kept = BetweenChoice::Within(positive(text)?);
+        *kept = BetweenChoice::Within(read_positive(text)?);
         Some(())
     }
 }
@@ -253,38 +253,38 @@ impl Form<BetweenChoice> for Multiple {
 /// Block compression; for LZ4 only the format, whatever compressor was used.
 pub struct BlockFormat;
 
-impl Form<Block> for BlockFormat {
-    fn write(kept: &Block) -> Vec<String> {
-        vec![if *kept == Block::Lz4hc { "lz4".into() } else { kept.to_string() }]
+impl StoredForm<BlockChoice> for BlockFormat {
+    fn write(kept: &BlockChoice) -> Vec<String> {
+        vec![if *kept == BlockChoice::Lz4hc { "lz4".into() } else { kept.to_string() }]
     }
-    fn read(kept: &mut Block, text: &str, _: Bounds) -> Option<()> {
-        *kept = if text == "lz4" { Block::Lz4hc } else { text.parse().ok()? };
+    fn read(kept: &mut BlockChoice, text: &str, _: Bounds) -> Option<()> {
+        *kept = if text == "lz4" { BlockChoice::Lz4hc } else { text.parse().ok()? };
         Some(())
     }
 }
 
 /// Writes a tolerance; `part` is the suffix of a relative one.
-pub fn tolerance(tolerance: Tolerance, part: &str) -> String {
+pub fn write_tolerance(tolerance: Tolerance, part: &str) -> String {
     match tolerance {
         Tolerance::Absolute(length) => format!("{length}"),
         Tolerance::Relative(relative) => format!("{relative}{part}"),
     }
 }
 
-/// Reads a tolerance written by [`tolerance`].
+/// Reads a tolerance written by [`write_tolerance`].
 pub fn read_tolerance(text: &str, part: &str) -> Option<Tolerance> {
     match text.strip_suffix(part) {
-        Some(relative) => positive(relative).map(Tolerance::Relative),
-        None => positive(text).map(Tolerance::Absolute),
+        Some(relative) => read_positive(relative).map(Tolerance::Relative),
+        None => read_positive(text).map(Tolerance::Absolute),
     }
 }
 
 /// Reads a finite number above zero.
-pub fn positive(text: &str) -> Option<f64> {
+pub fn read_positive(text: &str) -> Option<f64> {
     text.parse().ok().filter(|v: &f64| v.is_finite() && *v > 0.0)
 }
 
 /// Reads a glob; `None` if it is invalid.
-pub fn glob(text: &str) -> Option<String> {
+pub fn read_glob(text: &str) -> Option<String> {
     globset::Glob::new(text).is_ok().then(|| text.into())
 }

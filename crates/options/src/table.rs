@@ -24,28 +24,28 @@
 
 use crate::Error;
 use crate::choices::{
-    BetweenChoice, Block, ChannelList, CodecChoice, MergeAt, MethodChoice, PartsChoice, Preset, RigChoice,
-    TransformForm, UnitName,
+    BetweenChoice, BlockChoice, ChannelList, CodecChoice, MergeAt, MethodChoice, PartsChoice, Preset,
+    RigChoice, TransformForm, UnitName,
 };
-use crate::said::{Bounds, Each, Put, Said, Takes};
 use crate::sections::{ClipChoice, MeshOverride};
 use crate::stored::{
-    BlockFormat, Flag, Form, Globs, Multiple, Names, Number, OfDiagonal, OfRange, Perhaps, Positive,
-    RangeText, Text, Unusual, Within, Word,
+    BlockFormat, BoundedInteger, ChannelNames, DiagonalTolerance, Flag, Globs, Keyword, Lenient, Multiple,
+    NonDefault, Number, Positive, RangeText, RangeTolerance, StoredForm, Text,
 };
-use crate::units::{Angle, Distance, Length, Rate, Ratio, Size, Span, Tolerance, ToleranceFor};
-use meshreel_scene::Unit;
-use meshreel_scene::sample::{Channels, Range};
+use crate::units::{Angle, ByteSize, Distance, Length, Rate, Ratio, Span, Tolerance, ToleranceFor};
+use crate::user_value::{AppendedList, Assign, Bounds, UserValue, ValueCount};
+use meshreel_scene::LengthUnit;
+use meshreel_scene::sample::{ChannelSelection, TimeRange};
 use serde::Deserialize;
 
 /// The description of an option, without its type.
-pub struct Description {
+pub struct OptionDescription {
     /// Name on the command line, without the dashes, and in an options file.
     pub key: &'static str,
     /// Placeholder of the value in help.
     pub value: Option<&'static str>,
     /// The number of values that it takes.
-    pub takes: Takes,
+    pub takes: ValueCount,
     /// Heading of its group in help.
     pub heading: &'static str,
     /// Lines of the help text, which is one or more sentences.
@@ -59,7 +59,7 @@ pub struct Description {
     check: fn(&str) -> Result<(), String>,
 }
 
-impl Description {
+impl OptionDescription {
     /// Returns the help text in one line.
     pub fn help(&self) -> String {
         let lines: Vec<&str> = self.help.iter().map(|line| line.trim()).collect();
@@ -122,16 +122,16 @@ macro_rules! options {
             => $kept:ty = $default:expr $(, stored $place:literal $when:ident as $form:ty)?;
     )+ })+) => {
         /// All options, in the order of help.
-        pub static TABLE: &[Description] = &[$($(Description {
+        pub static TABLE: &[OptionDescription] = &[$($(OptionDescription {
             key: $key,
             value: only(&[$($value)?]),
-            takes: <$said as Said>::TAKES,
+            takes: <$said as UserValue>::VALUE_COUNT,
             heading: $heading,
             help: &[$($help),+],
             hidden: only::<&str>(&[$(stringify!($hidden))?]).is_some(),
             without: &[$($($other),+)?],
             bounds: only(&[$(($least, $most))?]),
-            check: |text| <$said>::default().say(text, only(&[$(($least, $most))?])),
+            check: |text| <$said>::default().set(text, only(&[$(($least, $most))?])),
         },)+)+];
 
         /// Options as a user gives them, on the command line or in an options file; each is optional.
@@ -143,9 +143,9 @@ macro_rules! options {
 
         impl PartialOptions {
             /// Parses and sets the value of a key as on the command line; for a key without a value, `true`.
-            pub fn say(&mut self, key: &str, text: &str) -> Result<(), String> {
+            pub fn set(&mut self, key: &str, text: &str) -> Result<(), String> {
                 match key {
-                    $($($key => self.$field.say(text, bounds(key)),)+)+
+                    $($($key => self.$field.set(text, bounds(key)),)+)+
                     _ => Err(format!("'{key}' is no option")),
                 }
             }
@@ -164,8 +164,8 @@ macro_rules! options {
             }
 
             /// Sets in `options` all that was given, in the length unit of a file.
-            pub(crate) fn put(&self, options: &mut Options, unit: Option<Unit>) -> Result<(), Error> {
-                $($(self.$field.put(&mut options.$field, unit)?;)+)+
+            pub(crate) fn assign(&self, options: &mut Options, unit: Option<LengthUnit>) -> Result<(), Error> {
+                $($(self.$field.assign(&mut options.$field, unit)?;)+)+
                 Ok(())
             }
         }
@@ -197,7 +197,7 @@ macro_rules! options {
             pub(crate) fn write_lines(&self, line: Line<'_>) {
                 let usual = Options::default();
                 $($($(if is_stored!($when $field self usual) {
-                    for value in <$form as Form<$kept>>::write(&self.$field) {
+                    for value in <$form as StoredForm<$kept>>::write(&self.$field) {
                         line($place, $key, value);
                     }
                 })?)+)+
@@ -208,7 +208,7 @@ macro_rules! options {
             pub(crate) fn read_line(&mut self, key: &str, text: &str) -> Option<Option<()>> {
                 match key {
                     $($($($key => {
-                        Some(<$form as Form<$kept>>::read(&mut self.$field, text, bounds(key)))
+                        Some(<$form as StoredForm<$kept>>::read(&mut self.$field, text, bounds(key)))
                     })?)+)+
                     _ => None,
                 }
@@ -224,8 +224,8 @@ options! {
         /// travels does not count), a length in the file's unit or one with its own (0.5mm, 1cm) [default:
         /// 0.01%]. Of clips: of points at the shell distance of any joint, a length [default: 0.01 cm].
         /// Repeatable with a glob, for some joints ('*Hand*=0.05') or meshes ('/hero/**=0.1%')
-        tolerance: Each<ToleranceFor> = "tolerance" "[GLOB=]T"
-            => Tolerance = Tolerance::Relative(1e-4), stored 1 always as OfDiagonal;
+        tolerance: AppendedList<ToleranceFor> = "tolerance" "[GLOB=]T"
+            => Tolerance = Tolerance::Relative(1e-4), stored 1 always as DiagonalTolerance;
         /// Clips: distance from each joint at which its error is measured, in the file's unit [default: 3 cm]
         shell: Option<Length> = "shell" "LENGTH"
             => Option<f64> = None, stored 30 changed as Positive;
@@ -238,7 +238,7 @@ options! {
         /// Largest error of scalar tracks and attributes: a percentage of each component's range, or a number
         /// [default: 0.01%]
         scalar_tolerance: Option<Distance> = "scalar-tolerance" "T"
-            => Tolerance = Tolerance::Relative(1e-4), stored 4 changed as OfRange;
+            => Tolerance = Tolerance::Relative(1e-4), stored 4 changed as RangeTolerance;
         /// Skip the last step of compile: it reads the source again, decodes the finished file and compares
         /// them as 'verify' does, and refuses a file that breaks its promise. The file records that this was
         /// skipped
@@ -246,13 +246,13 @@ options! {
             => bool = false, stored 35 never as Flag;
         /// Bits per colour component, 1 to 16 [default: 8]
         colour_bits: Option<u8> = "colour-bits" "N" in 1..=16
-            => u32 = 8, stored 5 always as Within;
+            => u32 = 8, stored 5 always as BoundedInteger;
     }
     "Content" {
         /// What to keep: all, or a list of positions, normals, uvs, colours, attributes [default: all];
         /// tangents come with normals and uvs, attributes are other numbers that are equal all over a part
         channels: Option<ChannelList> = "channels" "LIST"
-            => Channels = Channels::default(), stored 6 always as Names;
+            => ChannelSelection = ChannelSelection::default(), stored 6 always as ChannelNames;
         /// Only nodes whose path matches (repeatable; * within a name, ** across names)
         include: Vec<String> = "include" "GLOB"
             => Vec<String> = Vec::new(), stored 25 changed as Globs;
@@ -267,10 +267,10 @@ options! {
         /// the lowest of them all (frame), and hidden before and after its own files; or all at once (zero)
         /// [default: frame]
         merge_at: Option<MergeAt> = "merge-at" "frame|zero"
-            => MergeAt = MergeAt::Frame, stored 37 changed as Word;
+            => MergeAt = MergeAt::Frame, stored 37 changed as Keyword;
         /// Part of the animation: frames counted from 0 (10:20) or seconds (0.5s:2s), both ends included
         range: Option<Span> = "range" "A:B"
-            => Option<Range> = None, stored 17 changed as RangeText;
+            => Option<TimeRange> = None, stored 17 changed as RangeText;
         /// Resample to this many frames per second [default: the source's own sample times]
         fps: Option<Rate> = "fps" "F"
             => Option<f64> = None, stored 16 changed as Positive;
@@ -283,7 +283,7 @@ options! {
             => BetweenChoice = BetweenChoice::Auto, stored 34 never as Multiple;
         /// Frames per second of inputs that carry no rate [default: 30]
         source_fps: Option<Rate> = "source-fps" "F"
-            => Option<f64> = None, stored 18 changed as Perhaps<Number>;
+            => Option<f64> = None, stored 18 changed as Lenient<Number>;
         /// The animation of a glTF or FBX file that moves its meshes, or all: one after the other on one
         /// timeline, as named ranges. Those of skeletons are all kept as clips in any case [default: the
         /// first that moves something]
@@ -294,10 +294,10 @@ options! {
         /// extract gives it back as one character) or only (these without frames: far smaller, but the mesh
         /// stands still unless somebody moves it by a clip) [default: bake]
         rig: Option<RigChoice> = "rig" "RIG"
-            => RigChoice = RigChoice::Bake, stored 20 changed as Unusual<Word>;
+            => RigChoice = RigChoice::Bake, stored 20 changed as NonDefault<Keyword>;
         /// Length unit of inputs that carry none: m, cm, mm or in
         unit: Option<UnitName> = "unit" "UNIT"
-            => Option<Unit> = None;
+            => Option<LengthUnit> = None;
         /// Edges sharper than this stay hard where normals have to be made [default: all smooth]
         smooth_angle: Option<Angle> = "smooth-angle" "ANGLE"
             => Option<f64> = None, stored 12 changed as Number;
@@ -345,11 +345,11 @@ options! {
     "Compression" {
         /// Method of meshes: auto, static, rigid, skinned, soft or fluid [default: auto]
         method: Option<MethodChoice> = "method" "METHOD"
-            => MethodChoice = MethodChoice::Auto, stored 7 always as Perhaps<Word>;
+            => MethodChoice = MethodChoice::Auto, stored 7 always as Lenient<Keyword>;
         /// Transforms of rigid parts: clip (fewest bytes) or packed (12 bytes each, as a graphics card reads
         /// them) [default: clip]
         transforms: Option<TransformForm> = "transforms" "FORM"
-            => TransformForm = TransformForm::Clip, stored 8 changed as Perhaps<Word>;
+            => TransformForm = TransformForm::Clip, stored 8 changed as Lenient<Keyword>;
         /// How to find the parts of a mesh that move as one: attribute:NAME (whole numbers on faces or
         /// points), connected (pieces, nothing else), analyse (pieces and motion alone) or auto (any whole
         /// numbers or sets of faces that agree with the motion, then as analyse). All are hints: points that
@@ -360,30 +360,30 @@ options! {
         /// or random-access (samples by themselves: larger, for poses at any time without decoding) [default:
         /// auto]
         codec: Option<CodecChoice> = "codec" "CODEC"
-            => CodecChoice = CodecChoice::Auto, stored 29 changed as Perhaps<Word>;
+            => CodecChoice = CodecChoice::Auto, stored 29 changed as Lenient<Keyword>;
         /// What matters most: small (fewest bytes), fast (fastest decoding) or classic (the source system's
         /// predictors, with --block) [default: small]
         preset: Option<Preset> = "preset" "PRESET"
-            => Preset = Preset::Small, stored 9 always as Perhaps<Word>;
+            => Preset = Preset::Small, stored 9 always as Lenient<Keyword>;
         /// Block compression of the classic preset: store, deflate, lz4hc or zstd [default: zstd]
-        block: Option<Block> = "block" "BLOCK"
-            => Block = Block::Zstd, stored 10 classic as Perhaps<BlockFormat>;
+        block: Option<BlockChoice> = "block" "BLOCK"
+            => BlockChoice = BlockChoice::Zstd, stored 10 classic as Lenient<BlockFormat>;
         /// Index frames at most this many frames apart, 1 to 64: closer seeks faster, wider is smaller. With
         /// --preset small a multiple of 16; clips restart at the power of two below [default: 16 for classic,
         /// 64 else, 128 for clips]
         index_every: Option<u32> = "index-every" "N" in 1..=64
-            => Option<usize> = None, stored 11 always as Perhaps<Number>;
+            => Option<usize> = None, stored 11 always as Lenient<Number>;
         /// Effort spent on size, 1 to 9. With --preset classic and deflate or zstd, 7 and more also trade
         /// speed of decoding for it: frames take about twice as long [default: 5]
         effort: Option<u8> = "effort" "N" in 1..=9
-            => u32 = 5, stored 27 always as Perhaps<Number>;
+            => u32 = 5, stored 27 always as Lenient<Number>;
     }
     "Running" {
         /// Threads [default: all cores]; the file does not depend on it
         jobs: Option<u32> = "jobs" "N" in 1..=4096
             => usize = 0;
         /// Memory to keep frames in, such as 256MB or 1GiB [default: 512MiB]
-        memory: Option<Size> = "memory" "SIZE"
+        memory: Option<ByteSize> = "memory" "SIZE"
             => u64 = 512 << 20;
         /// Make remarks an error, before anything is written
         strict: bool = "strict"
@@ -412,30 +412,31 @@ mod tests {
             assert!(fields.contains(&format!("{}: ", option.key.replace('-', "_"))), "{}", option.key);
             assert!(option.without.iter().all(|key| keys.contains(key)), "{}", option.key);
             assert!(!option.help().is_empty() && !option.help().ends_with('.'), "{}", option.key);
-            assert_eq!(option.value.is_none(), option.takes == Takes::Nothing, "{}", option.key);
+            assert_eq!(option.value.is_none(), option.takes == ValueCount::Zero, "{}", option.key);
         }
     }
 
     #[test]
     fn a_value_is_taken_or_refused_with_what_to_give() {
         let mut said = PartialOptions::default();
-        said.say("effort", "9").unwrap();
-        said.say("cull-hidden", "true").unwrap();
-        said.say("include", "/a").unwrap();
-        said.say("include", "/b").unwrap();
+        said.set("effort", "9").unwrap();
+        said.set("cull-hidden", "true").unwrap();
+        said.set("include", "/a").unwrap();
+        said.set("include", "/b").unwrap();
         assert_eq!((said.effort, said.cull_hidden, said.include.len()), (Some(9), true, 2));
-        assert_eq!(said.say("effort", "10"), Err("10 is not in 1..=9".into()));
-        assert!(said.say("efort", "1").is_err());
+        assert_eq!(said.set("effort", "10"), Err("10 is not in 1..=9".into()));
+        assert!(said.set("efort", "1").is_err());
         let fps = TABLE.iter().find(|option| option.key == "fps").unwrap();
         assert!(fps.check("24").is_ok() && fps.check("0").unwrap_err().contains("frame rate"));
     }
 
     #[test]
     fn the_command_line_wins() {
-        let upper = PartialOptions { block: Some(Block::Store), ..PartialOptions::default() };
-        let lower = PartialOptions { block: Some(Block::Zstd), effort: Some(9), ..PartialOptions::default() };
+        let upper = PartialOptions { block: Some(BlockChoice::Store), ..PartialOptions::default() };
+        let lower =
+            PartialOptions { block: Some(BlockChoice::Zstd), effort: Some(9), ..PartialOptions::default() };
         let merged = upper.over(lower);
-        assert_eq!((merged.block, merged.effort), (Some(Block::Store), Some(9)));
+        assert_eq!((merged.block, merged.effort), (Some(BlockChoice::Store), Some(9)));
         let upper = PartialOptions { full_source_map: true, ..PartialOptions::default() };
         let lower = PartialOptions { short_source_map: true, ..PartialOptions::default() };
         assert!(!upper.over(lower.clone()).short_source_map);

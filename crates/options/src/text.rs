@@ -2,9 +2,9 @@
 //! from a file only these options; everything else about what the file should contain comes from the source.
 
 use crate::Error;
-use crate::choices::{BetweenChoice, Spacing};
+use crate::choices::{BetweenChoice, KnotSpacing};
 use crate::sections::{ClipChoice, JointOverride, LayerChoice, LocalRule, MeshOverride, Strip};
-use crate::stored::{glob, positive, read_tolerance, tolerance};
+use crate::stored::{read_glob, read_positive, read_tolerance, write_tolerance};
 use crate::table::{Line, Options};
 
 /// Places of the sections' lines among those of the table. Frozen: they decide the bytes of files.
@@ -76,7 +76,7 @@ impl Options {
             "mesh-tolerance" => {
                 let (value, pattern) = value.split_once(' ')?;
                 let tolerance = Some(read_tolerance(value, "*diagonal")?);
-                self.meshes.push(MeshOverride { tolerance, ..of(glob(pattern)?) });
+                self.meshes.push(MeshOverride { tolerance, ..of(read_glob(pattern)?) });
             }
             // It does not affect the promise, so one of a later version is ignored.
             "mesh-method" => {
@@ -89,7 +89,7 @@ impl Options {
             "mesh-remesh" => {
                 let (value, pattern) = value.split_once(' ')?;
                 let remesh = Some(value.parse().ok()?);
-                self.meshes.push(MeshOverride { remesh, ..of(glob(pattern)?) });
+                self.meshes.push(MeshOverride { remesh, ..of(read_glob(pattern)?) });
             }
             _ => self.clips.read(key, value)?,
         }
@@ -100,7 +100,7 @@ impl Options {
 fn write_meshes(meshes: &[MeshOverride], line: Line<'_>) {
     for over in meshes {
         if let Some(t) = over.tolerance {
-            line(MESHES, "mesh-tolerance", format!("{} {}", tolerance(t, "*diagonal"), over.glob));
+            line(MESHES, "mesh-tolerance", format!("{} {}", write_tolerance(t, "*diagonal"), over.glob));
         }
         if let Some(method) = over.method {
             line(MESHES, "mesh-method", format!("{method} {}", over.glob));
@@ -131,12 +131,12 @@ impl ClipChoice {
             let strip = match layer.strip {
                 Strip::None => "-".into(),
                 Strip::Error(e) => format!("{e}"),
-                Strip::Share(s) => format!("{s}*samples"),
+                Strip::Fraction(s) => format!("{s}*samples"),
             };
             let (rate, tiers) = (or_none(layer.rate), layer.tiers);
             line(LAYERS, "layer", format!("{rate} {strip} {tiers} {}", layer.name));
-            if layer.below.or(layer.share).is_some() {
-                let (below, share) = (or_none(layer.below), or_none(layer.share));
+            if layer.below.or(layer.fraction).is_some() {
+                let (below, share) = (or_none(layer.below), or_none(layer.fraction));
                 line(LAYERS, "layer-auto", format!("{below} {share} {}", layer.name));
             }
             for glob in &layer.joints {
@@ -158,13 +158,13 @@ impl ClipChoice {
 
     fn write_curve(&self, line: Line<'_>) {
         let curve = &self.curve;
-        if curve.knots != Spacing::default() {
+        if curve.knots != KnotSpacing::default() {
             line(CURVE, "curve-knots", curve.knots.to_string());
         }
-        if curve.short {
+        if curve.short_rotations {
             line(CURVE, "curve-rotation-bits", "32".into());
         }
-        if curve.plain {
+        if curve.insert_only {
             line(CURVE, "curve-keys", "inserted".into());
         }
         if let Some(local) = &curve.local {
@@ -180,42 +180,42 @@ impl ClipChoice {
         match key {
             "joint-tolerance" => {
                 let (value, pattern) = value.split_once(' ')?;
-                let tolerance = Some(positive(value)?);
-                self.joints.push(JointOverride { tolerance, ..of(glob(pattern)?) });
+                let tolerance = Some(read_positive(value)?);
+                self.joints.push(JointOverride { tolerance, ..of(read_glob(pattern)?) });
             }
             "joint-shell" => {
                 let (value, pattern) = value.split_once(' ')?;
-                let shell = Some(positive(value)?);
-                self.joints.push(JointOverride { shell, ..of(glob(pattern)?) });
+                let shell = Some(read_positive(value)?);
+                self.joints.push(JointOverride { shell, ..of(read_glob(pattern)?) });
             }
-            "joint-pinned" => self.joints.push(JointOverride { pinned: true, ..of(glob(value)?) }),
+            "joint-pinned" => self.joints.push(JointOverride { pinned: true, ..of(read_glob(value)?) }),
             "layer" => self.layers.push(read_layer(value)?),
             // Numbers, and the layer's name.
             "layer-auto" => {
                 let (value, name) = value.rsplit_once(' ')?;
                 let (below, share) = value.split_once(' ')?;
                 let layer = self.layer(name)?;
-                (layer.below, layer.share) = (read_part(below)?, read_part(share)?);
+                (layer.below, layer.fraction) = (read_part(below)?, read_part(share)?);
             }
             // The layer's name and a glob.
             "layer-joints" => {
                 let (name, pattern) = value.split_once(' ')?;
-                self.layer(name)?.joints.push(glob(pattern)?);
+                self.layer(name)?.joints.push(read_glob(pattern)?);
             }
             "joint-layer" => {
                 let (name, pattern) = value.split_once(' ')?;
-                self.joints.push(JointOverride { layer: Some(name.into()), ..of(glob(pattern)?) });
+                self.joints.push(JointOverride { layer: Some(name.into()), ..of(read_glob(pattern)?) });
             }
             "joint-bias" => {
                 let (value, pattern) = value.split_once(' ')?;
                 let bias = Some(not_negative(value)?);
-                self.joints.push(JointOverride { bias, ..of(glob(pattern)?) });
+                self.joints.push(JointOverride { bias, ..of(read_glob(pattern)?) });
             }
             "joint-stepped" => self.joints.push(JointOverride { stepped: true, ..of(value.into()) }),
             // These do not affect the promise, so unknown values are ignored.
             "curve-knots" => self.curve.knots = value.parse().unwrap_or_default(),
-            "curve-rotation-bits" => self.curve.short = value == "32",
-            "curve-keys" => self.curve.plain = value == "inserted",
+            "curve-rotation-bits" => self.curve.short_rotations = value == "32",
+            "curve-keys" => self.curve.insert_only = value == "inserted",
             "curve-local" => self.curve.local = Some(read_local(value)?),
             _ => {}
         }
@@ -249,11 +249,11 @@ fn read_part(text: &str) -> Option<Option<f64>> {
 /// Reads a clip layer: rate, stripping, tiers, name.
 fn read_layer(text: &str) -> Option<LayerChoice> {
     let mut words = text.split(' ');
-    let rate = perhaps(words.next()?, positive)?;
+    let rate = perhaps(words.next()?, read_positive)?;
     let strip = match words.next()? {
         "-" => Strip::None,
         value => match value.strip_suffix("*samples") {
-            Some(value) => Strip::Share(not_negative(value)?),
+            Some(value) => Strip::Fraction(not_negative(value)?),
             None => Strip::Error(not_negative(value)?),
         },
     };
@@ -268,7 +268,7 @@ fn read_local(text: &str) -> Option<LocalRule> {
     let mut words = text.split(' ');
     let mut tolerances = [None; 3];
     for tolerance in &mut tolerances {
-        *tolerance = perhaps(words.next()?, positive)?;
+        *tolerance = perhaps(words.next()?, read_positive)?;
     }
     match (words.next()?, words.next()) {
         ("adaptive", None) => Some(LocalRule { tolerances, adaptive: true }),
@@ -282,13 +282,13 @@ mod tests {
     use super::*;
     use crate::choices::MethodChoice;
     use crate::units::Tolerance;
-    use meshreel_scene::sample::Range;
+    use meshreel_scene::sample::TimeRange;
 
     #[test]
     fn what_is_stored_says_everything_once() {
         let options = Options {
             tolerance: Tolerance::Absolute(0.1 + 0.2),
-            range: Some(Range::Seconds(0.5, 2.0)),
+            range: Some(TimeRange::Seconds(0.5, 2.0)),
             fps: Some(30000.0 / 1001.0),
             include: vec!["/a/*".into()],
             smooth_angle: Some(30.0),
@@ -426,9 +426,11 @@ mod tests {
 
     mod any {
         use super::*;
-        use crate::choices::{Block, CodecChoice, MethodChoice, Preset, RigChoice, Spacing, TransformForm};
+        use crate::choices::{
+            BlockChoice, CodecChoice, KnotSpacing, MethodChoice, Preset, RigChoice, TransformForm,
+        };
         use crate::sections::CurveChoice;
-        use meshreel_scene::sample::Channels;
+        use meshreel_scene::sample::ChannelSelection;
         use proptest::option::of;
         use proptest::prelude::*;
         use proptest::sample::select;
@@ -445,10 +447,10 @@ mod tests {
             "/?[a-z*?/ é]{1,9}"
         }
 
-        fn range() -> impl Strategy<Value = Range> {
+        fn range() -> impl Strategy<Value = TimeRange> {
             prop_oneof![
-                any::<(usize, usize)>().prop_map(|(a, b)| Range::Frames(a, b)),
-                (length(), length()).prop_map(|(a, b)| Range::Seconds(-a, b)),
+                any::<(usize, usize)>().prop_map(|(a, b)| TimeRange::Frames(a, b)),
+                (length(), length()).prop_map(|(a, b)| TimeRange::Seconds(-a, b)),
             ]
         }
 
@@ -458,7 +460,7 @@ mod tests {
                 select(vec![MethodChoice::Auto, MethodChoice::Fluid]),
                 select(vec![TransformForm::Clip, TransformForm::Packed]),
                 select(vec![Preset::Small, Preset::Fast, Preset::Classic]),
-                select(vec![Block::Store, Block::Deflate, Block::Lz4hc, Block::Zstd]),
+                select(vec![BlockChoice::Store, BlockChoice::Deflate, BlockChoice::Lz4hc, BlockChoice::Zstd]),
                 select(vec![RigChoice::Bake, RigChoice::Keep, RigChoice::Only]),
                 select(vec![
                     CodecChoice::Auto,
@@ -484,7 +486,7 @@ mod tests {
                 block: w.3,
                 rig: w.4,
                 codec: w.5,
-                channels: Channels { normals: f[0], uvs: f[1], colours: f[2], attributes: f[3] },
+                channels: ChannelSelection { normals: f[0], uvs: f[1], colours: f[2], attributes: f[3] },
                 cycle: f[4],
                 remesh: f[5],
                 cull_hidden: f[6],
@@ -528,7 +530,7 @@ mod tests {
             let strip = prop_oneof![
                 Just(Strip::None),
                 length().prop_map(Strip::Error),
-                (0.0..=1.0).prop_map(Strip::Share)
+                (0.0..=1.0).prop_map(Strip::Fraction)
             ];
             let part = || of(0.0..=1.0);
             let layer = (prop::collection::vec(glob(), 0..3), part(), part(), of(length()), strip, 1..=8u8);
@@ -536,17 +538,18 @@ mod tests {
                 name: String::new(),
                 joints,
                 below,
-                share,
+                fraction: share,
                 rate,
                 strip,
                 tiers,
             });
             let local = (any::<bool>(), [of(length()), of(length()), of(length())]);
-            let curve = (select(vec![Spacing::Uniform, Spacing::Centripetal]), any::<[bool; 2]>(), of(local));
+            let curve =
+                (select(vec![KnotSpacing::Uniform, KnotSpacing::Centripetal]), any::<[bool; 2]>(), of(local));
             let curve = curve.prop_map(|(knots, flags, local)| CurveChoice {
                 knots,
-                short: flags[0],
-                plain: flags[1],
+                short_rotations: flags[0],
+                insert_only: flags[1],
                 local: local.map(|(adaptive, tolerances)| LocalRule { tolerances, adaptive }),
             });
             let many = (
@@ -575,7 +578,7 @@ mod tests {
                 let classic = options.preset == Preset::Classic;
                 let stored = Options {
                     index_every: Some(options.index_every()),
-                    block: if classic { options.block } else { Block::Zstd },
+                    block: if classic { options.block } else { BlockChoice::Zstd },
                     between: BetweenChoice::Off,
                     meshes: read.meshes.clone(),
                     clips: read.clips.clone(),

@@ -4,8 +4,8 @@
 //! a plain number where a unit is not needed). Errors say what is accepted and give an example.
 
 use crate::Error;
-use meshreel_scene::Unit;
-use meshreel_scene::sample::Range;
+use meshreel_scene::LengthUnit;
+use meshreel_scene::sample::TimeRange;
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use std::fmt;
 use std::str::FromStr;
@@ -50,7 +50,7 @@ pub struct Angle(pub f64);
 
 /// A number of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Size(pub u64);
+pub struct ByteSize(pub u64);
 
 /// A positive number, plain or as a fraction.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -62,7 +62,7 @@ pub struct Rate(pub f64);
 
 /// Part of the animation: frames counted from 0 (`10:20`) or seconds (`0.5s:2s`), both ends included.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Span(pub Range);
+pub struct Span(pub TimeRange);
 
 impl FromStr for Distance {
     type Err = String;
@@ -104,7 +104,7 @@ impl FromStr for Distance {
 
 impl Distance {
     /// Returns the tolerance in the length unit of a file.
-    pub fn in_unit(self, unit: Option<Unit>) -> Result<Tolerance, Error> {
+    pub fn in_unit(self, unit: Option<LengthUnit>) -> Result<Tolerance, Error> {
         Ok(match (self, unit) {
             (Distance::Absolute(length), _) => Tolerance::Absolute(length),
             (Distance::Percent(percent), _) => Tolerance::Relative(percent / 100.0),
@@ -204,9 +204,9 @@ impl fmt::Display for Angle {
     }
 }
 
-impl FromStr for Size {
+impl FromStr for ByteSize {
     type Err = String;
-    fn from_str(text: &str) -> Result<Size, String> {
+    fn from_str(text: &str) -> Result<ByteSize, String> {
         let error = || format!("'{text}' is no size: give bytes with a unit, as in 256MB, 128MiB or 1.5GB");
         let trimmed = text.trim();
         let split = trimmed.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(trimmed.len());
@@ -228,21 +228,21 @@ impl FromStr for Size {
         if !(1.0..=(1u64 << 62) as f64).contains(&bytes) {
             return Err(error());
         }
-        Ok(Size(bytes as u64))
+        Ok(ByteSize(bytes as u64))
     }
 }
 
-impl Size {
+impl ByteSize {
     /// Reads a size; here `0` is allowed, too.
-    pub fn or_none(text: &str) -> Result<Size, String> {
+    pub fn parse_or_zero(text: &str) -> Result<ByteSize, String> {
         match text.trim() {
-            "0" => Ok(Size(0)),
+            "0" => Ok(ByteSize(0)),
             text => text.parse(),
         }
     }
 }
 
-impl fmt::Display for Size {
+impl fmt::Display for ByteSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}B", self.0)
     }
@@ -299,8 +299,8 @@ impl FromStr for Span {
         };
         let frame = |part: &str| part.trim().parse::<usize>().ok();
         let (range, forward) = match (seconds(first), seconds(last), frame(first), frame(last)) {
-            (Some(first), Some(last), ..) => (Range::Seconds(first, last), first <= last),
-            (.., Some(first), Some(last)) => (Range::Frames(first, last), first <= last),
+            (Some(first), Some(last), ..) => (TimeRange::Seconds(first, last), first <= last),
+            (.., Some(first), Some(last)) => (TimeRange::Frames(first, last), first <= last),
             _ => return Err(error()),
         };
         if !forward {
@@ -313,8 +313,8 @@ impl FromStr for Span {
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Range::Frames(first, last) => write!(f, "{first}:{last}"),
-            Range::Seconds(first, last) => write!(f, "{first}s:{last}s"),
+            TimeRange::Frames(first, last) => write!(f, "{first}:{last}"),
+            TimeRange::Seconds(first, last) => write!(f, "{first}s:{last}s"),
         }
     }
 }
@@ -323,8 +323,8 @@ impl fmt::Display for Span {
 pub fn from_text<'de, D: Deserializer<'de>, T: FromStr<Err = String>>(
     deserializer: D,
 ) -> Result<T, D::Error> {
-    struct Text<T>(std::marker::PhantomData<T>);
-    impl<T: FromStr<Err = String>> Visitor<'_> for Text<T> {
+    struct TextVisitor<T>(std::marker::PhantomData<T>);
+    impl<T: FromStr<Err = String>> Visitor<'_> for TextVisitor<T> {
         type Value = T;
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str("a string or a number")
@@ -342,7 +342,7 @@ pub fn from_text<'de, D: Deserializer<'de>, T: FromStr<Err = String>>(
             self.visit_str(&value.to_string())
         }
     }
-    deserializer.deserialize_any(Text(std::marker::PhantomData))
+    deserializer.deserialize_any(TextVisitor(std::marker::PhantomData))
 }
 
 macro_rules! deserialize_from_text {
@@ -355,7 +355,7 @@ macro_rules! deserialize_from_text {
     )+};
 }
 pub(crate) use deserialize_from_text;
-deserialize_from_text!(Distance, ToleranceFor, Length, Angle, Size, Ratio, Rate, Span);
+deserialize_from_text!(Distance, ToleranceFor, Length, Angle, ByteSize, Ratio, Rate, Span);
 
 #[cfg(test)]
 mod tests {
@@ -372,18 +372,21 @@ mod tests {
         assert_eq!("100%".parse(), Ok(Distance::Percent(100.0)));
         assert_eq!("1deg".parse(), Ok(Angle(1.0)));
         assert_eq!("2.5".parse(), Ok(Angle(2.5)));
-        assert_eq!("256MB".parse(), Ok(Size(256_000_000)));
-        assert_eq!("128MiB".parse(), Ok(Size(128 << 20)));
-        assert_eq!("1.5g".parse(), Ok(Size(1_500_000_000)));
-        assert_eq!("77".parse(), Ok(Size(77)));
-        assert_eq!((Size::or_none("0"), Size::or_none("1k")), (Ok(Size(0)), Ok(Size(1000))));
+        assert_eq!("256MB".parse(), Ok(ByteSize(256_000_000)));
+        assert_eq!("128MiB".parse(), Ok(ByteSize(128 << 20)));
+        assert_eq!("1.5g".parse(), Ok(ByteSize(1_500_000_000)));
+        assert_eq!("77".parse(), Ok(ByteSize(77)));
+        assert_eq!(
+            (ByteSize::parse_or_zero("0"), ByteSize::parse_or_zero("1k")),
+            (Ok(ByteSize(0)), Ok(ByteSize(1000)))
+        );
         assert_eq!("1/4096".parse(), Ok(Ratio(1.0 / 4096.0)));
         assert_eq!("0.001".parse(), Ok(Ratio(0.001)));
         assert_eq!("30000/1001".parse(), Ok(Rate(30000.0 / 1001.0)));
         assert!("0".parse::<Rate>().is_err());
-        assert_eq!("10:20".parse(), Ok(Span(Range::Frames(10, 20))));
-        assert_eq!("0.5s:2s".parse(), Ok(Span(Range::Seconds(0.5, 2.0))));
-        assert_eq!("-1s:2s".parse(), Ok(Span(Range::Seconds(-1.0, 2.0))));
+        assert_eq!("10:20".parse(), Ok(Span(TimeRange::Frames(10, 20))));
+        assert_eq!("0.5s:2s".parse(), Ok(Span(TimeRange::Seconds(0.5, 2.0))));
+        assert_eq!("-1s:2s".parse(), Ok(Span(TimeRange::Seconds(-1.0, 2.0))));
     }
 
     #[test]
@@ -410,7 +413,7 @@ mod tests {
             assert!(text.parse::<Angle>().is_err(), "{text}");
         }
         for text in ["", "MB", "-1MB", "3 apples", "0", "1e30TB"] {
-            assert!(text.parse::<Size>().is_err(), "{text}");
+            assert!(text.parse::<ByteSize>().is_err(), "{text}");
         }
         for text in ["", "1/0", "0/5", "-1", "a/b", "1/2/3"] {
             assert!(text.parse::<Ratio>().is_err(), "{text}");

@@ -70,7 +70,7 @@ fn open_all(player: &mut Player, paths: &[String], copies: usize) -> Vec<Instanc
     for copy in 0..copies {
         for (i, path) in paths.iter().enumerate() {
             let file = player.open(path);
-            if let Some(instance) = player.instance(file) {
+            if let Some(instance) = player.add_instance(file) {
                 player.command(instance, Command::Repeat(Repeat::Loop));
                 player.command(instance, Command::StartAt(0.05 * (copy + 3 * i) as f64));
                 player.command(instance, Command::Play);
@@ -98,7 +98,7 @@ fn wait_until_open(player: &mut Player, files: usize) -> Result<(), String> {
 }
 
 /// The costs of playing.
-struct Played {
+struct PlayTimes {
     /// Milliseconds of each tick.
     ticks: Vec<f64>,
     /// Frames that were late, summed over instances.
@@ -108,8 +108,8 @@ struct Played {
 }
 
 /// Plays in real time.
-fn play(player: &mut Player, instances: &[InstanceId], seconds: f64) -> Played {
-    let mut played = Played { ticks: Vec::new(), late: 0, peak: 0 };
+fn play(player: &mut Player, instances: &[InstanceId], seconds: f64) -> PlayTimes {
+    let mut played = PlayTimes { ticks: Vec::new(), late: 0, peak: 0 };
     let start = Instant::now();
     for tick in 1..=(seconds * FPS) as u32 {
         let began = Instant::now();
@@ -125,7 +125,7 @@ fn play(player: &mut Player, instances: &[InstanceId], seconds: f64) -> Played {
     played
 }
 
-fn print_ticks(player: &Player, instances: &[InstanceId], played: &Played) {
+fn print_ticks(player: &Player, instances: &[InstanceId], played: &PlayTimes) {
     let mut times = played.ticks.clone();
     times.sort_by(f64::total_cmp);
     let percentile = |part: f64| times[((times.len() - 1) as f64 * part) as usize];

@@ -10,7 +10,7 @@ fn main() {
 pub fn play(path: impl AsRef<std::path::Path>, frames: u32) {
     let mut player = Player::new(Options::default());
     let file = player.open(path);
-    let cloth = player.instance(file).expect("it is not closed");
+    let cloth = player.add_instance(file).expect("it is not closed");
     player.command(cloth, Command::Play);
     for _ in 0..frames {
         player.tick(1.0 / 60.0);

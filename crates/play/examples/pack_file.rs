@@ -2,10 +2,10 @@
 //! a.reel b.reel` writes the pack and plays its files.
 //!
 //! A pack here is a count, that many offsets and sizes (u64, little-endian), and the files. A game has its
-//! own format, an archive or an object store; the player only needs a [`Source`]: begin to read, and report
-//! when it is done.
+//! own format, an archive or an object store; the player only needs an [`AsyncSource`]: begin to read, and
+//! report when it is done.
 
-use meshreel::{Command, Event, Options, Player, Read, Source};
+use meshreel::{AsyncSource, Command, Event, Options, Player, ReadRequest};
 use std::fs::File;
 use std::io::{self, Read as _, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -44,15 +44,15 @@ pub fn write(pack: impl AsRef<Path>, files: &[impl AsRef<Path>]) -> io::Result<(
 struct Packed {
     offset: u64,
     size: u64,
-    requests: SyncSender<(u64, Read)>,
+    requests: SyncSender<(u64, ReadRequest)>,
 }
 
-impl Source for Packed {
+impl AsyncSource for Packed {
     fn size(&self) -> u64 {
         self.size
     }
 
-    fn start(&self, read: Read) {
+    fn start(&self, read: ReadRequest) {
         // Called from the tick, so it does not wait. If the queue is full, the read is dropped, which
         // completes it.
         let _ = self.requests.try_send((self.offset + read.offset(), read));
@@ -60,7 +60,7 @@ impl Source for Packed {
 }
 
 /// The one thread that reads the pack.
-fn serve(mut file: File, requests: Receiver<(u64, Read)>) {
+fn serve(mut file: File, requests: Receiver<(u64, ReadRequest)>) {
     for (at, mut read) in requests {
         if read.is_cancelled() {
             continue;
@@ -94,7 +94,7 @@ pub fn play(pack: impl AsRef<Path>, ticks: u32) -> io::Result<Vec<u32>> {
     let mut instances = Vec::new();
     for (number, packed) in open(pack)?.into_iter().enumerate() {
         let file = player.open_source(format!("file {number} of the pack"), Arc::new(packed));
-        instances.extend(player.instance(file));
+        instances.extend(player.add_instance(file));
     }
     for &instance in &instances {
         player.command(instance, Command::Play);

@@ -4,7 +4,7 @@
 //! The sequencer reports what happens when. Instances are created when a clip begins to stream and removed
 //! when it is over, so that towers that have fallen take no memory.
 
-use meshreel::sequencer::{Action, ActionKind, Clip, End, Leave, Sequencer, Start, stagger};
+use meshreel::sequencer::{Action, ActionKind, End, ExitSignal, SequenceClip, Sequencer, Start, stagger};
 use meshreel::{Error, Event, FileId, InstanceId, Options, Player, Timeline};
 use std::path::Path;
 
@@ -36,44 +36,46 @@ pub fn play(tower: impl AsRef<Path>, flag: impl AsRef<Path>, dt: f64) -> Result<
         scene.tick(dt, |action| actions.push(action));
         for action in actions.drain(..) {
             let clip = scene.clip(action.clip);
-            obey(&mut player, files, clip, &action, &mut instances[action.clip]);
-            lines.push(format!("{:6.3} s  {}: {}", action.at, clip.name, tell(clip, action.kind)));
+            apply(&mut player, files, clip, &action, &mut instances[action.clip]);
+            lines.push(format!("{:6.3} s  {}: {}", action.at, clip.name, describe(clip, action.kind)));
         }
         if before < 1.0 && scene.time() >= 1.0 {
             scene.signal(FLAG_DOWN);
         }
         player.tick(dt);
-        // Here every remaining instance is drawn, and the ruins: `scene.shown(clip)`.
+        // Here every remaining instance is drawn, and the ruins: `scene.picture(clip)`.
     }
     Ok(lines)
 }
 
-fn clips(tower: &Timeline, flag: &Timeline) -> Vec<Clip> {
-    let fall =
-        |number: usize| Clip { end: End::Mesh(RUIN), ..Clip::new(format!("tower {number}"), 0, tower) };
-    let mut clips: Vec<Clip> = (1..=3).map(fall).collect();
+fn clips(tower: &Timeline, flag: &Timeline) -> Vec<SequenceClip> {
+    let fall = |number: usize| SequenceClip {
+        end: End::Mesh(RUIN),
+        ..SequenceClip::new(format!("tower {number}"), 0, tower)
+    };
+    let mut clips: Vec<SequenceClip> = (1..=3).map(fall).collect();
     // If all fell at once, there would be a hitch.
     stagger(&mut clips, 0.25);
-    clips.push(Clip {
+    clips.push(SequenceClip {
         start: Start::At(0.0),
         plays: 0,
-        leave: Some(Leave::AtSeam(FLAG_DOWN)),
-        ..Clip::new("flag", 1, flag)
+        exit: Some(ExitSignal::AtSeam(FLAG_DOWN)),
+        ..SequenceClip::new("flag", 1, flag)
     });
     clips
 }
 
 /// Creates, commands or deletes the instance of a clip.
-fn obey(
+fn apply(
     player: &mut Player,
     files: [FileId; 2],
-    clip: &Clip,
+    clip: &SequenceClip,
     action: &Action,
     instance: &mut Option<InstanceId>,
 ) {
     let created = *instance.get_or_insert_with(|| {
         let file = files[clip.cache as usize];
-        player.instance(file).expect("the files stay open")
+        player.add_instance(file).expect("the files stay open")
     });
     for command in action.commands(clip) {
         player.command(created, command);
@@ -84,7 +86,7 @@ fn obey(
     }
 }
 
-fn tell(clip: &Clip, what: ActionKind) -> String {
+fn describe(clip: &SequenceClip, what: ActionKind) -> String {
     match (what, clip.end) {
         (ActionKind::End, End::Mesh(mesh)) => format!("over, mesh {mesh} takes its place"),
         (ActionKind::End, _) => "over".into(),
@@ -101,7 +103,7 @@ fn timelines(player: &mut Player, files: [FileId; 2]) -> Result<[Timeline; 2], E
                 return Err(error);
             }
         }
-        if let [Some(a), Some(b)] = files.map(|file| player.reel(file).map(Timeline::of)) {
+        if let [Some(a), Some(b)] = files.map(|file| player.reel(file).map(Timeline::from_reel)) {
             return Ok([a, b]);
         }
         std::thread::sleep(std::time::Duration::from_millis(1));

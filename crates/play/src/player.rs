@@ -5,25 +5,25 @@ use crate::Error;
 use crate::policy::Switches;
 use crate::reel::open_file::Reel;
 use crate::stream::admission::{Admission, Instance};
-use crate::stream::crew::Crew;
 use crate::stream::event::Event;
 use crate::stream::heap::Heap;
 use crate::stream::ids::{FileId, InstanceId};
-use crate::stream::io::{Positioned, Positioning, Source, Token};
-use crate::stream::load::{Again, Inbox, Load, Mode, Opened, forget, open_here};
-use crate::stream::loaded::Loaded;
+use crate::stream::io::{PositionedSource, QueuedRead, ReadToken, SharedSource};
+use crate::stream::jobs::{BuiltInPool, Job, JobContext};
+use crate::stream::load::{self, OpenJob, OpenMode, OpenResult, OpenedFiles, WaitingOpens, open_ready};
+use crate::stream::loaded::LoadedFile;
 use crate::stream::options::Options;
 use crate::stream::residency::{Horizons, Stream};
-use crate::stream::scheduler::{Incident, NOW, Scheduler, owner};
-use crate::stream::sharing::Library;
+use crate::stream::scheduler::{Incident, Scheduler, URGENT_MICROSECONDS, tag_stream};
+use crate::stream::sharing::MeshLibrary;
 use crate::stream::statistics::{Statistics, StreamStatistics};
 use crate::stream::trace::span;
-use crate::stream::work::{Job, Threads, Work};
+use crate::stream::worker_threads::WorkerThreads;
 use crate::time::clock::{Clock, Command};
 use crate::time::demand::Demand;
 use crate::time::timeline::Timeline;
 use crate::view::raw::CodedUnits;
-use crate::view::shown::{Ahead, Shown};
+use crate::view::shown_frames::{ShownFrames, UpcomingFrame};
 use meshreel_format::ReadAt;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -31,39 +31,40 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 
 /// The number of units and reads that can be in flight.
-const NODES: usize = 4096;
+const MAX_IN_FLIGHT: usize = 4096;
 
 /// The number of events that are kept until they are fetched; later ones are lost.
-const EVENTS: usize = 256;
+const MAX_EVENTS: usize = 256;
 
 /// Microseconds after which opening is tried again for a file that was unloaded and could not be opened
 /// again.
-const REOPEN: u64 = 2_000_000;
+const REOPEN_MICROSECONDS: u64 = 2_000_000;
 
 /// Per tick, the part of `decode_ahead` that is used shrinks by this factor if the heap had no room for it,
-/// and else grows by `GROW`. So a heap that is too small for all of it is not contended for in each tick.
-const SHRINK: f32 = 0.9;
+/// and else grows by `REACH_GROWTH`. So a heap that is too small for all of it is not contended for each
+/// tick.
+const REACH_DECAY: f32 = 0.9;
 
-const GROW: f32 = 0.005;
+const REACH_GROWTH: f32 = 0.005;
 
-const LEAST_REACH: f32 = 0.2;
+const MIN_REACH: f32 = 0.2;
 
 /// The longest tick that counts, in seconds; longer ones are cut to it.
-const LONGEST_TICK: f64 = 3600.0;
+const MAX_TICK_SECONDS: f64 = 3600.0;
 
 /// A file and its state.
-struct File {
+struct FileEntry {
     generation: u32,
     path: PathBuf,
-    source: Option<Arc<dyn Source>>,
+    source: Option<SharedSource>,
     /// The reel, if it was opened elsewhere.
     reel: Option<Reel>,
     state: FileState,
     timeline: Option<Timeline>,
     /// Time in microseconds at which one of its instances was last visible.
-    seen: u64,
+    last_visible: u64,
     /// Time at which opening is tried again, for a file that was open before and could not be opened again.
-    again_at: Option<u64>,
+    reopen_at: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,28 +86,28 @@ enum FileState {
 /// background.
 pub struct Player {
     scheduler: Scheduler,
-    files: Vec<File>,
+    files: Vec<FileEntry>,
     /// Free places in `files`.
-    closed: Vec<u32>,
+    free_files: Vec<u32>,
     instances: Vec<Option<Instance>>,
     /// Free places in `instances`.
-    free: Vec<u32>,
+    free_instances: Vec<u32>,
     admission: Admission,
     generations: u32,
     options: Options,
     switches: Switches,
-    reads: Arc<Crew<Positioning>>,
-    loads: Crew<Load>,
-    threads: Option<Arc<Threads>>,
-    inbox: Inbox,
-    again: Again,
-    arrived: Vec<((u32, u32), Opened)>,
+    read_threads: Arc<WorkerThreads<QueuedRead>>,
+    open_threads: WorkerThreads<OpenJob>,
+    decode_threads: Option<Arc<BuiltInPool>>,
+    inbox: OpenedFiles,
+    waiting_opens: WaitingOpens,
+    arrived: Vec<((u32, u32), OpenResult)>,
     closing: Arc<AtomicBool>,
-    library: Arc<Library>,
+    library: Arc<MeshLibrary>,
     events: VecDeque<Event>,
     resident_bytes: u64,
     /// `true` if a file was closed and its instances are not removed yet.
-    sweep: bool,
+    has_closing_files: bool,
     ticks: u64,
     /// The part of `decode_ahead` for which the heap has room, up to 1.
     reach: f32,
@@ -134,42 +135,43 @@ impl Player {
                 "a heap of {bytes} bytes cannot be had from this system: a smaller one (Options::heap) may do"
             ))
         })?;
-        let work = Work::new(heap.memory().clone(), NODES);
+        let work = JobContext::new(heap.memory().clone(), MAX_IN_FLIGHT);
         let threads = match &options.pool {
             Some(pool) => {
                 work.set_pool(pool.clone());
                 None
             }
             None => {
-                let crew = Crew::new("meshreel decode", options.threads, NODES, Job::run)?;
-                let threads = Arc::new(Threads(crew));
+                let crew = WorkerThreads::new("meshreel decode", options.threads, MAX_IN_FLIGHT, Job::run)?;
+                let threads = Arc::new(BuiltInPool(crew));
                 work.set_pool(threads.clone());
                 Some(threads)
             }
         };
-        let reads = Crew::new("meshreel read", options.read_threads, NODES, Positioning::run)?;
+        let reads =
+            WorkerThreads::new("meshreel read", options.read_threads, MAX_IN_FLIGHT, QueuedRead::run)?;
         let loaders = usize::from(options.threads > 0);
-        let loads = Crew::new("meshreel open", loaders, 16, Load::run)?;
+        let loads = WorkerThreads::new("meshreel open", loaders, 16, OpenJob::run)?;
         Ok(Player {
-            scheduler: Scheduler::new(heap, work, NODES, options.read_size.max(1)),
+            scheduler: Scheduler::new(heap, work, MAX_IN_FLIGHT, options.read_size.max(1)),
             files: Vec::new(),
-            closed: Vec::new(),
+            free_files: Vec::new(),
             instances: Vec::new(),
-            free: Vec::new(),
+            free_instances: Vec::new(),
             admission: Admission::default(),
             generations: 0,
             switches: Switches::ON,
-            reads: Arc::new(reads),
-            loads,
-            threads,
-            inbox: Inbox::default(),
-            again: Again::default(),
+            read_threads: Arc::new(reads),
+            open_threads: loads,
+            decode_threads: threads,
+            inbox: OpenedFiles::default(),
+            waiting_opens: WaitingOpens::default(),
             arrived: Vec::new(),
             closing: Arc::new(AtomicBool::new(false)),
             library: Arc::default(),
-            events: VecDeque::with_capacity(EVENTS),
+            events: VecDeque::with_capacity(MAX_EVENTS),
             resident_bytes: 0,
-            sweep: false,
+            has_closing_files: false,
             ticks: 0,
             reach: 1.0,
             options,
@@ -186,12 +188,12 @@ impl Player {
 
     /// Opens a file that lies in memory, or any other bytes that a thread can read.
     pub fn open_bytes(&mut self, bytes: Arc<dyn ReadAt>) -> FileId {
-        let source = Positioned { source: bytes, crew: self.reads.clone() };
+        let source = PositionedSource { source: bytes, crew: self.read_threads.clone() };
         self.open_source("(memory)", Arc::new(source))
     }
 
     /// Opens a source of the caller's own, such as an entry of a pack file. Errors call it `name`.
-    pub fn open_source(&mut self, name: impl AsRef<Path>, source: Arc<dyn Source>) -> FileId {
+    pub fn open_source(&mut self, name: impl AsRef<Path>, source: SharedSource) -> FileId {
         self.add_file(name.as_ref().into(), Some(source), None)
     }
 
@@ -201,28 +203,28 @@ impl Player {
     /// reel was opened with. A reel that takes more memory than [`Options::file_limits`] allows is refused,
     /// as is a source of another length. The static data stays in memory as long as the player or anyone else
     /// holds the reel.
-    pub fn open_reel(&mut self, reel: Reel, source: Arc<dyn Source>) -> FileId {
+    pub fn open_reel(&mut self, reel: Reel, source: SharedSource) -> FileId {
         self.add_file(reel.path().into(), Some(source), Some(reel))
     }
 
-    fn add_file(&mut self, path: PathBuf, source: Option<Arc<dyn Source>>, reel: Option<Reel>) -> FileId {
+    fn add_file(&mut self, path: PathBuf, source: Option<SharedSource>, reel: Option<Reel>) -> FileId {
         self.generations += 1;
-        let file = File {
+        let file = FileEntry {
             generation: self.generations,
             path,
             source,
             reel,
             state: FileState::Loading,
             timeline: None,
-            seen: self.scheduler.now,
-            again_at: None,
+            last_visible: self.scheduler.now,
+            reopen_at: None,
         };
-        let closed = self.closed.pop().map(|number| number as usize);
+        let closed = self.free_files.pop().map(|number| number as usize);
         let number = closed.unwrap_or(self.files.len());
         if number == self.files.len() {
             self.files.push(file);
             // Reserves room, so that closing all of them in a tick does not allocate.
-            self.closed.reserve(self.files.len());
+            self.free_files.reserve(self.files.len());
             self.scheduler.streams.push(None);
             self.scheduler.reserve(self.files.len());
         } else {
@@ -235,21 +237,21 @@ impl Player {
     fn load(&mut self, number: usize) {
         let file = &mut self.files[number];
         file.state = FileState::Loading;
-        let mode = if self.options.threads > 0 { Mode::Waits } else { Mode::AsksAgain(None) };
-        let load = Load {
+        let mode = if self.options.threads > 0 { OpenMode::Blocking } else { OpenMode::Polling(None) };
+        let load = OpenJob {
             file: number as u32,
             generation: file.generation,
             path: file.path.clone(),
-            source: file.source.clone().ok_or_else(|| self.reads.clone()),
+            source: file.source.clone().ok_or_else(|| self.read_threads.clone()),
             reel: file.reel.clone(),
             limits: self.options.file_limits(),
             closing: self.closing.clone(),
             library: self.library.clone(),
             inbox: self.inbox.clone(),
-            again: self.again.clone(),
+            waiting: self.waiting_opens.clone(),
             mode,
         };
-        self.loads.push(0, load);
+        self.open_threads.push(0, load);
     }
 
     /// Closes a file: removes all its instances and releases its memory. Reads and decodes in flight end by
@@ -261,36 +263,36 @@ impl Player {
         self.files[number].state = FileState::Closing;
         self.scheduler.cancel_all(number as u32);
         // From now on its instances count as removed; the next tick removes them all at once.
-        self.sweep = true;
+        self.has_closing_files = true;
     }
 
-    fn sweep(&mut self) {
-        if !std::mem::take(&mut self.sweep) {
+    fn remove_closed_instances(&mut self) {
+        if !std::mem::take(&mut self.has_closing_files) {
             return;
         }
         for (instance, place) in self.instances.iter_mut().zip(0..) {
             let closing = |i: &mut Instance| self.files[i.file as usize].state == FileState::Closing;
             if instance.take_if(closing).is_some() {
-                self.free.push(place);
+                self.free_instances.push(place);
             }
         }
-        self.admission.changed(self.instances.len());
+        self.admission.mark_stale(self.instances.len());
     }
 
     /// Adds an instance of a file: visible, and stopped at the first frame. `None` if the file is closed.
-    pub fn instance(&mut self, file: FileId) -> Option<InstanceId> {
+    pub fn add_instance(&mut self, file: FileId) -> Option<InstanceId> {
         let number = self.file_number(file)?;
         self.generations += 1;
         let clock = self.files[number].timeline.as_ref().map(Clock::new);
         let instance = Instance::new(self.generations, number as u32, clock);
-        let place = self.free.pop().unwrap_or(self.instances.len() as u32);
+        let place = self.free_instances.pop().unwrap_or(self.instances.len() as u32);
         if place as usize == self.instances.len() {
             self.instances.push(None);
             // Reserves room, so that removing all of them in a tick does not allocate.
-            self.free.reserve(self.instances.len());
+            self.free_instances.reserve(self.instances.len());
         }
         self.instances[place as usize] = Some(instance);
-        self.admission.changed(self.instances.len());
+        self.admission.mark_stale(self.instances.len());
         Some(InstanceId(place, self.generations))
     }
 
@@ -298,8 +300,8 @@ impl Player {
     pub fn remove(&mut self, instance: InstanceId) {
         if self.get(instance).is_some() {
             self.instances[instance.0 as usize] = None;
-            self.free.push(instance.0);
-            self.admission.changed(self.instances.len());
+            self.free_instances.push(instance.0);
+            self.admission.mark_stale(self.instances.len());
         }
     }
 
@@ -309,14 +311,14 @@ impl Player {
         if let Some(instance) = self.get_mut(instance)
             && std::mem::replace(&mut instance.priority, priority) != priority
         {
-            self.admission.changed(self.instances.len());
+            self.admission.mark_stale(self.instances.len());
         }
     }
 
     /// `true` if the heap has no room for an instance that wants to be shown or streamed, see
     /// [`Event::Refused`].
     pub fn is_refused(&self, instance: InstanceId) -> bool {
-        self.get(instance).is_some_and(|i| i.short.is_some())
+        self.get(instance).is_some_and(|i| i.shortage.is_some())
     }
 
     /// Sends a command to an instance's clock. It takes effect at the next tick; before the file is open,
@@ -333,7 +335,7 @@ impl Player {
     /// Shows or hides an instance. The time of a hidden instance goes on, but it asks for no frames. A file
     /// without a visible instance for [`Options::unload_after`] seconds releases its static data, and is
     /// opened again when one is shown.
-    pub fn show(&mut self, instance: InstanceId, visible: bool) {
+    pub fn set_visible(&mut self, instance: InstanceId, visible: bool) {
         if let Some(instance) = self.get_mut(instance) {
             instance.visible = visible;
             if !visible {
@@ -360,10 +362,10 @@ impl Player {
 
     /// Sets the kill switches, which stop the issuing of reads, the starting of jobs, or the handing out of
     /// frames.
-    pub fn switch(&mut self, switches: Switches) {
+    pub fn set_switches(&mut self, switches: Switches) {
         self.switches = switches;
-        self.scheduler.reads_on = switches.reads;
-        self.scheduler.jobs_on = switches.jobs;
+        self.scheduler.reads_enabled = switches.reads;
+        self.scheduler.jobs_enabled = switches.jobs;
     }
 
     /// Takes the oldest event that was not fetched yet.
@@ -377,45 +379,45 @@ impl Player {
     /// the reads and decodes that they will need. Never waits; allocates only if files have just been opened.
     pub fn tick(&mut self, dt: f64) {
         span!("tick");
-        let dt = if dt.is_nan() { 0.0 } else { dt.clamp(0.0, LONGEST_TICK) };
+        let dt = if dt.is_nan() { 0.0 } else { dt.clamp(0.0, MAX_TICK_SECONDS) };
         self.ticks += 1;
         self.scheduler.now += (dt * 1e6) as u64;
-        self.sweep();
-        self.take_opened();
+        self.remove_closed_instances();
+        self.collect_opened();
         self.scheduler.collect();
         self.move_clocks(dt);
         let open = |file: u32| self.files[file as usize].state == FileState::Open;
         (self.admission).decide(&mut self.instances, &mut self.scheduler, open);
         self.plan();
-        self.scheduler.fit_scratch();
+        self.scheduler.resize_scratch();
         let ahead = (self.options.least_read_ahead.max(0.0) * 1e6) as u64;
-        self.scheduler.read(ahead);
+        self.scheduler.issue_reads(ahead);
         // A unit that waits for a read is started when that is issued.
-        self.scheduler.decode();
+        self.scheduler.start_decodes();
         self.reach = match self.scheduler.starved {
-            true => (self.reach * SHRINK).max(LEAST_REACH),
-            false => (self.reach + GROW).min(1.0),
+            true => (self.reach * REACH_DECAY).max(MIN_REACH),
+            false => (self.reach + REACH_GROWTH).min(1.0),
         };
-        self.work_here();
+        self.run_jobs();
         self.scheduler.collect();
-        self.tell();
-        self.settle();
-        self.pick();
+        self.report_events();
+        self.finish_closing();
+        self.choose_frames();
     }
 
     /// Runs all jobs within the tick, for a player without threads.
-    fn work_here(&mut self) {
+    fn run_jobs(&mut self) {
         loop {
-            let read = self.reads.run_all();
-            let decoded = (self.threads.as_ref()).is_some_and(|threads| threads.0.run_all());
+            let read = self.read_threads.run_all();
+            let decoded = (self.decode_threads.as_ref()).is_some_and(|threads| threads.0.run_all());
             if !read && !decoded {
                 return;
             }
         }
     }
 
-    fn take_opened(&mut self) {
-        open_here(&self.loads, &self.again, |file, generation| {
+    fn collect_opened(&mut self) {
+        open_ready(&self.open_threads, &self.waiting_opens, |file, generation| {
             let file = &self.files[file as usize];
             file.generation == generation && file.state == FileState::Loading
         });
@@ -435,9 +437,9 @@ impl Player {
             let opened = opened.and_then(|opened| self.scheduler.check_heap(&opened.0).map(|()| opened));
             let event = match opened {
                 Ok((loaded, source)) => {
-                    let failed = file.again_at.take().is_some();
+                    let failed = file.reopen_at.take().is_some();
                     let empty = loaded.reel.frame_count() == 0;
-                    self.opened(number, loaded, source);
+                    self.file_opened(number, loaded, source);
                     match (again, failed) {
                         (false, _) if empty => {
                             self.push_event(Event::Opened(id));
@@ -451,7 +453,7 @@ impl Player {
                 Err(error) if again => {
                     // Hidden, and meanwhile the file is gone; it may come back.
                     file.state = FileState::Unloaded;
-                    let told = file.again_at.replace(self.scheduler.now + REOPEN).is_some();
+                    let told = file.reopen_at.replace(self.scheduler.now + REOPEN_MICROSECONDS).is_some();
                     if told {
                         continue;
                     }
@@ -467,14 +469,14 @@ impl Player {
         self.arrived = arrived;
     }
 
-    fn opened(&mut self, number: usize, loaded: Arc<Loaded>, source: Arc<dyn Source>) {
+    fn file_opened(&mut self, number: usize, loaded: Arc<LoadedFile>, source: SharedSource) {
         let frames = loaded.reel.frame_count() as u64;
-        let bytes = frames * Heap::cost(loaded.reel.frame_words());
+        let bytes = frames * Heap::block_bytes(loaded.reel.frame_words());
         // Half of the heap is left for streaming.
         let resident =
             bytes <= self.options.resident && self.resident_bytes + bytes <= self.options.heap as u64 / 2;
         self.resident_bytes += if resident { bytes } else { 0 };
-        let timeline = Timeline::of(&loaded.reel);
+        let timeline = Timeline::from_reel(&loaded.reel);
         self.scheduler.streams[number] = Some(Stream::new(loaded, source, number as u32, resident));
         for instance in self.instances.iter_mut().flatten() {
             let other = |clock: &Clock| clock.timeline().frame_count() != timeline.frame_count();
@@ -489,7 +491,7 @@ impl Player {
         let file = &mut self.files[number];
         file.timeline = Some(timeline);
         file.state = FileState::Open;
-        file.seen = self.scheduler.now;
+        file.last_visible = self.scheduler.now;
     }
 
     fn move_clocks(&mut self, dt: f64) {
@@ -500,10 +502,10 @@ impl Player {
         for instance in self.instances.iter_mut().flatten() {
             let number = instance.file as usize;
             if instance.visible {
-                self.files[number].seen = self.scheduler.now;
+                self.files[number].last_visible = self.scheduler.now;
                 let file = &self.files[number];
                 if file.state == FileState::Unloaded
-                    && file.again_at.is_none_or(|at| at <= self.scheduler.now)
+                    && file.reopen_at.is_none_or(|at| at <= self.scheduler.now)
                 {
                     reopen = Some(number);
                 }
@@ -512,7 +514,7 @@ impl Player {
             let Some(clock) = &mut instance.clock else {
                 continue;
             };
-            clock.fill(most, |frame| stream.is_some_and(|s| s.is_decoded(frame)));
+            clock.update_pre_roll(most, |frame| stream.is_some_and(|s| s.is_decoded(frame)));
             clock.advance(dt);
             instance.demand = if instance.visible { clock.demand() } else { Demand::default() };
             instance.waiting = clock.waiting();
@@ -534,7 +536,7 @@ impl Player {
 
     fn plan(&mut self) {
         span!("plan");
-        let Scheduler { heap, streams, work, now, .. } = &mut self.scheduler;
+        let Scheduler { heap, streams, jobs: work, now, .. } = &mut self.scheduler;
         let now = *now;
         let micros = |seconds: f32| (seconds.max(0.0) * 1e6) as u64;
         let horizons = Horizons {
@@ -553,7 +555,7 @@ impl Player {
             }
         };
         each(&mut |stream, heap, instance| {
-            let due = now + if instance.waiting { NOW } else { 0 };
+            let due = now + if instance.waiting { URGENT_MICROSECONDS } else { 0 };
             stream.plan_now(heap, now, due, &instance.demand, instance.shown);
         });
         each(&mut |stream, heap, instance| {
@@ -566,18 +568,18 @@ impl Player {
             stream.end_plan(heap, |node, token| {
                 work.graph.cancel(node);
                 if let Some(token) = token {
-                    source.cancel(Token(token));
+                    source.cancel(ReadToken(token));
                 }
             });
         }
     }
 
     /// Closes or unloads the files that are marked for it, as soon as nothing is in flight for them.
-    fn settle(&mut self) {
+    fn finish_closing(&mut self) {
         let patience = (self.options.unload_after.max(0.0) * 1e6) as u64;
         for number in 0..self.files.len() {
             let file = &mut self.files[number];
-            if file.state == FileState::Open && self.scheduler.now - file.seen > patience {
+            if file.state == FileState::Open && self.scheduler.now - file.last_visible > patience {
                 file.state = FileState::Unloading;
                 self.scheduler.cancel_all(number as u32);
             }
@@ -592,7 +594,8 @@ impl Player {
             if let Some(mut stream) = self.scheduler.streams[number].take() {
                 stream.clear(&mut self.scheduler.heap);
                 if stream.planned_resident {
-                    let bytes = stream.frames.len() as u64 * Heap::cost(stream.file.reel.frame_words());
+                    let bytes =
+                        stream.frames.len() as u64 * Heap::block_bytes(stream.file.reel.frame_words());
                     self.resident_bytes -= bytes;
                 }
             }
@@ -601,13 +604,13 @@ impl Player {
                 self.files[number].source = None;
                 self.files[number].reel = None;
                 self.files[number].generation = 0;
-                self.closed.push(number as u32);
+                self.free_files.push(number as u32);
             }
         }
     }
 
     /// Chooses the frames that each instance shows from now on.
-    fn pick(&mut self) {
+    fn choose_frames(&mut self) {
         for instance in self.instances.iter_mut().flatten() {
             let (Some(pair), jump) = (instance.demand.now, instance.demand.jump) else {
                 continue;
@@ -630,7 +633,7 @@ impl Player {
             let until = match instance.awaited {
                 Some((of, until)) if of == jump => until,
                 _ => {
-                    let patience = instance.clock.as_ref().map_or(0.0, Clock::patience);
+                    let patience = instance.clock.as_ref().map_or(0.0, Clock::jump_timeout);
                     now.saturating_add((patience * 1e6) as u64)
                 }
             };
@@ -646,7 +649,7 @@ impl Player {
         }
     }
 
-    fn tell(&mut self) {
+    fn report_events(&mut self) {
         while let Some(incident) = self.scheduler.incidents.pop() {
             let id = |number: u32| FileId(number, self.files[number as usize].generation);
             let event = match incident {
@@ -658,17 +661,17 @@ impl Player {
         }
         // An event that finds no room is sent in the next tick.
         for (instance, place) in self.instances.iter_mut().zip(0..) {
-            let Some(instance) = instance.as_mut().filter(|_| self.events.len() < EVENTS) else {
+            let Some(instance) = instance.as_mut().filter(|_| self.events.len() < MAX_EVENTS) else {
                 continue;
             };
             let id = InstanceId(place, instance.generation);
-            match instance.short {
-                Some((needed, left)) if !instance.told_refused => {
-                    instance.told_refused = true;
+            match instance.shortage {
+                Some((needed, left)) if !instance.refusal_reported => {
+                    instance.refusal_reported = true;
                     self.events.push_back(Event::Refused { instance: id, needed, left });
                 }
-                None if instance.told_refused && instance.admitted => {
-                    instance.told_refused = false;
+                None if instance.refusal_reported && instance.admitted => {
+                    instance.refusal_reported = false;
                     self.events.push_back(Event::Admitted(id));
                 }
                 _ => {}
@@ -677,7 +680,7 @@ impl Player {
     }
 
     fn push_event(&mut self, event: Event) {
-        if self.events.len() < EVENTS {
+        if self.events.len() < MAX_EVENTS {
             self.events.push_back(event);
         }
     }
@@ -687,15 +690,15 @@ impl Player {
     /// Returns the two decoded frames around an instance's time. They can be kept over ticks and sent to
     /// other threads; their memory is not reused while they live. `None` while none of its frames is in
     /// memory yet.
-    pub fn frame(&self, instance: InstanceId) -> Option<Shown> {
+    pub fn frame(&self, instance: InstanceId) -> Option<ShownFrames> {
         let instance = self.get(instance).filter(|_| self.switches.drawing)?;
         let (pair, pace) = instance.shown?;
         let stream = self.scheduler.streams[instance.file as usize].as_ref()?;
         let read = |frame: u32| {
             let frame = stream.frames.get(frame as usize).filter(|_| stream.is_decoded(frame))?;
-            self.scheduler.work.memory.read(frame.block?)
+            self.scheduler.jobs.memory.read(frame.block?)
         };
-        Some(Shown {
+        Some(ShownFrames {
             id: FileId(instance.file, self.files[instance.file as usize].generation),
             first: read(pair.first)?,
             second: read(pair.second)?,
@@ -708,15 +711,15 @@ impl Player {
 
     /// Returns the decoded frames that an instance will show after the current ones, soonest first. Does not
     /// allocate.
-    pub fn ahead(&self, instance: InstanceId) -> impl Iterator<Item = Ahead> + '_ {
+    pub fn upcoming_frames(&self, instance: InstanceId) -> impl Iterator<Item = UpcomingFrame> + '_ {
         let found = self.get(instance).and_then(|instance| {
             Some((self.scheduler.streams[instance.file as usize].as_ref()?, &instance.demand))
         });
         found.into_iter().flat_map(|(stream, demand)| {
             stream.decoded_ahead(demand).filter_map(|frame| {
                 let block = stream.frames.get(frame as usize)?.block?;
-                let words = self.scheduler.work.memory.read(block)?;
-                Some(Ahead { file: stream.file.clone(), words, frame })
+                let words = self.scheduler.jobs.memory.read(block)?;
+                Some(UpcomingFrame { file: stream.file.clone(), words, frame })
             })
         })
     }
@@ -725,7 +728,7 @@ impl Player {
     /// if it has none or is not open.
     pub fn coded_units(&self, file: FileId) -> Option<CodedUnits<'_>> {
         let stream = self.scheduler.streams[self.file_number(file)?].as_ref()?;
-        CodedUnits::new(stream, &self.scheduler.work.memory)
+        CodedUnits::new(stream, &self.scheduler.jobs.memory)
     }
 
     /// Returns two counters of an instance: the ticks in which it lacked the frame that it should have shown,
@@ -738,15 +741,15 @@ impl Player {
     /// Writes the statistics of the player, as for an overlay. The lists of `out` are reused.
     pub fn statistics(&self, out: &mut Statistics) {
         out.ticks = self.ticks;
-        out.instances = self.instances.len() - self.free.len();
+        out.instances = self.instances.len() - self.free_instances.len();
         out.refused = self.admission.refused;
         out.heap_bytes = self.scheduler.heap.bytes();
         out.heap_used = self.scheduler.heap.used_bytes();
         out.heap_held = self.scheduler.heap.held_bytes();
         out.heap = self.scheduler.heap.counters();
         out.in_flight = self.scheduler.in_flight;
-        out.decode_seconds = self.scheduler.work.busy.load(Ordering::Relaxed) as f64 * 1e-9;
-        self.scheduler.heap.map(&mut out.regions, owner);
+        out.decode_seconds = self.scheduler.jobs.busy_nanoseconds.load(Ordering::Relaxed) as f64 * 1e-9;
+        self.scheduler.heap.list_regions(&mut out.regions, tag_stream);
         let streams = self.scheduler.streams.iter().flatten();
         out.streams.resize_with(streams.clone().count(), StreamStatistics::default);
         for (stream, out) in streams.zip(&mut out.streams) {
@@ -764,7 +767,7 @@ impl Player {
 
     fn get(&self, instance: InstanceId) -> Option<&Instance> {
         let found = self.instances.get(instance.0 as usize)?.as_ref();
-        found.filter(|i| i.generation == instance.1 && self.is_there(i.file))
+        found.filter(|i| i.generation == instance.1 && self.is_live(i.file))
     }
 
     fn get_mut(&mut self, instance: InstanceId) -> Option<&mut Instance> {
@@ -773,7 +776,7 @@ impl Player {
     }
 
     /// `true` unless the file is being closed.
-    fn is_there(&self, file: u32) -> bool {
+    fn is_live(&self, file: u32) -> bool {
         self.files[file as usize].state != FileState::Closing
     }
 }
@@ -786,11 +789,11 @@ impl Drop for Player {
         }
         // A thread that is in a slow read or opens a file ends after that, and its buffer lives as long. Jobs
         // are short.
-        self.loads.close(false);
-        self.reads.close(false);
+        self.open_threads.close(false);
+        self.read_threads.close(false);
         // Files that wait for a read hold the list that they wait in.
-        forget(&self.again);
-        if let Some(threads) = &self.threads {
+        load::drop_waiting(&self.waiting_opens);
+        if let Some(threads) = &self.decode_threads {
             threads.0.close(true);
         }
     }

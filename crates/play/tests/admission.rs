@@ -50,7 +50,7 @@ impl Crowd {
     /// Adds an instance that plays another part at another rate.
     fn add(&mut self, file: usize) -> InstanceId {
         let (id, frames) = &self.contents[file];
-        let instance = self.player.instance(*id).unwrap();
+        let instance = self.player.add_instance(*id).unwrap();
         let n = self.instances.len();
         for command in [
             Command::StartAt(n as f64 * 0.37 % (frames.len() as f64 / 24.0)),
@@ -151,7 +151,7 @@ fn room_that_becomes_free_goes_to_those_who_wait() {
         (crowd.instances.iter()).map(|i| i.0).filter(|i| !before.contains(i)).collect();
     crowd.player.remove(served[0]);
     crowd.instances.retain(|i| i.0 != served[0]);
-    crowd.player.show(served[1], false);
+    crowd.player.set_visible(served[1], false);
     crowd.player.command(served[2], Command::Stop);
     crowd.instances.retain(|i| !served[1..3].contains(&i.0));
     crowd.play(60);
@@ -162,7 +162,7 @@ fn room_that_becomes_free_goes_to_those_who_wait() {
     assert_eq!(crowd.late, 0);
     // And back: instances that play are not interrupted; others wait for their turn.
     let waiting = crowd.refused.clone();
-    crowd.player.show(served[1], true);
+    crowd.player.set_visible(served[1], true);
     crowd.instances.push((served[1], 0));
     crowd.play(60);
     assert_eq!(crowd.refused.len(), waiting.len() + 1);
@@ -305,7 +305,7 @@ fn options_that_make_no_sense_are_errors() {
         })
         .unwrap();
         let file = player.open_bytes(Arc::new(bytes.clone()));
-        let instance = player.instance(file).unwrap();
+        let instance = player.add_instance(file).unwrap();
         player.command(instance, Command::Play);
         for _ in 0..20 {
             player.tick(1.0 / FPS);

@@ -17,14 +17,14 @@ thread_local! {
 }
 
 /// Allocations of all threads, including those of C libraries where module `c` exists.
-static EVERYWHERE: AtomicUsize = AtomicUsize::new(0);
+static ALL_THREADS: AtomicUsize = AtomicUsize::new(0);
 /// One test at a time.
-static ALONE: Mutex<()> = Mutex::new(());
+static TEST_LOCK: Mutex<()> = Mutex::new(());
 
 /// The C library's functions, preceded by a count; Rust's allocations go through them too.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod c {
-    use super::{EVERYWHERE, Ordering};
+    use super::{ALL_THREADS, Ordering};
     use std::ffi::c_void;
 
     unsafe extern "C" {
@@ -35,7 +35,7 @@ mod c {
     }
 
     fn count() {
-        EVERYWHERE.fetch_add(1, Ordering::Relaxed);
+        ALL_THREADS.fetch_add(1, Ordering::Relaxed);
     }
 
     // SAFETY of all: the C library's own function with the same arguments; counting has no other effect.
@@ -70,7 +70,7 @@ struct Counting;
 fn count() {
     // A thread that is ending has no counter any more.
     let _ = ALLOCATIONS.try_with(|n| n.set(n.get() + 1));
-    EVERYWHERE.fetch_add(1, Ordering::Relaxed);
+    ALL_THREADS.fetch_add(1, Ordering::Relaxed);
 }
 
 // SAFETY: every call goes on to the system's allocator unchanged; counting neither allocates nor unwinds.
@@ -101,8 +101,8 @@ static COUNTING: Counting = Counting;
 
 /// LOD levels of the sample's first mesh: each second column of its grid is removed, then each second row,
 /// and so on.
-fn levels(indices: &[u32], side: u32) -> Vec<u8> {
-    use meshreel_codec::topology::lod::{LodLevel, collapse, encode, put_entry};
+fn lod_chunk(indices: &[u32], side: u32) -> Vec<u8> {
+    use meshreel_codec::topology::lod::{LodLevel, collapse, encode, write_entry};
     let (mut before, mut levels) = (indices.to_vec(), Vec::new());
     for (level, [x, y]) in (1..).zip([[2, 1], [2, 2], [4, 4]]) {
         let ends: Vec<u32> = (0..side * side).map(|v| v / side / y * y * side + v % side / x * x).collect();
@@ -113,33 +113,33 @@ fn levels(indices: &[u32], side: u32) -> Vec<u8> {
     }
     let (mut own, mut out) = (Vec::new(), Vec::new());
     encode(indices, side * side, &levels, &mut own);
-    put_entry(0, &own, &mut out);
+    write_entry(0, &own, &mut out);
     out
 }
 
 #[test]
 fn f08_switching_levels_allocates_nothing() {
-    let _alone = ALONE.lock();
+    let _alone = TEST_LOCK.lock();
     let mut sample = sample(15, false);
     let plain = open(sample.parts.write()).unwrap();
     let side = f64::from(plain.description().meshes[0].vertices).sqrt() as u32;
-    let chunk = levels(&plain.indices(0).unwrap(), side);
+    let chunk = lod_chunk(&plain.indices(0).unwrap(), side);
     sample.parts.chunks.push((meshreel::kind::LOD, chunk));
     let reel = open(sample.parts.write()).unwrap();
-    assert_eq!(reel.lods(0).unwrap(), 4);
+    assert_eq!(reel.lod_count(0).unwrap(), 4);
     let mut decoder = FrameDecoder::new(&reel).unwrap();
     decoder.decode(0).unwrap();
-    let mut rules = meshreel::policy::LodDistances::ONE;
-    let lens = meshreel::policy::Lens { angle: 1.0, height: 1080.0 };
+    let mut rules = meshreel::policy::LodDistances::SINGLE_LEVEL;
+    let lens = meshreel::policy::Projection { angle: 1.0, height: 1080.0 };
     let before = ALLOCATIONS.get();
     let (mut level, mut seen) = (0, [false; 4]);
     for step in 0..60 {
         decoder.decode(step % 15).unwrap();
         let mesh = decoder.mesh(0);
         let mut errors = [0.0; 3];
-        (1..mesh.lods()).for_each(|l| errors[l - 1] = mesh.lod(l).error);
-        rules = meshreel::policy::LodDistances::within(&errors, 1.0, &lens, rules.margin * 20.0);
-        level = rules.at(120.0 * step as f32, level);
+        (1..mesh.lod_count()).for_each(|l| errors[l - 1] = mesh.lod(l).error);
+        rules = meshreel::policy::LodDistances::from_errors(&errors, 1.0, &lens, rules.margin * 20.0);
+        level = rules.level(120.0 * step as f32, level);
         let lod = mesh.lod(level);
         seen[level] = true;
         let sum: u32 = lod.materials.iter().map(|r| r.count).sum();
@@ -155,7 +155,7 @@ fn f17_moving_a_mesh_by_its_rig_allocates_nothing() {
     use meshreel::clip::{ClipCursor, PoseSource, blend, object_space};
     use meshreel::{BoneMatrix, Transform};
     const JOINTS: usize = 6;
-    let _alone = ALONE.lock();
+    let _alone = TEST_LOCK.lock();
     let mut parts = sample(9, false).parts;
     let plain = open(parts.write()).unwrap();
     let vertices = plain.description().meshes[0].vertices;
@@ -171,8 +171,8 @@ fn f17_moving_a_mesh_by_its_rig_allocates_nothing() {
     let mut poses = [[Transform::IDENTITY; JOINTS]; 3];
     let mut object = [BoneMatrix::default(); JOINTS];
     let mut matrices = [BoneMatrix::default(); JOINTS];
-    let mut positions = vec![[0.0; 3]; rig.vertices()];
-    let normals = vec![[0.0, 0.0, 1.0]; rig.vertices()];
+    let mut positions = vec![[0.0; 3]; rig.vertex_count()];
+    let normals = vec![[0.0, 0.0, 1.0]; rig.vertex_count()];
     let mut turned = normals.clone();
     clip.sample_at(&mut cursor, 0, &mut poses[0]).unwrap();
     let before = ALLOCATIONS.get();
@@ -191,11 +191,11 @@ fn f17_moving_a_mesh_by_its_rig_allocates_nothing() {
 
 #[test]
 fn decoding_allocates_nothing() {
-    use meshreel_codec::entropy::block::Format;
+    use meshreel_codec::entropy::block::BlockFormat;
     const FRAMES: usize = 14;
-    let _alone = ALONE.lock();
+    let _alone = TEST_LOCK.lock();
     for fluid in [false, true] {
-        for format in [Format::Store, Format::Deflate, Format::Lz4, Format::Zstd] {
+        for format in [BlockFormat::Store, BlockFormat::Deflate, BlockFormat::Lz4, BlockFormat::Zstd] {
             let mut sample = sample(FRAMES, fluid);
             sample.parts.format = format;
             let reel = open(sample.parts.write()).unwrap();
@@ -224,38 +224,38 @@ fn clips_allocate_nothing() {
     use common::clips;
     use meshreel::Transform;
     use meshreel::clip::*;
-    let _alone = ALONE.lock();
+    let _alone = TEST_LOCK.lock();
     let joints = 31;
-    let resident = clips::resident(joints, 50);
-    let extras = clips::extras(50);
+    let resident = clips::random_access_clip(joints, 50);
+    let extras = clips::scalars_record(50);
     let clip = open(clips::file(joints, 50, Some(&extras)).write()).unwrap().clips().unwrap().remove(0);
     let mut cursor = ClipCursor::new(&clip);
-    let mask = Mask::first(&importance(clip.skeleton()), 12).with_parents(&clip.skeleton().parents);
+    let mask = Mask::most_important(&importance(clip.skeleton()), 12).with_parents(&clip.skeleton().parents);
     let each = [Rounding::Ceil, Rounding::Nearest, Rounding::Floor];
     let mut pose = vec![Transform::IDENTITY; joints];
     let mut other = pose.clone();
-    let mut lanes = vec![Soa::<8>::IDENTITY; Soa::<8>::items(joints)];
+    let mut lanes = vec![SoaTransforms::<8>::IDENTITY; SoaTransforms::<8>::item_count(joints)];
     let mut numbers = vec![0.0f32; 10 * joints];
     let mut world = vec![[[0.0; 4]; 3]; joints];
     let weights = vec![0.5; joints];
     let parents = clip.skeleton().parents.clone();
-    let up = Extract::Planar { up: [0.0, 1.0, 0.0] };
+    let up = RootMotion::Planar { up: [0.0, 1.0, 0.0] };
     let mut scalars = [[0.0; 4]; 2];
     let before = ALLOCATIONS.get();
     let mut passed = 0;
     for tick in -200..400 {
         let seconds = f64::from(tick) * 0.017;
         for query in [
-            Query::at(seconds),
-            Query::at(seconds).wrapped().rounded_each(&each),
-            Query::at(seconds).wrapped().only(&mask),
+            Query::new(seconds),
+            Query::new(seconds).wrapped().rounded_each(&each),
+            Query::new(seconds).wrapped().only(&mask),
         ] {
             clip.pose(&mut cursor, &query, &mut pose[..]).unwrap();
             resident.pose(&mut (), &query, &mut other[..]).unwrap();
             resident.pose(&mut (), &query, &mut lanes[..]).unwrap();
             let mut planes = numbers.chunks_mut(joints);
             let mut next = || planes.next().unwrap();
-            let mut planes = Planes {
+            let mut planes = PosePlanes {
                 rotation: [next(), next(), next(), next()],
                 translation: [next(), next(), next()],
                 scale: [next(), next(), next()],
@@ -264,7 +264,7 @@ fn clips_allocate_nothing() {
             clip.joint(&mut cursor, 3, &query).unwrap();
             clip.scalars(&query, &mut scalars);
         }
-        resident.joint(&mut (), 7, &Query::at(seconds).wrapped()).unwrap();
+        resident.joint(&mut (), 7, &Query::new(seconds).wrapped()).unwrap();
         resident.root_motion(&mut (), 0, (seconds, seconds + 2.0), Repeats::Wrap, up).unwrap();
         clip.root_motion(&mut cursor, 0, (seconds, seconds + 2.0), Repeats::Wrap, up).unwrap();
         let top = &other;
@@ -273,7 +273,7 @@ fn clips_allocate_nothing() {
         Additive::Relative.apply(top, top, 0.5, &mut pose);
         Additive::Additive1.difference(top, top, &mut pose);
         object_space(&parents, &pose, &mut world);
-        object_space_of(&mask, &parents, &pose, &mut world);
+        object_space_masked(&mask, &parents, &pose, &mut world);
         object_joint(&parents, &pose, 30).unwrap();
         passed += clip.events(seconds, seconds + 0.5, Repeats::Wrap).count();
     }
@@ -283,18 +283,18 @@ fn clips_allocate_nothing() {
 
 #[test]
 fn showing_allocates_nothing() {
-    use meshreel::{Attribute, Clock, Format, FrameView, Timeline, VertexChannel};
-    let _alone = ALONE.lock();
+    use meshreel::{Clock, FrameView, Timeline, VertexAttribute, VertexChannel, VertexFormat};
+    let _alone = TEST_LOCK.lock();
     let reel = open(sample(14, false).parts.write()).unwrap();
     let mut decoders = [0, 1].map(|_| FrameDecoder::new(&reel).unwrap());
-    let mut clock = Clock::new(&Timeline::of(&reel));
+    let mut clock = Clock::new(&Timeline::from_reel(&reel));
     let attributes = [
-        (VertexChannel::Position, Format::U16x4, 0),
-        (VertexChannel::TangentFrame, Format::I16x4, 8),
-        (VertexChannel::Uv(0), Format::F16x2, 16),
-        (VertexChannel::Velocity, Format::F16x4, 20),
+        (VertexChannel::Position, VertexFormat::U16x4, 0),
+        (VertexChannel::TangentFrame, VertexFormat::I16x4, 8),
+        (VertexChannel::Uv(0), VertexFormat::F16x2, 16),
+        (VertexChannel::Velocity, VertexFormat::F16x4, 20),
     ]
-    .map(|(what, format, offset)| Attribute { what, format, offset });
+    .map(|(what, format, offset)| VertexAttribute { channel: what, format, offset });
     let vertices = decoders[0].mesh(0).vertex_count();
     let mut bytes = vec![0; 28 * vertices];
     let mut worlds = vec![[[0.0; 4]; 3]; reel.description().nodes.len()];
@@ -323,12 +323,12 @@ fn showing_allocates_nothing() {
 #[test]
 fn a_database_allocates_nothing_once_it_is_open() {
     use meshreel::clip::{Database, DatabaseOptions, PoseSource, Repeats, Rounding};
-    let _alone = ALONE.lock();
+    let _alone = TEST_LOCK.lock();
     let bytes = golden("clips/layers.reel");
     let options = DatabaseOptions { threads: 0, ..DatabaseOptions::default() };
     let limits = meshreel::Limits::default();
     let mut database = Database::from_bytes("x", Arc::new(bytes), &limits, options).unwrap();
-    let parts = database.parts();
+    let parts = database.layer_tiers();
     let clip = database.clip(0).unwrap();
     let mut cursor = clip.cursor();
     let mut pose = vec![meshreel::Transform::IDENTITY; clip.joints()];
@@ -356,7 +356,7 @@ fn a_database_allocates_nothing_once_it_is_open() {
 
 #[test]
 fn f16_playing_with_or_without_attributes_allocates_nothing() {
-    let _alone = ALONE.lock();
+    let _alone = TEST_LOCK.lock();
     let bytes: Arc<[u8]> = golden("v0/flag_apart.reel").into();
     let mut peaks = [0; 2];
     for (peak, attributes) in peaks.iter_mut().zip([true, false]) {
@@ -376,7 +376,7 @@ fn f16_playing_with_or_without_attributes_allocates_nothing() {
             ..Options::default()
         });
         let file = player.open_bytes(Arc::new(bytes.clone()));
-        let instance = player.instance(file).unwrap();
+        let instance = player.add_instance(file).unwrap();
         player.command(instance, Command::Repeat(Repeat::Loop));
         player.command(instance, Command::Play);
         let mut before = 0;
@@ -412,8 +412,8 @@ fn f16_playing_with_or_without_attributes_allocates_nothing() {
 
 #[test]
 fn playing_allocates_nothing_on_any_thread() {
-    use meshreel_codec::entropy::block::Format;
-    let _alone = ALONE.lock();
+    use meshreel_codec::entropy::block::BlockFormat;
+    let _alone = TEST_LOCK.lock();
     // The harness may still be reporting the other test's result.
     std::thread::sleep(std::time::Duration::from_millis(100));
     for resident in [0, 16 << 20] {
@@ -425,13 +425,15 @@ fn playing_allocates_nothing_on_any_thread() {
             ..Options::default()
         });
         let mut instances = Vec::new();
-        for (i, format) in [Format::Store, Format::Deflate, Format::Lz4, Format::Zstd].into_iter().enumerate()
+        for (i, format) in [BlockFormat::Store, BlockFormat::Deflate, BlockFormat::Lz4, BlockFormat::Zstd]
+            .into_iter()
+            .enumerate()
         {
             for frames in [15, 60, 240] {
                 let mut sample = sample(frames, false);
                 sample.parts.format = format;
                 let file = player.open_bytes(Arc::new(sample.parts.write()));
-                let instance = player.instance(file).unwrap();
+                let instance = player.add_instance(file).unwrap();
                 player.command(instance, Command::Rate([1.0, -1.0, 2.5, 0.3][i]));
                 player.command(instance, Command::Repeat(Repeat::Loop));
                 player.command(instance, Command::Play);
@@ -451,7 +453,7 @@ fn playing_allocates_nothing_on_any_thread() {
         let mut positions = vec![0.0; 3 * 81];
         for tick in 0..900 {
             if tick == 300 {
-                before = EVERYWHERE.load(Ordering::Relaxed);
+                before = ALL_THREADS.load(Ordering::Relaxed);
             }
             player.tick(1.0 / 60.0);
             for (i, &instance) in instances.iter().enumerate() {
@@ -465,12 +467,12 @@ fn playing_allocates_nothing_on_any_thread() {
             }
             std::thread::sleep(std::time::Duration::from_micros(500));
         }
-        let allocations = EVERYWHERE.load(Ordering::Relaxed) - before;
+        let allocations = ALL_THREADS.load(Ordering::Relaxed) - before;
         assert_eq!(allocations, 0);
         assert!(player.next_event().is_none());
         drop(player);
     }
-    let before = EVERYWHERE.load(Ordering::Relaxed);
+    let before = ALL_THREADS.load(Ordering::Relaxed);
     drop(FrameDecoder::new(&open(sample(3, false).parts.write()).unwrap()));
-    assert!(EVERYWHERE.load(Ordering::Relaxed) > before, "the counter counts");
+    assert!(ALL_THREADS.load(Ordering::Relaxed) > before, "the counter counts");
 }

@@ -1,18 +1,18 @@
 //! Clips at run time: every way to sample a pose gives the same values, at any time.
 
-use crate::common::clips::{FPS, extras, file, random_access_file, resident};
+use crate::common::clips::{FPS, file, random_access_clip, random_access_file, scalars_record};
 use crate::common::{Parts, golden, open};
 use meshreel::Transform;
 use meshreel::clip::{
-    Clip, ClipCursor, Extract, Mask, Planes, PoseSource, Query, RandomAccessClip, Repeats, Rounding, Soa,
-    blend, importance,
+    Clip, ClipCursor, Mask, PosePlanes, PoseSource, Query, RandomAccessClip, Repeats, RootMotion, Rounding,
+    SoaTransforms, blend, importance,
 };
 use proptest::prelude::*;
 
 const ODD: Transform = Transform { rotation: [9.0; 4], translation: [9.0; 3], scale: [9.0; 3] };
 
 fn clip(joints: usize, samples: usize) -> Clip {
-    let reel = open(file(joints, samples, Some(&extras(samples))).write()).unwrap();
+    let reel = open(file(joints, samples, Some(&scalars_record(samples))).write()).unwrap();
     reel.clips().unwrap().remove(0)
 }
 
@@ -22,36 +22,36 @@ fn random_access(joints: usize, samples: usize, layers: usize, stepped: bool) ->
 }
 
 /// A clip in any form.
-enum Both {
+enum AnyForm {
     Opened(Clip, Box<std::cell::RefCell<ClipCursor>>),
     RandomAccess(RandomAccessClip),
 }
 
-impl Both {
+impl AnyForm {
     /// The streamed form, the random-access form in memory, and that form from files, in one piece and in
     /// layers.
-    fn of(joints: usize, samples: usize) -> [Both; 4] {
+    fn all_forms(joints: usize, samples: usize) -> [AnyForm; 4] {
         let opened = |clip: Clip| {
             let cursor = Box::new(ClipCursor::new(&clip).into());
-            Both::Opened(clip, cursor)
+            AnyForm::Opened(clip, cursor)
         };
         let whole = |layers: usize| opened(random_access(joints, samples, layers, false));
-        let memory = Both::RandomAccess(resident(joints, samples));
+        let memory = AnyForm::RandomAccess(random_access_clip(joints, samples));
         [opened(clip(joints, samples)), memory, whole(1), whole(2)]
     }
 
     fn fill(&self, query: &Query<'_>, pose: &mut (impl meshreel::clip::Pose + ?Sized)) {
         match self {
-            Both::Opened(clip, cursor) => clip.pose(&mut cursor.borrow_mut(), query, pose),
-            Both::RandomAccess(clip) => clip.pose(&mut (), query, pose),
+            AnyForm::Opened(clip, cursor) => clip.pose(&mut cursor.borrow_mut(), query, pose),
+            AnyForm::RandomAccess(clip) => clip.pose(&mut (), query, pose),
         }
         .unwrap();
     }
 
     fn joints(&self) -> usize {
         match self {
-            Both::Opened(clip, _) => clip.joints(),
-            Both::RandomAccess(clip) => clip.joints(),
+            AnyForm::Opened(clip, _) => clip.joints(),
+            AnyForm::RandomAccess(clip) => clip.joints(),
         }
     }
 
@@ -63,8 +63,8 @@ impl Both {
 
     fn joint(&self, joint: usize, query: &Query<'_>) -> Transform {
         match self {
-            Both::Opened(clip, cursor) => clip.joint(&mut cursor.borrow_mut(), joint, query),
-            Both::RandomAccess(clip) => clip.joint(&mut (), joint, query),
+            AnyForm::Opened(clip, cursor) => clip.joint(&mut cursor.borrow_mut(), joint, query),
+            AnyForm::RandomAccess(clip) => clip.joint(&mut (), joint, query),
         }
         .unwrap()
         .local
@@ -72,10 +72,10 @@ impl Both {
 
     fn root_motion(&self, times: (f64, f64), repeats: Repeats) -> Transform {
         match self {
-            Both::Opened(clip, cursor) => {
-                clip.root_motion(&mut cursor.borrow_mut(), 0, times, repeats, Extract::All)
+            AnyForm::Opened(clip, cursor) => {
+                clip.root_motion(&mut cursor.borrow_mut(), 0, times, repeats, RootMotion::All)
             }
-            Both::RandomAccess(clip) => clip.root_motion(&mut (), 0, times, repeats, Extract::All),
+            AnyForm::RandomAccess(clip) => clip.root_motion(&mut (), 0, times, repeats, RootMotion::All),
         }
         .unwrap()
     }
@@ -110,8 +110,8 @@ proptest! {
 
     #[test]
     fn planes_and_lanes_hold_the_pose_to_the_bit(seconds in time(), wraps in any::<bool>(), round in 0usize..4, joints in 1usize..30) {
-        for clip in Both::of(joints, 37) {
-            let mut query = Query::at(seconds).rounded(ROUNDINGS[round]);
+        for clip in AnyForm::all_forms(joints, 37) {
+            let mut query = Query::new(seconds).rounded(ROUNDINGS[round]);
             if wraps {
                 query = query.wrapped();
             }
@@ -119,7 +119,7 @@ proptest! {
             let mut all = vec![0.0f32; 10 * joints];
             let mut parts = all.chunks_mut(joints);
             let mut next = || parts.next().unwrap();
-            let mut planes = Planes {
+            let mut planes = PosePlanes {
                 rotation: [next(), next(), next(), next()],
                 translation: [next(), next(), next()],
                 scale: [next(), next(), next()],
@@ -132,8 +132,8 @@ proptest! {
                 scale: [at(7, j), at(8, j), at(9, j)],
             }).collect();
             prop_assert_eq!(bits(&got), bits(&want));
-            let mut four = vec![Soa::<4>::IDENTITY; Soa::<4>::items(joints)];
-            let mut eight = vec![Soa::<8>::IDENTITY; Soa::<8>::items(joints)];
+            let mut four = vec![SoaTransforms::<4>::IDENTITY; SoaTransforms::<4>::item_count(joints)];
+            let mut eight = vec![SoaTransforms::<8>::IDENTITY; SoaTransforms::<8>::item_count(joints)];
             clip.fill(&query, &mut four[..]);
             clip.fill(&query, &mut eight[..]);
             let got: Vec<Transform> = (0..joints).map(|j| four[j / 4].lane(j % 4)).collect();
@@ -148,12 +148,12 @@ proptest! {
 
     #[test]
     fn a_mask_gives_its_joints_and_leaves_the_others(seconds in time(), wanted in prop::collection::vec(any::<bool>(), 23)) {
-        let mask = Mask::of(23, (0..23).filter(|j| wanted[*j]));
-        for clip in Both::of(23, 40) {
-            let query = Query::at(seconds).wrapped();
+        let mask = Mask::from_joints(23, (0..23).filter(|j| wanted[*j]));
+        for clip in AnyForm::all_forms(23, 40) {
+            let query = Query::new(seconds).wrapped();
             let mut want = clip.pose(&query);
             for (j, want) in want.iter_mut().enumerate() {
-                if !mask.has(j) {
+                if !mask.contains(j) {
                     *want = ODD;
                 }
             }
@@ -164,8 +164,8 @@ proptest! {
     #[test]
     fn each_joint_is_rounded_by_itself(seconds in time(), wraps in any::<bool>(), each in prop::collection::vec(0usize..4, 0..20)) {
         let each: Vec<Rounding> = each.into_iter().map(|i| ROUNDINGS[i]).collect();
-        for clip in Both::of(17, 35) {
-            let mut query = Query::at(seconds).rounded(Rounding::Floor);
+        for clip in AnyForm::all_forms(17, 35) {
+            let mut query = Query::new(seconds).rounded(Rounding::Floor);
             if wraps {
                 query = query.wrapped();
             }
@@ -180,9 +180,9 @@ proptest! {
 
     #[test]
     fn roundings_are_samples(sample in 0usize..40, part in 0.01f64..0.99) {
-        for clip in Both::of(11, 41) {
-            let at = |sample: usize| clip.pose(&Query::at(sample as f64 / FPS));
-            let query = Query::at((sample as f64 + part) / FPS);
+        for clip in AnyForm::all_forms(11, 41) {
+            let at = |sample: usize| clip.pose(&Query::new(sample as f64 / FPS));
+            let query = Query::new((sample as f64 + part) / FPS);
             prop_assert_eq!(clip.pose(&query.rounded(Rounding::Floor)), at(sample));
             prop_assert_eq!(clip.pose(&query.rounded(Rounding::Ceil)), at(sample + 1));
             if (part - 0.5).abs() > 1e-6 {
@@ -194,24 +194,24 @@ proptest! {
 
     #[test]
     fn clips_wrap_and_clamp_at_any_time(seconds in 0.0f64..1.5, turns in -50i32..50, samples in prop_oneof![Just(1usize), Just(2), Just(16), Just(17), Just(45)]) {
-        for clip in Both::of(9, samples) {
+        for clip in AnyForm::all_forms(9, samples) {
             let period = samples as f64 / FPS;
             let inside = seconds % period;
-            let once = clip.pose(&Query::at(inside).wrapped());
-            let again = clip.pose(&Query::at(inside + f64::from(turns) * period).wrapped());
+            let once = clip.pose(&Query::new(inside).wrapped());
+            let again = clip.pose(&Query::new(inside + f64::from(turns) * period).wrapped());
             // Times are not exact, and a turn of the residuals here is large.
             prop_assert!(near(&once, &again, 0.1), "{} {}", inside, turns);
             let last = (samples - 1) as f64 / FPS;
-            prop_assert_eq!(clip.pose(&Query::at(-seconds - 1e-9)), clip.pose(&Query::at(0.0)));
-            prop_assert_eq!(clip.pose(&Query::at(last + seconds)), clip.pose(&Query::at(last)));
-            let nonsense = clip.pose(&Query::at(f64::NAN).wrapped());
-            prop_assert_eq!(nonsense, clip.pose(&Query::at(0.0)));
+            prop_assert_eq!(clip.pose(&Query::new(-seconds - 1e-9)), clip.pose(&Query::new(0.0)));
+            prop_assert_eq!(clip.pose(&Query::new(last + seconds)), clip.pose(&Query::new(last)));
+            let nonsense = clip.pose(&Query::new(f64::NAN).wrapped());
+            prop_assert_eq!(nonsense, clip.pose(&Query::new(0.0)));
         }
     }
 
     #[test]
     fn root_motion_of_steps_is_that_of_the_whole(steps in prop::collection::vec(-0.3f64..0.9, 1..12), from in -2.0f64..2.0) {
-        for clip in Both::of(5, 33) {
+        for clip in AnyForm::all_forms(5, 33) {
             for repeats in [Repeats::Clamp, Repeats::Wrap] {
                 let mut at = from;
                 let mut chain = Vec::new();
@@ -236,9 +236,9 @@ proptest! {
 
 #[test]
 fn within_a_segment_or_across_it_is_between_its_samples() {
-    for clip in Both::of(12, 40) {
+    for clip in AnyForm::all_forms(12, 40) {
         for sample in 0..39 {
-            let at = |part: f64| clip.pose(&Query::at((sample as f64 + part) / FPS));
+            let at = |part: f64| clip.pose(&Query::new((sample as f64 + part) / FPS));
             let (a, b, middle) = (at(0.0), at(1.0), at(0.5));
             let mut want = a.clone();
             blend(&a, &b, 0.5, &mut want);
@@ -254,7 +254,7 @@ fn within_a_segment_or_across_it_is_between_its_samples() {
 
 #[test]
 fn importance_is_an_order_of_parents_before_children() {
-    let clip = resident(31, 2);
+    let clip = random_access_clip(31, 2);
     let order = importance(clip.skeleton());
     let mut place = [0; 31];
     for (at, j) in order.iter().enumerate() {
@@ -264,7 +264,7 @@ fn importance_is_an_order_of_parents_before_children() {
         assert!(*parent == u32::MAX || place[*parent as usize] < place[j]);
     }
     for count in 0..=31 {
-        let mask = Mask::first(&order, count);
+        let mask = Mask::most_important(&order, count);
         assert_eq!(mask.count(), count);
         assert_eq!(mask.clone().with_parents(&clip.skeleton().parents), mask);
     }
@@ -272,16 +272,16 @@ fn importance_is_an_order_of_parents_before_children() {
 
 #[test]
 fn wrong_usage_is_said() {
-    for clip in Both::of(8, 5) {
+    for clip in AnyForm::all_forms(8, 5) {
         let mut small = [ODD; 7];
-        let query = Query::at(0.0);
+        let query = Query::new(0.0);
         let answer = match &clip {
-            Both::Opened(clip, cursor) => {
+            AnyForm::Opened(clip, cursor) => {
                 assert!(clip.joint(&mut cursor.borrow_mut(), 8, &query).is_err());
                 assert!(clip.scalar(2, &query).is_err());
                 clip.pose(&mut cursor.borrow_mut(), &query, &mut small[..])
             }
-            Both::RandomAccess(clip) => {
+            AnyForm::RandomAccess(clip) => {
                 assert!(clip.joint(&mut (), 8, &query).is_err());
                 clip.pose(&mut (), &query, &mut small[..])
             }
@@ -294,18 +294,18 @@ fn wrong_usage_is_said() {
 #[test]
 fn e11_scalars_and_events_ride_along() {
     let clip = clip(3, 40);
-    let want = extras(40);
+    let want = scalars_record(40);
     assert_eq!(clip.scalar_tracks(), want.tracks);
     for i in 0..39 {
-        let query = Query::at((f64::from(i) + 0.5) / FPS);
-        let [a, b] = [0, 1].map(|n| want.tracks[0].at(i as usize + n)[0]);
+        let query = Query::new((f64::from(i) + 0.5) / FPS);
+        let [a, b] = [0, 1].map(|n| want.tracks[0].values(i as usize + n)[0]);
         let got = clip.scalar(0, &query).unwrap()[0];
         assert!((got - (a + b) / 2.0).abs() < 1e-4);
         assert_eq!(clip.scalar(0, &query.rounded(Rounding::Floor)).unwrap()[0], a);
         assert_eq!(clip.scalar(0, &query.rounded(Rounding::Ceil)).unwrap()[0], b);
     }
     let mut all = [[9.0; 4]; 3];
-    clip.scalars(&Query::at(0.0), &mut all);
+    clip.scalars(&Query::new(0.0), &mut all);
     assert_eq!(all, [[-1.0, 0.0, 0.0, 0.0], [0.5, 0.0, 2.0, 0.0], [9.0; 4]]);
     // A loop is forty intervals.
     let period = 40.0 / FPS;
@@ -329,14 +329,14 @@ fn e11_scalars_and_events_ride_along() {
 #[test]
 fn scalars_of_another_clip_are_refused() {
     type Change = fn(&mut meshreel_codec::clip::scalars::ScalarsRecord);
-    let changes: [Change; 2] = [|e| e.clip = 1, |e| *e = extras(39)];
+    let changes: [Change; 2] = [|e| e.clip = 1, |e| *e = scalars_record(39)];
     for change in changes {
-        let mut other = extras(40);
+        let mut other = scalars_record(40);
         change(&mut other);
         let reel = open(file(3, 40, Some(&other)).write()).unwrap();
         assert!(reel.clips().is_err());
     }
-    let mut twice = file(3, 40, Some(&extras(40)));
+    let mut twice = file(3, 40, Some(&scalars_record(40)));
     twice.chunks.push(twice.chunks[2].clone());
     assert!(open(twice.write()).unwrap().clips().is_err());
     assert!(open(file(3, 40, None).write()).unwrap().clips().unwrap()[0].markers().is_empty());
@@ -344,12 +344,12 @@ fn scalars_of_another_clip_are_refused() {
 
 /// Samples poses of any clip, with joints left out, and each joint rounded in its own way.
 fn poses(clip: &impl PoseSource) -> Vec<u32> {
-    let mask = Mask::of(clip.joints(), (0..clip.joints()).step_by(2));
+    let mask = Mask::from_joints(clip.joints(), (0..clip.joints()).step_by(2));
     let each = [Rounding::Ceil, Rounding::None, Rounding::Nearest, Rounding::Floor];
     let mut cursor = clip.cursor();
     let mut out = Vec::new();
     for i in 0..60 {
-        let query = Query::at(f64::from(i) * 0.173 - 1.0).wrapped();
+        let query = Query::new(f64::from(i) * 0.173 - 1.0).wrapped();
         for query in [query, query.only(&mask), query.rounded_each(&each)] {
             let mut pose = vec![ODD; clip.joints()];
             clip.pose(&mut cursor, &query, &mut pose[..]).unwrap();
@@ -363,20 +363,20 @@ fn poses(clip: &impl PoseSource) -> Vec<u32> {
 #[test]
 fn random_access_files_pose_as_memory_does() {
     for (joints, samples) in [(1, 1), (9, 16), (23, 40), (31, 33)] {
-        let memory = resident(joints, samples);
+        let memory = random_access_clip(joints, samples);
         let want = poses(&memory);
         let whole = random_access(joints, samples, 1, false);
         assert_eq!(poses(&whole), want, "{joints}");
         assert_eq!(poses(&whole.random_access().unwrap()), want, "{joints}");
         assert!(whole.layers().is_empty() && whole.streamed().is_none() && whole.curves().is_none());
-        assert_eq!(whole.record().codec, meshreel::clip::Codec::RandomAccess);
+        assert_eq!(whole.record().codec, meshreel::clip::ClipCodec::RandomAccess);
         let layered = random_access(joints, samples, 2, false);
         assert_eq!(poses(&layered.random_access().unwrap()), poses(&layered), "{joints}");
         let (mut cursor, mut pose) = (ClipCursor::new(&layered), vec![ODD; joints]);
         for i in 0..samples {
             layered.sample_at(&mut cursor, i, &mut pose).unwrap();
             let mut same = vec![ODD; joints];
-            let query = Query::at(i as f64 / FPS).rounded(Rounding::Nearest);
+            let query = Query::new(i as f64 / FPS).rounded(Rounding::Nearest);
             layered.pose(&mut cursor, &query, &mut same[..]).unwrap();
             assert_eq!(bits(&pose), bits(&same), "{joints} {i}");
         }
@@ -390,7 +390,7 @@ fn layers_of_random_access_files_can_be_left_out() {
     let names: Vec<&str> = infos.iter().map(|layer| &layer.name[..]).collect();
     assert_eq!((names, infos[0].tiers.len()), (vec!["base", "upper"], 1));
     assert_eq!((infos[1].joints.clone(), infos[1].samples.len()), ((7..12).collect::<Vec<u32>>(), 40));
-    let query = Query::at(0.41).wrapped();
+    let query = Query::new(0.41).wrapped();
     let mut cursor = clip.cursor();
     let pose = |clip: &Clip, cursor: &mut ClipCursor| {
         let mut pose = vec![ODD; 12];
@@ -402,7 +402,7 @@ fn layers_of_random_access_files_can_be_left_out() {
         let some = clip.with_tiers(&tiers);
         let got = pose(&some, &mut cursor);
         for j in 0..12 {
-            let there = tiers[usize::from(clip.cosmetic_level(j).unwrap())] > 0;
+            let there = tiers[usize::from(clip.joint_layer(j).unwrap())] > 0;
             let want = if there { all[j] } else { clip.skeleton().rest[j] };
             assert_eq!(bits(&[got[j]]), bits(&[want]), "{tiers:?} {j}");
             let one = some.joint(&mut cursor, j, &query).unwrap();
@@ -415,7 +415,7 @@ fn layers_of_random_access_files_can_be_left_out() {
 fn stepped_joints_of_random_access_files_stay() {
     let (stepped, plain) = (random_access(12, 40, 2, true), random_access(12, 40, 2, false));
     for i in 0..39 {
-        let query = Query::at((f64::from(i) + 0.7) / FPS);
+        let query = Query::new((f64::from(i) + 0.7) / FPS);
         let mut cursor = stepped.cursor();
         let pose = |clip: &Clip, query: &Query<'_>, cursor: &mut ClipCursor| {
             let mut pose = vec![ODD; 12];
@@ -453,8 +453,8 @@ fn damaged_random_access_files_are_refused_or_play() {
                 let mut cursor = clip.cursor();
                 let mut pose = vec![ODD; clip.joints()];
                 for at in [0.0, 0.49, 0.51, 0.6, 1e9] {
-                    let _ = clip.pose(&mut cursor, &Query::at(at).wrapped(), &mut pose[..]);
-                    let _ = clip.joint(&mut cursor, 1, &Query::at(at));
+                    let _ = clip.pose(&mut cursor, &Query::new(at).wrapped(), &mut pose[..]);
+                    let _ = clip.joint(&mut cursor, 1, &Query::new(at));
                 }
                 clip.layers();
             }
@@ -498,7 +498,7 @@ fn a_clip_of_a_database_poses_like_any_other() {
     let options = DatabaseOptions { threads: 0, ..DatabaseOptions::default() };
     let limits = meshreel::Limits::default();
     let mut database = Database::from_bytes("x", std::sync::Arc::new(bytes), &limits, options).unwrap();
-    for part in database.parts() {
+    for part in database.layer_tiers() {
         database.stream_in(part, None).unwrap();
         assert!(database.tick().arrived > 0);
     }

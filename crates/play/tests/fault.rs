@@ -4,7 +4,7 @@
 use crate::common::faults::{Disk, Faults, Random};
 use crate::common::playing::{Digest, assert_same, oracle};
 use crate::common::{golden, sample};
-use meshreel::{Command, Event, InstanceId, Options, Player, Read, Repeat, Source};
+use meshreel::{AsyncSource, Command, Event, InstanceId, Options, Player, ReadRequest, Repeat};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -34,7 +34,7 @@ impl Setting {
             ..Options::default()
         });
         let file = player.open_source("bad day.reel", disk.clone());
-        let instance = player.instance(file).unwrap();
+        let instance = player.add_instance(file).unwrap();
         player.command(instance, Command::Repeat(Repeat::Loop));
         player.command(instance, Command::Play);
         let mut setting = Setting {
@@ -83,7 +83,7 @@ impl Setting {
 
     /// Ends the faults: from some point on nothing is late.
     fn recovers(&mut self) {
-        self.disk.set(Faults::default());
+        self.disk.set_faults(Faults::default());
         self.play(8 * 60);
         assert_eq!(self.play(600), 0);
         let (_, _, recovered) = self.events();
@@ -94,7 +94,7 @@ impl Setting {
 #[test]
 fn a_disk_that_fails_for_seconds_is_told_once_and_recovers() {
     let mut setting = Setting::new();
-    setting.disk.set(Faults { errors: 100, ..Faults::default() });
+    setting.disk.set_faults(Faults { errors: 100, ..Faults::default() });
     let before = setting.disk.started.load(std::sync::atomic::Ordering::Relaxed);
     assert!(setting.play(600) > 300, "the last good frame stays");
     assert_eq!(setting.events(), (1, 0, 0));
@@ -106,10 +106,10 @@ fn a_disk_that_fails_for_seconds_is_told_once_and_recovers() {
 #[test]
 fn a_disk_that_is_late_for_seconds_only_delays() {
     let mut setting = Setting::new();
-    setting.disk.set(Faults { late: 100, ..Faults::default() });
+    setting.disk.set_faults(Faults { late: 100, ..Faults::default() });
     assert!(setting.play(300) > 100);
     assert!(setting.disk.pending() <= 2);
-    setting.disk.set(Faults::default());
+    setting.disk.set_faults(Faults::default());
     setting.play(60);
     assert_eq!(setting.play(600), 0);
     assert_eq!(setting.events(), (0, 0, 0));
@@ -118,7 +118,7 @@ fn a_disk_that_is_late_for_seconds_only_delays() {
 #[test]
 fn short_reads_bring_what_they_bring() {
     let mut setting = Setting::new();
-    setting.disk.set(Faults { short: 60, ..Faults::default() });
+    setting.disk.set_faults(Faults { short: 60, ..Faults::default() });
     let late = setting.play(600);
     assert!(late < 590, "{late}");
     setting.recovers_or_never_failed();
@@ -127,7 +127,7 @@ fn short_reads_bring_what_they_bring() {
 #[test]
 fn flipped_bits_are_found_told_and_read_again() {
     let mut setting = Setting::new();
-    setting.disk.set(Faults { corrupt: 50, ..Faults::default() });
+    setting.disk.set_faults(Faults { corrupt: 50, ..Faults::default() });
     setting.play(600);
     let (read, damaged, _) = setting.events();
     assert!(read == 0 && damaged > 0);
@@ -137,8 +137,8 @@ fn flipped_bits_are_found_told_and_read_again() {
 #[test]
 fn a_truncated_file_plays_as_far_as_it_goes() {
     let mut setting = Setting::new();
-    let size = meshreel::Source::size(&*setting.disk);
-    setting.disk.set(Faults { truncated: Some(size / 2), ..Faults::default() });
+    let size = meshreel::AsyncSource::size(&*setting.disk);
+    setting.disk.set_faults(Faults { truncated: Some(size / 2), ..Faults::default() });
     let late = setting.play(1200);
     assert!((200..1100).contains(&late), "{late}");
     let (read, damaged, _) = setting.events();
@@ -165,7 +165,7 @@ fn another_file_in_its_place_is_never_shown() {
 impl Setting {
     /// Checks as [`Setting::recovers`] does, if a fault may have ended before.
     fn recovers_or_never_failed(&mut self) {
-        self.disk.set(Faults::default());
+        self.disk.set_faults(Faults::default());
         // Longer than the loop: everything that failed is wanted once more.
         self.play(8 * 60);
         self.events();
@@ -218,7 +218,7 @@ fn whatever_goes_wrong_with_reads_what_is_shown_is_right() {
             ..Options::default()
         });
         let file = player.open_source("bad day.reel", disk.clone());
-        let instances: Vec<InstanceId> = (0..4).map(|_| player.instance(file).unwrap()).collect();
+        let instances: Vec<InstanceId> = (0..4).map(|_| player.add_instance(file).unwrap()).collect();
         for &instance in &instances {
             player.command(instance, Command::Repeat(Repeat::PingPong));
             player.command(instance, Command::Play);
@@ -226,7 +226,7 @@ fn whatever_goes_wrong_with_reads_what_is_shown_is_right() {
         let (mut digest, mut shown) = (Digest::default(), 0);
         for tick in 0..900 {
             if tick % 30 == 0 {
-                disk.set(any_faults(&mut random, bytes.len() as u64));
+                disk.set_faults(any_faults(&mut random, bytes.len() as u64));
             }
             let instance = instances[random.below(4)];
             if random.one_in(10) {
@@ -244,13 +244,13 @@ fn whatever_goes_wrong_with_reads_what_is_shown_is_right() {
         }
         assert!(shown > 100, "{shown}");
         // The player may be dropped while reads are in flight, and these may end after it.
-        disk.set(Faults { late: 100, ..Faults::default() });
+        disk.set_faults(Faults { late: 100, ..Faults::default() });
         player.command(instances[0], Command::GoToFrame(FRAMES / 2));
         player.command(instances[0], Command::Play);
         player.tick(1.0 / FPS);
         let kept = player.frame(instances[0]);
         drop(player);
-        disk.set(Faults::default());
+        disk.set_faults(Faults::default());
         disk.step(&mut random);
         assert_eq!(disk.pending(), 0);
         if let Some(frame) = kept {
@@ -262,14 +262,14 @@ fn whatever_goes_wrong_with_reads_what_is_shown_is_right() {
 /// A disk with a thread of its own, on which reads wait, fail, are short, or are never answered.
 struct Unreliable {
     bytes: Arc<[u8]>,
-    reads: Mutex<Option<mpsc::Sender<Read>>>,
+    reads: Mutex<Option<mpsc::Sender<ReadRequest>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Unreliable {
     /// `opens`: reads that open the file succeed.
     fn new(bytes: &Arc<[u8]>, seed: u64, opens: bool) -> Arc<Unreliable> {
-        let (send, receive) = mpsc::channel::<Read>();
+        let (send, receive) = mpsc::channel::<ReadRequest>();
         let content = bytes.clone();
         let work = move || {
             let mut random = Random(seed);
@@ -315,11 +315,11 @@ impl Unreliable {
     }
 }
 
-impl Source for Unreliable {
+impl AsyncSource for Unreliable {
     fn size(&self) -> u64 {
         self.bytes.len() as u64
     }
-    fn start(&self, read: Read) {
+    fn start(&self, read: ReadRequest) {
         if let Some(reads) = &*self.reads.lock().unwrap() {
             let _ = reads.send(read);
         }
@@ -344,7 +344,7 @@ fn threads_on_an_unreliable_disk_show_what_is_right_and_end_at_any_moment() {
             ..Options::default()
         });
         let file = player.open_source("bad day.reel", disk.clone());
-        let instances: Vec<InstanceId> = (0..3).map(|_| player.instance(file).unwrap()).collect();
+        let instances: Vec<InstanceId> = (0..3).map(|_| player.add_instance(file).unwrap()).collect();
         for &instance in &instances {
             player.command(instance, Command::Repeat(Repeat::Loop));
             player.command(instance, Command::Play);

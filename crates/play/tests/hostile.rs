@@ -1,7 +1,7 @@
 //! Any bytes can be opened: errors or correct data, never a panic, and no more memory than the limits allow.
 
 use crate::common::{Parts, Sample, assert_shows, open, sample, touch_everything};
-use meshreel::record::{self, Location, Method, Semantic, Visibility};
+use meshreel::record::{self, ChunkLocation, Method, Semantic, Visibility};
 use meshreel::{Error, FrameDecoder, Limits, Reel, kind};
 use proptest::prelude::*;
 use std::sync::{Arc, LazyLock};
@@ -197,7 +197,7 @@ fn unknown_codecs_and_methods_are_named() {
 
 #[test]
 fn descriptions_that_contradict_the_file_are_refused() {
-    let beyond = Location { chunk: 2, offset: u32::MAX, size: u32::MAX };
+    let beyond = ChunkLocation { chunk: 2, offset: u32::MAX, size: u32::MAX };
     let mut errors = vec![
         refused(|p| p.description.meshes[0].values = beyond),
         refused(|p| p.description.meshes[0].connectivity.chunk = 99),

@@ -8,15 +8,15 @@ mod common;
 use common::{Sample, sample_of};
 use meshreel::format::{Summary, Writer};
 use meshreel::record::{
-    self, CODEC_SMALL, Coding, Description, Location, MeshRecord, Method, NodeRecord, Semantic, StreamRecord,
-    Visibility,
+    self, CODEC_SMALL, ChunkLocation, Coding, Description, MeshRecord, Method, NodeRecord, Semantic,
+    StreamRecord, Visibility,
 };
 use meshreel::{Error, FrameDecoder, Limits, Reel, Transform, kind};
 use meshreel_codec::entropy::block;
-use meshreel_codec::entropy::block::{Compressor, Format};
-use meshreel_codec::mesh::encode::{Encoder, Source, Work};
+use meshreel_codec::entropy::block::{BlockFormat, Compressor};
+use meshreel_codec::mesh::encode::{EncodeBuffers, Encoder, PositionSource};
 use meshreel_codec::mesh::{encode, hierarchy};
-use meshreel_codec::put_sized;
+use meshreel_codec::put_length_prefixed;
 use meshreel_codec::quantize::lattice::Extent;
 use meshreel_codec::schedule::{Schedule, Unit};
 use meshreel_codec::topology::{index, weld};
@@ -28,7 +28,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 static HELD: AtomicU64 = AtomicU64::new(0);
 static PEAK: AtomicU64 = AtomicU64::new(0);
 /// One test at a time.
-static ALONE: Mutex<()> = Mutex::new(());
+static TEST_LOCK: Mutex<()> = Mutex::new(());
 
 struct Counting;
 
@@ -71,7 +71,7 @@ static COUNTING: Counting = Counting;
 
 /// Returns the result of `work`, the most additional bytes that were held at once meanwhile, and those held
 /// afterwards.
-fn taken<T>(work: impl FnOnce() -> T) -> (T, u64, u64) {
+fn measure_memory<T>(work: impl FnOnce() -> T) -> (T, u64, u64) {
     let before = HELD.load(Ordering::Relaxed);
     PEAK.store(before, Ordering::Relaxed);
     let done = work();
@@ -86,7 +86,7 @@ struct Strip {
     phase: f32,
 }
 
-impl Source for Strip {
+impl PositionSource for Strip {
     fn positions(&self, frame: u32, out: &mut [[f32; 3]]) {
         for (v, out) in out.iter_mut().enumerate() {
             let wave = (frame as f32 * 0.21 + self.phase + v as f32 * 1.3).sin();
@@ -116,45 +116,45 @@ impl Strip {
         let extent = Extent {
             low: [0.0, -0.2, -0.5],
             high: [self.points as f32, 1.2, 0.5],
-            radius: 1e-3f64.max(2e-4 * f64::from(self.points)),
+            tolerance: 1e-3f64.max(2e-4 * f64::from(self.points)),
             axes: 3,
         };
         let options = encode::Options { effort: 1, own_tables, ..encode::Options::default() };
-        let work = &mut Work::<i16>::default();
-        let levels = hierarchy::of(None, self.points, &indices);
+        let work = &mut EncodeBuffers::<i16>::default();
+        let levels = hierarchy::build_with_grid(None, self.points, &indices);
         let encoder = Encoder::new(levels, FRAMES, extent, options, self, work).unwrap();
         let mut coded: BTreeMap<u32, Vec<u8>> = BTreeMap::new();
         let mut keys: BTreeMap<u32, Vec<[i16; 4]>> = BTreeMap::new();
         for segment in 0..schedule.segments() {
             let each = &mut |key: u32, bytes: Vec<u8>, frame: &[[i16; 4]]| {
-                coded.insert(schedule.number(Unit::Key(key)), bytes);
+                coded.insert(schedule.unit_number(Unit::Key(key)), bytes);
                 keys.insert(schedule.key_frame(key), frame.to_vec());
             };
-            encoder.segment(segment, work, each).unwrap();
+            encoder.encode_segment(segment, work, each).unwrap();
         }
         for group in 0..schedule.groups() {
             let key = |frame: u32| &keys[&frame][..];
-            let units = encoder.group(group, &key, work, &mut |_, _, _| {}).unwrap();
+            let units = encoder.encode_group(group, &key, work, &mut |_, _, _| {}).unwrap();
             for (unit, bytes) in [Unit::LowerLayers(group), Unit::TopLayer(group)].into_iter().zip(units) {
-                coded.insert(schedule.number(unit), bytes);
+                coded.insert(schedule.unit_number(unit), bytes);
             }
         }
         let (mut connectivity, mut values) = (Vec::new(), Vec::new());
         index::encode(&indices, &mut connectivity);
         weld::encode(&(0..self.points).collect::<Vec<u32>>(), &mut values);
-        put_sized(encoder.static_bytes(), &mut values);
+        put_length_prefixed(encoder.static_bytes(), &mut values);
         Coded {
             connectivity,
             values,
-            units: schedule.in_file().map(|u| coded[&schedule.number(u)].clone()).collect(),
+            units: schedule.units_in_file_order().map(|u| coded[&schedule.unit_number(u)].clone()).collect(),
         }
     }
 }
 
-fn at(content: &mut Vec<u8>, chunk: u32, bytes: &[u8]) -> Location {
+fn append_located(content: &mut Vec<u8>, chunk: u32, bytes: &[u8]) -> ChunkLocation {
     let offset = content.len() as u32;
     content.extend_from_slice(bytes);
-    Location { chunk, offset, size: bytes.len() as u32 }
+    ChunkLocation { chunk, offset, size: bytes.len() as u32 }
 }
 
 /// Returns the contents of the chunks of a file with these meshes, each repeated as often as it says.
@@ -187,14 +187,14 @@ fn chunks(meshes: &[(&Strip, &Coded, usize)]) -> Vec<(u16, Vec<u8>)> {
             source_points: strip.points,
             points: strip.points,
             bounds: [0.0, 0.0, 0.0, 1.0, 1.0, 1.0],
-            connectivity: at(&mut connectivity, 1, &coded.connectivity),
-            values: at(&mut values, 2, &coded.values),
-            source_map: Location::default(),
+            connectivity: append_located(&mut connectivity, 1, &coded.connectivity),
+            values: append_located(&mut values, 2, &coded.values),
+            source_map: ChunkLocation::default(),
             has_table: false,
-            moves: None,
-            ends: Location::default(),
-            remeshed: None,
-            apart: false,
+            moving_frames: None,
+            end_states: ChunkLocation::default(),
+            remeshed_blend_frames: None,
+            separate_attributes: false,
             particles: None,
             streams: vec![StreamRecord {
                 semantic: Semantic::Position,
@@ -215,14 +215,14 @@ fn chunks(meshes: &[(&Strip, &Coded, usize)]) -> Vec<(u16, Vec<u8>)> {
     let mut raw = Vec::new();
     record::encode(&description, &mut raw);
     let mut out = vec![(kind::DESCRIPTION, raw), (kind::CONNECTIVITY, connectivity), (kind::VALUES, values)];
-    for (u, unit) in schedule.in_file().enumerate() {
+    for (u, unit) in schedule.units_in_file_order().enumerate() {
         let mut content = Vec::new();
         for (_, coded) in &all {
-            put_sized(&coded.units[u], &mut content);
+            put_length_prefixed(&coded.units[u], &mut content);
         }
         let frame = schedule.frames_of(unit).first().copied().unwrap_or(0);
         let alone = matches!(unit, Unit::Key(_)) && schedule.references(frame).iter().all(|&r| r == 0);
-        out.push((if alone { kind::INDEX } else { kind::BETWEEN }, content));
+        out.push((if alone { kind::INDEPENDENT_UNIT } else { kind::DEPENDENT_UNIT }, content));
     }
     out
 }
@@ -233,7 +233,7 @@ fn file(chunks: &[(u16, Vec<u8>)], crafted: Option<(usize, u32, &[u8])>) -> Vec<
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("test.reel");
     let mut writer = Writer::create(&path).unwrap();
-    let mut compressor = Compressor::new(Format::Zstd, 3);
+    let mut compressor = Compressor::new(BlockFormat::Zstd, 3);
     for (i, (kind, raw)) in chunks.iter().enumerate() {
         match crafted {
             Some((at, size, bytes)) if at == i => writer.add_chunk(*kind, size, bytes).unwrap(),
@@ -260,7 +260,7 @@ fn open(bytes: &Arc<Vec<u8>>, limits: &Limits) -> Result<Reel, Error> {
 /// held at the end.
 fn decoded(bytes: Vec<u8>) -> [u64; 3] {
     let bytes = Arc::new(bytes);
-    let (held, peak, left) = taken(|| {
+    let (held, peak, left) = measure_memory(|| {
         let reel = open(&bytes, &Limits::default()).unwrap();
         let mut decoder = FrameDecoder::new(&reel).unwrap();
         for frame in 0..reel.frame_count() {
@@ -271,13 +271,13 @@ fn decoded(bytes: Vec<u8>) -> [u64; 3] {
     [held.0.memory(), peak, left]
 }
 
-fn alone() -> std::sync::MutexGuard<'static, ()> {
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock_tests() -> std::sync::MutexGuard<'static, ()> {
+    TEST_LOCK.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[test]
 fn many_small_meshes_take_what_is_said() {
-    let _alone = alone();
+    let _alone = lock_tests();
     let strip = Strip { points: 3, phase: 0.3 };
     let coded = strip.code(false);
     let mut before = 0;
@@ -295,7 +295,7 @@ fn many_small_meshes_take_what_is_said() {
 
 #[test]
 fn tables_of_meshes_are_shared_counted_and_limited() {
-    let _alone = alone();
+    let _alone = lock_tests();
     // A small one, and three with so many points that their tables are the large ones.
     let strips = [20, 600, 640, 680].map(|points| Strip { points, phase: points as f32 });
     let coded: Vec<Coded> = strips.iter().map(|s| s.code(true)).collect();
@@ -323,7 +323,7 @@ fn tables_of_meshes_are_shared_counted_and_limited() {
     }
     let least = reel.memory();
     assert!(least < different - 3 * (40 << 10));
-    let (refused, peak, _) = taken(|| {
+    let (refused, peak, _) = measure_memory(|| {
         let reel = open(&all, &limits(least)).unwrap();
         FrameDecoder::new(&reel).err()
     });
@@ -334,7 +334,7 @@ fn tables_of_meshes_are_shared_counted_and_limited() {
 
 #[test]
 fn ordinary_files_take_what_is_said() {
-    let _alone = alone();
+    let _alone = lock_tests();
     let strip = Strip { points: 4000, phase: 0.0 };
     let coded = strip.code(false);
     let layered = file(&chunks(&[(&strip, &coded, 2)]), None);
@@ -367,7 +367,7 @@ fn everything(bytes: &Arc<Vec<u8>>) -> Result<(), Error> {
     };
     for mesh in 0..reel.description().meshes.len() {
         note(reel.source_map(mesh).map(|_| ()));
-        note(reel.lods(mesh).map(|_| ()));
+        note(reel.lod_count(mesh).map(|_| ()));
         note(reel.hidden_triangles(mesh).map(|_| ()));
         note(reel.grid(mesh).map(|_| ()));
     }
@@ -383,14 +383,14 @@ fn everything(bytes: &Arc<Vec<u8>>) -> Result<(), Error> {
 
 #[test]
 fn few_bytes_cannot_ask_for_much_memory() {
-    let _alone = alone();
+    let _alone = lock_tests();
     const MUCH: usize = 96 << 20;
     let strip = Strip { points: 30, phase: 0.0 };
     let coded = strip.code(false);
     let plain = chunks(&[(&strip, &coded, 3)]);
     everything(&Arc::new(file(&plain, None))).unwrap();
     let mut zeros = Vec::new();
-    Compressor::new(Format::Zstd, 3).compress(&vec![0; MUCH], &mut zeros);
+    Compressor::new(BlockFormat::Zstd, 3).compress(&vec![0; MUCH], &mut zeros);
     assert!(zeros.len() < MUCH / 1000);
     for of_kind in kind::DESCRIPTION..=kind::PART_ATTRIBUTES {
         let mut all = plain.clone();
@@ -400,17 +400,17 @@ fn few_bytes_cannot_ask_for_much_memory() {
             3
         });
         let bytes = Arc::new(file(&all, Some((at, MUCH as u32, &zeros))));
-        let (refused, peak, _) = taken(|| everything(&bytes));
+        let (refused, peak, _) = measure_memory(|| everything(&bytes));
         let error = refused.expect_err("it holds too much");
         println!("kind {of_kind}: {peak} bytes for {}: {error}", bytes.len());
-        let most = block::most_content(bytes.len()) as u64;
+        let most = block::max_content_bytes(bytes.len()) as u64;
         assert!(peak < 4 * most, "kind {of_kind}: {peak} for {}", bytes.len());
     }
 }
 
 #[test]
 fn counts_that_nothing_justifies_are_refused() {
-    let _alone = alone();
+    let _alone = lock_tests();
     // Sizes in a description are checked against the limits before anything is allocated.
     let strip = Strip { points: 3, phase: 0.0 };
     let coded = strip.code(false);
@@ -436,7 +436,7 @@ fn counts_that_nothing_justifies_are_refused() {
         all[0].1.clear();
         record::encode(&description, &mut all[0].1);
         let bytes = Arc::new(file(&all, None));
-        let (result, peak, _) = taken(|| {
+        let (result, peak, _) = measure_memory(|| {
             let reel = open(&bytes, &limits)?;
             FrameDecoder::new(&reel).map(|_| ())
         });
@@ -476,7 +476,7 @@ unsafe impl meshreel::Allocator for Host {
 
 #[test]
 fn a_heap_lies_in_the_hosts_memory() {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = TEST_LOCK.lock().unwrap_or_else(PoisonError::into_inner);
     let host = Arc::new(Host::default());
     let options = |host: &Arc<Host>| meshreel::Options {
         heap: 4 << 20,
@@ -490,7 +490,7 @@ fn a_heap_lies_in_the_hosts_memory() {
     let bytes =
         std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/golden/v0/flag_small.reel"));
     let file = player.open_bytes(Arc::new(bytes.unwrap()));
-    let instance = player.instance(file).unwrap();
+    let instance = player.add_instance(file).unwrap();
     player.command(instance, meshreel::Command::Play);
     player.tick(0.0);
     player.tick(0.01);

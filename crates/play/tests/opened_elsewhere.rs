@@ -4,7 +4,8 @@ use crate::common::playing::{Digest, assert_same, oracle};
 use crate::common::{golden, inline};
 use meshreel::format::ReadAt;
 use meshreel::{
-    Command, Error, Event, FileId, FrameDecoder, Limits, Options, Player, Read, Reel, Repeat, Source,
+    AsyncSource, Command, Error, Event, FileId, FrameDecoder, Limits, Options, Player, ReadRequest, Reel,
+    Repeat,
 };
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -33,7 +34,7 @@ impl Blocks {
     }
 
     /// Provides the block that was missing; returns whether there was one.
-    fn bring(&self) -> bool {
+    fn provide_missing(&self) -> bool {
         let Some(block) = self.missing.lock().unwrap().take() else {
             return false;
         };
@@ -46,7 +47,7 @@ impl Blocks {
         loop {
             match Reel::from_named_source(self.clone(), "blocks", &Limits::default()) {
                 Ok(reel) => return reel,
-                Err(error) => assert!(self.bring(), "{error}"),
+                Err(error) => assert!(self.provide_missing(), "{error}"),
             }
         }
     }
@@ -71,13 +72,13 @@ impl ReadAt for Blocks {
 }
 
 /// A source of frames, all of which are there.
-struct Frames(Arc<[u8]>);
+struct FrameSource(Arc<[u8]>);
 
-impl Source for Frames {
+impl AsyncSource for FrameSource {
     fn size(&self) -> u64 {
         self.0.len()
     }
-    fn start(&self, mut read: Read) {
+    fn start(&self, mut read: ReadRequest) {
         let (start, size) = (read.offset() as usize, read.buffer().len());
         read.buffer().copy_from_slice(&self.0[start..start + size]);
         read.complete(Ok(size));
@@ -92,7 +93,7 @@ fn bytes() -> Arc<[u8]> {
 fn play(player: &mut Player, file: FileId, bytes: &Arc<[u8]>) {
     let expected = oracle(bytes);
     let mut digest = Digest::default();
-    let instance = player.instance(file).unwrap();
+    let instance = player.add_instance(file).unwrap();
     player.command(instance, Command::Repeat(Repeat::Loop));
     player.command(instance, Command::Play);
     let mut shown = 0;
@@ -128,12 +129,12 @@ fn h07_a_reel_that_was_opened_elsewhere_plays() {
             let blocks = Blocks::new(&bytes);
             let reel = blocks.open();
             while decoded && FrameDecoder::new(&reel).is_err() {
-                assert!(blocks.bring());
+                assert!(blocks.provide_missing());
             }
             let asked = blocks.asked.load(Ordering::Relaxed);
             blocks.there.lock().unwrap().fill(true);
             let mut player = Player::new(Options { threads, ..inline(8 << 20) });
-            let file = player.open_reel(reel, Arc::new(Frames(bytes.clone())));
+            let file = player.open_reel(reel, Arc::new(FrameSource(bytes.clone())));
             assert_eq!(player.name(file).unwrap().to_str(), Some("blocks"));
             play(&mut player, file, &bytes);
             assert_eq!(blocks.asked.load(Ordering::Relaxed) == asked, decoded);
@@ -148,7 +149,7 @@ fn h07_a_source_that_lacks_bytes_is_asked_again() {
         let blocks = Blocks::new(&bytes);
         let reel = blocks.open();
         let mut player = Player::new(Options { threads, ..inline(8 << 20) });
-        let file = player.open_reel(reel, Arc::new(Frames(bytes.clone())));
+        let file = player.open_reel(reel, Arc::new(FrameSource(bytes.clone())));
         let mut brought = 0;
         let opened = loop {
             // It waits as long as necessary, without an event.
@@ -158,7 +159,7 @@ fn h07_a_source_that_lacks_bytes_is_asked_again() {
             if let Some(event) = player.next_event() {
                 break event;
             }
-            brought += usize::from(blocks.bring());
+            brought += usize::from(blocks.provide_missing());
         };
         assert!(matches!(opened, Event::Opened(id) if id == file), "{opened:?}");
         assert!(brought > 0, "its static data was not there");
@@ -171,7 +172,7 @@ fn h07_what_is_closed_while_bytes_are_missing_is_not_asked_for_again() {
     let bytes = bytes();
     let blocks = Blocks::new(&bytes);
     let mut player = Player::new(inline(8 << 20));
-    let file = player.open_reel(blocks.open(), Arc::new(Frames(bytes.clone())));
+    let file = player.open_reel(blocks.open(), Arc::new(FrameSource(bytes.clone())));
     player.tick(1.0 / 60.0);
     let before = blocks.asked.load(Ordering::Relaxed);
     player.tick(1.0 / 60.0);
@@ -195,12 +196,12 @@ fn h07_other_bytes_little_memory_and_damage_are_refused_with_their_class() {
     };
     let reel = whole().open();
     let mut player = Player::new(inline(8 << 20));
-    player.open_reel(reel.clone(), Arc::new(Frames(golden("v0/square.reel").into())));
+    player.open_reel(reel.clone(), Arc::new(FrameSource(golden("v0/square.reel").into())));
     let refused = event(&mut player);
     assert!(matches!(refused, Event::OpenFailed(_, Error::Misuse { .. })), "{refused:?}");
 
     let mut player = Player::new(Options { file_memory: reel.memory() - 1, ..inline(8 << 20) });
-    player.open_reel(reel, Arc::new(Frames(bytes.clone())));
+    player.open_reel(reel, Arc::new(FrameSource(bytes.clone())));
     let refused = event(&mut player);
     assert!(matches!(refused, Event::OpenFailed(_, Error::Limit { .. })), "{refused:?}");
 
@@ -212,7 +213,7 @@ fn h07_other_bytes_little_memory_and_damage_are_refused_with_their_class() {
     let blocks = Blocks::new(&damaged.into());
     blocks.there.lock().unwrap().fill(true);
     let mut player = Player::new(inline(8 << 20));
-    player.open_reel(blocks.open(), Arc::new(Frames(bytes.clone())));
+    player.open_reel(blocks.open(), Arc::new(FrameSource(bytes.clone())));
     let refused = event(&mut player);
     assert!(matches!(refused, Event::OpenFailed(_, Error::Malformed { .. })), "{refused:?}");
 }

@@ -3,7 +3,7 @@
 use crate::common::faults::Random;
 use crate::common::{assert_shows, open, sample, sample_with, touch_everything};
 use meshreel::{FrameDecoder, FrameKind, QuantizedValues, Reel};
-use meshreel_codec::entropy::block::Format;
+use meshreel_codec::entropy::block::BlockFormat;
 
 const FRAMES: usize = 14;
 
@@ -61,7 +61,7 @@ fn no_walk_leads_to_a_frame_that_is_refused() {
     for (k, index) in kinds.iter().enumerate() {
         let kind = |&index: &bool| match index {
             true => FrameKind::Index,
-            false => FrameKind::Between,
+            false => FrameKind::Predicted,
         };
         let frames: Vec<FrameKind> = index.iter().map(kind).collect();
         let sample = sample_with(&frames, k == 0, 4);
@@ -94,7 +94,7 @@ fn walk(frames: usize, steps: usize, seed: u64) -> Vec<usize> {
 
 #[test]
 fn every_block_format_decodes() {
-    for format in [Format::Store, Format::Deflate, Format::Lz4, Format::Zstd] {
+    for format in [BlockFormat::Store, BlockFormat::Deflate, BlockFormat::Lz4, BlockFormat::Zstd] {
         let mut sample = sample(7, true);
         sample.parts.format = format;
         let reel = open(sample.parts.write()).unwrap();

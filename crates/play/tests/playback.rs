@@ -4,7 +4,8 @@
 use crate::common::playing::{Digest, assert_same, oracle};
 use crate::common::{inline, sample};
 use meshreel::{
-    Command, Event, FileId, InstanceId, Options, Player, Read, Repeat, Source, Statistics, StreamCounters,
+    AsyncSource, Command, Event, FileId, InstanceId, Options, Player, ReadRequest, Repeat, Statistics,
+    StreamCounters,
 };
 use std::sync::{Arc, Mutex};
 
@@ -24,7 +25,7 @@ fn counters(player: &Player, file: FileId) -> StreamCounters {
 
 fn opened(player: &mut Player, bytes: &Arc<[u8]>) -> (FileId, InstanceId) {
     let file = player.open_bytes(Arc::new(bytes.clone()));
-    let instance = player.instance(file).unwrap();
+    let instance = player.add_instance(file).unwrap();
     player.tick(0.0);
     assert!(matches!(player.next_event(), Some(Event::Opened(f)) if f == file));
     (file, instance)
@@ -99,7 +100,7 @@ fn instances_of_a_file_share_it() {
     let mut digest = Digest::default();
     let mut player = Player::new(inline(4 << 20));
     let (file, first) = opened(&mut player, &bytes);
-    let others: Vec<InstanceId> = (0..30).map(|_| player.instance(file).unwrap()).collect();
+    let others: Vec<InstanceId> = (0..30).map(|_| player.add_instance(file).unwrap()).collect();
     for (i, &instance) in others.iter().chain([&first]).enumerate() {
         player.command(instance, Command::GoToFrame(i));
         player.command(instance, Command::Play);
@@ -128,7 +129,7 @@ fn threads_show_the_same_and_close_at_any_moment() {
         let files: Vec<_> = (0..4).map(|_| player.open_bytes(Arc::new(bytes.clone()))).collect();
         let mut instances = Vec::new();
         for (i, &file) in files.iter().enumerate() {
-            let instance = player.instance(file).unwrap();
+            let instance = player.add_instance(file).unwrap();
             player.command(instance, Command::Rate([1.0, -2.0, 0.5, 3.0][i]));
             player.command(instance, Command::Repeat(Repeat::Loop));
             player.command(instance, Command::Play);
@@ -172,7 +173,7 @@ fn hidden_files_give_up_everything_and_come_back() {
     player.command(instance, Command::Play);
     player.tick(0.1);
     assert!(player.frame(instance).is_some());
-    player.show(instance, false);
+    player.set_visible(instance, false);
     for _ in 0..60 {
         player.tick(1.0 / FPS);
         assert!(player.frame(instance).is_none());
@@ -182,7 +183,7 @@ fn hidden_files_give_up_everything_and_come_back() {
     assert!(player.reel(file).is_none() && statistics.streams.is_empty());
     let scratch_alone = statistics.heap_used;
     assert!(scratch_alone < 64 << 10, "{scratch_alone}");
-    player.show(instance, true);
+    player.set_visible(instance, true);
     player.tick(1.0 / FPS);
     player.tick(1.0 / FPS);
     assert!(player.frame(instance).is_some());
@@ -192,14 +193,14 @@ fn hidden_files_give_up_everything_and_come_back() {
     player.close(file);
     player.tick(0.0);
     player.statistics(&mut statistics);
-    assert!(statistics.streams.is_empty() && player.instance(file).is_none());
+    assert!(statistics.streams.is_empty() && player.add_instance(file).is_none());
 }
 
 #[test]
 fn a_file_that_cannot_be_opened_is_an_event() {
     let mut player = Player::new(inline(4 << 20));
     let missing = player.open("no such file.reel");
-    let instance = player.instance(missing).unwrap();
+    let instance = player.add_instance(missing).unwrap();
     player.command(instance, Command::Play);
     let garbage: Arc<[u8]> = vec![7; 1000].into();
     let wrong = player.open_bytes(Arc::new(garbage));
@@ -211,19 +212,19 @@ fn a_file_that_cannot_be_opened_is_an_event() {
 }
 
 /// Bytes that arrive between two ticks, as over a network: of each read one half, then the rest.
-struct Fetched(Arc<[u8]>, Mutex<Vec<Read>>);
+struct FetchedBytes(Arc<[u8]>, Mutex<Vec<ReadRequest>>);
 
-impl Source for Fetched {
+impl AsyncSource for FetchedBytes {
     fn size(&self) -> u64 {
         self.0.len() as u64
     }
-    fn start(&self, read: Read) {
+    fn start(&self, read: ReadRequest) {
         self.1.lock().unwrap().push(read);
     }
 }
 
-impl Fetched {
-    fn come(&self, fail: bool) -> usize {
+impl FetchedBytes {
+    fn deliver(&self, fail: bool) -> usize {
         let reads = std::mem::take(&mut *self.1.lock().unwrap());
         let count = reads.len();
         for mut read in reads.into_iter().filter(|_| !fail) {
@@ -242,19 +243,19 @@ impl Fetched {
 fn a_player_that_goes_while_a_file_opens_leaves_nothing() {
     for threads in [0, 2] {
         for ticks in 0..4 {
-            let source = Arc::new(Fetched(bytes(20), Mutex::default()));
+            let source = Arc::new(FetchedBytes(bytes(20), Mutex::default()));
             let mut player = Player::new(Options { threads, ..inline(4 << 20) });
             let opening = player.open_source("fetched", source.clone());
             player.open_source("fetched again", source.clone());
             for tick in 0..ticks {
                 player.tick(0.0);
                 if tick + 1 < ticks {
-                    source.come(false);
+                    source.deliver(false);
                 }
             }
             player.close(opening);
             drop(player);
-            source.come(true);
+            source.deliver(true);
             let mut patience = 0;
             // A thread that opens a file notices soon.
             while Arc::strong_count(&source) > 1 {
@@ -275,16 +276,16 @@ fn without_threads_a_file_opens_while_its_bytes_come() {
     let expected = oracle(&bytes);
     for fails in [false, true] {
         let mut player = Player::new(Options { threads: 0, read_threads: 0, ..inline(4 << 20) });
-        let source = Arc::new(Fetched(bytes.clone(), Mutex::default()));
+        let source = Arc::new(FetchedBytes(bytes.clone(), Mutex::default()));
         let file = player.open_source("fetched", source.clone());
-        let instance = player.instance(file).unwrap();
+        let instance = player.add_instance(file).unwrap();
         let (mut opening, mut event) = (0, None);
         while event.is_none() {
             player.tick(0.0);
             event = player.next_event();
             opening += 1;
             assert!(opening < 1000, "it does not open");
-            source.come(fails && opening > 2);
+            source.deliver(fails && opening > 2);
         }
         if fails {
             assert!(matches!(event, Some(Event::OpenFailed(f, _)) if f == file));
@@ -295,7 +296,7 @@ fn without_threads_a_file_opens_while_its_bytes_come() {
         let (mut digest, mut shown) = (Digest::default(), 0);
         for _ in 0..200 {
             player.tick(1.0 / FPS);
-            source.come(false);
+            source.deliver(false);
             if let Some(frame) = player.frame(instance) {
                 assert_same(&frame, &expected, &mut digest);
                 shown += 1;

@@ -33,7 +33,7 @@ fn f17_a_pose_moves_the_mesh() {
     let parents = [u32::MAX, 0, 0, 0, 0, 0];
     let mut object = vec![BoneMatrix::default(); JOINTS];
     let mut matrices = vec![BoneMatrix::default(); JOINTS];
-    let mut out = vec![[0.0; 3]; rig.vertices()];
+    let mut out = vec![[0.0; 3]; rig.vertex_count()];
     object_space(&parents, &pose, &mut object);
     rig.matrices(&object, &mut matrices);
     rig.positions(&matrices, &mut out);

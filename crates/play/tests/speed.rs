@@ -28,7 +28,7 @@ fn crowd(seconds: f64, files: usize, heap: usize) {
     let mut instances = Vec::new();
     for i in 0..files {
         let file = player.open_bytes(Arc::new(kinds[i % kinds.len()].clone()));
-        let instance = player.instance(file).unwrap();
+        let instance = player.add_instance(file).unwrap();
         player.command(instance, Command::Repeat(Repeat::Loop));
         player.command(instance, Command::StartAt(0.07 * i as f64 % 4.0));
         player.command(instance, Command::Rate([1.0, -1.0, 0.37, 1.5][i / 4 % 4]));

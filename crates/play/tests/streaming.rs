@@ -5,24 +5,24 @@ use crate::common::playing::{Digest, assert_same, oracle};
 use crate::common::{golden, inline, sample};
 use meshreel::policy::Switches;
 use meshreel::{
-    Command, FileId, FrameKind, InstanceId, Limits, Options, Player, Read, Reel, Repeat, Source, Statistics,
-    StreamStatistics,
+    AsyncSource, Command, FileId, FrameKind, InstanceId, Limits, Options, Player, ReadRequest, Reel, Repeat,
+    Statistics, StreamStatistics,
 };
 use std::sync::{Arc, Mutex};
 
 const FPS: f64 = 60.0;
 
 /// A source in memory that records the ranges that are read while playing.
-struct Noting {
+struct RecordingSource {
     bytes: Arc<[u8]>,
     ranges: Mutex<Vec<(u64, u64)>>,
 }
 
-impl Source for Noting {
+impl AsyncSource for RecordingSource {
     fn size(&self) -> u64 {
         self.bytes.len() as u64
     }
-    fn start(&self, mut read: Read) {
+    fn start(&self, mut read: ReadRequest) {
         let start = read.offset() as usize;
         let size = read.buffer().len();
         if !read.is_opening() {
@@ -34,11 +34,11 @@ impl Source for Noting {
     }
 }
 
-fn playing(options: Options, bytes: &Arc<[u8]>) -> (Player, FileId, InstanceId, Arc<Noting>) {
-    let source = Arc::new(Noting { bytes: bytes.clone(), ranges: Mutex::default() });
+fn playing(options: Options, bytes: &Arc<[u8]>) -> (Player, FileId, InstanceId, Arc<RecordingSource>) {
+    let source = Arc::new(RecordingSource { bytes: bytes.clone(), ranges: Mutex::default() });
     let mut player = Player::new(options);
     let file = player.open_source("noted", source.clone());
-    let instance = player.instance(file).unwrap();
+    let instance = player.add_instance(file).unwrap();
     player.command(instance, Command::Repeat(Repeat::Loop));
     player.command(instance, Command::Play);
     (player, file, instance, source)
@@ -92,7 +92,7 @@ fn a_small_file_plays_from_memory() {
     let mut digest = Digest::default();
     let options = Options { resident: 4 << 20, ..inline(8 << 20) };
     let (mut player, file, instance, source) = playing(options, &bytes);
-    let other = player.instance(file).unwrap();
+    let other = player.add_instance(file).unwrap();
     player.command(other, Command::Rate(-3.0));
     player.command(other, Command::Repeat(Repeat::Loop));
     player.command(other, Command::Play);
@@ -167,8 +167,8 @@ fn e22_frames_ahead_are_those_that_are_shown_next() {
                 assert!(at <= 1, "{kept:?} {:?}", shown.pair());
                 said += 1;
             }
-            kept = player.ahead(instance).map(|ahead| ahead.number()).collect();
-            for ahead in player.ahead(instance).take(2) {
+            kept = player.upcoming_frames(instance).map(|ahead| ahead.number()).collect();
+            for ahead in player.upcoming_frames(instance).take(2) {
                 let mesh = ahead.frame().mesh(0);
                 let mut positions = vec![0.0; 3 * mesh.vertex_count()];
                 mesh.positions_into(&mut positions).unwrap();
@@ -187,9 +187,9 @@ fn switches_stop_reads_jobs_and_drawing() {
     player.tick(0.0);
     player.tick(1.0 / FPS);
     assert!(player.frame(instance).is_some());
-    player.switch(Switches { drawing: false, ..Switches::ON });
+    player.set_switches(Switches { drawing: false, ..Switches::ON });
     assert!(player.frame(instance).is_none());
-    player.switch(Switches { reads: false, jobs: false, ..Switches::ON });
+    player.set_switches(Switches { reads: false, jobs: false, ..Switches::ON });
     let (reads, before) = (source.ranges.lock().unwrap().len(), statistics(&player, file));
     for _ in 0..120 {
         player.tick(1.0 / FPS);
@@ -197,7 +197,7 @@ fn switches_stop_reads_jobs_and_drawing() {
     assert!(player.frame(instance).unwrap().is_late(), "it stands still");
     assert_eq!(source.ranges.lock().unwrap().len(), reads);
     assert_eq!(statistics(&player, file).counters.decodes, before.counters.decodes);
-    player.switch(Switches::ON);
+    player.set_switches(Switches::ON);
     player.tick(1.0 / FPS);
     assert!(!player.frame(instance).unwrap().is_late());
 }

@@ -7,12 +7,12 @@
 
 mod common;
 
-use common::faults::{Disk, Faults, Later, Random};
+use common::faults::{Disk, Faults, ManualPool, Random};
 use common::playing::{Digest, assert_same, oracle};
 use common::{golden, sample};
 use meshreel::policy::Switches;
-use meshreel::{Command, FileId, InstanceId, Options, Player, Repeat, Shown, Statistics};
-use meshreel_codec::entropy::block::Format;
+use meshreel::{Command, FileId, InstanceId, Options, Player, Repeat, ShownFrames, Statistics};
+use meshreel_codec::entropy::block::BlockFormat;
 use std::sync::Arc;
 
 const FILES: usize = 110;
@@ -32,14 +32,14 @@ struct Opened {
 struct World {
     random: Random,
     player: Player,
-    pool: Arc<Later>,
+    pool: Arc<ManualPool>,
     contents: Arc<Vec<Content>>,
     files: Vec<Opened>,
     /// Disks of closed files, whose reads in flight will end some day.
     closed: Vec<Arc<Disk>>,
     /// The instances, each with the index of its file.
     instances: Vec<(InstanceId, usize)>,
-    lent: Vec<(Shown, usize)>,
+    lent: Vec<(ShownFrames, usize)>,
     digest: Digest,
     handed_out: u64,
     faults: bool,
@@ -49,7 +49,7 @@ struct World {
 /// Returns the contents of the files; a dozen of them fit into any heap unless layered ones are included.
 fn contents(with_layered: bool) -> Arc<Vec<Content>> {
     let kinds = [(1, false), (2, true), (30, true), (61, false), (120, true), (240, false), (16, true)];
-    let formats = [Format::Zstd, Format::Lz4, Format::Store, Format::Deflate];
+    let formats = [BlockFormat::Zstd, BlockFormat::Lz4, BlockFormat::Store, BlockFormat::Deflate];
     let contents = kinds.iter().enumerate().map(|(i, &(frames, fluid))| {
         let mut sample = sample(frames, fluid);
         sample.parts.format = formats[i % 4];
@@ -69,7 +69,7 @@ fn contents(with_layered: bool) -> Arc<Vec<Content>> {
 
 impl World {
     fn new(seed: u64, heap: usize, resident: u64, contents: Arc<Vec<Content>>, faults: bool) -> World {
-        let pool = Arc::new(Later::default());
+        let pool = Arc::new(ManualPool::default());
         let player = Player::new(Options {
             heap,
             resident,
@@ -97,7 +97,7 @@ impl World {
         for place in 0..FILES {
             let opened = world.open();
             world.files.push(opened);
-            let instance = world.player.instance(world.files[place].file).unwrap();
+            let instance = world.player.add_instance(world.files[place].file).unwrap();
             world.instances.push((instance, place));
         }
         world.tick();
@@ -143,8 +143,8 @@ impl World {
                 let command = self.clock_command(frames);
                 self.player.command(instance, command);
             }
-            160..172 => self.player.show(instance, true),
-            172..178 => self.player.show(instance, false),
+            160..172 => self.player.set_visible(instance, true),
+            172..178 => self.player.set_visible(instance, false),
             178..184 => {
                 if self.instances.len() > 1 {
                     self.player.remove(instance);
@@ -154,7 +154,7 @@ impl World {
             184..191 => {
                 let place = self.random.below(self.files.len());
                 if self.instances.len() < INSTANCES {
-                    let instance = self.player.instance(self.files[place].file).unwrap();
+                    let instance = self.player.add_instance(self.files[place].file).unwrap();
                     self.instances.push((instance, place));
                 }
             }
@@ -164,7 +164,7 @@ impl World {
                 let closed = std::mem::replace(&mut self.files[place], opened);
                 self.closed.push(closed.disk);
                 self.instances.retain(|i| i.1 != place);
-                let instance = self.player.instance(self.files[place].file).unwrap();
+                let instance = self.player.add_instance(self.files[place].file).unwrap();
                 self.instances.push((instance, place));
             }
             192..195 => {
@@ -178,7 +178,7 @@ impl World {
                     4 => Faults { truncated: Some(r.below(20_000) as u64), ..Faults::default() },
                     _ => Faults::default(),
                 };
-                self.files[place].disk.set(faults);
+                self.files[place].disk.set_faults(faults);
                 if self.faults && r.one_in(3) {
                     // The file is replaced while it plays, and put back.
                     let other = r.below(self.contents.len());
@@ -194,7 +194,7 @@ impl World {
                     jobs: on(&mut self.random),
                     drawing: on(&mut self.random),
                 };
-                self.player.switch(switches);
+                self.player.set_switches(switches);
             }
             196 | 197 => {
                 if let Some(shown) = self.player.frame(instance) {
@@ -205,7 +205,7 @@ impl World {
                     self.lent.swap_remove(at);
                 }
             }
-            _ => self.player.switch(Switches::ON),
+            _ => self.player.set_switches(Switches::ON),
         }
     }
 
@@ -242,9 +242,9 @@ impl World {
     /// Ends all faults, and leaves only as many instances as the heap can serve: each shows what it should.
     fn calm(&mut self) {
         self.lent.clear();
-        self.player.switch(Switches::ON);
+        self.player.set_switches(Switches::ON);
         for file in &self.files {
-            file.disk.set(Faults::default());
+            file.disk.set_faults(Faults::default());
             file.disk.replace(&self.contents[file.content].bytes);
         }
         let served = (self.heap / (60 << 10)).clamp(1, 12);
@@ -252,7 +252,7 @@ impl World {
             self.player.remove(instance);
         }
         for &(instance, _) in &self.instances {
-            self.player.show(instance, true);
+            self.player.set_visible(instance, true);
             self.player.command(instance, Command::PreRoll(0.0));
             self.player.command(instance, Command::Play);
         }
@@ -260,7 +260,7 @@ impl World {
         for _ in 0..400 {
             self.player.tick(1.0 / 60.0);
             for disk in self.files.iter().map(|f| &f.disk).chain(&self.closed) {
-                disk.set(Faults::default());
+                disk.set_faults(Faults::default());
                 disk.step(&mut self.random);
             }
             while self.pool.step(&mut self.random, 1000, 0) {}

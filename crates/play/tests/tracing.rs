@@ -44,7 +44,7 @@ fn ticks_and_jobs_are_spans() {
             Player::new(Options { threads: 0, read_threads: 0, heap: 16 << 20, ..Options::default() });
         let bytes: Arc<[u8]> = sample(30, false).parts.write().into();
         let file = player.open_bytes(Arc::new(bytes));
-        let instance = player.instance(file).unwrap();
+        let instance = player.add_instance(file).unwrap();
         player.command(instance, Command::Play);
         (0..10).for_each(|_| player.tick(1.0 / 60.0));
         assert!(player.frame(instance).is_some());

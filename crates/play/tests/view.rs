@@ -3,8 +3,8 @@
 use crate::common::{Sample, golden, open, sample};
 use meshreel::record::{Coding, NodeRecord, Semantic, Visibility};
 use meshreel::{
-    Attribute, Clock, Command, Error, Format, FrameDecoder, FrameKind, FrameView, Pace, Reel, Repeat,
-    Timeline, Transform, VertexChannel,
+    Clock, Command, Error, FrameDecoder, FrameKind, FrameView, Pace, Reel, Repeat, Timeline, Transform,
+    VertexAttribute, VertexChannel, VertexFormat,
 };
 use meshreel_codec::quantize::{octahedral, qtangent};
 use meshreel_codec::transform;
@@ -30,7 +30,7 @@ fn decoded(reel: &Reel, frame: usize) -> FrameDecoder {
     decoder
 }
 
-fn with(frames: [usize; 2], blend: f32, pace: Pace, look: impl FnOnce(&FrameView<'_>)) {
+fn with_view(frames: [usize; 2], blend: f32, pace: Pace, look: impl FnOnce(&FrameView<'_>)) {
     let [first, second] = frames.map(|frame| decoded(&REEL, frame));
     look(&FrameView::between(&first, &second, blend, pace).unwrap());
 }
@@ -67,7 +67,7 @@ fn is_misuse(result: Result<(), Error>, what: &str) {
 fn at_blend_0_it_is_the_plain_decode() {
     for frame in 0..FRAMES {
         let decoder = decoded(&REEL, frame);
-        with([frame, (frame + 1) % FRAMES], 0.0, PACE, |view| {
+        with_view([frame, (frame + 1) % FRAMES], 0.0, PACE, |view| {
             let mut worlds = vec![[[0.0; 4]; 3]; REEL.description().nodes.len()];
             view.worlds_into(&mut worlds).unwrap();
             for node in 0..worlds.len() {
@@ -138,9 +138,13 @@ fn predicted_normals_are_the_same_in_all_ways_and_meet_the_frames() {
             mesh.directions_into(&mut both.0, &mut both.1).unwrap();
             assert_eq!(both, (normals.clone(), tangents.clone()));
             let attributes = [
-                Attribute { what: VertexChannel::Tangent, format: Format::F32x4, offset: 0 },
-                Attribute { what: VertexChannel::Normal, format: Format::F32x3, offset: 16 },
-                Attribute { what: VertexChannel::TangentFrame, format: Format::I16x4, offset: 28 },
+                VertexAttribute { channel: VertexChannel::Tangent, format: VertexFormat::F32x4, offset: 0 },
+                VertexAttribute { channel: VertexChannel::Normal, format: VertexFormat::F32x3, offset: 16 },
+                VertexAttribute {
+                    channel: VertexChannel::TangentFrame,
+                    format: VertexFormat::I16x4,
+                    offset: 28,
+                },
             ];
             let mut bytes = vec![0; 36 * (count - 7)];
             mesh.write(&attributes, 36, 7..count, &mut bytes).unwrap();
@@ -168,7 +172,7 @@ fn predicted_normals_are_the_same_in_all_ways_and_meet_the_frames() {
 
 #[test]
 fn between_frames_values_lie_on_straight_lines() {
-    with([2, 3], 0.25, PACE, |view| {
+    with_view([2, 3], 0.25, PACE, |view| {
         for node in [CLOTH, HAND] {
             let (a, b) = (at_frame(node, 2), at_frame(node, 3));
             let want: Vec<f32> = a.iter().zip(&b).map(|(a, b)| a + (b - a) * 0.25).collect();
@@ -198,7 +202,7 @@ fn directions_between_frames_are_unit_and_in_between() {
     let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
     for frame in [2, 5] {
         let [from, to] = [frame, frame + 1].map(|f| decoded(&REEL, f));
-        with([frame, frame + 1], 0.5, PACE, |view| {
+        with_view([frame, frame + 1], 0.5, PACE, |view| {
             for node in [CLOTH, HAND] {
                 let mesh = view.mesh(node).unwrap();
                 let count = mesh.vertex_count();
@@ -228,7 +232,7 @@ fn directions_between_frames_are_unit_and_in_between() {
 fn what_is_hidden_in_one_frame_is_not_blended() {
     // The hand is hidden in frames 1, 4 and 7.
     for (frames, shown) in [([0, 1], true), ([1, 2], false), ([3, 4], true), ([4, 5], false)] {
-        with(frames, 0.5, PACE, |view| {
+        with_view(frames, 0.5, PACE, |view| {
             assert_eq!(view.visible(HAND), shown, "the earlier frame's");
             let mesh = view.mesh(HAND).unwrap();
             assert!(!mesh.blends());
@@ -247,7 +251,7 @@ fn what_is_hidden_in_one_frame_is_not_blended() {
 #[test]
 fn a_fluid_is_never_blended() {
     for frame in 0..FRAMES - 1 {
-        with([frame, frame + 1], 0.5, PACE, |view| {
+        with_view([frame, frame + 1], 0.5, PACE, |view| {
             let mesh = view.mesh(WATER).unwrap();
             assert!(mesh.is_fluid() && !mesh.blends());
             assert_eq!(positions(view, WATER), at_frame(WATER, frame));
@@ -260,7 +264,7 @@ fn a_fluid_is_never_blended() {
 fn velocities_follow_rate_direction_and_seam() {
     let velocity = |frames, pace| {
         let mut out = Vec::new();
-        with(frames, 0.5, pace, |view| {
+        with_view(frames, 0.5, pace, |view| {
             let mesh = view.mesh(CLOTH).unwrap();
             out = floats(3 * mesh.vertex_count(), |o| mesh.velocities_into(o));
         });
@@ -302,7 +306,7 @@ fn velocity_is_what_the_picture_does() {
                 (Vec::new(), Vec::new(), [[0.0; 4]; 3], [[0.0; 4]; 3]);
             let pair = clock.demand().now.unwrap();
             let frames = [pair.first as usize, pair.second as usize];
-            with(frames, pair.blend, clock.pace(), |view| {
+            with_view(frames, pair.blend, clock.pace(), |view| {
                 let mesh = view.mesh(CLOTH).unwrap();
                 positions_now = positions(view, CLOTH);
                 velocity = floats(3 * mesh.vertex_count(), |o| mesh.velocities_into(o));
@@ -335,7 +339,7 @@ fn velocity_is_what_the_picture_does() {
 fn worlds_at_once_are_worlds_one_by_one() {
     let mut sample = sample(FRAMES, true);
     let nodes = &mut sample.parts.description.nodes;
-    // Children of the hand, which is hidden at times, and a chain deeper than `DEPTH`.
+    // Children of the hand, which is hidden at times, and a chain deeper than `MAX_STACKED_ANCESTORS`.
     let mut parent = HAND as u32;
     for link in 0..150 {
         nodes.push(NodeRecord {
@@ -384,23 +388,23 @@ fn near(a: &[f32], b: &[f32], by: f32) {
 
 #[test]
 fn packed_vertices_mean_the_same() {
-    let layout = |what, format, offset| Attribute { what, format, offset };
+    let layout = |what, format, offset| VertexAttribute { channel: what, format, offset };
     let attributes = [
-        layout(VertexChannel::Position, Format::U16x4, 4),
-        layout(VertexChannel::Normal, Format::I8x2, 12),
-        layout(VertexChannel::Normal, Format::I16x2, 16),
-        layout(VertexChannel::Tangent, Format::I8x4, 20),
-        layout(VertexChannel::Tangent, Format::I16x4, 24),
-        layout(VertexChannel::TangentFrame, Format::I16x4, 32),
-        layout(VertexChannel::Uv(0), Format::U16x2, 40),
-        layout(VertexChannel::Uv(1), Format::F16x2, 44),
-        layout(VertexChannel::Colour(0), Format::U8x4, 48),
-        layout(VertexChannel::Velocity, Format::F16x4, 52),
-        layout(VertexChannel::Position, Format::F32x4, 60),
+        layout(VertexChannel::Position, VertexFormat::U16x4, 4),
+        layout(VertexChannel::Normal, VertexFormat::I8x2, 12),
+        layout(VertexChannel::Normal, VertexFormat::I16x2, 16),
+        layout(VertexChannel::Tangent, VertexFormat::I8x4, 20),
+        layout(VertexChannel::Tangent, VertexFormat::I16x4, 24),
+        layout(VertexChannel::TangentFrame, VertexFormat::I16x4, 32),
+        layout(VertexChannel::Uv(0), VertexFormat::U16x2, 40),
+        layout(VertexChannel::Uv(1), VertexFormat::F16x2, 44),
+        layout(VertexChannel::Colour(0), VertexFormat::U8x4, 48),
+        layout(VertexChannel::Velocity, VertexFormat::F16x4, 52),
+        layout(VertexChannel::Position, VertexFormat::F32x4, 60),
     ];
     const STRIDE: usize = 77;
     for blend in [0.0, 0.4] {
-        with([2, 3], blend, PACE, |view| {
+        with_view([2, 3], blend, PACE, |view| {
             let mesh = view.mesh(CLOTH).unwrap();
             let count = mesh.vertex_count();
             let mut bytes = vec![0xA5; STRIDE * count];
@@ -465,8 +469,9 @@ fn half(bytes: &[u8]) -> f32 {
 
 #[test]
 fn ranges_are_partial_updates() {
-    let position = [Attribute { what: VertexChannel::Position, format: Format::F32x3, offset: 2 }];
-    with([2, 3], 0.7, PACE, |view| {
+    let position =
+        [VertexAttribute { channel: VertexChannel::Position, format: VertexFormat::F32x3, offset: 2 }];
+    with_view([2, 3], 0.7, PACE, |view| {
         let mesh = view.mesh(CLOTH).unwrap();
         let count = mesh.vertex_count();
         let mut whole = vec![7; 16 * count];
@@ -484,22 +489,22 @@ fn ranges_are_partial_updates() {
 
 #[test]
 fn wrong_buffers_are_misuse() {
-    with([2, 3], 0.5, PACE, |view| {
+    with_view([2, 3], 0.5, PACE, |view| {
         let mesh = view.mesh(CLOTH).unwrap();
         let count = mesh.vertex_count();
         is_misuse(mesh.positions_into(&mut [0.0; 5]), "not a buffer of 20");
         is_misuse(mesh.uvs_into(7, &mut []), "no uvs 7");
         is_misuse(view.mesh(HAND).unwrap().tangents_into(&mut []), "no tangents");
         let write = |what, format, offset, stride, range: std::ops::Range<usize>, bytes: usize| {
-            let attribute = Attribute { what, format, offset };
+            let attribute = VertexAttribute { channel: what, format, offset };
             mesh.write(&[attribute], stride, range, &mut vec![0; bytes])
         };
-        let (position, triple) = (VertexChannel::Position, Format::F32x3);
+        let (position, triple) = (VertexChannel::Position, VertexFormat::F32x3);
         is_misuse(write(position, triple, 5, 16, 0..1, 16), "does not fit into a vertex");
         is_misuse(write(position, triple, usize::MAX, 16, 0..1, 16), "does not fit");
-        is_misuse(write(position, Format::I8x2, 0, 16, 0..1, 16), "cannot be written as I8x2");
+        is_misuse(write(position, VertexFormat::I8x2, 0, 16, 0..1, 16), "cannot be written as I8x2");
         // The formats that can be written are those of `formats`, and an error lists them.
-        use Format::*;
+        use VertexFormat::*;
         let all = [F32x2, F32x3, F32x4, F16x2, F16x4, U8x4, U16x2, U16x4, I8x2, I8x4, I16x2, I16x4];
         let whats = [
             VertexChannel::Position,
@@ -542,7 +547,7 @@ fn wrong_buffers_are_misuse() {
 
 #[test]
 fn indices_by_material() {
-    with([2, 3], 0.5, PACE, |view| {
+    with_view([2, 3], 0.5, PACE, |view| {
         for node in [CLOTH, WATER] {
             let mesh = view.mesh(node).unwrap();
             let mut all: Vec<u32> = Vec::new();
@@ -560,7 +565,7 @@ fn indices_by_material() {
 
 #[test]
 fn collision_is_made_just_in_time() {
-    with([2, 3], 0.5, PACE, |view| {
+    with_view([2, 3], 0.5, PACE, |view| {
         for node in [CLOTH, HAND, ROCK, WATER] {
             let (vertices, indices) = view.collision_size(node);
             let mut at = vec![0.0; 3 * vertices];
@@ -629,7 +634,7 @@ fn rocks(shown: &[Vec<bool>], by_scale: bool) -> Reel {
 fn check_rocks(shown: &[Vec<bool>], rate: f64) {
     for by_scale in [false, true] {
         let reel = rocks(shown, by_scale);
-        let mut clock = Clock::new(&Timeline::of(&reel));
+        let mut clock = Clock::new(&Timeline::from_reel(&reel));
         clock.command(Command::Rate(rate));
         clock.command(Command::Play);
         let mut seen = 0;

@@ -30,51 +30,52 @@ impl Elements {
 }
 
 /// One sample of an attribute.
-pub struct Expand<'a, T> {
+pub struct ExpandedAttribute<'a, T> {
     scope: Scope,
     values: &'a [T],
     indices: Option<&'a [u32]>,
     bad: AtomicU64,
 }
 
-impl<'a, T: Copy + Default> Expand<'a, T> {
+impl<'a, T: Copy + Default> ExpandedAttribute<'a, T> {
     /// Creates the expansion of plain values, or of a palette with one index per element.
-    pub fn new(scope: Scope, values: &'a [T], indices: Option<&'a [u32]>) -> Expand<'a, T> {
-        Expand { scope, values, indices, bad: AtomicU64::new(0) }
+    pub fn new(scope: Scope, values: &'a [T], indices: Option<&'a [u32]>) -> ExpandedAttribute<'a, T> {
+        ExpandedAttribute { scope, values, indices, bad: AtomicU64::new(0) }
     }
 
     /// Returns the value at a corner of a face and the point there; the default if the source has none.
     #[inline]
-    pub fn at(&self, corner: u32, face: u32, point: u32) -> T {
+    pub fn corner_value(&self, corner: u32, face: u32, point: u32) -> T {
         let element = match self.scope {
             Scope::Constant => 0,
             Scope::Uniform => face,
             Scope::Vertex | Scope::Varying => point,
             Scope::FaceVarying => corner,
         };
-        self.get(element).unwrap_or_else(|| {
+        self.element_value(element).unwrap_or_else(|| {
             self.bad.fetch_add(1, Ordering::Relaxed);
             T::default()
         })
     }
 
     /// Returns the value of a point that no face uses; `None` in scopes of faces and corners.
-    pub fn at_point(&self, point: u32) -> Option<T> {
+    pub fn point_value(&self, point: u32) -> Option<T> {
         match self.scope {
-            Scope::Constant => self.get(0),
-            Scope::Vertex | Scope::Varying => self.get(point),
+            Scope::Constant => self.element_value(0),
+            Scope::Vertex | Scope::Varying => self.element_value(point),
             Scope::Uniform | Scope::FaceVarying => None,
         }
     }
 
-    /// Returns the number of elements for which [`Expand::at`] returned the default value.
-    pub fn bad(&self) -> u64 {
+    /// Returns the number of elements for which [`ExpandedAttribute::corner_value`] returned the default
+    /// value.
+    pub fn missing_count(&self) -> u64 {
         self.bad.load(Ordering::Relaxed)
     }
 
     /// Returns `true` if corners of one point can have different values, so that vertices may have to be
     /// split.
-    pub fn splits(&self) -> bool {
+    pub fn can_split(&self) -> bool {
         matches!(self.scope, Scope::Uniform | Scope::FaceVarying)
     }
 
@@ -96,7 +97,7 @@ impl<'a, T: Copy + Default> Expand<'a, T> {
     }
 
     #[inline]
-    fn get(&self, element: u32) -> Option<T> {
+    fn element_value(&self, element: u32) -> Option<T> {
         let value = match self.indices {
             Some(indices) => *indices.get(element as usize)?,
             None => element,
@@ -109,7 +110,7 @@ impl<'a, T: Copy + Default> Expand<'a, T> {
 mod tests {
     use super::*;
 
-    const ALL: Elements = Elements { faces: 2, points: 4, corners: 6 };
+    const ELEMENTS: Elements = Elements { faces: 2, points: 4, corners: 6 };
 
     #[test]
     fn each_scope_looks_where_it_should() {
@@ -121,35 +122,35 @@ mod tests {
             (Scope::Varying, 103),
             (Scope::FaceVarying, 105),
         ] {
-            let plain = Expand::new(scope, &values[..ALL.count(scope)], None);
-            assert_eq!(plain.at(5, 1, 3), expected);
-            assert_eq!(plain.check(ALL), Ok(()));
+            let plain = ExpandedAttribute::new(scope, &values[..ELEMENTS.count(scope)], None);
+            assert_eq!(plain.corner_value(5, 1, 3), expected);
+            assert_eq!(plain.check(ELEMENTS), Ok(()));
             let palette: Vec<u32> = values.iter().rev().copied().collect();
-            let indices: Vec<u32> = (0..ALL.count(scope) as u32).map(|i| 5 - i).collect();
-            let indexed = Expand::new(scope, &palette, Some(&indices));
-            assert_eq!(indexed.at(5, 1, 3), expected);
-            assert_eq!(indexed.check(ALL), Ok(()));
-            assert_eq!(plain.bad() + indexed.bad(), 0);
+            let indices: Vec<u32> = (0..ELEMENTS.count(scope) as u32).map(|i| 5 - i).collect();
+            let indexed = ExpandedAttribute::new(scope, &palette, Some(&indices));
+            assert_eq!(indexed.corner_value(5, 1, 3), expected);
+            assert_eq!(indexed.check(ELEMENTS), Ok(()));
+            assert_eq!(plain.missing_count() + indexed.missing_count(), 0);
         }
     }
 
     #[test]
     fn what_is_missing_is_the_default_and_counted() {
         let values = [1u32, 2];
-        let plain = Expand::new(Scope::Vertex, &values, None);
-        assert_eq!(plain.at(0, 0, 3), 0);
-        assert_eq!(plain.bad(), 1);
-        assert_eq!(plain.at_point(1), Some(2));
-        assert_eq!(plain.at_point(2), None);
-        assert!(plain.check(ALL).unwrap_err().contains("4 are needed"));
+        let plain = ExpandedAttribute::new(Scope::Vertex, &values, None);
+        assert_eq!(plain.corner_value(0, 0, 3), 0);
+        assert_eq!(plain.missing_count(), 1);
+        assert_eq!(plain.point_value(1), Some(2));
+        assert_eq!(plain.point_value(2), None);
+        assert!(plain.check(ELEMENTS).unwrap_err().contains("4 are needed"));
         let indices = [0, 1, 7, 0];
-        let indexed = Expand::new(Scope::Vertex, &values, Some(&indices));
-        assert_eq!(indexed.at(0, 0, 2), 0);
-        assert!(indexed.check(ALL).unwrap_err().contains("index 7"));
-        let corner = Expand::new(Scope::FaceVarying, &values, None);
-        assert_eq!(corner.at_point(0), None);
-        assert!(corner.splits() && !plain.splits());
-        let empty: Expand<u32> = Expand::new(Scope::Constant, &[], None);
-        assert_eq!(empty.at(0, 0, 0), 0);
+        let indexed = ExpandedAttribute::new(Scope::Vertex, &values, Some(&indices));
+        assert_eq!(indexed.corner_value(0, 0, 2), 0);
+        assert!(indexed.check(ELEMENTS).unwrap_err().contains("index 7"));
+        let corner = ExpandedAttribute::new(Scope::FaceVarying, &values, None);
+        assert_eq!(corner.point_value(0), None);
+        assert!(corner.can_split() && !plain.can_split());
+        let empty: ExpandedAttribute<u32> = ExpandedAttribute::new(Scope::Constant, &[], None);
+        assert_eq!(empty.corner_value(0, 0, 0), 0);
     }
 }

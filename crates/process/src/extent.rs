@@ -1,6 +1,6 @@
 //! Bounds of values, and the spacing of float32 numbers.
 
-pub use meshreel_scene::sample::{LARGEST, usable};
+pub use meshreel_scene::sample::{MAX_COORDINATE, is_usable_point};
 
 /// Lowest and highest value per component.
 #[derive(Clone, Copy, Debug, PartialEq)]

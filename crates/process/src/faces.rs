@@ -7,26 +7,26 @@
 
 /// The numbers of dropped faces, by reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Dropped {
+pub struct DroppedFaces {
     /// Fewer than three corners, or a negative count.
-    pub few: u64,
+    pub too_few_corners: u64,
     /// A corner refers to a point that does not exist.
-    pub range: u64,
+    pub missing_points: u64,
     /// The counts exceed the number of corners.
     pub overrun: u64,
 }
 
-impl Dropped {
+impl DroppedFaces {
     /// Returns the number of all dropped faces.
     pub fn total(&self) -> u64 {
-        self.few + self.range + self.overrun
+        self.too_few_corners + self.missing_points + self.overrun
     }
 
     /// Returns a sentence for a remark; `None` if nothing was dropped.
     pub fn sentence(&self) -> Option<String> {
         let parts: Vec<String> = [
-            (self.few, "with fewer than three corners"),
-            (self.range, "with a point that does not exist"),
+            (self.too_few_corners, "with fewer than three corners"),
+            (self.missing_points, "with a point that does not exist"),
             (self.overrun, "beyond the end of the corner list"),
         ]
         .iter()
@@ -65,7 +65,7 @@ pub struct Faces {
     /// The number of points of the mesh.
     pub points: usize,
     /// The numbers of dropped faces.
-    pub dropped: Dropped,
+    pub dropped: DroppedFaces,
 }
 
 /// The point of a corner of no usable face.
@@ -86,7 +86,7 @@ impl Faces {
             list: Vec::with_capacity(usable),
             corner_point: vec![NO_POINT; indices.len()],
             points,
-            dropped: Dropped { overrun: (counts.len() - usable) as u64, ..Dropped::default() },
+            dropped: DroppedFaces { overrun: (counts.len() - usable) as u64, ..DroppedFaces::default() },
         };
         let mut first = 0usize;
         for (number, &count) in counts[..usable].iter().enumerate() {
@@ -97,9 +97,9 @@ impl Faces {
             }
             let own = &indices[first..first + count];
             if count < 3 {
-                faces.dropped.few += 1;
+                faces.dropped.too_few_corners += 1;
             } else if own.iter().any(|&p| p < 0 || p as usize >= points) {
-                faces.dropped.range += 1;
+                faces.dropped.missing_points += 1;
             } else {
                 for (to, &p) in faces.corner_point[first..first + count].iter_mut().zip(own) {
                     *to = p as u32;
@@ -127,7 +127,7 @@ pub fn corner_faces(faces: &Faces) -> Vec<u32> {
 }
 
 /// Returns, by vertex, the face of its corner.
-pub fn face_of(vertex_corner: &[u32], corner_face: &[u32]) -> Vec<u32> {
+pub fn vertex_faces(vertex_corner: &[u32], corner_face: &[u32]) -> Vec<u32> {
     vertex_corner.iter().map(|&c| corner_face.get(c as usize).copied().unwrap_or(u32::MAX)).collect()
 }
 
@@ -142,7 +142,7 @@ mod tests {
         let faces = Faces::new(&counts, &indices, 4);
         let kept: Vec<_> = faces.list.iter().map(|f| (f.number, f.first, f.count)).collect();
         assert_eq!(kept, [(0, 0, 3), (5, 8, 3)]);
-        assert_eq!(faces.dropped, Dropped { few: 3, range: 1, overrun: 1 });
+        assert_eq!(faces.dropped, DroppedFaces { too_few_corners: 3, missing_points: 1, overrun: 1 });
         assert_eq!(faces.dropped.total(), 5);
         assert!(faces.dropped.sentence().unwrap().contains("3 with fewer than three"));
         assert_eq!(faces.corner_point[0..3], [0, 1, 2]);

@@ -10,7 +10,7 @@ impl FrameSet {
         FrameSet(vec![0; frames.div_ceil(64)])
     }
     /// Creates a set from its [`FrameSet::words`], cut or extended to `frames` frames.
-    pub fn of_words(words: &[u64], frames: usize) -> FrameSet {
+    pub fn from_words(words: &[u64], frames: usize) -> FrameSet {
         let mut set = FrameSet::new(frames);
         set.0.iter_mut().zip(words).for_each(|(own, word)| *own = *word);
         set

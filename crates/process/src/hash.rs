@@ -4,12 +4,12 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 
 /// Folded multiplication, with a key per process, so that no file can provoke collisions.
 #[derive(Clone, Copy)]
-pub struct Folded(u64);
+pub struct FoldedHash(u64);
 
-impl Folded {
+impl FoldedHash {
     /// Creates a hash with a fresh key.
-    pub fn new() -> Folded {
-        Folded(RandomState::new().hash_one(0u8))
+    pub fn new() -> FoldedHash {
+        FoldedHash(RandomState::new().hash_one(0u8))
     }
 
     /// Returns the hash of some words.
@@ -24,20 +24,20 @@ impl Folded {
     }
 }
 
-impl Default for Folded {
-    fn default() -> Folded {
-        Folded::new()
+impl Default for FoldedHash {
+    fn default() -> FoldedHash {
+        FoldedHash::new()
     }
 }
 
-impl BuildHasher for Folded {
-    type Hasher = Folded;
-    fn build_hasher(&self) -> Folded {
+impl BuildHasher for FoldedHash {
+    type Hasher = FoldedHash;
+    fn build_hasher(&self) -> FoldedHash {
         *self
     }
 }
 
-impl Hasher for Folded {
+impl Hasher for FoldedHash {
     #[inline]
     fn finish(&self) -> u64 {
         self.0 ^ (self.0 >> 32)
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn small_numbers_spread() {
-        let hash = Folded::new();
+        let hash = FoldedHash::new();
         let low: HashSet<u64> = (0..4096u32).map(|i| hash.hash([i, 0, i / 7]) & 0xFFFF).collect();
         // 4096 random picks of 65536 give about 3970 different ones.
         assert!(low.len() > 3700, "{}", low.len());

@@ -10,36 +10,36 @@
 //! are still separated if faces have their other side on the same points: two faces stay together if they
 //! traverse an edge in opposite directions and are not each other's other side.
 //!
-//! Where the weighted normals of a group cancel each other, down to `CANCELLED` of the sum of the weights, no
-//! normal is defined (`docs/PROMISE.md`); the group then has that of its first face.
+//! Where the weighted normals of a group cancel each other, down to `CANCELLED_FRACTION` of the sum of the
+//! weights, no normal is defined (`docs/PROMISE.md`); the group then has that of its first face.
 
 use super::faces::{Faces, NO_GROUP};
-use crate::repeats::Doubles;
+use crate::repeats::CoincidentFaces;
 use meshreel_scene::Winding;
 
 /// Length of a sum of weighted unit normals, as a fraction of the sum of their weights, below which it is
 /// only rounding error. Well below the 1e-6 below which no guarantee is given, so that two ways to compute a
 /// sum cannot disagree where one is.
-const CANCELLED: f64 = 1e-9;
+const CANCELLED_FRACTION: f64 = 1e-9;
 
 /// The groups of corners that share a normal.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Groups {
+pub struct SmoothingGroups {
     /// By corner, its group; [`NO_GROUP`] if it has none.
     pub corner: Vec<u32>,
     /// The number of groups.
     pub count: usize,
     /// `true` if some corners of one point are in different groups.
-    pub parted: bool,
+    pub splits_points: bool,
 }
 
 /// Returns smoothing groups. `angle` in degrees: edges at which the normals of the two faces differ by more
 /// are hard; `None` or ≥ 180: the groups are the points, except for the two sides of faces on the same
 /// points. Boundary edges, edges of more than two faces and edges whose faces are wound in different ways are
 /// hard.
-pub fn smooth_groups(positions: &[[f32; 3]], faces: &Faces, angle: Option<f64>) -> Groups {
+pub fn smooth_groups(positions: &[[f32; 3]], faces: &Faces, angle: Option<f64>) -> SmoothingGroups {
     let Some(angle) = angle.filter(|a| *a < 180.0) else {
-        return sides(faces);
+        return two_sided_groups(faces);
     };
     let limit = angle.max(0.0).to_radians().cos();
     // Rounding must not make the edges between two coplanar faces hard.
@@ -62,7 +62,7 @@ pub fn smooth_groups(positions: &[[f32; 3]], faces: &Faces, angle: Option<f64>) 
         }
     }
     edges.sort_unstable();
-    let mut sets = Sets((0..corners as u32).collect());
+    let mut sets = UnionFind((0..corners as u32).collect());
     for same in edges.chunk_by(|x, y| (x.0, x.1) == (y.0, y.1)) {
         let &[(a, b, c), (_, _, d)] = same else {
             continue;
@@ -86,23 +86,27 @@ pub fn smooth_groups(positions: &[[f32; 3]], faces: &Faces, angle: Option<f64>) 
 }
 
 /// Groups the corners of each point, with the two sides of a face separated.
-fn sides(faces: &Faces) -> Groups {
-    let doubles = Doubles::new(faces);
-    let two_sided = || (doubles.sets()).filter(|set| set[0].backward != set[set.len() - 1].backward);
+fn two_sided_groups(faces: &Faces) -> SmoothingGroups {
+    let doubles = CoincidentFaces::new(faces);
+    let two_sided = || (doubles.groups()).filter(|set| set[0].backward != set[set.len() - 1].backward);
     if two_sided().next().is_none() {
-        return Groups { corner: faces.corner_point.clone(), count: faces.points, parted: false };
+        return SmoothingGroups {
+            corner: faces.corner_point.clone(),
+            count: faces.points,
+            splits_points: false,
+        };
     }
     let mut marked = vec![false; faces.points];
     // Faces on the same points have the same number.
     let mut shape: Vec<u32> = (0..faces.list.len() as u32).collect();
-    let mut sets = Sets((0..faces.corner_point.len() as u32).collect());
+    let mut sets = UnionFind((0..faces.corner_point.len() as u32).collect());
     for set in two_sided() {
         let first = faces.list[set[0].face as usize];
         for &p in &faces.corner_point[first.range()] {
             marked[p as usize] = true;
         }
     }
-    for set in doubles.sets() {
+    for set in doubles.groups() {
         for pair in set.windows(2).filter(|p| p[0].backward == p[1].backward) {
             let [a, b] = [0, 1].map(|i| (&pair[i], &faces.list[pair[i].face as usize]));
             for k in 0..a.1.count {
@@ -164,7 +168,12 @@ fn sides(faces: &Faces) -> Groups {
 }
 
 /// Returns the unit normal of each group, pointing outside. Groups without faces of any area get +z.
-pub fn normals(positions: &[[f32; 3]], faces: &Faces, winding: Winding, groups: &Groups) -> Vec<[f64; 3]> {
+pub fn normals(
+    positions: &[[f32; 3]],
+    faces: &Faces,
+    winding: Winding,
+    groups: &SmoothingGroups,
+) -> Vec<[f64; 3]> {
     let mut sums = vec![[0f64; 3]; groups.count];
     let mut weights = vec![0f64; groups.count];
     let mut local: Vec<[f64; 3]> = Vec::new();
@@ -195,7 +204,7 @@ pub fn normals(positions: &[[f32; 3]], faces: &Faces, winding: Winding, groups: 
     };
     let mut cancelled = vec![false; groups.count];
     for ((cancelled, sum), weight) in cancelled.iter_mut().zip(&sums).zip(&weights) {
-        *cancelled = *weight > 0.0 && dot(*sum, *sum).sqrt() <= CANCELLED * weight;
+        *cancelled = *weight > 0.0 && dot(*sum, *sum).sqrt() <= CANCELLED_FRACTION * weight;
     }
     if cancelled.contains(&true) {
         for face in &faces.list {
@@ -265,10 +274,10 @@ fn cross(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
 }
 
 /// Union–find; the smallest member is the root.
-struct Sets(Vec<u32>);
+struct UnionFind(Vec<u32>);
 
-impl Sets {
-    fn root(&mut self, mut x: u32) -> u32 {
+impl UnionFind {
+    fn find(&mut self, mut x: u32) -> u32 {
         while self.0[x as usize] != x {
             let up = self.0[self.0[x as usize] as usize];
             self.0[x as usize] = up;
@@ -278,19 +287,20 @@ impl Sets {
     }
 
     fn join(&mut self, a: u32, b: u32) {
-        let (a, b) = (self.root(a), self.root(b));
+        let (a, b) = (self.find(a), self.find(b));
         self.0[a.max(b) as usize] = a.min(b);
     }
 
     /// Numbers the sets of those corners that have a point.
-    fn groups(mut self, corner_point: &[u32]) -> Groups {
-        let mut groups = Groups { corner: vec![NO_GROUP; corner_point.len()], count: 0, parted: true };
+    fn groups(mut self, corner_point: &[u32]) -> SmoothingGroups {
+        let mut groups =
+            SmoothingGroups { corner: vec![NO_GROUP; corner_point.len()], count: 0, splits_points: true };
         for c in 0..corner_point.len() {
             if corner_point[c] == NO_GROUP {
                 continue;
             }
             // Roots are the smallest members, so a root has its number before the others need it.
-            let root = self.root(c as u32) as usize;
+            let root = self.find(c as u32) as usize;
             if root == c {
                 groups.corner[c] = groups.count as u32;
                 groups.count += 1;
@@ -437,7 +447,7 @@ mod tests {
         let faces = Faces::new(&[4; 18], &both, 16);
         for angle in [None, Some(180.0)] {
             let groups = smooth_groups(&points, &faces, angle);
-            assert!(groups.parted);
+            assert!(groups.splits_points);
             assert_eq!(groups.count, 32, "one per point and side");
             let n = normals(&points, &faces, Winding::CounterClockwise, &groups);
             for c in 0..both.len() {
@@ -459,7 +469,7 @@ mod tests {
         // A sheet with one side is unchanged.
         let faces = Faces::new(&[4; 9], &front, 16);
         let groups = smooth_groups(&points, &faces, None);
-        assert!(!groups.parted && groups.corner == faces.corner_point);
+        assert!(!groups.splits_points && groups.corner == faces.corner_point);
     }
 
     #[test]
@@ -480,7 +490,7 @@ mod tests {
         let count = 100_000;
         let indices: Vec<i32> = (0..count).flat_map(|i| [0, 1, i + 2, 1, 0, i + 2]).collect();
         let faces = Faces::new(&vec![3; 2 * count as usize], &indices, count as usize + 2);
-        let groups = sides(&faces);
+        let groups = two_sided_groups(&faces);
         // The points of the edge have one group, since all other triangles lie between the two sides of one;
         // the other points have two.
         assert_eq!(groups.count, 2 + 2 * count as usize);

@@ -6,12 +6,12 @@
 //! closes a triangle next to one whose three vertices came shortly before.
 //!
 //! Each step of the optimizer examines all remaining triangles around each vertex in the cache. A vertex of
-//! more than `MOST` triangles is therefore passed to it as several, each with some of them in the order of
-//! the source, so that the work stays proportional to the triangles.
+//! more than `MAX_VERTEX_TRIANGLES` triangles is therefore passed to it as several, each with some of them in
+//! the order of the source, so that the work stays proportional to the triangles.
 
 /// The order of triangles and vertices, and the resulting indices.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Layout {
+pub struct TriangleOrder {
     /// Three new vertex numbers per triangle, materials one after the other.
     pub indices: Vec<u32>,
     /// By new triangle, the old one.
@@ -23,21 +23,21 @@ pub struct Layout {
 }
 
 /// Lays out `triangles` (vertex numbers below `vertices`), whose materials are numbers below `materials`.
-pub fn layout(
+pub fn order_triangles(
     triangles: &[[u32; 3]],
     triangle_material: &[u32],
     materials: usize,
     vertices: usize,
-) -> Layout {
+) -> TriangleOrder {
     assert_eq!(triangles.len(), triangle_material.len());
-    let mut out = Layout {
+    let mut out = TriangleOrder {
         indices: Vec::with_capacity(triangles.len() * 3),
         triangle_order: Vec::with_capacity(triangles.len()),
         vertex_order: Vec::with_capacity(vertices),
         ranges: Vec::with_capacity(materials),
     };
     let by_material = sort_by_material(triangle_material, materials);
-    let mut local = Local { number: vec![ABSENT; vertices], global: Vec::new() };
+    let mut local = LocalIndices { number: vec![ABSENT; vertices], global: Vec::new() };
     for members in &by_material {
         let first = out.indices.len() as u32;
         let order = cache_order(triangles, members, &mut local);
@@ -64,7 +64,7 @@ pub fn layout(
 const ABSENT: u32 = u32::MAX;
 
 /// The largest number of triangles around a vertex that is passed to the optimizer.
-const MOST: u32 = 1024;
+const MAX_VERTEX_TRIANGLES: u32 = 1024;
 
 fn sort_by_material(triangle_material: &[u32], materials: usize) -> Vec<Vec<u32>> {
     let mut count = vec![0usize; materials];
@@ -80,13 +80,13 @@ fn sort_by_material(triangle_material: &[u32], materials: usize) -> Vec<Vec<u32>
 
 /// Vertex numbers within one material, so that work and memory depend on its size and not on the whole
 /// mesh's.
-struct Local {
+struct LocalIndices {
     number: Vec<u32>,
     global: Vec<u32>,
 }
 
 /// Returns the members in cache order, each with its vertices as rotated by the optimizer.
-fn cache_order(triangles: &[[u32; 3]], members: &[u32], local: &mut Local) -> Vec<(u32, [u32; 3])> {
+fn cache_order(triangles: &[[u32; 3]], members: &[u32], local: &mut LocalIndices) -> Vec<(u32, [u32; 3])> {
     for v in local.global.drain(..) {
         local.number[v as usize] = ABSENT;
     }
@@ -101,7 +101,7 @@ fn cache_order(triangles: &[[u32; 3]], members: &[u32], local: &mut Local) -> Ve
             indices.push(*slot);
         }
     }
-    part_hubs(&mut indices, &mut local.global);
+    split_hubs(&mut indices, &mut local.global);
     meshopt::optimize_vertex_cache_in_place(&mut indices, local.global.len());
     let ordered: Vec<[u32; 3]> =
         indices.chunks_exact(3).map(|t| [0, 1, 2].map(|k| local.global[t[k] as usize])).collect();
@@ -122,21 +122,21 @@ fn cache_order(triangles: &[[u32; 3]], members: &[u32], local: &mut Local) -> Ve
     out
 }
 
-/// Gives a vertex of more than [`MOST`] triangles another number after each [`MOST`] of them. `global` has
-/// the vertex of each number.
-fn part_hubs(indices: &mut [u32], global: &mut Vec<u32>) {
+/// Gives a vertex of more than [`MAX_VERTEX_TRIANGLES`] triangles another number after each
+/// [`MAX_VERTEX_TRIANGLES`] of them. `global` has the vertex of each number.
+fn split_hubs(indices: &mut [u32], global: &mut Vec<u32>) {
     let mut uses = vec![0u32; global.len()];
     for &v in indices.iter() {
         uses[v as usize] += 1;
     }
-    if uses.iter().all(|&uses| uses <= MOST) {
+    if uses.iter().all(|&uses| uses <= MAX_VERTEX_TRIANGLES) {
         return;
     }
     let mut number: Vec<u32> = (0..global.len() as u32).collect();
     uses.fill(0);
     for index in indices {
         let v = *index as usize;
-        if uses[v] == MOST {
+        if uses[v] == MAX_VERTEX_TRIANGLES {
             uses[v] = 0;
             number[v] = global.len() as u32;
             global.push(global[v]);
@@ -169,8 +169,8 @@ mod tests {
         out
     }
 
-    fn check(triangles: &[[u32; 3]], materials: &[u32], count: usize, vertices: usize) -> Layout {
-        let layout = layout(triangles, materials, count, vertices);
+    fn check(triangles: &[[u32; 3]], materials: &[u32], count: usize, vertices: usize) -> TriangleOrder {
+        let layout = order_triangles(triangles, materials, count, vertices);
         let mut order = layout.vertex_order.clone();
         order.sort_unstable();
         assert!(order.iter().copied().eq(0..vertices as u32));
@@ -201,7 +201,7 @@ mod tests {
 
     /// Returns the fraction of the vertices for which a parallelogram of earlier vertices within `look_back`
     /// exists.
-    fn predicted(layout: &Layout, vertices: usize, look_back: u32) -> f64 {
+    fn predicted(layout: &TriangleOrder, vertices: usize, look_back: u32) -> f64 {
         use std::collections::HashMap;
         let triangles: Vec<[u32; 3]> = layout.indices.chunks(3).map(|t| [t[0], t[1], t[2]]).collect();
         let mut across: HashMap<(u32, u32), Vec<u32>> = HashMap::new();
@@ -265,7 +265,7 @@ mod tests {
         fn any_triangles(triangles in prop::collection::vec(([0u32..30, 0u32..30, 0u32..30], 0u32..4), 0..60)) {
             let (t, m): (Vec<_>, Vec<_>) = triangles.into_iter().unzip();
             let first = check(&t, &m, 4, 30);
-            prop_assert_eq!(first, layout(&t, &m, 4, 30));
+            prop_assert_eq!(first, order_triangles(&t, &m, 4, 30));
         }
     }
 }

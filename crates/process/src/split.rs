@@ -16,11 +16,11 @@
 //! If nothing changes, this is one linear pass without hashing.
 
 use super::faces::NO_POINT;
-use super::hash::Folded;
+use super::hash::FoldedHash;
 use std::collections::HashMap;
 
 /// A missing vertex, corner or point.
-pub const NONE: u32 = u32::MAX;
+pub const NO_INDEX: u32 = u32::MAX;
 
 /// Returns bits that are equal if the values count as equal: −0 equals 0 and all NaN are equal.
 #[inline]
@@ -42,23 +42,23 @@ pub fn all_bits<const K: usize>(value: [f32; K]) -> [u32; K] {
 
 /// The number of classes of a point that a corner is compared with: no mesh has more seams at a point, except
 /// adversarial ones.
-const NEAR: usize = 64;
+const MAX_COMPARED_CLASSES: usize = 64;
 
 /// Splits points into vertices.
 pub struct Splitter {
-    /// By corner, its class; [`NONE`] for corners that take no part.
+    /// By corner, its class; [`NO_INDEX`] for corners that take no part.
     class: Vec<u32>,
     /// By class, its first corner.
     first: Vec<u32>,
-    hash: Folded,
+    hash: FoldedHash,
 }
 
 /// The result: vertices in the order of their first corners, then one for every point that no corner uses.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Split {
-    /// By corner, its vertex; [`NONE`] for corners without one.
+    /// By corner, its vertex; [`NO_INDEX`] for corners without one.
     pub corner_vertex: Vec<u32>,
-    /// By vertex, its first corner; [`NONE`] for a point without faces.
+    /// By vertex, its first corner; [`NO_INDEX`] for a point without faces.
     pub vertex_corner: Vec<u32>,
     /// By vertex, its point.
     pub vertex_point: Vec<u32>,
@@ -70,32 +70,32 @@ impl Splitter {
     pub fn new(corner_point: &[u32]) -> Splitter {
         assert!(corner_point.len() < u32::MAX as usize);
         let points = corner_point.iter().filter(|&&p| p != NO_POINT).max().map_or(0, |&p| p as usize + 1);
-        let mut class_of_point = vec![NONE; points];
+        let mut class_of_point = vec![NO_INDEX; points];
         let mut first = Vec::new();
         let class = corner_point
             .iter()
             .enumerate()
             .map(|(corner, &point)| {
                 if point == NO_POINT {
-                    return NONE;
+                    return NO_INDEX;
                 }
                 let class = &mut class_of_point[point as usize];
-                if *class == NONE {
+                if *class == NO_INDEX {
                     *class = first.len() as u32;
                     first.push(corner as u32);
                 }
                 *class
             })
             .collect();
-        Splitter { class, first, hash: Folded::new() }
+        Splitter { class, first, hash: FoldedHash::new() }
     }
 
     /// Returns the number of vertices so far, without those of points that no corner uses.
-    pub fn classes(&self) -> usize {
+    pub fn class_count(&self) -> usize {
         self.first.len()
     }
 
-    /// Returns the class of a corner; [`NONE`] for corners that take no part.
+    /// Returns the class of a corner; [`NO_INDEX`] for corners that take no part.
     pub fn class_of(&self, corner: u32) -> u32 {
         self.class[corner as usize]
     }
@@ -106,9 +106,9 @@ impl Splitter {
     pub fn refine<const K: usize>(&mut self, value: impl Fn(u32) -> [u32; K]) -> bool {
         let before = self.first.len();
         let mut bits_of_class: Vec<[u32; K]> = vec![[0; K]; before];
-        let mut found: HashMap<(u32, [u32; K]), u32, Folded> = HashMap::with_hasher(self.hash);
+        let mut found: HashMap<(u32, [u32; K]), u32, FoldedHash> = HashMap::with_hasher(self.hash);
         for (corner, class) in self.class.iter_mut().enumerate() {
-            if *class == NONE {
+            if *class == NO_INDEX {
                 continue;
             }
             let own = value(corner as u32);
@@ -132,13 +132,13 @@ impl Splitter {
         let before = self.first.len();
         let mut values: Vec<[f32; K]> = vec![[0.0; K]; before];
         // Classes that were split off from each class.
-        let mut parts: HashMap<u32, Vec<u32>, Folded> = HashMap::with_hasher(self.hash);
-        let mut equal: HashMap<(u32, [u32; K]), u32, Folded> = HashMap::with_hasher(self.hash);
+        let mut parts: HashMap<u32, Vec<u32>, FoldedHash> = HashMap::with_hasher(self.hash);
+        let mut equal: HashMap<(u32, [u32; K]), u32, FoldedHash> = HashMap::with_hasher(self.hash);
         let near = |a: &[f32; K], b: &[f32; K]| {
             all_bits(*a) == all_bits(*b) || a.iter().zip(b).all(|(a, b)| (a - b).abs() <= within)
         };
         for (corner, class) in self.class.iter_mut().enumerate() {
-            if *class == NONE {
+            if *class == NO_INDEX {
                 continue;
             }
             let own = value(corner as u32);
@@ -154,7 +154,7 @@ impl Splitter {
                     let part = values.len() as u32;
                     self.first.push(corner as u32);
                     values.push(own);
-                    if list.len() < NEAR {
+                    if list.len() < MAX_COMPARED_CLASSES {
                         list.push(part);
                     }
                     part
@@ -167,7 +167,7 @@ impl Splitter {
     /// Numbers the vertices. `corner_point` must be the argument of [`Splitter::new`]; `points` is the number
     /// of points of the mesh.
     pub fn finish(self, corner_point: &[u32], points: usize) -> Split {
-        let mut vertex_of_class = vec![NONE; self.first.len()];
+        let mut vertex_of_class = vec![NO_INDEX; self.first.len()];
         let mut out = Split {
             corner_vertex: self.class,
             vertex_corner: Vec::with_capacity(self.first.len()),
@@ -175,11 +175,11 @@ impl Splitter {
         };
         let mut used = vec![false; points];
         for (corner, slot) in out.corner_vertex.iter_mut().enumerate() {
-            if *slot == NONE {
+            if *slot == NO_INDEX {
                 continue;
             }
             let vertex = &mut vertex_of_class[*slot as usize];
-            if *vertex == NONE {
+            if *vertex == NO_INDEX {
                 let point = corner_point[corner];
                 *vertex = out.vertex_corner.len() as u32;
                 out.vertex_corner.push(corner as u32);
@@ -189,7 +189,7 @@ impl Splitter {
             *slot = *vertex;
         }
         for (point, _) in used.iter().enumerate().filter(|(_, used)| !**used) {
-            out.vertex_corner.push(NONE);
+            out.vertex_corner.push(NO_INDEX);
             out.vertex_point.push(point as u32);
         }
         out
@@ -233,8 +233,8 @@ mod tests {
     fn points_without_faces_follow_and_unusable_corners_have_no_vertex() {
         let corner_point = [4, NO_POINT, 2];
         let result = split(&corner_point, 5, &[vec![1, 2, 3]]);
-        assert_eq!(result.corner_vertex, [0, NONE, 1]);
-        assert_eq!(result.vertex_corner, [0, 2, NONE, NONE, NONE]);
+        assert_eq!(result.corner_vertex, [0, NO_INDEX, 1]);
+        assert_eq!(result.vertex_corner, [0, 2, NO_INDEX, NO_INDEX, NO_INDEX]);
         assert_eq!(result.vertex_point, [4, 2, 0, 1, 3]);
     }
 
@@ -293,7 +293,7 @@ mod tests {
         let corner_point = vec![0; 1_000_000];
         let mut splitter = Splitter::new(&corner_point);
         splitter.refine_within(|c| [(c / 2) as f32, -((c / 2) as f32)], 0.25);
-        assert_eq!(splitter.classes(), 500_000);
+        assert_eq!(splitter.class_count(), 500_000);
     }
 
     proptest! {

@@ -16,7 +16,7 @@
 //! vertices whose corners disagree in the first frame, and later frames keep that frame's sign.
 
 use super::angle::arc_cosine;
-use super::hash::Folded;
+use super::hash::FoldedHash;
 use super::weld::{Welding, weld};
 use std::borrow::Cow;
 
@@ -25,52 +25,52 @@ pub use super::weld::Vertices;
 /// Tangents of one mesh, shared by the threads that work on different frames.
 pub struct Tangents {
     triangles: Vec<[u32; 3]>,
-    groups: Groups,
-    hash: Folded,
+    groups: TangentGroups,
+    hash: FoldedHash,
     /// Detects whether the same vertices are equal as in the first frame.
     welding: Welding,
 }
 
 /// Tangents of one frame, by corner.
-pub struct Corners<'a> {
-    groups: Cow<'a, Groups>,
+pub struct CornerTangents<'a> {
+    groups: Cow<'a, TangentGroups>,
     /// By group, a unit vector, or zero.
     tangents: Vec<[f32; 3]>,
 }
 
 /// The groups of corners that share a tangent.
 #[derive(Clone, Default)]
-struct Groups {
+struct TangentGroups {
     /// The input of the grouping: the first vertex that equals each vertex, and the kind of each triangle.
     weld: Vec<u32>,
-    kinds: Vec<Kind>,
-    /// By corner, its group, or [`NONE`].
-    of: Vec<[u32; 3]>,
+    kinds: Vec<TriangleKind>,
+    /// By corner, its group, or [`NO_GROUP`].
+    corner_group: Vec<[u32; 3]>,
     /// By group, +1 or −1.
     signs: Vec<f32>,
 }
 
 /// The kind of a triangle: whether it defines a tangent, and its orientation in uv.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
+enum TriangleKind {
     /// Two of its positions are equal. Takes a tangent from a neighbour, defines none.
     Collapsed,
     /// No area in uv or in space. Joins any group, defines no tangent.
     Flat,
     /// Counter-clockwise in uv: sign +1.
-    Kept,
+    Unmirrored,
     /// Clockwise in uv: sign −1.
     Mirrored,
 }
 
-const NONE: u32 = u32::MAX;
+const NO_GROUP: u32 = u32::MAX;
 
 impl Tangents {
     /// Finds the groups of the first frame. `triangles` are vertex numbers that exist in each array of
     /// `first`.
     pub fn new(triangles: Vec<[u32; 3]>, first: Vertices<'_>) -> Tangents {
-        let hash = Folded::new();
-        let mut kinds = vec![Kind::Flat; triangles.len()];
+        let hash = FoldedHash::new();
+        let mut kinds = vec![TriangleKind::Flat; triangles.len()];
         gradients(&triangles, first, &mut kinds);
         let groups = find_groups(&triangles, weld(first, hash), kinds);
         let welding = Welding::new(first.uvs, &groups.weld);
@@ -84,17 +84,17 @@ impl Tangents {
 
     /// Computes the tangents of a frame, by corner.
     #[inline(always)]
-    pub fn corners(&self, frame: Vertices<'_>) -> Corners<'_> {
-        let mut kinds = vec![Kind::Flat; self.triangles.len()];
+    pub fn corners(&self, frame: Vertices<'_>) -> CornerTangents<'_> {
+        let mut kinds = vec![TriangleKind::Flat; self.triangles.len()];
         let gradients = gradients(&self.triangles, frame, &mut kinds);
         let groups =
-            if kinds == self.groups.kinds && self.welding.is_kept(frame, &self.groups.weld, self.hash) {
+            if kinds == self.groups.kinds && self.welding.is_unchanged(frame, &self.groups.weld, self.hash) {
                 Cow::Borrowed(&self.groups)
             } else {
                 Cow::Owned(find_groups(&self.triangles, weld(frame, self.hash), kinds))
             };
-        let tangents = sum(&self.triangles, frame, &groups, &gradients);
-        Corners { groups, tangents }
+        let tangents = sum_gradients(&self.triangles, frame, &groups, &gradients);
+        CornerTangents { groups, tangents }
     }
 
     /// Returns tangent and sign of each vertex: the average of its corners', perpendicular to the normal.
@@ -124,8 +124,8 @@ impl Tangents {
         (0..count)
             .map(|v| {
                 let n = frame.normals[v];
-                let [x, y, z] = at_right_angles(agree[v], n)
-                    .or_else(|| at_right_angles(*others.get(v)?, n))
+                let [x, y, z] = perpendicular_unit(agree[v], n)
+                    .or_else(|| perpendicular_unit(*others.get(v)?, n))
                     .unwrap_or_else(|| any_perpendicular(n));
                 [x, y, z, signs[v]]
             })
@@ -133,18 +133,18 @@ impl Tangents {
     }
 }
 
-impl Corners<'_> {
+impl CornerTangents<'_> {
     /// Returns unit tangent and sign (+1, −1) of a triangle's corner. Corners of collapsed triangles have a
     /// neighbour's tangent and sign 0, since they have none of their own; all zero if there is no tangent.
     #[inline(always)]
     pub fn corner(&self, triangle: usize, corner: usize) -> [f32; 4] {
-        let group = self.groups.of[triangle][corner];
-        if group == NONE {
+        let group = self.groups.corner_group[triangle][corner];
+        if group == NO_GROUP {
             return [0.0; 4];
         }
         let [x, y, z] = self.tangents[group as usize];
         let sign = match self.groups.kinds[triangle] {
-            Kind::Collapsed => 0.0,
+            TriangleKind::Collapsed => 0.0,
             _ => self.groups.signs[group as usize],
         };
         [x, y, z, sign]
@@ -163,13 +163,13 @@ pub struct Oriented {
 }
 
 /// Splits vertices whose corners disagree in the first frame.
-pub fn orient(triangles: &[[u32; 3]], first: &Corners<'_>, vertices: usize) -> Oriented {
+pub fn orient(triangles: &[[u32; 3]], first: &CornerTangents<'_>, vertices: usize) -> Oriented {
     let mut out = Oriented {
         triangles: triangles.to_vec(),
         vertex: (0..vertices as u32).collect(),
         signs: vec![0.0; vertices],
     };
-    let mut other = vec![NONE; vertices];
+    let mut other = vec![NO_GROUP; vertices];
     for (t, triangle) in out.triangles.iter_mut().enumerate() {
         for (k, slot) in triangle.iter_mut().enumerate() {
             let sign = first.corner(t, k)[3];
@@ -181,7 +181,7 @@ pub fn orient(triangles: &[[u32; 3]], first: &Corners<'_>, vertices: usize) -> O
                 out.signs[old] = sign;
                 continue;
             }
-            if other[old] == NONE {
+            if other[old] == NO_GROUP {
                 other[old] = out.vertex.len() as u32;
                 out.vertex.push(old as u32);
                 out.signs.push(sign);
@@ -199,14 +199,14 @@ pub fn orient(triangles: &[[u32; 3]], first: &Corners<'_>, vertices: usize) -> O
 
 /// Returns, by triangle, the direction in which u grows, a unit vector or zero; sets its kind.
 #[inline(always)]
-fn gradients(triangles: &[[u32; 3]], frame: Vertices<'_>, kinds: &mut [Kind]) -> Vec<[f32; 3]> {
+fn gradients(triangles: &[[u32; 3]], frame: Vertices<'_>, kinds: &mut [TriangleKind]) -> Vec<[f32; 3]> {
     triangles
         .iter()
         .zip(kinds)
         .map(|(t, kind)| {
             let [p, q, r] = t.map(|v| frame.positions[v as usize]);
             if p == q || q == r || r == p {
-                *kind = Kind::Collapsed;
+                *kind = TriangleKind::Collapsed;
                 return [0.0; 3];
             }
             let [a, b, c] = t.map(|v| frame.uvs[v as usize]);
@@ -219,16 +219,16 @@ fn gradients(triangles: &[[u32; 3]], frame: Vertices<'_>, kinds: &mut [Kind]) ->
             // not.
             let exists = |v: [f32; 3]| nonzero(dot(v, v).sqrt() / area.abs());
             *kind = if !(nonzero(area) && exists(along_u) && exists(along_v)) {
-                Kind::Flat
+                TriangleKind::Flat
             } else if area > 0.0 {
-                Kind::Kept
+                TriangleKind::Unmirrored
             } else {
-                Kind::Mirrored
+                TriangleKind::Mirrored
             };
             let direction = unit_or_zero(along_u);
             match *kind {
-                Kind::Kept => direction,
-                Kind::Mirrored => scale(direction, -1.0),
+                TriangleKind::Unmirrored => direction,
+                TriangleKind::Mirrored => scale(direction, -1.0),
                 _ => [0.0; 3],
             }
         })
@@ -236,26 +236,26 @@ fn gradients(triangles: &[[u32; 3]], frame: Vertices<'_>, kinds: &mut [Kind]) ->
 }
 
 /// Collects corners into groups.
-fn find_groups(triangles: &[[u32; 3]], weld: Vec<u32>, kinds: Vec<Kind>) -> Groups {
+fn find_groups(triangles: &[[u32; 3]], weld: Vec<u32>, kinds: Vec<TriangleKind>) -> TangentGroups {
     let welded: Vec<[u32; 3]> = triangles.iter().map(|t| t.map(|v| weld[v as usize])).collect();
     let across = neighbours(&welded, &kinds);
     let mut sign_of: Vec<f32> = kinds
         .iter()
         .map(|k| match k {
-            Kind::Kept => 1.0,
-            Kind::Mirrored => -1.0,
+            TriangleKind::Unmirrored => 1.0,
+            TriangleKind::Mirrored => -1.0,
             _ => 0.0,
         })
         .collect();
-    let mut of = vec![[NONE; 3]; triangles.len()];
+    let mut of = vec![[NO_GROUP; 3]; triangles.len()];
     let mut signs: Vec<f32> = Vec::new();
     let mut stack = Vec::new();
     for t in 0..triangles.len() {
-        if !matches!(kinds[t], Kind::Kept | Kind::Mirrored) {
+        if !matches!(kinds[t], TriangleKind::Unmirrored | TriangleKind::Mirrored) {
             continue;
         }
         for k in 0..3 {
-            if of[t][k] != NONE {
+            if of[t][k] != NO_GROUP {
                 continue;
             }
             let (group, sign, centre) = (signs.len() as u32, sign_of[t], welded[t][k]);
@@ -266,16 +266,16 @@ fn find_groups(triangles: &[[u32; 3]], weld: Vec<u32>, kinds: Vec<Kind>) -> Grou
                     continue;
                 };
                 // A flat triangle takes the sign of the first group that reaches any of its corners.
-                if kinds[t] == Kind::Flat && of[t] == [NONE; 3] {
+                if kinds[t] == TriangleKind::Flat && of[t] == [NO_GROUP; 3] {
                     sign_of[t] = sign;
                 }
-                if of[t][k] != NONE || sign_of[t] != sign {
+                if of[t][k] != NO_GROUP || sign_of[t] != sign {
                     continue;
                 }
                 of[t][k] = group;
                 // The two edges at this corner.
                 for edge in [k, (k + 2) % 3] {
-                    if across[t][edge] != NONE {
+                    if across[t][edge] != NO_GROUP {
                         stack.push(across[t][edge] as usize);
                     }
                 }
@@ -283,32 +283,32 @@ fn find_groups(triangles: &[[u32; 3]], weld: Vec<u32>, kinds: Vec<Kind>) -> Grou
         }
     }
     // Collapsed triangles take the first group at their vertex.
-    if kinds.contains(&Kind::Collapsed) {
-        let mut at_vertex = vec![NONE; weld.len()];
+    if kinds.contains(&TriangleKind::Collapsed) {
+        let mut at_vertex = vec![NO_GROUP; weld.len()];
         for (corners, groups) in welded.iter().zip(&of) {
             for k in 0..3 {
                 let slot = &mut at_vertex[corners[k] as usize];
-                if *slot == NONE {
+                if *slot == NO_GROUP {
                     *slot = groups[k];
                 }
             }
         }
         for t in 0..triangles.len() {
-            if kinds[t] == Kind::Collapsed {
+            if kinds[t] == TriangleKind::Collapsed {
                 of[t] = welded[t].map(|v| at_vertex[v as usize]);
             }
         }
     }
-    Groups { weld, kinds, of, signs }
+    TangentGroups { weld, kinds, corner_group: of, signs }
 }
 
 /// Returns, by edge (from corner k to k + 1), the triangle on its other side. If more than two meet, opposite
 /// ones are paired in order.
-fn neighbours(welded: &[[u32; 3]], kinds: &[Kind]) -> Vec<[u32; 3]> {
+fn neighbours(welded: &[[u32; 3]], kinds: &[TriangleKind]) -> Vec<[u32; 3]> {
     // Key: both ends; value: triangle · 4 + corner.
     let mut edges: Vec<(u64, u64)> = Vec::with_capacity(welded.len() * 3);
     for (t, corners) in welded.iter().enumerate() {
-        if kinds[t] == Kind::Collapsed {
+        if kinds[t] == TriangleKind::Collapsed {
             continue;
         }
         for k in 0..3 {
@@ -318,7 +318,7 @@ fn neighbours(welded: &[[u32; 3]], kinds: &[Kind]) -> Vec<[u32; 3]> {
         }
     }
     edges.sort_unstable();
-    let mut across = vec![[NONE; 3]; welded.len()];
+    let mut across = vec![[NO_GROUP; 3]; welded.len()];
     let mut waiting = std::collections::VecDeque::new();
     for run in edges.chunk_by(|a, b| a.0 == b.0) {
         waiting.clear();
@@ -345,17 +345,18 @@ fn neighbours(welded: &[[u32; 3]], kinds: &[Kind]) -> Vec<[u32; 3]> {
 
 /// Returns the tangent of each group.
 #[inline(always)]
-fn sum(
+fn sum_gradients(
     triangles: &[[u32; 3]],
     frame: Vertices<'_>,
-    groups: &Groups,
+    groups: &TangentGroups,
     gradients: &[[f32; 3]],
 ) -> Vec<[f32; 3]> {
     let mut sums = vec![[0f32; 3]; groups.signs.len()];
-    let with_area = |t: &u32| matches!(groups.kinds[*t as usize], Kind::Kept | Kind::Mirrored);
+    let with_area =
+        |t: &u32| matches!(groups.kinds[*t as usize], TriangleKind::Unmirrored | TriangleKind::Mirrored);
     let mut numbers = (0..triangles.len() as u32).filter(with_area);
     loop {
-        let mut own = [NONE; SIDE];
+        let mut own = [NO_GROUP; LANES];
         let mut count = 0;
         for (slot, t) in own.iter_mut().zip(&mut numbers) {
             *slot = t;
@@ -365,9 +366,9 @@ fn sum(
             break;
         }
         let own = &own[..count];
-        let shares = shares(own, triangles, frame, gradients);
+        let shares = corner_contributions(own, triangles, frame, gradients);
         for (i, &t) in own.iter().enumerate() {
-            for (share, group) in shares.iter().zip(groups.of[t as usize]) {
+            for (share, group) in shares.iter().zip(groups.corner_group[t as usize]) {
                 let sum = &mut sums[group as usize];
                 for k in 0..3 {
                     sum[k] += share[k][i];
@@ -382,17 +383,22 @@ fn sum(
 }
 
 /// The number of triangles that are processed side by side (SIMD).
-const SIDE: usize = 8;
+const LANES: usize = 8;
 /// A vector of each of these triangles.
-type Side = [[f32; SIDE]; 3];
+type Lanes = [[f32; LANES]; 3];
 
 /// Returns, by corner, the contributions of some triangles to the tangents of their groups: the gradient
 /// perpendicular to the normal there, with the angle between the edges as its length.
 #[inline(always)]
-fn shares(numbers: &[u32], triangles: &[[u32; 3]], frame: Vertices<'_>, gradients: &[[f32; 3]]) -> [Side; 3] {
-    let mut points = [[[0f32; SIDE]; 3]; 3];
-    let mut normals = [[[0f32; SIDE]; 3]; 3];
-    let mut along = [[0f32; SIDE]; 3];
+fn corner_contributions(
+    numbers: &[u32],
+    triangles: &[[u32; 3]],
+    frame: Vertices<'_>,
+    gradients: &[[f32; 3]],
+) -> [Lanes; 3] {
+    let mut points = [[[0f32; LANES]; 3]; 3];
+    let mut normals = [[[0f32; LANES]; 3]; 3];
+    let mut along = [[0f32; LANES]; 3];
     for (i, &t) in numbers.iter().enumerate() {
         let triangle = triangles[t as usize];
         for k in 0..3 {
@@ -404,26 +410,26 @@ fn shares(numbers: &[u32], triangles: &[[u32; 3]], frame: Vertices<'_>, gradient
             along[k][i] = gradients[t as usize][k];
         }
     }
-    let mut out = [[[0f32; SIDE]; 3]; 3];
+    let mut out = [[[0f32; LANES]; 3]; 3];
     for k in 0..3 {
         let n = &normals[k];
-        let edge = |other: usize| side_by_side(|axis, i| points[other][axis][i] - points[k][axis][i]);
-        let before = flat_units(&edge((k + 2) % 3), n);
-        let after = flat_units(&edge((k + 1) % 3), n);
-        let direction = flat_units(&along, n);
-        let mut angle = [0f32; SIDE];
-        for i in 0..SIDE {
+        let edge = |other: usize| gather_lanes(|axis, i| points[other][axis][i] - points[k][axis][i]);
+        let before = perpendicular_units(&edge((k + 2) % 3), n);
+        let after = perpendicular_units(&edge((k + 1) % 3), n);
+        let direction = perpendicular_units(&along, n);
+        let mut angle = [0f32; LANES];
+        for i in 0..LANES {
             let cosine = after[0][i] * before[0][i] + after[1][i] * before[1][i] + after[2][i] * before[2][i];
             angle[i] = arc_cosine(cosine.clamp(-1.0, 1.0));
         }
-        out[k] = side_by_side(|axis, i| angle[i] * direction[axis][i]);
+        out[k] = gather_lanes(|axis, i| angle[i] * direction[axis][i]);
     }
     out
 }
 
 #[inline(always)]
-fn side_by_side(of: impl Fn(usize, usize) -> f32) -> Side {
-    let mut out = [[0f32; SIDE]; 3];
+fn gather_lanes(of: impl Fn(usize, usize) -> f32) -> Lanes {
+    let mut out = [[0f32; LANES]; 3];
     for (axis, out) in out.iter_mut().enumerate() {
         for (i, out) in out.iter_mut().enumerate() {
             *out = of(axis, i);
@@ -434,10 +440,10 @@ fn side_by_side(of: impl Fn(usize, usize) -> f32) -> Side {
 
 /// Returns unit vectors along the components of `v` perpendicular to `n`; zero if a component vanishes.
 #[inline(always)]
-fn flat_units(v: &Side, n: &Side) -> Side {
-    let mut flat = [[0f32; SIDE]; 3];
-    let mut factor = [0f32; SIDE];
-    for i in 0..SIDE {
+fn perpendicular_units(v: &Lanes, n: &Lanes) -> Lanes {
+    let mut flat = [[0f32; LANES]; 3];
+    let mut factor = [0f32; LANES];
+    for i in 0..LANES {
         let along = n[0][i] * v[0][i] + n[1][i] * v[1][i] + n[2][i] * v[2][i];
         let own = [v[0][i] - along * n[0][i], v[1][i] - along * n[1][i], v[2][i] - along * n[2][i]];
         let most = own[0].abs().max(own[1].abs()).max(own[2].abs());
@@ -445,12 +451,12 @@ fn flat_units(v: &Side, n: &Side) -> Side {
         factor[i] = if nonzero(most) { 1.0 / length } else { 1.0 };
         (flat[0][i], flat[1][i], flat[2][i]) = (own[0], own[1], own[2]);
     }
-    side_by_side(|axis, i| flat[axis][i] * factor[i])
+    gather_lanes(|axis, i| flat[axis][i] * factor[i])
 }
 
 /// Returns the component of `v` perpendicular to `n`, as a unit vector; `None` if it vanishes.
 #[inline(always)]
-fn at_right_angles(v: [f32; 3], n: [f32; 3]) -> Option<[f32; 3]> {
+fn perpendicular_unit(v: [f32; 3], n: [f32; 3]) -> Option<[f32; 3]> {
     let (v, n) = (v.map(f64::from), n.map(f64::from));
     let along = v[0] * n[0] + v[1] * n[1] + v[2] * n[2];
     let rest: [f64; 3] = std::array::from_fn(|k| v[k] - n[k] * along);
@@ -463,9 +469,9 @@ fn at_right_angles(v: [f32; 3], n: [f32; 3]) -> Option<[f32; 3]> {
 
 /// Returns a unit vector perpendicular to `n`, continuous except near the x axis.
 fn any_perpendicular(n: [f32; 3]) -> [f32; 3] {
-    at_right_angles([1.0, 0.0, 0.0], n)
+    perpendicular_unit([1.0, 0.0, 0.0], n)
         .filter(|_| n[0].abs() < 0.9)
-        .or_else(|| at_right_angles([0.0, 1.0, 0.0], n))
+        .or_else(|| perpendicular_unit([0.0, 1.0, 0.0], n))
         .unwrap_or([1.0, 0.0, 0.0])
 }
 
@@ -571,12 +577,12 @@ mod tests {
         mesh
     }
 
-    fn same_as_oracle(mesh: &Mesh, corners: &Corners<'_>) {
+    fn same_as_oracle(mesh: &Mesh, corners: &CornerTangents<'_>) {
         for (i, expected) in oracle(mesh).into_iter().enumerate() {
             let kind = corners.groups.kinds[i / 3];
             let got = corners.corner(i / 3, i % 3);
             match expected {
-                Some(e) if kind != Kind::Collapsed => {
+                Some(e) if kind != TriangleKind::Collapsed => {
                     assert_eq!(e[3], got[3], "sign of corner {i} {kind:?}");
                     let zero = |v: [f32; 4]| v[..3].iter().all(|x| *x == 0.0);
                     let cosine = dot([e[0], e[1], e[2]], [got[0], got[1], got[2]]);
@@ -588,7 +594,7 @@ mod tests {
                 Some(_) => {}
                 // Collapsed triangles take the first existing tangent here, in the original that of the first
                 // corner, if it has one.
-                None if kind != Kind::Collapsed => assert_eq!(got, [0.0; 4]),
+                None if kind != TriangleKind::Collapsed => assert_eq!(got, [0.0; 4]),
                 None => {}
             }
         }
@@ -696,8 +702,8 @@ mod tests {
 
     /// Returns `true` if triangles of one group have opposite tangents or bitangents. There rounding decides
     /// whether the original's threshold of 180° divides the group; here it is never divided.
-    fn opposed(mesh: &Mesh, corners: &Corners<'_>) -> bool {
-        let mut kinds = vec![Kind::Flat; mesh.triangles.len()];
+    fn opposed(mesh: &Mesh, corners: &CornerTangents<'_>) -> bool {
+        let mut kinds = vec![TriangleKind::Flat; mesh.triangles.len()];
         let along_u = gradients(&mesh.triangles, mesh.frame(), &mut kinds);
         // With u and v exchanged both area and gradient change sign: this is the gradient along v.
         let mut swapped = mesh.clone();
@@ -706,8 +712,9 @@ mod tests {
         let mut members: Vec<(u32, [[f32; 3]; 2])> = Vec::new();
         for (t, triangle) in mesh.triangles.iter().enumerate() {
             for (k, &v) in triangle.iter().enumerate() {
-                let group = corners.groups.of[t][k];
-                if group == NONE || !matches!(kinds[t], Kind::Kept | Kind::Mirrored) {
+                let group = corners.groups.corner_group[t][k];
+                if group == NO_GROUP || !matches!(kinds[t], TriangleKind::Unmirrored | TriangleKind::Mirrored)
+                {
                     continue;
                 }
                 let n = mesh.normals[v as usize];

@@ -11,7 +11,7 @@
 //!   flattest corner is cut. Work is bounded by a budget over the whole mesh; a face that exceeds it ends as
 //!   a fan.
 
-use super::faces::{Dropped, Face, Faces};
+use super::faces::{DroppedFaces, Face, Faces};
 use meshreel_scene::Winding;
 use std::collections::VecDeque;
 
@@ -24,7 +24,7 @@ pub struct Triangles {
     /// By triangle, its face's number in the source.
     pub faces: Vec<u32>,
     /// Faces without triangles.
-    pub dropped: Dropped,
+    pub dropped: DroppedFaces,
 }
 
 impl Triangles {
@@ -69,7 +69,7 @@ pub fn triangulate_faces(positions: &[[f32; 3]], faces: &Faces, winding: Winding
                     push(&mut out.corners, face, t);
                 }
             }
-            _ => clipper.face(positions, points, |t| push(&mut out.corners, face, t)),
+            _ => clipper.clip(positions, points, |t| push(&mut out.corners, face, t)),
         }
         debug_assert_eq!(out.corners.len() - begin, face.count as usize - 2);
         out.faces.resize(out.corners.len(), face.number);
@@ -154,7 +154,7 @@ struct Clipper {
     /// Corners with an interior angle of 180° or more: only these can lie inside an ear.
     reflex: Vec<u32>,
     /// By corner, its index in `reflex`.
-    place: Vec<u32>,
+    reflex_index: Vec<u32>,
     /// Corners that may be ears, and whether a corner is among them.
     queue: VecDeque<u32>,
     queued: Vec<bool>,
@@ -164,13 +164,13 @@ struct Clipper {
 }
 
 impl Clipper {
-    fn face(&mut self, positions: &[[f32; 3]], points: &[u32], mut emit: impl FnMut([u32; 3])) {
+    fn clip(&mut self, positions: &[[f32; 3]], points: &[u32], mut emit: impl FnMut([u32; 3])) {
         let n = points.len() as u32;
         if !self.project(positions, points) {
             (1..n - 1).for_each(|i| emit([0, i, i + 1]));
             return;
         }
-        self.start(n);
+        self.start_ring(n);
         let mut left = n;
         let mut any = 0;
         while left > 3 {
@@ -240,15 +240,15 @@ impl Clipper {
         self.xy.iter().flatten().all(|v| v.is_finite())
     }
 
-    fn start(&mut self, n: u32) {
+    fn start_ring(&mut self, n: u32) {
         let size = n as usize;
         self.next.clear();
         self.next.extend((0..n).map(|i| if i + 1 == n { 0 } else { i + 1 }));
         self.previous.clear();
         self.previous.extend((0..n).map(|i| if i == 0 { n - 1 } else { i - 1 }));
         self.reflex.clear();
-        self.place.clear();
-        self.place.resize(size, ABSENT);
+        self.reflex_index.clear();
+        self.reflex_index.resize(size, ABSENT);
         self.gone.clear();
         self.gone.resize(size, false);
         self.queued.clear();
@@ -272,11 +272,11 @@ impl Clipper {
     /// Updates the reflex list for `v`, and queues it if it may be an ear.
     fn classify(&mut self, v: u32) {
         let convex = self.turn_at(v) > 0.0;
-        let at = self.place[v as usize];
+        let at = self.reflex_index[v as usize];
         if convex && at != ABSENT {
             self.forget_reflex(v);
         } else if !convex && at == ABSENT {
-            self.place[v as usize] = self.reflex.len() as u32;
+            self.reflex_index[v as usize] = self.reflex.len() as u32;
             self.reflex.push(v);
         }
         if convex && !self.queued[v as usize] {
@@ -286,10 +286,10 @@ impl Clipper {
     }
 
     fn forget_reflex(&mut self, v: u32) {
-        let at = std::mem::replace(&mut self.place[v as usize], ABSENT);
+        let at = std::mem::replace(&mut self.reflex_index[v as usize], ABSENT);
         self.reflex.swap_remove(at as usize);
         if let Some(&moved) = self.reflex.get(at as usize) {
-            self.place[moved as usize] = at;
+            self.reflex_index[moved as usize] = at;
         }
     }
 
@@ -326,7 +326,7 @@ impl Clipper {
         self.next[a as usize] = c;
         self.previous[c as usize] = a;
         self.gone[v as usize] = true;
-        if self.place[v as usize] != ABSENT {
+        if self.reflex_index[v as usize] != ABSENT {
             self.forget_reflex(v);
         }
         self.classify(a);

@@ -1,10 +1,10 @@
 //! Welding: finds vertices that are equal in position, normal and uv.
 
-use super::hash::Folded;
+use super::hash::FoldedHash;
 use super::split::all_bits;
 
 /// No vertex.
-const NONE: u32 = u32::MAX;
+const NO_VERTEX: u32 = u32::MAX;
 
 /// One frame of a mesh, one entry per vertex. Normals are unit vectors.
 #[derive(Clone, Copy)]
@@ -26,12 +26,12 @@ pub struct Welding {
 impl Welding {
     /// Creates the detector; `weld` is [`weld`] of the first frame.
     pub fn new(uvs: &[[f32; 2]], weld: &[u32]) -> Welding {
-        Welding { uvs: uvs.to_vec(), crowd: crowd(uvs, weld) }
+        Welding { uvs: uvs.to_vec(), crowd: crowded_vertices(uvs, weld) }
     }
 
     /// Returns `true` if [`weld`] is the same in this frame. With unchanged uvs, only vertices that share a
     /// uv can have become equal.
-    pub fn is_kept(&self, frame: Vertices<'_>, first: &[u32], hash: Folded) -> bool {
+    pub fn is_unchanged(&self, frame: Vertices<'_>, first: &[u32], hash: FoldedHash) -> bool {
         let same_uv = |(a, b): (&[f32; 2], &[f32; 2])| all_bits(*a) == all_bits(*b);
         if self.uvs.len() != frame.uvs.len() || !self.uvs.iter().zip(frame.uvs).all(same_uv) {
             return weld(frame, hash) == first;
@@ -44,14 +44,14 @@ impl Welding {
         if !welded.all(|(v, &first)| v == first as usize || equal(v, first as usize)) {
             return false;
         }
-        let all = weld_of(frame, hash, self.crowd.iter().copied());
+        let all = weld_some(frame, hash, self.crowd.iter().copied());
         all.zip(&self.crowd).all(|(first, &v)| first == v)
     }
 }
 
 /// Returns the first vertex of each set of equal ones, if it shares its uv with others of that kind, in
 /// order.
-fn crowd(uvs: &[[f32; 2]], weld: &[u32]) -> Vec<u32> {
+fn crowded_vertices(uvs: &[[f32; 2]], weld: &[u32]) -> Vec<u32> {
     let mut list: Vec<([u32; 2], u32)> = (0..)
         .zip(weld)
         .filter(|(v, first)| v == *first)
@@ -65,14 +65,14 @@ fn crowd(uvs: &[[f32; 2]], weld: &[u32]) -> Vec<u32> {
 }
 
 /// Returns, by vertex, the first one with equal position, normal and uv.
-pub fn weld(frame: Vertices<'_>, hash: Folded) -> Vec<u32> {
-    weld_of(frame, hash, 0..frame.positions.len() as u32).collect()
+pub fn weld(frame: Vertices<'_>, hash: FoldedHash) -> Vec<u32> {
+    weld_some(frame, hash, 0..frame.positions.len() as u32).collect()
 }
 
 /// Returns, for each of some vertices, the first of them with equal position, normal and uv.
-fn weld_of(
+fn weld_some(
     frame: Vertices<'_>,
-    hash: Folded,
+    hash: FoldedHash,
     list: impl ExactSizeIterator<Item = u32>,
 ) -> impl Iterator<Item = u32> {
     let key = move |v: u32| -> [u32; 8] {
@@ -82,13 +82,13 @@ fn weld_of(
     };
     // Open addressing, at most half full.
     let mask = (list.len() * 2).next_power_of_two().max(2) - 1;
-    let mut table = vec![NONE; mask + 1];
+    let mut table = vec![NO_VERTEX; mask + 1];
     list.map(move |v| {
         let own = key(v);
         let mut at = hash.hash(own) as usize & mask;
         loop {
             match table[at] {
-                NONE => {
+                NO_VERTEX => {
                     table[at] = v;
                     return v;
                 }

@@ -4,9 +4,9 @@
 //! Local transforms act on column vectors: rotation · scale, then translation; object space = parent's ·
 //! local.
 
-use crate::sample::{MAX_FRAMES, Range};
+use crate::sample::{MAX_FRAMES, TimeRange};
 use crate::transform::Qvv;
-use crate::{Error, SAME_TIME};
+use crate::{Error, TIME_TOLERANCE};
 use glam::{DQuat, DVec3, DVec4};
 use std::borrow::Cow;
 
@@ -30,7 +30,7 @@ pub struct Joint {
     pub rotation_order: Option<[u8; 3]>,
     /// Ends of the chain that have no joint of their own, in the joint's space (BVH's end sites). Only for
     /// writing the file back.
-    pub ends: Vec<DVec3>,
+    pub end_sites: Vec<DVec3>,
     /// Name of the clip layer that the file assigns (glTF: the node's extras `layer`); `None` if it assigns
     /// none.
     pub layer: Option<String>,
@@ -64,7 +64,7 @@ impl Skeleton {
         for joint in &mut out.joints {
             joint.rest.translation *= factor;
             joint.shell = joint.shell.map(|shell| shell * factor);
-            joint.ends.iter_mut().for_each(|end| *end *= factor);
+            joint.end_sites.iter_mut().for_each(|end| *end *= factor);
         }
         out
     }
@@ -102,7 +102,7 @@ impl<T: Copy + PartialEq> SubTrack<T> {
     }
 
     /// Returns sample `i`, or the last one if `i` is beyond it.
-    pub fn at(&self, i: usize) -> T {
+    pub fn sample(&self, i: usize) -> T {
         self.0[i.min(self.0.len() - 1)]
     }
 
@@ -134,7 +134,7 @@ impl Track {
     }
 
     /// Returns a track of one transform per sample; without values, one that does not move.
-    pub(crate) fn of(values: &[Qvv]) -> Track {
+    pub(crate) fn from_samples(values: &[Qvv]) -> Track {
         let first = values.first().copied().unwrap_or_default();
         let vector = |of: fn(&Qvv) -> DVec3| {
             SubTrack::new(values.iter().map(of).collect()).unwrap_or(SubTrack::constant(of(&first)))
@@ -148,8 +148,12 @@ impl Track {
     }
 
     /// Returns the local transform of sample `i`.
-    pub fn at(&self, i: usize) -> Qvv {
-        Qvv { rotation: self.rotation.at(i), translation: self.translation.at(i), scale: self.scale.at(i) }
+    pub fn transform(&self, i: usize) -> Qvv {
+        Qvv {
+            rotation: self.rotation.sample(i),
+            translation: self.translation.sample(i),
+            scale: self.scale.sample(i),
+        }
     }
 }
 
@@ -198,11 +202,11 @@ impl ScalarTrack {
     /// Returns samples `first` to `last`, counted in steps of `step` samples of this track if given.
     fn portion(&self, first: usize, last: usize, step: Option<f64>) -> Option<ScalarTrack> {
         let at = |i: usize| match step {
-            None => self.values.at(i),
+            None => self.values.sample(i),
             Some(step) => {
                 let at = i as f64 * step;
                 let (left, part) = (at as usize, at.fract());
-                self.values.at(left).lerp(self.values.at(left + 1), part)
+                self.values.sample(left).lerp(self.values.sample(left + 1), part)
             }
         };
         Some(ScalarTrack { values: SubTrack::new((first..=last).map(at).collect())?, ..self.clone() })
@@ -232,16 +236,16 @@ impl Clip {
     /// Writes all local transforms at sample `i`, one per joint, to `out`.
     pub fn pose(&self, i: usize, out: &mut Vec<Qvv>) {
         out.clear();
-        out.extend(self.tracks.iter().map(|track| track.at(i)));
+        out.extend(self.tracks.iter().map(|track| track.transform(i)));
     }
 
     /// Returns the local transform of a joint `at` samples after the first, by slerp along the shorter arc
     /// and lerp; `at` is clamped to the clip.
-    pub fn between(&self, joint: usize, at: f64) -> Qvv {
+    pub fn interpolated(&self, joint: usize, at: f64) -> Qvv {
         let track = &self.tracks[joint];
         let left = at.max(0.0) as usize;
         let part = (at - left as f64).clamp(0.0, 1.0);
-        let (a, b) = (track.at(left), track.at(left + 1));
+        let (a, b) = (track.transform(left), track.transform(left + 1));
         if part == 0.0 || left + 1 >= self.samples {
             return a;
         }
@@ -255,7 +259,7 @@ impl Clip {
 
     /// Returns the clip at another rate, then cut to a range, as `--fps` and `--range` do. Samples of a range
     /// count from 0 at the new rate; times stay those of the clip.
-    pub fn portion(&self, fps: Option<f64>, range: Option<Range>) -> Result<Cow<'_, Clip>, Error> {
+    pub fn portion(&self, fps: Option<f64>, range: Option<TimeRange>) -> Result<Cow<'_, Clip>, Error> {
         let rate = fps.unwrap_or(self.fps);
         let count = match fps {
             None => self.samples,
@@ -277,7 +281,8 @@ impl Clip {
         let scalars = scalars.collect::<Option<Vec<_>>>().ok_or_else(nothing)?;
         let time = |i: usize| self.start + i as f64 / rate;
         let is_inside = |marker: &&Marker| {
-            range.is_none() || (time(first) - SAME_TIME..=time(last) + SAME_TIME).contains(&marker.time)
+            range.is_none()
+                || (time(first) - TIME_TOLERANCE..=time(last) + TIME_TOLERANCE).contains(&marker.time)
         };
         Ok(Cow::Owned(Clip {
             name: self.name.clone(),
@@ -304,9 +309,9 @@ impl Clip {
     }
 
     /// Returns the first and the last sample of a range, of `count` samples at `rate` per second.
-    fn samples_in(&self, range: Range, rate: f64, count: usize) -> Result<(usize, usize), Error> {
+    fn samples_in(&self, range: TimeRange, rate: f64, count: usize) -> Result<(usize, usize), Error> {
         match range {
-            Range::Frames(first, last) => {
+            TimeRange::Frames(first, last) => {
                 if first > last || first >= count {
                     return Err(Error::misuse(format!(
                         "--range {first}:{last}: clip {} has samples 0 to {}",
@@ -316,9 +321,9 @@ impl Clip {
                 }
                 Ok((first, last.min(count - 1)))
             }
-            Range::Seconds(first, last) => {
+            TimeRange::Seconds(first, last) => {
                 let time = |i: usize| self.start + i as f64 / rate;
-                let inside = |i: &usize| (first - SAME_TIME..=last + SAME_TIME).contains(&time(*i));
+                let inside = |i: &usize| (first - TIME_TOLERANCE..=last + TIME_TOLERANCE).contains(&time(*i));
                 match ((0..count).find(inside), (0..count).rev().find(inside)) {
                     (Some(start), Some(end)) => Ok((start, end)),
                     _ => Err(Error::misuse(format!(
@@ -341,8 +346,8 @@ impl Clip {
             false => first..=last,
         };
         let at = |i: usize| match step {
-            None => track.at(i),
-            Some(step) => self.between(j, i as f64 * step),
+            None => track.transform(i),
+            Some(step) => self.interpolated(j, i as f64 * step),
         };
         let rotation = samples(track.rotation.is_constant()).map(|i| at(i).rotation);
         let translation = samples(track.translation.is_constant()).map(|i| at(i).translation);
@@ -355,10 +360,10 @@ impl Clip {
     }
 
     /// Writes all local transforms half-way between samples `i` and `i + 1`, by slerp and lerp, to `out`.
-    pub fn middle(&self, i: usize, out: &mut Vec<Qvv>) {
+    pub fn midpoint_pose(&self, i: usize, out: &mut Vec<Qvv>) {
         out.clear();
         out.extend(self.tracks.iter().map(|track| {
-            let (a, b) = (track.at(i), track.at(i + 1));
+            let (a, b) = (track.transform(i), track.transform(i + 1));
             Qvv {
                 rotation: a.rotation.slerp(b.rotation, 0.5),
                 translation: (a.translation + b.translation) * 0.5,
@@ -400,25 +405,25 @@ mod tests {
         assert!(matches!(clip.portion(Some(10.0), None).unwrap(), Cow::Borrowed(_)));
         let double = clip.portion(Some(20.0), None).unwrap();
         assert_eq!((double.samples, double.fps, double.start), (21, 20.0, 1.0));
-        let x = |clip: &Clip, i: usize| clip.tracks[0].at(i).translation.x;
+        let x = |clip: &Clip, i: usize| clip.tracks[0].transform(i).translation.x;
         for (i, want) in [(0, 0.0), (3, 2.5), (4, 4.0), (20, 100.0)] {
             assert!((x(&double, i) - want).abs() < 1e-9, "{i}");
         }
         // A rate that does not divide the duration ends before the end.
         assert_eq!(clip.portion(Some(7.0), None).unwrap().samples, 8);
-        let part = clip.portion(None, Some(Range::Frames(2, 4))).unwrap();
+        let part = clip.portion(None, Some(TimeRange::Frames(2, 4))).unwrap();
         assert_eq!((part.samples, part.start, x(&part, 0)), (3, 1.2, 4.0));
-        assert_eq!((part.scalars[0].values.at(1).x, part.markers.len()), (3.0, 1));
-        assert_eq!((double.scalars[0].values.at(3).x, double.markers.len()), (1.5, 3));
-        let part = clip.portion(None, Some(Range::Frames(9, 400))).unwrap();
+        assert_eq!((part.scalars[0].values.sample(1).x, part.markers.len()), (3.0, 1));
+        assert_eq!((double.scalars[0].values.sample(3).x, double.markers.len()), (1.5, 3));
+        let part = clip.portion(None, Some(TimeRange::Frames(9, 400))).unwrap();
         assert_eq!(part.samples, 2);
-        let part = clip.portion(Some(20.0), Some(Range::Seconds(1.1, 1.2))).unwrap();
+        let part = clip.portion(Some(20.0), Some(TimeRange::Seconds(1.1, 1.2))).unwrap();
         assert_eq!((part.samples, x(&part, 2)), (3, 4.0));
         for (fps, range) in [
-            (None, Some(Range::Frames(11, 12))),
-            (None, Some(Range::Frames(3, 2))),
-            (None, Some(Range::Seconds(0.0, 0.5))),
-            (None, Some(Range::Seconds(1.51, 1.59))),
+            (None, Some(TimeRange::Frames(11, 12))),
+            (None, Some(TimeRange::Frames(3, 2))),
+            (None, Some(TimeRange::Seconds(0.0, 0.5))),
+            (None, Some(TimeRange::Seconds(1.51, 1.59))),
             (Some(f64::NAN), None),
             (Some(0.0), None),
             (Some(1e12), None),
@@ -431,9 +436,9 @@ mod tests {
     fn what_is_held_stays_until_the_next_sample() {
         let mut clip = sliding(3);
         clip.tracks[0].translation = clip.tracks[0].translation.clone().hold(true);
-        assert_eq!(clip.between(0, 0.99).translation.x, 0.0);
+        assert_eq!(clip.interpolated(0, 0.99).translation.x, 0.0);
         let double = clip.portion(Some(20.0), None).unwrap();
-        let x: Vec<f64> = (0..5).map(|i| double.tracks[0].at(i).translation.x).collect();
+        let x: Vec<f64> = (0..5).map(|i| double.tracks[0].transform(i).translation.x).collect();
         assert_eq!(x, [0.0, 0.0, 1.0, 1.0, 4.0]);
         assert!(double.tracks[0].translation.is_held());
         assert!(!SubTrack::constant(1).hold(true).is_held());
@@ -451,10 +456,10 @@ mod tests {
     fn equal_samples_are_kept_once() {
         let still = SubTrack::new(vec![DVec3::ONE; 5]).unwrap();
         assert!(still.is_constant());
-        assert_eq!(still.at(4), DVec3::ONE);
+        assert_eq!(still.sample(4), DVec3::ONE);
         let moving = SubTrack::new(vec![DVec3::ONE, DVec3::ZERO]).unwrap();
         assert!(!moving.is_constant());
-        assert_eq!((moving.at(1), moving.at(9)), (DVec3::ZERO, DVec3::ZERO));
+        assert_eq!((moving.sample(1), moving.sample(9)), (DVec3::ZERO, DVec3::ZERO));
         assert!(SubTrack::<DVec3>::new(Vec::new()).is_none());
     }
 }

@@ -1,11 +1,11 @@
 //! A scene without the visibility that its author gave it (`--show-hidden`).
 
-use crate::{Channel, Error, Identity, NOT_THERE, Scene, Source};
+use crate::{ABSENT, Channel, Error, Identity, Scene, Source};
 use std::sync::Arc;
 
-/// Returns the scene with all hidden nodes shown; nodes that are absent at a time ([`NOT_THERE`]) stay so.
+/// Returns the scene with all hidden nodes shown; nodes that are absent at a time ([`ABSENT`]) stay so.
 /// The compiler and the check both call this, so that they agree.
-pub fn shown(scene: &Scene) -> Result<Scene, Error> {
+pub fn show_all(scene: &Scene) -> Result<Scene, Error> {
     let mut out = scene.clone();
     for node in &mut out.nodes {
         let Some(channel) = &node.visibility else {
@@ -15,7 +15,7 @@ pub fn shown(scene: &Scene) -> Result<Scene, Error> {
         let mut there = Vec::with_capacity(channel.len());
         for i in 0..channel.len() {
             channel.read(i, &mut value)?;
-            there.push(value.first() != Some(&NOT_THERE));
+            there.push(value.first() != Some(&ABSENT));
         }
         node.visibility = there
             .contains(&false)
@@ -36,7 +36,7 @@ impl Source<i8> for Presence {
     }
     fn read(&self, i: usize, out: &mut Vec<i8>) -> Result<(), Error> {
         out.clear();
-        out.push(if self.identity(i) == 1 { -1 } else { NOT_THERE });
+        out.push(if self.identity(i) == 1 { -1 } else { ABSENT });
         Ok(())
     }
 }
@@ -53,18 +53,14 @@ mod tests {
             Some(Channel::in_memory(sampling, values.iter().map(|v| vec![*v]).collect()))
         };
         let node = |visibility| Node { visibility, ..Node::new("/a", NodeKind::Xform) };
-        let nodes = vec![
-            node(None),
-            node(values(&[0])),
-            node(values(&[0, 1, -1])),
-            node(values(&[NOT_THERE, 0, -1])),
-        ];
-        let scene = shown(&Scene { nodes, ..Scene::default() }).unwrap();
+        let nodes =
+            vec![node(None), node(values(&[0])), node(values(&[0, 1, -1])), node(values(&[ABSENT, 0, -1]))];
+        let scene = show_all(&Scene { nodes, ..Scene::default() }).unwrap();
         assert!(scene.nodes[..3].iter().all(|node| node.visibility.is_none()));
         let last = scene.nodes[3].visibility.as_ref().unwrap();
         let mut out = Vec::new();
         let read: Vec<i8> = (0..3).map(|i| last.read(i, &mut out).map(|()| out[0]).unwrap()).collect();
-        assert_eq!((read, last.time(2)), (vec![NOT_THERE, -1, -1], 3.0));
+        assert_eq!((read, last.time(2)), (vec![ABSENT, -1, -1], 3.0));
         assert!(last.identity(1) == last.identity(2) && last.identity(0) != last.identity(1));
     }
 }

@@ -27,7 +27,7 @@ pub struct Lens {
 }
 
 /// The largest clipping distance of a file; an infinite one is stored as this.
-pub const FARTHEST: f64 = f32::MAX as f64 / 4.0;
+pub const MAX_CLIPPING_DISTANCE: f64 = f32::MAX as f64 / 4.0;
 
 impl Default for Lens {
     /// Alembic's default camera: 35 mm full frame.

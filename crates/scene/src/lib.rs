@@ -5,20 +5,20 @@
 //! column vectors (`world = parent_world * local`). This crate knows nothing of compression or of a runtime.
 
 pub mod clip;
-pub mod dual;
+pub mod dual_quaternion;
 pub mod error;
-mod grid;
 pub mod hidden;
-pub mod hierarchy;
 mod lens;
 pub mod locators;
 pub mod merge;
 pub mod model;
+pub mod node_clip;
 pub mod read;
 pub mod rig;
 pub mod sample;
 mod transform;
 mod trs;
+mod uniform_times;
 pub mod write;
 
 pub use clip::{Clip, Joint, Marker, ScalarTrack, Skeleton, SubTrack, Track};

@@ -10,14 +10,14 @@
 //! * A camera is represented by the transform right above it, or by itself if there is none.
 //! * A node above a mesh is no locator: it belongs to the mesh, whether the mesh is selected or not.
 
-use crate::{NodeKind, Placed, Scene, Transform};
+use crate::{NodeKind, PlacedObject, Scene, Transform};
 use glam::DMat4;
 use std::collections::HashSet;
 
 /// Returns for each placed object whether it is a locator. The compiler and the check both call this, so that
 /// they agree. `selected` says by path what is compiled. If several objects have the same path, the first one
 /// counts.
-pub fn find(scene: &Scene, placed: &[Placed], selected: &dyn Fn(&str) -> bool) -> Vec<bool> {
+pub fn find(scene: &Scene, placed: &[PlacedObject], selected: &dyn Fn(&str) -> bool) -> Vec<bool> {
     let node = |i: usize| &scene.nodes[placed[i].node];
     let is_xform = |i: usize| node(i).kind == NodeKind::Xform;
     // For each object, whether there is a mesh, another transform, or something left out below it.
@@ -57,7 +57,7 @@ pub fn find(scene: &Scene, placed: &[Placed], selected: &dyn Fn(&str) -> bool) -
 /// Returns for each placed object the smallest value of `of` among the placed objects nearest to it in the
 /// tree: those below the same parent, or below the nearest ancestor that has any. `None` if there are no
 /// values at all.
-pub fn nearest(placed: &[Placed], of: &[Option<f64>]) -> Vec<Option<f64>> {
+pub fn nearest_values(placed: &[PlacedObject], of: &[Option<f64>]) -> Vec<Option<f64>> {
     let least = |a: Option<f64>, b: Option<f64>| match (a, b) {
         (Some(a), Some(b)) => Some(a.min(b)),
         (a, b) => a.or(b),
@@ -173,11 +173,11 @@ mod tests {
         let at = |id: usize| placed.iter().position(|p| p.node == id).unwrap();
         let mut of = vec![None; placed.len()];
         (of[at(far)], of[at(other)]) = (Some(2.0), Some(1.0));
-        let all = nearest(&placed, &of);
+        let all = nearest_values(&placed, &of);
         assert_eq!(all[at(inner)], Some(2.0));
         assert_eq!((all[at(a)], all[at(other)]), (Some(2.0), Some(1.0)));
         of[at(far)] = None;
-        assert_eq!(nearest(&placed, &of)[at(inner)], Some(1.0));
-        assert_eq!(nearest(&placed, &vec![None; placed.len()])[at(a)], None);
+        assert_eq!(nearest_values(&placed, &of)[at(inner)], Some(1.0));
+        assert_eq!(nearest_values(&placed, &vec![None; placed.len()])[at(a)], None);
     }
 }

@@ -16,7 +16,7 @@ pub fn merge(scenes: Vec<Scene>) -> Result<(Scene, Vec<Remark>), Error> {
     let mut roots: Vec<NodeId> = Vec::new();
 
     for scene in scenes {
-        facts(&mut merged, &scene, &mut remarks);
+        merge_metadata(&mut merged, &scene, &mut remarks);
         let first_mesh: MeshId = merged.meshes.len();
         // Index in `nodes` of each node of this scene.
         let mut numbers: Vec<NodeId> = Vec::with_capacity(scene.nodes.len());
@@ -29,7 +29,7 @@ pub fn merge(scenes: Vec<Scene>) -> Result<(Scene, Vec<Remark>), Error> {
             if let Some(&known) = by_path.get(&node.path) {
                 numbers.push(known);
                 match target {
-                    None => join(&mut nodes[known], node, &mut remarks),
+                    None => merge_node(&mut nodes[known], node, &mut remarks),
                     Some(_) => remarks.push(Remark::new(
                         &nodes[known].path,
                         "an instance in a later file; the earlier file's object is kept",
@@ -72,7 +72,7 @@ pub fn merge(scenes: Vec<Scene>) -> Result<(Scene, Vec<Remark>), Error> {
             clip
         }));
     }
-    refuse_circles(&nodes, &children)?;
+    refuse_instance_cycles(&nodes, &children)?;
     merged.nodes = in_tree_order(nodes, &children, &roots);
     drop_unused_meshes(&mut merged);
     merged.counts = merged.count()?;
@@ -80,7 +80,7 @@ pub fn merge(scenes: Vec<Scene>) -> Result<(Scene, Vec<Remark>), Error> {
 }
 
 /// Merges format, unit, rate and metadata; the first file that has one decides.
-fn facts(merged: &mut Scene, scene: &Scene, remarks: &mut Vec<Remark>) {
+fn merge_metadata(merged: &mut Scene, scene: &Scene, remarks: &mut Vec<Remark>) {
     if merged.format.is_empty() {
         merged.format = scene.format;
     }
@@ -120,7 +120,7 @@ fn facts(merged: &mut Scene, scene: &Scene, remarks: &mut Vec<Remark>) {
 }
 
 /// Merges `other` into `node`, which has the same path.
-fn join(node: &mut Node, other: Node, remarks: &mut Vec<Remark>) {
+fn merge_node(node: &mut Node, other: Node, remarks: &mut Vec<Remark>) {
     if node.instance_of.is_some() {
         remarks.push(Remark::new(
             &node.path,
@@ -165,7 +165,7 @@ fn join(node: &mut Node, other: Node, remarks: &mut Vec<Remark>) {
 }
 
 /// Refuses cycles of instances: each file is free of them, but several files together can close one.
-fn refuse_circles(nodes: &[Node], children: &[Vec<NodeId>]) -> Result<(), Error> {
+fn refuse_instance_cycles(nodes: &[Node], children: &[Vec<NodeId>]) -> Result<(), Error> {
     const NEW: u8 = 0;
     const OPEN: u8 = 1;
     const DONE: u8 = 2;

@@ -2,7 +2,7 @@
 //! of any size compiles in bounded memory. Terms are Alembic's (topology classes, attribute scopes, time
 //! samplings).
 
-use crate::dual::{self, DualJoint};
+use crate::dual_quaternion::{self, DualJoint};
 use crate::lens::Lens;
 use crate::{Clip, Error, LocalTransform, Skeleton};
 use glam::{DMat4, DVec3};
@@ -26,7 +26,7 @@ pub struct Scene {
     /// Clips; unlike meshes these are held in memory.
     pub clips: Vec<Clip>,
     /// The length unit the file names, if it does.
-    pub unit: Option<Unit>,
+    pub unit: Option<LengthUnit>,
     /// Frames per second the file names, if it does (Alembic: `FramesPerTimeUnit`).
     pub fps: Option<f64>,
     /// Named ranges of the timeline, one after the other: animations that were concatenated. Nothing is
@@ -45,7 +45,7 @@ pub struct Scene {
 
 impl Scene {
     /// Returns a scene of meshes, each at a node of its own at the mesh's path.
-    pub fn of_meshes(meshes: Vec<Mesh>) -> Scene {
+    pub fn from_meshes(meshes: Vec<Mesh>) -> Scene {
         let node = |(i, mesh): (usize, &Mesh)| Node {
             mesh: Some(i),
             samples: mesh.positions.len(),
@@ -84,21 +84,21 @@ pub struct Counts {
 /// A length unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
-pub enum Unit {
+pub enum LengthUnit {
     Metre,
     Centimetre,
     Millimetre,
     Inch,
 }
 
-impl Unit {
+impl LengthUnit {
     /// Returns the unit's length in metres.
     pub fn metres(self) -> f64 {
         match self {
-            Unit::Metre => 1.0,
-            Unit::Centimetre => 0.01,
-            Unit::Millimetre => 0.001,
-            Unit::Inch => 0.0254,
+            LengthUnit::Metre => 1.0,
+            LengthUnit::Centimetre => 0.01,
+            LengthUnit::Millimetre => 0.001,
+            LengthUnit::Inch => 0.0254,
         }
     }
 }
@@ -135,7 +135,7 @@ pub struct Node {
     pub kind: NodeKind,
     /// Local transform; `None` means identity.
     pub transform: Option<Transform>,
-    /// Visibility: −1 inherited, 0 hidden, 1 visible (Alembic `visible`), or [`NOT_THERE`]. `None` means −1.
+    /// Visibility: −1 inherited, 0 hidden, 1 visible (Alembic `visible`), or [`ABSENT`]. `None` means −1.
     /// Held, never interpolated.
     pub visibility: Option<Channel<i8>>,
     /// The mesh, if `kind` is `PolyMesh` or `SubD`; one without faces, if it is `Points` or `Curves`.
@@ -155,7 +155,7 @@ pub struct Node {
 
 /// The visibility of a node at a time at which it does not exist. It is not hidden, so it cannot be shown
 /// either ([`crate::hidden`]).
-pub const NOT_THERE: i8 = i8::MIN;
+pub const ABSENT: i8 = i8::MIN;
 
 impl Node {
     /// Returns a node at the root of the tree, named by the last part of its path, without transform and
@@ -305,7 +305,11 @@ impl Mesh {
     }
 
     /// Returns a mesh without faces whose points are particles or those of curves.
-    pub fn of_particles(path: impl Into<String>, positions: Channel<[f32; 3]>, particles: Particles) -> Mesh {
+    pub fn from_particles(
+        path: impl Into<String>,
+        positions: Channel<[f32; 3]>,
+        particles: Particles,
+    ) -> Mesh {
         let none = || Channel::constant(Vec::new());
         let topology = Topology::Heterogeneous;
         let particles = Some(particles);
@@ -333,7 +337,7 @@ pub struct Curves {
     /// Interpolation between points.
     pub basis: CurveBasis,
     /// Treatment of the ends.
-    pub ends: CurveEnds,
+    pub curve_ends: CurveEnds,
 }
 
 /// The basis of a curve.
@@ -358,7 +362,8 @@ pub enum CurveEnds {
 }
 
 /// A skin as the file has it. Linear blend: point = Σ weight · joint's object transform · inverse bind · bind
-/// position. Points can be blended by dual quaternions instead, or by a mix of both ([`Skin::dual`]).
+/// position. Points can be blended by dual quaternions instead, or by a mix of both
+/// ([`Skin::dual_fraction`]).
 #[derive(Clone)]
 pub struct Skin {
     /// Index into [`Scene::skeletons`]; `None` if the joints are the mesh's own, in its space, and known only
@@ -376,18 +381,18 @@ pub struct Skin {
     pub joint: Arc<[u16]>,
     /// `influences` per point, not negative, with sum 1 (or all 0: such points do not move).
     pub weight: Arc<[f32]>,
-    /// The fraction, 0 to 1, of each point's motion that dual quaternions blend ([`crate::dual`]); the rest
-    /// is linear. Empty if all is linear.
-    pub dual: Arc<[f32]>,
+    /// The fraction, 0 to 1, of each point's motion that dual quaternions blend ([`crate::dual_quaternion`]);
+    /// the rest is linear. Empty if all is linear.
+    pub dual_fraction: Arc<[f32]>,
     /// The matrices that take `bind_positions` to [`Mesh::positions`]: one for each of `joints`, at each
     /// sample of the positions.
     pub pose: Channel<DMat4>,
     /// Index of each clip of the skeleton, and the mesh as that clip moves it.
-    pub driven: Vec<(usize, Arc<dyn Driven>)>,
+    pub driven: Vec<(usize, Arc<dyn DrivenMesh>)>,
 }
 
 /// A skin posed by matrices that map from its bind pose, one per joint.
-pub struct Posed<'a> {
+pub struct PosedSkin<'a> {
     skin: &'a Skin,
     matrices: &'a [DMat4],
     joints: Vec<DualJoint>,
@@ -395,13 +400,14 @@ pub struct Posed<'a> {
 
 impl Skin {
     /// Poses the skin by these matrices, one for each joint.
-    pub fn posed<'a>(&'a self, matrices: &'a [DMat4]) -> Posed<'a> {
-        let joints = matrices.iter().filter(|_| !self.dual.is_empty()).map(DualJoint::of).collect();
-        Posed { skin: self, matrices, joints }
+    pub fn posed<'a>(&'a self, matrices: &'a [DMat4]) -> PosedSkin<'a> {
+        let joints =
+            matrices.iter().filter(|_| !self.dual_fraction.is_empty()).map(DualJoint::from_matrix).collect();
+        PosedSkin { skin: self, matrices, joints }
     }
 }
 
-impl Posed<'_> {
+impl PosedSkin<'_> {
     /// Returns the position of a point: its bind position, if no joint moves it.
     pub fn point(&self, point: usize) -> DVec3 {
         let skin = self.skin;
@@ -418,8 +424,8 @@ impl Posed<'_> {
             }
         }
         let linear = if any { linear } else { bind };
-        let part = skin.dual.get(point).copied().unwrap_or(0.0);
-        match dual::blended(&self.joints, pairs).filter(|_| part > 0.0) {
+        let part = skin.dual_fraction.get(point).copied().unwrap_or(0.0);
+        match dual_quaternion::blended(&self.joints, pairs).filter(|_| part > 0.0) {
             Some(moved) => linear.lerp(moved.transform_point3(bind), f64::from(part)),
             None => linear,
         }
@@ -427,7 +433,7 @@ impl Posed<'_> {
 }
 
 /// A mesh moved by a clip of its skeleton, at any time of the clip.
-pub trait Driven: Send + Sync {
+pub trait DrivenMesh: Send + Sync {
     /// Writes all points, in the order and space of [`Mesh::positions`].
     fn points(&self, time: f64, out: &mut Vec<[f32; 3]>) -> Result<(), Error>;
 }
@@ -523,12 +529,12 @@ pub trait Source<T>: Send + Sync {
     fn read(&self, i: usize, out: &mut Vec<T>) -> Result<(), Error>;
     /// `true` if the file defines values between samples that differ from the usual interpolation: points on
     /// curves instead of lines, rotations that turn evenly.
-    fn bends(&self) -> bool {
+    fn has_own_interpolation(&self) -> bool {
         false
     }
     /// Writes the value at a time between two samples, if the file defines an interpolation of its own.
     /// Returns `false` if the usual one ([`crate::sample`]) applies.
-    fn between(&self, _time: f64, _out: &mut Vec<T>) -> Result<bool, Error> {
+    fn read_between(&self, _time: f64, _out: &mut Vec<T>) -> Result<bool, Error> {
         Ok(false)
     }
 }
@@ -600,32 +606,32 @@ impl<T: Clone + Send + Sync + 'static> Channel<T> {
     pub fn read(&self, i: usize, out: &mut Vec<T>) -> Result<(), Error> {
         self.source.read(i, out)
     }
-    /// See [`Source::bends`].
-    pub fn bends(&self) -> bool {
-        self.source.bends()
+    /// See [`Source::has_own_interpolation`].
+    pub fn has_own_interpolation(&self) -> bool {
+        self.source.has_own_interpolation()
     }
-    /// See [`Source::between`].
-    pub fn between(&self, time: f64, out: &mut Vec<T>) -> Result<bool, Error> {
-        self.source.between(time, out)
+    /// See [`Source::read_between`].
+    pub fn read_between(&self, time: f64, out: &mut Vec<T>) -> Result<bool, Error> {
+        self.source.read_between(time, out)
     }
     /// Returns the sample at or before `time` and the fraction of the way to the next one, both clamped to
-    /// the samples. A time within [`SAME_TIME`] of a sample is that sample.
+    /// the samples. A time within [`TIME_TOLERANCE`] of a sample is that sample.
     pub fn locate(&self, time: f64) -> (usize, f64) {
         let n = self.len();
-        if n <= 1 || time <= self.time(0) + SAME_TIME {
+        if n <= 1 || time <= self.time(0) + TIME_TOLERANCE {
             return (0, 0.0);
         }
-        if time >= self.time(n - 1) - SAME_TIME {
+        if time >= self.time(n - 1) - TIME_TOLERANCE {
             return (n - 1, 0.0);
         }
-        // Invariant: time(low) <= time < time(high), up to SAME_TIME.
+        // Invariant: time(low) <= time < time(high), up to TIME_TOLERANCE.
         let (mut low, mut high) = (0, n - 1);
         while high - low > 1 {
             let middle = low + (high - low) / 2;
-            if self.time(middle) <= time + SAME_TIME { low = middle } else { high = middle }
+            if self.time(middle) <= time + TIME_TOLERANCE { low = middle } else { high = middle }
         }
         let (a, b) = (self.time(low), self.time(high));
-        if time - a <= SAME_TIME || b <= a {
+        if time - a <= TIME_TOLERANCE || b <= a {
             (low, 0.0)
         } else {
             (low, ((time - a) / (b - a)).clamp(0.0, 1.0))
@@ -654,12 +660,12 @@ impl From<Channel<DMat4>> for Channel<LocalTransform> {
                 out.extend(matrices.into_iter().map(LocalTransform::from));
                 Ok(())
             }
-            fn bends(&self) -> bool {
-                self.0.bends()
+            fn has_own_interpolation(&self) -> bool {
+                self.0.has_own_interpolation()
             }
-            fn between(&self, time: f64, out: &mut Vec<LocalTransform>) -> Result<bool, Error> {
+            fn read_between(&self, time: f64, out: &mut Vec<LocalTransform>) -> Result<bool, Error> {
                 let mut matrices = Vec::with_capacity(1);
-                let own = self.0.between(time, &mut matrices)?;
+                let own = self.0.read_between(time, &mut matrices)?;
                 out.clear();
                 out.extend(matrices.into_iter().map(LocalTransform::from));
                 Ok(own)
@@ -670,15 +676,15 @@ impl From<Channel<DMat4>> for Channel<LocalTransform> {
 }
 
 /// Times closer than this are equal (PROMISE.md §4): 10 µs.
-pub const SAME_TIME: f64 = 1e-5;
+pub const TIME_TOLERANCE: f64 = 1e-5;
 
 /// The time, in seconds, by which the old value is written before a step in linearly interpolated samples:
 /// more than a key may be moved to a uniform time.
-pub(crate) const BEFORE_STEP: f64 = 5.0 * SAME_TIME;
+pub(crate) const BEFORE_STEP: f64 = 5.0 * TIME_TOLERANCE;
 
 /// An object of the tree with instances expanded: an instance's subtree appears under it again.
 #[derive(Clone, Debug)]
-pub struct Placed {
+pub struct PlacedObject {
     /// Path in the expanded tree.
     pub path: String,
     /// Index of the parent in the expanded list.
@@ -689,13 +695,14 @@ pub struct Placed {
 
 impl Scene {
     /// Largest number of objects that [`Scene::expand`] produces.
-    pub const MAX_PLACED: usize = 4_000_000;
+    pub const MAX_PLACED_OBJECTS: usize = 4_000_000;
     /// Largest size in bytes of the result of [`Scene::expand`].
     pub const MAX_PLACED_BYTES: usize = 256 << 20;
 
     /// Returns the tree with every instance replaced by its target, in depth-first pre-order. Fails with a
-    /// limit error if nested instances multiply beyond [`Scene::MAX_PLACED`] or [`Scene::MAX_PLACED_BYTES`].
-    pub fn expand(&self) -> Result<Vec<Placed>, Error> {
+    /// limit error if nested instances multiply beyond [`Scene::MAX_PLACED_OBJECTS`] or
+    /// [`Scene::MAX_PLACED_BYTES`].
+    pub fn expand(&self) -> Result<Vec<PlacedObject>, Error> {
         let mut children: Vec<Vec<NodeId>> = vec![Vec::new(); self.nodes.len()];
         let mut stack = Vec::new();
         for (id, node) in self.nodes.iter().enumerate() {
@@ -705,16 +712,16 @@ impl Scene {
             }
         }
         stack.reverse();
-        let mut placed: Vec<Placed> = Vec::new();
+        let mut placed: Vec<PlacedObject> = Vec::new();
         let mut bytes = 0;
         while let Some((id, parent)) = stack.pop() {
             let above = parent.map_or("", |parent: usize| placed[parent].path.as_str());
             // Allocated at exact size: there are many.
             let path = [above, &self.nodes[id].name].join("/");
-            bytes += size_of::<Placed>() + path.len();
+            bytes += size_of::<PlacedObject>() + path.len();
             let objects = placed.len() + 1;
             for (what, asked, allowed) in [
-                ("objects after expanding instances", objects, Self::MAX_PLACED),
+                ("objects after expanding instances", objects, Self::MAX_PLACED_OBJECTS),
                 ("bytes of objects after expanding instances", bytes, Self::MAX_PLACED_BYTES),
             ] {
                 if asked > allowed {
@@ -722,16 +729,16 @@ impl Scene {
                     return Err(Error::Limit { path, what, asked: asked as u64, allowed: allowed as u64 });
                 }
             }
-            let target = self.stands_for(id);
+            let target = self.instance_target(id);
             let own = placed.len();
             stack.extend(children[target].iter().rev().map(|child| (*child, Some(own))));
-            placed.push(Placed { path, parent, node: target });
+            placed.push(PlacedObject { path, parent, node: target });
         }
         Ok(placed)
     }
 
     /// Returns the node whose data `id` uses: itself, or for an instance its target.
-    fn stands_for(&self, id: NodeId) -> NodeId {
+    fn instance_target(&self, id: NodeId) -> NodeId {
         let mut target = id;
         // Readers refuse cycles; the bound only keeps a hand-made scene from looping for ever.
         for _ in 0..=self.nodes.len() {
@@ -757,16 +764,16 @@ impl Scene {
         let mut objects = 0;
         while let Some((id, by_instance)) = stack.pop() {
             objects += 1;
-            if objects > Self::MAX_PLACED {
+            if objects > Self::MAX_PLACED_OBJECTS {
                 return Err(Error::Limit {
                     path: self.nodes[id].path.as_str().into(),
                     what: "objects after expanding instances".into(),
                     asked: objects as u64,
-                    allowed: Self::MAX_PLACED as u64,
+                    allowed: Self::MAX_PLACED_OBJECTS as u64,
                 });
             }
             let by_instance = by_instance || self.nodes[id].instance_of.is_some();
-            let id = self.stands_for(id);
+            let id = self.instance_target(id);
             stack.extend(children[id].iter().map(|child| (*child, by_instance)));
             let node = &self.nodes[id];
             let face_sets = node.mesh.map_or(0, |m| self.meshes[m].face_sets.len());

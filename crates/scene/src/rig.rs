@@ -11,15 +11,15 @@ pub fn is_driven(mesh: &Mesh) -> bool {
 
 /// Returns the scene with meshes that clips move frozen at their first sample. The compiler and the check
 /// both call this, so that they agree.
-pub fn standing(scene: &Scene) -> Scene {
+pub fn freeze_driven_meshes(scene: &Scene) -> Scene {
     let mut out = scene.clone();
     for (id, mesh) in out.meshes.iter_mut().enumerate() {
         if !is_driven(mesh) {
             continue;
         }
-        mesh.positions = first(&mesh.positions);
+        mesh.positions = first_sample(&mesh.positions);
         if let Some(normals) = &mut mesh.normals {
-            normals.values = first(&normals.values);
+            normals.values = first_sample(&normals.values);
         }
         mesh.topology = Topology::Constant;
         for node in out.nodes.iter_mut().filter(|node| node.mesh == Some(id)) {
@@ -38,9 +38,9 @@ pub fn standing(scene: &Scene) -> Scene {
 }
 
 /// Returns a channel of the first sample only.
-fn first<T: Clone + Send + Sync + 'static>(channel: &Channel<T>) -> Channel<T> {
-    struct First<T>(Channel<T>);
-    impl<T: Clone + Send + Sync + 'static> Source<T> for First<T> {
+fn first_sample<T: Clone + Send + Sync + 'static>(channel: &Channel<T>) -> Channel<T> {
+    struct FirstSample<T>(Channel<T>);
+    impl<T: Clone + Send + Sync + 'static> Source<T> for FirstSample<T> {
         fn len(&self) -> usize {
             self.0.len().min(1)
         }
@@ -53,5 +53,5 @@ fn first<T: Clone + Send + Sync + 'static>(channel: &Channel<T>) -> Channel<T> {
     }
     let sampling =
         TimeSampling::Uniform { start: if channel.is_empty() { 0.0 } else { channel.time(0) }, step: 1.0 };
-    Channel::new(Arc::new(sampling), Arc::new(First(channel.clone())))
+    Channel::new(Arc::new(sampling), Arc::new(FirstSample(channel.clone())))
 }

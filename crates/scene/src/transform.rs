@@ -36,36 +36,36 @@ impl Qvv {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LocalTransform {
     /// The file has translation, rotation and scale.
-    Parts(Qvv),
+    Components(Qvv),
     /// The file has a matrix (column vectors).
     Matrix(DMat4),
 }
 
 /// Relative difference below which the scales of all axes count as equal, and off-diagonal elements as zero:
 /// far below the precision of f32.
-const SAME: f64 = 1e-7;
+const RELATIVE_TOLERANCE: f64 = 1e-7;
 
 impl LocalTransform {
     /// The identity.
-    pub const IDENTITY: LocalTransform = LocalTransform::Parts(Qvv::IDENTITY);
+    pub const IDENTITY: LocalTransform = LocalTransform::Components(Qvv::IDENTITY);
 
     /// Returns the transform as a matrix.
     pub fn matrix(&self) -> DMat4 {
         match self {
-            LocalTransform::Parts(parts) => parts.matrix().into(),
+            LocalTransform::Components(parts) => parts.matrix().into(),
             LocalTransform::Matrix(matrix) => *matrix,
         }
     }
 
     /// Returns the product of this transform and a child's: as components if both have them and the product
     /// needs no shear, else as a matrix.
-    pub fn above(&self, below: &LocalTransform) -> LocalTransform {
+    pub fn compose(&self, below: &LocalTransform) -> LocalTransform {
         match (self, below) {
             (_, below) if *self == LocalTransform::IDENTITY => *below,
             (above, _) if *below == LocalTransform::IDENTITY => *above,
-            (LocalTransform::Parts(a), LocalTransform::Parts(b)) => product(a, b).map_or_else(
+            (LocalTransform::Components(a), LocalTransform::Components(b)) => product(a, b).map_or_else(
                 || LocalTransform::Matrix(self.matrix() * below.matrix()),
-                LocalTransform::Parts,
+                LocalTransform::Components,
             ),
             _ => LocalTransform::Matrix(self.matrix() * below.matrix()),
         }
@@ -80,7 +80,7 @@ impl From<DMat4> for LocalTransform {
 
 impl From<Qvv> for LocalTransform {
     fn from(parts: Qvv) -> LocalTransform {
-        LocalTransform::Parts(parts)
+        LocalTransform::Components(parts)
     }
 }
 
@@ -93,22 +93,23 @@ impl From<Qvv> for LocalTransform {
 fn product(a: &Qvv, b: &Qvv) -> Option<Qvv> {
     let translation = a.translation + a.rotation * (a.scale * b.translation);
     let sizes = a.scale.abs();
-    let (rotation, scale) = if sizes.max_element() - sizes.min_element() <= SAME * sizes.max_element() {
-        let signs = DVec3::from_array(a.scale.to_array().map(|s| if s < 0.0 { -1.0 } else { 1.0 }));
-        let [x, y, z] = (signs * signs.element_product()).to_array();
-        let [i, j, k, w] = b.rotation.to_array();
-        (DQuat::from_xyzw(x * i, y * j, z * k, w), a.scale)
-    } else {
-        let turn = DMat3::from_quat(b.rotation);
-        let turned = turn.transpose() * DMat3::from_diagonal(a.scale) * turn;
-        let diagonal = DVec3::new(turned.x_axis.x, turned.y_axis.y, turned.z_axis.z);
-        let beside = turned - DMat3::from_diagonal(diagonal);
-        let most = beside.to_cols_array().into_iter().fold(0.0, |most: f64, v| most.max(v.abs()));
-        if most > SAME * sizes.max_element() {
-            return None;
-        }
-        (b.rotation, diagonal)
-    };
+    let (rotation, scale) =
+        if sizes.max_element() - sizes.min_element() <= RELATIVE_TOLERANCE * sizes.max_element() {
+            let signs = DVec3::from_array(a.scale.to_array().map(|s| if s < 0.0 { -1.0 } else { 1.0 }));
+            let [x, y, z] = (signs * signs.element_product()).to_array();
+            let [i, j, k, w] = b.rotation.to_array();
+            (DQuat::from_xyzw(x * i, y * j, z * k, w), a.scale)
+        } else {
+            let turn = DMat3::from_quat(b.rotation);
+            let turned = turn.transpose() * DMat3::from_diagonal(a.scale) * turn;
+            let diagonal = DVec3::new(turned.x_axis.x, turned.y_axis.y, turned.z_axis.z);
+            let beside = turned - DMat3::from_diagonal(diagonal);
+            let most = beside.to_cols_array().into_iter().fold(0.0, |most: f64, v| most.max(v.abs()));
+            if most > RELATIVE_TOLERANCE * sizes.max_element() {
+                return None;
+            }
+            (b.rotation, diagonal)
+        };
     Some(Qvv { rotation: (a.rotation * rotation).normalize(), translation, scale: scale * b.scale })
 }
 
@@ -120,7 +121,7 @@ mod tests {
     fn products_stay_apart_where_they_need_no_shear() {
         let parts = |scale: [f64; 3], rotation: DQuat| {
             let translation = DVec3::new(1.0, -2.0, 3.0);
-            LocalTransform::Parts(Qvv { rotation, translation, scale: DVec3::from_array(scale) })
+            LocalTransform::Components(Qvv { rotation, translation, scale: DVec3::from_array(scale) })
         };
         let turn = DQuat::from_euler(glam::EulerRot::XYZ, 0.4, -1.1, 2.0);
         let quarter = DQuat::from_rotation_z(std::f64::consts::FRAC_PI_2);
@@ -135,10 +136,10 @@ mod tests {
             (parts([1.0, 2.0, 3.0], turn), parts([1.0, 1.0, 1.0], turn), false),
             (parts([1.0, 1.0, 1.0], turn), DMat4::from_rotation_x(1.0).into(), false),
         ] {
-            let product = above.above(&below);
+            let product = above.compose(&below);
             let right = above.matrix() * below.matrix();
             assert!(product.matrix().abs_diff_eq(right, 1e-12), "{above:?} {below:?}");
-            assert_eq!(matches!(product, LocalTransform::Parts(_)), apart, "{above:?} {below:?}");
+            assert_eq!(matches!(product, LocalTransform::Components(_)), apart, "{above:?} {below:?}");
         }
     }
 }

@@ -9,13 +9,16 @@ use glam::{DMat3, DMat4, DQuat, DVec3};
 const TOLERANCE: f64 = 2e-6;
 
 /// Returns the transform of a matrix that has no shear; `None` for others.
-pub(crate) fn plain(m: &DMat4) -> Option<Qvv> {
+pub(crate) fn decompose(m: &DMat4) -> Option<Qvv> {
     let linear = DMat3::from_mat4(*m);
     let mut scale = DVec3::new(linear.x_axis.length(), linear.y_axis.length(), linear.z_axis.length());
     let size = scale.max_element();
     let axis = |v: DVec3, s: f64| (s > size * 1e-12).then(|| v / s);
-    let mut axes =
-        complete([axis(linear.x_axis, scale.x), axis(linear.y_axis, scale.y), axis(linear.z_axis, scale.z)]);
+    let mut axes = complete_axes([
+        axis(linear.x_axis, scale.x),
+        axis(linear.y_axis, scale.y),
+        axis(linear.z_axis, scale.z),
+    ]);
     if axes.determinant() < 0.0 {
         axes.x_axis = -axes.x_axis;
         scale.x = -scale.x;
@@ -37,7 +40,7 @@ pub(crate) fn cofactors(m: &DMat3) -> DMat3 {
 
 /// Returns a transform near a matrix with shear: its first axis and the plane of the first two keep their
 /// directions, and all axes their lengths.
-pub(crate) fn nearest_plain(m: &DMat4) -> Qvv {
+pub(crate) fn nearest_without_shear(m: &DMat4) -> Qvv {
     let linear = DMat3::from_mat4(*m);
     let lengths = [linear.x_axis, linear.y_axis, linear.z_axis].map(DVec3::length);
     let mut scale = DVec3::from_array(lengths);
@@ -47,7 +50,7 @@ pub(crate) fn nearest_plain(m: &DMat4) -> Qvv {
     let along = |v: DVec3, axis: Option<DVec3>| axis.map_or(DVec3::ZERO, |a| a * a.dot(v));
     let y = part(linear.y_axis - along(linear.y_axis, x));
     let z = part(linear.z_axis - along(linear.z_axis, x) - along(linear.z_axis, y));
-    let mut axes = complete([x, y, z]);
+    let mut axes = complete_axes([x, y, z]);
     if axes.determinant() < 0.0 {
         axes.x_axis = -axes.x_axis;
         scale.x = -scale.x;
@@ -57,14 +60,14 @@ pub(crate) fn nearest_plain(m: &DMat4) -> Qvv {
 
 /// Splits any matrix into an outer transform (T, U, D) and an inner rotation (Vᵀ). Of the equally good splits
 /// it returns the one whose V is nearest to `near`, so that a sequence of matrices gives a steady sequence.
-pub(crate) fn sheared(m: &DMat4, near: DMat3) -> (Qvv, DQuat, DMat3) {
+pub(crate) fn split_shear(m: &DMat4, near: DMat3) -> (Qvv, DQuat, DMat3) {
     let linear = DMat3::from_mat4(*m);
-    let v = nearest(eigenvectors(linear.transpose() * linear), near);
+    let v = align_axes(eigenvectors(linear.transpose() * linear), near);
     let stretched = linear * v;
     let sign = if linear.determinant() < 0.0 { -1.0 } else { 1.0 };
     let scale = DVec3::from_array(std::array::from_fn(|i| stretched.col(i).length() * sign));
     let size = scale.abs().max_element();
-    let u = complete(std::array::from_fn(|i| {
+    let u = complete_axes(std::array::from_fn(|i| {
         (scale[i].abs() > size * 1e-9).then(|| stretched.col(i) / scale[i])
     }));
     let outer = Qvv { translation: m.w_axis.truncate(), rotation: DQuat::from_mat3(&u).normalize(), scale };
@@ -72,7 +75,7 @@ pub(crate) fn sheared(m: &DMat4, near: DMat3) -> (Qvv, DQuat, DMat3) {
 }
 
 /// Completes the known axes to three at right angles; right-handed if at least one is missing.
-fn complete(axes: [Option<DVec3>; 3]) -> DMat3 {
+fn complete_axes(axes: [Option<DVec3>; 3]) -> DMat3 {
     let [x, y, z] = match axes {
         [Some(x), Some(y), Some(z)] => [x, y, z],
         [None, Some(y), Some(z)] => [y.cross(z).normalize_or(y.any_orthonormal_vector()), y, z],
@@ -120,7 +123,7 @@ fn eigenvectors(mut s: DMat3) -> DMat3 {
 }
 
 /// Returns the axes `v` in the order and with the signs that are nearest to `near` and make a rotation.
-fn nearest(v: DMat3, near: DMat3) -> DMat3 {
+fn align_axes(v: DMat3, near: DMat3) -> DMat3 {
     let mut best = (f64::NEG_INFINITY, v);
     for order in [[0, 1, 2], [1, 2, 0], [2, 0, 1], [0, 2, 1], [2, 1, 0], [1, 0, 2]] {
         for signs in 0..8 {
@@ -161,7 +164,7 @@ mod tests {
             DVec3::ZERO,
         ] {
             let m = DMat4::from_scale_rotation_translation(scale, rotation, DVec3::new(1.0, 2.0, 3.0));
-            assert!(off(&DMat4::from(plain(&m).unwrap().matrix()), &m) < 1e-12, "{scale}");
+            assert!(off(&DMat4::from(decompose(&m).unwrap().matrix()), &m) < 1e-12, "{scale}");
         }
     }
 
@@ -177,8 +180,8 @@ mod tests {
                 * shear
                 * DMat4::from_rotation_x(0.3)
                 * DMat4::from_scale(DVec3::new(3.0, 1.0, 1.0));
-            assert!(plain(&m).is_none());
-            let (outer, inner, v) = sheared(&m, near);
+            assert!(decompose(&m).is_none());
+            let (outer, inner, v) = split_shear(&m, near);
             let back = DMat4::from(outer.matrix()) * DMat4::from_quat(inner);
             assert!(off(&back, &m) < 1e-9, "{i}: {}", off(&back, &m));
             if let Some(last) = last {
@@ -186,7 +189,7 @@ mod tests {
             }
             (near, last) = (v, Some(inner));
         }
-        let (outer, inner, _) = sheared(
+        let (outer, inner, _) = split_shear(
             &DMat4::from_cols_array(&[1., 0., 0., 0., 1., 0., 0., 0., 0., 0., 0., 0., 0., 0., 0., 1.]),
             DMat3::IDENTITY,
         );

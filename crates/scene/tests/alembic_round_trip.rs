@@ -5,7 +5,7 @@ use meshreel_scene::write::alembic::write;
 use meshreel_scene::{Node, NodeKind, Scene};
 
 /// Returns a scene of the nodes that the writer keeps: meshes, points, curves, cameras and transforms.
-fn kept(scene: &Scene) -> Scene {
+fn writable_part(scene: &Scene) -> Scene {
     let is_mesh = |n: &Node| matches!(n.kind, NodeKind::Xform | NodeKind::PolyMesh | NodeKind::SubD);
     let content = |n: &Node| is_mesh(n) || n.mesh.is_some() || n.camera.is_some();
     let mut keep: Vec<bool> = scene.nodes.iter().map(content).collect();
@@ -64,7 +64,7 @@ fn what_is_written_reads_the_same() {
         if !remarks.is_empty() && remarks.iter().any(|r| r.what.contains("damage")) {
             wrong.push(format!("{file}: {remarks:?}"));
         }
-        let difference = crate::equal::scenes(&kept(&scene), &again, true);
+        let difference = crate::difference::scenes(&writable_part(&scene), &again, true);
         wrong.extend(difference.found.into_iter().map(|d| format!("{file}: {d}")));
         if scene.fps != again.fps {
             wrong.push(format!("{file}: rate"));

@@ -3,17 +3,17 @@
 mod alembic_round_trip;
 mod bvh;
 mod corpus;
-mod equal;
+mod difference;
 #[cfg(feature = "fbx")]
 mod fbx;
 mod files;
+mod glb_builder;
 mod gltf;
 mod gltf_bad;
 mod gltf_extensions;
 mod hdf5_equals_ogawa;
 mod hierarchy;
 mod hostile;
-mod maker;
 mod manifest;
 mod support;
 mod takes;

@@ -62,18 +62,18 @@ fn a_small_file_has_the_known_poses() {
     let names: Vec<&str> = joints.iter().map(|j| &*j.name).collect();
     assert_eq!(names, ["hips", "left leg", "still"]);
     assert_eq!([joints[1].parent, joints[2].parent], [Some(0), Some(0)]);
-    assert_eq!(joints[1].ends, [DVec3::new(0.0, -40.0, 0.0)]);
+    assert_eq!(joints[1].end_sites, [DVec3::new(0.0, -40.0, 0.0)]);
     let clip = &scene.clips[0];
     assert_eq!((clip.samples, clip.fps, clip.raw_bytes()), (2, 30.0, 240));
     // Position channels replace the offset; the rotation about z takes the leg from x to y.
-    assert_eq!(clip.tracks[0].at(0).translation, DVec3::new(1.0, 2.0, 3.0));
+    assert_eq!(clip.tracks[0].transform(0).translation, DVec3::new(1.0, 2.0, 3.0));
     let world = object_space(&scene, clip, 0);
     let leg = world[1].translation;
     assert!(leg.distance(DVec3::new(1.0, 12.0, 3.0)) < 1e-12, "{leg}");
     // Channels multiply in their order.
     let turn = |axis, degrees: f64| DQuat::from_axis_angle(axis, degrees.to_radians());
     let want = turn(DVec3::Z, 10.0) * turn(DVec3::Y, 20.0) * turn(DVec3::X, 30.0);
-    assert!(clip.tracks[1].at(0).rotation.dot(want).abs() > 1.0 - 1e-15);
+    assert!(clip.tracks[1].transform(0).rotation.dot(want).abs() > 1.0 - 1e-15);
     assert!(clip.tracks[2].rotation.is_constant());
 }
 
@@ -193,7 +193,7 @@ fn what_is_written_reads_back() {
     assert_eq!(remarks, []);
     let (again, _) = parse(text.as_bytes()).unwrap();
     assert_equal(&scene, &again);
-    assert_eq!(scene.skeletons[0].joints[1].ends, again.skeletons[0].joints[1].ends);
+    assert_eq!(scene.skeletons[0].joints[1].end_sites, again.skeletons[0].joints[1].end_sites);
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn gimbal_poses_are_written_right() {
 /// Joints, frames and rates of the corpus equal those of its list.
 #[test]
 fn clips_of_the_corpus_are_those_of_the_list() {
-    let Some(folder) = crate::corpus::place("clips") else {
+    let Some(folder) = crate::corpus::corpus_path("clips") else {
         return;
     };
     let list = std::fs::read_to_string(folder.join("MANIFEST.tsv")).unwrap();
@@ -230,7 +230,7 @@ fn clips_of_the_corpus_are_those_of_the_list() {
 
 #[test]
 fn characters_of_the_corpus_write_and_read_back() {
-    let Some(folder) = crate::corpus::place("characters") else {
+    let Some(folder) = crate::corpus::corpus_path("characters") else {
         return;
     };
     for name in ["hero.bvh", "snake.bvh"] {

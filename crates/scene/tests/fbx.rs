@@ -6,11 +6,11 @@ mod meant;
 mod normals;
 mod skeletons;
 
-use crate::maker::walk;
+use crate::glb_builder::walk;
 use glam::DVec3;
 use meshreel_scene::read::{self, ReadOptions};
 use meshreel_scene::sample::{Faces, World, faces_at, pose_at, positions_at};
-use meshreel_scene::{Error, NodeKind, Remark, Scene, Unit};
+use meshreel_scene::{Error, LengthUnit, NodeKind, Remark, Scene};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ fn world(scene: &Scene, frame: usize) -> BTreeMap<String, Vec<DVec3>> {
         scene.nodes.iter().filter_map(|n| Some(n.transform.as_ref()?.local.time(0))).fold(first, f64::max);
     let time = start + frame as f64 / 24.0;
     world.evaluate(time).unwrap();
-    let metres = scene.unit.map_or(1.0, Unit::metres);
+    let metres = scene.unit.map_or(1.0, LengthUnit::metres);
     let (mut points, mut out) = (Vec::new(), BTreeMap::new());
     for (i, place) in placed.iter().enumerate() {
         let Some(mesh) = scene.nodes[place.node].mesh else { continue };
@@ -52,7 +52,7 @@ fn vertices_are_where_blender_has_them() {
     for (name, meshes) in expected.as_object().unwrap() {
         let (scene, remarks) = open(&folder().join(format!("{name}.fbx")));
         assert_eq!(scene.fps, Some(24.0), "{name}: {remarks:?}");
-        assert_eq!(scene.unit, Some(Unit::Centimetre), "{name}");
+        assert_eq!(scene.unit, Some(LengthUnit::Centimetre), "{name}");
         for frame in 0..12 {
             let found = world(&scene, frame);
             for (mesh, frames) in meshes.as_object().unwrap() {
@@ -141,7 +141,7 @@ fn dual_quaternions_blend_all_of_a_point_or_a_part() {
     }
     let parts = |path: &str| {
         let mesh = scene.meshes.iter().find(|mesh| mesh.path.starts_with(path)).unwrap();
-        mesh.skin.as_ref().unwrap().dual.clone()
+        mesh.skin.as_ref().unwrap().dual_fraction.clone()
     };
     assert!(parts("/Whole").iter().all(|part| *part == 1.0));
     assert_eq!((parts("/Some")[0], parts("/Some")[27]), (0.0, 1.0));
@@ -347,7 +347,7 @@ fn damaged_files_are_errors_or_other_scenes() {
     // Reads all samples, and the joints of clips.
     let walk = |scene: &Scene| -> Result<(), Error> {
         for clip in &scene.clips {
-            assert!(skeletons::object(scene, clip, clip.samples - 1).iter().all(|m| !m.is_nan()));
+            assert!(skeletons::world_transforms(scene, clip, clip.samples - 1).iter().all(|m| !m.is_nan()));
         }
         walk(scene)
     };

@@ -1,7 +1,7 @@
 //! Tests of OBJ, PLY, point caches and sequences as files on disk.
 
 use meshreel_scene::read::{self, ReadOptions, obj, ply, sequence};
-use meshreel_scene::{Error, NOT_THERE, Remark, Scene, Topology};
+use meshreel_scene::{ABSENT, Error, Remark, Scene, Topology};
 use std::path::Path;
 
 type Opened = Result<(Scene, Vec<Remark>), Error>;
@@ -116,7 +116,8 @@ fn caches_that_do_not_fit() {
 
 #[test]
 fn corpus_point_caches() {
-    let Some(corpus) = crate::corpus::place("sequences").and_then(|p| p.parent().map(Path::to_owned)) else {
+    let Some(corpus) = crate::corpus::corpus_path("sequences").and_then(|p| p.parent().map(Path::to_owned))
+    else {
         return;
     };
     for (name, frames, points, faces) in
@@ -234,7 +235,7 @@ fn objects_come_and_go() {
             flag[0]
         })
         .collect();
-    assert_eq!(flags, [NOT_THERE, -1, NOT_THERE]);
+    assert_eq!(flags, [ABSENT, -1, ABSENT]);
     assert!(visible.identity(0) == visible.identity(2) && visible.identity(0) != visible.identity(1));
     // While it is absent it keeps its faces, so its topology does not change.
     assert_eq!(scene.meshes[1].topology, Topology::Constant);
@@ -290,7 +291,7 @@ fn gone_in(scene: &Scene) -> Vec<usize> {
     let visible = visible.as_ref().expect("it is not always there");
     let is_gone = |i: &usize| {
         visible.read(*i, &mut flag).unwrap();
-        flag[0] == NOT_THERE
+        flag[0] == ABSENT
     };
     (0..visible.len()).filter(is_gone).collect()
 }

@@ -1,13 +1,13 @@
 //! Tests of reading glTF: animations against their definition, meshes against a separate evaluator; clips
 //! written and read back.
 
-use crate::maker::{Maker, animated, walk};
+use crate::glb_builder::{GlbBuilder, animated, walk};
 use crate::support::Glb;
 use glam::{DMat4, DQuat, DVec3, DVec4};
 use meshreel_scene::read::{self, ReadOptions};
 use meshreel_scene::sample::{Faces, World, faces_at, positions_at};
 use meshreel_scene::{
-    Clip, Error, Joint, Marker, Qvv, ScalarTrack, Scene, Skeleton, SubTrack, Track, Unit, write,
+    Clip, Error, Joint, LengthUnit, Marker, Qvv, ScalarTrack, Scene, Skeleton, SubTrack, Track, write,
 };
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -49,7 +49,7 @@ fn distance(a: &[[DVec3; 3]], b: &[[DVec3; 3]]) -> f64 {
 
 #[test]
 fn sampling_is_the_specifications() {
-    let mut maker = Maker::new();
+    let mut maker = GlbBuilder::new();
     let root = maker.node(None, json!({"name": "root"}));
     let arm = maker.node(Some(root), json!({"name": "arm", "translation": [1, 2, 3]}));
     let hand = maker.node(Some(arm), json!({"name": "hand", "scale": [2, 2, 2]}));
@@ -101,10 +101,10 @@ fn sampling_is_the_specifications() {
         let (t0, t1) = (f64::from(keys[k]), f64::from(keys[k + 1]));
         let u = (t - t0) / (t1 - t0);
         let step = if i == 75 { steps[2] } else { steps[k] };
-        let got = clip.tracks[0].at(i);
+        let got = clip.tracks[0].transform(i);
         assert_eq!(got.translation, DVec3::from_array(step.map(f64::from)), "{i}");
 
-        let got = clip.tracks[1].at(i);
+        let got = clip.tracks[1].transform(i);
         let quat = |q: [f32; 4]| DQuat::from_array(q.map(f64::from)).normalize();
         let (a, b) = (quat(turns[k]), quat(turns[k + 1]));
         let dot = a.dot(b);
@@ -117,7 +117,7 @@ fn sampling_is_the_specifications() {
         assert!(got.scale.distance(wanted) < 1e-7, "{i}");
         assert_eq!(got.translation, DVec3::new(1.0, 2.0, 3.0));
 
-        let got = clip.tracks[2].at(i);
+        let got = clip.tracks[2].transform(i);
         let dt = t1 - t0;
         let h = [
             2.0 * u * u * u - 3.0 * u * u + 1.0,
@@ -142,13 +142,13 @@ fn sampling_is_the_specifications() {
 /// between show it.
 #[test]
 fn half_turns_go_where_the_source_goes() {
-    let mut maker = Maker::new();
+    let mut maker = GlbBuilder::new();
     let tri = maker.triangle(&[]);
     let node = maker.node(None, json!({"name": "box", "mesh": tri}));
     let turns = [[-0.0f32, -0.0, -0.0, -1.0], [1.0, 0.0, 0.0, 4.489_659e-11]];
     maker.channel(node, "rotation", "LINEAR", &[1.25, 2.5], &turns);
     let mut scenes = vec![maker.open().unwrap().0];
-    if let Some(path) = crate::corpus::place("gltf/BoxAnimated.gltf") {
+    if let Some(path) = crate::corpus::corpus_path("gltf/BoxAnimated.gltf") {
         scenes.push(read::open(&path, &ReadOptions::default()).unwrap().0);
     }
     for scene in scenes {
@@ -176,7 +176,7 @@ fn half_turns_go_where_the_source_goes() {
 /// requested one.
 #[test]
 fn meshes_follow_the_animation_that_moves_or_is_asked_for() {
-    let mut maker = Maker::new();
+    let mut maker = GlbBuilder::new();
     let tri = maker.triangle(&[]);
     let node = maker.node(None, json!({"name": "a", "mesh": tri}));
     let other = maker.node(None, json!({"name": "b", "mesh": tri}));
@@ -232,7 +232,7 @@ fn meshes_follow_the_animation_that_moves_or_is_asked_for() {
 
 #[test]
 fn skins_become_skeletons() {
-    let mut maker = Maker::new();
+    let mut maker = GlbBuilder::new();
     let armature = maker.node(None, json!({"name": "armature", "scale": [0.01, 0.01, 0.01]}));
     let hips = maker.node(Some(armature), json!({"name": "hips", "extras": {"layer": "base", "bias": 2.5}}));
     let between = maker.node(Some(hips), json!({"name": "between", "translation": [0, 1, 0]}));
@@ -270,13 +270,13 @@ fn skins_become_skeletons() {
     assert_eq!(markers, [("early", 0.0), ("late", 0.1)]);
     let scalar = &clip.scalars[0];
     assert_eq!((clip.scalars.len(), &*scalar.name, scalar.components), (1, "smile", 2));
-    assert_eq!(scalar.values.at(1).to_array(), [3.0, 4.0, 0.0, 0.0]);
+    assert_eq!(scalar.values.sample(1).to_array(), [3.0, 4.0, 0.0, 0.0]);
 }
 
 #[test]
 fn real_characters_are_what_an_evaluator_says() {
     for (file, joints, samples) in [("hero", 65, 240), ("snake", 24, 120)] {
-        let Some(path) = crate::corpus::place(&format!("characters/{file}.glb")) else {
+        let Some(path) = crate::corpus::corpus_path(&format!("characters/{file}.glb")) else {
             return;
         };
         let (scene, remarks) = read::open(&path, &ReadOptions::default()).unwrap();
@@ -325,7 +325,7 @@ fn real_characters_are_what_an_evaluator_says() {
 
 #[test]
 fn all_kinds_of_primitives_and_accessors() {
-    let mut maker = Maker::new();
+    let mut maker = GlbBuilder::new();
     let square = [[0f32, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 1.0, 0.0]];
     let positions = maker.floats(&square);
     let strip = maker.shorts(&[0, 1, 2, 3]);
@@ -414,7 +414,7 @@ fn all_kinds_of_primitives_and_accessors() {
 
 #[test]
 fn buffers_beside_and_inside() {
-    let mut maker = Maker::new();
+    let mut maker = GlbBuilder::new();
     let mesh = maker.triangle(&[]);
     maker.node(None, json!({"mesh": mesh}));
     let mut json = maker.finished();
@@ -519,7 +519,7 @@ fn no_file_outside_of_the_folder_is_read() {
 
 #[test]
 fn morph_targets_move_points() {
-    let mut maker = Maker::new();
+    let mut maker = GlbBuilder::new();
     let mesh = maker.triangle(&[]);
     let deltas = maker.floats(&[[0.0, 0.0, 1.0], [0.0, 0.0, 2.0], [0.0, 0.0, 3.0]]);
     let other = maker.floats(&[[1.0, 0.0, 0.0]; 3]);
@@ -596,11 +596,11 @@ fn a_skinned_mesh_stands_in_the_world() {
     }
     // The weight of the morph target is a scalar track of the clip.
     let clip = &scene.clips[0];
-    assert_eq!((clip.scalars.len(), clip.scalars[0].values.at(1).x), (1, 1.0));
+    assert_eq!((clip.scalars.len(), clip.scalars[0].values.sample(1).x), (1, 1.0));
 }
 
 /// Returns two roots, tracks that stand still at rest and elsewhere, and scalar tracks and markers.
-fn made() -> (Skeleton, Clip) {
+fn root_skeleton_and_clip() -> (Skeleton, Clip) {
     let joint = |name: &str, parent: Option<usize>, y: f64| Joint {
         name: name.into(),
         parent,
@@ -652,7 +652,7 @@ fn round_trip(scene: &Scene) -> Scene {
 
 #[test]
 fn clips_come_back() {
-    let (skeleton, clip) = made();
+    let (skeleton, clip) = root_skeleton_and_clip();
     for still in [false, true] {
         let mut clip = clip.clone();
         if still {
@@ -663,7 +663,7 @@ fn clips_come_back() {
         let scene = Scene {
             skeletons: vec![skeleton.clone()],
             clips: vec![clip.clone()],
-            unit: Some(Unit::Centimetre),
+            unit: Some(LengthUnit::Centimetre),
             ..Scene::default()
         };
         let again = round_trip(&scene);
@@ -680,7 +680,7 @@ fn clips_come_back() {
         assert_eq!(wanted.scalars, got.scalars);
         for i in 0..wanted.samples {
             for (a, b) in wanted.tracks.iter().zip(&got.tracks) {
-                let (a, b) = (a.at(i), b.at(i));
+                let (a, b) = (a.transform(i), b.transform(i));
                 assert!(a.translation.distance(b.translation) < 1e-6 && a.scale.distance(b.scale) < 1e-6);
                 assert!(1.0 - a.rotation.dot(b.rotation).abs() < 1e-12);
             }
@@ -690,7 +690,7 @@ fn clips_come_back() {
 
 #[test]
 fn motion_capture_survives_gltf() {
-    let Some(path) = crate::corpus::place("characters/snake.bvh") else {
+    let Some(path) = crate::corpus::corpus_path("characters/snake.bvh") else {
         return;
     };
     let (scene, _) = read::open(&path, &ReadOptions::default()).unwrap();
@@ -703,8 +703,8 @@ fn motion_capture_survives_gltf() {
     let (bvh, _) = read::bvh::parse(Path::new("a.bvh"), text.as_bytes(), &options).unwrap();
     for i in 0..wanted.samples {
         for (j, a) in wanted.tracks.iter().enumerate() {
-            let a = a.at(i);
-            for b in [got.tracks[j].at(i), bvh.clips[0].tracks[j].at(i)] {
+            let a = a.transform(i);
+            for b in [got.tracks[j].transform(i), bvh.clips[0].tracks[j].transform(i)] {
                 assert!(a.translation.distance(b.translation) < 1e-3, "{i} {j}");
                 assert!(1.0 - a.rotation.dot(b.rotation).abs() < 1e-10, "{i} {j}");
             }
@@ -729,8 +729,8 @@ fn the_bundled_prism() {
     assert_eq!((clip.markers.len(), clip.scalars.len(), &*clip.scalars[0].name), (2, 1, "bulge"));
     let tip = &clip.tracks[2];
     // Held until the key, and a quarter of a curve that starts flat and ends with a tangent.
-    assert_eq!((tip.scale.at(11).x, tip.scale.at(12).x), (1.0, 1.5));
-    let angle = |i: usize| 2.0 * tip.rotation.at(i).z.atan2(tip.rotation.at(i).w);
+    assert_eq!((tip.scale.sample(11).x, tip.scale.sample(12).x), (1.0, 1.5));
+    let angle = |i: usize| 2.0 * tip.rotation.sample(i).z.atan2(tip.rotation.sample(i).w);
     assert!(angle(0).abs() < 1e-9 && (angle(12) - 1.0).abs() < 1e-6 && (angle(48) + 0.5).abs() < 1e-6);
     let u: f64 = 3.0 / 12.0;
     let h = [

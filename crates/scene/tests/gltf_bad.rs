@@ -1,12 +1,12 @@
 //! Tests of damaged glTF files, exceeded limits, and unusual but valid files.
 
-use crate::maker::{Maker, animated, open_bytes};
+use crate::glb_builder::{GlbBuilder, animated, open_bytes};
 use meshreel_scene::Error;
 use meshreel_scene::read::{self, ReadOptions};
 use meshreel_scene::sample::World;
 use serde_json::json;
 
-fn error_of(change: impl Fn(&mut Maker)) -> String {
+fn error_of(change: impl Fn(&mut GlbBuilder)) -> String {
     let mut maker = animated();
     change(&mut maker);
     match maker.open() {
@@ -17,7 +17,7 @@ fn error_of(change: impl Fn(&mut Maker)) -> String {
 
 #[test]
 fn damage_is_named() {
-    type Change = fn(&mut Maker);
+    type Change = fn(&mut GlbBuilder);
     let cases: [(&str, Change); 24] = [
         ("version '0.9'", |m| m.json["asset"]["version"] = json!("0.9")),
         ("version '1.0'", |m| {
@@ -86,25 +86,25 @@ fn cut_short_and_flipped_is_no_panic() {
 
 #[test]
 fn more_than_the_limits_is_refused_before_it_is_made() {
-    let limit = |maker: &Maker, word: &str| match maker.open() {
+    let limit = |maker: &GlbBuilder, word: &str| match maker.open() {
         Err(Error::Limit { what, .. }) => assert!(what.contains(word), "{what}"),
         Err(other) => panic!("{other}"),
         Ok(_) => panic!("was read"),
     };
     // Too many joints.
-    let mut maker = Maker::new();
+    let mut maker = GlbBuilder::new();
     let joints: Vec<usize> = (0..16_385).map(|_| maker.node(None, json!({}))).collect();
     maker.skin(&joints);
     limit(&maker, "joints");
     maker.json["skins"][0]["joints"] = json!(&joints[..16_384]);
     assert_eq!(maker.open().unwrap().0.skeletons[0].joints.len(), 16_384);
     // Too many samples: two keys, years apart.
-    let mut maker = Maker::new();
+    let mut maker = GlbBuilder::new();
     let node = maker.node(None, json!({}));
     maker.channel(node, "translation", "LINEAR", &[0.0, 1e9], &[[0.0; 3], [1.0; 3]]);
     limit(&maker, "samples");
     // Zeros that take no bytes.
-    let mut maker = Maker::new();
+    let mut maker = GlbBuilder::new();
     let zeros = json!({"componentType": 5126, "type": "VEC3", "count": 100_000_000});
     let zeros = maker.push("accessors", zeros);
     maker.push("meshes", json!({"primitives": [{"attributes": {"POSITION": zeros}}]}));
@@ -116,7 +116,7 @@ fn more_than_the_limits_is_refused_before_it_is_made() {
     maker.json["meshes"][0]["primitives"] = json!(vec![primitive; 3]);
     limit(&maker, "points of one mesh");
     // Paths of deeply nested nodes.
-    let mut maker = Maker::new();
+    let mut maker = GlbBuilder::new();
     let mut parent = None;
     let name = "a long name for a node, so that all paths together are long".repeat(4);
     for _ in 0..3000 {
@@ -128,7 +128,7 @@ fn more_than_the_limits_is_refused_before_it_is_made() {
 #[test]
 fn odd_animations_have_a_result() {
     // One key, zero length, a zero quaternion, alternating signs, scale through zero, far away.
-    let mut maker = Maker::new();
+    let mut maker = GlbBuilder::new();
     let node = maker.node(None, json!({"name": "a"}));
     maker.channel(node, "translation", "LINEAR", &[2.0], &[[1e5f32, -1e5, 1e5]]);
     let (scene, _) = maker.open().unwrap();
@@ -143,7 +143,7 @@ fn odd_animations_have_a_result() {
             _ => [0.0, 0.0, 0.1, 1.0],
         })
         .collect();
-    let mut maker = Maker::new();
+    let mut maker = GlbBuilder::new();
     let node = maker.node(None, json!({"name": "a"}));
     maker.channel(node, "rotation", "LINEAR", &keys, &flips);
     let through: Vec<[f32; 3]> = (0..9).map(|i| [1.0 - i as f32 / 4.0, 1.0, 1.0]).collect();
@@ -153,9 +153,9 @@ fn odd_animations_have_a_result() {
     let clip = &scene.clips[0];
     assert_eq!((clip.fps, clip.samples), (24.0, 9));
     for i in 0..9 {
-        assert!((clip.tracks[0].at(i).rotation.length() - 1.0).abs() < 1e-12);
+        assert!((clip.tracks[0].transform(i).rotation.length() - 1.0).abs() < 1e-12);
     }
-    assert_eq!(clip.tracks[0].at(4).scale.x, 0.0);
+    assert_eq!(clip.tracks[0].transform(4).scale.x, 0.0);
     // A rate of 0 for inputs that need one.
     let options = ReadOptions { source_fps: 0.0, ..ReadOptions::default() };
     let folder = tempfile::tempdir().unwrap();
@@ -167,11 +167,11 @@ fn odd_animations_have_a_result() {
 /// Kenney's assets list a node below another one that is not part of the scene.
 #[test]
 fn nodes_of_a_scene_are_shown_once_and_without_parents_that_it_does_not_have() {
-    let mut maker = Maker::new();
+    let mut maker = GlbBuilder::new();
     let mesh = maker.triangle(&[]);
     let parent = maker.node(None, json!({ "name": "parent", "translation": [5, 0, 0] }));
     let child = maker.node(Some(parent), json!({ "name": "child", "mesh": mesh, "translation": [0, 1, 0] }));
-    let seen = |maker: &Maker| {
+    let seen = |maker: &GlbBuilder| {
         let (scene, remarks) = maker.open().unwrap();
         let placed = scene.expand().unwrap();
         let mut world = World::new(&scene, &placed).unwrap();

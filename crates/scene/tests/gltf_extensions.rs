@@ -1,6 +1,6 @@
 //! Tests of glTF extensions that place, move and hide nodes; cameras; keys that lie far apart.
 
-use crate::maker::Maker;
+use crate::glb_builder::GlbBuilder;
 use glam::{DQuat, DVec3};
 use meshreel_scene::sample::{World, lens_at, positions_at, transform_at};
 use meshreel_scene::{LocalTransform, NodeKind, Scene};
@@ -23,7 +23,7 @@ fn tips(scene: &Scene, time: f64) -> Vec<(String, DVec3)> {
     out
 }
 
-fn near(found: &[(String, DVec3)], wanted: &[(&str, [f64; 3])]) {
+fn assert_near(found: &[(String, DVec3)], wanted: &[(&str, [f64; 3])]) {
     assert_eq!(found.len(), wanted.len(), "{found:?}");
     for ((path, tip), (name, place)) in found.iter().zip(wanted) {
         assert!(path == name && tip.abs_diff_eq(DVec3::from_array(*place), 1e-6), "{found:?} {wanted:?}");
@@ -31,7 +31,13 @@ fn near(found: &[(String, DVec3)], wanted: &[(&str, [f64; 3])]) {
 }
 
 /// Adds a channel with a JSON pointer as its target.
-fn pointer<const N: usize>(maker: &mut Maker, pointer: &str, how: &str, keys: &[f32], values: &[[f32; N]]) {
+fn pointer<const N: usize>(
+    maker: &mut GlbBuilder,
+    pointer: &str,
+    how: &str,
+    keys: &[f32],
+    values: &[[f32; N]],
+) {
     maker.channel(0, "pointer", how, keys, values);
     let animation = maker.json["animations"].as_array_mut().unwrap().last_mut().unwrap();
     let channel = animation["channels"].as_array_mut().unwrap().last_mut().unwrap();
@@ -41,23 +47,25 @@ fn pointer<const N: usize>(maker: &mut Maker, pointer: &str, how: &str, keys: &[
 
 #[test]
 fn scales_that_change_signs_do_not_turn() {
-    let mut maker = Maker::new();
+    let mut maker = GlbBuilder::new();
     let mesh = maker.triangle(&[]);
     let node = maker.node(None, json!({"name": "flip", "mesh": mesh}));
     maker.channel(node, "scale", "LINEAR", &[0.0, 1.0], &[[1.0, 1.0, 1.0], [-1.0, -1.0, 1.0]]);
     let (scene, _) = maker.open().unwrap();
     for part in [0.0, 0.25, 0.5, 0.75, 1.0] {
-        near(&tips(&scene, part), &[("/flip/tri", [1.0 - 2.0 * part, 0.0, 0.0])]);
+        assert_near(&tips(&scene, part), &[("/flip/tri", [1.0 - 2.0 * part, 0.0, 0.0])]);
     }
     let transform = scene.nodes[0].transform.as_ref().unwrap();
-    let LocalTransform::Parts(parts) = transform_at(transform, 1.0).unwrap().0 else { panic!("a matrix") };
+    let LocalTransform::Components(parts) = transform_at(transform, 1.0).unwrap().0 else {
+        panic!("a matrix")
+    };
     assert_eq!((parts.rotation, parts.scale), (DQuat::IDENTITY, DVec3::new(-1.0, -1.0, 1.0)));
 }
 
 /// Players hold a zero scale up to the next frame, so there must be one soon.
 #[test]
 fn scales_that_come_starts_from_zero_are_sampled() {
-    let mut maker = Maker::new();
+    let mut maker = GlbBuilder::new();
     let mesh = maker.triangle(&[]);
     let node = maker.node(None, json!({"name": "pop", "mesh": mesh}));
     maker.channel(node, "scale", "LINEAR", &[0.0, 1.0, 2.0], &[[0.0; 3], [1.0; 3], [2.0; 3]]);
@@ -68,7 +76,7 @@ fn scales_that_come_starts_from_zero_are_sampled() {
 #[test]
 fn instances_stand_on_a_node_that_moves() {
     for required in [false, true] {
-        let mut maker = Maker::new();
+        let mut maker = GlbBuilder::new();
         let mesh = maker.triangle(&[]);
         let translations = maker.floats(&[[0.0, 0.0, 0.0], [5.0, 0.0, 0.0], [10.0, 0.0, 0.0]]);
         // A half turn about z, in normalized integers.
@@ -97,7 +105,7 @@ fn instances_stand_on_a_node_that_moves() {
             ("/many/tri.3", [12.0, 2.0, 0.0]),
             ("/many/one/tri", [1.0, 2.0, 0.0]),
         ];
-        near(&tips(&scene, 0.5), &wanted);
+        assert_near(&tips(&scene, 0.5), &wanted);
         maker.json["accessors"][scales]["count"] = json!(2);
         assert!(maker.open().is_err());
         maker.json["accessors"][scales]["count"] = json!(1 << 30);
@@ -109,7 +117,7 @@ fn instances_stand_on_a_node_that_moves() {
 
 #[test]
 fn hidden_nodes_hide_all_below_them() {
-    let mut maker = Maker::new();
+    let mut maker = GlbBuilder::new();
     let mesh = maker.triangle(&[]);
     let hidden = |visible: bool| json!({"KHR_node_visibility": {"visible": visible}});
     let top = maker.node(None, json!({"name": "top", "extensions": hidden(false)}));
@@ -127,13 +135,13 @@ fn hidden_nodes_hide_all_below_them() {
     assert!(remarks.is_empty(), "{remarks:?}");
     let both = [("/blink/tri", [1.0, 0.0, 0.0]), ("/blink/leaf/tri", [1.0, 0.0, 0.0])];
     for (time, shown) in [(0.0, false), (0.4, false), (0.5, true), (0.9, true), (1.0, false)] {
-        near(&tips(&scene, time), if shown { &both } else { &[] });
+        assert_near(&tips(&scene, time), if shown { &both } else { &[] });
     }
 }
 
 #[test]
 fn pointers_move_nodes_weights_and_cameras() {
-    let mut maker = Maker::new();
+    let mut maker = GlbBuilder::new();
     let mesh = maker.triangle(&[]);
     let targets: Vec<Value> = [[0.0f32, 1.0, 0.0], [0.0, 0.0, 1.0]]
         .map(|offset| json!({"POSITION": maker.floats(&[offset; 3])}))
@@ -154,7 +162,7 @@ fn pointers_move_nodes_weights_and_cameras() {
     let said = remarks.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
     assert!(said.contains("1 channels move what is not kept: /materials/0/emissiveFactor"), "{said}");
     let wanted = [("/own/tri", [2.0, 0.5, 0.25]), ("/meshs/tri", [1.0, 0.5, 1.0])];
-    near(&tips(&scene, 0.5), &wanted);
+    assert_near(&tips(&scene, 0.5), &wanted);
     let eye = scene.nodes.iter().find_map(|node| node.camera.as_ref()).unwrap();
     for (time, yfov) in [(0.0, 1.0), (0.5, 1.5), (1.0, 2.0f64)] {
         let lens = lens_at(eye, time).unwrap().unwrap();
@@ -167,7 +175,7 @@ fn pointers_move_nodes_weights_and_cameras() {
 
 #[test]
 fn cameras_alone_are_cameras() {
-    let mut maker = Maker::new();
+    let mut maker = GlbBuilder::new();
     maker.json["cameras"] = json!([{"perspective": {"yfov": 0.8, "znear": 0.1}}]);
     let dolly = maker.node(None, json!({"name": "dolly"}));
     maker.node(Some(dolly), json!({"name": "shot", "camera": 0}));
@@ -189,7 +197,7 @@ fn cameras_alone_are_cameras() {
 #[test]
 fn spans_in_which_nothing_changes_cost_nothing() {
     // A day in five keys: half a turn between two keys takes few samples, and no time.
-    let mut maker = Maker::new();
+    let mut maker = GlbBuilder::new();
     let mesh = maker.triangle(&[]);
     let sun = maker.node(None, json!({"name": "sun", "mesh": mesh}));
     let keys = [0.0f32, 21600.0, 43200.0, 64800.0, 86400.0];
@@ -204,7 +212,7 @@ fn spans_in_which_nothing_changes_cost_nothing() {
     assert!(started.elapsed().as_secs_f64() < 0.5, "{:?}", started.elapsed());
     assert!(scene.nodes[0].transform.as_ref().unwrap().local.len() < 20);
     // A joint that moves for a second, with a last key ten hours later.
-    let mut maker = Maker::new();
+    let mut maker = GlbBuilder::new();
     let (joints, weights) = (maker.shorts(&[0; 12]), maker.floats(&[[1.0f32, 0.0, 0.0, 0.0]; 3]));
     for (key, value) in [("type", json!("VEC4")), ("count", json!(3))] {
         maker.json["accessors"][joints][key] = value;
@@ -220,7 +228,7 @@ fn spans_in_which_nothing_changes_cost_nothing() {
     let samples = scene.meshes[0].positions.len();
     assert!((30..40).contains(&samples), "{samples}");
     for (time, x) in [(0.5, 2.5), (1.0, 4.0), (30000.0, 4.0)] {
-        near(&tips(&scene, time), &[("/body/tri", [x, 0.0, 0.0])]);
+        assert_near(&tips(&scene, time), &[("/body/tri", [x, 0.0, 0.0])]);
     }
     let said = remarks.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
     assert!(said.contains("--range 0s:1s"), "{said}");

@@ -17,7 +17,7 @@ fn every_sample_is_the_same_in_both_containers() {
         let (ogawa, _) = open(&folder.join("gen").join(&name), &ReadOptions::default()).unwrap();
         assert_eq!((hdf5.format, ogawa.format), ("alembic-hdf5", "alembic-ogawa"));
         assert_eq!(hdf5.fps, ogawa.fps);
-        let difference = crate::equal::scenes(&ogawa, &hdf5, true);
+        let difference = crate::difference::scenes(&ogawa, &hdf5, true);
         assert!(difference.found.is_empty(), "{name}:\n{}", difference.found.join("\n"));
         assert!(difference.samples > 20, "{name}");
         files += 1;

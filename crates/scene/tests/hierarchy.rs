@@ -1,7 +1,7 @@
 //! Tests of transforms as clips: each joint is at its node's place in the world.
 
 use glam::{DMat4, DQuat, DVec3};
-use meshreel_scene::hierarchy::clips_only;
+use meshreel_scene::node_clip::clips_only;
 use meshreel_scene::read::{self, ReadOptions};
 use meshreel_scene::sample::World;
 use meshreel_scene::{Channel, Error, Node, NodeKind, Remark, Scene, TimeSampling, Transform};
@@ -55,7 +55,7 @@ fn clips(scene: &Scene) -> (Scene, Vec<Remark>) {
 }
 
 /// Returns the largest distance of joints in world space from the nodes of the same path.
-fn worst(scene: &Scene, clips: &Scene) -> f64 {
+fn max_distance(scene: &Scene, clips: &Scene) -> f64 {
     let placed = scene.expand().unwrap();
     let mut world = World::new(scene, &placed).unwrap();
     let (skeleton, clip) = (&clips.skeletons[0], &clips.clips[0]);
@@ -91,7 +91,7 @@ fn joints_are_where_their_nodes_are() {
     assert_eq!(joints, [("group", None), ("piece", Some(0)), ("rivet", Some(1)), ("other", None)]);
     let clip = &clips.clips[0];
     assert_eq!((clip.fps, clip.samples, clip.start), (24.0, 25, 1.0));
-    assert!(worst(&scene, &clips) < 1e-12);
+    assert!(max_distance(&scene, &clips) < 1e-12);
     assert!(clips.nodes.is_empty() && clips.meshes.is_empty());
 }
 
@@ -111,7 +111,7 @@ fn shear_is_left_out_and_said() {
     scene.nodes[1] = node("piece", Some(0), "/group/piece", turning(25, true), 1.0 / 24.0);
     let (clips, remarks) = clips(&scene);
     assert!(remarks.iter().any(|r| r.what.contains("sheared") && r.node == "/group/piece"));
-    let matrix = clips.clips[0].tracks[1].at(3).matrix();
+    let matrix = clips.clips[0].tracks[1].transform(3).matrix();
     assert!(matrix.x_axis.dot(matrix.y_axis).abs() < 1e-12);
     assert!((matrix.y_axis.length() - 1.25f64.sqrt()).abs() < 1e-12);
 }
@@ -126,7 +126,7 @@ fn who_ignores_its_parents_is_a_root() {
     scene.nodes[2].transform.as_mut().unwrap().inherits = Some(flags);
     let (clips, _) = clips(&scene);
     assert_eq!(clips.skeletons[0].joints[2].parent, None);
-    assert!(worst(&scene, &clips) < 1e-12);
+    assert!(max_distance(&scene, &clips) < 1e-12);
 }
 
 #[test]
@@ -136,5 +136,5 @@ fn a_real_archive() {
     let (clips, _) = clips(&scene);
     let clip = &clips.clips[0];
     assert!(clip.samples > 10 && clips.skeletons[0].joints.len() > 3);
-    assert!(worst(&scene, &clips) < 1e-5);
+    assert!(max_distance(&scene, &clips) < 1e-5);
 }

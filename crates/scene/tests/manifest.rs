@@ -7,7 +7,7 @@ use std::collections::HashMap;
 /// Expected and actual counts of one file, by the manifest's column names.
 type Row = Vec<(&'static str, String)>;
 
-fn found(scene: &Scene) -> Row {
+fn measured_row(scene: &Scene) -> Row {
     let counts = scene.counts;
     let placed = scene.expand().unwrap();
     let nodes = || placed.iter().map(|p| &scene.nodes[p.node]);
@@ -82,7 +82,7 @@ fn counts_are_the_manifests() {
                     let expected = row[column];
                     (expected != value).then(|| format!("{file}: {column} {value}, not {expected}"))
                 };
-                wrong.extend(found(&scene).into_iter().filter_map(|(c, v)| of(c, v)));
+                wrong.extend(measured_row(&scene).into_iter().filter_map(|(c, v)| of(c, v)));
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Tests of all animations of a glTF file one after the other: each equals the animation alone.
 
-use crate::maker::{Maker, animated};
+use crate::glb_builder::{GlbBuilder, animated};
 use glam::DVec3;
 use meshreel_scene::read::{self, ReadOptions};
 use meshreel_scene::sample::{FrameOptions, World, frame_ranges, frame_times, positions_at};
@@ -67,7 +67,7 @@ fn each_animation_is_what_it_is_alone() {
     let first = maker.json["animations"][0]["name"].as_str().map(str::to_owned);
     let moved = maker.triangle(&[]);
     let node = maker.node(None, json!({"name": "prop", "mesh": moved, "translation": [0, 0, 5]}));
-    let begin = |maker: &mut Maker, name: &str| {
+    let begin = |maker: &mut GlbBuilder, name: &str| {
         maker.push("animations", json!({"name": name, "channels": [], "samplers": []}));
     };
     begin(&mut maker, "half turn");
@@ -97,7 +97,7 @@ fn each_animation_is_what_it_is_alone() {
 
 #[test]
 fn a_file_without_animations_has_no_ranges() {
-    let mut maker = Maker::new();
+    let mut maker = GlbBuilder::new();
     let mesh = maker.triangle(&[]);
     maker.node(None, json!({"mesh": mesh}));
     let folder = tempfile::tempdir().unwrap();
@@ -109,7 +109,7 @@ fn a_file_without_animations_has_no_ranges() {
 /// Rate and time range apply within each range; no frame lies between two.
 #[test]
 fn frames_of_ranges() {
-    let mut maker = Maker::new();
+    let mut maker = GlbBuilder::new();
     let mesh = maker.triangle(&[]);
     let node = maker.node(None, json!({"mesh": mesh}));
     for (name, end) in [("a", 1.0), ("b", 0.5)] {
@@ -133,7 +133,7 @@ fn frames_of_ranges() {
     let finer = times(Some(8.0), None);
     assert_eq!(named(&finer), [("a".into(), 0, 9), ("b".into(), 9, 5)]);
     assert!(finer.iter().all(|t| *t <= 1.0 + 1e-9 || *t >= 31.0 / 30.0 - 1e-9));
-    let late = times(Some(8.0), Some(meshreel_scene::sample::Range::Frames(9, 11)));
+    let late = times(Some(8.0), Some(meshreel_scene::sample::TimeRange::Frames(9, 11)));
     assert_eq!(named(&late), [("b".into(), 0, 3)]);
 }
 
@@ -141,7 +141,7 @@ fn frames_of_ranges() {
 #[test]
 fn real_characters_one_animation_after_the_other() {
     for (file, count) in [("gltf/Fox.glb", 3)] {
-        let Some(path) = crate::corpus::place(file) else { continue };
+        let Some(path) = crate::corpus::corpus_path(file) else { continue };
         assert_eq!(each_as_alone(&path, 3).len(), count);
     }
 }
@@ -150,16 +150,16 @@ fn real_characters_one_animation_after_the_other() {
 /// skeleton.
 #[test]
 fn weights_of_later_animations_do_not_vanish() {
-    let begin = |maker: &mut Maker, name: &str| {
+    let begin = |maker: &mut GlbBuilder, name: &str| {
         maker.push("animations", json!({"name": name, "channels": [], "samplers": []}));
     };
-    let swells = |maker: &mut Maker| {
+    let swells = |maker: &mut GlbBuilder| {
         let mesh = maker.triangle(&[]);
         let deltas = maker.floats(&[[0f32, 0.0, 1.0]; 3]);
         maker.json["meshes"][mesh]["primitives"][0]["targets"] = json!([{"POSITION": deltas}]);
         mesh
     };
-    let mut maker = Maker::new();
+    let mut maker = GlbBuilder::new();
     let mesh = swells(&mut maker);
     let node = maker.node(None, json!({"mesh": mesh}));
     for (name, to) in [("smile", 1.0), ("frown", -1.0)] {

@@ -1,11 +1,11 @@
 //! Tests of reading USD: the small files of `testdata/inputs/usd` against the library's evaluation, and
 //! damaged ones.
 
-use crate::maker::walk;
+use crate::glb_builder::walk;
 use glam::DVec3;
 use meshreel_scene::read::{self, ReadOptions};
 use meshreel_scene::sample::{Faces, World, faces_at, positions_at};
-use meshreel_scene::{Error, Mesh, NodeKind, Remark, Scene, Scope, Topology, Unit, Winding};
+use meshreel_scene::{Error, LengthUnit, Mesh, NodeKind, Remark, Scene, Scope, Topology, Winding};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::f64::consts::PI;
@@ -21,7 +21,7 @@ fn open(path: &Path) -> (Scene, Vec<Remark>) {
 
 /// A mesh evaluated at a time.
 #[derive(Debug)]
-pub struct Seen {
+pub struct EvaluatedMesh {
     pub points: usize,
     sum: DVec3,
     pub last: DVec3,
@@ -32,7 +32,7 @@ pub struct Seen {
 }
 
 /// Evaluates all meshes of a scene at a time, by path.
-pub fn seen(scene: &Scene, time: f64) -> BTreeMap<String, Seen> {
+pub fn evaluated_meshes(scene: &Scene, time: f64) -> BTreeMap<String, EvaluatedMesh> {
     let placed = scene.expand().unwrap();
     let mut world = World::new(scene, &placed).unwrap();
     world.evaluate(time).unwrap();
@@ -44,7 +44,7 @@ pub fn seen(scene: &Scene, time: f64) -> BTreeMap<String, Seen> {
         positions_at(&scene.meshes[mesh], time, &mut points).unwrap();
         faces_at(&scene.meshes[mesh], time, &mut faces).unwrap();
         let at = |p: &[f32; 3]| world.matrix[i].transform_point3(DVec3::from_array(p.map(f64::from)));
-        let seen = Seen {
+        let seen = EvaluatedMesh {
             points: points.len(),
             sum: points.iter().map(at).sum(),
             last: points.last().map_or(DVec3::ZERO, at),
@@ -58,12 +58,13 @@ pub fn seen(scene: &Scene, time: f64) -> BTreeMap<String, Seen> {
 }
 
 fn normals_at(mesh: &meshreel_scene::Mesh, time: f64) -> Vec<f64> {
-    let Some(own) = mesh.normals.as_ref().filter(|own| own.scope == Scope::Vertex && own.values.bends())
+    let Some(own) =
+        mesh.normals.as_ref().filter(|own| own.scope == Scope::Vertex && own.values.has_own_interpolation())
     else {
         return Vec::new();
     };
     let mut normals = Vec::new();
-    own.values.between(time, &mut normals).unwrap();
+    own.values.read_between(time, &mut normals).unwrap();
     normals.iter().flatten().map(|v| f64::from(*v)).collect()
 }
 
@@ -84,7 +85,7 @@ fn meshes_and_transforms_are_the_librarys() {
         let close = if name.starts_with("eased") { 5e-4 } else { 1e-5 };
         for moment in moments.as_array().unwrap() {
             let time = moment["time"].as_f64().unwrap();
-            let (ours, theirs) = (seen(&scene, time), moment["meshes"].as_object().unwrap());
+            let (ours, theirs) = (evaluated_meshes(&scene, time), moment["meshes"].as_object().unwrap());
             assert_eq!(ours.keys().collect::<Vec<_>>(), theirs.keys().collect::<Vec<_>>(), "{name}");
             for (path, theirs) in theirs {
                 let ours = &ours[path];
@@ -126,10 +127,10 @@ fn visible(scene: &Scene, time: f64) -> Vec<Vec<DVec3>> {
 }
 
 /// The node of a remark, and its text.
-type Said<'a> = (&'a str, &'a str);
+type ExpectedRemark<'a> = (&'a str, &'a str);
 
 /// Compares the visible meshes of a file in both forms at all times with the library's.
-fn compare_visible(name: &str, said: &[Said<'_>]) {
+fn compare_visible(name: &str, said: &[ExpectedRemark<'_>]) {
     let text = std::fs::read_to_string(folder().join("visible.json")).unwrap();
     let expected: Value = serde_json::from_str(&text).unwrap();
     for extension in ["usda", "usdc"] {
@@ -150,7 +151,7 @@ fn compare_visible(name: &str, said: &[Said<'_>]) {
             assert!(ours.is_empty(), "{what}: {ours:?} is there as well");
         }
         let own = remarks.iter().map(|own| (&*own.node, &*own.what));
-        let own: Vec<Said<'_>> = own.filter(|(_, what)| !what.starts_with("subdivision")).collect();
+        let own: Vec<ExpectedRemark<'_>> = own.filter(|(_, what)| !what.starts_with("subdivision")).collect();
         assert_eq!(own, said, "{name}");
     }
 }
@@ -206,7 +207,7 @@ fn attributes_and_materials() {
 
 fn attributes_of(name: &str) {
     let (scene, remarks) = open(&folder().join(name));
-    assert_eq!((scene.unit, scene.fps, scene.format), (Some(Unit::Metre), Some(24.0), "usd"));
+    assert_eq!((scene.unit, scene.fps, scene.format), (Some(LengthUnit::Metre), Some(24.0), "usd"));
     let [mesh] = &scene.meshes[..] else { panic!("{} meshes", scene.meshes.len()) };
     assert_eq!((mesh.topology, mesh.winding), (Topology::Homogeneous, Winding::CounterClockwise));
     assert!(!mesh.is_subd);
@@ -255,7 +256,7 @@ fn attributes_of(name: &str) {
 #[test]
 fn what_is_left_out_is_said() {
     let (scene, remarks) = open(&folder().join("moves.usdc"));
-    assert_eq!(scene.unit, Some(Unit::Centimetre));
+    assert_eq!(scene.unit, Some(LengthUnit::Centimetre));
     let about = |path: &str, what: &str| remarks.iter().any(|r| r.node == path && r.what.contains(what));
     assert!(about("/Arm/Guide", "guide"), "{remarks:?}");
     assert!(about("/Nothing", "not there"), "{remarks:?}");
@@ -426,7 +427,7 @@ fn skeletons_and_blend_shapes_move_points() {
         let (scene, remarks) = open(&folder().join(name));
         let mesh = scene.meshes.iter().find(|mesh| mesh.path == "/Figure/Body/Skin").unwrap();
         assert_eq!((mesh.topology, mesh.positions.len()), (Topology::Homogeneous, 7), "{remarks:?}");
-        assert!(mesh.positions.bends());
+        assert!(mesh.positions.has_own_interpolation());
         let skin = mesh.skin.as_ref().unwrap();
         assert_eq!((skin.influences, skin.joints.len(), skin.bind_positions.len()), (2, 3, 49));
         // Without the blend shapes, joints alone explain a point's position.
@@ -455,7 +456,7 @@ fn a_rig_in_one_space_is_a_clip() {
     let clip = &scene.clips[0];
     assert_eq!((clip.fps, clip.samples, clip.start), (24.0, 25, 0.0));
     assert_eq!(scene.skeletons[0].path(1), "root/tip");
-    let tip = clip.tracks[1].at(24);
+    let tip = clip.tracks[1].transform(24);
     assert!(
         tip.translation.distance(DVec3::Y) < 1e-6
             && (tip.rotation.to_axis_angle().1.to_degrees() - 72.0).abs() < 1e-3
@@ -485,18 +486,18 @@ fn primvars_of_prims_above_are_inherited() {
         let mut ours = BTreeMap::new();
         for (sample, time) in [0.0, 5.0, 10.0].into_iter().enumerate() {
             for own in &mesh.colours {
-                put(&mut ours, own, sample, time, |v| {
+                add_primvar(&mut ours, own, sample, time, |v| {
                     v[..3].iter().map(|v| Value::from(f64::from(*v))).collect()
                 });
             }
             for own in &mesh.integers {
-                put(&mut ours, own, sample, time, |v| Value::from(*v));
+                add_primvar(&mut ours, own, sample, time, |v| Value::from(*v));
             }
             for own in &mesh.names {
-                put(&mut ours, own, sample, time, |v| Value::from(&**v));
+                add_primvar(&mut ours, own, sample, time, |v| Value::from(&**v));
             }
             for own in &mesh.custom_attributes {
-                put(&mut ours, &own.attribute, sample, time, |v| Value::from(f64::from(v[0])));
+                add_primvar(&mut ours, &own.attribute, sample, time, |v| Value::from(f64::from(v[0])));
             }
         }
         let theirs: BTreeMap<String, Value> =
@@ -576,7 +577,7 @@ fn shapes_without_points_are_meshes() {
         // Each edge belongs to two faces, once in each direction.
         assert!(kind == "Plane" || sides.values().all(|both| *both == 0), "{kind} is not closed");
     }
-    let grown = seen(&scene, 0.5);
+    let grown = evaluated_meshes(&scene, 0.5);
     assert!((grown["/S11"].sum.length()) < 1e-3);
     let last = scene.meshes.last().unwrap();
     let mut points = Vec::new();
@@ -628,7 +629,7 @@ fn instances_go_by_the_times_of_their_references() {
     std::fs::write(&path, format!("#usda 1.0\n{text}")).unwrap();
     let (scene, remarks) = open(&path);
     for (code, places) in [(0.0, [0.0, 0.0, 0.0, 0.0]), (10.0, [5.0, 5.0, 0.0, 2.5]), (20.0, [5.0; 4])] {
-        let found = seen(&scene, code / 24.0);
+        let found = evaluated_meshes(&scene, code / 24.0);
         for ((name, _), x) in copies.iter().zip(places) {
             let at = found[&format!("/{name}/Sheet")].last.x;
             assert!((at - x).abs() < 1e-5, "{name} at {code}: {at}, not {x}: {remarks:?}");
@@ -638,7 +639,7 @@ fn instances_go_by_the_times_of_their_references() {
 }
 
 /// Adds a primvar at a time, linear between samples, in the form of the list.
-fn put<T: Clone + Send + Sync + 'static>(
+fn add_primvar<T: Clone + Send + Sync + 'static>(
     out: &mut BTreeMap<String, Value>,
     own: &meshreel_scene::Attribute<T>,
     sample: usize,

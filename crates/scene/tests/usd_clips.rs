@@ -1,7 +1,7 @@
 //! Tests of USD value clips: unsupported ones, and the number of open files; `usd.rs` compares the values
 //! themselves.
 
-use crate::maker::walk;
+use crate::glb_builder::walk;
 use meshreel_scene::read::{self, ReadOptions};
 use meshreel_scene::sample::positions_at;
 use meshreel_scene::{Error, Remark, Scene};

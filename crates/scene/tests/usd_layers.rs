@@ -1,6 +1,6 @@
 //! Tests of USD layers that are damaged or of another kind, nested packages, and arcs between layers.
 
-use crate::usd::seen;
+use crate::usd::evaluated_meshes;
 use meshreel_scene::read::{self, ReadOptions};
 use meshreel_scene::{Error, Remark, Scene};
 use std::path::Path;
@@ -55,7 +55,7 @@ fn what_refers_to_a_layer_of_another_kind_is_read_without_it() {
         ] {
             layer(&at("root.usda"), &text);
             let (scene, remarks) = open(&at("root.usda")).unwrap_or_else(|error| panic!("{name}: {error}"));
-            assert_eq!(seen(&scene, 0.0)["/A"].points, 3, "{name}");
+            assert_eq!(evaluated_meshes(&scene, 0.0)["/A"].points, 3, "{name}");
             let [remark] = &remarks[..] else { panic!("{name}: {remarks:?}") };
             assert_eq!(remark.node, node, "{name}");
             assert!(
@@ -96,7 +96,7 @@ fn value_clips_that_are_no_layers_have_no_values() {
         );
         layer(&at("root.usda"), &format!("def Mesh \"A\" ( clips = {{ {clips} }} ) {{ {SHEET} }}"));
         let (scene, remarks) = open(&at("root.usda")).unwrap();
-        assert_eq!(seen(&scene, 0.0)["/A"].points, 3);
+        assert_eq!(evaluated_meshes(&scene, 0.0)["/A"].points, 3);
         let about = remarks.iter().find(|remark| remark.what.contains(said));
         assert!(about.is_some_and(|remark| remark.node == "/A"), "{remarks:?}");
     }
@@ -118,7 +118,7 @@ fn packages_in_packages_are_read() {
     std::fs::write(at("a.usdz"), package(&[("outer.usda", outer.into()), ("in/inner.usdz", inner.clone())]))
         .unwrap();
     let (scene, remarks) = open(&at("a.usdz")).unwrap();
-    let seen_there = seen(&scene, 0.0);
+    let seen_there = evaluated_meshes(&scene, 0.0);
     assert_eq!(seen_there.keys().collect::<Vec<_>>(), ["/A", "/B"], "{remarks:?}");
     let about = |node: &str, what: &str| remarks.iter().any(|r| r.node == node && r.what.contains(what));
     assert!(about("/C", "not there") && about("/D", "lies outside") && remarks.len() == 2, "{remarks:?}");
@@ -130,7 +130,7 @@ fn packages_in_packages_are_read() {
     );
     for (name, paths) in [("b.usdz", vec!["/R"]), ("root.usda", vec!["/A", "/B"])] {
         let (scene, remarks) = open(&at(name)).unwrap();
-        assert_eq!(seen(&scene, 0.0).keys().collect::<Vec<_>>(), paths, "{name}");
+        assert_eq!(evaluated_meshes(&scene, 0.0).keys().collect::<Vec<_>>(), paths, "{name}");
         assert_eq!(remarks, [], "{name}");
     }
     // A compressed entry is reported if it is asked for by itself.
@@ -176,7 +176,7 @@ fn x_of(layers: &[(&str, String)], path: &str) -> (f64, Vec<Remark>) {
     let place = tempfile::tempdir().unwrap();
     layers.iter().for_each(|(name, text)| layer(&place.path().join(name), text));
     let (scene, remarks) = open(&place.path().join("root.usda")).unwrap();
-    let all = seen(&scene, 0.0);
+    let all = evaluated_meshes(&scene, 0.0);
     (all.get(path).unwrap_or_else(|| panic!("{path}: {all:?}, {remarks:?}")).last.x, remarks)
 }
 

@@ -1,6 +1,6 @@
 //! Tests of the files and paths that a USD layer may name, and of where they lead.
 
-use crate::usd::{scene_of, seen};
+use crate::usd::{evaluated_meshes, scene_of};
 use meshreel_scene::read::{self, ReadOptions};
 use meshreel_scene::{Error, Remark, Scene};
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::path::Path;
 const SHEET: &str = "int[] faceVertexCounts = [3] int[] faceVertexIndices = [0, 1, 2] \
                      point3f[] points = [(0,0,0), (1,0,0), (0,1,0)] uniform token subdivisionScheme = \"none\"";
 
-fn says(remarks: &[Remark], node: &str, what: &str) -> bool {
+fn has_remark(remarks: &[Remark], node: &str, what: &str) -> bool {
     remarks.iter().any(|remark| remark.node == node && remark.what.contains(what))
 }
 
@@ -61,7 +61,7 @@ fn no_layer_outside_of_the_folder_is_read_however_it_is_said() {
              string primPath = \"/Outside\" double2[] active = [(0, 0)] double2[] times = [(0, 0)] }} }} ) {{}}"
         );
         let (_, remarks) = in_folder(place.path(), &clips);
-        assert!(says(&remarks, "/A", "value clip"), "{said}: {remarks:?}");
+        assert!(has_remark(&remarks, "/A", "value clip"), "{said}: {remarks:?}");
     }
     for said in ["sub/own.usda", r".\sub\own.usda", r"sub\..\sub\.\own.usda"] {
         let (scene, remarks) = in_folder(place.path(), &format!("def \"A\" ( references = @{said}@ ) {{}}"));
@@ -75,7 +75,7 @@ fn assert_same(relative: &str, absolute: &str) {
     assert_eq!(none, [], "{absolute}");
     assert_eq!(remarks, [], "{relative}");
     for code in [0.0, 2.0, 5.0] {
-        let [a, b] = [&a, &b].map(|scene| format!("{:?}", seen(scene, code / 24.0)));
+        let [a, b] = [&a, &b].map(|scene| format!("{:?}", evaluated_meshes(scene, code / 24.0)));
         assert!(b.contains("points: "), "nothing is seen: {absolute}");
         assert_eq!(a, b, "{relative}");
     }
@@ -167,7 +167,7 @@ fn arcs_and_targets_that_lead_nowhere_are_said() {
         ),
     ] {
         let (_, remarks) = scene_of(&format!("def {prim}"));
-        assert!(says(&remarks, "/A", what), "{prim}: {remarks:?}");
+        assert!(has_remark(&remarks, "/A", what), "{prim}: {remarks:?}");
     }
     let (_, remarks) = scene_of(
         "def Scope \"A\" { rel material:binding = <../M> } def Material \"M\" {} def Scope \"B\" { rel material:binding = </M> }",
@@ -197,7 +197,7 @@ fn layer_offsets_in_which_time_does_not_go_forwards_are_left_out() {
             std::fs::write(&path, format!("#usda 1.0\n{text}")).unwrap();
             let (scene, remarks) = read::open(&path, &ReadOptions::default()).unwrap();
             assert_eq!(remarks.iter().any(|remark| remark.what.contains("layer offset")), x != 0.0, "{text}");
-            let last = seen(&scene, 5.0 / 24.0)["/A"].last.x;
+            let last = evaluated_meshes(&scene, 5.0 / 24.0)["/A"].last.x;
             assert!((last - x).abs() < 1e-5, "{text}: {last}, not {x}");
         }
     }
@@ -286,6 +286,6 @@ fn opacity_of_points_is_said() {
         )
     };
     let (_, remarks) = scene_of(&text("vertex"));
-    assert!(says(&remarks, "/A", "displayOpacity"), "{remarks:?}");
+    assert!(has_remark(&remarks, "/A", "displayOpacity"), "{remarks:?}");
     assert_eq!(scene_of(&text("constant")).1, []);
 }

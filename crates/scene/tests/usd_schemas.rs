@@ -1,7 +1,7 @@
 //! Tests of USD schemas: skins without joints, points that joints move, instances with velocities, operations
 //! of transforms, and tetrahedra. Expected values follow OpenUSD's rules, computed by hand.
 
-use crate::usd::{scene_of, seen};
+use crate::usd::{evaluated_meshes, scene_of};
 use glam::DVec3;
 use meshreel_scene::Remark;
 
@@ -14,7 +14,7 @@ const BOUND: &str = "( prepend apiSchemas = [\"SkelBindingAPI\"] )";
 fn assert_last(text: &str, path: &str, places: &[(f64, [f64; 3])]) -> Vec<Remark> {
     let (scene, remarks) = scene_of(text);
     for (code, place) in places {
-        let all = seen(&scene, code / 24.0);
+        let all = evaluated_meshes(&scene, code / 24.0);
         let own = all.get(path).unwrap_or_else(|| panic!("{path} is not there: {all:?}, {remarks:?}"));
         let off = own.last.distance(DVec3::from_array(*place));
         assert!(off < 1e-5, "{path} at {code}: {:?} instead of {place:?}: {remarks:?}", own.last);
@@ -80,7 +80,7 @@ fn joints_move_points_curves_and_shapes() {
          def Skeleton \"S\" {BOUND} {{ {joints} }} }}"
     );
     let (scene, _) = scene_of(&text);
-    let [from, to] = [0.0, 10.0].map(|code| seen(&scene, code / 24.0)["/R/P"].last);
+    let [from, to] = [0.0, 10.0].map(|code| evaluated_meshes(&scene, code / 24.0)["/R/P"].last);
     assert!((to - from).distance(DVec3::new(4.0, 2.0, 0.0)) < 1e-5, "{from} {to}");
 }
 
@@ -177,7 +177,7 @@ fn tetrahedra_are_their_surface() {
     let said = "int3[] surfaceFaceVertexIndices = [(0, 2, 1), (0, 1, 3)]";
     for (own, corners) in [(format!("{solid} {said}"), 6), (solid.into(), 18)] {
         let (scene, remarks) = scene_of(&format!("def TetMesh \"T\" {{ {points} {own} }}"));
-        let seen = &seen(&scene, 0.0)["/T"];
+        let seen = &evaluated_meshes(&scene, 0.0)["/T"];
         assert_eq!((seen.points, seen.corners, remarks), (5, corners, vec![]), "{own}");
     }
     let (_, remarks) = scene_of(&format!("def TetMesh \"T\" {{ {points} }}"));
@@ -188,7 +188,7 @@ fn tetrahedra_are_their_surface() {
 fn attributes_of_types_that_there_are_not_are_left_out() {
     let (scene, remarks) =
         scene_of(&format!("def Mesh \"M\" {{ {SHEET} flaot[] primvars:a = [1, 2] flaot b = 1 }}"));
-    assert_eq!(seen(&scene, 0.0)["/M"].points, 3);
+    assert_eq!(evaluated_meshes(&scene, 0.0)["/M"].points, 3);
     let [remark] = &remarks[..] else { panic!("{remarks:?}") };
     assert!(remark.node == "/M" && remark.what.contains("'primvars:a' is of the type"), "{remark}");
 }
@@ -252,7 +252,7 @@ fn an_attribute_of_a_type_that_its_schema_does_not_allow_is_a_remark() {
         ),
     ] {
         let (scene, remarks) = scene_of(&format!("def Mesh \"M\" {{ {SHEET} }} {prim}"));
-        assert!(seen(&scene, 0.0).contains_key("/M"), "{name}");
+        assert!(evaluated_meshes(&scene, 0.0).contains_key("/M"), "{name}");
         let what = format!("its attribute '{name}' is of the type '");
         assert!(remarks.iter().any(|remark| remark.what.starts_with(&what)), "{name}: {remarks:?}");
     }

@@ -353,8 +353,12 @@ fn odd_content() {
         broken,
         node("camera", "/camera", None),
     ];
-    let scene =
-        Scene { nodes, meshes: vec![cloud, empty, bad], unit: Some(Unit::Centimetre), ..Scene::default() };
+    let scene = Scene {
+        nodes,
+        meshes: vec![cloud, empty, bad],
+        unit: Some(LengthUnit::Centimetre),
+        ..Scene::default()
+    };
     let folder = output();
     let path = folder.0.join("odd.glb");
     // Negative times, and times closer than 32 bits can tell.
@@ -380,7 +384,8 @@ fn odd_content() {
 
 #[test]
 fn corpus_sequences_as_glb() {
-    let Some(corpus) = crate::corpus::place("sequences").and_then(|p| p.parent().map(Path::to_owned)) else {
+    let Some(corpus) = crate::corpus::corpus_path("sequences").and_then(|p| p.parent().map(Path::to_owned))
+    else {
         return;
     };
     let file = |e: &str| corpus.join("sequences").join(format!("horse-gallop.{e}"));
@@ -407,7 +412,8 @@ fn corpus_sequences_as_glb() {
 /// diagonals changes).
 #[test]
 fn corpus_archives_as_glb() {
-    let Some(corpus) = crate::corpus::place("sequences").and_then(|p| p.parent().map(Path::to_owned)) else {
+    let Some(corpus) = crate::corpus::corpus_path("sequences").and_then(|p| p.parent().map(Path::to_owned))
+    else {
         return;
     };
     let folder = output();

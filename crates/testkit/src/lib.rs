@@ -3,8 +3,8 @@
 
 mod bvh;
 mod compiled;
-mod places;
+mod test_files;
 
 pub use bvh::bvh;
 pub use compiled::{compiled, opened, verified};
-pub use places::{bundled, corpus, corpus_if_thorough, is_thorough, python, skipped};
+pub use test_files::{bundled, corpus, corpus_if_thorough, is_thorough, python, report_skipped};

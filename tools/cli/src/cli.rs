@@ -1,13 +1,13 @@
 //! The command line as types. The help of each option, with default and unit, stands here; that of the
-//! options that change how a file is compiled ([`Content`]) stands in the table of `meshreel_options`.
+//! options that change how a file is compiled ([`ContentOptions`]) stands in the table of `meshreel_options`.
 
-use crate::content::Content;
+use crate::content::ContentOptions;
 use clap::{Args, Parser, Subcommand};
-use meshreel_commands::extract::{Bones, Format};
+use meshreel_commands::extract::{BoneForm, DirectoryFormat};
 use meshreel_commands::shard::Shard;
-use meshreel_options::{Distance, Rate, Size};
+use meshreel_options::{ByteSize, Distance, Rate};
 use meshreel_scene::write::glb::Extension;
-use meshreel_scene::write::openvat::{Image, Normals};
+use meshreel_scene::write::openvat::{ImageFormat, NormalTarget};
 use std::path::PathBuf;
 
 /// Compiles baked animation into small files with a guaranteed error, inspects them, verifies the error, and
@@ -176,7 +176,7 @@ pub struct CompileArgs {
     pub options: Option<PathBuf>,
     /// The options that can also stand in an options file
     #[command(flatten)]
-    pub content: Content,
+    pub content: ContentOptions,
 }
 
 /// `meshreel plan`.
@@ -196,7 +196,7 @@ pub struct PlanArgs {
     pub options: Option<PathBuf>,
     /// The options that can also stand in an options file
     #[command(flatten)]
-    pub content: Content,
+    pub content: ContentOptions,
 }
 
 /// `meshreel part`.
@@ -297,10 +297,10 @@ pub struct PlayArgs {
     pub pre_roll: f64,
     /// Memory for reading and decoding
     #[arg(long, value_name = "SIZE", default_value = "128MiB")]
-    pub heap: Size,
+    pub heap: ByteSize,
     /// Files that take no more when decoded are played from memory; 0 for none
-    #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = Size::or_none)]
-    pub resident: Size,
+    #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = ByteSize::parse_or_zero)]
+    pub resident: ByteSize,
     /// Instances of each file, each at another time
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub copies: u32,
@@ -371,7 +371,7 @@ pub struct ExtractArgs {
     /// each rigid part a still mesh below a node that moves; the rest comes as points) or auto (in a .glb a
     /// skin if it keeps the tolerance, else points) [default: auto]
     #[arg(long = "as", value_name = "BONES")]
-    pub bones: Option<Bones>,
+    pub bones: Option<BoneForm>,
     /// A level of detail of a file that has some (compile --lod): the vertices that it needs and its
     /// triangles. A mesh with fewer levels comes at its last [default: 0, the mesh itself]
     #[arg(long, value_name = "K", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=7))]
@@ -380,15 +380,15 @@ pub struct ExtractArgs {
     /// OpenVAT's form, and the mesh that they move, which shaders of Unity, Unreal, Godot, Bevy, three.js and
     /// Blender play without this program; changing faces are refused) [default: obj]
     #[arg(long, value_name = "FORMAT")]
-    pub format: Option<Format>,
+    pub format: Option<DirectoryFormat>,
     /// openvat: the place of normals: packed (the lower half of the texture), separate (a texture of their
     /// own) or none [default: packed]
     #[arg(long, value_name = "WHERE")]
-    pub normals: Option<Normals>,
+    pub normals: Option<NormalTarget>,
     /// openvat: the kind of texture: png (16 bits) or exr (32-bit floats, for values that need more than 16
     /// bits, and for loaders that keep 8 bits of a .png, such as those of browsers) [default: png]
     #[arg(long, value_name = "KIND")]
-    pub image: Option<Image>,
+    pub image: Option<ImageFormat>,
     /// openvat: fail if a vertex would be further off than this: a length in the file's unit or with one
     /// (0.5mm), or a percentage of the size of everything [default: no limit; the error is measured and
     /// printed]. --compress: how far positions may be off the decoded ones, a length [default: the file's own

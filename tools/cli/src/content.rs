@@ -1,43 +1,43 @@
 //! Makes the options of the table arguments of the command line.
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
-use meshreel_options::{Description, PartialOptions, TABLE, Takes};
+use meshreel_options::{OptionDescription, PartialOptions, TABLE, ValueCount};
 
 /// Options that change the content of a file, or how it is computed: those of the table. The same keys may
 /// stand in an options file.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Content {
+pub struct ContentOptions {
     /// The values of the options.
     pub options: PartialOptions,
     /// The same as keys and texts, in the order of the table.
-    pub said: Vec<(String, String)>,
+    pub given: Vec<(String, String)>,
 }
 
-impl Args for Content {
+impl Args for ContentOptions {
     fn augment_args(command: Command) -> Command {
         command.args(TABLE.iter().map(argument))
     }
     fn augment_args_for_update(command: Command) -> Command {
-        Content::augment_args(command)
+        ContentOptions::augment_args(command)
     }
 }
 
-impl FromArgMatches for Content {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Content, clap::Error> {
-        let mut content = Content::default();
+impl FromArgMatches for ContentOptions {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<ContentOptions, clap::Error> {
+        let mut content = ContentOptions::default();
         content.update_from_arg_matches(matches)?;
         Ok(content)
     }
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
         for option in TABLE {
             let said: Vec<&str> = match option.takes {
-                Takes::Nothing => matches.get_flag(option.key).then_some("true").into_iter().collect(),
+                ValueCount::Zero => matches.get_flag(option.key).then_some("true").into_iter().collect(),
                 _ => matches.get_many::<String>(option.key).into_iter().flatten().map(|s| &s[..]).collect(),
             };
             for text in said {
                 let wrong = |what| clap::Error::raw(clap::error::ErrorKind::ValueValidation, what);
-                self.options.say(option.key, text).map_err(wrong)?;
-                self.said.push((option.key.into(), text.into()));
+                self.options.set(option.key, text).map_err(wrong)?;
+                self.given.push((option.key.into(), text.into()));
             }
         }
         Ok(())
@@ -45,7 +45,7 @@ impl FromArgMatches for Content {
 }
 
 /// Returns the argument of an option.
-fn argument(option: &'static Description) -> Arg {
+fn argument(option: &'static OptionDescription) -> Arg {
     let argument = Arg::new(option.key)
         .long(option.key)
         .help(option.help())
@@ -55,9 +55,9 @@ fn argument(option: &'static Description) -> Arg {
         // Times in seconds may be negative.
         .allow_hyphen_values(option.value == Some("A:B"));
     match option.takes {
-        Takes::Nothing => return argument.action(ArgAction::SetTrue),
-        Takes::One => argument.action(ArgAction::Set),
-        Takes::Many => argument.action(ArgAction::Append),
+        ValueCount::Zero => return argument.action(ArgAction::SetTrue),
+        ValueCount::One => argument.action(ArgAction::Set),
+        ValueCount::Many => argument.action(ArgAction::Append),
     }
     .value_name(option.value.unwrap_or(option.key))
     .value_parser(|text: &str| option.check(text).map(|()| text.to_string()))
@@ -69,7 +69,7 @@ mod tests {
     use meshreel_options::OptionSet;
 
     /// Returns a value that is valid for the option.
-    fn value(option: &Description) -> &'static str {
+    fn value(option: &OptionDescription) -> &'static str {
         let values = [
             "1", "1deg", "1:2", "uvs", "24", "m", "keep", "soft", "packed", "curve", "small", "zstd", "auto",
             "zero",
@@ -80,17 +80,17 @@ mod tests {
     #[test]
     fn every_key_is_an_argument_and_one_of_a_file() {
         for option in TABLE {
-            let flag = option.takes == Takes::Nothing;
+            let flag = option.takes == ValueCount::Zero;
             let value = if flag { "true" } else { value(option) };
-            let command = Content::augment_args(Command::new("test"));
+            let command = ContentOptions::augment_args(Command::new("test"));
             let long = format!("--{}", option.key);
             let line = if flag { vec!["test", &long] } else { vec!["test", &long, value] };
             let matches = command.try_get_matches_from(line).expect(option.key);
-            let said = Content::from_arg_matches(&matches).expect(option.key).options;
+            let said = ContentOptions::from_arg_matches(&matches).expect(option.key).options;
             assert_ne!(said, PartialOptions::default(), "{}", option.key);
             let of_file = match (flag, value.parse::<f64>(), option.takes) {
-                (true, ..) | (_, Ok(_), Takes::One) => value.to_string(),
-                (.., Takes::Many) => format!("[\"{value}\"]"),
+                (true, ..) | (_, Ok(_), ValueCount::One) => value.to_string(),
+                (.., ValueCount::Many) => format!("[\"{value}\"]"),
                 _ => format!("\"{value}\""),
             };
             let text = match option.key {
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn wrong_values_are_refused_with_what_to_give() {
         let refused = |line: &[&str]| {
-            let command = Content::augment_args(Command::new("test"));
+            let command = ContentOptions::augment_args(Command::new("test"));
             command.try_get_matches_from([&["test"], line].concat()).unwrap_err().to_string()
         };
         assert!(

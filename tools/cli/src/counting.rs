@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// The system's allocator with a counter.
-pub struct Counting;
+pub struct CountingAllocator;
 
 static ON: AtomicBool = AtomicBool::new(false);
 static COUNT: AtomicU64 = AtomicU64::new(0);
@@ -45,7 +45,7 @@ fn count() {
 
 // SAFETY: every call is forwarded to the system's allocator unchanged; counting neither allocates nor
 // unwinds.
-unsafe impl GlobalAlloc for Counting {
+unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
         // SAFETY: the caller's guarantees are those that the system's allocator asks for.

@@ -21,7 +21,7 @@ use serde::Serialize;
 use std::process::ExitCode;
 
 #[global_allocator]
-static ALLOCATOR: counting::Counting = counting::Counting;
+static ALLOCATOR: counting::CountingAllocator = counting::CountingAllocator;
 
 /// The output of `--version --json`.
 #[derive(Serialize)]
@@ -50,8 +50,8 @@ fn main() -> ExitCode {
     };
     let output = Output { flags: cli.output };
     signals::watch();
-    guard::watch();
-    let outcome = guard::guarded(|| {
+    guard::record_panics();
+    let outcome = guard::catch_panics(|| {
         #[cfg(feature = "store")]
         meshreel_store::connect()
             .map_err(|error| output::Failure::io(std::path::Path::new("stores"), &error))?;

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 pub use meshreel_commands::failure::{Class, Failure, FailureJson, RemarkJson, remarks_json};
-pub use meshreel_commands::text::{one_line, short_line, shown};
+pub use meshreel_commands::text::{display_path, one_line, short_line};
 
 /// The output of `--json` if a verb failed.
 #[derive(Debug, Serialize)]
@@ -30,7 +30,7 @@ pub fn advice_text(advice: &[Advice]) -> String {
 }
 
 /// Returns the length of a file: its frames, or, if it holds clips alone, theirs.
-pub fn length(frames: usize, clip_samples: impl ExactSizeIterator<Item = usize>) -> String {
+pub fn length_text(frames: usize, clip_samples: impl ExactSizeIterator<Item = usize>) -> String {
     match (frames, clip_samples.len()) {
         (0, 1) => format!("{} samples", units::count(clip_samples.sum::<usize>() as u64)),
         (0, clips @ 2..) => format!("{clips} clips"),
@@ -39,7 +39,7 @@ pub fn length(frames: usize, clip_samples: impl ExactSizeIterator<Item = usize>)
 }
 
 /// Largest number of remarks printed one by one without `--verbose`.
-const SHOWN_REMARKS: usize = 12;
+const MAX_SHOWN_REMARKS: usize = 12;
 
 /// The destination of results and messages.
 #[derive(Clone, Copy, Default)]
@@ -59,7 +59,7 @@ impl Output {
         let out = if self.flags.json {
             let line =
                 serde_json::to_string(value).map_err(|e| Failure::new(Class::Defect, e.to_string(), None))?;
-            text::json(&line) + "\n"
+            text::escape_json(&line) + "\n"
         } else if self.flags.quiet && may_be_quiet {
             return Ok(());
         } else {
@@ -67,15 +67,15 @@ impl Output {
             if !text.ends_with('\n') {
                 text.push('\n');
             }
-            text::lines(&text)
+            text::escape_lines(&text)
         };
         print(&out)
     }
 
     /// Prints a line on stderr with `--verbose`.
-    pub fn detail(&self, text: &str) {
+    pub fn print_verbose(&self, text: &str) {
         if self.flags.verbose {
-            say(text);
+            print_error_line(text);
         }
     }
 
@@ -86,7 +86,7 @@ impl Output {
         }
         if self.flags.verbose {
             for remark in remarks {
-                say(&format!("remark: {}", short_line(&remark.to_string())));
+                print_error_line(&format!("remark: {}", short_line(&remark.to_string())));
             }
             return;
         }
@@ -99,17 +99,17 @@ impl Output {
                 None => groups.push((remark, 1)),
             }
         }
-        for (remark, count) in groups.iter().take(SHOWN_REMARKS) {
+        for (remark, count) in groups.iter().take(MAX_SHOWN_REMARKS) {
             let more = match count {
                 1 => String::new(),
                 n => format!(" (and {} more nodes)", n - 1),
             };
-            say(&format!("remark: {}{more}", short_line(&remark.to_string())));
+            print_error_line(&format!("remark: {}{more}", short_line(&remark.to_string())));
         }
-        if groups.len() > SHOWN_REMARKS {
-            say(&format!(
+        if groups.len() > MAX_SHOWN_REMARKS {
+            print_error_line(&format!(
                 "remark: {} more kinds of remarks; --verbose prints all",
-                groups.len() - SHOWN_REMARKS
+                groups.len() - MAX_SHOWN_REMARKS
             ));
         }
     }
@@ -119,14 +119,14 @@ impl Output {
         if self.flags.json {
             let _ = self.result(&FailedJson { error: failure.json() }, true, String::new);
         }
-        say(&format!("error: {}", failure.line()));
+        print_error_line(&format!("error: {}", failure.line()));
         ExitCode::from(failure.exit_code())
     }
 }
 
 /// Prints a line on stderr; a closed stderr is no error.
-pub fn say(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{}", text::lines(text));
+pub fn print_error_line(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{}", text::escape_lines(text));
 }
 
 /// Prints text on stdout. A closed pipe is no error: the reader has seen enough.

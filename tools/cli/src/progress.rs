@@ -14,12 +14,12 @@ use std::time::{Duration, Instant};
 /// One bar for all phases of a task.
 pub struct Progress {
     bar: ProgressBar,
-    phase: Mutex<Current>,
+    phase: Mutex<CurrentPhase>,
     output: Output,
 }
 
 /// Progress over many files: a bar that counts them, below the bar of the current file.
-pub struct Files {
+pub struct FileProgress {
     bars: MultiProgress,
     bar: ProgressBar,
     begun: AtomicU64,
@@ -27,7 +27,7 @@ pub struct Files {
 }
 
 /// The current phase.
-struct Current {
+struct CurrentPhase {
     name: String,
     since: Instant,
     /// Total of the phase; 0 while it is unknown.
@@ -36,12 +36,12 @@ struct Current {
 }
 
 /// Bar templates for a phase of unknown length, and for one that counts things.
-const WAITING: &str = "{prefix} {msg} {spinner} {elapsed}";
-const COUNTING: &str = "{prefix} {msg} {wide_bar:.cyan/dim} {pos}/{len}, {left} left";
+const SPINNER_TEMPLATE: &str = "{prefix} {msg} {spinner} {elapsed}";
+const COUNT_TEMPLATE: &str = "{prefix} {msg} {wide_bar:.cyan/dim} {pos}/{len}, {left} left";
 /// Template for a phase that counts work instead of things.
-const WORKING: &str = "{prefix} {msg} {wide_bar:.cyan/dim} {percent} %, {left} left";
+const PERCENT_TEMPLATE: &str = "{prefix} {msg} {wide_bar:.cyan/dim} {percent} %, {left} left";
 
-const FILES: &str = "{prefix} {wide_bar:.cyan/dim} {pos}/{len}, {elapsed}, {eta} left";
+const FILES_TEMPLATE: &str = "{prefix} {wide_bar:.cyan/dim} {pos}/{len}, {elapsed}, {eta} left";
 
 /// The search for methods, settings, parts and bones.
 const SEARCH: &str = "search";
@@ -62,14 +62,14 @@ fn style(template: &str) -> ProgressStyle {
 impl Progress {
     /// Returns a bar for the task named `what`, such as a file name.
     pub fn new(output: Output, what: &str) -> Progress {
-        Progress::with(ProgressBar::with_draw_target(Some(0), target(output)), output, what)
+        Progress::with_bar(ProgressBar::with_draw_target(Some(0), target(output)), output, what)
     }
 
-    fn with(bar: ProgressBar, output: Output, what: &str) -> Progress {
+    fn with_bar(bar: ProgressBar, output: Output, what: &str) -> Progress {
         bar.set_prefix(crate::output::one_line(what));
         Progress {
             bar,
-            phase: Mutex::new(Current {
+            phase: Mutex::new(CurrentPhase {
                 name: String::new(),
                 since: Instant::now(),
                 total: 0,
@@ -80,18 +80,18 @@ impl Progress {
     }
 
     /// Starts a phase of unknown length.
-    pub fn wait(&self, name: &str) {
+    pub fn start_phase(&self, name: &str) {
         self.step(name, 0, 0);
     }
 
     /// Sets the phase called `name` to `done` of `total`. A lower `done` than before is ignored: threads
     /// report out of order.
     pub fn step(&self, name: &str, done: u64, total: u64) {
-        self.step_of(name, None, done, total);
+        self.step_phase(name, None, done, total);
     }
 
     /// Like [`Progress::step`], with the compiler's phase if it is one.
-    fn step_of(&self, name: &str, of_compile: Option<Phase>, done: u64, total: u64) {
+    fn step_phase(&self, name: &str, of_compile: Option<Phase>, done: u64, total: u64) {
         let mut phase = self.phase.lock().unwrap_or_else(|e| e.into_inner());
         if phase.name != name {
             self.finish_phase(&phase);
@@ -99,19 +99,19 @@ impl Progress {
             phase.since = Instant::now();
             phase.total = 0;
             phase.left = match of_compile {
-                Some(next) => phase.left.next(next, done),
+                Some(next) => phase.left.next_phase(next, done),
                 None => TimeLeft::counting(),
             };
             self.bar.set_position(0);
             self.bar.set_message(name.to_string());
-            self.bar.set_style(style(WAITING));
+            self.bar.set_style(style(SPINNER_TEMPLATE));
         }
         if phase.total != total {
             phase.total = total;
-            let counting = if name == SEARCH { WORKING } else { COUNTING };
+            let counting = if name == SEARCH { PERCENT_TEMPLATE } else { COUNT_TEMPLATE };
             let left = phase.left.clone();
             let shown = style(counting).with_key("left", move |_: &ProgressState, out: &mut dyn Write| {
-                let _ = match left.now() {
+                let _ = match left.time_left() {
                     None => write!(out, "?"),
                     Some(left) => write!(out, "{:#}", HumanDuration(left)),
                 };
@@ -125,43 +125,43 @@ impl Progress {
         if done > self.bar.position() {
             self.bar.set_position(done);
         }
-        phase.left.tell(done, total);
+        phase.left.report(done, total);
     }
 
     /// Prints with `--verbose` how long the phase took.
-    fn finish_phase(&self, phase: &Current) {
+    fn finish_phase(&self, phase: &CurrentPhase) {
         if self.output.flags.verbose && !phase.name.is_empty() {
             let line =
                 format!("{}: {} {:.2} s", self.bar.prefix(), phase.name, phase.since.elapsed().as_secs_f64());
-            self.bar.suspend(|| crate::output::say(&line));
+            self.bar.suspend(|| crate::output::print_error_line(&line));
         }
     }
 }
 
-impl Files {
+impl FileProgress {
     /// Returns a bar for this number of files.
-    pub fn new(output: Output, count: usize) -> Files {
+    pub fn new(output: Output, count: usize) -> FileProgress {
         let bars = MultiProgress::with_draw_target(target(output));
-        let bar = bars.add(ProgressBar::new(count as u64).with_style(style(FILES)));
+        let bar = bars.add(ProgressBar::new(count as u64).with_style(style(FILES_TEMPLATE)));
         bar.set_prefix("files");
         bar.tick();
-        Files { bars, bar, begun: AtomicU64::new(0), output }
+        FileProgress { bars, bar, begun: AtomicU64::new(0), output }
     }
 
     /// Starts the next file, and ends those before it.
-    pub fn next(&self, what: &str) -> Progress {
+    pub fn next_file(&self, what: &str) -> Progress {
         self.bar.set_position(self.begun.fetch_add(1, Ordering::Relaxed));
         let own = self.bars.insert(0, ProgressBar::new(0));
-        Progress::with(own, self.output, what)
+        Progress::with_bar(own, self.output, what)
     }
 
     /// Prints a line on stderr, above the bars.
-    pub fn say(&self, line: &str) {
-        self.bars.suspend(|| crate::output::say(line));
+    pub fn print_line(&self, line: &str) {
+        self.bars.suspend(|| crate::output::print_error_line(line));
     }
 }
 
-impl Drop for Files {
+impl Drop for FileProgress {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
     }
@@ -191,6 +191,6 @@ impl meshreel_compile::Progress for Progress {
             Phase::Encode => "encode frames",
             Phase::Inspect => "verify",
         };
-        self.step_of(name, Some(phase), done, total);
+        self.step_phase(name, Some(phase), done, total);
     }
 }

@@ -34,13 +34,13 @@ impl Targets {
             None if merge && scenes > 1 => {
                 Err(Failure::usage("--merge makes one file of all inputs: name it with -o"))
             }
-            None if scenes < 2 => Ok(Targets::One(beside(&inputs[0]))),
+            None if scenes < 2 => Ok(Targets::One(default_target(&inputs[0]))),
             None => Ok(Targets::Each(None)),
         }
     }
 
     /// Returns the targets of a share of the inputs, which may be one or none: one file per input.
-    pub fn of_share(output: Option<&Path>) -> Result<Targets, Failure> {
+    pub fn for_shard(output: Option<&Path>) -> Result<Targets, Failure> {
         match output {
             Some(output) if !is_directory(output) => Err(Failure::usage(format!(
                 "--shard makes one file of each input: -o {}/ or none",
@@ -52,7 +52,7 @@ impl Targets {
 }
 
 /// Returns the default target: `dir/frame.####.obj` → `dir/frame.reel`.
-pub fn beside(input: &Path) -> PathBuf {
+pub fn default_target(input: &Path) -> PathBuf {
     input.with_file_name(reel_name(input))
 }
 
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn names_of_outputs() {
-        assert_eq!(beside(Path::new("a/b/flag.abc")), Path::new("a/b/flag.reel"));
+        assert_eq!(default_target(Path::new("a/b/flag.abc")), Path::new("a/b/flag.reel"));
         assert_eq!(reel_name(Path::new("a/frame.####.obj")), Path::new("frame.reel"));
         assert_eq!(reel_name(Path::new("####.ply")), Path::new("out.reel"));
         assert_eq!(reel_name(Path::new("name ###.obj")), Path::new("name.reel"));

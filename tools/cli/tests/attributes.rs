@@ -25,7 +25,12 @@ fn every_frame() -> TimeSampling {
     TimeSampling::Uniform { start: 0.0, step: 1.0 / 24.0 }
 }
 
-fn numbers(name: &str, scope: Scope, components: usize, samples: Vec<Vec<[f32; 4]>>) -> CustomAttribute {
+fn custom_attribute(
+    name: &str,
+    scope: Scope,
+    components: usize,
+    samples: Vec<Vec<[f32; 4]>>,
+) -> CustomAttribute {
     CustomAttribute {
         components,
         attribute: Attribute {
@@ -70,13 +75,13 @@ fn wall() -> Scene {
     let wind = |_: usize, f: usize| [f as f32, -(f as f32), 0.0, 1.0];
     let rough = (0..BRICKS * points + 4).map(|p| [(p as f32 * 1.7).sin(), 0.0, 0.0, 0.0]);
     mesh.custom_attributes = vec![
-        numbers("heat", Scope::Uniform, 1, all(&hot, faces, 1)),
-        numbers("tint", Scope::Vertex, 3, all(&tint, points, 4)),
-        numbers("same", Scope::FaceVarying, 1, all(&hot, 4 * faces, 4)),
-        numbers("wind", Scope::Constant, 4, (0..frames).map(|f| vec![wind(0, f)]).collect()),
-        numbers("rough", Scope::Vertex, 1, vec![rough.collect()]),
-        numbers("broken", Scope::Constant, 1, vec![vec![[f32::NAN; 4]]]),
-        numbers("empty", Scope::Constant, 1, vec![vec![]]),
+        custom_attribute("heat", Scope::Uniform, 1, all(&hot, faces, 1)),
+        custom_attribute("tint", Scope::Vertex, 3, all(&tint, points, 4)),
+        custom_attribute("same", Scope::FaceVarying, 1, all(&hot, 4 * faces, 4)),
+        custom_attribute("wind", Scope::Constant, 4, (0..frames).map(|f| vec![wind(0, f)]).collect()),
+        custom_attribute("rough", Scope::Vertex, 1, vec![rough.collect()]),
+        custom_attribute("broken", Scope::Constant, 1, vec![vec![[f32::NAN; 4]]]),
+        custom_attribute("empty", Scope::Constant, 1, vec![vec![]]),
     ];
     let piece = (0..BRICKS + 1).flat_map(|b| vec![b as i64 * 70_001; if b < BRICKS { faces } else { 1 }]);
     mesh.integers = vec![Attribute {
@@ -100,7 +105,7 @@ fn groups(reel: &Reel, attribute: &PartAttribute) -> Vec<usize> {
     let view = decoder.mesh(0);
     let mut out = vec![usize::MAX; BRICKS + 1];
     for (v, &point) in map.vertex_point.iter().enumerate() {
-        let group = match (attribute.of_parts(), attribute.of_vertices()) {
+        let group = match (attribute.part_groups(), attribute.vertex_groups()) {
             (Some(of), None) => of[view.bones().unwrap().influences(v).next().unwrap().0],
             (None, Some(of)) => of[v],
             _ => 0,
@@ -128,7 +133,7 @@ fn e11_numbers_of_parts_are_looked_up() {
         assert_eq!(kept, [BRICKS + 1, BRICKS + 1, BRICKS + 1, 1, BRICKS + 1]);
         assert!(own.bytes > 0);
         let hot = named(&all, "heat");
-        assert_eq!(hot.of_parts().is_some(), preset != Preset::Classic, "{preset:?}");
+        assert_eq!(hot.part_groups().is_some(), preset != Preset::Classic, "{preset:?}");
         assert_eq!((hot.components(), named(&all, "tint").components()), (1, 3));
         let (of_heat, of_piece) = (groups(&reel, hot), groups(&reel, named(&all, "piece")));
         let mut different = of_heat.clone();
@@ -140,24 +145,24 @@ fn e11_numbers_of_parts_are_looked_up() {
         for frame in 0..reel.frame_count() {
             let still = FramePair::single(frame as u32);
             for brick in 0..=BRICKS {
-                let [value, rest @ ..] = hot.at(of_heat[brick], still);
+                let [value, rest @ ..] = hot.values(of_heat[brick], still);
                 assert!((value - heat(brick, frame)).abs() <= tolerance && rest == [0.0; 3]);
-                let [piece, ..] = named(&all, "piece").at(of_piece[brick], still);
+                let [piece, ..] = named(&all, "piece").values(of_piece[brick], still);
                 assert_eq!(piece, brick as f32 * 70_001.0, "whole numbers are exact");
             }
-            let [x, y, z, w] = named(&all, "wind").at(0, still);
+            let [x, y, z, w] = named(&all, "wind").values(0, still);
             let frame = frame as f32;
             assert!((x - frame).abs() < 0.01 && (y + frame).abs() < 0.01 && (z, w) == (0.0, 1.0));
         }
         // Interpolated linearly between frames, as everything is.
         let half = FramePair { first: 12, second: 13, blend: 0.25 };
         let mut table = vec![[0.0; 4]; hot.groups()];
-        hot.table(half, &mut table);
+        hot.write_table(half, &mut table);
         for brick in 0..=BRICKS {
             let wanted = 0.75 * heat(brick, 12) + 0.25 * heat(brick, 13);
             assert!((table[of_heat[brick]][0] - wanted).abs() <= tolerance);
         }
-        assert_eq!(hot.at(99, half), [0.0; 4]);
+        assert_eq!(hot.values(99, half), [0.0; 4]);
     }
 }
 
@@ -165,7 +170,7 @@ fn e11_numbers_of_parts_are_looked_up() {
 fn e11_on_request_only() {
     let scene = wall();
     let without = Options {
-        channels: sample::Channels { attributes: false, ..sample::Channels::default() },
+        channels: sample::ChannelSelection { attributes: false, ..sample::ChannelSelection::default() },
         ..options(Preset::Small)
     };
     let (with, report) = verified(&scene, &options(Preset::Small));
@@ -179,11 +184,12 @@ fn e11_on_request_only() {
     let others = verify(&Bricks::wall(3, 2).scene(), &with, &|_, _| ()).unwrap();
     assert!(!others.ok);
     let mut colder = wall();
-    colder.meshes[0].custom_attributes[3] = numbers("wind", Scope::Constant, 4, vec![vec![[0.0; 4]]]);
+    colder.meshes[0].custom_attributes[3] =
+        custom_attribute("wind", Scope::Constant, 4, vec![vec![[0.0; 4]]]);
     let checked = verify(&colder, &with, &|_, _| ()).unwrap();
     assert!(!checked.ok && checked.failures[0].what.contains("wind"), "{checked:?}");
     let mut more = wall();
-    more.meshes[0].custom_attributes.push(numbers(
+    more.meshes[0].custom_attributes.push(custom_attribute(
         "new",
         Scope::Constant,
         1,
@@ -208,7 +214,8 @@ fn squares(ages: &[f32]) -> Scene {
         let (mut node, mut mesh) = (one.nodes.remove(0), one.meshes.remove(0));
         (node.name, node.path, node.mesh) = (format!("m{i}"), format!("/m{i}"), Some(i));
         mesh.path = node.path.clone();
-        mesh.custom_attributes = vec![numbers("age", Scope::Constant, 1, vec![vec![[age, 0.0, 0.0, 0.0]]])];
+        mesh.custom_attributes =
+            vec![custom_attribute("age", Scope::Constant, 1, vec![vec![[age, 0.0, 0.0, 0.0]]])];
         scene.nodes.push(node);
         scene.meshes.push(mesh);
     }
@@ -221,8 +228,8 @@ fn e11_what_shows_one_mesh_may_differ_in_numbers() {
     assert_eq!(reel.description().meshes.len(), 1);
     for (node, age) in [1.0, 2.0, 2.0, 9.0].into_iter().enumerate() {
         let all = reel.attributes(node).unwrap();
-        assert_eq!(named(&all, "age").at(0, FramePair::single(0)), [age, 0.0, 0.0, 0.0]);
-        assert!(all[0].of_parts().is_none() && all[0].of_vertices().is_none());
+        assert_eq!(named(&all, "age").values(0, FramePair::single(0)), [age, 0.0, 0.0, 0.0]);
+        assert!(all[0].part_groups().is_none() && all[0].vertex_groups().is_none());
     }
     // Instances of one mesh share one attribute.
     let mut scene = squares(&[4.0, 5.0]);
@@ -235,19 +242,19 @@ fn e11_what_shows_one_mesh_may_differ_in_numbers() {
     let all = reel.all_part_attributes().unwrap();
     let nodes: Vec<usize> = all.iter().map(|own| own.nodes.len()).collect();
     assert_eq!(nodes, [39, 1]);
-    assert_eq!(named(&reel.attributes(39).unwrap(), "age").at(0, FramePair::single(0))[0], 4.0);
+    assert_eq!(named(&reel.attributes(39).unwrap(), "age").values(0, FramePair::single(0))[0], 4.0);
 }
 
 #[test]
 fn e11_numbers_alone_make_frames() {
     let mut scene = squares(&[0.0]);
     let samples = (0..20).map(|i| vec![[(i * i) as f32, 0.0, 0.0, 0.0]]).collect();
-    scene.meshes[0].custom_attributes = vec![numbers("age", Scope::Constant, 1, samples)];
+    scene.meshes[0].custom_attributes = vec![custom_attribute("age", Scope::Constant, 1, samples)];
     let (reel, _) = verified(&scene, &options(Preset::Small));
     assert_eq!(reel.frame_count(), 20);
     let all = reel.attributes(0).unwrap();
     for frame in 0..20u32 {
-        let [age, ..] = named(&all, "age").at(0, FramePair::single(frame));
+        let [age, ..] = named(&all, "age").values(0, FramePair::single(frame));
         assert!((age - (frame * frame) as f32).abs() <= 1e-4 * 361.0);
     }
 }
@@ -267,14 +274,14 @@ fn e11_faces_that_change_keep_numbers_of_the_whole() {
     mesh.face_indices = Channel::in_memory(every_frame(), corners);
     let one = |v: f32| [v, 0.0, 0.0, 0.0];
     mesh.custom_attributes = vec![
-        numbers("age", Scope::Constant, 1, (0..36).map(|f| vec![one(f as f32)]).collect()),
-        numbers("part", Scope::Vertex, 1, vec![vec![one(3.0); 52]]),
+        custom_attribute("age", Scope::Constant, 1, (0..36).map(|f| vec![one(f as f32)]).collect()),
+        custom_attribute("part", Scope::Vertex, 1, vec![vec![one(3.0); 52]]),
     ];
     let (reel, report) = verified(&scene, &options(Preset::Small));
     assert_eq!(report.meshes[0].method, "fluid");
     let all = reel.attributes(0).unwrap();
     assert_eq!(all.len(), 1);
-    assert!((all[0].at(0, FramePair::single(35))[0] - 35.0).abs() < 0.01);
+    assert!((all[0].values(0, FramePair::single(35))[0] - 35.0).abs() < 0.01);
 }
 
 #[test]
@@ -296,7 +303,7 @@ fn f01_scopes_come_through_alembic() {
     let hot = named(&all, "heat");
     let of_heat = groups(&reel, hot);
     for brick in 0..=BRICKS {
-        let [value, ..] = hot.at(of_heat[brick], FramePair::single(20));
+        let [value, ..] = hot.values(of_heat[brick], FramePair::single(20));
         assert!((value - heat(brick, 20)).abs() <= 0.062, "{value}");
     }
 }
@@ -349,7 +356,9 @@ fn e11_numbers_come_back_out() {
             sample::faces_at(&scene.meshes[0], time, &mut faces).unwrap();
             let by_point = match wanted.attribute.scope {
                 Scope::Constant => other.values.clone(),
-                scope => sample::by_point(scope, &faces, values.values.len(), &other).unwrap().unwrap(),
+                scope => {
+                    sample::values_by_point(scope, &faces, values.values.len(), &other).unwrap().unwrap()
+                }
             };
             assert_eq!(values.values.len(), by_point.len());
             for (a, b) in values.values.iter().zip(&by_point) {
@@ -376,7 +385,7 @@ fn e11_damage_is_refused() {
                 assert!(!must_fail);
                 for attribute in all.iter().flat_map(|own| &own.attributes) {
                     let mut table = vec![[0.0; 4]; attribute.groups()];
-                    attribute.table(FramePair::single(u32::MAX), &mut table);
+                    attribute.write_table(FramePair::single(u32::MAX), &mut table);
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! Tests of the time between samples: joints move points on curves, players on lines. Frames are added where
 //! the difference is too large, and `verify` measures it.
 
-use crate::given::{object, run};
+use crate::source_rigs::{object, run};
 use glam::{Quat, Vec3};
 use meshreel_scene::read;
 use meshreel_scene::sample::positions_at;
@@ -110,7 +110,7 @@ impl Bar {
 }
 
 /// Compiles and verifies; returns both outputs.
-fn both(folder: &Path, more: &[&str]) -> (Value, Value) {
+fn compile_and_verify(folder: &Path, more: &[&str]) -> (Value, Value) {
     let line = ["compile", "bar.glb", "-o", "a.reel", "--json", "--tolerance", "0.02%"];
     let line = [&line, more].concat();
     let done = object(&line, folder);
@@ -145,7 +145,7 @@ fn joints_turn_between_samples() {
     let half = 30f32.to_radians();
     assert!((tip[0] - half.cos()).abs() < 1e-5 && (tip[1] - half.sin()).abs() < 1e-5, "{tip:?}");
 
-    let (done, checked) = both(at, &["--between", "off"]);
+    let (done, checked) = compile_and_verify(at, &["--between", "off"]);
     assert_eq!((&done["frames"], &checked["between"]), (&4.into(), &Value::Null));
     let mesh = &checked["meshes"][0];
     let error = mesh["between_error"].as_f64().unwrap();
@@ -155,13 +155,13 @@ fn joints_turn_between_samples() {
     assert!(worst(&checked) > 100.0, "{checked}");
 
     // By default at most three times the source's frames.
-    let (done, checked) = both(at, &[]);
+    let (done, checked) = compile_and_verify(at, &[]);
     assert!(done["added_frames"].as_u64().unwrap() <= 8, "{done}");
     let held = checked["between"].as_f64().unwrap();
     assert!(held > 4.0 && worst(&checked) <= held, "{checked}");
     assert!(done["remarks"].to_string().contains("--between 4 adds about"), "{done}");
 
-    let (done, checked) = both(at, &["--between", "4"]);
+    let (done, checked) = compile_and_verify(at, &["--between", "4"]);
     let added = done["added_frames"].as_u64().unwrap();
     assert!(added >= 8 && done["frames"] == added + 4, "{done}");
     assert_eq!(checked["between"], 4.0);
@@ -178,25 +178,25 @@ fn joints_turn_between_samples() {
     assert!(text.contains("frames added to the source's 4"), "{text}");
 
     // Fewer frames for a looser bound, also from an options file.
-    let (loose, checked) = both(at, &["--between", "40"]);
+    let (loose, checked) = compile_and_verify(at, &["--between", "40"]);
     assert!(loose["added_frames"].as_u64().unwrap() < added);
     assert!(worst(&checked) <= 40.0 && checked["between"] == 40.0);
     std::fs::write(at.join("o.toml"), "between = \"off\"").unwrap();
-    assert_eq!(both(at, &["--options", "o.toml"]).0["frames"], 4);
+    assert_eq!(compile_and_verify(at, &["--options", "o.toml"]).0["frames"], 4);
     for (option, code) in [("1", 2), ("-4", 2), ("many", 2), ("0", 0), ("auto", 0)] {
         let option = format!("--between={option}");
         let output = run(&["compile", "bar.glb", "-o", "c.reel", &option], at);
         assert_eq!(output.status.code(), Some(code), "{option}");
     }
     // Frames that the user chose stay; a remark tells how far off they are.
-    let (done, checked) = both(at, &["--fps", "10"]);
+    let (done, checked) = compile_and_verify(at, &["--fps", "10"]);
     assert_eq!((&done["frames"], &checked["between"]), (&4.into(), &Value::Null));
     assert!(done["remarks"].to_string().contains("--between off"), "{done}");
     // Clips move a mesh with a rig, also between its frames.
-    let (done, _) = both(at, &["--rig", "keep"]);
+    let (done, _) = compile_and_verify(at, &["--rig", "keep"]);
     assert_eq!(done["frames"], 4);
     // An extracted file has all frames, also those between the source's samples.
-    let (done, _) = both(at, &["--between", "4"]);
+    let (done, _) = compile_and_verify(at, &["--between", "4"]);
     run(&["extract", "a.reel", "-o", "back.abc"], at);
     let back = read::open(&at.join("back.abc"), &read::ReadOptions::default()).unwrap().0;
     assert_eq!(back.meshes[0].positions.len() as u64, done["frames"].as_u64().unwrap());
@@ -208,10 +208,10 @@ fn nodes_turn_evenly_and_players_do_not() {
     let at = folder.path();
     let bar = Bar { skinned: false, ..Bar::turning(&tenths(&[0.0, 85.0, 90.0])) };
     bar.write(&at.join("bar.glb"));
-    let (done, checked) = both(at, &["--between", "off"]);
+    let (done, checked) = compile_and_verify(at, &["--between", "off"]);
     assert_eq!(done["frames"], 3);
     assert!(worst(&checked) > 20.0, "{checked}");
-    let (done, checked) = both(at, &[]);
+    let (done, checked) = compile_and_verify(at, &[]);
     assert!((1..8).contains(&done["added_frames"].as_u64().unwrap()), "{done}");
     assert!(worst(&checked) <= 4.0, "{checked}");
 }
@@ -223,7 +223,7 @@ fn steps_of_joints_stay_steps() {
     let at = folder.path();
     let bar = Bar { interpolation: "STEP", ..Bar::turning(&tenths(&SIXTY)) };
     bar.write(&at.join("bar.glb"));
-    let (done, checked) = both(at, &[]);
+    let (done, checked) = compile_and_verify(at, &[]);
     assert_eq!(done["added_frames"], 3, "{done}");
     assert!(worst(&checked) < 1.0, "{checked}");
 }
@@ -236,12 +236,12 @@ fn ranges_are_not_led_from_one_to_the_next() {
     let mut bar = Bar::turning(&tenths(&[0.0, 1.0, 2.0]));
     bar.keys.push(tenths(&[80.0, 81.0, 80.0]));
     bar.write(&at.join("bar.glb"));
-    let (done, checked) = both(at, &["--animation", "all", "--between", "off"]);
+    let (done, checked) = compile_and_verify(at, &["--animation", "all", "--between", "off"]);
     assert_eq!(done["frames"], 6);
     assert!(worst(&checked) < 4.0, "{checked}");
     bar.keys[1][1].1 = 20.0;
     bar.write(&at.join("bar.glb"));
-    let (done, checked) = both(at, &["--animation", "all", "--between", "4"]);
+    let (done, checked) = compile_and_verify(at, &["--animation", "all", "--between", "4"]);
     assert!(worst(&checked) <= 4.0, "{checked}");
     let info = object(&["info", "a.reel", "--json"], at);
     let frames = |i: usize| info["ranges"][i]["frames"].as_u64().unwrap();
@@ -256,7 +256,7 @@ fn what_leaves_the_line_between_frames_is_found() {
     let at = folder.path();
     let mut bar = Bar::turning(&tenths(&[0.0, 0.5, 1.0]));
     bar.write(&at.join("bar.glb"));
-    let (done, checked) = both(at, &[]);
+    let (done, checked) = compile_and_verify(at, &[]);
     assert_eq!((&done["frames"], &checked["between"]), (&3.into(), &4.0.into()));
     bar.interpolation = "CUBICSPLINE";
     bar.write(&at.join("bar.glb"));
@@ -265,7 +265,7 @@ fn what_leaves_the_line_between_frames_is_found() {
     let failures = checked["failures"].to_string();
     assert!(failures.contains("between this frame and the next"), "{failures}");
     // A file compiled from it has frames there.
-    both(at, &["--between", "4"]);
+    compile_and_verify(at, &["--between", "4"]);
 }
 
 /// Samples of Alembic are interpolated linearly: no frame is added, and the file is the same.

@@ -8,7 +8,7 @@ use glam::{DMat4, DVec3};
 use meshreel::{FrameDecoder, FrameKind, Limits, Reel};
 use meshreel_codec::record::{Method, Semantic, StreamRecord};
 use meshreel_compile::{Silent, compile};
-use meshreel_options::{Block, Options, Preset, Tolerance};
+use meshreel_options::{BlockChoice, Options, Preset, Tolerance};
 use meshreel_scene::{
     Attribute, Channel, Error, Mesh, Node, NodeKind, Scene, Scope, Source, TimeSampling, Topology, Transform,
 };
@@ -500,7 +500,7 @@ fn transforms_cost_only_what_moves() {
         });
         let meshes =
             (0..count).map(|n| mesh(&format!("/n{n}/m"), 3, Channel::constant(wave(3, 0.0)))).collect();
-        let options = Options { preset: Preset::Classic, block: Block::Store, ..Options::default() };
+        let options = Options { preset: Preset::Classic, block: BlockChoice::Store, ..Options::default() };
         compiled(&scene(nodes.collect(), meshes), &options).frame_bytes()
     };
     let raw = 40 * count as u64 * 40;
@@ -519,7 +519,7 @@ fn what_is_coarser_is_not_larger() {
             let options = Options {
                 tolerance: Tolerance::Relative(percent / 100.0),
                 effort: 1,
-                range: Some(meshreel_scene::sample::Range::Frames(0, 20)),
+                range: Some(meshreel_scene::sample::TimeRange::Frames(0, 20)),
                 ..Options::default()
             };
             bytes_of(&scene, &options).len()

@@ -9,16 +9,16 @@ use std::sync::Arc;
 
 use crate::sample::{rich, small};
 use meshreel::{FrameDecoder, Limits, Reel};
-use meshreel_codec::entropy::block::Format;
-use meshreel_codec::mesh::decode::{CodedUnit, First, Static, decode_unit_with, scratch_len};
+use meshreel_codec::entropy::block::BlockFormat;
+use meshreel_codec::mesh::decode::{CodedUnit, FirstFrame, StaticPart, decode_unit_with, scratch_len};
 use meshreel_codec::mesh::hierarchy;
 use meshreel_codec::schedule::{Schedule, Unit};
 use meshreel_codec::simd::isa::Isa;
 use meshreel_compile::{Silent, compile};
 use meshreel_format::EMPTY_BOUNDS;
-use meshreel_options::{Block, CodecChoice, LayerChoice, Options, Preset, Tolerance, TransformForm};
+use meshreel_options::{BlockChoice, CodecChoice, LayerChoice, Options, Preset, Tolerance, TransformForm};
 use meshreel_scene::read;
-use meshreel_scene::sample::Range;
+use meshreel_scene::sample::TimeRange;
 use serde_json::Value;
 
 fn root() -> PathBuf {
@@ -79,15 +79,15 @@ fn worked_example() {
 
 /// Every unit of the example of fixed-point positions decodes to the documented values, with every kernel.
 #[test]
-fn worked_example_of_cells() {
+fn worked_example_of_fixed_point_positions() {
     let hierarchy = hierarchy::build(4, &[0, 1, 2, 2, 1, 3]);
     assert_eq!(hierarchy.order, [1, 2, 0, 3]);
     assert_eq!(hierarchy.starts, [0, 1, 2, 4]);
     assert_eq!(hierarchy.ring, [0, 0, 1, 1, 0]);
-    let coded = Static::decode(&documented("cells static"), hierarchy, None).unwrap();
+    let coded = StaticPart::decode(&documented("cells static"), hierarchy, None).unwrap();
     assert_eq!(coded.grid.position([144, 144, -64])[0], 144.0 * coded.grid.unit + 2.0);
     let half = [2048, 2048, 0, 0];
-    let weights = [0, 1, 2, 3].map(|v| coded.near(v).1);
+    let weights = [0, 1, 2, 3].map(|v| coded.weighted_neighbours(v).1);
     assert_eq!(weights, [[0; 4], [4096, 0, 0, 0], half, half]);
     let first = |z: [i16; 4], size: [i16; 4]| {
         let at = [[144, -144], [-144, 144], [-144, -144], [144, 144]];
@@ -98,7 +98,7 @@ fn worked_example_of_cells() {
         first([-32, -48, -56, 72], [0, 0, 0, 2]),
         first([80, 48, 16, 144], [14, 2, 4, 0]),
     ];
-    assert_eq!(coded.first, First::Narrow(frames[0].to_vec()));
+    assert_eq!(coded.first, FirstFrame::Narrow(frames[0].to_vec()));
     let schedule = Schedule::new(3, 4);
     let units = [
         (Unit::Key(1), "cells key", 2),
@@ -125,8 +125,8 @@ fn compiled(name: &str, (preset, apart): (Preset, bool), last: usize, path: &Pat
     let scene = read::open(&input, &read::ReadOptions::default()).unwrap().0;
     let options = Options {
         preset,
-        block: Block::Deflate,
-        range: Some(Range::Frames(0, last)),
+        block: BlockChoice::Deflate,
+        range: Some(TimeRange::Frames(0, last)),
         attributes_apart: apart,
         ..Options::default()
     };
@@ -141,10 +141,10 @@ fn a_decoder_made_from_the_document_agrees() {
     let path = dir.path().join("file.reel");
     let mut files = vec![
         small(path.clone()).0,
-        rich(path.clone(), Format::Store, 10),
-        rich(path.clone(), Format::Deflate, 12),
-        rich(path.clone(), Format::Lz4, 1),
-        rich(path.clone(), Format::Lz4, 6),
+        rich(path.clone(), BlockFormat::Store, 10),
+        rich(path.clone(), BlockFormat::Deflate, 12),
+        rich(path.clone(), BlockFormat::Lz4, 1),
+        rich(path.clone(), BlockFormat::Lz4, 6),
     ];
     // Soft: uvs and predicted tangents, predicted normals; visibility and changing topology; transforms.
     for (name, preset, last) in [
@@ -164,14 +164,14 @@ fn a_decoder_made_from_the_document_agrees() {
         files.push(compiled("beam.glb", (preset, false), 30, &path));
     }
     for transforms in [TransformForm::Clip, TransformForm::Packed] {
-        let options = Options { block: Block::Deflate, transforms, ..Options::default() };
+        let options = Options { block: BlockChoice::Deflate, transforms, ..Options::default() };
         let scene = crate::methods::mixed();
         compile(&scene, Vec::new(), &path, &options, &meshreel_check::reopen, &Silent).unwrap();
         files.push(std::fs::read(&path).unwrap());
     }
     // Curves, and points without ids.
     for scene in [crate::particles::hair(20), crate::particles::drops(20, false)] {
-        let options = Options { block: Block::Deflate, ..Options::default() };
+        let options = Options { block: BlockChoice::Deflate, ..Options::default() };
         compile(&scene, Vec::new(), &path, &options, &meshreel_check::reopen, &Silent).unwrap();
         files.push(std::fs::read(&path).unwrap());
     }
@@ -236,13 +236,16 @@ fn a_decoder_made_from_the_document_poses_clips() {
         ("curve", CodecChoice::Curve, "curve"),
     ] {
         let path = dir.path().join(name);
-        let mut options = Options { block: Block::Deflate, codec, ..Options::default() };
+        let mut options = Options { block: BlockChoice::Deflate, codec, ..Options::default() };
         if form == "curve" {
             options.tolerance = Tolerance::Absolute(0.5);
         }
         if name.starts_with("layers") {
-            let layer =
-                |name: &str, share| LayerChoice { name: name.into(), share, ..LayerChoice::default() };
+            let layer = |name: &str, share| LayerChoice {
+                name: name.into(),
+                fraction: share,
+                ..LayerChoice::default()
+            };
             options.clips.layers = vec![layer("base", None), layer("cosmetic", Some(0.4))];
         }
         if name.ends_with("tiers") {
@@ -265,7 +268,7 @@ fn a_decoder_made_from_the_document_poses_clips() {
             for (i, theirs) in poses.iter().enumerate() {
                 let at = (i / 2) as f64 + if i % 2 == 0 { 0.0 } else { 0.3 };
                 let mut pose = vec![meshreel::Transform::IDENTITY; clip.joints()];
-                clip.pose(&mut cursor, &Query::at(at / clip.fps()), &mut pose[..]).unwrap();
+                clip.pose(&mut cursor, &Query::new(at / clip.fps()), &mut pose[..]).unwrap();
                 let ours = pose
                     .iter()
                     .flat_map(|t| t.rotation.into_iter().chain(t.translation).chain(t.scale).map(f64::from));

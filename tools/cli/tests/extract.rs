@@ -9,7 +9,7 @@ use meshreel_scene::{
 use std::path::Path;
 
 /// Runs the program in a folder.
-fn at(folder: &Path, words: &[&str]) -> Run {
+fn run_in(folder: &Path, words: &[&str]) -> Run {
     let place =
         |word: &&str| match word.contains(char::is_alphabetic) && word.contains('.') || word.ends_with('/') {
             true => folder.join(word).display().to_string(),
@@ -50,8 +50,8 @@ fn clips_become_transforms_or_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     std::fs::write(folder.join("walk.bvh"), walk("ZYX")).unwrap();
-    at(folder, &["compile", "walk.bvh", "-o", "walk.reel"]).expect(0);
-    let done = at(folder, &["extract", "walk.reel", "-o", "back.abc"]).expect(0);
+    run_in(folder, &["compile", "walk.bvh", "-o", "walk.reel"]).expect(0);
+    let done = run_in(folder, &["extract", "walk.reel", "-o", "back.abc"]).expect(0);
     assert!(done.stdout.contains(" 1 clip,"), "{}", done.stdout);
     let (source, back) = (read(folder, "walk.bvh"), read(folder, "back.abc"));
     let paths: Vec<&str> = back.nodes.iter().map(|n| n.path.as_str()).collect();
@@ -63,14 +63,14 @@ fn clips_become_transforms_or_are_refused() {
             assert!(j == 2 || start == 0.0 && (step - 0.04).abs() < 1e-12);
         }
         for i in 0..local.len() {
-            let right = source.clips[0].tracks[j].at(i).translation;
+            let right = source.clips[0].tracks[j].transform(i).translation;
             let off = (sample(local, i)[0].matrix().w_axis.truncate() - right).length();
             assert!(off < 0.01, "{off}");
         }
     }
     // A format that cannot hold it is refused, with a suggestion.
     for target in ["out/", "frames/"] {
-        let refused = at(folder, &["extract", "walk.reel", "-o", target]).expect(1);
+        let refused = run_in(folder, &["extract", "walk.reel", "-o", target]).expect(1);
         let line = refused.error_line();
         assert!(line.contains("1 clip,") && line.contains(".abc"), "{line}");
         assert!(!folder.join(target).exists());
@@ -83,19 +83,19 @@ fn clips_beside_meshes_are_left_out_with_a_remark() {
     let folder = folder.path();
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/inputs/prism.glb");
     std::fs::copy(source, folder.join("prism.glb")).unwrap();
-    at(folder, &["compile", "prism.glb", "-o", "prism.reel"]).expect(0);
-    let done = at(folder, &["extract", "prism.reel", "-o", "out/"]).expect(0);
+    run_in(folder, &["compile", "prism.glb", "-o", "prism.reel"]).expect(0);
+    let done = run_in(folder, &["extract", "prism.reel", "-o", "out/"]).expect(0);
     assert!(done.stderr.contains("one was left out"), "{}", done.stderr);
-    let done = at(folder, &["extract", "prism.reel", "-o", "back.bvh"]).expect(0);
+    let done = run_in(folder, &["extract", "prism.reel", "-o", "back.bvh"]).expect(0);
     assert!(done.stderr.contains("1 mesh left out"), "{}", done.stderr);
-    at(folder, &["extract", "prism.reel", "-o", "back.abc"]).expect(0);
+    run_in(folder, &["extract", "prism.reel", "-o", "back.abc"]).expect(0);
     let back = read(folder, "back.abc");
     let clips = read(folder, "prism.glb").clips;
     assert!(back.nodes.iter().any(|n| n.path == format!("/{}", clips[0].name)));
 }
 
 /// Returns samples from 1/24 s on, `step` 24ths apart.
-fn every(step: usize) -> TimeSampling {
+fn sampling_by_step(step: usize) -> TimeSampling {
     TimeSampling::Uniform { start: 1.0 / 24.0, step: step as f64 / 24.0 }
 }
 
@@ -123,7 +123,7 @@ fn sheet(path: &str, samples: usize, step: usize) -> Mesh {
         face_sets: vec![FaceSet { name: "red".into(), faces: Channel::constant(vec![0, 5, 16]) }],
         ..Mesh::new(
             path,
-            Channel::in_memory(every(step), positions.collect()),
+            Channel::in_memory(sampling_by_step(step), positions.collect()),
             Channel::constant(faces.iter().map(|f| f.len() as i32).collect()),
             Channel::constant(faces.concat()),
         )
@@ -156,8 +156,8 @@ fn the_animators_own_polygons_come_back() {
     let source = scene(vec![sheet("/a", 12, 1), sheet("/b", 6, 2)]);
     write_abc(folder, "a.abc", &source);
     for preset in ["small", "classic"] {
-        at(folder, &["compile", "a.abc", "-o", "a.reel", "--preset", preset]).expect(0);
-        at(folder, &["extract", "a.reel", "-o", "back.abc"]).expect(0);
+        run_in(folder, &["compile", "a.abc", "-o", "a.reel", "--preset", preset]).expect(0);
+        run_in(folder, &["extract", "a.reel", "-o", "back.abc"]).expect(0);
         let back = read(folder, "back.abc");
         for (a, b) in source.meshes.iter().zip(&back.meshes) {
             assert_eq!(b.winding, Winding::Clockwise);
@@ -183,8 +183,8 @@ fn the_animators_own_polygons_come_back() {
         assert!(size("back.abc") <= size("a.abc") * 3 / 2, "{} {}", size("back.abc"), size("a.abc"));
     }
     // Without a source map a file has triangles, and normals for them.
-    at(folder, &["compile", "a.abc", "-o", "a.reel", "--strip"]).expect(0);
-    at(folder, &["extract", "a.reel", "-o", "back.abc"]).expect(0);
+    run_in(folder, &["compile", "a.abc", "-o", "a.reel", "--strip"]).expect(0);
+    run_in(folder, &["extract", "a.reel", "-o", "back.abc"]).expect(0);
     let back = &read(folder, "back.abc").meshes[0];
     assert!(back.normals.is_some() && sample(&back.face_counts, 0).iter().all(|n| *n == 3));
 }
@@ -209,8 +209,8 @@ fn normals_and_corners_that_were_there_come_back() {
         indices: None,
     }];
     write_abc(folder, "a.abc", &scene(vec![mesh.clone()]));
-    at(folder, &["compile", "a.abc", "-o", "a.reel"]).expect(0);
-    at(folder, &["extract", "a.reel", "-o", "back.abc"]).expect(0);
+    run_in(folder, &["compile", "a.abc", "-o", "a.reel"]).expect(0);
+    run_in(folder, &["extract", "a.reel", "-o", "back.abc"]).expect(0);
     let back = &read(folder, "back.abc").meshes[0];
     assert!(back.normals.is_some());
     assert_eq!(sample(&mesh.face_indices, 0), sample(&back.face_indices, 0));
@@ -230,8 +230,8 @@ fn bvh_comes_back_in_its_own_order_of_rotations() {
     for order in ["XYZ", "ZXY", "ZYX", "YXZ"] {
         let text = walk(order);
         std::fs::write(folder.join("walk.bvh"), &text).unwrap();
-        at(folder, &["compile", "walk.bvh", "-o", "walk.reel", "--tolerance", "0.0001"]).expect(0);
-        at(folder, &["extract", "walk.reel", "-o", "back.bvh"]).expect(0);
+        run_in(folder, &["compile", "walk.bvh", "-o", "walk.reel", "--tolerance", "0.0001"]).expect(0);
+        run_in(folder, &["extract", "walk.reel", "-o", "back.bvh"]).expect(0);
         let back = std::fs::read_to_string(folder.join("back.bvh")).unwrap();
         let channels = |text: &str| -> Vec<String> {
             let lines = text.lines().map(str::trim);
@@ -251,11 +251,11 @@ fn bvh_comes_back_in_its_own_order_of_rotations() {
 }
 
 /// A node, its interpolation, keys, and values at them.
-type Moved<'a> = (usize, &'a str, &'a [f32], &'a [[f32; 3]]);
+type NodeAnimation<'a> = (usize, &'a str, &'a [f32], &'a [[f32; 3]]);
 
 /// Writes `a.gltf` with its buffer: nodes, and animations of their translations from `(node, interpolation,
 /// keys, values)`.
-fn gltf(folder: &Path, nodes: serde_json::Value, animations: &[(&str, &[Moved<'_>])]) {
+fn gltf(folder: &Path, nodes: serde_json::Value, animations: &[(&str, &[NodeAnimation<'_>])]) {
     let mut bytes: Vec<u8> = Vec::new();
     let (mut views, mut accessors) = (Vec::new(), Vec::new());
     let mut put = |numbers: &[f32], width: usize, kind: &str| {
@@ -315,9 +315,9 @@ fn steps_of_clips_stay_steps_and_all_clips_say_where_joints_are() {
             ("wave", &[(0, "LINEAR", &keys, &moves)]),
         ],
     );
-    at(folder, &["compile", "a.gltf", "-o", "a.reel"]).expect(0);
-    at(folder, &["verify", "a.gltf", "a.reel"]).expect(0);
-    at(folder, &["extract", "a.reel", "-o", "back.glb"]).expect(0);
+    run_in(folder, &["compile", "a.gltf", "-o", "a.reel"]).expect(0);
+    run_in(folder, &["verify", "a.gltf", "a.reel"]).expect(0);
+    run_in(folder, &["extract", "a.reel", "-o", "back.glb"]).expect(0);
     let back = glb(folder, "back.glb");
     // Node and interpolation of each channel of an animation that moves something.
     let channels = |animation: usize| -> Vec<(String, String)> {
@@ -353,10 +353,10 @@ fn steps_of_nodes_stay_steps() {
     let keys = [0.0, 0.5, 1.0, 100.0];
     let places = [[0.0; 3], [4.0, 0.0, 0.0], [4.0, 2.0, 0.0], [0.0, 2.0, 0.0]];
     gltf(folder, nodes, &[("jump", &[(0, "STEP", &keys, &places)])]);
-    at(folder, &["compile", "a.gltf", "-o", "a.reel"]).expect(0);
-    at(folder, &["verify", "a.gltf", "a.reel"]).expect(0);
+    run_in(folder, &["compile", "a.gltf", "-o", "a.reel"]).expect(0);
+    run_in(folder, &["verify", "a.gltf", "a.reel"]).expect(0);
     for name in ["back.glb", "back.abc"] {
-        at(folder, &["extract", "a.reel", "-o", name]).expect(0);
+        run_in(folder, &["extract", "a.reel", "-o", name]).expect(0);
         let back = read(folder, name);
         let moving = back.nodes.iter().filter_map(|n| n.transform.as_ref()).find(|t| t.local.len() > 1);
         let local = &moving.unwrap().local;
@@ -387,8 +387,8 @@ fn a_glb_has_each_point_once_and_attributes() {
         },
     }];
     write_abc(folder, "a.abc", &scene(vec![mesh]));
-    at(folder, &["compile", "a.abc", "-o", "a.reel"]).expect(0);
-    at(folder, &["extract", "a.reel", "-o", "back.glb"]).expect(0);
+    run_in(folder, &["compile", "a.abc", "-o", "a.reel"]).expect(0);
+    run_in(folder, &["extract", "a.reel", "-o", "back.glb"]).expect(0);
     // Two materials that share the same vertices.
     let text = glb(folder, "back.glb");
     let primitives = text["meshes"][0]["primitives"].as_array().unwrap();
@@ -427,19 +427,19 @@ fn growing() -> Mesh {
     };
     let faces_of_set = |f: usize| (0..rows(f) as i32).collect();
     Mesh {
-        positions: Channel::in_memory(every(1), (0..6).map(points).collect()),
-        face_counts: Channel::in_memory(every(1), (0..6).map(counts).collect()),
-        face_indices: Channel::in_memory(every(1), (0..6).map(faces).collect()),
+        positions: Channel::in_memory(sampling_by_step(1), (0..6).map(points).collect()),
+        face_counts: Channel::in_memory(sampling_by_step(1), (0..6).map(counts).collect()),
+        face_indices: Channel::in_memory(sampling_by_step(1), (0..6).map(faces).collect()),
         topology: Topology::Heterogeneous,
         uvs: vec![Attribute {
             name: "uv".into(),
             scope: Scope::FaceVarying,
-            values: Channel::in_memory(every(1), (0..6).map(uvs).collect()),
+            values: Channel::in_memory(sampling_by_step(1), (0..6).map(uvs).collect()),
             indices: None,
         }],
         face_sets: vec![FaceSet {
             name: "red".into(),
-            faces: Channel::in_memory(every(1), (0..6).map(faces_of_set).collect()),
+            faces: Channel::in_memory(sampling_by_step(1), (0..6).map(faces_of_set).collect()),
         }],
         ..sheet("/a", 1, 1)
     }
@@ -451,9 +451,9 @@ fn polygons_and_points_come_back_where_faces_change() {
     let folder = folder.path();
     let source = growing();
     write_abc(folder, "a.abc", &scene(vec![source.clone()]));
-    at(folder, &["compile", "a.abc", "-o", "a.reel"]).expect(0);
-    at(folder, &["verify", "a.abc", "a.reel"]).expect(0);
-    let done = at(folder, &["extract", "a.reel", "-o", "back.abc"]).expect(0);
+    run_in(folder, &["compile", "a.abc", "-o", "a.reel"]).expect(0);
+    run_in(folder, &["verify", "a.abc", "a.reel"]).expect(0);
+    let done = run_in(folder, &["extract", "a.reel", "-o", "back.abc"]).expect(0);
     assert!(!done.stderr.contains("triangles"), "{}", done.stderr);
     let back = &read(folder, "back.abc").meshes[0];
     assert_eq!(back.topology, Topology::Heterogeneous);
@@ -476,8 +476,8 @@ fn polygons_and_points_come_back_where_faces_change() {
         }
     }
     // Without the map, corners of one point are still one point.
-    at(folder, &["compile", "a.abc", "-o", "b.reel", "--short-source-map"]).expect(0);
-    let done = at(folder, &["extract", "b.reel", "-o", "back.abc"]).expect(0);
+    run_in(folder, &["compile", "a.abc", "-o", "b.reel", "--short-source-map"]).expect(0);
+    let done = run_in(folder, &["extract", "b.reel", "-o", "back.abc"]).expect(0);
     let remark = "it comes back in triangles";
     assert!(done.stderr.contains(remark), "{}", done.stderr);
     let back = &read(folder, "back.abc").meshes[0];
@@ -497,9 +497,9 @@ fn one_frame_is_an_obj() {
     let mut still = sheet("/a", 3, 1);
     still.positions = Channel::constant(sample(&still.positions, 0));
     write_abc(folder, "a.abc", &scene(vec![still]));
-    at(folder, &["compile", "a.abc", "-o", "a.reel"]).expect(0);
-    at(folder, &["extract", "a.reel", "-o", "back.obj"]).expect(0);
-    at(folder, &["compile", "back.obj", "-o", "b.reel"]).expect(0);
+    run_in(folder, &["compile", "a.abc", "-o", "a.reel"]).expect(0);
+    run_in(folder, &["extract", "a.reel", "-o", "back.obj"]).expect(0);
+    run_in(folder, &["compile", "back.obj", "-o", "b.reel"]).expect(0);
     let (was, is) = (read(folder, "a.abc"), read(folder, "back.obj"));
     let (was, is) = (&was.meshes[0], &is.meshes[0]);
     let both = sample(&was.positions, 0).into_iter().zip(sample(&is.positions, 0));
@@ -512,8 +512,8 @@ fn one_frame_is_an_obj() {
     assert_eq!(counts, sample(&is.face_counts, 0));
     // Several frames do not fit into one .obj.
     write_abc(folder, "m.abc", &scene(vec![sheet("/a", 3, 4)]));
-    at(folder, &["compile", "m.abc", "-o", "m.reel"]).expect(0);
-    let refused = at(folder, &["extract", "m.reel", "-o", "none.obj"]).expect(2);
+    run_in(folder, &["compile", "m.abc", "-o", "m.reel"]).expect(0);
+    let refused = run_in(folder, &["extract", "m.reel", "-o", "none.obj"]).expect(2);
     assert!(refused.stderr.contains("3 frames"), "{}", refused.stderr);
     assert!(!folder.join("none.obj").exists());
 }
@@ -526,10 +526,10 @@ fn steps_of_clips_stay_steps_in_alembic() {
     let keys = [0.0, 0.5, 1.0];
     let places = [[0.0; 3], [4.0, 0.0, 0.0], [4.0, 2.0, 0.0]];
     let lift = [[0.0; 3], [0.0, 1.0, 0.0], [0.0, 2.0, 0.0]];
-    let moved: [Moved<'_>; 2] = [(1, "STEP", &keys, &places), (0, "LINEAR", &keys, &lift)];
+    let moved: [NodeAnimation<'_>; 2] = [(1, "STEP", &keys, &places), (0, "LINEAR", &keys, &lift)];
     gltf(folder, nodes, &[("jump", &moved)]);
-    at(folder, &["compile", "a.gltf", "-o", "a.reel"]).expect(0);
-    at(folder, &["extract", "a.reel", "-o", "back.abc"]).expect(0);
+    run_in(folder, &["compile", "a.gltf", "-o", "a.reel"]).expect(0);
+    run_in(folder, &["extract", "a.reel", "-o", "back.abc"]).expect(0);
     let back = read(folder, "back.abc");
     let arm = back.nodes.iter().find(|n| n.name == "arm").unwrap();
     let local = &arm.transform.as_ref().unwrap().local;
@@ -545,11 +545,12 @@ fn steps_of_clips_stay_steps_in_alembic() {
         }
     }
     // The rate is preserved.
-    let remade = at(folder, &["compile", "back.abc", "-o", "b.reel", "--clips-only", "--json"]).expect(0);
+    let remade = run_in(folder, &["compile", "back.abc", "-o", "b.reel", "--clips-only", "--json"]).expect(0);
     let said = remade.json();
     assert!(!said["remarks"].to_string().contains("uniform rate"), "{said}");
-    let samples =
-        |name: &str| at(folder, &["info", name, "--json"]).expect(0).json()["clips"][0]["samples"].clone();
+    let samples = |name: &str| {
+        run_in(folder, &["info", name, "--json"]).expect(0).json()["clips"][0]["samples"].clone()
+    };
     assert_eq!(samples("a.reel"), samples("b.reel"));
-    at(folder, &["verify", "back.abc", "b.reel"]).expect(0);
+    run_in(folder, &["verify", "back.abc", "b.reel"]).expect(0);
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// Runs a line in a folder; words with a dot or a slash are names of files there, those that begin with '$'
 /// are not.
-fn at(folder: &Path, line: &str) -> crate::cli::common::Run {
+fn run_in(folder: &Path, line: &str) -> crate::cli::common::Run {
     let place =
         |word: &str| match word.starts_with(|c: char| c.is_ascii_lowercase()) && word.contains(['.', '/']) {
             true => folder.join(word).display().to_string(),
@@ -20,9 +20,9 @@ fn at(folder: &Path, line: &str) -> crate::cli::common::Run {
 fn all_ways(folder: &Path, ways: &[&str]) -> Vec<Value> {
     let compare = |way: &&str| {
         let words: Vec<&str> = way.split_whitespace().collect();
-        at(folder, &format!("extract a.reel -o {way}")).expect(0);
+        run_in(folder, &format!("extract a.reel -o {way}")).expect(0);
         let lod = words.iter().position(|w| *w == "--lod").map_or("0", |at| words[at + 1]);
-        let done = at(folder, &format!("verify --extracted {} a.reel --lod {lod} --json", words[0]));
+        let done = run_in(folder, &format!("verify --extracted {} a.reel --lod {lod} --json", words[0]));
         let json = done.json();
         assert_eq!((done.code, &json["ok"]), (0, &Value::Bool(true)), "{way}: {json:#}");
         json
@@ -60,7 +60,7 @@ fn frames_between_samples_are_as_decoded() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     std::fs::write(folder.join("a.usda"), HIDDEN).unwrap();
-    let done = at(folder, "compile a.usda -o a.reel --json").expect(0).json();
+    let done = run_in(folder, "compile a.usda -o a.reel --json").expect(0).json();
     assert!(done["added_frames"].as_u64().unwrap() > 0, "{done}");
     for report in all_ways(folder, &WAYS) {
         assert_eq!(report["frames"], done["frames"]);
@@ -71,8 +71,8 @@ fn frames_between_samples_are_as_decoded() {
 /// Compiles and extracts a scene. Returns the file of its second frame, and its text.
 fn second_frame(folder: &Path) -> (PathBuf, String) {
     std::fs::write(folder.join("a.usda"), HIDDEN).unwrap();
-    at(folder, "compile a.usda -o a.reel").expect(0);
-    at(folder, "extract a.reel -o frames/").expect(0);
+    run_in(folder, "compile a.usda -o a.reel").expect(0);
+    run_in(folder, "extract a.reel -o frames/").expect(0);
     let file = folder.join("frames/frames.0002.obj");
     let text = std::fs::read_to_string(&file).unwrap();
     (file, text)
@@ -86,7 +86,7 @@ fn what_differs_is_named() {
     let moved = text.replacen("v 1.0", "v 1.1", 1);
     assert_ne!(text, moved);
     std::fs::write(&file, moved).unwrap();
-    let done = at(folder, "verify --extracted frames/ a.reel").expect(1).stdout;
+    let done = run_in(folder, "verify --extracted frames/ a.reel").expect(1).stdout;
     assert!(
         done.contains("/G/M") && done.contains("frame 1") && done.contains("NOT as it decodes"),
         "{done}"
@@ -94,10 +94,10 @@ fn what_differs_is_named() {
     // A missing frame.
     std::fs::write(&file, text).unwrap();
     std::fs::remove_file(folder.join("frames/frames.0001.obj")).unwrap();
-    at(folder, "verify --extracted frames/ a.reel").expect(1);
+    run_in(folder, "verify --extracted frames/ a.reel").expect(1);
     // Within the allowed tolerance.
-    at(folder, "extract a.reel -o frames/").expect(0);
-    at(folder, "verify --extracted frames/ a.reel --tolerance 0.01").expect(0);
+    run_in(folder, "extract a.reel -o frames/").expect(0);
+    run_in(folder, "verify --extracted frames/ a.reel --tolerance 0.01").expect(0);
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn everything_that_hangs_on_points_comes_back() {
     ] {
         let source = bundled(name);
         let line = format!("compile {} -o a.reel --quiet {options}", source.display());
-        at(folder, &line).expect(0);
+        run_in(folder, &line).expect(0);
         let reports = all_ways(folder, ways);
         println!("{name}: {}", reports[0]);
         let _ = std::fs::remove_dir_all(folder.join("frames"));
@@ -131,7 +131,7 @@ fn clips_come_back() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     std::fs::write(folder.join("a.bvh"), meshreel_testkit::bvh(40, 0.0)).unwrap();
-    at(folder, "compile a.bvh -o a.reel").expect(0);
+    run_in(folder, "compile a.bvh -o a.reel").expect(0);
     for report in all_ways(folder, &["back.bvh", "back.glb", "back.abc"]) {
         assert_eq!(report["clips"].as_array().unwrap().len(), 1, "{report}");
     }
@@ -142,12 +142,12 @@ fn a_face_that_is_turned_or_missing_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let (file, text) = second_frame(folder);
-    let report = at(folder, "verify --extracted frames/ a.reel --json").expect(0).json();
+    let report = run_in(folder, "verify --extracted frames/ a.reel --json").expect(0).json();
     assert!(report["faces"].as_u64().unwrap() >= 4, "{report}");
     for faces in ["f 4 3 2 1\n", "f 1 2 3\nf 2 3 4\n", "f 1 2 3 4\nf 1 2 3\n"] {
         let at_faces = text.find("f ").unwrap();
         std::fs::write(&file, format!("{}{faces}", &text[..at_faces])).unwrap();
-        let done = at(folder, "verify --extracted frames/ a.reel").expect(1).stdout;
+        let done = run_in(folder, "verify --extracted frames/ a.reel").expect(1).stdout;
         assert!(done.contains("NOT as it decodes") && !done.contains("from what was extracted"), "{done}");
     }
 }
@@ -161,10 +161,10 @@ fn characters_come_back_at_all_their_frames() {
     for name in ["gltf/CesiumMan.glb", "cases/gltf/quantized_anim.glb", "gltf/BoxAnimated.gltf"] {
         let source: PathBuf = corpus.join(name);
         if !source.is_file() {
-            meshreel_testkit::skipped(name);
+            meshreel_testkit::report_skipped(name);
             continue;
         }
-        at(folder, &format!("compile {} -o a.reel --quiet", source.display())).expect(0);
+        run_in(folder, &format!("compile {} -o a.reel --quiet", source.display())).expect(0);
         all_ways(folder, &["back.abc", "frames/", "back.glb", "points.glb --as points"]);
         std::fs::remove_dir_all(folder.join("frames")).unwrap();
     }

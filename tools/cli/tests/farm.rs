@@ -5,7 +5,7 @@ use crate::cli::common::{Run, bundled, corpus, names, run};
 use crate::particles::{drops, rubble};
 use meshreel_compile::{Error, Silent, farm};
 use meshreel_options::{MethodChoice, Options};
-use meshreel_scene::sample::Range;
+use meshreel_scene::sample::TimeRange;
 use meshreel_scene::{Scene, read, write};
 use meshreel_testkit::corpus_if_thorough;
 use std::collections::BTreeMap;
@@ -20,13 +20,13 @@ impl Farm {
         Farm(tempfile::tempdir().unwrap())
     }
 
-    fn at(&self, name: &str) -> String {
+    fn path(&self, name: &str) -> String {
         self.0.path().join(name).to_str().unwrap().to_owned()
     }
 
     /// Returns the file that one machine makes.
     fn compiled(&self, inputs: &[&Path], options: &[&str]) -> Vec<u8> {
-        let target = self.at("one.reel");
+        let target = self.path("one.reel");
         let inputs: Vec<&str> = inputs.iter().map(|input| input.to_str().unwrap()).collect();
         let line = [&["compile"], &inputs[..], &["-o", &target, "--merge"], options].concat();
         run(line).expect(0);
@@ -35,21 +35,21 @@ impl Farm {
 
     fn plan(&self, inputs: &[&Path], options: &[&str]) -> Run {
         let inputs: Vec<&str> = inputs.iter().map(|input| input.to_str().unwrap()).collect();
-        run([&["plan"], &inputs[..], &["-o", &self.at("x.plan"), "--json"], options].concat())
+        run([&["plan"], &inputs[..], &["-o", &self.path("x.plan"), "--json"], options].concat())
     }
 
     fn part(&self, number: u32, count: u32) -> Run {
         let (share, target) = (format!("{number}/{count}"), self.part_name(number, count));
-        run(["part", &self.at("x.plan"), &share, "-o", &target, "--json"])
+        run(["part", &self.path("x.plan"), &share, "-o", &target, "--json"])
     }
 
     fn part_name(&self, number: u32, count: u32) -> String {
-        self.at(&format!("{number}of{count}.part"))
+        self.path(&format!("{number}of{count}.part"))
     }
 
     fn join(&self, parts: &[String]) -> Run {
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-        run([&["join"], &parts[..], &["-o", &self.at("joined.reel"), "--json"]].concat())
+        run([&["join"], &parts[..], &["-o", &self.path("joined.reel"), "--json"]].concat())
     }
 
     /// Returns the file joined from this number of parts of an existing plan.
@@ -59,7 +59,7 @@ impl Farm {
         // In another order.
         parts.reverse();
         let done = self.join(&parts).expect(0).json();
-        let bytes = std::fs::read(self.at("joined.reel")).unwrap();
+        let bytes = std::fs::read(self.path("joined.reel")).unwrap();
         assert_eq!(
             (done["parts"].as_u64(), done["bytes"].as_u64()),
             (Some(count.into()), Some(bytes.len() as u64))
@@ -87,9 +87,9 @@ fn soft_meshes_are_the_same_in_any_number_of_parts() {
     Farm::check(&[&flag], &["--effort", "3", "--preset", "fast", "--attributes-apart"], &[3]);
     // More segments than parts, and options from a file.
     let farm = Farm::new();
-    std::fs::write(farm.at("o.toml"), "effort = 2\n[[mesh]]\nglob = \"/**\"\ntolerance = \"0.05%\"\n")
+    std::fs::write(farm.path("o.toml"), "effort = 2\n[[mesh]]\nglob = \"/**\"\ntolerance = \"0.05%\"\n")
         .unwrap();
-    let options = ["--options", &farm.at("o.toml"), "--index-every", "16"];
+    let options = ["--options", &farm.path("o.toml"), "--index-every", "16"];
     Farm::check(&[&flag], &options, &[2, 5]);
 }
 
@@ -97,7 +97,7 @@ fn soft_meshes_are_the_same_in_any_number_of_parts() {
 #[test]
 fn particles_are_the_same_in_any_number_of_parts() {
     let farm = Farm::new();
-    let path = farm.at("points.abc");
+    let path = farm.path("points.abc");
     let path = Path::new(&path);
     for (source, more) in [
         (rubble(65), &[][..]),
@@ -126,7 +126,7 @@ fn keys_are_the_same_whoever_codes_them() {
     let quad = |x, y| format!("f {} {} {} {}\n", 5 * y + x, 5 * y + x + 1, 5 * y + x + 6, 5 * y + x + 5);
     let faces: String = (0..3).flat_map(|y| (1..5).map(move |x| quad(x, y))).collect();
     let points: String = cloth(0).iter().map(|[x, y, z]| format!("v {x} {y} {z}\n")).collect();
-    std::fs::write(farm.at("cloth.obj"), points + &faces).unwrap();
+    std::fs::write(farm.path("cloth.obj"), points + &faces).unwrap();
     let cache = |name: &str, count: u32| {
         let mut bytes = b"POINTCACHE2\0".to_vec();
         bytes.extend([1u32, 20].iter().flat_map(|number| number.to_le_bytes()));
@@ -134,10 +134,10 @@ fn keys_are_the_same_whoever_codes_them() {
         bytes.extend(count.to_le_bytes());
         let all = (0..count).flat_map(cloth).flatten();
         bytes.extend(all.flat_map(|number| number.to_le_bytes()));
-        std::fs::write(farm.at(name), bytes).unwrap();
-        PathBuf::from(farm.at(name))
+        std::fs::write(farm.path(name), bytes).unwrap();
+        PathBuf::from(farm.path(name))
     };
-    let cloth = PathBuf::from(farm.at("cloth.obj"));
+    let cloth = PathBuf::from(farm.path("cloth.obj"));
     let (short, long) = (cache("short.pc2", 300), cache("long.pc2", 290));
     let options = ["--effort", "2", "--tolerance", "0.1%"];
     Farm::check(&[&cloth, &short], &options, &[1, 4, 7]);
@@ -219,9 +219,9 @@ fn a_relative_tolerance_is_that_of_the_whole() {
     for frame in 0..40 {
         let size = 1.0 + f64::from(frame);
         let text = format!("v 0 0 0\nv {size} 0 0\nv {size} {size} 0\nv 0 {size} 0\nf 1 2 3 4\n");
-        std::fs::write(farm.at(&format!("s.{frame:02}.obj")), text).unwrap();
+        std::fs::write(farm.path(&format!("s.{frame:02}.obj")), text).unwrap();
     }
-    let sequence = PathBuf::from(farm.at("s.##.obj"));
+    let sequence = PathBuf::from(farm.path("s.##.obj"));
     Farm::check(&[&sequence], &["--tolerance", "1%"], &[2]);
 }
 
@@ -248,15 +248,15 @@ fn a_part_that_is_there_is_left_alone_and_a_lost_one_made_again() {
     // Another part under its name is not accepted.
     std::fs::write(farm.part_name(2, 2), &first).unwrap();
     assert_eq!(farm.part(2, 2).expect(0).json()["was_there"], false);
-    let text = run(["part", &farm.at("x.plan"), "2/2", "-o", &farm.part_name(2, 2)]).expect(0).stdout;
+    let text = run(["part", &farm.path("x.plan"), "2/2", "-o", &farm.part_name(2, 2)]).expect(0).stdout;
     assert!(text.contains("is there already"), "{text}");
     // The plan is the same whenever it is made, and so are its parts.
-    let plan = std::fs::read(farm.at("x.plan")).unwrap();
+    let plan = std::fs::read(farm.path("x.plan")).unwrap();
     farm.plan(&[&bundled("a_flag_wind.abc")], &["--effort", "1", "--range", "0:40"]).expect(0);
-    assert!(std::fs::read(farm.at("x.plan")).unwrap() == plan);
+    assert!(std::fs::read(farm.path("x.plan")).unwrap() == plan);
     // With any number of threads.
-    let alone = farm.at("alone.part");
-    run(["part", &farm.at("x.plan"), "1/2", "-o", &alone, "--jobs", "1"]).expect(0);
+    let alone = farm.path("alone.part");
+    run(["part", &farm.path("x.plan"), "1/2", "-o", &alone, "--jobs", "1"]).expect(0);
     assert!(std::fs::read(alone).unwrap() == first);
 }
 
@@ -270,24 +270,24 @@ fn only_all_parts_of_one_plan_are_joined() {
         assert_eq!(run.json()["error"]["class"], class, "{}", run.stderr);
         let line = run.error_line();
         assert!(words.iter().all(|word| line.contains(word)), "{line}");
-        assert!(!Path::new(&farm.at("joined.reel")).exists());
+        assert!(!Path::new(&farm.path("joined.reel")).exists());
     };
     refused(&[&first], 2, "usage", &["2/2", "missing"]);
     refused(&[&second], 2, "usage", &["1/2", "missing"]);
-    refused(&[&first, &farm.at("no.part")], 1, "io", &["no.part"]);
-    refused(&[&first, &farm.at("x.plan")], 1, "malformed", &["x.plan", "not a part"]);
+    refused(&[&first, &farm.path("no.part")], 1, "io", &["no.part"]);
+    refused(&[&first, &farm.path("x.plan")], 1, "malformed", &["x.plan", "not a part"]);
     // From another division, and from another plan.
     farm.part(2, 3).expect(0);
     refused(&[&first, &farm.part_name(2, 3)], 1, "malformed", &["2of3.part", "1of2.part"]);
     let other = Farm::new();
     other.plan(&[&bundled("a_flag_wind.abc")], &["--effort", "2", "--range", "0:40"]).expect(0);
     other.part(2, 2).expect(0);
-    let stranger = farm.at("stranger.part");
+    let stranger = farm.path("stranger.part");
     std::fs::copy(other.part_name(2, 2), &stranger).unwrap();
     refused(&[&first, &stranger], 1, "malformed", &["stranger.part", "another plan"]);
     // Damaged anywhere.
     let whole = std::fs::read(&second).unwrap();
-    let damaged = farm.at("damaged.part");
+    let damaged = farm.path("damaged.part");
     for at in (0..whole.len()).step_by(whole.len() / 40) {
         let mut bytes = whole.clone();
         bytes[at] ^= 0x10;
@@ -299,8 +299,8 @@ fn only_all_parts_of_one_plan_are_joined() {
     }
     // An output with the name of an input, or of a part.
     run(["join", &first, &second, "-o", &first]).expect(2);
-    run(["join", &first, &second, "-o", &farm.at("a.abc")]).expect(2);
-    run(["plan", "a.abc", "-o", &farm.at("a.reel")]).expect(2);
+    run(["join", &first, &second, "-o", &farm.path("a.abc")]).expect(2);
+    run(["plan", "a.abc", "-o", &farm.path("a.reel")]).expect(2);
     // Naming the same part twice is harmless.
     farm.join(&[first.clone(), second.clone(), first]).expect(0);
 }
@@ -308,12 +308,12 @@ fn only_all_parts_of_one_plan_are_joined() {
 #[test]
 fn damaged_plans_are_refused() {
     let farm = two_parts();
-    let whole = std::fs::read(farm.at("x.plan")).unwrap();
+    let whole = std::fs::read(farm.path("x.plan")).unwrap();
     for at in (0..whole.len()).step_by(whole.len() / 40) {
         let mut bytes = whole.clone();
         bytes[at] ^= 0x10;
         for damaged in [&bytes[..], &whole[..at]] {
-            std::fs::write(farm.at("x.plan"), damaged).unwrap();
+            std::fs::write(farm.path("x.plan"), damaged).unwrap();
             let run = farm.part(1, 1).expect(1);
             let version = (8..12).contains(&at) && damaged.len() == whole.len();
             let class = if version { "unsupported" } else { "malformed" };
@@ -329,14 +329,14 @@ fn parts_are_made_of_what_was_planned_with() {
     let farm = Farm::new();
     let square = |frame: u32, z: f64| {
         let text = format!("v 0 0 {z}\nv 1 0 {z}\nv 1 1 {z}\nv 0 1 {z}\nf 1 2 3 4\n");
-        std::fs::write(farm.at(&format!("s.{frame}.obj")), text).unwrap();
+        std::fs::write(farm.path(&format!("s.{frame}.obj")), text).unwrap();
     };
     (1..=4).for_each(|frame| square(frame, f64::from(frame)));
-    let sequence = farm.at("s.#.obj");
+    let sequence = farm.path("s.#.obj");
     farm.plan(&[Path::new(&sequence)], &[]).expect(0);
     let refused = |more: &[&str], words: &[&str]| {
         let target = farm.part_name(1, 1);
-        let line = ["part", &farm.at("x.plan"), "1/1", "-o", &target, "--json"];
+        let line = ["part", &farm.path("x.plan"), "1/1", "-o", &target, "--json"];
         let run = run([&line, more].concat()).expect(1);
         assert_eq!(run.json()["error"]["class"], "malformed", "{}", run.stderr);
         assert!(words.iter().all(|word| run.error_line().contains(word)), "{}", run.stderr);
@@ -347,17 +347,18 @@ fn parts_are_made_of_what_was_planned_with() {
     square(3, 3.0);
     square(5, 5.0);
     refused(&[], &["5 files", "4"]);
-    std::fs::remove_file(farm.at("s.5.obj")).unwrap();
+    std::fs::remove_file(farm.path("s.5.obj")).unwrap();
     // Elsewhere, with the same content.
-    std::fs::create_dir(farm.at("copy")).unwrap();
+    std::fs::create_dir(farm.path("copy")).unwrap();
     for frame in 1..=4 {
-        std::fs::rename(farm.at(&format!("s.{frame}.obj")), farm.at(&format!("copy/s.{frame}.obj"))).unwrap();
+        std::fs::rename(farm.path(&format!("s.{frame}.obj")), farm.path(&format!("copy/s.{frame}.obj")))
+            .unwrap();
     }
     let gone = farm.part(1, 1).expect(1);
     assert_eq!(gone.json()["error"]["class"], "io");
-    let copy = farm.at("copy/s.#.obj");
+    let copy = farm.path("copy/s.#.obj");
     let target = farm.part_name(1, 1);
-    run(["part", &farm.at("x.plan"), "1/1", "-o", &target, "--source", &copy]).expect(0);
+    run(["part", &farm.path("x.plan"), "1/1", "-o", &target, "--source", &copy]).expect(0);
     farm.join(&[target]).expect(0);
 }
 
@@ -365,10 +366,10 @@ fn parts_are_made_of_what_was_planned_with() {
 fn wrong_usage_of_a_farm_is_told() {
     let farm = two_parts();
     for share in ["0/2", "3/2", "2", "x"] {
-        run(["part", &farm.at("x.plan"), share, "-o", &farm.at("y.part")]).expect(2);
+        run(["part", &farm.path("x.plan"), share, "-o", &farm.path("y.part")]).expect(2);
     }
     run(["plan", "x.abc"]).expect(2);
-    run(["plan", "x.abc", "-o", &farm.at("y.plan"), "--effort", "12"]).expect(2);
+    run(["plan", "x.abc", "-o", &farm.path("y.plan"), "--effort", "12"]).expect(2);
     let flag = bundled("a_flag_wind.abc");
     let dry = farm.plan(&[&flag], &["--effort", "1", "--range", "0:3", "--dry-run"]).expect(0).json();
     assert_eq!(dry["written"], false);
@@ -425,9 +426,9 @@ type Coded = (Vec<u8>, BTreeMap<u32, Vec<u8>>);
 impl Records {
     fn new(name: &str, method: MethodChoice) -> Records {
         let (scene, _) = read::open(&bundled(name), &Default::default()).unwrap();
-        let range = Some(Range::Frames(0, 20));
+        let range = Some(TimeRange::Frames(0, 20));
         let options = Options { effort: 1, jobs: 1, range, method, ..Options::default() };
-        let farm::Planned { decisions, nodes, keys, assembly, frames, .. } =
+        let farm::FarmPlan { decisions, nodes, keys, assembly, frames, .. } =
             farm::plan(&scene, Vec::new(), &options, &Silent).unwrap();
         let (nodes, keys) = (nodes.into_iter().collect(), keys.into_iter().collect());
         Records { scene, options, decisions, nodes, keys, assembly, frames }

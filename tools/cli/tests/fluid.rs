@@ -3,12 +3,12 @@
 
 use meshreel::FrameDecoder;
 use meshreel_codec::entropy::block::Decompressor;
-use meshreel_codec::mesh::height::Flat;
+use meshreel_codec::mesh::height::FixedPointPlane;
 use meshreel_codec::mesh::hierarchy;
-use meshreel_codec::mesh::shared::Sets;
+use meshreel_codec::mesh::table_sets::TableSets;
 use meshreel_codec::record::Coding;
-use meshreel_codec::take_sized;
-use meshreel_codec::topology::grid::Shape;
+use meshreel_codec::take_length_prefixed;
+use meshreel_codec::topology::grid::GridShape;
 use meshreel_codec::topology::weld;
 use meshreel_options::{MethodChoice, Options, Preset, Tolerance};
 use meshreel_scene::write::alembic;
@@ -291,12 +291,12 @@ fn e13_damaged_heights_are_refused() {
     let values = &content[at.offset as usize..][..at.size as usize];
     let mut points = vec![0; mesh.vertices as usize];
     let used = weld::decode(values, mesh.points, &mut points).unwrap();
-    let (bytes, _) = take_sized(&values[used..]).unwrap();
+    let (bytes, _) = take_length_prefixed(&values[used..]).unwrap();
     let indices = reel.indices(0).unwrap();
-    let mut shape = Shape { width: 24, height: 17, closed: false, reversed: false };
-    let levels = hierarchy::of(Some(&shape), mesh.points, &indices);
-    let read = |bytes: &[u8], shape: &Shape| {
-        Flat::decode(bytes, levels.clone(), shape, &mut Sets::default()).is_ok()
+    let mut shape = GridShape { width: 24, height: 17, closed: false, reversed: false };
+    let levels = hierarchy::build_with_grid(Some(&shape), mesh.points, &indices);
+    let read = |bytes: &[u8], shape: &GridShape| {
+        FixedPointPlane::decode(bytes, levels.clone(), shape, &mut TableSets::default()).is_ok()
     };
     assert!(read(bytes, &shape));
     for cut in 0..bytes.len() {

@@ -9,10 +9,10 @@ use crate::particles::rubble;
 use crate::sample::{rich, small};
 use meshreel::record::CODEC_CHAIN;
 use meshreel::{Limits, Reel};
-use meshreel_codec::entropy::block::Format;
+use meshreel_codec::entropy::block::BlockFormat;
 use meshreel_compile::{Silent, compile};
 use meshreel_options::{Options, Preset, Tolerance, TransformForm};
-use meshreel_scene::sample::Range;
+use meshreel_scene::sample::TimeRange;
 use meshreel_scene::{Scene, read};
 
 fn folder() -> PathBuf {
@@ -26,10 +26,10 @@ fn files() -> Vec<(&'static str, Vec<u8>)> {
     let all = |format| rich(path.clone(), format, 10);
     vec![
         ("square.reel", small(path.clone()).0),
-        ("everything_store.reel", all(Format::Store)),
-        ("everything_deflate.reel", all(Format::Deflate)),
-        ("everything_lz4.reel", all(Format::Lz4)),
-        ("everything_zstd.reel", all(Format::Zstd)),
+        ("everything_store.reel", all(BlockFormat::Store)),
+        ("everything_deflate.reel", all(BlockFormat::Deflate)),
+        ("everything_lz4.reel", all(BlockFormat::Lz4)),
+        ("everything_zstd.reel", all(BlockFormat::Zstd)),
     ]
 }
 
@@ -76,7 +76,7 @@ fn compiled(name: &str, scene: &Scene, preset: Preset) -> Vec<u8> {
         attributes_apart: name == APART,
         transforms: if name == PACKED { TransformForm::Packed } else { TransformForm::default() },
         tolerance: Tolerance::Relative(if name == WIDE { 1e-6 } else { 1e-2 }),
-        range: Some(Range::Frames(0, last)),
+        range: Some(TimeRange::Frames(0, last)),
         ..Options::default()
     };
     let dir = tempfile::tempdir().unwrap();

@@ -124,9 +124,9 @@ const OPENED: &[(&str, usize)] = &[
     ("usd/assets.rs", 1),
 ];
 
-const LONGEST_FILE: usize = 800;
-const LONGEST_FUNCTION: usize = 80;
-const MOST_ARGUMENTS: usize = 7;
+const MAX_FILE_LINES: usize = 800;
+const MAX_FUNCTION_LINES: usize = 80;
+const MAX_ARGUMENTS: usize = 7;
 
 /// Folders of tests, whose files are not program code.
 const OF_TESTS: &[&str] = &["/tests/", "/benches/"];
@@ -136,7 +136,11 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("tools/cli/src/picture/font.rs", "strokes", "a table: one line for each character"),
     ("crates/codec/src/mesh/encode/frame.rs", "token_block", "a kernel: what it takes stays in registers"),
     ("crates/codec/src/mesh/encode/frame.rs", "pack_block", "a kernel: what it takes stays in registers"),
-    ("crates/codec/src/values/stream.rs", "code", "one pass over values for reading, writing and skipping"),
+    (
+        "crates/codec/src/values/stream.rs",
+        "encode_residuals",
+        "one pass over values for reading, writing and skipping",
+    ),
 ];
 
 /// Files that may be longer: file, reason.
@@ -444,8 +448,8 @@ fn files_are_short_and_say_what_they_are() {
     let mut found = Vec::new();
     for (path, text) in sources() {
         let lines = text.lines().count();
-        if lines > LONGEST_FILE && !LONG_FILES.iter().any(|(file, _)| *file == path) {
-            found.push(format!("{path}: {lines} lines, {LONGEST_FILE} allowed"));
+        if lines > MAX_FILE_LINES && !LONG_FILES.iter().any(|(file, _)| *file == path) {
+            found.push(format!("{path}: {lines} lines, {MAX_FILE_LINES} allowed"));
         }
         // A fuzz target begins with an attribute; every other file with a sentence.
         let first = text.lines().find(|line| !line.starts_with("#!["));
@@ -456,8 +460,8 @@ fn files_are_short_and_say_what_they_are() {
     let scripts = ["py", "js", "mjs", "ts", "sh", "wgsl"];
     for path in files().iter().filter(|path| scripts.contains(&path.rsplit('.').next().unwrap_or_default())) {
         let lines = read(&root().join(path)).lines().count();
-        if lines > LONGEST_FILE {
-            found.push(format!("{path}: {lines} lines, {LONGEST_FILE} allowed"));
+        if lines > MAX_FILE_LINES {
+            found.push(format!("{path}: {lines} lines, {MAX_FILE_LINES} allowed"));
         }
     }
     assert_none(found, "files too long or without a beginning");
@@ -484,7 +488,7 @@ fn modules_form_no_circles() {
     let mut found = Vec::new();
     for (folder, sources) in crates() {
         let sources = sources.iter().map(|(path, text)| (&path[..], &text[..]));
-        let circles = imports::Crate::new(sources).circles();
+        let circles = imports::Crate::new(sources).cycles();
         found.extend(circles.into_iter().map(|circle| format!("{folder}: {circle}")));
     }
     assert_none(found, "modules that import each other in a circle");
@@ -499,7 +503,7 @@ fn functions_are_short() {
         }
         for function in functions::functions(&path, &text) {
             let functions::Function { name, lines, arguments } = function;
-            if (lines > LONGEST_FUNCTION || arguments > MOST_ARGUMENTS)
+            if (lines > MAX_FUNCTION_LINES || arguments > MAX_ARGUMENTS)
                 && !EXCEPTIONS.iter().any(|(file, known, _)| *file == path && *known == name)
             {
                 found.push(format!("{path}: {name} has {lines} lines, {arguments} arguments"));
@@ -513,12 +517,15 @@ fn functions_are_short() {
 #[test]
 fn names_are_words_of_the_field() {
     let mut found = Vec::new();
-    for (path, text) in sources().iter().filter(|(path, _)| path.contains("/src/")) {
-        for name in names::names(path, text) {
-            if let Some(instead) = names::instead(path, &name) {
+    for (path, text) in sources() {
+        let names::Definitions { items, members } = names::definitions(&path, &text);
+        for name in items.iter().chain(&members) {
+            if let Some(instead) = names::instead(&path, name) {
                 found.push(format!("{path}: {name}: say {instead}"));
             }
         }
+        let empty = items.iter().filter(|name| names::is_empty(name));
+        found.extend(empty.map(|name| format!("{path}: {name} says nothing")));
     }
     assert_none(found, "names that the field has other words for (docs/GLOSSARY.md)");
 }
@@ -531,7 +538,7 @@ fn words_of_names() {
     assert!(names::instead("crates/play/src/lib.rs", "Drawing").is_none());
     // Words of text are words.
     assert!(names::instead("crates/scene/src/read/lines.rs", "Words").is_none());
-    assert!(names::instead("crates/codec/src/clip/mod.rs", "Words").is_some());
+    assert!(names::instead("crates/codec/src/clip/curve/keys.rs", "Words").is_some());
     assert!(names::instead("crates/codec/src/lib.rs", "levels").is_some());
     assert!(names::instead("crates/codec/src/lib.rs", "HierarchyLevels").is_none());
 }

@@ -12,7 +12,7 @@ use meshreel_check::verify;
 use meshreel_compile::{Silent, compile};
 use meshreel_format::checksum;
 use meshreel_options::{Options, Preset, Tolerance};
-use meshreel_scene::sample::Range;
+use meshreel_scene::sample::TimeRange;
 use meshreel_scene::{Scene, read};
 
 /// Deforming with uvs; skinned with normals; changing topology; visibility; transforms; shear.
@@ -40,11 +40,11 @@ fn compiled(scene: &Scene, options: &Options) -> Reel {
 
 fn options(last: usize) -> Options {
     let effort = if is_thorough() { Options::default().effort } else { 2 };
-    Options { preset: Preset::Small, range: Some(Range::Frames(0, last)), effort, ..Options::default() }
+    Options { preset: Preset::Small, range: Some(TimeRange::Frames(0, last)), effort, ..Options::default() }
 }
 
 /// Returns all values of a frame that can be compared.
-fn shown(decoder: &FrameDecoder) -> Vec<u32> {
+fn frame_values(decoder: &FrameDecoder) -> Vec<u32> {
     let description = decoder.reel().description();
     let mut out = Vec::new();
     for node in 0..description.nodes.len() {
@@ -68,9 +68,9 @@ fn shown(decoder: &FrameDecoder) -> Vec<u32> {
 }
 
 /// Returns a digest of the frame's values.
-fn shown_as_number(decoder: &FrameDecoder) -> u64 {
+fn frame_digest(decoder: &FrameDecoder) -> u64 {
     let mut hasher = DefaultHasher::new();
-    shown(decoder).hash(&mut hasher);
+    frame_values(decoder).hash(&mut hasher);
     hasher.finish()
 }
 
@@ -95,18 +95,18 @@ fn forward_backward_and_random_order_are_identical() {
         let mut forward = Vec::new();
         for frame in 0..frames {
             decoder.decode(frame).unwrap();
-            forward.push(shown(&decoder));
+            forward.push(frame_values(&decoder));
         }
         let mut backward = FrameDecoder::new(&reel).unwrap();
         for frame in (0..frames).rev() {
             backward.decode(frame).unwrap();
-            assert!(shown(&backward) == forward[frame], "{name}: frame {frame}");
+            assert!(frame_values(&backward) == forward[frame], "{name}: frame {frame}");
         }
         for step in [7, 31, 53] {
             for i in 0..frames {
                 let frame = i * step % frames;
                 decoder.decode(frame).unwrap();
-                assert!(shown(&decoder) == forward[frame], "{name}: frame {frame}");
+                assert!(frame_values(&decoder) == forward[frame], "{name}: frame {frame}");
             }
         }
     }
@@ -134,7 +134,7 @@ fn no_walk_leads_to_a_frame_that_is_refused() {
         let fresh = |frame| {
             let mut decoder = FrameDecoder::new(&reel).unwrap();
             decoder.decode(frame).unwrap();
-            shown_as_number(&decoder)
+            frame_digest(&decoder)
         };
         let expected: Vec<u64> = (0..frames).map(fresh).collect();
         for seed in 0..3u64 {
@@ -152,7 +152,7 @@ fn no_walk_leads_to_a_frame_that_is_refused() {
                 at = at.min(frames - 1);
                 let at_step = || format!("{preset:?} {index_every:?} seed {seed} step {step}: frame {at}");
                 decoder.decode(at).unwrap_or_else(|e| panic!("{}: {e}", at_step()));
-                assert!(shown_as_number(&decoder) == expected[at], "{}", at_step());
+                assert!(frame_digest(&decoder) == expected[at], "{}", at_step());
             }
         }
     }
@@ -187,7 +187,7 @@ fn every_key_may_restart() {
 }
 
 #[test]
-fn moving_points_are_cells_and_keys_restart() {
+fn moving_points_are_fixed_point_and_keys_restart() {
     let scene = input("a_flag_wind.abc");
     for every in [16, 32, 64] {
         let reel = compiled(&scene, &Options { index_every: Some(every), ..options(70) });
@@ -240,7 +240,7 @@ fn changed_units_never_panic() {
         };
         for frame in (0..reel.frame_count()).rev() {
             if decoder.decode(frame).is_ok() {
-                shown(&decoder);
+                frame_values(&decoder);
             }
         }
     }
@@ -272,7 +272,7 @@ fn digest(path: &Path) -> u64 {
     let mut all = Vec::new();
     for frame in 0..reel.frame_count() {
         decoder.decode(frame).unwrap();
-        all.extend(shown(&decoder).iter().flat_map(|word| word.to_le_bytes()));
+        all.extend(frame_values(&decoder).iter().flat_map(|word| word.to_le_bytes()));
     }
     checksum(&all)
 }
@@ -336,13 +336,13 @@ fn all_of_the_corpus_in_any_order_and_by_plain_code() {
             let mut forward = Vec::new();
             for frame in 0..frames {
                 decoder.decode(frame).unwrap();
-                forward.push(shown(&decoder));
+                forward.push(frame_values(&decoder));
             }
             for i in 0..2 * frames {
                 let frame = if i < frames { frames - 1 - i } else { i * 7919 % frames };
                 decoder.decode(frame).unwrap();
                 let name = input.display();
-                assert!(shown(&decoder) == forward[frame], "{name}: frame {frame}");
+                assert!(frame_values(&decoder) == forward[frame], "{name}: frame {frame}");
             }
         }
     }

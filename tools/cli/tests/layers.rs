@@ -2,10 +2,10 @@
 //! missing, and damaged.
 
 use meshreel::clip::{
-    Clip, ClipCursor, Database, DatabaseOptions, Part, PoseSource, Query, Repeats, Rounding,
+    Clip, ClipCursor, Database, DatabaseOptions, LayerTier, PoseSource, Query, Repeats, Rounding,
 };
 use meshreel::format::ReadAt;
-use meshreel::{Limits, Read, Reel, Source, Token, Transform};
+use meshreel::{AsyncSource, Limits, ReadRequest, ReadToken, Reel, Transform};
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::io;
@@ -103,15 +103,15 @@ fn pose(clip: &Clip, cursor: &mut ClipCursor, seconds: f64) -> Vec<Transform> {
 }
 
 fn cosmetic(clip: &Clip) -> Vec<usize> {
-    (0..clip.joints()).filter(|&j| clip.cosmetic_level(j) == Some(1)).collect()
+    (0..clip.joints()).filter(|&j| clip.joint_layer(j) == Some(1)).collect()
 }
 
 /// Ticks until no read is in progress.
 fn settle(database: &mut Database) {
     for _ in 0..10_000 {
         database.tick();
-        let busy = |part: &Part| database.state(*part, None).reading > 0;
-        if !database.parts().iter().any(busy) {
+        let busy = |part: &LayerTier| database.state(*part, None).reading > 0;
+        if !database.layer_tiers().iter().any(busy) {
             return;
         }
         std::thread::yield_now();
@@ -133,13 +133,13 @@ fn g03_g07_layers_play_as_the_merged_clip_bit_for_bit() {
         let skeleton = clip.skeleton().clone();
         let stored =
             meshreel_codec::clip::streamed::StreamedClip::open(&skeleton.skeleton(), &merged).unwrap();
-        let plan = &stored.plan;
+        let plan = &stored.layout;
         let mut scratch = meshreel_codec::clip::streamed::Scratch::new(plan);
         let mut cursor = ClipCursor::new(&clip);
         let (mut got, mut want) = (vec![Transform::IDENTITY; 9], vec![Transform::IDENTITY; 9]);
         for i in 0..clip.samples() {
             clip.sample_at(&mut cursor, i, &mut got).unwrap();
-            match plan.place(i) {
+            match plan.locate_sample(i) {
                 Ok(key) => plan.pose(stored.key_values(key), &mut want),
                 Err((s, at)) => {
                     stored.decode(s, &mut scratch).unwrap();
@@ -169,15 +169,15 @@ fn layers_left_out_are_the_bind_pose(clip: &Clip) {
         let all = pose(clip, &mut cursor, seconds);
         let some = pose(&base, &mut cursor, seconds);
         for j in 0..9 {
-            let there = clip.cosmetic_level(j) == Some(0);
+            let there = clip.joint_layer(j) == Some(0);
             let want = if there { all[j] } else { rest[j] };
             assert_eq!(some[j], want, "joint {j}");
-            let one = base.joint(&mut cursor, j, &Query::at(seconds).wrapped()).unwrap();
+            let one = base.joint(&mut cursor, j, &Query::new(seconds).wrapped()).unwrap();
             assert_eq!((one.local, one.bind), (want, !there));
         }
     }
-    assert_eq!(clip.cosmetic_level(9), None);
-    assert!(base.joint(&mut cursor, 9, &Query::at(0.0)).is_err());
+    assert_eq!(clip.joint_layer(9), None);
+    assert!(base.joint(&mut cursor, 9, &Query::new(0.0)).is_err());
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn g03_g04_layers_of_the_resident_form() {
         numbers.map(f32::to_bits).collect::<Vec<_>>()
     };
     for i in 0..500 {
-        let query = Query::at(f64::from(i) * 0.0371).wrapped();
+        let query = Query::new(f64::from(i) * 0.0371).wrapped();
         let mut poses = [(); 3].map(|()| vec![Transform::IDENTITY; 9]);
         for (clip, pose) in [&one, &two, &base].into_iter().zip(&mut poses) {
             clip.pose(&mut (), &query, &mut pose[..]).unwrap();
@@ -219,7 +219,7 @@ fn g03_g04_layers_of_the_resident_form() {
             }
         }
         for j in 0..9 {
-            assert_eq!(two.cosmetic_level(j), Some(layer_of[j]));
+            assert_eq!(two.joint_layer(j), Some(layer_of[j]));
             assert_eq!(bits(&poses[0][j]), bits(&poses[1][j]), "{i} {j}");
             let want = match layer_of[j] {
                 0 => &poses[0][j],
@@ -334,8 +334,8 @@ fn g05_tiers_stream_in_and_out_of_a_database() {
     let mut database =
         Database::open(folder.path().join("set.reel"), &Limits::default(), DatabaseOptions::default())
             .unwrap();
-    let part = |layer, tier| Part { layer, tier };
-    assert_eq!(database.parts(), [part(0, 1), part(0, 2), part(1, 0), part(1, 1), part(1, 2)]);
+    let part = |layer, tier| LayerTier { layer, tier };
+    assert_eq!(database.layer_tiers(), [part(0, 1), part(0, 2), part(1, 0), part(1, 1), part(1, 2)]);
     let compare = |database: &Database, tiers: &[usize]| {
         for (c, clip) in whole.iter().enumerate() {
             let want = clip.with_tiers(tiers);
@@ -351,7 +351,7 @@ fn g05_tiers_stream_in_and_out_of_a_database() {
                     want.sample(&mut cursor, seconds, Repeats::Wrap, rounding, &mut all).unwrap();
                     assert_eq!(got, all, "clip {c}, {seconds} s, {tiers:?}");
                 }
-                let one = own.joint(&mut place, 7, &Query::at(seconds).wrapped()).unwrap();
+                let one = own.joint(&mut place, 7, &Query::new(seconds).wrapped()).unwrap();
                 assert_eq!(one.bind, tiers[1] == 0);
             }
         }
@@ -362,7 +362,7 @@ fn g05_tiers_stream_in_and_out_of_a_database() {
     {
         assert!(database.stream_in(part(layer, tier), None).unwrap() > 0);
         settle(&mut database);
-        assert!(database.state(part(layer, tier), None).is_there());
+        assert!(database.state(part(layer, tier), None).is_loaded());
         compare(&database, &tiers);
     }
     assert_eq!(database.stream_in(part(1, 2), None).unwrap(), 0);
@@ -379,14 +379,14 @@ fn g05_tiers_stream_in_and_out_of_a_database() {
 /// A source that holds reads back until released, or fails them.
 struct Slow {
     bytes: Vec<u8>,
-    held: Mutex<Vec<Read>>,
+    held: Mutex<Vec<ReadRequest>>,
     hold: AtomicBool,
     fail: AtomicBool,
     cancelled: AtomicUsize,
 }
 
 impl Slow {
-    fn finish(&self, mut read: Read) {
+    fn finish(&self, mut read: ReadRequest) {
         let at = read.offset() as usize;
         let size = read.buffer().len();
         if self.fail.load(Ordering::Relaxed) && !read.is_opening() {
@@ -403,17 +403,17 @@ impl Slow {
     }
 }
 
-impl Source for Slow {
+impl AsyncSource for Slow {
     fn size(&self) -> u64 {
         self.bytes.len() as u64
     }
-    fn start(&self, read: Read) {
+    fn start(&self, read: ReadRequest) {
         match self.hold.load(Ordering::Relaxed) && !read.is_opening() {
             true => self.held.lock().unwrap().push(read),
             false => self.finish(read),
         }
     }
-    fn cancel(&self, _: Token) {
+    fn cancel(&self, _: ReadToken) {
         self.cancelled.fetch_add(1, Ordering::Relaxed);
     }
 }
@@ -435,7 +435,7 @@ fn g05_reads_end_late_fail_and_are_cancelled() {
     let source = slow(folder.path());
     let options = DatabaseOptions::default();
     let mut database = Database::from_source("set", source.clone(), &Limits::default(), options).unwrap();
-    let part = Part { layer: 1, tier: 0 };
+    let part = LayerTier { layer: 1, tier: 0 };
     let count = database.stream_in(part, None).unwrap();
     assert_eq!(database.tick().arrived, 0);
     assert_eq!(database.state(part, None).reading, count);
@@ -445,12 +445,12 @@ fn g05_reads_end_late_fail_and_are_cancelled() {
     assert_eq!(database.stream_in(part, None).unwrap(), 0);
     source.release();
     assert_eq!(database.tick().arrived, 0);
-    assert_eq!(database.state(part, None).there, 0);
+    assert_eq!(database.state(part, None).loaded, 0);
     // Requested again.
     assert_eq!(database.stream_in(part, None).unwrap(), count);
     source.release();
     assert_eq!(database.tick().arrived, count);
-    assert!(database.state(part, None).is_there());
+    assert!(database.state(part, None).is_loaded());
     database.stream_out(part, None);
     // Failures are reported, and can be retried.
     source.fail.store(true, Ordering::Relaxed);
@@ -476,7 +476,7 @@ fn memory_of_a_database_is_what_was_given() {
     let (slot, _) = open(0).memory();
     let mut small = open(slot as u64 * 2);
     assert_eq!(small.memory(), (slot, 2));
-    let parts = small.parts();
+    let parts = small.layer_tiers();
     small.stream_in(parts[0], None).unwrap();
     small.stream_in(parts[1], None).unwrap();
     settle(&mut small);
@@ -485,7 +485,7 @@ fn memory_of_a_database_is_what_was_given() {
     small.stream_out(parts[0], None);
     small.stream_in(parts[2], None).unwrap();
     settle(&mut small);
-    assert!(small.state(parts[2], None).is_there());
+    assert!(small.state(parts[2], None).is_loaded());
 }
 
 #[test]
@@ -531,10 +531,10 @@ fn poses_are_whole_while_chunks_come_and_go() {
         };
         let threads = [scope.spawn(sampler), scope.spawn(sampler)];
         started.wait();
-        let parts = database.parts();
+        let parts = database.layer_tiers();
         for round in 0..60 {
             let part = parts[round * 7 % parts.len()];
-            match database.state(part, None).there {
+            match database.state(part, None).loaded {
                 0 => {
                     database.stream_in(part, None).unwrap();
                 }
@@ -562,7 +562,7 @@ fn g08_g13_layers_by_name_by_joint_and_by_importance() {
         let done = compiled(at, options);
         assert!(done["clips"][0]["max_error"].as_f64().unwrap() <= 0.01, "{done}");
         let clip = &clips(at)[0];
-        (0..9).map(|j| clip.cosmetic_level(j).unwrap()).collect()
+        (0..9).map(|j| clip.joint_layer(j).unwrap()).collect()
     };
     let layers = "[[layer]]\nname = \"base\"\n[[layer]]\nname = \"c\"\n";
     // The least important half; a hand with fingers outweighs a finger, the head its face.
@@ -681,11 +681,11 @@ fn damaged_layers_are_refused_and_never_panic() {
         let Ok(mut database) = Database::from_bytes("x", source, &limits, options) else {
             return false;
         };
-        for part in database.parts() {
+        for part in database.layer_tiers() {
             let _ = database.stream_in(part, None);
         }
         let failed = database.tick().failed.is_some();
-        for c in 0..database.clips() {
+        for c in 0..database.clip_count() {
             let clip = database.clip(c).unwrap();
             let mut pose = vec![Transform::IDENTITY; clip.joints()];
             let _ = clip.sample(&mut clip.cursor(), 1.0, Repeats::Wrap, Rounding::None, &mut pose);

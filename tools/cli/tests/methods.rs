@@ -5,10 +5,10 @@ use meshreel::{FrameDecoder, Reel};
 use meshreel_check::verify;
 use meshreel_codec::entropy::block::Decompressor;
 use meshreel_codec::mesh::hierarchy;
-use meshreel_codec::mesh::shared::Sets;
 use meshreel_codec::mesh::skin::Skin;
+use meshreel_codec::mesh::table_sets::TableSets;
 use meshreel_codec::record::{Coding, Method};
-use meshreel_codec::topology::grid::Shape;
+use meshreel_codec::topology::grid::GridShape;
 use meshreel_codec::topology::weld;
 use meshreel_compile::{Report, Silent, compile};
 use meshreel_options::{MethodChoice, Options, PartsChoice, Preset, Tolerance};
@@ -31,12 +31,12 @@ fn options(method: MethodChoice) -> Options {
 
 /// One mesh, made of pieces.
 #[derive(Default)]
-struct Pieces {
+struct MeshBuilder {
     frames: Vec<Vec<[f32; 3]>>,
     faces: Vec<[i32; 4]>,
 }
 
-impl Pieces {
+impl MeshBuilder {
     fn add(&mut self, points: &[DVec3], faces: &[[i32; 4]], at: impl Fn(usize, DVec3) -> DVec3) {
         self.frames.resize(FRAMES, Vec::new());
         let first = self.frames[0].len() as i32;
@@ -97,7 +97,7 @@ impl Pieces {
 
 /// Returns twenty cubes, one of which stands still, and a waving sheet.
 pub fn mixed() -> Scene {
-    let mut pieces = Pieces::default();
+    let mut pieces = MeshBuilder::default();
     (0..20).for_each(|seed| pieces.cube(seed));
     pieces.sheet(14, DVec3::new(0.0, -6.0, 0.0), |f, p| {
         let wave = (p.x * 2.0 + f as f64 * 0.3).sin() * (p.y + f as f64 * 0.1).cos();
@@ -108,7 +108,7 @@ pub fn mixed() -> Scene {
 
 /// Returns a sheet bent by four bones in a row.
 fn bent() -> Scene {
-    let mut pieces = Pieces::default();
+    let mut pieces = MeshBuilder::default();
     pieces.sheet(24, DVec3::ZERO, bend);
     pieces.scene()
 }
@@ -135,7 +135,7 @@ fn bend(f: usize, p: DVec3) -> DVec3 {
 
 /// Returns the same beside flying stones, in one mesh.
 fn bent_among_stones() -> Scene {
-    let mut pieces = Pieces::default();
+    let mut pieces = MeshBuilder::default();
     (0..40).for_each(|seed| pieces.cube(seed));
     pieces.sheet(24, DVec3::new(0.0, -6.0, 0.0), |f, p| {
         let down = DVec3::new(0.0, 6.0, 0.0);
@@ -166,7 +166,7 @@ fn skin(mesh: &mut Mesh, of: impl Fn(usize, DVec3) -> Vec<(u16, f32)>, pose: Vec
         influences: pairs[0].len(),
         joint: pairs.iter().flatten().map(|(joint, _)| *joint).collect(),
         weight: pairs.iter().flatten().map(|(_, weight)| *weight).collect(),
-        dual: Arc::new([]),
+        dual_fraction: Arc::new([]),
         pose: Channel::in_memory(mesh.positions.sampling().as_ref().clone(), pose),
         bind_positions: points.into(),
         driven: Vec::new(),
@@ -180,7 +180,7 @@ fn pulled() -> Scene {
         DAffine3::from_rotation_translation(turn, DVec3::new(0.02 * f as f64, 0.0, 0.0))
     };
     let weight = |p: DVec3| if p == DVec3::ZERO { 1.0 } else { 0.02 };
-    let mut pieces = Pieces::default();
+    let mut pieces = MeshBuilder::default();
     pieces.sheet(24, DVec3::ZERO, |f, p| p * (1.0 - weight(p)) + joint(f).transform_point3(p) * weight(p));
     let mut scene = pieces.scene();
     let of = |_, p| {
@@ -224,7 +224,7 @@ fn f17_a_rig_of_another_motion_is_remarked_upon_and_bones_are_sought() {
     assert!(!path.exists());
 }
 
-fn shown(decoder: &FrameDecoder) -> Vec<u32> {
+fn frame_values(decoder: &FrameDecoder) -> Vec<u32> {
     let mesh = decoder.mesh(0);
     let mut out = vec![0.0; 3 * mesh.vertex_count()];
     mesh.positions_into(&mut out).unwrap();
@@ -238,13 +238,13 @@ fn any_order(reel: &Reel) {
     let mut forward = Vec::new();
     for frame in 0..frames {
         decoder.decode(frame).unwrap();
-        forward.push(shown(&decoder));
+        forward.push(frame_values(&decoder));
     }
     for step in [frames - 1, 7, 23] {
         for i in 0..frames {
             let frame = i * step % frames;
             decoder.decode(frame).unwrap();
-            assert!(shown(&decoder) == forward[frame], "{step}: {frame}");
+            assert!(frame_values(&decoder) == forward[frame], "{step}: {frame}");
         }
     }
 }
@@ -305,7 +305,7 @@ fn e01_stones_and_a_skin_share_a_mesh() {
     let mesh = &report.meshes[0];
     assert_eq!(mesh.method, "skinned", "{mesh:?}");
     assert!(mesh.parts >= 39 && mesh.bones > 0, "{mesh:?}");
-    let taken: Vec<_> = mesh.tried.iter().filter(|t| t.taken).collect();
+    let taken: Vec<_> = mesh.tried.iter().filter(|t| t.chosen).collect();
     assert_eq!(taken.len(), 1);
     assert!(mesh.tried.iter().all(|t| t.bytes >= taken[0].bytes));
     any_order(&reel);
@@ -371,21 +371,21 @@ fn no_static_part_breaks_the_decoder() {
         let values = &content[at.offset as usize..][..at.size as usize];
         let mut points = vec![0; mesh.vertices as usize];
         let used = weld::decode(values, mesh.points, &mut points).unwrap();
-        let (bytes, _) = meshreel_codec::take_sized(&values[used..]).unwrap();
+        let (bytes, _) = meshreel_codec::take_length_prefixed(&values[used..]).unwrap();
         let decoder = FrameDecoder::new(&reel).unwrap();
         let indices = decoder.mesh(0).indices();
         let triangles: Vec<u32> = indices.iter().map(|&v| points[v as usize]).collect();
-        let shape = reel.grid(0).unwrap().map(|[width, height]| Shape {
+        let shape = reel.grid(0).unwrap().map(|[width, height]| GridShape {
             width,
             height,
             closed: false,
             reversed: false,
         });
-        let levels = hierarchy::of(shape.as_ref(), mesh.points, &triangles);
+        let levels = hierarchy::build_with_grid(shape.as_ref(), mesh.points, &triangles);
         let stream = &mesh.streams[0];
         let read = |bytes: &[u8]| {
             let wide = stream.word == 4;
-            let sets = &mut Sets::default();
+            let sets = &mut TableSets::default();
             Skin::decode(bytes, stream.bones, wide, &levels, &triangles, sets).is_ok()
         };
         assert!(read(bytes));
@@ -403,7 +403,7 @@ fn no_static_part_breaks_the_decoder() {
 
 /// Returns cubes that move for ten frames each, one after the other, and one that shrinks to nothing.
 fn arriving(count: usize) -> Scene {
-    let mut pieces = Pieces::default();
+    let mut pieces = MeshBuilder::default();
     for n in 0..count {
         let s = n as f64;
         let middle = DVec3::new((n % 9) as f64, (n / 9) as f64, 0.0) * 1.5;
@@ -440,7 +440,7 @@ fn e08_e12_e17_e18_packed_transforms_are_read_as_they_are() {
     let mut decoder = FrameDecoder::new(&reel).unwrap();
     decoder.decode(0).unwrap();
     let rig = PackedRig::new(&decoder.mesh(0)).unwrap();
-    assert_eq!(rig.inexact, 0);
+    assert_eq!(rig.inexact_points, 0);
     assert!(rig.groups.len() >= 3 && rig.groups.iter().all(|g| g.parts as usize <= GROUP_PARTS));
     let drawn: u32 = rig.groups.iter().map(|g| g.indices).sum();
     assert_eq!(drawn, reel.description().meshes[0].indices);
@@ -468,7 +468,7 @@ fn e08_e12_e17_e18_packed_transforms_are_read_as_they_are() {
     assert!(most < Some(100), "{edges:?}");
     assert!(sequence.transforms.len() < 150 * FRAMES / 3);
     // The cube that shrank has a null end state.
-    let gone = rig.ends.iter().filter(|end| end[2] >> 16 == 0).count();
+    let gone = rig.end_transforms.iter().filter(|end| end[2] >> 16 == 0).count();
     assert_eq!(gone, 1);
     // The usual form has no packed rig, and the error says so.
     let (usual, _) = compiled(&arriving(9), &self::options(MethodChoice::Rigid));
@@ -480,7 +480,7 @@ fn e08_e12_e17_e18_packed_transforms_are_read_as_they_are() {
 
 /// Returns twenty cubes, numbered on their points, one of which is joined to the next by a face.
 fn numbered(ids: Attribute<i64>) -> Scene {
-    let mut pieces = Pieces::default();
+    let mut pieces = MeshBuilder::default();
     (0..20).for_each(|seed| pieces.cube(seed));
     pieces.faces.push([0, 1, 9, 8]);
     let mut scene = pieces.scene();
@@ -508,7 +508,7 @@ fn parts_of(scene: &Scene, parts: PartsChoice) -> (String, usize, String) {
     (mesh.tried[0].from.clone(), mesh.parts, remarks.collect::<Vec<_>>().join("; "))
 }
 
-fn piece() -> PartsChoice {
+fn parts_by_attribute() -> PartsChoice {
     PartsChoice::Attribute("piece".into())
 }
 
@@ -522,7 +522,7 @@ fn e15_ids_on_points_faces_and_corners_tell_parts() {
         [(Scope::Vertex, by_point(|i| i64::MAX - i)), (Scope::Uniform, faces), (Scope::FaceVarying, corners)];
     for (scope, values) in all {
         let scene = numbered(ids(scope, vec![values]));
-        for parts in [piece(), PartsChoice::Auto] {
+        for parts in [parts_by_attribute(), PartsChoice::Auto] {
             let (from, count, remarks) = parts_of(&scene, parts);
             assert_eq!((&from[..], count), ("attribute 'piece'", 20), "{scope:?}");
             assert_eq!(remarks, "");
@@ -541,9 +541,9 @@ fn e15_ids_in_an_index_list_tell_parts() {
     let mut indexed = ids(Scope::Vertex, vec![(0..20).map(|i| 3 * i).collect()]);
     indexed.indices = Some(Channel::constant((0..160).map(|p| p / 8).collect()));
     let scene = numbered(indexed.clone());
-    assert_eq!(parts_of(&scene, piece()).0, "attribute 'piece'");
+    assert_eq!(parts_of(&scene, parts_by_attribute()).0, "attribute 'piece'");
     indexed.indices = Some(Channel::constant(vec![20; 160]));
-    let (from, count, remarks) = parts_of(&numbered(indexed), piece());
+    let (from, count, remarks) = parts_of(&numbered(indexed), parts_by_attribute());
     assert_eq!((&from[..], count), ("motion", 20));
     assert!(remarks.contains("indices beyond its values"), "{remarks}");
 }
@@ -566,12 +566,12 @@ fn f06_sets_of_faces_tell_parts() {
 fn f06_ids_that_change_over_time_are_remarked_upon_and_analysed() {
     let values = (0..FRAMES as i64).map(|f| by_point(|i| (i + f) % 20));
     let scene = numbered(ids(Scope::Vertex, values.collect()));
-    let (from, count, remarks) = parts_of(&scene, piece());
+    let (from, count, remarks) = parts_of(&scene, parts_by_attribute());
     assert_eq!((&from[..], count), ("motion", 20));
     assert!(remarks.contains("changes over time"), "{remarks}");
     // Equal values in every sample count as constant.
     let scene = numbered(ids(Scope::Vertex, vec![by_point(|i| i); FRAMES]));
-    assert_eq!(parts_of(&scene, piece()).0, "attribute 'piece'");
+    assert_eq!(parts_of(&scene, parts_by_attribute()).0, "attribute 'piece'");
     // Not requested.
     let values = (0..FRAMES as i64).map(|f| by_point(|i| i + f));
     let scene = numbered(ids(Scope::Vertex, values.collect()));
@@ -586,18 +586,18 @@ fn e15_ids_that_swap_or_disagree_with_the_motion_are_remarked_upon_and_analysed(
         swapped[p] = 1 - swapped[p];
     }
     let scene = numbered(ids(Scope::Vertex, vec![swapped]));
-    let (from, count, remarks) = parts_of(&scene, piece());
+    let (from, count, remarks) = parts_of(&scene, parts_by_attribute());
     assert_eq!((&from[..], count), ("attribute 'piece'", 20));
     assert!(remarks.contains("2 of 20 parts of attribute 'piece' do not move as one"), "{remarks}");
     let scene = numbered(ids(Scope::Vertex, vec![(0..160).map(|p| p % 7).collect()]));
-    let (from, count, remarks) = parts_of(&scene, piece());
+    let (from, count, remarks) = parts_of(&scene, parts_by_attribute());
     assert_eq!((&from[..], count), ("motion", 20));
     assert!(remarks.contains("most of the 7 parts"), "{remarks}");
     assert_eq!(parts_of(&scene, PartsChoice::Auto).2, "");
     // Too few values, or one for all.
     for (scope, values) in [(Scope::Vertex, vec![1; 159]), (Scope::Constant, vec![1])] {
         let scene = numbered(ids(scope, vec![values]));
-        let (from, count, remarks) = parts_of(&scene, piece());
+        let (from, count, remarks) = parts_of(&scene, parts_by_attribute());
         assert_eq!((&from[..], count), ("motion", 20));
         assert!(remarks.contains("has "), "{remarks}");
     }
@@ -616,7 +616,7 @@ fn e15_wrong_uses_of_parts_are_named() {
     };
     let said = fails(Options { parts: PartsChoice::Attribute("peace".into()), ..Options::default() });
     assert!(said.contains("attribute:peace") && said.contains("there are piece"), "{said}");
-    let said = fails(Options { parts: piece(), ..options(MethodChoice::Soft) });
+    let said = fails(Options { parts: parts_by_attribute(), ..options(MethodChoice::Soft) });
     assert!(said.contains("--method soft has no parts"), "{said}");
     let said =
         fails(Options { parts: PartsChoice::Connected, preset: Preset::Classic, ..Options::default() });
@@ -638,21 +638,21 @@ fn e12_more_parts_than_a_mesh_can_have_are_said_and_the_smallest_are_soft() {
             frame.extend(corners.map(|c| (middle + shift + turn * c).as_vec3().to_array()));
         }
     }
-    let mut scene = Pieces::default().scene();
+    let mut scene = MeshBuilder::default().scene();
     let mesh = &mut scene.meshes[0];
     let times = mesh.positions.sampling().as_ref().clone();
     mesh.positions = Channel::in_memory(times, frames);
     mesh.face_counts = Channel::constant(vec![3; PARTS]);
     mesh.face_indices = Channel::constant((0..3 * PARTS as i32).collect());
     mesh.integers = vec![ids(Scope::Uniform, vec![(0..PARTS as i64).collect()])];
-    let (from, count, remarks) = parts_of(&scene, piece());
+    let (from, count, remarks) = parts_of(&scene, parts_by_attribute());
     assert_eq!((&from[..], count), ("attribute 'piece'", 65_535));
     assert!(remarks.contains("65535 at most in one mesh"), "{remarks}");
 }
 
 #[test]
 fn f09_what_parts_cost_and_could_save_is_measured() {
-    let mut pieces = Pieces::default();
+    let mut pieces = MeshBuilder::default();
     // Nineteen cubes that slide for a second and stay, and one that shakes all the time.
     for seed in 0..20usize {
         let s = seed as f64;
@@ -676,11 +676,11 @@ fn f09_what_parts_cost_and_could_save_is_measured() {
     let (_, report) = compiled(&scene, &options(MethodChoice::Rigid));
     let measures = report.meshes[0].measures;
     let heaviest = measures.heaviest.unwrap();
-    assert!(heaviest.share > 0.5, "{heaviest:?}");
+    assert!(heaviest.fraction > 0.5, "{heaviest:?}");
     assert_eq!(heaviest.point / 8, 13);
     let rest = measures.rest.unwrap();
-    assert_eq!((rest.parts, rest.of, rest.frame), (19, 20, 24));
-    assert!((rest.time - 1.0).abs() < 1e-6 && rest.share > 0.35, "{rest:?}");
+    assert_eq!((rest.parts, rest.moving_parts, rest.frame), (19, 20, 24));
+    assert!((rest.time - 1.0).abs() < 1e-6 && rest.fraction > 0.35, "{rest:?}");
     assert_eq!(measures.residual, None);
     assert_eq!(report.meshes[0].triangles, 120);
 }
@@ -704,7 +704,7 @@ fn holds_as_parts(scene: &Scene) -> Vec<Report> {
 
 #[test]
 fn degenerate_parts_are_kept_as_they_are() {
-    let mut pieces = Pieces::default();
+    let mut pieces = MeshBuilder::default();
     (0..6).for_each(|seed| pieces.cube(seed));
     let fall = |s: f64| {
         move |f: usize, p: DVec3| {
@@ -728,7 +728,7 @@ fn degenerate_parts_are_kept_as_they_are() {
 
 #[test]
 fn e08_mirrored_scaling_and_vanishing_parts_are_parts() {
-    let mut pieces = Pieces::default();
+    let mut pieces = MeshBuilder::default();
     (0..4).for_each(|seed| pieces.cube(seed));
     let corners: Vec<DVec3> = (0..8)
         .map(|i| DVec3::from_array([1, 2, 4].map(|bit| if i & bit == 0 { -0.5 } else { 0.7 })))
@@ -762,7 +762,7 @@ fn e08_mirrored_scaling_and_vanishing_parts_are_parts() {
 #[test]
 fn frames_that_are_no_numbers_are_replaced_in_parts_too() {
     for damage in [f32::NAN, f32::INFINITY] {
-        let mut pieces = Pieces::default();
+        let mut pieces = MeshBuilder::default();
         (0..8).for_each(|seed| pieces.cube(seed));
         pieces.frames[9].iter_mut().for_each(|p| *p = [damage; 3]);
         pieces.frames[20][11][1] = damage;
@@ -787,7 +787,7 @@ fn a_single_frame_has_no_parts() {
             frames.push(points);
         }
         mesh.positions = Channel::in_memory(times, frames);
-        let wanted = Options { parts: piece(), ..options(MethodChoice::Auto) };
+        let wanted = Options { parts: parts_by_attribute(), ..options(MethodChoice::Auto) };
         let (_, report) = verified(&scene, &wanted);
         assert_eq!(report.meshes[0].method, ["static", "soft"][count - 1]);
     }

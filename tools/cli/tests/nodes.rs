@@ -6,7 +6,7 @@ use meshreel::{FrameDecoder, Reel};
 use meshreel_check::verify;
 use meshreel_compile::{Silent, compile};
 use meshreel_options::{Options, Preset, Tolerance};
-use meshreel_scene::sample::Channels;
+use meshreel_scene::sample::ChannelSelection;
 use meshreel_scene::{Attribute, Channel, Mesh, Node, NodeKind, Scene, Scope, TimeSampling, Transform, read};
 use meshreel_testkit::{compiled, corpus_if_thorough, opened};
 use std::process::Command;
@@ -121,7 +121,7 @@ fn transforms_of_all_kinds_keep_the_promise() {
         for preset in [Preset::Small, Preset::Fast] {
             let (bytes, report) = compiled(&scene, &options(preset, tolerance));
             let reel = opened(bytes);
-            assert!(!reel.description().tracks.is_empty(), "they are coded");
+            assert!(!reel.description().node_setup.is_empty(), "they are coded");
             let found = verify(&scene, &reel, &|_, _| ()).unwrap();
             assert!(found.ok, "{tolerance:?} {preset:?}: {:#?}", found.failures);
             let nodes = report.clips.iter().find(|clip| clip.name == "nodes").unwrap();
@@ -186,7 +186,7 @@ fn the_bytes_do_not_depend_on_threads() {
 fn classic_files_keep_transforms_as_they_are() {
     let (bytes, report) = compiled(&zoo(), &options(Preset::Classic, Tolerance::Absolute(0.01)));
     let reel = opened(bytes);
-    assert!(reel.description().tracks.is_empty() && report.clips.is_empty());
+    assert!(reel.description().node_setup.is_empty() && report.clips.is_empty());
     assert_eq!(reel.moving_nodes().unwrap(), None);
     assert!(verify(&zoo(), &reel, &|_, _| ()).unwrap().ok);
 }
@@ -245,7 +245,7 @@ fn lives(reel: &Reel) -> Vec<Vec<usize>> {
 }
 
 /// Tests eight pieces that are alive by `alive`, with parts and bones allowed and without.
-fn pieces_live(alive: impl Fn(usize, usize) -> bool) {
+fn parts_exist_when(alive: impl Fn(usize, usize) -> bool) {
     let mut world = World::default();
     for seed in 0..8 {
         let id = world.add(None, fall(seed), Some(0.5));
@@ -265,12 +265,12 @@ fn pieces_live(alive: impl Fn(usize, usize) -> bool) {
 
 #[test]
 fn f05_deleted_and_created_in_order() {
-    pieces_live(|piece, f| (5 * piece..5 * piece + 20).contains(&f));
+    parts_exist_when(|piece, f| (5 * piece..5 * piece + 20).contains(&f));
 }
 
 #[test]
 fn f05_deleted_and_created_out_of_order() {
-    pieces_live(|piece, f| {
+    parts_exist_when(|piece, f| {
         let first = 7 * (5 * piece % 8);
         (first..first + 11 + piece).contains(&f)
     });
@@ -278,7 +278,7 @@ fn f05_deleted_and_created_out_of_order() {
 
 #[test]
 fn f05_created_deleted_created_deleted() {
-    pieces_live(|piece, f| (10..20).contains(&((f + piece) % 25)) || f == piece);
+    parts_exist_when(|piece, f| (10..20).contains(&((f + piece) % 25)) || f == piece);
 }
 
 #[test]
@@ -372,7 +372,7 @@ fn f05_with_and_without_attributes() {
     assert_eq!(all, [0, 0, 1, 2]);
     // And without any of it, if requested.
     let bare = Options {
-        channels: Channels { normals: false, uvs: false, colours: false, attributes: false },
+        channels: ChannelSelection { normals: false, uvs: false, colours: false, attributes: false },
         ..wanted
     };
     let reel = through_everything(&world.0, &bare);

@@ -159,21 +159,21 @@ impl Vat {
         std::array::from_fn(|i| values[i].as_f64().unwrap())
     }
 
-    fn place(&self, vertex: usize, frame: usize) -> [f64; 2] {
+    fn texel_place(&self, vertex: usize, frame: usize) -> [f64; 2] {
         let [u, v] = self.uvs[vertex];
         [u, v + frame as f64 / self.texture.height as f64]
     }
 
     fn position(&self, vertex: usize, frame: usize) -> Vector {
         let (low, high) = (self.remap("Min"), self.remap("Max"));
-        let texel = self.texture.sample(self.place(vertex, frame));
+        let texel = self.texture.sample(self.texel_place(vertex, frame));
         let offset: Vector = std::array::from_fn(|i| low[i] + texel[i] * (high[i] - low[i]));
         let base = self.positions[vertex];
         [base[0] + offset[0], base[1] + offset[2], base[2] - offset[1]]
     }
 
     fn normal(&self, vertex: usize, frame: usize) -> Vector {
-        let [u, v] = self.place(vertex, frame);
+        let [u, v] = self.texel_place(vertex, frame);
         let texel = match &self.separate {
             Some(separate) => separate.sample([u, v]),
             None => self.texture.sample([u, v + 0.5]),

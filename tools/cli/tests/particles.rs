@@ -5,11 +5,11 @@
 use crate::cli::common::run;
 use meshreel::record::{CODEC_CHAIN, CurveBasis as Basis, CurveEnds as Ends, Semantic};
 use meshreel::{FrameDecoder, FrameView, Pace, Reel};
-use meshreel_check::extract::{self, As};
+use meshreel_check::extract::{self, BoneForm};
 use meshreel_options::{Options, Preset, Tolerance};
 use meshreel_scene::{
-    Attribute, Channel, CurveBasis, CurveEnds, Curves, CustomAttribute, Mesh, Node, NodeKind, Particles,
-    Scene, Scope, TimeSampling, Unit, read, write,
+    Attribute, Channel, CurveBasis, CurveEnds, Curves, CustomAttribute, LengthUnit, Mesh, Node, NodeKind,
+    Particles, Scene, Scope, TimeSampling, read, write,
 };
 use meshreel_testkit::{bundled, corpus_if_thorough, verified};
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ fn channel<T: Clone + Send + Sync + 'static>(samples: Vec<Vec<T>>) -> Channel<T>
 
 fn scene(kind: NodeKind, mesh: Mesh) -> Scene {
     let node = Node { mesh: Some(0), samples: mesh.positions.len(), ..Node::new(mesh.path.clone(), kind) };
-    Scene { nodes: vec![node], meshes: vec![mesh], unit: Some(Unit::Metre), ..Scene::default() }
+    Scene { nodes: vec![node], meshes: vec![mesh], unit: Some(LengthUnit::Metre), ..Scene::default() }
 }
 
 /// Returns a pseudo-random value from 0 to 1.
@@ -80,7 +80,7 @@ pub fn drops(frames: usize, ids: bool) -> Scene {
         colours: vec![attribute("Cd", colours)],
         custom_attributes: vec![CustomAttribute { components: 1, attribute: attribute("age", ages) }],
         integers: vec![attribute("kind", kinds)],
-        ..Mesh::of_particles("/drops", channel(points), particles)
+        ..Mesh::from_particles("/drops", channel(points), particles)
     };
     scene(NodeKind::Points, mesh)
 }
@@ -113,10 +113,10 @@ pub fn hair(frames: usize) -> Scene {
         curves: Some(Curves {
             counts: channel(counts),
             basis: CurveBasis::CatmullRom,
-            ends: CurveEnds::Open,
+            curve_ends: CurveEnds::Open,
         }),
     };
-    scene(NodeKind::Curves, Mesh::of_particles("/hair", channel(points), particles))
+    scene(NodeKind::Curves, Mesh::from_particles("/hair", channel(points), particles))
 }
 
 /// Returns the options to test: presets and tolerances.
@@ -158,7 +158,7 @@ fn i10_particles_keep_what_they_promise() {
         }
         let (reel, _) = verified(&hair(30), &options);
         let curves = reel.description().meshes[0].particles.unwrap().curves.unwrap();
-        assert_eq!((curves.basis, curves.ends, curves.most), (Basis::CatmullRom, Ends::Open, 40));
+        assert_eq!((curves.basis, curves.curve_ends, curves.max_curves), (Basis::CatmullRom, Ends::Open, 40));
     }
 }
 
@@ -186,7 +186,7 @@ pub fn rubble(frames: usize) -> Scene {
     }
     let ids = (0..frames).map(|_| (0..200).collect()).collect();
     let particles = Particles { ids: Some(channel(ids)), widths: None, curves: None };
-    scene(NodeKind::Points, Mesh::of_particles("/rubble", channel(points), particles))
+    scene(NodeKind::Points, Mesh::from_particles("/rubble", channel(points), particles))
 }
 
 /// Frames between keys pay repeatedly for a bounce; chains of any length, with and without an early last key,
@@ -274,7 +274,7 @@ fn i10_they_come_back_as_alembic() {
     let folder = tempfile::tempdir().unwrap();
     for (scene, kind) in [(drops(30, true), NodeKind::Points), (hair(30), NodeKind::Curves)] {
         let (reel, _) = verified(&scene, &Options::default());
-        let (back, _) = extract::to_scene_as(&reel, As::Points).unwrap();
+        let (back, _) = extract::to_scene_with_bones(&reel, BoneForm::Points).unwrap();
         let path = folder.path().join("back.abc");
         write::alembic::write(&path, &back, &mut |_, _| {}).unwrap();
         let (again, remarks) = read::open(&path, &read::ReadOptions::default()).unwrap();
@@ -319,11 +319,11 @@ fn i10_messy_particles_are_kept_as_far_as_they_go() {
             curves: counts.map(|counts| Curves {
                 counts: channel(counts),
                 basis: CurveBasis::Linear,
-                ends: CurveEnds::Closed,
+                curve_ends: CurveEnds::Closed,
             }),
         };
         let kind = if particles.curves.is_some() { NodeKind::Curves } else { NodeKind::Points };
-        scene(kind, Mesh::of_particles("/mess", positions.clone(), particles))
+        scene(kind, Mesh::from_particles("/mess", positions.clone(), particles))
     };
     let points = |scene: &Scene| {
         let (reel, report) = verified(scene, &Options::default());
@@ -378,7 +378,7 @@ fn i11_velocities_of_changing_meshes() {
         assert!(velocities.as_chunks::<3>().0.iter().all(|v| (v[2] - 2.4).abs() < 0.1));
     }
     let none = Options {
-        channels: meshreel_scene::sample::Channels { attributes: false, ..Default::default() },
+        channels: meshreel_scene::sample::ChannelSelection { attributes: false, ..Default::default() },
         ..Options::default()
     };
     let (reel, _) = verified(&source, &none);

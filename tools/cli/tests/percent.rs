@@ -10,7 +10,7 @@ use meshreel_testkit::{compiled, opened};
 const SIDE: usize = 12;
 const FRAMES: usize = 24;
 /// The relative tolerance of all tests: large enough that f32 can keep it far away.
-const PART: f64 = 1e-2;
+const RELATIVE_TOLERANCE: f64 = 1e-2;
 
 /// Returns points of a cloth with waves, carried along x.
 fn waves(frame: usize, carried: f32) -> Vec<[f32; 3]> {
@@ -53,7 +53,7 @@ fn largest<'a>(frames: impl Iterator<Item = &'a Vec<[f32; 3]>>) -> f64 {
 }
 
 fn options() -> Options {
-    Options { tolerance: Tolerance::Relative(PART), effort: 1, ..Options::default() }
+    Options { tolerance: Tolerance::Relative(RELATIVE_TOLERANCE), effort: 1, ..Options::default() }
 }
 
 /// Compiles and verifies; returns the tolerance of the first mesh, on which both agree.
@@ -75,9 +75,9 @@ fn assert_near(found: f64, wanted: f64) {
 #[test]
 fn i52_a_percentage_does_not_follow_the_path() {
     let frames: Vec<Vec<[f32; 3]>> = (0..FRAMES).map(|f| waves(f, 15_000.0)).collect();
-    let wanted = PART * largest(frames.iter());
+    let wanted = RELATIVE_TOLERANCE * largest(frames.iter());
     assert!(wanted < 0.2, "a hundredth of a cloth of 12 by 12");
-    let scene = Scene::of_meshes(vec![cloth(frames.clone())]);
+    let scene = Scene::from_meshes(vec![cloth(frames.clone())]);
     let methods = [MethodChoice::Auto, MethodChoice::Soft, MethodChoice::Skinned, MethodChoice::Fluid];
     for method in methods {
         assert_near(tolerance(&scene, &Options { method, ..options() }), wanted);
@@ -86,8 +86,8 @@ fn i52_a_percentage_does_not_follow_the_path() {
         assert_near(tolerance(&scene, &Options { preset, ..options() }), wanted);
     }
     // A range of the path has the same cloth.
-    let range = Some(meshreel_scene::sample::Range::Frames(3, 9));
-    let some = PART * largest(frames[3..=9].iter());
+    let range = Some(meshreel_scene::sample::TimeRange::Frames(3, 9));
+    let some = RELATIVE_TOLERANCE * largest(frames[3..=9].iter());
     assert_near(tolerance(&scene, &Options { range, ..options() }), some);
     // A scale counts, a translation does not.
     let mut scaled = scene.clone();
@@ -100,14 +100,14 @@ fn i52_a_percentage_does_not_follow_the_path() {
 #[test]
 fn i52_of_what_changes_its_faces_and_is_meshed_anew_too() {
     let frames: Vec<Vec<[f32; 3]>> = (0..FRAMES).map(|f| waves(f, 2000.0)).collect();
-    let wanted = PART * largest(frames.iter());
+    let wanted = RELATIVE_TOLERANCE * largest(frames.iter());
     let (counts, indices) = faces();
     // In every second frame the faces start at another corner.
     let turned: Vec<i32> = indices.chunks(4).flat_map(|q| [q[1], q[2], q[3], q[0]]).collect();
     let by_frame = |f: usize| if f.is_multiple_of(2) { indices.clone() } else { turned.clone() };
     let indices = channel((0..FRAMES).map(by_frame).collect());
     let mesh = Mesh::new("/cloth", channel(frames), Channel::constant(counts), indices);
-    let scene = Scene::of_meshes(vec![mesh]);
+    let scene = Scene::from_meshes(vec![mesh]);
     assert_near(tolerance(&scene, &options()), wanted);
     assert_near(tolerance(&scene, &Options { remesh: true, ..options() }), wanted);
 }
@@ -115,9 +115,9 @@ fn i52_of_what_changes_its_faces_and_is_meshed_anew_too() {
 #[test]
 fn i52_of_points_too() {
     let frames: Vec<Vec<[f32; 3]>> = (0..FRAMES).map(|f| waves(f, 2000.0)).collect();
-    let wanted = PART * largest(frames.iter());
-    let mesh = Mesh::of_particles("/cloth", channel(frames), Particles::default());
-    let mut scene = Scene::of_meshes(vec![mesh]);
+    let wanted = RELATIVE_TOLERANCE * largest(frames.iter());
+    let mesh = Mesh::from_particles("/cloth", channel(frames), Particles::default());
+    let mut scene = Scene::from_meshes(vec![mesh]);
     scene.nodes[0].kind = NodeKind::Points;
     assert_near(tolerance(&scene, &options()), wanted);
 }
@@ -131,8 +131,8 @@ fn i52_frames_that_nobody_sees_do_not_count() {
     };
     let frames: Vec<Vec<[f32; 3]>> = (0..FRAMES).map(of).collect();
     let seen = |f: &usize| !wild(*f);
-    let wanted = PART * largest((0..FRAMES).filter(seen).map(|f| &frames[f]));
-    let mut scene = Scene::of_meshes(vec![cloth(frames.clone())]);
+    let wanted = RELATIVE_TOLERANCE * largest((0..FRAMES).filter(seen).map(|f| &frames[f]));
+    let mut scene = Scene::from_meshes(vec![cloth(frames.clone())]);
     let shown = |f: usize| vec![if wild(f) { 0 } else { -1 }];
     scene.nodes[0].visibility = Some(channel((0..FRAMES).map(shown).collect()));
     assert_near(tolerance(&scene, &options()), wanted);
@@ -148,7 +148,7 @@ fn i52_frames_that_nobody_sees_do_not_count() {
     assert!(checked.ok, "{checked:?}");
     let found: Vec<f64> = checked.meshes.iter().map(|mesh| mesh.tolerance).collect();
     assert_near(found[0], wanted);
-    assert_near(found[1], PART * largest(frames[5..9].iter()));
+    assert_near(found[1], RELATIVE_TOLERANCE * largest(frames[5..9].iter()));
     // A mesh that is never visible has a size nonetheless.
     for node in &mut scene.nodes {
         node.visibility = Some(Channel::constant(vec![0]));
@@ -163,7 +163,7 @@ fn i52_what_is_attached_to_a_traveller_is_as_exact_as_it() {
     let of = |carried: f32| {
         let frames: Vec<Vec<[f32; 3]>> = (0..FRAMES).map(|f| waves(f, carried)).collect();
         let size = largest(frames.iter());
-        let mut scene = Scene::of_meshes(vec![cloth(frames)]);
+        let mut scene = Scene::from_meshes(vec![cloth(frames)]);
         let place = |f: usize| vec![DMat4::from_translation(DVec3::new(f as f64, 1.0, 2.0))];
         scene.nodes.push(Node {
             transform: Some(Transform {
@@ -176,7 +176,7 @@ fn i52_what_is_attached_to_a_traveller_is_as_exact_as_it() {
         let (bytes, _) = compiled(&scene, &options());
         let checked = verify(&scene, &opened(bytes), &|_, _| ()).unwrap();
         assert!(checked.ok, "{checked:?}");
-        assert_near(checked.locators[0].tolerance, PART * size);
+        assert_near(checked.locators[0].tolerance, RELATIVE_TOLERANCE * size);
     };
     of(0.0);
     of(15_000.0);

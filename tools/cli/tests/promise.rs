@@ -4,7 +4,7 @@
 
 use glam::{DMat4, DQuat, DVec3};
 use meshreel::{Limits, Reel};
-use meshreel_check::{Matched, Report, verify};
+use meshreel_check::{MatchMethod, Report, verify};
 use meshreel_compile::{Silent, compile};
 use meshreel_options::{Options, Preset};
 use meshreel_scene::{
@@ -252,7 +252,7 @@ fn what_is_compiled_holds() {
         let [cloth, cube, again] = &report.meshes[..] else { panic!() };
         assert!(["soft", "rigid"].contains(&cloth.method) && cube.method == "static");
         assert_eq!((cloth.frames, cube.frames), (FRAMES - 4, FRAMES));
-        assert!(report.meshes.iter().all(|m| m.matched == Matched::Map));
+        assert!(report.meshes.iter().all(|m| m.matched == MatchMethod::Map));
         assert!(
             cloth.max_error > 0.0 && cloth.normal_max_deg.unwrap() > 0.0 && cloth.uv_max_error.unwrap() > 0.0
         );
@@ -265,19 +265,19 @@ fn what_is_compiled_holds() {
 #[test]
 fn every_option_holds() {
     use meshreel_options::{MeshOverride, MethodChoice, Tolerance};
-    use meshreel_scene::sample::{Channels, Range};
+    use meshreel_scene::sample::{ChannelSelection, TimeRange};
     let plan = plan();
     let base = Options::default();
     let all = [
         Options { fps: Some(60.0), ..base.clone() },
-        Options { fps: Some(10.0), range: Some(Range::Frames(2, 9)), ..base.clone() },
-        Options { range: Some(Range::Seconds(0.7, 1.1)), ..base.clone() },
+        Options { fps: Some(10.0), range: Some(TimeRange::Frames(2, 9)), ..base.clone() },
+        Options { range: Some(TimeRange::Seconds(0.7, 1.1)), ..base.clone() },
         Options { smooth_angle: Some(20.0), ..base.clone() },
         Options { colour_bits: 4, normal_tolerance: 0.1, uv_tolerance: 1e-5, ..base.clone() },
         Options { exclude: vec!["/oth*".into()], tolerance: Tolerance::Absolute(0.25), ..base.clone() },
         Options { include: vec!["/group".into()], index_every: Some(3), ..base.clone() },
         Options {
-            channels: Channels { normals: false, uvs: false, colours: false, attributes: false },
+            channels: ChannelSelection { normals: false, uvs: false, colours: false, attributes: false },
             ..base.clone()
         },
         Options { method: MethodChoice::Fluid, ..base.clone() },
@@ -392,7 +392,7 @@ fn without_a_map_every_change_is_found_too() {
         let reel = compiled(&plan, &options);
         let report = check(&plan, &reel);
         holds(&report);
-        assert_eq!(report.meshes[0].matched, Matched::Nearest);
+        assert_eq!(report.meshes[0].matched, MatchMethod::Nearest);
         let cloth = "/group/cloth";
         finds(&reel, &plan, "from the nearest", cloth, |p| p.cloth.points[20][40][1] += 0.02);
         finds(&reel, &plan, "frame 7: is hidden, but visible", cloth, |p| p.cloth_visible[7] = 1);

@@ -24,7 +24,7 @@ use meshreel_check::reopen;
 use meshreel_commands::failure::Class;
 use meshreel_commands::{extract, verify};
 use meshreel_compile::{Cancellation, Silent, compile};
-use meshreel_options::{Block, Options, Preset, Tolerance};
+use meshreel_options::{BlockChoice, Options, Preset, Tolerance};
 use meshreel_scene::read;
 use meshreel_testkit::is_thorough;
 use numbers::Numbers;
@@ -35,7 +35,7 @@ use trial::{Outcome, contents, made, outcome, outcome_and, plain};
 /// Number of scenes in every run.
 const SCENES: u64 = 400;
 
-fn asked(name: &str, usual: u64) -> u64 {
+fn env_number(name: &str, usual: u64) -> u64 {
     match std::env::var(name) {
         Ok(text) => text.parse().unwrap_or_else(|_| panic!("{name}={text}: a whole number")),
         Err(_) => usual,
@@ -55,7 +55,7 @@ fn comes_back(reel: &Reel, folder: &Path) -> Result<(), String> {
             continue;
         }
         let back = folder.join(name);
-        let format = (name == "back_vat/").then_some(extract::Format::OpenVat);
+        let format = (name == "back_vat/").then_some(extract::DirectoryFormat::OpenVat);
         let options = extract::Options { format, ..extract::Options::default() };
         match extract::extract(path, &back, &options, &|_, _, _| (), &cancellation) {
             Ok(_) => {}
@@ -64,7 +64,7 @@ fn comes_back(reel: &Reel, folder: &Path) -> Result<(), String> {
             Err(error) if matches!(error.class, Class::Unsupported | Class::Limit) => continue,
             Err(error) => return Err(format!("{name}: cannot be extracted: {}", error.line())),
         }
-        let compared = verify::extracted(&[back], path, (None, 0), &|_, _, _| (), &cancellation);
+        let compared = verify::verify_extracted(&[back], path, (None, 0), &|_, _, _| (), &cancellation);
         if compared.as_ref().is_err_and(|error| error.line().contains("in an animation")) {
             // Values beyond 1e15 count as damaged in the glTF reader.
             continue;
@@ -95,9 +95,9 @@ fn shows_faces(reel: &Reel) -> Result<bool, String> {
 
 #[test]
 fn whatever_compiles_verifies() {
-    let count = asked("MESHREEL_SCENES", SCENES);
-    let seed = asked("MESHREEL_SEED", 1);
-    let first = asked("MESHREEL_FIRST", 0);
+    let count = env_number("MESHREEL_SCENES", SCENES);
+    let seed = env_number("MESHREEL_SEED", 1);
+    let first = env_number("MESHREEL_FIRST", 0);
     let next = AtomicU64::new(first);
     let work = || {
         let mut own = Vec::new();
@@ -107,7 +107,8 @@ fn whatever_compiles_verifies() {
                 return own;
             }
             let (scene, options) = made(seed, number);
-            let also = |reel: &Reel, folder: &Path| match number % asked("MESHREEL_EXTRACTED", EXTRACTED) {
+            let also = |reel: &Reel, folder: &Path| match number % env_number("MESHREEL_EXTRACTED", EXTRACTED)
+            {
                 0 => comes_back(reel, folder),
                 _ => Ok(()),
             };
@@ -150,12 +151,12 @@ const DECODED: u64 = 12;
 #[test]
 fn whatever_compiles_is_decoded_alike_from_the_document() {
     let Some(python) = meshreel_testkit::python() else { return };
-    let seed = asked("MESHREEL_SEED", 1);
+    let seed = env_number("MESHREEL_SEED", 1);
     let mut decoded = 0;
-    for number in asked("MESHREEL_FIRST", 0)..asked("MESHREEL_SCENES", SCENES) {
+    for number in env_number("MESHREEL_FIRST", 0)..env_number("MESHREEL_SCENES", SCENES) {
         let (scene, options) = made(seed, number);
         // The only compression that Python always has.
-        let options = Options { block: Block::Deflate, ..options };
+        let options = Options { block: BlockChoice::Deflate, ..options };
         let also = |reel: &Reel, _: &Path| {
             crate::document::assert_decoded_alike(python, reel.path());
             Ok(())
@@ -165,7 +166,7 @@ fn whatever_compiles_is_decoded_alike_from_the_document() {
             Outcome::Refused(_) => {}
             Outcome::Broken(what) => panic!("seed {seed}, scene {number}: {what}\n{}", contents(&scene)),
         }
-        if decoded == asked("MESHREEL_DECODED", DECODED) {
+        if decoded == env_number("MESHREEL_DECODED", DECODED) {
             break;
         }
     }
@@ -186,8 +187,8 @@ fn plain_scenes_verify() {
 /// A looser tolerance or more effort gives no larger file, for plain scenes without additional data.
 #[test]
 fn looser_and_more_effort_are_never_larger() {
-    let count = asked("MESHREEL_KNOBS", if is_thorough() { 200 } else { 24 });
-    let first = asked("MESHREEL_FIRST", 0);
+    let count = env_number("MESHREEL_KNOBS", if is_thorough() { 200 } else { 24 });
+    let first = env_number("MESHREEL_FIRST", 0);
     for number in first..first + count {
         let (scene, options) = plain(2, number);
         let usual = Options { preset: options.preset, jobs: 1, effort: 2, ..Options::default() };

@@ -3,7 +3,7 @@
 
 use glam::{DQuat, DVec3};
 use meshreel::{FrameDecoder, Reel};
-use meshreel_check::{Matched, verify};
+use meshreel_check::{MatchMethod, verify};
 use meshreel_compile::{Report, Silent, compile};
 use meshreel_options::{MeshOverride, MethodChoice, Options, Preset, Tolerance};
 use meshreel_scene::{Channel, FaceSet, Mesh, Node, NodeKind, Scene, TimeSampling, read};
@@ -62,7 +62,7 @@ impl Soup {
 
 /// Returns a unit sphere from an icosahedron that was subdivided `levels` times and rotated at random, with
 /// some of its edges split once more.
-fn ball(levels: u32, random: &mut Random) -> Soup {
+fn icosphere(levels: u32, random: &mut Random) -> Soup {
     let g = (1.0 + 5f64.sqrt()) / 2.0;
     let mut points = Vec::new();
     for (a, b) in [(1.0, g), (1.0, -g), (-1.0, g), (-1.0, -g)] {
@@ -184,7 +184,7 @@ fn remeshed_body(frames: usize) -> Scene {
         (0..frames)
             .map(|f| {
                 let t = f as f64 / 24.0;
-                ball(4, &mut random).moved(|p| body(p, t)).shuffled(&mut random)
+                icosphere(4, &mut random).moved(|p| body(p, t)).shuffled(&mut random)
             })
             .collect(),
     )
@@ -202,7 +202,7 @@ fn holds(scene: &Scene, options: &Options) -> (Reel, Report) {
     assert!(checked.ok, "{checked:?}\n{:?}", report.remarks);
     if let Some(remeshed) = &report.meshes[0].remeshed {
         let mesh = &checked.meshes[0];
-        assert_eq!(mesh.matched, Matched::Surface);
+        assert_eq!(mesh.matched, MatchMethod::Surface);
         assert_eq!(mesh.blended, remeshed.blended as usize);
         assert_eq!(mesh.frames, reel.frame_count() - mesh.blended);
         assert!(mesh.max_error > 0.0 && mesh.max_error <= mesh.tolerance);
@@ -225,7 +225,7 @@ fn decoded(reel: &Reel) -> Vec<Vec<DVec3>> {
 }
 
 /// Returns the number of remarks that contain a text.
-fn said(report: &Report, what: &str) -> usize {
+fn remark_count(report: &Report, what: &str) -> usize {
     report.remarks.iter().filter(|r| r.to_string().contains(what)).count()
 }
 
@@ -236,10 +236,10 @@ fn f15_a_body_meshed_anew_in_each_frame_is_soft() {
     let mesh = &report.meshes[0];
     let remeshed = mesh.remeshed.as_ref().unwrap();
     assert_eq!(mesh.method, "soft", "{:?}", report.remarks);
-    assert_eq!((remeshed.runs, remeshed.frames, remeshed.own), (1, 24, 0));
+    assert_eq!((remeshed.runs, remeshed.frames, remeshed.own_face_frames), (1, 24, 0));
     assert!(report.remarks.is_empty(), "{:?}", report.remarks);
     assert!(report.passes.iter().any(|p| p.pass == "remesh"));
-    assert_eq!(reel.description().meshes[0].remeshed, Some(0));
+    assert_eq!(reel.description().meshes[0].remeshed_blend_frames, Some(0));
     assert_eq!(reel.description().meshes[0].source_map.size, 0);
     // Triangles keep their shape: none is flipped or strongly stretched.
     let indices = reel.indices(0).unwrap();
@@ -305,10 +305,10 @@ fn tearing() -> Scene {
     let frame = |f: usize, random: &mut Random| {
         let t = f as f64 / 24.0;
         match f {
-            0..10 => ball(3, random).moved(|p| body(p, t)),
+            0..10 => icosphere(3, random).moved(|p| body(p, t)),
             10..20 => {
-                let mut two = ball(3, random).moved(|p| 0.5 * p - DVec3::X * (1.0 + t));
-                two.append(&ball(3, random).moved(|p| 0.6 * p + DVec3::X * (1.0 + t)));
+                let mut two = icosphere(3, random).moved(|p| 0.5 * p - DVec3::X * (1.0 + t));
+                two.append(&icosphere(3, random).moved(|p| 0.6 * p + DVec3::X * (1.0 + t)));
                 two
             }
             _ => {
@@ -336,10 +336,15 @@ fn tearing() -> Scene {
 fn f15_what_tears_gets_faces_for_each_stretch() {
     let (reel, report) = holds(&tearing(), &Options { tolerance: Tolerance::Relative(1e-2), ..options() });
     let remeshed = report.meshes[0].remeshed.as_ref().unwrap();
-    assert_eq!((remeshed.runs, remeshed.frames, remeshed.own), (3, 30, 0), "{:?}", report.remarks);
+    assert_eq!(
+        (remeshed.runs, remeshed.frames, remeshed.own_face_frames),
+        (3, 30, 0),
+        "{:?}",
+        report.remarks
+    );
     assert_eq!(report.meshes[0].method, "fluid");
     assert_eq!(
-        said(&report, "frames 0–9, 10–19, 20–29 have 3 sets of fixed faces"),
+        remark_count(&report, "frames 0–9, 10–19, 20–29 have 3 sets of fixed faces"),
         1,
         "{:?}",
         report.remarks
@@ -361,25 +366,30 @@ fn f15_frames_that_nothing_holds_keep_their_faces() {
             8 => {
                 let mut many = Soup::default();
                 for k in 0..5 {
-                    many.append(&ball(2, &mut random).moved(|p| 0.3 * p + DVec3::Y * f64::from(k)));
+                    many.append(&icosphere(2, &mut random).moved(|p| 0.3 * p + DVec3::Y * f64::from(k)));
                 }
                 many
             }
-            _ => ball(3, &mut random).moved(|p| body(p, t)),
+            _ => icosphere(3, &mut random).moved(|p| body(p, t)),
         };
         frames.push(soup.shuffled(&mut random));
     }
     let scene = scene(frames);
     let (_, report) = holds(&scene, &Options { tolerance: Tolerance::Relative(1e-2), ..options() });
     let remeshed = report.meshes[0].remeshed.as_ref().unwrap();
-    assert_eq!((remeshed.runs, remeshed.frames, remeshed.own), (2, 19, 1), "{:?}", report.remarks);
-    assert_eq!(said(&report, "1 of 20 frames keep their own faces"), 1, "{:?}", report.remarks);
+    assert_eq!(
+        (remeshed.runs, remeshed.frames, remeshed.own_face_frames),
+        (2, 19, 1),
+        "{:?}",
+        report.remarks
+    );
+    assert_eq!(remark_count(&report, "1 of 20 frames keep their own faces"), 1, "{:?}", report.remarks);
     // A tolerance far below the size of the triangles: no mesh is re-meshed.
     let tight = Options { tolerance: Tolerance::Relative(1e-6), ..options() };
     let (reel, report) = holds(&scene, &tight);
     assert!(report.meshes[0].remeshed.is_none());
-    assert_eq!(reel.description().meshes[0].remeshed, None);
-    assert_eq!(said(&report, "is not re-meshed"), 1, "{:?}", report.remarks);
+    assert_eq!(reel.description().meshes[0].remeshed_blend_frames, None);
+    assert_eq!(remark_count(&report, "is not re-meshed"), 1, "{:?}", report.remarks);
 }
 
 #[test]
@@ -387,8 +397,13 @@ fn f15_the_end_of_a_loop_leads_into_its_start() {
     let scene = remeshed_body(24);
     let looped = Options { cycle: true, remesh_blend: Some(6), ..options() };
     let (reel, report) = holds(&scene, &looped);
-    assert_eq!(reel.description().meshes[0].remeshed, Some(6));
-    assert_eq!(said(&report, "frames 18 to 23 are blended into the start"), 1, "{:?}", report.remarks);
+    assert_eq!(reel.description().meshes[0].remeshed_blend_frames, Some(6));
+    assert_eq!(
+        remark_count(&report, "frames 18 to 23 are blended into the start"),
+        1,
+        "{:?}",
+        report.remarks
+    );
     assert!((reel.description().period - 1.0).abs() < 1e-9);
     let step =
         |a: &Vec<DVec3>, b: &Vec<DVec3>| (a.iter().zip(b).map(|(a, b)| a.distance(*b))).fold(0.0, f64::max);
@@ -402,7 +417,7 @@ fn f15_the_end_of_a_loop_leads_into_its_start() {
     assert!(seam < 2.0 * usual && jump > 4.0 * usual, "{seam} {jump} {usual}");
     // An eighth by default.
     let usual = Options { remesh_blend: None, ..looped };
-    assert_eq!(holds(&scene, &usual).0.description().meshes[0].remeshed, Some(3));
+    assert_eq!(holds(&scene, &usual).0.description().meshes[0].remeshed_blend_frames, Some(3));
 }
 
 #[test]
@@ -429,13 +444,13 @@ fn f15_the_checker_is_not_talked_round() {
     // One with an additional piece.
     let mut random = Random(1);
     let more = (0..6).map(|f| {
-        let mut soup = ball(4, &mut random).moved(|p| body(p, f as f64 / 24.0));
-        soup.append(&ball(1, &mut random).moved(|p| 0.1 * p));
+        let mut soup = icosphere(4, &mut random).moved(|p| body(p, f as f64 / 24.0));
+        soup.append(&icosphere(1, &mut random).moved(|p| 0.1 * p));
         soup
     });
     not_ok(&self::scene(more.collect()), &bytes, "point or triangle of the source");
     // One whose faces never change.
-    let soup = ball(4, &mut Random(7));
+    let soup = icosphere(4, &mut Random(7));
     let fixed = (0..6).map(|f| soup.clone().moved(|p| body(p, f as f64 / 24.0)));
     not_ok(&self::scene(fixed.collect()), &bytes, "the source's do not change");
 }
@@ -495,10 +510,10 @@ fn f15_wrong_uses_are_named() {
             .unwrap_err();
     assert!(error.to_string().contains("larger --tolerance"), "{error}");
     // If there is nothing to do, a remark tells so.
-    let soup = ball(2, &mut Random(7));
+    let soup = icosphere(2, &mut Random(7));
     let fixed = (0..6).map(|f| soup.clone().moved(|p| body(p, f as f64 / 24.0)));
     let report = compiled(&scene(fixed.collect()), &options()).1;
-    assert_eq!(said(&report, "--remesh changes nothing"), 1, "{:?}", report.remarks);
+    assert_eq!(remark_count(&report, "--remesh changes nothing"), 1, "{:?}", report.remarks);
 }
 
 #[test]

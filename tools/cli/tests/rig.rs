@@ -1,8 +1,8 @@
 //! Tests of characters: a mesh keeps its rig, any clip of its skeleton moves it as in the source, and it is
 //! extracted with a skin.
 
-use crate::given::{Worm, object, run, structure};
 use crate::replaced::replaced;
+use crate::source_rigs::{Worm, object, run, structure};
 use glam::DVec3;
 use meshreel::clip::{ClipCursor, PoseSource, blend, object_space};
 use meshreel::{BoneMatrix, FrameDecoder, Limits, MeshRig, Reel, Transform, kind};
@@ -21,7 +21,7 @@ fn open(path: &Path, animation: Option<&str>) -> Scene {
 }
 
 /// Compiles `worm.glb` with its rig, and verifies it; returns both outputs.
-fn kept(folder: &Path, more: &[&str]) -> (Value, Value) {
+fn compile_with_rig(folder: &Path, more: &[&str]) -> (Value, Value) {
     let line = ["compile", "worm.glb", "-o", "a.reel", "--rig", "keep", "--json"];
     let done = object(&[&line[..], more].concat(), folder);
     let checked = object(&["verify", "worm.glb", "a.reel", "--json"], folder);
@@ -40,7 +40,7 @@ impl Driver<'_> {
         let skeletons = self.reel.skeletons().unwrap();
         let mut object = vec![BoneMatrix::default(); pose.len()];
         let mut matrices = vec![BoneMatrix::default(); self.rig.joints().len()];
-        let mut out = vec![[0.0; 3]; self.rig.vertices()];
+        let mut out = vec![[0.0; 3]; self.rig.vertex_count()];
         object_space(&skeletons[self.rig.skeleton()].parents, pose, &mut object);
         self.rig.matrices(&object, &mut matrices);
         self.rig.positions(&matrices, &mut out);
@@ -61,7 +61,7 @@ fn f17_any_clip_moves_a_mesh_as_the_source_does() {
     for size in [1.0, 100.0] {
         let worm = Worm { size, more: 2, ..Worm::default() };
         worm.write(&at.join("worm.glb"));
-        let (done, checked) = kept(at, &[]);
+        let (done, checked) = compile_with_rig(at, &[]);
         let (made, rig) = (&done["rigs"][0], &checked["rigs"][0]);
         assert_eq!((made["joints"].as_u64(), rig["clips"].as_u64()), (Some(7), Some(3)));
         assert_eq!(rig["samples"].as_u64(), Some(61 + 51 + 41));
@@ -99,7 +99,7 @@ fn f17_any_clip_moves_a_mesh_as_the_source_does() {
         let mut pose = poses[0].clone();
         for frame in [0, 17, 60] {
             decoder.decode(frame).unwrap();
-            let mut shown = vec![0.0; 3 * rigs[0].vertices()];
+            let mut shown = vec![0.0; 3 * rigs[0].vertex_count()];
             decoder.mesh(0).positions_into(&mut shown).unwrap();
             clips[0].sample_at(&mut cursor, frame, &mut pose).unwrap();
             let at = |v: usize| [shown[3 * v], shown[3 * v + 1], shown[3 * v + 2]];
@@ -140,7 +140,7 @@ fn f17_a_rig_that_does_not_say_all_is_left_out() {
     let at = folder.path();
     let worm = Worm { swells: true, ..Worm::default() };
     worm.write(&at.join("worm.glb"));
-    let (done, checked) = kept(at, &["--method", "soft"]);
+    let (done, checked) = compile_with_rig(at, &["--method", "soft"]);
     assert_eq!(done["rigs"].as_array().map(Vec::len), Some(0));
     assert_eq!(checked["rigs"].as_array().map(Vec::len), Some(0));
     let said = done["remarks"].to_string();
@@ -174,7 +174,7 @@ fn f17_a_character_comes_back_as_one() {
         ..Worm::default()
     };
     worm.write(&at.join("worm.glb"));
-    let (_, checked) = kept(at, &[]);
+    let (_, checked) = compile_with_rig(at, &[]);
     let tolerance = checked["rigs"][0]["tolerance"].as_f64().unwrap();
     object(&["extract", "a.reel", "-o", "back.glb", "--json"], at);
     let back = structure(&at.join("back.glb"));
@@ -215,7 +215,7 @@ fn f17_ranges_and_rigs_together() {
     let at = folder.path();
     let worm = Worm { more: 1, ..Worm::default() };
     worm.write(&at.join("worm.glb"));
-    let (done, _) = kept(at, &["--animation", "all"]);
+    let (done, _) = compile_with_rig(at, &["--animation", "all"]);
     assert_eq!(done["frames"].as_u64(), Some(61 + 51));
     object(&["extract", "a.reel", "-o", "back.glb", "--json"], at);
     let back = structure(&at.join("back.glb"));
@@ -270,7 +270,7 @@ fn f17_a_rig_is_not_believed() {
     let at = folder.path();
     let worm = Worm { more: 1, ..Worm::default() };
     worm.write(&at.join("worm.glb"));
-    kept(at, &["--animation", "all"]);
+    compile_with_rig(at, &["--animation", "all"]);
     let reel = Reel::open(at.join("a.reel"), &Limits::default()).unwrap();
     let refused = |kind: u16, change: &dyn Fn(&mut Vec<u8>), what: &str| {
         std::fs::write(at.join("b.reel"), replaced(&reel, kind, change)).unwrap();
@@ -322,7 +322,10 @@ fn f17_dual_quaternions_are_kept() {
         let reel = Reel::open(at.join("a.reel"), &Limits::default()).unwrap();
         let (rigs, clips) = (reel.rigs().unwrap(), reel.clips().unwrap());
         let rig = &rigs[0];
-        assert!(rig.is_dual() && (0..rig.vertices()).all(|v| rig.dual_part(v) == 1.0));
+        assert!(
+            rig.uses_dual_quaternions()
+                && (0..rig.vertex_count()).all(|v| rig.dual_quaternion_weight(v) == 1.0)
+        );
         // The runtime against the source, at the end, where linear blending is far off.
         let scene = open(&at.join("dual.usda"), None);
         let (skin, mut wanted) = (scene.meshes[0].skin.as_deref().unwrap(), Vec::new());

@@ -3,7 +3,7 @@
 #![cfg(unix)]
 
 use meshreel::{FrameDecoder, Limits, Reel};
-use meshreel_testkit::{bundled, corpus, skipped};
+use meshreel_testkit::{bundled, corpus, report_skipped};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// Address space in kilobytes for a run on a small file. Threads and their arenas take most of it.
 const ADDRESS_SPACE: u64 = 1 << 20;
 /// Time limit for a run on a small file, enough for a busy machine. Unbounded work would never end.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 struct Ended {
     /// Exit code; `None` if a signal ended it.
@@ -38,7 +38,7 @@ fn bounded(arguments: &[&dyn AsRef<Path>]) -> Ended {
     let status = loop {
         match child.try_wait().unwrap() {
             Some(status) => break status,
-            None if started.elapsed() > PATIENCE => {
+            None if started.elapsed() > TIMEOUT => {
                 child.kill().unwrap();
                 child.wait().unwrap();
                 panic!("no end: {paths:?}");
@@ -298,7 +298,7 @@ fn a_full_disk() {
         ls -A \"$DIR\"; cat \"$DIR/out.reel\"";
     let run = script(&format!("unshare -rm sh -c '{inside}' || exit 77"), folder.path(), &input);
     if run.code == Some(77) {
-        skipped(&format!("no file system can be mounted here: {}", run.stderr.trim()));
+        report_skipped(&format!("no file system can be mounted here: {}", run.stderr.trim()));
     } else {
         assert_eq!(run.stdout, "code 1\nout.reel\nold\n", "{}", run.stderr);
         assert!(run.stderr.contains("out.reel") && !run.stderr.contains("defect"));

@@ -18,7 +18,7 @@ fn compiled(directory: &Path, name: &str, preset: &str) -> Reel {
 /// All values of the mesh of each node, as floats.
 type Floats = Vec<Vec<f32>>;
 
-fn of_decoder(reel: &Reel, frame: usize) -> Floats {
+fn decoder_floats(reel: &Reel, frame: usize) -> Floats {
     let mut decoder = FrameDecoder::new(reel).unwrap();
     decoder.decode(frame).unwrap();
     let nodes = reel.description().nodes.iter();
@@ -39,7 +39,7 @@ fn of_decoder(reel: &Reel, frame: usize) -> Floats {
         .collect()
 }
 
-fn of_view(view: &FrameView<'_>) -> Floats {
+fn view_floats(view: &FrameView<'_>) -> Floats {
     (0..view.reel().description().nodes.len())
         .filter_map(|node| view.mesh(node))
         .map(|mesh| {
@@ -71,10 +71,10 @@ fn a_view_of_every_preset() {
                     let pace = Pace::default();
                     FrameView::between(&decoders[0], &decoders[1], blend, pace).unwrap()
                 };
-                let plain = of_decoder(&reel, frame);
-                assert_eq!(of_view(&at(0.0)), plain, "{name} {preset} frame {frame}");
-                let to = of_decoder(&reel, (frame + 1).min(last));
-                let between = of_view(&at(0.5));
+                let plain = decoder_floats(&reel, frame);
+                assert_eq!(view_floats(&at(0.0)), plain, "{name} {preset} frame {frame}");
+                let to = decoder_floats(&reel, (frame + 1).min(last));
+                let between = view_floats(&at(0.5));
                 for node in 0..between.len() {
                     let view = at(0.5);
                     let mesh =

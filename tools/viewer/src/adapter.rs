@@ -4,7 +4,7 @@ use crate::timing;
 
 /// Returns the optional features that are used if the adapter has them.
 pub fn features(adapter: &wgpu::Adapter) -> wgpu::Features {
-    adapter.features() & timing::clock()
+    adapter.features() & timing::timestamp_features()
 }
 
 /// The error message if no adapter can draw.

@@ -1,13 +1,13 @@
 //! The command line of the viewer.
 
 use crate::camera::{Camera, Up};
-use crate::looks::Look;
+use crate::looks::DisplayMode;
 use crate::renderer::Style;
 use clap::Parser;
 use std::path::PathBuf;
 
 /// Returns the first paragraph of clap's error in one line.
-pub fn what_is_wrong(error: &clap::Error) -> String {
+pub fn first_paragraph(error: &clap::Error) -> String {
     let text = error.render().to_string();
     let lines = text.lines().map(str::trim).take_while(|line| !line.is_empty());
     lines.map(|line| line.strip_prefix("error: ").unwrap_or(line)).collect::<Vec<_>>().join(" ")
@@ -32,8 +32,8 @@ pub struct Arguments {
     #[arg(long, value_name = "A:B", conflicts_with = "frame", requires = "screenshot", value_parser = range)]
     pub frames: Option<(usize, usize)>,
     /// The look of surfaces.
-    #[arg(long, value_enum, default_value_t = Look::Shaded)]
-    pub look: Look,
+    #[arg(long, value_enum, default_value_t = DisplayMode::Shaded)]
+    pub look: DisplayMode,
     /// The source, for the look "error"; else it is looked for beside the file.
     #[arg(long, value_name = "FILE")]
     pub source: Option<PathBuf>,
@@ -138,7 +138,7 @@ impl Arguments {
             camera.angle = degrees.clamp(1.0, 170.0).to_radians();
         }
         if let (Some(eye), Some(target)) = (self.eye, self.target) {
-            camera.look(eye, target);
+            camera.look_at(eye, target);
         }
         camera
     }

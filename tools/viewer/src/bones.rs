@@ -3,17 +3,17 @@
 
 use crate::clips::{Bone, Clips};
 use crate::drawing::Drawing;
-use crate::looks::{Look, hue, of_heat};
+use crate::looks::{DisplayMode, hue, heat_colour};
 use crate::source::ClipErrors;
 use glam::DVec3;
 
 /// Draws the skeleton of the current clip. `size` is that of the whole content. Colours: one per layer, dark
 /// if not played, orange for the selected joint; in the look "error" each joint's error against the source.
-pub fn solid(clips: &Clips, size: f64, look: Look, errors: Option<&ClipErrors>) -> Drawing {
+pub fn solid(clips: &Clips, size: f64, look: DisplayMode, errors: Option<&ClipErrors>) -> Drawing {
     let mut out = Drawing::default();
     let colours: Vec<[u8; 4]> = (0..clips.skeleton().parents.len())
         .map(|joint| match (look, errors) {
-            (Look::Error, Some(errors)) => of_heat(errors.parts.get(joint).copied()),
+            (DisplayMode::Error, Some(errors)) => heat_colour(errors.fractions.get(joint).copied()),
             _ => colour(clips, joint),
         })
         .collect();
@@ -40,8 +40,8 @@ pub fn solid(clips: &Clips, size: f64, look: Look, errors: Option<&ClipErrors>) 
 pub fn lines(bones: &[Bone]) -> Drawing {
     let mut out = Drawing::default();
     for bone in bones {
-        out.put(bone.from, [120, 220, 255, 255]);
-        out.put(bone.to, [120, 220, 255, 255]);
+        out.push_vertex(bone.from, [120, 220, 255, 255]);
+        out.push_vertex(bone.to, [120, 220, 255, 255]);
     }
     out
 }

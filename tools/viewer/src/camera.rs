@@ -96,7 +96,7 @@ impl Camera {
     }
 
     /// Places the camera at `eye`, looking at `target`.
-    pub fn look(&mut self, eye: DVec3, target: DVec3) {
+    pub fn look_at(&mut self, eye: DVec3, target: DVec3) {
         let back = self.axes().transform_vector3(eye - target);
         self.target = target;
         self.distance = back.length().max(1e-9);
@@ -125,7 +125,7 @@ mod tests {
         for up in [Up::Y, Up::Z] {
             let mut camera = Camera { up, ..Camera::default() };
             let (eye, target) = (DVec3::new(3.0, -1.0, 2.0), DVec3::new(1.0, 2.0, -4.0));
-            camera.look(eye, target);
+            camera.look_at(eye, target);
             assert!(camera.view().transform_point3(eye).length() < 1e-9);
             let seen = camera.view().transform_point3(target);
             assert!((seen + DVec3::Z * eye.distance(target)).length() < 1e-9, "{seen}");

@@ -9,7 +9,7 @@ use meshreel_check::joint_matrix;
 use meshreel_scene::Qvv;
 
 /// Number of samples from which a clip's bounds are estimated.
-const LOOKED: usize = 64;
+const BOUNDS_SAMPLES: usize = 64;
 
 /// All clips, and the current one.
 pub struct Clips {
@@ -134,7 +134,7 @@ impl Clips {
     }
 
     /// Returns the position of a joint.
-    pub fn place(&self, joint: usize) -> DVec3 {
+    pub fn joint_position(&self, joint: usize) -> DVec3 {
         origin(&self.object[joint])
     }
 
@@ -151,7 +151,7 @@ impl Clips {
     pub fn bounds(&mut self) -> anyhow::Result<[DVec3; 2]> {
         let (mut low, mut high) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
         let last = self.samples() - 1;
-        let count = LOOKED.min(last + 1);
+        let count = BOUNDS_SAMPLES.min(last + 1);
         for i in 0..count {
             self.pose(self.time(i * last / (count - 1).max(1)), false)?;
             for bone in self.bones() {
@@ -165,7 +165,7 @@ impl Clips {
     /// Returns the joint nearest to a point of the picture (−1 … 1), within this fraction of its height.
     pub fn pick(&self, clip: DMat4, aspect: f64, place: [f64; 2], within: f64) -> Option<usize> {
         let off = |joint: usize| {
-            let seen = clip * self.place(joint).extend(1.0);
+            let seen = clip * self.joint_position(joint).extend(1.0);
             let at = seen.truncate() / seen.w;
             let (x, y) = ((at.x - place[0]) * aspect, at.y - place[1]);
             (seen.w > 0.0).then_some(x.hypot(y)).filter(|off| *off < within)
@@ -202,7 +202,7 @@ pub fn bones(
 }
 
 /// Returns the largest distance between two poses of a joint's three points at the shell, in object space.
-pub fn distance(
+pub fn shell_distance(
     parents: &[u32],
     joint: usize,
     shell: f64,
@@ -232,7 +232,7 @@ mod tests {
                 ..Qvv::default()
             }
         };
-        assert!((distance(&parents, 1, 3.0, moved(0.0), moved(0.25)) - 0.25).abs() < 1e-12);
+        assert!((shell_distance(&parents, 1, 3.0, moved(0.0), moved(0.25)) - 0.25).abs() < 1e-12);
     }
 
     #[test]

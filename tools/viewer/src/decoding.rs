@@ -5,14 +5,14 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Instant;
 
 /// Decoders with decoded frames, on their way to the window.
-struct Decoded {
+struct DecodedFrames {
     decoders: Vec<FrameDecoder>,
     /// Duration of decoding in milliseconds.
-    took: f64,
+    milliseconds: f64,
 }
 
 /// Frames that the window asks for, and decoders that it no longer needs.
-struct Asked {
+struct DecodeRequest {
     frames: Vec<usize>,
     spare: Vec<FrameDecoder>,
 }
@@ -20,55 +20,55 @@ struct Asked {
 /// Decodes the two frames of a moment while others are shown: one moment at a time, then the latest one
 /// requested. Uses at most four decoders.
 pub struct Decoding {
-    asked: Sender<Asked>,
-    told: Receiver<anyhow::Result<Decoded>>,
+    request_sender: Sender<DecodeRequest>,
+    result_receiver: Receiver<anyhow::Result<DecodedFrames>>,
     /// The frames that are being decoded.
-    on_the_way: Option<[usize; 2]>,
+    pending: Option<[usize; 2]>,
     /// Decoders of frames that are not shown.
-    here: Vec<FrameDecoder>,
+    ready: Vec<FrameDecoder>,
     /// Last duration of decoding in milliseconds; taken by the reader.
-    pub took: Option<f64>,
+    pub milliseconds: Option<f64>,
 }
 
 impl Decoding {
     /// Starts the thread; `done` is called whenever there is a new frame to show.
     pub fn start(reel: &Reel, done: impl Fn() + Send + 'static) -> Decoding {
-        let ((asked, all), (tell, told)) = (channel::<Asked>(), channel());
+        let ((asked, all), (tell, told)) = (channel::<DecodeRequest>(), channel());
         let reel = reel.clone();
         std::thread::spawn(move || {
             let mut spare = Vec::new();
             while let Ok(mut asked) = all.recv() {
                 spare.append(&mut asked.spare);
-                if tell.send(decoded(&reel, &asked.frames, &mut spare)).is_err() {
+                if tell.send(decode_frames(&reel, &asked.frames, &mut spare)).is_err() {
                     return;
                 }
                 done();
             }
         });
-        Decoding { asked, told, on_the_way: None, here: Vec::new(), took: None }
+        Decoding { request_sender: asked, result_receiver: told, pending: None, ready: Vec::new(), milliseconds: None }
     }
 
     /// Replaces the decoders in `shown` by those of the two wanted frames and returns `true`; if these are
     /// not decoded yet, requests them, shows the last decoded ones, and returns `false`.
-    pub fn show(&mut self, shown: &mut [FrameDecoder; 2], wanted: [usize; 2]) -> anyhow::Result<bool> {
-        for told in self.told.try_iter() {
-            let Decoded { decoders, took } = told?;
-            self.here.extend(decoders);
-            self.took = Some(took);
-            if let Some(asked) = self.on_the_way.take() {
-                put(shown, &mut self.here, asked);
+    pub fn swap_or_request(&mut self, shown: &mut [FrameDecoder; 2], wanted: [usize; 2]) -> anyhow::Result<bool> {
+        for told in self.result_receiver.try_iter() {
+            let DecodedFrames { decoders, milliseconds: took } = told?;
+            self.ready.extend(decoders);
+            self.milliseconds = Some(took);
+            if let Some(asked) = self.pending.take() {
+                swap_in(shown, &mut self.ready, asked);
             }
         }
-        let known = shown.iter().chain(&self.here).map(FrameDecoder::frame);
+        let known = shown.iter().chain(&self.ready).map(FrameDecoder::frame);
         let frames = missing(known.collect(), wanted);
         if frames.is_empty() {
-            put(shown, &mut self.here, wanted);
+            swap_in(shown, &mut self.ready, wanted);
             return Ok(true);
         }
-        if self.on_the_way.is_none() {
-            self.on_the_way = Some(wanted);
+        if self.pending.is_none() {
+            self.pending = Some(wanted);
             // If the thread has ended, it has reported the reason.
-            let _ = self.asked.send(Asked { frames, spare: std::mem::take(&mut self.here) });
+            let _ = self.request_sender.send(DecodeRequest { frames, spare: std::mem::take(&mut self.ready) });
         }
         Ok(false)
     }
@@ -84,7 +84,7 @@ fn missing(mut known: Vec<Option<usize>>, wanted: [usize; 2]) -> Vec<usize> {
 }
 
 /// Swaps decoders of the wanted frames into `shown`, as far as there are any.
-fn put(shown: &mut [FrameDecoder; 2], here: &mut [FrameDecoder], wanted: [usize; 2]) {
+fn swap_in(shown: &mut [FrameDecoder; 2], here: &mut [FrameDecoder], wanted: [usize; 2]) {
     for (i, frame) in wanted.into_iter().enumerate() {
         let shows = |decoder: &FrameDecoder| decoder.frame() == Some(frame);
         if shows(&shown[i]) {
@@ -99,7 +99,7 @@ fn put(shown: &mut [FrameDecoder; 2], here: &mut [FrameDecoder], wanted: [usize;
 }
 
 /// Decodes frames, each with the decoder that has the shortest way to it.
-fn decoded(reel: &Reel, frames: &[usize], spare: &mut Vec<FrameDecoder>) -> anyhow::Result<Decoded> {
+fn decode_frames(reel: &Reel, frames: &[usize], spare: &mut Vec<FrameDecoder>) -> anyhow::Result<DecodedFrames> {
     let since = Instant::now();
     let mut decoders = Vec::with_capacity(frames.len());
     for &frame in frames {
@@ -116,7 +116,7 @@ fn decoded(reel: &Reel, frames: &[usize], spare: &mut Vec<FrameDecoder>) -> anyh
         decoder.decode(frame)?;
         decoders.push(decoder);
     }
-    Ok(Decoded { decoders, took: since.elapsed().as_secs_f64() * 1e3 })
+    Ok(DecodedFrames { decoders, milliseconds: since.elapsed().as_secs_f64() * 1e3 })
 }
 
 #[cfg(test)]
@@ -132,14 +132,14 @@ mod tests {
         shown.iter_mut().for_each(|decoder| decoder.decode(0).unwrap());
         let (tell, told) = channel();
         let mut decoding = Decoding::start(&reel, move || _ = tell.send(()));
-        assert!(decoding.show(&mut shown, [0, 0]).unwrap());
+        assert!(decoding.swap_or_request(&mut shown, [0, 0]).unwrap());
         let last = reel.frame_count() - 1;
         let mut show = |wanted: [usize; 2]| {
             let before = shown.each_ref().map(FrameDecoder::frame);
-            let there = decoding.show(&mut shown, wanted).unwrap();
+            let there = decoding.swap_or_request(&mut shown, wanted).unwrap();
             let now = shown.each_ref().map(FrameDecoder::frame);
             assert!(if there { now == wanted.map(Some) } else { now.iter().all(Option::is_some) });
-            assert!(decoding.here.len() <= 2);
+            assert!(decoding.ready.len() <= 2);
             (there, before != now)
         };
         for wanted in [[0, 1], [1, 2], [2, 3], [last - 1, last], [last, last], [5, 6], [4, 5], [0, 1]] {

@@ -2,8 +2,8 @@
 
 use crate::clips::Clips;
 use crate::clock::Clock;
-use crate::meshes::{Meshes, Moment, Shown};
-use crate::sizes::Sizes;
+use crate::meshes::{Meshes, BlendedFrames, VisibleNode};
+use crate::sizes::SizeMeasurement;
 use crate::streaming::Streaming;
 use anyhow::Context;
 use glam::DVec3;
@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// An opened file that is not on the graphics card yet.
-pub struct Ready {
+pub struct OpenedFile {
     /// The requested path, and the path of the compiled file.
     pub path: PathBuf,
     pub reel_path: PathBuf,
@@ -46,7 +46,7 @@ pub struct Document {
     /// The player that streams the file, if this is switched on; else it is decoded frame by frame.
     pub streaming: Option<Streaming>,
     /// Sizes of meshes over all frames, once they are requested.
-    pub sizes: Option<Sizes>,
+    pub sizes: Option<SizeMeasurement>,
     /// Path of the compiled file.
     reel_path: PathBuf,
     /// Folder of a compiled input, which exists as long as it is shown.
@@ -55,8 +55,8 @@ pub struct Document {
 
 impl Document {
     /// Uploads a file to the graphics card.
-    pub fn new(ready: Ready, card: (&wgpu::Device, &wgpu::Queue)) -> anyhow::Result<Document> {
-        let Ready { path, reel_path, reel, frames, clips, report, folder } = ready;
+    pub fn new(ready: OpenedFile, card: (&wgpu::Device, &wgpu::Queue)) -> anyhow::Result<Document> {
+        let OpenedFile { path, reel_path, reel, frames, clips, report, folder } = ready;
         let path_bytes = std::fs::metadata(&path).map_or(0, |found| found.len());
         let meshes = match frames {
             Some(frames) => Some(
@@ -187,13 +187,13 @@ impl Document {
     }
 
     /// Returns the frames around the clock's time.
-    fn moment(&self) -> Moment {
+    fn moment(&self) -> BlendedFrames {
         let frame = self.frame();
         let next = (frame + 1).min(self.frame_count() - 1);
         let (from, to) = (self.time(frame), self.time(next));
         let between = if to > from { (self.clock.time - from) / (to - from) } else { 0.0 };
         let blend = if self.clock.interpolates { between.clamp(0.0, 1.0) as f32 } else { 0.0 };
-        Moment { frame, next, blend, span: to - from }
+        BlendedFrames { frame, next, blend, span: to - from }
     }
 
     /// Decodes or requests the current moment, records the passes for its vertices, and returns the nodes to
@@ -202,7 +202,7 @@ impl Document {
         &mut self,
         queue: &wgpu::Queue,
         encoder: &mut wgpu::CommandEncoder,
-    ) -> anyhow::Result<Vec<Shown>> {
+    ) -> anyhow::Result<Vec<VisibleNode>> {
         if let Some(clips) = &mut self.clips {
             clips.pose(self.clock.time, self.clock.interpolates)?;
         }
@@ -216,8 +216,8 @@ impl Document {
     }
 
     /// Returns the largest number of LOD levels of any mesh.
-    pub fn levels(&self) -> usize {
-        self.meshes.as_ref().map_or(1, Meshes::levels)
+    pub fn lod_levels(&self) -> usize {
+        self.meshes.as_ref().map_or(1, Meshes::lod_levels)
     }
 
     /// Returns the length of the diagonal of its bounds.

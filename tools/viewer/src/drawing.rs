@@ -3,7 +3,7 @@
 use glam::DVec3;
 
 /// 32-bit words per vertex of [`crate::layout::layout`].
-const WORDS: usize = 9;
+const VERTEX_WORDS: usize = 9;
 
 /// Vertices in the viewer's layout, with a colour each.
 #[derive(Default)]
@@ -14,15 +14,15 @@ pub struct Drawing {
 
 impl Drawing {
     /// Adds a vertex.
-    pub fn put(&mut self, at: DVec3, colour: [u8; 4]) {
+    pub fn push_vertex(&mut self, at: DVec3, colour: [u8; 4]) {
         let start = self.vertices.len();
-        self.vertices.resize(start + WORDS, 0.0);
+        self.vertices.resize(start + VERTEX_WORDS, 0.0);
         self.vertices[start..start + 3].copy_from_slice(&at.as_vec3().to_array());
         self.colours.push(colour);
     }
 
     fn triangle(&mut self, corners: [DVec3; 3], colour: [u8; 4]) {
-        corners.into_iter().for_each(|corner| self.put(corner, colour));
+        corners.into_iter().for_each(|corner| self.push_vertex(corner, colour));
     }
 
     /// Returns the number of vertices.
@@ -52,8 +52,8 @@ mod tests {
         let mut drawing = Drawing::default();
         drawing.octahedron([DVec3::ZERO, DVec3::Y * 0.2, DVec3::Y], 0.1, [0; 4]);
         assert_eq!(drawing.len(), 24);
-        assert_eq!(drawing.vertices.len(), 24 * WORDS);
-        let far = drawing.vertices.chunks_exact(WORDS).map(|v| v[0].hypot(v[2])).fold(0.0, f32::max);
+        assert_eq!(drawing.vertices.len(), 24 * VERTEX_WORDS);
+        let far = drawing.vertices.chunks_exact(VERTEX_WORDS).map(|v| v[0].hypot(v[2])).fold(0.0, f32::max);
         assert!((far - 0.1).abs() < 1e-6, "{far}");
     }
 }

@@ -18,7 +18,7 @@ pub fn exit_code(error: &anyhow::Error) -> u8 {
 }
 
 /// Returns an error and its causes in one line, without causes that it already contains.
-pub fn said(error: &anyhow::Error) -> String {
+pub fn one_line(error: &anyhow::Error) -> String {
     let mut out = error.to_string();
     for reason in error.chain().skip(1).map(ToString::to_string) {
         if !out.contains(&reason) {
@@ -38,6 +38,6 @@ mod tests {
         let inner: Result<(), _> = Err(std::io::Error::other("it is gone"));
         let error =
             inner.context("a.reel: could not be opened: it is gone").context("the first file").unwrap_err();
-        assert_eq!(said(&error), "the first file: a.reel: could not be opened: it is gone");
+        assert_eq!(one_line(&error), "the first file: a.reel: could not be opened: it is gone");
     }
 }

@@ -1,8 +1,8 @@
 //! Opens files in the background: a `.reel` directly, anything else after compiling it, and uploads the
 //! static data to the graphics card.
 
-use crate::document::{Document, Ready};
-use crate::errors::said;
+use crate::document::{Document, OpenedFile};
+use crate::errors::one_line;
 use crate::source::input_options;
 use anyhow::bail;
 use meshreel::{FrameDecoder, Limits, Reel};
@@ -18,13 +18,13 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// A device and its queue.
-pub type Card = (wgpu::Device, wgpu::Queue);
+pub type DeviceAndQueue = (wgpu::Device, wgpu::Queue);
 
 /// A file that is being opened. Dropping it cancels the work.
 pub struct Loading {
     pub path: PathBuf,
     pub compiles: bool,
-    done: Arc<Done>,
+    progress: Arc<LoadingProgress>,
     result: Receiver<Result<Box<Document>, String>>,
     thread: Option<JoinHandle<()>>,
     /// Folder of the compiled file.
@@ -32,12 +32,12 @@ pub struct Loading {
 }
 
 /// Longest wait for a cancelled compile before its files are removed anyway.
-const PATIENCE: Duration = Duration::from_secs(3);
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Progress in units of 2⁻³², and the cancellation flag.
-struct Done(AtomicU64, Cancellation);
+struct LoadingProgress(AtomicU64, Cancellation);
 
-impl Progress for Done {
+impl Progress for LoadingProgress {
     fn update(&self, phase: Phase, done: u64, total: u64) {
         // The approximate share of each phase.
         let (start, end) = match phase {
@@ -62,8 +62,8 @@ pub fn is_reel(path: &Path) -> bool {
 
 impl Loading {
     /// Starts opening; the result will be drawn on this card.
-    pub fn start(path: &Path, card: Card) -> Loading {
-        let done = Arc::new(Done(AtomicU64::new(0), Cancellation::new()));
+    pub fn start(path: &Path, card: DeviceAndQueue) -> Loading {
+        let done = Arc::new(LoadingProgress(AtomicU64::new(0), Cancellation::new()));
         let (told, result) = channel();
         let compiles = !is_reel(path);
         let made = if compiles { tempfile::tempdir().map(|folder| Some(Arc::new(folder))) } else { Ok(None) };
@@ -75,18 +75,18 @@ impl Loading {
         let thread = std::thread::spawn(move || {
             let result = match failed {
                 Some(why) => Err(why),
-                None => document(&own, target, &progress, &card).map_err(|error| said(&error)),
+                None => document(&own, target, &progress, &card).map_err(|error| one_line(&error)),
             };
             drop(told.send(result));
         });
-        Loading { path: path.into(), compiles, done, result, thread: Some(thread), folder }
+        Loading { path: path.into(), compiles, progress: done, result, thread: Some(thread), folder }
     }
 
     /// Cancels at the end of the program: waits briefly for the thread, and leaves no file.
-    pub fn end(mut self) {
-        self.done.1.cancel();
+    pub fn cancel_and_wait(mut self) {
+        self.progress.1.cancel();
         let since = Instant::now();
-        while self.thread.as_ref().is_some_and(|thread| !thread.is_finished()) && since.elapsed() < PATIENCE {
+        while self.thread.as_ref().is_some_and(|thread| !thread.is_finished()) && since.elapsed() < CANCEL_TIMEOUT {
             std::thread::sleep(Duration::from_millis(5));
         }
         self.thread = None;
@@ -97,8 +97,8 @@ impl Loading {
     }
 
     /// Returns the approximate progress, 0 to 1.
-    pub fn part(&self) -> f32 {
-        (self.done.0.load(Ordering::Relaxed) as f64 / 4_294_967_296.0) as f32
+    pub fn fraction(&self) -> f32 {
+        (self.progress.0.load(Ordering::Relaxed) as f64 / 4_294_967_296.0) as f32
     }
 
     /// Returns the result, once it is ready.
@@ -106,39 +106,39 @@ impl Loading {
         match self.result.try_recv() {
             Ok(result) => Some(result),
             Err(std::sync::mpsc::TryRecvError::Empty) => None,
-            Err(std::sync::mpsc::TryRecvError::Disconnected) => Some(Err(self.early())),
+            Err(std::sync::mpsc::TryRecvError::Disconnected) => Some(Err(self.ended_early())),
         }
     }
 
     /// Waits for the result.
     pub fn wait(self) -> Result<Box<Document>, String> {
-        self.result.recv().unwrap_or_else(|_| Err(self.early()))
+        self.result.recv().unwrap_or_else(|_| Err(self.ended_early()))
     }
 
     /// Returns the error for a thread that ended without a result.
-    fn early(&self) -> String {
+    fn ended_early(&self) -> String {
         format!("{}: opening it ended early, which is a mistake of this program", self.path.display())
     }
 }
 
 impl Drop for Loading {
     fn drop(&mut self) {
-        self.done.1.cancel();
+        self.progress.1.cancel();
     }
 }
 
 fn document(
     path: &Path,
     folder: Option<Arc<tempfile::TempDir>>,
-    progress: &Done,
-    (device, queue): &Card,
+    progress: &LoadingProgress,
+    (device, queue): &DeviceAndQueue,
 ) -> anyhow::Result<Box<Document>> {
-    let ready = ready(path, folder, progress)?;
+    let ready = open_or_compile(path, folder, progress)?;
     Ok(Box::new(Document::new(ready, (device, queue))?))
 }
 
-fn ready(path: &Path, folder: Option<Arc<tempfile::TempDir>>, progress: &Done) -> anyhow::Result<Ready> {
-    let Some(folder) = folder else { return opened(path, path) };
+fn open_or_compile(path: &Path, folder: Option<Arc<tempfile::TempDir>>, progress: &LoadingProgress) -> anyhow::Result<OpenedFile> {
+    let Some(folder) = folder else { return open_compiled(path, path) };
     let (scene, remarks) = open(&[path.to_path_buf()], &input_options(path))?;
     let reel = folder.path().join("seen.reel");
     // For a quick start: little effort, and the preset that decodes fastest.
@@ -146,11 +146,11 @@ fn ready(path: &Path, folder: Option<Arc<tempfile::TempDir>>, progress: &Done) -
     let wanted = || !progress.1.is_cancelled();
     let inspect = |path: &Path| reopen_while(path, &wanted);
     let report = compile(&scene, remarks, &reel, &options, &inspect, progress)?;
-    Ok(Ready { report: Some(report), folder: Some(folder), ..opened(&reel, path)? })
+    Ok(OpenedFile { report: Some(report), folder: Some(folder), ..open_compiled(&reel, path)? })
 }
 
 /// Opens a compiled file and decodes its first frame.
-fn opened(reel_path: &Path, path: &Path) -> anyhow::Result<Ready> {
+fn open_compiled(reel_path: &Path, path: &Path) -> anyhow::Result<OpenedFile> {
     let reel = Reel::open(reel_path, &Limits::default())?;
     let clips = reel.clips()?;
     let has_meshes = reel.frame_count() > 0 && !reel.description().meshes.is_empty();
@@ -167,5 +167,5 @@ fn opened(reel_path: &Path, path: &Path) -> anyhow::Result<Ready> {
         false => None,
     };
     let (path, reel_path) = (path.to_path_buf(), reel_path.to_path_buf());
-    Ok(Ready { path, reel_path, reel, frames, clips, report: None, folder: None })
+    Ok(OpenedFile { path, reel_path, reel, frames, clips, report: None, folder: None })
 }

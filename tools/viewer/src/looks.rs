@@ -4,7 +4,7 @@ use meshreel::record::Method;
 
 /// The display mode of surfaces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum Look {
+pub enum DisplayMode {
     /// Grey with shading.
     #[default]
     Shaded,
@@ -30,60 +30,60 @@ pub enum Look {
     Hidden,
 }
 
-impl Look {
-    pub const ALL: [Look; 11] = [
-        Look::Shaded,
-        Look::Normals,
-        Look::Uv,
-        Look::Colours,
-        Look::Velocity,
-        Look::Meshes,
-        Look::Methods,
-        Look::Parts,
-        Look::Error,
-        Look::Levels,
-        Look::Hidden,
+impl DisplayMode {
+    pub const ALL: [DisplayMode; 11] = [
+        DisplayMode::Shaded,
+        DisplayMode::Normals,
+        DisplayMode::Uv,
+        DisplayMode::Colours,
+        DisplayMode::Velocity,
+        DisplayMode::Meshes,
+        DisplayMode::Methods,
+        DisplayMode::Parts,
+        DisplayMode::Error,
+        DisplayMode::Levels,
+        DisplayMode::Hidden,
     ];
 
     /// Returns the mode's name.
     pub fn name(self) -> &'static str {
         match self {
-            Look::Shaded => "shaded",
-            Look::Normals => "normals",
-            Look::Uv => "uv",
-            Look::Colours => "colours",
-            Look::Velocity => "velocity",
-            Look::Meshes => "meshes",
-            Look::Methods => "methods",
-            Look::Parts => "parts",
-            Look::Error => "error",
-            Look::Levels => "levels",
-            Look::Hidden => "hidden",
+            DisplayMode::Shaded => "shaded",
+            DisplayMode::Normals => "normals",
+            DisplayMode::Uv => "uv",
+            DisplayMode::Colours => "colours",
+            DisplayMode::Velocity => "velocity",
+            DisplayMode::Meshes => "meshes",
+            DisplayMode::Methods => "methods",
+            DisplayMode::Parts => "parts",
+            DisplayMode::Error => "error",
+            DisplayMode::Levels => "levels",
+            DisplayMode::Hidden => "hidden",
         }
     }
 
     /// Returns a sentence on what it shows.
     pub fn tip(self) -> &'static str {
         match self {
-            Look::Shaded => "Lit, in grey",
-            Look::Normals => "Normals as colours, as they are seen from the eye",
-            Look::Uv => "A checker of the first texture coordinates",
-            Look::Colours => "The vertex colours of the file",
-            Look::Velocity => {
+            DisplayMode::Shaded => "Lit, in grey",
+            DisplayMode::Normals => "Normals as colours, as they are seen from the eye",
+            DisplayMode::Uv => "A checker of the first texture coordinates",
+            DisplayMode::Colours => "The vertex colours of the file",
+            DisplayMode::Velocity => {
                 "How fast each point moves: black stands still, red is the size of everything in a second"
             }
-            Look::Meshes => "A colour for each mesh",
-            Look::Methods => {
+            DisplayMode::Meshes => "A colour for each mesh",
+            DisplayMode::Methods => {
                 "How each mesh is kept: grey static, orange rigid, green skinned, blue soft, cyan fluid, purple particles"
             }
-            Look::Parts => "The part or bone that moves each point most; grey: none, each point by itself",
-            Look::Error => {
+            DisplayMode::Parts => "The part or bone that moves each point most; grey: none, each point by itself",
+            DisplayMode::Error => {
                 "Distance from the source: black none, red the tolerance. Opens the source beside it"
             }
-            Look::Levels => {
+            DisplayMode::Levels => {
                 "The level of detail that is drawn: grey is the mesh itself, then green, yellow, red …"
             }
-            Look::Hidden => {
+            DisplayMode::Hidden => {
                 "Red: triangles that nobody can see now from outside, the others as edges (compile with --cull-hidden)"
             }
         }
@@ -92,23 +92,23 @@ impl Look {
     /// Returns the mode's number in the shader.
     pub fn number(self) -> u32 {
         match self {
-            Look::Shaded | Look::Meshes | Look::Methods | Look::Levels | Look::Hidden => 0,
-            Look::Normals => 1,
-            Look::Uv => 2,
-            Look::Colours => 3,
-            Look::Velocity => 4,
-            Look::Parts => 5,
-            Look::Error => 6,
+            DisplayMode::Shaded | DisplayMode::Meshes | DisplayMode::Methods | DisplayMode::Levels | DisplayMode::Hidden => 0,
+            DisplayMode::Normals => 1,
+            DisplayMode::Uv => 2,
+            DisplayMode::Colours => 3,
+            DisplayMode::Velocity => 4,
+            DisplayMode::Parts => 5,
+            DisplayMode::Error => 6,
         }
     }
 
     /// Returns the linear colour of a mesh.
     pub fn colour(self, mesh: usize, method: Method, level: usize) -> [f32; 3] {
         match self {
-            Look::Levels if level > 0 => hue(0.33 - 0.13 * (level - 1) as f32),
+            DisplayMode::Levels if level > 0 => hue(0.33 - 0.13 * (level - 1) as f32),
             // Successive hues are far apart.
-            Look::Meshes => hue(mesh as f32 * 0.618_034),
-            Look::Methods => match method {
+            DisplayMode::Meshes => hue(mesh as f32 * 0.618_034),
+            DisplayMode::Methods => match method {
                 Method::Static => [0.25, 0.25, 0.28],
                 Method::Rigid => [0.75, 0.30, 0.08],
                 Method::Skinned => [0.10, 0.45, 0.12],
@@ -122,16 +122,16 @@ impl Look {
 }
 
 /// Returns the colour of a part or bone, 8 bits per component; grey if there is none.
-pub fn of_part(part: Option<usize>) -> [u8; 4] {
+pub fn part_colour(part: Option<usize>) -> [u8; 4] {
     let [r, g, b] = part.map_or([0.2; 3], |part| hue(part as f32 * 0.618_034));
     [r, g, b, 1.0].map(|v| (v * 255.0) as u8)
 }
 
 /// Colour of triangles that cannot be seen.
-pub const UNSEEN: [f32; 3] = [0.75, 0.04, 0.03];
+pub const HIDDEN_COLOUR: [f32; 3] = [0.75, 0.04, 0.03];
 
 /// Returns the shader's heat for a fraction of the tolerance, 0 to 1; grey if it is unknown.
-pub fn of_error(part: Option<f32>) -> [u8; 4] {
+pub fn error_heat(part: Option<f32>) -> [u8; 4] {
     match part {
         Some(part) => [(part.clamp(0.0, 1.0) * 255.0) as u8, 0, 0, 255],
         None => [0, 255, 0, 255],
@@ -139,7 +139,7 @@ pub fn of_error(part: Option<f32>) -> [u8; 4] {
 }
 
 /// Returns the colour for a fraction of the tolerance, as in the shader: black, blue, green, yellow, red.
-pub fn of_heat(part: Option<f32>) -> [u8; 4] {
+pub fn heat_colour(part: Option<f32>) -> [u8; 4] {
     let Some(part) = part else { return [77, 77, 77, 255] };
     let t = part.clamp(0.0, 1.0) * 4.0;
     [t - 2.0, t.min(4.0 - t), (2.0 * t).min(2.0 - t), 1.0].map(|v| (v.clamp(0.02, 1.0) * 255.0) as u8)

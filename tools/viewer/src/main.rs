@@ -34,14 +34,14 @@ use adapter::{NO_ADAPTER, features};
 use anyhow::{anyhow, bail};
 use arguments::Arguments;
 use clap::Parser;
-use errors::{exit_code, said};
+use errors::{exit_code, one_line};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) if error.use_stderr() => {
-            eprintln!("error: {}; see --help", arguments::what_is_wrong(&error));
+            eprintln!("error: {}; see --help", arguments::first_paragraph(&error));
             return ExitCode::from(2);
         }
         // Help and version.
@@ -54,7 +54,7 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {}", said(&error));
+            eprintln!("error: {}", one_line(&error));
             ExitCode::from(exit_code(&error))
         }
     }

@@ -22,15 +22,15 @@ pub struct Meshes {
     /// Decoders of the two current frames.
     decoders: [FrameDecoder; 2],
     /// Blend weight from the first to the second, and the seconds between them.
-    between: (f32, f64),
+    blend_and_span: (f32, f64),
     /// Decodes on a thread of its own; without it, the caller waits for each frame.
     decoding: Option<Decoding>,
     /// The frames on the graphics card.
-    pair: [u32; 2],
+    uploaded: [u32; 2],
     /// Bytes uploaded for the last picture, and passes.
     pub update: Update,
     /// Recent maximum of decoding time in milliseconds: several frames may be decoded at once.
-    pub decode: f64,
+    pub decode_ms: f64,
     /// Particles, curves and cameras of the last moment shown: solids, and lines.
     pub particles: [Drawing; 2],
     /// Cameras of the file, and the size of their pyramids.
@@ -39,7 +39,7 @@ pub struct Meshes {
 
 /// Two frames, the blend weight from the first to the second, and the seconds between them.
 #[derive(Clone, Copy)]
-pub struct Moment {
+pub struct BlendedFrames {
     pub frame: usize,
     pub next: usize,
     pub blend: f32,
@@ -47,13 +47,13 @@ pub struct Moment {
 }
 
 /// The largest blend weight, which shows practically the second frame.
-const ALMOST: f32 = 1.0 - f32::EPSILON / 2.0;
+const MAX_BLEND: f32 = 1.0 - f32::EPSILON / 2.0;
 
 /// Length of a camera as a fraction of the size of all meshes.
-const CAMERA: f64 = 0.06;
+const CAMERA_SIZE: f64 = 0.06;
 
 /// A node to draw.
-pub struct Shown {
+pub struct VisibleNode {
     pub node: usize,
     pub mesh: usize,
     pub world: DMat4,
@@ -62,7 +62,7 @@ pub struct Shown {
 }
 
 /// The queue and the encoder that passes are recorded with.
-type Card<'a> = (&'a wgpu::Queue, &'a mut wgpu::CommandEncoder);
+type QueueAndEncoder<'a> = (&'a wgpu::Queue, &'a mut wgpu::CommandEncoder);
 
 impl Meshes {
     /// Uploads the meshes; `decoders` hold the first frame.
@@ -84,16 +84,16 @@ impl Meshes {
             gpu,
             output,
             decoders,
-            between: (0.0, 0.0),
+            blend_and_span: (0.0, 0.0),
             decoding: None,
-            pair: [0; 2],
+            uploaded: [0; 2],
             update: Update::default(),
-            decode: 0.0,
+            decode_ms: 0.0,
             particles: Default::default(),
             cameras: (cameras, 1.0),
         };
         let [low, high] = meshes.bounds()?;
-        let size = CAMERA * (high - low).length();
+        let size = CAMERA_SIZE * (high - low).length();
         if size.is_finite() && size > 0.0 {
             meshes.cameras.1 = size;
         }
@@ -109,7 +109,7 @@ impl Meshes {
     }
 
     /// Decodes on a thread of its own from now on; `done` is called whenever a frame is ready.
-    pub fn decode_beside(&mut self, done: impl Fn() + Send + 'static) {
+    pub fn decode_in_background(&mut self, done: impl Fn() + Send + 'static) {
         self.decoding = Some(Decoding::start(&self.reel, done));
     }
 
@@ -131,52 +131,52 @@ impl Meshes {
         &mut self,
         streaming: &Streaming,
         hidden: &[bool],
-        (queue, encoder): Card<'_>,
-    ) -> anyhow::Result<Vec<Shown>> {
+        (queue, encoder): QueueAndEncoder<'_>,
+    ) -> anyhow::Result<Vec<VisibleNode>> {
         let Some(shown) = streaming.shown() else { return Ok(Vec::new()) };
         let mut outputs = [(&mut self.output, &shown as &dyn Frames)];
         self.update = self.gpu.update(&self.shaders, queue, encoder, &mut outputs)?;
         let pair = shown.pair();
-        self.pair = [pair.first, pair.second];
+        self.uploaded = [pair.first, pair.second];
         self.particles = self.draw(&shown.view(), hidden)?;
-        Ok(list(&self.decoders[0], &shown.view(), hidden))
+        Ok(visible_nodes(&self.decoders[0], &shown.view(), hidden))
     }
 
     /// Shows a moment; with a decoding thread, the last one whose frames are ready.
     pub fn show(
         &mut self,
-        moment: Moment,
+        moment: BlendedFrames,
         hidden: &[bool],
-        (queue, encoder): Card<'_>,
-    ) -> anyhow::Result<Vec<Shown>> {
+        (queue, encoder): QueueAndEncoder<'_>,
+    ) -> anyhow::Result<Vec<VisibleNode>> {
         self.decode_moment(moment)?;
         let [first, second] = &self.decoders;
-        let (blend, span) = self.between;
+        let (blend, span) = self.blend_and_span;
         let view = FrameView::between(first, second, blend, Pace { span, speed: 1.0 })?;
         let frames = Decoded { first, second, view };
         self.update = self.gpu.update(&self.shaders, queue, encoder, &mut [(&mut self.output, &frames)])?;
-        self.pair = [first, second].map(|decoder| decoder.frame().unwrap_or_default() as u32);
+        self.uploaded = [first, second].map(|decoder| decoder.frame().unwrap_or_default() as u32);
         self.particles = self.draw(&view, hidden)?;
-        Ok(list(first, &view, hidden))
+        Ok(visible_nodes(first, &view, hidden))
     }
 
     /// Decodes the frames of a moment as far as necessary, or requests them.
-    fn decode_moment(&mut self, moment: Moment) -> anyhow::Result<()> {
-        let Moment { frame, next, blend, span } = moment;
+    fn decode_moment(&mut self, moment: BlendedFrames) -> anyhow::Result<()> {
+        let BlendedFrames { frame, next, blend, span } = moment;
         if let Some(decoding) = &mut self.decoding {
             let before = self.decoders.each_ref().map(FrameDecoder::frame);
-            let there = decoding.show(&mut self.decoders, [frame, next])?;
+            let there = decoding.swap_or_request(&mut self.decoders, [frame, next])?;
             let now = self.decoders.each_ref().map(FrameDecoder::frame);
-            if let Some(took) = decoding.took.take() {
-                self.decode = took.max(self.decode * 0.98);
+            if let Some(took) = decoding.milliseconds.take() {
+                self.decode_ms = took.max(self.decode_ms * 0.98);
             }
             if there {
-                self.between = (blend, span);
+                self.blend_and_span = (blend, span);
             } else if now[1] == Some(frame) {
                 // The moment's first frame, held until the next one is ready.
-                self.between.0 = ALMOST;
+                self.blend_and_span.0 = MAX_BLEND;
             } else if now != before {
-                self.between = (0.0, span);
+                self.blend_and_span = (0.0, span);
             }
             return Ok(());
         }
@@ -189,7 +189,7 @@ impl Meshes {
                 decoder.decode(wanted)?;
             }
         }
-        self.between = (blend, span);
+        self.blend_and_span = (blend, span);
         Ok(())
     }
 
@@ -209,7 +209,7 @@ impl Meshes {
     }
 
     /// Returns the largest number of LOD levels of any mesh.
-    pub fn levels(&self) -> usize {
+    pub fn lod_levels(&self) -> usize {
         (0..self.reel.description().meshes.len()).map(|m| self.view(m).lods()).max().unwrap_or(1)
     }
 
@@ -227,7 +227,7 @@ impl Meshes {
 
     /// Returns index ranges of a mesh in the order on the card: the drawn triangles, and those that cannot be
     /// seen, which are separated only for the finest level and if `apart`.
-    pub fn drawn(&self, mesh: usize, level: usize, apart: bool) -> [Vec<Range<u32>>; 2] {
+    pub fn triangle_ranges(&self, mesh: usize, level: usize, apart: bool) -> [Vec<Range<u32>>; 2] {
         let Some(own) = self.gpu.level(mesh, level) else {
             let all = 0..self.output.index_count(mesh);
             return [Vec::from([all]), Vec::new()];
@@ -235,7 +235,7 @@ impl Meshes {
         if !apart || self.level_of(mesh, level) > 0 {
             return [vec![own], Vec::new()];
         }
-        let ranges = self.view(mesh).visible_ranges(self.pair, None);
+        let ranges = self.view(mesh).visible_ranges(self.uploaded, None);
         let seen: Vec<Range<u32>> = ranges.map(|range| range.first..range.first + range.count).collect();
         let (mut unseen, mut at) = (Vec::new(), own.start);
         for range in &seen {
@@ -250,7 +250,7 @@ impl Meshes {
     pub fn hidden_triangles(&self) -> [u32; 2] {
         let mut out = [0; 2];
         for mesh in 0..self.reel.description().meshes.len() {
-            let [seen, unseen] = self.drawn(mesh, 0, true);
+            let [seen, unseen] = self.triangle_ranges(mesh, 0, true);
             let count = |ranges: &[Range<u32>]| ranges.iter().map(|r| r.end - r.start).sum::<u32>() / 3;
             out = [out[0] + count(&seen) + count(&unseen), out[1] + count(&unseen)];
         }
@@ -259,7 +259,7 @@ impl Meshes {
 }
 
 /// Returns the nodes of a view to draw.
-fn list(decoder: &FrameDecoder, view: &FrameView<'_>, hidden: &[bool]) -> Vec<Shown> {
+fn visible_nodes(decoder: &FrameDecoder, view: &FrameView<'_>, hidden: &[bool]) -> Vec<VisibleNode> {
     let description = view.reel().description();
     let mut out = Vec::new();
     for (node, record) in description.nodes.iter().enumerate() {
@@ -267,7 +267,7 @@ fn list(decoder: &FrameDecoder, view: &FrameView<'_>, hidden: &[bool]) -> Vec<Sh
             continue;
         };
         let mesh = mesh as usize;
-        out.push(Shown {
+        out.push(VisibleNode {
             node,
             mesh,
             world: matrix(view.world(node)),

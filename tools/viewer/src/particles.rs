@@ -7,7 +7,7 @@ use meshreel::record::{CurveEnds, Method, Semantic};
 use meshreel::{Error, FrameView};
 
 /// Size of points without a width, as a fraction of the mesh's size over all frames.
-const WIDTH: f64 = 0.002;
+const POINT_SIZE: f64 = 0.002;
 /// Colour of particles that have none.
 const COLOUR: [u8; 4] = [225, 200, 150, 255];
 
@@ -43,10 +43,10 @@ fn draw(view: &FrameView<'_>, (node, mesh): (usize, usize), out: &mut [Drawing; 
         for &length in frame.curves() {
             let end = (first + length as usize).min(places.len());
             for v in first + 1..end {
-                [v - 1, v].into_iter().for_each(|v| lines.put(places[v], colour(v)));
+                [v - 1, v].into_iter().for_each(|v| lines.push_vertex(places[v], colour(v)));
             }
             if curves.ends == CurveEnds::Closed && end > first + 2 {
-                [end - 1, first].into_iter().for_each(|v| lines.put(places[v], colour(v)));
+                [end - 1, first].into_iter().for_each(|v| lines.push_vertex(places[v], colour(v)));
             }
             first = end;
         }
@@ -61,9 +61,9 @@ fn draw(view: &FrameView<'_>, (node, mesh): (usize, usize), out: &mut [Drawing; 
     // Widths scale with the node.
     let scale = world.determinant().abs().cbrt();
     for (v, &at) in places.iter().enumerate() {
-        let width = widths.get(v).map_or(WIDTH * size, |[width]| f64::from(*width) * scale);
+        let width = widths.get(v).map_or(POINT_SIZE * size, |[width]| f64::from(*width) * scale);
         // Small particles get a visible size.
-        let half = (0.5 * width).max(0.5 * WIDTH * size);
+        let half = (0.5 * width).max(0.5 * POINT_SIZE * size);
         solids.octahedron([at - DVec3::Y * half, at, at + DVec3::Y * half], half, colour(v));
     }
     Ok(())

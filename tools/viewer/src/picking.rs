@@ -1,6 +1,6 @@
 //! Finds the node under the mouse.
 
-use crate::errors::said;
+use crate::errors::one_line;
 use crate::matrix::matrix;
 use crate::worker::Worker;
 use glam::DVec3;
@@ -29,12 +29,12 @@ pub fn start(reel: &Reel, done: impl Fn() + Send + 'static) -> Picking {
         if decoder.frame() != Some(ray.frame) {
             decoder.decode(ray.frame)?;
         }
-        Ok(first(decoder, &ray)?)
+        Ok(first_hit(decoder, &ray)?)
     };
-    Worker::start(move |ray| answer(ray).map_err(|error| said(&error)), done)
+    Worker::start(move |ray| answer(ray).map_err(|error| one_line(&error)), done)
 }
 
-fn first(decoder: &FrameDecoder, ray: &Ray) -> Result<Option<usize>, meshreel::Error> {
+fn first_hit(decoder: &FrameDecoder, ray: &Ray) -> Result<Option<usize>, meshreel::Error> {
     let mut best: Option<(f64, usize)> = None;
     let mut points = Vec::new();
     for (node, record) in decoder.reel().description().nodes.iter().enumerate() {
@@ -49,7 +49,7 @@ fn first(decoder: &FrameDecoder, ray: &Ray) -> Result<Option<usize>, meshreel::E
         let at = |i: u32| points.get(i as usize).map(|p| DVec3::from_array(p.map(f64::from)));
         for triangle in view.indices().as_chunks::<3>().0 {
             let [Some(a), Some(b), Some(c)] = triangle.map(at) else { continue };
-            if let Some(t) = meets(from, along, [a, b, c])
+            if let Some(t) = ray_triangle_distance(from, along, [a, b, c])
                 && best.is_none_or(|(nearest, _)| t < nearest)
             {
                 best = Some((t, node));
@@ -61,7 +61,7 @@ fn first(decoder: &FrameDecoder, ray: &Ray) -> Result<Option<usize>, meshreel::E
 
 /// Returns the distance along a ray to a triangle (Möller, Trumbore, "Fast, minimum storage ray/triangle
 /// intersection", 1997).
-fn meets(from: DVec3, along: DVec3, [a, b, c]: [DVec3; 3]) -> Option<f64> {
+fn ray_triangle_distance(from: DVec3, along: DVec3, [a, b, c]: [DVec3; 3]) -> Option<f64> {
     let (e, f) = (b - a, c - a);
     let p = along.cross(f);
     let area = e.dot(p);

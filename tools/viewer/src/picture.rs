@@ -5,9 +5,9 @@ use crate::arguments::Arguments;
 use crate::document::Document;
 use crate::errors::Usage;
 use crate::loading::{Loading, is_reel};
-use crate::looks::Look;
-use crate::renderer::{Beside, Renderer, Style};
-use crate::source::{self, ClipErrors, FrameErrors, Opening};
+use crate::looks::DisplayMode;
+use crate::renderer::{SourceComparison, Renderer, Style};
+use crate::source::{self, ClipErrors, FrameErrors, SourceOpening};
 use anyhow::{Context, anyhow, bail};
 use meshreel::clip::PoseSource;
 use std::path::Path;
@@ -46,7 +46,7 @@ pub fn pictures(arguments: &Arguments, target: &Path) -> anyhow::Result<()> {
     }
     document.clock.playing = false;
     let source = match arguments.look {
-        Look::Error => Some(source_of(&document, file, arguments.source.as_deref())?),
+        DisplayMode::Error => Some(open_source(&document, file, arguments.source.as_deref())?),
         _ => None,
     };
     let style = Style { bones: arguments.bones || document.meshes.is_none(), ..arguments.style() };
@@ -66,7 +66,7 @@ pub fn pictures(arguments: &Arguments, target: &Path) -> anyhow::Result<()> {
                 None => None,
             };
         }
-        let beside = Beside { frame: errors.as_ref(), clip: clip_errors.as_ref(), pose: &[] };
+        let beside = SourceComparison { frame: errors.as_ref(), clip: clip_errors.as_ref(), pose: &[] };
         renderer.draw(Some(&mut document), beside, &camera, style, [width, height])?;
         let path = match arguments.frames {
             Some(_) => target.with_extension(format!("{frame:04}.png")),
@@ -121,7 +121,7 @@ fn json(
         .collect();
     let worst = errors.and_then(|errors| errors.worst).map(|w| {
         let path = &description.nodes[w.node].path;
-        serde_json::json!({ "distance": w.distance, "of_tolerance": w.part, "path": path, "vertex": w.vertex, "at": w.at.to_array() })
+        serde_json::json!({ "distance": w.distance, "of_tolerance": w.fraction, "path": path, "vertex": w.vertex, "at": w.position.to_array() })
     });
     let clip = document.clips.as_ref().map(|clips| {
         let worst = clip_errors.map(|errors| {
@@ -136,13 +136,13 @@ fn json(
 }
 
 /// Opens the source: the one that was named or compiled, or the one beside the file.
-fn source_of(document: &Document, file: &Path, named: Option<&Path>) -> anyhow::Result<source::Source> {
+fn open_source(document: &Document, file: &Path, named: Option<&Path>) -> anyhow::Result<source::SourceFile> {
     let own = (!is_reel(file)).then(|| file.to_path_buf());
-    let found = named.map(Path::to_path_buf).or(own).or_else(|| source::beside(file));
+    let found = named.map(Path::to_path_buf).or(own).or_else(|| source::find_source(file));
     let path = found.ok_or_else(|| {
         Usage(format!("{}: its source does not lie beside it; name it with --source", file.display()))
     })?;
-    Opening::start(&path, &document.reel).wait().map_err(|e| anyhow!("{e}"))
+    SourceOpening::start(&path, &document.reel).wait().map_err(|e| anyhow!("{e}"))
 }
 
 fn write(path: &Path, width: u32, height: u32, pixels: &[u8]) -> anyhow::Result<()> {

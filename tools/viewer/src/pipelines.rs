@@ -3,11 +3,11 @@
 use crate::layout::{ATTRIBUTES, OVERLAY};
 use wgpu::util::{BufferInitDescriptor, DeviceExt};
 
-pub const COLOUR: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8Unorm;
-const DEPTH: wgpu::TextureFormat = wgpu::TextureFormat::Depth32Float;
+pub const COLOUR_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8Unorm;
+const DEPTH_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Depth32Float;
 const SAMPLES: u32 = 4;
 /// Stride of draw uniforms in bytes.
-pub const STEP: u64 = 256;
+pub const UNIFORM_STRIDE: u64 = 256;
 
 /// Returns a pipeline with these entry points of the shader, for vertices and for fragments.
 pub fn pipeline(
@@ -45,7 +45,7 @@ pub fn pipeline(
         },
         primitive: wgpu::PrimitiveState { topology, ..Default::default() },
         depth_stencil: Some(wgpu::DepthStencilState {
-            format: DEPTH,
+            format: DEPTH_FORMAT,
             depth_write_enabled: Some(true),
             depth_compare: Some(wgpu::CompareFunction::GreaterEqual),
             stencil: Default::default(),
@@ -56,7 +56,7 @@ pub fn pipeline(
             module,
             entry_point: Some(fragment),
             compilation_options: Default::default(),
-            targets: &[Some(COLOUR.into())],
+            targets: &[Some(COLOUR_FORMAT.into())],
         }),
         multiview_mask: None,
         cache: None,
@@ -117,7 +117,7 @@ pub fn uniforms(
 ) -> (wgpu::Buffer, wgpu::BindGroup) {
     let buffer = device.create_buffer(&wgpu::BufferDescriptor {
         label: Some("draw"),
-        size: room * STEP,
+        size: room * UNIFORM_STRIDE,
         usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
         mapped_at_creation: false,
     });
@@ -153,9 +153,9 @@ pub fn target(device: &wgpu::Device, size: [u32; 2]) -> Target {
     let read = wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::COPY_SRC;
     Target {
         size,
-        colour: texture(COLOUR, 1, attachment | read),
-        multi: texture(COLOUR, SAMPLES, attachment).create_view(&Default::default()),
-        depth: texture(DEPTH, SAMPLES, attachment).create_view(&Default::default()),
+        colour: texture(COLOUR_FORMAT, 1, attachment | read),
+        multi: texture(COLOUR_FORMAT, SAMPLES, attachment).create_view(&Default::default()),
+        depth: texture(DEPTH_FORMAT, SAMPLES, attachment).create_view(&Default::default()),
     }
 }
 
@@ -168,6 +168,6 @@ pub struct Target {
 }
 
 /// Returns a buffer with contents.
-pub fn filled(device: &wgpu::Device, contents: &[u8], usage: wgpu::BufferUsages) -> wgpu::Buffer {
+pub fn filled_buffer(device: &wgpu::Device, contents: &[u8], usage: wgpu::BufferUsages) -> wgpu::Buffer {
     device.create_buffer_init(&BufferInitDescriptor { label: Some("drawing"), contents, usage })
 }

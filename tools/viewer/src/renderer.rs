@@ -5,9 +5,9 @@ use crate::camera::{Camera, Up};
 use crate::document::Document;
 use crate::drawing::Drawing;
 use crate::floor::floor;
-use crate::looks::{Look, UNSEEN, of_error, of_part};
-use crate::meshes::{Meshes, Shown};
-use crate::pipelines::{STEP, Target, edge_bindings, edges, filled, overlay, pipeline, target, uniforms};
+use crate::looks::{DisplayMode, HIDDEN_COLOUR, error_heat, part_colour};
+use crate::meshes::{Meshes, VisibleNode};
+use crate::pipelines::{UNIFORM_STRIDE, Target, edge_bindings, edges, filled_buffer, overlay, pipeline, target, uniforms};
 use crate::source::{ClipErrors, FrameErrors};
 use crate::timing::Timer;
 use glam::DMat4;
@@ -34,7 +34,7 @@ const LINES_IN_COLOURS: u32 = 7;
 
 /// Number of uniforms of a node: surface, invisible part, edges. After those of all nodes come the uniforms
 /// of lines and bones in world space.
-const EACH: u64 = 3;
+const UNIFORMS_PER_NODE: u64 = 3;
 const SURFACE: u64 = 0;
 const UNSEEN_PART: u64 = 1;
 const EDGES: u64 = 2;
@@ -44,7 +44,7 @@ const WORLD_BONES: u64 = 1;
 /// The settings of a picture.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Style {
-    pub look: Look,
+    pub look: DisplayMode,
     pub wire: bool,
     pub grid: bool,
     /// LOD level to draw, limited to those of a mesh.
@@ -60,25 +60,25 @@ pub struct Style {
 impl Style {
     /// `true` if triangles that cannot be seen are separated.
     fn parts_visible(self) -> bool {
-        self.visible || self.look == Look::Hidden
+        self.visible || self.look == DisplayMode::Hidden
     }
 
     /// `true` if the edges of a node are drawn.
     fn edges(self, node: usize) -> bool {
-        self.wire || self.look == Look::Hidden || self.selected == Some(node)
+        self.wire || self.look == DisplayMode::Hidden || self.selected == Some(node)
     }
 }
 
 /// Errors against the source, and the source's pose to draw beside the decoded one.
 #[derive(Clone, Copy, Default)]
-pub struct Beside<'a> {
+pub struct SourceComparison<'a> {
     pub frame: Option<&'a FrameErrors>,
     pub clip: Option<&'a ClipErrors>,
     pub pose: &'a [crate::clips::Bone],
 }
 
 /// Vertices with a colour each.
-struct Extra {
+struct ColouredBuffer {
     vertices: wgpu::Buffer,
     colours: wgpu::Buffer,
     count: u32,
@@ -87,7 +87,7 @@ struct Extra {
 /// The buffers for the edges of a mesh: the vertices and triangles of its surface.
 struct Edges {
     vertices: (wgpu::Buffer, u64),
-    bound: wgpu::BindGroup,
+    bind_group: wgpu::BindGroup,
 }
 
 /// Pipelines and textures of a device.
@@ -102,21 +102,21 @@ pub struct Renderer {
     bindings: wgpu::BindGroupLayout,
     edge_bindings: wgpu::BindGroupLayout,
     uniforms: wgpu::Buffer,
-    bound: wgpu::BindGroup,
-    room: u64,
+    bind_group: wgpu::BindGroup,
+    uniform_capacity: u64,
     target: Option<Target>,
     edges: HashMap<usize, Edges>,
     /// Overlay colours of the vertices of each node; the next field is the look and frame that they belong
     /// to.
     overlays: HashMap<usize, wgpu::Buffer>,
-    overlays_of: Option<(Look, Option<usize>)>,
+    overlays_key: Option<(DisplayMode, Option<usize>)>,
     /// Overlay for nodes without one.
     blank: wgpu::Buffer,
-    floor: Option<(Up, Extra)>,
+    floor: Option<(Up, ColouredBuffer)>,
     /// The skeleton, and the source's beside it.
-    bones: [Option<Extra>; 2],
+    bones: [Option<ColouredBuffer>; 2],
     /// Particles as solids, and the lines of curves.
-    particles: [Option<Extra>; 2],
+    particles: [Option<ColouredBuffer>; 2],
 }
 
 impl Renderer {
@@ -162,12 +162,12 @@ impl Renderer {
             bindings,
             edge_bindings,
             uniforms,
-            bound,
-            room: 64,
+            bind_group: bound,
+            uniform_capacity: 64,
             target: None,
             edges: HashMap::new(),
             overlays: HashMap::new(),
-            overlays_of: None,
+            overlays_key: None,
             blank,
             floor: None,
             bones: [None, None],
@@ -179,7 +179,7 @@ impl Renderer {
     pub fn forget(&mut self) {
         self.edges.clear();
         self.overlays.clear();
-        self.overlays_of = None;
+        self.overlays_key = None;
         self.floor = None;
     }
 
@@ -187,7 +187,7 @@ impl Renderer {
     pub fn draw(
         &mut self,
         document: Option<&mut Document>,
-        beside: Beside<'_>,
+        beside: SourceComparison<'_>,
         camera: &Camera,
         style: Style,
         size: [u32; 2],
@@ -204,7 +204,7 @@ impl Renderer {
             self.stamp(&mut encoder, 1);
             self.prepare_bones(document, beside, style);
             let drawings = document.meshes.as_ref().map(|meshes| meshes.particles.each_ref());
-            self.particles = drawings.map_or([None, None], |all| all.map(|drawing| self.extra(drawing)));
+            self.particles = drawings.map_or([None, None], |all| all.map(|drawing| self.coloured_buffer(drawing)));
             self.prepare_floor(document, camera.up);
             self.prepare(document.meshes.as_ref(), &shown, style, beside.frame);
             self.write(document, &shown, camera, style, size);
@@ -233,14 +233,14 @@ impl Renderer {
 
     /// Returns the offset of a node's uniform, or, with the number of nodes, of one of those after them.
     fn offset(node: usize, which: u64) -> u32 {
-        ((EACH * node as u64 + which) * STEP) as u32
+        ((UNIFORMS_PER_NODE * node as u64 + which) * UNIFORM_STRIDE) as u32
     }
 
     fn record(
         &self,
         encoder: &mut wgpu::CommandEncoder,
         meshes: Option<&Meshes>,
-        shown: &[Shown],
+        shown: &[VisibleNode],
         style: Style,
     ) {
         let target = self.target.as_ref().expect("made before anything is drawn");
@@ -254,15 +254,15 @@ impl Renderer {
         let [solids, lines] = &self.particles;
         if let Some(solids) = solids {
             pass.set_pipeline(&self.surface);
-            self.record_extra(&mut pass, solids, Self::offset(shown.len(), WORLD_BONES));
+            self.record_coloured(&mut pass, solids, Self::offset(shown.len(), WORLD_BONES));
         }
         if let Some(lines) = lines {
             pass.set_pipeline(&self.lines);
-            self.record_extra(&mut pass, lines, Self::offset(shown.len(), WORLD_LINES));
+            self.record_coloured(&mut pass, lines, Self::offset(shown.len(), WORLD_LINES));
         }
         if let Some((_, floor)) = self.floor.as_ref().filter(|_| style.grid) {
             pass.set_pipeline(&self.lines);
-            self.record_extra(&mut pass, floor, Self::offset(shown.len(), WORLD_LINES));
+            self.record_coloured(&mut pass, floor, Self::offset(shown.len(), WORLD_LINES));
         }
         if !has_bones {
             return;
@@ -274,43 +274,43 @@ impl Renderer {
         let [decoded, source] = &self.bones;
         if let Some(bones) = decoded {
             pass.set_pipeline(&self.surface);
-            self.record_extra(&mut pass, bones, Self::offset(shown.len(), WORLD_BONES));
+            self.record_coloured(&mut pass, bones, Self::offset(shown.len(), WORLD_BONES));
         }
         if let Some(bones) = source {
             pass.set_pipeline(&self.lines);
-            self.record_extra(&mut pass, bones, Self::offset(shown.len(), WORLD_LINES));
+            self.record_coloured(&mut pass, bones, Self::offset(shown.len(), WORLD_LINES));
         }
     }
 
-    fn record_extra(&self, pass: &mut wgpu::RenderPass<'_>, extra: &Extra, offset: u32) {
-        pass.set_bind_group(0, &self.bound, &[offset]);
+    fn record_coloured(&self, pass: &mut wgpu::RenderPass<'_>, extra: &ColouredBuffer, offset: u32) {
+        pass.set_bind_group(0, &self.bind_group, &[offset]);
         pass.set_vertex_buffer(0, extra.vertices.slice(..));
         pass.set_vertex_buffer(1, extra.colours.slice(..));
         pass.draw(0..extra.count, 0..1);
     }
 
-    fn record_meshes(&self, pass: &mut wgpu::RenderPass<'_>, meshes: &Meshes, shown: &[Shown], style: Style) {
+    fn record_meshes(&self, pass: &mut wgpu::RenderPass<'_>, meshes: &Meshes, shown: &[VisibleNode], style: Style) {
         let output = &meshes.output;
         pass.set_pipeline(&self.surface);
         for (i, shown) in shown.iter().enumerate() {
             pass.set_vertex_buffer(0, output.vertices(shown.mesh));
             pass.set_vertex_buffer(1, self.overlays.get(&shown.node).unwrap_or(&self.blank).slice(..));
             pass.set_index_buffer(output.indices(shown.mesh).slice(..), wgpu::IndexFormat::Uint32);
-            let [seen, unseen] = meshes.drawn(shown.mesh, style.level, style.parts_visible());
+            let [seen, unseen] = meshes.triangle_ranges(shown.mesh, style.level, style.parts_visible());
             // Invisible triangles are drawn, the rest as edges only.
             let (which, ranges) = match style.look {
-                Look::Hidden => (UNSEEN_PART, unseen),
+                DisplayMode::Hidden => (UNSEEN_PART, unseen),
                 _ => (SURFACE, seen),
             };
-            pass.set_bind_group(0, &self.bound, &[Self::offset(i, which)]);
+            pass.set_bind_group(0, &self.bind_group, &[Self::offset(i, which)]);
             ranges.into_iter().for_each(|range| pass.draw_indexed(range, 0, 0..1));
         }
         pass.set_pipeline(&self.edge_lines);
         for (i, shown) in shown.iter().enumerate().filter(|(_, shown)| style.edges(shown.node)) {
             let Some(edges) = self.edges.get(&shown.mesh) else { continue };
-            pass.set_bind_group(0, &self.bound, &[Self::offset(i, EDGES)]);
-            pass.set_bind_group(1, &edges.bound, &[]);
-            let [seen, _] = meshes.drawn(shown.mesh, style.level, style.parts_visible());
+            pass.set_bind_group(0, &self.bind_group, &[Self::offset(i, EDGES)]);
+            pass.set_bind_group(1, &edges.bind_group, &[]);
+            let [seen, _] = meshes.triangle_ranges(shown.mesh, style.level, style.parts_visible());
             // Two edge vertices per corner.
             seen.into_iter().for_each(|range| pass.draw(2 * range.start..2 * range.end, 0..1));
         }
@@ -320,19 +320,19 @@ impl Renderer {
     fn write(
         &mut self,
         document: &Document,
-        shown: &[Shown],
+        shown: &[VisibleNode],
         camera: &Camera,
         style: Style,
         pixels: [u32; 2],
     ) {
-        let wanted = EACH * (shown.len() as u64 + 1);
-        if wanted > self.room {
-            self.room = wanted.next_power_of_two();
+        let wanted = UNIFORMS_PER_NODE * (shown.len() as u64 + 1);
+        if wanted > self.uniform_capacity {
+            self.uniform_capacity = wanted.next_power_of_two();
             let seen = size_of::<Uniform>() as u64;
-            (self.uniforms, self.bound) = uniforms(&self.device, &self.bindings, self.room, seen);
+            (self.uniforms, self.bind_group) = uniforms(&self.device, &self.bindings, self.uniform_capacity, seen);
         }
         let (view, clip) = (camera.view(), camera.projection(f64::from(pixels[0]) / f64::from(pixels[1])));
-        let mut bytes = vec![0u8; (wanted * STEP) as usize];
+        let mut bytes = vec![0u8; (wanted * UNIFORM_STRIDE) as usize];
         let mut put = |node: usize, which: u64, uniform: Uniform| {
             let start = Self::offset(node, which) as usize;
             bytes[start..start + size_of::<Uniform>()].copy_from_slice(bytemuck::bytes_of(&uniform));
@@ -353,25 +353,25 @@ impl Renderer {
             let look = style.look.number();
             let uniform = Uniform { colour: [r, g, b, 1.0], look, has_normals, ..plain(view * shown.world) };
             put(i, SURFACE, uniform);
-            let [r, g, b] = UNSEEN;
+            let [r, g, b] = HIDDEN_COLOUR;
             put(i, UNSEEN_PART, Uniform { colour: [r, g, b, 1.0], ..uniform });
             let colour = match style.look {
                 _ if style.selected == Some(shown.node) => [0.9, 0.45, 0.02, 1.0],
-                Look::Hidden => [0.2, 0.21, 0.22, 1.0],
+                DisplayMode::Hidden => [0.2, 0.21, 0.22, 1.0],
                 _ => [0.01, 0.01, 0.015, 1.0],
             };
             put(i, EDGES, Uniform { colour, ..uniform });
         }
         let lines = Uniform { look: LINES_IN_COLOURS, has_normals: 1, ..plain(view) };
         put(shown.len(), WORLD_LINES, lines);
-        put(shown.len(), WORLD_BONES, Uniform { look: Look::Parts.number(), ..plain(view) });
+        put(shown.len(), WORLD_BONES, Uniform { look: DisplayMode::Parts.number(), ..plain(view) });
         self.queue.write_buffer(&self.uniforms, 0, &bytes);
     }
 
     fn prepare(
         &mut self,
         meshes: Option<&Meshes>,
-        shown: &[Shown],
+        shown: &[VisibleNode],
         style: Style,
         errors: Option<&FrameErrors>,
     ) {
@@ -387,22 +387,22 @@ impl Renderer {
     fn prepare_overlays(
         &mut self,
         meshes: &Meshes,
-        shown: &[Shown],
-        look: Look,
+        shown: &[VisibleNode],
+        look: DisplayMode,
         errors: Option<&FrameErrors>,
     ) {
         let most = shown.iter().map(|s| meshes.output.vertex_count(s.mesh)).max().unwrap_or(0);
         if self.blank.size() < 4 * u64::from(most) {
-            self.blank = overlay(&self.device, &vec![of_error(None); most as usize]);
+            self.blank = overlay(&self.device, &vec![error_heat(None); most as usize]);
         }
         let of = match look {
-            Look::Parts => Some((look, None)),
-            Look::Error => Some((look, errors.map(|errors| errors.frame))),
+            DisplayMode::Parts => Some((look, None)),
+            DisplayMode::Error => Some((look, errors.map(|errors| errors.frame))),
             _ => None,
         };
-        if self.overlays_of != of {
+        if self.overlays_key != of {
             self.overlays.clear();
-            self.overlays_of = of;
+            self.overlays_key = of;
         }
         for shown in shown.iter().filter(|_| of.is_some()) {
             if self.overlays.contains_key(&shown.node) {
@@ -410,18 +410,18 @@ impl Renderer {
             }
             let view = meshes.decoder().mesh(shown.mesh);
             let colours: Vec<[u8; 4]> = match look {
-                Look::Parts => {
+                DisplayMode::Parts => {
                     let bones = view.bones();
                     let of = |vertex| {
                         let bones = bones.as_ref()?;
                         bones.influences(vertex).max_by(|a, b| a.1.total_cmp(&b.1)).map(|(bone, _)| bone)
                     };
-                    (0..view.vertex_count()).map(|vertex| of_part(of(vertex))).collect()
+                    (0..view.vertex_count()).map(|vertex| part_colour(of(vertex))).collect()
                 }
                 _ => {
                     let own = errors.and_then(|e| e.nodes.iter().find(|own| own.node == shown.node));
-                    let parts = own.map_or(&[][..], |own| &own.parts);
-                    (0..view.vertex_count()).map(|v| of_error(parts.get(v).copied())).collect()
+                    let parts = own.map_or(&[][..], |own| &own.fractions);
+                    (0..view.vertex_count()).map(|v| error_heat(parts.get(v).copied())).collect()
                 }
             };
             if !colours.is_empty() {
@@ -435,28 +435,28 @@ impl Renderer {
         let of = (vertices.buffer().clone(), vertices.offset());
         if self.edges.get(&mesh).is_none_or(|edges| edges.vertices != of) {
             let bound = edges(&self.device, &self.edge_bindings, vertices, indices);
-            self.edges.insert(mesh, Edges { vertices: of, bound });
+            self.edges.insert(mesh, Edges { vertices: of, bind_group: bound });
         }
     }
 
-    fn prepare_bones(&mut self, document: &Document, beside: Beside<'_>, style: Style) {
+    fn prepare_bones(&mut self, document: &Document, beside: SourceComparison<'_>, style: Style) {
         let clips = document.clips.as_ref().filter(|_| style.bones);
         let decoded = clips.map(|clips| bones::solid(clips, document.size(), style.look, beside.clip));
         let source = clips.map(|_| bones::lines(beside.pose));
-        self.bones = [decoded, source].map(|drawing| self.extra(&drawing?));
+        self.bones = [decoded, source].map(|drawing| self.coloured_buffer(&drawing?));
     }
 
     fn prepare_floor(&mut self, document: &Document, up: Up) {
         if self.floor.as_ref().is_none_or(|floor| floor.0 != up) {
-            self.floor = self.extra(&floor(document.bounds, up)).map(|floor| (up, floor));
+            self.floor = self.coloured_buffer(&floor(document.bounds, up)).map(|floor| (up, floor));
         }
     }
 
-    fn extra(&self, drawing: &Drawing) -> Option<Extra> {
+    fn coloured_buffer(&self, drawing: &Drawing) -> Option<ColouredBuffer> {
         let count = drawing.len();
         let vertices = bytemuck::cast_slice(&drawing.vertices);
-        (count > 0).then(|| Extra {
-            vertices: filled(&self.device, vertices, wgpu::BufferUsages::VERTEX),
+        (count > 0).then(|| ColouredBuffer {
+            vertices: filled_buffer(&self.device, vertices, wgpu::BufferUsages::VERTEX),
             colours: overlay(&self.device, &drawing.colours),
             count,
         })

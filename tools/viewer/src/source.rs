@@ -1,8 +1,8 @@
 //! The source of a file, opened beside it to measure the error of each vertex against its source point, and
 //! of each joint against the source's.
 
-use crate::clips::{Clips, distance};
-use crate::errors::said;
+use crate::clips::{Clips, shell_distance};
+use crate::errors::one_line;
 use crate::worker::Worker;
 use anyhow::anyhow;
 use glam::{DMat4, DVec3};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
 /// The source of a file, the source point of each vertex, and its clips as they were compiled.
-pub struct Source {
+pub struct SourceFile {
     pub path: PathBuf,
     scene: Scene,
     maps: Vec<Option<SourceMap>>,
@@ -26,16 +26,16 @@ pub struct Source {
 }
 
 /// A source that is being opened.
-pub struct Opening {
+pub struct SourceOpening {
     pub path: PathBuf,
-    result: Receiver<Result<Source, String>>,
+    result: Receiver<Result<SourceFile, String>>,
 }
 
 /// Errors of the vertices of a node.
 pub struct NodeErrors {
     pub node: usize,
     /// By vertex, as a fraction of the tolerance.
-    pub parts: Vec<f32>,
+    pub fractions: Vec<f32>,
 }
 
 /// Errors of a frame against the source.
@@ -46,21 +46,21 @@ pub struct FrameErrors {
     /// Number of nodes that the source lacks, or has with other points.
     pub unknown: usize,
     /// The vertex with the largest error.
-    pub worst: Option<Worst>,
+    pub worst: Option<LargestError>,
 }
 
-/// The vertex with the largest error, which `part` gives in tolerances.
+/// The vertex with the largest error, which `fraction` gives in tolerances.
 #[derive(Clone, Copy)]
-pub struct Worst {
+pub struct LargestError {
     pub distance: f64,
-    pub part: f32,
+    pub fraction: f32,
     pub node: usize,
     pub vertex: usize,
-    pub at: DVec3,
+    pub position: DVec3,
 }
 
 /// Returns the source of a compiled file, if it lies beside it.
-pub fn beside(reel: &Path) -> Option<PathBuf> {
+pub fn find_source(reel: &Path) -> Option<PathBuf> {
     let kinds = ["abc", "glb", "gltf", "usdc", "usda", "usd", "obj", "bvh"];
     kinds.iter().map(|kind| reel.with_extension(kind)).find(|path| path.is_file())
 }
@@ -72,17 +72,17 @@ pub fn input_options(path: &Path) -> InputOptions {
     InputOptions { points: (is_obj && points.is_file()).then_some(points), ..InputOptions::default() }
 }
 
-impl Opening {
+impl SourceOpening {
     /// Starts opening in the background.
-    pub fn start(path: &Path, reel: &Reel) -> Opening {
+    pub fn start(path: &Path, reel: &Reel) -> SourceOpening {
         let (told, result) = channel();
         let (own, reel) = (path.to_path_buf(), reel.clone());
-        std::thread::spawn(move || drop(told.send(opened(&own, &reel).map_err(|e| said(&e)))));
-        Opening { path: path.into(), result }
+        std::thread::spawn(move || drop(told.send(open_source(&own, &reel).map_err(|e| one_line(&e)))));
+        SourceOpening { path: path.into(), result }
     }
 
     /// Returns the result, once it is ready.
-    pub fn poll(&self) -> Option<Result<Source, String>> {
+    pub fn poll(&self) -> Option<Result<SourceFile, String>> {
         match self.result.try_recv() {
             Ok(result) => Some(result),
             Err(std::sync::mpsc::TryRecvError::Empty) => None,
@@ -91,19 +91,19 @@ impl Opening {
     }
 
     /// Waits for the result.
-    pub fn wait(self) -> Result<Source, String> {
+    pub fn wait(self) -> Result<SourceFile, String> {
         self.result.recv().unwrap_or_else(|_| Err("it could not be opened".into()))
     }
 }
 
-fn opened(path: &Path, reel: &Reel) -> anyhow::Result<Source> {
+fn open_source(path: &Path, reel: &Reel) -> anyhow::Result<SourceFile> {
     let wanted = Options::from_text(&reel.description().options)?;
     let (scene, _) = open(&[path.to_path_buf()], &input_options(path).as_compiled(&wanted))?;
     let scene = if wanted.show_hidden { hidden::shown(&scene)? } else { scene };
     let maps = (0..reel.description().meshes.len()).map(|mesh| reel.source_map(mesh));
     let maps = maps.collect::<Result<_, _>>()?;
     let clips = reel.clips()?.iter().map(|clip| source_clip(&scene, clip, &wanted)).collect();
-    let source = Source { path: path.into(), scene, maps, clips };
+    let source = SourceFile { path: path.into(), scene, maps, clips };
     let has_meshes = source.scene.nodes.iter().any(|node| node.mesh.is_some());
     match has_meshes || source.clips.iter().any(Option::is_some) {
         true => Ok(source),
@@ -124,43 +124,43 @@ fn source_clip(scene: &Scene, clip: &Clip, wanted: &Options) -> Option<meshreel_
 
 /// Errors of the joints of a pose against the source's, as fractions of the tolerance.
 pub struct ClipErrors {
-    pub parts: Vec<f32>,
+    pub fractions: Vec<f32>,
     /// The largest error, as a length and as a fraction of the tolerance, and the joint.
     pub worst: (f64, f32, usize),
 }
 
 /// A sample of a clip, with the tiers that are played.
 #[derive(Clone, PartialEq)]
-pub struct ClipMoment {
+pub struct ClipSample {
     clip: usize,
     sample: usize,
     tiers: Vec<usize>,
 }
 
-impl ClipMoment {
+impl ClipSample {
     /// Returns a moment of the current clip.
-    pub fn new(clips: &Clips, sample: usize) -> ClipMoment {
-        ClipMoment { clip: clips.chosen(), sample, tiers: clips.tiers().to_vec() }
+    pub fn new(clips: &Clips, sample: usize) -> ClipSample {
+        ClipSample { clip: clips.chosen(), sample, tiers: clips.tiers().to_vec() }
     }
 }
 
 /// Measures one moment after the other in the background; requests in between are skipped.
-pub struct Measuring {
+pub struct ErrorMeasurement {
     frames: Worker<usize, Result<FrameErrors, String>>,
     frame: Option<usize>,
-    samples: Worker<(ClipMoment, Clip), Result<Option<ClipErrors>, String>>,
-    moment: Option<ClipMoment>,
+    samples: Worker<(ClipSample, Clip), Result<Option<ClipErrors>, String>>,
+    moment: Option<ClipSample>,
 }
 
-impl Measuring {
+impl ErrorMeasurement {
     /// Starts the threads; `done` is called after each frame and each sample.
-    pub fn start(source: Arc<Source>, reel: &Reel, done: impl Fn() + Send + Clone + 'static) -> Measuring {
+    pub fn start(source: Arc<SourceFile>, reel: &Reel, done: impl Fn() + Send + Clone + 'static) -> ErrorMeasurement {
         let (reel, mut decoder, own) = (reel.clone(), None, source.clone());
-        let frame = move |frame| measured(&own, &reel, &mut decoder, frame).map_err(|e| said(&e));
-        let sample = move |(moment, clip): (ClipMoment, Clip)| {
-            source.measure_clip(moment.clip, &clip, moment.sample).map_err(|e| said(&e))
+        let frame = move |frame| measure_frame(&own, &reel, &mut decoder, frame).map_err(|e| one_line(&e));
+        let sample = move |(moment, clip): (ClipSample, Clip)| {
+            source.measure_clip(moment.clip, &clip, moment.sample).map_err(|e| one_line(&e))
         };
-        Measuring {
+        ErrorMeasurement {
             frames: Worker::start(frame, done.clone()),
             frame: None,
             samples: Worker::start(sample, done),
@@ -180,7 +180,7 @@ impl Measuring {
     /// Requests a sample of the current clip, and returns the latest measurement, which is `None` for a clip
     /// that the source lacks.
     pub fn sample(&mut self, clips: &Clips, sample: usize) -> Option<Result<Option<ClipErrors>, String>> {
-        let moment = ClipMoment::new(clips, sample);
+        let moment = ClipSample::new(clips, sample);
         if self.moment.as_ref() != Some(&moment) {
             self.moment = Some(moment.clone());
             self.samples.ask((moment, clips.played().clone()));
@@ -189,8 +189,8 @@ impl Measuring {
     }
 }
 
-fn measured(
-    source: &Source,
+fn measure_frame(
+    source: &SourceFile,
     reel: &Reel,
     decoder: &mut Option<FrameDecoder>,
     frame: usize,
@@ -203,7 +203,7 @@ fn measured(
     source.measure(decoder)
 }
 
-impl Source {
+impl SourceFile {
     /// Returns the source's clip for this index in the file.
     pub fn clip(&self, clip: usize) -> Option<&meshreel_scene::Clip> {
         self.clips.get(clip)?.as_ref()
@@ -234,18 +234,18 @@ impl Source {
         let seconds = sample as f64 / clip.fps();
         let mut cursor = ClipCursor::new(clip);
         clip.sample(&mut cursor, seconds, Repeats::Clamp, Rounding::Nearest, &mut pose)?;
-        let mut out = ClipErrors { parts: Vec::with_capacity(pose.len()), worst: (0.0, 0.0, 0) };
+        let mut out = ClipErrors { fractions: Vec::with_capacity(pose.len()), worst: (0.0, 0.0, 0) };
         for joint in 0..pose.len() {
             let shell = f64::from(skeleton.shell[joint]);
             let [one, other]: [&dyn Fn(usize) -> meshreel_scene::Qvv; 2] =
                 [&|j| meshreel_check::qvv(&pose[j]), &|j| source.between(j, sample as f64)];
-            let off = distance(&skeleton.parents, joint, shell, one, other);
+            let off = shell_distance(&skeleton.parents, joint, shell, one, other);
             let own = skeleton.tolerance.get(joint).copied().filter(|own| *own > 0.0);
             let part = (off / own.unwrap_or(clip.record().tolerance)) as f32;
             if part > out.worst.1 {
                 out.worst = (off, part, joint);
             }
-            out.parts.push(part);
+            out.fractions.push(part);
         }
         Ok(Some(out))
     }
@@ -289,11 +289,11 @@ impl Source {
                 let distance = wanted.map_or(0.0, |wanted| wanted.distance(at));
                 let part = if record.tolerance > 0.0 { (distance / record.tolerance) as f32 } else { 0.0 };
                 parts.push(part);
-                if out.worst.is_none_or(|worst| worst.part < part) {
-                    out.worst = Some(Worst { distance, part, node, vertex, at });
+                if out.worst.is_none_or(|worst| worst.fraction < part) {
+                    out.worst = Some(LargestError { distance, fraction: part, node, vertex, position: at });
                 }
             }
-            out.nodes.push(NodeErrors { node, parts });
+            out.nodes.push(NodeErrors { node, fractions: parts });
         }
         Ok(out)
     }

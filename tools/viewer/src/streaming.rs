@@ -12,9 +12,9 @@ pub struct Streaming {
     pub statistics: Statistics,
     /// Smoothed duration of the last ticks in milliseconds.
     pub tick: f64,
-    /// The clock that was last sent to the player; `came_to` is the time that it reached by itself.
-    told: Option<Clock>,
-    came_to: f64,
+    /// The clock that was last sent to the player; `player_time` is the time that it reached by itself.
+    sent_clock: Option<Clock>,
+    player_time: f64,
 }
 
 impl Streaming {
@@ -31,15 +31,15 @@ impl Streaming {
             instance,
             statistics: Statistics::default(),
             tick: 0.0,
-            told: None,
-            came_to: f64::NAN,
+            sent_clock: None,
+            player_time: f64::NAN,
         })
     }
 
     /// Sends changes of the clock to the player, advances it, and sets the clock to its time.
     pub fn advance(&mut self, clock: &mut Clock, seconds: f64) {
         let Some(instance) = self.instance else { return };
-        let told = self.told.replace(*clock);
+        let told = self.sent_clock.replace(*clock);
         let mut changed = |is: &dyn Fn(&Clock) -> bool, command: Command| {
             if told.as_ref().is_none_or(|told| !is(told)) {
                 self.player.command(instance, command);
@@ -50,7 +50,7 @@ impl Streaming {
         changed(&|told| told.range == clock.range, Command::Frames(clock.range[0], clock.range[1]));
         changed(&|told| told.rate == clock.rate, Command::Rate(clock.rate));
         changed(&|told| told.interpolates == clock.interpolates, Command::Interpolate(clock.interpolates));
-        changed(&|_| self.came_to == clock.time, Command::GoTo(clock.time));
+        changed(&|_| self.player_time == clock.time, Command::GoTo(clock.time));
         let command = if clock.playing { Command::Play } else { Command::Pause };
         changed(&|told| told.playing == clock.playing, command);
         let since = Instant::now();
@@ -61,8 +61,8 @@ impl Streaming {
             clock.time = own.position();
             clock.playing &= !own.ended();
         }
-        self.came_to = clock.time;
-        if let Some(told) = &mut self.told {
+        self.player_time = clock.time;
+        if let Some(told) = &mut self.sent_clock {
             told.time = clock.time;
         }
     }
@@ -73,7 +73,7 @@ impl Streaming {
     }
 
     /// Returns the number of ticks that missed their frame, and of those that waited for a start or a jump.
-    pub fn late(&self) -> (u64, u64) {
+    pub fn missed_ticks(&self) -> (u64, u64) {
         self.instance.and_then(|instance| self.player.late_ticks(instance)).unwrap_or_default()
     }
 }

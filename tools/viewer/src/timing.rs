@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Returns the features of a device whose encoders write timestamps.
-pub fn clock() -> wgpu::Features {
+pub fn timestamp_features() -> wgpu::Features {
     wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS
 }
 
@@ -22,20 +22,20 @@ pub struct Timer {
     state: State,
     arrived: Arc<AtomicBool>,
     /// Smoothed times of the passes that make vertices and of drawing, in milliseconds.
-    pub took: [f64; 2],
+    pub smoothed_ms: [f64; 2],
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Free,
     Recorded,
-    Asked,
+    Mapping,
 }
 
 impl Timer {
     /// Returns a timer; `None` if the device has no such clock.
     pub fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Option<Timer> {
-        if !device.features().contains(clock()) {
+        if !device.features().contains(timestamp_features()) {
             return None;
         }
         let buffer = |usage| {
@@ -55,7 +55,7 @@ impl Timer {
             tick: queue.get_timestamp_period(),
             state: State::Free,
             arrived: Arc::default(),
-            took: [0.0; 2],
+            smoothed_ms: [0.0; 2],
         })
     }
 
@@ -77,16 +77,16 @@ impl Timer {
         match self.state {
             State::Free => {}
             State::Recorded => {
-                self.state = State::Asked;
+                self.state = State::Mapping;
                 let arrived = self.arrived.clone();
                 let told = move |result: Result<_, _>| arrived.store(result.is_ok(), Ordering::Release);
                 self.read.slice(..).map_async(wgpu::MapMode::Read, told);
             }
-            State::Asked => {
+            State::Mapping => {
                 // A lost device is reported elsewhere.
                 drop(device.poll(wgpu::PollType::Poll));
                 if self.arrived.swap(false, Ordering::Acquire) {
-                    self.take();
+                    self.read_result();
                     self.read.unmap();
                     self.state = State::Free;
                 }
@@ -94,13 +94,13 @@ impl Timer {
         }
     }
 
-    fn take(&mut self) {
+    fn read_result(&mut self) {
         let Ok(bytes) = self.read.slice(..).get_mapped_range() else { return };
         let mut stamps = [0u64; STAMPS as usize];
         for (stamp, bytes) in stamps.iter_mut().zip(bytes.as_chunks::<8>().0) {
             *stamp = u64::from_le_bytes(*bytes);
         }
-        for (k, took) in self.took.iter_mut().enumerate() {
+        for (k, took) in self.smoothed_ms.iter_mut().enumerate() {
             let ticks = stamps[k + 1].saturating_sub(stamps[k]);
             let milliseconds = ticks as f64 * f64::from(self.tick) * 1e-6;
             *took += (milliseconds - *took) * 0.2;

@@ -5,8 +5,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 /// Answers one question at a time; of those that arrive meanwhile, only the last. Dropping it stops the
 /// thread.
 pub struct Worker<Question, Answer> {
-    asked: Sender<Question>,
-    told: Receiver<Answer>,
+    question_sender: Sender<Question>,
+    answer_receiver: Receiver<Answer>,
 }
 
 impl<Question: Send + 'static, Answer: Send + 'static> Worker<Question, Answer> {
@@ -25,17 +25,17 @@ impl<Question: Send + 'static, Answer: Send + 'static> Worker<Question, Answer> 
                 done();
             }
         });
-        Worker { asked, told }
+        Worker { question_sender: asked, answer_receiver: told }
     }
 
     pub fn ask(&self, question: Question) {
         // If the thread has ended, it has reported the reason.
-        let _ = self.asked.send(question);
+        let _ = self.question_sender.send(question);
     }
 
     /// Returns the latest answer since the last call.
     pub fn poll(&self) -> Option<Answer> {
-        self.told.try_iter().last()
+        self.answer_receiver.try_iter().last()
     }
 }
 

@@ -6,7 +6,7 @@ use crate::decoder::{mr_decoder_decode, mr_decoder_frame, mr_decoder_free, mr_de
 use crate::frame::{mr_frame_floats, mr_frame_mesh, mr_mesh_state};
 use crate::reel::{mr_reel_free, mr_reel_open};
 use crate::vertex::{mr_attribute, mr_channel, mr_format};
-use meshreel_gpu::twin::Bound;
+use meshreel_gpu::twin::BoundMesh;
 use std::ffi::CString;
 use std::ptr::{null, null_mut};
 
@@ -44,7 +44,7 @@ unsafe fn carries_out(name: &str) {
         ok(mr_decoder_frame(decoder, &raw mut frame));
         ok(mr_gpu_plan_new(frame, &raw const layout, null(), &raw mut plan));
         let own = &mut *plan;
-        let mut ring = vec![0; 2 * own.plan.slot_words + own.plan.still_words];
+        let mut ring = vec![0; 2 * own.plan.slot_words + own.plan.static_words];
         let (slots, still) = ring.split_at_mut(2 * own.plan.slot_words);
         ok(mr_gpu_plan_slot(plan, frame, 0, slots.as_mut_ptr(), slots.len() / 2));
         ok(mr_gpu_plan_still(plan, frame, still.as_mut_ptr(), still.len()));
@@ -57,14 +57,21 @@ unsafe fn carries_out(name: &str) {
             if mr_frame_mesh(frame, node, &raw mut state) != mr_status::Ok {
                 continue;
             }
-            let mut bytes = [0u8; SIZE];
-            ok(mr_gpu_plan_show(plan, frame, node, &raw const moment, bytes.as_mut_ptr().cast(), SIZE));
+            let mut bytes = [0u8; PARAMS_BYTES];
+            ok(mr_gpu_plan_show(
+                plan,
+                frame,
+                node,
+                &raw const moment,
+                bytes.as_mut_ptr().cast(),
+                PARAMS_BYTES,
+            ));
             let params: Params = bytemuck::pod_read_unaligned(&bytes);
-            let batch = own.batches.places[state.mesh as usize].batch;
+            let batch = own.batches.placements[state.mesh as usize].batch;
             let fixed = own.batches.fixed_words(&own.plan, batch);
             let variant = own.plan.meshes[state.mesh as usize].variant();
-            let bound = Bound { params: &params, variant, ring: &ring, fixed: &fixed, decoded: &[] };
-            let sizes = &own.batches.all[batch];
+            let bound = BoundMesh { params: &params, variant, ring: &ring, fixed: &fixed, decoded: &[] };
+            let sizes = &own.batches.batches[batch];
             let (scratch, mut out) = (vec![0.0; sizes.scratch], vec![0; sizes.vertices]);
             bound.vertices(&own.layout, &scratch, &mut out);
             let count = 3 * state.vertices as usize;

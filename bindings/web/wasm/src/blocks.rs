@@ -7,10 +7,10 @@ use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Bytes of a block.
-pub(crate) const BLOCK: u64 = 64 << 10;
+pub(crate) const BLOCK_BYTES: u64 = 64 << 10;
 
 /// Files that are open keep so many bytes of what opened them: frames may lie among them.
-const KEPT: usize = 1 << 20;
+const MAX_KEPT_BYTES: usize = 1 << 20;
 
 /// Some bytes of a file.
 pub(crate) struct Blocks {
@@ -21,7 +21,7 @@ pub(crate) struct Blocks {
 #[derive(Default)]
 struct State {
     /// By number; each is whole.
-    there: BTreeMap<u64, Vec<u8>>,
+    present: BTreeMap<u64, Vec<u8>>,
     wanted: BTreeSet<u64>,
 }
 
@@ -35,32 +35,32 @@ impl Blocks {
     }
 
     fn block_size(&self, block: u64) -> usize {
-        (self.size - block * BLOCK).min(BLOCK) as usize
+        (self.size - block * BLOCK_BYTES).min(BLOCK_BYTES) as usize
     }
 
     /// Bytes from an offset on. Whole blocks are kept, others are not.
     pub fn provide(&self, offset: u64, bytes: &[u8]) {
         let mut state = self.state();
-        let first = offset.div_ceil(BLOCK);
-        let mut at = (first * BLOCK).saturating_sub(offset) as usize;
-        for block in first..self.size.div_ceil(BLOCK) {
+        let first = offset.div_ceil(BLOCK_BYTES);
+        let mut at = (first * BLOCK_BYTES).saturating_sub(offset) as usize;
+        for block in first..self.size.div_ceil(BLOCK_BYTES) {
             let Some(content) = bytes.get(at..).and_then(|rest| rest.get(..self.block_size(block))) else {
                 return;
             };
-            state.there.insert(block, content.to_vec());
+            state.present.insert(block, content.to_vec());
             state.wanted.remove(&block);
             at += content.len();
         }
     }
 
     /// Ranges of bytes that were wanted and were not there: offset and size. Told once.
-    pub fn wanted(&self) -> Vec<(u64, u64)> {
+    pub fn take_wanted(&self) -> Vec<(u64, u64)> {
         let mut out: Vec<(u64, u64)> = Vec::new();
         for block in std::mem::take(&mut self.state().wanted) {
             let size = self.block_size(block) as u64;
             match out.last_mut() {
-                Some((offset, length)) if *offset + *length == block * BLOCK => *length += size,
-                _ => out.push((block * BLOCK, size)),
+                Some((offset, length)) if *offset + *length == block * BLOCK_BYTES => *length += size,
+                _ => out.push((block * BLOCK_BYTES, size)),
             }
         }
         out
@@ -70,8 +70,8 @@ impl Blocks {
     pub fn copy(&self, offset: u64, out: &mut [u8], want: bool) -> bool {
         let mut state = self.state();
         let end = offset + out.len() as u64;
-        let blocks = offset / BLOCK..end.div_ceil(BLOCK);
-        let missing: Vec<u64> = blocks.clone().filter(|block| !state.there.contains_key(block)).collect();
+        let blocks = offset / BLOCK_BYTES..end.div_ceil(BLOCK_BYTES);
+        let missing: Vec<u64> = blocks.clone().filter(|block| !state.present.contains_key(block)).collect();
         if !missing.is_empty() {
             if want {
                 state.wanted.extend(missing);
@@ -79,8 +79,8 @@ impl Blocks {
             return false;
         }
         for block in blocks {
-            let start = block * BLOCK;
-            let content = &state.there[&block];
+            let start = block * BLOCK_BYTES;
+            let content = &state.present[&block];
             let from = offset.max(start);
             let to = end.min(start + content.len() as u64);
             let part = &content[(from - start) as usize..(to - start) as usize];
@@ -92,8 +92,8 @@ impl Blocks {
     /// Gives up what is there, where that is much.
     pub fn shrink(&self) {
         let mut state = self.state();
-        if state.there.values().map(Vec::len).sum::<usize>() > KEPT {
-            state.there.clear();
+        if state.present.values().map(Vec::len).sum::<usize>() > MAX_KEPT_BYTES {
+            state.present.clear();
         }
     }
 }
@@ -121,24 +121,24 @@ mod tests {
 
     #[test]
     fn what_is_not_there_is_wanted_once_and_then_read() {
-        let bytes: Vec<u8> = (0..3 * BLOCK + 10).map(|i| (i % 251) as u8).collect();
+        let bytes: Vec<u8> = (0..3 * BLOCK_BYTES + 10).map(|i| (i % 251) as u8).collect();
         let blocks = Blocks::new(bytes.len() as u64);
-        let mut out = vec![0; 2 * BLOCK as usize];
-        let from = BLOCK / 2;
+        let mut out = vec![0; 2 * BLOCK_BYTES as usize];
+        let from = BLOCK_BYTES / 2;
         assert_eq!(blocks.read_at(from, &mut out).unwrap_err().kind(), io::ErrorKind::WouldBlock);
-        assert_eq!(blocks.wanted(), [(0, 3 * BLOCK)]);
-        assert!(blocks.wanted().is_empty());
+        assert_eq!(blocks.take_wanted(), [(0, 3 * BLOCK_BYTES)]);
+        assert!(blocks.take_wanted().is_empty());
         // What begins within a block brings the next ones.
         blocks.provide(10, &bytes[10..]);
         assert!(blocks.read_at(from, &mut out).is_err());
-        assert_eq!(blocks.wanted(), [(0, BLOCK)]);
-        blocks.provide(0, &bytes[..BLOCK as usize]);
+        assert_eq!(blocks.take_wanted(), [(0, BLOCK_BYTES)]);
+        blocks.provide(0, &bytes[..BLOCK_BYTES as usize]);
         blocks.read_at(from, &mut out).unwrap();
         assert!(out == bytes[from as usize..][..out.len()]);
         let mut end = [0; 10];
-        blocks.read_at(3 * BLOCK, &mut end).unwrap();
-        assert_eq!(end, bytes[3 * BLOCK as usize..]);
-        let beyond = blocks.read_at(3 * BLOCK + 1, &mut end).unwrap_err();
+        blocks.read_at(3 * BLOCK_BYTES, &mut end).unwrap();
+        assert_eq!(end, bytes[3 * BLOCK_BYTES as usize..]);
+        let beyond = blocks.read_at(3 * BLOCK_BYTES + 1, &mut end).unwrap_err();
         assert_eq!(beyond.kind(), io::ErrorKind::UnexpectedEof);
     }
 }

@@ -4,7 +4,7 @@ use crate::writer::Writer;
 use meshreel::{Error, FramePair, Reel};
 
 /// Puts out all cameras: where they stand, and what each lens says in each frame.
-pub(crate) fn put(reel: &Reel, out: &mut Writer) -> Result<(), Error> {
+pub(crate) fn write_cameras(reel: &Reel, out: &mut Writer) -> Result<(), Error> {
     out.list(&reel.cameras()?, |out, camera| {
         out.text(camera.path());
         out.u32(camera.node());

@@ -1,13 +1,15 @@
 //! A file on a graphics card: steps for the page's device instead of values of vertices.
 
-use crate::steps::{Listed, Step, Steps};
+use crate::steps::{Step, StepTypes, Steps};
 use meshreel::record::Description;
-use meshreel::{Attribute, Error, Format, InstanceId, Limits, Player, Shown, VertexChannel};
-use meshreel_gpu::card::{Budget, CardOutput, CardReel, Compile, Frames, Slice};
+use meshreel::{
+    Error, InstanceId, Limits, Player, ShownFrames, VertexAttribute, VertexChannel, VertexFormat,
+};
+use meshreel_gpu::card::{Budget, BufferRange, CardOutput, CardReel, CreatePipelines, FrameSource};
 use meshreel_gpu::{VertexLayout, heuristics};
 
-/// What a file on a card is opened with: the numbers of `Door::card`.
-pub(crate) struct Wanted {
+/// What a file on a card is opened with: the numbers of `Session::card`.
+pub(crate) struct CardOptions {
     layout: VertexLayout,
     budget: Budget,
     /// Whether the card decodes units: 0 no, 1 where that saves time, else yes.
@@ -19,20 +21,20 @@ pub(crate) struct Wanted {
 }
 
 /// A file on a card.
-pub(crate) struct Card {
-    wanted: Wanted,
+pub(crate) struct CardFile {
+    options: CardOptions,
     steps: Steps,
-    reel: Option<CardReel<Listed>>,
-    outputs: Vec<(usize, CardOutput<Listed>)>,
+    reel: Option<CardReel<StepTypes>>,
+    outputs: Vec<(usize, CardOutput<StepTypes>)>,
     /// What the page was told of vertices: by instance and mesh the numbers of [`Step::Vertices`].
-    told: Vec<(usize, Vec<[usize; 9]>)>,
+    sent_vertices: Vec<(usize, Vec<[usize; 9]>)>,
 }
 
 /// Bytes of units that go up for what comes, in one update.
 const UNITS_AHEAD: u64 = 64 << 10;
 
 /// What an attribute and its format are by number, as `src/webgpu.js` has them.
-fn attribute([what, format, offset]: [u32; 3]) -> Option<Attribute> {
+fn attribute([what, format, offset]: [u32; 3]) -> Option<VertexAttribute> {
     let what = match what {
         0 => VertexChannel::Position,
         1 => VertexChannel::Normal,
@@ -43,24 +45,24 @@ fn attribute([what, format, offset]: [u32; 3]) -> Option<Attribute> {
         _ => return None,
     };
     let formats = [
-        Format::F32x2,
-        Format::F32x3,
-        Format::F32x4,
-        Format::F16x2,
-        Format::F16x4,
-        Format::U8x4,
-        Format::U16x4,
-        Format::I16x2,
-        Format::I16x4,
+        VertexFormat::F32x2,
+        VertexFormat::F32x3,
+        VertexFormat::F32x4,
+        VertexFormat::F16x2,
+        VertexFormat::F16x4,
+        VertexFormat::U8x4,
+        VertexFormat::U16x4,
+        VertexFormat::I16x2,
+        VertexFormat::I16x4,
     ];
-    Some(Attribute { what, format: *formats.get(format as usize)?, offset: offset as usize })
+    Some(VertexAttribute { channel: what, format: *formats.get(format as usize)?, offset: offset as usize })
 }
 
-impl Wanted {
+impl CardOptions {
     /// Of words: bytes of the ring, flags (1: vertices of the update before are kept, 2: indices are put out
     /// as values), whether the card decodes units, bytes ahead, bytes of a vertex, and three for each
     /// attribute. Misuse where no vertex can be so.
-    pub fn read(bytes: &[u8]) -> Result<Wanted, Error> {
+    pub fn read(bytes: &[u8]) -> Result<CardOptions, Error> {
         let words: Vec<u32> = bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
         let no_words = || Error::misuse("the layout of vertices is not complete");
         let (head, attributes) = words.split_at_checked(5).ok_or_else(no_words)?;
@@ -73,32 +75,38 @@ impl Wanted {
         }
         let budget = Budget { ring: head[0].into(), previous: head[1] & 1 != 0 };
         let (units, ahead, indices) = (head[2], head[3].into(), head[1] & 2 != 0);
-        Ok(Wanted { layout, budget, units, ahead, indices })
+        Ok(CardOptions { layout, budget, units, ahead, indices })
     }
 }
 
-impl Card {
-    pub fn new(wanted: Wanted, most: u64, group: u32) -> Card {
-        Card { wanted, steps: Steps::new(most, group), reel: None, outputs: Vec::new(), told: Vec::new() }
+impl CardFile {
+    pub fn new(wanted: CardOptions, most: u64, group: u32) -> CardFile {
+        CardFile {
+            options: wanted,
+            steps: Steps::new(most, group),
+            reel: None,
+            outputs: Vec::new(),
+            sent_vertices: Vec::new(),
+        }
     }
 
     /// On another device, where nothing of it is yet.
     pub fn renew(&mut self, most: u64, group: u32) {
         self.outputs.clear();
-        self.told.clear();
+        self.sent_vertices.clear();
         self.reel = None;
         self.steps = Steps::new(most, group);
     }
 
     /// Whether indices are put out as values.
     pub fn gives_indices(&self) -> bool {
-        self.wanted.indices
+        self.options.indices
     }
 
     /// What to open its file with.
     pub fn limits(&self, description: &Description, limits: Limits) -> Limits {
         let heuristic = heuristics::limits(description, limits);
-        match self.wanted.units {
+        match self.options.units {
             0 => Limits { points: true, ..heuristic },
             1 => heuristic,
             _ => Limits { points: false, ..heuristic },
@@ -112,23 +120,23 @@ impl Card {
         self.steps.out.0.clear();
         let done = self.try_update(player, instances);
         if done.is_err() {
-            self.renew(self.steps.most(), self.steps.group());
+            self.renew(self.steps.max_binding_bytes(), self.steps.workgroup_size());
         }
         done
     }
 
     fn try_update(&mut self, player: &Player, instances: &[(usize, InstanceId)]) -> Result<u32, Error> {
         self.outputs.retain(|(number, _)| instances.iter().any(|(other, _)| other == number));
-        self.told.retain(|(number, _)| instances.iter().any(|(other, _)| other == number));
+        self.sent_vertices.retain(|(number, _)| instances.iter().any(|(other, _)| other == number));
         let shown = instances.iter().filter_map(|(number, id)| Some((*number, *id, player.frame(*id)?)));
-        let shown: Vec<(usize, InstanceId, Shown)> = shown.collect();
+        let shown: Vec<(usize, InstanceId, ShownFrames)> = shown.collect();
         let Some((.., first)) = shown.first() else { return Ok(0) };
         let reel = match &mut self.reel {
             Some(reel) => reel,
             None => {
-                let layout = self.wanted.layout.clone();
-                let reel = CardReel::make(&mut self.steps, first, layout, self.wanted.budget)?;
-                put_levels(&reel, first, &mut self.steps);
+                let layout = self.options.layout.clone();
+                let reel = CardReel::create(&mut self.steps, first, layout, self.options.budget)?;
+                write_levels(&reel, first, &mut self.steps);
                 self.reel.insert(reel)
             }
         };
@@ -140,14 +148,15 @@ impl Card {
         }
         let find = |number: usize| shown.iter().find(|(other, ..)| *other == number);
         let outputs = self.outputs.iter_mut();
-        let mut all: Vec<(&mut CardOutput<Listed>, &dyn Frames)> =
-            outputs.filter_map(|(number, output)| Some((output, &find(*number)?.2 as &dyn Frames))).collect();
+        let mut all: Vec<(&mut CardOutput<StepTypes>, &dyn FrameSource)> = outputs
+            .filter_map(|(number, output)| Some((output, &find(*number)?.2 as &dyn FrameSource)))
+            .collect();
         let done = reel.update_with(&mut self.steps, &mut all)?;
         for (_, id, _) in &shown {
-            reel.prepare_with(&mut self.steps, player.ahead(*id), self.wanted.ahead)?;
+            reel.prepare_with(&mut self.steps, player.upcoming_frames(*id), self.options.ahead)?;
         }
         let meshes = first.reel().description().meshes.len();
-        self.tell(meshes);
+        self.write_changed_vertices(meshes);
         self.steps.drop_unused();
         Ok(done.late)
     }
@@ -158,15 +167,15 @@ impl Card {
     }
 
     /// Tells where vertices are of which that has changed.
-    fn tell(&mut self, meshes: usize) {
+    fn write_changed_vertices(&mut self, meshes: usize) {
         for (number, output) in &self.outputs {
-            let at = self.told.iter().position(|(other, _)| other == number);
+            let at = self.sent_vertices.iter().position(|(other, _)| other == number);
             let at = at.unwrap_or_else(|| {
-                self.told.push((*number, vec![[usize::MAX; 9]; meshes]));
-                self.told.len() - 1
+                self.sent_vertices.push((*number, vec![[usize::MAX; 9]; meshes]));
+                self.sent_vertices.len() - 1
             });
-            for (mesh, told) in self.told[at].1.iter_mut().enumerate() {
-                let Slice { buffer, bytes } = output.vertices_of(mesh);
+            for (mesh, told) in self.sent_vertices[at].1.iter_mut().enumerate() {
+                let BufferRange { buffer, bytes } = output.vertices_of(mesh);
                 let before = output.previous_vertices_of(mesh);
                 let now = [
                     *number,
@@ -189,19 +198,19 @@ impl Card {
 }
 
 /// The indices of levels of detail.
-fn put_levels(reel: &CardReel<Listed>, shown: &Shown, steps: &mut Steps) {
+fn write_levels(reel: &CardReel<StepTypes>, shown: &ShownFrames, steps: &mut Steps) {
     for mesh in 0..shown.reel().description().meshes.len() {
         let mut levels: Vec<[usize; 2]> = Vec::new();
         for level in 0.. {
             // Beyond the last one there is the last one.
-            let Some(range) = reel.level(mesh, level) else { break };
+            let Some(range) = reel.lod_range(mesh, level) else { break };
             let own = [range.start as usize, range.len()];
             if level > 0 && levels.last() == Some(&own) {
                 break;
             }
             levels.push(own);
         }
-        steps.step(Step::Levels, &[mesh, levels.len()]);
+        steps.step(Step::LodLevels, &[mesh, levels.len()]);
         levels.iter().flatten().for_each(|number| steps.out.u32(*number));
     }
 }

@@ -31,7 +31,7 @@ impl Clips {
             out.f64(clip.fps());
             out.f64(clip.start());
         });
-        out.list(&rigs, put_rig);
+        out.list(&rigs, write_rig);
         let cursors = clips.iter().map(ClipCursor::new).collect::<Vec<_>>();
         Ok(Clips(clips.into_iter().zip(cursors).collect(), Vec::new()))
     }
@@ -53,16 +53,16 @@ impl Clips {
 
 /// Mesh, skeleton, joints with the matrices from the bind pose, and per vertex where it was bound and the
 /// joints that move it.
-fn put_rig(out: &mut Writer, rig: &MeshRig) {
+fn write_rig(out: &mut Writer, rig: &MeshRig) {
     out.u32(rig.mesh());
     out.u32(rig.skeleton());
     out.list(rig.joints(), |out, joint| out.u32(*joint as usize));
     rig.inverse_bind().iter().for_each(|matrix| out.floats(matrix.as_flattened()));
-    let vertices = rig.vertices();
+    let vertices = rig.vertex_count();
     // Whether some hang on more joints than are put out.
     let more = (0..vertices).any(|vertex| rig.influences(vertex).count() > INFLUENCES);
     out.u32(usize::from(more));
-    out.u32(usize::from(rig.is_dual()));
+    out.u32(usize::from(rig.uses_dual_quaternions()));
     out.u32(vertices);
     (0..vertices).for_each(|vertex| out.floats(&rig.bind_position(vertex)));
     let mut weights: Vec<(usize, f32)> = Vec::new();

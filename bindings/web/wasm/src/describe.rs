@@ -6,7 +6,7 @@ use meshreel::Reel;
 use meshreel::record::{MeshRecord, NodeRecord};
 
 /// No parent, no mesh.
-const NONE: usize = u32::MAX as usize;
+const NO_NUMBER: usize = u32::MAX as usize;
 
 /// Frames, nodes and meshes of an open file.
 pub(crate) fn describe(reel: &Reel, exact: bool, out: &mut Writer) {
@@ -21,28 +21,28 @@ pub(crate) fn describe(reel: &Reel, exact: bool, out: &mut Writer) {
     out.list(reel.ranges(), |out, range| {
         out.text(&range.name);
         out.u32(range.first as usize);
-        out.u32(range.last() as usize);
+        out.u32(range.last_frame() as usize);
     });
-    out.list(&description.nodes, put_node);
-    out.list(&description.meshes, |out, mesh| put_mesh(mesh, exact, out));
+    out.list(&description.nodes, write_node);
+    out.list(&description.meshes, |out, mesh| write_mesh(mesh, exact, out));
 }
 
-fn put_node(out: &mut Writer, node: &NodeRecord) {
+fn write_node(out: &mut Writer, node: &NodeRecord) {
     out.text(&node.path);
-    out.u32(node.parent.map_or(NONE, |parent| parent as usize));
-    out.u32(node.mesh.map_or(NONE, |mesh| mesh as usize));
+    out.u32(node.parent.map_or(NO_NUMBER, |parent| parent as usize));
+    out.u32(node.mesh.map_or(NO_NUMBER, |mesh| mesh as usize));
     out.u32(usize::from(node.animated));
     out.u32(node.visibility as usize);
     out.f32(node.reach);
 }
 
-fn put_mesh(mesh: &MeshRecord, exact: bool, out: &mut Writer) {
+fn write_mesh(mesh: &MeshRecord, exact: bool, out: &mut Writer) {
     out.text(&mesh.path);
     out.u32(mesh.method as usize);
     out.u32(mesh.vertices as usize);
     out.u32(mesh.indices as usize);
     out.floats(&mesh.bounds);
-    let cube = Formats::of(mesh, exact).cube;
+    let cube = Formats::for_mesh(mesh, exact).cube;
     out.f32(cube.map_or(0.0, |cube| cube.side));
     out.list(&mesh.materials, |out, material| {
         out.u32(material.id as usize);

@@ -3,35 +3,35 @@
 
 #![allow(unsafe_code)]
 
-use crate::door::{Door, Outcome, put_error};
 use crate::memory;
+use crate::session::{CallResult, Session, write_error};
 use crate::writer::Writer;
 use meshreel::Error;
 use std::cell::RefCell;
 
 /// Bytes are missing.
-const LACKS: i32 = -2;
+const MISSING_BYTES_CODE: i32 = -2;
 const FAILED: i32 = -1;
 
 thread_local! {
-    static DOOR: RefCell<Option<Door>> = const { RefCell::new(None) };
-    /// Why there is no door.
-    static CLOSED: RefCell<Writer> = const { RefCell::new(Writer(Vec::new())) };
+    static SESSION: RefCell<Option<Session>> = const { RefCell::new(None) };
+    /// Why there is no session.
+    static START_ERROR: RefCell<Writer> = const { RefCell::new(Writer(Vec::new())) };
 }
 
-/// Does something with the door, from an empty output on.
-fn with(call: impl FnOnce(&mut Door) -> Outcome) -> i32 {
-    DOOR.with_borrow_mut(|door| {
+/// Does something with the session, from an empty output on.
+fn with_session(call: impl FnOnce(&mut Session) -> CallResult) -> i32 {
+    SESSION.with_borrow_mut(|door| {
         let Some(door) = door else {
             return fail(&Error::misuse("the module was not started"));
         };
         door.output.0.clear();
         match call(door) {
-            Outcome::Done(number) => number as i32,
-            Outcome::Lacks => LACKS,
-            Outcome::Failed(error) => {
+            CallResult::Done(number) => number as i32,
+            CallResult::MissingBytes => MISSING_BYTES_CODE,
+            CallResult::Failed(error) => {
                 door.output.0.clear();
-                put_error(&error, &mut door.output);
+                write_error(&error, &mut door.output);
                 FAILED
             }
         }
@@ -39,18 +39,18 @@ fn with(call: impl FnOnce(&mut Door) -> Outcome) -> i32 {
 }
 
 fn fail(error: &Error) -> i32 {
-    CLOSED.with_borrow_mut(|out| {
+    START_ERROR.with_borrow_mut(|out| {
         out.0.clear();
-        put_error(error, out);
+        write_error(error, out);
     });
     FAILED
 }
 
 /// Where the output is, or what says why there is none.
 fn output<T>(read: impl FnOnce(&[u8]) -> T) -> T {
-    DOOR.with_borrow(|door| match door {
+    SESSION.with_borrow(|door| match door {
         Some(door) => read(&door.output.0),
-        None => CLOSED.with_borrow(|out| read(&out.0)),
+        None => START_ERROR.with_borrow(|out| read(&out.0)),
     })
 }
 
@@ -58,10 +58,10 @@ fn output<T>(read: impl FnOnce(&[u8]) -> T) -> T {
 /// and one read `read`.
 #[unsafe(no_mangle)]
 extern "C" fn meshreel_start(memory: f64, heap: f64, resident: f64, read: f64) -> i32 {
-    DOOR.with_borrow_mut(|door| *door = None);
-    match Door::new(memory as u64, heap as u64, resident as u64, read as u64) {
+    SESSION.with_borrow_mut(|door| *door = None);
+    match Session::new(memory as u64, heap as u64, resident as u64, read as u64) {
         Ok(new) => {
-            DOOR.with_borrow_mut(|door| *door = Some(new));
+            SESSION.with_borrow_mut(|door| *door = Some(new));
             0
         }
         Err(error) => fail(&error),
@@ -71,7 +71,7 @@ extern "C" fn meshreel_start(memory: f64, heap: f64, resident: f64, read: f64) -
 /// Makes room for `size` bytes of input, and says where. 0: the module was not started.
 #[unsafe(no_mangle)]
 extern "C" fn meshreel_input(size: usize) -> usize {
-    DOOR.with_borrow_mut(|door| match door {
+    SESSION.with_borrow_mut(|door| match door {
         Some(door) => {
             door.input.clear();
             door.input.resize(size, 0);
@@ -96,109 +96,109 @@ extern "C" fn meshreel_output_size() -> usize {
 /// Bytes that memory had no room for, where the module stopped because of that.
 #[unsafe(no_mangle)]
 extern "C" fn meshreel_missing_memory() -> usize {
-    memory::missing()
+    memory::missing_bytes()
 }
 
 /// A file of so many bytes; its name is the input. Its number.
 #[unsafe(no_mangle)]
 extern "C" fn meshreel_add(size: f64, exact: u32) -> i32 {
-    with(|door| Outcome::Done(door.add(size as u64, exact != 0)))
+    with_session(|door| CallResult::Done(door.add(size as u64, exact != 0)))
 }
 
 /// Opens it; the output describes it.
 #[unsafe(no_mangle)]
 extern "C" fn meshreel_open(file: u32) -> i32 {
-    with(|door| door.open(file))
+    with_session(|door| door.open(file))
 }
 
 /// Bytes of it, which are the input.
 #[unsafe(no_mangle)]
 extern "C" fn meshreel_provide(file: u32, offset: f64) -> i32 {
-    with(|door| door.provide(file, offset as u64).into())
+    with_session(|door| door.provide(file, offset as u64).into())
 }
 
 /// How many ranges of it are missing; offset and size of each.
 #[unsafe(no_mangle)]
 extern "C" fn meshreel_wanted(file: u32) -> i32 {
-    with(|door| door.wanted(file).into())
+    with_session(|door| door.wanted(file).into())
 }
 
 /// Gives it up.
 #[unsafe(no_mangle)]
 extern "C" fn meshreel_close(file: u32) -> i32 {
-    with(|door| door.close(file).into())
+    with_session(|door| door.close(file).into())
 }
 
 /// One more showing of a file. Its number.
 #[unsafe(no_mangle)]
 extern "C" fn meshreel_instance(file: u32) -> i32 {
-    with(|door| door.instance(file).into())
+    with_session(|door| door.instance(file).into())
 }
 
 /// Ends an instance.
 #[unsafe(no_mangle)]
 extern "C" fn meshreel_remove(instance: u32) -> i32 {
-    with(|door| door.remove(instance).into())
+    with_session(|door| door.remove(instance).into())
 }
 
 /// Tells an instance something.
 #[unsafe(no_mangle)]
 extern "C" fn meshreel_command(instance: u32, command: u32, a: f64, b: f64) -> i32 {
-    with(|door| door.command(instance, command, a, b).into())
+    with_session(|door| door.command(instance, command, a, b).into())
 }
 
 /// Seconds have passed.
 #[unsafe(no_mangle)]
 extern "C" fn meshreel_tick(dt: f64) -> i32 {
-    with(|door| {
+    with_session(|door| {
         door.tick(dt);
-        Outcome::Done(0)
+        CallResult::Done(0)
     })
 }
 
 /// How many things have happened; the output has them.
 #[unsafe(no_mangle)]
 extern "C" fn meshreel_events() -> i32 {
-    with(|door| Outcome::Done(door.events()))
+    with_session(|door| CallResult::Done(door.events()))
 }
 
 /// The output has reads to begin, and reads to end.
 #[unsafe(no_mangle)]
 extern "C" fn meshreel_reads() -> i32 {
-    with(|door| {
+    with_session(|door| {
         door.reads();
-        Outcome::Done(0)
+        CallResult::Done(0)
     })
 }
 
 /// Ends a read, with the bytes of the input if it went well. 1 if somebody waited for it.
 #[unsafe(no_mangle)]
 extern "C" fn meshreel_end_read(file: u32, read: u32, well: u32) -> i32 {
-    with(|door| door.end_read(file, read, well != 0).into())
+    with_session(|door| door.end_read(file, read, well != 0).into())
 }
 
 /// 1 and what an instance shows, or 0.
 #[unsafe(no_mangle)]
 extern "C" fn meshreel_frame(instance: u32, all: u32) -> i32 {
-    with(|door| door.frame(instance, all != 0).into())
+    with_session(|door| door.frame(instance, all != 0).into())
 }
 
 /// Skeletons, clips, rigs.
 #[unsafe(no_mangle)]
 extern "C" fn meshreel_clips(file: u32) -> i32 {
-    with(|door| door.clips(file))
+    with_session(|door| door.clips(file))
 }
 
 /// Cameras with their lenses.
 #[unsafe(no_mangle)]
 extern "C" fn meshreel_cameras(file: u32) -> i32 {
-    with(|door| door.cameras(file))
+    with_session(|door| door.cameras(file))
 }
 
 /// The pose of a clip.
 #[unsafe(no_mangle)]
 extern "C" fn meshreel_pose(file: u32, clip: u32, seconds: f64, wraps: u32) -> i32 {
-    with(|door| door.pose(file, clip, seconds, wraps != 0).into())
+    with_session(|door| door.pose(file, clip, seconds, wraps != 0).into())
 }
 
 /// A file is for a card, of which a binding has so many bytes and a workgroup so many invocations;
@@ -206,19 +206,19 @@ extern "C" fn meshreel_pose(file: u32, clip: u32, seconds: f64, wraps: u32) -> i
 #[cfg(feature = "gpu")]
 #[unsafe(no_mangle)]
 extern "C" fn meshreel_card(file: u32, most: f64, group: u32) -> i32 {
-    with(|door| door.card(file, most as u64, group).into())
+    with_session(|door| door.card(file, most as u64, group).into())
 }
 
 /// It is for another device from now on.
 #[cfg(feature = "gpu")]
 #[unsafe(no_mangle)]
 extern "C" fn meshreel_renew_card(file: u32, most: f64, group: u32) -> i32 {
-    with(|door| door.renew_card(file, most as u64, group).into())
+    with_session(|door| door.renew_card(file, most as u64, group).into())
 }
 
 /// Steps for the device. How many meshes are late.
 #[cfg(feature = "gpu")]
 #[unsafe(no_mangle)]
 extern "C" fn meshreel_update_card(file: u32) -> i32 {
-    with(|door| door.update_card(file).into())
+    with_session(|door| door.update_card(file).into())
 }

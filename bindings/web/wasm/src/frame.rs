@@ -9,7 +9,9 @@
 
 use crate::writer::Writer;
 use meshreel::record::{MeshRecord, Semantic, StreamRecord};
-use meshreel::{Attribute, Clock, Error, Format, FrameView, MeshFrame, Shown, VertexChannel};
+use meshreel::{
+    Clock, Error, FrameView, MeshFrame, ShownFrames, VertexAttribute, VertexChannel, VertexFormat,
+};
 
 /// What is shown is not there yet: this is what was shown last.
 const LATE: usize = 1;
@@ -80,7 +82,7 @@ pub(crate) struct Formats {
 
 impl Formats {
     /// 16 bits where half a step of them is well below what the file promises.
-    pub fn of(mesh: &MeshRecord, exact: bool) -> Formats {
+    pub fn for_mesh(mesh: &MeshRecord, exact: bool) -> Formats {
         let [x, y, z, ..] = mesh.bounds;
         let side = (0..3).map(|k| mesh.bounds[k + 3] - mesh.bounds[k]).fold(0.0, f32::max);
         let tolerance = mesh.streams.first().map_or(0.0, |stream| stream.tolerance);
@@ -91,7 +93,7 @@ impl Formats {
 
 /// In what form a moment is put out.
 #[derive(Clone, Copy)]
-pub(crate) struct Form {
+pub(crate) struct FrameOptions {
     /// Also what never changes.
     pub all: bool,
     /// All floats, as they are decoded.
@@ -103,7 +105,7 @@ pub(crate) struct Form {
 
 /// What was put out of an instance last.
 #[derive(Clone, Copy, PartialEq)]
-pub(crate) struct Put {
+pub(crate) struct WrittenPair {
     first: u32,
     second: u32,
     blend: f32,
@@ -111,17 +113,17 @@ pub(crate) struct Put {
 
 /// Writes a moment. What is equal to `last` is not written again. Gives what to
 /// compare with the next time.
-pub(crate) fn put(
-    shown: &Shown,
+pub(crate) fn write_frame(
+    shown: &ShownFrames,
     clock: Option<&Clock>,
-    form: Form,
-    last: Option<Put>,
+    form: FrameOptions,
+    last: Option<WrittenPair>,
     out: &mut Writer,
-) -> Result<Put, Error> {
-    let Form { all, exact, .. } = form;
+) -> Result<WrittenPair, Error> {
+    let FrameOptions { all, exact, .. } = form;
     let view = shown.view();
     let pair = view.pair();
-    let now = Put { first: pair.first, second: pair.second, blend: pair.blend };
+    let now = WrittenPair { first: pair.first, second: pair.second, blend: pair.blend };
     let same = !all && last == Some(now);
     let flag = |bit, is| if is { bit } else { 0 };
     out.u32(pair.first as usize);
@@ -136,7 +138,7 @@ pub(crate) fn put(
     );
     out.f64(clock.map_or(0.0, Clock::position));
     out.floats(&view.bounds());
-    put_nodes(&view, (same, exact), out)?;
+    write_nodes(&view, (same, exact), out)?;
     let mut sections = Sections { out, count: 0, floats: Vec::new() };
     if !same {
         let description = shown.reel().description();
@@ -148,19 +150,19 @@ pub(crate) fn put(
             else {
                 continue;
             };
-            sections.put_mesh(&frame, Formats::of(record, exact), form)?;
+            sections.write_mesh(&frame, Formats::for_mesh(record, exact), form)?;
         }
     }
     let count = sections.count as u32;
-    out.0[NODES_AT + 4..][..4].copy_from_slice(&count.to_le_bytes());
+    out.0[NODES_OFFSET + 4..][..4].copy_from_slice(&count.to_le_bytes());
     Ok(now)
 }
 
 /// Where the number of nodes stands.
-const NODES_AT: usize = 48;
+const NODES_OFFSET: usize = 48;
 
 /// How many, place for the number of sections, and each of them.
-fn put_nodes(view: &FrameView<'_>, (same, exact): (bool, bool), out: &mut Writer) -> Result<(), Error> {
+fn write_nodes(view: &FrameView<'_>, (same, exact): (bool, bool), out: &mut Writer) -> Result<(), Error> {
     let nodes = view.reel().description().nodes.len();
     out.u32(if same { 0 } else { nodes });
     out.u32(0);
@@ -194,7 +196,7 @@ struct Sections<'a> {
 
 impl Sections<'_> {
     /// A section of `count` things and `size` bytes, which `fill` writes.
-    fn put(
+    fn write_section(
         &mut self,
         kind: Section,
         (mesh, set): (usize, usize),
@@ -213,14 +215,14 @@ impl Sections<'_> {
         Ok(())
     }
 
-    fn put_words(
+    fn write_words(
         &mut self,
         kind: Section,
         place: (usize, usize),
         each: usize,
         words: &[u32],
     ) -> Result<(), Error> {
-        self.put(kind, place, words.len() / each, 4 * words.len(), |out| {
+        self.write_section(kind, place, words.len() / each, 4 * words.len(), |out| {
             for (out, word) in out.as_chunks_mut::<4>().0.iter_mut().zip(words) {
                 *out = word.to_le_bytes();
             }
@@ -228,19 +230,24 @@ impl Sections<'_> {
         })
     }
 
-    fn put_mesh(&mut self, frame: &MeshFrame<'_>, formats: Formats, form: Form) -> Result<(), Error> {
-        let Form { all, vertices, indices, .. } = form;
+    fn write_mesh(
+        &mut self,
+        frame: &MeshFrame<'_>,
+        formats: Formats,
+        form: FrameOptions,
+    ) -> Result<(), Error> {
+        let FrameOptions { all, vertices, indices, .. } = form;
         let mesh = frame.number();
         if (all || frame.is_fluid()) && indices {
-            self.put_words(Section::Indices, (mesh, 0), 1, frame.indices_by_visibility())?;
+            self.write_words(Section::Indices, (mesh, 0), 1, frame.indices_by_visibility())?;
         }
         if all && !frame.is_fluid() {
-            self.put_levels(frame, indices)?;
+            self.write_levels(frame, indices)?;
         }
         let particles = frame.record().particles;
         if particles.is_some_and(|particles| particles.ids) && vertices {
             let ids = frame.ids();
-            self.put(Section::Ids, (mesh, 0), ids.len(), 8 * ids.len(), |out| {
+            self.write_section(Section::Ids, (mesh, 0), ids.len(), 8 * ids.len(), |out| {
                 for (out, id) in out.as_chunks_mut::<8>().0.iter_mut().zip(ids) {
                     *out = id.to_le_bytes();
                 }
@@ -248,7 +255,7 @@ impl Sections<'_> {
             })?;
         }
         if particles.is_some_and(|particles| particles.curves.is_some()) && vertices {
-            self.put_words(Section::Curves, (mesh, 0), 1, frame.curves())?;
+            self.write_words(Section::Curves, (mesh, 0), 1, frame.curves())?;
         }
         let mut ranges = Vec::new();
         let materials = frame.materials().len().max(1);
@@ -258,31 +265,31 @@ impl Sections<'_> {
                 ranges.extend([range.first, range.count, material as u32]);
             }
         }
-        self.put_words(Section::Ranges, (mesh, 0), 3, &ranges)?;
+        self.write_words(Section::Ranges, (mesh, 0), 3, &ranges)?;
         for stream in frame.record().streams.iter().filter(|_| vertices) {
             if all || frame.is_animated(stream.semantic, stream.set) {
-                self.put_stream(frame, stream, formats)?;
+                self.write_stream(frame, stream, formats)?;
             }
         }
         Ok(())
     }
 
-    fn put_levels(&mut self, frame: &MeshFrame<'_>, indices: bool) -> Result<(), Error> {
+    fn write_levels(&mut self, frame: &MeshFrame<'_>, indices: bool) -> Result<(), Error> {
         let mesh = frame.number();
-        for level in 1..frame.lods() {
+        for level in 1..frame.lod_count() {
             let lod = frame.lod(level);
             let ranges: Vec<u32> =
                 (0..).zip(lod.materials).flat_map(|(m, range)| [range.first, range.count, m]).collect();
             if indices {
-                self.put_words(Section::Indices, (mesh, level), 1, lod.indices)?;
+                self.write_words(Section::Indices, (mesh, level), 1, lod.indices)?;
             }
-            self.put_words(Section::Ranges, (mesh, level), 3, &ranges)?;
-            self.put_words(Section::LevelError, (mesh, level), 1, &[lod.error.to_bits()])?;
+            self.write_words(Section::Ranges, (mesh, level), 3, &ranges)?;
+            self.write_words(Section::LevelError, (mesh, level), 1, &[lod.error.to_bits()])?;
         }
         Ok(())
     }
 
-    fn put_stream(
+    fn write_stream(
         &mut self,
         frame: &MeshFrame<'_>,
         stream: &StreamRecord,
@@ -290,42 +297,58 @@ impl Sections<'_> {
     ) -> Result<(), Error> {
         let set = stream.set;
         match (stream.semantic, formats.cube) {
-            (Semantic::Position, Some(cube)) => self.put_cube(frame, cube),
-            (Semantic::Position, None) => {
-                self.put_attribute(Section::Positions, frame, VertexChannel::Position, Format::F32x3, 0)
-            }
+            (Semantic::Position, Some(cube)) => self.write_cube_positions(frame, cube),
+            (Semantic::Position, None) => self.write_attribute(
+                Section::Positions,
+                frame,
+                VertexChannel::Position,
+                VertexFormat::F32x3,
+                0,
+            ),
             (Semantic::Normal, _) if formats.exact => {
-                self.put_attribute(Section::Normals, frame, VertexChannel::Normal, Format::F32x3, 0)
+                self.write_attribute(Section::Normals, frame, VertexChannel::Normal, VertexFormat::F32x3, 0)
             }
-            (Semantic::Normal, _) => self.put_shorts(frame, false),
+            (Semantic::Normal, _) => self.write_short_directions(frame, false),
             (Semantic::QTangent, _) if formats.exact => {
-                self.put_attribute(Section::Normals, frame, VertexChannel::Normal, Format::F32x3, 0)?;
-                self.put_attribute(Section::Tangents, frame, VertexChannel::Tangent, Format::F32x4, 0)
+                self.write_attribute(Section::Normals, frame, VertexChannel::Normal, VertexFormat::F32x3, 0)?;
+                self.write_attribute(Section::Tangents, frame, VertexChannel::Tangent, VertexFormat::F32x4, 0)
             }
-            (Semantic::QTangent, _) => self.put_shorts(frame, true),
+            (Semantic::QTangent, _) => self.write_short_directions(frame, true),
             (Semantic::Uv, _) => {
-                self.put_attribute(Section::Uvs, frame, VertexChannel::Uv(set), Format::F32x2, set)
+                self.write_attribute(Section::Uvs, frame, VertexChannel::Uv(set), VertexFormat::F32x2, set)
             }
-            (Semantic::Colour, _) if formats.exact => {
-                self.put_attribute(Section::Colours, frame, VertexChannel::Colour(set), Format::F32x4, set)
-            }
-            (Semantic::Colour, _) => {
-                self.put_attribute(Section::ByteColours, frame, VertexChannel::Colour(set), Format::U8x4, set)
-            }
-            (Semantic::Velocity, _) => {
-                self.put_attribute(Section::Velocities, frame, VertexChannel::Velocity, Format::F32x3, 0)
-            }
+            (Semantic::Colour, _) if formats.exact => self.write_attribute(
+                Section::Colours,
+                frame,
+                VertexChannel::Colour(set),
+                VertexFormat::F32x4,
+                set,
+            ),
+            (Semantic::Colour, _) => self.write_attribute(
+                Section::ByteColours,
+                frame,
+                VertexChannel::Colour(set),
+                VertexFormat::U8x4,
+                set,
+            ),
+            (Semantic::Velocity, _) => self.write_attribute(
+                Section::Velocities,
+                frame,
+                VertexChannel::Velocity,
+                VertexFormat::F32x3,
+                0,
+            ),
             (Semantic::Width, _) => {
-                self.put_attribute(Section::Widths, frame, VertexChannel::Width, Format::F32, 0)
+                self.write_attribute(Section::Widths, frame, VertexChannel::Width, VertexFormat::F32, 0)
             }
-            (Semantic::Custom1, _) => self.put_custom(Section::Custom, frame, 1, set),
-            (Semantic::Custom2, _) => self.put_custom(Section::Custom2, frame, 2, set),
-            (Semantic::Custom3, _) => self.put_custom(Section::Custom3, frame, 3, set),
-            (Semantic::Custom4, _) => self.put_custom(Section::Custom4, frame, 4, set),
+            (Semantic::Custom1, _) => self.write_custom(Section::Custom, frame, 1, set),
+            (Semantic::Custom2, _) => self.write_custom(Section::Custom2, frame, 2, set),
+            (Semantic::Custom3, _) => self.write_custom(Section::Custom3, frame, 3, set),
+            (Semantic::Custom4, _) => self.write_custom(Section::Custom4, frame, 4, set),
         }
     }
 
-    fn put_custom(
+    fn write_custom(
         &mut self,
         kind: Section,
         frame: &MeshFrame<'_>,
@@ -333,27 +356,27 @@ impl Sections<'_> {
         set: u8,
     ) -> Result<(), Error> {
         let what = VertexChannel::Custom { components, set };
-        let format = what.formats().first().copied().unwrap_or(Format::F32);
-        self.put_attribute(kind, frame, what, format, set)
+        let format = what.formats().first().copied().unwrap_or(VertexFormat::F32);
+        self.write_attribute(kind, frame, what, format, set)
     }
 
-    fn put_attribute(
+    fn write_attribute(
         &mut self,
         kind: Section,
         frame: &MeshFrame<'_>,
         what: VertexChannel,
-        format: Format,
+        format: VertexFormat,
         set: u8,
     ) -> Result<(), Error> {
         let (vertices, stride) = (frame.vertex_count(), format.size());
-        let attribute = Attribute { what, format, offset: 0 };
-        self.put(kind, (frame.number(), usize::from(set)), vertices, stride * vertices, |out| {
+        let attribute = VertexAttribute { channel: what, format, offset: 0 };
+        self.write_section(kind, (frame.number(), usize::from(set)), vertices, stride * vertices, |out| {
             frame.write(&[attribute], stride, 0..vertices, out)
         })
     }
 
     /// Positions in the cube.
-    fn put_cube(&mut self, frame: &MeshFrame<'_>, cube: Cube) -> Result<(), Error> {
+    fn write_cube_positions(&mut self, frame: &MeshFrame<'_>, cube: Cube) -> Result<(), Error> {
         let vertices = frame.vertex_count();
         let mut floats = std::mem::take(&mut self.floats);
         floats.resize(3 * vertices, 0.0);
@@ -363,7 +386,7 @@ impl Sections<'_> {
         // Conversions saturate.
         let word = |value: f32, from: f32| ((value - from) * scale + 0.5) as u16;
         let place = (frame.number(), 0);
-        self.put(Section::CubePositions, place, vertices, 8 * vertices, |out| {
+        self.write_section(Section::CubePositions, place, vertices, 8 * vertices, |out| {
             for (out, p) in out.as_chunks_mut::<8>().0.iter_mut().zip(floats.as_chunks::<3>().0) {
                 *out = packed([word(p[0], x), word(p[1], y), word(p[2], z), u16::MAX]);
             }
@@ -374,7 +397,7 @@ impl Sections<'_> {
     }
 
     /// Normals, and tangents where there are some.
-    fn put_shorts(&mut self, frame: &MeshFrame<'_>, tangents: bool) -> Result<(), Error> {
+    fn write_short_directions(&mut self, frame: &MeshFrame<'_>, tangents: bool) -> Result<(), Error> {
         let (vertices, place) = (frame.vertex_count(), (frame.number(), 0));
         let mut floats = std::mem::take(&mut self.floats);
         floats.resize(if tangents { 7 } else { 3 } * vertices, 0.0);
@@ -384,14 +407,14 @@ impl Sections<'_> {
             false => frame.normals_into(normals)?,
         }
         let short = |value: f32| (value * 32767.0 + 0.5f32.copysign(value)) as i16 as u16;
-        self.put(Section::ShortNormals, place, vertices, 8 * vertices, |out| {
+        self.write_section(Section::ShortNormals, place, vertices, 8 * vertices, |out| {
             for (out, n) in out.as_chunks_mut::<8>().0.iter_mut().zip(normals.as_chunks::<3>().0) {
                 *out = packed([short(n[0]), short(n[1]), short(n[2]), 0]);
             }
             Ok(())
         })?;
         if tangents {
-            self.put(Section::ShortTangents, place, vertices, 8 * vertices, |out| {
+            self.write_section(Section::ShortTangents, place, vertices, 8 * vertices, |out| {
                 for (out, t) in out.as_chunks_mut::<8>().0.iter_mut().zip(rest.as_chunks::<4>().0) {
                     *out = packed(t.map(short));
                 }

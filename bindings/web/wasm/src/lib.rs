@@ -2,8 +2,8 @@
 //! buffer each way. It imports its memory alone, so that the page says how far that may grow. The JavaScript
 //! beside it (`bindings/web/src`) fetches, ticks, and hands frames out.
 //!
-//! One thread, one `door::Door`: a player, its files and its instances. What lacks bytes says so and is asked
-//! again. No number that comes in is trusted: what names nothing is a misuse.
+//! One thread, one `session::Session`: a player, its files and its instances. What lacks bytes says so and is
+//! asked again. No number that comes in is trusted: what names nothing is a misuse.
 
 mod blocks;
 mod cameras;
@@ -11,11 +11,11 @@ mod cameras;
 mod card;
 mod clips;
 mod describe;
-mod door;
 mod exports;
 mod frame;
 mod memory;
 mod reads;
+mod session;
 #[cfg(feature = "gpu")]
 mod steps;
 mod writer;

@@ -6,36 +6,36 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Bytes of the last allocation that could not be had, 0 where all could.
-static MISSING: AtomicUsize = AtomicUsize::new(0);
+static MISSING_BYTES: AtomicUsize = AtomicUsize::new(0);
 
 /// Bytes that could not be had.
-pub(crate) fn missing() -> usize {
-    MISSING.load(Ordering::Relaxed)
+pub(crate) fn missing_bytes() -> usize {
+    MISSING_BYTES.load(Ordering::Relaxed)
 }
 
 // Elsewhere the crate is only tested, with the memory of whoever does.
 #[cfg_attr(not(target_family = "wasm"), allow(dead_code))]
-struct Noting;
+struct ReportingAllocator;
 
 #[cfg_attr(not(target_family = "wasm"), allow(dead_code))]
-impl Noting {
-    fn note(at: *mut u8, size: usize) -> *mut u8 {
+impl ReportingAllocator {
+    fn record_failure(at: *mut u8, size: usize) -> *mut u8 {
         if at.is_null() {
-            MISSING.store(size, Ordering::Relaxed);
+            MISSING_BYTES.store(size, Ordering::Relaxed);
         }
         at
     }
 }
 
 // SAFETY: each call is the system's, with the same arguments and result.
-unsafe impl GlobalAlloc for Noting {
+unsafe impl GlobalAlloc for ReportingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as the caller promises.
-        Noting::note(unsafe { System.alloc(layout) }, layout.size())
+        ReportingAllocator::record_failure(unsafe { System.alloc(layout) }, layout.size())
     }
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as the caller promises.
-        Noting::note(unsafe { System.alloc_zeroed(layout) }, layout.size())
+        ReportingAllocator::record_failure(unsafe { System.alloc_zeroed(layout) }, layout.size())
     }
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
         // SAFETY: as the caller promises.
@@ -43,10 +43,10 @@ unsafe impl GlobalAlloc for Noting {
     }
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: as the caller promises.
-        Noting::note(unsafe { System.realloc(at, layout, size) }, size)
+        ReportingAllocator::record_failure(unsafe { System.realloc(at, layout, size) }, size)
     }
 }
 
 #[cfg(target_family = "wasm")]
 #[global_allocator]
-static ALLOCATOR: Noting = Noting;
+static ALLOCATOR: ReportingAllocator = ReportingAllocator;

@@ -1,55 +1,55 @@
 //! Reads of frames, which the page fetches: it asks which there are, and fills them in any order.
 
 use crate::blocks::Blocks;
-use meshreel::{Read, Source};
+use meshreel::{AsyncSource, ReadRequest};
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Numbers of all reads: each is another.
-static NUMBER: AtomicU32 = AtomicU32::new(0);
+static NEXT_NUMBER: AtomicU32 = AtomicU32::new(0);
 
 /// The reads of a file.
 pub(crate) struct Reads {
     blocks: Arc<Blocks>,
     size: u64,
-    begun: Mutex<Vec<Begun>>,
+    pending: Mutex<Vec<PendingRead>>,
 }
 
-struct Begun {
+struct PendingRead {
     number: u32,
-    read: Read,
-    told: bool,
+    read: ReadRequest,
+    is_announced: bool,
 }
 
 /// A read that the page has not been told of: number, offset, size, and when it is wanted.
-pub(crate) type Told = (u32, u64, usize, u64);
+pub(crate) type NewRead = (u32, u64, usize, u64);
 
 impl Reads {
     pub fn new(blocks: Arc<Blocks>, size: u64) -> Reads {
-        Reads { blocks, size, begun: Mutex::default() }
+        Reads { blocks, size, pending: Mutex::default() }
     }
 
-    fn begun(&self) -> MutexGuard<'_, Vec<Begun>> {
-        self.begun.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_pending(&self) -> MutexGuard<'_, Vec<PendingRead>> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// New reads, and the numbers of those that the page knows and nobody wants any more.
-    pub fn tell(&self) -> (Vec<Told>, Vec<u32>) {
+    pub fn take_changes(&self) -> (Vec<NewRead>, Vec<u32>) {
         let (mut new, mut cancelled) = (Vec::new(), Vec::new());
         // They end when they are dropped, which must not be while the list is locked.
         let mut dropped = Vec::new();
-        let mut begun = self.begun();
+        let mut begun = self.lock_pending();
         let mut kept = Vec::with_capacity(begun.len());
         for mut read in begun.drain(..) {
             if read.read.is_cancelled() {
-                if read.told {
+                if read.is_announced {
                     cancelled.push(read.number);
                 }
                 dropped.push(read);
                 continue;
             }
-            if !std::mem::replace(&mut read.told, true) {
+            if !std::mem::replace(&mut read.is_announced, true) {
                 let (offset, due) = (read.read.offset(), read.read.due());
                 new.push((read.number, offset, read.read.buffer().len(), due));
             }
@@ -62,8 +62,8 @@ impl Reads {
     }
 
     /// Ends a read with the bytes from its start on, or with an error; false where there is no such read.
-    pub fn end(&self, number: u32, bytes: io::Result<&[u8]>) -> bool {
-        let mut begun = self.begun();
+    pub fn complete(&self, number: u32, bytes: io::Result<&[u8]>) -> bool {
+        let mut begun = self.lock_pending();
         let Some(at) = begun.iter().position(|read| read.number == number) else {
             return false;
         };
@@ -80,23 +80,23 @@ impl Reads {
 
     /// Ends all of them.
     pub fn clear(&self) {
-        let all = std::mem::take(&mut *self.begun());
+        let all = std::mem::take(&mut *self.lock_pending());
         drop(all);
     }
 }
 
-impl Source for Reads {
+impl AsyncSource for Reads {
     fn size(&self) -> u64 {
         self.size
     }
 
-    fn start(&self, mut read: Read) {
+    fn start(&self, mut read: ReadRequest) {
         let offset = read.offset();
         if self.blocks.copy(offset, read.buffer(), false) {
             let size = read.buffer().len();
             return read.complete(Ok(size));
         }
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        self.begun().push(Begun { number, read, told: false });
+        let number = NEXT_NUMBER.fetch_add(1, Ordering::Relaxed);
+        self.lock_pending().push(PendingRead { number, read, is_announced: false });
     }
 }

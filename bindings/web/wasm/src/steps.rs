@@ -14,7 +14,7 @@
 //! A text is its number of bytes, and these, filled up to whole words.
 
 use crate::writer::Writer;
-use meshreel_gpu::card::{self, Dispatches, Layout, Program, Usage};
+use meshreel_gpu::card::{self, BindingLayout, BufferUsage, ComputePass, ShaderProgram};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -31,7 +31,7 @@ pub(crate) enum Step {
     End = 9,
     Drop = 10,
     Vertices = 11,
-    Levels = 12,
+    LodLevels = 12,
 }
 
 /// What the page has by number, until nobody here has it.
@@ -54,16 +54,16 @@ impl Drop for Handle {
 }
 
 /// The types of a list of steps.
-pub(crate) struct Listed;
+pub(crate) struct StepTypes;
 
-impl card::Types for Listed {
+impl card::CardTypes for StepTypes {
     type Buffer = Rc<Handle>;
     type Bindings = Rc<Handle>;
     type Pipeline = usize;
 }
 
 /// A pipeline is the same if its module, entry point and constants are.
-type PipelineKey = (Program, &'static str, Vec<(&'static str, u64)>);
+type PipelineKey = (ShaderProgram, &'static str, Vec<(&'static str, u64)>);
 
 /// Steps for one device, in order.
 pub(crate) struct Steps {
@@ -74,8 +74,8 @@ pub(crate) struct Steps {
     group: u32,
     next: usize,
     dropped: Rc<RefCell<Vec<(Step, usize)>>>,
-    layouts: Vec<Layout>,
-    modules: Vec<Program>,
+    layouts: Vec<BindingLayout>,
+    modules: Vec<ShaderProgram>,
     pipelines: Vec<PipelineKey>,
 }
 
@@ -118,7 +118,7 @@ impl Steps {
     }
 
     /// The place of an item in a list, and whether it is new there.
-    fn place<I: PartialEq>(list: &mut Vec<I>, item: I) -> (usize, bool) {
+    fn find_or_push<I: PartialEq>(list: &mut Vec<I>, item: I) -> (usize, bool) {
         match list.iter().position(|other| *other == item) {
             Some(at) => (at, false),
             None => {
@@ -129,19 +129,19 @@ impl Steps {
     }
 
     /// The number of a layout that the page has.
-    fn layout(&mut self, which: Layout) -> usize {
-        let (at, new) = Steps::place(&mut self.layouts, which);
+    fn layout(&mut self, which: BindingLayout) -> usize {
+        let (at, new) = Steps::find_or_push(&mut self.layouts, which);
         if new {
             let kinds = which.kinds();
-            self.step(Step::Layout, &[at, usize::from(which == Layout::Pulled), kinds.len()]);
+            self.step(Step::Layout, &[at, usize::from(which == BindingLayout::Pulled), kinds.len()]);
             kinds.iter().for_each(|kind| self.out.u32(*kind as usize));
         }
         at
     }
 
-    fn module(&mut self, program: Program) -> usize {
+    fn module(&mut self, program: ShaderProgram) -> usize {
         let layout = self.layout(program.layout());
-        let (at, new) = Steps::place(&mut self.modules, program);
+        let (at, new) = Steps::find_or_push(&mut self.modules, program);
         if new {
             self.step(Step::Module, &[at, layout]);
             self.text(&program.wgsl());
@@ -150,22 +150,22 @@ impl Steps {
     }
 }
 
-impl card::Write<Listed> for Steps {
+impl card::WriteBuffers<StepTypes> for Steps {
     fn write(&mut self, buffer: &Rc<Handle>, offset: u64, bytes: &[u8]) {
         self.step(Step::Write, &[buffer.number, offset as usize, bytes.len()]);
         self.out.0.extend_from_slice(bytes);
     }
 }
 
-impl card::Make<Listed> for Steps {
-    fn buffer(&mut self, label: &'static str, bytes: u64, usage: Usage) -> Rc<Handle> {
+impl card::CreateResources<StepTypes> for Steps {
+    fn buffer(&mut self, label: &'static str, bytes: u64, usage: BufferUsage) -> Rc<Handle> {
         let handle = self.handle(Step::Buffer);
         self.step(Step::Buffer, &[handle.number, usage as usize, bytes as usize]);
         self.text(label);
         handle
     }
 
-    fn bind(&mut self, layout: Layout, buffers: &[(&Rc<Handle>, usize)]) -> Rc<Handle> {
+    fn bind(&mut self, layout: BindingLayout, buffers: &[(&Rc<Handle>, usize)]) -> Rc<Handle> {
         let layout = self.layout(layout);
         let handle = self.handle(Step::Bindings);
         self.step(Step::Bindings, &[handle.number, layout, buffers.len()]);
@@ -177,24 +177,24 @@ impl card::Make<Listed> for Steps {
     }
 }
 
-impl card::Compile<Listed> for Steps {
-    fn most(&self) -> u64 {
+impl card::CreatePipelines<StepTypes> for Steps {
+    fn max_binding_bytes(&self) -> u64 {
         self.most
     }
 
-    fn group(&self) -> u32 {
+    fn workgroup_size(&self) -> u32 {
         self.group
     }
 
     fn pipeline(
         &mut self,
-        program: Program,
+        program: ShaderProgram,
         entry: &'static str,
         constants: &[(&'static str, f64)],
     ) -> usize {
         let module = self.module(program);
         let bits = constants.iter().map(|(name, value)| (*name, value.to_bits())).collect();
-        let (at, new) = Steps::place(&mut self.pipelines, (program, entry, bits));
+        let (at, new) = Steps::find_or_push(&mut self.pipelines, (program, entry, bits));
         if new {
             self.step(Step::Pipeline, &[at, module]);
             self.text(entry);
@@ -208,8 +208,8 @@ impl card::Compile<Listed> for Steps {
     }
 }
 
-impl card::Record<Listed> for Steps {
-    fn pass(&mut self, label: &'static str, fill: &mut dyn FnMut(&mut dyn Dispatches<Listed>)) {
+impl card::RecordPasses<StepTypes> for Steps {
+    fn pass(&mut self, label: &'static str, fill: &mut dyn FnMut(&mut dyn ComputePass<StepTypes>)) {
         self.step(Step::Pass, &[]);
         self.text(label);
         fill(self);
@@ -217,7 +217,7 @@ impl card::Record<Listed> for Steps {
     }
 }
 
-impl Dispatches<Listed> for Steps {
+impl ComputePass<StepTypes> for Steps {
     fn dispatch(&mut self, pipeline: &usize, bindings: &Rc<Handle>, offsets: &[u32], [x, y]: [u32; 2]) {
         self.step(Step::Dispatch, &[*pipeline, bindings.number, offsets.len()]);
         offsets.iter().for_each(|offset| self.out.u32(*offset as usize));

@@ -1,7 +1,7 @@
 //! Cameras, each below its node.
 
 use super::objects::Object;
-use super::shared::Shared;
+use super::shared::Extraction;
 use crate::error::error;
 use crate::lens;
 use meshreel::{Camera, FramePair};
@@ -9,7 +9,7 @@ use meshreel_scene::{Error, Identity, Lens, Node, NodeKind, Source};
 use std::collections::{HashMap, HashSet};
 
 /// Puts the cameras of the file below the objects of their nodes.
-pub(super) fn add(shared: &Shared, objects: &[Object], nodes: &mut Vec<Node>) -> Result<(), Error> {
+pub(super) fn add(shared: &Extraction, objects: &[Object], nodes: &mut Vec<Node>) -> Result<(), Error> {
     let reel = shared.frames.reel();
     let places = objects.iter().enumerate().filter_map(|(own, object)| Some((object.locator?, own)));
     // If several objects are of one node, the first gets the camera.
@@ -64,7 +64,7 @@ impl Source<Lens> for Lenses {
     }
     fn read(&self, i: usize, out: &mut Vec<Lens>) -> Result<(), Error> {
         out.clear();
-        out.push(lens::of_file(&self.camera.lens(FramePair::single(i as u32))));
+        out.push(lens::from_runtime(&self.camera.lens(FramePair::single(i as u32))));
         Ok(())
     }
 }

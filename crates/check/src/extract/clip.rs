@@ -1,7 +1,7 @@
 //! Clips of a file as clips of a scene, for writing them.
 
-use crate::asked::Asked;
-use crate::double;
+use crate::convert;
+use crate::requested::RequestedOptions;
 use glam::{DVec3, DVec4};
 use meshreel::clip::{ClipCursor, PoseSource, SkeletonRecord};
 use meshreel::{Reel, Transform};
@@ -12,7 +12,7 @@ use meshreel_scene::{Clip, Joint, Marker, Qvv, ScalarTrack, Skeleton, SubTrack, 
 pub fn clips(reel: &Reel) -> Result<(Vec<Skeleton>, Vec<Clip>), meshreel::Error> {
     let clips = reel.clips()?;
     // Biases are ignored if the options cannot be read; `verify` reports that.
-    let asked = Asked::parse(&reel.description().options).ok();
+    let asked = RequestedOptions::parse(&reel.description().options).ok();
     let mut skeletons: Vec<Skeleton> = reel.skeletons()?.iter().map(|s| skeleton(s)).collect();
     for (i, skeleton) in skeletons.iter_mut().enumerate() {
         let of = |clip: &&meshreel::clip::Clip| clip.record().skeleton as usize == i;
@@ -20,7 +20,7 @@ pub fn clips(reel: &Reel) -> Result<(Vec<Skeleton>, Vec<Clip>), meshreel::Error>
         let names: Vec<String> =
             divided.map_or(Vec::new(), |clip| clip.layers().into_iter().map(|layer| layer.name).collect());
         for j in 0..skeleton.joints.len() {
-            let layer = divided.and_then(|clip| clip.cosmetic_level(j));
+            let layer = divided.and_then(|clip| clip.joint_layer(j));
             let named = layer.filter(|l| *l > 0).and_then(|l| names.get(usize::from(l)));
             let bias = (asked.as_ref())
                 .and_then(|asked| asked.clips.bias(&skeleton.joints[j].name, &skeleton.path(j)));
@@ -37,7 +37,7 @@ pub fn clips(reel: &Reel) -> Result<(Vec<Skeleton>, Vec<Clip>), meshreel::Error>
         for i in 0..clip.samples() {
             clip.sample_at(&mut cursor, i, &mut pose)?;
             for (values, local) in values.iter_mut().zip(&pose) {
-                values.push(double::qvv(local));
+                values.push(convert::qvv(local));
             }
         }
         out.push(Clip {
@@ -48,7 +48,7 @@ pub fn clips(reel: &Reel) -> Result<(Vec<Skeleton>, Vec<Clip>), meshreel::Error>
             samples: clip.samples(),
             tracks: (0u32..)
                 .zip(&values)
-                .map(|(j, values)| hold(track(values), &clip.record().held, j))
+                .map(|(j, values)| hold(track(values), &clip.record().held_sub_tracks, j))
                 .collect(),
             scalars: clip.scalar_tracks().iter().map(|t| scalars(t, clip.samples())).collect(),
             markers: (clip.markers().iter())
@@ -60,7 +60,7 @@ pub fn clips(reel: &Reel) -> Result<(Vec<Skeleton>, Vec<Clip>), meshreel::Error>
 }
 
 fn scalars(track: &meshreel::clip::ScalarTrack, samples: usize) -> ScalarTrack {
-    let value = |i: usize| DVec4::from_array(track.at(i).map(f64::from));
+    let value = |i: usize| DVec4::from_array(track.values(i).map(f64::from));
     ScalarTrack {
         name: track.name.clone(),
         components: track.components.len(),
@@ -73,10 +73,10 @@ fn skeleton(record: &SkeletonRecord) -> Skeleton {
     let joints = (0..record.parents.len()).map(|j| Joint {
         name: record.names[j].clone(),
         parent: (record.parents[j] != u32::MAX).then_some(record.parents[j] as usize),
-        rest: double::qvv(&record.rest[j]),
+        rest: convert::qvv(&record.rest[j]),
         shell: Some(f64::from(record.shell[j])),
         rotation_order: rotation_order(record.orders.get(j).copied().unwrap_or(0)),
-        ends: (record.ends[j].iter()).map(|e| double::vector(*e)).collect(),
+        end_sites: (record.end_sites[j].iter()).map(|e| convert::vector(*e)).collect(),
         ..Joint::default()
     });
     Skeleton { name: record.name.clone(), joints: joints.collect() }

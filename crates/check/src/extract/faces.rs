@@ -2,7 +2,7 @@
 
 use meshreel::SourceMap;
 use meshreel::record::MeshRecord;
-use meshreel::source_faces::{FaceOf, source_faces};
+use meshreel::source_faces::{FaceOrigin, source_faces};
 
 /// The form of extracted faces, for a file that has the source map of its meshes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub enum FaceForm {
 
 /// Faces of a mesh. Corners refer to vertices and to points; the two are the same without a source map.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Faces {
+pub(super) struct ExtractedFaces {
     /// Corners of each face.
     pub counts: Vec<i32>,
     /// Vertex of each corner, faces one after the other, counter-clockwise.
@@ -27,9 +27,9 @@ pub(super) struct Faces {
 }
 
 /// Returns the triangles as faces. `ranges`: first index and number of indices of each material.
-pub(super) fn triangles(indices: &[u32], ranges: &[(u32, u32)]) -> Faces {
+pub(super) fn triangles(indices: &[u32], ranges: &[(u32, u32)]) -> ExtractedFaces {
     let count = indices.len() / 3;
-    Faces {
+    ExtractedFaces {
         counts: vec![3; count],
         vertices: indices[..3 * count].to_vec(),
         materials: triangle_materials(count, ranges),
@@ -37,16 +37,16 @@ pub(super) fn triangles(indices: &[u32], ranges: &[(u32, u32)]) -> Faces {
 }
 
 /// Returns the source's faces, in its order, each starting at its first corner.
-pub(super) fn rebuild(indices: &[u32], ranges: &[(u32, u32)], map: &SourceMap) -> Faces {
+pub(super) fn rebuild(indices: &[u32], ranges: &[(u32, u32)], map: &SourceMap) -> ExtractedFaces {
     let materials = triangle_materials(indices.len() / 3, ranges);
     let faces = source_faces(indices, map);
-    let material = |of: &FaceOf| match *of {
-        FaceOf::Triangle(t) => materials.get(t as usize).copied().flatten(),
-        FaceOf::Other(material) => Some(material).filter(|m| (*m as usize) < ranges.len()),
+    let material = |of: &FaceOrigin| match *of {
+        FaceOrigin::Triangle(t) => materials.get(t as usize).copied().flatten(),
+        FaceOrigin::Other(material) => Some(material).filter(|m| (*m as usize) < ranges.len()),
     };
-    Faces {
+    ExtractedFaces {
         counts: faces.counts.iter().map(|&n| n as i32).collect(),
-        materials: faces.of.iter().map(material).collect(),
+        materials: faces.origins.iter().map(material).collect(),
         vertices: faces.vertices,
     }
 }

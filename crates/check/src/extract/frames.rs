@@ -2,7 +2,7 @@
 //! once it has been decoded, so that a writer may go mesh by mesh; for a large one there is only a decoder,
 //! which is fast when going forward.
 
-use super::faces::{self, FaceForm, Faces};
+use super::faces::{self, ExtractedFaces, FaceForm};
 use crate::error::error;
 use meshreel::record::{MeshRecord, Method, Semantic, Visibility};
 use meshreel::{BoneMatrix, BonesView, FrameDecoder, MeshView, Reel, SourceMap, Transform};
@@ -10,11 +10,11 @@ use meshreel_scene::Error;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The largest number of bytes of decoded floats and indices that are cached.
-const KEPT: u64 = 256 << 20;
+const MAX_CACHED_BYTES: u64 = 256 << 20;
 
 /// The vertex stream of a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Values {
+pub(super) enum VertexStream {
     Positions,
     Normals,
     Uvs(u8),
@@ -28,32 +28,32 @@ pub(super) enum Values {
     },
 }
 
-impl Values {
+impl VertexStream {
     /// Floats per vertex.
     pub fn components(self) -> usize {
         match self {
-            Values::Positions | Values::Normals | Values::Velocities => 3,
-            Values::Uvs(_) => 2,
-            Values::Colours(_) => 4,
-            Values::Widths => 1,
-            Values::Custom { components, .. } => components,
+            VertexStream::Positions | VertexStream::Normals | VertexStream::Velocities => 3,
+            VertexStream::Uvs(_) => 2,
+            VertexStream::Colours(_) => 4,
+            VertexStream::Widths => 1,
+            VertexStream::Custom { components, .. } => components,
         }
     }
 
     /// Returns the stream numbers of a record with the values that they contain, positions first; a QTangent
     /// stream contains normals.
-    pub fn of(record: &meshreel::record::MeshRecord) -> Vec<(usize, Values)> {
+    pub fn streams_of_record(record: &meshreel::record::MeshRecord) -> Vec<(usize, VertexStream)> {
         let streams = record.streams.iter().enumerate();
         streams
             .map(|(i, stream)| {
                 let values = match stream.semantic {
-                    Semantic::Position => Values::Positions,
-                    Semantic::Normal | Semantic::QTangent => Values::Normals,
-                    Semantic::Uv => Values::Uvs(stream.set),
-                    Semantic::Colour => Values::Colours(stream.set),
-                    Semantic::Velocity => Values::Velocities,
-                    Semantic::Width => Values::Widths,
-                    custom => Values::Custom { stream: i, components: custom.components() },
+                    Semantic::Position => VertexStream::Positions,
+                    Semantic::Normal | Semantic::QTangent => VertexStream::Normals,
+                    Semantic::Uv => VertexStream::Uvs(stream.set),
+                    Semantic::Colour => VertexStream::Colours(stream.set),
+                    Semantic::Velocity => VertexStream::Velocities,
+                    Semantic::Width => VertexStream::Widths,
+                    custom => VertexStream::Custom { stream: i, components: custom.components() },
                 };
                 (i, values)
             })
@@ -65,73 +65,73 @@ impl Values {
         out.clear();
         out.resize(self.components() * mesh.vertex_count(), 0.0);
         match self {
-            Values::Positions => mesh.positions_into(out),
-            Values::Normals => mesh.normals_into(out),
-            Values::Uvs(set) => mesh.uvs_into(set, out),
-            Values::Colours(set) => mesh.colours_into(set, out),
-            Values::Velocities => mesh.velocities_into(out),
-            Values::Widths => mesh.widths_into(out),
-            Values::Custom { stream, .. } => mesh.custom_into(stream, out),
+            VertexStream::Positions => mesh.positions_into(out),
+            VertexStream::Normals => mesh.normals_into(out),
+            VertexStream::Uvs(set) => mesh.uvs_into(set, out),
+            VertexStream::Colours(set) => mesh.colours_into(set, out),
+            VertexStream::Velocities => mesh.velocities_into(out),
+            VertexStream::Widths => mesh.widths_into(out),
+            VertexStream::Custom { stream, .. } => mesh.custom_into(stream, out),
         }
     }
 }
 
 /// The faces of a fluid mesh in a frame: the source's if the file has its source map, else triangles.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Shape {
+pub(super) struct FluidFaces {
     /// Faces, whose corners are vertices.
-    pub faces: Faces,
+    pub faces: ExtractedFaces,
     /// Point of each corner.
     pub points: Vec<i32>,
     /// Vertex of each point.
-    pub order: Vec<u32>,
+    pub point_vertices: Vec<u32>,
 }
 
 /// The decoder of a file and the frames that it has decoded, shared by all channels.
-pub(super) struct Frames {
+pub(super) struct DecodedFrames {
     reel: Reel,
     maps: Arc<Maps>,
-    state: Mutex<State>,
+    state: Mutex<DecoderState>,
     tracks: OnceLock<Tracks>,
 }
 
 /// Source maps of fluid meshes, by mesh.
 type Maps = Vec<Option<SourceMap>>;
 
-struct State {
+struct DecoderState {
     maps: Arc<Maps>,
     faces: FaceForm,
     decoder: FrameDecoder,
     /// Frame, mesh and shape last made for a large animation.
-    last: Option<(usize, usize, Arc<Shape>)>,
+    last: Option<(usize, usize, Arc<FluidFaces>)>,
     /// Decoded data of each frame; empty if the animation is too large.
-    kept: Vec<Option<Arc<Frame>>>,
+    cached_frames: Vec<Option<Arc<CachedFrame>>>,
 }
 
 /// One decoded frame: the streams of all meshes that change.
-struct Frame {
-    meshes: Vec<FrameMesh>,
+struct CachedFrame {
+    meshes: Vec<CachedMesh>,
 }
 
 #[derive(Default)]
-struct FrameMesh {
-    values: Vec<(Values, Vec<f32>)>,
-    shape: Arc<Shape>,
-    points: Arc<Points>,
+struct CachedMesh {
+    values: Vec<(VertexStream, Vec<f32>)>,
+    shape: Arc<FluidFaces>,
+    points: Arc<PointLists>,
 }
 
 /// Ids of particles, or point counts of curves, in a frame.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Points {
+pub(super) struct PointLists {
     /// Ids; empty if the particles have none.
     pub ids: Vec<u64>,
     /// Number of points of each curve; empty if there are no curves.
     pub curves: Vec<u32>,
 }
 
-impl Points {
-    fn of(mesh: MeshView<'_>) -> Points {
-        Points { ids: mesh.ids().to_vec(), curves: mesh.curves().to_vec() }
+impl PointLists {
+    fn from_view(mesh: MeshView<'_>) -> PointLists {
+        PointLists { ids: mesh.ids().to_vec(), curves: mesh.curves().to_vec() }
     }
 }
 
@@ -143,11 +143,11 @@ pub(super) struct Tracks {
     pub visible: Vec<Vec<bool>>,
 }
 
-impl Frames {
-    pub fn new(reel: &Reel, faces: FaceForm) -> Result<Frames, Error> {
+impl DecodedFrames {
+    pub fn new(reel: &Reel, faces: FaceForm) -> Result<DecodedFrames, Error> {
         let decoder = FrameDecoder::new(reel).map_err(error)?;
         let frames = reel.frame_count();
-        let kept = if bytes_of(reel) <= KEPT { frames } else { 0 };
+        let kept = if bytes_of(reel) <= MAX_CACHED_BYTES { frames } else { 0 };
         let records = reel.description().meshes.iter().enumerate();
         let map = |(m, record): (usize, &MeshRecord)| match record.method {
             Method::Fluid => reel.full_source_map(m),
@@ -155,10 +155,16 @@ impl Frames {
         };
         let maps: Maps = records.map(map).collect::<Result<_, _>>().map_err(error)?;
         let maps = Arc::new(maps);
-        Ok(Frames {
+        Ok(DecodedFrames {
             reel: reel.clone(),
             maps: maps.clone(),
-            state: Mutex::new(State { maps, faces, last: None, decoder, kept: vec![None; kept] }),
+            state: Mutex::new(DecoderState {
+                maps,
+                faces,
+                last: None,
+                decoder,
+                cached_frames: vec![None; kept],
+            }),
             tracks: OnceLock::new(),
         })
     }
@@ -168,7 +174,13 @@ impl Frames {
     }
 
     /// Reads the values of a mesh, by vertex. A file without frames yields its static data.
-    pub fn values(&self, frame: usize, mesh: usize, values: Values, out: &mut Vec<f32>) -> Result<(), Error> {
+    pub fn values(
+        &self,
+        frame: usize,
+        mesh: usize,
+        values: VertexStream,
+        out: &mut Vec<f32>,
+    ) -> Result<(), Error> {
         let record = &self.reel.description().meshes[mesh];
         if record.method == Method::Static || self.reel.frame_count() == 0 {
             let state = self.lock();
@@ -203,7 +215,7 @@ impl Frames {
 
     /// Calls `take` with the bones of a mesh, as far as they are the same in all frames. `None` if it has no
     /// bones.
-    pub fn rig<T>(&self, mesh: usize, take: impl FnOnce(BonesView<'_>) -> T) -> Option<T> {
+    pub fn with_bones<T>(&self, mesh: usize, take: impl FnOnce(BonesView<'_>) -> T) -> Option<T> {
         let state = self.lock();
         state.decoder.mesh(mesh).bones().map(take)
     }
@@ -211,18 +223,18 @@ impl Frames {
     /// `true` if the file has source maps for the frames of a fluid mesh.
     pub fn has_runs(&self, mesh: usize) -> bool {
         let map = self.maps[mesh].as_ref();
-        map.is_some_and(|map| !map.runs.is_empty())
+        map.is_some_and(|map| !map.run_maps.is_empty())
     }
 
     /// `true` if corners of one point of a fluid mesh can differ.
     pub fn splits(&self, mesh: usize) -> bool {
         let apart = |run: &SourceMap| run.vertex_point.len() > run.points as usize;
-        let runs = self.maps[mesh].as_ref().map_or(&[][..], |map| &map.runs);
+        let runs = self.maps[mesh].as_ref().map_or(&[][..], |map| &map.run_maps);
         self.reel.description().meshes[mesh].points > 0 || runs.iter().any(apart)
     }
 
     /// Returns the faces and points of a fluid mesh.
-    pub fn shape(&self, frame: usize, mesh: usize) -> Result<Arc<Shape>, Error> {
+    pub fn fluid_faces(&self, frame: usize, mesh: usize) -> Result<Arc<FluidFaces>, Error> {
         if self.reel.frame_count() == 0 {
             return Ok(Arc::default());
         }
@@ -234,8 +246,8 @@ impl Frames {
                 if let Some((.., shape)) = last {
                     return Ok(shape.clone());
                 }
-                let map = self.maps[mesh].as_ref().and_then(|map| map.of_frame(frame));
-                let shape = Arc::new(shape_of(state.decoder.mesh(mesh), map, state.faces));
+                let map = self.maps[mesh].as_ref().and_then(|map| map.frame_map(frame));
+                let shape = Arc::new(build_fluid_faces(state.decoder.mesh(mesh), map, state.faces));
                 state.last = Some((frame, mesh, shape.clone()));
                 shape
             }
@@ -243,14 +255,14 @@ impl Frames {
     }
 
     /// Returns the ids of particles, or the point counts of curves, in a frame.
-    pub fn points(&self, frame: usize, mesh: usize) -> Result<Arc<Points>, Error> {
+    pub fn points(&self, frame: usize, mesh: usize) -> Result<Arc<PointLists>, Error> {
         if self.reel.frame_count() == 0 {
             return Ok(Arc::default());
         }
         let mut state = self.lock();
         Ok(match state.frame(frame)? {
             Some(kept) => kept.meshes[mesh].points.clone(),
-            None => Arc::new(Points::of(state.decoder.mesh(mesh))),
+            None => Arc::new(PointLists::from_view(state.decoder.mesh(mesh))),
         })
     }
 
@@ -280,29 +292,29 @@ impl Frames {
         Ok(self.tracks.get_or_init(|| tracks))
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, DecoderState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl DecoderState {
     /// Returns a frame of the cache; `None` for a large animation, when the decoder is at the frame.
-    fn frame(&mut self, frame: usize) -> Result<Option<Arc<Frame>>, Error> {
-        if let Some(Some(kept)) = self.kept.get(frame) {
+    fn frame(&mut self, frame: usize) -> Result<Option<Arc<CachedFrame>>, Error> {
+        if let Some(Some(kept)) = self.cached_frames.get(frame) {
             return Ok(Some(kept.clone()));
         }
         self.decoder.decode(frame).map_err(error)?;
-        let Some(place) = self.kept.get_mut(frame) else {
+        let Some(place) = self.cached_frames.get_mut(frame) else {
             return Ok(None);
         };
         let records = &self.decoder.reel().description().meshes;
         let mut meshes = Vec::with_capacity(records.len());
         for (m, record) in records.iter().enumerate() {
-            let mut of_mesh = FrameMesh::default();
+            let mut of_mesh = CachedMesh::default();
             let mesh = self.decoder.mesh(m);
             let fluid = record.method == Method::Fluid;
-            of_mesh.points = Arc::new(Points::of(mesh));
-            for (stream, values) in Values::of(record) {
+            of_mesh.points = Arc::new(PointLists::from_view(mesh));
+            for (stream, values) in VertexStream::streams_of_record(record) {
                 if record.method.changes() || record.streams[stream].animated {
                     let mut floats = Vec::new();
                     values.read(mesh, &mut floats).map_err(error)?;
@@ -311,16 +323,16 @@ impl State {
             }
             if fluid {
                 let map = self.maps[m].as_ref();
-                let map = map.and_then(|map| map.of_frame(frame));
-                of_mesh.shape = Arc::new(shape_of(mesh, map, self.faces));
+                let map = map.and_then(|map| map.frame_map(frame));
+                of_mesh.shape = Arc::new(build_fluid_faces(mesh, map, self.faces));
             }
             meshes.push(of_mesh);
         }
-        Ok(Some(place.insert(Arc::new(Frame { meshes })).clone()))
+        Ok(Some(place.insert(Arc::new(CachedFrame { meshes })).clone()))
     }
 }
 
-fn shape_of(mesh: MeshView<'_>, map: Option<&SourceMap>, form: FaceForm) -> Shape {
+fn build_fluid_faces(mesh: MeshView<'_>, map: Option<&SourceMap>, form: FaceForm) -> FluidFaces {
     let ranges: Vec<(u32, u32)> = (mesh.materials().iter()).map(|r| (r.first, r.count)).collect();
     let (vertices, indices) = (mesh.vertex_count(), mesh.indices());
     let fits =
@@ -346,7 +358,11 @@ fn shape_of(mesh: MeshView<'_>, map: Option<&SourceMap>, form: FaceForm) -> Shap
             *slot = v;
         }
     }
-    Shape { points: faces.vertices.iter().map(|&v| point(v) as i32).collect(), faces, order }
+    FluidFaces {
+        points: faces.vertices.iter().map(|&v| point(v) as i32).collect(),
+        faces,
+        point_vertices: order,
+    }
 }
 
 /// Returns the size of the floats and indices of all frames in bytes (for fluid meshes, an upper limit).
@@ -359,7 +375,7 @@ fn bytes_of(reel: &Reel) -> u64 {
         // Corners are stored twice, points and faces once each.
         let (indices, points) = (u64::from(mesh.indices), u64::from(mesh.source_points));
         let shape = if fluid { 3 * indices + points } else { 0 };
-        let curves = mesh.particles.and_then(|p| p.curves).map_or(0, |curves| u64::from(curves.most));
+        let curves = mesh.particles.and_then(|p| p.curves).map_or(0, |curves| u64::from(curves.max_curves));
         let ids = mesh.particles.map_or(0, |_| 2 * u64::from(mesh.vertices));
         4 * (floats * u64::from(mesh.vertices) + shape + curves + ids)
     };

@@ -17,6 +17,6 @@ mod shared;
 mod skin;
 
 pub use faces::FaceForm;
-pub use scene::{to_scene, to_scene_as, to_scene_at, to_scene_with};
-pub use shared::As;
+pub use scene::{to_scene, to_scene_at_lod, to_scene_with_bones, to_scene_with_faces};
+pub use shared::BoneForm;
 pub use skin::{SkinError, skin_errors};

@@ -19,7 +19,7 @@ pub(super) struct Object {
     /// Index of the parent, which comes before this object.
     pub parent: Option<usize>,
     /// The record whose transform the object has.
-    pub transform: Option<Carried>,
+    pub transform: Option<RecordTransform>,
     /// The record whose mesh the object shows.
     pub mesh: Option<usize>,
     /// The record of the locator, if the object is one.
@@ -28,7 +28,7 @@ pub(super) struct Object {
 
 /// A transform of a node record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Carried {
+pub(super) enum RecordTransform {
     /// Relative to the record's parent.
     Local(usize),
     /// The product of the record's and all its parents'.
@@ -37,9 +37,10 @@ pub(super) enum Carried {
 
 /// Rebuilds the tree, depth first, parents before children.
 pub(super) fn rebuild(nodes: &[NodeRecord]) -> Vec<Object> {
-    let paths: Vec<String> = (nodes.iter().enumerate()).map(|(i, node)| clean(&node.path, i)).collect();
+    let paths: Vec<String> =
+        (nodes.iter().enumerate()).map(|(i, node)| absolute_path(&node.path, i)).collect();
     let mut tree = Tree::default();
-    let leaders = claim(nodes, &paths, &mut tree);
+    let leaders = assign_group_transforms(nodes, &paths, &mut tree);
     // Everything starts at its own place; objects that this moves wrongly are found below.
     let mut places = Vec::new();
     for (i, node) in nodes.iter().enumerate() {
@@ -53,13 +54,14 @@ pub(super) fn rebuild(nodes: &[NodeRecord]) -> Vec<Object> {
             }
             Some(_) => {
                 let own = needs_own(node, leaders[i], &paths[i], &tree);
-                tree.place_mesh(&paths[i], own.then_some(Carried::Local(i)), i)
+                tree.place_mesh(&paths[i], own.then_some(RecordTransform::Local(i)), i)
             }
         });
     }
     for (i, node) in nodes.iter().enumerate() {
         let locator = node.reach > 0.0;
-        if !locator && node.mesh.is_none() || tree.moved_by(places[i]) == moved_by_record(nodes, &leaders, i)
+        if !locator && node.mesh.is_none()
+            || tree.transforms_above(places[i]) == transforms_above_record(nodes, &leaders, i)
         {
             continue;
         }
@@ -67,17 +69,17 @@ pub(super) fn rebuild(nodes: &[NodeRecord]) -> Vec<Object> {
             // Objects below it in the source no longer move with it, and are found to be wrong in turn.
             let old = &mut tree.objects[places[i]];
             old.locator = None;
-            old.transform = old.transform.filter(|t| *t != Carried::Local(i));
+            old.transform = old.transform.filter(|t| *t != RecordTransform::Local(i));
         } else {
             tree.remove_mesh(places[i]);
         }
         let path = tree.world_path(&paths[i]);
         let in_place = is_identity_in_world(nodes, i);
         if locator {
-            tree.place_locator(&path, (!in_place).then_some(Carried::World(i)), i);
+            tree.place_locator(&path, (!in_place).then_some(RecordTransform::World(i)), i);
             continue;
         }
-        tree.place_mesh(&path, (!in_place).then_some(Carried::World(i)), i);
+        tree.place_mesh(&path, (!in_place).then_some(RecordTransform::World(i)), i);
     }
     tree.finish()
 }
@@ -101,7 +103,7 @@ fn is_identity_in_world(nodes: &[NodeRecord], mut i: usize) -> bool {
 }
 
 /// Returns the absolute form of a path, without empty names.
-fn clean(path: &str, number: usize) -> String {
+fn absolute_path(path: &str, number: usize) -> String {
     let names: Vec<&str> = path.split('/').filter(|name| !name.is_empty()).collect();
     match names.is_empty() {
         true => format!("/node{number}"),
@@ -110,27 +112,27 @@ fn clean(path: &str, number: usize) -> String {
 }
 
 /// Returns the path of the parent; empty for the root.
-fn above(path: &str) -> &str {
+fn parent_path(path: &str) -> &str {
     path.rfind('/').map_or("", |at| &path[..at])
 }
 
-fn leaf(path: &str) -> &str {
+fn last_name(path: &str) -> &str {
     path.rfind('/').map_or(path, |at| &path[at + 1..])
 }
 
 /// Returns the paths of all parents, the nearest first.
-fn all_above(path: &str) -> impl Iterator<Item = &str> {
-    std::iter::successors(Some(above(path)), |p| Some(above(p))).take_while(|p| !p.is_empty())
+fn ancestor_paths(path: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(parent_path(path)), |p| Some(parent_path(p))).take_while(|p| !p.is_empty())
 }
 
 /// Puts transforms on groups: nodes without mesh have their own; the transform of a mesh goes to the group
 /// above it if everything below that group moves with it. Returns, for each record, the one that carries its
 /// transform (usually itself; meshes that share a group's transform have one for all).
-fn claim(nodes: &[NodeRecord], paths: &[String], tree: &mut Tree) -> Vec<usize> {
+fn assign_group_transforms(nodes: &[NodeRecord], paths: &[String], tree: &mut Tree) -> Vec<usize> {
     let mut leaders: Vec<usize> = (0..nodes.len()).collect();
     let mut below: HashMap<&str, usize> = HashMap::new();
     for path in paths {
-        for above in all_above(path) {
+        for above in ancestor_paths(path) {
             *below.entry(above).or_default() += 1;
         }
     }
@@ -144,7 +146,7 @@ fn claim(nodes: &[NodeRecord], paths: &[String], tree: &mut Tree) -> Vec<usize> 
     for (i, node) in nodes.iter().enumerate() {
         if node.mesh.is_none() && !is_identity(node) {
             let at = tree.ensure(&paths[i]);
-            tree.objects[at].transform.get_or_insert(Carried::Local(i));
+            tree.objects[at].transform.get_or_insert(RecordTransform::Local(i));
         }
     }
     // Meshes below one group with equal constant transforms.
@@ -152,7 +154,7 @@ fn claim(nodes: &[NodeRecord], paths: &[String], tree: &mut Tree) -> Vec<usize> 
     let mut together: HashMap<Key<'_>, Vec<usize>> = HashMap::new();
     let mut order = Vec::new();
     for (i, node) in nodes.iter().enumerate() {
-        let group = above(&paths[i]);
+        let group = parent_path(&paths[i]);
         if node.mesh.is_none() || is_identity(node) || group.is_empty() {
             continue;
         }
@@ -170,7 +172,7 @@ fn claim(nodes: &[NodeRecord], paths: &[String], tree: &mut Tree) -> Vec<usize> 
         let covered: usize = list.iter().map(|&i| subtree[i]).sum();
         let at = tree.ensure(key.0);
         if below.get(key.0) == Some(&covered) && tree.objects[at].transform.is_none() {
-            tree.objects[at].transform = Some(Carried::Local(list[0]));
+            tree.objects[at].transform = Some(RecordTransform::Local(list[0]));
             for &i in list {
                 leaders[i] = list[0];
             }
@@ -181,15 +183,15 @@ fn claim(nodes: &[NodeRecord], paths: &[String], tree: &mut Tree) -> Vec<usize> 
 
 /// `true` if a mesh's transform is not on any group yet.
 fn needs_own(node: &NodeRecord, leader: usize, path: &str, tree: &Tree) -> bool {
-    let group = tree.by_path.get(above(path));
+    let group = tree.by_path.get(parent_path(path));
     let carried = group.and_then(|&at| tree.objects[at].transform);
-    !is_identity(node) && carried != Some(Carried::Local(leader))
+    !is_identity(node) && carried != Some(RecordTransform::Local(leader))
 }
 
 /// Returns the transforms that move a record, the nearest first, as leaders.
-fn moved_by_record(nodes: &[NodeRecord], leaders: &[usize], i: usize) -> Vec<Carried> {
+fn transforms_above_record(nodes: &[NodeRecord], leaders: &[usize], i: usize) -> Vec<RecordTransform> {
     let parents = std::iter::successors(Some(i), |&i| nodes[i].parent.map(|p| p as usize));
-    parents.filter(|&i| !is_identity(&nodes[i])).map(|i| Carried::Local(leaders[i])).collect()
+    parents.filter(|&i| !is_identity(&nodes[i])).map(|i| RecordTransform::Local(leaders[i])).collect()
 }
 
 /// The tree while it is built.
@@ -211,7 +213,7 @@ impl Tree {
         }
         let mut missing = vec![path];
         let mut parent = None;
-        for above in all_above(path) {
+        for above in ancestor_paths(path) {
             if let Some(&at) = self.by_path.get(above) {
                 parent = Some(at);
                 break;
@@ -220,7 +222,7 @@ impl Tree {
         }
         for path in missing.into_iter().rev() {
             self.objects.push(Object {
-                name: leaf(path).into(),
+                name: last_name(path).into(),
                 path: path.into(),
                 parent,
                 transform: None,
@@ -235,7 +237,7 @@ impl Tree {
     }
 
     /// Returns a free path: `path`, or with a number as a suffix if that is taken.
-    fn free(&mut self, path: String) -> String {
+    fn unused_path(&mut self, path: String) -> String {
         if !self.by_path.contains_key(&path) {
             return path;
         }
@@ -251,19 +253,19 @@ impl Tree {
     }
 
     /// Puts a record's mesh at `path`, below a transform of its own if `carried` says so.
-    fn place_mesh(&mut self, path: &str, carried: Option<Carried>, record: usize) -> usize {
+    fn place_mesh(&mut self, path: &str, carried: Option<RecordTransform>, record: usize) -> usize {
         let free =
             |at: usize, tree: &Tree| tree.objects[at].mesh.is_none() && tree.objects[at].transform.is_none();
         let mut at = self.ensure(path);
         if !free(at, self) {
-            let free = self.free(path.to_owned());
+            let free = self.unused_path(path.to_owned());
             at = self.ensure(&free);
         }
         if let Some(carried) = carried {
             self.objects[at].transform = Some(carried);
             let path = &self.objects[at].path;
-            let shape = format!("{path}/{}Shape", leaf(path));
-            let shape = self.free(shape);
+            let shape = format!("{path}/{}Shape", last_name(path));
+            let shape = self.unused_path(shape);
             at = self.ensure(&shape);
         }
         self.objects[at].mesh = Some(record);
@@ -271,8 +273,8 @@ impl Tree {
     }
 
     /// Puts a locator at `path`, with a number as a suffix if that is taken.
-    fn place_locator(&mut self, path: &str, carried: Option<Carried>, record: usize) {
-        let free = self.free(path.to_owned());
+    fn place_locator(&mut self, path: &str, carried: Option<RecordTransform>, record: usize) {
+        let free = self.unused_path(path.to_owned());
         let at = self.ensure(&free);
         self.objects[at].transform = carried;
         self.objects[at].locator = Some(record);
@@ -284,8 +286,8 @@ impl Tree {
             return;
         };
         if let Some(parent) = self.objects[at].parent
-            && self.objects[parent].path == above(&self.objects[at].path)
-            && self.objects[parent].transform == Some(Carried::Local(record))
+            && self.objects[parent].path == parent_path(&self.objects[at].path)
+            && self.objects[parent].transform == Some(RecordTransform::Local(record))
             && !self.has_others(parent, at)
         {
             self.objects[parent].transform = None;
@@ -298,7 +300,7 @@ impl Tree {
     }
 
     /// Returns the transforms that move an object, the nearest first.
-    fn moved_by(&self, at: usize) -> Vec<Carried> {
+    fn transforms_above(&self, at: usize) -> Vec<RecordTransform> {
         std::iter::successors(Some(at), |&at| self.objects[at].parent)
             .filter_map(|at| self.objects[at].transform)
             .collect()
@@ -312,7 +314,7 @@ impl Tree {
             None => (rest, None),
         };
         if !self.worlds.contains_key(top) {
-            let free = self.free(format!("/{top}_world"));
+            let free = self.unused_path(format!("/{top}_world"));
             self.worlds.insert(top.into(), free);
         }
         let world = &self.worlds[top];
@@ -321,12 +323,12 @@ impl Tree {
             None => world.clone(),
         };
         // By now an object above it may have a transform there, too.
-        let moved = all_above(&found).any(|above| {
+        let moved = ancestor_paths(&found).any(|above| {
             let object = self.by_path.get(above).map(|&at| &self.objects[at]);
             object.is_some_and(|object| object.transform.is_some())
         });
         match moved {
-            true => self.free(format!("/{}_world", leaf(path))),
+            true => self.unused_path(format!("/{}_world", last_name(path))),
             false => found,
         }
     }
@@ -342,7 +344,7 @@ impl Tree {
         // Here, too, parents come before children.
         for (i, object) in self.objects.iter().enumerate().rev() {
             let carried = object.transform.map(|c| match c {
-                Carried::Local(record) | Carried::World(record) => record,
+                RecordTransform::Local(record) | RecordTransform::World(record) => record,
             });
             let shown = object.mesh.into_iter().chain(object.locator);
             let own = shown.chain(carried).min();
@@ -399,17 +401,17 @@ mod tests {
         let objects = rebuild(nodes);
         for (i, object) in objects.iter().enumerate() {
             let parent = object.parent.map(|p| &objects[p].path[..]);
-            assert_eq!(parent.unwrap_or(""), above(&object.path));
+            assert_eq!(parent.unwrap_or(""), parent_path(&object.path));
             assert!(object.parent.is_none_or(|p| p < i));
-            assert_eq!(leaf(&object.path), object.name);
+            assert_eq!(last_name(&object.path), object.name);
         }
         objects
             .iter()
             .map(|o| {
                 let carried = match o.transform {
                     None => String::new(),
-                    Some(Carried::Local(i)) => format!(" local{i}"),
-                    Some(Carried::World(i)) => format!(" world{i}"),
+                    Some(RecordTransform::Local(i)) => format!(" local{i}"),
+                    Some(RecordTransform::World(i)) => format!(" world{i}"),
                 };
                 let mesh = o.mesh.map_or(String::new(), |m| format!(" mesh{m}"));
                 format!("{}{carried}{mesh}", o.path)

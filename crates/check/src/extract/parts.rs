@@ -1,7 +1,7 @@
 //! Takes a mesh of rigid parts apart: each part becomes a constant mesh below a node that moves it.
 
-use super::shared::Shared;
-use crate::double;
+use super::shared::Extraction;
+use crate::convert;
 use glam::DMat4;
 use meshreel::BoneMatrix;
 use meshreel_scene::{
@@ -12,24 +12,24 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The largest number of part matrices, for all parts and frames together.
-const MOST_MATRICES: usize = 1 << 22;
+const MAX_MATRICES: usize = 1 << 22;
 
 /// Stands for points and faces that are in no part: points with a residual or several bones, and faces
 /// between parts.
-const LEFT: u32 = u32::MAX;
+const NO_PART: u32 = u32::MAX;
 
 /// Takes apart all meshes of `scene` that consist of rigid parts and single points; others stay, with a
 /// remark.
 pub(super) fn take_apart(
-    shared: &Shared,
+    shared: &Extraction,
     scene: &mut Scene,
     orders: &[Option<Arc<Vec<u32>>>],
 ) -> Result<Vec<Remark>, Error> {
     let mut remarks = Vec::new();
-    let mut apart: BTreeMap<usize, Apart> = BTreeMap::new();
+    let mut apart: BTreeMap<usize, SplitMesh> = BTreeMap::new();
     for (m, mesh) in scene.meshes.iter().enumerate() {
         let order = orders[m].as_deref().map(Vec::as_slice);
-        match Apart::new(shared, m, mesh, order)? {
+        match SplitMesh::new(shared, m, mesh, order)? {
             Ok(Some(found)) => {
                 apart.insert(m, found);
             }
@@ -55,14 +55,14 @@ pub(super) fn take_apart(
         node.mesh = None;
         let (group, path) = (nodes.len(), node.path.clone());
         nodes.push(node);
-        if let Some(left) = &found.left {
+        if let Some(left) = &found.loose_points {
             let own = scene.meshes.len();
             let path = format!("{path}/points");
             scene.meshes.push(Mesh { path: path.clone(), ..left.clone() });
-            nodes.push(leaf(group, path, own, left.positions.len()));
+            nodes.push(part_node(group, path, own, left.positions.len()));
         }
         for (part, mesh) in &found.parts {
-            let source = Part { matrices: found.matrices.clone(), part: *part as usize };
+            let source = PartTransforms { matrices: found.matrices.clone(), part: *part as usize };
             let above = nodes.len();
             let path = format!("{path}/part {part}");
             nodes.push(Node {
@@ -84,7 +84,7 @@ pub(super) fn take_apart(
             let path = format!("{path}/piece");
             let own = scene.meshes.len();
             scene.meshes.push(Mesh { path: path.clone(), ..mesh.clone() });
-            nodes.push(leaf(above, path, own, 1));
+            nodes.push(part_node(above, path, own, 1));
         }
     }
     scene.nodes = nodes;
@@ -92,7 +92,7 @@ pub(super) fn take_apart(
     Ok(remarks)
 }
 
-fn leaf(parent: usize, path: String, mesh: usize, samples: usize) -> Node {
+fn part_node(parent: usize, path: String, mesh: usize, samples: usize) -> Node {
     Node {
         name: path.rsplit('/').next().unwrap_or_default().into(),
         path,
@@ -109,24 +109,24 @@ fn leaf(parent: usize, path: String, mesh: usize, samples: usize) -> Node {
 }
 
 /// A mesh taken apart.
-struct Apart {
+struct SplitMesh {
     parts: Vec<(u32, Mesh)>,
-    left: Option<Mesh>,
+    loose_points: Option<Mesh>,
     /// By frame and part, the matrix from rest to object space.
     matrices: Arc<Vec<Vec<BoneMatrix>>>,
 }
 
 /// Attributes of one kind: names, and the values of all corners.
-type Values<const N: usize> = Vec<(String, Vec<[f32; N]>)>;
+type CornerAttributes<const N: usize> = Vec<(String, Vec<[f32; N]>)>;
 
-impl Apart {
+impl SplitMesh {
     /// Returns `None` for a mesh without bones, and an error text for one that cannot be taken apart.
     fn new(
-        shared: &Shared,
+        shared: &Extraction,
         number: usize,
         mesh: &Mesh,
         order: Option<&[u32]>,
-    ) -> Result<Result<Option<Apart>, String>, Error> {
+    ) -> Result<Result<Option<SplitMesh>, String>, Error> {
         let (mut points, mut counts, mut corners) = (Vec::new(), Vec::new(), Vec::new());
         mesh.positions.read(0, &mut points)?;
         mesh.face_counts.read(0, &mut counts)?;
@@ -142,19 +142,19 @@ impl Apart {
             return Ok(Err("its uvs or colours move".into()));
         }
         let faces = faces_by_part(&counts, &corners, &rest);
-        let whole = Whole::new(mesh, &corners)?;
+        let whole = WholeMesh::new(mesh, &corners)?;
         let frames = shared.samples(true);
-        let parts = faces.keys().filter(|p| **p != LEFT).count();
-        if parts * frames > MOST_MATRICES {
+        let parts = faces.keys().filter(|p| **p != NO_PART).count();
+        if parts * frames > MAX_MATRICES {
             return Ok(Err(format!("it has {parts} parts in {frames} frames")));
         }
         let matrices = (0..frames).map(|f| shared.frames.bones(f, number));
         let matrices = Arc::new(matrices.collect::<Result<_, _>>()?);
-        let mut out = Apart { parts: Vec::new(), left: None, matrices };
+        let mut out = SplitMesh { parts: Vec::new(), loose_points: None, matrices };
         for (part, faces) in faces {
-            let (some, chosen) = whole.some(&faces);
+            let (some, chosen) = whole.submesh(&faces);
             match part {
-                LEFT => out.left = Some(left_over(mesh, some, chosen)),
+                NO_PART => out.loose_points = Some(loose_points_mesh(mesh, some, chosen)),
                 part => {
                     let positions = chosen.iter().map(|&p| rest[p as usize].1).collect();
                     out.parts.push((part, Mesh { positions: Channel::constant(positions), ..some }));
@@ -165,30 +165,30 @@ impl Apart {
     }
 }
 
-/// Returns part and rest position of each point; points with a residual or several bones belong to [`LEFT`].
-/// `None` for a mesh without bones.
+/// Returns part and rest position of each point; points with a residual or several bones belong to
+/// [`NO_PART`]. `None` for a mesh without bones.
 fn rest_points(
-    shared: &Shared,
+    shared: &Extraction,
     number: usize,
     points: usize,
     order: Option<&[u32]>,
 ) -> Option<Result<Vec<RestPoint>, String>> {
     let vertex = |p: usize| order.map_or(p, |o| o[p] as usize);
-    shared.frames.rig(number, |rig| {
-        if rig.rigid() < rig.count() {
+    shared.frames.with_bones(number, |rig| {
+        if rig.rigid_count() < rig.count() {
             return Err("bones blend it".to_owned());
         }
-        let coded = rig.with_residual();
+        let coded = rig.vertices_with_residual();
         let of = |p: usize| -> RestPoint {
             let Some(&residual) = coded.get(vertex(p)) else {
-                return (LEFT, [0.0; 3]);
+                return (NO_PART, [0.0; 3]);
             };
             let mut own = rig.influences(vertex(p));
             let part = match (own.next(), own.next()) {
                 (Some((bone, _)), None) if !residual => bone as u32,
-                _ => LEFT,
+                _ => NO_PART,
             };
-            (part, rig.rest(vertex(p)))
+            (part, rig.rest_position(vertex(p)))
         };
         Ok((0..points).map(of).collect::<Vec<_>>())
     })
@@ -200,15 +200,15 @@ type RestPoint = (u32, [f32; 3]);
 /// A face: its number, its first corner, and the end of its corners.
 type FaceCorners = (usize, usize, usize);
 
-/// Returns the faces of each part; faces between parts belong to [`LEFT`].
+/// Returns the faces of each part; faces between parts belong to [`NO_PART`].
 fn faces_by_part(counts: &[i32], corners: &[i32], rest: &[RestPoint]) -> BTreeMap<u32, Vec<FaceCorners>> {
     let mut faces: BTreeMap<u32, Vec<FaceCorners>> = BTreeMap::new();
     let mut first = 0;
     for (face, &count) in counts.iter().enumerate() {
         let end = first + count.max(0) as usize;
         let mut parts = corners[first..end].iter().map(|&c| rest[c as usize].0);
-        let part = parts.next().unwrap_or(LEFT);
-        let part = if parts.all(|p| p == part) { part } else { LEFT };
+        let part = parts.next().unwrap_or(NO_PART);
+        let part = if parts.all(|p| p == part) { part } else { NO_PART };
         faces.entry(part).or_default().push((face, first, end));
         first = end;
     }
@@ -217,14 +217,14 @@ fn faces_by_part(counts: &[i32], corners: &[i32], rest: &[RestPoint]) -> BTreeMa
 
 /// Returns the mesh of all points that are in no part, which move one by one. It has no normals: those
 /// available are of frame 0, and no bone turns them.
-fn left_over(mesh: &Mesh, some: Mesh, chosen: Vec<u32>) -> Mesh {
-    let source = Chosen { all: mesh.positions.clone(), chosen };
+fn loose_points_mesh(mesh: &Mesh, some: Mesh, chosen: Vec<u32>) -> Mesh {
+    let source = PointSubset { all: mesh.positions.clone(), chosen };
     let times = mesh.positions.sampling().clone();
     Mesh { positions: Channel::new(times, Arc::new(source)), topology: mesh.topology, normals: None, ..some }
 }
 
 /// Returns the values of an attribute in its first sample, for all corners.
-fn all<const N: usize>(
+fn corner_values<const N: usize>(
     attribute: &Attribute<[f32; N]>,
     corners: &[i32],
 ) -> Result<(String, Vec<[f32; N]>), Error> {
@@ -253,22 +253,22 @@ fn sets(mesh: &Mesh) -> Result<BTreeMap<i32, usize>, Error> {
 }
 
 /// The first sample of a mesh, its attributes spread to all corners.
-struct Whole<'a> {
+struct WholeMesh<'a> {
     mesh: &'a Mesh,
     corners: &'a [i32],
     normals: Option<(String, Vec<[f32; 3]>)>,
-    uvs: Values<2>,
-    colours: Values<4>,
+    uvs: CornerAttributes<2>,
+    colours: CornerAttributes<4>,
     sets: BTreeMap<i32, usize>,
 }
 
-impl<'a> Whole<'a> {
-    fn new(mesh: &'a Mesh, corners: &'a [i32]) -> Result<Whole<'a>, Error> {
-        Ok(Whole {
+impl<'a> WholeMesh<'a> {
+    fn new(mesh: &'a Mesh, corners: &'a [i32]) -> Result<WholeMesh<'a>, Error> {
+        Ok(WholeMesh {
             corners,
-            normals: mesh.normals.as_ref().map(|a| all(a, corners)).transpose()?,
-            uvs: (mesh.uvs.iter()).map(|a| all(a, corners)).collect::<Result<_, _>>()?,
-            colours: (mesh.colours.iter()).map(|a| all(a, corners)).collect::<Result<_, _>>()?,
+            normals: mesh.normals.as_ref().map(|a| corner_values(a, corners)).transpose()?,
+            uvs: (mesh.uvs.iter()).map(|a| corner_values(a, corners)).collect::<Result<_, _>>()?,
+            colours: (mesh.colours.iter()).map(|a| corner_values(a, corners)).collect::<Result<_, _>>()?,
             sets: sets(mesh)?,
             mesh,
         })
@@ -276,7 +276,7 @@ impl<'a> Whole<'a> {
 
     /// Returns a mesh of some of the faces, without positions, and the numbers of its points in the whole
     /// mesh.
-    fn some(&self, faces: &[FaceCorners]) -> (Mesh, Vec<u32>) {
+    fn submesh(&self, faces: &[FaceCorners]) -> (Mesh, Vec<u32>) {
         let mut number = BTreeMap::new();
         let mut chosen = Vec::new();
         let (mut counts, mut corners) = (Vec::new(), Vec::new());
@@ -324,12 +324,12 @@ impl<'a> Whole<'a> {
 }
 
 /// The transform of a part in each frame.
-struct Part {
+struct PartTransforms {
     matrices: Arc<Vec<Vec<BoneMatrix>>>,
     part: usize,
 }
 
-impl Source<DMat4> for Part {
+impl Source<DMat4> for PartTransforms {
     fn len(&self) -> usize {
         self.matrices.len()
     }
@@ -340,18 +340,18 @@ impl Source<DMat4> for Part {
     }
     fn read(&self, i: usize, out: &mut Vec<DMat4>) -> Result<(), Error> {
         out.clear();
-        out.extend(self.matrices[i].get(self.part).map(double::matrix));
+        out.extend(self.matrices[i].get(self.part).map(convert::matrix));
         Ok(())
     }
 }
 
 /// The moving positions of some points of a mesh.
-struct Chosen {
+struct PointSubset {
     all: Channel<[f32; 3]>,
     chosen: Vec<u32>,
 }
 
-impl Source<[f32; 3]> for Chosen {
+impl Source<[f32; 3]> for PointSubset {
     fn len(&self) -> usize {
         self.all.len()
     }

@@ -1,7 +1,7 @@
 //! Converts rigs of a decoded file to skins on its skeletons.
 
-use super::shared::{As, Rigged, Shared};
-use crate::double;
+use super::shared::{BoneForm, ExtractedRig, Extraction};
+use crate::convert;
 use crate::error::error;
 use crate::skinning::{Influences, rig_matrices};
 use crate::verify::attribute::ulp;
@@ -12,7 +12,7 @@ use meshreel_scene::{Channel, Error, Skin};
 use std::sync::Arc;
 
 /// Returns all rigs of a file.
-pub(super) fn all(reel: &Reel, bones: As) -> Result<Vec<Rigged>, Error> {
+pub(super) fn extracted_rigs(reel: &Reel, bones: BoneForm) -> Result<Vec<ExtractedRig>, Error> {
     let rigs = reel.rigs().map_err(error)?;
     if rigs.is_empty() {
         return Ok(Vec::new());
@@ -32,15 +32,17 @@ pub(super) fn all(reel: &Reel, bones: As) -> Result<Vec<Rigged>, Error> {
                 let mut cursor = ClipCursor::new(clip);
                 clip.sample_at(&mut cursor, sample, &mut pose).map_err(error)?;
                 let matrices = rig_matrices(&rig, &skeletons[rig.skeleton()], &pose);
-                Some(matrices.iter().map(double::matrix).collect())
+                Some(matrices.iter().map(convert::matrix).collect())
             }
         };
         let own = |clip: &&Clip| clip.record().skeleton as usize == rig.skeleton();
         let shows_frames = match clip.map(|(clip, _)| clip).or_else(|| clips.iter().find(own)) {
-            Some(clip) if bones == As::Auto => shows_frames(reel, &rig, &skeletons[rig.skeleton()], clip)?,
+            Some(clip) if bones == BoneForm::Auto => {
+                shows_frames(reel, &rig, &skeletons[rig.skeleton()], clip)?
+            }
             _ => true,
         };
-        out.push(Rigged { rig, shows_frames, first });
+        out.push(ExtractedRig { rig, shows_frames, first_pose: first });
     }
     Ok(out)
 }
@@ -64,7 +66,7 @@ fn shows_frames(reel: &Reel, rig: &MeshRig, skeleton: &SkeletonRecord, clip: &Cl
     let mut cursor = ClipCursor::new(clip);
     let mut pose = vec![Transform::IDENTITY; clip.joints()];
     let mut next = pose.clone();
-    let (mut decoded, mut posed) = (vec![0.0; 3 * vertices], vec![[0.0; 3]; rig.vertices()]);
+    let (mut decoded, mut posed) = (vec![0.0; 3 * vertices], vec![[0.0; 3]; rig.vertex_count()]);
     for frame in 0..reel.frame_count() {
         decoder.decode(frame).map_err(error)?;
         if !placements.iter().any(|&n| decoder.visible(n)) {
@@ -75,12 +77,12 @@ fn shows_frames(reel: &Reel, rig: &MeshRig, skeleton: &SkeletonRecord, clip: &Cl
         clip.sample_at(&mut cursor, sample as usize, &mut pose).map_err(error)?;
         let after = (sample as usize + 1).min(clip.samples() - 1);
         clip.sample_at(&mut cursor, after, &mut next).map_err(error)?;
-        pose.iter_mut().zip(&next).for_each(|(a, b)| *a = between(a, b, sample.fract()));
+        pose.iter_mut().zip(&next).for_each(|(a, b)| *a = interpolate(a, b, sample.fract()));
         rig.positions(&rig_matrices(rig, skeleton, &pose), &mut posed);
         let pairs = decoded.as_chunks::<3>().0.iter().zip(&posed);
         let near = |(a, b): (&[f32; 3], &[f32; 3])| {
             let size = a.iter().fold(0.0f32, |most, v| most.max(v.abs()));
-            let off = double::vector(*a).distance(double::vector(*b));
+            let off = convert::vector(*a).distance(convert::vector(*b));
             off <= 2.0 * tolerance + 8.0 * ulp(f64::from(size))
         };
         if !pairs.into_iter().all(near) {
@@ -91,8 +93,8 @@ fn shows_frames(reel: &Reel, rig: &MeshRig, skeleton: &SkeletonRecord, clip: &Cl
 }
 
 /// Interpolates between two keys as glTF does; `part` is 0 at `a` and 1 at `b`.
-fn between(a: &Transform, b: &Transform, part: f64) -> Transform {
-    let [from, to] = [a, b].map(double::qvv);
+fn interpolate(a: &Transform, b: &Transform, part: f64) -> Transform {
+    let [from, to] = [a, b].map(convert::qvv);
     Transform {
         rotation: from.rotation.slerp(to.rotation, part).normalize().to_array().map(|v| v as f32),
         translation: from.translation.lerp(to.translation, part).to_array().map(|v| v as f32),
@@ -102,24 +104,29 @@ fn between(a: &Transform, b: &Transform, part: f64) -> Transform {
 
 /// Returns the skin of a mesh that has a rig, unless frames are asked for. `points`: the vertex of each
 /// point.
-pub(super) fn skin(shared: &Shared, mesh: usize, points: &[usize]) -> Option<Arc<Skin>> {
+pub(super) fn skin(shared: &Extraction, mesh: usize, points: &[usize]) -> Option<Arc<Skin>> {
     let rigged = shared.rigs.iter().find(|own| own.rig.mesh() == mesh);
-    let rigged = rigged.filter(|own| own.shows_frames && matches!(shared.bones, As::Auto | As::Skins))?;
+    let rigged =
+        rigged.filter(|own| own.shows_frames && matches!(shared.bones, BoneForm::Auto | BoneForm::Skins))?;
     let rig = &rigged.rig;
-    if points.iter().any(|&v| v >= rig.vertices()) {
+    if points.iter().any(|&v| v >= rig.vertex_count()) {
         return None;
     }
     let influences = Influences::new(points, |v| rig.influences(v))?;
     Some(Arc::new(Skin {
         skeleton: Some(rig.skeleton()),
         joints: rig.joints().iter().map(|j| *j as usize).collect(),
-        inverse_bind: rig.inverse_bind().iter().map(double::matrix).collect(),
+        inverse_bind: rig.inverse_bind().iter().map(convert::matrix).collect(),
         bind_positions: points.iter().map(|&v| rig.bind_position(v)).collect(),
         influences: influences.count,
         joint: influences.joint.into(),
         weight: influences.weight.into(),
-        dual: if rig.is_dual() { points.iter().map(|&v| rig.dual_part(v)).collect() } else { Arc::new([]) },
-        pose: match &rigged.first {
+        dual_fraction: if rig.uses_dual_quaternions() {
+            points.iter().map(|&v| rig.dual_quaternion_weight(v)).collect()
+        } else {
+            Arc::new([])
+        },
+        pose: match &rigged.first_pose {
             Some(first) => Channel::constant(first.clone()),
             None => Channel::in_memory((*shared.constant).clone(), Vec::new()),
         },

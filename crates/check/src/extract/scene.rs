@@ -1,56 +1,56 @@
 //! Nodes, meshes and their channels.
 
 use super::cameras;
-use super::faces::{self, FaceForm, Faces};
-use super::frames::{Frames, Values};
-use super::objects::{self, Carried, Object};
-use super::shared::{As, Shared};
+use super::faces::{self, ExtractedFaces, FaceForm};
+use super::frames::{DecodedFrames, VertexStream};
+use super::objects::{self, Object, RecordTransform};
+use super::shared::{BoneForm, Extraction};
 use super::{clip, part_attributes, parts, rig, skin};
-use crate::double;
+use crate::convert;
 use crate::error::error;
 use meshreel::record::{self, MeshRecord, Method, Semantic, Visibility};
 use meshreel::{LodTriangles, Reel};
 use meshreel_scene::{
     Attribute, Channel, Counts, CurveBasis, CurveEnds, Curves, CustomAttribute, Error, FaceSet, Identity,
-    LocalTransform, Mesh, NamedRange, Node, NodeKind, Particles, Remark, SAME_TIME, Scene, Scope, Source,
-    TimeSampling, Topology, Transform, Winding,
+    LocalTransform, Mesh, NamedRange, Node, NodeKind, Particles, Remark, Scene, Scope, Source,
+    TIME_TOLERANCE, TimeSampling, Topology, Transform, Winding,
 };
 use std::sync::Arc;
 
 /// Converts a file to a scene, with meshes as points. Reads static data and source maps at once, and frames
 /// on demand.
 pub fn to_scene(reel: &Reel) -> Result<Scene, Error> {
-    Ok(to_scene_as(reel, As::Points)?.0)
+    Ok(to_scene_with_bones(reel, BoneForm::Points)?.0)
 }
 
 /// Converts a file to a scene. Meshes moved by bones have the form `bones`; those that cannot have it get a
 /// remark. Skins have joints of their own.
-pub fn to_scene_as(reel: &Reel, bones: As) -> Result<(Scene, Vec<Remark>), Error> {
-    to_scene_at(reel, bones, 0)
+pub fn to_scene_with_bones(reel: &Reel, bones: BoneForm) -> Result<(Scene, Vec<Remark>), Error> {
+    to_scene_at_lod(reel, bones, 0)
 }
 
 /// Converts a file to a scene at LOD level `lod` (0: the meshes themselves): the level's triangles, and the
 /// vertices that they use. A mesh with fewer levels has its last.
-pub fn to_scene_at(reel: &Reel, bones: As, lod: usize) -> Result<(Scene, Vec<Remark>), Error> {
-    to_scene_with(reel, bones, lod, FaceForm::Source)
+pub fn to_scene_at_lod(reel: &Reel, bones: BoneForm, lod: usize) -> Result<(Scene, Vec<Remark>), Error> {
+    to_scene_with_faces(reel, bones, lod, FaceForm::Source)
 }
 
-/// As [`to_scene_at`], with faces in the form `faces`.
-pub fn to_scene_with(
+/// As [`to_scene_at_lod`], with faces in the form `faces`.
+pub fn to_scene_with_faces(
     reel: &Reel,
-    bones: As,
+    bones: BoneForm,
     lod: usize,
     faces: FaceForm,
 ) -> Result<(Scene, Vec<Remark>), Error> {
-    let shared = Shared {
+    let shared = Extraction {
         bones,
         faces,
         lod,
         rigs: match bones {
-            As::Auto | As::Skins => rig::all(reel, bones)?,
-            As::Points | As::Parts => Vec::new(),
+            BoneForm::Auto | BoneForm::Skins => rig::extracted_rigs(reel, bones)?,
+            BoneForm::Points | BoneForm::Parts => Vec::new(),
         },
-        frames: Arc::new(Frames::new(reel, faces)?),
+        frames: Arc::new(DecodedFrames::new(reel, faces)?),
         times: Arc::new(sampling(reel)),
         constant: Arc::new(TimeSampling::Uniform { start: 0.0, step: 1.0 }),
     };
@@ -74,14 +74,14 @@ pub fn to_scene_with(
             facesets: shown.map(|m| meshes[m].face_sets.len()).sum(),
             ..Counts::default()
         },
-        unit: double::unit(reel),
+        unit: convert::unit(reel),
         fps: (description.fps > 0.0).then_some(description.fps),
         metadata: vec![("generator".into(), description.generator.clone())],
         ranges: (reel.ranges().iter())
             .map(|range| NamedRange {
                 name: range.name.clone(),
                 start: reel.time(range.first as usize),
-                end: reel.time(range.last() as usize),
+                end: reel.time(range.last_frame() as usize),
             })
             .collect(),
         format: "reel",
@@ -102,8 +102,8 @@ pub fn to_scene_with(
         let what = "its clips show other frames than the file's, so it comes as points; --as skins leaves it to its clips";
         remarks.push(Remark::new(&description.meshes[own.rig.mesh()].path, what));
     }
-    if bones == As::Parts {
-        let orders = (0..scene.meshes.len()).map(|m| shared.order(m));
+    if bones == BoneForm::Parts {
+        let orders = (0..scene.meshes.len()).map(|m| shared.point_vertices(m));
         let orders: Vec<_> = orders.collect::<Result<_, _>>()?;
         remarks.extend(parts::take_apart(&shared, &mut scene, &orders)?);
     }
@@ -123,7 +123,7 @@ fn sampling(reel: &Reel) -> TimeSampling {
         n => (end - start) / (n - 1) as f64,
     };
     // Well below the limit at which times count as equal, so that no time compared later misses its frame.
-    let near = |(i, time): (usize, &f64)| (start + i as f64 * step - time).abs() < 0.01 * SAME_TIME;
+    let near = |(i, time): (usize, &f64)| (start + i as f64 * step - time).abs() < 0.01 * TIME_TOLERANCE;
     if times.iter().enumerate().all(near) {
         TimeSampling::Uniform { start, step }
     } else {
@@ -131,7 +131,7 @@ fn sampling(reel: &Reel) -> TimeSampling {
     }
 }
 
-impl Shared {
+impl Extraction {
     pub fn channel<T, S>(&self, changes: bool, source: S) -> Channel<T>
     where
         T: Clone + Send + Sync + 'static,
@@ -164,7 +164,7 @@ impl Shared {
                 Visibility::Always => below_hidden.then(|| Channel::constant(vec![1])),
                 Visibility::Never => Some(Channel::constant(vec![0])),
                 Visibility::Animated => {
-                    Some(self.channel(true, Shown { frames: self.frames.clone(), record }))
+                    Some(self.channel(true, NodeVisibility { frames: self.frames.clone(), record }))
                 }
             });
         let mesh = object.mesh.and_then(|record| records[record].mesh);
@@ -211,11 +211,11 @@ impl Shared {
     fn particles(&self, mesh: usize) -> Mesh {
         let record = &self.frames.reel().description().meshes[mesh];
         let own = record.particles.unwrap_or_default();
-        let attributes = Attributes { shared: self, mesh, order: None, corners: None };
+        let attributes = MeshAttributes { shared: self, mesh, point_vertices: None, corners: None };
         let source = || ParticlePoints { frames: self.frames.clone(), mesh };
         let particles = Particles {
             ids: own.ids.then(|| self.channel::<u64, _>(true, source())),
-            widths: attributes.all(|v| v == Values::Widths).into_iter().next(),
+            widths: attributes.matching_attributes(|v| v == VertexStream::Widths).into_iter().next(),
             curves: own.curves.map(|curves| Curves {
                 counts: self.channel::<i32, _>(true, source()),
                 basis: match curves.basis {
@@ -224,41 +224,42 @@ impl Shared {
                     record::CurveBasis::BSpline => CurveBasis::BSpline,
                     record::CurveBasis::CatmullRom => CurveBasis::CatmullRom,
                 },
-                ends: match curves.ends {
+                curve_ends: match curves.curve_ends {
                     record::CurveEnds::Open => CurveEnds::Open,
                     record::CurveEnds::Closed => CurveEnds::Closed,
                     record::CurveEnds::Pinned => CurveEnds::Pinned,
                 },
             }),
         };
-        let custom = Values::of(record).into_iter().filter_map(|(stream, values)| match values {
-            Values::Custom { components, .. } => {
-                let values = match components {
-                    1 => widened(attributes.channel::<1>(values, true, None)),
-                    2 => widened(attributes.channel::<2>(values, true, None)),
-                    3 => widened(attributes.channel::<3>(values, true, None)),
-                    _ => attributes.channel::<4>(values, true, None),
-                };
-                let name = record.streams[stream].name.clone();
-                let attribute = Attribute { name, scope: Scope::Vertex, values, indices: None };
-                Some(CustomAttribute { components, attribute })
-            }
-            _ => None,
-        });
-        let positions = attributes.channel(Values::Positions, true, None);
+        let custom =
+            VertexStream::streams_of_record(record).into_iter().filter_map(|(stream, values)| match values {
+                VertexStream::Custom { components, .. } => {
+                    let values = match components {
+                        1 => widened(attributes.channel::<1>(values, true, None)),
+                        2 => widened(attributes.channel::<2>(values, true, None)),
+                        3 => widened(attributes.channel::<3>(values, true, None)),
+                        _ => attributes.channel::<4>(values, true, None),
+                    };
+                    let name = record.streams[stream].name.clone();
+                    let attribute = Attribute { name, scope: Scope::Vertex, values, indices: None };
+                    Some(CustomAttribute { components, attribute })
+                }
+                _ => None,
+            });
+        let positions = attributes.channel(VertexStream::Positions, true, None);
         Mesh {
             uvs: attributes.uvs(),
             colours: attributes.colours(),
             velocities: attributes.velocities(),
             custom_attributes: custom.collect(),
-            ..Mesh::of_particles(&record.path, positions, particles)
+            ..Mesh::from_particles(&record.path, positions, particles)
         }
     }
 
     /// Returns the triangles of a mesh at an LOD level; `None` at level 0.
     fn lod_triangles(&self, mesh: usize) -> Result<Option<LodTriangles>, Error> {
         let reel = self.frames.reel();
-        let last = reel.lods(mesh).map_err(error)? - 1;
+        let last = reel.lod_count(mesh).map_err(error)? - 1;
         match self.lod.min(last) {
             0 => Ok(None),
             level => reel.lod(mesh, level).map_err(error),
@@ -267,7 +268,7 @@ impl Shared {
 
     /// Returns the vertex of each point of a mesh of fixed topology, if the file has its source map or an LOD
     /// level is extracted.
-    pub fn order(&self, mesh: usize) -> Result<Option<Arc<Vec<u32>>>, Error> {
+    pub fn point_vertices(&self, mesh: usize) -> Result<Option<Arc<Vec<u32>>>, Error> {
         let reel = self.frames.reel();
         let record = &reel.description().meshes[mesh];
         if record.method.changes() {
@@ -303,7 +304,7 @@ impl Shared {
             _ => faces::triangles(&indices, &ranges),
         };
         // Vertex of each point, and point of each vertex; without a map the identity, and `order` is `None`.
-        let order = self.order(mesh)?;
+        let order = self.point_vertices(mesh)?;
         let point = |vertex: u32| match (&level, &order, &map) {
             (Some(_), Some(used), _) => used.partition_point(|&v| v < vertex) as u32,
             (_, _, Some(map)) => map.vertex_point[vertex as usize],
@@ -315,17 +316,17 @@ impl Shared {
         let face_sets = face_sets(record, &faces);
         let skin = skin::skin(self, mesh, order.as_deref().map(Vec::as_slice));
         let corner_vertices = split.then(|| Channel::constant(faces.vertices.clone()));
-        let attributes = Attributes {
+        let attributes = MeshAttributes {
             shared: self,
             mesh,
             // If corners of one point differ, values stay in vertex order, and the corners index them.
-            order: if split { None } else { order.clone() },
+            point_vertices: if split { None } else { order.clone() },
             corners: corner_vertices,
         };
         let animated = record.streams.first().is_some_and(|s| s.animated);
         Ok(Mesh {
             path: record.path.clone(),
-            positions: attributes.channel(Values::Positions, animated, order),
+            positions: attributes.channel(VertexStream::Positions, animated, order),
             face_counts: Channel::constant(faces.counts),
             face_indices: Channel::constant(corners),
             winding: Winding::CounterClockwise,
@@ -351,17 +352,17 @@ impl Shared {
             let frames = self.frames.clone();
             self.channel(true, CornerVertices { frames, mesh })
         });
-        let attributes = Attributes { shared: self, mesh, order: None, corners };
+        let attributes = MeshAttributes { shared: self, mesh, point_vertices: None, corners };
         let shape = |part| {
             let frames = self.frames.clone();
-            self.channel(true, Shapes { frames, mesh, part })
+            self.channel(true, FluidFaceList { frames, mesh, part })
         };
         let named = record.materials.iter().enumerate().filter(|m| !m.1.name.is_empty());
         Ok(Mesh {
             path: record.path.clone(),
-            positions: attributes.channel(Values::Positions, true, None),
-            face_counts: shape(Part::Counts),
-            face_indices: shape(Part::Indices),
+            positions: attributes.channel(VertexStream::Positions, true, None),
+            face_counts: shape(FaceList::Counts),
+            face_indices: shape(FaceList::Indices),
             winding: Winding::CounterClockwise,
             topology: Topology::Heterogeneous,
             normals: attributes.normals()?,
@@ -369,7 +370,10 @@ impl Shared {
             colours: attributes.colours(),
             velocities: attributes.velocities(),
             face_sets: named
-                .map(|(i, material)| FaceSet { name: material.name.clone(), faces: shape(Part::Faces(i)) })
+                .map(|(i, material)| FaceSet {
+                    name: material.name.clone(),
+                    faces: shape(FaceList::Faces(i)),
+                })
                 .collect(),
             other_attributes: Vec::new(),
             is_subd: false,
@@ -388,7 +392,7 @@ fn is_animated(record: &MeshRecord) -> bool {
 }
 
 /// Returns the named materials as sets of faces.
-fn face_sets(record: &MeshRecord, all: &Faces) -> Vec<FaceSet> {
+fn face_sets(record: &MeshRecord, all: &ExtractedFaces) -> Vec<FaceSet> {
     let mut faces = vec![Vec::new(); record.materials.len()];
     for (face, material) in all.materials.iter().enumerate() {
         if let Some(material) = material {
@@ -402,19 +406,19 @@ fn face_sets(record: &MeshRecord, all: &Faces) -> Vec<FaceSet> {
 }
 
 /// Builds the attributes of one mesh.
-struct Attributes<'a> {
-    shared: &'a Shared,
+struct MeshAttributes<'a> {
+    shared: &'a Extraction,
     mesh: usize,
     /// Vertex of each point, for point attributes.
-    order: Option<Arc<Vec<u32>>>,
+    point_vertices: Option<Arc<Vec<u32>>>,
     /// Vertex of each corner, for corner attributes.
     corners: Option<Channel<u32>>,
 }
 
-impl Attributes<'_> {
+impl MeshAttributes<'_> {
     fn channel<const N: usize>(
         &self,
-        values: Values,
+        values: VertexStream,
         animated: bool,
         order: Option<Arc<Vec<u32>>>,
     ) -> Channel<[f32; N]> {
@@ -424,17 +428,20 @@ impl Attributes<'_> {
             values,
             samples: self.shared.samples(animated),
             by_point: match values {
-                Values::Positions | Values::Velocities => true,
+                VertexStream::Positions | VertexStream::Velocities => true,
                 _ => self.corners.is_none(),
             },
-            order,
+            point_vertices: order,
         };
         self.shared.channel(animated, source)
     }
 
-    fn all<const N: usize>(&self, wanted: impl Fn(Values) -> bool) -> Vec<Attribute<[f32; N]>> {
+    fn matching_attributes<const N: usize>(
+        &self,
+        wanted: impl Fn(VertexStream) -> bool,
+    ) -> Vec<Attribute<[f32; N]>> {
         let record = &self.shared.frames.reel().description().meshes[self.mesh];
-        let found = Values::of(record).into_iter().filter(|(_, v)| wanted(*v));
+        let found = VertexStream::streams_of_record(record).into_iter().filter(|(_, v)| wanted(*v));
         found
             .map(|(stream, values)| {
                 let stream = &record.streams[stream];
@@ -445,7 +452,7 @@ impl Attributes<'_> {
                         Some(_) => Scope::FaceVarying,
                         None => Scope::Vertex,
                     },
-                    values: self.channel(values, animated, self.order.clone()),
+                    values: self.channel(values, animated, self.point_vertices.clone()),
                     indices: self.corners.clone(),
                 }
             })
@@ -454,35 +461,35 @@ impl Attributes<'_> {
 
     /// Returns the source's normals; `None` if it had none, and the file's were computed.
     fn normals(&self) -> Result<Option<Attribute<[f32; 3]>>, Error> {
-        let made = self.shared.frames.reel().made_normals(self.mesh);
+        let made = self.shared.frames.reel().has_generated_normals(self.mesh);
         if made.map_err(error)? {
             return Ok(None);
         }
-        let all = self.all(|v| v == Values::Normals);
+        let all = self.matching_attributes(|v| v == VertexStream::Normals);
         Ok(all.into_iter().next().map(|normals| Attribute { name: "N".into(), ..normals }))
     }
     fn uvs(&self) -> Vec<Attribute<[f32; 2]>> {
-        self.all(|v| matches!(v, Values::Uvs(_)))
+        self.matching_attributes(|v| matches!(v, VertexStream::Uvs(_)))
     }
     /// Returns velocities by point, which a mesh whose faces change stores as values of vertices.
     fn velocities(&self) -> Option<Channel<[f32; 3]>> {
         let record = &self.shared.frames.reel().description().meshes[self.mesh];
         let stored = record.streams.iter().any(|s| s.semantic == Semantic::Velocity);
-        stored.then(|| self.channel(Values::Velocities, true, None))
+        stored.then(|| self.channel(VertexStream::Velocities, true, None))
     }
     fn colours(&self) -> Vec<Attribute<[f32; 4]>> {
-        self.all(|v| matches!(v, Values::Colours(_)))
+        self.matching_attributes(|v| matches!(v, VertexStream::Colours(_)))
     }
 }
 
 /// Values of a mesh, by vertex or by point.
 struct VertexValues {
-    frames: Arc<Frames>,
+    frames: Arc<DecodedFrames>,
     mesh: usize,
-    values: Values,
+    values: VertexStream,
     samples: usize,
     /// Vertex of each point.
-    order: Option<Arc<Vec<u32>>>,
+    point_vertices: Option<Arc<Vec<u32>>>,
     /// Values are in the order of the frame's points, not of its vertices (fluid meshes).
     by_point: bool,
 }
@@ -501,11 +508,11 @@ impl<const N: usize> Source<[f32; N]> for VertexValues {
         let (values, _) = floats.as_chunks::<N>();
         let fluid = self.frames.reel().description().meshes[self.mesh].method == Method::Fluid;
         let shape = match fluid && self.by_point {
-            true => Some(self.frames.shape(i, self.mesh)?),
+            true => Some(self.frames.fluid_faces(i, self.mesh)?),
             false => None,
         };
-        let order = match (&shape, &self.order) {
-            (Some(shape), _) => Some(&shape.order),
+        let order = match (&shape, &self.point_vertices) {
+            (Some(shape), _) => Some(&shape.point_vertices),
             (None, order) => order.as_deref(),
         };
         match order {
@@ -521,7 +528,7 @@ impl<const N: usize> Source<[f32; N]> for VertexValues {
 
 /// Ids of particles, or point counts of curves.
 struct ParticlePoints {
-    frames: Arc<Frames>,
+    frames: Arc<DecodedFrames>,
     mesh: usize,
 }
 
@@ -575,7 +582,7 @@ fn widened<const N: usize>(channel: Channel<[f32; N]>) -> Channel<[f32; 4]> {
 
 /// The index list of a fluid mesh that a channel reads.
 #[derive(Clone, Copy)]
-enum Part {
+enum FaceList {
     Counts,
     Indices,
     /// Faces of a material.
@@ -583,13 +590,13 @@ enum Part {
 }
 
 /// Faces of a fluid mesh.
-struct Shapes {
-    frames: Arc<Frames>,
+struct FluidFaceList {
+    frames: Arc<DecodedFrames>,
     mesh: usize,
-    part: Part,
+    part: FaceList,
 }
 
-impl Source<i32> for Shapes {
+impl Source<i32> for FluidFaceList {
     fn len(&self) -> usize {
         self.frames.reel().frame_count().max(1)
     }
@@ -598,11 +605,11 @@ impl Source<i32> for Shapes {
     }
     fn read(&self, i: usize, out: &mut Vec<i32>) -> Result<(), Error> {
         out.clear();
-        let shape = self.frames.shape(i, self.mesh)?;
+        let shape = self.frames.fluid_faces(i, self.mesh)?;
         match self.part {
-            Part::Counts => out.extend_from_slice(&shape.faces.counts),
-            Part::Indices => out.extend_from_slice(&shape.points),
-            Part::Faces(material) => {
+            FaceList::Counts => out.extend_from_slice(&shape.faces.counts),
+            FaceList::Indices => out.extend_from_slice(&shape.points),
+            FaceList::Faces(material) => {
                 let faces = (0i32..).zip(&shape.faces.materials);
                 let own = faces.filter(|(_, m)| **m == Some(material as u32));
                 out.extend(own.map(|(face, _)| face));
@@ -614,7 +621,7 @@ impl Source<i32> for Shapes {
 
 /// Vertex of each corner of a fluid mesh.
 struct CornerVertices {
-    frames: Arc<Frames>,
+    frames: Arc<DecodedFrames>,
     mesh: usize,
 }
 
@@ -627,18 +634,18 @@ impl Source<u32> for CornerVertices {
     }
     fn read(&self, i: usize, out: &mut Vec<u32>) -> Result<(), Error> {
         out.clear();
-        out.extend_from_slice(&self.frames.shape(i, self.mesh)?.faces.vertices);
+        out.extend_from_slice(&self.frames.fluid_faces(i, self.mesh)?.faces.vertices);
         Ok(())
     }
 }
 
 /// The visibility of a node in each frame.
-struct Shown {
-    frames: Arc<Frames>,
+struct NodeVisibility {
+    frames: Arc<DecodedFrames>,
     record: usize,
 }
 
-impl Source<i8> for Shown {
+impl Source<i8> for NodeVisibility {
     fn len(&self) -> usize {
         self.frames.reel().frame_count().max(1)
     }
@@ -657,18 +664,18 @@ impl Source<i8> for Shown {
 
 /// The transforms of a node in each frame.
 struct NodeTransforms {
-    frames: Arc<Frames>,
+    frames: Arc<DecodedFrames>,
     /// Records whose transforms are multiplied, from the top down.
     chain: Vec<usize>,
     len: usize,
 }
 
 impl NodeTransforms {
-    fn new(shared: &Shared, carried: Carried) -> NodeTransforms {
+    fn new(shared: &Extraction, carried: RecordTransform) -> NodeTransforms {
         let records = &shared.frames.reel().description().nodes;
         let chain = match carried {
-            Carried::Local(record) => vec![record],
-            Carried::World(record) => {
+            RecordTransform::Local(record) => vec![record],
+            RecordTransform::World(record) => {
                 let parent = |&r: &usize| records[r].parent.map(|p| p as usize);
                 let mut chain: Vec<usize> = std::iter::successors(Some(record), parent).collect();
                 chain.reverse();
@@ -694,7 +701,7 @@ impl Source<LocalTransform> for NodeTransforms {
         for &r in &self.chain {
             let record = &records[r];
             let moved = if record.animated { self.frames.tracks()?.transforms[r].get(i) } else { None };
-            product = product.above(&double::qvv(moved.unwrap_or(&record.rest)).into());
+            product = product.compose(&convert::qvv(moved.unwrap_or(&record.rest)).into());
         }
         out.push(product);
         Ok(())

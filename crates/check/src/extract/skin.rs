@@ -1,8 +1,8 @@
 //! Converts the bones of a decoded mesh to a skin.
 
-use super::frames::Frames;
-use super::shared::{As, Shared};
-use crate::double;
+use super::frames::DecodedFrames;
+use super::shared::{BoneForm, Extraction};
+use crate::convert;
 use crate::skinning::Influences;
 use glam::DMat4;
 use meshreel_scene::{Error, Identity, Scene, Skin, Source, sample};
@@ -10,10 +10,10 @@ use serde::Serialize;
 use std::sync::Arc;
 
 /// The largest number of matrices of all frames together, since writers keep them in memory.
-const MOST_MATRICES: usize = 1 << 23;
+const MAX_MATRICES: usize = 1 << 23;
 
 /// Returns the skin of a mesh, if it gets one. `order`: the vertex of each point.
-pub(super) fn skin(shared: &Shared, mesh: usize, order: Option<&[u32]>) -> Option<Arc<Skin>> {
+pub(super) fn skin(shared: &Extraction, mesh: usize, order: Option<&[u32]>) -> Option<Arc<Skin>> {
     let record = &shared.frames.reel().description().meshes[mesh];
     let samples = shared.samples(record.streams.first().is_some_and(|s| s.animated));
     let plain = |vertex: usize| vertex < record.vertices as usize;
@@ -24,13 +24,13 @@ pub(super) fn skin(shared: &Shared, mesh: usize, order: Option<&[u32]>) -> Optio
     if let Some(skin) = super::rig::skin(shared, mesh, &points) {
         return Some(skin);
     }
-    shared.frames.rig(mesh, |rig| {
+    shared.frames.with_bones(mesh, |rig| {
         let asked = match shared.bones {
-            As::Points | As::Parts => false,
-            As::Auto => rig.points_with_residual() == 0,
-            As::Skins => true,
+            BoneForm::Points | BoneForm::Parts => false,
+            BoneForm::Auto => rig.points_with_residual() == 0,
+            BoneForm::Skins => true,
         };
-        if !asked || rig.count() * samples > MOST_MATRICES || !points.iter().all(|&v| plain(v)) {
+        if !asked || rig.count() * samples > MAX_MATRICES || !points.iter().all(|&v| plain(v)) {
             return None;
         }
         let influences = Influences::new(&points, |v| rig.influences(v))?;
@@ -38,11 +38,11 @@ pub(super) fn skin(shared: &Shared, mesh: usize, order: Option<&[u32]>) -> Optio
             skeleton: None,
             joints: (0..rig.count()).collect(),
             inverse_bind: vec![DMat4::IDENTITY; rig.count()],
-            bind_positions: points.iter().map(|&v| rig.rest(v)).collect(),
+            bind_positions: points.iter().map(|&v| rig.rest_position(v)).collect(),
             influences: influences.count,
             joint: influences.joint.into(),
             weight: influences.weight.into(),
-            dual: Arc::new([]),
+            dual_fraction: Arc::new([]),
             driven: Vec::new(),
             pose: shared.channel(samples > 1, Pose { frames: shared.frames.clone(), mesh, samples }),
         };
@@ -52,7 +52,7 @@ pub(super) fn skin(shared: &Shared, mesh: usize, order: Option<&[u32]>) -> Optio
 
 /// The bone matrices of a mesh in each frame.
 struct Pose {
-    frames: Arc<Frames>,
+    frames: Arc<DecodedFrames>,
     mesh: usize,
     samples: usize,
 }
@@ -66,7 +66,7 @@ impl Source<DMat4> for Pose {
     }
     fn read(&self, i: usize, out: &mut Vec<DMat4>) -> Result<(), Error> {
         out.clear();
-        out.extend(self.frames.bones(i, self.mesh)?.iter().map(double::matrix));
+        out.extend(self.frames.bones(i, self.mesh)?.iter().map(convert::matrix));
         Ok(())
     }
 }
@@ -80,7 +80,7 @@ pub struct SkinError {
     pub joints: usize,
     /// The largest distance in any frame, in the mesh's space.
     #[serde(rename = "max_distance")]
-    pub most: f64,
+    pub max_error: f64,
 }
 
 /// Measures all skins of a decoded scene against its points. Skins on skeletons are left out: clips move
@@ -97,10 +97,10 @@ pub fn skin_errors(scene: &Scene) -> Result<Vec<SkinError>, Error> {
             sample::pose_at(mesh, time, &mut pose)?;
             let posed = skin.posed(&pose);
             for (p, point) in points.iter().enumerate() {
-                most = most.max((posed.point(p) - double::vector(*point)).length());
+                most = most.max((posed.point(p) - convert::vector(*point)).length());
             }
         }
-        out.push(SkinError { path: mesh.path.clone(), joints: skin.joints.len(), most });
+        out.push(SkinError { path: mesh.path.clone(), joints: skin.joints.len(), max_error: most });
     }
     Ok(out)
 }

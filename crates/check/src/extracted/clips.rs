@@ -1,7 +1,7 @@
 //! Compares clips of an extracted file with those of the `.reel`: positions of joints and of points on their
 //! axes.
 
-use crate::double;
+use crate::convert;
 use crate::error::error;
 use crate::verify::attribute::ulp;
 use crate::verify::report::{Failures, beyond};
@@ -9,7 +9,7 @@ use glam::{DAffine3, DMat4, DVec3};
 use meshreel::clip::{Clip, ClipCursor, PoseSource};
 use meshreel::{Reel, Transform};
 use meshreel_scene::sample::World;
-use meshreel_scene::{Error, Placed, SAME_TIME, Scene, Skeleton};
+use meshreel_scene::{Error, PlacedObject, Scene, Skeleton, TIME_TOLERANCE};
 use serde::Serialize;
 
 /// The comparison of a clip.
@@ -20,7 +20,8 @@ pub struct ExtractedClip {
     /// The largest distance of a joint, or of a point on one of its axes at its shell distance.
     pub max_error: f64,
     /// The largest distance as a fraction of its limit.
-    pub share: f64,
+    #[serde(rename = "share")]
+    pub limit_fraction: f64,
 }
 
 /// Error of an angle in a BVH, which has six decimals: half a unit of the last, in radians, about each of
@@ -31,21 +32,21 @@ const BVH_ANGLE: f64 = 3.0 * 0.5e-6 * std::f64::consts::PI / 180.0;
 const BVH_LENGTH: f64 = 1e-6;
 
 /// The extracted file, and the factor from its unit to that of the `.reel`.
-pub(super) struct There<'a> {
+pub(super) struct ExtractedScene<'a> {
     pub scene: &'a Scene,
-    pub placed: &'a [Placed],
+    pub placed: &'a [PlacedObject],
     pub factor: f64,
 }
 
 /// Compares clips in their order.
 pub(super) fn compare(
-    there: &There<'_>,
+    there: &ExtractedScene<'_>,
     reel: &Reel,
     failures: &mut Failures,
 ) -> Result<Vec<ExtractedClip>, Error> {
     let clips = reel.clips().map_err(error)?;
     if there.scene.format.starts_with("alembic") {
-        return in_nodes(there, reel, &clips, failures);
+        return compare_node_clips(there, reel, &clips, failures);
     }
     // A BVH holds one clip, and formats other than these two none.
     let wanted = match there.scene.format {
@@ -61,12 +62,13 @@ pub(super) fn compare(
     for (clip, own) in clips.iter().zip(found).take(wanted) {
         let scaled = own.scaled(there.factor);
         let skeleton = there.scene.skeletons[own.skeleton].scaled(there.factor);
-        let Some(joints) = matching(clip.skeleton().names.as_slice(), &clip.skeleton().parents, &skeleton)
+        let Some(joints) =
+            match_joints(clip.skeleton().names.as_slice(), &clip.skeleton().parents, &skeleton)
         else {
             failures.add(clip.name(), None, || "has other joints than the file's clip".into());
             continue;
         };
-        let samples = samples_there(clip, &scaled);
+        let samples = matching_samples(clip, &scaled);
         if samples.last().is_none_or(|last| scaled.samples.abs_diff(last.0 + 1) > 1) {
             failures.add(clip.name(), None, || {
                 let there = (scaled.samples, scaled.fps);
@@ -88,12 +90,12 @@ pub(super) fn compare(
             }
             scaled.pose(sample, &mut local);
             let parents = skeleton.joints.iter().map(|joint| joint.parent);
-            double::object_space(parents, local.iter().copied(), &mut all);
+            convert::object_space(parents, local.iter().copied(), &mut all);
             out.clear();
             out.extend(joints.iter().map(|&joint| all[joint]));
             Ok(true)
         };
-        out.push(poses(clip, pose, (there.scene.format, there.factor), failures)?);
+        out.push(compare_poses(clip, pose, (there.scene.format, there.factor), failures)?);
     }
     Ok(out)
 }
@@ -101,8 +103,8 @@ pub(super) fn compare(
 /// Compares clips in an archive, where joints are nodes: each clip's below a node of its own at the end of
 /// the top level, or directly at the top level if there is only one clip. Names may differ; the tree and its
 /// order must not.
-fn in_nodes(
-    there: &There<'_>,
+fn compare_node_clips(
+    there: &ExtractedScene<'_>,
     reel: &Reel,
     clips: &[Clip],
     failures: &mut Failures,
@@ -137,7 +139,7 @@ fn in_nodes(
             out.extend(joints.iter().map(|&p| DAffine3::from_mat4(unit * world.matrix[p] * inverse)));
             Ok(true)
         };
-        out.push(poses(clip, pose, (there.scene.format, there.factor), failures)?);
+        out.push(compare_poses(clip, pose, (there.scene.format, there.factor), failures)?);
     }
     Ok(out)
 }
@@ -162,12 +164,12 @@ fn nodes_of(parents: &[u32], top: &[usize], children: &[Vec<usize>]) -> Option<V
 
 /// Returns, for each sample, the nearest one of the extracted clip, and whether that is at the same time. Key
 /// times of a glTF define no rate: readers assume one, and a few keys that are far apart need not be on it.
-fn samples_there(clip: &Clip, there: &meshreel_scene::Clip) -> Vec<(usize, bool)> {
+fn matching_samples(clip: &Clip, there: &meshreel_scene::Clip) -> Vec<(usize, bool)> {
     let one = |sample: usize| {
         let at = sample as f64 / clip.fps() * there.fps;
         let near = at.round();
         let off = (at - near).abs() / there.fps;
-        (near as usize, off <= 2.0 * SAME_TIME && (near as usize) < there.samples)
+        (near as usize, off <= 2.0 * TIME_TOLERANCE && (near as usize) < there.samples)
     };
     match there.samples == clip.samples() {
         true => (0..clip.samples()).map(|sample| (sample, true)).collect(),
@@ -177,21 +179,21 @@ fn samples_there(clip: &Clip, there: &meshreel_scene::Clip) -> Vec<(usize, bool)
 
 /// Compares all samples of a clip. `there` writes the matrices of the extracted file's joints, in object
 /// space, at a sample, or returns `false` if it has no such sample.
-fn poses(
+fn compare_poses(
     clip: &Clip,
     mut there: impl FnMut(usize, &mut Vec<DAffine3>) -> Result<bool, Error>,
     (format, factor): (&str, f64),
     failures: &mut Failures,
 ) -> Result<ExtractedClip, Error> {
     let record = clip.skeleton();
-    let mut found = ExtractedClip { name: clip.name().into(), max_error: 0.0, share: 0.0 };
+    let mut found = ExtractedClip { name: clip.name().into(), max_error: 0.0, limit_fraction: 0.0 };
     let (mut cursor, mut pose) = (ClipCursor::new(clip), vec![Transform::IDENTITY; record.parents.len()]);
     let (mut own, mut other) = (Vec::new(), Vec::new());
     for sample in 0..clip.samples() {
         clip.sample_at(&mut cursor, sample, &mut pose).map_err(error)?;
         let parents = record.parents.iter().enumerate();
         let parents = parents.map(|(j, &p)| Some(p as usize).filter(|p| *p < j));
-        double::object_space(parents, pose.iter().map(double::qvv), &mut own);
+        convert::object_space(parents, pose.iter().map(convert::qvv), &mut own);
         if !there(sample, &mut other)? {
             continue;
         }
@@ -208,11 +210,11 @@ fn poses(
             };
             let limit = text + (4.0 + 4.0 * depth) * ulp(reach + shell);
             found.max_error = found.max_error.max(off);
-            found.share = found.share.max(off / limit);
+            found.limit_fraction = found.limit_fraction.max(off / limit);
         }
     }
-    if beyond(found.share, 1.0) {
-        let ExtractedClip { max_error, share, .. } = found;
+    if beyond(found.limit_fraction, 1.0) {
+        let ExtractedClip { max_error, limit_fraction: share, .. } = found;
         failures.add(clip.name(), None, || {
             format!("joints are up to {max_error:e} off, {share:.1} times what such a file holds")
         });
@@ -222,7 +224,7 @@ fn poses(
 
 /// Returns the joint of `skeleton` for each of the file's joints: by the names from the root, or by number if
 /// names were changed. `None` if the numbers of joints differ.
-fn matching(names: &[String], parents: &[u32], skeleton: &Skeleton) -> Option<Vec<usize>> {
+fn match_joints(names: &[String], parents: &[u32], skeleton: &Skeleton) -> Option<Vec<usize>> {
     if names.len() != skeleton.joints.len() {
         return None;
     }

@@ -1,15 +1,15 @@
 //! The comparison of an extracted file with its `.reel`: data that is the same in all frames, locators and
 //! lenses.
 
-use super::report::{Expected, Found};
-use super::sides;
+use super::geometry;
+use super::report::{Expectations, ExtractedFindings};
 use crate::error::error;
 use crate::verify::attribute::ulp;
 use crate::verify::report::{Failures, beyond};
-use crate::{double, lens};
+use crate::{convert, lens};
 use meshreel::{FrameDecoder, FramePair, Reel};
 use meshreel_scene::sample::{World, lens_at};
-use meshreel_scene::{Error, Placed, Scene};
+use meshreel_scene::{Error, PlacedObject, Scene};
 
 /// `true` if the format of an extracted file holds nodes without meshes.
 pub(super) fn holds_nodes(scene: &Scene) -> bool {
@@ -22,17 +22,18 @@ pub(super) fn is_obj(scene: &Scene) -> bool {
 }
 
 /// Both sides, and data that is the same in all frames.
-pub(super) struct Comparison<'a> {
+pub(super) struct ReelComparison<'a> {
     pub scene: &'a Scene,
     pub reel: &'a Reel,
-    pub placed: &'a [Placed],
-    pub expected: &'a Expected,
+    pub placed: &'a [PlacedObject],
+    pub expected: &'a Expectations,
     pub factor: f64,
     /// For each frame, its time in the extracted file.
     pub times: Vec<Option<f64>>,
     /// For each mesh of the `.reel`, the triangles of the LOD level; `None`: all of the frame's.
-    pub ranks: Vec<Option<Vec<u32>>>,
-    /// For each mesh of the `.reel`, whether its normals are others in the extracted file ([`sides::Holds`]).
+    pub lod_triangles: Vec<Option<Vec<u32>>>,
+    /// For each mesh of the `.reel`, whether its normals are others in the extracted file
+    /// ([`geometry::FormatContents`]).
     pub other_normals: Vec<bool>,
     /// For each mesh of the extracted file, whether its points are only within the tolerance: where those of
     /// the `.reel` move, and everywhere.
@@ -43,7 +44,7 @@ pub(super) struct Comparison<'a> {
     pub rig_only: bool,
 }
 
-impl Comparison<'_> {
+impl ReelComparison<'_> {
     /// `true` if a node of the `.reel` shows a mesh that has a rig.
     pub fn has_rig(&self, node: usize) -> bool {
         let mesh = self.reel.description().nodes[node].mesh;
@@ -63,7 +64,13 @@ impl Comparison<'_> {
     }
 
     /// Compares locators, by name or, if that was changed, with any that fits.
-    pub fn locators(&self, frame: usize, decoder: &FrameDecoder, world: &World<'_>, found: &mut Found) {
+    pub fn locators(
+        &self,
+        frame: usize,
+        decoder: &FrameDecoder,
+        world: &World<'_>,
+        found: &mut ExtractedFindings,
+    ) {
         // A glTF of nodes alone is read as a skeleton, whose clips are compared.
         if self.placed.is_empty() && !self.scene.skeletons.is_empty() {
             return;
@@ -72,7 +79,7 @@ impl Comparison<'_> {
         let mut count = 0;
         for (n, node) in nodes.iter().enumerate().filter(|(_, node)| node.reach > 0.0) {
             count += 1;
-            let own = double::affine(&decoder.world(n));
+            let own = convert::affine(&decoder.world(n));
             let corner = |k: usize| {
                 let side = |axis: usize| f64::from(node.reach) * if k >> axis & 1 == 1 { 1.0 } else { -1.0 };
                 glam::DVec3::new(side(0), side(1), side(2))
@@ -87,7 +94,7 @@ impl Comparison<'_> {
             let named = |p: &usize| self.placed[*p].path.rsplit('/').next() == Some(name);
             let least = |all: &mut dyn Iterator<Item = usize>| all.map(&off).fold(f64::INFINITY, f64::min);
             let by_name = least(&mut (0..self.placed.len()).filter(named));
-            let limit = sides::float_limit(self.reel, decoder, n, f64::from(node.reach));
+            let limit = geometry::float_limit(self.reel, decoder, n, f64::from(node.reach));
             let distance = match beyond(by_name, limit) {
                 true => least(&mut (0..self.placed.len())),
                 false => by_name,
@@ -119,7 +126,7 @@ impl Comparison<'_> {
             for (frame, time) in self.times.iter().enumerate() {
                 let Some(time) = *time else { continue };
                 let Some(right) = lens_at(there, time)? else { continue };
-                let own = lens::of_file(&camera.lens(FramePair::single(frame as u32))).tracks();
+                let own = lens::from_runtime(&camera.lens(FramePair::single(frame as u32))).tracks();
                 let pairs = own.as_flattened().iter().zip(right.tracks().as_flattened().to_vec());
                 if let Some((a, b)) = pairs.into_iter().find(|(a, b)| (**a - b).abs() > 8.0 * ulp(a.abs())) {
                     failures

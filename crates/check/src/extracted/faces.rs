@@ -4,19 +4,19 @@ use glam::{DMat3, DMat4};
 
 /// Faces of one side: corners are points of that side, face by face.
 #[derive(Default)]
-pub(super) struct Faces {
+pub(super) struct OrientedFaces {
     corners: Vec<u32>,
     /// First corner of each face, and the end of the last.
     first: Vec<u32>,
     /// Orientation of corners in the world: 1 counter-clockwise, −1 clockwise, 0 if a transform leaves no
     /// volume.
-    pub turn: Vec<i8>,
+    pub orientation: Vec<i8>,
     pub owner: Vec<u32>,
     /// `true` for faces that may be hidden.
     pub may_be_hidden: Vec<bool>,
 }
 
-impl Faces {
+impl OrientedFaces {
     /// Adds a face.
     pub fn add(&mut self, owner: usize, turn: i8, corners: impl IntoIterator<Item = u32>) {
         if self.first.is_empty() {
@@ -24,7 +24,7 @@ impl Faces {
         }
         self.corners.extend(corners);
         self.first.push(self.corners.len() as u32);
-        self.turn.push(turn);
+        self.orientation.push(turn);
         self.owner.push(owner as u32);
         self.may_be_hidden.push(false);
     }
@@ -35,7 +35,7 @@ impl Faces {
     }
 
     pub fn len(&self) -> usize {
-        self.turn.len()
+        self.orientation.len()
     }
 
     pub fn corners(&self, face: usize) -> &[u32] {
@@ -43,15 +43,15 @@ impl Faces {
     }
 
     /// Returns, for each point, the faces that have it as a corner.
-    pub fn of_points(&self, points: usize) -> Lists {
+    pub fn by_point(&self, points: usize) -> IndexLists {
         let faces =
             (0..self.len()).flat_map(|face| self.corners(face).iter().map(move |&p| (p, face as u32)));
-        Lists::new(points, faces)
+        IndexLists::new(points, faces)
     }
 }
 
 /// Returns the orientation, under a transform, of a face that is counter-clockwise in its own space.
-pub(super) fn turn_of(world: &DMat4) -> i8 {
+pub(super) fn orientation_under(world: &DMat4) -> i8 {
     /// A determinant below this fraction of the product of the axes' lengths is rounding.
     const FLAT: f64 = 1e-6;
     let m = DMat3::from_mat4(*world);
@@ -64,14 +64,14 @@ pub(super) fn turn_of(world: &DMat4) -> i8 {
 }
 
 /// Lists of numbers, stored in one array.
-pub(super) struct Lists {
+pub(super) struct IndexLists {
     first: Vec<u32>,
     all: Vec<u32>,
 }
 
-impl Lists {
+impl IndexLists {
     /// Creates `count` lists from pairs of a list and a number in it.
-    pub fn new(count: usize, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> Lists {
+    pub fn new(count: usize, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> IndexLists {
         let mut first = vec![0u32; count + 1];
         pairs.clone().for_each(|(list, _)| first[list as usize + 1] += 1);
         for i in 0..count {
@@ -83,7 +83,7 @@ impl Lists {
             all[next[list as usize] as usize] = number;
             next[list as usize] += 1;
         }
-        Lists { first, all }
+        IndexLists { first, all }
     }
 
     pub fn get(&self, list: u32) -> &[u32] {

@@ -7,23 +7,23 @@ mod clips;
 mod comparison;
 mod faces;
 mod frame;
+mod geometry;
 mod report;
-mod sides;
 mod times;
 mod triangles;
 
-use crate::double;
+use crate::convert;
 use crate::error::error;
 use crate::verify::report::Failures;
 pub use clips::ExtractedClip;
-use comparison::{Comparison, holds_nodes};
+use comparison::{ReelComparison, holds_nodes};
 use meshreel::{FrameDecoder, Reel};
 use meshreel_options::{Options, RigChoice};
 use meshreel_scene::sample::World;
-use meshreel_scene::{Error, Scene, Unit};
+use meshreel_scene::{Error, LengthUnit, Scene};
 use rayon::prelude::*;
-use report::Found;
-pub use report::{Expected, ExtractedReport};
+use report::ExtractedFindings;
+pub use report::{Expectations, ExtractedReport};
 
 /// Compares `scene`, which was read from an extracted file, with the decoded `reel`. An `Err` means that
 /// something could not be read; differences are in the report. `progress` receives the number of frames done
@@ -31,35 +31,37 @@ pub use report::{Expected, ExtractedReport};
 pub fn compare(
     scene: &Scene,
     reel: &Reel,
-    expected: &Expected,
+    expected: &Expectations,
     progress: &(dyn Fn(u64, u64) + Sync),
 ) -> Result<ExtractedReport, Error> {
     let placed = scene.expand()?;
     let mut failures = Failures::default();
     let other_normals = match scene.format {
-        "openvat" => (0..reel.description().meshes.len()).map(|mesh| reel.made_normals(mesh)).collect(),
+        "openvat" => {
+            (0..reel.description().meshes.len()).map(|mesh| reel.has_generated_normals(mesh)).collect()
+        }
         _ => Ok(Vec::new()),
     };
-    let comparison = Comparison {
+    let comparison = ReelComparison {
         scene,
         reel,
         placed: &placed,
         expected,
         factor: factor(reel, scene.unit),
         times: times::times(scene, reel, &mut failures)?,
-        ranks: sides::ranks(reel, expected.level)?,
+        lod_triangles: geometry::lod_triangles(reel, expected.lod_level)?,
         other_normals: other_normals.map_err(error)?,
-        loose: sides::loose(scene),
+        loose: geometry::loose_meshes(scene),
         rigged: reel.rigs().map_err(error)?.iter().map(|rig| rig.mesh()).collect(),
         rig_only: Options::from_text(&reel.description().options).is_ok_and(|o| o.rig == RigChoice::Only),
     };
-    let mut all = Found::default();
+    let mut all = ExtractedFindings::default();
     let done = std::sync::atomic::AtomicU64::new(0);
     let total = comparison.times.len() as u64;
     let jobs: Vec<Vec<usize>> =
         (0..comparison.times.len()).collect::<Vec<_>>().chunks(16).map(<[usize]>::to_vec).collect();
-    let found = jobs.par_iter().map(|frames| -> Result<Found, Error> {
-        let mut found = Found::default();
+    let found = jobs.par_iter().map(|frames| -> Result<ExtractedFindings, Error> {
+        let mut found = ExtractedFindings::default();
         let mut decoder = FrameDecoder::new(reel).map_err(error)?;
         let mut world = World::new(scene, &placed)?;
         for &frame in frames {
@@ -76,7 +78,7 @@ pub fn compare(
         Ok(found)
     });
     // In the order of frames, so that the result does not depend on threads.
-    for found in found.collect::<Vec<Result<Found, Error>>>() {
+    for found in found.collect::<Vec<Result<ExtractedFindings, Error>>>() {
         all.append(found?);
     }
     failures.append(std::mem::take(&mut all.failures));
@@ -84,7 +86,7 @@ pub fn compare(
     if holds_nodes(scene) {
         report.cameras = comparison.cameras(&mut failures)?;
     }
-    let there = clips::There { scene, placed: &placed, factor: comparison.factor };
+    let there = clips::ExtractedScene { scene, placed: &placed, factor: comparison.factor };
     report.clips = clips::compare(&there, reel, &mut failures)?;
     report.frames = reel.frame_count();
     report.ok = failures.list.is_empty();
@@ -92,6 +94,6 @@ pub fn compare(
 }
 
 /// Returns the factor from the extracted file's unit to that of the `.reel`; 1 if one of them has none.
-fn factor(reel: &Reel, there: Option<Unit>) -> f64 {
-    double::unit(reel).zip(there).map_or(1.0, |(own, there)| there.metres() / own.metres())
+fn factor(reel: &Reel, there: Option<LengthUnit>) -> f64 {
+    convert::unit(reel).zip(there).map_or(1.0, |(own, there)| there.metres() / own.metres())
 }

@@ -3,7 +3,7 @@
 use crate::error::error;
 use crate::verify::report::Failures;
 use meshreel::Reel;
-use meshreel_scene::{Channel, Error, SAME_TIME, Scene};
+use meshreel_scene::{Channel, Error, Scene, TIME_TOLERANCE};
 
 /// Returns the time of each frame in the extracted file; `None` for one that the format cannot tell from
 /// another.
@@ -17,7 +17,7 @@ pub(super) fn times(scene: &Scene, reel: &Reel, failures: &mut Failures) -> Resu
             let starts = clips.iter().map(|clip| clip.start()).chain(own.first().copied());
             keyed(scene, &own, starts.fold(0.0, f64::min))
         }
-        _ => alone(&own, &own, |_| 1.001 * SAME_TIME),
+        _ => unambiguous_times(&own, &own, |_| 1.001 * TIME_TOLERANCE),
     })
 }
 
@@ -52,9 +52,9 @@ fn keyed(scene: &Scene, own: &[f64], start: f64) -> Vec<Option<f64>> {
         let after = there.partition_point(|time| time < key);
         let around = there[after.saturating_sub(1)..there.len().min(after + 1)].iter();
         let near = around.copied().min_by(|a, b| (a - key).abs().total_cmp(&(b - key).abs()));
-        near.filter(|time| (time - key).abs() <= slack(*key)).unwrap_or(*key)
+        near.filter(|time| (time - key).abs() <= time_tolerance(*key)).unwrap_or(*key)
     };
-    alone(&keys, &keys.iter().map(nearest).collect::<Vec<f64>>(), slack)
+    unambiguous_times(&keys, &keys.iter().map(nearest).collect::<Vec<f64>>(), time_tolerance)
 }
 
 fn sample_times<T: Clone + Send + Sync + 'static>(channel: &Channel<T>) -> impl Iterator<Item = f64> + '_ {
@@ -63,7 +63,7 @@ fn sample_times<T: Clone + Send + Sync + 'static>(channel: &Channel<T>) -> impl 
 
 /// Returns the times `there` that readers cannot confuse with the one before or after, because that is more
 /// than `slack` away.
-fn alone(times: &[f64], there: &[f64], slack: impl Fn(f64) -> f64) -> Vec<Option<f64>> {
+fn unambiguous_times(times: &[f64], there: &[f64], slack: impl Fn(f64) -> f64) -> Vec<Option<f64>> {
     let apart = |a: f64, b: f64| b - a > slack(b);
     let is_alone = |i: usize| {
         let before = i.checked_sub(1).is_none_or(|before| apart(times[before], times[i]));
@@ -73,6 +73,6 @@ fn alone(times: &[f64], there: &[f64], slack: impl Fn(f64) -> f64) -> Vec<Option
 }
 
 /// Returns the distance below which f32 times count as equal.
-fn slack(time: f64) -> f64 {
-    2.0 * SAME_TIME.max(time.abs() * f64::from(f32::EPSILON))
+fn time_tolerance(time: f64) -> f64 {
+    2.0 * TIME_TOLERANCE.max(time.abs() * f64::from(f32::EPSILON))
 }

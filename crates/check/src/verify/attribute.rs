@@ -1,28 +1,32 @@
 //! Samples of the source's attributes at corners and points.
 
-use crate::verify::polygons::NONE;
-use meshreel_scene::sample::{self, Mix, Values};
+use crate::verify::polygons::NO_INDEX;
+use meshreel_scene::sample::{self, AttributeValues, Lerp};
 use meshreel_scene::{Attribute, Error, Mesh, Scope};
 
 /// An attribute of the source at one time.
-pub(crate) struct Sampled<const N: usize> {
+pub(crate) struct SampledAttribute<const N: usize> {
     scope: Scope,
-    pub values: Values<[f32; N]>,
+    pub values: AttributeValues<[f32; N]>,
 }
 
-impl<const N: usize> Sampled<N>
+impl<const N: usize> SampledAttribute<N>
 where
-    [f32; N]: Mix,
+    [f32; N]: Lerp,
 {
-    pub fn read(attribute: &Attribute<[f32; N]>, mesh: &Mesh, time: f64) -> Result<Sampled<N>, Error> {
-        let mut values = Values { values: Vec::new(), indices: None };
+    pub fn read(
+        attribute: &Attribute<[f32; N]>,
+        mesh: &Mesh,
+        time: f64,
+    ) -> Result<SampledAttribute<N>, Error> {
+        let mut values = AttributeValues { values: Vec::new(), indices: None };
         sample::attribute_at(attribute, mesh, time, &mut values)?;
-        Ok(Sampled { scope: attribute.scope, values })
+        Ok(SampledAttribute { scope: attribute.scope, values })
     }
 
     /// `true` if there is a value for each element, or no element at all. An incomplete attribute is not part
     /// of the promise.
-    pub fn complete(&self, faces: usize, points: usize, corners: usize) -> bool {
+    pub fn is_complete(&self, faces: usize, points: usize, corners: usize) -> bool {
         let need = match self.scope {
             Scope::Constant => 1,
             Scope::Uniform => faces,
@@ -41,14 +45,14 @@ where
 
     /// Returns the value at a corner of a face at a point; `None` if there is none, or a component is not
     /// finite.
-    pub fn at(&self, corner: u32, face: u32, point: u32) -> Option<[f32; N]> {
+    pub fn value(&self, corner: u32, face: u32, point: u32) -> Option<[f32; N]> {
         let element = match self.scope {
             Scope::Constant => 0,
             Scope::Uniform => face,
             Scope::Vertex | Scope::Varying => point,
             Scope::FaceVarying => corner,
         };
-        if element == NONE {
+        if element == NO_INDEX {
             return None;
         }
         let value = match &self.values.indices {
@@ -98,7 +102,7 @@ pub(crate) fn velocities(mesh: &Mesh) -> Option<Attribute<[f32; 3]>> {
 
 /// Returns the least tolerance for velocities and widths in these ranges: the precision of f32 and of 24
 /// bits.
-pub(crate) fn least(sides: &[(f32, f32)]) -> f64 {
+pub(crate) fn min_tolerance(sides: &[(f32, f32)]) -> f64 {
     let largest = sides.iter().fold(0.0, |m: f32, (a, b)| m.max(a.abs()).max(b.abs()));
     let range = sides.iter().map(|(a, b)| f64::from(*b) - f64::from(*a)).fold(0.0, f64::max);
     // The file's value may be the next power of two above the exact one.

@@ -6,14 +6,14 @@
 //! Left out are the times between two named ranges and before a step, meshes whose faces change or that have
 //! no source map, and meshes hidden in one of the two frames.
 
-use crate::asked::{Asked, Rigs};
-use crate::double;
+use crate::convert;
+use crate::requested::{RequestedOptions, RigMode};
 use crate::verify::meshes::vector;
-use crate::verify::moment::Moment;
-use crate::verify::plan::{Between, Found, Plan, Seen, Show, Unit, fail};
-use crate::verify::polygons::usable;
+use crate::verify::plan::{BetweenFrames, FilePlacement, Findings, FrameState, MeshPair, Verification, fail};
+use crate::verify::polygons::is_usable;
 use crate::verify::report::{beyond, larger};
-use crate::verify::survey::{Survey, apply};
+use crate::verify::source_transforms::SourceTransforms;
+use crate::verify::survey::{Survey, transform_point};
 use glam::{DMat4, DQuat, DVec3};
 use meshreel::{FrameDecoder, Transform};
 use meshreel_scene::rig::is_driven;
@@ -23,16 +23,16 @@ use std::collections::HashSet;
 
 /// Positions between two frames that are compared. A turn on a chord is right in the middle, but not beside
 /// it.
-const PLACES: [f32; 3] = [0.25, 0.5, 0.75];
+const COMPARED_FRACTIONS: [f32; 3] = [0.25, 0.5, 0.75];
 
-impl Between {
+impl BetweenFrames {
     pub fn new(
         survey: &Survey<'_>,
-        asked: &Asked,
+        asked: &RequestedOptions,
         frames: &[Option<usize>],
-        shows: &[Option<Show>],
-        units: &[Unit],
-    ) -> Between {
+        shows: &[Option<FilePlacement>],
+        units: &[MeshPair],
+    ) -> BetweenFrames {
         let (scene, placed) = (survey.scene, &survey.placed);
         let moves = |i: usize| {
             let mut at = Some(i);
@@ -48,19 +48,19 @@ impl Between {
         };
         let mut placements = vec![None; survey.placements.len()];
         for unit in units {
-            if unit.exact.is_none() || unit.surface || unit.hopeless {
+            if unit.exact.is_none() || unit.is_remeshed || unit.has_wrong_map {
                 continue;
             }
             for &p in unit.placements.iter().filter(|p| shows[**p].is_some()) {
                 let place = &survey.placements[p];
-                let bends = sample::bends(scene, placed, place.placed);
+                let bends = sample::has_own_interpolation(scene, placed, place.placed);
                 if bends || moves(place.placed) {
-                    let rig = asked.rig == Rigs::Kept && is_driven(&scene.meshes[place.mesh]);
+                    let rig = asked.rig == RigMode::Allowed && is_driven(&scene.meshes[place.mesh]);
                     placements[p] = Some(bends && !rig);
                 }
             }
         }
-        let looked = |unit: &Unit| unit.placements.iter().any(|p| placements[*p].is_some());
+        let looked = |unit: &MeshPair| unit.placements.iter().any(|p| placements[*p].is_some());
         let ranges = sample::frame_ranges(&scene.ranges, &survey.times);
         let starts: HashSet<usize> = ranges.iter().map(|(_, first, _)| *first).collect();
         let time = |frame: Option<usize>| frame.map(|frame| survey.times[frame]);
@@ -69,39 +69,40 @@ impl Between {
             let starts = frames[i].is_some_and(|frame| starts.contains(&frame));
             (!starts && !sample::is_step(from, to)).then_some(())
         };
-        Between {
-            units: units.iter().map(looked).collect(),
+        BetweenFrames {
+            mesh_pairs: units.iter().map(looked).collect(),
             pairs: (0..frames.len()).map(|i| pair(i).is_some()).collect(),
             placements,
         }
     }
 
     /// `true` if a frame must be kept until the next.
-    pub fn any(&self) -> bool {
-        self.units.contains(&true)
+    pub fn keeps_previous_frame(&self) -> bool {
+        self.mesh_pairs.contains(&true)
     }
 
     /// Compares players and source between two frames.
     pub fn compare(
         &self,
-        plan: &Plan<'_>,
-        source: &mut Moment<'_>,
-        from: &Seen,
-        to: &Seen,
-        found: &mut Found,
+        plan: &Verification<'_>,
+        source: &mut SourceTransforms<'_>,
+        from: &FrameState,
+        to: &FrameState,
+        found: &mut Findings,
     ) -> Result<(), Error> {
         if from.frame + 1 != to.frame || !self.pairs[to.frame] {
             return Ok(());
         }
-        let time = |seen: &Seen| plan.frames[seen.frame].map(|frame| plan.survey.times[frame]);
+        let time = |seen: &FrameState| plan.frames[seen.frame].map(|frame| plan.survey.times[frame]);
         let (Some(start), Some(end)) = (time(from), time(to)) else {
             return Ok(());
         };
         let mut worst: Vec<Option<f64>> = vec![None; self.placements.len()];
-        for place in PLACES {
+        for place in COMPARED_FRACTIONS {
             let time = start + (end - start) * f64::from(place);
             source.evaluate(time)?;
-            let shown = Shown { from, to, place, time, world: worlds(plan, from, to, place) };
+            let shown =
+                InterpolatedFrame { from, to, fraction: place, time, world: worlds(plan, from, to, place) };
             self.measure(plan, source, &shown, &mut worst)?;
         }
         self.judge(plan, from.frame, &worst, found);
@@ -112,14 +113,14 @@ impl Between {
     /// placement.
     fn measure(
         &self,
-        plan: &Plan<'_>,
-        moment: &Moment<'_>,
-        shown: &Shown<'_>,
+        plan: &Verification<'_>,
+        moment: &SourceTransforms<'_>,
+        shown: &InterpolatedFrame<'_>,
         worst: &mut [Option<f64>],
     ) -> Result<(), Error> {
-        let &Shown { from, to, place, time, ref world } = shown;
+        let &InterpolatedFrame { from, to, fraction: place, time, ref world } = shown;
         let mut points = Vec::new();
-        for (u, unit) in plan.units.iter().enumerate().filter(|(u, _)| self.units[*u]) {
+        for (u, unit) in plan.mesh_pairs.iter().enumerate().filter(|(u, _)| self.mesh_pairs[*u]) {
             let (a, b) = (&from.positions[u], &to.positions[u]);
             let ends = [&from.points[u], &to.points[u]];
             let Some(exact) = unit
@@ -145,7 +146,7 @@ impl Between {
             let deforms = plan.reel.description().meshes[unit.record].method.deforms();
             for &p in &unit.placements {
                 let both = from.visible[p] && to.visible[p] && self.placements[p].is_some();
-                let Some(show) = plan.shows[p].as_ref().filter(|_| both) else {
+                let Some(show) = plan.file_placements[p].as_ref().filter(|_| both) else {
                     continue;
                 };
                 let matrix = &moment.matrix[plan.survey.placements[p].placed];
@@ -157,7 +158,9 @@ impl Between {
                     let point = point as usize;
                     let own = source[point];
                     // From or to a damaged point of a frame no motion is defined.
-                    if !usable(own) || ends.iter().any(|end| end.get(point).is_some_and(|p| !usable(*p))) {
+                    if !is_usable(own)
+                        || ends.iter().any(|end| end.get(point).is_some_and(|p| !is_usable(*p)))
+                    {
                         return 0.0;
                     }
                     let at = match deforms {
@@ -168,8 +171,8 @@ impl Between {
                         }
                         false => vector(a, v),
                     };
-                    let right = matrix.transform_point3(double::vector(own));
-                    (apply(shown, at) - right).length()
+                    let right = matrix.transform_point3(convert::vector(own));
+                    (transform_point(shown, at) - right).length()
                 };
                 let all = exact.vertex_point.iter().enumerate().map(far);
                 let most = all.fold(0.0, |m, d| if beyond(d, m) { d } else { m });
@@ -180,13 +183,13 @@ impl Between {
     }
 
     /// Adds the largest distances to the statistics, and a failure for those beyond the file's promise.
-    fn judge(&self, plan: &Plan<'_>, frame: usize, worst: &[Option<f64>], found: &mut Found) {
+    fn judge(&self, plan: &Verification<'_>, frame: usize, worst: &[Option<f64>], found: &mut Findings) {
         for (p, worst) in worst.iter().enumerate() {
             let Some(worst) = *worst else { continue };
             let stats = &mut found.stats[p];
             stats.between = larger(stats.between, Some(worst));
             let promised = plan.asked.between.filter(|_| self.placements[p] == Some(true));
-            if let (Some(multiple), Some(show)) = (promised, &plan.shows[p])
+            if let (Some(multiple), Some(show)) = (promised, &plan.file_placements[p])
                 && beyond(worst, multiple * show.tolerance * (1.0 + 1e-6))
             {
                 let what = format!(
@@ -200,11 +203,11 @@ impl Between {
 }
 
 /// The state that players show between two frames.
-struct Shown<'a> {
-    from: &'a Seen,
-    to: &'a Seen,
+struct InterpolatedFrame<'a> {
+    from: &'a FrameState,
+    to: &'a FrameState,
     /// Position between the frames, 0 to 1.
-    place: f32,
+    fraction: f32,
     /// Time of the source in seconds.
     time: f64,
     /// For each node of the file, object to world as players compute it, by rows.
@@ -219,39 +222,45 @@ fn source_points(
     place: f32,
     out: &mut Vec<[f32; 3]>,
 ) -> Result<(), Error> {
-    if mesh.positions.bends() {
+    if mesh.positions.has_own_interpolation() {
         return sample::positions_at(mesh, time, out);
     }
     out.clear();
     if from.len() == to.len() {
         let pairs = from.iter().zip(to);
-        let mix = |(a, b): (&[f32; 3], &[f32; 3])| sample::Mix::mix(*a, *b, f64::from(place));
+        let mix = |(a, b): (&[f32; 3], &[f32; 3])| sample::Lerp::lerp(*a, *b, f64::from(place));
         out.extend(pairs.map(mix));
     }
     Ok(())
 }
 
-impl Seen {
+impl FrameState {
     /// Takes visibility and transforms from a decoded frame; positions are still missing.
-    pub fn new(plan: &Plan<'_>, decoder: &FrameDecoder, frame: usize) -> Seen {
+    pub fn new(plan: &Verification<'_>, decoder: &FrameDecoder, frame: usize) -> FrameState {
         let nodes = plan.reel.description().nodes.len();
         let expected = plan.frames[frame];
-        let visible = plan.shows.iter().enumerate().map(|(p, show)| {
+        let visible = plan.file_placements.iter().enumerate().map(|(p, show)| {
             let own = expected.is_some_and(|i| plan.survey.placements[p].visible.get(i));
             own && show.as_ref().is_some_and(|show| decoder.visible(show.node))
         });
-        Seen {
+        FrameState {
             frame,
             visible: visible.collect(),
             local: (0..nodes).map(|node| decoder.transform(node)).collect(),
-            positions: vec![Vec::new(); plan.units.len()],
-            points: vec![Vec::new(); plan.units.len()],
+            positions: vec![Vec::new(); plan.mesh_pairs.len()],
+            points: vec![Vec::new(); plan.mesh_pairs.len()],
         }
     }
 
     /// Keeps the positions of a unit, if it is compared between frames.
-    pub fn keep(&mut self, plan: &Plan<'_>, unit: usize, positions: Vec<f32>, points: Vec<[f32; 3]>) {
-        if plan.between.units[unit] {
+    pub fn keep_positions(
+        &mut self,
+        plan: &Verification<'_>,
+        unit: usize,
+        positions: Vec<f32>,
+        points: Vec<[f32; 3]>,
+    ) {
+        if plan.between.mesh_pairs[unit] {
             self.positions[unit] = positions;
             self.points[unit] = points;
         }
@@ -259,11 +268,11 @@ impl Seen {
 }
 
 /// Returns object to world of all nodes between two frames, as players compute it.
-fn worlds(plan: &Plan<'_>, from: &Seen, to: &Seen, place: f32) -> Vec<[[f64; 4]; 3]> {
+fn worlds(plan: &Verification<'_>, from: &FrameState, to: &FrameState, place: f32) -> Vec<[[f64; 4]; 3]> {
     let nodes = &plan.reel.description().nodes;
     let mut out: Vec<DMat4> = Vec::with_capacity(nodes.len());
     for (n, node) in nodes.iter().enumerate() {
-        let own = blend(&from.local[n], &to.local[n], f64::from(place));
+        let own = interpolate_as_player(&from.local[n], &to.local[n], f64::from(place));
         let above = node.parent.map(|parent| out[parent as usize]);
         out.push(above.map_or(own, |above| above * own));
     }
@@ -274,7 +283,7 @@ fn worlds(plan: &Plan<'_>, from: &Seen, to: &Seen, place: f32) -> Vec<[[f64; 4];
 /// Returns the transform that players show between two others: translation and scale are interpolated
 /// linearly, rotations linearly by the shorter way and normalized; if one of the two is scaled to nothing,
 /// the first one holds.
-fn blend(from: &Transform, to: &Transform, place: f64) -> DMat4 {
+fn interpolate_as_player(from: &Transform, to: &Transform, place: f64) -> DMat4 {
     let rotation = |t: &Transform| match DQuat::from_array(t.rotation.map(f64::from)) {
         q if q.length_squared() > 0.0 && q.is_finite() => q.normalize(),
         _ => DQuat::IDENTITY,
@@ -284,12 +293,12 @@ fn blend(from: &Transform, to: &Transform, place: f64) -> DMat4 {
     let near = if a.dot(b) < 0.0 { -b } else { b };
     let turned = a * (1.0 - place) + near * place;
     DMat4::from_scale_rotation_translation(
-        double::vector(from.scale).lerp(double::vector(to.scale), place),
+        convert::vector(from.scale).lerp(convert::vector(to.scale), place),
         match turned.length_squared() > 1e-12 {
             true => turned.normalize(),
             false => a,
         },
-        double::vector(from.translation).lerp(double::vector(to.translation), place),
+        convert::vector(from.translation).lerp(convert::vector(to.translation), place),
     )
 }
 
@@ -310,12 +319,12 @@ mod tests {
         let (a, b) = (turned(0.0), turned(1.5));
         let half = DMat4::from_rotation_z(0.75);
         for b in [b, opposite(b)] {
-            assert!(blend(&a, &b, 0.5).abs_diff_eq(half, 1e-6));
+            assert!(interpolate_as_player(&a, &b, 0.5).abs_diff_eq(half, 1e-6));
         }
         let even = DMat4::from_rotation_z(0.375);
-        let quarter = blend(&a, &b, 0.25);
+        let quarter = interpolate_as_player(&a, &b, 0.25);
         assert!(!quarter.abs_diff_eq(even, 1e-2) && quarter.abs_diff_eq(even, 3e-2));
         let gone = Transform { scale: [0.0; 3], ..b };
-        assert!(blend(&b, &gone, 0.5).abs_diff_eq(DMat4::from_rotation_z(1.5), 1e-6));
+        assert!(interpolate_as_player(&b, &gone, 0.5).abs_diff_eq(DMat4::from_rotation_z(1.5), 1e-6));
     }
 }

@@ -1,6 +1,6 @@
 //! Compares cameras with their source: each number of the lens in each frame.
 
-use super::plan::Plan;
+use super::plan::Verification;
 use super::report::{CameraReport, Failures, beyond};
 use crate::error::error;
 use crate::lens;
@@ -9,10 +9,10 @@ use meshreel_scene::{Error, Lens, sample};
 use std::collections::{HashMap, HashSet};
 
 /// Allowed error as a fraction of the largest number: twice that of f32.
-const FINEST: f64 = 1.0 / (1u32 << 21) as f64;
+const MIN_TOLERANCE: f64 = 1.0 / (1u32 << 21) as f64;
 
 /// Compares all cameras of source and file.
-pub(super) fn check(plan: &Plan<'_>, failures: &mut Failures) -> Result<Vec<CameraReport>, Error> {
+pub(super) fn check(plan: &Verification<'_>, failures: &mut Failures) -> Result<Vec<CameraReport>, Error> {
     let (survey, reel) = (plan.survey, plan.reel);
     let cameras = reel.cameras().map_err(error)?;
     // A damaged file may repeat a path: the first camera counts, others are left over.
@@ -63,13 +63,13 @@ pub(super) fn check(plan: &Plan<'_>, failures: &mut Failures) -> Result<Vec<Came
             }
         }
         for (frame, right) in &all {
-            let got = lens::of_file(&found.lens(FramePair::single(*frame as u32))).tracks();
+            let got = lens::from_runtime(&found.lens(FramePair::single(*frame as u32))).tracks();
             for (t, (right, got)) in right.iter().zip(&got).enumerate() {
                 for (k, (right, got)) in right.iter().zip(got).enumerate() {
                     let (most, off) = (largest[t][k], (got - right).abs());
                     let part = if most > 0.0 { off / most } else { off };
                     report.max_error = report.max_error.max(part);
-                    if beyond(off, most * FINEST) && report.ok {
+                    if beyond(off, most * MIN_TOLERANCE) && report.ok {
                         report.ok = false;
                         let name = Lens::TRACKS[t].0;
                         let what = format!("{name} of the camera is {got}, the source has {right}");

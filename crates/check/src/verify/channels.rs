@@ -1,20 +1,20 @@
 //! The vertex channels that a mesh of the file must have, and their tolerances.
 
-use crate::asked::Asked;
-use crate::verify::attribute::{Sampled, is_constant, least, ulp, velocities};
+use crate::requested::RequestedOptions;
+use crate::verify::attribute::{SampledAttribute, is_constant, min_tolerance, ulp, velocities};
 use crate::verify::report::Failures;
-use crate::verify::survey::Pace;
+use crate::verify::survey::VelocityEffect;
 use meshreel::record::{MeshRecord, Method, Semantic, StreamRecord};
-use meshreel_scene::sample::{self, Mix};
+use meshreel_scene::sample::{self, Lerp};
 use meshreel_scene::{Attribute, Error, Mesh};
 
 /// The vertex channels that are compared besides positions.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Channels {
+pub(crate) struct MeshChannels {
     /// Normals of the file, if it has any, and whether they are the source's or computed.
     pub normals: Option<Normals>,
-    pub uvs: Vec<Set>,
-    pub colours: Vec<Set>,
+    pub uvs: Vec<AttributeSet>,
+    pub colours: Vec<AttributeSet>,
     /// Tolerance of the velocities of a mesh whose faces change, in units per second.
     pub velocities: Option<f64>,
 }
@@ -27,11 +27,11 @@ pub(crate) enum Normals {
 
 /// A uv or colour set.
 #[derive(Debug, Clone)]
-pub(crate) struct Set {
+pub(crate) struct AttributeSet {
     /// Number in the source.
-    pub source: usize,
+    pub source_set: usize,
     /// Number in the file.
-    pub set: u8,
+    pub file_set: u8,
     /// Allowed distance (uv) or difference per component (colour).
     pub tolerance: f64,
     /// `false` if neither side changes, so that one comparison is enough.
@@ -39,11 +39,11 @@ pub(crate) struct Set {
 }
 
 /// The precision of normals of 16 bits per component, in degrees.
-const FINEST_NORMAL: f64 = 0.02;
+const MIN_NORMAL_TOLERANCE_DEGREES: f64 = 0.02;
 
 /// Returns the allowed angle between normals, in degrees: the tolerance, and the rounding of f32 vectors.
-pub(crate) fn normal_limit(asked: &Asked) -> f64 {
-    asked.normal_tolerance.max(FINEST_NORMAL) + 2e-4
+pub(crate) fn normal_limit(asked: &RequestedOptions) -> f64 {
+    asked.normal_tolerance.max(MIN_NORMAL_TOLERANCE_DEGREES) + 2e-4
 }
 
 /// A mesh of the source and its record in the file.
@@ -55,35 +55,35 @@ pub(crate) struct Counterparts<'a> {
     /// Path of the mesh, for sentences about it.
     pub path: &'a str,
     /// The effect of transforms on velocities, if the file has the mesh in world space.
-    pub pace: Option<Pace>,
+    pub velocity_effect: Option<VelocityEffect>,
 }
 
 impl Counterparts<'_> {
     /// Returns the least tolerance for velocities in these ranges, in the space in which the file stores
     /// them.
-    pub fn least_of_velocities(&self, sides: &[(f32, f32)]) -> f64 {
-        match self.pace {
-            Some(pace) => least(&pace.sides(sides)),
-            None => least(sides),
+    pub fn min_velocity_tolerance(&self, sides: &[(f32, f32)]) -> f64 {
+        match self.velocity_effect {
+            Some(pace) => min_tolerance(&pace.world_bounds(sides)),
+            None => min_tolerance(sides),
         }
     }
 }
 
 /// Compares the channels of the source, at the times it is shown, with the streams of the record.
-pub(crate) fn find(
+pub(crate) fn find_channels(
     pair: &Counterparts<'_>,
-    asked: &Asked,
+    asked: &RequestedOptions,
     seconds: f64,
     failures: &mut Failures,
-) -> Result<Channels, Error> {
+) -> Result<MeshChannels, Error> {
     let &Counterparts { mesh, record, shown, path, .. } = pair;
-    let mut out = Channels::default();
+    let mut out = MeshChannels::default();
     let wanted = asked.frames.channels;
     let normals = |s: &&StreamRecord| matches!(s.semantic, Semantic::Normal | Semantic::QTangent);
     match record.streams.iter().find(normals) {
         Some(stream) => {
             let from_source = match &mesh.normals {
-                Some(attribute) => look(attribute, mesh, shown)?.is_some(),
+                Some(attribute) => attribute_extent(attribute, mesh, shown)?.is_some(),
                 None => false,
             };
             out.normals = Some(if from_source { Normals::Source } else { Normals::Computed });
@@ -123,10 +123,10 @@ pub(crate) fn find(
     if record.method == Method::Fluid
         && wanted.attributes
         && let Some(velocities) = velocities(mesh)
-        && let Some(extent) = look(&velocities, mesh, shown)?
+        && let Some(extent) = attribute_extent(&velocities, mesh, shown)?
     {
         let points = record.streams.first().map_or(0.0, |positions| positions.tolerance);
-        out.velocities = Some((points / seconds).max(pair.least_of_velocities(&extent)));
+        out.velocities = Some((points / seconds).max(pair.min_velocity_tolerance(&extent)));
         if !stored {
             failures.add(path, None, || "does not keep the velocities of the source".into());
         }
@@ -138,13 +138,13 @@ pub(crate) fn find(
 
 /// Returns the extent of each component over the times an attribute is shown, if it is complete at all of
 /// them.
-fn look<const N: usize>(
+fn attribute_extent<const N: usize>(
     attribute: &Attribute<[f32; N]>,
     mesh: &Mesh,
     shown: &[f64],
 ) -> Result<Option<Vec<(f32, f32)>>, Error>
 where
-    [f32; N]: Mix,
+    [f32; N]: Lerp,
 {
     let mut extent = vec![(f32::INFINITY, f32::NEG_INFINITY); N];
     let (mut faces, mut points) = (sample::Faces::default(), Vec::new());
@@ -154,8 +154,8 @@ where
     for &time in &shown[..if once { shown.len().min(1) } else { shown.len() }] {
         sample::faces_at(mesh, time, &mut faces)?;
         sample::positions_at(mesh, time, &mut points)?;
-        let sampled = Sampled::read(attribute, mesh, time)?;
-        if !sampled.complete(faces.counts.len(), points.len(), faces.indices.len()) {
+        let sampled = SampledAttribute::read(attribute, mesh, time)?;
+        if !sampled.is_complete(faces.counts.len(), points.len(), faces.indices.len()) {
             return Ok(None);
         }
         let (low, high) = sampled.extent();
@@ -179,9 +179,9 @@ fn sets<const N: usize>(
     pair: &Counterparts<'_>,
     failures: &mut Failures,
     tolerance: impl Fn(&[(f32, f32)]) -> f64,
-) -> Result<Vec<Set>, Error>
+) -> Result<Vec<AttributeSet>, Error>
 where
-    [f32; N]: Mix,
+    [f32; N]: Lerp,
 {
     let &Counterparts { mesh, record, shown, path, .. } = pair;
     let kind = if semantic == Semantic::Uv { "uv" } else { "colour" };
@@ -189,7 +189,7 @@ where
     let mut out = Vec::new();
     for (source, attribute) in attributes.iter().enumerate() {
         // The compiler leaves out incomplete ones, with a remark.
-        let Some(extent) = look(attribute, mesh, shown)? else {
+        let Some(extent) = attribute_extent(attribute, mesh, shown)? else {
             continue;
         };
         let Some(stream) = streams.next().filter(|s| s.name == attribute.name) else {
@@ -207,9 +207,9 @@ where
                 )
             });
         }
-        out.push(Set {
-            source,
-            set: stream.set,
+        out.push(AttributeSet {
+            source_set: source,
+            file_set: stream.set,
             tolerance: own.min(stream.tolerance),
             changes: stream.animated || !is_constant(attribute),
         });

@@ -2,24 +2,29 @@
 //! points at the shell distance of every joint; at every sample and, for the report, half-way between
 //! samples.
 
-use super::local::Local;
+use super::local::LocalMetric;
 use super::metric::Metric;
 use super::report::{ClipPromise, ClipReport, Failures};
-use crate::asked::{Asked, Tolerance};
+use crate::requested::{RequestedOptions, Tolerance};
 use meshreel::clip::{Clip, ClipCursor, PoseSource, Repeats, Rounding};
 use meshreel::{Reel, Transform};
-use meshreel_scene::hierarchy::TRANSFORMS;
-use meshreel_scene::{Joint, Scene, Skeleton, Unit};
+use meshreel_scene::node_clip::TRANSFORMS_FORMAT;
+use meshreel_scene::{Joint, LengthUnit, Scene, Skeleton};
 use rayon::prelude::*;
 
 /// Tolerance and shell distance in metres, if none were given.
-const TOLERANCE: f64 = 0.000_1;
-const SHELL: f64 = 0.03;
+const DEFAULT_TOLERANCE_METRES: f64 = 0.000_1;
+const DEFAULT_SHELL_METRES: f64 = 0.03;
 /// Turns between two samples, in radians, beyond which the motion between them is ambiguous.
-const AMBIGUOUS: f64 = 1.5;
+const MAX_UNAMBIGUOUS_TURN: f64 = 1.5;
 
 /// Compares all clips of `reel` with those of `scene`, in their order.
-pub(super) fn verify(scene: &Scene, reel: &Reel, asked: &Asked, failures: &mut Failures) -> Vec<ClipReport> {
+pub(super) fn verify(
+    scene: &Scene,
+    reel: &Reel,
+    asked: &RequestedOptions,
+    failures: &mut Failures,
+) -> Vec<ClipReport> {
     let clips = match reel.clips() {
         Ok(clips) => clips,
         Err(error) => {
@@ -27,7 +32,7 @@ pub(super) fn verify(scene: &Scene, reel: &Reel, asked: &Asked, failures: &mut F
             return Vec::new();
         }
     };
-    let sources: Vec<&meshreel_scene::Clip> = sources(scene, asked).map(|(_, c)| c).collect();
+    let sources: Vec<&meshreel_scene::Clip> = source_clips(scene, asked).map(|(_, c)| c).collect();
     if clips.len() != sources.len() {
         failures.add("", None, || {
             format!(
@@ -38,17 +43,17 @@ pub(super) fn verify(scene: &Scene, reel: &Reel, asked: &Asked, failures: &mut F
         });
     }
     let unit = match (reel.description().unit, scene.unit) {
-        (1, _) | (0, Some(Unit::Metre)) => 1.0,
-        (3, _) | (0, Some(Unit::Millimetre)) => 0.001,
-        (4, _) | (0, Some(Unit::Inch)) => 0.0254,
+        (1, _) | (0, Some(LengthUnit::Metre)) => 1.0,
+        (3, _) | (0, Some(LengthUnit::Millimetre)) => 0.001,
+        (4, _) | (0, Some(LengthUnit::Inch)) => 0.0254,
         _ => 0.01,
     };
-    let wanted = Wanted {
+    let wanted = ClipLimits {
         tolerance: match asked.tolerance {
             Tolerance::Absolute(t) => t,
-            Tolerance::Relative(_) => TOLERANCE / unit,
+            Tolerance::Relative(_) => DEFAULT_TOLERANCE_METRES / unit,
         },
-        shell: asked.clips.shell.unwrap_or(SHELL / unit),
+        shell: asked.clips.shell.unwrap_or(DEFAULT_SHELL_METRES / unit),
         asked,
     };
     let found: Vec<(ClipReport, Vec<String>)> = (sources.par_iter().zip(&clips))
@@ -78,25 +83,25 @@ pub(super) fn verify(scene: &Scene, reel: &Reel, asked: &Asked, failures: &mut F
 }
 
 /// Returns the clips of the source that the file must have, and their numbers there.
-pub(super) fn sources<'a>(
+pub(super) fn source_clips<'a>(
     scene: &'a Scene,
-    asked: &Asked,
+    asked: &RequestedOptions,
 ) -> impl Iterator<Item = (usize, &'a meshreel_scene::Clip)> {
     // For clips made of transforms, the options have selected the joints.
     scene
         .clips
         .iter()
         .enumerate()
-        .filter(|(_, clip)| scene.format == TRANSFORMS || asked.selects(&format!("/{}", clip.name)))
+        .filter(|(_, clip)| scene.format == TRANSFORMS_FORMAT || asked.selects(&format!("/{}", clip.name)))
 }
 
 /// The file's options for clips.
-struct Wanted<'a> {
+struct ClipLimits<'a> {
     /// Allowed distance, in the file's length unit.
     tolerance: f64,
     /// Shell distance of joints that have none of their own, in the file's length unit.
     shell: f64,
-    asked: &'a Asked,
+    asked: &'a RequestedOptions,
 }
 
 /// Compares a clip with its source; also returns broken promises as sentences.
@@ -104,7 +109,7 @@ fn compare(
     scene: &Scene,
     source: &meshreel_scene::Clip,
     clip: &Clip,
-    wanted: &Wanted<'_>,
+    wanted: &ClipLimits<'_>,
 ) -> (ClipReport, Vec<String>) {
     let mut report = ClipReport {
         name: source.name.clone(),
@@ -115,7 +120,7 @@ fn compare(
         ..ClipReport::default()
     };
     let mut broken = Vec::new();
-    let comparison = Comparison::new(&scene.skeletons[source.skeleton], source, clip, wanted);
+    let comparison = ClipComparison::new(&scene.skeletons[source.skeleton], source, clip, wanted);
     if let Err(what) = comparison.compare(&mut report, &mut broken) {
         broken.push(what);
     }
@@ -123,28 +128,28 @@ fn compare(
 }
 
 /// A clip of the source and its counterpart in the file.
-struct Comparison<'a> {
+struct ClipComparison<'a> {
     skeleton: &'a Skeleton,
     source: &'a meshreel_scene::Clip,
     clip: &'a Clip,
-    wanted: &'a Wanted<'a>,
+    limits: &'a ClipLimits<'a>,
     /// Path of each joint.
     paths: Vec<String>,
     /// The tolerance of each joint that has one of its own.
     tolerances: Vec<Option<f64>>,
 }
 
-impl<'a> Comparison<'a> {
+impl<'a> ClipComparison<'a> {
     fn new(
         skeleton: &'a Skeleton,
         source: &'a meshreel_scene::Clip,
         clip: &'a Clip,
-        wanted: &'a Wanted<'a>,
-    ) -> Comparison<'a> {
+        wanted: &'a ClipLimits<'a>,
+    ) -> ClipComparison<'a> {
         let paths: Vec<String> = (0..skeleton.joints.len()).map(|j| skeleton.path(j)).collect();
         let joints = skeleton.joints.iter().zip(&paths);
         let tolerances = joints.map(|(j, path)| wanted.asked.clips.tolerance(&j.name, path)).collect();
-        Comparison { skeleton, source, clip, wanted, paths, tolerances }
+        ClipComparison { skeleton, source, clip, limits: wanted, paths, tolerances }
     }
 
     /// Fills the report. An error is a sentence about what made further comparison impossible.
@@ -153,33 +158,33 @@ impl<'a> Comparison<'a> {
         report.joint_tolerances = self.tolerances.iter().flatten().count();
         let mut metric = Metric::new(self.skeleton, self.shells());
         let mut local = self.local(&metric);
-        let is_layered = self.clip.cosmetic_level(0).is_some() && !self.clip.layers().is_empty();
+        let is_layered = self.clip.joint_layer(0).is_some() && !self.clip.layers().is_empty();
         if is_layered {
-            let layers = super::layer::Source {
+            let layers = super::layer::LayeredSource {
                 skeleton: self.skeleton,
                 clip: self.source,
-                asked: self.wanted.asked,
-                tolerance: self.wanted.tolerance,
+                asked: self.limits.asked,
+                tolerance: self.limits.tolerance,
                 tolerances: &self.tolerances,
             };
             let found = super::layer::compare(&layers, self.clip, &mut metric, report);
             broken.extend(found.map_err(|error| error.to_string())?);
         } else {
-            if self.wanted.asked.clips.divides(self.skeleton) {
+            if self.limits.asked.clips.has_layers(self.skeleton) {
                 broken.push("layers were asked for, and the clip is in one piece".into());
             }
             self.measure_samples(&mut metric, local.as_mut())?;
         }
         // No promise can be finer than the precision of f32 at the largest coordinate.
-        let least = metric.least();
-        let asked = self.wanted.tolerance;
+        let least = metric.f32_precision();
+        let asked = self.limits.tolerance;
         report.tolerance = asked.max(least);
         let limits: Vec<f64> = (self.tolerances.iter()).map(|own| own.unwrap_or(asked).max(least)).collect();
         if !is_layered {
-            (report.max_error, report.worst) = metric.taken(&limits);
+            (report.max_error, report.worst) = metric.take_largest(&limits);
         }
         self.measure_middles(&mut metric, report);
-        (report.mid_error, report.mid_worst) = metric.taken(&limits);
+        (report.mid_error, report.mid_worst) = metric.take_largest(&limits);
         match local {
             Some(local) => self.judge_local(&local, report, broken),
             None => self.judge(&limits, least, report, broken),
@@ -189,7 +194,7 @@ impl<'a> Comparison<'a> {
 
     /// Checks that the file's clip has the joints, samples, times and requested rule of the source's.
     fn same_joints_and_times(&self) -> Result<(), String> {
-        let Comparison { source, clip, .. } = self;
+        let ClipComparison { source, clip, .. } = self;
         let (joints, own) = (&self.skeleton.joints, clip.skeleton());
         let parent = |p: Option<usize>| p.map_or(u32::MAX, |p| p as u32);
         let same = joints.len() == own.parents.len()
@@ -203,7 +208,7 @@ impl<'a> Comparison<'a> {
         {
             return Err("other joints, samples or times than the source has".into());
         }
-        if clip.record().local != self.wanted.asked.clips.local.is_some() {
+        if clip.record().per_sub_track != self.limits.asked.clips.local.is_some() {
             return Err("the file keeps another rule than the one that was asked for".into());
         }
         Ok(())
@@ -215,23 +220,27 @@ impl<'a> Comparison<'a> {
 
     /// Returns the shell distance of each joint, in the file's length unit.
     fn shells(&self) -> Vec<f64> {
-        let clips = &self.wanted.asked.clips;
+        let clips = &self.limits.asked.clips;
         let shell = |(j, path): (&Joint, &String)| clips.shell(&j.name, path).or(j.shell);
-        self.joints().map(|joint| shell(joint).unwrap_or(self.wanted.shell)).collect()
+        self.joints().map(|joint| shell(joint).unwrap_or(self.limits.shell)).collect()
     }
 
     /// Returns the local rule, if it was requested.
-    fn local(&self, metric: &Metric) -> Option<Local> {
-        let clips = &self.wanted.asked.clips;
+    fn local(&self, metric: &Metric) -> Option<LocalMetric> {
+        let clips = &self.limits.asked.clips;
         clips.local.map(|(parts, adaptive)| {
             let pinned = self.joints().map(|(j, path)| clips.pinned(&j.name, path));
-            let tolerances = parts.map(|t| t.unwrap_or(self.wanted.tolerance));
-            Local::new(self.source, metric, tolerances, adaptive, pinned.collect())
+            let tolerances = parts.map(|t| t.unwrap_or(self.limits.tolerance));
+            LocalMetric::new(self.source, metric, tolerances, adaptive, pinned.collect())
         })
     }
 
     /// Measures every sample of a clip without layers; layered clips are measured layer by layer.
-    fn measure_samples(&self, metric: &mut Metric, mut local: Option<&mut Local>) -> Result<(), String> {
+    fn measure_samples(
+        &self,
+        metric: &mut Metric,
+        mut local: Option<&mut LocalMetric>,
+    ) -> Result<(), String> {
         let mut cursor = ClipCursor::new(self.clip);
         let mut pose = vec![Transform::IDENTITY; self.paths.len()];
         let mut reference = Vec::new();
@@ -249,14 +258,14 @@ impl<'a> Comparison<'a> {
     /// Measures half-way between samples where turns are so small that the motion between is unambiguous;
     /// counts the other pairs.
     fn measure_middles(&self, metric: &mut Metric, report: &mut ClipReport) {
-        let Comparison { source, clip, .. } = self;
+        let ClipComparison { source, clip, .. } = self;
         let mut cursor = ClipCursor::new(clip);
         let mut pose = vec![Transform::IDENTITY; self.paths.len()];
         let mut reference = Vec::new();
         for i in 1..source.samples {
             let turns = source.tracks.iter().any(|t| {
-                let d = t.rotation.at(i - 1).inverse() * t.rotation.at(i);
-                2.0 * d.xyz().length().atan2(d.w.abs()) >= AMBIGUOUS
+                let d = t.rotation.sample(i - 1).inverse() * t.rotation.sample(i);
+                2.0 * d.xyz().length().atan2(d.w.abs()) >= MAX_UNAMBIGUOUS_TURN
             });
             if turns {
                 report.ambiguous_pairs += 1;
@@ -264,20 +273,20 @@ impl<'a> Comparison<'a> {
             }
             let seconds = (i as f64 - 0.5) / clip.fps();
             if clip.sample(&mut cursor, seconds, Repeats::Clamp, Rounding::None, &mut pose).is_ok() {
-                source.middle(i - 1, &mut reference);
+                source.midpoint_pose(i - 1, &mut reference);
                 metric.measure(&reference, &pose);
             }
         }
     }
 
-    fn judge_local(&self, local: &Local, report: &mut ClipReport, broken: &mut Vec<String>) {
-        report.tolerance = self.wanted.tolerance;
+    fn judge_local(&self, local: &LocalMetric, report: &mut ClipReport, broken: &mut Vec<String>) {
+        report.tolerance = self.limits.tolerance;
         report.worst = local.worst;
         report.promise = ClipPromise::Local;
         report.local_errors = Some(local.errors);
         report.ok = local.worst <= 1.0;
         if !report.ok {
-            broken.push(local.what(self.skeleton));
+            broken.push(local.describe_worst(self.skeleton));
         }
     }
 
@@ -323,7 +332,7 @@ fn compare_scalars_and_markers(
     }
     for (track, own) in tracks.iter().zip(own) {
         for c in 0..track.components.min(4) {
-            let values = || (0..source.samples).map(|i| track.values.at(i)[c]);
+            let values = || (0..source.samples).map(|i| track.values.sample(i)[c]);
             let low = values().fold(f64::INFINITY, f64::min);
             let high = values().fold(f64::NEG_INFINITY, f64::max);
             let asked = match tolerance {
@@ -332,7 +341,7 @@ fn compare_scalars_and_markers(
             };
             // Not finer than the precision of f32.
             let allowed = asked.max(low.abs().max(high.abs()) / f64::from(1u32 << 22));
-            let errors = values().enumerate().map(|(i, v)| (f64::from(own.at(i)[c]) - v).abs());
+            let errors = values().enumerate().map(|(i, v)| (f64::from(own.values(i)[c]) - v).abs());
             // A NaN is an error, too.
             let worst = errors.fold(0.0, |worst, e| if e <= worst { worst } else { e });
             if worst > report.scalar_error || worst.is_nan() {

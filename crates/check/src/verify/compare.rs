@@ -1,13 +1,13 @@
 //! Compares normals, uvs and colours of a mesh in one frame, however vertices and corners were matched.
 
-use crate::double;
+use crate::convert;
 use crate::error::error;
-use crate::verify::attribute::{self, Sampled, velocities};
+use crate::verify::attribute::{self, SampledAttribute, velocities};
 use crate::verify::channels::{Normals, normal_limit};
-use crate::verify::meshes::{Decoded, Source, vector};
-use crate::verify::particles::moved;
-use crate::verify::plan::{Found, Unit, Worker, fail};
-use crate::verify::polygons::{NONE, Polygons};
+use crate::verify::meshes::{DecodedMesh, SourceMesh, vector};
+use crate::verify::particles::stored_velocity;
+use crate::verify::plan::{Findings, MeshPair, Worker, fail};
+use crate::verify::polygons::{NO_INDEX, Polygons};
 use crate::verify::report::{Stats, beyond, larger};
 use crate::verify::survey::turn_normal;
 use glam::{DMat4, DVec3};
@@ -16,12 +16,12 @@ use meshreel_scene::{Attribute, Error, sample};
 use std::cell::Cell;
 
 /// A mesh of the source and a mesh of the file in one frame, whose attributes are compared.
-pub(crate) struct Attributes<'b> {
+pub(crate) struct AttributeComparison<'b> {
     pub worker: &'b Worker<'b>,
-    pub unit: &'b Unit,
+    pub mesh_pair: &'b MeshPair,
     pub frame: usize,
-    pub source: &'b Source<'b>,
-    pub decoded: &'b Decoded<'b>,
+    pub source: &'b SourceMesh<'b>,
+    pub decoded: &'b DecodedMesh<'b>,
     pub polygons: &'b Polygons,
     /// Smoothing group of each corner, and their number, if normals are computed.
     pub groups: &'b (Vec<u32>, usize),
@@ -30,12 +30,12 @@ pub(crate) struct Attributes<'b> {
 }
 
 /// Visits pairs of vertex and corner and returns the largest difference and its vertex.
-pub(crate) type Match<'m> =
-    dyn FnMut(Corners, f64, &dyn Fn(u32, u32) -> Option<f64>) -> Option<(f64, u32)> + 'm;
+pub(crate) type PairVisitor<'m> =
+    dyn FnMut(CornerSelection, f64, &dyn Fn(u32, u32) -> Option<f64>) -> Option<(f64, u32)> + 'm;
 
 /// The corners that a vertex is compared with.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Corners {
+pub(crate) enum CornerSelection {
     All,
     /// One of each smoothing group, since the others have the same value.
     OnePerGroup,
@@ -60,7 +60,7 @@ fn angle_of(half_tangent_squared: f64) -> f64 {
 }
 
 /// The largest difference of a channel.
-struct Largest<'a> {
+struct LargestDifference<'a> {
     /// The difference and its vertex; `None` if nothing was compared.
     worst: Option<(f64, u32)>,
     limit: f64,
@@ -70,59 +70,67 @@ struct Largest<'a> {
     unit: &'a str,
 }
 
-impl Attributes<'_> {
+impl AttributeComparison<'_> {
     /// Compares all channels that can have changed. `find` visits the pairs.
-    pub fn compare(&self, visible: &[usize], found: &mut Found, find: &mut Match<'_>) -> Result<(), Error> {
-        let channels = &self.unit.channels;
+    pub fn compare(
+        &self,
+        visible: &[usize],
+        found: &mut Findings,
+        find: &mut PairVisitor<'_>,
+    ) -> Result<(), Error> {
+        let channels = &self.mesh_pair.channels;
         if let Some(normals) = channels.normals
             && self.is_due(self.normals_change(normals))
         {
             let limit = normal_limit(self.worker.plan.asked);
             let worst = self.normals(normals, visible[0], limit, find)?;
-            let largest = Largest { worst, limit, what: "normal", unit: "°" };
-            self.note(visible, found, largest, |s| &mut s.normal);
+            let largest = LargestDifference { worst, limit, what: "normal", unit: "°" };
+            self.record_difference(visible, found, largest, |s| &mut s.normal);
         }
         let vertices = self.decoded.view.vertex_count();
         for set in &channels.uvs {
             if self.is_due(set.changes) {
                 let mut values = vec![0.0; 2 * vertices];
-                self.decoded.view.uvs_into(set.set, &mut values).map_err(error)?;
-                let right = self.sample(&self.source.mesh.uvs[set.source])?;
+                self.decoded.view.uvs_into(set.file_set, &mut values).map_err(error)?;
+                let right = self.sample(&self.source.mesh.uvs[set.source_set])?;
                 let distance = |d: [f64; 2]| (d[0] * d[0] + d[1] * d[1]).sqrt();
                 let worst = self.values(&right, &values, set.tolerance, find, distance);
-                let largest = Largest { worst, limit: set.tolerance, what: "uv", unit: "" };
-                self.note(visible, found, largest, |s| &mut s.uv);
+                let largest = LargestDifference { worst, limit: set.tolerance, what: "uv", unit: "" };
+                self.record_difference(visible, found, largest, |s| &mut s.uv);
             }
         }
         for set in &channels.colours {
             if self.is_due(set.changes) {
                 let mut values = vec![0.0; 4 * vertices];
-                self.decoded.view.colours_into(set.set, &mut values).map_err(error)?;
-                let right = self.sample(&self.source.mesh.colours[set.source])?;
+                self.decoded.view.colours_into(set.file_set, &mut values).map_err(error)?;
+                let right = self.sample(&self.source.mesh.colours[set.source_set])?;
                 let distance = |d: [f64; 4]| d.into_iter().fold(0.0, |m: f64, x| m.max(x.abs()));
                 let worst = self.values(&right, &values, set.tolerance, find, distance);
-                let largest = Largest { worst, limit: set.tolerance, what: "colour", unit: "" };
-                self.note(visible, found, largest, |s| &mut s.colour);
+                let largest = LargestDifference { worst, limit: set.tolerance, what: "colour", unit: "" };
+                self.record_difference(visible, found, largest, |s| &mut s.colour);
             }
         }
         if let (Some(limit), Some(velocities)) = (channels.velocities, velocities(self.source.mesh)) {
             let mut values = vec![0.0; 3 * vertices];
             self.decoded.view.velocities_into(&mut values).map_err(error)?;
             let right = self.sample(&velocities)?;
-            let placed = match self.unit.baked {
+            let placed = match self.mesh_pair.baked {
                 true => Some(self.worker.world_change(visible[0], self.frame)?),
                 false => None,
             };
-            let worst = find(Corners::All, limit, &|vertex, corner| {
-                let (face, point) = self.place(corner);
-                let own = right.at(corner, face, point)?;
-                let right = moved(own, *self.source.points.get(point as usize)?, placed)?;
+            let worst = find(CornerSelection::All, limit, &|vertex, corner| {
+                let (face, point) = self.face_and_point(corner);
+                let own = right.value(corner, face, point)?;
+                let right = stored_velocity(own, *self.source.points.get(point as usize)?, placed)?;
                 let got = vector(&values, vertex as usize);
                 Some((got - DVec3::from_array(right)).length())
             });
-            self.note(visible, found, Largest { worst, limit, what: "velocity", unit: "" }, |s| {
-                &mut s.velocity
-            });
+            self.record_difference(
+                visible,
+                found,
+                LargestDifference { worst, limit, what: "velocity", unit: "" },
+                |s| &mut s.velocity,
+            );
         }
         Ok(())
     }
@@ -130,7 +138,7 @@ impl Attributes<'_> {
     /// `true` if a channel is compared in this frame: one that never changes is compared once. Without a
     /// source map, nearest points are searched anew in each frame, so nothing is skipped.
     fn is_due(&self, changes: bool) -> bool {
-        changes || self.unit.exact.is_none() || self.unit.shown.first() == Some(&self.frame)
+        changes || self.mesh_pair.exact.is_none() || self.mesh_pair.shown.first() == Some(&self.frame)
     }
 
     fn normals_change(&self, normals: Normals) -> bool {
@@ -146,30 +154,30 @@ impl Attributes<'_> {
             .streams
             .iter()
             .any(|s| s.animated && matches!(s.semantic, Semantic::Normal | Semantic::QTangent));
-        source || stream || self.unit.baked
+        source || stream || self.mesh_pair.baked
     }
 
-    fn sample<const N: usize>(&self, attribute: &Attribute<[f32; N]>) -> Result<Sampled<N>, Error>
+    fn sample<const N: usize>(&self, attribute: &Attribute<[f32; N]>) -> Result<SampledAttribute<N>, Error>
     where
-        [f32; N]: sample::Mix,
+        [f32; N]: sample::Lerp,
     {
-        Sampled::read(attribute, self.source.mesh, self.source.time)
+        SampledAttribute::read(attribute, self.source.mesh, self.source.time)
     }
 
     fn values<const N: usize>(
         &self,
-        right: &Sampled<N>,
+        right: &SampledAttribute<N>,
         values: &[f32],
         limit: f64,
-        find: &mut Match<'_>,
+        find: &mut PairVisitor<'_>,
         measure: impl Fn([f64; N]) -> f64,
     ) -> Option<(f64, u32)>
     where
-        [f32; N]: sample::Mix,
+        [f32; N]: sample::Lerp,
     {
-        find(Corners::All, limit, &|vertex, corner| {
-            let (face, point) = self.place(corner);
-            let right = right.at(corner, face, point)?;
+        find(CornerSelection::All, limit, &|vertex, corner| {
+            let (face, point) = self.face_and_point(corner);
+            let right = right.value(corner, face, point)?;
             Some(measure(std::array::from_fn(|k| {
                 f64::from(values[N * vertex as usize + k]) - f64::from(right[k])
             })))
@@ -181,13 +189,13 @@ impl Attributes<'_> {
         normals: Normals,
         placement: usize,
         limit: f64,
-        find: &mut Match<'_>,
+        find: &mut PairVisitor<'_>,
     ) -> Result<Option<(f64, u32)>, Error> {
         let mut values = vec![0.0; 3 * self.decoded.view.vertex_count()];
         self.decoded.view.normals_into(&mut values).map_err(error)?;
         let plan = self.worker.plan;
         let matrix: Option<DMat4> =
-            self.unit.baked.then(|| self.worker.world.matrix[plan.survey.placements[placement].placed]);
+            self.mesh_pair.baked.then(|| self.worker.world.matrix[plan.survey.placements[placement].placed]);
         if matrix.is_some_and(|m| !m.is_finite()) {
             return Ok(None);
         }
@@ -205,15 +213,15 @@ impl Attributes<'_> {
             (Normals::Source, Some(attribute)) => {
                 let right = self.sample(attribute)?;
                 // Corners of a vertex usually have one normal.
-                let last = Cell::new((NONE, [0.0; 3], None));
-                find(Corners::All, limit, &|vertex, corner| {
-                    let (face, point) = self.place(corner);
-                    let n = right.at(corner, face, point)?;
+                let last = Cell::new((NO_INDEX, [0.0; 3], None));
+                find(CornerSelection::All, limit, &|vertex, corner| {
+                    let (face, point) = self.face_and_point(corner);
+                    let n = right.value(corner, face, point)?;
                     let (known, normal, found) = last.get();
                     if (known, normal) == (vertex, n) {
                         return found;
                     }
-                    let found = difference(vertex, double::vector(n).try_normalize()?);
+                    let found = difference(vertex, convert::vector(n).try_normalize()?);
                     last.set((vertex, n, found));
                     found
                 })
@@ -224,7 +232,7 @@ impl Attributes<'_> {
                 };
                 let computed = made(self.groups);
                 let by_lead = self.lead_groups.map(made);
-                find(Corners::OnePerGroup, limit, &|vertex, corner| {
+                find(CornerSelection::OnePerGroup, limit, &|vertex, corner| {
                     let of = |(groups, _): &(Vec<u32>, usize), all: &[Option<DVec3>]| {
                         let group = groups[corner as usize];
                         difference(vertex, (*all.get(group as usize)?)?)
@@ -241,21 +249,21 @@ impl Attributes<'_> {
     }
 
     /// Returns the face and the point of a corner.
-    fn place(&self, corner: u32) -> (u32, u32) {
-        let get = |list: &[u32]| list.get(corner as usize).copied().unwrap_or(NONE);
+    fn face_and_point(&self, corner: u32) -> (u32, u32) {
+        let get = |list: &[u32]| list.get(corner as usize).copied().unwrap_or(NO_INDEX);
         (get(&self.polygons.face), get(&self.polygons.point))
     }
 
     /// Adds the largest difference of a channel to the statistics of all visible placements, and a failure if
     /// it exceeds the limit.
-    fn note(
+    fn record_difference(
         &self,
         visible: &[usize],
-        found: &mut Found,
-        largest: Largest<'_>,
+        found: &mut Findings,
+        largest: LargestDifference<'_>,
         slot: impl Fn(&mut Stats) -> &mut Option<f64>,
     ) {
-        let Largest { worst: Some((worst, vertex)), limit, what, unit } = largest else { return };
+        let LargestDifference { worst: Some((worst, vertex)), limit, what, unit } = largest else { return };
         for &p in visible {
             let slot = slot(&mut found.stats[p]);
             *slot = larger(*slot, Some(worst));

@@ -1,7 +1,7 @@
 //! Compares a mesh with a source map: every vertex knows its point and every triangle its face, so everything
 //! is compared one to one.
 
-use crate::verify::polygons::{NONE, Polygon, Polygons};
+use crate::verify::polygons::{NO_INDEX, Polygon, Polygons};
 use crate::verify::report::Failures;
 use crate::verify::rings::{Rings, ring};
 use meshreel::SourceMap;
@@ -11,26 +11,26 @@ use std::ops::Range;
 
 /// The correspondence of vertices and source that follows from source map and faces alone; the same in all
 /// frames.
-pub(crate) struct Exact {
+pub(crate) struct MapCorrespondence {
     /// Point of the source for each vertex.
     pub vertex_point: Vec<u32>,
     pub polygons: Polygons,
     /// Smoothing group of each corner, and their number, if normals are computed.
     pub groups: (Vec<u32>, usize),
     /// Vertices with the corners and faces whose attributes they must have.
-    pub pairs: Vec<Pair>,
+    pub pairs: Vec<CornerPair>,
     /// A subset of `pairs` for computed normals, one for each vertex and smoothing group: corners of one
     /// group have one normal.
-    pub smooth_pairs: Vec<Pair>,
+    pub smooth_pairs: Vec<CornerPair>,
     /// Possible pairs of each vertex whose face names a point twice, so that it may stand for either corner.
-    pub either: Vec<Vec<Pair>>,
+    pub alternative_pairs: Vec<Vec<CornerPair>>,
     /// Vertices whose position must be bit-equal to an earlier one's.
     pub weld: Vec<(u32, u32)>,
 }
 
 /// A vertex and the corner of a face that it stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Pair {
+pub(crate) struct CornerPair {
     pub vertex: u32,
     pub corner: u32,
     pub face: u32,
@@ -56,7 +56,7 @@ pub(crate) fn build(
     indices: &[u32],
     source: SourceFaces<'_>,
     fail: &mut dyn FnMut(String),
-) -> Option<Exact> {
+) -> Option<MapCorrespondence> {
     let SourceFaces { polygons, corners, weld, flip, sets } = source;
     let sizes = [
         ("points", map.points as usize, polygons.points),
@@ -83,29 +83,29 @@ pub(crate) fn build(
         let first = missing.iter().position(|m| *m).unwrap_or(0);
         fail(format!("{count} points of the source have no vertex, point {first} first"));
     }
-    let (pairs, either) = faces(&map, indices, &polygons, flip, sets, fail);
-    Some(Exact {
+    let (pairs, either) = check_faces(&map, indices, &polygons, flip, sets, fail);
+    Some(MapCorrespondence {
         weld: vertex_weld(&map.vertex_point, weld),
         vertex_point: map.vertex_point,
         polygons,
         groups: (Vec::new(), 0),
         pairs,
         smooth_pairs: Vec::new(),
-        either,
+        alternative_pairs: either,
     })
 }
 
 /// The largest number of groups of one vertex that are searched for that of another corner.
-const MOST_GROUPS: usize = 16;
+const MAX_GROUPS: usize = 16;
 
-impl Exact {
+impl MapCorrespondence {
     /// Sets the smoothing group of each corner, and the number of groups.
     pub fn set_groups(&mut self, groups: (Vec<u32>, usize)) {
         self.groups = groups;
-        let group = |pair: &Pair| self.groups.0[pair.corner as usize];
+        let group = |pair: &CornerPair| self.groups.0[pair.corner as usize];
         for pair in &self.pairs {
             let own = self.smooth_pairs.iter().rev().take_while(|other| other.vertex == pair.vertex);
-            if !own.take(MOST_GROUPS).any(|other| group(other) == group(pair)) {
+            if !own.take(MAX_GROUPS).any(|other| group(other) == group(pair)) {
                 self.smooth_pairs.push(*pair);
             }
         }
@@ -115,24 +115,24 @@ impl Exact {
 /// Checks that each face has its n − 2 triangles, and that their edges add up to the face's own, in the right
 /// orientation. A face that repeats an earlier one of its set may have none; then the vertices of that one
 /// stand for its corners, too.
-fn faces(
+fn check_faces(
     map: &SourceMap,
     indices: &[u32],
     polygons: &Polygons,
     flip: bool,
     sets: &[(String, Vec<i32>)],
     fail: &mut dyn FnMut(String),
-) -> (Vec<Pair>, Vec<Vec<Pair>>) {
+) -> (Vec<CornerPair>, Vec<Vec<CornerPair>>) {
     let mut by_face: Vec<u32> = (0..map.triangle_face.len() as u32).collect();
     by_face.sort_by_key(|&t| map.triangle_face[t as usize]);
     let face_of = |t: u32| map.triangle_face[t as usize];
     let turn = if flip { -polygons.turn } else { polygons.turn };
     let (mut wrong, mut first) = (0u64, None);
     let mut pairs = Vec::with_capacity(indices.len());
-    let mut either: BTreeSet<Vec<Pair>> = BTreeSet::new();
+    let mut either: BTreeSet<Vec<CornerPair>> = BTreeSet::new();
     let mut at = 0;
     let mut known = 0;
-    let mut repeats = Repeats::new(polygons, sets);
+    let mut repeats = RepeatedFaces::new(polygons, sets);
     let mut edges: Vec<(u32, u32, i32)> = Vec::new();
     for (place, face) in polygons.faces.iter().enumerate() {
         // Skips triangles of faces that are unusable or do not exist.
@@ -149,7 +149,7 @@ fn faces(
             continue;
         }
         let first_pair = pairs.len();
-        let corner = CornerOf::new(polygons, face);
+        let corner = CornerFinder::new(polygons, face);
         let mut good = triangles.len() == face.count as usize - 2;
         edges.clear();
         for &t in triangles {
@@ -157,13 +157,13 @@ fn faces(
             let p = v.map(|v| map.vertex_point[v as usize]);
             for k in 0..3 {
                 edges.push(directed(p[k], p[(k + 1) % 3], 1));
-                let pair = |corner| Pair { vertex: v[k], corner, face: face.number };
+                let pair = |corner| CornerPair { vertex: v[k], corner, face: face.number };
                 match corner.find(p[k], map.vertex_corner[v[k] as usize]) {
-                    Found::One(corner) => pairs.push(pair(corner)),
-                    Found::Several(corners) => {
+                    CornerMatch::One(corner) => pairs.push(pair(corner)),
+                    CornerMatch::Several(corners) => {
                         either.insert(corners.iter().map(|&c| pair(c)).collect());
                     }
-                    Found::None => good = false,
+                    CornerMatch::None => good = false,
                 }
             }
         }
@@ -176,7 +176,7 @@ fn faces(
             .chunk_by(|a, b| (a.0, a.1) == (b.0, b.1))
             .all(|same| same[0].0 == same[0].1 || same.iter().map(|e| e.2).sum::<i32>() == 0);
         if good {
-            repeats.is_there(place, first_pair..pairs.len());
+            repeats.record_present(place, first_pair..pairs.len());
         } else {
             wrong += 1;
             first = first.or(Some((face.number, triangles.len(), face.count)));
@@ -197,20 +197,20 @@ fn faces(
 }
 
 /// Number of a usable face, and the range of its pairs.
-type Place = (usize, Range<usize>);
+type FacePairs = (usize, Range<usize>);
 
 /// The faces that the file contains, to find those that others repeat.
-struct Repeats<'a> {
+struct RepeatedFaces<'a> {
     polygons: &'a Polygons,
     rings: Rings,
     /// Name of the set of each face that is in one, if any face repeats another.
     set: HashMap<u32, &'a str>,
     /// For each ring and set, the first face, if it is in the file.
-    first: HashMap<(u32, &'a str), Option<Place>>,
+    first: HashMap<(u32, &'a str), Option<FacePairs>>,
 }
 
-impl<'a> Repeats<'a> {
-    fn new(polygons: &'a Polygons, sets: &'a [(String, Vec<i32>)]) -> Repeats<'a> {
+impl<'a> RepeatedFaces<'a> {
+    fn new(polygons: &'a Polygons, sets: &'a [(String, Vec<i32>)]) -> RepeatedFaces<'a> {
         let rings = Rings::new(polygons);
         let mut set: HashMap<u32, &str> = HashMap::new();
         if rings.faces.iter().any(|faces| faces.len() > 1) {
@@ -220,19 +220,19 @@ impl<'a> Repeats<'a> {
                 }
             }
         }
-        Repeats { polygons, rings, set, first: HashMap::new() }
+        RepeatedFaces { polygons, rings, set, first: HashMap::new() }
     }
 
     /// Returns ring and set of a face that shares its points with another face.
     fn key(&self, place: usize) -> Option<(u32, &'a str)> {
-        let ring = self.rings.of[place];
+        let ring = self.rings.ring_of_face[place];
         let number = self.polygons.faces[place].number;
         let set = self.set.get(&number).copied().unwrap_or("");
-        (ring != NONE).then_some((ring, set))
+        (ring != NO_INDEX).then_some((ring, set))
     }
 
     /// Records that a face has its triangles.
-    fn is_there(&mut self, place: usize, pairs: Range<usize>) {
+    fn record_present(&mut self, place: usize, pairs: Range<usize>) {
         if let Some(key) = self.key(place) {
             self.first.entry(key).or_insert(Some((place, pairs)));
         }
@@ -240,7 +240,7 @@ impl<'a> Repeats<'a> {
 
     /// Adds pairs for a face without triangles: those of the first face of its set on the same points in the
     /// same order. `false` if it is that face itself, or that one has no triangles either.
-    fn stand_in(&mut self, place: usize, pairs: &mut Vec<Pair>) -> bool {
+    fn stand_in(&mut self, place: usize, pairs: &mut Vec<CornerPair>) -> bool {
         let Some(key) = self.key(place) else {
             return false;
         };
@@ -252,8 +252,8 @@ impl<'a> Repeats<'a> {
         let start = |face| ring(self.polygons, face).map_or(0, |(_, start)| start as u32);
         let turn = start(face) + face.count - start(first);
         for at in range {
-            let Pair { vertex, corner, .. } = pairs[at];
-            pairs.push(Pair {
+            let CornerPair { vertex, corner, .. } = pairs[at];
+            pairs.push(CornerPair {
                 vertex,
                 corner: face.first + (corner - first.first + turn) % face.count,
                 face: face.number,
@@ -268,10 +268,10 @@ fn directed(a: u32, b: u32, sign: i32) -> (u32, u32, i32) {
 }
 
 /// The largest number of corners of one face at one point that are tried.
-const MOST_CORNERS: usize = 64;
+const MAX_SEARCHED_CORNERS: usize = 64;
 
 /// Finds the corner of a face at a point.
-struct CornerOf<'a> {
+struct CornerFinder<'a> {
     polygons: &'a Polygons,
     face: &'a Polygon,
     /// Corners by their points, for faces that are too large to search, or that name a point twice.
@@ -279,14 +279,14 @@ struct CornerOf<'a> {
 }
 
 /// The corners of a face at a point.
-enum Found<'f> {
+enum CornerMatch<'f> {
     None,
     One(u32),
     Several(&'f [u32]),
 }
 
-impl<'a> CornerOf<'a> {
-    fn new(polygons: &'a Polygons, face: &'a Polygon) -> CornerOf<'a> {
+impl<'a> CornerFinder<'a> {
+    fn new(polygons: &'a Polygons, face: &'a Polygon) -> CornerFinder<'a> {
         let points = &polygons.point[face.corners()];
         let twice = || (1..points.len()).any(|k| points[..k].contains(&points[k]));
         let by_point = (face.count > 32 || twice()).then(|| {
@@ -296,27 +296,27 @@ impl<'a> CornerOf<'a> {
             }
             corners
         });
-        CornerOf { polygons, face, by_point }
+        CornerFinder { polygons, face, by_point }
     }
 
     /// Finds the corner at `point`. `hint`, the corner in the map, decides if the face names the point twice.
-    fn find(&self, point: u32, hint: u32) -> Found<'_> {
+    fn find(&self, point: u32, hint: u32) -> CornerMatch<'_> {
         let range = self.face.corners();
         if range.contains(&(hint as usize)) && self.polygons.point[hint as usize] == point {
-            return Found::One(hint);
+            return CornerMatch::One(hint);
         }
         match &self.by_point {
             Some(corners) => match corners.get(&point).map(Vec::as_slice) {
-                None | Some([]) => Found::None,
-                Some(&[corner]) => Found::One(corner),
+                None | Some([]) => CornerMatch::None,
+                Some(&[corner]) => CornerMatch::One(corner),
                 // With this many any may be right, so nothing is compared.
-                Some(several) if several.len() > MOST_CORNERS => Found::Several(&[]),
-                Some(several) => Found::Several(several),
+                Some(several) if several.len() > MAX_SEARCHED_CORNERS => CornerMatch::Several(&[]),
+                Some(several) => CornerMatch::Several(several),
             },
             None => range
                 .into_iter()
                 .find(|&c| self.polygons.point[c] == point)
-                .map_or(Found::None, |c| Found::One(c as u32)),
+                .map_or(CornerMatch::None, |c| CornerMatch::One(c as u32)),
         }
     }
 }
@@ -328,12 +328,12 @@ fn vertex_weld(vertex_point: &[u32], weld: &[(u32, u32)]) -> Vec<(u32, u32)> {
     for &(point, earlier) in weld.iter().filter(|(point, _)| (*point as usize) < points) {
         class[point as usize] = earlier;
     }
-    let mut first = vec![NONE; points];
+    let mut first = vec![NO_INDEX; points];
     let mut out = Vec::new();
     for (v, &point) in vertex_point.iter().enumerate() {
         let slot = &mut first[class[point as usize] as usize];
         match *slot {
-            NONE => *slot = v as u32,
+            NO_INDEX => *slot = v as u32,
             earlier => out.push((v as u32, earlier)),
         }
     }
@@ -342,7 +342,7 @@ fn vertex_weld(vertex_point: &[u32], weld: &[(u32, u32)]) -> Vec<(u32, u32)> {
 
 /// Checks materials against the source's face sets: the first set that contains a face wins; other faces have
 /// no name.
-pub(crate) fn materials(
+pub(crate) fn check_materials(
     record: &MeshRecord,
     triangle_face: &[u32],
     sets: &[(String, Vec<i32>)],
@@ -350,11 +350,11 @@ pub(crate) fn materials(
     path: &str,
     failures: &mut Failures,
 ) {
-    let mut set_of = vec![NONE; faces];
+    let mut set_of = vec![NO_INDEX; faces];
     for (number, (_, members)) in sets.iter().enumerate() {
         for &face in members {
             if let Some(slot) = usize::try_from(face).ok().and_then(|f| set_of.get_mut(f))
-                && *slot == NONE
+                && *slot == NO_INDEX
             {
                 *slot = number as u32;
             }
@@ -473,7 +473,7 @@ mod tests {
         )
         .unwrap();
         let corners: Vec<Vec<u32>> =
-            (exact.either.iter()).map(|list| list.iter().map(|p| p.corner).collect()).collect();
+            (exact.alternative_pairs.iter()).map(|list| list.iter().map(|p| p.corner).collect()).collect();
         assert_eq!(corners, [[3, 4]]);
         assert_eq!(exact.pairs.len(), 4);
     }
@@ -505,7 +505,7 @@ mod tests {
         };
         let (list, pairs) = run(&[0, 1, 2]);
         assert!(list.is_empty(), "{list:?}");
-        let of_last = |p: &&Pair| p.face == 3;
+        let of_last = |p: &&CornerPair| p.face == 3;
         let last: Vec<(u32, u32)> = pairs.iter().filter(of_last).map(|p| (p.vertex, p.corner)).collect();
         assert_eq!(last, [(0, 10), (1, 11), (2, 9)]);
         // All may be there. The other side, the face of another set and the first of a set must be.

@@ -1,18 +1,18 @@
 //! Second pass: decodes and compares every frame.
 
-use crate::double;
+use crate::convert;
 use crate::error::error;
 use crate::verify::channels::Normals;
-use crate::verify::compare::{Attributes, Corners};
-use crate::verify::exact::{Exact, Pair};
-use crate::verify::meshes::{Decoded, Source};
-use crate::verify::moment::Moment;
-use crate::verify::nearest::Pairing;
-use crate::verify::plan::{Found, Plan, Seen, Show, Unit, Worker, fail};
-use crate::verify::polygons::{Polygons, usable};
+use crate::verify::compare::{AttributeComparison, CornerSelection};
+use crate::verify::exact::{CornerPair, MapCorrespondence};
+use crate::verify::meshes::{DecodedMesh, SourceMesh};
+use crate::verify::nearest::NearestMatching;
+use crate::verify::plan::{FilePlacement, Findings, FrameState, MeshPair, Verification, Worker, fail};
+use crate::verify::polygons::{Polygons, is_usable};
 use crate::verify::report::{Failures, Stats, beyond};
-use crate::verify::survey::apply;
-use crate::verify::{locators, surface, way_back};
+use crate::verify::source_transforms::SourceTransforms;
+use crate::verify::survey::transform_point;
+use crate::verify::{locators, source_map, surface};
 use glam::{DMat4, DVec3};
 use meshreel::{FrameDecoder, FrameKind};
 use meshreel_scene::sample::World;
@@ -24,32 +24,32 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// The smallest number of frames of one job; more if index frames are further apart.
-const RUN: usize = 16;
+const MIN_JOB_FRAMES: usize = 16;
 
 /// The largest memory of decoders that work at the same time, in bytes.
-const DECODERS: u64 = 1 << 30;
+const MAX_DECODER_BYTES: u64 = 1 << 30;
 
-impl Plan<'_> {
+impl Verification<'_> {
     /// Compares all frames. Memory depends on the number of jobs at work, not on the length of the animation.
-    pub fn run(
+    pub fn compare_frames(
         &self,
         progress: &(dyn Fn(u64, u64) + Sync),
-    ) -> Result<(Vec<Stats>, Vec<locators::Found>, Failures), Error> {
-        let mut stats = vec![Stats::default(); self.shows.len()];
-        let mut locators = vec![locators::Found::default(); self.places.len()];
+    ) -> Result<(Vec<Stats>, Vec<locators::LocatorErrors>, Failures), Error> {
+        let mut stats = vec![Stats::default(); self.file_placements.len()];
+        let mut locators = vec![locators::LocatorErrors::default(); self.locator_nodes.len()];
         let mut failures = Failures::default();
         let jobs = self.jobs();
         let workers = Mutex::new(Vec::new());
         let threads = rayon::current_num_threads() as u64;
-        let at_once = (DECODERS / self.reel.memory().max(1)).clamp(1, threads) as usize;
+        let at_once = (MAX_DECODER_BYTES / self.reel.memory().max(1)).clamp(1, threads) as usize;
         let done = AtomicU64::new(0);
         let total = self.reel.frame_count() as u64;
         // Last frame of the previous job, which is compared with the first of the next once both are known.
-        let mut last: Option<Seen> = None;
-        let mut moment = Moment::new(self.survey.scene, &self.survey.placed)?;
+        let mut last: Option<FrameState> = None;
+        let mut moment = SourceTransforms::new(self.survey.scene, &self.survey.placed)?;
         progress(0, total);
         for window in jobs.chunks(at_once) {
-            let results: Vec<Result<Found, Error>> = window
+            let results: Vec<Result<Findings, Error>> = window
                 .par_iter()
                 .map(|job| {
                     let idle = workers.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -57,17 +57,17 @@ impl Plan<'_> {
                         Some(worker) => worker,
                         None => Worker::new(self)?,
                     };
-                    let mut found = Found {
-                        stats: vec![Stats::default(); self.shows.len()],
-                        locators: vec![locators::Found::default(); self.places.len()],
+                    let mut found = Findings {
+                        stats: vec![Stats::default(); self.file_placements.len()],
+                        locators: vec![locators::LocatorErrors::default(); self.locator_nodes.len()],
                         failures: Failures::default(),
-                        ends: [None, None],
+                        end_frames: [None, None],
                     };
                     for frame in job.clone() {
-                        worker.frame(frame, &mut found)?;
+                        worker.compare_frame(frame, &mut found)?;
                         progress(done.fetch_add(1, Ordering::Relaxed) + 1, total);
                     }
-                    found.ends[1] = worker.seen.take();
+                    found.end_frames[1] = worker.previous.take();
                     workers.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
                     Ok(found)
                 })
@@ -75,11 +75,11 @@ impl Plan<'_> {
             // In the order of frames, so that sums and messages do not depend on threads.
             for found in results {
                 let mut found = found?;
-                if let (Some(before), Some(first)) = (last.take(), found.ends[0].take()) {
+                if let (Some(before), Some(first)) = (last.take(), found.end_frames[0].take()) {
                     let between = &self.between;
                     between.compare(self, &mut moment, &before, &first, &mut found)?;
                 }
-                last = found.ends[1].take();
+                last = found.end_frames[1].take();
                 stats.iter_mut().zip(&found.stats).for_each(|(all, part)| all.append(part));
                 let all = locators.iter_mut().zip(&found.locators);
                 all.for_each(|(all, part)| all.append(part));
@@ -95,8 +95,8 @@ impl Plan<'_> {
         let mut jobs = Vec::new();
         let mut begin = 0;
         for frame in 1..=count {
-            let cut =
-                frame == count || frame - begin >= RUN && self.reel.frame_kind(frame) == FrameKind::Index;
+            let cut = frame == count
+                || frame - begin >= MIN_JOB_FRAMES && self.reel.frame_kind(frame) == FrameKind::Index;
             if cut {
                 jobs.push(begin..frame);
                 begin = frame;
@@ -107,18 +107,18 @@ impl Plan<'_> {
 }
 
 impl<'a> Worker<'a> {
-    fn new(plan: &'a Plan<'a>) -> Result<Worker<'a>, Error> {
+    fn new(plan: &'a Verification<'a>) -> Result<Worker<'a>, Error> {
         Ok(Worker {
             plan,
             decoder: FrameDecoder::new(plan.reel).map_err(error)?,
             world: World::new(plan.survey.scene, &plan.survey.placed)?,
-            moment: Moment::new(plan.survey.scene, &plan.survey.placed)?,
-            seen: None,
+            moment: SourceTransforms::new(plan.survey.scene, &plan.survey.placed)?,
+            previous: None,
         })
     }
 
     /// Decodes and compares a frame, and what lies between it and the previous one.
-    fn frame(&mut self, frame: usize, found: &mut Found) -> Result<(), Error> {
+    fn compare_frame(&mut self, frame: usize, found: &mut Findings) -> Result<(), Error> {
         self.decoder.decode(frame).map_err(error)?;
         let plan = self.plan;
         let Some(expected) = plan.frames[frame] else {
@@ -128,49 +128,50 @@ impl<'a> Worker<'a> {
         self.world.evaluate(time)?;
         locators::compare(
             plan.survey,
-            &plan.places,
+            &plan.locator_nodes,
             &self.decoder,
             &self.world,
             [frame, expected],
             &mut found.locators,
             &mut found.failures,
         );
-        let mut seen = (plan.between.any()).then(|| Seen::new(plan, &self.decoder, frame));
-        for (u, unit) in plan.units.iter().enumerate() {
-            let visible = self.visible(unit, frame, expected, found)?;
-            if !visible.is_empty() && !unit.hopeless {
-                let (positions, points) = self.unit(unit, &visible, frame, time, found)?;
+        let mut seen =
+            (plan.between.keeps_previous_frame()).then(|| FrameState::new(plan, &self.decoder, frame));
+        for (u, unit) in plan.mesh_pairs.iter().enumerate() {
+            let visible = self.visible_placements(unit, frame, expected, found)?;
+            if !visible.is_empty() && !unit.has_wrong_map {
+                let (positions, points) = self.compare_mesh(unit, &visible, frame, time, found)?;
                 if let Some(seen) = &mut seen {
-                    seen.keep(plan, u, positions, points);
+                    seen.keep_positions(plan, u, positions, points);
                 }
             }
         }
         if let Some(seen) = seen {
-            match self.seen.take() {
+            match self.previous.take() {
                 Some(before) => {
                     plan.between.compare(plan, &mut self.moment, &before, &seen, found)?;
                 }
                 // The previous frame belongs to another job.
-                None => found.ends[0] = Some(seen.clone()),
+                None => found.end_frames[0] = Some(seen.clone()),
             }
-            self.seen = Some(seen);
+            self.previous = Some(seen);
         }
         Ok(())
     }
 
     /// Returns the placements of a mesh that are visible in the source and in the file; those visible in only
     /// one of them are failures. `expected`: the frame of the source.
-    fn visible(
+    fn visible_placements(
         &self,
-        unit: &Unit,
+        unit: &MeshPair,
         frame: usize,
         expected: usize,
-        found: &mut Found,
+        found: &mut Findings,
     ) -> Result<Vec<usize>, Error> {
         let plan = self.plan;
         let mut visible = Vec::new();
         for &p in &unit.placements {
-            let Some(show) = &plan.shows[p] else { continue };
+            let Some(show) = &plan.file_placements[p] else { continue };
             let shown = self.decoder.visible(show.node);
             match (plan.survey.placements[p].visible.get(expected), shown) {
                 (true, true) => visible.push(p),
@@ -195,13 +196,13 @@ impl<'a> Worker<'a> {
 
     /// Compares one mesh at all places where it is visible. Returns the decoded positions and, if they move,
     /// the source's points.
-    fn unit(
+    fn compare_mesh(
         &self,
-        unit: &Unit,
+        unit: &MeshPair,
         visible: &[usize],
         frame: usize,
         time: f64,
-        found: &mut Found,
+        found: &mut Findings,
     ) -> Result<(Vec<f32>, Vec<[f32; 3]>), Error> {
         let plan = self.plan;
         let mesh = &plan.survey.scene.meshes[unit.mesh];
@@ -214,27 +215,27 @@ impl<'a> Worker<'a> {
                 Cow::Owned(points)
             }
         };
-        let source = Source { mesh, time, points };
+        let source = SourceMesh { mesh, time, points };
         let view = self.decoder.mesh(unit.record);
         let mut positions = vec![0.0; 3 * view.vertex_count()];
         view.positions_into(&mut positions).map_err(error)?;
-        let decoded = Decoded { view, positions };
+        let decoded = DecodedMesh { view, positions };
         for &p in visible {
             found.stats[p].vertices = decoded.view.vertex_count();
         }
-        let blended = plan.reel.description().meshes[unit.record].remeshed.unwrap_or(0);
+        let blended = plan.reel.description().meshes[unit.record].remeshed_blend_frames.unwrap_or(0);
         if frame + blended as usize >= plan.reel.frame_count() {
             return Ok(Default::default());
         }
         visible.iter().for_each(|&p| found.stats[p].frames += 1);
-        let mesh = MeshFrame { unit, visible, frame, source: &source, decoded: &decoded };
+        let mesh = MeshFrame { mesh_pair: unit, visible, frame, source: &source, decoded: &decoded };
         match &unit.exact {
-            _ if unit.surface => self.surfaces(&mesh, found),
-            _ if unit.particles.is_some() => self.particles(&mesh, found),
-            Some(exact) => self.exact(&mesh, exact, found),
+            _ if unit.is_remeshed => self.compare_surfaces(&mesh, found),
+            _ if unit.particles.is_some() => self.compare_particles(&mesh, found),
+            Some(exact) => self.compare_exact(&mesh, exact, found),
             None => {
-                self.way_back(&mesh, found)?;
-                self.nearest(&mesh, found)
+                self.check_source_map(&mesh, found)?;
+                self.compare_nearest(&mesh, found)
             }
         }?;
         let points = match source.points {
@@ -246,16 +247,20 @@ impl<'a> Worker<'a> {
 
     /// Returns the transforms of a placement in this frame; `None` if the source has no finite transform for
     /// it.
-    fn place(&self, placement: usize) -> Option<Place<'_>> {
-        let show = self.plan.shows[placement].as_ref()?;
+    fn placement_transforms(&self, placement: usize) -> Option<PlacementTransforms<'_>> {
+        let show = self.plan.file_placements[placement].as_ref()?;
         let source = &self.world.matrix[self.plan.survey.placements[placement].placed];
         let is_finite = source.is_finite();
-        is_finite.then(|| Place { show, source, decoded: self.decoder.world(show.node) })
+        is_finite.then(|| PlacementTransforms {
+            placement: show,
+            source,
+            decoded: self.decoder.world(show.node),
+        })
     }
 
     /// Compares points without faces, and their attributes.
-    fn particles(&self, mesh: &MeshFrame<'_>, found: &mut Found) -> Result<(), Error> {
-        let &MeshFrame { unit, visible, frame, source, decoded } = mesh;
+    fn compare_particles(&self, mesh: &MeshFrame<'_>, found: &mut Findings) -> Result<(), Error> {
+        let &MeshFrame { mesh_pair: unit, visible, frame, source, decoded } = mesh;
         let Some(particles) = &unit.particles else {
             return Ok(());
         };
@@ -267,23 +272,23 @@ impl<'a> Worker<'a> {
             }
         };
         for &p in visible {
-            let Some(place) = self.place(p) else { continue };
+            let Some(place) = self.placement_transforms(p) else { continue };
             let (mut worst, mut at) = (0.0f64, 0);
             for (v, &point) in pairs.point.iter().enumerate() {
                 let from = source.points[point as usize];
-                if !usable(from) {
+                if !is_usable(from) {
                     continue;
                 }
-                let distance = (place.decoded(decoded, v) - place.source(from)).length();
+                let distance = (place.decoded_point(decoded, v) - place.source_point(from)).length();
                 found.stats[p].distance(distance);
                 if beyond(distance, worst) {
                     (worst, at) = (distance, v);
                 }
             }
-            if beyond(worst, place.show.tolerance) {
+            if beyond(worst, place.placement.tolerance) {
                 let what = format!(
                     "point {at} is {worst:e} off, {:e} is allowed: it is point {} of the source",
-                    place.show.tolerance, pairs.point[at]
+                    place.placement.tolerance, pairs.point[at]
                 );
                 fail(self.plan, found, p, frame, what);
             }
@@ -303,7 +308,8 @@ impl<'a> Worker<'a> {
     /// visible frame before to the one after.
     pub fn world_change(&self, placement: usize, frame: usize) -> Result<[DMat4; 2], Error> {
         let plan = self.plan;
-        let shown = &plan.units[plan.shows[placement].as_ref().map_or(0, |show| show.unit)].shown;
+        let shown =
+            &plan.mesh_pairs[plan.file_placements[placement].as_ref().map_or(0, |show| show.mesh_pair)].shown;
         // A hidden frame reads the last one before it that shows the mesh.
         let read = |frame: usize| shown.iter().rev().find(|f| **f <= frame).copied().unwrap_or(frame);
         let last = plan.reel.frame_count().saturating_sub(1);
@@ -325,12 +331,12 @@ impl<'a> Worker<'a> {
     }
 
     /// Checks a frame's own source map: the points and faces that `extract` returns.
-    fn way_back(&self, mesh: &MeshFrame<'_>, found: &mut Found) -> Result<(), Error> {
+    fn check_source_map(&self, mesh: &MeshFrame<'_>, found: &mut Findings) -> Result<(), Error> {
         let plan = self.plan;
-        let &MeshFrame { unit, frame, source, decoded, .. } = mesh;
+        let &MeshFrame { mesh_pair: unit, frame, source, decoded, .. } = mesh;
         let here = mesh.visible[0];
         let (Some(map), Some(_)) =
-            (unit.runs.as_ref().and_then(|map| map.of_frame(frame)), &plan.shows[here])
+            (unit.frame_maps.as_ref().and_then(|map| map.frame_map(frame)), &plan.file_placements[here])
         else {
             return Ok(());
         };
@@ -346,19 +352,19 @@ impl<'a> Worker<'a> {
         let mut faces = sample::Faces::default();
         sample::faces_at(source.mesh, source.time, &mut faces)?;
         let winding = source.mesh.winding;
-        if let Some(what) = way_back::faces(map, view.indices(), &faces, winding, unit.flip) {
+        if let Some(what) = source_map::faces(map, view.indices(), &faces, winding, unit.flip) {
             fail(plan, found, here, frame, what);
         }
-        let Some(place) = self.place(here) else {
+        let Some(place) = self.placement_transforms(here) else {
             return Ok(());
         };
         for (v, &p) in map.vertex_point.iter().enumerate() {
             let point = points[p as usize];
-            let off = (place.decoded(decoded, v) - place.source(point)).length();
-            if usable(point) && beyond(off, place.show.tolerance) {
+            let off = (place.decoded_point(decoded, v) - place.source_point(point)).length();
+            if is_usable(point) && beyond(off, place.placement.tolerance) {
                 let what = format!(
                     "point {p} comes back {off:e} off, {:e} is allowed: its map back to the source is wrong",
-                    place.show.tolerance
+                    place.placement.tolerance
                 );
                 fail(plan, found, here, frame, what);
                 break;
@@ -368,7 +374,12 @@ impl<'a> Worker<'a> {
     }
 
     /// Compares a mesh with a source map: topology, welded points, positions, attributes.
-    fn exact(&self, mesh: &MeshFrame<'_>, exact: &Exact, found: &mut Found) -> Result<(), Error> {
+    fn compare_exact(
+        &self,
+        mesh: &MeshFrame<'_>,
+        exact: &MapCorrespondence,
+        found: &mut Findings,
+    ) -> Result<(), Error> {
         if let Some(what) = changed_topology(mesh, exact)? {
             fail(self.plan, found, mesh.visible[0], mesh.frame, what);
             return Ok(());
@@ -377,17 +388,17 @@ impl<'a> Worker<'a> {
             fail(self.plan, found, mesh.visible[0], mesh.frame, what);
         }
         for &p in mesh.visible {
-            if let Some(place) = self.place(p) {
+            if let Some(place) = self.placement_transforms(p) {
                 self.exact_positions(mesh, exact, p, &place, found);
             }
         }
         let attributes = mesh.attributes(self, &exact.polygons, &exact.groups, None);
         attributes.compare(mesh.visible, found, &mut |corners, _, difference| {
             let pairs = match corners {
-                Corners::All => &exact.pairs,
-                Corners::OnePerGroup => &exact.smooth_pairs,
+                CornerSelection::All => &exact.pairs,
+                CornerSelection::OnePerGroup => &exact.smooth_pairs,
             };
-            largest_of_pairs(pairs, &exact.either, difference)
+            largest_of_pairs(pairs, &exact.alternative_pairs, difference)
         })
     }
 
@@ -395,10 +406,10 @@ impl<'a> Worker<'a> {
     fn exact_positions(
         &self,
         mesh: &MeshFrame<'_>,
-        exact: &Exact,
+        exact: &MapCorrespondence,
         placement: usize,
-        place: &Place<'_>,
-        found: &mut Found,
+        place: &PlacementTransforms<'_>,
+        found: &mut Findings,
     ) {
         let points = &mesh.source.points;
         let source: [[f64; 4]; 3] = std::array::from_fn(|r| place.source.row(r).to_array());
@@ -406,10 +417,11 @@ impl<'a> Worker<'a> {
         let vertices = mesh.decoded.positions.as_chunks::<3>().0;
         for (v, (&point, &decoded)) in exact.vertex_point.iter().zip(vertices).enumerate() {
             let from = points[point as usize];
-            if !usable(from) {
+            if !is_usable(from) {
                 continue;
             }
-            let off = apply(&place.decoded, double::vector(decoded)) - apply(&source, double::vector(from));
+            let off = transform_point(&place.decoded, convert::vector(decoded))
+                - transform_point(&source, convert::vector(from));
             let square = off.length_squared();
             squares += square;
             count += 1;
@@ -419,10 +431,10 @@ impl<'a> Worker<'a> {
         }
         let worst = worst.sqrt();
         found.stats[placement].distances(worst, squares, count);
-        if beyond(worst, place.show.tolerance) {
+        if beyond(worst, place.placement.tolerance) {
             let what = format!(
                 "vertex {at}, point {} of the source, is {worst:e} off, {:e} is allowed",
-                exact.vertex_point[at], place.show.tolerance
+                exact.vertex_point[at], place.placement.tolerance
             );
             fail(self.plan, found, placement, mesh.frame, what);
         }
@@ -430,19 +442,19 @@ impl<'a> Worker<'a> {
 
     /// Compares a re-meshed surface with the source's: vertices and triangle centres of each with the nearest
     /// place on the other.
-    fn surfaces(&self, mesh: &MeshFrame<'_>, found: &mut Found) -> Result<(), Error> {
+    fn compare_surfaces(&self, mesh: &MeshFrame<'_>, found: &mut Findings) -> Result<(), Error> {
         let &MeshFrame { source, decoded, .. } = mesh;
         let mut faces = sample::Faces::default();
         sample::faces_at(source.mesh, source.time, &mut faces)?;
         let polygons = Polygons::new(&faces, source.points.len(), source.mesh.winding);
-        let all_usable = source.points.iter().all(|p| usable(*p));
+        let all_usable = source.points.iter().all(|p| is_usable(*p));
         for &p in mesh.visible {
-            let Some(place) = self.place(p) else { continue };
-            let right: Vec<DVec3> = source.points.iter().map(|p| place.source(*p)).collect();
+            let Some(place) = self.placement_transforms(p) else { continue };
+            let right: Vec<DVec3> = source.points.iter().map(|p| place.source_point(*p)).collect();
             let got: Vec<DVec3> =
-                (0..decoded.view.vertex_count()).map(|v| place.decoded(decoded, v)).collect();
-            let (theirs, points) = surface::of_source(&polygons, &source.points, &right);
-            let (ours, vertices) = surface::of_file(decoded.view.indices(), &got);
+                (0..decoded.view.vertex_count()).map(|v| place.decoded_point(decoded, v)).collect();
+            let (theirs, points) = surface::source_faces(&polygons, &source.points, &right);
+            let (ours, vertices) = surface::file_faces(decoded.view.indices(), &got);
             let ways =
                 [("vertex or triangle", vertices, theirs), ("point or triangle of the source", points, ours)];
             // Vertices of unusable points may be anywhere, so distances from vertices are not compared.
@@ -456,10 +468,10 @@ impl<'a> Worker<'a> {
                         worst = distance;
                     }
                 }
-                if beyond(worst, place.show.tolerance) {
+                if beyond(worst, place.placement.tolerance) {
                     let what = format!(
                         "a {what} is {worst:e} from the other surface, {:e} is allowed",
-                        place.show.tolerance
+                        place.placement.tolerance
                     );
                     fail(self.plan, found, p, mesh.frame, what);
                 }
@@ -469,25 +481,26 @@ impl<'a> Worker<'a> {
     }
 
     /// Compares a mesh without a source map, or with changing faces: nearest points, faces, attributes.
-    fn nearest(&self, mesh: &MeshFrame<'_>, found: &mut Found) -> Result<(), Error> {
-        let &MeshFrame { unit, source, decoded, .. } = mesh;
+    fn compare_nearest(&self, mesh: &MeshFrame<'_>, found: &mut Findings) -> Result<(), Error> {
+        let &MeshFrame { mesh_pair: unit, source, decoded, .. } = mesh;
         let mut faces = sample::Faces::default();
         sample::faces_at(source.mesh, source.time, &mut faces)?;
         let polygons = Polygons::new(&faces, source.points.len(), source.mesh.winding);
         let indices = decoded.view.indices();
-        let all_usable = source.points.iter().all(|p| usable(*p));
+        let all_usable = source.points.iter().all(|p| is_usable(*p));
         let (groups, lead_groups) = self.smoothing_groups(mesh, &polygons)?;
         for &p in mesh.visible {
-            let Some(place) = self.place(p) else { continue };
+            let Some(place) = self.placement_transforms(p) else { continue };
             let right: Vec<[f64; 3]> = (source.points.iter())
-                .map(|&q| match usable(q) {
-                    true => place.source(q).to_array(),
+                .map(|&q| match is_usable(q) {
+                    true => place.source_point(q).to_array(),
                     false => [f64::NAN; 3],
                 })
                 .collect();
-            let got: Vec<[f64; 3]> =
-                (0..decoded.view.vertex_count()).map(|v| place.decoded(decoded, v).to_array()).collect();
-            let pairing = Pairing::new(&right, &got, indices, &polygons, place.show.tolerance);
+            let got: Vec<[f64; 3]> = (0..decoded.view.vertex_count())
+                .map(|v| place.decoded_point(decoded, v).to_array())
+                .collect();
+            let pairing = NearestMatching::new(&right, &got, indices, &polygons, place.placement.tolerance);
             let [there, back] = pairing.distances();
             // Vertices of unusable points may be anywhere, so distances from vertices are not compared.
             let ways = [("vertex", there), ("point", back)];
@@ -496,23 +509,23 @@ impl<'a> Worker<'a> {
                 stats.count += way.count;
                 stats.squares += way.squares;
                 stats.max = stats.max.max(way.max);
-                if way.alone > 0 {
-                    let what = format!("nothing to compare {} {what} positions with", way.alone);
+                if way.unmatched > 0 {
+                    let what = format!("nothing to compare {} {what} positions with", way.unmatched);
                     fail(self.plan, found, p, mesh.frame, what);
-                } else if beyond(way.max, place.show.tolerance) {
+                } else if beyond(way.max, place.placement.tolerance) {
                     let what = format!(
                         "{what} {} is {:e} from the nearest, {:e} is allowed",
-                        way.at, way.max, place.show.tolerance
+                        way.worst, way.max, place.placement.tolerance
                     );
                     fail(self.plan, found, p, mesh.frame, what);
                 }
             }
-            if all_usable && let Err(what) = pairing.faces(indices, unit.flip) {
+            if all_usable && let Err(what) = pairing.compare_faces(indices, unit.flip) {
                 fail(self.plan, found, p, mesh.frame, what);
             }
             let attributes = mesh.attributes(self, &polygons, &groups, lead_groups.as_ref());
             let mut find = |_, limit: f64, difference: &dyn Fn(u32, u32) -> Option<f64>| {
-                pairing.attribute(limit, difference)
+                pairing.largest_difference(limit, difference)
             };
             attributes.compare(&[p], found, &mut find)?;
         }
@@ -525,15 +538,15 @@ impl<'a> Worker<'a> {
         &self,
         mesh: &MeshFrame<'_>,
         polygons: &Polygons,
-    ) -> Result<(Groups, Option<Groups>), Error> {
-        let &MeshFrame { unit, source, .. } = mesh;
+    ) -> Result<(SmoothingGroups, Option<SmoothingGroups>), Error> {
+        let &MeshFrame { mesh_pair: unit, source, .. } = mesh;
         if unit.channels.normals != Some(Normals::Computed) {
             return Ok(Default::default());
         }
         let angle = self.plan.asked.smooth_angle;
         let groups = polygons.groups(&source.points, angle);
         let mut lead_groups = None;
-        if let Some(&time) = unit.leads.get(&mesh.frame).filter(|t| **t != source.time) {
+        if let Some(&time) = unit.run_starts.get(&mesh.frame).filter(|t| **t != source.time) {
             let mut points = Vec::new();
             sample::positions_at(source.mesh, time, &mut points)?;
             if points.len() == source.points.len() {
@@ -545,16 +558,16 @@ impl<'a> Worker<'a> {
 }
 
 /// Smoothing group of each corner, and their number.
-type Groups = (Vec<u32>, usize);
+type SmoothingGroups = (Vec<u32>, usize);
 
 /// A mesh of the file and its counterpart in the source, in one frame.
 struct MeshFrame<'b> {
-    unit: &'b Unit,
+    mesh_pair: &'b MeshPair,
     /// Placements that are visible.
     visible: &'b [usize],
     frame: usize,
-    source: &'b Source<'b>,
-    decoded: &'b Decoded<'b>,
+    source: &'b SourceMesh<'b>,
+    decoded: &'b DecodedMesh<'b>,
 }
 
 impl<'b> MeshFrame<'b> {
@@ -562,38 +575,38 @@ impl<'b> MeshFrame<'b> {
         &self,
         worker: &'b Worker<'b>,
         polygons: &'b Polygons,
-        groups: &'b Groups,
-        lead_groups: Option<&'b Groups>,
-    ) -> Attributes<'b> {
-        let &MeshFrame { unit, frame, source, decoded, .. } = self;
-        Attributes { worker, unit, frame, source, decoded, polygons, groups, lead_groups }
+        groups: &'b SmoothingGroups,
+        lead_groups: Option<&'b SmoothingGroups>,
+    ) -> AttributeComparison<'b> {
+        let &MeshFrame { mesh_pair: unit, frame, source, decoded, .. } = self;
+        AttributeComparison { worker, mesh_pair: unit, frame, source, decoded, polygons, groups, lead_groups }
     }
 }
 
 /// A placement in one frame: its transforms in the source and in the file.
-struct Place<'b> {
-    show: &'b Show,
+struct PlacementTransforms<'b> {
+    placement: &'b FilePlacement,
     /// The source's transform from object to world space.
     source: &'b DMat4,
     /// The file's transform from object to world space, by rows.
     decoded: [[f64; 4]; 3],
 }
 
-impl Place<'_> {
+impl PlacementTransforms<'_> {
     /// Transforms a point of the source to world space.
-    fn source(&self, point: [f32; 3]) -> DVec3 {
-        self.source.transform_point3(double::vector(point))
+    fn source_point(&self, point: [f32; 3]) -> DVec3 {
+        self.source.transform_point3(convert::vector(point))
     }
 
     /// Transforms a decoded vertex to world space.
-    fn decoded(&self, mesh: &Decoded<'_>, vertex: usize) -> DVec3 {
-        apply(&self.decoded, mesh.position(vertex))
+    fn decoded_point(&self, mesh: &DecodedMesh<'_>, vertex: usize) -> DVec3 {
+        transform_point(&self.decoded, mesh.position(vertex))
     }
 }
 
 /// Returns a message if the source has other points or faces in this frame than in the map.
-fn changed_topology(mesh: &MeshFrame<'_>, exact: &Exact) -> Result<Option<String>, Error> {
-    let &MeshFrame { unit, source, .. } = mesh;
+fn changed_topology(mesh: &MeshFrame<'_>, exact: &MapCorrespondence) -> Result<Option<String>, Error> {
+    let &MeshFrame { mesh_pair: unit, source, .. } = mesh;
     if source.points.len() != exact.polygons.points {
         return Ok(Some(format!(
             "{} points where the file has {}: a mesh that changes like this cannot be kept by its method",
@@ -602,7 +615,7 @@ fn changed_topology(mesh: &MeshFrame<'_>, exact: &Exact) -> Result<Option<String
         )));
     }
     let constant = source.mesh.face_counts.is_constant() && source.mesh.face_indices.is_constant();
-    if mesh.frame != unit.first && !constant {
+    if mesh.frame != unit.first_shown && !constant {
         let mut faces = sample::Faces::default();
         sample::faces_at(source.mesh, source.time, &mut faces)?;
         if faces != unit.faces {
@@ -613,7 +626,7 @@ fn changed_topology(mesh: &MeshFrame<'_>, exact: &Exact) -> Result<Option<String
 }
 
 /// Returns a message if vertices of welded points are not bit-equal.
-fn cracks(decoded: &Decoded<'_>, exact: &Exact) -> Option<String> {
+fn cracks(decoded: &DecodedMesh<'_>, exact: &MapCorrespondence) -> Option<String> {
     let bits = |v: u32| [0, 1, 2].map(|k| decoded.positions[3 * v as usize + k].to_bits());
     let cracks = exact.weld.iter().filter(|(v, earlier)| bits(*v) != bits(*earlier));
     cracks.clone().next().map(|(v, earlier)| {
@@ -628,8 +641,8 @@ fn cracks(decoded: &Decoded<'_>, exact: &Exact) -> Option<String> {
 
 /// Returns the largest difference of all pairs of vertex and corner, and its vertex.
 fn largest_of_pairs(
-    pairs: &[Pair],
-    either: &[Vec<Pair>],
+    pairs: &[CornerPair],
+    either: &[Vec<CornerPair>],
     difference: &dyn Fn(u32, u32) -> Option<f64>,
 ) -> Option<(f64, u32)> {
     let mut worst: Option<(f64, u32)> = None;

@@ -3,16 +3,16 @@
 
 use super::metric::Metric;
 use super::report::{ClipReport, LayerReport, TierReport, beyond};
-use crate::asked::{Asked, AskedLayer, Stripping};
+use crate::requested::{RequestedLayer, RequestedOptions, Stripping};
 use meshreel::Transform;
 use meshreel::clip::{Clip, ClipCursor, LayerInfo, PoseSource};
 use meshreel_scene::Skeleton;
 
 /// The source of a layered clip, and the options for it.
-pub(super) struct Source<'a> {
+pub(super) struct LayeredSource<'a> {
     pub skeleton: &'a Skeleton,
     pub clip: &'a meshreel_scene::Clip,
-    pub asked: &'a Asked,
+    pub asked: &'a RequestedOptions,
     /// The general tolerance, and those of single joints.
     pub tolerance: f64,
     pub tolerances: &'a [Option<f64>],
@@ -20,18 +20,18 @@ pub(super) struct Source<'a> {
 
 /// Fills in the errors of a report; returns broken promises as sentences.
 pub(super) fn compare(
-    source: &Source<'_>,
+    source: &LayeredSource<'_>,
     clip: &Clip,
     metric: &mut Metric,
     report: &mut ClipReport,
 ) -> Result<Vec<String>, meshreel::Error> {
     let layers = clip.layers();
-    let mut broken = as_asked(source, &metric.shells, clip, &layers);
+    let mut broken = differences_from_request(source, &metric.shells, clip, &layers);
     let n = clip.joints();
     let samples = clip.samples();
-    let layer_of: Vec<usize> = (0..n).map(|j| clip.cosmetic_level(j).map_or(0, usize::from)).collect();
+    let layer_of: Vec<usize> = (0..n).map(|j| clip.joint_layer(j).map_or(0, usize::from)).collect();
     let mut promised = vec![0.0; n];
-    let mut found: Vec<LayerReport> = layers.iter().map(LayerReport::of).collect();
+    let mut found: Vec<LayerReport> = layers.iter().map(LayerReport::from_info).collect();
     let mut cursor = ClipCursor::new(clip);
     let mut pose = vec![Transform::IDENTITY; n];
     let mut reference = Vec::new();
@@ -40,7 +40,7 @@ pub(super) fn compare(
         clip.sample_at(&mut cursor, i, &mut pose)?;
         source.clip.pose(i, &mut reference);
         metric.measure(&reference, &pose);
-        let errors = metric.errors();
+        let errors = metric.take_errors();
         let here: Vec<Option<bool>> = (layers.iter().zip(&mut next))
             .map(|(layer, next)| {
                 let there = layer.samples.get(*next) == Some(&(i as u32));
@@ -61,7 +61,7 @@ pub(super) fn compare(
             }
         }
     }
-    let least = metric.least();
+    let least = metric.f32_precision();
     report.tolerance = source.tolerance.max(least);
     let limit = |j: usize| source.tolerances[j].unwrap_or(source.tolerance).max(least);
     for (j, error) in promised.into_iter().enumerate() {
@@ -86,7 +86,7 @@ pub(super) fn compare(
         for there in usize::from(l == 0)..layer.tiers.len() {
             let mut tiers = vec![usize::MAX; layers.len()];
             tiers[l] = there;
-            let (max_error, rms_error) = cost(source, &clip.with_tiers(&tiers), metric, &mut pose)?;
+            let (max_error, rms_error) = clip_error(source, &clip.with_tiers(&tiers), metric, &mut pose)?;
             let tier = &mut found[l].tiers[there];
             tier.max_error_without = Some(max_error);
             tier.rms_error_without = Some(rms_error);
@@ -97,8 +97,8 @@ pub(super) fn compare(
 }
 
 /// Returns the largest error and the root mean square error of all joints at all samples.
-fn cost(
-    source: &Source<'_>,
+fn clip_error(
+    source: &LayeredSource<'_>,
     clip: &Clip,
     metric: &mut Metric,
     pose: &mut [Transform],
@@ -110,7 +110,7 @@ fn cost(
         clip.sample_at(&mut cursor, i, pose)?;
         source.clip.pose(i, &mut reference);
         metric.measure(&reference, pose);
-        for error in metric.errors() {
+        for error in metric.take_errors() {
             most = if beyond(error, most) { error } else { most };
             sum += error * error;
         }
@@ -120,14 +120,19 @@ fn cost(
 }
 
 /// Returns sentences about layers, rates, stripping and joints that differ from those requested.
-fn as_asked(source: &Source<'_>, shells: &[f64], clip: &Clip, layers: &[LayerInfo]) -> Vec<String> {
+fn differences_from_request(
+    source: &LayeredSource<'_>,
+    shells: &[f64],
+    clip: &Clip,
+    layers: &[LayerInfo],
+) -> Vec<String> {
     let mut broken = Vec::new();
     let clips = &source.asked.clips;
     if !clips.layers.is_empty() && clips.layers.len() != layers.len() {
         broken.push(format!("{} layers, {} were asked for", layers.len(), clips.layers.len()));
         return broken;
     }
-    let plain = AskedLayer::default();
+    let plain = RequestedLayer::default();
     for (l, layer) in layers.iter().enumerate() {
         let asked = clips.layer(l).unwrap_or(&plain);
         let mut wrong = |what: String| broken.push(format!("layer {}: {what}", layer.name));
@@ -151,7 +156,7 @@ fn as_asked(source: &Source<'_>, shells: &[f64], clip: &Clip, layers: &[LayerInf
         let most = match asked.strip {
             Stripping::None => 0,
             Stripping::Error(_) => usize::MAX,
-            Stripping::Share(share) => (share * layer.samples.len() as f64) as usize,
+            Stripping::Fraction(share) => (share * layer.samples.len() as f64) as usize,
         };
         if stripped > most {
             wrong(format!("{stripped} stripped samples, {most} allowed"));
@@ -161,7 +166,7 @@ fn as_asked(source: &Source<'_>, shells: &[f64], clip: &Clip, layers: &[LayerInf
     let names: Vec<&str> = layers.iter().map(|l| &l.name[..]).collect();
     let highest = clips.highest_layers(skeleton, shells, &names);
     for (j, (joint, most)) in skeleton.joints.iter().zip(highest).enumerate() {
-        if clip.cosmetic_level(j).is_none_or(|of| usize::from(of) > most) {
+        if clip.joint_layer(j).is_none_or(|of| usize::from(of) > most) {
             broken.push(format!("joint {} is in a higher layer than was asked for", joint.name));
             break;
         }
@@ -170,7 +175,7 @@ fn as_asked(source: &Source<'_>, shells: &[f64], clip: &Clip, layers: &[LayerInf
 }
 
 impl LayerReport {
-    fn of(layer: &LayerInfo) -> LayerReport {
+    fn from_info(layer: &LayerInfo) -> LayerReport {
         LayerReport {
             name: layer.name.clone(),
             joints: layer.joints.len(),

@@ -5,13 +5,13 @@
 
 use super::metric::Metric;
 use super::report::beyond;
-use crate::double;
+use crate::convert;
 use glam::{DQuat, DVec3};
 use meshreel::Transform;
 use meshreel_scene::{Clip, Qvv, Skeleton};
 
 /// Limits of all sub-tracks, and the largest errors so far.
-pub(super) struct Local {
+pub(super) struct LocalMetric {
     limits: Vec<[f64; 3]>,
     bones: Vec<f64>,
     pinned: Vec<bool>,
@@ -24,14 +24,14 @@ pub(super) struct Local {
     joint: usize,
 }
 
-impl Local {
+impl LocalMetric {
     pub fn new(
         source: &Clip,
         metric: &Metric,
         tolerances: [f64; 3],
         adaptive: bool,
         pinned: Vec<bool>,
-    ) -> Local {
+    ) -> LocalMetric {
         let n = source.tracks.len();
         let mut heights = vec![0usize; n];
         let mut bones = vec![0.0f64; n];
@@ -39,9 +39,9 @@ impl Local {
         for j in (0..n).rev() {
             let track = &source.tracks[j].translation;
             let samples = if track.is_constant() { 1 } else { source.samples };
-            let origins = (0..samples).map(|i| track.at(i));
+            let origins = (0..samples).map(|i| track.sample(i));
             far[j] = origins.map(|v| v.abs().max_element()).fold(0.0, f64::max);
-            let length = (0..samples).map(|i| track.at(i).length()).fold(0.0, f64::max);
+            let length = (0..samples).map(|i| track.sample(i).length()).fold(0.0, f64::max);
             if let Some(parent) = metric.parents[j] {
                 heights[parent] = heights[parent].max(heights[j] + 1);
                 bones[parent] = bones[parent].max(length);
@@ -56,7 +56,7 @@ impl Local {
             let least = [bones[j] * 5e-7, far[j] * 2.5e-7, bones[j].max(metric.shells[j]) * 5e-7];
             [0, 1, 2].map(|k| (tolerances[k] / up as f64).max(least[k]))
         });
-        Local {
+        LocalMetric {
             limits: limits.collect(),
             bones,
             pinned,
@@ -70,7 +70,7 @@ impl Local {
     /// Measures one sample, after `metric` has measured it.
     pub fn measure(&mut self, reference: &[Qvv], pose: &[Transform], metric: &Metric) {
         for (j, (wanted, got)) in reference.iter().zip(pose).enumerate() {
-            let got = double::qvv(got);
+            let got = convert::qvv(got);
             let [above, decoded] =
                 [0, 1].map(|k| metric.parents[j].map_or(DQuat::IDENTITY, |p| self.turns[k][p]));
             self.turns[0][j] = above * wanted.rotation;
@@ -103,7 +103,7 @@ impl Local {
     }
 
     /// Returns a sentence about the worst joint.
-    pub fn what(&self, skeleton: &Skeleton) -> String {
+    pub fn describe_worst(&self, skeleton: &Skeleton) -> String {
         let name = &skeleton.joints[self.joint].name;
         format!("joint {name}: an error of {} times its tolerance", self.worst)
     }

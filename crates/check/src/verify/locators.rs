@@ -2,18 +2,22 @@
 //! near it; it holds for the corners of a cube around its origin, and so for every point of that, in every
 //! frame, even if hidden.
 
-use crate::asked::{Asked, Tolerance};
+use crate::requested::{RequestedOptions, Tolerance};
 use crate::verify::attribute::ulp;
 use crate::verify::report::{Failures, LocatorReport, beyond};
-use crate::verify::survey::{Bits, Locator, MeshSurvey, Survey, apply};
+use crate::verify::survey::{FrameSet, Locator, MeshSurvey, Survey, transform_point};
 use glam::{DMat4, DVec3};
 use meshreel::{FrameDecoder, Reel};
 use meshreel_scene::sample::{World, largest_scale};
-use meshreel_scene::{Error, Scene, hierarchy, locators};
+use meshreel_scene::{Error, Scene, locators, node_clip};
 use std::collections::HashMap;
 
 /// Surveys the meshes and locators of the source. `there`: times of the file's frames.
-pub(crate) fn survey<'a>(scene: &'a Scene, asked: &Asked, there: &[f64]) -> Result<Survey<'a>, Error> {
+pub(crate) fn survey<'a>(
+    scene: &'a Scene,
+    asked: &RequestedOptions,
+    there: &[f64],
+) -> Result<Survey<'a>, Error> {
     let MeshSurvey { mut survey, is_locator, sizes } = Survey::of_meshes(scene, asked, there)?;
     survey.locators = find(&survey, &is_locator, &sizes, asked)?;
     Ok(survey)
@@ -24,16 +28,16 @@ fn find(
     survey: &Survey<'_>,
     found: &[bool],
     sizes: &[Option<f64>],
-    asked: &Asked,
+    asked: &RequestedOptions,
 ) -> Result<Vec<Locator>, Error> {
-    let near = locators::nearest(&survey.placed, sizes);
+    let near = locators::nearest_values(&survey.placed, sizes);
     let mut out: Vec<Locator> = (found.iter().enumerate().filter(|(_, found)| **found))
         .map(|(i, _)| Locator {
             placed: i,
-            visible: Bits::new(survey.times.len()),
+            visible: FrameSet::new(survey.times.len()),
             tolerance: 0.0,
-            reach: 0.0,
-            least: 0.0,
+            half_edge: 0.0,
+            trs_error: 0.0,
         })
         .collect();
     if out.is_empty() {
@@ -57,7 +61,7 @@ fn find(
     for (locator, scale) in out.iter_mut().zip(scale) {
         let size = near[locator.placed].unwrap_or(1.0);
         let own = if scale > 0.0 { scale } else { 1.0 };
-        locator.reach = (size / (2.0 * 3f64.sqrt()) / own).clamp(1e-18, 1e18);
+        locator.half_edge = (size / (2.0 * 3f64.sqrt()) / own).clamp(1e-18, 1e18);
         locator.tolerance = match asked.tolerance(&survey.placed[locator.placed].path) {
             Tolerance::Absolute(t) => t,
             Tolerance::Relative(part) => part * size,
@@ -70,13 +74,13 @@ fn find(
             if !matrix.is_finite() {
                 continue;
             }
-            let plain = hierarchy::without_shear(matrix);
+            let plain = node_clip::without_shear(matrix);
             let (plain, own) = (rows(&plain), rows(matrix));
-            for corner in corners(locator.reach) {
-                let right = apply(&own, corner);
+            for corner in corners(locator.half_edge) {
+                let right = transform_point(&own, corner);
                 *far = far.max(right.abs().max_element());
-                let off = (apply(&plain, corner) - right).length();
-                locator.least = locator.least.max(off);
+                let off = (transform_point(&plain, corner) - right).length();
+                locator.trs_error = locator.trs_error.max(off);
             }
         }
     }
@@ -84,19 +88,23 @@ fn find(
         // The same margin as for meshes.
         locator.tolerance = locator.tolerance.max(4.0 * ulp(far * (1.0 + 1e-6)));
         // Half a unit of rounding for each number of a transform, and twice that for a rotation.
-        locator.least += 4.0 * ulp(far);
+        locator.trs_error += 4.0 * ulp(far);
     }
     Ok(out)
 }
 
 /// The node of a locator in the file, and its allowed distance in world units.
-pub(crate) struct Place {
+pub(crate) struct LocatorNode {
     pub node: usize,
     pub tolerance: f64,
 }
 
 /// Returns the node of the file for each locator of the source, by path.
-pub(crate) fn match_nodes(survey: &Survey<'_>, reel: &Reel, failures: &mut Failures) -> Vec<Option<Place>> {
+pub(crate) fn match_nodes(
+    survey: &Survey<'_>,
+    reel: &Reel,
+    failures: &mut Failures,
+) -> Vec<Option<LocatorNode>> {
     let nodes = &reel.description().nodes;
     let mut by_path: HashMap<&str, usize> = HashMap::new();
     for (n, node) in nodes.iter().enumerate().filter(|(_, n)| n.reach > 0.0) {
@@ -112,14 +120,14 @@ pub(crate) fn match_nodes(survey: &Survey<'_>, reel: &Reel, failures: &mut Failu
         };
         let stored = nodes[node].tolerance;
         // The promise may be coarser if no transform of the file can be exact enough.
-        let allowed = locator.tolerance.max(3.0 * locator.least) * (1.0 + 1e-6);
+        let allowed = locator.tolerance.max(3.0 * locator.trs_error) * (1.0 + 1e-6);
         if beyond(stored, allowed) {
             failures.add(path, None, || {
                 format!("the file promises {stored:e} only, {allowed:e} follows from what was asked for")
             });
         }
         let tolerance = if stored <= allowed { stored } else { allowed };
-        Some(Place { node, tolerance })
+        Some(LocatorNode { node, tolerance })
     };
     let places = survey.locators.iter().map(&mut place).collect();
     let mut left: Vec<&str> = by_path.into_keys().collect();
@@ -132,14 +140,14 @@ pub(crate) fn match_nodes(survey: &Survey<'_>, reel: &Reel, failures: &mut Failu
 
 /// The errors of one locator over the frames compared.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct LocatorErrors {
     pub frames: usize,
     pub max: f64,
     pub failed: bool,
 }
 
-impl Found {
-    pub fn append(&mut self, other: &Found) {
+impl LocatorErrors {
+    pub fn append(&mut self, other: &LocatorErrors) {
         self.frames += other.frames;
         self.failed |= other.failed;
         if beyond(other.max, self.max) {
@@ -152,11 +160,11 @@ impl Found {
 /// evaluated.
 pub(crate) fn compare(
     survey: &Survey<'_>,
-    places: &[Option<Place>],
+    places: &[Option<LocatorNode>],
     decoder: &FrameDecoder,
     world: &World<'_>,
     [frame, expected]: [usize; 2],
-    found: &mut [Found],
+    found: &mut [LocatorErrors],
     failures: &mut Failures,
 ) {
     for ((locator, place), found) in survey.locators.iter().zip(places).zip(found) {
@@ -174,9 +182,9 @@ pub(crate) fn compare(
             continue;
         }
         let (own, decoded) = (rows(matrix), decoder.world(place.node));
-        let off = |corner| (apply(&decoded, corner) - apply(&own, corner)).length();
+        let off = |corner| (transform_point(&decoded, corner) - transform_point(&own, corner)).length();
         let mut error = 0.0;
-        for corner in corners(locator.reach) {
+        for corner in corners(locator.half_edge) {
             let off = off(corner);
             error = if beyond(off, error) { off } else { error };
         }
@@ -196,8 +204,8 @@ pub(crate) fn compare(
 /// The report of each locator.
 pub(crate) fn reports(
     survey: &Survey<'_>,
-    places: &[Option<Place>],
-    found: &[Found],
+    places: &[Option<LocatorNode>],
+    found: &[LocatorErrors],
     broken: &[String],
 ) -> Vec<LocatorReport> {
     let all = survey.locators.iter().zip(places).zip(found);

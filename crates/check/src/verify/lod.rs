@@ -1,10 +1,10 @@
 //! Checks LOD levels: their triangles are those of their mesh's vertices, fewer from level to level, and
 //! within the distance from the mesh that the file claims.
 
-use crate::double;
+use crate::convert;
 use crate::error::error;
 use crate::verify::report::{Failures, LodReport};
-use crate::verify::surface::Faces;
+use crate::verify::surface::FaceTree;
 use glam::DVec3;
 use meshreel::record::Method;
 use meshreel::{FrameDecoder, LodTriangles, Reel};
@@ -12,8 +12,8 @@ use meshreel_scene::Error;
 
 /// The number of frames in which distances are measured, and the largest number of vertices measured per
 /// mesh.
-const FRAMES: usize = 6;
-const VERTICES: usize = 20_000;
+const MEASURED_FRAMES: usize = 6;
+const MAX_MEASURED_VERTICES: usize = 20_000;
 
 /// Checks the LOD levels of all meshes; returns a report of each level, by mesh of the file. `asked`: the
 /// allowed number of levels.
@@ -27,7 +27,7 @@ pub(crate) fn check(
     let mut all: Vec<Vec<LodTriangles>> = Vec::new();
     for (m, record) in meshes.iter().enumerate() {
         let mut levels = Vec::new();
-        for level in 1..reel.lods(m).map_err(error)? {
+        for level in 1..reel.lod_count(m).map_err(error)? {
             levels.extend(reel.lod(m, level).map_err(error)?);
         }
         if levels.len() > asked {
@@ -37,7 +37,7 @@ pub(crate) fn check(
         }
         let mut before = record.indices as usize;
         for (l, level) in (1..).zip(&levels) {
-            let wrong = structure(level, before, record.vertices);
+            let wrong = structural_fault(level, before, record.vertices);
             if let Some(what) = wrong {
                 failures.add(&record.path, None, || format!("level of detail {l}: {what}"));
             }
@@ -55,7 +55,7 @@ pub(crate) fn check(
     }
     let mut decoder = FrameDecoder::new(reel).map_err(error)?;
     let frames = reel.frame_count();
-    let step = frames.div_ceil(FRAMES).max(1);
+    let step = frames.div_ceil(MEASURED_FRAMES).max(1);
     for frame in (0..frames).step_by(step).chain(frames.checked_sub(1)) {
         decoder.decode(frame).map_err(error)?;
         for (m, levels) in all.iter().enumerate() {
@@ -94,7 +94,7 @@ pub(crate) fn check(
 
 /// Returns what is wrong with the triangles of an LOD level. `before`: the number of indices of the next
 /// finer level; `vertices`: the number of vertices of the mesh.
-fn structure(level: &LodTriangles, before: usize, vertices: u32) -> Option<&'static str> {
+fn structural_fault(level: &LodTriangles, before: usize, vertices: u32) -> Option<&'static str> {
     let (triangles, rest) = level.indices.as_chunks::<3>();
     let sums: u64 = level.materials.iter().map(|r| u64::from(r.count)).sum();
     if !rest.is_empty() || level.indices.len() >= before {
@@ -115,13 +115,13 @@ fn structure(level: &LodTriangles, before: usize, vertices: u32) -> Option<&'sta
 /// Returns the vertex farthest from a level, and its distance, capped at 1.01 times the level's error.
 fn farthest(indices: &[u32], level: &LodTriangles, at: &[[f32; 3]]) -> (f64, u32) {
     let reach = f64::from(level.error) * 1.01;
-    let points: Vec<DVec3> = (at.iter()).map(|p| double::vector(*p)).collect();
+    let points: Vec<DVec3> = (at.iter()).map(|p| convert::vector(*p)).collect();
     let triangles = level.indices.len() / 3;
-    let faces = Faces::new(&points, level.indices.clone(), std::iter::repeat_n(3, triangles));
+    let faces = FaceTree::new(&points, level.indices.clone(), std::iter::repeat_n(3, triangles));
     let mut used: Vec<u32> = indices.to_vec();
     used.sort_unstable();
     used.dedup();
-    let step = used.len().div_ceil(VERTICES).max(1);
+    let step = used.len().div_ceil(MAX_MEASURED_VERTICES).max(1);
     let mut most = (0.0, 0);
     for &v in used.iter().step_by(step) {
         let own = points[v as usize];

@@ -6,19 +6,19 @@ use meshreel_scene::Mesh;
 use std::borrow::Cow;
 
 /// A mesh of the source in one frame.
-pub(crate) struct Source<'a> {
+pub(crate) struct SourceMesh<'a> {
     pub mesh: &'a Mesh,
     pub time: f64,
     pub points: Cow<'a, [[f32; 3]]>,
 }
 
 /// A mesh of the file in one frame.
-pub(crate) struct Decoded<'a> {
+pub(crate) struct DecodedMesh<'a> {
     pub view: MeshView<'a>,
     pub positions: Vec<f32>,
 }
 
-impl Decoded<'_> {
+impl DecodedMesh<'_> {
     pub fn position(&self, v: usize) -> DVec3 {
         vector(&self.positions, v)
     }

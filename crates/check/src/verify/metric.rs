@@ -2,7 +2,7 @@
 //! in object space.
 
 use super::report::beyond;
-use crate::double;
+use crate::convert;
 use glam::{DAffine3, DVec3};
 use meshreel::Transform;
 use meshreel_scene::Qvv;
@@ -31,8 +31,8 @@ impl Metric {
     }
 
     pub(super) fn measure(&mut self, local: &[Qvv], pose: &[Transform]) {
-        double::object_space(self.parents.iter().copied(), local.iter().copied(), &mut self.reference);
-        double::object_space(self.parents.iter().copied(), pose.iter().map(double::qvv), &mut self.decoded);
+        convert::object_space(self.parents.iter().copied(), local.iter().copied(), &mut self.reference);
+        convert::object_space(self.parents.iter().copied(), pose.iter().map(convert::qvv), &mut self.decoded);
         let joints = self.reference.iter().zip(&self.decoded).zip(&self.shells);
         for (((a, b), shell), worst) in joints.zip(&mut self.worst) {
             self.extent = self.extent.max(a.translation.abs().max_element());
@@ -46,18 +46,18 @@ impl Metric {
     }
 
     /// Returns the precision of f32 at the largest coordinate so far.
-    pub(super) fn least(&self) -> f64 {
+    pub(super) fn f32_precision(&self) -> f64 {
         self.extent * 4.0 / f64::from(1u32 << 24)
     }
 
     /// Returns the largest error of each joint since the last call.
-    pub(super) fn errors(&mut self) -> Vec<f64> {
+    pub(super) fn take_errors(&mut self) -> Vec<f64> {
         let fresh = vec![0.0; self.worst.len()];
         std::mem::replace(&mut self.worst, fresh)
     }
 
     /// Returns the largest error, and the largest as a fraction of its joint's limit, and resets both.
-    pub fn taken(&mut self, limits: &[f64]) -> (f64, f64) {
+    pub fn take_largest(&mut self, limits: &[f64]) -> (f64, f64) {
         let larger = |most: f64, v: f64| if beyond(v, most) { v } else { most };
         let parts = self.worst.iter().zip(limits).map(|(error, limit)| error / limit);
         let found = (self.worst.iter().copied().fold(0.0, larger), parts.fold(0.0, larger));

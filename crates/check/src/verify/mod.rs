@@ -22,24 +22,24 @@ mod locators;
 mod lod;
 mod meshes;
 mod metric;
-mod moment;
 mod nearest;
 mod part_attributes;
 mod particles;
+mod passes;
 mod plan;
 pub(crate) mod polygons;
 pub(crate) mod report;
 mod rig;
 mod rings;
-mod run;
 mod smoothing;
+mod source_map;
+mod source_transforms;
 mod surface;
 pub(crate) mod survey;
-mod way_back;
 
+pub use passes::verify;
 pub use report::{
     CameraReport, ClipPromise, ClipReport, Failure, LayerReport, LocatorReport, LodReport, MAX_FAILURES,
-    Matched, MeshReport, Report, RigReport, TierReport,
+    MatchMethod, MeshReport, Report, RigReport, TierReport,
 };
-pub use run::verify;
 pub use surface::distances;

@@ -3,25 +3,25 @@
 //! never fail.
 
 use crate::verify::kd_tree::KdTree;
-use crate::verify::polygons::{NONE, Polygons};
+use crate::verify::polygons::{NO_INDEX, Polygons};
 use crate::verify::report::beyond;
 use crate::verify::rings::Rings;
 use std::collections::HashMap;
 
 /// The largest number of points tried for one vertex. If more are within the tolerance, the match is
 /// undecided.
-const CANDIDATES: usize = 256;
+const MAX_CANDIDATES: usize = 256;
 
 /// The largest number of points tried for each of the three vertices of a triangle.
-const FACE_CANDIDATES: usize = 32;
+const MAX_FACE_CANDIDATES: usize = 32;
 
 /// The largest number of corners tried for one vertex or triangle; beyond that the match is undecided, or the
 /// search result is cached.
-const CORNERS: usize = 4096;
+const MAX_CORNERS: usize = 4096;
 
 /// The points and corners of the source that a decoded vertex can stand for.
 #[derive(Default)]
-struct Near {
+struct Candidates {
     /// The only point that it can stand for, if there is only one.
     point: Option<u32>,
     /// Face and corner of all possible points, sorted, if several are possible.
@@ -32,10 +32,10 @@ struct Near {
 }
 
 /// Face and corner of everything that a vertex can stand for, sorted.
-type Sides<'a> = &'a [(u32, u32)];
+type FaceCornerList<'a> = &'a [(u32, u32)];
 
 /// The source and decoded mesh of one placement in one frame, in world space.
-pub(crate) struct Pairing<'a> {
+pub(crate) struct NearestMatching<'a> {
     pub source: &'a [[f64; 3]],
     pub decoded: &'a [[f64; 3]],
     source_tree: KdTree,
@@ -55,14 +55,14 @@ pub(crate) struct Pairing<'a> {
 pub(crate) struct Distances {
     pub max: f64,
     /// The vertex or point it belongs to.
-    pub at: u32,
+    pub worst: u32,
     pub squares: f64,
     pub count: u64,
     /// The number of vertices or points with nothing to compare to.
-    pub alone: u64,
+    pub unmatched: u64,
 }
 
-impl<'a> Pairing<'a> {
+impl<'a> NearestMatching<'a> {
     /// Prepares a comparison. Unusable points of the source are NaN.
     pub fn new(
         source: &'a [[f64; 3]],
@@ -70,11 +70,11 @@ impl<'a> Pairing<'a> {
         indices: &[u32],
         polygons: &'a Polygons,
         tolerance: f64,
-    ) -> Pairing<'a> {
+    ) -> NearestMatching<'a> {
         let mut used_vertices = vec![false; decoded.len()];
         indices.iter().for_each(|&v| used_vertices[v as usize] = true);
         let mut first = vec![0u32; polygons.points + 1];
-        let used = |p: &&u32| **p != NONE;
+        let used = |p: &&u32| **p != NO_INDEX;
         for &p in polygons.point.iter().filter(used) {
             first[p as usize + 1] += 1;
         }
@@ -87,7 +87,7 @@ impl<'a> Pairing<'a> {
             corners[next[p as usize] as usize] = c as u32;
             next[p as usize] += 1;
         }
-        Pairing {
+        NearestMatching {
             source,
             decoded,
             source_tree: KdTree::new(source),
@@ -107,12 +107,12 @@ impl<'a> Pairing<'a> {
             let mut out = Distances::default();
             for (i, p) in from.iter().enumerate().filter(|(_, p)| p.iter().all(|v| v.is_finite())) {
                 match to.nearest(*p) {
-                    None => out.alone += 1,
+                    None => out.unmatched += 1,
                     Some((distance, _)) => {
                         out.count += 1;
                         out.squares += distance * distance;
                         if distance > out.max {
-                            (out.max, out.at) = (distance, i as u32);
+                            (out.max, out.worst) = (distance, i as u32);
                         }
                     }
                 }
@@ -125,7 +125,11 @@ impl<'a> Pairing<'a> {
     /// Finds, for each vertex with a corner of the source within the tolerance, the least `difference(vertex,
     /// corner)`, or the first within `limit`, and likewise for each corner. Returns the largest of these, and
     /// its vertex.
-    pub fn attribute(&self, limit: f64, difference: impl Fn(u32, u32) -> Option<f64>) -> Option<(f64, u32)> {
+    pub fn largest_difference(
+        &self,
+        limit: f64,
+        difference: impl Fn(u32, u32) -> Option<f64>,
+    ) -> Option<(f64, u32)> {
         let mut worst: Option<(f64, u32)> = None;
         let mut note = |best: Option<f64>, undecided: bool, vertex: u32| {
             if let Some(best) = best.filter(|b| !undecided || *b <= limit)
@@ -138,11 +142,11 @@ impl<'a> Pairing<'a> {
         let known = self.source.iter().flatten().all(|v| v.is_finite());
         let of_corners = |(v, _): &(usize, _)| known && self.used[*v];
         for (v, p) in self.decoded.iter().enumerate().filter(of_corners) {
-            let (mut best, mut left) = (None, CORNERS);
-            let (found, cut) = self.source_tree.within(*p, self.tolerance, CANDIDATES, |point| {
+            let (mut best, mut left) = (None, MAX_CORNERS);
+            let (found, cut) = self.source_tree.within(*p, self.tolerance, MAX_CANDIDATES, |point| {
                 let corners = self.corners_of(point);
                 let near = &corners[..corners.len().min(left)];
-                let good = |&c: &u32| better(&mut best, difference(v as u32, c), limit);
+                let good = |&c: &u32| keep_least(&mut best, difference(v as u32, c), limit);
                 let found = near.iter().any(good);
                 // The extra one shows that something was left out.
                 left = (left + 1).saturating_sub(corners.len() + 1);
@@ -156,9 +160,9 @@ impl<'a> Pairing<'a> {
                 continue;
             }
             let (mut best, mut nearest) = (None, 0);
-            let (_, undecided) = self.decoded_tree.within(p, self.tolerance, CANDIDATES, |v| {
+            let (_, undecided) = self.decoded_tree.within(p, self.tolerance, MAX_CANDIDATES, |v| {
                 nearest = v;
-                better(&mut best, difference(v, c), limit)
+                keep_least(&mut best, difference(v, c), limit)
             });
             note(best, undecided, nearest);
         }
@@ -168,7 +172,7 @@ impl<'a> Pairing<'a> {
     /// Compares triangles with faces: each triangle must have its corners in one face of the source, in the
     /// right orientation, and each face of n corners n − 2 triangles; faces that repeat others may have none.
     /// `Err` is a sentence.
-    pub fn faces(&self, indices: &[u32], flip: bool) -> Result<(), String> {
+    pub fn compare_faces(&self, indices: &[u32], flip: bool) -> Result<(), String> {
         let expected = self.polygons.triangles();
         let found = indices.len() / 3;
         let fewest = || expected - Rings::new(self.polygons).repeated(self.polygons);
@@ -178,10 +182,10 @@ impl<'a> Pairing<'a> {
         // Point after point; within one point they are sorted already.
         let face = |&c: &u32| (self.polygons.face[c as usize], c);
         let sides: Vec<(u32, u32)> = self.corners.iter().map(face).collect();
-        let mut near: Vec<Option<Near>> = Vec::new();
+        let mut near: Vec<Option<Candidates>> = Vec::new();
         near.resize_with(self.decoded.len(), || None);
         for &v in indices {
-            near[v as usize].get_or_insert_with(|| self.near(v));
+            near[v as usize].get_or_insert_with(|| self.candidates(v));
         }
         // Triangles with certain corners choose their faces first, and among them those with a single choice.
         let mut order: Vec<u32> = (0..found as u32).collect();
@@ -192,7 +196,7 @@ impl<'a> Pairing<'a> {
         let certain = |t: &u32| corners(*t).iter().flatten().all(|n| n.points == 1);
         order.sort_by_key(|t| !certain(t));
         let turn = if flip { -self.polygons.turn } else { self.polygons.turn };
-        let mut rooms = Rooms::new(self.polygons, turn > 0);
+        let mut rooms = MissingTriangles::new(self.polygons, turn > 0);
         let (mut wrong, mut example) = (0u64, u32::MAX);
         let mut passes = [order, Vec::new()];
         for pass in 0..2 {
@@ -204,11 +208,11 @@ impl<'a> Pairing<'a> {
                     continue;
                 }
                 let vertices = std::array::from_fn(|k| indices[3 * t as usize + k]);
-                let lists = [a, b, c].map(|near| self.sides_of(near, &sides));
-                match rooms.place(vertices, lists, certain(&t), pass == 0) {
-                    Placed::Fits => {}
-                    Placed::Later => passes[1].push(t),
-                    Placed::Nowhere => {
+                let lists = [a, b, c].map(|near| self.face_corners(near, &sides));
+                match rooms.place_triangle(vertices, lists, certain(&t), pass == 0) {
+                    FacePlacement::Fits => {}
+                    FacePlacement::Deferred => passes[1].push(t),
+                    FacePlacement::NoFace => {
                         wrong += 1;
                         example = example.min(t);
                     }
@@ -222,7 +226,7 @@ impl<'a> Pairing<'a> {
     }
 
     /// Returns face and corner of everything that a vertex can stand for. `sides`: those of all points.
-    fn sides_of<'s>(&self, near: &'s Near, sides: Sides<'s>) -> Sides<'s> {
+    fn face_corners<'s>(&self, near: &'s Candidates, sides: FaceCornerList<'s>) -> FaceCornerList<'s> {
         match near.point {
             Some(p) => &sides[self.first[p as usize] as usize..self.first[p as usize + 1] as usize],
             None => &near.corners,
@@ -230,17 +234,17 @@ impl<'a> Pairing<'a> {
     }
 
     /// Returns the corners that a decoded vertex can stand for.
-    fn near(&self, v: u32) -> Near {
-        let mut near = Near::default();
+    fn candidates(&self, v: u32) -> Candidates {
+        let mut near = Candidates::default();
         let p = self.decoded[v as usize];
         let mut points = Vec::new();
-        let (_, cut) = self.source_tree.within(p, self.tolerance, FACE_CANDIDATES, |point| {
+        let (_, cut) = self.source_tree.within(p, self.tolerance, MAX_FACE_CANDIDATES, |point| {
             points.push(point);
             false
         });
         near.points = points.len();
         let all: usize = points.iter().map(|&p| self.corners_of(p).len()).sum();
-        near.undecided = cut || points.len() > 1 && all > CORNERS;
+        near.undecided = cut || points.len() > 1 && all > MAX_CORNERS;
         match &points[..] {
             _ if near.undecided => {}
             &[point] => near.point = Some(point),
@@ -260,52 +264,52 @@ impl<'a> Pairing<'a> {
 }
 
 /// The number of triangles that faces of the source still lack.
-struct Rooms {
+struct MissingTriangles {
     /// First corner and number of corners of each face.
-    of_face: Vec<(u32, u32)>,
+    face_corners: Vec<(u32, u32)>,
     /// Triangles that each face still lacks.
-    room: Vec<u32>,
+    missing: Vec<u32>,
     /// For triangles whose vertices all have many candidates: their common faces, and how many of these are
     /// known to be full. Cached, since there may be many such triangles.
-    many: HashMap<[u32; 3], (Vec<u32>, usize)>,
+    cached_faces: HashMap<[u32; 3], (Vec<u32>, usize)>,
     /// Corners of triangles follow each other in the order of the face.
     ascending: bool,
 }
 
 /// The outcome of placing a triangle in a face.
-enum Placed {
+enum FacePlacement {
     /// There is a face for it, or there may be one.
     Fits,
     /// The triangle has several choices and waits until triangles with one choice are placed.
-    Later,
-    Nowhere,
+    Deferred,
+    NoFace,
 }
 
-impl Rooms {
-    fn new(polygons: &Polygons, ascending: bool) -> Rooms {
+impl MissingTriangles {
+    fn new(polygons: &Polygons, ascending: bool) -> MissingTriangles {
         let mut of_face = vec![(0u32, 0u32); polygons.total];
         let mut room = vec![0u32; polygons.total];
         for face in &polygons.faces {
             of_face[face.number as usize] = (face.first, face.count);
             room[face.number as usize] = face.count - 2;
         }
-        Rooms { of_face, room, many: HashMap::new(), ascending }
+        MissingTriangles { face_corners: of_face, missing: room, cached_faces: HashMap::new(), ascending }
     }
 
     /// Finds a face for a triangle. `lists`: the candidates of its vertices. `certain`: each vertex has one
     /// point only.
-    fn place(
+    fn place_triangle(
         &mut self,
         vertices: [u32; 3],
-        lists: [Sides<'_>; 3],
+        lists: [FaceCornerList<'_>; 3],
         certain: bool,
         first_pass: bool,
-    ) -> Placed {
-        let Rooms { of_face, room, many, ascending } = self;
+    ) -> FacePlacement {
+        let MissingTriangles { face_corners: of_face, missing: room, cached_faces: many, ascending } = self;
         let fewest = lists.map(<[_]>::len);
         let own;
         let (faces, full) = match fewest.iter().min() {
-            Some(&fewest) if fewest > FACE_CANDIDATES => {
+            Some(&fewest) if fewest > MAX_FACE_CANDIDATES => {
                 let list = || (common_faces(lists, *ascending, of_face), 0);
                 let (faces, full) = many.entry(vertices).or_insert_with(list);
                 while faces.get(*full).is_some_and(|f| room[*f as usize] == 0) {
@@ -319,27 +323,27 @@ impl Rooms {
             }
         };
         if first_pass && (faces.len() > 1 || !certain) {
-            return Placed::Later;
+            return FacePlacement::Deferred;
         }
         match faces[full..].iter().find(|f| room[**f as usize] > 0) {
             Some(&face) => {
                 room[face as usize] -= 1;
-                Placed::Fits
+                FacePlacement::Fits
             }
             // Full, but earlier triangles may have taken the wrong one of several possible faces.
-            None if faces.len() > 1 || !faces.is_empty() && !certain => Placed::Fits,
-            None => Placed::Nowhere,
+            None if faces.len() > 1 || !faces.is_empty() && !certain => FacePlacement::Fits,
+            None => FacePlacement::NoFace,
         }
     }
 }
 
 /// Returns the faces with three corners for a triangle, in the right orientation. `of_face`: first corner and
 /// number of corners.
-fn common_faces(lists: [Sides<'_>; 3], ascending: bool, of_face: &[(u32, u32)]) -> Vec<u32> {
+fn common_faces(lists: [FaceCornerList<'_>; 3], ascending: bool, of_face: &[(u32, u32)]) -> Vec<u32> {
     // Starts at the vertex with the fewest candidates: another may belong to a whole fan.
     let least = (0..3).min_by_key(|&k| lists[k].len()).unwrap_or(0);
     let [a, b, c] = [0, 1, 2].map(|k| lists[(least + k) % 3]);
-    let of = |near: Sides<'_>, face: u32| {
+    let of = |near: FaceCornerList<'_>, face: u32| {
         let begin = near.partition_point(|x| x.0 < face);
         let length = near[begin..].partition_point(|x| x.0 == face);
         begin..begin + length
@@ -365,7 +369,7 @@ fn common_faces(lists: [Sides<'_>; 3], ascending: bool, of_face: &[(u32, u32)]) 
 
 /// Keeps the least difference; `true` if it is within `limit`. A corner whose value is not finite may be the
 /// vertex's own, so then nothing is known of the vertex.
-fn better(best: &mut Option<f64>, difference: Option<f64>, limit: f64) -> bool {
+fn keep_least(best: &mut Option<f64>, difference: Option<f64>, limit: f64) -> bool {
     let Some(d) = difference else {
         *best = None;
         return true;
@@ -411,18 +415,18 @@ mod tests {
     #[test]
     fn right_and_wrong_faces() {
         let (polygons, decoded) = (polygons(), decoded());
-        let pairing = Pairing::new(&POINTS, &decoded, &[0, 1, 2, 3, 4, 5], &polygons, 1e-3);
+        let pairing = NearestMatching::new(&POINTS, &decoded, &[0, 1, 2, 3, 4, 5], &polygons, 1e-3);
         let good = vertices(&[0, 1, 2, 0, 2, 3, 0, 3, 4, 2, 1, 5]);
-        assert_eq!(pairing.faces(&good, false), Ok(()));
-        assert!(pairing.faces(&good, true).unwrap_err().contains("4 triangles"));
-        assert!(pairing.faces(&good[..9], false).unwrap_err().contains("3 triangles where"));
+        assert_eq!(pairing.compare_faces(&good, false), Ok(()));
+        assert!(pairing.compare_faces(&good, true).unwrap_err().contains("4 triangles"));
+        assert!(pairing.compare_faces(&good[..9], false).unwrap_err().contains("3 triangles where"));
         let twice = vertices(&[0, 1, 2, 0, 1, 2, 0, 3, 4, 2, 1, 5, 0, 2, 3]);
-        assert!(pairing.faces(&twice[..12], false).is_ok(), "three triangles of the same face");
+        assert!(pairing.compare_faces(&twice[..12], false).is_ok(), "three triangles of the same face");
         let strange = vertices(&[0, 1, 5, 0, 2, 3, 0, 3, 4, 2, 1, 5]);
-        assert!(pairing.faces(&strange, false).unwrap_err().contains("triangle 0"));
+        assert!(pairing.compare_faces(&strange, false).unwrap_err().contains("triangle 0"));
         // With a tolerance larger than the mesh, nothing can be told apart.
-        let blurred = Pairing::new(&POINTS, &decoded, &[0, 1, 2, 3, 4, 5], &polygons, 100.0);
-        assert_eq!(blurred.faces(&good, false), Ok(()));
+        let blurred = NearestMatching::new(&POINTS, &decoded, &[0, 1, 2, 3, 4, 5], &polygons, 100.0);
+        assert_eq!(blurred.compare_faces(&good, false), Ok(()));
     }
 
     /// Visiting all faces of a vertex for each of its triangles would take hours.
@@ -437,11 +441,11 @@ mod tests {
             let place = |i: i32| [f64::from(i), f64::from(i % 7), 0.0];
             let points: Vec<[f64; 3]> = (0..points).map(place).collect();
             let indices: Vec<u32> = raw.indices.iter().map(|&p| p as u32).collect();
-            let pairing = Pairing::new(&points, &points, &indices, &polygons, 1e-3);
-            assert_eq!(pairing.faces(&indices, false), Ok(()));
-            assert!(pairing.faces(&indices, true).is_err());
+            let pairing = NearestMatching::new(&points, &points, &indices, &polygons, 1e-3);
+            assert_eq!(pairing.compare_faces(&indices, false), Ok(()));
+            assert!(pairing.compare_faces(&indices, true).is_err());
             // Nothing agrees, so everything is visited.
-            assert!(pairing.attribute(0.1, |_, _| Some(1.0)).is_some());
+            assert!(pairing.largest_difference(0.1, |_, _| Some(1.0)).is_some());
         }
     }
 
@@ -449,14 +453,14 @@ mod tests {
     fn distances_and_attributes_both_ways() {
         let (polygons, mut decoded) = (polygons(), decoded());
         decoded[2][2] = 0.5;
-        let pairing = Pairing::new(&POINTS, &decoded, &[0, 1, 2, 3, 4, 5], &polygons, 1e-3);
+        let pairing = NearestMatching::new(&POINTS, &decoded, &[0, 1, 2, 3, 4, 5], &polygons, 1e-3);
         let [there, back] = pairing.distances();
-        assert!((there.max - 0.5).abs() < 1e-3 && there.at == 2);
-        assert!((back.max - 0.5).abs() < 1e-3 && back.at == 0);
+        assert!((there.max - 0.5).abs() < 1e-3 && there.worst == 2);
+        assert!((back.max - 0.5).abs() < 1e-3 && back.worst == 0);
         // Corners 2 and 5 are of one point with different values; either may be the vertex's.
         let value = |c: u32| f64::from(c);
         let of = |v: u32| [3.0, 7.0, 0.0, 5.0, 1.0, 4.0][v as usize];
-        let (worst, vertex) = pairing.attribute(0.1, |v, c| Some((of(v) - value(c)).abs())).unwrap();
+        let (worst, vertex) = pairing.largest_difference(0.1, |v, c| Some((of(v) - value(c)).abs())).unwrap();
         // Corner 2 has only the vertex that took the value of corner 5; corner 6 likewise.
         assert!(worst == 5.0 && vertex == 4 || worst == 3.0, "{worst} {vertex}");
     }

@@ -1,17 +1,17 @@
 //! Compares part attributes: the set of them, and their values in every frame.
 
 use super::report::Failures;
-use crate::asked::Tolerance;
 use crate::error::error;
+use crate::requested::Tolerance;
 use crate::skinning::vertex_group;
-use crate::verify::plan::Plan;
+use crate::verify::plan::Verification;
 use meshreel::{FrameDecoder, FramePair, PartAttribute};
 use meshreel_scene::{CustomAttribute, Error, Mesh, Scope, sample};
 use std::collections::HashMap;
 
 /// Checks the part attributes of all nodes. Returns, for each mesh of the file, the largest error of any
 /// value, if it has any.
-pub(crate) fn check(plan: &Plan<'_>, failures: &mut Failures) -> Result<Vec<Option<f64>>, Error> {
+pub(crate) fn check(plan: &Verification<'_>, failures: &mut Failures) -> Result<Vec<Option<f64>>, Error> {
     let (reel, survey) = (plan.reel, plan.survey);
     let meshes = &reel.description().meshes;
     let mut worst = vec![None; meshes.len()];
@@ -29,8 +29,8 @@ pub(crate) fn check(plan: &Plan<'_>, failures: &mut Failures) -> Result<Vec<Opti
     // Done already: nodes that show the same mesh of the source have the same attributes.
     let mut done = HashMap::new();
     let mut decoder = None;
-    for (i, show) in plan.shows.iter().enumerate() {
-        let Some(show) = show.as_ref().filter(|s| !plan.units[s.unit].hopeless) else {
+    for (i, show) in plan.file_placements.iter().enumerate() {
+        let Some(show) = show.as_ref().filter(|s| !plan.mesh_pairs[s.mesh_pair].has_wrong_map) else {
             continue;
         };
         let path = survey.path(i);
@@ -47,7 +47,7 @@ pub(crate) fn check(plan: &Plan<'_>, failures: &mut Failures) -> Result<Vec<Opti
         let numbers = sample::custom_attributes(mesh);
         for wanted in numbers.iter().filter(|n| n.attribute.scope == Scope::Constant) {
             let name = &wanted.attribute.name;
-            if !own.iter().any(|a| a.name() == name) && finite(plan, mesh, wanted)? {
+            if !own.iter().any(|a| a.name() == name) && fits_f32(plan, mesh, wanted)? {
                 failures.add(path, None, || format!("attribute {name} is missing"));
             }
         }
@@ -77,7 +77,7 @@ pub(crate) fn check(plan: &Plan<'_>, failures: &mut Failures) -> Result<Vec<Opti
 
 /// Returns points of the source, each with the group that it must have; `None` without a source map.
 fn groups(
-    plan: &Plan<'_>,
+    plan: &Verification<'_>,
     attribute: &PartAttribute,
     record: usize,
     decoder: &mut Option<FrameDecoder>,
@@ -86,7 +86,7 @@ fn groups(
         return Ok(None);
     };
     let points = map.vertex_point.iter().map(|&p| p as usize);
-    let mut of_point: Vec<(usize, usize)> = match (attribute.of_parts(), attribute.of_vertices()) {
+    let mut of_point: Vec<(usize, usize)> = match (attribute.part_groups(), attribute.vertex_groups()) {
         (Some(_), _) => {
             let decoder = match decoder {
                 Some(decoder) => decoder,
@@ -109,16 +109,16 @@ fn groups(
 }
 
 /// Called with a frame and the source's values of all points in it; an error is a sentence.
-type Take<'a> = dyn FnMut(usize, &[[f32; 4]]) -> Result<(), String> + 'a;
+type FrameVisitor<'a> = dyn FnMut(usize, &[[f32; 4]]) -> Result<(), String> + 'a;
 
 /// Calls `take` for every frame with the values of the source, by point.
 fn each_frame(
-    plan: &Plan<'_>,
+    plan: &Verification<'_>,
     mesh: &Mesh,
     wanted: &CustomAttribute,
-    take: &mut Take<'_>,
+    take: &mut FrameVisitor<'_>,
 ) -> Result<Result<(), String>, Error> {
-    let (mut faces, mut values) = (sample::Faces::default(), sample::Values::default());
+    let (mut faces, mut values) = (sample::Faces::default(), sample::AttributeValues::default());
     let mut positions = Vec::new();
     for (i, frame) in plan.frames.iter().enumerate() {
         let Some(time) = frame.map(|f| plan.survey.times[f]) else {
@@ -134,7 +134,7 @@ fn each_frame(
             scope => {
                 sample::faces_at(mesh, time, &mut faces)?;
                 sample::positions_at(mesh, time, &mut positions)?;
-                let now = sample::by_point(scope, &faces, positions.len(), &values);
+                let now = sample::values_by_point(scope, &faces, positions.len(), &values);
                 now.and_then(|now| now.ok_or("differs between faces that share a point"))
             }
         };
@@ -147,7 +147,7 @@ fn each_frame(
 }
 
 /// `true` if f32 can represent all values of the source, and their differences.
-fn finite(plan: &Plan<'_>, mesh: &Mesh, wanted: &CustomAttribute) -> Result<bool, Error> {
+fn fits_f32(plan: &Verification<'_>, mesh: &Mesh, wanted: &CustomAttribute) -> Result<bool, Error> {
     let fits = |v: &[f32; 4]| v.iter().all(|v| v.abs() <= f32::MAX / 4.0);
     let found = each_frame(plan, mesh, wanted, &mut |_, now| match now.iter().all(fits) {
         true => Ok(()),
@@ -158,7 +158,7 @@ fn finite(plan: &Plan<'_>, mesh: &Mesh, wanted: &CustomAttribute) -> Result<bool
 
 /// Returns the largest error of any value in any frame, or a sentence about what is wrong.
 fn compare(
-    plan: &Plan<'_>,
+    plan: &Verification<'_>,
     mesh: &Mesh,
     wanted: &CustomAttribute,
     attribute: &PartAttribute,
@@ -177,7 +177,7 @@ fn compare(
             if group >= attribute.groups() {
                 return Err(format!("point {point} is in no group"));
             }
-            let decoded = attribute.at(group, FramePair::single(frame as u32));
+            let decoded = attribute.values(group, FramePair::single(frame as u32));
             for c in 0..attribute.components() {
                 let (v, (low, high, worst)) = (f64::from(value[c]), &mut seen[c]);
                 (*low, *high) = (low.min(v), high.max(v));

@@ -1,22 +1,22 @@
 //! Compares particles and curves: points without faces, identified by ids if the source has them in all
 //! frames, else by their numbers; and their attributes.
 
-use crate::asked::Asked;
 use crate::error::error;
-use crate::verify::attribute::{Sampled, least, ulp, velocities};
+use crate::requested::RequestedOptions;
+use crate::verify::attribute::{SampledAttribute, min_tolerance, ulp, velocities};
 use crate::verify::channels::Counterparts;
-use crate::verify::meshes::{Decoded, Source};
-use crate::verify::polygons::usable;
+use crate::verify::meshes::{DecodedMesh, SourceMesh};
+use crate::verify::polygons::is_usable;
 use crate::verify::report::{Failures, Stats, beyond, larger};
 use glam::{DMat4, DVec3};
 use meshreel::record::Semantic;
-use meshreel_scene::sample::{self, Mix};
+use meshreel_scene::sample::{self, Lerp};
 use meshreel_scene::{Attribute, CustomAttribute, Error, Mesh, Scope};
 use std::collections::HashMap;
 
 /// The streams that particles of the file must have, besides positions.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Particles {
+pub(crate) struct ParticleStreams {
     /// Points are identified by ids.
     ids: bool,
     streams: Vec<Stream>,
@@ -24,18 +24,18 @@ pub(crate) struct Particles {
 
 /// The source of a stream.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Of {
+enum StreamSource {
     Uv(usize),
     Colour(usize),
     Velocity,
     Width,
     /// A custom attribute, by index; the index after the last one is the normals.
-    Attached(usize),
+    Custom(usize),
 }
 
 #[derive(Debug, Clone)]
 struct Stream {
-    of: Of,
+    source: StreamSource,
     /// Number of the stream in the record.
     stream: usize,
     /// Allowed distance; for colours and attached numbers, by component.
@@ -43,23 +43,23 @@ struct Stream {
 }
 
 /// Whole numbers up to this are stored exactly.
-const WHOLE: f32 = 8_388_608.0;
+const MAX_EXACT_INTEGER: f32 = 8_388_608.0;
 /// Number of steps over the range of attached numbers.
-const NUMBERS: f64 = 65_535.0;
+const CUSTOM_STEPS: f64 = 65_535.0;
 
 /// The lowest and highest value of each component over the visible frames, and whether all are whole.
 struct Extent<const N: usize> {
-    sides: [(f32, f32); N],
+    bounds: [(f32, f32); N],
     whole: [bool; N],
 }
 
 /// Compares the attributes of the source with the record of the file.
-pub(crate) fn find(
+pub(crate) fn find_streams(
     pair: &Counterparts<'_>,
-    asked: &Asked,
+    asked: &RequestedOptions,
     seconds: f64,
     failures: &mut Failures,
-) -> Result<Particles, Error> {
+) -> Result<ParticleStreams, Error> {
     let &Counterparts { mesh, record, shown, path, .. } = pair;
     let ids = has_ids(mesh, shown)?;
     if record.particles.is_some_and(|particles| particles.ids) != ids {
@@ -71,13 +71,13 @@ pub(crate) fn find(
     if record.particles.is_some_and(|particles| particles.curves.is_some()) != curves {
         failures.add(path, None, || "has curves where the source has points, or the other way round".into());
     }
-    let mut out = Particles { ids, streams: Vec::new() };
-    let mut finder = Finder { pair, next: 1, failures, out: &mut out };
+    let mut out = ParticleStreams { ids, streams: Vec::new() };
+    let mut finder = StreamFinder { pair, next: 1, failures, out: &mut out };
     let wanted = asked.frames.channels;
     if wanted.uvs {
         for (i, attribute) in mesh.uvs.iter().enumerate() {
-            finder.find(attribute, (Semantic::Uv, &attribute.name), Of::Uv(i), |extent| {
-                let largest = extent.sides.iter().fold(0.0, |m: f32, (a, b)| m.max(a.abs()).max(b.abs()));
+            finder.find(attribute, (Semantic::Uv, &attribute.name), StreamSource::Uv(i), |extent| {
+                let largest = extent.bounds.iter().fold(0.0, |m: f32, (a, b)| m.max(a.abs()).max(b.abs()));
                 [asked.uv_tolerance.max(4.0 * ulp(f64::from(largest))); 4]
             })?;
         }
@@ -85,37 +85,42 @@ pub(crate) fn find(
     if wanted.colours {
         let steps = f64::from((1u32 << asked.colour_bits) - 1);
         for (i, attribute) in mesh.colours.iter().enumerate() {
-            finder.find(attribute, (Semantic::Colour, &attribute.name), Of::Colour(i), |extent| {
-                extent.sides.map(|(low, high)| {
-                    let (low, high) = (f64::from(low.min(0.0)), f64::from(high.max(1.0)));
-                    0.5001 * (high - low) / steps + 3.0 * ulp(high.abs().max(low.abs()))
-                })
-            })?;
+            finder.find(
+                attribute,
+                (Semantic::Colour, &attribute.name),
+                StreamSource::Colour(i),
+                |extent| {
+                    extent.bounds.map(|(low, high)| {
+                        let (low, high) = (f64::from(low.min(0.0)), f64::from(high.max(1.0)));
+                        0.5001 * (high - low) / steps + 3.0 * ulp(high.abs().max(low.abs()))
+                    })
+                },
+            )?;
         }
     }
     if wanted.attributes {
         let points = record.streams.first().map_or(0.0, |positions| positions.tolerance);
         if let Some(velocities) = velocities(mesh) {
             let tolerance =
-                |extent: &Extent<3>| [pair.least_of_velocities(&extent.sides).max(points / seconds); 4];
-            finder.find(&velocities, (Semantic::Velocity, ""), Of::Velocity, tolerance)?;
+                |extent: &Extent<3>| [pair.min_velocity_tolerance(&extent.bounds).max(points / seconds); 4];
+            finder.find(&velocities, (Semantic::Velocity, ""), StreamSource::Velocity, tolerance)?;
         }
         if let Some(widths) = mesh.particles.as_ref().and_then(|p| p.widths.as_ref()) {
-            finder.find(widths, (Semantic::Width, ""), Of::Width, |extent| {
-                [least(&extent.sides).max(points); 4]
+            finder.find(widths, (Semantic::Width, ""), StreamSource::Width, |extent| {
+                [min_tolerance(&extent.bounds).max(points); 4]
             })?;
         }
-        let all = attached(mesh);
+        let all = point_attributes(mesh);
         for (i, CustomAttribute { components, attribute }) in all.iter().enumerate() {
             let semantic = Semantic::custom(*components).unwrap_or(Semantic::Custom4);
-            finder.find(attribute, (semantic, &attribute.name), Of::Attached(i), numbers)?;
+            finder.find(attribute, (semantic, &attribute.name), StreamSource::Custom(i), custom_tolerance)?;
         }
         if let Some(normals) = &mesh.normals {
-            let of = Of::Attached(all.len());
+            let of = StreamSource::Custom(all.len());
             let tolerance = |extent: &Extent<3>| {
-                let [x, y, z] = extent.sides;
+                let [x, y, z] = extent.bounds;
                 let [a, b, c] = extent.whole;
-                numbers(&Extent { sides: [x, y, z, (0.0, 0.0)], whole: [a, b, c, true] })
+                custom_tolerance(&Extent { bounds: [x, y, z, (0.0, 0.0)], whole: [a, b, c, true] })
             };
             finder.find(normals, (Semantic::Custom3, "N"), of, tolerance)?;
         }
@@ -130,21 +135,21 @@ pub(crate) fn find(
 }
 
 /// Returns the custom attributes, except those of the whole object.
-fn attached(mesh: &Mesh) -> Vec<CustomAttribute> {
+fn point_attributes(mesh: &Mesh) -> Vec<CustomAttribute> {
     let mut all = sample::custom_attributes(mesh);
     all.retain(|custom| custom.attribute.scope != Scope::Constant);
     all
 }
 
 /// Returns the tolerance of attached numbers.
-fn numbers(extent: &Extent<4>) -> [f64; 4] {
+fn custom_tolerance(extent: &Extent<4>) -> [f64; 4] {
     std::array::from_fn(|k| {
-        let (low, high) = extent.sides[k];
+        let (low, high) = extent.bounds[k];
         match extent.whole[k] {
             true => 0.0,
             false => {
                 let largest = ulp(f64::from(low.abs().max(high.abs())));
-                0.5001 * (f64::from(high) - f64::from(low)) / NUMBERS + 3.0 * largest
+                0.5001 * (f64::from(high) - f64::from(low)) / CUSTOM_STEPS + 3.0 * largest
             }
         }
     })
@@ -167,25 +172,25 @@ fn has_ids(mesh: &Mesh, shown: &[f64]) -> Result<bool, Error> {
 }
 
 /// Finds streams of the record, one after the other.
-struct Finder<'f, 'a> {
+struct StreamFinder<'f, 'a> {
     pair: &'f Counterparts<'a>,
     /// The stream that is tried next.
     next: usize,
     failures: &'f mut Failures,
-    out: &'f mut Particles,
+    out: &'f mut ParticleStreams,
 }
 
-impl Finder<'_, '_> {
+impl StreamFinder<'_, '_> {
     /// Finds the stream of an attribute that exists at all times.
     fn find<const N: usize>(
         &mut self,
         attribute: &Attribute<[f32; N]>,
         (semantic, name): (Semantic, &str),
-        of: Of,
+        of: StreamSource,
         tolerance: impl Fn(&Extent<N>) -> [f64; 4],
     ) -> Result<(), Error>
     where
-        [f32; N]: Mix,
+        [f32; N]: Lerp,
     {
         let &Counterparts { mesh, record, shown, path, .. } = self.pair;
         let Some(extent) = extent(attribute, mesh, shown)? else {
@@ -197,7 +202,7 @@ impl Finder<'_, '_> {
                 .add(path, None, || format!("{semantic:?} {name} is not in the file, or not in its place"));
             return Ok(());
         }
-        self.out.streams.push(Stream { of, stream: self.next, tolerance: tolerance(&extent) });
+        self.out.streams.push(Stream { source: of, stream: self.next, tolerance: tolerance(&extent) });
         self.next += 1;
         Ok(())
     }
@@ -209,15 +214,15 @@ fn sampled<const N: usize>(
     mesh: &Mesh,
     time: f64,
     points: usize,
-) -> Result<(Sampled<N>, bool), Error>
+) -> Result<(SampledAttribute<N>, bool), Error>
 where
-    [f32; N]: Mix,
+    [f32; N]: Lerp,
 {
     let mut curves = Vec::new();
     sample::curves_at(mesh, time, &mut curves)?;
-    let values = Sampled::read(attribute, mesh, time)?;
+    let values = SampledAttribute::read(attribute, mesh, time)?;
     let faces = if curves.is_empty() { 1 } else { curves.len() };
-    let complete = values.complete(faces, points, points);
+    let complete = values.is_complete(faces, points, points);
     Ok((values, complete))
 }
 
@@ -228,9 +233,9 @@ fn extent<const N: usize>(
     shown: &[f64],
 ) -> Result<Option<Extent<N>>, Error>
 where
-    [f32; N]: Mix,
+    [f32; N]: Lerp,
 {
-    let mut out = Extent { sides: [(f32::INFINITY, f32::NEG_INFINITY); N], whole: [true; N] };
+    let mut out = Extent { bounds: [(f32::INFINITY, f32::NEG_INFINITY); N], whole: [true; N] };
     let mut points = Vec::new();
     for &time in shown {
         sample::positions_at(mesh, time, &mut points)?;
@@ -240,26 +245,30 @@ where
         }
         for value in &values.values.values {
             for (k, v) in value.iter().enumerate().filter(|(_, v)| v.is_finite()) {
-                out.sides[k] = (out.sides[k].0.min(*v), out.sides[k].1.max(*v));
-                out.whole[k] &= v.fract() == 0.0 && v.abs() <= WHOLE;
+                out.bounds[k] = (out.bounds[k].0.min(*v), out.bounds[k].1.max(*v));
+                out.whole[k] &= v.fract() == 0.0 && v.abs() <= MAX_EXACT_INTEGER;
             }
         }
     }
-    for side in out.sides.iter_mut().filter(|side| side.0 > side.1) {
+    for side in out.bounds.iter_mut().filter(|side| side.0 > side.1) {
         *side = (0.0, 0.0);
     }
     Ok(Some(out))
 }
 
 /// For each vertex, the point of the source that it stands for, and that point's curve.
-pub(crate) struct Pairs {
+pub(crate) struct PointPairs {
     pub point: Vec<u32>,
     curve: Vec<u32>,
 }
 
-impl Particles {
+impl ParticleStreams {
     /// Finds the points of a frame, or returns a message about what differs from the source.
-    pub fn pairs(&self, source: &Source<'_>, decoded: &Decoded<'_>) -> Result<Result<Pairs, String>, Error> {
+    pub fn pairs(
+        &self,
+        source: &SourceMesh<'_>,
+        decoded: &DecodedMesh<'_>,
+    ) -> Result<Result<PointPairs, String>, Error> {
         let (mesh, time, points) = (source.mesh, source.time, &source.points);
         let view = &decoded.view;
         if self.ids {
@@ -270,13 +279,13 @@ impl Particles {
                 // Of two equal ids, the first one counts.
                 place.entry(id).or_insert(v);
             }
-            place.retain(|_, v| usable(points[*v as usize]));
+            place.retain(|_, v| is_usable(points[*v as usize]));
             if view.ids().len() != place.len() {
                 return Ok(Err(format!("{} points where the source has {}", view.ids().len(), place.len())));
             }
             let point: Option<Vec<u32>> = view.ids().iter().map(|id| place.get(id).copied()).collect();
             return Ok(match point {
-                Some(point) => Ok(Pairs { curve: vec![0; point.len()], point }),
+                Some(point) => Ok(PointPairs { curve: vec![0; point.len()], point }),
                 None => Err("ids that the source does not have".into()),
             });
         }
@@ -301,28 +310,28 @@ impl Particles {
             curve[first..first + length as usize].fill(c);
             first += length as usize;
         }
-        Ok(Ok(Pairs { point: (0..count).collect(), curve }))
+        Ok(Ok(PointPairs { point: (0..count).collect(), curve }))
     }
 
     /// Compares the streams of a frame. `placed`: for points in world space, their matrix and its change per
     /// second. Returns sentences about errors beyond the tolerance.
     pub fn compare(
         &self,
-        (source, decoded): (&Source<'_>, &Decoded<'_>),
-        pairs: &Pairs,
+        (source, decoded): (&SourceMesh<'_>, &DecodedMesh<'_>),
+        pairs: &PointPairs,
         placed: Option<[DMat4; 2]>,
         stats: &mut Stats,
     ) -> Result<Vec<String>, Error> {
         let mut out = Vec::new();
         let mut all_attached = None;
         for stream in &self.streams {
-            let frame = Frame { source, decoded, pairs };
+            let frame = ParticleFrame { source, decoded, pairs };
             let mesh = source.mesh;
-            let found = match stream.of {
-                Of::Uv(i) => frame.largest(&mesh.uvs[i], stream, length)?,
-                Of::Colour(i) => frame.largest(&mesh.colours[i], stream, each)?,
-                Of::Velocity => frame.velocities(stream, placed)?,
-                Of::Width => {
+            let found = match stream.source {
+                StreamSource::Uv(i) => frame.largest(&mesh.uvs[i], stream, length)?,
+                StreamSource::Colour(i) => frame.largest(&mesh.colours[i], stream, worst_component)?,
+                StreamSource::Velocity => frame.velocities(stream, placed)?,
+                StreamSource::Width => {
                     let scale = placed.map_or(1.0, |[m, _]| m.determinant().abs().cbrt());
                     let widths = mesh.particles.as_ref().and_then(|p| p.widths.as_ref());
                     match widths {
@@ -330,22 +339,22 @@ impl Particles {
                         None => None,
                     }
                 }
-                Of::Attached(i) => {
-                    let all = all_attached.get_or_insert_with(|| attached(mesh));
+                StreamSource::Custom(i) => {
+                    let all = all_attached.get_or_insert_with(|| point_attributes(mesh));
                     match (all.get(i), &mesh.normals) {
-                        (Some(custom), _) => frame.largest(&custom.attribute, stream, each)?,
-                        (None, Some(normals)) => frame.largest(normals, stream, each)?,
+                        (Some(custom), _) => frame.largest(&custom.attribute, stream, worst_component)?,
+                        (None, Some(normals)) => frame.largest(normals, stream, worst_component)?,
                         (None, None) => None,
                     }
                 }
             };
             let Some((worst, limit, vertex)) = found else { continue };
-            let slot = match stream.of {
-                Of::Uv(_) => &mut stats.uv,
-                Of::Colour(_) => &mut stats.colour,
-                Of::Velocity => &mut stats.velocity,
-                Of::Width => &mut stats.width,
-                Of::Attached(_) => &mut stats.attached,
+            let slot = match stream.source {
+                StreamSource::Uv(_) => &mut stats.uv,
+                StreamSource::Colour(_) => &mut stats.colour,
+                StreamSource::Velocity => &mut stats.velocity,
+                StreamSource::Width => &mut stats.width,
+                StreamSource::Custom(_) => &mut stats.custom,
             };
             *slot = larger(*slot, Some(worst));
             if beyond(worst, limit) {
@@ -364,22 +373,22 @@ fn length<const N: usize>(difference: [f64; N], tolerance: &[f64; 4]) -> (f64, f
 }
 
 /// Returns the component that exceeds its limit most (or comes nearest to it), and that limit.
-fn each<const N: usize>(difference: [f64; N], tolerance: &[f64; 4]) -> (f64, f64) {
+fn worst_component<const N: usize>(difference: [f64; N], tolerance: &[f64; 4]) -> (f64, f64) {
     let over = |k: &usize| difference[*k].abs() - tolerance[*k];
     let worst = (0..N).max_by(|a, b| over(a).total_cmp(&over(b))).unwrap_or(0);
     (difference[worst].abs(), tolerance[worst])
 }
 
-struct Frame<'f> {
-    source: &'f Source<'f>,
-    decoded: &'f Decoded<'f>,
-    pairs: &'f Pairs,
+struct ParticleFrame<'f> {
+    source: &'f SourceMesh<'f>,
+    decoded: &'f DecodedMesh<'f>,
+    pairs: &'f PointPairs,
 }
 
 /// The largest difference, its limit, and the vertex.
-type Largest = Option<(f64, f64, usize)>;
+type StreamError = Option<(f64, f64, usize)>;
 
-impl Frame<'_> {
+impl ParticleFrame<'_> {
     fn decoded(&self, stream: usize) -> Result<Vec<f32>, Error> {
         let view = &self.decoded.view;
         let record = &view.record().streams[stream];
@@ -401,10 +410,10 @@ impl Frame<'_> {
         stream: &Stream,
         right: impl Fn(u32, u32) -> Option<[f64; N]>,
         measure: impl Fn([f64; N], &[f64; 4]) -> (f64, f64),
-    ) -> Result<Largest, Error> {
+    ) -> Result<StreamError, Error> {
         let values = self.decoded(stream.stream)?;
         let components = self.decoded.view.record().streams[stream.stream].semantic.components();
-        let mut worst: Largest = None;
+        let mut worst: StreamError = None;
         for (v, (&point, &curve)) in self.pairs.point.iter().zip(&self.pairs.curve).enumerate() {
             let Some(right) = right(point, curve) else { continue };
             let got = |k: usize| values[components * v + k];
@@ -425,33 +434,42 @@ impl Frame<'_> {
         attribute: &Attribute<[f32; N]>,
         stream: &Stream,
         measure: impl Fn([f64; N], &[f64; 4]) -> (f64, f64),
-    ) -> Result<Largest, Error>
+    ) -> Result<StreamError, Error>
     where
-        [f32; N]: Mix,
+        [f32; N]: Lerp,
     {
         let points = self.source.points.len();
         let (values, _) = sampled(attribute, self.source.mesh, self.source.time, points)?;
-        self.worst(stream, |point, curve| values.at(point, curve, point).map(|v| v.map(f64::from)), measure)
+        self.worst(
+            stream,
+            |point, curve| values.value(point, curve, point).map(|v| v.map(f64::from)),
+            measure,
+        )
     }
 
-    fn scaled(&self, widths: &Attribute<[f32; 1]>, stream: &Stream, scale: f64) -> Result<Largest, Error> {
+    fn scaled(
+        &self,
+        widths: &Attribute<[f32; 1]>,
+        stream: &Stream,
+        scale: f64,
+    ) -> Result<StreamError, Error> {
         let points = self.source.points.len();
         let (values, _) = sampled(widths, self.source.mesh, self.source.time, points)?;
-        let right = |point, curve| values.at(point, curve, point).map(|[w]| [f64::from(w) * scale]);
+        let right = |point, curve| values.value(point, curve, point).map(|[w]| [f64::from(w) * scale]);
         // Scaled sizes are rounded to f32.
         let tolerance = stream.tolerance.map(|t| t * scale.max(1.0) * (1.0 + 1e-6));
         self.worst(&Stream { tolerance, ..stream.clone() }, right, length)
     }
 
-    fn velocities(&self, stream: &Stream, placed: Option<[DMat4; 2]>) -> Result<Largest, Error> {
+    fn velocities(&self, stream: &Stream, placed: Option<[DMat4; 2]>) -> Result<StreamError, Error> {
         let Some(velocities) = velocities(self.source.mesh) else {
             return Ok(None);
         };
         let points = &self.source.points;
         let (values, _) = sampled(&velocities, self.source.mesh, self.source.time, points.len())?;
         let right = |point: u32, curve: u32| {
-            let own = values.at(point, curve, point)?;
-            moved(own, points[point as usize], placed)
+            let own = values.value(point, curve, point)?;
+            stored_velocity(own, points[point as usize], placed)
         };
         self.worst(stream, right, length)
     }
@@ -459,7 +477,11 @@ impl Frame<'_> {
 
 /// Returns a velocity in the space in which the file stores it: for points in world space it includes the
 /// change of the matrix per second. `None` if the result is not finite.
-pub(crate) fn moved(velocity: [f32; 3], point: [f32; 3], placed: Option<[DMat4; 2]>) -> Option<[f64; 3]> {
+pub(crate) fn stored_velocity(
+    velocity: [f32; 3],
+    point: [f32; 3],
+    placed: Option<[DMat4; 2]>,
+) -> Option<[f64; 3]> {
     let [v, p] = [velocity, point].map(|v| DVec3::from_array(v.map(f64::from)));
     let out = match placed {
         None => v,

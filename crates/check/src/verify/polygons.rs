@@ -6,7 +6,7 @@
 //! the list. Smooth normals are angle-weighted (G. Thürmer, C. Wüthrich, 1998) on polygons, with Newell
 //! normals per face.
 
-use crate::double;
+use crate::convert;
 use glam::DVec3;
 use meshreel_scene::Winding;
 use meshreel_scene::sample::{self, Faces};
@@ -16,9 +16,9 @@ use meshreel_scene::sample::{self, Faces};
 pub(crate) struct Polygons {
     /// Number, first corner and number of corners of each usable face, in order.
     pub faces: Vec<Polygon>,
-    /// Point per corner of the file; [`NONE`] for corners of unusable faces.
+    /// Point per corner of the file; [`NO_INDEX`] for corners of unusable faces.
     pub point: Vec<u32>,
-    /// Face number per corner of the file; [`NONE`] for corners of unusable faces.
+    /// Face number per corner of the file; [`NO_INDEX`] for corners of unusable faces.
     pub face: Vec<u32>,
     /// Points of the mesh.
     pub points: usize,
@@ -37,7 +37,7 @@ pub(crate) struct Polygon {
 }
 
 /// Stands for no point and no face.
-pub(crate) const NONE: u32 = u32::MAX;
+pub(crate) const NO_INDEX: u32 = u32::MAX;
 
 /// If weighted unit normals add up to no more than this fraction of the sum of their weights, they cancel
 /// each other: the direction of the surface is undefined there (PROMISE.md §1).
@@ -51,10 +51,10 @@ impl Polygon {
 
 impl Polygons {
     pub fn new(raw: &Faces, points: usize, winding: Winding) -> Polygons {
-        let corners = raw.indices.len().min(NONE as usize - 1);
+        let corners = raw.indices.len().min(NO_INDEX as usize - 1);
         let mut out = Polygons {
-            point: vec![NONE; raw.indices.len()],
-            face: vec![NONE; raw.indices.len()],
+            point: vec![NO_INDEX; raw.indices.len()],
+            face: vec![NO_INDEX; raw.indices.len()],
             points,
             total: raw.counts.len(),
             turn: if winding == Winding::Clockwise { -1 } else { 1 },
@@ -90,7 +90,7 @@ impl Polygons {
     pub fn normals(&self, positions: &[[f32; 3]], groups: &[u32], count: usize) -> Vec<Option<DVec3>> {
         let mut sums = vec![DVec3::ZERO; count];
         let mut weights = vec![0.0; count];
-        let all_usable = positions.iter().all(|p| usable(*p));
+        let all_usable = positions.iter().all(|p| is_usable(*p));
         let mut corners = WeightedCorners::default();
         let mut points: Vec<DVec3> = Vec::new();
         for face in &self.faces {
@@ -98,11 +98,11 @@ impl Polygons {
             let groups = &groups[face.corners()];
             points.clear();
             points.extend(own.iter().map(|&p| place(positions, p)));
-            let bad = !all_usable && own.iter().any(|&p| !usable(positions[p as usize]));
+            let bad = !all_usable && own.iter().any(|&p| !is_usable(positions[p as usize]));
             match area_normal(points.iter().copied()).try_normalize().filter(|_| !bad) {
                 Some(unit) => corners.add(&points, groups, unit),
                 None if bad => {
-                    for &g in groups.iter().filter(|g| **g != NONE) {
+                    for &g in groups.iter().filter(|g| **g != NO_INDEX) {
                         sums[g as usize] = DVec3::NAN;
                     }
                 }
@@ -140,8 +140,8 @@ fn area_normal(mut points: impl Iterator<Item = DVec3>) -> DVec3 {
 }
 
 /// `true` if coordinates can be compared: finite, and so small that distances are finite.
-pub(crate) fn usable(p: [f32; 3]) -> bool {
-    sample::usable(&p)
+pub(crate) fn is_usable(p: [f32; 3]) -> bool {
+    sample::is_usable_point(&p)
 }
 
 /// Number of corners whose angles are computed at once.
@@ -191,7 +191,7 @@ impl WeightedCorners {
     fn weigh(&mut self, sums: &mut [DVec3], weights: &mut [f64]) {
         let angles = &mut self.sine_squared;
         for (sine, &cosine) in angles.iter_mut().zip(&self.cosine) {
-            *sine = arc(sine.sqrt(), cosine);
+            *sine = arc_tangent(sine.sqrt(), cosine);
         }
         for &corner in &self.turned {
             angles[corner] = std::f64::consts::TAU - angles[corner];
@@ -199,7 +199,7 @@ impl WeightedCorners {
         let mut corners = self.group.iter().zip(&*angles);
         for &(unit, count) in &self.faces {
             for (&group, &angle) in corners.by_ref().take(count) {
-                if group != NONE {
+                if group != NO_INDEX {
                     sums[group as usize] += unit * angle;
                     weights[group as usize] += angle;
                 }
@@ -228,7 +228,7 @@ const SERIES: [f64; 13] = {
 /// Returns the angle, 0 to π, of the direction (`cosine`, `sine`), with `sine` not negative; within 1e-11. It
 /// has no branches, so that compilers can vectorize it.
 #[inline(always)]
-fn arc(sine: f64, cosine: f64) -> f64 {
+fn arc_tangent(sine: f64, cosine: f64) -> f64 {
     use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI, SQRT_2};
     let along = cosine.abs();
     let (low, high) = if sine <= along { (sine, along) } else { (along, sine) };
@@ -246,7 +246,7 @@ fn arc(sine: f64, cosine: f64) -> f64 {
 }
 
 fn place(positions: &[[f32; 3]], point: u32) -> DVec3 {
-    double::vector(positions[point as usize])
+    convert::vector(positions[point as usize])
 }
 
 #[cfg(test)]
@@ -288,11 +288,11 @@ mod tests {
             let (sine, cosine) = (f64::from(step) / 1800.0 * std::f64::consts::PI).sin_cos();
             for length in [1e-18, 1.0, 1e18] {
                 let (sine, cosine) = (sine.abs() * length, cosine * length);
-                assert!((arc(sine, cosine) - sine.atan2(cosine)).abs() < 1e-11, "{step}");
+                assert!((arc_tangent(sine, cosine) - sine.atan2(cosine)).abs() < 1e-11, "{step}");
             }
         }
-        assert_eq!([arc(0.0, 0.0), arc(0.0, -0.0)], [0.0, std::f64::consts::PI]);
-        assert!(arc(f64::NAN, 1.0).is_nan());
+        assert_eq!([arc_tangent(0.0, 0.0), arc_tangent(0.0, -0.0)], [0.0, std::f64::consts::PI]);
+        assert!(arc_tangent(f64::NAN, 1.0).is_nan());
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub const MAX_FAILURES: usize = 200;
 /// The way in which vertices were matched with the source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Matched {
+pub enum MatchMethod {
     /// By the file's source map.
     Map,
     /// By the nearest point.
@@ -50,15 +50,15 @@ pub enum Matched {
     Numbers,
 }
 
-impl Matched {
+impl MatchMethod {
     /// Returns "map", "nearest", "surface", "ids" or "numbers".
     pub fn name(self) -> &'static str {
         match self {
-            Matched::Map => "map",
-            Matched::Nearest => "nearest",
-            Matched::Surface => "surface",
-            Matched::Ids => "ids",
-            Matched::Numbers => "numbers",
+            MatchMethod::Map => "map",
+            MatchMethod::Nearest => "nearest",
+            MatchMethod::Surface => "surface",
+            MatchMethod::Ids => "ids",
+            MatchMethod::Numbers => "numbers",
         }
     }
 }
@@ -102,7 +102,7 @@ pub struct MeshReport {
     #[serde(rename = "levels")]
     pub lods: Vec<LodReport>,
     /// The way in which vertices were matched.
-    pub matched: Matched,
+    pub matched: MatchMethod,
     /// Number of frames at the end that are blended into the start; they carry no promise and were not
     /// compared.
     pub blended: usize,
@@ -322,7 +322,7 @@ pub(crate) struct Stats {
     pub velocity: Option<f64>,
     pub width: Option<f64>,
     /// Largest error of numbers attached to particles.
-    pub attached: Option<f64>,
+    pub custom: Option<f64>,
     pub failed: bool,
 }
 
@@ -358,7 +358,7 @@ impl Stats {
         self.colour = larger(self.colour, other.colour);
         self.velocity = larger(self.velocity, other.velocity);
         self.width = larger(self.width, other.width);
-        self.attached = larger(self.attached, other.attached);
+        self.custom = larger(self.custom, other.custom);
         self.failed |= other.failed;
     }
 }

@@ -2,26 +2,26 @@
 //! rig, and every vertex is compared, at every sample, with the position that the source's own animation
 //! gives it. For the report alone, also poses blended from two clips.
 
-use super::clip::sources;
+use super::clip::source_clips;
 use super::report::{Failures, RigReport, beyond};
-use crate::asked::{Asked, Rigs};
-use crate::double;
+use crate::convert;
 use crate::error::error;
+use crate::requested::{RequestedOptions, RigMode};
 use crate::skinning::rig_matrices;
-use crate::verify::plan::Plan;
+use crate::verify::plan::Verification;
 use glam::{DMat4, DQuat};
 use meshreel::clip::{Clip, ClipCursor, PoseSource, SkeletonRecord, blend};
 use meshreel::{MeshRig, Transform, kind};
 use meshreel_scene::rig::is_driven;
-use meshreel_scene::{Driven, Error, Qvv, Skeleton, Skin};
+use meshreel_scene::{DrivenMesh, Error, Qvv, Skeleton, Skin};
 use rayon::prelude::*;
 use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Compares all rigs of the file.
 pub(super) fn check(
-    plan: &Plan<'_>,
-    asked: &Asked,
+    plan: &Verification<'_>,
+    asked: &RequestedOptions,
     failures: &mut Failures,
 ) -> Result<Vec<RigReport>, Error> {
     let reel = plan.reel;
@@ -29,8 +29,8 @@ pub(super) fn check(
         0 => Vec::new(),
         _ => reel.rigs().map_err(error)?,
     };
-    if asked.rig == Rigs::Only {
-        for unit in &plan.units {
+    if asked.rig == RigMode::Only {
+        for unit in &plan.mesh_pairs {
             let mesh = &plan.survey.scene.meshes[unit.mesh];
             if is_driven(mesh) && !rigs.iter().any(|rig| rig.mesh() == unit.record) {
                 failures.add(&mesh.path, None, || "clips of the source move it, but it has no rig".into());
@@ -40,7 +40,7 @@ pub(super) fn check(
     if rigs.is_empty() {
         return Ok(Vec::new());
     }
-    if asked.rig == Rigs::None {
+    if asked.rig == RigMode::None {
         failures.add("", None, || "has rigs of meshes, which was not asked for".into());
     }
     let clips = reel.clips().map_err(error)?;
@@ -49,7 +49,7 @@ pub(super) fn check(
     for rig in &rigs {
         let path = reel.description().meshes[rig.mesh()].path.clone();
         let mut report = RigReport { path: path.clone(), joints: rig.joints().len(), ..RigReport::default() };
-        let found = Pair::new(plan, rig, &skeletons, &clips, asked);
+        let found = RigComparison::new(plan, rig, &skeletons, &clips, asked);
         let broken = match found.map_err(error) {
             Ok(Ok(pair)) => pair.compare(&mut report)?,
             Ok(Err(what)) => Some(what),
@@ -65,12 +65,12 @@ pub(super) fn check(
 }
 
 /// A rig, and the skin of the source that it was made from.
-struct Pair<'a> {
+struct RigComparison<'a> {
     rig: &'a MeshRig,
     skeleton: &'a SkeletonRecord,
     /// Clips of the file, and the animation of the source that moves its mesh likewise.
-    clips: Vec<(&'a Clip, Cow<'a, meshreel_scene::Clip>, &'a Arc<dyn Driven>)>,
-    own: &'a Skeleton,
+    clips: Vec<(&'a Clip, Cow<'a, meshreel_scene::Clip>, &'a Arc<dyn DrivenMesh>)>,
+    source_skeleton: &'a Skeleton,
     skin: &'a Skin,
     /// The source's point of each vertex.
     points: Vec<u32>,
@@ -78,18 +78,18 @@ struct Pair<'a> {
     tolerance: f64,
 }
 
-impl<'a> Pair<'a> {
+impl<'a> RigComparison<'a> {
     /// Returns the pair, or a sentence if there is nothing to compare with.
     fn new(
-        plan: &'a Plan<'_>,
+        plan: &'a Verification<'_>,
         rig: &'a MeshRig,
         skeletons: &'a [Arc<SkeletonRecord>],
         clips: &'a [Clip],
-        asked: &Asked,
-    ) -> Result<Result<Pair<'a>, String>, meshreel::Error> {
+        asked: &RequestedOptions,
+    ) -> Result<Result<RigComparison<'a>, String>, meshreel::Error> {
         let survey = plan.survey;
         let scene = survey.scene;
-        let Some(unit) = plan.units.iter().find(|unit| unit.record == rig.mesh()) else {
+        let Some(unit) = plan.mesh_pairs.iter().find(|unit| unit.record == rig.mesh()) else {
             return Ok(Err("it is of no mesh of the source".into()));
         };
         let skin = scene.meshes[unit.mesh].skin.as_deref();
@@ -101,7 +101,7 @@ impl<'a> Pair<'a> {
             return Ok(Err("there is no source map to compare it by".into()));
         };
         let mut own = Vec::new();
-        for (clip, (number, source)) in clips.iter().zip(sources(scene, asked)) {
+        for (clip, (number, source)) in clips.iter().zip(source_clips(scene, asked)) {
             if clip.record().skeleton as usize != rig.skeleton() {
                 continue;
             }
@@ -115,11 +115,11 @@ impl<'a> Pair<'a> {
             }
         }
         let placement = &survey.placements[unit.placements[0]];
-        Ok(Ok(Pair {
+        Ok(Ok(RigComparison {
             rig,
             skeleton: &skeletons[rig.skeleton()],
             clips: own,
-            own: &scene.skeletons[rig.skeleton()],
+            source_skeleton: &scene.skeletons[rig.skeleton()],
             skin,
             points: map.vertex_point,
             tolerance: placement.tolerance,
@@ -149,7 +149,7 @@ impl<'a> Pair<'a> {
             }
         }
         report.rms_error = (squares / count.max(1) as f64).sqrt();
-        report.blend_error = self.blended()?;
+        report.blend_error = self.blend_error()?;
         if beyond(self.rig.tolerance(), self.tolerance * (1.0 + 1e-9)) {
             return Ok(Some(format!(
                 "the file promises {:e} only, {:e} follows from what was asked for",
@@ -166,12 +166,12 @@ impl<'a> Pair<'a> {
     /// Returns the largest distance of vertices from points, and the sum of squares.
     fn distances(&self, pose: &[Transform], wanted: &[[f32; 3]]) -> (f64, f64) {
         let matrices = rig_matrices(self.rig, self.skeleton, pose);
-        let mut out = vec![[0.0; 3]; self.rig.vertices()];
+        let mut out = vec![[0.0; 3]; self.rig.vertex_count()];
         self.rig.positions(&matrices, &mut out);
         let (mut most, mut sum) = (0.0, 0.0);
         for (&point, got) in self.points.iter().zip(&out) {
             let off = match wanted.get(point as usize) {
-                Some(want) => double::vector(*got).distance(double::vector(*want)),
+                Some(want) => convert::vector(*got).distance(convert::vector(*want)),
                 None => f64::NAN,
             };
             if beyond(off, most) {
@@ -184,7 +184,7 @@ impl<'a> Pair<'a> {
 
     /// Returns the largest distance in poses half-way between the middles of each two clips, or between
     /// middle and start of the only one, with the source's poses blended as the runtime blends.
-    fn blended(&self) -> Result<f64, Error> {
+    fn blend_error(&self) -> Result<f64, Error> {
         let mut ends = Vec::new();
         for (clip, source, _) in &self.clips {
             let mut cursor = ClipCursor::new(clip);
@@ -201,8 +201,8 @@ impl<'a> Pair<'a> {
         for (a, b) in ends.iter().zip(ends.iter().skip(steps)).step_by(steps) {
             let mut pose = vec![Transform::IDENTITY; a.0.len()];
             blend(&a.0, &b.0, 0.5, &mut pose);
-            let reference: Vec<Qvv> = a.1.iter().zip(&b.1).map(|(a, b)| between(a, b)).collect();
-            let (most, _) = self.distances(&pose, &self.skinned(&reference));
+            let reference: Vec<Qvv> = a.1.iter().zip(&b.1).map(|(a, b)| blend_half_way(a, b)).collect();
+            let (most, _) = self.distances(&pose, &self.skinned_points(&reference));
             if beyond(most, worst) {
                 worst = most;
             }
@@ -211,10 +211,10 @@ impl<'a> Pair<'a> {
     }
 
     /// Returns the source's points as its skin moves them in a pose.
-    fn skinned(&self, pose: &[Qvv]) -> Vec<[f32; 3]> {
+    fn skinned_points(&self, pose: &[Qvv]) -> Vec<[f32; 3]> {
         let mut object = Vec::with_capacity(pose.len());
-        let parents = self.own.joints.iter().map(|joint| joint.parent);
-        double::object_space(parents, pose.iter().copied(), &mut object);
+        let parents = self.source_skeleton.joints.iter().map(|joint| joint.parent);
+        convert::object_space(parents, pose.iter().copied(), &mut object);
         let joints = self.skin.joints.iter().zip(&self.skin.inverse_bind);
         let matrices: Vec<DMat4> =
             joints.map(|(&joint, inverse)| DMat4::from(object[joint]) * *inverse).collect();
@@ -225,7 +225,7 @@ impl<'a> Pair<'a> {
 }
 
 /// Blends half-way as the runtime does: linearly, rotations by the shorter way and normalized.
-fn between(a: &Qvv, b: &Qvv) -> Qvv {
+fn blend_half_way(a: &Qvv, b: &Qvv) -> Qvv {
     let far = if a.rotation.dot(b.rotation) < 0.0 { -b.rotation } else { b.rotation };
     let sum: DQuat = a.rotation + far;
     Qvv {

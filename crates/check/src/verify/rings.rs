@@ -4,16 +4,16 @@
 //! The *ring* of a face is its points in cyclic order. Faces repeat each other if their rings are equal, and
 //! are opposite if one ring is the reverse of the other. A face that names a point twice has no ring.
 
-use crate::verify::polygons::{NONE, Polygon, Polygons};
+use crate::verify::polygons::{NO_INDEX, Polygon, Polygons};
 use std::collections::HashMap;
 
 /// Rings that several faces have, or that exist in both directions.
 #[derive(Debug, Default)]
 pub(crate) struct Rings {
-    /// For each usable face, in order, the number of its ring; [`NONE`] for faces that are alone on their
+    /// For each usable face, in order, the number of its ring; [`NO_INDEX`] for faces that are alone on their
     /// points.
-    pub of: Vec<u32>,
-    /// For each ring, its opposite, or [`NONE`].
+    pub ring_of_face: Vec<u32>,
+    /// For each ring, its opposite, or [`NO_INDEX`].
     pub opposite: Vec<u32>,
     /// For each ring, its usable faces, in order.
     pub faces: Vec<Vec<u32>>,
@@ -32,7 +32,7 @@ impl Rings {
         let mut keys: Vec<(u64, u32)> =
             (polygons.faces.iter().zip(0..)).map(|(face, number)| (key(face), number)).collect();
         keys.sort_unstable();
-        let mut out = Rings { of: vec![NONE; polygons.faces.len()], ..Rings::default() };
+        let mut out = Rings { ring_of_face: vec![NO_INDEX; polygons.faces.len()], ..Rings::default() };
         let mut numbers: HashMap<Vec<u32>, u32> = HashMap::new();
         for alike in keys.chunk_by(|a, b| a.0 == b.0).filter(|c| c.len() > 1) {
             for &(_, face) in alike {
@@ -43,11 +43,11 @@ impl Rings {
                     out.faces.push(Vec::new());
                     out.faces.len() as u32 - 1
                 });
-                out.of[face as usize] = number;
+                out.ring_of_face[face as usize] = number;
                 out.faces[number as usize].push(face);
             }
         }
-        out.opposite = vec![NONE; out.faces.len()];
+        out.opposite = vec![NO_INDEX; out.faces.len()];
         for (ring, &number) in &numbers {
             let backwards: Vec<u32> = ring[..1].iter().chain(ring[1..].iter().rev()).copied().collect();
             if let Some(&other) = numbers.get(&backwards) {
@@ -80,16 +80,16 @@ pub(crate) fn ring(polygons: &Polygons, face: &Polygon) -> Option<(Vec<u32>, usi
 /// all of theirs, and two faces share those at an edge that they walk in opposite directions, unless they are
 /// each other's opposite. Elsewhere, all corners of a point share one. `join` is called with corners that
 /// belong together. Returns `false`, without joining anything, if no face has both sides.
-pub(crate) fn part_sides(polygons: &Polygons, join: &mut dyn FnMut(u32, u32)) -> bool {
+pub(crate) fn join_by_side(polygons: &Polygons, join: &mut dyn FnMut(u32, u32)) -> bool {
     let rings = Rings::new(polygons);
-    if rings.opposite.iter().all(|&other| other == NONE) {
+    if rings.opposite.iter().all(|&other| other == NO_INDEX) {
         return false;
     }
     let between = rings.points_between_sides(polygons);
     rings.join_repeats(polygons, join);
     join_outside(polygons, &between, join);
     for ((a, b), walkers) in rings.edges(polygons, &between) {
-        let mut meet = |x: &Walker, y: &Walker| {
+        let mut meet = |x: &EdgeWalk, y: &EdgeWalk| {
             for (k, point) in [a, b].into_iter().enumerate() {
                 if between[point as usize] {
                     join(x.1[k], y.1[k]);
@@ -103,14 +103,14 @@ pub(crate) fn part_sides(polygons: &Polygons, join: &mut dyn FnMut(u32, u32)) ->
 
 /// A face that walks an edge: its ring, by the smaller number of its two sides (or a unique number beyond
 /// those of rings), and its corners at both points, that of the lower point first.
-type Walker = (u32, [u32; 2]);
+type EdgeWalk = (u32, [u32; 2]);
 
 impl Rings {
     /// For each point, whether a face at it has both its sides.
     fn points_between_sides(&self, polygons: &Polygons) -> Vec<bool> {
-        let two_sided = |ring: u32| ring != NONE && self.opposite[ring as usize] != NONE;
+        let two_sided = |ring: u32| ring != NO_INDEX && self.opposite[ring as usize] != NO_INDEX;
         let mut between = vec![false; polygons.points];
-        for (face, &ring) in polygons.faces.iter().zip(&self.of) {
+        for (face, &ring) in polygons.faces.iter().zip(&self.ring_of_face) {
             if two_sided(ring) {
                 let points = &polygons.point[face.corners()];
                 points.iter().for_each(|&p| between[p as usize] = true);
@@ -138,11 +138,11 @@ impl Rings {
 
     /// For each edge at points between two sides (lower point first), the faces that walk it upwards and
     /// those that walk it downwards.
-    fn edges(&self, polygons: &Polygons, between: &[bool]) -> HashMap<(u32, u32), [Vec<Walker>; 2]> {
-        let mut edges: HashMap<(u32, u32), [Vec<Walker>; 2]> = HashMap::new();
+    fn edges(&self, polygons: &Polygons, between: &[bool]) -> HashMap<(u32, u32), [Vec<EdgeWalk>; 2]> {
+        let mut edges: HashMap<(u32, u32), [Vec<EdgeWalk>; 2]> = HashMap::new();
         for (number, face) in polygons.faces.iter().enumerate() {
-            let shape = match self.of[number] {
-                NONE => self.faces.len() as u32 + number as u32,
+            let shape = match self.ring_of_face[number] {
+                NO_INDEX => self.faces.len() as u32 + number as u32,
                 // The smaller number of the two sides stands for both.
                 ring => ring.min(self.opposite[ring as usize]),
             };
@@ -164,12 +164,12 @@ impl Rings {
 
 /// Joins all corners of each point that is not between two sides.
 fn join_outside(polygons: &Polygons, between: &[bool], join: &mut dyn FnMut(u32, u32)) {
-    let mut corner_at = vec![NONE; polygons.points];
+    let mut corner_at = vec![NO_INDEX; polygons.points];
     for face in &polygons.faces {
         for c in face.first..face.first + face.count {
             let a = polygons.point[c as usize] as usize;
             if !between[a] {
-                if corner_at[a] == NONE {
+                if corner_at[a] == NO_INDEX {
                     corner_at[a] = c;
                 }
                 join(corner_at[a], c);
@@ -181,7 +181,7 @@ fn join_outside(polygons: &Polygons, between: &[bool], join: &mut dyn FnMut(u32,
 /// Calls `meet` for pairs of different shapes that walk an edge in opposite directions, often enough to join
 /// all that belong together: each one meets the first in the other direction, and the first there of another
 /// shape than that.
-fn meet_walkers([up, down]: &[Vec<Walker>; 2], meet: &mut dyn FnMut(&Walker, &Walker)) {
+fn meet_walkers([up, down]: &[Vec<EdgeWalk>; 2], meet: &mut dyn FnMut(&EdgeWalk, &EdgeWalk)) {
     for (all, others) in [(up, down), (down, up)] {
         let Some(first) = others.first() else { continue };
         let second = others.iter().find(|other| other.0 != first.0);
@@ -207,10 +207,10 @@ mod tests {
         };
         let polygons = Polygons::new(&raw, 4, Winding::Clockwise);
         let rings = Rings::new(&polygons);
-        let [a, b] = [rings.of[0], rings.of[3]];
-        assert_eq!(rings.of[2], a);
+        let [a, b] = [rings.ring_of_face[0], rings.ring_of_face[3]];
+        assert_eq!(rings.ring_of_face[2], a);
         assert_eq!([rings.opposite[a as usize], rings.opposite[b as usize]], [b, a]);
-        assert_eq!([rings.of[1], rings.of[5], rings.of[6]], [NONE; 3]);
+        assert_eq!([rings.ring_of_face[1], rings.ring_of_face[5], rings.ring_of_face[6]], [NO_INDEX; 3]);
         assert_eq!(rings.faces[a as usize], [0, 2]);
         assert_eq!(rings.repeated(&polygons), 2);
     }

@@ -1,18 +1,18 @@
 //! Smoothing groups: the corners of a mesh that share a normal.
 
-use super::polygons::{NONE, Polygons, usable};
+use super::polygons::{NO_INDEX, Polygons, is_usable};
 use super::rings;
 use glam::DVec3;
 
 impl Polygons {
     /// Returns the smoothing group of each corner, and the number of groups. A group is a point (at faces
     /// with an opposite face on the same points, each side of it), or, with a crease angle in degrees, the
-    /// corners of a point that are connected over edges less sharp than that; [`NONE`] where unusable points
-    /// leave it open.
+    /// corners of a point that are connected over edges less sharp than that; [`NO_INDEX`] where unusable
+    /// points leave it open.
     pub fn groups(&self, positions: &[[f32; 3]], crease: Option<f64>) -> (Vec<u32>, usize) {
         let Some(angle) = crease.filter(|a| *a < 180.0) else {
             let mut group: Vec<u32> = (0..self.point.len() as u32).collect();
-            return match rings::part_sides(self, &mut |a, b| join(&mut group, a, b)) {
+            return match rings::join_by_side(self, &mut |a, b| join(&mut group, a, b)) {
                 true => self.numbered(group),
                 false => (self.point.clone(), self.points),
             };
@@ -52,13 +52,13 @@ impl Polygons {
         let mut open = vec![false; self.points];
         for face in &self.faces {
             let points = &self.point[face.corners()];
-            if !points.iter().all(|&p| usable(positions[p as usize])) {
+            if !points.iter().all(|&p| is_usable(positions[p as usize])) {
                 points.iter().for_each(|&p| open[p as usize] = true);
             }
         }
         for (number, &point) in numbers.iter_mut().zip(&self.point) {
-            if point != NONE && open[point as usize] {
-                *number = NONE;
+            if point != NO_INDEX && open[point as usize] {
+                *number = NO_INDEX;
             }
         }
         (numbers, count)
@@ -68,13 +68,13 @@ impl Polygons {
     /// there are.
     fn numbered(&self, mut group: Vec<u32>) -> (Vec<u32>, usize) {
         let mut count = 0;
-        let mut number = vec![NONE; self.point.len()];
+        let mut number = vec![NO_INDEX; self.point.len()];
         for c in 0..self.point.len() as u32 {
-            if self.point[c as usize] == NONE {
+            if self.point[c as usize] == NO_INDEX {
                 continue;
             }
             let root = find(&mut group, c) as usize;
-            if number[root] == NONE {
+            if number[root] == NO_INDEX {
                 number[root] = count;
                 count += 1;
             }

@@ -5,8 +5,8 @@
 //! finding the nearest takes a few dozen tests. Triangles are exact. A quad counts with either diagonal; a
 //! larger face counts as its plane, and the distance of its corners from that plane is allowed.
 
-use crate::double;
-use crate::verify::polygons::{Polygons, usable};
+use crate::convert;
+use crate::verify::polygons::{Polygons, is_usable};
 use glam::{DMat4, DVec3};
 use meshreel_scene::{Error, Mesh, sample};
 
@@ -14,7 +14,7 @@ use meshreel_scene::{Error, Mesh, sample};
 const LEAF: usize = 4;
 
 /// Faces in a bounding volume hierarchy, for distances.
-pub(crate) struct Faces<'a> {
+pub(crate) struct FaceTree<'a> {
     points: &'a [DVec3],
     /// Corners of all faces, one after the other.
     corners: Vec<u32>,
@@ -24,7 +24,7 @@ pub(crate) struct Faces<'a> {
     boxes: Vec<[DVec3; 2]>,
 }
 
-impl<'a> Faces<'a> {
+impl<'a> FaceTree<'a> {
     /// Builds the tree from the number of corners of each face in turn. Corners must have finite positions.
     pub fn new(points: &'a [DVec3], corners: Vec<u32>, counts: impl Iterator<Item = u32>) -> Self {
         let mut faces = Vec::new();
@@ -36,9 +36,9 @@ impl<'a> Faces<'a> {
         let place = |c: &u32| points[*c as usize];
         let boxed = |f: &[u32; 2]| {
             let own = corners[f[0] as usize..f[1] as usize].iter().map(place);
-            own.fold(NOTHING, |[low, high], p| [low.min(p), high.max(p)])
+            own.fold(EMPTY_BOX, |[low, high], p| [low.min(p), high.max(p)])
         };
-        let [low, high] = faces.iter().map(boxed).fold(NOTHING, join);
+        let [low, high] = faces.iter().map(boxed).fold(EMPTY_BOX, join);
         let unit = (high - low).max(DVec3::splat(f64::MIN_POSITIVE));
         let curve = |f: &[u32; 2]| {
             let [a, b] = boxed(f);
@@ -47,14 +47,14 @@ impl<'a> Faces<'a> {
         };
         faces.sort_by_cached_key(|f| (curve(f), f[0]));
         let leaves = faces.len().div_ceil(LEAF).next_power_of_two();
-        let mut boxes = vec![NOTHING; 2 * leaves];
+        let mut boxes = vec![EMPTY_BOX; 2 * leaves];
         for (leaf, own) in faces.chunks(LEAF).enumerate() {
-            boxes[leaves + leaf] = own.iter().map(boxed).fold(NOTHING, join);
+            boxes[leaves + leaf] = own.iter().map(boxed).fold(EMPTY_BOX, join);
         }
         for n in (1..leaves).rev() {
             boxes[n] = join(boxes[2 * n], boxes[2 * n + 1]);
         }
-        Faces { points, corners, faces, boxes }
+        FaceTree { points, corners, faces, boxes }
     }
 
     /// Returns the distance of `p` from the nearest face; infinite without faces.
@@ -74,7 +74,7 @@ impl<'a> Faces<'a> {
         if node >= leaves {
             let first = (node - leaves) * LEAF;
             for face in self.faces.iter().skip(first).take(LEAF) {
-                *best = best.min(self.of(face, p));
+                *best = best.min(self.face_distance(face, p));
             }
             return;
         }
@@ -93,23 +93,23 @@ impl<'a> Faces<'a> {
         }
     }
 
-    fn of(&self, face: &[u32; 2], p: DVec3) -> f64 {
+    fn face_distance(&self, face: &[u32; 2], p: DVec3) -> f64 {
         let corners = &self.corners[face[0] as usize..face[1] as usize];
         let place = |k: usize| self.points[corners[k] as usize];
         if corners.len() == 4 {
             let ways = [[0, 1, 2], [0, 2, 3], [1, 2, 3], [1, 3, 0]];
-            let one = |way: [usize; 3]| polygon(p, &way.map(place));
+            let one = |way: [usize; 3]| polygon_distance(p, &way.map(place));
             return ways.into_iter().map(one).fold(f64::INFINITY, f64::min);
         }
         if corners.len() == 3 {
-            return polygon(p, &[place(0), place(1), place(2)]);
+            return polygon_distance(p, &[place(0), place(1), place(2)]);
         }
         let places: Vec<DVec3> = (0..corners.len()).map(place).collect();
-        polygon(p, &places)
+        polygon_distance(p, &places)
     }
 }
 
-const NOTHING: [DVec3; 2] = [DVec3::INFINITY, DVec3::NEG_INFINITY];
+const EMPTY_BOX: [DVec3; 2] = [DVec3::INFINITY, DVec3::NEG_INFINITY];
 
 fn join(a: [DVec3; 2], b: [DVec3; 2]) -> [DVec3; 2] {
     [a[0].min(b[0]), a[1].max(b[1])]
@@ -121,7 +121,7 @@ fn spread(x: u64) -> u64 {
 }
 
 /// Returns the distance from a polygon: from its plane if `p` is over its inside, else from its edges.
-fn polygon(p: DVec3, corners: &[DVec3]) -> f64 {
+fn polygon_distance(p: DVec3, corners: &[DVec3]) -> f64 {
     let n = corners.len();
     let origin = corners[0];
     let mut normal = DVec3::ZERO;
@@ -171,17 +171,17 @@ fn polygon(p: DVec3, corners: &[DVec3]) -> f64 {
 
 /// Returns the faces of the source whose corners are all at usable points, and the places on them that are
 /// compared: those points, and the centres of triangles.
-pub(crate) fn of_source<'a>(
+pub(crate) fn source_faces<'a>(
     polygons: &Polygons,
     raw: &[[f32; 3]],
     points: &'a [DVec3],
-) -> (Faces<'a>, Vec<DVec3>) {
+) -> (FaceTree<'a>, Vec<DVec3>) {
     let (mut corners, mut counts) = (Vec::new(), Vec::new());
     let mut used = vec![false; points.len()];
     let mut middles = Vec::new();
     for face in &polygons.faces {
         let own = &polygons.point[face.corners()];
-        if !own.iter().all(|&p| usable(raw[p as usize])) {
+        if !own.iter().all(|&p| is_usable(raw[p as usize])) {
             continue;
         }
         own.iter().for_each(|&p| used[p as usize] = true);
@@ -193,7 +193,7 @@ pub(crate) fn of_source<'a>(
     }
     let used = points.iter().zip(used).filter(|(_, used)| *used);
     let places = used.map(|(p, _)| *p).chain(middles).collect();
-    (Faces::new(points, corners, counts.into_iter()), places)
+    (FaceTree::new(points, corners, counts.into_iter()), places)
 }
 
 /// Returns the distance of each of `points`, in world space, from the surface of `mesh` at `time` under
@@ -204,14 +204,14 @@ pub fn distances(mesh: &Mesh, time: f64, matrix: &DMat4, points: &[DVec3]) -> Re
     sample::positions_at(mesh, time, &mut raw)?;
     let polygons = Polygons::new(&faces, raw.len(), mesh.winding);
     let world = raw.iter();
-    let world: Vec<DVec3> = world.map(|p| matrix.transform_point3(double::vector(*p))).collect();
-    let (faces, _) = of_source(&polygons, &raw, &world);
+    let world: Vec<DVec3> = world.map(|p| matrix.transform_point3(convert::vector(*p))).collect();
+    let (faces, _) = source_faces(&polygons, &raw, &world);
     Ok(points.iter().map(|p| faces.distance(*p)).collect())
 }
 
 /// Returns the triangles of the file, and the places on them that are compared: the vertices that they use,
 /// and their centres.
-pub(crate) fn of_file<'a>(indices: &[u32], points: &'a [DVec3]) -> (Faces<'a>, Vec<DVec3>) {
+pub(crate) fn file_faces<'a>(indices: &[u32], points: &'a [DVec3]) -> (FaceTree<'a>, Vec<DVec3>) {
     let mut used = vec![false; points.len()];
     indices.iter().for_each(|&v| used[v as usize] = true);
     let middle = |t: &[u32; 3]| t.iter().map(|&v| points[v as usize]).sum::<DVec3>() / 3.0;
@@ -219,7 +219,7 @@ pub(crate) fn of_file<'a>(indices: &[u32], points: &'a [DVec3]) -> (Faces<'a>, V
     let used = points.iter().zip(used).filter(|(_, used)| *used);
     let places = used.map(|(p, _)| *p).chain(middles).collect();
     let counts = std::iter::repeat_n(3, indices.len() / 3);
-    (Faces::new(points, indices.to_vec(), counts), places)
+    (FaceTree::new(points, indices.to_vec(), counts), places)
 }
 
 #[cfg(test)]
@@ -238,13 +238,16 @@ mod tests {
             (0..900).map(|_| DVec3::from_array([(); 3].map(|()| random(&mut seed)))).collect();
         let corners: Vec<u32> = (0..900).collect();
         let counts = || std::iter::repeat_n(3, 100).chain(std::iter::repeat_n(4, 150));
-        let faces = Faces::new(&points, corners.clone(), counts());
+        let faces = FaceTree::new(&points, corners.clone(), counts());
         for _ in 0..200 {
             let p = DVec3::from_array([(); 3].map(|()| random(&mut seed) * 3.0 - 1.0));
-            let all = faces.faces.iter().map(|f| faces.of(f, p));
+            let all = faces.faces.iter().map(|f| faces.face_distance(f, p));
             assert_eq!(faces.distance(p), all.fold(f64::INFINITY, f64::min));
         }
-        assert_eq!(Faces::new(&points, Vec::new(), std::iter::empty()).distance(DVec3::ZERO), f64::INFINITY);
+        assert_eq!(
+            FaceTree::new(&points, Vec::new(), std::iter::empty()).distance(DVec3::ZERO),
+            f64::INFINITY
+        );
     }
 
     #[test]
@@ -254,17 +257,17 @@ mod tests {
         for (p, distance) in
             [(x * 0.2 + y * 0.2 + z * 3.0, 3.0), (x * -2.0, 2.0), (x + y, 0.5f64.sqrt()), (x * 0.3, 0.0)]
         {
-            assert!((polygon(p, &triangle) - distance).abs() < 1e-12, "{p}");
+            assert!((polygon_distance(p, &triangle) - distance).abs() < 1e-12, "{p}");
         }
         // An L: points between its arms are outside.
         let l = [DVec3::ZERO, x * 3.0, x * 3.0 + y, x + y, x + y * 3.0, y * 3.0];
-        assert!((polygon(x * 2.0 + y * 2.0, &l) - 1.0).abs() < 1e-12);
-        assert!(polygon(x * 0.5 + y * 2.0, &l).abs() < 1e-12);
+        assert!((polygon_distance(x * 2.0 + y * 2.0, &l) - 1.0).abs() < 1e-12);
+        assert!(polygon_distance(x * 0.5 + y * 2.0, &l).abs() < 1e-12);
         // Without area: the remaining segment.
-        assert!((polygon(y, &[DVec3::ZERO, x, x * 0.5]) - 1.0).abs() < 1e-12);
+        assert!((polygon_distance(y, &[DVec3::ZERO, x, x * 0.5]) - 1.0).abs() < 1e-12);
         // Over a bent quad, either diagonal counts.
         let points = [DVec3::ZERO, x, x + y + z, y];
-        let faces = Faces::new(&points, vec![0, 1, 2, 3], std::iter::once(4));
+        let faces = FaceTree::new(&points, vec![0, 1, 2, 3], std::iter::once(4));
         let half = (x + y) / 2.0;
         assert!(faces.distance(half) < 1e-12 && faces.distance(half + z / 2.0) < 1e-12);
     }

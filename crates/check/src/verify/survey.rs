@@ -1,24 +1,24 @@
 //! First pass, over the source alone: placements of meshes, their visibility and size, hence the tolerance of
 //! each (PROMISE.md §1), and points that are welded in all frames.
 
-use crate::asked::{Asked, Tolerance};
+use crate::requested::{RequestedOptions, Tolerance};
 use crate::verify::attribute::ulp;
-use crate::verify::polygons::usable;
+use crate::verify::polygons::is_usable;
 use glam::{DMat4, DVec3};
 use meshreel_scene::sample::{self, World, largest_scale};
-use meshreel_scene::{Error, Mesh, MeshId, Placed, SAME_TIME, Scene, locators as nodes};
+use meshreel_scene::{Error, Mesh, MeshId, PlacedObject, Scene, TIME_TOLERANCE, locators as nodes};
 use rayon::prelude::*;
 use std::collections::{HashMap, HashSet};
 
 /// The contents that the file must have, by the source: frames, placements, tolerances.
 pub(crate) struct Survey<'a> {
     pub scene: &'a Scene,
-    pub placed: Vec<Placed>,
+    pub placed: Vec<PlacedObject>,
     /// Time of each frame, in seconds.
     pub times: Vec<f64>,
     pub placements: Vec<Placement>,
     /// For each mesh of the source, its facts if it is placed.
-    pub meshes: Vec<Option<Facts>>,
+    pub meshes: Vec<Option<MeshFacts>>,
     /// Nodes without meshes that must be in the file.
     pub locators: Vec<Locator>,
 }
@@ -28,25 +28,25 @@ pub(crate) struct Placement {
     /// Index among all placed objects.
     pub placed: usize,
     pub mesh: MeshId,
-    pub visible: Bits,
+    pub visible: FrameSet,
     /// Largest distance allowed, in world units.
     pub tolerance: f64,
     /// The largest effect of its transforms on velocities.
-    pub pace: Pace,
+    pub velocity_effect: VelocityEffect,
 }
 
 /// The effect of a placement's transforms on velocities, over all frames that show it.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Pace {
+pub(crate) struct VelocityEffect {
     /// The largest scale.
     scale: f64,
     /// The largest movement of a corner of the mesh's box from one frame to the next, per second.
     drift: f64,
 }
 
-impl Pace {
+impl VelocityEffect {
     /// Returns bounds of velocities in the world, from those in object space.
-    pub fn sides(&self, own: &[(f32, f32)]) -> Vec<(f32, f32)> {
+    pub fn world_bounds(&self, own: &[(f32, f32)]) -> Vec<(f32, f32)> {
         let largest = own.iter().map(|(low, high)| f64::from(low.abs().max(high.abs())));
         let length = largest.map(|v| v * v).sum::<f64>().sqrt();
         let most = (self.scale * length + self.drift) as f32;
@@ -56,11 +56,11 @@ impl Pace {
 
 /// A set of frames, one bit each.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Bits(Vec<u64>);
+pub(crate) struct FrameSet(Vec<u64>);
 
-impl Bits {
-    pub fn new(frames: usize) -> Bits {
-        Bits(vec![0; frames.div_ceil(64)])
+impl FrameSet {
+    pub fn new(frames: usize) -> FrameSet {
+        FrameSet(vec![0; frames.div_ceil(64)])
     }
     pub fn set(&mut self, frame: usize) {
         self.0[frame / 64] |= 1 << (frame % 64);
@@ -74,7 +74,7 @@ impl Bits {
 }
 
 /// Box, welded points and constant positions of a source mesh, over all frames.
-pub(crate) struct Facts {
+pub(crate) struct MeshFacts {
     low: [f32; 3],
     high: [f32; 3],
     /// The diagonal of its box in each frame; a single one for all if it is constant.
@@ -98,7 +98,11 @@ pub(crate) struct MeshSurvey<'a> {
 impl<'a> Survey<'a> {
     /// Surveys the meshes; [`super::locators::survey`] adds the locators. `there`: times of the file's
     /// frames, in seconds.
-    pub fn of_meshes(scene: &'a Scene, asked: &Asked, there: &[f64]) -> Result<MeshSurvey<'a>, Error> {
+    pub fn of_meshes(
+        scene: &'a Scene,
+        asked: &RequestedOptions,
+        there: &[f64],
+    ) -> Result<MeshSurvey<'a>, Error> {
         let placed = scene.expand()?;
         let selected: Vec<bool> = placed
             .iter()
@@ -111,7 +115,7 @@ impl<'a> Survey<'a> {
         let kept: Vec<bool> = selected.iter().zip(&found).map(|(s, f)| *s || *f).collect();
         let mut times = sample::frame_times(scene, &placed, &kept, &asked.frames)?;
         if asked.between.is_some() && asked.frames.fps.is_none() {
-            times = with_between(scene, times, there);
+            times = add_between_frames(scene, times, there);
         }
         let mut placements = Vec::new();
         for (i, place) in placed.iter().enumerate().filter(|(i, _)| selected[*i]) {
@@ -119,9 +123,9 @@ impl<'a> Survey<'a> {
                 placements.push(Placement {
                     placed: i,
                     mesh,
-                    visible: Bits::new(times.len()),
+                    visible: FrameSet::new(times.len()),
                     tolerance: 0.0,
-                    pace: Pace::default(),
+                    velocity_effect: VelocityEffect::default(),
                 });
             }
         }
@@ -131,7 +135,7 @@ impl<'a> Survey<'a> {
             .meshes
             .par_iter()
             .zip(used)
-            .map(|(mesh, used)| used.then(|| Facts::new(mesh, &times)).transpose())
+            .map(|(mesh, used)| used.then(|| MeshFacts::new(mesh, &times)).transpose())
             .collect::<Result<Vec<_>, Error>>()?;
         let mut survey = Survey { scene, placed, times, placements, meshes, locators: Vec::new() };
         let sizes = survey.resolve(asked)?;
@@ -140,14 +144,14 @@ impl<'a> Survey<'a> {
 
     /// Visits all frames once for visibility, scales and coordinates. Returns the size of each placed mesh in
     /// the world, if it has one.
-    fn resolve(&mut self, asked: &Asked) -> Result<Vec<Option<f64>>, Error> {
+    fn resolve(&mut self, asked: &RequestedOptions) -> Result<Vec<Option<f64>>, Error> {
         let mut world = World::new(self.scene, &self.placed)?;
         let mut scale = vec![0.0f64; self.placements.len()];
         let mut reach = vec![0.0f64; self.placements.len()];
         // Corners in the world at the previous frame, and its time.
         let mut last: Vec<Option<([DVec3; 8], f64)>> = vec![None; self.placements.len()];
         let corners: Vec<Option<[DVec3; 8]>> =
-            self.meshes.iter().map(|facts| facts.as_ref().map(Facts::corners)).collect();
+            self.meshes.iter().map(|facts| facts.as_ref().map(MeshFacts::corners)).collect();
         for (frame, &time) in self.times.iter().enumerate() {
             world.evaluate(time)?;
             for (i, placement) in self.placements.iter_mut().enumerate() {
@@ -165,12 +169,13 @@ impl<'a> Survey<'a> {
                 let here = corners.map(|corner| matrix.transform_point3(corner));
                 reach[i] = here.iter().fold(reach[i], |most, corner| most.max(corner.abs().max_element()));
                 if world.visible[placement.placed] {
-                    placement.pace.scale = placement.pace.scale.max(largest_scale(matrix));
+                    placement.velocity_effect.scale =
+                        placement.velocity_effect.scale.max(largest_scale(matrix));
                 }
                 if let Some((there, before)) = last[i].replace((here, time)).filter(|last| last.1 < time) {
                     let ways = here.iter().zip(&there).map(|(here, there)| here.distance(*there));
                     let drift = ways.fold(0.0, f64::max) / (time - before);
-                    placement.pace.drift = placement.pace.drift.max(drift);
+                    placement.velocity_effect.drift = placement.velocity_effect.drift.max(drift);
                 }
             }
         }
@@ -201,9 +206,9 @@ impl<'a> Survey<'a> {
     }
 }
 
-impl Facts {
-    fn new(mesh: &Mesh, times: &[f64]) -> Result<Facts, Error> {
-        let mut facts = Facts {
+impl MeshFacts {
+    fn new(mesh: &Mesh, times: &[f64]) -> Result<MeshFacts, Error> {
+        let mut facts = MeshFacts {
             low: [f32::INFINITY; 3],
             high: [f32::NEG_INFINITY; 3],
             diagonals: Vec::new(),
@@ -216,7 +221,7 @@ impl Facts {
         for &time in &times[..if constant { 1 } else { times.len() }] {
             sample::positions_at(mesh, time, &mut points)?;
             let (mut low, mut high) = ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
-            for p in points.iter().filter(|p| usable(**p)) {
+            for p in points.iter().filter(|p| is_usable(**p)) {
                 for (k, &v) in p.iter().enumerate() {
                     (low[k], high[k]) = (low[k].min(v), high[k].max(v));
                 }
@@ -239,7 +244,7 @@ impl Facts {
     }
 
     /// Returns the largest diagonal of the box in any one of these frames; if there are none, in any frame.
-    fn largest_diagonal(&self, visible: &Bits) -> f64 {
+    fn largest_diagonal(&self, visible: &FrameSet) -> f64 {
         let shown = |frame: usize| self.constant.is_some() || !visible.any() || visible.get(frame);
         let diagonals = self.diagonals.iter().enumerate().filter(|(frame, _)| shown(*frame));
         diagonals.map(|(_, diagonal)| *diagonal).fold(0.0, f64::max)
@@ -261,12 +266,12 @@ impl Facts {
 
 /// Returns the source's frames, and those of the file that lie between two of them, within one range if there
 /// are ranges.
-fn with_between(scene: &Scene, own: Vec<f64>, there: &[f64]) -> Vec<f64> {
+fn add_between_frames(scene: &Scene, own: Vec<f64>, there: &[f64]) -> Vec<f64> {
     let ranges = sample::frame_ranges(&scene.ranges, &own);
     let starts: HashSet<usize> = ranges.iter().map(|(_, first, _)| *first).collect();
     let inside = |time: &&f64| {
         let after = own.partition_point(|t| t < time);
-        let near = |i: usize| own.get(i).is_some_and(|t| (t - **time).abs() <= SAME_TIME);
+        let near = |i: usize| own.get(i).is_some_and(|t| (t - **time).abs() <= TIME_TOLERANCE);
         let ends = after == 0 || after == own.len() || starts.contains(&after);
         !ends && !near(after) && !near(after - 1)
     };
@@ -278,15 +283,15 @@ fn with_between(scene: &Scene, own: Vec<f64>, there: &[f64]) -> Vec<f64> {
 }
 
 /// Returns the bits of a point, −0 as 0; `None` if it is unusable.
-fn bits(p: [f32; 3]) -> Option<[u32; 3]> {
-    usable(p).then(|| p.map(|v| (v + 0.0).to_bits()))
+fn point_bits(p: [f32; 3]) -> Option<[u32; 3]> {
+    is_usable(p).then(|| p.map(|v| (v + 0.0).to_bits()))
 }
 
 fn first_weld(points: &[[f32; 3]]) -> Vec<(u32, u32)> {
     let mut first = HashMap::new();
     let mut weld = Vec::new();
     for (i, p) in points.iter().enumerate() {
-        if let Some(bits) = bits(*p) {
+        if let Some(bits) = point_bits(*p) {
             let earlier = *first.entry(bits).or_insert(i as u32);
             if earlier != i as u32 {
                 weld.push((i as u32, earlier));
@@ -300,10 +305,10 @@ fn first_weld(points: &[[f32; 3]]) -> Vec<(u32, u32)> {
 fn refine_weld(weld: &mut Vec<(u32, u32)>, points: &[[f32; 3]]) {
     let mut parted: HashMap<(u32, [u32; 3]), u32> = HashMap::new();
     weld.retain_mut(|(point, first)| {
-        let Some(own) = bits(points[*point as usize]) else {
+        let Some(own) = point_bits(points[*point as usize]) else {
             return false;
         };
-        if bits(points[*first as usize]) == Some(own) {
+        if point_bits(points[*first as usize]) == Some(own) {
             return true;
         }
         let earlier = *parted.entry((*first, own)).or_insert(*point);
@@ -313,7 +318,7 @@ fn refine_weld(weld: &mut Vec<(u32, u32)>, points: &[[f32; 3]]) {
 }
 
 /// Multiplies a 3×4 matrix, given by rows, with a point.
-pub(crate) fn apply(m: &[[f64; 4]; 3], p: DVec3) -> DVec3 {
+pub(crate) fn transform_point(m: &[[f64; 4]; 3], p: DVec3) -> DVec3 {
     DVec3::from_array(m.map(|r| r[0] * p.x + r[1] * p.y + r[2] * p.z + r[3]))
 }
 
@@ -338,13 +343,13 @@ pub(crate) fn turn_normal(matrix: &DMat4, n: DVec3) -> Option<DVec3> {
 pub(crate) struct Locator {
     /// Index among all placed objects.
     pub placed: usize,
-    pub visible: Bits,
+    pub visible: FrameSet,
     /// Largest distance that was requested and that f32 can represent, in world units.
     pub tolerance: f64,
     /// Half an edge of its cube, in its own space.
-    pub reach: f64,
+    pub half_edge: f64,
     /// The largest distance between its transform and translation, rotation and scale in f32.
-    pub least: f64,
+    pub trs_error: f64,
 }
 
 #[cfg(test)]

@@ -1,24 +1,24 @@
 //! A stream of one mesh in one frame of the preset `classic`: as in [`crate::values::stream`], or a B-frame
 //! that is predicted by [`super::motion`] from the frames around it.
 
-use super::motion::{self, Blend, Sources};
+use super::motion::{self, BlendFactors, MotionReferences};
 #[cfg(feature = "encode")]
 use super::search;
 use crate::Corrupt;
 use crate::bytes::Cursor;
 use crate::quantize::code::Code;
-use crate::values::parallelogram::{self, Rule, Table, Weights};
+use crate::values::parallelogram::{self, PredictionRule, PredictorTable, TriangleWeights};
 #[cfg(feature = "encode")]
-use crate::values::stream::{Fixed, code};
-use crate::values::stream::{Known, MISSING, MOTION, Predictor, WEIGHTS};
+use crate::values::stream::{ExactTarget, encode_residuals};
+use crate::values::stream::{MISSING_SOURCE, PredictionBase, Predictor, SOURCE_MOTION, WEIGHTS_FLAG};
 use crate::values::{residual, stream as values};
 
 #[cfg(feature = "encode")]
 pub use crate::values::error_bound::Target;
-pub use crate::values::parallelogram::Spatial;
+pub use crate::values::parallelogram::SpatialPrediction;
 pub use crate::values::stream::skip;
 #[cfg(feature = "encode")]
-pub use crate::values::stream::{Work, encode_index, encode_index_within};
+pub use crate::values::stream::{StreamEffort, encode_index, encode_index_within};
 
 /// The frames that a frame may be predicted from, all component-major with the stream's shape.
 #[derive(Clone, Copy)]
@@ -35,12 +35,12 @@ pub struct References<'a, W> {
     /// The index frame at the end of the group.
     pub index_after: Option<&'a [W]>,
     /// The table of adjacent triangles (empty: every vertex is predicted from the previous one).
-    pub table: &'a Table,
+    pub table: &'a PredictorTable,
 }
 
 impl<'a, W: Code> References<'a, W> {
     /// Returns the references of an index frame.
-    pub fn index(base: Option<&'a [W]>, table: &'a Table) -> References<'a, W> {
+    pub fn of_index_frame(base: Option<&'a [W]>, table: &'a PredictorTable) -> References<'a, W> {
         References {
             base,
             previous: None,
@@ -52,9 +52,9 @@ impl<'a, W: Code> References<'a, W> {
     }
 
     /// Returns the frames of motion prediction; `None` if the frame before or an index frame is missing.
-    fn sources(&self) -> Option<Sources<'a, W>> {
+    fn motion_references(&self) -> Option<MotionReferences<'a, W>> {
         let previous = self.previous?;
-        Some(Sources {
+        Some(MotionReferences {
             previous,
             before_previous: self.before_previous.unwrap_or(previous),
             index_before: self.index_before?,
@@ -63,9 +63,9 @@ impl<'a, W: Code> References<'a, W> {
     }
 }
 
-impl<'a, W> From<References<'a, W>> for Known<'a, W> {
-    fn from(References { base, table, .. }: References<'a, W>) -> Known<'a, W> {
-        Known { base, table }
+impl<'a, W> From<References<'a, W>> for PredictionBase<'a, W> {
+    fn from(References { base, table, .. }: References<'a, W>) -> PredictionBase<'a, W> {
+        PredictionBase { base, table }
     }
 }
 
@@ -77,10 +77,10 @@ pub fn encode_b_frame<W: Code>(
     values: &[W],
     components: usize,
     refs: References<'_, W>,
-    work: impl Into<Work>,
+    work: impl Into<StreamEffort>,
     out: &mut Vec<u8>,
 ) {
-    let fixed = Fixed::new(values, components);
+    let fixed = ExactTarget::new(values, components);
     encode_b_frame_within(fixed.target(), refs, 128, work, &mut vec![W::default(); values.len()], out);
 }
 
@@ -94,7 +94,7 @@ pub fn encode_b_frame_within<W: Code>(
     target: Target<'_, W>,
     refs: References<'_, W>,
     start: u8,
-    work: impl Into<Work>,
+    work: impl Into<StreamEffort>,
     chosen: &mut [W],
     out: &mut Vec<u8>,
 ) {
@@ -112,21 +112,30 @@ fn b_frame_within<W: Code, const N: usize>(
     target: Target<'_, W>,
     refs: References<'_, W>,
     start: u8,
-    work: Work,
+    work: StreamEffort,
     chosen: &mut [W],
     out: &mut Vec<u8>,
 ) {
-    let sources = refs.sources().expect("a between frame has a frame before and index frames around");
+    let sources = refs.motion_references().expect("a B-frame has a frame before and index frames around");
     let moving = refs.before_previous.is_some();
     let (by, weights) = search::b_frame::<W, N>(target, sources, refs.table, moving, start, work);
-    if weights == Weights::ZERO {
-        out.extend([MOTION, by.a, by.b, by.c]);
+    if weights == TriangleWeights::ZERO {
+        out.extend([SOURCE_MOTION, by.a, by.b, by.c]);
     } else {
-        out.extend([MOTION | WEIGHTS, by.a, by.b, by.c, weights.edge, weights.apex as u8]);
+        out.extend([SOURCE_MOTION | WEIGHTS_FLAG, by.a, by.b, by.c, weights.edge, weights.apex as u8]);
     }
     let mut source = vec![W::default(); chosen.len()];
     motion::predict(sources, by, &mut source);
-    code::<W, N>(target, &source, Rule::Weighted(weights), true, refs.table, work, chosen, out);
+    encode_residuals::<W, N>(
+        target,
+        &source,
+        PredictionRule::Weighted(weights),
+        true,
+        refs.table,
+        work,
+        chosen,
+        out,
+    );
 }
 
 /// Decodes a stream at the start of `bytes`; `out.len() == components × count`. Returns the number of bytes
@@ -134,23 +143,23 @@ fn b_frame_within<W: Code, const N: usize>(
 pub fn decode<W: Code>(
     bytes: &[u8],
     components: usize,
-    spatial: Spatial,
+    spatial: SpatialPrediction,
     refs: References<'_, W>,
     out: &mut [W],
 ) -> Result<usize, Corrupt> {
     let mut c = Cursor::new(bytes);
     let Predictor { source, blend: [a, b, by], weights } = Predictor::read(&mut c)?;
-    if source != MOTION {
+    if source != SOURCE_MOTION {
         return values::decode(bytes, components, spatial, refs.into(), out);
     }
     // Checked before anything is written.
-    let sources = refs.sources().filter(|s| s.are(out.len())).ok_or(MISSING)?;
+    let sources = refs.motion_references().filter(|s| s.all_have_len(out.len())).ok_or(MISSING_SOURCE)?;
     let start = c.used();
-    let used = residual::decode(c.take(c.left())?, components, out)?;
+    let used = residual::decode(c.bytes(c.left())?, components, out)?;
     if let Some(weights) = weights {
-        parallelogram::reconstruct(components, Rule::Weighted(weights), true, refs.table, out)?;
+        parallelogram::reconstruct(components, PredictionRule::Weighted(weights), true, refs.table, out)?;
     }
-    motion::reconstruct(sources, Blend { a, b, c: by }, out);
+    motion::reconstruct(sources, BlendFactors { a, b, c: by }, out);
     Ok(start + used)
 }
 
@@ -176,20 +185,32 @@ mod tests {
 
     #[test]
     fn golden() {
-        let table = Table::new();
+        let table = PredictorTable::new();
         let mut bytes = Vec::new();
         let values = [10u16, 11, 12, 500];
-        encode_index(&values, 2, Spatial::Parallelogram, References::index(None, &table), &mut bytes);
+        encode_index(
+            &values,
+            2,
+            SpatialPrediction::Parallelogram,
+            References::of_index_frame(None, &table),
+            &mut bytes,
+        );
         assert_eq!(bytes, [0, 1, 1, 2, 20, 2, 24, 0xD0, 0, 3]);
         bytes.clear();
-        encode_index(&values, 2, Spatial::Average, References::index(Some(&values), &table), &mut bytes);
+        encode_index(
+            &values,
+            2,
+            SpatialPrediction::Average,
+            References::of_index_frame(Some(&values), &table),
+            &mut bytes,
+        );
         assert_eq!(bytes, [1, 0]);
         bytes.clear();
         let refs = References {
             previous: Some(&values),
             index_before: Some(&values),
             index_after: Some(&values),
-            ..References::index(None, &table)
+            ..References::of_index_frame(None, &table)
         };
         encode_b_frame(&values, 2, refs, 5, &mut bytes);
         assert_eq!(bytes, [2, 0, 0, 128, 0]);
@@ -201,7 +222,7 @@ mod tests {
             let frames: Vec<Vec<u16>> = (0..6).map(|t| frame(t, count)).collect();
             let table = parallelogram::build_table(&strip(count.max(2)), count, 3, &[&frames[0], &frames[5]]);
             for effort in efforts {
-                let index = References::index(Some(&frames[0][..]), &table);
+                let index = References::of_index_frame(Some(&frames[0][..]), &table);
                 for t in 0..6 {
                     let refs = References {
                         previous: Some(&frames[t.max(1) - 1]),
@@ -212,8 +233,8 @@ mod tests {
                     };
                     let (mut bytes, mut again) = (vec![7], vec![7]);
                     if t % 5 == 0 {
-                        encode_index(&frames[t], 3, Spatial::Parallelogram, index, &mut bytes);
-                        encode_index(&frames[t], 3, Spatial::Parallelogram, index, &mut again);
+                        encode_index(&frames[t], 3, SpatialPrediction::Parallelogram, index, &mut bytes);
+                        encode_index(&frames[t], 3, SpatialPrediction::Parallelogram, index, &mut again);
                     } else {
                         encode_b_frame(&frames[t], 3, refs, effort, &mut bytes);
                         encode_b_frame(&frames[t], 3, refs, effort, &mut again);
@@ -222,19 +243,25 @@ mod tests {
                     let used = bytes.len() - 1;
                     bytes.push(1);
                     let mut out = vec![1; 3 * count];
-                    assert_eq!(decode(&bytes[1..], 3, Spatial::Parallelogram, refs, &mut out), Ok(used));
+                    assert_eq!(
+                        decode(&bytes[1..], 3, SpatialPrediction::Parallelogram, refs, &mut out),
+                        Ok(used)
+                    );
                     assert_eq!(out, frames[t]);
                     // Skipping uses as many bytes as decoding.
                     assert_eq!(skip(&bytes[1..], 3, count, 2), Ok(used));
                     bytes.pop();
                     for cut in 1..bytes.len() {
-                        assert!(decode(&bytes[1..cut], 3, Spatial::Parallelogram, refs, &mut out).is_err());
+                        assert!(
+                            decode(&bytes[1..cut], 3, SpatialPrediction::Parallelogram, refs, &mut out)
+                                .is_err()
+                        );
                         assert!(skip(&bytes[1..cut], 3, count, 2).is_err());
                     }
                     for at in 1..bytes.len() {
                         let mut bad = bytes.clone();
                         bad[at] ^= 1 << (at % 8);
-                        let used = decode(&bad[1..], 3, Spatial::Parallelogram, refs, &mut out);
+                        let used = decode(&bad[1..], 3, SpatialPrediction::Parallelogram, refs, &mut out);
                         let skipped = skip(&bad[1..], 3, count, 2);
                         assert!(used.is_err() || used == skipped);
                     }
@@ -244,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn levels_inside_the_ball_come_back() {
+    fn codes_within_the_error_bound_come_back() {
         let count = 500;
         let axes = [crate::quantize::scalar::Axis::new(0.0, 100.0, 0.1).unwrap(); 3];
         let value = |t: usize, k: usize, v: usize| {
@@ -283,20 +310,23 @@ mod tests {
                 if t % 4 == 0 {
                     encode_index_within(
                         target,
-                        Spatial::Parallelogram,
+                        SpatialPrediction::Parallelogram,
                         refs,
                         effort,
                         &mut chosen,
                         &mut bytes,
                     );
-                    encode_index(&nearest, 3, Spatial::Parallelogram, refs, &mut plain);
+                    encode_index(&nearest, 3, SpatialPrediction::Parallelogram, refs, &mut plain);
                 } else {
                     encode_b_frame_within(target, refs, (t * 64) as u8, effort, &mut chosen, &mut bytes);
                     encode_b_frame(&nearest, 3, refs, effort, &mut plain);
                     assert!(bytes.len() <= plain.len() + 8, "{effort} {t}");
                 }
                 let mut back = vec![0; 3 * count];
-                assert_eq!(decode(&bytes, 3, Spatial::Parallelogram, refs, &mut back), Ok(bytes.len()));
+                assert_eq!(
+                    decode(&bytes, 3, SpatialPrediction::Parallelogram, refs, &mut back),
+                    Ok(bytes.len())
+                );
                 assert_eq!(back, chosen);
                 for v in 0..count {
                     let miss =
@@ -311,13 +341,13 @@ mod tests {
 
     #[test]
     fn missing_references_are_refused() {
-        let (table, f) = (Table::new(), [0u8; 3]);
-        let none = References::index(None, &table);
+        let (table, f) = (PredictorTable::new(), [0u8; 3]);
+        let none = References::of_index_frame(None, &table);
         let mut out = [0u8; 3];
-        let mut go = |bytes: &[u8], refs| decode(bytes, 3, Spatial::Average, refs, &mut out);
+        let mut go = |bytes: &[u8], refs| decode(bytes, 3, SpatialPrediction::Average, refs, &mut out);
         assert!(go(&[1, 0], none).is_err());
-        assert!(go(&[1, 0], References::index(Some(&f[..2]), &table)).is_err());
-        assert!(go(&[1, 0], References::index(Some(&f[..]), &table)).is_ok());
+        assert!(go(&[1, 0], References::of_index_frame(Some(&f[..2]), &table)).is_err());
+        assert!(go(&[1, 0], References::of_index_frame(Some(&f[..]), &table)).is_ok());
         assert!(go(&[2, 0, 0, 0, 0], References { previous: Some(&f), ..none }).is_err());
         let some = References { previous: Some(&f), index_before: Some(&f), index_after: Some(&f), ..none };
         assert!(go(&[2, 0, 0, 0, 0], some).is_ok());
@@ -352,7 +382,7 @@ mod tests {
                 table: &table,
             };
             let mut out = vec![0; 3 * count];
-            let _ = decode(&all, 3, Spatial::Parallelogram, refs, &mut out);
+            let _ = decode(&all, 3, SpatialPrediction::Parallelogram, refs, &mut out);
         }
     }
 }

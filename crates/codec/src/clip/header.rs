@@ -16,51 +16,54 @@
 //! ```
 
 use crate::Corrupt;
-use crate::clip::{Axis, Header, MAX_JOINTS, Rotation, SOURCES, SmallestThree, Source, Split, Vector};
+use crate::clip::{
+    ClipHeader, ClipSplit, ComponentSource, MAX_JOINTS, MAX_SOURCES, RotationAxis, RotationSubTrack,
+    SmallestThree, VectorSubTrack,
+};
 #[cfg(feature = "encode")]
 use crate::entropy::range::Encoder;
-use crate::entropy::range::{Bits, Chance, Decoder};
+use crate::entropy::range::{BitCoder, Chance, Decoder};
 
 /// Adaptive contexts of the header's numbers.
-struct Contexts {
+struct HeaderContexts {
     rotation: [Chance; 8],
     translation: [Chance; 4],
     scale: [Chance; 4],
     start: [Chance; 32],
     fine: [Chance; 64],
-    there: [Chance; SOURCES],
+    there: [Chance; MAX_SOURCES],
     weight: [Chance; 128],
     distance: [Chance; 32],
 }
 
-impl Contexts {
-    fn new() -> Contexts {
+impl HeaderContexts {
+    fn new() -> HeaderContexts {
         let even = Chance::default();
-        Contexts {
+        HeaderContexts {
             rotation: [even; 8],
             translation: [even; 4],
             scale: [even; 4],
             start: [even; 32],
             fine: [even; 64],
-            there: [even; SOURCES],
+            there: [even; MAX_SOURCES],
             weight: [even; 128],
             distance: [even; 32],
         }
     }
 }
 
-struct Side<B> {
+struct HeaderCoder<B> {
     bits: B,
-    contexts: Contexts,
+    contexts: HeaderContexts,
     /// Upper limit for the number of listed keys.
-    most_keys: usize,
+    max_keys: usize,
 }
 
 /// The value in the place of `log` that says that the clip is divided into layers or tiers, or lists keys.
-const DIVIDED: u32 = 7;
+const DIVIDED_MARKER: u32 = 7;
 
 /// Codes a number below 2^count as a tree of adaptive bits, highest bit first.
-fn tree<B: Bits<Context = Chance>>(bits: &mut B, contexts: &mut [Chance], count: u32, value: u32) -> u32 {
+fn tree<B: BitCoder<Context = Chance>>(bits: &mut B, contexts: &mut [Chance], count: u32, value: u32) -> u32 {
     let mut node = 1;
     for i in (0..count).rev() {
         let bit = bits.bit(&mut contexts[node], value >> i & 1 != 0);
@@ -69,90 +72,99 @@ fn tree<B: Bits<Context = Chance>>(bits: &mut B, contexts: &mut [Chance], count:
     (node - (1 << count)) as u32
 }
 
-impl<B: Bits<Context = Chance>> Side<B> {
+impl<B: BitCoder<Context = Chance>> HeaderCoder<B> {
     fn u64(&mut self, value: u64) -> u64 {
-        let low = self.bits.plain(32, value as u32);
-        u64::from(self.bits.plain(32, (value >> 32) as u32)) << 32 | u64::from(low)
+        let low = self.bits.raw_bits(32, value as u32);
+        u64::from(self.bits.raw_bits(32, (value >> 32) as u32)) << 32 | u64::from(low)
     }
 
     fn part(&mut self, value: i32) -> i32 {
-        let bits = self.bits.plain(21, value as u32 & 0x1F_FFFF);
+        let bits = self.bits.raw_bits(21, value as u32 & 0x1F_FFFF);
         (bits << 11) as i32 >> 11
     }
 
     fn quaternion(&mut self, q: SmallestThree) -> SmallestThree {
         SmallestThree {
-            largest: self.bits.plain(2, u32::from(q.largest)) as u8,
+            largest: self.bits.raw_bits(2, u32::from(q.largest)) as u8,
             parts: q.parts.map(|v| self.part(v)),
         }
     }
 
-    fn axis(&mut self, a: Axis) -> Axis {
-        Axis { parts: a.parts.map(|v| self.part(v)) }
+    fn axis(&mut self, a: RotationAxis) -> RotationAxis {
+        RotationAxis { parts: a.parts.map(|v| self.part(v)) }
     }
 
-    fn rotation(&mut self, r: Rotation) -> Result<Rotation, Corrupt> {
+    fn rotation(&mut self, r: RotationSubTrack) -> Result<RotationSubTrack, Corrupt> {
         let kind = match r {
-            Rotation::Default => 0,
-            Rotation::Constant(_) => 1,
-            Rotation::Hinge { .. } => 2,
-            Rotation::TwoAxes { .. } => 3,
-            Rotation::Free => 4,
+            RotationSubTrack::Default => 0,
+            RotationSubTrack::Constant(_) => 1,
+            RotationSubTrack::Hinge { .. } => 2,
+            RotationSubTrack::TwoAxes { .. } => 3,
+            RotationSubTrack::Free => 4,
         };
         let kind = tree(&mut self.bits, &mut self.contexts.rotation, 3, kind);
         let (q, a, b) = match r {
-            Rotation::Constant(q) => (q, Axis::default(), Axis::default()),
-            Rotation::Hinge { rest, axis } => (rest, axis, Axis::default()),
-            Rotation::TwoAxes { rest, first, second } => (rest, first, second),
+            RotationSubTrack::Constant(q) => (q, RotationAxis::default(), RotationAxis::default()),
+            RotationSubTrack::Hinge { rest, axis } => (rest, axis, RotationAxis::default()),
+            RotationSubTrack::TwoAxes { rest, first, second } => (rest, first, second),
             _ => Default::default(),
         };
         Ok(match kind {
-            0 => Rotation::Default,
-            1 => Rotation::Constant(self.quaternion(q)),
-            2 => Rotation::Hinge { rest: self.quaternion(q), axis: self.axis(a) },
-            3 => Rotation::TwoAxes { rest: self.quaternion(q), first: self.axis(a), second: self.axis(b) },
-            4 => Rotation::Free,
+            0 => RotationSubTrack::Default,
+            1 => RotationSubTrack::Constant(self.quaternion(q)),
+            2 => RotationSubTrack::Hinge { rest: self.quaternion(q), axis: self.axis(a) },
+            3 => RotationSubTrack::TwoAxes {
+                rest: self.quaternion(q),
+                first: self.axis(a),
+                second: self.axis(b),
+            },
+            4 => RotationSubTrack::Free,
             _ => return Err(Corrupt("clip header: unknown kind of a rotation sub-track")),
         })
     }
 
-    fn vector(&mut self, scale: bool, v: Vector) -> Result<Vector, Corrupt> {
+    fn vector(&mut self, scale: bool, v: VectorSubTrack) -> Result<VectorSubTrack, Corrupt> {
         let (kind, value) = match v {
-            Vector::Default => (0, [0.0; 3]),
-            Vector::Constant(value) => (1, value),
-            Vector::Animated => (2, [0.0; 3]),
+            VectorSubTrack::Default => (0, [0.0; 3]),
+            VectorSubTrack::Constant(value) => (1, value),
+            VectorSubTrack::Animated => (2, [0.0; 3]),
         };
         let contexts = match scale {
             true => &mut self.contexts.scale,
             false => &mut self.contexts.translation,
         };
         match tree(&mut self.bits, contexts, 2, kind) {
-            0 => Ok(Vector::Default),
+            0 => Ok(VectorSubTrack::Default),
             1 => {
-                let value = value.map(|v| f32::from_bits(self.bits.plain(32, v.to_bits())));
+                let value = value.map(|v| f32::from_bits(self.bits.raw_bits(32, v.to_bits())));
                 // Limited, so that lengths stay finite.
                 match value.iter().all(|v| v.abs() <= 1e18) {
-                    true => Ok(Vector::Constant(value)),
+                    true => Ok(VectorSubTrack::Constant(value)),
                     false => {
                         Err(Corrupt("clip header: a constant sub-track that is not a number up to 10^18"))
                     }
                 }
             }
-            2 => Ok(Vector::Animated),
+            2 => Ok(VectorSubTrack::Animated),
             _ => Err(Corrupt("clip header: unknown kind of a sub-track")),
         }
     }
 
-    fn source(&mut self, slot: usize, component: usize, source: Source) -> Result<Source, Corrupt> {
+    fn source(
+        &mut self,
+        slot: usize,
+        component: usize,
+        source: ComponentSource,
+    ) -> Result<ComponentSource, Corrupt> {
         let there = source.weight != 0;
         if !self.bits.bit(&mut self.contexts.there[slot], there) {
-            return Ok(Source::default());
+            return Ok(ComponentSource::default());
         }
         // The number of bits of the distance, then the distance.
         let distance = (component as u32).wrapping_sub(source.component);
         let count = 31 - (distance | 1).leading_zeros();
         let count = tree(&mut self.bits, &mut self.contexts.distance, 5, count);
-        let distance = 1 << count | self.bits.plain(count, distance & ((1 << count) - 1));
+        let distance = 1 << count | self.bits.raw_bits(count, distance & ((1 << count) - 1));
         let weight =
             tree(&mut self.bits, &mut self.contexts.weight, 7, (i32::from(source.weight) + 64) as u32);
         let component = (component as u32).checked_sub(distance);
@@ -160,26 +172,29 @@ impl<B: Bits<Context = Chance>> Side<B> {
             (None, _) | (_, 0 | 64) => {
                 Err(Corrupt("clip header: a component predicted from one that does not stand before it"))
             }
-            (Some(component), weight) => Ok(Source { component, weight: (weight as i32 - 64) as i8 }),
+            (Some(component), weight) => {
+                Ok(ComponentSource { component, weight: (weight as i32 - 64) as i8 })
+            }
         }
     }
 
     /// Codes a number with its number of bits before it.
     fn sized(&mut self, value: u32) -> u32 {
-        let count = self.bits.plain(5, 31 - (value | 1).leading_zeros()) + 1;
-        self.bits.plain(count, value)
+        let count = self.bits.raw_bits(5, 31 - (value | 1).leading_zeros()) + 1;
+        self.bits.raw_bits(count, value)
     }
 
-    fn split(&mut self, joints: usize, samples: u32, given: &Split) -> Result<Split, Corrupt> {
-        let mut split = Split { tiers: self.bits.plain(3, u32::from(given.tiers)) as u8, ..Split::default() };
-        if self.bits.plain(1, u32::from(!given.layers.is_empty())) != 0 {
+    fn split(&mut self, joints: usize, samples: u32, given: &ClipSplit) -> Result<ClipSplit, Corrupt> {
+        let mut split =
+            ClipSplit { tiers: self.bits.raw_bits(3, u32::from(given.tiers)) as u8, ..ClipSplit::default() };
+        if self.bits.raw_bits(1, u32::from(!given.layers.is_empty())) != 0 {
             for j in 0..joints {
                 let layer = given.layers.get(j).copied().unwrap_or(0);
-                split.layers.push(self.bits.plain(4, u32::from(layer)) as u8);
+                split.layers.push(self.bits.raw_bits(4, u32::from(layer)) as u8);
             }
         }
         let count = self.sized(given.keys.len() as u32) as usize;
-        if count > self.most_keys {
+        if count > self.max_keys {
             return Err(Corrupt("clip header: more keys than there are bytes for"));
         }
         let mut last = 0;
@@ -195,40 +210,42 @@ impl<B: Bits<Context = Chance>> Side<B> {
         Ok(split)
     }
 
-    fn header(&mut self, joints: usize, given: &Header) -> Result<Header, Corrupt> {
-        let mut h = Header {
-            samples: self.bits.plain(32, given.samples),
+    fn header(&mut self, joints: usize, given: &ClipHeader) -> Result<ClipHeader, Corrupt> {
+        let mut h = ClipHeader {
+            samples: self.bits.raw_bits(32, given.samples),
             fps: f64::from_bits(self.u64(given.fps.to_bits())),
             start: f64::from_bits(self.u64(given.start.to_bits())),
-            base: f32::from_bits(self.bits.plain(32, given.base.to_bits())),
-            spread: self.bits.plain(4, u32::from(given.spread)) as u8,
-            log: 1,
+            base: f32::from_bits(self.bits.raw_bits(32, given.base.to_bits())),
+            spread: self.bits.raw_bits(4, u32::from(given.spread)) as u8,
+            segment_log2: 1,
             fine: Vec::new(),
             rotations: Vec::with_capacity(joints),
             translations: Vec::with_capacity(joints),
             scales: Vec::with_capacity(joints),
             sources: Vec::new(),
             starts: Vec::new(),
-            split: Split::default(),
+            split: ClipSplit::default(),
         };
-        let log = u32::from(given.log.wrapping_sub(1)) & 7;
-        let divided = given.split != Split::default();
-        let mut code = self.bits.plain(3, if divided { DIVIDED } else { log });
-        let divided = code == DIVIDED;
+        let log = u32::from(given.segment_log2.wrapping_sub(1)) & 7;
+        let divided = given.split != ClipSplit::default();
+        let mut code = self.bits.raw_bits(3, if divided { DIVIDED_MARKER } else { log });
+        let divided = code == DIVIDED_MARKER;
         if divided {
-            code = self.bits.plain(3, log);
+            code = self.bits.raw_bits(3, log);
         }
-        h.log = code as u8 + 1;
+        h.segment_log2 = code as u8 + 1;
         if h.samples == 0 || !(h.fps > 0.0 && h.fps.is_finite() && h.start.is_finite()) {
             return Err(Corrupt("clip header: no samples, or no rate"));
         }
-        if !(h.base > 1e-18 && h.base < 1e18) || u32::from(h.log) > crate::clip::schedule::MAX_LOG {
+        if !(h.base > 1e-18 && h.base < 1e18)
+            || u32::from(h.segment_log2) > crate::clip::schedule::MAX_SEGMENT_LOG2
+        {
             return Err(Corrupt("clip header: steps or segments out of range"));
         }
         if divided {
             h.split = self.split(joints, h.samples, &given.split)?;
         }
-        if self.bits.plain(1, u32::from(!given.fine.is_empty())) != 0 {
+        if self.bits.raw_bits(1, u32::from(!given.fine.is_empty())) != 0 {
             for j in 0..joints {
                 let fine = given.fine.get(j).copied().unwrap_or(0);
                 let code = (i32::from(fine) + 32) as u32;
@@ -237,8 +254,8 @@ impl<B: Bits<Context = Chance>> Side<B> {
             }
         }
         for j in 0..joints {
-            let at = |v: &[Vector]| v.get(j).copied().unwrap_or(Vector::Default);
-            let rotation = given.rotations.get(j).copied().unwrap_or(Rotation::Default);
+            let at = |v: &[VectorSubTrack]| v.get(j).copied().unwrap_or(VectorSubTrack::Default);
+            let rotation = given.rotations.get(j).copied().unwrap_or(RotationSubTrack::Default);
             let (translation, scale) = (at(&given.translations), at(&given.scales));
             h.rotations.push(self.rotation(rotation)?);
             h.translations.push(self.vector(false, translation)?);
@@ -251,7 +268,7 @@ impl<B: Bits<Context = Chance>> Side<B> {
             let sources = given.sources.get(c).copied().unwrap_or_default();
             let first = self.source(0, c, sources[0])?;
             let second = match first.weight {
-                0 => Source::default(),
+                0 => ComponentSource::default(),
                 _ => self.source(1, c, sources[1])?,
             };
             h.sources.push([first, second]);
@@ -262,8 +279,9 @@ impl<B: Bits<Context = Chance>> Side<B> {
 
 /// Appends `header`, whose values must be in their ranges and whose lists must have the right lengths.
 #[cfg(feature = "encode")]
-pub fn encode(header: &Header, out: &mut Vec<u8>) {
-    let mut side = Side { bits: Encoder::new(out), contexts: Contexts::new(), most_keys: usize::MAX };
+pub fn encode(header: &ClipHeader, out: &mut Vec<u8>) {
+    let mut side =
+        HeaderCoder { bits: Encoder::new(out), contexts: HeaderContexts::new(), max_keys: usize::MAX };
     let written = side.header(header.rotations.len(), header);
     debug_assert_eq!(written.as_ref(), Ok(header));
     side.bits.finish();
@@ -271,30 +289,30 @@ pub fn encode(header: &Header, out: &mut Vec<u8>) {
 
 /// Decodes a header from all of `bytes`. All values of the result are in their ranges, and its size is
 /// limited by `joints` and the number of bytes.
-pub fn decode(bytes: &[u8], joints: usize) -> Result<Header, Corrupt> {
+pub fn decode(bytes: &[u8], joints: usize) -> Result<ClipHeader, Corrupt> {
     if joints > MAX_JOINTS {
         return Err(Corrupt("clip header: too many joints"));
     }
-    let nothing = Header {
+    let nothing = ClipHeader {
         samples: 0,
         fps: 0.0,
         start: 0.0,
         base: 0.0,
         spread: 0,
-        log: 1,
+        segment_log2: 1,
         fine: Vec::new(),
         rotations: Vec::new(),
         translations: Vec::new(),
         scales: Vec::new(),
         sources: Vec::new(),
         starts: Vec::new(),
-        split: Split::default(),
+        split: ClipSplit::default(),
     };
-    let mut side = Side {
+    let mut side = HeaderCoder {
         bits: Decoder::new(bytes),
-        contexts: Contexts::new(),
+        contexts: HeaderContexts::new(),
         // Each key takes at least six bits of even probability.
-        most_keys: 2 * bytes.len(),
+        max_keys: 2 * bytes.len(),
     };
     let header = side.header(joints, &nothing)?;
     side.bits.finish()?;

@@ -25,12 +25,14 @@
 
 use crate::Corrupt;
 use crate::bytes::{Cursor, put_varint};
-pub use crate::bytes::{put_sized, take_sized};
-use crate::clip::streamed::{self, Plan, STRIPPED, SegmentEnds};
+pub use crate::bytes::{put_length_prefixed, take_length_prefixed};
+use crate::clip::streamed::{self, ClipLayout, STRIPPED, SegmentEnds};
 #[cfg(feature = "encode")]
-use crate::clip::streamed::{Choices, Residuals};
-pub use crate::clip::tracks::components;
-use crate::clip::{Header, Rotation, Skeleton, Source, Split, Vector, header, schedule};
+use crate::clip::streamed::{ClipResiduals, SampleResiduals};
+pub use crate::clip::tracks::layer_components;
+use crate::clip::{
+    ClipHeader, ClipSplit, ComponentSource, RotationSubTrack, Skeleton, VectorSubTrack, header, schedule,
+};
 use crate::sort;
 
 /// The largest number of layers of a clip. Part of the format.
@@ -42,7 +44,7 @@ const INTERLEAVED: u32 = 32;
 
 /// The samples of its clip that a layer has.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Samples {
+pub struct LayerSamples {
     /// 0: all samples; else the samples nearest to multiples of this number, which is ≥ 1, and the last
     /// sample.
     pub step: f64,
@@ -50,7 +52,7 @@ pub struct Samples {
     pub extra: Vec<u32>,
 }
 
-impl Samples {
+impl LayerSamples {
     /// Returns the sample numbers in rising order, for a clip of `samples` samples; `None` if the layer has
     /// all.
     pub fn list(&self, samples: u32) -> Option<Vec<u32>> {
@@ -64,13 +66,13 @@ impl Samples {
             .map(|at| at as u32);
         let mut list: Vec<u32> = regular.chain(self.extra.iter().copied()).collect();
         list.push(last);
-        sort::plain(&mut list);
+        sort::unstable(&mut list);
         list.dedup();
         Some(list)
     }
 
     /// Returns an upper bound of the number of samples.
-    pub fn most(&self, samples: u32) -> u64 {
+    pub fn max_count(&self, samples: u32) -> u64 {
         match self.step {
             0.0 => u64::from(samples),
             step => (f64::from(samples) / step) as u64 + 2 + self.extra.len() as u64,
@@ -84,7 +86,7 @@ pub struct LayerRecord {
     /// The name.
     pub name: String,
     /// The samples that the layer has.
-    pub samples: Samples,
+    pub samples: LayerSamples,
     /// The header of its streamed form, as [`crate::clip::header`] writes it; empty for the first layer.
     pub header: Vec<u8>,
 }
@@ -116,9 +118,9 @@ pub struct LayerTable {
     /// The layers; the first is the base.
     pub layers: Vec<LayerRecord>,
     /// The places of all tiers except the base's first one, which is stored with the clip.
-    pub pieces: Vec<TierPart>,
+    pub tier_parts: Vec<TierPart>,
     /// The layer of each joint.
-    pub layer_of: Vec<u8>,
+    pub joint_layers: Vec<u8>,
     /// For each joint, `true` if it keeps the value of the earlier sample until the next.
     pub stepped: Vec<bool>,
     /// `true` if all layers are in the clip's own stream. The table then has no headers and no parts of
@@ -136,7 +138,7 @@ pub fn encode(table: &LayerTable, out: &mut Vec<u8>) {
     }
     put_varint(table.layers.len() as u32, out);
     for layer in &table.layers {
-        put_sized(layer.name.as_bytes(), out);
+        put_length_prefixed(layer.name.as_bytes(), out);
         out.extend_from_slice(&layer.samples.step.to_le_bytes());
         put_varint(layer.samples.extra.len() as u32, out);
         let mut last = 0;
@@ -144,23 +146,23 @@ pub fn encode(table: &LayerTable, out: &mut Vec<u8>) {
             put_varint(extra - last, out);
             last = extra;
         }
-        put_sized(&layer.header, out);
+        put_length_prefixed(&layer.header, out);
     }
-    put_varint(table.pieces.len() as u32, out);
-    for p in &table.pieces {
+    put_varint(table.tier_parts.len() as u32, out);
+    for p in &table.tier_parts {
         out.extend([p.layer, p.tier]);
         for value in [p.chunk, p.offset, p.size, p.segments] {
             put_varint(value, out);
         }
     }
     let flags = |&stepped: &bool| if stepped { STEPPED } else { 0 };
-    out.extend((table.layer_of.iter().zip(&table.stepped)).map(|(of, s)| of | flags(s)));
+    out.extend((table.joint_layers.iter().zip(&table.stepped)).map(|(of, s)| of | flags(s)));
 }
 
 #[cfg(feature = "encode")]
 fn encode_interleaved(table: &LayerTable, out: &mut Vec<u8>) {
     put_varint(table.layers.len() as u32 + INTERLEAVED, out);
-    table.layers.iter().for_each(|layer| put_sized(layer.name.as_bytes(), out));
+    table.layers.iter().for_each(|layer| put_length_prefixed(layer.name.as_bytes(), out));
     let stepped = (0u32..).zip(&table.stepped).filter(|(_, stepped)| **stepped);
     let stepped: Vec<u32> = stepped.map(|(j, _)| j).collect();
     put_varint(stepped.len() as u32, out);
@@ -169,9 +171,9 @@ fn encode_interleaved(table: &LayerTable, out: &mut Vec<u8>) {
         put_varint(joint - last, out);
         last = joint;
     }
-    put_varint(table.layer_of.len() as u32, out);
+    put_varint(table.joint_layers.len() as u32, out);
     let pair = |pair: &[u8]| pair[0] | pair.get(1).map_or(0, |second| second << 4);
-    out.extend(table.layer_of.chunks(2).map(pair));
+    out.extend(table.joint_layers.chunks(2).map(pair));
 }
 
 /// Decodes the part of an interleaved table after the number of layers.
@@ -193,12 +195,14 @@ fn decode_interleaved(
     if joints.div_ceil(2) != cursor.left() {
         return Err(Corrupt("clip layers: joints end early, or there is something behind them"));
     }
-    let bytes = cursor.take(joints.div_ceil(2))?;
-    table.layer_of = bytes.iter().flat_map(|pair| [pair & 15, pair >> 4]).collect();
-    if table.layer_of.iter().any(|of| usize::from(*of) >= count) || table.layer_of.get(joints) > Some(&0) {
+    let bytes = cursor.bytes(joints.div_ceil(2))?;
+    table.joint_layers = bytes.iter().flat_map(|pair| [pair & 15, pair >> 4]).collect();
+    if table.joint_layers.iter().any(|of| usize::from(*of) >= count)
+        || table.joint_layers.get(joints) > Some(&0)
+    {
         return Err(Corrupt("clip layers: a joint of a layer that is not there"));
     }
-    table.layer_of.truncate(joints);
+    table.joint_layers.truncate(joints);
     table.stepped = vec![false; joints];
     let mut joint = 0u32;
     for (i, gap) in gaps.into_iter().enumerate() {
@@ -213,7 +217,7 @@ fn decode_interleaved(
 
 fn name(cursor: &mut Cursor<'_>) -> Result<String, Corrupt> {
     let size = cursor.varint()? as usize;
-    let name = cursor.take(size)?.to_vec();
+    let name = cursor.bytes(size)?.to_vec();
     String::from_utf8(name).map_err(|_| Corrupt("clip layers: a name is not UTF-8"))
 }
 
@@ -253,19 +257,19 @@ pub fn decode(bytes: &[u8]) -> Result<LayerTable, Corrupt> {
             extra.push(last);
         }
         let size = cursor.varint()? as usize;
-        let header = cursor.take(size)?.to_vec();
+        let header = cursor.bytes(size)?.to_vec();
         if (i == 0) != header.is_empty() {
             return Err(Corrupt("clip layers: a layer without a header, or a base with two"));
         }
-        table.layers.push(LayerRecord { name, samples: Samples { step, extra }, header });
+        table.layers.push(LayerRecord { name, samples: LayerSamples { step, extra }, header });
     }
-    let count_of_pieces = cursor.varint()? as usize;
-    if count_of_pieces > cursor.left() / 6 {
+    let part_count = cursor.varint()? as usize;
+    if part_count > cursor.left() / 6 {
         return Err(Corrupt("clip layers: parts of tiers end early"));
     }
-    for _ in 0..count_of_pieces {
+    for _ in 0..part_count {
         let [layer, tier] = cursor.array()?;
-        let piece = TierPart {
+        let part = TierPart {
             layer,
             tier,
             chunk: cursor.varint()?,
@@ -274,23 +278,23 @@ pub fn decode(bytes: &[u8]) -> Result<LayerTable, Corrupt> {
             segments: cursor.varint()?,
         };
         let place = |p: &TierPart| (p.layer, p.tier);
-        let ordered = table.pieces.last().is_none_or(|last| place(last) <= place(&piece));
+        let ordered = table.tier_parts.last().is_none_or(|last| place(last) <= place(&part));
         let sane = usize::from(layer) < count && u32::from(tier) < schedule::MAX_TIERS;
         // The size of a segment takes at least a byte.
-        if !ordered || !sane || (layer, tier) == (0, 0) || piece.segments > piece.size {
+        if !ordered || !sane || (layer, tier) == (0, 0) || part.segments > part.size {
             return Err(Corrupt(
                 "clip layers: a part of a tier out of order, too small, or of a tier that is not there",
             ));
         }
-        table.pieces.push(piece);
+        table.tier_parts.push(part);
     }
     let left = cursor.left();
-    for &byte in cursor.take(left)? {
+    for &byte in cursor.bytes(left)? {
         let layer = byte & !STEPPED;
         if usize::from(layer) >= count {
             return Err(Corrupt("clip layers: a joint of a layer that is not there"));
         }
-        table.layer_of.push(layer);
+        table.joint_layers.push(layer);
         table.stepped.push(byte & STEPPED != 0);
     }
     Ok(table)
@@ -299,20 +303,21 @@ pub fn decode(bytes: &[u8]) -> Result<LayerTable, Corrupt> {
 /// Extracts a layer: its header and the residuals of its joints, from a clip whose layers have their sources
 /// within themselves.
 #[cfg(feature = "encode")]
-pub fn take_out(
+pub fn extract_layer(
     skeleton: &Skeleton<'_>,
-    plan: &Plan,
+    plan: &ClipLayout,
     layer: u8,
-    (keys, segments): (&[Residuals], &[Vec<Residuals>]),
-) -> Result<(Plan, Choices), Corrupt> {
-    let kept = components(&plan.header, layer);
-    let inside = |s: &Source| s.weight == 0 || kept.binary_search(&(s.component as usize)).is_ok();
+    (keys, segments): (&[SampleResiduals], &[Vec<SampleResiduals>]),
+) -> Result<(ClipLayout, ClipResiduals), Corrupt> {
+    let kept = layer_components(&plan.header, layer);
+    let inside = |s: &ComponentSource| s.weight == 0 || kept.binary_search(&(s.component as usize)).is_ok();
     if !(kept.iter()).all(|&c| plan.header.sources[c].iter().all(inside)) {
         return Err(Corrupt("a layer that needs another one"));
     }
-    let own = Plan::new(skeleton, plan.header.of_layer(layer))?;
-    let part = |r: &Residuals| Residuals { shift: r.shift, k: kept.iter().map(|&c| r.k[c]).collect() };
-    let all = |list: &[Residuals]| list.iter().map(part).collect::<Vec<_>>();
+    let own = ClipLayout::new(skeleton, plan.header.layer_header(layer))?;
+    let part =
+        |r: &SampleResiduals| SampleResiduals { shift: r.shift, k: kept.iter().map(|&c| r.k[c]).collect() };
+    let all = |list: &[SampleResiduals]| list.iter().map(part).collect::<Vec<_>>();
     let segments = segments.iter().map(|s| all(s)).collect();
     Ok((own, (all(keys), segments)))
 }
@@ -326,17 +331,18 @@ pub fn merge(skeleton: &Skeleton<'_>, layer_of: &[u8], parts: &[Vec<&[u8]>]) -> 
     if layer_of.len() != n || layer_of.iter().any(|l| usize::from(*l) >= parts.len()) {
         return Err(Corrupt("clip layers: a joint of a layer that is not there"));
     }
-    let parts =
-        (parts.iter()).map(|tiers| streamed::choices(skeleton, tiers)).collect::<Result<Vec<_>, _>>()?;
-    let merged = Merged::new(layer_of, &parts)?;
-    let plan = Plan::new(skeleton, merged.header)?;
+    let parts = (parts.iter())
+        .map(|tiers| streamed::extract_residuals(skeleton, tiers))
+        .collect::<Result<Vec<_>, _>>()?;
+    let merged = MergedHeader::new(layer_of, &parts)?;
+    let plan = ClipLayout::new(skeleton, merged.header)?;
     let keys = (0..plan.keys())
-        .map(|i| joined(&merged.from, parts.iter().map(|(_, c)| &c.0[i]).collect()))
+        .map(|i| merge_residuals(&merged.origins, parts.iter().map(|(_, c)| &c.0[i]).collect()))
         .collect::<Result<Vec<_>, _>>()?;
     let samples_of = |s: usize| {
         let count = parts[0].1.1[s].len();
         (0..count)
-            .map(|i| joined(&merged.from, parts.iter().map(|(_, c)| &c.1[s][i]).collect()))
+            .map(|i| merge_residuals(&merged.origins, parts.iter().map(|(_, c)| &c.1[s][i]).collect()))
             .collect::<Result<Vec<_>, _>>()
     };
     let segments = (0..plan.segments()).map(samples_of).collect::<Result<Vec<_>, _>>()?;
@@ -347,16 +353,16 @@ pub fn merge(skeleton: &Skeleton<'_>, layer_of: &[u8], parts: &[Vec<&[u8]>]) -> 
 
 /// The header of the merged clip, and the origin of its components.
 #[cfg(feature = "encode")]
-struct Merged {
-    header: Header,
+struct MergedHeader {
+    header: ClipHeader,
     /// For each component: its layer, and its number within that layer.
-    from: Vec<(usize, usize)>,
+    origins: Vec<(usize, usize)>,
 }
 
 #[cfg(feature = "encode")]
-impl Merged {
-    /// Takes from each layer in `parts` the sub-tracks of the joints that `layer_of` assigns to it.
-    fn new(layer_of: &[u8], parts: &[(Plan, Choices)]) -> Result<Merged, Corrupt> {
+impl MergedHeader {
+    /// Takes from each layer in `parts` the sub-tracks of the joints that `joint_layers` assigns to it.
+    fn new(layer_of: &[u8], parts: &[(ClipLayout, ClipResiduals)]) -> Result<MergedHeader, Corrupt> {
         let Some(((first, _), others)) = parts.split_first() else {
             return Err(Corrupt("a clip without layers"));
         };
@@ -364,13 +370,13 @@ impl Merged {
             return Err(Corrupt("layers of different samples or steps"));
         }
         let n = layer_of.len();
-        let mut header = Header {
-            rotations: vec![Rotation::Default; n],
-            translations: vec![Vector::Default; n],
-            scales: vec![Vector::Default; n],
+        let mut header = ClipHeader {
+            rotations: vec![RotationSubTrack::Default; n],
+            translations: vec![VectorSubTrack::Default; n],
+            scales: vec![VectorSubTrack::Default; n],
             sources: Vec::new(),
             starts: Vec::new(),
-            split: Split { layers: layer_of.to_vec(), tiers: 0, keys: first.header.split.keys.clone() },
+            split: ClipSplit { layers: layer_of.to_vec(), tiers: 0, keys: first.header.split.keys.clone() },
             ..first.header.clone()
         };
         let mut from: Vec<(usize, usize)> = Vec::new();
@@ -381,7 +387,7 @@ impl Merged {
             header.rotations[j] = own.rotations[j];
             header.translations[j] = own.translations[j];
             header.scales[j] = own.scales[j];
-            for _ in 0..own.components_of(j) {
+            for _ in 0..own.joint_components(j) {
                 from.push((layer, next[layer]));
                 next[layer] += 1;
             }
@@ -398,19 +404,19 @@ impl Merged {
             header.starts.push(own.starts[c]);
             header.sources.push(own.sources[c].map(|s| match s.weight {
                 0 => s,
-                _ => Source { component: number(s.component), weight: s.weight },
+                _ => ComponentSource { component: number(s.component), weight: s.weight },
             }));
         }
-        Ok(Merged { header, from })
+        Ok(MergedHeader { header, origins: from })
     }
 }
 
 /// Returns `true` if the layers with these headers have the same samples, keys and steps.
 #[cfg(feature = "encode")]
-fn same_samples(a: &Header, b: &Header) -> bool {
-    let key = |h: &Header| {
+fn same_samples(a: &ClipHeader, b: &ClipHeader) -> bool {
+    let key = |h: &ClipHeader| {
         let (base, fps) = (h.base.to_bits(), h.fps.to_bits());
-        (h.samples, fps, base, h.spread, h.log)
+        (h.samples, fps, base, h.spread, h.segment_log2)
     };
     key(a) == key(b) && a.split.keys == b.split.keys
 }
@@ -418,15 +424,18 @@ fn same_samples(a: &Header, b: &Header) -> bool {
 /// Merges the residuals that each layer has of one sample (`samples`). The steps of the result are as fine as
 /// those of the finest layer; a stripped layer contributes zeros if others are not stripped.
 #[cfg(feature = "encode")]
-fn joined(from: &[(usize, usize)], samples: Vec<&Residuals>) -> Result<Residuals, Corrupt> {
+fn merge_residuals(
+    from: &[(usize, usize)],
+    samples: Vec<&SampleResiduals>,
+) -> Result<SampleResiduals, Corrupt> {
     let shift = samples.iter().map(|r| r.shift).max().unwrap_or(0);
-    let finer = |r: &Residuals, k: i32| match r.shift {
+    let finer = |r: &SampleResiduals, k: i32| match r.shift {
         STRIPPED => 0,
         own => i64::from(k) << (shift - own),
     };
     let k = (from.iter()).map(|&(layer, c)| finer(samples[layer], samples[layer].k[c])).collect::<Vec<_>>();
     match k.iter().all(|k| k.unsigned_abs() < 1 << 28) {
-        true => Ok(Residuals { shift, k: k.iter().map(|&k| k as i32).collect() }),
+        true => Ok(SampleResiduals { shift, k: k.iter().map(|&k| k as i32).collect() }),
         false => Err(Corrupt("clip layers: a residual that is too large")),
     }
 }
@@ -434,7 +443,7 @@ fn joined(from: &[(usize, usize)], samples: Vec<&Residuals>) -> Result<Residuals
 /// Encodes a header as [`header::encode`] writes it: the beginning of the first tier of the streamed form,
 /// after its size.
 #[cfg(feature = "encode")]
-pub fn header_bytes(header: &Header) -> Vec<u8> {
+pub fn header_bytes(header: &ClipHeader) -> Vec<u8> {
     let mut bytes = Vec::new();
     header::encode(header, &mut bytes);
     bytes
@@ -444,7 +453,12 @@ pub fn header_bytes(header: &Header) -> Vec<u8> {
 /// bytes and at least one segment. Returns the number of segments and the bytes of each part. The first part
 /// begins with the first `head` bytes of the tier.
 #[cfg(feature = "encode")]
-pub fn cut(bytes: &[u8], head: usize, segments: usize, most: usize) -> Result<Vec<(u32, Vec<u8>)>, Corrupt> {
+pub fn split_tier(
+    bytes: &[u8],
+    head: usize,
+    segments: usize,
+    most: usize,
+) -> Result<Vec<(u32, Vec<u8>)>, Corrupt> {
     let body = &bytes[head.min(bytes.len())..];
     let ends = SegmentEnds::read(segments, body)?;
     let mut out: Vec<(u32, Vec<u8>)> = Vec::new();
@@ -453,14 +467,14 @@ pub fn cut(bytes: &[u8], head: usize, segments: usize, most: usize) -> Result<Ve
         let mut size = 0;
         let first = next;
         while next < segments && (next == first || size < most) {
-            size += ends.of(next, body).map_or(0, <[u8]>::len);
+            size += ends.segment(next, body).map_or(0, <[u8]>::len);
             next += 1;
         }
         let mut part = match first {
             0 => bytes[..head].to_vec(),
             _ => Vec::new(),
         };
-        join((first..next).map(|s| ends.of(s, body).unwrap_or(&[])), &mut part);
+        write_segments((first..next).map(|s| ends.segment(s, body).unwrap_or(&[])), &mut part);
         out.push(((next - first) as u32, part));
     }
     Ok(out)
@@ -468,7 +482,7 @@ pub fn cut(bytes: &[u8], head: usize, segments: usize, most: usize) -> Result<Ve
 
 /// Appends the sizes of the segments, then the segments.
 #[cfg(feature = "encode")]
-pub fn join<'a>(segments: impl Iterator<Item = &'a [u8]> + Clone, out: &mut Vec<u8>) {
+pub fn write_segments<'a>(segments: impl Iterator<Item = &'a [u8]> + Clone, out: &mut Vec<u8>) {
     (segments.clone()).for_each(|segment| put_varint(segment.len() as u32, out));
     segments.for_each(|segment| out.extend_from_slice(segment));
 }
@@ -514,15 +528,15 @@ mod tests {
                 LayerRecord { name: "base".into(), ..LayerRecord::default() },
                 LayerRecord {
                     name: "cosmetic".into(),
-                    samples: Samples { step: 3.0, extra: vec![4, 5, 700] },
+                    samples: LayerSamples { step: 3.0, extra: vec![4, 5, 700] },
                     header: vec![1, 2, 3],
                 },
             ],
-            pieces: vec![
+            tier_parts: vec![
                 TierPart { layer: 0, tier: 1, chunk: 2, offset: 300, size: 70, segments: 8 },
                 TierPart { layer: 1, segments: 8, size: 9, ..TierPart::default() },
             ],
-            layer_of: vec![0, 1, 1, 0],
+            joint_layers: vec![0, 1, 1, 0],
             stepped: vec![false, true, false, false],
             interleaved: false,
         }
@@ -533,8 +547,8 @@ mod tests {
         let record = |name: &str| LayerRecord { name: name.into(), ..LayerRecord::default() };
         LayerTable {
             layers: vec![record("base"), record("cosmetic")],
-            pieces: Vec::new(),
-            layer_of: vec![0, 1, 1, 0, 1],
+            tier_parts: Vec::new(),
+            joint_layers: vec![0, 1, 1, 0, 1],
             stepped: vec![false, true, false, false, true],
             interleaved: true,
             ..table()
@@ -576,10 +590,10 @@ mod tests {
             bytes[at / 8] ^= 1 << (at % 8);
             if let Ok(table) = decode(&bytes) {
                 for layer in &table.layers {
-                    if layer.samples.most(table.samples) < 10_000 {
+                    if layer.samples.max_count(table.samples) < 10_000 {
                         let list = layer.samples.list(table.samples);
                         let count = list.map_or(table.samples as usize, |list| list.len());
-                        assert!(count as u64 <= layer.samples.most(table.samples));
+                        assert!(count as u64 <= layer.samples.max_count(table.samples));
                     }
                 }
             }
@@ -590,7 +604,7 @@ mod tests {
     fn samples_are_the_nearest_with_both_ends() {
         let list = |step: f64, extra: &[u32], n: u32| {
             let extra = extra.to_vec();
-            Samples { step, extra }.list(n)
+            LayerSamples { step, extra }.list(n)
         };
         assert_eq!(list(0.0, &[], 5), None);
         assert_eq!(list(3.0, &[], 8), Some(vec![0, 3, 6, 7]));

@@ -17,9 +17,9 @@
 pub mod curve;
 pub mod header;
 pub mod layer;
+mod layout;
 mod node;
 pub mod nodes;
-mod plan;
 mod prediction;
 pub mod random_access;
 pub mod record;
@@ -31,7 +31,8 @@ pub mod step;
 pub mod streamed;
 mod tracks;
 
-pub(crate) use tracks::fixed;
+pub(crate) use tracks::fixed_point_rotation;
 pub use tracks::{
-    Axis, Header, MAX_JOINTS, NONE, Rotation, SOURCES, Skeleton, SmallestThree, Source, Split, Vector,
+    ClipHeader, ClipSplit, ComponentSource, MAX_JOINTS, MAX_SOURCES, NO_INDEX, RotationAxis,
+    RotationSubTrack, Skeleton, SmallestThree, VectorSubTrack,
 };

@@ -17,14 +17,14 @@ pub struct Node {
 
 impl Node {
     /// Returns the bounds of a locator: a cube from −`reach` to `reach` along each axis.
-    pub fn cube(reach: f32) -> [f32; 6] {
+    pub fn locator_bounds(reach: f32) -> [f32; 6] {
         [-reach, -reach, -reach, reach, reach, reach]
     }
 }
 
 /// Returns the bounds of everything below each node, in the node's space: min xyz, max xyz. If there is
 /// nothing, min is +∞ and max −∞.
-pub fn boxes(nodes: &[Node]) -> Vec<[f64; 6]> {
+pub fn subtree_bounds(nodes: &[Node]) -> Vec<[f64; 6]> {
     let (high, low) = (f64::NEG_INFINITY, f64::INFINITY);
     let mut out = vec![[low, low, low, high, high, high]; nodes.len()];
     for (n, node) in nodes.iter().enumerate().rev() {
@@ -62,7 +62,7 @@ pub(super) fn usable(length: f64) -> bool {
 
 /// Returns R·S·p: `p` scaled and rotated by the transform `t`.
 #[inline]
-pub(super) fn turned(t: &Transform, p: [f64; 3]) -> [f64; 3] {
+pub(super) fn scale_and_rotate(t: &Transform, p: [f64; 3]) -> [f64; 3] {
     let mut out = [0.0; 3];
     for (out, m) in out.iter_mut().zip(t.matrix()) {
         *out = m[0] * p[0] + m[1] * p[1] + m[2] * p[2];

@@ -41,10 +41,10 @@
 //! Credit: the steps that follow the size of a part: J. Jung, *Compressing skeletal animation data*, Riot
 //! Games, 2015, applied to rigid parts instead of bones.
 
-mod around;
+mod blocks;
 mod codes;
-mod eights;
 mod packed;
+mod references;
 mod symbols;
 mod track;
 
@@ -52,75 +52,75 @@ mod track;
 mod tests;
 
 use crate::Corrupt;
-pub use crate::clip::node::{Node, boxes};
+pub use crate::clip::node::{Node, subtree_bounds};
 use crate::entropy::range;
 #[cfg(feature = "encode")]
 use crate::entropy::symbols::Bucket;
-use crate::schedule::{Schedule, UNIT_FRAMES, Unit};
+use crate::schedule::{MAX_UNIT_FRAMES, Schedule, Unit};
 use crate::simd::doubles;
 use crate::simd::isa::Isa;
 use crate::transform::Transform;
-use around::References;
-#[cfg(feature = "encode")]
-pub use around::{Around, Prediction};
+use blocks::{FrameReferences, NodeBlock, ResidualSource, UnitTask};
+pub use blocks::{NodeResiduals, RAW_CLASS};
 pub use codes::TrackCodes;
-use eights::{Block, Source, Surrounded, UnitTask};
-pub use eights::{Choice, RAW};
-pub use track::{EVEN_CODE, Setup, Track};
+use references::References;
+#[cfg(feature = "encode")]
+pub use references::{Prediction, SurroundingCodes};
+pub use track::{BASE_STEP_CODE, NodeSetup, NodeTrack};
 
 /// The largest number of components of a node.
-pub const COMPONENTS: usize = eights::COMPONENTS;
-/// The class of a node whose steps are 32 times as fine; the next class is [`RAW`]. Part of the format, like
-/// everything in this file.
-pub const FINEST: u8 = 6;
+pub const MAX_COMPONENTS: usize = blocks::MAX_COMPONENTS;
+/// The class of a node whose steps are 32 times as fine; the next class is [`RAW_CLASS`]. Part of the format,
+/// like everything in this file.
+pub const FINEST_CLASS: u8 = 6;
 
 /// All moving nodes of a file.
 #[derive(Clone, Debug, Default)]
-pub struct Nodes {
+pub struct NodeTracks {
     /// The tracks, in the order of the nodes.
-    pub tracks: Vec<Track>,
+    pub tracks: Vec<NodeTrack>,
     /// The number of codes in the state of a frame.
-    pub words: usize,
+    pub codes_per_frame: usize,
     /// `true` if the access units are packed: larger, but faster to decode.
     pub packed: bool,
-    blocks: Vec<Block>,
+    blocks: Vec<NodeBlock>,
     /// The state of the rest transforms.
     rest: Vec<i32>,
 }
 
-impl Nodes {
+impl NodeTracks {
     /// Decodes the result of [`encode_setup`], all of it. Parents must stand before their children.
-    pub fn new(nodes: &[Node], setup: &[u8]) -> Result<Nodes, Corrupt> {
-        let mut coder = track::Settings::new(range::Decoder::new(setup));
-        let base = f32::from_bits(range::Bits::plain(&mut coder.bits, 32, 0));
+    pub fn new(nodes: &[Node], setup: &[u8]) -> Result<NodeTracks, Corrupt> {
+        let mut coder = track::SetupCoder::new(range::Decoder::new(setup));
+        let base = f32::from_bits(range::BitCoder::raw_bits(&mut coder.bits, 32, 0));
         if !(base > 1e-30 && base < 1e30) {
             return Err(Corrupt("nodes: steps out of range"));
         }
-        let packed = range::Bits::plain(&mut coder.bits, 1, 0) != 0;
-        let space = boxes(nodes);
-        let mut out = Nodes { packed, ..Nodes::default() };
+        let packed = range::BitCoder::raw_bits(&mut coder.bits, 1, 0) != 0;
+        let space = subtree_bounds(nodes);
+        let mut out = NodeTracks { packed, ..NodeTracks::default() };
         for (n, node) in nodes.iter().enumerate().filter(|(_, node)| node.moves) {
-            out.tracks.push(Track::new(n, node, &space[n], base, coder.setup(None)));
+            out.tracks.push(NodeTrack::new(n, node, &space[n], base, coder.setup(None)));
         }
         coder.bits.finish()?;
-        out.lay_out();
+        out.group_into_blocks();
         Ok(out)
     }
 
     /// Groups tracks in which the same of translation, rotation and scale move into blocks of eight.
-    fn lay_out(&mut self) {
+    fn group_into_blocks(&mut self) {
         let kind =
-            |track: &Track| (0..).zip(track.setup.moves).map(|(k, m)| usize::from(m) << k).sum::<usize>();
+            |track: &NodeTrack| (0..).zip(track.setup.moves).map(|(k, m)| usize::from(m) << k).sum::<usize>();
         let mut kinds: [Vec<u32>; 8] = Default::default();
         for (number, track) in (0..).zip(&self.tracks) {
             kinds[kind(track)].push(number);
         }
         for numbers in kinds.iter().flat_map(|numbers| numbers.chunks(doubles::LANES)) {
-            let block = Block::new(&self.tracks, numbers, self.words, !self.packed);
-            self.words += block.words();
-            self.rest.resize(self.words, 0);
+            let block = NodeBlock::new(&self.tracks, numbers, self.codes_per_frame, !self.packed);
+            self.codes_per_frame += block.code_count();
+            self.rest.resize(self.codes_per_frame, 0);
             for (lane, &number) in numbers.iter().enumerate() {
-                block.put(lane, &self.tracks[number as usize].words, &mut self.rest);
+                block.set_codes(lane, &self.tracks[number as usize].rest_codes, &mut self.rest);
             }
             self.blocks.push(block);
         }
@@ -133,19 +133,19 @@ impl Nodes {
 
     /// Returns the state of a frame that has these codes, given by track.
     #[cfg(feature = "encode")]
-    pub fn state(&self, words: &[TrackCodes]) -> Vec<i32> {
+    pub fn frame_state(&self, words: &[TrackCodes]) -> Vec<i32> {
         let mut out = self.rest.clone();
         for block in &self.blocks {
             for (lane, &number) in block.tracks[..block.count].iter().enumerate() {
-                block.put(lane, &words[number as usize], &mut out);
+                block.set_codes(lane, &words[number as usize], &mut out);
             }
         }
         out
     }
 
-    /// Decodes an access unit: for each of its frames the state, of length [`Nodes::words`], and the
-    /// transforms. `found` gives the state of frames of other access units that these refer to. Returns an
-    /// error if not all bytes are used.
+    /// Decodes an access unit: for each of its frames the state, of length [`NodeTracks::codes_per_frame`],
+    /// and the transforms. `found` gives the state of frames of other access units that these refer to.
+    /// Returns an error if not all bytes are used.
     pub fn decode_unit<'f>(
         &'f self,
         schedule: Schedule,
@@ -158,8 +158,8 @@ impl Nodes {
         self.decode_unit_with(Isa::get(), (schedule, unit), bytes, found, states, out)
     }
 
-    /// Does the same as [`Nodes::decode_unit`] with the kernels of one of [`Isa::all`]. The result is the
-    /// same.
+    /// Does the same as [`NodeTracks::decode_unit`] with the kernels of one of [`Isa::all`]. The result is
+    /// the same.
     pub fn decode_unit_with<'f>(
         &'f self,
         isa: Isa,
@@ -173,33 +173,33 @@ impl Nodes {
         if states.len() != frames.len() || out.len() != frames.len() {
             return Err(Corrupt("nodes: another number of frames"));
         }
-        let fits =
-            states.iter().all(|s| s.len() == self.words) && out.iter().all(|o| o.len() == self.tracks.len());
+        let fits = states.iter().all(|s| s.len() == self.codes_per_frame)
+            && out.iter().all(|o| o.len() == self.tracks.len());
         if !fits {
             return Err(Corrupt("nodes: another number of nodes"));
         }
-        let mut surrounded = [Surrounded::NOTHING; UNIT_FRAMES];
+        let mut surrounded = [FrameReferences::PLACEHOLDER; MAX_UNIT_FRAMES];
         for (i, to) in surrounded.iter_mut().enumerate().take(frames.len()) {
             let references = References::new(schedule, &frames, i);
-            *to = Surrounded::new(&references, &frames, i, &self.rest, found)?;
+            *to = FrameReferences::new(&references, &frames, i, &self.rest, found)?;
         }
         let frames = &surrounded[..frames.len()];
         match self.packed {
             true => {
                 let source = packed::Unpacker::new(bytes, self.blocks.len() * frames.len())?;
-                self.run(isa, frames, states, out, source)?.finish()
+                self.decode_blocks(isa, frames, states, out, source)?.finish()
             }
             false => {
-                let source = symbols::Reader::new(bytes)?;
-                self.run(isa, frames, states, out, source)?.finish()
+                let source = symbols::SymbolReader::new(bytes)?;
+                self.decode_blocks(isa, frames, states, out, source)?.finish()
             }
         }
     }
 
-    fn run<S: Source>(
+    fn decode_blocks<S: ResidualSource>(
         &self,
         isa: Isa,
-        frames: &[Surrounded<'_>],
+        frames: &[FrameReferences<'_>],
         states: &mut [&mut [i32]],
         out: &mut [&mut [Transform]],
         source: S,
@@ -211,21 +211,25 @@ impl Nodes {
 
 /// The decoded codes and transform of a node in a frame.
 #[cfg(feature = "encode")]
-impl Track {
+impl NodeTrack {
     /// Returns what a decoder reconstructs from `choice`.
-    pub fn decoded(&self, around: &Around<'_>, choice: &Choice) -> (TrackCodes, Transform) {
+    pub fn reconstruct(
+        &self,
+        around: &SurroundingCodes<'_>,
+        choice: &NodeResiduals,
+    ) -> (TrackCodes, Transform) {
         let components = self.components();
         let mut words = match choice.class {
-            RAW => self.words_of(&choice.raw),
+            RAW_CLASS => self.quantize(&choice.raw),
             class => {
-                let fine = class.saturating_sub(1).min(FINEST - 1);
+                let fine = class.saturating_sub(1).min(FINEST_CLASS - 1);
                 let kappas = choice.k.map(|k| crate::clip::prediction::kappa(k, fine, 0) as i32);
-                around.moved(self, &kappas[..components])
+                around.add_kappas(self, &kappas[..components])
             }
         };
-        words[codes::CONTEXT] = symbols::context_of(self.setup.moves, choice);
+        words[codes::CONTEXT] = symbols::choice_context(self.setup.moves, choice);
         let transform = match choice.class {
-            RAW => choice.raw,
+            RAW_CLASS => choice.raw,
             _ => self.transform(&words),
         };
         (words, transform)
@@ -234,27 +238,27 @@ impl Track {
 
 /// The cost of residuals, used to choose among them.
 #[cfg(feature = "encode")]
-pub struct Costs {
+pub struct ResidualCosts {
     /// The bucket of each component; `None` if the access units are packed.
-    buckets: Option<[Bucket; COMPONENTS]>,
+    buckets: Option<[Bucket; MAX_COMPONENTS]>,
 }
 
 #[cfg(feature = "encode")]
-impl Costs {
+impl ResidualCosts {
     /// Prepares the costs of residuals near `k` of class 1 + `fine`, for a node in a frame.
     pub fn new(
         nodes_are_packed: bool,
-        track: &Track,
-        around: &Around<'_>,
-        k: &[i32; COMPONENTS],
+        track: &NodeTrack,
+        around: &SurroundingCodes<'_>,
+        k: &[i32; MAX_COMPONENTS],
         fine: u8,
-    ) -> Costs {
+    ) -> ResidualCosts {
         let buckets = (!nodes_are_packed).then(|| symbols::buckets(track.setup.moves, around, k, fine));
-        Costs { buckets }
+        ResidualCosts { buckets }
     }
 
     /// Returns how much cheaper component `c` is with the value `lower` instead of `k[c]`, in 2⁻⁸ bits.
-    pub fn saved(&self, k: &[i32; COMPONENTS], c: usize, lower: i32) -> i64 {
+    pub fn saved(&self, k: &[i32; MAX_COMPONENTS], c: usize, lower: i32) -> i64 {
         match &self.buckets {
             Some(buckets) => {
                 i64::from(symbols::cost(buckets[c], k[c])) - i64::from(symbols::cost(buckets[c], lower))
@@ -262,9 +266,9 @@ impl Costs {
             None => {
                 let mut part = [0; 3];
                 part.copy_from_slice(&k[c / 3 * 3..][..3]);
-                let before = packed::bits_of(&part);
+                let before = packed::field_bits(&part);
                 part[c % 3] = lower;
-                256 * (i64::from(before) - i64::from(packed::bits_of(&part)))
+                256 * (i64::from(before) - i64::from(packed::field_bits(&part)))
             }
         }
     }
@@ -272,10 +276,10 @@ impl Costs {
 
 /// Appends the setup of all moving nodes; `base` must be > 0.
 #[cfg(feature = "encode")]
-pub fn encode_setup(base: f32, packed: bool, setups: &[Setup], out: &mut Vec<u8>) {
-    let mut coder = track::Settings::new(range::Encoder::new(out));
-    range::Bits::plain(&mut coder.bits, 32, base.to_bits());
-    range::Bits::plain(&mut coder.bits, 1, u32::from(packed));
+pub fn encode_setup(base: f32, packed: bool, setups: &[NodeSetup], out: &mut Vec<u8>) {
+    let mut coder = track::SetupCoder::new(range::Encoder::new(out));
+    range::BitCoder::raw_bits(&mut coder.bits, 32, base.to_bits());
+    range::BitCoder::raw_bits(&mut coder.bits, 1, u32::from(packed));
     for &setup in setups {
         coder.setup(Some(setup));
     }
@@ -286,30 +290,30 @@ pub fn encode_setup(base: f32, packed: bool, setups: &[Setup], out: &mut Vec<u8>
 /// track of the frames that are referred to, including those of this unit.
 #[cfg(feature = "encode")]
 pub fn encode_unit<'f>(
-    nodes: &'f Nodes,
+    nodes: &'f NodeTracks,
     schedule: Schedule,
     unit: Unit,
     found: &dyn Fn(u32) -> Option<&'f [TrackCodes]>,
-    choices: &[&[Choice]],
+    choices: &[&[NodeResiduals]],
     out: &mut Vec<u8>,
 ) -> Result<(), Corrupt> {
     let frames = schedule.frames_of(unit);
     let mut packer = packed::Packer::default();
-    let mut writer = symbols::Writer::default();
+    let mut writer = symbols::SymbolWriter::default();
     for block in &nodes.blocks {
         let numbers = block.tracks[..block.count].iter().map(|&n| n as usize);
         for i in 0..frames.len() {
-            let own: Vec<Choice> = numbers.clone().map(|n| choices[i][n]).collect();
+            let own: Vec<NodeResiduals> = numbers.clone().map(|n| choices[i][n]).collect();
             if nodes.packed {
-                packer.put(block, &own);
+                packer.push_block(block, &own);
                 continue;
             }
             let around = |n: usize| {
                 let find = |frame: u32| found(frame)?.get(n);
-                Around::new(&nodes.tracks[n].words, schedule, &frames, i, find)
+                SurroundingCodes::new(&nodes.tracks[n].rest_codes, schedule, &frames, i, find)
             };
             let around = numbers.clone().map(around).collect::<Result<Vec<_>, _>>()?;
-            writer.put(block, &around, &own);
+            writer.push_block(block, &around, &own);
         }
     }
     match nodes.packed {

@@ -34,8 +34,8 @@
 //! | … | rest | `stored` | the streamed form, curves, or the random-access form |
 
 use crate::Corrupt;
-use crate::bytes::{Cursor, put_sized, put_varint};
-use crate::clip::{MAX_JOINTS, NONE, Skeleton};
+use crate::bytes::{Cursor, put_length_prefixed, put_varint};
+use crate::clip::{MAX_JOINTS, NO_INDEX, Skeleton};
 use crate::transform::Transform;
 
 /// A skeleton as it is stored in a file.
@@ -45,7 +45,7 @@ pub struct SkeletonRecord {
     pub name: String,
     /// The names of the joints.
     pub names: Vec<String>,
-    /// The parents of the joints, or [`NONE`].
+    /// The parents of the joints, or [`NO_INDEX`].
     pub parents: Vec<u32>,
     /// The rest pose.
     pub rest: Vec<Transform>,
@@ -58,7 +58,7 @@ pub struct SkeletonRecord {
     /// than the list of joints.
     pub orders: Vec<u8>,
     /// The ends of chains of joints.
-    pub ends: Vec<Vec<[f32; 3]>>,
+    pub end_sites: Vec<Vec<[f32; 3]>>,
 }
 
 impl SkeletonRecord {
@@ -71,7 +71,7 @@ impl SkeletonRecord {
 /// The codec of a clip. The numbers are part of the format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Codec {
+pub enum ClipCodec {
     /// Uniform samples in the streamed form, [`crate::clip::streamed`].
     #[default]
     Sampled = 0,
@@ -81,13 +81,13 @@ pub enum Codec {
     RandomAccess = 2,
 }
 
-impl Codec {
+impl ClipCodec {
     /// Returns the name as on the command line.
     pub fn name(self) -> &'static str {
         match self {
-            Codec::Sampled => "sampled",
-            Codec::Curve => "curve",
-            Codec::RandomAccess => "random-access",
+            ClipCodec::Sampled => "sampled",
+            ClipCodec::Curve => "curve",
+            ClipCodec::RandomAccess => "random-access",
         }
     }
 }
@@ -100,16 +100,16 @@ pub struct ClipRecord {
     /// The number of its skeleton in the file.
     pub skeleton: u32,
     /// The codec of the bytes after the record.
-    pub codec: Codec,
+    pub codec: ClipCodec,
     /// `true` if the tolerance holds for each sub-track by itself: nothing is promised in object space.
-    pub local: bool,
+    pub per_sub_track: bool,
     /// The tolerance that was asked for.
-    pub asked: f64,
+    pub requested_tolerance: f64,
     /// The tolerance that is promised: larger than asked if f32 cannot reach what was asked for.
     pub tolerance: f64,
     /// The sub-tracks whose values stay until the next sample in the source: three times the joint plus 0
     /// rotation, 1 translation, 2 scale. Players interpolate them nevertheless.
-    pub held: Vec<u32>,
+    pub held_sub_tracks: Vec<u32>,
 }
 
 #[cfg(feature = "encode")]
@@ -122,11 +122,11 @@ fn put_floats(values: &[f32], out: &mut Vec<u8>) {
 /// Appends a skeleton.
 #[cfg(feature = "encode")]
 pub fn encode_skeleton(skeleton: &SkeletonRecord, out: &mut Vec<u8>) {
-    put_sized(skeleton.name.as_bytes(), out);
+    put_length_prefixed(skeleton.name.as_bytes(), out);
     put_varint(skeleton.parents.len() as u32, out);
     for (j, &parent) in skeleton.parents.iter().enumerate() {
-        put_sized(skeleton.names[j].as_bytes(), out);
-        put_varint(if parent == NONE { 0 } else { parent + 1 }, out);
+        put_length_prefixed(skeleton.names[j].as_bytes(), out);
+        put_varint(if parent == NO_INDEX { 0 } else { parent + 1 }, out);
         let rest = &skeleton.rest[j];
         let turned = rest.rotation != Transform::IDENTITY.rotation || rest.scale != [1.0; 3];
         let tolerance = skeleton.tolerance.get(j).copied().unwrap_or(0.0);
@@ -146,8 +146,8 @@ pub fn encode_skeleton(skeleton: &SkeletonRecord, out: &mut Vec<u8>) {
         if order > 0 {
             out.push(order - 1);
         }
-        put_varint(skeleton.ends[j].len() as u32, out);
-        for end in &skeleton.ends[j] {
+        put_varint(skeleton.end_sites[j].len() as u32, out);
+        for end in &skeleton.end_sites[j] {
             put_floats(end, out);
         }
     }
@@ -155,7 +155,7 @@ pub fn encode_skeleton(skeleton: &SkeletonRecord, out: &mut Vec<u8>) {
 
 fn text(cursor: &mut Cursor<'_>) -> Result<String, Corrupt> {
     let size = cursor.varint()? as usize;
-    let bytes = cursor.take(size)?;
+    let bytes = cursor.bytes(size)?;
     String::from_utf8(bytes.to_vec()).map_err(|_| Corrupt("clip or skeleton: a name is not UTF-8"))
 }
 
@@ -213,7 +213,7 @@ pub fn decode_skeleton(bytes: &[u8]) -> Result<SkeletonRecord, Corrupt> {
             return Err(Corrupt("skeleton: ends of a joint are cut short"));
         }
         let ends: Result<Vec<_>, Corrupt> = (0..ends).map(|_| floats(&mut cursor)).collect();
-        skeleton.ends.push(ends?);
+        skeleton.end_sites.push(ends?);
     }
     if cursor.left() > 0 {
         return Err(Corrupt("skeleton: bytes left over"));
@@ -229,15 +229,15 @@ pub fn decode_skeleton(bytes: &[u8]) -> Result<SkeletonRecord, Corrupt> {
 /// Appends a clip.
 #[cfg(feature = "encode")]
 pub fn encode_clip(clip: &ClipRecord, stored: &[u8], out: &mut Vec<u8>) {
-    put_sized(clip.name.as_bytes(), out);
+    put_length_prefixed(clip.name.as_bytes(), out);
     put_varint(clip.skeleton, out);
-    let held = !clip.held.is_empty();
-    out.push(clip.codec as u8 | u8::from(clip.local) << 2 | u8::from(held) << 3);
-    out.extend_from_slice(&clip.asked.to_le_bytes());
+    let held = !clip.held_sub_tracks.is_empty();
+    out.push(clip.codec as u8 | u8::from(clip.per_sub_track) << 2 | u8::from(held) << 3);
+    out.extend_from_slice(&clip.requested_tolerance.to_le_bytes());
     out.extend_from_slice(&clip.tolerance.to_le_bytes());
     if held {
-        put_varint(clip.held.len() as u32, out);
-        clip.held.iter().for_each(|&track| put_varint(track, out));
+        put_varint(clip.held_sub_tracks.len() as u32, out);
+        clip.held_sub_tracks.iter().for_each(|&track| put_varint(track, out));
     }
     out.extend_from_slice(stored);
 }
@@ -251,15 +251,15 @@ pub fn decode_clip(bytes: &[u8]) -> Result<(ClipRecord, &[u8]), Corrupt> {
         name,
         skeleton,
         codec: match flags & 3 {
-            0 => Codec::Sampled,
-            1 => Codec::Curve,
-            2 => Codec::RandomAccess,
+            0 => ClipCodec::Sampled,
+            1 => ClipCodec::Curve,
+            2 => ClipCodec::RandomAccess,
             _ => return Err(Corrupt("clip: unknown codec")),
         },
-        local: flags & 4 != 0,
-        asked: f64::from_le_bytes(cursor.array()?),
+        per_sub_track: flags & 4 != 0,
+        requested_tolerance: f64::from_le_bytes(cursor.array()?),
         tolerance: f64::from_le_bytes(cursor.array()?),
-        held: Vec::new(),
+        held_sub_tracks: Vec::new(),
     };
     if flags > 15 {
         return Err(Corrupt("clip: unknown flags"));
@@ -267,21 +267,23 @@ pub fn decode_clip(bytes: &[u8]) -> Result<(ClipRecord, &[u8]), Corrupt> {
     if flags & 8 != 0 {
         for _ in 0..cursor.varint()? {
             let track = cursor.varint()?;
-            if track >= 3 * MAX_JOINTS as u32 || clip.held.last().is_some_and(|last| track <= *last) {
+            if track >= 3 * MAX_JOINTS as u32
+                || clip.held_sub_tracks.last().is_some_and(|last| track <= *last)
+            {
                 return Err(Corrupt("clip: a held sub-track that is not there, or out of order"));
             }
-            clip.held.push(track);
+            clip.held_sub_tracks.push(track);
         }
     }
-    if !(clip.asked > 0.0
-        && clip.asked.is_finite()
+    if !(clip.requested_tolerance > 0.0
+        && clip.requested_tolerance.is_finite()
         && clip.tolerance.is_finite()
-        && clip.tolerance >= clip.asked)
+        && clip.tolerance >= clip.requested_tolerance)
     {
         return Err(Corrupt("clip: no tolerance"));
     }
     let left = cursor.left();
-    Ok((clip, cursor.take(left)?))
+    Ok((clip, cursor.bytes(left)?))
 }
 
 #[cfg(test)]
@@ -295,12 +297,12 @@ mod tests {
         SkeletonRecord {
             name: "body".into(),
             names: vec!["hips".into(), "λ".into()],
-            parents: vec![NONE, 0],
+            parents: vec![NO_INDEX, 0],
             rest: vec![Transform::IDENTITY, turned],
             shell: vec![3.0, 1.5],
             tolerance: vec![0.0, 0.25],
             orders: vec![3, 0],
-            ends: vec![vec![], vec![[0.0, 1.0, 2.0]]],
+            end_sites: vec![vec![], vec![[0.0, 1.0, 2.0]]],
         }
     }
 
@@ -320,11 +322,11 @@ mod tests {
         let clip = ClipRecord {
             name: "walk".into(),
             skeleton: 0,
-            codec: Codec::Curve,
-            local: true,
-            asked: 0.01,
+            codec: ClipCodec::Curve,
+            per_sub_track: true,
+            requested_tolerance: 0.01,
             tolerance: 0.02,
-            held: vec![0, 5, 300],
+            held_sub_tracks: vec![0, 5, 300],
         };
         let mut bytes = Vec::new();
         encode_clip(&clip, b"abc", &mut bytes);

@@ -1,5 +1,5 @@
 //! Scalar tracks and markers of a clip. A scalar track has one to four numbers per sample, within the
-//! tolerance that the encoder measured with [`value`]; markers are exact.
+//! tolerance that the encoder measured with [`dequantize`]; markers are exact.
 //!
 //! *text*, *list* as in [`crate::record`]. A chunk:
 //!
@@ -26,7 +26,7 @@
 //! ```
 
 use crate::Corrupt;
-use crate::bytes::{Cursor, put_sized, put_varint};
+use crate::bytes::{Cursor, put_length_prefixed, put_varint};
 #[cfg(feature = "encode")]
 use crate::entropy::symbols::Encoder;
 use crate::entropy::symbols::{Bucket, Decoder};
@@ -45,7 +45,7 @@ pub struct Marker {
 
 /// A component of a scalar track: one number per sample.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Component {
+pub enum ScalarComponent {
     /// 0 in all samples.
     Zero,
     /// The same value in all samples.
@@ -61,15 +61,15 @@ pub enum Component {
     },
 }
 
-impl Component {
+impl ScalarComponent {
     /// Returns the value at sample `i`; beyond the end, that of the last sample.
-    pub fn at(&self, i: usize) -> f32 {
+    pub fn value(&self, i: usize) -> f32 {
         match self {
-            Component::Zero => 0.0,
-            Component::Constant(value) => *value,
-            Component::Animated { low, step, k } => {
+            ScalarComponent::Zero => 0.0,
+            ScalarComponent::Constant(value) => *value,
+            ScalarComponent::Animated { low, step, k } => {
                 let last = k.get(i).or(k.last());
-                value(*low, *step, last.copied().unwrap_or(0))
+                dequantize(*low, *step, last.copied().unwrap_or(0))
             }
         }
     }
@@ -77,7 +77,7 @@ impl Component {
 
 /// The decoded value of code `k`. Part of the format.
 #[inline]
-pub fn value(low: f32, step: f32, k: i32) -> f32 {
+pub fn dequantize(low: f32, step: f32, k: i32) -> f32 {
     (f64::from(low) + f64::from(step) * f64::from(k)) as f32
 }
 
@@ -87,15 +87,15 @@ pub struct ScalarTrack {
     /// The name.
     pub name: String,
     /// The components, 1 … 4 of them.
-    pub components: Vec<Component>,
+    pub components: Vec<ScalarComponent>,
 }
 
 impl ScalarTrack {
     /// Returns the values at sample `i`; missing components are 0.
-    pub fn at(&self, i: usize) -> [f32; 4] {
+    pub fn values(&self, i: usize) -> [f32; 4] {
         let mut out = [0.0; 4];
         for (out, component) in out.iter_mut().zip(&self.components) {
-            *out = component.at(i);
+            *out = component.value(i);
         }
         out
     }
@@ -115,16 +115,16 @@ pub struct ScalarsRecord {
 }
 
 /// The state from which the next residual of a track is predicted.
-struct Walk {
+struct ResidualPredictor {
     order: u8,
     mean: u32,
     before: [i32; 2],
     first: bool,
 }
 
-impl Walk {
-    fn new(order: u8) -> Walk {
-        Walk { order, mean: 4 << 8, before: [0; 2], first: true }
+impl ResidualPredictor {
+    fn new(order: u8) -> ResidualPredictor {
+        ResidualPredictor { order, mean: 4 << 8, before: [0; 2], first: true }
     }
 
     fn prediction(&self) -> i32 {
@@ -153,7 +153,7 @@ impl Walk {
 #[cfg(feature = "encode")]
 fn order(k: &[i32]) -> u8 {
     let cost = |order: u8| {
-        let mut walk = Walk::new(order);
+        let mut walk = ResidualPredictor::new(order);
         let costs = k.iter().map(|&k| {
             let residual = k.wrapping_sub(walk.prediction());
             let cost = u64::from(walk.bucket().cost(residual));
@@ -173,27 +173,27 @@ pub fn encode(extras: &ScalarsRecord, out: &mut Vec<u8>) {
     put_varint(extras.tracks.len() as u32, out);
     let mut encoder = Encoder::default();
     for track in &extras.tracks {
-        put_sized(track.name.as_bytes(), out);
-        let kind = |c: &Component| match c {
-            Component::Zero => 1u8,
-            Component::Constant(_) => 2,
-            Component::Animated { .. } => 3,
+        put_length_prefixed(track.name.as_bytes(), out);
+        let kind = |c: &ScalarComponent| match c {
+            ScalarComponent::Zero => 1u8,
+            ScalarComponent::Constant(_) => 2,
+            ScalarComponent::Animated { .. } => 3,
         };
         let kinds = track.components.iter().zip(0..4).map(|(c, i)| kind(c) << (2 * i));
         out.push(kinds.sum());
         for component in track.components.iter().take(4) {
             match component {
-                Component::Zero => {}
-                Component::Constant(value) => out.extend_from_slice(&value.to_le_bytes()),
-                Component::Animated { low, step, k } => {
+                ScalarComponent::Zero => {}
+                ScalarComponent::Constant(value) => out.extend_from_slice(&value.to_le_bytes()),
+                ScalarComponent::Animated { low, step, k } => {
                     out.extend_from_slice(&low.to_le_bytes());
                     out.extend_from_slice(&step.to_le_bytes());
                     let order = order(k);
                     out.push(order);
-                    let mut walk = Walk::new(order);
+                    let mut walk = ResidualPredictor::new(order);
                     for &k in k {
                         let residual = k.wrapping_sub(walk.prediction());
-                        encoder.put(walk.bucket(), residual);
+                        encoder.push(walk.bucket(), residual);
                         walk.learn(residual, k);
                     }
                 }
@@ -202,7 +202,7 @@ pub fn encode(extras: &ScalarsRecord, out: &mut Vec<u8>) {
     }
     put_varint(extras.markers.len() as u32, out);
     for marker in &extras.markers {
-        put_sized(marker.name.as_bytes(), out);
+        put_length_prefixed(marker.name.as_bytes(), out);
         out.extend_from_slice(&marker.time.to_le_bytes());
     }
     encoder.finish(out);
@@ -210,7 +210,7 @@ pub fn encode(extras: &ScalarsRecord, out: &mut Vec<u8>) {
 
 fn text(cursor: &mut Cursor<'_>) -> Result<String, Corrupt> {
     let size = cursor.varint()? as usize;
-    let bytes = cursor.take(size)?;
+    let bytes = cursor.bytes(size)?;
     String::from_utf8(bytes.to_vec()).map_err(|_| Corrupt("scalar tracks: a name is not UTF-8"))
 }
 
@@ -236,8 +236,8 @@ pub fn decode(bytes: &[u8]) -> Result<ScalarsRecord, Corrupt> {
             components.push(match kinds >> (2 * i) & 3 {
                 0 if i > 0 && kinds >> (2 * i) == 0 => break,
                 0 => return Err(Corrupt("scalar tracks: a track without a component")),
-                1 => Component::Zero,
-                2 => Component::Constant(finite(&mut cursor)?),
+                1 => ScalarComponent::Zero,
+                2 => ScalarComponent::Constant(finite(&mut cursor)?),
                 _ => {
                     let (low, step) = (finite(&mut cursor)?, finite(&mut cursor)?);
                     let order = cursor.u8()?;
@@ -246,7 +246,7 @@ pub fn decode(bytes: &[u8]) -> Result<ScalarsRecord, Corrupt> {
                     }
                     orders.push(order);
                     let k = Vec::new();
-                    Component::Animated { low, step, k }
+                    ScalarComponent::Animated { low, step, k }
                 }
             });
         }
@@ -266,14 +266,14 @@ pub fn decode(bytes: &[u8]) -> Result<ScalarsRecord, Corrupt> {
         return Err(Corrupt("scalar tracks: more values than a reader takes"));
     }
     let left = cursor.left();
-    let mut decoder = Decoder::new(cursor.take(left)?);
+    let mut decoder = Decoder::new(cursor.bytes(left)?);
     let mut orders = orders.into_iter();
     for component in extras.tracks.iter_mut().flat_map(|t| &mut t.components) {
-        if let Component::Animated { k, .. } = component {
-            let mut walk = Walk::new(orders.next().unwrap_or(1));
+        if let ScalarComponent::Animated { k, .. } = component {
+            let mut walk = ResidualPredictor::new(orders.next().unwrap_or(1));
             k.reserve_exact(samples);
             for _ in 0..samples {
-                let residual = decoder.take(walk.bucket());
+                let residual = decoder.decode(walk.bucket());
                 let value = walk.prediction().wrapping_add(residual);
                 walk.learn(residual, value);
                 k.push(value);
@@ -289,13 +289,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn component() -> impl Strategy<Value = Component> {
+    fn component() -> impl Strategy<Value = ScalarComponent> {
         prop_oneof![
-            Just(Component::Zero),
-            (-9f32..9.0).prop_map(Component::Constant),
+            Just(ScalarComponent::Zero),
+            (-9f32..9.0).prop_map(ScalarComponent::Constant),
             (-9f32..9.0, 1e-4f32..1.0, prop::collection::vec(-100_000i32..100_000, 20))
-                .prop_map(|(low, step, k)| Component::Animated { low, step, k }),
-            (0i32..9).prop_map(|by| Component::Animated {
+                .prop_map(|(low, step, k)| ScalarComponent::Animated { low, step, k }),
+            (0i32..9).prop_map(|by| ScalarComponent::Animated {
                 low: 1.0,
                 step: 0.5,
                 k: (0..20).map(|i| i * by + i % 3).collect(),
@@ -329,7 +329,7 @@ mod tests {
                 let mut bytes = bytes.clone();
                 bytes[bit / 8] ^= 1 << (bit % 8);
                 if let Ok(extras) = decode(&bytes) {
-                    extras.tracks.iter().for_each(|t| { t.at(usize::MAX); });
+                    extras.tracks.iter().for_each(|t| { t.values(usize::MAX); });
                 }
             }
         }
@@ -348,8 +348,8 @@ mod tests {
             tracks: vec![ScalarTrack {
                 name: "x".into(),
                 components: vec![
-                    Component::Zero,
-                    Component::Animated { low: 1.0, step: 0.5, k: vec![0, 0, 0] },
+                    ScalarComponent::Zero,
+                    ScalarComponent::Animated { low: 1.0, step: 0.5, k: vec![0, 0, 0] },
                 ],
             }],
             markers: vec![Marker { name: "go".into(), time: 0.5 }],
@@ -364,7 +364,7 @@ mod tests {
         // Smooth components cost little; empty ones only their names.
         let smooth: Vec<i32> =
             (0..1000).map(|i| (f64::from(i) * 0.01).sin().mul_add(5000.0, 0.0) as i32).collect();
-        let track = |component: Component| {
+        let track = |component: ScalarComponent| {
             let mut bytes = Vec::new();
             let components = vec![component];
             encode(
@@ -377,8 +377,8 @@ mod tests {
             );
             bytes.len()
         };
-        let animated = track(Component::Animated { low: 0.0, step: 1.0, k: smooth });
+        let animated = track(ScalarComponent::Animated { low: 0.0, step: 1.0, k: smooth });
         assert!(animated < 400, "{animated}");
-        assert!(track(Component::Zero) < 10);
+        assert!(track(ScalarComponent::Zero) < 10);
     }
 }

@@ -11,9 +11,9 @@
 //! are keys, so no segment needs another one.
 
 /// The largest number of samples that a sample is predicted from.
-pub const TAPS: usize = 4;
+pub const MAX_TAPS: usize = 4;
 /// The largest log2 of the number of intervals per segment. Part of the format.
-pub const MAX_LOG: u32 = 7;
+pub const MAX_SEGMENT_LOG2: u32 = 7;
 /// The largest number of tiers of a clip. Part of the format.
 pub const MAX_TIERS: u32 = 8;
 
@@ -27,16 +27,16 @@ pub fn tier(level: u32, more: u8) -> u32 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Taps {
     /// Sample numbers within the segment: left, right, outer ones.
-    pub at: [usize; TAPS],
+    pub samples: [usize; MAX_TAPS],
     /// Weights in 2⁻¹⁶; their sum is 2¹⁶.
-    pub weight: [i32; TAPS],
+    pub weights: [i32; MAX_TAPS],
     /// The number of samples; the other entries of the arrays are 0.
     pub count: usize,
 }
 
 /// One sample of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct ScheduledSample {
     /// The sample's number within the segment; 0 and the segment's length are the keys.
     pub sample: usize,
     /// The log2 of the distance to the neighbours.
@@ -46,7 +46,7 @@ pub struct Step {
 }
 
 /// Returns the number of regular keys of a clip.
-pub fn keys(samples: u32, log: u32) -> u32 {
+pub fn key_count(samples: u32, log: u32) -> u32 {
     match samples {
         0 | 1 => samples,
         n => (n - 1).div_ceil(1 << log) + 1,
@@ -54,15 +54,19 @@ pub fn keys(samples: u32, log: u32) -> u32 {
 }
 
 /// Returns the sample number of regular key `i`.
-pub fn key(samples: u32, log: u32, i: u32) -> u32 {
+pub fn key_sample(samples: u32, log: u32, i: u32) -> u32 {
     (u64::from(i) << log).min(u64::from(samples.saturating_sub(1))) as u32
 }
 
 /// Returns the samples of a segment of `length` intervals, in coding order.
-pub fn steps(length: usize, log: u32) -> impl Iterator<Item = Step> {
+pub fn coding_order(length: usize, log: u32) -> impl Iterator<Item = ScheduledSample> {
     (0..log).rev().flat_map(move |level| {
         let h = 1usize << level;
-        (h..length).step_by(2 * h).map(move |sample| Step { sample, level, taps: taps(sample, h, length) })
+        (h..length).step_by(2 * h).map(move |sample| ScheduledSample {
+            sample,
+            level,
+            taps: taps(sample, h, length),
+        })
     })
 }
 
@@ -81,18 +85,18 @@ pub fn taps(t: usize, h: usize, length: usize) -> Taps {
         at[count] = far;
         count += 1;
     }
-    let mut distances = [0; TAPS];
+    let mut distances = [0; MAX_TAPS];
     for (distance, &at) in distances.iter_mut().zip(&at[..count]) {
         *distance = at as i64 - t as i64;
     }
     let weight = weights(&distances[..count]);
-    Taps { at, weight, count }
+    Taps { samples: at, weights: weight, count }
 }
 
-/// Returns the weights of the polynomial through at most [`TAPS`] samples at these distances, which must be
-/// below 2⁹. In 2⁻¹⁶, rounded towards zero; the remainder is added to the first weight.
-pub(super) fn weights(distances: &[i64]) -> [i32; TAPS] {
-    let mut out = [0; TAPS];
+/// Returns the weights of the polynomial through at most [`MAX_TAPS`] samples at these distances, which must
+/// be below 2⁹. In 2⁻¹⁶, rounded towards zero; the remainder is added to the first weight.
+pub(super) fn weights(distances: &[i64]) -> [i32; MAX_TAPS] {
+    let mut out = [0; MAX_TAPS];
     for (i, own) in distances.iter().enumerate() {
         let (mut above, mut below) = (1i64, 1i64);
         for other in distances.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, other)| other) {
@@ -112,16 +116,16 @@ mod tests {
 
     #[test]
     fn every_sample_once_and_only_from_known_ones() {
-        for log in 1..=MAX_LOG {
+        for log in 1..=MAX_SEGMENT_LOG2 {
             for length in 1..=1usize << log {
                 let mut known = vec![false; length + 1];
                 (known[0], known[length]) = (true, true);
-                for step in steps(length, log) {
+                for step in coding_order(length, log) {
                     assert!(!known[step.sample]);
-                    for &tap in &step.taps.at[..step.taps.count] {
+                    for &tap in &step.taps.samples[..step.taps.count] {
                         assert!(known[tap], "{log} {length} {step:?}");
                     }
-                    assert_eq!(step.taps.weight.iter().sum::<i32>(), 1 << 16);
+                    assert_eq!(step.taps.weights.iter().sum::<i32>(), 1 << 16);
                     known[step.sample] = true;
                 }
                 assert!(known.iter().all(|k| *k));
@@ -131,19 +135,19 @@ mod tests {
 
     #[test]
     fn weights_are_the_usual_ones() {
-        assert_eq!(taps(3, 1, 8).weight, [36864, 36864, -4096, -4096]);
-        assert_eq!(taps(1, 1, 2).weight, [32768, 32768, 0, 0]);
+        assert_eq!(taps(3, 1, 8).weights, [36864, 36864, -4096, -4096]);
+        assert_eq!(taps(1, 1, 2).weights, [32768, 32768, 0, 0]);
         // Samples left, right, outer right have the weights 3/8, 3/4, −1/8.
-        assert_eq!(taps(1, 1, 8).weight, [24576, 49152, -8192, 0]);
-        assert_eq!(taps(1, 1, 8).at[..3], [0, 2, 4]);
-        assert_eq!(taps(7, 1, 8).weight, [49152, 24576, -8192, 0]);
+        assert_eq!(taps(1, 1, 8).weights, [24576, 49152, -8192, 0]);
+        assert_eq!(taps(1, 1, 8).samples[..3], [0, 2, 4]);
+        assert_eq!(taps(7, 1, 8).weights, [49152, 24576, -8192, 0]);
     }
 
     #[test]
     fn cubics_are_predicted() {
         let f = |t: usize| (t * t * t) as i64 - 40 * (t * t) as i64 + 7;
-        for step in steps(100, 7).filter(|s| s.taps.count == 4) {
-            let sum: i64 = (0..4).map(|i| i64::from(step.taps.weight[i]) * f(step.taps.at[i])).sum();
+        for step in coding_order(100, 7).filter(|s| s.taps.count == 4) {
+            let sum: i64 = (0..4).map(|i| i64::from(step.taps.weights[i]) * f(step.taps.samples[i])).sum();
             let error = sum - (f(step.sample) << 16);
             assert!(error.abs() < 4 * 800_000, "{step:?} {error}");
         }
@@ -151,9 +155,12 @@ mod tests {
 
     #[test]
     fn keys_are_at_both_ends() {
-        assert_eq!((keys(0, 7), keys(1, 7), keys(2, 7), keys(129, 7), keys(130, 7)), (0, 1, 2, 2, 3));
-        assert_eq!(key(130, 7, 2), 129);
-        assert_eq!(key(1, 7, 0), 0);
-        assert_eq!(key(u32::MAX, 7, u32::MAX), u32::MAX - 1);
+        assert_eq!(
+            (key_count(0, 7), key_count(1, 7), key_count(2, 7), key_count(129, 7), key_count(130, 7)),
+            (0, 1, 2, 2, 3)
+        );
+        assert_eq!(key_sample(130, 7, 2), 129);
+        assert_eq!(key_sample(1, 7, 0), 0);
+        assert_eq!(key_sample(u32::MAX, 7, u32::MAX), u32::MAX - 1);
     }
 }

@@ -31,12 +31,12 @@ impl SegmentEnds {
     }
 
     /// Returns the bytes of segment `s`; `bytes` are those of the tier.
-    pub fn of<'a>(&self, s: usize, bytes: &'a [u8]) -> Option<&'a [u8]> {
+    pub fn segment<'a>(&self, s: usize, bytes: &'a [u8]) -> Option<&'a [u8]> {
         bytes.get(*self.0.get(s)?..*self.0.get(s + 1)?)
     }
 
     /// Returns the number of bytes before the first segment.
-    pub(super) fn head(&self) -> usize {
+    pub(super) fn head_bytes(&self) -> usize {
         self.0.first().copied().unwrap_or(0)
     }
 }

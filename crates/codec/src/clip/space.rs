@@ -4,23 +4,23 @@
 use crate::transform::Transform;
 
 /// An affine matrix: three rows of four.
-pub type Rows = [[f32; 4]; 3];
+pub type AffineMatrix = [[f32; 4]; 3];
 
 /// Writes the object-space matrices of all joints, as far as there is room in `out`. `parents` is as in
 /// [`super::Skeleton`].
-pub fn object_space(parents: &[u32], local: &[Transform], out: &mut [Rows]) {
+pub fn object_space(parents: &[u32], local: &[Transform], out: &mut [AffineMatrix]) {
     for (j, (&parent, local)) in parents.iter().zip(local).enumerate() {
         if j >= out.len() {
             return;
         }
         let above = out.get(parent as usize).filter(|_| (parent as usize) < j);
-        out[j] = below(above, local);
+        out[j] = joint_matrix(above, local);
     }
 }
 
 /// Returns the matrix of a local transform, multiplied by that of its parent from the left.
 #[inline]
-pub fn below(above: Option<&Rows>, local: &Transform) -> Rows {
+pub fn joint_matrix(above: Option<&AffineMatrix>, local: &Transform) -> AffineMatrix {
     let [x, y, z, w] = local.rotation;
     let [sx, sy, sz] = local.scale;
     let [tx, ty, tz] = local.translation;
@@ -30,15 +30,15 @@ pub fn below(above: Option<&Rows>, local: &Transform) -> Rows {
         [2.0 * (x * z - w * y) * sx, 2.0 * (y * z + w * x) * sy, (1.0 - 2.0 * (x * x + y * y)) * sz, tz],
     ];
     match above {
-        Some(above) => times(above, &own),
+        Some(above) => multiply(above, &own),
         None => own,
     }
 }
 
 /// Returns the product of two matrices.
 #[inline]
-pub fn times(p: &Rows, own: &Rows) -> Rows {
-    let mut out = Rows::default();
+pub fn multiply(p: &AffineMatrix, own: &AffineMatrix) -> AffineMatrix {
+    let mut out = AffineMatrix::default();
     for (p, out) in p.iter().zip(&mut out) {
         for c in 0..4 {
             out[c] = p[0] * own[0][c] + p[1] * own[1][c] + p[2] * own[2][c];

@@ -19,17 +19,17 @@
 //! towards the root, made continuous here; N. Frechette, *Animation Compression Library*, 2017, for the three
 //! points of the error.
 
-use crate::clip::{Header, Rotation, Skeleton, Vector};
+use crate::clip::{ClipHeader, RotationSubTrack, Skeleton, VectorSubTrack};
 use crate::quantize::rotation::multiply;
 
 /// The largest number of lever points of a joint. Part of the format, like everything in this file.
-const MAX_POINTS: usize = 64;
+const MAX_LEVER_POINTS: usize = 64;
 /// The range of rotation steps in radians; f32 cannot represent finer ones.
 const ROTATION_STEP: [f64; 2] = [5e-7, 0.5];
 
 /// Axes and steps of a joint.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Steps {
+pub struct JointSteps {
     /// The body axes of a free rotation; the last is perpendicular to the first two.
     pub axes: [[f64; 3]; 3],
     /// The steps of the rotation components, in radians: free 3, two axes 2, hinge 1.
@@ -91,14 +91,14 @@ fn half_octaves(n: i8) -> f64 {
 }
 
 /// Returns the steps of all joints. The header must fit the skeleton.
-pub fn steps(skeleton: &Skeleton<'_>, header: &Header) -> Vec<Steps> {
+pub fn steps(skeleton: &Skeleton<'_>, header: &ClipHeader) -> Vec<JointSteps> {
     let layers = &header.split.layers;
     let Some(&last) = layers.iter().max() else {
-        return steps_of_one(skeleton, header);
+        return steps_of_one_layer(skeleton, header);
     };
-    let mut steps = steps_of_one(skeleton, &header.of_layer(0));
+    let mut steps = steps_of_one_layer(skeleton, &header.layer_header(0));
     for layer in 1..=last {
-        let own = steps_of_one(skeleton, &header.of_layer(layer));
+        let own = steps_of_one_layer(skeleton, &header.layer_header(layer));
         for ((to, from), of) in steps.iter_mut().zip(own).zip(layers) {
             if *of == layer {
                 *to = from;
@@ -109,7 +109,7 @@ pub fn steps(skeleton: &Skeleton<'_>, header: &Header) -> Vec<Steps> {
 }
 
 /// Returns the steps of all joints, without regard to layers.
-fn steps_of_one(skeleton: &Skeleton<'_>, header: &Header) -> Vec<Steps> {
+fn steps_of_one_layer(skeleton: &Skeleton<'_>, header: &ClipHeader) -> Vec<JointSteps> {
     let levers = Levers::new(skeleton, header);
     (0..skeleton.parents.len()).map(|j| levers.steps(skeleton, header, j)).collect()
 }
@@ -118,16 +118,16 @@ fn steps_of_one(skeleton: &Skeleton<'_>, header: &Header) -> Vec<Steps> {
 struct Levers {
     /// The length of the longest chain below each joint.
     reach: Vec<f64>,
-    /// The lever points in the joint's own space, at most [`MAX_POINTS`] of those from below.
+    /// The lever points in the joint's own space, at most [`MAX_LEVER_POINTS`] of those from below.
     points: Vec<Vec<[f64; 3]>>,
 }
 
 impl Levers {
     /// Accumulates from the leaves to the roots.
-    fn new(skeleton: &Skeleton<'_>, header: &Header) -> Levers {
+    fn new(skeleton: &Skeleton<'_>, header: &ClipHeader) -> Levers {
         let origin = |j: usize| match header.translations[j] {
-            Vector::Default | Vector::Animated => skeleton.rest[j].translation.map(f64::from),
-            Vector::Constant(v) => v.map(f64::from),
+            VectorSubTrack::Default | VectorSubTrack::Animated => skeleton.rest[j].translation.map(f64::from),
+            VectorSubTrack::Constant(v) => v.map(f64::from),
         };
         let mut reach: Vec<f64> = skeleton.shell.iter().map(|s| f64::from(*s)).collect();
         let of_shell = |&s: &f64| vec![[s, 0.0, 0.0], [0.0, s, 0.0], [0.0, 0.0, s]];
@@ -140,10 +140,12 @@ impl Levers {
             let far = length(offset) + reach[j];
             reach[parent] = reach[parent].max(far);
             let rest = match &header.rotations[j] {
-                Rotation::Free => None,
-                Rotation::Default => Some(skeleton.rest[j].rotation.map(f64::from)),
-                Rotation::Constant(q) => Some(q.float()),
-                Rotation::Hinge { rest, .. } | Rotation::TwoAxes { rest, .. } => Some(rest.float()),
+                RotationSubTrack::Free => None,
+                RotationSubTrack::Default => Some(skeleton.rest[j].rotation.map(f64::from)),
+                RotationSubTrack::Constant(q) => Some(q.to_quaternion()),
+                RotationSubTrack::Hinge { rest, .. } | RotationSubTrack::TwoAxes { rest, .. } => {
+                    Some(rest.to_quaternion())
+                }
             };
             let below = std::mem::take(&mut points[j]);
             let above = &mut points[parent];
@@ -154,14 +156,14 @@ impl Levers {
                     above.push([p[0] + offset[0], p[1] + offset[1], p[2] + offset[2]]);
                 }
             }
-            above.truncate(MAX_POINTS);
+            above.truncate(MAX_LEVER_POINTS);
             points[j] = below;
         }
         Levers { reach, points }
     }
 
     /// Returns the axes and steps of joint `j`.
-    fn steps(&self, skeleton: &Skeleton<'_>, header: &Header, j: usize) -> Steps {
+    fn steps(&self, skeleton: &Skeleton<'_>, header: &ClipHeader, j: usize) -> JointSteps {
         let (points, reach) = (&self.points[j], self.reach[j]);
         let (metric, sum) = moments(points);
         let least = f64::from(skeleton.shell[j]) * (2.0f64 / 3.0).sqrt();
@@ -174,17 +176,17 @@ impl Levers {
         let step = |lever: f64| base / (power(lever, 16 - eta) * power(reach, eta));
         let mut axes = eigenvectors(metric);
         match &header.rotations[j] {
-            Rotation::Hinge { axis, .. } => axes[0] = axis.float(),
-            Rotation::TwoAxes { first, second, .. } => {
-                axes[0] = first.float();
-                axes[1] = second.float();
+            RotationSubTrack::Hinge { axis, .. } => axes[0] = axis.to_vector(),
+            RotationSubTrack::TwoAxes { first, second, .. } => {
+                axes[0] = first.to_vector();
+                axes[1] = second.to_vector();
             }
             _ => {}
         }
         let lever = axes.map(arm);
         let [low, high] = ROTATION_STEP;
         let far = points.iter().map(|p| length(*p)).fold(least, f64::max);
-        Steps {
+        JointSteps {
             axes,
             rotation: lever.map(|l| step(l).clamp(low, high)),
             lever,

@@ -4,17 +4,17 @@
 use crate::quantize::rotation::{self, Quaternion};
 use crate::transform::Transform;
 
-/// The parent number of a joint without a parent.
-pub const NONE: u32 = u32::MAX;
+/// The number of what is not there: the parent of a joint without one.
+pub const NO_INDEX: u32 = u32::MAX;
 /// The largest number of joints.
 pub const MAX_JOINTS: usize = 1 << 14;
 /// The largest number of components that a component is predicted from.
-pub const SOURCES: usize = 2;
+pub const MAX_SOURCES: usize = 2;
 
 /// The part of a skeleton that decoders need. All three lists have one entry per joint.
 #[derive(Clone, Copy, Debug)]
 pub struct Skeleton<'a> {
-    /// The parent of each joint, a smaller number, or [`NONE`].
+    /// The parent of each joint, a smaller number, or [`NO_INDEX`].
     pub parents: &'a [u32],
     /// The rest pose: local transforms, unit quaternions, finite.
     pub rest: &'a [Transform],
@@ -36,7 +36,7 @@ impl Skeleton<'_> {
         if n > MAX_JOINTS || self.rest.len() != n || self.shell.len() != n {
             return Err(crate::Corrupt("skeleton: wrong number of joints"));
         }
-        let ordered = |(j, &p): (usize, &u32)| p == NONE || (p as usize) < j;
+        let ordered = |(j, &p): (usize, &u32)| p == NO_INDEX || (p as usize) < j;
         if !self.parents.iter().enumerate().all(ordered) {
             return Err(crate::Corrupt("skeleton: a joint stands before its parent"));
         }
@@ -68,7 +68,7 @@ pub struct SmallestThree {
 }
 
 /// 2²⁰·√2.
-const PART: f64 = 1_048_576.0 * std::f64::consts::SQRT_2;
+const SMALLEST_THREE_SCALE: f64 = 1_048_576.0 * std::f64::consts::SQRT_2;
 
 impl SmallestThree {
     /// Returns the nearest value to `q`, which must have unit length.
@@ -77,14 +77,14 @@ impl SmallestThree {
         let sign = if q[largest] < 0.0 { -1.0 } else { 1.0 };
         let mut parts = [0; 3];
         for (part, i) in parts.iter_mut().zip((0..4).filter(|&i| i != largest)) {
-            *part = (q[i] * sign * PART).round().clamp(-1_048_576.0, 1_048_575.0) as i32;
+            *part = (q[i] * sign * SMALLEST_THREE_SCALE).round().clamp(-1_048_576.0, 1_048_575.0) as i32;
         }
         SmallestThree { largest: largest as u8, parts }
     }
 
     /// Returns the quaternion x y z w.
-    pub fn float(self) -> [f64; 4] {
-        let p = self.parts.map(|v| f64::from(v) / PART);
+    pub fn to_quaternion(self) -> [f64; 4] {
+        let p = self.parts.map(|v| f64::from(v) / SMALLEST_THREE_SCALE);
         let rest = 1.0 - p[0] * p[0] - p[1] * p[1] - p[2] * p[2];
         let large = if rest > 0.0 { rest.sqrt() } else { 0.0 };
         let mut out = [0.0; 4];
@@ -102,25 +102,27 @@ impl SmallestThree {
 
 /// A unit vector as a point of the octahedron, with coordinates within ±2²⁰.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Axis {
+pub struct RotationAxis {
     /// Both coordinates.
     pub parts: [i32; 2],
 }
 
-impl Axis {
+impl RotationAxis {
     /// Returns the nearest value to `v`, which must have unit length.
-    pub fn new(v: [f64; 3]) -> Axis {
+    pub fn new(v: [f64; 3]) -> RotationAxis {
         let n = v[0].abs() + v[1].abs() + v[2].abs();
         let [mut x, mut y] = [v[0] / n, v[1] / n];
         if v[2] < 0.0 {
             let sign = |v: f64| if v < 0.0 { -1.0 } else { 1.0 };
             (x, y) = ((1.0 - y.abs()) * sign(x), (1.0 - x.abs()) * sign(y));
         }
-        Axis { parts: [x, y].map(|v| (v * 1_048_575.0).round().clamp(-1_048_575.0, 1_048_575.0) as i32) }
+        RotationAxis {
+            parts: [x, y].map(|v| (v * 1_048_575.0).round().clamp(-1_048_575.0, 1_048_575.0) as i32),
+        }
     }
 
     /// Returns the vector x y z.
-    pub fn float(self) -> [f64; 3] {
+    pub fn to_vector(self) -> [f64; 3] {
         let [mut x, mut y] = self.parts.map(|v| f64::from(v) / 1_048_575.0);
         let z = 1.0 - x.abs() - y.abs();
         if z < 0.0 {
@@ -134,7 +136,7 @@ impl Axis {
 
 /// A rotation sub-track.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rotation {
+pub enum RotationSubTrack {
     /// The rotation of the rest pose.
     Default,
     /// A constant rotation.
@@ -144,36 +146,36 @@ pub enum Rotation {
         /// The rotation at angle 0.
         rest: SmallestThree,
         /// The axis, in the space after `rest`.
-        axis: Axis,
+        axis: RotationAxis,
     },
     /// `rest`, then a turn about `first`, then one about `second`: two components.
     TwoAxes {
         /// The rotation at angles 0.
         rest: SmallestThree,
         /// The first axis, in the space after `rest`.
-        first: Axis,
+        first: RotationAxis,
         /// The second axis, in the space after the first turn.
-        second: Axis,
+        second: RotationAxis,
     },
     /// Any rotation: three components.
     Free,
 }
 
-impl Rotation {
+impl RotationSubTrack {
     /// Returns the number of components per sample.
     pub fn components(&self) -> usize {
         match self {
-            Rotation::Default | Rotation::Constant(_) => 0,
-            Rotation::Hinge { .. } => 1,
-            Rotation::TwoAxes { .. } => 2,
-            Rotation::Free => 3,
+            RotationSubTrack::Default | RotationSubTrack::Constant(_) => 0,
+            RotationSubTrack::Hinge { .. } => 1,
+            RotationSubTrack::TwoAxes { .. } => 2,
+            RotationSubTrack::Free => 3,
         }
     }
 }
 
 /// A translation or scale sub-track.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Vector {
+pub enum VectorSubTrack {
     /// The value of the rest pose.
     Default,
     /// A constant value.
@@ -184,7 +186,7 @@ pub enum Vector {
 
 /// An earlier component from which a component is predicted: `weight`/32 of its κ is added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Source {
+pub struct ComponentSource {
     /// The number of that component.
     pub component: u32,
     /// −63 … 63; 0 means no source.
@@ -193,7 +195,7 @@ pub struct Source {
 
 /// The side information of a clip: everything but the residuals.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Header {
+pub struct ClipHeader {
     /// The number of samples, at least 1.
     pub samples: u32,
     /// Samples per second.
@@ -205,26 +207,26 @@ pub struct Header {
     /// The exponent η in 16ths, at most 15.
     pub spread: u8,
     /// The log2 of the number of intervals per segment, 1 … 7.
-    pub log: u8,
+    pub segment_log2: u8,
     /// For each joint, −32 … 31: its steps are 2^(fine/2) times as fine. Empty if all are 0.
     pub fine: Vec<i8>,
     /// The rotation of each joint.
-    pub rotations: Vec<Rotation>,
+    pub rotations: Vec<RotationSubTrack>,
     /// The translation of each joint.
-    pub translations: Vec<Vector>,
+    pub translations: Vec<VectorSubTrack>,
     /// The scale of each joint.
-    pub scales: Vec<Vector>,
+    pub scales: Vec<VectorSubTrack>,
     /// The sources of each component.
-    pub sources: Vec<[Source; SOURCES]>,
+    pub sources: Vec<[ComponentSource; MAX_SOURCES]>,
     /// For each component, the start of its adaptive means, 0 … 31.
     pub starts: Vec<u8>,
     /// Layers, tiers, and keys beyond the regular ones; empty in most clips.
-    pub split: Split,
+    pub split: ClipSplit,
 }
 
 /// The layers and tiers of a clip, and its keys beyond the regular ones.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct Split {
+pub struct ClipSplit {
     /// The layer of each joint, at most that of its children and below [`super::layer::MAX_LAYERS`]; empty if
     /// there is one layer only. The steps of a joint are those that it has with all joints of other layers in
     /// the rest pose, so that a layer can be extracted.
@@ -236,20 +238,21 @@ pub struct Split {
     pub keys: Vec<u32>,
 }
 
-impl Header {
+impl ClipHeader {
     /// Returns the header of one layer: all other joints are in the rest pose. `split.layers` must have one
     /// number per joint.
-    pub fn of_layer(&self, layer: u8) -> Header {
+    pub fn layer_header(&self, layer: u8) -> ClipHeader {
         let own = |j: usize| self.split.layers.get(j) == Some(&layer);
-        let mut header = Header { split: Split { layers: Vec::new(), ..self.split.clone() }, ..self.clone() };
-        let kept = components(self, layer);
+        let mut header =
+            ClipHeader { split: ClipSplit { layers: Vec::new(), ..self.split.clone() }, ..self.clone() };
+        let kept = layer_components(self, layer);
         for j in (0..self.rotations.len()).filter(|&j| !own(j)) {
-            header.rotations[j] = Rotation::Default;
-            header.translations[j] = Vector::Default;
-            header.scales[j] = Vector::Default;
+            header.rotations[j] = RotationSubTrack::Default;
+            header.translations[j] = VectorSubTrack::Default;
+            header.scales[j] = VectorSubTrack::Default;
         }
         // A source outside of the layer is dropped: a layer with such a source cannot be extracted.
-        let moved = |s: &Source| Source {
+        let moved = |s: &ComponentSource| ComponentSource {
             component: kept.binary_search(&(s.component as usize)).unwrap_or(0) as u32,
             weight: s.weight,
         };
@@ -261,34 +264,34 @@ impl Header {
     }
 
     /// Returns the number of components of joint `j`: translation, rotation, scale.
-    pub fn components_of(&self, j: usize) -> usize {
-        let vector = |v: &Vector| if *v == Vector::Animated { 3 } else { 0 };
+    pub fn joint_components(&self, j: usize) -> usize {
+        let vector = |v: &VectorSubTrack| if *v == VectorSubTrack::Animated { 3 } else { 0 };
         vector(&self.translations[j]) + self.rotations[j].components() + vector(&self.scales[j])
     }
 
     /// Returns the number of components per sample.
     pub fn components(&self) -> usize {
-        let vector = |v: &Vector| if *v == Vector::Animated { 3 } else { 0 };
-        self.rotations.iter().map(Rotation::components).sum::<usize>()
+        let vector = |v: &VectorSubTrack| if *v == VectorSubTrack::Animated { 3 } else { 0 };
+        self.rotations.iter().map(RotationSubTrack::components).sum::<usize>()
             + self.translations.iter().map(vector).sum::<usize>()
             + self.scales.iter().map(vector).sum::<usize>()
     }
 }
 
 /// Returns a rest rotation in 2⁻³⁰.
-pub(crate) fn fixed(q: [f32; 4]) -> Quaternion {
+pub(crate) fn fixed_point_rotation(q: [f32; 4]) -> Quaternion {
     let one = f64::from(rotation::ONE);
     let q = q.map(|v| (f64::from(v) * one).round() as i64);
     let q = q.map(|v| v.clamp(-(1 << 30), 1 << 30) as i32);
-    rotation::turned(q, [0; 3])
+    rotation::apply_turn(q, [0; 3])
 }
 
 /// Returns the components of the joints of `layer`, in rising order.
-pub fn components(header: &Header, layer: u8) -> Vec<usize> {
+pub fn layer_components(header: &ClipHeader, layer: u8) -> Vec<usize> {
     let mut at = 0;
     let mut out = Vec::new();
     for j in 0..header.rotations.len() {
-        let count = header.components_of(j);
+        let count = header.joint_components(j);
         if header.split.layers.get(j) == Some(&layer) {
             out.extend(at..at + count);
         }
@@ -308,12 +311,12 @@ mod tests {
             let v = v.map(|v| f64::from(v) + 0.5);
             let n = v.iter().map(|v| v * v).sum::<f64>().sqrt();
             let q = v.map(|v| v / n);
-            let back = SmallestThree::new(q).float();
+            let back = SmallestThree::new(q).to_quaternion();
             let dot: f64 = (0..4).map(|i| q[i] * back[i]).sum();
             prop_assert!(2.0 * (1.0 - dot.abs()).max(0.0).sqrt() < 2e-6);
             let n = (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]).sqrt();
             let a = [v[0] / n, v[1] / n, v[2] / n];
-            let back = Axis::new(a).float();
+            let back = RotationAxis::new(a).to_vector();
             let far: f64 = (0..3).map(|i| (a[i] - back[i]).powi(2)).sum();
             prop_assert!(far.sqrt() < 4e-6);
         }

@@ -18,7 +18,7 @@ use crate::bytes::Cursor;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 #[allow(missing_docs)]
-pub enum Format {
+pub enum BlockFormat {
     Store = 0,
     Deflate = 1,
     Lz4 = 2,
@@ -26,26 +26,26 @@ pub enum Format {
 }
 
 /// The largest size of a block's header, in bytes.
-pub const MAX_HEADER: usize = 6;
+pub const MAX_HEADER_BYTES: usize = 6;
 
 /// Returns the most content that a block of this many bytes may hold, where nothing else limits it: so the
 /// memory for a read block is bounded before it is decompressed. Part of the format.
-pub const fn most_content(block: usize) -> usize {
+pub const fn max_content_bytes(block: usize) -> usize {
     (64 << 10) + block.saturating_mul(256)
 }
 
 /// Splits a block into its format, the size of its content, and its data.
-fn split(block: &[u8]) -> Result<(Format, usize, &[u8]), Corrupt> {
+fn split(block: &[u8]) -> Result<(BlockFormat, usize, &[u8]), Corrupt> {
     let mut c = Cursor::new(block);
     let format = match c.u8()? {
-        0 => Format::Store,
-        1 => Format::Deflate,
-        2 => Format::Lz4,
-        3 => Format::Zstd,
+        0 => BlockFormat::Store,
+        1 => BlockFormat::Deflate,
+        2 => BlockFormat::Lz4,
+        3 => BlockFormat::Zstd,
         _ => return Err(Corrupt("block: unknown format")),
     };
     let size = usize::try_from(c.varint()?).map_err(|_| Corrupt("block: too large for this machine"))?;
-    Ok((format, size, c.take(c.left())?))
+    Ok((format, size, c.bytes(c.left())?))
 }
 
 /// Decompresses blocks of any format; reuses its contexts between calls.
@@ -53,15 +53,15 @@ fn split(block: &[u8]) -> Result<(Format, usize, &[u8]), Corrupt> {
 /// The native libraries allocate nothing per call; the pure-Rust zstd decoder grows its own window as needed.
 pub struct Decompressor {
     #[cfg(feature = "native")]
-    inner: native::Decoder,
+    decoder: native::Decoder,
     #[cfg(not(feature = "native"))]
-    inner: pure::Decoder,
+    decoder: pure::Decoder,
 }
 
 impl Decompressor {
     /// Returns a decompressor that is ready for all formats.
     pub fn new() -> Decompressor {
-        Decompressor { inner: Default::default() }
+        Decompressor { decoder: Default::default() }
     }
 
     /// Returns the size of the block's content, from its header. Callers compare it with their limits before
@@ -74,7 +74,7 @@ impl Decompressor {
     /// `scratch`. Fails if that is smaller than the raw size.
     pub fn content<'a>(&mut self, block: &'a [u8], scratch: &'a mut [u8]) -> Result<&'a [u8], Corrupt> {
         let (format, size, data) = split(block)?;
-        if format == Format::Store && data.len() == size {
+        if format == BlockFormat::Store && data.len() == size {
             return Ok(data);
         }
         let out = scratch.get_mut(..size).ok_or(Corrupt("block: content has another size"))?;
@@ -88,14 +88,14 @@ impl Decompressor {
         if size != out.len() {
             return Err(Corrupt("block: content has another size"));
         }
-        if format == Format::Store {
+        if format == BlockFormat::Store {
             if data.len() != size {
                 return Err(Corrupt("block: stored content has another size"));
             }
             out.copy_from_slice(data);
             return Ok(());
         }
-        match self.inner.decompress(format, data, out) {
+        match self.decoder.decompress(format, data, out) {
             Some(filled) if filled == size => Ok(()),
             _ => Err(Corrupt("block: data does not decompress to its size")),
         }
@@ -120,7 +120,7 @@ pub use native::Compressor;
 /// The C libraries.
 #[cfg(feature = "native")]
 mod native {
-    use super::Format;
+    use super::BlockFormat;
     use crate::bytes::put_varint;
     use lz4::block::CompressionMode;
     use zstd::zstd_safe::{CParameter, DCtx};
@@ -146,7 +146,7 @@ mod native {
     /// Compresses blocks; reuses its contexts between calls.
     #[cfg(feature = "encode")]
     pub struct Compressor {
-        with: Library,
+        library: Library,
     }
 
     #[cfg(feature = "encode")]
@@ -160,18 +160,18 @@ mod native {
     #[cfg(feature = "encode")]
     impl Compressor {
         /// Returns a compressor; `effort` 1…9 is mapped to the library's levels.
-        pub fn new(format: Format, effort: u32) -> Compressor {
+        pub fn new(format: BlockFormat, effort: u32) -> Compressor {
             let at = effort.clamp(1, 9) as usize - 1;
             let with = match format {
-                Format::Store => Library::Store,
-                Format::Deflate => {
+                BlockFormat::Store => Library::Store,
+                BlockFormat::Deflate => {
                     let level = libdeflater::CompressionLvl::new(DEFLATE[at]).unwrap_or_default();
                     Library::Deflate(libdeflater::Compressor::new(level))
                 }
-                Format::Lz4 => Library::Lz4(LZ4[at]),
-                Format::Zstd => zstd_context(ZSTD[at]).map_or(Library::Store, Library::Zstd),
+                BlockFormat::Lz4 => Library::Lz4(LZ4[at]),
+                BlockFormat::Zstd => zstd_context(ZSTD[at]).map_or(Library::Store, Library::Zstd),
             };
-            Compressor { with }
+            Compressor { library: with }
         }
 
         /// Appends header and compressed `input` to `out`. Stores the content if that is smaller.
@@ -188,29 +188,29 @@ mod native {
             match self.shrink(input, &mut out[header..]) {
                 Some(written) if written < input.len() => out.truncate(header + written),
                 _ => {
-                    out[start] = Format::Store as u8;
+                    out[start] = BlockFormat::Store as u8;
                     out[header..].copy_from_slice(input);
                 }
             }
         }
 
         /// Does the same as [`Compressor::compress`], but stores content that would shrink to less than
-        /// [`most_content`](super::most_content) allows.
+        /// [`max_content_bytes`](super::max_content_bytes) allows.
         pub fn compress_bounded(&mut self, input: &[u8], out: &mut Vec<u8>) {
             let start = out.len();
             self.compress(input, out);
-            if input.len() > super::most_content(out.len() - start) {
+            if input.len() > super::max_content_bytes(out.len() - start) {
                 out.truncate(start);
-                Compressor::new(Format::Store, 1).compress(input, out);
+                Compressor::new(BlockFormat::Store, 1).compress(input, out);
             }
         }
 
-        fn format(&self) -> Format {
-            match self.with {
-                Library::Store => Format::Store,
-                Library::Deflate(_) => Format::Deflate,
-                Library::Lz4(_) => Format::Lz4,
-                Library::Zstd(_) => Format::Zstd,
+        fn format(&self) -> BlockFormat {
+            match self.library {
+                Library::Store => BlockFormat::Store,
+                Library::Deflate(_) => BlockFormat::Deflate,
+                Library::Lz4(_) => BlockFormat::Lz4,
+                Library::Zstd(_) => BlockFormat::Zstd,
             }
         }
 
@@ -219,7 +219,7 @@ mod native {
             if input.is_empty() {
                 return None;
             }
-            match &mut self.with {
+            match &mut self.library {
                 Library::Store => None,
                 Library::Deflate(c) => c.deflate_compress(input, out).ok(),
                 Library::Lz4(mode) => lz4::block::compress_to_buffer(input, Some(*mode), false, out).ok(),
@@ -263,15 +263,20 @@ mod native {
             self.zstd.as_ref().map(DCtx::sizeof)
         }
 
-        pub(super) fn decompress(&mut self, format: Format, data: &[u8], out: &mut [u8]) -> Option<usize> {
+        pub(super) fn decompress(
+            &mut self,
+            format: BlockFormat,
+            data: &[u8],
+            out: &mut [u8],
+        ) -> Option<usize> {
             match format {
-                Format::Store => None,
-                Format::Deflate => self.deflate.deflate_decompress(data, out).ok(),
-                Format::Lz4 => {
+                BlockFormat::Store => None,
+                BlockFormat::Deflate => self.deflate.deflate_decompress(data, out).ok(),
+                BlockFormat::Lz4 => {
                     let size = i32::try_from(out.len()).ok()?;
                     lz4::block::decompress_to_buffer(data, Some(size), out).ok()
                 }
-                Format::Zstd => self.zstd.as_mut()?.decompress(out, data).ok(),
+                BlockFormat::Zstd => self.zstd.as_mut()?.decompress(out, data).ok(),
             }
         }
     }
@@ -280,7 +285,7 @@ mod native {
 /// The pure-Rust decoders.
 #[cfg(any(test, not(feature = "native")))]
 mod pure {
-    use super::Format;
+    use super::BlockFormat;
     use miniz_oxide::inflate::TINFLStatus;
     use miniz_oxide::inflate::core::inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
     use miniz_oxide::inflate::core::{DecompressorOxide, decompress};
@@ -297,17 +302,22 @@ mod pure {
     }
 
     impl Decoder {
-        pub(super) fn decompress(&mut self, format: Format, data: &[u8], out: &mut [u8]) -> Option<usize> {
+        pub(super) fn decompress(
+            &mut self,
+            format: BlockFormat,
+            data: &[u8],
+            out: &mut [u8],
+        ) -> Option<usize> {
             match format {
-                Format::Store => None,
-                Format::Deflate => {
+                BlockFormat::Store => None,
+                BlockFormat::Deflate => {
                     self.deflate.init();
                     let flags = TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
                     let (status, _, filled) = decompress(&mut self.deflate, data, out, 0, flags);
                     (status == TINFLStatus::Done).then_some(filled)
                 }
-                Format::Lz4 => lz4_flex::block::decompress_into(data, out).ok(),
-                Format::Zstd => self.zstd.decode_all(data, out).ok(),
+                BlockFormat::Lz4 => lz4_flex::block::decompress_into(data, out).ok(),
+                BlockFormat::Zstd => self.zstd.decode_all(data, out).ok(),
             }
         }
     }
@@ -319,7 +329,8 @@ mod tests {
     use crate::bytes::put_varint;
     use proptest::prelude::*;
 
-    const FORMATS: [Format; 4] = [Format::Store, Format::Deflate, Format::Lz4, Format::Zstd];
+    const FORMATS: [BlockFormat; 4] =
+        [BlockFormat::Store, BlockFormat::Deflate, BlockFormat::Lz4, BlockFormat::Zstd];
 
     /// Bytes that resemble residuals: mostly small, with runs.
     fn content(size: usize, seed: u64) -> Vec<u8> {
@@ -331,11 +342,11 @@ mod tests {
         (0..size).map(|k| if k % 97 < 40 { 0 } else { next(&mut s) & next(&mut s) & 15 }).collect()
     }
 
-    fn both(block: &[u8], size: usize) -> [Result<Vec<u8>, Corrupt>; 2] {
+    fn decompress_both_ways(block: &[u8], size: usize) -> [Result<Vec<u8>, Corrupt>; 2] {
         let mut out = vec![0xAA; size];
         let native = Decompressor::new().decompress(block, &mut out).map(|()| out.clone());
         let rust = split(block).and_then(|(format, raw, data)| {
-            if format == Format::Store || raw != size {
+            if format == BlockFormat::Store || raw != size {
                 return native.clone();
             }
             match pure::Decoder::default().decompress(format, data, &mut out) {
@@ -349,13 +360,13 @@ mod tests {
     #[test]
     fn golden() {
         let mut out = vec![5];
-        Compressor::new(Format::Store, 5).compress(b"abc", &mut out);
+        Compressor::new(BlockFormat::Store, 5).compress(b"abc", &mut out);
         assert_eq!(out, b"\x05\x00\x03abc");
         let deflate = [1, 5, 0x4B, 0x4C, 0x4C, 0x4C, 0x4C, 0x04, 0x00];
         let lz4 = [2, 20, 0x1A, b'a', 1, 0, 0x50, b'a', b'a', b'a', b'a', b'a'];
         for (block, want) in [(&deflate[..], "aaaaa"), (&lz4[..], "aaaaaaaaaaaaaaaaaaaaaaaaa")] {
             let size = Decompressor::raw_size(block).unwrap();
-            for got in both(block, size) {
+            for got in decompress_both_ways(block, size) {
                 assert_eq!(got.ok().as_deref(), want.as_bytes().get(..size));
             }
         }
@@ -372,16 +383,16 @@ mod tests {
                     c.compress(&raw, &mut block);
                     c.compress(&raw, &mut again);
                     assert_eq!(block, again, "{format:?} {effort} {size}");
-                    assert!(block.len() <= size + MAX_HEADER);
+                    assert!(block.len() <= size + MAX_HEADER_BYTES);
                     assert_eq!(Decompressor::raw_size(&block), Ok(size));
-                    if size >= 5000 && format != Format::Store {
+                    if size >= 5000 && format != BlockFormat::Store {
                         assert_eq!(block[0], format as u8);
                         assert!(block.len() < size * 3 / 4, "{format:?} {effort}");
                     }
-                    for got in both(&block, size) {
+                    for got in decompress_both_ways(&block, size) {
                         assert_eq!(got.as_deref(), Ok(&raw[..]), "{format:?} {effort} {size}");
                     }
-                    for got in both(&block, size + 1) {
+                    for got in decompress_both_ways(&block, size + 1) {
                         assert!(got.is_err());
                     }
                 }
@@ -394,19 +405,19 @@ mod tests {
     #[test]
     fn contexts_are_made_beforehand() {
         let mut decompressor = Decompressor::new();
-        let before = decompressor.inner.size().unwrap();
+        let before = decompressor.decoder.size().unwrap();
         for effort in [1, 5, 9] {
             for size in [100, 5000, 3_000_000] {
                 let raw = content(size, 3);
                 let mut block = Vec::new();
-                Compressor::new(Format::Zstd, effort).compress(&raw, &mut block);
+                Compressor::new(BlockFormat::Zstd, effort).compress(&raw, &mut block);
                 let mut out = vec![0; size];
                 assert_eq!(decompressor.content(&block, &mut out), Ok(&raw[..]));
-                assert_eq!(decompressor.inner.size(), Some(before));
+                assert_eq!(decompressor.decoder.size(), Some(before));
             }
         }
         let mut block = Vec::new();
-        Compressor::new(Format::Store, 5).compress(b"abc", &mut block);
+        Compressor::new(BlockFormat::Store, 5).compress(b"abc", &mut block);
         assert_eq!(decompressor.content(&block, &mut []), Ok(&b"abc"[..]));
         assert!(decompressor.content(&block[..4], &mut []).is_err());
     }
@@ -418,7 +429,7 @@ mod tests {
             let mut block = Vec::new();
             Compressor::new(format, 5).compress(&raw, &mut block);
             for cut in 0..block.len() {
-                for got in both(&block[..cut], raw.len()) {
+                for got in decompress_both_ways(&block[..cut], raw.len()) {
                     assert!(got.is_err(), "{format:?} {cut}");
                 }
             }
@@ -426,7 +437,7 @@ mod tests {
                 for bit in 0..8 {
                     let mut bad = block.clone();
                     bad[at] ^= 1 << bit;
-                    let _ = both(&bad, raw.len());
+                    let _ = decompress_both_ways(&bad, raw.len());
                 }
             }
         }
@@ -437,7 +448,7 @@ mod tests {
         fn random_content_round_trips(raw in proptest::collection::vec(any::<u8>(), 0..600), format in 0usize..4, effort in 1u32..10) {
             let mut block = Vec::new();
             Compressor::new(FORMATS[format], effort).compress(&raw, &mut block);
-            for got in both(&block, raw.len()) {
+            for got in decompress_both_ways(&block, raw.len()) {
                 prop_assert_eq!(got.as_deref(), Ok(&raw[..]));
             }
         }
@@ -447,7 +458,7 @@ mod tests {
             let mut block = vec![format];
             put_varint(size as u32, &mut block);
             block.extend(bytes);
-            let _ = both(&block, size);
+            let _ = decompress_both_ways(&block, size);
         }
     }
 }

@@ -25,20 +25,20 @@ pub const SYMBOLS: usize = 16;
 /// The denominator of the starts in a table.
 const TOTAL: i32 = 1 << 15;
 /// The smallest share of a symbol.
-const LEAST: i32 = 8;
+const MIN_FREQUENCY: i32 = 8;
 /// The number of bits of a slot.
 const PRECISION: u32 = 12;
 /// The log2 of the ratio of the resolution of starts to that of slots.
-const FINER: u32 = 3;
+const START_FRACTION_BITS: u32 = 3;
 /// The shift that sets the rate of adaptation.
 const RATE: u32 = 6;
 /// The smallest state, with which the encoder begins.
-const LOW: u32 = 1 << 16;
+const MIN_STATE: u32 = 1 << 16;
 
 /// The adaptive probabilities of the symbols.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[repr(align(32))]
-pub struct Table {
+pub struct NibbleTable {
     starts: [i16; SYMBOLS],
 }
 
@@ -51,8 +51,8 @@ const fn goals() -> [[i16; SYMBOLS]; SYMBOLS] {
     while seen < SYMBOLS {
         let mut k = 1;
         while k < SYMBOLS {
-            let after = TOTAL - LEAST * (SYMBOLS - k) as i32;
-            out[seen][k] = if k <= seen { LEAST * k as i32 } else { after } as i16;
+            let after = TOTAL - MIN_FREQUENCY * (SYMBOLS - k) as i32;
+            out[seen][k] = if k <= seen { MIN_FREQUENCY * k as i32 } else { after } as i16;
             k += 1;
         }
         seen += 1;
@@ -60,39 +60,40 @@ const fn goals() -> [[i16; SYMBOLS]; SYMBOLS] {
     out
 }
 
-impl Default for Table {
-    fn default() -> Table {
-        Table::new([1; SYMBOLS])
+impl Default for NibbleTable {
+    fn default() -> NibbleTable {
+        NibbleTable::new([1; SYMBOLS])
     }
 }
 
-impl Table {
+impl NibbleTable {
     /// A placeholder.
-    pub const EMPTY: Table = Table { starts: GOALS[SYMBOLS - 1] };
+    pub const EMPTY: NibbleTable = NibbleTable { starts: GOALS[SYMBOLS - 1] };
 
     /// Returns a table with probabilities in proportion to `weights`, each below 2^32.
-    pub fn new(weights: [u64; SYMBOLS]) -> Table {
+    pub fn new(weights: [u64; SYMBOLS]) -> NibbleTable {
         let all = weights.iter().sum::<u64>().max(1);
-        let rest = (TOTAL - LEAST * SYMBOLS as i32) as u64;
+        let rest = (TOTAL - MIN_FREQUENCY * SYMBOLS as i32) as u64;
         let (mut starts, mut sum) = ([0; SYMBOLS], 0);
         for (k, (start, weight)) in starts.iter_mut().zip(weights).enumerate() {
-            *start = (LEAST as u64 * k as u64 + sum * rest / all) as i16;
+            *start = (MIN_FREQUENCY as u64 * k as u64 + sum * rest / all) as i16;
             sum += weight;
         }
-        Table { starts }
+        NibbleTable { starts }
     }
 
     /// Returns the first slot of a symbol, and the number of its slots: at least one.
     #[inline(always)]
     fn range(&self, symbol: usize) -> (u32, u32) {
-        let start = self.starts[symbol] as u32 >> FINER;
-        let end = self.starts.get(symbol + 1).map_or(1 << PRECISION, |end| *end as u32 >> FINER);
+        let start = self.starts[symbol] as u32 >> START_FRACTION_BITS;
+        let end =
+            self.starts.get(symbol + 1).map_or(1 << PRECISION, |end| *end as u32 >> START_FRACTION_BITS);
         (start, end - start)
     }
 
     #[inline(always)]
     fn symbol(&self, slot: u32) -> usize {
-        let last = (slot << FINER | ((1 << FINER) - 1)) as i16;
+        let last = (slot << START_FRACTION_BITS | ((1 << START_FRACTION_BITS) - 1)) as i16;
         let passed = self.starts.iter().map(|start| i16::from(*start <= last)).sum::<i16>();
         // The first start is zero.
         passed as usize - 1
@@ -109,8 +110,8 @@ impl Table {
 }
 
 /// Codes symbols in either direction: a model is written once and runs as encoder, decoder, or counter.
-pub trait Symbols {
-    /// The statistics of one kind of symbols: a [`Table`], or counts.
+pub trait NibbleCoder {
+    /// The statistics of one kind of symbols: a [`NibbleTable`], or counts.
     type Table: Copy;
 
     /// `true` if symbols are known before they are coded: in all but a decoder.
@@ -120,7 +121,7 @@ pub trait Symbols {
     fn symbol(&mut self, table: &mut Self::Table, symbol: usize) -> usize;
 
     /// Codes the low `count` bits of `value`, at most 16, at one bit each.
-    fn plain(&mut self, count: u32, value: u32) -> u32;
+    fn raw_bits(&mut self, count: u32, value: u32) -> u32;
 }
 
 /// Counts symbols.
@@ -128,7 +129,7 @@ pub trait Symbols {
 pub struct Counter;
 
 #[cfg(feature = "encode")]
-impl Symbols for Counter {
+impl NibbleCoder for Counter {
     type Table = [u32; SYMBOLS];
 
     fn symbol(&mut self, table: &mut Self::Table, symbol: usize) -> usize {
@@ -136,7 +137,7 @@ impl Symbols for Counter {
         symbol
     }
 
-    fn plain(&mut self, _: u32, value: u32) -> u32 {
+    fn raw_bits(&mut self, _: u32, value: u32) -> u32 {
         value
     }
 }
@@ -157,17 +158,17 @@ enum Step {
 }
 
 #[cfg(feature = "encode")]
-impl Symbols for Encoder {
-    type Table = Table;
+impl NibbleCoder for Encoder {
+    type Table = NibbleTable;
 
-    fn symbol(&mut self, table: &mut Table, symbol: usize) -> usize {
+    fn symbol(&mut self, table: &mut NibbleTable, symbol: usize) -> usize {
         let (start, slots) = table.range(symbol);
         self.steps.push(Step::Symbol(start, slots));
         table.follow(symbol);
         symbol
     }
 
-    fn plain(&mut self, count: u32, value: u32) -> u32 {
+    fn raw_bits(&mut self, count: u32, value: u32) -> u32 {
         self.steps.push(Step::Plain(count, value & ((1 << count) - 1)));
         value
     }
@@ -177,7 +178,7 @@ impl Symbols for Encoder {
 impl Encoder {
     /// Appends the bytes.
     pub fn finish(self, out: &mut Vec<u8>) {
-        let (mut x, mut words) = (LOW, Vec::new());
+        let (mut x, mut words) = (MIN_STATE, Vec::new());
         for step in self.steps.iter().rev() {
             let most = match step {
                 Step::Symbol(_, slots) => u64::from(*slots) << (32 - PRECISION),
@@ -219,7 +220,7 @@ impl<'a> Decoder<'a> {
     #[inline(always)]
     fn refill(&mut self, x: u32) {
         self.state = x;
-        if x < LOW {
+        if x < MIN_STATE {
             let word = self.words.get(self.taken).map_or(0, |word| u16::from_le_bytes(*word));
             self.state = x << 16 | u32::from(word);
             self.taken += 1;
@@ -229,18 +230,18 @@ impl<'a> Decoder<'a> {
     /// Refuses bytes that were not used, or did not suffice.
     pub fn finish(self) -> Result<(), Corrupt> {
         match (self.state, self.taken == self.words.len()) {
-            (LOW, true) => Ok(()),
+            (MIN_STATE, true) => Ok(()),
             _ => Err(Corrupt("symbols: they do not end where the bytes do")),
         }
     }
 }
 
-impl Symbols for Decoder<'_> {
-    type Table = Table;
+impl NibbleCoder for Decoder<'_> {
+    type Table = NibbleTable;
     const KNOWN: bool = false;
 
     #[inline(always)]
-    fn symbol(&mut self, table: &mut Table, _: usize) -> usize {
+    fn symbol(&mut self, table: &mut NibbleTable, _: usize) -> usize {
         let x = self.state;
         let slot = x & ((1 << PRECISION) - 1);
         let symbol = table.symbol(slot);
@@ -251,7 +252,7 @@ impl Symbols for Decoder<'_> {
     }
 
     #[inline(always)]
-    fn plain(&mut self, count: u32, _: u32) -> u32 {
+    fn raw_bits(&mut self, count: u32, _: u32) -> u32 {
         let x = self.state;
         self.refill(x >> count);
         x & ((1 << count) - 1)
@@ -265,17 +266,17 @@ mod tests {
 
     type Item = (bool, usize, u32);
 
-    fn code<S: Symbols>(symbols: &mut S, tables: &mut [S::Table; 3], items: &[Item]) -> Vec<u32> {
+    fn code<S: NibbleCoder>(symbols: &mut S, tables: &mut [S::Table; 3], items: &[Item]) -> Vec<u32> {
         let each = |&(plain, symbol, value): &Item| match plain {
-            true => symbols.plain(symbol as u32 + 1, value & ((2 << symbol) - 1)),
+            true => symbols.raw_bits(symbol as u32 + 1, value & ((2 << symbol) - 1)),
             false => symbols.symbol(&mut tables[value as usize % 3], symbol) as u32,
         };
         items.iter().map(each).collect()
     }
 
-    fn tables() -> [Table; 3] {
+    fn tables() -> [NibbleTable; 3] {
         let steep = std::array::from_fn(|k| 1 << (2 * k));
-        [Table::default(), Table::new(steep), Table::new([0; SYMBOLS])]
+        [NibbleTable::default(), NibbleTable::new(steep), NibbleTable::new([0; SYMBOLS])]
     }
 
     fn encode(items: &[Item]) -> Vec<u8> {
@@ -318,7 +319,7 @@ mod tests {
             weights in prop::array::uniform16(0u64..1 << 32),
             seen in prop::collection::vec((0usize..16, 1usize..400), 0..30),
         ) {
-            let mut table = Table::new(weights);
+            let mut table = NibbleTable::new(weights);
             for (symbol, times) in seen {
                 for _ in 0..times {
                     table.follow(symbol);

@@ -21,7 +21,7 @@
 use crate::Corrupt;
 
 /// The start of a context without prior knowledge, in 1/65536.
-pub const EVEN: u16 = 1 << 15;
+pub const EVEN_CHANCE: u16 = 1 << 15;
 
 /// The probability of a zero: divides a range, and adapts to coded bits.
 pub trait Probability: Copy + Default {
@@ -83,36 +83,36 @@ impl Probability for Chance {
 /// A probability for the few bits of something that is stored once: it moves half the way towards the first
 /// bit that it codes, then a third, and so on to a sixteenth. In 1/65536.
 #[derive(Debug, Clone, Copy)]
-pub struct Settling {
+pub struct SettlingChance {
     zero: u16,
     /// The number of bits that were coded, at most 6.
     used: u8,
 }
 
 /// The reciprocal of the fraction of the way that it moves, by the number of coded bits.
-const WAY: [i32; 7] = [2, 3, 4, 6, 8, 11, 16];
+const SETTLING_DIVISORS: [i32; 7] = [2, 3, 4, 6, 8, 11, 16];
 
-impl Default for Settling {
+impl Default for SettlingChance {
     fn default() -> Self {
-        Settling { zero: EVEN, used: 0 }
+        SettlingChance { zero: EVEN_CHANCE, used: 0 }
     }
 }
 
-impl Probability for Settling {
+impl Probability for SettlingChance {
     fn bound(self, range: u32) -> u32 {
         (range >> 16) * u32::from(self.zero)
     }
 
     fn update(&mut self, bit: bool) {
         let goal = if bit { 1 << 5 } else { (1 << 16) - (1 << 5) };
-        let step = (goal - i32::from(self.zero)) / WAY[usize::from(self.used)];
+        let step = (goal - i32::from(self.zero)) / SETTLING_DIVISORS[usize::from(self.used)];
         self.zero = (i32::from(self.zero) + step) as u16;
         self.used = (self.used + 1).min(6);
     }
 }
 
 /// Codes bits in either direction: a model is written once and runs as encoder, decoder, or counter.
-pub trait Bits {
+pub trait BitCoder {
     /// The statistics of a bit: a [`Chance`], or the counts of 0 and 1.
     type Context: Copy + Default;
 
@@ -128,7 +128,7 @@ pub trait Bits {
     }
 
     /// Codes the low `count` bits of `value`, lowest first, at one bit each.
-    fn plain(&mut self, count: u32, value: u32) -> u32 {
+    fn raw_bits(&mut self, count: u32, value: u32) -> u32 {
         (0..count).fold(0, |all, k| {
             let bit = self.bit(&mut Self::Context::default(), value >> k & 1 != 0);
             all | u32::from(bit) << k
@@ -141,7 +141,7 @@ pub trait Bits {
 pub struct Counter;
 
 #[cfg(feature = "encode")]
-impl Bits for Counter {
+impl BitCoder for Counter {
     type Context = [u32; 2];
 
     fn bit(&mut self, context: &mut [u32; 2], bit: bool) -> bool {
@@ -152,7 +152,7 @@ impl Bits for Counter {
 
 impl Default for Chance {
     fn default() -> Self {
-        Chance::new(EVEN)
+        Chance::new(EVEN_CHANCE)
     }
 }
 
@@ -162,7 +162,7 @@ pub struct Encoder<'a> {
     low: u64,
     range: u32,
     /// The last byte that a carry can still change, if any, and the number of bytes of 255 that follow it.
-    last: Option<u8>,
+    pending: Option<u8>,
     full: usize,
     out: &'a mut Vec<u8>,
     /// The length of `out` at the start.
@@ -173,19 +173,19 @@ pub struct Encoder<'a> {
 impl<'a> Encoder<'a> {
     /// Starts appending to `out`.
     pub fn new(out: &'a mut Vec<u8>) -> Self {
-        Encoder { low: 0, range: u32::MAX, last: None, full: 0, start: out.len(), out }
+        Encoder { low: 0, range: u32::MAX, pending: None, full: 0, start: out.len(), out }
     }
 
     fn shift(&mut self) {
         let top = (self.low >> 24) as u8;
         let carry = self.low >> 32 != 0;
         if top != 0xFF || carry {
-            if let Some(last) = self.last {
+            if let Some(last) = self.pending {
                 self.out.push(last.wrapping_add(u8::from(carry)));
             }
             let filler = if carry { 0 } else { 0xFF };
             self.out.extend(std::iter::repeat_n(filler, self.full));
-            (self.last, self.full) = (Some(top), 0);
+            (self.pending, self.full) = (Some(top), 0);
         } else {
             self.full += 1;
         }
@@ -194,7 +194,7 @@ impl<'a> Encoder<'a> {
 
     /// Codes a bit.
     #[inline]
-    pub fn code(&mut self, chance: &mut impl Probability, bit: bool) {
+    pub fn encode(&mut self, chance: &mut impl Probability, bit: bool) {
         let bound = chance.bound(self.range);
         if bit {
             self.low += u64::from(bound);
@@ -235,12 +235,12 @@ impl<'a> Encoder<'a> {
 }
 
 #[cfg(feature = "encode")]
-impl Bits for Encoder<'_> {
+impl BitCoder for Encoder<'_> {
     type Context = Chance;
 
     #[inline]
     fn bit(&mut self, chance: &mut Chance, bit: bool) -> bool {
-        self.code(chance, bit);
+        self.encode(chance, bit);
         bit
     }
 }
@@ -276,7 +276,7 @@ impl<'a> Decoder<'a> {
 
     /// Decodes the next bit.
     #[inline]
-    pub fn take(&mut self, chance: &mut impl Probability) -> bool {
+    pub fn decode(&mut self, chance: &mut impl Probability) -> bool {
         let bound = chance.bound(self.range);
         let bit = self.code >= bound;
         if bit {
@@ -307,7 +307,7 @@ impl<'a> Decoder<'a> {
     }
 }
 
-impl Bits for Decoder<'_> {
+impl BitCoder for Decoder<'_> {
     type Context = Chance;
     const KNOWN: bool = false;
 
@@ -317,7 +317,7 @@ impl Bits for Decoder<'_> {
     }
 
     #[inline]
-    fn plain(&mut self, count: u32, _: u32) -> u32 {
+    fn raw_bits(&mut self, count: u32, _: u32) -> u32 {
         // Ones are as likely as zeros, so a branch would be unpredictable.
         (0..count).fold(0, |all, k| {
             let bound = (self.range >> 15) << 14;
@@ -335,7 +335,7 @@ impl Bits for Decoder<'_> {
 
     #[inline]
     fn bit(&mut self, chance: &mut Chance, _: bool) -> bool {
-        self.take(chance)
+        self.decode(chance)
     }
 }
 
@@ -410,15 +410,15 @@ mod tests {
             for low in [false, true] {
                 let mut bytes = Vec::new();
                 let mut encoder = Encoder::new(&mut bytes);
-                let mut chances = [Settling::default(); 8];
+                let mut chances = [SettlingChance::default(); 8];
                 for &(bit, context) in &bits {
-                    encoder.code(&mut chances[context], bit);
+                    encoder.encode(&mut chances[context], bit);
                 }
                 if low { encoder.finish_low() } else { encoder.finish() }
                 let mut decoder = Decoder::new(&bytes);
-                let mut chances = [Settling::default(); 8];
+                let mut chances = [SettlingChance::default(); 8];
                 for &(bit, context) in &bits {
-                    prop_assert_eq!(decoder.take(&mut chances[context]), bit);
+                    prop_assert_eq!(decoder.decode(&mut chances[context]), bit);
                 }
                 prop_assert!(decoder.finished());
             }
@@ -429,12 +429,12 @@ mod tests {
             let mut bytes = Vec::new();
             let mut encoder = Encoder::new(&mut bytes);
             for (count, value) in &numbers {
-                encoder.plain(*count, *value);
+                encoder.raw_bits(*count, *value);
             }
             encoder.finish();
             let mut decoder = Decoder::new(&bytes);
             for (count, value) in numbers {
-                prop_assert_eq!(decoder.plain(count, 0), value & ((1 << count) - 1));
+                prop_assert_eq!(decoder.raw_bits(count, 0), value & ((1 << count) - 1));
             }
             prop_assert!(decoder.finish().is_ok());
         }

@@ -20,7 +20,7 @@ pub const PRECISION: u32 = 12;
 /// The sum of a table's frequencies.
 pub const TOTAL: u32 = 1 << PRECISION;
 /// The smallest state, and the first of the encoder.
-pub const LOW: u32 = 1 << 16;
+pub const MIN_STATE: u32 = 1 << 16;
 /// The largest number of lanes.
 pub const LANES: usize = 16;
 
@@ -63,7 +63,7 @@ impl Decoder<'_> {
         let x = self.states[lane & (LANES - 1)];
         let entry = entry(x & (TOTAL - 1));
         let mut x = (((entry >> 8) & 0xFFF) + 1).wrapping_mul(x >> PRECISION).wrapping_add(entry >> 20);
-        if x < LOW {
+        if x < MIN_STATE {
             let word = match self.words.get(2 * self.next..2 * self.next + 2) {
                 Some(w) => u32::from(u16::from_le_bytes([w[0], w[1]])),
                 None => 0,
@@ -77,17 +77,17 @@ impl Decoder<'_> {
 
     /// Returns `true` if all words were used and all lanes have returned to the encoder's first state.
     pub fn finished(&self, lanes: usize) -> bool {
-        2 * self.next == self.words.len() && self.states[..lanes].iter().all(|&x| x == LOW)
+        2 * self.next == self.words.len() && self.states[..lanes].iter().all(|&x| x == MIN_STATE)
     }
 }
 
 /// An encoding table: start and frequency by token.
 #[cfg(feature = "encode")]
-pub type Starts = [(u16, u16); TOKENS];
+pub type EncodingTable = [(u16, u16); TOKENS];
 
 /// Returns the encoding table of these frequencies.
 #[cfg(feature = "encode")]
-pub fn starts(frequencies: &Frequencies) -> Starts {
+pub fn encoding_table(frequencies: &Frequencies) -> EncodingTable {
     let mut at = 0;
     frequencies.map(|f| {
         let start = at;
@@ -108,7 +108,7 @@ pub struct Encoder {
 impl Default for Encoder {
     /// Returns an encoder, to which the last symbol is added first.
     fn default() -> Encoder {
-        Encoder { states: [LOW; LANES], words: Vec::new() }
+        Encoder { states: [MIN_STATE; LANES], words: Vec::new() }
     }
 }
 
@@ -116,7 +116,7 @@ impl Default for Encoder {
 impl Encoder {
     /// Adds a symbol in front of those added before. Its frequency must not be 0.
     #[inline(always)]
-    pub fn put(&mut self, lane: usize, (start, frequency): (u16, u16)) {
+    pub fn push_front(&mut self, lane: usize, (start, frequency): (u16, u16)) {
         let f = u32::from(frequency);
         let mut x = self.states[lane & (LANES - 1)];
         // The comparison with f·2^20, without its overflow at f = 4096.
@@ -140,10 +140,10 @@ mod tests {
     use proptest::prelude::*;
 
     fn code(frequencies: &Frequencies, tokens: &[u8], lanes: usize) -> ([u32; LANES], Vec<u8>) {
-        let starts = starts(frequencies);
+        let starts = encoding_table(frequencies);
         let mut e = Encoder::default();
         for (k, &t) in tokens.iter().enumerate().rev() {
-            e.put(k % lanes, starts[usize::from(t)]);
+            e.push_front(k % lanes, starts[usize::from(t)]);
         }
         let (states, words) = e.finish();
         (states, words.iter().flat_map(|w| w.to_le_bytes()).collect())
@@ -158,7 +158,7 @@ mod tests {
         let mut one = [0; TOKENS];
         one[7] = 4096;
         let (states, words) = code(&one, &[7; 1000], 2);
-        assert_eq!((states[1], words.len()), (LOW, 0));
+        assert_eq!((states[1], words.len()), (MIN_STATE, 0));
     }
 
     proptest! {

@@ -27,13 +27,13 @@ pub(crate) const TABLES: usize = 24;
 /// The number of bits of a frequency. Part of the format, like everything in this file.
 pub(crate) const PRECISION: u32 = 12;
 /// The smallest state, with which the encoder begins.
-pub(crate) const LOW: u32 = 1 << 16;
+pub(crate) const MIN_STATE: u32 = 1 << 16;
 /// The number of levels: seven of distance, and keys.
-pub const LEVELS: usize = 8;
+pub const LEVEL_COUNT: usize = 8;
 /// The initial means of the levels, relative to the finest, in 2⁻³.
-const FACTOR: [u32; LEVELS] = [8, 12, 21, 36, 56, 80, 110, 500];
+const INITIAL_MEAN_FACTORS: [u32; LEVEL_COUNT] = [8, 12, 21, 36, 56, 80, 110, 500];
 /// 1 in 2⁻⁶.
-const UNIT: u32 = 64;
+const RATIO_ONE: u32 = 64;
 
 pub(crate) const FREQUENCIES: [[u16; SYMBOLS]; TABLES] = [
     [4010, 72, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
@@ -88,7 +88,7 @@ pub struct Bucket {
 impl Bucket {
     /// Returns the bucket for σ in 2⁻⁸.
     #[inline]
-    fn of(sigma: u32) -> Bucket {
+    fn from_sigma(sigma: u32) -> Bucket {
         // At least 2⁻⁶, so that bucket 0 is the smallest.
         let s = sigma.max(4);
         let exponent = 31 - s.leading_zeros();
@@ -101,7 +101,7 @@ impl Bucket {
 
     /// Returns the bucket for a fixed σ in 2⁻⁸.
     pub fn fixed(sigma: u32) -> Bucket {
-        Bucket::of(sigma)
+        Bucket::from_sigma(sigma)
     }
 
     /// Returns the cost of `k` in 2⁻⁸ bits, for the encoder's choices.
@@ -188,20 +188,23 @@ pub fn start_code(mean: f64) -> u8 {
 #[derive(Clone, Debug, Default)]
 pub struct Means {
     /// For each component and level: the mean in 2⁻⁸, and the number of residuals so far.
-    mean: Vec<[(u32, u32); LEVELS]>,
+    mean: Vec<[(u32, u32); LEVEL_COUNT]>,
 }
 
 impl Means {
     /// Resets to the start of a segment.
     pub fn reset(&mut self, starts: &[u8]) {
         self.mean.clear();
-        self.mean
-            .extend(starts.iter().map(|&code| FACTOR.map(|factor| ((start_mean(code) * factor) >> 3, 0))));
+        self.mean.extend(
+            starts
+                .iter()
+                .map(|&code| INITIAL_MEAN_FACTORS.map(|factor| ((start_mean(code) * factor) >> 3, 0))),
+        );
     }
 
     /// Returns the mean of component `c` at `level`.
     #[inline]
-    fn of(&self, c: usize, level: usize) -> u32 {
+    fn mean(&self, c: usize, level: usize) -> u32 {
         self.mean[c][level].0
     }
 
@@ -223,7 +226,7 @@ impl Means {
 #[inline]
 fn ratio(k: i32, mean: u32) -> u32 {
     let n = k.unsigned_abs().min(1 << 16);
-    ((n << 14) / mean.max(16)).min(4 * UNIT)
+    ((n << 14) / mean.max(16)).min(4 * RATIO_ONE)
 }
 
 /// The sizes of the residuals of the current sample so far, relative to their means.
@@ -238,23 +241,23 @@ pub struct Activity {
 }
 
 /// ⌈2¹⁶/n⌉, the factor for a mean of up to nine ratios.
-const PARTS: [u32; 10] = [0, 65536, 32768, 21846, 16384, 13108, 10923, 9363, 8192, 7282];
+const RECIPROCALS: [u32; 10] = [0, 65536, 32768, 21846, 16384, 13108, 10923, 9363, 8192, 7282];
 
 impl Activity {
     /// Begins a sample of `count` components.
-    pub fn start(&mut self, count: usize) {
+    pub fn begin_sample(&mut self, count: usize) {
         self.ratio.clear();
-        self.ratio.resize(count, UNIT as u8);
+        self.ratio.resize(count, RATIO_ONE as u8);
         self.all = (0, 0);
-        self.around = (26 + 51) * UNIT;
+        self.around = (26 + 51) * RATIO_ONE;
     }
 
     /// Begins a sub-track. `parent`: components of the parent joint, at most nine.
     #[inline]
-    pub fn group(&mut self, parent: (usize, usize)) {
+    pub fn begin_sub_track(&mut self, parent: (usize, usize)) {
         let p = self.mean(parent.0, parent.1);
         let f = match self.all {
-            (_, 0) => UNIT,
+            (_, 0) => RATIO_ONE,
             (sum, count) => sum / count,
         };
         self.around = 26 * p + 51 * f;
@@ -264,10 +267,10 @@ impl Activity {
     #[inline]
     fn mean(&self, from: usize, to: usize) -> u32 {
         match to - from {
-            0 => UNIT,
+            0 => RATIO_ONE,
             n => {
                 let sum: u32 = self.ratio[from..to].iter().map(|r| u32::from(*r)).sum();
-                (sum * PARTS[n.min(9)]) >> 16
+                (sum * RECIPROCALS[n.min(9)]) >> 16
             }
         }
     }
@@ -277,15 +280,15 @@ impl Activity {
     #[inline]
     pub fn bucket(&self, means: &Means, c: usize, level: usize, own: usize, around: [u8; 2]) -> Bucket {
         let t = (u32::from(around[0]) + u32::from(around[1])) / 2;
-        let weight = 77 * UNIT + 56 * t + 46 * self.mean(own, c) + self.around;
-        let sigma = (u64::from(means.of(c, level)) * u64::from(weight)) >> 14;
-        Bucket::of(sigma.min(1 << 28) as u32)
+        let weight = 77 * RATIO_ONE + 56 * t + 46 * self.mean(own, c) + self.around;
+        let sigma = (u64::from(means.mean(c, level)) * u64::from(weight)) >> 14;
+        Bucket::from_sigma(sigma.min(1 << 28) as u32)
     }
 
     /// Records the residual of component `c`.
     #[inline]
-    pub fn put(&mut self, means: &Means, c: usize, level: usize, k: i32) {
-        let r = ratio(k, means.of(c, level));
+    pub fn record(&mut self, means: &Means, c: usize, level: usize, k: i32) {
+        let r = ratio(k, means.mean(c, level));
         self.ratio[c] = r.min(255) as u8;
         self.all.0 += r;
         self.all.1 += 1;
@@ -301,12 +304,12 @@ pub struct Encoder {
 }
 
 #[cfg(feature = "encode")]
-const EVEN: u16 = 1 << 15;
+const RAW_BITS_FLAG: u16 = 1 << 15;
 
 #[cfg(feature = "encode")]
 impl Encoder {
     /// Adds `k`.
-    pub fn put(&mut self, bucket: Bucket, k: i32) {
+    pub fn push(&mut self, bucket: Bucket, k: i32) {
         let n = k.unsigned_abs();
         let high = n >> bucket.low;
         let symbol = (high as usize).min(SYMBOLS - 1);
@@ -317,34 +320,34 @@ impl Encoder {
             let v = high - 15 + 4;
             let bits = 31 - v.leading_zeros();
             for _ in 2..bits {
-                self.even(1, 1);
+                self.push_raw_bits(1, 1);
             }
-            self.even(0, 1);
-            self.even(v & ((1 << bits) - 1), bits);
+            self.push_raw_bits(0, 1);
+            self.push_raw_bits(v & ((1 << bits) - 1), bits);
         }
-        self.even(n & ((1u32 << bucket.low) - 1), u32::from(bucket.low));
+        self.push_raw_bits(n & ((1u32 << bucket.low) - 1), u32::from(bucket.low));
         if n != 0 {
-            self.even(u32::from(k < 0), 1);
+            self.push_raw_bits(u32::from(k < 0), 1);
         }
     }
 
     /// Adds `bits` ≤ 32 bits of even probability.
-    pub fn even(&mut self, value: u32, bits: u32) {
+    pub fn push_raw_bits(&mut self, value: u32, bits: u32) {
         if bits > 12 {
-            self.even(value & 0xFFF, 12);
-            self.even(value >> 12, bits - 12);
+            self.push_raw_bits(value & 0xFFF, 12);
+            self.push_raw_bits(value >> 12, bits - 12);
         } else if bits > 0 {
-            self.pushed.push((value as u16, EVEN | bits as u16));
+            self.pushed.push((value as u16, RAW_BITS_FLAG | bits as u16));
         }
     }
 
     /// Appends the bytes of all symbols.
     pub fn finish(self, out: &mut Vec<u8>) {
-        let mut state = LOW;
+        let mut state = MIN_STATE;
         let mut words: Vec<u16> = Vec::new();
         for &(start, frequency) in self.pushed.iter().rev() {
-            if frequency & EVEN != 0 {
-                let bits = u32::from(frequency & !EVEN);
+            if frequency & RAW_BITS_FLAG != 0 {
+                let bits = u32::from(frequency & !RAW_BITS_FLAG);
                 if u64::from(state) >= 1u64 << (32 - bits) {
                     words.push(state as u16);
                     state >>= 16;
@@ -375,7 +378,7 @@ impl Encoder {
 pub struct Decoder<'a> {
     state: u32,
     bytes: &'a [u8],
-    at: usize,
+    position: usize,
 }
 
 impl<'a> Decoder<'a> {
@@ -383,27 +386,27 @@ impl<'a> Decoder<'a> {
     pub fn new(bytes: &'a [u8]) -> Decoder<'a> {
         let (state, at) = match bytes.first_chunk::<4>() {
             Some(first) => (u32::from_le_bytes(*first), 4),
-            None => (LOW, bytes.len()),
+            None => (MIN_STATE, bytes.len()),
         };
-        Decoder { state, bytes, at }
+        Decoder { state, bytes, position: at }
     }
 
     #[inline(always)]
     fn fill(&mut self) {
-        let word = match self.bytes.get(self.at..self.at + 2) {
+        let word = match self.bytes.get(self.position..self.position + 2) {
             Some(word) => u32::from(u16::from_le_bytes([word[0], word[1]])),
             None => 0,
         };
         // Whether a word is needed is unpredictable, so there is no branch.
-        let due = self.state < LOW;
+        let due = self.state < MIN_STATE;
         let filled = self.state << 16 | word;
         self.state = if due { filled } else { self.state };
-        self.at += 2 * usize::from(due);
+        self.position += 2 * usize::from(due);
     }
 
     /// Decodes the next k.
     #[inline(always)]
-    pub fn take(&mut self, bucket: Bucket) -> i32 {
+    pub fn decode(&mut self, bucket: Bucket) -> i32 {
         let table = usize::from(bucket.table);
         let slot = (self.state & ((1 << PRECISION) - 1)) as u16;
         let starts = &STARTS[table];
@@ -417,34 +420,34 @@ impl<'a> Decoder<'a> {
         let mut n = symbol as u32;
         if symbol == SYMBOLS - 1 {
             let mut bits = 2;
-            while bits < 30 && self.even(1) != 0 {
+            while bits < 30 && self.raw_bits(1) != 0 {
                 bits += 1;
             }
-            n = (1 << bits | self.even(bits)).wrapping_add(15 - 4);
+            n = (1 << bits | self.raw_bits(bits)).wrapping_add(15 - 4);
         }
         if bucket.low > 0 {
             let low = u32::from(bucket.low);
-            n = n << low | self.even(low);
+            n = n << low | self.raw_bits(low);
         }
         let n = (n & 0x3FFF_FFFF) as i32;
         // Without a sign zero bits are read, so there is no branch.
-        let sign = -(self.few(u32::from(n != 0)) as i32);
+        let sign = -(self.short_raw_bits(u32::from(n != 0)) as i32);
         (n ^ sign) - sign
     }
 
     /// Decodes the next `bits` ≤ 32 bits of even probability.
     #[inline]
-    pub fn even(&mut self, bits: u32) -> u32 {
+    pub fn raw_bits(&mut self, bits: u32) -> u32 {
         if bits > 12 {
-            let low = self.even(12);
-            return self.even(bits - 12) << 12 | low;
+            let low = self.raw_bits(12);
+            return self.raw_bits(bits - 12) << 12 | low;
         }
-        self.few(bits)
+        self.short_raw_bits(bits)
     }
 
-    /// Does the same as `even`, for at most 12 bits.
+    /// Does the same as `raw_bits`, for at most 12 bits.
     #[inline(always)]
-    fn few(&mut self, bits: u32) -> u32 {
+    fn short_raw_bits(&mut self, bits: u32) -> u32 {
         let value = self.state & ((1 << bits) - 1);
         self.state >>= bits;
         self.fill();
@@ -453,7 +456,7 @@ impl<'a> Decoder<'a> {
 
     /// Refuses too few, too many or wrong bytes: the state must return to the encoder's first.
     pub fn finish(&self) -> Result<(), Corrupt> {
-        if self.state == LOW && self.at == self.bytes.len() {
+        if self.state == MIN_STATE && self.position == self.bytes.len() {
             Ok(())
         } else {
             Err(Corrupt("residuals of a clip do not end where their bytes do"))
@@ -462,32 +465,32 @@ impl<'a> Decoder<'a> {
 }
 
 /// Codes symbols in either direction.
-pub trait Symbols {
+pub trait SymbolCoder {
     /// Codes `k`, which a decoder ignores, and returns it.
     fn symbol(&mut self, bucket: Bucket, k: i32) -> i32;
     /// Codes 32 bits of even probability.
-    fn word(&mut self, value: u32) -> u32;
+    fn raw_u32(&mut self, value: u32) -> u32;
 }
 
 #[cfg(feature = "encode")]
-impl Symbols for Encoder {
+impl SymbolCoder for Encoder {
     fn symbol(&mut self, bucket: Bucket, k: i32) -> i32 {
-        self.put(bucket, k);
+        self.push(bucket, k);
         k
     }
-    fn word(&mut self, value: u32) -> u32 {
-        self.even(value, 32);
+    fn raw_u32(&mut self, value: u32) -> u32 {
+        self.push_raw_bits(value, 32);
         value
     }
 }
 
-impl Symbols for Decoder<'_> {
+impl SymbolCoder for Decoder<'_> {
     #[inline]
     fn symbol(&mut self, bucket: Bucket, _: i32) -> i32 {
-        self.take(bucket)
+        self.decode(bucket)
     }
-    fn word(&mut self, _: u32) -> u32 {
-        self.even(32)
+    fn raw_u32(&mut self, _: u32) -> u32 {
+        self.raw_bits(32)
     }
 }
 
@@ -498,9 +501,9 @@ mod tests {
 
     #[test]
     fn buckets_are_third_octaves() {
-        assert_eq!(Bucket::of(0), Bucket { table: 0, low: 0 });
+        assert_eq!(Bucket::from_sigma(0), Bucket { table: 0, low: 0 });
         for sigma in 4..1_000_000u32 {
-            let b = Bucket::of(sigma);
+            let b = Bucket::from_sigma(sigma);
             let exact = 3.0 * (f64::from(sigma) / 256.0).log2() + 18.0;
             let got = f64::from(b.table) + 3.0 * f64::from(b.low);
             assert!(got <= exact + 1e-4 && exact < got + 1.0 + 1e-4, "{sigma} {b:?}");
@@ -528,16 +531,16 @@ mod tests {
     fn golden() {
         let mut encoder = Encoder::default();
         for k in [0, 1, -1, 5, -20, 1000, 0] {
-            encoder.put(Bucket::of(300), k);
+            encoder.push(Bucket::from_sigma(300), k);
         }
-        encoder.even(0x1234_5678, 32);
+        encoder.push_raw_bits(0x1234_5678, 32);
         let mut bytes = Vec::new();
         encoder.finish(&mut bytes);
         let mut decoder = Decoder::new(&bytes);
         for k in [0, 1, -1, 5, -20, 1000, 0] {
-            assert_eq!(decoder.take(Bucket::of(300)), k);
+            assert_eq!(decoder.decode(Bucket::from_sigma(300)), k);
         }
-        assert_eq!(decoder.even(32), 0x1234_5678);
+        assert_eq!(decoder.raw_bits(32), 0x1234_5678);
         decoder.finish().unwrap();
         let mut nothing = Vec::new();
         Encoder::default().finish(&mut nothing);
@@ -550,24 +553,24 @@ mod tests {
         fn round_trip(values in prop::collection::vec((any::<i32>(), 0u32..30, 0u32..1 << 20), 0..300)) {
             let values: Vec<(i32, Bucket)> = values
                 .iter()
-                .map(|&(k, shift, sigma)| ((k >> shift).clamp(-0x0FFF_FFFF, 0x0FFF_FFFF), Bucket::of(sigma)))
+                .map(|&(k, shift, sigma)| ((k >> shift).clamp(-0x0FFF_FFFF, 0x0FFF_FFFF), Bucket::from_sigma(sigma)))
                 .collect();
             let mut encoder = Encoder::default();
             for &(k, bucket) in &values {
-                encoder.put(bucket, k);
+                encoder.push(bucket, k);
             }
             let mut bytes = Vec::new();
             encoder.finish(&mut bytes);
             let mut decoder = Decoder::new(&bytes);
             for &(k, bucket) in &values {
-                prop_assert_eq!(decoder.take(bucket), k);
+                prop_assert_eq!(decoder.decode(bucket), k);
             }
             prop_assert!(decoder.finish().is_ok());
             if !bytes.is_empty() {
                 bytes.push(0);
                 let mut decoder = Decoder::new(&bytes);
                 for &(_, bucket) in &values {
-                    decoder.take(bucket);
+                    decoder.decode(bucket);
                 }
                 prop_assert!(decoder.finish().is_err());
             }

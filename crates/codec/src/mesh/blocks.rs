@@ -1,21 +1,21 @@
 //! Cuts the points of a hierarchy level into blocks of 16, and bundles up to eight frames.
 
 use crate::mesh::hierarchy::Hierarchy;
-use crate::schedule::UNIT_FRAMES;
+use crate::schedule::MAX_UNIT_FRAMES;
 use std::ops::Range;
 
 // Part of the format.
 /// The largest number of frames decoded side by side.
-pub const BUNDLE: usize = UNIT_FRAMES;
+pub const BUNDLE: usize = MAX_UNIT_FRAMES;
 
 /// The number of vertices per block.
 pub const BLOCK: usize = 16;
 
 /// A block of one frame with 16-bit components: 128-bit registers, each of two vertices.
-pub(in crate::mesh) type Rows = [[i16; 8]; ROWS];
+pub(in crate::mesh) type NarrowBlock = [[i16; 8]; NARROW_ROWS];
 
 /// The number of 128-bit registers that hold a block of one frame.
-pub(in crate::mesh) const ROWS: usize = BLOCK / 2;
+pub(in crate::mesh) const NARROW_ROWS: usize = BLOCK / 2;
 
 /// Returns the blocks of a level that has the vertices `range`; the last block may be shorter.
 pub fn blocks(range: Range<usize>) -> impl Iterator<Item = Range<usize>> {
@@ -30,5 +30,5 @@ pub const fn scratch_len(points: usize) -> usize {
 
 /// Returns the number of blocks per frame.
 pub(in crate::mesh) fn count(hierarchy: &Hierarchy) -> usize {
-    (0..hierarchy.levels()).map(|l| blocks(hierarchy.level(l)).count()).sum()
+    (0..hierarchy.level_count()).map(|l| blocks(hierarchy.level(l)).count()).sum()
 }

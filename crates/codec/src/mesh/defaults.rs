@@ -1,21 +1,21 @@
 //! Default sets of frequency tables, so that short animations need not store their own. Part of the format.
 //!
-//! A file names a set by its number, 1 … [`SETS`]; the encoder chooses the set, or the file's own tables, by
-//! the size of the result. `defaults.bin` holds the sets, each coded like the tables of a static part
-//! ([`crate::mesh::tables`]) and preceded by its size in two bytes; `docs/FORMAT/tables.hex` shows the same
-//! bytes as text. `meshreel-bench tables` regenerates them from the tokens of short animations, clustered by
-//! the cost of their tokens with each other's tables.
+//! A file names a set by its number, 1 … [`DEFAULT_SETS`]; the encoder chooses the set, or the file's own
+//! tables, by the size of the result. `defaults.bin` holds the sets, each coded like the tables of a static
+//! part ([`crate::mesh::tables`]) and preceded by its size in two bytes; `docs/FORMAT/tables.hex` shows the
+//! same bytes as text. `meshreel-bench tables` regenerates them from the tokens of short animations,
+//! clustered by the cost of their tokens with each other's tables.
 
 use crate::Corrupt;
-use crate::mesh::tables::Tables;
+use crate::mesh::tables::TokenTables;
 
 /// The number of default sets.
-pub const SETS: u8 = 15;
+pub const DEFAULT_SETS: u8 = 15;
 
 static BYTES: &[u8] = include_bytes!("defaults.bin");
 
 /// Returns the coded sets in order.
-pub fn coded() -> impl Iterator<Item = &'static [u8]> {
+pub fn coded_sets() -> impl Iterator<Item = &'static [u8]> {
     let mut rest = BYTES;
     std::iter::from_fn(move || {
         let (size, behind) = rest.split_first_chunk()?;
@@ -25,11 +25,11 @@ pub fn coded() -> impl Iterator<Item = &'static [u8]> {
     })
 }
 
-/// Returns the set of this number, from 1. Fails for 0 and for numbers above [`SETS`].
-pub fn set(number: u8) -> Result<Tables, Corrupt> {
+/// Returns the set of this number, from 1. Fails for 0 and for numbers above [`DEFAULT_SETS`].
+pub fn default_set(number: u8) -> Result<TokenTables, Corrupt> {
     let at = usize::from(number).checked_sub(1);
-    let bytes = at.and_then(|at| coded().nth(at));
-    Tables::decode(bytes.ok_or(NO_SET)?)
+    let bytes = at.and_then(|at| coded_sets().nth(at));
+    TokenTables::decode(bytes.ok_or(NO_SET)?)
 }
 
 pub(super) const NO_SET: Corrupt = Corrupt("tables: no default set has this number");
@@ -40,9 +40,9 @@ mod tests {
 
     #[test]
     fn all_sets_are_there_and_are_what_the_document_says() {
-        assert_eq!(coded().count(), usize::from(SETS));
-        assert_eq!(coded().map(|s| s.len() + 2).sum::<usize>(), BYTES.len());
-        assert!(set(0).is_err() && set(SETS + 1).is_err());
+        assert_eq!(coded_sets().count(), usize::from(DEFAULT_SETS));
+        assert_eq!(coded_sets().map(|s| s.len() + 2).sum::<usize>(), BYTES.len());
+        assert!(default_set(0).is_err() && default_set(DEFAULT_SETS + 1).is_err());
         let text = include_str!("../../../../docs/FORMAT/tables.hex");
         let mut documented = vec![String::new()];
         for line in text.lines().filter(|l| !l.starts_with('#')) {
@@ -52,6 +52,6 @@ mod tests {
             }
         }
         let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
-        assert_eq!(documented, coded().map(hex).collect::<Vec<_>>());
+        assert_eq!(documented, coded_sets().map(hex).collect::<Vec<_>>());
     }
 }

@@ -12,8 +12,8 @@
 //!   in access units ([`crate::schedule`]).
 //! * **Space**: points ordered from coarse to fine; a hierarchy level depends on coarser ones only, so it is
 //!   decoded 16 points at a time.
-//! * **Numbers**: wrapping integers ([`crate::quantize::fixed`]), so every machine produces the same bits;
-//!   the encoder checks the f32 output of each point of each frame.
+//! * **Numbers**: wrapping integers ([`crate::quantize::fixed_point`]), so every machine produces the same
+//!   bits; the encoder checks the f32 output of each point of each frame.
 //! * **Entropy**: one token per point ([`token`]), coded by interleaved rANS ([`crate::entropy::rans`]) with
 //!   a frequency table selected by the magnitudes around it, from those of the file ([`tables`]) or a set of
 //!   the [`defaults`]; signs and low bits are raw.
@@ -26,7 +26,7 @@ mod blocks;
 mod contexts;
 pub mod decode;
 pub mod defaults;
-mod dual;
+mod dual_quaternion;
 #[cfg(feature = "encode")]
 pub mod encode;
 pub mod height;
@@ -36,8 +36,8 @@ pub mod pack;
 #[cfg(target_arch = "x86_64")]
 mod registers;
 pub mod rig;
-pub mod shared;
 pub mod skin;
+pub mod table_sets;
 pub mod tables;
 pub mod token;
 pub mod weights;

@@ -40,12 +40,12 @@ pub(super) const DENSE: u32 = 7;
 pub(super) const WHOLE: u32 = 15;
 /// The widest fields of sparse and of dense blocks, in bits.
 #[cfg(feature = "encode")]
-const MOST_SPARSE: u32 = 7;
+const MAX_SPARSE_BITS: u32 = 7;
 #[cfg(feature = "encode")]
-const MOST_DENSE: u32 = 8;
+const MAX_DENSE_BITS: u32 = 8;
 
 /// The residuals of a block; missing ones are zero.
-pub type Block = [[i32; 3]; BLOCK];
+pub type ResidualBlock = [[i32; 3]; BLOCK];
 
 /// The sections of an access unit that is being packed.
 #[cfg(feature = "encode")]
@@ -62,25 +62,25 @@ pub struct Packer {
 impl Packer {
     /// Appends a block of at most 16 residuals. A residual of mixed parity makes the block whole, with
     /// `width` bits (16 or 32) per component.
-    pub fn put(&mut self, block: &[[i32; 3]], width: u32) {
+    pub fn push_block(&mut self, block: &[[i32; 3]], width: u32) {
         let mask = (block.iter().enumerate()).fold(0u16, |m, (v, q)| m | u16::from(*q != [0; 3]) << v);
-        self.flags.put(u128::from(mask != 0), 1);
+        self.flags.write(u128::from(mask != 0), 1);
         if mask == 0 {
             return;
         }
         self.filled += 1;
-        match form(block, mask) {
-            Form::Sparse(w) => {
-                self.codes.put(u128::from(w - 1), 4);
+        match choose_packing(block, mask) {
+            Packing::Sparse(w) => {
+                self.codes.write(u128::from(w - 1), 4);
                 self.masks.push(mask);
                 self.fields(block, mask, w);
             }
-            Form::Dense(w) => {
-                self.codes.put(u128::from(w + DENSE - 1), 4);
+            Packing::Dense(w) => {
+                self.codes.write(u128::from(w + DENSE - 1), 4);
                 self.fields(block, u16::MAX, w);
             }
-            Form::Whole => {
-                self.codes.put(u128::from(WHOLE), 4);
+            Packing::Whole => {
+                self.codes.write(u128::from(WHOLE), 4);
                 for &v in block.iter().flatten() {
                     self.field(v, width);
                 }
@@ -95,13 +95,13 @@ impl Packer {
                 let [x, y, z] = q.map(|v| u128::from((v >> 1) as u32 & low));
                 let parity = u128::from(q[0] as u32 & 1);
                 let all = parity | x << 1 | y << (1 + w) | z << (1 + 2 * w);
-                self.fields.put(all, 1 + 3 * w);
+                self.fields.write(all, 1 + 3 * w);
             }
         }
     }
 
     fn field(&mut self, v: i32, w: u32) {
-        self.fields.put(u128::from(v as u32 & (u32::MAX >> (32 - w))), w);
+        self.fields.write(u128::from(v as u32 & (u32::MAX >> (32 - w))), w);
     }
 
     /// Appends the finished sections to a unit.
@@ -117,20 +117,20 @@ impl Packer {
 
 /// The packing of a block that is not all zero, with the width of its fields.
 #[cfg(feature = "encode")]
-enum Form {
+enum Packing {
     Sparse(u32),
     Dense(u32),
     Whole,
 }
 
 #[cfg(feature = "encode")]
-fn form(block: &[[i32; 3]], mask: u16) -> Form {
+fn choose_packing(block: &[[i32; 3]], mask: u16) -> Packing {
     let one_parity = block.iter().all(|q| (q[0] ^ q[1] | q[0] ^ q[2]) & 1 == 0);
     let w = block.iter().fold(0, |w, &q| w.max(width(q)));
     match one_parity {
-        true if is_sparse(mask.count_ones(), block.len() as u32, w) => Form::Sparse(w),
-        true if w <= MOST_DENSE => Form::Dense(w),
-        _ => Form::Whole,
+        true if is_sparse(mask.count_ones(), block.len() as u32, w) => Packing::Sparse(w),
+        true if w <= MAX_DENSE_BITS => Packing::Dense(w),
+        _ => Packing::Whole,
     }
 }
 
@@ -147,7 +147,7 @@ pub fn width(q: [i32; 3]) -> u32 {
 #[cfg(feature = "encode")]
 #[inline(always)]
 pub fn is_sparse(n: u32, count: u32, w: u32) -> bool {
-    w <= MOST_SPARSE && BLOCK as u32 + n * (1 + 3 * w) < count * (1 + 3 * w)
+    w <= MAX_SPARSE_BITS && BLOCK as u32 + n * (1 + 3 * w) < count * (1 + 3 * w)
 }
 
 /// Returns the bits that a block takes in all sections together.
@@ -158,10 +158,10 @@ pub fn bits(block: &[[i32; 3]], width: u32) -> usize {
         return 1;
     }
     let (n, count) = (mask.count_ones(), block.len() as u32);
-    let fields = match form(block, mask) {
-        Form::Sparse(w) => BLOCK as u32 + n * (1 + 3 * w),
-        Form::Dense(w) => count * (1 + 3 * w),
-        Form::Whole => count * 3 * width,
+    let fields = match choose_packing(block, mask) {
+        Packing::Sparse(w) => BLOCK as u32 + n * (1 + 3 * w),
+        Packing::Dense(w) => count * (1 + 3 * w),
+        Packing::Whole => count * 3 * width,
     };
     5 + fields as usize
 }
@@ -189,30 +189,30 @@ impl<'a> Unpacker<'a> {
     pub fn new(bytes: &'a [u8], blocks: usize) -> Result<Self, Corrupt> {
         let mut c = Cursor::new(bytes);
         let (filled, sparse) = (c.varint()? as usize, c.varint()? as usize);
-        let flags = c.take(blocks.div_ceil(8))?;
+        let flags = c.bytes(blocks.div_ceil(8))?;
         let set: usize = flags.iter().map(|b| b.count_ones() as usize).sum();
         if set != filled {
             return Err(Corrupt("unit: another number of blocks"));
         }
-        let codes = c.take(filled.div_ceil(2))?;
+        let codes = c.bytes(filled.div_ceil(2))?;
         let size = sparse.checked_mul(2).ok_or(Corrupt("unit: too many masks"))?;
         Ok(Unpacker {
             flags: BitReader::new(flags),
             codes: BitReader::new(codes),
-            masks: c.take(size)?,
+            masks: c.bytes(size)?,
             mask: 0,
-            fields: BitReader::new(c.take(c.left())?),
+            fields: BitReader::new(c.bytes(c.left())?),
             blocks,
             filled,
         })
     }
 
     /// Returns the next block, of `count` vertices with components of `width` bits; `None` if it is all zero.
-    pub fn block(&mut self, count: usize, width: u32) -> Option<Block> {
-        if self.flags.take(1) == 0 {
+    pub fn block(&mut self, count: usize, width: u32) -> Option<ResidualBlock> {
+        if self.flags.read(1) == 0 {
             return None;
         }
-        let code = self.codes.take(4);
+        let code = self.codes.read(4);
         let all = (1u32 << count) - 1;
         let mut out = [[0; 3]; BLOCK];
         if code == WHOLE {
@@ -233,7 +233,7 @@ impl<'a> Unpacker<'a> {
         };
         for (v, q) in out.iter_mut().enumerate() {
             if mask >> v & 1 == 1 {
-                let parity = self.fields.take(1) as i32;
+                let parity = self.fields.read(1) as i32;
                 for axis in q {
                     *axis = 2 * self.field(w) + parity;
                 }
@@ -244,7 +244,7 @@ impl<'a> Unpacker<'a> {
 
     /// Reads the next number of `w` bits in two's complement.
     fn field(&mut self, w: u32) -> i32 {
-        (self.fields.take(w) << (32 - w)) as i32 >> (32 - w)
+        (self.fields.read(w) << (32 - w)) as i32 >> (32 - w)
     }
 
     /// `true` if everything was read, and nothing beyond the end.
@@ -265,7 +265,7 @@ mod tests {
 
     fn round_trip(blocks: &[Vec<[i32; 3]>], width: u32) -> Vec<u8> {
         let mut packer = Packer::default();
-        blocks.iter().for_each(|b| packer.put(b, width));
+        blocks.iter().for_each(|b| packer.push_block(b, width));
         let sections = [&packer.flags, &packer.codes, &packer.fields].map(BitWriter::len);
         let written = sections.iter().sum::<usize>() + 16 * packer.masks.len();
         assert_eq!(blocks.iter().map(|b| bits(b, width)).sum::<usize>(), written);

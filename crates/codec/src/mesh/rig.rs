@@ -34,32 +34,32 @@
 //! Thalmann, "Joint-dependent local deformations", 1988.
 
 use crate::Corrupt;
-use crate::bytes::{Cursor, put_sized, put_varint};
+use crate::bytes::{Cursor, put_length_prefixed, put_varint};
 use crate::clip::MAX_JOINTS;
-pub use crate::clip::space::Rows;
-use crate::clip::space::times;
+pub use crate::clip::space::AffineMatrix;
+use crate::clip::space::multiply;
 use crate::entropy::range;
-use crate::mesh::dual::{self, IDENTITY};
-use crate::mesh::skin::weights::{self, Weights};
+use crate::mesh::dual_quaternion::{self, IDENTITY};
+use crate::mesh::skin::weights::{self, SkinWeights};
 use crate::mesh::{decode, hierarchy};
 use crate::quantize::code::Code;
 use crate::topology::weld;
 
 /// Bits of `depth`: everything is blended by dual quaternions; or a fraction given for each point.
 const DUAL: u8 = 1 << 5;
-const PARTS: u8 = 1 << 6;
+const POINTS_DUAL_FLAG: u8 = 1 << 6;
 /// The fraction of a point that is blended by dual quaternions only.
 const WHOLE: u16 = u16::MAX;
 
 /// The contents of a rig, as an encoder writes them.
 #[cfg(feature = "encode")]
-pub struct Parts<'a> {
+pub struct RigContents<'a> {
     /// The number of the skeleton.
     pub skeleton: u32,
     /// The joints of the skeleton that the rig uses.
     pub joints: &'a [u32],
     /// For each of these, the matrix from the bind pose to the joint's space.
-    pub inverse: &'a [Rows],
+    pub inverse: &'a [AffineMatrix],
     /// The point of each vertex; points are numbered in order of their first vertices.
     pub point_of: &'a [u32],
     /// The bind pose as one frame of the soft codec.
@@ -71,7 +71,7 @@ pub struct Parts<'a> {
     /// For each point, the fraction blended by dual quaternions, in 1/65535; empty if all is linear.
     pub dual: &'a [u16],
     /// The clip and sample that the mesh shows in the first frame.
-    pub first: Option<(u32, u32)>,
+    pub first_sample: Option<(u32, u32)>,
     /// The guaranteed largest distance of a vertex from the source's rig.
     pub tolerance: f64,
     /// The largest distance measured.
@@ -80,7 +80,7 @@ pub struct Parts<'a> {
 
 /// Appends the bytes of a rig.
 #[cfg(feature = "encode")]
-pub fn encode(parts: &Parts<'_>, out: &mut Vec<u8>) {
+pub fn encode(parts: &RigContents<'_>, out: &mut Vec<u8>) {
     put_varint(parts.skeleton, out);
     put_varint(parts.joints.len() as u32, out);
     let mut before = 0;
@@ -93,18 +93,18 @@ pub fn encode(parts: &Parts<'_>, out: &mut Vec<u8>) {
     let points = parts.point_of.iter().max().map_or(0, |p| p + 1);
     put_varint(points, out);
     weld::encode(parts.point_of, out);
-    put_sized(parts.bind, out);
+    put_length_prefixed(parts.bind, out);
     let dual = match parts.dual {
         [] => 0,
         dual if dual.iter().all(|part| *part == WHOLE) => DUAL,
-        _ => PARTS,
+        _ => POINTS_DUAL_FLAG,
     };
     out.push(parts.depth as u8 | dual);
-    put_sized(parts.weights, out);
-    if dual == PARTS {
+    put_length_prefixed(parts.weights, out);
+    if dual == POINTS_DUAL_FLAG {
         out.extend(parts.dual.iter().flat_map(|part| part.to_le_bytes()));
     }
-    match parts.first {
+    match parts.first_sample {
         None => put_varint(0, out),
         Some((clip, sample)) => {
             put_varint(clip + 1, out);
@@ -123,7 +123,7 @@ pub fn triangles(indices: &[u32], point_of: &[u32]) -> Vec<u32> {
 
 /// A joint of the rig and its weight for a vertex.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Pull {
+struct JointInfluence {
     joint: u32,
     weight: f32,
 }
@@ -136,20 +136,20 @@ pub struct Rig {
     /// The joints of the skeleton that the rig uses; weights refer to them by index.
     pub joints: Vec<u32>,
     /// For each of these, the matrix from the bind pose to the joint's space.
-    pub inverse: Vec<Rows>,
+    pub inverse: Vec<AffineMatrix>,
     /// The point of each vertex.
     pub point_of: Vec<u32>,
     /// The position of each point in the bind pose.
     pub bind: Vec<[f32; 3]>,
     /// The clip and sample that the mesh shows in the first frame.
-    pub first: Option<(u32, u32)>,
+    pub first_sample: Option<(u32, u32)>,
     /// The guaranteed largest distance of a vertex from the source's rig.
     pub tolerance: f64,
     /// The largest distance measured.
     pub error: f64,
-    /// Point p has the pulls `starts[p]..starts[p + 1]`.
+    /// Point p has the influences `starts[p]..starts[p + 1]`.
     starts: Vec<u32>,
-    pulls: Vec<Pull>,
+    influences: Vec<JointInfluence>,
     /// For each point, the fraction blended by dual quaternions; empty if all is linear.
     dual: Vec<u16>,
 }
@@ -171,7 +171,7 @@ pub fn decode(bytes: &[u8], vertices: u32, indices: &[u32]) -> Result<Rig, Corru
         rig.joints.push(before);
     }
     for _ in 0..joints {
-        let mut rows = Rows::default();
+        let mut rows = AffineMatrix::default();
         for value in rows.as_flattened_mut() {
             *value = c.f32()?;
             if !value.is_finite() {
@@ -186,30 +186,32 @@ pub fn decode(bytes: &[u8], vertices: u32, indices: &[u32]) -> Result<Rig, Corru
         return Err(Corrupt("rig: more points than vertices"));
     }
     rig.point_of = vec![0; vertices as usize];
-    let left = c.take(c.left())?;
+    let left = c.bytes(c.left())?;
     let used = weld::decode(left, points, &mut rig.point_of)?;
     let mut c = Cursor::new(&left[used..]);
     let levels = hierarchy::build(points, &triangles(indices, &rig.point_of));
     let size = c.varint()? as usize;
-    let bind = decode::still(c.take(size)?, &levels)?;
+    let bind = decode::decode_first_positions(c.bytes(size)?, &levels)?;
     if bind.len() != points as usize || !bind.as_flattened().iter().all(|v| v.is_finite()) {
         return Err(Corrupt("rig: a bind pose that is none"));
     }
     let depth = c.u8()?;
-    let dual = depth & (DUAL | PARTS);
-    let depth = u32::from(depth & !(DUAL | PARTS));
+    let dual = depth & (DUAL | POINTS_DUAL_FLAG);
+    let depth = u32::from(depth & !(DUAL | POINTS_DUAL_FLAG));
     let size = c.varint()? as usize;
-    let decoder = range::Decoder::new(c.take(size)?);
+    let decoder = range::Decoder::new(c.bytes(size)?);
     let (weights, decoder) = weights::code(decoder, &levels, joints as u32, depth, None)?;
     decoder.finish()?;
-    rig.place(&levels.order, &bind, &weights);
+    rig.set_points(&levels.order, &bind, &weights);
     rig.dual = match dual {
         0 => Vec::new(),
         DUAL => vec![WHOLE; points as usize],
-        PARTS => c.take(2 * points as usize)?.as_chunks().0.iter().map(|b| u16::from_le_bytes(*b)).collect(),
+        POINTS_DUAL_FLAG => {
+            c.bytes(2 * points as usize)?.as_chunks().0.iter().map(|b| u16::from_le_bytes(*b)).collect()
+        }
         _ => return Err(Corrupt("rig: parts of what is blended as a whole")),
     };
-    rig.first = match c.varint()? {
+    rig.first_sample = match c.varint()? {
         0 => None,
         clip => Some((clip - 1, c.varint()?)),
     };
@@ -223,7 +225,7 @@ pub fn decode(bytes: &[u8], vertices: u32, indices: &[u32]) -> Result<Rig, Corru
 
 impl Rig {
     /// Stores the bind pose and weights, which come in the hierarchy's order, by point.
-    fn place(&mut self, order: &[u32], bind: &[[f32; 3]], weights: &Weights) {
+    fn set_points(&mut self, order: &[u32], bind: &[[f32; 3]], weights: &SkinWeights) {
         let mut new_of = vec![0; order.len()];
         self.bind = vec![[0.0; 3]; order.len()];
         for (new, &point) in order.iter().enumerate() {
@@ -233,30 +235,30 @@ impl Rig {
         let unit = 1.0 / (1u32 << weights.depth) as f32;
         self.starts.push(0);
         for new in new_of {
-            let pulls = weights
-                .of(new)
-                .iter()
-                .map(|&(joint, weight)| Pull { joint: joint.into(), weight: f32::from(weight) * unit });
-            self.pulls.extend(pulls);
-            self.starts.push(self.pulls.len() as u32);
+            let pulls = weights.influences(new).iter().map(|&(joint, weight)| JointInfluence {
+                joint: joint.into(),
+                weight: f32::from(weight) * unit,
+            });
+            self.influences.extend(pulls);
+            self.starts.push(self.influences.len() as u32);
         }
     }
 
-    fn pulls_of(&self, vertex: usize) -> &[Pull] {
+    fn vertex_influences(&self, vertex: usize) -> &[JointInfluence] {
         let point = self.point_of[vertex] as usize;
-        &self.pulls[self.starts[point] as usize..self.starts[point + 1] as usize]
+        &self.influences[self.starts[point] as usize..self.starts[point + 1] as usize]
     }
 
     /// Returns the joints of a vertex, as indices into `joints`, and their weights, whose sum is 1; an
     /// unmoved vertex has none. Panics if there is no such vertex.
     pub fn influences(&self, vertex: usize) -> impl Iterator<Item = (usize, f32)> + '_ {
-        let pulls = self.pulls_of(vertex).iter();
+        let pulls = self.vertex_influences(vertex).iter();
         pulls.map(|pull| (pull.joint as usize, pull.weight))
     }
 
     /// Returns the fraction, 0 to 1, of a vertex's motion that is blended by dual quaternions; the rest is
     /// linear. Panics if there is no such vertex.
-    pub fn dual_part(&self, vertex: usize) -> f32 {
+    pub fn dual_fraction(&self, vertex: usize) -> f32 {
         self.dual.get(self.point_of[vertex] as usize).map_or(0.0, |part| f32::from(*part) / f32::from(WHOLE))
     }
 
@@ -267,16 +269,16 @@ impl Rig {
 
     /// Computes the matrices from the bind pose to a pose, by joint of the rig. `object` has the object-space
     /// matrices of the skeleton's joints; missing ones are the identity.
-    pub fn matrices(&self, object: &[Rows], out: &mut [Rows]) {
+    pub fn matrices(&self, object: &[AffineMatrix], out: &mut [AffineMatrix]) {
         let joints = self.joints.iter().zip(&self.inverse);
         for ((&joint, inverse), out) in joints.zip(out) {
-            *out = times(object.get(joint as usize).unwrap_or(&IDENTITY), inverse);
+            *out = multiply(object.get(joint as usize).unwrap_or(&IDENTITY), inverse);
         }
     }
 
     /// Computes the positions of all vertices, or of as many as fit into `out`.
-    pub fn positions(&self, matrices: &[Rows], out: &mut [[f32; 3]]) {
-        let mut joints = dual::Joints::new(matrices);
+    pub fn positions(&self, matrices: &[AffineMatrix], out: &mut [[f32; 3]]) {
+        let mut joints = dual_quaternion::JointCache::new(matrices);
         for (vertex, out) in (0..self.point_of.len()).zip(out) {
             let [x, y, z] = self.bind[self.point_of[vertex] as usize];
             let m = self.blend(vertex, matrices, &mut joints);
@@ -286,16 +288,16 @@ impl Rig {
 
     /// Transforms normals of the bind pose, as many as fit into `out`, by cofactors, so that they stay
     /// perpendicular under scale and shear. The results have length 1.
-    pub fn normals(&self, matrices: &[Rows], bind: &[[f32; 3]], out: &mut [[f32; 3]]) {
-        let mut joints = dual::Joints::new(matrices);
+    pub fn normals(&self, matrices: &[AffineMatrix], bind: &[[f32; 3]], out: &mut [[f32; 3]]) {
+        let mut joints = dual_quaternion::JointCache::new(matrices);
         for ((vertex, normal), out) in (0..self.point_of.len()).zip(bind).zip(out) {
             *out = unit(apply(&cofactors(&self.blend(vertex, matrices, &mut joints)), *normal));
         }
     }
 
     /// Transforms normals of a pose back to those of the bind pose.
-    pub fn unbound_normals(&self, matrices: &[Rows], posed: &[[f32; 3]], out: &mut [[f32; 3]]) {
-        let mut joints = dual::Joints::new(matrices);
+    pub fn unbound_normals(&self, matrices: &[AffineMatrix], posed: &[[f32; 3]], out: &mut [[f32; 3]]) {
+        let mut joints = dual_quaternion::JointCache::new(matrices);
         for ((vertex, normal), out) in (0..self.point_of.len()).zip(posed).zip(out) {
             let m = self.blend(vertex, matrices, &mut joints);
             // The transpose undoes the inverse transpose.
@@ -306,9 +308,14 @@ impl Rig {
 
     /// Returns the blended matrix of a vertex.
     #[inline]
-    fn blend(&self, vertex: usize, matrices: &[Rows], joints: &mut dual::Joints<'_>) -> Rows {
-        let part = self.dual_part(vertex);
-        let pulls = self.pulls_of(vertex);
+    fn blend(
+        &self,
+        vertex: usize,
+        matrices: &[AffineMatrix],
+        joints: &mut dual_quaternion::JointCache<'_>,
+    ) -> AffineMatrix {
+        let part = self.dual_fraction(vertex);
+        let pulls = self.vertex_influences(vertex);
         if part == 0.0 || pulls.len() < 2 {
             return self.blend_linear(vertex, matrices);
         }
@@ -325,13 +332,13 @@ impl Rig {
 
     /// Returns the matrix of a vertex by linear blending.
     #[inline]
-    fn blend_linear(&self, vertex: usize, matrices: &[Rows]) -> Rows {
-        let of = |pull: &Pull| matrices.get(pull.joint as usize).unwrap_or(&IDENTITY);
-        match self.pulls_of(vertex) {
+    fn blend_linear(&self, vertex: usize, matrices: &[AffineMatrix]) -> AffineMatrix {
+        let of = |pull: &JointInfluence| matrices.get(pull.joint as usize).unwrap_or(&IDENTITY);
+        match self.vertex_influences(vertex) {
             [] => IDENTITY,
             [one] => *of(one),
             several => {
-                let mut sum = Rows::default();
+                let mut sum = AffineMatrix::default();
                 for pull in several {
                     let from = of(pull).as_flattened();
                     for (to, x) in sum.as_flattened_mut().iter_mut().zip(from) {
@@ -345,7 +352,7 @@ impl Rig {
 }
 
 /// Transforms a direction by the linear part of a matrix.
-fn apply(m: &Rows, v: [f32; 3]) -> [f32; 3] {
+fn apply(m: &AffineMatrix, v: [f32; 3]) -> [f32; 3] {
     m.map(|row| row[0] * v[0] + row[1] * v[1] + row[2] * v[2])
 }
 
@@ -354,7 +361,7 @@ fn cross(a: [f32; 3], b: [f32; 3]) -> [f32; 3] {
 }
 
 /// Returns the inverse transpose times the absolute determinant, which exists for every matrix.
-fn cofactors(m: &Rows) -> Rows {
+fn cofactors(m: &AffineMatrix) -> AffineMatrix {
     let [x, y, z] = m.map(|row| [row[0], row[1], row[2]]);
     let rows = [cross(y, z), cross(z, x), cross(x, y)];
     let volume = x[0] * rows[0][0] + x[1] * rows[0][1] + x[2] * rows[0][2];
@@ -373,13 +380,13 @@ fn unit(v: [f32; 3]) -> [f32; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mesh::encode::{Encoder, Options, Source, Work};
+    use crate::mesh::encode::{EncodeBuffers, Encoder, Options, PositionSource};
     use crate::quantize::lattice::Extent;
     use proptest::prelude::*;
 
-    struct Still<'a>(&'a [[f32; 3]]);
+    struct ConstantPositions<'a>(&'a [[f32; 3]]);
 
-    impl Source for Still<'_> {
+    impl PositionSource for ConstantPositions<'_> {
         fn positions(&self, _: u32, out: &mut [[f32; 3]]) {
             out.copy_from_slice(self.0);
         }
@@ -402,12 +409,12 @@ mod tests {
         let points = 11;
         let bind: Vec<[f32; 3]> = (0..points).map(|p| [p as f32 * 0.25, (p % 2) as f32, 0.5]).collect();
         let levels = hierarchy::build(points, &triangles(&indices(), &point_of));
-        let extent = Extent { low: [0.0, 0.0, 0.5], high: [2.5, 1.0, 0.5], radius: 1e-3, axes: 3 };
+        let extent = Extent { low: [0.0, 0.0, 0.5], high: [2.5, 1.0, 0.5], tolerance: 1e-3, axes: 3 };
         let settings = Options { effort: 5, packed: false, restart: 1, choice: None, own_tables: false };
-        let mut work = Work::<i16>::default();
-        let source = Still(&bind);
+        let mut work = EncodeBuffers::<i16>::default();
+        let source = ConstantPositions(&bind);
         let made = Encoder::new(levels.clone(), 1, extent, settings, &source, &mut work).unwrap();
-        let mut weights = Weights::new(4);
+        let mut weights = SkinWeights::new(4);
         for &point in &levels.order {
             match point {
                 // One joint, two, none.
@@ -422,7 +429,7 @@ mod tests {
         out.finish();
         let mut shifted = IDENTITY;
         shifted[0][3] = -1.0;
-        let parts = Parts {
+        let parts = RigContents {
             skeleton: 3,
             joints: &[7, 2],
             inverse: &[IDENTITY, shifted],
@@ -431,7 +438,7 @@ mod tests {
             depth: 4,
             weights: &coded,
             dual,
-            first: Some((1, 30)),
+            first_sample: Some((1, 30)),
             tolerance: 0.25,
             error: 0.125,
         };
@@ -444,13 +451,13 @@ mod tests {
     fn f17_a_rig_comes_back_and_moves_its_vertices() {
         let rig = decode(&bytes(), VERTICES, &indices()).unwrap();
         assert_eq!((rig.skeleton, &rig.joints[..]), (3, &[7, 2][..]));
-        assert_eq!((rig.first, rig.tolerance, rig.error), (Some((1, 30)), 0.25, 0.125));
+        assert_eq!((rig.first_sample, rig.tolerance, rig.error), (Some((1, 30)), 0.25, 0.125));
         assert_eq!(rig.influences(5).collect::<Vec<_>>(), [(1, 1.0)]);
         assert_eq!(rig.influences(11).count(), 0);
         // Joint 2 of the skeleton makes a quarter turn about z and moves up; joint 7 stands still.
         let mut object = [IDENTITY; 8];
         object[2] = [[0.0, -1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 3.0]];
-        let mut matrices = [Rows::default(); 2];
+        let mut matrices = [AffineMatrix::default(); 2];
         rig.matrices(&object, &mut matrices);
         let mut out = [[0.0; 3]; VERTICES as usize];
         rig.positions(&matrices, &mut out);
@@ -482,10 +489,10 @@ mod tests {
         object[2] = [[-1.0, 0.0, 0.0, 1.0], [0.0, -1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]];
         let posed = |dual: &[u16]| {
             let rig = decode(&blended(dual), VERTICES, &indices()).unwrap();
-            let (mut matrices, mut out) = ([Rows::default(); 2], [[0.0; 3]; VERTICES as usize]);
+            let (mut matrices, mut out) = ([AffineMatrix::default(); 2], [[0.0; 3]; VERTICES as usize]);
             rig.matrices(&object, &mut matrices);
             rig.positions(&matrices, &mut out);
-            let parts: Vec<f32> = (0..VERTICES as usize).map(|v| rig.dual_part(v)).collect();
+            let parts: Vec<f32> = (0..VERTICES as usize).map(|v| rig.dual_fraction(v)).collect();
             (out, parts, rig.is_dual())
         };
         let (linear, no_parts, none) = posed(&[]);
@@ -526,7 +533,7 @@ mod tests {
             let mut bytes = bytes.to_vec();
             bytes[bit / 8] ^= 1 << (bit % 8);
             if let Ok(rig) = decode(&bytes, VERTICES, &indices()) {
-                let mut matrices = vec![Rows::default(); rig.joints.len()];
+                let mut matrices = vec![AffineMatrix::default(); rig.joints.len()];
                 rig.matrices(&[IDENTITY; 3], &mut matrices);
                 rig.positions(&matrices, &mut out);
             }

@@ -3,7 +3,7 @@
 //! A context consists of the layer (frame 0, key frames, depths 1 … 4), a class of the neighbours'
 //! magnitudes, and a class of the same vertex's magnitudes in the first two references. The encoder merges
 //! contexts into a few tables; map and tables are in the static part, coded by [`crate::entropy::range`] with
-//! [`Settling`] chances, so that an access unit needs none of its own.
+//! [`SettlingChance`] chances, so that an access unit needs none of its own.
 //!
 //! | what | coding |
 //! |---|---|
@@ -16,50 +16,50 @@
 use crate::Corrupt;
 #[cfg(feature = "encode")]
 use crate::entropy::range::Encoder;
-use crate::entropy::range::{Decoder, Settling};
+use crate::entropy::range::{Decoder, SettlingChance};
 use crate::entropy::rans::{Frequencies, TOTAL};
 use crate::mesh::token::{ESCAPE, TOKENS};
 
 pub use crate::quantize::lattice::LAYERS;
 
 /// The number of classes of the neighbours' magnitudes.
-pub const NEAR: usize = 20;
+pub const NEIGHBOUR_CLASSES: usize = 20;
 /// The number of classes of the references' magnitudes.
-pub const PAST: usize = 5;
+pub const REFERENCE_CLASSES: usize = 5;
 /// The number of contexts.
-pub const CONTEXTS: usize = LAYERS * NEAR * PAST;
+pub const CONTEXTS: usize = LAYERS * NEIGHBOUR_CLASSES * REFERENCE_CLASSES;
 /// The largest number of tables.
 pub const MAX_TABLES: usize = 32;
 
 /// The smallest sum of four neighbours' magnitudes in class 1, 2, … Part of the format.
-const NEAR_BOUNDS: [i32; NEAR - 1] =
+const NEIGHBOUR_CLASS_BOUNDS: [i32; NEIGHBOUR_CLASSES - 1] =
     [1, 2, 3, 5, 7, 9, 13, 17, 25, 33, 49, 81, 161, 321, 641, 1281, 2561, 5121, 10_241];
 /// The smallest magnitude of the references in class 1, 2, …
-const PAST_BOUNDS: [i32; PAST - 1] = [1, 3, 6, 13];
+const REFERENCE_CLASS_BOUNDS: [i32; REFERENCE_CLASSES - 1] = [1, 3, 6, 13];
 
 /// Returns the class of the sum of four neighbours' magnitudes.
 #[inline(always)]
-pub fn near(sum: i32) -> usize {
-    match NEAR_OF.get(sum as usize) {
+pub fn neighbour_class(sum: i32) -> usize {
+    match NEIGHBOUR_CLASS_TABLE.get(sum as usize) {
         Some(&class) => usize::from(class),
-        None => NEAR_BOUNDS.iter().filter(|b| sum >= **b).count(),
+        None => NEIGHBOUR_CLASS_BOUNDS.iter().filter(|b| sum >= **b).count(),
     }
 }
 
 /// Returns the class of the larger magnitude of the first two references.
 #[inline(always)]
-pub fn past(magnitude: i32) -> usize {
-    PAST_BOUNDS.iter().filter(|b| magnitude >= **b).count()
+pub fn reference_class(magnitude: i32) -> usize {
+    REFERENCE_CLASS_BOUNDS.iter().filter(|b| magnitude >= **b).count()
 }
 
-static NEAR_OF: [u8; 256] = near_classes();
+static NEIGHBOUR_CLASS_TABLE: [u8; 256] = neighbour_class_table();
 
-const fn near_classes() -> [u8; 256] {
+const fn neighbour_class_table() -> [u8; 256] {
     let mut out = [0; 256];
     let mut sum = 0;
     while sum < 256 {
         let mut class = 0;
-        while class < NEAR - 1 && sum as i32 >= NEAR_BOUNDS[class] {
+        while class < NEIGHBOUR_CLASSES - 1 && sum as i32 >= NEIGHBOUR_CLASS_BOUNDS[class] {
             class += 1;
         }
         out[sum] = class as u8;
@@ -77,29 +77,29 @@ pub const fn shift(near: usize) -> u32 {
 /// Returns the number of a context.
 #[inline(always)]
 pub const fn context(layer: usize, near: usize, past: usize) -> usize {
-    (layer * NEAR + near) * PAST + past
+    (layer * NEIGHBOUR_CLASSES + near) * REFERENCE_CLASSES + past
 }
 
 /// Returns the class of neighbours of a context.
 #[cfg(feature = "encode")]
 #[inline(always)]
-pub const fn near_of(context: usize) -> usize {
-    context / PAST % NEAR
+pub const fn context_neighbour_class(context: usize) -> usize {
+    context / REFERENCE_CLASSES % NEIGHBOUR_CLASSES
 }
 
 /// The frequency tables, and the table of each context.
 #[derive(Debug, Clone)]
-pub struct Tables {
+pub struct TokenTables {
     /// The number of the table, by context.
     pub map: [u8; CONTEXTS],
     /// The frequencies of all tokens, per table.
     pub tables: Vec<Frequencies>,
 }
 
-impl Tables {
+impl TokenTables {
     /// Returns the bits that the counted tokens take with these tables, without raw bits.
     #[cfg(feature = "encode")]
-    pub fn bits(&self, counts: &Counts) -> f64 {
+    pub fn bits(&self, counts: &TokenCounts) -> f64 {
         let lengths = self.tables.iter().map(|t| {
             let escape = 48.0 + bits_of(t[usize::from(ESCAPE)].max(1));
             t.map(|f| if f == 0 { escape } else { bits_of(f) })
@@ -118,13 +118,13 @@ impl Tables {
         let mut bytes = Vec::new();
         let mut w = Encoder::new(&mut bytes);
         put_plain(&mut w, self.tables.len() as u32 - 1, 5);
-        let (mut same, mut index) = ([Settling::default(); 4], [Settling::default(); 32]);
+        let (mut same, mut index) = ([SettlingChance::default(); 4], [SettlingChance::default(); 32]);
         for (c, &table) in self.map.iter().enumerate() {
             let (first, second) = guesses(&self.map, c);
-            w.code(&mut same[0], table != first);
+            w.encode(&mut same[0], table != first);
             if table != first {
                 if second != first {
-                    w.code(&mut same[1], table != second);
+                    w.encode(&mut same[1], table != second);
                 }
                 if second == first || table != second {
                     put_tree(&mut w, &mut index, u32::from(table), 5);
@@ -157,16 +157,16 @@ impl Tables {
     }
 
     /// Decodes tables. Fails if bytes are left over.
-    pub fn decode(bytes: &[u8]) -> Result<Tables, Corrupt> {
+    pub fn decode(bytes: &[u8]) -> Result<TokenTables, Corrupt> {
         let mut r = Decoder::new(bytes);
         let count = take_plain(&mut r, 5) as usize + 1;
         let mut map = [0; CONTEXTS];
-        let (mut same, mut index) = ([Settling::default(); 4], [Settling::default(); 32]);
+        let (mut same, mut index) = ([SettlingChance::default(); 4], [SettlingChance::default(); 32]);
         for c in 0..CONTEXTS {
             let (first, second) = guesses(&map, c);
-            map[c] = if !r.take(&mut same[0]) {
+            map[c] = if !r.decode(&mut same[0]) {
                 first
-            } else if second != first && !r.take(&mut same[1]) {
+            } else if second != first && !r.decode(&mut same[1]) {
                 second
             } else {
                 take_tree(&mut r, &mut index, 5) as u8
@@ -214,17 +214,17 @@ impl Tables {
         if !r.finished() {
             return Err(Corrupt("tables: bytes left over"));
         }
-        Ok(Tables { map, tables })
+        Ok(TokenTables { map, tables })
     }
 }
 
 /// Writes `count` bits through a tree of 2^count adaptive chances, the highest bit first.
 #[cfg(feature = "encode")]
-fn put_tree(out: &mut Encoder, chances: &mut [Settling], value: u32, count: u32) {
+fn put_tree(out: &mut Encoder, chances: &mut [SettlingChance], value: u32, count: u32) {
     let mut node = 1;
     for bit in (0..count).rev() {
         let one = value >> bit & 1;
-        out.code(&mut chances[node], one != 0);
+        out.encode(&mut chances[node], one != 0);
         node = 2 * node + one as usize;
     }
 }
@@ -233,22 +233,22 @@ fn put_tree(out: &mut Encoder, chances: &mut [Settling], value: u32, count: u32)
 #[cfg(feature = "encode")]
 fn put_plain(out: &mut Encoder, value: u32, count: u32) {
     for bit in (0..count).rev() {
-        out.code(&mut Settling::default(), value >> bit & 1 != 0);
+        out.encode(&mut SettlingChance::default(), value >> bit & 1 != 0);
     }
 }
 
 /// Reads the bits that [`put_tree`] wrote.
-fn take_tree(from: &mut Decoder, chances: &mut [Settling], count: u32) -> u32 {
+fn take_tree(from: &mut Decoder, chances: &mut [SettlingChance], count: u32) -> u32 {
     let mut node = 1;
     for _ in 0..count {
-        node = 2 * node + usize::from(from.take(&mut chances[node]));
+        node = 2 * node + usize::from(from.decode(&mut chances[node]));
     }
     node as u32 - (1 << count)
 }
 
 /// Reads the bits that [`put_plain`] wrote.
 fn take_plain(from: &mut Decoder, count: u32) -> u32 {
-    (0..count).fold(0, |v, _| v << 1 | u32::from(from.take(&mut Settling::default())))
+    (0..count).fold(0, |v, _| v << 1 | u32::from(from.decode(&mut SettlingChance::default())))
 }
 
 /// Returns the bits of a token of this frequency.
@@ -271,13 +271,13 @@ fn length(f: u16) -> u32 {
 
 /// Returns the two most likely tables of a context: those of contexts that differ by one class.
 fn guesses(map: &[u8; CONTEXTS], c: usize) -> (u8, u8) {
-    let past = c % PAST;
-    let near = c / PAST % NEAR;
+    let past = c % REFERENCE_CLASSES;
+    let near = c / REFERENCE_CLASSES % NEIGHBOUR_CLASSES;
     let up = |step: usize| c.checked_sub(step).map_or(0, |c| map[c]);
     match (past > 0, near > 0) {
-        (true, _) => (up(1), up(PAST)),
-        (false, true) => (up(PAST), up(NEAR * PAST)),
-        (false, false) => (up(NEAR * PAST), up(1)),
+        (true, _) => (up(1), up(REFERENCE_CLASSES)),
+        (false, true) => (up(REFERENCE_CLASSES), up(NEIGHBOUR_CLASSES * REFERENCE_CLASSES)),
+        (false, false) => (up(NEIGHBOUR_CLASSES * REFERENCE_CLASSES), up(1)),
     }
 }
 
@@ -298,13 +298,13 @@ fn most_frequent(table: &Frequencies) -> usize {
 }
 
 struct Lengths {
-    most: [Settling; 256],
-    length: [[Settling; 16]; 64],
+    most: [SettlingChance; 256],
+    length: [[SettlingChance; 16]; 64],
 }
 
 impl Lengths {
     fn new() -> Lengths {
-        Lengths { most: [Settling::default(); 256], length: [[Settling::default(); 16]; 64] }
+        Lengths { most: [SettlingChance::default(); 256], length: [[SettlingChance::default(); 16]; 64] }
     }
 
     /// Returns the model of a token's length, from its length in the table before and those of smaller tokens
@@ -329,20 +329,20 @@ impl Lengths {
 /// Token counts by context, from which tables are made.
 #[cfg(feature = "encode")]
 #[derive(Debug, Clone)]
-pub struct Counts {
+pub struct TokenCounts {
     counts: Vec<[u32; TOKENS]>,
 }
 
 #[cfg(feature = "encode")]
-impl Default for Counts {
+impl Default for TokenCounts {
     /// Starts with no tokens counted.
-    fn default() -> Counts {
-        Counts { counts: vec![[0; TOKENS]; CONTEXTS] }
+    fn default() -> TokenCounts {
+        TokenCounts { counts: vec![[0; TOKENS]; CONTEXTS] }
     }
 }
 
 #[cfg(feature = "encode")]
-impl Counts {
+impl TokenCounts {
     /// Counts a token `times` times.
     #[inline(always)]
     pub fn add(&mut self, context: u16, token: u8, times: u32) {
@@ -350,14 +350,14 @@ impl Counts {
     }
 
     /// Adds the counts of other frames.
-    pub fn merge(&mut self, other: &Counts) {
+    pub fn merge(&mut self, other: &TokenCounts) {
         for (a, b) in self.counts.iter_mut().zip(&other.counts) {
             a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
         }
     }
 
     /// Returns the fraction of tokens that are 0.
-    pub fn zeros(&self) -> f64 {
+    pub fn zero_fraction(&self) -> f64 {
         let sum = |part: &[u32]| part.iter().map(|&n| f64::from(n)).sum::<f64>();
         let all: f64 = self.counts.iter().map(|c| sum(c)).sum();
         let zeros: f64 = self.counts.iter().map(|c| sum(&c[..1])).sum();
@@ -365,7 +365,7 @@ impl Counts {
     }
 
     /// Adds other counts, multiplied by `times`.
-    pub fn merge_weighted(&mut self, other: &Counts, times: f64) {
+    pub fn merge_weighted(&mut self, other: &TokenCounts, times: f64) {
         for (a, b) in self.counts.iter_mut().zip(&other.counts) {
             for (a, b) in a.iter_mut().zip(b) {
                 *a = a.saturating_add((f64::from(*b) * times).round() as u32);
@@ -376,12 +376,12 @@ impl Counts {
     /// Returns the best tables for these counts. `scale` is the ratio of tokens in the file to tokens
     /// counted. `most` is the highest count of a token in a sample that may have occurred only once; 0 if all
     /// tokens were counted.
-    pub fn tables(&self, scale: f64, most: u32) -> Tables {
+    pub fn tables(&self, scale: f64, most: u32) -> TokenTables {
         let mut map = [0u8; CONTEXTS];
         let mut clusters: Vec<Cluster> = Vec::new();
         for k in 0..=8 {
             let members: Vec<usize> = (0..CONTEXTS)
-                .filter(|c| shift(near_of(*c)) == k)
+                .filter(|c| shift(context_neighbour_class(*c)) == k)
                 .filter(|&c| self.counts[c].iter().any(|n| *n > 0))
                 .collect();
             clusters.extend(self.cluster(&members, if k == 0 { 40 } else { 3 }));
@@ -401,21 +401,21 @@ impl Counts {
             }
         }
         let tables = clusters.iter().map(|c| normalise(&expected(c, &clusters, most)));
-        Tables { map, tables: tables.collect() }
+        TokenTables { map, tables: tables.collect() }
     }
 
     /// Returns tables for these counts with the context map of known tables: nearly as good if the counts are
     /// similar, and much faster.
-    pub fn tables_like(&self, known: &Tables, most: u32) -> Tables {
+    pub fn tables_like(&self, known: &TokenTables, most: u32) -> TokenTables {
         let mut clusters = vec![Cluster::empty(); known.tables.len()];
         for (c, counts) in self.counts.iter().enumerate() {
-            clusters[usize::from(known.map[c])].take(c, counts);
+            clusters[usize::from(known.map[c])].add(c, counts);
         }
         let new = |(cluster, old): (&Cluster, &Frequencies)| match cluster.counts[..] {
             [0, ..] if cluster.counts.iter().all(|n| *n == 0) => *old,
             _ => normalise(&expected(cluster, &clusters, most)),
         };
-        Tables { map: known.map, tables: clusters.iter().zip(&known.tables).map(new).collect() }
+        TokenTables { map: known.map, tables: clusters.iter().zip(&known.tables).map(new).collect() }
     }
 
     /// Runs Lloyd's algorithm with code lengths as the distance, starting from clusters of equal weight in
@@ -439,7 +439,7 @@ impl Counts {
                 clusters.push(Cluster::empty());
             }
             if let Some(last) = clusters.last_mut() {
-                last.take(c, &self.counts[c]);
+                last.add(c, &self.counts[c]);
             }
             done += information(c);
         }
@@ -461,7 +461,7 @@ impl Counts {
                         best = (b, i);
                     }
                 }
-                next[best.1].take(c, &self.counts[c]);
+                next[best.1].add(c, &self.counts[c]);
             }
             next.retain(|c| !c.members.is_empty());
             clusters = next;
@@ -486,7 +486,7 @@ impl Cluster {
     }
 
     #[cfg(feature = "encode")]
-    fn take(&mut self, context: usize, counts: &[u32; TOKENS]) {
+    fn add(&mut self, context: usize, counts: &[u32; TOKENS]) {
         self.members.push(context);
         self.counts.iter_mut().zip(counts).for_each(|(a, b)| *a += b);
     }
@@ -499,7 +499,7 @@ impl Cluster {
 
     #[cfg(feature = "encode")]
     fn shift(&self) -> u32 {
-        self.members.first().map_or(0, |c| shift(c / PAST % NEAR))
+        self.members.first().map_or(0, |c| shift(c / REFERENCE_CLASSES % NEIGHBOUR_CLASSES))
     }
 }
 
@@ -653,13 +653,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn counted(seed: u64, symbols: usize) -> Counts {
-        let mut counts = Counts::default();
+    fn counted(seed: u64, symbols: usize) -> TokenCounts {
+        let mut counts = TokenCounts::default();
         let mut s = seed;
         for _ in 0..symbols {
             s = s.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             let c = (s >> 33) as usize % CONTEXTS;
-            let spread = 1 + (c / PAST % NEAR) as u64;
+            let spread = 1 + (c / REFERENCE_CLASSES % NEIGHBOUR_CLASSES) as u64;
             let token = (s >> 44) % 251 % (spread * spread).min(251);
             counts.add(c as u16, token as u8, 1);
         }
@@ -668,17 +668,17 @@ mod tests {
 
     #[test]
     fn classes() {
-        assert_eq!([0, 1, 2, 3, 4, 5, 80, 81].map(near), [0, 1, 2, 3, 3, 4, 11, 12]);
-        assert_eq!([160, 161, 10_240, 10_241, 16_380].map(near), [12, 13, 18, 19, 19]);
-        assert_eq!([0, 1, 2, 3, 12, 13].map(past), [0, 1, 1, 2, 3, 4]);
+        assert_eq!([0, 1, 2, 3, 4, 5, 80, 81].map(neighbour_class), [0, 1, 2, 3, 3, 4, 11, 12]);
+        assert_eq!([160, 161, 10_240, 10_241, 16_380].map(neighbour_class), [12, 13, 18, 19, 19]);
+        assert_eq!([0, 1, 2, 3, 12, 13].map(reference_class), [0, 1, 1, 2, 3, 4]);
         assert_eq!([0, 11, 12, 19].map(shift), [0, 0, 1, 8]);
     }
 
     /// The default sets, coded again, give the bytes first written.
     #[test]
     fn bytes_are_frozen() {
-        for coded in crate::mesh::defaults::coded() {
-            assert_eq!(Tables::decode(coded).unwrap().encode(), coded);
+        for coded in crate::mesh::defaults::coded_sets() {
+            assert_eq!(TokenTables::decode(coded).unwrap().encode(), coded);
         }
     }
 
@@ -702,18 +702,18 @@ mod tests {
             }
             let bytes = tables.encode();
             assert_eq!(bytes, tables.encode());
-            let back = Tables::decode(&bytes).unwrap();
+            let back = TokenTables::decode(&bytes).unwrap();
             assert_eq!((&back.map, &back.tables), (&tables.map, &tables.tables));
             for cut in 0..bytes.len().min(300) {
-                let _ = Tables::decode(&bytes[..cut]);
+                let _ = TokenTables::decode(&bytes[..cut]);
             }
             for at in 0..bytes.len().min(300) {
                 for bit in 0..8 {
                     let mut bad = bytes.clone();
                     bad[at] ^= 1 << bit;
-                    if let Ok(t) = Tables::decode(&bad) {
-                        crate::mesh::shared::Shared::new(&t, 0);
-                        crate::mesh::shared::Shared::new(&t, usize::MAX);
+                    if let Ok(t) = TokenTables::decode(&bad) {
+                        crate::mesh::table_sets::DecodingTables::new(&t, 0);
+                        crate::mesh::table_sets::DecodingTables::new(&t, usize::MAX);
                     }
                 }
             }
@@ -723,7 +723,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-            if let Ok(t) = Tables::decode(&bytes) {
+            if let Ok(t) = TokenTables::decode(&bytes) {
                 for t in &t.tables {
                     prop_assert_eq!(t.iter().map(|&f| u32::from(f)).sum::<u32>(), TOTAL);
                 }

@@ -3,12 +3,12 @@
 use crate::Corrupt;
 use crate::bytes::put_varint;
 use crate::mesh::blocks::{BLOCK, blocks};
-use crate::mesh::decode::{CodedUnit, Static, Vector, Width, decode_unit_with, index, scratch_len};
-use crate::mesh::encode::{Encoder, Options, Refused, Source, Work};
+use crate::mesh::decode::{CodedUnit, DecodedPoint, StaticPart, Width, decode_unit_with, index, scratch_len};
+use crate::mesh::encode::{EncodeBuffers, EncodeError, Encoder, Options, PositionSource};
 use crate::mesh::hierarchy::{self, Hierarchy};
-use crate::mesh::pack::{Block, Unpacker};
+use crate::mesh::pack::{ResidualBlock, Unpacker};
 use crate::mesh::token::BitReader;
-use crate::quantize::lattice::{Choice, Extent, Grid, Lattice};
+use crate::quantize::lattice::{Extent, FixedPointGrid, Lattice, LatticeChoice};
 use crate::schedule::{Schedule, Unit};
 use crate::simd::isa::Isa;
 use proptest::prelude::*;
@@ -41,7 +41,7 @@ impl Cloth {
         out
     }
 
-    fn at(&self, frame: u32, point: u32) -> [f32; 3] {
+    fn position(&self, frame: u32, point: u32) -> [f32; 3] {
         let t = frame as f32 * 0.1;
         let (x, y) = ((point % self.side.max(1)) as f32, (point / self.side.max(1)) as f32);
         let z = (0.7 * x + t * 2.0).sin() * 0.3 + (0.4 * y - t).cos() * 0.5;
@@ -56,13 +56,13 @@ impl Cloth {
         }
         for f in 0..self.frames {
             for p in 0..self.points() {
-                for (k, c) in self.at(f, p).into_iter().enumerate() {
+                for (k, c) in self.position(f, p).into_iter().enumerate() {
                     low[k] = low[k].min(c);
                     high[k] = high[k].max(c);
                 }
             }
         }
-        Extent { low, high, radius, axes: 3 }
+        Extent { low, high, tolerance: radius, axes: 3 }
     }
 
     fn hierarchy(&self) -> Hierarchy {
@@ -74,14 +74,14 @@ impl Cloth {
     }
 }
 
-impl Source for Cloth {
+impl PositionSource for Cloth {
     fn positions(&self, frame: u32, out: &mut [[f32; 3]]) {
         for (p, o) in out.iter_mut().enumerate() {
-            *o = self.at(frame, p as u32);
+            *o = self.position(frame, p as u32);
         }
     }
 
-    fn outside(&self, frame: u32, _grid: &Grid, out: &mut [[i32; 3]]) -> bool {
+    fn outside_prediction(&self, frame: u32, _grid: &FixedPointGrid, out: &mut [[i32; 3]]) -> bool {
         let Some(push) = self.push else { return false };
         for (new, o) in out.iter_mut().enumerate() {
             *o = Cloth::push_at(push, frame, new);
@@ -96,23 +96,23 @@ struct File {
     units: Vec<Vec<u8>>,
 }
 
-fn encode<W: Width>(s: &Cloth, radius: f64, options: Options) -> Result<File, Refused> {
-    let mut work = Work::<W>::default();
+fn encode<W: Width>(s: &Cloth, radius: f64, options: Options) -> Result<File, EncodeError> {
+    let mut work = EncodeBuffers::<W>::default();
     let encoder = Encoder::new(s.hierarchy(), s.frames, s.extent(radius), options, s, &mut work)?;
     let schedule = *encoder.schedule();
     let mut units = vec![Vec::new(); schedule.units() as usize];
-    let mut keys: Vec<Vec<Vector<W>>> = vec![Vec::new(); schedule.keys() as usize];
+    let mut keys: Vec<Vec<DecodedPoint<W>>> = vec![Vec::new(); schedule.keys() as usize];
     for segment in 0..schedule.segments() {
-        encoder.segment(segment, &mut work, &mut |key, bytes, frame| {
-            units[schedule.number(Unit::Key(key)) as usize] = bytes;
+        encoder.encode_segment(segment, &mut work, &mut |key, bytes, frame| {
+            units[schedule.unit_number(Unit::Key(key)) as usize] = bytes;
             keys[key as usize] = frame.to_vec();
         })?;
     }
     for group in 0..schedule.groups() {
         let key = |frame: u32| &keys[schedule.key_of(frame).unwrap() as usize][..];
-        let [inner, last] = encoder.group(group, &key, &mut work, &mut |_, _, _| {})?;
-        units[schedule.number(Unit::LowerLayers(group)) as usize] = inner;
-        units[schedule.number(Unit::TopLayer(group)) as usize] = last;
+        let [inner, last] = encoder.encode_group(group, &key, &mut work, &mut |_, _, _| {})?;
+        units[schedule.unit_number(Unit::LowerLayers(group)) as usize] = inner;
+        units[schedule.unit_number(Unit::TopLayer(group)) as usize] = last;
     }
     Ok(File { fixed: encoder.static_bytes().to_vec(), schedule, units })
 }
@@ -123,17 +123,17 @@ fn first_outside(s: &Cloth) -> Option<Vec<[i32; 3]>> {
 }
 
 fn decode_one<W: Width>(
-    fixed: &Static,
+    fixed: &StaticPart,
     file: &File,
     unit: Unit,
     bytes: &[u8],
-    frames: &mut [Vec<Vector<W>>],
+    frames: &mut [Vec<DecodedPoint<W>>],
 ) -> Result<(), Corrupt> {
     let list = file.schedule.frames_of(unit);
     let reference = |f: u32| frames.get(f as usize).map(|f| &f[..]);
     let mut by_kernel = Isa::all().map(|isa| {
         let mut out = vec![vec![[W::wrap(77); 4]; fixed.points()]; list.len()];
-        let mut slices: Vec<&mut [Vector<W>]> = out.iter_mut().map(|o| &mut o[..]).collect();
+        let mut slices: Vec<&mut [DecodedPoint<W>]> = out.iter_mut().map(|o| &mut o[..]).collect();
         let mut scratch = vec![[W::wrap(99); 4]; scratch_len(fixed.points())];
         let coded = CodedUnit { schedule: &file.schedule, unit, bytes };
         decode_unit_with(isa, fixed, coded, &reference, &mut slices, &mut scratch)?;
@@ -153,14 +153,14 @@ fn units(schedule: &Schedule) -> Vec<Unit> {
     out
 }
 
-type Frames<W> = Vec<Vec<Vector<W>>>;
+type Frames<W> = Vec<Vec<DecodedPoint<W>>>;
 
-fn decode<W: Width>(s: &Cloth, file: &File) -> Result<(Static, Frames<W>), Corrupt> {
+fn decode<W: Width>(s: &Cloth, file: &File) -> Result<(StaticPart, Frames<W>), Corrupt> {
     let outside = first_outside(s);
-    let fixed = Static::decode(&file.fixed, s.hierarchy(), outside.as_deref())?;
+    let fixed = StaticPart::decode(&file.fixed, s.hierarchy(), outside.as_deref())?;
     let mut frames = vec![Vec::new(); s.frames as usize];
     for unit in units(&file.schedule) {
-        let bytes = &file.units[file.schedule.number(unit) as usize];
+        let bytes = &file.units[file.schedule.unit_number(unit) as usize];
         decode_one::<W>(&fixed, file, unit, bytes, &mut frames)?;
     }
     Ok((fixed, frames))
@@ -174,9 +174,9 @@ fn round_trip<W: Width>(s: &Cloth, radius: f64, options: Options) -> usize {
     for (f, frame) in frames.iter().enumerate() {
         for (new, rec) in frame.iter().enumerate() {
             let push = s.push.map_or([0; 3], |p| Cloth::push_at(p, f as u32, new));
-            let rec = [0, 1, 2].map(|k| rec[k].plus(W::wrap(push[k])).get());
+            let rec = [0, 1, 2].map(|k| rec[k].wrapping_add(W::wrap(push[k])).to_i32());
             let at = fixed.grid.position(rec);
-            let source = s.at(f as u32, fixed.hierarchy.order[new]);
+            let source = s.position(f as u32, fixed.hierarchy.order[new]);
             let d = [0, 1, 2].map(|k| f64::from(at[k]) - f64::from(source[k]));
             let d = (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]).sqrt();
             assert!(d <= radius, "frame {f}: {d} > {radius}");
@@ -247,11 +247,11 @@ fn every_lattice() {
         (Lattice::Cubic, 3.0, 1.2),
         (Lattice::Centred, 1.3, 1.3),
     ] {
-        let choice = Some(Choice {
+        let choice = Some(LatticeChoice {
             lattice,
-            first: last,
-            key,
-            last,
+            first_precision: last,
+            key_precision: key,
+            deepest_precision: last,
             error_weight: 4.0 * (key - 1.0).min(1.0),
             fit: (4.0 * last) as u8 & 7,
         });
@@ -300,35 +300,41 @@ fn scales() {
 #[test]
 fn refusals() {
     let fine = encode::<i16>(&CLOTH, 1e-6, Options::default());
-    assert_eq!(fine.err(), Some(Refused::TooFine));
-    assert_eq!(encode::<i32>(&CLOTH, 1e-9, Options::default()).err(), Some(Refused::TooFine));
-    let mut work = Work::<i16>::default();
-    let small = Extent { low: [0.0; 3], high: [0.1; 3], radius: 1e-5, axes: 3 };
+    assert_eq!(fine.err(), Some(EncodeError::TooFine));
+    assert_eq!(encode::<i32>(&CLOTH, 1e-9, Options::default()).err(), Some(EncodeError::TooFine));
+    let mut work = EncodeBuffers::<i16>::default();
+    let small = Extent { low: [0.0; 3], high: [0.1; 3], tolerance: 1e-5, axes: 3 };
     let e = Encoder::new(CLOTH.hierarchy(), 40, small, Options::default(), &CLOTH, &mut work);
-    assert_eq!(e.err(), Some(Refused::Outside(0)));
+    assert_eq!(e.err(), Some(EncodeError::OutOfBounds(0)));
 }
 
 #[test]
 fn nothing_moves() {
-    struct Still;
-    impl Source for Still {
+    struct ConstantCloth;
+    impl PositionSource for ConstantCloth {
         fn positions(&self, _: u32, out: &mut [[f32; 3]]) {
-            out.iter_mut().enumerate().for_each(|(p, o)| *o = CLOTH.at(0, p as u32));
+            out.iter_mut().enumerate().for_each(|(p, o)| *o = CLOTH.position(0, p as u32));
         }
     }
-    let mut work = Work::<i16>::default();
-    let encoder =
-        Encoder::new(CLOTH.hierarchy(), 33, CLOTH.extent(0.01), Options::default(), &Still, &mut work)
-            .unwrap();
+    let mut work = EncodeBuffers::<i16>::default();
+    let encoder = Encoder::new(
+        CLOTH.hierarchy(),
+        33,
+        CLOTH.extent(0.01),
+        Options::default(),
+        &ConstantCloth,
+        &mut work,
+    )
+    .unwrap();
     let mut keys = Vec::new();
     encoder
-        .segment(0, &mut work, &mut |key, bytes, frame| {
+        .encode_segment(0, &mut work, &mut |key, bytes, frame| {
             assert!(bytes.len() <= if key == 0 { 0 } else { 16 });
             keys.push(frame.to_vec());
         })
         .unwrap();
     let key = |frame: u32| &keys[frame as usize / 16][..];
-    let [inner, last] = encoder.group(0, &key, &mut work, &mut |_, _, _| {}).unwrap();
+    let [inner, last] = encoder.encode_group(0, &key, &mut work, &mut |_, _, _| {}).unwrap();
     assert!(inner.len() < 60 && last.len() < 60, "{} {}", inner.len(), last.len());
 }
 
@@ -353,51 +359,51 @@ fn damage_is_an_error_or_other_numbers() {
         }
     }
     for cut in 0..file.fixed.len() {
-        assert!(Static::decode(&file.fixed[..cut], s.hierarchy(), None).is_err());
+        assert!(StaticPart::decode(&file.fixed[..cut], s.hierarchy(), None).is_err());
     }
     for at in 0..file.fixed.len() {
         let mut bad = file.fixed.clone();
         bad[at] ^= 1 << (at % 8);
-        let _ = Static::decode(&bad, s.hierarchy(), None);
+        let _ = StaticPart::decode(&bad, s.hierarchy(), None);
     }
     assert!(decode_one::<i32>(&fixed, &file, Unit::Key(1), &[], &mut [vec![], vec![]]).is_err());
 }
 
 /// Decodes the residuals of an access unit from its index words alone, starting at each 32 blocks; by block
 /// and frame.
-fn residuals_by_index<W: Width>(fixed: &Static, words: &[u32]) -> Vec<Block> {
+fn residuals_by_index<W: Width>(fixed: &StaticPart, words: &[u32]) -> Vec<ResidualBlock> {
     let frames = (words[1] & 0xFF) as usize;
-    let blocks = (0..fixed.hierarchy.levels()).flat_map(|l| blocks(fixed.hierarchy.level(l)));
+    let blocks = (0..fixed.hierarchy.level_count()).flat_map(|l| blocks(fixed.hierarchy.level(l)));
     let sizes: Vec<usize> = blocks.map(|block| block.len()).collect();
     if words[1] & index::HAS_RESIDUALS == 0 {
         return vec![[[0; 3]; BLOCK]; sizes.len() * frames];
     }
-    let starts = index::BEFORE_HEADS + frames * index::head_words(fixed.hierarchy.levels());
+    let starts = index::BEFORE_HEADS + frames * index::head_words(fixed.hierarchy.level_count());
     let at = starts + index::start_words(sizes.len());
     let bytes: Vec<u8> = words[at..].iter().flat_map(|w| w.to_le_bytes()).collect();
     let mut out = Vec::new();
-    for (part, sizes) in sizes.chunks(index::STARTED).enumerate() {
+    for (part, sizes) in sizes.chunks(index::BLOCKS_PER_START).enumerate() {
         let start = &words[starts + 3 * part..];
-        let bit = |section: usize, more: usize| BitReader::at(&bytes, words[2 + section] as usize + more);
-        let mut flags = bit(0, part * index::STARTED * frames);
+        let bit = |section: usize, more: usize| BitReader::at_bit(&bytes, words[2 + section] as usize + more);
+        let mut flags = bit(0, part * index::BLOCKS_PER_START * frames);
         let mut codes = bit(1, 4 * start[1] as usize);
         let mut masks = bit(2, 16 * start[2] as usize);
         let mut fields = bit(3, start[0] as usize);
         for &size in sizes {
             for _ in 0..frames {
                 let mut block = [[0; 3]; BLOCK];
-                if flags.take(1) == 1 {
-                    let code = codes.take(4);
+                if flags.read(1) == 1 {
+                    let code = codes.read(4);
                     let (mask, width) = match code {
-                        0..7 => (masks.take(16), code + 1),
+                        0..7 => (masks.read(16), code + 1),
                         7..15 => ((1 << size) - 1, code - 6),
                         _ => ((1 << size) - 1, W::BITS),
                     };
                     let signed = |v: u32| (v << (32 - width)) as i32 >> (32 - width);
                     for v in (0..BLOCK).filter(|v| mask >> v & 1 == 1) {
-                        let parity = if code == 15 { None } else { Some(fields.take(1) as i32) };
+                        let parity = if code == 15 { None } else { Some(fields.read(1) as i32) };
                         block[v] = [0; 3].map(|_: i32| {
-                            let field = signed(fields.take(width));
+                            let field = signed(fields.read(width));
                             parity.map_or(field, |parity| 2 * field + parity)
                         });
                     }
@@ -410,10 +416,10 @@ fn residuals_by_index<W: Width>(fixed: &Static, words: &[u32]) -> Vec<Block> {
 }
 
 /// Decodes the residuals of an access unit in order, without using starts.
-fn residuals_in_order<W: Width>(fixed: &Static, frames: usize, words: &[u32]) -> Vec<Block> {
-    let levels = (0..fixed.hierarchy.levels()).map(|l| fixed.hierarchy.level(l));
+fn residuals_in_order<W: Width>(fixed: &StaticPart, frames: usize, words: &[u32]) -> Vec<ResidualBlock> {
+    let levels = (0..fixed.hierarchy.level_count()).map(|l| fixed.hierarchy.level(l));
     let sizes: Vec<usize> = levels.flat_map(blocks).map(|block| block.len()).collect();
-    let head = index::BEFORE_HEADS + frames * index::head_words(fixed.hierarchy.levels());
+    let head = index::BEFORE_HEADS + frames * index::head_words(fixed.hierarchy.level_count());
     let at = head + index::start_words(sizes.len());
     let bytes: Vec<u8> = words[at..].iter().flat_map(|w| w.to_le_bytes()).collect();
     let filled: u32 = bytes[..words[3] as usize / 8].iter().map(|b| b.count_ones()).sum();
@@ -426,15 +432,15 @@ fn residuals_in_order<W: Width>(fixed: &Static, frames: usize, words: &[u32]) ->
     all.map(|size| unpacker.block(size, W::BITS).unwrap_or_default()).collect()
 }
 
-fn index_of<W: Width>(fixed: &Static, coded: CodedUnit<'_>) -> Result<Vec<u32>, Corrupt> {
-    let room = 8 * index::most_words(fixed.points(), W::BITS == 32, usize::MAX);
+fn index_of<W: Width>(fixed: &StaticPart, coded: CodedUnit<'_>) -> Result<Vec<u32>, Corrupt> {
+    let room = 8 * index::max_words(fixed.points(), W::BITS == 32, usize::MAX);
     let mut words = vec![7; room];
-    let used = index::index::<W>(fixed, coded, &mut words)?;
+    let used = index::write_index::<W>(fixed, coded, &mut words)?;
     words.truncate(used);
     if used > 0 {
         assert_eq!(words[0] as usize, used);
         let mut less = vec![0; used - 1];
-        assert!(index::index::<W>(fixed, coded, &mut less).is_err());
+        assert!(index::write_index::<W>(fixed, coded, &mut less).is_err());
     }
     Ok(words)
 }
@@ -494,7 +500,7 @@ fn e20_the_index_of_a_unit_leads_to_the_residuals_that_its_decoder_finds() {
 fn tokens_have_no_index() {
     let file = encode::<i16>(&CLOTH, 0.01, Options::default()).unwrap();
     let (fixed, _) = decode::<i16>(&CLOTH, &file).unwrap();
-    let bytes = &file.units[file.schedule.number(Unit::Key(1)) as usize];
+    let bytes = &file.units[file.schedule.unit_number(Unit::Key(1)) as usize];
     let coded = CodedUnit { schedule: &file.schedule, unit: Unit::Key(1), bytes };
     assert!(index_of::<i16>(&fixed, coded).is_err());
 }

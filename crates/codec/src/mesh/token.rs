@@ -15,7 +15,7 @@
 //! bits each.
 
 pub use crate::entropy::rans::TOKENS;
-use crate::quantize::fixed::FixedPoint;
+use crate::quantize::fixed_point::FixedPoint;
 
 /// The token of a vector that no other token can hold.
 pub const ESCAPE: u8 = 250;
@@ -58,7 +58,7 @@ const fn raw_bits() -> [[u8; 256]; SHIFTS] {
 #[cfg(feature = "encode")]
 #[inline]
 pub fn split(q: [i32; 3], k: u32, width: u32) -> (u8, u128, u32) {
-    if let Some((token, bits, count)) = plain(q, k) {
+    if let Some((token, bits, count)) = try_split(q, k) {
         return (token, u128::from(bits), count);
     }
     let mask = (1u128 << width) - 1;
@@ -69,7 +69,7 @@ pub fn split(q: [i32; 3], k: u32, width: u32) -> (u8, u128, u32) {
 /// Returns the token, its raw bits and their number; `None` if the vector takes the escape.
 #[cfg(feature = "encode")]
 #[inline(always)]
-pub fn plain(q: [i32; 3], k: u32) -> Option<(u8, u64, u32)> {
+pub fn try_split(q: [i32; 3], k: u32) -> Option<(u8, u64, u32)> {
     if k == 0 && q == [0; 3] {
         return Some((0, 0, 0));
     }
@@ -150,7 +150,7 @@ pub fn join(token: u8, mut bits: u64, k: u32) -> [i32; 3] {
 #[inline(always)]
 pub fn residual<W: FixedPoint>(token: u8, k: u32, raw: &mut BitReader) -> [i32; 3] {
     if token == ESCAPE {
-        return [0; 3].map(|_: i32| W::wrap(raw.take(W::BITS) as i32).get());
+        return [0; 3].map(|_: i32| W::wrap(raw.read(W::BITS) as i32).to_i32());
     }
     let q = join(token, raw.peek(), k);
     raw.skip(u32::from(RAW_BITS[k as usize][usize::from(token)]));
@@ -166,7 +166,7 @@ pub fn magnitude(q: [i32; 3]) -> i32 {
 
 /// Returns a 16-bit residual together with its magnitude.
 #[inline(always)]
-pub(in crate::mesh) fn vector(q: [i32; 3]) -> [i16; 4] {
+pub(in crate::mesh) fn with_magnitude(q: [i32; 3]) -> [i16; 4] {
     [q[0] as i16, q[1] as i16, q[2] as i16, magnitude(q) as i16]
 }
 
@@ -183,7 +183,7 @@ pub struct BitWriter {
 impl BitWriter {
     /// Appends the low `count` ≤ 96 bits of `bits`, whose higher bits must be zero.
     #[inline]
-    pub fn put(&mut self, bits: u128, count: u32) {
+    pub fn write(&mut self, bits: u128, count: u32) {
         self.pending |= bits << self.count;
         self.count += count;
         while self.count >= 32 {
@@ -225,7 +225,7 @@ impl<'a> BitReader<'a> {
     }
 
     /// Starts at bit `at`.
-    pub fn at(bytes: &'a [u8], at: usize) -> Self {
+    pub fn at_bit(bytes: &'a [u8], at: usize) -> Self {
         BitReader { bytes, at }
     }
 
@@ -264,7 +264,7 @@ impl<'a> BitReader<'a> {
 
     /// Reads the next `count` ≤ 32 bits.
     #[inline(always)]
-    pub fn take(&mut self, count: u32) -> u32 {
+    pub fn read(&mut self, count: u32) -> u32 {
         let value = self.peek() & ((1 << count) - 1);
         self.skip(count);
         value as u32
@@ -340,7 +340,7 @@ mod tests {
         fn bits_come_back(values in proptest::collection::vec((any::<u64>(), 0u32..57), 0..50)) {
             let mut w = BitWriter::default();
             for &(v, n) in &values {
-                w.put(u128::from(v & ((1 << n) - 1)), n);
+                w.write(u128::from(v & ((1 << n) - 1)), n);
             }
             let length = w.len();
             let bytes = w.finish();

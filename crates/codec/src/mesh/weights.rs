@@ -46,11 +46,11 @@ pub const FITS: [Fit; 8] = [
     fit(3, 1e-2),
     fit(2, 2e-5),
 ];
-const ONE: i32 = 4096;
+const WEIGHT_SUM: i32 = 4096;
 /// Fits with a weight of this size are replaced by the plain weights.
-const WILD: f64 = 2.5;
-const KEPT: usize = 4;
-const FULL_RING: usize = 8;
+const MAX_FITTED_WEIGHT: f64 = 2.5;
+const MAX_NEIGHBOURS: usize = 4;
+const MAX_RING_POINTS: usize = 8;
 
 const fn fit(falloff: u32, ridge: f64) -> Fit {
     Fit { falloff, ridge }
@@ -58,7 +58,7 @@ const fn fit(falloff: u32, ridge: f64) -> Fit {
 
 /// The neighbours and weights of every point, in the hierarchy's numbering.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Weights {
+pub struct SpatialWeights {
     /// Points of coarser levels; unused entries are 0.
     pub neighbours: Vec<[u32; 4]>,
     /// In 1/4096, with a sum of exactly 4096, or all 0 for a root; within ± 10,243. Unused entries are 0.
@@ -70,29 +70,31 @@ pub struct Weights {
 ///
 /// Panics unless there is one position per point.
 #[cfg(feature = "encode")]
-pub fn solve(h: &Hierarchy, frame0: &[[i32; 3]]) -> Weights {
-    solve_as(h, frame0, FITS[0])
+pub fn solve(h: &Hierarchy, frame0: &[[i32; 3]]) -> SpatialWeights {
+    solve_with(h, frame0, FITS[0])
 }
 
 /// [`solve`] with any fit.
-pub fn solve_as(h: &Hierarchy, frame0: &[[i32; 3]], fit: Fit) -> Weights {
-    solve_at(h, frame0, fit, 0..frame0.len())
+pub fn solve_with(h: &Hierarchy, frame0: &[[i32; 3]], fit: Fit) -> SpatialWeights {
+    solve_points(h, frame0, fit, 0..frame0.len())
 }
 
-/// [`solve_as`] for the given points only; the entries of all others are 0.
-pub fn solve_at(
+/// [`solve_with`] for the given points only; the entries of all others are 0.
+pub fn solve_points(
     h: &Hierarchy,
     frame0: &[[i32; 3]],
     fit: Fit,
     points: impl Iterator<Item = usize>,
-) -> Weights {
+) -> SpatialWeights {
     assert_eq!(h.order.len(), frame0.len(), "one position per point");
-    let mut out =
-        Weights { neighbours: vec![[0; KEPT]; frame0.len()], weights: vec![[0; KEPT]; frame0.len()] };
+    let mut out = SpatialWeights {
+        neighbours: vec![[0; MAX_NEIGHBOURS]; frame0.len()],
+        weights: vec![[0; MAX_NEIGHBOURS]; frame0.len()],
+    };
     for new in points {
         let mut ring = Ring::new(h.ring_of(new), &frame0[new], frame0);
         let mut w = ring.weights(fit);
-        if ring.count > KEPT {
+        if ring.count > MAX_NEIGHBOURS {
             ring.keep_largest(&mut w);
             w = ring.weights(fit);
         }
@@ -104,14 +106,15 @@ pub fn solve_at(
 
 struct Ring {
     count: usize,
-    ids: [u32; FULL_RING],
+    ids: [u32; MAX_RING_POINTS],
     /// The vectors from the point to each point of its ring.
-    offsets: [[f64; 3]; FULL_RING],
+    offsets: [[f64; 3]; MAX_RING_POINTS],
 }
 
 impl Ring {
     fn new(ids: &[u32], own: &[i32; 3], frame0: &[[i32; 3]]) -> Ring {
-        let mut ring = Ring { count: ids.len(), ids: [0; FULL_RING], offsets: [[0.0; 3]; FULL_RING] };
+        let mut ring =
+            Ring { count: ids.len(), ids: [0; MAX_RING_POINTS], offsets: [[0.0; 3]; MAX_RING_POINTS] };
         for (k, &id) in ids.iter().enumerate() {
             let at = frame0[id as usize];
             ring.ids[k] = id;
@@ -121,8 +124,8 @@ impl Ring {
     }
 
     /// Moves the four points with the largest weights to the front and drops the others.
-    fn keep_largest(&mut self, w: &mut [f64; FULL_RING]) {
-        for slot in 0..KEPT {
+    fn keep_largest(&mut self, w: &mut [f64; MAX_RING_POINTS]) {
+        for slot in 0..MAX_NEIGHBOURS {
             let mut best = slot;
             for k in slot + 1..self.count {
                 if w[k].abs() > w[best].abs() {
@@ -133,17 +136,17 @@ impl Ring {
             self.offsets.swap(slot, best);
             self.ids.swap(slot, best);
         }
-        self.count = KEPT;
+        self.count = MAX_NEIGHBOURS;
     }
 
     /// Returns the weights by which the values of the ring give the fitted linear function's value at the
     /// point. Their sum is 1.
-    fn weights(&self, fit: Fit) -> [f64; FULL_RING] {
-        let mut out = [0.0; FULL_RING];
+    fn weights(&self, fit: Fit) -> [f64; MAX_RING_POINTS] {
+        let mut out = [0.0; MAX_RING_POINTS];
         if self.count == 0 {
             return out;
         }
-        let mut distance = [0.0; FULL_RING];
+        let mut distance = [0.0; MAX_RING_POINTS];
         let mut longest = 0.0;
         for k in 0..self.count {
             let [x, y, z] = self.offsets[k];
@@ -153,8 +156,8 @@ impl Ring {
             }
         }
         let scale = if longest > 0.0 { 1.0 / longest } else { 1.0 };
-        let mut plain = [0.0; FULL_RING];
-        let mut basis = [[0.0; 4]; FULL_RING];
+        let mut plain = [0.0; MAX_RING_POINTS];
+        let mut basis = [[0.0; 4]; MAX_RING_POINTS];
         let mut normal = [[0.0; 4]; 4];
         for k in 0..self.count {
             let near = (longest + 1.0) / (distance[k] + longest * 0.01 + 1.0);
@@ -184,7 +187,7 @@ impl Ring {
         let mut wild = sum < 1e-6;
         for k in 0..self.count {
             out[k] /= sum;
-            wild |= out[k].abs() >= WILD;
+            wild |= out[k].abs() >= MAX_FITTED_WEIGHT;
         }
         if wild {
             for k in 0..self.count {
@@ -216,12 +219,12 @@ fn first_column_of_inverse(mut m: [[f64; 4]; 4]) -> [f64; 4] {
     y
 }
 
-fn rounded(w: &[f64]) -> [i16; KEPT] {
-    let mut out = [0; KEPT];
-    let (mut lacks, mut largest) = (ONE, 0);
+fn rounded(w: &[f64]) -> [i16; MAX_NEIGHBOURS] {
+    let mut out = [0; MAX_NEIGHBOURS];
+    let (mut lacks, mut largest) = (WEIGHT_SUM, 0);
     for (k, &w) in w.iter().enumerate() {
         // The magnitude is at most 2.5 · 4096.
-        out[k] = (w * f64::from(ONE) + 0.5).floor() as i16;
+        out[k] = (w * f64::from(WEIGHT_SUM) + 0.5).floor() as i16;
         lacks -= i32::from(out[k]);
         if out[k].abs() > out[largest].abs() {
             largest = k;
@@ -240,23 +243,23 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn check(h: &Hierarchy, frame0: &[[i32; 3]]) -> Weights {
+    fn check(h: &Hierarchy, frame0: &[[i32; 3]]) -> SpatialWeights {
         for fit in FITS {
             check_as(h, frame0, fit);
         }
         check_as(h, frame0, FITS[0])
     }
 
-    fn check_as(h: &Hierarchy, frame0: &[[i32; 3]], fit: Fit) -> Weights {
-        let w = solve_as(h, frame0, fit);
+    fn check_as(h: &Hierarchy, frame0: &[[i32; 3]], fit: Fit) -> SpatialWeights {
+        let w = solve_with(h, frame0, fit);
         assert_eq!((w.neighbours.len(), w.weights.len()), (frame0.len(), frame0.len()));
         for new in 0..frame0.len() {
             let (ids, weights, ring) = (w.neighbours[new], w.weights[new], h.ring_of(new));
             let used = ring.len().min(4);
             let sum: i32 = weights.iter().map(|&w| i32::from(w)).sum();
-            assert_eq!(sum, if used == 0 { 0 } else { ONE });
+            assert_eq!(sum, if used == 0 { 0 } else { WEIGHT_SUM });
             for k in 0..4 {
-                assert!(f64::from(weights[k]).abs() <= WILD * f64::from(ONE) + 4.0);
+                assert!(f64::from(weights[k]).abs() <= MAX_FITTED_WEIGHT * f64::from(WEIGHT_SUM) + 4.0);
                 if k < used {
                     assert!(ring.contains(&ids[k]) && !ids[..k].contains(&ids[k]));
                 } else {
@@ -293,7 +296,7 @@ mod tests {
                 let each = (0..4).map(|k| {
                     f64::from(w.weights[new][k]) * f64::from(frame[w.neighbours[new][k] as usize][axis])
                 });
-                each.sum::<f64>() / f64::from(ONE) - f64::from(frame[new][axis])
+                each.sum::<f64>() / f64::from(WEIGHT_SUM) - f64::from(frame[new][axis])
             };
             exact += u32::from(sum(0).abs() + sum(1).abs() < 60.0);
         }
@@ -302,7 +305,7 @@ mod tests {
 
     #[test]
     fn edges() {
-        assert_eq!(check(&build(0, &[]), &[]), Weights::default());
+        assert_eq!(check(&build(0, &[]), &[]), SpatialWeights::default());
         let h = build(2, &[]);
         assert_eq!(check(&h, &[[1, 2, 3]; 2]).weights, [[0; 4], [4096, 0, 0, 0]]);
         // All points in one place, then the largest bounds.
@@ -322,7 +325,7 @@ mod tests {
     fn weights_are_frozen() {
         let hashes = [grid(40, 30), torus(30, 40), (1200, vec![])].map(|(n, triangles)| {
             let h = build(n, &triangles);
-            let all = FITS.map(|fit| solve_as(&h, &in_order(&h, &wave(n, 40)), fit));
+            let all = FITS.map(|fit| solve_with(&h, &in_order(&h, &wave(n, 40)), fit));
             hash(all.iter().flat_map(|w| {
                 let weights = w.weights.iter().flatten().map(|&w| w as u32);
                 w.neighbours.iter().flatten().copied().chain(weights)

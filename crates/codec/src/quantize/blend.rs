@@ -13,7 +13,7 @@
 //! none fused, so all machines give the same bits.
 
 use crate::quantize::code::Code;
-use crate::quantize::vertices::each;
+use crate::quantize::vertices::convert_vertices;
 use crate::quantize::{octahedral, qtangent};
 use crate::simd::isa::Isa;
 
@@ -22,8 +22,10 @@ use crate::simd::isa::Isa;
 ///
 /// Panics unless there are 4 codes per 3 floats.
 pub fn qtangent_normals<W: Code>(bits: u32, from: &[W], to: &[W], t: f32, out: &mut [f32]) {
-    let turn = Turn::new(bits, t);
-    each::<W, _, 2, 4, 3>(Isa::get(), [from, to], out, move |[a, b]| turn.between(a, b).normal);
+    let turn = QTangentBlend::new(bits, t);
+    convert_vertices::<W, _, 2, 4, 3>(Isa::get(), [from, to], out, move |[a, b]| {
+        turn.interpolate(a, b).normal
+    });
 }
 
 /// Writes the unit tangents of QTangents, xyzw per vertex; w is the sign of the bitangent `cross(normal,
@@ -31,9 +33,9 @@ pub fn qtangent_normals<W: Code>(bits: u32, from: &[W], to: &[W], t: f32, out: &
 ///
 /// Panics unless there are 4 codes per 4 floats.
 pub fn qtangent_tangents<W: Code>(bits: u32, from: &[W], to: &[W], t: f32, out: &mut [f32]) {
-    let turn = Turn::new(bits, t);
-    each::<W, _, 2, 4, 4>(Isa::get(), [from, to], out, move |[a, b]| {
-        let frame = turn.between(a, b);
+    let turn = QTangentBlend::new(bits, t);
+    convert_vertices::<W, _, 2, 4, 4>(Isa::get(), [from, to], out, move |[a, b]| {
+        let frame = turn.interpolate(a, b);
         let [x, y, z] = frame.tangent;
         [x, y, z, frame.sign]
     });
@@ -44,23 +46,23 @@ pub fn qtangent_tangents<W: Code>(bits: u32, from: &[W], to: &[W], t: f32, out: 
 ///
 /// Panics unless there are 2 codes per 3 floats.
 pub fn octahedral_normals<W: Code>(bits: u32, from: &[W], to: &[W], t: f32, out: &mut [f32]) {
-    each::<W, _, 2, 2, 3>(Isa::get(), [from, to], out, move |[a, b]| direction(bits, t, a, b));
+    convert_vertices::<W, _, 2, 2, 3>(Isa::get(), [from, to], out, move |[a, b]| direction(bits, t, a, b));
 }
 
 /// The parameters of an interpolation of QTangents.
 #[derive(Clone, Copy)]
-struct Turn {
+struct QTangentBlend {
     bits: u32,
     t: f32,
 }
 
-impl Turn {
-    fn new(bits: u32, t: f32) -> Turn {
-        Turn { bits, t }
+impl QTangentBlend {
+    fn new(bits: u32, t: f32) -> QTangentBlend {
+        QTangentBlend { bits, t }
     }
 
     #[inline(always)]
-    fn between(self, a: [u16; 4], b: [u16; 4]) -> qtangent::Frame {
+    fn interpolate(self, a: [u16; 4], b: [u16; 4]) -> qtangent::TangentFrame {
         let (q, sign) = rotation(self.bits, self.t, a, b);
         qtangent::frame(q, sign)
     }
@@ -73,19 +75,19 @@ pub fn rotation(bits: u32, t: f32, a: [u16; 4], b: [u16; 4]) -> ([f32; 4], f32) 
     let (a, b) = (qtangent::rotation(a, bits), qtangent::rotation(b, bits));
     let dot = a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3];
     let side = if dot < 0.0 { -1.0 } else { 1.0 };
-    (unit(a, b.map(|v| v * side), t), sign)
+    (lerp_normalized(a, b.map(|v| v * side), t), sign)
 }
 
 /// Returns the unit vector between two octahedral normals.
 #[inline(always)]
 pub fn direction(bits: u32, t: f32, a: [u16; 2], b: [u16; 2]) -> [f32; 3] {
     let (a, b) = (octahedral::decode(a, bits), octahedral::decode(b, bits));
-    unit(a, b, t)
+    lerp_normalized(a, b, t)
 }
 
 /// Interpolates linearly and normalizes; returns the first vector if the result has no direction.
 #[inline(always)]
-fn unit<const N: usize>(a: [f32; N], b: [f32; N], t: f32) -> [f32; N] {
+fn lerp_normalized<const N: usize>(a: [f32; N], b: [f32; N], t: f32) -> [f32; N] {
     let between: [f32; N] = std::array::from_fn(|k| a[k] + (b[k] - a[k]) * t);
     let square = between.iter().fold(0.0, |sum, v| sum + v * v);
     // The first vector is already a unit vector.
@@ -109,7 +111,7 @@ mod tests {
 
     #[test]
     fn half_way_and_the_far_side() {
-        let frame = |normal, tangent, sign| qtangent::Frame { normal, tangent, sign };
+        let frame = |normal, tangent, sign| qtangent::TangentFrame { normal, tangent, sign };
         let up = frame([0.0, 0.0, 1.0], [1.0, 0.0, 0.0], 1.0);
         let turned = frame([0.0, -1.0, 0.0], [1.0, 0.0, 0.0], 1.0);
         let a = qtangent::encode(up, 16);
@@ -148,12 +150,12 @@ mod tests {
             let mut all: Vec<Vec<f32>> = Vec::new();
             for isa in Isa::all() {
                 for t in [0.0, t, 1.0] {
-                    let turn = Turn::new(bits, t);
+                    let turn = QTangentBlend::new(bits, t);
                     let mut normals = vec![0.0; 3 * count];
-                    each::<_, _, 2, 4, 3>(isa, [&from, &to], &mut normals, |[a, b]| turn.between(a, b).normal);
+                    convert_vertices::<_, _, 2, 4, 3>(isa, [&from, &to], &mut normals, |[a, b]| turn.interpolate(a, b).normal);
                     let mut flat = vec![0.0; 3 * count];
                     let octahedral = [&from[..2 * count], &to[..2 * count]];
-                    each::<_, _, 2, 2, 3>(isa, octahedral, &mut flat, |[a, b]| direction(bits, t, a, b));
+                    convert_vertices::<_, _, 2, 2, 3>(isa, octahedral, &mut flat, |[a, b]| direction(bits, t, a, b));
                     for v in 0..count {
                         prop_assert!((length(&normals[3 * v..]) - 1.0).abs() < 1e-4);
                         prop_assert!((length(&flat[3 * v..]) - 1.0).abs() < 1e-4);

@@ -4,17 +4,17 @@
 /// The blend factors of one stream in one frame: motion a/128, interpolation b/256, blend c/128.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[allow(missing_docs)]
-pub struct Blend {
+pub struct BlendFactors {
     pub a: u8,
     pub b: u8,
     pub c: u8,
 }
 
-impl Blend {
+impl BlendFactors {
     /// The frame before, unchanged.
-    pub const DELTA: Blend = Blend { a: 0, b: 0, c: 128 };
+    pub const DELTA: BlendFactors = BlendFactors { a: 0, b: 0, c: 128 };
     /// Linear extrapolation of the motion.
-    pub const LINEAR: Blend = Blend { a: 128, b: 0, c: 128 };
+    pub const LINEAR: BlendFactors = BlendFactors { a: 128, b: 0, c: 128 };
 }
 
 /// A quantized component. Predictions are computed in a wider signed integer (`i32` suffices for 8- and
@@ -54,7 +54,13 @@ pub trait Code:
     /// Mutable variant of [`Code::codes16`].
     fn codes16_mut(words: &mut [Self]) -> Option<&mut [u16]>;
     /// Returns the prediction of a B-frame, see [`crate::classic::motion`].
-    fn between(previous: Self, before: Self, index_before: Self, index_after: Self, by: Blend) -> Self;
+    fn predict_b_frame(
+        previous: Self,
+        before: Self,
+        index_before: Self,
+        index_after: Self,
+        by: BlendFactors,
+    ) -> Self;
 }
 
 macro_rules! word {
@@ -105,7 +111,7 @@ word! {
             None
         }
         #[inline(always)]
-        fn between(previous: Self, before: Self, index_before: Self, index_after: Self, by: Blend) -> Self {
+        fn predict_b_frame(previous: Self, before: Self, index_before: Self, index_after: Self, by: BlendFactors) -> Self {
             let (f1, f2) = (i32::from(previous), i32::from(before));
             let (i0, i1) = (i32::from(index_before), i32::from(index_after));
             let (a, b, c) = (i32::from(by.a), i32::from(by.b), i32::from(by.c));
@@ -122,7 +128,7 @@ word! {
             Some(words)
         }
         #[inline(always)]
-        fn between(previous: Self, before: Self, index_before: Self, index_after: Self, by: Blend) -> Self {
+        fn predict_b_frame(previous: Self, before: Self, index_before: Self, index_after: Self, by: BlendFactors) -> Self {
             // `factor` of the way from `from` to `to`, modulo 2^16: the shorter way.
             let part = |to: u16, from: u16, factor: u8, half: i32, shift: u32| {
                 let way = i32::from(to.wrapping_sub(from) as i16);
@@ -141,7 +147,7 @@ word! {
             None
         }
         #[inline(always)]
-        fn between(previous: Self, before: Self, index_before: Self, index_after: Self, by: Blend) -> Self {
+        fn predict_b_frame(previous: Self, before: Self, index_before: Self, index_after: Self, by: BlendFactors) -> Self {
             let (f1, f2) = (i64::from(previous), i64::from(before));
             let (i0, i1) = (i64::from(index_before), i64::from(index_after));
             let (a, b, c) = (i64::from(by.a), i64::from(by.b), i64::from(by.c));

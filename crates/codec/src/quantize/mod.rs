@@ -3,7 +3,7 @@
 
 pub mod blend;
 pub mod code;
-pub mod fixed;
+pub mod fixed_point;
 pub mod lattice;
 pub mod octahedral;
 pub mod qtangent;

@@ -21,7 +21,7 @@
 //! all four corners of the square around the point, which include the triangle's.
 
 use crate::quantize::code::Code;
-use crate::quantize::vertices::each;
+use crate::quantize::vertices::convert_vertices;
 use crate::simd::isa::Isa;
 
 /// The range of bits per axis. Part of the format.
@@ -88,7 +88,7 @@ pub fn decode(codes: [u16; 2], bits: u32) -> [f32; 3] {
 ///
 /// Panics unless there are 2 codes per 3 floats.
 pub fn normals<W: Code>(bits: u32, codes: &[W], out: &mut [f32]) {
-    each::<W, _, 1, 2, 3>(Isa::get(), [codes], out, move |[o]| decode(o, bits));
+    convert_vertices::<W, _, 1, 2, 3>(Isa::get(), [codes], out, move |[o]| decode(o, bits));
 }
 
 /// Returns the code of the middle; bits outside the allowed range count as the nearest allowed.
@@ -175,13 +175,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_levels_give_a_unit_vector(u: u16, v: u16, bits in 0u32..40) {
+        fn any_codes_give_a_unit_vector(u: u16, v: u16, bits in 0u32..40) {
             let n = decode([u, v], bits);
             prop_assert!((n.iter().map(|v| v * v).sum::<f32>() - 1.0).abs() < 1e-5);
         }
 
         #[test]
-        fn levels_are_their_own_best(u in 0u16..=254, v in 0u16..=254) {
+        fn codes_are_their_own_best(u in 0u16..=254, v in 0u16..=254) {
             let n = decode([u, v], 8);
             prop_assert_eq!(decode(encode(n, 8), 8), n);
         }

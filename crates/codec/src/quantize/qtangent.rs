@@ -17,7 +17,7 @@
 //! Credit: Ivo Zoltan Frey and Ivo Herzeg, "Spherical Skinning with Dual Quaternions and QTangents", 2011.
 
 use crate::quantize::code::Code;
-use crate::quantize::vertices::each;
+use crate::quantize::vertices::convert_vertices;
 use crate::simd::isa::Isa;
 use crate::simd::lanes::{cross, dot, minus, times};
 
@@ -27,7 +27,7 @@ pub const BITS: std::ops::RangeInclusive<u32> = 6..=16;
 /// A tangent frame: unit normal, unit tangent, and the sign of the bitangent (`cross(normal, tangent)·sign`).
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[allow(missing_docs)]
-pub struct Frame {
+pub struct TangentFrame {
     pub normal: [f32; 3],
     pub tangent: [f32; 3],
     pub sign: f32,
@@ -53,7 +53,7 @@ pub fn bits_for(degrees: f64) -> u32 {
 /// Returns four codes x, y, z, w. The tangent is made perpendicular to the normal first; an invalid frame
 /// (zero or not finite) becomes one with the same normal if that is usable, else the identity.
 #[cfg(feature = "encode")]
-pub fn encode(frame: Frame, bits: u32) -> [u16; 4] {
+pub fn encode(frame: TangentFrame, bits: u32) -> [u16; 4] {
     let half = half(bits);
     let mut q = quaternion(frame.normal.map(f64::from), frame.tangent.map(f64::from));
     if q[3] < 0.0 {
@@ -67,7 +67,7 @@ pub fn encode(frame: Frame, bits: u32) -> [u16; 4] {
 
 /// Returns the unit quaternion, w ≥ 0, of a unit normal and a unit tangent that are perpendicular except for
 /// rounding: within 10⁻⁶ rad.
-pub fn quaternion_of(normal: [f32; 3], tangent: [f32; 3]) -> [f32; 4] {
+pub fn quaternion_from_frame(normal: [f32; 3], tangent: [f32; 3]) -> [f32; 4] {
     let n = times(normal, 1.0 / dot(normal, normal).sqrt());
     let t = minus(tangent, times(n, dot(n, tangent)));
     let b = cross(n, t);
@@ -93,7 +93,7 @@ pub fn quaternion_of(normal: [f32; 3], tangent: [f32; 3]) -> [f32; 4] {
 
 /// Decodes the frame. Codes beyond the last count as the last; all codes in the middle give the identity.
 #[inline(always)]
-pub fn decode(codes: [u16; 4], bits: u32) -> Frame {
+pub fn decode(codes: [u16; 4], bits: u32) -> TangentFrame {
     let q = centred(codes, bits);
     frame(q, if q[3] < 0.0 { -1.0 } else { 1.0 })
 }
@@ -102,14 +102,14 @@ pub fn decode(codes: [u16; 4], bits: u32) -> Frame {
 ///
 /// Panics unless there are 4 codes per 3 floats.
 pub fn normals<W: Code>(bits: u32, codes: &[W], out: &mut [f32]) {
-    each::<W, _, 1, 4, 3>(Isa::get(), [codes], out, move |[q]| decode(q, bits).normal);
+    convert_vertices::<W, _, 1, 4, 3>(Isa::get(), [codes], out, move |[q]| decode(q, bits).normal);
 }
 
 /// Writes unit tangents, xyzw per vertex; w is the sign of the bitangent. Otherwise like [`normals`].
 ///
 /// Panics unless there are 4 codes per 4 floats.
 pub fn tangents<W: Code>(bits: u32, codes: &[W], out: &mut [f32]) {
-    each::<W, _, 1, 4, 4>(Isa::get(), [codes], out, move |[q]| {
+    convert_vertices::<W, _, 1, 4, 4>(Isa::get(), [codes], out, move |[q]| {
         let frame = decode(q, bits);
         let [x, y, z] = frame.tangent;
         [x, y, z, frame.sign]
@@ -136,13 +136,13 @@ pub(crate) fn centred(codes: [u16; 4], bits: u32) -> [f32; 4] {
 
 /// Returns the frame of a quaternion of any length; zero gives the identity. `sign` is that of the bitangent.
 #[inline(always)]
-pub fn frame(mut q: [f32; 4], sign: f32) -> Frame {
+pub fn frame(mut q: [f32; 4], sign: f32) -> TangentFrame {
     if q == [0.0; 4] {
         q[3] = 1.0;
     }
     let length = (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]).sqrt();
     let [x, y, z, w] = q.map(|v| v / length);
-    Frame {
+    TangentFrame {
         normal: [2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)],
         tangent: [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z), 2.0 * (x * z - w * y)],
         sign,
@@ -213,16 +213,16 @@ mod tests {
         dot64(c, c).sqrt().atan2(dot64(a, b)).to_degrees()
     }
 
-    fn frame(q: [f64; 4], sign: f32) -> Option<Frame> {
+    fn frame(q: [f64; 4], sign: f32) -> Option<TangentFrame> {
         let length = q.iter().map(|v| v * v).sum::<f64>().sqrt();
         let [x, y, z, w] = (length > 1e-9).then(|| q.map(|v| v / length))?;
         let n = [2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)];
         let t = [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z), 2.0 * (x * z - w * y)];
-        Some(Frame { normal: n.map(|v| v as f32), tangent: t.map(|v| v as f32), sign })
+        Some(TangentFrame { normal: n.map(|v| v as f32), tangent: t.map(|v| v as f32), sign })
     }
 
     /// Returns the larger error of normal and tangent, in degrees, relative to the orthogonalized frame.
-    fn error(f: Frame, bits: u32) -> f64 {
+    fn error(f: TangentFrame, bits: u32) -> f64 {
         let back = decode(encode(f, bits), bits);
         assert_eq!(back.sign, f.sign);
         let n = unit(f.normal.map(f64::from)).unwrap();
@@ -233,10 +233,10 @@ mod tests {
 
     #[test]
     fn golden() {
-        let f = Frame { normal: [0.0, 0.0, 1.0], tangent: [1.0, 0.0, 0.0], sign: 1.0 };
+        let f = TangentFrame { normal: [0.0, 0.0, 1.0], tangent: [1.0, 0.0, 0.0], sign: 1.0 };
         assert_eq!(encode(f, 10), [511, 511, 511, 1022]);
-        assert_eq!(encode(Frame { sign: -1.0, ..f }, 10), [511, 511, 511, 0]);
-        let turned = Frame { tangent: [-1.0, 0.0, 0.0], ..f };
+        assert_eq!(encode(TangentFrame { sign: -1.0, ..f }, 10), [511, 511, 511, 0]);
+        let turned = TangentFrame { tangent: [-1.0, 0.0, 0.0], ..f };
         assert_eq!(encode(turned, 10), [511, 511, 1022, 512]);
         assert_eq!(decode([511; 4], 10), f);
     }
@@ -288,7 +288,7 @@ mod tests {
             }
             let sign = if i % 2 == 0 { 1.0 } else { -1.0 };
             let Some(f) = frame(q, sign) else { continue };
-            let q = quaternion_of(f.normal, f.tangent);
+            let q = quaternion_from_frame(f.normal, f.tangent);
             assert!(q[3] >= 0.0);
             let back = super::frame(q, sign);
             let (n, t) = (f.normal.map(f64::from), f.tangent.map(f64::from));
@@ -303,7 +303,7 @@ mod tests {
         for normal in bad {
             for tangent in bad {
                 for sign in [1.0, -1.0, 0.0, f32::NAN] {
-                    let back = decode(encode(Frame { normal, tangent, sign }, 10), 10);
+                    let back = decode(encode(TangentFrame { normal, tangent, sign }, 10), 10);
                     let (n, t) = (back.normal.map(f64::from), back.tangent.map(f64::from));
                     assert!((dot64(n, n) - 1.0).abs() < 1e-5 && dot64(n, t).abs() < 1e-5);
                     assert_eq!(back.sign, if sign < 0.0 { -1.0 } else { 1.0 });
@@ -322,7 +322,7 @@ mod tests {
 
         #[test]
         fn skewed_frames_keep_their_normal(n: [i8; 3], t: [i8; 3]) {
-            let f = Frame { normal: n.map(f32::from), tangent: t.map(f32::from), sign: -1.0 };
+            let f = TangentFrame { normal: n.map(f32::from), tangent: t.map(f32::from), sign: -1.0 };
             let (m, u) = (n.map(f64::from), t.map(f64::from));
             let c = cross64(m, u);
             if dot64(c, c) > 1e-3 * dot64(m, m) * dot64(u, u) {

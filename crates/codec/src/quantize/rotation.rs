@@ -40,7 +40,7 @@ fn product(a: Quaternion, b: [i64; 4]) -> Option<Quaternion> {
 #[inline]
 fn normalise(q: [i64; 4]) -> Option<Quaternion> {
     let n = q.iter().map(|v| v.unsigned_abs() * v.unsigned_abs()).sum::<u64>();
-    let length = root(n);
+    let length = integer_sqrt(n);
     if length < 1 << 20 {
         return None;
     }
@@ -56,7 +56,7 @@ fn normalise(q: [i64; 4]) -> Option<Quaternion> {
 /// Returns ⌊√n⌋ for n < 2⁶⁴ − 2³³. The square root of IEEE 754 is exact to half a unit, so this is the same
 /// everywhere.
 #[inline]
-fn root(n: u64) -> u64 {
+fn integer_sqrt(n: u64) -> u64 {
     // Most values fit 63 bits, which machines convert in one step.
     let mut r = match i64::try_from(n) {
         Ok(n) => (n as f64).sqrt() as i64 as u64,
@@ -72,7 +72,7 @@ fn root(n: u64) -> u64 {
 
 /// Returns the rotation `from` followed by the turn `y`, whose components are clamped to ±1.
 #[inline]
-pub fn turned(from: Quaternion, y: [i64; 3]) -> Quaternion {
+pub fn apply_turn(from: Quaternion, y: [i64; 3]) -> Quaternion {
     let one = i64::from(ONE);
     let [x, y, z] = y;
     let y = [x.clamp(-one, one), y.clamp(-one, one), z.clamp(-one, one)];
@@ -83,9 +83,9 @@ pub fn turned(from: Quaternion, y: [i64; 3]) -> Quaternion {
 
 /// Returns the weighted sum of up to four rotations, with weights in 2⁻¹⁶ that add up to 2¹⁶; the first two
 /// are the nearest in time, and the other two lie beyond the first and beyond the second. Not of unit length:
-/// [`turned`] normalizes.
+/// [`apply_turn`] normalizes.
 #[inline]
-pub fn mixed(q: &[Quaternion], weights: &[i32]) -> Quaternion {
+pub fn weighted_sum(q: &[Quaternion], weights: &[i32]) -> Quaternion {
     let Some(&first) = q.first() else {
         return IDENTITY;
     };
@@ -158,14 +158,14 @@ pub fn multiply(a: [f64; 4], b: [f64; 4]) -> [f64; 4] {
 
 /// Returns the rotation about a unit axis by `turn`.
 #[inline]
-pub fn about(axis: [f64; 3], turn: i32) -> [f64; 4] {
+pub fn from_axis_turn(axis: [f64; 3], turn: i32) -> [f64; 4] {
     let (sine, cosine) = half_sine_cosine(turn);
     [axis[0] * sine, axis[1] * sine, axis[2] * sine, cosine]
 }
 
 /// Converts from 2⁻³⁰ to f64.
 #[inline]
-pub fn float(q: Quaternion) -> [f64; 4] {
+pub fn to_f64(q: Quaternion) -> [f64; 4] {
     q.map(|v| f64::from(v) * (1.0 / 1_073_741_824.0))
 }
 
@@ -174,15 +174,15 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn about_axis(axis: [f64; 3], angle: f64) -> Quaternion {
+    fn from_axis_angle(axis: [f64; 3], angle: f64) -> Quaternion {
         let n = axis.iter().map(|v| v * v).sum::<f64>().sqrt();
         let (s, c) = (angle / 2.0).sin_cos();
         let unit = |v: f64| (v * f64::from(ONE)).round() as i32;
         [unit(axis[0] / n * s), unit(axis[1] / n * s), unit(axis[2] / n * s), unit(c)]
     }
 
-    fn apart(a: Quaternion, b: Quaternion) -> f64 {
-        let (a, b) = (float(a), float(b));
+    fn rotation_angle(a: Quaternion, b: Quaternion) -> f64 {
+        let (a, b) = (to_f64(a), to_f64(b));
         let inverse = [-a[0], -a[1], -a[2], a[3]];
         let d = multiply(inverse, b);
         2.0 * (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]).sqrt().atan2(d[3].abs())
@@ -195,17 +195,17 @@ mod tests {
 
     #[test]
     fn golden() {
-        assert_eq!(turned(IDENTITY, [0; 3]), IDENTITY);
+        assert_eq!(apply_turn(IDENTITY, [0; 3]), IDENTITY);
         // y = 2⁻¹⁰: x = 2y/(1 + y²), w = (1 − y²)/(1 + y²).
-        let small = turned(IDENTITY, [1 << 20, 0, 0]);
+        let small = apply_turn(IDENTITY, [1 << 20, 0, 0]);
         assert_eq!(small, [(1 << 21) - 2, 0, 0, (1 << 30) - (1 << 11)]);
         // A turn beyond the chart is clamped, not wrapped.
-        assert_eq!(turned(IDENTITY, [i64::MAX, 0, 0]), turned(IDENTITY, [1 << 30, 0, 0]));
-        assert_eq!(mixed(&[], &[]), IDENTITY);
+        assert_eq!(apply_turn(IDENTITY, [i64::MAX, 0, 0]), apply_turn(IDENTITY, [1 << 30, 0, 0]));
+        assert_eq!(weighted_sum(&[], &[]), IDENTITY);
         // Opposite rotations have no mean: the first is taken.
         let flip = [ONE, 0, 0, 0];
-        assert_eq!(mixed(&[IDENTITY, [0, 0, 0, -ONE]], &[1 << 15, 1 << 15]), IDENTITY);
-        assert!(apart(mixed(&[IDENTITY, flip], &[1 << 15, 1 << 15]), IDENTITY) < 4.0);
+        assert_eq!(weighted_sum(&[IDENTITY, [0, 0, 0, -ONE]], &[1 << 15, 1 << 15]), IDENTITY);
+        assert!(rotation_angle(weighted_sum(&[IDENTITY, flip], &[1 << 15, 1 << 15]), IDENTITY) < 4.0);
     }
 
     #[test]
@@ -222,28 +222,28 @@ mod tests {
         #[test]
         fn turns_are_what_they_say(a in any::<[i16; 3]>(), b in any::<[i16; 3]>(), first in -6.2f64..6.2, second in -3.1f64..3.1) {
             let axis = |v: [i16; 3]| v.map(|v| f64::from(v) + 0.5);
-            let from = about_axis(axis(a), first);
-            let to = turned(from, turn(axis(b), second));
-            prop_assert!((apart(from, to) - second.abs()).abs() < 2e-8);
-            let n: f64 = float(to).iter().map(|v| v * v).sum();
+            let from = from_axis_angle(axis(a), first);
+            let to = apply_turn(from, turn(axis(b), second));
+            prop_assert!((rotation_angle(from, to) - second.abs()).abs() < 2e-8);
+            let n: f64 = to_f64(to).iter().map(|v| v * v).sum();
             prop_assert!((n - 1.0).abs() < 2e-8);
         }
 
         #[test]
         fn steady_turns_are_predicted_exactly(axis in any::<[i16; 3]>(), from in -3.0f64..3.0, step in -0.7f64..0.7) {
             let axis = axis.map(|v| f64::from(v) + 0.5);
-            let at = |i: f64| about_axis(axis, from + i * step);
+            let at = |i: f64| from_axis_angle(axis, from + i * step);
             let negative = |q: Quaternion| q.map(|v| -v);
             let taps = [at(-1.0), negative(at(1.0)), negative(at(-3.0)), at(3.0)];
-            let got = turned(mixed(&taps, &[36864, 36864, -4096, -4096]), [0; 3]);
-            prop_assert!(apart(got, at(0.0)) < 2e-8, "{}", apart(got, at(0.0)));
+            let got = apply_turn(weighted_sum(&taps, &[36864, 36864, -4096, -4096]), [0; 3]);
+            prop_assert!(rotation_angle(got, at(0.0)) < 2e-8, "{}", rotation_angle(got, at(0.0)));
         }
 
         #[test]
         fn anything_is_survived(q in any::<[[i32; 4]; 4]>(), w in any::<[i16; 4]>(), y in any::<[i64; 3]>()) {
             let q = q.map(|q| q.map(|v| v.clamp(-ONE, ONE)));
-            let mix = mixed(&q, &w.map(i32::from));
-            let out = turned(mix, y);
+            let mix = weighted_sum(&q, &w.map(i32::from));
+            let out = apply_turn(mix, y);
             prop_assert!(out.iter().all(|v| (-ONE..=ONE).contains(v)));
         }
     }

@@ -22,13 +22,13 @@
 //! | … | 1 … 5 each | `group` | of parts: for each bone that moves as it is (`rigid`) a varint, its group. Of vertices: for each a varint, zigzag of its group less the one before, at first less 0 |
 
 use crate::Corrupt;
-use crate::bytes::{Cursor, put_sized, put_varint};
+use crate::bytes::{Cursor, put_length_prefixed, put_varint};
 use crate::clip::scalars::{self, ScalarTrack, ScalarsRecord};
 use crate::quantize::code::Code;
 
 /// The extent of an attribute's groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Of {
+pub enum AttributeGroups {
     /// One group: the whole mesh.
     Mesh,
     /// The group of each part.
@@ -39,13 +39,13 @@ pub enum Of {
 
 /// A part attribute: one to four numbers per group and frame.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Attribute {
+pub struct PartAttributeRecord {
     /// The name.
     pub name: String,
     /// The number of values per group, 1 … 4.
     pub components: usize,
     /// The groups.
-    pub of: Of,
+    pub groups: AttributeGroups,
     /// The values of each group; all tracks have as many components, and empty names.
     pub tracks: Vec<ScalarTrack>,
 }
@@ -53,26 +53,26 @@ pub struct Attribute {
 /// Appends the attributes that all of `nodes`, in rising order, have in common. Animated components have
 /// `frames` values.
 #[cfg(feature = "encode")]
-pub fn encode(nodes: &[u32], attributes: &[Attribute], frames: u32, out: &mut Vec<u8>) {
+pub fn encode(nodes: &[u32], attributes: &[PartAttributeRecord], frames: u32, out: &mut Vec<u8>) {
     put_varint(nodes.len().saturating_sub(1) as u32, out);
     nodes.windows(2).for_each(|pair| put_varint(pair[1] - pair[0], out));
     put_varint(attributes.len() as u32, out);
     let mut all = ScalarsRecord { samples: frames, ..ScalarsRecord::default() };
     for attribute in attributes {
-        put_sized(attribute.name.as_bytes(), out);
-        let of = match attribute.of {
-            Of::Mesh => 0,
-            Of::Parts(_) => 1,
-            Of::Vertices(_) => 2,
+        put_length_prefixed(attribute.name.as_bytes(), out);
+        let of = match attribute.groups {
+            AttributeGroups::Mesh => 0,
+            AttributeGroups::Parts(_) => 1,
+            AttributeGroups::Vertices(_) => 2,
         };
         out.push((attribute.components - 1) as u8 & 3 | of << 2);
         if of > 0 {
             put_varint(attribute.tracks.len() as u32, out);
         }
-        match &attribute.of {
-            Of::Mesh => {}
-            Of::Parts(groups) => groups.iter().for_each(|&g| put_varint(g, out)),
-            Of::Vertices(groups) => {
+        match &attribute.groups {
+            AttributeGroups::Mesh => {}
+            AttributeGroups::Parts(groups) => groups.iter().for_each(|&g| put_varint(g, out)),
+            AttributeGroups::Vertices(groups) => {
                 let mut before = 0;
                 for &group in groups {
                     put_varint(group.wrapping_sub(before).zigzag(), out);
@@ -92,7 +92,7 @@ pub fn decode(
     node: u32,
     [vertices, parts]: [u32; 2],
     frames: u32,
-) -> Result<(Vec<u32>, Vec<Attribute>), Corrupt> {
+) -> Result<(Vec<u32>, Vec<PartAttributeRecord>), Corrupt> {
     let mut cursor = Cursor::new(bytes);
     let mut nodes = vec![node];
     for _ in 0..cursor.varint()? {
@@ -104,7 +104,7 @@ pub fn decode(
     let mut groups_of = Vec::new();
     for _ in 0..cursor.varint()? {
         let size = cursor.varint()? as usize;
-        let name = String::from_utf8(cursor.take(size)?.to_vec())
+        let name = String::from_utf8(cursor.bytes(size)?.to_vec())
             .map_err(|_| Corrupt("part attributes: a name is not UTF-8"))?;
         let form = cursor.u8()?;
         let groups = match form >> 2 {
@@ -125,16 +125,23 @@ pub fn decode(
             Ok(list)
         };
         let of = match form >> 2 {
-            0 => Of::Mesh,
-            1 => Of::Parts(list(parts, |_, own| own)?),
-            2 => Of::Vertices(list(vertices, |before, step| before.wrapping_add(step.unzigzag()))?),
+            0 => AttributeGroups::Mesh,
+            1 => AttributeGroups::Parts(list(parts, |_, own| own)?),
+            2 => AttributeGroups::Vertices(list(vertices, |before, step| {
+                before.wrapping_add(step.unzigzag())
+            })?),
             _ => return Err(Corrupt("part attributes: an attribute of unknown groups")),
         };
         groups_of.push(groups as usize);
-        attributes.push(Attribute { name, components: usize::from(form & 3) + 1, of, tracks: Vec::new() });
+        attributes.push(PartAttributeRecord {
+            name,
+            components: usize::from(form & 3) + 1,
+            groups: of,
+            tracks: Vec::new(),
+        });
     }
     let left = cursor.left();
-    let all = scalars::decode(cursor.take(left)?)?;
+    let all = scalars::decode(cursor.bytes(left)?)?;
     let named = all.tracks.iter().any(|track| !track.name.is_empty());
     if all.clip != 0 || all.samples != frames || !all.markers.is_empty() || named {
         return Err(Corrupt("part attributes: tracks of something else"));
@@ -156,16 +163,16 @@ pub fn decode(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clip::scalars::Component;
+    use crate::clip::scalars::ScalarComponent;
     use proptest::prelude::*;
 
     const FRAMES: u32 = 6;
 
     fn track(components: usize, seed: i32) -> ScalarTrack {
         let component = |i: usize| match (seed as usize + i) % 3 {
-            0 => Component::Zero,
-            1 => Component::Constant(seed as f32 / 4.0),
-            _ => Component::Animated {
+            0 => ScalarComponent::Zero,
+            1 => ScalarComponent::Constant(seed as f32 / 4.0),
+            _ => ScalarComponent::Animated {
                 low: -1.0,
                 step: 0.25,
                 k: (0..FRAMES as i32).map(|k| k * seed).collect(),
@@ -174,20 +181,25 @@ mod tests {
         ScalarTrack { name: String::new(), components: (0..components).map(component).collect() }
     }
 
-    fn some(seed: i32) -> Vec<Attribute> {
+    fn some(seed: i32) -> Vec<PartAttributeRecord> {
         let tracks = |components, count| (0..count).map(|t| track(components, t + seed)).collect();
         vec![
-            Attribute { name: "age".into(), components: 1, of: Of::Mesh, tracks: tracks(1, 1) },
-            Attribute {
+            PartAttributeRecord {
+                name: "age".into(),
+                components: 1,
+                groups: AttributeGroups::Mesh,
+                tracks: tracks(1, 1),
+            },
+            PartAttributeRecord {
                 name: "heat".into(),
                 components: 3,
-                of: Of::Parts(vec![2, 0, 1]),
+                groups: AttributeGroups::Parts(vec![2, 0, 1]),
                 tracks: tracks(3, 3),
             },
-            Attribute {
+            PartAttributeRecord {
                 name: "é".into(),
                 components: 4,
-                of: Of::Vertices(vec![0, 0, 1, 1, 0]),
+                groups: AttributeGroups::Vertices(vec![0, 0, 1, 1, 0]),
                 tracks: tracks(4, 2),
             },
         ]
@@ -213,7 +225,7 @@ mod tests {
                 let mut bytes = bytes.clone();
                 bytes[bit / 8] ^= 1 << (bit % 8);
                 for attribute in decode(&bytes, 7, [5, 3], FRAMES).into_iter().flat_map(|d| d.1) {
-                    attribute.tracks.iter().for_each(|t| { t.at(usize::MAX); });
+                    attribute.tracks.iter().for_each(|t| { t.values(usize::MAX); });
                 }
             }
         }
@@ -226,10 +238,10 @@ mod tests {
 
     #[test]
     fn golden() {
-        let attribute = Attribute {
+        let attribute = PartAttributeRecord {
             name: "t".into(),
             components: 1,
-            of: Of::Vertices(vec![0, 1, 1]),
+            groups: AttributeGroups::Vertices(vec![0, 1, 1]),
             tracks: vec![track(1, 0), track(1, 4)],
         };
         let mut bytes = Vec::new();

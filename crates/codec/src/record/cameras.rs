@@ -40,7 +40,7 @@ pub fn encode(camera: &CameraRecord, out: &mut Vec<u8>) {
 pub fn decode(bytes: &[u8], nodes: u32, frames: u32) -> Result<CameraRecord, Corrupt> {
     let mut c = Cursor::new(bytes);
     let path = text(&mut c)?;
-    let lens = scalars::decode(c.take(c.left())?)?;
+    let lens = scalars::decode(c.bytes(c.left())?)?;
     if lens.clip >= nodes || lens.samples != frames || !lens.markers.is_empty() {
         return Err(Corrupt("a camera of another file"));
     }
@@ -50,15 +50,15 @@ pub fn decode(bytes: &[u8], nodes: u32, frames: u32) -> Result<CameraRecord, Cor
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clip::scalars::{Component, Marker, ScalarTrack};
+    use crate::clip::scalars::{Marker, ScalarComponent, ScalarTrack};
 
     fn camera() -> CameraRecord {
-        let zoom = Component::Animated { low: 35.0, step: 0.5, k: vec![0, 1, 3, 3] };
+        let zoom = ScalarComponent::Animated { low: 35.0, step: 0.5, k: vec![0, 1, 3, 3] };
         let tracks = vec![
             ScalarTrack { name: "focal_length".into(), components: vec![zoom] },
             ScalarTrack {
                 name: "aperture".into(),
-                components: vec![Component::Constant(36.0), Component::Zero],
+                components: vec![ScalarComponent::Constant(36.0), ScalarComponent::Zero],
             },
         ];
         let lens = ScalarsRecord { clip: 3, samples: 4, tracks, markers: Vec::new() };

@@ -34,8 +34,8 @@
 //! Meshes are those of [`crate::record::mesh`].
 
 use crate::Corrupt;
-use crate::bytes::{Cursor, put_sized, put_varint};
-use crate::record::fields::{Refused, amount, finite, items, list, text};
+use crate::bytes::{Cursor, put_length_prefixed, put_varint};
+use crate::record::fields::{DescriptionError, finite, items, list, non_negative_f64, text};
 #[cfg(feature = "encode")]
 use crate::record::fields::{put_count, put_f64, put_floats, put_text};
 #[cfg(feature = "encode")]
@@ -61,7 +61,7 @@ pub struct Description {
     pub restart: u32,
     /// The setup of the moving nodes, see [`crate::clip::nodes`]; empty if their transforms are stored
     /// uncompressed, and if `restart` is 0.
-    pub tracks: Vec<u8>,
+    pub node_setup: Vec<u8>,
     /// The nodes; parents before children.
     pub nodes: Vec<NodeRecord>,
     /// The unique meshes.
@@ -121,7 +121,7 @@ pub fn encode(description: &Description, out: &mut Vec<u8>) {
     put_f64(d.period, out);
     put_varint(d.restart, out);
     if d.restart > 0 {
-        put_sized(&d.tracks, out);
+        put_length_prefixed(&d.node_setup, out);
     }
     put_count(d.meshes.len(), out);
     put_count(d.nodes.len(), out);
@@ -169,7 +169,7 @@ fn bits(t: &Transform) -> [u32; 10] {
 /// Decodes a description. Checks everything that can be checked here: parents before children, mesh numbers,
 /// word sizes, components, numbers of codes, material ranges within the indices, finite numbers, UTF-8, no
 /// unused bytes.
-pub fn decode(bytes: &[u8]) -> Result<Description, Refused> {
+pub fn decode(bytes: &[u8]) -> Result<Description, DescriptionError> {
     let mut c = Cursor::new(bytes);
     if c.u8()? != LAYOUT {
         return Err(Corrupt("description: unknown layout").into());
@@ -179,7 +179,7 @@ pub fn decode(bytes: &[u8]) -> Result<Description, Refused> {
     if unit > 4 {
         return Err(Corrupt("description: unknown unit").into());
     }
-    let (fps, period) = (amount(&mut c)?, amount(&mut c)?);
+    let (fps, period) = (non_negative_f64(&mut c)?, non_negative_f64(&mut c)?);
     let restart = c.varint()?;
     if restart > MAX_RESTART {
         return Err(Corrupt("description: keys restart too seldom").into());
@@ -188,7 +188,7 @@ pub fn decode(bytes: &[u8]) -> Result<Description, Refused> {
         0 => Vec::new(),
         _ => {
             let size = c.varint()? as usize;
-            c.take(size)?.to_vec()
+            c.bytes(size)?.to_vec()
         }
     };
     let mesh_count = c.varint()?;
@@ -197,7 +197,7 @@ pub fn decode(bytes: &[u8]) -> Result<Description, Refused> {
     if c.left() != 0 {
         return Err(Corrupt("description: bytes left over").into());
     }
-    Ok(Description { generator, options, unit, fps, period, restart, tracks, nodes, meshes })
+    Ok(Description { generator, options, unit, fps, period, restart, node_setup: tracks, nodes, meshes })
 }
 
 /// The smallest size of a node in bytes.
@@ -223,7 +223,7 @@ fn decode_node(c: &mut Cursor<'_>, at: u32, mesh_count: u32) -> Result<NodeRecor
         _ => return Err(Corrupt("description: unknown visibility")),
     };
     let rest = if flags & 16 != 0 { Transform::IDENTITY } else { transform(c)? };
-    let tolerance = amount(c)?;
+    let tolerance = non_negative_f64(c)?;
     let reach = match flags & 32 != 0 {
         true => c.f32()?,
         false => 0.0,

@@ -29,7 +29,7 @@ pub(super) fn put_f64(value: f64, out: &mut Vec<u8>) {
 
 /// The reason why a description was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Refused {
+pub enum DescriptionError {
     /// The bytes are not what `encode` writes.
     #[error(transparent)]
     Corrupt(#[from] Corrupt),
@@ -71,7 +71,7 @@ pub(super) fn items<'a, T, E: From<Corrupt>>(
 
 pub(super) fn text(c: &mut Cursor<'_>) -> Result<String, Corrupt> {
     let length = c.varint()? as usize;
-    let bytes = c.take(length)?;
+    let bytes = c.bytes(length)?;
     std::str::from_utf8(bytes).map(str::to_owned).map_err(|_| Corrupt("description: text is not UTF-8"))
 }
 
@@ -81,7 +81,7 @@ pub(super) fn finite(c: &mut Cursor<'_>) -> Result<f32, Corrupt> {
 }
 
 /// Decodes a number that is finite and not negative.
-pub(super) fn amount(c: &mut Cursor<'_>) -> Result<f64, Corrupt> {
+pub(super) fn non_negative_f64(c: &mut Cursor<'_>) -> Result<f64, Corrupt> {
     let value = c.f64()?;
     if value.is_finite() && value >= 0.0 {
         Ok(value)

@@ -44,11 +44,11 @@ use crate::bytes::Cursor;
 #[cfg(feature = "encode")]
 use crate::bytes::put_varint;
 use crate::quantize::scalar::{Axis, MAX_CODES};
-use crate::record::fields::{Refused, amount, finite, list, text};
+use crate::record::fields::{DescriptionError, finite, list, non_negative_f64, text};
 #[cfg(feature = "encode")]
 use crate::record::fields::{put_count, put_f64, put_floats, put_text};
 
-pub use crate::mesh::skin::Bones;
+pub use crate::mesh::skin::BoneCounts;
 pub use crate::values::Semantic;
 
 /// The method of a mesh. The numbers are part of the format.
@@ -94,7 +94,7 @@ pub const CODEC_CHAIN: u8 = 3;
 /// A place inside a chunk's decompressed content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[allow(missing_docs)]
-pub struct Location {
+pub struct ChunkLocation {
     pub chunk: u32,
     pub offset: u32,
     pub size: u32,
@@ -121,33 +121,33 @@ pub struct MeshRecord {
     /// Object-space bounds over all frames: min xyz, max xyz.
     pub bounds: [f32; 6],
     /// The place of the `index::encode` bytes. Unused for fluid.
-    pub connectivity: Location,
+    pub connectivity: ChunkLocation,
     /// The place of the table of adjacent triangles if `has_table`, then for each stream in order: its values
     /// (static) or base (animated), as `stream::encode_index` bytes without base. Unused for fluid.
-    pub values: Location,
+    pub values: ChunkLocation,
     /// The place of the `source_map::encode` bytes; size 0 = stripped. Unused for fluid.
-    pub source_map: Location,
+    pub source_map: ChunkLocation,
     /// `true` if `values` begins with a table.
     pub has_table: bool,
     /// The mesh stands still up to the first of these frames, and from the second on; `None` if it moves from
     /// the first frame to the last, or never.
-    pub moves: Option<[u32; 2]>,
+    pub moving_frames: Option<[u32; 2]>,
     /// The place of its end states: the values of its streams in the first and the last frame of its
-    /// [`crate::schedule::Window`], if there are frames outside of that. Each is a varint size and that many
-    /// bytes.
-    pub ends: Location,
+    /// [`crate::schedule::FrameWindow`], if there are frames outside of that. Each is a varint size and that
+    /// many bytes.
+    pub end_states: ChunkLocation,
     /// Set if its faces are not those of the source, which changed: its surface is near the source's, but its
     /// vertices differ. The value is the number of frames at the end of the animation that lead into its
     /// start, and are not near the source.
-    pub remeshed: Option<u32>,
+    pub remeshed_blend_frames: Option<u32>,
     /// `true` if access units have its animated vertex attributes in separate chunks.
-    pub apart: bool,
+    pub separate_attributes: bool,
     /// The kind of its points; only with the method [`Method::Particles`].
-    pub particles: Option<Particles>,
+    pub particles: Option<ParticlesRecord>,
     /// The streams, positions first.
     pub streams: Vec<StreamRecord>,
     /// The index ranges by material, in order. For fluid the ranges are stored per frame, in this order.
-    pub materials: Vec<Material>,
+    pub materials: Vec<MaterialRecord>,
 }
 
 impl MeshRecord {
@@ -166,22 +166,22 @@ impl MeshRecord {
 
 /// The kind of points without faces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Particles {
+pub struct ParticlesRecord {
     /// `true` if the points have ids.
     pub ids: bool,
     /// The form of the curves, if they are the points of curves.
-    pub curves: Option<Curves>,
+    pub curves: Option<CurvesRecord>,
 }
 
 /// The form of curves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Curves {
+pub struct CurvesRecord {
     /// The interpolation between the points of a curve.
     pub basis: CurveBasis,
     /// The form of the ends.
-    pub ends: CurveEnds,
+    pub curve_ends: CurveEnds,
     /// The largest number of curves in any frame.
-    pub most: u32,
+    pub max_curves: u32,
 }
 
 /// The interpolation between the points of a curve. The numbers are part of the format.
@@ -256,7 +256,7 @@ pub struct StreamRecord {
     /// [`crate::mesh::normals`]; 0 for other codings.
     pub states: u32,
     /// The bones that move it; empty for other codings.
-    pub bones: Bones,
+    pub bones: BoneCounts,
     /// The promised error of this stream: positions in object units, normals in degrees, uvs in uv units,
     /// colours in value.
     pub tolerance: f64,
@@ -264,7 +264,7 @@ pub struct StreamRecord {
 
 /// A range of the index buffer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Material {
+pub struct MaterialRecord {
     /// The first number in the face set's name, else its order.
     pub id: u32,
     /// The face set's name; empty for faces in no set.
@@ -281,20 +281,20 @@ pub(super) fn encode_mesh(mesh: &MeshRecord, out: &mut Vec<u8>) {
     let particles = mesh.particles.unwrap_or_default();
     let flags = [
         mesh.has_table,
-        mesh.moves.is_some(),
-        mesh.remeshed.is_some(),
-        mesh.apart,
+        mesh.moving_frames.is_some(),
+        mesh.remeshed_blend_frames.is_some(),
+        mesh.separate_attributes,
         particles.ids,
         particles.curves.is_some(),
     ];
     let flags = (0..).zip(flags).fold(0, |all, (bit, on)| all | u8::from(on) << bit);
     out.extend([mesh.method as u8, mesh.codec, flags]);
-    if let Some(blended) = mesh.remeshed {
+    if let Some(blended) = mesh.remeshed_blend_frames {
         put_varint(blended, out);
     }
     if let Some(curves) = particles.curves {
-        out.extend([curves.basis as u8, curves.ends as u8]);
-        put_varint(curves.most, out);
+        out.extend([curves.basis as u8, curves.curve_ends as u8]);
+        put_varint(curves.max_curves, out);
     }
     for count in [mesh.vertices, mesh.indices, mesh.source_points, mesh.points] {
         put_varint(count, out);
@@ -305,8 +305,8 @@ pub(super) fn encode_mesh(mesh: &MeshRecord, out: &mut Vec<u8>) {
             put_varint(number, out);
         }
     }
-    if let Some([first, last]) = mesh.moves {
-        let ends = mesh.ends;
+    if let Some([first, last]) = mesh.moving_frames {
+        let ends = mesh.end_states;
         for number in [first, last, ends.chunk, ends.offset, ends.size] {
             put_varint(number, out);
         }
@@ -331,7 +331,7 @@ pub(super) fn encode_mesh(mesh: &MeshRecord, out: &mut Vec<u8>) {
         if stream.coding == Coding::Bones {
             let b = stream.bones;
             let affine = b.affine << 1 | u32::from(b.wide);
-            [b.rigid, affine, b.words, b.coded].into_iter().for_each(|v| put_varint(v, out));
+            [b.rigid, affine, b.codes_per_frame, b.coded].into_iter().for_each(|v| put_varint(v, out));
         }
         put_f64(stream.tolerance, out);
     }
@@ -349,12 +349,12 @@ pub(super) const MIN_MESH: usize = 43;
 const MIN_STREAM: usize = 14;
 const MIN_MATERIAL: usize = 4;
 
-pub(super) fn decode_mesh(c: &mut Cursor<'_>) -> Result<MeshRecord, Refused> {
+pub(super) fn decode_mesh(c: &mut Cursor<'_>) -> Result<MeshRecord, DescriptionError> {
     let path = text(c)?;
     let method = decode_method(c)?;
     let codec = c.u8()?;
     if codec > CODEC_CHAIN {
-        return Err(Refused::Unknown { what: "codec", id: codec });
+        return Err(DescriptionError::Unknown { what: "codec", id: codec });
     }
     if codec == CODEC_CHAIN && method != Method::Particles {
         return Err(Corrupt("description: a chain of what are no particles").into());
@@ -383,7 +383,7 @@ pub(super) fn decode_mesh(c: &mut Cursor<'_>) -> Result<MeshRecord, Refused> {
     }
     let (connectivity, values, source_map) = (location(c)?, location(c)?, location(c)?);
     let (moves, ends) = match flags & 2 {
-        0 => (None, Location::default()),
+        0 => (None, ChunkLocation::default()),
         _ => (Some(decode_moves(c)?), location(c)?),
     };
     let streams = decode_streams(c)?;
@@ -401,22 +401,26 @@ pub(super) fn decode_mesh(c: &mut Cursor<'_>) -> Result<MeshRecord, Refused> {
         values,
         source_map,
         has_table,
-        moves,
-        ends,
-        remeshed,
-        apart: flags & 8 != 0,
+        moving_frames: moves,
+        end_states: ends,
+        remeshed_blend_frames: remeshed,
+        separate_attributes: flags & 8 != 0,
         particles,
         streams,
         materials,
     };
-    if mesh.apart && !mesh.has_attributes() {
+    if mesh.separate_attributes && !mesh.has_attributes() {
         return Err(Corrupt("description: vertex attributes apart, but none that is animated").into());
     }
     Ok(mesh)
 }
 
 /// Decodes [`MeshRecord::particles`].
-fn decode_particles(c: &mut Cursor<'_>, method: Method, flags: u8) -> Result<Option<Particles>, Corrupt> {
+fn decode_particles(
+    c: &mut Cursor<'_>,
+    method: Method,
+    flags: u8,
+) -> Result<Option<ParticlesRecord>, Corrupt> {
     let (ids, curves) = (flags & 16 != 0, flags & 32 != 0);
     if method != Method::Particles {
         return match ids || curves {
@@ -428,7 +432,7 @@ fn decode_particles(c: &mut Cursor<'_>, method: Method, flags: u8) -> Result<Opt
         return Err(Corrupt("description: curves with ids"));
     }
     if !curves {
-        return Ok(Some(Particles { ids, curves: None }));
+        return Ok(Some(ParticlesRecord { ids, curves: None }));
     }
     let basis = match c.u8()? {
         0 => CurveBasis::Linear,
@@ -444,10 +448,13 @@ fn decode_particles(c: &mut Cursor<'_>, method: Method, flags: u8) -> Result<Opt
         _ => return Err(Corrupt("description: unknown ends of curves")),
     };
     let most = c.varint()?;
-    Ok(Some(Particles { ids, curves: Some(Curves { basis, ends, most }) }))
+    Ok(Some(ParticlesRecord {
+        ids,
+        curves: Some(CurvesRecord { basis, curve_ends: ends, max_curves: most }),
+    }))
 }
 
-fn decode_method(c: &mut Cursor<'_>) -> Result<Method, Refused> {
+fn decode_method(c: &mut Cursor<'_>) -> Result<Method, DescriptionError> {
     Ok(match c.u8()? {
         0 => Method::Static,
         1 => Method::Soft,
@@ -455,11 +462,11 @@ fn decode_method(c: &mut Cursor<'_>) -> Result<Method, Refused> {
         3 => Method::Skinned,
         4 => Method::Fluid,
         5 => Method::Particles,
-        id => return Err(Refused::Unknown { what: "method", id }),
+        id => return Err(DescriptionError::Unknown { what: "method", id }),
     })
 }
 
-/// Decodes [`MeshRecord::moves`].
+/// Decodes [`MeshRecord::moving_frames`].
 fn decode_moves(c: &mut Cursor<'_>) -> Result<[u32; 2], Corrupt> {
     let [first, last] = [c.varint()?, c.varint()?];
     match first < last {
@@ -469,14 +476,14 @@ fn decode_moves(c: &mut Cursor<'_>) -> Result<[u32; 2], Corrupt> {
 }
 
 /// Decodes a material of a mesh that has `indices` indices.
-fn decode_material(c: &mut Cursor<'_>, method: Method, indices: u32) -> Result<Material, Corrupt> {
+fn decode_material(c: &mut Cursor<'_>, method: Method, indices: u32) -> Result<MaterialRecord, Corrupt> {
     let (id, name, first, count) = (c.varint()?, text(c)?, c.varint()?, c.varint()?);
     let inside = first.checked_add(count).is_some_and(|end| end <= indices);
     // A fluid mesh has its ranges per frame.
     if first % 3 != 0 || count % 3 != 0 || !inside && method != Method::Fluid {
         return Err(Corrupt("description: material outside the indices"));
     }
-    Ok(Material { id, name, first, count })
+    Ok(MaterialRecord { id, name, first, count })
 }
 
 /// Decodes the streams of a mesh, of which the first must be the positions.
@@ -543,12 +550,12 @@ fn decode_stream(c: &mut Cursor<'_>) -> Result<StreamRecord, Corrupt> {
         Coding::Predicted => c.varint()?,
         _ => 0,
     };
-    let mut bones = Bones::default();
+    let mut bones = BoneCounts::default();
     if coding == Coding::Bones {
         bones.rigid = c.varint()?;
         let affine = c.varint()?;
         (bones.affine, bones.wide) = (affine >> 1, affine & 1 != 0);
-        (bones.words, bones.coded) = (c.varint()?, c.varint()?);
+        (bones.codes_per_frame, bones.coded) = (c.varint()?, c.varint()?);
     }
     Ok(StreamRecord {
         semantic,
@@ -561,14 +568,14 @@ fn decode_stream(c: &mut Cursor<'_>) -> Result<StreamRecord, Corrupt> {
         axes,
         states,
         bones,
-        tolerance: amount(c)?,
+        tolerance: non_negative_f64(c)?,
     })
 }
 
-fn location(c: &mut Cursor<'_>) -> Result<Location, Corrupt> {
+fn location(c: &mut Cursor<'_>) -> Result<ChunkLocation, Corrupt> {
     let (chunk, offset, size) = (c.varint()?, c.varint()?, c.varint()?);
     if offset.checked_add(size).is_none() {
         return Err(Corrupt("description: a location beyond 4 GiB"));
     }
-    Ok(Location { chunk, offset, size })
+    Ok(ChunkLocation { chunk, offset, size })
 }

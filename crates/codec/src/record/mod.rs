@@ -10,5 +10,5 @@ pub mod source_faces;
 pub mod source_map;
 
 pub use description::*;
-pub use fields::Refused;
+pub use fields::DescriptionError;
 pub use mesh::*;

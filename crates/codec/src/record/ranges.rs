@@ -10,7 +10,7 @@
 //! | … | 1 … 5 | `frames` | varint, how many, at least 1 |
 
 use crate::Corrupt;
-use crate::bytes::{Cursor, put_sized, put_varint};
+use crate::bytes::{Cursor, put_length_prefixed, put_varint};
 
 /// A named range of frames.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub struct FrameRange {
 
 impl FrameRange {
     /// Returns the last frame.
-    pub fn last(&self) -> u32 {
+    pub fn last_frame(&self) -> u32 {
         self.first + (self.frames - 1)
     }
 
@@ -41,7 +41,7 @@ pub fn encode(ranges: &[FrameRange], out: &mut Vec<u8>) {
     put_varint(ranges.len() as u32, out);
     let mut end = 0;
     for range in ranges {
-        put_sized(range.name.as_bytes(), out);
+        put_length_prefixed(range.name.as_bytes(), out);
         put_varint(range.first - end, out);
         put_varint(range.frames, out);
         end = range.end();
@@ -56,7 +56,7 @@ pub fn decode(bytes: &[u8], frames: u32) -> Result<Vec<FrameRange>, Corrupt> {
     let mut end = 0u32;
     for _ in 0..cursor.varint()? {
         let size = cursor.varint()? as usize;
-        let name = String::from_utf8(cursor.take(size)?.to_vec())
+        let name = String::from_utf8(cursor.bytes(size)?.to_vec())
             .map_err(|_| Corrupt("ranges: a name is not UTF-8"))?;
         let (gap, own) = (cursor.varint()?, cursor.varint()?);
         let first = end.checked_add(gap);
@@ -88,7 +88,7 @@ mod tests {
         let mut bytes = Vec::new();
         encode(&some(), &mut bytes);
         assert_eq!(decode(&bytes, 1000), Ok(some()));
-        assert_eq!(some()[2].last(), 999);
+        assert_eq!(some()[2].last_frame(), 999);
         assert!(decode(&bytes, 999).is_err());
         for end in 0..bytes.len() {
             assert!(decode(&bytes[..end], 1000).is_err());

@@ -22,7 +22,7 @@
 //! 0.
 
 use crate::Corrupt;
-use crate::bytes::{Cursor, put_sized, put_varint};
+use crate::bytes::{Cursor, put_length_prefixed, put_varint};
 use crate::quantize::code::Code;
 
 /// The source map of one mesh with fixed topology.
@@ -42,23 +42,23 @@ pub struct SourceMap {
     /// The source face of each triangle.
     pub triangle_face: Vec<u32>,
     /// `true` if the source had no normals, and those in the file were computed.
-    pub made_normals: bool,
-    /// For each face that [`crate::record::source_faces::trace`] finds, the place of the source's first
+    pub computed_normals: bool,
+    /// For each face that [`crate::record::source_faces::trace_faces`] finds, the place of the source's first
     /// corner in it. Empty: 0 for all.
-    pub starts: Vec<u32>,
+    pub face_starts: Vec<u32>,
     /// The faces that are stored explicitly, in order.
-    pub others: Vec<OtherFace>,
-    /// For a mesh whose faces change: maps of frames, which have no `runs` themselves …
-    pub runs: Vec<SourceMap>,
+    pub other_faces: Vec<OtherFace>,
+    /// For a mesh whose faces change: maps of frames, which have no `run_maps` themselves …
+    pub run_maps: Vec<SourceMap>,
     /// … and for each frame the number of its map plus 1, or 0.
-    pub run_of: Vec<u32>,
+    pub frame_runs: Vec<u32>,
 }
 
 impl SourceMap {
     /// Returns the map of a frame of a mesh whose faces change.
-    pub fn of_frame(&self, frame: usize) -> Option<&SourceMap> {
-        let run = self.run_of.get(frame)?.checked_sub(1)?;
-        self.runs.get(run as usize)
+    pub fn frame_map(&self, frame: usize) -> Option<&SourceMap> {
+        let run = self.frame_runs.get(frame)?.checked_sub(1)?;
+        self.run_maps.get(run as usize)
     }
 }
 
@@ -86,18 +86,18 @@ pub fn encode(map: &SourceMap, out: &mut Vec<u8>) {
     for array in [&map.vertex_point, &map.vertex_corner, &map.triangle_face] {
         encode_array(array, out);
     }
-    let faces = map.starts.iter().any(|s| *s > 0) || !map.others.is_empty();
-    let runs = !map.runs.is_empty();
-    let flags = u8::from(map.made_normals) | u8::from(faces) << 1 | u8::from(runs) << 3;
+    let faces = map.face_starts.iter().any(|s| *s > 0) || !map.other_faces.is_empty();
+    let runs = !map.run_maps.is_empty();
+    let flags = u8::from(map.computed_normals) | u8::from(faces) << 1 | u8::from(runs) << 3;
     if flags == 0 {
         return;
     }
     out.push(flags);
     if faces {
-        put_varint(count(&map.starts), out);
-        encode_planes(&map.starts, out);
-        put_varint(map.others.len() as u32, out);
-        for other in &map.others {
+        put_varint(count(&map.face_starts), out);
+        encode_planes(&map.face_starts, out);
+        put_varint(map.other_faces.len() as u32, out);
+        for other in &map.other_faces {
             put_varint(other.face, out);
             put_varint(other.material, out);
             put_varint(count(&other.vertices), out);
@@ -105,15 +105,15 @@ pub fn encode(map: &SourceMap, out: &mut Vec<u8>) {
         }
     }
     if runs {
-        put_varint(map.runs.len() as u32, out);
+        put_varint(map.run_maps.len() as u32, out);
         let mut bytes = Vec::new();
-        for run in &map.runs {
+        for run in &map.run_maps {
             bytes.clear();
             encode(run, &mut bytes);
-            put_sized(&bytes, out);
+            put_length_prefixed(&bytes, out);
         }
-        put_varint(count(&map.run_of), out);
-        map.run_of.iter().for_each(|&run| put_varint(run, out));
+        put_varint(count(&map.frame_runs), out);
+        map.frame_runs.iter().for_each(|&run| put_varint(run, out));
     }
 }
 
@@ -165,14 +165,14 @@ fn decode_map(bytes: &[u8], whole: bool) -> Result<(SourceMap, usize), Corrupt> 
     if flags == 0 || flags & !0b1011 != 0 {
         return Err(Corrupt("source map: unknown flags"));
     }
-    map.made_normals = flags & 1 != 0;
+    map.computed_normals = flags & 1 != 0;
     if flags & 2 != 0 {
         let starts = c.varint()? as usize;
         if starts > triangles {
             return Err(Corrupt("source map: more faces than triangles"));
         }
-        map.starts = decode_planes(&mut c, starts)?;
-        map.others = decode_others(&mut c, faces, vertices)?;
+        map.face_starts = decode_planes(&mut c, starts)?;
+        map.other_faces = decode_others(&mut c, faces, vertices)?;
     }
     if flags & 8 != 0 {
         if !whole {
@@ -180,23 +180,23 @@ fn decode_map(bytes: &[u8], whole: bool) -> Result<(SourceMap, usize), Corrupt> 
         }
         for _ in 0..c.varint()? {
             let size = c.varint()? as usize;
-            let bytes = c.take(size)?;
+            let bytes = c.bytes(size)?;
             let (run, used) = decode_map(bytes, false)?;
             if used != size {
                 return Err(Corrupt("source map: bytes behind a run"));
             }
-            map.runs.push(run);
+            map.run_maps.push(run);
         }
         let frames = c.varint()? as usize;
         if frames > c.left() {
-            return Err(crate::bytes::SHORT);
+            return Err(crate::bytes::UNEXPECTED_END);
         }
         for _ in 0..frames {
             let run = c.varint()?;
-            if run as usize > map.runs.len() {
+            if run as usize > map.run_maps.len() {
                 return Err(Corrupt("source map: a frame of a run that is not there"));
             }
-            map.run_of.push(run);
+            map.frame_runs.push(run);
         }
     }
     Ok((map, c.used()))
@@ -247,7 +247,7 @@ fn decode_planes(c: &mut Cursor<'_>, count: usize) -> Result<Vec<u32>, Corrupt> 
     if !(1..=4).contains(&width) {
         return Err(Corrupt("source map: width out of range"));
     }
-    let planes = c.take(count.checked_mul(width).ok_or(crate::bytes::SHORT)?)?;
+    let planes = c.bytes(count.checked_mul(width).ok_or(crate::bytes::UNEXPECTED_END)?)?;
     let mut array = vec![0u32; count];
     for (p, plane) in planes.chunks_exact(count).enumerate() {
         for (value, &byte) in array.iter_mut().zip(plane) {
@@ -270,11 +270,11 @@ mod tests {
         let (back, used) = decode(&bytes).unwrap();
         assert_eq!((&back, used), (map, bytes.len()));
         let plain = SourceMap {
-            made_normals: false,
-            starts: Vec::new(),
-            others: Vec::new(),
-            runs: Vec::new(),
-            run_of: Vec::new(),
+            computed_normals: false,
+            face_starts: Vec::new(),
+            other_faces: Vec::new(),
+            run_maps: Vec::new(),
+            frame_runs: Vec::new(),
             ..map.clone()
         };
         let mut short = Vec::new();
@@ -301,31 +301,31 @@ mod tests {
         let golden = [3, 0xAC, 2, 1, 3, 1, 1, 0, 4, 1, 2, 0, 0x56, 0x57, 0, 2, 2, 1, 0];
         assert_eq!(round_trip(&map), golden);
         // Parts without information are left out.
-        let silent = SourceMap { starts: vec![0], ..map.clone() };
+        let silent = SourceMap { face_starts: vec![0], ..map.clone() };
         let mut bytes = Vec::new();
         encode(&silent, &mut bytes);
         assert_eq!(bytes, golden);
         let more = SourceMap {
-            made_normals: true,
-            starts: vec![2],
-            others: vec![OtherFace { face: 0, material: 1, vertices: vec![2, 0] }],
+            computed_normals: true,
+            face_starts: vec![2],
+            other_faces: vec![OtherFace { face: 0, material: 1, vertices: vec![2, 0] }],
             ..map
         };
         let tail = [3, 1, 1, 2, 1, 0, 1, 2, 2, 0];
         assert_eq!(round_trip(&more)[golden.len()..], tail);
         let changing = SourceMap {
-            runs: vec![SourceMap::default(), more.clone()],
-            run_of: vec![0, 2, 2, 1],
+            run_maps: vec![SourceMap::default(), more.clone()],
+            frame_runs: vec![0, 2, 2, 1],
             ..SourceMap::default()
         };
         let bytes = round_trip(&changing);
         assert_eq!(bytes[..13], [0, 0, 0, 0, 0, 8, 2, 5, 0, 0, 0, 0, 0]);
         assert_eq!(bytes[bytes.len() - 5..], [4, 0, 2, 2, 1]);
-        assert_eq!(changing.of_frame(1), Some(&more));
-        assert_eq!(changing.of_frame(0), None);
+        assert_eq!(changing.frame_map(1), Some(&more));
+        assert_eq!(changing.frame_map(0), None);
         // Bit 2 is unused, and runs have no runs.
         assert!(decode(&[0, 0, 0, 0, 0, 4]).is_err());
-        let deep = SourceMap { runs: vec![changing], run_of: vec![1], ..SourceMap::default() };
+        let deep = SourceMap { run_maps: vec![changing], frame_runs: vec![1], ..SourceMap::default() };
         let mut bytes = Vec::new();
         encode(&deep, &mut bytes);
         assert!(decode(&bytes).is_err());
@@ -340,9 +340,9 @@ mod tests {
             vertex_point: (0..40).collect(),
             vertex_corner: (0..40).map(|v| v * 3 % 60).collect(),
             triangle_face: (0..20).collect(),
-            made_normals: true,
-            starts: (0..20).map(|f| f % 3).collect(),
-            others: vec![OtherFace { face: 7, material: 0, vertices: vec![1, 39] }],
+            computed_normals: true,
+            face_starts: (0..20).map(|f| f % 3).collect(),
+            other_faces: vec![OtherFace { face: 7, material: 0, vertices: vec![1, 39] }],
             ..SourceMap::default()
         };
         let bytes = round_trip(&map);
@@ -352,7 +352,7 @@ mod tests {
                 bad[at] = value;
                 if let Ok((map, _)) = decode(&bad) {
                     assert!(map.vertex_point.iter().all(|&p| p < map.points));
-                    let mut vertices = map.others.iter().flat_map(|o| &o.vertices);
+                    let mut vertices = map.other_faces.iter().flat_map(|o| &o.vertices);
                     assert!(vertices.all(|&v| (v as usize) < map.vertex_point.len()));
                 }
             }

@@ -11,14 +11,14 @@ use lanes::{Lanes, Task};
 /// Work of other crates that is compiled for each instruction set: loops over a few adjacent numbers become
 /// vectors as wide as the machine has. Everything in it must be inlined; the result is the same for each
 /// instruction set.
-pub trait Work {
+pub trait VectorizedLoop {
     /// Does the work.
     fn run(self);
 }
 
 struct Compiled<W>(W);
 
-impl<W: Work> Task for Compiled<W> {
+impl<W: VectorizedLoop> Task for Compiled<W> {
     #[inline(always)]
     fn run<L: Lanes>(self) {
         self.0.run();
@@ -26,6 +26,6 @@ impl<W: Work> Task for Compiled<W> {
 }
 
 /// Runs work with the instruction set of this machine.
-pub fn run(work: impl Work) {
+pub fn run(work: impl VectorizedLoop) {
     lanes::run(isa::Isa::get(), Compiled(work));
 }

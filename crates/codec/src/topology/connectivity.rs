@@ -34,17 +34,17 @@
 //! operations and valences; border loops need not be distinguished, so any triangles can be coded.
 
 use crate::Corrupt;
-use crate::entropy::range::{Bits, Chance};
+use crate::entropy::range::{BitCoder, Chance};
 
 // Part of the format, like everything here.
-const NEAR: u32 = 62;
+const MAX_NEAR_DISTANCE: u32 = 62;
 const COUNTS: usize = 10;
 /// The link of a half-edge that is no longer on the border.
-const GONE: u32 = u32::MAX;
+const NO_INDEX: u32 = u32::MAX;
 
 /// The adaptive statistics for the frames of an access unit.
 #[derive(Clone, Debug)]
-pub struct Contexts {
+pub struct ConnectivityContexts {
     edge: [[[Chance; 2]; 2]; 4],
     left: [[Chance; 2]; COUNTS],
     new: [[Chance; 2]; COUNTS],
@@ -56,10 +56,10 @@ pub struct Contexts {
     material: Chance,
 }
 
-impl Default for Contexts {
-    fn default() -> Contexts {
+impl Default for ConnectivityContexts {
+    fn default() -> ConnectivityContexts {
         let even = Chance::default();
-        Contexts {
+        ConnectivityContexts {
             edge: [[[even; 2]; 2]; 4],
             left: [[even; 2]; COUNTS],
             new: [[even; 2]; COUNTS],
@@ -73,9 +73,9 @@ impl Default for Contexts {
     }
 }
 
-/// Buffers, and the result. They are reused; within [`Work::reserve`] nothing is allocated.
+/// Buffers, and the result. They are reused; within [`ConnectivityBuffers::reserve`] nothing is allocated.
 #[derive(Clone, Debug, Default)]
-pub struct Work {
+pub struct ConnectivityBuffers {
     /// Three points per triangle, in coding order.
     pub corners: Vec<u32>,
     /// The material of each triangle.
@@ -86,10 +86,10 @@ pub struct Work {
     queue: Vec<u32>,
     count: Vec<u8>,
     /// For each point, the last half-edge that came on the border with it as start.
-    at: Vec<u32>,
+    border_start: Vec<u32>,
 }
 
-impl Work {
+impl ConnectivityBuffers {
     /// Allocates memory for this many points and corners.
     pub fn reserve(&mut self, points: usize, corners: usize) {
         let more = |list: &mut Vec<u32>, size: usize| list.reserve(size.saturating_sub(list.len()));
@@ -97,7 +97,7 @@ impl Work {
             more(list, corners);
         }
         more(&mut self.materials, corners / 3);
-        more(&mut self.at, points);
+        more(&mut self.border_start, points);
         (self.edge).reserve(corners.saturating_sub(self.edge.len()));
         (self.count).reserve(points.saturating_sub(self.count.len()));
     }
@@ -109,11 +109,11 @@ impl Work {
         }
         fill(&mut self.corners, corners, 0);
         fill(&mut self.materials, corners / 3, 0);
-        fill(&mut self.next, corners, GONE);
-        fill(&mut self.before, corners, GONE);
+        fill(&mut self.next, corners, NO_INDEX);
+        fill(&mut self.before, corners, NO_INDEX);
         fill(&mut self.edge, corners, false);
         fill(&mut self.count, points, 0);
-        fill(&mut self.at, points, GONE);
+        fill(&mut self.border_start, points, NO_INDEX);
         self.queue.clear();
     }
 
@@ -126,11 +126,11 @@ impl Work {
     }
 
     fn on_border(&self, h: u32) -> bool {
-        self.next[h as usize] != GONE
+        self.next[h as usize] != NO_INDEX
     }
 
     /// Returns `true` if this half-edge can be a gate.
-    fn open(&self, h: u32) -> bool {
+    fn is_open(&self, h: u32) -> bool {
         self.on_border(h) && !self.edge[h as usize]
     }
 
@@ -142,14 +142,14 @@ impl Work {
     /// Glues `h` to the half-edge after it, if they are the two sides of one edge, and repeats for the
     /// half-edges that then meet.
     fn zip(&mut self, mut h: u32) {
-        while self.open(h) {
+        while self.is_open(h) {
             let then = self.next[h as usize];
             if then == h || self.edge[then as usize] || self.from(h) != self.to(then) {
                 return;
             }
             let (before, behind) = (self.before[h as usize], self.next[then as usize]);
-            self.next[h as usize] = GONE;
-            self.next[then as usize] = GONE;
+            self.next[h as usize] = NO_INDEX;
+            self.next[then as usize] = NO_INDEX;
             if before == then {
                 return;
             }
@@ -167,7 +167,7 @@ impl Work {
         let apart = v != self.from(gate) && v != self.to(gate);
         let meets = meets.filter(|&h| apart && self.on_border(h) && self.from(h) == v);
         let meets = meets.map(|h| (self.before[h as usize], h));
-        self.next[gate as usize] = GONE;
+        self.next[gate as usize] = NO_INDEX;
         let (p, n) = if p == gate { (e2, e1) } else { (p, n) };
         self.join(p, e1);
         self.join(e1, e2);
@@ -189,7 +189,7 @@ impl Work {
 
 /// The triangles to encode, and the order in which they were coded.
 #[derive(Clone, Debug, Default)]
-pub struct Given<'a> {
+pub struct InputTriangles<'a> {
     triangles: &'a [[u32; 3]],
     material: &'a [u32],
     /// Half-edges sorted by start and end.
@@ -204,10 +204,10 @@ pub struct Given<'a> {
     first: usize,
 }
 
-impl<'a> Given<'a> {
+impl<'a> InputTriangles<'a> {
     /// Prepares triangles of points below `points`; `material` is empty if there is only one.
     #[cfg(feature = "encode")]
-    pub fn new(triangles: &'a [[u32; 3]], material: &'a [u32], points: usize) -> Given<'a> {
+    pub fn new(triangles: &'a [[u32; 3]], material: &'a [u32], points: usize) -> InputTriangles<'a> {
         let corner = |t: usize, k: usize| {
             let [a, b] = [triangles[t][k], triangles[t][(k + 1) % 3]];
             (a, b, (3 * t + k) as u32)
@@ -215,12 +215,12 @@ impl<'a> Given<'a> {
         let all = (0..triangles.len()).flat_map(|t| [0, 1, 2].map(|k| corner(t, k)));
         let mut half_edges: Vec<_> = all.collect();
         half_edges.sort_unstable();
-        Given {
+        InputTriangles {
             triangles,
             material,
             half_edges,
             done: vec![false; triangles.len()],
-            number: vec![GONE; points],
+            number: vec![NO_INDEX; points],
             points: Vec::with_capacity(points),
             order: Vec::with_capacity(triangles.len()),
             first: 0,
@@ -228,7 +228,7 @@ impl<'a> Given<'a> {
     }
 
     /// Returns the first remaining triangle with the half-edge between two numbered points, and its rotation.
-    fn behind(&self, from: u32, to: u32) -> Option<(u32, u32)> {
+    fn triangle_behind(&self, from: u32, to: u32) -> Option<(u32, u32)> {
         let (from, to) = (self.points[from as usize], self.points[to as usize]);
         let at = self.half_edges.partition_point(|h| (h.0, h.1) < (from, to));
         let equal = self.half_edges[at..].iter();
@@ -244,7 +244,7 @@ impl<'a> Given<'a> {
         self.first as u32
     }
 
-    fn take(&mut self, t: u32, turn: u32) {
+    fn mark_coded(&mut self, t: u32, turn: u32) {
         self.done[t as usize] = true;
         self.order.push((t, turn));
     }
@@ -259,9 +259,9 @@ impl<'a> Given<'a> {
     }
 
     /// Numbers the points without triangles.
-    fn rest(&mut self) {
+    fn number_remaining_points(&mut self) {
         for point in 0..self.number.len() as u32 {
-            if self.number[point as usize] == GONE {
+            if self.number[point as usize] == NO_INDEX {
                 self.add(point);
             }
         }
@@ -270,7 +270,7 @@ impl<'a> Given<'a> {
 
 /// The numbers of points, triangles and materials.
 #[derive(Clone, Copy, Debug)]
-pub struct Size {
+pub struct TriangleCounts {
     /// The number of points, including those without triangles.
     pub points: u32,
     /// The number of triangles; three times as many fit into a u32.
@@ -280,37 +280,37 @@ pub struct Size {
 }
 
 /// Returns the number of bits of numbers up to `most`.
-fn width(most: u32) -> u32 {
+fn bit_width(most: u32) -> u32 {
     32 - most.leading_zeros()
 }
 
-struct Coder<'a, B> {
+struct ConnectivityCoder<'a, B> {
     bits: &'a mut B,
-    contexts: &'a mut Contexts,
-    work: &'a mut Work,
-    size: Size,
+    contexts: &'a mut ConnectivityContexts,
+    work: &'a mut ConnectivityBuffers,
+    size: TriangleCounts,
     known: u32,
 }
 
 /// Encodes the triangles of `given`, or decodes triangles without `given`. They are in `work` afterwards.
-pub fn code<B: Bits<Context = Chance>>(
+pub fn code_triangles<B: BitCoder<Context = Chance>>(
     bits: &mut B,
-    contexts: &mut Contexts,
-    size: Size,
-    work: &mut Work,
-    mut given: Option<&mut Given<'_>>,
+    contexts: &mut ConnectivityContexts,
+    size: TriangleCounts,
+    work: &mut ConnectivityBuffers,
+    mut given: Option<&mut InputTriangles<'_>>,
 ) -> Result<(), Corrupt> {
     work.reset(size.points as usize, 3 * size.triangles as usize);
-    let mut coder = Coder { bits, contexts, work, size, known: 0 };
+    let mut coder = ConnectivityCoder { bits, contexts, work, size, known: 0 };
     let (mut t, mut oldest, mut last) = (0, 0, None);
     while t < size.triangles {
-        let mut gate = last.take().filter(|&h| coder.work.open(h));
+        let mut gate = last.take().filter(|&h| coder.work.is_open(h));
         while let (None, Some(&h)) = (gate, coder.work.queue.get(oldest)) {
             oldest += 1;
-            gate = Some(h).filter(|&h| coder.work.open(h));
+            gate = Some(h).filter(|&h| coder.work.is_open(h));
         }
         let done = match gate {
-            Some(gate) => coder.behind(gate, t, given.as_deref_mut())?,
+            Some(gate) => coder.code_behind_gate(gate, t, given.as_deref_mut())?,
             None => coder.seed(t, given.as_deref_mut())?,
         };
         if done {
@@ -318,8 +318,8 @@ pub fn code<B: Bits<Context = Chance>>(
             for h in e {
                 let from = coder.work.from(h) as usize;
                 coder.work.count[from] = coder.work.count[from].saturating_add(1);
-                if coder.work.open(h) {
-                    coder.work.at[from] = h;
+                if coder.work.is_open(h) {
+                    coder.work.border_start[from] = h;
                     coder.work.queue.push(h);
                 }
             }
@@ -328,12 +328,12 @@ pub fn code<B: Bits<Context = Chance>>(
         }
     }
     if let Some(given) = given {
-        given.rest();
+        given.number_remaining_points();
     }
     Ok(())
 }
 
-impl<B: Bits<Context = Chance>> Coder<'_, B> {
+impl<B: BitCoder<Context = Chance>> ConnectivityCoder<'_, B> {
     fn new_point(&mut self) -> Result<u32, Corrupt> {
         if self.known == self.size.points {
             return Err(Corrupt("connectivity: more points than there are"));
@@ -342,18 +342,18 @@ impl<B: Bits<Context = Chance>> Coder<'_, B> {
         Ok(self.known - 1)
     }
 
-    fn far(&mut self, wanted: Option<u32>) -> Result<u32, Corrupt> {
+    fn code_far_point(&mut self, wanted: Option<u32>) -> Result<u32, Corrupt> {
         let Some(newest) = self.known.checked_sub(1) else {
             return Err(Corrupt("connectivity: a point before the first"));
         };
         let back = wanted.map_or(0, |v| newest - v);
-        let back = self.bits.plain(width(newest), back);
+        let back = self.bits.raw_bits(bit_width(newest), back);
         (newest.checked_sub(back)).ok_or(Corrupt("connectivity: a point before the first"))
     }
 
     /// Codes a triangle that starts a new border.
-    fn seed(&mut self, t: u32, mut given: Option<&mut Given<'_>>) -> Result<bool, Corrupt> {
-        let source = given.as_deref_mut().map(Given::seed);
+    fn seed(&mut self, t: u32, mut given: Option<&mut InputTriangles<'_>>) -> Result<bool, Corrupt> {
+        let source = given.as_deref_mut().map(InputTriangles::seed);
         let from = t.checked_sub(1);
         self.material(t, from, source, given.as_deref())?;
         for k in 0..3 {
@@ -362,19 +362,19 @@ impl<B: Bits<Context = Chance>> Coder<'_, B> {
                 _ => None,
             };
             let number = point.and_then(|p| given.as_ref().map(|g| g.number[p as usize]));
-            let new = (self.bits).bit(&mut self.contexts.seed, number == Some(GONE));
+            let new = (self.bits).bit(&mut self.contexts.seed, number == Some(NO_INDEX));
             let v = if new {
                 if let (Some(given), Some(point)) = (given.as_deref_mut(), point) {
                     given.add(point);
                 }
                 self.new_point()?
             } else {
-                self.far(number)?
+                self.code_far_point(number)?
             };
             self.work.corners[3 * t as usize + k] = v;
         }
         if let (Some(given), Some(source)) = (given, source) {
-            given.take(source, 0);
+            given.mark_coded(source, 0);
         }
         for k in 0..3 {
             self.work.join(3 * t + k, 3 * t + (k + 1) % 3);
@@ -387,7 +387,7 @@ impl<B: Bits<Context = Chance>> Coder<'_, B> {
         t: u32,
         from: Option<u32>,
         source: Option<u32>,
-        given: Option<&Given<'_>>,
+        given: Option<&InputTriangles<'_>>,
     ) -> Result<(), Corrupt> {
         if self.size.materials < 2 {
             return Ok(());
@@ -399,7 +399,7 @@ impl<B: Bits<Context = Chance>> Coder<'_, B> {
         };
         let other = (self.bits).bit(&mut self.contexts.material, wanted != near);
         let is = match other {
-            true => self.bits.plain(width(self.size.materials - 1), wanted),
+            true => self.bits.raw_bits(bit_width(self.size.materials - 1), wanted),
             false => near,
         };
         if is >= self.size.materials {
@@ -410,13 +410,18 @@ impl<B: Bits<Context = Chance>> Coder<'_, B> {
     }
 
     /// Codes the triangle behind a gate; returns `false` if there is none.
-    fn behind(&mut self, gate: u32, t: u32, mut given: Option<&mut Given<'_>>) -> Result<bool, Corrupt> {
+    fn code_behind_gate(
+        &mut self,
+        gate: u32,
+        t: u32,
+        mut given: Option<&mut InputTriangles<'_>>,
+    ) -> Result<bool, Corrupt> {
         let w = &mut *self.work;
         let (a, b) = (w.from(gate), w.to(gate));
         let (p, n) = (w.before[gate as usize], w.next[gate as usize]);
         let (l, r) = (w.from(p), w.to(n));
-        let found = given.as_deref().map(|g| g.behind(b, a));
-        let point = |given: &Option<&mut Given<'_>>| {
+        let found = given.as_deref().map(|g| g.triangle_behind(b, a));
+        let point = |given: &Option<&mut InputTriangles<'_>>| {
             let given = given.as_deref()?;
             let (source, turn) = found??;
             Some(given.triangles[source as usize][(turn as usize + 2) % 3])
@@ -435,7 +440,7 @@ impl<B: Bits<Context = Chance>> Coder<'_, B> {
         let left = &mut contexts.left[ca][sides[0]];
         let (v, meets) = if bits.bit(left, number == Some(l)) {
             (l, Some(p))
-        } else if bits.bit(&mut contexts.new[cb][sides[1]], number == Some(GONE)) {
+        } else if bits.bit(&mut contexts.new[cb][sides[1]], number == Some(NO_INDEX)) {
             if let (Some(given), Some(point)) = (given.as_deref_mut(), point) {
                 given.add(point);
             }
@@ -443,7 +448,7 @@ impl<B: Bits<Context = Chance>> Coder<'_, B> {
         } else if bits.bit(&mut contexts.right[cb], number == Some(r)) {
             (r, Some(w.next[n as usize]))
         } else {
-            let near = number.and_then(|v| w.near(p, n, v));
+            let near = number.and_then(|v| w.border_distance(p, n, v));
             if bits.bit(&mut contexts.near, near.is_some()) {
                 let (back, steps) = near.unwrap_or_default();
                 let back = bits.bit(&mut contexts.back, back);
@@ -452,13 +457,13 @@ impl<B: Bits<Context = Chance>> Coder<'_, B> {
                 while found < 5 && bits.bit(&mut contexts.length[found as usize], found < length) {
                     found += 1;
                 }
-                let rest = bits.plain(found, (steps + 1) & ((1 << found) - 1));
+                let rest = bits.raw_bits(found, (steps + 1) & ((1 << found) - 1));
                 let steps = (1 << found | rest) - 1;
                 let h = w.walk(if back { p } else { n }, back, steps);
                 (w.from(h), Some(h))
             } else {
-                let v = self.far(number)?;
-                (v, Some(self.work.at[v as usize]).filter(|&h| h != GONE))
+                let v = self.code_far_point(number)?;
+                (v, Some(self.work.border_start[v as usize]).filter(|&h| h != NO_INDEX))
             }
         };
         let [c0, c1, c2] = [0, 1, 2].map(|k| 3 * t as usize + k);
@@ -467,14 +472,14 @@ impl<B: Bits<Context = Chance>> Coder<'_, B> {
         let source = found.flatten();
         self.material(t, Some(gate / 3), source.map(|s| s.0), given.as_deref())?;
         if let (Some(given), Some((source, turn))) = (given, source) {
-            given.take(source, turn);
+            given.mark_coded(source, turn);
         }
         self.work.close(gate, t, meets);
         Ok(true)
     }
 }
 
-impl Work {
+impl ConnectivityBuffers {
     /// Returns the half-edge of the border that is `steps` away; it starts at the point in question.
     fn walk(&self, from: u32, back: bool, steps: u32) -> u32 {
         let mut h = from;
@@ -492,9 +497,9 @@ impl Work {
     }
 
     /// Returns the direction and the distance of a point on the border, if it is near.
-    fn near(&self, p: u32, n: u32, v: u32) -> Option<(bool, u32)> {
+    fn border_distance(&self, p: u32, n: u32, v: u32) -> Option<(bool, u32)> {
         let (mut back, mut forth) = (self.walk(p, true, 0), self.walk(n, false, 0));
-        for steps in 0..=NEAR {
+        for steps in 0..=MAX_NEAR_DISTANCE {
             if self.from(back) == v {
                 return Some((true, steps));
             }

@@ -22,7 +22,7 @@ use crate::Corrupt;
 use crate::bytes::{Cursor, put_varint};
 #[cfg(feature = "encode")]
 use crate::entropy::range::Encoder;
-use crate::entropy::range::{Bits, Chance, Decoder};
+use crate::entropy::range::{BitCoder, Chance, Decoder};
 
 /// The number of columns of cells in a strip. Part of the format.
 const STRIP: u32 = 16;
@@ -31,7 +31,7 @@ pub const MARKER: [u8; 5] = [0xFF, 0xFF, 0xFF, 0xFF, 0x0F];
 
 /// The shape of a grid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shape {
+pub struct GridShape {
     /// The number of vertices per row.
     pub width: u32,
     /// The number of rows.
@@ -47,7 +47,7 @@ pub struct Shape {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grid {
     /// The shape.
-    pub shape: Shape,
+    pub shape: GridShape,
     /// For each cell in the order of strips, `true` if it is cut from B to D.
     pub cuts: Vec<bool>,
     /// The original triangle of each triangle in the file.
@@ -56,25 +56,25 @@ pub struct Grid {
     pub vertices: Vec<u32>,
 }
 
-impl Shape {
+impl GridShape {
     /// Returns the number of columns of cells.
     fn columns(&self) -> u32 {
         self.width - u32::from(!self.closed)
     }
 
     /// Returns column and row of every vertex.
-    pub fn places(&self) -> Vec<[u32; 2]> {
+    pub fn columns_and_rows(&self) -> Vec<[u32; 2]> {
         let mut out = vec![[0; 2]; (self.width as usize) * (self.height as usize)];
         for j in 0..self.height {
             for i in 0..self.width {
-                out[self.number(i, j) as usize] = [i, j];
+                out[self.vertex_index(i, j) as usize] = [i, j];
             }
         }
         out
     }
 
     /// Returns the number in the file of the vertex in column `i` of row `j`.
-    pub(crate) fn number(&self, i: u32, j: u32) -> u32 {
+    pub(crate) fn vertex_index(&self, i: u32, j: u32) -> u32 {
         // A strip has as many columns as are computed side by side.
         let first = i / STRIP * STRIP;
         let end = (first + STRIP).min(self.width);
@@ -83,7 +83,7 @@ impl Shape {
 
     /// Visits cells in the order of strips. `each` gets column, row, and the cuts of the cells before and
     /// above, and returns whether this cell is cut from B to D.
-    fn cells(&self, mut each: impl FnMut(u32, u32, [bool; 2]) -> bool) {
+    fn visit_quads(&self, mut each: impl FnMut(u32, u32, [bool; 2]) -> bool) {
         let columns = self.columns();
         let mut first = 0;
         while first < columns {
@@ -145,8 +145,8 @@ impl Grid {
                 continue;
             }
             for closed in [false, true] {
-                let shape = Shape { width, height: count / width, closed, reversed: false };
-                if let Some(grid) = Grid::of(given, shape) {
+                let shape = GridShape { width, height: count / width, closed, reversed: false };
+                if let Some(grid) = Grid::from_triangles(given, shape) {
                     return Some(grid);
                 }
             }
@@ -154,14 +154,14 @@ impl Grid {
         None
     }
 
-    fn of(given: &[[u32; 3]], mut shape: Shape) -> Option<Grid> {
-        const NONE: u32 = u32::MAX;
+    fn from_triangles(given: &[[u32; 3]], mut shape: GridShape) -> Option<Grid> {
+        const NO_TRIANGLE: u32 = u32::MAX;
         let vertices = u64::from(shape.width) * u64::from(shape.height);
         shape.check(vertices, 3 * given.len() as u64).ok()?;
         let columns = shape.columns();
         // By cell and missing corner: the triangle.
         let cells = columns as usize * (shape.height - 1) as usize;
-        let mut found = vec![[NONE; 4]; cells];
+        let mut found = vec![[NO_TRIANGLE; 4]; cells];
         let mut reversed = None;
         for (t, triangle) in (0..).zip(given) {
             let at = triangle.map(|v| [v % shape.width, v / shape.width]);
@@ -192,7 +192,7 @@ impl Grid {
                 return None;
             }
             let cell = &mut found[(j * columns + i) as usize];
-            if std::mem::replace(&mut cell[missing], t) != NONE {
+            if std::mem::replace(&mut cell[missing], t) != NO_TRIANGLE {
                 return None;
             }
         }
@@ -204,18 +204,18 @@ impl Grid {
             vertices: vec![0; vertices as usize],
         };
         let mut whole = true;
-        shape.cells(|i, j, _| {
+        shape.visit_quads(|i, j, _| {
             // A B C lacks D, A C D lacks B; A B D lacks C, B C D lacks A.
             let [a, b, c, d] = found[(j * columns + i) as usize];
-            let cut = b == NONE;
+            let cut = b == NO_TRIANGLE;
             let both = if cut { [c, a] } else { [d, b] };
-            whole &= both.iter().all(|t| *t != NONE);
+            whole &= both.iter().all(|t| *t != NO_TRIANGLE);
             grid.cuts.push(cut);
             grid.triangles.extend(both);
             cut
         });
         for v in 0..vertices as u32 {
-            let number = shape.number(v % shape.width, v / shape.width);
+            let number = shape.vertex_index(v % shape.width, v / shape.width);
             grid.vertices[number as usize] = v;
         }
         whole.then_some(grid)
@@ -223,7 +223,7 @@ impl Grid {
 
     /// Returns the grid of a shape and its cuts, without original triangles and vertices; `None` if they do
     /// not fit together, or do not have this number of vertices.
-    pub fn of_shape(shape: Shape, cuts: Vec<bool>, vertices: usize) -> Option<Grid> {
+    pub fn from_shape(shape: GridShape, cuts: Vec<bool>, vertices: usize) -> Option<Grid> {
         shape.check(vertices as u64, 6 * cuts.len() as u64).ok()?;
         Some(Grid { shape, cuts, triangles: Vec::new(), vertices: Vec::new() })
     }
@@ -232,7 +232,7 @@ impl Grid {
     pub fn indices(&self) -> Vec<u32> {
         let mut out = Vec::with_capacity(6 * self.cuts.len());
         let mut cuts = self.cuts.iter();
-        self.shape.cells(|i, j, _| {
+        self.shape.visit_quads(|i, j, _| {
             let cut = cuts.next().copied().unwrap_or(false);
             out.extend(self.shape.indices(i, j, cut));
             cut
@@ -248,7 +248,7 @@ impl Grid {
         let mut bits = Encoder::new(&mut cuts);
         let mut chances = [[Chance::default(); 2]; 2];
         let mut next = self.cuts.iter();
-        shape.cells(|_, _, around| {
+        shape.visit_quads(|_, _, around| {
             let cut = next.next().copied().unwrap_or(false);
             bits.bit(chance(&mut chances, around), cut)
         });
@@ -266,14 +266,14 @@ fn chance(chances: &mut [[Chance; 2]; 2], around: [bool; 2]) -> &mut Chance {
     &mut chances[usize::from(around[0])][usize::from(around[1])]
 }
 
-impl Shape {
+impl GridShape {
     fn indices(&self, i: u32, j: u32, cut: bool) -> [u32; 6] {
-        let corners = self.corners(i, j).map(|[i, j]| self.number(i, j));
+        let corners = self.corners(i, j).map(|[i, j]| self.vertex_index(i, j));
         let [[a, b, c], [d, e, f]] = triangles(corners, cut, self.reversed);
         [a, b, c, d, e, f]
     }
 
-    fn read(c: &mut Cursor<'_>) -> Result<Shape, Corrupt> {
+    fn read(c: &mut Cursor<'_>) -> Result<GridShape, Corrupt> {
         if c.array::<5>()? != MARKER {
             return Err(Corrupt("grid: no grid"));
         }
@@ -281,26 +281,26 @@ impl Shape {
         if flags > 3 {
             return Err(Corrupt("grid: unknown flags"));
         }
-        Ok(Shape { width, height, closed: flags & 1 != 0, reversed: flags & 2 != 0 })
+        Ok(GridShape { width, height, closed: flags & 1 != 0, reversed: flags & 2 != 0 })
     }
 }
 
 /// Returns the shape of the grid that begins here, if there is one.
-pub fn shape(bytes: &[u8]) -> Option<Shape> {
-    Shape::read(&mut Cursor::new(bytes)).ok()
+pub fn read_shape(bytes: &[u8]) -> Option<GridShape> {
+    GridShape::read(&mut Cursor::new(bytes)).ok()
 }
 
 /// Decodes the indices of a grid with this number of vertices from the start of `bytes`; returns the number
 /// of bytes used.
 pub fn decode(bytes: &[u8], vertices: u32, out: &mut [u32]) -> Result<usize, Corrupt> {
     let mut c = Cursor::new(bytes);
-    let shape = Shape::read(&mut c)?;
+    let shape = GridShape::read(&mut c)?;
     shape.check(vertices.into(), out.len() as u64)?;
     let size = c.varint()?;
-    let mut bits = Decoder::new(c.take(size as usize)?);
+    let mut bits = Decoder::new(c.bytes(size as usize)?);
     let mut chances = [[Chance::default(); 2]; 2];
     let mut out = out.as_chunks_mut::<6>().0.iter_mut();
-    shape.cells(|i, j, around| {
+    shape.visit_quads(|i, j, around| {
         let cut = bits.bit(chance(&mut chances, around), false);
         if let Some(out) = out.next() {
             *out = shape.indices(i, j, cut);
@@ -317,10 +317,10 @@ mod tests {
     use proptest::prelude::*;
 
     /// Returns the triangles of a grid, shuffled and rotated.
-    fn given(shape: Shape, seed: u32) -> Vec<[u32; 3]> {
+    fn given(shape: GridShape, seed: u32) -> Vec<[u32; 3]> {
         let mut out = Vec::new();
         let id = |[i, j]: [u32; 2]| j * shape.width + i;
-        shape.cells(|i, j, _| {
+        shape.visit_quads(|i, j, _| {
             let cut = (i * 7 + j * 13 + seed) * seed % 5 > 2;
             for (k, t) in triangles(shape.corners(i, j).map(id), cut, shape.reversed).into_iter().enumerate()
             {
@@ -339,14 +339,14 @@ mod tests {
         [0, 1, 2].map(|k| t[(least + k) % 3])
     }
 
-    fn round_trip(shape: Shape, seed: u32) -> Vec<u8> {
+    fn round_trip(shape: GridShape, seed: u32) -> Vec<u8> {
         let given = given(shape, seed);
         let vertices = shape.width * shape.height;
         let grid = Grid::find(&given, vertices as usize).expect("a grid");
         assert_eq!((grid.shape.width, grid.shape.height), (shape.width, shape.height));
         let mut bytes = Vec::new();
         grid.encode(&mut bytes);
-        assert_eq!(super::shape(&bytes), Some(grid.shape));
+        assert_eq!(super::read_shape(&bytes), Some(grid.shape));
         let mut out = vec![0; 3 * given.len()];
         assert_eq!(decode(&bytes, vertices, &mut out), Ok(bytes.len()));
         assert_eq!(out, grid.indices());
@@ -360,8 +360,8 @@ mod tests {
         bytes
     }
 
-    fn plane(width: u32, height: u32) -> Shape {
-        Shape { width, height, closed: false, reversed: false }
+    fn plane(width: u32, height: u32) -> GridShape {
+        GridShape { width, height, closed: false, reversed: false }
     }
 
     #[test]
@@ -409,7 +409,7 @@ mod tests {
         fn grids_come_back(width in 3u32..40, height in 2u32..12, closed: bool, reversed: bool, seed in 0u32..9) {
             // Three rings of three can be read in two ways.
             prop_assume!(width != height && width > 4);
-            round_trip(Shape { width, height, closed, reversed }, seed);
+            round_trip(GridShape { width, height, closed, reversed }, seed);
         }
 
         #[test]

@@ -143,9 +143,9 @@ pub fn decode(bytes: &[u8], vertices: u32, out: &mut [u32]) -> Result<usize, Cor
     }
     let mut c = Cursor::new(bytes);
     let (corners, far) = (c.varint()? as usize, c.varint()? as usize);
-    let edges = c.take(out.len() / 3)?;
-    let mut corners = Cursor::new(c.take(corners)?);
-    let mut far = Cursor::new(c.take(far)?);
+    let edges = c.bytes(out.len() / 3)?;
+    let mut corners = Cursor::new(c.bytes(corners)?);
+    let mut far = Cursor::new(c.bytes(far)?);
     let mut state = State::new();
     for (t, &code) in out.chunks_exact_mut(3).zip(edges) {
         let mut read = |state: &mut State| {

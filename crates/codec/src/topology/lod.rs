@@ -26,20 +26,20 @@
 //! available anyway; half-edge collapses only (Leif Kobbelt and others, 1998), so vertices do not change.
 
 use crate::Corrupt;
-use crate::bytes::{Cursor, put_sized, put_varint};
+use crate::bytes::{Cursor, put_length_prefixed, put_varint};
 #[cfg(feature = "encode")]
 use crate::entropy::range::Encoder;
-use crate::entropy::range::{Bits, Chance, Decoder};
+use crate::entropy::range::{BitCoder, Chance, Decoder};
 use crate::quantize::code::Code;
 
 /// The largest number of LOD levels besides the mesh itself. Part of the format, like all constants here.
-pub const MOST: usize = 7;
+pub const MAX_LEVELS: usize = 7;
 /// The number of ring vertices that are considered.
 const RING: usize = 16;
 /// The number of contexts by count and by place.
 const COUNTS: usize = 4;
 const PLACES: usize = 8;
-const NONE: u32 = u32::MAX;
+const NO_VERTEX: u32 = u32::MAX;
 
 /// The size and the error of a LOD level.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -52,24 +52,24 @@ pub struct LodLevel {
 
 /// The LOD levels of a mesh, the finest first, without the mesh itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Head {
-    levels: [LodLevel; MOST],
+pub struct LodHead {
+    lod_levels: [LodLevel; MAX_LEVELS],
     count: usize,
 }
 
-impl Head {
+impl LodHead {
     /// Decodes the head of the levels for a mesh with this many indices; returns the number of bytes used.
-    pub fn decode(bytes: &[u8], indices: u32) -> Result<(Head, usize), Corrupt> {
+    pub fn decode(bytes: &[u8], indices: u32) -> Result<(LodHead, usize), Corrupt> {
         let mut c = Cursor::new(bytes);
-        let mut head = Head { count: usize::from(c.u8()?), ..Head::default() };
-        if !(1..=MOST).contains(&head.count) {
+        let mut head = LodHead { count: usize::from(c.u8()?), ..LodHead::default() };
+        if !(1..=MAX_LEVELS).contains(&head.count) {
             return Err(Corrupt("levels of detail: none, or too many"));
         }
         let mut before = LodLevel { triangles: indices / 3, error: 0.0 };
-        for level in &mut head.levels[..head.count] {
+        for level in &mut head.lod_levels[..head.count] {
             level.triangles = c.varint()?;
             level.error = c.f32()?;
-            if !fewer(before.triangles, level.triangles) {
+            if !may_follow(before.triangles, level.triangles) {
                 return Err(Corrupt("levels of detail: not fewer triangles"));
             }
             if !(level.error >= before.error && level.error.is_finite()) {
@@ -81,26 +81,26 @@ impl Head {
     }
 
     /// Returns the levels.
-    pub fn levels(&self) -> &[LodLevel] {
-        &self.levels[..self.count]
+    pub fn lod_levels(&self) -> &[LodLevel] {
+        &self.lod_levels[..self.count]
     }
 }
 
 /// Returns `true` if a level of this many triangles may follow one of `before`.
-pub fn fewer(before: u32, triangles: u32) -> bool {
+pub fn may_follow(before: u32, triangles: u32) -> bool {
     u64::from(triangles) * 4 <= u64::from(before) * 3 && triangles < before
 }
 
 #[derive(Default)]
-struct Contexts {
-    kept: [[Chance; COUNTS]; COUNTS],
+struct LodContexts {
+    stays: [[Chance; COUNTS]; COUNTS],
     becomes: [[Chance; PLACES]; 2],
     length: [Chance; 32],
 }
 
-/// Buffers. They are reused; within [`Work::reserve`] a decoder allocates nothing.
+/// Buffers. They are reused; within [`LodBuffers::reserve`] a decoder allocates nothing.
 #[derive(Clone, Debug, Default)]
-pub struct Work {
+pub struct LodBuffers {
     /// The start of each vertex's ring in `rings`; unused vertices have empty rings.
     start: Vec<u32>,
     rings: Vec<u32>,
@@ -109,7 +109,7 @@ pub struct Work {
     gone: Vec<bool>,
 }
 
-impl Work {
+impl LodBuffers {
     /// Allocates memory for this many vertices and indices.
     pub fn reserve(&mut self, vertices: usize, indices: usize) {
         let more = |list: &mut Vec<u32>, size: usize| list.reserve(size.saturating_sub(list.len()));
@@ -124,9 +124,9 @@ impl Work {
         9 * vertices + 8 * indices + 64
     }
 
-    fn corners(&self, v: usize) -> &[u32] {
+    fn ring(&self, v: usize) -> &[u32] {
         let ring = &self.rings[self.start[v] as usize..self.start[v + 1] as usize];
-        let end = ring.iter().take(RING).position(|&n| n == NONE);
+        let end = ring.iter().take(RING).position(|&n| n == NO_VERTEX);
         &ring[..end.unwrap_or(ring.len().min(RING))]
     }
 
@@ -145,7 +145,7 @@ impl Work {
             self.start[v + 1] += self.start[v];
         }
         self.rings.clear();
-        self.rings.resize(2 * indices.len(), NONE);
+        self.rings.resize(2 * indices.len(), NO_VERTEX);
         for t in indices.chunks_exact(3) {
             for k in 0..3 {
                 let v = t[k] as usize;
@@ -153,7 +153,7 @@ impl Work {
                 let ring = &mut self.rings[from..to];
                 for n in [t[(k + 1) % 3], t[(k + 2) % 3]] {
                     // The first sixteen, each once.
-                    let seen = ring.iter().take(RING).position(|&o| o == n || o == NONE);
+                    let seen = ring.iter().take(RING).position(|&o| o == n || o == NO_VERTEX);
                     if let Some(at) = seen.filter(|_| n as usize != v) {
                         ring[at] = n;
                     }
@@ -164,10 +164,10 @@ impl Work {
 
     /// Codes the vertex that each vertex collapses into; an encoder reads them from `becomes`, a decoder
     /// fills it.
-    fn code<B: Bits<Context = Chance>>(
+    fn code_collapses<B: BitCoder<Context = Chance>>(
         &mut self,
         bits: &mut B,
-        contexts: &mut Contexts,
+        contexts: &mut LodContexts,
         vertices: usize,
     ) -> Result<(), Corrupt> {
         self.gone.clear();
@@ -178,13 +178,13 @@ impl Work {
                 continue;
             }
             let (mut gone, mut kept) = (0, 0);
-            for &n in self.corners(v) {
+            for &n in self.ring(v) {
                 if (n as usize) < v {
                     gone += usize::from(self.gone[n as usize]);
                     kept += usize::from(!self.gone[n as usize]);
                 }
             }
-            let chance = &mut contexts.kept[gone.min(COUNTS - 1)][kept.min(COUNTS - 1)];
+            let chance = &mut contexts.stays[gone.min(COUNTS - 1)][kept.min(COUNTS - 1)];
             self.gone[v] = bits.bit(chance, self.becomes[v] != v as u32);
             if !self.gone[v] {
                 self.becomes[v] = v as u32;
@@ -198,8 +198,8 @@ impl Work {
             let mut found = None;
             let mut place = 0;
             'ring: for gone in [false, true] {
-                for i in 0..self.corners(v).len() {
-                    let n = self.corners(v)[i];
+                for i in 0..self.ring(v).len() {
+                    let n = self.ring(v)[i];
                     if self.gone[n as usize] != gone {
                         continue;
                     }
@@ -211,7 +211,7 @@ impl Work {
                     }
                 }
             }
-            let becomes = found.unwrap_or_else(|| far(bits, contexts, v as u32, asked));
+            let becomes = found.unwrap_or_else(|| code_far_vertex(bits, contexts, v as u32, asked));
             if becomes as usize >= vertices {
                 return Err(Corrupt("levels of detail: a vertex out of range"));
             }
@@ -244,7 +244,7 @@ impl Work {
     /// Replaces, for an encoder, the final vertex of each vertex by its next step towards it, along its ring
     /// if there is a path.
     #[cfg(feature = "encode")]
-    fn steps(&mut self, ends: &[u32]) {
+    fn set_next_collapses(&mut self, ends: &[u32]) {
         self.becomes.clear();
         self.becomes.extend_from_slice(ends);
         let vertices = ends.len();
@@ -256,7 +256,7 @@ impl Work {
             left.retain(|&v| {
                 let fits = |&&n: &&u32| reached[n as usize] && ends[n as usize] == ends[v];
                 let kept = |&&n: &&u32| n == ends[v];
-                let ring = self.corners(v);
+                let ring = self.ring(v);
                 let step = ring.iter().find(kept).or_else(|| ring.iter().find(fits));
                 if let Some(&n) = step {
                     now.push((v, n));
@@ -275,14 +275,19 @@ impl Work {
 }
 
 /// Codes a vertex that is not on the ring of `v`.
-fn far<B: Bits<Context = Chance>>(bits: &mut B, contexts: &mut Contexts, v: u32, asked: u32) -> u32 {
+fn code_far_vertex<B: BitCoder<Context = Chance>>(
+    bits: &mut B,
+    contexts: &mut LodContexts,
+    v: u32,
+    asked: u32,
+) -> u32 {
     let n = asked.wrapping_sub(v).zigzag();
     let length = 32 - n.leading_zeros();
     let mut more = contexts.length.iter_mut().zip(0..);
     let length = more.find_map(|(chance, at)| (!bits.bit(chance, length > at)).then_some(at)).unwrap_or(32);
     let n = match length {
         0 => 0,
-        _ => bits.plain(length - 1, n) & ((1 << (length - 1)) - 1) | 1 << (length - 1),
+        _ => bits.raw_bits(length - 1, n) & ((1 << (length - 1)) - 1) | 1 << (length - 1),
     };
     v.wrapping_add(n.unzigzag())
 }
@@ -299,19 +304,19 @@ pub fn collapse(indices: &[u32], becomes: &[u32]) -> impl Iterator<Item = [u32; 
 ///
 /// Panics if a level does not have the stated number of triangles.
 #[cfg(feature = "encode")]
-pub fn encode(indices: &[u32], vertices: u32, levels: &[(LodLevel, Vec<u32>)], out: &mut Vec<u8>) {
-    out.push(levels.len() as u8);
-    for (level, _) in levels {
+pub fn encode(indices: &[u32], vertices: u32, lod_levels: &[(LodLevel, Vec<u32>)], out: &mut Vec<u8>) {
+    out.push(lod_levels.len() as u8);
+    for (level, _) in lod_levels {
         put_varint(level.triangles, out);
         out.extend_from_slice(&level.error.to_le_bytes());
     }
-    let (mut work, mut contexts) = (Work::default(), Contexts::default());
+    let (mut work, mut contexts) = (LodBuffers::default(), LodContexts::default());
     let mut coder = Encoder::new(out);
     let mut before = indices.to_vec();
-    for (level, ends) in levels {
+    for (level, ends) in lod_levels {
         work.rings(&before, vertices as usize);
-        work.steps(ends);
-        let done = work.code(&mut coder, &mut contexts, vertices as usize);
+        work.set_next_collapses(ends);
+        let done = work.code_collapses(&mut coder, &mut contexts, vertices as usize);
         assert!(done.is_ok(), "vertices end in what is kept");
         before = collapse(&before, &work.becomes).flatten().collect();
         assert_eq!(before.len(), 3 * level.triangles as usize);
@@ -319,33 +324,38 @@ pub fn encode(indices: &[u32], vertices: u32, levels: &[(LodLevel, Vec<u32>)], o
     coder.finish();
 }
 
-/// Decodes LOD levels one after the other with [`Reader::level`]. All of its bytes belong to them.
-pub struct Reader<'a> {
+/// Decodes LOD levels one after the other with [`LodReader::level`]. All of its bytes belong to them.
+pub struct LodReader<'a> {
     decoder: Decoder<'a>,
-    contexts: Contexts,
-    head: Head,
+    contexts: LodContexts,
+    head: LodHead,
     next: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> LodReader<'a> {
     /// Starts reading the levels of a mesh with this many indices.
-    pub fn new(bytes: &'a [u8], indices: u32) -> Result<Reader<'a>, Corrupt> {
-        let (head, used) = Head::decode(bytes, indices)?;
-        Ok(Reader { decoder: Decoder::new(&bytes[used..]), contexts: Contexts::default(), head, next: 0 })
+    pub fn new(bytes: &'a [u8], indices: u32) -> Result<LodReader<'a>, Corrupt> {
+        let (head, used) = LodHead::decode(bytes, indices)?;
+        Ok(LodReader {
+            decoder: Decoder::new(&bytes[used..]),
+            contexts: LodContexts::default(),
+            head,
+            next: 0,
+        })
     }
 
     /// Returns the head of the levels.
-    pub fn head(&self) -> &Head {
+    pub fn head(&self) -> &LodHead {
         &self.head
     }
 
     /// Decodes the next level from the `indices` of the one before, all below `vertices`: the vertex that
     /// each vertex collapses into goes to `becomes`, the triangles to `out`, which must have the size that
-    /// [`Reader::head`] states.
+    /// [`LodReader::head`] states.
     pub fn level(
         &mut self,
         indices: &[u32],
-        work: &mut Work,
+        work: &mut LodBuffers,
         becomes: &mut [u32],
         out: &mut [u32],
     ) -> Result<(), Corrupt> {
@@ -353,14 +363,14 @@ impl<'a> Reader<'a> {
         work.rings(indices, vertices);
         work.becomes.clear();
         work.becomes.resize(vertices, 0);
-        work.code(&mut self.decoder, &mut self.contexts, vertices)?;
+        work.code_collapses(&mut self.decoder, &mut self.contexts, vertices)?;
         becomes.copy_from_slice(&work.becomes);
         let (out, _) = out.as_chunks_mut::<3>();
         let mut triangles = collapse(indices, becomes);
         for (out, triangle) in out.iter_mut().zip(&mut triangles) {
             *out = triangle;
         }
-        let asked = self.head.levels().get(self.next).map(|l| l.triangles as usize);
+        let asked = self.head.lod_levels().get(self.next).map(|l| l.triangles as usize);
         self.next += 1;
         let count = collapse(indices, becomes).count();
         match asked == Some(count) && out.len() == count {
@@ -377,21 +387,21 @@ impl<'a> Reader<'a> {
 
 /// Appends the LOD levels of a mesh to a chunk of such entries.
 #[cfg(feature = "encode")]
-pub fn put_entry(mesh: u32, levels: &[u8], out: &mut Vec<u8>) {
+pub fn write_entry(mesh: u32, lod_levels: &[u8], out: &mut Vec<u8>) {
     put_varint(mesh, out);
-    put_sized(levels, out);
+    put_length_prefixed(lod_levels, out);
 }
 
 /// The entries of a chunk, mesh by mesh in rising order.
-pub struct Entries<'a> {
+pub struct LodEntries<'a> {
     rest: &'a [u8],
-    least: u32,
+    min_mesh: u32,
 }
 
-impl<'a> Entries<'a> {
-    /// Starts reading a chunk whose meshes are not below `least`.
-    pub fn new(content: &'a [u8], least: u32) -> Entries<'a> {
-        Entries { rest: content, least }
+impl<'a> LodEntries<'a> {
+    /// Starts reading a chunk whose meshes are not below `min_mesh`.
+    pub fn new(content: &'a [u8], least: u32) -> LodEntries<'a> {
+        LodEntries { rest: content, min_mesh: least }
     }
 
     /// Returns the next mesh and its entry; `None` at the end.
@@ -402,14 +412,14 @@ impl<'a> Entries<'a> {
         }
         let mut c = Cursor::new(self.rest);
         let mesh = c.varint()?;
-        if mesh < self.least {
+        if mesh < self.min_mesh {
             return Err(Corrupt("levels of detail: meshes out of order"));
         }
-        self.least = mesh.saturating_add(1);
+        self.min_mesh = mesh.saturating_add(1);
         let size = c.varint()? as usize;
-        let levels = c.take(size)?;
+        let lod_levels = c.bytes(size)?;
         self.rest = &self.rest[c.used()..];
-        Ok(Some((mesh, levels)))
+        Ok(Some((mesh, lod_levels)))
     }
 }
 
@@ -427,7 +437,7 @@ mod tests {
                 indices.extend([a, a + 1, a + n + 1, a, a + n + 1, a + n]);
             }
         }
-        let (mut levels, mut before) = (Vec::new(), indices.clone());
+        let (mut lod_levels, mut before) = (Vec::new(), indices.clone());
         for level in 1..=count as u32 {
             let step = 1 << level;
             let end = |v: u32| v / n / step * step * n + v % n / step * step;
@@ -435,21 +445,21 @@ mod tests {
             before = collapse(&before, &ends).flatten().collect();
             let triangles = before.len() as u32 / 3;
             let error = level as f32 * 0.5;
-            levels.push((LodLevel { triangles, error }, ends));
+            lod_levels.push((LodLevel { triangles, error }, ends));
         }
-        (indices, levels)
+        (indices, lod_levels)
     }
 
     /// A level, its triangles, and the vertices that vertices collapse into.
-    type Read = (LodLevel, Vec<u32>, Vec<u32>);
+    type DecodedLevel = (LodLevel, Vec<u32>, Vec<u32>);
 
     /// Decodes all levels of some bytes.
-    fn read(bytes: &[u8], indices: &[u32], vertices: u32) -> Result<Vec<Read>, Corrupt> {
-        let mut reader = Reader::new(bytes, indices.len() as u32)?;
+    fn decode_levels(bytes: &[u8], indices: &[u32], vertices: u32) -> Result<Vec<DecodedLevel>, Corrupt> {
+        let mut reader = LodReader::new(bytes, indices.len() as u32)?;
         let head = *reader.head();
-        let (mut work, mut before) = (Work::default(), indices.to_vec());
+        let (mut work, mut before) = (LodBuffers::default(), indices.to_vec());
         let mut out = Vec::new();
-        for level in head.levels() {
+        for level in head.lod_levels() {
             let mut becomes = vec![0; vertices as usize];
             let mut next = vec![0; 3 * level.triangles as usize];
             reader.level(&before, &mut work, &mut becomes, &mut next)?;
@@ -466,7 +476,7 @@ mod tests {
         let (indices, levels) = grid(65, 5);
         let mut bytes = Vec::new();
         encode(&indices, 65 * 65, &levels, &mut bytes);
-        let back = read(&bytes, &indices, 65 * 65).unwrap();
+        let back = decode_levels(&bytes, &indices, 65 * 65).unwrap();
         let mut before = indices;
         for ((level, triangles, _), (given, ends)) in back.iter().zip(&levels) {
             assert_eq!(level, given);
@@ -488,33 +498,33 @@ mod tests {
         let mut bytes = Vec::new();
         encode(&indices, 81, &levels, &mut bytes);
         for cut in 0..bytes.len() {
-            let _ = read(&bytes[..cut], &indices, 81);
+            let _ = decode_levels(&bytes[..cut], &indices, 81);
         }
         for at in 0..bytes.len() {
             for bit in 0..8 {
                 let mut bad = bytes.clone();
                 bad[at] ^= 1 << bit;
-                let _ = read(&bad, &indices, 81);
+                let _ = decode_levels(&bad, &indices, 81);
             }
         }
         // Invalid heads are refused.
         for (at, value) in [(0, 0), (0, 8), (1, 127), (5, 0x7F)] {
             let mut bad = bytes.clone();
             bad[at] = value;
-            assert!(read(&bad, &indices, 81).is_err(), "{at}");
+            assert!(decode_levels(&bad, &indices, 81).is_err(), "{at}");
         }
         let mut bad = bytes;
         bad.extend([0; 9]);
-        assert!(read(&bad, &indices, 81).is_err());
+        assert!(decode_levels(&bad, &indices, 81).is_err());
     }
 
     #[test]
     fn entries_are_in_order() {
         let mut chunk = Vec::new();
-        put_entry(3, &[1, 2], &mut chunk);
-        put_entry(4, &[], &mut chunk);
+        write_entry(3, &[1, 2], &mut chunk);
+        write_entry(4, &[], &mut chunk);
         let all = |chunk: &[u8], least| -> Result<Vec<u32>, Corrupt> {
-            let (mut entries, mut out) = (Entries::new(chunk, least), Vec::new());
+            let (mut entries, mut out) = (LodEntries::new(chunk, least), Vec::new());
             while let Some((mesh, _)) = entries.next()? {
                 out.push(mesh);
             }
@@ -523,7 +533,7 @@ mod tests {
         assert_eq!(all(&chunk, 0), Ok(vec![3, 4]));
         assert!(all(&chunk, 4).is_err());
         assert!(all(&chunk[..2], 0).is_err());
-        put_entry(4, &[], &mut chunk);
+        write_entry(4, &[], &mut chunk);
         assert!(all(&chunk, 0).is_err());
     }
 
@@ -541,14 +551,14 @@ mod tests {
             let stays = |v: u32| end(v) == v;
             let ends: Vec<u32> = (0..24).map(|v| if stays(end(v)) { end(v) } else { v }).collect();
             let left = collapse(&indices, &ends).count() as u32;
-            if fewer(triangles.len() as u32, left) {
+            if may_follow(triangles.len() as u32, left) {
                 let level = LodLevel { triangles: left, error: 1.0 };
                 let mut out = Vec::new();
                 encode(&indices, 24, &[(level, ends.clone())], &mut out);
-                let back = read(&out, &indices, 24).unwrap();
+                let back = decode_levels(&out, &indices, 24).unwrap();
                 prop_assert_eq!(&back[0].2, &ends);
             }
-            let _ = read(&bytes, &indices, 24);
+            let _ = decode_levels(&bytes, &indices, 24);
         }
     }
 }

@@ -8,12 +8,12 @@
 //! ```
 
 /// The number of a missing half-edge.
-pub const NONE: u32 = u32::MAX;
+pub const NO_HALF_EDGE: u32 = u32::MAX;
 /// The number of corners of a vertex that are considered. Part of the format.
-const MOST: usize = 24;
+const MAX_CORNERS: usize = 24;
 /// The number of triangles that predict a vertex, and of neighbours that do so if there is no such triangle.
 /// Part of the format.
-pub const SOURCES: usize = 4;
+pub const MAX_PREDICTORS: usize = 4;
 
 /// The corners of each vertex, the twins of half-edges, and the indices. Buffers are reused.
 #[derive(Clone, Debug, Default)]
@@ -28,13 +28,13 @@ pub struct Neighbours {
 /// The vertices that predict a vertex: (b, c, a) of triangles that continue over the edge (b, c), with a on
 /// the other side; or, if there are none, neighbours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Around {
+pub struct Neighbourhood {
     /// The triangles.
-    pub triangles: [[u32; 3]; SOURCES],
+    pub triangles: [[u32; 3]; MAX_PREDICTORS],
     /// The number of triangles.
     pub triangle_count: usize,
     /// The neighbours.
-    pub neighbours: [u32; SOURCES],
+    pub neighbours: [u32; MAX_PREDICTORS],
     /// The number of neighbours.
     pub neighbour_count: usize,
 }
@@ -69,14 +69,15 @@ impl Neighbours {
             *slot += 1;
         }
         self.twin.clear();
-        self.twin.resize(indices.len(), NONE);
+        self.twin.resize(indices.len(), NO_HALF_EDGE);
         for h in 0..indices.len() as u32 {
-            if self.twin[h as usize] != NONE {
+            if self.twin[h as usize] != NO_HALF_EDGE {
                 continue;
             }
             let (from, to) = (self.index(h), self.index(next(h)));
-            let back = |&&g: &&u32| self.twin[g as usize] == NONE && g != h && self.index(next(g)) == from;
-            if let Some(&g) = self.corners_of(to).iter().find(back) {
+            let back =
+                |&&g: &&u32| self.twin[g as usize] == NO_HALF_EDGE && g != h && self.index(next(g)) == from;
+            if let Some(&g) = self.vertex_corners(to).iter().find(back) {
                 self.twin[h as usize] = g;
                 self.twin[g as usize] = h;
             }
@@ -87,22 +88,22 @@ impl Neighbours {
         self.indices[h as usize]
     }
 
-    fn corners_of(&self, v: u32) -> &[u32] {
+    fn vertex_corners(&self, v: u32) -> &[u32] {
         let v = v as usize;
         let all = &self.corners[self.first[v] as usize..self.first[v + 1] as usize];
-        &all[..all.len().min(MOST)]
+        &all[..all.len().min(MAX_CORNERS)]
     }
 
     /// Returns the triangles and vertices around `v` whose vertices are all below `v`.
     #[inline]
-    pub fn around(&self, v: u32) -> Around {
-        let mut out = Around::default();
-        for &h in self.corners_of(v) {
+    pub fn around(&self, v: u32) -> Neighbourhood {
+        let mut out = Neighbourhood::default();
+        for &h in self.vertex_corners(v) {
             let across = next(h);
             let (b, c) = (self.index(across), self.index(next(across)));
             let mut seen = |n: u32| {
                 let known = &out.neighbours[..out.neighbour_count];
-                if n < v && out.neighbour_count < SOURCES && !known.contains(&n) {
+                if n < v && out.neighbour_count < MAX_PREDICTORS && !known.contains(&n) {
                     out.neighbours[out.neighbour_count] = n;
                     out.neighbour_count += 1;
                 }
@@ -110,7 +111,7 @@ impl Neighbours {
             seen(b);
             seen(c);
             let twin = self.twin[across as usize];
-            if b < v && c < v && twin != NONE && out.triangle_count < SOURCES {
+            if b < v && c < v && twin != NO_HALF_EDGE && out.triangle_count < MAX_PREDICTORS {
                 let a = self.index(next(next(twin)));
                 if a < v {
                     out.triangles[out.triangle_count] = [b, c, a];

@@ -15,13 +15,13 @@
 //!
 //! A face that is a disc becomes one polygon, its boundary; any other stays triangles.
 
-use crate::entropy::range::{Bits, Chance};
+use crate::entropy::range::{BitCoder, Chance};
 use crate::sort;
 use std::collections::HashMap;
 
 /// The number of a missing item.
-const NONE: u32 = u32::MAX;
-const CANDIDATES: usize = 6;
+const NO_ITEM: u32 = u32::MAX;
+const MAX_CANDIDATES: usize = 6;
 
 /// Polygons as lists of vertices, one after the other.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -29,14 +29,14 @@ pub struct Polygons {
     /// The vertices.
     pub vertices: Vec<u32>,
     /// The end of each polygon.
-    pub ends: Vec<usize>,
+    pub end_offsets: Vec<usize>,
 }
 
 impl Polygons {
     /// Returns the polygons in order.
     pub fn iter(&self) -> impl Iterator<Item = &[u32]> {
         let mut start = 0;
-        self.ends.iter().map(move |&end| {
+        self.end_offsets.iter().map(move |&end| {
             let polygon = &self.vertices[start..end];
             start = end;
             polygon
@@ -48,30 +48,30 @@ impl Polygons {
         let mut order: Vec<u32> = (0..triangles.len() as u32).collect();
         sort::by_key(&mut order, |&t| faces[t as usize]);
         let mut runs: Vec<&[u32]> = order.chunk_by(|a, b| faces[*a as usize] == faces[*b as usize]).collect();
-        sort::by_own_key(&mut runs, |run| run[0]);
+        sort::unstable_by_key(&mut runs, |run| run[0]);
         let mut out = Polygons::default();
         let mut edges = Vec::new();
         for run in runs {
-            if run.len() > 1 && out.rim(triangles, run, &mut edges) {
+            if run.len() > 1 && out.push_boundary(triangles, run, &mut edges) {
                 continue;
             }
             for &t in run {
                 out.vertices.extend(triangles[t as usize]);
-                out.ends.push(out.vertices.len());
+                out.end_offsets.push(out.vertices.len());
             }
         }
         out
     }
 
     /// Adds the boundary of a disc of triangles; returns `false` if it is not a disc.
-    fn rim(&mut self, triangles: &[[u32; 3]], run: &[u32], edges: &mut Vec<(u32, u32)>) -> bool {
+    fn push_boundary(&mut self, triangles: &[[u32; 3]], run: &[u32], edges: &mut Vec<(u32, u32)>) -> bool {
         edges.clear();
         for &t in run {
             let [a, b, c] = triangles[t as usize];
             edges.extend([(a, b), (b, c), (c, a)]);
         }
         let first = edges[0].0;
-        sort::plain(edges);
+        sort::unstable(edges);
         // The boundary: edges without an opposite edge in another triangle of the face.
         let rim: Vec<(u32, u32)> =
             edges.iter().filter(|e| edges.binary_search(&(e.1, e.0)).is_err()).copied().collect();
@@ -95,7 +95,7 @@ impl Polygons {
         }
         let whole = at == first && self.vertices.len() == start + rim.len();
         if whole {
-            self.ends.push(self.vertices.len());
+            self.end_offsets.push(self.vertices.len());
         } else {
             self.vertices.truncate(start);
         }
@@ -104,20 +104,24 @@ impl Polygons {
 }
 
 /// The contexts of one partition.
-struct Model {
-    chances: [[[Chance; 2]; 3]; CANDIDATES],
+struct PartitionModel {
+    chances: [[[Chance; 2]; 3]; MAX_CANDIDATES],
     joined: bool,
     /// The number of items in each class.
     sizes: Vec<u32>,
 }
 
-impl Model {
-    fn new() -> Model {
-        Model { chances: [[[Chance::default(); 2]; 3]; CANDIDATES], joined: false, sizes: Vec::new() }
+impl PartitionModel {
+    fn new() -> PartitionModel {
+        PartitionModel {
+            chances: [[[Chance::default(); 2]; 3]; MAX_CANDIDATES],
+            joined: false,
+            sizes: Vec::new(),
+        }
     }
 
     /// Codes the class of the next item; `class` is that of an encoder.
-    fn item(&mut self, bits: &mut impl Bits<Context = Chance>, candidates: &[u32], class: u32) -> u32 {
+    fn item(&mut self, bits: &mut impl BitCoder<Context = Chance>, candidates: &[u32], class: u32) -> u32 {
         let before = usize::from(self.joined);
         for (i, &candidate) in candidates.iter().enumerate() {
             let size = (self.sizes[candidate as usize] as usize).clamp(1, 3) - 1;
@@ -135,8 +139,8 @@ impl Model {
     }
 }
 
-fn push(list: &mut [u32; CANDIDATES], count: &mut usize, class: u32) {
-    if *count < CANDIDATES && !list[..*count].contains(&class) {
+fn push(list: &mut [u32; MAX_CANDIDATES], count: &mut usize, class: u32) {
+    if *count < MAX_CANDIDATES && !list[..*count].contains(&class) {
         list[*count] = class;
         *count += 1;
     }
@@ -145,22 +149,22 @@ fn push(list: &mut [u32; CANDIDATES], count: &mut usize, class: u32) {
 /// Codes the face of each triangle. `wanted` are an encoder's faces, with any numbers; the result numbers
 /// them from 0 on in the order of their first triangle. Triangles that are not connected through earlier
 /// triangles get different faces in the result.
-pub(crate) fn faces(
-    bits: &mut impl Bits<Context = Chance>,
+pub(crate) fn code_faces(
+    bits: &mut impl BitCoder<Context = Chance>,
     triangles: &[[u32; 3]],
     wanted: Option<&[u32]>,
 ) -> Vec<u32> {
     // Two triangles share an edge, usually.
     let mut last: HashMap<(u32, u32), u32> = HashMap::with_capacity(triangles.len() + triangles.len() / 2);
-    let mut model = Model::new();
+    let mut model = PartitionModel::new();
     let mut out: Vec<u32> = Vec::with_capacity(triangles.len());
     for (t, triangle) in triangles.iter().enumerate() {
-        let (mut list, mut count) = ([NONE; CANDIDATES], 0);
+        let (mut list, mut count) = ([NO_ITEM; MAX_CANDIDATES], 0);
         let edges = [0, 1, 2].map(|k| {
             let (a, b) = (triangle[k], triangle[(k + 1) % 3]);
             (a.min(b), a.max(b))
         });
-        let mut class = NONE;
+        let mut class = NO_ITEM;
         for edge in edges {
             if let Some(&other) = last.get(&edge) {
                 push(&mut list, &mut count, out[other as usize]);
@@ -180,21 +184,21 @@ pub(crate) fn faces(
 /// Codes the group of each vertex. `wanted` are an encoder's groups, with any numbers: vertices of one group
 /// share a normal in all frames. The result is at least as fine, numbered from 0 on in the order of their
 /// first vertex.
-pub(crate) fn groups(
-    bits: &mut impl Bits<Context = Chance>,
+pub(crate) fn code_groups(
+    bits: &mut impl BitCoder<Context = Chance>,
     polygons: &Polygons,
     point: &[u32],
     wanted: Option<&[u32]>,
 ) -> Vec<u32> {
-    let near = Near::new(polygons, point);
-    let mut model = Model::new();
+    let near = TouchingVertices::new(polygons, point);
+    let mut model = PartitionModel::new();
     let mut out: Vec<u32> = Vec::with_capacity(point.len());
     for v in 0..point.len() {
-        let (mut list, mut count) = ([NONE; CANDIDATES], 0);
-        let mut class = NONE;
-        near.earlier(v as u32, |w| {
+        let (mut list, mut count) = ([NO_ITEM; MAX_CANDIDATES], 0);
+        let mut class = NO_ITEM;
+        near.for_each_earlier(v as u32, |w| {
             push(&mut list, &mut count, out[w as usize]);
-            if class == NONE
+            if class == NO_ITEM
                 && list[..count].contains(&out[w as usize])
                 && wanted.is_some_and(|g| g[w as usize] == g[v])
             {
@@ -207,26 +211,26 @@ pub(crate) fn groups(
 }
 
 /// The vertices that touch each vertex.
-pub(crate) struct Near {
+pub(crate) struct TouchingVertices {
     /// For each vertex the previous vertex at the same point.
     same: Vec<u32>,
     /// For each vertex up to eight vertices beside it in its polygons.
     beside: Vec<[u32; 8]>,
 }
 
-impl Near {
-    pub(crate) fn new(polygons: &Polygons, point: &[u32]) -> Near {
-        let mut last = vec![NONE; point.len()];
+impl TouchingVertices {
+    pub(crate) fn new(polygons: &Polygons, point: &[u32]) -> TouchingVertices {
+        let mut last = vec![NO_ITEM; point.len()];
         let mut same = Vec::with_capacity(point.len());
         for (v, p) in point.iter().enumerate() {
             same.push(last[*p as usize]);
             last[*p as usize] = v as u32;
         }
-        let mut beside = vec![[NONE; 8]; point.len()];
+        let mut beside = vec![[NO_ITEM; 8]; point.len()];
         for polygon in polygons.iter() {
             for (i, v) in polygon.iter().enumerate() {
                 let slots = &mut beside[*v as usize];
-                let free = slots.iter().position(|s| *s == NONE).unwrap_or(8);
+                let free = slots.iter().position(|s| *s == NO_ITEM).unwrap_or(8);
                 // The next, the previous, and in a quad the one across.
                 let others = [1, polygon.len() - 1, 2];
                 let others = &others[..polygon.len().clamp(3, 4) - 1 - usize::from(polygon.len() > 4)];
@@ -235,16 +239,16 @@ impl Near {
                 }
             }
         }
-        Near { same, beside }
+        TouchingVertices { same, beside }
     }
 
     /// Calls `each` with the vertices before `v` that touch it: at most four of its point, then those beside
     /// it.
-    pub(crate) fn earlier(&self, v: u32, mut each: impl FnMut(u32)) {
+    pub(crate) fn for_each_earlier(&self, v: u32, mut each: impl FnMut(u32)) {
         let mut at = v;
         for _ in 0..4 {
             at = self.same[at as usize];
-            if at == NONE {
+            if at == NO_ITEM {
                 break;
             }
             each(at);
@@ -260,24 +264,24 @@ impl Near {
 /// Finds the vertices that share a normal in all frames, one frame after the other.
 #[cfg(feature = "encode")]
 #[derive(Debug, Clone)]
-pub struct Sharing {
+pub struct NormalSharing {
     class: Vec<u32>,
     /// The first vertex of each class.
     first: Vec<u32>,
 }
 
 #[cfg(feature = "encode")]
-impl Sharing {
+impl NormalSharing {
     /// Starts with classes of vertices that have the same `key`, e.g. all zero.
-    pub fn new(key: &[u32]) -> Sharing {
+    pub fn new(key: &[u32]) -> NormalSharing {
         let mut out =
-            Sharing { class: vec![0; key.len()], first: if key.is_empty() { vec![] } else { vec![0] } };
+            NormalSharing { class: vec![0; key.len()], first: if key.is_empty() { vec![] } else { vec![0] } };
         out.refine(|v| [key[v], 0, 0]);
         out
     }
 
     /// Separates vertices whose normals differ.
-    pub fn normals(&mut self, normals: &[[f32; 3]]) {
+    pub fn split_by_normals(&mut self, normals: &[[f32; 3]]) {
         self.refine(|v| normals[v].map(|x| (x + 0.0).to_bits()));
     }
 
@@ -340,16 +344,21 @@ mod tests {
         }
     }
 
-    fn both(triangles: &[[u32; 3]], wanted: &[u32], point: &[u32], normals: &[u32]) -> [Vec<u32>; 2] {
+    fn encode_and_decode(
+        triangles: &[[u32; 3]],
+        wanted: &[u32],
+        point: &[u32],
+        normals: &[u32],
+    ) -> [Vec<u32>; 2] {
         let mut bytes = Vec::new();
         let mut bits = Encoder::new(&mut bytes);
-        let coded = faces(&mut bits, triangles, Some(wanted));
+        let coded = code_faces(&mut bits, triangles, Some(wanted));
         let polygons = Polygons::new(triangles, &coded);
-        let groups_coded = groups(&mut bits, &polygons, point, Some(normals));
+        let groups_coded = code_groups(&mut bits, &polygons, point, Some(normals));
         bits.finish();
         let mut bits = Decoder::new(&bytes);
-        assert_eq!(faces(&mut bits, triangles, None), coded);
-        assert_eq!(groups(&mut bits, &polygons, point, None), groups_coded);
+        assert_eq!(code_faces(&mut bits, triangles, None), coded);
+        assert_eq!(code_groups(&mut bits, &polygons, point, None), groups_coded);
         bits.finish().unwrap();
         [coded, groups_coded]
     }
@@ -357,25 +366,25 @@ mod tests {
     #[test]
     fn partitions_come_back() {
         let point = [0, 1, 2, 3, 4, 5, 6, 7, 7];
-        let [f, g] = both(&TRIANGLES, &FACES, &point, &[1, 1, 5, 5, 1, 5, 8, 3, 3]);
+        let [f, g] = encode_and_decode(&TRIANGLES, &FACES, &point, &[1, 1, 5, 5, 1, 5, 8, 3, 3]);
         assert_eq!(f, [0, 0, 1, 1, 2, 2, 2, 3]);
         // 0, 1 and 4 touch and share a normal; 2 and 5 touch, 3 does not touch them.
         assert_eq!(g, [0, 0, 1, 2, 0, 1, 3, 4, 4]);
-        assert_eq!(both(&[], &[], &[], &[]), [vec![], vec![]]);
+        assert_eq!(encode_and_decode(&[], &[], &[], &[]), [vec![], vec![]]);
     }
 
     #[test]
     fn sharing_follows_all_frames() {
-        let mut sharing = Sharing::new(&[0, 0, 0, 1]);
+        let mut sharing = NormalSharing::new(&[0, 0, 0, 1]);
         assert_eq!(sharing.classes(), [0, 0, 0, 1]);
         let (a, b) = ([0.0, 0.0, 1.0], [0.0, 1.0, 0.0]);
-        sharing.normals(&[a, [-0.0, 0.0, 1.0], a, a]);
+        sharing.split_by_normals(&[a, [-0.0, 0.0, 1.0], a, a]);
         assert_eq!(sharing.classes(), [0, 0, 0, 1]);
-        sharing.normals(&[a, b, b, b]);
+        sharing.split_by_normals(&[a, b, b, b]);
         assert_eq!(sharing.classes(), [0, 1, 1, 2]);
-        sharing.normals(&[a, a, b, b]);
+        sharing.split_by_normals(&[a, a, b, b]);
         assert_eq!(sharing.classes(), [0, 1, 2, 3]);
-        assert!(Sharing::new(&[]).classes().is_empty());
+        assert!(NormalSharing::new(&[]).classes().is_empty());
     }
 
     proptest! {
@@ -386,7 +395,7 @@ mod tests {
             point in prop::collection::vec(0u32..5, 9),
             normals in prop::collection::vec(0u32..3, 9),
         ) {
-            let [f, g] = both(&triangles, &wanted[..triangles.len()], &point, &normals);
+            let [f, g] = encode_and_decode(&triangles, &wanted[..triangles.len()], &point, &normals);
             for (list, wanted) in [(&f, &wanted), (&g, &normals)] {
                 for i in 0..list.len() {
                     for j in 0..i {
@@ -403,9 +412,9 @@ mod tests {
             point in prop::collection::vec(0u32..5, 9),
         ) {
             let mut bits = Decoder::new(&bytes);
-            let f = faces(&mut bits, &triangles, None);
+            let f = code_faces(&mut bits, &triangles, None);
             let polygons = Polygons::new(&triangles, &f);
-            prop_assert_eq!(groups(&mut bits, &polygons, &point, None).len(), 9);
+            prop_assert_eq!(code_groups(&mut bits, &polygons, &point, None).len(), 9);
         }
     }
 }

@@ -25,7 +25,7 @@ use crate::Corrupt;
 use crate::bytes::{Cursor, put_varint};
 #[cfg(feature = "encode")]
 use crate::entropy::range::Encoder;
-use crate::entropy::range::{Bits, Chance, Decoder};
+use crate::entropy::range::{BitCoder, Chance, Decoder};
 
 /// The number of intervals that are remembered. Part of the format.
 const RECENT: usize = 4;
@@ -34,7 +34,7 @@ const RECENT: usize = 4;
 pub type Interval = [u32; 2];
 
 /// Returns the sort key of an interval, in a file of `frames` frames.
-pub fn key(interval: Interval, frames: u32) -> (u8, u32, u32) {
+pub fn sort_key(interval: Interval, frames: u32) -> (u8, u32, u32) {
     let [from, to] = interval;
     let class = match (from > 0, to < frames) {
         (false, true) => 0,
@@ -51,22 +51,22 @@ pub fn is_visible([from, to]: Interval, first: u32, second: u32) -> bool {
     second < first || from <= second && first < to
 }
 
-struct Coder {
+struct IntervalCoder {
     recent: [u32; RECENT],
     chances: [Chance; RECENT],
     width: u32,
 }
 
-impl Coder {
-    fn new(count: u32) -> Coder {
-        Coder {
+impl IntervalCoder {
+    fn new(count: u32) -> IntervalCoder {
+        IntervalCoder {
             recent: [0, 1, 2, 3],
             chances: Default::default(),
             width: 32 - count.saturating_sub(1).leading_zeros(),
         }
     }
 
-    fn code<B: Bits<Context = Chance>>(&mut self, bits: &mut B, asked: u32) -> u32 {
+    fn code<B: BitCoder<Context = Chance>>(&mut self, bits: &mut B, asked: u32) -> u32 {
         for place in 0..RECENT {
             if bits.bit(&mut self.chances[place], self.recent[place] == asked) {
                 self.recent[..=place].rotate_right(1);
@@ -74,7 +74,7 @@ impl Coder {
             }
         }
         self.recent.rotate_right(1);
-        self.recent[0] = bits.plain(self.width, asked);
+        self.recent[0] = bits.raw_bits(self.width, asked);
         self.recent[0]
     }
 }
@@ -88,7 +88,7 @@ pub fn encode(intervals: &[Interval], which: &[u32], frames: u32, out: &mut Vec<
         put_varint(from, out);
         put_varint(frames - to, out);
     }
-    let (mut bits, mut coder) = (Encoder::new(out), Coder::new(intervals.len() as u32));
+    let (mut bits, mut coder) = (Encoder::new(out), IntervalCoder::new(intervals.len() as u32));
     for &interval in which {
         coder.code(&mut bits, interval);
     }
@@ -96,7 +96,7 @@ pub fn encode(intervals: &[Interval], which: &[u32], frames: u32, out: &mut Vec<
 }
 
 /// Returns the number of intervals of a mesh with this many triangles.
-pub fn count(bytes: &[u8], triangles: u32) -> Result<u32, Corrupt> {
+pub fn interval_count(bytes: &[u8], triangles: u32) -> Result<u32, Corrupt> {
     let count = Cursor::new(bytes).varint()?;
     match (1..=triangles).contains(&count) {
         true => Ok(count),
@@ -104,8 +104,8 @@ pub fn count(bytes: &[u8], triangles: u32) -> Result<u32, Corrupt> {
     }
 }
 
-/// Decodes as many intervals as [`count`] returns, and the interval of each triangle. All of `bytes` belongs
-/// to them.
+/// Decodes as many intervals as [`interval_count`] returns, and the interval of each triangle. All of `bytes`
+/// belongs to them.
 pub fn decode(
     bytes: &[u8],
     frames: u32,
@@ -121,7 +121,7 @@ pub fn decode(
         let (from, rest) = (c.varint()?, c.varint()?);
         let to = frames.checked_sub(rest).filter(|_| from <= frames);
         *interval = [from, to.ok_or(Corrupt("triangle visibility: frames that are not there"))?];
-        let own = Some(key(*interval, frames));
+        let own = Some(sort_key(*interval, frames));
         if own <= before {
             return Err(Corrupt("triangle visibility: intervals out of order"));
         }
@@ -129,7 +129,7 @@ pub fn decode(
     }
     let mut bits = Decoder::new(&bytes[c.used()..]);
     let count = intervals.len() as u32;
-    let mut coder = Coder::new(count);
+    let mut coder = IntervalCoder::new(count);
     for own in which.iter_mut() {
         *own = coder.code(&mut bits, 0);
         if *own >= count {
@@ -145,7 +145,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn read(bytes: &[u8], triangles: u32, frames: u32) -> Result<(Vec<Interval>, Vec<u32>), Corrupt> {
-        let mut intervals = vec![[0; 2]; count(bytes, triangles)? as usize];
+        let mut intervals = vec![[0; 2]; interval_count(bytes, triangles)? as usize];
         let mut which = vec![0; triangles as usize];
         decode(bytes, frames, &mut intervals, &mut which)?;
         assert!(which.iter().all(|&i| (i as usize) < intervals.len()));
@@ -160,7 +160,7 @@ mod tests {
         intervals.extend((10..30).map(|f| [f, 60 - f]));
         intervals.extend((30..45).map(|f| [0, f]));
         intervals.push([50, 0]);
-        intervals.sort_by_key(|&i| key(i, 50));
+        intervals.sort_by_key(|&i| sort_key(i, 50));
         intervals.dedup();
         let which = (0..1200).map(|t| (t / 12 * 7 + t % 12 / 6) % intervals.len() as u32);
         let which = which.collect();

@@ -18,8 +18,8 @@
 
 use crate::quantize::code::Code;
 use crate::quantize::scalar::Axis;
-use crate::values::cost::Cost;
-use crate::values::parallelogram::{Combine, NONE, Table, predict};
+use crate::values::cost::ResidualCost;
+use crate::values::parallelogram::{Combine, NO_TRIANGLE, PredictorTable, predict};
 
 /// The exact values of a stream, and the distance by which they may be moved. Component-major.
 #[derive(Debug, Clone, Copy)]
@@ -47,22 +47,22 @@ pub struct Target<'a, W> {
 pub fn radius(tolerance: f64, axes: &[Axis]) -> f32 {
     let step = axes.iter().fold(0.0, |s, a| f64::max(s, a.step.into()));
     // Once for the nearest code, from which offsets are measured, once for the chosen one.
-    let slack = 2.0 * axes.iter().map(|a| a.rounding() * a.rounding()).sum::<f64>().sqrt();
+    let rounding = 2.0 * axes.iter().map(|a| a.rounding() * a.rounding()).sum::<f64>().sqrt();
     if step == 0.0 {
         return 0.0;
     }
     // One part in a million covers the f32 arithmetic of the choice.
-    ((tolerance - slack) / step * (1.0 - 1e-6)).clamp(0.0, 1e6) as f32
+    ((tolerance - rounding) / step * (1.0 - 1e-6)).clamp(0.0, 1e6) as f32
 }
 
 /// The prediction of a vertex: `source`, plus `rule` applied to its neighbours' differences to their source.
 #[derive(Clone, Copy)]
-pub(crate) struct Basis<'a, W, R> {
+pub(crate) struct SpatialBasis<'a, W, R> {
     pub(crate) source: &'a [W],
     pub(crate) rule: R,
     /// `true` if the differences to the source are signed.
     pub(crate) signed: bool,
-    pub(crate) table: &'a Table,
+    pub(crate) table: &'a PredictorTable,
 }
 
 impl<W: Code> Target<'_, W> {
@@ -81,8 +81,8 @@ impl<W: Code> Target<'_, W> {
     /// residuals.
     pub(crate) fn choose<R: Combine, const N: usize>(
         &self,
-        cost: &Cost,
-        basis: Basis<'_, W, R>,
+        cost: &ResidualCost,
+        basis: SpatialBasis<'_, W, R>,
         above: &mut [W],
         residuals: &mut [W],
     ) {
@@ -95,7 +95,7 @@ impl<W: Code> Target<'_, W> {
         let nearest = planes::<W, N>(self.nearest, count);
         let offset = planes::<f32, N>(self.offset, count);
         for v in 0..count {
-            let entry = basis.table.get(v).copied().unwrap_or([NONE; 3]);
+            let entry = basis.table.get(v).copied().unwrap_or([NO_TRIANGLE; 3]);
             let spatial: [W; N] = std::array::from_fn(|k| {
                 predict(above[k], v, entry, basis.rule, basis.signed).expect("a table that points inside")
             });
@@ -109,10 +109,10 @@ impl<W: Code> Target<'_, W> {
                     above[k][v] = above[k][first].wrapping_add(source[k][first]).wrapping_sub(source[k][v]);
                 }
             } else {
-                let around = Around::<N> {
+                let around = VectorCandidates::<N> {
                     nearest: std::array::from_fn(|k| nearest[k][v].to_u32() as i32),
                     offset: std::array::from_fn(|k| offset[k][v]),
-                    miss: std::array::from_fn(|k| spatial[k].wrapping_sub(above[k][v]).signed()),
+                    prediction: std::array::from_fn(|k| spatial[k].wrapping_sub(above[k][v]).signed()),
                     codes,
                     limit,
                 };
@@ -142,20 +142,20 @@ fn planes_mut<W, const N: usize>(all: &mut [W], count: usize) -> [&mut [W]; N] {
 }
 
 /// One vector and the lattice points around it, all relative to the nearest point.
-struct Around<const N: usize> {
+struct VectorCandidates<const N: usize> {
     nearest: [i32; N],
     offset: [f32; N],
     /// The prediction.
-    miss: [i32; N],
+    prediction: [i32; N],
     codes: [i32; N],
     limit: f32,
 }
 
-impl<const N: usize> Around<N> {
+impl<const N: usize> VectorCandidates<N> {
     #[inline(always)]
-    fn cheapest(&self, cost: &Cost, thorough: bool) -> [i32; N] {
-        if self.distance(&self.miss) <= self.limit && self.exists(&self.miss) {
-            return self.miss;
+    fn cheapest(&self, cost: &ResidualCost, thorough: bool) -> [i32; N] {
+        if self.distance(&self.prediction) <= self.limit && self.exists(&self.prediction) {
+            return self.prediction;
         }
         if thorough { self.search(cost) } else { [0; N] }
     }
@@ -171,7 +171,7 @@ impl<const N: usize> Around<N> {
         (0..N).all(|k| (0..self.codes[k]).contains(&self.nearest[k].wrapping_add(point[k])))
     }
 
-    fn search(&self, cost: &Cost) -> [i32; N] {
+    fn search(&self, cost: &ResidualCost) -> [i32; N] {
         let radius = self.limit.sqrt();
         // Every axis from its lowest to its highest code within the radius, at most 4 to each side.
         let low: [i32; N] = std::array::from_fn(|k| {
@@ -185,8 +185,8 @@ impl<const N: usize> Around<N> {
         loop {
             let distance = self.distance(&point);
             if distance <= self.limit {
-                let residual: [i32; N] = std::array::from_fn(|k| point[k].wrapping_sub(self.miss[k]));
-                let bits = cost.of(&residual);
+                let residual: [i32; N] = std::array::from_fn(|k| point[k].wrapping_sub(self.prediction[k]));
+                let bits = cost.bits(&residual);
                 if bits < best.1 || bits == best.1 && distance < best.2 {
                     best = (point, bits, distance);
                 }
@@ -203,17 +203,22 @@ impl<const N: usize> Around<N> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::values::parallelogram::Weights;
+    use crate::values::parallelogram::TriangleWeights;
     use proptest::prelude::*;
 
     fn target<'a>(nearest: &'a [u16], offset: &'a [f32], codes: &'a [u32], radius: f32) -> Target<'a, u16> {
         Target { nearest, offset, codes, radius, thorough: true, welded: None }
     }
 
-    fn run<const N: usize>(t: Target<'_, u16>, source: &[u16], cost: &Cost) -> (Vec<u16>, Vec<u16>) {
+    fn choose_codes<const N: usize>(
+        t: Target<'_, u16>,
+        source: &[u16],
+        cost: &ResidualCost,
+    ) -> (Vec<u16>, Vec<u16>) {
         let mut above = vec![0; source.len()];
         let mut residuals = vec![0; source.len()];
-        let basis = Basis { source, rule: Weights::ZERO, signed: true, table: &Table::new() };
+        let basis =
+            SpatialBasis { source, rule: TriangleWeights::ZERO, signed: true, table: &PredictorTable::new() };
         t.choose::<_, N>(cost, basis, &mut above, &mut residuals);
         let chosen = above.iter().zip(source).map(|(a, s)| a.wrapping_add(*s)).collect();
         (chosen, residuals)
@@ -221,27 +226,28 @@ mod tests {
 
     #[test]
     fn takes_the_prediction_then_the_cheapest_then_the_nearest() {
-        let cost = Cost::guess();
+        let cost = ResidualCost::guess();
         // 10.4, from 11: within a radius of 0.6. From 12: 11 costs least. From 12 with a radius of 0.5: only
         // 10 is within it.
         for (source, radius, want) in [(11, 0.61, 11), (12, 0.61, 11), (12, 0.5, 10), (12, 0.1, 10)] {
-            let (chosen, residuals) = run::<1>(target(&[10], &[0.4], &[100], radius), &[source], &cost);
+            let (chosen, residuals) =
+                choose_codes::<1>(target(&[10], &[0.4], &[100], radius), &[source], &cost);
             assert_eq!((chosen[0], residuals[0]), (want, want.wrapping_sub(source)));
         }
         // Two components: the prediction (11, 21) is outside, its neighbours cost the same, (11, 20) is
         // nearer.
         let t = target(&[10, 20], &[0.4, 0.3], &[100, 100], 0.8);
-        assert_eq!(run::<2>(t, &[11, 21], &cost).0, [11, 20]);
+        assert_eq!(choose_codes::<2>(t, &[11, 21], &cost).0, [11, 20]);
         let quick = Target { thorough: false, ..t };
-        assert_eq!(run::<2>(quick, &[11, 21], &cost).0, [10, 20]);
+        assert_eq!(choose_codes::<2>(quick, &[11, 21], &cost).0, [10, 20]);
     }
 
     #[test]
     fn stays_on_the_axis() {
-        let cost = Cost::guess();
-        assert_eq!(run::<1>(target(&[0], &[-0.4], &[10], 0.7), &[u16::MAX], &cost).0, [0]);
-        assert_eq!(run::<1>(target(&[9], &[0.4], &[10], 0.7), &[10], &cost).0, [9]);
-        assert_eq!(run::<1>(target(&[0], &[0.4], &[1], 0.7), &[1], &cost).0, [0]);
+        let cost = ResidualCost::guess();
+        assert_eq!(choose_codes::<1>(target(&[0], &[-0.4], &[10], 0.7), &[u16::MAX], &cost).0, [0]);
+        assert_eq!(choose_codes::<1>(target(&[9], &[0.4], &[10], 0.7), &[10], &cost).0, [9]);
+        assert_eq!(choose_codes::<1>(target(&[0], &[0.4], &[1], 0.7), &[1], &cost).0, [0]);
     }
 
     #[test]
@@ -255,7 +261,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn never_leaves_the_ball(
+        fn never_exceeds_the_error_bound(
             rows in proptest::collection::vec(((0u32..40, -0.5f32..0.5), (0u32..40, -0.5f32..0.5), (0u32..40, -0.5f32..0.5), [0u16..40, 0u16..40, 0u16..40]), 1..60),
             radius in 0.0f32..4.0,
             thorough: bool,
@@ -267,10 +273,10 @@ mod tests {
             let offset: Vec<f32> = (0..3).flat_map(|k| column(k).map(|c| c.1)).collect();
             let source: Vec<u16> = (0..3).flat_map(|k| rows.iter().map(move |r| r.3[k])).collect();
             let t = Target { thorough, ..target(&nearest, &offset, &[40; 3], radius) };
-            let guess = Cost::guess();
-            let (_, first) = run::<3>(t, &source, &guess);
-            let cost = if learnt { Cost::learn(&first, 3) } else { guess };
-            let (chosen, residuals) = run::<3>(t, &source, &cost);
+            let guess = ResidualCost::guess();
+            let (_, first) = choose_codes::<3>(t, &source, &guess);
+            let cost = if learnt { ResidualCost::learn(&first, 3) } else { guess };
+            let (chosen, residuals) = choose_codes::<3>(t, &source, &cost);
             for v in 0..count {
                 let (mut far, mut least) = (0.0f64, 0.0f64);
                 for k in 0..3 {

@@ -23,10 +23,12 @@
 //! frames depend on nothing but the base.
 
 #[cfg(feature = "encode")]
-use super::cost::Cost;
+use super::cost::ResidualCost;
 #[cfg(feature = "encode")]
-use super::error_bound::{Basis, Target};
-use super::parallelogram::{self, Rule, Spatial, Table, Weights, with_rule};
+use super::error_bound::{SpatialBasis, Target};
+use super::parallelogram::{
+    self, PredictionRule, PredictorTable, SpatialPrediction, TriangleWeights, with_rule,
+};
 use super::residual;
 #[cfg(feature = "encode")]
 use super::search;
@@ -35,19 +37,19 @@ use crate::bytes::Cursor;
 use crate::quantize::code::Code;
 
 // Part of the format.
-const SOURCE: u8 = 3;
-const NOTHING: u8 = 0;
-const BASE: u8 = 1;
-pub(crate) const MOTION: u8 = 2;
-pub(crate) const WEIGHTS: u8 = 4;
+const SOURCE_MASK: u8 = 3;
+const SOURCE_NONE: u8 = 0;
+const SOURCE_BASE: u8 = 1;
+pub(crate) const SOURCE_MOTION: u8 = 2;
+pub(crate) const WEIGHTS_FLAG: u8 = 4;
 
 /// Already decoded values that index frames and static values may be predicted from.
 #[derive(Clone, Copy)]
-pub struct Known<'a, W> {
+pub struct PredictionBase<'a, W> {
     /// Decoded values of the same stream, component-major with its shape.
     pub base: Option<&'a [W]>,
     /// The table of adjacent triangles (empty: every vertex is predicted from the previous one).
-    pub table: &'a Table,
+    pub table: &'a PredictorTable,
 }
 
 /// Encodes `values` (component-major, `components × count`, 1 to 4 components) without reference to other
@@ -57,11 +59,11 @@ pub struct Known<'a, W> {
 pub fn encode_index<'a, W: Code>(
     values: &[W],
     components: usize,
-    spatial: Spatial,
-    known: impl Into<Known<'a, W>>,
+    spatial: SpatialPrediction,
+    known: impl Into<PredictionBase<'a, W>>,
     out: &mut Vec<u8>,
 ) {
-    let fixed = Fixed::new(values, components);
+    let fixed = ExactTarget::new(values, components);
     encode_index_within(
         fixed.target(),
         spatial,
@@ -75,18 +77,18 @@ pub fn encode_index<'a, W: Code>(
 /// The effort that an encoder spends on a stream.
 #[cfg(feature = "encode")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Work {
+pub struct StreamEffort {
     /// 1 … 9: the effort spent on size.
     pub effort: u32,
     /// `true` to encode B-frames without prediction inside the frame and without runs, which depend on the
     /// vertex before and take most of the decoding time.
-    pub quick: bool,
+    pub fast_decode: bool,
 }
 
 #[cfg(feature = "encode")]
-impl From<u32> for Work {
-    fn from(effort: u32) -> Work {
-        Work { effort, quick: false }
+impl From<u32> for StreamEffort {
+    fn from(effort: u32) -> StreamEffort {
+        StreamEffort { effort, fast_decode: false }
     }
 }
 
@@ -96,7 +98,7 @@ const USUAL_EFFORT: u32 = 6;
 
 /// Values that must be encoded exactly.
 #[cfg(feature = "encode")]
-pub(crate) struct Fixed<'a, W> {
+pub(crate) struct ExactTarget<'a, W> {
     values: &'a [W],
     offset: Vec<f32>,
     codes: [u32; 4],
@@ -104,10 +106,10 @@ pub(crate) struct Fixed<'a, W> {
 }
 
 #[cfg(feature = "encode")]
-impl<'a, W: Code> Fixed<'a, W> {
+impl<'a, W: Code> ExactTarget<'a, W> {
     pub(crate) fn new(values: &'a [W], components: usize) -> Self {
         assert!((1..=4).contains(&components), "1 to 4 components");
-        Fixed { values, offset: vec![0.0; values.len()], codes: [u32::MAX; 4], components }
+        ExactTarget { values, offset: vec![0.0; values.len()], codes: [u32::MAX; 4], components }
     }
 
     pub(crate) fn target(&self) -> Target<'_, W> {
@@ -128,8 +130,8 @@ impl<'a, W: Code> Fixed<'a, W> {
 #[cfg(feature = "encode")]
 pub fn encode_index_within<'a, W: Code>(
     target: Target<'_, W>,
-    spatial: Spatial,
-    known: impl Into<Known<'a, W>>,
+    spatial: SpatialPrediction,
+    known: impl Into<PredictionBase<'a, W>>,
     effort: u32,
     chosen: &mut [W],
     out: &mut Vec<u8>,
@@ -146,40 +148,41 @@ pub fn encode_index_within<'a, W: Code>(
 #[cfg(feature = "encode")]
 fn index_within<W: Code, const N: usize>(
     target: Target<'_, W>,
-    spatial: Spatial,
-    known: Known<'_, W>,
+    spatial: SpatialPrediction,
+    known: PredictionBase<'_, W>,
     effort: u32,
     chosen: &mut [W],
     out: &mut Vec<u8>,
 ) {
-    let (alone, size) = search::index::<W, N>(target, None, spatial, known.table, effort);
+    let (alone, size) = search::fit_index_weights::<W, N>(target, None, spatial, known.table, effort);
     let (rule, base) = match known.base {
         None => (alone, None),
         Some(base) => {
-            let (rule, other) = search::index::<W, N>(target, Some(base), spatial, known.table, effort);
+            let (rule, other) =
+                search::fit_index_weights::<W, N>(target, Some(base), spatial, known.table, effort);
             if other <= size { (rule, Some(base)) } else { (alone, None) }
         }
     };
-    let kind = if base.is_some() { BASE } else { NOTHING };
+    let kind = if base.is_some() { SOURCE_BASE } else { SOURCE_NONE };
     match rule {
-        Rule::Usual(_) => out.push(kind),
-        Rule::Weighted(w) => out.extend([kind | WEIGHTS, w.edge, w.apex as u8]),
+        PredictionRule::Usual(_) => out.push(kind),
+        PredictionRule::Weighted(w) => out.extend([kind | WEIGHTS_FLAG, w.edge, w.apex as u8]),
     }
     let zeros = vec![W::default(); if base.is_some() { 0 } else { chosen.len() }];
     let source = base.unwrap_or(&zeros);
-    code::<W, N>(target, source, rule, base.is_some(), known.table, effort.into(), chosen, out);
+    encode_residuals::<W, N>(target, source, rule, base.is_some(), known.table, effort.into(), chosen, out);
 }
 
 /// Chooses the codes, in a number of rounds given by the effort, and appends their residuals.
 #[cfg(feature = "encode")]
 #[allow(clippy::too_many_arguments)] // One call of each of the two functions above.
-pub(crate) fn code<W: Code, const N: usize>(
+pub(crate) fn encode_residuals<W: Code, const N: usize>(
     target: Target<'_, W>,
     source: &[W],
-    rule: Rule,
+    rule: PredictionRule,
     signed: bool,
-    table: &Table,
-    work: Work,
+    table: &PredictorTable,
+    work: StreamEffort,
     chosen: &mut [W],
     out: &mut Vec<u8>,
 ) {
@@ -192,13 +195,13 @@ pub(crate) fn code<W: Code, const N: usize>(
             7..=8 => 3,
             _ => 4,
         };
-        let mut cost = Cost::guess();
+        let mut cost = ResidualCost::guess();
         for round in 0..rounds {
             if round > 0 {
-                cost = Cost::learn(&residuals, N);
+                cost = ResidualCost::learn(&residuals, N);
             }
             with_rule!(rule, rule => {
-                let basis = Basis { source, rule, signed, table };
+                let basis = SpatialBasis { source, rule, signed, table };
                 target.choose::<_, N>(&cost, basis, chosen, &mut residuals);
             });
         }
@@ -210,33 +213,33 @@ pub(crate) fn code<W: Code, const N: usize>(
         parallelogram::residual(&above, N, rule, signed, table, &mut residuals);
         chosen.copy_from_slice(target.nearest);
     }
-    residual::encode(&residuals, N, !work.quick, out);
+    residual::encode(&residuals, N, !work.fast_decode, out);
 }
 
 /// The error of a stream whose source frame is missing.
-pub(crate) const MISSING: Corrupt = Corrupt("stream: the frame it is predicted from is missing");
+pub(crate) const MISSING_SOURCE: Corrupt = Corrupt("stream: the frame it is predicted from is missing");
 
 /// Decodes a stream at the start of `bytes`; `out.len() == components × count`. Returns the number of bytes
 /// used.
 pub fn decode<W: Code>(
     bytes: &[u8],
     components: usize,
-    spatial: Spatial,
-    known: Known<'_, W>,
+    spatial: SpatialPrediction,
+    known: PredictionBase<'_, W>,
     out: &mut [W],
 ) -> Result<usize, Corrupt> {
     let mut c = Cursor::new(bytes);
     let Predictor { source, weights, .. } = Predictor::read(&mut c)?;
     // Checked before anything is written.
     let base = match source {
-        NOTHING => &[],
-        BASE => known.base.filter(|b| b.len() == out.len()).ok_or(MISSING)?,
-        _ => return Err(MISSING),
+        SOURCE_NONE => &[],
+        SOURCE_BASE => known.base.filter(|b| b.len() == out.len()).ok_or(MISSING_SOURCE)?,
+        _ => return Err(MISSING_SOURCE),
     };
     let start = c.used();
-    let used = residual::decode(c.take(c.left())?, components, out)?;
-    let rule = weights.map_or(Rule::Usual(spatial), Rule::Weighted);
-    parallelogram::reconstruct(components, rule, source != NOTHING, known.table, out)?;
+    let used = residual::decode(c.bytes(c.left())?, components, out)?;
+    let rule = weights.map_or(PredictionRule::Usual(spatial), PredictionRule::Weighted);
+    parallelogram::reconstruct(components, rule, source != SOURCE_NONE, known.table, out)?;
     for (o, &b) in out.iter_mut().zip(base) {
         *o = o.wrapping_add(b);
     }
@@ -249,7 +252,7 @@ pub fn skip(bytes: &[u8], components: usize, count: usize, word: usize) -> Resul
     let mut c = Cursor::new(bytes);
     Predictor::read(&mut c)?;
     let start = c.used();
-    Ok(start + residual::skip(c.take(c.left())?, components, count, word)?)
+    Ok(start + residual::skip(c.bytes(c.left())?, components, count, word)?)
 }
 
 /// The head of a stream: its predictor.
@@ -257,21 +260,21 @@ pub(crate) struct Predictor {
     pub(crate) source: u8,
     /// The parameters a, b, c of motion.
     pub(crate) blend: [u8; 3],
-    pub(crate) weights: Option<Weights>,
+    pub(crate) weights: Option<TriangleWeights>,
 }
 
 impl Predictor {
     pub(crate) fn read(c: &mut Cursor<'_>) -> Result<Predictor, Corrupt> {
         let predictor = c.u8()?;
-        let source = predictor & SOURCE;
-        if predictor & !(SOURCE | WEIGHTS) != 0 || source > MOTION {
+        let source = predictor & SOURCE_MASK;
+        if predictor & !(SOURCE_MASK | WEIGHTS_FLAG) != 0 || source > SOURCE_MOTION {
             return Err(Corrupt("stream: unknown predictor"));
         }
-        let blend = if source == MOTION { c.array()? } else { [0; 3] };
+        let blend = if source == SOURCE_MOTION { c.array()? } else { [0; 3] };
         let mut weights = None;
-        if predictor & WEIGHTS != 0 {
+        if predictor & WEIGHTS_FLAG != 0 {
             let [edge, apex] = c.array()?;
-            weights = Some(Weights { edge, apex: apex as i8 });
+            weights = Some(TriangleWeights { edge, apex: apex as i8 });
         }
         Ok(Predictor { source, blend, weights })
     }

@@ -21,32 +21,32 @@ use xxhash_rust::xxh3::Xxh3;
 /// The version that is written, and the only one that is read: plans and parts are temporary files, not
 /// archives.
 const VERSION: u32 = 2;
-const HEAD: u64 = 12;
-const HASH: u64 = 16;
+const HEADER_BYTES: u64 = 12;
+const HASH_BYTES: u64 = 16;
 /// Size of a read, in bytes.
-const BLOCK: usize = 1 << 17;
+const READ_BYTES: usize = 1 << 17;
 
 /// The kind of a farm file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FarmFileKind {
     /// A plan: the decisions of the compiler.
     Plan,
     /// A part: some of the units.
     Part,
 }
 
-impl Kind {
+impl FarmFileKind {
     fn magic(self) -> [u8; 8] {
         match self {
-            Kind::Plan => *b"MRPLAN\x1A\n",
-            Kind::Part => *b"MRPART\x1A\n",
+            FarmFileKind::Plan => *b"MRPLAN\x1A\n",
+            FarmFileKind::Part => *b"MRPART\x1A\n",
         }
     }
 
     fn name(self) -> &'static str {
         match self {
-            Kind::Plan => "a plan ('meshreel plan' makes one)",
-            Kind::Part => "a part ('meshreel part' makes one)",
+            FarmFileKind::Plan => "a plan ('meshreel plan' makes one)",
+            FarmFileKind::Part => "a part ('meshreel part' makes one)",
         }
     }
 }
@@ -64,25 +64,25 @@ pub struct Writer {
 
 impl Writer {
     /// Creates a file that will be at `target`.
-    pub fn create(target: &Path, kind: Kind) -> Result<Writer, Failure> {
+    pub fn create(target: &Path, kind: FarmFileKind) -> Result<Writer, Failure> {
         let made = meshreel_files::Temporary::create(target)
             .and_then(|temporary| Ok((temporary.file().try_clone()?, temporary)));
         let (file, temporary) = made.map_err(|error| Failure::io(target, &error))?;
-        let file = BufWriter::with_capacity(BLOCK, file);
+        let file = BufWriter::with_capacity(READ_BYTES, file);
         let mut writer = Writer { file, temporary, hash: Xxh3::new(), written: 0 };
-        writer.put(&kind.magic())?;
-        writer.put(&VERSION.to_le_bytes())?;
+        writer.write_hashed(&kind.magic())?;
+        writer.write_hashed(&VERSION.to_le_bytes())?;
         Ok(writer)
     }
 
     /// Adds a section.
     pub fn section(&mut self, kind: u32, bytes: &[u8]) -> Result<(), Failure> {
-        self.put(&kind.to_le_bytes())?;
-        self.put(&(bytes.len() as u64).to_le_bytes())?;
-        self.put(bytes)
+        self.write_hashed(&kind.to_le_bytes())?;
+        self.write_hashed(&(bytes.len() as u64).to_le_bytes())?;
+        self.write_hashed(bytes)
     }
 
-    fn put(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+    fn write_hashed(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         self.hash.update(bytes);
         self.written += bytes.len() as u64;
         self.file.write_all(bytes).map_err(|error| Failure::io(self.temporary.target(), &error))
@@ -96,7 +96,7 @@ impl Writer {
         self.file.write_all(&hash).and_then(|()| self.file.flush()).map_err(failed)?;
         drop(self.file);
         self.temporary.publish().map_err(failed)?;
-        Ok((self.written + HASH, hash))
+        Ok((self.written + HASH_BYTES, hash))
     }
 }
 
@@ -115,17 +115,21 @@ pub struct Reader {
 
 impl Reader {
     /// Opens a file and checks all of it.
-    pub fn open(path: &Path, kind: Kind) -> Result<Reader, Failure> {
+    pub fn open(path: &Path, kind: FarmFileKind) -> Result<Reader, Failure> {
         let failed = |error: std::io::Error| Failure::io(path, &error);
         let file = meshreel_files::open(path).map_err(failed)?;
         let bytes = file.metadata().map_err(failed)?.len();
         let broken = |what: &str| Failure::new(Class::Malformed, what, Some(path.display().to_string()));
-        let mut source = Hashed { file: BufReader::with_capacity(BLOCK, &file), hash: Xxh3::new(), at: 0 };
+        let mut source = HashingReader {
+            file: BufReader::with_capacity(READ_BYTES, &file),
+            hash: Xxh3::new(),
+            position: 0,
+        };
         let mut magic = [0; 8];
-        if bytes < HEAD + HASH || source.read(&mut magic).is_err() || magic != kind.magic() {
+        if bytes < HEADER_BYTES + HASH_BYTES || source.read(&mut magic).is_err() || magic != kind.magic() {
             return Err(broken(&format!("not {}", kind.name())));
         }
-        let version = u32::from_le_bytes(source.array().map_err(failed)?);
+        let version = u32::from_le_bytes(source.read_array().map_err(failed)?);
         if version != VERSION {
             let what = format!(
                 "version {version} of a farm's files; this is a program for {VERSION}: plan again with the one that makes parts"
@@ -133,21 +137,21 @@ impl Reader {
             return Err(Failure::new(Class::Unsupported, what, Some(path.display().to_string())));
         }
         let mut sections = Vec::new();
-        let end = bytes - HASH;
-        while source.at < end {
-            let (Ok(kind), Ok(size)) = (source.array(), source.array()) else {
+        let end = bytes - HASH_BYTES;
+        while source.position < end {
+            let (Ok(kind), Ok(size)) = (source.read_array(), source.read_array()) else {
                 return Err(broken(DAMAGED));
             };
             let (kind, size) = (u32::from_le_bytes(kind), u64::from_le_bytes(size));
-            if source.at.checked_add(size).is_none_or(|last| last > end) {
+            if source.position.checked_add(size).is_none_or(|last| last > end) {
                 return Err(broken(DAMAGED));
             }
-            sections.push((kind, source.at, size));
+            sections.push((kind, source.position, size));
             source.skip(size).map_err(failed)?;
         }
         let own = source.hash.digest128().to_le_bytes();
-        let mut hash = [0; HASH as usize];
-        if source.at != end || source.file.read_exact(&mut hash).is_err() || hash != own {
+        let mut hash = [0; HASH_BYTES as usize];
+        if source.position != end || source.file.read_exact(&mut hash).is_err() || hash != own {
             return Err(broken(DAMAGED));
         }
         drop(source);
@@ -160,14 +164,14 @@ impl Reader {
     }
 
     /// Returns the indices of the sections of a kind, in file order.
-    pub fn all(&self, kind: u32) -> impl Iterator<Item = usize> + '_ {
+    pub fn section_indices(&self, kind: u32) -> impl Iterator<Item = usize> + '_ {
         let sections = self.sections.iter().enumerate();
         sections.filter(move |(_, section)| section.0 == kind).map(|(number, _)| number)
     }
 
     /// Returns the only section of a kind.
-    pub fn only(&self, kind: u32) -> Result<Vec<u8>, Failure> {
-        let mut all = self.all(kind);
+    pub fn only_section(&self, kind: u32) -> Result<Vec<u8>, Failure> {
+        let mut all = self.section_indices(kind);
         match (all.next(), all.next()) {
             (Some(number), None) => self.section(number),
             _ => Err(self.damaged()),
@@ -176,11 +180,11 @@ impl Reader {
 
     /// Returns the bytes of a section.
     pub fn section(&self, number: usize) -> Result<Vec<u8>, Failure> {
-        self.start(number, usize::MAX)
+        self.section_start(number, usize::MAX)
     }
 
     /// Returns the first bytes of a section, at most `most`.
-    pub fn start(&self, number: usize, most: usize) -> Result<Vec<u8>, Failure> {
+    pub fn section_start(&self, number: usize, most: usize) -> Result<Vec<u8>, Failure> {
         let &(_, offset, size) = self.sections.get(number).ok_or_else(|| self.damaged())?;
         let size = size.min(most as u64);
         let size = usize::try_from(size).map_err(|_| self.damaged())?;
@@ -206,28 +210,28 @@ impl Reader {
 const DAMAGED: &str = "damaged, or cut off: make it again";
 
 /// A reader that hashes what it reads.
-struct Hashed<'a> {
+struct HashingReader<'a> {
     file: BufReader<&'a File>,
     hash: Xxh3,
-    at: u64,
+    position: u64,
 }
 
-impl Hashed<'_> {
+impl HashingReader<'_> {
     fn read(&mut self, out: &mut [u8]) -> std::io::Result<()> {
         self.file.read_exact(out)?;
         self.hash.update(out);
-        self.at += out.len() as u64;
+        self.position += out.len() as u64;
         Ok(())
     }
 
-    fn array<const N: usize>(&mut self) -> std::io::Result<[u8; N]> {
+    fn read_array<const N: usize>(&mut self) -> std::io::Result<[u8; N]> {
         let mut out = [0; N];
         self.read(&mut out)?;
         Ok(out)
     }
 
     fn skip(&mut self, mut size: u64) -> std::io::Result<()> {
-        let mut block = vec![0; BLOCK.min(size as usize)];
+        let mut block = vec![0; READ_BYTES.min(size as usize)];
         while size > 0 {
             let some = (block.len() as u64).min(size) as usize;
             self.read(&mut block[..some])?;
@@ -242,7 +246,7 @@ mod tests {
     use super::*;
 
     fn written(path: &Path) -> ContentHash {
-        let mut writer = Writer::create(path, Kind::Part).unwrap();
+        let mut writer = Writer::create(path, FarmFileKind::Part).unwrap();
         writer.section(1, b"one").unwrap();
         writer.section(2, b"").unwrap();
         writer.section(1, &[7; 300]).unwrap();
@@ -254,13 +258,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.part");
         let hash = written(&path);
-        let reader = Reader::open(&path, Kind::Part).unwrap();
+        let reader = Reader::open(&path, FarmFileKind::Part).unwrap();
         assert_eq!((reader.hash, reader.bytes), (hash, std::fs::metadata(&path).unwrap().len()));
-        let all: Vec<Vec<u8>> = reader.all(1).map(|n| reader.section(n).unwrap()).collect();
+        let all: Vec<Vec<u8>> = reader.section_indices(1).map(|n| reader.section(n).unwrap()).collect();
         assert_eq!(all, [b"one".to_vec(), vec![7; 300]]);
-        assert_eq!(reader.only(2).unwrap(), b"");
-        assert!(reader.only(1).is_err() && reader.only(3).is_err());
-        let other = Reader::open(&path, Kind::Plan).err().unwrap();
+        assert_eq!(reader.only_section(2).unwrap(), b"");
+        assert!(reader.only_section(1).is_err() && reader.only_section(3).is_err());
+        let other = Reader::open(&path, FarmFileKind::Plan).err().unwrap();
         assert!(other.line().contains("not a plan"), "{}", other.line());
         assert_eq!(written(&folder.path().join("b.part")), hash);
     }
@@ -273,7 +277,7 @@ mod tests {
         let whole = std::fs::read(&path).unwrap();
         let open = |bytes: &[u8]| {
             std::fs::write(&path, bytes).unwrap();
-            Reader::open(&path, Kind::Part)
+            Reader::open(&path, FarmFileKind::Part)
         };
         for cut in 0..whole.len() {
             assert!(open(&whole[..cut]).is_err(), "{cut}");

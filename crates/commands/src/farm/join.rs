@@ -1,11 +1,11 @@
 //! Joins parts into a file.
 
-use super::container::{Kind, Reader};
-use super::part::Head;
-use super::sections::{ASSEMBLY, TAIL, UNIT, take_number};
-use crate::compile::{Inputs, Verified, check_target};
+use super::container::{FarmFileKind, Reader};
+use super::part::PartHeader;
+use super::sections::{ASSEMBLY, TAIL, UNIT, split_number};
+use crate::compile::{Inputs, VerificationSummary, check_target};
 use crate::failure::{Class, Failure};
-use crate::inspection::{Inspection, Outcome, broken};
+use crate::inspection::{Inspection, InspectionOutcome, broken_promise};
 use meshreel_compile::{Error, Progress, farm};
 use meshreel_scene::Remark;
 use std::collections::HashMap;
@@ -22,11 +22,12 @@ pub struct Joined {
     /// Remarks for the user.
     pub remarks: Vec<Remark>,
     /// The verification; `None` if no source was given.
-    pub verified: Option<Verified>,
+    pub verified: Option<VerificationSummary>,
 }
 
 /// The advice for a promise that does not hold.
-const AGAIN: &str = "is the source that of the plan? Then 'meshreel compile' aims at this more closely";
+const RECOMPILE_ADVICE: &str =
+    "is the source that of the plan? Then 'meshreel compile' aims at this more closely";
 
 /// Joins all parts of one plan, in any order, into `target`, on `jobs` threads (0: all cores). If a source is
 /// given, the file is verified against it before it gets its name.
@@ -39,19 +40,19 @@ pub fn join(
 ) -> Result<Joined, Failure> {
     check_target(target, paths)?;
     source.map_or(Ok(()), |source| check_target(target, source.paths))?;
-    let parts = in_order(paths)?;
+    let parts = open_parts(paths)?;
     let mut units: HashMap<u32, (usize, usize)> = HashMap::new();
     for (p, part) in parts.iter().enumerate() {
-        for section in part.all(UNIT) {
+        for section in part.section_indices(UNIT) {
             let bytes = part.section(section)?;
-            let number = take_number(&bytes).ok_or_else(|| part.damaged())?.0;
+            let number = split_number(&bytes).ok_or_else(|| part.damaged())?.0;
             if units.insert(number, (p, section)).is_some() {
                 return Err(part.damaged());
             }
         }
     }
-    let assembly = parts[0].only(ASSEMBLY)?;
-    let tails: Vec<Vec<u8>> = parts.iter().map(|part| part.only(TAIL)).collect::<Result<_, _>>()?;
+    let assembly = parts[0].only_section(ASSEMBLY)?;
+    let tails: Vec<Vec<u8>> = parts.iter().map(|part| part.only_section(TAIL)).collect::<Result<_, _>>()?;
     let mut failed = None;
     let mut unit = |number: u32| {
         let Some(&(p, section)) = units.get(&number) else {
@@ -66,11 +67,11 @@ pub fn join(
     };
     let pieces = farm::JoinInput { assembly: &assembly, tails: &tails, unit: &mut unit };
     let inspection = Inspection::new(source, progress);
-    let joined = farm::join(pieces, target, jobs, &|path| inspection.look(path), progress);
+    let joined = farm::join(pieces, target, jobs, &|path| inspection.inspect(path), progress);
     let verified = match inspection.outcome()? {
-        Outcome::Broken(report) => return Err(broken(&report, target, AGAIN)),
-        Outcome::Kept(verified) => Some(verified),
-        Outcome::NotVerified => None,
+        InspectionOutcome::Broken(report) => return Err(broken_promise(&report, target, RECOMPILE_ADVICE)),
+        InspectionOutcome::Holds(verified) => Some(verified),
+        InspectionOutcome::NotVerified => None,
     };
     match joined {
         Ok(joined) => Ok(Joined {
@@ -80,13 +81,13 @@ pub fn join(
             remarks: joined.remarks,
             verified,
         }),
-        Err(error) => Err(failed.take().unwrap_or_else(|| told(error, target))),
+        Err(error) => Err(failed.take().unwrap_or_else(|| join_failure(error, target))),
     }
 }
 
 /// Converts an error. Parts with valid checksums that make no valid file were forged: that is no defect of
 /// this machine.
-fn told(error: Error, target: &Path) -> Failure {
+fn join_failure(error: Error, target: &Path) -> Failure {
     match error {
         Error::Refused { source, .. } => match source.downcast::<meshreel::Error>() {
             Ok(error) if !matches!(*error, meshreel::Error::Malformed { .. }) => {
@@ -105,12 +106,12 @@ fn not_a_file(what: &str, target: &Path) -> Failure {
 }
 
 /// Opens all parts of one plan and sorts them; each must be there. Anything else is refused by name.
-fn in_order(paths: &[PathBuf]) -> Result<Vec<Reader>, Failure> {
-    let mut first: Option<(PathBuf, Head)> = None;
+fn open_parts(paths: &[PathBuf]) -> Result<Vec<Reader>, Failure> {
+    let mut first: Option<(PathBuf, PartHeader)> = None;
     let mut known: Vec<Option<Reader>> = Vec::new();
     for path in paths {
-        let reader = Reader::open(path, Kind::Part)?;
-        let head = Head::read(&reader)?;
+        let reader = Reader::open(path, FarmFileKind::Part)?;
+        let head = PartHeader::read(&reader)?;
         let at = || Some(path.display().to_string());
         match &first {
             None => known.resize_with(head.count as usize, || None),
@@ -147,8 +148,8 @@ fn in_order(paths: &[PathBuf]) -> Result<Vec<Reader>, Failure> {
     match missing.is_empty() {
         true => Ok(known.into_iter().flatten().collect()),
         false => {
-            let shown = missing.iter().take(MOST_NAMED).cloned().collect::<Vec<_>>().join(", ");
-            let more = if missing.len() > MOST_NAMED { " and more" } else { "" };
+            let shown = missing.iter().take(MAX_LISTED_PARTS).cloned().collect::<Vec<_>>().join(", ");
+            let more = if missing.len() > MAX_LISTED_PARTS { " and more" } else { "" };
             let are = if missing.len() == 1 { "is" } else { "are" };
             Err(Failure::usage(format!("{shown}{more} {are} missing: name all parts of the plan")))
         }
@@ -156,4 +157,4 @@ fn in_order(paths: &[PathBuf]) -> Result<Vec<Reader>, Failure> {
 }
 
 /// The largest number of missing parts that are listed.
-const MOST_NAMED: usize = 12;
+const MAX_LISTED_PARTS: usize = 12;

@@ -15,5 +15,5 @@ mod sections;
 
 pub use container::ContentHash;
 pub use join::{Joined, join};
-pub use part::{Made, part};
-pub use plan::{Plan, Planned, Wanted, plan};
+pub use part::{MadePart, part};
+pub use plan::{Plan, PlanRequest, Planned, plan};

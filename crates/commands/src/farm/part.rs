@@ -1,8 +1,8 @@
 //! Parts: shares of the units of a plan.
 
-use super::container::{Kind, Reader, Writer};
-use super::plan::{Opened, Plan, json};
-use super::sections::{ASSEMBLY, HEAD, TAIL, UNIT, check_name, numbered};
+use super::container::{FarmFileKind, Reader, Writer};
+use super::plan::{OpenedInputs, Plan, json};
+use super::sections::{ASSEMBLY, HEAD, TAIL, UNIT, check_target_name, prefix_number};
 use crate::failure::Failure;
 use crate::shard::Shard;
 use meshreel_compile::{Error, Progress, farm};
@@ -12,22 +12,23 @@ use std::sync::Mutex;
 
 /// The head of a part.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Head {
+pub(super) struct PartHeader {
     /// The content hash of its plan, as hexadecimal digits.
     pub(super) plan: String,
     pub(super) number: u32,
     pub(super) count: u32,
 }
 
-impl Head {
-    fn new(plan: &Plan, share: Shard) -> Head {
+impl PartHeader {
+    fn new(plan: &Plan, share: Shard) -> PartHeader {
         let plan = plan.hash().iter().map(|byte| format!("{byte:02x}")).collect();
-        Head { plan, number: share.number(), count: share.count() }
+        PartHeader { plan, number: share.number(), count: share.count() }
     }
 
     /// Reads the head of an open part.
-    pub(super) fn read(reader: &Reader) -> Result<Head, Failure> {
-        let head: Head = serde_json::from_slice(&reader.only(HEAD)?).map_err(|_| reader.damaged())?;
+    pub(super) fn read(reader: &Reader) -> Result<PartHeader, Failure> {
+        let head: PartHeader =
+            serde_json::from_slice(&reader.only_section(HEAD)?).map_err(|_| reader.damaged())?;
         match Shard::new(head.number, head.count) {
             Some(_) => Ok(head),
             None => Err(reader.damaged()),
@@ -36,7 +37,7 @@ impl Head {
 }
 
 /// The result of making a part.
-pub struct Made {
+pub struct MadePart {
     /// Size in bytes.
     pub bytes: u64,
     /// Number of units.
@@ -55,24 +56,28 @@ pub fn part(
     inputs: Option<(Vec<PathBuf>, Option<PathBuf>)>,
     jobs: usize,
     progress: &dyn Progress,
-) -> Result<Made, Failure> {
+) -> Result<MadePart, Failure> {
     let plan = Plan::open(plan)?;
-    let head = Head::new(&plan, share);
-    if let Ok(there) = Reader::open(target, Kind::Part)
-        && Head::read(&there).is_ok_and(|own| own == head)
+    let head = PartHeader::new(&plan, share);
+    if let Ok(there) = Reader::open(target, FarmFileKind::Part)
+        && PartHeader::read(&there).is_ok_and(|own| own == head)
     {
-        return Ok(Made { bytes: there.bytes, units: there.all(UNIT).count(), was_there: true });
+        return Ok(MadePart {
+            bytes: there.bytes,
+            units: there.section_indices(UNIT).count(),
+            was_there: true,
+        });
     }
-    let mut wanted = plan.wanted().clone();
-    let known = if inputs.is_none() { Some(plan.known()) } else { None };
+    let mut wanted = plan.request().clone();
+    let known = if inputs.is_none() { Some(plan.planned_sources()) } else { None };
     if let Some((inputs, points)) = inputs {
         (wanted.inputs, wanted.points) = (inputs, points);
     }
-    check_name(target, &wanted.inputs, "a part")?;
+    check_target_name(target, &wanted.inputs, "a part")?;
     let decisions = plan.decisions()?;
     let opened = match known {
         // The plan contains the whole file.
-        Some(known) if decisions.is_empty() => known.hashed().map(|_| None)?,
+        Some(known) if decisions.is_empty() => known.fingerprints().map(|_| None)?,
         known => {
             let mut opened = wanted.open(known)?;
             plan.check_sources(&opened.sources)?;
@@ -80,7 +85,7 @@ pub fn part(
             Some(opened)
         }
     };
-    let mut writer = Writer::create(target, Kind::Part)?;
+    let mut writer = Writer::create(target, FarmFileKind::Part)?;
     writer.section(HEAD, &json(&head)?)?;
     if share.number() == 1 {
         // Lets the parts be joined without the plan.
@@ -100,8 +105,8 @@ pub fn part(
         keys: &|of| plan.keys(of).map_err(lost),
     };
     let made = match &opened {
-        None => farm::nothing(),
-        Some(Opened { scene, options, .. }) => farm::part(
+        None => farm::empty_tail(),
+        Some(OpenedInputs { scene, options, .. }) => farm::part(
             scene,
             options,
             planned,
@@ -109,7 +114,7 @@ pub fn part(
             progress,
             &mut |number, bytes| {
                 units += 1;
-                writer.section(UNIT, &numbered(number, &bytes)).map_err(lost)
+                writer.section(UNIT, &prefix_number(number, &bytes)).map_err(lost)
             },
         ),
     };
@@ -118,5 +123,5 @@ pub fn part(
         failure.unwrap_or_else(|| Failure::from(error).or_at(target))
     })?;
     writer.section(TAIL, &tail)?;
-    Ok(Made { bytes: writer.publish()?.0, units, was_there: false })
+    Ok(MadePart { bytes: writer.publish()?.0, units, was_there: false })
 }

@@ -1,20 +1,22 @@
 //! Plans: inputs, options, and what the compiler decided about them.
 
-use super::container::{ContentHash, Kind, Reader, Writer};
-use super::sections::{ASSEMBLY, DECISIONS, HEAD, KEYS, NODE, check_name, numbered, take_number};
+use super::container::{ContentHash, FarmFileKind, Reader, Writer};
+use super::sections::{
+    ASSEMBLY, DECISIONS, HEAD, KEYS, NODE, check_target_name, prefix_number, split_number,
+};
 use crate::failure::{Class, Failure};
 use crate::fingerprint::Fingerprint;
 use meshreel_compile::{Progress, farm};
 use meshreel_inputs::InputOptions;
 use meshreel_options::{OptionSet, Options, PartialOptions};
-use meshreel_scene::{Remark, Scene, Unit};
+use meshreel_scene::{LengthUnit, Remark, Scene};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 /// The request of a user, kept as text, so that it is checked like a command line when it is read.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Wanted {
+pub struct PlanRequest {
     /// The inputs.
     pub inputs: Vec<PathBuf>,
     /// Positions of an .obj over time.
@@ -25,7 +27,7 @@ pub struct Wanted {
     pub said: Vec<(String, String)>,
 }
 
-impl Wanted {
+impl PlanRequest {
     /// Returns the options: those of the file, overridden by those of the command line.
     fn options(&self) -> Result<OptionSet, Failure> {
         let mut set = match &self.options {
@@ -34,7 +36,7 @@ impl Wanted {
         };
         let mut said = PartialOptions::default();
         for (key, value) in &self.said {
-            said.say(key, value).map_err(|what| Failure::usage(format!("--{key}: {what}")))?;
+            said.set(key, value).map_err(|what| Failure::usage(format!("--{key}: {what}")))?;
         }
         set.general = said.over(set.general);
         Ok(set)
@@ -43,46 +45,47 @@ impl Wanted {
     /// Opens the inputs; returns the scene, the readers' remarks and the options in the scene's unit. The
     /// files are hashed first and opened afterwards, so that nothing older than the hash is used. `known`:
     /// the files that are expected to be read.
-    pub(super) fn open(&self, known: Option<Known<'_>>) -> Result<Opened, Failure> {
+    pub(super) fn open(&self, known: Option<PlannedSources<'_>>) -> Result<OpenedInputs, Failure> {
         let set = self.options()?;
         // Reports errors that do not depend on the inputs before any is opened.
-        set.resolve(Some(Unit::Metre))?.check()?;
+        set.resolve(Some(LengthUnit::Metre))?.check()?;
         let how = InputOptions::new(self.points.clone(), &set.general);
-        let hashed = known.map(|known| known.hashed().map(|sources| (known.paths, sources))).transpose()?;
+        let hashed =
+            known.map(|known| known.fingerprints().map(|sources| (known.paths, sources))).transpose()?;
         let (mut scene, mut remarks) = meshreel_inputs::open(&self.inputs, &how)?;
         let sources = match hashed {
             Some((paths, sources)) if paths == scene.files => sources,
             _ => {
-                let sources = Fingerprint::of_scene(&scene)?;
+                let sources = Fingerprint::from_scene_files(&scene)?;
                 (scene, remarks) = meshreel_inputs::open(&self.inputs, &how)?;
                 sources
             }
         };
-        let unit = set.general.unit.map(Unit::from).or(scene.unit);
+        let unit = set.general.unit.map(LengthUnit::from).or(scene.unit);
         let options = set.resolve(unit)?;
-        Ok(Opened { scene, remarks, options, sources })
+        Ok(OpenedInputs { scene, remarks, options, sources })
     }
 }
 
 /// The files that were planned with, and their content.
 #[derive(Clone, Copy)]
-pub(super) struct Known<'a> {
+pub(super) struct PlannedSources<'a> {
     paths: &'a [PathBuf],
     plan: &'a Plan,
 }
 
-impl Known<'_> {
+impl PlannedSources<'_> {
     /// Hashes the files; an error if their content has changed.
-    pub(super) fn hashed(&self) -> Result<Vec<Fingerprint>, Failure> {
+    pub(super) fn fingerprints(&self) -> Result<Vec<Fingerprint>, Failure> {
         let sources: Vec<_> =
-            self.paths.iter().map(|path| Fingerprint::of_file(path)).collect::<Result<_, _>>()?;
+            self.paths.iter().map(|path| Fingerprint::from_file(path)).collect::<Result<_, _>>()?;
         self.plan.check_sources(&sources)?;
         Ok(sources)
     }
 }
 
 /// Opened inputs.
-pub(super) struct Opened {
+pub(super) struct OpenedInputs {
     pub(super) scene: Scene,
     pub(super) remarks: Vec<Remark>,
     pub(super) options: Options,
@@ -92,10 +95,10 @@ pub(super) struct Opened {
 
 /// The head of a plan.
 #[derive(Serialize, Deserialize)]
-struct Head {
+struct PlanHeader {
     /// The version of the program.
     meshreel: String,
-    wanted: Wanted,
+    wanted: PlanRequest,
     sources: Vec<Fingerprint>,
     /// Path of each source file.
     paths: Vec<PathBuf>,
@@ -116,15 +119,15 @@ pub struct Planned {
 }
 
 /// Plans a compile and writes the plan to `target`. Inputs are stored by their absolute paths.
-pub fn plan(mut wanted: Wanted, target: &Path, progress: &dyn Progress) -> Result<Planned, Failure> {
+pub fn plan(mut wanted: PlanRequest, target: &Path, progress: &dyn Progress) -> Result<Planned, Failure> {
     for path in wanted.inputs.iter_mut().chain(&mut wanted.points) {
         *path = std::path::absolute(&*path).map_err(|error| Failure::io(path, &error))?;
     }
-    check_name(&std::path::absolute(target).unwrap_or_default(), &wanted.inputs, "a plan")?;
-    let Opened { scene, remarks, options, sources } = wanted.open(None)?;
+    check_target_name(&std::path::absolute(target).unwrap_or_default(), &wanted.inputs, "a plan")?;
+    let OpenedInputs { scene, remarks, options, sources } = wanted.open(None)?;
     let made = farm::plan(&scene, remarks.clone(), &options, progress)
-        .map_err(|error| Failure::from(error).after(remarks).or_at(&wanted.inputs[0]))?;
-    let farm::Planned { decisions, nodes, keys, assembly, frames, remarks } = made;
+        .map_err(|error| Failure::from(error).with_reader_remarks(remarks).or_at(&wanted.inputs[0]))?;
+    let farm::FarmPlan { decisions, nodes, keys, assembly, frames, remarks } = made;
     if options.strict && !remarks.is_empty() {
         let error = meshreel_compile::Error::Strict { remarks };
         return Err(Failure::from(error).or_at(&wanted.inputs[0]));
@@ -133,16 +136,20 @@ pub fn plan(mut wanted: Wanted, target: &Path, progress: &dyn Progress) -> Resul
     if options.dry_run {
         return Ok(planned);
     }
-    let head =
-        Head { meshreel: env!("CARGO_PKG_VERSION").into(), wanted, sources, paths: scene.files.clone() };
-    let mut writer = Writer::create(target, Kind::Plan)?;
+    let head = PlanHeader {
+        meshreel: env!("CARGO_PKG_VERSION").into(),
+        wanted,
+        sources,
+        paths: scene.files.clone(),
+    };
+    let mut writer = Writer::create(target, FarmFileKind::Plan)?;
     writer.section(HEAD, &json(&head)?)?;
     writer.section(DECISIONS, &decisions)?;
     for (number, bytes) in &nodes {
-        writer.section(NODE, &numbered(*number, bytes))?;
+        writer.section(NODE, &prefix_number(*number, bytes))?;
     }
     for ([mesh, segment], bytes) in &keys {
-        writer.section(KEYS, &numbered(*mesh, &numbered(*segment, bytes)))?;
+        writer.section(KEYS, &prefix_number(*mesh, &prefix_number(*segment, bytes)))?;
     }
     writer.section(ASSEMBLY, &assembly)?;
     planned.bytes = writer.publish()?.0;
@@ -156,7 +163,7 @@ pub(super) fn json(value: &impl Serialize) -> Result<Vec<u8>, Failure> {
 /// An opened plan.
 pub struct Plan {
     reader: Reader,
-    head: Head,
+    head: PlanHeader,
     /// Section with the nodes of a unit, by the unit's number.
     nodes: HashMap<u32, usize>,
     /// Section with the keys of a mesh in a segment of its frames, by both numbers.
@@ -166,8 +173,9 @@ pub struct Plan {
 impl Plan {
     /// Opens a plan, which must be of this version of the program.
     pub fn open(path: &Path) -> Result<Plan, Failure> {
-        let reader = Reader::open(path, Kind::Plan)?;
-        let head: Head = serde_json::from_slice(&reader.only(HEAD)?).map_err(|_| reader.damaged())?;
+        let reader = Reader::open(path, FarmFileKind::Plan)?;
+        let head: PlanHeader =
+            serde_json::from_slice(&reader.only_section(HEAD)?).map_err(|_| reader.damaged())?;
         let own = env!("CARGO_PKG_VERSION");
         if head.meshreel != own {
             let what = format!(
@@ -180,8 +188,8 @@ impl Plan {
             |bytes: Vec<u8>| bytes.as_chunks::<4>().0.iter().map(|n| u32::from_le_bytes(*n)).collect();
         let numbered = |kind: u32, count: usize| {
             let mut all: HashMap<Vec<u32>, usize> = HashMap::new();
-            for section in reader.all(kind) {
-                let own: Vec<u32> = numbers(reader.start(section, 4 * count)?);
+            for section in reader.section_indices(kind) {
+                let own: Vec<u32> = numbers(reader.section_start(section, 4 * count)?);
                 if own.len() < count || all.insert(own, section).is_some() {
                     return Err(reader.damaged());
                 }
@@ -199,13 +207,13 @@ impl Plan {
     }
 
     /// Returns the request of the user.
-    pub fn wanted(&self) -> &Wanted {
+    pub fn request(&self) -> &PlanRequest {
         &self.head.wanted
     }
 
     /// Returns the files that were read, at their original paths.
-    pub(super) fn known(&self) -> Known<'_> {
-        Known { paths: &self.head.paths, plan: self }
+    pub(super) fn planned_sources(&self) -> PlannedSources<'_> {
+        PlannedSources { paths: &self.head.paths, plan: self }
     }
 
     /// Refuses inputs that differ from those planned with.
@@ -227,18 +235,18 @@ impl Plan {
     }
 
     pub(super) fn decisions(&self) -> Result<Vec<u8>, Failure> {
-        self.reader.only(DECISIONS)
+        self.reader.only_section(DECISIONS)
     }
 
     pub(super) fn assembly(&self) -> Result<Vec<u8>, Failure> {
-        self.reader.only(ASSEMBLY)
+        self.reader.only_section(ASSEMBLY)
     }
 
     /// Returns the data of nodes in a unit.
     pub(super) fn nodes(&self, number: u32) -> Result<Vec<u8>, Failure> {
         let section = self.nodes.get(&number).ok_or_else(|| self.reader.damaged())?;
         let bytes = self.reader.section(*section)?;
-        take_number(&bytes).map(|(_, rest)| rest.to_vec()).ok_or_else(|| self.reader.damaged())
+        split_number(&bytes).map(|(_, rest)| rest.to_vec()).ok_or_else(|| self.reader.damaged())
     }
 
     /// Returns the keys of a mesh in a segment of its frames, if it has any there.

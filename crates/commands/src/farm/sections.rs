@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use std::path::{Path, PathBuf};
 
 /// Refuses a target that is an input or has the extension of another kind of file.
-pub(super) fn check_name(target: &Path, inputs: &[PathBuf], what: &str) -> Result<(), Failure> {
+pub(super) fn check_target_name(target: &Path, inputs: &[PathBuf], what: &str) -> Result<(), Failure> {
     let extension = target.extension().and_then(|e| e.to_str()).unwrap_or_default().to_ascii_lowercase();
     if meshreel_inputs::EXTENSIONS.contains(&&extension[..]) || extension == "reel" {
         let what = format!("{}: {what} is written, which is no such file", target.display());
@@ -33,12 +33,12 @@ pub(super) const TAIL: u32 = 6;
 pub(super) const KEYS: u32 = 7;
 
 /// Puts the number of a unit before its bytes.
-pub(super) fn numbered(number: u32, bytes: &[u8]) -> Vec<u8> {
+pub(super) fn prefix_number(number: u32, bytes: &[u8]) -> Vec<u8> {
     [&number.to_le_bytes(), bytes].concat()
 }
 
 /// Splits the number of a unit from its bytes.
-pub(super) fn take_number(bytes: &[u8]) -> Option<(u32, &[u8])> {
+pub(super) fn split_number(bytes: &[u8]) -> Option<(u32, &[u8])> {
     let (number, rest) = bytes.split_first_chunk()?;
     Some((u32::from_le_bytes(*number), rest))
 }

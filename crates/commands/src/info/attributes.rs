@@ -28,7 +28,7 @@ pub fn infos(reel: &Reel) -> Result<Vec<AttributeInfo>, meshreel::Error> {
             name: attribute.name().to_owned(),
             components: attribute.components(),
             groups: attribute.groups(),
-            of: match (attribute.of_parts(), attribute.of_vertices()) {
+            of: match (attribute.part_groups(), attribute.vertex_groups()) {
                 (Some(_), _) => "parts",
                 (_, Some(_)) => "vertices",
                 _ => "mesh",

@@ -5,9 +5,9 @@ use crate::failure::Failure;
 use meshreel::Reel;
 use meshreel::clip::PoseSource;
 use meshreel::format::CHUNK_ENTRY_SIZE;
-use meshreel_codec::clip::record::Codec;
-use meshreel_codec::clip::scalars::{Component, ScalarTrack};
-use meshreel_codec::clip::{Rotation, Vector, curve};
+use meshreel_codec::clip::record::ClipCodec;
+use meshreel_codec::clip::scalars::{ScalarComponent, ScalarTrack};
+use meshreel_codec::clip::{RotationSubTrack, VectorSubTrack, curve};
 use meshreel_scene::Scene;
 use serde::Serialize;
 
@@ -35,15 +35,15 @@ pub struct ClipInfo {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub restart: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub keys: Option<Keys>,
+    pub keys: Option<KeyCounts>,
     /// Bits per sample of the whole pose.
     pub bits_per_sample: f64,
-    pub rotations: Kinds,
-    pub translations: Kinds,
-    pub scales: Kinds,
+    pub rotations: SubTrackCounts,
+    pub translations: SubTrackCounts,
+    pub scales: SubTrackCounts,
     /// Clip layers, the base first; empty if the clip has none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub layers: Vec<Layer>,
+    pub layers: Vec<ClipLayerInfo>,
     pub scalars: Vec<ScalarInfo>,
     pub markers: Vec<MarkerInfo>,
 }
@@ -51,7 +51,7 @@ pub struct ClipInfo {
 /// A layer of a clip.
 #[derive(Serialize)]
 #[allow(missing_docs)]
-pub struct Layer {
+pub struct ClipLayerInfo {
     pub name: String,
     pub joints: usize,
     pub stepped: usize,
@@ -65,11 +65,11 @@ pub struct Layer {
     pub bits_per_value: f64,
 }
 
-impl Layer {
-    fn all(clip: &meshreel::clip::Clip) -> Vec<Layer> {
+impl ClipLayerInfo {
+    fn from_clip(clip: &meshreel::clip::Clip) -> Vec<ClipLayerInfo> {
         let intervals = |samples: usize| samples.saturating_sub(1) as f64;
         (clip.layers().into_iter())
-            .map(|layer| Layer {
+            .map(|layer| ClipLayerInfo {
                 name: layer.name,
                 joints: layer.joints.len(),
                 stepped: layer.stepped.len(),
@@ -107,7 +107,7 @@ pub struct MarkerInfo {
 }
 
 fn scalar_info(track: &ScalarTrack) -> ScalarInfo {
-    let animated = |c: &&Component| matches!(c, Component::Animated { .. });
+    let animated = |c: &&ScalarComponent| matches!(c, ScalarComponent::Animated { .. });
     ScalarInfo {
         name: track.name.clone(),
         components: track.components.len(),
@@ -118,7 +118,7 @@ fn scalar_info(track: &ScalarTrack) -> ScalarInfo {
 /// Keys of a clip of codec `curve`.
 #[derive(Serialize)]
 #[allow(missing_docs)]
-pub struct Keys {
+pub struct KeyCounts {
     pub keys: usize,
     pub tracks: usize,
     pub knots: String,
@@ -128,7 +128,7 @@ pub struct Keys {
 /// Number of sub-tracks of each kind.
 #[derive(Serialize, Default)]
 #[allow(missing_docs)]
-pub struct Kinds {
+pub struct SubTrackCounts {
     pub default: usize,
     pub constant: usize,
     #[serde(skip_serializing_if = "is_zero")]
@@ -142,40 +142,40 @@ fn is_zero(n: &usize) -> bool {
     *n == 0
 }
 
-impl Kinds {
-    fn rotations(all: &[Rotation]) -> Kinds {
-        let mut kinds = Kinds::default();
+impl SubTrackCounts {
+    fn count_rotations(all: &[RotationSubTrack]) -> SubTrackCounts {
+        let mut kinds = SubTrackCounts::default();
         for rotation in all {
             match rotation {
-                Rotation::Default => kinds.default += 1,
-                Rotation::Constant(_) => kinds.constant += 1,
-                Rotation::Hinge { .. } => kinds.hinge += 1,
-                Rotation::TwoAxes { .. } => kinds.two_axes += 1,
-                Rotation::Free => kinds.animated += 1,
+                RotationSubTrack::Default => kinds.default += 1,
+                RotationSubTrack::Constant(_) => kinds.constant += 1,
+                RotationSubTrack::Hinge { .. } => kinds.hinge += 1,
+                RotationSubTrack::TwoAxes { .. } => kinds.two_axes += 1,
+                RotationSubTrack::Free => kinds.animated += 1,
             }
         }
         kinds
     }
 
-    fn vectors(all: &[Vector]) -> Kinds {
-        let mut kinds = Kinds::default();
+    fn count_vectors(all: &[VectorSubTrack]) -> SubTrackCounts {
+        let mut kinds = SubTrackCounts::default();
         for vector in all {
             match vector {
-                Vector::Default => kinds.default += 1,
-                Vector::Constant(_) => kinds.constant += 1,
-                Vector::Animated => kinds.animated += 1,
+                VectorSubTrack::Default => kinds.default += 1,
+                VectorSubTrack::Constant(_) => kinds.constant += 1,
+                VectorSubTrack::Animated => kinds.animated += 1,
             }
         }
         kinds
     }
 
-    fn curves(all: &[[curve::Kind; 3]], part: curve::Part) -> Kinds {
-        let mut kinds = Kinds::default();
+    fn count_curves(all: &[[curve::CurveSubTrack; 3]], part: curve::TransformPart) -> SubTrackCounts {
+        let mut kinds = SubTrackCounts::default();
         for joint in all {
             match joint[part as usize] {
-                curve::Kind::Default => kinds.default += 1,
-                curve::Kind::Constant(_) => kinds.constant += 1,
-                curve::Kind::Animated(_) => kinds.animated += 1,
+                curve::CurveSubTrack::Default => kinds.default += 1,
+                curve::CurveSubTrack::Constant(_) => kinds.constant += 1,
+                curve::CurveSubTrack::Animated(_) => kinds.animated += 1,
             }
         }
         kinds
@@ -188,7 +188,7 @@ pub fn infos(reel: &Reel) -> Result<Vec<ClipInfo>, Failure> {
     // Tables of clip layers, one for each clip that has layers.
     let mut tables = (reel.chunks().iter()).filter(|chunk| chunk.kind == meshreel::kind::LAYERS);
     let info = |clip: &meshreel::clip::Clip| {
-        let (samples, layers) = (clip.samples(), Layer::all(clip));
+        let (samples, layers) = (clip.samples(), ClipLayerInfo::from_clip(clip));
         let table = (!layers.is_empty()).then(|| tables.next()).flatten();
         let table = table.map_or(0, |table| table.raw_size as usize + CHUNK_ENTRY_SIZE);
         let bytes = clip.file_bytes() + CHUNK_ENTRY_SIZE + table;
@@ -203,7 +203,7 @@ pub fn infos(reel: &Reel) -> Result<Vec<ClipInfo>, Failure> {
             start: clip.start(),
             duration: clip.duration(),
             codec: record.codec.name(),
-            rule: rule(record.local),
+            rule: guarantee_name(record.per_sub_track),
             bytes,
             ratio: ratio(40 * (clip.joints() * samples) as u64, bytes as u64),
             tolerance: Some(record.tolerance),
@@ -211,32 +211,33 @@ pub fn infos(reel: &Reel) -> Result<Vec<ClipInfo>, Failure> {
             restart: None,
             keys: None,
             bits_per_sample: 8.0 * bytes as f64 / samples as f64,
-            rotations: Kinds::default(),
-            translations: Kinds::default(),
-            scales: Kinds::default(),
+            rotations: SubTrackCounts::default(),
+            translations: SubTrackCounts::default(),
+            scales: SubTrackCounts::default(),
             layers,
             scalars: clip.scalar_tracks().iter().map(scalar_info).collect(),
             markers: (clip.markers().iter())
                 .map(|m| MarkerInfo { name: m.name.clone(), time: m.time })
                 .collect(),
         };
-        if let Some(header) = clip.side() {
-            info.restart = clip.streamed().map(|_| 1 << header.log);
-            info.rotations = Kinds::rotations(&header.rotations);
-            info.translations = Kinds::vectors(&header.translations);
-            info.scales = Kinds::vectors(&header.scales);
+        if let Some(header) = clip.sampled_header() {
+            info.restart = clip.streamed().map(|_| 1 << header.segment_log2);
+            info.rotations = SubTrackCounts::count_rotations(&header.rotations);
+            info.translations = SubTrackCounts::count_vectors(&header.translations);
+            info.scales = SubTrackCounts::count_vectors(&header.scales);
         }
         if let Some(curves) = clip.curves() {
             let head = &curves.head;
-            info.keys = Some(Keys {
+            info.keys = Some(KeyCounts {
                 keys: curves.keys().len(),
                 tracks: curves.tracks(),
                 knots: format!("{:?}", head.knots).to_lowercase(),
-                rotation_bits: if head.short { 32 } else { 48 },
+                rotation_bits: if head.short_rotations { 32 } else { 48 },
             });
-            info.rotations = Kinds::curves(&head.kinds, curve::Part::Rotation);
-            info.translations = Kinds::curves(&head.kinds, curve::Part::Translation);
-            info.scales = Kinds::curves(&head.kinds, curve::Part::Scale);
+            info.rotations = SubTrackCounts::count_curves(&head.sub_tracks, curve::TransformPart::Rotation);
+            info.translations =
+                SubTrackCounts::count_curves(&head.sub_tracks, curve::TransformPart::Translation);
+            info.scales = SubTrackCounts::count_curves(&head.sub_tracks, curve::TransformPart::Scale);
         }
         info
     };
@@ -252,7 +253,11 @@ fn nodes(reel: &Reel) -> Result<Option<ClipInfo>, Failure> {
     };
     let (samples, bytes) = (reel.frame_count(), nodes.bytes as usize);
     let start = reel.frames().first().map_or(0.0, |frame| frame.time);
-    let kinds = |moves: usize| Kinds { default: nodes.count - moves, animated: moves, ..Kinds::default() };
+    let kinds = |moves: usize| SubTrackCounts {
+        default: nodes.count - moves,
+        animated: moves,
+        ..SubTrackCounts::default()
+    };
     Ok(Some(ClipInfo {
         name: "nodes".into(),
         skeleton: String::new(),
@@ -261,8 +266,8 @@ fn nodes(reel: &Reel) -> Result<Option<ClipInfo>, Failure> {
         fps: reel.description().fps,
         start,
         duration: reel.frames().last().map_or(0.0, |frame| frame.time - start),
-        codec: Codec::Sampled.name(),
-        rule: rule(false),
+        codec: ClipCodec::Sampled.name(),
+        rule: guarantee_name(false),
         bytes,
         ratio: ratio(40 * (nodes.count * samples) as u64, nodes.bytes),
         tolerance: None,
@@ -270,23 +275,23 @@ fn nodes(reel: &Reel) -> Result<Option<ClipInfo>, Failure> {
         restart: Some(16 * reel.description().restart as usize),
         keys: None,
         bits_per_sample: 8.0 * bytes as f64 / samples.max(1) as f64,
-        rotations: kinds(nodes.moves[1]),
-        translations: kinds(nodes.moves[0]),
-        scales: kinds(nodes.moves[2]),
+        rotations: kinds(nodes.animated_counts[1]),
+        translations: kinds(nodes.animated_counts[0]),
+        scales: kinds(nodes.animated_counts[2]),
         layers: Vec::new(),
         scalars: Vec::new(),
         markers: Vec::new(),
     }))
 }
 
-fn rule(local: bool) -> &'static str {
+fn guarantee_name(local: bool) -> &'static str {
     if local { "local" } else { "guaranteed" }
 }
 
 /// A clip of a source.
 #[derive(Serialize)]
 #[allow(missing_docs)]
-pub struct SourceInfo {
+pub struct SourceClipInfo {
     pub name: String,
     pub joints: usize,
     pub samples: usize,
@@ -296,8 +301,8 @@ pub struct SourceInfo {
 }
 
 /// Returns all clips of a source.
-pub fn sources(scene: &Scene) -> Vec<SourceInfo> {
-    let info = |clip: &meshreel_scene::Clip| SourceInfo {
+pub fn sources(scene: &Scene) -> Vec<SourceClipInfo> {
+    let info = |clip: &meshreel_scene::Clip| SourceClipInfo {
         name: clip.name.clone(),
         joints: clip.tracks.len(),
         samples: clip.samples,

@@ -23,7 +23,7 @@ pub struct JointInfo {
 }
 
 /// Returns the skeletons of a `.reel`.
-pub fn of_reel(reel: &Reel) -> Result<Vec<SkeletonInfo>, Failure> {
+pub fn reel_skeletons(reel: &Reel) -> Result<Vec<SkeletonInfo>, Failure> {
     let info = |skeleton: &SkeletonRecord| {
         let all = skeleton.names.iter().zip(&skeleton.parents).enumerate();
         SkeletonInfo {
@@ -41,7 +41,7 @@ pub fn of_reel(reel: &Reel) -> Result<Vec<SkeletonInfo>, Failure> {
 }
 
 /// Returns the skeletons of a source.
-pub fn of_scene(scene: &Scene) -> Vec<SkeletonInfo> {
+pub fn scene_skeletons(scene: &Scene) -> Vec<SkeletonInfo> {
     let info = |skeleton: &meshreel_scene::Skeleton| SkeletonInfo {
         name: skeleton.name.clone(),
         joints: (skeleton.joints.iter())

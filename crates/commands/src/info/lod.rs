@@ -13,8 +13,8 @@ pub struct LodInfo {
 }
 
 /// Returns all LOD levels of a mesh, the mesh itself first; empty if it has no others.
-pub fn of(reel: &Reel, mesh: usize) -> Result<Vec<LodInfo>, meshreel::Error> {
-    let count = reel.lods(mesh)?;
+pub fn lod_infos(reel: &Reel, mesh: usize) -> Result<Vec<LodInfo>, meshreel::Error> {
+    let count = reel.lod_count(mesh)?;
     let mut out = Vec::new();
     for level in (0..count).filter(|_| count > 1) {
         out.extend(

@@ -5,10 +5,10 @@ use super::cameras::{self, CameraInfo};
 use super::clips::{self, ClipInfo};
 use super::joints::{self, SkeletonInfo};
 use super::lod::{self, LodInfo};
+use super::options::InfoOptions;
 use super::ranges::RangeInfo;
 use super::ratio::ratio;
 use super::rigs::{self, RigInfo};
-use super::wanted::Wanted;
 use crate::failure::Failure;
 use crate::reels;
 use meshreel::format::CHUNK_ENTRY_SIZE;
@@ -19,7 +19,7 @@ use serde::Serialize;
 use std::collections::HashMap;
 
 /// The largest unpacked size of all frames, in bytes, for which they are decoded just to measure meshes.
-const MEASURED_BYTES: u64 = 64 << 20;
+const MAX_MEASURED_BYTES: u64 = 64 << 20;
 
 /// A `.reel` as `--json` prints it.
 #[derive(Serialize)]
@@ -45,7 +45,7 @@ pub struct ReelInfo {
     pub source_map_bytes: u64,
     pub raw_bytes: u64,
     pub ratio: f64,
-    pub bytes: Bytes,
+    pub bytes: SectionSizes,
     pub decoder_memory_bytes: u64,
     pub nodes: Vec<NodeInfo>,
     pub meshes: Vec<MeshInfo>,
@@ -64,7 +64,7 @@ pub struct ReelInfo {
 /// Sizes of the parts of a file, in bytes.
 #[derive(Serialize)]
 #[allow(missing_docs)]
-pub struct Bytes {
+pub struct SectionSizes {
     pub description: u64,
     pub connectivity: u64,
     pub values: u64,
@@ -160,10 +160,10 @@ pub struct FrameInfo {
     pub raw_bytes: u32,
 }
 
-impl Bytes {
-    fn new(reel: &Reel) -> Bytes {
+impl SectionSizes {
+    fn new(reel: &Reel) -> SectionSizes {
         let of = |kinds: &[u16]| kinds.iter().map(|kind| reel.chunk_bytes(*kind)).sum::<u64>();
-        let mut out = Bytes {
+        let mut out = SectionSizes {
             description: of(&[kind::DESCRIPTION]),
             connectivity: of(&[kind::CONNECTIVITY]),
             values: of(&[kind::VALUES]),
@@ -205,7 +205,7 @@ fn source_map_bytes(reel: &Reel) -> u64 {
 impl ReelInfo {
     /// Describes everything but the frames; these are decoded only if they are few, or if their streams are
     /// wanted.
-    pub fn new(reel: &Reel, wanted: Wanted) -> Result<ReelInfo, Failure> {
+    pub fn new(reel: &Reel, wanted: InfoOptions) -> Result<ReelInfo, Failure> {
         let description = reel.description();
         let header = reel.reader().header();
         let frames = reel.frames();
@@ -244,11 +244,11 @@ impl ReelInfo {
             source_map_bytes: source_map,
             raw_bytes: header.raw_bytes,
             ratio: ratio(header.raw_bytes, file_bytes.saturating_sub(source_map)),
-            bytes: Bytes::new(reel),
+            bytes: SectionSizes::new(reel),
             decoder_memory_bytes: reel.memory(),
             nodes: description.nodes.iter().map(|node| node_info(node, frames.len())).collect(),
             meshes,
-            advice: advice::of_description(
+            advice: advice::from_description(
                 description,
                 reel.frame_count(),
                 sizes.as_ref().map(|sizes| &sizes.meshes[..]),
@@ -256,7 +256,7 @@ impl ReelInfo {
             clips: clips::infos(reel)?,
             rigs: rigs::infos(reel)?,
             cameras: cameras::infos(reel)?,
-            skeletons: joints::of_reel(reel)?,
+            skeletons: joints::reel_skeletons(reel)?,
             attributes: attributes::infos(reel)?,
             frame_table: wanted.frames.then(|| frame_table(reel)),
         })
@@ -273,7 +273,7 @@ fn frame_table(reel: &Reel) -> Vec<FrameInfo> {
             time: reel.time(frame),
             kind: match reel.frame_kind(frame) {
                 FrameKind::Index => "index",
-                FrameKind::Between => "between",
+                FrameKind::Predicted => "between",
             },
             with: (with != frame).then_some(with),
             bytes: if with == frame { chunk.size } else { 0 },
@@ -313,10 +313,10 @@ struct MeshBytes {
 
 /// Returns the size of each mesh without its source map: its part of the chunks and of all frames. The latter
 /// must be decoded for this, so a large file is only measured when `--streams` asks for it.
-fn mesh_bytes(reel: &Reel, wanted: Wanted) -> Result<Option<MeshBytes>, Failure> {
+fn mesh_bytes(reel: &Reel, wanted: InfoOptions) -> Result<Option<MeshBytes>, Failure> {
     let unpacked: u64 =
         (0..reel.frame_count()).map(|frame| u64::from(reel.frame_chunk(frame).raw_size)).sum();
-    if unpacked > MEASURED_BYTES && !wanted.streams {
+    if unpacked > MAX_MEASURED_BYTES && !wanted.streams {
         return Ok(None);
     }
     let mut decoder = FrameDecoder::new(reel)?;
@@ -339,7 +339,8 @@ fn mesh_infos(
         (0..reel.description().meshes.len()).map(|m| reel.grid(m)).collect::<Result<_, _>>()?;
     let hidden: Vec<Option<[usize; 3]>> =
         (0..grids.len()).map(|m| reel.hidden_triangles(m)).collect::<Result<_, _>>()?;
-    let levels: Vec<Vec<LodInfo>> = (0..grids.len()).map(|m| lod::of(reel, m)).collect::<Result<_, _>>()?;
+    let levels: Vec<Vec<LodInfo>> =
+        (0..grids.len()).map(|m| lod::lod_infos(reel, m)).collect::<Result<_, _>>()?;
     let mut promised: Vec<Option<f64>> = vec![None; grids.len()];
     for node in &reel.description().nodes {
         if let Some(of_mesh) = node.mesh.and_then(|m| promised.get_mut(m as usize)) {
@@ -352,9 +353,9 @@ fn mesh_infos(
         bytes: bytes.map(|bytes| bytes.meshes[m]),
         grid: grids[m],
         heights: mesh.streams.iter().any(|s| s.coding == Coding::Heights),
-        moves: mesh.moves,
-        remeshed: mesh.remeshed.is_some(),
-        blended: mesh.remeshed.filter(|frames| *frames > 0),
+        moves: mesh.moving_frames,
+        remeshed: mesh.remeshed_blend_frames.is_some(),
+        blended: mesh.remeshed_blend_frames.filter(|frames| *frames > 0),
         path: mesh.path.clone(),
         method: match mesh.method {
             Method::Static => "static",

@@ -1,12 +1,12 @@
 //! The contents of a source file: the tree, the meshes with their attributes, the frames.
 
-use super::clips::{self, SourceInfo};
+use super::clips::{self, SourceClipInfo};
 use super::joints::{self, SkeletonInfo};
+use super::options::InfoOptions;
 use super::ranges::RangeInfo;
-use super::wanted::Wanted;
 use crate::failure::{Failure, RemarkJson, remarks_json};
 use meshreel_scene::sample::{FrameOptions, frame_ranges, frame_times};
-use meshreel_scene::{Attribute, Channel, Mesh, NodeKind, Placed, Scene, Scope, Topology, Unit};
+use meshreel_scene::{Attribute, Channel, LengthUnit, Mesh, NodeKind, PlacedObject, Scene, Scope, Topology};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::path::Path;
@@ -29,7 +29,7 @@ pub struct SceneInfo {
     pub counts: Counts,
     pub nodes: Vec<SceneNode>,
     pub meshes: Vec<SceneMesh>,
-    pub clips: Vec<SourceInfo>,
+    pub clips: Vec<SourceClipInfo>,
     pub skeletons: Vec<SkeletonInfo>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub times: Option<Vec<f64>>,
@@ -107,7 +107,7 @@ impl SceneInfo {
         remarks: &[meshreel_scene::Remark],
         path: &Path,
         file_bytes: u64,
-        wanted: Wanted,
+        wanted: InfoOptions,
     ) -> Result<SceneInfo, Failure> {
         let placed = scene.expand()?;
         let selected = vec![true; placed.len()];
@@ -141,14 +141,14 @@ impl SceneInfo {
             nodes: nodes(scene, &placed),
             meshes: meshes(scene, &placed, wanted.streams)?,
             clips: clips::sources(scene),
-            skeletons: joints::of_scene(scene),
+            skeletons: joints::scene_skeletons(scene),
             times: wanted.frames.then_some(times),
             remarks: remarks_json(remarks),
         })
     }
 }
 
-fn nodes(scene: &Scene, placed: &[Placed]) -> Vec<SceneNode> {
+fn nodes(scene: &Scene, placed: &[PlacedObject]) -> Vec<SceneNode> {
     // Paths of instance objects, to tell which nodes of the expanded tree stand for others.
     let instances: HashMap<&str, &str> = scene
         .nodes
@@ -184,7 +184,7 @@ fn nodes(scene: &Scene, placed: &[Placed]) -> Vec<SceneNode> {
 }
 
 /// Lists placed meshes in tree order; instances of one mesh share what was read.
-fn meshes(scene: &Scene, placed: &[Placed], streams: bool) -> Result<Vec<SceneMesh>, Failure> {
+fn meshes(scene: &Scene, placed: &[PlacedObject], streams: bool) -> Result<Vec<SceneMesh>, Failure> {
     let mut sizes: HashMap<usize, (usize, usize)> = HashMap::new();
     let mut out = Vec::new();
     for place in placed {
@@ -291,11 +291,11 @@ fn kind_name(kind: NodeKind) -> &'static str {
 }
 
 /// Returns the name of a length unit.
-pub fn unit_name(unit: Unit) -> &'static str {
+pub fn unit_name(unit: LengthUnit) -> &'static str {
     match unit {
-        Unit::Metre => "m",
-        Unit::Centimetre => "cm",
-        Unit::Millimetre => "mm",
-        Unit::Inch => "in",
+        LengthUnit::Metre => "m",
+        LengthUnit::Centimetre => "cm",
+        LengthUnit::Millimetre => "mm",
+        LengthUnit::Inch => "in",
     }
 }

@@ -10,18 +10,18 @@
 //! A fit is used only if every sample agrees with it to far below the tolerance.
 
 use glam::{DMat3, DQuat, DVec3};
-use meshreel_codec::clip::{Axis, Rotation, SmallestThree};
+use meshreel_codec::clip::{RotationAxis, RotationSubTrack, SmallestThree};
 
 /// The number of samples that a fit uses; all are checked.
 const FITTED: usize = 48;
 
 /// Returns the fit with the fewest components such that no sample is further than `most` radians away.
-pub fn fit(rotations: &[DQuat], most: f64) -> Rotation {
+pub fn fit_rotation(rotations: &[DQuat], most: f64) -> RotationSubTrack {
     let Some(&first) = rotations.first() else {
-        return Rotation::Free;
+        return RotationSubTrack::Free;
     };
     let rest = SmallestThree::new(first.to_array());
-    let base = DQuat::from_array(rest.float());
+    let base = DQuat::from_array(rest.to_quaternion());
     let step = rotations.len().div_ceil(FITTED);
     let some: Vec<DQuat> =
         (rotations.iter().step_by(step)).chain(rotations.last()).map(|r| base.inverse() * *r).collect();
@@ -31,14 +31,14 @@ pub fn fit(rotations: &[DQuat], most: f64) -> Rotation {
         moments += outer(v, v);
     }
     let (axes, _) = eigen(moments);
-    let axis = Axis::new(axes[2].to_array());
-    let u = DVec3::from_array(axis.float());
+    let axis = RotationAxis::new(axes[2].to_array());
+    let u = DVec3::from_array(axis.to_vector());
     let limit = tangent(most);
-    let hinge = |r: &DQuat| beside(base.inverse() * *r, u, limit);
+    let hinge = |r: &DQuat| swing_within(base.inverse() * *r, u, limit);
     if rotations.iter().all(hinge) {
-        return Rotation::Hinge { rest, axis };
+        return RotationSubTrack::Hinge { rest, axis };
     }
-    two_axes(rotations, base, rest, &some, axes, most).unwrap_or(Rotation::Free)
+    two_axes(rotations, base, rest, &some, axes, most).unwrap_or(RotationSubTrack::Free)
 }
 
 fn two_axes(
@@ -48,7 +48,7 @@ fn two_axes(
     some: &[DQuat],
     axes: [DVec3; 3],
     most: f64,
-) -> Option<Rotation> {
+) -> Option<RotationSubTrack> {
     let matrices: Vec<DMat3> = some.iter().map(|d| DMat3::from_quat(*d) - DMat3::IDENTITY).collect();
     let starts = [axes[2], axes[1], axes[0], DVec3::X, DVec3::Y, DVec3::Z];
     let mut best: Option<(f64, DVec3, DVec3)> = None;
@@ -75,17 +75,17 @@ fn two_axes(
         }
     }
     let (_, u, v) = best?;
-    let (first, second) = (Axis::new(u.to_array()), Axis::new(v.to_array()));
-    let (u, v) = (DVec3::from_array(first.float()), DVec3::from_array(second.float()));
+    let (first, second) = (RotationAxis::new(u.to_array()), RotationAxis::new(v.to_array()));
+    let (u, v) = (DVec3::from_array(first.to_vector()), DVec3::from_array(second.to_vector()));
     if u.cross(v).length() < 0.1 {
         return None;
     }
     let limit = tangent(most);
     let agrees = |r: &DQuat| {
         let d = base.inverse() * *r;
-        beside(first_turn(d, u, v).back * d, v, limit)
+        swing_within(first_turn(d, u, v).back * d, v, limit)
     };
-    rotations.iter().all(agrees).then_some(Rotation::TwoAxes { rest, first, second })
+    rotations.iter().all(agrees).then_some(RotationSubTrack::TwoAxes { rest, first, second })
 }
 
 /// The first rotation of exp(a·u)·exp(b·v) nearest to `d`.
@@ -143,12 +143,12 @@ pub fn tangent(angle: f64) -> f64 {
 }
 
 /// Returns `true` if the angle of a rotation is at most the one whose half has this tangent.
-pub fn within(d: DQuat, tangent: f64) -> bool {
+pub fn angle_within(d: DQuat, tangent: f64) -> bool {
     d.xyz().length_squared() <= tangent * tangent * (d.w * d.w)
 }
 
 /// The same for a rotation without its twist about a unit axis.
-fn beside(d: DQuat, axis: DVec3, tangent: f64) -> bool {
+fn swing_within(d: DQuat, axis: DVec3, tangent: f64) -> bool {
     let along = axis.dot(d.xyz());
     let across = d.xyz() - axis * along;
     across.length_squared() <= tangent * tangent * (along * along + d.w * d.w)
@@ -157,7 +157,7 @@ fn beside(d: DQuat, axis: DVec3, tangent: f64) -> bool {
 /// Returns the nearest integer of a number within ±2³¹, ties away from zero, without a call of the platform's
 /// library.
 #[inline(always)]
-pub fn nearest(x: f64) -> f64 {
+pub fn round_to_integer(x: f64) -> f64 {
     let whole = f64::from(x as i32);
     let rest = x - whole;
     match rest {
@@ -171,7 +171,7 @@ pub fn nearest(x: f64) -> f64 {
 pub fn twist_angle(d: DQuat, axis: DVec3) -> f64 {
     let half = axis.dot(d.xyz()).atan2(d.w);
     let angle = 2.0 * half;
-    angle - std::f64::consts::TAU * nearest(angle / std::f64::consts::TAU)
+    angle - std::f64::consts::TAU * round_to_integer(angle / std::f64::consts::TAU)
 }
 
 fn outer(a: DVec3, b: DVec3) -> DMat3 {
@@ -218,14 +218,14 @@ mod tests {
         let (u, v) = (DVec3::new(0.3, 1.0, 0.2).normalize(), DVec3::new(1.0, -0.4, 0.1).normalize());
         let at = |i: usize| ((i as f64 * 0.13).sin() * 1.2, (i as f64 * 0.29).cos() * 0.8);
         let hinge: Vec<_> = (0..200).map(|i| rest * DQuat::from_axis_angle(u, at(i).0)).collect();
-        assert!(matches!(fit(&hinge, 1e-5), Rotation::Hinge { .. }));
+        assert!(matches!(fit_rotation(&hinge, 1e-5), RotationSubTrack::Hinge { .. }));
         let two: Vec<_> = (0..200)
             .map(|i| rest * DQuat::from_axis_angle(u, at(i).0) * DQuat::from_axis_angle(v, at(i).1))
             .collect();
-        assert!(matches!(fit(&two, 1e-5), Rotation::TwoAxes { .. }));
+        assert!(matches!(fit_rotation(&two, 1e-5), RotationSubTrack::TwoAxes { .. }));
         let free: Vec<_> = (0..200)
             .map(|i| two[i] * DQuat::from_axis_angle(DVec3::Z, (i as f64 * 0.41).sin() * 0.3))
             .collect();
-        assert_eq!(fit(&free, 1e-5), Rotation::Free);
+        assert_eq!(fit_rotation(&free, 1e-5), RotationSubTrack::Free);
     }
 }

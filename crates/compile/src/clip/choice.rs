@@ -1,27 +1,28 @@
 //! Chooses the codec of a clip: the one that takes fewer bytes at the tolerance, or the requested one.
 
 use super::curve::count_moving;
-use super::layer::{CompressedLayer, Division, LayeredClip};
-use super::random_access::LayeredForm;
+use super::layer::{CompressedLayer, LayerDivision, LayeredClip};
+use super::random_access::RandomAccessLayers;
 use super::requested::RequestedSkeleton;
 use super::{
-    ClipOptions, CompressedCurves, CurveOptions, Rule, compress_curves, compress_each, layer, random_access,
+    ClipOptions, CompressedCurves, CurveOptions, CurveRule, compress_curves, compress_each, layer,
+    random_access,
 };
 use crate::Error;
 use crate::codec_terms::{block_format, knots};
-use crate::report::ClipTried;
+use crate::report::TriedCodec;
 use meshreel_codec::clip::layer::LayerTable;
-use meshreel_codec::clip::record::Codec;
-use meshreel_codec::entropy::block::{Compressor, Format};
+use meshreel_codec::clip::record::ClipCodec;
+use meshreel_codec::entropy::block::{BlockFormat, Compressor};
 use meshreel_options::{ClipChoice, CodecChoice, Options};
 use meshreel_scene::Clip;
-use meshreel_scene::sample::Range;
+use meshreel_scene::sample::TimeRange;
 use std::time::Instant;
 
 /// A compressed clip in the codec that was chosen for it.
-pub struct Chosen {
+pub struct ChosenClip {
     /// The codec of `bytes`.
-    pub codec: Codec,
+    pub codec: ClipCodec,
     /// `true` if the tolerance holds for each sub-track on its own (the local rule of curves) instead of in
     /// object space.
     pub local: bool,
@@ -36,7 +37,7 @@ pub struct Chosen {
     /// free.
     pub rotations: [usize; 5],
     /// Every codec that was tried, the chosen one among them, for `--explain`.
-    pub tried: Vec<ClipTried>,
+    pub tried: Vec<TriedCodec>,
     /// The layers of the clip, if it is divided.
     pub layers: Option<Layers>,
 }
@@ -48,7 +49,7 @@ pub enum Layers {
     /// Codec `sampled`, all in one stream: their table.
     Interleaved(LayerTable),
     /// Codec `random-access`.
-    RandomAccess(LayeredForm),
+    RandomAccess(RandomAccessLayers),
 }
 
 /// The largest factor by which block compression is assumed to shrink curves.
@@ -65,14 +66,14 @@ const WINDOW_KEYS: usize = 4;
 const KEY_BYTES: usize = 10;
 
 /// Compresses `clip` by the codec that is asked for, or by the smaller one.
-pub fn choose(
+pub fn choose_codec(
     wanted: &RequestedSkeleton,
     clip: &Clip,
     clip_options: &ClipOptions,
     options: &Options,
-) -> Result<Chosen, Error> {
+) -> Result<ChosenClip, Error> {
     if options.codec == CodecChoice::RandomAccess {
-        return by_random_access(wanted, clip, clip_options);
+        return compress_random_access(wanted, clip, clip_options);
     }
     if let Some(division) = wanted.division.as_ref().filter(|division| division.is_whole()) {
         let (mut sampled, attempt) = try_sampled(wanted, clip, clip_options)?;
@@ -81,7 +82,7 @@ pub fn choose(
         return Ok(sampled);
     }
     if let Some(division) = &wanted.division {
-        return in_layers(wanted, clip, clip_options, division);
+        return compress_in_layers(wanted, clip, clip_options, division);
     }
     let asked = options.codec;
     let mut tried = Vec::new();
@@ -109,19 +110,19 @@ fn try_sampled(
     wanted: &RequestedSkeleton,
     clip: &Clip,
     clip_options: &ClipOptions,
-) -> Result<(Chosen, ClipTried), Error> {
+) -> Result<(ChosenClip, TriedCodec), Error> {
     let start = Instant::now();
     let done = compress_each(&wanted.skeleton, clip, clip_options, &wanted.tolerances)?;
-    let attempt = ClipTried {
-        codec: Codec::Sampled,
+    let attempt = TriedCodec {
+        codec: ClipCodec::Sampled,
         bytes: Some(done.bytes.len() as u64),
         max_error: Some(done.max_error),
         samples: None,
         keys: None,
         seconds: start.elapsed().as_secs_f64(),
     };
-    let sampled = Chosen {
-        codec: Codec::Sampled,
+    let sampled = ChosenClip {
+        codec: ClipCodec::Sampled,
         local: false,
         bytes: done.bytes,
         tolerance: done.tolerance,
@@ -140,8 +141,8 @@ fn try_curve(
     clip: &Clip,
     clip_options: &ClipOptions,
     options: &Options,
-    sampled: Option<&Chosen>,
-) -> Result<(Option<Chosen>, ClipTried), Error> {
+    sampled: Option<&ChosenClip>,
+) -> Result<(Option<ChosenClip>, TriedCodec), Error> {
     let choice = &options.clips;
     let start = Instant::now();
     let most_keys = match sampled {
@@ -150,8 +151,11 @@ fn try_curve(
     };
     let curves = curve_options(wanted, clip_options, choice, most_keys);
     // Inserting keys alone is fast, and shows whether moving them off the samples could still win.
-    let probe =
-        CurveOptions { plain: true, most: most_keys.saturating_mul(LARGEST_SAVING), ..curves.clone() };
+    let probe = CurveOptions {
+        insert_only: true,
+        max_keys: most_keys.saturating_mul(LARGEST_SAVING),
+        ..curves.clone()
+    };
     let hopeless = match sampled {
         Some(_) => take_too_many_keys(wanted, clip, &probe)?,
         None => None,
@@ -161,9 +165,9 @@ fn try_curve(
         None => compress_curves(&wanted.skeleton, clip, &curves)?,
     };
     let holds = done.holds && !done.gave_up;
-    let bytes = packed(&done.bytes, block_format(options.block), options.effort).len();
-    let attempt = ClipTried {
-        codec: Codec::Curve,
+    let bytes = compress_block(&done.bytes, block_format(options.block), options.effort).len();
+    let attempt = TriedCodec {
+        codec: ClipCodec::Curve,
         bytes: holds.then_some(bytes as u64),
         max_error: holds.then_some(done.max_error),
         samples: (!done.gave_up).then_some(done.samples),
@@ -174,8 +178,8 @@ fn try_curve(
         return Err(curves_cannot_hold(clip, choice, &done));
     }
     let smaller = holds && sampled.is_none_or(|sampled| bytes < sampled.bytes.len());
-    let curve = smaller.then_some(Chosen {
-        codec: Codec::Curve,
+    let curve = smaller.then_some(ChosenClip {
+        codec: ClipCodec::Curve,
         local: choice.curve.local.is_some(),
         bytes: done.bytes,
         tolerance: done.tolerance,
@@ -197,12 +201,12 @@ fn take_too_many_keys(
     if clip.samples > WINDOWS * WINDOW {
         let moving: usize = clip.tracks.iter().map(count_moving).sum();
         let part = WINDOW as f64 / clip.samples as f64;
-        let most = (probe.most as f64 * part) as usize + moving * WINDOW_KEYS;
-        let probe = CurveOptions { most, ..probe.clone() };
+        let most = (probe.max_keys as f64 * part) as usize + moving * WINDOW_KEYS;
+        let probe = CurveOptions { max_keys: most, ..probe.clone() };
         let mut given_up = None;
         for i in 0..WINDOWS {
             let first = i * (clip.samples - WINDOW) / (WINDOWS - 1);
-            let window = clip.portion(None, Some(Range::Frames(first, first + WINDOW - 1)))?;
+            let window = clip.portion(None, Some(TimeRange::Frames(first, first + WINDOW - 1)))?;
             given_up = Some(compress_curves(&wanted.skeleton, &window, &probe)?).filter(|done| done.gave_up);
             if given_up.is_none() {
                 break;
@@ -221,7 +225,7 @@ fn curves_cannot_hold(clip: &Clip, choice: &ClipChoice, done: &CompressedCurves)
         what: format!(
             "clip {}: curves of {}-bit rotations cannot hold a tolerance of {}{}; give a larger --tolerance{}",
             clip.name,
-            if choice.curve.short { 32 } else { 48 },
+            if choice.curve.short_rotations { 32 } else { 48 },
             done.tolerance,
             if local { " for each sub-track".into() } else { format!(" ({} is left)", done.max_error) },
             if local { "" } else { ", or --codec auto" },
@@ -230,11 +234,11 @@ fn curves_cannot_hold(clip: &Clip, choice: &ClipChoice, done: &CompressedCurves)
 }
 
 /// Compresses a clip with codec `random-access`, divided into layers if that is requested.
-fn by_random_access(
+fn compress_random_access(
     wanted: &RequestedSkeleton,
     clip: &Clip,
     clip_options: &ClipOptions,
-) -> Result<Chosen, Error> {
+) -> Result<ChosenClip, Error> {
     let start = Instant::now();
     let (skeleton, tolerances) = (&wanted.skeleton, &wanted.tolerances);
     let (done, layers) = match &wanted.division {
@@ -246,18 +250,18 @@ fn by_random_access(
         }
     };
     let base = layers.as_ref().and_then(|form| form.layers.first());
-    let bytes = base.map_or(done.bytes, random_access::LayerBytes::form);
+    let bytes = base.map_or(done.bytes, random_access::LayerBytes::to_clip_bytes);
     let upper = layers.iter().flat_map(|form| form.layers.iter().skip(1));
     let all = bytes.len() + upper.map(|layer| layer.header.len() + layer.body.len()).sum::<usize>();
-    Ok(Chosen {
-        codec: Codec::RandomAccess,
+    Ok(ChosenClip {
+        codec: ClipCodec::RandomAccess,
         local: false,
         bytes,
         tolerance: done.tolerance,
         max_error: done.max_error,
         rotations: done.rotations,
-        tried: vec![ClipTried {
-            codec: Codec::RandomAccess,
+        tried: vec![TriedCodec {
+            codec: ClipCodec::RandomAccess,
             bytes: Some(all as u64),
             max_error: Some(done.max_error),
             samples: None,
@@ -269,25 +273,25 @@ fn by_random_access(
 }
 
 /// Compresses a clip divided into layers, with codec `sampled`.
-fn in_layers(
+fn compress_in_layers(
     wanted: &RequestedSkeleton,
     clip: &Clip,
     clip_options: &ClipOptions,
-    division: &Division,
-) -> Result<Chosen, Error> {
+    division: &LayerDivision,
+) -> Result<ChosenClip, Error> {
     let start = Instant::now();
     let done = layer::compress(&wanted.skeleton, clip, clip_options, &wanted.tolerances, division)?;
     let tiers: Vec<Vec<Vec<u8>>> = done.layers.iter().map(CompressedLayer::tiers).collect();
     let all: usize = tiers.iter().flatten().map(Vec::len).sum();
-    Ok(Chosen {
-        codec: Codec::Sampled,
+    Ok(ChosenClip {
+        codec: ClipCodec::Sampled,
         local: false,
         bytes: tiers[0][0].clone(),
         tolerance: done.tolerance,
         max_error: done.max_error,
         rotations: done.rotations,
-        tried: vec![ClipTried {
-            codec: Codec::Sampled,
+        tried: vec![TriedCodec {
+            codec: ClipCodec::Sampled,
             bytes: Some(all as u64),
             max_error: Some(done.max_error),
             samples: None,
@@ -299,7 +303,7 @@ fn in_layers(
 }
 
 /// Returns `bytes` after block compression, as stored in a chunk.
-pub fn packed(bytes: &[u8], format: Format, effort: u32) -> Vec<u8> {
+pub fn compress_block(bytes: &[u8], format: BlockFormat, effort: u32) -> Vec<u8> {
     let mut out = Vec::new();
     Compressor::new(format, effort).compress_bounded(bytes, &mut out);
     out
@@ -317,8 +321,8 @@ fn curve_options(
     CurveOptions {
         tolerance: clip_options.tolerance,
         rule: match &curve.local {
-            None => Rule::Guaranteed,
-            Some(local) => Rule::Local {
+            None => CurveRule::Guaranteed,
+            Some(local) => CurveRule::Local {
                 parts: local.tolerances.map(|t| t.map_or(1.0, |t| t / clip_options.tolerance)),
                 adaptive: local.adaptive,
                 pinned: wanted.pinned.clone(),
@@ -326,10 +330,10 @@ fn curve_options(
         },
         shell: clip_options.shell,
         knots: knots(curve.knots),
-        short: curve.short,
-        plain: curve.plain,
+        short_rotations: curve.short_rotations,
+        insert_only: curve.insert_only,
         tolerances: wanted.tolerances.clone(),
-        most,
+        max_keys: most,
         cancellation: clip_options.cancellation.clone(),
     }
 }

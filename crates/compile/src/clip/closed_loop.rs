@@ -11,11 +11,11 @@
 //! including f32 rounding.
 
 use super::axes;
-use super::reference::{Joints, Object, Reference, quaternion};
+use super::reference::{Joints, ObjectTransform, Reference, quaternion};
 use glam::{DMat3, DQuat, DVec3};
-use meshreel_codec::clip::Rotation;
+use meshreel_codec::clip::RotationSubTrack;
 use meshreel_codec::clip::schedule::Taps;
-use meshreel_codec::clip::streamed::{Group, Kind, Plan, STEP, kappa};
+use meshreel_codec::clip::streamed::{AnimatedSubTrack, ClipLayout, KAPPA_PER_STEP, SubTrackKind, kappa};
 use meshreel_codec::entropy::symbols::{Activity, Bucket, Means};
 use meshreel_codec::quantize::rotation;
 use meshreel_scene::Qvv;
@@ -23,7 +23,7 @@ use std::f64::consts::TAU;
 
 /// The closed loop of one clip: everything that is the same for all of its samples.
 pub struct ClosedLoop<'a> {
-    pub plan: &'a Plan,
+    pub plan: &'a ClipLayout,
     pub reference: &'a Reference,
     pub joints: &'a Joints,
     /// Square of the tolerance, with a small margin.
@@ -36,7 +36,7 @@ pub struct ClosedLoop<'a> {
     rest_back: Vec<DQuat>,
     /// By joint, A⁻¹ and the sum of lever points.
     aim: Vec<(DMat3, DVec3)>,
-    still: Vec<Qvv>,
+    constant: Vec<Qvv>,
     /// By joint, the weight of a square, since its steps are finer.
     count: Vec<f64>,
     /// By group, if steps are so small that their rounding matters: the matrix from exact steps to decoded
@@ -47,18 +47,18 @@ pub struct ClosedLoop<'a> {
 }
 
 /// Steps of rotations below this, in radians, are so few units of the decoder that their rounding matters.
-const SMALL: f64 = 1e-5;
+const MIN_EXACT_STEP: f64 = 1e-5;
 
 /// Returns the matrix from steps of a rotation to decoded steps; `None` if they are the same.
-fn rounded(group: &Group, plan: &Plan) -> Option<DMat3> {
+fn rounded(group: &AnimatedSubTrack, plan: &ClipLayout) -> Option<DMat3> {
     let steps = &plan.steps[group.joint];
-    let small = steps.rotation[..group.components].iter().any(|step| *step < SMALL);
-    if !small || matches!(group.kind, Kind::Translation | Kind::Scale) {
+    let small = steps.rotation[..group.components].iter().any(|step| *step < MIN_EXACT_STEP);
+    if !small || matches!(group.kind, SubTrackKind::Translation | SubTrackKind::Scale) {
         return None;
     }
-    let by = group.turned_by();
+    let by = group.exact_turns();
     let (meant, decoded) = match group.kind {
-        Kind::Free => {
+        SubTrackKind::Free => {
             let meant = [0, 1, 2].map(|c| steps.axes[c].map(|v| v * steps.rotation[c]));
             (DMat3::from_cols_array_2d(&meant), DMat3::from_cols_array_2d(&by))
         }
@@ -78,7 +78,7 @@ fn rounded(group: &Group, plan: &Plan) -> Option<DMat3> {
 #[derive(Clone, Debug, Default)]
 pub struct SettledJoints {
     /// By joint, `true` if it is coded now; the errors of others are ignored.
-    pub own: Vec<bool>,
+    pub coded: Vec<bool>,
     /// Local transforms of the others, sample by sample.
     pub local: Vec<Qvv>,
 }
@@ -104,8 +104,8 @@ pub struct SampleChoices {
     /// `true` for components that use the second nearest integer.
     pub flipped: Vec<bool>,
     pub bucket: Vec<Bucket>,
-    pub words: Vec<i32>,
-    pub object: Vec<Object>,
+    pub codes: Vec<i32>,
+    pub object: Vec<ObjectTransform>,
     /// Square of the error of each joint, times its weight.
     pub error: Vec<f64>,
     /// The Lagrange multiplier of each joint: the weight of a bit against its error.
@@ -118,7 +118,7 @@ pub struct SampleChoices {
     /// Joints that were chosen again in it.
     redone: Vec<u32>,
     /// The ancestors of a joint, and the joint itself.
-    above: Vec<bool>,
+    ancestors: Vec<bool>,
 }
 
 impl SampleChoices {
@@ -130,7 +130,7 @@ impl SampleChoices {
         self.side.clone_from(&other.side);
         self.flipped.clone_from(&other.flipped);
         self.bucket.clone_from(&other.bucket);
-        self.words.clone_from(&other.words);
+        self.codes.clone_from(&other.codes);
         self.object.clone_from(&other.object);
         self.error.clone_from(&other.error);
         self.lambda.clone_from(&other.lambda);
@@ -141,14 +141,14 @@ impl SampleChoices {
 
 impl<'a> ClosedLoop<'a> {
     pub fn new(
-        plan: &'a Plan,
+        plan: &'a ClipLayout,
         reference: &'a Reference,
         joints: &'a Joints,
         tolerance: f64,
     ) -> ClosedLoop<'a> {
         let n = reference.joints;
         let mut groups: Vec<std::ops::Range<usize>> = vec![0..0; n];
-        for (g, group) in plan.groups.iter().enumerate() {
+        for (g, group) in plan.sub_tracks.iter().enumerate() {
             let range = &mut groups[group.joint];
             if range.end == range.start {
                 *range = g..g;
@@ -156,7 +156,7 @@ impl<'a> ClosedLoop<'a> {
             range.end = g + 1;
         }
         let joint_of: Vec<usize> =
-            (plan.groups.iter()).flat_map(|g| std::iter::repeat_n(g.joint, g.components)).collect();
+            (plan.sub_tracks.iter()).flat_map(|g| std::iter::repeat_n(g.joint, g.components)).collect();
         let mut sources: Vec<Vec<u32>> = vec![Vec::new(); n];
         for (c, own) in plan.header.sources.iter().enumerate() {
             for source in own.iter().filter(|s| s.weight != 0) {
@@ -166,9 +166,9 @@ impl<'a> ClosedLoop<'a> {
                 }
             }
         }
-        let rest_back = |rotation: &Rotation| match rotation {
-            Rotation::Hinge { rest, .. } | Rotation::TwoAxes { rest, .. } => {
-                DQuat::from_array(rest.float()).inverse()
+        let rest_back = |rotation: &RotationSubTrack| match rotation {
+            RotationSubTrack::Hinge { rest, .. } | RotationSubTrack::TwoAxes { rest, .. } => {
+                DQuat::from_array(rest.to_quaternion()).inverse()
             }
             _ => DQuat::IDENTITY,
         };
@@ -188,11 +188,11 @@ impl<'a> ClosedLoop<'a> {
             sources,
             rest_back: plan.header.rotations.iter().map(rest_back).collect(),
             aim,
-            still: plan.still().iter().map(super::reference::widen).collect(),
+            constant: plan.constant_pose().iter().map(super::reference::widen).collect(),
             count: (0..n)
                 .map(|j| 2.0f64.powi(plan.header.fine.get(j).map_or(0, |f| i32::from(*f))))
                 .collect(),
-            rounded: plan.groups.iter().map(|group| rounded(group, plan)).collect(),
+            rounded: plan.sub_tracks.iter().map(|group| rounded(group, plan)).collect(),
             settled: None,
         }
     }
@@ -203,40 +203,41 @@ impl<'a> ClosedLoop<'a> {
     }
 
     /// Returns `true` if joint `j` is coded now.
-    fn own(&self, j: usize) -> bool {
-        self.settled.is_none_or(|settled| settled.own[j])
+    fn is_coded(&self, j: usize) -> bool {
+        self.settled.is_none_or(|settled| settled.coded[j])
     }
 
     /// Returns the local transform of joint `j` before anything is decoded.
-    fn before(&self, sample: usize, j: usize) -> Qvv {
+    fn initial_local(&self, sample: usize, j: usize) -> Qvv {
         match self.settled {
-            Some(settled) if !settled.own[j] => settled.local[sample * self.reference.joints + j],
-            _ => self.still[j],
+            Some(settled) if !settled.coded[j] => settled.local[sample * self.reference.joints + j],
+            _ => self.constant[j],
         }
     }
 
     /// Sets the sample at `place` to its prediction: no residuals.
-    pub fn predicted(&self, place: &SampleContext<'_>, frame: &mut SampleChoices) {
+    pub fn set_predicted(&self, place: &SampleContext<'_>, frame: &mut SampleChoices) {
         frame.k.fill(0);
         frame.kappa.fill(0);
         for j in 0..self.reference.joints {
-            let mut local = self.before(place.sample, j);
+            let mut local = self.initial_local(place.sample, j);
             for g in self.groups[j].clone() {
-                let group = &self.plan.groups[g];
+                let group = &self.plan.sub_tracks[g];
                 let words = group.apply(place.predictions[g], [0; 3]);
-                frame.words[group.word..group.word + group.words].copy_from_slice(&words[..group.words]);
-                self.set_sub_track(group, &words[..group.words], &mut local);
+                frame.codes[group.first_code..group.first_code + group.code_count]
+                    .copy_from_slice(&words[..group.code_count]);
+                self.set_sub_track(group, &words[..group.code_count], &mut local);
             }
             self.set_object(place.sample, frame, j, &local);
         }
     }
 
     /// Sets a sub-track to its decoded value.
-    fn set_sub_track(&self, group: &Group, words: &[i32], local: &mut Qvv) {
+    fn set_sub_track(&self, group: &AnimatedSubTrack, words: &[i32], local: &mut Qvv) {
         let vector = |words| DVec3::from_array(self.plan.vector(group, words).map(f64::from));
         match group.kind {
-            Kind::Translation => local.translation = vector(words),
-            Kind::Scale => local.scale = vector(words),
+            SubTrackKind::Translation => local.translation = vector(words),
+            SubTrackKind::Scale => local.scale = vector(words),
             _ => local.rotation = quaternion(self.plan.rotation(group, words)),
         }
     }
@@ -246,14 +247,14 @@ impl<'a> ClosedLoop<'a> {
         let parent = self.joints.parents[j] as usize;
         let parent = match parent < j {
             true => frame.object[parent],
-            false => Object::IDENTITY,
+            false => ObjectTransform::IDENTITY,
         };
         let object = parent.child(local, self.reference.scaled);
-        frame.error[j] = match self.own(j) {
+        frame.error[j] = match self.is_coded(j) {
             true => {
                 let weight = self.joints.weight(j);
                 let shell = f64::from(self.joints.shell[j]);
-                object.distance(self.reference.object(sample, j), shell) * weight * weight
+                object.distance_squared(self.reference.object(sample, j), shell) * weight * weight
             }
             false => 0.0,
         };
@@ -261,7 +262,7 @@ impl<'a> ClosedLoop<'a> {
     }
 
     /// Returns a frame without choices.
-    pub fn frame(&self) -> SampleChoices {
+    pub fn empty_choices(&self) -> SampleChoices {
         let (n, c) = (self.reference.joints, self.plan.components);
         SampleChoices {
             k: vec![0; c],
@@ -269,40 +270,40 @@ impl<'a> ClosedLoop<'a> {
             side: vec![1; c],
             flipped: vec![false; c],
             bucket: vec![Bucket::fixed(256); c],
-            words: vec![0; self.plan.words],
-            object: vec![Object::IDENTITY; n],
+            codes: vec![0; self.plan.codes_per_sample],
+            object: vec![ObjectTransform::IDENTITY; n],
             error: vec![0.0; n],
             lambda: vec![0.0; n],
             touched: vec![false; n],
             changed: vec![false; n],
-            above: vec![false; n],
+            ancestors: vec![false; n],
             ..SampleChoices::default()
         }
     }
 
     /// Returns a frame for the choices, and two for trials.
-    pub fn frames(&self) -> [SampleChoices; 3] {
-        [self.frame(), self.frame(), self.frame()]
+    pub fn trial_choices(&self) -> [SampleChoices; 3] {
+        [self.empty_choices(), self.empty_choices(), self.empty_choices()]
     }
 
     /// Computes the predictions of all groups from decoded samples.
     pub fn predict(&self, words: &[i32], taps: &Taps, out: &mut Vec<[i32; 4]>) {
         out.clear();
-        out.extend((self.plan.groups.iter()).map(|g| g.predict(words, self.plan.words, taps)));
+        out.extend((self.plan.sub_tracks.iter()).map(|g| g.predict(words, self.plan.codes_per_sample, taps)));
     }
 
     /// Chooses for all joints, and computes the tables of symbols on the way.
     pub fn choose_all(&self, place: &SampleContext<'_>, frame: &mut SampleChoices) {
-        frame.activity.start(self.plan.components);
+        frame.activity.begin_sample(self.plan.components);
         for j in 0..self.reference.joints {
-            self.joint::<true>(place, frame, j);
+            self.choose_joint::<true>(place, frame, j);
         }
     }
 
     /// Chooses for all joints with the existing tables.
     pub fn choose_by_tables(&self, place: &SampleContext<'_>, frame: &mut SampleChoices) {
         for j in 0..self.reference.joints {
-            self.joint::<false>(place, frame, j);
+            self.choose_joint::<false>(place, frame, j);
         }
     }
 
@@ -311,7 +312,7 @@ impl<'a> ClosedLoop<'a> {
     pub fn choose_again(&self, place: &SampleContext<'_>, frame: &mut SampleChoices, from: usize) {
         frame.redone.clear();
         for j in from..self.reference.joints {
-            self.joint_again(place, frame, j, from);
+            self.rechoose_joint(place, frame, j, from);
         }
     }
 
@@ -329,12 +330,12 @@ impl<'a> ClosedLoop<'a> {
         let mut below = true;
         for early in [true, false] {
             for j in from..self.reference.joints {
-                if frame.above[j] != early {
+                if frame.ancestors[j] != early {
                     continue;
                 }
                 if !below {
                     (frame.touched[j], frame.changed[j]) = (false, false);
-                } else if self.joint_again(place, frame, j, from) {
+                } else if self.rechoose_joint(place, frame, j, from) {
                     below = frame.error[j] < bound || frame.error[j].is_nan();
                 }
             }
@@ -344,21 +345,21 @@ impl<'a> ClosedLoop<'a> {
 
     /// Marks the ancestors of joint `first`, none before `from`, and the joint itself.
     fn mark_above(&self, frame: &mut SampleChoices, (from, first): (usize, usize)) {
-        frame.above[from..].fill(false);
-        frame.above[first] = true;
+        frame.ancestors[from..].fill(false);
+        frame.ancestors[first] = true;
         for j in (from..=first).rev() {
-            if frame.above[j] {
+            if frame.ancestors[j] {
                 let parent = self.joints.parents[j] as usize;
                 let sources = self.sources[j].iter().map(|s| *s as usize);
                 for above in sources.chain([parent]).filter(|above| (from..j).contains(above)) {
-                    frame.above[above] = true;
+                    frame.ancestors[above] = true;
                 }
             }
         }
     }
 
     /// Chooses again for joint `j` if that is due; returns whether it was.
-    fn joint_again(
+    fn rechoose_joint(
         &self,
         place: &SampleContext<'_>,
         frame: &mut SampleChoices,
@@ -374,7 +375,7 @@ impl<'a> ClosedLoop<'a> {
         frame.changed[j] = false;
         if due {
             frame.redone.push(j as u32);
-            frame.changed[j] = self.joint::<false>(place, frame, j) || moved;
+            frame.changed[j] = self.choose_joint::<false>(place, frame, j) || moved;
         }
         due
     }
@@ -389,16 +390,16 @@ impl<'a> ClosedLoop<'a> {
             frame.kappa[components.clone()].copy_from_slice(&before.kappa[components.clone()]);
             frame.side[components.clone()].copy_from_slice(&before.side[components.clone()]);
             frame.flipped[components.clone()].copy_from_slice(&before.flipped[components]);
-            for group in &self.plan.groups[self.groups[j].clone()] {
-                let words = group.word..group.word + group.words;
-                frame.words[words.clone()].copy_from_slice(&before.words[words]);
+            for group in &self.plan.sub_tracks[self.groups[j].clone()] {
+                let words = group.first_code..group.first_code + group.code_count;
+                frame.codes[words.clone()].copy_from_slice(&before.codes[words]);
             }
         }
     }
 
     /// Chooses for a joint; returns whether its decoded value, or a value that others are predicted from, has
     /// changed.
-    fn joint<const TABLES: bool>(
+    fn choose_joint<const TABLES: bool>(
         &self,
         place: &SampleContext<'_>,
         frame: &mut SampleChoices,
@@ -406,17 +407,17 @@ impl<'a> ClosedLoop<'a> {
     ) -> bool {
         let mut changed = false;
         let parent = self.joints.parents[j] as usize;
-        let parent = if parent < j { frame.object[parent] } else { Object::IDENTITY };
+        let parent = if parent < j { frame.object[parent] } else { ObjectTransform::IDENTITY };
         let reference = self.reference.object(place.sample, j);
-        let mut local = self.before(place.sample, j);
+        let mut local = self.initial_local(place.sample, j);
         for g in self.groups[j].clone() {
-            let group = &self.plan.groups[g];
+            let group = &self.plan.sub_tracks[g];
             let prediction = place.predictions[g];
             let target = match group.kind {
-                Kind::Translation => Target::Vector(
+                SubTrackKind::Translation => Target::Vector(
                     parent.own_space(self.reference.scaled) * (reference.origin - parent.origin),
                 ),
-                Kind::Scale => Target::Vector(self.reference.local(place.sample, j).scale),
+                SubTrackKind::Scale => Target::Vector(self.reference.local(place.sample, j).scale),
                 _ => {
                     let origin = parent.matrix * local.translation + parent.origin;
                     let p = reference.own_space(self.reference.scaled) * (origin - reference.origin);
@@ -430,14 +431,18 @@ impl<'a> ClosedLoop<'a> {
                 }
             };
             if TABLES {
-                frame.activity.group(group.parent);
+                frame.activity.begin_sub_track(group.parent_components);
             }
-            let (mut wanted, coupling) = self.wanted_residuals(group, prediction, &target);
+            let (mut wanted, coupling) = self.exact_residuals(group, prediction, &target);
             if let Some(rounded) = &self.rounded[g] {
                 wanted = (*rounded * DVec3::from_array(wanted)).to_array();
             }
             changed |= self.choose::<TABLES>(place, frame, group, prediction, wanted, coupling);
-            self.set_sub_track(group, &frame.words[group.word..group.word + group.words], &mut local);
+            self.set_sub_track(
+                group,
+                &frame.codes[group.first_code..group.first_code + group.code_count],
+                &mut local,
+            );
         }
         self.set_object(place.sample, frame, j, &local);
         changed
@@ -445,37 +450,43 @@ impl<'a> ClosedLoop<'a> {
 
     /// Returns the components in steps, from the prediction to the target, and the fraction of the first
     /// one's rounding that the second compensates for.
-    pub fn wanted_residuals(&self, group: &Group, prediction: [i32; 4], target: &Target) -> ([f64; 3], f64) {
+    pub fn exact_residuals(
+        &self,
+        group: &AnimatedSubTrack,
+        prediction: [i32; 4],
+        target: &Target,
+    ) -> ([f64; 3], f64) {
         let steps = &self.plan.steps[group.joint];
         match (target, &self.plan.header.rotations[group.joint]) {
             (Target::Vector(v), _) => {
-                let still = &self.plan.still()[group.joint];
+                let still = &self.plan.constant_pose()[group.joint];
                 let (rest, step) = match group.kind {
-                    Kind::Scale => (still.scale, steps.scale),
+                    SubTrackKind::Scale => (still.scale, steps.scale),
                     _ => (still.translation, steps.translation),
                 };
                 let v = v.to_array();
-                let at =
-                    |i: usize| (v[i] - f64::from(rest[i])) / step - f64::from(prediction[i]) / STEP as f64;
+                let at = |i: usize| {
+                    (v[i] - f64::from(rest[i])) / step - f64::from(prediction[i]) / KAPPA_PER_STEP as f64
+                };
                 ([at(0), at(1), at(2)], 0.0)
             }
-            (Target::Rotation(q), Rotation::Hinge { .. }) => {
+            (Target::Rotation(q), RotationSubTrack::Hinge { .. }) => {
                 let u = DVec3::from_array(steps.axes[0]);
                 let d = self.rest_back[group.joint] * *q;
                 let mut a = axes::twist_angle(d, u);
                 let metric = DMat3::from_cols_array_2d(&steps.metric);
                 // The error across the axis still affects points that are not symmetric about it.
-                let left = small(axes::twist_back(d, u) * d);
+                let left = rotation_vector(axes::twist_back(d, u) * d);
                 let weight = metric * u;
                 a += weight.dot(left) / weight.dot(u);
-                ([turns(a, prediction[0]) / steps.rotation[0], 0.0, 0.0], 0.0)
+                ([wrapped_difference(a, prediction[0]) / steps.rotation[0], 0.0, 0.0], 0.0)
             }
-            (Target::Rotation(q), Rotation::TwoAxes { .. }) => {
+            (Target::Rotation(q), RotationSubTrack::TwoAxes { .. }) => {
                 let (u, v) = (DVec3::from_array(steps.axes[0]), DVec3::from_array(steps.axes[1]));
                 let d = self.rest_back[group.joint] * *q;
                 let ([mut a, mut b], [first_back, back]) = axes::angles(d, u, v);
                 let metric = DMat3::from_cols_array_2d(&steps.metric);
-                let left = small(back * first_back * d);
+                let left = rotation_vector(back * first_back * d);
                 let first = back * u;
                 let (m, n) = (metric * first, metric * v);
                 let (aa, ab, bb) = (m.dot(first), m.dot(v), n.dot(v));
@@ -486,11 +497,12 @@ impl<'a> ClosedLoop<'a> {
                     b += (y * aa - x * ab) / determinant;
                 }
                 let [s, t, _] = steps.rotation;
-                let wanted = [turns(a, prediction[0]) / s, turns(b, prediction[1]) / t, 0.0];
+                let wanted =
+                    [wrapped_difference(a, prediction[0]) / s, wrapped_difference(b, prediction[1]) / t, 0.0];
                 (wanted, ab / bb * s / t)
             }
             (Target::Rotation(q), _) => {
-                let p = DQuat::from_array(rotation::float(prediction)).normalize();
+                let p = DQuat::from_array(rotation::to_f64(prediction)).normalize();
                 let d = p.inverse() * *q;
                 let d = if d.w < 0.0 { -d } else { d };
                 let y = d.xyz() * (4.0 / (1.0 + d.w));
@@ -504,7 +516,7 @@ impl<'a> ClosedLoop<'a> {
         &self,
         place: &SampleContext<'_>,
         frame: &mut SampleChoices,
-        group: &Group,
+        group: &AnimatedSubTrack,
         prediction: [i32; 4],
         mut wanted: [f64; 3],
         coupling: f64,
@@ -516,9 +528,9 @@ impl<'a> ClosedLoop<'a> {
         let mut kappas = [0; 3];
         for i in 0..group.components {
             let c = group.component + i;
-            let cross = self.plan.cross(c, &frame.kappa);
-            let x = ((wanted[i] - cross as f64 / STEP as f64) * fine).clamp(-1e8, 1e8);
-            let nearest = axes::nearest(x);
+            let cross = self.plan.predicted_kappa(c, &frame.kappa);
+            let x = ((wanted[i] - cross as f64 / KAPPA_PER_STEP as f64) * fine).clamp(-1e8, 1e8);
+            let nearest = axes::round_to_integer(x);
             let mut k = nearest as i32;
             frame.side[c] = if x >= nearest { 1 } else { -1 };
             if TABLES {
@@ -530,8 +542,8 @@ impl<'a> ClosedLoop<'a> {
             } else if lambda > 0.0 && k != 0 {
                 // The motion by one step of this component, as a fraction of the tolerance.
                 let size = match group.kind {
-                    Kind::Translation => steps.translation,
-                    Kind::Scale => steps.scale * steps.reach,
+                    SubTrackKind::Translation => steps.translation,
+                    SubTrackKind::Scale => steps.scale * steps.reach,
                     _ => steps.rotation[i] * steps.lever[i],
                 } / fine;
                 let weight = size * size / self.limit * self.count[group.joint];
@@ -545,20 +557,20 @@ impl<'a> ClosedLoop<'a> {
                 }
             }
             if TABLES {
-                frame.activity.put(place.means, c, place.level, k);
+                frame.activity.record(place.means, c, place.level, k);
             }
             frame.k[c] = k;
             let value = kappa(k, frame.shift.unsigned_abs(), cross);
             changed |= std::mem::replace(&mut frame.kappa[c], value) != value;
             kappas[i] = value;
             if i == 0 && coupling != 0.0 {
-                wanted[1] += coupling * (wanted[0] - value as f64 / STEP as f64);
+                wanted[1] += coupling * (wanted[0] - value as f64 / KAPPA_PER_STEP as f64);
             }
         }
         let words = group.apply(prediction, kappas);
-        let own = &mut frame.words[group.word..group.word + group.words];
-        changed |= *own != words[..group.words];
-        own.copy_from_slice(&words[..group.words]);
+        let own = &mut frame.codes[group.first_code..group.first_code + group.code_count];
+        changed |= *own != words[..group.code_count];
+        own.copy_from_slice(&words[..group.code_count]);
         changed
     }
 
@@ -569,7 +581,7 @@ impl<'a> ClosedLoop<'a> {
 
     /// Returns the components of joint `j`.
     pub fn components(&self, j: usize) -> std::ops::Range<usize> {
-        let groups = &self.plan.groups[self.groups[j].clone()];
+        let groups = &self.plan.sub_tracks[self.groups[j].clone()];
         match (groups.first(), groups.last()) {
             (Some(first), Some(last)) => first.component..last.component + last.components,
             _ => 0..0,
@@ -584,12 +596,12 @@ pub enum Target {
 }
 
 /// Returns the angle from a predicted angle to `a`, the short way, in radians.
-fn turns(a: f64, prediction: i32) -> f64 {
+fn wrapped_difference(a: f64, prediction: i32) -> f64 {
     let apart = a / TAU - f64::from(prediction) / 4_294_967_296.0;
-    (apart - axes::nearest(apart)) * TAU
+    (apart - axes::round_to_integer(apart)) * TAU
 }
 
 /// Returns the rotation vector of a small rotation.
-fn small(q: DQuat) -> DVec3 {
+fn rotation_vector(q: DQuat) -> DVec3 {
     q.xyz() * (2.0 * q.w.signum())
 }

@@ -5,8 +5,8 @@
 //! finest levels, each sample divided by its activity, with the noise that rounding will add.
 
 use super::closed_loop::{ClosedLoop, Target};
-use meshreel_codec::clip::streamed::{Kind, STEP};
-use meshreel_codec::clip::{SOURCES, Source, schedule};
+use meshreel_codec::clip::streamed::{KAPPA_PER_STEP, SubTrackKind};
+use meshreel_codec::clip::{ComponentSource, MAX_SOURCES, schedule};
 use meshreel_codec::entropy::symbols::start_code;
 
 /// The largest distance in components from a component to an earlier one that it is predicted from.
@@ -17,29 +17,31 @@ const GAIN: f64 = 22.0;
 const NOISE: f64 = 0.2;
 
 /// Returns the quantized values of the true samples, by sample.
-pub fn ideal(l: &ClosedLoop<'_>) -> Vec<i32> {
+pub fn quantize_samples(l: &ClosedLoop<'_>) -> Vec<i32> {
     let plan = l.plan;
-    let mut out = Vec::with_capacity(plan.words * l.reference.samples);
+    let mut out = Vec::with_capacity(plan.codes_per_sample * l.reference.samples);
     let mut last = plan.rest_values().to_vec();
     for i in 0..l.reference.samples {
-        for group in &plan.groups {
+        for group in &plan.sub_tracks {
             let mut prediction = [0; 4];
-            prediction[..group.words].copy_from_slice(&last[group.word..group.word + group.words]);
-            let (wanted, _) = l.wanted_residuals(group, prediction, &target(l, group.kind, i, group.joint));
-            let kappa = wanted.map(|w| (w.clamp(-4e6, 4e6) * STEP as f64).round() as i64);
+            prediction[..group.code_count]
+                .copy_from_slice(&last[group.first_code..group.first_code + group.code_count]);
+            let (wanted, _) = l.exact_residuals(group, prediction, &target(l, group.kind, i, group.joint));
+            let kappa = wanted.map(|w| (w.clamp(-4e6, 4e6) * KAPPA_PER_STEP as f64).round() as i64);
             let words = group.apply(prediction, kappa);
-            last[group.word..group.word + group.words].copy_from_slice(&words[..group.words]);
+            last[group.first_code..group.first_code + group.code_count]
+                .copy_from_slice(&words[..group.code_count]);
         }
         out.extend_from_slice(&last);
     }
     out
 }
 
-fn target(l: &ClosedLoop<'_>, kind: Kind, sample: usize, joint: usize) -> Target {
+fn target(l: &ClosedLoop<'_>, kind: SubTrackKind, sample: usize, joint: usize) -> Target {
     let local = l.reference.local(sample, joint);
     match kind {
-        Kind::Translation => Target::Vector(local.translation),
-        Kind::Scale => Target::Vector(local.scale),
+        SubTrackKind::Translation => Target::Vector(local.translation),
+        SubTrackKind::Scale => Target::Vector(local.scale),
         _ => Target::Rotation(local.rotation),
     }
 }
@@ -47,17 +49,17 @@ fn target(l: &ClosedLoop<'_>, kind: Kind, sample: usize, joint: usize) -> Target
 /// Returns the residuals of the finest levels in steps, sample by sample, and the level of each.
 pub fn residuals(l: &ClosedLoop<'_>) -> (Vec<f32>, Vec<usize>) {
     let plan = l.plan;
-    let ideal = ideal(l);
+    let ideal = quantize_samples(l);
     let (mut out, mut levels) = (Vec::new(), Vec::new());
-    let log = u32::from(plan.header.log);
+    let log = u32::from(plan.header.segment_log2);
     for s in 0..plan.segments() {
         let start = plan.key(s);
-        let words = &ideal[start * plan.words..];
-        for step in schedule::steps(plan.key(s + 1) - start, log).filter(|step| step.level < 2) {
-            for group in &plan.groups {
-                let prediction = group.predict(words, plan.words, &step.taps);
+        let words = &ideal[start * plan.codes_per_sample..];
+        for step in schedule::coding_order(plan.key(s + 1) - start, log).filter(|step| step.level < 2) {
+            for group in &plan.sub_tracks {
+                let prediction = group.predict(words, plan.codes_per_sample, &step.taps);
                 let target = target(l, group.kind, start + step.sample, group.joint);
-                let (wanted, _) = l.wanted_residuals(group, prediction, &target);
+                let (wanted, _) = l.exact_residuals(group, prediction, &target);
                 out.extend(wanted[..group.components].iter().map(|w| w.clamp(-1e6, 1e6) as f32));
             }
             levels.push(step.level as usize);
@@ -66,8 +68,11 @@ pub fn residuals(l: &ClosedLoop<'_>) -> (Vec<f32>, Vec<usize>) {
     (out, levels)
 }
 
+/// The sources of a component, of which unused ones have no weight.
+type Sources = [ComponentSource; MAX_SOURCES];
+
 /// Returns starts and sources of all components.
-pub fn analyse(l: &ClosedLoop<'_>, with_sources: bool) -> (Vec<u8>, Vec<[Source; SOURCES]>) {
+pub fn find_sources(l: &ClosedLoop<'_>, with_sources: bool) -> (Vec<u8>, Vec<Sources>) {
     let n = l.plan.components;
     let (mut rows, levels) = residuals(l);
     let count = levels.len();
@@ -79,7 +84,7 @@ pub fn analyse(l: &ClosedLoop<'_>, with_sources: bool) -> (Vec<u8>, Vec<[Source;
     };
     let means: Vec<f64> = (0..n).map(|c| mean(c, &rows)).collect();
     let starts = means.iter().map(|m| start_code(m.max(0.05))).collect();
-    let mut sources = vec![[Source::default(); SOURCES]; n];
+    let mut sources = vec![[ComponentSource::default(); MAX_SOURCES]; n];
     if !with_sources || count < 16 {
         return (starts, sources);
     }
@@ -105,16 +110,16 @@ pub fn analyse(l: &ClosedLoop<'_>, with_sources: bool) -> (Vec<u8>, Vec<[Source;
     let squares: Vec<f64> = (0..n).map(|c| dot(column(c), column(c)) / count as f64).collect();
     // A layer can be separated only if it depends on no other.
     let layer_of: Vec<u8> = (l.plan.header.split.layers.iter().enumerate())
-        .flat_map(|(j, &layer)| std::iter::repeat_n(layer, l.plan.header.components_of(j)))
+        .flat_map(|(j, &layer)| std::iter::repeat_n(layer, l.plan.header.joint_components(j)))
         .collect();
     // The coded samples are worth two thirds of all: the finest levels hold three quarters of them.
     let bits = |before: f64, after: f64| 0.5 * l.reference.samples as f64 * (before / after).log2();
     for c in 1..n {
         let mut left = column(c).to_vec();
         let mut variance = squares[c];
-        for slot in 0..SOURCES {
+        for slot in 0..MAX_SOURCES {
             let first = c.saturating_sub(WINDOW);
-            let mut best = (GAIN, Source::default(), 0.0);
+            let mut best = (GAIN, ComponentSource::default(), 0.0);
             for s in first..c {
                 let other = layer_of.get(s) != layer_of.get(c);
                 if other || (slot > 0 && sources[c][0].component as usize == s) {
@@ -127,7 +132,7 @@ pub fn analyse(l: &ClosedLoop<'_>, with_sources: bool) -> (Vec<u8>, Vec<[Source;
                 let after = variance - 2.0 * w * product + w * w * own;
                 let gain = bits(variance + NOISE, after.max(0.0) + NOISE);
                 if weight != 0.0 && gain > best.0 {
-                    let source = Source { component: s as u32, weight: weight as i8 };
+                    let source = ComponentSource { component: s as u32, weight: weight as i8 };
                     best = (gain, source, after);
                 }
             }

@@ -9,18 +9,20 @@
 //!   decoded parents, never exceed the joint's fraction of the tolerance. A child aims at its source
 //!   rotation, so that rotation errors do not add up.
 
-use super::fit::{self, Track};
-use super::reference::{Joints, Object, Reference, quaternion, worse};
+use super::fit::{self, TrackFitter};
+use super::reference::{Joints, ObjectTransform, Reference, larger_error, quaternion};
 use crate::Error;
 use glam::{DQuat, DVec3};
-use meshreel_codec::clip::curve::{self, Curves, Head, Key, Kind, Knots, Part, Playhead, Range};
+use meshreel_codec::clip::curve::{
+    self, CurveClip, CurveHead, CurveSubTrack, Key, KnotSpacing, Playhead, TransformPart, ValueRange,
+};
 use meshreel_codec::transform::Transform;
 use meshreel_process::Cancellation;
 use meshreel_scene as scene;
 
 /// The metric that the tolerance of a clip of curves refers to.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Rule {
+pub enum CurveRule {
     /// All points of the metric at all samples.
     Guaranteed,
     /// Each sub-track on its own.
@@ -40,22 +42,22 @@ pub struct CurveOptions {
     /// The requested tolerance, in units of length.
     pub tolerance: f64,
     /// The quantity that the tolerance bounds.
-    pub rule: Rule,
+    pub rule: CurveRule,
     /// Distance of the metric's points from joints that have none of their own.
     pub shell: f64,
     /// Spacing of knots.
-    pub knots: Knots,
+    pub knots: KnotSpacing,
     /// `true` for rotations of 32 bits.
-    pub short: bool,
+    pub short_rotations: bool,
     /// `true` if keys are only inserted; otherwise they are also moved off the samples by least squares, and
     /// removed where fewer hold.
-    pub plain: bool,
+    pub insert_only: bool,
     /// Tolerances of single joints, 0 for the general one; empty if there are none. Only for the guaranteed
     /// rule.
     pub tolerances: Vec<f64>,
-    /// The number of keys beyond which the clip is given up; with `plain`, already when the first sub-tracks
-    /// exceed their share of it.
-    pub most: usize,
+    /// The number of keys beyond which the clip is given up; with `insert_only`, already when the first
+    /// sub-tracks exceed their share of it.
+    pub max_keys: usize,
     /// Cancels the work, which then ends with an error.
     pub cancellation: Cancellation,
 }
@@ -64,13 +66,13 @@ impl Default for CurveOptions {
     fn default() -> CurveOptions {
         CurveOptions {
             tolerance: 0.01,
-            rule: Rule::Guaranteed,
+            rule: CurveRule::Guaranteed,
             shell: 3.0,
-            knots: Knots::default(),
-            short: false,
-            plain: false,
+            knots: KnotSpacing::default(),
+            short_rotations: false,
+            insert_only: false,
             tolerances: Vec::new(),
-            most: usize::MAX,
+            max_keys: usize::MAX,
             cancellation: Cancellation::never(),
         }
     }
@@ -114,26 +116,26 @@ pub fn compress_curves(
         .map_err(|e| Error::Unsupported { what: format!("skeleton {}: {}", skeleton.name, e.0) })?;
     let reference = Reference::new(skeleton, clip, &options.cancellation);
     let tolerance = match options.rule {
-        Rule::Guaranteed => options.tolerance.max(reference.least()),
-        Rule::Local { .. } => options.tolerance,
+        CurveRule::Guaranteed => options.tolerance.max(reference.min_tolerance()),
+        CurveRule::Local { .. } => options.tolerance,
     };
-    joints.weigh(&options.tolerances, tolerance, reference.least());
-    joints.enlarge(&reference);
+    joints.set_tolerances(&options.tolerances, tolerance, reference.min_tolerance());
+    joints.add_scales(&reference);
     let options = &CurveOptions { tolerance, ..options.clone() };
-    let tree = Tree::new(&reference, &joints, tolerance);
+    let tree = JointHierarchy::new(&reference, &joints, tolerance);
     // The division of the tolerance along a chain: the best exponent depends on the clip.
-    let exponents: &[f64] = match (&options.rule, options.plain) {
-        (Rule::Guaranteed, false) => &[0.5, 1.0],
+    let exponents: &[f64] = match (&options.rule, options.insert_only) {
+        (CurveRule::Guaranteed, false) => &[0.5, 1.0],
         _ => &[1.0],
     };
     let all = exponents.iter().map(|&exponent| {
-        let mut fitted = Fitted::new(clip, &joints, options, exponent);
-        fitted.all_joints(clip, &reference, &tree);
+        let mut fitted = FittedJoints::new(clip, &joints, options, exponent);
+        fitted.fit_all_joints(clip, &reference, &tree);
         fitted
     });
     let best = all.min_by_key(|fitted| (fitted.gave_up, !fitted.holds, fitted.keys.len()));
     options.cancellation.check()?;
-    let Some(Fitted { head, keys, holds, gave_up, .. }) = best else {
+    let Some(FittedJoints { head, keys, holds, gave_up, .. }) = best else {
         return Err(Error::Misuse { what: "no way to divide the tolerance".into() });
     };
     match gave_up {
@@ -164,7 +166,7 @@ fn check(skeleton: &scene::Skeleton, clip: &scene::Clip, options: &CurveOptions)
 
 /// Encodes keys, then decodes and measures them.
 fn encode_curves(
-    (head, keys): (&Head, &[Key]),
+    (head, keys): (&CurveHead, &[Key]),
     holds: bool,
     options: &CurveOptions,
     joints: Joints,
@@ -173,15 +175,15 @@ fn encode_curves(
     let mut bytes = Vec::new();
     curve::encode(head, keys, &mut bytes);
     let max_error = measure(&bytes, &joints, reference)?;
-    let kinds = head.kinds.as_flattened();
-    let animated = |kind: &&Kind| matches!(kind, Kind::Animated(_));
+    let kinds = head.sub_tracks.as_flattened();
+    let animated = |kind: &&CurveSubTrack| matches!(kind, CurveSubTrack::Animated(_));
     let count = kinds.iter().filter(animated).count();
     let rotations = kinds.iter().step_by(3).filter(animated).count();
     Ok(CompressedCurves {
         samples: count * reference.samples,
         raw_bytes: reference.samples * (16 * rotations + 12 * (count - rotations)),
         keys: keys.len(),
-        holds: holds && (options.rule != Rule::Guaranteed || max_error <= options.tolerance),
+        holds: holds && (options.rule != CurveRule::Guaranteed || max_error <= options.tolerance),
         bytes,
         joints,
         tolerance: options.tolerance,
@@ -209,7 +211,7 @@ impl CompressedCurves {
 
 /// If keys are only inserted: the multiple of their share of all keys that sub-tracks near the root may take
 /// before the clip is given up.
-const AHEAD: f64 = 1.5;
+const EARLY_KEY_FACTOR: f64 = 1.5;
 /// The least number of sub-tracks that are made before a clip is given up.
 const FIRST: usize = 4;
 
@@ -223,21 +225,21 @@ pub fn count_moving(track: &scene::Track) -> usize {
 /// Returns the largest error in object space of the decoded clip.
 fn measure(bytes: &[u8], joints: &Joints, reference: &Reference) -> Result<f64, Error> {
     let skeleton = joints.skeleton();
-    let curves = Curves::read(bytes, &skeleton)
+    let curves = CurveClip::decode(bytes, &skeleton)
         .map_err(|e| Error::Misuse { what: format!("curves do not read back: {}", e.0) })?;
     let mut playhead = Playhead::new(&curves);
     let mut pose = vec![Transform::IDENTITY; reference.joints];
-    let mut object = vec![Object::IDENTITY; reference.joints];
+    let mut object = vec![ObjectTransform::IDENTITY; reference.joints];
     let mut worst = 0.0f64;
     for sample in 0..reference.samples {
         playhead.pose(&curves, &skeleton, sample as f32, &mut pose);
-        worst = worse(worst, reference.error(sample, joints, &pose, &mut object));
+        worst = larger_error(worst, reference.error_squared(sample, joints, &pose, &mut object));
     }
     Ok(worst.sqrt())
 }
 
 /// Values of each joint that depend on its place in the hierarchy.
-struct Tree {
+struct JointHierarchy {
     /// Number of joints above it.
     depth: Vec<usize>,
     /// Number of joints on the longest path down.
@@ -251,10 +253,10 @@ struct Tree {
     shared: Vec<Vec<(f64, f64)>>,
 }
 
-impl Tree {
-    fn new(reference: &Reference, joints: &Joints, tolerance: f64) -> Tree {
+impl JointHierarchy {
+    fn new(reference: &Reference, joints: &Joints, tolerance: f64) -> JointHierarchy {
         let n = reference.joints;
-        let mut tree = Tree {
+        let mut tree = JointHierarchy {
             depth: vec![0; n],
             height: vec![0; n],
             levers: Vec::with_capacity(n),
@@ -309,32 +311,37 @@ fn add(all: &mut Vec<(f64, f64)>, (tolerance, count): (f64, f64)) {
 }
 
 /// The sub-tracks of the joints that have been made so far.
-struct Fitted<'a> {
+struct FittedJoints<'a> {
     joints: &'a Joints,
     options: &'a CurveOptions,
     /// Exponent with which a joint's fraction of the tolerance of a chain grows with its depth.
     exponent: f64,
-    head: Head,
+    head: CurveHead,
     keys: Vec<Key>,
     /// Decoded object-space transforms, by joint, of all samples.
-    object: Vec<Vec<Object>>,
+    object: Vec<Vec<ObjectTransform>>,
     holds: bool,
     gave_up: bool,
 }
 
-impl<'a> Fitted<'a> {
-    fn new(clip: &scene::Clip, joints: &'a Joints, options: &'a CurveOptions, exponent: f64) -> Fitted<'a> {
-        Fitted {
+impl<'a> FittedJoints<'a> {
+    fn new(
+        clip: &scene::Clip,
+        joints: &'a Joints,
+        options: &'a CurveOptions,
+        exponent: f64,
+    ) -> FittedJoints<'a> {
+        FittedJoints {
             joints,
             options,
             exponent,
-            head: Head {
+            head: CurveHead {
                 knots: options.knots,
-                short: options.short,
+                short_rotations: options.short_rotations,
                 samples: clip.samples as u32,
                 fps: clip.fps,
                 start: clip.start,
-                kinds: Vec::new(),
+                sub_tracks: Vec::new(),
             },
             keys: Vec::new(),
             object: Vec::new(),
@@ -344,17 +351,17 @@ impl<'a> Fitted<'a> {
     }
 
     /// Makes the sub-tracks of all joints, parents first; gives up when they take too many keys.
-    fn all_joints(&mut self, clip: &scene::Clip, reference: &Reference, tree: &Tree) {
+    fn fit_all_joints(&mut self, clip: &scene::Clip, reference: &Reference, tree: &JointHierarchy) {
         let all_moving = clip.tracks.iter().map(count_moving).sum::<usize>().max(1);
         let mut moving = 0;
         for (j, track) in clip.tracks.iter().enumerate() {
-            self.joint(reference, tree, j);
+            self.fit_joint(reference, tree, j);
             moving += count_moving(track);
-            let part = match self.options.plain {
-                true => AHEAD * moving.max(FIRST) as f64 / all_moving as f64,
+            let part = match self.options.insert_only {
+                true => EARLY_KEY_FACTOR * moving.max(FIRST) as f64 / all_moving as f64,
                 false => 1.0,
             };
-            self.gave_up = self.keys.len() as f64 > self.options.most as f64 * part.min(1.0)
+            self.gave_up = self.keys.len() as f64 > self.options.max_keys as f64 * part.min(1.0)
                 || reference.cancellation.is_cancelled();
             if self.gave_up {
                 break;
@@ -363,20 +370,20 @@ impl<'a> Fitted<'a> {
     }
 
     /// Makes the sub-tracks of a joint whose ancestors are made.
-    fn joint(&mut self, reference: &Reference, tree: &Tree, j: usize) {
+    fn fit_joint(&mut self, reference: &Reference, tree: &JointHierarchy, j: usize) {
         let parent = self.joints.skeleton().parent(j);
-        let above = |i: usize| parent.map_or(Object::IDENTITY, |p| self.object[p][i]);
-        let above: Vec<Object> = (0..reference.samples).map(above).collect();
+        let above = |i: usize| parent.map_or(ObjectTransform::IDENTITY, |p| self.object[p][i]);
+        let above: Vec<ObjectTransform> = (0..reference.samples).map(above).collect();
         let rest = &self.joints.rest[j];
         let (tolerances, pinned) = self.tolerances(tree, j);
         let lever = tree.bone[j].max(f64::from(self.joints.shell[j]));
         // Vectors first: the rotation then compensates for their error.
-        let mut kinds = [Kind::Default; 3];
+        let mut kinds = [CurveSubTrack::Default; 3];
         let mut local: Vec<scene::Qvv> = (0..reference.samples).map(|i| *reference.local(i, j)).collect();
-        for (part, scale) in [(Part::Scale, lever), (Part::Translation, 1.0)] {
+        for (part, scale) in [(TransformPart::Scale, lever), (TransformPart::Translation, 1.0)] {
             let aimed = |i: usize| -> DVec3 {
                 match (part, pinned) {
-                    (Part::Scale, _) => local[i].scale,
+                    (TransformPart::Scale, _) => local[i].scale,
                     (_, false) => local[i].translation,
                     (_, true) => {
                         let origin = reference.object(i, j).origin - above[i].origin;
@@ -387,7 +394,7 @@ impl<'a> Fitted<'a> {
             let values: Vec<[f32; 4]> =
                 (0..reference.samples).map(|i| aimed(i).as_vec3().extend(0.0).to_array()).collect();
             let rest = match part {
-                Part::Scale => rest.scale,
+                TransformPart::Scale => rest.scale,
                 _ => rest.translation,
             };
             let limit = tolerances[part as usize] / scale;
@@ -396,17 +403,17 @@ impl<'a> Fitted<'a> {
                 (square(0) + square(1) + square(2)).sqrt() / limit
             };
             let rest = [rest[0], rest[1], rest[2], 0.0];
-            let (kind, decoded) = self.track((j, part), &values, rest, &off);
+            let (kind, decoded) = self.fit_track((j, part), &values, rest, &off);
             kinds[part as usize] = kind;
             for (local, v) in local.iter_mut().zip(decoded) {
                 let v = DVec3::from_array([v[0], v[1], v[2]].map(f64::from));
                 match part {
-                    Part::Scale => local.scale = v,
+                    TransformPart::Scale => local.scale = v,
                     _ => local.translation = v,
                 }
             }
         }
-        let aims = pinned || self.options.rule == Rule::Guaranteed;
+        let aims = pinned || self.options.rule == CurveRule::Guaranteed;
         let aimed = |i: usize| match aims {
             true => above[i].rotation.inverse() * reference.object(i, j).rotation,
             false => local[i].rotation,
@@ -419,7 +426,7 @@ impl<'a> Fitted<'a> {
         let bone = tree.bone[j];
         let off = |i: usize, q: [f32; 4]| -> f64 {
             let q = quaternion(q);
-            if self.options.rule != Rule::Guaranteed {
+            if self.options.rule != CurveRule::Guaranteed {
                 return bone * angle(q, quaternion(values[i])) / limit;
             }
             let decoded = above[i].child(&scene::Qvv { rotation: q, ..local[i] }, reference.scaled);
@@ -428,7 +435,7 @@ impl<'a> Fitted<'a> {
             let far = levers.iter().map(|p| (origin + moved * *p).length_squared());
             far.fold(0.0, f64::max).sqrt() / limit
         };
-        let (kind, decoded) = self.track((j, Part::Rotation), &values, rest.rotation, &off);
+        let (kind, decoded) = self.fit_track((j, TransformPart::Rotation), &values, rest.rotation, &off);
         kinds[0] = kind;
         let object = (local.iter_mut().zip(decoded).zip(&above)).map(|((local, q), above)| {
             local.rotation = quaternion(q);
@@ -436,14 +443,14 @@ impl<'a> Fitted<'a> {
         });
         let object = object.collect();
         self.object.push(object);
-        self.head.kinds.push(kinds);
+        self.head.sub_tracks.push(kinds);
     }
 
     /// Returns the tolerances of a joint's parts, and whether it is pinned.
-    fn tolerances(&self, tree: &Tree, j: usize) -> ([f64; 3], bool) {
+    fn tolerances(&self, tree: &JointHierarchy, j: usize) -> ([f64; 3], bool) {
         let tolerance = self.options.tolerance;
         match &self.options.rule {
-            Rule::Guaranteed => {
+            CurveRule::Guaranteed => {
                 // The rotation's error is measured with the decoded origin of the joint, so it includes that
                 // of the translation.
                 let above = (tree.depth[j] + 1) as f64;
@@ -455,7 +462,7 @@ impl<'a> Fitted<'a> {
                 let all = 0.999 * own;
                 ([all, all * 0.5, all * 0.25], false)
             }
-            Rule::Local { parts, adaptive, pinned } => {
+            CurveRule::Local { parts, adaptive, pinned } => {
                 let up = if *adaptive { tree.height[j] + 1 } else { 1 };
                 // Margin for the rounding of the player's own arithmetic.
                 let margin = 0.999 * tolerance / up as f64;
@@ -466,47 +473,46 @@ impl<'a> Fitted<'a> {
 
     /// Makes a sub-track, and returns its decoded values. `off` returns the error of a value at a sample as a
     /// fraction of the allowed error.
-    fn track(
+    fn fit_track(
         &mut self,
-        (joint, part): (usize, Part),
+        (joint, part): (usize, TransformPart),
         values: &[[f32; 4]],
         rest: [f32; 4],
         off: &dyn Fn(usize, [f32; 4]) -> f64,
-    ) -> (Kind, Vec<[f32; 4]>) {
-        let fits = |value: [f32; 4]| (0..values.len()).all(|i| off(i, value) <= STILL);
+    ) -> (CurveSubTrack, Vec<[f32; 4]>) {
+        let fits = |value: [f32; 4]| (0..values.len()).all(|i| off(i, value) <= CONSTANT_FRACTION);
         if fits(rest) {
-            return (Kind::Default, vec![rest; values.len()]);
+            return (CurveSubTrack::Default, vec![rest; values.len()]);
         }
         let middle = values[values.len() / 2];
         let constant = match part {
-            Part::Rotation => curve::of_rotation48(curve::rotation48(middle)),
+            TransformPart::Rotation => curve::decode_rotation48(curve::encode_rotation48(middle)),
             _ => middle,
         };
         if values.len() == 1 || fits(constant) {
             self.holds &= (0..values.len()).all(|i| off(i, constant) <= 1.0);
-            return (Kind::Constant(constant), vec![constant; values.len()]);
+            return (CurveSubTrack::Constant(constant), vec![constant; values.len()]);
         }
-        let kind = Kind::Animated(match part {
-            Part::Rotation => Range::default(),
+        let kind = CurveSubTrack::Animated(match part {
+            TransformPart::Rotation => ValueRange::default(),
             // Least squares may slightly exceed the range of the samples.
-            _ => wider(Range::of(values.iter().map(|v| [v[0], v[1], v[2]]))),
+            _ => wider(ValueRange::from_values(values.iter().map(|v| [v[0], v[1], v[2]]))),
         });
         let stored = |value: [f32; 4]| {
             let payload = self.head.payload(&kind, part, value);
             self.head.value(&kind, part, payload)
         };
-        let track =
-            Track {
-                values,
-                rotation: part == Part::Rotation,
-                knots: self.head.knots,
-                stored: &stored,
-                off,
-                // Removing keys may leave half as many.
-                most: (self.options.most.saturating_sub(self.keys.len()))
-                    .saturating_mul(if self.options.plain { 1 } else { 2 }),
-            };
-        let (keys, holds) = track.fit(self.options.plain);
+        let track = TrackFitter {
+            values,
+            rotation: part == TransformPart::Rotation,
+            knots: self.head.knots,
+            round_trip: &stored,
+            error: off,
+            // Removing keys may leave half as many.
+            max_keys: (self.options.max_keys.saturating_sub(self.keys.len()))
+                .saturating_mul(if self.options.insert_only { 1 } else { 2 }),
+        };
+        let (keys, holds) = track.fit(self.options.insert_only);
         let decoded = track.decode(&keys);
         let stored = keys.iter().map(|(time, value)| Key {
             joint: joint as u16,
@@ -522,12 +528,12 @@ impl<'a> Fitted<'a> {
 }
 
 /// A sub-track that stays within this fraction of its tolerance is constant.
-const STILL: f64 = 0.25;
+const CONSTANT_FRACTION: f64 = 0.25;
 
 /// Returns a range with a margin of a 64th of its size at both ends.
-fn wider(range: Range) -> Range {
+fn wider(range: ValueRange) -> ValueRange {
     let margin = range.size.map(|s| s / 64.0);
-    Range {
+    ValueRange {
         low: std::array::from_fn(|k| range.low[k] - margin[k]),
         size: std::array::from_fn(|k| range.size[k] + 2.0 * margin[k]),
     }

@@ -1,32 +1,32 @@
 //! Tests of curves on synthetic clips. Test names begin with the tested feature.
 
-use super::curve::{CompressedCurves, CurveOptions, Rule, compress_curves};
-use super::fit::{Keys, Track};
-use super::reference::{Object, widen};
+use super::curve::{CompressedCurves, CurveOptions, CurveRule, compress_curves};
+use super::fit::{TrackFitter, TrackKeys};
+use super::reference::{ObjectTransform, widen};
 use super::tests::{clip, skeleton, swing};
 use glam::{DQuat, DVec3};
-use meshreel_codec::clip::curve::{Curves, Knots, Part, Playhead};
+use meshreel_codec::clip::curve::{CurveClip, KnotSpacing, Playhead, TransformPart};
 use meshreel_codec::transform::Transform;
 use meshreel_scene::{Clip, Qvv, Skeleton};
 
-fn local(adaptive: bool, pinned: &[usize]) -> Rule {
-    Rule::Local { parts: [1.0; 3], adaptive, pinned: pinned.to_vec() }
+fn local(adaptive: bool, pinned: &[usize]) -> CurveRule {
+    CurveRule::Local { parts: [1.0; 3], adaptive, pinned: pinned.to_vec() }
 }
 
-fn compressed(s: &Skeleton, c: &Clip, rule: Rule, tolerance: f64) -> CompressedCurves {
+fn compressed(s: &Skeleton, c: &Clip, rule: CurveRule, tolerance: f64) -> CompressedCurves {
     let options = CurveOptions { tolerance, rule, ..CurveOptions::default() };
     compress_curves(s, c, &options).unwrap()
 }
 
-fn plain_track(values: &[[f32; 4]], plain: bool) -> (Keys, bool) {
+fn plain_track(values: &[[f32; 4]], plain: bool) -> (TrackKeys, bool) {
     let off = |i: usize, v: [f32; 4]| f64::from((v[0] - values[i][0]).abs()) / 0.05;
-    let track = Track {
+    let track = TrackFitter {
         values,
         rotation: false,
-        knots: Knots::Centripetal,
-        stored: &|v| v,
-        off: &off,
-        most: usize::MAX,
+        knots: KnotSpacing::Centripetal,
+        round_trip: &|v| v,
+        error: &off,
+        max_keys: usize::MAX,
     };
     track.fit(plain)
 }
@@ -43,22 +43,22 @@ fn wave(samples: usize) -> Vec<[f32; 4]> {
 /// Returns the origins of all joints at a sample.
 fn origins(s: &Skeleton, done: &CompressedCurves, sample: usize) -> Vec<DVec3> {
     let skeleton = done.joints.skeleton();
-    let curves = Curves::read(&done.bytes, &skeleton).unwrap();
+    let curves = CurveClip::decode(&done.bytes, &skeleton).unwrap();
     let mut pose = vec![Transform::IDENTITY; s.joints.len()];
     Playhead::new(&curves).pose(&curves, &skeleton, sample as f32, &mut pose);
-    let mut objects: Vec<Object> = Vec::new();
+    let mut objects: Vec<ObjectTransform> = Vec::new();
     for (j, local) in pose.iter().enumerate() {
-        let above = skeleton.parent(j).map_or(Object::IDENTITY, |p| objects[p]);
+        let above = skeleton.parent(j).map_or(ObjectTransform::IDENTITY, |p| objects[p]);
         objects.push(above.child(&widen(local), true));
     }
     objects.iter().map(|o| o.origin).collect()
 }
 
 fn true_origins(s: &Skeleton, c: &Clip, sample: usize) -> Vec<DVec3> {
-    let mut objects: Vec<Object> = Vec::new();
+    let mut objects: Vec<ObjectTransform> = Vec::new();
     for (joint, track) in s.joints.iter().zip(&c.tracks) {
-        let above = joint.parent.map_or(Object::IDENTITY, |p| objects[p]);
-        objects.push(above.child(&track.at(sample), true));
+        let above = joint.parent.map_or(ObjectTransform::IDENTITY, |p| objects[p]);
+        objects.push(above.child(&track.transform(sample), true));
     }
     objects.iter().map(|o| o.origin).collect()
 }
@@ -98,11 +98,11 @@ fn d07_each_kind_of_sub_track_has_its_tolerance() {
         ..swing(&s, j, i)
     });
     let keys = |parts| {
-        let rule = Rule::Local { parts, adaptive: false, pinned: Vec::new() };
+        let rule = CurveRule::Local { parts, adaptive: false, pinned: Vec::new() };
         let done = compressed(&s, &c, rule, 0.01);
-        let curves = Curves::read(&done.bytes, &done.joints.skeleton()).unwrap();
+        let curves = CurveClip::decode(&done.bytes, &done.joints.skeleton()).unwrap();
         let count = |part| curves.keys().iter().filter(|k| k.part == part).count();
-        [count(Part::Rotation), count(Part::Translation)]
+        [count(TransformPart::Rotation), count(TransformPart::Translation)]
     };
     let ([r, t], [r10, t10]) = (keys([1.0; 3]), keys([1.0, 10.0, 1.0]));
     assert!(r == r10 && t10 < t, "{r} {t} {r10} {t10}");
@@ -119,7 +119,7 @@ fn d09_the_tolerance_shrinks_up_the_hierarchy() {
     assert!(adaptive.max_error < alike.max_error);
     assert!(adaptive.keys > alike.keys);
     let of_root = |done: &CompressedCurves| {
-        let curves = Curves::read(&done.bytes, &done.joints.skeleton()).unwrap();
+        let curves = CurveClip::decode(&done.bytes, &done.joints.skeleton()).unwrap();
         curves.keys().iter().filter(|k| k.joint == 0).count()
     };
     assert!(of_root(&adaptive) > of_root(&alike));
@@ -152,12 +152,12 @@ fn the_guarantee_holds_in_object_space() {
         ..swing(&s, j, i)
     });
     for tolerance in [0.1, 1.0] {
-        let done = compressed(&s, &c, Rule::Guaranteed, tolerance);
+        let done = compressed(&s, &c, CurveRule::Guaranteed, tolerance);
         assert!(done.holds && done.max_error <= tolerance, "{}", done.max_error);
         assert!(done.keys < done.samples);
     }
     // 15 bits cannot hold this, and `holds` is false.
-    assert!(!compressed(&s, &c, Rule::Guaranteed, 1e-6).holds);
+    assert!(!compressed(&s, &c, CurveRule::Guaranteed, 1e-6).holds);
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn any_number_of_samples_and_odd_rotations() {
     let s = skeleton(4);
     for samples in [1, 2, 3, 4, 5, 17] {
         let c = clip(&s, samples, |j, i| swing(&s, j, i * 3.0));
-        for rule in [Rule::Guaranteed, local(true, &[3])] {
+        for rule in [CurveRule::Guaranteed, local(true, &[3])] {
             let done = compressed(&s, &c, rule, 0.5);
             assert!(done.holds, "{samples}");
         }
@@ -187,7 +187,7 @@ fn any_number_of_samples_and_odd_rotations() {
         },
         ..s.joints[j].rest
     });
-    let done = compressed(&s, &flips, Rule::Guaranteed, 0.5);
+    let done = compressed(&s, &flips, CurveRule::Guaranteed, 0.5);
     assert!(done.holds && done.max_error <= 0.5);
     let long = clip(&s, 65_537, |j, _| s.joints[j].rest);
     assert!(compress_curves(&s, &long, &CurveOptions::default()).is_err());

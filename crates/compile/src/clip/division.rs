@@ -4,7 +4,7 @@
 //! names, `joints` of a layer, a joint section's `layer`. Then a joint is moved to the lowest layer of any of
 //! its descendants.
 
-use super::layer::{Division, Part};
+use super::layer::{LayerDivision, LayerSettings};
 use super::reference::Joints;
 use super::{ClipOptions, importance};
 use crate::Error;
@@ -14,12 +14,12 @@ use meshreel_options::{ClipChoice, LayerChoice, Options, Strip};
 use meshreel_scene::{Remark, Skeleton};
 
 /// Returns the division of the clips of `skeleton` into layers; `None` if none is requested.
-pub fn division(
+pub fn requested_division(
     skeleton: &Skeleton,
     clip: &ClipOptions,
     options: &Options,
     remarks: &mut Vec<Remark>,
-) -> Result<Option<Division>, Error> {
+) -> Result<Option<LayerDivision>, Error> {
     let choice = &options.clips;
     let named = skeleton.joints.iter().filter_map(|j| j.layer.as_deref());
     let layers = layers(choice, named)?;
@@ -53,7 +53,7 @@ pub fn division(
     }
     let joints = Joints::new(skeleton, clip.shell);
     let importance = importance::importance(&joints, &bias);
-    let mut layer_of = asked(skeleton, &layers, &importance, remarks)?;
+    let mut layer_of = assign_layers(skeleton, &layers, &importance, remarks)?;
     for j in 0..n {
         if let Some(name) = last(j).find_map(|over| over.layer.as_deref()) {
             let Some(l) = layers.iter().position(|layer| layer.name == name) else {
@@ -65,18 +65,18 @@ pub fn division(
             layer_of[j] = l as u8;
         }
     }
-    lower(skeleton, &mut layer_of, remarks);
-    let part = |layer: &LayerChoice| Part {
+    lower_to_descendants(skeleton, &mut layer_of, remarks);
+    let part = |layer: &LayerChoice| LayerSettings {
         name: layer.name.clone(),
         rate: layer.rate,
         strip: layer.strip,
         tiers: layer.tiers,
     };
-    Ok(Some(Division { layers: layers.iter().map(part).collect(), layer_of, stepped }))
+    Ok(Some(LayerDivision { layers: layers.iter().map(part).collect(), layer_of, stepped }))
 }
 
 /// Returns, by joint, its layer by importance, the source and globs of layers.
-fn asked(
+fn assign_layers(
     skeleton: &Skeleton,
     layers: &[LayerChoice],
     importance: &[f64],
@@ -90,10 +90,10 @@ fn asked(
     };
     for (l, layer) in layers.iter().enumerate() {
         if let Some(part) = layer.below {
-            put(l, &importance::below(importance, part));
+            put(l, &importance::below_fraction(importance, part));
         }
-        if let Some(share) = layer.share {
-            put(l, &importance::least(importance, share));
+        if let Some(share) = layer.fraction {
+            put(l, &importance::least_fraction(importance, share));
         }
     }
     let number = |name: &str| layers.iter().position(|layer| layer.name == name);
@@ -115,7 +115,7 @@ fn asked(
 }
 
 /// Moves each joint to the lowest layer of any of its descendants.
-fn lower(skeleton: &Skeleton, layer_of: &mut [u8], remarks: &mut Vec<Remark>) {
+fn lower_to_descendants(skeleton: &Skeleton, layer_of: &mut [u8], remarks: &mut Vec<Remark>) {
     let before = layer_of.to_vec();
     for j in (0..layer_of.len()).rev() {
         if let Some(parent) = skeleton.joints[j].parent {

@@ -8,30 +8,30 @@
 //!
 //! Credit: C. L. Lawson, *Contributions to the theory of linear least maximum approximation*, 1961.
 
-use meshreel_codec::clip::curve::{Knots, Window, unit};
+use meshreel_codec::clip::curve::{KeyWindow, KnotSpacing, normalize};
 
 /// A sub-track, with the functions that store and measure its values.
-pub struct Track<'a> {
+pub struct TrackFitter<'a> {
     /// By sample, its value; rotations are aligned with their neighbours, see [`align`].
     pub values: &'a [[f32; 4]],
     pub rotation: bool,
-    pub knots: Knots,
+    pub knots: KnotSpacing,
     /// Returns a value as decoded after it was stored.
-    pub stored: &'a dyn Fn([f32; 4]) -> [f32; 4],
+    pub round_trip: &'a dyn Fn([f32; 4]) -> [f32; 4],
     /// Returns the error of a value at a sample, as a fraction of the allowed error.
-    pub off: &'a dyn Fn(usize, [f32; 4]) -> f64,
+    pub error: &'a dyn Fn(usize, [f32; 4]) -> f64,
     /// The number of keys beyond which the fit gives up.
-    pub most: usize,
+    pub max_keys: usize,
 }
 
 /// Keys: sample and value.
-pub type Keys = Vec<(u16, [f32; 4])>;
+pub type TrackKeys = Vec<(u16, [f32; 4])>;
 
 /// The number of keys on either side of a removed one that may move.
-const REACH: usize = 3;
+const MOVABLE_KEYS: usize = 3;
 /// The number of keys on either side that are affected by a removed key: those that move, those that they
 /// affect, and tangents.
-const NEAR: usize = 2 * REACH + 4;
+const AFFECTED_KEYS: usize = 2 * MOVABLE_KEYS + 4;
 /// The number of rounds of least squares around one key.
 const ROUNDS: usize = 5;
 /// The number of passes over all keys.
@@ -47,11 +47,11 @@ pub fn align(values: &mut [[f32; 4]]) {
     }
 }
 
-impl Track<'_> {
+impl TrackFitter<'_> {
     /// Returns keys, and whether they hold the tolerance at all samples.
-    pub fn fit(&self, plain: bool) -> (Keys, bool) {
+    pub fn fit(&self, plain: bool) -> (TrackKeys, bool) {
         let mut keys = self.inserted();
-        if !plain && keys.len() <= self.most {
+        if !plain && keys.len() <= self.max_keys {
             let mut open = vec![true; keys.len()];
             for _ in 0..PASSES {
                 let before = keys.len();
@@ -62,54 +62,54 @@ impl Track<'_> {
             }
         }
         let holds =
-            (self.decode(&keys).into_iter().enumerate()).all(|(i, value)| (self.off)(i, value) <= 1.0);
+            (self.decode(&keys).into_iter().enumerate()).all(|(i, value)| (self.error)(i, value) <= 1.0);
         (keys, holds)
     }
 
     /// Returns the value at each sample.
-    pub fn decode(&self, keys: &Keys) -> Vec<[f32; 4]> {
+    pub fn decode(&self, keys: &TrackKeys) -> Vec<[f32; 4]> {
         let mut out = Vec::with_capacity(self.values.len());
-        let kept = self.kept(keys);
+        let kept = self.decoded_values(keys);
         for span in 0..keys.len() - 1 {
             let window = window(keys, &kept, 0, span);
-            out.extend((keys[span].0..keys[span + 1].0).map(|time| self.at(&window, time)));
+            out.extend((keys[span].0..keys[span + 1].0).map(|time| self.value(&window, time)));
         }
         let last = keys.len() - 2;
-        out.push(self.at(&window(keys, &kept, 0, last), keys[last + 1].0));
+        out.push(self.value(&window(keys, &kept, 0, last), keys[last + 1].0));
         out
     }
 
     /// Returns the values of keys as decoded.
-    fn kept(&self, keys: &[(u16, [f32; 4])]) -> Vec<[f32; 4]> {
-        keys.iter().map(|key| (self.stored)(key.1)).collect()
+    fn decoded_values(&self, keys: &[(u16, [f32; 4])]) -> Vec<[f32; 4]> {
+        keys.iter().map(|key| (self.round_trip)(key.1)).collect()
     }
 
-    fn at(&self, window: &Window, time: u16) -> [f32; 4] {
-        window.at(f32::from(time), self.knots, self.rotation)
+    fn value(&self, window: &KeyWindow, time: u16) -> [f32; 4] {
+        window.value(f32::from(time), self.knots, self.rotation)
     }
 
     /// Returns the largest error in a span and its sample; the first sample of the span is included, and the
     /// last one too.
-    fn worst(&self, keys: &Keys, kept: &[[f32; 4]], span: usize) -> (f64, u16) {
+    fn span_error(&self, keys: &TrackKeys, kept: &[[f32; 4]], span: usize) -> (f64, u16) {
         let window = window(keys, kept, 0, span);
-        let off = |time: u16| ((self.off)(usize::from(time), self.at(&window, time)), time);
+        let off = |time: u16| ((self.error)(usize::from(time), self.value(&window, time)), time);
         (keys[span].0..=keys[span + 1].0)
             .map(off)
             .fold((0.0, 0), |worst, one| if one.0 > worst.0 { one } else { worst })
     }
 
-    fn key(&self, time: u16) -> (u16, [f32; 4]) {
+    fn sample_key(&self, time: u16) -> (u16, [f32; 4]) {
         (time, self.values[usize::from(time)])
     }
 
     /// Inserts the sample with the largest error, repeatedly.
-    fn inserted(&self) -> Keys {
+    fn inserted(&self) -> TrackKeys {
         let last = (self.values.len() - 1) as u16;
-        let mut keys = vec![self.key(0), self.key(last)];
-        let mut kept = self.kept(&keys);
+        let mut keys = vec![self.sample_key(0), self.sample_key(last)];
+        let mut kept = self.decoded_values(&keys);
         // By span; a span whose samples are all keys counts as good, since nothing can be added.
-        let worst = |keys: &Keys, kept: &[[f32; 4]], span: usize| {
-            let (off, time) = self.worst(keys, kept, span);
+        let worst = |keys: &TrackKeys, kept: &[[f32; 4]], span: usize| {
+            let (off, time) = self.span_error(keys, kept, span);
             let inside = keys[span].0 < time && time < keys[span + 1].0;
             match (inside, keys[span + 1].0 - keys[span].0) {
                 (true, _) => (off, time),
@@ -125,12 +125,12 @@ impl Track<'_> {
                 false => best,
             });
             let (off, time) = errors[most];
-            if off <= 1.0 || keys.len() > self.most {
+            if off <= 1.0 || keys.len() > self.max_keys {
                 return keys;
             }
-            let key = self.key(time);
+            let key = self.sample_key(time);
             keys.insert(most + 1, key);
-            kept.insert(most + 1, (self.stored)(key.1));
+            kept.insert(most + 1, (self.round_trip)(key.1));
             errors.insert(most + 1, (0.0, 0));
             // Tangents affect one span more.
             let spans = most.saturating_sub(1)..(most + 3).min(errors.len());
@@ -138,29 +138,29 @@ impl Track<'_> {
         }
     }
 
-    fn worst_inside(&self, keys: &Keys, kept: &[[f32; 4]], span: usize) -> (f64, u16) {
+    fn worst_inside(&self, keys: &TrackKeys, kept: &[[f32; 4]], span: usize) -> (f64, u16) {
         let window = window(keys, kept, 0, span);
         (keys[span].0 + 1..keys[span + 1].0)
-            .map(|time| ((self.off)(usize::from(time), self.at(&window, time)), time))
+            .map(|time| ((self.error)(usize::from(time), self.value(&window, time)), time))
             .fold((0.0, 0), |worst, one| if one.0 > worst.0 { one } else { worst })
     }
 
     /// Removes keys as long as the tolerance holds. `open`: keys whose neighbourhood has changed since the
     /// last attempt.
-    fn leave_out(&self, keys: &mut Keys, open: &mut Vec<bool>) {
+    fn leave_out(&self, keys: &mut TrackKeys, open: &mut Vec<bool>) {
         let mut i = 1;
         while i + 1 < keys.len() {
             if !open[i] {
                 i += 1;
                 continue;
             }
-            let from = i.saturating_sub(REACH);
-            let to = (i + REACH).min(keys.len() - 1);
+            let from = i.saturating_sub(MOVABLE_KEYS);
+            let to = (i + MOVABLE_KEYS).min(keys.len() - 1);
             let around: Vec<(u16, [f32; 4])> = keys[from..=to].to_vec();
             keys.remove(i);
             if self.refit(keys, from, to) {
                 open.remove(i);
-                let near = i.saturating_sub(NEAR)..(i + NEAR).min(open.len());
+                let near = i.saturating_sub(AFFECTED_KEYS)..(i + AFFECTED_KEYS).min(open.len());
                 open[near].fill(true);
                 continue;
             }
@@ -172,7 +172,7 @@ impl Track<'_> {
 
     /// Moves the keys `from .. to` so that everything that depends on them holds; returns `false` if that
     /// fails.
-    fn refit(&self, keys: &mut Keys, from: usize, to: usize) -> bool {
+    fn refit(&self, keys: &mut TrackKeys, from: usize, to: usize) -> bool {
         let spans = from.saturating_sub(2)..(to + 1).min(keys.len() - 1);
         let first = usize::from(keys[spans.start].0);
         let last = usize::from(keys[spans.end].0);
@@ -182,11 +182,11 @@ impl Track<'_> {
             let mut offs = vec![0.0f64; counts.len()];
             // The keys in the windows of these spans.
             let around = spans.start.saturating_sub(1);
-            let kept = self.kept(&keys[around..(spans.end + 2).min(keys.len())]);
+            let kept = self.decoded_values(&keys[around..(spans.end + 2).min(keys.len())]);
             for span in spans.clone() {
                 let window = window(keys, &kept, around, span);
                 for time in keys[span].0..=keys[span + 1].0 {
-                    let off = (self.off)(usize::from(time), self.at(&window, time));
+                    let off = (self.error)(usize::from(time), self.value(&window, time));
                     let slot = &mut offs[usize::from(time) - first];
                     *slot = slot.max(off);
                     worst = worst.max(off);
@@ -196,7 +196,7 @@ impl Track<'_> {
                 return true;
             }
             // An error far beyond the tolerance will not be corrected.
-            if round == ROUNDS || worst > HOPELESS || worst.is_nan() {
+            if round == ROUNDS || worst > MAX_CORRECTED_ERROR || worst.is_nan() {
                 return false;
             }
             if round > 0 {
@@ -217,7 +217,7 @@ impl Track<'_> {
     /// fixed.
     fn solve(
         &self,
-        keys: &Keys,
+        keys: &TrackKeys,
         (from, to): (usize, usize),
         spans: std::ops::Range<usize>,
         counts: &[f64],
@@ -225,9 +225,9 @@ impl Track<'_> {
         let mut system = Banded::new(to - from);
         let first = usize::from(keys[spans.start].0);
         for span in spans {
-            let shape = self.shape(keys, span);
+            let shape = self.basis_weights(keys, span);
             for time in keys[span].0..keys[span + 1].0 {
-                let weights = shape.at(f32::from(time), self.knots, false).map(f64::from);
+                let weights = shape.value(f32::from(time), self.knots, false).map(f64::from);
                 let i = usize::from(time);
                 let mut rest = self.values[i].map(f64::from);
                 let mut free = [0.0; 4];
@@ -239,8 +239,8 @@ impl Track<'_> {
                     if (from..to).contains(&at) {
                         free[at - from - *start.get_or_insert(at - from)] = weight;
                     } else {
-                        let value = (self.stored)(keys[at].1);
-                        let sign = self.side(value, i);
+                        let value = (self.round_trip)(keys[at].1);
+                        let sign = self.matching_sign(value, i);
                         (rest.iter_mut().zip(value))
                             .for_each(|(rest, v)| *rest -= weight * sign * f64::from(v));
                     }
@@ -251,18 +251,18 @@ impl Track<'_> {
             }
         }
         let values = system.solve()?;
-        Some(values.into_iter().map(|v| if self.rotation { unit(v) } else { v }).collect())
+        Some(values.into_iter().map(|v| if self.rotation { normalize(v) } else { v }).collect())
     }
 
     /// Decoded rotations may have either sign: returns the sign that matches the sample.
-    fn side(&self, value: [f32; 4], sample: usize) -> f64 {
+    fn matching_sign(&self, value: [f32; 4], sample: usize) -> f64 {
         let dot: f32 = (0..4).map(|k| value[k] * self.values[sample][k]).sum();
         if self.rotation && dot < 0.0 { -1.0 } else { 1.0 }
     }
 
     /// Returns the weights of a window's four keys at a time: the spline is linear in their values.
-    fn shape(&self, keys: &Keys, span: usize) -> Window {
-        let mut window = Window { ends: [span > 0, span + 2 < keys.len()], ..Window::default() };
+    fn basis_weights(&self, keys: &TrackKeys, span: usize) -> KeyWindow {
+        let mut window = KeyWindow { has_outer: [span > 0, span + 2 < keys.len()], ..KeyWindow::default() };
         for k in 0..4 {
             window.times[k] = keys[(span + k).saturating_sub(1).min(keys.len() - 1)].0;
             window.values[k][k] = 1.0;
@@ -272,8 +272,8 @@ impl Track<'_> {
 }
 
 /// Returns the keys around a span; `kept`: decoded values of the keys from number `from` on.
-fn window(keys: &Keys, kept: &[[f32; 4]], from: usize, span: usize) -> Window {
-    let mut window = Window { ends: [span > 0, span + 2 < keys.len()], ..Window::default() };
+fn window(keys: &TrackKeys, kept: &[[f32; 4]], from: usize, span: usize) -> KeyWindow {
+    let mut window = KeyWindow { has_outer: [span > 0, span + 2 < keys.len()], ..KeyWindow::default() };
     for k in 0..4 {
         let at = (span + k).saturating_sub(1).min(keys.len() - 1);
         (window.times[k], window.values[k]) = (keys[at].0, kept[at - from]);
@@ -282,7 +282,7 @@ fn window(keys: &Keys, kept: &[[f32; 4]], from: usize, span: usize) -> Window {
 }
 
 /// Multiple of the tolerance beyond which an error is not corrected.
-const HOPELESS: f64 = 6.0;
+const MAX_CORRECTED_ERROR: f64 = 6.0;
 
 /// Normal equations in which coupled unknowns are at most three apart.
 struct Banded {

@@ -43,13 +43,13 @@ pub fn importance(joints: &Joints, bias: &[f64]) -> Vec<f64> {
 }
 
 /// Returns the joints whose importance is below `part` of the largest.
-pub fn below(importance: &[f64], part: f64) -> Vec<bool> {
+pub fn below_fraction(importance: &[f64], part: f64) -> Vec<bool> {
     let most = importance.iter().copied().fold(0.0, f64::max);
     importance.iter().map(|i| *i < part * most).collect()
 }
 
 /// Returns the least important joints, a fraction `share` of all; of equal ones the later.
-pub fn least(importance: &[f64], share: f64) -> Vec<bool> {
+pub fn least_fraction(importance: &[f64], share: f64) -> Vec<bool> {
     let mut order: Vec<usize> = (0..importance.len()).collect();
     order.sort_by(|&a, &b| importance[a].total_cmp(&importance[b]).then(b.cmp(&a)));
     let count = (share.clamp(0.0, 1.0) * order.len() as f64) as usize;

@@ -10,44 +10,47 @@
 //! and after a change of a stepped joint are keys, so that no tier and no rate blurs them.
 
 use super::closed_loop::SettledJoints;
-use super::compact::{self, CompactTolerances, Kinds};
-use super::reference::{Joints, Object, Reference, widen, worse};
+use super::compact::{self, CompactTolerances, SubTrackKinds};
+use super::reference::{Joints, ObjectTransform, Reference, larger_error, widen};
 use super::search::SearchEffort;
-use super::{ClipOptions, ResidualChoice, counts, tuning};
+use super::{ClipOptions, ResidualChoice, base_step, count_rotations};
 use crate::Error;
-use meshreel_codec::clip::layer::{self, LayerRecord, LayerTable, Samples};
-use meshreel_codec::clip::streamed::{Choices, Plan, STRIPPED, Scratch, SegmentEnds, StreamedClip};
-use meshreel_codec::clip::{Header, Split, streamed};
+use meshreel_codec::clip::layer::{self, LayerRecord, LayerSamples, LayerTable};
+use meshreel_codec::clip::streamed::{
+    ClipLayout, ClipResiduals, STRIPPED, Scratch, SegmentEnds, StreamedClip,
+};
+use meshreel_codec::clip::{ClipHeader, ClipSplit, streamed};
 use meshreel_codec::transform::Transform;
 use meshreel_options::Strip;
 use meshreel_scene as scene;
 
 /// The division of a clip into layers.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Division {
+pub struct LayerDivision {
     /// The layers, the base layer first. At least one, at most [`layer::MAX_LAYERS`].
-    pub layers: Vec<Part>,
+    pub layers: Vec<LayerSettings>,
     /// By joint, its layer, at most that of any child.
     pub layer_of: Vec<u8>,
     /// By joint, `true` if it keeps a sample's value until the next.
     pub stepped: Vec<bool>,
 }
 
-impl Division {
+impl LayerDivision {
     /// Returns `true` if all layers have all samples, unstripped, in one tier: then they are interleaved in
     /// one stream, since none of them is loaded separately.
     pub fn is_whole(&self) -> bool {
-        let plain = |part: &Part| part.rate.is_none() && part.strip == Strip::None && part.tiers == 1;
+        let plain =
+            |part: &LayerSettings| part.rate.is_none() && part.strip == Strip::None && part.tiers == 1;
         self.layers.iter().all(plain)
     }
 
     /// Returns the table of interleaved layers of a clip of `samples` samples, with 0 as its number.
     pub fn interleaved(&self, samples: usize) -> LayerTable {
-        let record = |part: &Part| LayerRecord { name: part.name.clone(), ..LayerRecord::default() };
+        let record = |part: &LayerSettings| LayerRecord { name: part.name.clone(), ..LayerRecord::default() };
         LayerTable {
             samples: samples as u32,
             layers: self.layers.iter().map(record).collect(),
-            layer_of: self.layer_of.clone(),
+            joint_layers: self.layer_of.clone(),
             stepped: self.stepped.clone(),
             interleaved: true,
             ..LayerTable::default()
@@ -57,7 +60,7 @@ impl Division {
 
 /// A layer of a division.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Part {
+pub struct LayerSettings {
     /// Name of the layer.
     pub name: String,
     /// Samples per second; the clip's rate if that is lower or this is `None`.
@@ -68,9 +71,9 @@ pub struct Part {
     pub tiers: u8,
 }
 
-impl Default for Part {
+impl Default for LayerSettings {
     fn default() -> Self {
-        Part { name: String::new(), rate: None, strip: Strip::None, tiers: 1 }
+        LayerSettings { name: String::new(), rate: None, strip: Strip::None, tiers: 1 }
     }
 }
 
@@ -95,16 +98,16 @@ pub struct LayeredClip {
 #[derive(Clone, Debug)]
 pub struct CompressedLayer {
     /// Header and derived values.
-    pub plan: Plan,
+    pub plan: ClipLayout,
     /// Residuals, in the form that [`streamed::encode`] takes.
-    pub choices: Choices,
+    pub choices: ClipResiduals,
     /// The number of samples without residuals, and the largest error at one of them.
     pub stripped: (usize, f64),
     /// Largest error at the other samples.
     pub max_error: f64,
     /// `true` if it was separated from the pass over all layers: with the other such layers it gives that
     /// clip, bit for bit.
-    pub taken_out: bool,
+    pub separated: bool,
 }
 
 impl CompressedLayer {
@@ -115,7 +118,7 @@ impl CompressedLayer {
             .map(|tier| {
                 let mut out = Vec::new();
                 if tier == 0 {
-                    streamed::encode_head(&self.plan, &mut out);
+                    streamed::encode_header(&self.plan, &mut out);
                     streamed::encode_keys(&self.plan, keys, &mut out);
                 }
                 streamed::encode_tier(&self.plan, tier, 0, segments, &mut out);
@@ -126,14 +129,14 @@ impl CompressedLayer {
 }
 
 /// A decoded layer: local transforms of all joints at its samples.
-struct Decoded {
+struct DecodedLayer {
     list: Option<Vec<u32>>,
     poses: Vec<Transform>,
 }
 
-impl Decoded {
+impl DecodedLayer {
     /// Returns joint `j` of `n` at sample `at` of the clip.
-    fn at(&self, at: u32, j: usize, n: usize, stepped: bool) -> scene::Qvv {
+    fn transform(&self, at: u32, j: usize, n: usize, stepped: bool) -> scene::Qvv {
         let pose = |i: usize| widen(&self.poses[i * n + j]);
         let Some(list) = &self.list else {
             return pose(at as usize);
@@ -144,14 +147,14 @@ impl Decoded {
             Err(after) => {
                 let (a, b) = (list[after - 1], list[after]);
                 let part = f64::from(at - a) / f64::from(b - a);
-                between(&pose(after - 1), &pose(after), part)
+                interpolate(&pose(after - 1), &pose(after), part)
             }
         }
     }
 }
 
 /// Returns the transform that a player interpolates between two samples.
-fn between(a: &scene::Qvv, b: &scene::Qvv, part: f64) -> scene::Qvv {
+fn interpolate(a: &scene::Qvv, b: &scene::Qvv, part: f64) -> scene::Qvv {
     let near = if a.rotation.dot(b.rotation) < 0.0 { -b.rotation } else { b.rotation };
     scene::Qvv {
         rotation: (a.rotation * (1.0 - part) + near * part).normalize(),
@@ -166,7 +169,7 @@ pub fn compress(
     clip: &scene::Clip,
     options: &ClipOptions,
     tolerances: &[f64],
-    division: &Division,
+    division: &LayerDivision,
 ) -> Result<LayeredClip, Error> {
     super::check(skeleton, clip, options)?;
     check(skeleton, clip, division)?;
@@ -176,11 +179,11 @@ pub fn compress(
         .check()
         .map_err(|e| Error::Unsupported { what: format!("skeleton {}: {}", skeleton.name, e.0) })?;
     let reference = Reference::new(skeleton, clip, &options.cancellation);
-    let least = reference.least();
+    let least = reference.min_tolerance();
     let tolerance = options.tolerance.max(least);
-    joints.weigh(tolerances, tolerance, least);
-    joints.enlarge(&reference);
-    for (constant, axes, part) in super::STRICTER {
+    joints.set_tolerances(tolerances, tolerance, least);
+    joints.add_scales(&reference);
+    for (constant, axes, part) in super::ATTEMPT_SETTINGS {
         let attempt = Attempt {
             skeleton,
             clip,
@@ -189,8 +192,13 @@ pub fn compress(
             joints: &joints,
             reference: &reference,
             tolerance,
-            kinds: compact::kinds(&reference, &joints, tolerance, CompactTolerances { constant, axes }),
-            part,
+            kinds: compact::classify_sub_tracks(
+                &reference,
+                &joints,
+                tolerance,
+                CompactTolerances { constant, axes },
+            ),
+            step_fraction: part,
         };
         if let Some(done) = attempt.compress() {
             return Ok(done);
@@ -205,7 +213,7 @@ pub fn compress(
     })
 }
 
-fn check(skeleton: &scene::Skeleton, clip: &scene::Clip, division: &Division) -> Result<(), Error> {
+fn check(skeleton: &scene::Skeleton, clip: &scene::Clip, division: &LayerDivision) -> Result<(), Error> {
     let n = skeleton.joints.len();
     let wrong = |what: &str| Err(Error::misuse(format!("clip {}: {what}", clip.name)));
     let layers = division.layers.len();
@@ -230,7 +238,7 @@ fn check(skeleton: &scene::Skeleton, clip: &scene::Clip, division: &Division) ->
         let sane = match part.strip {
             Strip::None => true,
             Strip::Error(e) => e >= 0.0 && e.is_finite(),
-            Strip::Share(s) => (0.0..=1.0).contains(&s),
+            Strip::Fraction(s) => (0.0..=1.0).contains(&s),
         };
         if !sane || !(1..=8).contains(&part.tiers) {
             return wrong("a layer's stripping or number of tiers is out of range");
@@ -244,44 +252,47 @@ struct Attempt<'a> {
     skeleton: &'a scene::Skeleton,
     clip: &'a scene::Clip,
     options: &'a ClipOptions,
-    division: &'a Division,
+    division: &'a LayerDivision,
     joints: &'a Joints,
     reference: &'a Reference,
     tolerance: f64,
-    kinds: Kinds,
-    part: f64,
+    kinds: SubTrackKinds,
+    step_fraction: f64,
 }
 
 impl Attempt<'_> {
     fn compress(&self) -> Option<LayeredClip> {
         let division = self.division;
         let all = &division.layers;
-        let samples: Vec<Samples> = (0..all.len()).map(|l| self.samples(l)).collect();
+        let samples: Vec<LayerSamples> = (0..all.len()).map(|l| self.samples(l)).collect();
         let count = self.clip.samples as u32;
         let lists: Vec<Option<Vec<u32>>> = samples.iter().map(|s| s.list(count)).collect();
         // Layers that can be separated from one pass over everything.
         let same = |l: usize| lists[l] == lists[0] && all[l].strip == all[0].strip;
         let together: Vec<bool> = (0..all.len()).map(same).collect();
         let changes = self.changes(&|j| together[usize::from(division.layer_of[j])]);
-        let split = Split {
+        let split = ClipSplit {
             layers: division.layer_of.clone(),
             tiers: 0,
             keys: keys(&changes, lists[0].as_deref(), count),
         };
         let (plan, choices) = self.choose_residuals(lists[0].as_deref(), split, &all[0], None)?;
         let mut layers: Vec<CompressedLayer> = Vec::with_capacity(all.len());
-        let mut decoded: Vec<Decoded> = Vec::with_capacity(all.len());
+        let mut decoded: Vec<DecodedLayer> = Vec::with_capacity(all.len());
         let mut max_error = 0.0;
         for l in 0..all.len() {
             let list = lists[l].as_deref();
             let settled = self.settled(l, list, &decoded);
             let (mut own, choices) = if together[l] {
                 let parts = (&choices.0[..], &choices.1[..]);
-                layer::take_out(&self.joints.skeleton(), &plan, l as u8, parts).ok()?
+                layer::extract_layer(&self.joints.skeleton(), &plan, l as u8, parts).ok()?
             } else {
                 let changes = self.changes(&|j| usize::from(division.layer_of[j]) == l);
-                let split =
-                    Split { layers: division.layer_of.clone(), tiers: 0, keys: keys(&changes, list, count) };
+                let split = ClipSplit {
+                    layers: division.layer_of.clone(),
+                    tiers: 0,
+                    keys: keys(&changes, list, count),
+                };
                 self.choose_residuals(list, split, &all[l], Some((l as u8, &settled)))?
             };
             own.header.split.tiers = all[l].tiers - 1;
@@ -290,16 +301,16 @@ impl Attempt<'_> {
                 choices,
                 stripped: (0, 0.0),
                 max_error: 0.0,
-                taken_out: together[l],
+                separated: together[l],
             };
             let poses = decode(&self.joints.skeleton(), &layer.tiers())?;
             self.measure(&mut layer, list, &settled, &poses);
             if layer.max_error.is_nan() || layer.max_error > self.tolerance {
                 return None;
             }
-            max_error = worse(max_error, layer.max_error);
+            max_error = larger_error(max_error, layer.max_error);
             layers.push(layer);
-            decoded.push(Decoded { list: lists[l].clone(), poses });
+            decoded.push(DecodedLayer { list: lists[l].clone(), poses });
         }
         let records = (all.iter().zip(samples).zip(&layers)).enumerate();
         let table = LayerTable {
@@ -315,8 +326,8 @@ impl Attempt<'_> {
                     },
                 })
                 .collect(),
-            pieces: Vec::new(),
-            layer_of: division.layer_of.clone(),
+            tier_parts: Vec::new(),
+            joint_layers: division.layer_of.clone(),
             stepped: division.stepped.clone(),
             interleaved: false,
         };
@@ -326,7 +337,7 @@ impl Attempt<'_> {
             joints: self.joints.clone(),
             tolerance: self.tolerance,
             max_error,
-            rotations: counts(&self.kinds.rotations),
+            rotations: count_rotations(&self.kinds.rotations),
         })
     }
 
@@ -346,15 +357,15 @@ impl Attempt<'_> {
     }
 
     /// Returns the samples of layer `l`.
-    fn samples(&self, l: usize) -> Samples {
+    fn samples(&self, l: usize) -> LayerSamples {
         let step = match self.division.layers[l].rate {
             Some(rate) if rate < self.clip.fps * (1.0 - 1e-9) => self.clip.fps / rate,
-            _ => return Samples::default(),
+            _ => return LayerSamples::default(),
         };
         let changes = self.changes(&|j| usize::from(self.division.layer_of[j]) == l);
-        let regular = Samples { step, extra: Vec::new() };
+        let regular = LayerSamples { step, extra: Vec::new() };
         let regular = regular.list(self.clip.samples as u32).unwrap_or_default();
-        Samples {
+        LayerSamples {
             step,
             extra: (changes.into_iter()).filter(|at| regular.binary_search(at).is_err()).collect(),
         }
@@ -365,20 +376,20 @@ impl Attempt<'_> {
     fn choose_residuals(
         &self,
         list: Option<&[u32]>,
-        split: Split,
-        part: &Part,
+        split: ClipSplit,
+        part: &LayerSettings,
         alone: Option<(u8, &SettledJoints)>,
-    ) -> Option<(Plan, Choices)> {
+    ) -> Option<(ClipLayout, ClipResiduals)> {
         let work = SearchEffort::new(self.options.effort);
-        let (c, spread) = tuning(self.tolerance / self.options.shell, work);
-        let header = Header {
+        let (c, spread) = base_step(self.tolerance / self.options.shell, work);
+        let header = ClipHeader {
             samples: list.map_or(self.clip.samples, <[u32]>::len) as u32,
             fps: self.clip.fps,
             start: self.clip.start,
-            base: (c * self.part * self.tolerance) as f32,
+            base: (c * self.step_fraction * self.tolerance) as f32,
             spread,
-            log: self.options.restart.clamp(1, 7),
-            fine: self.joints.fine(),
+            segment_log2: self.options.restart.clamp(1, 7),
+            fine: self.joints.step_refinements(),
             rotations: self.kinds.rotations.clone(),
             translations: self.kinds.translations.clone(),
             scales: self.kinds.scales.clone(),
@@ -387,7 +398,7 @@ impl Attempt<'_> {
             split,
         };
         let header = match alone {
-            Some((l, _)) => header.of_layer(l),
+            Some((l, _)) => header.layer_header(l),
             None => header,
         };
         let some = list
@@ -406,7 +417,7 @@ impl Attempt<'_> {
 
     /// Returns all joints but those of layer `l` at its samples: earlier layers as decoded, others in the
     /// rest pose.
-    fn settled(&self, l: usize, list: Option<&[u32]>, decoded: &[Decoded]) -> SettledJoints {
+    fn settled(&self, l: usize, list: Option<&[u32]>, decoded: &[DecodedLayer]) -> SettledJoints {
         let (n, division) = (self.reference.joints, self.division);
         let count = list.map_or(self.reference.samples, <[u32]>::len);
         let mut local = Vec::with_capacity(n * count);
@@ -414,13 +425,13 @@ impl Attempt<'_> {
             let at = list.map_or(i as u32, |list| list[i]);
             for j in 0..n {
                 local.push(match decoded.get(usize::from(division.layer_of[j])) {
-                    Some(before) => before.at(at, j, n, division.stepped[j]),
+                    Some(before) => before.transform(at, j, n, division.stepped[j]),
                     None => widen(&self.joints.rest[j]),
                 });
             }
         }
         let own = |of: &u8| usize::from(*of) == l;
-        SettledJoints { own: division.layer_of.iter().map(own).collect(), local }
+        SettledJoints { coded: division.layer_of.iter().map(own).collect(), local }
     }
 
     /// Measures the errors of a layer at the samples that it has.
@@ -435,27 +446,27 @@ impl Attempt<'_> {
         let count = list.map_or(self.reference.samples, <[u32]>::len);
         let mut stripped = vec![false; count];
         for (s, samples) in layer.choices.1.iter().enumerate() {
-            for (step, residuals) in layer.plan.steps_of(s).zip(samples) {
+            for (step, residuals) in layer.plan.segment_steps(s).zip(samples) {
                 stripped[layer.plan.key(s) + step.sample] = residuals.shift == STRIPPED;
             }
         }
-        let mut object = vec![Object::IDENTITY; n];
+        let mut object = vec![ObjectTransform::IDENTITY; n];
         for (i, stripped) in stripped.into_iter().enumerate() {
             let at = list.map_or(i, |list| list[i] as usize);
             let mut worst: f64 = 0.0;
             for j in 0..n {
-                let local = match settled.own[j] {
+                let local = match settled.coded[j] {
                     true => widen(&poses[i * n + j]),
                     false => settled.local[i * n + j],
                 };
                 let parent = self.joints.parents[j] as usize;
-                let parent = if parent < j { object[parent] } else { Object::IDENTITY };
+                let parent = if parent < j { object[parent] } else { ObjectTransform::IDENTITY };
                 object[j] = parent.child(&local, self.reference.scaled);
-                if settled.own[j] {
+                if settled.coded[j] {
                     let shell = f64::from(self.joints.shell[j]);
-                    let square = object[j].distance(self.reference.object(at, j), shell);
+                    let square = object[j].distance_squared(self.reference.object(at, j), shell);
                     let weight = self.joints.weight(j);
-                    worst = worse(worst, square * weight * weight);
+                    worst = larger_error(worst, square * weight * weight);
                 }
             }
             let to = match stripped {
@@ -465,7 +476,7 @@ impl Attempt<'_> {
                 }
                 false => &mut layer.max_error,
             };
-            *to = worse(*to, worst.sqrt());
+            *to = larger_error(*to, worst.sqrt());
         }
     }
 }
@@ -484,14 +495,14 @@ fn keys(changes: &[u32], list: Option<&[u32]>, count: u32) -> Vec<u32> {
 
 /// Returns a clip of some samples of another.
 fn subset(clip: &scene::Clip, list: &[u32]) -> scene::Clip {
-    fn some<T: Copy + PartialEq>(track: &scene::SubTrack<T>, list: &[u32]) -> scene::SubTrack<T> {
-        let values = list.iter().map(|&i| track.at(i as usize)).collect();
+    fn sub_track_subset<T: Copy + PartialEq>(track: &scene::SubTrack<T>, list: &[u32]) -> scene::SubTrack<T> {
+        let values = list.iter().map(|&i| track.sample(i as usize)).collect();
         scene::SubTrack::new(values).unwrap_or_else(|| track.clone())
     }
     let track = |t: &scene::Track| scene::Track {
-        rotation: some(&t.rotation, list),
-        translation: some(&t.translation, list),
-        scale: some(&t.scale, list),
+        rotation: sub_track_subset(&t.rotation, list),
+        translation: sub_track_subset(&t.translation, list),
+        scale: sub_track_subset(&t.scale, list),
     };
     scene::Clip { samples: list.len(), tracks: clip.tracks.iter().map(track).collect(), ..clip.clone() }
 }
@@ -499,7 +510,7 @@ fn subset(clip: &scene::Clip, list: &[u32]) -> scene::Clip {
 /// Returns all poses of a layer, decoded from its bytes.
 fn decode(skeleton: &meshreel_codec::clip::Skeleton<'_>, tiers: &[Vec<u8>]) -> Option<Vec<Transform>> {
     let first = StreamedClip::open(skeleton, &tiers[0]).ok()?;
-    let plan = &first.plan;
+    let plan = &first.layout;
     let n = skeleton.parents.len();
     let ends = (tiers[1..].iter())
         .map(|bytes| SegmentEnds::read(plan.segments(), bytes).ok())
@@ -510,7 +521,7 @@ fn decode(skeleton: &meshreel_codec::clip::Skeleton<'_>, tiers: &[Vec<u8>]) -> O
         plan.pose(first.key_values(i), &mut poses[plan.key(i) * n..][..n]);
     }
     for s in 0..plan.segments() {
-        let upper = (ends.iter().zip(&tiers[1..])).map(|(ends, bytes)| ends.of(s, bytes));
+        let upper = (ends.iter().zip(&tiers[1..])).map(|(ends, bytes)| ends.segment(s, bytes));
         let parts = std::iter::once(first.segment(s)).chain(upper);
         let parts: Vec<&[u8]> = parts.collect::<Option<_>>()?;
         streamed::decode_segment(plan, first.keys(), s, &parts, &mut scratch).ok()?;

@@ -1,6 +1,6 @@
 //! Tests of the compression of clips in layers.
 
-use super::layer::{Division, LayeredClip, Part, compress};
+use super::layer::{LayerDivision, LayerSettings, LayeredClip, compress};
 use super::tests::{clip, skeleton, swing};
 use super::{ClipOptions, importance};
 use glam::{DQuat, DVec3};
@@ -11,21 +11,21 @@ use meshreel_options::Strip;
 use meshreel_scene::{Clip, Qvv, Skeleton};
 
 /// Returns a division in which the chain's last third, and all side branches, are cosmetic.
-fn division(s: &Skeleton, parts: [Part; 2]) -> Division {
+fn division(s: &Skeleton, parts: [LayerSettings; 2]) -> LayerDivision {
     let n = s.joints.len();
-    Division {
+    LayerDivision {
         layers: parts.to_vec(),
         layer_of: (0..n).map(|j| u8::from(j % 3 == 1 || j * 3 >= n * 2)).collect(),
         stepped: vec![false; n],
     }
 }
 
-fn two() -> [Part; 2] {
-    let part = |name: &str| Part { name: name.into(), ..Part::default() };
+fn two() -> [LayerSettings; 2] {
+    let part = |name: &str| LayerSettings { name: name.into(), ..LayerSettings::default() };
     [part("base"), part("cosmetic")]
 }
 
-fn layered(s: &Skeleton, c: &Clip, division: &Division) -> LayeredClip {
+fn layered(s: &Skeleton, c: &Clip, division: &LayerDivision) -> LayeredClip {
     let options = ClipOptions { effort: 3, ..ClipOptions::default() };
     let done = compress(s, c, &options, &[], division).unwrap();
     assert!(done.max_error <= 0.01, "{}", done.max_error);
@@ -36,9 +36,9 @@ fn layered(s: &Skeleton, c: &Clip, division: &Division) -> LayeredClip {
 fn poses(done: &LayeredClip, bytes: &[u8]) -> Vec<Vec<Transform>> {
     let skeleton = done.joints.skeleton();
     let stored = StreamedClip::open(&skeleton, bytes).unwrap();
-    let plan = &stored.plan;
+    let plan = &stored.layout;
     let mut scratch = Scratch::new(plan);
-    let mut out = vec![plan.still().to_vec(); plan.header.samples as usize];
+    let mut out = vec![plan.constant_pose().to_vec(); plan.header.samples as usize];
     for i in 0..plan.keys() {
         plan.pose(stored.key_values(i), &mut out[plan.key(i)]);
     }
@@ -66,19 +66,19 @@ fn whole(done: &LayeredClip) -> Vec<u8> {
     let tiers: Vec<Vec<Vec<u8>>> = done.layers.iter().map(|l| l.tiers()).collect();
     let parts: Vec<Vec<&[u8]>> =
         (tiers.iter()).map(|tiers| tiers.iter().map(Vec::as_slice).collect()).collect();
-    merge(&done.joints.skeleton(), &done.table.layer_of, &parts).unwrap()
+    merge(&done.joints.skeleton(), &done.table.joint_layers, &parts).unwrap()
 }
 
 #[test]
 fn g01_g03_base_and_cosmetic_are_the_whole_bit_for_bit() {
     let s = skeleton(12);
     let done = layered(&s, &moving(&s), &division(&s, two()));
-    assert!(done.layers.iter().all(|l| l.taken_out));
+    assert!(done.layers.iter().all(|l| l.separated));
     let unsplit = poses(&done, &whole(&done));
     let [base, cosmetic] = [0, 1].map(|l| poses(&done, &done.layers[l].tiers()[0]));
     for ((want, base), cosmetic) in unsplit.iter().zip(&base).zip(&cosmetic) {
         for j in 0..12 {
-            let of = done.table.layer_of[j];
+            let of = done.table.joint_layers[j];
             let (own, other) = if of == 0 { (base, cosmetic) } else { (cosmetic, base) };
             assert_eq!(own[j], want[j], "joint {j}");
             // Data is exclusive; joints of other layers are in the rest pose here.
@@ -92,10 +92,10 @@ fn g02_joints_of_other_layers_are_default() {
     let s = skeleton(12);
     let done = layered(&s, &moving(&s), &division(&s, two()));
     for (l, layer) in done.layers.iter().enumerate() {
-        for (j, &of) in done.table.layer_of.iter().enumerate() {
+        for (j, &of) in done.table.joint_layers.iter().enumerate() {
             if usize::from(of) != l {
-                assert_eq!(layer.plan.header.components_of(j), 0);
-                assert_eq!(layer.plan.header.rotations[j], meshreel_codec::clip::Rotation::Default);
+                assert_eq!(layer.plan.header.joint_components(j), 0);
+                assert_eq!(layer.plan.header.rotations[j], meshreel_codec::clip::RotationSubTrack::Default);
             }
         }
     }
@@ -141,7 +141,7 @@ fn g07_layers_merge_into_the_clip_that_they_were() {
     let tiers: Vec<Vec<Vec<u8>>> = other.layers.iter().map(|l| l.tiers()).collect();
     let parts: Vec<Vec<&[u8]>> = (tiers.iter()).map(|t| t.iter().map(Vec::as_slice).collect()).collect();
     // Layers with different samples cannot be merged.
-    assert!(merge(&other.joints.skeleton(), &other.table.layer_of, &parts).is_err());
+    assert!(merge(&other.joints.skeleton(), &other.table.joint_layers, &parts).is_err());
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn g10_each_layer_has_its_rate() {
     let mut parts = two();
     (parts[0].rate, parts[1].rate) = (Some(15.0), Some(15.0));
     let done = layered(&s, &moving(&s), &division(&s, parts));
-    assert!(done.layers.iter().all(|l| l.taken_out && l.plan.header.samples == 151));
+    assert!(done.layers.iter().all(|l| l.separated && l.plan.header.samples == 151));
 }
 
 #[test]
@@ -180,8 +180,8 @@ fn g05_cosmetic_is_stripped_harder() {
     assert_eq!(done.layers[0].stripped, (0, 0.0));
     assert!(done.layers[1].tiers()[0].len() < plain.layers[1].tiers()[0].len());
     let mut parts = two();
-    parts[0].strip = Strip::Share(0.1);
-    parts[1].strip = Strip::Share(0.25);
+    parts[0].strip = Strip::Fraction(0.1);
+    parts[1].strip = Strip::Fraction(0.25);
     let done = layered(&s, &c, &division(&s, parts));
     assert_eq!(done.layers[0].stripped.0, 30);
     assert_eq!(done.layers[1].stripped.0, 75);
@@ -214,13 +214,13 @@ fn g11_stepped_joints_keep_what_is_before_and_after_a_change() {
     for change in [99, 100, 250, 251] {
         let i = list.binary_search(&change).unwrap();
         // A key: in the first tier, and never stripped.
-        assert!(done.layers[1].plan.place(i).is_ok(), "{change}");
+        assert!(done.layers[1].plan.locate_sample(i).is_ok(), "{change}");
     }
     // Without the other tiers the joint is correct at every sample of the layer.
     let first = &done.layers[1].tiers()[0];
     let pose = poses(&done, first);
     for (i, at) in list.iter().enumerate() {
-        let want = c.tracks[8].at(*at as usize).translation;
+        let want = c.tracks[8].transform(*at as usize).translation;
         let got = pose[i][8].translation;
         assert!((f64::from(got[0]) - want.x).abs() < 0.02, "{at} {got:?}");
     }
@@ -229,8 +229,8 @@ fn g11_stepped_joints_keep_what_is_before_and_after_a_change() {
 #[test]
 fn n_layers_and_none_that_is_not_closed() {
     let s = skeleton(12);
-    let part = |name: &str| Part { name: name.into(), ..Part::default() };
-    let d = Division {
+    let part = |name: &str| LayerSettings { name: name.into(), ..LayerSettings::default() };
+    let d = LayerDivision {
         layers: vec![part("a"), part("b"), part("c"), part("d")],
         layer_of: (0..12).map(|j| (j / 3) as u8).collect(),
         stepped: vec![false; 12],
@@ -241,7 +241,7 @@ fn n_layers_and_none_that_is_not_closed() {
     let each: Vec<_> = (done.layers.iter()).map(|l| poses(&done, &l.tiers()[0])).collect();
     for (i, want) in unsplit.iter().enumerate() {
         for j in 0..12 {
-            assert_eq!(each[usize::from(done.table.layer_of[j])][i][j], want[j]);
+            assert_eq!(each[usize::from(done.table.joint_layers[j])][i][j], want[j]);
         }
     }
     let mut open = d.clone();
@@ -261,15 +261,15 @@ fn g12_joints_that_move_much_matter_most() {
     let parent = s.joints[11].parent.unwrap();
     assert!(parent == 9 && all[9] > 4.0 * way + 18.0);
     assert!((0..12).all(|j| s.joints[j].parent.is_none_or(|p| all[p] > all[j])));
-    let cosmetic = importance::least(&all, 0.5);
+    let cosmetic = importance::least_fraction(&all, 0.5);
     assert_eq!(cosmetic.iter().filter(|c| **c).count(), 6);
     // Closed under parents, whatever the share.
     for k in 0..=12 {
-        let least = importance::least(&all, f64::from(k) / 12.0);
+        let least = importance::least_fraction(&all, f64::from(k) / 12.0);
         assert!((0..12).all(|j| s.joints[j].parent.is_none_or(|p| !least[p] || least[j])));
     }
-    assert_eq!(importance::below(&all, 2.0), [true; 12]);
-    assert_eq!(importance::below(&all, 0.0), [false; 12]);
+    assert_eq!(importance::below_fraction(&all, 2.0), [true; 12]);
+    assert_eq!(importance::below_fraction(&all, 0.0), [false; 12]);
 }
 
 #[test]
@@ -286,7 +286,7 @@ fn g13_a_bias_lifts_a_joint_and_what_is_above_it() {
         assert!(lifted[parent] >= lifted[11]);
         j = parent;
     }
-    assert!(!importance::least(&lifted, 0.34)[11] && importance::least(&plain, 0.34)[11]);
+    assert!(!importance::least_fraction(&lifted, 0.34)[11] && importance::least_fraction(&plain, 0.34)[11]);
     bias[11] = 0.0;
     assert_eq!(importance::importance(&joints, &bias)[11], 0.0);
 }

@@ -1,8 +1,8 @@
-//! Compresses clips within a tolerance that holds for every joint at every sample (codec `sampled`, stored
+//! Compresses clips within a tolerance that holds for every joint at every sample (codec `sampled`, streamed
 //! form).
 //!
 //! Passes: `compact` (default, constant, animated; hinges and two axes) → `cross` (components that predict
-//! others) → `closed_loop` and `search` (residuals) → the codec's `stored` form, which is decoded again and
+//! others) → `closed_loop` and `search` (residuals) → the codec's `streamed` form, which is decoded again and
 //! measured.
 
 mod axes;
@@ -34,10 +34,12 @@ pub(crate) mod tier_chunks;
 use crate::Error;
 use closed_loop::{ClosedLoop, SampleChoices, SampleContext, SettledJoints};
 use compact::CompactTolerances;
-pub use curve::{CompressedCurves, CurveOptions, Rule, compress_curves};
+pub use curve::{CompressedCurves, CurveOptions, CurveRule, compress_curves};
 use meshreel_codec::clip::schedule::Taps;
-use meshreel_codec::clip::streamed::{CALM, Choices, KEY_LEVEL, Plan, Residuals, Scratch, StreamedClip};
-use meshreel_codec::clip::{Header, Source, Split, streamed};
+use meshreel_codec::clip::streamed::{
+    ClipLayout, ClipResiduals, KEY_LEVEL, NEUTRAL_RATIO, SampleResiduals, Scratch, StreamedClip,
+};
+use meshreel_codec::clip::{ClipHeader, ClipSplit, ComponentSource, streamed};
 use meshreel_codec::entropy::symbols::{Activity, Means, start_code};
 use meshreel_codec::transform::Transform;
 use meshreel_options::Strip;
@@ -45,9 +47,9 @@ use meshreel_process::Cancellation;
 use meshreel_scene as scene;
 use rayon::prelude::*;
 pub use reference::Joints;
-use reference::{Object, Reference, worse};
+use reference::{ObjectTransform, Reference, larger_error};
 use search::SearchEffort;
-use strip::Stripped;
+use strip::StrippedSamples;
 
 /// Settings of the codec `sampled`.
 #[derive(Clone, Debug)]
@@ -80,7 +82,7 @@ impl Default for ClipOptions {
 /// A compressed clip.
 #[derive(Clone, Debug)]
 pub struct CompressedClip {
-    /// The stored form: everything that playing needs except names, parents and rest pose.
+    /// The streamed form: everything that playing needs except names, parents and rest pose.
     pub bytes: Vec<u8>,
     /// The skeleton as the decoder gets it.
     pub joints: Joints,
@@ -93,12 +95,12 @@ pub struct CompressedClip {
     /// Sub-tracks of rotation by kind: default, constant, hinge, two axes, free.
     pub rotations: [usize; 5],
     /// Number of samples whose steps had to be finer.
-    pub finer: usize,
+    pub finer_samples: usize,
 }
 
 /// Returns base step over tolerance, and η in 16ths, for tolerances around a thousandth, a hundredth and a
 /// tenth of the shell.
-fn tuning(ratio: f64, work: SearchEffort) -> (f64, u8) {
+fn base_step(ratio: f64, work: SearchEffort) -> (f64, u8) {
     let plain = if work.flips <= 1 { 0.85 } else { 1.0 };
     let (c, spread) = match ratio {
         r if r < 0.01 => (1.1, 5),
@@ -110,7 +112,7 @@ fn tuning(ratio: f64, work: SearchEffort) -> (f64, u8) {
 
 /// Limits for a constant sub-track and for its axes ([`CompactTolerances`]), and steps as a fraction of the
 /// usual ones. If the first settings cannot hold the tolerance, the stricter ones behind them are tried.
-const STRICTER: [(f64, f64, f64); 5] =
+const ATTEMPT_SETTINGS: [(f64, f64, f64); 5] =
     [(0.02, 0.06, 1.0), (0.0, 0.005, 0.5), (0.0, 0.0, 0.12), (0.0, 0.0, 0.01), (0.0, 0.0, 0.001)];
 
 /// Returns a thread pool of one thread, for measuring speed.
@@ -143,14 +145,14 @@ pub fn compress_each(
         .check()
         .map_err(|e| Error::Unsupported { what: format!("skeleton {}: {}", skeleton.name, e.0) })?;
     let reference = Reference::new(skeleton, clip, &options.cancellation);
-    let least = reference.least();
+    let least = reference.min_tolerance();
     let tolerance = options.tolerance.max(least);
-    joints.weigh(tolerances, tolerance, least);
-    joints.enlarge(&reference);
+    joints.set_tolerances(tolerances, tolerance, least);
+    joints.add_scales(&reference);
     let work = SearchEffort::new(options.effort);
-    let (c, spread) = tuning(tolerance / options.shell, work);
-    let source = EncodeSource { clip, joints: &joints, reference: &reference, tolerance };
-    for (constant, axes, part) in STRICTER {
+    let (c, spread) = base_step(tolerance / options.shell, work);
+    let source = StreamedSource { clip, joints: &joints, reference: &reference, tolerance };
+    for (constant, axes, part) in ATTEMPT_SETTINGS {
         let within = CompactTolerances { constant, axes };
         let base = c * part * tolerance;
         if let Some(done) = source.encode(options, within, (base, spread), work) {
@@ -187,7 +189,7 @@ fn check(skeleton: &scene::Skeleton, clip: &scene::Clip, options: &ClipOptions) 
         (q.rotation.length_squared() - 1.0).abs() < 1e-6 && small(q.translation) && small(q.scale)
     };
     for (track, joint) in clip.tracks.iter().zip(&skeleton.joints) {
-        if !sane(&joint.rest) || !(0..clip.samples).all(|i| sane(&track.at(i))) {
+        if !sane(&joint.rest) || !(0..clip.samples).all(|i| sane(&track.transform(i))) {
             return Err(Error::Unsupported {
                 what: format!("clip {}, joint {}: a transform that is none", clip.name, joint.name),
             });
@@ -197,14 +199,14 @@ fn check(skeleton: &scene::Skeleton, clip: &scene::Clip, options: &ClipOptions) 
 }
 
 /// A clip that is compressed, its skeleton, and the tolerance that holds, in units of length.
-struct EncodeSource<'a> {
+struct StreamedSource<'a> {
     clip: &'a scene::Clip,
     joints: &'a Joints,
     reference: &'a Reference,
     tolerance: f64,
 }
 
-impl EncodeSource<'_> {
+impl StreamedSource<'_> {
     /// Compresses the clip once, with steps derived from `base` and `spread`; `None` if the tolerance cannot
     /// be held with these settings at some sample.
     fn encode(
@@ -214,7 +216,7 @@ impl EncodeSource<'_> {
         (base, spread): (f64, u8),
         work: SearchEffort,
     ) -> Option<CompressedClip> {
-        let &EncodeSource { joints, reference, tolerance, .. } = self;
+        let &StreamedSource { joints, reference, tolerance, .. } = self;
         let residuals = ResidualChoice {
             reference,
             joints,
@@ -233,7 +235,7 @@ impl EncodeSource<'_> {
         if max_error.is_nan() || max_error > tolerance {
             return None;
         }
-        let rotations = counts(&plan.header.rotations);
+        let rotations = count_rotations(&plan.header.rotations);
         let mut side = Vec::new();
         meshreel_codec::clip::header::encode(&plan.header, &mut side);
         let finer = segments.iter().flatten().filter(|r| r.shift > 0).count();
@@ -244,34 +246,39 @@ impl EncodeSource<'_> {
             tolerance,
             max_error,
             rotations,
-            finer,
+            finer_samples: finer,
         })
     }
 
     /// Returns the header of the clip, without sources and starts, which depend on the residuals.
-    fn header(&self, options: &ClipOptions, within: CompactTolerances, (base, spread): (f64, u8)) -> Header {
-        let kinds = compact::kinds(self.reference, self.joints, self.tolerance, within);
-        Header {
+    fn header(
+        &self,
+        options: &ClipOptions,
+        within: CompactTolerances,
+        (base, spread): (f64, u8),
+    ) -> ClipHeader {
+        let kinds = compact::classify_sub_tracks(self.reference, self.joints, self.tolerance, within);
+        ClipHeader {
             samples: self.clip.samples as u32,
             fps: self.clip.fps,
             start: self.clip.start,
             base: base as f32,
             spread,
-            log: options.restart.clamp(1, 7),
-            fine: self.joints.fine(),
+            segment_log2: options.restart.clamp(1, 7),
+            fine: self.joints.step_refinements(),
             rotations: kinds.rotations,
             translations: kinds.translations,
             scales: kinds.scales,
             sources: Vec::new(),
             starts: Vec::new(),
-            split: Split::default(),
+            split: ClipSplit::default(),
         }
     }
 }
 
 /// Counts rotation sub-tracks by kind.
-fn counts(all: &[meshreel_codec::clip::Rotation]) -> [usize; 5] {
-    use meshreel_codec::clip::Rotation as R;
+fn count_rotations(all: &[meshreel_codec::clip::RotationSubTrack]) -> [usize; 5] {
+    use meshreel_codec::clip::RotationSubTrack as R;
     let mut rotations = [0; 5];
     for r in all {
         rotations[match r {
@@ -301,38 +308,42 @@ struct ResidualChoice<'a> {
 impl ResidualChoice<'_> {
     /// Chooses sources, starts and residuals for a header that has none yet. `None` if the tolerance cannot
     /// be held at some sample.
-    fn choose(&self, mut header: Header) -> Option<(Plan, Choices)> {
+    fn choose(&self, mut header: ClipHeader) -> Option<(ClipLayout, ClipResiduals)> {
         let n = header.components();
-        header.sources = vec![[Source::default(); 2]; n];
+        header.sources = vec![[ComponentSource::default(); 2]; n];
         header.starts = vec![8; n];
         let skeleton = self.joints.skeleton();
-        let plan = Plan::new(&skeleton, header.clone()).ok()?;
-        (header.starts, header.sources) = cross::analyse(&self.over(&plan), self.with_sources);
-        let mut plan = Plan::new(&skeleton, header).ok()?;
-        let l = self.over(&plan);
-        let stripped = Stripped::new(self.strip, &l);
-        let (keys, segments) = choose(&l, self.work, &stripped)?;
-        plan.header.starts = starts_of(&plan, &segments);
+        let plan = ClipLayout::new(&skeleton, header.clone()).ok()?;
+        (header.starts, header.sources) = cross::find_sources(&self.closed_loop(&plan), self.with_sources);
+        let mut plan = ClipLayout::new(&skeleton, header).ok()?;
+        let l = self.closed_loop(&plan);
+        let stripped = StrippedSamples::new(self.strip, &l);
+        let (keys, segments) = choose_samples(&l, self.work, &stripped)?;
+        plan.header.starts = residual_starts(&plan, &segments);
         Some((plan, (keys, segments)))
     }
 
-    fn over<'a>(&'a self, plan: &'a Plan) -> ClosedLoop<'a> {
+    fn closed_loop<'a>(&'a self, plan: &'a ClipLayout) -> ClosedLoop<'a> {
         ClosedLoop::new(plan, self.reference, self.joints, self.tolerance).with_settled(self.settled)
     }
 }
 
-fn choose(l: &ClosedLoop<'_>, work: SearchEffort, stripped: &Stripped) -> Option<Choices> {
+fn choose_samples(
+    l: &ClosedLoop<'_>,
+    work: SearchEffort,
+    stripped: &StrippedSamples,
+) -> Option<ClipResiduals> {
     let plan = l.plan;
-    let w = plan.words;
-    let calm = vec![CALM; plan.components];
+    let w = plan.codes_per_sample;
+    let calm = vec![NEUTRAL_RATIO; plan.components];
     let mut means = Means::default();
     means.reset(&plan.header.starts);
     let mut keys = Vec::with_capacity(plan.keys());
     let mut key_values: Vec<i32> = Vec::with_capacity(plan.keys() * w);
     let mut last = plan.rest_values().to_vec();
-    let mut frames = l.frames();
+    let mut frames = l.trial_choices();
     let mut lambda = search::FIRST_LAMBDA;
-    let taps = Taps { at: [0; 4], weight: [1 << 16, 0, 0, 0], count: 1 };
+    let taps = Taps { samples: [0; 4], weights: [1 << 16, 0, 0, 0], count: 1 };
     let mut predictions = Vec::new();
     for i in 0..plan.keys() {
         l.predict(&last, &taps, &mut predictions);
@@ -349,8 +360,8 @@ fn choose(l: &ClosedLoop<'_>, work: SearchEffort, stripped: &Stripped) -> Option
         let frame = &frames[0];
         predictions = place.predictions;
         learn(&mut means, KEY_LEVEL, frame);
-        last.copy_from_slice(&frame.words);
-        key_values.extend_from_slice(&frame.words);
+        last.copy_from_slice(&frame.codes);
+        key_values.extend_from_slice(&frame.codes);
         keys.push(residuals(frame));
     }
     let segments: Option<Vec<_>> = (0..plan.segments())
@@ -366,8 +377,8 @@ fn learn(means: &mut Means, level: usize, frame: &SampleChoices) {
     }
 }
 
-fn residuals(frame: &SampleChoices) -> Residuals {
-    Residuals { shift: frame.shift, k: frame.k.clone() }
+fn residuals(frame: &SampleChoices) -> SampleResiduals {
+    SampleResiduals { shift: frame.shift, k: frame.k.clone() }
 }
 
 fn segment(
@@ -375,36 +386,36 @@ fn segment(
     s: usize,
     keys: &[i32],
     work: SearchEffort,
-    stripped: &Stripped,
-) -> Option<Vec<Residuals>> {
+    stripped: &StrippedSamples,
+) -> Option<Vec<SampleResiduals>> {
     let plan = l.plan;
-    let (w, n) = (plan.words, plan.components);
+    let (w, n) = (plan.codes_per_sample, plan.components);
     let start = plan.key(s);
     let length = plan.key(s + 1) - start;
     let mut words = vec![0; (length + 1) * w];
     words[..w].copy_from_slice(&keys[..w]);
     words[length * w..].copy_from_slice(&keys[w..]);
-    let mut ratios = vec![CALM; (length + 1) * n];
+    let mut ratios = vec![NEUTRAL_RATIO; (length + 1) * n];
     let mut means = Means::default();
     means.reset(&plan.header.starts);
-    let mut frames = l.frames();
+    let mut frames = l.trial_choices();
     let mut activity = Activity::default();
     let mut lambda = search::FIRST_LAMBDA;
     let mut predictions = Vec::new();
     let mut out = Vec::with_capacity(length.saturating_sub(1));
-    for step in plan.steps_of(s) {
+    for step in plan.segment_steps(s) {
         l.predict(&words, &step.taps, &mut predictions);
         let place = SampleContext {
             sample: start + step.sample,
             level: step.level as usize,
             means: &means,
-            around: [step.taps.at[0], step.taps.at[1]].map(|t| &ratios[t * n..t * n + n]),
+            around: [step.taps.samples[0], step.taps.samples[1]].map(|t| &ratios[t * n..t * n + n]),
             predictions: std::mem::take(&mut predictions),
         };
-        if stripped.has(l, &place, &mut frames[0]) {
+        if stripped.strip_sample(l, &place, &mut frames[0]) {
             predictions = place.predictions;
-            words[step.sample * w..][..w].copy_from_slice(&frames[0].words);
-            out.push(Residuals { shift: streamed::STRIPPED, k: vec![0; n] });
+            words[step.sample * w..][..w].copy_from_slice(&frames[0].codes);
+            out.push(SampleResiduals { shift: streamed::STRIPPED, k: vec![0; n] });
             continue;
         }
         if !search::solve(l, &place, &mut frames, &mut lambda, work) {
@@ -413,23 +424,23 @@ fn segment(
         let frame = &frames[0];
         predictions = place.predictions;
         // Later samples get the coder's context: the residuals as finally chosen.
-        activity.start(n);
+        activity.begin_sample(n);
         for (c, &k) in frame.k.iter().enumerate() {
-            activity.put(&means, c, step.level as usize, k);
+            activity.record(&means, c, step.level as usize, k);
         }
         ratios[step.sample * n..][..n].copy_from_slice(&activity.ratio);
         learn(&mut means, step.level as usize, frame);
-        words[step.sample * w..][..w].copy_from_slice(&frame.words);
+        words[step.sample * w..][..w].copy_from_slice(&frame.codes);
         out.push(residuals(frame));
     }
     Some(out)
 }
 
 /// Returns starts from the chosen residuals: the mean |k| of the finest level.
-fn starts_of(plan: &Plan, segments: &[Vec<Residuals>]) -> Vec<u8> {
+fn residual_starts(plan: &ClipLayout, segments: &[Vec<SampleResiduals>]) -> Vec<u8> {
     let mut sums = vec![(0u64, 0u64); plan.components];
     for (s, samples) in segments.iter().enumerate() {
-        for (step, residuals) in plan.steps_of(s).zip(samples) {
+        for (step, residuals) in plan.segment_steps(s).zip(samples) {
             if step.level == 0 && residuals.shift != streamed::STRIPPED {
                 for ((sum, count), k) in sums.iter_mut().zip(&residuals.k) {
                     *sum += u64::from(k.unsigned_abs());
@@ -448,14 +459,14 @@ fn starts_of(plan: &Plan, segments: &[Vec<Residuals>]) -> Vec<u8> {
 
 /// Returns the largest decoded error of any joint at any sample. `None` if the clip does not decode.
 fn measure(stored: &StreamedClip, reference: &Reference, joints: &Joints) -> Option<f64> {
-    let plan = &stored.plan;
+    let plan = &stored.layout;
     let n = reference.joints;
     let mut pose = vec![Transform::IDENTITY; n];
-    let mut object = vec![Object::IDENTITY; n];
+    let mut object = vec![ObjectTransform::IDENTITY; n];
     let mut worst: f64 = 0.0;
     let mut check = |words: &[i32], sample: usize| {
         plan.pose(words, &mut pose);
-        worst = worse(worst, reference.error(sample, joints, &pose, &mut object));
+        worst = larger_error(worst, reference.error_squared(sample, joints, &pose, &mut object));
     };
     for i in 0..plan.keys() {
         check(stored.key_values(i), plan.key(i));

@@ -6,15 +6,17 @@
 
 use super::closed_loop::{ClosedLoop, SampleContext, Target};
 use super::compact::{self, CompactTolerances};
-use super::layer::Division;
-use super::reference::{Joints, Object, Reference, worse};
-use super::{ClipOptions, CompressedClip, counts, search};
+use super::layer::LayerDivision;
+use super::reference::{Joints, ObjectTransform, Reference, larger_error};
+use super::{ClipOptions, CompressedClip, count_rotations, search};
 use crate::Error;
 use glam::{DQuat, DVec3};
-use meshreel_codec::clip::layer::{LayerRecord, LayerTable, header_bytes, put_sized};
-use meshreel_codec::clip::random_access::{Origin, RandomAccess, SEGMENT, Segment, UNIT};
-use meshreel_codec::clip::streamed::{Kind, Plan};
-use meshreel_codec::clip::{Header, Source, Split, random_access};
+use meshreel_codec::clip::layer::{LayerRecord, LayerTable, header_bytes, put_length_prefixed};
+use meshreel_codec::clip::random_access::{
+    Origin, RandomAccess, SEGMENT_SAMPLES, UNIT_FACTOR, UnpackedSegment,
+};
+use meshreel_codec::clip::streamed::{ClipLayout, SubTrackKind};
+use meshreel_codec::clip::{ClipHeader, ClipSplit, ComponentSource, random_access};
 use meshreel_codec::entropy::symbols::Means;
 use meshreel_codec::transform::Transform;
 use meshreel_scene as scene;
@@ -43,7 +45,7 @@ pub fn compress_layers(
     layer_of: &[u8],
 ) -> Result<(CompressedClip, Vec<Vec<u8>>), Error> {
     let (whole, layers) = compress_each(skeleton, clip, options, &[], layer_of)?;
-    Ok((whole, layers.iter().map(LayerBytes::form).collect()))
+    Ok((whole, layers.iter().map(LayerBytes::to_clip_bytes).collect()))
 }
 
 /// A layer as stored in a file.
@@ -57,9 +59,9 @@ pub struct LayerBytes {
 
 impl LayerBytes {
     /// Returns the layer alone, as a clip of its own.
-    pub fn form(&self) -> Vec<u8> {
+    pub fn to_clip_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        put_sized(&self.header, &mut bytes);
+        put_length_prefixed(&self.header, &mut bytes);
         bytes.extend_from_slice(&self.body);
         bytes
     }
@@ -67,7 +69,7 @@ impl LayerBytes {
 
 /// A clip in layers, each in the random-access form.
 #[derive(Clone, Debug)]
-pub struct LayeredForm {
+pub struct RandomAccessLayers {
     /// The layer table as it is stored, with 0 as the number of the clip and without pieces.
     pub table: LayerTable,
     /// The layers, the base layer first.
@@ -82,8 +84,8 @@ pub fn compress_division(
     clip: &scene::Clip,
     options: &ClipOptions,
     tolerances: &[f64],
-    division: &Division,
-) -> Result<(CompressedClip, LayeredForm), Error> {
+    division: &LayerDivision,
+) -> Result<(CompressedClip, RandomAccessLayers), Error> {
     let count = division.layers.len() as u8;
     let (whole, layers) = compress_counted(skeleton, clip, options, tolerances, (&division.layer_of, count))?;
     let records = division.layers.iter().zip(&layers).enumerate();
@@ -97,12 +99,12 @@ pub fn compress_division(
                 ..LayerRecord::default()
             })
             .collect(),
-        pieces: Vec::new(),
-        layer_of: division.layer_of.clone(),
+        tier_parts: Vec::new(),
+        joint_layers: division.layer_of.clone(),
         stepped: division.stepped.clone(),
         interleaved: false,
     };
-    Ok((whole, LayeredForm { table, layers }))
+    Ok((whole, RandomAccessLayers { table, layers }))
 }
 
 /// As [`compress_layers`], with a tolerance for each joint.
@@ -140,13 +142,13 @@ fn compress_counted(
         .check()
         .map_err(|e| Error::Unsupported { what: format!("skeleton {}: {}", skeleton.name, e.0) })?;
     let reference = Reference::new(skeleton, clip, &options.cancellation);
-    let (extent, least) = (reference.extent(), reference.least());
+    let (extent, least) = (reference.extent(), reference.min_tolerance());
     let tolerance = options.tolerance.max(least);
-    joints.weigh(tolerances, tolerance, least);
-    joints.enlarge(&reference);
+    joints.set_tolerances(tolerances, tolerance, least);
+    joints.add_scales(&reference);
     for (constant, axes) in [(0.02, 0.06), (0.0, 0.005), (0.0, 0.0)] {
         let within = CompactTolerances { constant, axes };
-        let source = EncodeSource { clip, joints: &joints, reference: &reference, tolerance, extent };
+        let source = RandomAccessSource { clip, joints: &joints, reference: &reference, tolerance, extent };
         if let Some(done) = source.encode(within, layer_of, count) {
             return Ok(done);
         }
@@ -162,7 +164,7 @@ fn compress_counted(
 
 /// A clip that is compressed, its skeleton, the tolerance that holds and the largest coordinate, in units of
 /// length.
-struct EncodeSource<'a> {
+struct RandomAccessSource<'a> {
     clip: &'a scene::Clip,
     joints: &'a Joints,
     reference: &'a Reference,
@@ -170,7 +172,7 @@ struct EncodeSource<'a> {
     extent: f64,
 }
 
-impl EncodeSource<'_> {
+impl RandomAccessSource<'_> {
     /// Compresses the clip as a whole and in layers; `None` if the tolerance cannot be held.
     fn encode(
         &self,
@@ -178,48 +180,48 @@ impl EncodeSource<'_> {
         layer_of: &[u8],
         layers: u8,
     ) -> Option<(CompressedClip, Vec<LayerBytes>)> {
-        let &EncodeSource { clip, joints, reference, tolerance, extent } = self;
-        let kinds = compact::kinds(reference, joints, tolerance, within);
-        let mut header = Header {
+        let &RandomAccessSource { clip, joints, reference, tolerance, extent } = self;
+        let kinds = compact::classify_sub_tracks(reference, joints, tolerance, within);
+        let mut header = ClipHeader {
             samples: clip.samples as u32,
             fps: clip.fps,
             start: clip.start,
             base: tolerance as f32,
             spread: 5,
-            log: 7,
-            fine: joints.fine(),
+            segment_log2: 7,
+            fine: joints.step_refinements(),
             rotations: kinds.rotations,
             translations: kinds.translations,
             scales: kinds.scales,
             sources: Vec::new(),
             starts: Vec::new(),
-            split: Split { layers: layer_of.to_vec(), ..Split::default() },
+            split: ClipSplit { layers: layer_of.to_vec(), ..ClipSplit::default() },
         };
         let n = header.components();
-        header.sources = vec![[Source::default(); 2]; n];
+        header.sources = vec![[ComponentSource::default(); 2]; n];
         header.starts = vec![0; n];
         let skeleton = joints.skeleton();
         // The decoder's f32 adds slightly to the errors that the loop measures.
         let inner = tolerance * 0.997 - extent * 1.2e-7;
-        let plans: Vec<Plan> = FACTORS
+        let plans: Vec<ClipLayout> = FACTORS
             .iter()
             .map(|&factor| {
                 let mut header = header.clone();
-                header.base *= f32::from(factor) / f32::from(UNIT);
-                Plan::new(&skeleton, header).ok()
+                header.base *= f32::from(factor) / f32::from(UNIT_FACTOR);
+                ClipLayout::new(&skeleton, header).ok()
             })
             .collect::<Option<_>>()?;
         let loops: Vec<ClosedLoop<'_>> =
             (plans.iter()).map(|plan| ClosedLoop::new(plan, reference, joints, inner)).collect();
-        let count = clip.samples.div_ceil(SEGMENT);
-        let segments: Vec<Segment> =
+        let count = clip.samples.div_ceil(SEGMENT_SAMPLES);
+        let segments: Vec<UnpackedSegment> =
             (0..count).into_par_iter().map(|s| segment(&loops, s)).collect::<Option<_>>()?;
-        let plan = Plan::new(&skeleton, header).ok()?;
+        let plan = ClipLayout::new(&skeleton, header).ok()?;
         let bytes = random_access::encode(&plan, &segments)?;
         let max_error = measure(&RandomAccess::open(&skeleton, &bytes).ok()?, reference, joints);
         let layers = (0..layers)
             .map(|layer| {
-                let (plan, own) = random_access::take_out(&skeleton, &plan, layer, &segments).ok()?;
+                let (plan, own) = random_access::extract_layer(&skeleton, &plan, layer, &segments).ok()?;
                 Some(LayerBytes {
                     header: header_bytes(&plan.header),
                     body: random_access::encode_body(&plan, &own)?,
@@ -232,16 +234,16 @@ impl EncodeSource<'_> {
             tolerance,
             max_error,
             side_bytes: [0; 2],
-            rotations: counts(&plan.header.rotations),
-            finer: segments.iter().filter(|s| s.factor < UNIT).count(),
+            rotations: count_rotations(&plan.header.rotations),
+            finer_samples: segments.iter().filter(|s| s.factor < UNIT_FACTOR).count(),
         };
         (max_error <= tolerance).then_some((done, layers))
     }
 }
 
-fn segment(loops: &[ClosedLoop<'_>], s: usize) -> Option<Segment> {
+fn segment(loops: &[ClosedLoop<'_>], s: usize) -> Option<UnpackedSegment> {
     let last = loops.first()?.reference.samples;
-    let samples = s * SEGMENT..((s + 1) * SEGMENT).min(last);
+    let samples = s * SEGMENT_SAMPLES..((s + 1) * SEGMENT_SAMPLES).min(last);
     let means = Means::default();
     for (l, &factor) in loops.iter().zip(&FACTORS) {
         l.reference.cancellation.check().ok()?;
@@ -249,7 +251,7 @@ fn segment(loops: &[ClosedLoop<'_>], s: usize) -> Option<Segment> {
         let (origins, predictions) = origins(l, samples.clone());
         let mut k = Vec::with_capacity(samples.len() * plan.components);
         let mut place = SampleContext { sample: 0, level: 0, means: &means, around: [&[], &[]], predictions };
-        let [frame, trial, _] = &mut l.frames();
+        let [frame, trial, _] = &mut l.trial_choices();
         let fits = samples.clone().all(|sample| {
             place.sample = sample;
             let fits = search::attempt::<false>(l, &place, [frame, trial], 0.0, FLIPS);
@@ -257,7 +259,7 @@ fn segment(loops: &[ClosedLoop<'_>], s: usize) -> Option<Segment> {
             fits
         });
         if fits {
-            return Some(Segment { factor, origins, k });
+            return Some(UnpackedSegment { factor, origins, k });
         }
     }
     None
@@ -267,32 +269,32 @@ fn segment(loops: &[ClosedLoop<'_>], s: usize) -> Option<Segment> {
 fn origins(l: &ClosedLoop<'_>, samples: std::ops::Range<usize>) -> (Vec<Origin>, Vec<[i32; 4]>) {
     let plan = l.plan;
     let middle = samples.start + samples.len() / 2;
-    let mut origins = Vec::with_capacity(plan.groups.len());
-    let mut words = Vec::with_capacity(plan.groups.len());
-    for group in &plan.groups {
+    let mut origins = Vec::with_capacity(plan.sub_tracks.len());
+    let mut words = Vec::with_capacity(plan.sub_tracks.len());
+    for group in &plan.sub_tracks {
         let j = group.joint;
         let steps = &plan.steps[j];
         let target = |sample: usize| {
             let local = l.reference.local(sample, j);
             match group.kind {
-                Kind::Translation => Target::Vector(local.translation),
-                Kind::Scale => Target::Vector(local.scale),
+                SubTrackKind::Translation => Target::Vector(local.translation),
+                SubTrackKind::Scale => Target::Vector(local.scale),
                 _ => Target::Rotation(local.rotation),
             }
         };
         // A first guess as the origin, then the middle of the range around it.
         let guess = match group.kind {
-            Kind::Free => {
-                random_access::fixed(&Origin::rotation(l.reference.local(middle, j).rotation.to_array()))
-            }
+            SubTrackKind::Free => random_access::origin_quaternion(&Origin::rotation(
+                l.reference.local(middle, j).rotation.to_array(),
+            )),
             _ => {
-                let (wanted, _) = l.wanted_residuals(group, [0; 4], &target(middle));
+                let (wanted, _) = l.exact_residuals(group, [0; 4], &target(middle));
                 group.apply([0; 4], wanted.map(|w| (w.round().clamp(-4e6, 4e6) as i64) * 32))
             }
         };
         let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
         for sample in samples.clone() {
-            let (wanted, _) = l.wanted_residuals(group, guess, &target(sample));
+            let (wanted, _) = l.exact_residuals(group, guess, &target(sample));
             for i in 0..3 {
                 low[i] = low[i].min(wanted[i]);
                 high[i] = high[i].max(wanted[i]);
@@ -300,22 +302,22 @@ fn origins(l: &ClosedLoop<'_>, samples: std::ops::Range<usize>) -> (Vec<Origin>,
         }
         let centre = [0, 1, 2].map(|i| (low[i] + high[i]) / 2.0);
         let (origin, word) = match group.kind {
-            Kind::Free => {
+            SubTrackKind::Free => {
                 let y = (0..3).fold(DVec3::ZERO, |y, i| {
                     y + DVec3::from_array(steps.axes[i]) * (centre[i] * steps.rotation[i] / 4.0)
                 });
                 let y = y.clamp_length_max(0.9);
                 let d = DQuat::from_xyzw(2.0 * y.x, 2.0 * y.y, 2.0 * y.z, 1.0 - y.length_squared());
-                let g = DQuat::from_array(meshreel_codec::quantize::rotation::float(guess));
+                let g = DQuat::from_array(meshreel_codec::quantize::rotation::to_f64(guess));
                 let origin = Origin::rotation((g * d).normalize().to_array());
-                (origin, random_access::fixed(&origin))
+                (origin, random_access::origin_quaternion(&origin))
             }
-            Kind::Translation | Kind::Scale => {
+            SubTrackKind::Translation | SubTrackKind::Scale => {
                 let at = [0, 1, 2].map(|i| (f64::from(guess[i]) / 32.0 + centre[i]).round());
                 let at = at.map(|v| v.clamp(-6e7, 6e7) as i32);
                 let (rest, step) = match group.kind {
-                    Kind::Scale => (plan.still()[j].scale, steps.scale),
-                    _ => (plan.still()[j].translation, steps.translation),
+                    SubTrackKind::Scale => (plan.constant_pose()[j].scale, steps.scale),
+                    _ => (plan.constant_pose()[j].translation, steps.translation),
                 };
                 // Whole steps from the rest pose, so that the integers are exactly these.
                 let value = |i: usize| (f64::from(rest[i]) + f64::from(at[i]) * step) as f32;
@@ -340,12 +342,12 @@ fn origins(l: &ClosedLoop<'_>, samples: std::ops::Range<usize>) -> (Vec<Origin>,
 /// Returns the largest decoded error of any joint at any sample.
 fn measure(form: &RandomAccess, reference: &Reference, joints: &Joints) -> f64 {
     let n = reference.joints;
-    let mut pose: Vec<Transform> = form.plan.still().to_vec();
-    let mut object = vec![Object::IDENTITY; n];
+    let mut pose: Vec<Transform> = form.layout.constant_pose().to_vec();
+    let mut object = vec![ObjectTransform::IDENTITY; n];
     let mut worst: f64 = 0.0;
     for sample in 0..reference.samples {
         form.pose(sample, sample, 0.0, &mut pose[..]);
-        worst = worse(worst, reference.error(sample, joints, &pose, &mut object));
+        worst = larger_error(worst, reference.error_squared(sample, joints, &pose, &mut object));
     }
     worst.sqrt()
 }

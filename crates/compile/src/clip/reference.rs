@@ -1,7 +1,7 @@
 //! The source in the encoder's form: local and object-space transforms of all joints and samples, in f64.
 
 use glam::{DMat3, DQuat, DVec3};
-use meshreel_codec::clip::{NONE, Skeleton};
+use meshreel_codec::clip::{NO_INDEX, Skeleton};
 use meshreel_codec::transform::Transform;
 use meshreel_process::Cancellation;
 use meshreel_scene as scene;
@@ -9,24 +9,24 @@ use meshreel_scene as scene;
 /// A transform in object space: the matrix, and the rotation alone, which equals the matrix if nothing is
 /// scaled.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Object {
+pub struct ObjectTransform {
     pub rotation: DQuat,
     pub matrix: DMat3,
     pub origin: DVec3,
 }
 
-impl Object {
-    pub const IDENTITY: Object =
-        Object { rotation: DQuat::IDENTITY, matrix: DMat3::IDENTITY, origin: DVec3::ZERO };
+impl ObjectTransform {
+    pub const IDENTITY: ObjectTransform =
+        ObjectTransform { rotation: DQuat::IDENTITY, matrix: DMat3::IDENTITY, origin: DVec3::ZERO };
 
     /// Returns the object-space transform of a child with this local transform.
-    pub fn child(&self, local: &scene::Qvv, scaled: bool) -> Object {
+    pub fn child(&self, local: &scene::Qvv, scaled: bool) -> ObjectTransform {
         let rotation = self.rotation * local.rotation;
         let matrix = match scaled {
             true => self.matrix * DMat3::from_quat(local.rotation) * DMat3::from_diagonal(local.scale),
             false => DMat3::from_quat(rotation),
         };
-        Object { rotation, matrix, origin: self.matrix * local.translation + self.origin }
+        ObjectTransform { rotation, matrix, origin: self.matrix * local.translation + self.origin }
     }
 
     /// Returns the matrix from object space to the joint's own space, as far as its scale can be inverted.
@@ -42,7 +42,7 @@ impl Object {
     }
 
     /// Returns the square of the largest distance of the three points of the error metric.
-    pub fn distance(&self, other: &Object, shell: f64) -> f64 {
+    pub fn distance_squared(&self, other: &ObjectTransform, shell: f64) -> f64 {
         let origin = self.origin - other.origin;
         let m = self.matrix - other.matrix;
         let at = |axis: DVec3| (origin + axis * shell).length_squared();
@@ -51,12 +51,12 @@ impl Object {
 }
 
 /// The fraction of a joint's error that its parent must account for.
-const DOWN: f64 = 0.7;
+const PARENT_ERROR_FRACTION: f64 = 0.7;
 
 /// A skeleton's arrays, in the codec's form.
 #[derive(Clone, Debug, Default)]
 pub struct Joints {
-    /// Parents, or the codec's `NONE`.
+    /// Parents, or the codec's `NO_INDEX`.
     pub parents: Vec<u32>,
     /// Transforms of the rest pose.
     pub rest: Vec<Transform>,
@@ -75,7 +75,7 @@ impl Joints {
     pub fn new(skeleton: &scene::Skeleton, shell: f64) -> Joints {
         let joints = &skeleton.joints;
         Joints {
-            parents: joints.iter().map(|j| j.parent.map_or(NONE, |p| p as u32)).collect(),
+            parents: joints.iter().map(|j| j.parent.map_or(NO_INDEX, |p| p as u32)).collect(),
             rest: joints.iter().map(|j| narrow(&j.rest)).collect(),
             shell: joints.iter().map(|j| j.shell.unwrap_or(shell) as f32).collect(),
             weight: Vec::new(),
@@ -84,7 +84,7 @@ impl Joints {
     }
 
     /// Adds the scale of joints in all samples: errors of their transforms are scaled with them.
-    pub fn enlarge(&mut self, reference: &Reference) {
+    pub fn add_scales(&mut self, reference: &Reference) {
         if !reference.scaled {
             return;
         }
@@ -104,7 +104,7 @@ impl Joints {
 
     /// Gives joints tolerances of their own, 0 for the general one; `least` is the smallest that f32 can
     /// hold.
-    pub fn weigh(&mut self, own: &[f64], tolerance: f64, least: f64) {
+    pub fn set_tolerances(&mut self, own: &[f64], tolerance: f64, least: f64) {
         if own.iter().any(|t| *t > 0.0) {
             let weight = |t: &f64| match *t > 0.0 {
                 true => tolerance / t.max(least),
@@ -121,7 +121,7 @@ impl Joints {
 
     /// Returns how much finer than usual the steps of each joint are, in half octaves: by its own tolerance,
     /// nearly as much for its ancestors, whose errors contribute to its own; and by its scale.
-    pub fn fine(&self) -> Vec<i8> {
+    pub fn step_refinements(&self) -> Vec<i8> {
         let mut weight = self.weight.clone();
         if weight.is_empty() && !self.enlarged.is_empty() {
             weight = vec![1.0; self.enlarged.len()];
@@ -129,7 +129,7 @@ impl Joints {
         for j in (0..weight.len()).rev() {
             let parent = self.parents[j] as usize;
             if parent < j {
-                weight[parent] = weight[parent].max(weight[j] * DOWN);
+                weight[parent] = weight[parent].max(weight[j] * PARENT_ERROR_FRACTION);
             }
         }
         for (weight, enlarged) in weight.iter_mut().zip(&self.enlarged) {
@@ -180,7 +180,7 @@ pub struct Reference {
     /// `true` if some scale is not 1.
     pub scaled: bool,
     pub local: Vec<scene::Qvv>,
-    pub object: Vec<Object>,
+    pub object: Vec<ObjectTransform>,
     /// Cancels the search.
     pub cancellation: Cancellation,
 }
@@ -190,15 +190,15 @@ impl Reference {
     pub fn new(skeleton: &scene::Skeleton, clip: &scene::Clip, cancellation: &Cancellation) -> Reference {
         let joints = skeleton.joints.len();
         let mut local = Vec::with_capacity(joints * clip.samples);
-        let mut object: Vec<Object> = Vec::with_capacity(joints * clip.samples);
-        let unit = |t: &scene::Track| t.scale.is_constant() && t.scale.at(0) == DVec3::ONE;
+        let mut object: Vec<ObjectTransform> = Vec::with_capacity(joints * clip.samples);
+        let unit = |t: &scene::Track| t.scale.is_constant() && t.scale.sample(0) == DVec3::ONE;
         let still = |j: &scene::Joint| j.rest.scale == DVec3::ONE;
         let scaled = !(clip.tracks.iter().all(unit) && skeleton.joints.iter().all(still));
         for i in 0..clip.samples {
             let base = i * joints;
             for (track, joint) in clip.tracks.iter().zip(&skeleton.joints) {
-                let value = track.at(i);
-                let parent = joint.parent.map_or(Object::IDENTITY, |p| object[base + p]);
+                let value = track.transform(i);
+                let parent = joint.parent.map_or(ObjectTransform::IDENTITY, |p| object[base + p]);
                 object.push(parent.child(&value, scaled));
                 local.push(value);
             }
@@ -211,39 +211,45 @@ impl Reference {
         &self.local[sample * self.joints + joint]
     }
 
-    pub fn object(&self, sample: usize, joint: usize) -> &Object {
+    pub fn object(&self, sample: usize, joint: usize) -> &ObjectTransform {
         &self.object[sample * self.joints + joint]
     }
 
     /// Returns the square of the largest weighted error of a decoded pose of a sample; NaN if any part of it
     /// is. `object` is scratch space of one entry per joint.
-    pub fn error(&self, sample: usize, joints: &Joints, pose: &[Transform], object: &mut [Object]) -> f64 {
+    pub fn error_squared(
+        &self,
+        sample: usize,
+        joints: &Joints,
+        pose: &[Transform],
+        object: &mut [ObjectTransform],
+    ) -> f64 {
         let skeleton = joints.skeleton();
         let mut worst: f64 = 0.0;
         for (j, local) in pose.iter().enumerate() {
-            let parent = skeleton.parent(j).map_or(Object::IDENTITY, |p| object[p]);
+            let parent = skeleton.parent(j).map_or(ObjectTransform::IDENTITY, |p| object[p]);
             object[j] = parent.child(&widen(local), self.scaled);
             let shell = f64::from(joints.shell[j]);
-            let square = object[j].distance(self.object(sample, j), shell);
-            worst = worse(worst, square * joints.weight(j) * joints.weight(j));
+            let square = object[j].distance_squared(self.object(sample, j), shell);
+            worst = larger_error(worst, square * joints.weight(j) * joints.weight(j));
         }
         worst
     }
 
     /// Returns the smallest tolerance that f32 can hold: four units in the last place of the largest
     /// coordinate.
-    pub fn least(&self) -> f64 {
+    pub fn min_tolerance(&self) -> f64 {
         self.extent() * 4.0 / f64::from(1u32 << 24)
     }
 
     /// Returns the largest coordinate of any origin.
     pub fn extent(&self) -> f64 {
-        let far = |o: &Object| o.origin.abs().max_element();
+        let far = |o: &ObjectTransform| o.origin.abs().max_element();
         self.object.iter().map(far).fold(0.0, f64::max)
     }
 }
 
 /// Returns the larger error; a NaN is kept, unlike in a maximum.
-pub fn worse(a: f64, b: f64) -> f64 {
+pub fn larger_error(a: f64, b: f64) -> f64 {
     if b <= a { a } else { b }
 }

@@ -2,21 +2,21 @@
 //! skeletons with the shell distances and tolerances of single joints.
 
 use super::ClipOptions;
-use super::division::division;
-use super::layer::Division;
+use super::division::requested_division;
+use super::layer::LayerDivision;
 use crate::Error;
-use crate::tighter::Tighter;
+use crate::tighter::Tightening;
 use globset::GlobSet;
-use meshreel_options::globs::{globs, hit};
+use meshreel_options::globs::{glob_matches, globs};
 use meshreel_options::{Options, Tolerance};
 use meshreel_process::Cancellation;
-use meshreel_scene::hierarchy::TRANSFORMS;
-use meshreel_scene::{Clip, Remark, Scene, Skeleton, Unit};
+use meshreel_scene::node_clip::TRANSFORMS_FORMAT;
+use meshreel_scene::{Clip, LengthUnit, Remark, Scene, Skeleton};
 use std::borrow::Cow;
 
 /// Usual tolerance and shell distance, in metres.
-const TOLERANCE: f64 = 0.000_1;
-const SHELL: f64 = 0.03;
+const DEFAULT_TOLERANCE_METRES: f64 = 0.000_1;
+const DEFAULT_SHELL_METRES: f64 = 0.03;
 
 /// The clips that are compiled, and all skeletons, with their settings.
 pub struct RequestedClips<'a> {
@@ -27,7 +27,7 @@ pub struct RequestedClips<'a> {
     /// The clips that are compiled, in order.
     pub clips: Vec<Cow<'a, Clip>>,
     /// The index of each of them in the scene.
-    pub numbers: Vec<usize>,
+    pub scene_indices: Vec<usize>,
 }
 
 /// A skeleton, with the settings of its joints.
@@ -39,9 +39,9 @@ pub struct RequestedSkeleton {
     /// Indices of the joints that are pinned.
     pub pinned: Vec<usize>,
     /// Layers of its clips.
-    pub division: Option<Division>,
+    pub division: Option<LayerDivision>,
     /// The largest tolerance that rigs on the skeleton allow its clips.
-    pub most: f64,
+    pub max_tolerance: f64,
 }
 
 impl<'a> RequestedClips<'a> {
@@ -66,9 +66,9 @@ impl<'a> RequestedClips<'a> {
                 tolerances: Vec::new(),
                 pinned: Vec::new(),
                 division: None,
-                most: f64::INFINITY,
+                max_tolerance: f64::INFINITY,
             };
-            for (j, matches) in matches(&sections, skeleton).into_iter().enumerate() {
+            for (j, matches) in matching_sections(&sections, skeleton).into_iter().enumerate() {
                 for i in matches {
                     used[i] = true;
                     let section = &options.clips.joints[i];
@@ -84,7 +84,7 @@ impl<'a> RequestedClips<'a> {
                     }
                 }
             }
-            wanted.division = division(&wanted.skeleton, &clip_options, options, remarks)?;
+            wanted.division = requested_division(&wanted.skeleton, &clip_options, options, remarks)?;
             skeletons.push(wanted);
         }
         for (section, _) in options.clips.joints.iter().zip(&used).filter(|(_, used)| !**used) {
@@ -100,8 +100,10 @@ impl<'a> RequestedClips<'a> {
             }
             let path = format!("/{}", clip.name);
             // For transforms, the globs have already selected joints.
-            let chosen = scene.format == TRANSFORMS;
-            if chosen || (include.is_empty() || hit(&include, &path)) && !hit(&exclude, &path) {
+            let chosen = scene.format == TRANSFORMS_FORMAT;
+            if chosen
+                || (include.is_empty() || glob_matches(&include, &path)) && !glob_matches(&exclude, &path)
+            {
                 clips.push(clip.portion(options.fps, options.range)?);
                 numbers.push(number);
             }
@@ -114,26 +116,26 @@ impl<'a> RequestedClips<'a> {
                 ),
             });
         }
-        Ok(RequestedClips { options: clip_options, skeletons, clips, numbers })
+        Ok(RequestedClips { options: clip_options, skeletons, clips, scene_indices: numbers })
     }
 
     /// Halves every tolerance of joints.
     pub fn tighten(&mut self) {
-        self.options.tolerance *= Tighter::PART;
+        self.options.tolerance *= Tightening::FRACTION;
         let own = self.skeletons.iter_mut().flat_map(|skeleton| &mut skeleton.tolerances);
-        own.for_each(|tolerance| *tolerance *= Tighter::PART);
+        own.for_each(|tolerance| *tolerance *= Tightening::FRACTION);
     }
 
     /// Returns the settings for the clips of a skeleton.
-    pub fn options_of(&self, skeleton: usize) -> ClipOptions {
-        let tolerance = self.options.tolerance.min(self.skeletons[skeleton].most);
+    pub fn skeleton_options(&self, skeleton: usize) -> ClipOptions {
+        let tolerance = self.options.tolerance.min(self.skeletons[skeleton].max_tolerance);
         ClipOptions { tolerance, ..self.options.clone() }
     }
 }
 
 /// Returns the length of a unit in metres; a file without one is taken as centimetres.
-fn metres(unit: Option<Unit>) -> f64 {
-    unit.unwrap_or(Unit::Centimetre).metres()
+fn metres(unit: Option<LengthUnit>) -> f64 {
+    unit.unwrap_or(LengthUnit::Centimetre).metres()
 }
 
 /// Returns the options of clips from those of a compile.
@@ -142,7 +144,7 @@ fn clip_options(scene: &Scene, options: &Options) -> Result<ClipOptions, Error> 
     let tolerance = match options.tolerance {
         Tolerance::Absolute(t) => t,
         // The default, or a tolerance given for meshes.
-        Tolerance::Relative(t) if t == 1e-4 || !scene.meshes.is_empty() => TOLERANCE / unit,
+        Tolerance::Relative(t) if t == 1e-4 || !scene.meshes.is_empty() => DEFAULT_TOLERANCE_METRES / unit,
         Tolerance::Relative(_) => {
             return Err(Error::misuse(
                 "a clip's --tolerance is a length (of any joint's error), not a percentage; for example --tolerance 0.01",
@@ -151,7 +153,7 @@ fn clip_options(scene: &Scene, options: &Options) -> Result<ClipOptions, Error> 
     };
     Ok(ClipOptions {
         tolerance,
-        shell: options.shell.unwrap_or(SHELL / unit),
+        shell: options.shell.unwrap_or(DEFAULT_SHELL_METRES / unit),
         effort: options.effort as u8,
         // The largest interval of restarts up to the requested one.
         restart: options.index_every.map_or(7, |n| n.max(2).ilog2().min(7) as u8),
@@ -160,7 +162,7 @@ fn clip_options(scene: &Scene, options: &Options) -> Result<ClipOptions, Error> 
 }
 
 /// Returns the sections that match each joint, in order, by its name or its path from the root.
-fn matches(sections: &GlobSet, skeleton: &Skeleton) -> Vec<Vec<usize>> {
+fn matching_sections(sections: &GlobSet, skeleton: &Skeleton) -> Vec<Vec<usize>> {
     let joints = &skeleton.joints;
     if sections.is_empty() {
         return Vec::new();

@@ -4,15 +4,15 @@
 use crate::Error;
 use crate::report::ScalarReport;
 use meshreel_codec::clip::scalars;
-use meshreel_codec::clip::scalars::{Component, MAX_VALUES, Marker, ScalarTrack, ScalarsRecord};
+use meshreel_codec::clip::scalars::{MAX_VALUES, Marker, ScalarComponent, ScalarTrack, ScalarsRecord};
 use meshreel_options::Tolerance;
 use meshreel_scene as scene;
 
 /// Least tolerance, relative to a component's largest number, that f32 can hold.
-const FINEST: f64 = 1.0 / (1u32 << 22) as f64;
+const MIN_RELATIVE_TOLERANCE: f64 = 1.0 / (1u32 << 22) as f64;
 
 /// Returns the chunk of clip number `number`, if it has scalar tracks or markers.
-pub fn chunk(
+pub fn encode_chunk(
     clip: &scene::Clip,
     number: usize,
     tolerance: Tolerance,
@@ -33,8 +33,8 @@ pub fn chunk(
     for track in &clip.scalars {
         let mut components = Vec::new();
         for c in 0..track.components.clamp(1, 4) {
-            let values: Vec<f64> = (0..clip.samples).map(|i| track.values.at(i)[c]).collect();
-            let (component, worst) = component(&values, tolerance).ok_or_else(|| {
+            let values: Vec<f64> = (0..clip.samples).map(|i| track.values.sample(i)[c]).collect();
+            let (component, worst) = encode_component(&values, tolerance).ok_or_else(|| {
                 let name = &track.name;
                 Error::Unsupported {
                     what: format!(
@@ -64,13 +64,13 @@ pub fn chunk(
 }
 
 /// Returns the tolerance of a component with these numbers; never finer than f32.
-fn resolve(values: &[f64], tolerance: Tolerance) -> f64 {
+fn resolve_tolerance(values: &[f64], tolerance: Tolerance) -> f64 {
     let (low, high) = bounds(values);
     let asked = match tolerance {
         Tolerance::Absolute(t) => t,
         Tolerance::Relative(part) => part * (high - low),
     };
-    asked.max(low.abs().max(high.abs()) * FINEST)
+    asked.max(low.abs().max(high.abs()) * MIN_RELATIVE_TOLERANCE)
 }
 
 fn bounds(values: &[f64]) -> (f64, f64) {
@@ -78,19 +78,19 @@ fn bounds(values: &[f64]) -> (f64, f64) {
 }
 
 /// Returns a component, and its largest error divided by its tolerance.
-pub fn component(values: &[f64], tolerance: Tolerance) -> Option<(Component, f64)> {
+pub fn encode_component(values: &[f64], tolerance: Tolerance) -> Option<(ScalarComponent, f64)> {
     if !values.iter().all(|v| v.abs() <= f64::from(f32::MAX) / 4.0) {
         return None;
     }
-    let tolerance = resolve(values, tolerance);
+    let tolerance = resolve_tolerance(values, tolerance);
     let (low, high) = bounds(values);
-    let worst = |component: &Component| {
+    let worst = |component: &ScalarComponent| {
         let errors = values.iter().enumerate();
-        let errors = errors.map(|(i, v)| (f64::from(component.at(i)) - v).abs());
+        let errors = errors.map(|(i, v)| (f64::from(component.value(i)) - v).abs());
         let worst = errors.fold(0.0, f64::max);
         if worst == 0.0 { 0.0 } else { worst / tolerance }
     };
-    for still in [Component::Zero, Component::Constant(((low + high) / 2.0) as f32)] {
+    for still in [ScalarComponent::Zero, ScalarComponent::Constant(((low + high) / 2.0) as f32)] {
         let error = worst(&still);
         if error <= 1.0 {
             return Some((still, error));
@@ -102,7 +102,7 @@ pub fn component(values: &[f64], tolerance: Tolerance) -> Option<(Component, f64
         let (low, own) = (low as f32, step as f32);
         if own > 0.0 {
             let k = (values.iter()).map(|v| ((v - f64::from(low)) / f64::from(own)).round() as i32);
-            let component = Component::Animated { low, step: own, k: k.collect() };
+            let component = ScalarComponent::Animated { low, step: own, k: k.collect() };
             let error = worst(&component);
             if error <= 1.0 {
                 return Some((component, error));
@@ -149,14 +149,14 @@ mod tests {
             tolerance in prop_oneof![Just(Tolerance::Relative(1e-4)), Just(Tolerance::Absolute(0.01)), Just(Tolerance::Absolute(1e-12))],
         ) {
             let values: Vec<[f64; 2]> = values.iter().map(|v| [v[0] * size + far, v[1]]).collect();
-            let (bytes, scalars) = chunk(&clip(&values, &[1.5, 1.25]), 0, tolerance).unwrap().unwrap();
+            let (bytes, scalars) = encode_chunk(&clip(&values, &[1.5, 1.25]), 0, tolerance).unwrap().unwrap();
             prop_assert!(scalars.worst <= 1.0);
             let back = scalars::decode(&bytes).unwrap();
             for c in 0..2 {
                 let column: Vec<f64> = values.iter().map(|v| v[c]).collect();
-                let allowed = resolve(&column, tolerance);
+                let allowed = resolve_tolerance(&column, tolerance);
                 for (i, v) in column.iter().enumerate() {
-                    prop_assert!((f64::from(back.tracks[0].at(i)[c]) - v).abs() <= allowed);
+                    prop_assert!((f64::from(back.tracks[0].values(i)[c]) - v).abs() <= allowed);
                 }
             }
             prop_assert_eq!(back.markers.iter().map(|m| m.time).collect::<Vec<_>>(), vec![0.25, 0.5]);
@@ -166,19 +166,19 @@ mod tests {
     #[test]
     fn what_does_nothing_costs_nothing() {
         let still = clip(&vec![[0.0, 0.25]; 1000], &[]);
-        let (bytes, _) = chunk(&still, 0, Tolerance::Relative(1e-4)).unwrap().unwrap();
+        let (bytes, _) = encode_chunk(&still, 0, Tolerance::Relative(1e-4)).unwrap().unwrap();
         assert!(bytes.len() < 20, "{}", bytes.len());
         let none = scene::Clip { scalars: Vec::new(), ..still.clone() };
-        assert!(chunk(&none, 0, Tolerance::Relative(1e-4)).unwrap().is_none());
+        assert!(encode_chunk(&none, 0, Tolerance::Relative(1e-4)).unwrap().is_none());
         // Numbers that are not finite are an error.
         for nonsense in [f64::NAN, f64::INFINITY, 1e39] {
             let bad = clip(&[[0.0, nonsense], [0.0, 1.0]], &[]);
-            assert!(chunk(&bad, 0, Tolerance::Relative(1e-4)).is_err());
+            assert!(encode_chunk(&bad, 0, Tolerance::Relative(1e-4)).is_err());
         }
-        assert!(chunk(&clip(&[[0.0; 2]], &[f64::NAN]), 0, Tolerance::Relative(1e-4)).is_err());
+        assert!(encode_chunk(&clip(&[[0.0; 2]], &[f64::NAN]), 0, Tolerance::Relative(1e-4)).is_err());
         // A quarter of 16 bits each for a smooth track.
         let smooth: Vec<[f64; 2]> = (0..1000).map(|i| [(f64::from(i) * 0.02).sin(), 0.0]).collect();
-        let (bytes, _) = chunk(&clip(&smooth, &[]), 0, Tolerance::Relative(1e-4)).unwrap().unwrap();
+        let (bytes, _) = encode_chunk(&clip(&smooth, &[]), 0, Tolerance::Relative(1e-4)).unwrap().unwrap();
         assert!(bytes.len() < 500, "{}", bytes.len());
     }
 }

@@ -8,7 +8,7 @@ use meshreel_codec::clip::streamed::MAX_SHIFT;
 #[derive(Clone, Copy, Debug)]
 pub struct SearchEffort {
     /// The λ that are tried, as multiples of the last best one.
-    pub tries: &'static [f64],
+    pub lambda_factors: &'static [f64],
     /// The largest number of second-nearest integers per sample.
     pub flips: usize,
 }
@@ -17,10 +17,10 @@ impl SearchEffort {
     /// Returns the search of an `--effort` of 1 … 9.
     pub fn new(effort: u8) -> SearchEffort {
         match effort {
-            0..=2 => SearchEffort { tries: &[1.0], flips: 1 },
-            3..=6 => SearchEffort { tries: &[1.0], flips: 4 },
-            7..=8 => SearchEffort { tries: &[2.0, 1.0, 0.5], flips: 6 },
-            _ => SearchEffort { tries: &[4.0, 2.0, 1.0, 0.5, 0.2, 0.0], flips: 8 },
+            0..=2 => SearchEffort { lambda_factors: &[1.0], flips: 1 },
+            3..=6 => SearchEffort { lambda_factors: &[1.0], flips: 4 },
+            7..=8 => SearchEffort { lambda_factors: &[2.0, 1.0, 0.5], flips: 6 },
+            _ => SearchEffort { lambda_factors: &[4.0, 2.0, 1.0, 0.5, 0.2, 0.0], flips: 8 },
         }
     }
 }
@@ -28,9 +28,9 @@ impl SearchEffort {
 /// λ of 2⁻⁸ bits that the first sample starts from.
 pub const FIRST_LAMBDA: f64 = 0.1 / 256.0;
 /// A λ below this counts as zero.
-const LEAST_LAMBDA: f64 = 0.004 / 256.0;
+const MIN_LAMBDA: f64 = 0.004 / 256.0;
 /// Factor applied to λ of the joints above one that violates its limit.
-const SHRINK: f64 = 0.4;
+const LAMBDA_DECAY: f64 = 0.4;
 
 /// Chooses for the sample at `place`; `lambda` is carried from sample to sample. Returns `false` if the
 /// sample cannot fit.
@@ -46,9 +46,9 @@ pub fn solve(
             return false;
         }
         let mut best: Option<(u64, f64)> = None;
-        for &part in work.tries {
+        for &part in work.lambda_factors {
             let start = match part * *lambda {
-                l if l < LEAST_LAMBDA => 0.0,
+                l if l < MIN_LAMBDA => 0.0,
                 l => l,
             };
             spare.shift = shift;
@@ -65,7 +65,7 @@ pub fn solve(
             }
         }
         if let Some((_, start)) = best {
-            *lambda = (0.7 * *lambda + 0.3 * start).clamp(2.0 * LEAST_LAMBDA, 100.0 * FIRST_LAMBDA);
+            *lambda = (0.7 * *lambda + 0.3 * start).clamp(2.0 * MIN_LAMBDA, 100.0 * FIRST_LAMBDA);
             return true;
         }
     }
@@ -95,9 +95,9 @@ pub fn attempt<const TABLES: bool>(
         };
         if frame.lambda[worst] > 0.0 {
             let mut top = worst;
-            for j in chain(l, worst) {
+            for j in ancestors(l, worst) {
                 let own = &mut frame.lambda[j];
-                *own = if *own * SHRINK < LEAST_LAMBDA { 0.0 } else { *own * SHRINK };
+                *own = if *own * LAMBDA_DECAY < MIN_LAMBDA { 0.0 } else { *own * LAMBDA_DECAY };
                 frame.touched[j] = true;
                 top = j;
             }
@@ -123,7 +123,7 @@ fn violation(l: &ClosedLoop<'_>, frame: &SampleChoices) -> Option<usize> {
     (error.is_nan() || *error > l.limit).then_some(worst)
 }
 
-fn chain<'a>(l: &'a ClosedLoop<'_>, from: usize) -> impl Iterator<Item = usize> + 'a {
+fn ancestors<'a>(l: &'a ClosedLoop<'_>, from: usize) -> impl Iterator<Item = usize> + 'a {
     std::iter::successors(Some(from), |&j| {
         let parent = l.joints.parents[j] as usize;
         (parent < j).then_some(parent)
@@ -142,7 +142,7 @@ fn flip(
     let mut least = most(frame) * (1.0 - 1e-9);
     let mut best = None;
     spare.copy_from(frame);
-    for j in chain(l, worst) {
+    for j in ancestors(l, worst) {
         for c in l.components(j) {
             if frame.flipped[c] {
                 continue;

@@ -3,11 +3,11 @@
 
 use super::closed_loop::{ClosedLoop, SampleChoices, SampleContext};
 use super::cross;
-use meshreel_codec::clip::streamed::CALM;
+use meshreel_codec::clip::streamed::NEUTRAL_RATIO;
 use meshreel_options::Strip;
 
 /// The samples of one clip that are stripped.
-pub enum Stripped {
+pub enum StrippedSamples {
     /// No sample is stripped.
     None,
     /// Samples whose prediction is at most this far off; the square of the distance.
@@ -16,29 +16,34 @@ pub enum Stripped {
     Listed(Vec<bool>),
 }
 
-impl Stripped {
+impl StrippedSamples {
     /// Selects the samples of the clip of `l` that are stripped.
-    pub fn new(asked: Strip, l: &ClosedLoop<'_>) -> Stripped {
+    pub fn new(asked: Strip, l: &ClosedLoop<'_>) -> StrippedSamples {
         match asked {
-            Strip::None => Stripped::None,
-            Strip::Error(error) => Stripped::Error(error * error),
-            Strip::Share(part) => Stripped::Listed(least_important(l, part)),
+            Strip::None => StrippedSamples::None,
+            Strip::Error(error) => StrippedSamples::Error(error * error),
+            Strip::Fraction(part) => StrippedSamples::Listed(least_important(l, part)),
         }
     }
 
     /// Returns `true` if the sample at `place` has no residuals; then `frame` is set to its decoded values.
-    pub fn has(&self, l: &ClosedLoop<'_>, place: &SampleContext<'_>, frame: &mut SampleChoices) -> bool {
+    pub fn strip_sample(
+        &self,
+        l: &ClosedLoop<'_>,
+        place: &SampleContext<'_>,
+        frame: &mut SampleChoices,
+    ) -> bool {
         match self {
-            Stripped::None => false,
-            Stripped::Listed(list) => {
+            StrippedSamples::None => false,
+            StrippedSamples::Listed(list) => {
                 let stripped = list[place.sample];
                 if stripped {
-                    l.predicted(place, frame);
+                    l.set_predicted(place, frame);
                 }
                 stripped
             }
-            Stripped::Error(limit) => {
-                l.predicted(place, frame);
+            StrippedSamples::Error(limit) => {
+                l.set_predicted(place, frame);
                 frame.error.iter().all(|error| error <= limit)
             }
         }
@@ -49,15 +54,15 @@ impl Stripped {
 /// exact.
 fn least_important(l: &ClosedLoop<'_>, part: f64) -> Vec<bool> {
     let plan = l.plan;
-    let (w, n) = (plan.words, plan.components);
-    let words = cross::ideal(l);
-    let mut frame = l.frame();
-    let calm = vec![CALM; n];
+    let (w, n) = (plan.codes_per_sample, plan.components);
+    let words = cross::quantize_samples(l);
+    let mut frame = l.empty_choices();
+    let calm = vec![NEUTRAL_RATIO; n];
     let means = meshreel_codec::entropy::symbols::Means::default();
     let mut errors: Vec<(f64, usize)> = Vec::with_capacity(l.reference.samples);
     for s in 0..plan.segments() {
         let start = plan.key(s);
-        for step in plan.steps_of(s) {
+        for step in plan.segment_steps(s) {
             let mut place = SampleContext {
                 sample: start + step.sample,
                 level: step.level as usize,
@@ -66,8 +71,8 @@ fn least_important(l: &ClosedLoop<'_>, part: f64) -> Vec<bool> {
                 predictions: Vec::new(),
             };
             l.predict(&words[start * w..], &step.taps, &mut place.predictions);
-            l.predicted(&place, &mut frame);
-            let worst = frame.error.iter().copied().fold(0.0, super::worse);
+            l.set_predicted(&place, &mut frame);
+            let worst = frame.error.iter().copied().fold(0.0, super::larger_error);
             errors.push((worst, place.sample));
         }
     }

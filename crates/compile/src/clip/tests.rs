@@ -103,7 +103,7 @@ fn large_rigs_hold_a_small_tolerance() {
 }
 
 #[test]
-fn still_clips_cost_next_to_nothing() {
+fn constant_clips_cost_next_to_nothing() {
     let s = skeleton(31);
     let c = clip(&s, 1000, |j, _| s.joints[j].rest);
     let done = holds(&s, &c, 0.01);
@@ -262,7 +262,7 @@ fn margins_shrink_up_the_hierarchy() {
     let c = clip(&s, 60, |j, i| swing(&s, j, i));
     let done = holds(&s, &c, 0.01);
     let stored = StreamedClip::open(&done.joints.skeleton(), &done.bytes).unwrap();
-    let finest: Vec<f64> = (stored.plan.steps.iter()).map(|s| s.rotation[0].min(s.rotation[1])).collect();
+    let finest: Vec<f64> = (stored.layout.steps.iter()).map(|s| s.rotation[0].min(s.rotation[1])).collect();
     assert!(finest.windows(2).all(|w| w[0] <= w[1]), "{finest:?}");
     assert!(finest[0] < finest[4] / 3.0);
 }
@@ -280,7 +280,7 @@ fn every_truncation_is_refused_and_no_flip_panics() {
     let mut scratch = Scratch::default();
     let mut decode = |bytes: &[u8]| -> Result<(), meshreel_codec::Corrupt> {
         let stored = StreamedClip::open(&skeleton, bytes)?;
-        for s in 0..stored.plan.segments().min(8) {
+        for s in 0..stored.layout.segments().min(8) {
             stored.decode(s, &mut scratch)?;
         }
         Ok(())
@@ -296,7 +296,7 @@ fn every_truncation_is_refused_and_no_flip_panics() {
     }
 }
 
-fn resident_holds(skeleton: &Skeleton, clip: &Clip, tolerance: f64) -> CompressedClip {
+fn random_access_holds(skeleton: &Skeleton, clip: &Clip, tolerance: f64) -> CompressedClip {
     let options = ClipOptions { tolerance, ..ClipOptions::default() };
     let done = crate::clip::random_access::compress(skeleton, clip, &options).unwrap();
     assert!(done.max_error <= tolerance, "{} > {tolerance}", done.max_error);
@@ -304,44 +304,44 @@ fn resident_holds(skeleton: &Skeleton, clip: &Clip, tolerance: f64) -> Compresse
 }
 
 #[test]
-fn the_resident_form_holds_too() {
+fn the_random_access_form_holds_too() {
     let s = skeleton(12);
     let c = clip(&s, 300, |j, i| swing(&s, j, i));
-    let sizes = [1e-3, 1e-2, 1.0].map(|t| resident_holds(&s, &c, t).bytes.len());
+    let sizes = [1e-3, 1e-2, 1.0].map(|t| random_access_holds(&s, &c, t).bytes.len());
     assert!(sizes[0] > sizes[1] && sizes[1] > sizes[2], "{sizes:?}");
     let c = clip(&s, 70, |j, i| Qvv {
         rotation: DQuat::from_axis_angle(DVec3::new(1.0, j as f64, 0.3).normalize(), 1.6 * i)
             * DQuat::from_axis_angle(DVec3::Y, i * 0.9 + j as f64),
         ..s.joints[j].rest
     });
-    resident_holds(&s, &c, 0.05);
+    random_access_holds(&s, &c, 0.05);
     let c = clip(&s, 50, |j, i| Qvv {
         translation: s.joints[j].rest.translation + DVec3::new((i * 0.1).sin(), 0.2 * i, j as f64),
         scale: DVec3::new(1.0 + 0.3 * (i * 0.05).sin(), 1.0, (i * 0.04 + j as f64).cos()),
         ..swing(&s, j, i)
     });
-    resident_holds(&s, &c, 0.05);
+    random_access_holds(&s, &c, 0.05);
     for samples in [1, 2, 15, 16, 17, 33] {
-        resident_holds(&s, &clip(&s, samples, |j, i| swing(&s, j, i)), 0.01);
+        random_access_holds(&s, &clip(&s, samples, |j, i| swing(&s, j, i)), 0.01);
     }
     let still = clip(&s, 40, |j, _| s.joints[j].rest);
-    resident_holds(&s, &still, 0.01);
+    random_access_holds(&s, &still, 0.01);
 }
 
 #[test]
-fn one_joint_of_the_resident_form_is_that_of_the_pose() {
+fn one_joint_of_the_random_access_form_is_that_of_the_pose() {
     let s = skeleton(9);
     let c = clip(&s, 40, |j, i| Qvv {
         translation: s.joints[j].rest.translation * (1.0 + 0.1 * (i * 0.3).sin()),
         ..swing(&s, j, i)
     });
-    let done = resident_holds(&s, &c, 0.05);
+    let done = random_access_holds(&s, &c, 0.05);
     let resident = RandomAccess::open(&done.joints.skeleton(), &done.bytes).unwrap();
-    let mut pose = resident.plan.still().to_vec();
+    let mut pose = resident.layout.constant_pose().to_vec();
     for (sample, part) in [(0, 0.0), (3, 0.25), (15, 0.0), (15, 0.5), (17, 0.75), (31, 1.0), (39, 0.0)] {
         resident.pose(sample, (sample + 1).min(39), part, &mut pose[..]);
         for (j, want) in pose.iter().enumerate() {
-            let mut got = resident.plan.still()[j];
+            let mut got = resident.layout.constant_pose()[j];
             resident.joint(sample, (sample + 1).min(39), part, j, &mut got);
             assert_eq!(got, *want);
         }
@@ -352,8 +352,8 @@ fn one_joint_of_the_resident_form_is_that_of_the_pose() {
 fn is_the_same_everywhere(skeleton: &meshreel_codec::clip::Skeleton<'_>, bytes: &[u8]) {
     use meshreel_codec::simd::isa::Isa;
     let resident = RandomAccess::open(skeleton, bytes).unwrap();
-    let last = resident.plan.header.samples as usize - 1;
-    let still = resident.plan.still();
+    let last = resident.layout.header.samples as usize - 1;
+    let still = resident.layout.constant_pose();
     let pose = |isa: Isa, left: usize, right: usize, part: f32| {
         let mut pose = still.to_vec();
         resident.pose_on(isa, left, right, part, &mut pose[..]);
@@ -383,7 +383,7 @@ fn is_the_same_everywhere(skeleton: &meshreel_codec::clip::Skeleton<'_>, bytes: 
 }
 
 #[test]
-fn the_resident_form_gives_the_same_bits_everywhere() {
+fn the_random_access_form_gives_the_same_bits_everywhere() {
     for joints in [1, 7, 8, 9, 30] {
         let s = skeleton(joints);
         let c = clip(&s, 40, |j, i| Qvv {
@@ -391,21 +391,21 @@ fn the_resident_form_gives_the_same_bits_everywhere() {
             scale: DVec3::new(1.0 + 0.3 * (i * 0.05 * (j % 3) as f64).sin(), 1.0, 1.0),
             ..swing(&s, j, i)
         });
-        let done = resident_holds(&s, &c, 0.05);
+        let done = random_access_holds(&s, &c, 0.05);
         is_the_same_everywhere(&done.joints.skeleton(), &done.bytes);
     }
 }
 
 #[test]
-fn every_truncation_of_the_resident_form_is_refused_and_no_flip_panics() {
+fn every_truncation_of_the_random_access_form_is_refused_and_no_flip_panics() {
     let s = skeleton(4);
     let c = clip(&s, 40, |j, i| swing(&s, j, i));
-    let done = resident_holds(&s, &c, 0.5);
+    let done = random_access_holds(&s, &c, 0.5);
     let skeleton = done.joints.skeleton();
     let decode = |bytes: &[u8]| -> Result<(), meshreel_codec::Corrupt> {
         let resident = RandomAccess::open(&skeleton, bytes)?;
-        let mut pose = resident.plan.still().to_vec();
-        for sample in 0..(resident.plan.header.samples as usize).min(100) {
+        let mut pose = resident.layout.constant_pose().to_vec();
+        for sample in 0..(resident.layout.header.samples as usize).min(100) {
             resident.pose(sample, sample, 0.5, &mut pose[..]);
             resident.pose(sample, 0, 0.5, &mut pose[..]);
         }

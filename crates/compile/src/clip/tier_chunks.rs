@@ -3,10 +3,10 @@
 //! A chunk has data of one layer and tier, of as many clips as fit; a tier of a long clip takes several.
 
 use super::layer::LayeredClip;
-use super::random_access::LayeredForm;
+use super::random_access::RandomAccessLayers;
 use crate::Error;
-use meshreel_codec::clip::layer::{LayerTable, TierPart, cut};
-use meshreel_codec::clip::random_access::SEGMENT;
+use meshreel_codec::clip::layer::{LayerTable, TierPart, split_tier};
+use meshreel_codec::clip::random_access::SEGMENT_SAMPLES;
 
 /// Bytes that a chunk is filled to.
 const CHUNK: usize = 32 << 10;
@@ -34,14 +34,15 @@ pub fn pack_tiers(clips: &[(u32, &LayeredClip)]) -> Result<(Vec<Vec<u8>>, Vec<La
                 // The header is in the table, the keys precede the first segment.
                 let (header, keys) = match t {
                     0 => {
-                        let (_, header) = meshreel_codec::clip::layer::take_sized(bytes).map_err(inner)?;
-                        let (_, keys) =
-                            meshreel_codec::clip::layer::take_sized(&bytes[header..]).map_err(inner)?;
+                        let (_, header) =
+                            meshreel_codec::clip::layer::take_length_prefixed(bytes).map_err(inner)?;
+                        let (_, keys) = meshreel_codec::clip::layer::take_length_prefixed(&bytes[header..])
+                            .map_err(inner)?;
                         (header, keys)
                     }
                     _ => (0, 0),
                 };
-                let parts = cut(&bytes[header..], keys, plan.segments(), CHUNK).map_err(inner)?;
+                let parts = split_tier(&bytes[header..], keys, plan.segments(), CHUNK).map_err(inner)?;
                 for (segments, part) in parts {
                     let full = |chunk: &Vec<u8>| chunk.len() + part.len() > CHUNK;
                     if !open || chunks.last().is_none_or(full) {
@@ -52,7 +53,7 @@ pub fn pack_tiers(clips: &[(u32, &LayeredClip)]) -> Result<(Vec<Vec<u8>>, Vec<La
                     let Some(to) = chunks.last_mut() else {
                         continue;
                     };
-                    tables[c].pieces.push(TierPart {
+                    tables[c].tier_parts.push(TierPart {
                         layer: l as u8,
                         tier: t as u8,
                         chunk,
@@ -70,7 +71,7 @@ pub fn pack_tiers(clips: &[(u32, &LayeredClip)]) -> Result<(Vec<Vec<u8>>, Vec<La
 
 /// Appends the layers of clips in the random-access form to `chunks`, each as a whole, and returns the table
 /// of each clip. `clips`: number and layers.
-pub fn pack_layers(clips: &[(u32, &LayeredForm)], chunks: &mut Vec<Vec<u8>>) -> Vec<LayerTable> {
+pub fn pack_layers(clips: &[(u32, &RandomAccessLayers)], chunks: &mut Vec<Vec<u8>>) -> Vec<LayerTable> {
     let mut tables: Vec<LayerTable> =
         (clips.iter()).map(|(number, clip)| LayerTable { clip: *number, ..clip.table.clone() }).collect();
     let most = clips.iter().map(|(_, clip)| clip.layers.len()).max().unwrap_or(0);
@@ -89,13 +90,13 @@ pub fn pack_layers(clips: &[(u32, &LayeredForm)], chunks: &mut Vec<Vec<u8>>) -> 
             let Some(to) = chunks.last_mut() else {
                 continue;
             };
-            table.pieces.push(TierPart {
+            table.tier_parts.push(TierPart {
                 layer: l as u8,
                 tier: 0,
                 chunk,
                 offset: to.len() as u32,
                 size: layer.body.len() as u32,
-                segments: table.samples.div_ceil(SEGMENT as u32),
+                segments: table.samples.div_ceil(SEGMENT_SAMPLES as u32),
             });
             to.extend_from_slice(&layer.body);
         }

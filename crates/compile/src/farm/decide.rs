@@ -1,19 +1,19 @@
 //! The step of a farm that needs the whole source and is done once.
 
 use crate::Error;
-use crate::decided::Decided;
-use crate::farm::record::{Assembly, MeshOutline, Units, to_bytes};
-use crate::mesh::prepared::Normals;
+use crate::decisions::Decisions;
+use crate::farm::record::{Assembly, MeshOutline, UnitsOutline, to_bytes};
+use crate::mesh::prepared::NormalOrigin;
 use crate::method::mesh_coder::MeshCoder;
-use crate::plan::{Around, Prologue, is_clips_alone, prologue, with_coders, with_job, with_scene};
+use crate::plan::{CompileContext, Prologue, is_clips_alone, prologue, with_coders, with_job, with_scene};
 use crate::report::{Log, Progress};
-use crate::tighter::Asked;
+use crate::tighter::RequestedOptions;
 use crate::write::clips;
-use crate::write::file::File;
+use crate::write::file::FileWriter;
 use crate::write::job::{Chunk, Job};
 use crate::write::node_coder::NodeCoder;
 use crate::write::node_units::{LiveNodes, NodeSource};
-use crate::write::output::Output;
+use crate::write::output::ChunkOutput;
 use meshreel_codec::record;
 use meshreel_codec::schedule::Schedule;
 use meshreel_options::{Options, Preset};
@@ -22,7 +22,7 @@ use rayon::prelude::*;
 use std::sync::atomic::Ordering;
 
 /// The data that parts and the join continue from.
-pub struct Planned {
+pub struct FarmPlan {
     /// For parts: the decisions. Empty where there are no units to share out.
     pub decisions: Vec<u8>,
     /// For parts: the bytes of nodes in each unit, with the unit's number.
@@ -50,22 +50,28 @@ pub fn plan(
     remarks: Vec<Remark>,
     options: &Options,
     progress: &dyn Progress,
-) -> Result<Planned, Error> {
-    let asked = Asked::first(options);
+) -> Result<FarmPlan, Error> {
+    let asked = RequestedOptions::untightened(options);
     with_scene(scene, remarks, asked, progress, |scene, mut log, around| {
         if is_clips_alone(scene) {
             let remarks = &mut log.remarks;
-            let made = around.pool.install(|| clips::contents(scene, asked, remarks, progress));
+            let made = around.pool.install(|| clips::clip_file_chunks(scene, asked, remarks, progress));
             let (before, clips) = made?;
             let raw_bytes = clips::raw_bytes(&clips);
-            let assembly = Assembly { before, units: None, times: Vec::new(), boxes: Vec::new(), raw_bytes };
-            return planned(&assembly, None, log);
+            let assembly = Assembly {
+                leading_chunks: before,
+                units: None,
+                times: Vec::new(),
+                boxes: Vec::new(),
+                raw_bytes,
+            };
+            return finish_plan(&assembly, None, log);
         }
         with_job(scene, options, log, around, |job, _, log| {
             let remeshed = !std::ptr::eq(job.scene, scene);
             match plan_job(job, remeshed, around, Log { remarks: log.remarks.clone(), passes: Vec::new() }) {
                 // Tried once more with exact transforms, as in a compile.
-                Err(_) if job.loose.load(Ordering::Relaxed) && !job.cancellation.is_cancelled() => {
+                Err(_) if job.needs_exact.load(Ordering::Relaxed) && !job.cancellation.is_cancelled() => {
                     job.exact = true;
                     plan_job(job, remeshed, around, log)
                 }
@@ -76,16 +82,16 @@ pub fn plan(
 }
 
 /// Decisions, nodes, and keys.
-type ForParts = (Decided, Vec<(u32, Vec<u8>)>, Vec<([u32; 2], Vec<u8>)>);
+type PartInputs = (Decisions, Vec<(u32, Vec<u8>)>, Vec<([u32; 2], Vec<u8>)>);
 
-fn planned(assembly: &Assembly, parts: Option<ForParts>, mut log: Log) -> Result<Planned, Error> {
+fn finish_plan(assembly: &Assembly, parts: Option<PartInputs>, mut log: Log) -> Result<FarmPlan, Error> {
     log.remarks.sort();
     log.remarks.dedup();
     let (decisions, nodes, keys) = match parts {
         Some((decided, nodes, keys)) => (to_bytes(&decided)?, nodes, keys),
         None => Default::default(),
     };
-    Ok(Planned {
+    Ok(FarmPlan {
         decisions,
         nodes,
         keys,
@@ -96,52 +102,57 @@ fn planned(assembly: &Assembly, parts: Option<ForParts>, mut log: Log) -> Result
 }
 
 /// Plans the file of a job.
-fn plan_job(job: &Job<'_>, remeshed: bool, around: &Around<'_>, mut log: Log) -> Result<Planned, Error> {
+fn plan_job(
+    job: &Job<'_>,
+    remeshed: bool,
+    around: &CompileContext<'_>,
+    mut log: Log,
+) -> Result<FarmPlan, Error> {
     let schedule = job.schedule();
     with_coders(&job.plans, (job.options, schedule), around.pool, None, |coders| {
-        let mut file = File::keep(job);
+        let mut file = FileWriter::in_memory(job);
         let Prologue { extras, mut nodes } = prologue(&mut file, job, coders, schedule, around.pool)?;
         for (m, coder) in coders.iter().enumerate() {
             log.remarks.extend(coder.remarks.iter().cloned());
             log.remarks.extend(extras.remarks(m));
         }
-        let still = |coder: &MeshCoder<'_>| coder.still_bounds().is_some();
+        let still = |coder: &MeshCoder<'_>| coder.constant_bounds().is_some();
         if job.options.preset == Preset::Classic || coders.iter().all(still) {
-            let assembly = whole(job, file, (coders, &mut nodes), schedule, around)?;
-            return planned(&assembly, None, log);
+            let assembly = write_all_units(job, file, (coders, &mut nodes), schedule, around)?;
+            return finish_plan(&assembly, None, log);
         }
         let before = take_chunks(&mut file);
         let node_units = code_nodes(job, coders, nodes.as_mut(), schedule, around)?;
-        let decided = Decided {
+        let decided = Decisions {
             times: job.times.to_vec(),
             nodes: job.nodes.len() as u32,
             remeshed,
-            meshes: around.pool.install(|| coders.par_iter().map(MeshCoder::decided).collect()),
+            meshes: around.pool.install(|| coders.par_iter().map(MeshCoder::decisions).collect()),
         };
         let keys = code_keys(job, coders, schedule, around)?;
         file.clips_rigs_ranges()?;
         let mut description = Vec::new();
         record::encode(&file.description(coders, nodes.as_ref()), &mut description);
         let outline = |(plan, _): &(crate::mesh::plan::MeshPlan<'_>, Vec<usize>)| MeshOutline {
-            changes: plan.prepared.fixed.is_none(),
-            made_normals: plan.prepared.normals == Normals::Made,
+            faces_change: plan.prepared.fixed.is_none(),
+            generated_normals: plan.prepared.normals == NormalOrigin::Generated,
         };
-        let units = Units {
+        let units = UnitsOutline {
             restart: job.options.restart(),
             effort: job.options.effort,
-            behind: take_chunks(&mut file),
+            trailing_chunks: take_chunks(&mut file),
             description,
             meshes: job.plans.iter().map(outline).collect(),
             strip: job.options.strip,
         };
         let assembly = Assembly {
-            before,
+            leading_chunks: before,
             units: Some(units),
             times: job.times.to_vec(),
             boxes: Vec::new(),
             raw_bytes: file.raw_bytes(),
         };
-        planned(&assembly, Some((decided, node_units, keys)), log)
+        finish_plan(&assembly, Some((decided, node_units, keys)), log)
     })
 }
 
@@ -154,7 +165,7 @@ fn code_keys(
     job: &Job<'_>,
     coders: &[MeshCoder<'_>],
     schedule: Schedule,
-    around: &Around<'_>,
+    around: &CompileContext<'_>,
 ) -> Result<Vec<CodedKeys>, Error> {
     let mut left = job.options.memory / 4;
     let mut out = Vec::new();
@@ -175,12 +186,12 @@ fn code_keys(
 
 /// Writes all units of a file of the preset classic, or of meshes that do not change: there nodes are coded
 /// one after the other, and each part would have to know all meshes.
-fn whole<'a>(
+fn write_all_units<'a>(
     job: &'a Job<'a>,
-    mut file: File<'a>,
+    mut file: FileWriter<'a>,
     (coders, nodes): (&[MeshCoder<'_>], &mut Option<NodeCoder<'a>>),
     schedule: Schedule,
-    around: &Around<'_>,
+    around: &CompileContext<'_>,
 ) -> Result<Assembly, Error> {
     file.frames(coders, nodes, schedule, around.pool, around.progress)?;
     file.end_states(coders)?;
@@ -188,7 +199,7 @@ fn whole<'a>(
     file.clips_rigs_ranges()?;
     file.describe(coders, nodes.as_ref())?;
     Ok(Assembly {
-        before: take_chunks(&mut file),
+        leading_chunks: take_chunks(&mut file),
         units: None,
         times: job.times.to_vec(),
         boxes: std::mem::take(&mut file.body.boxes),
@@ -197,9 +208,9 @@ fn whole<'a>(
 }
 
 /// Returns the chunks of a file that collects them in memory, and removes them there.
-fn take_chunks(file: &mut File<'_>) -> Vec<Chunk> {
+fn take_chunks(file: &mut FileWriter<'_>) -> Vec<Chunk> {
     match &mut file.body.output {
-        Output::Kept(chunks) => std::mem::take(chunks),
+        ChunkOutput::Memory(chunks) => std::mem::take(chunks),
         _ => Vec::new(),
     }
 }
@@ -210,19 +221,19 @@ fn code_nodes<'a>(
     coders: &[MeshCoder<'_>],
     coder: Option<&mut NodeCoder<'a>>,
     schedule: Schedule,
-    around: &Around<'_>,
+    around: &CompileContext<'_>,
 ) -> Result<Vec<(u32, Vec<u8>)>, Error> {
-    let still = coders.iter().map(MeshCoder::still_bounds).collect();
-    let mut nodes = LiveNodes::new(job, coder, schedule)?.with_still(still);
-    let mut units = schedule.in_file().peekable();
+    let still = coders.iter().map(MeshCoder::constant_bounds).collect();
+    let mut nodes = LiveNodes::new(job, coder, schedule)?.with_constant_bounds(still);
+    let mut units = schedule.units_in_file_order().peekable();
     let mut out = Vec::new();
     let mut groups = 0;
     while units.peek().is_some() {
         around.cancellation.check()?;
         groups = (groups + GROUPS).min(schedule.groups());
         nodes.advance(groups, around.pool)?;
-        while let Some(unit) = units.next_if(|unit| nodes.has(*unit)) {
-            out.push((schedule.number(unit), to_bytes(&nodes.part(unit)?)?));
+        while let Some(unit) = units.next_if(|unit| nodes.is_ready(*unit)) {
+            out.push((schedule.unit_number(unit), to_bytes(&nodes.node_unit(unit)?)?));
         }
         nodes.forget(groups.saturating_sub(1));
     }

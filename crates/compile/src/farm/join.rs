@@ -2,20 +2,20 @@
 
 use crate::Error;
 use crate::codec_terms::block_format;
-use crate::farm::record::{Assembly, MeshOutline, Tail, Units, from_bytes, malformed};
+use crate::farm::record::{Assembly, MeshOutline, Tail, UnitsOutline, from_bytes, malformed};
 use crate::method::run_maps::RunMaps;
 use crate::pipeline::pool;
 use crate::report::{Inspect, Phase, Progress};
 use crate::write::body::Body;
-use crate::write::output::{Output, check_size, publish};
+use crate::write::output::{ChunkOutput, check_size, publish};
 use crate::write::units::{UnitOutput, is_alone};
 use meshreel_codec::entropy::block::Compressor;
-use meshreel_codec::put_sized;
+use meshreel_codec::put_length_prefixed;
 use meshreel_codec::record::source_map::SourceMap;
 use meshreel_codec::record::{self, Description};
 use meshreel_codec::schedule::{Schedule, Unit};
 use meshreel_format::Writer;
-use meshreel_options::Block;
+use meshreel_options::BlockChoice;
 use meshreel_scene::Remark;
 use std::path::Path;
 
@@ -54,13 +54,13 @@ pub fn join(
     let JoinInput { assembly, tails, unit } = pieces;
     let assembly: Assembly = from_bytes(assembly, "everything of the file but its units")?;
     let pool = pool(jobs)?;
-    let output = Output::File(Writer::create(target)?);
+    let output = ChunkOutput::File(Writer::create(target)?);
     let (effort, meshes) = assembly.units.as_ref().map_or((1, 0), |u| (u.effort, u.meshes.len()));
     // Other block formats exist only in the preset classic, which has no units.
-    let compressor = Compressor::new(block_format(Block::Zstd), effort);
+    let compressor = Compressor::new(block_format(BlockChoice::Zstd), effort);
     let mut body = Body::new(output, compressor, meshes, assembly.times.len(), assembly.raw_bytes);
-    for (kind, raw, bytes) in &assembly.before {
-        body.output.chunk(*kind, *raw, bytes)?;
+    for (kind, raw, bytes) in &assembly.leading_chunks {
+        body.output.write_chunk(*kind, *raw, bytes)?;
     }
     let mut count = 0;
     match &assembly.units {
@@ -68,12 +68,12 @@ pub fn join(
             let schedule = Schedule::new(frame_count(&assembly)?, units.restart);
             let total = u64::from(schedule.frames());
             let mut done = 0;
-            for own in schedule.in_file().filter(|_| meshes > 0) {
+            for own in schedule.units_in_file_order().filter(|_| meshes > 0) {
                 cancellation.check()?;
-                let read = from_bytes(&unit(schedule.number(own))?, "a unit")?;
+                let read = from_bytes(&unit(schedule.unit_number(own))?, "a unit")?;
                 let checked = check_unit(read, schedule, own, meshes)?;
                 done += checked.bounds.len() as u64;
-                body.unit(checked)?;
+                body.write_unit(checked)?;
                 count += 1;
                 progress.update(Phase::Encode, done, total);
             }
@@ -119,7 +119,7 @@ fn check_unit(unit: UnitOutput, schedule: Schedule, own: Unit, meshes: usize) ->
 /// Writes the chunks behind the units.
 fn finish(
     body: &mut Body,
-    units: &Units,
+    units: &UnitsOutline,
     tails: &[Vec<u8>],
     times: &[f64],
     target: &Path,
@@ -138,41 +138,41 @@ fn finish(
     for m in 0..meshes {
         let mut bytes = Vec::new();
         for end in 0..2 {
-            let mut found = tails.iter().filter_map(|tail| tail.meshes[m].ends[end].as_ref());
+            let mut found = tails.iter().filter_map(|tail| tail.meshes[m].end_states[end].as_ref());
             let first = found.next();
             if found.any(|other| Some(other) != first) {
                 return Err(malformed("end states that do not go together"));
             }
             if let Some(first) = first {
                 check_size("the end states of a mesh", first.len())?;
-                put_sized(first, &mut bytes);
+                put_length_prefixed(first, &mut bytes);
             }
         }
-        body.end_states_of(m, &bytes)?;
+        body.add_end_states(m, &bytes)?;
     }
-    body.end_states_done()?;
-    for (m, outline) in units.meshes.iter().enumerate().filter(|(_, outline)| outline.changes) {
-        changing(body, (m, outline, units.strip), &tails, times.len(), &mut description)?;
+    body.flush_end_states()?;
+    for (m, outline) in units.meshes.iter().enumerate().filter(|(_, outline)| outline.faces_change) {
+        add_changing_source_map(body, (m, outline, units.strip), &tails, times.len(), &mut description)?;
     }
-    body.maps_done()?;
+    body.flush_source_maps()?;
     body.frame_table(times)?;
-    for (kind, raw, bytes) in &units.behind {
-        body.output.chunk(*kind, *raw, bytes)?;
+    for (kind, raw, bytes) in &units.trailing_chunks {
+        body.output.write_chunk(*kind, *raw, bytes)?;
     }
     for (m, outline) in units.meshes.iter().enumerate() {
         let record = &mut description.meshes[m];
-        record.ends = body.end_states.locations[m];
-        if outline.changes {
+        record.end_states = body.end_states.locations[m];
+        if outline.faces_change {
             record.source_map = body.maps.locations[m];
             record.vertices = body.totals[m].vertices as u32;
             record.indices = body.totals[m].indices as u32;
         }
     }
-    body.describe(&description, target)
+    body.write_description(&description, target)
 }
 
 /// Adds the source map of a mesh whose faces change, and counts its points.
-fn changing(
+fn add_changing_source_map(
     body: &mut Body,
     (m, outline, strip): (usize, &MeshOutline, bool),
     tails: &[Tail],
@@ -187,20 +187,25 @@ fn changing(
         any = true;
         points = points.max(tail.points);
         split |= tail.split;
-        too_many |= tail.too_many;
+        too_many |= tail.source_maps_dropped;
         tail.add_to(&mut maps)?;
     }
     description.meshes[m].points = if split { points } else { 0 };
-    if maps.of_frame.keys().next_back().is_some_and(|&frame| frame as usize >= frames) {
+    if maps.frame_runs.keys().next_back().is_some_and(|&frame| frame as usize >= frames) {
         return Err(malformed("a map back to the source of a frame that there is not"));
     }
     let (runs, run_of) = match any && !too_many {
         true => maps.finish(frames as u32),
         false => Default::default(),
     };
-    let map = SourceMap { made_normals: outline.made_normals, runs, run_of, ..SourceMap::default() };
+    let map = SourceMap {
+        computed_normals: outline.generated_normals,
+        run_maps: runs,
+        frame_runs: run_of,
+        ..SourceMap::default()
+    };
     match strip || map == SourceMap::default() {
         true => Ok(()),
-        false => body.map_of(m, &map),
+        false => body.add_source_map(m, &map),
     }
 }

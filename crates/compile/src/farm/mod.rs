@@ -15,6 +15,6 @@ mod join;
 mod part;
 mod record;
 
-pub use decide::{Planned, plan};
+pub use decide::{FarmPlan, plan};
 pub use join::{JoinInput, Joined, join};
-pub use part::{PlannedUnits, TakeUnit, nothing, part};
+pub use part::{PlannedUnits, TakeUnit, empty_tail, part};

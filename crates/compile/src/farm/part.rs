@@ -1,14 +1,14 @@
 //! Codes a share of a file's units from the stored decisions.
 
 use crate::Error;
-use crate::decided::{Decided, DecidedMesh};
+use crate::decisions::{Decisions, MeshDecisions};
 use crate::farm::record::{ChangingTail, MeshTail, Tail, from_bytes, malformed, to_bytes};
-use crate::method::again::Stretch;
 use crate::method::mesh_coder::MeshCoder;
+use crate::method::resume::FrameSpan;
 use crate::plan::{with_coders, with_decided, with_scene};
 use crate::report::Progress;
-use crate::tighter::Asked;
-use crate::write::node_units::{NodePart, NodeSource};
+use crate::tighter::RequestedOptions;
+use crate::write::node_units::{NodeSource, NodeUnit};
 use crate::write::units::{Encoding, UnitRange};
 use meshreel_codec::schedule::{Schedule, Unit};
 use meshreel_options::Options;
@@ -42,15 +42,15 @@ pub fn part(
         return Err(Error::misuse(format!("part {number} of {count}: from 1 to {count}")));
     }
     if planned.decisions.is_empty() {
-        return nothing();
+        return empty_tail();
     }
-    let decided: Decided = from_bytes(planned.decisions, "what was decided")?;
-    check(&decided)?;
+    let decided: Decisions = from_bytes(planned.decisions, "what was decided")?;
+    check_times(&decided)?;
     let schedule = Schedule::new(decided.times.len() as u32, options.restart());
     let chains = decided.meshes.iter().any(|mesh| mesh.chains);
-    let range = UnitRange::of_part(schedule, chains, number, count);
+    let range = UnitRange::part(schedule, chains, number, count);
     let Some(frames) = range.frames(schedule) else {
-        let none = decided.meshes.iter().map(|_| MeshTail { ends: [None, None], changing: None });
+        let none = decided.meshes.iter().map(|_| MeshTail { end_states: [None, None], changing: None });
         return to_bytes(&Tail { meshes: none.collect() });
     };
     // All remarks were given by the plan.
@@ -59,11 +59,13 @@ pub fn part(
         let bytes = (planned.keys)([mesh as u32, segment])?;
         bytes.map(|bytes| from_bytes(&bytes, "the keys of a mesh")).transpose()
     };
-    with_scene(scene, Vec::new(), Asked::first(options), progress, |scene, _, around| {
+    with_scene(scene, Vec::new(), RequestedOptions::untightened(options), progress, |scene, _, around| {
         with_decided(scene, options, around, &decided, |plans| {
-            let again = Some((&decided.meshes[..], Stretch { keys: &keys, frames }));
+            let again = Some((&decided.meshes[..], FrameSpan { keys: &keys, frames }));
             with_coders(plans, (options, schedule), around.pool, again, |coders| {
-                let same = |(coder, mesh): (&MeshCoder<'_>, &DecidedMesh)| coder.statics() == mesh.statics;
+                let same = |(coder, mesh): (&MeshCoder<'_>, &MeshDecisions)| {
+                    coder.static_checksum() == mesh.static_checksum
+                };
                 if !coders.iter().zip(&decided.meshes).all(same) {
                     // Never observed; frames coded against other static data would be garbage.
                     return Err(malformed(
@@ -81,16 +83,16 @@ pub fn part(
                     pool: around.pool,
                     progress,
                 };
-                let mut nodes = Planned { schedule, nodes: planned.nodes };
+                let mut nodes = PlannedNodes { schedule, nodes: planned.nodes };
                 // In the order of the file.
-                let mut order = schedule.in_file().filter(|unit| range.has(*unit));
-                encoding.run(&mut nodes, &mut |output| {
+                let mut order = schedule.units_in_file_order().filter(|unit| range.contains(*unit));
+                encoding.encode(&mut nodes, &mut |output| {
                     let unit = order.next().ok_or_else(|| malformed("more units than there are"))?;
-                    take(schedule.number(unit), to_bytes(&output)?)
+                    take(schedule.unit_number(unit), to_bytes(&output)?)
                 })?;
                 let tail = coders.iter().map(|coder| MeshTail {
-                    ends: coder.end_state_units(),
-                    changing: coder.changing().map(|(maps, counted)| ChangingTail::new(&maps, counted)),
+                    end_states: coder.end_state_units(),
+                    changing: coder.changing_data().map(|(maps, counted)| ChangingTail::new(&maps, counted)),
                 });
                 to_bytes(&Tail { meshes: tail.collect() })
             })
@@ -99,12 +101,12 @@ pub fn part(
 }
 
 /// Returns the tail of a part of a plan that has nothing to share out.
-pub fn nothing() -> Result<Vec<u8>, Error> {
+pub fn empty_tail() -> Result<Vec<u8>, Error> {
     to_bytes(&Tail { meshes: Vec::new() })
 }
 
 /// Returns an error if the stored times are not valid.
-fn check(decided: &Decided) -> Result<(), Error> {
+fn check_times(decided: &Decisions) -> Result<(), Error> {
     let times = &decided.times;
     let ordered = times.windows(2).all(|pair| pair[0] < pair[1]);
     let few = (1..u32::MAX as usize).contains(&times.len());
@@ -115,23 +117,23 @@ fn check(decided: &Decided) -> Result<(), Error> {
 }
 
 /// Nodes as coded by the plan.
-struct Planned<'a> {
+struct PlannedNodes<'a> {
     schedule: Schedule,
     nodes: &'a (dyn Fn(u32) -> Result<Vec<u8>, Error> + Sync),
 }
 
-impl NodeSource for Planned<'_> {
+impl NodeSource for PlannedNodes<'_> {
     fn advance(&mut self, _: u32, _: &rayon::ThreadPool) -> Result<(), Error> {
         Ok(())
     }
 
-    fn has(&self, _: Unit) -> bool {
+    fn is_ready(&self, _: Unit) -> bool {
         true
     }
 
-    fn part(&self, unit: Unit) -> Result<NodePart, Error> {
-        let bytes = (self.nodes)(self.schedule.number(unit))?;
-        let part: NodePart = from_bytes(&bytes, "what nodes have in a unit")?;
+    fn node_unit(&self, unit: Unit) -> Result<NodeUnit, Error> {
+        let bytes = (self.nodes)(self.schedule.unit_number(unit))?;
+        let part: NodeUnit = from_bytes(&bytes, "what nodes have in a unit")?;
         let frames = self.schedule.frames_of(unit);
         match part.frames.iter().map(|f| f.frame).eq(frames.iter().copied()) {
             true => Ok(part),

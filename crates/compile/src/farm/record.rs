@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Serialize, Deserialize)]
 pub struct Assembly {
     /// Chunks that stand before the units; all chunks, if there are no units.
-    pub before: Vec<Chunk>,
+    pub leading_chunks: Vec<Chunk>,
     /// The data about the units, if there are any.
-    pub units: Option<Units>,
+    pub units: Option<UnitsOutline>,
     /// Times of frames in seconds.
     pub times: Vec<f64>,
     /// World-space bounds of the frames, where no units bring them.
@@ -24,13 +24,13 @@ pub struct Assembly {
 
 /// The data that the join needs about the units, and the chunks behind them.
 #[derive(Serialize, Deserialize)]
-pub struct Units {
+pub struct UnitsOutline {
     /// Interval of restarts: the number of key frames from one that refers to key 0 alone to the next.
     pub restart: u32,
     /// Effort of block compression.
     pub effort: u32,
     /// Chunks behind the units: skeletons, clips, rigs and names of ranges.
-    pub behind: Vec<Chunk>,
+    pub trailing_chunks: Vec<Chunk>,
     /// The description, without the entries that only units provide.
     pub description: Vec<u8>,
     /// By mesh, the properties that the join needs.
@@ -43,9 +43,9 @@ pub struct Units {
 #[derive(Serialize, Deserialize)]
 pub struct MeshOutline {
     /// `true` if its faces change.
-    pub changes: bool,
+    pub faces_change: bool,
     /// `true` if its normals are generated, not the source's.
-    pub made_normals: bool,
+    pub generated_normals: bool,
 }
 
 /// Results of coding the units of a part.
@@ -59,7 +59,7 @@ pub struct Tail {
 #[derive(Serialize, Deserialize)]
 pub struct MeshTail {
     /// End states before the lead-in and after the lead-out, where they were coded.
-    pub ends: [Option<Vec<u8>>; 2],
+    pub end_states: [Option<Vec<u8>>; 2],
     /// Results for a mesh whose faces change.
     pub changing: Option<ChangingTail>,
 }
@@ -72,7 +72,7 @@ pub struct ChangingTail {
     /// `true` if some frame has fewer points than vertices.
     pub split: bool,
     /// `true` if the source maps exceed the limit up to which they are kept.
-    pub too_many: bool,
+    pub source_maps_dropped: bool,
     /// Number and source map of each run.
     runs: Vec<(u32, Vec<u8>)>,
     /// Pairs of a frame and its run.
@@ -88,21 +88,21 @@ impl ChangingTail {
             (run, bytes)
         };
         let runs = maps.by_run.iter().filter(|_| !too_many).map(encoded).collect();
-        let frames = maps.of_frame.iter().map(|(&frame, &run)| (frame, run)).collect();
-        ChangingTail { points, split, too_many, runs, frames }
+        let frames = maps.frame_runs.iter().map(|(&frame, &run)| (frame, run)).collect();
+        ChangingTail { points, split, source_maps_dropped: too_many, runs, frames }
     }
 
     /// Adds these source maps to those of other parts.
     pub fn add_to(&self, maps: &mut RunMaps) -> Result<(), Error> {
-        maps.of_frame.extend(self.frames.iter().copied());
+        maps.frame_runs.extend(self.frames.iter().copied());
         for (run, bytes) in &self.runs {
             let (map, used) = source_map::decode(bytes).map_err(|corrupt| malformed(corrupt.0))?;
-            let whole = used == bytes.len() && map.runs.is_empty();
+            let whole = used == bytes.len() && map.run_maps.is_empty();
             let known = maps.by_run.get(run);
             if !whole || known.is_some_and(|known| *known != map) {
                 return Err(malformed("maps back to the source that do not go together"));
             }
-            maps.add(*run, map);
+            maps.add_map(*run, map);
         }
         Ok(())
     }

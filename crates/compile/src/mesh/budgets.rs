@@ -2,14 +2,14 @@
 //! that must be baked to world space because of it.
 
 use crate::Error;
-use crate::mesh::candidate::Candidate;
-use crate::nodes::budget::{Budget, LEAST_LEFT, leaves_too_little};
+use crate::mesh::candidate::MeshCandidate;
+use crate::nodes::budget::{Budget, MIN_VERTEX_FRACTION, leaves_too_little};
 use crate::nodes::content::Content;
 use crate::nodes::flatten::{self, FlatNode};
-use crate::nodes::locators::{self, Promise};
+use crate::nodes::locators::{self, LocatorTolerance};
 use crate::nodes::matrix::transform_box;
 use crate::nodes::motion::{self, Motion};
-use crate::nodes::tracks::Tracks;
+use crate::nodes::tracks::NodeTracks;
 use crate::report::Log;
 use meshreel_options::Tolerance;
 use meshreel_process::extent::{self, Extent, ulp};
@@ -18,7 +18,7 @@ use meshreel_scene::Remark;
 use meshreel_scene::sample::{self, World};
 
 /// The outcome of one round of flattening the tree.
-pub enum Round {
+pub enum FlattenRound {
     /// Nothing more needs to be baked.
     Settled(Vec<FlatNode>, Vec<Budget>),
     /// Locators were baked to world space; the tree has changed.
@@ -32,9 +32,9 @@ pub struct Flattening<'a> {
     content: Content<'a>,
     selected: &'a [bool],
     locators: &'a [bool],
-    promises: Vec<Option<Promise>>,
+    locator_tolerances: Vec<Option<LocatorTolerance>>,
     /// By object, half the edge of the cube that stands for it, if it is a locator.
-    reach: Vec<Option<f32>>,
+    locator_half_sizes: Vec<Option<f32>>,
     locator_remarks: Vec<Remark>,
     /// By object, `true` if it is in world space.
     baked: Vec<bool>,
@@ -49,11 +49,11 @@ impl<'a> Flattening<'a> {
         [selected, locators]: [&'a [bool]; 2],
         diagonals: &[Option<f64>],
         motion: &Motion,
-        meshes: &[Candidate<'_>],
+        meshes: &[MeshCandidate<'_>],
     ) -> Flattening<'a> {
         let placed = content.placed;
         let tolerance = |path: &str| content.by_path.tolerance(path);
-        let promises = locators::promises(placed, locators, diagonals, motion, tolerance);
+        let promises = locators::locator_tolerances(placed, locators, diagonals, motion, tolerance);
         let mut candidate_of = vec![usize::MAX; placed.len()];
         for (c, candidate) in meshes.iter().enumerate() {
             candidate.placements.iter().for_each(|&i| candidate_of[i] = c);
@@ -62,8 +62,8 @@ impl<'a> Flattening<'a> {
             content,
             selected,
             locators,
-            reach: promises.iter().map(|p| Some(p.as_ref()?.reach)).collect(),
-            promises,
+            locator_half_sizes: promises.iter().map(|p| Some(p.as_ref()?.half_size)).collect(),
+            locator_tolerances: promises,
             locator_remarks: Vec::new(),
             baked: vec![false; placed.len()],
             candidate_of,
@@ -73,28 +73,29 @@ impl<'a> Flattening<'a> {
     /// Flattens the tree and measures the tolerance that is left.
     pub fn round(
         &mut self,
-        meshes: &[Candidate<'_>],
+        meshes: &[MeshCandidate<'_>],
         motion: &Motion,
         log: &mut Log,
-    ) -> Result<Round, Error> {
+    ) -> Result<FlattenRound, Error> {
         let content = self.content;
-        let nodes = flatten::flatten(content.placed, self.selected, &self.reach, &self.baked, motion);
+        let nodes =
+            flatten::flatten(content.placed, self.selected, &self.locator_half_sizes, &self.baked, motion);
         let mut budgets = measure_transforms(&content, &nodes, meshes, &self.candidate_of, motion)?;
         let (mut more, mut apart) = (Vec::new(), false);
         self.locator_remarks.clear();
         for node in &nodes {
             let named = node.named;
-            if node.reach.is_some() {
+            if node.half_size.is_some() {
                 apart |= self.settle_locator(named, &mut budgets[named]);
             }
             let Some(i) = node.mesh else { continue };
             more.extend(self.settle_mesh(i, &meshes[self.candidate_of[i]], motion, &mut budgets[i], log));
         }
         if !more.is_empty() {
-            return Ok(Round::Bake(more));
+            return Ok(FlattenRound::Bake(more));
         }
         if apart {
-            return Ok(Round::Again);
+            return Ok(FlattenRound::Again);
         }
         for (i, _) in self.locators.iter().enumerate().filter(|(i, f)| **f && motion.broken[*i]) {
             let what = "its transform is not finite in some frames, where the last one that is holds";
@@ -111,18 +112,19 @@ impl<'a> Flattening<'a> {
                 nodes.iter().filter(|n| n.animated).count(),
             ),
         );
-        Ok(Round::Settled(nodes, budgets))
+        Ok(FlattenRound::Settled(nodes, budgets))
     }
 
     /// Settles the tolerance of a locator. Returns `true` if it was baked to world space.
     fn settle_locator(&mut self, i: usize, budget: &mut Budget) -> bool {
-        let Some(promise) = &self.promises[i] else {
+        let Some(promise) = &self.locator_tolerances[i] else {
             return false;
         };
         let path = &self.content.placed[i].path;
-        let floor = 4.0 * ulp(budget.reach);
-        let alone = self.baked[i] || budget.reach > f64::from(f32::MAX);
-        self.baked[i] |= locators::settle(path, promise, floor, alone, budget, &mut self.locator_remarks);
+        let floor = 4.0 * ulp(budget.max_coordinate);
+        let alone = self.baked[i] || budget.max_coordinate > f64::from(f32::MAX);
+        self.baked[i] |=
+            locators::settle_tolerance(path, promise, floor, alone, budget, &mut self.locator_remarks);
         self.baked[i] && !alone
     }
 
@@ -131,7 +133,7 @@ impl<'a> Flattening<'a> {
     fn settle_mesh(
         &self,
         i: usize,
-        candidate: &Candidate<'_>,
+        candidate: &MeshCandidate<'_>,
         motion: &Motion,
         budget: &mut Budget,
         log: &mut Log,
@@ -143,7 +145,7 @@ impl<'a> Flattening<'a> {
         let diagonal = candidate.diagonal(&motion.visible[i]);
         if baked {
             // World positions are rounded to f32: half a unit along each axis.
-            budget.transform_error = 0.75f64.sqrt() * ulp(budget.reach);
+            budget.transform_error = 0.75f64.sqrt() * ulp(budget.max_coordinate);
         } else {
             budget.scale = budget.scale.max(motion.largest_scale[i]);
         }
@@ -151,11 +153,11 @@ impl<'a> Flattening<'a> {
             Tolerance::Absolute(t) => t,
             Tolerance::Relative(part) => part * diagonal * motion.largest_scale[i],
         };
-        let floor = 4.0 * ulp(object_reach.max(budget.corners));
+        let floor = 4.0 * ulp(object_reach.max(budget.source_max_coordinate));
         let remeshed = candidate.source.remeshed;
         budget.spent = remeshed.map_or(0.0, |r| r.spent * motion.largest_scale[i]);
         budget.tolerance = asked.max(floor) - budget.spent;
-        self.aim(path, floor, budget);
+        self.tighten(path, floor, budget);
         if asked < floor && diagonal > 0.0 && !baked {
             log.remark(
                 path,
@@ -166,8 +168,8 @@ impl<'a> Flattening<'a> {
             return None;
         }
         // World matrices in f64 may exceed what the bounds of a frame can hold, which are f32.
-        let beyond = budget.reach > f64::from(f32::MAX);
-        let share = if extent::diagonal(extent) > 0.0 { LEAST_LEFT } else { 0.0 };
+        let beyond = budget.max_coordinate > f64::from(f32::MAX);
+        let share = if extent::diagonal(extent) > 0.0 { MIN_VERTEX_FRACTION } else { 0.0 };
         let (error, scale) = (budget.transform_error, budget.scale);
         let bake = beyond || leaves_too_little(budget.tolerance, error, scale, object_reach, share);
         bake.then_some((i, budget.transform_error > 0.2 * budget.tolerance && !beyond))
@@ -175,9 +177,9 @@ impl<'a> Flattening<'a> {
 
     /// Leaves a part of an object's tolerance unused where a verification found the tolerance exceeded, but
     /// keeps at least most of what f32 needs.
-    fn aim(&self, path: &str, floor: f64, budget: &mut Budget) {
+    fn tighten(&self, path: &str, floor: f64, budget: &mut Budget) {
         let tolerance = budget.tolerance;
-        let part = self.content.tighter.part(path);
+        let part = self.content.tighter.fraction(path);
         budget.tolerance = (part * tolerance).max(0.75 * floor).min(tolerance);
         budget.spent += tolerance - budget.tolerance;
     }
@@ -189,7 +191,7 @@ impl<'a> Flattening<'a> {
         i: usize,
         shear: bool,
         motion: &Motion,
-        meshes: &mut [Candidate<'_>],
+        meshes: &mut [MeshCandidate<'_>],
         log: &mut Log,
     ) -> usize {
         self.baked[i] = true;
@@ -234,7 +236,7 @@ pub fn world_matrices(
 fn measure_transforms(
     content: &Content<'_>,
     nodes: &[FlatNode],
-    meshes: &[Candidate<'_>],
+    meshes: &[MeshCandidate<'_>],
     candidate_of: &[usize],
     motion: &Motion,
 ) -> Result<Vec<Budget>, Error> {
@@ -251,8 +253,8 @@ fn measure_transforms(
         for (all, part) in budgets.iter_mut().zip(part) {
             all.transform_error = all.transform_error.max(part.transform_error);
             all.scale = all.scale.max(part.scale);
-            all.reach = all.reach.max(part.reach);
-            all.corners = all.corners.max(part.corners);
+            all.max_coordinate = all.max_coordinate.max(part.max_coordinate);
+            all.source_max_coordinate = all.source_max_coordinate.max(part.source_max_coordinate);
         }
     }
     Ok(budgets)
@@ -261,17 +263,17 @@ fn measure_transforms(
 fn measure_part(
     content: &Content<'_>,
     nodes: &[FlatNode],
-    meshes: &[Candidate<'_>],
+    meshes: &[MeshCandidate<'_>],
     candidate_of: &[usize],
     times: &[f64],
 ) -> Result<Vec<Budget>, Error> {
     let mut budgets = vec![Budget::default(); content.placed.len()];
-    let mut tracks = Tracks::new(content.scene, content.placed, nodes)?;
+    let mut tracks = NodeTracks::new(content.scene, content.placed, nodes)?;
     for &time in times {
         tracks.evaluate(time)?;
         for (n, node) in nodes.iter().enumerate() {
-            let Some(i) = node.shown() else { continue };
-            let sides: [(f32, f32); 3] = match node.reach {
+            let Some(i) = node.visible_object() else { continue };
+            let sides: [(f32, f32); 3] = match node.half_size {
                 // If it has no finite position, it keeps its place.
                 Some(_) if !tracks.world.matrix[i].is_finite() => continue,
                 Some(reach) => [(-reach, reach); 3],
@@ -288,7 +290,8 @@ fn measure_part(
             if let Some(extent) = extent.filter(some) {
                 let [x, y, z]: [(f32, f32); 3] = std::array::from_fn(|k| extent.component(k));
                 let corners = transform_box(&rows(source), &[x.0, y.0, z.0, x.1, y.1, z.1]);
-                budget.corners = corners.iter().fold(budget.corners, |most, v| most.max(v.abs()));
+                budget.source_max_coordinate =
+                    corners.iter().fold(budget.source_max_coordinate, |most, v| most.max(v.abs()));
             }
             let decoded = &tracks.decoded[n];
             if !node.baked {
@@ -304,7 +307,7 @@ fn measure_part(
             budget.scale = budget.scale.max(sample::largest_scale(&m));
             let corners = [low[0], low[1], low[2], high[0], high[1], high[2]].map(|v| v as f32);
             let reach = transform_box(decoded, &corners);
-            budget.reach = reach.iter().fold(budget.reach, |m, v| m.max(v.abs()));
+            budget.max_coordinate = reach.iter().fold(budget.max_coordinate, |m, v| m.max(v.abs()));
         }
     }
     Ok(budgets)

@@ -2,7 +2,7 @@
 
 use crate::mesh::lattice::uv_seam;
 use crate::mesh::prepared::Prepared;
-use crate::mesh::source::Source;
+use crate::mesh::source::MeshSource;
 use crate::nodes::content::Content;
 use crate::nodes::motion::Motion;
 use meshreel_options::MethodChoice;
@@ -12,7 +12,7 @@ use meshreel_scene::MeshId;
 use std::collections::HashMap;
 
 /// A distinct mesh with its placements and the results of its first pass.
-pub struct Candidate<'a> {
+pub struct MeshCandidate<'a> {
     /// The source mesh.
     pub mesh: MeshId,
     /// Objects that show it.
@@ -24,25 +24,25 @@ pub struct Candidate<'a> {
     /// The requested method.
     pub method: MethodChoice,
     /// The source of its frames.
-    pub source: Source<'a>,
+    pub source: MeshSource<'a>,
     /// The result of the first pass.
     pub prepared: Prepared,
 }
 
-impl Candidate<'_> {
+impl MeshCandidate<'_> {
     /// Returns the largest diagonal of the source's object-space bounds over these frames, or over all frames
     /// if there are none.
     pub fn diagonal(&self, visible: &FrameSet) -> f64 {
         let (frames, own) = (self.source.frames, &self.prepared.diagonals);
         match self.source.remeshed {
             Some(remeshed) => visible.largest(frames, |frame| remeshed.diagonals[frame]),
-            None => visible.largest(frames, |frame| own[self.source.own(frame)]),
+            None => visible.largest(frames, |frame| own[self.source.own_frame(frame)]),
         }
     }
 }
 
 /// A distinct mesh before it is analysed.
-pub struct Group {
+pub struct PlacementGroup {
     /// The source mesh.
     pub mesh: MeshId,
     /// The requested method.
@@ -53,8 +53,8 @@ pub struct Group {
 
 /// Groups placed meshes that are equal and have the same options. `same`: by mesh, the first that is equal to
 /// it.
-pub fn groups(content: &Content<'_>, selected: &[bool], same: &[MeshId]) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::new();
+pub fn group_placements(content: &Content<'_>, selected: &[bool], same: &[MeshId]) -> Vec<PlacementGroup> {
+    let mut groups: Vec<PlacementGroup> = Vec::new();
     let mut slot = HashMap::new();
     for (i, place) in content.placed.iter().enumerate().filter(|(i, _)| selected[*i]) {
         let Some(mesh) = content.scene.nodes[place.node].mesh else {
@@ -62,7 +62,7 @@ pub fn groups(content: &Content<'_>, selected: &[bool], same: &[MeshId]) -> Vec<
         };
         let (mesh, method) = (same[mesh], content.by_path.method(&place.path));
         let at = *slot.entry((mesh, method as u8)).or_insert_with(|| {
-            groups.push(Group { mesh, method, placements: Vec::new() });
+            groups.push(PlacementGroup { mesh, method, placements: Vec::new() });
             groups.len() - 1
         });
         groups[at].placements.push(i);
@@ -70,9 +70,9 @@ pub fn groups(content: &Content<'_>, selected: &[bool], same: &[MeshId]) -> Vec<
     groups
 }
 
-impl Group {
+impl PlacementGroup {
     /// Returns the frames in which it is shown at some placement.
-    pub fn shown(&self, motion: &Motion, frames: usize) -> FrameSet {
+    pub fn visible_frames(&self, motion: &Motion, frames: usize) -> FrameSet {
         let mut shown = FrameSet::new(frames);
         self.placements.iter().for_each(|&i| shown.extend(&motion.visible[i]));
         shown
@@ -81,13 +81,13 @@ impl Group {
 
 /// Returns the source of a mesh's frames. Hidden frames read the last frame shown before them, or the first
 /// one after. `matrices`: by frame, for a mesh that is baked to world space.
-pub fn source<'a>(
+pub fn mesh_source<'a>(
     content: &Content<'a>,
     remeshed: &'a [Option<Remeshed>],
     mesh: MeshId,
     shown: &FrameSet,
     matrices: Option<Vec<glam::DMat4>>,
-) -> Source<'a> {
+) -> MeshSource<'a> {
     let (times, channels) = (content.times, content.options.channels);
     let mut last = (0..times.len()).find(|&f| shown.contains(f)).unwrap_or(0);
     let read: Vec<usize> = (0..times.len())
@@ -102,7 +102,7 @@ pub fn source<'a>(
     let first_time = times[0];
     let times: Vec<f64> = read.iter().map(|&f| times[f]).collect();
     let matrices = matrices.map(|all| read.iter().map(|&f| all[f]).collect());
-    Source {
+    MeshSource {
         mesh: &content.scene.meshes[mesh],
         number: mesh,
         frames: times.len(),
@@ -124,7 +124,7 @@ pub fn source<'a>(
 }
 
 /// Returns the sentence of `--explain` on all meshes.
-pub fn sentence(meshes: &[Candidate<'_>]) -> String {
+pub fn explain(meshes: &[MeshCandidate<'_>]) -> String {
     let count = |f: fn(&Prepared) -> bool| meshes.iter().filter(|m| f(&m.prepared)).count();
     format!(
         "{} meshes: {} still, {} deforming, {} with changing faces, {} of particles or curves",

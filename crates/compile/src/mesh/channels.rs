@@ -2,10 +2,10 @@
 //! they split.
 
 use crate::Error;
-use crate::mesh::prepared::{Channels, Normals, Set};
-use crate::mesh::scan::Scan;
-use crate::mesh::source::{Source, mend};
-use meshreel_process::attributes::{Elements, Expand};
+use crate::mesh::prepared::{MeshChannels, NormalOrigin, VertexChannel};
+use crate::mesh::scan::PositionScan;
+use crate::mesh::source::{MeshSource, replace_non_finite};
+use meshreel_process::attributes::{Elements, ExpandedAttribute};
 use meshreel_process::extent::Extent;
 use meshreel_process::faces::{Faces, corner_faces};
 use meshreel_process::materials::{self, Assignment, Material};
@@ -14,7 +14,7 @@ use meshreel_scene::{Attribute, Mesh, Remark, Scope, sample};
 
 /// The faces of the first frame, and the classes of their corners so far: the corners of one class become one
 /// vertex.
-pub struct Corners {
+pub struct CornerClasses {
     /// Faces of the source, invalid ones included.
     pub raw: sample::Faces,
     /// The usable faces.
@@ -25,19 +25,19 @@ pub struct Corners {
     pub splitter: Splitter,
 }
 
-impl Corners {
+impl CornerClasses {
     /// Starts with one class per point.
-    pub fn new(source: &Source<'_>, scan: &Scan) -> Result<Corners, Error> {
+    pub fn new(source: &MeshSource<'_>, scan: &PositionScan) -> Result<CornerClasses, Error> {
         let mut raw = sample::Faces::default();
         sample::faces_at(source.mesh, source.times[0], &mut raw)?;
         let faces = Faces::new(&raw.counts, &raw.indices, scan.first.len());
         let splitter = Splitter::new(if scan.fixed { &faces.corner_point } else { &[] });
         let face_of = corner_faces(&faces);
-        Ok(Corners { raw, faces, face_of, splitter })
+        Ok(CornerClasses { raw, faces, face_of, splitter })
     }
 
     /// Returns a material for each face, from the sets of the first frame.
-    pub fn materials(&self, source: &Source<'_>) -> Result<Assignment, Error> {
+    pub fn materials(&self, source: &MeshSource<'_>) -> Result<Assignment, Error> {
         let sets = face_sets(source.mesh, source.first_time)?;
         Ok(materials::assign(sets.iter().map(|(n, f)| (n.as_str(), f.as_slice())), self.raw.counts.len()))
     }
@@ -45,16 +45,16 @@ impl Corners {
 
 /// Examines normals, uvs and colours of all frames. If faces are constant, corners whose values differ in any
 /// frame are split.
-pub fn channels(
-    source: &Source<'_>,
-    scan: &Scan,
-    corners: &mut Corners,
+pub fn examine_channels(
+    source: &MeshSource<'_>,
+    scan: &PositionScan,
+    corners: &mut CornerClasses,
     remarks: &mut Vec<Remark>,
-) -> Result<Channels, Error> {
+) -> Result<MeshChannels, Error> {
     let mesh = source.mesh;
     let mut remark = |what: String| remarks.push(Remark::new(&mesh.path, what));
-    let mut out = Channels {
-        normals: Normals::None,
+    let mut out = MeshChannels {
+        normals: NormalOrigin::None,
         normals_animated: false,
         tangents: false,
         uvs: Vec::new(),
@@ -62,27 +62,34 @@ pub fn channels(
         velocities: None,
     };
     if let (true, false, Some(velocities)) = (source.velocities, scan.fixed, velocities(mesh)) {
-        let found = look(source, (&velocities, 0, 0.0), false, corners, &mut remark)?;
+        let found = examine_attribute(source, (&velocities, 0, 0.0), false, corners, &mut remark)?;
         out.velocities = placed_velocities(source, found)?;
     }
     if source.uvs {
         for (i, attribute) in mesh.uvs.iter().enumerate() {
             let own = (attribute, i, source.uv_seam);
-            out.uvs.extend(look(source, own, scan.fixed, corners, &mut remark)?);
+            out.uvs.extend(examine_attribute(source, own, scan.fixed, corners, &mut remark)?);
         }
     }
     if source.colours {
         for (i, attribute) in mesh.colours.iter().enumerate() {
-            out.colours.extend(look(source, (attribute, i, 0.0), scan.fixed, corners, &mut remark)?);
+            out.colours.extend(examine_attribute(
+                source,
+                (attribute, i, 0.0),
+                scan.fixed,
+                corners,
+                &mut remark,
+            )?);
         }
     }
     if source.normals {
-        out.normals = Normals::Made;
+        out.normals = NormalOrigin::Generated;
         out.normals_animated = scan.moving;
         if let Some(attribute) = &mesh.normals
-            && let Some(set) = look::<3>(source, (attribute, 0, 0.0), scan.fixed, corners, &mut remark)?
+            && let Some(set) =
+                examine_attribute::<3>(source, (attribute, 0, 0.0), scan.fixed, corners, &mut remark)?
         {
-            out.normals = Normals::File;
+            out.normals = NormalOrigin::Source;
             out.normals_animated = set.animated || source.matrices.is_some() && scan.moving;
         }
         out.tangents = !out.uvs.is_empty();
@@ -104,7 +111,10 @@ pub fn velocities(mesh: &Mesh) -> Option<Attribute<[f32; 3]>> {
 }
 
 /// Returns the velocities of a mesh with their extent in world space, if the mesh is baked.
-fn placed_velocities(source: &Source<'_>, found: Option<Set<3>>) -> Result<Option<Set<3>>, Error> {
+fn placed_velocities(
+    source: &MeshSource<'_>,
+    found: Option<VertexChannel<3>>,
+) -> Result<Option<VertexChannel<3>>, Error> {
     let Some(set) = found.filter(|_| source.matrices.is_some()) else {
         return Ok(found);
     };
@@ -112,17 +122,17 @@ fn placed_velocities(source: &Source<'_>, found: Option<Set<3>>) -> Result<Optio
     for (frame, &time) in source.times.iter().enumerate() {
         source.cancellation.check()?;
         sample::positions_at(source.mesh, time, &mut points)?;
-        mend(&mut points, &[]);
+        replace_non_finite(&mut points, &[]);
         sample::velocities_at(source.mesh, time, &mut velocities)?;
-        source.place_velocities(frame, &points, &mut velocities);
+        source.velocities_to_file_space(frame, &points, &mut velocities);
         extent.extend(&velocities);
     }
-    Ok(Some(Set { extent, ..set }))
+    Ok(Some(VertexChannel { extent, ..set }))
 }
 
 /// Returns the materials of a mesh whose faces change: index ranges come per frame, in the order of all sets,
 /// faces in no set last.
-pub fn changing_materials(source: &Source<'_>) -> Result<Vec<Material>, Error> {
+pub fn changing_materials(source: &MeshSource<'_>) -> Result<Vec<Material>, Error> {
     let sets = face_sets(source.mesh, source.first_time)?;
     // One face in each set and one in none.
     let faces_of: Vec<Vec<i32>> = (0..sets.len()).map(|i| vec![i as i32]).collect();
@@ -139,7 +149,7 @@ pub fn face_sets(mesh: &Mesh, time: f64) -> Result<Vec<(String, Vec<i32>)>, Erro
         .iter()
         .map(|set| {
             let mut list = Vec::new();
-            sample::held(&set.faces, mesh, time, &mut list)?;
+            sample::read_held(&set.faces, mesh, time, &mut list)?;
             Ok((set.name.clone(), list))
         })
         .collect()
@@ -147,23 +157,23 @@ pub fn face_sets(mesh: &Mesh, time: f64) -> Result<Vec<(String, Vec<i32>)>, Erro
 
 /// Returns the attribute if it is present in all frames; then it takes part in splitting, where values within
 /// the last of the numbers count as equal.
-fn look<const N: usize>(
-    source: &Source<'_>,
+fn examine_attribute<const N: usize>(
+    source: &MeshSource<'_>,
     (attribute, number, within): (&Attribute<[f32; N]>, usize, f32),
     fixed: bool,
-    corners: &mut Corners,
+    corners: &mut CornerClasses,
     remark: &mut impl FnMut(String),
-) -> Result<Option<Set<N>>, Error>
+) -> Result<Option<VertexChannel<N>>, Error>
 where
-    [f32; N]: sample::Mix + Default,
+    [f32; N]: sample::Lerp + Default,
 {
     let mesh = source.mesh;
-    let mut set = Set { source: number, animated: false, extent: Extent::default() };
-    let (mut first, mut values) = (sample::Values::default(), sample::Values::default());
+    let mut set = VertexChannel { source: number, animated: false, extent: Extent::default() };
+    let (mut first, mut values) = (sample::AttributeValues::default(), sample::AttributeValues::default());
     let (mut faces, mut points) = (sample::Faces::default(), Vec::new());
     let steady = fixed
-        && sample::follow(&attribute.values, mesh).is_constant()
-        && attribute.indices.as_ref().is_none_or(|i| sample::follow(i, mesh).is_constant());
+        && sample::with_position_times(&attribute.values, mesh).is_constant()
+        && attribute.indices.as_ref().is_none_or(|i| sample::with_position_times(i, mesh).is_constant());
     let frames = if steady { 1 } else { source.times.len() };
     for frame in 0..frames {
         let time = source.times[frame];
@@ -177,7 +187,7 @@ where
         let elements =
             Elements { faces: faces.counts.len(), points: points.len(), corners: faces.indices.len() };
         let out = if frame == 0 { &first } else { &values };
-        let expand = Expand::new(attribute.scope, &out.values, out.indices.as_deref());
+        let expand = ExpandedAttribute::new(attribute.scope, &out.values, out.indices.as_deref());
         // Without points no value can be missing.
         if let (true, Err(why)) = (elements.points > 0, expand.check(elements)) {
             remark(format!("{} left out: {why} (frame {frame})", attribute.name));
@@ -187,16 +197,16 @@ where
         if frame == 0 || differs {
             set.animated |= differs;
             set.extent.extend(&out.values);
-            if fixed && expand.splits() {
+            if fixed && expand.can_split() {
                 let face_of = &corners.face_of;
-                corners.splitter.refine_within(|c| expand.at(c, face_of[c as usize], 0), within);
+                corners.splitter.refine_within(|c| expand.corner_value(c, face_of[c as usize], 0), within);
             }
         }
-        if expand.bad() > 0 {
+        if expand.missing_count() > 0 {
             remark(format!(
                 "{} has {} bad indices (frame {frame}); zeros taken",
                 attribute.name,
-                expand.bad()
+                expand.missing_count()
             ));
         }
     }

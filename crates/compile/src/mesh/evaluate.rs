@@ -3,22 +3,22 @@
 
 use crate::Error;
 use crate::mesh::channels;
-use crate::mesh::prepared::{Fixed, Normals, Prepared};
-use crate::mesh::source::Source;
+use crate::mesh::prepared::{FixedLayout, NormalOrigin, Prepared};
+use crate::mesh::source::MeshSource;
 use crate::mesh::streams::VertexValues;
 use glam::{DMat3, DVec3};
 use meshreel_codec::simd;
-use meshreel_process::attributes::Expand;
+use meshreel_process::attributes::ExpandedAttribute;
 use meshreel_process::extent::Extent;
 use meshreel_process::faces::Faces;
 use meshreel_process::normals;
 use meshreel_process::tangents::{Tangents, Vertices};
-use meshreel_scene::sample::Mix;
+use meshreel_scene::sample::Lerp;
 use meshreel_scene::{Attribute, Winding, sample};
 
 /// The values that are wanted besides positions.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Want {
+pub struct RequestedValues {
     /// Normals.
     pub normals: bool,
     /// Tangents, if they are kept; needs normals.
@@ -31,10 +31,10 @@ pub struct Want {
     pub velocities: bool,
 }
 
-impl Want {
+impl RequestedValues {
     /// Wants all channels that are compiled.
-    pub fn all() -> Want {
-        Want { normals: true, tangents: true, uvs: true, colours: true, velocities: true }
+    pub fn all() -> RequestedValues {
+        RequestedValues { normals: true, tangents: true, uvs: true, colours: true, velocities: true }
     }
 }
 
@@ -47,13 +47,18 @@ pub struct Scratch {
 
 impl Scratch {
     /// Reads the points of a frame; `fallback` has as many points, or none.
-    pub fn read(&mut self, source: &Source<'_>, frame: usize, fallback: &[[f32; 3]]) -> Result<(), Error> {
+    pub fn read(
+        &mut self,
+        source: &MeshSource<'_>,
+        frame: usize,
+        fallback: &[[f32; 3]],
+    ) -> Result<(), Error> {
         source.object_points(frame, fallback, &mut self.object)?;
         if !fallback.is_empty() && self.object.len() != fallback.len() {
             let what = format!("{}: its points become more or fewer (frame {frame})", source.mesh.path);
             return Err(Error::Malformed { what });
         }
-        source.place(frame, &self.object, &mut self.points);
+        source.to_file_space(frame, &self.object, &mut self.points);
         Ok(())
     }
     /// Returns the points in object space.
@@ -69,13 +74,13 @@ impl Scratch {
 /// The origin of each vertex in the source: its point, one corner, and that corner's face (u32::MAX: none).
 #[derive(Clone, Copy)]
 #[allow(missing_docs)]
-pub struct Origin<'a> {
+pub struct VertexOrigins<'a> {
     pub point: &'a [u32],
     pub corner: &'a [u32],
     pub face: &'a [u32],
     /// The usable faces, and their smoothing groups if normals are generated.
     pub faces: &'a Faces,
-    pub groups: &'a normals::Groups,
+    pub groups: &'a normals::SmoothingGroups,
 }
 
 const UP: [f32; 3] = [0.0, 0.0, 1.0];
@@ -90,12 +95,12 @@ fn rounded(n: DVec3) -> [f32; 3] {
     n.to_array().map(|v| v as f32)
 }
 
-impl Origin<'_> {
+impl VertexOrigins<'_> {
     /// Returns an attribute at `time`, one value per vertex; `default` for points without faces if the scope
     /// needs faces. Values that replace missing ones stay within `extent`, if it is given.
     fn attribute<const N: usize>(
         &self,
-        source: &Source<'_>,
+        source: &MeshSource<'_>,
         attribute: &Attribute<[f32; N]>,
         time: f64,
         default: [f32; N],
@@ -103,11 +108,11 @@ impl Origin<'_> {
         out: &mut Vec<[f32; N]>,
     ) -> Result<(), Error>
     where
-        [f32; N]: Mix + Default,
+        [f32; N]: Lerp + Default,
     {
-        let mut values = sample::Values::default();
+        let mut values = sample::AttributeValues::default();
         sample::attribute_at(attribute, source.mesh, time, &mut values)?;
-        let expand = Expand::new(attribute.scope, &values.values, values.indices.as_deref());
+        let expand = ExpandedAttribute::new(attribute.scope, &values.values, values.indices.as_deref());
         let (low, high) = match extent {
             Some(extent) => {
                 let sides: [(f32, f32); N] = std::array::from_fn(|k| extent.component(k));
@@ -118,8 +123,8 @@ impl Origin<'_> {
         out.clear();
         out.extend(self.point.iter().zip(self.corner).zip(self.face).map(|((&point, &corner), &face)| {
             let value = match face {
-                u32::MAX => expand.at_point(point).unwrap_or(default),
-                _ => expand.at(corner, face, point),
+                u32::MAX => expand.point_value(point).unwrap_or(default),
+                _ => expand.corner_value(corner, face, point),
             };
             std::array::from_fn(|k| match value[k].is_finite() {
                 true => value[k].clamp(low[k], high[k]),
@@ -132,7 +137,7 @@ impl Origin<'_> {
     /// Returns the normals in the space of the file.
     fn normals(
         &self,
-        source: &Source<'_>,
+        source: &MeshSource<'_>,
         prepared: &Prepared,
         object: &[[f32; 3]],
         frame: usize,
@@ -141,7 +146,7 @@ impl Origin<'_> {
         // In f64 until they are transformed: a flat matrix magnifies rounding errors.
         let mut values: Vec<DVec3>;
         match (prepared.normals, &source.mesh.normals) {
-            (Normals::File, Some(attribute)) => {
+            (NormalOrigin::Source, Some(attribute)) => {
                 self.attribute(source, attribute, source.times[frame], UP, None, out)?;
                 values = out.iter().map(|n| unit(*n)).collect();
             }
@@ -187,12 +192,12 @@ impl Origin<'_> {
 struct MakeNormals<'a> {
     object: &'a [[f32; 3]],
     faces: &'a Faces,
-    groups: &'a normals::Groups,
+    groups: &'a normals::SmoothingGroups,
     winding: Winding,
     out: &'a mut Vec<[f64; 3]>,
 }
 
-impl simd::Work for MakeNormals<'_> {
+impl simd::VectorizedLoop for MakeNormals<'_> {
     #[inline(always)]
     fn run(self) {
         *self.out = normals::normals(self.object, self.faces, self.winding, self.groups);
@@ -207,16 +212,16 @@ struct MakeTangents<'a> {
     out: &'a mut Vec<[f32; 4]>,
 }
 
-impl simd::Work for MakeTangents<'_> {
+impl simd::VectorizedLoop for MakeTangents<'_> {
     #[inline(always)]
     fn run(self) {
         *self.out = self.tangents.vertices(self.frame, self.signs);
     }
 }
 
-impl Fixed {
-    fn origin(&self) -> Origin<'_> {
-        Origin {
+impl FixedLayout {
+    fn vertex_origins(&self) -> VertexOrigins<'_> {
+        VertexOrigins {
             point: &self.vertex_point,
             corner: &self.vertex_corner,
             face: &self.vertex_face,
@@ -228,15 +233,15 @@ impl Fixed {
     /// Fills `out` with the values of `frame`.
     pub fn evaluate(
         &self,
-        source: &Source<'_>,
+        source: &MeshSource<'_>,
         prepared: &Prepared,
         frame: usize,
-        want: Want,
+        want: RequestedValues,
         scratch: &mut Scratch,
         out: &mut VertexValues,
     ) -> Result<(), Error> {
         scratch.read(source, frame, &self.first_points)?;
-        fill(source, prepared, frame, want, scratch, self.origin(), out)?;
+        fill_channels(source, prepared, frame, want, scratch, self.vertex_origins(), out)?;
         if let (true, Some(tangents)) = (want.normals && want.tangents, &self.tangents) {
             let mut made = Vec::new();
             let frame = out.vertices();
@@ -247,23 +252,23 @@ impl Fixed {
     }
 
     /// Returns positions, normals and uvs of the first frame, for finding tangent groups.
-    pub fn first_values(&self, source: &Source<'_>, prepared: &Prepared) -> Result<VertexValues, Error> {
+    pub fn first_values(&self, source: &MeshSource<'_>, prepared: &Prepared) -> Result<VertexValues, Error> {
         let (mut values, mut scratch) = (VertexValues::default(), Scratch::default());
         scratch.read(source, 0, &self.first_points)?;
-        let want = Want { normals: true, uvs: true, ..Want::default() };
-        fill(source, prepared, 0, want, &scratch, self.origin(), &mut values)?;
+        let want = RequestedValues { normals: true, uvs: true, ..RequestedValues::default() };
+        fill_channels(source, prepared, 0, want, &scratch, self.vertex_origins(), &mut values)?;
         Ok(values)
     }
 }
 
 /// Fills in everything but tangents, for points that have been read.
-pub fn fill(
-    source: &Source<'_>,
+pub fn fill_channels(
+    source: &MeshSource<'_>,
     prepared: &Prepared,
     frame: usize,
-    want: Want,
+    want: RequestedValues,
     scratch: &Scratch,
-    origin: Origin<'_>,
+    origin: VertexOrigins<'_>,
     out: &mut VertexValues,
 ) -> Result<(), Error> {
     out.positions.clear();
@@ -291,7 +296,7 @@ pub fn fill(
             )?;
         }
     }
-    if want.normals && prepared.normals != Normals::None {
+    if want.normals && prepared.normals != NormalOrigin::None {
         origin.normals(source, prepared, &scratch.object, frame, &mut out.normals)?;
     }
     if let (true, Some(set), Some(velocities)) =
@@ -300,7 +305,7 @@ pub fn fill(
         let extent = source.matrices.is_none().then_some(&set.extent);
         origin.attribute(source, &velocities, time, [0.0; 3], extent, &mut out.velocities)?;
         let points: Vec<[f32; 3]> = origin.point.iter().map(|&p| scratch.object[p as usize]).collect();
-        source.place_velocities(frame, &points, &mut out.velocities);
+        source.velocities_to_file_space(frame, &points, &mut out.velocities);
     }
     Ok(())
 }

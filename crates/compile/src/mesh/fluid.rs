@@ -2,15 +2,15 @@
 
 use crate::Error;
 use crate::mesh::channels::face_sets;
-use crate::mesh::evaluate::{Origin, Scratch, Want, fill};
-use crate::mesh::prepared::{Normals, Prepared};
-use crate::mesh::source::Source;
-use crate::mesh::source_faces::{self, Corners};
+use crate::mesh::evaluate::{RequestedValues, Scratch, VertexOrigins, fill_channels};
+use crate::mesh::prepared::{NormalOrigin, Prepared};
+use crate::mesh::source::MeshSource;
+use crate::mesh::source_faces::{self, FaceCorners};
 use crate::mesh::streams::VertexValues;
 use meshreel_codec::record::source_map::SourceMap;
 use meshreel_options::Options;
-use meshreel_process::attributes::Expand;
-use meshreel_process::faces::{Faces, corner_faces, face_of};
+use meshreel_process::attributes::ExpandedAttribute;
+use meshreel_process::faces::{Faces, corner_faces, vertex_faces};
 use meshreel_process::split::Splitter;
 use meshreel_process::tangents::{Oriented, Tangents, orient};
 use meshreel_process::{materials, normals, order, triangulate};
@@ -43,7 +43,7 @@ pub struct FrameLayout {
     /// By vertex, the sign of its bitangent, if tangents are kept.
     sign: Vec<f32>,
     faces: Faces,
-    groups: normals::Groups,
+    groups: normals::SmoothingGroups,
     /// The number of points in the source.
     pub points: usize,
     /// By triangle, its face.
@@ -54,21 +54,22 @@ pub struct FrameLayout {
     /// Vertices before tangents split them: by corner of the source its vertex, and by vertex the one it was
     /// split from.
     corner_vertex: Vec<u32>,
-    parted: Vec<u32>,
+    split_from: Vec<u32>,
     /// `true` if the faces are wound opposite to the triangles.
     flip: bool,
 }
 
 /// Lays out `frame` and puts it into an order of its own.
 pub fn evaluate(
-    source: &Source<'_>,
+    source: &MeshSource<'_>,
     prepared: &Prepared,
     frame: usize,
     options: &Options,
     scratch: &mut Scratch,
 ) -> Result<FluidFrame, Error> {
     let laid = lay_out(source, prepared, (frame, frame), options, scratch)?;
-    let layout = order::layout(&laid.triangles, &laid.material, prepared.materials.len(), laid.point.len());
+    let layout =
+        order::order_triangles(&laid.triangles, &laid.material, prepared.materials.len(), laid.point.len());
     let order = &layout.vertex_order;
     Ok(FluidFrame {
         values: laid.values(source, prepared, frame, order, &layout.indices, scratch)?,
@@ -81,7 +82,7 @@ pub fn evaluate(
 /// Returns the triangles and vertices of `frame`; the shape in `lead`, the first frame of its run, determines
 /// the triangulation and the smoothing groups. Leaves the points of `frame` in `scratch`.
 pub fn lay_out(
-    source: &Source<'_>,
+    source: &MeshSource<'_>,
     prepared: &Prepared,
     (lead, frame): (usize, usize),
     options: &Options,
@@ -95,12 +96,12 @@ pub fn lay_out(
     let faces = Faces::new(&raw.counts, &raw.indices, scratch.points().len());
     let corner_face = corner_faces(&faces);
     let groups = match prepared.normals {
-        Normals::Made => normals::smooth_groups(scratch.object(), &faces, options.smooth_angle),
-        _ => normals::Groups::default(),
+        NormalOrigin::Generated => normals::smooth_groups(scratch.object(), &faces, options.smooth_angle),
+        _ => normals::SmoothingGroups::default(),
     };
     let splitter = corner_splits(source, prepared, time, (&faces, &corner_face), &groups)?;
     let mut triangles = triangulate::triangulate_faces(scratch.object(), &faces, mesh.winding);
-    if source.mirrored() {
+    if source.is_mirrored() {
         triangles.corners.iter_mut().for_each(|t| t.swap(1, 2));
     }
     if lead != frame {
@@ -111,8 +112,8 @@ pub fn lay_out(
         }
     }
     let split = splitter.finish(&faces.corner_point, faces.points);
-    let face = face_of(&split.vertex_corner, &corner_face);
-    let origin = Origin {
+    let face = vertex_faces(&split.vertex_corner, &corner_face);
+    let origin = VertexOrigins {
         point: &split.vertex_point,
         corner: &split.vertex_corner,
         face: &face,
@@ -141,18 +142,18 @@ pub fn lay_out(
         raw,
         face_material,
         corner_vertex: split.corner_vertex,
-        parted: oriented.vertex,
-        flip: (mesh.winding == Winding::Clockwise) != source.mirrored(),
+        split_from: oriented.vertex,
+        flip: (mesh.winding == Winding::Clockwise) != source.is_mirrored(),
     })
 }
 
 /// Splits points into vertices where uvs, colours or normals of their corners differ.
 fn corner_splits(
-    source: &Source<'_>,
+    source: &MeshSource<'_>,
     prepared: &Prepared,
     time: f64,
     (faces, corner_face): (&Faces, &[u32]),
-    groups: &normals::Groups,
+    groups: &normals::SmoothingGroups,
 ) -> Result<Splitter, Error> {
     let mesh = source.mesh;
     let mut splitter = Splitter::new(&faces.corner_point);
@@ -163,10 +164,10 @@ fn corner_splits(
         refine(&mut splitter, (&mesh.colours[set.source], 0.0), source, time, corner_face)?;
     }
     match (prepared.normals, &mesh.normals) {
-        (Normals::File, Some(attribute)) => {
+        (NormalOrigin::Source, Some(attribute)) => {
             refine(&mut splitter, (attribute, 0.0), source, time, corner_face)?;
         }
-        (Normals::Made, _) => {
+        (NormalOrigin::Generated, _) => {
             splitter.refine(|c| [groups.corner[c as usize]]);
         }
         _ => {}
@@ -177,11 +178,11 @@ fn corner_splits(
 /// Returns the triangles, with vertices split again where the bitangents of their corners differ in sign, if
 /// tangents are kept.
 fn split_for_tangents(
-    source: &Source<'_>,
+    source: &MeshSource<'_>,
     prepared: &Prepared,
     frame: usize,
     triangles: Vec<[u32; 3]>,
-    origin: Origin<'_>,
+    origin: VertexOrigins<'_>,
     scratch: &Scratch,
 ) -> Result<Oriented, Error> {
     let vertices = origin.point.len();
@@ -189,14 +190,14 @@ fn split_for_tangents(
         return Ok(Oriented { triangles, vertex: (0..vertices as u32).collect(), signs: Vec::new() });
     }
     let mut values = VertexValues::default();
-    fill(source, prepared, frame, wanted(prepared), scratch, origin, &mut values)?;
+    fill_channels(source, prepared, frame, requested_values(prepared), scratch, origin, &mut values)?;
     let tangents = Tangents::new(triangles.clone(), values.vertices());
     Ok(orient(&triangles, &tangents.corners(values.vertices()), vertices))
 }
 
 /// Returns the material of each face of the source, as a number in the mesh.
 fn face_materials(
-    source: &Source<'_>,
+    source: &MeshSource<'_>,
     prepared: &Prepared,
     time: f64,
     faces: usize,
@@ -209,8 +210,8 @@ fn face_materials(
     Ok(assignment.face_material.iter().map(|&m| numbers[m as usize]).collect())
 }
 
-fn wanted(prepared: &Prepared) -> Want {
-    Want { normals: prepared.normals != Normals::None, ..Want::all() }
+fn requested_values(prepared: &Prepared) -> RequestedValues {
+    RequestedValues { normals: prepared.normals != NormalOrigin::None, ..RequestedValues::all() }
 }
 
 impl FrameLayout {
@@ -238,10 +239,13 @@ impl FrameLayout {
             triangle_face: indices.as_chunks::<3>().0.iter().map(face).collect(),
             ..SourceMap::default()
         };
-        let corners =
-            Corners { vertex: &self.corner_vertex, of: &of(&self.parted), material: &self.face_material };
+        let corners = FaceCorners {
+            vertex: &self.corner_vertex,
+            unordered_vertex: &of(&self.split_from),
+            material: &self.face_material,
+        };
         let raw = (&self.raw.counts[..], &self.raw.indices[..]);
-        (map.starts, map.others) =
+        (map.face_starts, map.other_faces) =
             source_faces::find_source_faces((&map, indices), &self.faces, raw, self.flip, corners);
         map
     }
@@ -250,7 +254,7 @@ impl FrameLayout {
     /// `indices` refer to.
     pub fn values(
         &self,
-        source: &Source<'_>,
+        source: &MeshSource<'_>,
         prepared: &Prepared,
         frame: usize,
         order: &[u32],
@@ -259,11 +263,16 @@ impl FrameLayout {
     ) -> Result<VertexValues, Error> {
         let of = |list: &[u32]| -> Vec<u32> { order.iter().map(|&v| list[v as usize]).collect() };
         let (point, corner, face) = (of(&self.point), of(&self.corner), of(&self.face));
-        let origin =
-            Origin { point: &point, corner: &corner, face: &face, faces: &self.faces, groups: &self.groups };
+        let origin = VertexOrigins {
+            point: &point,
+            corner: &corner,
+            face: &face,
+            faces: &self.faces,
+            groups: &self.groups,
+        };
         let mut out = VertexValues::default();
-        let want = wanted(prepared);
-        fill(source, prepared, frame, want, scratch, origin, &mut out)?;
+        let want = requested_values(prepared);
+        fill_channels(source, prepared, frame, want, scratch, origin, &mut out)?;
         if prepared.tangents {
             let sign = |&v: &u32| self.sign.get(v as usize).copied().unwrap_or(1.0);
             let sign: Vec<f32> = order.iter().map(sign).collect();
@@ -277,18 +286,18 @@ impl FrameLayout {
 fn refine<const N: usize>(
     splitter: &mut Splitter,
     (attribute, within): (&Attribute<[f32; N]>, f32),
-    source: &Source<'_>,
+    source: &MeshSource<'_>,
     time: f64,
     corner_face: &[u32],
 ) -> Result<(), Error>
 where
-    [f32; N]: sample::Mix + Default,
+    [f32; N]: sample::Lerp + Default,
 {
-    let mut values = sample::Values::default();
+    let mut values = sample::AttributeValues::default();
     sample::attribute_at(attribute, source.mesh, time, &mut values)?;
-    let expand = Expand::new(attribute.scope, &values.values, values.indices.as_deref());
-    if expand.splits() {
-        splitter.refine_within(|c| expand.at(c, corner_face[c as usize], 0), within);
+    let expand = ExpandedAttribute::new(attribute.scope, &values.values, values.indices.as_deref());
+    if expand.can_split() {
+        splitter.refine_within(|c| expand.corner_value(c, corner_face[c as usize], 0), within);
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! The streams of a mesh, and the lattices of their values.
 
 use crate::Error;
-use crate::mesh::prepared::{Normals, Prepared};
+use crate::mesh::prepared::{NormalOrigin, Prepared};
 use crate::mesh::streams;
 use meshreel_codec::quantize::{Axis, octahedral, qtangent};
 use meshreel_codec::record::{Coding, Semantic, StreamRecord};
@@ -33,12 +33,12 @@ pub fn choose_streams(
     let known = prepared.has_runs() || prepared.particles.is_some();
     let runs = fluid && options.preset != Preset::Classic && known;
     let fine = match prepared.particles {
-        Some(_) => finest(&axes, extents, radius),
-        None => finer(&axes, extents, radius, FINER),
+        Some(_) => quarter_step_axes(&axes, extents, radius),
+        None => refined_axes(&axes, extents, radius, QUARTER_STEP),
     };
     let axes = fine.filter(|_| runs).unwrap_or(axes);
-    out.push(lattice(Semantic::Position, 0, String::new(), axes, prepared.moving || fluid, radius));
-    if prepared.normals != Normals::None {
+    out.push(stream_record(Semantic::Position, 0, String::new(), axes, prepared.moving || fluid, radius));
+    if prepared.normals != NormalOrigin::None {
         let (semantic, mut bits) = match prepared.tangents {
             true => (Semantic::QTangent, qtangent::bits_for(options.normal_tolerance)),
             false => (Semantic::Normal, octahedral::bits_for(options.normal_tolerance)),
@@ -58,7 +58,7 @@ pub fn choose_streams(
             animated: fluid
                 || prepared.normals_animated
                 || prepared.tangents && (prepared.moving || prepared.uvs[0].animated),
-            word: streams::word_for(bits),
+            word: streams::bytes_for_bits(bits),
             bits: bits as u8,
             axes: Vec::new(),
             states: 0,
@@ -98,7 +98,7 @@ fn uv_streams(
             asked: u64::MAX,
             allowed: 1 << 24,
         })?;
-        out.push(lattice(
+        out.push(stream_record(
             Semantic::Uv,
             i as u8,
             mesh.uvs[set.source].name.clone(),
@@ -124,7 +124,7 @@ fn colour_streams(mesh: &Mesh, prepared: &Prepared, options: &Options, out: &mut
             axes.push(Axis::new(low, high, step * (1.0 + 1e-6)).unwrap_or_default());
             tolerance = tolerance.max(step * 0.5 + rounding_margin(&[(low, high)], 2.0) + step * 1e-5);
         }
-        out.push(lattice(
+        out.push(stream_record(
             Semantic::Colour,
             i as u8,
             mesh.colours[set.source].name.clone(),
@@ -141,15 +141,15 @@ fn colour_streams(mesh: &Mesh, prepared: &Prepared, options: &Options, out: &mut
 fn changing_streams(prepared: &Prepared, radius: f64, out: &mut Vec<StreamRecord>) {
     if let Some(set) = &prepared.velocities {
         let extents = [0, 1, 2].map(|k| set.extent.component(k));
-        let (axes, tolerance) = held_axes(extents, radius / prepared.seconds);
-        out.push(lattice(Semantic::Velocity, 0, String::new(), axes, true, tolerance));
+        let (axes, tolerance) = representable_axes(extents, radius / prepared.seconds);
+        out.push(stream_record(Semantic::Velocity, 0, String::new(), axes, true, tolerance));
     }
     let Some(particles) = &prepared.particles else {
         return;
     };
     if let Some(set) = &particles.widths {
-        let (axes, tolerance) = held_axes([set.extent.component(0)], radius);
-        out.push(lattice(Semantic::Width, 0, String::new(), axes, true, tolerance));
+        let (axes, tolerance) = representable_axes([set.extent.component(0)], radius);
+        out.push(stream_record(Semantic::Width, 0, String::new(), axes, true, tolerance));
     }
     for (i, (set, name, components)) in particles.custom.iter().enumerate() {
         let Some(semantic) = Semantic::custom(*components) else {
@@ -159,23 +159,23 @@ fn changing_streams(prepared: &Prepared, radius: f64, out: &mut Vec<StreamRecord
         for k in 0..*components {
             let (low, high) = set.extent.component(k);
             let range = f64::from(high) - f64::from(low);
-            if let (true, Some(axis)) = (set.whole[k], Axis::new(low, high, 1.0)) {
+            if let (true, Some(axis)) = (set.integral[k], Axis::new(low, high, 1.0)) {
                 axes.push(axis);
                 continue;
             }
-            let step = range / NUMBERS;
+            let step = range / CUSTOM_VALUE_STEPS;
             axes.push(Axis::new(low, high, step * (1.0 + 1e-6)).unwrap_or_default());
             tolerance = tolerance.max(step * 0.5 + rounding_margin(&[(low, high)], 2.0) + step * 1e-5);
         }
-        out.push(lattice(semantic, i as u8, name.clone(), axes, true, tolerance));
+        out.push(stream_record(semantic, i as u8, name.clone(), axes, true, tolerance));
     }
 }
 
 /// Number of steps in the range of attached numbers.
-const NUMBERS: f64 = 65_535.0;
+const CUSTOM_VALUE_STEPS: f64 = 65_535.0;
 
 /// Returns axes within a tolerance, and the tolerance, raised to what f32 and 24 bits can hold.
-fn held_axes<const N: usize>(extents: [(f32, f32); N], tolerance: f64) -> (Vec<Axis>, f64) {
+fn representable_axes<const N: usize>(extents: [(f32, f32); N], tolerance: f64) -> (Vec<Axis>, f64) {
     let range = extents.iter().fold(0.0, |m: f64, (l, h)| m.max(f64::from(*h) - f64::from(*l)));
     let least = rounding_margin(&extents, 4.0).max(range * 0.5f64.powi(23));
     let mut tolerance = tolerance.max(least);
@@ -209,7 +209,7 @@ fn axes_within<const N: usize>(extents: [(f32, f32); N], radius: f64) -> Option<
 
 /// Returns a lattice with steps of `part` times the size, with margin at its ends, for frames that others are
 /// predicted from. `None` if f32 cannot hold such a lattice well.
-fn finer(axes: &[Axis], extents: [(f32, f32); 3], radius: f64, part: f64) -> Option<Vec<Axis>> {
+fn refined_axes(axes: &[Axis], extents: [(f32, f32); 3], radius: f64, part: f64) -> Option<Vec<Axis>> {
     let step = axes.iter().fold(0.0, |s, a| f64::max(s, a.step.into())) * part;
     if step == 0.0 || step < rounding_margin(&extents, 8.0) {
         return None;
@@ -225,17 +225,17 @@ fn finer(axes: &[Axis], extents: [(f32, f32); 3], radius: f64, part: f64) -> Opt
 }
 
 /// The same for particles, with steps of which four just fit the tolerance, rounding to f32 included.
-fn finest(axes: &[Axis], extents: [(f32, f32); 3], radius: f64) -> Option<Vec<Axis>> {
+fn quarter_step_axes(axes: &[Axis], extents: [(f32, f32); 3], radius: f64) -> Option<Vec<Axis>> {
     let four = |fine: &Vec<Axis>| f64::from(error_bound::radius(radius, fine)) * 2.0 / 3f64.sqrt() >= 4.0;
-    let tried = [FINER, 0.2499, 0.2495, 0.249, 0.247, 0.244];
-    let found = tried.iter().find_map(|part| finer(axes, extents, radius, *part).filter(four));
-    found.or_else(|| finer(axes, extents, radius, FINER))
+    let tried = [QUARTER_STEP, 0.2499, 0.2495, 0.249, 0.247, 0.244];
+    let found = tried.iter().find_map(|part| refined_axes(axes, extents, radius, *part).filter(four));
+    found.or_else(|| refined_axes(axes, extents, radius, QUARTER_STEP))
 }
 
 /// Slightly less than a quarter, so that four steps keep the tolerance.
-const FINER: f64 = 0.24999;
+const QUARTER_STEP: f64 = 0.24999;
 
-fn lattice(
+fn stream_record(
     semantic: Semantic,
     set: u8,
     name: String,
@@ -250,7 +250,7 @@ fn lattice(
         name,
         animated,
         coding: Coding::Quantized,
-        word: streams::word_for(bits),
+        word: streams::bytes_for_bits(bits),
         bits: bits as u8,
         axes,
         states: 0,
@@ -278,7 +278,7 @@ fn uv_tolerance(extents: &[(f32, f32)], asked: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mesh::prepared::Set;
+    use crate::mesh::prepared::VertexChannel;
     use crate::mesh::streams::{Quantized, VertexValues};
     use meshreel_process::extent::Extent;
     use meshreel_scene::{Attribute, Channel, Scope, Topology, Winding};
@@ -325,14 +325,22 @@ mod tests {
             points: 1,
             points_total: 1,
             moving: true,
-            normals: Normals::None,
+            normals: NormalOrigin::None,
             normals_animated: false,
             tangents: false,
             uvs: vec![
-                Set { source: 0, animated: false, extent: Extent { low: [-7.5, 0.0], high: [64.25, 1.0] } },
-                Set { source: 1, animated: true, extent: Extent { low: [0.0, 0.0], high: [1e6, 1.0] } },
+                VertexChannel {
+                    source: 0,
+                    animated: false,
+                    extent: Extent { low: [-7.5, 0.0], high: [64.25, 1.0] },
+                },
+                VertexChannel {
+                    source: 1,
+                    animated: true,
+                    extent: Extent { low: [0.0, 0.0], high: [1e6, 1.0] },
+                },
             ],
-            colours: vec![Set {
+            colours: vec![VertexChannel {
                 source: 0,
                 animated: false,
                 extent: Extent { low: [0.0, 0.2, -1.0, 1.0], high: [1.0, 0.4, 9.0, 1.0] },
@@ -364,7 +372,7 @@ mod tests {
         for record in &streams {
             let mut quantized = Quantized::new(record.word);
             streams::quantize(record, &values, &mut quantized);
-            let error = streams::error(record, &quantized, &values);
+            let error = streams::max_error(record, &quantized, &values);
             assert!(error <= record.tolerance, "{record:?} {error}");
         }
         assert_eq!(streams[1].tolerance, options.uv_tolerance);
@@ -379,7 +387,7 @@ mod tests {
     #[test]
     fn channels_are_static_or_animated_each_for_itself() {
         let mut still = prepared();
-        still.fixed = Some(crate::mesh::prepared::Fixed::default());
+        still.fixed = Some(crate::mesh::prepared::FixedLayout::default());
         let streams = choose_streams(&mesh(), &still, 1e-3, &Options::default(), &mut Vec::new()).unwrap();
         assert_eq!(streams.iter().map(|s| s.animated).collect::<Vec<_>>(), [true, false, true, false]);
         // Without fixed topology all streams come per frame.

@@ -1,17 +1,17 @@
 //! Triangles and vertices, and their order, of a mesh with constant faces.
 
 use crate::Error;
-use crate::mesh::channels::Corners;
-use crate::mesh::prepared::{Fixed, Normals, Prepared};
-use crate::mesh::scan::Scan;
-use crate::mesh::source::Source;
+use crate::mesh::channels::CornerClasses;
+use crate::mesh::prepared::{FixedLayout, NormalOrigin, Prepared};
+use crate::mesh::scan::PositionScan;
+use crate::mesh::source::MeshSource;
 use crate::mesh::source_faces;
 use meshreel_codec::record::source_map::SourceMap;
 use meshreel_codec::topology::grid::Grid;
 use meshreel_options::{Options, Preset};
-use meshreel_process::faces::face_of;
+use meshreel_process::faces::vertex_faces;
 use meshreel_process::materials::Assignment;
-use meshreel_process::order::{self, Layout};
+use meshreel_process::order::{self, TriangleOrder};
 use meshreel_process::split::Splitter;
 use meshreel_process::tangents::{Oriented, Tangents, orient};
 use meshreel_process::{normals, repeats, triangulate};
@@ -34,15 +34,15 @@ pub struct Unordered {
 
 /// Returns groups of corners that share a generated normal, and splits corners by them.
 pub fn smoothing_groups(
-    scan: &Scan,
-    corners: &mut Corners,
-    normals: Normals,
+    scan: &PositionScan,
+    corners: &mut CornerClasses,
+    normals: NormalOrigin,
     angle: Option<f64>,
-) -> normals::Groups {
-    let mut groups = normals::Groups::default();
-    if normals == Normals::Made {
+) -> normals::SmoothingGroups {
+    let mut groups = normals::SmoothingGroups::default();
+    if normals == NormalOrigin::Generated {
         groups = normals::smooth_groups(&scan.first, &corners.faces, angle);
-        if groups.parted {
+        if groups.splits_points {
             corners.splitter.refine(|c| [groups.corner[c as usize]]);
         }
     }
@@ -51,16 +51,16 @@ pub fn smoothing_groups(
 
 /// Returns the triangles of all faces except repeated ones, and a vertex for each class of corners.
 pub fn triangles(
-    source: &Source<'_>,
-    scan: &Scan,
-    corners: Corners,
-    groups: normals::Groups,
+    source: &MeshSource<'_>,
+    scan: &PositionScan,
+    corners: CornerClasses,
+    groups: normals::SmoothingGroups,
     materials: &Assignment,
     remarks: &mut Vec<Remark>,
-) -> (Fixed, Unordered) {
-    let Corners { raw, faces, face_of: corner_face, splitter } = corners;
+) -> (FixedLayout, Unordered) {
+    let CornerClasses { raw, faces, face_of: corner_face, splitter } = corners;
     let mut triangles = triangulate::triangulate_faces(&scan.first, &faces, source.mesh.winding);
-    if source.mirrored() {
+    if source.is_mirrored() {
         triangles.corners.iter_mut().for_each(|t| t.swap(1, 2));
     }
     let split = splitter.finish(&faces.corner_point, faces.points);
@@ -78,24 +78,24 @@ pub fn triangles(
         corner_vertex: split.corner_vertex,
         raw,
     };
-    let fixed = Fixed {
-        vertex_face: face_of(&split.vertex_corner, &corner_face),
+    let fixed = FixedLayout {
+        vertex_face: vertex_faces(&split.vertex_corner, &corner_face),
         vertex_point: split.vertex_point,
         vertex_corner: split.vertex_corner,
         face_count: unordered.raw.counts.len(),
         faces,
         groups,
         first_points: scan.first.clone(),
-        ..Fixed::default()
+        ..FixedLayout::default()
     };
     (fixed, unordered)
 }
 
 /// Splits vertices again where the bitangents of their triangles differ in sign.
 pub fn orientation(
-    source: &Source<'_>,
+    source: &MeshSource<'_>,
     prepared: &Prepared,
-    fixed: &Fixed,
+    fixed: &FixedLayout,
     unordered: &mut Unordered,
 ) -> Result<Oriented, Error> {
     let triangles = std::mem::take(&mut unordered.triangles);
@@ -111,18 +111,18 @@ pub fn orientation(
 /// Returns the order of triangles and vertices: that of a regular grid, if they form one (which is recorded
 /// in `fixed`), else the one that predicts and draws best.
 pub fn order(
-    fixed: &mut Fixed,
+    fixed: &mut FixedLayout,
     oriented: &Oriented,
     unordered: &Unordered,
     materials: usize,
     preset: Preset,
-) -> Layout {
+) -> TriangleOrder {
     let material = &unordered.material;
     if preset != Preset::Classic && material.windows(2).all(|w| w[0] == w[1]) {
-        fixed.grid = grid_of(oriented, &fixed.vertex_point);
+        fixed.grid = find_grid(oriented, &fixed.vertex_point);
     }
     let Some(grid) = &fixed.grid else {
-        return order::layout(&oriented.triangles, material, materials, oriented.vertex.len());
+        return order::order_triangles(&oriented.triangles, material, materials, oriented.vertex.len());
     };
     let (count, used) = (3 * grid.triangles.len() as u32, material[0]);
     let range = |m: u32| match m.cmp(&used) {
@@ -132,7 +132,7 @@ pub fn order(
     };
     let vertex = point_vertex(oriented, &fixed.vertex_point);
     let number = |p: &u32| vertex[*p as usize];
-    Layout {
+    TriangleOrder {
         indices: grid.indices(),
         triangle_order: grid.triangles.clone(),
         vertex_order: grid.vertices.iter().map(number).collect(),
@@ -142,13 +142,13 @@ pub fn order(
 
 /// Puts triangles and vertices into their order. Returns, by vertex, the one that it was before it was
 /// oriented.
-pub fn put_in_order(
-    fixed: &mut Fixed,
-    layout: Layout,
+pub fn reorder(
+    fixed: &mut FixedLayout,
+    layout: TriangleOrder,
     oriented: &Oriented,
     unordered: &Unordered,
 ) -> Vec<u32> {
-    let from = order_of(&layout.vertex_order, &oriented.vertex);
+    let from = reordered(&layout.vertex_order, &oriented.vertex);
     let order = |list: &[u32]| from.iter().map(|&v| list[v as usize]).collect::<Vec<u32>>();
     fixed.vertex_point = order(&fixed.vertex_point);
     fixed.vertex_corner = order(&fixed.vertex_corner);
@@ -164,8 +164,8 @@ pub fn put_in_order(
 /// Adds to the source map the faces of the source that triangles do not determine. `from`: by vertex, the one
 /// that it was before ordering.
 pub fn source_faces(
-    source: &Source<'_>,
-    fixed: &mut Fixed,
+    source: &MeshSource<'_>,
+    fixed: &mut FixedLayout,
     unordered: &Unordered,
     from: &[u32],
     materials: &Assignment,
@@ -174,10 +174,10 @@ pub fn source_faces(
     if options.strip || source.remeshed.is_some() {
         return;
     }
-    let flip = (source.mesh.winding == Winding::Clockwise) != source.mirrored();
-    let corners = source_faces::Corners {
+    let flip = (source.mesh.winding == Winding::Clockwise) != source.is_mirrored();
+    let corners = source_faces::FaceCorners {
         vertex: &unordered.corner_vertex,
-        of: from,
+        unordered_vertex: from,
         material: &materials.face_material,
     };
     let raw = (&unordered.raw.counts[..], &unordered.raw.indices[..]);
@@ -187,11 +187,16 @@ pub fn source_faces(
         ..SourceMap::default()
     };
     let made = (&map, &fixed.indices[..]);
-    (fixed.starts, fixed.others) = source_faces::find_source_faces(made, &fixed.faces, raw, flip, corners);
+    (fixed.face_starts, fixed.undetermined_faces) =
+        source_faces::find_source_faces(made, &fixed.faces, raw, flip, corners);
 }
 
 /// Finds groups of triangles that share a tangent.
-pub fn tangent_groups(source: &Source<'_>, prepared: &Prepared, fixed: &mut Fixed) -> Result<(), Error> {
+pub fn tangent_groups(
+    source: &MeshSource<'_>,
+    prepared: &Prepared,
+    fixed: &mut FixedLayout,
+) -> Result<(), Error> {
     if prepared.tangents {
         let values = fixed.first_values(source, prepared)?;
         fixed.tangents = Some(Tangents::new(fixed.indices.as_chunks().0.to_vec(), values.vertices()));
@@ -200,7 +205,7 @@ pub fn tangent_groups(source: &Source<'_>, prepared: &Prepared, fixed: &mut Fixe
 }
 
 /// Returns, by vertex, the first one whose position is the same in all frames; `None` if all differ.
-pub fn welded(weld: Option<Splitter>, vertex_point: &[u32]) -> Option<Vec<u32>> {
+pub fn vertex_welds(weld: Option<Splitter>, vertex_point: &[u32]) -> Option<Vec<u32>> {
     let mut representative: Vec<u32> = Vec::new();
     let of = |v: usize| {
         let point = vertex_point[v];
@@ -220,7 +225,7 @@ pub fn welded(weld: Option<Splitter>, vertex_point: &[u32]) -> Option<Vec<u32>> 
 }
 
 /// Returns the entries of `list` in the given order.
-fn order_of(order: &[u32], list: &[u32]) -> Vec<u32> {
+fn reordered(order: &[u32], list: &[u32]) -> Vec<u32> {
     order.iter().map(|&v| list[v as usize]).collect()
 }
 
@@ -234,7 +239,7 @@ fn point_vertex(oriented: &Oriented, vertex_point: &[u32]) -> Vec<u32> {
 }
 
 /// Returns the grid that the triangles form, if they do and its vertices are the source's points, row by row.
-fn grid_of(oriented: &Oriented, vertex_point: &[u32]) -> Option<Grid> {
+fn find_grid(oriented: &Oriented, vertex_point: &[u32]) -> Option<Grid> {
     let mut points: Vec<u32> = (oriented.vertex.iter()).map(|&v| vertex_point[v as usize]).collect();
     let by_point = |t: &[u32; 3]| t.map(|v| points[v as usize]);
     let triangles: Vec<[u32; 3]> = oriented.triangles.iter().map(by_point).collect();

@@ -1,12 +1,12 @@
 //! Meshes between source and codec: the first pass over each, the values of any frame, and the streams made
 //! of them.
 
+pub mod analysis;
 pub mod budgets;
 pub mod candidate;
 pub mod channels;
 pub mod evaluate;
 pub mod fluid;
-pub mod found;
 pub mod lattice;
 pub mod layout;
 pub mod particles;

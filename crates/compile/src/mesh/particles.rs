@@ -3,17 +3,19 @@
 
 use crate::Error;
 use crate::mesh::channels;
-use crate::mesh::prepared::{Attached, Channels, Normals, Prepared, PreparedParticles, Set};
-use crate::mesh::scan::{Scan, beyond_float32};
-use crate::mesh::source::{Source, mend};
+use crate::mesh::prepared::{
+    CustomChannel, MeshChannels, NormalOrigin, Prepared, PreparedParticles, VertexChannel,
+};
+use crate::mesh::scan::{PositionScan, beyond_float32};
+use crate::mesh::source::{MeshSource, replace_non_finite};
 use crate::mesh::streams::VertexValues;
-use meshreel_process::extent::{Extent, LARGEST, usable};
-use meshreel_scene::sample::{self, Mix};
+use meshreel_process::extent::{Extent, MAX_COORDINATE, is_usable_point};
+use meshreel_scene::sample::{self, Lerp};
 use meshreel_scene::{Attribute, Channel, CustomAttribute, Identity, Mesh, Remark, Scope};
 use std::sync::Arc;
 
 /// Whole numbers up to this are exact in f32, and so are their differences.
-const WHOLE: f32 = 8_388_608.0;
+const MAX_EXACT_INTEGER: f32 = 8_388_608.0;
 
 /// The particles of a frame.
 #[derive(Debug, Default)]
@@ -28,7 +30,7 @@ pub struct ParticleFrame {
 
 /// The points of a frame and their origin in the source.
 #[derive(Default)]
-struct Placed {
+struct FramePoints {
     ids: Vec<u64>,
     curves: Vec<u32>,
     /// By point, its index in the source, and that of its curve.
@@ -38,13 +40,13 @@ struct Placed {
     /// Bounds of the undamaged points of the source.
     bounds: Extent<3>,
     /// The number of source points that are left out, and of those that were replaced.
-    lost: usize,
-    mended: usize,
+    left_out: usize,
+    replaced: usize,
 }
 
 /// Returns everything that is attached to points as numbers: custom attributes except those of the whole
 /// object, and normals as three more.
-pub fn attached(mesh: &Mesh) -> Vec<CustomAttribute> {
+pub fn point_attributes(mesh: &Mesh) -> Vec<CustomAttribute> {
     struct Wide(Channel<[f32; 3]>);
     impl meshreel_scene::Source<[f32; 4]> for Wide {
         fn len(&self) -> usize {
@@ -80,19 +82,19 @@ pub fn attached(mesh: &Mesh) -> Vec<CustomAttribute> {
 
 /// Examines all frames: number and positions of points, whether they have ids, and which channels are present
 /// in every frame.
-pub fn prepare(source: &Source<'_>, remarks: &mut Vec<Remark>) -> Result<Prepared, Error> {
+pub fn prepare(source: &MeshSource<'_>, remarks: &mut Vec<Remark>) -> Result<Prepared, Error> {
     let mesh = source.mesh;
     let mut remark = |what: String| remarks.push(Remark::new(&mesh.path, what));
     let mut own = PreparedParticles { ids: has_ids(source, &mut remark)?, ..PreparedParticles::default() };
-    let mut scan = Scan { moving: true, seconds: source.seconds, ..Scan::default() };
+    let mut scan = PositionScan { moving: true, seconds: source.seconds, ..PositionScan::default() };
     let (mut lost, mut mended) = (0, 0);
     let (mut count, mut curves) = (usize::MAX, Vec::new());
     let mut placed = Vec::new();
     for frame in 0..source.times.len() {
-        let at = Placed::read(source, own.ids, frame)?;
-        (lost, mended) = (lost + at.lost, mended + at.mended);
+        let at = FramePoints::read(source, own.ids, frame)?;
+        (lost, mended) = (lost + at.left_out, mended + at.replaced);
         let points = at.points();
-        source.place(frame, &points, &mut placed);
+        source.to_file_space(frame, &points, &mut placed);
         if !placed.as_flattened().iter().all(|v| v.is_finite()) {
             return Err(beyond_float32(mesh, frame));
         }
@@ -110,38 +112,38 @@ pub fn prepare(source: &Source<'_>, remarks: &mut Vec<Remark>) -> Result<Prepare
     }
     if lost > 0 {
         remark(format!(
-            "{lost} points (over all frames) were left out: they are not finite or beyond {LARGEST:e}, have the id of another, or belong to no curve"
+            "{lost} points (over all frames) were left out: they are not finite or beyond {MAX_COORDINATE:e}, have the id of another, or belong to no curve"
         ));
     }
     if mended > 0 {
         remark(format!(
-            "{mended} points (over all frames) are not finite or beyond {LARGEST:e} and were replaced"
+            "{mended} points (over all frames) are not finite or beyond {MAX_COORDINATE:e} and were replaced"
         ));
     }
-    let mut out = Channels {
-        normals: Normals::None,
+    let mut out = MeshChannels {
+        normals: NormalOrigin::None,
         normals_animated: false,
         tangents: false,
         uvs: Vec::new(),
         colours: Vec::new(),
         velocities: None,
     };
-    let mut look = Look { source, ids: own.ids, remark: &mut remark };
+    let mut look = AttributeScan { source, ids: own.ids, remark: &mut remark };
     if source.uvs {
         for (i, attribute) in mesh.uvs.iter().enumerate() {
-            out.uvs.extend(look.at(attribute, i)?);
+            out.uvs.extend(look.scan_channel(attribute, i)?);
         }
     }
     if source.colours {
         for (i, attribute) in mesh.colours.iter().enumerate() {
-            out.colours.extend(look.at(attribute, i)?);
+            out.colours.extend(look.scan_channel(attribute, i)?);
         }
     }
     if source.velocities {
         if let Some(velocities) = channels::velocities(mesh) {
             out.velocities = look.velocities(&velocities)?;
         }
-        look.numbers(&mut own)?;
+        look.scan_custom_values(&mut own)?;
     }
     let most = out.uvs.len().max(out.colours.len()).max(own.custom.len());
     if most > 255 {
@@ -155,7 +157,7 @@ pub fn prepare(source: &Source<'_>, remarks: &mut Vec<Remark>) -> Result<Prepare
 }
 
 /// Returns `true` if there is an id for each point in every frame.
-fn has_ids(source: &Source<'_>, remark: &mut impl FnMut(String)) -> Result<bool, Error> {
+fn has_ids(source: &MeshSource<'_>, remark: &mut impl FnMut(String)) -> Result<bool, Error> {
     let mesh = source.mesh;
     if mesh.particles.as_ref().is_none_or(|p| p.ids.as_ref().is_none_or(Channel::is_empty)) {
         return Ok(false);
@@ -178,26 +180,26 @@ fn has_ids(source: &Source<'_>, remark: &mut impl FnMut(String)) -> Result<bool,
     Ok(true)
 }
 
-impl Placed {
-    fn read(source: &Source<'_>, ids: bool, frame: usize) -> Result<Placed, Error> {
+impl FramePoints {
+    fn read(source: &MeshSource<'_>, ids: bool, frame: usize) -> Result<FramePoints, Error> {
         source.cancellation.check()?;
         let (mesh, time) = (source.mesh, source.times[frame]);
-        let mut out = Placed::default();
+        let mut out = FramePoints::default();
         sample::positions_at(mesh, time, &mut out.object)?;
         let count = out.object.len();
-        out.bounds.extend(out.object.iter().filter(|p| usable(p)));
+        out.bounds.extend(out.object.iter().filter(|p| is_usable_point(p)));
         if ids {
             let mut all = Vec::new();
             sample::ids_at(mesh, time, &mut all)?;
             let mut order: Vec<(u64, u32)> = all.into_iter().zip(0..).collect();
             order.sort_unstable();
             order.dedup_by_key(|(id, _)| *id);
-            order.retain(|(_, v)| usable(&out.object[*v as usize]));
-            out.lost = count - order.len();
+            order.retain(|(_, v)| is_usable_point(&out.object[*v as usize]));
+            out.left_out = count - order.len();
             (out.ids, out.origin) = order.into_iter().map(|(id, v)| (id, [v, 0])).unzip();
             return Ok(out);
         }
-        out.mended = mend(&mut out.object, &[]);
+        out.replaced = replace_non_finite(&mut out.object, &[]);
         if mesh.particles.as_ref().is_none_or(|p| p.curves.is_none()) {
             out.origin = (0..count as u32).map(|v| [v, 0]).collect();
             return Ok(out);
@@ -210,7 +212,7 @@ impl Placed {
             out.origin.extend((first..first + *length).map(|v| [v, c]));
             left -= *length;
         }
-        out.lost = left as usize;
+        out.left_out = left as usize;
         Ok(out)
     }
 
@@ -228,9 +230,9 @@ impl Placed {
         time: f64,
     ) -> Result<Result<Vec<[f32; N]>, String>, Error>
     where
-        [f32; N]: Mix + Default,
+        [f32; N]: Lerp + Default,
     {
-        let mut values = sample::Values::default();
+        let mut values = sample::AttributeValues::default();
         sample::attribute_at(attribute, mesh, time, &mut values)?;
         let need = match attribute.scope {
             Scope::Constant => 1,
@@ -261,38 +263,38 @@ impl Placed {
 }
 
 /// Examines attributes in all frames.
-struct Look<'l, 'a> {
-    source: &'l Source<'a>,
+struct AttributeScan<'l, 'a> {
+    source: &'l MeshSource<'a>,
     ids: bool,
     remark: &'l mut dyn FnMut(String),
 }
 
-impl Look<'_, '_> {
+impl AttributeScan<'_, '_> {
     /// Returns the attribute if it is present in all frames.
-    fn at<const N: usize>(
+    fn scan_channel<const N: usize>(
         &mut self,
         attribute: &Attribute<[f32; N]>,
         number: usize,
-    ) -> Result<Option<Set<N>>, Error>
+    ) -> Result<Option<VertexChannel<N>>, Error>
     where
-        [f32; N]: Mix + Default,
+        [f32; N]: Lerp + Default,
     {
-        let extent = self.each(attribute, |_| {})?;
-        Ok(extent.map(|extent| Set { source: number, animated: true, extent }))
+        let extent = self.scan_values(attribute, |_| {})?;
+        Ok(extent.map(|extent| VertexChannel { source: number, animated: true, extent }))
     }
 
     /// Returns the extent of an attribute that is present in all frames, and passes its values to `see`.
-    fn each<const N: usize>(
+    fn scan_values<const N: usize>(
         &mut self,
         attribute: &Attribute<[f32; N]>,
         mut see: impl FnMut(&[[f32; N]]),
     ) -> Result<Option<Extent<N>>, Error>
     where
-        [f32; N]: Mix + Default,
+        [f32; N]: Lerp + Default,
     {
         let mut extent = Extent::default();
         for frame in 0..self.source.times.len() {
-            let placed = Placed::read(self.source, self.ids, frame)?;
+            let placed = FramePoints::read(self.source, self.ids, frame)?;
             match placed.values(attribute, self.source.mesh, self.source.times[frame])? {
                 Ok(values) => {
                     extent.extend(&values);
@@ -308,46 +310,46 @@ impl Look<'_, '_> {
     }
 
     /// Returns the velocities in the space of the file.
-    fn velocities(&mut self, attribute: &Attribute<[f32; 3]>) -> Result<Option<Set<3>>, Error> {
-        let found = self.at(attribute, 0)?;
+    fn velocities(&mut self, attribute: &Attribute<[f32; 3]>) -> Result<Option<VertexChannel<3>>, Error> {
+        let found = self.scan_channel(attribute, 0)?;
         let (Some(set), true) = (found, self.source.matrices.is_some()) else {
             return Ok(found);
         };
         let mut extent = Extent::default();
         for (frame, &time) in self.source.times.iter().enumerate() {
-            let placed = Placed::read(self.source, self.ids, frame)?;
+            let placed = FramePoints::read(self.source, self.ids, frame)?;
             let Ok(mut own) = placed.values(attribute, self.source.mesh, time)? else {
                 return Ok(None);
             };
-            self.source.place_velocities(frame, &placed.points(), &mut own);
+            self.source.velocities_to_file_space(frame, &placed.points(), &mut own);
             extent.extend(&own);
         }
-        Ok(Some(Set { extent, ..set }))
+        Ok(Some(VertexChannel { extent, ..set }))
     }
 
     /// Examines widths and all other attached numbers.
-    fn numbers(&mut self, own: &mut PreparedParticles) -> Result<(), Error> {
+    fn scan_custom_values(&mut self, own: &mut PreparedParticles) -> Result<(), Error> {
         let (source, mesh) = (self.source, self.source.mesh);
         if let Some(widths) = mesh.particles.as_ref().and_then(|p| p.widths.as_ref()) {
-            own.widths = self.at(widths, 0)?.map(|set| {
+            own.widths = self.scan_channel(widths, 0)?.map(|set| {
                 let (mut extent, Extent { low, high }) = (Extent::default(), set.extent);
                 for frame in 0..source.times.len() {
                     let scale = source.length_scale(frame);
                     extent.extend(&[low, high].map(|[w]| [(f64::from(w) * scale) as f32]));
                 }
-                Set { extent, ..set }
+                VertexChannel { extent, ..set }
             });
         }
-        for (i, custom) in attached(mesh).iter().enumerate() {
+        for (i, custom) in point_attributes(mesh).iter().enumerate() {
             let mut whole = [true; 4];
-            let found = self.each(&custom.attribute, |values: &[[f32; 4]]| {
+            let found = self.scan_values(&custom.attribute, |values: &[[f32; 4]]| {
                 for value in values {
                     for (whole, v) in whole.iter_mut().zip(value).filter(|(_, v)| v.is_finite()) {
-                        *whole &= v.fract() == 0.0 && v.abs() <= WHOLE;
+                        *whole &= v.fract() == 0.0 && v.abs() <= MAX_EXACT_INTEGER;
                     }
                 }
             })?;
-            let found = found.map(|extent| Attached { source: i, extent, whole });
+            let found = found.map(|extent| CustomChannel { source: i, extent, integral: whole });
             own.custom.extend(found.map(|set| (set, custom.attribute.name.clone(), custom.components)));
         }
         Ok(())
@@ -355,47 +357,47 @@ impl Look<'_, '_> {
 }
 
 /// Returns the particles of a frame.
-pub fn evaluate(source: &Source<'_>, prepared: &Prepared, frame: usize) -> Result<ParticleFrame, Error> {
+pub fn evaluate(source: &MeshSource<'_>, prepared: &Prepared, frame: usize) -> Result<ParticleFrame, Error> {
     let mesh = source.mesh;
     let own = prepared.particles.clone().unwrap_or_default();
-    let placed = Placed::read(source, own.ids, frame)?;
+    let placed = FramePoints::read(source, own.ids, frame)?;
     let object = placed.points();
     let mut values = VertexValues::default();
-    source.place(frame, &object, &mut values.positions);
+    source.to_file_space(frame, &object, &mut values.positions);
     let gone = |what: String| Error::Malformed { what: format!("{}: {what} (frame {frame})", mesh.path) };
     let time = source.times[frame];
     for set in &prepared.uvs {
         let own = placed.values(&mesh.uvs[set.source], mesh, time)?.map_err(gone)?;
-        values.uvs.push(finite(own, &set.extent));
+        values.uvs.push(clamp_non_finite(own, &set.extent));
     }
     for set in &prepared.colours {
         let own = placed.values(&mesh.colours[set.source], mesh, time)?.map_err(gone)?;
-        values.colours.push(finite(own, &set.extent));
+        values.colours.push(clamp_non_finite(own, &set.extent));
     }
     if let (Some(set), Some(velocities)) = (&prepared.velocities, channels::velocities(mesh)) {
         let mut own = placed.values(&velocities, mesh, time)?.map_err(gone)?;
-        source.place_velocities(frame, &object, &mut own);
-        values.velocities = finite(own, &set.extent);
+        source.velocities_to_file_space(frame, &object, &mut own);
+        values.velocities = clamp_non_finite(own, &set.extent);
     }
     let widths = mesh.particles.as_ref().and_then(|p| p.widths.as_ref());
     if let (Some(set), Some(widths)) = (&own.widths, widths) {
         let mut all = placed.values(widths, mesh, time)?.map_err(gone)?;
         let scale = source.length_scale(frame);
         all.iter_mut().for_each(|w| w[0] = (f64::from(w[0]) * scale) as f32);
-        values.widths = finite(all, &set.extent);
+        values.widths = clamp_non_finite(all, &set.extent);
     }
-    let attached = attached(mesh);
+    let attached = point_attributes(mesh);
     for (set, _, _) in &own.custom {
         let attribute = &attached[set.source].attribute;
         let all = placed.values(attribute, mesh, time)?.map_err(gone)?;
-        values.custom.push(finite(all, &set.extent));
+        values.custom.push(clamp_non_finite(all, &set.extent));
     }
     Ok(ParticleFrame { ids: placed.ids, curves: placed.curves, values })
 }
 
 /// Replaces values that are not finite by zero, or by the value of the extent nearest to it, so that
 /// replacements do not enlarge the range.
-fn finite<const N: usize>(mut values: Vec<[f32; N]>, extent: &Extent<N>) -> Vec<[f32; N]> {
+fn clamp_non_finite<const N: usize>(mut values: Vec<[f32; N]>, extent: &Extent<N>) -> Vec<[f32; N]> {
     for value in &mut values {
         for (k, v) in value.iter_mut().enumerate().filter(|(_, v)| !v.is_finite()) {
             let (low, high) = extent.component(k);

@@ -1,19 +1,19 @@
 //! Encodes frames of one mesh and proves them: everything is decoded again by the player's own functions and
 //! compared before it may be written.
 
-use crate::mesh::evaluate::{Scratch, Want};
+use crate::mesh::evaluate::{RequestedValues, Scratch};
 use crate::mesh::lattice::choose_streams;
 use crate::mesh::prepared::Prepared;
 use crate::mesh::skin_search::SkinSearch;
-use crate::mesh::source::Source;
-use crate::mesh::streams::{self, Quantized, Typed, VertexValues};
-use crate::report::NormalsDecide;
+use crate::mesh::source::MeshSource;
+use crate::mesh::streams::{self, Quantized, QuantizedCode, VertexValues};
+use crate::report::NormalPrecision;
 use crate::{Error, with_quantized};
 use meshreel_codec::classic::stream;
 use meshreel_codec::classic::stream::References;
 use meshreel_codec::record::{Method, Semantic, StreamRecord};
 use meshreel_codec::values::parallelogram;
-use meshreel_codec::values::parallelogram::Table;
+use meshreel_codec::values::parallelogram::PredictorTable;
 use meshreel_options::{MethodChoice, Options, PartsChoice};
 use meshreel_process::frame_set::FrameSet;
 use std::sync::Arc;
@@ -23,11 +23,11 @@ pub struct MeshPlan<'a> {
     /// Source path of the first placement.
     pub path: String,
     /// The source of its frames.
-    pub source: Source<'a>,
+    pub source: MeshSource<'a>,
     /// The result of `prepare`.
     pub prepared: Prepared,
     /// The requested method.
-    pub asked: MethodChoice,
+    pub requested_method: MethodChoice,
     /// The requested way to separate its parts.
     pub parts: PartsChoice,
     /// Method before bones are tried: static, soft or fluid. The coder of a layered file may find a smaller
@@ -36,19 +36,19 @@ pub struct MeshPlan<'a> {
     /// The records of its streams, positions first.
     pub streams: Vec<StreamRecord>,
     /// Adjacent-triangle table; the derived one if none is stored.
-    pub table: Table,
+    pub table: PredictorTable,
     /// `true` if the table is stored.
     pub has_table: bool,
     /// By stream, its values (static) or base (animated). Empty for fluid.
     pub bases: Vec<Quantized>,
     /// Largest allowed distance of a decoded point, in the mesh's own space.
-    pub radius: f64,
+    pub error_bound: f64,
     /// `true` if normals are stored although they could be predicted from positions.
-    pub normals_stored: bool,
+    pub explicit_normals: bool,
     /// Skins that were sought for it.
-    pub found: Arc<SkinSearch<'a>>,
+    pub skin_search: Arc<SkinSearch<'a>>,
     /// Factor by which positions are finer than their tolerance requires, for the sake of normals.
-    pub normals_decide: Option<NormalsDecide>,
+    pub normal_precision: Option<NormalPrecision>,
     /// Largest error of the static data, by stream.
     pub static_error: Vec<f64>,
     /// Frames in which it is shown at some placement.
@@ -69,21 +69,21 @@ impl<'a> MeshPlan<'a> {
     }
 
     /// Allows points to be `radius` away from the source's, and quantizes again.
-    pub fn refine(&mut self, radius: f64, normals_stored: bool, options: &Options) -> Result<(), Error> {
-        (self.radius, self.normals_stored) = (radius, normals_stored);
+    pub fn requantize(&mut self, radius: f64, normals_stored: bool, options: &Options) -> Result<(), Error> {
+        (self.error_bound, self.explicit_normals) = (radius, normals_stored);
         let (mesh, prepared) = (self.source.mesh, &self.prepared);
         // The remarks were already given when the streams were chosen first.
         self.streams = choose_streams(mesh, prepared, radius, options, &mut Vec::new())?;
-        self.finish(self.source.times.len(), &mut Scratch::default())
+        self.quantize_first_frame(self.source.times.len(), &mut Scratch::default())
     }
 
     /// Quantizes the first frame (bases, static streams) and chooses the table.
-    pub fn finish(&mut self, frames: usize, scratch: &mut Scratch) -> Result<(), Error> {
+    pub fn quantize_first_frame(&mut self, frames: usize, scratch: &mut Scratch) -> Result<(), Error> {
         let Some(fixed) = &self.prepared.fixed else {
             return Ok(());
         };
         let mut values = VertexValues::default();
-        fixed.evaluate(&self.source, &self.prepared, 0, Want::all(), scratch, &mut values)?;
+        fixed.evaluate(&self.source, &self.prepared, 0, RequestedValues::all(), scratch, &mut values)?;
         self.bases = self
             .streams
             .iter()
@@ -97,18 +97,25 @@ impl<'a> MeshPlan<'a> {
             .streams
             .iter()
             .zip(&self.bases)
-            .map(|(record, quantized)| streams::error(record, quantized, &values))
+            .map(|(record, quantized)| streams::max_error(record, quantized, &values))
             .collect();
         for (record, error) in self.streams.iter().zip(&self.static_error) {
-            self.keep_promise(record, *error, 0)?;
+            self.check_tolerance(record, *error, 0)?;
         }
         // The table is chosen over several frames, not from the first alone.
         let vertices = fixed.vertex_point.len();
         let mut looks = vec![self.bases[0].clone()];
         if self.streams[0].animated {
-            for i in 1..LOOKS.min(frames) {
-                let frame = i * (frames - 1) / (LOOKS.min(frames) - 1).max(1);
-                fixed.evaluate(&self.source, &self.prepared, frame, Want::default(), scratch, &mut values)?;
+            for i in 1..TABLE_FRAMES.min(frames) {
+                let frame = i * (frames - 1) / (TABLE_FRAMES.min(frames) - 1).max(1);
+                fixed.evaluate(
+                    &self.source,
+                    &self.prepared,
+                    frame,
+                    RequestedValues::default(),
+                    scratch,
+                    &mut values,
+                )?;
                 let mut quantized = Quantized::new(self.streams[0].word);
                 streams::quantize(&self.streams[0], &values, &mut quantized);
                 looks.push(quantized);
@@ -116,7 +123,8 @@ impl<'a> MeshPlan<'a> {
         }
         // Without a stored table the decoder predicts from the previous vertex alone.
         self.has_table = true;
-        self.table = with_quantized!(&looks[0], first => build(first, &looks, &fixed.indices, vertices));
+        self.table =
+            with_quantized!(&looks[0], first => build_table(first, &looks, &fixed.indices, vertices));
         Ok(())
     }
 
@@ -142,12 +150,12 @@ impl<'a> MeshPlan<'a> {
     pub fn encode_base(&self, stream: usize, out: &mut Vec<u8>) {
         let semantic = self.streams[stream].semantic;
         with_quantized!(&self.bases[stream], v => {
-            stream::encode_index(v, semantic.components(), streams::spatial(semantic), self.alone(), out)
+            stream::encode_index(v, semantic.components(), streams::spatial(semantic), self.intra_references(), out)
         });
     }
 
     /// Returns the references of a frame that is coded by itself.
-    pub fn alone<W>(&self) -> References<'_, W> {
+    pub fn intra_references<W>(&self) -> References<'_, W> {
         References {
             base: None,
             previous: None,
@@ -159,7 +167,7 @@ impl<'a> MeshPlan<'a> {
     }
 
     /// Returns an error if a stream exceeds its tolerance.
-    pub fn keep_promise(&self, record: &StreamRecord, error: f64, frame: usize) -> Result<(), Error> {
+    pub fn check_tolerance(&self, record: &StreamRecord, error: f64, frame: usize) -> Result<(), Error> {
         // Angles are measured on f32 vectors: a few millionths of a degree are measuring error.
         let grain = match record.semantic {
             Semantic::Normal | Semantic::QTangent => 1e-4,
@@ -183,7 +191,7 @@ impl<'a> MeshPlan<'a> {
     }
 
     /// Returns the error of a stream that does not decode to what was encoded.
-    pub fn broken(&self, record: &StreamRecord, frame: usize) -> Error {
+    pub fn mismatch_error(&self, record: &StreamRecord, frame: usize) -> Error {
         Error::Promise {
             what: format!(
                 "{}: {:?} of frame {frame} does not decode to what was encoded",
@@ -195,9 +203,14 @@ impl<'a> MeshPlan<'a> {
 }
 
 /// The number of frames that the table is chosen over.
-const LOOKS: usize = 5;
+const TABLE_FRAMES: usize = 5;
 
-fn build<W: Typed>(_first: &[W], looks: &[Quantized], indices: &[u32], vertices: usize) -> Table {
+fn build_table<W: QuantizedCode>(
+    _first: &[W],
+    looks: &[Quantized],
+    indices: &[u32],
+    vertices: usize,
+) -> PredictorTable {
     let frames: Vec<&[W]> = looks.iter().filter_map(W::values).collect();
     parallelogram::build_table(indices, vertices, 3, &frames)
 }

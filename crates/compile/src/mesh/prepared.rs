@@ -1,6 +1,6 @@
 //! Results of the first pass over a mesh.
 
-use crate::mesh::scan::Scan;
+use crate::mesh::scan::PositionScan;
 use meshreel_codec::record::source_map::OtherFace;
 use meshreel_codec::topology::grid::Grid;
 use meshreel_process::extent::Extent;
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 /// A vertex channel that is present in every frame in which it is needed.
 #[derive(Clone, Copy, Debug)]
-pub struct Set<const N: usize> {
+pub struct VertexChannel<const N: usize> {
     /// Index in the source's list.
     pub source: usize,
     /// `true` if values differ between frames.
@@ -23,30 +23,30 @@ pub struct Set<const N: usize> {
 
 /// The origin of normals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Normals {
+pub enum NormalOrigin {
     /// Normals are not compiled.
     #[default]
     None,
     /// Normals of the source.
-    File,
+    Source,
     /// Angle-weighted normals, generated here.
-    Made,
+    Generated,
 }
 
 /// The channels of a mesh that are compiled besides positions.
-pub struct Channels {
+pub struct MeshChannels {
     /// The origin of normals.
-    pub normals: Normals,
+    pub normals: NormalOrigin,
     /// `true` if normals differ between frames.
     pub normals_animated: bool,
     /// `true` if tangents are kept (uvs and normals are present).
     pub tangents: bool,
     /// UV sets.
-    pub uvs: Vec<Set<2>>,
+    pub uvs: Vec<VertexChannel<2>>,
     /// Colour sets.
-    pub colours: Vec<Set<4>>,
+    pub colours: Vec<VertexChannel<4>>,
     /// Velocities of the source, if faces change.
-    pub velocities: Option<Set<3>>,
+    pub velocities: Option<VertexChannel<3>>,
 }
 
 /// A mesh after all its frames were examined (`prepare`): bounds, channels, and the layout of its triangles
@@ -65,23 +65,23 @@ pub struct Prepared {
     /// `true` if positions differ between frames.
     pub moving: bool,
     /// The origin of normals.
-    pub normals: Normals,
+    pub normals: NormalOrigin,
     /// `true` if normals differ between frames.
     pub normals_animated: bool,
     /// `true` if tangents are kept (uvs and normals are present).
     pub tangents: bool,
     /// UV sets.
-    pub uvs: Vec<Set<2>>,
+    pub uvs: Vec<VertexChannel<2>>,
     /// Colour sets.
-    pub colours: Vec<Set<4>>,
+    pub colours: Vec<VertexChannel<4>>,
     /// Velocities of the source in units per second, if faces change or the mesh has particles.
-    pub velocities: Option<Set<3>>,
+    pub velocities: Option<VertexChannel<3>>,
     /// Average time between frames, in seconds.
     pub seconds: f64,
     /// Results for points without faces.
     pub particles: Option<PreparedParticles>,
     /// Layout of constant faces; `None` if vertices come with each frame.
-    pub fixed: Option<Fixed>,
+    pub fixed: Option<FixedLayout>,
     /// By frame of a fluid mesh, the first frame of its run: consecutive frames with the same faces and the
     /// same number of points.
     pub runs: Vec<u32>,
@@ -94,7 +94,7 @@ pub struct Prepared {
 
 impl Prepared {
     /// Creates a mesh of which positions and channels are known, but not yet materials and layout.
-    pub fn new(scan: &Scan, channels: Channels) -> Prepared {
+    pub fn new(scan: &PositionScan, channels: MeshChannels) -> Prepared {
         Prepared {
             extent: scan.extent,
             object_extent: scan.object_extent,
@@ -134,13 +134,13 @@ impl Prepared {
 
 /// Attached numbers that are present in every frame.
 #[derive(Clone, Copy, Debug)]
-pub struct Attached {
+pub struct CustomChannel {
     /// Index in the source's list.
     pub source: usize,
     /// Bounds over all frames.
     pub extent: Extent<4>,
     /// By component, `true` if all values are whole numbers small enough for f32 to hold exactly.
-    pub whole: [bool; 4],
+    pub integral: [bool; 4],
 }
 
 /// Results of the first pass over points without faces.
@@ -151,23 +151,23 @@ pub struct PreparedParticles {
     /// The largest number of curves of a frame, if the points are those of curves.
     pub curves: Option<usize>,
     /// Diameters.
-    pub widths: Option<Set<1>>,
+    pub widths: Option<VertexChannel<1>>,
     /// Attached numbers, each with its name and number of components; `source` is an index into
-    /// [`particles::attached`].
+    /// [`particles::point_attributes`].
     ///
-    /// [`particles::attached`]: crate::mesh::particles::attached
-    pub custom: Vec<(Attached, String, usize)>,
+    /// [`particles::point_attributes`]: crate::mesh::particles::point_attributes
+    pub custom: Vec<(CustomChannel, String, usize)>,
 }
 
 /// Layout of a mesh with constant faces.
 #[derive(Default)]
-pub struct Fixed {
+pub struct FixedLayout {
     /// Usable faces.
     pub faces: Faces,
     /// The number of faces in the source.
     pub face_count: usize,
     /// Smoothing groups, if normals are generated.
-    pub groups: normals::Groups,
+    pub groups: normals::SmoothingGroups,
     /// By vertex, its point.
     pub vertex_point: Vec<u32>,
     /// By vertex, a corner of the source; u32::MAX for points without faces.
@@ -187,9 +187,9 @@ pub struct Fixed {
     /// By triangle, its face in the source.
     pub triangle_face: Vec<u32>,
     /// For the source map ([`meshreel_codec::record::source_map`]): the start of each face.
-    pub starts: Vec<u32>,
+    pub face_starts: Vec<u32>,
     /// For the source map: faces that triangles do not determine.
-    pub others: Vec<OtherFace>,
+    pub undetermined_faces: Vec<OtherFace>,
     /// By vertex, the first vertex whose position is bit-equal in all frames; `None` if all differ.
     pub weld: Option<Vec<u32>>,
     /// Points of the first frame, which replace later ones that are not finite.
@@ -197,7 +197,7 @@ pub struct Fixed {
 }
 
 /// Returns, by vertex, the number of its point, without gaps: vertices that coincide in all frames share one.
-pub fn welded_points(fixed: &Fixed) -> Vec<u32> {
+pub fn welded_points(fixed: &FixedLayout) -> Vec<u32> {
     let count = fixed.vertex_point.len();
     let Some(weld) = &fixed.weld else {
         return (0..count as u32).collect();

@@ -5,7 +5,7 @@ use crate::nodes::content::Content;
 use crate::nodes::motion::Motion;
 use crate::report::Log;
 use meshreel_options::Tolerance;
-use meshreel_process::remesh::{self, Outcome};
+use meshreel_process::remesh::{self, RemeshOutcome};
 
 /// Returns another scene with constant faces, if that is requested and possible.
 pub fn remesh_faces(
@@ -13,9 +13,9 @@ pub fn remesh_faces(
     selected: &[bool],
     motion: &Motion,
     log: &mut Log,
-) -> Result<Option<Outcome>, Error> {
+) -> Result<Option<RemeshOutcome>, Error> {
     let options = content.options;
-    let given = remesh::Request {
+    let given = remesh::RemeshRequest {
         scene: content.scene,
         placed: content.placed,
         selected,
@@ -28,7 +28,7 @@ pub fn remesh_faces(
             Tolerance::Relative(part) => part * diagonal,
         },
         asked: &|path| content.by_path.remesh(path),
-        settings: remesh::Settings {
+        settings: remesh::RemeshSettings {
             effort: options.effort,
             memory: options.memory,
             cycle: options.cycle,
@@ -40,6 +40,6 @@ pub fn remesh_faces(
     let mut remarks = Vec::new();
     let outcome = remesh::remesh(&given, &mut remarks)?;
     log.remarks.append(&mut remarks);
-    outcome.iter().flat_map(Outcome::sentences).for_each(|what| log.pass("remesh", what));
+    outcome.iter().flat_map(RemeshOutcome::sentences).for_each(|what| log.pass("remesh", what));
     Ok(outcome)
 }

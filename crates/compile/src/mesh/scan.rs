@@ -2,16 +2,16 @@
 //! change, runs of frames with the same faces.
 
 use crate::Error;
-use crate::mesh::source::{Source, mend};
+use crate::mesh::source::{MeshSource, replace_non_finite};
 use meshreel_options::MethodChoice;
-use meshreel_process::extent::{Extent, LARGEST, diagonal, usable};
+use meshreel_process::extent::{Extent, MAX_COORDINATE, diagonal, is_usable_point};
 use meshreel_process::split::{self, Splitter};
 use meshreel_scene::{Mesh, Remark, sample};
 use std::collections::BTreeMap;
 
 /// Everything that follows from the positions of a mesh in all frames.
 #[derive(Default)]
-pub struct Scan {
+pub struct PositionScan {
     /// `true` if faces and the number of points are constant.
     pub fixed: bool,
     /// Points of the first frame in object space.
@@ -39,26 +39,34 @@ pub struct Scan {
     pub run_welds: BTreeMap<u32, Vec<u32>>,
 }
 
-impl Scan {
+impl PositionScan {
     /// Reads all frames.
-    pub fn new(source: &Source<'_>, method: MethodChoice, remarks: &mut Vec<Remark>) -> Result<Scan, Error> {
+    pub fn new(
+        source: &MeshSource<'_>,
+        method: MethodChoice,
+        remarks: &mut Vec<Remark>,
+    ) -> Result<PositionScan, Error> {
         let mesh = source.mesh;
-        let fixed = method != MethodChoice::Fluid && sample::fixed_topology(mesh, &source.times)?;
-        let mut scan = Scan { first: source.fallback.clone(), seconds: source.seconds, ..Scan::default() };
+        let fixed = method != MethodChoice::Fluid && sample::has_fixed_topology(mesh, &source.times)?;
+        let mut scan = PositionScan {
+            first: source.fallback.clone(),
+            seconds: source.seconds,
+            ..PositionScan::default()
+        };
         let (mut object, mut placed, mut alone) = (Vec::new(), Vec::new(), Vec::new());
         let (mut mended, mut steady) = (0usize, true);
-        let mut runs = Runs::default();
+        let mut runs = RunFinder::default();
         for frame in 0..source.times.len() {
             let time = source.times[frame];
             source.cancellation.check()?;
             sample::positions_at(mesh, time, &mut object)?;
             // Replaced points say nothing about the size of the mesh.
             let mut own = Extent::<3>::default();
-            own.extend(object.iter().filter(|p| usable(p)));
+            own.extend(object.iter().filter(|p| is_usable_point(p)));
             scan.add_bounds(&own);
-            let bad = mend(&mut object, &scan.first);
+            let bad = replace_non_finite(&mut object, &scan.first);
             mended += bad;
-            source.place(frame, &object, &mut placed);
+            source.to_file_space(frame, &object, &mut placed);
             if !placed.as_flattened().iter().all(|v| v.is_finite()) {
                 return Err(beyond_float32(mesh, frame));
             }
@@ -66,8 +74,8 @@ impl Scan {
             if bad > 0 {
                 // If faces change, no first frame is used to replace damaged points.
                 sample::positions_at(mesh, time, &mut alone)?;
-                mend(&mut alone, &[]);
-                source.place(frame, &alone, &mut placed);
+                replace_non_finite(&mut alone, &[]);
+                source.to_file_space(frame, &alone, &mut placed);
                 scan.extent.extend(&placed);
             }
             if !fixed {
@@ -82,7 +90,7 @@ impl Scan {
         scan.moving |= source.matrices.as_ref().is_some_and(moves);
         if mended > 0 {
             let what = format!(
-                "{mended} positions (over all frames) are not finite or beyond {LARGEST:e} and were replaced"
+                "{mended} positions (over all frames) are not finite or beyond {MAX_COORDINATE:e} and were replaced"
             );
             remarks.push(Remark::new(&mesh.path, what));
         }
@@ -113,7 +121,7 @@ impl Scan {
             self.first = object.to_vec();
             let mut classes = Splitter::new(&vec![0; if fixed { object.len() } else { 0 }]);
             classes.refine(|p| split::all_bits(object[p as usize]));
-            self.weld = (classes.classes() < object.len() && fixed).then_some(classes);
+            self.weld = (classes.class_count() < object.len() && fixed).then_some(classes);
             return;
         }
         self.moving |= object != self.first;
@@ -133,7 +141,7 @@ pub fn beyond_float32(mesh: &Mesh, frame: usize) -> Error {
 
 /// Finds runs of equal faces, frame by frame.
 #[derive(Default)]
-struct Runs {
+struct RunFinder {
     lead: Vec<u32>,
     welds: BTreeMap<u32, Vec<u32>>,
     faces: sample::Faces,
@@ -144,7 +152,7 @@ struct Runs {
     classes: Option<Splitter>,
 }
 
-impl Runs {
+impl RunFinder {
     fn add(&mut self, mesh: &Mesh, time: f64, object: &[[f32; 3]]) -> Result<(), Error> {
         let identity = sample::topology_identity(mesh, time);
         let mut goes_on = !self.lead.is_empty() && object.len() == self.first.len();
@@ -182,9 +190,9 @@ impl Runs {
     /// Ends the last run.
     fn end(&mut self) {
         let points = self.first.len();
-        let classes = self.classes.take().filter(|c| c.classes() < points);
+        let classes = self.classes.take().filter(|c| c.class_count() < points);
         if let (Some(classes), Some(&lead)) = (classes, self.lead.last()) {
-            let mut first = vec![split::NONE; classes.classes()];
+            let mut first = vec![split::NO_INDEX; classes.class_count()];
             let of = |p: u32| {
                 let first = &mut first[classes.class_of(p) as usize];
                 *first = (*first).min(p);

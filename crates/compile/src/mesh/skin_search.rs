@@ -3,14 +3,14 @@
 use crate::Error;
 use crate::meter::MeshWork;
 use meshreel_codec::mesh::normals::encode::Weighting;
-use meshreel_process::bones::Choice;
+use meshreel_process::bones::SkinChoice;
 use meshreel_process::parts::ids::HintedParts;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The largest number of part transforms, over all frames, for which the parts are cached.
-const MOST_KEPT: usize = 1 << 17;
+const MAX_CACHED_TRANSFORMS: usize = 1 << 17;
 
 /// Skins that were sought for a mesh, by effort and number of points, and other results that take long and
 /// are computed once.
@@ -20,9 +20,9 @@ pub struct SkinSearch<'a> {
     /// The requested effort.
     pub effort: u32,
     /// `true` if skins are not sought, and only the wish to seek them is recorded.
-    only_tell: bool,
+    record_only: bool,
     wanted: AtomicBool,
-    skins: Mutex<BTreeMap<(u32, usize), Option<Choice>>>,
+    skins: Mutex<BTreeMap<(u32, usize), Option<SkinChoice>>>,
     /// The parts that were found last, and the tolerance that they hold; trials of the precision share them.
     parts: Arc<Mutex<Option<(f64, HintedParts)>>>,
     normals: Arc<KnownNormals>,
@@ -43,7 +43,7 @@ impl<'a> SkinSearch<'a> {
         SkinSearch {
             work,
             effort,
-            only_tell: false,
+            record_only: false,
             wanted: AtomicBool::new(false),
             skins: Mutex::default(),
             parts: Arc::default(),
@@ -52,14 +52,14 @@ impl<'a> SkinSearch<'a> {
     }
 
     /// Returns a copy for trials, which seeks no skins and only records the wish to seek them.
-    pub fn telling(&self) -> SkinSearch<'a> {
+    pub fn for_trials(&self) -> SkinSearch<'a> {
         let (parts, normals) = (self.parts.clone(), self.normals.clone());
-        SkinSearch { only_tell: true, parts, normals, ..SkinSearch::new(self.effort, self.work.clone()) }
+        SkinSearch { record_only: true, parts, normals, ..SkinSearch::new(self.effort, self.work.clone()) }
     }
 
     /// Returns `true` if this is a copy for trials.
     pub fn is_for_trials(&self) -> bool {
-        self.only_tell
+        self.record_only
     }
 
     /// Returns `true` if skins were promising enough to be sought.
@@ -79,7 +79,7 @@ impl<'a> SkinSearch<'a> {
             _ => {
                 let parts = seek()?;
                 let transforms: usize = parts.parts.transforms.iter().map(Vec::len).sum();
-                if transforms <= MOST_KEPT {
+                if transforms <= MAX_CACHED_TRANSFORMS {
                     *known = Some((tolerance, parts.clone()));
                 }
                 Ok(parts)
@@ -104,7 +104,7 @@ impl<'a> SkinSearch<'a> {
     /// Returns the weighting of polygons, if a trial may use one that was chosen before.
     pub fn weighting(&self, bones: bool) -> Option<Weighting> {
         let known = self.normals.weighting.lock().unwrap_or_else(PoisonError::into_inner);
-        known[usize::from(bones)].filter(|_| self.only_tell)
+        known[usize::from(bones)].filter(|_| self.record_only)
     }
 
     /// Keeps the weighting of polygons for later trials.
@@ -114,27 +114,27 @@ impl<'a> SkinSearch<'a> {
     }
 
     /// Records that skins are promising enough to be sought; returns `true` if nothing more is wanted.
-    pub fn only_tells(&self) -> bool {
+    pub fn record_likely(&self) -> bool {
         self.wanted.store(true, Ordering::Relaxed);
-        self.only_tell
+        self.record_only
     }
 
     /// Returns the skin for an effort and a number of points, and seeks it on the first call; `share` is the
     /// work as a fraction of that for all points.
-    pub fn once(
+    pub fn skin(
         &self,
         effort: u32,
         points: usize,
         share: f64,
-        seek: impl FnOnce() -> Result<Option<Choice>, Error>,
-    ) -> Result<Option<Choice>, Error> {
+        seek: impl FnOnce() -> Result<Option<SkinChoice>, Error>,
+    ) -> Result<Option<SkinChoice>, Error> {
         let lock = || self.skins.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = lock().get(&(effort, points)) {
             return Ok(found.clone());
         }
-        self.work.seek(share);
+        self.work.start_search(share);
         let found = seek()?;
-        self.work.sought(1.0);
+        self.work.set_search_progress(1.0);
         lock().insert((effort, points), found.clone());
         Ok(found)
     }

@@ -2,15 +2,15 @@
 
 use crate::Error;
 use glam::{DMat4, DVec3};
-use meshreel_codec::schedule::{Schedule, Window};
+use meshreel_codec::schedule::{FrameWindow, Schedule};
 use meshreel_process::Cancellation;
-use meshreel_process::extent::usable;
+use meshreel_process::extent::is_usable_point;
 use meshreel_process::remesh::Remeshed;
 use meshreel_scene::{Mesh, MeshId, sample};
 
 /// A mesh to be compiled, with the times at which its frames are read. Frame numbers count its own frames:
 /// those in which it moves.
-pub struct Source<'a> {
+pub struct MeshSource<'a> {
     /// The mesh in the scene.
     pub mesh: &'a Mesh,
     /// Its number in the scene.
@@ -50,16 +50,16 @@ pub struct Source<'a> {
     pub cancellation: &'a Cancellation,
 }
 
-impl Source<'_> {
+impl MeshSource<'_> {
     /// Returns its own frame that shows the same as a frame of the animation.
-    pub fn own(&self, frame: usize) -> usize {
+    pub fn own_frame(&self, frame: usize) -> usize {
         frame.clamp(self.start, self.start + self.times.len() - 1) - self.start
     }
 
     /// Keeps only the frames of the window of a mesh that stands still up to frame `moves[0]` of the
     /// animation and from `moves[1]` on.
     pub fn keep_window(&mut self, schedule: Schedule, moves: [u32; 2]) {
-        let Window { start, end } = schedule.window(moves[0], moves[1]);
+        let FrameWindow { start, end } = schedule.window(moves[0], moves[1]);
         let kept = start as usize..end as usize + 1;
         (self.moves, self.start) = (Some(moves), kept.start);
         self.times = self.times[kept.clone()].to_vec();
@@ -85,10 +85,10 @@ impl Source<'_> {
     ) -> Result<usize, Error> {
         self.cancellation.check()?;
         sample::positions_at(self.mesh, self.times[frame], out)?;
-        Ok(mend(out, fallback))
+        Ok(replace_non_finite(out, fallback))
     }
     /// Transforms object-space points to the space of the file: world space for baked meshes.
-    pub fn place(&self, frame: usize, object: &[[f32; 3]], out: &mut Vec<[f32; 3]>) {
+    pub fn to_file_space(&self, frame: usize, object: &[[f32; 3]], out: &mut Vec<[f32; 3]>) {
         out.clear();
         match &self.matrices {
             None => out.extend_from_slice(object),
@@ -103,7 +103,7 @@ impl Source<'_> {
     }
     /// Transforms velocities (units per second) of points of `frame` from object space to the space of the
     /// file: for baked meshes, the change of the matrix per second is added.
-    pub fn place_velocities(&self, frame: usize, object: &[[f32; 3]], velocities: &mut [[f32; 3]]) {
+    pub fn velocities_to_file_space(&self, frame: usize, object: &[[f32; 3]], velocities: &mut [[f32; 3]]) {
         let Some(matrices) = &self.matrices else {
             return;
         };
@@ -128,26 +128,26 @@ impl Source<'_> {
     }
     /// Returns `true` if world matrices mirror (decided on the first frame shown): faces are then wound the
     /// other way.
-    pub fn mirrored(&self) -> bool {
+    pub fn is_mirrored(&self) -> bool {
         self.matrices.as_ref().and_then(|m| m.first()).is_some_and(|m| m.determinant() < 0.0)
     }
 }
 
 /// Replaces points that are not finite by those of `fallback`, or by the middle of the others; returns their
 /// number.
-pub fn mend(points: &mut [[f32; 3]], fallback: &[[f32; 3]]) -> usize {
-    if points.iter().all(usable) {
+pub fn replace_non_finite(points: &mut [[f32; 3]], fallback: &[[f32; 3]]) -> usize {
+    if points.iter().all(is_usable_point) {
         return 0;
     }
     let (mut low, mut high) = ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
-    for p in points.iter().filter(|p| usable(p)) {
+    for p in points.iter().filter(|p| is_usable_point(p)) {
         for k in 0..3 {
             (low[k], high[k]) = (low[k].min(p[k]), high[k].max(p[k]));
         }
     }
     let middle = std::array::from_fn(|k| if low[k] <= high[k] { low[k] / 2.0 + high[k] / 2.0 } else { 0.0 });
     let mut mended = 0;
-    for (i, p) in points.iter_mut().enumerate().filter(|(_, p)| !usable(p)) {
+    for (i, p) in points.iter_mut().enumerate().filter(|(_, p)| !is_usable_point(p)) {
         *p = fallback.get(i).copied().unwrap_or(middle);
         mended += 1;
     }

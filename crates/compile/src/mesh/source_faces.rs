@@ -1,20 +1,20 @@
 //! The starts of the source's faces in the source map, and the faces that their triangles do not determine:
 //! `extract` needs both to restore the exact polygons.
 
-use meshreel_codec::record::source_faces::trace;
+use meshreel_codec::record::source_faces::trace_faces;
 use meshreel_codec::record::source_map::{OtherFace, SourceMap};
 use meshreel_process::faces::Faces;
 
 /// Limit for the bytes of such faces, per vertex and index: beyond it, polygons are restored only as far as
 /// triangles determine them.
-const MOST: usize = 4;
+const MAX_BYTES_PER_ELEMENT: usize = 4;
 
 /// The vertices at the corners of the source's faces.
-pub struct Corners<'a> {
+pub struct FaceCorners<'a> {
     /// By corner of a usable face, its vertex before triangles were put into order.
     pub vertex: &'a [u32],
     /// By vertex of the file, the one that it was before ordering.
-    pub of: &'a [u32],
+    pub unordered_vertex: &'a [u32],
     /// By face, its material.
     pub material: &'a [u32],
 }
@@ -27,16 +27,16 @@ pub fn find_source_faces(
     faces: &Faces,
     (counts, indices): (&[i32], &[i32]),
     flip: bool,
-    corners: Corners<'_>,
+    corners: FaceCorners<'_>,
 ) -> (Vec<u32>, Vec<OtherFace>) {
-    let found = trace(indices_now, map);
+    let found = trace_faces(indices_now, map);
     let mut of_point = vec![u32::MAX; faces.points];
     for (v, &point) in (0..).zip(&map.vertex_point) {
         of_point[point as usize] = v;
     }
-    let splits = corners.of.iter().max().map_or(0, |v| *v as usize + 1);
+    let splits = corners.unordered_vertex.iter().max().map_or(0, |v| *v as usize + 1);
     let mut now = vec![0; splits];
-    for (v, &before) in (0..).zip(corners.of) {
+    for (v, &before) in (0..).zip(corners.unordered_vertex) {
         now[before as usize] = v;
     }
     let mut usable = faces.list.iter().peekable();
@@ -89,7 +89,7 @@ pub fn find_source_faces(
             });
         }
     }
-    if bytes > MOST * (map.vertex_point.len() + indices_now.len()) {
+    if bytes > MAX_BYTES_PER_ELEMENT * (map.vertex_point.len() + indices_now.len()) {
         others.clear();
     }
     (starts, others)

@@ -1,6 +1,6 @@
 //! Quantizes vertex values, and measures the error.
 
-use meshreel_codec::classic::stream::Spatial;
+use meshreel_codec::classic::stream::SpatialPrediction;
 use meshreel_codec::quantize::code::Code;
 use meshreel_codec::quantize::{Axis, octahedral, qtangent};
 use meshreel_codec::record::{Semantic, StreamRecord};
@@ -58,21 +58,21 @@ macro_rules! with_quantized {
 }
 
 /// Access to the vector of an integer type that is known from elsewhere.
-pub trait Typed: Code {
+pub trait QuantizedCode: Code {
     /// Returns the quantized values if they are of this type, else `None`.
     fn values(quantized: &Quantized) -> Option<&[Self]>;
 }
 
-macro_rules! typed {
+macro_rules! impl_quantized_code {
     ($($t:ty, $variant:ident);*) => {$(
-        impl Typed for $t {
+        impl QuantizedCode for $t {
             fn values(quantized: &Quantized) -> Option<&[Self]> {
                 match quantized { Quantized::$variant(v) => Some(v), _ => None }
             }
         }
     )*};
 }
-typed!(u8, U8; u16, U16; u32, U32);
+impl_quantized_code!(u8, U8; u16, U16; u32, U32);
 
 impl Quantized {
     /// Returns the number of values of all components.
@@ -86,7 +86,7 @@ impl Quantized {
     }
 
     /// Returns the number of bytes of a value.
-    pub fn word(&self) -> u8 {
+    pub fn value_bytes(&self) -> u8 {
         match self {
             Quantized::U8(_) => 1,
             Quantized::U16(_) => 2,
@@ -105,7 +105,7 @@ impl Quantized {
 }
 
 /// Returns the size in bytes of the smallest integer type that holds `bits`.
-pub fn word_for(bits: u32) -> u8 {
+pub fn bytes_for_bits(bits: u32) -> u8 {
     match bits {
         0..=8 => 1,
         9..=16 => 2,
@@ -114,46 +114,46 @@ pub fn word_for(bits: u32) -> u8 {
 }
 
 /// Returns the prediction of a stream inside a frame.
-pub fn spatial(semantic: Semantic) -> Spatial {
+pub fn spatial(semantic: Semantic) -> SpatialPrediction {
     match semantic {
-        Semantic::Position | Semantic::Uv => Spatial::Parallelogram,
-        _ => Spatial::Average,
+        Semantic::Position | Semantic::Uv => SpatialPrediction::Parallelogram,
+        _ => SpatialPrediction::Average,
     }
 }
 
 /// Quantizes the values of the stream `record`.
 pub fn quantize(record: &StreamRecord, values: &VertexValues, out: &mut Quantized) {
-    with_quantized!(out, v => fill(record, values, v));
+    with_quantized!(out, v => quantize_into(record, values, v));
 }
 
-fn fill<W: Typed>(record: &StreamRecord, values: &VertexValues, out: &mut Vec<W>) {
+fn quantize_into<W: QuantizedCode>(record: &StreamRecord, values: &VertexValues, out: &mut Vec<W>) {
     let set = usize::from(record.set);
     let bits = u32::from(record.bits);
     match record.semantic {
-        Semantic::Position => lattice(&record.axes, &values.positions, out),
-        Semantic::Uv => lattice(&record.axes, &values.uvs[set], out),
-        Semantic::Colour => lattice(&record.axes, &values.colours[set], out),
-        Semantic::Velocity => lattice(&record.axes, &values.velocities, out),
-        Semantic::Width => lattice(&record.axes, &values.widths, out),
+        Semantic::Position => quantize_lattice(&record.axes, &values.positions, out),
+        Semantic::Uv => quantize_lattice(&record.axes, &values.uvs[set], out),
+        Semantic::Colour => quantize_lattice(&record.axes, &values.colours[set], out),
+        Semantic::Velocity => quantize_lattice(&record.axes, &values.velocities, out),
+        Semantic::Width => quantize_lattice(&record.axes, &values.widths, out),
         Semantic::Custom1 | Semantic::Custom2 | Semantic::Custom3 | Semantic::Custom4 => {
-            lattice(&record.axes, &values.custom[set], out);
+            quantize_lattice(&record.axes, &values.custom[set], out);
         }
         Semantic::Normal => {
-            planes(values.normals.len(), out, |v| octahedral::encode(values.normals[v], bits))
+            write_planes(values.normals.len(), out, |v| octahedral::encode(values.normals[v], bits))
         }
         Semantic::QTangent => {
-            planes(values.normals.len(), out, |v| qtangent::encode(frame(values, v), bits));
+            write_planes(values.normals.len(), out, |v| qtangent::encode(tangent_frame(values, v), bits));
         }
     }
 }
 
 /// Returns the tangent frame of a vertex.
-pub fn frame(values: &VertexValues, v: usize) -> qtangent::Frame {
+pub fn tangent_frame(values: &VertexValues, v: usize) -> qtangent::TangentFrame {
     let [x, y, z, sign] = values.tangents[v];
-    qtangent::Frame { normal: values.normals[v], tangent: [x, y, z], sign }
+    qtangent::TangentFrame { normal: values.normals[v], tangent: [x, y, z], sign }
 }
 
-fn lattice<const N: usize, W: Typed>(axes: &[Axis], values: &[[f32; N]], out: &mut Vec<W>) {
+fn quantize_lattice<const N: usize, W: QuantizedCode>(axes: &[Axis], values: &[[f32; N]], out: &mut Vec<W>) {
     out.clear();
     out.reserve(N * values.len());
     for (k, axis) in axes.iter().enumerate() {
@@ -170,7 +170,7 @@ fn lattice<const N: usize, W: Typed>(axes: &[Axis], values: &[[f32; N]], out: &m
 }
 
 /// Returns each position minus its quantized value, in steps, component-major.
-pub fn offsets<W: Typed>(record: &StreamRecord, positions: &[[f32; 3]], quantized: &[W]) -> Vec<f32> {
+pub fn offsets<W: QuantizedCode>(record: &StreamRecord, positions: &[[f32; 3]], quantized: &[W]) -> Vec<f32> {
     let count = positions.len();
     let mut out = Vec::with_capacity(quantized.len());
     for (k, axis) in record.axes.iter().enumerate() {
@@ -184,7 +184,11 @@ pub fn offsets<W: Typed>(record: &StreamRecord, positions: &[[f32; 3]], quantize
     out
 }
 
-fn planes<const N: usize, W: Typed>(count: usize, out: &mut Vec<W>, value: impl Fn(usize) -> [u16; N]) {
+fn write_planes<const N: usize, W: QuantizedCode>(
+    count: usize,
+    out: &mut Vec<W>,
+    value: impl Fn(usize) -> [u16; N],
+) {
     out.clear();
     out.resize(N * count, W::default());
     for v in 0..count {
@@ -196,21 +200,25 @@ fn planes<const N: usize, W: Typed>(count: usize, out: &mut Vec<W>, value: impl 
 
 /// Returns the largest error of `quantized` against `values`, in the unit of the stream's tolerance: distance
 /// for positions, uvs, velocities and widths, degrees for normals, largest component for the others.
-pub fn error(record: &StreamRecord, quantized: &Quantized, values: &VertexValues) -> f64 {
-    with_quantized!(quantized, v => error_of(record, v, values))
+pub fn max_error(record: &StreamRecord, quantized: &Quantized, values: &VertexValues) -> f64 {
+    with_quantized!(quantized, v => max_error_of_codes(record, v, values))
 }
 
-fn error_of<W: Typed>(record: &StreamRecord, quantized: &[W], values: &VertexValues) -> f64 {
+fn max_error_of_codes<W: QuantizedCode>(
+    record: &StreamRecord,
+    quantized: &[W],
+    values: &VertexValues,
+) -> f64 {
     let set = usize::from(record.set);
     let bits = u32::from(record.bits);
     match record.semantic {
-        Semantic::Position => farthest(&record.axes, quantized, &values.positions),
-        Semantic::Uv => farthest(&record.axes, quantized, &values.uvs[set]),
-        Semantic::Velocity => farthest(&record.axes, quantized, &values.velocities),
-        Semantic::Width => farthest(&record.axes, quantized, &values.widths),
-        Semantic::Colour => largest(&record.axes, quantized, &values.colours[set]),
+        Semantic::Position => max_distance(&record.axes, quantized, &values.positions),
+        Semantic::Uv => max_distance(&record.axes, quantized, &values.uvs[set]),
+        Semantic::Velocity => max_distance(&record.axes, quantized, &values.velocities),
+        Semantic::Width => max_distance(&record.axes, quantized, &values.widths),
+        Semantic::Colour => max_component_error(&record.axes, quantized, &values.colours[set]),
         Semantic::Custom1 | Semantic::Custom2 | Semantic::Custom3 | Semantic::Custom4 => {
-            largest(&record.axes, quantized, &values.custom[set])
+            max_component_error(&record.axes, quantized, &values.custom[set])
         }
         Semantic::Normal => {
             let count = values.normals.len();
@@ -232,7 +240,7 @@ fn error_of<W: Typed>(record: &StreamRecord, quantized: &[W], values: &VertexVal
 }
 
 /// Returns the largest difference of a component.
-fn largest<W: Typed>(axes: &[Axis], quantized: &[W], values: &[[f32; 4]]) -> f64 {
+fn max_component_error<W: QuantizedCode>(axes: &[Axis], quantized: &[W], values: &[[f32; 4]]) -> f64 {
     let count = values.len();
     let mut most = 0.0f64;
     for (k, axis) in axes.iter().enumerate() {
@@ -245,7 +253,7 @@ fn largest<W: Typed>(axes: &[Axis], quantized: &[W], values: &[[f32; 4]]) -> f64
 }
 
 /// Returns the largest angle in degrees between unit vectors; components after the first three are ignored.
-pub fn error_of_directions<const N: usize>(decoded: &[[f32; N]], values: &[[f32; N]]) -> f64 {
+pub fn max_angle<const N: usize>(decoded: &[[f32; N]], values: &[[f32; N]]) -> f64 {
     let three = |v: &[f32; N]| [v[0], v[1], v[2]];
     let chords = decoded.iter().zip(values).map(|(a, b)| chord(three(a), three(b)));
     degrees(chords.fold(0.0, f64::max))
@@ -261,7 +269,11 @@ fn degrees(chord: f64) -> f64 {
     2.0 * (chord.sqrt() / 2.0).min(1.0).asin().to_degrees()
 }
 
-fn farthest<const N: usize, W: Typed>(axes: &[Axis], quantized: &[W], values: &[[f32; N]]) -> f64 {
+fn max_distance<const N: usize, W: QuantizedCode>(
+    axes: &[Axis],
+    quantized: &[W],
+    values: &[[f32; N]],
+) -> f64 {
     let count = values.len();
     let planes: [&[W]; N] = std::array::from_fn(|k| &quantized[k * count..(k + 1) * count]);
     let mut most = 0.0f64;
@@ -293,5 +305,5 @@ pub fn bounds(record: &StreamRecord, quantized: &Quantized) -> [f32; 6] {
 }
 
 /// Bounds of an empty set.
-pub const NOTHING: [f32; 6] =
+pub const EMPTY_BOUNDS: [f32; 6] =
     [f32::INFINITY, f32::INFINITY, f32::INFINITY, f32::NEG_INFINITY, f32::NEG_INFINITY, f32::NEG_INFINITY];

@@ -2,14 +2,14 @@
 //! before and after, and meshes whose faces change, each frame by itself. Everything is decoded again by the
 //! player's own functions and compared before it may be written.
 
-use crate::codec_terms::work;
-use crate::mesh::evaluate::{Scratch, Want};
+use crate::codec_terms::classic_work;
+use crate::mesh::evaluate::{RequestedValues, Scratch};
 use crate::mesh::fluid;
 use crate::mesh::plan::MeshPlan;
-use crate::mesh::prepared::Fixed;
-use crate::mesh::streams::{self, NOTHING, Quantized, Typed, VertexValues};
+use crate::mesh::prepared::FixedLayout;
+use crate::mesh::streams::{self, EMPTY_BOUNDS, Quantized, QuantizedCode, VertexValues};
 use crate::method::particles;
-use crate::method::payload::Part;
+use crate::method::payload::FramePayload;
 use crate::{Error, with_quantized};
 use meshreel_codec::classic::stream;
 use meshreel_codec::classic::stream::References;
@@ -28,30 +28,30 @@ impl MeshPlan<'_> {
         last: usize,
         with_last: bool,
         options: &Options,
-    ) -> Result<Vec<Part>, Error> {
+    ) -> Result<Vec<FramePayload>, Error> {
         let count = last - first + usize::from(with_last);
         match (&self.prepared.fixed, self.method) {
             (None, Method::Particles) => {
-                (first..first + count).map(|frame| particles::encode_alone(self, frame)).collect()
+                (first..first + count).map(|frame| particles::encode_classic_frame(self, frame)).collect()
             }
             (None, _) => (first..first + count).map(|frame| self.encode_fluid(frame, options)).collect(),
-            (Some(_), Method::Static) => {
-                Ok((0..count).map(|_| Part { bounds: self.static_bounds(), ..Part::default() }).collect())
-            }
+            (Some(_), Method::Static) => Ok((0..count)
+                .map(|_| FramePayload { bounds: self.static_bounds(), ..FramePayload::default() })
+                .collect()),
             (Some(fixed), _) => self.encode_soft(fixed, first, last, with_last, options),
         }
     }
 
     fn encode_soft(
         &self,
-        fixed: &Fixed,
+        fixed: &FixedLayout,
         first: usize,
         last: usize,
         with_last: bool,
         options: &Options,
-    ) -> Result<Vec<Part>, Error> {
+    ) -> Result<Vec<FramePayload>, Error> {
         let animated: Vec<usize> = (0..self.streams.len()).filter(|&s| self.streams[s].animated).collect();
-        let want = Want {
+        let want = RequestedValues {
             normals: animated
                 .iter()
                 .any(|&s| matches!(self.streams[s].semantic, Semantic::Normal | Semantic::QTangent)),
@@ -67,7 +67,7 @@ impl MeshPlan<'_> {
             options,
             scratch: Scratch::default(),
             values: VertexValues::default(),
-            tracks: animated.iter().map(|&s| Track::new(s, &self.streams[s], last - first)).collect(),
+            tracks: animated.iter().map(|&s| StreamHistory::new(s, &self.streams[s], last - first)).collect(),
         };
         let mut parts = Vec::new();
         parts.push(coder.index_frame(first, false)?);
@@ -76,7 +76,7 @@ impl MeshPlan<'_> {
         }
         let end = coder.index_frame(last, true)?;
         for frame in first + 1..last {
-            parts.push(coder.between_frame(frame)?);
+            parts.push(coder.b_frame(frame)?);
         }
         if with_last {
             parts.push(end);
@@ -85,8 +85,8 @@ impl MeshPlan<'_> {
     }
 
     /// Encodes a frame by itself.
-    pub fn encode_fluid(&self, frame: usize, options: &Options) -> Result<Part, Error> {
-        let mut part = Part { bounds: NOTHING, ..Part::default() };
+    pub fn encode_fluid(&self, frame: usize, options: &Options) -> Result<FramePayload, Error> {
+        let mut part = FramePayload { bounds: EMPTY_BOUNDS, ..FramePayload::default() };
         if !self.shown.contains(frame) {
             part.bytes.push(0);
             return Ok(part);
@@ -114,17 +114,17 @@ impl MeshPlan<'_> {
         for record in &self.streams {
             let mut quantized = Quantized::new(record.word);
             streams::quantize(record, &evaluated.values, &mut quantized);
-            let error = streams::error(record, &quantized, &evaluated.values);
-            self.keep_promise(record, error, frame)?;
+            let error = streams::max_error(record, &quantized, &evaluated.values);
+            self.check_tolerance(record, error, frame)?;
             let start = out.len();
             with_quantized!(&quantized, v => {
                 let spatial = streams::spatial(record.semantic);
-                let refs = References { table: &table, ..self.alone() };
+                let refs = References { table: &table, ..self.intra_references() };
                 stream::encode_index(v, record.semantic.components(), spatial, refs, out);
                 let mut back = vec![Default::default(); v.len()];
                 let used = stream::decode(&out[start..], record.semantic.components(), spatial, refs, &mut back);
                 if used != Ok(out.len() - start) || back != *v {
-                    return Err(self.broken(record, frame));
+                    return Err(self.mismatch_error(record, frame));
                 }
             });
             if record.semantic == Semantic::Position {
@@ -138,7 +138,7 @@ impl MeshPlan<'_> {
 }
 
 /// The frames of one stream that following frames refer to.
-struct Track {
+struct StreamHistory {
     stream: usize,
     index_before: Quantized,
     index_after: Quantized,
@@ -150,10 +150,10 @@ struct Track {
     span: usize,
 }
 
-impl Track {
-    fn new(stream: usize, record: &StreamRecord, span: usize) -> Track {
+impl StreamHistory {
+    fn new(stream: usize, record: &StreamRecord, span: usize) -> StreamHistory {
         let empty = || Quantized::new(record.word);
-        Track {
+        StreamHistory {
             stream,
             index_before: empty(),
             index_after: empty(),
@@ -167,12 +167,12 @@ impl Track {
 
 struct GroupCoder<'a, 'b> {
     plan: &'a MeshPlan<'b>,
-    fixed: &'a Fixed,
-    want: Want,
+    fixed: &'a FixedLayout,
+    want: RequestedValues,
     options: &'a Options,
     scratch: Scratch,
     values: VertexValues,
-    tracks: Vec<Track>,
+    tracks: Vec<StreamHistory>,
 }
 
 impl GroupCoder<'_, '_> {
@@ -188,9 +188,9 @@ impl GroupCoder<'_, '_> {
         )
     }
 
-    fn index_frame(&mut self, frame: usize, after: bool) -> Result<Part, Error> {
+    fn index_frame(&mut self, frame: usize, after: bool) -> Result<FramePayload, Error> {
         self.evaluate(frame)?;
-        let mut part = Part { bounds: self.plan.static_bounds(), ..Part::default() };
+        let mut part = FramePayload { bounds: self.plan.static_bounds(), ..FramePayload::default() };
         let mut tracks = std::mem::take(&mut self.tracks);
         for track in &mut tracks {
             let slot = if after { &mut track.index_after } else { &mut track.index_before };
@@ -201,9 +201,9 @@ impl GroupCoder<'_, '_> {
         Ok(part)
     }
 
-    fn between_frame(&mut self, frame: usize) -> Result<Part, Error> {
+    fn b_frame(&mut self, frame: usize) -> Result<FramePayload, Error> {
         self.evaluate(frame)?;
-        let mut part = Part { bounds: self.plan.static_bounds(), ..Part::default() };
+        let mut part = FramePayload { bounds: self.plan.static_bounds(), ..FramePayload::default() };
         let mut tracks = std::mem::take(&mut self.tracks);
         for track in &mut tracks {
             let record = &self.plan.streams[track.stream];
@@ -222,15 +222,15 @@ impl GroupCoder<'_, '_> {
         &self,
         number: usize,
         quantized: &mut Quantized,
-        between: Option<&Track>,
+        between: Option<&StreamHistory>,
         frame: usize,
-        part: &mut Part,
+        part: &mut FramePayload,
     ) -> Result<(), Error> {
         let record = &self.plan.streams[number];
         let start = part.bytes.len();
         with_quantized!(quantized, v => self.code(number, v, between, frame, &mut part.bytes)?);
-        let error = streams::error(record, quantized, &self.values);
-        self.plan.keep_promise(record, error, frame)?;
+        let error = streams::max_error(record, quantized, &self.values);
+        self.plan.check_tolerance(record, error, frame)?;
         if record.semantic == Semantic::Position {
             part.position_bytes = part.bytes.len() - start;
             part.error = error;
@@ -239,11 +239,11 @@ impl GroupCoder<'_, '_> {
         Ok(())
     }
 
-    fn code<W: Typed>(
+    fn code<W: QuantizedCode>(
         &self,
         number: usize,
         quantized: &mut [W],
-        between: Option<&Track>,
+        between: Option<&StreamHistory>,
         frame: usize,
         out: &mut Vec<u8>,
     ) -> Result<(), Error> {
@@ -252,7 +252,7 @@ impl GroupCoder<'_, '_> {
         let spatial = streams::spatial(record.semantic);
         let base = W::values(&self.plan.bases[number]);
         let refs = match between {
-            None => References { base, ..self.plan.alone() },
+            None => References { base, ..self.plan.intra_references() },
             Some(track) => References {
                 base,
                 index_before: W::values(&track.index_before),
@@ -267,7 +267,7 @@ impl GroupCoder<'_, '_> {
             },
         };
         let start = out.len();
-        let work = work(self.options);
+        let work = classic_work(self.options);
         let effort = work.effort;
         if record.semantic == Semantic::Position {
             let nearest = quantized.to_vec();
@@ -297,7 +297,7 @@ impl GroupCoder<'_, '_> {
         let mut back = vec![W::default(); quantized.len()];
         let used = stream::decode(&out[start..], components, spatial, refs, &mut back);
         if used != Ok(out.len() - start) || back != quantized {
-            return Err(self.plan.broken(record, frame));
+            return Err(self.plan.mismatch_error(record, frame));
         }
         Ok(())
     }

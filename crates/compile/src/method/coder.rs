@@ -1,13 +1,13 @@
 //! The interface of the coder of a stream of points, for every method and integer width.
 
 use crate::Error;
-use crate::decided::DecidedCoder;
-use crate::mesh::streams::NOTHING;
-use crate::report::Measures;
+use crate::decisions::CoderDecisions;
+use crate::mesh::streams::EMPTY_BOUNDS;
+use crate::report::BoneMeasures;
 use meshreel_codec::ByWidth;
-use meshreel_codec::mesh::decode::{First, Vector};
-use meshreel_codec::quantize::fixed::FixedPoint;
-use meshreel_codec::quantize::lattice::Grid;
+use meshreel_codec::mesh::decode::{DecodedPoint, FirstFrame};
+use meshreel_codec::quantize::fixed_point::FixedPoint;
+use meshreel_codec::quantize::lattice::FixedPointGrid;
 use meshreel_codec::transform::Transform;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -26,25 +26,25 @@ pub struct FrameMeasure {
 pub type FrameMeasures = Vec<(u32, FrameMeasure)>;
 
 /// Decoded frames by number, values in the order of the coder's points.
-pub type Decoded = ByWidth<BTreeMap<u32, Vec<[i16; 4]>>, BTreeMap<u32, Vec<[i32; 4]>>>;
+pub type DecodedByWidth = ByWidth<BTreeMap<u32, Vec<[i16; 4]>>, BTreeMap<u32, Vec<[i32; 4]>>>;
 
 /// The keys of a segment.
-pub struct Segment {
+pub struct CodedSegment {
     /// By key, its number, its unit, and the measure of the decoded frame.
     pub keys: Vec<(u32, Vec<u8>, FrameMeasure)>,
-    pub decoded: Decoded,
+    pub decoded: DecodedByWidth,
 }
 
 /// The frames of a group.
-pub struct Group {
+pub struct CodedGroup {
     /// Units LowerLayers and TopLayer.
     pub units: [Vec<u8>; 2],
-    pub seen: FrameMeasures,
-    pub decoded: Decoded,
+    pub measures: FrameMeasures,
+    pub decoded: DecodedByWidth,
 }
 
 /// A mesh that only rigid bones move.
-pub struct AtRest {
+pub struct RigidMotion {
     /// By fixed-point position, the bone that rotates it.
     pub bones: Vec<u32>,
     pub rigid: u32,
@@ -53,26 +53,26 @@ pub struct AtRest {
 }
 
 /// The encoder of a stream.
-pub trait Coder: Send + Sync {
+pub trait StreamCoder: Send + Sync {
     /// Returns the static part, which is stored once.
     fn static_bytes(&self) -> &[u8];
     /// Returns the point of each fixed-point position.
     fn order(&self) -> &[u32];
     /// Returns frame 0 as described by the static part, in the coder's order.
-    fn first(&self) -> First;
+    fn first_frame(&self) -> FirstFrame;
     /// Returns some frames approximately as they will be decoded.
-    fn sample(&self, frames: &[u32]) -> Result<Decoded, Error>;
-    /// Codes the keys of a segment and keeps them for [`Coder::group`]; returns the decoded frames only if
-    /// `keep`.
-    fn segment(&self, segment: u32, keep: bool) -> Result<Segment, Error>;
+    fn sample_frames(&self, frames: &[u32]) -> Result<DecodedByWidth, Error>;
+    /// Codes the keys of a segment and keeps them for [`StreamCoder::group`]; returns the decoded frames only
+    /// if `keep`.
+    fn segment(&self, segment: u32, keep: bool) -> Result<CodedSegment, Error>;
     /// Returns the stored state of a key that has been coded, as bytes; `None` for others.
-    fn held(&self, key: u32) -> Option<Vec<u8>>;
-    /// Restores the bytes of [`Coder::held`] from elsewhere as if the key had been coded; returns `false` if
-    /// the bytes do not fit.
-    fn hold(&self, key: u32, bytes: &[u8]) -> bool;
+    fn key_state(&self, key: u32) -> Option<Vec<u8>>;
+    /// Restores the bytes of [`StreamCoder::key_state`] from elsewhere as if the key had been coded; returns
+    /// `false` if the bytes do not fit.
+    fn restore_key(&self, key: u32, bytes: &[u8]) -> bool;
     /// Codes the units LowerLayers and TopLayer of a group whose keys have been coded; returns the decoded
     /// frames only if `keep`.
-    fn group(&self, group: u32, keep: bool) -> Result<Group, Error>;
+    fn group(&self, group: u32, keep: bool) -> Result<CodedGroup, Error>;
     /// Drops the keys before this one.
     fn forget(&self, before: u32);
     /// Returns `true` if only heights over a plane are coded.
@@ -85,45 +85,45 @@ pub trait Coder: Send + Sync {
         Vec::new()
     }
     /// Returns the data for normals at rest; `None` unless rigid bones alone move the points.
-    fn at_rest(&self) -> Option<AtRest> {
+    fn rigid_motion(&self) -> Option<RigidMotion> {
         None
     }
     /// Returns the sizes of bones and residuals, once all frames are coded.
-    fn measures(&self) -> Measures {
-        Measures::default()
+    fn measures(&self) -> BoneMeasures {
+        BoneMeasures::default()
     }
     /// Returns the decisions from which the coder can be created again without a search.
-    fn decided(&self) -> DecidedCoder;
+    fn decisions(&self) -> CoderDecisions;
 }
 
 /// Integers of fixed-point positions that can be coded on several threads.
 pub trait Width: FixedPoint + Send + Sync {
     /// Wraps frames of this width.
-    fn decoded(frames: BTreeMap<u32, Vec<[Self; 4]>>) -> Decoded;
+    fn wrap_frames(frames: BTreeMap<u32, Vec<[Self; 4]>>) -> DecodedByWidth;
 }
 
 impl Width for i16 {
-    fn decoded(frames: BTreeMap<u32, Vec<[i16; 4]>>) -> Decoded {
-        Decoded::Narrow(frames)
+    fn wrap_frames(frames: BTreeMap<u32, Vec<[i16; 4]>>) -> DecodedByWidth {
+        DecodedByWidth::Narrow(frames)
     }
 }
 
 impl Width for i32 {
-    fn decoded(frames: BTreeMap<u32, Vec<[i32; 4]>>) -> Decoded {
-        Decoded::Wide(frames)
+    fn wrap_frames(frames: BTreeMap<u32, Vec<[i32; 4]>>) -> DecodedByWidth {
+        DecodedByWidth::Wide(frames)
     }
 }
 
 /// Returns decoded vectors as bytes, with the magnitudes of their residuals, which are context for nearby
 /// frames.
-pub fn held_bytes<W: FixedPoint>(values: &[Vector<W>]) -> Vec<u8> {
+pub fn vectors_to_bytes<W: FixedPoint>(values: &[DecodedPoint<W>]) -> Vec<u8> {
     let width = W::BITS as usize / 8;
     let numbers = values.as_flattened().iter();
-    numbers.flat_map(|number| number.get().to_le_bytes().into_iter().take(width)).collect()
+    numbers.flat_map(|number| number.to_i32().to_le_bytes().into_iter().take(width)).collect()
 }
 
-/// Reads the bytes of [`held_bytes`] for `points` points; `None` if there are more or fewer.
-pub fn held_values<W: FixedPoint>(bytes: &[u8], points: usize) -> Option<Vec<Vector<W>>> {
+/// Reads the bytes of [`vectors_to_bytes`] for `points` points; `None` if there are more or fewer.
+pub fn vectors_from_bytes<W: FixedPoint>(bytes: &[u8], points: usize) -> Option<Vec<DecodedPoint<W>>> {
     let width = W::BITS as usize / 8;
     let value = |bytes: &[u8]| {
         std::array::from_fn(|k| {
@@ -137,14 +137,14 @@ pub fn held_values<W: FixedPoint>(bytes: &[u8], points: usize) -> Option<Vec<Vec
 
 /// Measures the fixed-point positions of a frame against its source. `order`: point of each.
 pub fn measure_frame<W: FixedPoint>(
-    grid: &Grid,
+    grid: &FixedPointGrid,
     order: &[u32],
     points: &[[f32; 3]],
     decoded: &[[W; 4]],
 ) -> FrameMeasure {
-    let (mut bounds, mut most) = (NOTHING, 0.0f64);
+    let (mut bounds, mut most) = (EMPTY_BOUNDS, 0.0f64);
     for (cell, &point) in decoded.iter().zip(order) {
-        let value = grid.position([cell[0].get(), cell[1].get(), cell[2].get()]);
+        let value = grid.position([cell[0].to_i32(), cell[1].to_i32(), cell[2].to_i32()]);
         let source = &points[point as usize];
         let mut square = 0.0;
         for k in 0..3 {
@@ -159,7 +159,12 @@ pub fn measure_frame<W: FixedPoint>(
 }
 
 /// Rounds points to a lattice whose error is as large as that of decoding may be.
-pub fn rounded<W: FixedPoint>(grid: &Grid, radius: f64, order: &[u32], points: &[[f32; 3]]) -> Vec<[W; 4]> {
+pub fn round_to_lattice<W: FixedPoint>(
+    grid: &FixedPointGrid,
+    radius: f64,
+    order: &[u32],
+    points: &[[f32; 3]],
+) -> Vec<[W; 4]> {
     let step = radius * 2.0 / 3f64.sqrt();
     let cell = |&point: &u32| {
         let at = |k: usize| {

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::codec_terms::block_format;
-use crate::method::coder::Coder;
+use crate::method::coder::StreamCoder;
 use meshreel_codec::entropy::block::Compressor;
 use meshreel_codec::schedule::Schedule;
 use meshreel_options::Options;
@@ -11,33 +11,34 @@ use rayon::prelude::*;
 // Tuning.
 /// Number of segments that a trial codes, by effort; all segments if there are no more groups, or points ×
 /// frames, than these limits.
-const SEGMENTS: [u32; 9] = [1, 1, 1, 2, 2, 2, 3, 4, 6];
-const FEW: u32 = 8;
-const WHOLE: [u64; 9] = [1 << 19, 1 << 19, 1 << 20, 1 << 21, 1 << 22, 1 << 22, 1 << 23, 1 << 24, 1 << 25];
+const TRIAL_SEGMENTS: [u32; 9] = [1, 1, 1, 2, 2, 2, 3, 4, 6];
+const MAX_WHOLE_GROUPS: u32 = 8;
+const MAX_WHOLE_VALUES: [u64; 9] =
+    [1 << 19, 1 << 19, 1 << 20, 1 << 21, 1 << 22, 1 << 22, 1 << 23, 1 << 24, 1 << 25];
 
 /// Something that is coded in segments of keys, and groups of the frames between them.
-pub trait InSegments: Sync {
+pub trait SegmentedCoder: Sync {
     /// Returns the static part, which is stored once.
-    fn once(&self) -> Vec<u8>;
+    fn static_part(&self) -> Vec<u8>;
     /// Codes the keys of a segment and returns their units.
-    fn keys(&self, segment: u32) -> Result<Vec<Vec<u8>>, Error>;
+    fn key_units(&self, segment: u32) -> Result<Vec<Vec<u8>>, Error>;
     /// Returns the units of a group whose keys have been coded.
-    fn between(&self, group: u32) -> Result<Vec<Vec<u8>>, Error>;
+    fn group_units(&self, group: u32) -> Result<Vec<Vec<u8>>, Error>;
     /// Drops all keys.
     fn forget_keys(&self);
 }
 
-impl InSegments for dyn Coder + '_ {
-    fn once(&self) -> Vec<u8> {
+impl SegmentedCoder for dyn StreamCoder + '_ {
+    fn static_part(&self) -> Vec<u8> {
         self.static_bytes().to_vec()
     }
 
-    fn keys(&self, segment: u32) -> Result<Vec<Vec<u8>>, Error> {
+    fn key_units(&self, segment: u32) -> Result<Vec<Vec<u8>>, Error> {
         let keys = self.segment(segment, false)?.keys;
         Ok(keys.into_iter().map(|key| key.1).collect())
     }
 
-    fn between(&self, group: u32) -> Result<Vec<Vec<u8>>, Error> {
+    fn group_units(&self, group: u32) -> Result<Vec<Vec<u8>>, Error> {
         Ok(self.group(group, false)?.units.into())
     }
 
@@ -48,37 +49,37 @@ impl InSegments for dyn Coder + '_ {
 
 /// The segments that a trial codes.
 #[derive(Clone, Copy)]
-pub struct Sample {
+pub struct SegmentSample {
     segments: u32,
     /// `true` if these are all segments.
     pub whole: bool,
 }
 
-impl Sample {
+impl SegmentSample {
     /// Returns the sample for a mesh of `points` points: all segments of small meshes, some of large ones.
-    pub fn new(points: usize, schedule: Schedule, effort: u32) -> Sample {
+    pub fn new(points: usize, schedule: Schedule, effort: u32) -> SegmentSample {
         let effort = effort.clamp(1, 9) as usize - 1;
         let values = points as u64 * u64::from(schedule.frames());
-        match schedule.groups() <= FEW || values <= WHOLE[effort] {
-            true => Sample::whole(schedule),
-            false => Sample {
-                segments: SEGMENTS[effort].min(schedule.segments()),
-                whole: SEGMENTS[effort] >= schedule.segments(),
+        match schedule.groups() <= MAX_WHOLE_GROUPS || values <= MAX_WHOLE_VALUES[effort] {
+            true => SegmentSample::all_segments(schedule),
+            false => SegmentSample {
+                segments: TRIAL_SEGMENTS[effort].min(schedule.segments()),
+                whole: TRIAL_SEGMENTS[effort] >= schedule.segments(),
             },
         }
     }
 
     /// Returns the sample of all segments.
-    pub fn whole(schedule: Schedule) -> Sample {
-        Sample { segments: schedule.segments(), whole: true }
+    pub fn all_segments(schedule: Schedule) -> SegmentSample {
+        SegmentSample { segments: schedule.segments(), whole: true }
     }
 }
 
 /// Estimates the bytes of all frames.
-pub fn size<C: InSegments + ?Sized>(
+pub fn estimate_size<C: SegmentedCoder + ?Sized>(
     coder: &C,
     schedule: Schedule,
-    sample: Sample,
+    sample: SegmentSample,
     options: &Options,
 ) -> Result<u64, Error> {
     // Block compression shrinks bone data in skinned units more than soft units.
@@ -100,7 +101,7 @@ pub fn size<C: InSegments + ?Sized>(
     needed.dedup();
     let keys: u64 = (needed.par_iter())
         .map_init(shrink, |shrink, &s| {
-            let keys = coder.keys(s)?;
+            let keys = coder.key_units(s)?;
             let bytes = keys.iter().map(|key| stored(shrink, key)).sum();
             Ok(if chosen.contains(&s) { bytes } else { 0 })
         })
@@ -112,7 +113,7 @@ pub fn size<C: InSegments + ?Sized>(
         (chosen.iter()).flat_map(|&s| s * restart..((s + 1) * restart).min(groups)).collect();
     let between: u64 = (list.par_iter())
         .map_init(shrink, |shrink, &g| {
-            let units = coder.between(g)?;
+            let units = coder.group_units(g)?;
             Ok(units.iter().map(|unit| stored(shrink, unit)).sum())
         })
         .collect::<Result<Vec<u64>, Error>>()?
@@ -120,6 +121,6 @@ pub fn size<C: InSegments + ?Sized>(
         .sum();
     coder.forget_keys();
     let sampled = list.len().max(1) as u64;
-    let once = stored(&mut shrink(), &coder.once());
+    let once = stored(&mut shrink(), &coder.static_part());
     Ok(once + (keys + between) * u64::from(groups.max(1)) / sampled)
 }

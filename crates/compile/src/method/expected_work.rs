@@ -1,7 +1,7 @@
 //! Estimates the search ahead of a mesh, for the displayed time left.
 
-use crate::mesh::candidate::Candidate;
-use crate::mesh::prepared::Normals;
+use crate::mesh::candidate::MeshCandidate;
+use crate::mesh::prepared::NormalOrigin;
 use crate::meter::{ExpectedSet, ExpectedWork};
 use crate::method::{mesh_coder, precision, skin};
 use meshreel_options::{MethodChoice, Options, Preset};
@@ -17,9 +17,9 @@ const POSITION: [u64; 9] = [100, 120, 120, 120, 200, 800, 1000, 1000, 2300];
 /// compare options; hardly dependent on the effort.
 const CHANNELS: [u64; 3] = [200, 900, 200];
 /// The divisor of that if only one set of options is tried, so that nothing is coded.
-const ALONE: u64 = 4;
+const SINGLE_SET_DIVISOR: u64 = 4;
 /// Per point and frame: coding position, normal and tangent in the end.
-const CODED: [u64; 3] = [200, 300, 100];
+const FINAL_NANOSECONDS: [u64; 3] = [200, 300, 100];
 /// Work of a skin within one division of the tolerance, relative to that of the settings of positions:
 /// measured 1 to 3 times.
 const SKIN: u64 = 2;
@@ -27,7 +27,7 @@ const SKIN: u64 = 2;
 const BONES: u64 = 20_000;
 
 /// Returns the expected work on a mesh; empty for one that stands still.
-pub fn expected_work(candidate: &Candidate<'_>, options: &Options) -> ExpectedWork {
+pub fn expected_work(candidate: &MeshCandidate<'_>, options: &Options) -> ExpectedWork {
     let (source, prepared) = (&candidate.source, &candidate.prepared);
     let frames = match (prepared.moving, source.moves) {
         (false, _) => 0,
@@ -40,16 +40,16 @@ pub fn expected_work(candidate: &Candidate<'_>, options: &Options) -> ExpectedWo
         return ExpectedWork::default();
     }
     let fixed = prepared.fixed.as_ref();
-    let predicted = prepared.normals != Normals::None && prepared.normals_animated && fixed.is_some();
+    let predicted = prepared.normals != NormalOrigin::None && prepared.normals_animated && fixed.is_some();
     let there = [true, predicted, predicted && prepared.tangents];
     let sum =
         |of: [u64; 3]| -> u64 { there.iter().zip(of).map(|(&there, work)| u64::from(there) * work).sum() };
     let position = |effort: u32| POSITION[effort.clamp(1, 9) as usize - 1];
-    let ladder = mesh_coder::ladder(options);
-    let tried = mesh_coder::tried(&ladder, values as usize);
-    let channels = sum(CHANNELS) / if tried.len() > 1 { 1 } else { ALONE };
+    let ladder = mesh_coder::effort_ladder(options);
+    let tried = mesh_coder::tried_options(&ladder, values as usize);
+    let channels = sum(CHANNELS) / if tried.len() > 1 { 1 } else { SINGLE_SET_DIVISOR };
     let set = |options: &Options| {
-        let (effort, divisions) = skin::expected(options.effort);
+        let (effort, divisions) = skin::expected_search(options.effort);
         ExpectedSet {
             // Changing faces have no settings.
             positions: if fixed.is_some() { values * position(options.effort) } else { 0 },
@@ -60,15 +60,21 @@ pub fn expected_work(candidate: &Candidate<'_>, options: &Options) -> ExpectedWo
         }
     };
     let blends = matches!(candidate.method, MethodChoice::Auto | MethodChoice::Skinned);
-    let skins = blends && options.effort >= skin::HASTY && fixed.is_some_and(|fixed| fixed.grid.is_none());
-    let trials = if predicted && values as usize <= precision::MOST_TRIED { precision::TRIALS } else { 0 };
+    let skins = blends
+        && options.effort >= skin::MIN_EFFORT_FOR_SKINS
+        && fixed.is_some_and(|fixed| fixed.grid.is_none());
+    let trials = if predicted && values as usize <= precision::MAX_TRIED_VALUES {
+        precision::EXPECTED_TRIALS
+    } else {
+        0
+    };
     ExpectedWork {
         trials,
-        trial: values * (position(precision::WORK) + sum(CHANNELS)),
+        trial: values * (position(precision::TRIAL_EFFORT) + sum(CHANNELS)),
         // In the order in which they are tried: most work first.
         sets: tried.iter().rev().map(set).collect(),
         sought: f64::from(u8::from(skins)),
         coded: u64::from(skins),
-        frames: values * sum(CODED),
+        frames: values * sum(FINAL_NANOSECONDS),
     }
 }

@@ -5,7 +5,7 @@
 use crate::mesh::evaluate::Scratch;
 use crate::mesh::fluid::{FrameLayout, lay_out};
 use crate::mesh::plan::MeshPlan;
-use crate::mesh::streams::{self, NOTHING, Quantized, Typed, VertexValues};
+use crate::mesh::streams::{self, EMPTY_BOUNDS, Quantized, QuantizedCode, VertexValues};
 use crate::method::coder::FrameMeasure;
 use crate::method::payload::Payload;
 use crate::method::run_maps::RunMaps;
@@ -13,10 +13,13 @@ use crate::{Error, with_quantized};
 use meshreel_codec::record::source_map::SourceMap;
 use meshreel_codec::record::{Semantic, StreamRecord};
 use meshreel_codec::schedule::{Schedule, Unit};
-use meshreel_codec::values::changing::values::Wanted;
-use meshreel_codec::values::changing::{Head, Kind, REFERENCES, Reader, Topology, Triangles, Work, Writer};
+use meshreel_codec::values::changing::prediction::InputValues;
+use meshreel_codec::values::changing::{
+    ChangingBuffers, ChangingReader, ChangingWriter, FrameHead, InputTopology, MAX_REFERENCES,
+    StreamPrediction, TriangleBuffers,
+};
 use meshreel_codec::values::{changing, error_bound};
-use meshreel_codec::{Corrupt, put_sized};
+use meshreel_codec::{Corrupt, put_length_prefixed};
 use meshreel_options::Options;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::Ordering::Relaxed;
@@ -24,7 +27,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 /// The number of runs whose orders are cached while more of their frames may come.
-const RUNS_KEPT: usize = 32;
+const MAX_CACHED_RUNS: usize = 32;
 
 /// Triangles of a frame in the source's order, and in the decoder's.
 #[derive(Default)]
@@ -55,8 +58,8 @@ pub(crate) type DecodedFrames = BTreeMap<u32, Arc<DecodedFrame>>;
 /// A coded frame, with the values that a decoder must get from its bytes.
 struct CodedFrame {
     frame: Arc<DecodedFrame>,
-    head: Head,
-    references: References,
+    head: FrameHead,
+    references: FrameReferences,
     /// Expected sizes of positions, and of all streams, in 2⁻⁸ bits.
     bits: [u64; 2],
 }
@@ -65,7 +68,7 @@ struct CodedFrame {
 /// of all streams, in 2⁻⁸ bits.
 struct CodedStreams {
     streams: Vec<Quantized>,
-    seen: FrameMeasure,
+    measure: FrameMeasure,
     bits: [u64; 2],
 }
 
@@ -104,7 +107,7 @@ impl<'a> FluidCoder<'a> {
     }
 
     /// Restricts coding to the frames from the first of these to the last, and the frames that they refer to.
-    pub fn keep_to(&mut self, stretch: [u32; 2]) {
+    pub fn restrict_to(&mut self, stretch: [u32; 2]) {
         self.stretch = Some(stretch);
     }
 
@@ -118,14 +121,14 @@ impl<'a> FluidCoder<'a> {
 
     /// Returns the largest number of points of a frame, or 0 if every vertex is a point of its own.
     pub fn points(&self) -> u32 {
-        match self.counted() {
+        match self.point_counts() {
             (points, true) => points,
             (_, false) => 0,
         }
     }
 
     /// Returns the largest number of points of a coded frame, and whether any has fewer points than vertices.
-    pub fn counted(&self) -> (u32, bool) {
+    pub fn point_counts(&self) -> (u32, bool) {
         (self.points.load(Relaxed), self.split.load(Relaxed))
     }
 
@@ -135,11 +138,11 @@ impl<'a> FluidCoder<'a> {
             return;
         }
         let lock = || self.maps.lock().unwrap_or_else(PoisonError::into_inner);
-        if !lock().note(frame, run) {
+        if !lock().record_run(frame, run) {
             return;
         }
         let map = laid.source_map(&order.vertices, &order.indices);
-        lock().add(run, map);
+        lock().add_map(run, map);
     }
 
     /// Returns the source maps of all frames that have been coded.
@@ -165,7 +168,7 @@ impl<'a> FluidCoder<'a> {
         if !frames.iter().any(|&frame| self.is_needed(frame)) {
             return Ok(payload);
         }
-        let mut work = Work::default();
+        let mut work = ChangingBuffers::default();
         let mut bytes = Vec::new();
         let mut expected = Vec::new();
         changing::encode(&mut bytes, |writer| {
@@ -193,7 +196,7 @@ impl<'a> FluidCoder<'a> {
         let bits = |k: usize| expected.iter().flatten().map(|coded| coded.bits[k]).sum::<u64>();
         let part = bits(0) as f64 / bits(1).max(1) as f64;
         payload.position_bytes = (changing::value_bytes(&bytes) as f64 * part).round() as usize;
-        put_sized(&bytes, &mut payload.bytes);
+        put_length_prefixed(&bytes, &mut payload.bytes);
         Ok(payload)
     }
 
@@ -206,7 +209,7 @@ impl<'a> FluidCoder<'a> {
     }
 
     /// Returns the decoded frames that one may refer to, as in the player.
-    fn references(&self, frame: u32, done: &DecodedFrames) -> References {
+    fn references(&self, frame: u32, done: &DecodedFrames) -> FrameReferences {
         let key = self.schedule.key_of(frame).is_some();
         let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
         let references = self.schedule.references(frame);
@@ -219,18 +222,18 @@ impl<'a> FluidCoder<'a> {
         &self,
         frame: u32,
         done: &DecodedFrames,
-        work: &mut Work,
-        writer: &mut Writer<'_>,
+        work: &mut ChangingBuffers,
+        writer: &mut ChangingWriter<'_>,
         payload: &mut Payload,
     ) -> Result<Option<CodedFrame>, Error> {
         let plan = self.plan;
         if !plan.shown.contains(frame as usize) {
-            writer.head(Head::default());
-            payload.seen.push((frame, FrameMeasure { bounds: NOTHING, error: 0.0 }));
+            writer.head(FrameHead::default());
+            payload.measures.push((frame, FrameMeasure { bounds: EMPTY_BOUNDS, error: 0.0 }));
             return Ok(None);
         }
         let mut scratch = Scratch::default();
-        let laid = self.laid(frame, &mut scratch)?;
+        let laid = self.lay_out_frame(frame, &mut scratch)?;
         let (run, order) = self.order(frame, &laid, &scratch)?;
         self.note_source(frame, run, &laid, &order);
         let references = self.references(frame, done);
@@ -251,7 +254,7 @@ impl<'a> FluidCoder<'a> {
             &scratch,
         )?;
         let coded = self.encode_streams(frame, (&values, &order), &of_run, work, writer)?;
-        payload.seen.push((frame, coded.seen));
+        payload.measures.push((frame, coded.measure));
         payload.vertices = payload.vertices.max(order.vertices.len());
         payload.indices = payload.indices.max(order.indices.len());
         let frame = Arc::new(DecodedFrame { run, order, streams: coded.streams });
@@ -265,7 +268,7 @@ impl<'a> FluidCoder<'a> {
         (run, same): (u32, Option<usize>),
         source_points: usize,
         order: &FrameOrder,
-    ) -> Result<Head, Error> {
+    ) -> Result<FrameHead, Error> {
         let counted = |n: usize| {
             u32::try_from(n).map_err(|_| Error::Limit {
                 what: format!("{}: vertices of frame {frame}", self.plan.path),
@@ -273,7 +276,7 @@ impl<'a> FluidCoder<'a> {
                 allowed: u64::from(u32::MAX),
             })
         };
-        Ok(Head {
+        Ok(FrameHead {
             kind: same.map_or(1, |at| 2 + at as u32),
             source_points: counted(source_points)?,
             run,
@@ -287,23 +290,23 @@ impl<'a> FluidCoder<'a> {
     fn encode_triangles(
         &self,
         frame: u32,
-        head: Head,
+        head: FrameHead,
         order: &FrameOrder,
-        work: &mut Work,
-        writer: &mut Writer<'_>,
+        work: &mut ChangingBuffers,
+        writer: &mut ChangingWriter<'_>,
     ) -> Result<(), Error> {
         let mut back = DecodedTriangles::new(head, self.plan.prepared.materials.len());
         if head.kind == 1 {
-            let points = order.of_points();
+            let points = order.triangle_points();
             let mut topology = order.topology(&points);
             let done = writer.triangles(head, work, &mut back.triangles(), &mut topology);
-            return done.map_err(|c| self.broken(frame, c));
+            return done.map_err(|c| self.mismatch_error(frame, c));
         }
         let triangles = back.triangles();
         triangles.ranges.copy_from_slice(&order.ranges);
         triangles.indices.copy_from_slice(&order.indices);
         triangles.point.copy_from_slice(&order.new_point);
-        work.same(&triangles, order.vertices.len(), order.points);
+        work.reuse_triangles(&triangles, order.vertices.len(), order.points);
         Ok(())
     }
 
@@ -313,18 +316,18 @@ impl<'a> FluidCoder<'a> {
         frame: u32,
         (values, order): (&VertexValues, &FrameOrder),
         of_run: &[&DecodedFrame],
-        work: &mut Work,
-        writer: &mut Writer<'_>,
+        work: &mut ChangingBuffers,
+        writer: &mut ChangingWriter<'_>,
     ) -> Result<CodedStreams, Error> {
         let plan = self.plan;
         let leaf = !self.is_run(frame) || matches!(self.schedule.unit_of(frame), Unit::TopLayer(_));
-        let mut seen = FrameMeasure { bounds: NOTHING, error: 0.0 };
+        let mut seen = FrameMeasure { bounds: EMPTY_BOUNDS, error: 0.0 };
         let mut bits = [0; 2];
         let mut all = Vec::new();
         for (s, record) in plan.streams.iter().enumerate() {
             let mut quantized = Quantized::new(record.word);
             streams::quantize(record, values, &mut quantized);
-            if Kind::of(record.semantic) == Kind::Normals {
+            if StreamPrediction::from_semantic(record.semantic) == StreamPrediction::Normals {
                 shade(work, &order.indices, &all[0], record);
             }
             let position = record.semantic == Semantic::Position;
@@ -333,26 +336,26 @@ impl<'a> FluidCoder<'a> {
                     true => streams::offsets(record, &values.positions, v),
                     false => Vec::new(),
                 };
-                let references = stream_of(of_run, s);
-                let wanted = wanted(record, v, &offset, leaf);
-                let kind = Kind::of(record.semantic);
+                let references = frame_streams(of_run, s);
+                let wanted = stream_target(record, v, &offset, leaf);
+                let kind = StreamPrediction::from_semantic(record.semantic);
                 let components = record.semantic.components();
                 let taken = writer.stream(kind, components, &references, &order.new_point, work, wanted);
                 bits[0] += u64::from(position) * taken;
                 bits[1] += taken;
             });
-            let error = streams::error(record, &quantized, values);
-            plan.keep_promise(record, error, frame as usize)?;
+            let error = streams::max_error(record, &quantized, values);
+            plan.check_tolerance(record, error, frame as usize)?;
             if position {
                 seen = FrameMeasure { bounds: streams::bounds(record, &quantized), error };
             }
             all.push(quantized);
         }
-        Ok(CodedStreams { streams: all, seen, bits })
+        Ok(CodedStreams { streams: all, measure: seen, bits })
     }
 
     /// Lays out triangles and vertices of a frame, and leaves its points in `scratch`.
-    fn laid(&self, frame: u32, scratch: &mut Scratch) -> Result<FrameLayout, Error> {
+    fn lay_out_frame(&self, frame: u32, scratch: &mut Scratch) -> Result<FrameLayout, Error> {
         let plan = self.plan;
         let lead = plan.prepared.runs[frame as usize] as usize;
         let frames = (lead, frame as usize);
@@ -367,11 +370,11 @@ impl<'a> FluidCoder<'a> {
         scratch: &Scratch,
     ) -> Result<(u32, Arc<FrameOrder>), Error> {
         let lead = self.plan.prepared.runs[frame as usize];
-        let own = self.ordered(frame, laid, scratch);
+        let own = self.order_frame(frame, laid, scratch);
         if !self.is_run(frame) {
             return Ok((lead, Arc::new(self.complete(own, frame)?)));
         }
-        let of_run = self.lead(lead)?;
+        let of_run = self.first_frame_order(lead)?;
         // Corners can separate in the middle of a run.
         let same =
             own.triangles == of_run.triangles && own.point == of_run.point && own.material == of_run.material;
@@ -382,7 +385,7 @@ impl<'a> FluidCoder<'a> {
     }
 
     /// Returns the order of the first frame of a run.
-    fn lead(&self, lead: u32) -> Result<Arc<FrameOrder>, Error> {
+    fn first_frame_order(&self, lead: u32) -> Result<Arc<FrameOrder>, Error> {
         let held = |runs: &Mutex<BTreeMap<_, Arc<FrameOrder>>>| {
             let runs = runs.lock().unwrap_or_else(PoisonError::into_inner);
             runs.get(&lead).cloned()
@@ -391,19 +394,19 @@ impl<'a> FluidCoder<'a> {
             return Ok(order);
         }
         let mut scratch = Scratch::default();
-        let laid = self.laid(lead, &mut scratch)?;
-        let order = self.ordered(lead, &laid, &scratch);
+        let laid = self.lay_out_frame(lead, &mut scratch)?;
+        let order = self.order_frame(lead, &laid, &scratch);
         let order = Arc::new(self.complete(order, lead)?);
         let mut runs = self.runs.lock().unwrap_or_else(PoisonError::into_inner);
         runs.insert(lead, order.clone());
-        if runs.len() > RUNS_KEPT {
+        if runs.len() > MAX_CACHED_RUNS {
             runs.pop_first();
         }
         Ok(order)
     }
 
     /// Returns the order of a frame's triangles, and of the points that they join.
-    fn ordered(&self, frame: u32, laid: &FrameLayout, scratch: &Scratch) -> FrameOrder {
+    fn order_frame(&self, frame: u32, laid: &FrameLayout, scratch: &Scratch) -> FrameOrder {
         let lead = self.plan.prepared.runs[frame as usize];
         let weld = self.plan.prepared.run_welds.get(&lead);
         let alone = !self.is_run(frame);
@@ -440,19 +443,19 @@ impl<'a> FluidCoder<'a> {
     /// Completes an order with vertices and triangles as a decoder will get them.
     fn complete(&self, order: FrameOrder, frame: u32) -> Result<FrameOrder, Error> {
         let mut nothing = Vec::new();
-        let head = Head {
+        let head = FrameHead {
             vertices: order.point.len() as u32,
             points: order.points as u32,
             triangles: order.triangles.len() as u32,
-            ..Head::default()
+            ..FrameHead::default()
         };
         let mut back = DecodedTriangles::new(head, self.plan.prepared.materials.len());
-        let points = order.of_points();
+        let points = order.triangle_points();
         let mut given = order.topology(&points);
         let coded = changing::encode(&mut nothing, |writer| {
-            writer.triangles(head, &mut Work::default(), &mut back.triangles(), &mut given)
+            writer.triangles(head, &mut ChangingBuffers::default(), &mut back.triangles(), &mut given)
         });
-        coded.map_err(|c| self.broken(frame, c))?;
+        coded.map_err(|c| self.mismatch_error(frame, c))?;
         let vertices = given.order;
         Ok(FrameOrder {
             vertices,
@@ -463,7 +466,7 @@ impl<'a> FluidCoder<'a> {
         })
     }
 
-    fn broken(&self, frame: u32, corrupt: Corrupt) -> Error {
+    fn mismatch_error(&self, frame: u32, corrupt: Corrupt) -> Error {
         Error::Promise {
             what: format!("{}: the triangles of frame {frame}: {corrupt}", self.plan.path),
             target: Default::default(),
@@ -471,19 +474,24 @@ impl<'a> FluidCoder<'a> {
     }
 
     /// Decodes a unit as the player does, and compares.
-    fn check(&self, bytes: &[u8], expected: &[Option<CodedFrame>], work: &mut Work) -> Result<(), Corrupt> {
-        const OTHER: Corrupt = Corrupt("other values");
-        let mut reader = Reader::new(bytes)?;
+    fn check(
+        &self,
+        bytes: &[u8],
+        expected: &[Option<CodedFrame>],
+        work: &mut ChangingBuffers,
+    ) -> Result<(), Corrupt> {
+        const MISMATCH: Corrupt = Corrupt("other values");
+        let mut reader = ChangingReader::new(bytes)?;
         for frame in expected {
             let head = reader.head();
             let Some(CodedFrame { frame, head: wanted, references, .. }) = frame else {
                 if head.kind != 0 {
-                    return Err(OTHER);
+                    return Err(MISMATCH);
                 }
                 continue;
             };
             let order = &frame.order;
-            let shape = Head { kind: head.kind, ..*wanted };
+            let shape = FrameHead { kind: head.kind, ..*wanted };
             let mut back = DecodedTriangles::new(shape, order.ranges.len());
             if head.kind == 1 {
                 reader.triangles(head, work, &mut back.triangles())?;
@@ -491,37 +499,37 @@ impl<'a> FluidCoder<'a> {
                     && back.indices == order.indices
                     && back.point == order.new_point;
                 if !same || head != *wanted {
-                    return Err(OTHER);
+                    return Err(MISMATCH);
                 }
             } else {
                 let reference = references.get((head.kind as usize).wrapping_sub(2));
-                let from = &reference.and_then(Option::as_ref).ok_or(OTHER)?.order;
+                let from = &reference.and_then(Option::as_ref).ok_or(MISMATCH)?.order;
                 let same = from.ranges == order.ranges
                     && from.indices == order.indices
                     && from.new_point == order.new_point;
                 if !same || head.kind != wanted.kind {
-                    return Err(OTHER);
+                    return Err(MISMATCH);
                 }
                 back.ranges.clone_from(&from.ranges);
                 back.indices.clone_from(&from.indices);
                 back.point.clone_from(&from.new_point);
-                work.same(&back.triangles(), order.vertices.len(), order.points);
+                work.reuse_triangles(&back.triangles(), order.vertices.len(), order.points);
             }
             let same_run = references.iter().flatten().filter(|other| other.run == wanted.run);
             let of_run: Vec<&DecodedFrame> = same_run.map(|other| &**other).collect();
             for (s, record) in self.plan.streams.iter().enumerate() {
-                if Kind::of(record.semantic) == Kind::Normals {
+                if StreamPrediction::from_semantic(record.semantic) == StreamPrediction::Normals {
                     shade(work, &order.indices, &frame.streams[0], record);
                 }
                 with_quantized!(&frame.streams[s], v => {
                     let mut out = v.clone();
                     out.fill(Default::default());
-                    let references = stream_of(&of_run, s);
-                    let kind = Kind::of(record.semantic);
+                    let references = frame_streams(&of_run, s);
+                    let kind = StreamPrediction::from_semantic(record.semantic);
                     let components = record.semantic.components();
                     reader.stream(kind, components, &references, &back.point, work, &mut out)?;
                     if out != *v {
-                        return Err(OTHER);
+                        return Err(MISMATCH);
                     }
                 });
             }
@@ -532,17 +540,17 @@ impl<'a> FluidCoder<'a> {
 
 /// The decoded frames that one may refer to, in the order in which its head counts them; `None` for those
 /// without a run.
-type References = Vec<Option<Arc<DecodedFrame>>>;
+type FrameReferences = Vec<Option<Arc<DecodedFrame>>>;
 
 impl FrameOrder {
     /// Returns the points of each triangle.
-    fn of_points(&self) -> Vec<[u32; 3]> {
+    fn triangle_points(&self) -> Vec<[u32; 3]> {
         let points = |t: &[u32; 3]| t.map(|v| self.point[v as usize]);
         self.triangles.iter().map(points).collect()
     }
 
-    fn topology<'t>(&'t self, points: &'t [[u32; 3]]) -> Topology<'t> {
-        Topology::new(&self.triangles, points, &self.point, self.points, &self.material)
+    fn topology<'t>(&'t self, points: &'t [[u32; 3]]) -> InputTopology<'t> {
+        InputTopology::new(&self.triangles, points, &self.point, self.points, &self.material)
     }
 }
 
@@ -554,7 +562,7 @@ struct DecodedTriangles {
 }
 
 impl DecodedTriangles {
-    fn new(head: Head, materials: usize) -> DecodedTriangles {
+    fn new(head: FrameHead, materials: usize) -> DecodedTriangles {
         let split = head.points != head.vertices;
         DecodedTriangles {
             ranges: vec![[0; 2]; materials],
@@ -563,29 +571,29 @@ impl DecodedTriangles {
         }
     }
 
-    fn triangles(&mut self) -> Triangles<'_> {
-        Triangles { ranges: &mut self.ranges, indices: &mut self.indices, point: &mut self.point }
+    fn triangles(&mut self) -> TriangleBuffers<'_> {
+        TriangleBuffers { ranges: &mut self.ranges, indices: &mut self.indices, point: &mut self.point }
     }
 }
 
-fn shade(work: &mut Work, indices: &[u32], positions: &Quantized, record: &StreamRecord) {
-    with_quantized!(positions, v => work.shade(indices, v, u32::from(record.bits)));
+fn shade(work: &mut ChangingBuffers, indices: &[u32], positions: &Quantized, record: &StreamRecord) {
+    with_quantized!(positions, v => work.predict_normals(indices, v, u32::from(record.bits)));
 }
 
 /// Returns one stream of several frames.
-fn stream_of<'f, W: Typed>(frames: &[&'f DecodedFrame], stream: usize) -> Vec<&'f [W]> {
+fn frame_streams<'f, W: QuantizedCode>(frames: &[&'f DecodedFrame], stream: usize) -> Vec<&'f [W]> {
     let values = frames.iter().filter_map(|frame| W::values(&frame.streams[stream]));
-    values.take(REFERENCES).collect()
+    values.take(MAX_REFERENCES).collect()
 }
 
 /// Returns the values of a stream, and how far they may be changed. `offset`: distances of positions from
 /// their quantized values, empty for other streams. `leaf`: `true` if no frame refers to this one.
-pub(crate) fn wanted<'v, W: Typed>(
+pub(crate) fn stream_target<'v, W: QuantizedCode>(
     record: &StreamRecord,
     values: &'v mut [W],
     offset: &'v [f32],
     leaf: bool,
-) -> Wanted<'v, W> {
+) -> InputValues<'v, W> {
     let axes = &record.axes;
     let radius = match offset {
         [] => 0.0,
@@ -594,11 +602,11 @@ pub(crate) fn wanted<'v, W: Typed>(
     // The corners of a cube of one step are this far from its centre; errors of reference frames return in
     // the frames that refer to them.
     let coarsest = (f64::from(radius) * 2.0 / 3f64.sqrt()) as u32;
-    Wanted {
+    InputValues {
         codes: values,
         offset,
         radius,
         grain: if leaf { coarsest } else { coarsest / 2 }.max(1),
-        most: std::array::from_fn(|k| axes.get(k).map_or(0, |a| a.codes)),
+        code_counts: std::array::from_fn(|k| axes.get(k).map_or(0, |a| a.codes)),
     }
 }

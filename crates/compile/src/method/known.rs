@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct KnownKey {
     pub payload: Payload,
     /// By part of all streams of fixed-point values, its decoded values.
-    pub cells: Vec<Vec<u8>>,
+    pub fixed_point_states: Vec<Vec<u8>>,
     /// By stream, the states of predicted normals.
     pub normals: Vec<Option<Vec<u8>>>,
 }

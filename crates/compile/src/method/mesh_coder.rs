@@ -2,29 +2,29 @@
 //! segment are coded one after the other, everything else in parallel: meshes, segments, groups.
 
 use crate::Error;
-use crate::decided::DecidedPart;
+use crate::decisions::PartDecisions;
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::skin_search::SkinSearch;
-use crate::method::coder::{Coder, Decoded, FrameMeasure, FrameMeasures, Width};
-use crate::method::estimate::{InSegments, Sample, size};
+use crate::method::coder::{DecodedByWidth, FrameMeasure, FrameMeasures, StreamCoder, Width};
+use crate::method::estimate::{SegmentSample, SegmentedCoder, estimate_size};
 use crate::method::fluid::FluidCoder;
 use crate::method::known::KnownKeys;
 use crate::method::lead_in_out::LeadInOut;
+use crate::method::normal_coder::NormalCoder;
 use crate::method::particles::ParticlesCoder;
 use crate::method::payload::Payload;
 use crate::method::points::{self, MeshPoints, PointFrames};
-use crate::method::predicted::NormalCoder;
-use crate::method::quantized::{Coded, QuantizedCoder};
+use crate::method::quantized::{QuantizedCoder, QuantizedUnit};
 use crate::method::run_maps::RunMaps;
-use crate::method::skin::{self, Chosen};
+use crate::method::skin::{self, ChosenMethod};
 use crate::method::soft;
-use crate::report::{Measures, Tried};
-use meshreel_codec::put_sized;
+use crate::report::{BoneMeasures, TriedMethod};
+use meshreel_codec::put_length_prefixed;
 use meshreel_codec::record::source_map::SourceMap;
 use meshreel_codec::record::{
-    Bones, CODEC_CHAIN, CODEC_CLASSIC, CODEC_FAST, CODEC_SMALL, Coding, Method, Semantic, StreamRecord,
+    BoneCounts, CODEC_CHAIN, CODEC_CLASSIC, CODEC_FAST, CODEC_SMALL, Coding, Method, Semantic, StreamRecord,
 };
-use meshreel_codec::schedule::{INTERVAL, Schedule, Unit};
+use meshreel_codec::schedule::{KEY_INTERVAL, Schedule, Unit};
 use meshreel_codec::topology::weld;
 use meshreel_codec::values::parallelogram;
 use meshreel_options::{MethodChoice, Options, Preset};
@@ -33,7 +33,7 @@ use rayon::prelude::*;
 use std::sync::PoisonError;
 
 /// A part of a stream, unit by unit.
-type Part = Vec<(Vec<u8>, FrameMeasures)>;
+type PartUnits = Vec<(Vec<u8>, FrameMeasures)>;
 
 /// Returns the points of a mesh with streams of fixed-point values, which its coders borrow; `None` for other
 /// meshes.
@@ -56,17 +56,17 @@ pub fn mesh_frames<'a>(plan: &'a MeshPlan<'a>, points: Option<&'a MeshPoints>) -
 }
 
 /// Points and frames of all meshes, which their coders borrow.
-pub struct Sources<'a> {
+pub struct CoderInputs<'a> {
     pub(super) points: &'a [Option<MeshPoints>],
     pub(super) frames: Vec<Vec<Vec<PointFrames<'a>>>>,
 }
 
-impl<'a> Sources<'a> {
+impl<'a> CoderInputs<'a> {
     /// Collects the frames of the streams of all meshes.
-    pub fn new(plans: &'a [(MeshPlan<'a>, Vec<usize>)], points: &'a [Option<MeshPoints>]) -> Sources<'a> {
+    pub fn new(plans: &'a [(MeshPlan<'a>, Vec<usize>)], points: &'a [Option<MeshPoints>]) -> CoderInputs<'a> {
         let all = plans.iter().zip(points);
         let frames = all.map(|((plan, _), points)| mesh_frames(plan, points.as_ref())).collect();
-        Sources { points, frames }
+        CoderInputs { points, frames }
     }
 
     /// Chooses the method and the settings of every mesh: the coder that takes the fewest bytes.
@@ -87,9 +87,9 @@ impl<'a> Sources<'a> {
 
 /// Returns the options with several efforts up to the requested one, so that more effort never takes more
 /// bytes than less.
-pub fn ladder(options: &Options) -> Vec<Options> {
+pub fn effort_ladder(options: &Options) -> Vec<Options> {
     let with = |&effort: &u32| Options { effort, ..options.clone() };
-    let steps = STEPS.iter().filter(|&&step| step <= options.effort);
+    let steps = TRIED_EFFORTS.iter().filter(|&&step| step <= options.effort);
     let all: Vec<Options> = steps.map(with).collect();
     match &all[..] {
         [] => vec![options.clone()],
@@ -98,14 +98,14 @@ pub fn ladder(options: &Options) -> Vec<Options> {
 }
 
 /// Efforts that are tried; those between are seldom better than these, and often worse.
-const STEPS: [u32; 5] = [2, 5, 6, 7, 9];
+const TRIED_EFFORTS: [u32; 5] = [2, 5, 6, 7, 9];
 /// Meshes with more points × frames than this are so large that the best effort does not depend on chance: up
 /// to the default effort only the requested one is tried.
-const MUCH: usize = 1 << 18;
+const MAX_LADDER_VALUES: usize = 1 << 18;
 
 /// Returns the options of the ladder that are tried for a mesh with `values` points × frames.
-pub fn tried(ladder: &[Options], values: usize) -> &[Options] {
-    match (values > MUCH, ladder) {
+pub fn tried_options(ladder: &[Options], values: usize) -> &[Options] {
+    match (values > MAX_LADDER_VALUES, ladder) {
         (true, [_, own] | [own]) => std::slice::from_ref(own),
         _ => ladder,
     }
@@ -118,32 +118,32 @@ pub struct MeshCoder<'a> {
     pub(super) options: &'a Options,
     /// Units of the frames in which the mesh moves.
     pub(super) schedule: Schedule,
-    still: Option<LeadInOut>,
+    lead_in_out: Option<LeadInOut>,
     /// By stream, its parts; empty for streams kept as quantized values.
-    pub(super) cells: Vec<Vec<Box<dyn Coder + 'a>>>,
+    pub(super) fixed_point: Vec<Vec<Box<dyn StreamCoder + 'a>>>,
     /// By stream, `true` if fixed-point values are 32 bits wide.
     pub(super) wide: Vec<bool>,
     /// By stream, the coder that predicts it from the positions.
     pub(super) normals: Vec<Option<NormalCoder<'a>>>,
-    pub(super) levels: Option<QuantizedCoder<'a>>,
+    pub(super) quantized: Option<QuantizedCoder<'a>>,
     /// Coder of frames with triangles of their own.
     pub(super) fluid: Option<FluidCoder<'a>>,
     /// Points without faces.
     pub(super) particles: Option<ParticlesCoder<'a>>,
     /// The bones that move positions, and the method.
-    pub(super) bones: Option<(Bones, Method)>,
+    pub(super) bones: Option<(BoneCounts, Method)>,
     /// Keys that were coded elsewhere.
     pub(super) known: Option<KnownKeys<'a>>,
     /// Methods that were tried, for `--explain`.
-    pub tried: Vec<Tried>,
+    pub tried: Vec<TriedMethod>,
     /// Remarks for the user.
     pub remarks: Vec<Remark>,
 }
 
 impl<'a> MeshCoder<'a> {
-    /// Returns the smallest of the coders that the options of [`ladder`] give for the requested effort: a
-    /// longer search can end in a worse place than a shorter one, and the best settings for positions need
-    /// not be the best for the normals that are predicted from them.
+    /// Returns the smallest of the coders that the options of [`effort_ladder`] give for the requested
+    /// effort: a longer search can end in a worse place than a shorter one, and the best settings for
+    /// positions need not be the best for the normals that are predicted from them.
     pub fn smallest(
         plan: &'a MeshPlan<'a>,
         points: Option<&'a MeshPoints>,
@@ -151,12 +151,12 @@ impl<'a> MeshCoder<'a> {
         schedule: Schedule,
         ladder: &'a [Options],
     ) -> Result<MeshCoder<'a>, Error> {
-        let work = &plan.found.work;
+        let work = &plan.skin_search.work;
         work.trying("settings");
-        let new = |options| MeshCoder::new(plan, points, frames, schedule, options, &plan.found);
+        let new = |options| MeshCoder::new(plan, points, frames, schedule, options, &plan.skin_search);
         let moves = plan.method == Method::Soft && plan.streams[0].animated;
         let values = plan.prepared.points * schedule.frames() as usize;
-        let Some((own, below)) = tried(ladder, values).split_last() else {
+        let Some((own, below)) = tried_options(ladder, values).split_last() else {
             return Err(Error::misuse("no options to choose from"));
         };
         if !moves || below.is_empty() {
@@ -165,16 +165,16 @@ impl<'a> MeshCoder<'a> {
             return coder;
         }
         let size = |coder: &MeshCoder<'_>| {
-            let sample = Sample::new(plan.prepared.points, coder.schedule, own.effort);
-            size(coder, coder.schedule, sample, own)
+            let sample = SegmentSample::new(plan.prepared.points, coder.schedule, own.effort);
+            estimate_size(coder, coder.schedule, sample, own)
         };
         let mut best = new(own).and_then(|coder| Ok((size(&coder)?, coder)));
-        work.settled();
+        work.count_set();
         // Most work first, so that of equals it is taken.
         for options in below.iter().rev() {
             work.trying("settings");
             let made = new(options).ok().map(|coder| size(&coder).map(|bytes| (bytes, coder)));
-            work.settled();
+            work.count_set();
             let Some((bytes, coder)) = made.transpose()? else { continue };
             if best.as_ref().map_or(true, |best| bytes < best.0) {
                 best = Ok((bytes, coder));
@@ -197,27 +197,27 @@ impl<'a> MeshCoder<'a> {
         let schedule = coder.schedule;
         for parts in frames {
             let count = schedule.frames() as usize;
-            let narrow = coders::<i16>(parts, count, options, None)?;
+            let narrow = part_coders::<i16>(parts, count, options, None)?;
             let made = match narrow {
                 Some(made) => Some((made, false)),
-                None => coders::<i32>(parts, count, options, None)?.map(|made| (made, true)),
+                None => part_coders::<i32>(parts, count, options, None)?.map(|made| (made, true)),
             };
             let (made, wide) = made.unwrap_or_default();
-            coder.cells.push(made);
+            coder.fixed_point.push(made);
             coder.wide.push(wide);
         }
         if !found.is_for_trials() {
-            found.work.found_settings();
+            found.work.count_settings();
         }
-        coder.choose(frames, found)?;
-        let positions = coder.cells.first().and_then(|parts| parts.first());
+        coder.choose_bones(frames, found)?;
+        let positions = coder.fixed_point.first().and_then(|parts| parts.first());
         if let (Some(positions), Some(points)) = (positions, points) {
             let predict =
                 |stream| NormalCoder::new(plan, points, &**positions, stream, schedule, options, found);
             let all = (0..plan.streams.len()).map(predict);
             coder.normals = all.collect::<Result<_, Error>>()?;
         }
-        coder.keep_others();
+        coder.add_quantized();
         Ok(coder)
     }
 
@@ -235,11 +235,11 @@ impl<'a> MeshCoder<'a> {
             points,
             options,
             schedule,
-            still,
-            cells: Vec::new(),
+            lead_in_out: still,
+            fixed_point: Vec::new(),
             wide: Vec::new(),
             normals: Vec::new(),
-            levels: None,
+            quantized: None,
             fluid: (plan.method == Method::Fluid).then(|| FluidCoder::new(plan, schedule, options)),
             particles: (plan.method == Method::Particles).then(|| ParticlesCoder::new(plan, schedule)),
             bones: None,
@@ -250,31 +250,35 @@ impl<'a> MeshCoder<'a> {
     }
 
     /// Adds a coder for the streams that are neither fixed-point values nor predicted, as quantized values.
-    pub(super) fn keep_others(&mut self) {
+    pub(super) fn add_quantized(&mut self) {
         let (plan, schedule, options) = (self.plan, self.schedule, self.options);
         if let (Some(fixed), Method::Soft) = (&plan.prepared.fixed, plan.method) {
-            let left = |&s: &usize| plan.streams[s].animated && self.is_levels(s);
+            let left = |&s: &usize| plan.streams[s].animated && self.is_quantized(s);
             let streams = (0..plan.streams.len()).filter(left).collect();
-            self.levels = Some(QuantizedCoder { plan, fixed, streams, schedule, options });
+            self.quantized = Some(QuantizedCoder { plan, fixed, streams, schedule, options });
         }
     }
 
     /// Replaces the soft codec alone by bones, if they are smaller.
-    fn choose(&mut self, frames: &'a [Vec<PointFrames<'a>>], found: &SkinSearch<'_>) -> Result<(), Error> {
+    fn choose_bones(
+        &mut self,
+        frames: &'a [Vec<PointFrames<'a>>],
+        found: &SkinSearch<'_>,
+    ) -> Result<(), Error> {
         let Some([positions]) = frames.first().map(Vec::as_slice) else {
             return Ok(());
         };
-        let Some(soft) = self.cells.first().and_then(|parts| parts.first()) else {
+        let Some(soft) = self.fixed_point.first().and_then(|parts| parts.first()) else {
             return Ok(());
         };
         let (plan, schedule) = (self.plan, self.schedule);
-        let Chosen { made, tried, remarks } =
-            skin::choose(plan, positions, &**soft, schedule, self.options, found)?;
+        let ChosenMethod { made, tried, remarks } =
+            skin::choose_method(plan, positions, &**soft, schedule, self.options, found)?;
         if self.options.strict && !remarks.is_empty() {
             return Err(Error::Strict { remarks });
         }
         (self.tried, self.remarks) = (tried, remarks);
-        let forced = match plan.asked {
+        let forced = match plan.requested_method {
             MethodChoice::Rigid => Some("rigid"),
             MethodChoice::Skinned => Some("skinned"),
             _ => None,
@@ -290,31 +294,33 @@ impl<'a> MeshCoder<'a> {
         if let Some(made) = made {
             self.bones = Some((made.bones, made.method()));
             self.wide[0] = made.wide;
-            self.cells[0] = vec![made.coder];
+            self.fixed_point[0] = vec![made.coder];
         }
         Ok(())
     }
 
     /// Returns the sizes of bones and residuals, once all frames are coded.
-    pub fn measures(&self) -> Measures {
-        let positions = self.cells.first().and_then(|parts| parts.first());
-        positions.map_or(Measures::default(), |coder| coder.measures())
+    pub fn measures(&self) -> BoneMeasures {
+        let positions = self.fixed_point.first().and_then(|parts| parts.first());
+        positions.map_or(BoneMeasures::default(), |coder| coder.measures())
     }
 
     /// Returns, by vertex, the part that rigidly moves it, or [`meshreel_process::parts::NO_PART`]; empty
     /// without parts.
     pub fn parts(&self) -> Vec<u32> {
-        let positions = self.cells.first().and_then(|parts| parts.first());
+        let positions = self.fixed_point.first().and_then(|parts| parts.first());
         let of_point = positions.map_or(Vec::new(), |coder| coder.parts());
         match self.points {
-            Some(points) if !of_point.is_empty() => points.of.iter().map(|&p| of_point[p as usize]).collect(),
+            Some(points) if !of_point.is_empty() => {
+                points.vertex_point.iter().map(|&p| of_point[p as usize]).collect()
+            }
             _ => Vec::new(),
         }
     }
 
     /// Returns the number of rigid parts, and of bones with weights.
     pub fn bones(&self) -> [usize; 2] {
-        let bones = self.bones.map_or(Bones::default(), |b| b.0);
+        let bones = self.bones.map_or(BoneCounts::default(), |b| b.0);
         [bones.rigid as usize, bones.affine as usize]
     }
 
@@ -324,15 +330,15 @@ impl<'a> MeshCoder<'a> {
     }
 
     /// Returns `true` if units keep its animated attributes apart.
-    pub fn is_apart(&self) -> bool {
+    pub fn has_separate_attributes(&self) -> bool {
         let mut attributes = self.plan.streams.iter().skip(1);
         let animated = attributes.any(|s| s.animated) && self.plan.method == Method::Soft;
         self.options.attributes_apart && animated
     }
 
     /// Returns `true` if a stream is kept as quantized values.
-    pub(super) fn is_levels(&self, stream: usize) -> bool {
-        let cells = self.cells.get(stream).is_some_and(|parts| !parts.is_empty());
+    pub(super) fn is_quantized(&self, stream: usize) -> bool {
+        let cells = self.fixed_point.get(stream).is_some_and(|parts| !parts.is_empty());
         let predicted = self.normals.get(stream).is_some_and(Option::is_some);
         !(cells || predicted)
     }
@@ -342,7 +348,7 @@ impl<'a> MeshCoder<'a> {
     }
 
     fn has_fixed_point(&self) -> bool {
-        self.cells.iter().any(|parts| !parts.is_empty())
+        self.fixed_point.iter().any(|parts| !parts.is_empty())
     }
 
     /// Returns the records of the streams as in the file.
@@ -352,11 +358,11 @@ impl<'a> MeshCoder<'a> {
                 let (bits, states) = normals.sizes();
                 return StreamRecord { coding: Coding::Predicted, word: 2, bits, states, ..record.clone() };
             }
-            if self.is_levels(s) {
+            if self.is_quantized(s) {
                 return record.clone();
             }
             let bones = self.bones.filter(|_| s == 0).map(|b| b.0);
-            let heights = self.cells[s].iter().any(|part| part.has_heights());
+            let heights = self.fixed_point[s].iter().any(|part| part.has_heights());
             let coding = match bones {
                 Some(_) => Coding::Bones,
                 None if heights => Coding::Heights,
@@ -382,14 +388,14 @@ impl<'a> MeshCoder<'a> {
             (Some(fluid), ..) => (codec, fluid.points()),
             _ if self.particles.as_ref().is_some_and(ParticlesCoder::has_chains) => (CODEC_CHAIN, 0),
             _ if self.particles.is_some() => (codec, 0),
-            (_, true, Some(points)) => (codec, points.vertex.len() as u32),
+            (_, true, Some(points)) => (codec, points.first_vertex.len() as u32),
             _ => (CODEC_CLASSIC, 0),
         }
     }
 
     /// Returns `true` if a predictor table is stored: not if there are only fixed-point values.
     pub fn has_table(&self) -> bool {
-        let levels = |s| self.is_levels(s);
+        let levels = |s| self.is_quantized(s);
         self.plan.has_table && (0..self.plan.streams.len()).any(levels)
     }
 
@@ -398,19 +404,19 @@ impl<'a> MeshCoder<'a> {
         let start = out.len();
         let mut position_bytes = 0;
         if let (true, Some(points)) = (self.has_fixed_point(), self.points) {
-            weld::encode(&points.of, out);
+            weld::encode(&points.vertex_point, out);
         }
         if let (true, Some(fixed)) = (self.has_table(), &self.plan.prepared.fixed) {
             parallelogram::encode_table(&self.plan.table, &fixed.indices, out);
         }
         for (s, record) in self.plan.streams.iter().enumerate() {
             if let Some(Some(normals)) = self.normals.get(s) {
-                put_sized(normals.static_bytes(), out);
-            } else if self.is_levels(s) {
+                put_length_prefixed(normals.static_bytes(), out);
+            } else if self.is_quantized(s) {
                 self.plan.encode_base(s, out);
             } else {
-                let parts = &self.cells[s];
-                parts.iter().for_each(|part| put_sized(part.static_bytes(), out));
+                let parts = &self.fixed_point[s];
+                parts.iter().for_each(|part| put_length_prefixed(part.static_bytes(), out));
             }
             if record.semantic == Semantic::Position {
                 position_bytes = out.len() - start;
@@ -426,7 +432,7 @@ impl<'a> MeshCoder<'a> {
 
     /// Codes the keys of a segment of the file, in order.
     pub fn segment(&self, segment: u32) -> Result<Vec<Payload>, Error> {
-        let Some(still) = &self.still else {
+        let Some(still) = &self.lead_in_out else {
             return self.own_segment(segment);
         };
         let units: Vec<Unit> = still.file.segment(segment).map(Unit::Key).collect();
@@ -435,7 +441,7 @@ impl<'a> MeshCoder<'a> {
             Some(Unit::Key(key)) => self.own_segment(key / self.schedule.restart())?,
             _ => Vec::new(),
         };
-        Ok(still.place(&units, own))
+        Ok(still.file_payloads(&units, own))
     }
 
     pub(super) fn own_segment(&self, segment: u32) -> Result<Vec<Payload>, Error> {
@@ -446,9 +452,9 @@ impl<'a> MeshCoder<'a> {
         }
         let keys = self.schedule.segment(segment);
         let units: Vec<Unit> = keys.clone().map(Unit::Key).collect();
-        let mut parts: Vec<Vec<Part>> = Vec::new();
+        let mut parts: Vec<Vec<PartUnits>> = Vec::new();
         let mut decoded = None;
-        for stream in &self.cells {
+        for stream in &self.fixed_point {
             let mut of_stream = Vec::new();
             for part in stream {
                 let keep = parts.is_empty() && self.predicts();
@@ -462,33 +468,33 @@ impl<'a> MeshCoder<'a> {
             }
             parts.push(of_stream);
         }
-        self.gather(&units, parts, decoded)
+        self.join_streams(&units, parts, decoded)
     }
 
     /// Codes the units LowerLayers and TopLayer of a group of the file; the keys that it needs have been
     /// coded.
     pub fn group(&self, group: u32) -> Result<Vec<Payload>, Error> {
-        let Some(still) = &self.still else {
+        let Some(still) = &self.lead_in_out else {
             return self.own_group(group);
         };
         let units = [Unit::LowerLayers(group), Unit::TopLayer(group)];
         let own = units.map(|u| still.file.unit_within(still.window, u));
         let ([Some(Unit::LowerLayers(g)), _] | [_, Some(Unit::TopLayer(g))]) = own else {
-            return Ok(still.place(&units, Vec::new()));
+            return Ok(still.file_payloads(&units, Vec::new()));
         };
         let coded = self.own_group(g)?.into_iter().zip(own);
         let own = coded.filter(|(_, unit)| unit.is_some()).map(|c| c.0);
-        Ok(still.place(&units, own.collect()))
+        Ok(still.file_payloads(&units, own.collect()))
     }
 
     /// Returns the end states of the mesh as bytes, if it stands still at the start or at the end, and the
     /// bytes of positions among them.
     pub fn end_states(&self) -> (Vec<u8>, usize) {
         let (mut bytes, mut positions) = (Vec::new(), 0);
-        if let Some(still) = &self.still {
-            let ends = still.ends.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(still) = &self.lead_in_out {
+            let ends = still.end_payloads.lock().unwrap_or_else(PoisonError::into_inner);
             for end in ends.iter().flatten() {
-                put_sized(&[&end.bytes[..], &end.attributes].concat(), &mut bytes);
+                put_length_prefixed(&[&end.bytes[..], &end.attributes].concat(), &mut bytes);
                 positions += end.position_bytes;
             }
         }
@@ -497,37 +503,37 @@ impl<'a> MeshCoder<'a> {
 
     /// Returns the two end states separately, as far as they have been coded.
     pub fn end_state_units(&self) -> [Option<Vec<u8>>; 2] {
-        let Some(still) = &self.still else {
+        let Some(still) = &self.lead_in_out else {
             return [None, None];
         };
-        let ends = still.ends.lock().unwrap_or_else(PoisonError::into_inner);
+        let ends = still.end_payloads.lock().unwrap_or_else(PoisonError::into_inner);
         ends.each_ref().map(|end| end.as_ref().map(|end| [&end.bytes[..], &end.attributes].concat()))
     }
 
     /// Returns the data of a mesh whose faces change that is known only when frames have been coded: source
     /// maps, and the largest number of points of a frame, with whether any has fewer points than vertices.
-    pub fn changing(&self) -> Option<(RunMaps, (u32, bool))> {
-        self.fluid.as_ref().map(|fluid| (fluid.run_maps(), fluid.counted()))
+    pub fn changing_data(&self) -> Option<(RunMaps, (u32, bool))> {
+        self.fluid.as_ref().map(|fluid| (fluid.run_maps(), fluid.point_counts()))
     }
 
     /// Returns the bounds of a mesh that is the same in all frames.
-    pub fn still_bounds(&self) -> Option<[f32; 6]> {
+    pub fn constant_bounds(&self) -> Option<[f32; 6]> {
         let still = self.plan.prepared.fixed.is_some() && !self.plan.streams.iter().any(|s| s.animated);
         still.then(|| self.plan.static_bounds())
     }
 
     fn own_group(&self, group: u32) -> Result<Vec<Payload>, Error> {
         let units = [Unit::LowerLayers(group), Unit::TopLayer(group)];
-        let mut parts: Vec<Vec<Part>> = Vec::new();
+        let mut parts: Vec<Vec<PartUnits>> = Vec::new();
         let mut decoded = None;
-        for stream in &self.cells {
+        for stream in &self.fixed_point {
             let mut of_stream = Vec::new();
             for part in stream {
                 let keep = parts.is_empty() && self.predicts();
                 let coded = part.group(group, keep)?;
                 let inner = self.schedule.frames_of(units[0]);
                 let [a, b] = coded.units;
-                let (first, second) = coded.seen.into_iter().partition(|s| inner.contains(&s.0));
+                let (first, second) = coded.measures.into_iter().partition(|s| inner.contains(&s.0));
                 of_stream.push(vec![(a, first), (b, second)]);
                 if keep {
                     decoded = Some(coded.decoded);
@@ -535,7 +541,7 @@ impl<'a> MeshCoder<'a> {
             }
             parts.push(of_stream);
         }
-        self.gather(&units, parts, decoded)
+        self.join_streams(&units, parts, decoded)
     }
 
     /// Returns the source maps of frames with triangles of their own, once all have been coded.
@@ -546,16 +552,16 @@ impl<'a> MeshCoder<'a> {
 
     /// Drops the keys of the file before this one.
     pub fn forget(&self, key: u32) {
-        let earlier = self.still.as_ref().map_or(0, |s| s.window.start / INTERVAL);
+        let earlier = self.lead_in_out.as_ref().map_or(0, |s| s.window.start / KEY_INTERVAL);
         let key = key.saturating_sub(earlier);
-        let parts = self.cells.iter().flatten();
+        let parts = self.fixed_point.iter().flatten();
         parts.for_each(|part| part.forget(key));
         self.forget_frames(self.schedule.key_frame(key));
     }
 
     /// Drops all keys.
     pub(super) fn forget_all(&self) {
-        let parts = self.cells.iter().flatten();
+        let parts = self.fixed_point.iter().flatten();
         parts.for_each(|part| part.forget(u32::MAX));
         self.forget_frames(u32::MAX);
     }
@@ -572,11 +578,11 @@ impl<'a> MeshCoder<'a> {
     }
 
     /// Joins the streams, unit by unit. `parts`: by stream, part and unit.
-    fn gather(
+    fn join_streams(
         &self,
         units: &[Unit],
-        parts: Vec<Vec<Part>>,
-        decoded: Option<Decoded>,
+        parts: Vec<Vec<PartUnits>>,
+        decoded: Option<DecodedByWidth>,
     ) -> Result<Vec<Payload>, Error> {
         let mut normals: Vec<Vec<Vec<u8>>> = Vec::new();
         for coder in &self.normals {
@@ -585,13 +591,13 @@ impl<'a> MeshCoder<'a> {
                 _ => Vec::new(),
             });
         }
-        let levels: Vec<Coded> = match &self.levels {
+        let levels: Vec<QuantizedUnit> = match &self.quantized {
             Some(coder) if !coder.streams.is_empty() => coder.units(units)?,
-            _ => units.iter().map(|_| Coded::default()).collect(),
+            _ => units.iter().map(|_| QuantizedUnit::default()).collect(),
         };
         let mut out = Vec::new();
         let (mut done, mut particles_done) = Default::default();
-        let apart = self.is_apart();
+        let apart = self.has_separate_attributes();
         for (u, (&unit, levels)) in units.iter().zip(levels).enumerate() {
             let frames = self.schedule.frames_of(unit);
             let mut payload = match (&self.fluid, &self.particles) {
@@ -612,17 +618,17 @@ impl<'a> MeshCoder<'a> {
                     continue;
                 }
                 if let Some(coded) = normals.get(s).and_then(|units| units.get(u)) {
-                    put_sized(coded, bytes);
+                    put_length_prefixed(coded, bytes);
                     continue;
                 }
                 match &parts[s][..] {
                     [] => bytes.extend(by_stream.next().unwrap_or_default()),
                     parts => {
                         for part in parts {
-                            put_sized(&part[u].0, bytes);
+                            put_length_prefixed(&part[u].0, bytes);
                         }
                         if position {
-                            payload.seen.clone_from(&parts[0][u].1);
+                            payload.measures.clone_from(&parts[0][u].1);
                         }
                     }
                 }
@@ -630,14 +636,14 @@ impl<'a> MeshCoder<'a> {
                     payload.position_bytes = payload.bytes.len() - start;
                 }
             }
-            for &(frame, error, bounds) in &levels.seen {
-                payload.seen.push((frame, FrameMeasure { bounds, error }));
+            for &(frame, error, bounds) in &levels.position_measures {
+                payload.measures.push((frame, FrameMeasure { bounds, error }));
             }
-            if payload.seen.is_empty() && self.plan.prepared.fixed.is_some() {
+            if payload.measures.is_empty() && self.plan.prepared.fixed.is_some() {
                 // Static positions.
                 let bounds = self.plan.static_bounds();
                 let seen = FrameMeasure { bounds, error: 0.0 };
-                payload.seen = frames.iter().map(|&f| (f, seen)).collect();
+                payload.measures = frames.iter().map(|&f| (f, seen)).collect();
             }
             out.push(payload);
         }
@@ -645,8 +651,8 @@ impl<'a> MeshCoder<'a> {
     }
 }
 
-impl InSegments for MeshCoder<'_> {
-    fn once(&self) -> Vec<u8> {
+impl SegmentedCoder for MeshCoder<'_> {
+    fn static_part(&self) -> Vec<u8> {
         let mut out = Vec::new();
         if self.fluid.is_none() && self.particles.is_none() {
             self.encode_values(&mut out);
@@ -654,11 +660,11 @@ impl InSegments for MeshCoder<'_> {
         out
     }
 
-    fn keys(&self, segment: u32) -> Result<Vec<Vec<u8>>, Error> {
+    fn key_units(&self, segment: u32) -> Result<Vec<Vec<u8>>, Error> {
         Ok(contents(self.own_segment(segment)?))
     }
 
-    fn between(&self, group: u32) -> Result<Vec<Vec<u8>>, Error> {
+    fn group_units(&self, group: u32) -> Result<Vec<Vec<u8>>, Error> {
         Ok(contents(self.own_group(group)?))
     }
 
@@ -673,12 +679,14 @@ fn contents(payloads: Vec<Payload>) -> Vec<Vec<u8>> {
 }
 
 #[allow(clippy::type_complexity)]
-pub(super) fn coders<'a, W: Width>(
+pub(super) fn part_coders<'a, W: Width>(
     parts: &'a [PointFrames<'a>],
     count: usize,
     options: &Options,
-    decided: Option<&[DecidedPart]>,
-) -> Result<Option<Vec<Box<dyn Coder + 'a>>>, Error> {
+    decided: Option<&[PartDecisions]>,
+) -> Result<Option<Vec<Box<dyn StreamCoder + 'a>>>, Error> {
     let decided = |p: usize| decided.and_then(|decided| decided.get(p));
-    (parts.iter().enumerate()).map(|(p, part)| soft::coder::<W>(part, count, options, decided(p))).collect()
+    (parts.iter().enumerate())
+        .map(|(p, part)| soft::soft_coder::<W>(part, count, options, decided(p)))
+        .collect()
 }

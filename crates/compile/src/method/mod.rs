@@ -1,6 +1,5 @@
 //! The methods for meshes: each makes coders, which are compared by the bytes that they take.
 
-pub mod again;
 pub mod chain;
 pub mod classic;
 pub mod coder;
@@ -11,13 +10,14 @@ pub mod heights;
 pub mod known;
 mod lead_in_out;
 pub mod mesh_coder;
+pub mod normal_coder;
 pub mod particles;
 pub mod payload;
 pub mod points;
 pub mod precision;
-pub mod predicted;
 pub mod quantize;
 pub mod quantized;
+pub mod resume;
 pub mod run_maps;
 pub mod skin;
 pub mod soft;

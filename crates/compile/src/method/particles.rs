@@ -3,20 +3,22 @@
 
 use crate::mesh::particles::{self, ParticleFrame};
 use crate::mesh::plan::MeshPlan;
-use crate::mesh::streams::{self, NOTHING, Quantized, Typed};
+use crate::mesh::streams::{self, EMPTY_BOUNDS, Quantized, QuantizedCode};
 use crate::method::chain::ChainCoder;
 use crate::method::coder::FrameMeasure;
-use crate::method::fluid::wanted;
-use crate::method::payload::Part;
+use crate::method::fluid::stream_target;
+use crate::method::payload::FramePayload;
 use crate::method::payload::Payload;
 use crate::{Error, with_quantized};
 use meshreel_codec::record;
 use meshreel_codec::record::{Semantic, StreamRecord};
-use meshreel_codec::schedule::{INTERVAL, Schedule, Unit};
-use meshreel_codec::values::changing::REFERENCES;
+use meshreel_codec::schedule::{KEY_INTERVAL, Schedule, Unit};
+use meshreel_codec::values::changing::MAX_REFERENCES;
 use meshreel_codec::values::particles as codec;
-use meshreel_codec::values::particles::{Points, Reader, Room, Shape, Work, Writer};
-use meshreel_codec::{Corrupt, put_sized};
+use meshreel_codec::values::particles::{
+    ParticleBuffers, ParticleKind, ParticlePoints, ParticleReader, ParticleWriter, PointBuffers,
+};
+use meshreel_codec::{Corrupt, put_length_prefixed};
 use meshreel_scene::{CurveBasis, CurveEnds};
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
@@ -33,22 +35,22 @@ pub(crate) struct DecodedParticles {
 }
 
 /// Decoded frames by number.
-pub(crate) type DecodedFrames = BTreeMap<u32, Arc<DecodedParticles>>;
+pub(crate) type DecodedParticleFrames = BTreeMap<u32, Arc<DecodedParticles>>;
 
 /// The frames that one may refer to, in the order in which its kind counts them, and their distance in frames
 /// to it.
-struct References {
+struct ParticleReferences {
     frames: Vec<Arc<DecodedParticles>>,
-    moments: Vec<i32>,
+    frame_distances: Vec<i32>,
 }
 
 /// The coder of particles or curves.
 pub struct ParticlesCoder<'a> {
     plan: &'a MeshPlan<'a>,
     schedule: Schedule,
-    shape: Shape,
+    shape: ParticleKind,
     /// Keys that have been coded.
-    keys: RwLock<DecodedFrames>,
+    keys: RwLock<DecodedParticleFrames>,
     chain: ChainCoder<'a>,
     /// `true` if chains are smaller.
     chains: OnceLock<bool>,
@@ -57,41 +59,41 @@ pub struct ParticlesCoder<'a> {
 }
 
 /// The largest number of segments, from the first frame on, in which chains are tried.
-const TRIED: u32 = 1;
+const TRIED_SEGMENTS: u32 = 1;
 
 /// Returns the record of particles in the file.
-pub fn record(plan: &MeshPlan<'_>) -> Option<record::Particles> {
+pub fn particles_record(plan: &MeshPlan<'_>) -> Option<record::ParticlesRecord> {
     let own = plan.prepared.particles.as_ref()?;
     let curves = plan.source.mesh.particles.as_ref().and_then(|p| p.curves.as_ref());
-    let curves = curves.zip(own.curves).map(|(curves, most)| record::Curves {
+    let curves = curves.zip(own.curves).map(|(curves, most)| record::CurvesRecord {
         basis: match curves.basis {
             CurveBasis::Linear => record::CurveBasis::Linear,
             CurveBasis::Bezier => record::CurveBasis::Bezier,
             CurveBasis::BSpline => record::CurveBasis::BSpline,
             CurveBasis::CatmullRom => record::CurveBasis::CatmullRom,
         },
-        ends: match curves.ends {
+        curve_ends: match curves.curve_ends {
             CurveEnds::Open => record::CurveEnds::Open,
             CurveEnds::Closed => record::CurveEnds::Closed,
             CurveEnds::Pinned => record::CurveEnds::Pinned,
         },
-        most: most as u32,
+        max_curves: most as u32,
     });
-    Some(record::Particles { ids: own.ids, curves })
+    Some(record::ParticlesRecord { ids: own.ids, curves })
 }
 
 impl DecodedParticles {
-    fn points(&self) -> Points<'_> {
-        Points { count: self.count, run: self.run, ids: &self.ids, curves: &self.curves }
+    fn points(&self) -> ParticlePoints<'_> {
+        ParticlePoints { count: self.count, run: self.run, ids: &self.ids, curves: &self.curves }
     }
 }
 
-impl References {
-    fn points(&self) -> Vec<Points<'_>> {
+impl ParticleReferences {
+    fn points(&self) -> Vec<ParticlePoints<'_>> {
         self.frames.iter().map(|frame| frame.points()).collect()
     }
 
-    fn stream<W: Typed>(&self, stream: usize) -> Vec<&[W]> {
+    fn stream<W: QuantizedCode>(&self, stream: usize) -> Vec<&[W]> {
         let all = self.frames.iter();
         all.map(|frame| frame.streams.get(stream).and_then(W::values).unwrap_or(&[])).collect()
     }
@@ -101,7 +103,7 @@ impl<'a> ParticlesCoder<'a> {
     /// Creates the coder of particles; for a plan without them it codes nothing.
     pub fn new(plan: &'a MeshPlan<'a>, schedule: Schedule) -> Self {
         let own = plan.prepared.particles.as_ref();
-        let shape = Shape {
+        let shape = ParticleKind {
             ids: own.is_some_and(|own| own.ids),
             curves: own.is_some_and(|own| own.curves.is_some()),
         };
@@ -112,10 +114,10 @@ impl<'a> ParticlesCoder<'a> {
 
     /// Continues from the stored decisions, for these frames only: chains need no others but the earlier ones
     /// of their segment.
-    pub fn go_on(&mut self, chains: bool, [first, last]: [u32; 2]) {
+    pub fn resume(&mut self, chains: bool, [first, last]: [u32; 2]) {
         self.chains = OnceLock::from(chains);
         if chains {
-            let segment = self.schedule.restart().saturating_mul(INTERVAL).max(1);
+            let segment = self.schedule.restart().saturating_mul(KEY_INTERVAL).max(1);
             self.stretch = [first.saturating_sub(1) / segment * segment, last];
         }
     }
@@ -123,19 +125,19 @@ impl<'a> ParticlesCoder<'a> {
     /// Returns `true` if particles are coded in chains: if these are smaller in the first frames than frames
     /// predicted between frames.
     pub fn has_chains(&self) -> bool {
-        *self.chains.get_or_init(|| self.tried().unwrap_or(false))
+        *self.chains.get_or_init(|| self.chains_are_smaller().unwrap_or(false))
     }
 
     /// Codes the first frames both ways, as an animation of their own, and returns `true` if chains are
     /// smaller.
-    fn tried(&self) -> Result<bool, Error> {
+    fn chains_are_smaller(&self) -> Result<bool, Error> {
         let restart = self.schedule.restart();
-        let most = restart.saturating_mul(TRIED).saturating_mul(INTERVAL).saturating_add(1);
+        let most = restart.saturating_mul(TRIED_SEGMENTS).saturating_mul(KEY_INTERVAL).saturating_add(1);
         let schedule = Schedule::new(self.schedule.frames().min(most), restart);
         let chain = ChainCoder::new(self.plan, schedule, self.shape);
         let between =
             ParticlesCoder { chains: OnceLock::from(false), ..ParticlesCoder::new(self.plan, schedule) };
-        let (mut bytes, mut done) = ([0, 0], DecodedFrames::new());
+        let (mut bytes, mut done) = ([0, 0], DecodedParticleFrames::new());
         let keys = (0..schedule.keys()).map(Unit::Key);
         let groups = (0..schedule.groups()).flat_map(|g| [Unit::LowerLayers(g), Unit::TopLayer(g)]);
         for unit in keys.chain(groups) {
@@ -156,23 +158,23 @@ impl<'a> ParticlesCoder<'a> {
     }
 
     /// Returns the frames that one may refer to, as in the player.
-    fn references(&self, frame: u32, done: &DecodedFrames) -> Result<References, Error> {
+    fn references(&self, frame: u32, done: &DecodedParticleFrames) -> Result<ParticleReferences, Error> {
         let key = self.schedule.key_of(frame).is_some();
         let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
         let references = self.schedule.references(frame);
-        let list = references.iter().copied().filter(|&r| !(key && r == 0)).take(REFERENCES);
-        let mut out = References { frames: Vec::new(), moments: Vec::new() };
+        let list = references.iter().copied().filter(|&r| !(key && r == 0)).take(MAX_REFERENCES);
+        let mut out = ParticleReferences { frames: Vec::new(), frame_distances: Vec::new() };
         for other in list {
             let decoded = done.get(&other).or_else(|| keys.get(&other));
-            let missing = || self.broken(&[frame], Corrupt("a frame that it refers to is not there"));
+            let missing = || self.mismatch_error(&[frame], Corrupt("a frame that it refers to is not there"));
             out.frames.push(decoded.ok_or_else(missing)?.clone());
-            out.moments.push((i64::from(other) - i64::from(frame)) as i32);
+            out.frame_distances.push((i64::from(other) - i64::from(frame)) as i32);
         }
         Ok(out)
     }
 
     /// Codes a unit. `done`: decoded frames of the units that are coded together, to which its own are added.
-    pub(crate) fn unit(&self, frames: &[u32], done: &mut DecodedFrames) -> Result<Payload, Error> {
+    pub(crate) fn unit(&self, frames: &[u32], done: &mut DecodedParticleFrames) -> Result<Payload, Error> {
         if self.has_chains() {
             return match frames.first() {
                 Some(frame) if !(self.stretch[0]..=self.stretch[1]).contains(frame) => Ok(Payload::default()),
@@ -181,7 +183,7 @@ impl<'a> ParticlesCoder<'a> {
         }
         let mut payload = Payload::default();
         let mut bytes = Vec::new();
-        let mut work = Work::default();
+        let mut work = ParticleBuffers::default();
         let mut bits = [0, 0];
         let mut referred = Vec::new();
         codec::encode(&mut bytes, |writer| {
@@ -200,13 +202,13 @@ impl<'a> ParticlesCoder<'a> {
             Ok::<_, Error>(())
         })?;
         let back = self.check(&bytes, frames, &referred, done);
-        back.map_err(|corrupt| self.broken(frames, corrupt))?;
-        payload.position_bytes = share(bytes.len(), bits);
-        put_sized(&bytes, &mut payload.bytes);
+        back.map_err(|corrupt| self.mismatch_error(frames, corrupt))?;
+        payload.position_bytes = position_bytes(bytes.len(), bits);
+        put_length_prefixed(&bytes, &mut payload.bytes);
         Ok(payload)
     }
 
-    fn broken(&self, frames: &[u32], corrupt: Corrupt) -> Error {
+    fn mismatch_error(&self, frames: &[u32], corrupt: Corrupt) -> Error {
         Error::Promise {
             what: format!(
                 "{}: frames {frames:?} do not decode to what was encoded ({corrupt})",
@@ -220,16 +222,16 @@ impl<'a> ParticlesCoder<'a> {
     fn frame(
         &self,
         frame: u32,
-        (references, leaf): (&References, bool),
-        writer: &mut Writer<'_>,
-        work: &mut Work,
+        (references, leaf): (&ParticleReferences, bool),
+        writer: &mut ParticleWriter<'_>,
+        work: &mut ParticleBuffers,
         payload: &mut Payload,
         bits: &mut [u64; 2],
     ) -> Result<DecodedParticles, Error> {
         let plan = self.plan;
         if !plan.shown.contains(frame as usize) {
             writer.kind(0);
-            payload.seen.push((frame, FrameMeasure { bounds: NOTHING, error: 0.0 }));
+            payload.measures.push((frame, FrameMeasure { bounds: EMPTY_BOUNDS, error: 0.0 }));
             return Ok(DecodedParticles {
                 run: 0,
                 count: 0,
@@ -244,7 +246,7 @@ impl<'a> ParticlesCoder<'a> {
         let run = if self.shape.ids { 0 } else { plan.prepared.runs[frame as usize] + 1 };
         let mut own = DecodedParticles { run, count, ids, curves, streams: Vec::new() };
         let points = references.points();
-        let same = |other: &Points<'_>| match self.shape.ids {
+        let same = |other: &ParticlePoints<'_>| match self.shape.ids {
             true => other.ids == own.ids,
             false => other.run == run,
         };
@@ -253,10 +255,10 @@ impl<'a> ParticlesCoder<'a> {
         writer.kind(same.map_or(1, |at| 2 + at as u32));
         if same.is_none() {
             let written = writer.points(self.shape, &points, own.points());
-            written.map_err(|c| self.broken(&[frame], c))?;
+            written.map_err(|c| self.mismatch_error(&[frame], c))?;
         }
-        work.find(&own.points(), &points);
-        let mut seen = FrameMeasure { bounds: NOTHING, error: 0.0 };
+        work.match_points(&own.points(), &points);
+        let mut seen = FrameMeasure { bounds: EMPTY_BOUNDS, error: 0.0 };
         for (s, record) in plan.streams.iter().enumerate() {
             let mut quantized = Quantized::new(record.word);
             streams::quantize(record, &values, &mut quantized);
@@ -267,20 +269,20 @@ impl<'a> ParticlesCoder<'a> {
                     false => Vec::new(),
                 };
                 let frames = references.stream(s);
-                let wanted = wanted(record, v, &offset, leaf);
+                let wanted = stream_target(record, v, &offset, leaf);
                 let components = record.semantic.components();
-                let taken = writer.stream(components, (&frames, &references.moments), work, wanted);
+                let taken = writer.stream(components, (&frames, &references.frame_distances), work, wanted);
                 bits[0] += u64::from(position) * taken;
                 bits[1] += taken;
             });
-            let error = streams::error(record, &quantized, &values);
-            plan.keep_promise(record, error, frame as usize)?;
+            let error = streams::max_error(record, &quantized, &values);
+            plan.check_tolerance(record, error, frame as usize)?;
             if position {
                 seen = FrameMeasure { bounds: streams::bounds(record, &quantized), error };
             }
             own.streams.push(quantized);
         }
-        payload.seen.push((frame, seen));
+        payload.measures.push((frame, seen));
         payload.vertices = payload.vertices.max(count);
         Ok(own)
     }
@@ -290,38 +292,38 @@ impl<'a> ParticlesCoder<'a> {
         &self,
         bytes: &[u8],
         frames: &[u32],
-        references: &[References],
-        done: &DecodedFrames,
+        references: &[ParticleReferences],
+        done: &DecodedParticleFrames,
     ) -> Result<(), Corrupt> {
-        const OTHER: Corrupt = Corrupt("another frame");
-        let mut reader = Reader::new(bytes)?;
-        let mut work = Work::default();
+        const MISMATCH: Corrupt = Corrupt("another frame");
+        let mut reader = ParticleReader::new(bytes)?;
+        let mut work = ParticleBuffers::default();
         for (frame, references) in frames.iter().zip(references) {
-            let wanted = done.get(frame).ok_or(OTHER)?;
+            let wanted = done.get(frame).ok_or(MISMATCH)?;
             let points = references.points();
             let mut ids = vec![0; wanted.ids.len()];
             let mut curves = vec![0; wanted.curves.len()];
             match reader.kind() {
                 0 if wanted.streams.is_empty() => continue,
                 1 => {
-                    let room = Room { ids: &mut ids, curves: &mut curves, count: wanted.count };
+                    let room = PointBuffers { ids: &mut ids, curves: &mut curves, count: wanted.count };
                     let found = reader.points(self.shape, &points, room)?;
                     if (found.count, found.run) != (wanted.count, wanted.run) {
-                        return Err(OTHER);
+                        return Err(MISMATCH);
                     }
                 }
                 kind => {
-                    let from = references.frames.get((kind as usize).wrapping_sub(2)).ok_or(OTHER)?;
+                    let from = references.frames.get((kind as usize).wrapping_sub(2)).ok_or(MISMATCH)?;
                     (ids, curves) = (from.ids.clone(), from.curves.clone());
                     if (from.count, from.run) != (wanted.count, wanted.run) {
-                        return Err(OTHER);
+                        return Err(MISMATCH);
                     }
                 }
             }
             if ids != wanted.ids || curves != wanted.curves {
-                return Err(OTHER);
+                return Err(MISMATCH);
             }
-            work.find(&wanted.points(), &points);
+            work.match_points(&wanted.points(), &points);
             for (s, record) in self.plan.streams.iter().enumerate() {
                 self.check_stream(&mut reader, (s, record), (references, wanted), &mut work)?;
             }
@@ -331,17 +333,17 @@ impl<'a> ParticlesCoder<'a> {
 
     fn check_stream(
         &self,
-        reader: &mut Reader<'_>,
+        reader: &mut ParticleReader<'_>,
         (s, record): (usize, &StreamRecord),
-        (references, wanted): (&References, &DecodedParticles),
-        work: &mut Work,
+        (references, wanted): (&ParticleReferences, &DecodedParticles),
+        work: &mut ParticleBuffers,
     ) -> Result<(), Corrupt> {
         with_quantized!(&wanted.streams[s], v => {
             let mut out = v.clone();
             out.fill(Default::default());
             let frames = references.stream(s);
             let components = record.semantic.components();
-            reader.stream(components, (&frames, &references.moments), work, &mut out)?;
+            reader.stream(components, (&frames, &references.frame_distances), work, &mut out)?;
             match out == *v {
                 true => Ok(()),
                 false => Err(Corrupt("another frame")),
@@ -351,7 +353,7 @@ impl<'a> ParticlesCoder<'a> {
 }
 
 /// Returns the part of the bytes of a unit that positions take, in proportion to their expected size.
-fn share(bytes: usize, [positions, all]: [u64; 2]) -> usize {
+fn position_bytes(bytes: usize, [positions, all]: [u64; 2]) -> usize {
     match all {
         0 => 0,
         all => (bytes as f64 * positions as f64 / all as f64).round() as usize,
@@ -359,29 +361,30 @@ fn share(bytes: usize, [positions, all]: [u64; 2]) -> usize {
 }
 
 /// Codes a frame by itself, for the preset `classic`.
-pub fn encode_alone(plan: &MeshPlan<'_>, frame: usize) -> Result<Part, Error> {
+pub fn encode_classic_frame(plan: &MeshPlan<'_>, frame: usize) -> Result<FramePayload, Error> {
     // In a schedule of one frame no frame refers to others.
     let coder = ParticlesCoder::new(plan, Schedule::new(0, 1));
     let mut bytes = Vec::new();
-    let (mut payload, mut work, mut bits) = (Payload::default(), Work::default(), [0, 0]);
-    let nothing = References { frames: Vec::new(), moments: Vec::new() };
+    let (mut payload, mut work, mut bits) = (Payload::default(), ParticleBuffers::default(), [0, 0]);
+    let nothing = ParticleReferences { frames: Vec::new(), frame_distances: Vec::new() };
     let number = frame as u32;
-    let mut done = DecodedFrames::new();
+    let mut done = DecodedParticleFrames::new();
     codec::encode(&mut bytes, |writer| {
         let decoded = coder.frame(number, (&nothing, true), writer, &mut work, &mut payload, &mut bits)?;
         done.insert(number, Arc::new(decoded));
         Ok::<_, Error>(())
     })?;
     let back = coder.check(&bytes, &[number], &[nothing], &done);
-    back.map_err(|corrupt| coder.broken(&[number], corrupt))?;
-    let seen = payload.seen.first().map_or(FrameMeasure { bounds: NOTHING, error: 0.0 }, |seen| seen.1);
-    let mut part = Part {
-        position_bytes: share(bytes.len(), bits),
+    back.map_err(|corrupt| coder.mismatch_error(&[number], corrupt))?;
+    let seen =
+        payload.measures.first().map_or(FrameMeasure { bounds: EMPTY_BOUNDS, error: 0.0 }, |seen| seen.1);
+    let mut part = FramePayload {
+        position_bytes: position_bytes(bytes.len(), bits),
         bounds: seen.bounds,
         error: seen.error,
         vertices: payload.vertices,
-        ..Part::default()
+        ..FramePayload::default()
     };
-    put_sized(&bytes, &mut part.bytes);
+    put_length_prefixed(&bytes, &mut part.bytes);
     Ok(part)
 }

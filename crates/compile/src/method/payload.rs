@@ -12,7 +12,7 @@ pub struct Payload {
     /// Bytes of positions among these.
     pub position_bytes: usize,
     /// Decoded bounds and largest error, by frame of the unit.
-    pub seen: FrameMeasures,
+    pub measures: FrameMeasures,
     /// Number of vertices and indices, if they change per frame.
     pub vertices: usize,
     pub indices: usize,
@@ -20,7 +20,7 @@ pub struct Payload {
 
 /// The bytes of one mesh in one frame, and their measurements.
 #[derive(Default)]
-pub struct Part {
+pub struct FramePayload {
     /// The payload.
     pub bytes: Vec<u8>,
     /// Bytes of positions in the payload.

@@ -1,39 +1,39 @@
 //! The points of a mesh, and the frames of one stream as the soft codec reads them.
 
 use crate::Error;
-use crate::mesh::evaluate::{Scratch, Want};
+use crate::mesh::evaluate::{RequestedValues, Scratch};
 use crate::mesh::plan::MeshPlan;
-use crate::mesh::prepared::Fixed;
-use crate::mesh::source::Source;
+use crate::mesh::prepared::FixedLayout;
+use crate::mesh::source::MeshSource;
 use crate::mesh::streams::VertexValues;
 use meshreel_codec::mesh::hierarchy::Hierarchy;
 use meshreel_codec::mesh::{encode, hierarchy};
 use meshreel_codec::quantize::lattice::Extent;
 use meshreel_codec::record::{Semantic, StreamRecord};
-use meshreel_codec::topology::grid::Shape;
+use meshreel_codec::topology::grid::GridShape;
 use std::sync::{Mutex, PoisonError};
 
 /// The points of a mesh: vertices that coincide in every frame share one.
 pub struct MeshPoints {
     /// By vertex, its point; points are numbered by their first vertices.
-    pub of: Vec<u32>,
+    pub vertex_point: Vec<u32>,
     /// By point, its first vertex.
-    pub vertex: Vec<u32>,
+    pub first_vertex: Vec<u32>,
 }
 
 impl MeshPoints {
     /// Finds the points of a mesh with fixed topology.
-    pub fn new(fixed: &Fixed) -> MeshPoints {
+    pub fn new(fixed: &FixedLayout) -> MeshPoints {
         let vertices = fixed.vertex_point.len() as u32;
         let first = |v: u32| fixed.weld.as_ref().map_or(v, |weld| weld[v as usize]);
-        let mut points = MeshPoints { of: vec![0; vertices as usize], vertex: Vec::new() };
+        let mut points = MeshPoints { vertex_point: vec![0; vertices as usize], first_vertex: Vec::new() };
         for v in 0..vertices {
-            points.of[v as usize] = match first(v) {
+            points.vertex_point[v as usize] = match first(v) {
                 own if own == v => {
-                    points.vertex.push(v);
-                    points.vertex.len() as u32 - 1
+                    points.first_vertex.push(v);
+                    points.first_vertex.len() as u32 - 1
                 }
-                earlier => points.of[earlier as usize],
+                earlier => points.vertex_point[earlier as usize],
             };
         }
         points
@@ -43,7 +43,7 @@ impl MeshPoints {
 /// Frames of one stream, or of one half of it, as 3-vectors.
 pub struct PointFrames<'a> {
     pub plan: &'a MeshPlan<'a>,
-    pub fixed: &'a Fixed,
+    pub fixed: &'a FixedLayout,
     pub points: &'a MeshPoints,
     pub record: &'a StreamRecord,
     /// Index of the stream's component that comes first.
@@ -64,30 +64,30 @@ impl<'a> PointFrames<'a> {
         if self.record.semantic == Semantic::Position {
             scratch.read(&plan.source, frame, &self.fixed.first_points)?;
             let points = scratch.points();
-            for (out, &vertex) in out.iter_mut().zip(&self.points.vertex) {
+            for (out, &vertex) in out.iter_mut().zip(&self.points.first_vertex) {
                 *out = points[self.fixed.vertex_point[vertex as usize] as usize];
             }
             return Ok(());
         }
-        let want = Want {
+        let want = RequestedValues {
             uvs: self.record.semantic == Semantic::Uv,
             colours: self.record.semantic == Semantic::Colour,
-            ..Want::default()
+            ..RequestedValues::default()
         };
         let (prepared, source) = (&plan.prepared, &plan.source);
         (self.fixed).evaluate(source, prepared, frame, want, &mut scratch, &mut values)?;
         let set = usize::from(self.record.set);
         match self.record.semantic {
-            Semantic::Uv => copy(&values.uvs[set], self.first, out),
-            _ => copy(&values.colours[set], self.first, out),
+            Semantic::Uv => copy_components(&values.uvs[set], self.first, out),
+            _ => copy_components(&values.colours[set], self.first, out),
         }
         Ok(())
     }
 
     /// Returns the shape of the grid, if every vertex is a point of its own.
-    pub fn grid(&self) -> Option<&Shape> {
+    pub fn grid(&self) -> Option<&GridShape> {
         let grid = self.fixed.grid.as_ref()?;
-        let apart = self.points.vertex.len() == self.points.of.len();
+        let apart = self.points.first_vertex.len() == self.points.vertex_point.len();
         (apart && !grid.shape.closed).then_some(&grid.shape)
     }
 
@@ -97,19 +97,19 @@ impl<'a> PointFrames<'a> {
     }
 
     /// Returns the source of the frames.
-    pub fn source(&self) -> &Source<'a> {
+    pub fn source(&self) -> &MeshSource<'a> {
         &self.plan.source
     }
 
     /// Returns the number of points of the source.
-    pub fn count_of_source(&self) -> usize {
+    pub fn source_point_count(&self) -> usize {
         self.plan.prepared.points
     }
 
     /// Returns, by point, its point in the source.
     pub fn source_points(&self) -> impl Iterator<Item = u32> + '_ {
         let vertex_point = &self.fixed.vertex_point;
-        (self.points.vertex.iter()).map(|&v| vertex_point[v as usize])
+        (self.points.first_vertex.iter()).map(|&v| vertex_point[v as usize])
     }
 
     /// Returns the error of reading, if a frame could not be read.
@@ -120,13 +120,13 @@ impl<'a> PointFrames<'a> {
     }
 }
 
-fn copy<const N: usize>(values: &[[f32; N]], first: usize, out: &mut [[f32; 3]]) {
+fn copy_components<const N: usize>(values: &[[f32; N]], first: usize, out: &mut [[f32; 3]]) {
     for (out, value) in out.iter_mut().zip(values) {
         *out = std::array::from_fn(|k| value.get(first + k).copied().unwrap_or(0.0));
     }
 }
 
-impl encode::Source for PointFrames<'_> {
+impl encode::PositionSource for PointFrames<'_> {
     fn positions(&self, frame: u32, out: &mut [[f32; 3]]) {
         if let Err(error) = self.read(frame, out) {
             // The encoder stops at a frame of NaN.
@@ -139,7 +139,7 @@ impl encode::Source for PointFrames<'_> {
 /// Prepares the frames of a stream's parts: positions and uvs have one part, colours two.
 pub fn point_frames<'a>(
     plan: &'a MeshPlan<'a>,
-    fixed: &'a Fixed,
+    fixed: &'a FixedLayout,
     points: &'a MeshPoints,
     record: &'a StreamRecord,
 ) -> Vec<PointFrames<'a>> {
@@ -154,14 +154,14 @@ pub fn build_hierarchy(frames: &PointFrames<'_>) -> (Hierarchy, Vec<u32>) {
     let indices = &frames.fixed.indices;
     let (count, triangles) = match frames.record.semantic {
         Semantic::Position => {
-            let of = &frames.points.of;
+            let of = &frames.points.vertex_point;
             let triangles = indices.iter().map(|&v| of[v as usize]).collect();
-            (frames.points.vertex.len(), triangles)
+            (frames.points.first_vertex.len(), triangles)
         }
         _ => (frames.fixed.vertex_point.len(), indices.clone()),
     };
     let shape = frames.fixed.grid.as_ref().map(|grid| &grid.shape);
-    (hierarchy::of(shape, count as u32, &triangles), triangles)
+    (hierarchy::build_with_grid(shape, count as u32, &triangles), triangles)
 }
 
 /// Returns the bounds and the tolerance of a part.
@@ -181,9 +181,9 @@ pub fn extent(frames: &PointFrames<'_>) -> Option<Extent> {
     let extent = Extent {
         low: sides.map(|s| s.0),
         high: sides.map(|s| s.1),
-        radius: record.tolerance,
+        tolerance: record.tolerance,
         axes: axes as u8,
     };
     let finite = extent.low.iter().chain(&extent.high).all(|v| v.is_finite());
-    (finite && extent.radius > 0.0).then_some(extent)
+    (finite && extent.tolerance > 0.0).then_some(extent)
 }

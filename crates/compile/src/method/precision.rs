@@ -4,11 +4,11 @@
 
 use crate::Error;
 use crate::mesh::plan::MeshPlan;
-use crate::mesh::prepared::{Fixed, Normals};
+use crate::mesh::prepared::{FixedLayout, NormalOrigin};
 use crate::mesh::skin_search::SkinSearch;
-use crate::method::estimate::{Sample, size};
+use crate::method::estimate::{SegmentSample, estimate_size};
 use crate::method::mesh_coder::{self, MeshCoder};
-use crate::report::NormalsDecide;
+use crate::report::NormalPrecision;
 use glam::Vec3;
 use meshreel_codec::record::Method;
 use meshreel_codec::schedule::Schedule;
@@ -17,79 +17,80 @@ use std::collections::HashSet;
 
 /// Fraction of the normal tolerance by which positions may turn a triangle's normal; beyond it they cost more
 /// in corrections of normals than they save. Measured on the corpus.
-const TURN: f64 = 1.0;
-/// Like [`TURN`], for meshes of many pieces, which mostly move rigidly, so that positions cost little.
-const TURN_OF_PIECES: f64 = 0.25;
+const MAX_TURN_FRACTION: f64 = 1.0;
+/// Like [`MAX_TURN_FRACTION`], for meshes of many pieces, which mostly move rigidly, so that positions cost
+/// little.
+const MAX_TURN_FRACTION_OF_COMPONENTS: f64 = 0.25;
 /// Positions are never made finer than this fraction of the diagonal over all frames for the sake of normals.
-pub const LEAST_PART: f64 = 1.0 / (1 << 18) as f64;
+pub const MIN_DIAGONAL_FRACTION: f64 = 1.0 / (1 << 18) as f64;
 /// The largest number of points × frames with trials: reading more for each trial takes too long.
-pub const MOST_TRIED: usize = 1 << 22;
+pub const MAX_TRIED_VALUES: usize = 1 << 22;
 /// The number of trials expected for each mesh, for the displayed time left.
-pub const TRIALS: u64 = 5;
-/// Meshes of at least this many pieces use [`TURN_OF_PIECES`].
-const PIECES: usize = 8;
+pub const EXPECTED_TRIALS: u64 = 5;
+/// Meshes of at least this many pieces use [`MAX_TURN_FRACTION_OF_COMPONENTS`].
+const MIN_COMPONENTS: usize = 8;
 
 /// The `--effort` of a trial; if less is requested, nothing is tried.
-pub const WORK: u32 = 2;
+pub const TRIAL_EFFORT: u32 = 2;
 /// The smallest and the largest error bound that is tried, as fractions of the guess.
-const RANGE: [f64; 2] = [0.2, 3.0];
+const TRIED_RANGE: [f64; 2] = [0.2, 3.0];
 /// The smallest one for a mesh whose faces change, where the guess is just the tolerance.
-const SMALLEST_OF_CHANGING: f64 = 0.05;
+const MIN_CHANGING_FRACTION: f64 = 0.05;
 /// Significant bits of error bounds. A bound that follows from two tolerances differs in its last bits, and a
 /// search that starts there can end elsewhere.
 const SIGNIFICANT_BITS: u32 = 10;
 /// Error bounds whose ratio is smaller than this count as equal.
-const APART: f64 = 1.4;
+const MIN_BOUND_RATIO: f64 = 1.4;
 /// A trial of a part of the frames whose bytes are within this ratio of the best is repeated with all frames.
-const CLOSE: f64 = 1.1;
+const CLOSE_RATIO: f64 = 1.1;
 /// First digits of the tolerances that people usually request. These are tried, so that a request for a
 /// larger tolerance gives what the smaller one would have given.
-const DIGITS: [f64; 4] = [5.0, 3.0, 2.0, 1.0];
+const USUAL_DIGITS: [f64; 4] = [5.0, 3.0, 2.0, 1.0];
 /// Meshes whose faces change are tried only if the tolerance is at least this fraction of their size.
-const COARSE: f64 = 2e-3;
+const MIN_CHANGING_TOLERANCE: f64 = 2e-3;
 /// The ratio of the tolerance to the best error bound with normals from which on the user is told.
-const WORTH_SAYING: f64 = 2.0;
+const MIN_REMARK_RATIO: f64 = 2.0;
 /// The larger tolerance of normals, in degrees, whose effect is reported to the user.
-const LARGER: f64 = 5.0;
+const LARGER_NORMAL_TOLERANCE: f64 = 5.0;
 
 /// The error bounds that positions of a mesh may have, in units of length.
 #[derive(Clone, Copy, Debug)]
-pub struct Allowed {
+pub struct AllowedErrorBounds {
     /// The largest: the mesh's tolerance.
-    pub most: f64,
+    pub largest: f64,
     /// The smallest that float32 can hold.
-    pub least: f64,
+    pub smallest: f64,
     /// The one that is likely to take the fewest bytes.
     pub guess: f64,
     /// The error bound per unit of the tolerance as the user wrote it, in percent of the mesh's size or in
     /// units of length.
-    pub per_asked: f64,
+    pub per_requested_unit: f64,
 }
 
 /// An error bound rounded down to [`SIGNIFICANT_BITS`].
-pub fn rounded(radius: f64) -> f64 {
+pub fn round_error_bound(radius: f64) -> f64 {
     f64::from_bits(radius.to_bits() & !((1 << (f64::MANTISSA_DIGITS - SIGNIFICANT_BITS)) - 1))
 }
 
-impl Allowed {
+impl AllowedErrorBounds {
     /// Returns error bounds to try beside the guess, the finest first; they include those of all smaller
     /// tolerances that people usually request.
-    fn tried(&self, is_changing: bool) -> Vec<f64> {
-        let [mut low, high] = RANGE.map(|part| part * self.guess);
+    fn candidates(&self, is_changing: bool) -> Vec<f64> {
+        let [mut low, high] = TRIED_RANGE.map(|part| part * self.guess);
         if is_changing {
-            low = SMALLEST_OF_CHANGING * self.guess;
+            low = MIN_CHANGING_FRACTION * self.guess;
         }
-        let mut power = 10f64.powf((self.most / self.per_asked).log10().ceil());
+        let mut power = 10f64.powf((self.largest / self.per_requested_unit).log10().ceil());
         let mut out = Vec::new();
-        while DIGITS[0] * power * self.per_asked > low && power.is_normal() {
+        while USUAL_DIGITS[0] * power * self.per_requested_unit > low && power.is_normal() {
             // With the same margin for rounding as the requested tolerance.
-            out.extend(DIGITS.map(|digit| rounded(digit * power * self.per_asked)));
+            out.extend(USUAL_DIGITS.map(|digit| round_error_bound(digit * power * self.per_requested_unit)));
             power /= 10.0;
         }
-        out.push(self.most);
-        out.retain(|&r| r > low.max(self.least) && r < high && r <= self.most && r != self.guess);
+        out.push(self.largest);
+        out.retain(|&r| r > low.max(self.smallest) && r < high && r <= self.largest && r != self.guess);
         out.sort_by(f64::total_cmp);
-        out.dedup_by(|a, b| *a < APART * *b);
+        out.dedup_by(|a, b| *a < MIN_BOUND_RATIO * *b);
         out
     }
 }
@@ -97,196 +98,220 @@ impl Allowed {
 /// Chooses the precision of positions that takes the fewest bytes, normals included.
 pub fn choose_precision(
     plan: &mut MeshPlan<'_>,
-    allowed: Allowed,
+    allowed: AllowedErrorBounds,
     schedule: Schedule,
     options: &Options,
 ) -> Result<(), Error> {
-    let Allowed { most, guess, .. } = allowed;
+    let AllowedErrorBounds { largest: most, guess, .. } = allowed;
     let fluid = plan.prepared.fixed.is_none();
     if !has_a_choice(plan, allowed, schedule, options) {
         return Ok(());
     }
-    let decided = |bytes_larger, radius| NormalsDecide {
+    let decided = |bytes_larger, radius| NormalPrecision {
         finer: most / radius,
         degrees: options.normal_tolerance,
-        larger: LARGER,
-        part: bytes_larger,
+        larger: LARGER_NORMAL_TOLERANCE,
+        estimated_fraction: bytes_larger,
         bytes_then: None,
     };
-    if plan.prepared.points * schedule.frames() as usize > MOST_TRIED {
-        plan.normals_decide = (most > guess * WORTH_SAYING && !fluid).then(|| decided(None, guess));
+    if plan.prepared.points * schedule.frames() as usize > MAX_TRIED_VALUES {
+        plan.normal_precision = (most > guess * MIN_REMARK_RATIO && !fluid).then(|| decided(None, guess));
         return Ok(());
     }
-    let search = plan.found.clone();
-    let found = search.telling();
+    let search = plan.skin_search.clone();
+    let found = search.for_trials();
     search.work.trying("how fine normals want positions");
-    let trials = Trials {
+    let trials = PrecisionTrials {
         schedule,
-        options: Options { effort: WORK, strict: false, ..options.clone() },
-        found: &found,
-        weighs_all: false,
+        options: Options { effort: TRIAL_EFFORT, strict: false, ..options.clone() },
+        skin_search: &found,
+        codes_all_frames: false,
     };
     // A precision that fails is not taken; if the guess fails, its compile reports why.
     let Some(of_guess) = trials.bytes(plan, guess, false) else {
-        return plan.refine(guess, false, options);
+        return plan.requantize(guess, false, options);
     };
     // Skins are not tried here: if one is better, the guess is good.
     if found.were_likely() {
-        search.work.once_more();
+        search.work.add_trial();
         // Likely skins are mostly the best.
-        search.work.trials(0);
-        let skinned = skinned(plan, schedule, options, &search)?;
-        search.work.settled();
+        search.work.set_trials(0);
+        let skinned = is_smallest_skinned(plan, schedule, options, &search)?;
+        search.work.count_set();
         if skinned {
-            plan.normals_decide = (most > guess * WORTH_SAYING).then(|| decided(None, guess));
+            plan.normal_precision = (most > guess * MIN_REMARK_RATIO).then(|| decided(None, guess));
             return Ok(());
         }
-        search.work.trials(TRIALS - 1);
+        search.work.set_trials(EXPECTED_TRIALS - 1);
     }
     let best = trials.around_guess(plan, allowed, of_guess);
-    let best = trials.with_stored_normals(plan, most, best);
-    if most > best.radius * WORTH_SAYING && options.normal_tolerance < LARGER {
+    let best = trials.with_explicit_normals(plan, most, best);
+    if most > best.error_bound * MIN_REMARK_RATIO && options.normal_tolerance < LARGER_NORMAL_TOLERANCE {
         let part = trials.at_larger_angle(plan, most).map(|then| then as f64 / best.bytes.max(1) as f64);
-        plan.normals_decide = Some(decided(part, best.radius));
+        plan.normal_precision = Some(decided(part, best.error_bound));
     }
-    plan.refine(best.radius, best.normals_stored, options)
+    plan.requantize(best.error_bound, best.explicit_normals, options)
 }
 
 /// Returns `true` if a precision other than that of the tolerance may take fewer bytes: normals are predicted
 /// from moving positions, and the tolerance is larger than these normals need.
-fn has_a_choice(plan: &MeshPlan<'_>, allowed: Allowed, schedule: Schedule, options: &Options) -> bool {
+fn has_a_choice(
+    plan: &MeshPlan<'_>,
+    allowed: AllowedErrorBounds,
+    schedule: Schedule,
+    options: &Options,
+) -> bool {
     let prepared = &plan.prepared;
     let fluid = prepared.fixed.is_none();
-    let predicted = prepared.normals != Normals::None && (fluid || prepared.normals_animated);
-    if !predicted || !plan.streams[0].animated || options.effort < WORK || schedule.frames() < 3 {
+    let predicted = prepared.normals != NormalOrigin::None && (fluid || prepared.normals_animated);
+    if !predicted || !plan.streams[0].animated || options.effort < TRIAL_EFFORT || schedule.frames() < 3 {
         return false;
     }
     if options.transforms == TransformForm::Packed {
         // The readers of such a file want only parts; a failure to hold them does not depend on bytes.
         return false;
     }
-    let Allowed { most, guess, .. } = allowed;
+    let AllowedErrorBounds { largest: most, guess, .. } = allowed;
     if fluid {
-        return most >= COARSE * crate::mesh::prepared::diagonal(prepared) && most >= guess;
+        return most >= MIN_CHANGING_TOLERANCE * crate::mesh::prepared::diagonal(prepared) && most >= guess;
     }
-    most >= for_normals_of(plan, options.normal_tolerance).unwrap_or(guess)
+    most >= plan_normal_bound(plan, options.normal_tolerance).unwrap_or(guess)
 }
 
 /// A precision of positions that was tried, and the approximate bytes of the mesh with it.
 #[derive(Clone, Copy)]
-struct Trial {
+struct PrecisionTrial {
     bytes: u64,
     /// The error bound of positions.
-    radius: f64,
+    error_bound: f64,
     /// `true` if normals are stored, not predicted from positions.
-    normals_stored: bool,
+    explicit_normals: bool,
 }
 
 /// Trials of the precision of positions of one mesh.
-struct Trials<'t> {
+struct PrecisionTrials<'t> {
     schedule: Schedule,
     /// The options of the compile, with less effort.
     options: Options,
-    found: &'t SkinSearch<'t>,
+    skin_search: &'t SkinSearch<'t>,
     /// `true` if trials code all frames, not a part of them.
-    weighs_all: bool,
+    codes_all_frames: bool,
 }
 
-impl Trials<'_> {
+impl PrecisionTrials<'_> {
     /// Returns the approximate bytes of the mesh; `None` if they cannot be determined.
     fn bytes(&self, plan: &mut MeshPlan<'_>, radius: f64, normals_stored: bool) -> Option<u64> {
         let bytes = self.estimated(plan, radius, normals_stored);
-        self.found.work.weighed();
+        self.skin_search.work.count_trial();
         bytes
     }
 
     /// Lays the mesh out with this precision and estimates its bytes.
     fn estimated(&self, plan: &mut MeshPlan<'_>, radius: f64, normals_stored: bool) -> Option<u64> {
         let options = &self.options;
-        plan.refine(radius, normals_stored, options).ok()?;
+        plan.requantize(radius, normals_stored, options).ok()?;
         let points = mesh_coder::mesh_points(plan);
         let frames = mesh_coder::mesh_frames(plan, points.as_ref());
         let coder =
-            MeshCoder::new(plan, points.as_ref(), &frames, self.schedule, options, self.found).ok()?;
-        let sample = match self.weighs_all {
-            true => Sample::whole(coder.schedule()),
-            false => Sample::new(plan.prepared.points, coder.schedule(), options.effort),
+            MeshCoder::new(plan, points.as_ref(), &frames, self.schedule, options, self.skin_search).ok()?;
+        let sample = match self.codes_all_frames {
+            true => SegmentSample::all_segments(coder.schedule()),
+            false => SegmentSample::new(plan.prepared.points, coder.schedule(), options.effort),
         };
-        size(&coder, coder.schedule(), sample, options).ok()
+        estimate_size(&coder, coder.schedule(), sample, options).ok()
     }
 
     /// Returns the best precision around the guess. If trials code only a part of the frames, the close ones
     /// are repeated with all frames.
-    fn around_guess(&self, plan: &mut MeshPlan<'_>, allowed: Allowed, of_guess: u64) -> Trial {
+    fn around_guess(
+        &self,
+        plan: &mut MeshPlan<'_>,
+        allowed: AllowedErrorBounds,
+        of_guess: u64,
+    ) -> PrecisionTrial {
         let is_changing = plan.prepared.fixed.is_none();
-        let mut all = vec![Trial { bytes: of_guess, radius: allowed.guess, normals_stored: false }];
+        let mut all =
+            vec![PrecisionTrial { bytes: of_guess, error_bound: allowed.guess, explicit_normals: false }];
         // Bounds that float32 cannot hold, and those that exceed the memory, are left out.
-        all.extend(allowed.tried(is_changing).into_iter().filter_map(|radius| {
-            Some(Trial { bytes: self.bytes(plan, radius, false)?, radius, normals_stored: false })
+        all.extend(allowed.candidates(is_changing).into_iter().filter_map(|radius| {
+            Some(PrecisionTrial {
+                bytes: self.bytes(plan, radius, false)?,
+                error_bound: radius,
+                explicit_normals: false,
+            })
         }));
-        let smallest = |all: &[Trial]| all.iter().copied().min_by_key(|trial| trial.bytes).unwrap_or(all[0]);
+        let smallest =
+            |all: &[PrecisionTrial]| all.iter().copied().min_by_key(|trial| trial.bytes).unwrap_or(all[0]);
         let best = smallest(&all);
-        if Sample::new(plan.prepared.points, self.schedule, self.options.effort).whole {
+        if SegmentSample::new(plan.prepared.points, self.schedule, self.options.effort).whole {
             return best;
         }
-        all.retain(|trial| trial.bytes as f64 <= CLOSE * best.bytes as f64);
+        all.retain(|trial| trial.bytes as f64 <= CLOSE_RATIO * best.bytes as f64);
         if all.len() < 2 {
             return best;
         }
-        let whole = Trials { weighs_all: true, options: self.options.clone(), ..*self };
+        let whole = PrecisionTrials { codes_all_frames: true, options: self.options.clone(), ..*self };
         for trial in &mut all {
-            if let Some(bytes) = whole.bytes(plan, trial.radius, false) {
+            if let Some(bytes) = whole.bytes(plan, trial.error_bound, false) {
                 trial.bytes = bytes;
             }
         }
         let chosen = smallest(&all);
         // Later comparisons are with trials of a part of the frames.
-        Trial { bytes: best.bytes, ..chosen }
+        PrecisionTrial { bytes: best.bytes, ..chosen }
     }
 
     /// Returns the better one of `best` and positions as coarse as the tolerance allows, with stored normals.
-    fn with_stored_normals(&self, plan: &mut MeshPlan<'_>, most: f64, best: Trial) -> Trial {
+    fn with_explicit_normals(
+        &self,
+        plan: &mut MeshPlan<'_>,
+        most: f64,
+        best: PrecisionTrial,
+    ) -> PrecisionTrial {
         // Tangents are made from points and uvs: beside coarse points they would take even more bytes.
         let fluid = plan.prepared.fixed.is_none();
-        if most <= best.radius * WORTH_SAYING || fluid || plan.prepared.tangents {
+        if most <= best.error_bound * MIN_REMARK_RATIO || fluid || plan.prepared.tangents {
             return best;
         }
         match self.bytes(plan, most, true) {
-            Some(bytes) if bytes < best.bytes => Trial { bytes, radius: most, normals_stored: true },
+            Some(bytes) if bytes < best.bytes => {
+                PrecisionTrial { bytes, error_bound: most, explicit_normals: true }
+            }
             _ => best,
         }
     }
 
-    /// Returns the approximate bytes of the mesh if the tolerance of normals were [`LARGER`].
+    /// Returns the approximate bytes of the mesh if the tolerance of normals were
+    /// [`LARGER_NORMAL_TOLERANCE`].
     fn at_larger_angle(&self, plan: &mut MeshPlan<'_>, most: f64) -> Option<u64> {
-        let options = Options { normal_tolerance: LARGER, ..self.options.clone() };
-        let radius = for_normals_of(plan, LARGER).unwrap_or(most).min(most);
-        Trials { options, ..*self }.bytes(plan, radius, false)
+        let options = Options { normal_tolerance: LARGER_NORMAL_TOLERANCE, ..self.options.clone() };
+        let radius = plan_normal_bound(plan, LARGER_NORMAL_TOLERANCE).unwrap_or(most).min(most);
+        PrecisionTrials { options, ..*self }.bytes(plan, radius, false)
     }
 }
 
 /// Returns `true` if the mesh is smallest as skinned; seeks bones to find out.
-fn skinned(
+fn is_smallest_skinned(
     plan: &mut MeshPlan<'_>,
     schedule: Schedule,
     options: &Options,
     found: &SkinSearch<'_>,
 ) -> Result<bool, Error> {
-    plan.refine(plan.radius, false, options)?;
-    let ladder = mesh_coder::ladder(options);
+    plan.requantize(plan.error_bound, false, options)?;
+    let ladder = mesh_coder::effort_ladder(options);
     let (points, own) = (mesh_coder::mesh_points(plan), ladder.last().unwrap_or(options));
     let frames = mesh_coder::mesh_frames(plan, points.as_ref());
     let coder = MeshCoder::new(plan, points.as_ref(), &frames, schedule, own, found);
     Ok(coder.is_ok_and(|coder| coder.method() == Method::Skinned))
 }
 
-fn for_normals_of(plan: &MeshPlan<'_>, degrees: f64) -> Option<f64> {
-    for_normals(plan.prepared.fixed.as_ref()?, degrees)
+fn plan_normal_bound(plan: &MeshPlan<'_>, degrees: f64) -> Option<f64> {
+    normal_error_bound(plan.prepared.fixed.as_ref()?, degrees)
 }
 
 /// Returns the error bound of positions at which the normals predicted from them are off by `degrees`; `None`
 /// without edges.
-pub fn for_normals(fixed: &Fixed, degrees: f64) -> Option<f64> {
+pub fn normal_error_bound(fixed: &FixedLayout, degrees: f64) -> Option<f64> {
     let point = |v: u32| Vec3::from(fixed.first_points[fixed.vertex_point[v as usize] as usize]);
     let (triangles, _) = fixed.indices.as_chunks::<3>();
     let edges = triangles.iter().flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]]);
@@ -297,15 +322,15 @@ pub fn for_normals(fixed: &Fixed, degrees: f64) -> Option<f64> {
         (!lengths.is_empty()).then(|| lengths.select_nth_unstable_by(middle, f32::total_cmp))?;
     let count = fixed.first_points.len() as u32;
     let joined = triangles.iter().map(|t| t.map(|v| fixed.vertex_point[v as usize]));
-    let turn = match pieces(count, joined) < PIECES {
-        true => TURN,
-        false => TURN_OF_PIECES,
+    let turn = match count_components(count, joined) < MIN_COMPONENTS {
+        true => MAX_TURN_FRACTION,
+        false => MAX_TURN_FRACTION_OF_COMPONENTS,
     };
     Some(turn * degrees.to_radians() * f64::from(*length))
 }
 
 /// Returns the number of connected pieces of triangles.
-fn pieces(points: u32, triangles: impl Iterator<Item = [u32; 3]>) -> usize {
+fn count_components(points: u32, triangles: impl Iterator<Item = [u32; 3]>) -> usize {
     fn root(above: &mut [u32], mut p: u32) -> u32 {
         while above[p as usize] != p {
             above[p as usize] = above[above[p as usize] as usize];

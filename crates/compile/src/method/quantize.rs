@@ -1,17 +1,17 @@
 //! Tolerances to lattices: chooses the precision of each mesh's values, and quantizes its first frame.
 
 use crate::Error;
-use crate::mesh::candidate::Candidate;
+use crate::mesh::candidate::MeshCandidate;
 use crate::mesh::evaluate::Scratch;
 use crate::mesh::lattice::choose_streams;
 use crate::mesh::plan::MeshPlan;
-use crate::mesh::prepared::Normals;
+use crate::mesh::prepared::NormalOrigin;
 use crate::mesh::skin_search::SkinSearch;
 use crate::meter::{MeshWork, Meter};
 use crate::method::expected_work::expected_work;
 use crate::method::precision;
-use crate::method::precision::Allowed;
-use crate::nodes::budget::{Budget, LEAST_ULPS, transform_part};
+use crate::method::precision::AllowedErrorBounds;
+use crate::nodes::budget::{Budget, MIN_VERTEX_ULPS, transform_fraction};
 use crate::nodes::content::Content;
 use crate::nodes::flatten::FlatNode;
 use crate::report::Log;
@@ -30,12 +30,12 @@ pub type Plans<'a> = Vec<(MeshPlan<'a>, Vec<usize>)>;
 /// Chooses the precision of the values of each mesh, and quantizes static data.
 pub fn plan_meshes<'a>(
     content: &Content<'a>,
-    meshes: Vec<Candidate<'a>>,
+    meshes: Vec<MeshCandidate<'a>>,
     (nodes, budgets): (&[FlatNode], &[Budget]),
     meter: &'a Meter<'a>,
     log: &mut Log,
 ) -> Result<Plans<'a>, Error> {
-    let planner = Planner { content, budgets, moving: moving(content, nodes) };
+    let planner = Planner { content, budgets, moving: moving_objects(content, nodes) };
     // The total work is known before any of it is done.
     let plans: Vec<_> = meshes
         .into_iter()
@@ -84,7 +84,7 @@ fn remark_on_memory(meshes: usize, options: &Options, log: &mut Log) {
 }
 
 /// Returns, by object, `true` if it moves as a whole: then coded transforms take a part of its tolerance.
-fn moving(content: &Content<'_>, nodes: &[FlatNode]) -> Vec<bool> {
+fn moving_objects(content: &Content<'_>, nodes: &[FlatNode]) -> Vec<bool> {
     let mut moved = vec![false; nodes.len()];
     let mut moving = vec![false; content.placed.len()];
     for (n, node) in nodes.iter().enumerate() {
@@ -105,23 +105,24 @@ struct Planner<'p, 'a> {
 impl Planner<'_, '_> {
     fn plan<'a>(
         &self,
-        candidate: Candidate<'a>,
+        candidate: MeshCandidate<'a>,
         search: MeshWork<'a>,
         remarks: &mut Vec<Remark>,
     ) -> Result<(MeshPlan<'a>, Vec<usize>), Error> {
         let options = self.content.options;
-        let (mut allowed, least) = self.allowed(&candidate);
-        let mut radius = allowed.most;
+        let (mut allowed, least) = self.allowed_error_bounds(&candidate);
+        let mut radius = allowed.largest;
         let prepared = candidate.prepared;
         if let (Some(fixed), true) = (&prepared.fixed, options.preset != Preset::Classic) {
-            let predicted = prepared.normals != Normals::None && prepared.normals_animated;
+            let predicted = prepared.normals != NormalOrigin::None && prepared.normals_animated;
             let finest =
-                if predicted { precision::for_normals(fixed, options.normal_tolerance) } else { None };
+                if predicted { precision::normal_error_bound(fixed, options.normal_tolerance) } else { None };
             radius = radius.min(finest.unwrap_or(radius).max(least));
-            if prepared.normals != Normals::None {
+            if prepared.normals != NormalOrigin::None {
                 // Equal bits, whatever tolerance it follows from.
-                allowed.most = precision::rounded(allowed.most).max(least.min(allowed.most));
-                radius = precision::rounded(radius).max(least.min(radius));
+                allowed.largest =
+                    precision::round_error_bound(allowed.largest).max(least.min(allowed.largest));
+                radius = precision::round_error_bound(radius).max(least.min(radius));
             }
             allowed.guess = radius;
         }
@@ -129,45 +130,45 @@ impl Planner<'_, '_> {
         let path = self.content.placed[candidate.placements[0]].path.clone();
         let method = match prepared.particles {
             Some(_) => Method::Particles,
-            None => method(prepared.fixed.is_some(), &streams, candidate.method, &path)?,
+            None => initial_method(prepared.fixed.is_some(), &streams, candidate.method, &path)?,
         };
         let parts = self.content.by_path.parts(&path).clone();
         let mut plan = MeshPlan {
             path,
             source: candidate.source,
             prepared,
-            asked: candidate.method,
+            requested_method: candidate.method,
             parts,
             method,
             streams,
             table: Default::default(),
             has_table: false,
             bases: Vec::new(),
-            radius,
-            normals_stored: false,
-            found: Arc::new(SkinSearch::new(options.effort, Arc::new(search))),
-            normals_decide: None,
+            error_bound: radius,
+            explicit_normals: false,
+            skin_search: Arc::new(SkinSearch::new(options.effort, Arc::new(search))),
+            normal_precision: None,
             static_error: Vec::new(),
             shown: candidate.shown,
         };
-        plan.finish(plan.source.times.len(), &mut Scratch::default())?;
+        plan.quantize_first_frame(plan.source.times.len(), &mut Scratch::default())?;
         if options.preset != Preset::Classic {
             let schedule = Schedule::new(self.content.times.len() as u32, options.restart());
             precision::choose_precision(&mut plan, allowed, schedule, options)?;
-            plan.found.work.trials(0);
+            plan.skin_search.work.set_trials(0);
         }
         Ok((plan, candidate.placements))
     }
 
     /// Returns the allowed error bounds of points in the mesh's own space, and the smallest useful one.
-    fn allowed(&self, candidate: &Candidate<'_>) -> (Allowed, f64) {
+    fn allowed_error_bounds(&self, candidate: &MeshCandidate<'_>) -> (AllowedErrorBounds, f64) {
         let prepared = &candidate.prepared;
         let moved = candidate.placements.iter().filter(|&&i| self.moving[i]).count();
         let coordinates = match (prepared.moving, &prepared.fixed) {
             (false, Some(fixed)) => 3 * fixed.vertex_point.len() as u64,
             _ => 3 * prepared.points_total,
         };
-        let part = transform_part(moved * self.content.times.len(), coordinates);
+        let part = transform_fraction(moved * self.content.times.len(), coordinates);
         let object_reach = (0..3).flat_map(|k| <[f32; 2]>::from(prepared.object_extent.component(k)));
         let object_reach = object_reach.fold(0.0f64, |m, v| m.max(f64::from(v).abs()));
         let mut radius = f64::INFINITY;
@@ -177,7 +178,7 @@ impl Planner<'_, '_> {
             if self.moving[i] {
                 // Not less than rounding needs: of transforms, then of vertices.
                 let own = part.max((budget.transform_error / room).min(0.75));
-                let least = budget.scale * LEAST_ULPS * ulp(object_reach);
+                let least = budget.scale * MIN_VERTEX_ULPS * ulp(object_reach);
                 room = (room * (1.0 - own)).max(least.min(room));
             }
             radius = radius.min(if budget.scale > 0.0 { room / budget.scale } else { f64::INFINITY });
@@ -186,18 +187,31 @@ impl Planner<'_, '_> {
         let diagonal = extent::diagonal(&prepared.extent).max(f64::from(f32::MIN_POSITIVE));
         radius = radius.min(diagonal) * 0.9999;
         // Edges may be tiny compared with the distance that a mesh travels.
-        let least = (LEAST_ULPS * ulp(object_reach)).max(diagonal * precision::LEAST_PART);
+        let least = (MIN_VERTEX_ULPS * ulp(object_reach)).max(diagonal * precision::MIN_DIAGONAL_FRACTION);
         let path = &self.content.placed[candidate.placements[0]].path;
         let asked = match self.content.by_path.tolerance(path) {
             Tolerance::Absolute(t) => t,
             Tolerance::Relative(part) => 100.0 * part,
         };
-        (Allowed { most: radius, least, guess: radius, per_asked: radius / asked }, least)
+        (
+            AllowedErrorBounds {
+                largest: radius,
+                smallest: least,
+                guess: radius,
+                per_requested_unit: radius / asked,
+            },
+            least,
+        )
     }
 }
 
 /// Returns the method of a mesh before its coder tries others.
-fn method(fixed: bool, streams: &[StreamRecord], asked: MethodChoice, path: &str) -> Result<Method, Error> {
+fn initial_method(
+    fixed: bool,
+    streams: &[StreamRecord],
+    asked: MethodChoice,
+    path: &str,
+) -> Result<Method, Error> {
     let animated = fixed && streams.iter().any(|s| s.animated);
     match (fixed, animated) {
         (false, _) => Ok(Method::Fluid),

@@ -1,10 +1,10 @@
 //! Streams kept as quantized values in layered files: normals, and positions whose tolerance is too fine for
 //! fixed-point ones. Each frame is predicted from the nearest decoded frames on both sides.
 
-use crate::mesh::evaluate::{Scratch, Want};
+use crate::mesh::evaluate::{RequestedValues, Scratch};
 use crate::mesh::plan::MeshPlan;
-use crate::mesh::prepared::Fixed;
-use crate::mesh::streams::{self, Quantized, Typed, VertexValues};
+use crate::mesh::prepared::FixedLayout;
+use crate::mesh::streams::{self, Quantized, QuantizedCode, VertexValues};
 use crate::{Error, with_quantized};
 use meshreel_codec::classic::stream;
 use meshreel_codec::classic::stream::References;
@@ -15,7 +15,7 @@ use meshreel_options::Options;
 /// The coder of a mesh's streams of quantized values.
 pub struct QuantizedCoder<'a> {
     pub plan: &'a MeshPlan<'a>,
-    pub fixed: &'a Fixed,
+    pub fixed: &'a FixedLayout,
     /// Indices of the streams.
     pub streams: Vec<usize>,
     pub schedule: Schedule,
@@ -28,25 +28,26 @@ struct QuantizedFrame {
     /// Quantized values by stream.
     streams: Vec<Quantized>,
     /// Error and bounds of the positions, if they are among the streams.
-    seen: Option<(f64, [f32; 6])>,
+    position_measure: Option<(f64, [f32; 6])>,
 }
 
 /// Bytes of all streams for one unit.
 #[derive(Default)]
-pub struct Coded {
+pub struct QuantizedUnit {
     /// By stream, the frames of the unit one after the other.
     pub bytes: Vec<Vec<u8>>,
     /// By frame, error and bounds of the positions, if they are among the streams.
-    pub seen: Vec<(u32, f64, [f32; 6])>,
+    pub position_measures: Vec<(u32, f64, [f32; 6])>,
 }
 
 impl QuantizedCoder<'_> {
     /// Codes some units whose frames lie close together.
-    pub fn units(&self, units: &[Unit]) -> Result<Vec<Coded>, Error> {
+    pub fn units(&self, units: &[Unit]) -> Result<Vec<QuantizedUnit>, Error> {
         let mut held: Vec<QuantizedFrame> = Vec::new();
         let mut out = Vec::new();
         for &unit in units {
-            let mut coded = Coded { bytes: vec![Vec::new(); self.streams.len()], seen: Vec::new() };
+            let mut coded =
+                QuantizedUnit { bytes: vec![Vec::new(); self.streams.len()], position_measures: Vec::new() };
             for &frame in self.schedule.frames_of(unit).iter() {
                 let references = self.references(frame);
                 for needed in references.into_iter().flatten().chain([frame]) {
@@ -60,8 +61,8 @@ impl QuantizedCoder<'_> {
                 for (i, out) in coded.bytes.iter_mut().enumerate() {
                     with_quantized!(&own.streams[i], v => self.code(i, v, [before, after], frame, out)?);
                 }
-                if let Some((error, bounds)) = own.seen {
-                    coded.seen.push((frame, error, bounds));
+                if let Some((error, bounds)) = own.position_measure {
+                    coded.position_measures.push((frame, error, bounds));
                 }
             }
             out.push(coded);
@@ -85,7 +86,7 @@ impl QuantizedCoder<'_> {
             let mut semantics = self.streams.iter().map(|&s| plan.streams[s].semantic);
             semantics.any(|s| wanted.contains(&s))
         };
-        let want = Want {
+        let want = RequestedValues {
             normals: has(&[Semantic::Normal, Semantic::QTangent]),
             tangents: has(&[Semantic::QTangent]),
             uvs: has(&[Semantic::Uv]),
@@ -96,22 +97,22 @@ impl QuantizedCoder<'_> {
         let (source, prepared) = (&plan.source, &plan.prepared);
         let mut scratch = Scratch::default();
         (self.fixed).evaluate(source, prepared, frame as usize, want, &mut scratch, &mut values)?;
-        let mut out = QuantizedFrame { frame, streams: Vec::new(), seen: None };
+        let mut out = QuantizedFrame { frame, streams: Vec::new(), position_measure: None };
         for &s in &self.streams {
             let record = &plan.streams[s];
             let mut quantized = Quantized::new(record.word);
             streams::quantize(record, &values, &mut quantized);
-            let error = streams::error(record, &quantized, &values);
-            plan.keep_promise(record, error, frame as usize)?;
+            let error = streams::max_error(record, &quantized, &values);
+            plan.check_tolerance(record, error, frame as usize)?;
             if record.semantic == Semantic::Position {
-                out.seen = Some((error, streams::bounds(record, &quantized)));
+                out.position_measure = Some((error, streams::bounds(record, &quantized)));
             }
             out.streams.push(quantized);
         }
         Ok(out)
     }
 
-    fn code<W: Typed>(
+    fn code<W: QuantizedCode>(
         &self,
         i: usize,
         quantized: &[W],
@@ -128,7 +129,7 @@ impl QuantizedCoder<'_> {
             previous: before,
             index_before: before,
             index_after: after,
-            ..References::index(W::values(&self.plan.bases[s]), &self.plan.table)
+            ..References::of_index_frame(W::values(&self.plan.bases[s]), &self.plan.table)
         };
         let start = out.len();
         match before {
@@ -141,7 +142,7 @@ impl QuantizedCoder<'_> {
         let mut back = vec![W::default(); quantized.len()];
         let used = stream::decode(&out[start..], components, spatial, references, &mut back);
         if used != Ok(out.len() - start) || back != quantized {
-            return Err(self.plan.broken(record, frame as usize));
+            return Err(self.plan.mismatch_error(record, frame as usize));
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use meshreel_codec::record::source_map::SourceMap;
 use std::collections::BTreeMap;
 
 /// Limit for the bytes of one mesh's source maps; beyond it none is kept.
-const MOST_MAPS: usize = 256 << 20;
+const MAX_MAP_BYTES: usize = 256 << 20;
 
 /// Source maps by run, and the run of each frame.
 #[derive(Clone, Default)]
@@ -12,19 +12,19 @@ pub struct RunMaps {
     /// By the first frame of a run, its source map.
     pub by_run: BTreeMap<u32, SourceMap>,
     /// By frame, its run.
-    pub of_frame: BTreeMap<u32, u32>,
+    pub frame_runs: BTreeMap<u32, u32>,
     bytes: usize,
 }
 
 impl RunMaps {
     /// Records the run of a frame; returns `true` if its source map is still wanted.
-    pub fn note(&mut self, frame: u32, run: u32) -> bool {
-        self.of_frame.insert(frame, run);
+    pub fn record_run(&mut self, frame: u32, run: u32) -> bool {
+        self.frame_runs.insert(frame, run);
         !self.by_run.contains_key(&run) && !self.are_too_many()
     }
 
     /// Keeps the source map of a run.
-    pub fn add(&mut self, run: u32, map: SourceMap) {
+    pub fn add_map(&mut self, run: u32, map: SourceMap) {
         let bytes = 4 * (2 * map.vertex_point.len() + 2 * map.triangle_face.len());
         if self.by_run.insert(run, map).is_none() {
             self.bytes += bytes;
@@ -33,7 +33,7 @@ impl RunMaps {
 
     /// Returns `true` if the source maps exceed the limit and will be dropped.
     pub fn are_too_many(&self) -> bool {
-        self.bytes > MOST_MAPS
+        self.bytes > MAX_MAP_BYTES
     }
 
     /// Returns the source maps of all `frames` that have been coded: runs, and per frame one more than its
@@ -44,7 +44,7 @@ impl RunMaps {
         }
         let number: BTreeMap<u32, u32> = self.by_run.keys().copied().zip(1..).collect();
         let run_of = |frame| {
-            let run = self.of_frame.get(&frame);
+            let run = self.frame_runs.get(&frame);
             run.and_then(|run| number.get(run)).copied().unwrap_or(0)
         };
         let of = (0..frames).map(run_of).collect();

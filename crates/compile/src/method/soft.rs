@@ -2,17 +2,18 @@
 //! stream for either width.
 
 use crate::Error;
-use crate::decided::{DecidedCoder, DecidedPart};
+use crate::decisions::{CoderDecisions, PartDecisions};
 use crate::method::coder::{
-    Coder, Decoded, FrameMeasure, Group, Segment, Width, held_bytes, held_values, measure_frame, rounded,
+    CodedGroup, CodedSegment, DecodedByWidth, FrameMeasure, StreamCoder, Width, measure_frame,
+    round_to_lattice, vectors_from_bytes, vectors_to_bytes,
 };
 use crate::method::heights;
 use crate::method::points::{PointFrames, build_hierarchy, extent};
-use meshreel_codec::mesh::decode::First;
+use meshreel_codec::mesh::decode::FirstFrame;
 use meshreel_codec::mesh::encode;
-use meshreel_codec::mesh::encode::{Encoder, Refused, Work};
-use meshreel_codec::mesh::height::Flat;
-use meshreel_codec::quantize::fixed::FixedPoint;
+use meshreel_codec::mesh::encode::{EncodeBuffers, EncodeError, Encoder};
+use meshreel_codec::mesh::height::FixedPointPlane;
+use meshreel_codec::quantize::fixed_point::FixedPoint;
 use meshreel_codec::quantize::lattice::Extent;
 use meshreel_codec::schedule::Schedule;
 use meshreel_options::Options;
@@ -22,12 +23,12 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 /// Creates the encoder of a part; `None` if values of that width cannot hold the tolerance. If it was
 /// `decided`, nothing is searched.
-pub fn coder<'a, W: Width>(
+pub fn soft_coder<'a, W: Width>(
     frames: &'a PointFrames<'a>,
     count: usize,
     options: &Options,
-    decided: Option<&DecidedPart>,
-) -> Result<Option<Box<dyn Coder + 'a>>, Error> {
+    decided: Option<&PartDecisions>,
+) -> Result<Option<Box<dyn StreamCoder + 'a>>, Error> {
     let (plan, record) = (frames.plan, frames.record);
     let (hierarchy, _) = build_hierarchy(frames);
     let settings = encode::Options {
@@ -41,11 +42,11 @@ pub fn coder<'a, W: Width>(
         return Ok(None);
     };
     let order = hierarchy.order.clone();
-    let mut work = Work::default();
+    let mut work = EncodeBuffers::default();
     if let Some(made) =
         heights::coder::<W>(frames, &hierarchy, count, extent, settings, (decided, &mut work))?
     {
-        return Ok(Some(Box::new(Track {
+        return Ok(Some(Box::new(SoftCoder {
             static_bytes: made.static_bytes,
             flat: Some(made.flat),
             axis: Some(made.axis),
@@ -62,19 +63,25 @@ pub fn coder<'a, W: Width>(
     }
     let made = match decided {
         None => Encoder::<W>::new(hierarchy, count as u32, extent, settings, frames, &mut work),
-        Some(DecidedPart { settled, .. }) => {
+        Some(PartDecisions { encoder_settings: settled, .. }) => {
             let source = Arc::new(frames);
-            let made =
-                Encoder::again(hierarchy, count as u32, extent, settings, source, (settled, &mut work));
+            let made = Encoder::from_search_result(
+                hierarchy,
+                count as u32,
+                extent,
+                settings,
+                source,
+                (settled, &mut work),
+            );
             match made {
                 Err(None) => return Err(Error::Malformed { what: format!("{}: its settings", plan.path) }),
-                made => made.map_err(|refused| refused.unwrap_or(Refused::TooFine)),
+                made => made.map_err(|refused| refused.unwrap_or(EncodeError::TooFine)),
             }
         }
     };
     frames.check()?;
     match made {
-        Ok(encoder) => Ok(Some(Box::new(Track {
+        Ok(encoder) => Ok(Some(Box::new(SoftCoder {
             static_bytes: encoder.static_bytes().to_vec(),
             flat: None,
             axis: None,
@@ -85,7 +92,7 @@ pub fn coder<'a, W: Width>(
             works: Mutex::new(vec![work]),
             encoder,
         }))),
-        Err(Refused::TooFine | Refused::Levels) => Ok(None),
+        Err(EncodeError::TooFine | EncodeError::TooManyLevels) => Ok(None),
         Err(refused) => Err(Error::Promise {
             what: format!("{}: {:?}: {refused}", plan.path, record.semantic),
             target: Default::default(),
@@ -93,7 +100,7 @@ pub fn coder<'a, W: Width>(
     }
 }
 
-struct Track<'a, W> {
+struct SoftCoder<'a, W> {
     encoder: Encoder<'a, W>,
     frames: &'a PointFrames<'a>,
     extent: Extent,
@@ -101,26 +108,26 @@ struct Track<'a, W> {
     order: Vec<u32>,
     static_bytes: Vec<u8>,
     /// The plane of a height field.
-    flat: Option<Flat>,
+    flat: Option<FixedPointPlane>,
     /// The coordinate that moves.
     axis: Option<u8>,
     /// Decoded keys by number, without the plane.
     keys: RwLock<BTreeMap<u32, Vec<[W; 4]>>>,
     /// Buffers that no thread uses at the moment.
-    works: Mutex<Vec<Work<W>>>,
+    works: Mutex<Vec<EncodeBuffers<W>>>,
 }
 
-impl<W: FixedPoint> Track<'_, W> {
+impl<W: FixedPoint> SoftCoder<'_, W> {
     /// Returns the fixed-point positions of a decoded frame as in the player.
-    fn laid<'c>(&self, cells: &'c [[W; 4]]) -> Cow<'c, [[W; 4]]> {
+    fn add_plane<'c>(&self, cells: &'c [[W; 4]]) -> Cow<'c, [[W; 4]]> {
         let mut cells = Cow::Borrowed(cells);
         if let Some(flat) = &self.flat {
-            flat.lay(cells.to_mut());
+            flat.restore_uncoded_axes(cells.to_mut());
         }
         cells
     }
 
-    fn with_work<T>(&self, run: impl FnOnce(&mut Work<W>) -> T) -> T {
+    fn with_work<T>(&self, run: impl FnOnce(&mut EncodeBuffers<W>) -> T) -> T {
         let works = || self.works.lock().unwrap_or_else(PoisonError::into_inner);
         let mut work = works().pop().unwrap_or_default();
         let out = run(&mut work);
@@ -133,27 +140,27 @@ impl<W: FixedPoint> Track<'_, W> {
     }
 
     /// Measures a decoded frame against its source.
-    fn see(&self, points: &[[f32; 3]], decoded: &[[W; 4]]) -> FrameMeasure {
+    fn measure(&self, points: &[[f32; 3]], decoded: &[[W; 4]]) -> FrameMeasure {
         measure_frame(self.encoder.grid(), &self.order, points, decoded)
     }
 
     /// The encoder has checked every point; a frame that exceeds the tolerance all the same must never be
     /// written.
-    fn keep_promise(&self, frame: u32, seen: &FrameMeasure) -> Result<(), Error> {
-        if seen.error <= self.extent.radius {
+    fn check_tolerance(&self, frame: u32, seen: &FrameMeasure) -> Result<(), Error> {
+        if seen.error <= self.extent.tolerance {
             return Ok(());
         }
         let (plan, record) = (self.frames.plan, self.frames.record);
         Err(Error::Promise {
             what: format!(
                 "{}: {:?} {} off by {:e} in frame {frame}, {:e} allowed",
-                plan.path, record.semantic, record.set, seen.error, self.extent.radius
+                plan.path, record.semantic, record.set, seen.error, self.extent.tolerance
             ),
             target: Default::default(),
         })
     }
 
-    fn failed(&self, refused: Refused) -> Error {
+    fn encode_error(&self, refused: EncodeError) -> Error {
         Error::Promise {
             what: format!("{}: {:?}: {refused}", self.frames.plan.path, self.frames.record.semantic),
             target: Default::default(),
@@ -161,7 +168,7 @@ impl<W: FixedPoint> Track<'_, W> {
     }
 }
 
-impl<W: Width> Coder for Track<'_, W> {
+impl<W: Width> StreamCoder for SoftCoder<'_, W> {
     fn static_bytes(&self) -> &[u8] {
         &self.static_bytes
     }
@@ -170,43 +177,46 @@ impl<W: Width> Coder for Track<'_, W> {
         self.flat.is_some()
     }
 
-    fn decided(&self) -> DecidedCoder {
-        DecidedCoder::Part(DecidedPart { settled: self.encoder.settled(), axis: self.axis })
+    fn decisions(&self) -> CoderDecisions {
+        CoderDecisions::Part(PartDecisions {
+            encoder_settings: self.encoder.search_result(),
+            axis: self.axis,
+        })
     }
 
     fn order(&self) -> &[u32] {
         &self.order
     }
 
-    fn first(&self) -> First {
-        W::owned(self.laid(self.encoder.first()).into_owned())
+    fn first_frame(&self) -> FirstFrame {
+        W::into_owned_points(self.add_plane(self.encoder.first()).into_owned())
     }
 
     /// Rounds to a lattice whose error is as large as that of decoding may be.
-    fn sample(&self, frames: &[u32]) -> Result<Decoded, Error> {
+    fn sample_frames(&self, frames: &[u32]) -> Result<DecodedByWidth, Error> {
         let grid = self.encoder.grid();
         let mut points = vec![[0.0; 3]; self.order.len()];
         let mut out = BTreeMap::new();
         for &frame in frames {
-            encode::Source::positions(self.frames, frame, &mut points);
+            encode::PositionSource::positions(self.frames, frame, &mut points);
             self.frames.check()?;
-            let cells = rounded(grid, self.extent.radius, &self.order, &points);
+            let cells = round_to_lattice(grid, self.extent.tolerance, &self.order, &points);
             out.insert(frame, cells);
         }
-        Ok(W::decoded(out))
+        Ok(W::wrap_frames(out))
     }
 
-    fn segment(&self, segment: u32, keep: bool) -> Result<Segment, Error> {
+    fn segment(&self, segment: u32, keep: bool) -> Result<CodedSegment, Error> {
         let mut out = Vec::new();
         let mut keys = Vec::new();
         let mut decoded_frames = BTreeMap::new();
         let mut points = vec![[0.0; 3]; self.order.len()];
         let done = self.with_work(|work| {
-            (self.encoder).segment(segment, work, &mut |key, bytes, decoded| {
+            (self.encoder).encode_segment(segment, work, &mut |key, bytes, decoded| {
                 let frame = self.schedule().key_frame(key);
-                encode::Source::positions(self.frames, frame, &mut points);
-                let laid = self.laid(decoded);
-                out.push((key, bytes, self.see(&points, &laid)));
+                encode::PositionSource::positions(self.frames, frame, &mut points);
+                let laid = self.add_plane(decoded);
+                out.push((key, bytes, self.measure(&points, &laid)));
                 keys.push((key, decoded.to_vec()));
                 if keep {
                     decoded_frames.insert(frame, laid.into_owned());
@@ -214,28 +224,28 @@ impl<W: Width> Coder for Track<'_, W> {
             })
         });
         self.frames.check()?;
-        done.map_err(|refused| self.failed(refused))?;
+        done.map_err(|refused| self.encode_error(refused))?;
         for (key, _, seen) in &out {
-            self.keep_promise(self.schedule().key_frame(*key), seen)?;
+            self.check_tolerance(self.schedule().key_frame(*key), seen)?;
         }
         let mut held = self.keys.write().unwrap_or_else(PoisonError::into_inner);
         held.extend(keys);
-        Ok(Segment { keys: out, decoded: W::decoded(decoded_frames) })
+        Ok(CodedSegment { keys: out, decoded: W::wrap_frames(decoded_frames) })
     }
 
-    fn held(&self, key: u32) -> Option<Vec<u8>> {
+    fn key_state(&self, key: u32) -> Option<Vec<u8>> {
         let held = self.keys.read().unwrap_or_else(PoisonError::into_inner);
-        held.get(&key).map(|values| held_bytes(values))
+        held.get(&key).map(|values| vectors_to_bytes(values))
     }
 
-    fn hold(&self, key: u32, bytes: &[u8]) -> bool {
-        let Some(values) = held_values(bytes, self.order.len()) else { return false };
+    fn restore_key(&self, key: u32, bytes: &[u8]) -> bool {
+        let Some(values) = vectors_from_bytes(bytes, self.order.len()) else { return false };
         let mut held = self.keys.write().unwrap_or_else(PoisonError::into_inner);
         held.insert(key, values);
         true
     }
 
-    fn group(&self, group: u32, keep: bool) -> Result<Group, Error> {
+    fn group(&self, group: u32, keep: bool) -> Result<CodedGroup, Error> {
         let held = self.keys.read().unwrap_or_else(PoisonError::into_inner);
         let find = |frame: u32| {
             let key = self.schedule().key_of(frame).and_then(|key| held.get(&key));
@@ -245,20 +255,20 @@ impl<W: Width> Coder for Track<'_, W> {
         let mut seen = Vec::new();
         let mut decoded_frames = BTreeMap::new();
         let done = self.with_work(|work| {
-            (self.encoder).group(group, &find, work, &mut |frame, points, decoded| {
-                let laid = self.laid(decoded);
-                seen.push((frame, self.see(points, &laid)));
+            (self.encoder).encode_group(group, &find, work, &mut |frame, points, decoded| {
+                let laid = self.add_plane(decoded);
+                seen.push((frame, self.measure(points, &laid)));
                 if keep {
                     decoded_frames.insert(frame, laid.into_owned());
                 }
             })
         });
         self.frames.check()?;
-        let units = done.map_err(|refused| self.failed(refused))?;
+        let units = done.map_err(|refused| self.encode_error(refused))?;
         for (frame, seen) in &seen {
-            self.keep_promise(*frame, seen)?;
+            self.check_tolerance(*frame, seen)?;
         }
-        Ok(Group { units, seen, decoded: W::decoded(decoded_frames) })
+        Ok(CodedGroup { units, measures: seen, decoded: W::wrap_frames(decoded_frames) })
     }
 
     fn forget(&self, before: u32) {

@@ -6,9 +6,9 @@
 //! translation–rotation–scale nodes can represent what one cannot. A locator is a node in its own right, and
 //! stays like an object with a mesh.
 
-use crate::nodes::motion::{Inherits, Local, Motion};
+use crate::nodes::motion::{Inheritance, LocalMotion, Motion};
 use meshreel_scene::sample::World;
-use meshreel_scene::{LocalTransform, Placed};
+use meshreel_scene::{LocalTransform, PlacedObject};
 use std::fmt::Write;
 
 /// A node of the flattened tree.
@@ -30,14 +30,14 @@ pub struct FlatNode {
     /// The object it is named after.
     pub named: usize,
     /// Half-size of its cube along its axes, if it is a locator.
-    pub reach: Option<f32>,
+    pub half_size: Option<f32>,
 }
 
-struct Work {
+struct UnmergedNode {
     parent: Option<usize>,
     children: Vec<usize>,
     chain: Vec<usize>,
-    state: Local,
+    state: LocalMotion,
     world: bool,
     gone: bool,
 }
@@ -46,7 +46,7 @@ struct Work {
 /// are locators; `baked`: objects of both kinds that stand in world space, by their vertices or by their own
 /// matrix.
 pub fn flatten(
-    placed: &[Placed],
+    placed: &[PlacedObject],
     selected: &[bool],
     locators: &[Option<f32>],
     baked: &[bool],
@@ -57,7 +57,7 @@ pub fn flatten(
     let mut needed: Vec<bool> = (0..n).map(kept).collect();
     for i in (0..n).rev() {
         if let (true, Some(parent)) = (needed[i], placed[i].parent) {
-            needed[parent] |= motion.local[i].inherits == Inherits::Always;
+            needed[parent] |= motion.local[i].inherits == Inheritance::Always;
         }
     }
     let mut work = unmerged(placed, &needed, motion);
@@ -90,7 +90,7 @@ pub fn flatten(
                 world: !shown,
                 baked: shown,
                 named: i,
-                reach: locators[i].filter(|_| !shown),
+                half_size: locators[i].filter(|_| !shown),
             });
         }
         if work[i].gone {
@@ -105,27 +105,27 @@ pub fn flatten(
             world: work[i].world,
             baked: false,
             named: i,
-            reach: locators[i].filter(|_| kept(i)),
+            half_size: locators[i].filter(|_| kept(i)),
         });
     }
     nodes
 }
 
 /// Returns all objects, with those that are not needed removed.
-fn unmerged(placed: &[Placed], needed: &[bool], motion: &Motion) -> Vec<Work> {
+fn unmerged(placed: &[PlacedObject], needed: &[bool], motion: &Motion) -> Vec<UnmergedNode> {
     let n = placed.len();
-    let mut work: Vec<Work> = (0..n)
-        .map(|i| Work {
-            parent: placed[i].parent.filter(|_| motion.local[i].inherits == Inherits::Always),
+    let mut work: Vec<UnmergedNode> = (0..n)
+        .map(|i| UnmergedNode {
+            parent: placed[i].parent.filter(|_| motion.local[i].inherits == Inheritance::Always),
             children: Vec::new(),
             chain: vec![i],
             state: motion.local[i],
-            world: motion.local[i].inherits == Inherits::Mixed,
+            world: motion.local[i].inherits == Inheritance::Mixed,
             gone: !needed[i],
         })
         .collect();
     for i in 0..n {
-        if motion.local[i].inherits == Inherits::Mixed {
+        if motion.local[i].inherits == Inheritance::Mixed {
             // Its world matrix moves if anything above it does; the scan covers local matrices only.
             work[i].state.animated = true;
         }
@@ -136,11 +136,11 @@ fn unmerged(placed: &[Placed], needed: &[bool], motion: &Motion) -> Vec<Work> {
     work
 }
 
-fn moves_in_world(placed: &[Placed], motion: &Motion, i: usize) -> bool {
+fn moves_in_world(placed: &[PlacedObject], motion: &Motion, i: usize) -> bool {
     let mut at = Some(i);
     while let Some(j) = at {
         let local = &motion.local[j];
-        if local.animated || local.inherits == Inherits::Mixed {
+        if local.animated || local.inherits == Inheritance::Mixed {
             return true;
         }
         at = placed[j].parent;
@@ -148,7 +148,7 @@ fn moves_in_world(placed: &[Placed], motion: &Motion, i: usize) -> bool {
     false
 }
 
-fn mergeable(parent: &Work, child: &Work) -> bool {
+fn mergeable(parent: &UnmergedNode, child: &UnmergedNode) -> bool {
     // The product of a changing scale and a moving transform does not interpolate linearly.
     !(child.world || parent.state.scales && child.state.animated)
         && parent.state.pure
@@ -157,7 +157,7 @@ fn mergeable(parent: &Work, child: &Work) -> bool {
 }
 
 /// Returns the children of `i`; the children of a merged one stand in its place.
-fn children_left(work: &[Work], i: usize) -> Vec<usize> {
+fn children_left(work: &[UnmergedNode], i: usize) -> Vec<usize> {
     let mut stack: Vec<usize> = work[i].children.iter().rev().copied().collect();
     let mut left = Vec::new();
     while let Some(c) = stack.pop() {
@@ -169,7 +169,7 @@ fn children_left(work: &[Work], i: usize) -> Vec<usize> {
     left
 }
 
-fn merge_into(work: &mut [Work], i: usize, children: &[usize]) {
+fn merge_into(work: &mut [UnmergedNode], i: usize, children: &[usize]) {
     let (parent, chain, state, world) = (work[i].parent, work[i].chain.clone(), work[i].state, work[i].world);
     work[i].gone = true;
     for &child in children {
@@ -187,28 +187,30 @@ fn merge_into(work: &mut [Work], i: usize, children: &[usize]) {
 impl FlatNode {
     /// Returns the object whose visibility and tolerance the node has: the one with its mesh, or the locator
     /// itself.
-    pub fn shown(&self) -> Option<usize> {
-        self.mesh.or(self.reach.map(|_| self.named))
+    pub fn visible_object(&self) -> Option<usize> {
+        self.mesh.or(self.half_size.map(|_| self.named))
     }
 
     /// Returns its transform relative to its parent, at the time that `world` was evaluated for.
-    pub fn local(&self, world: &World<'_>) -> LocalTransform {
+    pub fn local_transform(&self, world: &World<'_>) -> LocalTransform {
         match (self.world, self.chain.last()) {
             (true, Some(&last)) => world.matrix[last].into(),
-            _ => self.chain.iter().fold(LocalTransform::IDENTITY, |above, &i| above.above(&world.local[i].0)),
+            _ => {
+                self.chain.iter().fold(LocalTransform::IDENTITY, |above, &i| above.compose(&world.local[i].0))
+            }
         }
     }
 }
 
 /// Formats the tree for `--explain`, one line per node.
-pub fn print(nodes: &[FlatNode], placed: &[Placed]) -> String {
+pub fn format_tree(nodes: &[FlatNode], placed: &[PlacedObject]) -> String {
     let mut text = String::new();
     let mut depth = vec![0usize; nodes.len()];
     for (i, node) in nodes.iter().enumerate() {
         depth[i] = node.parent.map_or(0, |p| depth[p] + 1);
         let kind = match (node.mesh.is_some(), node.animated, node.baked) {
-            (false, true, _) if node.reach.is_some() => "locator, moving",
-            (false, false, _) if node.reach.is_some() => "locator",
+            (false, true, _) if node.half_size.is_some() => "locator, moving",
+            (false, false, _) if node.half_size.is_some() => "locator",
             (true, _, true) => "mesh, baked to world space",
             (true, true, _) => "mesh, moving",
             (true, false, _) => "mesh",
@@ -226,7 +228,7 @@ pub fn print(nodes: &[FlatNode], placed: &[Placed]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::nodes::motion::scan;
+    use crate::nodes::motion::scan_transforms;
     use glam::{DMat4, DQuat, DVec3};
     use meshreel_process::Cancellation;
     use meshreel_scene::{Channel, Node, NodeKind, Scene, TimeSampling, Transform};
@@ -279,9 +281,9 @@ mod tests {
             let reach = |i: usize| locators.contains(&i).then_some(0.5);
             let locators: Vec<Option<f32>> = (0..placed.len()).map(reach).collect();
             let times = [0.0, 1.0, 2.0];
-            let motion = scan(scene, &placed, selected, &times, &Cancellation::never()).unwrap();
+            let motion = scan_transforms(scene, &placed, selected, &times, &Cancellation::never()).unwrap();
             let nodes = flatten(&placed, selected, &locators, &baked, &motion);
-            let there = |i: usize| nodes.iter().filter(move |n| n.reach.is_some() && n.named == i);
+            let there = |i: usize| nodes.iter().filter(move |n| n.half_size.is_some() && n.named == i);
             assert!((0..placed.len()).all(|i| there(i).count() == usize::from(locators[i].is_some())));
             let mut world = World::new(scene, &placed).unwrap();
             for time in times {
@@ -289,9 +291,9 @@ mod tests {
                 let mut matrices: Vec<DMat4> = Vec::new();
                 for (n, node) in nodes.iter().enumerate() {
                     assert!(node.parent.is_none_or(|p| p < n), "parents come first");
-                    let own = node.local(&world).matrix();
+                    let own = node.local_transform(&world).matrix();
                     matrices.push(node.parent.map_or(own, |p| matrices[p] * own));
-                    if node.reach.is_some() {
+                    if node.half_size.is_some() {
                         let right = world.matrix[node.named];
                         assert!(matrices[n].abs_diff_eq(right, 1e-6), "locator at {time}");
                     }
@@ -326,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn still_parents_go() {
+    fn constant_parents_go() {
         let mut tree = Tree::new();
         let a = tree.add(None, &[turn(1.0)], false);
         let b = tree.add(Some(a), &[], false);
@@ -414,7 +416,7 @@ mod tests {
         assert_eq!(moving_nodes(&nodes), 1);
         // Baked by itself; its children still follow it.
         let nodes = tree.flat_with(&[a, tip], &[a]);
-        assert!(nodes[0].world && nodes[0].parent.is_none() && nodes[0].reach.is_some());
+        assert!(nodes[0].world && nodes[0].parent.is_none() && nodes[0].half_size.is_some());
         assert_eq!(moving_nodes(&nodes), 2);
         tree.flat_with(&[a, tip], &[a, tip]);
         tree.inherits(tip, &[true, false, true]);

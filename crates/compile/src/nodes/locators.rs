@@ -7,18 +7,18 @@ use crate::nodes::budget::Budget;
 use crate::nodes::motion::Motion;
 use meshreel_options::Tolerance;
 use meshreel_process::Cancellation;
-use meshreel_process::extent::{Extent, diagonal, usable};
+use meshreel_process::extent::{Extent, diagonal, is_usable_point};
 use meshreel_process::frame_set::FrameSet;
-use meshreel_scene::{Mesh, Placed, Remark, Scene, locators, sample};
+use meshreel_scene::{Mesh, PlacedObject, Remark, Scene, locators, sample};
 use rayon::prelude::*;
 
 /// The tolerance of one locator.
 #[derive(Clone, Copy, Debug)]
-pub struct Promise {
+pub struct LocatorTolerance {
     /// The requested tolerance of any point of its cube, in world units.
     pub tolerance: f64,
     /// Half an edge of its cube, in its own space.
-    pub reach: f32,
+    pub half_size: f32,
 }
 
 /// Returns the largest diagonals of the source's meshes in their own space, by placed object: over the frames
@@ -26,7 +26,7 @@ pub struct Promise {
 /// of their points, so it is used only where there are locators.
 pub fn diagonals(
     scene: &Scene,
-    placed: &[Placed],
+    placed: &[PlacedObject],
     [selected, found]: [&[bool]; 2],
     (times, visible): (&[f64], &[FrameSet]),
     cancellation: &Cancellation,
@@ -49,7 +49,7 @@ pub fn diagonals(
             cancellation.check()?;
             sample::positions_at(mesh, time, &mut points)?;
             let mut extent = Extent::<3>::default();
-            extent.extend(points.iter().filter(|p| usable(p)));
+            extent.extend(points.iter().filter(|p| is_usable_point(p)));
             diagonals.push(diagonal(&extent));
         }
         Ok(diagonals)
@@ -63,13 +63,13 @@ pub fn diagonals(
 }
 
 /// Returns the tolerance of each placed object that is a locator; `found`: which ones are.
-pub fn promises(
-    placed: &[Placed],
+pub fn locator_tolerances(
+    placed: &[PlacedObject],
     found: &[bool],
     diagonals: &[Option<f64>],
     motion: &Motion,
     tolerance: impl Fn(&str) -> Tolerance,
-) -> Vec<Option<Promise>> {
+) -> Vec<Option<LocatorTolerance>> {
     if !found.contains(&true) {
         return vec![None; placed.len()];
     }
@@ -78,32 +78,32 @@ pub fn promises(
         Some(size).filter(|size| *size > 0.0 && size.is_finite())
     };
     let sizes: Vec<Option<f64>> = (diagonals.iter().zip(&motion.largest_scale)).map(in_world).collect();
-    let near = locators::nearest(placed, &sizes);
+    let near = locators::nearest_values(placed, &sizes);
     let of = |i: usize| {
         // If no mesh near it has a size, one unit is used.
         let size = near[i].unwrap_or(1.0);
         let scale = Some(motion.largest_scale[i]).filter(|s| *s > 0.0);
         let reach = size / (2.0 * 3f64.sqrt()) / scale.unwrap_or(1.0);
-        Promise {
+        LocatorTolerance {
             tolerance: match tolerance(&placed[i].path) {
                 Tolerance::Absolute(t) => t,
                 Tolerance::Relative(part) => part * size,
             },
-            reach: reach.clamp(1e-18, 1e18) as f32,
+            half_size: reach.clamp(1e-18, 1e18) as f32,
         }
     };
     (0..placed.len()).map(|i| found[i].then(|| of(i))).collect()
 }
 
 /// The fraction of a tolerance that float rounding may take before a locator is baked to world space.
-const MOST: f64 = 0.6;
+const MAX_ROUNDING_FRACTION: f64 = 0.6;
 
 /// Settles the tolerance, given the float rounding of a locator's transforms. Returns `true` if it is better
 /// placed directly in world space, without the rounding of its parents. If it is there already, the tolerance
 /// is raised, with a remark.
-pub fn settle(
+pub fn settle_tolerance(
     path: &str,
-    promise: &Promise,
+    promise: &LocatorTolerance,
     floor: f64,
     alone: bool,
     budget: &mut Budget,
@@ -111,13 +111,13 @@ pub fn settle(
 ) -> bool {
     budget.tolerance = promise.tolerance.max(floor);
     let error = budget.transform_error;
-    let fits = error <= MOST * budget.tolerance;
+    let fits = error <= MAX_ROUNDING_FRACTION * budget.tolerance;
     if !fits && !alone {
         return true;
     }
     let asked = promise.tolerance;
     if !fits && error.is_finite() {
-        budget.tolerance = error / MOST;
+        budget.tolerance = error / MAX_ROUNDING_FRACTION;
         let what = format!(
             "translation, rotation and scale cannot express its transform within the tolerance (shear?): raised from {asked:.3e} to {:.3e}",
             budget.tolerance

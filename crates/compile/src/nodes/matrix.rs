@@ -15,7 +15,7 @@ pub fn apply(m: &Matrix, p: [f64; 3]) -> [f64; 3] {
 }
 
 /// Returns the 4×4 matrix, with its last row.
-pub fn whole(m: &Matrix) -> DMat4 {
+pub fn to_dmat4(m: &Matrix) -> DMat4 {
     let column = |c: usize, last: f64| [m[0][c], m[1][c], m[2][c], last];
     DMat4::from_cols_array_2d(&[column(0, 0.0), column(1, 0.0), column(2, 0.0), column(3, 1.0)])
 }
@@ -25,12 +25,12 @@ pub fn inverse(m: &Matrix) -> Option<Matrix> {
     if *m == IDENTITY {
         return Some(IDENTITY);
     }
-    let inverse = rows(&whole(m).inverse());
+    let inverse = rows(&to_dmat4(m).inverse());
     inverse.as_flattened().iter().all(|v| v.abs() < 1e30).then_some(inverse)
 }
 
 /// Returns the square of the largest distance between the images of the points under two matrices.
-pub fn farthest(a: &Matrix, b: &Matrix, points: &[[f64; 3]]) -> f64 {
+pub fn max_distance_squared(a: &Matrix, b: &Matrix, points: &[[f64; 3]]) -> f64 {
     let d: Matrix = std::array::from_fn(|r| std::array::from_fn(|c| a[r][c] - b[r][c]));
     let mut most = 0.0;
     for &p in points {

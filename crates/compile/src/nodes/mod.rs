@@ -7,5 +7,5 @@ pub mod flatten;
 pub mod locators;
 pub mod matrix;
 pub mod motion;
-pub mod search;
 pub mod tracks;
+pub mod transform_search;

@@ -7,13 +7,13 @@ use meshreel_codec::record::Visibility;
 use meshreel_process::Cancellation;
 use meshreel_process::frame_set::FrameSet;
 use meshreel_scene::sample::{World, largest_scale};
-use meshreel_scene::{LocalTransform, Placed, Scene};
+use meshreel_scene::{LocalTransform, PlacedObject, Scene};
 use rayon::prelude::*;
 
 /// How a node follows its parents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
-pub enum Inherits {
+pub enum Inheritance {
     Always,
     Never,
     /// Only at times; the world matrix is used as its local matrix then.
@@ -22,7 +22,7 @@ pub enum Inherits {
 
 /// How the local transform of one placed object behaves over all frames.
 #[derive(Clone, Copy, Debug)]
-pub struct Local {
+pub struct LocalMotion {
     /// `true` if it changes between frames.
     pub animated: bool,
     /// `true` if translation, rotation and scale represent it exactly: no shear, nothing degenerate.
@@ -37,13 +37,13 @@ pub struct Local {
     /// `true` if the source has it decomposed, and its scale changes.
     pub scales: bool,
     /// How it follows its parents.
-    pub inherits: Inherits,
+    pub inherits: Inheritance,
 }
 
 /// Results of the pass.
 pub struct Motion {
     /// By placed object, the behaviour of its local transform.
-    pub local: Vec<Local>,
+    pub local: Vec<LocalMotion>,
     /// By placed object, the largest scale of its world transform over all frames (0 if not selected).
     pub largest_scale: Vec<f64>,
     /// By placed object, the frames in which it is visible (empty if not selected).
@@ -54,12 +54,12 @@ pub struct Motion {
 
 /// Relative error below which a matrix counts as translation, rotation and scale. It is far below the float32
 /// rounding of the file's own matrices; the remaining error is measured later.
-const PURE: f64 = 1e-7;
+const PURE_TOLERANCE: f64 = 1e-7;
 
 /// Scans `placed` at all `times`; must be called inside the thread pool.
-pub fn scan(
+pub fn scan_transforms(
     scene: &Scene,
-    placed: &[Placed],
+    placed: &[PlacedObject],
     selected: &[bool],
     times: &[f64],
     cancellation: &Cancellation,
@@ -82,7 +82,7 @@ pub fn scan(
             a.unrotated &= b.unrotated;
             a.steady &= b.steady;
             a.scales |= b.scales;
-            a.inherits = if b.inherits == Inherits::Mixed { Inherits::Mixed } else { a.inherits };
+            a.inherits = if b.inherits == Inheritance::Mixed { Inheritance::Mixed } else { a.inherits };
         }
         for i in 0..placed.len() {
             motion.largest_scale[i] = motion.largest_scale[i].max(part.largest_scale[i]);
@@ -111,7 +111,7 @@ pub fn in_chunks<T: Send>(
 
 fn scan_part(
     scene: &Scene,
-    placed: &[Placed],
+    placed: &[PlacedObject],
     selected: &[bool],
     first: &World<'_>,
     start: usize,
@@ -121,13 +121,13 @@ fn scan_part(
     let n = placed.len();
     let mut world = World::new(scene, placed)?;
     let of = |flag: bool| {
-        if flag { Inherits::Always } else { Inherits::Never }
+        if flag { Inheritance::Always } else { Inheritance::Never }
     };
     let mut motion = Motion {
         local: first
             .local
             .iter()
-            .map(|l| Local {
+            .map(|l| LocalMotion {
                 animated: false,
                 pure: true,
                 uniform: true,
@@ -150,7 +150,7 @@ fn scan_part(
             if frame == 0 || !world.is_constant(i) {
                 state.animated |= local != first.local[i].0;
                 if inherits != first.local[i].1 {
-                    state.inherits = Inherits::Mixed;
+                    state.inherits = Inheritance::Mixed;
                 }
                 classify(&local, &first.local[i].0, state);
             }
@@ -161,7 +161,7 @@ fn scan_part(
                 let matrix = &world.matrix[i];
                 if !matrix.is_finite() {
                     motion.broken[i] = true;
-                } else if frame == 0 || !still(&world, placed, i) {
+                } else if frame == 0 || !is_constant(&world, placed, i) {
                     motion.largest_scale[i] = motion.largest_scale[i].max(largest_scale(matrix));
                 }
             }
@@ -170,7 +170,7 @@ fn scan_part(
     Ok(motion)
 }
 
-fn still(world: &World<'_>, placed: &[Placed], mut i: usize) -> bool {
+fn is_constant(world: &World<'_>, placed: &[PlacedObject], mut i: usize) -> bool {
     loop {
         if !world.is_constant(i) {
             return false;
@@ -193,18 +193,19 @@ fn handedness(m: &DMat4) -> f64 {
     if clear && m.is_finite() { volume.signum() } else { 0.0 }
 }
 
-fn classify(local: &LocalTransform, first: &LocalTransform, state: &mut Local) {
-    if let (LocalTransform::Parts(own), LocalTransform::Parts(first)) = (local, first) {
+fn classify(local: &LocalTransform, first: &LocalTransform, state: &mut LocalMotion) {
+    if let (LocalTransform::Components(own), LocalTransform::Components(first)) = (local, first) {
         let sizes = own.scale.abs();
         let size = sizes.max_element();
         let negative = |scale: DVec3| scale.to_array().map(|s| s < 0.0);
-        let is_far = |a: DVec3, b: DVec3| (a - b).abs().max_element() > PURE * a.abs().max_element();
+        let is_far =
+            |a: DVec3, b: DVec3| (a - b).abs().max_element() > PURE_TOLERANCE * a.abs().max_element();
         state.pure &= own.matrix().is_finite();
         // A scale that changes sign is non-uniform in between.
         state.uniform &= size > 0.0
-            && size - sizes.min_element() <= PURE * size
+            && size - sizes.min_element() <= PURE_TOLERANCE * size
             && negative(own.scale) == negative(first.scale);
-        state.unrotated &= own.rotation.xyz().abs().max_element() <= PURE;
+        state.unrotated &= own.rotation.xyz().abs().max_element() <= PURE_TOLERANCE;
         state.scales |= is_far(own.scale, first.scale);
         return;
     }
@@ -214,15 +215,15 @@ fn classify(local: &LocalTransform, first: &LocalTransform, state: &mut Local) {
     let (x, y, z) = (m.x_axis.truncate(), m.y_axis.truncate(), m.z_axis.truncate());
     let (a, b, c) = (x.length(), y.length(), z.length());
     let size = a.max(b).max(c);
-    let orthogonal = |u: DVec3, v: DVec3, lu: f64, lv: f64| u.dot(v).abs() <= PURE * lu * lv;
+    let orthogonal = |u: DVec3, v: DVec3, lu: f64, lv: f64| u.dot(v).abs() <= PURE_TOLERANCE * lu * lv;
     state.pure &= m.is_finite() && orthogonal(x, y, a, b) && orthogonal(x, z, a, c) && orthogonal(y, z, b, c);
-    state.uniform &= size > 0.0 && (size - a.min(b).min(c)) <= PURE * size;
+    state.uniform &= size > 0.0 && (size - a.min(b).min(c)) <= PURE_TOLERANCE * size;
     let off = [x.y, x.z, y.x, y.z, z.x, z.y].iter().fold(0.0f64, |m, v| m.max(v.abs()));
-    state.unrotated &= off <= PURE * size;
+    state.unrotated &= off <= PURE_TOLERANCE * size;
 }
 
 /// Returns the size of the transforms of all compiled objects and their ancestors, at 40 bytes per sample.
-pub fn raw_bytes(scene: &Scene, placed: &[Placed], selected: &[bool]) -> u64 {
+pub fn raw_bytes(scene: &Scene, placed: &[PlacedObject], selected: &[bool]) -> u64 {
     let mut needed = selected.to_vec();
     let mut total = 0;
     for i in (0..placed.len()).rev() {
@@ -250,15 +251,15 @@ mod tests {
     use super::*;
     use glam::DQuat;
 
-    fn state(m: DMat4) -> Local {
-        let mut state = Local {
+    fn state(m: DMat4) -> LocalMotion {
+        let mut state = LocalMotion {
             animated: false,
             pure: true,
             uniform: true,
             unrotated: true,
             steady: true,
             scales: false,
-            inherits: Inherits::Always,
+            inherits: Inheritance::Always,
         };
         classify(&m.into(), &m.into(), &mut state);
         state

@@ -6,16 +6,16 @@ use crate::nodes::matrix::product;
 use meshreel_codec::transform::Transform;
 use meshreel_process::trs::{Trs, align, decompose};
 use meshreel_scene::sample::World;
-use meshreel_scene::{LocalTransform, Placed, Scene};
+use meshreel_scene::{LocalTransform, PlacedObject, Scene};
 
 /// Returns a local transform as translation, rotation and scale, as in the source or decomposed from a
 /// matrix. `previous` is the frame before, which decides between equivalent signs. `None` if it is not
 /// finite.
-pub fn apart(local: &LocalTransform, previous: Option<&Trs>) -> Option<Trs> {
+pub fn decompose_local(local: &LocalTransform, previous: Option<&Trs>) -> Option<Trs> {
     match local {
         LocalTransform::Matrix(matrix) => decompose(matrix, previous),
-        LocalTransform::Parts(parts) if !parts.matrix().is_finite() => None,
-        LocalTransform::Parts(parts) => Some(Trs {
+        LocalTransform::Components(parts) if !parts.matrix().is_finite() => None,
+        LocalTransform::Components(parts) => Some(Trs {
             rotation: match previous {
                 Some(previous) => align(previous.rotation, parts.rotation),
                 None if parts.rotation.w < 0.0 => -parts.rotation,
@@ -29,7 +29,7 @@ pub fn apart(local: &LocalTransform, previous: Option<&Trs>) -> Option<Trs> {
 
 /// The flattened nodes, frame by frame, as a player sees them: each transform decomposed, rounded to f32, and
 /// multiplied down the tree.
-pub struct Tracks<'a> {
+pub struct NodeTracks<'a> {
     nodes: &'a [FlatNode],
     /// The source at the last requested time.
     pub world: World<'a>,
@@ -40,10 +40,14 @@ pub struct Tracks<'a> {
     pub decoded: Vec<[[f64; 4]; 3]>,
 }
 
-impl<'a> Tracks<'a> {
+impl<'a> NodeTracks<'a> {
     /// Creates the tracks, at no frame yet.
-    pub fn new(scene: &'a Scene, placed: &'a [Placed], nodes: &'a [FlatNode]) -> Result<Tracks<'a>, Error> {
-        Ok(Tracks {
+    pub fn new(
+        scene: &'a Scene,
+        placed: &'a [PlacedObject],
+        nodes: &'a [FlatNode],
+    ) -> Result<NodeTracks<'a>, Error> {
+        Ok(NodeTracks {
             nodes,
             world: World::new(scene, placed)?,
             previous: vec![None; nodes.len()],
@@ -53,7 +57,7 @@ impl<'a> Tracks<'a> {
     }
 
     /// Returns a node's local transform, not rounded.
-    pub fn parts(&self, node: usize) -> Trs {
+    pub fn decomposed(&self, node: usize) -> Trs {
         self.previous[node].unwrap_or(Trs::IDENTITY)
     }
 
@@ -63,7 +67,7 @@ impl<'a> Tracks<'a> {
         self.world.evaluate(time)?;
         for (i, node) in self.nodes.iter().enumerate() {
             if node.animated || self.previous[i].is_none() {
-                let parts = apart(&node.local(&self.world), self.previous[i].as_ref())
+                let parts = decompose_local(&node.local_transform(&self.world), self.previous[i].as_ref())
                     .or(self.previous[i])
                     .unwrap_or(Trs::IDENTITY);
                 self.local[i] = Transform {

@@ -1,6 +1,6 @@
 //! The outcome for clips and rigs: codecs, sizes and errors.
 
-use meshreel_codec::clip::record::Codec;
+use meshreel_codec::clip::record::ClipCodec;
 use serde::{Serialize, Serializer};
 
 /// The outcome for one clip.
@@ -28,7 +28,7 @@ pub struct ClipReport {
     pub rotations: [usize; 5],
     /// The codec that it is stored in.
     #[serde(serialize_with = "codec_name")]
-    pub codec: Codec,
+    pub codec: ClipCodec,
     /// `true` if each sub-track by itself is within the tolerance; then nothing is guaranteed in object
     /// space.
     #[serde(rename = "rule", serialize_with = "rule_name")]
@@ -37,7 +37,7 @@ pub struct ClipReport {
     #[serde(flatten)]
     pub keys: Option<KeyCounts>,
     /// All codecs that were tried, for `--explain`.
-    pub tried: Vec<ClipTried>,
+    pub tried: Vec<TriedCodec>,
     /// Its layers, the base layer first; empty if it has no layers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub layers: Vec<LayerReport>,
@@ -46,7 +46,7 @@ pub struct ClipReport {
     pub scalars: ScalarReport,
 }
 
-fn codec_name<S: Serializer>(codec: &Codec, serializer: S) -> Result<S::Ok, S::Error> {
+fn codec_name<S: Serializer>(codec: &ClipCodec, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(codec.name())
 }
 
@@ -87,10 +87,10 @@ pub struct LayerReport {
 
 /// One codec that was tried on a clip, for `--explain`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct ClipTried {
+pub struct TriedCodec {
     /// The codec.
     #[serde(serialize_with = "codec_name")]
-    pub codec: Codec,
+    pub codec: ClipCodec,
     /// Compressed bytes in the file; `None` if the codec gave up, because it would be larger or cannot hold
     /// the tolerance.
     pub bytes: Option<u64>,
@@ -106,7 +106,7 @@ pub struct ClipTried {
     pub seconds: f64,
 }
 
-impl ClipTried {
+impl TriedCodec {
     /// Samples and keys, if the codec is `curve`.
     pub fn key_counts(&self) -> Option<KeyCounts> {
         Some(KeyCounts { samples: self.samples?, keys: self.keys? })

@@ -19,7 +19,7 @@ pub struct Report {
     /// The deviation of players from the source between its samples, and the frames that were added to reduce
     /// it.
     #[serde(flatten)]
-    pub between: Option<Between>,
+    pub between: Option<BetweenFrames>,
     /// Wall time in seconds, without reading the source.
     #[serde(skip)]
     pub seconds: f64,
@@ -74,28 +74,28 @@ impl Report {
 
 /// The deviation of players, which interpolate linearly, from the source between its samples.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Between {
+pub struct BetweenFrames {
     /// Times of all frames, in seconds.
     #[serde(skip)]
     pub times: Vec<f64>,
     /// Number of frames that are not samples of the source.
     #[serde(rename = "added_frames")]
-    pub added: usize,
+    pub added_frames: usize,
     /// The multiple of the tolerance that was to be reached.
     #[serde(skip)]
-    pub asked: f64,
+    pub requested_multiple: f64,
     /// Approximate number of frames that the requested multiple would have needed.
     #[serde(skip)]
-    pub needed: usize,
+    pub needed_frames: usize,
     /// Largest distance between the source's frames, in tolerances, without the decoding error.
     #[serde(skip)]
-    pub before: f64,
+    pub source_deviation: f64,
     /// Largest distance between all frames, in tolerances, without the decoding error.
     #[serde(rename = "between_worst")]
-    pub after: f64,
+    pub deviation: f64,
     /// The objects that were examined, and whether their vertices were taken to be in world space.
     #[serde(skip)]
-    pub seen: Vec<(usize, bool)>,
+    pub examined: Vec<(usize, bool)>,
     /// `true` if added frames cannot change how the transforms of other frames are decomposed.
     #[serde(skip)]
     pub steady: bool,

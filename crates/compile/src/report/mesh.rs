@@ -11,7 +11,7 @@ pub struct MeshReport {
     /// Name of its method: static, rigid, skinned, soft or fluid.
     pub method: String,
     /// Methods that were tried, for `--explain`.
-    pub tried: Vec<Tried>,
+    pub tried: Vec<TriedMethod>,
     /// Number of parts, each moved by one rigid transform.
     pub parts: usize,
     /// Number of bones with weights.
@@ -21,7 +21,7 @@ pub struct MeshReport {
     pub remeshed: Option<Remeshed>,
     /// The parts and points that take most of its bytes, for advice.
     #[serde(skip)]
-    pub measures: Measures,
+    pub measures: BoneMeasures,
     /// Number of triangles (fluid: the most of any frame).
     #[serde(skip)]
     pub triangles: usize,
@@ -47,7 +47,7 @@ pub struct MeshReport {
     pub moves: Option<[u32; 2]>,
     /// Factor by which positions are finer than their tolerance requires, for the sake of normals.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub normals_decide: Option<NormalsDecide>,
+    pub normals_decide: Option<NormalPrecision>,
     /// Resolved tolerance of the placement with the largest error relative to its tolerance.
     pub tolerance: f64,
     /// All its bytes except the source map.
@@ -70,17 +70,17 @@ impl MeshReport {
 /// Serializes some of the numbers of a re-meshing.
 fn remeshed<S: Serializer>(remeshed: &Option<Remeshed>, serializer: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
-    struct Keys {
+    struct RemeshedKeys {
         runs: usize,
         frames: usize,
         own: usize,
         points: usize,
         blended: u32,
     }
-    let keys = remeshed.as_ref().map(|r| Keys {
+    let keys = remeshed.as_ref().map(|r| RemeshedKeys {
         runs: r.runs,
         frames: r.frames,
-        own: r.own,
+        own: r.own_face_frames,
         points: r.points,
         blended: r.blended,
     });
@@ -89,7 +89,7 @@ fn remeshed<S: Serializer>(remeshed: &Option<Remeshed>, serializer: S) -> Result
 
 /// A method that was tried, for `--explain`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Tried {
+pub struct TriedMethod {
     /// Name of the method.
     pub method: &'static str,
     /// Origin of its parts or bones: "motion", "rig of the file"; empty if it has none.
@@ -100,12 +100,12 @@ pub struct Tried {
     pub bones: usize,
     /// Number of points that bones do not move, or leave outside the tolerance.
     #[serde(rename = "points_with_residual")]
-    pub residual: usize,
+    pub points_with_residual: usize,
     /// Approximate bytes of the positions; `None` if it cannot hold the tolerance.
     pub bytes: Option<u64>,
     /// `true` if it was chosen.
     #[serde(rename = "chosen")]
-    pub taken: bool,
+    pub chosen: bool,
     /// Time for finding, coding and measuring it, in seconds.
     pub seconds: f64,
 }
@@ -175,7 +175,7 @@ pub struct PartAttributeReport {
 /// Positions that are finer than their tolerance, since normals predicted from coarser ones would take more
 /// bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct NormalsDecide {
+pub struct NormalPrecision {
     /// Factor by which they are finer.
     pub finer: f64,
     /// The tolerance of normals, in degrees.
@@ -186,57 +186,57 @@ pub struct NormalsDecide {
     /// Estimated size of the mesh with the larger angle, as a fraction of its bytes; `None` if that was not
     /// tried.
     #[serde(skip)]
-    pub part: Option<f64>,
+    pub estimated_fraction: Option<f64>,
     /// Estimated bytes of the mesh with the larger angle; `None` if that was not tried.
     pub bytes_then: Option<f64>,
 }
 
 /// Measurements of the parts and bones of a mesh, made while it was coded.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Measures {
+pub struct BoneMeasures {
     /// The part whose transforms take the most bytes.
-    pub heaviest: Option<Heaviest>,
+    pub heaviest: Option<HeaviestPart>,
     /// Parts that are at rest at the end.
-    pub rest: Option<Rest>,
+    pub rest: Option<RestingParts>,
     /// The points that take most of the residual.
-    pub residual: Option<Spikes>,
+    pub residual: Option<ResidualSpikes>,
 }
 
 /// A part that takes many bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Heaviest {
+pub struct HeaviestPart {
     /// Number of the part.
     pub part: usize,
     /// Index in the source of a point of the part.
     pub point: u32,
     /// The fraction of the bytes of all transforms of the mesh that the part takes.
-    pub share: f64,
+    pub fraction: f64,
 }
 
 /// Parts that stop moving.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rest {
+pub struct RestingParts {
     /// Number of parts that come to rest.
     pub parts: usize,
     /// Number of all parts that move.
-    pub of: usize,
+    pub moving_parts: usize,
     /// Frame from which on these parts do not move.
     pub frame: usize,
     /// Time of that frame, in seconds from the first one.
     pub time: f64,
     /// The fraction of all frames of moving parts that could be left out.
-    pub share: f64,
+    pub fraction: f64,
 }
 
 /// Points that take much of the residual.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Spikes {
+pub struct ResidualSpikes {
     /// Number of points that take much of the residual.
     pub points: usize,
     /// Number of all points that have a residual.
-    pub of: usize,
+    pub points_with_residual: usize,
     /// The fraction of the residual that these points take.
-    pub share: f64,
+    pub fraction: f64,
     /// Index in the source of one of these points.
     pub point: u32,
 }

@@ -7,11 +7,11 @@ mod mesh;
 mod progress;
 pub mod readable;
 
-pub use clip::{ClipReport, ClipTried, KeyCounts, LayerReport, RigReport, ScalarReport};
-pub use file::{Between, Log, PassReport, Report};
+pub use clip::{ClipReport, KeyCounts, LayerReport, RigReport, ScalarReport, TriedCodec};
+pub use file::{BetweenFrames, Log, PassReport, Report};
 pub use mesh::{
-    Heaviest, HiddenReport, HiddenTriangles, LodReport, LodReports, Measures, MeshReport, NormalsDecide,
-    PartAttributeReport, PartAttributeReports, Rest, Spikes, Tried,
+    BoneMeasures, HeaviestPart, HiddenReport, HiddenTriangles, LodReport, LodReports, MeshReport,
+    NormalPrecision, PartAttributeReport, PartAttributeReports, ResidualSpikes, RestingParts, TriedMethod,
 };
-pub(crate) use progress::VERIFIED;
+pub(crate) use progress::VERIFY_TIME_RATIO;
 pub use progress::{Inspect, Phase, Progress, Silent, TimeLeft};

@@ -47,12 +47,12 @@ impl Progress for Silent {
 /// may be long and few, so the last one alone says little. A search reports the nanoseconds that it expects,
 /// those of the following phases included: these are used until enough has been measured.
 #[derive(Clone)]
-pub struct TimeLeft(Arc<Mutex<Told>>);
+pub struct TimeLeft(Arc<Mutex<Estimate>>);
 
-struct Told {
+struct Estimate {
     since: Instant,
     /// When the last progress was reported, and the estimated end as of then.
-    at: Instant,
+    reported_at: Instant,
     end: Option<Instant>,
     from: u64,
     done: u64,
@@ -66,47 +66,59 @@ struct Told {
 }
 
 /// Seconds of a search after which its measured speed weighs as much as the expected one.
-const LEARNED: f64 = 2.0;
+const LEARNING_SECONDS: f64 = 2.0;
 /// The fraction of the frames after which their measured speed weighs as much as the expected one.
-const LEARNED_OF_FRAMES: f64 = 0.1;
+const LEARNING_FRAME_FRACTION: f64 = 0.1;
 /// Time of verifying a file relative to that of coding its frames.
-pub(crate) const VERIFIED: f64 = 0.3;
+pub(crate) const VERIFY_TIME_RATIO: f64 = 0.3;
 
 impl TimeLeft {
     /// Starts an estimate for a phase that counts things, with nothing known of later phases.
     pub fn counting() -> TimeLeft {
-        TimeLeft::with(Instant::now(), 0, (0.0, 0.0))
+        TimeLeft::starting_at(Instant::now(), 0, (0.0, 0.0))
     }
 
-    fn with(since: Instant, from: u64, expected: (f64, f64)) -> TimeLeft {
+    fn starting_at(since: Instant, from: u64, expected: (f64, f64)) -> TimeLeft {
         let (at, searches) = (since, expected.1 > 0.0);
-        let told =
-            Told { since, at, end: None, from, done: from, expected, foreseen: None, behind: 0.0, searches };
+        let told = Estimate {
+            since,
+            reported_at: at,
+            end: None,
+            from,
+            done: from,
+            expected,
+            foreseen: None,
+            behind: 0.0,
+            searches,
+        };
         TimeLeft(Arc::new(Mutex::new(told)))
     }
 
     /// Starts the next phase of a compile, with `done` of it done.
-    pub fn next(&self, phase: Phase, done: u64) -> TimeLeft {
+    pub fn next_phase(&self, phase: Phase, done: u64) -> TimeLeft {
         let told = self.lock();
         match phase {
             Phase::Analyse => TimeLeft::counting(),
             // A resumed search has earlier work that took no time.
-            Phase::Search => TimeLeft::with(Instant::now(), done, (LEARNED, 1e9 * LEARNED)),
+            Phase::Search => {
+                TimeLeft::starting_at(Instant::now(), done, (LEARNING_SECONDS, 1e9 * LEARNING_SECONDS))
+            }
             // Frames done at the first report took a part of the time that the search expected for them.
             Phase::Encode => {
                 let now = Instant::now();
-                let next = TimeLeft::with(now, done, (0.0, 0.0));
+                let next = TimeLeft::starting_at(now, done, (0.0, 0.0));
                 let left = told.end.filter(|_| told.searches).map(|end| end.saturating_duration_since(now));
                 let left = left.filter(|left| !left.is_zero()).map(|left| left.as_secs_f64());
                 let mut of_frames = next.lock();
-                (of_frames.foreseen, of_frames.behind) = (left.map(|left| left / (1.0 + VERIFIED)), VERIFIED);
+                (of_frames.foreseen, of_frames.behind) =
+                    (left.map(|left| left / (1.0 + VERIFY_TIME_RATIO)), VERIFY_TIME_RATIO);
                 drop(of_frames);
                 next
             }
             // The search expected it together with the frames.
             Phase::Inspect => {
                 let now = Instant::now();
-                let next = TimeLeft::with(now, done, (0.0, 0.0));
+                let next = TimeLeft::starting_at(now, done, (0.0, 0.0));
                 let left = told.end.map(|end| end.saturating_duration_since(now));
                 next.lock().foreseen = left.filter(|left| !left.is_zero()).map(|left| left.as_secs_f64());
                 next
@@ -115,30 +127,30 @@ impl TimeLeft {
     }
 
     /// Records that `done` is done; a value smaller than the last one is ignored.
-    pub fn tell(&self, done: u64, total: u64) {
+    pub fn report(&self, done: u64, total: u64) {
         let told = &mut *self.lock();
         if let Some(seconds) = told.foreseen {
-            told.expected = (LEARNED_OF_FRAMES * seconds, LEARNED_OF_FRAMES * total as f64);
+            told.expected = (LEARNING_FRAME_FRACTION * seconds, LEARNING_FRAME_FRACTION * total as f64);
         }
         let all = total as f64 * (1.0 + told.behind);
         let (seconds, work) = told.expected;
         let first = told.end.is_none() && work > 0.0;
         if (done > told.done || first) && done <= total {
             told.done = done;
-            told.at = Instant::now();
-            let pace = (told.at - told.since).as_secs_f64() + seconds;
+            told.reported_at = Instant::now();
+            let pace = (told.reported_at - told.since).as_secs_f64() + seconds;
             let pace = pace / ((done - told.from) as f64 + work);
             let left = ((all - done as f64) * pace).min(1e9);
-            told.end = told.at.checked_add(Duration::from_secs_f64(left));
+            told.end = told.reported_at.checked_add(Duration::from_secs_f64(left));
         }
     }
 
     /// Returns the estimated time from now to the end; `None` while nothing is known.
-    pub fn now(&self) -> Option<Duration> {
+    pub fn time_left(&self) -> Option<Duration> {
         self.lock().end.map(|end| end.saturating_duration_since(Instant::now()))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Told> {
+    fn lock(&self) -> MutexGuard<'_, Estimate> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -149,26 +161,26 @@ mod tests {
 
     #[test]
     fn frames_go_on_with_what_the_search_expected_of_them() {
-        let search = TimeLeft::counting().next(Phase::Search, 0);
-        assert_eq!(search.now(), None);
-        search.tell(0, 100_000_000_000);
-        let seconds = |left: &TimeLeft| left.now().unwrap().as_secs();
+        let search = TimeLeft::counting().next_phase(Phase::Search, 0);
+        assert_eq!(search.time_left(), None);
+        search.report(0, 100_000_000_000);
+        let seconds = |left: &TimeLeft| left.time_left().unwrap().as_secs();
         assert!(seconds(&search) >= 50);
-        let frames = search.next(Phase::Encode, 1);
+        let frames = search.next_phase(Phase::Encode, 1);
         // Without the expectation, a first frame that took no time would leave no time at all.
-        frames.tell(1, 100);
+        frames.report(1, 100);
         assert!(seconds(&frames) >= 50);
-        let inspect = frames.next(Phase::Inspect, 0);
-        inspect.tell(0, 1);
+        let inspect = frames.next_phase(Phase::Inspect, 0);
+        inspect.report(0, 1);
         assert!(seconds(&inspect) >= 50);
     }
 
     #[test]
     fn frames_without_a_search_are_counted() {
-        let frames = TimeLeft::counting().next(Phase::Encode, 0);
-        frames.tell(0, 4);
-        assert_eq!(frames.now(), None);
-        frames.tell(1, 4);
-        assert!(frames.now().is_some());
+        let frames = TimeLeft::counting().next_phase(Phase::Encode, 0);
+        frames.report(0, 4);
+        assert_eq!(frames.time_left(), None);
+        frames.report(1, 4);
+        assert!(frames.time_left().is_some());
     }
 }

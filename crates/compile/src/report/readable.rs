@@ -34,7 +34,7 @@ pub fn count(value: u64) -> String {
 }
 
 /// Formats a number with its noun: `1 clip`, `2 meshes`.
-pub fn number(count: usize, what: &str) -> String {
+pub fn with_noun(count: usize, what: &str) -> String {
     let end = match count {
         1 => "",
         _ if what.ends_with("sh") => "es",

@@ -14,20 +14,20 @@
 
 use crate::Error;
 use crate::clip::Joints;
-use crate::clip::choice::Chosen;
-use crate::clip::decoded::poses;
+use crate::clip::choice::ChosenClip;
+use crate::clip::decoded::decode_poses;
 use crate::mesh::plan::MeshPlan;
-use crate::method::skin::{Model, coded_weights, encode_single_frame};
+use crate::method::skin::{BoneModel, encode_single_frame, encode_weights};
 use crate::nodes::budget::Budget;
 use crate::report::RigReport;
 use glam::{DAffine3, DMat4, DVec3};
-use meshreel_codec::clip::space::{Rows, object_space};
-use meshreel_codec::mesh::rig::{Parts, Rig};
-use meshreel_codec::mesh::skin::weights::{MOST, Weights};
+use meshreel_codec::clip::space::{AffineMatrix, object_space};
+use meshreel_codec::mesh::rig::{Rig, RigContents};
+use meshreel_codec::mesh::skin::weights::{MAX_INFLUENCES, SkinWeights};
 use meshreel_codec::mesh::{hierarchy, rig};
 use meshreel_codec::transform::Transform;
 use meshreel_options::{Options, RigChoice};
-use meshreel_scene::{Clip, Driven, Qvv, Remark, Scene, Skeleton, Skin, sample};
+use meshreel_scene::{Clip, DrivenMesh, Qvv, Remark, Scene, Skeleton, Skin, sample};
 use rayon::prelude::*;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -37,13 +37,13 @@ use std::sync::Arc;
 pub const BUDGETS: [[f64; 2]; 2] = [[0.5, 0.25], [0.2, 0.1]];
 /// Initial ratio of the tolerance of clips to that of the mesh; and the limits of the factor by which it
 /// shrinks.
-const CLIPS: f64 = 0.35;
-const SHRINKS: [f64; 2] = [0.2, 0.7];
+const INITIAL_CLIP_RATIO: f64 = 0.35;
+const SHRINK_LIMITS: [f64; 2] = [0.2, 0.7];
 /// The number of rounds in which the tolerance of clips may shrink.
 pub const ROUNDS: usize = 6;
 /// Where the metric reaches farther out than requested, errors at the requested distance can be √3 times as
 /// large.
-const NEARER: f64 = 0.57;
+const INNER_DISTANCE_FACTOR: f64 = 0.57;
 /// The number of poses, of all clips together, in which rounded weights are measured.
 const POSES: usize = 48;
 
@@ -58,7 +58,7 @@ pub struct EncodedRig {
 }
 
 /// A mesh whose rig is to be kept.
-pub struct Candidate<'a> {
+pub struct RigCandidate<'a> {
     mesh: usize,
     path: String,
     skin: Arc<Skin>,
@@ -76,7 +76,7 @@ pub struct Candidate<'a> {
 
 /// The tolerance and shell distances that a rig needs of the clips of its skeleton.
 #[derive(Clone, Debug)]
-pub struct Demand {
+pub struct ClipDemand {
     /// The largest allowed tolerance, in units of length.
     pub tolerance: f64,
     /// Least shell distances, by joint.
@@ -91,7 +91,7 @@ pub fn rig_candidates<'a>(
     time: f64,
     options: &Options,
     remarks: &mut Vec<Remark>,
-) -> Result<Vec<Candidate<'a>>, Error> {
+) -> Result<Vec<RigCandidate<'a>>, Error> {
     let mut out = Vec::new();
     if options.rig == RigChoice::Bake {
         return Ok(out);
@@ -134,7 +134,7 @@ pub fn rig_candidates<'a>(
                 break;
             };
             let next = points.len() as u32;
-            let dual = skin.dual.get(p).map(|part| part.to_bits());
+            let dual = skin.dual_fraction.get(p).map(|part| part.to_bits());
             let key = (at.map(f32::to_bits), influences(p), dual);
             let point = *known.entry(key).or_insert(next);
             if point == next {
@@ -148,7 +148,7 @@ pub fn rig_candidates<'a>(
         }
         let mut first = Vec::new();
         sample::positions_at(source, time, &mut first)?;
-        out.push(Candidate {
+        out.push(RigCandidate {
             mesh,
             path: plan.path.clone(),
             skin: skin.clone(),
@@ -186,9 +186,9 @@ pub fn none_missing(
     Ok(())
 }
 
-impl Candidate<'_> {
+impl RigCandidate<'_> {
     /// Returns the remark that the rig is not kept, with the reason.
-    pub fn left_out(&self, why: &str) -> Remark {
+    pub fn left_out_remark(&self, why: &str) -> Remark {
         Remark::new(&self.path, format!("its rig is left out: {why}"))
     }
 
@@ -199,8 +199,11 @@ impl Candidate<'_> {
 
     /// Returns the initial demand of the rig on the clips of its skeleton. `shells`: by joint, the requested
     /// distance; `tolerance`: the largest allowed.
-    pub fn demand(&self, shells: &[f64], tolerance: f64) -> Demand {
-        let mut out = Demand { tolerance: tolerance.min(CLIPS * self.tolerance), shells: shells.to_vec() };
+    pub fn demand(&self, shells: &[f64], tolerance: f64) -> ClipDemand {
+        let mut out = ClipDemand {
+            tolerance: tolerance.min(INITIAL_CLIP_RATIO * self.tolerance),
+            shells: shells.to_vec(),
+        };
         for &p in &self.points {
             let bind = vector(self.skin.bind_positions[p]);
             for (joint, _) in self.influences(p) {
@@ -212,7 +215,7 @@ impl Candidate<'_> {
                 let away = inverse.transform_point3(bind).length();
                 if let Some(shell) = out.shells.get_mut(own).filter(|shell| away > **shell) {
                     *shell = away.min(1e14);
-                    out.tolerance = out.tolerance.min(NEARER * tolerance);
+                    out.tolerance = out.tolerance.min(INNER_DISTANCE_FACTOR * tolerance);
                 }
             }
         }
@@ -234,7 +237,7 @@ impl Candidate<'_> {
             for i in (0..clip.samples).step_by(step) {
                 driver.points(clip.start + i as f64 / clip.fps, &mut wanted)?;
                 clip.pose(i, &mut pose);
-                world(skeleton, &pose, &mut object);
+                object_space_joints(skeleton, &pose, &mut object);
                 let joints = self.skin.joints.iter().zip(&self.skin.inverse_bind);
                 let matrix = |(joint, inverse): (&usize, &DMat4)| {
                     let at = object.get(*joint).copied().unwrap_or(DAffine3::IDENTITY);
@@ -256,10 +259,10 @@ impl Candidate<'_> {
     }
 
     /// Returns the remark that the rig is not kept, if that distance exceeds the tolerance.
-    pub fn other(&self, error: f64) -> Option<Remark> {
+    pub fn unexplained_remark(&self, error: f64) -> Option<Remark> {
         let beyond = error.is_nan() || error > self.tolerance;
         beyond.then(|| {
-            self.left_out(&format!(
+            self.left_out_remark(&format!(
                 "joints alone put it up to {error:.3e} away from the source in some sample of a clip, {:.3e} is allowed (morph targets besides, or sheared joints)",
                 self.tolerance
             ))
@@ -282,7 +285,7 @@ impl Candidate<'_> {
         clips: &[&Clip],
         [bind_share, weight_share]: [f64; 2],
         options: &Options,
-    ) -> Result<Option<Built<'_>>, Error> {
+    ) -> Result<Option<BuiltRig<'_>>, Error> {
         let joints = self.skin.joints.len();
         let motions = self.motions(skeleton, clips);
         let frames: Vec<usize> = (0..motions.first().map_or(0, Vec::len)).collect();
@@ -312,25 +315,25 @@ impl Candidate<'_> {
                 same
             });
             own.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-            own.truncate(MOST);
+            own.truncate(MAX_INFLUENCES);
             let sum: f64 = own.iter().map(|(_, w)| w).sum();
             own.iter_mut().for_each(|(_, w)| *w /= sum);
             own
         });
         let model =
-            Model { rest: bind, influences: influences.collect(), rigid: Vec::new(), affine: motions };
-        let weights: Weights = model.weights(&levels, &frames, weight_share * self.tolerance);
-        let mut built = Built {
+            BoneModel { rest: bind, influences: influences.collect(), rigid: Vec::new(), affine: motions };
+        let weights: SkinWeights = model.weights(&levels, &frames, weight_share * self.tolerance);
+        let mut built = BuiltRig {
             candidate: self,
             joints: self.skin.joints.iter().map(|j| *j as u32).collect(),
             inverse: self.skin.inverse_bind.iter().map(rows).collect(),
             bind: bind_bytes,
             depth: weights.depth,
-            weights: coded_weights(&weights, &levels, joints as u32)?,
+            weights: encode_weights(&weights, &levels, joints as u32)?,
             dual: self
                 .points
                 .iter()
-                .filter_map(|p| self.skin.dual.get(*p))
+                .filter_map(|p| self.skin.dual_fraction.get(*p))
                 .map(|part| in_steps(*part))
                 .collect(),
             rig: Rig::default(),
@@ -351,7 +354,7 @@ impl Candidate<'_> {
         for clip in clips {
             for i in (0..clip.samples).step_by(step) {
                 clip.pose(i, &mut pose);
-                world(skeleton, &pose, &mut object);
+                object_space_joints(skeleton, &pose, &mut object);
                 let joints = self.skin.joints.iter().zip(&self.skin.inverse_bind);
                 for ((joint, inverse), out) in joints.zip(&mut out) {
                     let at = object.get(*joint).copied().unwrap_or(DAffine3::IDENTITY);
@@ -364,10 +367,10 @@ impl Candidate<'_> {
 }
 
 /// A coded rig.
-pub struct Built<'a> {
-    candidate: &'a Candidate<'a>,
+pub struct BuiltRig<'a> {
+    candidate: &'a RigCandidate<'a>,
     joints: Vec<u32>,
-    inverse: Vec<Rows>,
+    inverse: Vec<AffineMatrix>,
     bind: Vec<u8>,
     depth: u32,
     weights: Vec<u8>,
@@ -377,14 +380,14 @@ pub struct Built<'a> {
     rig: Rig,
 }
 
-impl<'a> Built<'a> {
+impl<'a> BuiltRig<'a> {
     /// Returns its mesh.
-    pub fn candidate(&self) -> &'a Candidate<'a> {
+    pub fn candidate(&self) -> &'a RigCandidate<'a> {
         self.candidate
     }
 
     fn bytes(&self, first: Option<(u32, u32)>, tolerance: f64, error: f64) -> Vec<u8> {
-        let parts = Parts {
+        let parts = RigContents {
             skeleton: self.candidate.skeleton as u32,
             joints: &self.joints,
             inverse: &self.inverse,
@@ -393,7 +396,7 @@ impl<'a> Built<'a> {
             depth: self.depth,
             weights: &self.weights,
             dual: &self.dual,
-            first,
+            first_sample: first,
             tolerance,
             error,
         };
@@ -403,7 +406,7 @@ impl<'a> Built<'a> {
     }
 
     /// Returns the source's motion of the mesh by the clip of that number in the source.
-    fn driver(&self, clip: usize) -> Option<&Arc<dyn Driven>> {
+    fn driver(&self, clip: usize) -> Option<&Arc<dyn DrivenMesh>> {
         let mut own = self.candidate.skin.driven.iter();
         own.find(|(number, _)| *number == clip).map(|(_, d)| d)
     }
@@ -414,12 +417,12 @@ impl<'a> Built<'a> {
         &self,
         joints: &Joints,
         (number, clip): (usize, &Clip),
-        done: &Chosen,
+        done: &ChosenClip,
     ) -> Result<f64, Error> {
-        let (Some(driver), Some(poses)) = (self.driver(number), poses(joints, done)) else {
+        let (Some(driver), Some(poses)) = (self.driver(number), decode_poses(joints, done)) else {
             return Ok(f64::INFINITY);
         };
-        let scratch = || (Vec::new(), vec![Rows::default(); joints.parents.len()]);
+        let scratch = || (Vec::new(), vec![AffineMatrix::default(); joints.parents.len()]);
         let errors = poses.par_iter().enumerate().map_init(
             scratch,
             |(wanted, object), (i, pose): (usize, &Vec<Transform>)| {
@@ -433,8 +436,14 @@ impl<'a> Built<'a> {
     }
 
     /// The same for one pose.
-    fn distance(&self, parents: &[u32], pose: &[Transform], object: &mut [Rows], wanted: &[[f32; 3]]) -> f64 {
-        let mut matrices = vec![Rows::default(); self.joints.len()];
+    fn distance(
+        &self,
+        parents: &[u32],
+        pose: &[Transform],
+        object: &mut [AffineMatrix],
+        wanted: &[[f32; 3]],
+    ) -> f64 {
+        let mut matrices = vec![AffineMatrix::default(); self.joints.len()];
         let mut out = vec![[0.0; 3]; self.rig.point_of.len()];
         object_space(parents, pose, object);
         self.rig.matrices(object, &mut matrices);
@@ -456,8 +465,8 @@ impl<'a> Built<'a> {
     }
 
     /// Returns the tolerance that clips need, given the error that the current tolerance leaves.
-    pub fn finer(&self, tolerance: f64, error: f64) -> f64 {
-        let [least, most] = SHRINKS;
+    pub fn needed_tolerance(&self, tolerance: f64, error: f64) -> f64 {
+        let [least, most] = SHRINK_LIMITS;
         tolerance * (0.8 * self.candidate.tolerance / error).clamp(least, most)
     }
 
@@ -495,8 +504,8 @@ impl<'a> Built<'a> {
     }
 
     /// Returns the remark that the rig is not kept.
-    pub fn remark(&self, error: f64) -> Remark {
-        self.candidate.left_out(&format!(
+    pub fn tolerance_remark(&self, error: f64) -> Remark {
+        self.candidate.left_out_remark(&format!(
             "it puts a vertex up to {error:.3e} away from the source in some sample of a clip, {:.3e} is allowed, and clips cannot be finer",
             self.candidate.tolerance
         ))
@@ -504,7 +513,7 @@ impl<'a> Built<'a> {
 }
 
 /// Computes the joints in object space.
-fn world(skeleton: &Skeleton, pose: &[Qvv], out: &mut Vec<DAffine3>) {
+fn object_space_joints(skeleton: &Skeleton, pose: &[Qvv], out: &mut Vec<DAffine3>) {
     out.clear();
     for (joint, local) in skeleton.joints.iter().zip(pose) {
         let above = joint.parent.and_then(|p| out.get(p)).copied();
@@ -512,7 +521,7 @@ fn world(skeleton: &Skeleton, pose: &[Qvv], out: &mut Vec<DAffine3>) {
     }
 }
 
-fn rows(m: &DMat4) -> Rows {
+fn rows(m: &DMat4) -> AffineMatrix {
     let rows = m.transpose().to_cols_array_2d();
     [0, 1, 2].map(|r| rows[r].map(|v| v as f32))
 }

@@ -1,9 +1,9 @@
 //! Compresses clips as finely as the rigs that they move need them.
 
 use crate::clip::Joints;
-use crate::clip::choice::{Chosen, choose};
+use crate::clip::choice::{ChosenClip, choose_codec};
 use crate::clip::requested::RequestedClips;
-use crate::rig::candidates::{BUDGETS, Built, Candidate, EncodedRig, ROUNDS};
+use crate::rig::candidates::{BUDGETS, BuiltRig, EncodedRig, ROUNDS, RigCandidate};
 use crate::{Error, Phase, Progress};
 use meshreel_options::Options;
 use meshreel_scene::{Clip, Remark};
@@ -12,20 +12,20 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// If finer clips leave more than this fraction of an error, the clips are not its cause.
-const HELPED: f64 = 0.9;
+const MAX_HELPED_RATIO: f64 = 0.9;
 
 /// Compresses all clips, and the rigs of `candidates` that hold with them; clips become finer where rigs need
 /// it. Returns the clips in the order of `wanted`.
 pub fn compress(
     wanted: &mut RequestedClips<'_>,
-    candidates: &[Candidate<'_>],
+    candidates: &[RigCandidate<'_>],
     options: &Options,
     remarks: &mut Vec<Remark>,
     progress: &dyn Progress,
-) -> Result<(Vec<Chosen>, Vec<EncodedRig>), Error> {
+) -> Result<(Vec<ChosenClip>, Vec<EncodedRig>), Error> {
     let usual: Vec<Vec<Option<f64>>> =
         (wanted.skeletons.iter()).map(|own| own.skeleton.joints.iter().map(|j| j.shell).collect()).collect();
-    let mut done: Vec<Option<Chosen>> = wanted.clips.iter().map(|_| None).collect();
+    let mut done: Vec<Option<ChosenClip>> = wanted.clips.iter().map(|_| None).collect();
     let all = vec![true; wanted.skeletons.len()];
     compress_some(wanted, &all, options, Some(progress), &mut done)?;
     let (rigs, mut errors) = build_rigs(wanted, candidates, options, remarks, &done)?;
@@ -34,7 +34,7 @@ pub fn compress(
     // Clips that no kept rig needs finer are compressed as requested.
     for (s, _) in given_up.iter().enumerate().filter(|(_, given_up)| **given_up) {
         let own = &mut wanted.skeletons[s];
-        own.most = f64::INFINITY;
+        own.max_tolerance = f64::INFINITY;
         for (joint, shell) in own.skeleton.joints.iter_mut().zip(&usual[s]) {
             joint.shell = *shell;
         }
@@ -47,30 +47,30 @@ pub fn compress(
 /// Builds the rigs that can be kept, and measures each with the current clips; adds remarks on the others.
 fn build_rigs<'c>(
     wanted: &RequestedClips<'_>,
-    candidates: &'c [Candidate<'_>],
+    candidates: &'c [RigCandidate<'_>],
     options: &Options,
     remarks: &mut Vec<Remark>,
-    done: &[Option<Chosen>],
-) -> Result<(Vec<Built<'c>>, Vec<f64>), Error> {
+    done: &[Option<ChosenClip>],
+) -> Result<(Vec<BuiltRig<'c>>, Vec<f64>), Error> {
     let mut rigs = Vec::new();
     for candidate in candidates {
         let s = candidate.skeleton();
         let own = &wanted.skeletons[s];
         let clips = own_clips(wanted, s);
         if own.division.is_some() {
-            remarks.push(candidate.left_out("its clips are in layers, which it does not know"));
+            remarks.push(candidate.left_out_remark("its clips are in layers, which it does not know"));
         } else if clips.is_empty() {
-            remarks.push(candidate.left_out("no clip of its skeleton is compiled"));
+            remarks.push(candidate.left_out_remark("no clip of its skeleton is compiled"));
         } else {
             let clips: Vec<(usize, &Clip)> = clips.iter().map(|(_, n, c)| (*n, *c)).collect();
             let error = candidate.unexplained(&own.skeleton, &clips)?;
-            if let Some(remark) = candidate.other(error) {
+            if let Some(remark) = candidate.unexplained_remark(error) {
                 remarks.push(remark);
                 continue;
             }
-            match coarsest(wanted, candidate, options, done)? {
+            match coarsest_rig(wanted, candidate, options, done)? {
                 Some(rig) => rigs.push(rig),
-                None => remarks.push(candidate.left_out("its bind pose cannot be kept so finely")),
+                None => remarks.push(candidate.left_out_remark("its bind pose cannot be kept so finely")),
             }
         }
     }
@@ -81,16 +81,16 @@ fn build_rigs<'c>(
 /// rigs. Returns which skeletons are affected.
 fn make_finer(
     wanted: &mut RequestedClips<'_>,
-    rigs: &[Built<'_>],
+    rigs: &[BuiltRig<'_>],
     errors: &mut Vec<f64>,
     options: &Options,
-    done: &mut [Option<Chosen>],
+    done: &mut [Option<ChosenClip>],
 ) -> Result<Vec<bool>, Error> {
     let demanding = tighten_to_demand(wanted, rigs, errors);
     // An error that finer clips hardly reduce is not caused by them.
     let mut before = errors.clone();
     match compress_some(wanted, &demanding, options, None, done) {
-        Ok(()) if demanding.contains(&true) => *errors = measured(wanted, rigs, done)?,
+        Ok(()) if demanding.contains(&true) => *errors = measure_errors(wanted, rigs, done)?,
         // Clips cannot be so fine; the existing ones are measured.
         Ok(()) | Err(Error::Unsupported { .. }) => {}
         Err(other) => return Err(other),
@@ -98,10 +98,10 @@ fn make_finer(
     for _ in 0..ROUNDS {
         let mut which = vec![false; wanted.skeletons.len()];
         for ((rig, &error), before) in rigs.iter().zip(&*errors).zip(&before) {
-            if !rig.holds(error) && error < HELPED * before {
+            if !rig.holds(error) && error < MAX_HELPED_RATIO * before {
                 let s = rig.candidate().skeleton();
                 let own = &mut wanted.skeletons[s];
-                own.most = own.most.min(rig.finer(own.most, error));
+                own.max_tolerance = own.max_tolerance.min(rig.needed_tolerance(own.max_tolerance, error));
                 which[s] = true;
             }
         }
@@ -109,7 +109,7 @@ fn make_finer(
             break;
         }
         match compress_some(wanted, &which, options, None, done) {
-            Ok(()) => before = std::mem::replace(errors, measured(wanted, rigs, done)?),
+            Ok(()) => before = std::mem::replace(errors, measure_errors(wanted, rigs, done)?),
             // Clips cannot be so fine.
             Err(Error::Unsupported { .. }) => break,
             Err(other) => return Err(other),
@@ -120,7 +120,7 @@ fn make_finer(
 
 /// Tightens tolerances and shell distances of skeletons whose clips, compressed for their metric, are too
 /// coarse for a rig; returns which skeletons these are.
-fn tighten_to_demand(wanted: &mut RequestedClips<'_>, rigs: &[Built<'_>], errors: &[f64]) -> Vec<bool> {
+fn tighten_to_demand(wanted: &mut RequestedClips<'_>, rigs: &[BuiltRig<'_>], errors: &[f64]) -> Vec<bool> {
     let mut which = vec![false; wanted.skeletons.len()];
     for (rig, _) in (rigs.iter().zip(errors)).filter(|(rig, error)| !rig.holds(**error)) {
         let s = rig.candidate().skeleton();
@@ -130,7 +130,7 @@ fn tighten_to_demand(wanted: &mut RequestedClips<'_>, rigs: &[Built<'_>], errors
         let shells = Joints::new(&own.skeleton, general.shell).shell;
         let shells: Vec<f64> = shells.into_iter().map(f64::from).collect();
         let demand = rig.candidate().demand(&shells, general.tolerance);
-        own.most = own.most.min(demand.tolerance);
+        own.max_tolerance = own.max_tolerance.min(demand.tolerance);
         let joints = own.skeleton.joints.iter_mut();
         for (joint, (shell, before)) in joints.zip(demand.shells.iter().zip(&shells)) {
             if shell > before {
@@ -145,11 +145,11 @@ fn tighten_to_demand(wanted: &mut RequestedClips<'_>, rigs: &[Built<'_>], errors
 /// needed finer clips. `finer`: skeletons whose clips have become finer.
 fn keep_rigs(
     wanted: &RequestedClips<'_>,
-    (rigs, errors): (Vec<Built<'_>>, Vec<f64>),
+    (rigs, errors): (Vec<BuiltRig<'_>>, Vec<f64>),
     finer: &[bool],
     options: &Options,
     remarks: &mut Vec<Remark>,
-    done: &[Option<Chosen>],
+    done: &[Option<ChosenClip>],
 ) -> Result<(Vec<EncodedRig>, Vec<bool>), Error> {
     let mut made = Vec::new();
     let mut held = vec![false; wanted.skeletons.len()];
@@ -160,7 +160,7 @@ fn keep_rigs(
             held[s] = true;
             // Finer clips may leave the rig a larger budget than before.
             let again = match finer[s] {
-                true => coarsest(wanted, rig.candidate(), options, done)?,
+                true => coarsest_rig(wanted, rig.candidate(), options, done)?,
                 false => None,
             };
             let (rig, error) = match again {
@@ -170,7 +170,7 @@ fn keep_rigs(
             made.push(rig.finish(&own_clips(wanted, s), error)?);
         } else {
             given_up[s] = true;
-            remarks.push(rig.remark(error));
+            remarks.push(rig.tolerance_remark(error));
         }
     }
     let plain: Vec<bool> = (given_up.iter().zip(&held)).map(|(g, h)| *g && !h).collect();
@@ -179,12 +179,12 @@ fn keep_rigs(
 
 /// Returns the rig with the largest budget that holds with these clips, else with the smallest; and its
 /// error.
-fn coarsest<'c>(
+fn coarsest_rig<'c>(
     wanted: &RequestedClips<'_>,
-    candidate: &'c Candidate<'_>,
+    candidate: &'c RigCandidate<'_>,
     options: &Options,
-    done: &[Option<Chosen>],
-) -> Result<Option<(Built<'c>, f64)>, Error> {
+    done: &[Option<ChosenClip>],
+) -> Result<Option<(BuiltRig<'c>, f64)>, Error> {
     let s = candidate.skeleton();
     let clips = own_clips(wanted, s);
     let clips: Vec<&Clip> = clips.iter().map(|(.., clip)| *clip).collect();
@@ -195,7 +195,7 @@ fn coarsest<'c>(
             break;
         };
         let rigs = [rig];
-        let error = measured(wanted, &rigs, done)?[0];
+        let error = measure_errors(wanted, &rigs, done)?[0];
         let [rig] = rigs;
         let holds = rig.holds(error);
         last = Some((rig, error));
@@ -208,7 +208,7 @@ fn coarsest<'c>(
 
 /// Returns the clips of a skeleton: number in the file, number in the source, and the clip.
 fn own_clips<'w>(wanted: &'w RequestedClips<'_>, skeleton: usize) -> Vec<(usize, usize, &'w Clip)> {
-    (wanted.clips.iter().zip(&wanted.numbers).enumerate())
+    (wanted.clips.iter().zip(&wanted.scene_indices).enumerate())
         .filter(|(_, (clip, _))| clip.skeleton == skeleton)
         .map(|(own, (clip, number))| (own, *number, clip.as_ref()))
         .collect()
@@ -220,16 +220,16 @@ fn compress_some(
     which: &[bool],
     options: &Options,
     progress: Option<&dyn Progress>,
-    done: &mut [Option<Chosen>],
+    done: &mut [Option<ChosenClip>],
 ) -> Result<(), Error> {
     let count = AtomicU64::new(0);
     let total = wanted.clips.len() as u64;
     (wanted.clips.par_iter().zip(done.par_iter_mut())).filter(|(clip, _)| which[clip.skeleton]).try_for_each(
         |(clip, done)| {
             let skeleton = &wanted.skeletons[clip.skeleton];
-            let own = wanted.options_of(clip.skeleton);
+            let own = wanted.skeleton_options(clip.skeleton);
             own.cancellation.check()?;
-            *done = Some(choose(skeleton, clip, &own, options)?);
+            *done = Some(choose_codec(skeleton, clip, &own, options)?);
             if let Some(progress) = progress {
                 progress.update(Phase::Encode, count.fetch_add(1, Relaxed) + 1, total);
             }
@@ -239,12 +239,12 @@ fn compress_some(
 }
 
 /// Returns the largest error of each rig over all clips of its skeleton, in units of length.
-fn measured(
+fn measure_errors(
     wanted: &RequestedClips<'_>,
-    rigs: &[Built<'_>],
-    done: &[Option<Chosen>],
+    rigs: &[BuiltRig<'_>],
+    done: &[Option<ChosenClip>],
 ) -> Result<Vec<f64>, Error> {
-    let worst = |rig: &Built<'_>| {
+    let worst = |rig: &BuiltRig<'_>| {
         let s = rig.candidate().skeleton();
         let joints = Joints::new(&wanted.skeletons[s].skeleton, wanted.options.shell);
         let mut worst = 0.0f64;

@@ -16,7 +16,7 @@ pub fn first_equal(content: &Content<'_>, selected: &[bool], log: &mut Log) -> R
             used[mesh] = true;
         }
     }
-    let same = find(content.scene, &used, content.cancellation)?;
+    let same = find_equal(content.scene, &used, content.cancellation)?;
     let unique = same.iter().enumerate().filter(|(i, s)| used[*i] && *i == **s).count();
     let all = used.iter().filter(|u| **u).count();
     log.pass("identical", format!("{unique} different meshes of {all}"));
@@ -24,7 +24,7 @@ pub fn first_equal(content: &Content<'_>, selected: &[bool], log: &mut Log) -> R
 }
 
 /// Returns, for each mesh, the first one that equals it (often itself). Only `used` meshes are compared.
-fn find(scene: &Scene, used: &[bool], cancellation: &Cancellation) -> Result<Vec<MeshId>, Error> {
+fn find_equal(scene: &Scene, used: &[bool], cancellation: &Cancellation) -> Result<Vec<MeshId>, Error> {
     let mut same: Vec<MeshId> = (0..scene.meshes.len()).collect();
     let mut seen: HashMap<u64, Vec<MeshId>> = HashMap::new();
     for (id, mesh) in scene.meshes.iter().enumerate().filter(|(id, _)| used[*id]) {
@@ -32,7 +32,7 @@ fn find(scene: &Scene, used: &[bool], cancellation: &Cancellation) -> Result<Vec
         let candidates = seen.entry(signature(mesh)?).or_default();
         let mut found = None;
         for &other in candidates.iter() {
-            if equal(mesh, &scene.meshes[other], cancellation)? {
+            if equal_meshes(mesh, &scene.meshes[other], cancellation)? {
                 found = Some(other);
                 break;
             }
@@ -56,7 +56,7 @@ fn signature(mesh: &Mesh) -> Result<u64, Error> {
     Ok(hash.finish())
 }
 
-fn equal(a: &Mesh, b: &Mesh, cancellation: &Cancellation) -> Result<bool, Error> {
+fn equal_meshes(a: &Mesh, b: &Mesh, cancellation: &Cancellation) -> Result<bool, Error> {
     let names = |m: &Mesh| m.face_sets.iter().map(|s| s.name.clone()).collect::<Vec<_>>();
     // Seldom identical, and expensive to compare.
     if a.particles.is_some()
@@ -68,32 +68,32 @@ fn equal(a: &Mesh, b: &Mesh, cancellation: &Cancellation) -> Result<bool, Error>
     {
         return Ok(false);
     }
-    if !(channels(&a.face_counts, &b.face_counts, |x| x, cancellation)?
-        && channels(&a.face_indices, &b.face_indices, |x| x, cancellation)?
-        && channels(&a.positions, &b.positions, bits, cancellation)?
-        && optional(&a.normals, &b.normals, cancellation)?)
+    if !(equal_channels(&a.face_counts, &b.face_counts, |x| x, cancellation)?
+        && equal_channels(&a.face_indices, &b.face_indices, |x| x, cancellation)?
+        && equal_channels(&a.positions, &b.positions, bits, cancellation)?
+        && equal_optional(&a.normals, &b.normals, cancellation)?)
     {
         return Ok(false);
     }
     match (&a.velocities, &b.velocities) {
         (None, None) => {}
-        (Some(x), Some(y)) if channels(x, y, bits, cancellation)? => {}
+        (Some(x), Some(y)) if equal_channels(x, y, bits, cancellation)? => {}
         // Stored only if faces change.
         _ if a.topology != Topology::Heterogeneous => {}
         _ => return Ok(false),
     }
     for (x, y) in a.uvs.iter().zip(&b.uvs) {
-        if !attributes(x, y, cancellation)? {
+        if !equal_attributes(x, y, cancellation)? {
             return Ok(false);
         }
     }
     for (x, y) in a.colours.iter().zip(&b.colours) {
-        if !attributes(x, y, cancellation)? {
+        if !equal_attributes(x, y, cancellation)? {
             return Ok(false);
         }
     }
     for (x, y) in a.face_sets.iter().zip(&b.face_sets) {
-        if !channels(&x.faces, &y.faces, |x| x, cancellation)? {
+        if !equal_channels(&x.faces, &y.faces, |x| x, cancellation)? {
             return Ok(false);
         }
     }
@@ -104,19 +104,19 @@ fn bits<const N: usize>(value: [f32; N]) -> [u32; N] {
     value.map(f32::to_bits)
 }
 
-fn optional<const N: usize>(
+fn equal_optional<const N: usize>(
     a: &Option<Attribute<[f32; N]>>,
     b: &Option<Attribute<[f32; N]>>,
     cancellation: &Cancellation,
 ) -> Result<bool, Error> {
     match (a, b) {
-        (Some(a), Some(b)) => attributes(a, b, cancellation),
+        (Some(a), Some(b)) => equal_attributes(a, b, cancellation),
         (None, None) => Ok(true),
         _ => Ok(false),
     }
 }
 
-fn attributes<const N: usize>(
+fn equal_attributes<const N: usize>(
     a: &Attribute<[f32; N]>,
     b: &Attribute<[f32; N]>,
     cancellation: &Cancellation,
@@ -125,14 +125,14 @@ fn attributes<const N: usize>(
         return Ok(false);
     }
     if let (Some(a), Some(b)) = (&a.indices, &b.indices)
-        && !channels(a, b, |x| x, cancellation)?
+        && !equal_channels(a, b, |x| x, cancellation)?
     {
         return Ok(false);
     }
-    channels(&a.values, &b.values, bits, cancellation)
+    equal_channels(&a.values, &b.values, bits, cancellation)
 }
 
-fn channels<T: Copy + Send + Sync + 'static, B: PartialEq>(
+fn equal_channels<T: Copy + Send + Sync + 'static, B: PartialEq>(
     a: &Channel<T>,
     b: &Channel<T>,
     bits: impl Fn(T) -> B,
@@ -200,7 +200,7 @@ mod tests {
         let mut other = mesh();
         change(&mut other);
         let scene = Scene { meshes: vec![mesh(), other], ..Scene::default() };
-        let same = find(&scene, &[true, true], &Cancellation::never()).unwrap();
+        let same = find_equal(&scene, &[true, true], &Cancellation::never()).unwrap();
         assert_eq!(same[0], 0);
         same[1] == 0
     }
@@ -247,14 +247,14 @@ mod tests {
         let mut first = mesh();
         bad(&mut first);
         let scene = Scene { meshes: vec![first.clone(), first], ..Scene::default() };
-        assert_eq!(find(&scene, &[true, true], &Cancellation::never()).unwrap(), [0, 0]);
+        assert_eq!(find_equal(&scene, &[true, true], &Cancellation::never()).unwrap(), [0, 0]);
     }
 
     #[test]
     fn unused_meshes_are_not_read() {
         let none = Mesh { positions: channel(1.0, Vec::new()), ..mesh() };
         let scene = Scene { meshes: vec![mesh(), none, mesh(), mesh()], ..Scene::default() };
-        let same = find(&scene, &[false, false, true, true], &Cancellation::never()).unwrap();
+        let same = find_equal(&scene, &[false, false, true, true], &Cancellation::never()).unwrap();
         assert_eq!(same, [0, 1, 2, 2]);
     }
 }

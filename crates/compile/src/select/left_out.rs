@@ -5,7 +5,7 @@
 use crate::Error;
 use meshreel_options::{Options, PartsChoice};
 use meshreel_scene::{
-    Attribute, Channel, Lens, Mesh, MeshId, NodeId, Placed, Remark, Scene, Scope, Topology,
+    Attribute, Channel, Lens, Mesh, MeshId, NodeId, PlacedObject, Remark, Scene, Scope, Topology,
 };
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ const EXPORTERS_MARK: &str = "meshtype";
 /// Returns remarks on data of the `kept` objects, and of those above them, that a file cannot keep.
 pub fn remarks(
     scene: &Scene,
-    placed: &[Placed],
+    placed: &[PlacedObject],
     kept: &[bool],
     options: &Options,
 ) -> Result<Vec<Remark>, Error> {
@@ -46,10 +46,10 @@ pub fn remarks(
     for &id in &nodes {
         let node = &scene.nodes[id];
         if let Some(id) = node.mesh.filter(|mesh| seen.insert(*mesh)) {
-            of_mesh(&scene.meshes[id], options, &mut out)?;
+            add_mesh_remarks(&scene.meshes[id], options, &mut out)?;
         }
         if let Some(camera) = &node.camera {
-            out.extend(of_lens(camera)?.map(|what| Remark::new(&node.path, what)));
+            out.extend(lens_problem(camera)?.map(|what| Remark::new(&node.path, what)));
         }
         let own = node.user_properties.iter().map(|(name, _)| name);
         for name in own.filter(|name| *name != EXPORTERS_MARK) {
@@ -65,7 +65,7 @@ pub fn remarks(
 }
 
 /// Returns the sentence on invalid samples of a camera's lens, if there are any.
-fn of_lens(camera: &Channel<Lens>) -> Result<Option<String>, Error> {
+fn lens_problem(camera: &Channel<Lens>) -> Result<Option<String>, Error> {
     let (mut bad, mut values) = (0, Vec::new());
     for i in 0..camera.len() {
         camera.read(i, &mut values)?;
@@ -83,7 +83,7 @@ fn of_lens(camera: &Channel<Lens>) -> Result<Option<String>, Error> {
     })
 }
 
-fn of_mesh(mesh: &Mesh, options: &Options, out: &mut Vec<Remark>) -> Result<(), Error> {
+fn add_mesh_remarks(mesh: &Mesh, options: &Options, out: &mut Vec<Remark>) -> Result<(), Error> {
     let mut say = |what: String| out.push(Remark::new(&mesh.path, what));
     let changes = mesh.particles.is_some() || mesh.topology == Topology::Heterogeneous;
     if mesh.velocities.as_ref().is_some_and(|v| !v.is_empty()) && !changes {

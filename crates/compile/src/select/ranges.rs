@@ -33,8 +33,8 @@ pub fn frame_ranges(
 }
 
 /// Returns the sentence of `--explain` on the ranges; `None` if there are none.
-pub fn sentence(ranges: &[FrameRange]) -> Option<String> {
-    let one = |range: &FrameRange| format!("'{}' {} to {}", range.name, range.first, range.last());
+pub fn explain(ranges: &[FrameRange]) -> Option<String> {
+    let one = |range: &FrameRange| format!("'{}' {} to {}", range.name, range.first, range.last_frame());
     let list: Vec<String> = ranges.iter().map(one).collect();
     (!list.is_empty()).then(|| list.join(", "))
 }

@@ -3,9 +3,9 @@
 use crate::Error;
 use crate::report::Log;
 use globset::GlobSet;
-use meshreel_options::globs::{glob, globs, hit};
+use meshreel_options::globs::{glob, glob_matches, globs};
 use meshreel_options::{Options, PartsChoice};
-use meshreel_scene::{Placed, Remark, Scene, hierarchy};
+use meshreel_scene::{PlacedObject, Remark, Scene, node_clip};
 
 /// `--include` and `--exclude`.
 pub struct Selection {
@@ -23,7 +23,7 @@ impl Selection {
 
     /// Returns remarks on globs that match none of the `paths` of meshes, mostly a mistake. `alone`: there
     /// are no clips, whose joints `--include` and `--exclude` may be for.
-    pub fn unused<'a>(
+    pub fn unused_glob_remarks<'a>(
         options: &Options,
         alone: bool,
         paths: impl Iterator<Item = &'a str> + Clone,
@@ -32,7 +32,7 @@ impl Selection {
         for (flag, list) in [("--include", &options.include), ("--exclude", &options.exclude)] {
             for text in list {
                 let set = globs(flag, std::slice::from_ref(text))?;
-                if alone && !paths.clone().any(|path| hit(&set, path)) {
+                if alone && !paths.clone().any(|path| glob_matches(&set, path)) {
                     remarks.push(Remark::new(text, format!("{flag} matches no node")));
                 }
             }
@@ -48,21 +48,21 @@ impl Selection {
     }
 
     /// Returns `true` if the object at `path` is compiled.
-    pub fn has(&self, path: &str) -> bool {
-        (self.include.is_empty() || hit(&self.include, path)) && !hit(&self.exclude, path)
+    pub fn selects(&self, path: &str) -> bool {
+        (self.include.is_empty() || glob_matches(&self.include, path)) && !glob_matches(&self.exclude, path)
     }
 }
 
 /// Returns an error if no mesh has an attribute of a name given in the options; some meshes may lack it.
-pub fn named_parts(
+pub fn check_named_parts(
     scene: &Scene,
     options: &Options,
-    placed: &[Placed],
+    placed: &[PlacedObject],
     selected: &[bool],
 ) -> Result<(), Error> {
     let meshes = || {
         let chosen = placed.iter().zip(selected).filter(|(_, s)| **s);
-        let mesh = |place: &Placed| scene.nodes[place.node].mesh;
+        let mesh = |place: &PlacedObject| scene.nodes[place.node].mesh;
         chosen.filter_map(move |(place, _)| Some(&scene.meshes[mesh(place)?]))
     };
     let sections = options.meshes.iter().filter_map(|o| o.parts.as_ref());
@@ -70,10 +70,10 @@ pub fn named_parts(
         let PartsChoice::Attribute(name) = parts else {
             continue;
         };
-        if crate::method::skin::names(meshes()).contains(name) {
+        if crate::method::skin::hint_names(meshes()).contains(name) {
             continue;
         }
-        let there = match &crate::method::skin::names(meshes())[..] {
+        let there = match &crate::method::skin::hint_names(meshes())[..] {
             [] => "none has any".to_owned(),
             names => format!("there are {}", names.join(", ")),
         };
@@ -85,7 +85,7 @@ pub fn named_parts(
 }
 
 /// The placed objects that are compiled.
-pub struct Selected {
+pub struct SelectedObjects {
     /// By placed object, `true` if its mesh is compiled.
     pub meshes: Vec<bool>,
     /// By placed object, `true` if it is a compiled locator.
@@ -100,18 +100,23 @@ pub fn clips_only(scene: &Scene, options: &Options, log: &mut Log) -> Result<Opt
         return Ok(None);
     }
     let selection = Selection::new(options)?;
-    let selected = |path: &str| selection.has(path);
-    Ok(Some(hierarchy::clips_only(scene, &selected, &mut log.remarks)?))
+    let selected = |path: &str| selection.selects(path);
+    Ok(Some(node_clip::clips_only(scene, &selected, &mut log.remarks)?))
 }
 
 /// Selects the placed objects whose meshes are compiled, and the locators.
-pub fn select(scene: &Scene, placed: &[Placed], options: &Options, log: &mut Log) -> Result<Selected, Error> {
+pub fn select(
+    scene: &Scene,
+    placed: &[PlacedObject],
+    options: &Options,
+    log: &mut Log,
+) -> Result<SelectedObjects, Error> {
     let selection = Selection::new(options)?;
     let locators = meshreel_scene::locators::find(scene, placed, &|_| true);
     let nodes = (placed.iter().zip(&locators))
         .filter(|(place, locator)| **locator || scene.nodes[place.node].mesh.is_some());
     let paths = nodes.map(|(place, _)| &place.path[..]);
-    log.remarks.extend(Selection::unused(options, scene.clips.is_empty(), paths)?);
+    log.remarks.extend(Selection::unused_glob_remarks(options, scene.clips.is_empty(), paths)?);
     let mut meshes = vec![false; placed.len()];
     let mut all = 0;
     for (i, place) in placed.iter().enumerate() {
@@ -119,7 +124,7 @@ pub fn select(scene: &Scene, placed: &[Placed], options: &Options, log: &mut Log
             continue;
         };
         all += 1;
-        if selection.has(&place.path) {
+        if selection.selects(&place.path) {
             meshes[i] = !scene.meshes[mesh].positions.is_empty();
             if !meshes[i] {
                 log.remark(&place.path, "has no samples of points and is left out");
@@ -127,21 +132,21 @@ pub fn select(scene: &Scene, placed: &[Placed], options: &Options, log: &mut Log
         }
     }
     let count = meshes.iter().filter(|s| **s).count();
-    let has = |(place, locator): (&Placed, bool)| locator && selection.has(&place.path);
+    let has = |(place, locator): (&PlacedObject, bool)| locator && selection.selects(&place.path);
     let locators: Vec<bool> = placed.iter().zip(locators).map(has).collect();
     let said = match locators.iter().filter(|l| **l).count() {
-        0 if count == 0 => return Err(nothing(all)),
+        0 if count == 0 => return Err(nothing_selected(all)),
         0 => String::new(),
         others => format!(", {others} locators (nodes without meshes)"),
     };
     log.pass("select", format!("{count} of {all} placed meshes{said}"));
-    named_parts(scene, options, placed, &meshes)?;
+    check_named_parts(scene, options, placed, &meshes)?;
     let any = meshes.iter().zip(&locators).map(|(s, l)| *s || *l).collect();
-    Ok(Selected { meshes, locators, any })
+    Ok(SelectedObjects { meshes, locators, any })
 }
 
 /// Returns the error of a selection without any of the `all` meshes, and without a locator.
-fn nothing(all: usize) -> Error {
+fn nothing_selected(all: usize) -> Error {
     let what = match all {
         0 => "there is no mesh with samples in the input, no points, curves, camera or locator: nothing to compile"
             .to_owned(),

@@ -2,19 +2,19 @@
 
 use crate::Error;
 use crate::report::Log;
-use crate::select::selection::Selected;
+use crate::select::selection::SelectedObjects;
 use meshreel_options::Options;
-use meshreel_scene::sample::{self, Channels};
-use meshreel_scene::{Placed, SAME_TIME, Scene};
+use meshreel_scene::sample::{self, ChannelSelection};
+use meshreel_scene::{PlacedObject, Scene, TIME_TOLERANCE};
 
 /// Ratio of an animation's length to the part of it in which things move, from which on a remark is given.
-const LONGER: f64 = 100.0;
+const MAX_LENGTH_RATIO: f64 = 100.0;
 
 /// Returns the times of the compiled frames: those of the samples, unless a rate is requested.
 pub fn frame_times(
     scene: &Scene,
-    placed: &[Placed],
-    selected: &Selected,
+    placed: &[PlacedObject],
+    selected: &SelectedObjects,
     options: &Options,
     log: &mut Log,
 ) -> Result<Vec<f64>, Error> {
@@ -49,13 +49,13 @@ fn longer_than_moves(scene: &Scene, times: &[f64], log: &mut Log) {
     let (start, end) = (times[0], times[times.len() - 1]);
     let gaps = times.windows(2).map(|pair| pair[1] - pair[0]);
     let step = scene.fps.map_or_else(|| gaps.fold(f64::INFINITY, f64::min), |rate| 1.0 / rate);
-    if end - start < step * sample::LONG as f64 {
+    if end - start < step * sample::LONG_ANIMATION_FRAMES as f64 {
         return;
     }
     // The window of that length with the most frames.
     let (mut best, mut first) = (&times[..1], 0);
     for last in 0..times.len() {
-        while times[last] - times[first] > (end - start) / LONGER {
+        while times[last] - times[first] > (end - start) / MAX_LENGTH_RATIO {
             first += 1;
         }
         if last + 1 - first > best.len() {
@@ -63,7 +63,7 @@ fn longer_than_moves(scene: &Scene, times: &[f64], log: &mut Log) {
         }
     }
     let &[from, .., to] = best else { return };
-    if best.len() * sample::WORTH >= times.len() {
+    if best.len() * sample::MIN_FRAME_REDUCTION >= times.len() {
         let what = format!(
             "it lasts from {start} s to {end} s, in most of which little moves: {} of {} frames are from {from} s to {to} s; --range {from}s:{to}s leaves away what is beyond",
             best.len(),
@@ -76,16 +76,16 @@ fn longer_than_moves(scene: &Scene, times: &[f64], log: &mut Log) {
 /// Adds remarks if something other than meshes makes the animation longer: mostly a mistake of an exporter.
 fn longer_than_meshes(
     scene: &Scene,
-    placed: &[Placed],
-    selected: &Selected,
+    placed: &[PlacedObject],
+    selected: &SelectedObjects,
     options: &Options,
     times: &[f64],
     log: &mut Log,
 ) -> Result<(), Error> {
     let (start, end) = (times[0], times[times.len() - 1]);
-    let beyond = |first: f64, last: f64| start + SAME_TIME < first || last + SAME_TIME < end;
+    let beyond = |first: f64, last: f64| start + TIME_TOLERANCE < first || last + TIME_TOLERANCE < end;
     let without_attributes = sample::FrameOptions {
-        channels: Channels { normals: false, uvs: false, colours: false, attributes: false },
+        channels: ChannelSelection { normals: false, uvs: false, colours: false, attributes: false },
         ..options.frame_options()
     };
     let own = sample::frame_times(scene, placed, &selected.any, &without_attributes)?;

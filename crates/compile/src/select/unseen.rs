@@ -2,10 +2,15 @@
 
 use crate::nodes::motion::Motion;
 use meshreel_options::Options;
-use meshreel_scene::{Placed, Remark};
+use meshreel_scene::{PlacedObject, Remark};
 
 /// Returns a remark for each mesh that is visible in no frame, and one if no mesh is ever visible.
-pub fn remarks(placed: &[Placed], selected: &[bool], motion: &Motion, options: &Options) -> Vec<Remark> {
+pub fn remarks(
+    placed: &[PlacedObject],
+    selected: &[bool],
+    motion: &Motion,
+    options: &Options,
+) -> Vec<Remark> {
     let is_seen = |i: usize| motion.visible[i].count() > 0;
     let meshes = || (0..placed.len()).filter(|&i| selected[i]);
     let (state, cure) = match options.show_hidden {

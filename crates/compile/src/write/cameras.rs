@@ -1,7 +1,7 @@
 //! Cameras: the settings of their lenses in each frame, rounded to f32.
 
 use crate::Error;
-use crate::clip::scalars::component;
+use crate::clip::scalars::encode_component;
 use crate::nodes::flatten::FlatNode;
 use crate::write::job::Job;
 use meshreel_codec::clip::scalars::{MAX_VALUES, ScalarTrack, ScalarsRecord};
@@ -10,7 +10,7 @@ use meshreel_options::Tolerance;
 use meshreel_scene::{Lens, sample};
 
 /// Returns the cameras at nodes of the file, in the order of the source.
-pub fn collect(job: &Job<'_>) -> Result<Vec<CameraRecord>, Error> {
+pub fn collect_cameras(job: &Job<'_>) -> Result<Vec<CameraRecord>, Error> {
     if !job.options.channels.attributes {
         return Ok(Vec::new());
     }
@@ -19,7 +19,7 @@ pub fn collect(job: &Job<'_>) -> Result<Vec<CameraRecord>, Error> {
         let Some(camera) = &job.scene.nodes[place.node].camera else {
             continue;
         };
-        let Some(node) = node_of(job.nodes, i).or_else(|| node_of(job.nodes, place.parent?)) else {
+        let Some(node) = locator_node(job.nodes, i).or_else(|| locator_node(job.nodes, place.parent?)) else {
             continue;
         };
         let lenses: Vec<_> = sample::lenses_at(camera, job.times)?.iter().map(Lens::tracks).collect();
@@ -31,7 +31,7 @@ pub fn collect(job: &Job<'_>) -> Result<Vec<CameraRecord>, Error> {
             let mut components = Vec::new();
             for k in 0..count {
                 let values: Vec<f64> = lenses.iter().map(|lens| lens[t][k]).collect();
-                let found = component(&values, Tolerance::Absolute(0.0));
+                let found = encode_component(&values, Tolerance::Absolute(0.0));
                 let beyond = || Error::Unsupported {
                     what: format!(
                         "{}: {name} of the camera is a number beyond those of f32, or none",
@@ -53,6 +53,6 @@ pub fn collect(job: &Job<'_>) -> Result<Vec<CameraRecord>, Error> {
 }
 
 /// Returns the locator that stands for an object.
-fn node_of(nodes: &[FlatNode], placed: usize) -> Option<usize> {
-    nodes.iter().position(|node| node.named == placed && node.reach.is_some())
+fn locator_node(nodes: &[FlatNode], placed: usize) -> Option<usize> {
+    nodes.iter().position(|node| node.named == placed && node.half_size.is_some())
 }

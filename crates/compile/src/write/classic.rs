@@ -1,9 +1,9 @@
 //! Frames of the preset `classic`, by group: from one index frame to the next.
 
 use crate::codec_terms::block_format;
-use crate::method::payload::Part;
+use crate::method::payload::FramePayload;
 use crate::report::{Phase, Progress};
-use crate::write::job::{Counted, Job};
+use crate::write::job::{Job, MeshSizes};
 use crate::write::node_frames::{FrameInput, NodeFrames, same_bits, unit_bounds};
 use crate::write::output::check_size;
 use crate::{Error, pipeline};
@@ -25,17 +25,17 @@ pub struct FrameOutput {
     pub bytes: Vec<u8>,
     pub raw: usize,
     pub bounds: [f32; 6],
-    pub parts: Vec<Counted>,
+    pub parts: Vec<MeshSizes>,
 }
 
 /// Returns `true` if a frame is an index frame.
-pub fn index_frame(frame: usize, frames: usize, every: usize) -> bool {
+pub fn is_index_frame(frame: usize, frames: usize, every: usize) -> bool {
     frame.is_multiple_of(every) || frame + 1 == frames
 }
 
 /// Returns the distance of index frames: the requested one, or less if a group would not fit the allowed
 /// memory.
-pub fn every(job: &Job<'_>) -> usize {
+pub fn index_distance(job: &Job<'_>) -> usize {
     let mut every = job.options.index_every();
     while every > 1 && group_bytes(job, every) > job.options.memory {
         every = every.div_ceil(2);
@@ -71,7 +71,7 @@ pub fn encode_frames(
     mut consume: impl FnMut(FrameOutput) -> Result<(), Error> + Send,
 ) -> Result<(), Error> {
     let frames = job.times.len();
-    let every = every(job);
+    let every = index_distance(job);
     let window =
         (job.options.memory / group_bytes(job, every).max(1)).clamp(1, 2 * pool.current_num_threads() as u64);
     let mut nodes = NodeFrames::new(job)?;
@@ -108,7 +108,7 @@ pub fn encode_frames(
 }
 
 fn encode_group(job: &Job<'_>, group: GroupInput) -> Result<Vec<FrameOutput>, Error> {
-    let parts: Vec<Vec<Part>> = job
+    let parts: Vec<Vec<FramePayload>> = job
         .plans
         .par_iter()
         .map(|(plan, _)| plan.encode_group(group.first, group.last, group.with_last, job.options))
@@ -161,7 +161,7 @@ fn encode_group(job: &Job<'_>, group: GroupInput) -> Result<Vec<FrameOutput>, Er
                     bounds,
                     parts: parts
                         .iter()
-                        .map(|mesh| Counted {
+                        .map(|mesh| MeshSizes {
                             bytes: mesh[i].bytes.len(),
                             position_bytes: mesh[i].position_bytes,
                             error: mesh[i].error,

@@ -1,35 +1,35 @@
 //! Skeletons and clips of a scene as chunks, and as a file of their own where there are no meshes.
 
-use crate::clip::choice::{Chosen, Layers, packed};
+use crate::clip::choice::{ChosenClip, Layers, compress_block};
 use crate::clip::layer::LayeredClip;
-use crate::clip::random_access::LayeredForm;
+use crate::clip::random_access::RandomAccessLayers;
 use crate::clip::requested::{RequestedClips, RequestedSkeleton};
 use crate::clip::tier_chunks::{pack_layers, pack_tiers};
 use crate::codec_terms::block_format;
-use crate::mesh::streams::NOTHING;
+use crate::mesh::streams::EMPTY_BOUNDS;
 use crate::method::quantize::Plans;
 use crate::nodes::budget::Budget;
 use crate::nodes::content::Content;
-use crate::report::{ClipReport, ClipTried, KeyCounts, LayerReport, Log, PassReport, ScalarReport};
+use crate::report::{ClipReport, KeyCounts, LayerReport, Log, PassReport, ScalarReport, TriedCodec};
 use crate::rig::candidates;
-use crate::rig::candidates::{Candidate, EncodedRig};
-use crate::tighter::Asked;
+use crate::rig::candidates::{EncodedRig, RigCandidate};
+use crate::tighter::RequestedOptions;
 use crate::write::job::Chunk;
 use crate::write::output::ratio;
 use crate::{Error, Progress, Report};
 use meshreel_codec::clip::layer;
 use meshreel_codec::clip::layer::LayerTable;
-use meshreel_codec::clip::record::{ClipRecord, Codec, SkeletonRecord, encode_clip, encode_skeleton};
-use meshreel_codec::entropy::block::{Compressor, Format};
+use meshreel_codec::clip::record::{ClipCodec, ClipRecord, SkeletonRecord, encode_clip, encode_skeleton};
+use meshreel_codec::entropy::block::{BlockFormat, Compressor};
 use meshreel_codec::record::Description;
 use meshreel_format::kind::{CLIP, DESCRIPTION, LAYERS, SCALARS, SKELETON, TIERS};
-use meshreel_format::{CHUNK_ENTRY_SIZE, Complete, HEADER_SIZE, Summary, Writer, frame_table_size};
+use meshreel_format::{CHUNK_ENTRY_SIZE, CompleteFile, HEADER_SIZE, Summary, Writer, frame_table_size};
 use meshreel_options::{Options, RigChoice};
-use meshreel_scene::{Clip, Joint, Remark, Scene, Track, Unit};
+use meshreel_scene::{Clip, Joint, LengthUnit, Remark, Scene, Track};
 use std::path::Path;
 
 impl LayerReport {
-    fn all(clip: &LayeredClip) -> Vec<LayerReport> {
+    fn streamed(clip: &LayeredClip) -> Vec<LayerReport> {
         (clip.layers.iter().zip(&clip.table.layers).enumerate())
             .map(|(l, (layer, record))| {
                 let header = layer::header_bytes(&layer.plan.header).len();
@@ -38,7 +38,7 @@ impl LayerReport {
                 let own = |of: &&u8| usize::from(**of) == l;
                 LayerReport {
                     name: record.name.clone(),
-                    joints: clip.table.layer_of.iter().filter(own).count(),
+                    joints: clip.table.joint_layers.iter().filter(own).count(),
                     samples: layer.plan.header.samples as usize,
                     stripped: layer.stripped.0,
                     strip_error: layer.stripped.1,
@@ -51,12 +51,12 @@ impl LayerReport {
     }
 
     /// Reports the layers of a clip in the random-access form; `max_error` is that of all of them.
-    fn whole(clip: &LayeredForm, max_error: f64) -> Vec<LayerReport> {
+    fn random_access(clip: &RandomAccessLayers, max_error: f64) -> Vec<LayerReport> {
         let table = &clip.table;
         (clip.layers.iter().zip(&table.layers).enumerate())
             .map(|(l, (layer, record))| LayerReport {
                 name: record.name.clone(),
-                joints: table.layer_of.iter().filter(|of| usize::from(**of) == l).count(),
+                joints: table.joint_layers.iter().filter(|of| usize::from(**of) == l).count(),
                 samples: table.samples as usize,
                 tiers: vec![layer.body.len()],
                 header_bytes: layer.header.len(),
@@ -67,11 +67,11 @@ impl LayerReport {
     }
 
     /// Reports layers in one stream, whose bytes are counted for the base layer.
-    fn interleaved(table: &LayerTable, chosen: &Chosen) -> Vec<LayerReport> {
+    fn interleaved(table: &LayerTable, chosen: &ChosenClip) -> Vec<LayerReport> {
         (table.layers.iter().enumerate())
             .map(|(l, record)| LayerReport {
                 name: record.name.clone(),
-                joints: table.layer_of.iter().filter(|of| usize::from(**of) == l).count(),
+                joints: table.joint_layers.iter().filter(|of| usize::from(**of) == l).count(),
                 samples: table.samples as usize,
                 tiers: vec![if l == 0 { chosen.bytes.len() } else { 0 }],
                 max_error: chosen.max_error,
@@ -81,22 +81,22 @@ impl LayerReport {
     }
 
     /// Reports the layers of a clip; empty if it has none.
-    fn of(chosen: &Chosen) -> Vec<LayerReport> {
+    fn from_chosen(chosen: &ChosenClip) -> Vec<LayerReport> {
         match &chosen.layers {
             None => Vec::new(),
-            Some(Layers::Streamed(clip)) => LayerReport::all(clip),
-            Some(Layers::RandomAccess(clip)) => LayerReport::whole(clip, chosen.max_error),
+            Some(Layers::Streamed(clip)) => LayerReport::streamed(clip),
+            Some(Layers::RandomAccess(clip)) => LayerReport::random_access(clip, chosen.max_error),
             Some(Layers::Interleaved(table)) => LayerReport::interleaved(table, chosen),
         }
     }
 }
 
 /// Rotation orders, by their number in a skeleton's record.
-const ORDERS: [[u8; 3]; 6] = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+const ROTATION_ORDERS: [[u8; 3]; 6] = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
 
 /// Returns the number of a joint's rotation order in its record; 0 stands for z, y, x, the usual one.
 fn axis_order(joint: &Joint) -> u8 {
-    let at = ORDERS.iter().position(|o| Some(*o) == joint.rotation_order);
+    let at = ROTATION_ORDERS.iter().position(|o| Some(*o) == joint.rotation_order);
     at.filter(|at| *at < 5).map_or(0, |at| at as u8 + 1)
 }
 
@@ -135,7 +135,7 @@ pub struct CompiledClips {
 fn compile_clips(
     scene: &Scene,
     (options, tighter): (&Options, bool),
-    candidates: &[Candidate<'_>],
+    candidates: &[RigCandidate<'_>],
     remarks: &mut Vec<Remark>,
     progress: &dyn Progress,
 ) -> Result<CompiledClips, Error> {
@@ -155,7 +155,7 @@ fn compile_clips(
     let (tiers, tables) = pack_all_layers(&compressed)?;
     let mut reports = Vec::new();
     for (c, (clip, compressed)) in (0u32..).zip(wanted.clips.iter().zip(&compressed)) {
-        let asked = wanted.options_of(clip.skeleton).tolerance;
+        let asked = wanted.skeleton_options(clip.skeleton).tolerance;
         if compressed.tolerance > asked {
             remarks.push(Remark::new(
                 &clip.name,
@@ -186,9 +186,9 @@ fn compile_clips(
             rotations: compressed.rotations,
             codec: compressed.codec,
             local: compressed.local,
-            keys: own.and_then(ClipTried::key_counts),
+            keys: own.and_then(TriedCodec::key_counts),
             tried: compressed.tried.clone(),
-            layers: LayerReport::of(compressed),
+            layers: LayerReport::from_chosen(compressed),
             scalars,
         });
     }
@@ -214,14 +214,14 @@ fn skeleton_record(wanted: &RequestedSkeleton, shell: f64) -> SkeletonRecord {
         shell: joints.shell,
         tolerance: wanted.tolerances.clone(),
         orders: skeleton.joints.iter().map(axis_order).collect(),
-        ends: (skeleton.joints.iter())
-            .map(|j| j.ends.iter().map(|e| e.to_array().map(|v| v as f32)).collect())
+        end_sites: (skeleton.joints.iter())
+            .map(|j| j.end_sites.iter().map(|e| e.to_array().map(|v| v as f32)).collect())
             .collect(),
     }
 }
 
 /// Packs the layers of all clips: chunks of their data, and tables.
-fn pack_all_layers(clips: &[Chosen]) -> Result<(Vec<Vec<u8>>, Vec<EncodedTable>), Error> {
+fn pack_all_layers(clips: &[ChosenClip]) -> Result<(Vec<Vec<u8>>, Vec<EncodedTable>), Error> {
     let (mut streamed, mut whole, mut interleaved) = (Vec::new(), Vec::new(), Vec::new());
     for (c, done) in (0u32..).zip(clips) {
         match &done.layers {
@@ -249,7 +249,7 @@ impl EncodedTable {
     fn new(table: &LayerTable) -> EncodedTable {
         let mut bytes = Vec::new();
         layer::encode(table, &mut bytes);
-        let tier_bytes = table.pieces.iter().map(|p| p.size as usize).sum();
+        let tier_bytes = table.tier_parts.iter().map(|p| p.size as usize).sum();
         EncodedTable { clip: table.clip, bytes, tier_bytes }
     }
 }
@@ -262,41 +262,41 @@ struct ClipChunks<'a> {
 
 impl ClipChunks<'_> {
     /// Adds a chunk; returns its size in the file.
-    fn add(&mut self, kind: u16, raw: &[u8], format: Format) -> usize {
-        let bytes = packed(raw, format, self.options.effort);
+    fn add(&mut self, kind: u16, raw: &[u8], format: BlockFormat) -> usize {
+        let bytes = compress_block(raw, format, self.options.effort);
         let size = bytes.len();
         self.chunks.push((kind, raw.len() as u32, bytes));
         size
     }
 
     /// Adds a clip with its record; returns the bytes that are counted for the clip.
-    fn add_clip(&mut self, clip: &Clip, compressed: &Chosen, asked: f64) -> Result<usize, Error> {
+    fn add_clip(&mut self, clip: &Clip, compressed: &ChosenClip, asked: f64) -> Result<usize, Error> {
         let record = ClipRecord {
             name: clip.name.clone(),
             skeleton: clip.skeleton as u32,
             codec: compressed.codec,
-            local: compressed.local,
-            asked,
+            per_sub_track: compressed.local,
+            requested_tolerance: asked,
             tolerance: compressed.tolerance,
-            held: held_tracks(clip),
+            held_sub_tracks: held_tracks(clip),
         };
         let mut bytes = Vec::new();
         encode_clip(&record, &compressed.bytes, &mut bytes);
         crate::write::output::check_size("one clip", bytes.len())?;
         Ok(match compressed.codec {
             // Already coded or packed.
-            Codec::Sampled | Codec::RandomAccess => {
-                self.add(CLIP, &bytes, Format::Store);
+            ClipCodec::Sampled | ClipCodec::RandomAccess => {
+                self.add(CLIP, &bytes, BlockFormat::Store);
                 compressed.bytes.len()
             }
-            Codec::Curve => self.add(CLIP, &bytes, block_format(self.options.block)),
+            ClipCodec::Curve => self.add(CLIP, &bytes, block_format(self.options.block)),
         })
     }
 
     /// Adds the scalar tracks of a clip, if it has any; returns their report.
     fn add_scalars(&mut self, clip: &Clip, number: usize) -> Result<ScalarReport, Error> {
         let tolerance = self.options.scalar_tolerance;
-        let Some((bytes, report)) = crate::clip::scalars::chunk(clip, number, tolerance)? else {
+        let Some((bytes, report)) = crate::clip::scalars::encode_chunk(clip, number, tolerance)? else {
             return Ok(ScalarReport::default());
         };
         if !bytes.is_empty() {
@@ -341,13 +341,13 @@ pub fn raw_bytes(clips: &[ClipReport]) -> u64 {
 }
 
 /// Returns all chunks of a file that holds only clips, the description last.
-pub fn contents(
+pub fn clip_file_chunks(
     scene: &Scene,
-    asked: Asked<'_>,
+    asked: RequestedOptions<'_>,
     remarks: &mut Vec<Remark>,
     progress: &dyn Progress,
 ) -> Result<(Vec<Chunk>, Vec<ClipReport>), Error> {
-    let Asked { promised, options, tighter } = asked;
+    let RequestedOptions { promised, options, tighter } = asked;
     let clips = compile_clips(scene, (options, tighter.clips), &[], remarks, progress)?;
     let (mut chunks, clips) = (clips.chunks, clips.reports);
     if options.strict && !remarks.is_empty() {
@@ -358,10 +358,10 @@ pub fn contents(
         options: promised.stored_text(None),
         unit: match options.unit.or(scene.unit) {
             None => 0,
-            Some(Unit::Metre) => 1,
-            Some(Unit::Centimetre) => 2,
-            Some(Unit::Millimetre) => 3,
-            Some(Unit::Inch) => 4,
+            Some(LengthUnit::Metre) => 1,
+            Some(LengthUnit::Centimetre) => 2,
+            Some(LengthUnit::Millimetre) => 3,
+            Some(LengthUnit::Inch) => 4,
         },
         fps: scene.fps.unwrap_or(0.0),
         ..Description::default()
@@ -375,14 +375,14 @@ pub fn contents(
 }
 
 /// Writes a file that holds only clips.
-pub fn write(
+pub fn write_clip_file(
     scene: &Scene,
     mut remarks: Vec<Remark>,
     target: &Path,
-    asked: Asked<'_>,
+    asked: RequestedOptions<'_>,
     progress: &dyn Progress,
-) -> Result<(Report, Option<Complete>), Error> {
-    let (chunks, clips) = contents(scene, asked, &mut remarks, progress)?;
+) -> Result<(Report, Option<CompleteFile>), Error> {
+    let (chunks, clips) = clip_file_chunks(scene, asked, &mut remarks, progress)?;
     let raw_bytes = raw_bytes(&clips);
     progress.cancellation().check()?;
     let (file_bytes, file) = if asked.options.dry_run {
@@ -393,19 +393,19 @@ pub fn write(
         for (kind, raw, bytes) in &chunks {
             writer.add_chunk(*kind, *raw, bytes)?;
         }
-        let summary = Summary { bounds: NOTHING, raw_bytes, flags: 0 };
+        let summary = Summary { bounds: EMPTY_BOUNDS, raw_bytes, flags: 0 };
         let file = writer.complete(summary)?;
         (file.size(), Some(file))
     };
     let kinds = |clip: &ClipReport| {
         let [default, constant, hinge, two, free] = clip.rotations;
         match clip.codec {
-            Codec::Sampled | Codec::RandomAccess => format!(
+            ClipCodec::Sampled | ClipCodec::RandomAccess => format!(
                 "{}: {}; rotations: {default} default, {constant} constant, {hinge} hinges, {two} of two axes, {free} free",
                 clip.name,
                 clip.codec.name()
             ),
-            Codec::Curve => {
+            ClipCodec::Curve => {
                 let KeyCounts { samples, keys } = clip.keys.unwrap_or_default();
                 format!("{}: curve; {keys} keys of {samples} samples", clip.name)
             }

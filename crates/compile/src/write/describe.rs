@@ -5,13 +5,15 @@ use crate::mesh::plan::MeshPlan;
 use crate::method::mesh_coder::MeshCoder;
 use crate::method::particles;
 use crate::nodes::motion::visibility;
-use crate::nodes::tracks::Tracks;
-use crate::write::job::{Job, Total};
+use crate::nodes::tracks::NodeTracks;
+use crate::write::job::{Job, MeshTotals};
 use crate::write::output::Batches;
-use meshreel_codec::record::{CODEC_CLASSIC, Description, Material, MeshRecord, NodeRecord, Visibility};
+use meshreel_codec::record::{
+    CODEC_CLASSIC, Description, MaterialRecord, MeshRecord, NodeRecord, Visibility,
+};
 use meshreel_codec::transform::Transform;
 use meshreel_options::Preset;
-use meshreel_scene::Unit;
+use meshreel_scene::LengthUnit;
 
 /// Describes a file whose chunks are written.
 pub fn describe(
@@ -19,7 +21,7 @@ pub fn describe(
     coders: &[MeshCoder<'_>],
     tracks: &[u8],
     batches: [&Batches; 4],
-    totals: &[Total],
+    totals: &[MeshTotals],
 ) -> Description {
     let mut mesh_of = vec![None; job.placed.len()];
     for (m, (_, placements)) in job.plans.iter().enumerate() {
@@ -27,13 +29,13 @@ pub fn describe(
     }
     let unit = match job.options.unit.or(job.scene.unit) {
         None => 0,
-        Some(Unit::Metre) => 1,
-        Some(Unit::Centimetre) => 2,
-        Some(Unit::Millimetre) => 3,
-        Some(Unit::Inch) => 4,
+        Some(LengthUnit::Metre) => 1,
+        Some(LengthUnit::Centimetre) => 2,
+        Some(LengthUnit::Millimetre) => 3,
+        Some(LengthUnit::Inch) => 4,
     };
     // The transforms of the first frame, which are the rest transforms of animated nodes.
-    let rest = Tracks::new(job.scene, job.placed, job.nodes)
+    let rest = NodeTracks::new(job.scene, job.placed, job.nodes)
         .and_then(|mut tracks| tracks.evaluate(job.times[0]).map(|()| tracks.local))
         .unwrap_or_else(|_| vec![Transform::IDENTITY; job.nodes.len()]);
     let nodes = job
@@ -46,15 +48,15 @@ pub fn describe(
             mesh: node.mesh.and_then(|i| mesh_of[i]),
             animated: node.animated,
             visibility: node
-                .shown()
+                .visible_object()
                 .map_or(Visibility::Always, |i| visibility(&job.motion.visible[i], job.times.len())),
             rest,
-            tolerance: node.shown().map_or(0.0, |i| {
+            tolerance: node.visible_object().map_or(0.0, |i| {
                 let budget = &job.tolerances[i];
                 budget.tolerance + budget.spent
             }),
             baked: node.baked,
-            reach: node.reach.unwrap_or(0.0),
+            reach: node.half_size.unwrap_or(0.0),
         })
         .collect();
     let meshes = job
@@ -73,7 +75,7 @@ pub fn describe(
             Preset::Classic => 0,
             _ => job.options.restart(),
         },
-        tracks: tracks.to_vec(),
+        node_setup: tracks.to_vec(),
         nodes,
         meshes,
     }
@@ -86,7 +88,7 @@ fn mesh_record(
     coder: Option<&MeshCoder<'_>>,
     m: usize,
     [connectivity, values, maps, ends]: [&Batches; 4],
-    totals: &Total,
+    totals: &MeshTotals,
 ) -> MeshRecord {
     let prepared = &plan.prepared;
     let fixed = prepared.fixed.as_ref();
@@ -105,17 +107,17 @@ fn mesh_record(
         values: values.locations[m],
         source_map: maps.locations[m],
         has_table: coder.map_or(plan.has_table, MeshCoder::has_table),
-        moves: plan.source.moves,
-        ends: ends.locations[m],
-        remeshed: plan.source.remeshed.map(|r| r.blended),
-        apart: coder.is_some_and(MeshCoder::is_apart),
-        particles: particles::record(plan),
+        moving_frames: plan.source.moves,
+        end_states: ends.locations[m],
+        remeshed_blend_frames: plan.source.remeshed.map(|r| r.blended),
+        separate_attributes: coder.is_some_and(MeshCoder::has_separate_attributes),
+        particles: particles::particles_record(plan),
         streams: coder.map_or_else(|| plan.streams.clone(), MeshCoder::records),
         materials: prepared
             .materials
             .iter()
             .enumerate()
-            .map(|(i, material)| Material {
+            .map(|(i, material)| MaterialRecord {
                 id: material.id,
                 name: material.name.clone(),
                 first: ranges(i).0,
@@ -149,7 +151,7 @@ fn period(job: &Job<'_>) -> f64 {
                 return Ok(false);
             }
         }
-        let mut tracks = Tracks::new(job.scene, job.placed, job.nodes)?;
+        let mut tracks = NodeTracks::new(job.scene, job.placed, job.nodes)?;
         tracks.evaluate(job.times[0])?;
         let first = tracks.decoded.clone();
         tracks.evaluate(job.times[n - 1])?;

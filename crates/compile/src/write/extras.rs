@@ -5,7 +5,7 @@ use crate::method::mesh_coder::MeshCoder;
 use crate::write::job::Job;
 use crate::write::lod::{self, Lod};
 use crate::write::part_attributes::{self, PartAttributes};
-use crate::write::visibility::{self, Visibility};
+use crate::write::visibility::{self, EncodedVisibility};
 use meshreel_scene::Remark;
 use rayon::prelude::*;
 
@@ -14,7 +14,7 @@ pub struct Extras {
     /// LOD levels, by mesh.
     pub lods: Vec<Lod>,
     /// Triangle visibility, by mesh.
-    pub visibility: Vec<Visibility>,
+    pub visibility: Vec<EncodedVisibility>,
     /// Part attributes, of groups of nodes.
     pub attributes: Vec<PartAttributes>,
 }
@@ -26,15 +26,15 @@ impl Extras {
             0 => Vec::new(),
             _ => pool.install(|| {
                 let plans = job.plans.par_iter();
-                let all = plans.map(|(plan, _)| lod::levels_of_mesh(plan, job.options));
+                let all = plans.map(|(plan, _)| lod::make_lod(plan, job.options));
                 all.collect::<Result<_, Error>>()
             })?,
         };
-        let visibility: Vec<Visibility> = match job.options.cull_hidden {
+        let visibility: Vec<EncodedVisibility> = match job.options.cull_hidden {
             true => pool.install(|| visibility::find_hidden(job))?,
             false => Vec::new(),
         };
-        let attributes = part_attributes::collect(job, coders)?;
+        let attributes = part_attributes::collect_part_attributes(job, coders)?;
         let mut said: Vec<_> = (lods.iter()).flat_map(|own| own.remarks.clone()).collect();
         said.extend(visibility.iter().flat_map(|own| own.remarks.clone()));
         said.extend(attributes.iter().flat_map(|own| own.remarks.clone()));

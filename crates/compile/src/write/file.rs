@@ -6,26 +6,28 @@ use crate::method::mesh_coder::MeshCoder;
 use crate::report::Progress;
 use crate::write::body::Body;
 use crate::write::cameras;
-use crate::write::classic::{encode_frames, every, index_frame};
+use crate::write::classic::{encode_frames, index_distance, is_index_frame};
 use crate::write::describe::describe;
 use crate::write::extras::Extras;
 use crate::write::job::Job;
 use crate::write::node_coder::NodeCoder;
 use crate::write::node_units::LiveNodes;
-use crate::write::output::{Batches, Output, check_size};
+use crate::write::output::{Batches, ChunkOutput, check_size};
 use crate::write::source_maps;
 use crate::write::units::{Encoding, UnitRange};
 use meshreel_codec::entropy::block::Compressor;
 use meshreel_codec::record::{self, Description, ranges};
 use meshreel_codec::schedule::Schedule;
 use meshreel_codec::topology::index;
-use meshreel_codec::topology::lod::put_entry;
-use meshreel_format::{BOX_SIZE, CHUNK_ENTRY_SIZE, Complete, HEADER_SIZE, Writer, frame_table_size, kind};
+use meshreel_codec::topology::lod::write_entry;
+use meshreel_format::{
+    BOX_SIZE, CHUNK_ENTRY_SIZE, CompleteFile, HEADER_SIZE, Writer, frame_table_size, kind,
+};
 use meshreel_options::Preset;
 use std::path::Path;
 
 /// The chunks so far, with their sizes by mesh.
-pub struct File<'a> {
+pub struct FileWriter<'a> {
     job: &'a Job<'a>,
     target: &'a Path,
     /// Frames, and everything that is written after them.
@@ -43,33 +45,33 @@ pub struct File<'a> {
     /// Batches of rigs.
     pub rigs: Batches,
     /// By mesh, the fraction of its static values that positions take.
-    pub position_share: Vec<f64>,
+    pub position_fractions: Vec<f64>,
     /// By mesh, the fraction of its end states that positions take.
-    pub position_share_of_ends: Vec<f64>,
+    pub end_position_fractions: Vec<f64>,
 }
 
-impl<'a> File<'a> {
+impl<'a> FileWriter<'a> {
     /// Starts a file, or, on a dry run, counts its size.
-    pub fn create(job: &'a Job<'a>, target: &'a Path) -> Result<File<'a>, Error> {
+    pub fn create(job: &'a Job<'a>, target: &'a Path) -> Result<FileWriter<'a>, Error> {
         let output = match job.options.dry_run {
-            true => Output::Count { chunks: 0, bytes: HEADER_SIZE as u64 + frame_table_size(job.times) },
-            false => Output::File(Writer::create(target)?),
+            true => ChunkOutput::Count { chunks: 0, bytes: HEADER_SIZE as u64 + frame_table_size(job.times) },
+            false => ChunkOutput::File(Writer::create(target)?),
         };
-        Ok(File::with(job, target, output))
+        Ok(FileWriter::with_output(job, target, output))
     }
 
     /// Starts a file whose chunks are kept in memory for a join.
-    pub fn keep(job: &'a Job<'a>) -> File<'a> {
-        File::with(job, Path::new(""), Output::Kept(Vec::new()))
+    pub fn in_memory(job: &'a Job<'a>) -> FileWriter<'a> {
+        FileWriter::with_output(job, Path::new(""), ChunkOutput::Memory(Vec::new()))
     }
 
-    fn with(job: &'a Job<'a>, target: &'a Path, output: Output) -> File<'a> {
+    fn with_output(job: &'a Job<'a>, target: &'a Path, output: ChunkOutput) -> FileWriter<'a> {
         let meshes = job.plans.len();
         let batches = |kind: u16| Batches::new(kind, meshes);
         let raw_points: u64 = (job.plans.iter()).map(|(p, _)| 12 * p.source_points()).sum();
         let raw_bytes = raw_points + job.raw_transform_bytes + job.clip_raw_bytes;
         let compressor = Compressor::new(block_format(job.options.block), job.options.effort);
-        File {
+        FileWriter {
             job,
             target,
             body: Body::new(output, compressor, meshes, job.times.len(), raw_bytes),
@@ -79,8 +81,8 @@ impl<'a> File<'a> {
             visibility: batches(kind::VISIBILITY),
             part_attributes: batches(kind::PART_ATTRIBUTES),
             rigs: batches(kind::RIGS),
-            position_share: vec![0.0; meshes],
-            position_share_of_ends: vec![0.0; meshes],
+            position_fractions: vec![0.0; meshes],
+            end_position_fractions: vec![0.0; meshes],
         }
     }
 
@@ -97,7 +99,7 @@ impl<'a> File<'a> {
     }
 
     /// Writes triangles, static values and source maps of meshes with constant faces. They share chunks,
-    /// which are complete after [`File::extras`].
+    /// which are complete after [`FileWriter::extras`].
     pub fn static_data(&mut self, coders: &[MeshCoder<'_>]) -> Result<(), Error> {
         let job = self.job;
         for (m, (plan, _)) in job.plans.iter().enumerate() {
@@ -115,11 +117,11 @@ impl<'a> File<'a> {
                 Some(coder) => coder.encode_values(&mut bytes),
                 None => plan.encode_values(&mut bytes),
             };
-            self.position_share[m] = positions as f64 / bytes.len().max(1) as f64;
+            self.position_fractions[m] = positions as f64 / bytes.len().max(1) as f64;
             self.values.add(m, |out| out.extend_from_slice(&bytes), compressor, output)?;
             // Vertices of a re-meshed mesh have no origin in the source.
             if !job.options.strip && plan.source.remeshed.is_none() {
-                self.body.map_of(m, &source_maps::of_mesh(plan))?;
+                self.body.add_source_map(m, &source_maps::mesh_source_map(plan))?;
             }
         }
         Ok(())
@@ -129,15 +131,15 @@ impl<'a> File<'a> {
     pub fn extras(&mut self, extras: &Extras) -> Result<(), Error> {
         let Body { compressor, output, maps, .. } = &mut self.body;
         for (m, own) in (0..).zip(&extras.visibility).filter(|(_, own)| !own.bytes.is_empty()) {
-            let entry = |out: &mut Vec<u8>| put_entry(m, &own.bytes, out);
+            let entry = |out: &mut Vec<u8>| write_entry(m, &own.bytes, out);
             self.visibility.add(m as usize, entry, compressor, output)?;
         }
-        for (m, own) in (0..).zip(&extras.lods).filter(|(_, own)| !own.levels.is_empty()) {
-            let entry = |out: &mut Vec<u8>| put_entry(m, &own.bytes, out);
+        for (m, own) in (0..).zip(&extras.lods).filter(|(_, own)| !own.lod_levels.is_empty()) {
+            let entry = |out: &mut Vec<u8>| write_entry(m, &own.bytes, out);
             self.lods.add(m as usize, entry, compressor, output)?;
         }
         for own in extras.attributes.iter().filter(|own| !own.bytes.is_empty()) {
-            let entry = |out: &mut Vec<u8>| put_entry(own.nodes[0], &own.bytes, out);
+            let entry = |out: &mut Vec<u8>| write_entry(own.nodes[0], &own.bytes, out);
             self.part_attributes.add(own.mesh, entry, compressor, output)?;
         }
         self.connectivity.flush(compressor, output)?;
@@ -174,16 +176,16 @@ impl<'a> File<'a> {
                 progress,
             };
             LiveNodes::new(job, nodes.as_mut(), schedule)
-                .and_then(|mut nodes| encoding.run(&mut nodes, &mut |unit| body.unit(unit)))
+                .and_then(|mut nodes| encoding.encode(&mut nodes, &mut |unit| body.write_unit(unit)))
         } else {
             encode_frames(job, pool, progress, |frame| {
-                let kind = match index_frame(frame.frame, job.times.len(), every(job)) {
-                    true => kind::INDEX,
-                    false => kind::BETWEEN,
+                let kind = match is_index_frame(frame.frame, job.times.len(), index_distance(job)) {
+                    true => kind::INDEPENDENT_UNIT,
+                    false => kind::DEPENDENT_UNIT,
                 };
-                body.output.chunk(kind, frame.raw as u32, &frame.bytes)?;
+                body.output.write_chunk(kind, frame.raw as u32, &frame.bytes)?;
                 let cost = CHUNK_ENTRY_SIZE + BOX_SIZE;
-                body.count(frame.raw, frame.bytes.len() + cost, frame.parts);
+                body.count_sizes(frame.raw, frame.bytes.len() + cost, frame.parts);
                 body.boxes[frame.frame] = frame.bounds;
                 Ok(())
             })
@@ -195,22 +197,22 @@ impl<'a> File<'a> {
     pub fn end_states(&mut self, coders: &[MeshCoder<'_>]) -> Result<(), Error> {
         for (m, coder) in coders.iter().enumerate() {
             let (bytes, positions) = coder.end_states();
-            self.body.end_states_of(m, &bytes)?;
-            self.position_share_of_ends[m] = positions as f64 / bytes.len().max(1) as f64;
+            self.body.add_end_states(m, &bytes)?;
+            self.end_position_fractions[m] = positions as f64 / bytes.len().max(1) as f64;
         }
-        self.body.end_states_done()
+        self.body.flush_end_states()
     }
 
     /// Writes the source maps of meshes whose faces change, which are known when all frames are coded.
     pub fn changing_source_maps(&mut self, coders: &[MeshCoder<'_>]) -> Result<(), Error> {
         let job = self.job;
         for (m, (plan, _)) in job.plans.iter().enumerate() {
-            let map = source_maps::of_changing(plan, coders.get(m));
+            let map = source_maps::changing_source_map(plan, coders.get(m));
             if let Some(map) = map.filter(|_| !job.options.strip) {
-                self.body.map_of(m, &map)?;
+                self.body.add_source_map(m, &map)?;
             }
         }
-        self.body.maps_done()
+        self.body.flush_source_maps()
     }
 
     /// Writes the times and bounds of frames.
@@ -223,19 +225,19 @@ impl<'a> File<'a> {
         let job = self.job;
         let (compressor, output) = (&mut self.body.compressor, &mut self.body.output);
         for (kind, raw, bytes) in &job.clip_chunks {
-            output.chunk(*kind, *raw, bytes)?;
+            output.write_chunk(*kind, *raw, bytes)?;
         }
         for rig in &job.rigs {
-            let entry = |out: &mut Vec<u8>| put_entry(rig.mesh as u32, &rig.bytes, out);
+            let entry = |out: &mut Vec<u8>| write_entry(rig.mesh as u32, &rig.bytes, out);
             self.rigs.add(rig.mesh, entry, compressor, output)?;
         }
         self.rigs.flush(compressor, output)?;
-        for camera in cameras::collect(job)? {
+        for camera in cameras::collect_cameras(job)? {
             let (mut raw, mut packed) = (Vec::new(), Vec::new());
             record::cameras::encode(&camera, &mut raw);
             check_size("a camera", raw.len())?;
             compressor.compress_bounded(&raw, &mut packed);
-            output.chunk(kind::CAMERAS, raw.len() as u32, &packed)?;
+            output.write_chunk(kind::CAMERAS, raw.len() as u32, &packed)?;
         }
         if !job.ranges.is_empty() {
             let (mut raw, mut packed) = (Vec::new(), Vec::new());
@@ -243,7 +245,7 @@ impl<'a> File<'a> {
             check_size("the names of ranges", raw.len())?;
             // The size of its content is not known from elsewhere.
             compressor.compress_bounded(&raw, &mut packed);
-            output.chunk(kind::RANGES, raw.len() as u32, &packed)?;
+            output.write_chunk(kind::RANGES, raw.len() as u32, &packed)?;
         }
         Ok(())
     }
@@ -262,12 +264,12 @@ impl<'a> File<'a> {
         nodes: Option<&NodeCoder<'_>>,
     ) -> Result<Description, Error> {
         let description = self.description(coders, nodes);
-        self.body.describe(&description, self.target)?;
+        self.body.write_description(&description, self.target)?;
         Ok(description)
     }
 
     /// Completes the file, which has no name yet. Returns its size, and no file on a dry run.
-    pub fn complete(&mut self) -> Result<(u64, Option<Complete>), Error> {
+    pub fn complete(&mut self) -> Result<(u64, Option<CompleteFile>), Error> {
         self.body.complete()
     }
 }

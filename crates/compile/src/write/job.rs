@@ -9,14 +9,14 @@ use meshreel_codec::record::ranges::FrameRange;
 use meshreel_codec::schedule::Schedule;
 use meshreel_options::Options;
 use meshreel_process::Cancellation;
-use meshreel_scene::{Placed, Scene};
+use meshreel_scene::{PlacedObject, Scene};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::AtomicBool;
 
 /// Everything that the passes before writing decided.
 pub struct Job<'a> {
     pub scene: &'a Scene,
-    pub placed: &'a [Placed],
+    pub placed: &'a [PlacedObject],
     pub times: &'a [f64],
     /// The number of frames that are samples of the source.
     pub samples: usize,
@@ -45,7 +45,7 @@ pub struct Job<'a> {
     /// `true` if transforms are stored exactly, not coded.
     pub exact: bool,
     /// Set when coded transforms exceed the tolerance and exact ones hold it.
-    pub loose: AtomicBool,
+    pub needs_exact: AtomicBool,
     /// Cancels the work, which then ends with an error.
     pub cancellation: &'a Cancellation,
 }
@@ -58,7 +58,7 @@ impl Job<'_> {
 }
 
 #[derive(Clone, Default)]
-pub struct Total {
+pub struct MeshTotals {
     pub bytes: f64,
     pub position_bytes: f64,
     pub error: f64,
@@ -68,7 +68,7 @@ pub struct Total {
 
 /// Sizes and the error of one mesh in one unit.
 #[derive(Default, Serialize, Deserialize)]
-pub struct Counted {
+pub struct MeshSizes {
     pub bytes: usize,
     pub position_bytes: usize,
     pub error: f64,

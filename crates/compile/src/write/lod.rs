@@ -3,8 +3,8 @@
 use crate::Error;
 use crate::mesh::evaluate::Scratch;
 use crate::mesh::plan::MeshPlan;
-use crate::mesh::prepared::{Fixed, welded_points};
-use meshreel_codec::topology::lod::{LodLevel, collapse, encode, fewer};
+use crate::mesh::prepared::{FixedLayout, welded_points};
+use meshreel_codec::topology::lod::{LodLevel, collapse, encode, may_follow};
 use meshreel_options::Options;
 use meshreel_process::lod;
 use meshreel_scene::Remark;
@@ -13,7 +13,7 @@ use meshreel_scene::Remark;
 #[derive(Default)]
 pub struct Lod {
     /// The size and error of each level.
-    pub levels: Vec<LodLevel>,
+    pub lod_levels: Vec<LodLevel>,
     /// Bytes of the levels.
     pub bytes: Vec<u8>,
     /// Remarks for the user.
@@ -21,7 +21,7 @@ pub struct Lod {
 }
 
 /// Makes the levels of a mesh, at most the requested number.
-pub fn levels_of_mesh(plan: &MeshPlan<'_>, options: &Options) -> Result<Lod, Error> {
+pub fn make_lod(plan: &MeshPlan<'_>, options: &Options) -> Result<Lod, Error> {
     let mut out = Lod::default();
     let mut remark = |what: String| out.remarks.push(Remark::new(&plan.path, what));
     let Some(fixed) = &plan.prepared.fixed else {
@@ -30,15 +30,15 @@ pub fn levels_of_mesh(plan: &MeshPlan<'_>, options: &Options) -> Result<Lod, Err
     };
     let point = welded_points(fixed);
     let made = lod::make_levels(
-        &lod::Mesh {
+        &lod::LodMesh {
             triangles: fixed.indices.as_chunks().0,
             material: &materials(fixed),
             point: &point,
             vertex_point: &fixed.vertex_point,
-            looks: &looks(plan, fixed)?,
+            vertex_attributes: &vertex_attributes(plan, fixed)?,
             moving: plan.prepared.moving,
-            frames: &shown(plan),
-            radius: plan.radius,
+            frames: &visible_frames(plan),
+            error_bound: plan.error_bound,
             read: &|frame, out| {
                 let mut scratch = Scratch::default();
                 scratch.read(&plan.source, frame, &fixed.first_points)?;
@@ -49,17 +49,17 @@ pub fn levels_of_mesh(plan: &MeshPlan<'_>, options: &Options) -> Result<Lod, Err
             cancellation: plan.source.cancellation,
         },
         options.lod as usize,
-        |before, now| fewer(before as u32, now as u32),
+        |before, now| may_follow(before as u32, now as u32),
     )?;
-    if made.levels.len() < options.lod as usize {
+    if made.lod_levels.len() < options.lod as usize {
         remark(format!(
             "{} of {} levels of detail: fewer triangles than {} are not left of its pieces",
-            made.levels.len(),
+            made.lod_levels.len(),
             options.lod,
             made.triangles
         ));
     }
-    if let Some(level) = made.jumps {
+    if let Some(level) = made.first_jumping_level {
         remark(format!(
             "from level of detail {level} on, edges or seams of textures and normals are not kept: nothing else was left to take away"
         ));
@@ -67,7 +67,7 @@ pub fn levels_of_mesh(plan: &MeshPlan<'_>, options: &Options) -> Result<Lod, Err
     let mut from: Vec<u32> = (0..point.len() as u32).collect();
     let mut indices = fixed.indices.clone();
     let mut coded = Vec::new();
-    for (all, error) in made.levels {
+    for (all, error) in made.lod_levels {
         // From the level before, for the vertices that it has.
         let step: Vec<u32> = (from.iter().enumerate())
             .map(|(v, &f)| if f as usize == v { all[v] } else { v as u32 })
@@ -80,11 +80,11 @@ pub fn levels_of_mesh(plan: &MeshPlan<'_>, options: &Options) -> Result<Lod, Err
     if !coded.is_empty() {
         encode(&fixed.indices, point.len() as u32, &coded, &mut out.bytes);
     }
-    out.levels = coded.into_iter().map(|(level, _)| level).collect();
+    out.lod_levels = coded.into_iter().map(|(level, _)| level).collect();
     Ok(out)
 }
 
-fn materials(fixed: &Fixed) -> Vec<u32> {
+fn materials(fixed: &FixedLayout) -> Vec<u32> {
     let mut out = vec![0; fixed.indices.len() / 3];
     for (m, &(first, count)) in (0..).zip(&fixed.ranges) {
         out[first as usize / 3..(first + count) as usize / 3].fill(m);
@@ -93,7 +93,7 @@ fn materials(fixed: &Fixed) -> Vec<u32> {
 }
 
 /// Returns, by vertex, its first uv and its normal in the first frame.
-fn looks(plan: &MeshPlan<'_>, fixed: &Fixed) -> Result<Vec<[f32; 5]>, Error> {
+fn vertex_attributes(plan: &MeshPlan<'_>, fixed: &FixedLayout) -> Result<Vec<[f32; 5]>, Error> {
     let values = fixed.first_values(&plan.source, &plan.prepared)?;
     let uvs = values.uvs.first();
     let of = |v: usize| {
@@ -105,9 +105,9 @@ fn looks(plan: &MeshPlan<'_>, fixed: &Fixed) -> Result<Vec<[f32; 5]>, Error> {
 }
 
 /// Returns the mesh's own frames that are shown; the first if none is.
-fn shown(plan: &MeshPlan<'_>) -> Vec<usize> {
+fn visible_frames(plan: &MeshPlan<'_>) -> Vec<usize> {
     let shown = (0..plan.source.frames).filter(|&f| plan.shown.contains(f));
-    let mut own: Vec<usize> = shown.map(|f| plan.source.own(f)).collect();
+    let mut own: Vec<usize> = shown.map(|f| plan.source.own_frame(f)).collect();
     own.dedup();
     if own.is_empty() { vec![0] } else { own }
 }

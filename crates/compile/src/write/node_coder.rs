@@ -1,19 +1,26 @@
 //! Transforms of moving nodes, coded with the clip codec as coarsely as the vertices below them allow.
 //!
 //! The tolerance of a mesh is shared between its vertices and the transforms above it, so that the sum of
-//! both is smallest ([`crate::nodes::budget::transform_part`]). A node is coded after its parents and
+//! both is smallest ([`crate::nodes::budget::transform_fraction`]). A node is coded after its parents and
 //! compensates for their errors. Decoded transforms are measured on every vertex in every frame that shows
 //! it; if the tolerance is exceeded, the file stores exact transforms.
 
 use crate::Error;
-use crate::nodes::matrix::{IDENTITY, Matrix, apply, corners, farthest, inverse, product, whole};
-use crate::nodes::search::{BESIDE, Beside, CodedTransform, Point, TransformGoal, Workspace, find_transform};
-use crate::nodes::tracks::Tracks;
+use crate::nodes::matrix::{
+    IDENTITY, Matrix, apply, corners, inverse, max_distance_squared, product, to_dmat4,
+};
+use crate::nodes::tracks::NodeTracks;
+use crate::nodes::transform_search::{
+    CodedTransform, GoalPoint, NEIGHBOUR_LIMIT_FACTOR, NeighbourRequirement, TransformGoal, Workspace,
+    find_transform,
+};
 use crate::write::job::Job;
 use crate::write::node_frames::FrameInput;
-use crate::write::node_shapes::{Shape, shapes, still_above};
+use crate::write::node_shapes::{MovedShape, moved_shapes, track_above};
 use glam::{DQuat, DVec3};
-use meshreel_codec::clip::nodes::{self as codec, Around, Choice, Node, Nodes, Setup, TrackCodes};
+use meshreel_codec::clip::nodes::{
+    self as codec, Node, NodeResiduals, NodeSetup, SurroundingCodes, TrackCodes,
+};
 use meshreel_codec::schedule::{Schedule, Unit};
 use meshreel_codec::transform::Transform;
 use meshreel_options::Preset;
@@ -23,48 +30,48 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Step of a translation, as a fraction of the allowed error of a node's points.
-const STEP: f64 = 0.9;
+const STEP_FRACTION: f64 = 0.9;
 /// A node whose points move by less than this fraction of their limit counts as static.
-const STILL: f64 = 0.01;
+const STATIC_FRACTION: f64 = 0.01;
 /// Nodes above other moving ones must keep this fraction of a limit.
-const ABOVE: f64 = 0.5;
+const PARENT_LIMIT_FRACTION: f64 = 0.5;
 /// The factor by which the error of nodes may be larger in frames in which they are not visible.
-const HIDDEN: f64 = 32.0;
+const HIDDEN_ERROR_FACTOR: f64 = 32.0;
 /// If things are this many times larger in a neighbouring frame, a transform's error is also limited at that
 /// size.
-const LARGER: f64 = 2.0;
+const MIN_SIZE_RATIO: f64 = 2.0;
 /// The largest number of points of still meshes below a node that are checked one by one.
-const POINTS: usize = 512;
+const MAX_CHECKED_POINTS: usize = 512;
 
 /// The track above a track, and the shapes that it moves.
 #[derive(Default)]
 struct TrackLinks {
     /// The track above.
-    above: Option<usize>,
+    parent: Option<usize>,
     /// The product of still transforms between that track and this one's node.
     between: Matrix,
     /// Shapes that are still in its space.
-    still: Vec<usize>,
+    constant_shapes: Vec<usize>,
     /// Shapes that tracks below it also move.
-    deep: Vec<usize>,
+    deep_shapes: Vec<usize>,
 }
 
 /// The kind of the points by which a track is chosen in a frame.
 #[derive(Clone, Copy)]
-struct LookedAt {
+struct PointSelection {
     /// `true` if no shape is visible.
     hidden: bool,
     /// `true` if still shapes have too many points, and are represented by a box.
     boxed: bool,
     /// The number of points of still shapes that are checked themselves.
-    of_still: usize,
+    constant_points: usize,
 }
 
 /// A coded frame.
 struct CodedFrame {
     /// By track, its codes.
-    words: Vec<TrackCodes>,
-    choices: Vec<Choice>,
+    codes: Vec<TrackCodes>,
+    choices: Vec<NodeResiduals>,
     locals: Vec<Transform>,
     /// By track, its decoded world matrix.
     worlds: Vec<Matrix>,
@@ -74,20 +81,20 @@ struct CodedFrame {
 pub struct NodeCoder<'a> {
     job: &'a Job<'a>,
     schedule: Schedule,
-    nodes: Nodes,
+    nodes: codec::NodeTracks,
     /// The setup of all tracks as bytes, for the description.
     pub setup: Vec<u8>,
-    shapes: Vec<Shape>,
+    shapes: Vec<MovedShape>,
     /// By placed object, its shape, if something moves it.
-    shape_of: Vec<Option<usize>>,
+    object_shapes: Vec<Option<usize>>,
     links: Vec<TrackLinks>,
     /// Tracks by the number of tracks above them.
     depths: Vec<Vec<usize>>,
     /// By track and frame, the requirements of neighbouring frames, if the file guarantees a tolerance
     /// between frames. Most frames have none.
-    beside: HashMap<(usize, u32), Vec<Beside>>,
+    neighbours: HashMap<(usize, u32), Vec<NeighbourRequirement>>,
     /// By track, if its points hardly depend on its rotation: by frame, the angle to the neighbouring frames.
-    turns: Vec<Vec<f32>>,
+    neighbour_angles: Vec<Vec<f32>>,
     frames: BTreeMap<u32, CodedFrame>,
     /// The number of keys that were coded.
     keys: u32,
@@ -110,7 +117,7 @@ fn described_nodes(job: &Job<'_>, rest: &[Transform]) -> Vec<Node> {
             moves: node.animated,
             bounds: match node.mesh {
                 Some(i) => bounds[i],
-                None => node.reach.map(Node::cube),
+                None => node.half_size.map(Node::locator_bounds),
             },
         })
         .collect()
@@ -128,19 +135,19 @@ struct NodeMotion {
 impl NodeMotion {
     /// Returns which components of the node are coded, and with which steps. `limit`: the allowed error of
     /// its points; `steps`: that divided by the smallest limit of all nodes.
-    fn setup(&self, bounds: &[f64; 6], limit: f64, steps: f64) -> Setup {
+    fn setup(&self, bounds: &[f64; 6], limit: f64, steps: f64) -> NodeSetup {
         // Measured at points that are as far from the origin as any.
         let reach = bounds.iter().fold(0.0f64, |most, side| most.max(side.abs()));
         let reach = if reach.is_finite() { reach } else { 0.0 };
         let [t, r, s] = self.farthest;
-        let still = STILL * limit;
+        let still = STATIC_FRACTION * limit;
         let moves = [t, r * reach, s * reach].map(|by| by > still || by.is_nan());
         let [t, r, s] = moves;
         let [origin, pivot] = self.uneven;
-        Setup {
+        NodeSetup {
             moves,
             pivot: t && (r || s) && pivot <= origin,
-            code: (128.0 + 4.0 * steps.log2()).round().clamp(0.0, 255.0) as u8,
+            step_code: (128.0 + 4.0 * steps.log2()).round().clamp(0.0, 255.0) as u8,
         }
     }
 }
@@ -152,25 +159,25 @@ impl<'a> NodeCoder<'a> {
         if moving.is_empty() || job.exact {
             return Ok(None);
         }
-        let mut tracks = Tracks::new(job.scene, job.placed, job.nodes)?;
+        let mut tracks = NodeTracks::new(job.scene, job.placed, job.nodes)?;
         tracks.evaluate(job.times[0])?;
         let rest = tracks.local.clone();
         let described = described_nodes(job, &rest);
-        let boxes = codec::boxes(&described);
+        let boxes = codec::subtree_bounds(&described);
         let mut track_of = vec![None; job.nodes.len()];
         moving.iter().enumerate().for_each(|(m, &n)| track_of[n] = Some(m));
-        let shapes = shapes(job, &rest, &track_of);
+        let shapes = moved_shapes(job, &rest, &track_of);
         let mut coder = NodeCoder {
             job,
             schedule,
-            nodes: Nodes::default(),
+            nodes: codec::NodeTracks::default(),
             setup: Vec::new(),
             errors: vec![0.0; shapes.len()],
             shapes,
-            shape_of: vec![None; job.placed.len()],
+            object_shapes: vec![None; job.placed.len()],
             links: Vec::new(),
-            beside: HashMap::new(),
-            turns: vec![Vec::new(); moving.len()],
+            neighbours: HashMap::new(),
+            neighbour_angles: vec![Vec::new(); moving.len()],
             depths: Vec::new(),
             frames: BTreeMap::new(),
             keys: 0,
@@ -180,13 +187,13 @@ impl<'a> NodeCoder<'a> {
         let motions = coder.measure_motion(&moving, (tracks, &rest), &boxes)?;
         let limits = coder.limits(&moving, &rest);
         let least = limits.iter().copied().fold(f64::INFINITY, f64::min);
-        let base = (least * STEP).clamp(1e-29, 1e29) as f32;
-        let setups: Vec<Setup> = (moving.iter().zip(&motions).zip(&limits))
+        let base = (least * STEP_FRACTION).clamp(1e-29, 1e29) as f32;
+        let setups: Vec<NodeSetup> = (moving.iter().zip(&motions).zip(&limits))
             .map(|((&n, motion), limit)| motion.setup(&boxes[n], *limit, limit / least))
             .collect();
         let packed = job.options.preset == Preset::Fast;
         codec::encode_setup(base, packed, &setups, &mut coder.setup);
-        coder.nodes = Nodes::new(&described, &coder.setup).map_err(|e| Error::Promise {
+        coder.nodes = codec::NodeTracks::new(&described, &coder.setup).map_err(|e| Error::Promise {
             what: format!("what is said of moving nodes does not read back ({})", e.0),
             target: Default::default(),
         })?;
@@ -198,14 +205,14 @@ impl<'a> NodeCoder<'a> {
     fn measure_motion(
         &mut self,
         moving: &[usize],
-        (mut tracks, rest): (Tracks<'_>, &[Transform]),
+        (mut tracks, rest): (NodeTracks<'_>, &[Transform]),
         boxes: &[[f64; 6]],
     ) -> Result<Vec<NodeMotion>, Error> {
         let job = self.job;
         let middle = |n: usize| DVec3::from_array([0, 1, 2].map(|k| (boxes[n][k] + boxes[n][k + 3]) / 2.0));
         let mut motions = vec![NodeMotion::default(); moving.len()];
         let own = self.extents();
-        let mut last: Option<(Vec<Size>, Vec<DQuat>)> = None;
+        let mut last: Option<(Vec<NodeSize>, Vec<DQuat>)> = None;
         let mut paths = vec![[[DVec3::ZERO; 2]; 2]; moving.len()];
         for (frame, &time) in job.times.iter().enumerate() {
             job.cancellation.check()?;
@@ -214,15 +221,15 @@ impl<'a> NodeCoder<'a> {
             }
             if job.between.is_some() {
                 let sizes = self.sizes(moving, &tracks, &own);
-                let rotations: Vec<DQuat> = moving.iter().map(|&n| tracks.parts(n).rotation).collect();
+                let rotations: Vec<DQuat> = moving.iter().map(|&n| tracks.decomposed(n).rotation).collect();
                 if let Some((before, from)) = &last {
-                    self.look_beside(frame, [before, &sizes], [from, &rotations]);
+                    self.find_neighbour_requirements(frame, [before, &sizes], [from, &rotations]);
                 }
                 last = Some((sizes, rotations));
             }
             for ((motion, path), &n) in motions.iter_mut().zip(&mut paths).zip(moving) {
-                let t = tracks.parts(n);
-                let moved = moved(&rest[n], &tracks.local[n]);
+                let t = tracks.decomposed(n);
+                let moved = transform_distances(&rest[n], &tracks.local[n]);
                 motion.farthest.iter_mut().zip(moved).for_each(|(far, by)| *far = far.max(by));
                 let at = [t.translation, t.translation + t.rotation * (t.scale * middle(n))];
                 let [last, before] = *path;
@@ -238,23 +245,32 @@ impl<'a> NodeCoder<'a> {
     }
 
     /// Finds the requirements that a frame and the one before it impose on each other.
-    fn look_beside(&mut self, frame: usize, [before, now]: [&[Size]; 2], [from, to]: [&[DQuat]; 2]) {
+    fn find_neighbour_requirements(
+        &mut self,
+        frame: usize,
+        [before, now]: [&[NodeSize]; 2],
+        [from, to]: [&[DQuat]; 2],
+    ) {
         for (m, (before, now)) in before.iter().zip(now).enumerate() {
             for (frame, own, other) in [(frame - 1, before, now), (frame, now, before)] {
-                if let Some(larger) = larger(own, other) {
-                    self.beside.entry((m, frame as u32)).or_default().push(larger);
+                if let Some(larger) = size_requirement(own, other) {
+                    self.neighbours.entry((m, frame as u32)).or_default().push(larger);
                 }
             }
-            let (dot, turns) = (from[m].dot(to[m]).abs(), &mut self.turns[m]);
+            let (dot, turns) = (from[m].dot(to[m]).abs(), &mut self.neighbour_angles[m]);
             let angle = if dot < 1.0 { 2.0 * dot.acos() as f32 } else { 0.0 };
             let links = &self.links[m];
-            let limit = links.still.iter().map(|&s| self.shapes[s].limit).fold(f64::INFINITY, f64::min);
-            let thin = |size: &Size| {
-                let reach = largest(&size.above) * size.scale.max_element() * size.reach;
+            let limit =
+                links.constant_shapes.iter().map(|&s| self.shapes[s].limit).fold(f64::INFINITY, f64::min);
+            let thin = |size: &NodeSize| {
+                let reach = matrix_scale(&size.parent_world) * size.scale.max_element() * size.reach;
                 size.spread < 0.5 * size.reach * f64::from(angle)
                     || (size.spread / size.reach * reach).powi(2) < 0.5 * limit * reach
             };
-            if angle > 0.0 && !links.still.is_empty() && (!turns.is_empty() || thin(before) || thin(now)) {
+            if angle > 0.0
+                && !links.constant_shapes.is_empty()
+                && (!turns.is_empty() || thin(before) || thin(now))
+            {
                 turns.resize(self.job.times.len(), 0.0);
                 [frame - 1, frame].into_iter().for_each(|f| turns[f] = turns[f].max(angle));
             }
@@ -266,8 +282,8 @@ impl<'a> NodeCoder<'a> {
     fn extents(&self) -> Vec<[f64; 2]> {
         let of = |links: &TrackLinks| {
             let (mut low, mut high, mut reach) = (DVec3::INFINITY, DVec3::NEG_INFINITY, 0.0f64);
-            for shape in links.still.iter().map(|&s| &self.shapes[s]) {
-                for p in shape.few.iter().map(|&p| DVec3::from_array(apply(&shape.between, p))) {
+            for shape in links.constant_shapes.iter().map(|&s| &self.shapes[s]) {
+                for p in shape.outermost.iter().map(|&p| DVec3::from_array(apply(&shape.between, p))) {
                     (low, high, reach) = (low.min(p), high.max(p), reach.max(p.length()));
                 }
             }
@@ -279,21 +295,21 @@ impl<'a> NodeCoder<'a> {
     }
 
     /// Returns the size of things below each track in the frame of `tracks`. `own`: [`Self::extents`].
-    fn sizes(&self, moving: &[usize], tracks: &Tracks<'_>, own: &[[f64; 2]]) -> Vec<Size> {
+    fn sizes(&self, moving: &[usize], tracks: &NodeTracks<'_>, own: &[[f64; 2]]) -> Vec<NodeSize> {
         let far = |p: [f64; 3]| DVec3::from_array(p).length();
-        let size = |(&[reach, spread], &n): (&[f64; 2], &usize)| Size {
-            above: self.job.nodes[n].parent.map_or(IDENTITY, |parent| tracks.decoded[parent]),
-            scale: tracks.parts(n).scale.abs(),
+        let size = |(&[reach, spread], &n): (&[f64; 2], &usize)| NodeSize {
+            parent_world: self.job.nodes[n].parent.map_or(IDENTITY, |parent| tracks.decoded[parent]),
+            scale: tracks.decomposed(n).scale.abs(),
             reach,
             spread,
         };
-        let mut sizes: Vec<Size> = own.iter().zip(moving).map(size).collect();
+        let mut sizes: Vec<NodeSize> = own.iter().zip(moving).map(size).collect();
         // Children come after their parents.
         for m in (0..sizes.len()).rev() {
-            if let Some(above) = self.links[m].above {
+            if let Some(above) = self.links[m].parent {
                 let between = &self.links[m].between;
-                let own = largest(between) * sizes[m].scale.max_element() * sizes[m].reach;
-                let at = apply(between, tracks.parts(moving[m]).translation.to_array());
+                let own = matrix_scale(between) * sizes[m].scale.max_element() * sizes[m].reach;
+                let at = apply(between, tracks.decomposed(moving[m]).translation.to_array());
                 sizes[above].reach = sizes[above].reach.max(far(at) + own);
             }
         }
@@ -305,10 +321,10 @@ impl<'a> NodeCoder<'a> {
         let job = self.job;
         let limit = |(links, &n): (&TrackLinks, &usize)| {
             // The scale from the space of the node's transform to world space.
-            let world = job.nodes[n].parent.map_or(1.0, |p| largest(&world_at_rest(job, rest, p)));
+            let world = job.nodes[n].parent.map_or(1.0, |p| matrix_scale(&world_at_rest(job, rest, p)));
             let world = if world > 0.0 { world } else { 1.0 };
-            let still = links.still.iter().map(|&s| self.shapes[s].limit);
-            let deep = links.deep.iter().map(|&s| self.shapes[s].room * ABOVE);
+            let still = links.constant_shapes.iter().map(|&s| self.shapes[s].limit);
+            let deep = links.deep_shapes.iter().map(|&s| self.shapes[s].room * PARENT_LIMIT_FRACTION);
             let limit = still.chain(deep).fold(f64::INFINITY, f64::min) / world;
             if limit.is_finite() { limit } else { 1.0 }
         };
@@ -322,29 +338,29 @@ impl<'a> NodeCoder<'a> {
         for (m, &n) in moving.iter().enumerate() {
             let (above, between) = match nodes[n].parent {
                 None => (None, IDENTITY),
-                Some(parent) => still_above(nodes, rest, track_of, parent),
+                Some(parent) => track_above(nodes, rest, track_of, parent),
             };
             depth[m] = above.map_or(0, |a| depth[a] + 1);
             if self.depths.len() <= depth[m] {
                 self.depths.push(Vec::new());
             }
             self.depths[depth[m]].push(m);
-            self.links.push(TrackLinks { above, between, ..TrackLinks::default() });
+            self.links.push(TrackLinks { parent: above, between, ..TrackLinks::default() });
         }
         for (s, shape) in self.shapes.iter().enumerate() {
-            self.shape_of[shape.placed] = Some(s);
-            self.links[shape.above].still.push(s);
-            let mut above = self.links[shape.above].above;
+            self.object_shapes[shape.placed] = Some(s);
+            self.links[shape.track].constant_shapes.push(s);
+            let mut above = self.links[shape.track].parent;
             while let Some(m) = above {
-                self.links[m].deep.push(s);
-                above = self.links[m].above;
+                self.links[m].deep_shapes.push(s);
+                above = self.links[m].parent;
             }
         }
     }
 
     /// Returns `true` if a shape is checked in a frame: it is visible, or a locator.
-    fn counts(&self, shape: &Shape, frame: u32) -> bool {
-        shape.always || self.job.motion.visible[shape.placed].contains(frame as usize)
+    fn is_checked(&self, shape: &MovedShape, frame: u32) -> bool {
+        shape.is_locator || self.job.motion.visible[shape.placed].contains(frame as usize)
     }
 
     /// Codes everything that the available frames allow.
@@ -360,8 +376,8 @@ impl<'a> NodeCoder<'a> {
             units.iter().flat_map(|unit| self.schedule.frames_of(*unit).to_vec()).collect();
         for &frame in &frames {
             let coded = CodedFrame {
-                words: vec![TrackCodes::default(); n],
-                choices: vec![Choice::default(); n],
+                codes: vec![TrackCodes::default(); n],
+                choices: vec![NodeResiduals::default(); n],
                 locals: vec![Transform::IDENTITY; n],
                 worlds: vec![IDENTITY; n],
             };
@@ -375,7 +391,7 @@ impl<'a> NodeCoder<'a> {
             for (&m, found) in depth.iter().zip(found) {
                 for (frame, found) in found {
                     if let Some(coded) = self.frames.get_mut(&frame) {
-                        coded.words[m] = found.words;
+                        coded.codes[m] = found.codes;
                         coded.choices[m] = found.choice;
                         coded.locals[m] = found.local;
                         coded.worlds[m] = found.world;
@@ -405,14 +421,14 @@ impl<'a> NodeCoder<'a> {
             let frames = self.schedule.frames_of(unit);
             for (i, &frame) in frames.iter().enumerate() {
                 let Some(input) = inputs.get(&frame) else {
-                    return Err(broken(frame));
+                    return Err(mismatch_error(frame));
                 };
                 let find = |wanted: u32| match done.iter().rev().find(|(frame, _)| *frame == wanted) {
-                    Some((_, found)) => Some(&found.words),
-                    None => self.frames.get(&wanted)?.words.get(m),
+                    Some((_, found)) => Some(&found.codes),
+                    None => self.frames.get(&wanted)?.codes.get(m),
                 };
-                let around = Around::new(&track.words, self.schedule, &frames, i, find);
-                let around = around.map_err(|_| broken(frame))?;
+                let around = SurroundingCodes::new(&track.rest_codes, self.schedule, &frames, i, find);
+                let around = around.map_err(|_| mismatch_error(frame))?;
                 let found = self.code_frame(m, frame, input, &around, &mut points, workspace);
                 done.push((frame, found));
             }
@@ -427,34 +443,34 @@ impl<'a> NodeCoder<'a> {
         m: usize,
         frame: u32,
         input: &FrameInput,
-        around: &Around<'_>,
-        points: &mut Vec<Point>,
+        around: &SurroundingCodes<'_>,
+        points: &mut Vec<GoalPoint>,
         workspace: &mut Workspace,
     ) -> CodedTransform {
         let links = &self.links[m];
         let track = &self.nodes.tracks[m];
         let decoded = self.frames.get(&frame);
-        let above = links.above.and_then(|a| decoded.map(|decoded| &decoded.worlds[a]));
+        let above = links.parent.and_then(|a| decoded.map(|decoded| &decoded.worlds[a]));
         let above = above.map_or(links.between, |world| product(world, &links.between));
-        let looked = self.points_of_frame(m, frame, input, points);
+        let looked = self.frame_points(m, frame, input, points);
         let points = &*points;
         let measure = |world: &Matrix| self.worst_error(m, frame, input, (points, looked), world);
         let target = self.target(m, input, &above);
-        let mut beside = self.beside.get(&(m, frame)).cloned().unwrap_or_default();
-        if let (Some(&angle), false) = (self.turns[m].get(frame as usize), points.is_empty()) {
-            let reach = points.iter().map(|p| DVec3::from_array(p.at).length()).fold(0.0, f64::max);
+        let mut beside = self.neighbours.get(&(m, frame)).cloned().unwrap_or_default();
+        if let (Some(&angle), false) = (self.neighbour_angles[m].get(frame as usize), points.is_empty()) {
+            let reach = points.iter().map(|p| DVec3::from_array(p.position).length()).fold(0.0, f64::max);
             let limit = points.iter().map(|p| p.limit).fold(f64::INFINITY, f64::min);
-            beside.extend(swing(&target, &above, (reach, limit), f64::from(angle)));
+            beside.extend(rotation_requirement(&target, &above, (reach, limit), f64::from(angle)));
         }
         let goal = TransformGoal {
             packed: self.nodes.packed,
             track,
             around,
-            above: &above,
+            parent_world: &above,
             exact: &input.transforms[m],
             target,
             points,
-            beside: &beside,
+            neighbours: &beside,
             measure: &measure,
             hidden: looked.hidden,
         };
@@ -465,11 +481,13 @@ impl<'a> NodeCoder<'a> {
     /// error of the parent; components that do not move are as in the rest pose.
     fn target(&self, m: usize, input: &FrameInput, above: &Matrix) -> Trs {
         let track = &self.nodes.tracks[m];
-        let source = &input.parts[m];
+        let source = &input.decomposed[m];
         let own = &input.source[track.node];
-        let aimed = match self.links[m].above {
+        let aimed = match self.links[m].parent {
             None => None,
-            Some(_) => inverse(above).and_then(|back| decompose(&whole(&product(&back, own)), Some(source))),
+            Some(_) => {
+                inverse(above).and_then(|back| decompose(&to_dmat4(&product(&back, own)), Some(source)))
+            }
         };
         let mut target = aimed.unwrap_or(*source);
         let rest = &track.rest;
@@ -488,41 +506,48 @@ impl<'a> NodeCoder<'a> {
     /// Collects the points by which a track is chosen in a frame: of visible shapes, or of all if none is
     /// visible. First points of still shapes, or the corners of their box if they are many; then the corners
     /// of the box around shapes that other tracks also move.
-    fn points_of_frame(&self, m: usize, frame: u32, input: &FrameInput, points: &mut Vec<Point>) -> LookedAt {
+    fn frame_points(
+        &self,
+        m: usize,
+        frame: u32,
+        input: &FrameInput,
+        points: &mut Vec<GoalPoint>,
+    ) -> PointSelection {
         let links = &self.links[m];
         let own = &input.source[self.nodes.tracks[m].node];
-        let shown = |s: &&usize| self.counts(&self.shapes[**s], frame);
-        let hidden = !links.still.iter().chain(&links.deep).any(|s| shown(&s));
+        let shown = |s: &&usize| self.is_checked(&self.shapes[**s], frame);
+        let hidden = !links.constant_shapes.iter().chain(&links.deep_shapes).any(|s| shown(&s));
         let seen = |s: &&usize| hidden || shown(s);
-        let looser = if hidden { HIDDEN } else { 1.0 };
+        let looser = if hidden { HIDDEN_ERROR_FACTOR } else { 1.0 };
         points.clear();
-        for &s in links.still.iter().filter(seen) {
+        for &s in links.constant_shapes.iter().filter(seen) {
             let shape = &self.shapes[s];
             let goal = &input.source[shape.node];
-            points.extend(shape.few.iter().map(|&p| Point {
-                at: apply(&shape.between, p),
+            points.extend(shape.outermost.iter().map(|&p| GoalPoint {
+                position: apply(&shape.between, p),
                 goal: apply(goal, p),
                 limit: shape.limit * looser,
             }));
         }
-        let boxed = points.len() > POINTS;
+        let boxed = points.len() > MAX_CHECKED_POINTS;
         if boxed {
-            let all = points.iter().map(|p| p.at);
-            let limit = links.still.iter().map(|&s| self.shapes[s].room).fold(f64::INFINITY, f64::min);
+            let all = points.iter().map(|p| p.position);
+            let limit =
+                links.constant_shapes.iter().map(|&s| self.shapes[s].room).fold(f64::INFINITY, f64::min);
             *points = box_corners(all.collect(), own, limit * looser);
         }
         let of_still = if boxed { 0 } else { points.len() };
-        if let (true, Some(back)) = (links.deep.iter().any(|s| seen(&s)), inverse(own)) {
+        if let (true, Some(back)) = (links.deep_shapes.iter().any(|s| seen(&s)), inverse(own)) {
             let (mut all, mut limit) = (Vec::new(), f64::INFINITY);
-            for &s in links.deep.iter().filter(seen) {
+            for &s in links.deep_shapes.iter().filter(seen) {
                 let shape = &self.shapes[s];
                 let inside = product(&back, &input.source[shape.node]);
-                all.extend(shape.few.iter().map(|&p| apply(&inside, p)));
-                limit = limit.min((shape.limit * ABOVE).min(shape.room));
+                all.extend(shape.outermost.iter().map(|&p| apply(&inside, p)));
+                limit = limit.min((shape.limit * PARENT_LIMIT_FRACTION).min(shape.room));
             }
             points.extend(box_corners(all, own, limit * looser));
         }
-        LookedAt { hidden, boxed, of_still }
+        PointSelection { hidden, boxed, constant_points: of_still }
     }
 
     /// Returns the largest error, as a fraction of the limit, that the decoded matrix `world` of a track
@@ -532,20 +557,22 @@ impl<'a> NodeCoder<'a> {
         m: usize,
         frame: u32,
         input: &FrameInput,
-        (points, looked): (&[Point], LookedAt),
+        (points, looked): (&[GoalPoint], PointSelection),
         world: &Matrix,
     ) -> f64 {
         let mut worst = 0.0f64;
         let mut add = |part: f64| worst = if part <= worst { worst } else { part };
-        let shown = |s: &&usize| self.counts(&self.shapes[**s], frame);
-        for &s in self.links[m].still.iter().filter(shown).take(if looked.boxed { 0 } else { usize::MAX }) {
+        let shown = |s: &&usize| self.is_checked(&self.shapes[**s], frame);
+        for &s in
+            self.links[m].constant_shapes.iter().filter(shown).take(if looked.boxed { 0 } else { usize::MAX })
+        {
             let shape = &self.shapes[s];
             let moved = product(world, &shape.between);
-            let far = farthest(&moved, &input.source[shape.node], &shape.points).sqrt();
+            let far = max_distance_squared(&moved, &input.source[shape.node], &shape.points).sqrt();
             add(far / shape.limit);
         }
-        for point in &points[looked.of_still..] {
-            let at = apply(world, point.at);
+        for point in &points[looked.constant_points..] {
+            let at = apply(world, point.position);
             let d: f64 = at.iter().zip(&point.goal).map(|(a, b)| (a - b) * (a - b)).sum();
             add(d.sqrt() / point.limit);
         }
@@ -559,17 +586,17 @@ impl<'a> NodeCoder<'a> {
             let (Some(coded), Some(input)) = (this.frames.get(frame), inputs.get(frame)) else {
                 return Vec::new();
             };
-            let error = |shape: &Shape| {
-                if !this.counts(shape, *frame) {
+            let error = |shape: &MovedShape| {
+                if !this.is_checked(shape, *frame) {
                     return 0.0;
                 }
                 // A locator without a finite position keeps its place.
                 let nowhere = |row: &[f64; 4]| row.iter().any(|v| !v.is_finite());
-                if shape.always && input.source[shape.node].iter().any(nowhere) {
+                if shape.is_locator && input.source[shape.node].iter().any(nowhere) {
                     return 0.0;
                 }
-                let world = product(&coded.worlds[shape.above], &shape.between);
-                farthest(&world, &input.source[shape.node], &shape.points).sqrt()
+                let world = product(&coded.worlds[shape.track], &shape.between);
+                max_distance_squared(&world, &input.source[shape.node], &shape.points).sqrt()
             };
             this.shapes.iter().map(error).collect()
         };
@@ -577,7 +604,7 @@ impl<'a> NodeCoder<'a> {
         for (frame, errors) in frames.iter().zip(errors) {
             for ((shape, error), most) in self.shapes.iter().zip(errors).zip(&mut self.errors) {
                 if error.is_nan() || error > shape.limit {
-                    self.job.loose.store(true, Relaxed);
+                    self.job.needs_exact.store(true, Relaxed);
                     let path = &self.job.placed[shape.placed].path;
                     return Err(Error::Promise {
                         what: format!(
@@ -604,7 +631,7 @@ impl<'a> NodeCoder<'a> {
         for ((_, matrix), &node) in out.iter_mut().zip(&input.nodes) {
             while shapes.next_if(|shape| shape.node < node).is_some() {}
             if let Some(shape) = shapes.next_if(|shape| shape.node == node) {
-                *matrix = product(&coded.worlds[shape.above], &shape.between);
+                *matrix = product(&coded.worlds[shape.track], &shape.between);
             }
         }
         out
@@ -614,25 +641,26 @@ impl<'a> NodeCoder<'a> {
     pub fn unit(&self, unit: Unit) -> Result<Vec<u8>, Error> {
         let frames = self.schedule.frames_of(unit);
         let coded: Vec<&CodedFrame> = frames.iter().filter_map(|frame| self.frames.get(frame)).collect();
-        let first = || broken(frames.first().copied().unwrap_or(0));
+        let first = || mismatch_error(frames.first().copied().unwrap_or(0));
         if coded.len() != frames.len() {
             return Err(first());
         }
-        let find = |frame: u32| self.frames.get(&frame).map(|coded| &coded.words[..]);
-        let choices: Vec<&[Choice]> = coded.iter().map(|coded| &coded.choices[..]).collect();
+        let find = |frame: u32| self.frames.get(&frame).map(|coded| &coded.codes[..]);
+        let choices: Vec<&[NodeResiduals]> = coded.iter().map(|coded| &coded.choices[..]).collect();
         let mut bytes = Vec::new();
         codec::encode_unit(&self.nodes, self.schedule, unit, &find, &choices, &mut bytes)
             .map_err(|_| first())?;
-        let state = |frame: &u32| Some((*frame, self.nodes.state(find(*frame)?)));
-        let known: BTreeMap<u32, Vec<i32>> = self.schedule.needs(unit).iter().filter_map(state).collect();
+        let state = |frame: &u32| Some((*frame, self.nodes.frame_state(find(*frame)?)));
+        let known: BTreeMap<u32, Vec<i32>> =
+            self.schedule.dependencies(unit).iter().filter_map(state).collect();
         let known = |frame: u32| known.get(&frame).map(|state| &state[..]);
-        let mut states = vec![vec![0; self.nodes.words]; frames.len()];
+        let mut states = vec![vec![0; self.nodes.codes_per_frame]; frames.len()];
         let mut locals = vec![vec![Transform::IDENTITY; self.nodes.tracks.len()]; frames.len()];
         let mut to: Vec<&mut [i32]> = states.iter_mut().map(|s| &mut s[..]).collect();
         let mut out: Vec<&mut [Transform]> = locals.iter_mut().map(|s| &mut s[..]).collect();
         let done = self.nodes.decode_unit(self.schedule, unit, &bytes, &known, &mut to, &mut out);
         let same = |i: usize| {
-            states[i] == self.nodes.state(&coded[i].words)
+            states[i] == self.nodes.frame_state(&coded[i].codes)
                 && crate::write::node_frames::same_bits(&locals[i], &coded[i].locals)
         };
         match done.is_ok() && (0..frames.len()).all(same) {
@@ -648,25 +676,25 @@ impl<'a> NodeCoder<'a> {
 
     /// Returns the largest error that transforms leave on a placed object; `None` if nothing moves it.
     pub fn error(&self, placed: usize) -> Option<f64> {
-        let at = self.shape_of.get(placed).copied()??;
+        let at = self.object_shapes.get(placed).copied()??;
         Some(self.errors[at])
     }
 
     /// Returns the moving nodes, numbered as in the codec.
-    pub fn tracks(&self) -> &[codec::Track] {
+    pub fn tracks(&self) -> &[codec::NodeTrack] {
         &self.nodes.tracks
     }
 
     /// Returns the tolerance of the object whose error is largest relative to it, and the largest error that
     /// transforms leave on that object.
-    pub fn promised(&self) -> (f64, f64) {
-        let tolerance = |shape: &Shape| self.job.tolerances[shape.placed].tolerance;
+    pub fn worst_tolerance_and_error(&self) -> (f64, f64) {
+        let tolerance = |shape: &MovedShape| self.job.tolerances[shape.placed].tolerance;
         let all = self.shapes.iter().map(tolerance).zip(self.errors.iter().copied());
         all.max_by(|a, b| (a.1 * b.0).total_cmp(&(b.1 * a.0))).unwrap_or_default()
     }
 }
 
-fn broken(frame: u32) -> Error {
+fn mismatch_error(frame: u32) -> Error {
     Error::Promise {
         what: format!("the transforms of frame {frame} do not decode to what was encoded"),
         target: Default::default(),
@@ -674,9 +702,9 @@ fn broken(frame: u32) -> Error {
 }
 
 /// The size that a node gives to things in a frame.
-struct Size {
+struct NodeSize {
     /// World matrix of its parent.
-    above: Matrix,
+    parent_world: Matrix,
     scale: DVec3,
     /// The largest distance of the things that it moves from its origin, in its space.
     reach: f64,
@@ -685,27 +713,30 @@ struct Size {
 }
 
 /// Returns the requirement of `to` on its neighbour `from`; `None` unless things are much larger in `to`.
-fn larger(from: &Size, to: &Size) -> Option<Beside> {
-    let [before, after] = [from, to].map(|size| largest(&size.above) * size.scale * size.reach);
-    let much = |before: f64, after: f64| after > LARGER * before;
+fn size_requirement(from: &NodeSize, to: &NodeSize) -> Option<NeighbourRequirement> {
+    let [before, after] = [from, to].map(|size| matrix_scale(&size.parent_world) * size.scale * size.reach);
+    let much = |before: f64, after: f64| after > MIN_SIZE_RATIO * before;
     let stretched = (0..3).any(|k| much(before[k], after[k]));
-    let axes = much(from.reach, to.reach).then_some((to.reach, BESIDE));
-    (stretched || much(largest(&from.above), largest(&to.above))).then_some(Beside {
-        above: to.above,
-        scale: from.scale.max(to.scale),
-        axes,
-    })
+    let axes = much(from.reach, to.reach).then_some((to.reach, NEIGHBOUR_LIMIT_FACTOR));
+    (stretched || much(matrix_scale(&from.parent_world), matrix_scale(&to.parent_world))).then_some(
+        NeighbourRequirement { parent_world: to.parent_world, scale: from.scale.max(to.scale), axes },
+    )
 }
 
 /// Limits the error of a rotation that its points hardly determine, so that between frames no point leaves
 /// its path by more than half its limit: rotations with an error of `e` each move along an arc over the angle
 /// to the next frame that is higher or lower by about `(2·angle·e + e²)·reach / 8`.
-fn swing(target: &Trs, above: &Matrix, (reach, limit): (f64, f64), angle: f64) -> Option<Beside> {
-    let world = largest(above) * target.scale.abs().max_element() * reach;
+fn rotation_requirement(
+    target: &Trs,
+    above: &Matrix,
+    (reach, limit): (f64, f64),
+    angle: f64,
+) -> Option<NeighbourRequirement> {
+    let world = matrix_scale(above) * target.scale.abs().max_element() * reach;
     let times = (2.0 / angle).min((2.0 * world / limit).sqrt());
     // A larger limit has no effect.
-    (angle > 0.0 && times.is_finite() && times * limit < 4.0 * world).then_some(Beside {
-        above: *above,
+    (angle > 0.0 && times.is_finite() && times * limit < 4.0 * world).then_some(NeighbourRequirement {
+        parent_world: *above,
         scale: target.scale.abs(),
         axes: Some((reach, times)),
     })
@@ -713,7 +744,7 @@ fn swing(target: &Trs, above: &Matrix, (reach, limit): (f64, f64), angle: f64) -
 
 /// Returns the distances of a transform from the first one: in translation, in angle (for small ones), in
 /// scale.
-fn moved(first: &Transform, now: &Transform) -> [f64; 3] {
+fn transform_distances(first: &Transform, now: &Transform) -> [f64; 3] {
     let far = |a: &[f32], b: &[f32]| {
         let far = a.iter().zip(b).map(|(a, b)| f64::from(a - b).powi(2));
         far.sum::<f64>().sqrt()
@@ -725,7 +756,7 @@ fn moved(first: &Transform, now: &Transform) -> [f64; 3] {
 
 /// Returns the corners of the box around points in a node's space, with their target positions in world
 /// space.
-fn box_corners(points: Vec<[f64; 3]>, world: &Matrix, limit: f64) -> Vec<Point> {
+fn box_corners(points: Vec<[f64; 3]>, world: &Matrix, limit: f64) -> Vec<GoalPoint> {
     let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
     for p in &points {
         for k in 0..3 {
@@ -733,7 +764,7 @@ fn box_corners(points: Vec<[f64; 3]>, world: &Matrix, limit: f64) -> Vec<Point> 
         }
     }
     let all = if points.is_empty() { Vec::new() } else { corners(low, high) };
-    all.into_iter().map(|at| Point { at, goal: apply(world, at), limit }).collect()
+    all.into_iter().map(|at| GoalPoint { position: at, goal: apply(world, at), limit }).collect()
 }
 
 /// Returns the world matrix of a node in the first frame.
@@ -745,6 +776,6 @@ fn world_at_rest(job: &Job<'_>, rest: &[Transform], node: usize) -> Matrix {
     }
 }
 
-fn largest(m: &Matrix) -> f64 {
-    meshreel_scene::sample::largest_scale(&whole(m))
+fn matrix_scale(m: &Matrix) -> f64 {
+    meshreel_scene::sample::largest_scale(&to_dmat4(m))
 }

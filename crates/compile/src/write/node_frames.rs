@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::nodes::matrix::transform_box;
 use crate::nodes::motion::visibility;
-use crate::nodes::tracks::Tracks;
+use crate::nodes::tracks::NodeTracks;
 use crate::write::job::Job;
 use meshreel_codec::record::Visibility;
 use meshreel_codec::transform::Transform;
@@ -19,7 +19,7 @@ pub struct FrameInput {
     /// The nodes of these matrices.
     pub nodes: Vec<usize>,
     /// By moving node, its local transform, not rounded.
-    pub parts: Vec<Trs>,
+    pub decomposed: Vec<Trs>,
     /// By node, its world matrix in the source.
     pub source: Vec<[[f64; 4]; 3]>,
 }
@@ -27,7 +27,7 @@ pub struct FrameInput {
 /// Visibility and transforms of all nodes, frame by frame.
 pub struct NodeFrames<'a> {
     job: &'a Job<'a>,
-    tracks: Tracks<'a>,
+    tracks: NodeTracks<'a>,
     /// By node, its mesh.
     mesh_of: Vec<Option<u32>>,
     /// Objects whose visibility changes.
@@ -42,10 +42,10 @@ impl<'a> NodeFrames<'a> {
             placements.iter().for_each(|&i| of[i] = Some(m as u32));
         }
         let visible = |i: usize| visibility(&job.motion.visible[i], job.times.len());
-        let shown = job.nodes.iter().filter_map(|n| n.shown());
+        let shown = job.nodes.iter().filter_map(|n| n.visible_object());
         Ok(NodeFrames {
             job,
-            tracks: Tracks::new(job.scene, job.placed, job.nodes)?,
+            tracks: NodeTracks::new(job.scene, job.placed, job.nodes)?,
             mesh_of: (job.nodes.iter()).map(|n| n.mesh.and_then(|i| of[i])).collect(),
             animated: shown.filter(|&i| visible(i) == Visibility::Animated).collect(),
             next: 0,
@@ -77,7 +77,7 @@ impl<'a> NodeFrames<'a> {
         let moving = || (0..job.nodes.len()).filter(|&n| job.nodes[n].animated);
         let (mut parts, mut source) = (Vec::new(), Vec::new());
         if job.options.preset != Preset::Classic {
-            parts.extend(moving().map(|n| self.tracks.parts(n)));
+            parts.extend(moving().map(|n| self.tracks.decomposed(n)));
             let world = &self.tracks.world.matrix;
             source.extend(job.nodes.iter().map(|node| rows(&world[node.named])));
         }
@@ -86,7 +86,7 @@ impl<'a> NodeFrames<'a> {
             transforms: moving().map(|n| self.tracks.local[n]).collect(),
             shown,
             nodes,
-            parts,
+            decomposed: parts,
             source,
         })
     }
@@ -94,7 +94,7 @@ impl<'a> NodeFrames<'a> {
 
 /// Returns the world-space bounds of the visible meshes; `own` returns the bounds of a mesh.
 pub fn unit_bounds(shown: &[(u32, [[f64; 4]; 3])], own: impl Fn(u32) -> [f32; 6]) -> [f32; 6] {
-    let mut bounds = crate::mesh::streams::NOTHING;
+    let mut bounds = crate::mesh::streams::EMPTY_BOUNDS;
     for (m, matrix) in shown {
         let own = own(*m);
         if own[0] <= own[3] {

@@ -12,31 +12,31 @@ use meshreel_codec::transform::Transform;
 
 /// The largest number of vertices of a still mesh that are checked one by one; of more, the corners of their
 /// box are.
-const VERTICES: usize = 4096;
+const MAX_CHECKED_VERTICES: usize = 4096;
 
 /// A placement of a mesh, or a locator, below something that moves.
-pub struct Shape {
+pub struct MovedShape {
     pub node: usize,
     /// Index of the placed object.
     pub placed: usize,
     /// `true` for a locator, which is checked in all frames, visible or not.
-    pub always: bool,
+    pub is_locator: bool,
     /// Decoded vertices, or the corners of their box; for a locator, of its cube.
     pub points: Vec<[f64; 3]>,
     /// The points that lie outermost.
-    pub few: Vec<[f64; 3]>,
+    pub outermost: Vec<[f64; 3]>,
     /// The largest distance by which transforms may move a point.
     pub limit: f64,
     /// The same if the rounding of other transforms adds to it.
     pub room: f64,
     /// The track that moves it.
-    pub above: usize,
+    pub track: usize,
     /// The product of still transforms between that track and its node.
     pub between: Matrix,
 }
 
 /// Returns the nearest track at or above a node, and the product of still transforms between it and the node.
-pub fn still_above(
+pub fn track_above(
     nodes: &[FlatNode],
     rest: &[Transform],
     track_of: &[Option<usize>],
@@ -56,7 +56,7 @@ pub fn still_above(
 }
 
 /// Returns the meshes and locators at or below moving nodes, in the order of the nodes.
-pub fn shapes(job: &Job<'_>, rest: &[Transform], track_of: &[Option<usize>]) -> Vec<Shape> {
+pub fn moved_shapes(job: &Job<'_>, rest: &[Transform], track_of: &[Option<usize>]) -> Vec<MovedShape> {
     let mut plan_of = vec![None; job.placed.len()];
     for (m, (_, placements)) in job.plans.iter().enumerate() {
         placements.iter().for_each(|&i| plan_of[i] = Some(m));
@@ -64,17 +64,17 @@ pub fn shapes(job: &Job<'_>, rest: &[Transform], track_of: &[Option<usize>]) -> 
     let mut out = Vec::new();
     for (n, node) in job.nodes.iter().enumerate() {
         let plan = node.mesh.and_then(|i| plan_of[i]);
-        let placed = match (node.shown(), plan) {
+        let placed = match (node.visible_object(), plan) {
             (Some(placed), Some(_)) => placed,
-            (Some(placed), None) if node.reach.is_some() => placed,
+            (Some(placed), None) if node.half_size.is_some() => placed,
             _ => continue,
         };
-        let (Some(above), between) = still_above(job.nodes, rest, track_of, n) else {
+        let (Some(above), between) = track_above(job.nodes, rest, track_of, n) else {
             continue;
         };
         let budget = &job.tolerances[placed];
-        let (points, own) = match (plan, node.reach) {
-            (Some(m), _) => points_of_mesh(&job.plans[m].0),
+        let (points, own) = match (plan, node.half_size) {
+            (Some(m), _) => checked_points(&job.plans[m].0),
             (None, reach) => {
                 let reach = f64::from(reach.unwrap_or(0.0));
                 (corners([-reach; 3], [reach; 3]), 0.0)
@@ -82,15 +82,15 @@ pub fn shapes(job: &Job<'_>, rest: &[Transform], track_of: &[Option<usize>]) -> 
         };
         // The verification's own result differs from this by less.
         let limit = (budget.tolerance - budget.scale * own) * (1.0 - 1e-6);
-        out.push(Shape {
+        out.push(MovedShape {
             node: n,
             placed,
-            always: node.reach.is_some(),
-            few: outermost(&points),
+            is_locator: node.half_size.is_some(),
+            outermost: outermost(&points),
             points,
             limit,
             room: (limit - budget.transform_error).max(limit * 1e-3),
-            above,
+            track: above,
             between,
         });
     }
@@ -98,10 +98,11 @@ pub fn shapes(job: &Job<'_>, rest: &[Transform], track_of: &[Option<usize>]) -> 
 }
 
 /// Returns the points that represent a mesh, in its space, and the error of their quantization.
-fn points_of_mesh(plan: &MeshPlan<'_>) -> (Vec<[f64; 3]>, f64) {
+fn checked_points(plan: &MeshPlan<'_>) -> (Vec<[f64; 3]>, f64) {
     let mut points = Vec::new();
-    let mut own = plan.radius;
-    let few = plan.method == Method::Static && plan.bases.first().is_some_and(|b| b.len() <= 3 * VERTICES);
+    let mut own = plan.error_bound;
+    let few = plan.method == Method::Static
+        && plan.bases.first().is_some_and(|b| b.len() <= 3 * MAX_CHECKED_VERTICES);
     if let (true, Some(base), Some(record)) = (few, plan.bases.first(), plan.streams.first()) {
         let mut values = vec![[0.0f32; 3]; base.len() / 3];
         with_quantized!(base, v => quantize::dequantize(&record.axes, v, values.as_flattened_mut()));

@@ -1,12 +1,12 @@
 //! The data of nodes in each unit: visibility, transforms, and world positions of the visible meshes.
 
 use crate::Error;
-use crate::mesh::streams::NOTHING;
+use crate::mesh::streams::EMPTY_BOUNDS;
 use crate::nodes::matrix::Matrix;
 use crate::write::job::Job;
 use crate::write::node_coder::NodeCoder;
 use crate::write::node_frames::{FrameInput, NodeFrames, same_bits, unit_bounds};
-use meshreel_codec::put_sized;
+use meshreel_codec::put_length_prefixed;
 use meshreel_codec::schedule::{Schedule, Unit};
 use meshreel_codec::transform::{self, Transform};
 use serde::{Deserialize, Serialize};
@@ -14,11 +14,11 @@ use std::collections::BTreeMap;
 
 /// The data of nodes in a unit, which precedes that of meshes.
 #[derive(Serialize, Deserialize)]
-pub struct NodePart {
+pub struct NodeUnit {
     /// Visibility and transforms as stored in the unit.
     pub bytes: Vec<u8>,
     /// Bytes of coded transforms among these.
-    pub transforms: usize,
+    pub transform_bytes: usize,
     /// The frames of the unit, in order.
     pub frames: Vec<FrameShown>,
 }
@@ -29,7 +29,7 @@ pub struct FrameShown {
     /// The number of the frame.
     pub frame: u32,
     /// World-space bounds of the meshes whose own bounds were known when this was made.
-    pub still: [f32; 6],
+    pub constant_bounds: [f32; 6],
     /// The other meshes by number, each with a decoded world matrix.
     pub meshes: Vec<(u32, Matrix)>,
 }
@@ -39,8 +39,8 @@ impl FrameShown {
     pub fn bounds(&self, own: impl Fn(u32) -> [f32; 6]) -> [f32; 6] {
         let other = unit_bounds(&self.meshes, own);
         std::array::from_fn(|k| match k < 3 {
-            true => self.still[k].min(other[k]),
-            false => self.still[k].max(other[k]),
+            true => self.constant_bounds[k].min(other[k]),
+            false => self.constant_bounds[k].max(other[k]),
         })
     }
 }
@@ -50,9 +50,9 @@ pub trait NodeSource: Sync {
     /// Prepares all units of the groups before this one, and the keys that are written ahead of them.
     fn advance(&mut self, groups: u32, pool: &rayon::ThreadPool) -> Result<(), Error>;
     /// Returns `true` if a unit is ready.
-    fn has(&self, unit: Unit) -> bool;
+    fn is_ready(&self, unit: Unit) -> bool;
     /// Returns the data of nodes in a unit that is ready.
-    fn part(&self, unit: Unit) -> Result<NodePart, Error>;
+    fn node_unit(&self, unit: Unit) -> Result<NodeUnit, Error>;
     /// Drops the keys before this one, and the groups between these.
     fn forget(&mut self, key: u32);
 }
@@ -68,7 +68,7 @@ pub struct LiveNodes<'a, 'c> {
     /// The number of groups that are coded.
     groups: u32,
     /// By mesh, its bounds, if they are the same in all frames; empty if that is not used.
-    still: Vec<Option<[f32; 6]>>,
+    constant_bounds: Vec<Option<[f32; 6]>>,
 }
 
 impl<'a, 'c> LiveNodes<'a, 'c> {
@@ -79,25 +79,32 @@ impl<'a, 'c> LiveNodes<'a, 'c> {
         schedule: Schedule,
     ) -> Result<LiveNodes<'a, 'c>, Error> {
         let frames = NodeFrames::new(job)?;
-        Ok(LiveNodes { schedule, frames, inputs: BTreeMap::new(), coder, groups: 0, still: Vec::new() })
+        Ok(LiveNodes {
+            schedule,
+            frames,
+            inputs: BTreeMap::new(),
+            coder,
+            groups: 0,
+            constant_bounds: Vec::new(),
+        })
     }
 
     /// Replaces meshes that do not change by their bounds.
-    pub fn with_still(self, still: Vec<Option<[f32; 6]>>) -> LiveNodes<'a, 'c> {
-        LiveNodes { still, ..self }
+    pub fn with_constant_bounds(self, still: Vec<Option<[f32; 6]>>) -> LiveNodes<'a, 'c> {
+        LiveNodes { constant_bounds: still, ..self }
     }
 
     /// Returns the world matrices of the visible meshes in a frame, by mesh.
-    fn shown(&self, frame: u32) -> FrameShown {
+    fn visible_meshes(&self, frame: u32) -> FrameShown {
         let shown = self.inputs.get(&frame).map(|input| match &self.coder {
             Some(coder) => coder.shown(frame, input),
             None => input.shown.clone(),
         });
-        let known = |mesh: u32| self.still.get(mesh as usize).copied().flatten();
+        let known = |mesh: u32| self.constant_bounds.get(mesh as usize).copied().flatten();
         let (still, meshes): (Vec<_>, Vec<_>) =
             shown.unwrap_or_default().into_iter().partition(|(mesh, _)| known(*mesh).is_some());
-        let still = unit_bounds(&still, |mesh| known(mesh).unwrap_or(NOTHING));
-        FrameShown { frame, still, meshes }
+        let still = unit_bounds(&still, |mesh| known(mesh).unwrap_or(EMPTY_BOUNDS));
+        FrameShown { frame, constant_bounds: still, meshes }
     }
 }
 
@@ -120,7 +127,7 @@ impl NodeSource for LiveNodes<'_, '_> {
         Ok(())
     }
 
-    fn has(&self, unit: Unit) -> bool {
+    fn is_ready(&self, unit: Unit) -> bool {
         let coded = match unit {
             Unit::Key(_) => true,
             Unit::LowerLayers(g) | Unit::TopLayer(g) => g < self.groups,
@@ -128,7 +135,7 @@ impl NodeSource for LiveNodes<'_, '_> {
         coded && self.schedule.frames_of(unit).iter().all(|frame| self.inputs.contains_key(frame))
     }
 
-    fn part(&self, unit: Unit) -> Result<NodePart, Error> {
+    fn node_unit(&self, unit: Unit) -> Result<NodeUnit, Error> {
         let frames = self.schedule.frames_of(unit);
         let mut bytes = Vec::new();
         for &frame in frames.iter() {
@@ -137,15 +144,19 @@ impl NodeSource for LiveNodes<'_, '_> {
             };
             bytes.extend_from_slice(&input.visible);
             if !input.transforms.is_empty() && self.coder.is_none() {
-                put_transforms(self.schedule, frame, &self.inputs, &input.transforms, &mut bytes)?;
+                write_transforms(self.schedule, frame, &self.inputs, &input.transforms, &mut bytes)?;
             }
         }
         let start = bytes.len();
         if let Some(coder) = &self.coder {
-            put_sized(&coder.unit(unit)?, &mut bytes);
+            put_length_prefixed(&coder.unit(unit)?, &mut bytes);
         }
         let transforms = bytes.len() - start;
-        Ok(NodePart { bytes, transforms, frames: frames.iter().map(|&frame| self.shown(frame)).collect() })
+        Ok(NodeUnit {
+            bytes,
+            transform_bytes: transforms,
+            frames: frames.iter().map(|&frame| self.visible_meshes(frame)).collect(),
+        })
     }
 
     fn forget(&mut self, key: u32) {
@@ -158,7 +169,7 @@ impl NodeSource for LiveNodes<'_, '_> {
 }
 
 /// Appends the exact transforms of a frame, as a difference from the frame that it refers to; decoded again.
-fn put_transforms(
+fn write_transforms(
     schedule: Schedule,
     frame: u32,
     inputs: &BTreeMap<u32, FrameInput>,

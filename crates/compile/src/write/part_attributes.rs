@@ -5,12 +5,12 @@
 use crate::Error;
 use crate::clip::scalars;
 use crate::mesh::plan::MeshPlan;
-use crate::mesh::prepared::Fixed;
+use crate::mesh::prepared::FixedLayout;
 use crate::method::mesh_coder::MeshCoder;
 use crate::report::PartAttributeReport;
 use crate::write::job::Job;
 use meshreel_codec::clip::scalars::{MAX_VALUES, ScalarTrack};
-use meshreel_codec::record::attributes::{Attribute, Of, encode};
+use meshreel_codec::record::attributes::{AttributeGroups, PartAttributeRecord, encode};
 use meshreel_options::{PartsChoice, Tolerance};
 use meshreel_process::parts::NO_PART;
 use meshreel_scene::{CustomAttribute, Mesh, MeshId, Remark, Scope, sample};
@@ -18,9 +18,9 @@ use std::collections::{BTreeMap, HashMap};
 
 /// The largest number of groups of an attribute, and the least average number of points per group if there
 /// are more than a few groups.
-const MOST_GROUPS: usize = 65_535;
-const FEW_GROUPS: usize = 64;
-const POINTS_OF_A_GROUP: usize = 2;
+const MAX_GROUPS: usize = 65_535;
+const UNCHECKED_GROUPS: usize = 64;
+const MIN_POINTS_PER_GROUP: usize = 2;
 
 /// The part attributes of some nodes that show the same mesh.
 #[derive(Default)]
@@ -38,7 +38,10 @@ pub struct PartAttributes {
 }
 
 /// Returns the part attributes of all nodes, in their order.
-pub fn collect(job: &Job<'_>, coders: &[MeshCoder<'_>]) -> Result<Vec<PartAttributes>, Error> {
+pub fn collect_part_attributes(
+    job: &Job<'_>,
+    coders: &[MeshCoder<'_>],
+) -> Result<Vec<PartAttributes>, Error> {
     if !job.options.channels.attributes {
         return Ok(Vec::new());
     }
@@ -58,7 +61,7 @@ pub fn collect(job: &Job<'_>, coders: &[MeshCoder<'_>]) -> Result<Vec<PartAttrib
     let mut all = Vec::new();
     for ((m, mesh), nodes) in groups {
         let mesh = &job.scene.meshes[mesh];
-        let kept = of_mesh(job, m, coders.get(m), mesh, nodes)?;
+        let kept = mesh_part_attributes(job, m, coders.get(m), mesh, nodes)?;
         if !(kept.bytes.is_empty() && kept.remarks.is_empty()) {
             all.push(kept);
         }
@@ -67,7 +70,7 @@ pub fn collect(job: &Job<'_>, coders: &[MeshCoder<'_>]) -> Result<Vec<PartAttrib
     Ok(all)
 }
 
-fn of_mesh(
+fn mesh_part_attributes(
     job: &Job<'_>,
     m: usize,
     coder: Option<&MeshCoder<'_>>,
@@ -91,7 +94,7 @@ fn of_mesh(
                 out.push(attribute);
             }
             // An attribute that separates the parts is not needed otherwise.
-            Err(_) if tells_parts(plan, coder, &numbers.attribute.name) => {}
+            Err(_) if separates_parts(plan, coder, &numbers.attribute.name) => {}
             Err(what) => {
                 let what = format!("attribute {}: {what}; left out", numbers.attribute.name);
                 kept.remarks.push(Remark::new(&mesh.path, what));
@@ -105,14 +108,15 @@ fn of_mesh(
 }
 
 /// Returns `true` if parts are separated by an attribute of this name, or were requested to be.
-fn tells_parts(plan: &MeshPlan<'_>, coder: Option<&MeshCoder<'_>>, name: &str) -> bool {
+fn separates_parts(plan: &MeshPlan<'_>, coder: Option<&MeshCoder<'_>>, name: &str) -> bool {
     let from = format!("attribute '{name}'");
     matches!(&plan.parts, PartsChoice::Attribute(asked) if asked == name)
         || coder.is_some_and(|coder| coder.tried.iter().any(|tried| tried.from == from))
 }
 
-const DIFFERS: &str = "differs from point to point, and only what is the same all over a part is kept";
-const BETWEEN_FACES: &str = "differs between the faces or corners of a point";
+const DIFFERS_BETWEEN_POINTS: &str =
+    "differs from point to point, and only what is the same all over a part is kept";
+const DIFFERS_BETWEEN_FACES: &str = "differs between the faces or corners of a point";
 
 /// Returns a part attribute, or the reason why an attribute cannot be kept.
 fn attribute(
@@ -121,11 +125,11 @@ fn attribute(
     coder: Option<&MeshCoder<'_>>,
     mesh: &Mesh,
     numbers: &CustomAttribute,
-) -> Result<Result<Attribute, String>, Error> {
+) -> Result<Result<PartAttributeRecord, String>, Error> {
     let components = numbers.components.clamp(1, 4);
-    let mut reader = Reader::new(mesh, numbers);
+    let mut reader = AttributeReader::new(mesh, numbers);
     let (of, first) = match (numbers.attribute.scope, &plan.prepared.fixed) {
-        (Scope::Constant, _) => (Of::Mesh, vec![0]),
+        (Scope::Constant, _) => (AttributeGroups::Mesh, vec![0]),
         // If the faces change, the vertices of a value are not known.
         (_, None) => {
             let what = "is not one value of the whole mesh, and its faces change";
@@ -135,9 +139,9 @@ fn attribute(
             let what = "is not one value of the whole mesh, which has other faces now";
             return Ok(Err(what.into()));
         }
-        (_, Some(fixed)) => match groups(job.times, plan.prepared.points, &mut reader)? {
+        (_, Some(fixed)) => match point_groups(job.times, plan.prepared.points, &mut reader)? {
             Err(what) => return Ok(Err(what.into())),
-            Ok(groups) => by_part(fixed, coder, groups),
+            Ok(groups) => vertex_groups(fixed, coder, groups),
         },
     };
     if first.len() * components * job.times.len() > MAX_VALUES {
@@ -146,7 +150,7 @@ fn attribute(
     // By group and component, the values of all frames.
     let mut values = vec![Vec::with_capacity(job.times.len()); first.len() * components];
     for &time in job.times {
-        let now = match reader.at(time)? {
+        let now = match reader.read_values(time)? {
             Err(what) => return Ok(Err(what.into())),
             Ok(now) => now,
         };
@@ -172,64 +176,64 @@ fn attribute(
     for own in values.chunks(components) {
         let mut track = ScalarTrack { name: String::new(), components: Vec::new() };
         for (values, &tolerance) in own.iter().zip(&tolerance) {
-            match scalars::component(values, tolerance) {
+            match scalars::encode_component(values, tolerance) {
                 Some((component, _)) => track.components.push(component),
                 None => return Ok(Err("has a number beyond those of f32, or none".into())),
             }
         }
         tracks.push(track);
     }
-    Ok(Ok(Attribute { name: numbers.attribute.name.clone(), components, of, tracks }))
+    Ok(Ok(PartAttributeRecord { name: numbers.attribute.name.clone(), components, groups: of, tracks }))
 }
 
 /// By point, four values.
-type Values<'a> = &'a [[f32; 4]];
+type PointValues<'a> = &'a [[f32; 4]];
 /// Topology, and samples of values and indices.
-type Moment = ((u128, u128), [(usize, f64); 2]);
+type SampleIdentity = ((u128, u128), [(usize, f64); 2]);
 
 /// Reads an attribute by point; an attribute of the whole mesh as one of a single point.
-struct Reader<'a> {
+struct AttributeReader<'a> {
     mesh: &'a Mesh,
-    numbers: &'a CustomAttribute,
-    at: Option<Moment>,
+    custom: &'a CustomAttribute,
+    last_read: Option<SampleIdentity>,
     faces: sample::Faces,
     positions: usize,
-    values: sample::Values<[f32; 4]>,
+    values: sample::AttributeValues<[f32; 4]>,
     now: Vec<[f32; 4]>,
 }
 
-impl<'a> Reader<'a> {
-    fn new(mesh: &'a Mesh, numbers: &'a CustomAttribute) -> Reader<'a> {
-        Reader {
+impl<'a> AttributeReader<'a> {
+    fn new(mesh: &'a Mesh, numbers: &'a CustomAttribute) -> AttributeReader<'a> {
+        AttributeReader {
             mesh,
-            numbers,
-            at: None,
+            custom: numbers,
+            last_read: None,
             faces: sample::Faces::default(),
             positions: 0,
-            values: sample::Values::default(),
+            values: sample::AttributeValues::default(),
             now: Vec::new(),
         }
     }
 
-    fn at(&mut self, time: f64) -> Result<Result<Values<'_>, &'static str>, Error> {
-        let attribute = &self.numbers.attribute;
-        let values = sample::follow(&attribute.values, self.mesh);
+    fn read_values(&mut self, time: f64) -> Result<Result<PointValues<'_>, &'static str>, Error> {
+        let attribute = &self.custom.attribute;
+        let values = sample::with_position_times(&attribute.values, self.mesh);
         let indices = attribute.indices.as_ref().filter(|i| !i.is_empty());
-        let indices = indices.map_or((0, 0.0), |i| sample::follow(i, self.mesh).locate(time));
+        let indices = indices.map_or((0, 0.0), |i| sample::with_position_times(i, self.mesh).locate(time));
         let constant = attribute.values.is_constant();
         let of_values = if constant { (0, 0.0) } else { values.locate(time) };
         let at = (sample::topology_identity(self.mesh, time), [of_values, indices]);
-        if self.at == Some(at) {
+        if self.last_read == Some(at) {
             return Ok(Ok(&self.now));
         }
-        self.at = None;
+        self.last_read = None;
         sample::attribute_at(attribute, self.mesh, time, &mut self.values)?;
         if attribute.scope == Scope::Constant {
             let i = (self.values.indices.as_ref()).map_or(Some(0), |list| list.first().copied());
             let value = i.and_then(|i| self.values.values.get(i as usize));
             self.now.clear();
             self.now.extend(value);
-            self.at = value.map(|_| at);
+            self.last_read = value.map(|_| at);
             return Ok(match value {
                 Some(_) => Ok(&self.now),
                 None => Err("has no value in some frames"),
@@ -242,25 +246,25 @@ impl<'a> Reader<'a> {
             self.positions = points.len();
         }
         let scope = attribute.scope;
-        let now = sample::by_point(scope, &self.faces, self.positions, &self.values);
+        let now = sample::values_by_point(scope, &self.faces, self.positions, &self.values);
         Ok(now.and_then(|now| {
-            self.now = now.ok_or(BETWEEN_FACES)?;
-            self.at = Some(at);
+            self.now = now.ok_or(DIFFERS_BETWEEN_FACES)?;
+            self.last_read = Some(at);
             Ok(&self.now[..])
         }))
     }
 }
 
 /// Returns, by point, its group: the points of a group have equal values in all frames.
-fn groups(
+fn point_groups(
     times: &[f64],
     points: usize,
-    reader: &mut Reader<'_>,
+    reader: &mut AttributeReader<'_>,
 ) -> Result<Result<Vec<u32>, &'static str>, Error> {
     let mut group = vec![0u32; points];
     let mut last: Vec<[u32; 4]> = Vec::new();
     for &time in times {
-        let now = match reader.at(time)? {
+        let now = match reader.read_values(time)? {
             Err(what) => return Ok(Err(what)),
             Ok(now) if now.len() != points => {
                 return Ok(Err("has other points than its mesh"));
@@ -280,9 +284,9 @@ fn groups(
             *group = *numbers.entry((*group, *bits)).or_insert(next);
         }
         let count = numbers.len();
-        let many = count > FEW_GROUPS && count * POINTS_OF_A_GROUP > points;
-        if count > MOST_GROUPS || many {
-            return Ok(Err(DIFFERS));
+        let many = count > UNCHECKED_GROUPS && count * MIN_POINTS_PER_GROUP > points;
+        if count > MAX_GROUPS || many {
+            return Ok(Err(DIFFERS_BETWEEN_POINTS));
         }
     }
     Ok(Ok(group))
@@ -290,7 +294,11 @@ fn groups(
 
 /// Returns groups of vertices from those of points, or of parts if each has one group, and a point of each
 /// group.
-fn by_part(fixed: &Fixed, coder: Option<&MeshCoder<'_>>, group: Vec<u32>) -> (Of, Vec<usize>) {
+fn vertex_groups(
+    fixed: &FixedLayout,
+    coder: Option<&MeshCoder<'_>>,
+    group: Vec<u32>,
+) -> (AttributeGroups, Vec<usize>) {
     // Only groups that have a vertex, in the order of their first ones.
     let mut number = BTreeMap::new();
     let mut first = Vec::new();
@@ -317,8 +325,8 @@ fn by_part(fixed: &Fixed, coder: Option<&MeshCoder<'_>>, group: Vec<u32>) -> (Of
     match one_each && count > 0 {
         true => {
             let of_part = of_part.iter().map(|&g| if g == NO_PART { 0 } else { g });
-            (Of::Parts(of_part.collect()), first)
+            (AttributeGroups::Parts(of_part.collect()), first)
         }
-        false => (Of::Vertices(of_vertex), first),
+        false => (AttributeGroups::Vertices(of_vertex), first),
     }
 }

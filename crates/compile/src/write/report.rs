@@ -2,22 +2,22 @@
 
 use crate::method::mesh_coder::MeshCoder;
 use crate::report::{
-    ClipReport, HiddenReport, LodReport, LodReports, MeshReport, NormalsDecide, PartAttributeReports, Report,
-    RigReport,
+    ClipReport, HiddenReport, LodReport, LodReports, MeshReport, NormalPrecision, PartAttributeReports,
+    Report, RigReport,
 };
 use crate::write::extras::Extras;
-use crate::write::file::File;
+use crate::write::file::FileWriter;
 use crate::write::job::Job;
 use crate::write::node_coder::NodeCoder;
 use crate::write::output::ratio;
 use meshreel_codec::record::Description;
 
 /// The input of the report of a file.
-pub struct Written<'a> {
+pub struct WrittenFile<'a> {
     /// The decisions of the passes before writing.
     pub job: &'a Job<'a>,
     /// The file, with the measured sizes.
-    pub file: &'a File<'a>,
+    pub file: &'a FileWriter<'a>,
     /// The coders of meshes; empty in the preset classic.
     pub coders: &'a [MeshCoder<'a>],
     /// The coder of transforms, if any node moves.
@@ -28,7 +28,7 @@ pub struct Written<'a> {
     pub description: &'a Description,
 }
 
-impl Written<'_> {
+impl WrittenFile<'_> {
     /// Returns the report of the finished file.
     pub fn report(&self, file_bytes: u64) -> Report {
         let (job, file) = (self.job, self.file);
@@ -40,20 +40,23 @@ impl Written<'_> {
             ..Report::default()
         };
         report.rigs = (job.rigs.iter())
-            .map(|rig| RigReport { bytes: file.rigs.stored[rig.mesh].round() as u64, ..rig.report.clone() })
+            .map(|rig| RigReport {
+                bytes: file.rigs.compressed_bytes[rig.mesh].round() as u64,
+                ..rig.report.clone()
+            })
             .collect();
-        report.clips.extend(self.nodes.map(|nodes| self.of_nodes(nodes)));
+        report.clips.extend(self.nodes.map(|nodes| self.nodes_report(nodes)));
         for m in 0..job.plans.len() {
             let remarks = self.coders.get(m).map_or(&[][..], |coder| &coder.remarks);
             report.remarks.extend_from_slice(remarks);
             report.remarks.extend(self.extras.remarks(m));
-            report.meshes.push(self.of_mesh(m));
+            report.meshes.push(self.mesh_report(m));
         }
         report
     }
 
-    fn of_nodes(&self, nodes: &NodeCoder<'_>) -> ClipReport {
-        let (tolerance, max_error) = nodes.promised();
+    fn nodes_report(&self, nodes: &NodeCoder<'_>) -> ClipReport {
+        let (tolerance, max_error) = nodes.worst_tolerance_and_error();
         let [raw, packed] = self.file.body.description_bytes;
         let stored = packed as f64 / raw.max(1) as f64;
         let joints = nodes.tracks().len();
@@ -75,26 +78,26 @@ impl Written<'_> {
         }
     }
 
-    fn of_mesh(&self, m: usize) -> MeshReport {
+    fn mesh_report(&self, m: usize) -> MeshReport {
         let (job, file, coder) = (self.job, self.file, self.coders.get(m));
         let (plan, totals) = (&job.plans[m].0, &file.body.totals[m]);
         let fixed = plan.prepared.fixed.as_ref();
-        let position_bytes = file.values.stored[m] * file.position_share[m]
-            + file.body.end_states.stored[m] * file.position_share_of_ends[m]
+        let position_bytes = file.values.compressed_bytes[m] * file.position_fractions[m]
+            + file.body.end_states.compressed_bytes[m] * file.end_position_fractions[m]
             + totals.position_bytes;
         let points_frames = plan.source_points();
-        let (max_error, tolerance) = self.error(m);
+        let (max_error, tolerance) = self.worst_error(m);
         let mut measures = coder.map_or_else(Default::default, MeshCoder::measures);
         if let Some(rest) = &mut measures.rest {
             rest.frame += plan.source.start;
             rest.time = job.times[rest.frame] - job.times[0];
         }
-        let bytes = (file.values.stored[m]
-            + file.connectivity.stored[m]
-            + file.body.end_states.stored[m]
-            + file.lods.stored[m]
-            + file.visibility.stored[m]
-            + file.part_attributes.stored[m]
+        let bytes = (file.values.compressed_bytes[m]
+            + file.connectivity.compressed_bytes[m]
+            + file.body.end_states.compressed_bytes[m]
+            + file.lods.compressed_bytes[m]
+            + file.visibility.compressed_bytes[m]
+            + file.part_attributes.compressed_bytes[m]
             + totals.bytes)
             .round() as u64;
         let triangles = fixed.map_or(totals.indices, |fixed| fixed.indices.len()) / 3;
@@ -116,8 +119,8 @@ impl Written<'_> {
             part_attributes: self.part_attributes(m),
             source_points: plan.prepared.points,
             frames: job.times.len(),
-            normals_decide: plan.normals_decide.map(|decided| NormalsDecide {
-                bytes_then: decided.part.map(|part| (part * bytes as f64).round()),
+            normals_decide: plan.normal_precision.map(|decided| NormalPrecision {
+                bytes_then: decided.estimated_fraction.map(|part| (part * bytes as f64).round()),
                 ..decided
             }),
             tolerance,
@@ -131,20 +134,20 @@ impl Written<'_> {
 
     /// Returns the LOD levels of a mesh of `triangles` triangles, if it has any.
     fn lod(&self, m: usize, triangles: usize) -> Option<LodReports> {
-        let own = self.extras.lods.get(m).filter(|own| !own.levels.is_empty())?;
+        let own = self.extras.lods.get(m).filter(|own| !own.lod_levels.is_empty())?;
         let itself = LodReport { triangles: triangles as u32, error: 0.0 };
-        let others = own.levels.iter();
+        let others = own.lod_levels.iter();
         let others = others.map(|level| LodReport { triangles: level.triangles, error: level.error });
         Some(LodReports {
             levels: std::iter::once(itself).chain(others).collect(),
-            bytes: self.file.lods.stored[m].round() as u64,
+            bytes: self.file.lods.compressed_bytes[m].round() as u64,
         })
     }
 
     /// Returns the triangles of a mesh that are not visible in some frames, if there are any.
     fn hidden(&self, m: usize) -> Option<HiddenReport> {
         let own = self.extras.visibility.get(m).filter(|own| !own.bytes.is_empty())?;
-        let bytes = self.file.visibility.stored[m].round() as u64;
+        let bytes = self.file.visibility.compressed_bytes[m].round() as u64;
         Some(HiddenReport { triangles: own.hidden, bytes })
     }
 
@@ -152,13 +155,13 @@ impl Written<'_> {
     fn part_attributes(&self, m: usize) -> Option<PartAttributeReports> {
         let own = self.extras.attributes_of(m).flat_map(|own| own.attributes.clone());
         let attributes: Vec<_> = own.collect();
-        let bytes = self.file.part_attributes.stored[m].round() as u64;
+        let bytes = self.file.part_attributes.compressed_bytes[m].round() as u64;
         (!attributes.is_empty()).then_some(PartAttributeReports { attributes, bytes })
     }
 
     /// Returns the error and tolerance of the placement of a mesh whose error is largest relative to its
     /// tolerance.
-    fn error(&self, m: usize) -> (f64, f64) {
+    fn worst_error(&self, m: usize) -> (f64, f64) {
         let (plan, placements) = &self.job.plans[m];
         let own = self.file.body.totals[m].error.max(plan.static_error.first().copied().unwrap_or(0.0));
         let of = |&i: &usize| {

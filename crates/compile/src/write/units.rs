@@ -3,15 +3,15 @@
 
 use crate::Error;
 use crate::codec_terms::block_format;
-use crate::mesh::streams::NOTHING;
+use crate::mesh::streams::EMPTY_BOUNDS;
 use crate::method::mesh_coder::MeshCoder;
 use crate::method::payload::Payload;
 use crate::method::quantize::Plans;
 use crate::report::{Phase, Progress};
-use crate::write::job::Counted;
-use crate::write::node_units::{NodePart, NodeSource};
+use crate::write::job::MeshSizes;
+use crate::write::node_units::{NodeSource, NodeUnit};
 use crate::write::output::check_size;
-use meshreel_codec::entropy::block::{Compressor, Decompressor, Format};
+use meshreel_codec::entropy::block::{BlockFormat, Compressor, Decompressor};
 use meshreel_codec::schedule::{Schedule, Unit};
 use meshreel_options::Options;
 use meshreel_process::Cancellation;
@@ -34,25 +34,25 @@ pub struct UnitOutput {
     /// World-space bounds of everything visible, by frame.
     pub bounds: Vec<(u32, [f32; 6])>,
     /// Sizes and errors of each mesh.
-    pub parts: Vec<Counted>,
+    pub parts: Vec<MeshSizes>,
     /// The following unit of vertex attributes, if these are in units of their own.
-    pub attributes: Option<Attributes>,
+    pub attributes: Option<AttributesOutput>,
 }
 
 /// Animated vertex attributes of a unit, ready to be written.
 #[derive(Serialize, Deserialize)]
-pub struct Attributes {
+pub struct AttributesOutput {
     /// Their compressed block.
     pub bytes: Vec<u8>,
     /// Bytes before compression.
     pub raw: usize,
     /// Sizes and errors of each mesh.
-    pub parts: Vec<Counted>,
+    pub parts: Vec<MeshSizes>,
 }
 
 /// A task of a step: one mesh's share of a segment of keys, or of a group.
 #[derive(Clone, Copy)]
-enum Task {
+enum CodingTask {
     Segment(u32),
     Group(u32),
 }
@@ -74,7 +74,7 @@ impl UnitRange {
     /// Returns part `number` (from 1) of `count` parts, as equal in size as possible: whole segments if there
     /// are enough, since the keys of a segment are coded together; always whole with `chains`, which run from
     /// key to key.
-    pub fn of_part(schedule: Schedule, chains: bool, number: u32, count: u32) -> UnitRange {
+    pub fn part(schedule: Schedule, chains: bool, number: u32, count: u32) -> UnitRange {
         let whole = chains || schedule.segments() >= count;
         let all = if whole { schedule.segments() } else { schedule.groups() };
         let border = |part: u32| {
@@ -87,13 +87,13 @@ impl UnitRange {
 
     /// Returns the first and the last frame of the range; `None` if it is empty.
     pub fn frames(&self, schedule: Schedule) -> Option<[u32; 2]> {
-        let own = || schedule.in_file().filter(|unit| self.has(*unit));
+        let own = || schedule.units_in_file_order().filter(|unit| self.contains(*unit));
         let frames = || own().flat_map(|unit| schedule.frames_of(unit).to_vec());
         Some([frames().min()?, frames().max()?])
     }
 
     /// Returns `true` if the range contains a unit.
-    pub fn has(&self, unit: Unit) -> bool {
+    pub fn contains(&self, unit: Unit) -> bool {
         match unit {
             Unit::Key(0) => self.first,
             Unit::Key(key) => self.groups.contains(&(key - 1)),
@@ -127,14 +127,14 @@ pub struct Encoding<'e> {
 
 impl Encoding<'_> {
     /// Codes the units and hands them to `consume` in the order of the file.
-    pub fn run(
+    pub fn encode(
         &self,
         nodes: &mut dyn NodeSource,
         consume: &mut (dyn FnMut(UnitOutput) -> Result<(), Error> + Send),
     ) -> Result<(), Error> {
         let Encoding { coders, schedule, ref range, pool, progress, cancellation, .. } = *self;
         let mut payloads: BTreeMap<(u32, u8), Vec<Payload>> = BTreeMap::new();
-        let own = || schedule.in_file().filter(|unit| range.has(*unit));
+        let own = || schedule.units_in_file_order().filter(|unit| range.contains(*unit));
         let total = own().map(|unit| schedule.frames_of(unit).len() as u64).sum();
         let mut units = own().peekable();
         let needed = range.keys(schedule);
@@ -150,14 +150,14 @@ impl Encoding<'_> {
             let more = segment..schedule.segments();
             let more: Vec<u32> = more.take_while(|s| schedule.segment(*s).start < last).collect();
             segment += more.len() as u32;
-            self.code(more.into_iter().map(Task::Segment).collect(), &mut payloads)?;
-            self.code((from..to).map(Task::Group).collect(), &mut payloads)?;
+            self.run_tasks(more.into_iter().map(CodingTask::Segment).collect(), &mut payloads)?;
+            self.run_tasks((from..to).map(CodingTask::Group).collect(), &mut payloads)?;
             nodes.advance(to, pool)?;
             let mut batch = Vec::new();
             while let Some(unit) =
-                units.next_if(|unit| payloads.contains_key(&number(*unit)) && nodes.has(*unit))
+                units.next_if(|unit| payloads.contains_key(&unit_number(*unit)) && nodes.is_ready(*unit))
             {
-                batch.push((unit, payloads.remove(&number(unit)).unwrap_or_default()));
+                batch.push((unit, payloads.remove(&unit_number(unit)).unwrap_or_default()));
             }
             for output in self.pack_all(&batch, nodes)? {
                 cancellation.check()?;
@@ -205,7 +205,7 @@ impl Encoding<'_> {
         batch: &[(Unit, Vec<Payload>)],
         nodes: &dyn NodeSource,
     ) -> Result<Vec<UnitOutput>, Error> {
-        let apart = self.coders.iter().any(MeshCoder::is_apart);
+        let apart = self.coders.iter().any(MeshCoder::has_separate_attributes);
         self.pool.install(|| {
             batch
                 .par_iter()
@@ -213,7 +213,8 @@ impl Encoding<'_> {
                     || Packer::new(self.options),
                     |packer, (unit, payload)| {
                         self.cancellation.check()?;
-                        let mut output = pack(self.schedule, *unit, payload, nodes.part(*unit)?, packer)?;
+                        let mut output =
+                            pack_unit(self.schedule, *unit, payload, nodes.node_unit(*unit)?, packer)?;
                         if apart {
                             output.attributes = Some(packer.attributes(*unit, payload)?);
                         }
@@ -225,40 +226,46 @@ impl Encoding<'_> {
     }
 
     /// Returns the units that a task contributes to.
-    fn units_of(&self, task: Task) -> Vec<Unit> {
+    fn units_of(&self, task: CodingTask) -> Vec<Unit> {
         match task {
-            Task::Segment(s) => self.schedule.segment(s).map(Unit::Key).collect(),
-            Task::Group(g) => vec![Unit::LowerLayers(g), Unit::TopLayer(g)],
+            CodingTask::Segment(s) => self.schedule.segment(s).map(Unit::Key).collect(),
+            CodingTask::Group(g) => vec![Unit::LowerLayers(g), Unit::TopLayer(g)],
         }
     }
 
     /// Runs tasks for all meshes in parallel, and keeps their payloads for the units of the range.
-    fn code(&self, tasks: Vec<Task>, payloads: &mut BTreeMap<(u32, u8), Vec<Payload>>) -> Result<(), Error> {
+    fn run_tasks(
+        &self,
+        tasks: Vec<CodingTask>,
+        payloads: &mut BTreeMap<(u32, u8), Vec<Payload>>,
+    ) -> Result<(), Error> {
         // Without meshes the units still exist.
-        for unit in tasks.iter().flat_map(|task| self.units_of(*task)).filter(|unit| self.range.has(*unit)) {
-            payloads.entry(number(unit)).or_default();
+        for unit in
+            tasks.iter().flat_map(|task| self.units_of(*task)).filter(|unit| self.range.contains(*unit))
+        {
+            payloads.entry(unit_number(unit)).or_default();
         }
-        let jobs: Vec<(Task, &MeshCoder<'_>)> =
+        let jobs: Vec<(CodingTask, &MeshCoder<'_>)> =
             (tasks.iter()).flat_map(|&task| self.coders.iter().map(move |coder| (task, coder))).collect();
         let coded: Vec<Vec<Payload>> = self.pool.install(|| {
             jobs.par_iter()
                 .map(|(task, coder)| match task {
-                    Task::Segment(s) => coder.segment(*s),
-                    Task::Group(g) => coder.group(*g),
+                    CodingTask::Segment(s) => coder.segment(*s),
+                    CodingTask::Group(g) => coder.group(*g),
                 })
                 .collect::<Result<_, Error>>()
         })?;
         for ((task, _), mesh) in jobs.iter().zip(coded) {
             let units = self.units_of(*task).into_iter();
-            for (unit, payload) in units.zip(mesh).filter(|(unit, _)| self.range.has(*unit)) {
-                payloads.entry(number(unit)).or_default().push(payload);
+            for (unit, payload) in units.zip(mesh).filter(|(unit, _)| self.range.contains(*unit)) {
+                payloads.entry(unit_number(unit)).or_default().push(payload);
             }
         }
         Ok(())
     }
 }
 
-fn number(unit: Unit) -> (u32, u8) {
+fn unit_number(unit: Unit) -> (u32, u8) {
     match unit {
         Unit::Key(i) => (i, 0),
         Unit::LowerLayers(g) => (g, 1),
@@ -268,17 +275,17 @@ fn number(unit: Unit) -> (u32, u8) {
 
 /// Compression contexts of a thread.
 struct Packer {
-    shrink: Compressor,
-    store: Compressor,
-    check: Decompressor,
+    compressor: Compressor,
+    storing: Compressor,
+    decompressor: Decompressor,
 }
 
 impl Packer {
     fn new(options: &Options) -> Packer {
         Packer {
-            shrink: Compressor::new(block_format(options.block), options.effort),
-            store: Compressor::new(Format::Store, 1),
-            check: Decompressor::new(),
+            compressor: Compressor::new(block_format(options.block), options.effort),
+            storing: Compressor::new(BlockFormat::Store, 1),
+            decompressor: Decompressor::new(),
         }
     }
 
@@ -286,23 +293,23 @@ impl Packer {
     fn block(&mut self, unit: Unit, content: &[u8]) -> Result<Vec<u8>, Error> {
         check_size("one unit of frames", content.len())?;
         let mut bytes = Vec::new();
-        self.shrink.compress(content, &mut bytes);
-        if bytes.len() + content.len() / WORTH > content.len() {
+        self.compressor.compress(content, &mut bytes);
+        if bytes.len() + content.len() / MIN_SAVING_DIVISOR > content.len() {
             bytes.clear();
-            self.store.compress(content, &mut bytes);
+            self.storing.compress(content, &mut bytes);
         }
         let mut back = vec![0; content.len()];
-        if self.check.decompress(&bytes, &mut back).is_err() || back != content {
-            return Err(broken(format!("the block of {unit:?}")));
+        if self.decompressor.decompress(&bytes, &mut back).is_err() || back != content {
+            return Err(mismatch_error(format!("the block of {unit:?}")));
         }
         Ok(bytes)
     }
 
-    fn attributes(&mut self, unit: Unit, meshes: &[Payload]) -> Result<Attributes, Error> {
+    fn attributes(&mut self, unit: Unit, meshes: &[Payload]) -> Result<AttributesOutput, Error> {
         let all: Vec<&[u8]> = meshes.iter().map(|mesh| &mesh.attributes[..]).collect();
         let content = all.concat();
-        let counted = |mesh: &Payload| Counted { bytes: mesh.attributes.len(), ..Counted::default() };
-        Ok(Attributes {
+        let counted = |mesh: &Payload| MeshSizes { bytes: mesh.attributes.len(), ..MeshSizes::default() };
+        Ok(AttributesOutput {
             bytes: self.block(unit, &content)?,
             raw: content.len(),
             parts: meshes.iter().map(counted).collect(),
@@ -311,24 +318,24 @@ impl Packer {
 }
 
 /// Blocks that shrink by less than this fraction are stored uncompressed, which decodes faster.
-const WORTH: usize = 32;
+const MIN_SAVING_DIVISOR: usize = 32;
 
 /// Packs a unit: visibility and transforms of nodes, then each mesh; compressed, and decoded again.
-fn pack(
+fn pack_unit(
     schedule: Schedule,
     unit: Unit,
     meshes: &[Payload],
-    nodes: NodePart,
+    nodes: NodeUnit,
     packer: &mut Packer,
 ) -> Result<UnitOutput, Error> {
-    let NodePart { bytes: mut content, transforms, frames } = nodes;
+    let NodeUnit { bytes: mut content, transform_bytes: transforms, frames } = nodes;
     for mesh in meshes {
         content.extend_from_slice(&mesh.bytes);
     }
     let bounds = |frame: u32, mesh: u32| {
-        let seen = meshes.get(mesh as usize).map(|m| &m.seen[..]);
+        let seen = meshes.get(mesh as usize).map(|m| &m.measures[..]);
         let seen = seen.unwrap_or_default().iter().find(|s| s.0 == frame);
-        seen.map_or(NOTHING, |s| s.1.bounds)
+        seen.map_or(EMPTY_BOUNDS, |s| s.1.bounds)
     };
     Ok(UnitOutput {
         alone: is_alone(schedule, unit),
@@ -339,10 +346,10 @@ fn pack(
         attributes: None,
         parts: meshes
             .iter()
-            .map(|mesh| Counted {
+            .map(|mesh| MeshSizes {
                 bytes: mesh.bytes.len(),
                 position_bytes: mesh.position_bytes,
-                error: mesh.seen.iter().fold(0.0, |most, s| most.max(s.1.error)),
+                error: mesh.measures.iter().fold(0.0, |most, s| most.max(s.1.error)),
                 vertices: mesh.vertices,
                 indices: mesh.indices,
             })
@@ -362,6 +369,6 @@ pub fn is_alone(schedule: Schedule, unit: Unit) -> bool {
     }
 }
 
-fn broken(what: String) -> Error {
+fn mismatch_error(what: String) -> Error {
     Error::Promise { what: format!("{what} does not decode to what was encoded"), target: Default::default() }
 }

@@ -6,14 +6,14 @@ use crate::report::HiddenTriangles;
 use crate::write::job::Job;
 use glam::{DMat4, DVec3};
 use meshreel_codec::topology::visibility;
-use meshreel_codec::topology::visibility::{Interval, key};
-use meshreel_process::visibility::{Body, intervals};
+use meshreel_codec::topology::visibility::{Interval, sort_key};
+use meshreel_process::visibility::{Body, visible_intervals};
 use meshreel_scene::Remark;
 use meshreel_scene::sample::World;
 
 /// Triangle visibility of a mesh.
 #[derive(Default)]
-pub struct Visibility {
+pub struct EncodedVisibility {
     /// Encoded intervals; empty if all triangles are always drawn.
     pub bytes: Vec<u8>,
     /// The numbers of triangles that are left out in the first frame, in the last, and in all frames.
@@ -23,9 +23,9 @@ pub struct Visibility {
 }
 
 /// Finds the hidden triangles of all meshes.
-pub fn find_hidden(job: &Job<'_>) -> Result<Vec<Visibility>, Error> {
-    let mut out: Vec<Visibility> = Vec::new();
-    out.resize_with(job.plans.len(), Visibility::default);
+pub fn find_hidden(job: &Job<'_>) -> Result<Vec<EncodedVisibility>, Error> {
+    let mut out: Vec<EncodedVisibility> = Vec::new();
+    out.resize_with(job.plans.len(), EncodedVisibility::default);
     let frames = job.times.len() as u32;
     if frames < 3 {
         return Ok(out);
@@ -40,7 +40,7 @@ pub fn find_hidden(job: &Job<'_>) -> Result<Vec<Visibility>, Error> {
                 triangles: fixed.indices.as_chunks().0,
                 vertex_point: &fixed.vertex_point,
                 point: welded_points(fixed),
-                still: job.tolerances[placement].tolerance,
+                rest_tolerance: job.tolerances[placement].tolerance,
                 visible: &job.motion.visible[placement],
                 wanted: placements.len() == 1,
             });
@@ -54,9 +54,9 @@ pub fn find_hidden(job: &Job<'_>) -> Result<Vec<Visibility>, Error> {
             world.evaluate(job.times[frame])?;
             at = frame;
         }
-        place(job, &world, places[body], frame, &mut raw, out)
+        world_points(job, &world, places[body], frame, &mut raw, out)
     };
-    let when = intervals(&bodies, frames, &mut read, job.cancellation)?;
+    let when = visible_intervals(&bodies, frames, &mut read, job.cancellation)?;
     for ((mesh, _), when) in places.into_iter().zip(when) {
         let out = &mut out[mesh];
         let (plan, placements) = &job.plans[mesh];
@@ -73,17 +73,17 @@ pub fn find_hidden(job: &Job<'_>) -> Result<Vec<Visibility>, Error> {
 }
 
 /// Encodes `when`: by triangle, the frames in which it is drawn.
-fn encode(when: &[Interval], frames: u32, out: &mut Visibility) {
+fn encode(when: &[Interval], frames: u32, out: &mut EncodedVisibility) {
     let mut intervals = when.to_vec();
-    intervals.sort_unstable_by_key(|&i| key(i, frames));
+    intervals.sort_unstable_by_key(|&i| sort_key(i, frames));
     intervals.dedup();
     // Also if there are no triangles.
     if intervals.iter().all(|i| *i == [0, frames]) {
         return;
     }
     let number = |i: &Interval| {
-        let own = key(*i, frames);
-        intervals.partition_point(|&o| key(o, frames) < own) as u32
+        let own = sort_key(*i, frames);
+        intervals.partition_point(|&o| sort_key(o, frames) < own) as u32
     };
     let which: Vec<u32> = when.iter().map(number).collect();
     visibility::encode(&intervals, &which, frames, &mut out.bytes);
@@ -97,7 +97,7 @@ fn encode(when: &[Interval], frames: u32, out: &mut Visibility) {
 }
 
 /// Returns the points of a mesh at a placement, in world space, in a frame.
-fn place(
+fn world_points(
     job: &Job<'_>,
     world: &World<'_>,
     (mesh, placement): (usize, usize),
@@ -106,7 +106,7 @@ fn place(
     out: &mut Vec<DVec3>,
 ) -> Result<(), Error> {
     let source = &job.plans[mesh].0.source;
-    let own = source.own(frame);
+    let own = source.own_frame(frame);
     let fixed = job.plans[mesh].0.prepared.fixed.as_ref();
     let first = fixed.map_or(&[][..], |f| &f.first_points);
     source.object_points(own, first, raw)?;

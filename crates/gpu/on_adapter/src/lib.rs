@@ -15,7 +15,7 @@ pub fn device() -> Option<(wgpu::Device, wgpu::Queue, String)> {
 }
 
 /// Reads back the first bytes of a part of a buffer.
-pub fn read(device: &wgpu::Device, queue: &wgpu::Queue, from: wgpu::BufferSlice<'_>, bytes: u64) -> Vec<u8> {
+pub fn read_buffer(device: &wgpu::Device, queue: &wgpu::Queue, from: wgpu::BufferSlice<'_>, bytes: u64) -> Vec<u8> {
     let target = device.create_buffer(&wgpu::BufferDescriptor {
         label: None,
         size: bytes,
@@ -38,13 +38,13 @@ pub fn open(path: &Path) -> Reel {
 }
 
 /// Returns the folder of the golden files.
-pub fn golden() -> PathBuf {
+pub fn golden_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../testdata/golden/v0")
 }
 
 /// Returns the files of `MESHREEL_GPU_FILES`, or the golden ones.
 pub fn files() -> Vec<PathBuf> {
-    let folder = std::env::var_os("MESHREEL_GPU_FILES").map_or_else(golden, PathBuf::from);
+    let folder = std::env::var_os("MESHREEL_GPU_FILES").map_or_else(golden_folder, PathBuf::from);
     let all = std::fs::read_dir(folder).expect("a folder").map(|e| e.expect("readable").path());
     let mut out: Vec<PathBuf> = all.filter(|path| path.extension().is_some_and(|e| e == "reel")).collect();
     // This file tests only the container; it is not a reel.

@@ -3,7 +3,7 @@
 use meshreel::policy::Lens;
 use meshreel_gpu::instances::{DRAW_WORDS, Level, Model, ModelChoice, Palette, View};
 use meshreel_gpu::wgpu::Instances;
-use meshreel_gpu_on_adapter::{device, read};
+use meshreel_gpu_on_adapter::{device, read_buffer};
 
 fn view(eye: [f32; 3]) -> View {
     // Looks along −z.
@@ -65,7 +65,7 @@ fn f07_f08_what_is_drawn_of_a_cloud_is_what_the_cpu_says() {
             }
         }
         let words = |buffer: &wgpu::Buffer, count: usize| -> Vec<u32> {
-            bytemuck::cast_slice(&read(&device, &queue, buffer.slice(..), 4 * count as u64)).to_vec()
+            bytemuck::cast_slice(&read_buffer(&device, &queue, buffer.slice(..), 4 * count as u64)).to_vec()
         };
         let arguments = words(instances.arguments(0).0, DRAW_WORDS * draws);
         let listed = words(instances.listed(), count);

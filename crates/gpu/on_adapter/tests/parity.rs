@@ -7,7 +7,7 @@ use meshreel::{
 use meshreel_gpu::twin::Bound;
 use meshreel_gpu::wgpu::{Budget, Decoded, Frames, GpuReel, Shaders};
 use meshreel_gpu::{Moment, ReelPlan, Room, VertexLayout};
-use meshreel_gpu_on_adapter::{device, files, golden, open, read};
+use meshreel_gpu_on_adapter::{device, files, golden_folder, open, read_buffer};
 use std::sync::Arc;
 
 fn degrees(a: &[f32], b: &[f32]) -> f64 {
@@ -17,7 +17,7 @@ fn degrees(a: &[f32], b: &[f32]) -> f64 {
     cross.iter().map(|v| v * v).sum::<f64>().sqrt().atan2(dot).to_degrees()
 }
 
-fn far(a: &[f32], b: &[f32]) -> f32 {
+fn max_difference(a: &[f32], b: &[f32]) -> f32 {
     a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
 }
 
@@ -94,31 +94,31 @@ fn e20_a_card_gives_what_its_twin_gives() {
                 bound.normals(&mut scratch);
                 bound.tangents(&mut scratch);
                 bound.vertices(&layout, &scratch, &mut out);
-                let got = read(&device, &queue, output.vertices(number), (count * layout.stride) as u64);
+                let got = read_buffer(&device, &queue, output.vertices(number), (count * layout.stride) as u64);
                 // The vertices of the update before are still there.
                 let last = output.previous_vertices(number);
                 let first_time = !std::mem::replace(&mut seen[number], true);
                 let before = before[number].replace(got.clone()).filter(|b| b.len() == got.len());
                 if let Some(before) = before.filter(|_| first_time) {
-                    assert!(read(&device, &queue, last, got.len() as u64) == before);
+                    assert!(read_buffer(&device, &queue, last, got.len() as u64) == before);
                 }
                 let got: &[f32] = bytemuck::cast_slice(&got);
                 let want: &[f32] = bytemuck::cast_slice(&out);
                 let extent =
                     want.chunks_exact(16).flat_map(|v| &v[..3]).fold(1e-20f32, |m, v| m.max(v.abs()));
                 for (got, want) in got.chunks_exact(16).zip(want.chunks_exact(16)) {
-                    positions = positions.max(far(&got[..3], &want[..3]) / extent / f32::EPSILON);
+                    positions = positions.max(max_difference(&got[..3], &want[..3]) / extent / f32::EPSILON);
                     angles = angles.max(degrees(&got[3..6], &want[3..6]));
                     angles = angles.max(degrees(&got[6..9], &want[6..9]));
                     assert_eq!(got[9], want[9], "the sign of a bitangent");
-                    others = others.max(far(&got[10..12], &want[10..12]));
-                    others = others.max(far(&got[12..15], &want[12..15]) / extent);
+                    others = others.max(max_difference(&got[10..12], &want[10..12]));
+                    others = others.max(max_difference(&got[12..15], &want[12..15]) / extent);
                     let [a, b] = [got[15], want[15]].map(|v| v.to_bits().to_le_bytes());
                     assert!(a.iter().zip(b).all(|(a, b)| a.abs_diff(b) <= 1), "colours {a:?} {b:?}");
                 }
                 let all = |range: std::ops::Range<u32>| {
                     let bytes =
-                        read(&device, &queue, output.indices(number).slice(..), 4 * u64::from(range.end));
+                        read_buffer(&device, &queue, output.indices(number).slice(..), 4 * u64::from(range.end));
                     bytemuck::pod_collect_to_vec::<u8, u32>(&bytes).split_off(range.start as usize)
                 };
                 if mesh.is_fluid() {
@@ -150,7 +150,7 @@ fn e22_frames_ahead_go_up_before_they_are_shown() {
         println!("skipped: no graphics adapter");
         return;
     };
-    let bytes = std::fs::read(golden().join("flag_fast.reel")).unwrap();
+    let bytes = std::fs::read(golden_folder().join("flag_fast.reel")).unwrap();
     let mut player = Player::new(Options::default());
     let file = player.open_bytes(std::sync::Arc::new(bytes));
     let instance = player.instance(file).unwrap();
@@ -208,7 +208,7 @@ fn e21_a_lost_device_is_followed_by_another_and_workgroups_of_any_size_give_the_
         let mut encoder = device.create_command_encoder(&Default::default());
         gpu.update(&shaders, queue, &mut encoder, &mut [(&mut output, &shown)]).unwrap();
         queue.submit([encoder.finish()]);
-        read(device, queue, output.vertices(0), 20 * u64::from(output.vertex_count(0)))
+        read_buffer(device, queue, output.vertices(0), 20 * u64::from(output.vertex_count(0)))
     };
     let made = |device: &wgpu::Device, queue: &wgpu::Queue| made_by(device, queue, 256);
     let before = made(&device, &queue);
@@ -231,7 +231,7 @@ fn two_hundred_moments_in_one_update() {
         println!("skipped: no graphics adapter");
         return;
     };
-    let reel = open(&golden().join("flag_fast.reel"));
+    let reel = open(&golden_folder().join("flag_fast.reel"));
     let decoded = |frame: usize| {
         let mut decoder = FrameDecoder::new(&reel).unwrap();
         decoder.decode(frame).unwrap();
@@ -263,7 +263,7 @@ fn two_hundred_moments_in_one_update() {
     }
     println!("200 moments: {:.0} microseconds of the CPU", least * 1e6);
     // Each output shows its own moment.
-    let [a, b] = [3, 197].map(|at| read(&device, &queue, outputs[at].vertices(0), 20 * 1271));
+    let [a, b] = [3, 197].map(|at| read_buffer(&device, &queue, outputs[at].vertices(0), 20 * 1271));
     assert_ne!(a, b);
 }
 
@@ -336,7 +336,7 @@ fn e20_a_card_decodes_units_of_preset_fast() {
                     continue;
                 }
                 let [got, want] = [&*output, &*expected].map(|output| {
-                    let bytes = read(&device, &queue, output.vertices(mesh), size);
+                    let bytes = read_buffer(&device, &queue, output.vertices(mesh), size);
                     bytemuck::pod_collect_to_vec::<u8, f32>(&bytes)
                 });
                 // Except for velocities, which a late moment does not have.
@@ -361,7 +361,7 @@ fn e20_positions_and_velocities_in_sixteen_bits() {
         println!("skipped: no graphics adapter");
         return;
     };
-    let reel = open(&golden().join("flag_fast.reel"));
+    let reel = open(&golden_folder().join("flag_fast.reel"));
     let [mut first, mut second] = [0, 1].map(|_| FrameDecoder::new(&reel).unwrap());
     first.decode(3).unwrap();
     second.decode(4).unwrap();
@@ -379,7 +379,7 @@ fn e20_positions_and_velocities_in_sixteen_bits() {
         gpu.update(&shaders, &queue, &mut encoder, &mut [(&mut output, &shown)]).unwrap();
         queue.submit([encoder.finish()]);
         let count = output.vertex_count(0) as usize;
-        let bytes = read(&device, &queue, output.vertices(0), (count * stride) as u64);
+        let bytes = read_buffer(&device, &queue, output.vertices(0), (count * stride) as u64);
         bytes.chunks_exact(stride).map(<[u8]>::to_vec).collect::<Vec<_>>()
     };
     let float = |bytes: &[u8], at: usize| f32::from_le_bytes(bytes[4 * at..4 * at + 4].try_into().unwrap());

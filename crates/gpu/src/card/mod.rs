@@ -9,24 +9,24 @@
 //!
 //! Written data is seen by everything that is submitted after it, and by nothing that was submitted before.
 
-mod frames;
+mod frame_source;
 mod output;
 mod points;
 mod reel;
 mod update;
 
-pub use frames::{Decoded, Frames};
-pub use output::{CardOutput, Slice};
+pub use frame_source::{DecoderPair, FrameSource};
+pub use output::{BufferRange, CardOutput};
 pub use reel::{Budget, CardReel};
-pub use update::Update;
+pub use update::UpdateStatistics;
 
 use crate::{shaders, units};
 
 /// The place that errors name if no file is involved.
-pub(crate) const CARD: &str = "graphics card";
+pub(crate) const CARD_NAME: &str = "graphics card";
 
 /// The types of a library.
-pub trait Types {
+pub trait CardTypes {
     #[allow(missing_docs)]
     type Buffer: Clone;
     /// The bound buffers of a shader.
@@ -36,50 +36,50 @@ pub trait Types {
 }
 
 /// Writes to buffers.
-pub trait Write<T: Types> {
+pub trait WriteBuffers<T: CardTypes> {
     /// Writes bytes from an offset on; offset and length are multiples of 4.
     fn write(&mut self, buffer: &T::Buffer, offset: u64, bytes: &[u8]);
 }
 
 /// Creates buffers and bindings.
-pub trait Make<T: Types> {
+pub trait CreateResources<T: CardTypes> {
     /// Creates a buffer filled with zeros.
-    fn buffer(&mut self, label: &'static str, bytes: u64, usage: Usage) -> T::Buffer;
+    fn buffer(&mut self, label: &'static str, bytes: u64, usage: BufferUsage) -> T::Buffer;
     /// Binds buffers to a layout, in its order, each with the number of bytes that are visible at a time; 0
     /// for all.
-    fn bind(&mut self, layout: Layout, buffers: &[(&T::Buffer, usize)]) -> T::Bindings;
+    fn bind(&mut self, layout: BindingLayout, buffers: &[(&T::Buffer, usize)]) -> T::Bindings;
 }
 
 /// Creates pipelines.
-pub trait Compile<T: Types>: Make<T> + Write<T> {
+pub trait CreatePipelines<T: CardTypes>: CreateResources<T> + WriteBuffers<T> {
     /// Returns the bytes of the largest binding.
-    fn most(&self) -> u64;
+    fn max_binding_bytes(&self) -> u64;
     /// Returns the number of invocations of a workgroup.
-    fn group(&self) -> u32;
+    fn workgroup_size(&self) -> u32;
     /// Returns the pipeline of an entry point with its constants; equal arguments return the same pipeline.
     fn pipeline(
         &mut self,
-        program: Program,
+        program: ShaderProgram,
         entry: &'static str,
         constants: &[(&'static str, f64)],
     ) -> T::Pipeline;
 }
 
 /// Records passes.
-pub trait Record<T: Types>: Write<T> {
+pub trait RecordPasses<T: CardTypes>: WriteBuffers<T> {
     /// Records a compute pass with the dispatches of `fill`.
-    fn pass(&mut self, label: &'static str, fill: &mut dyn FnMut(&mut dyn Dispatches<T>));
+    fn pass(&mut self, label: &'static str, fill: &mut dyn FnMut(&mut dyn ComputePass<T>));
 }
 
 /// A compute pass.
-pub trait Dispatches<T: Types> {
+pub trait ComputePass<T: CardTypes> {
     /// Dispatches workgroups of a pipeline over bindings, with these offsets.
     fn dispatch(&mut self, pipeline: &T::Pipeline, bindings: &T::Bindings, offsets: &[u32], groups: [u32; 2]);
 }
 
 /// The use of a buffer. All can be written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Usage {
+pub enum BufferUsage {
     /// Uniform.
     Uniform,
     /// Storage.
@@ -94,7 +94,7 @@ pub enum Usage {
 
 /// The kind of a binding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum BindingKind {
     /// A uniform with an offset.
     Uniform,
     #[allow(missing_docs)]
@@ -102,12 +102,12 @@ pub enum Kind {
     #[allow(missing_docs)]
     Written,
     /// Read, with an offset.
-    ReadFrom,
+    ReadWithOffset,
 }
 
 /// The bindings of group 0 of a shader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Layout {
+pub enum BindingLayout {
     /// Parameters, ring, fixed words, scratch between passes, points, vertices, work list.
     Passes,
     /// The bindings of a vertex shader that fetches vertices: the first five of `Passes`, for one mesh.
@@ -116,41 +116,41 @@ pub enum Layout {
     Units,
 }
 
-impl Layout {
+impl BindingLayout {
     /// Returns the kinds of its bindings, in order.
-    pub fn kinds(self) -> &'static [Kind] {
-        use Kind::{Read, ReadFrom, Uniform, Written};
+    pub fn kinds(self) -> &'static [BindingKind] {
+        use BindingKind::{Read, ReadWithOffset, Uniform, Written};
         match self {
-            Layout::Passes => &[Read, Read, Read, Written, Read, Written, ReadFrom],
-            Layout::Pulled => &[Uniform, Read, Read, Read, Read],
-            Layout::Units => &[Uniform, Read, Read, Written, Written, Uniform],
+            BindingLayout::Passes => &[Read, Read, Read, Written, Read, Written, ReadWithOffset],
+            BindingLayout::Pulled => &[Uniform, Read, Read, Read, Read],
+            BindingLayout::Units => &[Uniform, Read, Read, Written, Written, Uniform],
         }
     }
 }
 
 /// A shader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Program {
+pub enum ShaderProgram {
     /// [`shaders::wgsl`].
     Passes,
     /// [`units::wgsl`].
     Units,
 }
 
-impl Program {
+impl ShaderProgram {
     #[allow(missing_docs)]
     pub fn wgsl(self) -> String {
         match self {
-            Program::Passes => shaders::wgsl(),
-            Program::Units => units::wgsl(),
+            ShaderProgram::Passes => shaders::wgsl(),
+            ShaderProgram::Units => units::wgsl(),
         }
     }
 
     #[allow(missing_docs)]
-    pub fn layout(self) -> Layout {
+    pub fn layout(self) -> BindingLayout {
         match self {
-            Program::Passes => Layout::Passes,
-            Program::Units => Layout::Units,
+            ShaderProgram::Passes => BindingLayout::Passes,
+            ShaderProgram::Units => BindingLayout::Units,
         }
     }
 }

@@ -1,51 +1,54 @@
 //! The ring of points: frames that the card decodes from the bytes of their units.
 
-use crate::card::{CARD, Compile, Layout, Make, Program, Record, Types, Update, Usage, Write};
+use crate::card::{
+    BindingLayout, BufferUsage, CARD_NAME, CardTypes, CreatePipelines, CreateResources, RecordPasses,
+    ShaderProgram, UpdateStatistics, WriteBuffers,
+};
 use crate::plan::ReelPlan;
-use crate::ring::{Place, Ring};
+use crate::ring::{Ring, SlotRequest};
 use crate::units::{self, UNIT_STRIDE, UnitDispatch, UnitParams, UnitPass, UnitPlan};
 use meshreel::raw::{CodedUnits, Points};
 use meshreel::{Error, MeshView};
 use std::path::Path;
 
 /// The number of frames that must fit in the ring at once: a unit, its needs, and the shown frames.
-const LEAST: usize = 24;
+const MIN_SLOTS: usize = 24;
 /// The largest number of slots.
-const MOST: usize = 256;
+const MAX_SLOTS: usize = 256;
 /// The largest number of hierarchy levels of a mesh, and the bytes from one level number to the next.
-const LEVELS: usize = 128;
+const MAX_LEVELS: usize = 128;
 const LEVEL_STRIDE: usize = 256;
 /// The number of units, and of words, that the staging buffers hold; they grow if that is not enough.
-const UNITS: usize = 64;
-const UNIT_WORDS: usize = 64 << 10;
+const STAGED_UNITS: usize = 64;
+const STAGED_WORDS: usize = 64 << 10;
 /// The most units that are decoded for one frame: all that it can wait for.
-const MOST_UNITS: usize = 256;
+const MAX_UNITS_PER_FRAME: usize = 256;
 
 /// The shader that decodes units.
-struct UnitShaders<T: Types> {
+struct UnitShaders<T: CardTypes> {
     /// Per pass the pipelines for points of 16 bits and of 32.
     pipelines: [[T::Pipeline; 2]; UnitPass::ALL.len()],
-    levels: T::Buffer,
+    level_numbers: T::Buffer,
     group: u32,
 }
 
-impl<T: Types> UnitShaders<T> {
-    fn new(card: &mut impl Compile<T>) -> UnitShaders<T> {
-        let group = card.group();
+impl<T: CardTypes> UnitShaders<T> {
+    fn new(card: &mut impl CreatePipelines<T>) -> UnitShaders<T> {
+        let group = card.workgroup_size();
         let mut made = |pass: UnitPass, wide| {
-            card.pipeline(Program::Units, pass.entry(), &units::constants(wide, group))
+            card.pipeline(ShaderProgram::Units, pass.entry(), &units::constants(wide, group))
         };
         let pipelines = UnitPass::ALL.map(|pass| [false, true].map(|wide| made(pass, wide)));
-        let mut words = vec![0u32; LEVELS * LEVEL_STRIDE / 4];
-        (0..LEVELS).for_each(|level| words[level * LEVEL_STRIDE / 4] = level as u32);
-        let levels = card.buffer("meshreel levels", (LEVELS * LEVEL_STRIDE) as u64, Usage::Uniform);
+        let mut words = vec![0u32; MAX_LEVELS * LEVEL_STRIDE / 4];
+        (0..MAX_LEVELS).for_each(|level| words[level * LEVEL_STRIDE / 4] = level as u32);
+        let levels = card.buffer("meshreel levels", (MAX_LEVELS * LEVEL_STRIDE) as u64, BufferUsage::Uniform);
         card.write(&levels, 0, bytemuck::cast_slice(&words));
-        UnitShaders { pipelines, levels, group }
+        UnitShaders { pipelines, level_numbers: levels, group }
     }
 }
 
 /// The buffers of a mesh whose points the card decodes.
-struct MeshPoints<T: Types> {
+struct MeshPoints<T: CardTypes> {
     fixed: T::Buffer,
     decoded: T::Buffer,
     bindings: T::Bindings,
@@ -53,7 +56,7 @@ struct MeshPoints<T: Types> {
 
 /// The buffers in which units are uploaded. Their content must stay until the passes that read it are
 /// submitted.
-struct Staging<T: Types> {
+struct Staging<T: CardTypes> {
     words: T::Buffer,
     params: T::Buffer,
     /// The numbers of words and units that they hold.
@@ -65,7 +68,7 @@ struct Staging<T: Types> {
 }
 
 /// The decoded points of a file.
-pub(super) struct PointRing<T: Types> {
+pub(super) struct PointRing<T: CardTypes> {
     shaders: UnitShaders<T>,
     /// Frame 0 is always in slot 0, others in those after it.
     frames: Ring,
@@ -82,14 +85,15 @@ pub(super) struct PointRing<T: Types> {
 /// Returns the number of slots of a file with `frames` frames in a ring of `ring` bytes; a slot takes `slot`
 /// bytes besides the points. A limit error if these are too few, or if the points of a mesh exceed a binding
 /// of `most` bytes.
-pub(super) fn slots(
+pub(super) fn slot_count(
     plan: &ReelPlan,
     (frames, slot): (usize, u64),
     (ring, most): (u64, u64),
 ) -> Result<usize, Error> {
-    let least = LEAST.min(frames + 1) as u64;
-    let refuse =
-        |what: String, bytes: u64, has: u64| Err(Error::limit(Path::new(CARD), what, least * bytes, has));
+    let least = MIN_SLOTS.min(frames + 1) as u64;
+    let refuse = |what: String, bytes: u64, has: u64| {
+        Err(Error::limit(Path::new(CARD_NAME), what, least * bytes, has))
+    };
     let points = || plan.meshes.iter().filter_map(|mesh| mesh.fixed.coded.as_ref()).map(point_bytes);
     let (all, largest) = (slot + points().sum::<u64>(), points().max().unwrap_or(0));
     if ring / all.max(1) < least {
@@ -104,7 +108,7 @@ pub(super) fn slots(
         );
         return refuse(what, largest, most);
     }
-    let most = (ring / all.max(1)).min(most / largest.max(1)).min(MOST.min(frames + 1) as u64);
+    let most = (ring / all.max(1)).min(most / largest.max(1)).min(MAX_SLOTS.min(frames + 1) as u64);
     Ok(most as usize)
 }
 
@@ -118,11 +122,11 @@ fn slot_of(frames: &Ring, frame: u32) -> Option<usize> {
     if frame == 0 { Some(0) } else { Some(1 + frames.find(frame as usize)?) }
 }
 
-impl<T: Types> PointRing<T> {
+impl<T: CardTypes> PointRing<T> {
     /// Creates the ring of a file; `mesh` returns its meshes in any frame. A limit error if a mesh is too
     /// large for a binding of `most` bytes.
     pub fn new<'a>(
-        card: &mut impl Compile<T>,
+        card: &mut impl CreatePipelines<T>,
         plan: &ReelPlan,
         fixed: &[T::Buffer],
         mesh: impl Fn(usize) -> MeshView<'a>,
@@ -132,11 +136,11 @@ impl<T: Types> PointRing<T> {
         let scratch = 4 * coded().map(|units| units.scratch_words()).max().unwrap_or(0).max(1) as u64;
         if scratch > most {
             let what = "a binding for the units of a mesh (open the file with Limits::points)";
-            return Err(Error::limit(Path::new(CARD), what, scratch, most));
+            return Err(Error::limit(Path::new(CARD_NAME), what, scratch, most));
         }
         let shaders = UnitShaders::new(card);
-        let scratch = card.buffer("meshreel units", scratch, Usage::Storage);
-        let staging = Staging::new(card, UNIT_WORDS, UNITS);
+        let scratch = card.buffer("meshreel units", scratch, BufferUsage::Storage);
+        let staging = Staging::new(card, STAGED_WORDS, STAGED_UNITS);
         let mut meshes = Vec::with_capacity(plan.meshes.len());
         for (number, own) in plan.meshes.iter().enumerate() {
             let Some(units) = &own.fixed.coded else {
@@ -144,9 +148,9 @@ impl<T: Types> PointRing<T> {
                 continue;
             };
             let bytes = point_bytes(units);
-            let decoded = card.buffer("meshreel points", (slots as u64 * bytes).max(4), Usage::Storage);
+            let decoded = card.buffer("meshreel points", (slots as u64 * bytes).max(4), BufferUsage::Storage);
             let positions = mesh(number).fixed_point_positions();
-            match positions.and_then(|positions| positions.coded).map(|coded| coded.first()) {
+            match positions.and_then(|positions| positions.coded).map(|coded| coded.first_frame()) {
                 Some(Points::Narrow(first)) => card.write(&decoded, 0, bytemuck::cast_slice(first)),
                 Some(Points::Wide(first)) => card.write(&decoded, 0, bytemuck::cast_slice(first)),
                 None => {}
@@ -188,27 +192,27 @@ impl<T: Types> PointRing<T> {
 
     /// Decodes a frame that is or will be `shown`, with all frames that it needs. Returns whether it is in
     /// the ring: it is not if bytes of it are not in memory, or if the ring is full of shown frames.
-    pub fn want(
+    pub fn request(
         &mut self,
-        card: &mut (impl Make<T> + Write<T>),
+        card: &mut (impl CreateResources<T> + WriteBuffers<T>),
         plan: &ReelPlan,
         units: &CodedUnits<'_>,
         (frame, shown): (u32, bool),
-        out: &mut Update,
+        out: &mut UpdateStatistics,
     ) -> bool {
         if shown {
             self.shown.push(frame);
         }
         self.waiting.clear();
         self.waiting.push(frame);
-        for _ in 0..MOST_UNITS {
+        for _ in 0..MAX_UNITS_PER_FRAME {
             let Some(&frame) = self.waiting.last() else { return true };
             if self.slot(frame).is_some() {
                 self.waiting.pop();
                 continue;
             }
             let unit = units.unit_of(frame);
-            let needs = units.needs(unit);
+            let needs = units.dependencies(unit);
             let before = self.waiting.len();
             self.waiting.extend(needs.iter().filter(|need| slot_of(&self.frames, **need).is_none()));
             if self.waiting.len() > before {
@@ -220,9 +224,9 @@ impl<T: Types> PointRing<T> {
                 self.frames.keep(*frame as usize);
             }
             let own = units.frames(unit);
-            let there = own.iter().all(|frame| self.frames.ask(*frame as usize) != Place::Full);
+            let there = own.iter().all(|frame| self.frames.request(*frame as usize) != SlotRequest::Full);
             if !there || !self.decode(card, plan, units, unit, out) {
-                own.iter().for_each(|frame| self.frames.forget(*frame as usize));
+                own.iter().for_each(|frame| self.frames.remove(*frame as usize));
                 return false;
             }
         }
@@ -232,11 +236,11 @@ impl<T: Types> PointRing<T> {
     /// Records the passes of a unit; `false` if it is not in memory.
     fn decode(
         &mut self,
-        card: &mut (impl Make<T> + Write<T>),
+        card: &mut (impl CreateResources<T> + WriteBuffers<T>),
         plan: &ReelPlan,
         units: &CodedUnits<'_>,
         unit: usize,
-        out: &mut Update,
+        out: &mut UpdateStatistics,
     ) -> bool {
         let recorded = self.steps.len();
         for (number, own) in plan.meshes.iter().enumerate() {
@@ -249,7 +253,7 @@ impl<T: Types> PointRing<T> {
                 return false;
             };
             self.make_room(card, self.room.len());
-            let params = params.moved(self.staging.words_used as u32);
+            let params = params.offset_by(self.staging.words_used as u32);
             card.write(
                 &self.staging.words,
                 4 * self.staging.words_used as u64,
@@ -271,7 +275,7 @@ impl<T: Types> PointRing<T> {
 
     /// Replaces the buffers by larger ones if `words` more words do not fit. Recorded passes keep the old
     /// ones.
-    fn make_room(&mut self, card: &mut impl Make<T>, words: usize) {
+    fn make_room(&mut self, card: &mut impl CreateResources<T>, words: usize) {
         let (has, units) = (self.staging.word_count, self.staging.unit_count);
         if self.staging.words_used + words <= has && self.staging.units_used < units {
             return;
@@ -284,7 +288,7 @@ impl<T: Types> PointRing<T> {
     }
 
     /// Records the passes of the frames that were wanted.
-    pub fn record(&mut self, card: &mut impl Record<T>, out: &mut Update) {
+    pub fn record(&mut self, card: &mut impl RecordPasses<T>, out: &mut UpdateStatistics) {
         if self.steps.is_empty() {
             return;
         }
@@ -300,11 +304,15 @@ impl<T: Types> PointRing<T> {
     }
 }
 
-impl<T: Types> Staging<T> {
-    fn new(card: &mut impl Make<T>, words: usize, units: usize) -> Staging<T> {
+impl<T: CardTypes> Staging<T> {
+    fn new(card: &mut impl CreateResources<T>, words: usize, units: usize) -> Staging<T> {
         Staging {
-            words: card.buffer("meshreel unit words", 4 * words as u64, Usage::Storage),
-            params: card.buffer("meshreel unit parameters", (units * UNIT_STRIDE) as u64, Usage::Uniform),
+            words: card.buffer("meshreel unit words", 4 * words as u64, BufferUsage::Storage),
+            params: card.buffer(
+                "meshreel unit parameters",
+                (units * UNIT_STRIDE) as u64,
+                BufferUsage::Uniform,
+            ),
             word_count: words,
             unit_count: units,
             words_used: 0,
@@ -314,14 +322,14 @@ impl<T: Types> Staging<T> {
 
     fn bind(
         &self,
-        card: &mut impl Make<T>,
+        card: &mut impl CreateResources<T>,
         shaders: &UnitShaders<T>,
         [fixed, scratch, decoded]: [&T::Buffer; 3],
     ) -> T::Bindings {
         let params = (&self.params, size_of::<UnitParams>());
-        let level = (&shaders.levels, 4);
+        let level = (&shaders.level_numbers, 4);
         let whole = [&self.words, fixed, scratch, decoded].map(|buffer| (buffer, 0));
         let [words, fixed, scratch, decoded] = whole;
-        card.bind(Layout::Units, &[params, words, fixed, scratch, decoded, level])
+        card.bind(BindingLayout::Units, &[params, words, fixed, scratch, decoded, level])
     }
 }

@@ -2,7 +2,7 @@
 
 /// The work of an update.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Update {
+pub struct UpdateStatistics {
     /// The number of frames that were uploaded.
     pub frames: u32,
     /// The bytes that were uploaded.

@@ -12,22 +12,22 @@
 pub mod twin;
 
 use crate::params::uniform;
-use crate::words::{Words, pair};
-use crate::workgroups::groups;
+use crate::words::{WordBuffer, pair};
+use crate::workgroups::workgroups_for;
 use meshreel::raw::{CodedPoints, CodedUnits};
 
 /// The most points of the levels that one workgroup decodes together.
-const COARSE: usize = 2048;
+const MAX_COARSE_POINTS: usize = 2048;
 /// The threads that process the blocks of a start, and the first levels.
-const TOGETHER: u32 = 256;
+const UNIT_WORKGROUP_SIZE: u32 = 256;
 /// The words of a point in the fixed words: four neighbours, four weights.
-const NEAR: usize = 6;
+const NEIGHBOUR_WORDS: usize = 6;
 /// The words of a level in the fixed words: its first point, its points, its first block.
-const LEVEL: usize = 3;
+const LEVEL_WORDS: usize = 3;
 /// The most frames of a unit.
-const FRAMES: usize = 8;
+const MAX_UNIT_FRAMES: usize = 8;
 /// The words of a frame behind those of a unit: its slot, and those of its references.
-const SLOTS: usize = 5;
+const FRAME_SLOT_WORDS: usize = 5;
 
 uniform! {
     /// The parameters of a unit of a mesh. Bits and words count from the start of the buffer of units; fixed
@@ -49,7 +49,7 @@ uniform! {
         starts: u32,
         slots: u32,
         /// Fixed words: levels, the number of coarse ones, neighbours, points of blocks.
-        levels: u32,
+        hierarchy_levels: u32,
         coarse: u32,
         near: u32,
         counts: u32,
@@ -64,7 +64,7 @@ uniform! {
 
 impl UnitParams {
     /// Returns the parameters of a unit whose words lie `words` words behind the start of the buffer.
-    pub fn moved(mut self, words: u32) -> UnitParams {
+    pub fn offset_by(mut self, words: u32) -> UnitParams {
         for bit in [&mut self.flags, &mut self.codes, &mut self.masks, &mut self.fields] {
             *bit += 32 * words;
         }
@@ -125,7 +125,7 @@ pub struct UnitPlan {
     /// The number of points.
     pub points: usize,
     /// The number of points of each level.
-    levels: Vec<u32>,
+    level_points: Vec<u32>,
     /// The parameters that are the same for all units.
     params: UnitParams,
 }
@@ -133,35 +133,40 @@ pub struct UnitPlan {
 impl UnitPlan {
     /// Creates the plan of a mesh, in a file that was opened without points; its fixed words are appended to
     /// `words`. Allocates.
-    pub(crate) fn new(coded: &CodedPoints<'_>, wide: bool, words: &mut Words) -> UnitPlan {
-        let ranges: Vec<_> = (0..coded.levels()).map(|level| coded.level(level)).collect();
+    pub(crate) fn new(coded: &CodedPoints<'_>, wide: bool, words: &mut WordBuffer) -> UnitPlan {
+        let ranges: Vec<_> = (0..coded.level_count()).map(|level| coded.level_points(level)).collect();
         let points = ranges.last().map_or(0, |range| range.end);
         let mut params = UnitParams { points: points as u32, ..UnitParams::default() };
-        params.levels = words.at();
+        params.hierarchy_levels = words.next_offset();
         let mut counts = Vec::new();
         for range in &ranges {
-            words.put([range.start as u32, range.len() as u32, counts.len() as u32]);
+            words.append([range.start as u32, range.len() as u32, counts.len() as u32]);
             counts.extend(
                 range
                     .clone()
-                    .step_by(CodedUnits::BLOCK)
-                    .map(|v| (range.end - v).min(CodedUnits::BLOCK) as u8),
+                    .step_by(CodedUnits::BLOCK_POINTS)
+                    .map(|v| (range.end - v).min(CodedUnits::BLOCK_POINTS) as u8),
             );
-            params.coarse += u32::from(range.end <= COARSE);
+            params.coarse += u32::from(range.end <= MAX_COARSE_POINTS);
         }
         params.blocks = counts.len() as u32;
         params.head_words = 3 + ranges.len().div_ceil(8) as u32;
-        params.near = words.at();
-        words.0.reserve(NEAR * points);
+        params.near = words.next_offset();
+        words.0.reserve(NEIGHBOUR_WORDS * points);
         for v in 0..points {
-            let (near, weights) = coded.near(v);
-            words.put(near);
-            words.put([pair(weights[0], weights[1]), pair(weights[2], weights[3])]);
+            let (near, weights) = coded.neighbours(v);
+            words.append(near);
+            words.append([pair(weights[0], weights[1]), pair(weights[2], weights[3])]);
         }
         let four = |four: &[u8]| four.iter().rev().fold(0, |word, count| word << 8 | u32::from(*count));
-        params.counts = words.put(counts.chunks(4).map(four));
-        params.innovations = 2 * (FRAMES * counts.len()) as u32;
-        UnitPlan { wide, points, levels: ranges.iter().map(|range| range.len() as u32).collect(), params }
+        params.counts = words.append(counts.chunks(4).map(four));
+        params.innovations = 2 * (MAX_UNIT_FRAMES * counts.len()) as u32;
+        UnitPlan {
+            wide,
+            points,
+            level_points: ranges.iter().map(|range| range.len() as u32).collect(),
+            params,
+        }
     }
 
     /// Returns the words of a point in the ring of points.
@@ -171,7 +176,7 @@ impl UnitPlan {
 
     /// Returns the scratch words between the passes.
     pub fn scratch_words(&self) -> usize {
-        self.params.innovations as usize + FRAMES * self.points * if self.wide { 3 } else { 2 }
+        self.params.innovations as usize + MAX_UNIT_FRAMES * self.points * if self.wide { 3 } else { 2 }
     }
 
     /// Appends the words of a unit to `out`, and returns its parameters. `slot` returns the first word of a
@@ -193,9 +198,9 @@ impl UnitPlan {
         let frames = units.frames(unit);
         let mut p = UnitParams { frames: frames.len() as u32, ..self.params };
         p.residuals = u32::from(kind & CodedUnits::HAS_RESIDUALS != 0);
-        p.heads = start + CodedUnits::BEFORE_HEADS as u32;
+        p.heads = start + CodedUnits::HEADER_WORDS as u32;
         p.starts = p.heads + p.frames * p.head_words;
-        let bytes = p.starts + 3 * p.blocks.div_ceil(CodedUnits::STARTED as u32);
+        let bytes = p.starts + 3 * p.blocks.div_ceil(CodedUnits::BLOCKS_PER_START as u32);
         [p.flags, p.codes, p.masks, p.fields] = [flags, codes, masks, fields].map(|bit| 32 * bytes + bit);
         p.slots = out.len() as u32;
         for &frame in frames.iter() {
@@ -210,13 +215,15 @@ impl UnitPlan {
     /// Returns the dispatches of a unit in their order, in workgroups of `group` threads.
     pub fn dispatches(&self, params: &UnitParams, group: u32) -> impl Iterator<Item = UnitDispatch> + '_ {
         let (frames, residuals, coarse) = (params.frames, params.residuals, params.coarse);
-        let starts = params.blocks.div_ceil(CodedUnits::STARTED as u32);
-        let made =
-            |pass, level, items, group| Some(UnitDispatch { pass, level, groups: groups(items, group)? });
-        let offsets = made(UnitPass::Offsets, 0, residuals * starts * TOGETHER, TOGETHER);
+        let starts = params.blocks.div_ceil(CodedUnits::BLOCKS_PER_START as u32);
+        let made = |pass, level, items, group| {
+            Some(UnitDispatch { pass, level, groups: workgroups_for(items, group)? })
+        };
+        let offsets =
+            made(UnitPass::Offsets, 0, residuals * starts * UNIT_WORKGROUP_SIZE, UNIT_WORKGROUP_SIZE);
         let first = made(UnitPass::Coarse, 0, coarse.min(1), 1);
-        let fine = (coarse..self.levels.len() as u32).filter_map(move |level| {
-            made(UnitPass::Fine, level, self.levels[level as usize] * frames, group)
+        let fine = (coarse..self.level_points.len() as u32).filter_map(move |level| {
+            made(UnitPass::Fine, level, self.level_points[level as usize] * frames, group)
         });
         let last = made(UnitPass::Frames, 0, params.points, group);
         offsets.into_iter().chain(first).chain(fine).chain(last)

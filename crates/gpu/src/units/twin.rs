@@ -1,7 +1,7 @@
 //! The passes over a unit on the CPU, from the same words: the reference for a card. Line for line as
 //! `shaders/units.wgsl`.
 
-use super::{FRAMES, LEVEL, NEAR, SLOTS, UnitParams, UnitPlan};
+use super::{FRAME_SLOT_WORDS, LEVEL_WORDS, MAX_UNIT_FRAMES, NEIGHBOUR_WORDS, UnitParams, UnitPlan};
 use meshreel::raw::CodedUnits;
 
 /// The bindings of the passes over a unit.
@@ -27,8 +27,8 @@ impl BoundUnit<'_> {
         if self.params.residuals != 0 {
             self.offsets();
         }
-        for level in 0..self.plan.levels.len() as u32 {
-            for i in 0..self.plan.levels[level as usize] {
+        for level in 0..self.plan.level_points.len() as u32 {
+            for i in 0..self.plan.level_points[level as usize] {
                 (0..frames).for_each(|frame| self.innovate(level, i, frame));
             }
         }
@@ -47,11 +47,11 @@ impl BoundUnit<'_> {
 
     fn offsets(&mut self) {
         let p = self.params;
-        for part in 0..p.blocks.div_ceil(CodedUnits::STARTED as u32) {
+        for part in 0..p.blocks.div_ceil(CodedUnits::BLOCKS_PER_START as u32) {
             let start = (p.starts + 3 * part) as usize;
             let [mut fields, mut filled, mut masked] = [0, 1, 2].map(|k| self.unit[start + k]);
-            let first = part * CodedUnits::STARTED as u32 * p.frames;
-            let end = (first + CodedUnits::STARTED as u32 * p.frames).min(p.blocks * p.frames);
+            let first = part * CodedUnits::BLOCKS_PER_START as u32 * p.frames;
+            let end = (first + CodedUnits::BLOCKS_PER_START as u32 * p.frames).min(p.blocks * p.frames);
             for i in first..end {
                 let mut own = (0, 0xFFFF, 0);
                 if self.take(p.flags + i, 1) == 1 {
@@ -107,7 +107,7 @@ impl BoundUnit<'_> {
         }
     }
 
-    fn put(wide: bool, words: &mut [u32], at: usize, v: [i32; 3]) {
+    fn write_vector(wide: bool, words: &mut [u32], at: usize, v: [i32; 3]) {
         if wide {
             words[at..at + 3].copy_from_slice(&v.map(|v| v as u32));
         } else {
@@ -123,16 +123,16 @@ impl BoundUnit<'_> {
 
     fn innovate(&mut self, level: u32, i: u32, frame: u32) {
         let p = self.params;
-        let own = p.levels + LEVEL as u32 * level;
+        let own = p.hierarchy_levels + LEVEL_WORDS as u32 * level;
         let v = self.fixed(own) + i;
         let head = (p.heads + frame * p.head_words) as usize;
         let step = self.unit[head + 2] as i32;
-        let block = self.fixed(own + 2) + i / CodedUnits::BLOCK as u32;
-        let residual = self.residual(block, frame, i % CodedUnits::BLOCK as u32);
+        let block = self.fixed(own + 2) + i / CodedUnits::BLOCK_POINTS as u32;
+        let residual = self.residual(block, frame, i % CodedUnits::BLOCK_POINTS as u32);
         let mut value = residual.map(|q| q.wrapping_mul(step));
         if level > 0 {
             let rho = self.unit[head + 3 + level as usize / 8] >> (4 * (level % 8)) & 0xF;
-            let near = p.near + NEAR as u32 * v;
+            let near = p.near + NEIGHBOUR_WORDS as u32 * v;
             for (k, value) in value.iter_mut().enumerate() {
                 let term = |n: u32| {
                     let other = self.innovation_at(self.fixed(near + n), frame);
@@ -148,14 +148,14 @@ impl BoundUnit<'_> {
             }
         }
         let at = self.innovation_at(v, frame);
-        Self::put(self.plan.wide, self.scratch, at, value);
+        Self::write_vector(self.plan.wide, self.scratch, at, value);
     }
 
     fn frames(&mut self, v: u32) {
         let (p, each) = (self.params, self.plan.point_words());
-        debug_assert!(p.frames as usize <= FRAMES);
+        debug_assert!(p.frames as usize <= MAX_UNIT_FRAMES);
         for frame in 0..p.frames {
-            let slots = (p.slots + SLOTS as u32 * frame) as usize;
+            let slots = (p.slots + FRAME_SLOT_WORDS as u32 * frame) as usize;
             let head = (p.heads + frame * p.head_words) as usize;
             let mut sum = [0i64; 3];
             for k in 0..4 {
@@ -167,7 +167,7 @@ impl BoundUnit<'_> {
             let new = self.vector(self.scratch, self.innovation_at(v, frame));
             let at = [0, 1, 2].map(|k| (((sum[k] + 128) >> 8) as i32).wrapping_add(new[k]));
             let own = self.unit[slots] as usize + each * v as usize;
-            Self::put(self.plan.wide, self.decoded, own, at);
+            Self::write_vector(self.plan.wide, self.decoded, own, at);
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Instances on the card.
 
-use crate::instances::{self, DRAW_WORDS, InstancePass, Palette, PaletteDraw, View};
-use crate::wgpu::{CARD, Kind, bind, buffer, layout, module, pipeline};
-use crate::workgroups::{GROUP, groups};
+use crate::instances::{self, DRAW_WORDS, InstancePass, InstanceView, Palette, PaletteDraw};
+use crate::wgpu::{BindingKind, CARD_NAME, bind, buffer, layout, module, pipeline};
+use crate::workgroups::{DEFAULT_WORKGROUP_SIZE, workgroups_for};
 use meshreel::Error;
 use std::path::Path;
 use wgpu::util::{BufferInitDescriptor, DeviceExt};
@@ -14,7 +14,7 @@ const DRAW_STRIDE: usize = 256;
 pub struct Instances {
     draws: Vec<PaletteDraw>,
     /// The largest number of instances.
-    most: usize,
+    max_instances: usize,
     count: u32,
     group: u32,
     passes: Vec<(InstancePass, wgpu::ComputePipeline)>,
@@ -23,7 +23,7 @@ pub struct Instances {
     transforms: wgpu::Buffer,
     models: wgpu::Buffer,
     arguments: wgpu::Buffer,
-    listed: wgpu::Buffer,
+    visible: wgpu::Buffer,
     pulled_layout: wgpu::BindGroupLayout,
     pulled: wgpu::BindGroup,
 }
@@ -39,7 +39,7 @@ impl Instances {
         let limit = device.limits().max_storage_buffer_binding_size;
         if words(12 * most) > limit {
             let what = format!("transforms of {most} instances");
-            return Err(Error::limit(Path::new(CARD), what, words(12 * most), limit));
+            return Err(Error::limit(Path::new(CARD_NAME), what, words(12 * most), limit));
         }
         let init = |contents: &[u32], usage| {
             let contents = bytemuck::cast_slice(contents);
@@ -50,7 +50,7 @@ impl Instances {
             })
         };
         let uniform = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
-        let view = buffer(device, "meshreel view", size_of::<View>() as u64, uniform);
+        let view = buffer(device, "meshreel view", size_of::<InstanceView>() as u64, uniform);
         let copied = storage | wgpu::BufferUsages::COPY_DST;
         let read = storage | wgpu::BufferUsages::COPY_SRC;
         let transforms = buffer(device, "meshreel transforms", words(12 * most), copied);
@@ -60,32 +60,36 @@ impl Instances {
         let chosen = buffer(device, "meshreel chosen", words(most), storage);
         let visible = buffer(device, "meshreel visible", words(most), read);
         let palette = init(&palette.words(), storage);
-        let kinds = [[Kind::Uniform, Kind::Read, Kind::Read, Kind::Read], [Kind::Written; 4]].concat();
+        let kinds = [
+            [BindingKind::Uniform, BindingKind::Read, BindingKind::Read, BindingKind::Read],
+            [BindingKind::Written; 4],
+        ]
+        .concat();
         let bindings = layout(device, wgpu::ShaderStages::COMPUTE, false, &kinds);
         let (pipelines, text) = module(device, instances::wgsl().into(), &bindings);
         let pass = |pass: InstancePass| {
-            let constants = [("GROUP", f64::from(GROUP))];
+            let constants = [("GROUP", f64::from(DEFAULT_WORKGROUP_SIZE))];
             (pass, pipeline(device, (&pipelines, &text), pass.entry(), &constants))
         };
         let buffers = [&view, &palette, &transforms, &models, &arguments, &starts, &chosen, &visible];
         let mut numbers = vec![0u32; draws.len() * DRAW_STRIDE / 4];
         numbers.chunks_mut(DRAW_STRIDE / 4).zip(0..).for_each(|(words, draw)| words[0] = draw);
         let numbers = init(&numbers, wgpu::BufferUsages::UNIFORM);
-        let kinds = [Kind::Uniform, Kind::Read, Kind::Read, Kind::Read];
+        let kinds = [BindingKind::Uniform, BindingKind::Read, BindingKind::Read, BindingKind::Read];
         let pulled_layout = layout(device, wgpu::ShaderStages::VERTEX, true, &kinds);
         let pulled =
             bind(device, &pulled_layout, &[(&numbers, 16), (&starts, 0), (&visible, 0), (&transforms, 0)]);
         Ok(Instances {
-            most,
+            max_instances: most,
             count: 0,
-            group: GROUP,
+            group: DEFAULT_WORKGROUP_SIZE,
             passes: InstancePass::ALL.map(pass).into(),
             bindings: bind(device, &bindings, &buffers.map(|buffer| (buffer, 0))),
             view,
             transforms,
             models,
             arguments,
-            listed: visible,
+            visible,
             pulled_layout,
             pulled,
             draws,
@@ -94,14 +98,14 @@ impl Instances {
 
     /// Sets the transforms of the instances, as rows of 3 × 4 matrices, and the model of each. A misuse error
     /// if there are more than there is room for, or if the two numbers differ.
-    pub fn place(
+    pub fn set_instances(
         &mut self,
         queue: &wgpu::Queue,
         worlds: &[[[f32; 4]; 3]],
         models: &[u32],
     ) -> Result<(), Error> {
-        if worlds.len() > self.most || models.len() != worlds.len() {
-            let (worlds, models, most) = (worlds.len(), models.len(), self.most);
+        if worlds.len() > self.max_instances || models.len() != worlds.len() {
+            let (worlds, models, most) = (worlds.len(), models.len(), self.max_instances);
             return Err(Error::misuse(format!(
                 "{worlds} transforms and {models} models of {most} instances"
             )));
@@ -113,8 +117,8 @@ impl Instances {
     }
 
     /// Records the passes that determine which instances are visible, and how they are drawn.
-    pub fn update(&self, queue: &wgpu::Queue, encoder: &mut wgpu::CommandEncoder, view: &View) {
-        let view = View { instances: self.count, draws: self.draws.len() as u32, ..*view };
+    pub fn update(&self, queue: &wgpu::Queue, encoder: &mut wgpu::CommandEncoder, view: &InstanceView) {
+        let view = InstanceView { instances: self.count, draws: self.draws.len() as u32, ..*view };
         queue.write_buffer(&self.view, 0, bytemuck::bytes_of(&view));
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
             label: Some("meshreel instances"),
@@ -123,7 +127,7 @@ impl Instances {
         pass.set_bind_group(0, &self.bindings, &[]);
         for (which, pipeline) in &self.passes {
             let threads = which.threads(&view);
-            if let Some([x, y]) = groups(threads, if threads == 1 { 1 } else { self.group }) {
+            if let Some([x, y]) = workgroups_for(threads, if threads == 1 { 1 } else { self.group }) {
                 pass.set_pipeline(pipeline);
                 pass.dispatch_workgroups(x, y, 1);
             }
@@ -141,8 +145,8 @@ impl Instances {
     }
 
     /// Returns the numbers of the instances that are drawn, draw by draw.
-    pub fn listed(&self) -> &wgpu::Buffer {
-        &self.listed
+    pub fn visible_instances(&self) -> &wgpu::Buffer {
+        &self.visible
     }
 
     /// Returns the layout of [`Instances::pulled`], for the caller's pipelines.
@@ -150,8 +154,8 @@ impl Instances {
         &self.pulled_layout
     }
 
-    /// Returns the bindings that [`instances::pull`] reads in the caller's vertex shader, and the offset for
-    /// a draw.
+    /// Returns the bindings that [`instances::pull_wgsl`] reads in the caller's vertex shader, and the offset
+    /// for a draw.
     pub fn pulled(&self, draw: usize) -> (&wgpu::BindGroup, u32) {
         (&self.pulled, (DRAW_STRIDE * draw) as u32)
     }

@@ -22,8 +22,8 @@ pub use output::Output;
 pub use reel::GpuReel;
 pub use shaders::Shaders;
 
-pub use crate::card::{Budget, Decoded, Frames, Update};
-use crate::card::{CARD, Kind};
+use crate::card::{BindingKind, CARD_NAME};
+pub use crate::card::{Budget, DecoderPair, FrameSource, UpdateStatistics};
 
 fn buffer(device: &wgpu::Device, label: &str, size: u64, usage: wgpu::BufferUsages) -> wgpu::Buffer {
     device.create_buffer(&wgpu::BufferDescriptor {
@@ -40,14 +40,15 @@ fn layout(
     device: &wgpu::Device,
     visibility: wgpu::ShaderStages,
     offsets: bool,
-    kinds: &[Kind],
+    kinds: &[BindingKind],
 ) -> wgpu::BindGroupLayout {
-    let entry = |(binding, kind): (u32, &Kind)| {
+    let entry = |(binding, kind): (u32, &BindingKind)| {
         let ty = match kind {
-            Kind::Uniform => wgpu::BufferBindingType::Uniform,
-            _ => wgpu::BufferBindingType::Storage { read_only: *kind != Kind::Written },
+            BindingKind::Uniform => wgpu::BufferBindingType::Uniform,
+            _ => wgpu::BufferBindingType::Storage { read_only: *kind != BindingKind::Written },
         };
-        let has_dynamic_offset = offsets && *kind == Kind::Uniform || *kind == Kind::ReadFrom;
+        let has_dynamic_offset =
+            offsets && *kind == BindingKind::Uniform || *kind == BindingKind::ReadWithOffset;
         let ty = wgpu::BindingType::Buffer { ty, has_dynamic_offset, min_binding_size: None };
         wgpu::BindGroupLayoutEntry { binding, visibility, ty, count: None }
     };

@@ -1,6 +1,6 @@
 //! The output of a file for a moment.
 
-use crate::card::{CardOutput, Slice};
+use crate::card::{BufferRange, CardOutput};
 use crate::wgpu::Wgpu;
 
 /// The vertices of a file at a moment. All instances that show the same moment share it.
@@ -20,6 +20,6 @@ impl Output {
     }
 }
 
-fn slice(of: Slice<&wgpu::Buffer>) -> wgpu::BufferSlice<'_> {
+fn slice(of: BufferRange<&wgpu::Buffer>) -> wgpu::BufferSlice<'_> {
     of.buffer.slice(of.bytes)
 }

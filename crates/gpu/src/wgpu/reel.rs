@@ -1,10 +1,10 @@
 //! A file on the card.
 
-use crate::card::{Budget, CardReel, Frames};
+use crate::card::{Budget, CardReel, FrameSource};
 use crate::layout::VertexLayout;
 use crate::wgpu::access::Access;
-use crate::wgpu::{Output, Shaders, Update, Wgpu};
-use meshreel::{Ahead, Error, InstanceId, Player};
+use crate::wgpu::{Output, Shaders, UpdateStatistics, Wgpu};
+use meshreel::{Error, InstanceId, Player, UpcomingFrame};
 
 /// A file on the card: its static data, a ring of frames, and a ring of points that the card decodes.
 pub type GpuReel = CardReel<Wgpu>;
@@ -16,11 +16,11 @@ impl GpuReel {
     pub fn new(
         (device, queue): (&wgpu::Device, &wgpu::Queue),
         shaders: &mut Shaders,
-        frames: &dyn Frames,
+        frames: &dyn FrameSource,
         layout: VertexLayout,
         budget: Budget,
     ) -> Result<GpuReel, Error> {
-        CardReel::make(&mut Access { device, queue, shaders, encoder: () }, frames, layout, budget)
+        CardReel::create(&mut Access { device, queue, shaders, encoder: () }, frames, layout, budget)
     }
 
     /// Creates the buffers for the vertices of a moment.
@@ -38,7 +38,7 @@ impl GpuReel {
         encoder: &mut wgpu::CommandEncoder,
         shown: (&Player, InstanceId),
         most_bytes: u64,
-    ) -> Result<Update, Error> {
+    ) -> Result<UpdateStatistics, Error> {
         self.decode_with(&mut Access { device, queue, shaders, encoder }, shown, most_bytes)
     }
 
@@ -49,8 +49,8 @@ impl GpuReel {
         shaders: &Shaders,
         queue: &wgpu::Queue,
         encoder: &mut wgpu::CommandEncoder,
-        outputs: &mut [(&mut Output, &dyn Frames)],
-    ) -> Result<Update, Error> {
+        outputs: &mut [(&mut Output, &dyn FrameSource)],
+    ) -> Result<UpdateStatistics, Error> {
         self.update_with(&mut Access { device: (), queue, shaders, encoder }, outputs)
     }
 
@@ -59,7 +59,7 @@ impl GpuReel {
     pub fn prepare(
         &mut self,
         queue: &wgpu::Queue,
-        frames: impl Iterator<Item = Ahead>,
+        frames: impl Iterator<Item = UpcomingFrame>,
         most_bytes: u64,
     ) -> Result<u64, Error> {
         let mut card = Access { device: (), queue, shaders: (), encoder: () };

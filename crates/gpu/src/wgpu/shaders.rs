@@ -1,14 +1,14 @@
 //! The shaders on a device.
 
-use crate::card::{Layout, Program};
-use crate::wgpu::{CARD, layout, module, pipeline};
-use crate::workgroups::GROUP;
+use crate::card::{BindingLayout, ShaderProgram};
+use crate::wgpu::{CARD_NAME, layout, module, pipeline};
+use crate::workgroups::DEFAULT_WORKGROUP_SIZE;
 use meshreel::Error;
 use std::collections::HashMap;
 use std::path::Path;
 
 /// A shader, an entry point, and the bits of its constants.
-type PipelineKey = (Program, &'static str, Vec<(&'static str, u64)>);
+type PipelineKey = (ShaderProgram, &'static str, Vec<(&'static str, u64)>);
 
 /// The shaders on a device, and the pipelines that were created from them.
 pub struct Shaders {
@@ -17,15 +17,15 @@ pub struct Shaders {
     pulled: wgpu::BindGroupLayout,
     units: wgpu::BindGroupLayout,
     /// Created for the first pipeline that needs them.
-    modules: HashMap<Program, (wgpu::PipelineLayout, wgpu::ShaderModule)>,
-    made: HashMap<PipelineKey, wgpu::ComputePipeline>,
+    modules: HashMap<ShaderProgram, (wgpu::PipelineLayout, wgpu::ShaderModule)>,
+    pipelines: HashMap<PipelineKey, wgpu::ComputePipeline>,
     pub(super) group: u32,
 }
 
 impl Shaders {
     /// Creates shaders with as many invocations per workgroup as WebGPU allows by default.
     pub fn new(device: &wgpu::Device) -> Shaders {
-        Shaders::made(device, GROUP)
+        Shaders::create(device, DEFAULT_WORKGROUP_SIZE)
     }
 
     /// Creates shaders with `group` invocations per workgroup. A misuse error unless it is a power of two, a
@@ -40,32 +40,32 @@ impl Shaders {
         }
         if group > most {
             return Err(Error::limit(
-                Path::new(CARD),
+                Path::new(CARD_NAME),
                 "invocations of a workgroup",
                 group.into(),
                 most.into(),
             ));
         }
-        Ok(Shaders::made(device, group))
+        Ok(Shaders::create(device, group))
     }
 
-    fn made(device: &wgpu::Device, group: u32) -> Shaders {
+    fn create(device: &wgpu::Device, group: u32) -> Shaders {
         let compute = wgpu::ShaderStages::COMPUTE;
         Shaders {
-            bindings: layout(device, compute, true, Layout::Passes.kinds()),
-            pulled: layout(device, wgpu::ShaderStages::VERTEX, true, Layout::Pulled.kinds()),
-            units: layout(device, compute, true, Layout::Units.kinds()),
+            bindings: layout(device, compute, true, BindingLayout::Passes.kinds()),
+            pulled: layout(device, wgpu::ShaderStages::VERTEX, true, BindingLayout::Pulled.kinds()),
+            units: layout(device, compute, true, BindingLayout::Units.kinds()),
             modules: HashMap::new(),
-            made: HashMap::new(),
+            pipelines: HashMap::new(),
             group,
         }
     }
 
-    pub(super) fn layout(&self, which: Layout) -> &wgpu::BindGroupLayout {
+    pub(super) fn layout(&self, which: BindingLayout) -> &wgpu::BindGroupLayout {
         match which {
-            Layout::Passes => &self.bindings,
-            Layout::Pulled => &self.pulled,
-            Layout::Units => &self.units,
+            BindingLayout::Passes => &self.bindings,
+            BindingLayout::Pulled => &self.pulled,
+            BindingLayout::Units => &self.units,
         }
     }
 
@@ -78,20 +78,20 @@ impl Shaders {
     pub(super) fn pipeline(
         &mut self,
         device: &wgpu::Device,
-        program: Program,
+        program: ShaderProgram,
         entry: &'static str,
         constants: &[(&'static str, f64)],
     ) -> wgpu::ComputePipeline {
         let bits = constants.iter().map(|(name, value)| (*name, value.to_bits())).collect();
         let key = (program, entry, bits);
-        if let Some(made) = self.made.get(&key) {
+        if let Some(made) = self.pipelines.get(&key) {
             return made.clone();
         }
         let bindings = self.layout(program.layout()).clone();
         let made = self.modules.entry(program);
         let (layout, module) = made.or_insert_with(|| module(device, program.wgsl(), &bindings));
         let made = pipeline(device, (layout, module), entry, constants);
-        self.made.insert(key, made.clone());
+        self.pipelines.insert(key, made.clone());
         made
     }
 }

@@ -1,6 +1,6 @@
 //! Blocks that are read and written while their owner evicts, frees and moves them.
 
-use crate::heap::{End, Heap};
+use crate::heap::{HeapEnd, Heap};
 use loom::thread;
 
 /// Words of a granule.
@@ -11,7 +11,7 @@ const HEAP: usize = 3 * 8 * GRANULE;
 fn a_reader_keeps_its_block_or_finds_it_gone() {
     loom::model(|| {
         let mut heap = Heap::new(HEAP, None).unwrap();
-        let block = heap.alloc(GRANULE, End::Low, 1).unwrap();
+        let block = heap.alloc(GRANULE, HeapEnd::Low, 1).unwrap();
         heap.memory().write(block).unwrap().fill(7);
         let memory = heap.memory().clone();
         let reader = thread::spawn(move || {
@@ -22,7 +22,7 @@ fn a_reader_keeps_its_block_or_finds_it_gone() {
         heap.discard(block);
         heap.sweep(1);
         // The memory may have a new owner by now.
-        if let Some(next) = heap.alloc(3 * GRANULE, End::Low, 2) {
+        if let Some(next) = heap.alloc(3 * GRANULE, HeapEnd::Low, 2) {
             heap.memory().write(next).unwrap().fill(9);
         }
         reader.join().unwrap();
@@ -34,8 +34,8 @@ fn a_reader_keeps_its_block_or_finds_it_gone() {
 fn a_move_is_not_seen() {
     loom::model(|| {
         let mut heap = Heap::new(HEAP, None).unwrap();
-        let gap = heap.alloc(GRANULE, End::Low, 1).unwrap();
-        let block = heap.alloc(GRANULE, End::Low, 2).unwrap();
+        let gap = heap.alloc(GRANULE, HeapEnd::Low, 1).unwrap();
+        let block = heap.alloc(GRANULE, HeapEnd::Low, 2).unwrap();
         heap.memory().write(block).unwrap().fill(7);
         heap.discard(gap);
         let memory = heap.memory().clone();
@@ -44,7 +44,7 @@ fn a_move_is_not_seen() {
             assert!(guard.iter().all(|&w| w == 7));
         });
         if heap.compact(2 * GRANULE, 100) {
-            let next = heap.alloc(2 * GRANULE, End::Low, 3).unwrap();
+            let next = heap.alloc(2 * GRANULE, HeapEnd::Low, 3).unwrap();
             heap.memory().write(next).unwrap().fill(9);
         }
         reader.join().unwrap();
@@ -56,7 +56,7 @@ fn a_move_is_not_seen() {
 fn what_was_written_is_read_whole() {
     loom::model(|| {
         let mut heap = Heap::new(HEAP, None).unwrap();
-        let block = heap.alloc(1, End::Low, 1).unwrap();
+        let block = heap.alloc(1, HeapEnd::Low, 1).unwrap();
         let memory = heap.memory().clone();
         let writer = thread::spawn(move || {
             let mut guard = memory.write(block);
@@ -78,9 +78,9 @@ fn what_was_written_is_read_whole() {
 fn a_stale_handle_does_not_disturb_the_next_owner() {
     loom::model(|| {
         let mut heap = Heap::new(HEAP, None).unwrap();
-        let old = heap.alloc(GRANULE, End::Low, 1).unwrap();
+        let old = heap.alloc(GRANULE, HeapEnd::Low, 1).unwrap();
         heap.discard(old);
-        let new = heap.alloc(GRANULE, End::Low, 2).unwrap();
+        let new = heap.alloc(GRANULE, HeapEnd::Low, 2).unwrap();
         let memory = heap.memory().clone();
         let late = thread::spawn(move || {
             assert!(memory.read(old).is_none());

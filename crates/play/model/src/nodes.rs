@@ -1,21 +1,21 @@
 //! Nodes of the graph: several threads decrement their counters while their owner adds edges, cancels and
 //! restarts them.
 
-use crate::graph::Graph;
+use crate::graph::JobGraph;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32, Ordering};
 use loom::thread;
 
 /// The buffer of each node, which only its job accesses.
-struct Work {
-    graph: Graph,
+struct CountedJob {
+    graph: JobGraph,
     started: [AtomicU32; 3],
     buffers: [loom::cell::UnsafeCell<u32>; 3],
 }
 
-impl Work {
-    fn new() -> Arc<Work> {
-        let work = Work { graph: Graph::new(3), started: Default::default(), buffers: Default::default() };
+impl CountedJob {
+    fn new() -> Arc<CountedJob> {
+        let work = CountedJob { graph: JobGraph::new(3), started: Default::default(), buffers: Default::default() };
         for node in 0..3 {
             work.graph.begin(node);
         }
@@ -49,9 +49,9 @@ impl Work {
 #[test]
 fn the_last_of_two_starts_the_third_once() {
     loom::model(|| {
-        let work = Work::new();
-        work.graph.follow(2, 0, 0);
-        work.graph.follow(2, 1, 1);
+        let work = CountedJob::new();
+        work.graph.add_dependency(2, 0, 0);
+        work.graph.add_dependency(2, 1, 1);
         assert!(work.graph.arm(0) && work.graph.arm(1) && !work.graph.arm(2));
         let other = work.clone();
         let thread = thread::spawn(move || other.run(0, true));
@@ -65,11 +65,11 @@ fn the_last_of_two_starts_the_third_once() {
 #[test]
 fn edges_are_added_while_those_before_end() {
     loom::model(|| {
-        let work = Work::new();
+        let work = CountedJob::new();
         assert!(work.graph.arm(0));
         let other = work.clone();
         let thread = thread::spawn(move || other.run(0, true));
-        work.graph.follow(2, 0, 0);
+        work.graph.add_dependency(2, 0, 0);
         if work.graph.arm(2) {
             work.buffers[0].with(|_| ());
             work.run(2, true);
@@ -85,11 +85,11 @@ fn edges_are_added_while_those_before_end() {
 #[test]
 fn a_failure_is_passed_on_whenever_the_edge_was_made() {
     loom::model(|| {
-        let work = Work::new();
+        let work = CountedJob::new();
         assert!(work.graph.arm(0));
         let other = work.clone();
         let thread = thread::spawn(move || other.run(0, false));
-        work.graph.follow(1, 0, 0);
+        work.graph.add_dependency(1, 0, 0);
         if work.graph.arm(1) {
             work.run(1, true);
         }
@@ -102,9 +102,9 @@ fn a_failure_is_passed_on_whenever_the_edge_was_made() {
 #[test]
 fn cancelling_races_with_running_and_every_node_ends() {
     loom::model(|| {
-        let work = Work::new();
-        work.graph.follow(1, 0, 0);
-        work.graph.follow(2, 0, 1);
+        let work = CountedJob::new();
+        work.graph.add_dependency(1, 0, 0);
+        work.graph.add_dependency(2, 0, 1);
         assert!(work.graph.arm(0) && !work.graph.arm(1) && !work.graph.arm(2));
         let other = work.clone();
         let thread = thread::spawn(move || other.run(0, true));

@@ -79,7 +79,7 @@ pub fn play(bytes: Vec<u8>) -> Result<usize, Error> {
     let options = Options { threads: 0, read_threads: 0, heap: 16 << 20, ..Options::default() };
     let mut player = Player::try_new(options)?;
     let file = player.open_bytes(bytes);
-    let instance = player.instance(file).expect("a file that is open");
+    let instance = player.add_instance(file).expect("a file that is open");
     player.command(instance, Command::Repeat(Repeat::Loop));
     player.command(instance, Command::Play);
     let mut seen = vec![false; expected.len()];

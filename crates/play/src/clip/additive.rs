@@ -3,7 +3,7 @@
 //! Credit: the three methods are those of N. Frechette, *Animation Compression Library*, 2017
 //! (`additive_clip_format8`).
 
-use super::blend::between;
+use super::blend::interpolate;
 use meshreel_codec::transform::Transform;
 
 /// How an additive pose is applied to a base.
@@ -46,7 +46,7 @@ impl Additive {
     pub fn apply(self, base: &[Transform], additive: &[Transform], weight: f32, out: &mut [Transform]) {
         let identity = self.identity();
         for ((base, additive), out) in base.iter().zip(additive).zip(out) {
-            *out = self.on(base, &between(&identity, additive, weight));
+            *out = self.add_transform(base, &interpolate(&identity, additive, weight));
         }
     }
 
@@ -54,11 +54,11 @@ impl Additive {
     /// additive clip from those of two others.
     pub fn difference(self, base: &[Transform], pose: &[Transform], out: &mut [Transform]) {
         for ((base, pose), out) in base.iter().zip(pose).zip(out) {
-            *out = self.off(base, pose);
+            *out = self.subtract_transform(base, pose);
         }
     }
 
-    fn on(self, base: &Transform, additive: &Transform) -> Transform {
+    fn add_transform(self, base: &Transform, additive: &Transform) -> Transform {
         let (b, a) = (base.translation, additive.translation);
         let (s, by) = (base.scale, additive.scale);
         let rotation = multiply(base.rotation, additive.rotation);
@@ -82,7 +82,7 @@ impl Additive {
         }
     }
 
-    fn off(self, base: &Transform, pose: &Transform) -> Transform {
+    fn subtract_transform(self, base: &Transform, pose: &Transform) -> Transform {
         let inverse = conjugate(base.rotation);
         let (b, p) = (base.translation, pose.translation);
         let apart = [p[0] - b[0], p[1] - b[1], p[2] - b[2]];

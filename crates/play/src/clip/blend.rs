@@ -2,14 +2,14 @@
 //! bit-identical everywhere.
 
 use super::Mask;
-use meshreel_codec::clip::space::{self, below, times};
+use meshreel_codec::clip::space::{self, joint_matrix, multiply};
 use meshreel_codec::transform::Transform;
 
 /// Blends from `a` to `b` with weight `part`: normalized linear interpolation of rotations by the shorter
 /// way, linear interpolation of translation and scale. All slices have one length.
 pub fn blend(a: &[Transform], b: &[Transform], part: f32, out: &mut [Transform]) {
     for ((a, b), out) in a.iter().zip(b).zip(out) {
-        *out = between(a, b, part);
+        *out = interpolate(a, b, part);
     }
 }
 
@@ -26,13 +26,13 @@ pub fn blend(a: &[Transform], b: &[Transform], part: f32, out: &mut [Transform])
 /// ```
 pub fn blend_masked(a: &[Transform], b: &[Transform], part: f32, weights: &[f32], out: &mut [Transform]) {
     for (((a, b), weight), out) in a.iter().zip(b).zip(weights).zip(out) {
-        *out = between(a, b, part * weight);
+        *out = interpolate(a, b, part * weight);
     }
 }
 
 /// Interpolates from `a` to `b` with weight `part`; 0 and 1 return the inputs bit by bit.
 #[inline]
-pub(super) fn between(a: &Transform, b: &Transform, part: f32) -> Transform {
+pub(super) fn interpolate(a: &Transform, b: &Transform, part: f32) -> Transform {
     if part == 0.0 {
         return *a;
     }
@@ -69,14 +69,14 @@ pub fn object_space(parents: &[u32], local: &[Transform], out: &mut [[[f32; 4]; 
 /// Updates object-space matrices as [`object_space`] does, but only for the joints of `mask`; the other
 /// matrices are not changed. The matrix of a parent outside the mask is taken from `out`, so part of a
 /// skeleton can be recomputed after a change: see also [`Mask::with_parents`].
-pub fn object_space_of(mask: &Mask, parents: &[u32], local: &[Transform], out: &mut [[[f32; 4]; 3]]) {
+pub fn object_space_masked(mask: &Mask, parents: &[u32], local: &[Transform], out: &mut [[[f32; 4]; 3]]) {
     for (j, (&parent, local)) in parents.iter().zip(local).enumerate() {
         if j >= out.len() {
             return;
         }
-        if mask.has(j) {
+        if mask.contains(j) {
             let above = out.get(parent as usize).filter(|_| (parent as usize) < j);
-            out[j] = below(above, local);
+            out[j] = joint_matrix(above, local);
         }
     }
 }
@@ -84,11 +84,11 @@ pub fn object_space_of(mask: &Mask, parents: &[u32], local: &[Transform], out: &
 /// Returns the object-space matrix of one joint, from the local transforms of it and its ancestors; `None` if
 /// there is no such joint.
 pub fn object_joint(parents: &[u32], local: &[Transform], joint: usize) -> Option<[[f32; 4]; 3]> {
-    let mut out = below(None, local.get(joint)?);
+    let mut out = joint_matrix(None, local.get(joint)?);
     let mut at = joint;
     while let Some(parent) = parents.get(at).map(|p| *p as usize).filter(|p| *p < at) {
         // Multiplied from the joint up instead of from the root down: the products differ only by rounding.
-        out = times(&below(None, local.get(parent)?), &out);
+        out = multiply(&joint_matrix(None, local.get(parent)?), &out);
         at = parent;
     }
     Some(out)
@@ -145,18 +145,18 @@ mod tests {
             let one = object_joint(&parents, &local, j).unwrap();
             let far = (one.iter().flatten().zip(all[j].iter().flatten())).map(|(a, b)| (a - b).abs());
             assert!(far.fold(0.0, f32::max) < 1e-4, "{j}");
-            let mask = Mask::of(5, [j]).with_parents(&parents);
+            let mask = Mask::from_joints(5, [j]).with_parents(&parents);
             let mut some = [[[7.0; 4]; 3]; 5];
-            object_space_of(&mask, &parents, &local, &mut some);
+            object_space_masked(&mask, &parents, &local, &mut some);
             for k in 0..5 {
-                assert_eq!(some[k], if mask.has(k) { all[k] } else { [[7.0; 4]; 3] });
+                assert_eq!(some[k], if mask.contains(k) { all[k] } else { [[7.0; 4]; 3] });
             }
         }
         assert_eq!(object_joint(&parents, &local, 5), None);
     }
 
     #[test]
-    fn both_ends_are_kept_to_the_bit() {
+    fn both_ends_are_exact_to_the_bit() {
         let a = Transform {
             rotation: [0.1, 0.2, 0.3, 0.9],
             translation: [1e7, -0.0, 1.0 / 3.0],

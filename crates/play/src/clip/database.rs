@@ -13,7 +13,7 @@
 //! ```
 //!
 //! ```no_run
-//! use meshreel::clip::{Database, DatabaseOptions, Part, PoseSource, Repeats, Rounding};
+//! use meshreel::clip::{Database, DatabaseOptions, LayerTier, PoseSource, Repeats, Rounding};
 //! use meshreel::{Limits, Transform};
 //!
 //! # fn main() -> Result<(), meshreel::Error> {
@@ -21,23 +21,25 @@
 //! let walk = database.clip(0)?;
 //! let mut cursor = walk.cursor();
 //! let mut pose = vec![Transform::IDENTITY; walk.joints()];
-//! database.stream_in(Part { layer: 0, tier: 1 }, None)?;
+//! database.stream_in(LayerTier { layer: 0, tier: 1 }, None)?;
 //! database.tick();
 //! walk.sample(&mut cursor, 0.25, Repeats::Wrap, Rounding::None, &mut pose)?;
 //! # Ok(())
 //! # }
 //! ```
 
-use super::database_clip::{DatabaseClip, Entry, Fixed, Published};
-use super::layer::{LayerSet, broken, segments_of};
+use super::database_clip::{ClipEntry, DatabaseClip, DatabaseTables, LoadedChunks};
+use super::layer::{LayerSet, damaged_layers, segment_bytes};
 use crate::reel::limits::Limits;
 use crate::reel::open_file::Reel;
-use crate::stream::crew::Crew;
-use crate::stream::io::{Mailbox, Positioned, Positioning, Read, Source, Token, Waiting};
+use crate::stream::io::{
+    AsyncSource, BlockingSource, FinishedReads, PositionedSource, QueuedRead, ReadRequest, ReadToken,
+};
+use crate::stream::worker_threads::WorkerThreads;
 use crate::{Error, error};
 use meshreel_codec::Corrupt;
 use meshreel_codec::clip::layer::check_segments;
-use meshreel_codec::clip::record::{Codec, decode_clip};
+use meshreel_codec::clip::record::{ClipCodec, decode_clip};
 use meshreel_codec::clip::streamed::{Scratch, StreamedClip, decode_keys_with};
 use meshreel_codec::entropy::block::Decompressor;
 use meshreel_format::{FileSource, ReadAt, kind};
@@ -62,7 +64,7 @@ impl Default for DatabaseOptions {
 
 /// The unit of streaming: a tier of a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Part {
+pub struct LayerTier {
     /// The layer; 0 is the base.
     pub layer: u8,
     /// The tier. It is used when all before it are in memory. The base's tier 0 always is.
@@ -71,11 +73,11 @@ pub struct Part {
 
 /// The number of chunks and bytes of a part, and how many of them are in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PartState {
+pub struct LayerTierState {
     /// The number of its chunks.
     pub chunks: usize,
     /// The number of chunks that are in memory.
-    pub there: usize,
+    pub loaded: usize,
     /// The number of chunks that are being read.
     pub reading: usize,
     /// The number of chunks that could not be read, or had the wrong content; [`Database::stream_in`] tries
@@ -85,16 +87,16 @@ pub struct PartState {
     pub bytes: u64,
 }
 
-impl PartState {
+impl LayerTierState {
     /// `true` if all chunks are in memory.
-    pub fn is_there(&self) -> bool {
-        self.there == self.chunks
+    pub fn is_loaded(&self) -> bool {
+        self.loaded == self.chunks
     }
 }
 
 /// The results of one call of [`Database::tick`].
 #[derive(Clone, Debug, Default)]
-pub struct Ticked {
+pub struct TickReport {
     /// The number of chunks that this tick made available.
     pub arrived: usize,
     /// The number of chunks that arrived, but are made available at a later tick, because poses were being
@@ -105,39 +107,39 @@ pub struct Ticked {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    Out,
+enum ChunkState {
+    Unloaded,
     /// Being read into this slot.
     Reading(u32),
     /// No longer wanted; the slot becomes free when the read ends.
     Cancelled(u32),
     /// In memory, in this slot.
-    There(u32),
+    Loaded(u32),
     /// Could not be read.
     Failed,
 }
 
 /// A chunk of pieces of tiers.
-struct Chunk {
-    part: Part,
+struct TierChunk {
+    part: LayerTier,
     /// Its number in the container.
     index: usize,
     offset: u64,
     size: u32,
-    state: State,
+    state: ChunkState,
     /// The clips that have pieces in it.
     clips: Vec<u32>,
 }
 
 /// A clip database: opens the file, streams and ticks. Clips are sampled through [`Database::clip`].
 pub struct Database {
-    fixed: Arc<Fixed>,
-    published: Arc<RwLock<Published>>,
+    fixed: Arc<DatabaseTables>,
+    published: Arc<RwLock<LoadedChunks>>,
     reel: Reel,
-    source: Arc<dyn Source>,
-    crew: Option<Arc<Crew<Positioning>>>,
-    mailbox: Arc<Mailbox>,
-    chunks: Vec<Chunk>,
+    source: Arc<dyn AsyncSource>,
+    crew: Option<Arc<WorkerThreads<QueuedRead>>>,
+    mailbox: Arc<FinishedReads>,
+    chunks: Vec<TierChunk>,
     /// The memory of free slots.
     free: Vec<(u32, Vec<u64>)>,
     /// Chunks that were checked and wait to be published: chunk, slot, memory.
@@ -152,7 +154,7 @@ pub struct Database {
 impl std::fmt::Debug for Database {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Database")
-            .field("clips", &self.clips())
+            .field("clips", &self.clip_count())
             .field("chunks", &self.chunks.len())
             .field("slots", &self.slots)
             .finish_non_exhaustive()
@@ -183,8 +185,8 @@ impl Database {
         limits: &Limits,
         options: DatabaseOptions,
     ) -> Result<Database, Error> {
-        let crew = Arc::new(Crew::new("meshreel database", options.threads, 256, Positioning::run)?);
-        let source = Positioned { source: bytes, crew: crew.clone() };
+        let crew = Arc::new(WorkerThreads::new("meshreel database", options.threads, 256, QueuedRead::run)?);
+        let source = PositionedSource { source: bytes, crew: crew.clone() };
         let mut database = Database::from_source(name, Arc::new(source), limits, options)?;
         database.crew = Some(crew);
         Ok(database)
@@ -194,15 +196,15 @@ impl Database {
     /// [`crate::Player`].
     pub fn from_source(
         name: impl AsRef<Path>,
-        source: Arc<dyn Source>,
+        source: Arc<dyn AsyncSource>,
         limits: &Limits,
         options: DatabaseOptions,
     ) -> Result<Database, Error> {
         let path = name.as_ref().to_path_buf();
-        let waiting = Waiting { source: source.clone(), closing: Arc::new(AtomicBool::new(false)) };
+        let waiting = BlockingSource { source: source.clone(), closing: Arc::new(AtomicBool::new(false)) };
         let reader = meshreel_format::Reader::open_named(Arc::new(waiting), &path, &limits.format)?;
-        let reel = Reel::check(reader, limits)?;
-        let (fixed, mut chunks) = open(&reel)?;
+        let reel = Reel::from_reader(reader, limits)?;
+        let (fixed, mut chunks) = read_tables(&reel)?;
         let largest = chunks.iter().map(|c| c.size as usize).max().unwrap_or(0);
         let slot_bytes = largest.next_multiple_of(8);
         let asked = match slot_bytes {
@@ -210,7 +212,7 @@ impl Database {
             size => (options.memory / size as u64).min(chunks.len() as u64) as usize,
         };
         let layers = || fixed.clips.iter().flat_map(|c| c.set.layers.iter().skip(1));
-        let keys: usize = layers().map(|l| l.plan.keys() * l.plan.words).sum();
+        let keys: usize = layers().map(|l| l.plan.keys() * l.plan.codes_per_sample).sum();
         let taken = (asked as u64 * slot_bytes as u64).saturating_add(4 * keys as u64);
         if taken > limits.max_memory {
             return Err(Error::limit(&path, "bytes of a database", taken, limits.max_memory));
@@ -221,20 +223,20 @@ impl Database {
         for clip in &fixed.clips {
             let mut own = Vec::with_capacity(clip.set.layers.len());
             for layer in clip.set.layers.iter().skip(1) {
-                scratch.make_room(&layer.plan);
-                own.push((vec![0; layer.plan.keys() * layer.plan.words], false));
+                scratch.reserve(&layer.plan);
+                own.push((vec![0; layer.plan.keys() * layer.plan.codes_per_sample], false));
             }
             keys.push(own);
         }
         for (c, clip) in (0u32..).zip(&fixed.clips) {
-            for piece in &clip.set.table.pieces {
+            for piece in &clip.set.table.tier_parts {
                 let chunk = &mut chunks[piece.chunk as usize];
                 if chunk.clips.last() != Some(&c) {
                     chunk.clips.push(c);
                 }
             }
         }
-        let published = Published {
+        let published = LoadedChunks {
             chunks: (0..chunks.len()).map(|_| None).collect(),
             sizes: chunks.iter().map(|c| c.size).collect(),
             keys,
@@ -245,7 +247,7 @@ impl Database {
             reel,
             source,
             crew: None,
-            mailbox: Arc::new(Mailbox::new(asked)),
+            mailbox: Arc::new(FinishedReads::new(asked)),
             ready: Vec::with_capacity(asked),
             chunks,
             free,
@@ -258,7 +260,7 @@ impl Database {
     }
 
     /// Returns the number of clips.
-    pub fn clips(&self) -> usize {
+    pub fn clip_count(&self) -> usize {
         self.fixed.clips.len()
     }
     /// Returns the file.
@@ -272,31 +274,31 @@ impl Database {
 
     /// Returns clip number `clip` for sampling. Any number of them can be used, on any thread.
     pub fn clip(&self, clip: usize) -> Result<DatabaseClip, Error> {
-        if clip >= self.clips() {
-            return Err(Error::misuse(format!("clip {clip} of {}", self.clips())));
+        if clip >= self.clip_count() {
+            return Err(Error::misuse(format!("clip {clip} of {}", self.clip_count())));
         }
         Ok(DatabaseClip { fixed: self.fixed.clone(), published: self.published.clone(), clip })
     }
 
     /// Returns all parts that can be streamed, ascending.
-    pub fn parts(&self) -> Vec<Part> {
-        let mut parts: Vec<Part> = self.chunks.iter().map(|c| c.part).collect();
+    pub fn layer_tiers(&self) -> Vec<LayerTier> {
+        let mut parts: Vec<LayerTier> = self.chunks.iter().map(|c| c.part).collect();
         parts.sort();
         parts.dedup();
         parts
     }
 
     /// Returns the state of a part, for one clip or for all.
-    pub fn state(&self, part: Part, clip: Option<usize>) -> PartState {
-        let mut state = PartState::default();
-        for chunk in self.chunks.iter().filter(|c| c.is(part, clip)) {
+    pub fn state(&self, part: LayerTier, clip: Option<usize>) -> LayerTierState {
+        let mut state = LayerTierState::default();
+        for chunk in self.chunks.iter().filter(|c| c.matches(part, clip)) {
             state.chunks += 1;
             state.bytes += u64::from(chunk.size);
             match chunk.state {
-                State::There(_) => state.there += 1,
-                State::Reading(_) => state.reading += 1,
-                State::Failed => state.failed += 1,
-                State::Out | State::Cancelled(_) => {}
+                ChunkState::Loaded(_) => state.loaded += 1,
+                ChunkState::Reading(_) => state.reading += 1,
+                ChunkState::Failed => state.failed += 1,
+                ChunkState::Unloaded | ChunkState::Cancelled(_) => {}
             }
         }
         state
@@ -304,11 +306,11 @@ impl Database {
 
     /// Begins to read the missing chunks of a part, of one clip (and what lies in the same chunks) or of all.
     /// Returns their number. If they do not fit into the free memory, returns an error and does nothing.
-    pub fn stream_in(&mut self, part: Part, clip: Option<usize>) -> Result<usize, Error> {
+    pub fn stream_in(&mut self, part: LayerTier, clip: Option<usize>) -> Result<usize, Error> {
         let mut wanted = 0;
-        for chunk in self.chunks.iter_mut().filter(|c| c.is(part, clip)) {
+        for chunk in self.chunks.iter_mut().filter(|c| c.matches(part, clip)) {
             match chunk.state {
-                State::Out | State::Failed => wanted += 1,
+                ChunkState::Unloaded | ChunkState::Failed => wanted += 1,
                 _ => {}
             }
         }
@@ -322,19 +324,20 @@ impl Database {
         }
         for i in 0..self.chunks.len() {
             let chunk = &mut self.chunks[i];
-            if !chunk.is(part, clip) || !matches!(chunk.state, State::Out | State::Failed) {
+            if !chunk.matches(part, clip) || !matches!(chunk.state, ChunkState::Unloaded | ChunkState::Failed)
+            {
                 continue;
             }
             let Some((slot, words)) = self.free.pop() else {
                 break;
             };
-            chunk.state = State::Reading(slot);
+            chunk.state = ChunkState::Reading(slot);
             self.tokens += 1;
-            self.mailbox.began(slot, Token(self.tokens));
-            self.source.start(Read::into_slot(
+            self.mailbox.begin(slot, ReadToken(self.tokens));
+            self.source.start(ReadRequest::for_slot(
                 self.mailbox.clone(),
                 slot,
-                Token(self.tokens),
+                ReadToken(self.tokens),
                 chunk.offset,
                 chunk.size as usize,
                 words,
@@ -346,22 +349,22 @@ impl Database {
     /// Removes a part, of one clip (and what lies in the same chunks) or of all, and cancels its reads. A
     /// pose that is being sampled keeps it until that is done: this waits until no pose is being sampled.
     /// Returns the number of chunks.
-    pub fn stream_out(&mut self, part: Part, clip: Option<usize>) -> usize {
+    pub fn stream_out(&mut self, part: LayerTier, clip: Option<usize>) -> usize {
         let mut count = self.cancel(part, clip);
         let published = self.published.clone();
         let mut published = published.write().unwrap_or_else(PoisonError::into_inner);
         for (i, chunk) in self.chunks.iter_mut().enumerate() {
-            if !chunk.is(part, clip) {
+            if !chunk.matches(part, clip) {
                 continue;
             }
-            if let State::There(slot) = chunk.state {
-                chunk.state = State::Out;
+            if let ChunkState::Loaded(slot) = chunk.state {
+                chunk.state = ChunkState::Unloaded;
                 count += 1;
                 if let Some(words) = published.chunks[i].take() {
                     self.free.push((slot, words));
                 }
                 for &c in &chunk.clips {
-                    forget(&self.fixed, &mut published, i, c as usize);
+                    invalidate_keys(&self.fixed, &mut published, i, c as usize);
                 }
             }
         }
@@ -370,13 +373,13 @@ impl Database {
 
     /// Cancels the reads of a part. Returns their number. Their memory becomes free when the source releases
     /// it.
-    pub fn cancel(&mut self, part: Part, clip: Option<usize>) -> usize {
+    pub fn cancel(&mut self, part: LayerTier, clip: Option<usize>) -> usize {
         let mut count = 0;
         for (i, chunk) in self.chunks.iter_mut().enumerate() {
-            let State::Reading(slot) = chunk.state else {
+            let ChunkState::Reading(slot) = chunk.state else {
                 continue;
             };
-            if !chunk.is(part, clip) {
+            if !chunk.matches(part, clip) {
                 continue;
             }
             count += 1;
@@ -384,10 +387,10 @@ impl Database {
             if let Some(at) = self.ready.iter().position(|(own, ..)| *own == i) {
                 let (_, slot, words) = self.ready.swap_remove(at);
                 self.free.push((slot, words));
-                chunk.state = State::Out;
+                chunk.state = ChunkState::Unloaded;
                 continue;
             }
-            chunk.state = State::Cancelled(slot);
+            chunk.state = ChunkState::Cancelled(slot);
             if let Some(token) = self.mailbox.cancel(slot) {
                 self.source.cancel(token);
             }
@@ -397,19 +400,19 @@ impl Database {
 
     /// Collects reads that have ended, checks them, and publishes the good ones. Never waits; allocates only
     /// for an error.
-    pub fn tick(&mut self) -> Ticked {
+    pub fn tick(&mut self) -> TickReport {
         if let Some(crew) = &self.crew {
             crew.run_all();
         }
         for i in 0..self.chunks.len() {
-            let (State::Reading(slot) | State::Cancelled(slot)) = self.chunks[i].state else {
+            let (ChunkState::Reading(slot) | ChunkState::Cancelled(slot)) = self.chunks[i].state else {
                 continue;
             };
             if let Some((result, words)) = self.mailbox.take(slot) {
-                self.ended(i, slot, result, words);
+                self.finish_read(i, slot, result, words);
             }
         }
-        let mut ticked = Ticked::default();
+        let mut ticked = TickReport::default();
         let published = self.published.clone();
         if let Ok(mut published) = published.try_write() {
             while let Some((i, slot, words)) = self.ready.pop() {
@@ -417,22 +420,23 @@ impl Database {
                 published.chunks[i] = Some(words);
                 let mut good = true;
                 for &c in &chunk.clips {
-                    good &= learn(&self.fixed, &mut published, &mut self.scratch, i, c as usize).is_ok();
+                    good &= decode_chunk_keys(&self.fixed, &mut published, &mut self.scratch, i, c as usize)
+                        .is_ok();
                 }
                 if good {
-                    chunk.state = State::There(slot);
+                    chunk.state = ChunkState::Loaded(slot);
                     ticked.arrived += 1;
                     continue;
                 }
-                chunk.state = State::Failed;
+                chunk.state = ChunkState::Failed;
                 let error = error::corrupt(
                     &self.fixed.path,
                     Corrupt("keys of a layer are damaged"),
                     format!("chunk {}", chunk.index),
                 );
-                fail(&mut self.failed, error);
+                record_failure(&mut self.failed, error);
                 for &c in &chunk.clips {
-                    forget(&self.fixed, &mut published, i, c as usize);
+                    invalidate_keys(&self.fixed, &mut published, i, c as usize);
                 }
                 if let Some(words) = published.chunks[i].take() {
                     self.free.push((slot, words));
@@ -445,10 +449,10 @@ impl Database {
     }
 
     /// Handles a read that ended.
-    fn ended(&mut self, i: usize, slot: u32, result: std::io::Result<usize>, words: Vec<u64>) {
+    fn finish_read(&mut self, i: usize, slot: u32, result: std::io::Result<usize>, words: Vec<u64>) {
         let chunk = &mut self.chunks[i];
-        if let State::Cancelled(_) = chunk.state {
-            chunk.state = State::Out;
+        if let ChunkState::Cancelled(_) = chunk.state {
+            chunk.state = ChunkState::Unloaded;
             self.free.push((slot, words));
             return;
         }
@@ -462,7 +466,7 @@ impl Database {
                     let all = chunk.clips.iter();
                     all.copied().try_for_each(|c| {
                         check_chunk(&fixed.clips[c as usize], i, bytes)
-                            .map_err(|e| broken(path, &fixed.clips[c as usize].name, e))
+                            .map_err(|e| damaged_layers(path, &fixed.clips[c as usize].name, e))
                     })
                 })
             }
@@ -478,9 +482,9 @@ impl Database {
         match checked {
             Ok(()) => self.ready.push((i, slot, words)),
             Err(error) => {
-                chunk.state = State::Failed;
+                chunk.state = ChunkState::Failed;
                 self.free.push((slot, words));
-                fail(&mut self.failed, error);
+                record_failure(&mut self.failed, error);
             }
         }
     }
@@ -489,7 +493,7 @@ impl Database {
 impl Drop for Database {
     fn drop(&mut self) {
         for chunk in &mut self.chunks {
-            if let State::Reading(slot) = chunk.state
+            if let ChunkState::Reading(slot) = chunk.state
                 && let Some(token) = self.mailbox.cancel(slot)
             {
                 self.source.cancel(token);
@@ -501,13 +505,13 @@ impl Drop for Database {
     }
 }
 
-impl Chunk {
-    fn is(&self, part: Part, clip: Option<usize>) -> bool {
+impl TierChunk {
+    fn matches(&self, part: LayerTier, clip: Option<usize>) -> bool {
         self.part == part && clip.is_none_or(|clip| self.clips.binary_search(&(clip as u32)).is_ok())
     }
 }
 
-fn fail(failed: &mut Option<(Arc<Error>, usize)>, error: Error) {
+fn record_failure(failed: &mut Option<(Arc<Error>, usize)>, error: Error) {
     match failed {
         Some((_, count)) => *count += 1,
         none => *none = Some((Arc::new(error), 1)),
@@ -515,7 +519,7 @@ fn fail(failed: &mut Option<(Arc<Error>, usize)>, error: Error) {
 }
 
 /// Reads the part of the file that stays in memory.
-fn open(reel: &Reel) -> Result<(Fixed, Vec<Chunk>), Error> {
+fn read_tables(reel: &Reel) -> Result<(DatabaseTables, Vec<TierChunk>), Error> {
     let path = reel.path();
     let skeletons = reel.skeletons()?;
     let mut decompressor = Decompressor::new();
@@ -524,12 +528,12 @@ fn open(reel: &Reel) -> Result<(Fixed, Vec<Chunk>), Error> {
     for index in reel.chunks_of(kind::TIERS) {
         let entry = &reel.chunks()[index as usize];
         room.push((entry.size, entry.size));
-        chunks.push(Chunk {
-            part: Part { layer: 0, tier: 0 },
+        chunks.push(TierChunk {
+            part: LayerTier { layer: 0, tier: 0 },
             index: index as usize,
             offset: entry.offset,
             size: entry.size,
-            state: State::Out,
+            state: ChunkState::Unloaded,
             clips: Vec::new(),
         });
     }
@@ -549,7 +553,7 @@ fn open(reel: &Reel) -> Result<(Fixed, Vec<Chunk>), Error> {
                 path.display()
             )));
         };
-        if record.codec != Codec::Sampled {
+        if record.codec != ClipCodec::Sampled {
             return Err(Error::misuse(format!(
                 "clip {} of {} is in codec {}, whose layers do not come and go; play it with Reel::clips",
                 record.name,
@@ -561,16 +565,16 @@ fn open(reel: &Reel) -> Result<(Fixed, Vec<Chunk>), Error> {
         let set = LayerSet::new(
             &skeleton.skeleton(),
             tables.swap_remove(i),
-            &base.plan,
+            &base.layout,
             base.head_bytes,
             &mut room,
         )
         .map_err(at)?;
-        clips.push(Entry { name: record.name, skeleton: skeleton.clone(), set, base });
+        clips.push(ClipEntry { name: record.name, skeleton: skeleton.clone(), set, base });
     }
     let mut seen = vec![false; chunks.len()];
-    for piece in clips.iter().flat_map(|clip| &clip.set.table.pieces) {
-        let part = Part { layer: piece.layer, tier: piece.tier };
+    for piece in clips.iter().flat_map(|clip| &clip.set.table.tier_parts) {
+        let part = LayerTier { layer: piece.layer, tier: piece.tier };
         let own = &mut chunks[piece.chunk as usize].part;
         if std::mem::replace(&mut seen[piece.chunk as usize], true) && *own != part {
             return Err(error::corrupt(
@@ -581,18 +585,18 @@ fn open(reel: &Reel) -> Result<(Fixed, Vec<Chunk>), Error> {
         }
         *own = part;
     }
-    let fixed = Fixed { path: path.into(), clips };
+    let fixed = DatabaseTables { path: path.into(), clips };
     Ok((fixed, chunks))
 }
 
 /// Returns the pieces of a clip in chunk `i`: for each its layer, whether it is its tier's first, and the
 /// piece.
-fn pieces_in(
-    entry: &Entry,
+fn chunk_tier_parts(
+    entry: &ClipEntry,
     i: usize,
 ) -> impl Iterator<Item = (usize, bool, &meshreel_codec::clip::layer::TierPart)> {
     (entry.set.layers.iter().enumerate()).flat_map(move |(l, layer)| {
-        let tiers = layer.pieces.iter();
+        let tiers = layer.tier_parts.iter();
         tiers.flat_map(move |pieces| {
             let all = pieces.iter().enumerate();
             all.filter(move |(_, (_, piece))| piece.chunk as usize == i)
@@ -602,25 +606,25 @@ fn pieces_in(
 }
 
 /// Checks that the bytes of chunk `i` agree with a clip's table.
-fn check_chunk(entry: &Entry, i: usize, bytes: &[u8]) -> Result<(), Corrupt> {
-    for (_, first, piece) in pieces_in(entry, i) {
-        let own = segments_of(piece, first, bytes).ok_or(Corrupt("a piece ends early"))?;
+fn check_chunk(entry: &ClipEntry, i: usize, bytes: &[u8]) -> Result<(), Corrupt> {
+    for (_, first, piece) in chunk_tier_parts(entry, i) {
+        let own = segment_bytes(piece, first, bytes).ok_or(Corrupt("a piece ends early"))?;
         check_segments(own, piece.segments as usize)?;
     }
     Ok(())
 }
 
 /// Decodes the keys of a clip that are in chunk `i`.
-fn learn(
-    fixed: &Fixed,
-    published: &mut Published,
+fn decode_chunk_keys(
+    fixed: &DatabaseTables,
+    published: &mut LoadedChunks,
     scratch: &mut Scratch,
     i: usize,
     clip: usize,
 ) -> Result<(), Corrupt> {
-    let Published { chunks, keys, .. } = published;
+    let LoadedChunks { chunks, keys, .. } = published;
     let bytes: &[u8] = bytemuck::cast_slice(chunks[i].as_deref().unwrap_or(&[]));
-    for (l, first, piece) in pieces_in(&fixed.clips[clip], i) {
+    for (l, first, piece) in chunk_tier_parts(&fixed.clips[clip], i) {
         if first && l > 0 && piece.tier == 0 {
             let (words, there) = &mut keys[clip][l - 1];
             let bytes = bytes.get(piece.offset as usize..).unwrap_or(&[]);
@@ -635,8 +639,8 @@ fn learn(
 }
 
 /// Invalidates the keys of a clip whose chunk `i` is removed.
-fn forget(fixed: &Fixed, published: &mut Published, i: usize, clip: usize) {
-    for (l, first, piece) in pieces_in(&fixed.clips[clip], i) {
+fn invalidate_keys(fixed: &DatabaseTables, published: &mut LoadedChunks, i: usize, clip: usize) {
+    for (l, first, piece) in chunk_tier_parts(&fixed.clips[clip], i) {
         if first && l > 0 && piece.tier == 0 {
             published.keys[clip][l - 1].1 = false;
         }

@@ -1,7 +1,7 @@
 //! Clips of a database: poses are sampled from the layers and tiers that are in memory at the moment.
 
-use super::layer::{Have, LayerCursor, LayerSet, broken, segments_of};
-use super::pose::{JointPose, Pose, check};
+use super::layer::{LayerBytes, LayerCursor, LayerSet, damaged_layers, segment_bytes};
+use super::pose::{JointPose, Pose, check_capacity};
 use super::pose_source::{PoseSource, check_joint};
 use super::query::Query;
 use crate::Error;
@@ -13,12 +13,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 /// The part of a database that does not change after it was opened.
-pub(super) struct Fixed {
+pub(super) struct DatabaseTables {
     pub path: PathBuf,
-    pub clips: Vec<Entry>,
+    pub clips: Vec<ClipEntry>,
 }
 
-pub(super) struct Entry {
+pub(super) struct ClipEntry {
     pub name: String,
     pub skeleton: Arc<SkeletonRecord>,
     pub set: LayerSet,
@@ -26,7 +26,7 @@ pub(super) struct Entry {
 }
 
 /// The chunks that are in memory, as samplers see them.
-pub(super) struct Published {
+pub(super) struct LoadedChunks {
     /// For each chunk its bytes as words, if it is in memory.
     pub chunks: Vec<Option<Vec<u64>>>,
     pub sizes: Vec<u32>,
@@ -37,8 +37,8 @@ pub(super) struct Published {
 /// A clip of a database, for sampling. Clones are cheap.
 #[derive(Clone)]
 pub struct DatabaseClip {
-    pub(super) fixed: Arc<Fixed>,
-    pub(super) published: Arc<RwLock<Published>>,
+    pub(super) fixed: Arc<DatabaseTables>,
+    pub(super) published: Arc<RwLock<LoadedChunks>>,
     pub(super) clip: usize,
 }
 
@@ -56,25 +56,25 @@ pub struct DatabaseCursor {
 }
 
 /// One layer of a clip, with its chunks that are in memory.
-struct There<'a> {
-    entry: &'a Entry,
-    published: &'a Published,
+struct DatabaseLayer<'a> {
+    entry: &'a ClipEntry,
+    published: &'a LoadedChunks,
     clip: usize,
     layer: usize,
 }
 
-impl There<'_> {
-    fn bytes(&self, tier: usize, s: usize) -> Option<&[u8]> {
-        let (piece, at) = self.entry.set.layers[self.layer].piece(tier, s)?;
+impl DatabaseLayer<'_> {
+    fn tier_segment(&self, tier: usize, s: usize) -> Option<&[u8]> {
+        let (piece, at) = self.entry.set.layers[self.layer].tier_part(tier, s)?;
         let chunk = self.published.chunks[piece.chunk as usize].as_ref()?;
         let size = self.published.sizes[piece.chunk as usize] as usize;
         let bytes: &[u8] = bytemuck::cast_slice(chunk);
-        let own = segments_of(piece, s == at, bytes.get(..size)?)?;
+        let own = segment_bytes(piece, s == at, bytes.get(..size)?)?;
         segment(own, piece.segments as usize, at)
     }
 }
 
-impl Have for There<'_> {
+impl LayerBytes for DatabaseLayer<'_> {
     fn keys(&self) -> Option<&[i32]> {
         match self.layer {
             0 => Some(self.entry.base.keys()),
@@ -90,7 +90,7 @@ impl Have for There<'_> {
         for (tier, out) in out.iter_mut().enumerate().take(tiers) {
             let bytes = match (self.layer, tier) {
                 (0, 0) => self.entry.base.segment(s),
-                _ => self.bytes(tier, s),
+                _ => self.tier_segment(tier, s),
             };
             match bytes {
                 Some(bytes) => *out = bytes,
@@ -104,7 +104,7 @@ impl Have for There<'_> {
         let layer = &self.entry.set.layers[self.layer];
         let there = |tier: &usize| {
             (self.layer, *tier) == (0, 0)
-                || (layer.piece(*tier, s))
+                || (layer.tier_part(*tier, s))
                     .is_some_and(|(piece, _)| self.published.chunks[piece.chunk as usize].is_some())
         };
         (0..layer.plan.tiers()).take_while(there).count()
@@ -112,19 +112,19 @@ impl Have for There<'_> {
 }
 
 impl DatabaseClip {
-    fn entry(&self) -> &Entry {
+    fn entry(&self) -> &ClipEntry {
         &self.fixed.clips[self.clip]
     }
 
-    fn published(&self) -> RwLockReadGuard<'_, Published> {
+    fn published(&self) -> RwLockReadGuard<'_, LoadedChunks> {
         (self.published.read()).unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn there<'a>(&'a self, published: &'a Published, layer: usize) -> There<'a> {
-        There { entry: self.entry(), published, clip: self.clip, layer }
+    fn layer_bytes<'a>(&'a self, published: &'a LoadedChunks, layer: usize) -> DatabaseLayer<'a> {
+        DatabaseLayer { entry: self.entry(), published, clip: self.clip, layer }
     }
 
-    fn of(&self, cursor: &DatabaseCursor) -> Result<(), Error> {
+    fn check_cursor(&self, cursor: &DatabaseCursor) -> Result<(), Error> {
         match cursor.clip == self.clip && cursor.layers.len() == self.entry().set.layers.len() {
             true => Ok(()),
             false => Err(Error::misuse("a cursor of another clip; make one with DatabaseClip::cursor")),
@@ -151,8 +151,8 @@ impl PoseSource for DatabaseClip {
         self.entry().set.fps
     }
 
-    fn cosmetic_level(&self, joint: usize) -> Option<u8> {
-        self.entry().set.table.layer_of.get(joint).copied()
+    fn joint_layer(&self, joint: usize) -> Option<u8> {
+        self.entry().set.table.joint_layers.get(joint).copied()
     }
 
     fn cursor(&self) -> DatabaseCursor {
@@ -165,13 +165,13 @@ impl PoseSource for DatabaseClip {
         query: &Query<'_>,
         pose: &mut (impl Pose + ?Sized),
     ) -> Result<(), Error> {
-        check(pose, self.joints())?;
-        self.of(cursor)?;
+        check_capacity(pose, self.joints())?;
+        self.check_cursor(cursor)?;
         let entry = self.entry();
         let published = self.published();
-        let have = |layer| Some(self.there(&published, layer));
+        let have = |layer| Some(self.layer_bytes(&published, layer));
         let posed = entry.set.pose(have, &mut cursor.layers, query, pose);
-        posed.map_err(|c| broken(&self.fixed.path, &entry.name, c))
+        posed.map_err(|c| damaged_layers(&self.fixed.path, &entry.name, c))
     }
 
     fn joint(
@@ -181,11 +181,11 @@ impl PoseSource for DatabaseClip {
         query: &Query<'_>,
     ) -> Result<JointPose, Error> {
         check_joint(joint, self.joints())?;
-        self.of(cursor)?;
+        self.check_cursor(cursor)?;
         let entry = self.entry();
         let published = self.published();
-        let have = |layer| Some(self.there(&published, layer));
+        let have = |layer| Some(self.layer_bytes(&published, layer));
         let posed = entry.set.joint(have, &mut cursor.layers, query, joint);
-        posed.map_err(|c| broken(&self.fixed.path, &entry.name, c))
+        posed.map_err(|c| damaged_layers(&self.fixed.path, &entry.name, c))
     }
 }

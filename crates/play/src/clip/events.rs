@@ -5,7 +5,7 @@ use meshreel_codec::clip::scalars::Marker;
 
 /// A marker that a step passes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Passed<'a> {
+pub struct PassedMarker<'a> {
     /// The marker.
     pub marker: &'a Marker,
     /// Its number in the clip.
@@ -14,9 +14,9 @@ pub struct Passed<'a> {
     pub seconds: f64,
 }
 
-/// An iterator over the markers that a step passes, in that order; see [`passed`].
+/// An iterator over the markers that a step passes, in that order; see [`passed_markers`].
 #[derive(Clone, Debug)]
-pub struct Events<'a> {
+pub struct PassedMarkers<'a> {
     markers: &'a [Marker],
     from: f64,
     to: f64,
@@ -35,13 +35,18 @@ pub struct Events<'a> {
 /// pass nothing.
 ///
 /// ```
-/// use meshreel::clip::{Marker, Repeats, passed};
+/// use meshreel::clip::{Marker, Repeats, passed_markers};
 ///
 /// let steps = [Marker { name: "left".into(), time: 0.2 }, Marker { name: "right".into(), time: 0.7 }];
-/// let names: Vec<&str> = passed(&steps, 1.0, (0.5, 1.25), Repeats::Wrap).map(|p| p.marker.name.as_str()).collect();
+/// let names: Vec<&str> = passed_markers(&steps, 1.0, (0.5, 1.25), Repeats::Wrap).map(|p| p.marker.name.as_str()).collect();
 /// assert_eq!(names, ["right", "left"]);
 /// ```
-pub fn passed(markers: &[Marker], period: f64, (from, to): (f64, f64), repeats: Repeats) -> Events<'_> {
+pub fn passed_markers(
+    markers: &[Marker],
+    period: f64,
+    (from, to): (f64, f64),
+    repeats: Repeats,
+) -> PassedMarkers<'_> {
     let whole = from.is_finite() && to.is_finite();
     let (low, high) = (from.min(to), from.max(to));
     let bounds = markers.iter().map(|m| m.time).filter(|t| t.is_finite());
@@ -55,7 +60,7 @@ pub fn passed(markers: &[Marker], period: f64, (from, to): (f64, f64), repeats: 
     };
     let nothing = !whole || from == to || !first.is_finite() || !last.is_finite();
     let (turn, last_turn) = if to < from { (last, first) } else { (first, last) };
-    Events {
+    PassedMarkers {
         markers: if nothing { &[] } else { markers },
         from,
         to,
@@ -66,10 +71,10 @@ pub fn passed(markers: &[Marker], period: f64, (from, to): (f64, f64), repeats: 
     }
 }
 
-impl<'a> Iterator for Events<'a> {
-    type Item = Passed<'a>;
+impl<'a> Iterator for PassedMarkers<'a> {
+    type Item = PassedMarker<'a>;
 
-    fn next(&mut self) -> Option<Passed<'a>> {
+    fn next(&mut self) -> Option<PassedMarker<'a>> {
         let back = self.to < self.from;
         let count = self.markers.len();
         if count == 0 {
@@ -94,7 +99,7 @@ impl<'a> Iterator for Events<'a> {
                 true => self.to <= seconds && seconds < self.from,
             };
             if passes {
-                return Some(Passed { marker, number, seconds });
+                return Some(PassedMarker { marker, number, seconds });
             }
         }
     }
@@ -133,10 +138,10 @@ mod tests {
                         let mut found = Vec::new();
                         for step in &steps {
                             let next = at + sign * step;
-                            found.extend(passed(&markers, 1.5, (at, next), repeats).map(|p| (p.number, p.seconds.to_bits())));
+                            found.extend(passed_markers(&markers, 1.5, (at, next), repeats).map(|p| (p.number, p.seconds.to_bits())));
                             at = next;
                         }
-                        let whole: Vec<_> = passed(&markers, 1.5, (start, at), repeats).map(|p| (p.number, p.seconds.to_bits())).collect();
+                        let whole: Vec<_> = passed_markers(&markers, 1.5, (start, at), repeats).map(|p| (p.number, p.seconds.to_bits())).collect();
                         prop_assert_eq!(&found, &whole);
                         // The same count by brute force.
                         let turns: Vec<i32> = if repeats == Repeats::Wrap { (-200..200).collect() } else { vec![0] };
@@ -158,14 +163,14 @@ mod tests {
     fn nonsense_passes_nothing() {
         let markers = markers(&[0.5]);
         for (from, to) in [(f64::NAN, 1.0), (0.0, f64::INFINITY), (0.0, f64::NAN), (0.25, 0.25)] {
-            assert_eq!(passed(&markers, 1.0, (from, to), Repeats::Wrap).count(), 0);
+            assert_eq!(passed_markers(&markers, 1.0, (from, to), Repeats::Wrap).count(), 0);
         }
         // A loop without length does not repeat.
         for period in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            assert_eq!(passed(&markers, period, (0.0, 1.0), Repeats::Wrap).count(), 1);
+            assert_eq!(passed_markers(&markers, period, (0.0, 1.0), Repeats::Wrap).count(), 1);
         }
-        assert_eq!(passed(&[], 1.0, (0.0, 100.0), Repeats::Wrap).count(), 0);
+        assert_eq!(passed_markers(&[], 1.0, (0.0, 100.0), Repeats::Wrap).count(), 0);
         // The iteration ends even if a turn is below the precision of the times.
-        assert!(passed(&markers, 1e-3, (1e300, 1.1e300), Repeats::Wrap).count() <= 1);
+        assert!(passed_markers(&markers, 1e-3, (1e300, 1.1e300), Repeats::Wrap).count() <= 1);
     }
 }

@@ -4,7 +4,7 @@
 //! A pose begins as the bind pose; then each layer, the base first, writes its own joints. If a tier is
 //! missing, samples are replaced by their predictions; if a layer is missing, its joints stay as they are.
 
-use super::blend::between;
+use super::blend::interpolate;
 use super::pose::{JointPose, Pose};
 use super::query::{Query, Repeats, Rounding, locate};
 use crate::{Error, error};
@@ -13,7 +13,7 @@ use meshreel_codec::clip::Skeleton;
 use meshreel_codec::clip::layer::{self, LayerTable, TierPart};
 use meshreel_codec::clip::schedule::MAX_TIERS;
 use meshreel_codec::clip::streamed::{
-    Plan, Scratch, StreamedClip, decode_keys, decode_segment, justified_values,
+    ClipLayout, Scratch, StreamedClip, decode_keys, decode_segment, max_key_codes,
 };
 use meshreel_codec::transform::Transform;
 use std::path::Path;
@@ -29,24 +29,24 @@ pub(crate) struct LayerSet {
 
 /// One layer.
 pub(crate) struct LayerPlan {
-    pub plan: Plan,
+    pub plan: ClipLayout,
     /// The samples that it has, if not all.
-    list: Option<Vec<u32>>,
+    samples: Option<Vec<u32>>,
     joints: Vec<u32>,
     /// The bytes of its header.
     pub header_bytes: usize,
     /// Per tier its pieces, with the first segment of each. The base's first tier has none.
-    pub pieces: Vec<Vec<(u32, TierPart)>>,
+    pub tier_parts: Vec<Vec<(u32, TierPart)>>,
 }
 
 /// Access to the bytes of one layer that are in memory.
-pub(crate) trait Have {
+pub(crate) trait LayerBytes {
     /// Returns the words of all keys; `None` if the layer is not in memory.
     fn keys(&self) -> Option<&[i32]>;
     /// Collects the bytes of segment `s`, tier by tier up to the first that is missing; returns the number of
     /// tiers.
     fn segment<'a>(&'a self, s: usize, out: &mut [&'a [u8]; MAX_TIERS as usize]) -> usize;
-    /// Returns the number of tiers that [`Have::segment`] would collect.
+    /// Returns the number of tiers that [`LayerBytes::segment`] would collect.
     fn tiers(&self, s: usize) -> usize;
 }
 
@@ -59,15 +59,15 @@ pub(crate) struct LayerCursor {
     pose: [Vec<Transform>; 2],
     sample: [Option<(usize, usize)>; 2],
     /// The position between the first pose and the second, 0 to 1; `None` if the layer is not in memory.
-    part: Option<f64>,
+    weight: Option<f64>,
 }
 
 /// The two samples around a time of a clip, and the position between them.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Spot {
+pub(crate) struct SamplePosition {
     left: usize,
     right: usize,
-    part: f64,
+    weight: f64,
 }
 
 impl LayerSet {
@@ -77,12 +77,12 @@ impl LayerSet {
     pub fn new(
         skeleton: &Skeleton<'_>,
         table: LayerTable,
-        base: &Plan,
+        base: &ClipLayout,
         base_bytes: usize,
         chunks: &mut [(u32, u32)],
     ) -> Result<LayerSet, Corrupt> {
         let n = skeleton.parents.len();
-        if table.layer_of.len() != n {
+        if table.joint_layers.len() != n {
             return Err(Corrupt("a table of layers for another skeleton"));
         }
         let mut layers = Vec::with_capacity(table.layers.len());
@@ -91,8 +91,8 @@ impl LayerSet {
                 0 => (base.clone(), base_bytes),
                 _ => {
                     let mut sized = Vec::new();
-                    meshreel_codec::clip::layer::put_sized(&record.header, &mut sized);
-                    let (plan, used) = StreamedClip::head(skeleton, &sized)?;
+                    meshreel_codec::clip::layer::put_length_prefixed(&record.header, &mut sized);
+                    let (plan, used) = StreamedClip::decode_header(skeleton, &sized)?;
                     if used != sized.len() {
                         return Err(Corrupt("bytes behind the header of a layer"));
                     }
@@ -101,12 +101,13 @@ impl LayerSet {
             };
             // The bytes must be enough for the segments, and the segments for the samples.
             let samples = plan.header.samples;
-            if record.samples.most(table.samples) > u64::from(samples) + 2 + record.samples.extra.len() as u64
+            if record.samples.max_count(table.samples)
+                > u64::from(samples) + 2 + record.samples.extra.len() as u64
             {
                 return Err(Corrupt("a layer with other samples than its own"));
             }
             let mut pieces: Vec<Vec<(u32, TierPart)>> = vec![Vec::new(); plan.tiers()];
-            let own = table.pieces.iter().filter(|p| usize::from(p.layer) == l);
+            let own = table.tier_parts.iter().filter(|p| usize::from(p.layer) == l);
             for piece in own {
                 let end = piece.offset.checked_add(piece.size);
                 let (Some((size, left)), Some(end)) = (chunks.get_mut(piece.chunk as usize), end) else {
@@ -121,7 +122,7 @@ impl LayerSet {
                 tier.push((first, *piece));
             }
             let size = pieces.iter().flatten().map(|(_, p)| p.size as usize).sum();
-            if l > 0 && plan.keys() * plan.words > justified_values(size) {
+            if l > 0 && plan.keys() * plan.codes_per_sample > max_key_codes(size) {
                 return Err(Corrupt("more keys than the bytes of a layer justify"));
             }
             let segments =
@@ -134,8 +135,14 @@ impl LayerSet {
             if list.as_ref().map_or(table.samples as usize, Vec::len) != samples as usize {
                 return Err(Corrupt("a layer with other samples than its own"));
             }
-            let joints = (0..n as u32).filter(|j| usize::from(table.layer_of[*j as usize]) == l);
-            layers.push(LayerPlan { list, joints: joints.collect(), header_bytes, pieces, plan });
+            let joints = (0..n as u32).filter(|j| usize::from(table.joint_layers[*j as usize]) == l);
+            layers.push(LayerPlan {
+                samples: list,
+                joints: joints.collect(),
+                header_bytes,
+                tier_parts: pieces,
+                plan,
+            });
         }
         Ok(LayerSet {
             fps: base.header.fps,
@@ -156,7 +163,7 @@ impl LayerSet {
         (self.layers.iter())
             .map(|layer| {
                 let mut cursor = LayerCursor::default();
-                cursor.scratch.make_room(&layer.plan);
+                cursor.scratch.reserve(&layer.plan);
                 cursor.pose = [self.rest.clone(), self.rest.clone()];
                 cursor
             })
@@ -164,34 +171,34 @@ impl LayerSet {
     }
 
     /// Returns the samples around `seconds`.
-    fn spot(&self, seconds: f64, repeats: Repeats) -> Spot {
+    fn sample_position(&self, seconds: f64, repeats: Repeats) -> SamplePosition {
         let (left, right, part) = locate(self.samples(), self.fps, seconds, repeats);
-        Spot { left, right, part }
+        SamplePosition { left, right, weight: part }
     }
 
     /// Returns the place of a sample.
-    fn at(&self, sample: usize) -> Spot {
+    fn exact_position(&self, sample: usize) -> SamplePosition {
         let left = sample.min(self.samples() - 1);
-        Spot { left, right: left, part: 0.0 }
+        SamplePosition { left, right: left, weight: 0.0 }
     }
 
     /// Writes the local transforms of the joints that `query` selects: the bind pose, and over it every layer
     /// in memory. `have` gives access to each layer's bytes. After an error `pose` is unchanged if all joints
     /// are rounded alike.
-    pub fn pose<H: Have>(
+    pub fn pose<H: LayerBytes>(
         &self,
         have: impl Fn(usize) -> Option<H>,
         cursors: &mut [LayerCursor],
         query: &Query<'_>,
         pose: &mut (impl Pose + ?Sized),
     ) -> Result<(), Corrupt> {
-        let spot = self.spot(query.seconds, query.repeats);
+        let spot = self.sample_position(query.seconds, query.repeats);
         // Layers have samples of their own: joints that are rounded in the same way are handled together.
         for rounding in query.all_roundings() {
             self.decode(&have, cursors, spot, rounding)?;
             for j in 0..self.rest.len() {
                 if query.rounding_of(j) == rounding && query.wants(j) && pose.wants(j) {
-                    pose.put(j, &self.local(cursors, j));
+                    pose.set(j, &self.local(cursors, j));
                 }
             }
         }
@@ -199,14 +206,14 @@ impl LayerSet {
     }
 
     /// Writes the local transforms of all joints at a sample.
-    pub fn sample<H: Have>(
+    pub fn sample<H: LayerBytes>(
         &self,
         have: impl Fn(usize) -> Option<H>,
         cursors: &mut [LayerCursor],
         sample: usize,
         pose: &mut [Transform],
     ) -> Result<(), Corrupt> {
-        self.decode(&have, cursors, self.at(sample), Rounding::None)?;
+        self.decode(&have, cursors, self.exact_position(sample), Rounding::None)?;
         for (j, local) in pose.iter_mut().enumerate().take(self.rest.len()) {
             *local = self.local(cursors, j);
         }
@@ -215,21 +222,22 @@ impl LayerSet {
 
     /// Brings every layer's cursor to the poses around a place; cursors of layers that are not in memory
     /// become empty.
-    fn decode<H: Have>(
+    fn decode<H: LayerBytes>(
         &self,
         have: impl Fn(usize) -> Option<H>,
         cursors: &mut [LayerCursor],
-        spot: Spot,
+        spot: SamplePosition,
         rounding: Rounding,
     ) -> Result<(), Corrupt> {
         for (l, (layer, cursor)) in self.layers.iter().zip(cursors).enumerate() {
             if let Some(have) = have(l)
                 && let Some(keys) = have.keys()
             {
-                cursor.part = Some(layer.around(self.samples(), &have, keys, cursor, spot, rounding)?);
+                cursor.weight =
+                    Some(layer.decode_around(self.samples(), &have, keys, cursor, spot, rounding)?);
             } else {
                 let cleared =
-                    LayerCursor { part: None, sample: [None; 2], segment: None, ..std::mem::take(cursor) };
+                    LayerCursor { weight: None, sample: [None; 2], segment: None, ..std::mem::take(cursor) };
                 *cursor = cleared;
             }
         }
@@ -238,50 +246,50 @@ impl LayerSet {
 
     /// Returns a joint from the cursor of its layer; the bind pose if that is empty.
     fn local(&self, cursors: &[LayerCursor], joint: usize) -> Transform {
-        let cursor = &cursors[usize::from(self.table.layer_of[joint])];
-        match cursor.part {
-            Some(part) => self.between(cursor, joint, part),
+        let cursor = &cursors[usize::from(self.table.joint_layers[joint])];
+        match cursor.weight {
+            Some(part) => self.blend_joint(cursor, joint, part),
             None => self.rest[joint],
         }
     }
 
     /// Returns one joint, which must exist. Only its layer is decoded.
-    pub fn joint<H: Have>(
+    pub fn joint<H: LayerBytes>(
         &self,
         have: impl Fn(usize) -> Option<H>,
         cursors: &mut [LayerCursor],
         query: &Query<'_>,
         joint: usize,
     ) -> Result<JointPose, Corrupt> {
-        let l = usize::from(self.table.layer_of[joint]);
+        let l = usize::from(self.table.joint_layers[joint]);
         let (layer, cursor) = (&self.layers[l], &mut cursors[l]);
         let mut out = JointPose { local: self.rest[joint], bind: true };
         if let Some(have) = have(l)
             && let Some(keys) = have.keys()
         {
-            let spot = self.spot(query.seconds, query.repeats);
+            let spot = self.sample_position(query.seconds, query.repeats);
             let rounding = query.rounding_of(joint);
-            let part = layer.around(self.samples(), &have, keys, cursor, spot, rounding)?;
-            out = JointPose { local: self.between(cursor, joint, part), bind: false };
+            let part = layer.decode_around(self.samples(), &have, keys, cursor, spot, rounding)?;
+            out = JointPose { local: self.blend_joint(cursor, joint, part), bind: false };
         }
         Ok(out)
     }
 
     /// Interpolates a joint between the two poses of a cursor. A stepped joint has the value of the first.
-    fn between(&self, cursor: &LayerCursor, joint: usize, part: f64) -> Transform {
+    fn blend_joint(&self, cursor: &LayerCursor, joint: usize, part: f64) -> Transform {
         let [a, b] = &cursor.pose;
         match part == 0.0 || self.table.stepped[joint] {
             true => a[joint],
-            false => between(&a[joint], &b[joint], part as f32),
+            false => interpolate(&a[joint], &b[joint], part as f32),
         }
     }
 }
 
 impl LayerPlan {
     /// Returns the layer's samples around a place of the clip's time, and the position between them.
-    fn place(&self, samples: usize, spot: Spot, rounding: Rounding) -> ([usize; 2], f64) {
-        let Spot { left, right, part } = spot;
-        let (a, b, part) = match &self.list {
+    fn local_samples(&self, samples: usize, spot: SamplePosition, rounding: Rounding) -> ([usize; 2], f64) {
+        let SamplePosition { left, right, weight: part } = spot;
+        let (a, b, part) = match &self.samples {
             None => (left, right, part),
             Some(list) => {
                 let a = list.partition_point(|s| *s as usize <= left).max(1) - 1;
@@ -304,18 +312,18 @@ impl LayerPlan {
     }
 
     /// Brings the poses of a cursor to those around a place, and returns the position between them.
-    fn around<H: Have>(
+    fn decode_around<H: LayerBytes>(
         &self,
         samples: usize,
         have: &H,
         keys: &[i32],
         cursor: &mut LayerCursor,
-        spot: Spot,
+        spot: SamplePosition,
         rounding: Rounding,
     ) -> Result<f64, Corrupt> {
-        let (from, part) = self.place(samples, spot, rounding);
+        let (from, part) = self.local_samples(samples, spot, rounding);
         for (slot, sample) in from.into_iter().enumerate() {
-            self.keep(have, keys, cursor, slot, sample, from[1])?;
+            self.decode_sample(have, keys, cursor, slot, sample, from[1])?;
             if part == 0.0 {
                 break;
             }
@@ -324,7 +332,7 @@ impl LayerPlan {
     }
 
     /// Brings the pose of `slot` to that of `sample`, from the tiers in memory.
-    fn keep<H: Have>(
+    fn decode_sample<H: LayerBytes>(
         &self,
         have: &H,
         keys: &[i32],
@@ -334,7 +342,7 @@ impl LayerPlan {
         other: usize,
     ) -> Result<(), Corrupt> {
         let plan = &self.plan;
-        let place = plan.place(sample);
+        let place = plan.locate_sample(sample);
         let tiers = match place {
             Ok(_) => 0,
             Err((segment, _)) => have.tiers(segment),
@@ -352,7 +360,7 @@ impl LayerPlan {
         let pose = &mut cursor.pose[slot];
         match place {
             Ok(key) => {
-                let words = keys.get(key * plan.words..(key + 1) * plan.words);
+                let words = keys.get(key * plan.codes_per_sample..(key + 1) * plan.codes_per_sample);
                 plan.pose(words.ok_or(Corrupt("a key that is not there"))?, pose);
             }
             Err((segment, at)) => {
@@ -371,8 +379,8 @@ impl LayerPlan {
     }
 
     /// Returns the piece of a tier that has segment `s`, and the segment's index in it.
-    pub fn piece(&self, tier: usize, s: usize) -> Option<(&TierPart, usize)> {
-        let pieces = self.pieces.get(tier)?;
+    pub fn tier_part(&self, tier: usize, s: usize) -> Option<(&TierPart, usize)> {
+        let pieces = self.tier_parts.get(tier)?;
         let i = pieces.partition_point(|(first, _)| *first as usize <= s);
         let (first, piece) = pieces.get(i.checked_sub(1)?)?;
         let at = s - *first as usize;
@@ -382,11 +390,11 @@ impl LayerPlan {
 
 /// Returns the part of a piece that holds segments: the bytes after the keys, which the very first piece of a
 /// layer has.
-pub(crate) fn segments_of<'a>(piece: &TierPart, first: bool, bytes: &'a [u8]) -> Option<&'a [u8]> {
+pub(crate) fn segment_bytes<'a>(piece: &TierPart, first: bool, bytes: &'a [u8]) -> Option<&'a [u8]> {
     let bytes = bytes.get(piece.offset as usize..)?.get(..piece.size as usize)?;
     match first && piece.layer > 0 && piece.tier == 0 {
         true => {
-            let (_, used) = meshreel_codec::clip::layer::take_sized(bytes).ok()?;
+            let (_, used) = meshreel_codec::clip::layer::take_length_prefixed(bytes).ok()?;
             bytes.get(used..)
         }
         false => Some(bytes),
@@ -394,7 +402,7 @@ pub(crate) fn segments_of<'a>(piece: &TierPart, first: bool, bytes: &'a [u8]) ->
 }
 
 /// A clip in layers whose file is entirely in memory.
-pub(crate) struct Layered {
+pub(crate) struct LayeredClip {
     pub set: LayerSet,
     base: StreamedClip,
     /// The words of the keys of all layers but the base.
@@ -403,13 +411,13 @@ pub(crate) struct Layered {
 }
 
 /// One layer of it, limited to `tiers` tiers.
-struct Loaded<'a> {
-    all: &'a Layered,
+struct PlayedLayer<'a> {
+    all: &'a LayeredClip,
     layer: usize,
     tiers: usize,
 }
 
-impl Layered {
+impl LayeredClip {
     /// Assembles a clip. `chunks` holds all chunks of pieces of the file.
     pub fn new(
         skeleton: &Skeleton<'_>,
@@ -417,18 +425,18 @@ impl Layered {
         base: StreamedClip,
         chunks: &[std::sync::Arc<Vec<u8>>],
         room: &mut [(u32, u32)],
-    ) -> Result<Layered, Corrupt> {
-        let set = LayerSet::new(skeleton, table, &base.plan, base.head_bytes, room)?;
+    ) -> Result<LayeredClip, Corrupt> {
+        let set = LayerSet::new(skeleton, table, &base.layout, base.head_bytes, room)?;
         let mut keys = vec![Vec::new()];
         for layer in &set.layers {
-            for (tier, pieces) in layer.pieces.iter().enumerate() {
+            for (tier, pieces) in layer.tier_parts.iter().enumerate() {
                 for (i, (_, piece)) in pieces.iter().enumerate() {
-                    let bytes = segments_of(piece, i == 0, &chunks[piece.chunk as usize])
+                    let bytes = segment_bytes(piece, i == 0, &chunks[piece.chunk as usize])
                         .ok_or(Corrupt("a piece of a clip ends early"))?;
                     layer::check_segments(bytes, piece.segments as usize)?;
                 }
                 if let Some((_, first)) = pieces.first().filter(|(_, p)| tier == 0 && p.layer > 0) {
-                    let mut words = vec![0; layer.plan.keys() * layer.plan.words];
+                    let mut words = vec![0; layer.plan.keys() * layer.plan.codes_per_sample];
                     let bytes = &chunks[first.chunk as usize][first.offset as usize..];
                     decode_keys(&layer.plan, bytes, &mut words)?;
                     keys.push(words);
@@ -436,7 +444,7 @@ impl Layered {
             }
         }
         match keys.len() == set.layers.len() {
-            true => Ok(Layered { set, base, keys, chunks: chunks.to_vec() }),
+            true => Ok(LayeredClip { set, base, keys, chunks: chunks.to_vec() }),
             false => Err(Corrupt("a layer without keys")),
         }
     }
@@ -450,7 +458,7 @@ impl Layered {
         query: &Query<'_>,
         pose: &mut (impl Pose + ?Sized),
     ) -> Result<(), Corrupt> {
-        self.set.pose(|layer| self.have(tiers, layer), cursors, query, pose)
+        self.set.pose(|layer| self.layer_bytes(tiers, layer), cursors, query, pose)
     }
 
     /// Writes the local transforms of all joints at a sample.
@@ -461,7 +469,7 @@ impl Layered {
         sample: usize,
         pose: &mut [Transform],
     ) -> Result<(), Corrupt> {
-        self.set.sample(|layer| self.have(tiers, layer), cursors, sample, pose)
+        self.set.sample(|layer| self.layer_bytes(tiers, layer), cursors, sample, pose)
     }
 
     /// Returns one joint.
@@ -472,12 +480,12 @@ impl Layered {
         query: &Query<'_>,
         joint: usize,
     ) -> Result<JointPose, Corrupt> {
-        self.set.joint(|layer| self.have(tiers, layer), cursors, query, joint)
+        self.set.joint(|layer| self.layer_bytes(tiers, layer), cursors, query, joint)
     }
 
-    fn have(&self, tiers: &[usize], layer: usize) -> Option<Loaded<'_>> {
+    fn layer_bytes(&self, tiers: &[usize], layer: usize) -> Option<PlayedLayer<'_>> {
         let tiers = tiers.get(layer).copied().unwrap_or(usize::MAX);
-        (tiers > 0).then_some(Loaded { all: self, layer, tiers })
+        (tiers > 0).then_some(PlayedLayer { all: self, layer, tiers })
     }
 
     /// Returns the bytes of a layer's tiers, each joined from its pieces.
@@ -489,27 +497,28 @@ impl Layered {
             .map(|tier| {
                 let mut out = Vec::new();
                 if tier == 0 {
-                    meshreel_codec::clip::streamed::encode_head(plan, &mut out);
-                    let keys = match layer.pieces[0].first() {
+                    meshreel_codec::clip::streamed::encode_header(plan, &mut out);
+                    let keys = match layer.tier_parts[0].first() {
                         Some((_, first)) => &self.chunks[first.chunk as usize][first.offset as usize..],
                         None => self.base.key_bytes(),
                     };
-                    let (keys, _) = meshreel_codec::clip::layer::take_sized(keys).unwrap_or_default();
-                    meshreel_codec::clip::layer::put_sized(keys, &mut out);
+                    let (keys, _) =
+                        meshreel_codec::clip::layer::take_length_prefixed(keys).unwrap_or_default();
+                    meshreel_codec::clip::layer::put_length_prefixed(keys, &mut out);
                 }
                 let segment = |s: usize| match (l, tier) {
                     (0, 0) => self.base.segment(s).unwrap_or(&[]),
                     _ => self.segment(l, tier, s).unwrap_or(&[]),
                 };
-                layer::join((0..plan.segments()).map(segment), &mut out);
+                layer::write_segments((0..plan.segments()).map(segment), &mut out);
                 out
             })
             .collect()
     }
 
     fn segment(&self, l: usize, tier: usize, s: usize) -> Option<&[u8]> {
-        let (piece, at) = self.set.layers[l].piece(tier, s)?;
-        let bytes = segments_of(piece, s == at, &self.chunks[piece.chunk as usize])?;
+        let (piece, at) = self.set.layers[l].tier_part(tier, s)?;
+        let bytes = segment_bytes(piece, s == at, &self.chunks[piece.chunk as usize])?;
         layer::segment(bytes, piece.segments as usize, at)
     }
 
@@ -518,7 +527,7 @@ impl Layered {
     pub fn merged(&self, skeleton: &Skeleton<'_>) -> Result<Vec<u8>, Corrupt> {
         let tiers: Vec<Vec<Vec<u8>>> = (0..self.set.layers.len()).map(|l| self.tiers(l)).collect();
         let parts: Vec<Vec<&[u8]>> = (tiers.iter()).map(|t| t.iter().map(Vec::as_slice).collect()).collect();
-        layer::merge(skeleton, &self.set.table.layer_of, &parts)
+        layer::merge(skeleton, &self.set.table.joint_layers, &parts)
     }
 }
 
@@ -544,15 +553,15 @@ pub struct LayerInfo {
 }
 
 /// Describes interleaved layers: all bytes of the clip count as the base's.
-pub(crate) fn interleaved(table: &LayerTable, stored: &StreamedClip) -> Vec<LayerInfo> {
+pub(crate) fn interleaved_infos(table: &LayerTable, stored: &StreamedClip) -> Vec<LayerInfo> {
     let samples = table.samples;
     let bytes = stored.body_bytes();
     (0u8..)
         .zip(&table.layers)
         .map(|(l, record)| {
-            let own = |j: &u32| table.layer_of[*j as usize] == l;
-            let joints: Vec<u32> = (0..table.layer_of.len() as u32).filter(own).collect();
-            let values = (stored.plan.components * samples as usize).max(1);
+            let own = |j: &u32| table.joint_layers[*j as usize] == l;
+            let joints: Vec<u32> = (0..table.joint_layers.len() as u32).filter(own).collect();
+            let values = (stored.layout.components * samples as usize).max(1);
             LayerInfo {
                 name: record.name.clone(),
                 stepped: joints.iter().copied().filter(|j| table.stepped[*j as usize]).collect(),
@@ -567,7 +576,7 @@ pub(crate) fn interleaved(table: &LayerTable, stored: &StreamedClip) -> Vec<Laye
         .collect()
 }
 
-impl Layered {
+impl LayeredClip {
     /// Returns the base's first tier.
     pub fn base(&self) -> &StreamedClip {
         &self.base
@@ -575,7 +584,7 @@ impl Layered {
 
     /// Returns the bytes of the pieces that can be streamed, without the table that lists them.
     pub fn tier_bytes(&self) -> usize {
-        self.set.table.pieces.iter().map(|p| p.size as usize).sum()
+        self.set.table.tier_parts.iter().map(|p| p.size as usize).sum()
     }
 
     /// Returns the bytes of everything but the base's first tier.
@@ -592,14 +601,14 @@ impl Layered {
     fn info(&self, l: usize) -> LayerInfo {
         let layer = &self.set.layers[l];
         let plan = &layer.plan;
-        let samples = match &layer.list {
+        let samples = match &layer.samples {
             Some(list) => list.clone(),
             None => (0..self.set.table.samples).collect(),
         };
         let mut stripped = vec![false; samples.len()];
         let mut scratch = Scratch::default();
         for s in 0..plan.segments() {
-            let have = self.have(&[], l);
+            let have = self.layer_bytes(&[], l);
             let mut streams: [&[u8]; MAX_TIERS as usize] = [&[]; MAX_TIERS as usize];
             let Some((have, keys)) = have.as_ref().and_then(|h| Some((h, h.keys()?))) else {
                 continue;
@@ -612,7 +621,7 @@ impl Layered {
             }
         }
         let mut tiers: Vec<usize> =
-            (layer.pieces.iter()).map(|tier| tier.iter().map(|(_, p)| p.size as usize).sum()).collect();
+            (layer.tier_parts.iter()).map(|tier| tier.iter().map(|(_, p)| p.size as usize).sum()).collect();
         let header_bytes = match l {
             0 => {
                 // The base stores header and keys together.
@@ -635,7 +644,7 @@ impl Layered {
     }
 }
 
-impl Have for Loaded<'_> {
+impl LayerBytes for PlayedLayer<'_> {
     fn keys(&self) -> Option<&[i32]> {
         match self.layer {
             0 => Some(self.all.base.keys()),
@@ -660,6 +669,6 @@ impl Have for Loaded<'_> {
 }
 
 /// The error for a clip whose layers are damaged.
-pub(crate) fn broken(path: &Path, name: &str, c: Corrupt) -> Error {
+pub(crate) fn damaged_layers(path: &Path, name: &str, c: Corrupt) -> Error {
     error::corrupt(path, c, format!("layers of clip {name}"))
 }

@@ -1,15 +1,15 @@
 //! Opens the skeletons and clips of a file.
 
-use super::layer::Layered;
+use super::layer::LayeredClip;
 use super::random_access::LayeredForm;
-use super::streamed::{Clip, Form, Shared};
+use super::streamed::{Clip, ClipData, ClipForm};
 use crate::reel::open_file::Reel;
 use crate::{Error, error};
 use meshreel_codec::Corrupt;
-use meshreel_codec::clip::curve::Curves;
+use meshreel_codec::clip::curve::CurveClip;
 use meshreel_codec::clip::layer::{LayerTable, decode as decode_layers};
 use meshreel_codec::clip::random_access::RandomAccess;
-use meshreel_codec::clip::record::{Codec, SkeletonRecord, decode_clip, decode_skeleton};
+use meshreel_codec::clip::record::{ClipCodec, SkeletonRecord, decode_clip, decode_skeleton};
 use meshreel_codec::clip::scalars;
 use meshreel_codec::clip::scalars::ScalarsRecord;
 use meshreel_codec::clip::streamed::StreamedClip;
@@ -40,19 +40,19 @@ impl Reel {
         let skeletons = self.skeletons()?;
         let mut decompressor = Decompressor::new();
         let mut layers = self.all_layers()?;
-        let mut riding = self.extras(&mut decompressor)?;
+        let mut records = self.scalar_records(&mut decompressor)?;
         let clips: Vec<Clip> = (0..)
             .zip(self.chunks_of(kind::CLIP))
             .map(|(i, chunk)| {
                 let bytes = self.chunk(chunk, &mut decompressor)?;
                 let packed = self.chunks()[chunk as usize].size as usize;
-                let extras = riding.iter().position(|e| e.clip == i);
-                let extras = extras.map(|at| riding.swap_remove(at)).unwrap_or_default();
-                Clip::open(self.path(), &bytes, packed, &skeletons, layers.of(i), extras)
+                let extras = records.iter().position(|e| e.clip == i);
+                let extras = extras.map(|at| records.swap_remove(at)).unwrap_or_default();
+                Clip::open(self.path(), &bytes, packed, &skeletons, layers.take(i), extras)
                     .map_err(|c| error::corrupt(self.path(), c, format!("clip in chunk {chunk}")))
             })
             .collect::<Result<_, _>>()?;
-        if let Some(extras) = riding.first() {
+        if let Some(extras) = records.first() {
             return Err(error::corrupt(
                 self.path(),
                 Corrupt("scalar tracks of a clip that is not there, or has others"),
@@ -70,7 +70,7 @@ impl Reel {
     }
 
     /// Reads the scalar tracks and markers of all clips.
-    fn extras(&self, decompressor: &mut Decompressor) -> Result<Vec<ScalarsRecord>, Error> {
+    fn scalar_records(&self, decompressor: &mut Decompressor) -> Result<Vec<ScalarsRecord>, Error> {
         self.chunks_of(kind::SCALARS)
             .map(|chunk| {
                 let bytes = self.chunk(chunk, decompressor)?;
@@ -81,7 +81,7 @@ impl Reel {
     }
 
     /// Reads the tables of layers, and all chunks of pieces.
-    fn all_layers(&self) -> Result<AllLayers, Error> {
+    fn all_layers(&self) -> Result<UnassignedLayers, Error> {
         let tables = self.layer_tables()?;
         let mut chunks = Vec::new();
         for chunk in self.chunks_of(kind::TIERS) {
@@ -90,7 +90,7 @@ impl Reel {
             chunks.push(Arc::new(bytes));
         }
         let size = |c: &Arc<Vec<u8>>| (c.len() as u32, c.len() as u32);
-        Ok(AllLayers { room: chunks.iter().map(size).collect(), tables, chunks })
+        Ok(UnassignedLayers { unclaimed: chunks.iter().map(size).collect(), tables, chunks })
     }
 
     /// Reads all tables of layers.
@@ -107,24 +107,28 @@ impl Reel {
 }
 
 /// The layers of a file that were not assigned to a clip yet.
-struct AllLayers {
+struct UnassignedLayers {
     tables: Vec<LayerTable>,
     chunks: Vec<Arc<Vec<u8>>>,
     /// For each chunk its size, and the bytes of it that no clip has claimed yet.
-    room: Vec<(u32, u32)>,
+    unclaimed: Vec<(u32, u32)>,
 }
 
 /// The layers of one clip.
-struct OwnLayers<'a> {
+struct ClipLayers<'a> {
     table: LayerTable,
     chunks: &'a [Arc<Vec<u8>>],
-    room: &'a mut [(u32, u32)],
+    unclaimed: &'a mut [(u32, u32)],
 }
 
-impl AllLayers {
-    fn of(&mut self, clip: u32) -> Option<OwnLayers<'_>> {
+impl UnassignedLayers {
+    fn take(&mut self, clip: u32) -> Option<ClipLayers<'_>> {
         let i = self.tables.iter().position(|t| t.clip == clip)?;
-        Some(OwnLayers { table: self.tables.swap_remove(i), chunks: &self.chunks, room: &mut self.room })
+        Some(ClipLayers {
+            table: self.tables.swap_remove(i),
+            chunks: &self.chunks,
+            unclaimed: &mut self.unclaimed,
+        })
     }
 }
 
@@ -135,7 +139,7 @@ impl Clip {
         bytes: &[u8],
         packed: usize,
         skeletons: &[Arc<SkeletonRecord>],
-        layers: Option<OwnLayers<'_>>,
+        layers: Option<ClipLayers<'_>>,
         extras: ScalarsRecord,
     ) -> Result<Clip, Corrupt> {
         let all = bytes.len();
@@ -145,58 +149,58 @@ impl Clip {
         };
         let (mut size, mut pieces) = (bytes.len(), 0);
         let form = match record.codec {
-            Codec::Sampled => {
+            ClipCodec::Sampled => {
                 let stored = StreamedClip::open(&skeleton.skeleton(), bytes)?;
                 match layers {
-                    None if stored.plan.tiers() > 1 => {
+                    None if stored.layout.tiers() > 1 => {
                         return Err(Corrupt("a clip whose other tiers are not there"));
                     }
-                    None => Form::Sampled(stored, None),
-                    Some(OwnLayers { table, .. }) if table.interleaved => {
-                        let samples = stored.plan.header.samples;
+                    None => ClipForm::Sampled(stored, None),
+                    Some(ClipLayers { table, .. }) if table.interleaved => {
+                        let samples = stored.layout.header.samples;
                         let joints = skeleton.parents.len();
-                        if stored.plan.tiers() > 1
+                        if stored.layout.tiers() > 1
                             || table.samples != samples
-                            || table.layer_of.len() != joints
+                            || table.joint_layers.len() != joints
                         {
                             return Err(Corrupt("a table of layers for another clip, or one with tiers"));
                         }
-                        Form::Sampled(stored, Some(Box::new(table)))
+                        ClipForm::Sampled(stored, Some(Box::new(table)))
                     }
-                    Some(OwnLayers { table, chunks, room }) => {
+                    Some(ClipLayers { table, chunks, unclaimed: room }) => {
                         let skeleton = skeleton.skeleton();
-                        let layers = Layered::new(&skeleton, table, stored, chunks, room)?;
+                        let layers = LayeredClip::new(&skeleton, table, stored, chunks, room)?;
                         size += layers.upper_bytes();
                         pieces = layers.tier_bytes();
-                        Form::Layers(Box::new(layers))
+                        ClipForm::Layers(Box::new(layers))
                     }
                 }
             }
-            Codec::RandomAccess => {
+            ClipCodec::RandomAccess => {
                 let base = RandomAccess::open(&skeleton.skeleton(), bytes)?;
                 let form = match layers {
                     None => LayeredForm::new(skeleton, base),
-                    Some(OwnLayers { table, chunks, room }) => {
+                    Some(ClipLayers { table, chunks, unclaimed: room }) => {
                         LayeredForm::with_table(skeleton, base, table, chunks, room)?
                     }
                 };
-                (size, pieces) = (size + form.upper_bytes(), form.piece_bytes());
-                Form::RandomAccess(form)
+                (size, pieces) = (size + form.upper_bytes(), form.tier_part_bytes());
+                ClipForm::RandomAccess(form)
             }
-            Codec::Curve if layers.is_some() => return Err(Corrupt("layers of a clip in codec curve")),
-            Codec::Curve => Form::Curve(Curves::read(bytes, &skeleton.skeleton())?),
+            ClipCodec::Curve if layers.is_some() => return Err(Corrupt("layers of a clip in codec curve")),
+            ClipCodec::Curve => ClipForm::Curve(CurveClip::decode(bytes, &skeleton.skeleton())?),
         };
         let samples = match &form {
-            Form::Sampled(stored, _) => stored.plan.header.samples,
-            Form::Curve(curves) => curves.head.samples,
-            Form::Layers(layers) => layers.set.samples() as u32,
-            Form::RandomAccess(form) => form.base().plan.header.samples,
+            ClipForm::Sampled(stored, _) => stored.layout.header.samples,
+            ClipForm::Curve(curves) => curves.head.samples,
+            ClipForm::Layers(layers) => layers.set.samples() as u32,
+            ClipForm::RandomAccess(form) => form.base().layout.header.samples,
         };
         if !extras.tracks.is_empty() && extras.samples != samples {
             return Err(Corrupt("scalar tracks of another number of samples"));
         }
         Ok(Clip {
-            shared: Arc::new(Shared {
+            shared: Arc::new(ClipData {
                 path: path.into(),
                 record,
                 skeleton: skeleton.clone(),
@@ -204,7 +208,7 @@ impl Clip {
                 bytes: size,
                 // Uncompressed bytes have a small frame around them, which does not count as the clip's.
                 file_bytes: (packed + bytes.len()).saturating_sub(all).min(bytes.len()) + pieces,
-                extras,
+                scalars: extras,
             }),
             tiers: Arc::new([]),
         })

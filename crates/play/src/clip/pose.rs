@@ -3,17 +3,17 @@
 
 use super::{Mask, Query};
 use crate::Error;
-use meshreel_codec::clip::random_access::Sink;
+use meshreel_codec::clip::random_access::PoseSink;
 use meshreel_codec::transform::Transform;
 
-/// The caller's memory for a pose: `[Transform]`, [`Planes`], or `[Soa<N>]`.
+/// The caller's memory for a pose: `[Transform]`, [`PosePlanes`], or `[SoaTransforms<N>]`.
 pub trait Pose {
     /// Returns the number of joints that it has room for.
-    fn room(&self) -> usize;
+    fn joint_capacity(&self) -> usize;
     /// `true` if any component of this joint is wanted.
     #[inline]
     fn wants(&self, joint: usize) -> bool {
-        joint < self.room()
+        joint < self.joint_capacity()
     }
     /// Writes a rotation, x y z w.
     fn rotation(&mut self, joint: usize, value: [f32; 4]);
@@ -24,7 +24,7 @@ pub trait Pose {
 
     /// Writes a whole transform.
     #[inline]
-    fn put(&mut self, joint: usize, value: &Transform) {
+    fn set(&mut self, joint: usize, value: &Transform) {
         self.rotation(joint, value.rotation);
         self.translation(joint, value.translation);
         self.scale(joint, value.scale);
@@ -32,17 +32,17 @@ pub trait Pose {
 
     /// Writes one transform after the other, from the first joint on, as many as there is room for.
     #[inline]
-    fn put_all(&mut self, values: &[Transform]) {
+    fn set_all(&mut self, values: &[Transform]) {
         for (joint, value) in values.iter().enumerate() {
             if self.wants(joint) {
-                self.put(joint, value);
+                self.set(joint, value);
             }
         }
     }
 }
 
 impl Pose for [Transform] {
-    fn room(&self) -> usize {
+    fn joint_capacity(&self) -> usize {
         self.len()
     }
     #[inline(always)]
@@ -64,13 +64,13 @@ impl Pose for [Transform] {
         }
     }
     #[inline]
-    fn put(&mut self, joint: usize, value: &Transform) {
+    fn set(&mut self, joint: usize, value: &Transform) {
         if let Some(out) = self.get_mut(joint) {
             *out = *value;
         }
     }
     #[inline]
-    fn put_all(&mut self, values: &[Transform]) {
+    fn set_all(&mut self, values: &[Transform]) {
         let n = self.len().min(values.len());
         self[..n].copy_from_slice(&values[..n]);
     }
@@ -78,7 +78,7 @@ impl Pose for [Transform] {
 
 /// A pose as one plane of values per component.
 #[derive(Debug)]
-pub struct Planes<'a> {
+pub struct PosePlanes<'a> {
     /// x y z w.
     pub rotation: [&'a mut [f32]; 4],
     /// x y z.
@@ -97,8 +97,8 @@ fn write<const N: usize>(planes: &mut [&mut [f32]; N], at: usize, value: [f32; N
     }
 }
 
-impl Pose for Planes<'_> {
-    fn room(&self) -> usize {
+impl Pose for PosePlanes<'_> {
+    fn joint_capacity(&self) -> usize {
         let planes = self.rotation.iter().chain(&self.translation);
         let lengths = planes.chain(&self.scale).map(|plane| plane.len());
         lengths.min().unwrap_or(0)
@@ -120,7 +120,7 @@ impl Pose for Planes<'_> {
 /// The transforms of `N` joints side by side, a register per component: joint j is lane j mod N of item j /
 /// N.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Soa<const N: usize> {
+pub struct SoaTransforms<const N: usize> {
     /// x y z w.
     pub rotation: [[f32; N]; 4],
     /// x y z.
@@ -129,16 +129,16 @@ pub struct Soa<const N: usize> {
     pub scale: [[f32; N]; 3],
 }
 
-impl<const N: usize> Soa<N> {
+impl<const N: usize> SoaTransforms<N> {
     /// The transforms that change nothing.
-    pub const IDENTITY: Soa<N> = Soa {
+    pub const IDENTITY: SoaTransforms<N> = SoaTransforms {
         rotation: [[0.0; N], [0.0; N], [0.0; N], [1.0; N]],
         translation: [[0.0; N]; 3],
         scale: [[1.0; N]; 3],
     };
 
     /// Returns the number of items for `joints` joints.
-    pub fn items(joints: usize) -> usize {
+    pub fn item_count(joints: usize) -> usize {
         joints.div_ceil(N)
     }
 
@@ -152,8 +152,8 @@ impl<const N: usize> Soa<N> {
     }
 }
 
-impl<const N: usize> Pose for [Soa<N>] {
-    fn room(&self) -> usize {
+impl<const N: usize> Pose for [SoaTransforms<N>] {
+    fn joint_capacity(&self) -> usize {
         N * self.len()
     }
     #[inline(always)]
@@ -192,15 +192,15 @@ pub struct JointPose {
 }
 
 /// A pose of which possibly only some joints are wanted.
-pub(super) struct Masked<'a, P: ?Sized> {
+pub(super) struct MaskedPose<'a, P: ?Sized> {
     pub mask: Option<&'a Mask>,
     pub pose: &'a mut P,
 }
 
-impl<P: Pose + ?Sized> Sink for Masked<'_, P> {
+impl<P: Pose + ?Sized> PoseSink for MaskedPose<'_, P> {
     #[inline(always)]
     fn wants(&self, joint: usize) -> bool {
-        self.mask.is_none_or(|mask| mask.has(joint))
+        self.mask.is_none_or(|mask| mask.contains(joint))
     }
     #[inline(always)]
     fn wants_all(&self) -> bool {
@@ -221,13 +221,13 @@ impl<P: Pose + ?Sized> Sink for Masked<'_, P> {
 }
 
 /// One joint of a pose.
-pub(super) struct One {
+pub(super) struct SingleJoint {
     pub joint: usize,
     pub value: Transform,
 }
 
-impl Pose for One {
-    fn room(&self) -> usize {
+impl Pose for SingleJoint {
+    fn joint_capacity(&self) -> usize {
         usize::MAX
     }
     fn wants(&self, joint: usize) -> bool {
@@ -251,24 +251,25 @@ impl Pose for One {
 }
 
 /// Returns an error if a pose does not have room for all joints.
-pub(super) fn check(pose: &(impl Pose + ?Sized), joints: usize) -> Result<(), Error> {
-    match pose.room() >= joints {
+pub(super) fn check_capacity(pose: &(impl Pose + ?Sized), joints: usize) -> Result<(), Error> {
+    match pose.joint_capacity() >= joints {
         true => Ok(()),
-        false => {
-            Err(Error::misuse(format!("room for {} transforms in a pose of {joints} joints", pose.room())))
-        }
+        false => Err(Error::misuse(format!(
+            "room for {} transforms in a pose of {joints} joints",
+            pose.joint_capacity()
+        ))),
     }
 }
 
 /// Writes those of `values` that are wanted.
 #[inline]
-pub(super) fn put_all(values: &[Transform], query: &Query<'_>, pose: &mut (impl Pose + ?Sized)) {
+pub(super) fn write_selected(values: &[Transform], query: &Query<'_>, pose: &mut (impl Pose + ?Sized)) {
     if query.mask.is_none() {
-        return pose.put_all(values);
+        return pose.set_all(values);
     }
     for (j, value) in values.iter().enumerate() {
         if query.wants(j) && pose.wants(j) {
-            pose.put(j, value);
+            pose.set(j, value);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::pose::{JointPose, Pose};
 use super::query::{Query, Repeats, Rounding};
-use super::root_motion::{Extract, delta};
+use super::root_motion::{RootMotion, delta};
 use crate::Error;
 use meshreel_codec::clip::record::SkeletonRecord;
 use meshreel_codec::transform::Transform;
@@ -18,7 +18,7 @@ use meshreel_codec::transform::Transform;
 /// /// The pose in the middle of a clip.
 /// fn middle(clip: &impl PoseSource, pose: &mut [Transform]) -> Result<(), Error> {
 ///     let mut cursor = clip.cursor();
-///     clip.pose(&mut cursor, &Query::at(clip.duration() / 2.0), pose)
+///     clip.pose(&mut cursor, &Query::new(clip.duration() / 2.0), pose)
 /// }
 /// ```
 pub trait PoseSource {
@@ -35,7 +35,7 @@ pub trait PoseSource {
     fn fps(&self) -> f64;
     /// Returns the layer of a joint: 0 for the base, others are cosmetic; 0 if there are no layers. `None` if
     /// there is no such joint.
-    fn cosmetic_level(&self, joint: usize) -> Option<u8>;
+    fn joint_layer(&self, joint: usize) -> Option<u8>;
     /// Allocates everything that playing the clip needs.
     fn cursor(&self) -> Self::Cursor;
 
@@ -73,7 +73,7 @@ pub trait PoseSource {
         rounding: Rounding,
         pose: &mut [Transform],
     ) -> Result<(), Error> {
-        let query = Query { repeats, ..Query::at(seconds).rounded(rounding) };
+        let query = Query { repeats, ..Query::new(seconds).rounded(rounding) };
         self.pose(cursor, &query, pose)
     }
 
@@ -84,9 +84,9 @@ pub trait PoseSource {
     /// ```no_run
     /// # use meshreel::clip::{Clip, ClipCursor};
     /// # fn tick(walk: &Clip, at: &mut ClipCursor, from: f64, to: f64) -> Result<(), meshreel::Error> {
-    /// use meshreel::clip::{Extract, PoseSource, Repeats};
+    /// use meshreel::clip::{PoseSource, Repeats, RootMotion};
     ///
-    /// let ground = Extract::Planar { up: [0.0, 1.0, 0.0] };
+    /// let ground = RootMotion::Planar { up: [0.0, 1.0, 0.0] };
     /// let step = walk.root_motion(at, 0, (from, to), Repeats::Wrap, ground)?;
     /// // character = character · step
     /// # let _ = step;
@@ -99,11 +99,11 @@ pub trait PoseSource {
         joint: usize,
         (from, to): (f64, f64),
         repeats: Repeats,
-        extract: Extract,
+        extract: RootMotion,
     ) -> Result<Transform, Error> {
         let clip = (self.samples(), self.fps());
         delta(clip, (from, to), repeats, extract, |seconds| {
-            self.joint(cursor, joint, &Query::at(seconds)).map(|j| j.local)
+            self.joint(cursor, joint, &Query::new(seconds)).map(|j| j.local)
         })
     }
 }

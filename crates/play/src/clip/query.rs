@@ -1,6 +1,6 @@
 //! Queries to a clip: a time, how samples around it are used, and which joints are wanted.
 
-use meshreel_codec::clip::random_access::Parts;
+use meshreel_codec::clip::random_access::InterpolationWeights;
 use meshreel_codec::clip::record::SkeletonRecord;
 
 /// How times outside the clip are handled.
@@ -30,8 +30,8 @@ pub enum Rounding {
 /// ```
 /// use meshreel::clip::{Mask, Query, Rounding};
 ///
-/// let hands = Mask::of(31, [12, 13, 19, 20]);
-/// let query = Query::at(1.25).wrapped().rounded(Rounding::Nearest).only(&hands);
+/// let hands = Mask::from_joints(31, [12, 13, 19, 20]);
+/// let query = Query::new(1.25).wrapped().rounded(Rounding::Nearest).only(&hands);
 /// assert_eq!(query.seconds, 1.25);
 /// ```
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +51,7 @@ pub struct Query<'a> {
 
 impl<'a> Query<'a> {
     /// Returns a query for all joints, interpolated, clamped to the clip.
-    pub fn at(seconds: f64) -> Query<'a> {
+    pub fn new(seconds: f64) -> Query<'a> {
         Query { seconds, repeats: Repeats::Clamp, rounding: Rounding::None, roundings: &[], mask: None }
     }
 
@@ -78,7 +78,7 @@ impl<'a> Query<'a> {
     /// `true` if joint `j` is wanted.
     #[inline]
     pub(super) fn wants(&self, j: usize) -> bool {
-        self.mask.is_none_or(|mask| mask.has(j))
+        self.mask.is_none_or(|mask| mask.contains(j))
     }
 
     /// Returns how joint `j` is rounded.
@@ -95,12 +95,12 @@ impl<'a> Query<'a> {
 
     /// Returns the samples around the time, and the position of each joint between them.
     #[inline]
-    pub(super) fn locate(&self, samples: usize, fps: f64) -> (usize, usize, Each<'a>) {
+    pub(super) fn locate(&self, samples: usize, fps: f64) -> (usize, usize, JointWeights<'a>) {
         let (left, right, part) = locate(samples, fps, self.seconds, self.repeats);
-        let each = Each { part: part as f32, rounding: self.rounding, roundings: self.roundings };
-        match each.all() {
+        let each = JointWeights { part: part as f32, rounding: self.rounding, roundings: self.roundings };
+        match each.uniform() {
             Some(0.0) => (left, left, each),
-            Some(1.0) => (right, right, Each { part: 0.0, ..each }),
+            Some(1.0) => (right, right, JointWeights { part: 0.0, ..each }),
             _ => (left, right, each),
         }
     }
@@ -108,24 +108,24 @@ impl<'a> Query<'a> {
 
 /// The position of each joint between two samples.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Each<'a> {
+pub(super) struct JointWeights<'a> {
     part: f32,
     rounding: Rounding,
     roundings: &'a [Rounding],
 }
 
-impl Parts for Each<'_> {
+impl InterpolationWeights for JointWeights<'_> {
     #[inline(always)]
-    fn all(self) -> Option<f32> {
+    fn uniform(self) -> Option<f32> {
         match self.roundings.is_empty() || self.part == 0.0 {
-            true => Some(self.rounding.part(self.part)),
+            true => Some(self.rounding.weight(self.part)),
             false => None,
         }
     }
     #[inline(always)]
-    fn of(self, joint: usize) -> f32 {
+    fn weight(self, joint: usize) -> f32 {
         let rounding = self.roundings.get(joint).copied();
-        rounding.unwrap_or(self.rounding).part(self.part)
+        rounding.unwrap_or(self.rounding).weight(self.part)
     }
 }
 
@@ -133,7 +133,7 @@ impl Rounding {
     /// Returns the interpolation weight between two samples for a time at `part` of the way from one to the
     /// next.
     #[inline]
-    pub fn part(self, part: f32) -> f32 {
+    pub fn weight(self, part: f32) -> f32 {
         match self {
             Rounding::None => part,
             Rounding::Floor => 0.0,
@@ -156,7 +156,7 @@ impl Mask {
     }
 
     /// Returns the set of the given joints, among `joints`; numbers beyond them are ignored.
-    pub fn of(joints: usize, these: impl IntoIterator<Item = usize>) -> Mask {
+    pub fn from_joints(joints: usize, these: impl IntoIterator<Item = usize>) -> Mask {
         let mut mask = Mask { joints: vec![false; joints] };
         for j in these {
             mask.set(j, true);
@@ -166,9 +166,9 @@ impl Mask {
 
     /// Returns the first `count` joints of an order such as [`importance`]'s: those that a character needs
     /// that is small on the screen.
-    pub fn first(order: &[u32], count: usize) -> Mask {
+    pub fn most_important(order: &[u32], count: usize) -> Mask {
         let these = order.iter().take(count).map(|j| *j as usize);
-        Mask::of(order.len(), these)
+        Mask::from_joints(order.len(), these)
     }
 
     /// Adds the parents of all its joints, so that object-space matrices can be computed.
@@ -183,7 +183,7 @@ impl Mask {
 
     /// `true` if joint `j` is in the set.
     #[inline]
-    pub fn has(&self, j: usize) -> bool {
+    pub fn contains(&self, j: usize) -> bool {
         self.joints.get(j).copied().unwrap_or(false)
     }
 

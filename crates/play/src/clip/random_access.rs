@@ -4,15 +4,15 @@
 //! before they become rotations, two of different segments afterwards.
 
 use super::layer::LayerInfo;
-use super::pose::{JointPose, Masked, Pose, check, put_all};
+use super::pose::{JointPose, MaskedPose, Pose, check_capacity, write_selected};
 use super::pose_source::PoseSource;
-use super::query::{Each, Query};
+use super::query::{JointWeights, Query};
 use crate::{Error, error};
 use meshreel_codec::Corrupt;
 use meshreel_codec::clip::layer::LayerTable;
-use meshreel_codec::clip::random_access::{Parts, RandomAccess, SEGMENT};
+use meshreel_codec::clip::random_access::{InterpolationWeights, RandomAccess, SEGMENT_SAMPLES};
 use meshreel_codec::clip::record::SkeletonRecord;
-use meshreel_codec::clip::{Rotation, Vector};
+use meshreel_codec::clip::{RotationSubTrack, VectorSubTrack};
 use meshreel_codec::transform::Transform;
 use std::path::Path;
 use std::sync::Arc;
@@ -23,14 +23,14 @@ use std::sync::Arc;
 pub(super) struct LayeredForm {
     skeleton: Arc<SkeletonRecord>,
     base: Arc<RandomAccess>,
-    over: Arc<[Layer]>,
+    upper_layers: Arc<[UpperLayer]>,
     /// The table of layers, if the file has one.
     table: Option<Arc<LayerTable>>,
 }
 
 /// A layer over the base.
 #[derive(Clone, Debug)]
-struct Layer {
+struct UpperLayer {
     form: Option<Arc<RandomAccess>>,
     /// The joints that it animates or sets.
     joints: Arc<[u32]>,
@@ -38,22 +38,22 @@ struct Layer {
 
 /// Interpolation weights between two samples, for joints of which some are never interpolated.
 #[derive(Clone, Copy)]
-struct Stepped<'a> {
-    each: Each<'a>,
+struct SteppedWeights<'a> {
+    each: JointWeights<'a>,
     stepped: &'a [bool],
 }
 
-impl Parts for Stepped<'_> {
+impl InterpolationWeights for SteppedWeights<'_> {
     #[inline(always)]
-    fn all(self) -> Option<f32> {
+    fn uniform(self) -> Option<f32> {
         match self.stepped.is_empty() {
-            true => self.each.all(),
+            true => self.each.uniform(),
             false => None,
         }
     }
     #[inline(always)]
-    fn of(self, joint: usize) -> f32 {
-        let part = self.each.of(joint);
+    fn weight(self, joint: usize) -> f32 {
+        let part = self.each.weight(joint);
         match part < 1.0 && self.stepped.get(joint) == Some(&true) {
             true => 0.0,
             false => part,
@@ -64,7 +64,12 @@ impl Parts for Stepped<'_> {
 impl LayeredForm {
     /// Returns a clip in one piece.
     pub fn new(skeleton: &Arc<SkeletonRecord>, base: RandomAccess) -> LayeredForm {
-        LayeredForm { skeleton: skeleton.clone(), base: Arc::new(base), over: Arc::new([]), table: None }
+        LayeredForm {
+            skeleton: skeleton.clone(),
+            base: Arc::new(base),
+            upper_layers: Arc::new([]),
+            table: None,
+        }
     }
 
     /// Assembles the layers of a table. `chunks` holds the chunks of pieces of the file, `room` for each its
@@ -77,37 +82,38 @@ impl LayeredForm {
         room: &mut [(u32, u32)],
     ) -> Result<LayeredForm, Corrupt> {
         let joints = skeleton.parents.len();
-        let samples = base.plan.header.samples;
-        let all =
-            |samples: &meshreel_codec::clip::layer::Samples| samples.step == 0.0 && samples.extra.is_empty();
-        if table.layer_of.len() != joints
+        let samples = base.layout.header.samples;
+        let all = |samples: &meshreel_codec::clip::layer::LayerSamples| {
+            samples.step == 0.0 && samples.extra.is_empty()
+        };
+        if table.joint_layers.len() != joints
             || table.samples != samples
             || table.interleaved
             || !table.layers.iter().all(|layer| all(&layer.samples))
         {
             return Err(Corrupt("a table of layers for another clip in the random-access form"));
         }
-        if table.pieces.len() + 1 != table.layers.len() {
+        if table.tier_parts.len() + 1 != table.layers.len() {
             return Err(Corrupt("a layer in the random-access form that is not one piece"));
         }
         let own = |layer: usize| {
-            let joints = (0u32..).zip(&table.layer_of).filter(move |(_, of)| usize::from(**of) == layer);
+            let joints = (0u32..).zip(&table.joint_layers).filter(move |(_, of)| usize::from(**of) == layer);
             joints.map(|(j, _)| j).collect::<Vec<u32>>()
         };
         let outside = |joints: &[u32], form: &RandomAccess| {
-            let said = own_joints(form);
+            let said = affected_joints(form);
             said.iter().any(|j| joints.binary_search(j).is_err())
         };
         if outside(&own(0), &base) {
             return Err(Corrupt("a layer that says something of another one's joints"));
         }
-        let mut over = Vec::with_capacity(table.pieces.len());
-        for (l, (record, piece)) in (1..).zip(table.layers.iter().skip(1).zip(&table.pieces)) {
+        let mut over = Vec::with_capacity(table.tier_parts.len());
+        for (l, (record, piece)) in (1..).zip(table.layers.iter().skip(1).zip(&table.tier_parts)) {
             let Some((size, left)) = room.get_mut(piece.chunk as usize) else {
                 return Err(Corrupt("a piece of a clip in no chunk"));
             };
             let inside = piece.offset.checked_add(piece.size).is_some_and(|end| end <= *size);
-            let segments = (samples as usize).div_ceil(SEGMENT);
+            let segments = (samples as usize).div_ceil(SEGMENT_SAMPLES);
             let whole =
                 (usize::from(piece.layer), piece.tier) == (l, 0) && piece.segments as usize == segments;
             if !inside || !whole || piece.size > *left {
@@ -117,7 +123,7 @@ impl LayeredForm {
             let bytes = &chunks[piece.chunk as usize][piece.offset as usize..][..piece.size as usize];
             let form = RandomAccess::open_parts(&skeleton.skeleton(), &record.header, bytes)?;
             let joints = own(l);
-            let (own, same) = (&form.plan.header, &base.plan.header);
+            let (own, same) = (&form.layout.header, &base.layout.header);
             if outside(&joints, &form)
                 || (own.samples, own.fps, own.start) != (same.samples, same.fps, same.start)
             {
@@ -125,12 +131,12 @@ impl LayeredForm {
                     "a layer of other samples, or that says something of another one's joints",
                 ));
             }
-            over.push(Layer { form: Some(Arc::new(form)), joints: joints.into() });
+            over.push(UpperLayer { form: Some(Arc::new(form)), joints: joints.into() });
         }
         Ok(LayeredForm {
             skeleton: skeleton.clone(),
             base: Arc::new(base),
-            over: over.into(),
+            upper_layers: over.into(),
             table: Some(Arc::new(table)),
         })
     }
@@ -142,28 +148,28 @@ impl LayeredForm {
 
     /// Returns the clip without layer `layer`; the base, layer 0, stays.
     fn without(&self, layer: usize) -> LayeredForm {
-        let mut over = self.over.to_vec();
+        let mut over = self.upper_layers.to_vec();
         if let Some(layer) = layer.checked_sub(1).and_then(|l| over.get_mut(l)) {
             layer.form = None;
         }
-        LayeredForm { over: over.into(), ..self.clone() }
+        LayeredForm { upper_layers: over.into(), ..self.clone() }
     }
 
     /// Returns the bytes in memory, with all layers that are present.
     pub fn memory_bytes(&self) -> usize {
-        let over = self.over.iter().flat_map(|layer| &layer.form);
+        let over = self.upper_layers.iter().flat_map(|layer| &layer.form);
         self.base.packed_bytes() + over.map(|form| form.packed_bytes()).sum::<usize>()
     }
 
     /// Returns the bytes of headers and pieces of all layers but the base.
     pub fn upper_bytes(&self) -> usize {
-        let over = self.over.iter().flat_map(|layer| &layer.form);
+        let over = self.upper_layers.iter().flat_map(|layer| &layer.form);
         over.map(|form| form.header_bytes() + form.body_bytes()).sum()
     }
 
     /// Returns the bytes of the pieces of all layers but the base.
-    pub fn piece_bytes(&self) -> usize {
-        self.over.iter().flat_map(|layer| &layer.form).map(|form| form.body_bytes()).sum()
+    pub fn tier_part_bytes(&self) -> usize {
+        self.upper_layers.iter().flat_map(|layer| &layer.form).map(|form| form.body_bytes()).sum()
     }
 
     /// Returns the joints, samples and sizes of each layer; empty without a table of layers.
@@ -171,16 +177,16 @@ impl LayeredForm {
         let Some(table) = &self.table else {
             return Vec::new();
         };
-        let forms =
-            std::iter::once(Some(&self.base)).chain(self.over.iter().map(|layer| layer.form.as_ref()));
+        let forms = std::iter::once(Some(&self.base))
+            .chain(self.upper_layers.iter().map(|layer| layer.form.as_ref()));
         let samples = table.samples;
         (0..)
             .zip(table.layers.iter().zip(forms))
             .map(|(l, (record, form))| {
                 let joints: Vec<u32> =
-                    (0u32..).zip(&table.layer_of).filter(|(_, of)| **of == l).map(|(j, _)| j).collect();
+                    (0u32..).zip(&table.joint_layers).filter(|(_, of)| **of == l).map(|(j, _)| j).collect();
                 let size = form.map_or(0, |form| form.body_bytes());
-                let values = form.map_or(0, |form| form.plan.components) * samples as usize;
+                let values = form.map_or(0, |form| form.layout.components) * samples as usize;
                 LayerInfo {
                     name: record.name.clone(),
                     stepped: joints.iter().copied().filter(|j| table.stepped[*j as usize]).collect(),
@@ -196,96 +202,96 @@ impl LayeredForm {
     }
 
     /// Returns the layer of a joint.
-    pub fn layer_of(&self, joint: usize) -> Option<u8> {
+    pub fn joint_layer(&self, joint: usize) -> Option<u8> {
         if let Some(table) = &self.table {
-            return table.layer_of.get(joint).copied();
+            return table.joint_layers.get(joint).copied();
         }
-        let has = |layer: &Layer| layer.joints.contains(&(joint as u32));
-        let layer = self.over.iter().position(has).map_or(0, |l| l as u8 + 1);
-        (joint < self.base.plan.header.rotations.len()).then_some(layer)
+        let has = |layer: &UpperLayer| layer.joints.contains(&(joint as u32));
+        let layer = self.upper_layers.iter().position(has).map_or(0, |l| l as u8 + 1);
+        (joint < self.base.layout.header.rotations.len()).then_some(layer)
     }
 
-    fn stepped<'a>(&'a self, each: Each<'a>) -> Stepped<'a> {
+    fn stepped<'a>(&'a self, each: JointWeights<'a>) -> SteppedWeights<'a> {
         let stepped = self.table.as_ref().map_or(&[][..], |table| &table.stepped);
-        Stepped { each, stepped }
+        SteppedWeights { each, stepped }
     }
 
     /// Writes the local transforms of the joints that `query` selects. `tiers` holds for each layer whether
     /// it is played, 0 for not; layers beyond the list are.
     #[inline]
     pub fn pose(&self, tiers: &[usize], query: &Query<'_>, pose: &mut (impl Pose + ?Sized)) {
-        let header = &self.base.plan.header;
+        let header = &self.base.layout.header;
         let (left, right, each) = query.locate(header.samples as usize, header.fps);
-        if self.over.is_empty() && self.table.is_none() && tiers.is_empty() {
-            self.base.fetch(left, right);
-            put_all(self.base.plan.still(), query, pose);
-            self.base.pose(left, right, each, &mut Masked { mask: query.mask, pose });
+        if self.upper_layers.is_empty() && self.table.is_none() && tiers.is_empty() {
+            self.base.prefetch(left, right);
+            write_selected(self.base.layout.constant_pose(), query, pose);
+            self.base.pose(left, right, each, &mut MaskedPose { mask: query.mask, pose });
             return;
         }
-        self.layers(tiers, (left, right), self.stepped(each), query, pose);
+        self.write_layers(tiers, (left, right), self.stepped(each), query, pose);
     }
 
     /// Writes the local transforms of all joints at a sample.
     pub fn sample(&self, tiers: &[usize], sample: usize, pose: &mut [Transform]) {
-        self.layers(tiers, (sample, sample), 0.0, &Query::at(0.0), pose);
+        self.write_layers(tiers, (sample, sample), 0.0, &Query::new(0.0), pose);
     }
 
     /// Writes all layers at two samples, one over the other.
-    fn layers(
+    fn write_layers(
         &self,
         tiers: &[usize],
         (left, right): (usize, usize),
-        parts: impl Parts,
+        parts: impl InterpolationWeights,
         query: &Query<'_>,
         pose: &mut (impl Pose + ?Sized),
     ) {
         let wanted = |layer: usize| tiers.get(layer).is_none_or(|tiers| *tiers > 0);
         let mask = query.mask;
-        let lowest = if wanted(0) { self.base.plan.still() } else { &self.skeleton.rest[..] };
-        put_all(lowest, query, pose);
+        let lowest = if wanted(0) { self.base.layout.constant_pose() } else { &self.skeleton.rest[..] };
+        write_selected(lowest, query, pose);
         if wanted(0) {
-            self.base.pose(left, right, parts, &mut Masked { mask, pose });
+            self.base.pose(left, right, parts, &mut MaskedPose { mask, pose });
         }
-        for (l, layer) in (1..).zip(&*self.over) {
+        for (l, layer) in (1..).zip(&*self.upper_layers) {
             let Some(form) = layer.form.as_ref().filter(|_| wanted(l)) else {
                 continue;
             };
             for &j in &*layer.joints {
                 let j = j as usize;
                 if query.wants(j) && pose.wants(j) {
-                    pose.put(j, &form.plan.still()[j]);
+                    pose.set(j, &form.layout.constant_pose()[j]);
                 }
             }
-            form.pose(left, right, parts, &mut Masked { mask, pose });
+            form.pose(left, right, parts, &mut MaskedPose { mask, pose });
         }
     }
 
     /// Returns one joint.
     #[inline]
     pub fn joint(&self, tiers: &[usize], joint: usize, query: &Query<'_>) -> Result<JointPose, Error> {
-        if self.over.is_empty()
+        if self.upper_layers.is_empty()
             && self.table.is_none()
             && tiers.is_empty()
-            && let Some(still) = self.base.plan.still().get(joint)
+            && let Some(still) = self.base.layout.constant_pose().get(joint)
         {
             let alike = Query { rounding: query.rounding_of(joint), roundings: &[], ..*query };
-            let header = &self.base.plan.header;
+            let header = &self.base.layout.header;
             let (left, right, each) = alike.locate(header.samples as usize, header.fps);
             let mut local = *still;
-            self.base.joint(left, right, each.of(joint), joint, &mut local);
+            self.base.joint(left, right, each.weight(joint), joint, &mut local);
             return Ok(JointPose { local, bind: false });
         }
-        self.joint_of_layers(tiers, joint, query)
+        self.layered_joint(tiers, joint, query)
     }
 
     /// Returns one joint of a clip in layers; an error if there is no such joint.
     #[inline(never)]
-    fn joint_of_layers(&self, tiers: &[usize], joint: usize, query: &Query<'_>) -> Result<JointPose, Error> {
+    fn layered_joint(&self, tiers: &[usize], joint: usize, query: &Query<'_>) -> Result<JointPose, Error> {
         let (mut form, mut layer) = (Some(&self.base), 0);
-        if !self.over.is_empty()
-            && let Some(l) = self.over.iter().position(|l| l.joints.contains(&(joint as u32)))
+        if !self.upper_layers.is_empty()
+            && let Some(l) = self.upper_layers.iter().position(|l| l.joints.contains(&(joint as u32)))
         {
-            (form, layer) = (self.over[l].form.as_ref(), l + 1);
+            (form, layer) = (self.upper_layers[l].form.as_ref(), l + 1);
         }
         let Some(rest) = self.skeleton.rest.get(joint) else {
             let joints = self.skeleton.rest.len();
@@ -296,10 +302,10 @@ impl LayeredForm {
         };
         let rounding = query.rounding_of(joint);
         let alike = Query { rounding, roundings: &[], ..*query };
-        let header = &self.base.plan.header;
+        let header = &self.base.layout.header;
         let (left, right, each) = alike.locate(header.samples as usize, header.fps);
-        let mut local = form.plan.still()[joint];
-        form.joint(left, right, self.stepped(each).of(joint), joint, &mut local);
+        let mut local = form.layout.constant_pose()[joint];
+        form.joint(left, right, self.stepped(each).weight(joint), joint, &mut local);
         Ok(JointPose { local, bind: false })
     }
 }
@@ -331,19 +337,19 @@ impl RandomAccessClip {
             return Err(Error::misuse("a clip without layers"));
         };
         let base = RandomAccessClip::open(skeleton, base)?;
-        let mut seen = own_joints(base.form.base());
+        let mut seen = affected_joints(base.form.base());
         let mut all = Vec::with_capacity(over.len());
         for bytes in over {
             let layer = RandomAccessClip::open(skeleton, bytes)?;
-            let joints = own_joints(layer.form.base());
+            let joints = affected_joints(layer.form.base());
             let alike = layer.samples() == base.samples() && layer.fps() == base.fps();
             if !alike || joints.iter().any(|j| seen.contains(j)) {
                 return Err(Error::misuse("layers of different samples, or with the same joint"));
             }
             seen.extend(&joints);
-            all.push(Layer { form: Some(layer.form.base), joints: joints.into() });
+            all.push(UpperLayer { form: Some(layer.form.base), joints: joints.into() });
         }
-        let form = LayeredForm { over: all.into(), ..base.form };
+        let form = LayeredForm { upper_layers: all.into(), ..base.form };
         Ok(RandomAccessClip { form, ..base })
     }
 
@@ -372,23 +378,23 @@ impl PoseSource for RandomAccessClip {
 
     #[inline]
     fn samples(&self) -> usize {
-        self.form.base.plan.header.samples as usize
+        self.form.base.layout.header.samples as usize
     }
 
     #[inline]
     fn fps(&self) -> f64 {
-        self.form.base.plan.header.fps
+        self.form.base.layout.header.fps
     }
 
-    fn cosmetic_level(&self, joint: usize) -> Option<u8> {
-        self.form.layer_of(joint)
+    fn joint_layer(&self, joint: usize) -> Option<u8> {
+        self.form.joint_layer(joint)
     }
 
     fn cursor(&self) {}
 
     #[inline]
     fn pose(&self, (): &mut (), query: &Query<'_>, pose: &mut (impl Pose + ?Sized)) -> Result<(), Error> {
-        check(pose, self.joints())?;
+        check_capacity(pose, self.joints())?;
         self.form.pose(&[], query, pose);
         Ok(())
     }
@@ -400,12 +406,12 @@ impl PoseSource for RandomAccessClip {
 }
 
 /// Returns the joints that a layer animates or sets.
-fn own_joints(form: &RandomAccess) -> Vec<u32> {
-    let header = &form.plan.header;
+fn affected_joints(form: &RandomAccess) -> Vec<u32> {
+    let header = &form.layout.header;
     let says = |j: &usize| {
-        header.rotations[*j] != Rotation::Default
-            || header.translations[*j] != Vector::Default
-            || header.scales[*j] != Vector::Default
+        header.rotations[*j] != RotationSubTrack::Default
+            || header.translations[*j] != VectorSubTrack::Default
+            || header.scales[*j] != VectorSubTrack::Default
     };
     let all = 0..header.rotations.len();
     all.filter(says).map(|j| j as u32).collect()

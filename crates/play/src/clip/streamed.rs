@@ -2,17 +2,17 @@
 //! sample by sample.
 
 use super::blend;
-use super::layer::{self, LayerCursor, LayerInfo, Layered};
+use super::layer::{self, LayerCursor, LayerInfo, LayeredClip};
 use super::pose::{self, JointPose, Pose};
 use super::pose_source::{PoseSource, check_joint};
 use super::query::Query;
 use super::random_access::{LayeredForm, RandomAccessClip};
 use crate::{Error, error};
 use meshreel_codec::Corrupt;
-use meshreel_codec::clip::Header;
-use meshreel_codec::clip::curve::{Curves, Playhead};
+use meshreel_codec::clip::ClipHeader;
+use meshreel_codec::clip::curve::{CurveClip, Playhead};
 use meshreel_codec::clip::layer::LayerTable;
-use meshreel_codec::clip::random_access::Parts;
+use meshreel_codec::clip::random_access::InterpolationWeights;
 use meshreel_codec::clip::record::{ClipRecord, SkeletonRecord};
 use meshreel_codec::clip::scalars::ScalarsRecord;
 use meshreel_codec::clip::streamed::{Scratch, StreamedClip};
@@ -23,28 +23,28 @@ use std::sync::Arc;
 /// An opened clip. Clones share its data.
 #[derive(Clone)]
 pub struct Clip {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<ClipData>,
     /// The number of tiers of each layer that are played; layers beyond the end of the list are played whole.
     pub(super) tiers: Arc<[usize]>,
 }
 
-pub(super) struct Shared {
+pub(super) struct ClipData {
     pub path: PathBuf,
     pub record: ClipRecord,
     pub skeleton: Arc<SkeletonRecord>,
-    pub form: Form,
+    pub form: ClipForm,
     pub bytes: usize,
     pub file_bytes: usize,
-    pub extras: ScalarsRecord,
+    pub scalars: ScalarsRecord,
 }
 
 /// The form that a clip has in the file.
 #[allow(clippy::large_enum_variant)]
-pub(super) enum Form {
+pub(super) enum ClipForm {
     /// A clip in one piece, or with layers that are interleaved.
     Sampled(StreamedClip, Option<Box<LayerTable>>),
-    Curve(Curves),
-    Layers(Box<Layered>),
+    Curve(CurveClip),
+    Layers(Box<LayeredClip>),
     RandomAccess(LayeredForm),
 }
 
@@ -64,7 +64,7 @@ impl Clip {
     /// loading. Rotations are exact to 10⁻⁴ rad, vectors to a 2¹⁷th of the clip's range. A misuse error if
     /// the poses are no whole samples, more than 65,536, or not finite.
     #[cfg(feature = "encode")]
-    pub fn quantized(
+    pub fn from_poses(
         skeleton: &Arc<SkeletonRecord>,
         name: &str,
         poses: &[Transform],
@@ -73,22 +73,22 @@ impl Clip {
         let wrong = |c: Corrupt| Error::misuse(format!("clip {name}: {}", c.0));
         skeleton.skeleton().check().map_err(wrong)?;
         let curves =
-            meshreel_codec::clip::curve::quantized(&skeleton.skeleton(), poses, fps, 0.0).map_err(wrong)?;
-        let bytes = curves.memory();
+            meshreel_codec::clip::curve::from_poses(&skeleton.skeleton(), poses, fps, 0.0).map_err(wrong)?;
+        let bytes = curves.memory_bytes();
         Ok(Clip {
-            shared: Arc::new(Shared {
+            shared: Arc::new(ClipData {
                 path: "(memory)".into(),
                 record: ClipRecord {
                     name: name.into(),
-                    codec: meshreel_codec::clip::record::Codec::Curve,
-                    local: true,
+                    codec: meshreel_codec::clip::record::ClipCodec::Curve,
+                    per_sub_track: true,
                     ..ClipRecord::default()
                 },
                 skeleton: skeleton.clone(),
-                form: Form::Curve(curves),
+                form: ClipForm::Curve(curves),
                 bytes,
                 file_bytes: 0,
-                extras: ScalarsRecord::default(),
+                scalars: ScalarsRecord::default(),
             }),
             tiers: Arc::new([]),
         })
@@ -119,18 +119,18 @@ impl Clip {
     /// clip; of the base for a clip in layers.
     pub fn streamed(&self) -> Option<&StreamedClip> {
         match &self.shared.form {
-            Form::Sampled(stored, _) => Some(stored),
-            Form::Layers(layers) => Some(layers.base()),
-            Form::Curve(_) | Form::RandomAccess(_) => None,
+            ClipForm::Sampled(stored, _) => Some(stored),
+            ClipForm::Layers(layers) => Some(layers.base()),
+            ClipForm::Curve(_) | ClipForm::RandomAccess(_) => None,
         }
     }
 
     /// Returns the side information of the codecs of uniform samples, `sampled` and `random-access`: kinds of
     /// sub-tracks and quantization steps; of the base for a clip in layers.
-    pub fn side(&self) -> Option<&Header> {
+    pub fn sampled_header(&self) -> Option<&ClipHeader> {
         match &self.shared.form {
-            Form::RandomAccess(form) => Some(&form.base().plan.header),
-            _ => self.streamed().map(|stored| &stored.plan.header),
+            ClipForm::RandomAccess(form) => Some(&form.base().layout.header),
+            _ => self.streamed().map(|stored| &stored.layout.header),
         }
     }
 
@@ -138,15 +138,15 @@ impl Clip {
     /// `random-access`.
     pub fn random_access(&self) -> Option<RandomAccessClip> {
         match &self.shared.form {
-            Form::RandomAccess(form) => Some(RandomAccessClip::from_form(self.name(), form.clone())),
+            ClipForm::RandomAccess(form) => Some(RandomAccessClip::from_form(self.name(), form.clone())),
             _ => None,
         }
     }
 
     /// Returns the keys of codec `curve`; `None` for other codecs.
-    pub fn curves(&self) -> Option<&Curves> {
+    pub fn curves(&self) -> Option<&CurveClip> {
         match &self.shared.form {
-            Form::Curve(curves) => Some(curves),
+            ClipForm::Curve(curves) => Some(curves),
             _ => None,
         }
     }
@@ -159,19 +159,20 @@ impl Clip {
         pose: &mut [Transform],
     ) -> Result<(), Error> {
         self.check(pose)?;
-        if let Form::Layers(layers) = &self.shared.form {
-            return self.layered(cursor, |tiers, cursors| layers.sample(tiers, cursors, sample, pose));
+        if let ClipForm::Layers(layers) = &self.shared.form {
+            return self
+                .with_layer_cursors(cursor, |tiers, cursors| layers.sample(tiers, cursors, sample, pose));
         }
-        if let Form::RandomAccess(form) = &self.shared.form {
+        if let ClipForm::RandomAccess(form) = &self.shared.form {
             form.sample(&self.tiers, sample.min(self.samples() - 1), pose);
             return Ok(());
         }
         let slot = usize::from(cursor.sample[1] == Some(sample));
-        self.keep(cursor, slot, sample.min(self.samples() - 1))?;
+        self.decode_sample(cursor, slot, sample.min(self.samples() - 1))?;
         pose.copy_from_slice(&cursor.pose[slot]);
         if let Some(table) = self.interleaved() {
-            let joints = pose.iter_mut().zip(&self.shared.skeleton.rest).zip(&table.layer_of);
-            joints.filter(|(_, of)| !self.plays(**of)).for_each(|((pose, rest), _)| *pose = *rest);
+            let joints = pose.iter_mut().zip(&self.shared.skeleton.rest).zip(&table.joint_layers);
+            joints.filter(|(_, of)| !self.plays_layer(**of)).for_each(|((pose, rest), _)| *pose = *rest);
         }
         Ok(())
     }
@@ -179,19 +180,19 @@ impl Clip {
     /// Returns the table of layers that are interleaved.
     fn interleaved(&self) -> Option<&LayerTable> {
         match &self.shared.form {
-            Form::Sampled(_, table) => table.as_deref(),
+            ClipForm::Sampled(_, table) => table.as_deref(),
             _ => None,
         }
     }
 
     /// `true` if any tier of a layer is played.
-    fn plays(&self, layer: u8) -> bool {
+    fn plays_layer(&self, layer: u8) -> bool {
         self.tiers.get(usize::from(layer)).is_none_or(|tiers| *tiers > 0)
     }
 
     /// Returns a joint of interleaved layers, interpolated between two poses with weight `part`; the bind
     /// pose if its layer is not played.
-    fn in_layer(
+    fn layer_joint(
         &self,
         table: &LayerTable,
         joint: usize,
@@ -199,19 +200,19 @@ impl Clip {
         part: f32,
     ) -> Transform {
         let [a, b] = poses;
-        match (self.plays(table.layer_of[joint]), part) {
+        match (self.plays_layer(table.joint_layers[joint]), part) {
             (false, _) => self.shared.skeleton.rest[joint],
             (true, part) if part == 0.0 || part < 1.0 && table.stepped[joint] => a[joint],
-            (true, part) => blend::between(&a[joint], &b[joint], part),
+            (true, part) => blend::interpolate(&a[joint], &b[joint], part),
         }
     }
 
     /// Returns the joints, samples and sizes of each layer; empty if there are none.
     pub fn layers(&self) -> Vec<LayerInfo> {
         match &self.shared.form {
-            Form::Layers(layers) => layers.infos(),
-            Form::RandomAccess(form) => form.infos(),
-            Form::Sampled(stored, Some(table)) => layer::interleaved(table, stored),
+            ClipForm::Layers(layers) => layers.infos(),
+            ClipForm::RandomAccess(form) => form.infos(),
+            ClipForm::Sampled(stored, Some(table)) => layer::interleaved_infos(table, stored),
             _ => Vec::new(),
         }
     }
@@ -228,24 +229,24 @@ impl Clip {
     #[cfg(feature = "encode")]
     pub fn merged(&self) -> Option<Result<Vec<u8>, Error>> {
         let merged = match &self.shared.form {
-            Form::Layers(layers) => layers.merged(&self.shared.skeleton.skeleton()),
-            Form::Sampled(stored, Some(_)) => Ok(stored.to_bytes()),
+            ClipForm::Layers(layers) => layers.merged(&self.shared.skeleton.skeleton()),
+            ClipForm::Sampled(stored, Some(_)) => Ok(stored.to_bytes()),
             _ => return None,
         };
-        Some(merged.map_err(|c| layer::broken(&self.shared.path, self.name(), c)))
+        Some(merged.map_err(|c| layer::damaged_layers(&self.shared.path, self.name(), c)))
     }
 
     fn timing(&self) -> (u32, f64, f64) {
         match &self.shared.form {
-            Form::Sampled(StreamedClip { plan, .. }, _) => {
+            ClipForm::Sampled(StreamedClip { layout: plan, .. }, _) => {
                 (plan.header.samples, plan.header.fps, plan.header.start)
             }
-            Form::RandomAccess(form) => {
-                let header = &form.base().plan.header;
+            ClipForm::RandomAccess(form) => {
+                let header = &form.base().layout.header;
                 (header.samples, header.fps, header.start)
             }
-            Form::Curve(curves) => (curves.head.samples, curves.head.fps, curves.head.start),
-            Form::Layers(layers) => (layers.set.samples() as u32, layers.set.fps, layers.set.start),
+            ClipForm::Curve(curves) => (curves.head.samples, curves.head.fps, curves.head.start),
+            ClipForm::Layers(layers) => (layers.set.samples() as u32, layers.set.fps, layers.set.start),
         }
     }
 
@@ -260,7 +261,7 @@ impl Clip {
         }
     }
 
-    fn layered<T>(
+    fn with_layer_cursors<T>(
         &self,
         cursor: &mut ClipCursor,
         run: impl FnOnce(&[usize], &mut [LayerCursor]) -> Result<T, Corrupt>,
@@ -268,16 +269,15 @@ impl Clip {
         if !Arc::ptr_eq(&cursor.clip.shared, &self.shared) {
             return Err(Error::misuse("a cursor of another clip; make one with ClipCursor::new"));
         }
-        match &mut cursor.place {
-            Place::Layers(cursors) => {
-                run(&self.tiers, cursors).map_err(|c| layer::broken(&self.shared.path, self.name(), c))
-            }
+        match &mut cursor.state {
+            CursorState::Layers(cursors) => run(&self.tiers, cursors)
+                .map_err(|c| layer::damaged_layers(&self.shared.path, self.name(), c)),
             _ => Err(Error::misuse("a cursor of another kind of clip")),
         }
     }
 
     /// Brings the pose of `slot` to that of `sample`.
-    fn keep(&self, cursor: &mut ClipCursor, slot: usize, sample: usize) -> Result<(), Error> {
+    fn decode_sample(&self, cursor: &mut ClipCursor, slot: usize, sample: usize) -> Result<(), Error> {
         if !Arc::ptr_eq(&cursor.clip.shared, &self.shared) {
             return Err(Error::misuse("a cursor of another clip; make one with ClipCursor::new"));
         }
@@ -286,11 +286,11 @@ impl Clip {
         }
         cursor.sample[slot] = None;
         let pose = &mut cursor.pose[slot];
-        match (&self.shared.form, &mut cursor.place) {
-            (Form::Sampled(stored, _), Place::Segment(segment, scratch)) => {
-                self.decode(stored, sample, segment, scratch, pose)?;
+        match (&self.shared.form, &mut cursor.state) {
+            (ClipForm::Sampled(stored, _), CursorState::Segment(segment, scratch)) => {
+                self.decode_streamed(stored, sample, segment, scratch, pose)?;
             }
-            (Form::Curve(curves), Place::Playhead(playhead)) => {
+            (ClipForm::Curve(curves), CursorState::Playhead(playhead)) => {
                 let skeleton = self.shared.skeleton.skeleton();
                 playhead.pose(curves, &skeleton, sample as f32, pose);
             }
@@ -301,7 +301,7 @@ impl Clip {
     }
 
     /// Decodes a sample of the streamed form; `decoded` is the segment that the scratch holds.
-    fn decode(
+    fn decode_streamed(
         &self,
         stored: &StreamedClip,
         sample: usize,
@@ -309,8 +309,8 @@ impl Clip {
         scratch: &mut Scratch,
         pose: &mut [Transform],
     ) -> Result<(), Error> {
-        let plan = &stored.plan;
-        let length = 1usize << plan.header.log;
+        let plan = &stored.layout;
+        let length = 1usize << plan.header.segment_log2;
         if sample.is_multiple_of(length) || sample + 1 == self.samples() {
             plan.pose(stored.key_values(sample.div_ceil(length)), pose);
             return Ok(());
@@ -348,11 +348,11 @@ impl PoseSource for Clip {
         self.timing().1
     }
 
-    fn cosmetic_level(&self, joint: usize) -> Option<u8> {
+    fn joint_layer(&self, joint: usize) -> Option<u8> {
         match &self.shared.form {
-            Form::Layers(layers) => layers.set.table.layer_of.get(joint).copied(),
-            Form::Sampled(_, Some(table)) => table.layer_of.get(joint).copied(),
-            Form::RandomAccess(form) => form.layer_of(joint),
+            ClipForm::Layers(layers) => layers.set.table.joint_layers.get(joint).copied(),
+            ClipForm::Sampled(_, Some(table)) => table.joint_layers.get(joint).copied(),
+            ClipForm::RandomAccess(form) => form.joint_layer(joint),
             _ => (joint < self.joints()).then_some(0),
         }
     }
@@ -367,13 +367,14 @@ impl PoseSource for Clip {
         query: &Query<'_>,
         pose: &mut (impl Pose + ?Sized),
     ) -> Result<(), Error> {
-        pose::check(pose, self.joints())?;
-        if let Form::RandomAccess(form) = &self.shared.form {
+        pose::check_capacity(pose, self.joints())?;
+        if let ClipForm::RandomAccess(form) = &self.shared.form {
             form.pose(&self.tiers, query, pose);
             return Ok(());
         }
-        if let Form::Layers(layers) = &self.shared.form {
-            return self.layered(cursor, |tiers, cursors| layers.pose(tiers, cursors, query, pose));
+        if let ClipForm::Layers(layers) = &self.shared.form {
+            return self
+                .with_layer_cursors(cursor, |tiers, cursors| layers.pose(tiers, cursors, query, pose));
         }
         let (left, right, each) = query.locate(self.samples(), self.fps());
         // In forward playback the right sample often becomes the left one, in reverse the left one the right.
@@ -382,44 +383,45 @@ impl PoseSource for Clip {
         {
             cursor.swap();
         }
-        self.keep(cursor, 0, left)?;
+        self.decode_sample(cursor, 0, left)?;
         if let Some(table) = self.interleaved() {
             if left != right {
-                self.keep(cursor, 1, right)?;
+                self.decode_sample(cursor, 1, right)?;
             }
             for j in (0..self.joints()).filter(|&j| query.wants(j)) {
                 if pose.wants(j) {
-                    let part = if left == right { 0.0 } else { each.of(j) };
-                    pose.put(j, &self.in_layer(table, j, &cursor.pose, part));
+                    let part = if left == right { 0.0 } else { each.weight(j) };
+                    pose.set(j, &self.layer_joint(table, j, &cursor.pose, part));
                 }
             }
             return Ok(());
         }
         if left == right {
-            pose::put_all(&cursor.pose[0], query, pose);
+            pose::write_selected(&cursor.pose[0], query, pose);
             return Ok(());
         }
-        self.keep(cursor, 1, right)?;
+        self.decode_sample(cursor, 1, right)?;
         let [a, b] = &cursor.pose;
         for (j, (a, b)) in a.iter().zip(b).enumerate() {
             if query.wants(j) && pose.wants(j) {
-                pose.put(j, &blend::between(a, b, each.of(j)));
+                pose.set(j, &blend::interpolate(a, b, each.weight(j)));
             }
         }
         Ok(())
     }
 
     fn joint(&self, cursor: &mut ClipCursor, joint: usize, query: &Query<'_>) -> Result<JointPose, Error> {
-        if let Form::RandomAccess(form) = &self.shared.form {
+        if let ClipForm::RandomAccess(form) = &self.shared.form {
             return form.joint(&self.tiers, joint, query);
         }
         check_joint(joint, self.joints())?;
-        if let Form::Layers(layers) = &self.shared.form {
-            return self.layered(cursor, |tiers, cursors| layers.joint(tiers, cursors, query, joint));
+        if let ClipForm::Layers(layers) = &self.shared.form {
+            return self
+                .with_layer_cursors(cursor, |tiers, cursors| layers.joint(tiers, cursors, query, joint));
         }
-        let mut out = pose::One { joint, value: Transform::IDENTITY };
+        let mut out = pose::SingleJoint { joint, value: Transform::IDENTITY };
         self.pose(cursor, query, &mut out)?;
-        let bind = self.interleaved().is_some_and(|table| !self.plays(table.layer_of[joint]));
+        let bind = self.interleaved().is_some_and(|table| !self.plays_layer(table.joint_layers[joint]));
         Ok(JointPose { local: out.value, bind })
     }
 }
@@ -428,14 +430,14 @@ impl PoseSource for Clip {
 #[derive(Debug)]
 pub struct ClipCursor {
     clip: Clip,
-    place: Place,
+    state: CursorState,
     pose: [Vec<Transform>; 2],
     sample: [Option<usize>; 2],
 }
 
 /// The part of a clip that was decoded last.
 #[derive(Debug)]
-enum Place {
+enum CursorState {
     /// A segment, and its decoded values.
     Segment(Option<usize>, Scratch),
     /// The last keys of each sub-track.
@@ -443,23 +445,23 @@ enum Place {
     /// The place in each layer, for a clip in layers.
     Layers(Vec<LayerCursor>),
     /// Nothing, for the random-access form.
-    Anywhere,
+    Stateless,
 }
 
 impl ClipCursor {
     /// Allocates all that playing `clip` needs.
     pub fn new(clip: &Clip) -> ClipCursor {
         let joints = match &clip.shared.form {
-            Form::RandomAccess(_) => 0,
+            ClipForm::RandomAccess(_) => 0,
             _ => clip.joints(),
         };
         let pose = vec![Transform::IDENTITY; joints];
         ClipCursor {
-            place: match &clip.shared.form {
-                Form::Sampled(stored, _) => Place::Segment(None, Scratch::new(&stored.plan)),
-                Form::Curve(curves) => Place::Playhead(Playhead::new(curves)),
-                Form::Layers(layers) => Place::Layers(layers.set.cursors()),
-                Form::RandomAccess(_) => Place::Anywhere,
+            state: match &clip.shared.form {
+                ClipForm::Sampled(stored, _) => CursorState::Segment(None, Scratch::new(&stored.layout)),
+                ClipForm::Curve(curves) => CursorState::Playhead(Playhead::new(curves)),
+                ClipForm::Layers(layers) => CursorState::Layers(layers.set.cursors()),
+                ClipForm::RandomAccess(_) => CursorState::Stateless,
             },
             clip: clip.clone(),
             pose: [pose.clone(), pose],
@@ -497,7 +499,7 @@ mod tests {
             names: vec!["hips".into(), "knee".into()],
             rest: vec![Transform::IDENTITY; 2],
             shell: vec![3.0; 2],
-            ends: vec![Vec::new(); 2],
+            end_sites: vec![Vec::new(); 2],
             ..SkeletonRecord::default()
         })
     }
@@ -505,7 +507,7 @@ mod tests {
     #[test]
     fn d03_quantized_when_it_is_loaded() {
         let poses = poses(200);
-        let clip = Clip::quantized(&skeleton(), "walk", &poses, 30.0).unwrap();
+        let clip = Clip::from_poses(&skeleton(), "walk", &poses, 30.0).unwrap();
         // Animated: two rotations and two translations; with 16 bytes for a rotation and 12 for a vector
         // these took 2 · 28 · 200.
         assert!(clip.form_bytes() < 2 * 28 * 200 * 10 / 13, "{}", clip.form_bytes());
@@ -525,7 +527,7 @@ mod tests {
                 }
             }
         }
-        let refused = |poses: &[Transform], fps| Clip::quantized(&skeleton(), "x", poses, fps).is_err();
+        let refused = |poses: &[Transform], fps| Clip::from_poses(&skeleton(), "x", poses, fps).is_err();
         assert!(refused(&poses[..3], 30.0) && refused(&[], 30.0) && refused(&poses, 0.0));
         let mut bad = poses.clone();
         bad[3].rotation = [0.0; 4];
@@ -537,7 +539,7 @@ mod tests {
 
     #[test]
     fn poses_between_samples_do_not_depend_on_the_way_there() {
-        let clip = Clip::quantized(&skeleton(), "walk", &poses(90), 30.0).unwrap();
+        let clip = Clip::from_poses(&skeleton(), "walk", &poses(90), 30.0).unwrap();
         let times: Vec<f64> = (0..400).map(|i| f64::from(i * 7919 % 400) * 0.0078 - 0.05).collect();
         let mut sorted = times.clone();
         sorted.sort_by(f64::total_cmp);

@@ -1,11 +1,11 @@
 //! The bones of a mesh that parts or bones move, for callers that pose it themselves.
 
-use crate::reel::fixed_point::{Coded, FixedPoint, handles_in};
-use crate::reel::frame::{Frame, part};
+use crate::reel::fixed_point::{FixedPointStream, PositionDecoder, affine_handles};
+use crate::reel::frame::{FrameData, array};
 use crate::reel::layout::BonesLayout;
 use meshreel_codec::mesh::skin::{Matrix, Skin};
 use meshreel_codec::mesh::tables::LAYERS;
-use meshreel_codec::quantize::lattice::Grid;
+use meshreel_codec::quantize::lattice::FixedPointGrid;
 use meshreel_codec::transform::Transform;
 
 /// The bones of one mesh in one frame: the position of a point is its rest position, moved by its bones, in
@@ -14,8 +14,8 @@ use meshreel_codec::transform::Transform;
 #[derive(Clone, Copy)]
 pub struct BonesView<'a> {
     pub(crate) skin: &'a Skin,
-    pub(crate) places: &'a [u32],
-    frame: Option<(Frame<'a>, BonesLayout)>,
+    pub(crate) vertex_points: &'a [u32],
+    frame: Option<(FrameData<'a>, BonesLayout)>,
 }
 
 /// The rows of a 3 × 4 matrix from rest positions to a frame.
@@ -24,24 +24,26 @@ pub type BoneMatrix = [[f32; 4]; 3];
 impl<'a> BonesView<'a> {
     /// Returns the bones of a stream with these parts; `None` if no bones move it.
     pub(crate) fn new(
-        parts: &'a [FixedPoint],
-        frame: Option<(Frame<'a>, BonesLayout)>,
+        parts: &'a [FixedPointStream],
+        frame: Option<(FrameData<'a>, BonesLayout)>,
     ) -> Option<BonesView<'a>> {
         let part = parts.first()?;
-        match &part.coded {
-            Coded::Skin(skin) => Some(BonesView { skin, places: &part.places, frame }),
-            Coded::Soft(_) => None,
+        match &part.decoder {
+            PositionDecoder::Skin(skin) => {
+                Some(BonesView { skin, vertex_points: &part.vertex_points, frame })
+            }
+            PositionDecoder::Soft(_) => None,
         }
     }
 
-    /// Returns the number of bones. The first [`BonesView::rigid`] are rigid (rotation, translation, scale);
-    /// the others are affine.
+    /// Returns the number of bones. The first [`BonesView::rigid_count`] are rigid (rotation, translation,
+    /// scale); the others are affine.
     pub fn count(&self) -> usize {
         self.skin.rig.bones()
     }
 
     /// Returns the number of rigid bones.
-    pub fn rigid(&self) -> usize {
+    pub fn rigid_count(&self) -> usize {
         self.skin.bones.rigid as usize
     }
 
@@ -52,12 +54,12 @@ impl<'a> BonesView<'a> {
     }
 
     /// Returns for each vertex whether it has such a residual. Allocates.
-    pub fn with_residual(&self) -> Vec<bool> {
+    pub fn vertices_with_residual(&self) -> Vec<bool> {
         let mut points = vec![false; self.skin.rig.rest.len()];
         for &point in &self.skin.rig.coded {
             points[point as usize] = true;
         }
-        self.places.iter().map(|&p| points[p as usize]).collect()
+        self.vertex_points.iter().map(|&p| points[p as usize]).collect()
     }
 
     /// Returns the distance of each vertex from where bones alone would put it, in the mesh's space; `None`
@@ -67,40 +69,40 @@ impl<'a> BonesView<'a> {
         let length = |r: [f32; 3]| (r[0] * r[0] + r[1] * r[1] + r[2] * r[2]).sqrt();
         let narrow = |r: &[i16; 4]| length([r[0].into(), r[1].into(), r[2].into()]);
         let wide = |r: &[i32; 4]| length([r[0] as f32, r[1] as f32, r[2] as f32]);
-        let lengths: Vec<f32> = match places.residual.size {
-            8 => part(frame.words, places.residual).iter().map(narrow).collect(),
-            _ => part(frame.words, places.residual).iter().map(wide).collect(),
+        let lengths: Vec<f32> = match places.residual.value_bytes {
+            8 => array(frame.words, places.residual).iter().map(narrow).collect(),
+            _ => array(frame.words, places.residual).iter().map(wide).collect(),
         };
         let mut points = vec![0.0; self.skin.rig.rest.len()];
         for (&point, length) in self.skin.rig.coded.iter().zip(lengths) {
             points[point as usize] = length * self.skin.grid.unit;
         }
-        Some(self.places.iter().map(|&p| points[p as usize]).collect())
+        Some(self.vertex_points.iter().map(|&p| points[p as usize]).collect())
     }
 
     /// Returns the position of a vertex at rest. Panics if there is no such vertex.
-    pub fn rest(&self, vertex: usize) -> [f32; 3] {
-        self.skin.rig.rest[self.places[vertex] as usize]
+    pub fn rest_position(&self, vertex: usize) -> [f32; 3] {
+        self.skin.rig.rest[self.vertex_points[vertex] as usize]
     }
 
     /// Returns the bones of a vertex and their weights, whose sum is 1; a vertex without any does not move.
     /// Panics if there is no such vertex.
     pub fn influences(&self, vertex: usize) -> impl Iterator<Item = (usize, f32)> + 'a {
-        self.skin.rig.influences(self.places[vertex] as usize)
+        self.skin.rig.influences(self.vertex_points[vertex] as usize)
     }
 
     /// Returns the matrices of all bones, one after the other. Allocates.
     pub fn matrices(&self) -> Vec<BoneMatrix> {
-        let grid = Grid { unit: 1.0, centre: [0.0; 3], steps: [1; LAYERS] };
+        let grid = FixedPointGrid { unit: 1.0, centre: [0.0; 3], steps: [1; LAYERS] };
         let mut out = vec![Matrix::default(); self.count() + 1];
         match &self.frame {
             None => {
-                let transforms = vec![Transform::IDENTITY; self.rigid()];
+                let transforms = vec![Transform::IDENTITY; self.rigid_count()];
                 (self.skin).matrices(&grid, &transforms, self.skin.first_handles(), &mut out);
             }
             Some((frame, places)) => {
-                let transforms: &[Transform] = part(frame.words, places.transforms);
-                let handles = handles_in(self.skin, frame.words, places.handles);
+                let transforms: &[Transform] = array(frame.words, places.transforms);
+                let handles = affine_handles(self.skin, frame.words, places.handles);
                 self.skin.matrices(&grid, transforms, handles, &mut out);
             }
         }

@@ -3,123 +3,123 @@
 //! frame before. So a frame that begins a group keeps the motion of its points, and the first frame of the
 //! unit with the links keeps their bytes.
 
-use crate::decode::input::Decoded;
+use crate::decode::input::FrameLookup;
 use crate::decode::particles::points;
-use crate::reel::frame::{part, part_mut};
-use crate::reel::layout::{ChainLayout, MeshLayout, ParticlesLayout, Place};
-use crate::reel::order::Order;
+use crate::reel::frame::{array, array_mut};
+use crate::reel::layout::{ArrayLayout, ChainLayout, MeshLayout, ParticlesLayout};
+use crate::reel::order::DecodeOrder;
 use bytemuck::Pod;
 use meshreel_codec::quantize::code::Code;
 use meshreel_codec::record::MeshRecord;
 use meshreel_codec::schedule;
-use meshreel_codec::values::particles::chain::{Chain, Layout, Reader, state_words};
-use meshreel_codec::values::particles::{Points, Shape};
-use meshreel_codec::{Corrupt, take_sized};
+use meshreel_codec::values::particles::chain::{Chain, ChainReader, PointLayout, state_len};
+use meshreel_codec::values::particles::{ParticleKind, ParticlePoints};
+use meshreel_codec::{Corrupt, take_length_prefixed};
 
-const NO_PLACE: Corrupt = Corrupt("a chain that the description does not have");
-const NO_FRAME: Corrupt = Corrupt("a chain from a frame that is not there");
+const NO_CHAIN: Corrupt = Corrupt("a chain that the description does not have");
+const MISSING_FRAME: Corrupt = Corrupt("a chain from a frame that is not there");
 
 /// The particles of a unit.
 #[derive(Clone, Copy)]
-pub(crate) struct Unit<'a> {
+pub(crate) struct ChainUnit<'a> {
     pub record: &'a MeshRecord,
     pub layout: &'a MeshLayout,
-    pub order: &'a Order,
+    pub order: &'a DecodeOrder,
     pub unit: usize,
 }
 
 /// The places of a mesh's particle data in a frame, and their layout.
 #[derive(Clone, Copy)]
-struct Places<'a> {
-    unit: Unit<'a>,
+struct ChainArrays<'a> {
+    unit: ChainUnit<'a>,
     particles: &'a ParticlesLayout,
     chain: &'a ChainLayout,
-    points: Layout<'a>,
+    points: PointLayout<'a>,
 }
 
-impl Unit<'_> {
+impl ChainUnit<'_> {
     /// Reads the particles from the start of `bytes` into the frames of the unit; returns the bytes used. An
     /// error names the frame by its index in the unit.
     pub fn read(
         &self,
         bytes: &[u8],
-        decoded: &Decoded<'_>,
+        decoded: &FrameLookup<'_>,
         out: &mut [&mut [u64]],
         chain: &mut Chain,
     ) -> Result<usize, (usize, Corrupt)> {
-        let (own, used) = take_sized(bytes).map_err(|c| (0, c))?;
-        let places = self.places().map_err(|c| (0, c))?;
+        let (own, used) = take_length_prefixed(bytes).map_err(|c| (0, c))?;
+        let places = self.arrays().map_err(|c| (0, c))?;
         chain.reserve(places.points);
-        let Order::Layered { schedule, units, .. } = self.order else {
-            return Err((0, NO_PLACE));
+        let DecodeOrder::Layered { schedule, units, .. } = self.order else {
+            return Err((0, NO_CHAIN));
         };
         let unit = units[self.unit];
         match unit {
-            schedule::Unit::Key(key) if !schedule.goes_on(key) => {
+            schedule::Unit::Key(key) if !schedule.chain_continues(key) => {
                 chain.clear(places.points.streams.len());
                 let frame = schedule.key_frame(key);
-                places.links(own, frame..frame + 1, &[frame], out, chain)?;
+                places.read_links(own, frame..frame + 1, &[frame], out, chain)?;
             }
-            schedule::Unit::Key(key) => self.group(places, (key - 1, unit), own, decoded, out, chain)?,
+            schedule::Unit::Key(key) => self.read_group(places, (key - 1, unit), own, decoded, out, chain)?,
             schedule::Unit::LowerLayers(group) | schedule::Unit::TopLayer(group) => {
-                self.group(places, (group, unit), own, decoded, out, chain)?
+                self.read_group(places, (group, unit), own, decoded, out, chain)?
             }
         }
         if let (schedule::Unit::Key(_), Some(out)) = (unit, out.first_mut()) {
-            places.keep_moves(chain, out);
+            places.store_motion(chain, out);
         }
-        if let (true, Some(out)) = (schedule.has_links(unit), out.first_mut()) {
-            places.keep_links(own, out).map_err(|c| (0, c))?;
+        if let (true, Some(out)) = (schedule.has_chain_frames(unit), out.first_mut()) {
+            places.store_links(own, out).map_err(|c| (0, c))?;
         }
         Ok(used)
     }
 
     /// Reads the part of a unit that belongs to a group.
-    fn group(
+    fn read_group(
         &self,
-        places: Places<'_>,
+        places: ChainArrays<'_>,
         (group, unit): (u32, schedule::Unit),
         own: &[u8],
-        decoded: &Decoded<'_>,
+        decoded: &FrameLookup<'_>,
         out: &mut [&mut [u64]],
         chain: &mut Chain,
     ) -> Result<(), (usize, Corrupt)> {
-        let Order::Layered { schedule, .. } = self.order else {
-            return Err((0, NO_PLACE));
+        let DecodeOrder::Layered { schedule, .. } = self.order else {
+            return Err((0, NO_CHAIN));
         };
-        let first = decoded(schedule.key_frame(group) as usize).ok_or((0, NO_FRAME))?;
-        places.take_up(first, chain).map_err(|c| (0, c))?;
-        let links = schedule.link_unit(group);
+        let first = decoded(schedule.key_frame(group) as usize).ok_or((0, MISSING_FRAME))?;
+        places.resume_from(first, chain).map_err(|c| (0, c))?;
+        let links = schedule.chain_unit(group);
         let bytes = match links == unit {
             true => own,
             false if !own.is_empty() => return Err((0, Corrupt("links of a chain where there can be none"))),
             false => {
-                let frame = schedule.frames_of(links).first().copied().ok_or((0, NO_FRAME))?;
-                places.links_of(decoded(frame as usize).ok_or((0, NO_FRAME))?)
+                let frame = schedule.frames_of(links).first().copied().ok_or((0, MISSING_FRAME))?;
+                places.frame_links(decoded(frame as usize).ok_or((0, MISSING_FRAME))?)
             }
         };
         let frames = self.order.frames(self.unit);
-        places.links(bytes, schedule.link_frames(group), &frames, out, chain)
+        places.read_links(bytes, schedule.chain_frames(group), &frames, out, chain)
     }
 
-    fn places(&self) -> Result<Places<'_>, Corrupt> {
+    fn arrays(&self) -> Result<ChainArrays<'_>, Corrupt> {
         let layout = self.layout;
-        let chain = layout.chain.as_ref().ok_or(NO_PLACE)?;
+        let chain = layout.chain.as_ref().ok_or(NO_CHAIN)?;
         let own = self.record.particles.unwrap_or_default();
-        let points = Layout {
-            shape: Shape { ids: own.ids, curves: own.curves.is_some() },
-            points: self.record.vertices as usize,
-            curves: own.curves.map_or(0, |curves| curves.most as usize),
+        let points = PointLayout {
+            kind: ParticleKind { ids: own.ids, curves: own.curves.is_some() },
+            max_points: self.record.vertices as usize,
+            max_curves: own.curves.map_or(0, |curves| curves.max_curves as usize),
             streams: &chain.streams,
         };
-        let particles = layout.particles.as_ref().ok_or(NO_PLACE)?;
-        Ok(Places { unit: *self, particles, chain, points })
+        let particles = layout.particles.as_ref().ok_or(NO_CHAIN)?;
+        Ok(ChainArrays { unit: *self, particles, chain, points })
     }
 }
 
-impl Places<'_> {
+impl ChainArrays<'_> {
     /// Reads links up to the last of the `wanted` frames, and to the end if that is the last frame.
-    fn links(
+    fn read_links(
         &self,
         bytes: &[u8],
         frames: std::ops::Range<u32>,
@@ -128,12 +128,12 @@ impl Places<'_> {
         chain: &mut Chain,
     ) -> Result<(), (usize, Corrupt)> {
         let last = wanted.iter().max().copied().unwrap_or(0);
-        let mut reader = Reader::new(bytes, self.points.streams, chain).map_err(|c| (0, c))?;
+        let mut reader = ChainReader::new(bytes, self.points.streams, chain).map_err(|c| (0, c))?;
         for frame in frames.clone().take_while(|&frame| frame <= last) {
             let at = wanted.iter().position(|&f| f == frame);
             let shown = reader.frame(self.points, chain).map_err(|c| (at.unwrap_or(0), c))?;
             if let Some((at, out)) = at.and_then(|at| Some((at, out.get_mut(at)?))) {
-                self.put(chain, shown, out).map_err(|c| (at, c))?;
+                self.write_frame(chain, shown, out).map_err(|c| (at, c))?;
             }
         }
         match last + 1 == frames.end {
@@ -143,92 +143,92 @@ impl Places<'_> {
     }
 
     /// Writes the chain's current frame.
-    fn put(&self, chain: &Chain, shown: bool, out: &mut [u64]) -> Result<(), Corrupt> {
-        let counts = part_mut::<u32>(out, self.particles.counts);
+    fn write_frame(&self, chain: &Chain, shown: bool, out: &mut [u64]) -> Result<(), Corrupt> {
+        let counts = array_mut::<u32>(out, self.particles.counts);
         counts.fill(0);
         if !shown {
             return Ok(());
         }
         let own = chain.points();
         counts.copy_from_slice(&[own.count as u32, own.curves.len() as u32, own.run]);
-        let ids = part_mut::<u64>(out, self.particles.ids).get_mut(..own.ids.len()).ok_or(NO_PLACE)?;
+        let ids = array_mut::<u64>(out, self.particles.ids).get_mut(..own.ids.len()).ok_or(NO_CHAIN)?;
         ids.copy_from_slice(own.ids);
         let curves =
-            part_mut::<u32>(out, self.particles.curves).get_mut(..own.curves.len()).ok_or(NO_PLACE)?;
+            array_mut::<u32>(out, self.particles.curves).get_mut(..own.curves.len()).ok_or(NO_CHAIN)?;
         curves.copy_from_slice(own.curves);
         for (s, place) in self.unit.layout.streams.iter().enumerate() {
-            let place = place.ok_or(NO_PLACE)?;
-            match place.size {
-                1 => self.put_stream::<u8>((chain, s), place, own, out)?,
-                2 => self.put_stream::<u16>((chain, s), place, own, out)?,
-                _ => self.put_stream::<u32>((chain, s), place, own, out)?,
+            let place = place.ok_or(NO_CHAIN)?;
+            match place.value_bytes {
+                1 => self.write_stream::<u8>((chain, s), place, own, out)?,
+                2 => self.write_stream::<u16>((chain, s), place, own, out)?,
+                _ => self.write_stream::<u32>((chain, s), place, own, out)?,
             }
         }
         Ok(())
     }
 
-    fn put_stream<W: Code + Pod>(
+    fn write_stream<W: Code + Pod>(
         &self,
         (chain, s): (&Chain, usize),
-        place: Place,
-        own: Points<'_>,
+        place: ArrayLayout,
+        own: ParticlePoints<'_>,
         out: &mut [u64],
     ) -> Result<(), Corrupt> {
         let components = self.points.streams[s].components;
-        let out = part_mut::<W>(out, place).get_mut(..components * own.count).ok_or(NO_PLACE)?;
+        let out = array_mut::<W>(out, place).get_mut(..components * own.count).ok_or(NO_CHAIN)?;
         chain.values(s, components, out);
         Ok(())
     }
 
     /// Continues from a key frame.
-    fn take_up(&self, words: &[u64], chain: &mut Chain) -> Result<(), Corrupt> {
+    fn resume_from(&self, words: &[u64], chain: &mut Chain) -> Result<(), Corrupt> {
         let own = points(words, self.particles);
         let streams = self.points.streams;
-        chain.start(own, streams.len());
-        let mut moves = part::<u32>(words, self.chain.moves);
+        chain.resume(own, streams.len());
+        let mut moves = array::<u32>(words, self.chain.motion);
         for (s, place) in self.unit.layout.streams.iter().enumerate() {
             let components = streams[s].components;
-            let size = state_words(components).saturating_mul(self.points.points);
-            let (of_stream, rest) = moves.split_at_checked(size).ok_or(NO_PLACE)?;
+            let size = state_len(components).saturating_mul(self.points.max_points);
+            let (of_stream, rest) = moves.split_at_checked(size).ok_or(NO_CHAIN)?;
             moves = rest;
-            let place = place.ok_or(NO_PLACE)?;
+            let place = place.ok_or(NO_CHAIN)?;
             let count = components * own.count;
-            fn values<W: Pod>(words: &[u64], place: Place, count: usize) -> Result<&[W], Corrupt> {
-                part::<W>(words, place).get(..count).ok_or(NO_PLACE)
+            fn values<W: Pod>(words: &[u64], place: ArrayLayout, count: usize) -> Result<&[W], Corrupt> {
+                array::<W>(words, place).get(..count).ok_or(NO_CHAIN)
             }
-            match place.size {
-                1 => chain.take_up::<u8>(s, components, values(words, place, count)?, of_stream)?,
-                2 => chain.take_up::<u16>(s, components, values(words, place, count)?, of_stream)?,
-                _ => chain.take_up::<u32>(s, components, values(words, place, count)?, of_stream)?,
+            match place.value_bytes {
+                1 => chain.restore_stream::<u8>(s, components, values(words, place, count)?, of_stream)?,
+                2 => chain.restore_stream::<u16>(s, components, values(words, place, count)?, of_stream)?,
+                _ => chain.restore_stream::<u32>(s, components, values(words, place, count)?, of_stream)?,
             }
         }
         Ok(())
     }
 
     /// Keeps the motion of a key frame's points.
-    fn keep_moves(&self, chain: &Chain, out: &mut [u64]) {
-        let mut moves = part_mut::<u32>(out, self.chain.moves);
+    fn store_motion(&self, chain: &Chain, out: &mut [u64]) {
+        let mut moves = array_mut::<u32>(out, self.chain.motion);
         for (s, stream) in self.points.streams.iter().enumerate() {
-            let size = state_words(stream.components).saturating_mul(self.points.points);
+            let size = state_len(stream.components).saturating_mul(self.points.max_points);
             let Some((of_stream, rest)) = moves.split_at_mut_checked(size) else {
                 return;
             };
-            chain.keep(s, stream.components, of_stream);
+            chain.save_stream(s, stream.components, of_stream);
             moves = rest;
         }
     }
 
-    fn keep_links(&self, bytes: &[u8], out: &mut [u64]) -> Result<(), Corrupt> {
-        part_mut::<u32>(out, self.chain.size).fill(bytes.len() as u32);
-        let links = part_mut::<u8>(out, self.chain.links).get_mut(..bytes.len());
+    fn store_links(&self, bytes: &[u8], out: &mut [u64]) -> Result<(), Corrupt> {
+        array_mut::<u32>(out, self.chain.link_size).fill(bytes.len() as u32);
+        let links = array_mut::<u8>(out, self.chain.links).get_mut(..bytes.len());
         links.ok_or(Corrupt("more links of a chain than a unit can have"))?.copy_from_slice(bytes);
         Ok(())
     }
 
-    /// Returns the bytes that [`Places::keep_links`] kept.
-    fn links_of<'w>(&self, words: &'w [u64]) -> &'w [u8] {
-        let size = part::<u32>(words, self.chain.size).first().copied().unwrap_or(0);
-        let links = part::<u8>(words, self.chain.links);
+    /// Returns the bytes that [`ChainArrays::store_links`] stored.
+    fn frame_links<'w>(&self, words: &'w [u64]) -> &'w [u8] {
+        let size = array::<u32>(words, self.chain.link_size).first().copied().unwrap_or(0);
+        let links = array::<u8>(words, self.chain.links);
         &links[..links.len().min(size as usize)]
     }
 }

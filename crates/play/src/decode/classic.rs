@@ -2,32 +2,32 @@
 //! frame, from other frames, or from both, see [`meshreel_codec::classic::stream`]. Covers static values,
 //! frames of meshes with fixed topology, and meshes whose topology changes, which are complete in each frame.
 
-use crate::reel::content::take;
-use crate::reel::frame::part_mut;
-use crate::reel::layout::{MeshLayout, Place, Range};
-use crate::reel::quantized::{Held, QuantizedBuffer};
+use crate::reel::chunk_content::take_bytes;
+use crate::reel::frame::array_mut;
+use crate::reel::layout::{ArrayLayout, IndexRange, MeshLayout};
+use crate::reel::quantized::{QuantizedBuffer, QuantizedInteger};
 use bytemuck::Pod;
 use meshreel_codec::Corrupt;
 use meshreel_codec::classic::stream;
-use meshreel_codec::classic::stream::{References, Spatial};
+use meshreel_codec::classic::stream::{References, SpatialPrediction};
 use meshreel_codec::quantize::code::Code;
 use meshreel_codec::record::{MeshRecord, Semantic, StreamRecord};
 use meshreel_codec::topology::index;
-use meshreel_codec::values::parallelogram::{Deriver, Table};
+use meshreel_codec::values::parallelogram::{PredictorTable, TableDeriver};
 
 /// Returns the prediction of values of a kind within a frame. Part of the format.
-pub(crate) fn spatial(semantic: Semantic) -> Spatial {
+pub(crate) fn spatial_prediction(semantic: Semantic) -> SpatialPrediction {
     match semantic {
-        Semantic::Position | Semantic::Uv => Spatial::Parallelogram,
-        _ => Spatial::Average,
+        Semantic::Position | Semantic::Uv => SpatialPrediction::Parallelogram,
+        _ => SpatialPrediction::Average,
     }
 }
 
 /// Reads static values: those of static streams, or of the first frame.
-pub(crate) fn read_static<W: Held>(
+pub(crate) fn read_static<W: QuantizedInteger>(
     record: &StreamRecord,
     bytes: &[u8],
-    table: &Table,
+    table: &PredictorTable,
     out: &mut QuantizedBuffer,
 ) -> Result<usize, Corrupt> {
     let refs = References {
@@ -39,26 +39,26 @@ pub(crate) fn read_static<W: Held>(
         table,
     };
     let components = record.semantic.components();
-    stream::decode(bytes, components, spatial(record.semantic), refs, W::of_mut(out))
+    stream::decode(bytes, components, spatial_prediction(record.semantic), refs, W::slice_mut(out))
 }
 
 /// Derives the predictor table of a frame. Its memory is sized for the largest frame of the largest mesh so
 /// far.
 #[derive(Default)]
-pub(crate) struct Tables {
-    table: Table,
-    deriver: Deriver,
+pub(crate) struct FrameTableDeriver {
+    table: PredictorTable,
+    deriver: TableDeriver,
     /// The numbers of vertices and indices that there is room for.
-    room: (usize, usize),
+    capacity: (usize, usize),
 }
 
-impl Tables {
+impl FrameTableDeriver {
     fn derive(&mut self, record: &MeshRecord, indices: &[u32], vertices: usize) {
         let most = (record.vertices as usize, record.indices as usize);
-        if most.0 > self.room.0 || most.1 > self.room.1 {
-            self.room = (most.0.max(self.room.0), most.1.max(self.room.1));
-            self.deriver = Deriver::with_capacity(self.room.0, self.room.1);
-            self.table = Table::with_capacity(self.room.0);
+        if most.0 > self.capacity.0 || most.1 > self.capacity.1 {
+            self.capacity = (most.0.max(self.capacity.0), most.1.max(self.capacity.1));
+            self.deriver = TableDeriver::with_capacity(self.capacity.0, self.capacity.1);
+            self.table = PredictorTable::with_capacity(self.capacity.0);
         }
         self.deriver.derive(indices, vertices, &mut self.table);
     }
@@ -71,15 +71,15 @@ pub(crate) fn read_mesh(
     layout: &MeshLayout,
     bytes: &[u8],
     out: &mut [u64],
-    scratch: &mut Tables,
+    scratch: &mut FrameTableDeriver,
 ) -> Result<usize, Corrupt> {
-    const NO_PLACE: Corrupt = Corrupt("frames of a mesh that the description does not animate");
-    let places = layout.fluid.as_ref().ok_or(NO_PLACE)?;
-    part_mut::<u32>(out, places.counts).fill(0);
-    let ranges: &mut [Range] = part_mut(out, places.materials);
-    ranges.fill(Range::default());
+    const NOT_ANIMATED: Corrupt = Corrupt("frames of a mesh that the description does not animate");
+    let places = layout.fluid.as_ref().ok_or(NOT_ANIMATED)?;
+    array_mut::<u32>(out, places.counts).fill(0);
+    let ranges: &mut [IndexRange] = array_mut(out, places.materials);
+    ranges.fill(IndexRange::default());
     let mut rest = bytes;
-    match take(&mut rest, 1)? {
+    match take_bytes(&mut rest, 1)? {
         [0] => return Ok(1),
         [1] => {}
         _ => return Err(Corrupt("a visibility that is neither 0 nor 1")),
@@ -101,42 +101,42 @@ pub(crate) fn read_mesh(
             return Err(Corrupt("a material's range beyond the indices"));
         }
     }
-    let indices = &mut part_mut::<u32>(out, places.indices)[..index_count as usize];
+    let indices = &mut array_mut::<u32>(out, places.indices)[..index_count as usize];
     let used = index::decode(rest, vertices, indices)?;
-    take(&mut rest, used)?;
+    take_bytes(&mut rest, used)?;
     scratch.derive(record, indices, vertices as usize);
     let table = &scratch.table;
     for (stream, place) in record.streams.iter().zip(&layout.streams) {
-        let place = place.ok_or(NO_PLACE)?;
-        let used = match place.size {
-            1 => read_whole::<u8>(stream.semantic, rest, vertices, table, place, out)?,
-            2 => read_whole::<u16>(stream.semantic, rest, vertices, table, place, out)?,
-            _ => read_whole::<u32>(stream.semantic, rest, vertices, table, place, out)?,
+        let place = place.ok_or(NOT_ANIMATED)?;
+        let used = match place.value_bytes {
+            1 => read_index_stream::<u8>(stream.semantic, rest, vertices, table, place, out)?,
+            2 => read_index_stream::<u16>(stream.semantic, rest, vertices, table, place, out)?,
+            _ => read_index_stream::<u32>(stream.semantic, rest, vertices, table, place, out)?,
         };
-        take(&mut rest, used)?;
+        take_bytes(&mut rest, used)?;
     }
     let counts = [vertices, index_count, source_points, vertices, 0];
-    part_mut::<u32>(out, places.counts).copy_from_slice(&counts);
+    array_mut::<u32>(out, places.counts).copy_from_slice(&counts);
     Ok(bytes.len() - rest.len())
 }
 
 /// Reads a stream of a frame that is not predicted from other frames.
-fn read_whole<W: Code + Pod>(
+fn read_index_stream<W: Code + Pod>(
     semantic: Semantic,
     bytes: &[u8],
     vertices: u32,
-    table: &Table,
-    place: Place,
+    table: &PredictorTable,
+    place: ArrayLayout,
     out: &mut [u64],
 ) -> Result<usize, Corrupt> {
     let components = semantic.components();
-    let out = &mut part_mut::<W>(out, place)[..components * vertices as usize];
-    let refs = References::index(None, table);
-    stream::decode(bytes, components, spatial(semantic), refs, out)
+    let out = &mut array_mut::<W>(out, place)[..components * vertices as usize];
+    let refs = References::of_index_frame(None, table);
+    stream::decode(bytes, components, spatial_prediction(semantic), refs, out)
 }
 
 fn read_u32(bytes: &mut &[u8]) -> Result<u32, Corrupt> {
     let mut word = [0; 4];
-    word.copy_from_slice(take(bytes, 4)?);
+    word.copy_from_slice(take_bytes(bytes, 4)?);
     Ok(u32::from_le_bytes(word))
 }

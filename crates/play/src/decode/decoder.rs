@@ -7,13 +7,13 @@
 //! allocated with the first of their frames.
 
 use crate::Error;
-use crate::decode::hold::{Holding, Step};
+use crate::decode::frame_slots::{FrameSlots, Step};
 use crate::decode::matrix;
 use crate::decode::mesh::MeshView;
-use crate::decode::unit::{self, Source, Worker};
-use crate::reel::frame::Frame;
+use crate::decode::unit::{self, DecodeContext, UnitSource};
+use crate::reel::frame::FrameData;
 use crate::reel::open_file::Reel;
-use crate::reel::order::Frames;
+use crate::reel::order::FrameList;
 use crate::reel::statics::Statics;
 use meshreel_codec::record::Visibility;
 use meshreel_codec::transform::Transform;
@@ -31,11 +31,11 @@ pub struct FrameDecoder {
     slots: Vec<Vec<u64>>,
     compressed: Vec<u8>,
     scratch: Vec<u64>,
-    worker: Worker,
-    holding: Holding,
+    context: DecodeContext,
+    frame_slots: FrameSlots,
     /// The frame that is shown, and its slot.
     current: Option<(usize, usize)>,
-    worlds: Vec<[[f64; 4]; 3]>,
+    world_matrices: Vec<[[f64; 4]; 3]>,
     /// See [`FrameDecoder::mesh_bytes`].
     mesh_bytes: Vec<f64>,
     /// See [`FrameDecoder::stream_bytes`].
@@ -56,18 +56,18 @@ impl FrameDecoder {
         let mut decoder = FrameDecoder {
             reel: reel.clone(),
             statics,
-            slots: (0..reel.order().slots()).map(|_| slot()).collect(),
+            slots: (0..reel.order().held_frames()).map(|_| slot()).collect(),
             compressed: Vec::with_capacity(compressed.unwrap_or(0)),
             scratch: vec![0; scratch.unwrap_or(0)],
-            worker: Worker::default(),
-            holding: Holding::new(reel.order()),
+            context: DecodeContext::default(),
+            frame_slots: FrameSlots::new(reel.order()),
             current: None,
-            worlds: vec![matrix::IDENTITY; description.nodes.len()],
+            world_matrices: vec![matrix::IDENTITY; description.nodes.len()],
             mesh_bytes: vec![0.0; description.meshes.len()],
             stream_bytes: description.meshes.iter().map(|mesh| vec![0.0; mesh.streams.len()]).collect(),
             counted: vec![false; reel.unit_count()],
         };
-        decoder.place_nodes();
+        decoder.update_world_matrices();
         Ok(decoder)
     }
 
@@ -108,11 +108,11 @@ impl FrameDecoder {
             return Ok(());
         }
         self.current = None;
-        let reached = self.reach(frame);
+        let reached = self.decode_until(frame);
         if let Ok(slot) = &reached {
             self.current = Some((frame, *slot));
         }
-        self.place_nodes();
+        self.update_world_matrices();
         reached.map(|_| ())
     }
 
@@ -122,8 +122,8 @@ impl FrameDecoder {
             Visibility::Always => true,
             Visibility::Never => false,
             Visibility::Animated => {
-                let bit = self.reel.layout().bits[node];
-                bit.zip(self.shown()).is_some_and(|(bit, frame)| frame.visible(bit))
+                let bit = self.reel.layout().visibility_bits[node];
+                bit.zip(self.current_frame()).is_some_and(|(bit, frame)| frame.visible(bit))
             }
         }
     }
@@ -131,8 +131,8 @@ impl FrameDecoder {
     /// Returns the transform of a node relative to its parent. Panics if there is no such node.
     pub fn transform(&self, node: usize) -> Transform {
         let rest = self.reel.description().nodes[node].rest;
-        let number = self.reel.layout().transform_numbers[node];
-        let of_frame = number.zip(self.shown());
+        let number = self.reel.layout().transform_indices[node];
+        let of_frame = number.zip(self.current_frame());
         of_frame.map_or(rest, |(number, frame)| frame.transforms()[number as usize])
     }
 
@@ -140,63 +140,63 @@ impl FrameDecoder {
     /// matrices in f64. (A node whose mesh is baked has the identity: the vertices are in world space.)
     /// Panics if there is no such node.
     pub fn world(&self, node: usize) -> [[f64; 4]; 3] {
-        self.worlds[node]
+        self.world_matrices[node]
     }
 
     /// Returns a mesh of the frame that is shown. Panics if there is no such mesh.
     pub fn mesh(&self, mesh: usize) -> MeshView<'_> {
-        MeshView::new(&self.reel, &self.statics, mesh, self.shown())
+        MeshView::new(&self.reel, &self.statics, mesh, self.current_frame())
     }
 
-    pub(crate) fn shown(&self) -> Option<Frame<'_>> {
+    pub(crate) fn current_frame(&self) -> Option<FrameData<'_>> {
         let (_, slot) = self.current?;
-        Some(Frame { layout: self.reel.layout(), words: &self.slots[slot] })
+        Some(FrameData { layout: self.reel.layout(), words: &self.slots[slot] })
     }
 
     /// Computes world matrices; parents come before children.
-    fn place_nodes(&mut self) {
-        for node in 0..self.worlds.len() {
+    fn update_world_matrices(&mut self) {
+        for node in 0..self.world_matrices.len() {
             let local = self.transform(node).matrix();
             let parent = self.reel.description().nodes[node].parent;
-            self.worlds[node] = match parent {
-                Some(parent) => matrix::product(&self.worlds[parent as usize], &local),
+            self.world_matrices[node] = match parent {
+                Some(parent) => matrix::product(&self.world_matrices[parent as usize], &local),
                 None => local,
             };
         }
     }
 
     /// Returns the slot that holds `frame`, and decodes the units that it needs.
-    fn reach(&mut self, frame: usize) -> Result<usize, Error> {
-        self.holding.begin();
+    fn decode_until(&mut self, frame: usize) -> Result<usize, Error> {
+        self.frame_slots.discard_plan();
         loop {
-            match self.holding.next(self.reel.order(), frame) {
+            match self.frame_slots.next_step(self.reel.order(), frame) {
                 Step::Held(slot) => return Ok(slot),
-                Step::Decode(unit) => self.fill(unit, frame)?,
+                Step::Decode(unit) => self.decode_unit(unit, frame)?,
             }
         }
     }
 
     /// Decodes `unit`, whose needs are all held, on the way to `target`. Its slots are empty if that fails.
-    fn fill(&mut self, unit: usize, target: usize) -> Result<(), Error> {
+    fn decode_unit(&mut self, unit: usize, target: usize) -> Result<(), Error> {
         let frames = self.reel.unit_frames(unit);
-        let taken = self.holding.take(self.reel.order(), unit, target);
+        let taken = self.frame_slots.reserve(self.reel.order(), unit, target);
         let taken = &taken[..frames.len()];
         // This leaves empty buffers, which do not allocate.
-        let mut words: [Vec<u64>; Frames::MOST] = Default::default();
+        let mut words: [Vec<u64>; FrameList::MAX_LEN] = Default::default();
         for (words, &slot) in words.iter_mut().zip(taken) {
             *words = std::mem::take(&mut self.slots[slot]);
         }
-        let read = self.read(unit, &mut words[..taken.len()]);
+        let read = self.read_unit(unit, &mut words[..taken.len()]);
         for (words, &slot) in words.into_iter().zip(taken) {
             self.slots[slot] = words;
         }
         if read.is_ok() {
-            self.holding.put(frames, taken);
+            self.frame_slots.commit(frames, taken);
         }
         read
     }
 
-    fn read(&mut self, unit: usize, out: &mut [Vec<u64>]) -> Result<(), Error> {
+    fn read_unit(&mut self, unit: usize, out: &mut [Vec<u64>]) -> Result<(), Error> {
         self.reel.read_unit(unit, &mut self.compressed)?;
         // A unit that is read again is not counted.
         let counted = std::mem::replace(&mut self.counted[unit], true);
@@ -205,17 +205,17 @@ impl FrameDecoder {
             if counted { 0.0 } else { size / f64::from(chunk.raw_size.max(1)) }
         };
         let count = out.len();
-        let mut buffers: [&mut [u64]; Frames::MOST] = Default::default();
+        let mut buffers: [&mut [u64]; FrameList::MAX_LEN] = Default::default();
         for (buffer, words) in buffers.iter_mut().zip(out.iter_mut()) {
             *buffer = words;
         }
-        let (slots, holding) = (&self.slots, &self.holding);
+        let (slots, holding) = (&self.slots, &self.frame_slots);
         let decoded = |frame: usize| holding.slot(frame).map(|slot| &slots[slot][..]);
         unit::decode(
             &self.reel,
             &self.statics,
-            Source { unit, compressed: &self.compressed, decoded: &decoded },
-            &mut self.worker,
+            UnitSource { unit, compressed: &self.compressed, decoded: &decoded },
+            &mut self.context,
             &mut self.scratch,
             &mut buffers[..count],
             &mut |(mesh, stream), chunk, bytes| {

@@ -1,16 +1,18 @@
 //! Fluid meshes, whose topology changes: frames bring their own indices and vertices, unit by unit. A frame
 //! may have the same triangles as another one, and be predicted from it.
 
-use crate::decode::input::Decoded;
-use crate::reel::frame::{part, part_mut};
-use crate::reel::layout::{FluidLayout, MeshLayout, Place, Range};
-use crate::reel::order::Order;
+use crate::decode::input::FrameLookup;
+use crate::reel::frame::{array, array_mut};
+use crate::reel::layout::{ArrayLayout, FluidLayout, IndexRange, MeshLayout};
+use crate::reel::order::DecodeOrder;
 use bytemuck::Pod;
 use meshreel_codec::quantize::code::Code;
 use meshreel_codec::record::{MeshRecord, StreamRecord};
 use meshreel_codec::values::changing;
-use meshreel_codec::values::changing::{Head, Kind, REFERENCES, Reader, Triangles};
-use meshreel_codec::{Corrupt, take_sized};
+use meshreel_codec::values::changing::{
+    ChangingReader, FrameHead, MAX_REFERENCES, StreamPrediction, TriangleBuffers,
+};
+use meshreel_codec::{Corrupt, take_length_prefixed};
 
 /// The numbers of vertices, indices and points of a fluid mesh in a decoded frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -24,8 +26,8 @@ struct Counts {
 }
 
 impl Counts {
-    fn of(words: &[u64], places: &FluidLayout) -> Counts {
-        match *part::<u32>(words, places.counts) {
+    fn from_words(words: &[u64], places: &FluidLayout) -> Counts {
+        match *array::<u32>(words, places.counts) {
             [vertices, indices, source_points, points, run] => {
                 Counts { vertices, indices, source_points, points, run }
             }
@@ -41,48 +43,48 @@ impl Counts {
 
     fn write(&self, places: &FluidLayout, out: &mut [u64]) {
         let all = [self.vertices, self.indices, self.source_points, self.points, self.run];
-        part_mut::<u32>(out, places.counts).copy_from_slice(&all);
+        array_mut::<u32>(out, places.counts).copy_from_slice(&all);
     }
 }
 
 /// A fluid mesh in a unit.
 #[derive(Clone, Copy)]
-pub(crate) struct Unit<'a> {
+pub(crate) struct FluidUnit<'a> {
     pub record: &'a MeshRecord,
     pub layout: &'a MeshLayout,
-    pub order: &'a Order,
+    pub order: &'a DecodeOrder,
     pub unit: usize,
 }
 
 /// The frames that a frame refers to, as far as they exist.
-type Sources<'a> = [Option<&'a [u64]>; REFERENCES];
+type FluidReferences<'a> = [Option<&'a [u64]>; MAX_REFERENCES];
 
-impl Unit<'_> {
+impl FluidUnit<'_> {
     /// Reads the mesh from the start of `bytes` into the frames of the unit; returns the bytes used. An error
     /// names the frame by its index in the unit.
     pub fn read(
         &self,
         bytes: &[u8],
-        decoded: &Decoded<'_>,
+        decoded: &FrameLookup<'_>,
         out: &mut [&mut [u64]],
-        work: &mut changing::Work,
+        work: &mut changing::ChangingBuffers,
     ) -> Result<usize, (usize, Corrupt)> {
-        let (part, used) = take_sized(bytes).map_err(|c| (0, c))?;
+        let (part, used) = take_length_prefixed(bytes).map_err(|c| (0, c))?;
         let record = self.record;
         work.reserve(record.vertices as usize, record.indices as usize);
-        let mut reader = Reader::new(part).map_err(|c| (0, c))?;
+        let mut reader = ChangingReader::new(part).map_err(|c| (0, c))?;
         let frames = self.order.frames(self.unit);
         let mut before = Counts::default();
         for (at, &frame) in frames.iter().enumerate().take(out.len()) {
             let (done, rest) = out.split_at_mut(at);
-            let mut sources: Sources<'_> = [None; REFERENCES];
-            for (slot, &source) in sources.iter_mut().zip(self.order.sources(frame).iter()) {
+            let mut sources: FluidReferences<'_> = [None; MAX_REFERENCES];
+            for (slot, &source) in sources.iter_mut().zip(self.order.layered_references(frame).iter()) {
                 *slot = match frames.iter().position(|&f| f == source) {
                     Some(at) => done.get(at).map(|words| &**words),
                     None => decoded(source as usize),
                 };
             }
-            let read = self.frame(&mut reader, &sources, before, work, rest[0]);
+            let read = self.read_frame(&mut reader, &sources, before, work, rest[0]);
             before = read.map_err(|c| (at, c))?;
         }
         reader.finish().map_err(|c| (0, c))?;
@@ -90,18 +92,18 @@ impl Unit<'_> {
     }
 
     /// Reads a frame; `before` are the counts of the triangles for which `work` was last prepared.
-    fn frame(
+    fn read_frame(
         &self,
-        reader: &mut Reader<'_>,
-        sources: &Sources<'_>,
+        reader: &mut ChangingReader<'_>,
+        sources: &FluidReferences<'_>,
         before: Counts,
-        work: &mut changing::Work,
+        work: &mut changing::ChangingBuffers,
         out: &mut [u64],
     ) -> Result<Counts, Corrupt> {
         let places = self.layout.fluid.as_ref();
         let places = places.ok_or(Corrupt("frames of a mesh that the description does not animate"))?;
         Counts::default().write(places, out);
-        part_mut::<Range>(out, places.materials).fill(Range::default());
+        array_mut::<IndexRange>(out, places.materials).fill(IndexRange::default());
         let head = reader.head();
         if head.kind == 0 {
             return Ok(before);
@@ -111,45 +113,45 @@ impl Unit<'_> {
         }
         let counts = match head.kind {
             1 => {
-                let counts = self.own(head)?;
-                let mut triangles = self.places(&counts, places, out);
+                let counts = self.checked_counts(head)?;
+                let mut triangles = self.triangles_mut(&counts, places, out);
                 reader.triangles(head, work, &mut triangles)?;
                 counts
             }
             kind => {
-                const NONE: Corrupt = Corrupt("the triangles of a frame that has none");
+                const NO_TRIANGLES: Corrupt = Corrupt("the triangles of a frame that has none");
                 let source = sources.get(kind as usize - 2).copied().flatten();
-                let source = source.ok_or(NONE)?;
-                let from = Counts::of(source, places);
+                let source = source.ok_or(NO_TRIANGLES)?;
+                let from = Counts::from_words(source, places);
                 if from.run == 0 {
-                    return Err(NONE);
+                    return Err(NO_TRIANGLES);
                 }
                 for place in [places.indices, places.point] {
-                    part_mut::<u32>(out, place).copy_from_slice(part(source, place));
+                    array_mut::<u32>(out, place).copy_from_slice(array(source, place));
                 }
-                let materials = part_mut::<Range>(out, places.materials);
-                materials.copy_from_slice(part(source, places.materials));
+                let materials = array_mut::<IndexRange>(out, places.materials);
+                materials.copy_from_slice(array(source, places.materials));
                 let counts = Counts { source_points: head.source_points, ..from };
                 if !counts.same_triangles(&before) {
-                    let triangles = self.places(&counts, places, out);
-                    work.same(&triangles, counts.vertices as usize, counts.points as usize);
+                    let triangles = self.triangles_mut(&counts, places, out);
+                    work.reuse_triangles(&triangles, counts.vertices as usize, counts.points as usize);
                 }
                 counts
             }
         };
         // Frames with the same triangles serve as references.
-        let mut alike: Sources<'_> = [None; REFERENCES];
+        let mut alike: FluidReferences<'_> = [None; MAX_REFERENCES];
         let all = sources.iter().flatten();
-        let all = all.filter(|words| counts.same_triangles(&Counts::of(words, places)));
+        let all = all.filter(|words| counts.same_triangles(&Counts::from_words(words, places)));
         for (slot, words) in alike.iter_mut().zip(all) {
             *slot = Some(words);
         }
         for (stream, place) in self.record.streams.iter().zip(&self.layout.streams) {
             let place = place.ok_or(Corrupt("frames of a mesh that the description does not animate"))?;
-            match place.size {
-                1 => self.stream::<u8>(reader, (stream, place), &counts, &alike, work, out)?,
-                2 => self.stream::<u16>(reader, (stream, place), &counts, &alike, work, out)?,
-                _ => self.stream::<u32>(reader, (stream, place), &counts, &alike, work, out)?,
+            match place.value_bytes {
+                1 => self.read_stream::<u8>(reader, (stream, place), &counts, &alike, work, out)?,
+                2 => self.read_stream::<u16>(reader, (stream, place), &counts, &alike, work, out)?,
+                _ => self.read_stream::<u32>(reader, (stream, place), &counts, &alike, work, out)?,
             }
         }
         counts.write(places, out);
@@ -157,7 +159,7 @@ impl Unit<'_> {
     }
 
     /// Returns the counts of a frame with triangles of its own, checked against the description.
-    fn own(&self, head: Head) -> Result<Counts, Corrupt> {
+    fn checked_counts(&self, head: FrameHead) -> Result<Counts, Corrupt> {
         let record = self.record;
         let indices = u64::from(head.triangles) * 3;
         let points = match record.points {
@@ -182,71 +184,76 @@ impl Unit<'_> {
     }
 
     /// Returns the parts of a frame's buffer that its triangles are written to.
-    fn places<'o>(&self, counts: &Counts, places: &FluidLayout, out: &'o mut [u64]) -> Triangles<'o> {
+    fn triangles_mut<'o>(
+        &self,
+        counts: &Counts,
+        places: &FluidLayout,
+        out: &'o mut [u64],
+    ) -> TriangleBuffers<'o> {
         // They follow each other in the buffer.
-        let behind = |place: Place, at: usize| Place { at: place.at - at, ..place };
-        let (head, rest) = out.split_at_mut(places.indices.at);
-        let (indices, rest) = rest.split_at_mut(places.point.at - places.indices.at);
-        let ranges = part_mut::<Range>(head, places.materials);
+        let behind = |place: ArrayLayout, at: usize| ArrayLayout { offset: place.offset - at, ..place };
+        let (head, rest) = out.split_at_mut(places.indices.offset);
+        let (indices, rest) = rest.split_at_mut(places.point.offset - places.indices.offset);
+        let ranges = array_mut::<IndexRange>(head, places.materials);
         let split = counts.points != counts.vertices;
         let vertices = if split { counts.vertices } else { 0 };
-        let indices = part_mut::<u32>(indices, behind(places.indices, places.indices.at));
-        let point = part_mut::<u32>(rest, behind(places.point, places.point.at));
-        Triangles {
+        let indices = array_mut::<u32>(indices, behind(places.indices, places.indices.offset));
+        let point = array_mut::<u32>(rest, behind(places.point, places.point.offset));
+        TriangleBuffers {
             ranges: bytemuck::cast_slice_mut(ranges),
             indices: &mut indices[..counts.indices as usize],
             point: &mut point[..vertices as usize],
         }
     }
 
-    fn stream<W: Code + Pod>(
+    fn read_stream<W: Code + Pod>(
         &self,
-        reader: &mut Reader<'_>,
-        (stream, place): (&StreamRecord, Place),
+        reader: &mut ChangingReader<'_>,
+        (stream, place): (&StreamRecord, ArrayLayout),
         counts: &Counts,
-        alike: &Sources<'_>,
-        work: &mut changing::Work,
+        alike: &FluidReferences<'_>,
+        work: &mut changing::ChangingBuffers,
         out: &mut [u64],
     ) -> Result<(), Corrupt> {
         let places = self.layout.fluid.as_ref();
         let places = places.ok_or(Corrupt("frames of a mesh that the description does not animate"))?;
-        let kind = Kind::of(stream.semantic);
-        if kind == Kind::Normals {
-            self.shade(counts, places, u32::from(stream.bits), work, out)?;
+        let kind = StreamPrediction::from_semantic(stream.semantic);
+        if kind == StreamPrediction::Normals {
+            self.predict_normals(counts, places, u32::from(stream.bits), work, out)?;
         }
         let components = stream.semantic.components();
         let size = components * counts.vertices as usize;
-        let mut frames: [&[W]; REFERENCES] = [&[]; REFERENCES];
+        let mut frames: [&[W]; MAX_REFERENCES] = [&[]; MAX_REFERENCES];
         let mut count = 0;
         for (slot, words) in frames.iter_mut().zip(alike.iter().flatten()) {
-            *slot = &part::<W>(words, place)[..size];
+            *slot = &array::<W>(words, place)[..size];
             count += 1;
         }
         let split = counts.points != counts.vertices;
         let vertices = if split { counts.vertices as usize } else { 0 };
-        let (before, rest) = out.split_at_mut(place.at);
-        let point = &part::<u32>(before, places.point)[..vertices];
-        let out = part_mut::<W>(rest, Place { at: 0, ..place });
+        let (before, rest) = out.split_at_mut(place.offset);
+        let point = &array::<u32>(before, places.point)[..vertices];
+        let out = array_mut::<W>(rest, ArrayLayout { offset: 0, ..place });
         reader.stream(kind, components, &frames[..count], point, work, &mut out[..size])
     }
 
     /// Predicts the normals of a frame from its positions, which are decoded first.
-    fn shade(
+    fn predict_normals(
         &self,
         counts: &Counts,
         places: &FluidLayout,
         bits: u32,
-        work: &mut changing::Work,
+        work: &mut changing::ChangingBuffers,
         out: &[u64],
     ) -> Result<(), Corrupt> {
         let place = self.layout.streams.first().copied().flatten();
         let place = place.ok_or(Corrupt("frames of a mesh that the description does not animate"))?;
-        let indices = &part::<u32>(out, places.indices)[..counts.indices as usize];
+        let indices = &array::<u32>(out, places.indices)[..counts.indices as usize];
         let size = 3 * counts.vertices as usize;
-        match place.size {
-            1 => work.shade(indices, &part::<u8>(out, place)[..size], bits),
-            2 => work.shade(indices, &part::<u16>(out, place)[..size], bits),
-            _ => work.shade(indices, &part::<u32>(out, place)[..size], bits),
+        match place.value_bytes {
+            1 => work.predict_normals(indices, &array::<u8>(out, place)[..size], bits),
+            2 => work.predict_normals(indices, &array::<u16>(out, place)[..size], bits),
+            _ => work.predict_normals(indices, &array::<u32>(out, place)[..size], bits),
         }
         Ok(())
     }

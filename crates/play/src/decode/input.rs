@@ -4,13 +4,13 @@
 use crate::reel::layout::fixed_point_parts;
 use meshreel_codec::classic::stream;
 use meshreel_codec::record::{Coding, MeshRecord, StreamRecord};
-use meshreel_codec::{Corrupt, take_sized};
+use meshreel_codec::{Corrupt, take_length_prefixed};
 
 /// Returns a decoded frame by number; `None` if it is not available.
-pub(crate) type Decoded<'a> = dyn Fn(usize) -> Option<&'a [u64]> + 'a;
+pub(crate) type FrameLookup<'a> = dyn Fn(usize) -> Option<&'a [u64]> + 'a;
 
 /// Returns the bytes of `frames` frames of a stream that is left out, in a unit, or once in the static data.
-pub(crate) fn skip(
+pub(crate) fn skip_stream(
     mesh: &MeshRecord,
     stream: &StreamRecord,
     bytes: &[u8],
@@ -24,7 +24,7 @@ pub(crate) fn skip(
     let (vertices, word) = (mesh.vertices as usize, usize::from(stream.word));
     let mut used = 0;
     for _ in 0..parts {
-        used += take_sized(&bytes[used..])?.1;
+        used += take_length_prefixed(&bytes[used..])?.1;
     }
     for _ in 0..levels {
         used += stream::skip(&bytes[used..], stream.semantic.components(), vertices, word)?;

@@ -3,11 +3,11 @@
 use crate::Error;
 use crate::decode::bones::BonesView;
 use crate::reel::end_states::EndState;
-use crate::reel::fixed_point::{self, Block, FixedPoint};
-use crate::reel::frame::{Frame, ParticlesFrame};
-use crate::reel::layout::{BonesLayout, Place, Range};
+use crate::reel::fixed_point::{self, FixedPointStream, VertexBlock};
+use crate::reel::frame::{FrameData, ParticlesFrame};
+use crate::reel::layout::{ArrayLayout, BonesLayout, IndexRange};
 use crate::reel::lod::{Lod, LodLevel};
-use crate::reel::normals::{Predicted, PredictedFrame};
+use crate::reel::normals::{PredictedFrame, PredictedNormals};
 use crate::reel::open_file::Reel;
 use crate::reel::quantized::{QuantizedBuffer, QuantizedValues, for_quantized};
 use crate::reel::statics::Statics;
@@ -28,23 +28,23 @@ pub struct MeshView<'a> {
     /// Whether points that bones move are posed.
     poses: bool,
     /// Whether points of its frames are left coded.
-    coded: bool,
+    coded_points: bool,
     vertices: u32,
     source_points: u32,
     points: &'a [u32],
     particles: Option<ParticlesFrame<'a>>,
     indices: &'a [u32],
-    materials: &'a [Range],
+    materials: &'a [IndexRange],
     lods: &'a [LodLevel],
     visibility: Option<&'a TriangleVisibility>,
     /// Static streams, and the first frame of animated ones.
-    fixed: &'a [QuantizedBuffer],
+    static_streams: &'a [QuantizedBuffer],
     /// The parts of each fixed-point stream.
-    fixed_point: &'a [Vec<FixedPoint>],
+    fixed_point: &'a [Vec<FixedPointStream>],
     /// The predictor of each stream of predicted normals.
-    predicted: &'a [Option<Box<Predicted>>],
+    predicted_normals: &'a [Option<Box<PredictedNormals>>],
     /// The mesh's number, and the frame with its animated streams.
-    frame: Option<(usize, Frame<'a>)>,
+    frame: Option<(usize, FrameData<'a>)>,
     end_state: Option<EndState>,
 }
 
@@ -54,28 +54,28 @@ impl<'a> MeshView<'a> {
         reel: &'a Reel,
         statics: &'a Statics,
         mesh: usize,
-        frame: Option<Frame<'a>>,
+        frame: Option<FrameData<'a>>,
     ) -> MeshView<'a> {
         let record = &reel.description().meshes[mesh];
         let fixed = &statics.meshes[mesh];
         let end_state = frame.and_then(|frame| frame.end_state(mesh));
-        let frame = frame.map(|frame| frame.of(statics, mesh));
+        let frame = frame.map(|frame| frame.for_mesh(statics, mesh));
         let mut view = MeshView {
             record,
             attributes: reel.has_attributes(),
             poses: reel.has_poses(),
-            coded: reel.layout().meshes[mesh].coded.is_some(),
+            coded_points: reel.layout().meshes[mesh].coded_points.is_some(),
             vertices: record.vertices,
             source_points: record.source_points,
             points: &[],
             particles: None,
             indices: &fixed.indices,
-            materials: &reel.layout().meshes[mesh].ranges,
+            materials: &reel.layout().meshes[mesh].material_ranges,
             lods: &fixed.lods,
             visibility: fixed.visibility.as_ref(),
-            fixed: &fixed.streams,
+            static_streams: &fixed.streams,
             fixed_point: &fixed.fixed_point,
-            predicted: &fixed.normals,
+            predicted_normals: &fixed.normals,
             frame: frame.map(|frame| (mesh, frame)),
             end_state,
         };
@@ -96,9 +96,9 @@ impl<'a> MeshView<'a> {
     }
 
     /// Returns the state of the rigid bones in this frame, see [`BonesView`]; `None` without rigid bones.
-    pub(crate) fn bone_words(&self) -> Option<&'a [u32]> {
+    pub(crate) fn bone_states(&self) -> Option<&'a [u32]> {
         let (mesh, frame) = self.frame?;
-        frame.bone_words(mesh)
+        frame.bone_states(mesh)
     }
 
     /// Returns the end state that the mesh is in, if nothing of it is decoded in this frame: vertices that
@@ -135,7 +135,7 @@ impl<'a> MeshView<'a> {
         self.particles.map_or(&[], |particles| particles.curves)
     }
     /// `true` if particles without ids are the same by index in another frame.
-    pub(crate) fn is_run_of(&self, other: &MeshView<'_>) -> bool {
+    pub(crate) fn is_same_run(&self, other: &MeshView<'_>) -> bool {
         let run = |view: &MeshView<'_>| view.particles.map_or(0, |p| p.run);
         run(self) > 0 && run(self) == run(other) && self.vertices == other.vertices
     }
@@ -145,7 +145,7 @@ impl<'a> MeshView<'a> {
         self.indices
     }
     /// Returns the index ranges of the record's materials, in its order.
-    pub fn materials(&self) -> &'a [Range] {
+    pub fn materials(&self) -> &'a [IndexRange] {
         self.materials
     }
     /// Returns the indices in the order of [`MeshView::visible_ranges`]; equal to [`MeshView::indices`] if
@@ -159,14 +159,14 @@ impl<'a> MeshView<'a> {
     /// that touch, or that have come to rest.
     pub fn visible_ranges(&self, frames: [u32; 2], material: Option<usize>) -> VisibleRanges<'a> {
         match (self.visibility, material) {
-            (Some(visibility), _) => VisibleRanges::of(visibility, frames, material),
+            (Some(visibility), _) => VisibleRanges::new(visibility, frames, material),
             (None, Some(m)) => VisibleRanges::whole(self.materials.get(m).copied().unwrap_or_default()),
-            (None, None) => VisibleRanges::whole(Range { first: 0, count: self.indices.len() as u32 }),
+            (None, None) => VisibleRanges::whole(IndexRange { first: 0, count: self.indices.len() as u32 }),
         }
     }
     /// Returns the number of LOD levels, including the mesh itself, which is level 0. Each has fewer
     /// triangles between the same vertices.
-    pub fn lods(&self) -> usize {
+    pub fn lod_count(&self) -> usize {
         1 + self.lods.len()
     }
     /// Returns an LOD level; the last one if `level` is too large.
@@ -179,18 +179,18 @@ impl<'a> MeshView<'a> {
     }
     /// Returns the index of a stream in the record; `None` if it does not exist or is left out
     /// ([`crate::Limits::attributes`]).
-    pub fn find(&self, semantic: Semantic, set: u8) -> Option<usize> {
+    pub fn find_stream(&self, semantic: Semantic, set: u8) -> Option<usize> {
         let streams = &self.record.streams;
         let found = (streams.iter()).position(|s| s.semantic == semantic && s.set == set);
         found.filter(|&s| self.attributes || !self.record.is_attribute(s))
     }
     /// `true` if [`MeshView::normals_into`] can write normals.
     pub fn has_normals(&self) -> bool {
-        self.has_tangents() || self.find(Semantic::Normal, 0).is_some()
+        self.has_tangents() || self.find_stream(Semantic::Normal, 0).is_some()
     }
     /// `true` if [`MeshView::tangents_into`] can write tangents.
     pub fn has_tangents(&self) -> bool {
-        self.find(Semantic::QTangent, 0).is_some()
+        self.find_stream(Semantic::QTangent, 0).is_some()
     }
 
     /// Returns the quantized values of stream `stream` of the record as they are in memory, component-major,
@@ -199,13 +199,13 @@ impl<'a> MeshView<'a> {
     pub fn quantized(&self, stream: usize) -> QuantizedValues<'a> {
         let of_frame = self.frame.and_then(|(mesh, frame)| frame.stream(mesh, stream));
         let components = self.record.streams[stream].semantic.components();
-        let levels = of_frame.or_else(|| self.fixed.get(stream).map(QuantizedBuffer::all));
+        let levels = of_frame.or_else(|| self.static_streams.get(stream).map(QuantizedBuffer::values));
         levels.map_or(QuantizedValues::U8(&[]), |levels| levels.first(components * self.vertex_count()))
     }
 
     /// Returns the bones that move the positions; `None` if neither parts nor bones move the mesh.
     pub fn bones(&self) -> Option<BonesView<'a>> {
-        let stream = self.find(Semantic::Position, 0)?;
+        let stream = self.find_stream(Semantic::Position, 0)?;
         BonesView::new(self.fixed_point.get(stream)?, self.bones_frame())
     }
 
@@ -243,30 +243,30 @@ impl<'a> MeshView<'a> {
     /// Writes unit normals, xyz per vertex, from the stream of normals or of tangent frames.
     pub fn normals_into(&self, out: &mut [f32]) -> Result<(), Error> {
         if self.has_tangents() {
-            let stream = self.stream(Semantic::QTangent, 0, "normals")?;
-            if let Some(frame) = self.predicted(stream) {
+            let stream = self.require_stream(Semantic::QTangent, 0, "normals")?;
+            if let Some(frame) = self.predicted_frame(stream) {
                 return self.predicted_into(frame, Some(out), None);
             }
-            self.check(out, 3, "normals")?;
+            self.check_size(out, 3, "normals")?;
             for_quantized!(self.quantized(stream), codes => qtangent::normals(self.bits(stream), codes, out));
             return Ok(());
         }
-        let stream = self.stream(Semantic::Normal, 0, "normals")?;
-        if let Some(frame) = self.predicted(stream) {
+        let stream = self.require_stream(Semantic::Normal, 0, "normals")?;
+        if let Some(frame) = self.predicted_frame(stream) {
             return self.predicted_into(frame, Some(out), None);
         }
-        self.check(out, 3, "normals")?;
+        self.check_size(out, 3, "normals")?;
         for_quantized!(self.quantized(stream), codes => octahedral::normals(self.bits(stream), codes, out));
         Ok(())
     }
 
     /// Writes unit tangents, xyzw per vertex; w is the sign of the bitangent `cross(normal, tangent)·w`.
     pub fn tangents_into(&self, out: &mut [f32]) -> Result<(), Error> {
-        let stream = self.stream(Semantic::QTangent, 0, "tangents")?;
-        if let Some(frame) = self.predicted(stream) {
+        let stream = self.require_stream(Semantic::QTangent, 0, "tangents")?;
+        if let Some(frame) = self.predicted_frame(stream) {
             return self.predicted_into(frame, None, Some(out));
         }
-        self.check(out, 4, "tangents")?;
+        self.check_size(out, 4, "tangents")?;
         for_quantized!(self.quantized(stream), codes => qtangent::tangents(self.bits(stream), codes, out));
         Ok(())
     }
@@ -275,8 +275,8 @@ impl<'a> MeshView<'a> {
     /// one pass: if both are predicted from the positions, that takes little more time than the tangents
     /// alone.
     pub fn directions_into(&self, normals: &mut [f32], tangents: &mut [f32]) -> Result<(), Error> {
-        let stream = self.stream(Semantic::QTangent, 0, "tangents")?;
-        if let Some(frame) = self.predicted(stream) {
+        let stream = self.require_stream(Semantic::QTangent, 0, "tangents")?;
+        if let Some(frame) = self.predicted_frame(stream) {
             return self.predicted_into(frame, Some(normals), Some(tangents));
         }
         self.normals_into(normals)?;
@@ -300,10 +300,10 @@ impl<'a> MeshView<'a> {
         tangents: Option<&'o mut [f32]>,
     ) -> Result<Directions<'o>, Error> {
         if let Some(normals) = &normals {
-            self.check(normals, 3, "normals")?;
+            self.check_size(normals, 3, "normals")?;
         }
         if let Some(tangents) = &tangents {
-            self.check(tangents, 4, "tangents")?;
+            self.check_size(tangents, 4, "tangents")?;
         }
         Ok(Directions {
             normals: normals.map(|out| out.as_chunks_mut().0),
@@ -312,13 +312,13 @@ impl<'a> MeshView<'a> {
     }
 
     /// Returns the data from which the normals of a stream are computed; `None` if they are not predicted.
-    pub(crate) fn predicted(&self, stream: usize) -> Option<PredictedFrame<'a>> {
-        let predicted = self.predicted.get(stream)?.as_deref()?;
+    pub(crate) fn predicted_frame(&self, stream: usize) -> Option<PredictedFrame<'a>> {
+        let predicted = self.predicted_normals.get(stream)?.as_deref()?;
         let positions = self.fixed_point.first()?.first()?;
-        let states = self.frame.and_then(|(mesh, frame)| frame.states(mesh, stream));
+        let states = self.frame.and_then(|(mesh, frame)| frame.normal_states(mesh, stream));
         let transforms = self.frame.and_then(|(mesh, frame)| frame.bone_transforms(mesh));
-        let frame = normals::Frame {
-            points: positions.of(0, self.fixed_point(0)),
+        let frame = normals::NormalsFrame {
+            points: positions.part_positions(0, self.fixed_point_array(0)),
             state: states.unwrap_or(predicted.coded.base()),
             transforms: transforms.unwrap_or_default(),
         };
@@ -327,29 +327,32 @@ impl<'a> MeshView<'a> {
 
     /// `true` if points of its frames are not decoded.
     pub(crate) fn has_coded_points(&self) -> bool {
-        self.coded
+        self.coded_points
     }
 
     /// Returns the frame's buffer and the place of a stream of fixed-point positions in it.
-    fn fixed_point(&self, stream: usize) -> Option<(&'a [u64], Place)> {
+    fn fixed_point_array(&self, stream: usize) -> Option<(&'a [u64], ArrayLayout)> {
         let (mesh, frame) = self.frame?;
         frame.fixed_point(mesh, stream)
     }
 
     /// Returns the first part of a fixed-point stream, and its points in this frame; these are `None` if
     /// they are not decoded or not posed.
-    pub(crate) fn fixed_point_part(&self, stream: usize) -> Option<(&'a FixedPoint, Option<Points<'a>>)> {
+    pub(crate) fn fixed_point_part(
+        &self,
+        stream: usize,
+    ) -> Option<(&'a FixedPointStream, Option<Points<'a>>)> {
         let part = self.fixed_point.get(stream)?.first()?;
         let record = &self.record.streams[stream];
         let placed = match record.semantic {
-            Semantic::Position => !self.coded && (self.poses || record.coding != Coding::Bones),
+            Semantic::Position => !self.coded_points && (self.poses || record.coding != Coding::Bones),
             _ => true,
         };
-        Some((part, placed.then(|| part.of(0, self.fixed_point(stream)))))
+        Some((part, placed.then(|| part.part_positions(0, self.fixed_point_array(stream)))))
     }
 
     /// Returns the frame with its animated streams, and the places of its bones.
-    pub(crate) fn bones_frame(&self) -> Option<(Frame<'a>, BonesLayout)> {
+    pub(crate) fn bones_frame(&self) -> Option<(FrameData<'a>, BonesLayout)> {
         let (mesh, frame) = self.frame?;
         Some((frame, frame.layout.meshes[mesh].bones?))
     }
@@ -360,11 +363,16 @@ impl<'a> MeshView<'a> {
         &self,
         stream: usize,
         vertices: std::ops::Range<usize>,
-        out: &mut Block,
+        out: &mut VertexBlock,
     ) -> bool {
         let is = self.record.streams[stream].coding.has_fixed_point();
         if is {
-            fixed_point::planes_into(&self.fixed_point[stream], self.fixed_point(stream), vertices, out);
+            fixed_point::planes_into(
+                &self.fixed_point[stream],
+                self.fixed_point_array(stream),
+                vertices,
+                out,
+            );
         }
         is
     }
@@ -373,7 +381,7 @@ impl<'a> MeshView<'a> {
     pub(crate) fn uv_range(&self, stream: usize) -> Option<[f32; 4]> {
         let record = &self.record.streams[stream];
         if record.coding.has_fixed_point() {
-            let [low, high] = fixed_point::range(&self.fixed_point[stream])?;
+            let [low, high] = fixed_point::value_range(&self.fixed_point[stream])?;
             return Some([low[0], low[1], high[0] - low[0], high[1] - low[1]]);
         }
         let [u, v] = &record.axes[..] else {
@@ -387,15 +395,15 @@ impl<'a> MeshView<'a> {
         u32::from(self.record.streams[stream].bits)
     }
 
-    pub(crate) fn stream(&self, semantic: Semantic, set: u8, name: &str) -> Result<usize, Error> {
+    pub(crate) fn require_stream(&self, semantic: Semantic, set: u8, name: &str) -> Result<usize, Error> {
         let path = &self.record.path;
-        let found = self.find(semantic, set);
+        let found = self.find_stream(semantic, set);
         let found = found.ok_or_else(|| Error::misuse(format!("mesh {path} has no {name} {set}")))?;
         let posed = self.poses || !self.record.streams.iter().any(|s| s.coding == Coding::Bones);
         let needs = match semantic {
             semantic if semantic.has_sets() => "",
             _ if !posed => ", which bones move, in a file that was opened without poses (Limits::poses)",
-            _ if self.coded => {
+            _ if self.coded_points => {
                 " in a file that was opened without points of the preset fast (Limits::points)"
             }
             _ => "",
@@ -406,7 +414,7 @@ impl<'a> MeshView<'a> {
         }
     }
 
-    fn check(&self, out: &[f32], components: usize, name: &str) -> Result<(), Error> {
+    fn check_size(&self, out: &[f32], components: usize, name: &str) -> Result<(), Error> {
         let want = components * self.vertex_count();
         if out.len() == want {
             return Ok(());
@@ -419,11 +427,16 @@ impl<'a> MeshView<'a> {
     }
 
     fn lattice_into(&self, semantic: Semantic, set: u8, name: &str, out: &mut [f32]) -> Result<(), Error> {
-        let stream = self.stream(semantic, set, name)?;
-        self.check(out, semantic.components(), name)?;
+        let stream = self.require_stream(semantic, set, name)?;
+        self.check_size(out, semantic.components(), name)?;
         if self.record.streams[stream].coding.has_fixed_point() {
             let components = semantic.components();
-            fixed_point::positions_into(&self.fixed_point[stream], self.fixed_point(stream), components, out);
+            fixed_point::positions_into(
+                &self.fixed_point[stream],
+                self.fixed_point_array(stream),
+                components,
+                out,
+            );
             return Ok(());
         }
         let axes: &[Axis] = &self.record.streams[stream].axes;

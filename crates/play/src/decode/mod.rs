@@ -7,7 +7,7 @@ pub(crate) mod decoder;
 pub(crate) mod end_states;
 pub(crate) mod fixed_point;
 pub(crate) mod fluid;
-pub(crate) mod hold;
+pub(crate) mod frame_slots;
 pub(crate) mod input;
 pub(crate) mod matrix;
 pub(crate) mod mesh;

@@ -36,11 +36,11 @@ impl Reel {
         let statics = self.statics()?;
         let frames = self.frame_count() as u32;
         let visibility = statics.meshes[mesh].visibility.as_ref();
-        Ok(visibility.map(|visibility| visibility.hidden(frames)))
+        Ok(visibility.map(|visibility| visibility.hidden_counts(frames)))
     }
 
     /// Returns the number of LOD levels of a mesh, including the mesh itself.
-    pub fn lods(&self, mesh: usize) -> Result<usize, Error> {
+    pub fn lod_count(&self, mesh: usize) -> Result<usize, Error> {
         self.mesh_record(mesh)?;
         Ok(1 + self.statics()?.meshes[mesh].lods.len())
     }
@@ -53,7 +53,7 @@ impl Reel {
             return Ok(None);
         }
         let statics = self.statics()?;
-        let shape = grid::shape(&statics.meshes[mesh].made_of.connectivity);
+        let shape = grid::read_shape(&statics.meshes[mesh].key.connectivity);
         Ok(shape.map(|shape| [shape.width, shape.height]))
     }
 

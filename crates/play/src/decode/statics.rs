@@ -3,29 +3,29 @@
 
 use crate::decode::classic::read_static;
 use crate::decode::end_states;
-use crate::decode::input::skip;
-use crate::reel::content::slice;
-use crate::reel::fixed_point::{Coded, FixedPoint};
+use crate::decode::input::skip_stream;
+use crate::reel::chunk_content::slice;
+use crate::reel::fixed_point::{FixedPointStream, PositionDecoder};
 use crate::reel::layout::fixed_point_parts;
-use crate::reel::normals::Predicted;
+use crate::reel::normals::PredictedNormals;
 use crate::reel::open_file::Reel;
 use crate::reel::quantized::{QuantizedBuffer, for_quantized};
 use crate::reel::statics::{StaticMesh, Statics};
 use crate::reel::{lod, visibility};
 use crate::{Error, error};
 use meshreel_codec::entropy::block::Decompressor;
-use meshreel_codec::mesh::decode::Static;
-use meshreel_codec::mesh::height::Flat;
+use meshreel_codec::mesh::decode::StaticPart;
+use meshreel_codec::mesh::height::FixedPointPlane;
 use meshreel_codec::mesh::hierarchy;
 use meshreel_codec::mesh::hierarchy::Hierarchy;
-use meshreel_codec::mesh::shared::Sets;
 use meshreel_codec::mesh::skin::Skin;
-use meshreel_codec::record::{Coding, Location, MeshRecord, Semantic, StreamRecord};
-use meshreel_codec::topology::grid::Shape;
-use meshreel_codec::topology::lod::Entries;
+use meshreel_codec::mesh::table_sets::TableSets;
+use meshreel_codec::record::{ChunkLocation, Coding, MeshRecord, Semantic, StreamRecord};
+use meshreel_codec::topology::grid::GridShape;
+use meshreel_codec::topology::lod::LodEntries;
 use meshreel_codec::topology::{grid, index, weld};
 use meshreel_codec::values::parallelogram;
-use meshreel_codec::{Corrupt, quantize, take_sized};
+use meshreel_codec::{Corrupt, quantize, take_length_prefixed};
 use meshreel_format::kind;
 use std::sync::Arc;
 
@@ -40,19 +40,19 @@ impl Statics {
             let record = &records[m];
             let at = || format!("indices of mesh {}", record.path);
             let bytes = slice(reel.path(), content, record.connectivity, at)?;
-            meshes[m].made_of.connectivity = bytes.to_vec();
+            meshes[m].key.connectivity = bytes.to_vec();
             let indices = read_indices(record, bytes);
             meshes[m].indices = indices.map_err(|c| error::corrupt(reel.path(), c, at()))?;
             Ok(())
         })?;
-        let mut sets = Sets::new(reel.memory_for_tables());
+        let mut sets = TableSets::new(reel.memory_for_tables());
         reel.each_chunk(fixed().map(|m| (chunk_of(records[m].values), m)).collect(), |content, m| {
             let record = &records[m];
             let at = || format!("static values of mesh {}", record.path);
             let bytes = slice(reel.path(), content, record.values, at)?;
             let attributes = reel.has_attributes();
             let read = read_values(record, attributes, &mut meshes[m], bytes, &mut sets);
-            let made_of = &mut meshes[m].made_of;
+            let made_of = &mut meshes[m].key;
             made_of.counts = (record.vertices, record.points, record.has_table);
             made_of.streams.clone_from(&record.streams);
             made_of.values = bytes.to_vec();
@@ -61,7 +61,7 @@ impl Statics {
                 None => error::corrupt(reel.path(), c, at()),
             })
         })?;
-        reel.set_tables(sets.bytes());
+        reel.set_table_bytes(sets.bytes());
         drop(sets);
         load_lods(reel, &mut meshes)?;
         load_visibility(reel, &mut meshes)?;
@@ -73,14 +73,14 @@ impl Statics {
 }
 
 /// Returns the chunk to read for a location; `None` if the location is empty.
-fn chunk_of(location: Location) -> Option<u32> {
+fn chunk_of(location: ChunkLocation) -> Option<u32> {
     (location.size > 0).then_some(location.chunk)
 }
 
 fn read_indices(record: &MeshRecord, bytes: &[u8]) -> Result<Vec<u32>, Corrupt> {
     let mut indices = vec![0; record.indices as usize];
     let used = index::decode(bytes, record.vertices, &mut indices)?;
-    all_used(bytes, used)?;
+    check_all_used(bytes, used)?;
     Ok(indices)
 }
 
@@ -90,7 +90,7 @@ fn read_values(
     attributes: bool,
     mesh: &mut StaticMesh,
     bytes: &[u8],
-    sets: &mut Sets,
+    sets: &mut TableSets,
 ) -> Result<(), Corrupt> {
     let vertices = record.vertices as usize;
     let mut used = 0;
@@ -101,15 +101,15 @@ fn read_values(
         used += weld::decode(bytes, record.points, &mut points)?;
     }
     if record.has_table {
-        let (table, size) = parallelogram::decode_table(after(bytes, used), &mesh.indices, vertices)?;
-        mesh.table = table;
+        let (table, size) = parallelogram::decode_table(remaining(bytes, used), &mesh.indices, vertices)?;
+        mesh.predictor_table = table;
         used += size;
     }
     let mut fixed_point = FixedPointReader {
         sets,
         indices: &mesh.indices,
         points: &points,
-        shape: grid::shape(&mesh.made_of.connectivity),
+        shape: grid::read_shape(&mesh.key.connectivity),
         domains: Default::default(),
     };
     // Predicted normals also depend on streams that come after them.
@@ -119,27 +119,28 @@ fn read_values(
     mesh.fixed_point.reserve_exact(record.streams.len());
     mesh.normals.reserve_exact(record.streams.len());
     for (s, stream) in record.streams.iter().enumerate() {
-        let rest = after(bytes, used);
+        let rest = remaining(bytes, used);
         let mut parts = Vec::new();
         if stream.coding.has_fixed_point() {
             parts.reserve_exact(fixed_point_parts(stream));
         }
         let mut words = QuantizedBuffer::zeroed(1, 0);
         match stream.coding {
-            _ if record.is_attribute(s) && !attributes => used += skip(record, stream, rest, 1)?,
+            _ if record.is_attribute(s) && !attributes => used += skip_stream(record, stream, rest, 1)?,
             Coding::FixedPoint | Coding::Bones | Coding::Heights => {
                 used += fixed_point.read(record, stream, rest, &mut parts)?
             }
             Coding::Predicted => {
                 predicted.push((s, rest));
-                used += take_sized(rest)?.1;
+                used += take_length_prefixed(rest)?.1;
             }
             Coding::Quantized => {
                 words = QuantizedBuffer::zeroed(stream.word, stream.semantic.components() * vertices);
+                let table = &mesh.predictor_table;
                 used += match words {
-                    QuantizedBuffer::U8(_) => read_static::<u8>(stream, rest, &mesh.table, &mut words)?,
-                    QuantizedBuffer::U16(_) => read_static::<u16>(stream, rest, &mesh.table, &mut words)?,
-                    QuantizedBuffer::U32(_) => read_static::<u32>(stream, rest, &mesh.table, &mut words)?,
+                    QuantizedBuffer::U8(_) => read_static::<u8>(stream, rest, table, &mut words)?,
+                    QuantizedBuffer::U16(_) => read_static::<u16>(stream, rest, table, &mut words)?,
+                    QuantizedBuffer::U32(_) => read_static::<u32>(stream, rest, table, &mut words)?,
                 };
             }
         }
@@ -156,11 +157,11 @@ fn read_values(
             _ => Vec::new(),
         };
         let kind = (stream.semantic, stream.states);
-        let triangles = (&mesh.indices[..], grid::shape(&mesh.made_of.connectivity));
-        let (made, _) = Predicted::read(rest, kind, triangles, positions, &uvs)?;
+        let triangles = (&mesh.indices[..], grid::read_shape(&mesh.key.connectivity));
+        let (made, _) = PredictedNormals::read(rest, kind, triangles, positions, &uvs)?;
         mesh.normals[s] = Some(Box::new(made));
     }
-    all_used(bytes, used)
+    check_all_used(bytes, used)
 }
 
 /// Returns the uvs from which tangents are computed: those of the first set, which must be static.
@@ -170,7 +171,7 @@ fn first_uvs(record: &MeshRecord, mesh: &StaticMesh) -> Result<Vec<[f32; 2]>, Co
     let at = at.ok_or(Corrupt("predicted tangents without uvs that do not change"))?;
     let mut uvs = vec![[0.0; 2]; record.vertices as usize];
     let (axes, out) = (&record.streams[at].axes[..], uvs.as_flattened_mut());
-    for_quantized!(mesh.streams[at].all(), codes => quantize::dequantize(axes, codes, out));
+    for_quantized!(mesh.streams[at].values(), codes => quantize::dequantize(axes, codes, out));
     Ok(uvs)
 }
 
@@ -179,18 +180,18 @@ struct Domain {
     hierarchy: Hierarchy,
     triangles: Vec<u32>,
     /// The place of each vertex in the order of the hierarchy.
-    places: Arc<Vec<u32>>,
+    vertex_points: Arc<Vec<u32>>,
 }
 
 /// Reads the static part of fixed-point streams. Streams of points and streams of vertices have one hierarchy
 /// each, made once.
 struct FixedPointReader<'a> {
-    sets: &'a mut Sets,
+    sets: &'a mut TableSets,
     indices: &'a [u32],
     /// The point of each vertex.
     points: &'a [u32],
     /// The shape of the regular grid, if the mesh is one.
-    shape: Option<Shape>,
+    shape: Option<GridShape>,
     domains: [Option<Domain>; 2],
 }
 
@@ -200,25 +201,27 @@ impl FixedPointReader<'_> {
         record: &MeshRecord,
         stream: &StreamRecord,
         bytes: &[u8],
-        out: &mut Vec<FixedPoint>,
+        out: &mut Vec<FixedPointStream>,
     ) -> Result<usize, Corrupt> {
         let of_points = stream.semantic == Semantic::Position;
         let shape = self.shape;
         self.make_domain(record, of_points);
-        let Some(Domain { hierarchy, triangles, places }) = &self.domains[usize::from(of_points)] else {
+        let Some(Domain { hierarchy, triangles, vertex_points: places }) =
+            &self.domains[usize::from(of_points)]
+        else {
             return Ok(0);
         };
         let sets = &mut *self.sets;
         let mut used = 0;
         for _ in 0..fixed_point_parts(stream) {
-            let (part, size) = take_sized(after(bytes, used))?;
+            let (part, size) = take_length_prefixed(remaining(bytes, used))?;
             let (mut flat, mut places) = (None, places.clone());
             let coded = match stream.coding {
                 Coding::Heights => {
                     let shape = shape.ok_or(Corrupt("heights without a grid"))?;
-                    let (made, plane) = Flat::decode(part, hierarchy.clone(), &shape, sets)?;
+                    let (made, plane) = FixedPointPlane::decode(part, hierarchy.clone(), &shape, sets)?;
                     flat = Some(plane);
-                    Coded::Soft(Box::new(made))
+                    PositionDecoder::Soft(Box::new(made))
                 }
                 Coding::Bones => {
                     let wide = stream.word == 4;
@@ -227,18 +230,18 @@ impl FixedPointReader<'_> {
                     let numbers = skin.number_by_bones();
                     let of = |&place: &u32| numbers[place as usize];
                     places = Arc::new(places.iter().map(of).collect());
-                    Coded::Skin(Box::new(skin))
+                    PositionDecoder::Skin(Box::new(skin))
                 }
                 _ => {
                     let levels = hierarchy.clone();
-                    Coded::Soft(Box::new(Static::decode_sharing(part, levels, None, sets)?))
+                    PositionDecoder::Soft(Box::new(StaticPart::decode_sharing(part, levels, None, sets)?))
                 }
             };
             let wide = coded.first().is_wide();
             if wide != (stream.word == 4) {
                 return Err(Corrupt("fixed-point positions of another width than the description says"));
             }
-            out.push(FixedPoint { coded, flat, places });
+            out.push(FixedPointStream { decoder: coded, flat, vertex_points: places });
             used += size;
         }
         Ok(used)
@@ -252,7 +255,7 @@ impl FixedPointReader<'_> {
                 false => indices.to_vec(),
             };
             let count = if of_points { record.points } else { record.vertices };
-            let hierarchy = hierarchy::of(shape.as_ref(), count, &triangles);
+            let hierarchy = hierarchy::build_with_grid(shape.as_ref(), count, &triangles);
             let mut place = vec![0; hierarchy.order.len()];
             for (new, &old) in (0..).zip(&hierarchy.order) {
                 place[old as usize] = new;
@@ -260,16 +263,16 @@ impl FixedPointReader<'_> {
             if of_points {
                 place = points.iter().map(|&p| place[p as usize]).collect();
             }
-            Domain { hierarchy, triangles, places: Arc::new(place) }
+            Domain { hierarchy, triangles, vertex_points: Arc::new(place) }
         });
     }
 }
 
-fn all_used(bytes: &[u8], used: usize) -> Result<(), Corrupt> {
+fn check_all_used(bytes: &[u8], used: usize) -> Result<(), Corrupt> {
     if used == bytes.len() { Ok(()) } else { Err(Corrupt("bytes left over")) }
 }
 
-fn after(bytes: &[u8], used: usize) -> &[u8] {
+fn remaining(bytes: &[u8], used: usize) -> &[u8] {
     bytes.get(used..).unwrap_or(&[])
 }
 
@@ -279,7 +282,7 @@ pub(crate) fn load_lods(reel: &Reel, meshes: &mut [StaticMesh]) -> Result<(), Er
     let mut least = 0;
     for (c, _) in (0u32..).zip(reel.chunks()).filter(|(_, c)| c.kind == kind::LOD) {
         let content = reel.chunk(c, &mut decompressor)?;
-        let mut entries = Entries::new(&content, least);
+        let mut entries = LodEntries::new(&content, least);
         let damaged = |what| error::corrupt(reel.path(), what, format!("chunk {c}"));
         while let Some((m, levels)) = entries.next().map_err(damaged)? {
             let record = reel.description().meshes.get(m as usize);
@@ -291,7 +294,7 @@ pub(crate) fn load_lods(reel: &Reel, meshes: &mut [StaticMesh]) -> Result<(), Er
             let at = || format!("levels of detail of mesh {}", record.path);
             mesh.lods = lod::read(record, &mesh.indices, levels)
                 .map_err(|what| error::corrupt(reel.path(), what, at()))?;
-            mesh.made_of.lods = levels.to_vec();
+            mesh.key.lods = levels.to_vec();
         }
     }
     Ok(())
@@ -304,7 +307,7 @@ pub(crate) fn load_visibility(reel: &Reel, meshes: &mut [StaticMesh]) -> Result<
     let chunks = (0u32..).zip(reel.chunks());
     for (c, _) in chunks.filter(|(_, c)| c.kind == kind::VISIBILITY) {
         let content = reel.chunk(c, &mut decompressor)?;
-        let mut entries = Entries::new(&content, least);
+        let mut entries = LodEntries::new(&content, least);
         let damaged = |what| error::corrupt(reel.path(), what, format!("chunk {c}"));
         while let Some((m, bytes)) = entries.next().map_err(damaged)? {
             let record = reel.description().meshes.get(m as usize);
@@ -317,7 +320,7 @@ pub(crate) fn load_visibility(reel: &Reel, meshes: &mut [StaticMesh]) -> Result<
             let visibility = visibility::read(record, &mesh.indices, bytes, reel.frame_count() as u32)
                 .map_err(|what| error::corrupt(reel.path(), what, at()))?;
             mesh.visibility = Some(visibility);
-            mesh.made_of.drawn = bytes.to_vec();
+            mesh.key.visibility = bytes.to_vec();
         }
     }
     Ok(())

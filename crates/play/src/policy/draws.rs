@@ -2,7 +2,7 @@
 
 /// A visible draw of a mesh that is the same for all its instances.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Placed {
+pub struct PlacedMesh {
     /// The mesh and, if it moves, its frame: draws with equal numbers look the same.
     pub mesh: u64,
     /// Object to world, row-major.
@@ -11,34 +11,34 @@ pub struct Placed {
 
 /// The draws of one mesh.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Group<'a> {
-    /// The mesh, as in [`Placed::mesh`].
+pub struct DrawGroup<'a> {
+    /// The mesh, as in [`PlacedMesh::mesh`].
     pub mesh: u64,
     /// The placed instances, in the order in which they were given.
-    pub placed: &'a [Placed],
+    pub placed: &'a [PlacedMesh],
     /// `true` if they are enough for one instanced draw; otherwise each is drawn by itself.
     pub instanced: bool,
 }
 
 /// The smallest number of equal draws that become one instanced draw.
-pub const INSTANCES: usize = 10;
+pub const MIN_INSTANCES: usize = 10;
 
 /// Sorts draws so that equal ones follow each other, and returns them group by group; groups of at least
-/// `threshold` draws (see [`INSTANCES`]) are instanced. `order` keeps the order within a group and must be as
-/// long as `draws`; nothing is allocated. If `order` is too short, no group is returned.
-pub fn group<'a>(
-    draws: &'a mut [Placed],
+/// `threshold` draws (see [`MIN_INSTANCES`]) are instanced. `order` keeps the order within a group and must
+/// be as long as `draws`; nothing is allocated. If `order` is too short, no group is returned.
+pub fn group_draws<'a>(
+    draws: &'a mut [PlacedMesh],
     order: &mut [u32],
     threshold: usize,
-) -> impl Iterator<Item = Group<'a>> {
-    let draws: &'a [Placed] = match order.get_mut(..draws.len()) {
+) -> impl Iterator<Item = DrawGroup<'a>> {
+    let draws: &'a [PlacedMesh] = match order.get_mut(..draws.len()) {
         Some(order) => {
-            arrange(draws, order);
+            sort_by_mesh(draws, order);
             draws
         }
         None => &[],
     };
-    draws.chunk_by(|a, b| a.mesh == b.mesh).map(move |placed| Group {
+    draws.chunk_by(|a, b| a.mesh == b.mesh).map(move |placed| DrawGroup {
         mesh: placed[0].mesh,
         placed,
         instanced: placed.len() >= threshold.max(1),
@@ -46,7 +46,7 @@ pub fn group<'a>(
 }
 
 /// Sorts by mesh, stably and without a second buffer of draws.
-fn arrange(draws: &mut [Placed], order: &mut [u32]) {
+fn sort_by_mesh(draws: &mut [PlacedMesh], order: &mut [u32]) {
     for (i, place) in order.iter_mut().enumerate() {
         *place = i as u32;
     }
@@ -68,7 +68,7 @@ fn arrange(draws: &mut [Placed], order: &mut [u32]) {
 
 /// The instances that a debug view draws.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Filter {
+pub enum MeshFilter {
     /// All meshes.
     #[default]
     All,
@@ -78,13 +78,13 @@ pub enum Filter {
     Static,
 }
 
-impl Filter {
+impl MeshFilter {
     /// `true` if a mesh is drawn.
     pub fn shows(self, animated: bool) -> bool {
         match self {
-            Filter::All => true,
-            Filter::Animated => animated,
-            Filter::Static => !animated,
+            MeshFilter::All => true,
+            MeshFilter::Animated => animated,
+            MeshFilter::Static => !animated,
         }
     }
 }
@@ -97,7 +97,7 @@ pub fn name_matches(name: &str, filter: &str) -> bool {
 
 /// Returns a bright colour, red, green and blue, that is the same for equal meshes and so shows what is
 /// instanced.
-pub fn colour_of(mesh: u64) -> [u8; 3] {
+pub fn mesh_colour(mesh: u64) -> [u8; 3] {
     // Consecutive numbers get distant hues, a golden turn apart.
     let hue = mesh.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
     let (sector, within) = ((hue * 6) >> 32, ((hue * 6) & 0xFFFF_FFFF) >> 25);

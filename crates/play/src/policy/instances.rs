@@ -1,4 +1,4 @@
-//! Rules for one instance: what is drawn, the mesh or a stand-in, and whether it is streamed.
+//! The policy for one instance: what is drawn, the mesh or a stand-in, and whether it is streamed.
 
 use super::lod::LodDistances;
 use crate::time::clock::{Clock, Command, Repeat};
@@ -17,7 +17,7 @@ pub struct StandIns {
 
 impl StandIns {
     /// Returns the stand-in for a clock's position.
-    pub fn at(&self, clock: &Clock) -> Option<u32> {
+    pub fn select(&self, clock: &Clock) -> Option<u32> {
         let repeats = clock.repeat() != Repeat::Once;
         let special = if clock.position() == 0.0 {
             self.first
@@ -55,7 +55,7 @@ impl Default for Switches {
     }
 }
 
-/// The rules by which one instance is drawn and streamed, from its distance, [`Situation::distance`].
+/// The policy by which one instance is drawn and streamed, from its distance, [`Situation::distance`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Policy {
     /// Meshes that are drawn instead of the animation.
@@ -65,7 +65,7 @@ pub struct Policy {
     /// Distance within which the instance is streamed, even before it plays; beyond it only if it is drawn.
     pub stream_within: f32,
     /// The distances of the LOD levels.
-    pub levels: LodDistances,
+    pub lod_distances: LodDistances,
     /// The margin of the two distances above, as in [`LodDistances::margin`].
     pub margin: f32,
 }
@@ -76,7 +76,7 @@ impl Default for Policy {
             stand_ins: StandIns::default(),
             stand_in_beyond: f32::INFINITY,
             stream_within: 0.0,
-            levels: LodDistances::ONE,
+            lod_distances: LodDistances::SINGLE_LEVEL,
             margin: 0.05,
         }
     }
@@ -116,7 +116,7 @@ pub struct Verdict {
     pub stream: bool,
     far: bool,
     near: bool,
-    level: usize,
+    lod_level: usize,
 }
 
 impl Policy {
@@ -132,8 +132,8 @@ impl Policy {
         };
         let far = !inside(self.stand_in_beyond, !was.far);
         let near = inside(self.stream_within, was.near);
-        let level = self.levels.at(distance, was.level);
-        let stand_in = self.stand_ins.at(clock);
+        let level = self.lod_distances.level(distance, was.lod_level);
+        let stand_in = self.stand_ins.select(clock);
         let plays = !clock.stopped();
         let replaced = far && stand_in.is_some();
         let draw = match (situation.visible && on.drawing, stand_in) {
@@ -142,7 +142,13 @@ impl Policy {
             (true, _) if situation.ready && plays => Draw::Cache(level),
             (true, _) => Draw::Nothing,
         };
-        Verdict { draw, stream: near || (plays && situation.visible && !replaced), far, near, level }
+        Verdict {
+            draw,
+            stream: near || (plays && situation.visible && !replaced),
+            far,
+            near,
+            lod_level: level,
+        }
     }
 }
 

@@ -5,23 +5,23 @@
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LodDistances {
     /// The distance at which level `i` ends, ascending; ∞ for levels without an end.
-    pub ends: [f32; LodDistances::MOST - 1],
+    pub end_distances: [f32; LodDistances::MAX_LEVELS - 1],
     /// The hysteresis as a fraction of each distance: 0.1 for a tenth.
     pub margin: f32,
 }
 
 impl LodDistances {
     /// The largest number of levels.
-    pub const MOST: usize = 8;
+    pub const MAX_LEVELS: usize = 8;
 
     /// Level 0 at every distance.
-    pub const ONE: LodDistances =
-        LodDistances { ends: [f32::INFINITY; LodDistances::MOST - 1], margin: 0.05 };
+    pub const SINGLE_LEVEL: LodDistances =
+        LodDistances { end_distances: [f32::INFINITY; LodDistances::MAX_LEVELS - 1], margin: 0.05 };
 
     /// Returns levels that end at these distances; the last one never ends.
     pub fn ending_at(ends: &[f32]) -> LodDistances {
-        let mut levels = LodDistances::ONE;
-        for (end, &at) in levels.ends.iter_mut().zip(ends) {
+        let mut levels = LodDistances::SINGLE_LEVEL;
+        for (end, &at) in levels.end_distances.iter_mut().zip(ends) {
             *end = at;
         }
         levels
@@ -33,11 +33,11 @@ impl LodDistances {
     /// levels, the last are not used.
     ///
     /// A level that begins no nearer than the next one is skipped.
-    pub fn within(errors: &[f32], scale: f32, lens: &Lens, pixels: f32) -> LodDistances {
-        let mut levels = LodDistances::ONE;
+    pub fn from_errors(errors: &[f32], scale: f32, lens: &Projection, pixels: f32) -> LodDistances {
+        let mut levels = LodDistances::SINGLE_LEVEL;
         let per_error = scale * lens.pixels_at_one() / pixels;
         let mut farthest = 0.0f32;
-        for (end, &error) in levels.ends.iter_mut().zip(errors) {
+        for (end, &error) in levels.end_distances.iter_mut().zip(errors) {
             let begins = error * per_error;
             // An error that is NaN or negative: the level never begins.
             farthest = if begins >= 0.0 { farthest.max(begins) } else { f32::INFINITY };
@@ -47,25 +47,25 @@ impl LodDistances {
     }
 
     /// Returns the level at a distance, if it was `was` before. NaN counts as infinitely far.
-    pub fn at(&self, distance: f32, was: usize) -> usize {
+    pub fn level(&self, distance: f32, was: usize) -> usize {
         let passed = |(level, end): (usize, f32)| {
             let end = if level < was { end * (1.0 - self.margin) } else { end };
             distance > end || distance.is_nan()
         };
-        self.ends.into_iter().enumerate().take_while(|&e| passed(e)).count()
+        self.end_distances.into_iter().enumerate().take_while(|&e| passed(e)).count()
     }
 }
 
 /// The camera: the size in the picture of a length at a distance.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Lens {
+pub struct Projection {
     /// Vertical angle of view, radians, less than π.
     pub angle: f32,
     /// Height of the picture in pixels.
     pub height: f32,
 }
 
-impl Lens {
+impl Projection {
     /// Returns the pixels of a length of 1 at the distance 1, across the direction of view.
     pub fn pixels_at_one(&self) -> f32 {
         self.height / (2.0 * (self.angle / 2.0).tan())

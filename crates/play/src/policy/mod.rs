@@ -7,6 +7,6 @@ mod lod;
 #[cfg(test)]
 mod tests;
 
-pub use draws::{Filter, Group, INSTANCES, Placed, colour_of, group, name_matches};
+pub use draws::{DrawGroup, MIN_INSTANCES, MeshFilter, PlacedMesh, group_draws, mesh_colour, name_matches};
 pub use instances::{Draw, Policy, Situation, StandIns, Switches, Verdict};
-pub use lod::{Lens, LodDistances};
+pub use lod::{LodDistances, Projection};

@@ -9,7 +9,7 @@ const POLICY: Policy = Policy {
     stand_ins: StandIns { first: Some(1), last: Some(2), default: Some(3) },
     stand_in_beyond: 100.0,
     stream_within: 120.0,
-    levels: LodDistances::ONE,
+    lod_distances: LodDistances::SINGLE_LEVEL,
     margin: 0.1,
 };
 
@@ -36,14 +36,14 @@ fn stand_ins_by_time() {
     let play = |dt| clock(&[Command::Play], dt);
     let looped = |dt| clock(&[Command::Play, Command::Repeat(Repeat::Loop)], dt);
     let all = POLICY.stand_ins;
-    assert_eq!(all.at(&play(0.0)), Some(1));
-    assert_eq!(all.at(&play(0.5)), Some(3));
-    assert_eq!(all.at(&play(2.0)), Some(2));
-    assert_eq!(all.at(&looped(1.0)), Some(3), "a loop has no last frame");
+    assert_eq!(all.select(&play(0.0)), Some(1));
+    assert_eq!(all.select(&play(0.5)), Some(3));
+    assert_eq!(all.select(&play(2.0)), Some(2));
+    assert_eq!(all.select(&looped(1.0)), Some(3), "a loop has no last frame");
     let default = StandIns { default: Some(3), ..StandIns::default() };
-    assert_eq!([0.0, 0.5, 2.0].map(|dt| default.at(&play(dt))), [Some(3); 3]);
+    assert_eq!([0.0, 0.5, 2.0].map(|dt| default.select(&play(dt))), [Some(3); 3]);
     let ends = StandIns { default: None, ..all };
-    assert_eq!([0.0, 0.5, 2.0].map(|dt| ends.at(&play(dt))), [Some(1), None, Some(2)]);
+    assert_eq!([0.0, 0.5, 2.0].map(|dt| ends.select(&play(dt))), [Some(1), None, Some(2)]);
 }
 
 #[test]
@@ -104,36 +104,36 @@ fn nothing_flickers_at_a_border() {
 #[test]
 fn levels_by_distance() {
     let levels = LodDistances::ending_at(&[10.0, 20.0, 40.0]);
-    let at = |distance, was| levels.at(distance, was);
+    let at = |distance, was| levels.level(distance, was);
     assert_eq!([5.0, 10.0, 15.0, 30.0, 99.0].map(|d| at(d, 0)), [0, 0, 1, 2, 3]);
     assert_eq!((at(9.8, 1), at(9.4, 1)), (1, 0), "back with a margin");
     assert_eq!((at(19.5, 3), at(38.5, 3)), (2, 3));
-    assert_eq!(at(f32::NAN, 0), LodDistances::MOST - 1);
-    assert_eq!(LodDistances::ONE.at(1e30, 0), 0);
+    assert_eq!(at(f32::NAN, 0), LodDistances::MAX_LEVELS - 1);
+    assert_eq!(LodDistances::SINGLE_LEVEL.level(1e30, 0), 0);
     let many = LodDistances::ending_at(&[1.0; 20]);
-    assert_eq!(many.at(2.0, 0), LodDistances::MOST - 1);
+    assert_eq!(many.level(2.0, 0), LodDistances::MAX_LEVELS - 1);
 }
 
 #[test]
 fn f08_levels_by_what_the_eye_sees() {
-    let lens = Lens { angle: std::f32::consts::FRAC_PI_2, height: 1000.0 };
+    let lens = Projection { angle: std::f32::consts::FRAC_PI_2, height: 1000.0 };
     assert!((lens.pixels(1.0, 500.0) - 1.0).abs() < 1e-4);
     assert_eq!(lens.pixels(1.0, 0.0), f32::INFINITY);
     // Half a pixel: level 1 from 10 on, level 2 from 40 on.
-    let levels = LodDistances::within(&[0.01, 0.04], 1.0, &lens, 0.5);
-    assert!((levels.ends[0] - 10.0).abs() < 1e-3 && (levels.ends[1] - 40.0).abs() < 1e-3);
-    assert_eq!([9.0, 11.0, 39.0, 41.0, 1e9].map(|d| levels.at(d, 0)), [0, 1, 1, 2, 2]);
+    let levels = LodDistances::from_errors(&[0.01, 0.04], 1.0, &lens, 0.5);
+    assert!((levels.end_distances[0] - 10.0).abs() < 1e-3 && (levels.end_distances[1] - 40.0).abs() < 1e-3);
+    assert_eq!([9.0, 11.0, 39.0, 41.0, 1e9].map(|d| levels.level(d, 0)), [0, 1, 1, 2, 2]);
     // Twice as large, twice as far; a narrow lens magnifies.
-    let large = LodDistances::within(&[0.01], 2.0, &lens, 0.5);
-    assert!((large.ends[0] - 20.0).abs() < 1e-3);
-    let near = Lens { angle: 0.1, ..lens };
-    assert!(LodDistances::within(&[0.01], 1.0, &near, 0.5).ends[0] > 90.0);
+    let large = LodDistances::from_errors(&[0.01], 2.0, &lens, 0.5);
+    assert!((large.end_distances[0] - 20.0).abs() < 1e-3);
+    let near = Projection { angle: 0.1, ..lens };
+    assert!(LodDistances::from_errors(&[0.01], 1.0, &near, 0.5).end_distances[0] > 90.0);
     // A level with an invalid error is never drawn; one that is as good as the level before replaces it.
     for bad in [f32::NAN, -1.0] {
-        assert_eq!(LodDistances::within(&[bad, 0.1], 1.0, &lens, 1.0), LodDistances::ONE);
+        assert_eq!(LodDistances::from_errors(&[bad, 0.1], 1.0, &lens, 1.0), LodDistances::SINGLE_LEVEL);
     }
-    assert_eq!(LodDistances::within(&[0.0, 0.0], 1.0, &lens, 1.0).at(1.0, 0), 2);
-    assert_eq!(LodDistances::within(&[1.0; 20], 1.0, &lens, 1.0).at(f32::MAX, 0), 7);
+    assert_eq!(LodDistances::from_errors(&[0.0, 0.0], 1.0, &lens, 1.0).level(1.0, 0), 2);
+    assert_eq!(LodDistances::from_errors(&[1.0; 20], 1.0, &lens, 1.0).level(f32::MAX, 0), 7);
 }
 
 #[test]
@@ -146,9 +146,9 @@ fn kill_switches() {
     assert_eq!(Switches::default(), Switches::ON);
 }
 
-fn placed(meshes: &[u64]) -> Vec<Placed> {
+fn placed(meshes: &[u64]) -> Vec<PlacedMesh> {
     let world = |i: usize| [[i as f32; 4]; 3];
-    let at = |(i, &mesh): (usize, &u64)| Placed { mesh, world: world(i) };
+    let at = |(i, &mesh): (usize, &u64)| PlacedMesh { mesh, world: world(i) };
     meshes.iter().enumerate().map(at).collect()
 }
 
@@ -157,23 +157,24 @@ fn ten_equal_draws_become_one() {
     let meshes: Vec<u64> = (0..31).map(|i| [5, 7, 5][i % 3]).chain([9; 9]).collect();
     let mut draws = placed(&meshes);
     let mut order = [0; 40];
-    let groups: Vec<(u64, usize, bool)> =
-        group(&mut draws, &mut order, INSTANCES).map(|g| (g.mesh, g.placed.len(), g.instanced)).collect();
+    let groups: Vec<(u64, usize, bool)> = group_draws(&mut draws, &mut order, MIN_INSTANCES)
+        .map(|g| (g.mesh, g.placed.len(), g.instanced))
+        .collect();
     assert_eq!(groups, [(5, 21, true), (7, 10, true), (9, 9, false)]);
-    assert_eq!(group(&mut draws, &mut [0; 3], INSTANCES).count(), 0);
-    assert_eq!(group(&mut [], &mut [], INSTANCES).count(), 0);
+    assert_eq!(group_draws(&mut draws, &mut [0; 3], MIN_INSTANCES).count(), 0);
+    assert_eq!(group_draws(&mut [], &mut [], MIN_INSTANCES).count(), 0);
 }
 
 #[test]
 fn debug_views() {
-    assert!(Filter::All.shows(true) && Filter::All.shows(false));
-    assert!(Filter::Animated.shows(true) && !Filter::Animated.shows(false));
-    assert!(!Filter::Static.shows(true) && Filter::Static.shows(false));
+    assert!(MeshFilter::All.shows(true) && MeshFilter::All.shows(false));
+    assert!(MeshFilter::Animated.shows(true) && !MeshFilter::Animated.shows(false));
+    assert!(!MeshFilter::Static.shows(true) && MeshFilter::Static.shows(false));
     assert!(name_matches("Cloth.reel", "") && name_matches("Cloth.reel", "cLOTH"));
     assert!(!name_matches("Cloth.reel", "cloths") && !name_matches("", "a"));
-    let colours: std::collections::BTreeSet<_> = (0..64).map(colour_of).collect();
+    let colours: std::collections::BTreeSet<_> = (0..64).map(mesh_colour).collect();
     assert!(colours.len() > 56, "{}", colours.len());
-    assert_eq!(colour_of(3), colour_of(3));
+    assert_eq!(mesh_colour(3), mesh_colour(3));
 }
 
 proptest! {
@@ -183,7 +184,7 @@ proptest! {
         let mut sorted = draws.clone();
         sorted.sort_by_key(|d| d.mesh);
         let mut order = vec![0; meshes.len()];
-        let grouped: Vec<Placed> = group(&mut draws, &mut order, 3)
+        let grouped: Vec<PlacedMesh> = group_draws(&mut draws, &mut order, 3)
             .flat_map(|g| g.placed.to_vec())
             .collect();
         prop_assert_eq!(grouped, sorted);
@@ -196,9 +197,9 @@ proptest! {
     ) {
         ends.sort_by(f32::total_cmp);
         let levels = LodDistances::ending_at(&ends);
-        for was in 0..LodDistances::MOST {
-            let level = levels.at(distance, was);
-            prop_assert_eq!(levels.at(distance, level), level);
+        for was in 0..LodDistances::MAX_LEVELS {
+            let level = levels.level(distance, was);
+            prop_assert_eq!(levels.level(distance, level), level);
         }
     }
 }

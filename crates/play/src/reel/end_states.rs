@@ -1,10 +1,10 @@
 //! Meshes that stand still before they move, after they moved, or both. Their frames are those of an
-//! animation of its own, see [`Window`]. Outside of that window nothing is stored, read or decoded: the two
-//! end states are kept with the static data, and a decoded frame only says which one it shows.
+//! animation of its own, see [`FrameWindow`]. Outside of that window nothing is stored, read or decoded: the
+//! two end states are kept with the static data, and a decoded frame only says which one it shows.
 
-use crate::reel::order::Order;
+use crate::reel::order::DecodeOrder;
 use meshreel_codec::record::MeshRecord;
-use meshreel_codec::schedule::Window;
+use meshreel_codec::schedule::FrameWindow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -18,15 +18,15 @@ pub enum EndState {
 }
 
 /// The orders of all windows of a file's meshes, by first and last frame.
-pub(crate) type Windows = HashMap<[u32; 2], Arc<Order>>;
+pub(crate) type WindowOrders = HashMap<[u32; 2], Arc<DecodeOrder>>;
 
 /// The frames in which a mesh moves, if these are not all.
 pub(crate) struct MotionWindow {
-    pub window: Window,
+    pub window: FrameWindow,
     /// The decoding order of the window's own frames, counted from 0; shared by meshes with the same window.
-    pub order: Arc<Order>,
+    pub order: Arc<DecodeOrder>,
     /// `true` if there are frames before the window, and after it.
-    holds: [bool; 2],
+    has_end_state: [bool; 2],
 }
 
 impl EndState {
@@ -38,8 +38,9 @@ impl EndState {
 
 impl MotionWindow {
     /// Returns `None` if the mesh is decoded in all frames. `windows` holds those of the meshes before.
-    pub fn new(record: &MeshRecord, file: &Order, windows: &mut Windows) -> Option<MotionWindow> {
-        let (Some([first, last]), Order::Layered { schedule, .. }) = (record.moves, file) else {
+    pub fn new(record: &MeshRecord, file: &DecodeOrder, windows: &mut WindowOrders) -> Option<MotionWindow> {
+        let (Some([first, last]), DecodeOrder::Layered { schedule, .. }) = (record.moving_frames, file)
+        else {
             return None;
         };
         let window = schedule.window(first, last);
@@ -47,17 +48,17 @@ impl MotionWindow {
         holds.contains(&true).then(|| MotionWindow {
             window,
             order: (windows.entry([window.start, window.end]))
-                .or_insert_with(|| Arc::new(Order::layered(schedule.within(window))))
+                .or_insert_with(|| Arc::new(DecodeOrder::layered(schedule.within(window))))
                 .clone(),
-            holds,
+            has_end_state: holds,
         })
     }
 
     /// Returns the end state of the mesh in a frame of the file; `None` while it moves.
-    pub fn at(&self, frame: u32) -> Option<EndState> {
-        if self.holds[0] && frame <= self.window.start {
+    pub fn end_state(&self, frame: u32) -> Option<EndState> {
+        if self.has_end_state[0] && frame <= self.window.start {
             Some(EndState::Start)
-        } else if self.holds[1] && frame >= self.window.end {
+        } else if self.has_end_state[1] && frame >= self.window.end {
             Some(EndState::End)
         } else {
             None
@@ -66,22 +67,24 @@ impl MotionWindow {
 
     /// Returns the index among the window's units that corresponds to a unit of the file; `None` if that unit
     /// holds nothing of the mesh.
-    pub fn unit(&self, file: &Order, unit: usize) -> Option<usize> {
-        let (Order::Layered { schedule, units, .. }, Order::Layered { schedule: own, places, .. }) =
-            (file, &*self.order)
+    pub fn window_unit(&self, file: &DecodeOrder, unit: usize) -> Option<usize> {
+        let (
+            DecodeOrder::Layered { schedule, units, .. },
+            DecodeOrder::Layered { schedule: own, places, .. },
+        ) = (file, &*self.order)
         else {
             return None;
         };
         let unit = schedule.unit_within(self.window, *units.get(unit)?)?;
         let frame = *own.frames_of(unit).first()? + self.window.start;
-        let place = *places.get(own.number(unit) as usize)?;
-        self.at(frame).is_none().then_some(place as usize)
+        let place = *places.get(own.unit_number(unit) as usize)?;
+        self.end_state(frame).is_none().then_some(place as usize)
     }
 
     /// Returns the window's units that hold its end states, for those end states that exist.
     pub(crate) fn end_units(&self) -> impl Iterator<Item = (EndState, usize)> + use<> {
         let frames = [(EndState::Start, 0), (EndState::End, self.window.end - self.window.start)];
-        let (holds, order) = (self.holds, &self.order);
+        let (holds, order) = (self.has_end_state, &self.order);
         let units = frames.map(|(end, frame)| (end, order.unit_of(frame as usize)));
         units.into_iter().filter(move |(end, _)| holds[*end as usize])
     }

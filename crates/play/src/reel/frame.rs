@@ -1,51 +1,51 @@
 //! A decoded frame: one flat buffer, and access to its parts as laid out by [`crate::reel::layout`].
 
 use crate::reel::end_states::EndState;
-use crate::reel::layout::{Layout, Place, Range};
+use crate::reel::layout::{ArrayLayout, FrameLayout, IndexRange};
 use crate::reel::quantized::QuantizedValues;
 use bytemuck::Pod;
 use meshreel_codec::transform::Transform;
 
 /// A decoded frame, for reading.
 #[derive(Clone, Copy)]
-pub(crate) struct Frame<'a> {
-    pub layout: &'a Layout,
+pub(crate) struct FrameData<'a> {
+    pub layout: &'a FrameLayout,
     /// The frame's buffer: `layout.words` 64-bit words.
     pub words: &'a [u64],
 }
 
-/// Returns the list of values at a place.
-pub(crate) fn part<T: Pod>(words: &[u64], place: Place) -> &[T] {
-    let words = &words[place.at..place.at + place.words()];
+/// Returns an array of a frame's buffer.
+pub(crate) fn array<T: Pod>(words: &[u64], place: ArrayLayout) -> &[T] {
+    let words = &words[place.offset..place.offset + place.words()];
     &bytemuck::cast_slice(words)[..place.len]
 }
 
-/// Returns the list of values at a place, for writing.
-pub(crate) fn part_mut<T: Pod>(words: &mut [u64], place: Place) -> &mut [T] {
-    let words = &mut words[place.at..place.at + place.words()];
+/// Returns an array of a frame's buffer, for writing.
+pub(crate) fn array_mut<T: Pod>(words: &mut [u64], place: ArrayLayout) -> &mut [T] {
+    let words = &mut words[place.offset..place.offset + place.words()];
     &mut bytemuck::cast_slice_mut(words)[..place.len]
 }
 
-/// Returns the quantized values at a place: integers of 1, 2 or 4 bytes.
-pub(crate) fn quantized(words: &[u64], place: Place) -> QuantizedValues<'_> {
-    match place.size {
-        1 => QuantizedValues::U8(part(words, place)),
-        2 => QuantizedValues::U16(part(words, place)),
-        _ => QuantizedValues::U32(part(words, place)),
+/// Returns an array of quantized values: integers of 1, 2 or 4 bytes.
+pub(crate) fn quantized(words: &[u64], place: ArrayLayout) -> QuantizedValues<'_> {
+    match place.value_bytes {
+        1 => QuantizedValues::U8(array(words, place)),
+        2 => QuantizedValues::U16(array(words, place)),
+        _ => QuantizedValues::U32(array(words, place)),
     }
 }
 
-impl<'a> Frame<'a> {
+impl<'a> FrameData<'a> {
     /// `true` if bit `bit` of the animated visibilities is set.
     pub fn visible(&self, bit: u32) -> bool {
-        let bytes: &[u8] = part(self.words, self.layout.visibility);
+        let bytes: &[u8] = array(self.words, self.layout.visibility);
         let byte = bytes.get(bit as usize / 8);
         byte.is_some_and(|byte| byte >> (bit % 8) & 1 == 1)
     }
 
     /// Returns the animated transforms.
     pub fn transforms(&self) -> &'a [Transform] {
-        part(self.words, self.layout.transforms)
+        array(self.words, self.layout.transforms)
     }
 
     /// Returns the quantized values of a mesh's stream; `None` if the frame does not hold them.
@@ -56,37 +56,37 @@ impl<'a> Frame<'a> {
 
     /// Returns the frame's buffer and the place of a fixed-point stream in it; `None` if the frame does not
     /// hold it.
-    pub fn fixed_point(&self, mesh: usize, stream: usize) -> Option<(&'a [u64], Place)> {
+    pub fn fixed_point(&self, mesh: usize, stream: usize) -> Option<(&'a [u64], ArrayLayout)> {
         let place = self.layout.meshes[mesh].streams[stream]?;
         Some((self.words, place))
     }
 
     /// Returns the states of a stream of predicted normals; `None` if the frame does not hold them.
-    pub fn states(&self, mesh: usize, stream: usize) -> Option<&'a [i16]> {
-        let place = self.layout.meshes[mesh].states[stream]?;
-        Some(part(self.words, place))
+    pub fn normal_states(&self, mesh: usize, stream: usize) -> Option<&'a [i16]> {
+        let place = self.layout.meshes[mesh].normal_states[stream]?;
+        Some(array(self.words, place))
     }
 
     /// Returns the states of a mesh's rigid bones in this frame.
-    pub fn bone_words(&self, mesh: usize) -> Option<&'a [u32]> {
+    pub fn bone_states(&self, mesh: usize) -> Option<&'a [u32]> {
         let bones = self.layout.meshes[mesh].bones?;
-        Some(part(self.words, bones.states))
+        Some(array(self.words, bones.states))
     }
 
     /// Returns the transforms of a mesh's rigid bones in this frame.
     pub fn bone_transforms(&self, mesh: usize) -> Option<&'a [Transform]> {
         let bones = self.layout.meshes[mesh].bones?;
-        Some(part(self.words, bones.transforms))
+        Some(array(self.words, bones.transforms))
     }
 
     /// Returns the number of particles in this frame, with their ids and curves.
     pub fn particles(&self, mesh: usize) -> Option<ParticlesFrame<'a>> {
         let places = self.layout.meshes[mesh].particles?;
-        let &[count, curves, run] = part::<u32>(self.words, places.counts) else {
+        let &[count, curves, run] = array::<u32>(self.words, places.counts) else {
             return None;
         };
         let (ids, lengths): (&[u64], &[u32]) =
-            (part(self.words, places.ids), part(self.words, places.curves));
+            (array(self.words, places.ids), array(self.words, places.curves));
         // Written by this crate; a buffer of anything else must not panic either.
         let (ids, lengths) =
             (&ids[..(count as usize).min(ids.len())], &lengths[..(curves as usize).min(lengths.len())]);
@@ -96,16 +96,16 @@ impl<'a> Frame<'a> {
     /// Returns the counts, triangles and materials of a fluid mesh in this frame.
     pub fn fluid(&self, mesh: usize) -> Option<FluidFrame<'a>> {
         let fluid = self.layout.meshes[mesh].fluid.as_ref()?;
-        let counts: &[u32] = part(self.words, fluid.counts);
-        let indices: &[u32] = part(self.words, fluid.indices);
+        let counts: &[u32] = array(self.words, fluid.counts);
+        let indices: &[u32] = array(self.words, fluid.indices);
         let split = counts[3] != counts[0];
-        let points: &[u32] = if split { part(self.words, fluid.point) } else { &[] };
+        let points: &[u32] = if split { array(self.words, fluid.point) } else { &[] };
         Some(FluidFrame {
             vertices: counts[0],
             source_points: counts[2],
             // Written by this crate; a buffer of anything else must not panic either.
             indices: &indices[..(counts[1] as usize).min(indices.len())],
-            materials: part(self.words, fluid.materials),
+            materials: array(self.words, fluid.materials),
             points: &points[..(counts[0] as usize).min(points.len())],
         })
     }
@@ -128,15 +128,15 @@ pub(crate) struct FluidFrame<'a> {
     pub vertices: u32,
     pub source_points: u32,
     pub indices: &'a [u32],
-    pub materials: &'a [Range],
+    pub materials: &'a [IndexRange],
     /// The point of each vertex; empty if every vertex is a point of its own.
     pub points: &'a [u32],
 }
 
-impl<'a> Frame<'a> {
+impl<'a> FrameData<'a> {
     /// Returns the end state that a mesh is in, in this frame; `None` while it moves.
     pub fn end_state(&self, mesh: usize) -> Option<EndState> {
-        let all: &[u8] = part(self.words, self.layout.end_states);
+        let all: &[u8] = array(self.words, self.layout.end_states);
         match all.get(mesh) {
             Some(1) => Some(EndState::Start),
             Some(2) => Some(EndState::End),

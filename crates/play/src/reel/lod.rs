@@ -1,10 +1,10 @@
 //! LOD levels: fewer triangles between the same vertices. All are in memory when the file is open; the caller
 //! chooses the one to draw from frame to frame, at no cost.
 
-use crate::reel::layout::Range;
+use crate::reel::layout::IndexRange;
 use meshreel_codec::Corrupt;
 use meshreel_codec::record::MeshRecord;
-use meshreel_codec::topology::lod::{Reader, Work};
+use meshreel_codec::topology::lod::{LodBuffers, LodReader};
 
 /// An LOD level of a mesh. Its vertices are the mesh's, so one vertex buffer serves all levels.
 #[derive(Clone, Copy, Debug)]
@@ -12,7 +12,7 @@ pub struct Lod<'a> {
     /// Three vertices per triangle, in the order of the mesh's own triangles.
     pub indices: &'a [u32],
     /// Index ranges of the record's materials, in its order.
-    pub materials: &'a [Range],
+    pub materials: &'a [IndexRange],
     /// The largest distance between level and mesh in any frame, in the mesh's own space; 0 for the mesh
     /// itself. It includes the error of quantization. It is measured at all vertices of the mesh, and at the
     /// middles of the level's triangles and of their edges. A piece that is removed counts as the vertex that
@@ -28,7 +28,7 @@ pub struct Lod<'a> {
 #[allow(missing_docs)]
 pub struct LodTriangles {
     pub indices: Vec<u32>,
-    pub materials: Vec<Range>,
+    pub materials: Vec<IndexRange>,
     pub error: f32,
     pub becomes: Vec<u32>,
 }
@@ -48,7 +48,7 @@ impl From<Lod<'_>> for LodTriangles {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct LodLevel {
     indices: Vec<u32>,
-    materials: Vec<Range>,
+    materials: Vec<IndexRange>,
     error: f32,
     becomes: Vec<u32>,
 }
@@ -61,32 +61,32 @@ impl LodLevel {
 
 /// Upper limit for the bytes of a mesh's LOD levels: at most seven, each with at most ¾ of the triangles of
 /// the one before.
-pub(crate) fn bytes(mesh: &MeshRecord) -> u64 {
+pub(crate) fn max_bytes(mesh: &MeshRecord) -> u64 {
     let (vertices, indices) = (u64::from(mesh.vertices), u64::from(mesh.indices));
-    let most = meshreel_codec::topology::lod::MOST as u64;
+    let most = meshreel_codec::topology::lod::MAX_LEVELS as u64;
     let own = 12 * indices + most * (4 * vertices + 8 * mesh.materials.len() as u64 + 96);
-    own + Work::bytes(vertices, indices) + 4 * vertices
+    own + LodBuffers::bytes(vertices, indices) + 4 * vertices
 }
 
 pub(crate) fn read(record: &MeshRecord, indices: &[u32], bytes: &[u8]) -> Result<Vec<LodLevel>, Corrupt> {
-    let mut reader = Reader::new(bytes, record.indices)?;
+    let mut reader = LodReader::new(bytes, record.indices)?;
     let head = *reader.head();
     let vertices = record.vertices as usize;
-    let mut work = Work::default();
+    let mut work = LodBuffers::default();
     work.reserve(vertices, indices.len());
     let mut step = vec![0; vertices];
-    let mut out: Vec<LodLevel> = Vec::with_capacity(head.levels().len());
-    for said in head.levels() {
+    let mut out: Vec<LodLevel> = Vec::with_capacity(head.lod_levels().len());
+    for said in head.lod_levels() {
         let mut level = LodLevel {
             indices: vec![0; 3 * said.triangles as usize],
             error: said.error,
             ..LodLevel::default()
         };
-        let first = (indices, materials_of(record));
+        let first = (indices, material_ranges(record));
         let before = out.last().map(|l| (&l.indices[..], l.materials.clone()));
         let (from, ranges) = before.unwrap_or(first);
         reader.level(from, &mut work, &mut step, &mut level.indices)?;
-        level.materials = ranges_of(from, &ranges, &step);
+        level.materials = remaining_ranges(from, &ranges, &step);
         level.becomes = match out.last() {
             Some(last) => last.becomes.iter().map(|&v| step[v as usize]).collect(),
             None => step.clone(),
@@ -97,13 +97,13 @@ pub(crate) fn read(record: &MeshRecord, indices: &[u32], bytes: &[u8]) -> Result
     Ok(out)
 }
 
-fn materials_of(record: &MeshRecord) -> Vec<Range> {
-    let range = |m: &meshreel_codec::record::Material| Range { first: m.first, count: m.count };
+fn material_ranges(record: &MeshRecord) -> Vec<IndexRange> {
+    let range = |m: &meshreel_codec::record::MaterialRecord| IndexRange { first: m.first, count: m.count };
     record.materials.iter().map(range).collect()
 }
 
 /// Returns the ranges of the remaining triangles: each begins at the number of those that remain before it.
-fn ranges_of(indices: &[u32], ranges: &[Range], becomes: &[u32]) -> Vec<Range> {
+fn remaining_ranges(indices: &[u32], ranges: &[IndexRange], becomes: &[u32]) -> Vec<IndexRange> {
     let mut left = vec![0u32];
     let mut count = 0;
     for t in indices.as_chunks::<3>().0 {
@@ -112,6 +112,7 @@ fn ranges_of(indices: &[u32], ranges: &[Range], becomes: &[u32]) -> Vec<Range> {
         left.push(count);
     }
     let at = |index: u32| 3 * left[index as usize / 3];
-    let range = |r: &Range| Range { first: at(r.first), count: at(r.first + r.count) - at(r.first) };
+    let range =
+        |r: &IndexRange| IndexRange { first: at(r.first), count: at(r.first + r.count) - at(r.first) };
     ranges.iter().map(range).collect()
 }

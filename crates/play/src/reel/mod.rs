@@ -1,8 +1,8 @@
 //! An open file: its tables and its description, checked against each other and against limits; the layout of
 //! a decoded frame; and the types of static data.
 
-pub(crate) mod chunks;
-pub(crate) mod content;
+pub(crate) mod chunk_content;
+pub(crate) mod chunk_limits;
 pub(crate) mod end_states;
 pub(crate) mod fixed_point;
 pub(crate) mod frame;

@@ -2,19 +2,19 @@
 //! each other and with [`Limits`], before anything is allocated. Frames and values are checked as they are
 //! read.
 
-use crate::reel::content::read_chunk;
-use crate::reel::end_states::{MotionWindow, Windows};
-use crate::reel::layout::{Asked, Layout};
+use crate::reel::chunk_content::read_chunk;
+use crate::reel::end_states::{MotionWindow, WindowOrders};
+use crate::reel::layout::{FrameContents, FrameLayout};
 use crate::reel::limits::Limits;
-use crate::reel::open_file::{Reel, Shared};
-use crate::reel::order::Order;
-use crate::reel::{chunks, memory};
+use crate::reel::open_file::{Reel, ReelData};
+use crate::reel::order::DecodeOrder;
+use crate::reel::{chunk_limits, memory};
 use crate::{Error, error};
 use meshreel_codec::entropy::block::Decompressor;
 use meshreel_codec::record;
 use meshreel_codec::record::ranges::FrameRange;
 use meshreel_codec::record::{
-    CODEC_CHAIN, Coding, Description, MeshRecord, Method, Refused, Semantic, StreamRecord, ranges,
+    CODEC_CHAIN, Coding, Description, DescriptionError, MeshRecord, Method, Semantic, StreamRecord, ranges,
 };
 use meshreel_format::{ChunkEntry, ReadAt, Reader, kind};
 use std::collections::HashMap;
@@ -26,13 +26,13 @@ impl Reel {
     /// Opens and checks the file at a path.
     pub fn open(path: impl AsRef<Path>, limits: &Limits) -> Result<Reel, Error> {
         let reader = Reader::open_path(path.as_ref(), &limits.format)?;
-        Reel::check(reader, limits)
+        Reel::from_reader(reader, limits)
     }
 
     /// Opens and checks bytes from another source.
     pub fn from_source(source: Arc<dyn ReadAt>, limits: &Limits) -> Result<Reel, Error> {
         let reader = Reader::open(source, &limits.format)?;
-        Reel::check(reader, limits)
+        Reel::from_reader(reader, limits)
     }
 
     /// Opens and checks bytes from another source; errors call it `name`.
@@ -42,28 +42,28 @@ impl Reel {
         limits: &Limits,
     ) -> Result<Reel, Error> {
         let reader = Reader::open_named(source, name.as_ref(), &limits.format)?;
-        Reel::check(reader, limits)
+        Reel::from_reader(reader, limits)
     }
 
-    pub(crate) fn check(reader: Reader, limits: &Limits) -> Result<Reel, Error> {
+    pub(crate) fn from_reader(reader: Reader, limits: &Limits) -> Result<Reel, Error> {
         let description = read_description(&reader, limits)?;
         check_counts(&description, reader.path(), limits)?;
         let (units, order) = find_units(&reader, description.restart, has_chains(&description))?;
-        let apart = description.meshes.iter().any(|m| m.apart);
+        let apart = description.meshes.iter().any(|m| m.separate_attributes);
         if limits.attributes {
             check_attributes(&reader, &units, apart)?;
         }
         for mesh in &description.meshes {
             check_mesh(reader.path(), mesh, reader.chunks(), description.restart > 0)?;
         }
-        chunks::check(&description, &reader, &units, &order)?;
+        chunk_limits::check_sizes(&description, &reader, &units, &order)?;
         let too_much = |asked| {
             let what = "bytes of memory to decode it";
             Error::limit(reader.path(), what, asked, limits.max_memory)
         };
-        let range_bytes = memory::of_ranges(&reader);
-        let own_bytes = memory::of_windows(&description, units.len()).saturating_add(range_bytes);
-        let held = memory::of_description(&description).saturating_add(own_bytes);
+        let range_bytes = memory::range_bytes(&reader);
+        let own_bytes = memory::window_bytes(&description, units.len()).saturating_add(range_bytes);
+        let held = memory::description_bytes(&description).saturating_add(own_bytes);
         if held > limits.max_memory {
             return Err(too_much(held));
         }
@@ -72,62 +72,62 @@ impl Reel {
         let mut windows = HashMap::new();
         for mesh in &description.meshes {
             let chunks = reader.chunks();
-            own.push(own_frames(reader.path(), mesh, &order, &mut windows, chunks)?);
+            own.push(motion_window(reader.path(), mesh, &order, &mut windows, chunks)?);
         }
-        let asked = Asked {
+        let asked = FrameContents {
             attributes: limits.attributes,
             poses: limits.poses,
             points: limits.points,
-            most_coded: most_coded(&reader, &units, &order),
-            most_chained: most_chained(&reader, &units, &order),
+            max_coded_bytes: max_coded_bytes(&reader, &units, &order),
+            max_link_bytes: max_link_bytes(&reader, &units, &order),
         };
-        let layout = Layout::new(&description, asked)
+        let layout = FrameLayout::new(&description, asked)
             .map_err(|c| error::corrupt(reader.path(), c, "the description"))?;
         let has = |kind: u16| reader.chunks().iter().any(|c| c.kind == kind);
-        let memory = memory::Parts {
+        let memory = memory::MemoryInputs {
             description: &description,
             reader: &reader,
             layout: &layout,
             order: &order,
-            own: &own,
-            own_bytes,
+            motion_windows: &own,
+            window_and_range_bytes: own_bytes,
             limits,
-            lods: has(kind::LOD),
-            triangle_visibility: has(kind::VISIBILITY),
+            has_lods: has(kind::LOD),
+            has_triangle_visibility: has(kind::VISIBILITY),
         };
         let memory = memory.bytes();
         if memory > limits.max_memory {
             return Err(too_much(memory));
         }
-        Ok(Reel::new(Shared {
+        Ok(Reel::new(ReelData {
             reader,
             layout,
             description,
-            units,
+            unit_chunks: units,
             order,
-            own,
+            motion_windows: own,
             ranges,
             memory,
             max_memory: limits.max_memory,
-            tables: AtomicU64::new(0),
+            table_bytes: AtomicU64::new(0),
             attributes: limits.attributes,
             poses: limits.poses,
-            apart,
+            attributes_apart: apart,
             statics: Mutex::new(None),
-            maps: Mutex::new(None),
+            source_map_chunk: Mutex::new(None),
         }))
     }
 }
 
 /// Upper limit for the bytes per frame of any unit, on average over the unit's frames.
-fn most_coded(reader: &Reader, units: &[u32], order: &Order) -> usize {
+fn max_coded_bytes(reader: &Reader, units: &[u32], order: &DecodeOrder) -> usize {
     let size = |unit: usize| reader.chunks()[units[unit] as usize].raw_size as usize;
     let of_frame = (0..units.len()).map(|unit| size(unit).div_ceil(order.frames(unit).len().max(1)));
     of_frame.max().unwrap_or(0)
 }
 
 /// Returns the most bytes of any unit that can have links of a chain, which are kept with a frame.
-fn most_chained(reader: &Reader, units: &[u32], order: &Order) -> usize {
+fn max_link_bytes(reader: &Reader, units: &[u32], order: &DecodeOrder) -> usize {
     let size = |unit: usize| reader.chunks()[units[unit] as usize].raw_size as usize;
     let chained = (0..units.len()).filter(|&unit| order.has_links(unit));
     chained.map(size).max().unwrap_or(0)
@@ -143,7 +143,7 @@ fn read_description(reader: &Reader, limits: &Limits) -> Result<Description, Err
     let (Some((chunk, entry)), None) = (found.next(), found.next()) else {
         return Err(Error::malformed(path, "not exactly one description", "the chunk table"));
     };
-    chunks::check_ratio(path, chunk, entry)?;
+    chunk_limits::check_ratio(path, chunk, entry)?;
     // In memory its values take several times its bytes, so it may fill only a part of the limit.
     let (asked, allowed) = (u64::from(entry.raw_size), limits.max_memory / 8);
     if asked > allowed {
@@ -151,8 +151,8 @@ fn read_description(reader: &Reader, limits: &Limits) -> Result<Description, Err
     }
     let bytes = read_chunk(reader, chunk, &mut Decompressor::new())?;
     record::decode(&bytes).map_err(|refused| match refused {
-        Refused::Corrupt(corrupt) => error::corrupt(path, corrupt, "the description"),
-        Refused::Unknown { what, id } => {
+        DescriptionError::Corrupt(corrupt) => error::corrupt(path, corrupt, "the description"),
+        DescriptionError::Unknown { what, id } => {
             Error::unsupported(path, format!("meshes of {what} {id} (use a newer meshreel)"))
         }
     })
@@ -175,12 +175,12 @@ fn read_ranges(reader: &Reader) -> Result<Vec<FrameRange>, Error> {
 }
 
 /// Returns the chunks that are units, and the order in which these are decoded.
-fn find_units(reader: &Reader, restart: u32, chains: bool) -> Result<(Vec<u32>, Order), Error> {
-    let is_unit = |c: &ChunkEntry| matches!(c.kind, kind::INDEX | kind::BETWEEN);
+fn find_units(reader: &Reader, restart: u32, chains: bool) -> Result<(Vec<u32>, DecodeOrder), Error> {
+    let is_unit = |c: &ChunkEntry| matches!(c.kind, kind::INDEPENDENT_UNIT | kind::DEPENDENT_UNIT);
     let chunks = (0..).zip(reader.chunks());
     let units: Vec<u32> = chunks.filter(|(_, c)| is_unit(c)).map(|(i, _)| i).collect();
-    let index = |unit: usize| reader.chunks()[units[unit] as usize].kind == kind::INDEX;
-    let order = Order::new(reader.frames().len(), units.len(), restart, index);
+    let index = |unit: usize| reader.chunks()[units[unit] as usize].kind == kind::INDEPENDENT_UNIT;
+    let order = DecodeOrder::new(reader.frames().len(), units.len(), restart, index);
     order
         .map(|order| (units, order.with_chains(chains)))
         .map_err(|what| Error::malformed(reader.path(), what, "the tables"))
@@ -208,7 +208,7 @@ fn check_mesh(path: &Path, mesh: &MeshRecord, chunks: &[ChunkEntry], layered: bo
     if mesh.streams.first().map(|s| s.semantic) != Some(Semantic::Position) {
         return wrong("positions are not its first stream");
     }
-    if mesh.apart && !layered {
+    if mesh.separate_attributes && !layered {
         return wrong("vertex attributes apart in a file without temporal layers");
     }
     let mut seen = [[false; 256]; Semantic::ALL.len()];
@@ -296,30 +296,30 @@ fn has_surface(mesh: &MeshRecord) -> bool {
 }
 
 /// Returns the frames in which a mesh moves; `None` if it is decoded in all of them.
-fn own_frames(
+fn motion_window(
     path: &Path,
     mesh: &MeshRecord,
-    order: &Order,
-    windows: &mut Windows,
+    order: &DecodeOrder,
+    windows: &mut WindowOrders,
     chunks: &[ChunkEntry],
 ) -> Result<Option<MotionWindow>, Error> {
     let wrong = |what: &str| Err(Error::malformed(path, what, format!("mesh {}", mesh.path)));
-    let Some([_, last]) = mesh.moves else {
+    let Some([_, last]) = mesh.moving_frames else {
         return Ok(None);
     };
-    let Order::Layered { schedule, .. } = order else {
+    let DecodeOrder::Layered { schedule, .. } = order else {
         return wrong("it has end states in a file without temporal layers");
     };
     if last >= schedule.frames() || !mesh.method.deforms() {
         return wrong("it has end states in frames that the file has not");
     }
     let own = MotionWindow::new(mesh, order, windows);
-    let end = u64::from(mesh.ends.offset) + u64::from(mesh.ends.size);
-    let inside = match chunks.get(mesh.ends.chunk as usize) {
+    let end = u64::from(mesh.end_states.offset) + u64::from(mesh.end_states.size);
+    let inside = match chunks.get(mesh.end_states.chunk as usize) {
         Some(chunk) => chunk.kind == kind::END_STATES && end <= u64::from(chunk.raw_size),
         None => false,
     };
-    if own.is_some() != (mesh.ends.size > 0) || own.is_some() && !inside {
+    if own.is_some() != (mesh.end_states.size > 0) || own.is_some() && !inside {
         return wrong("the ends of its motion are not where they should be");
     }
     Ok(own)

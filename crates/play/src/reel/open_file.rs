@@ -1,10 +1,10 @@
 //! An open file: its tables, its description, and what is derived from them. Created by [`super::open`].
 
 use crate::Error;
-use crate::reel::content::read_chunk;
+use crate::reel::chunk_content::read_chunk;
 use crate::reel::end_states::MotionWindow;
-use crate::reel::layout::Layout;
-use crate::reel::order::Order;
+use crate::reel::layout::FrameLayout;
+use crate::reel::order::DecodeOrder;
 use crate::reel::statics::Statics;
 use meshreel_codec::entropy::block::Decompressor;
 use meshreel_codec::record::ranges::FrameRange;
@@ -21,30 +21,30 @@ pub enum FrameKind {
     /// By itself.
     Index,
     /// From other frames around it.
-    Between,
+    Predicted,
 }
 
 /// An open file. Clones share it; it can be used from several threads.
 #[derive(Clone)]
 pub struct Reel {
-    shared: Arc<Shared>,
+    shared: Arc<ReelData>,
 }
 
 /// Damaged static data: the fault, and its place.
-pub(super) struct Broken {
+pub(super) struct StaticsError {
     what: String,
     at: String,
 }
 
 /// The open file that clones of a [`Reel`] share.
-pub(super) struct Shared {
+pub(super) struct ReelData {
     pub reader: Reader,
     pub description: Description,
     /// The chunk of each unit.
-    pub units: Vec<u32>,
-    pub order: Order,
+    pub unit_chunks: Vec<u32>,
+    pub order: DecodeOrder,
     /// Per mesh the frames in which it moves; `None` if it is decoded in all of them.
-    pub own: Vec<Option<MotionWindow>>,
+    pub motion_windows: Vec<Option<MotionWindow>>,
     /// Named ranges of the animation.
     pub ranges: Vec<FrameRange>,
     /// Bytes that the open file takes, without predictor tables.
@@ -52,22 +52,22 @@ pub(super) struct Shared {
     /// [`Limits::max_memory`] of the limits it was opened with.
     pub max_memory: u64,
     /// Bytes of predictor tables, once they have been read.
-    pub tables: AtomicU64,
+    pub table_bytes: AtomicU64,
     /// [`Limits::attributes`] of the limits it was opened with.
     pub attributes: bool,
     /// [`Limits::poses`] of the limits it was opened with.
     pub poses: bool,
     /// `true` if units have chunks of vertex attributes behind them.
-    pub apart: bool,
-    pub layout: Layout,
-    pub statics: Mutex<Option<Result<Arc<Statics>, Broken>>>,
+    pub attributes_apart: bool,
+    pub layout: FrameLayout,
+    pub statics: Mutex<Option<Result<Arc<Statics>, StaticsError>>>,
     /// The last chunk of source maps that was asked for.
-    pub maps: Mutex<Option<(u32, Arc<Vec<u8>>)>>,
+    pub source_map_chunk: Mutex<Option<(u32, Arc<Vec<u8>>)>>,
 }
 
 impl Reel {
     /// A reel of what was opened and checked.
-    pub(super) fn new(shared: Shared) -> Reel {
+    pub(super) fn new(shared: ReelData) -> Reel {
         Reel { shared: Arc::new(shared) }
     }
 
@@ -100,7 +100,7 @@ impl Reel {
 
     /// `true` if frames lie in temporal layers, so that every second one can be left out.
     pub fn is_layered(&self) -> bool {
-        matches!(self.shared.order, Order::Layered { .. })
+        matches!(self.shared.order, DecodeOrder::Layered { .. })
     }
 
     /// Returns the frame table: times and world bounds.
@@ -121,8 +121,8 @@ impl Reel {
     /// Returns the kind of frame `frame`. Panics if there is no such frame.
     pub fn frame_kind(&self, frame: usize) -> FrameKind {
         match self.unit_chunk(self.unit_of(frame)).kind {
-            kind::INDEX => FrameKind::Index,
-            _ => FrameKind::Between,
+            kind::INDEPENDENT_UNIT => FrameKind::Index,
+            _ => FrameKind::Predicted,
         }
     }
 
@@ -144,7 +144,7 @@ impl Reel {
 
     /// Returns the compressed bytes of all frames.
     pub fn frame_bytes(&self) -> u64 {
-        let kinds = [kind::INDEX, kind::BETWEEN, kind::VERTEX_ATTRIBUTES];
+        let kinds = [kind::INDEPENDENT_UNIT, kind::DEPENDENT_UNIT, kind::VERTEX_ATTRIBUTES];
         kinds.iter().map(|&kind| self.chunk_bytes(kind)).sum()
     }
 
@@ -165,18 +165,18 @@ impl Reel {
 
     /// Returns whether vertex attributes lie in chunks of their own, and whether these are read.
     pub(crate) fn attributes_apart(&self) -> (bool, bool) {
-        (self.shared.apart, self.shared.apart && self.shared.attributes)
+        (self.shared.attributes_apart, self.shared.attributes_apart && self.shared.attributes)
     }
 
     /// Returns the last frame of the mesh's lead-in and the first frame of its lead-out; a game can put
     /// something cheaper in the mesh's place before and after. All frames for a mesh that moves throughout or
     /// whose triangles change; the same frame twice for one that does not move. Panics if there is no such
     /// mesh.
-    pub fn moves(&self, mesh: usize) -> [u32; 2] {
+    pub fn motion_frames(&self, mesh: usize) -> [u32; 2] {
         let record = &self.description().meshes[mesh];
         let last = (self.frame_count() as u32).saturating_sub(1);
         match record.streams.iter().any(|s| s.animated) {
-            true => record.moves.unwrap_or([0, last]),
+            true => record.moving_frames.unwrap_or([0, last]),
             false => [0, 0],
         }
     }
@@ -189,7 +189,7 @@ impl Reel {
     /// Returns the bytes that the open file takes with its static data and one decoder. Tables of the soft
     /// codec, which meshes share, are included once the static data has been read, as for the first decoder.
     pub fn memory(&self) -> u64 {
-        self.shared.memory + self.shared.tables.load(Ordering::Relaxed)
+        self.shared.memory + self.shared.table_bytes.load(Ordering::Relaxed)
     }
 
     /// Returns the bytes that predictor tables may take.
@@ -198,8 +198,8 @@ impl Reel {
     }
 
     /// Records the bytes that predictor tables take.
-    pub(crate) fn set_tables(&self, bytes: u64) {
-        self.shared.tables.store(bytes, Ordering::Relaxed);
+    pub(crate) fn set_table_bytes(&self, bytes: u64) {
+        self.shared.table_bytes.store(bytes, Ordering::Relaxed);
     }
 
     /// The error for static data whose tables take more memory than is left.
@@ -210,23 +210,23 @@ impl Reel {
     }
 
     /// Returns the chunks of its units, in order.
-    pub(crate) fn units(&self) -> &[u32] {
-        &self.shared.units
+    pub(crate) fn unit_chunks(&self) -> &[u32] {
+        &self.shared.unit_chunks
     }
 
     /// The places of all values in a decoded frame.
-    pub(crate) fn layout(&self) -> &Layout {
+    pub(crate) fn layout(&self) -> &FrameLayout {
         &self.shared.layout
     }
 
     /// Returns the order in which its units are decoded.
-    pub(crate) fn order(&self) -> &Order {
+    pub(crate) fn order(&self) -> &DecodeOrder {
         &self.shared.order
     }
 
     /// Returns the frames in which a mesh moves; `None` if it is decoded in all of them.
-    pub(crate) fn own(&self, mesh: usize) -> Option<&MotionWindow> {
-        self.shared.own[mesh].as_ref()
+    pub(crate) fn motion_window(&self, mesh: usize) -> Option<&MotionWindow> {
+        self.shared.motion_windows[mesh].as_ref()
     }
 
     /// Returns the static data of all meshes: what is held, or what `load` reads, which is then held.
@@ -237,7 +237,7 @@ impl Reel {
         let mut held = (self.shared.statics.lock()).unwrap_or_else(PoisonError::into_inner);
         let loaded = match &*held {
             Some(Ok(statics)) => return Ok(statics.clone()),
-            Some(Err(Broken { what, at })) => {
+            Some(Err(StaticsError { what, at })) => {
                 return Err(Error::malformed(self.path(), what.as_str(), at.as_str()));
             }
             None => load(),
@@ -252,7 +252,7 @@ impl Reel {
                 // Otherwise asking mesh by mesh would decode all of it each time.
                 if let Error::Malformed { what, at, .. } = &error {
                     let (what, at) = (what.clone(), at.clone());
-                    *held = Some(Err(Broken { what, at }));
+                    *held = Some(Err(StaticsError { what, at }));
                 }
                 Err(error)
             }
@@ -260,8 +260,8 @@ impl Reel {
     }
 
     /// Returns the content of a chunk of source maps. The last one is kept, as very many meshes share it.
-    pub(super) fn map_chunk(&self, chunk: u32) -> Result<Arc<Vec<u8>>, Error> {
-        let mut held = (self.shared.maps.lock()).unwrap_or_else(PoisonError::into_inner);
+    pub(super) fn source_map_chunk(&self, chunk: u32) -> Result<Arc<Vec<u8>>, Error> {
+        let mut held = (self.shared.source_map_chunk.lock()).unwrap_or_else(PoisonError::into_inner);
         if let Some((_, content)) = held.as_ref().filter(|(number, _)| *number == chunk) {
             return Ok(content.clone());
         }
@@ -290,7 +290,7 @@ impl Reel {
         mut wanted: Vec<(Option<u32>, usize)>,
         mut read: impl FnMut(&[u8], usize) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        sort::plain(&mut wanted);
+        sort::unstable(&mut wanted);
         let mut decompressor = Decompressor::new();
         let mut held: Option<(u32, Vec<u8>)> = None;
         for (chunk, mesh) in wanted {

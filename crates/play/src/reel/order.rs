@@ -9,49 +9,49 @@ use meshreel_codec::schedule::{Schedule, Unit};
 
 /// A short list of frame numbers, at most as many as a unit has or needs.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Frames {
-    list: [u32; Frames::MOST],
+pub struct FrameList {
+    list: [u32; FrameList::MAX_LEN],
     count: usize,
 }
 
-impl Frames {
+impl FrameList {
     /// A layer of a group needs four key frames and the seven frames above it.
-    pub(crate) const MOST: usize = 12;
+    pub(crate) const MAX_LEN: usize = 12;
 
     pub(crate) fn push(&mut self, frame: u32) {
-        if self.count < Frames::MOST && !self.contains(&frame) {
+        if self.count < FrameList::MAX_LEN && !self.contains(&frame) {
             self.list[self.count] = frame;
             self.count += 1;
         }
     }
 }
 
-impl std::ops::Deref for Frames {
+impl std::ops::Deref for FrameList {
     type Target = [u32];
     fn deref(&self) -> &[u32] {
         &self.list[..self.count]
     }
 }
 
-impl FromIterator<u32> for Frames {
-    fn from_iter<I: IntoIterator<Item = u32>>(frames: I) -> Frames {
-        let mut list = Frames::default();
+impl FromIterator<u32> for FrameList {
+    fn from_iter<I: IntoIterator<Item = u32>>(frames: I) -> FrameList {
+        let mut list = FrameList::default();
         frames.into_iter().for_each(|frame| list.push(frame));
         list
     }
 }
 
 /// The order in which the units of a file are decoded.
-pub(crate) enum Order {
+pub(crate) enum DecodeOrder {
     Serial {
         /// For each frame the index frames around it; an index frame is its own.
-        groups: Vec<Group>,
+        groups: Vec<IndexFrames>,
     },
     Layered {
         schedule: Schedule,
         /// The units in the order of the file.
         units: Vec<Unit>,
-        /// The place of each unit in the file, by [`Schedule::number`].
+        /// The place of each unit in the file, by [`Schedule::unit_number`].
         places: Vec<u32>,
         /// `true` if some mesh is coded in chains, whose links add dependencies between units.
         chains: bool,
@@ -60,12 +60,12 @@ pub(crate) enum Order {
 
 /// The index frames at or before and at or after a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Group {
+pub(crate) struct IndexFrames {
     pub before: u32,
     pub after: u32,
 }
 
-impl Order {
+impl DecodeOrder {
     /// Returns the order of a file with these numbers of frames and units, or what is wrong with it. `index`
     /// tells which units need no others.
     pub fn new(
@@ -73,33 +73,33 @@ impl Order {
         units: usize,
         restart: u32,
         index: impl Fn(usize) -> bool,
-    ) -> Result<Order, &'static str> {
-        const COUNT: &str = "another number of units than its frames need";
+    ) -> Result<DecodeOrder, &'static str> {
+        const WRONG_UNIT_COUNT: &str = "another number of units than its frames need";
         if restart > 0 {
             let count = u32::try_from(frames).map_err(|_| "too many frames for layers")?;
             let schedule = Schedule::new(count, restart);
             // Every frame is in a unit, and a unit has at most eight.
             if units < frames / 8 || units > frames {
-                return Err(COUNT);
+                return Err(WRONG_UNIT_COUNT);
             }
-            if schedule.in_file().count() != units {
-                return Err(COUNT);
+            if schedule.units_in_file_order().count() != units {
+                return Err(WRONG_UNIT_COUNT);
             }
-            return Ok(Order::layered(schedule));
+            return Ok(DecodeOrder::layered(schedule));
         }
         if frames != units {
-            return Err(COUNT);
+            return Err(WRONG_UNIT_COUNT);
         }
         if frames > 0 && !(index(0) && index(frames - 1)) {
             return Err("the first or the last frame is not an index frame");
         }
         let mut before = 0;
-        let mut groups: Vec<Group> = (0..frames)
+        let mut groups: Vec<IndexFrames> = (0..frames)
             .map(|i| {
                 if index(i) {
                     before = i as u32;
                 }
-                Group { before, after: 0 }
+                IndexFrames { before, after: 0 }
             })
             .collect();
         let mut after = 0;
@@ -109,22 +109,22 @@ impl Order {
             }
             group.after = after;
         }
-        Ok(Order::Serial { groups })
+        Ok(DecodeOrder::Serial { groups })
     }
 
     /// Returns the order of all units of a schedule.
-    pub fn layered(schedule: Schedule) -> Order {
-        let units: Vec<Unit> = schedule.in_file().collect();
+    pub fn layered(schedule: Schedule) -> DecodeOrder {
+        let units: Vec<Unit> = schedule.units_in_file_order().collect();
         let mut places = vec![u32::MAX; schedule.units() as usize];
         for (place, unit) in (0..).zip(&units) {
-            places[schedule.number(*unit) as usize] = place;
+            places[schedule.unit_number(*unit) as usize] = place;
         }
-        Order::Layered { schedule, units, places, chains: false }
+        DecodeOrder::Layered { schedule, units, places, chains: false }
     }
 
     /// Sets whether some mesh of the file is coded in chains.
-    pub fn with_chains(mut self, any: bool) -> Order {
-        if let Order::Layered { chains, .. } = &mut self {
+    pub fn with_chains(mut self, any: bool) -> DecodeOrder {
+        if let DecodeOrder::Layered { chains, .. } = &mut self {
             *chains = any;
         }
         self
@@ -133,7 +133,9 @@ impl Order {
     /// `true` if a unit has links of a chain that other units read as well.
     pub fn has_links(&self, unit: usize) -> bool {
         match self {
-            Order::Layered { schedule, units, chains: true, .. } => schedule.has_links(units[unit]),
+            DecodeOrder::Layered { schedule, units, chains: true, .. } => {
+                schedule.has_chain_frames(units[unit])
+            }
             _ => false,
         }
     }
@@ -141,18 +143,18 @@ impl Order {
     /// Returns the unit that brings a frame.
     pub fn unit_of(&self, frame: usize) -> usize {
         match self {
-            Order::Serial { .. } => frame,
-            Order::Layered { schedule, places, .. } => {
-                places[schedule.number(schedule.unit_of(frame as u32)) as usize] as usize
+            DecodeOrder::Serial { .. } => frame,
+            DecodeOrder::Layered { schedule, places, .. } => {
+                places[schedule.unit_number(schedule.unit_of(frame as u32)) as usize] as usize
             }
         }
     }
 
     /// Returns the frames of a unit, in the order in which they are decoded.
-    pub fn frames(&self, unit: usize) -> Frames {
+    pub fn frames(&self, unit: usize) -> FrameList {
         match self {
-            Order::Serial { .. } => [unit as u32].into_iter().collect(),
-            Order::Layered { schedule, units, .. } => {
+            DecodeOrder::Serial { .. } => [unit as u32].into_iter().collect(),
+            DecodeOrder::Layered { schedule, units, .. } => {
                 schedule.frames_of(units[unit]).iter().copied().collect()
             }
         }
@@ -161,27 +163,27 @@ impl Order {
     /// Returns the frames from which a frame's transforms and quantized values are predicted: the frame
     /// before or the nearest one on the left, the one before that (serial), and the frames on both sides.
     /// None for frames that need no others.
-    pub fn references(&self, frame: u32) -> References {
+    pub fn references(&self, frame: u32) -> ReferenceFrames {
         match self {
-            Order::Serial { groups } => {
+            DecodeOrder::Serial { groups } => {
                 let group = groups[frame as usize];
                 if group.before == frame {
-                    return References::default();
+                    return ReferenceFrames::default();
                 }
-                References {
+                ReferenceFrames {
                     previous: Some(frame - 1),
                     before_previous: (frame - 1 > group.before).then(|| frame - 2),
                     index_before: Some(group.before),
                     index_after: Some(group.after),
                 }
             }
-            Order::Layered { schedule, .. } => {
+            DecodeOrder::Layered { schedule, .. } => {
                 let key = schedule.key_of(frame).is_some();
                 let all = schedule.references(frame);
                 // The prediction of a key frame from the first frame uses the static data.
                 let mut list = all.iter().copied().filter(|&r| !(key && r == 0));
                 let previous = list.next();
-                References {
+                ReferenceFrames {
                     previous,
                     before_previous: None,
                     index_before: previous,
@@ -193,10 +195,10 @@ impl Order {
 
     /// Returns all frames from which values of a frame in temporal layers are predicted; for a key frame
     /// without the first frame.
-    pub fn sources(&self, frame: u32) -> Frames {
+    pub fn layered_references(&self, frame: u32) -> FrameList {
         match self {
-            Order::Serial { .. } => Frames::default(),
-            Order::Layered { schedule, .. } => {
+            DecodeOrder::Serial { .. } => FrameList::default(),
+            DecodeOrder::Layered { schedule, .. } => {
                 let key = schedule.key_of(frame).is_some();
                 let all = schedule.references(frame);
                 all.iter().copied().filter(|&r| !(key && r == 0)).collect()
@@ -207,7 +209,7 @@ impl Order {
     /// Returns the frames from which a frame's fixed-point positions are predicted; missing ones are replaced
     /// by the first of them. `None` for frame 0, and for serial files.
     pub fn coded_references(&self, frame: u32) -> Option<[u32; 4]> {
-        let Order::Layered { schedule, .. } = self else { return None };
+        let DecodeOrder::Layered { schedule, .. } = self else { return None };
         let list = schedule.references(frame);
         let first = *list.first()?;
         Some([0, 1, 2, 3].map(|k| list.get(k).copied().unwrap_or(first)))
@@ -215,26 +217,26 @@ impl Order {
 
     /// Returns the number of frames that a decoder elsewhere has to hold at once: those around what is shown
     /// and what comes next, and the key frames on the way to them.
-    pub fn coded_frames(&self) -> u64 {
+    pub fn held_coded_frames(&self) -> u64 {
         match self {
-            Order::Serial { .. } => 0,
-            Order::Layered { schedule, .. } => 2 * 15 + 6 + u64::from(schedule.restart()),
+            DecodeOrder::Serial { .. } => 0,
+            DecodeOrder::Layered { schedule, .. } => 2 * 15 + 6 + u64::from(schedule.restart()),
         }
     }
 
     /// Returns the frames of other units that must be decoded before a unit.
-    pub fn needs(&self, unit: usize) -> Frames {
+    pub fn dependencies(&self, unit: usize) -> FrameList {
         match self {
-            Order::Serial { .. } => {
+            DecodeOrder::Serial { .. } => {
                 let r = self.references(unit as u32);
                 let list = [r.index_before, r.index_after, r.previous, r.before_previous];
                 list.into_iter().flatten().collect()
             }
-            Order::Layered { schedule, units, chains, .. } => {
+            DecodeOrder::Layered { schedule, units, chains, .. } => {
                 let unit = units[unit];
                 let key = matches!(unit, Unit::Key(_));
-                let needs = schedule.needs(unit);
-                let chained = if *chains { schedule.chain_needs(unit) } else { Default::default() };
+                let needs = schedule.dependencies(unit);
+                let chained = if *chains { schedule.chain_dependencies(unit) } else { Default::default() };
                 let needs = needs.iter().copied().filter(|&f| !(key && f == 0));
                 needs.chain(chained.iter().copied()).collect()
             }
@@ -242,30 +244,30 @@ impl Order {
     }
 
     /// Returns the most units that one frame can wait for, its own included.
-    pub fn longest_wait(&self) -> usize {
+    pub fn max_wait_units(&self) -> usize {
         match self {
-            Order::Serial { groups } => {
+            DecodeOrder::Serial { groups } => {
                 let longest = groups.iter().map(|g| (g.after - g.before) as usize);
                 2 + longest.max().unwrap_or(0)
             }
-            Order::Layered { schedule, .. } => schedule.restart().min(schedule.keys()) as usize + 8,
+            DecodeOrder::Layered { schedule, .. } => schedule.restart().min(schedule.keys()) as usize + 8,
         }
     }
 
     /// Returns the number of frames that a decoder has to hold at once.
-    pub fn slots(&self) -> u64 {
+    pub fn held_frames(&self) -> u64 {
         match self {
             // Two index frames and three B-frames.
-            Order::Serial { .. } => 5,
+            DecodeOrder::Serial { .. } => 5,
             // Four key frames, two more on the way to them, and a group.
-            Order::Layered { .. } => 4 + 2 + 15,
+            DecodeOrder::Layered { .. } => 4 + 2 + 15,
         }
     }
 }
 
 /// The frames that a frame is predicted from.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct References {
+pub(crate) struct ReferenceFrames {
     pub previous: Option<u32>,
     pub before_previous: Option<u32>,
     pub index_before: Option<u32>,

@@ -69,7 +69,7 @@ impl QuantizedBuffer {
         }
     }
     /// Returns all values.
-    pub fn all(&self) -> QuantizedValues<'_> {
+    pub fn values(&self) -> QuantizedValues<'_> {
         match self {
             QuantizedBuffer::U8(words) => QuantizedValues::U8(words),
             QuantizedBuffer::U16(words) => QuantizedValues::U16(words),
@@ -80,21 +80,21 @@ impl QuantizedBuffer {
 
 /// An integer type that [`QuantizedBuffer`] can hold. The slices are empty if the buffer's width is another
 /// one, which does not happen: widths are fixed when a decoder is made.
-pub(crate) trait Held: Code {
-    fn of(words: &QuantizedBuffer) -> &[Self];
-    fn of_mut(words: &mut QuantizedBuffer) -> &mut [Self];
+pub(crate) trait QuantizedInteger: Code {
+    fn slice(words: &QuantizedBuffer) -> &[Self];
+    fn slice_mut(words: &mut QuantizedBuffer) -> &mut [Self];
 }
 
-macro_rules! held {
+macro_rules! impl_quantized_integer {
     ($($t:ty: $variant:ident),*) => {$(
-        impl Held for $t {
-            fn of(words: &QuantizedBuffer) -> &[Self] {
+        impl QuantizedInteger for $t {
+            fn slice(words: &QuantizedBuffer) -> &[Self] {
                 match words {
                     QuantizedBuffer::$variant(words) => words,
                     _ => &[],
                 }
             }
-            fn of_mut(words: &mut QuantizedBuffer) -> &mut [Self] {
+            fn slice_mut(words: &mut QuantizedBuffer) -> &mut [Self] {
                 match words {
                     QuantizedBuffer::$variant(words) => words,
                     _ => &mut [],
@@ -103,4 +103,4 @@ macro_rules! held {
         }
     )*};
 }
-held!(u8: U8, u16: U16, u32: U32);
+impl_quantized_integer!(u8: U8, u16: U16, u32: U32);

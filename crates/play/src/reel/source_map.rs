@@ -1,6 +1,6 @@
 //! Source maps: the origin of the vertices of an open file's meshes.
 
-use crate::reel::content::slice;
+use crate::reel::chunk_content::slice;
 use crate::reel::open_file::Reel;
 use crate::{Error, error};
 use meshreel_codec::record::source_map;
@@ -18,20 +18,20 @@ impl Reel {
 
     /// Reads whether the normals of a mesh were generated because the source had none; `false` if the file
     /// does not say (stripped).
-    pub fn made_normals(&self, mesh: usize) -> Result<bool, Error> {
+    pub fn has_generated_normals(&self, mesh: usize) -> Result<bool, Error> {
         let map = self.full_source_map(mesh)?;
-        Ok(map.is_some_and(|map| map.made_normals))
+        Ok(map.is_some_and(|map| map.computed_normals))
     }
 
     /// Reads the source map of any mesh; `None` if it was stripped. That of a fluid mesh maps vertices only
-    /// by frame ([`SourceMap::of_frame`]).
+    /// by frame ([`SourceMap::frame_map`]).
     pub fn full_source_map(&self, mesh: usize) -> Result<Option<SourceMap>, Error> {
         let record = self.mesh_record(mesh)?;
         if record.source_map.size == 0 {
             return Ok(None);
         }
         let at = || format!("source map of {}", record.path);
-        let chunk = self.map_chunk(record.source_map.chunk)?;
+        let chunk = self.source_map_chunk(record.source_map.chunk)?;
         let bytes = slice(self.path(), &chunk, record.source_map, at)?;
         let (map, used) = source_map::decode(bytes).map_err(|c| error::corrupt(self.path(), c, at()))?;
         let [points, vertices, indices] = match record.method {

@@ -1,13 +1,13 @@
 //! The static data of a file's meshes in memory: indices, predictor tables, static streams, bases of animated
 //! ones. Read by [`crate::decode`].
 
-use crate::reel::fixed_point::FixedPoint;
-use crate::reel::frame::Frame;
-use crate::reel::normals::Predicted;
+use crate::reel::fixed_point::FixedPointStream;
+use crate::reel::frame::FrameData;
+use crate::reel::normals::PredictedNormals;
 use crate::reel::quantized::QuantizedBuffer;
 use crate::reel::{lod, visibility};
 use meshreel_codec::record::StreamRecord;
-use meshreel_codec::values::parallelogram::Table;
+use meshreel_codec::values::parallelogram::PredictorTable;
 use meshreel_format::checksum;
 use std::sync::Arc;
 
@@ -25,35 +25,35 @@ pub(crate) struct Statics {
 #[derive(Default)]
 pub(crate) struct StaticMesh {
     /// The bytes it was made from, by which equal meshes of other files are found.
-    pub made_of: MadeOf,
+    pub key: StaticMeshKey,
     pub indices: Vec<u32>,
     /// LOD levels beside the mesh itself.
     pub lods: Vec<lod::LodLevel>,
     /// The visibility of its triangles, if not all are always visible.
     pub visibility: Option<visibility::TriangleVisibility>,
-    pub table: Table,
+    pub predictor_table: PredictorTable,
     /// Per stream its values (static) or those of the first frame (animated). Empty for fixed-point streams
     /// and predicted ones.
     pub streams: Vec<QuantizedBuffer>,
     /// Per fixed-point stream its parts.
-    pub fixed_point: Vec<Vec<FixedPoint>>,
+    pub fixed_point: Vec<Vec<FixedPointStream>>,
     /// Per stream of predicted normals its predictor.
-    pub normals: Vec<Option<Box<Predicted>>>,
+    pub normals: Vec<Option<Box<PredictedNormals>>>,
 }
 
 /// The bytes and counts that determine everything in a [`StaticMesh`].
 #[derive(Default, PartialEq)]
-pub(crate) struct MadeOf {
+pub(crate) struct StaticMeshKey {
     /// The numbers of vertices and points, and whether there is a table.
     pub counts: (u32, u32, bool),
     pub streams: Vec<StreamRecord>,
     pub connectivity: Vec<u8>,
     pub values: Vec<u8>,
     pub lods: Vec<u8>,
-    pub drawn: Vec<u8>,
+    pub visibility: Vec<u8>,
 }
 
-impl MadeOf {
+impl StaticMeshKey {
     /// Returns a hash that is equal for equal meshes, and hardly ever for others.
     pub fn hash(&self) -> u64 {
         let sums = [checksum(&self.connectivity), checksum(&self.values)];
@@ -61,13 +61,13 @@ impl MadeOf {
     }
 }
 
-impl<'a> Frame<'a> {
+impl<'a> FrameData<'a> {
     /// Returns the buffer that holds a mesh as this frame shows it: this one, or that of the mesh's end
     /// state.
-    pub fn of(self, statics: &'a Statics, mesh: usize) -> Frame<'a> {
+    pub fn for_mesh(self, statics: &'a Statics, mesh: usize) -> FrameData<'a> {
         match self.end_state(mesh) {
             None => self,
-            Some(still) => Frame { words: &statics.end_states[still as usize], ..self },
+            Some(still) => FrameData { words: &statics.end_states[still as usize], ..self },
         }
     }
 }

@@ -2,15 +2,15 @@
 //! unit, the frames that must be decoded before it, and its bytes.
 
 use crate::Error;
-use crate::reel::content::take;
+use crate::reel::chunk_content::take_bytes;
 use crate::reel::open_file::Reel;
-pub(crate) use crate::reel::order::Frames;
+pub(crate) use crate::reel::order::FrameList;
 use meshreel_format::ChunkEntry;
 
 /// The units of a file: `0..count`.
 impl Reel {
     pub(crate) fn unit_count(&self) -> usize {
-        self.units().len()
+        self.unit_chunks().len()
     }
 
     /// Returns the unit that brings `frame`.
@@ -19,24 +19,24 @@ impl Reel {
     }
 
     /// Returns the frames of a unit, in the order in which they are decoded.
-    pub(crate) fn unit_frames(&self, unit: usize) -> Frames {
+    pub(crate) fn unit_frames(&self, unit: usize) -> FrameList {
         self.order().frames(unit)
     }
 
     /// Returns the frames of other units that must be decoded before a unit.
-    pub(crate) fn unit_needs(&self, unit: usize) -> Frames {
-        self.order().needs(unit)
+    pub(crate) fn unit_dependencies(&self, unit: usize) -> FrameList {
+        self.order().dependencies(unit)
     }
 
     /// Returns the chunk of unit `unit`: its place in the file, its sizes and its checksum.
     pub(crate) fn unit_chunk(&self, unit: usize) -> &ChunkEntry {
-        &self.chunks()[self.units()[unit] as usize]
+        &self.chunks()[self.unit_chunks()[unit] as usize]
     }
 
     /// Returns the chunk behind a unit that has its vertex attributes; `None` if that is not read.
     pub(crate) fn attributes_chunk(&self, unit: usize) -> Option<&ChunkEntry> {
         let (_, read) = self.attributes_apart();
-        read.then(|| &self.chunks()[self.units()[unit] as usize + 1])
+        read.then(|| &self.chunks()[self.unit_chunks()[unit] as usize + 1])
     }
 
     /// Returns the bytes of the file that a unit consists of, from the start of its chunk on.
@@ -74,7 +74,7 @@ impl Reel {
     pub(crate) fn is_intact(&self, unit: usize, bytes: &[u8]) -> bool {
         let mut rest = bytes;
         let mut next = |chunk: &ChunkEntry| {
-            let own = take(&mut rest, chunk.size as usize);
+            let own = take_bytes(&mut rest, chunk.size as usize);
             own.is_ok_and(|own| meshreel_format::checksum(own) == chunk.checksum)
         };
         next(self.unit_chunk(unit)) && self.attributes_chunk(unit).is_none_or(next)
@@ -87,7 +87,7 @@ impl Reel {
 
     /// Returns the 64-bit words that decoding a unit needs temporarily.
     pub(crate) fn scratch_words(&self, unit: usize) -> usize {
-        self.raw_words(unit) + self.layout().scratch
+        self.raw_words(unit) + self.layout().scratch_words
     }
 
     /// Returns the 64-bit words of the largest of its chunks, decompressed.

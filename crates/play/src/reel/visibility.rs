@@ -2,7 +2,7 @@
 //! them can be left out. The intervals are in memory when the file is open; a query walks over a few hundred
 //! numbers and allocates nothing.
 
-use crate::reel::layout::Range;
+use crate::reel::layout::IndexRange;
 use meshreel_codec::Corrupt;
 use meshreel_codec::record::MeshRecord;
 use meshreel_codec::sort;
@@ -11,8 +11,8 @@ use meshreel_codec::topology::visibility::Interval;
 
 /// Triangles that are visible in the same interval and have the same material.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Block {
-    range: Range,
+struct TriangleBlock {
+    range: IndexRange,
     material: u32,
     interval: Interval,
 }
@@ -21,12 +21,12 @@ struct Block {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct TriangleVisibility {
     pub indices: Vec<u32>,
-    blocks: Vec<Block>,
+    blocks: Vec<TriangleBlock>,
 }
 
 impl TriangleVisibility {
     /// Returns the numbers of triangles that are left out in the first frame, in the last, and in all.
-    pub fn hidden(&self, frames: u32) -> [usize; 3] {
+    pub fn hidden_counts(&self, frames: u32) -> [usize; 3] {
         let count = |gone: &dyn Fn(Interval) -> bool| {
             let blocks = self.blocks.iter().filter(|b| gone(b.interval));
             blocks.map(|b| b.range.count as usize / 3).sum()
@@ -43,16 +43,16 @@ impl TriangleVisibility {
 /// An iterator over the ranges of indices that are visible at a moment; adjacent ranges are joined.
 #[derive(Clone, Debug)]
 pub struct VisibleRanges<'a> {
-    blocks: &'a [Block],
+    blocks: &'a [TriangleBlock],
     first: u32,
     second: u32,
     material: Option<u32>,
     /// All indices, for a mesh whose triangles are always visible.
-    whole: Option<Range>,
+    whole: Option<IndexRange>,
 }
 
 impl<'a> VisibleRanges<'a> {
-    pub(crate) fn whole(range: Range) -> VisibleRanges<'a> {
+    pub(crate) fn whole(range: IndexRange) -> VisibleRanges<'a> {
         VisibleRanges {
             blocks: &[],
             first: 0,
@@ -62,7 +62,7 @@ impl<'a> VisibleRanges<'a> {
         }
     }
 
-    pub(crate) fn of(
+    pub(crate) fn new(
         visibility: &'a TriangleVisibility,
         [first, second]: [u32; 2],
         material: Option<usize>,
@@ -78,13 +78,13 @@ impl<'a> VisibleRanges<'a> {
 }
 
 impl Iterator for VisibleRanges<'_> {
-    type Item = Range;
+    type Item = IndexRange;
 
-    fn next(&mut self) -> Option<Range> {
+    fn next(&mut self) -> Option<IndexRange> {
         if let Some(whole) = self.whole.take() {
             return Some(whole);
         }
-        let mut out: Option<Range> = None;
+        let mut out: Option<IndexRange> = None;
         while let [block, rest @ ..] = self.blocks {
             let wanted = self.material.is_none_or(|m| m == block.material);
             if wanted && visibility::is_visible(block.interval, self.first, self.second) {
@@ -106,9 +106,9 @@ impl Iterator for VisibleRanges<'_> {
 
 /// Returns the most bytes that it takes: another order of the indices, the interval and the key of each
 /// triangle, and blocks.
-pub(crate) fn bytes(mesh: &MeshRecord) -> u64 {
+pub(crate) fn max_bytes(mesh: &MeshRecord) -> u64 {
     let triangles = u64::from(mesh.indices / 3);
-    triangles * (12 + 4 + 8 + 16 + size_of::<Block>() as u64)
+    triangles * (12 + 4 + 8 + 16 + size_of::<TriangleBlock>() as u64)
 }
 
 pub(crate) fn read(
@@ -118,7 +118,7 @@ pub(crate) fn read(
     frames: u32,
 ) -> Result<TriangleVisibility, Corrupt> {
     let (triangles, _) = indices.as_chunks::<3>();
-    let mut intervals = vec![[0; 2]; visibility::count(bytes, triangles.len() as u32)? as usize];
+    let mut intervals = vec![[0; 2]; visibility::interval_count(bytes, triangles.len() as u32)? as usize];
     let mut which = vec![0; triangles.len()];
     visibility::decode(bytes, frames, &mut intervals, &mut which)?;
     // Triangles without a material come last.
@@ -131,7 +131,7 @@ pub(crate) fn read(
         }
     }
     let mut order: Vec<u32> = (0..triangles.len() as u32).collect();
-    sort::by_own_key(&mut order, |&t| (material[t as usize], which[t as usize], t));
+    sort::unstable_by_key(&mut order, |&t| (material[t as usize], which[t as usize], t));
     let mut out = TriangleVisibility::default();
     for &t in &order {
         let at = out.indices.len() as u32;
@@ -141,7 +141,11 @@ pub(crate) fn read(
             Some(last) if (last.material, last.interval) == (material, interval) => {
                 last.range.count += 3;
             }
-            _ => out.blocks.push(Block { range: Range { first: at, count: 3 }, material, interval }),
+            _ => out.blocks.push(TriangleBlock {
+                range: IndexRange { first: at, count: 3 },
+                material,
+                interval,
+            }),
         }
     }
     Ok(out)

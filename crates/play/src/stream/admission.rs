@@ -38,9 +38,9 @@ pub(crate) struct Instance {
     pub priority: i32,
     pub admitted: bool,
     /// Whether the last event about this instance was [`crate::Event::Refused`].
-    pub told_refused: bool,
+    pub refusal_reported: bool,
     /// For a refused instance the bytes that it needs, and those that were left.
-    pub short: Option<(u64, u64)>,
+    pub shortage: Option<(u64, u64)>,
 }
 
 impl Instance {
@@ -63,12 +63,12 @@ impl Instance {
             seek_wait_ticks: 0,
             priority: 0,
             admitted: false,
-            told_refused: false,
-            short: None,
+            refusal_reported: false,
+            shortage: None,
         }
     }
 
-    fn wants(&self) -> bool {
+    fn wants_frames(&self) -> bool {
         self.demand.now.is_some() || self.demand.spans_used > 0
     }
 }
@@ -86,7 +86,7 @@ pub(crate) struct Admission {
 
 impl Admission {
     /// Notes that instances were added or removed, or changed their priority; there are `places` places.
-    pub fn changed(&mut self, places: usize) {
+    pub fn mark_stale(&mut self, places: usize) {
         self.stale = true;
         self.order.clear();
         self.order.reserve(places);
@@ -103,10 +103,10 @@ impl Admission {
             self.sort(instances);
         }
         for stream in scheduler.streams.iter_mut().flatten() {
-            stream.places = 0;
+            stream.admitted_instances = 0;
         }
         self.refused = 0;
-        let (room, least_block) = (scheduler.room_for_streams(), scheduler.least_block());
+        let (room, least_block) = (scheduler.room_for_streams(), scheduler.min_block_bytes());
         // The scratch that exists counts already, or more if an admitted instance needs more.
         let (mut taken, mut scratch, mut least_scratch) = (0, scheduler.scratch_words(), 0);
         let mut rest = &self.order[..];
@@ -126,34 +126,35 @@ impl Admission {
                     if instance.admitted != again {
                         continue;
                     }
-                    let benches = scheduler.bench_count();
+                    let benches = scheduler.workspace_count();
                     let stream = scheduler.streams[instance.file as usize].as_mut();
-                    let Some(stream) = stream.filter(|_| instance.wants() && open(instance.file)) else {
-                        (instance.admitted, instance.short) = (false, None);
+                    let Some(stream) = stream.filter(|_| instance.wants_frames() && open(instance.file))
+                    else {
+                        (instance.admitted, instance.shortage) = (false, None);
                         continue;
                     };
                     let words = scratch.max(stream.file.scratch_words);
-                    let least = |places| stream.file.least_bytes(places, least_block);
-                    let needed = least(stream.places + 1) - least(stream.places);
+                    let least = |places| stream.file.min_heap_bytes(places, least_block);
+                    let needed = least(stream.admitted_instances + 1) - least(stream.admitted_instances);
                     let left = room.saturating_sub(taken + scratch_bytes(benches, words));
                     instance.admitted = needed <= left;
                     if instance.admitted {
-                        stream.places += 1;
+                        stream.admitted_instances += 1;
                         taken += needed;
                         scratch = words;
                         least_scratch = least_scratch.max(stream.file.scratch_words);
-                        instance.short = None;
+                        instance.shortage = None;
                     } else {
-                        instance.short = Some((needed, left));
+                        instance.shortage = Some((needed, left));
                         self.refused += usize::from(!again);
                     }
                 }
             }
         }
         // Scratch of a file that is gone becomes room for refused instances.
-        scheduler.want_scratch(if self.refused > 0 { least_scratch } else { scratch });
+        scheduler.request_scratch(if self.refused > 0 { least_scratch } else { scratch });
         for stream in scheduler.streams.iter_mut().flatten() {
-            stream.admitted = stream.places > 0;
+            stream.admitted = stream.admitted_instances > 0;
         }
     }
 
@@ -161,7 +162,7 @@ impl Admission {
         let there = instances.iter().zip(0..).filter(|(instance, _)| instance.is_some());
         self.order.clear();
         self.order.extend(there.map(|(_, place)| place));
-        sort::by_own_key(&mut self.order, |&place| {
+        sort::unstable_by_key(&mut self.order, |&place| {
             let instance = instances[place as usize].as_ref();
             instance.map(|i| (std::cmp::Reverse(i.priority), i.generation))
         });

@@ -2,7 +2,7 @@
 //! yet is started and fails as one that would block; when they are there, the whole operation is retried, and
 //! finds them.
 
-use crate::stream::io::{Read, Source, Waiter};
+use crate::stream::io::{AsyncSource, ReadRequest, Waiter};
 use meshreel_format::ReadAt;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The reads that were started, until they are fetched.
 pub(crate) struct ByteRanges {
-    source: Arc<dyn Source>,
+    source: Arc<dyn AsyncSource>,
     list: Mutex<Vec<ByteRange>>,
     /// `true` once the file is open, so that what is read is read only once.
     opened: AtomicBool,
@@ -25,7 +25,7 @@ struct ByteRange {
 }
 
 impl ByteRanges {
-    pub fn new(source: Arc<dyn Source>) -> ByteRanges {
+    pub fn new(source: Arc<dyn AsyncSource>) -> ByteRanges {
         ByteRanges { source, list: Mutex::default(), opened: AtomicBool::new(false) }
     }
 
@@ -36,7 +36,7 @@ impl ByteRanges {
     }
 
     /// Notes that the operation will not be retried, so that what was read can be dropped.
-    pub fn opened(&self) {
+    pub fn finish(&self) {
         self.opened.store(true, Ordering::Relaxed);
         self.lock().clear();
     }
@@ -48,13 +48,13 @@ impl ByteRanges {
 
 impl ByteRange {
     /// Takes in what has been read, and begins to read the rest. Returns an error if that takes time.
-    fn go_on(&mut self, source: &dyn Source) -> io::Result<()> {
+    fn advance(&mut self, source: &dyn AsyncSource) -> io::Result<()> {
         while self.filled < self.bytes.len() {
             let waiter = match self.waiter.take() {
                 Some(waiter) => waiter,
                 None => {
                     let rest = self.bytes.len() - self.filled;
-                    let (read, waiter) = Read::waited(self.offset + self.filled as u64, rest);
+                    let (read, waiter) = ReadRequest::with_waiter(self.offset + self.filled as u64, rest);
                     source.start(read);
                     waiter
                 }
@@ -91,7 +91,7 @@ impl ReadAt for ByteRanges {
             list.push(ByteRange { offset, bytes: vec![0; out.len()], filled: 0, waiter: None });
             list.len() - 1
         });
-        let result = list[at].go_on(&*self.source);
+        let result = list[at].advance(&*self.source);
         if result.is_ok() {
             out.copy_from_slice(&list[at].bytes);
         }

@@ -4,8 +4,8 @@
 //! arrived, and groups run in parallel.
 //!
 //! ```text
-//! owner:    begin(n)   waits = 1, nobody follows          (the 1 is the owner's own: nothing starts before it is armed)
-//!           follow(n, i, p)   waits += 1; p's list += edge; taken back where p is done already
+//! owner:    begin(n)   waits = 1, no followers          (the 1 is the owner's own: nothing starts before it is armed)
+//!           add_dependency(n, i, p)   waits += 1; p's list += edge; taken back where p is done already
 //!           arm(n)     waits −= 1; zero: start
 //! any:      finish(p)  list := closed; for each follower: waits −= 1; zero: start
 //! ```
@@ -19,36 +19,36 @@
 use super::sync::{AtomicU32, Ordering};
 
 /// The largest number of nodes that one can wait for.
-pub(crate) const MOST_WAITS: usize = 20;
-const NOBODY: u32 = u32::MAX;
+pub(crate) const MAX_DEPENDENCIES: usize = 20;
+const NO_EDGE: u32 = u32::MAX;
 const CLOSED: u32 = u32::MAX - 1;
 
 const CANCELLED: u32 = 1;
-const SPOILED: u32 = 2;
+const FAILED: u32 = 2;
 
-pub(crate) struct Graph {
+pub(crate) struct JobGraph {
     nodes: Box<[Node]>,
 }
 
 struct Node {
     waits: AtomicU32,
-    /// The first edge to a follower, `NOBODY`, or `CLOSED` when the node is done.
+    /// The first edge to a follower, `NO_EDGE`, or `CLOSED` when the node is done.
     followers: AtomicU32,
     flags: AtomicU32,
-    /// The list links of this node's edges: edge `n · MOST_WAITS + i` is in the list of the node that `n`
-    /// waits for as its i-th; this is the edge after it there.
-    next: [AtomicU32; MOST_WAITS],
+    /// The list links of this node's edges: edge `n · MAX_DEPENDENCIES + i` is in the list of the node that
+    /// `n` waits for as its i-th; this is the edge after it there.
+    next: [AtomicU32; MAX_DEPENDENCIES],
 }
 
-impl Graph {
-    pub fn new(nodes: usize) -> Graph {
+impl JobGraph {
+    pub fn new(nodes: usize) -> JobGraph {
         let node = |_| Node {
             waits: AtomicU32::new(0),
             followers: AtomicU32::new(CLOSED),
             flags: AtomicU32::new(0),
-            next: std::array::from_fn(|_| AtomicU32::new(NOBODY)),
+            next: std::array::from_fn(|_| AtomicU32::new(NO_EDGE)),
         };
-        Graph { nodes: (0..nodes).map(node).collect() }
+        JobGraph { nodes: (0..nodes).map(node).collect() }
     }
 
     fn node(&self, node: u32) -> &Node {
@@ -60,13 +60,13 @@ impl Graph {
         let node = self.node(node);
         node.waits.store(1, Ordering::Relaxed);
         node.flags.store(0, Ordering::Relaxed);
-        node.followers.store(NOBODY, Ordering::Release);
+        node.followers.store(NO_EDGE, Ordering::Release);
     }
 
     /// Makes `node`, begun and not armed, wait for `on` with its edge `edge`. For its owner.
-    pub fn follow(&self, node: u32, edge: usize, on: u32) {
-        debug_assert!(edge < MOST_WAITS && node != on);
-        let (number, follower) = (node * MOST_WAITS as u32 + edge as u32, self.node(node));
+    pub fn add_dependency(&self, node: u32, edge: usize, on: u32) {
+        debug_assert!(edge < MAX_DEPENDENCIES && node != on);
+        let (number, follower) = (node * MAX_DEPENDENCIES as u32 + edge as u32, self.node(node));
         let leader = self.node(on);
         follower.waits.fetch_add(1, Ordering::Relaxed);
         let mut first = leader.followers.load(Ordering::Acquire);
@@ -75,7 +75,7 @@ impl Graph {
                 follower.waits.fetch_sub(1, Ordering::Relaxed);
                 let bad = leader.flags.load(Ordering::Relaxed);
                 if bad != 0 {
-                    follower.flags.fetch_or(SPOILED, Ordering::Relaxed);
+                    follower.flags.fetch_or(FAILED, Ordering::Relaxed);
                 }
                 return;
             }
@@ -110,16 +110,16 @@ impl Graph {
     pub fn finish(&self, node: u32, well: bool, mut start: impl FnMut(u32)) {
         let node = self.node(node);
         if !well {
-            node.flags.fetch_or(SPOILED, Ordering::Relaxed);
+            node.flags.fetch_or(FAILED, Ordering::Relaxed);
         }
         let mut edge = node.followers.swap(CLOSED, Ordering::AcqRel);
-        while edge != NOBODY {
-            let (number, i) = (edge / MOST_WAITS as u32, edge as usize % MOST_WAITS);
+        while edge != NO_EDGE {
+            let (number, i) = (edge / MAX_DEPENDENCIES as u32, edge as usize % MAX_DEPENDENCIES);
             let follower = self.node(number);
             // Read before the counter is decremented: from then on the node may be done and reused.
             edge = follower.next[i].load(Ordering::Relaxed);
             if !well {
-                follower.flags.fetch_or(SPOILED, Ordering::Relaxed);
+                follower.flags.fetch_or(FAILED, Ordering::Relaxed);
             }
             if follower.waits.fetch_sub(1, Ordering::AcqRel) == 1 {
                 start(number);

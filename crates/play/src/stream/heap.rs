@@ -27,7 +27,7 @@
 mod lists;
 
 use super::regions::{HeapCounters, Region, RegionState};
-use super::sizes::{CLASSES, GRANULE, SECOND, granules_of};
+use super::sizes::{CLASSES, GRANULE, SUBCLASSES, granules_of};
 use super::sync::{Arc, AtomicU32, AtomicU64, Ordering, Probe, spin_loop};
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ops::{Deref, DerefMut};
@@ -37,14 +37,14 @@ use std::ptr::NonNull;
 pub(crate) const RANKS: usize = 3;
 /// The number of spare blocks that are examined to find the cheapest run to evict.
 const CANDIDATES: usize = 16;
-const NONE: u32 = u32::MAX;
+const NO_SLOT: u32 = u32::MAX;
 
 // The state half of a lock; the other half is the generation of the block.
 const IDLE: u32 = 0;
 const WRITTEN: u32 = u32::MAX;
 const MOVING: u32 = u32::MAX - 1;
 const CLOSED: u32 = u32::MAX - 2;
-const MOST_READERS: u32 = CLOSED - 1;
+const MAX_READERS: u32 = CLOSED - 1;
 
 /// A handle of a block of the heap. It is invalid everywhere once the block was freed or evicted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,16 +72,16 @@ pub unsafe trait Allocator: Send + Sync {
 }
 
 /// The allocator of a heap; the global one if `None`.
-type Given = Option<std::sync::Arc<dyn Allocator>>;
+type OptionalAllocator = Option<std::sync::Arc<dyn Allocator>>;
 
 /// The words, and a lock for each block. Clones share them.
 #[derive(Clone)]
-pub(crate) struct Memory(Arc<Words>);
+pub(crate) struct Memory(Arc<Arena>);
 
-struct Words {
+struct Arena {
     base: NonNull<u64>,
     words: usize,
-    allocator: Given,
+    allocator: OptionalAllocator,
     slots: Box<[Slot]>,
 }
 
@@ -97,19 +97,19 @@ struct Slot {
 // SAFETY: the words are reached only through guards, and the locks give either many readers or one writer of
 // a block; blocks do not overlap (see `Heap`), and a place is changed only while its lock is closed or
 // moving.
-unsafe impl Send for Words {}
+unsafe impl Send for Arena {}
 // SAFETY: as above.
-unsafe impl Sync for Words {}
+unsafe impl Sync for Arena {}
 
-fn lock_of(generation: u32, state: u32) -> u64 {
+fn lock_word(generation: u32, state: u32) -> u64 {
     u64::from(generation) << 32 | u64::from(state)
 }
 
-impl Words {
+impl Arena {
     /// Returns `None` if the system does not have that much memory.
-    fn new(words: usize, slots: usize, allocator: Given) -> Option<Words> {
+    fn new(words: usize, slots: usize, allocator: OptionalAllocator) -> Option<Arena> {
         let words = words.max(GRANULE);
-        let layout = Words::layout(words)?;
+        let layout = Arena::layout(words)?;
         let base = match &allocator {
             // SAFETY: the layout has a size, as `words` is not 0.
             None => NonNull::new(unsafe { alloc_zeroed(layout) }.cast())?,
@@ -121,12 +121,12 @@ impl Words {
             }
         };
         let slot = |_| Slot {
-            lock: AtomicU64::new(lock_of(0, CLOSED)),
+            lock: AtomicU64::new(lock_word(0, CLOSED)),
             start: AtomicU32::new(0),
             words: AtomicU32::new(0),
             probe: Probe::new(),
         };
-        Some(Words { base, words, allocator, slots: (0..slots).map(slot).collect() })
+        Some(Arena { base, words, allocator, slots: (0..slots).map(slot).collect() })
     }
 
     /// Returns `None` beyond half of the address space.
@@ -135,7 +135,7 @@ impl Words {
     }
 
     /// Changes the state of a lock; waits only for a move to end.
-    fn take(&self, block: Block, to: impl Fn(u32) -> Option<u32>) -> Option<&Slot> {
+    fn lock_block(&self, block: Block, to: impl Fn(u32) -> Option<u32>) -> Option<&Slot> {
         let slot = self.slots.get(block.slot as usize)?;
         let mut seen = slot.lock.load(Ordering::Relaxed);
         loop {
@@ -147,7 +147,7 @@ impl Words {
                 seen = slot.lock.load(Ordering::Relaxed);
                 continue;
             }
-            let next = lock_of(block.generation, to(seen as u32)?);
+            let next = lock_word(block.generation, to(seen as u32)?);
             match (slot.lock).compare_exchange_weak(seen, next, Ordering::Acquire, Ordering::Relaxed) {
                 Ok(_) => return Some(slot),
                 Err(now) => seen = now,
@@ -159,35 +159,35 @@ impl Words {
 impl Memory {
     /// Locks the block for reading, by any number of threads at once. `None` if it is gone or being written.
     pub fn read(&self, block: Block) -> Option<ReadGuard> {
-        let one_more = |state| (state < MOST_READERS).then_some(state + 1);
-        let place = self.enter(block, one_more)?;
+        let one_more = |state| (state < MAX_READERS).then_some(state + 1);
+        let place = self.lock(block, one_more)?;
         place.slot().probe.read();
         Some(ReadGuard(place))
     }
 
     /// Locks the block for writing. `None` if it is gone or in use.
     pub fn write(&self, block: Block) -> Option<WriteGuard> {
-        let place = self.enter(block, |state| (state == IDLE).then_some(WRITTEN))?;
+        let place = self.lock(block, |state| (state == IDLE).then_some(WRITTEN))?;
         place.slot().probe.write();
         Some(WriteGuard(place))
     }
 
-    fn enter(&self, block: Block, to: impl Fn(u32) -> Option<u32>) -> Option<Place> {
-        let (start, words) = self.0.take(block, to)?.place();
-        Some(Place { memory: self.clone(), block, start, words })
+    fn lock(&self, block: Block, to: impl Fn(u32) -> Option<u32>) -> Option<LockedBlock> {
+        let (start, words) = self.0.lock_block(block, to)?.range();
+        Some(LockedBlock { memory: self.clone(), block, start, words })
     }
 }
 
 impl Slot {
-    fn place(&self) -> (usize, usize) {
+    fn range(&self) -> (usize, usize) {
         let load = |a: &AtomicU32| a.load(Ordering::Relaxed) as usize;
         (load(&self.start) * GRANULE, load(&self.words))
     }
 }
 
-impl Drop for Words {
+impl Drop for Arena {
     fn drop(&mut self) {
-        if let Some(layout) = Words::layout(self.words) {
+        if let Some(layout) = Arena::layout(self.words) {
             let base = self.base.as_ptr().cast();
             match &self.allocator {
                 // SAFETY: allocated in `new` with the same layout; guards hold the memory, so none is left.
@@ -200,31 +200,31 @@ impl Drop for Words {
 }
 
 /// A block whose lock was taken.
-struct Place {
+struct LockedBlock {
     memory: Memory,
     block: Block,
     start: usize,
     words: usize,
 }
 
-impl Place {
+impl LockedBlock {
     fn slot(&self) -> &Slot {
         &self.memory.0.slots[self.block.slot as usize]
     }
-    fn first(&self) -> *mut u64 {
+    fn as_ptr(&self) -> *mut u64 {
         // SAFETY: places lie in the allocation.
         unsafe { self.memory.0.base.as_ptr().add(self.start) }
     }
 }
 
 /// The words of a block, for reading. The block is neither moved nor evicted while this lives.
-pub(crate) struct ReadGuard(Place);
+pub(crate) struct ReadGuard(LockedBlock);
 
 impl Deref for ReadGuard {
     type Target = [u64];
     fn deref(&self) -> &[u64] {
         // SAFETY: in the allocation and initialised (zeroed at first); the lock keeps writers and moves away.
-        unsafe { std::slice::from_raw_parts(self.0.first(), self.0.words) }
+        unsafe { std::slice::from_raw_parts(self.0.as_ptr(), self.0.words) }
     }
 }
 
@@ -244,26 +244,26 @@ impl Drop for ReadGuard {
 }
 
 /// The words of a block, for exclusive writing.
-pub(crate) struct WriteGuard(Place);
+pub(crate) struct WriteGuard(LockedBlock);
 
 impl Deref for WriteGuard {
     type Target = [u64];
     fn deref(&self) -> &[u64] {
         // SAFETY: as for a reader.
-        unsafe { std::slice::from_raw_parts(self.0.first(), self.0.words) }
+        unsafe { std::slice::from_raw_parts(self.0.as_ptr(), self.0.words) }
     }
 }
 
 impl DerefMut for WriteGuard {
     fn deref_mut(&mut self) -> &mut [u64] {
         // SAFETY: as for a reader; the lock keeps everyone else away.
-        unsafe { std::slice::from_raw_parts_mut(self.0.first(), self.0.words) }
+        unsafe { std::slice::from_raw_parts_mut(self.0.as_ptr(), self.0.words) }
     }
 }
 
 impl Drop for WriteGuard {
     fn drop(&mut self) {
-        let idle = lock_of(self.0.block.generation, IDLE);
+        let idle = lock_word(self.0.block.generation, IDLE);
         self.0.slot().probe.write();
         self.0.slot().lock.store(idle, Ordering::Release);
     }
@@ -271,7 +271,7 @@ impl Drop for WriteGuard {
 
 /// The state of a slot of the heap's table, and of its block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Use {
+enum BlockState {
     /// The slot is not in use.
     Unused,
     Free,
@@ -285,31 +285,31 @@ enum Use {
 
 /// One block, in the order of addresses and in at most one list.
 #[derive(Debug, Clone, Copy)]
-struct Entry {
+struct BlockEntry {
     start: u32,
     granules: u32,
     before: u32,
     after: u32,
     previous: u32,
     next: u32,
-    used: Use,
+    state: BlockState,
     holds: u32,
     generation: u32,
     tag: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct List {
+struct BlockList {
     first: u32,
     last: u32,
 }
 
-const EMPTY: List = List { first: NONE, last: NONE };
+const EMPTY_LIST: BlockList = BlockList { first: NO_SLOT, last: NO_SLOT };
 
 /// The end of a gap from which a block is taken: long-lived blocks from the low end, short-lived ones from
 /// the high end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum HeapEnd {
     Low,
     High,
 }
@@ -317,15 +317,15 @@ pub(crate) enum End {
 /// The blocks of a [`Memory`], for the one thread that owns it.
 pub(crate) struct Heap {
     memory: Memory,
-    entries: Vec<Entry>,
+    entries: Vec<BlockEntry>,
     /// The list of unused slots, linked through `next`.
     unused: u32,
-    free: [List; CLASSES],
+    free: [BlockList; CLASSES],
     /// For each first level, a mask of the second levels that are not empty.
-    filled: [u8; CLASSES / SECOND],
+    filled: [u8; CLASSES / SUBCLASSES],
     /// In each list the least recently spared block is first.
-    spare: [List; RANKS],
-    condemned: List,
+    spare: [BlockList; RANKS],
+    condemned: BlockList,
     /// The first block in the order of addresses.
     lowest: u32,
     /// The block at which sliding continues in the next tick.
@@ -338,7 +338,7 @@ pub(crate) struct Heap {
 impl Heap {
     /// Allocates everything: `bytes`, and about 1 % for the lists. `None` if there is not that much memory,
     /// and beyond a terabyte.
-    pub fn new(bytes: usize, allocator: Given) -> Option<Heap> {
+    pub fn new(bytes: usize, allocator: OptionalAllocator) -> Option<Heap> {
         let granules = (bytes / (8 * GRANULE)).max(1);
         u32::try_from(granules + 1).ok()?;
         // Enough for blocks of 4 KiB on average; with smaller ones eviction begins before the memory is full.
@@ -346,16 +346,16 @@ impl Heap {
         Heap::with_slots(granules, slots, allocator)
     }
 
-    pub(crate) fn with_slots(granules: usize, slots: usize, allocator: Given) -> Option<Heap> {
-        let memory = Memory(Arc::new(Words::new(granules * GRANULE, slots, allocator)?));
-        let entry = |i: usize| Entry {
+    pub(crate) fn with_slots(granules: usize, slots: usize, allocator: OptionalAllocator) -> Option<Heap> {
+        let memory = Memory(Arc::new(Arena::new(granules * GRANULE, slots, allocator)?));
+        let entry = |i: usize| BlockEntry {
             start: 0,
             granules: 0,
-            before: NONE,
-            after: NONE,
-            previous: NONE,
-            next: if i + 1 < slots { i as u32 + 1 } else { NONE },
-            used: Use::Unused,
+            before: NO_SLOT,
+            after: NO_SLOT,
+            previous: NO_SLOT,
+            next: if i + 1 < slots { i as u32 + 1 } else { NO_SLOT },
+            state: BlockState::Unused,
             holds: 0,
             generation: 0,
             tag: 0,
@@ -364,10 +364,10 @@ impl Heap {
             memory,
             entries: (0..slots).map(entry).collect(),
             unused: 0,
-            free: [EMPTY; CLASSES],
-            filled: [0; CLASSES / SECOND],
-            spare: [EMPTY; RANKS],
-            condemned: EMPTY,
+            free: [EMPTY_LIST; CLASSES],
+            filled: [0; CLASSES / SUBCLASSES],
+            spare: [EMPTY_LIST; RANKS],
+            condemned: EMPTY_LIST,
             lowest: 0,
             cursor: 0,
             used_granules: 0,
@@ -385,7 +385,7 @@ impl Heap {
         &self.memory
     }
     /// Returns the largest number of blocks.
-    pub fn most_blocks(&self) -> usize {
+    pub fn max_blocks(&self) -> usize {
         self.entries.len()
     }
     /// Returns the bytes of the heap.
@@ -404,13 +404,13 @@ impl Heap {
         self.counters
     }
     /// Returns the bytes that a block of `words` takes.
-    pub fn cost(words: usize) -> u64 {
+    pub fn block_bytes(words: usize) -> u64 {
         granules_of(words) as u64 * 8 * GRANULE as u64
     }
 
     /// Allocates a block of at least one word, held once, from free space alone. `tag` is reported when it is
     /// evicted.
-    pub fn alloc(&mut self, words: usize, end: End, tag: u64) -> Option<Block> {
+    pub fn alloc(&mut self, words: usize, end: HeapEnd, tag: u64) -> Option<Block> {
         let granules = u32::try_from(granules_of(words)).ok()?;
         let found = self.find_free(granules)?;
         let size = self.entries[found as usize].granules;
@@ -423,14 +423,14 @@ impl Heap {
             self.remove_free(found);
         }
         let entry = &mut self.entries[block as usize];
-        entry.used = Use::Held;
+        entry.state = BlockState::Held;
         entry.holds = 1;
         entry.tag = tag;
         let generation = entry.generation;
         let slot = &self.memory.0.slots[block as usize];
         slot.start.store(entry.start, Ordering::Relaxed);
         slot.words.store(words as u32, Ordering::Relaxed);
-        slot.lock.store(lock_of(generation, IDLE), Ordering::Release);
+        slot.lock.store(lock_word(generation, IDLE), Ordering::Release);
         self.used_granules += u64::from(granules);
         self.held_granules += u64::from(granules);
         self.counters.allocations += 1;
@@ -443,28 +443,28 @@ impl Heap {
         let Some(entry) = self.entry(block) else {
             return false;
         };
-        match self.entries[entry].used {
-            Use::Held => {}
-            Use::Spare(rank) => {
+        match self.entries[entry].state {
+            BlockState::Held => {}
+            BlockState::Spare(rank) => {
                 self.unlink(entry as u32, |heap| &mut heap.spare[usize::from(rank)]);
                 self.held_granules += u64::from(self.entries[entry].granules);
             }
             _ => return false,
         }
-        self.entries[entry].used = Use::Held;
+        self.entries[entry].state = BlockState::Held;
         self.entries[entry].holds += 1;
         true
     }
 
     /// Removes a holder; after the last one the block is spare, with this rank.
     pub fn release(&mut self, block: Block, rank: usize) {
-        let Some(entry) = self.entry(block).filter(|&e| self.entries[e].used == Use::Held) else {
+        let Some(entry) = self.entry(block).filter(|&e| self.entries[e].state == BlockState::Held) else {
             return;
         };
         self.entries[entry].holds -= 1;
         if self.entries[entry].holds == 0 {
             let rank = rank.min(RANKS - 1);
-            self.entries[entry].used = Use::Spare(rank as u8);
+            self.entries[entry].state = BlockState::Spare(rank as u8);
             self.held_granules -= u64::from(self.entries[entry].granules);
             self.append(entry as u32, |heap| &mut heap.spare[rank]);
         }
@@ -476,21 +476,21 @@ impl Heap {
         let Some(entry) = self.entry(block) else {
             return;
         };
-        match self.entries[entry].used {
-            Use::Held => {
+        match self.entries[entry].state {
+            BlockState::Held => {
                 self.entries[entry].holds -= 1;
                 if self.entries[entry].holds > 0 {
                     return;
                 }
                 self.held_granules -= u64::from(self.entries[entry].granules);
             }
-            Use::Spare(rank) => self.unlink(entry as u32, |heap| &mut heap.spare[usize::from(rank)]),
+            BlockState::Spare(rank) => self.unlink(entry as u32, |heap| &mut heap.spare[usize::from(rank)]),
             _ => return,
         }
         if self.close(entry as u32) {
-            self.give_back(entry as u32);
+            self.free_block(entry as u32);
         } else {
-            self.entries[entry].used = Use::Condemned;
+            self.entries[entry].state = BlockState::Condemned;
             self.append(entry as u32, |heap| &mut heap.condemned);
         }
     }
@@ -499,13 +499,13 @@ impl Heap {
     pub fn sweep(&mut self, most: usize) {
         let mut at = self.condemned.first;
         for _ in 0..most {
-            if at == NONE {
+            if at == NO_SLOT {
                 return;
             }
             let next = self.entries[at as usize].next;
             if self.close(at) {
                 self.unlink(at, |heap| &mut heap.condemned);
-                self.give_back(at);
+                self.free_block(at);
             }
             at = next;
         }
@@ -517,11 +517,11 @@ impl Heap {
         let Ok(granules) = u32::try_from(granules_of(words)) else {
             return false;
         };
-        if self.unused == NONE {
-            self.spare_a_slot(&mut evicted);
+        if self.unused == NO_SLOT {
+            self.free_a_slot(&mut evicted);
         }
         if self.find_free(granules).is_some() {
-            return self.unused != NONE;
+            return self.unused != NO_SLOT;
         }
         // Another thread may be in a block of the run: then the next best run is tried.
         for _ in 0..4 {
@@ -545,9 +545,9 @@ impl Heap {
         };
         let mut left = budget.div_ceil(GRANULE) as u64;
         let (whole, mut wrapped) = (left, false);
-        let found = |heap: &Heap| heap.find_free(granules).is_some() && heap.unused != NONE;
+        let found = |heap: &Heap| heap.find_free(granules).is_some() && heap.unused != NO_SLOT;
         while !found(self) {
-            if self.cursor == NONE || self.entries[self.cursor as usize].used == Use::Unused {
+            if self.cursor == NO_SLOT || self.entries[self.cursor as usize].state == BlockState::Unused {
                 if std::mem::replace(&mut wrapped, true) {
                     return false;
                 }
@@ -556,7 +556,7 @@ impl Heap {
             let at = self.cursor;
             let after = self.entries[at as usize].after;
             self.cursor = after;
-            if self.entries[at as usize].used != Use::Free || after == NONE {
+            if self.entries[at as usize].state != BlockState::Free || after == NO_SLOT {
                 continue;
             }
             let size = u64::from(self.entries[after as usize].granules);
@@ -576,21 +576,21 @@ impl Heap {
     }
 
     /// Lists all regions in the order of addresses. `owner` reads a tag.
-    pub fn map(&self, out: &mut Vec<Region>, owner: impl Fn(u64) -> u32) {
+    pub fn list_regions(&self, out: &mut Vec<Region>, owner: impl Fn(u64) -> u32) {
         out.clear();
         let mut at = self.lowest;
-        while at != NONE {
+        while at != NO_SLOT {
             let entry = &self.entries[at as usize];
             let unit = 8 * GRANULE as u64;
             out.push(Region {
                 start: u64::from(entry.start) * unit,
                 size: u64::from(entry.granules) * unit,
-                state: match entry.used {
-                    Use::Free | Use::Unused => RegionState::Free,
-                    Use::Spare(_) => RegionState::Spare,
-                    Use::Held | Use::Condemned => RegionState::Held,
+                state: match entry.state {
+                    BlockState::Free | BlockState::Unused => RegionState::Free,
+                    BlockState::Spare(_) => RegionState::Spare,
+                    BlockState::Held | BlockState::Condemned => RegionState::Held,
                 },
-                owner: if entry.used == Use::Free { u32::MAX } else { owner(entry.tag) },
+                owner: if entry.state == BlockState::Free { u32::MAX } else { owner(entry.tag) },
             });
             at = entry.after;
         }
@@ -598,7 +598,8 @@ impl Heap {
 
     fn entry(&self, block: Block) -> Option<usize> {
         let entry = self.entries.get(block.slot as usize)?;
-        let there = entry.generation == block.generation && !matches!(entry.used, Use::Unused | Use::Free);
+        let there = entry.generation == block.generation
+            && !matches!(entry.state, BlockState::Unused | BlockState::Free);
         there.then_some(block.slot as usize)
     }
 
@@ -610,7 +611,7 @@ impl Heap {
         let mut looked = 0;
         for rank in 0..RANKS {
             let mut at = self.spare[rank].first;
-            while at != NONE && looked < CANDIDATES {
+            while at != NO_SLOT && looked < CANDIDATES {
                 looked += 1;
                 if let Some(run) = self.run_around(at, granules)
                     && best.is_none_or(|b| run.0 < b.0)
@@ -631,9 +632,9 @@ impl Heap {
     fn run_around(&self, at: u32, granules: u32) -> Option<(u64, u32, u32)> {
         let cost = |at: u32| -> Option<u64> {
             let entry = self.entries.get(at as usize)?;
-            match entry.used {
-                Use::Free => Some(0),
-                Use::Spare(rank) if self.is_idle(at) => {
+            match entry.state {
+                BlockState::Free => Some(0),
+                BlockState::Spare(rank) if self.is_idle(at) => {
                     Some(u64::from(entry.granules) * (1 + 3 * u64::from(rank)))
                 }
                 _ => None,
@@ -666,21 +667,22 @@ impl Heap {
     fn evict_run(&mut self, first: u32, last: u32, evicted: &mut impl FnMut(u64)) {
         let end = self.entries[last as usize].after;
         let mut at = first;
-        while at != end && at != NONE {
+        while at != end && at != NO_SLOT {
             // Merging may remove the next block.
             let next = self.entries[at as usize].after;
-            let beyond = if next != NONE && next != end && self.entries[next as usize].used == Use::Free {
-                self.entries[next as usize].after
-            } else {
-                next
-            };
+            let beyond =
+                if next != NO_SLOT && next != end && self.entries[next as usize].state == BlockState::Free {
+                    self.entries[next as usize].after
+                } else {
+                    next
+                };
             at = if self.evict(at, evicted) { beyond } else { next };
         }
     }
 
     /// Evicts a spare block; returns whether it was evicted.
     fn evict(&mut self, at: u32, evicted: &mut impl FnMut(u64)) -> bool {
-        let Use::Spare(rank) = self.entries[at as usize].used else {
+        let BlockState::Spare(rank) = self.entries[at as usize].state else {
             return false;
         };
         if !self.close(at) {
@@ -689,16 +691,16 @@ impl Heap {
         self.unlink(at, |heap| &mut heap.spare[usize::from(rank)]);
         evicted(self.entries[at as usize].tag);
         self.counters.evictions += 1;
-        self.give_back(at);
+        self.free_block(at);
         true
     }
 
     /// If every slot is in use, evicts blocks until one is free: two neighbours that merge release one.
-    fn spare_a_slot(&mut self, evicted: &mut impl FnMut(u64)) {
+    fn free_a_slot(&mut self, evicted: &mut impl FnMut(u64)) {
         for rank in 0..RANKS {
             let mut at = self.spare[rank].first;
             for _ in 0..CANDIDATES {
-                if at == NONE || self.unused != NONE {
+                if at == NO_SLOT || self.unused != NO_SLOT {
                     break;
                 }
                 let next = self.entries[at as usize].next;
@@ -717,8 +719,8 @@ impl Heap {
         let entry = &mut self.entries[at as usize];
         let next = entry.generation.wrapping_add(1);
         let closed = self.memory.0.slots[at as usize].lock.compare_exchange(
-            lock_of(entry.generation, IDLE),
-            lock_of(next, CLOSED),
+            lock_word(entry.generation, IDLE),
+            lock_word(next, CLOSED),
             Ordering::Acquire,
             Ordering::Relaxed,
         );
@@ -729,17 +731,17 @@ impl Heap {
     }
 
     /// Turns a closed block that is in no list into free space.
-    fn give_back(&mut self, at: u32) {
+    fn free_block(&mut self, at: u32) {
         self.used_granules -= u64::from(self.entries[at as usize].granules);
         let mut at = at;
         let before = self.entries[at as usize].before;
-        if before != NONE && self.entries[before as usize].used == Use::Free {
+        if before != NO_SLOT && self.entries[before as usize].state == BlockState::Free {
             self.remove_free(before);
             self.merge(before, at);
             at = before;
         }
         let after = self.entries[at as usize].after;
-        if after != NONE && self.entries[after as usize].used == Use::Free {
+        if after != NO_SLOT && self.entries[after as usize].state == BlockState::Free {
             self.remove_free(after);
             self.merge(at, after);
         }
@@ -753,8 +755,8 @@ impl Heap {
         let slot = &self.memory.0.slots[block as usize];
         let generation = self.entries[block as usize].generation;
         let moving = slot.lock.compare_exchange(
-            lock_of(generation, IDLE),
-            lock_of(generation, MOVING),
+            lock_word(generation, IDLE),
+            lock_word(generation, MOVING),
             Ordering::Acquire,
             Ordering::Relaxed,
         );
@@ -771,22 +773,22 @@ impl Heap {
         }
         slot.start.store(to, Ordering::Relaxed);
         slot.probe.write();
-        slot.lock.store(lock_of(generation, IDLE), Ordering::Release);
+        slot.lock.store(lock_word(generation, IDLE), Ordering::Release);
         self.counters.moved_bytes += u64::from(granules) * 8 * GRANULE as u64;
 
         // before ─ gap ─ block ─ after   becomes   before ─ block ─ gap ─ after
         self.remove_free(gap);
         let before = self.entries[gap as usize].before;
         let after = self.entries[block as usize].after;
-        self.join(before, block);
-        self.join(block, gap);
-        self.join(gap, after);
-        if before == NONE {
+        self.link_neighbours(before, block);
+        self.link_neighbours(block, gap);
+        self.link_neighbours(gap, after);
+        if before == NO_SLOT {
             self.lowest = block;
         }
         self.entries[block as usize].start = to;
         self.entries[gap as usize].start = to + granules;
-        if after != NONE && self.entries[after as usize].used == Use::Free {
+        if after != NO_SLOT && self.entries[after as usize].state == BlockState::Free {
             self.remove_free(after);
             self.merge(gap, after);
         }

@@ -1,7 +1,7 @@
 //! Tests of the heap against a model that lists the expected blocks.
 
 use crate::stream::heap::*;
-use crate::stream::sizes::{CLASSES, GRANULE, class_of};
+use crate::stream::sizes::{CLASSES, GRANULE, size_class};
 use std::collections::HashMap;
 
 /// A small random generator, so that each run is the same.
@@ -18,20 +18,20 @@ impl Random {
 fn classes_are_in_the_order_of_sizes() {
     let mut last = 0;
     for granules in 1..5000 {
-        let class = class_of(granules);
+        let class = size_class(granules);
         assert!(class == last || class == last + 1 || granules < 16);
         assert!(class >= last && class < CLASSES);
         last = class;
     }
-    assert!(class_of(u32::MAX) < CLASSES);
+    assert!(size_class(u32::MAX) < CLASSES);
 }
 
 #[test]
 fn a_block_is_held_spared_evicted_and_then_refused() {
     let mut heap = Heap::with_slots(8, 8, None).unwrap();
-    let a = heap.alloc(4 * GRANULE, End::Low, 7).unwrap();
-    let b = heap.alloc(1, End::High, 8).unwrap();
-    assert!(heap.alloc(4 * GRANULE, End::Low, 9).is_none());
+    let a = heap.alloc(4 * GRANULE, HeapEnd::Low, 7).unwrap();
+    let b = heap.alloc(1, HeapEnd::High, 8).unwrap();
+    assert!(heap.alloc(4 * GRANULE, HeapEnd::Low, 9).is_none());
     heap.memory().write(a).unwrap()[3] = 5;
     assert_eq!(heap.memory().read(a).unwrap().len(), 4 * GRANULE);
     assert!(!heap.make_room(4 * GRANULE, |_| panic!("held blocks stay")));
@@ -59,7 +59,7 @@ fn a_block_is_held_spared_evicted_and_then_refused() {
 #[test]
 fn what_is_discarded_while_read_goes_when_the_reader_does() {
     let mut heap = Heap::with_slots(8, 8, None).unwrap();
-    let a = heap.alloc(1, End::Low, 0).unwrap();
+    let a = heap.alloc(1, HeapEnd::Low, 0).unwrap();
     let lent = heap.memory().read(a).unwrap();
     heap.discard(a);
     assert!(!heap.hold(a));
@@ -75,7 +75,7 @@ fn what_is_discarded_while_read_goes_when_the_reader_does() {
 #[test]
 fn sliding_closes_gaps_between_held_blocks_but_not_across_a_reader() {
     let mut heap = Heap::with_slots(12, 32, None).unwrap();
-    let blocks: Vec<Block> = (0..12).map(|i| heap.alloc(GRANULE, End::Low, i).unwrap()).collect();
+    let blocks: Vec<Block> = (0..12).map(|i| heap.alloc(GRANULE, HeapEnd::Low, i).unwrap()).collect();
     for (i, &block) in blocks.iter().enumerate() {
         heap.memory().write(block).unwrap().fill(i as u64);
         if i % 2 == 0 {
@@ -93,7 +93,7 @@ fn sliding_closes_gaps_between_held_blocks_but_not_across_a_reader() {
         assert!(calls < 20);
         heap.assert_sound();
     }
-    assert!(heap.alloc(6 * GRANULE, End::Low, 0).is_some());
+    assert!(heap.alloc(6 * GRANULE, HeapEnd::Low, 0).is_some());
     for i in [1, 3, 5, 7, 9, 11] {
         assert!(heap.memory().read(blocks[i]).unwrap().iter().all(|&w| w == i as u64));
     }
@@ -113,7 +113,7 @@ fn random_use_never_mixes_contents() {
                 0..5 => {
                     let most = if random.below(8) == 0 { 3000 } else { 300 };
                     let words = 1 + random.below(most);
-                    let end = if random.below(2) == 0 { End::Low } else { End::High };
+                    let end = if random.below(2) == 0 { HeapEnd::Low } else { HeapEnd::High };
                     let mut block = heap.alloc(words, end, tag);
                     if block.is_none() {
                         let gone = heap.make_room(words, |tag| {

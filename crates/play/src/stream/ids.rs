@@ -10,7 +10,7 @@ pub struct InstanceId(pub(crate) u32, pub(crate) u32);
 
 /// Converts a pair of numbers to one and back, for callers that store ids as plain numbers: across a C
 /// interface, or in a script. 0 is never a valid id.
-macro_rules! bits {
+macro_rules! impl_bits {
     ($($Id:ident)*) => {$(
         impl $Id {
             /// Returns the id as one number, never 0.
@@ -25,7 +25,7 @@ macro_rules! bits {
     )*};
 }
 
-bits!(FileId InstanceId);
+impl_bits!(FileId InstanceId);
 
 #[cfg(test)]
 mod tests {

@@ -1,90 +1,94 @@
-//! Asynchronous reads. [`Source`] is the trait: begin to fill a buffer, report when it is done, and perhaps
-//! cancel. Files and anything else with positioned reads ([`ReadAt`]) are read by threads of the player
-//! ([`Positioned`]); a pack file or an object store implements the trait itself and blocks no thread.
+//! Asynchronous reads. [`AsyncSource`] is the trait: begin to fill a buffer, report when it is done, and
+//! perhaps cancel. Files and anything else with positioned reads ([`ReadAt`]) are read by threads of the
+//! player ([`PositionedSource`]); a pack file or an object store implements the trait itself and blocks no
+//! thread.
 //!
 //! Errors, short reads, completions that come late or in another order are normal, as is a completion after
 //! the cancel.
 
-use crate::stream::crew::Crew;
 use crate::stream::heap::WriteGuard;
-use crate::stream::work::Work;
+use crate::stream::jobs::JobContext;
+use crate::stream::worker_threads::WorkerThreads;
 use meshreel_format::ReadAt;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 /// The bytes that are read between two checks for cancellation.
-const PIECE: usize = 256 << 10;
+const CANCEL_CHECK_BYTES: usize = 256 << 10;
+
+/// A source that several files may read.
+pub(crate) type SharedSource = Arc<dyn AsyncSource>;
 
 /// Reads the bytes of a file asynchronously.
-pub trait Source: Send + Sync {
+pub trait AsyncSource: Send + Sync {
     /// Returns the length in bytes, which does not change while it is open.
     fn size(&self) -> u64;
-    /// Begins to read and returns at once. The holder of the [`Read`] fills its buffer and calls
-    /// [`Read::complete`], on any thread and in any order; also within this call, if that takes no time.
-    /// Called from the tick.
-    fn start(&self, read: Read);
+    /// Begins to read and returns at once. The holder of the [`ReadRequest`] fills its buffer and calls
+    /// [`ReadRequest::complete`], on any thread and in any order; also within this call, if that takes no
+    /// time. Called from the tick.
+    fn start(&self, read: ReadRequest);
     /// Notes that the result of this read is no longer wanted. Completing it early, in any way, frees its
     /// buffer for another read.
-    fn cancel(&self, token: Token) {
+    fn cancel(&self, token: ReadToken) {
         let _ = token;
     }
 }
 
 /// The id of a read between its start and its completion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Token(pub(crate) u64);
+pub struct ReadToken(pub(crate) u64);
 
-impl Token {
+impl ReadToken {
     /// Returns the id as a plain number.
     pub const fn to_bits(self) -> u64 {
         self.0
     }
-    /// Returns the id for a number from [`Token::to_bits`].
-    pub const fn from_bits(bits: u64) -> Token {
-        Token(bits)
+    /// Returns the id for a number from [`ReadToken::to_bits`].
+    pub const fn from_bits(bits: u64) -> ReadToken {
+        ReadToken(bits)
     }
 }
 
 /// A request for bytes at a position, with the buffer for them. Dropping it completes it as interrupted.
-pub struct Read {
-    token: Token,
+pub struct ReadRequest {
+    token: ReadToken,
     offset: u64,
     size: usize,
     due: u64,
-    buffer: Option<Buffer>,
-    done: Done,
+    buffer: Option<ReadBuffer>,
+    done: Completion,
 }
 
-enum Buffer {
+enum ReadBuffer {
     Heap(WriteGuard),
     /// Memory for opening a file, or a database's slot.
-    Own(Vec<u64>),
+    Owned(Vec<u64>),
 }
 
-enum Done {
-    Node(Arc<Work>, u32),
+enum Completion {
+    Node(Arc<JobContext>, u32),
     Waiter(Arc<Waiter>),
-    Slot(Arc<Mailbox>, u32),
+    Slot(Arc<FinishedReads>, u32),
 }
 
 /// Collects the finished reads of a database, by slot.
-pub(crate) struct Mailbox(Vec<Post>);
+pub(crate) struct FinishedReads(Vec<FinishedRead>);
 
 #[derive(Default)]
-struct Post {
+struct FinishedRead {
     cancelled: AtomicBool,
     token: AtomicU64,
     ended: Mutex<Option<(io::Result<usize>, Vec<u64>)>>,
 }
 
-impl Mailbox {
-    pub fn new(slots: usize) -> Mailbox {
-        Mailbox((0..slots).map(|_| Post::default()).collect())
+impl FinishedReads {
+    pub fn new(slots: usize) -> FinishedReads {
+        FinishedReads((0..slots).map(|_| FinishedRead::default()).collect())
     }
 
     /// Prepares a slot for a new read.
-    pub fn began(&self, slot: u32, token: Token) {
+    pub fn begin(&self, slot: u32, token: ReadToken) {
         if let Some(post) = self.0.get(slot as usize) {
             post.token.store(token.0, Ordering::Relaxed);
             post.cancelled.store(false, Ordering::Relaxed);
@@ -92,10 +96,10 @@ impl Mailbox {
     }
 
     /// Notes that a slot's result is no longer wanted; returns the read's token.
-    pub fn cancel(&self, slot: u32) -> Option<Token> {
+    pub fn cancel(&self, slot: u32) -> Option<ReadToken> {
         let post = self.0.get(slot as usize)?;
         post.cancelled.store(true, Ordering::Relaxed);
-        Some(Token(post.token.load(Ordering::Relaxed)))
+        Some(ReadToken(post.token.load(Ordering::Relaxed)))
     }
 
     /// Takes the result of a slot's read, if it has ended.
@@ -105,7 +109,7 @@ impl Mailbox {
         ended.take()
     }
 
-    fn put(&self, slot: u32, result: io::Result<usize>, words: Vec<u64>) {
+    fn store(&self, slot: u32, result: io::Result<usize>, words: Vec<u64>) {
         if let Some(post) = self.0.get(slot as usize) {
             let mut ended = post.ended.lock().unwrap_or_else(PoisonError::into_inner);
             *ended = Some((result, words));
@@ -122,7 +126,7 @@ impl Mailbox {
 #[derive(Default)]
 pub(crate) struct Waiter {
     result: Mutex<Option<(io::Result<usize>, Vec<u64>)>>,
-    there: Condvar,
+    ended: Condvar,
 }
 
 impl Waiter {
@@ -137,49 +141,56 @@ impl Waiter {
     }
 }
 
-impl Read {
+impl ReadRequest {
     /// Returns a read into the heap, for node `node`.
     pub(crate) fn new(
-        work: Arc<Work>,
+        work: Arc<JobContext>,
         node: u32,
-        token: Token,
+        token: ReadToken,
         offset: u64,
         size: usize,
         due: u64,
         guard: WriteGuard,
-    ) -> Read {
-        Read { token, offset, size, due, buffer: Some(Buffer::Heap(guard)), done: Done::Node(work, node) }
+    ) -> ReadRequest {
+        ReadRequest {
+            token,
+            offset,
+            size,
+            due,
+            buffer: Some(ReadBuffer::Heap(guard)),
+            done: Completion::Node(work, node),
+        }
     }
 
     /// Returns a read for opening a file, and its waiter.
-    pub(crate) fn waited(offset: u64, size: usize) -> (Read, Arc<Waiter>) {
+    pub(crate) fn with_waiter(offset: u64, size: usize) -> (ReadRequest, Arc<Waiter>) {
         let waiter = Arc::new(Waiter::default());
-        let buffer = Some(Buffer::Own(vec![0; size.div_ceil(8)]));
-        let done = Done::Waiter(waiter.clone());
-        (Read { token: Token(u64::MAX), offset, size, due: 0, buffer, done }, waiter)
+        let buffer = Some(ReadBuffer::Owned(vec![0; size.div_ceil(8)]));
+        let done = Completion::Waiter(waiter.clone());
+        (ReadRequest { token: ReadToken(u64::MAX), offset, size, due: 0, buffer, done }, waiter)
     }
 
     /// Returns a read into a slot's memory, which the mailbox returns.
-    pub(crate) fn into_slot(
-        mailbox: Arc<Mailbox>,
+    pub(crate) fn for_slot(
+        mailbox: Arc<FinishedReads>,
         slot: u32,
-        token: Token,
+        token: ReadToken,
         offset: u64,
         size: usize,
         words: Vec<u64>,
-    ) -> Read {
-        Read {
+    ) -> ReadRequest {
+        ReadRequest {
             token,
             offset,
             size,
             due: 0,
-            buffer: Some(Buffer::Own(words)),
-            done: Done::Slot(mailbox, slot),
+            buffer: Some(ReadBuffer::Owned(words)),
+            done: Completion::Slot(mailbox, slot),
         }
     }
 
     /// Returns its token.
-    pub fn token(&self) -> Token {
+    pub fn token(&self) -> ReadToken {
         self.token
     }
     /// Returns the offset of the first byte to read, from the start of the file.
@@ -194,21 +205,21 @@ impl Read {
     /// `true` if it belongs to the opening of a file, for which a thread is waiting (or ticks, without
     /// threads).
     pub fn is_opening(&self) -> bool {
-        matches!(self.done, Done::Waiter(_))
+        matches!(self.done, Completion::Waiter(_))
     }
     /// `true` if the result is no longer wanted.
     pub fn is_cancelled(&self) -> bool {
         match &self.done {
-            Done::Node(work, node) => !work.graph.is_wanted(*node),
-            Done::Waiter(_) => false,
-            Done::Slot(mailbox, slot) => mailbox.is_cancelled(*slot),
+            Completion::Node(work, node) => !work.graph.is_wanted(*node),
+            Completion::Waiter(_) => false,
+            Completion::Slot(mailbox, slot) => mailbox.is_cancelled(*slot),
         }
     }
     /// Returns the buffer to fill.
     pub fn buffer(&mut self) -> &mut [u8] {
         let words: &mut [u64] = match &mut self.buffer {
-            Some(Buffer::Heap(guard)) => guard,
-            Some(Buffer::Own(words)) => words,
+            Some(ReadBuffer::Heap(guard)) => guard,
+            Some(ReadBuffer::Owned(words)) => words,
             None => &mut [],
         };
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(words);
@@ -218,45 +229,47 @@ impl Read {
     /// Completes the read with the number of bytes at the start of the buffer that are valid, or with an
     /// error.
     pub fn complete(mut self, result: io::Result<usize>) {
-        self.end(result);
+        self.finish(result);
     }
 
-    fn end(&mut self, result: io::Result<usize>) {
+    fn finish(&mut self, result: io::Result<usize>) {
         let Some(buffer) = self.buffer.take() else {
             return;
         };
         let result = result.map(|filled| filled.min(self.size));
         match (buffer, &self.done) {
-            (Buffer::Heap(guard), Done::Node(work, node)) => {
+            (ReadBuffer::Heap(guard), Completion::Node(work, node)) => {
                 drop(guard);
-                work.read_ended(*node, self.size, result);
+                work.finish_read(*node, self.size, result);
             }
-            (Buffer::Own(words), Done::Waiter(waiter)) => {
+            (ReadBuffer::Owned(words), Completion::Waiter(waiter)) => {
                 let mut place = waiter.result.lock().unwrap_or_else(PoisonError::into_inner);
                 *place = Some((result, words));
                 drop(place);
-                waiter.there.notify_all();
+                waiter.ended.notify_all();
             }
-            (Buffer::Own(words), Done::Slot(mailbox, slot)) => mailbox.put(*slot, result, words),
+            (ReadBuffer::Owned(words), Completion::Slot(mailbox, slot)) => {
+                mailbox.store(*slot, result, words)
+            }
             _ => {}
         }
     }
 }
 
-impl Drop for Read {
+impl Drop for ReadRequest {
     fn drop(&mut self) {
-        self.end(Err(io::ErrorKind::Interrupted.into()));
+        self.finish(Err(io::ErrorKind::Interrupted.into()));
     }
 }
 
 /// Adapts a source to blocking reads, to open a file on a thread that may wait.
-pub(crate) struct Waiting {
-    pub source: Arc<dyn Source>,
+pub(crate) struct BlockingSource {
+    pub source: Arc<dyn AsyncSource>,
     /// Set when the player is dropped; then nothing is waited for any more.
     pub closing: Arc<AtomicBool>,
 }
 
-impl ReadAt for Waiting {
+impl ReadAt for BlockingSource {
     fn len(&self) -> u64 {
         self.source.size()
     }
@@ -278,9 +291,9 @@ impl ReadAt for Waiting {
     }
 }
 
-impl Waiting {
+impl BlockingSource {
     fn read_some(&self, offset: u64, out: &mut [u8]) -> io::Result<usize> {
-        let (read, waiter) = Read::waited(offset, out.len());
+        let (read, waiter) = ReadRequest::with_waiter(offset, out.len());
         self.source.start(read);
         let mut place = waiter.result.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
@@ -297,25 +310,25 @@ impl Waiting {
                 // No other thread runs while this one waits.
                 return Err(io::ErrorKind::WouldBlock.into());
             }
-            let wait = (waiter.there).wait_timeout(place, std::time::Duration::from_millis(50));
+            let wait = (waiter.ended).wait_timeout(place, std::time::Duration::from_millis(50));
             place = wait.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 }
 
 /// A file or memory that the player's threads read.
-pub(crate) struct Positioned {
+pub(crate) struct PositionedSource {
     pub source: Arc<dyn ReadAt>,
-    pub crew: Arc<Crew<Positioning>>,
+    pub crew: Arc<WorkerThreads<QueuedRead>>,
 }
 
 /// A read that waits for a thread.
-pub(crate) struct Positioning(Arc<dyn ReadAt>, Read);
+pub(crate) struct QueuedRead(Arc<dyn ReadAt>, ReadRequest);
 
-impl Positioning {
-    /// Executes the read; called by the crew.
+impl QueuedRead {
+    /// Executes the read; called by the worker threads.
     pub fn run(self) {
-        let Positioning(source, mut read) = self;
+        let QueuedRead(source, mut read) = self;
         let offset = read.offset;
         let mut result = Ok(read.size);
         let mut at = 0;
@@ -324,7 +337,7 @@ impl Positioning {
                 result = Err(io::ErrorKind::Interrupted.into());
                 break;
             }
-            let end = (at + PIECE).min(read.size);
+            let end = (at + CANCEL_CHECK_BYTES).min(read.size);
             if let Err(error) = source.read_at(offset + at as u64, &mut read.buffer()[at..end]) {
                 // The bytes that were read before are valid.
                 result = if at > 0 { Ok(at) } else { Err(error) };
@@ -336,15 +349,15 @@ impl Positioning {
     }
 }
 
-impl Source for Positioned {
+impl AsyncSource for PositionedSource {
     fn size(&self) -> u64 {
         self.source.len()
     }
-    fn start(&self, read: Read) {
+    fn start(&self, read: ReadRequest) {
         if read.is_opening() {
             // It is called on a thread that may wait.
-            return Positioning(self.source.clone(), read).run();
+            return QueuedRead(self.source.clone(), read).run();
         }
-        self.crew.push(read.due, Positioning(self.source.clone(), read));
+        self.crew.push(read.due, QueuedRead(self.source.clone(), read));
     }
 }

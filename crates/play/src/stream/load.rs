@@ -5,11 +5,11 @@ use crate::Error;
 use crate::reel::limits::Limits;
 use crate::reel::open_file::Reel;
 use crate::stream::byte_ranges::ByteRanges;
-use crate::stream::crew::Crew;
-use crate::stream::io::{Positioned, Positioning, Source, Waiting};
-use crate::stream::loaded::Loaded;
-use crate::stream::sharing::Library;
+use crate::stream::io::{AsyncSource, BlockingSource, PositionedSource, QueuedRead};
+use crate::stream::loaded::LoadedFile;
+use crate::stream::sharing::MeshLibrary;
 use crate::stream::trace::span;
+use crate::stream::worker_threads::WorkerThreads;
 use meshreel_format::{FileSource, ReadAt, Reader};
 use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,41 +18,45 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// An opened file and the source of its bytes, or the error.
-pub(crate) type Opened = Result<(Arc<Loaded>, Arc<dyn Source>), Error>;
+pub(crate) type OpenResult = Result<(Arc<LoadedFile>, Arc<dyn AsyncSource>), Error>;
 
 /// Opened files by number and generation, until the next tick takes them.
-pub(crate) type Inbox = Arc<Mutex<Vec<((u32, u32), Opened)>>>;
+pub(crate) type OpenedFiles = Arc<Mutex<Vec<((u32, u32), OpenResult)>>>;
 
 /// A file to be opened.
-pub(crate) struct Load {
+pub(crate) struct OpenJob {
     pub file: u32,
     pub generation: u32,
     pub path: PathBuf,
     /// The source, or the threads that read the file at `path`.
-    pub source: Result<Arc<dyn Source>, Arc<Crew<Positioning>>>,
+    pub source: Result<Arc<dyn AsyncSource>, Arc<WorkerThreads<QueuedRead>>>,
     /// A reel that is open already, of which only the static data must be read.
     pub reel: Option<Reel>,
     pub limits: Limits,
     pub closing: Arc<AtomicBool>,
-    pub library: Arc<Library>,
-    pub inbox: Inbox,
-    pub again: Again,
-    pub mode: Mode,
+    pub library: Arc<MeshLibrary>,
+    pub inbox: OpenedFiles,
+    pub waiting: WaitingOpens,
+    pub mode: OpenMode,
 }
 
 /// The manner in which a file is opened.
-pub(crate) enum Mode {
+pub(crate) enum OpenMode {
     /// On a thread, which waits for reads.
-    Waits,
+    Blocking,
     /// In ticks: missing bytes are requested, and the file is put back until they are there.
-    AsksAgain(Option<Arc<ByteRanges>>),
+    Polling(Option<Arc<ByteRanges>>),
 }
 
 /// Files that wait for reads in flight, or for bytes that the host provides.
-pub(crate) type Again = Arc<Mutex<Vec<Load>>>;
+pub(crate) type WaitingOpens = Arc<Mutex<Vec<OpenJob>>>;
 
 /// Opens, within a tick, the waiting files whose reads have ended, if they are still wanted.
-pub(crate) fn open_here(loads: &Crew<Load>, again: &Again, is_wanted: impl Fn(u32, u32) -> bool) {
+pub(crate) fn open_ready(
+    loads: &WorkerThreads<OpenJob>,
+    again: &WaitingOpens,
+    is_wanted: impl Fn(u32, u32) -> bool,
+) {
     let mut waiting = std::mem::take(&mut *again.lock().unwrap_or_else(PoisonError::into_inner));
     waiting.retain(|load| is_wanted(load.file, load.generation));
     for load in waiting.extract_if(.., |load| !load.is_waiting()) {
@@ -63,13 +67,13 @@ pub(crate) fn open_here(loads: &Crew<Load>, again: &Again, is_wanted: impl Fn(u3
 }
 
 /// Drops the files that wait, as no tick will ask again.
-pub(crate) fn forget(again: &Again) {
+pub(crate) fn drop_waiting(again: &WaitingOpens) {
     let waiting = std::mem::take(&mut *again.lock().unwrap_or_else(PoisonError::into_inner));
     drop(waiting);
 }
 
-impl Load {
-    /// Opens the file; called by the crew.
+impl OpenJob {
+    /// Opens the file; called by the worker threads.
     pub fn run(mut self) {
         span!("open", file = %self.path.display());
         if self.closing.load(Ordering::Relaxed) {
@@ -87,42 +91,44 @@ impl Load {
         let lacks = |error: &Error| matches!(error, Error::Io { source, .. } if source.kind() == ErrorKind::WouldBlock);
         let lacks = self.reel.is_some() && opened.as_ref().is_err_and(lacks);
         if lacks || self.is_waiting() {
-            let again = self.again.clone();
+            let again = self.waiting.clone();
             again.lock().unwrap_or_else(PoisonError::into_inner).push(self);
             return;
         }
-        if let Mode::AsksAgain(Some(ranges)) = &self.mode {
-            ranges.opened();
+        if let OpenMode::Polling(Some(ranges)) = &self.mode {
+            ranges.finish();
         }
         let mut inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
         inbox.push(((self.file, self.generation), opened));
     }
 
-    fn open(&mut self) -> Opened {
+    fn open(&mut self) -> OpenResult {
         let source = match &self.source {
             Ok(source) => source.clone(),
-            Err(crew) => from_path(&self.path, crew.clone())?,
+            Err(crew) => open_path(&self.path, crew.clone())?,
         };
         self.source = Ok(source.clone());
         if let Some(reel) = &self.reel {
-            check(reel, &*source, &self.limits)?;
-            return Ok((Arc::new(Loaded::new(reel.clone(), &self.library)?), source));
+            check_reel(reel, &*source, &self.limits)?;
+            return Ok((Arc::new(LoadedFile::new(reel.clone(), &self.library)?), source));
         }
         let bytes: Arc<dyn ReadAt> = match &mut self.mode {
-            Mode::Waits => Arc::new(Waiting { source: source.clone(), closing: self.closing.clone() }),
-            Mode::AsksAgain(ranges) => {
+            OpenMode::Blocking => {
+                Arc::new(BlockingSource { source: source.clone(), closing: self.closing.clone() })
+            }
+            OpenMode::Polling(ranges) => {
                 ranges.get_or_insert_with(|| Arc::new(ByteRanges::new(source.clone()))).clone()
             }
         };
         let reader = Reader::open_named(bytes, &self.path, &self.limits.format)?;
-        let reel = Reel::check(reader, &self.limits)?;
-        Ok((Arc::new(Loaded::new(reel, &self.library)?), source))
+        let reel = Reel::from_reader(reader, &self.limits)?;
+        Ok((Arc::new(LoadedFile::new(reel, &self.library)?), source))
     }
 
     /// `true` if bytes that it needs are being read.
     fn is_waiting(&self) -> bool {
         match &self.mode {
-            Mode::AsksAgain(Some(ranges)) => ranges.is_waiting(),
+            OpenMode::Polling(Some(ranges)) => ranges.is_waiting(),
             _ => false,
         }
     }
@@ -130,7 +136,7 @@ impl Load {
 
 /// Checks that a reel that was opened elsewhere belongs to this source, and is within the limits of this
 /// player.
-fn check(reel: &Reel, source: &dyn Source, limits: &Limits) -> Result<(), Error> {
+fn check_reel(reel: &Reel, source: &dyn AsyncSource, limits: &Limits) -> Result<(), Error> {
     let (has, wants) = (source.size(), reel.file_bytes());
     if has != wants {
         return Err(Error::misuse(format!(
@@ -146,11 +152,11 @@ fn check(reel: &Reel, source: &dyn Source, limits: &Limits) -> Result<(), Error>
     Ok(())
 }
 
-fn from_path(path: &Path, crew: Arc<Crew<Positioning>>) -> Result<Arc<dyn Source>, Error> {
+fn open_path(path: &Path, crew: Arc<WorkerThreads<QueuedRead>>) -> Result<Arc<dyn AsyncSource>, Error> {
     let source = FileSource::open(path).map_err(|source| Error::Io {
         path: path.into(),
         what: "could not be opened".into(),
         source,
     })?;
-    Ok(Arc::new(Positioned { source: Arc::new(source), crew }))
+    Ok(Arc::new(PositionedSource { source: Arc::new(source), crew }))
 }

@@ -5,22 +5,22 @@ use crate::Error;
 use crate::reel::open_file::Reel;
 use crate::reel::statics::Statics;
 use crate::stream::heap::Heap;
-use crate::stream::sharing::Library;
+use crate::stream::sharing::MeshLibrary;
 use meshreel_codec::sort;
 use std::sync::Arc;
 
 /// The most units that a frame may wait for: far more than any writer makes (64), and few enough to walk in a
 /// tick.
-const LONGEST_WAIT: usize = 256;
+const MAX_WAIT_UNITS: usize = 256;
 
 /// A file that is ready to be played.
-pub(crate) struct Loaded {
+pub(crate) struct LoadedFile {
     pub reel: Reel,
     pub statics: Arc<Statics>,
     /// The units in the order of their bytes.
-    pub order: Vec<u32>,
-    /// The place of each unit in `order`.
-    pub place: Vec<u32>,
+    pub unit_order: Vec<u32>,
+    /// The place of each unit in `unit_order`.
+    pub unit_places: Vec<u32>,
     /// Words of the largest scratch.
     pub scratch_words: usize,
     /// The number of frames that an instance needs at once, and the bytes of the heap for each.
@@ -30,15 +30,16 @@ pub(crate) struct Loaded {
     read_bytes: u64,
 }
 
-impl Loaded {
-    pub fn new(reel: Reel, library: &Library) -> Result<Loaded, Error> {
-        let wait = reel.order().longest_wait();
-        if wait > LONGEST_WAIT {
+impl LoadedFile {
+    pub fn new(reel: Reel, library: &MeshLibrary) -> Result<LoadedFile, Error> {
+        let wait = reel.order().max_wait_units();
+        if wait > MAX_WAIT_UNITS {
             let what = "frames that one frame waits for";
-            return Err(Error::limit(reel.path(), what, wait as u64, LONGEST_WAIT as u64));
+            return Err(Error::limit(reel.path(), what, wait as u64, MAX_WAIT_UNITS as u64));
         }
         // Static data that a decoder has read already is reused.
-        let statics = reel.statics_or(|| Statics::load(&reel).map(|statics| library.share(&statics)))?;
+        let statics =
+            reel.statics_or(|| Statics::load(&reel).map(|statics| library.deduplicate(&statics)))?;
         let units = reel.unit_count();
         let mut order: Vec<u32> = (0..units as u32).collect();
         sort::by_key(&mut order, |&u| reel.unit_chunk(u as usize).offset);
@@ -48,18 +49,18 @@ impl Loaded {
         }
         let scratch = (0..units).map(|u| reel.scratch_words(u)).max();
         let largest = (0..units).map(|u| reel.unit_size(u)).max();
-        let frames = |u| reel.unit_needs(u).len() + reel.unit_frames(u).len();
+        let frames = |u| reel.unit_dependencies(u).len() + reel.unit_frames(u).len();
         let most = (0..units).map(frames).max().unwrap_or(0) as u64;
-        let coded = if reel.has_coded_points() { reel.order().coded_frames() } else { 0 };
-        Ok(Loaded {
+        let coded = if reel.has_coded_points() { reel.order().held_coded_frames() } else { 0 };
+        Ok(LoadedFile {
             statics,
-            order,
-            place,
+            unit_order: order,
+            unit_places: place,
             scratch_words: scratch.unwrap_or(0),
             // The shown frames, the next ones, and all that one unit needs.
             frames_at_once: (most + 4).max(coded),
-            frame_bytes: Heap::cost(reel.frame_words()),
-            read_bytes: Heap::cost(largest.unwrap_or(0).div_ceil(8) + 1),
+            frame_bytes: Heap::block_bytes(reel.frame_words()),
+            read_bytes: Heap::block_bytes(largest.unwrap_or(0).div_ceil(8) + 1),
             reel,
         })
     }
@@ -68,7 +69,7 @@ impl Loaded {
     /// played. Each may be elsewhere in the file, but all frames of the file are always enough. It includes
     /// two reads: the one with the current unit, and the next. A block counts as at least `least_block`
     /// bytes.
-    pub fn least_bytes(&self, instances: u32, least_block: u64) -> u64 {
+    pub fn min_heap_bytes(&self, instances: u32, least_block: u64) -> u64 {
         let instances = u64::from(instances);
         let frames = (instances * self.frames_at_once).min(self.reel.frame_count() as u64);
         let reads = (2 * instances).min(self.reel.unit_count() as u64);

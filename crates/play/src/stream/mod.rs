@@ -3,7 +3,6 @@
 
 pub(crate) mod admission;
 pub(crate) mod byte_ranges;
-pub(crate) mod crew;
 pub(crate) mod event;
 pub(crate) mod graph;
 #[cfg(test)]
@@ -13,6 +12,7 @@ pub(crate) mod heap;
 mod heap_tests;
 pub(crate) mod ids;
 pub(crate) mod io;
+pub(crate) mod jobs;
 pub(crate) mod load;
 pub(crate) mod loaded;
 pub(crate) mod options;
@@ -26,4 +26,4 @@ pub(crate) mod statistics;
 pub(crate) mod stopwatch;
 pub(crate) mod sync;
 pub(crate) mod trace;
-pub(crate) mod work;
+pub(crate) mod worker_threads;

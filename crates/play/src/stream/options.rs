@@ -2,13 +2,13 @@
 
 use crate::Error;
 use crate::reel::limits::Limits;
-use crate::stream::crew::MOST_THREADS;
 use crate::stream::heap::Allocator;
-use crate::stream::work::Pool;
+use crate::stream::jobs::Pool;
+use crate::stream::worker_threads::MAX_THREADS;
 use std::sync::Arc;
 
 /// The approximate bytes of a frame, a chunk or an object.
-const BYTES_EACH: u64 = 256;
+const BYTES_PER_ENTRY: u64 = 256;
 
 /// The options of a player, fixed when it is created.
 #[derive(Clone)]
@@ -55,18 +55,18 @@ impl Options {
         let mut limits = self.limits.clone();
         let cut = |limit: &mut u64, each: u64| *limit = (*limit).min(memory / each);
         cut(&mut limits.max_memory, 1);
-        cut(&mut limits.max_objects, BYTES_EACH);
+        cut(&mut limits.max_objects, BYTES_PER_ENTRY);
         cut(&mut limits.format.max_chunk, 1);
-        cut(&mut limits.format.max_frames, BYTES_EACH);
-        cut(&mut limits.format.max_chunks, BYTES_EACH);
+        cut(&mut limits.format.max_frames, BYTES_PER_ENTRY);
+        cut(&mut limits.format.max_chunks, BYTES_PER_ENTRY);
         limits
     }
 
     /// Checks that a player can be made with these options.
     pub(crate) fn check(&self) -> Result<(), Error> {
         for (name, threads) in [("threads", self.threads), ("read_threads", self.read_threads)] {
-            if threads > MOST_THREADS {
-                let what = format!("{threads} {name} are too many: at most {MOST_THREADS}");
+            if threads > MAX_THREADS {
+                let what = format!("{threads} {name} are too many: at most {MAX_THREADS}");
                 return Err(Error::misuse(what));
             }
         }

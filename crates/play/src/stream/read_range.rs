@@ -1,44 +1,44 @@
 //! The bytes of a read: everything that the most urgent frame misses, and what is wanted around it.
 
-use crate::stream::residency::{Missing, NO_READ, NONE, Stream};
+use crate::stream::residency::{MissingUnits, NO_INDEX, NO_READ, Stream};
 
 /// The largest gap in bytes between two units that are read together.
-const GAP: u64 = 64 << 10;
+const MAX_GAP_BYTES: u64 = 64 << 10;
 
 /// Returns the offset of the unit at a place in the file.
 pub(crate) fn unit_start(stream: &Stream, place: u32) -> u64 {
-    let unit = stream.file.order[place as usize];
+    let unit = stream.file.unit_order[place as usize];
     stream.file.reel.unit_chunk(unit as usize).offset
 }
 
 /// Returns the end of the unit at a place in the file.
 pub(crate) fn unit_end(stream: &Stream, place: u32) -> u64 {
-    let unit = stream.file.order[place as usize];
+    let unit = stream.file.unit_order[place as usize];
     stream.file.reel.unit_end(unit as usize)
 }
 
 /// Returns the missing units after a read that was cut because of vertex attributes.
-pub(crate) fn rest_of(stream: &Stream, missing: Missing, last: u32) -> Option<Missing> {
+pub(crate) fn remaining_units(stream: &Stream, missing: MissingUnits, last: u32) -> Option<MissingUnits> {
     let wanted = |place: &u32| {
-        let unit = &stream.units[stream.file.order[*place as usize] as usize];
-        unit.wanted == stream.epoch && unit.read == NO_READ && unit.node == NONE
+        let unit = &stream.units[stream.file.unit_order[*place as usize] as usize];
+        unit.wanted == stream.epoch && unit.read == NO_READ && unit.node == NO_INDEX
     };
     let low = (last + 1..=missing.high).find(wanted);
     let low = low.filter(|_| stream.skips_attributes())?;
-    Some(Missing { low, ..missing })
+    Some(MissingUnits { low, ..missing })
 }
 
 /// Returns the places to read: everything that the most urgent frame misses, and what is wanted around it up
 /// to `size` bytes. A read that is cut ends before a frame that needs no others, if possible.
-pub(crate) fn range_of(stream: &Stream, missing: Missing, size: u64, now: u64) -> (u32, u32) {
+pub(crate) fn choose_range(stream: &Stream, missing: MissingUnits, size: u64, now: u64) -> (u32, u32) {
     let units = &stream.units;
-    let of = |place: u32| stream.file.order[place as usize] as usize;
+    let of = |place: u32| stream.file.unit_order[place as usize] as usize;
     let wanted = |place: u32| {
         let unit = &units[of(place)];
-        unit.wanted == stream.epoch && unit.read == NO_READ && unit.node == NONE && unit.retry_at <= now
+        unit.wanted == stream.epoch && unit.read == NO_READ && unit.node == NO_INDEX && unit.retry_at <= now
     };
     let bytes = |first: u32, last: u32| unit_end(stream, last).saturating_sub(unit_start(stream, first));
-    let gap = if stream.skips_attributes() { 0 } else { GAP };
+    let gap = if stream.skips_attributes() { 0 } else { MAX_GAP_BYTES };
     let near = |a: u32, b: u32| unit_start(stream, b).saturating_sub(unit_end(stream, a)) <= gap;
     let (first, mut last) = (missing.low, missing.low);
     // All of it in one read, if that is not too much.
@@ -58,7 +58,7 @@ pub(crate) fn range_of(stream: &Stream, missing: Missing, size: u64, now: u64) -
     let end = units.len() as u32;
     while last + 1 < end && wanted(last + 1) && near(last, last + 1) && bytes(first, last + 1) <= size {
         last += 1;
-        if stream.file.reel.unit_needs(of(last)).is_empty() {
+        if stream.file.reel.unit_dependencies(of(last)).is_empty() {
             alone = last;
         }
     }

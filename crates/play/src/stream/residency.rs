@@ -15,40 +15,40 @@
 //! So a jump needs no special case: it demands one pair of frames, whose units lie in one range of the file.
 
 use crate::stream::heap::{Block, Heap};
-use crate::stream::io::Source;
-use crate::stream::loaded::Loaded;
+use crate::stream::io::AsyncSource;
+use crate::stream::loaded::LoadedFile;
 use crate::time::clock::Pace;
 use crate::time::demand::{Demand, FramePair, Span};
 use std::sync::Arc;
 
 /// The number of reads of one stream that can be in flight or in memory.
-pub(crate) const READS: usize = 24;
-pub(crate) const NONE: u32 = u32::MAX;
+pub(crate) const READ_SLOTS: usize = 24;
+pub(crate) const NO_INDEX: u32 = u32::MAX;
 /// No read.
 pub(crate) const NO_READ: u8 = u8::MAX;
 /// The number of frames of a resident file that are planned per tick.
-const RESIDENT_STEP: usize = 64;
+const RESIDENT_FRAMES_PER_TICK: usize = 64;
 /// Ticks between plans up to the read horizon; those in between go up to the decode horizon.
-const READ_TURN: u32 = 4;
+const READ_PLAN_TICKS: u32 = 4;
 /// The most units that are started from one plan.
-const LAUNCHES: usize = 512;
+const MAX_LAUNCHES: usize = 512;
 /// The assumed nanoseconds for a unit until one was decoded and measured.
-const FIRST_GUESS: u64 = 500_000;
+const INITIAL_UNIT_NANOSECONDS: u64 = 500_000;
 /// Due time in microseconds of frames that are only wanted because their file is resident.
-const SOMETIME: u64 = 60_000_000;
+const RESIDENT_DUE_MICROSECONDS: u64 = 60_000_000;
 
 /// Ranks of spare blocks: a frame takes more memory than its read bytes, and can be decoded again from them.
 pub(crate) const FRAME_RANK: usize = 0;
 pub(crate) const READ_RANK: usize = 1;
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Unit {
-    /// The node that decodes it, or `NONE`.
+pub(crate) struct StreamUnit {
+    /// The node that decodes it, or `NO_INDEX`.
     pub node: u32,
     /// The read that has or will have its bytes, or `NO_READ`.
     pub read: u8,
     /// Failures in a row.
-    pub tries: u8,
+    pub failures: u8,
     /// The last plan that wanted it.
     pub wanted: u32,
     pub due: u64,
@@ -57,7 +57,7 @@ pub(crate) struct Unit {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum FrameState {
     Absent,
     /// Its unit is being decoded into the block.
     Pending,
@@ -65,11 +65,11 @@ pub(crate) enum State {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Frame {
+pub(crate) struct StreamFrame {
     pub block: Option<Block>,
-    pub state: State,
+    pub state: FrameState,
     /// `true` if it is held because it is wanted; then it is in the list of wanted frames.
-    pub kept: bool,
+    pub held: bool,
     pub wanted: u32,
     pub due: u64,
 }
@@ -102,7 +102,7 @@ pub(crate) struct Horizons {
 
 /// The most urgently missing units, as a range of places in the order of units.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Missing {
+pub(crate) struct MissingUnits {
     pub due: u64,
     pub low: u32,
     pub high: u32,
@@ -134,19 +134,19 @@ pub struct StreamCounters {
 }
 
 pub(crate) struct Stream {
-    pub file: Arc<Loaded>,
+    pub file: Arc<LoadedFile>,
     /// The source of its bytes.
-    pub source: Arc<dyn Source>,
+    pub source: Arc<dyn AsyncSource>,
     pub number: u32,
-    pub units: Vec<Unit>,
-    pub frames: Vec<Frame>,
-    kept: Vec<u32>,
-    pub reads: [ReadSlot; READS],
+    pub units: Vec<StreamUnit>,
+    pub frames: Vec<StreamFrame>,
+    held_frames: Vec<u32>,
+    pub reads: [ReadSlot; READ_SLOTS],
     /// Units that are being decoded.
     pub decoding: Vec<u32>,
     /// The units to start, in this order, and their due times.
     pub launch: Vec<(u32, u64)>,
-    pub missing: Option<Missing>,
+    pub missing: Option<MissingUnits>,
     pub epoch: u32,
     /// `true` if every frame stays in memory once it is decoded.
     pub resident: bool,
@@ -157,39 +157,39 @@ pub(crate) struct Stream {
     pub admitted: bool,
     pub active: bool,
     /// `true` if this plan went up to the read horizon.
-    walked: bool,
+    reads_planned: bool,
     /// The number of its admitted instances.
-    pub places: u32,
+    pub admitted_instances: u32,
     /// `true` while reads fail: they are then small, and not issued before `retry_at`.
     pub faulty: bool,
-    pub careful: u8,
-    pub tries: u8,
+    pub single_unit_reads: u8,
+    pub failures: u8,
     pub retry_at: u64,
     /// The number of units that failed last time.
     pub bad_units: u32,
     pub reads_in_flight: u32,
-    pub farthest: u64,
+    pub farthest_due: u64,
     /// The approximate nanoseconds that a unit takes.
-    pub unit_time: u64,
+    pub unit_nanoseconds: u64,
     pub counters: StreamCounters,
 }
 
 impl Stream {
     /// Allocates all the memory that it will need.
-    pub fn new(file: Arc<Loaded>, source: Arc<dyn Source>, number: u32, resident: bool) -> Stream {
+    pub fn new(file: Arc<LoadedFile>, source: Arc<dyn AsyncSource>, number: u32, resident: bool) -> Stream {
         let frames = file.reel.frame_count();
         let units = file.reel.unit_count();
-        let unit = Unit { node: NONE, read: NO_READ, tries: 0, wanted: 0, due: 0, retry_at: 0 };
-        let frame = Frame { block: None, state: State::Absent, kept: false, wanted: 0, due: 0 };
+        let unit = StreamUnit { node: NO_INDEX, read: NO_READ, failures: 0, wanted: 0, due: 0, retry_at: 0 };
+        let frame = StreamFrame { block: None, state: FrameState::Absent, held: false, wanted: 0, due: 0 };
         Stream {
             source,
             number,
             units: vec![unit; units],
             frames: vec![frame; frames],
-            kept: Vec::with_capacity(frames),
-            reads: [ReadSlot::default(); READS],
+            held_frames: Vec::with_capacity(frames),
+            reads: [ReadSlot::default(); READ_SLOTS],
             decoding: Vec::with_capacity(units),
-            launch: Vec::with_capacity(LAUNCHES.min(units)),
+            launch: Vec::with_capacity(MAX_LAUNCHES.min(units)),
             missing: None,
             epoch: 0,
             resident,
@@ -197,16 +197,16 @@ impl Stream {
             resident_next: 0,
             admitted: false,
             active: false,
-            walked: false,
-            places: 0,
+            reads_planned: false,
+            admitted_instances: 0,
             faulty: false,
-            careful: 0,
-            tries: 0,
+            single_unit_reads: 0,
+            failures: 0,
             retry_at: 0,
             bad_units: 0,
             reads_in_flight: 0,
-            farthest: 0,
-            unit_time: FIRST_GUESS,
+            farthest_due: 0,
+            unit_nanoseconds: INITIAL_UNIT_NANOSECONDS,
             counters: StreamCounters::default(),
             file,
         }
@@ -219,7 +219,7 @@ impl Stream {
 
     /// `true` if a frame can be shown.
     pub fn is_decoded(&self, frame: u32) -> bool {
-        (self.frames.get(frame as usize)).is_some_and(|f| f.state == State::Decoded)
+        (self.frames.get(frame as usize)).is_some_and(|f| f.state == FrameState::Decoded)
     }
 
     pub fn has_pair(&self, pair: FramePair) -> bool {
@@ -235,8 +235,8 @@ impl Stream {
         self.launch.clear();
         self.missing = None;
         self.active = false;
-        self.walked = false;
-        self.farthest = 0;
+        self.reads_planned = false;
+        self.farthest_due = 0;
     }
 
     /// Marks the frames that an instance shows and those that it should show.
@@ -250,13 +250,13 @@ impl Stream {
     ) {
         for frame in shown.iter().flat_map(|(p, _)| [p.first, p.second]) {
             if self.is_decoded(frame) {
-                self.visit(heap, now, now, frame as usize);
+                self.want_frame(heap, now, now, frame as usize);
             }
         }
         if let Some(pair) = demand.now {
             self.active = true;
             for frame in [pair.first, pair.second] {
-                self.visit(heap, now, due, frame as usize);
+                self.want_frame(heap, now, due, frame as usize);
             }
         }
         self.active |= demand.spans_used > 0;
@@ -266,23 +266,23 @@ impl Stream {
     pub fn plan_next(&mut self, heap: &mut Heap, now: u64, demand: &Demand, horizon: u64) {
         let file = self.file.clone();
         for span in demand.spans() {
-            let due = frames_of(&file, span, now, 0, horizon);
-            due.for_each(|(frame, due)| self.visit(heap, now, due, frame));
+            let due = span_frames(&file, span, now, 0, horizon);
+            due.for_each(|(frame, due)| self.want_frame(heap, now, due, frame));
         }
     }
 
     /// Marks the units after those, up to the read horizon. As this changes little, it is done only if
     /// something is missing, or in turn.
     pub fn plan_reads(&mut self, now: u64, demand: &Demand, horizons: Horizons) {
-        self.walked |=
-            self.missing.is_some() || (self.epoch.wrapping_add(self.number)).is_multiple_of(READ_TURN);
-        if !self.walked {
+        self.reads_planned |=
+            self.missing.is_some() || (self.epoch.wrapping_add(self.number)).is_multiple_of(READ_PLAN_TICKS);
+        if !self.reads_planned {
             return;
         }
         let file = self.file.clone();
         for span in demand.spans() {
-            let due = frames_of(&file, span, now, horizons.decode, horizons.read);
-            due.for_each(|(frame, due)| self.foresee(now, due, frame));
+            let due = span_frames(&file, span, now, horizons.decode, horizons.read);
+            due.for_each(|(frame, due)| self.want_read(now, due, frame));
         }
     }
 
@@ -291,64 +291,64 @@ impl Stream {
         if !self.resident || !self.active {
             return;
         }
-        for _ in 0..RESIDENT_STEP {
+        for _ in 0..RESIDENT_FRAMES_PER_TICK {
             let Some(frame) = self.frames.get(self.resident_next) else {
                 return;
             };
-            if frame.state == State::Decoded && frame.kept {
+            if frame.state == FrameState::Decoded && frame.held {
                 self.resident_next += 1;
             } else {
                 break;
             }
         }
-        let end = (self.resident_next + RESIDENT_STEP).min(self.frames.len());
+        let end = (self.resident_next + RESIDENT_FRAMES_PER_TICK).min(self.frames.len());
         for frame in self.resident_next..end {
-            self.visit(heap, now, now + SOMETIME, frame);
+            self.want_frame(heap, now, now + RESIDENT_DUE_MICROSECONDS, frame);
         }
     }
 
     /// Marks a frame as wanted in decoded form.
-    fn visit(&mut self, heap: &mut Heap, now: u64, due: u64, frame: usize) {
+    fn want_frame(&mut self, heap: &mut Heap, now: u64, due: u64, frame: usize) {
         let epoch = self.epoch;
         let Some(entry) = self.frames.get_mut(frame).filter(|f| f.wanted != epoch) else {
             return;
         };
         entry.wanted = epoch;
         entry.due = due;
-        self.farthest = self.farthest.max(due);
+        self.farthest_due = self.farthest_due.max(due);
         if self.file.reel.has_coded_points() {
             // A decoder elsewhere needs all of its unit, and the frames that this needs.
             let unit = self.file.reel.unit_of(frame);
-            for list in [self.file.reel.unit_frames(unit), self.file.reel.unit_needs(unit)] {
-                list.iter().for_each(|&frame| self.visit(heap, now, due, frame as usize));
+            for list in [self.file.reel.unit_frames(unit), self.file.reel.unit_dependencies(unit)] {
+                list.iter().for_each(|&frame| self.want_frame(heap, now, due, frame as usize));
             }
         }
         let entry = &mut self.frames[frame];
-        if entry.state == State::Decoded {
-            if !entry.kept
+        if entry.state == FrameState::Decoded {
+            if !entry.held
                 && let Some(block) = entry.block
                 && heap.hold(block)
             {
-                entry.kept = true;
-                self.kept.push(frame as u32);
+                entry.held = true;
+                self.held_frames.push(frame as u32);
             }
             return;
         }
         let unit = self.file.reel.unit_of(frame);
         if self.units[unit].wanted == epoch && self.units[unit].due <= due {
             // A read that was only foreseen is planned again.
-            if self.launch.iter().any(|l| l.0 == unit as u32) || self.units[unit].node != NONE {
+            if self.launch.iter().any(|l| l.0 == unit as u32) || self.units[unit].node != NO_INDEX {
                 return;
             }
         }
         self.units[unit].wanted = epoch;
         self.units[unit].due = due;
-        // The recursion is as deep as a frame's wait, which `Loaded` limits.
-        let needs = self.file.reel.unit_needs(unit);
+        // The recursion is as deep as a frame's wait, which `LoadedFile` limits.
+        let needs = self.file.reel.unit_dependencies(unit);
         for &need in needs.iter() {
-            self.visit(heap, now, due, need as usize);
+            self.want_frame(heap, now, due, need as usize);
         }
-        if self.units[unit].node != NONE {
+        if self.units[unit].node != NO_INDEX {
             return;
         }
         self.want_bytes(now, due, unit);
@@ -358,22 +358,22 @@ impl Stream {
     }
 
     /// Marks a frame as wanted later, so that it must be read but not decoded.
-    fn foresee(&mut self, now: u64, due: u64, frame: usize) {
-        if self.frames[frame].state != State::Absent {
+    fn want_read(&mut self, now: u64, due: u64, frame: usize) {
+        if self.frames[frame].state != FrameState::Absent {
             return;
         }
         let unit = self.file.reel.unit_of(frame);
-        if self.units[unit].wanted == self.epoch || self.units[unit].node != NONE {
+        if self.units[unit].wanted == self.epoch || self.units[unit].node != NO_INDEX {
             return;
         }
         self.units[unit].wanted = self.epoch;
         self.units[unit].due = due;
         self.want_bytes(now, due, unit);
-        let needs = self.file.reel.unit_needs(unit);
+        let needs = self.file.reel.unit_dependencies(unit);
         for &need in needs.iter() {
             let other = self.file.reel.unit_of(need as usize);
-            let there = self.frames[need as usize].state != State::Absent;
-            if !there && self.units[other].wanted != self.epoch && self.units[other].node == NONE {
+            let there = self.frames[need as usize].state != FrameState::Absent;
+            if !there && self.units[other].wanted != self.epoch && self.units[other].node == NO_INDEX {
                 self.units[other].wanted = self.epoch;
                 self.units[other].due = due;
                 self.want_bytes(now, due, other);
@@ -392,7 +392,7 @@ impl Stream {
         if entry.retry_at > now {
             return;
         }
-        let place = self.file.place[unit];
+        let place = self.file.unit_places[unit];
         match &mut self.missing {
             Some(missing) if missing.due == due => {
                 missing.low = missing.low.min(place);
@@ -400,7 +400,7 @@ impl Stream {
             }
             Some(missing) if missing.due < due => {}
             missing => {
-                *missing = Some(Missing { due, low: place, high: place });
+                *missing = Some(MissingUnits { due, low: place, high: place });
             }
         }
     }
@@ -409,17 +409,17 @@ impl Stream {
     /// read with its token.
     pub fn end_plan(&mut self, heap: &mut Heap, mut cancel: impl FnMut(u32, Option<u64>)) {
         let mut i = 0;
-        while i < self.kept.len() && !self.resident {
-            let frame = &mut self.frames[self.kept[i] as usize];
+        while i < self.held_frames.len() && !self.resident {
+            let frame = &mut self.frames[self.held_frames[i] as usize];
             if frame.wanted == self.epoch {
                 i += 1;
                 continue;
             }
-            frame.kept = false;
+            frame.held = false;
             if let Some(block) = frame.block {
                 heap.release(block, FRAME_RANK);
             }
-            self.kept.swap_remove(i);
+            self.held_frames.swap_remove(i);
         }
         if !self.resident {
             for &unit in &self.decoding {
@@ -432,7 +432,7 @@ impl Stream {
                 }
             }
         }
-        for read in self.reads.iter_mut().filter(|_| self.walked) {
+        for read in self.reads.iter_mut().filter(|_| self.reads_planned) {
             let Some(block) = read.block else {
                 continue;
             };
@@ -461,13 +461,13 @@ impl Stream {
     pub fn frame_decoded(&mut self, frame: u32, block: Block) -> bool {
         self.counters.frames_decoded += 1;
         let entry = &mut self.frames[frame as usize];
-        if entry.state == State::Decoded {
+        if entry.state == FrameState::Decoded {
             return false;
         }
         entry.block = Some(block);
-        entry.state = State::Decoded;
-        entry.kept = true;
-        self.kept.push(frame);
+        entry.state = FrameState::Decoded;
+        entry.held = true;
+        self.held_frames.push(frame);
         true
     }
 
@@ -475,7 +475,7 @@ impl Stream {
     pub fn frame_lost(&mut self, frame: u32) {
         let entry = &mut self.frames[frame as usize];
         entry.block = None;
-        entry.state = State::Absent;
+        entry.state = FrameState::Absent;
         self.resident_next = self.resident_next.min(frame as usize);
     }
 
@@ -483,7 +483,7 @@ impl Stream {
     pub fn read_lost(&mut self, slot: usize, filled: u64) {
         let read = self.reads[slot];
         for place in read.first..=read.last {
-            let unit = self.file.order[place as usize] as usize;
+            let unit = self.file.unit_order[place as usize] as usize;
             let reel = &self.file.reel;
             let end = reel.unit_end(unit) - read.offset;
             if self.units[unit].read == slot as u8 && (filled == 0 || end > filled) {
@@ -498,14 +498,14 @@ impl Stream {
     /// Gives up the kept frame that is wanted last, if not before `until`. Returns whether there was one.
     pub fn give_up_farthest(&mut self, heap: &mut Heap, until: u64) -> bool {
         let due = |frame: &u32| self.frames[*frame as usize].due;
-        let farthest = (0..self.kept.len()).max_by_key(|&i| due(&self.kept[i]));
-        let Some(i) = farthest.filter(|&i| due(&self.kept[i]) > until) else {
-            self.farthest = 0;
+        let farthest = (0..self.held_frames.len()).max_by_key(|&i| due(&self.held_frames[i]));
+        let Some(i) = farthest.filter(|&i| due(&self.held_frames[i]) > until) else {
+            self.farthest_due = 0;
             return false;
         };
-        let frame = self.kept.swap_remove(i) as usize;
-        self.frames[frame].kept = false;
-        self.farthest = self.frames[frame].due;
+        let frame = self.held_frames.swap_remove(i) as usize;
+        self.frames[frame].held = false;
+        self.farthest_due = self.frames[frame].due;
         // The need for room was more important than residency.
         self.resident = false;
         if let Some(block) = self.frames[frame].block {
@@ -528,24 +528,24 @@ impl Stream {
     }
 
     /// Updates the average time of a unit, in nanoseconds.
-    pub fn unit_took(&mut self, time: u64) {
-        self.unit_time = (3 * self.unit_time + time) / 4;
+    pub fn record_unit_time(&mut self, time: u64) {
+        self.unit_nanoseconds = (3 * self.unit_nanoseconds + time) / 4;
     }
 
     /// Returns the bytes of the heap that wanted frames take.
-    pub fn kept_bytes(&self) -> u64 {
-        self.kept.len() as u64 * Heap::cost(self.file.reel.frame_words())
+    pub fn held_bytes(&self) -> u64 {
+        self.held_frames.len() as u64 * Heap::block_bytes(self.file.reel.frame_words())
     }
 
     /// Releases everything; nothing may be in flight.
     pub fn clear(&mut self, heap: &mut Heap) {
-        self.kept.clear();
+        self.held_frames.clear();
         for frame in &mut self.frames {
             if let Some(block) = frame.block.take() {
                 heap.discard(block);
             }
-            frame.state = State::Absent;
-            frame.kept = false;
+            frame.state = FrameState::Absent;
+            frame.held = false;
         }
         for read in &mut self.reads {
             if let Some(block) = read.block {
@@ -567,15 +567,15 @@ impl Stream {
         let spans = demand.spans;
         let used = usize::from(demand.spans_used).min(spans.len());
         (spans.into_iter().take(used)).flat_map(|span| {
-            let all = frames_of(&self.file, &span, 0, 0, u64::MAX).map(|(frame, _)| frame as u32);
+            let all = span_frames(&self.file, &span, 0, 0, u64::MAX).map(|(frame, _)| frame as u32);
             all.take_while(|&frame| self.is_decoded(frame))
         })
     }
 }
 
 /// Returns the frames of a span that are due from `from` to `to` microseconds ahead, with their due times.
-fn frames_of<'a>(
-    file: &'a Loaded,
+fn span_frames<'a>(
+    file: &'a LoadedFile,
     span: &Span,
     now: u64,
     from: u64,

@@ -7,21 +7,21 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// The meshes of all open files, by the hash of their content.
 #[derive(Default)]
-pub(crate) struct Library {
+pub(crate) struct MeshLibrary {
     meshes: Mutex<HashMap<u64, Vec<Weak<StaticMesh>>>>,
 }
 
-impl Library {
+impl MeshLibrary {
     /// Replaces meshes by equal ones that exist already.
-    pub fn share(&self, statics: &Statics) -> Statics {
+    pub fn deduplicate(&self, statics: &Statics) -> Statics {
         let mut known = self.meshes.lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|_, meshes| {
             meshes.retain(|mesh| mesh.strong_count() > 0);
             !meshes.is_empty()
         });
         let share = |mesh: &Arc<StaticMesh>| {
-            let alike = known.entry(mesh.made_of.hash()).or_default();
-            let same = alike.iter().filter_map(Weak::upgrade).find(|other| other.made_of == mesh.made_of);
+            let alike = known.entry(mesh.key.hash()).or_default();
+            let same = alike.iter().filter_map(Weak::upgrade).find(|other| other.key == mesh.key);
             same.unwrap_or_else(|| {
                 alike.push(Arc::downgrade(mesh));
                 mesh.clone()
@@ -37,20 +37,20 @@ mod tests {
 
     fn statics(values: &[u8]) -> Statics {
         let mut mesh = StaticMesh::default();
-        mesh.made_of.values = values.to_vec();
+        mesh.key.values = values.to_vec();
         Statics { meshes: vec![Arc::new(mesh)], end_states: Arc::default() }
     }
 
     #[test]
     fn equal_meshes_are_one_as_long_as_somebody_has_them() {
-        let library = Library::default();
-        let a = library.share(&statics(&[0, 1, 2]));
-        let b = library.share(&statics(&[0, 1, 2]));
-        let c = library.share(&statics(&[0, 2, 1]));
+        let library = MeshLibrary::default();
+        let a = library.deduplicate(&statics(&[0, 1, 2]));
+        let b = library.deduplicate(&statics(&[0, 1, 2]));
+        let c = library.deduplicate(&statics(&[0, 2, 1]));
         assert!(Arc::ptr_eq(&a.meshes[0], &b.meshes[0]));
         assert!(!Arc::ptr_eq(&a.meshes[0], &c.meshes[0]));
         drop((a, b, c));
-        library.share(&Statics { meshes: Vec::new(), end_states: Arc::default() });
+        library.deduplicate(&Statics { meshes: Vec::new(), end_states: Arc::default() });
         assert!(library.meshes.lock().unwrap().is_empty());
     }
 }

@@ -4,20 +4,20 @@
 /// aligned.
 pub(crate) const GRANULE: usize = 32;
 /// The number of size classes between powers of two.
-pub(crate) const SECOND: usize = 8;
-pub(crate) const CLASSES: usize = 32 * SECOND;
+pub(crate) const SUBCLASSES: usize = 8;
+pub(crate) const CLASSES: usize = 32 * SUBCLASSES;
 
 pub(crate) fn granules_of(words: usize) -> usize {
     words.max(1).div_ceil(GRANULE)
 }
 
 /// Returns the size class: the position of the highest bit, and the three bits below it.
-pub(crate) fn class_of(granules: u32) -> usize {
+pub(crate) fn size_class(granules: u32) -> usize {
     let first = granules.max(1).ilog2() as usize;
     let second = if first >= 3 {
-        (granules >> (first - 3)) as usize & (SECOND - 1)
+        (granules >> (first - 3)) as usize & (SUBCLASSES - 1)
     } else {
-        (granules << (3 - first)) as usize & (SECOND - 1)
+        (granules << (3 - first)) as usize & (SUBCLASSES - 1)
     };
-    first * SECOND + second
+    first * SUBCLASSES + second
 }

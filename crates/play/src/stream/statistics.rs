@@ -3,7 +3,7 @@
 
 use crate::stream::ids::FileId;
 use crate::stream::regions::{HeapCounters, Region};
-use crate::stream::residency::{State, Stream, StreamCounters};
+use crate::stream::residency::{FrameState, Stream, StreamCounters};
 
 /// The player at one tick. The next call reuses its lists.
 #[derive(Debug, Clone, Default)]
@@ -50,7 +50,7 @@ pub struct StreamStatistics {
     /// Ranges of frames, first and last, that are decoded.
     pub decoded: Vec<[u32; 2]>,
     /// The bytes of the heap that wanted frames take.
-    pub kept_bytes: u64,
+    pub held_bytes: u64,
     /// Counters since it was opened.
     pub counters: StreamCounters,
 }
@@ -61,7 +61,7 @@ impl StreamStatistics {
         self.admitted = stream.admitted;
         self.resident = stream.resident;
         self.faulty = stream.faulty;
-        self.kept_bytes = stream.kept_bytes();
+        self.held_bytes = stream.held_bytes();
         self.counters = stream.counters;
         let read_of = |frame: usize| {
             let unit = &stream.units[stream.file.reel.unit_of(frame)];
@@ -70,7 +70,7 @@ impl StreamStatistics {
         let frames = stream.frames.len();
         ranges(&mut self.requested, frames, |f| read_of(f).is_some_and(|r| r.node.is_some()));
         ranges(&mut self.read, frames, |f| read_of(f).is_some_and(|r| r.node.is_none()));
-        ranges(&mut self.decoded, frames, |f| stream.frames[f].state == State::Decoded);
+        ranges(&mut self.decoded, frames, |f| stream.frames[f].state == FrameState::Decoded);
     }
 }
 

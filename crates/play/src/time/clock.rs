@@ -14,10 +14,10 @@
 //! ```
 
 use crate::time::demand::{Demand, FramePair, Span};
-use crate::time::timeline::{FRACTION, PER_SECOND, Timeline, flicks, rate_parts, seconds};
+use crate::time::timeline::{FLICKS_PER_SECOND, FRACTION_BITS, Timeline, fixed_rate, flicks, seconds};
 
 /// The longest tick in seconds; a longer one is cut to it, so that no product overflows.
-const LONGEST_TICK: f64 = 1e6;
+const MAX_TICK_SECONDS: f64 = 1e6;
 
 /// The behaviour of a clock at the ends of the range that it plays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -85,7 +85,7 @@ pub enum Command {
 
 /// The effect of one tick on a clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Moved {
+pub struct ClockAdvance {
     /// Position in seconds from the first frame.
     pub position: f64,
     /// The number of passages over a loop's seam, or of turns of ping-pong.
@@ -106,15 +106,15 @@ pub struct Pace {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum PlayState {
     Stopped,
     Paused,
     Playing,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Settings {
-    state: State,
+struct ClockSettings {
+    state: PlayState,
     /// In units of 2^-32.
     rate: i64,
     repeat: Repeat,
@@ -130,11 +130,11 @@ struct Settings {
 
 /// The position that a command asks for.
 #[derive(Clone, Copy, Debug)]
-enum Target {
-    At(i64),
+enum JumpTarget {
+    Position(i64),
     Start,
     /// The start, if the end has been reached.
-    Again,
+    Restart,
 }
 
 /// The clock of one instance. Initially it is stopped at the first frame, to play once at rate 1.
@@ -142,18 +142,18 @@ enum Target {
 pub struct Clock {
     timeline: Timeline,
     /// The frames that are shown: all of them, or every second one.
-    walked: Timeline,
-    now: Settings,
+    shown_timeline: Timeline,
+    settings: ClockSettings,
     /// The settings from the next tick on.
-    next: Settings,
-    target: Option<Target>,
-    /// Flicks with [`FRACTION`] bits of fraction.
+    next_settings: ClockSettings,
+    target: Option<JumpTarget>,
+    /// Flicks with [`FRACTION_BITS`] bits of fraction.
     position: i128,
     /// `true` on the way back of ping-pong.
-    back: bool,
+    returning: bool,
     waiting: bool,
     /// `true` if all frames of the pre-roll are in memory.
-    filled: bool,
+    pre_roll_filled: bool,
     /// Flicks that it still waits for the pre-roll after the first picture is there.
     patience: i64,
     ended: bool,
@@ -164,20 +164,20 @@ pub struct Clock {
 }
 
 /// Returns the flicks that a pre-roll is waited for.
-fn patience(pre_roll: i64) -> i64 {
+fn pre_roll_timeout(pre_roll: i64) -> i64 {
     pre_roll.saturating_mul(2).saturating_add(flicks(0.5))
 }
 
 /// The behaviour of the position at an end of the range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Turn {
+enum EndBehaviour {
     Stop,
     Wrap,
     Bounce,
 }
 
 /// The frames around a position, the flicks between them, and the blend weight.
-struct Place {
+struct FramePosition {
     floor: usize,
     /// The next frame; in a closed seam the first one of the range, at the end of everything `floor`.
     ceil: usize,
@@ -187,13 +187,13 @@ struct Place {
 
 /// The ends of a range, and how its end leads to its beginning.
 #[derive(Clone, Copy)]
-struct Course {
+struct PlayRange {
     begin: i64,
     end: i64,
     /// First and last frame.
     lo: usize,
     hi: usize,
-    turn: Turn,
+    turn: EndBehaviour,
     /// `true` if the last frame is blended into the first, from the last frame's time to `end`.
     closed: bool,
 }
@@ -201,11 +201,11 @@ struct Course {
 impl Clock {
     /// Creates a clock, stopped at the first frame.
     pub fn new(timeline: &Timeline) -> Clock {
-        let now = Settings {
-            state: State::Stopped,
-            rate: 1 << FRACTION,
+        let now = ClockSettings {
+            state: PlayState::Stopped,
+            rate: 1 << FRACTION_BITS,
             repeat: Repeat::Once,
-            range: [0, timeline.last()],
+            range: [0, timeline.last_flicks()],
             start: None,
             delay: 0,
             pre_roll: 0,
@@ -215,14 +215,14 @@ impl Clock {
         };
         Clock {
             timeline: timeline.clone(),
-            walked: timeline.clone(),
-            now,
-            next: now,
+            shown_timeline: timeline.clone(),
+            settings: now,
+            next_settings: now,
             target: None,
             position: 0,
-            back: false,
+            returning: false,
             waiting: false,
-            filled: false,
+            pre_roll_filled: false,
             patience: 0,
             jumps: 0,
             ended: false,
@@ -236,7 +236,7 @@ impl Clock {
     }
     /// Returns the position in seconds from the first frame.
     pub fn position(&self) -> f64 {
-        self.position as f64 / (1i64 << FRACTION) as f64 / PER_SECOND as f64
+        self.position as f64 / (1i64 << FRACTION_BITS) as f64 / FLICKS_PER_SECOND as f64
     }
     /// `true` if it has played to the end and does not repeat. A sequence is then replaced by its end state.
     pub fn ended(&self) -> bool {
@@ -244,11 +244,11 @@ impl Clock {
     }
     /// `true` if it is neither stopped nor paused (but possibly waiting, or at the end).
     pub fn playing(&self) -> bool {
-        self.now.state == State::Playing
+        self.settings.state == PlayState::Playing
     }
     /// `true` if it is neither shown nor streamed.
     pub fn stopped(&self) -> bool {
-        self.now.state == State::Stopped
+        self.settings.state == PlayState::Stopped
     }
     /// `true` if it would play, but the pre-roll is not in memory yet.
     pub fn waiting(&self) -> bool {
@@ -256,53 +256,55 @@ impl Clock {
     }
     /// Returns the seconds that the first picture after a start or jump may take, twice the pre-roll plus
     /// half a second. After that, ticks without it count as missed.
-    pub fn patience(&self) -> f64 {
-        seconds(patience(self.now.pre_roll))
+    pub fn jump_timeout(&self) -> f64 {
+        seconds(pre_roll_timeout(self.settings.pre_roll))
     }
     /// Returns the behaviour at the ends of the range.
     pub fn repeat(&self) -> Repeat {
-        self.now.repeat
+        self.settings.repeat
     }
     /// Returns the rate that was set, in seconds of animation per second.
     pub fn rate(&self) -> f64 {
-        self.now.rate as f64 / (1i64 << FRACTION) as f64
+        self.settings.rate as f64 / (1i64 << FRACTION_BITS) as f64
     }
 
     /// Gives a command, which takes effect at the next [`Clock::advance`].
     pub fn command(&mut self, command: Command) {
-        let last = self.timeline.last();
+        let last = self.timeline.last_flicks();
         let within = |time: f64| (!time.is_nan()).then(|| flicks(time).clamp(0, last));
-        let next = &mut self.next;
+        let next = &mut self.next_settings;
         match command {
             Command::Play => {
                 if self.target.is_none() {
                     self.target = Some(match next.state {
-                        State::Stopped => Target::Start,
-                        _ => Target::Again,
+                        PlayState::Stopped => JumpTarget::Start,
+                        _ => JumpTarget::Restart,
                     });
                 }
-                next.state = State::Playing;
+                next.state = PlayState::Playing;
             }
-            Command::Pause if next.state == State::Stopped => {
+            Command::Pause if next.state == PlayState::Stopped => {
                 // It is visible from now on: a stopped instance can only be at its start.
-                self.target.get_or_insert(Target::Start);
-                next.state = State::Paused;
+                self.target.get_or_insert(JumpTarget::Start);
+                next.state = PlayState::Paused;
             }
-            Command::Pause => next.state = State::Paused,
+            Command::Pause => next.state = PlayState::Paused,
             Command::Stop => {
-                next.state = State::Stopped;
+                next.state = PlayState::Stopped;
                 next.stream_at = None;
-                self.target = Some(Target::Start);
+                self.target = Some(JumpTarget::Start);
             }
-            Command::Reset => self.target = Some(Target::Start),
+            Command::Reset => self.target = Some(JumpTarget::Start),
             Command::GoTo(time) => {
                 if let Some(at) = within(time) {
-                    self.target = Some(Target::At(at));
+                    self.target = Some(JumpTarget::Position(at));
                 }
             }
-            Command::GoToFrame(frame) => self.target = Some(Target::At(self.timeline.at(frame))),
+            Command::GoToFrame(frame) => {
+                self.target = Some(JumpTarget::Position(self.timeline.time_flicks(frame)))
+            }
             Command::Rate(rate) if rate.is_nan() => {}
-            Command::Rate(rate) => next.rate = rate_parts(rate),
+            Command::Rate(rate) => next.rate = fixed_rate(rate),
             Command::Repeat(repeat) => next.repeat = repeat,
             Command::Range(from, to) => {
                 if let (Some(from), Some(to)) = (within(from), within(to)) {
@@ -310,8 +312,8 @@ impl Clock {
                 }
             }
             Command::Frames(from, to) => {
-                let from = self.timeline.at(from);
-                next.range = [from, self.timeline.at(to).max(from)];
+                let from = self.timeline.time_flicks(from);
+                next.range = [from, self.timeline.time_flicks(to).max(from)];
             }
             Command::StartAt(time) => {
                 if let Some(at) = within(time) {
@@ -320,7 +322,7 @@ impl Clock {
             }
             Command::Delay(time) if time.is_nan() => {}
             Command::Delay(time) => {
-                next.delay = flicks(time.clamp(-LONGEST_TICK, LONGEST_TICK));
+                next.delay = flicks(time.clamp(-MAX_TICK_SECONDS, MAX_TICK_SECONDS));
             }
             Command::PreRoll(time) if time.is_nan() => {}
             Command::PreRoll(time) => next.pre_roll = flicks(time).max(0),
@@ -338,13 +340,13 @@ impl Clock {
     /// Tells a waiting clock which frames are in memory. It continues at the next tick if they are enough for
     /// its pre-roll, or for the `most` seconds that are decoded ahead. A clock that does not wait calls
     /// nothing.
-    pub fn fill(&mut self, most: f64, mut there: impl FnMut(u32) -> bool) {
+    pub fn update_pre_roll(&mut self, most: f64, mut there: impl FnMut(u32) -> bool) {
         if self.waiting {
             let enough = match self.patience > 0 {
-                true => seconds(self.now.pre_roll).min(most),
+                true => seconds(self.settings.pre_roll).min(most),
                 false => 0.0,
             };
-            self.filled = self.has_enough(enough, &mut there);
+            self.pre_roll_filled = self.has_enough(enough, &mut there);
         }
     }
 
@@ -371,24 +373,24 @@ impl Clock {
 
     /// Advances by one tick: commands, then `dt` seconds. A `dt` that is negative or NaN counts as 0, one
     /// above 10⁶ s as 10⁶ s.
-    pub fn advance(&mut self, dt: f64) -> Moved {
-        let mut moved = Moved { jumped: self.obey(), ..Moved::default() };
+    pub fn advance(&mut self, dt: f64) -> ClockAdvance {
+        let mut moved = ClockAdvance { jumped: self.apply_commands(), ..ClockAdvance::default() };
         let was_at_end = self.ended;
-        self.waiting &= !self.filled;
+        self.waiting &= !self.pre_roll_filled;
         if self.waiting {
-            self.patience = (self.patience).saturating_sub(flicks(dt.clamp(0.0, LONGEST_TICK)));
+            self.patience = (self.patience).saturating_sub(flicks(dt.clamp(0.0, MAX_TICK_SECONDS)));
         }
-        if self.now.state == State::Playing && !self.waiting {
-            let mut dt = flicks(dt.clamp(0.0, LONGEST_TICK));
-            let delayed = dt.min(self.now.delay);
+        if self.settings.state == PlayState::Playing && !self.waiting {
+            let mut dt = flicks(dt.clamp(0.0, MAX_TICK_SECONDS));
+            let delayed = dt.min(self.settings.delay);
             dt -= delayed;
-            self.now.delay -= delayed;
-            self.next.delay = self.now.delay;
-            self.step(i128::from(dt) * i128::from(self.now.rate), &mut moved);
+            self.settings.delay -= delayed;
+            self.next_settings.delay = self.settings.delay;
+            self.advance_by(i128::from(dt) * i128::from(self.settings.rate), &mut moved);
         }
         self.ended = self.at_end();
         moved.ended = self.ended && (!was_at_end || moved.jumped);
-        self.cursor = self.walked.floor(self.flick(), self.cursor);
+        self.cursor = self.shown_timeline.frame_at_flicks(self.position_flicks(), self.cursor);
         moved.position = self.position();
         moved
     }
@@ -398,27 +400,28 @@ impl Clock {
     /// there.
     pub fn demand(&self) -> Demand {
         let mut demand = Demand { jump: self.jumps, ..Demand::default() };
-        if self.walked.frame_count() == 0 {
+        if self.shown_timeline.frame_count() == 0 {
             return demand;
         }
-        let course = self.course();
-        let forward = self.forward();
+        let course = self.play_range();
+        let forward = self.is_forward();
         if !self.stopped() {
-            let place = self.place(&course, self.flick(), self.fraction());
+            let place = self.frame_position(&course, self.position_flicks(), self.position_fraction());
             let pair = self.pair(&place, &course).0;
             demand.now = Some(pair);
             // Streaming at another place comes before the frames after a picture that stands still.
-            if self.now.stream_at.is_none() || self.moves() || self.waiting {
+            if self.settings.stream_at.is_none() || self.is_moving() || self.waiting {
                 let alone = place.blend == 0.0 || pair.second == pair.first;
                 let held = [place.floor, if alone { place.floor } else { place.ceil }];
-                self.add_spans(&course, self.flick(), held, forward, true, &mut demand);
+                self.add_spans(&course, self.position_flicks(), held, forward, true, &mut demand);
             }
         }
-        if let Some(at) = self.now.stream_at {
-            let at = at.clamp(course.begin, self.now.range[1]);
-            let floor = self.walked.floor(at, course.lo);
-            let held = [floor, (floor + usize::from(self.walked.at(floor) < at)).min(course.hi)];
-            self.add_spans(&course, at, held, self.now.rate >= 0, false, &mut demand);
+        if let Some(at) = self.settings.stream_at {
+            let at = at.clamp(course.begin, self.settings.range[1]);
+            let floor = self.shown_timeline.frame_at_flicks(at, course.lo);
+            let held =
+                [floor, (floor + usize::from(self.shown_timeline.time_flicks(floor) < at)).min(course.hi)];
+            self.add_spans(&course, at, held, self.settings.rate >= 0, false, &mut demand);
         }
         demand
     }
@@ -427,102 +430,103 @@ impl Clock {
     /// the earlier), and the seconds of animation that pass per second, negative backwards. The difference of
     /// the frames divided by the first and multiplied by the second is the change per second.
     pub fn pace(&self) -> Pace {
-        let course = self.course();
-        let place = self.place(&course, self.flick(), self.fraction());
+        let course = self.play_range();
+        let place = self.frame_position(&course, self.position_flicks(), self.position_fraction());
         let (_, span) = self.pair(&place, &course);
         Pace { span: seconds(span), speed: self.speed() }
     }
 
     /// Applies the commands; `true` if the picture jumps.
-    fn obey(&mut self) -> bool {
-        let was = self.now;
-        self.now = self.next;
-        if self.now.half_rate != was.half_rate {
-            self.walked = match self.now.half_rate {
-                true => self.timeline.halved(),
+    fn apply_commands(&mut self) -> bool {
+        let was = self.settings;
+        self.settings = self.next_settings;
+        if self.settings.half_rate != was.half_rate {
+            self.shown_timeline = match self.settings.half_rate {
+                true => self.timeline.half_rate(),
                 false => self.timeline.clone(),
             };
         }
-        let course = self.course();
+        let course = self.play_range();
         let before = self.position;
         match self.target.take() {
-            Some(Target::At(at)) => self.put(at),
-            Some(Target::Start) => self.put(self.start(&course)),
-            Some(Target::Again) if self.at_end() => self.put(self.start(&course)),
+            Some(JumpTarget::Position(at)) => self.set_position(at),
+            Some(JumpTarget::Start) => self.set_position(self.start_position(&course)),
+            Some(JumpTarget::Restart) if self.at_end() => self.set_position(self.start_position(&course)),
             _ => {}
         }
-        let limits = [course.begin, course.end].map(|t| i128::from(t) << FRACTION);
+        let limits = [course.begin, course.end].map(|t| i128::from(t) << FRACTION_BITS);
         self.position = self.position.clamp(limits[0], limits[1]);
-        self.back &= course.turn == Turn::Bounce;
-        let appeared = was.state == State::Stopped && self.now.state != State::Stopped;
+        self.returning &= course.turn == EndBehaviour::Bounce;
+        let appeared = was.state == PlayState::Stopped && self.settings.state != PlayState::Stopped;
         let jumped = self.position != before || appeared;
-        let started = was.state != State::Playing && self.now.state == State::Playing;
-        if (jumped || started) && self.now.pre_roll > 0 {
+        let started = was.state != PlayState::Playing && self.settings.state == PlayState::Playing;
+        if (jumped || started) && self.settings.pre_roll > 0 {
             self.waiting = true;
-            self.filled = false;
-            self.patience = patience(self.now.pre_roll);
+            self.pre_roll_filled = false;
+            self.patience = pre_roll_timeout(self.settings.pre_roll);
         }
-        self.waiting &= self.now.state == State::Playing;
+        self.waiting &= self.settings.state == PlayState::Playing;
         self.jumps = self.jumps.wrapping_add(u32::from(jumped));
         jumped
     }
 
-    fn put(&mut self, at: i64) {
-        self.position = i128::from(at) << FRACTION;
-        self.back = false;
+    fn set_position(&mut self, at: i64) {
+        self.position = i128::from(at) << FRACTION_BITS;
+        self.returning = false;
     }
 
-    fn start(&self, course: &Course) -> i64 {
-        let from = if self.now.rate < 0 { self.now.range[1] } else { course.begin };
-        self.now.start.unwrap_or(from)
+    fn start_position(&self, course: &PlayRange) -> i64 {
+        let from = if self.settings.rate < 0 { self.settings.range[1] } else { course.begin };
+        self.settings.start.unwrap_or(from)
     }
 
     /// Returns the whole flicks of the position.
-    fn flick(&self) -> i64 {
-        (self.position >> FRACTION) as i64
+    fn position_flicks(&self) -> i64 {
+        (self.position >> FRACTION_BITS) as i64
     }
     /// Returns the fraction of the position, in units of 2^-32.
-    fn fraction(&self) -> u32 {
+    fn position_fraction(&self) -> u32 {
         self.position as u32
     }
 
     /// `true` if the frame number increases.
-    fn forward(&self) -> bool {
-        (self.now.rate >= 0) != self.back
+    fn is_forward(&self) -> bool {
+        (self.settings.rate >= 0) != self.returning
     }
 
     fn at_end(&self) -> bool {
-        let course = self.course();
-        let end = if self.now.rate < 0 { course.begin } else { course.end };
-        let reached = self.position == i128::from(end) << FRACTION;
-        self.playing() && course.turn == Turn::Stop && self.now.rate != 0 && reached
+        let course = self.play_range();
+        let end = if self.settings.rate < 0 { course.begin } else { course.end };
+        let reached = self.position == i128::from(end) << FRACTION_BITS;
+        self.playing() && course.turn == EndBehaviour::Stop && self.settings.rate != 0 && reached
     }
 
-    fn course(&self) -> Course {
-        let times = self.walked.times();
-        let [begin, end] = self.now.range;
-        let lo = self.walked.floor(begin, self.range_hint(begin));
-        let last = self.walked.floor(end, self.range_hint(end));
-        let hi = (last + usize::from(self.walked.at(last) < end)).min(times.len().saturating_sub(1));
-        let whole = begin == 0 && end == self.walked.last();
-        let mut course = Course {
+    fn play_range(&self) -> PlayRange {
+        let times = self.shown_timeline.times();
+        let [begin, end] = self.settings.range;
+        let lo = self.shown_timeline.frame_at_flicks(begin, self.range_hint(begin));
+        let last = self.shown_timeline.frame_at_flicks(end, self.range_hint(end));
+        let hi = (last + usize::from(self.shown_timeline.time_flicks(last) < end))
+            .min(times.len().saturating_sub(1));
+        let whole = begin == 0 && end == self.shown_timeline.last_flicks();
+        let mut course = PlayRange {
             begin,
             end,
             lo,
             hi,
-            turn: match self.now.repeat {
-                Repeat::Once => Turn::Stop,
-                Repeat::Loop | Repeat::Cycle => Turn::Wrap,
-                Repeat::PingPong => Turn::Bounce,
+            turn: match self.settings.repeat {
+                Repeat::Once => EndBehaviour::Stop,
+                Repeat::Loop | Repeat::Cycle => EndBehaviour::Wrap,
+                Repeat::PingPong => EndBehaviour::Bounce,
             },
             closed: false,
         };
-        let file_closes = whole && self.walked.cycle() > 0;
-        let asked = self.now.repeat == Repeat::Cycle;
-        if course.turn == Turn::Wrap && (file_closes || asked) && lo < hi {
+        let file_closes = whole && self.shown_timeline.period_flicks() > 0;
+        let asked = self.settings.repeat == Repeat::Cycle;
+        if course.turn == EndBehaviour::Wrap && (file_closes || asked) && lo < hi {
             course.closed = true;
             course.end = match file_closes {
-                true => self.walked.cycle(),
+                true => self.shown_timeline.period_flicks(),
                 false => end + self.last_step(end),
             };
         }
@@ -532,32 +536,32 @@ impl Clock {
     /// Returns the flicks between the frame at or after `end` and the one before that, even if frames are
     /// left out.
     fn last_step(&self, end: i64) -> i64 {
-        let hint = self.walked.frame(self.range_hint(end)) as usize;
-        let floor = self.timeline.floor(end, hint);
-        let frame = (floor + usize::from(self.timeline.at(floor) < end)).max(1);
-        self.timeline.at(frame) - self.timeline.at(frame - 1)
+        let hint = self.shown_timeline.file_frame(self.range_hint(end)) as usize;
+        let floor = self.timeline.frame_at_flicks(end, hint);
+        let frame = (floor + usize::from(self.timeline.time_flicks(floor) < end)).max(1);
+        self.timeline.time_flicks(frame) - self.timeline.time_flicks(frame - 1)
     }
 
     /// Returns a hint with which the first and the last frame are found at once.
     fn range_hint(&self, at: i64) -> usize {
-        if at == self.walked.last() { self.walked.frame_count() } else { 0 }
+        if at == self.shown_timeline.last_flicks() { self.shown_timeline.frame_count() } else { 0 }
     }
 
     /// Moves by flicks with fraction.
-    fn step(&mut self, by: i128, moved: &mut Moved) {
-        let course = self.course();
-        let begin = i128::from(course.begin) << FRACTION;
-        let length = (i128::from(course.end) << FRACTION) - begin;
+    fn advance_by(&mut self, by: i128, moved: &mut ClockAdvance) {
+        let course = self.play_range();
+        let begin = i128::from(course.begin) << FRACTION_BITS;
+        let length = (i128::from(course.end) << FRACTION_BITS) - begin;
         let at = self.position - begin;
         if length == 0 || by == 0 {
             return;
         }
         let turns = match course.turn {
-            Turn::Stop => {
+            EndBehaviour::Stop => {
                 self.position = begin + (at + by).clamp(0, length);
                 0
             }
-            Turn::Wrap => {
+            EndBehaviour::Wrap => {
                 let sum = at + by;
                 // Into (0, length] going forward, so that the end is reached before the beginning follows.
                 let open = i128::from(by > 0);
@@ -567,66 +571,66 @@ impl Clock {
                 moved.jumped |= turns != 0 && !course.closed;
                 turns
             }
-            Turn::Bounce => {
-                let phase = if self.back { 2 * length - at } else { at };
+            EndBehaviour::Bounce => {
+                let phase = if self.returning { 2 * length - at } else { at };
                 let sum = (phase + by).rem_euclid(2 * length);
                 let turns = (phase + by).div_euclid(length) - phase.div_euclid(length);
-                self.back = sum > length;
-                self.position = begin + if self.back { 2 * length - sum } else { sum };
+                self.returning = sum > length;
+                self.position = begin + if self.returning { 2 * length - sum } else { sum };
                 turns
             }
         };
         moved.turns = turns.unsigned_abs().try_into().unwrap_or(u32::MAX);
     }
 
-    fn place(&self, course: &Course, at: i64, fraction: u32) -> Place {
-        let alone = |floor| Place { floor, ceil: floor, span: 0, blend: 0.0 };
-        let floor = self.walked.floor(at, self.cursor);
-        let (floor, next, until) = if floor < course.hi && !self.walked.leads_on(floor) {
+    fn frame_position(&self, course: &PlayRange, at: i64, fraction: u32) -> FramePosition {
+        let alone = |floor| FramePosition { floor, ceil: floor, span: 0, blend: 0.0 };
+        let floor = self.shown_timeline.frame_at_flicks(at, self.cursor);
+        let (floor, next, until) = if floor < course.hi && !self.shown_timeline.blends_to_next(floor) {
             // The last frame of a range is held until the next range begins.
             return alone(floor);
         } else if floor < course.hi {
-            (floor, floor + 1, self.walked.at(floor + 1))
-        } else if course.closed && self.walked.at(course.hi) < course.end {
+            (floor, floor + 1, self.shown_timeline.time_flicks(floor + 1))
+        } else if course.closed && self.shown_timeline.time_flicks(course.hi) < course.end {
             (course.hi, course.lo, course.end)
         } else {
             return alone(floor);
         };
-        let from = self.walked.at(floor);
+        let from = self.shown_timeline.time_flicks(floor);
         let span = until - from;
         if span <= 0 {
             return alone(floor);
         }
-        let gone = (at - from) as f64 + f64::from(fraction) / (1u64 << FRACTION) as f64;
+        let gone = (at - from) as f64 + f64::from(fraction) / (1u64 << FRACTION_BITS) as f64;
         // Never 1: a weight so close to the next frame would select that frame.
         let blend = ((gone / span as f64) as f32).clamp(0.0, 1.0f32.next_down());
-        Place { floor, ceil: next, span, blend }
+        FramePosition { floor, ceil: next, span, blend }
     }
 
     /// Returns the frames that are shown, and the flicks from the first to the second. If the position is on
     /// a frame and moving, the second is its neighbour: the frame that it moves to, from which its velocity
     /// is computed.
-    fn pair(&self, place: &Place, course: &Course) -> (FramePair, i64) {
-        let blend = if self.now.interpolate { place.blend } else { 0.0 };
-        let (second, span) = match (place.blend > 0.0, self.moves()) {
+    fn pair(&self, place: &FramePosition, course: &PlayRange) -> (FramePair, i64) {
+        let blend = if self.settings.interpolate { place.blend } else { 0.0 };
+        let (second, span) = match (place.blend > 0.0, self.is_moving()) {
             (true, moves) if blend > 0.0 || moves => (place.ceil, place.span),
             (false, true) => self.neighbour(place, course),
             _ => (place.floor, 0),
         };
-        let [first, second] = [place.floor, second].map(|i| self.walked.frame(i));
+        let [first, second] = [place.floor, second].map(|i| self.shown_timeline.file_frame(i));
         (FramePair { first, second, blend }, span)
     }
 
     /// Returns the frame that follows the one at `place` in the direction of play, and the flicks to it; the
     /// frame itself at an end.
-    fn neighbour(&self, place: &Place, course: &Course) -> (usize, i64) {
-        let &Course { lo, hi, end, closed, .. } = course;
-        let time = |frame: usize| self.walked.at(frame);
+    fn neighbour(&self, place: &FramePosition, course: &PlayRange) -> (usize, i64) {
+        let &PlayRange { lo, hi, end, closed, .. } = course;
+        let time = |frame: usize| self.shown_timeline.time_flicks(frame);
         let floor = place.floor;
-        match self.forward() {
+        match self.is_forward() {
             true if place.ceil != floor => (place.ceil, place.span),
             true if floor < hi => (floor, 0),
-            false if floor > lo && !self.walked.leads_on(floor - 1) => (floor, 0),
+            false if floor > lo && !self.shown_timeline.blends_to_next(floor - 1) => (floor, 0),
             // The last frame equals the first: the second follows it.
             true if closed => (lo + 1, time(lo + 1) - time(lo)),
             false if floor > lo => (floor - 1, time(floor - 1) - time(floor)),
@@ -637,13 +641,13 @@ impl Clock {
     }
 
     /// `true` if time passes: playing, not waiting, not at the end.
-    fn moves(&self) -> bool {
-        self.playing() && !self.waiting && !self.ended && self.now.rate != 0
+    fn is_moving(&self) -> bool {
+        self.playing() && !self.waiting && !self.ended && self.settings.rate != 0
     }
 
     /// Returns the current speed in seconds of animation per second.
     fn speed(&self) -> f64 {
-        match (self.moves(), self.back) {
+        match (self.is_moving(), self.returning) {
             (false, _) => 0.0,
             (true, false) => self.rate(),
             (true, true) => -self.rate(),
@@ -655,17 +659,17 @@ impl Clock {
     /// `skip_held`.
     fn add_spans(
         &self,
-        course: &Course,
+        course: &PlayRange,
         at: i64,
         held: [usize; 2],
         forward: bool,
         skip_held: bool,
         demand: &mut Demand,
     ) {
-        let Course { begin, end, lo, hi, .. } = *course;
+        let PlayRange { begin, end, lo, hi, .. } = *course;
         let [floor, ceil] = held;
         let seam = ceil < floor;
-        let time = |frame: usize| self.walked.at(frame);
+        let time = |frame: usize| self.shown_timeline.time_flicks(frame);
         // Frame `f` is needed as soon as the frame before it in the order of play is passed.
         let first = match (skip_held, forward) {
             (false, true) => Some(floor),
@@ -691,18 +695,18 @@ impl Clock {
         let left = if forward { end - at } else { at - begin };
         let cut = usize::from(skip_held && seam);
         let (from, to, wait) = match (course.turn, forward) {
-            (Turn::Stop, _) => return,
-            (Turn::Wrap, true) => {
+            (EndBehaviour::Stop, _) => return,
+            (EndBehaviour::Wrap, true) => {
                 let wait = if course.closed { time(hi) - at } else { left };
                 (lo + cut, floor.wrapping_sub(1), if cut > 0 { left } else { wait })
             }
-            (Turn::Wrap, false) if seam => return,
-            (Turn::Wrap, false) => (hi, ceil + 1, left),
-            (Turn::Bounce, true) => (floor.wrapping_sub(1), lo, left + end - time(floor)),
-            (Turn::Bounce, false) => (ceil + 1, hi, left + time(ceil) - begin),
+            (EndBehaviour::Wrap, false) if seam => return,
+            (EndBehaviour::Wrap, false) => (hi, ceil + 1, left),
+            (EndBehaviour::Bounce, true) => (floor.wrapping_sub(1), lo, left + end - time(floor)),
+            (EndBehaviour::Bounce, false) => (ceil + 1, hi, left + time(ceil) - begin),
         };
         let there = |frame: usize| (lo..=hi).contains(&frame);
-        let upwards = forward == (course.turn == Turn::Wrap);
+        let upwards = forward == (course.turn == EndBehaviour::Wrap);
         if there(from) && there(to) && if upwards { from <= to } else { from >= to } {
             self.add_span(from, to, wait.max(0), demand);
         }
@@ -712,9 +716,9 @@ impl Clock {
         let rate = self.rate().abs();
         let rate = if rate > 0.0 { rate } else { 1.0 };
         demand.add(Span {
-            from: self.walked.frame(from),
-            to: self.walked.frame(to),
-            step: self.walked.step(),
+            from: self.shown_timeline.file_frame(from),
+            to: self.shown_timeline.file_frame(to),
+            step: self.shown_timeline.step(),
             in_seconds: (seconds(wait) / rate) as f32,
             rate: rate as f32,
         });

@@ -1,7 +1,7 @@
 //! Tests of the clock: any commands and ticks, and equal results for any partition of time.
 
 use super::*;
-use crate::time::timeline::PER_SECOND;
+use crate::time::timeline::FLICKS_PER_SECOND;
 use proptest::prelude::*;
 
 /// A timeline of `frames` frames at ten per second.
@@ -286,7 +286,7 @@ fn streaming_elsewhere() {
 
 #[test]
 fn half_the_rate_shows_every_second_frame_and_the_last() {
-    let timeline = tenths(12, 0.0).halving();
+    let timeline = tenths(12, 0.0).with_half_rate();
     let mut half = clock(&timeline, &[Command::HalfRate(true), Command::Play]);
     let mut pairs = Vec::new();
     for _ in 0..23 {
@@ -316,7 +316,7 @@ fn half_the_rate_shows_every_second_frame_and_the_last() {
 
 #[test]
 fn half_the_rate_closes_a_cycle_where_all_of_it_does() {
-    let all = tenths(11, 0.0).halving();
+    let all = tenths(11, 0.0).with_half_rate();
     let commands = [Command::Repeat(Repeat::Cycle), Command::Play];
     let mut full = clock(&all, &commands);
     let mut half = clock(&all, &commands);
@@ -330,14 +330,14 @@ fn half_the_rate_closes_a_cycle_where_all_of_it_does() {
 fn pre_roll_does_not_wait_for_what_will_not_come() {
     let timeline = tenths(41, 0.0);
     let mut far = clock(&timeline, &[Command::PreRoll(3.0), Command::Play]);
-    far.fill(0.4, |frame| frame < 3);
+    far.update_pre_roll(0.4, |frame| frame < 3);
     assert_eq!(far.advance(0.1).position, 0.0);
-    far.fill(0.4, |frame| frame < 5);
+    far.update_pre_roll(0.4, |frame| frame < 5);
     assert_eq!(far.advance(0.1).position, 0.1, "more is not decoded ahead");
     let mut starved = clock(&timeline, &[Command::PreRoll(0.5), Command::Play]);
     for tick in 0..15 {
         assert_eq!(starved.advance(0.1).position, 0.0, "tick {tick}");
-        starved.fill(0.4, |frame| frame < 2);
+        starved.update_pre_roll(0.4, |frame| frame < 2);
     }
     assert!(starved.advance(0.1).position > 0.0);
 }
@@ -348,16 +348,16 @@ fn pre_roll_waits_until_enough_is_there() {
     let mut clock = clock(&timeline, &[Command::PreRoll(0.5), Command::Play]);
     assert!(clock.waiting());
     assert_eq!(clock.advance(1.0).position, 0.0);
-    clock.fill(f64::INFINITY, |frame| frame < 4);
+    clock.update_pre_roll(f64::INFINITY, |frame| frame < 4);
     assert_eq!(clock.advance(1.0).position, 0.0, "0.3 s is not enough");
-    clock.fill(f64::INFINITY, |frame| frame < 6);
+    clock.update_pre_roll(f64::INFINITY, |frame| frame < 6);
     assert_eq!(clock.advance(0.25).position, 0.25);
     assert!(!clock.waiting());
     clock.command(Command::GoTo(3.8));
     clock.advance(1.0);
     assert!(clock.waiting(), "after a jump again");
     assert_eq!(clock.position(), 3.8);
-    clock.fill(f64::INFINITY, |frame| frame >= 38);
+    clock.update_pre_roll(f64::INFINITY, |frame| frame >= 38);
     assert_eq!(clock.advance(0.1).position, 3.9, "there is no more than that");
     clock.command(Command::Pause);
     clock.command(Command::GoTo(0.0));
@@ -517,7 +517,7 @@ proptest! {
         let mut clock = Clock::new(&timeline);
         for (command, dt, there) in steps {
             clock.command(command);
-            clock.fill(f64::INFINITY, |_| there);
+            clock.update_pre_roll(f64::INFINITY, |_| there);
             let moved = clock.advance(f64::from(dt) / 1000.0);
             prop_assert!((0.0..=longest).contains(&moved.position));
             prop_assert_eq!(clock.stopped(), clock.demand().now.is_none());
@@ -564,7 +564,7 @@ proptest! {
             turns += many.advance(f64::from(step) / 1000.0).turns;
         }
         prop_assert_eq!(one.advance(f64::from(sum) / 1000.0).turns, turns);
-        prop_assert_eq!((one.position, one.back), (many.position, many.back));
+        prop_assert_eq!((one.position, one.returning), (many.position, many.returning));
         prop_assert_eq!(one.demand(), many.demand());
     }
 
@@ -585,20 +585,20 @@ proptest! {
             Command::Play,
         ];
         let mut clock = clock(&timeline, &commands);
-        let mut passed = vec![(clock.position, clock.back)];
+        let mut passed = vec![(clock.position, clock.returning)];
         for step in &steps {
             clock.advance(f64::from(*step) / 1000.0);
-            passed.push((clock.position, clock.back));
+            passed.push((clock.position, clock.returning));
         }
         // A step that was cut at the end is not retraced, and the ends of a loop are one moment.
-        let course = clock.course();
-        let ends = [course.begin, course.end].map(|t| i128::from(t) << FRACTION);
+        let course = clock.play_range();
+        let ends = [course.begin, course.end].map(|t| i128::from(t) << FRACTION_BITS);
         prop_assume!(!passed[1..].iter().any(|(p, _)| ends.contains(p)));
         clock.command(Command::Rate(-rate));
         for (step, before) in steps.iter().zip(&passed).rev() {
             clock.advance(f64::from(*step) / 1000.0);
             if !ends.contains(&before.0) {
-                prop_assert_eq!((clock.position, clock.back), *before);
+                prop_assert_eq!((clock.position, clock.returning), *before);
             }
         }
     }
@@ -630,7 +630,7 @@ proptest! {
         // The times of a span are measured from its first frame: uneven steps shift them by at most the
         // longest.
         let longest = timeline.times().windows(2).map(|w| w[1] - w[0]).max().unwrap_or(0);
-        let slack = longest as f64 / PER_SECOND as f64 / rate.abs() + 1e-3;
+        let slack = longest as f64 / FLICKS_PER_SECOND as f64 / rate.abs() + 1e-3;
         for tick in 1..=ticks {
             clock.advance(0.05);
             let pair = clock.demand().now.expect("it is shown");

@@ -7,7 +7,7 @@
 
 /// The largest number of spans of a demand: up to the end, after the seam, and once more after a short loop
 /// or a turn.
-pub const SPANS: usize = 4;
+pub const MAX_SPANS: usize = 4;
 
 /// The two frames that are shown, and the position between them.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -53,7 +53,7 @@ pub struct Demand {
     /// them at their own horizon. The frames of `now` need not be repeated. If streaming runs ahead of
     /// playing at another place (pre-roll), that place is an ordinary span. Only the first `spans_used`
     /// count.
-    pub spans: [Span; SPANS],
+    pub spans: [Span; MAX_SPANS],
     /// The number of `spans` that count.
     pub spans_used: u8,
     /// Changes with every start and jump. From a change until `now` is shown for the first time, ticks
@@ -74,7 +74,7 @@ impl Demand {
 
     /// Returns the spans that count.
     pub fn spans(&self) -> &[Span] {
-        &self.spans[..usize::from(self.spans_used).min(SPANS)]
+        &self.spans[..usize::from(self.spans_used).min(MAX_SPANS)]
     }
 }
 
@@ -86,13 +86,13 @@ mod tests {
     fn spans_are_counted_and_bounded() {
         let mut demand = Demand::default();
         assert!(demand.spans().is_empty());
-        for from in 0..SPANS as u32 {
+        for from in 0..MAX_SPANS as u32 {
             assert!(demand.add(Span { from, ..Span::default() }));
         }
         assert!(!demand.add(Span::default()));
-        assert_eq!(demand.spans().len(), SPANS);
+        assert_eq!(demand.spans().len(), MAX_SPANS);
         assert_eq!(demand.spans()[2].from, 2);
         demand.spans_used = 200;
-        assert_eq!(demand.spans().len(), SPANS);
+        assert_eq!(demand.spans().len(), MAX_SPANS);
     }
 }

@@ -18,15 +18,15 @@
 
 use crate::Error;
 use crate::time::clock::{Command, Repeat};
-use crate::time::timeline::{FRACTION, Timeline, flicks, rate_parts, seconds};
+use crate::time::timeline::{FRACTION_BITS, Timeline, fixed_rate, flicks, seconds};
 
 // Together these bound the work of a tick and of a jump. In seconds.
 /// A longer tick is cut to it.
-const LONGEST_TICK: f64 = 60.0;
+const MAX_TICK_SECONDS: f64 = 60.0;
 /// The shortest play of a clip.
-const SHORTEST: f64 = 1e-3;
+const MIN_PLAY_SECONDS: f64 = 1e-3;
 /// All times of a sequence lie within a day.
-const LONGEST: f64 = 86_400.0;
+const MAX_SEQUENCE_SECONDS: f64 = 86_400.0;
 
 /// The start of a clip.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,7 +36,7 @@ pub enum Start {
     /// This many seconds after each end of another clip.
     After(usize, f64),
     /// When [`Sequencer::signal`] is called with this number.
-    On(u32),
+    OnSignal(u32),
     /// Only as the end of another clip ([`End::Clip`]).
     Never,
 }
@@ -57,7 +57,7 @@ pub enum End {
 
 /// The way in which a signal ends a clip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Leave {
+pub enum ExitSignal {
     /// At the moment of the signal.
     AtOnce(u32),
     /// At the end of the current play.
@@ -66,7 +66,7 @@ pub enum Leave {
 
 /// A slice of a cache, with the time and manner in which it plays.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Clip {
+pub struct SequenceClip {
     /// Its name, unique in the sequence.
     pub name: String,
     /// The cache, by a number of the caller's.
@@ -86,7 +86,7 @@ pub struct Clip {
     /// The number of plays; 0 until a signal. Ping-pong counts each way.
     pub plays: u32,
     /// The signal that ends it earlier.
-    pub leave: Option<Leave>,
+    pub exit: Option<ExitSignal>,
     /// Seconds before its start at which streaming begins (pre-roll), if the start is known that early.
     pub stream_before: f64,
     /// The picture that remains of the clip after its end.
@@ -96,10 +96,10 @@ pub struct Clip {
     pub events: Vec<(f64, u32)>,
 }
 
-impl Clip {
+impl SequenceClip {
     /// Returns a clip of a whole file that plays once, at the beginning of the sequence, and leaves nothing.
-    pub fn new(name: impl Into<String>, cache: u32, timeline: &Timeline) -> Clip {
-        Clip {
+    pub fn new(name: impl Into<String>, cache: u32, timeline: &Timeline) -> SequenceClip {
+        SequenceClip {
             name: name.into(),
             cache,
             start: Start::At(0.0),
@@ -109,7 +109,7 @@ impl Clip {
             rate: 1.0,
             repeat: Repeat::Loop,
             plays: 1,
-            leave: None,
+            exit: None,
             stream_before: 0.5,
             end: End::Nothing,
             events: Vec::new(),
@@ -119,8 +119,8 @@ impl Clip {
 
 /// Delays starts at fixed times so that any two are at least `spacing` seconds apart, in their original
 /// order.
-pub fn stagger(clips: &mut [Clip], spacing: f64) {
-    let at = |clip: &Clip| match clip.start {
+pub fn stagger(clips: &mut [SequenceClip], spacing: f64) {
+    let at = |clip: &SequenceClip| match clip.start {
         Start::At(at) => Some(at),
         _ => None,
     };
@@ -137,7 +137,7 @@ pub fn stagger(clips: &mut [Clip], spacing: f64) {
 
 /// Turns clips into segments of one long path: each starts at the end of the one before, which leaves
 /// nothing.
-pub fn chain(clips: &mut [Clip]) {
+pub fn chain(clips: &mut [SequenceClip]) {
     let count = clips.len();
     for (c, clip) in clips.iter_mut().enumerate() {
         if c > 0 {
@@ -184,7 +184,7 @@ pub enum ActionKind {
 impl Action {
     /// Returns the commands for the player's instance of the clip, to be given in this order before the tick
     /// in which the action happened.
-    pub fn commands(&self, clip: &Clip) -> impl Iterator<Item = Command> + use<> {
+    pub fn commands(&self, clip: &SequenceClip) -> impl Iterator<Item = Command> + use<> {
         let begin = if clip.rate < 0.0 { clip.to } else { clip.from };
         let repeat = match (clip.plays, clip.repeat) {
             (1, _) => Repeat::Once,
@@ -232,7 +232,7 @@ pub enum Stage {
 
 /// The picture of a clip at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shown {
+pub enum Picture {
     /// Nothing.
     Nothing,
     /// The cache, at [`Sequencer::position`].
@@ -243,8 +243,8 @@ pub enum Shown {
 
 /// A clip with its times in flicks.
 #[derive(Clone, Debug)]
-struct Part {
-    clip: Clip,
+struct TimedClip {
+    clip: SequenceClip,
     /// The animation of one play.
     length: i64,
     /// The absolute rate, in units of 2^-32; larger than 0.
@@ -256,30 +256,30 @@ struct Part {
 
 /// The state of one clip of the sequence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Run {
+struct ClipState {
     /// Never [`Stage::Streaming`].
     stage: Stage,
     /// The time at which it starts, perhaps again.
     due: Option<i64>,
     /// `true` if it streams for that start.
-    streams: bool,
+    is_streaming: bool,
     /// The time at which a signal ends it.
-    leave: Option<i64>,
+    exit_at: Option<i64>,
     /// The time at which it started; valid while playing and after.
-    began: i64,
+    started_at: i64,
     /// The time at which it ended.
-    over: i64,
+    ended_at: i64,
     /// The number of completed plays.
-    play: u32,
+    plays_done: u32,
     /// The number of events of this play that have passed.
-    event: u32,
+    events_done: u32,
     /// The number of plays, 0 without end.
     plays: u32,
 }
 
 /// The order of what happens at one moment.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum ActionOrder {
     Event,
     Turn,
     End,
@@ -290,33 +290,33 @@ enum Kind {
 /// Plays a sequence. All memory is allocated when it is created.
 #[derive(Clone, Debug)]
 pub struct Sequencer {
-    parts: Vec<Part>,
-    runs: Vec<Run>,
+    clips: Vec<TimedClip>,
+    states: Vec<ClipState>,
     /// Flicks since the beginning.
     now: i64,
     /// The time in flicks at which the current tick began.
-    tick: i64,
+    tick_start: i64,
     /// The states before a jump.
-    before: Vec<Run>,
+    before: Vec<ClipState>,
 }
 
 impl Sequencer {
     /// Creates a sequencer and checks the clips: names unique, times finite and not negative, plays of at
     /// least a millisecond.
-    pub fn new(clips: Vec<Clip>) -> Result<Sequencer, Error> {
+    pub fn new(clips: Vec<SequenceClip>) -> Result<Sequencer, Error> {
         let count = clips.len();
         for (c, clip) in clips.iter().enumerate() {
-            check(clip, count)?;
+            check_clip(clip, count)?;
             if clips[..c].iter().any(|other| other.name == clip.name) {
                 return Err(Error::misuse(format!("two clips are named {}", clip.name)));
             }
         }
         let mut sequencer = Sequencer {
-            runs: vec![Run::default(); count],
-            before: vec![Run::default(); count],
-            parts: clips.into_iter().map(Part::new).collect(),
+            states: vec![ClipState::default(); count],
+            before: vec![ClipState::default(); count],
+            clips: clips.into_iter().map(TimedClip::new).collect(),
             now: 0,
-            tick: 0,
+            tick_start: 0,
         };
         sequencer.rewind();
         Ok(sequencer)
@@ -328,61 +328,61 @@ impl Sequencer {
     }
     /// Returns the number of clips.
     pub fn len(&self) -> usize {
-        self.parts.len()
+        self.clips.len()
     }
     /// `true` without clips.
     pub fn is_empty(&self) -> bool {
-        self.parts.is_empty()
+        self.clips.is_empty()
     }
     /// Returns a clip. Panics if there is no such clip.
-    pub fn clip(&self, clip: usize) -> &Clip {
-        &self.parts[clip].clip
+    pub fn clip(&self, clip: usize) -> &SequenceClip {
+        &self.clips[clip].clip
     }
     /// Returns the number of the clip with that name.
     pub fn find(&self, name: &str) -> Option<usize> {
-        self.parts.iter().position(|part| part.clip.name == name)
+        self.clips.iter().position(|part| part.clip.name == name)
     }
     /// Returns the stage of a clip. Panics if there is no such clip.
     pub fn stage(&self, clip: usize) -> Stage {
-        match self.runs[clip] {
-            Run { stage: Stage::Idle, streams: true, .. } => Stage::Streaming,
+        match self.states[clip] {
+            ClipState { stage: Stage::Idle, is_streaming: true, .. } => Stage::Streaming,
             run => run.stage,
         }
     }
 
     /// Returns the current picture of a clip. Panics if there is no such clip.
-    pub fn shown(&self, clip: usize) -> Shown {
-        match (self.runs[clip].stage, self.parts[clip].clip.end) {
-            (Stage::Idle | Stage::Streaming, _) => Shown::Nothing,
-            (Stage::Playing, _) | (Stage::Ended, End::Hold) => Shown::Cache,
-            (Stage::Ended, End::Mesh(mesh)) => Shown::Mesh(mesh),
-            (Stage::Ended, End::Nothing | End::Clip(_)) => Shown::Nothing,
+    pub fn picture(&self, clip: usize) -> Picture {
+        match (self.states[clip].stage, self.clips[clip].clip.end) {
+            (Stage::Idle | Stage::Streaming, _) => Picture::Nothing,
+            (Stage::Playing, _) | (Stage::Ended, End::Hold) => Picture::Cache,
+            (Stage::Ended, End::Mesh(mesh)) => Picture::Mesh(mesh),
+            (Stage::Ended, End::Nothing | End::Clip(_)) => Picture::Nothing,
         }
     }
 
     /// `true` if a clip's buffers are in use: it is streamed or shown as a cache. Panics if there is no such
     /// clip.
     pub fn holds_memory(&self, clip: usize) -> bool {
-        self.runs[clip].streams || self.shown(clip) == Shown::Cache
+        self.states[clip].is_streaming || self.picture(clip) == Picture::Cache
     }
 
     /// Returns the position of a clip in seconds of animation; that of its beginning before it plays. Panics
     /// if there is no such clip.
     pub fn position(&self, clip: usize) -> f64 {
-        let (part, run) = (&self.parts[clip], &self.runs[clip]);
+        let (part, run) = (&self.clips[clip], &self.states[clip]);
         let until = match run.stage {
-            Stage::Idle | Stage::Streaming => run.began,
+            Stage::Idle | Stage::Streaming => run.started_at,
             Stage::Playing => self.now,
-            Stage::Ended => run.over,
+            Stage::Ended => run.ended_at,
         };
-        part.position(until - run.began, run)
+        part.position(until - run.started_at, run)
     }
 
     /// Goes back to the beginning without reporting actions.
     fn rewind(&mut self) {
-        (self.now, self.tick) = (0, 0);
-        for (part, run) in self.parts.iter().zip(&mut self.runs) {
-            *run = Run::default();
+        (self.now, self.tick_start) = (0, 0);
+        for (part, run) in self.clips.iter().zip(&mut self.states) {
+            *run = ClipState::default();
             if let Start::At(at) = part.clip.start {
                 run.due = Some(flicks(at));
             }
@@ -392,14 +392,14 @@ impl Sequencer {
     /// Gives a signal: starts the clips that wait for it and ends those that leave on it, at the time of the
     /// end of the last tick. The next tick reports the actions.
     pub fn signal(&mut self, signal: u32) {
-        for (part, run) in self.parts.iter().zip(&mut self.runs) {
-            if part.clip.start == Start::On(signal) {
+        for (part, run) in self.clips.iter().zip(&mut self.states) {
+            if part.clip.start == Start::OnSignal(signal) {
                 run.due = Some(self.now);
             }
             let playing = run.stage == Stage::Playing;
-            match part.clip.leave {
-                Some(Leave::AtSeam(on)) if on == signal && playing => run.plays = run.play + 1,
-                Some(Leave::AtOnce(on)) if on == signal && playing => run.leave = Some(self.now),
+            match part.clip.exit {
+                Some(ExitSignal::AtSeam(on)) if on == signal && playing => run.plays = run.plays_done + 1,
+                Some(ExitSignal::AtOnce(on)) if on == signal && playing => run.exit_at = Some(self.now),
                 _ => {}
             }
         }
@@ -408,21 +408,21 @@ impl Sequencer {
     /// Passes `dt` seconds and reports what happens, in order. A `dt` that is negative or NaN counts as 0,
     /// one above a minute as a minute.
     pub fn tick(&mut self, dt: f64, mut say: impl FnMut(Action)) {
-        self.pass(flicks(dt.clamp(0.0, LONGEST_TICK)), &mut say);
+        self.advance(flicks(dt.clamp(0.0, MAX_TICK_SECONDS)), &mut say);
     }
 
     /// Jumps to a time of the sequence and reports the necessary actions: which clips are gone, which are
     /// new, and from where they play. Earlier signals are forgotten; events on the way are not reported.
     pub fn go_to(&mut self, time: f64, mut say: impl FnMut(Action)) {
-        self.before.copy_from_slice(&self.runs);
+        self.before.copy_from_slice(&self.states);
         self.rewind();
-        let target = flicks(time.clamp(0.0, LONGEST));
+        let target = flicks(time.clamp(0.0, MAX_SEQUENCE_SECONDS));
         while self.now < target {
-            self.pass((target - self.now).min(flicks(LONGEST_TICK)), &mut |_| {});
+            self.advance((target - self.now).min(flicks(MAX_TICK_SECONDS)), &mut |_| {});
         }
-        self.pass(0, &mut |_| {});
-        for clip in 0..self.parts.len() {
-            let was = (self.before[clip].stage, self.before[clip].streams);
+        self.advance(0, &mut |_| {});
+        for clip in 0..self.clips.len() {
+            let was = (self.before[clip].stage, self.before[clip].is_streaming);
             let is = self.stage(clip);
             let kind = match is {
                 Stage::Playing => ActionKind::Start,
@@ -432,67 +432,72 @@ impl Sequencer {
                 Stage::Idle => ActionKind::Remove,
             };
             let since = match is {
-                Stage::Playing => self.runs[clip].began,
+                Stage::Playing => self.states[clip].started_at,
                 _ => self.now,
             };
             say(Action { clip, at: seconds(since), delay: seconds(since - self.now), kind });
         }
     }
 
-    fn pass(&mut self, dt: i64, say: &mut dyn FnMut(Action)) {
-        self.tick = self.now;
+    fn advance(&mut self, dt: i64, say: &mut dyn FnMut(Action)) {
+        self.tick_start = self.now;
         let target = self.now + dt;
-        while let Some((at, kind, clip)) = self.earliest().filter(|next| next.0 <= target) {
+        while let Some((at, kind, clip)) = self.earliest_action().filter(|next| next.0 <= target) {
             // Clips that a signal started are due at the moment of the signal, which has passed.
             self.now = at.max(self.now);
-            let kind = self.happen(kind, clip);
-            say(Action { clip, at: seconds(self.now), delay: seconds(self.now - self.tick), kind });
+            let kind = self.apply(kind, clip);
+            say(Action { clip, at: seconds(self.now), delay: seconds(self.now - self.tick_start), kind });
         }
         self.now = target;
     }
 
-    fn earliest(&self) -> Option<(i64, Kind, usize)> {
-        let of = |clip: usize| self.parts[clip].next(&self.runs[clip], clip);
-        (0..self.parts.len()).filter_map(of).min()
+    fn earliest_action(&self) -> Option<(i64, ActionOrder, usize)> {
+        let of = |clip: usize| self.clips[clip].next_action(&self.states[clip], clip);
+        (0..self.clips.len()).filter_map(of).min()
     }
 
-    fn happen(&mut self, kind: Kind, clip: usize) -> ActionKind {
+    fn apply(&mut self, kind: ActionOrder, clip: usize) -> ActionKind {
         let now = self.now;
-        let (part, run) = (&self.parts[clip], &mut self.runs[clip]);
+        let (part, run) = (&self.clips[clip], &mut self.states[clip]);
         match kind {
-            Kind::Stream => {
-                run.streams = true;
+            ActionOrder::Stream => {
+                run.is_streaming = true;
                 ActionKind::Stream
             }
-            Kind::Start => {
-                *run = Run { stage: Stage::Playing, began: now, plays: part.clip.plays, ..Run::default() };
+            ActionOrder::Start => {
+                *run = ClipState {
+                    stage: Stage::Playing,
+                    started_at: now,
+                    plays: part.clip.plays,
+                    ..ClipState::default()
+                };
                 ActionKind::Start
             }
-            Kind::Event => {
-                let number = part.event(run).map_or(0, |event| event.1);
-                run.event += 1;
+            ActionOrder::Event => {
+                let number = part.next_event(run).map_or(0, |event| event.1);
+                run.events_done += 1;
                 ActionKind::Event(number)
             }
-            Kind::Turn => {
-                (run.play, run.event) = (run.play + 1, 0);
-                ActionKind::Turn(run.play)
+            ActionOrder::Turn => {
+                (run.plays_done, run.events_done) = (run.plays_done + 1, 0);
+                ActionKind::Turn(run.plays_done)
             }
-            Kind::End => {
-                (run.stage, run.over) = (Stage::Ended, now);
+            ActionOrder::End => {
+                (run.stage, run.ended_at) = (Stage::Ended, now);
                 let end = part.clip.end;
-                self.follow(clip, end);
+                self.schedule_followers(clip, end);
                 ActionKind::End
             }
         }
     }
 
     /// Schedules the clips that start at the end of a clip.
-    fn follow(&mut self, ended: usize, end: End) {
+    fn schedule_followers(&mut self, ended: usize, end: End) {
         let now = self.now;
         if let End::Clip(next) = end {
-            self.runs[next].due = Some(now);
+            self.states[next].due = Some(now);
         }
-        for (part, run) in self.parts.iter().zip(&mut self.runs) {
+        for (part, run) in self.clips.iter().zip(&mut self.states) {
             if let Start::After(clip, delay) = part.clip.start
                 && clip == ended
             {
@@ -502,8 +507,8 @@ impl Sequencer {
     }
 }
 
-impl Part {
-    fn new(clip: Clip) -> Part {
+impl TimedClip {
+    fn new(clip: SequenceClip) -> TimedClip {
         let (from, to) = (flicks(clip.from), flicks(clip.to));
         let closed = clip.plays != 1 && clip.repeat != Repeat::PingPong;
         let length = to - from + if closed { flicks(clip.seam) } else { 0 };
@@ -514,9 +519,9 @@ impl Part {
         let mut events: Vec<(i64, u32)> =
             (clip.events.iter()).map(|&(at, number)| (distance(at).clamp(0, length), number)).collect();
         events.sort_by_key(|event| event.0);
-        Part {
+        TimedClip {
             length,
-            rate: rate_parts(clip.rate).abs(),
+            rate: fixed_rate(clip.rate).abs(),
             stream_before: flicks(clip.stream_before),
             events,
             clip,
@@ -524,21 +529,21 @@ impl Part {
     }
 
     /// Returns the flicks from the start until this distance of the animation has been played.
-    fn time_of(&self, distance: i128) -> i64 {
+    fn play_time(&self, distance: i128) -> i64 {
         let rate = i128::from(self.rate);
-        let time = ((distance << FRACTION) + rate - 1) / rate;
+        let time = ((distance << FRACTION_BITS) + rate - 1) / rate;
         time.try_into().unwrap_or(i64::MAX / 4)
     }
 
     /// `true` if this play goes backwards in ping-pong.
-    fn returns(&self, play: u32) -> bool {
+    fn plays_back(&self, play: u32) -> bool {
         self.clip.repeat == Repeat::PingPong && play % 2 == 1
     }
 
     /// Returns the distance and number of the next event of this play.
-    fn event(&self, run: &Run) -> Option<(i64, u32)> {
-        let next = run.event as usize;
-        if self.returns(run.play) {
+    fn next_event(&self, run: &ClipState) -> Option<(i64, u32)> {
+        let next = run.events_done as usize;
+        if self.plays_back(run.plays_done) {
             let last = self.events.len().checked_sub(next + 1)?;
             let (distance, number) = self.events[last];
             return Some((self.length - distance, number));
@@ -547,35 +552,35 @@ impl Part {
     }
 
     /// Returns the time and kind of the next action of a clip.
-    fn next(&self, run: &Run, clip: usize) -> Option<(i64, Kind, usize)> {
+    fn next_action(&self, run: &ClipState, clip: usize) -> Option<(i64, ActionOrder, usize)> {
         if run.stage == Stage::Playing {
-            return Some(self.next_of_play(run, clip));
+            return Some(self.next_play_action(run, clip));
         }
         let due = run.due?;
-        if run.streams || self.stream_before == 0 {
-            return Some((due, Kind::Start, clip));
+        if run.is_streaming || self.stream_before == 0 {
+            return Some((due, ActionOrder::Start, clip));
         }
         // A clip whose start is not known earlier begins to stream at the start.
-        Some((due - self.stream_before, Kind::Stream, clip))
+        Some((due - self.stream_before, ActionOrder::Stream, clip))
     }
 
-    fn next_of_play(&self, run: &Run, clip: usize) -> (i64, Kind, usize) {
-        let played = i128::from(run.play) * i128::from(self.length);
-        let at = |distance: i64| run.began.saturating_add(self.time_of(played + i128::from(distance)));
-        let boundary = match run.play + 1 == run.plays {
-            true => (at(self.length), Kind::End, clip),
-            false => (at(self.length), Kind::Turn, clip),
+    fn next_play_action(&self, run: &ClipState, clip: usize) -> (i64, ActionOrder, usize) {
+        let played = i128::from(run.plays_done) * i128::from(self.length);
+        let at = |distance: i64| run.started_at.saturating_add(self.play_time(played + i128::from(distance)));
+        let boundary = match run.plays_done + 1 == run.plays {
+            true => (at(self.length), ActionOrder::End, clip),
+            false => (at(self.length), ActionOrder::Turn, clip),
         };
-        let event = self.event(run).map(|event| (at(event.0), Kind::Event, clip));
+        let event = self.next_event(run).map(|event| (at(event.0), ActionOrder::Event, clip));
         let next = event.map_or(boundary, |event| event.min(boundary));
         // Restarted, or ended by a signal.
-        let due = (run.due).map_or(next, |due| next.min((due, Kind::Start, clip)));
-        (run.leave).map_or(due, |leave| due.min((leave, Kind::End, clip)))
+        let due = (run.due).map_or(next, |due| next.min((due, ActionOrder::Start, clip)));
+        (run.exit_at).map_or(due, |leave| due.min((leave, ActionOrder::End, clip)))
     }
 
     /// Returns the position in seconds of animation, `since` flicks after the start.
-    fn position(&self, since: i64, run: &Run) -> f64 {
-        let distance = (i128::from(since) * i128::from(self.rate)) >> FRACTION;
+    fn position(&self, since: i64, run: &ClipState) -> f64 {
+        let distance = (i128::from(since) * i128::from(self.rate)) >> FRACTION_BITS;
         let length = i128::from(self.length);
         let most = match run.plays {
             0 => i128::MAX,
@@ -585,26 +590,26 @@ impl Part {
         // The end of a play is shown before the next one begins.
         let play = ((distance - 1).max(0) / length) as u32;
         let within = (distance - length * i128::from(play)) as i64;
-        let backwards = (self.clip.rate < 0.0) != self.returns(play);
+        let backwards = (self.clip.rate < 0.0) != self.plays_back(play);
         let from = flicks(self.clip.from);
         seconds(if backwards { from + self.length - within } else { from + within })
     }
 }
 
-fn check(clip: &Clip, count: usize) -> Result<(), Error> {
+fn check_clip(clip: &SequenceClip, count: usize) -> Result<(), Error> {
     let wrong = |what: &str| Err(Error::misuse(format!("clip {}: {what}", clip.name)));
     let (start, follows) = match clip.start {
         Start::At(at) => (at, None),
         Start::After(other, delay) => (delay, Some(other)),
-        Start::On(_) | Start::Never => (0.0, None),
+        Start::OnSignal(_) | Start::Never => (0.0, None),
     };
     let times = [start, clip.from, clip.to, clip.seam, clip.stream_before];
     let events = clip.events.iter().map(|event| &event.0);
-    if !(times.iter().chain(events)).all(|time| (0.0..LONGEST).contains(time)) {
+    if !(times.iter().chain(events)).all(|time| (0.0..MAX_SEQUENCE_SECONDS).contains(time)) {
         return wrong("its times must be seconds, not negative and less than a day");
     }
     let shown = (clip.to - clip.from) / clip.rate.abs().min(65536.0);
-    if !shown.is_finite() || shown < SHORTEST || rate_parts(clip.rate) == 0 {
+    if !shown.is_finite() || shown < MIN_PLAY_SECONDS || fixed_rate(clip.rate) == 0 {
         return wrong("it must play for at least a millisecond, at a rate that is a number");
     }
     let next = match clip.end {

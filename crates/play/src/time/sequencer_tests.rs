@@ -8,8 +8,8 @@ fn second() -> Timeline {
     Timeline::new((0..11).map(|f| f as f64 / 10.0), 0.0)
 }
 
-fn clip(name: &str, start: Start) -> Clip {
-    Clip { start, stream_before: 0.0, ..Clip::new(name, 0, &second()) }
+fn clip(name: &str, start: Start) -> SequenceClip {
+    SequenceClip { start, stream_before: 0.0, ..SequenceClip::new(name, 0, &second()) }
 }
 
 /// Returns all actions until a time, as "time name kind".
@@ -22,25 +22,25 @@ fn log(sequencer: &mut Sequencer, until: f64, step: f64) -> Vec<String> {
     (actions.iter()).map(|a| format!("{:.2} {} {:?}", a.at, name(a), a.kind)).collect()
 }
 
-fn sequence(clips: Vec<Clip>) -> Sequencer {
+fn sequence(clips: Vec<SequenceClip>) -> Sequencer {
     Sequencer::new(clips).unwrap()
 }
 
 #[test]
 fn an_end_state_replaces_a_finished_sequence_and_frees_it() {
-    let end = |end| Clip { end, ..clip("tower", Start::At(0.25)) };
+    let end = |end| SequenceClip { end, ..clip("tower", Start::At(0.25)) };
     for (left, shown, memory) in [
-        (End::Nothing, Shown::Nothing, false),
-        (End::Mesh(7), Shown::Mesh(7), false),
-        (End::Hold, Shown::Cache, true),
+        (End::Nothing, Picture::Nothing, false),
+        (End::Mesh(7), Picture::Mesh(7), false),
+        (End::Hold, Picture::Cache, true),
     ] {
         let mut sequencer = sequence(vec![end(left)]);
-        assert_eq!((sequencer.stage(0), sequencer.shown(0)), (Stage::Idle, Shown::Nothing));
+        assert_eq!((sequencer.stage(0), sequencer.picture(0)), (Stage::Idle, Picture::Nothing));
         assert_eq!(log(&mut sequencer, 1.0, 0.5), ["0.25 tower Start"]);
-        assert_eq!((sequencer.shown(0), sequencer.holds_memory(0)), (Shown::Cache, true));
+        assert_eq!((sequencer.picture(0), sequencer.holds_memory(0)), (Picture::Cache, true));
         assert_eq!(sequencer.position(0), 0.75);
         assert_eq!(log(&mut sequencer, 2.0, 0.5), ["1.25 tower End"]);
-        assert_eq!((sequencer.stage(0), sequencer.shown(0)), (Stage::Ended, shown));
+        assert_eq!((sequencer.stage(0), sequencer.picture(0)), (Stage::Ended, shown));
         assert_eq!(sequencer.holds_memory(0), memory);
         assert_eq!(sequencer.position(0), 1.0);
     }
@@ -63,21 +63,21 @@ fn loops_never_visit_end_states() {
     let mut flag = clip("flag", Start::At(0.0));
     flag.end = End::Mesh(3);
     flag.plays = 0;
-    flag.leave = Some(Leave::AtSeam(9));
+    flag.exit = Some(ExitSignal::AtSeam(9));
     let mut sequencer = sequence(vec![flag.clone()]);
     let mut ends = 0;
     for _ in 0..10_000 {
         sequencer.tick(0.037, |action| ends += usize::from(action.kind == ActionKind::End));
-        assert_eq!(sequencer.shown(0), Shown::Cache);
+        assert_eq!(sequencer.picture(0), Picture::Cache);
     }
     assert_eq!(ends, 0, "not one in 370 cycles");
     sequencer.signal(8);
     sequencer.signal(9);
     let left = log(&mut sequencer, 372.0, 0.5);
     assert_eq!(left, ["371.00 flag End"] as [&str; 1], "at its seam");
-    assert_eq!(sequencer.shown(0), Shown::Mesh(3));
+    assert_eq!(sequencer.picture(0), Picture::Mesh(3));
 
-    flag.leave = Some(Leave::AtOnce(9));
+    flag.exit = Some(ExitSignal::AtOnce(9));
     let mut sequencer = sequence(vec![flag]);
     log(&mut sequencer, 1.5, 0.5);
     sequencer.signal(9);
@@ -87,13 +87,13 @@ fn loops_never_visit_end_states() {
 
 #[test]
 fn starts_are_staggered() {
-    let mut towers: Vec<Clip> = (0..4).map(|t| clip(&format!("tower {t}"), Start::At(1.0))).collect();
+    let mut towers: Vec<SequenceClip> = (0..4).map(|t| clip(&format!("tower {t}"), Start::At(1.0))).collect();
     towers[3].start = Start::At(0.9);
-    towers.push(clip("later", Start::On(4)));
+    towers.push(clip("later", Start::OnSignal(4)));
     stagger(&mut towers, 0.25);
     let starts: Vec<Start> = towers.iter().map(|t| t.start).collect();
     let at = [1.15, 1.4, 1.65, 0.9].map(Start::At);
-    assert_eq!(starts, [&at[..], &[Start::On(4)]].concat());
+    assert_eq!(starts, [&at[..], &[Start::OnSignal(4)]].concat());
     let mut sequencer = sequence(towers);
     let mut most = 0;
     for _ in 0..300 {
@@ -106,7 +106,7 @@ fn starts_are_staggered() {
 
 #[test]
 fn segments_of_a_long_path_follow_each_other() {
-    let mut segments: Vec<Clip> = (0..5).map(|s| clip(&format!("s{s}"), Start::At(0.5))).collect();
+    let mut segments: Vec<SequenceClip> = (0..5).map(|s| clip(&format!("s{s}"), Start::At(0.5))).collect();
     segments[4].end = End::Hold;
     chain(&mut segments);
     let mut sequencer = sequence(segments);
@@ -115,7 +115,7 @@ fn segments_of_a_long_path_follow_each_other() {
         let held = (0..5).filter(|&c| sequencer.holds_memory(c)).count();
         assert_eq!(held, usize::from(step >= 4), "one at a time, after step {step}");
     }
-    assert_eq!(sequencer.shown(4), Shown::Cache);
+    assert_eq!(sequencer.picture(4), Picture::Cache);
     let mut again = sequence((0..5).map(|c| sequencer.clip(c).clone()).collect());
     let said = log(&mut again, 3.0, 3.0);
     let seams = ["0.50 s0 Start", "1.50 s0 End", "1.50 s1 Start", "2.50 s1 End", "2.50 s2 Start"];
@@ -173,13 +173,13 @@ fn streaming_begins_before_the_start() {
     let mut sequencer = sequence(vec![sequencer.clip(0).clone()]);
     log(&mut sequencer, 1.75, 0.25);
     assert_eq!(sequencer.stage(0), Stage::Streaming);
-    assert_eq!((sequencer.shown(0), sequencer.holds_memory(0)), (Shown::Nothing, true));
+    assert_eq!((sequencer.picture(0), sequencer.holds_memory(0)), (Picture::Nothing, true));
 }
 
 #[test]
 fn a_circle_of_states() {
     let mut idle = clip("idle", Start::At(0.0));
-    (idle.plays, idle.leave) = (0, Some(Leave::AtSeam(1)));
+    (idle.plays, idle.exit) = (0, Some(ExitSignal::AtSeam(1)));
     idle.end = End::Clip(1);
     let mut hit = clip("hit", Start::Never);
     hit.end = End::Clip(0);
@@ -193,7 +193,7 @@ fn a_circle_of_states() {
 
 #[test]
 fn what_was_left_stays_until_the_next_start() {
-    let mut once = clip("once", Start::On(1));
+    let mut once = clip("once", Start::OnSignal(1));
     (once.end, once.stream_before) = (End::Mesh(4), 0.0);
     let mut other = clip("other", Start::After(0, 0.0));
     other.end = End::Nothing;
@@ -204,13 +204,13 @@ fn what_was_left_stays_until_the_next_start() {
         sequencer.signal(1);
         let end = sequencer.time() + 3.75;
         log(&mut sequencer, end, 0.25);
-        assert_eq!(sequencer.shown(0), Shown::Mesh(4));
-        assert_eq!(sequencer.shown(2), Shown::Mesh(5));
+        assert_eq!(sequencer.picture(0), Picture::Mesh(4));
+        assert_eq!(sequencer.picture(2), Picture::Mesh(5));
         assert!((0..3).all(|c| !sequencer.holds_memory(c)));
     }
     sequencer.signal(1);
     sequencer.tick(2.4, |_| {});
-    assert_eq!(sequencer.shown(2), Shown::Mesh(5));
+    assert_eq!(sequencer.picture(2), Picture::Mesh(5));
     assert!(sequencer.holds_memory(2), "it streams behind its end state");
 }
 
@@ -226,7 +226,7 @@ fn created_and_deleted_in_any_order() {
         let mut seen = Vec::new();
         for _ in 0..9 {
             sequencer.tick(0.125, |_| {});
-            let shown = (0..3).map(|c| sequencer.shown(c) == Shown::Cache);
+            let shown = (0..3).map(|c| sequencer.picture(c) == Picture::Cache);
             seen.push(shown.fold(0, |all, on| all * 10 + u32::from(on)));
         }
         seen
@@ -242,8 +242,8 @@ fn created_and_deleted_in_any_order() {
 
 #[test]
 fn create_delete_create_delete() {
-    let mut blink = clip("blink", Start::On(1));
-    (blink.to, blink.leave) = (0.9, Some(Leave::AtOnce(2)));
+    let mut blink = clip("blink", Start::OnSignal(1));
+    (blink.to, blink.exit) = (0.9, Some(ExitSignal::AtOnce(2)));
     let mut sequencer = sequence(vec![blink]);
     let mut seen = Vec::new();
     for signal in [1, 2, 1, 2, 2, 1, 1] {
@@ -287,7 +287,7 @@ fn jumps_say_what_to_change() {
 
 #[test]
 fn wrong_sequences_are_refused() {
-    let refused = |change: &dyn Fn(&mut Clip)| {
+    let refused = |change: &dyn Fn(&mut SequenceClip)| {
         let mut clip = clip("a", Start::At(0.0));
         change(&mut clip);
         Sequencer::new(vec![clip]).expect_err("it is wrong").to_string()
@@ -309,12 +309,12 @@ fn starts() -> impl Strategy<Value = Start> {
     prop_oneof![
         (0u32..3000).prop_map(|ms| Start::At(f64::from(ms) / 1000.0)),
         (0usize..4, 0u32..1000).prop_map(|(c, ms)| Start::After(c, f64::from(ms) / 1000.0)),
-        (0u32..3).prop_map(Start::On),
+        (0u32..3).prop_map(Start::OnSignal),
         Just(Start::Never),
     ]
 }
 
-fn clips() -> impl Strategy<Value = Vec<Clip>> {
+fn clips() -> impl Strategy<Value = Vec<SequenceClip>> {
     let ends = prop_oneof![
         Just(End::Nothing),
         Just(End::Hold),
@@ -323,8 +323,8 @@ fn clips() -> impl Strategy<Value = Vec<Clip>> {
     ];
     let leave = prop_oneof![
         Just(None),
-        (0u32..3).prop_map(|s| Some(Leave::AtOnce(s))),
-        (0u32..3).prop_map(|s| Some(Leave::AtSeam(s))),
+        (0u32..3).prop_map(|s| Some(ExitSignal::AtOnce(s))),
+        (0u32..3).prop_map(|s| Some(ExitSignal::AtSeam(s))),
     ];
     let repeat = prop::sample::select(vec![Repeat::Loop, Repeat::PingPong, Repeat::Cycle]);
     let rate = prop_oneof![0.3f64..4.0, -4.0f64..-0.3];
@@ -333,11 +333,11 @@ fn clips() -> impl Strategy<Value = Vec<Clip>> {
     prop::collection::vec(parts, 4).prop_map(|all| {
         let clips = all.into_iter().enumerate();
         clips
-            .map(|(c, (start, end, leave, (repeat, plays), rate, events, before))| Clip {
+            .map(|(c, (start, end, leave, (repeat, plays), rate, events, before))| SequenceClip {
                 name: c.to_string(),
                 start,
                 end,
-                leave,
+                exit: leave,
                 repeat,
                 plays,
                 rate,
@@ -351,7 +351,7 @@ fn clips() -> impl Strategy<Value = Vec<Clip>> {
 
 /// Returns the actions of a sequencer and its state after these waits in milliseconds, each followed by a
 /// signal, in ticks of `tick`.
-fn played(clips: &[Clip], waits: &[(u32, u32)], tick: u32) -> (Vec<Action>, Vec<String>) {
+fn played(clips: &[SequenceClip], waits: &[(u32, u32)], tick: u32) -> (Vec<Action>, Vec<String>) {
     let mut sequencer = sequence(clips.to_vec());
     let mut said = Vec::new();
     let mut states = Vec::new();
@@ -365,7 +365,7 @@ fn played(clips: &[Clip], waits: &[(u32, u32)], tick: u32) -> (Vec<Action>, Vec<
             });
         }
         let state = |c| {
-            let (stage, shown) = (sequencer.stage(c), sequencer.shown(c));
+            let (stage, shown) = (sequencer.stage(c), sequencer.picture(c));
             format!("{stage:?} {shown:?} {}", sequencer.position(c))
         };
         states.extend((0..clips.len()).map(state));

@@ -13,28 +13,28 @@ use meshreel_codec::record::ranges::FrameRange;
 use std::sync::Arc;
 
 /// Flicks in a second.
-pub(crate) const PER_SECOND: i64 = 705_600_000;
+pub(crate) const FLICKS_PER_SECOND: i64 = 705_600_000;
 /// The number of fraction bits of a rate, and of a position.
-pub(crate) const FRACTION: u32 = 32;
+pub(crate) const FRACTION_BITS: u32 = 32;
 /// The largest rate; larger ones are cut to it, so that no product overflows.
-const FASTEST: f64 = 65536.0;
+const MAX_RATE: f64 = 65536.0;
 /// The longest time, about 50 years; longer ones are cut to it, so that a sum of a few does not overflow.
-const LONGEST: i64 = 1 << 60;
+const MAX_FLICKS: i64 = 1 << 60;
 
 /// Returns seconds as flicks, rounded to nearest; NaN becomes 0, and times above about 50 years are cut.
 pub(crate) fn flicks(seconds: f64) -> i64 {
     // The conversion saturates, and gives 0 for NaN.
-    ((seconds * PER_SECOND as f64).round() as i64).clamp(-LONGEST, LONGEST)
+    ((seconds * FLICKS_PER_SECOND as f64).round() as i64).clamp(-MAX_FLICKS, MAX_FLICKS)
 }
 
 /// Returns flicks as seconds.
 pub(crate) fn seconds(flicks: i64) -> f64 {
-    flicks as f64 / PER_SECOND as f64
+    flicks as f64 / FLICKS_PER_SECOND as f64
 }
 
 /// Returns a rate in units of 2^-32, cut to ±65,536; NaN becomes 0.
-pub(crate) fn rate_parts(rate: f64) -> i64 {
-    (rate.clamp(-FASTEST, FASTEST) * (1i64 << FRACTION) as f64).round() as i64
+pub(crate) fn fixed_rate(rate: f64) -> i64 {
+    (rate.clamp(-MAX_RATE, MAX_RATE) * (1i64 << FRACTION_BITS) as f64).round() as i64
 }
 
 /// The times of all frames, relative to the first one, and whether the last leads back to the first. Clones
@@ -85,17 +85,17 @@ impl Timeline {
     }
 
     /// Returns the timeline of a file.
-    pub fn of(reel: &Reel) -> Timeline {
+    pub fn from_reel(reel: &Reel) -> Timeline {
         let times = (0..reel.frame_count()).map(|frame| reel.time(frame));
-        let timeline = Timeline::new(times, reel.description().period).cut(reel.ranges());
+        let timeline = Timeline::new(times, reel.description().period).with_ranges(reel.ranges());
         match reel.is_layered() {
-            true => timeline.halving(),
+            true => timeline.with_half_rate(),
             false => timeline,
         }
     }
 
     /// Separates `ranges`, so that frames are not blended from one to the next, nor to frames of no range.
-    pub fn cut(self, ranges: &[FrameRange]) -> Timeline {
+    pub fn with_ranges(self, ranges: &[FrameRange]) -> Timeline {
         let ends = ranges.iter().flat_map(|range| [range.first, range.end()]);
         let mut cuts: Vec<u32> = ends.filter(|&cut| cut > 0 && cut <= self.last_frame).collect();
         cuts.dedup();
@@ -103,13 +103,13 @@ impl Timeline {
     }
 
     /// `true` if frames are blended between the `i`-th frame of the timeline and the next.
-    pub(crate) fn leads_on(&self, i: usize) -> bool {
-        let next = self.cuts.partition_point(|&cut| cut <= self.frame(i));
-        self.cuts.get(next).is_none_or(|&cut| cut > self.frame(i + 1))
+    pub(crate) fn blends_to_next(&self, i: usize) -> bool {
+        let next = self.cuts.partition_point(|&cut| cut <= self.file_frame(i));
+        self.cuts.get(next).is_none_or(|&cut| cut > self.file_frame(i + 1))
     }
 
     /// Allows every second frame to be left out.
-    pub fn halving(self) -> Timeline {
+    pub fn with_half_rate(self) -> Timeline {
         let last = self.times.len().saturating_sub(1);
         let even = self.times.iter().copied().enumerate();
         let half = even.filter(|(i, _)| i % 2 == 0 || *i == last);
@@ -117,7 +117,7 @@ impl Timeline {
     }
 
     /// Returns the timeline without every second frame, but with the last; unchanged if none can be left out.
-    pub(crate) fn halved(&self) -> Timeline {
+    pub(crate) fn half_rate(&self) -> Timeline {
         match &self.half {
             Some(half) => {
                 Timeline { times: half.clone(), half: None, step: 2, cuts: self.cuts.clone(), ..*self }
@@ -127,7 +127,7 @@ impl Timeline {
     }
 
     /// Returns the number in the file of the `i`-th frame of the timeline.
-    pub(crate) fn frame(&self, i: usize) -> u32 {
+    pub(crate) fn file_frame(&self, i: usize) -> u32 {
         (i as u32).saturating_mul(self.step).min(self.last_frame)
     }
     /// Returns the number of file frames from one frame of the timeline to the next.
@@ -141,7 +141,7 @@ impl Timeline {
     }
     /// Returns the seconds from the first frame to the last.
     pub fn duration(&self) -> f64 {
-        seconds(self.last())
+        seconds(self.last_flicks())
     }
     /// Returns the seconds of a closed cycle; `None` if the file is not one.
     pub fn period(&self) -> Option<f64> {
@@ -154,23 +154,23 @@ impl Timeline {
     /// Returns the time of a frame in seconds from the first one; of the last frame if there is no such
     /// frame.
     pub fn time(&self, frame: usize) -> f64 {
-        seconds(self.at(frame))
+        seconds(self.time_flicks(frame))
     }
     /// Returns the last frame at or before `position` seconds; the first if there is none.
     pub fn frame_at(&self, position: f64) -> usize {
-        self.floor(flicks(position), 0)
+        self.frame_at_flicks(flicks(position), 0)
     }
 
     /// Returns the time of a frame in flicks; of the last if there is no such frame, 0 without frames.
-    pub(crate) fn at(&self, frame: usize) -> i64 {
+    pub(crate) fn time_flicks(&self, frame: usize) -> i64 {
         let frame = frame.min(self.times.len().wrapping_sub(1));
         self.times.get(frame).copied().unwrap_or(0)
     }
-    pub(crate) fn last(&self) -> i64 {
+    pub(crate) fn last_flicks(&self) -> i64 {
         self.times.last().copied().unwrap_or(0)
     }
     /// Returns the period of a closed cycle in flicks, or 0.
-    pub(crate) fn cycle(&self) -> i64 {
+    pub(crate) fn period_flicks(&self) -> i64 {
         self.period
     }
     pub(crate) fn times(&self) -> &[i64] {
@@ -179,11 +179,11 @@ impl Timeline {
 
     /// Returns the last frame at or before `at`, the first if there is none. Near `hint` it is found by
     /// walking.
-    pub(crate) fn floor(&self, at: i64, hint: usize) -> usize {
-        const STEPS: usize = 4;
+    pub(crate) fn frame_at_flicks(&self, at: i64, hint: usize) -> usize {
+        const MAX_STEPS: usize = 4;
         let times = &self.times[..];
         let mut frame = hint.min(times.len().saturating_sub(1));
-        for _ in 0..STEPS {
+        for _ in 0..MAX_STEPS {
             if times.get(frame + 1).is_some_and(|&t| t <= at) {
                 frame += 1;
             } else if frame > 0 && times[frame] > at {
@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn usual_rates_are_whole_numbers_of_flicks() {
         for rate in [24, 25, 30, 48, 50, 60, 90, 100, 120, 144, 1000] {
-            assert_eq!(PER_SECOND % rate, 0, "{rate}");
+            assert_eq!(FLICKS_PER_SECOND % rate, 0, "{rate}");
         }
         assert_eq!(flicks(1001.0 / 30_000.0), 23_543_520);
     }
@@ -255,13 +255,13 @@ mod tests {
         let range = |first, frames| FrameRange { name: String::new(), first, frames };
         let timeline = Timeline::new((0..9).map(f64::from), 0.0);
         let leads = |timeline: &Timeline| -> Vec<bool> {
-            (0..timeline.frame_count()).map(|i| timeline.leads_on(i)).collect()
+            (0..timeline.frame_count()).map(|i| timeline.blends_to_next(i)).collect()
         };
         assert_eq!(leads(&timeline), [true; 9]);
-        let cut = timeline.cut(&[range(0, 3), range(3, 1), range(6, 3)]).halving();
+        let cut = timeline.with_ranges(&[range(0, 3), range(3, 1), range(6, 3)]).with_half_rate();
         assert_eq!(leads(&cut), [true, true, false, false, true, false, true, true, true]);
         // Frames 0, 2, 4, 6, 8: 2 to 4 goes over the cuts at 3 and 4, 4 to 6 over that at 6.
-        assert_eq!(leads(&cut.halved()), [true, false, false, true, true]);
+        assert_eq!(leads(&cut.half_rate()), [true, false, false, true, true]);
     }
 
     proptest! {
@@ -275,7 +275,7 @@ mod tests {
             let timeline = Timeline::new(times, 0.0);
             let at = flicks(at);
             let searched = timeline.times().partition_point(|&t| t <= at).saturating_sub(1);
-            prop_assert_eq!(timeline.floor(at, hint), searched);
+            prop_assert_eq!(timeline.frame_at_flicks(at, hint), searched);
         }
     }
 }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub struct Camera {
     record: Arc<CameraRecord>,
     /// The track of each value of the lens, if there is one.
-    tracks: [Option<usize>; NAMES.len()],
+    tracks: [Option<usize>; TRACK_NAMES.len()],
 }
 
 /// The values of a lens at a moment.
@@ -46,7 +46,7 @@ pub struct Lens {
 }
 
 /// The names of a lens's tracks.
-const NAMES: [&str; 10] = [
+const TRACK_NAMES: [&str; 10] = [
     "focal_length",
     "aperture",
     "aperture_offset",
@@ -78,7 +78,7 @@ impl Camera {
             let Some(track) = self.tracks[i].map(|t| &self.record.lens.tracks[t]) else {
                 return [0.0; 4];
             };
-            let (a, b) = (track.at(pair.first as usize), track.at(pair.second as usize));
+            let (a, b) = (track.values(pair.first as usize), track.values(pair.second as usize));
             match pair.blend {
                 0.0 => a,
                 blend => std::array::from_fn(|k| a[k] + (b[k] - a[k]) * blend),
@@ -101,8 +101,8 @@ impl Camera {
 
     /// `true` if any value of the lens changes.
     pub fn is_animated(&self) -> bool {
-        use meshreel_codec::clip::scalars::Component;
-        let moves = |c: &Component| matches!(c, Component::Animated { .. });
+        use meshreel_codec::clip::scalars::ScalarComponent;
+        let moves = |c: &ScalarComponent| matches!(c, ScalarComponent::Animated { .. });
         self.record.lens.tracks.iter().any(|track| track.components.iter().any(moves))
     }
 }
@@ -129,7 +129,7 @@ impl Reel {
             let record = cameras::decode(&content, nodes, frames).map_err(damaged)?;
             let find =
                 |name: &str| record.lens.tracks.iter().position(|track: &ScalarTrack| track.name == name);
-            let tracks = NAMES.map(find);
+            let tracks = TRACK_NAMES.map(find);
             out.push(Camera { record: Arc::new(record), tracks });
         }
         Ok(out)

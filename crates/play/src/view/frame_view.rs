@@ -11,8 +11,8 @@ use crate::Error;
 use crate::decode::decoder::FrameDecoder;
 use crate::decode::matrix;
 use crate::decode::mesh::MeshView;
-use crate::reel::frame::Frame;
-use crate::reel::layout::Range;
+use crate::reel::frame::FrameData;
+use crate::reel::layout::IndexRange;
 use crate::reel::lod::Lod;
 use crate::reel::open_file::Reel;
 use crate::reel::quantized::QuantizedValues;
@@ -20,22 +20,22 @@ use crate::reel::statics::Statics;
 use crate::reel::visibility::VisibleRanges;
 use crate::time::clock::Pace;
 use crate::time::demand::FramePair;
-use crate::view::interpolate::{self, is_nothing};
-use crate::view::vertex::{Attribute, Format, VertexChannel, Vertices};
+use crate::view::interpolate::{self, has_zero_scale};
+use crate::view::vertex::{VertexAttribute, VertexChannel, VertexFormat, VertexWriter};
 use meshreel_codec::record::{MeshRecord, Semantic, Visibility};
 use meshreel_codec::transform::Transform;
 
 /// The number of ancestors that are multiplied in the order of [`FrameDecoder::world`]; in deeper trees the
 /// rest is multiplied in the opposite order, which differs by rounding.
-const DEPTH: usize = 64;
+const MAX_STACKED_ANCESTORS: usize = 64;
 
 /// A moment of a file.
 #[derive(Clone, Copy)]
 pub struct FrameView<'a> {
     reel: &'a Reel,
     statics: &'a Statics,
-    first: Option<Frame<'a>>,
-    second: Option<Frame<'a>>,
+    first: Option<FrameData<'a>>,
+    second: Option<FrameData<'a>>,
     pair: FramePair,
     pace: Pace,
 }
@@ -44,7 +44,7 @@ impl<'a> FrameView<'a> {
     pub(crate) fn new(
         reel: &'a Reel,
         statics: &'a Statics,
-        frames: [Option<Frame<'a>>; 2],
+        frames: [Option<FrameData<'a>>; 2],
         pair: FramePair,
         pace: Pace,
     ) -> FrameView<'a> {
@@ -76,7 +76,7 @@ impl<'a> FrameView<'a> {
             return Err(Error::misuse("a blend is at least 0 and less than 1"));
         }
         let pair = FramePair { first: from as u32, second: to as u32, blend };
-        let frames = [first.shown(), second.shown()];
+        let frames = [first.current_frame(), second.current_frame()];
         Ok(FrameView::new(first.reel(), first.statics(), frames, pair, pace))
     }
 
@@ -103,26 +103,26 @@ impl<'a> FrameView<'a> {
         self.visible_in(self.first, node)
     }
 
-    fn visible_in(&self, frame: Option<Frame<'a>>, node: usize) -> bool {
+    fn visible_in(&self, frame: Option<FrameData<'a>>, node: usize) -> bool {
         match self.reel.description().nodes[node].visibility {
             Visibility::Always => true,
             Visibility::Never => false,
             Visibility::Animated => {
-                let bit = self.reel.layout().bits[node];
+                let bit = self.reel.layout().visibility_bits[node];
                 bit.zip(frame).is_some_and(|(bit, frame)| frame.visible(bit))
             }
         }
     }
 
-    fn local_in(&self, frame: Option<Frame<'a>>, node: usize) -> Transform {
+    fn local_in(&self, frame: Option<FrameData<'a>>, node: usize) -> Transform {
         let rest = self.reel.description().nodes[node].rest;
-        let number = self.reel.layout().transform_numbers[node];
+        let number = self.reel.layout().transform_indices[node];
         let of_frame = number.zip(frame);
         of_frame.map_or(rest, |(number, frame)| frame.transforms()[number as usize])
     }
 
     /// Returns the second frame, if this node's mesh is there in both.
-    fn second_of(&self, node: usize) -> Option<Frame<'a>> {
+    fn second_frame(&self, node: usize) -> Option<FrameData<'a>> {
         let second = self.second?;
         let mesh = self.reel.description().nodes[node].mesh.is_some();
         let there = |frame| !mesh || self.visible_in(Some(frame), node);
@@ -130,13 +130,13 @@ impl<'a> FrameView<'a> {
     }
 
     /// Returns a node's transform, blended between the first frame and `second`.
-    fn local_with(&self, second: Option<Frame<'a>>, node: usize, blend: f32) -> Transform {
+    fn local_with(&self, second: Option<FrameData<'a>>, node: usize, blend: f32) -> Transform {
         let from = self.local_in(self.first, node);
         if blend == 0.0 || second.is_none() {
             return from;
         }
         let to = self.local_in(second, node);
-        match is_nothing(&from) || is_nothing(&to) {
+        match has_zero_scale(&from) || has_zero_scale(&to) {
             true => from,
             false => interpolate::transform(&from, &to, blend),
         }
@@ -144,23 +144,23 @@ impl<'a> FrameView<'a> {
 
     /// Returns the transform of a node relative to its parent. Panics if there is no such node.
     pub fn local(&self, node: usize) -> Transform {
-        self.local_with(self.second_of(node), node, self.pair.blend)
+        self.local_with(self.second_frame(node), node, self.pair.blend)
     }
 
     /// Returns the object-to-world matrix of a node, row-major. Costs one matrix product per ancestor; for
     /// all nodes see [`FrameView::worlds_into`]. Panics if there is no such node.
     pub fn world(&self, node: usize) -> [[f64; 4]; 3] {
-        self.world_at(node, self.second_of(node), self.pair.blend)
+        self.world_at(node, self.second_frame(node), self.pair.blend)
     }
 
     /// Returns the world matrix of a node. Its own transform is blended with that in `second`, those of its
     /// ancestors with the second frame, as they move on even if their own mesh is hidden.
-    fn world_at(&self, node: usize, second: Option<Frame<'a>>, blend: f32) -> [[f64; 4]; 3] {
+    fn world_at(&self, node: usize, second: Option<FrameData<'a>>, blend: f32) -> [[f64; 4]; 3] {
         let nodes = &self.reel.description().nodes;
-        let mut chain = [0; DEPTH];
+        let mut chain = [0; MAX_STACKED_ANCESTORS];
         let mut depth = 0;
         let mut above = nodes[node].parent;
-        while let Some(parent) = above.filter(|_| depth < DEPTH) {
+        while let Some(parent) = above.filter(|_| depth < MAX_STACKED_ANCESTORS) {
             chain[depth] = parent as usize;
             depth += 1;
             above = nodes[parent as usize].parent;
@@ -199,7 +199,7 @@ impl<'a> FrameView<'a> {
                 continue;
             };
             // A parent that stands still because its own mesh is hidden moves its children all the same.
-            let stands = blend > 0.0 && self.second.is_some() && self.second_of(parent).is_none();
+            let stands = blend > 0.0 && self.second.is_some() && self.second_frame(parent).is_none();
             out[node] = match stands {
                 true => self.world(node),
                 false => matrix::product(&out[parent], &own),
@@ -214,11 +214,11 @@ impl<'a> FrameView<'a> {
     /// no such node.
     pub fn world_velocity(&self, node: usize) -> [[f64; 4]; 3] {
         let per_second = self.per_second();
-        let Some(second) = self.second_of(node).filter(|_| per_second != 0.0) else {
+        let Some(second) = self.second_frame(node).filter(|_| per_second != 0.0) else {
             return [[0.0; 4]; 3];
         };
-        let gone =
-            is_nothing(&self.local_in(self.first, node)) || is_nothing(&self.local_in(Some(second), node));
+        let gone = has_zero_scale(&self.local_in(self.first, node))
+            || has_zero_scale(&self.local_in(Some(second), node));
         if gone {
             return [[0.0; 4]; 3];
         }
@@ -241,7 +241,7 @@ impl<'a> FrameView<'a> {
     pub fn node_bounds(&self, node: usize) -> Option<[f32; 6]> {
         let mesh = self.reel.description().nodes[node].mesh?;
         let bounds = self.reel.description().meshes[mesh as usize].bounds;
-        Some(transformed(&bounds, &self.world(node)))
+        Some(transform_bounds(&bounds, &self.world(node)))
     }
 
     // Meshes.
@@ -253,16 +253,17 @@ impl<'a> FrameView<'a> {
         let view = |frame| MeshView::new(self.reel, self.statics, mesh, frame);
         let record = &self.reel.description().meshes[mesh];
         let first = view(self.first);
-        let second = self.second_of(node).filter(|_| record.method.deforms() || record.particles.is_some());
+        let second =
+            self.second_frame(node).filter(|_| record.method.deforms() || record.particles.is_some());
         let second = second.map(|frame| view(Some(frame)));
         // Particles are matched by ids, or by index if that means the same particle in both frames.
         let known = |other: &MeshView<'_>| {
-            record.particles.is_none_or(|particles| particles.ids || first.is_run_of(other))
+            record.particles.is_none_or(|particles| particles.ids || first.is_same_run(other))
         };
         Some(MeshFrame {
             mesh,
             frames: [self.pair.first, self.pair.second],
-            vertices: Vertices {
+            vertices: VertexWriter {
                 first,
                 second: second.filter(known),
                 blend: self.pair.blend,
@@ -302,26 +303,26 @@ impl<'a> FrameView<'a> {
         let world = self.world(node);
         let (points, _) = positions.as_chunks_mut::<3>();
         for point in points {
-            *point = place(&world, point.map(f64::from)).map(|v| v as f32);
+            *point = transform_point(&world, point.map(f64::from)).map(|v| v as f32);
         }
         indices.copy_from_slice(mesh.indices());
         Ok(())
     }
 }
 
-fn place(world: &[[f64; 4]; 3], [x, y, z]: [f64; 3]) -> [f64; 3] {
+fn transform_point(world: &[[f64; 4]; 3], [x, y, z]: [f64; 3]) -> [f64; 3] {
     world.map(|[a, b, c, d]| a * x + b * y + c * z + d)
 }
 
 /// Returns the bounds of a transformed box.
-fn transformed(bounds: &[f32; 6], world: &[[f64; 4]; 3]) -> [f32; 6] {
+fn transform_bounds(bounds: &[f32; 6], world: &[[f64; 4]; 3]) -> [f32; 6] {
     let at = bounds.map(f64::from);
     if (0..3).any(|k| at[k] > at[k + 3]) {
         return *bounds;
     }
     let centre: [f64; 3] = std::array::from_fn(|k| (at[k] + at[k + 3]) / 2.0);
     let half: [f64; 3] = std::array::from_fn(|k| (at[k + 3] - at[k]) / 2.0);
-    let middle = place(world, centre);
+    let middle = transform_point(world, centre);
     std::array::from_fn(|k| {
         let row = &world[k % 3];
         let reach: f64 = (0..3).map(|c| row[c].abs() * half[c]).sum();
@@ -339,7 +340,7 @@ pub struct MeshFrame<'a> {
     mesh: usize,
     /// The frames around the moment.
     frames: [u32; 2],
-    vertices: Vertices<'a>,
+    vertices: VertexWriter<'a>,
 }
 
 impl<'a> MeshFrame<'a> {
@@ -374,7 +375,7 @@ impl<'a> MeshFrame<'a> {
     }
     /// `true` if a stream changes at all; one that does not need not be written again.
     pub fn is_animated(&self, semantic: Semantic, set: u8) -> bool {
-        let stream = self.vertices.first.find(semantic, set);
+        let stream = self.vertices.first.find_stream(semantic, set);
         stream.is_some_and(|s| self.record().streams[s].animated) || self.is_fluid()
     }
     /// `true` if indices and the number of vertices change from frame to frame: for fluid meshes, particles
@@ -383,14 +384,14 @@ impl<'a> MeshFrame<'a> {
         self.record().method.changes()
     }
     /// Returns the object bounds over all frames, min xyz and max xyz: the range of positions as
-    /// [`Format::U16x4`].
+    /// [`VertexFormat::U16x4`].
     pub fn bounds(&self) -> [f32; 6] {
         self.record().bounds
     }
-    /// Returns the smallest u and v and the sizes of their ranges: the range of uvs as [`Format::U16x2`].
-    /// `None` without such a set, and if its precision is too fine for 16 bits.
+    /// Returns the smallest u and v and the sizes of their ranges: the range of uvs as
+    /// [`VertexFormat::U16x2`]. `None` without such a set, and if its precision is too fine for 16 bits.
     pub fn uv_range(&self, set: u8) -> Option<[f32; 4]> {
-        let stream = self.vertices.first.find(Semantic::Uv, set)?;
+        let stream = self.vertices.first.find_stream(Semantic::Uv, set)?;
         self.vertices.first.uv_range(stream)
     }
 
@@ -411,16 +412,16 @@ impl<'a> MeshFrame<'a> {
         self.vertices.first.indices()
     }
     /// Returns the index ranges of the record's materials, in its order.
-    pub fn materials(&self) -> &'a [Range] {
+    pub fn materials(&self) -> &'a [IndexRange] {
         self.vertices.first.materials()
     }
     /// Returns the number of LOD levels, including the mesh itself, which is level 0.
-    pub fn lods(&self) -> usize {
-        self.vertices.first.lods()
+    pub fn lod_count(&self) -> usize {
+        self.vertices.first.lod_count()
     }
     /// Returns an LOD level: fewer triangles between the same vertices, so the vertices that are written
     /// serve all levels. If `level` is too large, the last level is returned.
-    /// [`crate::policy::LodDistances::within`] tells from which distance on a level is good enough.
+    /// [`crate::policy::LodDistances::from_errors`] tells from which distance on a level is good enough.
     pub fn lod(&self, level: usize) -> Lod<'a> {
         self.vertices.first.lod(level)
     }
@@ -475,7 +476,7 @@ impl<'a> MeshFrame<'a> {
     /// their size. Bytes that no attribute covers are not changed. A range makes partial updates possible.
     pub fn write(
         &self,
-        attributes: &[Attribute],
+        attributes: &[VertexAttribute],
         stride: usize,
         vertices: std::ops::Range<usize>,
         out: &mut [u8],
@@ -485,15 +486,15 @@ impl<'a> MeshFrame<'a> {
 
     /// Writes object-space positions, xyz per vertex.
     pub fn positions_into(&self, out: &mut [f32]) -> Result<(), Error> {
-        self.floats(VertexChannel::Position, Format::F32x3, out)
+        self.write_floats(VertexChannel::Position, VertexFormat::F32x3, out)
     }
     /// Writes unit normals, xyz per vertex.
     pub fn normals_into(&self, out: &mut [f32]) -> Result<(), Error> {
-        self.floats(VertexChannel::Normal, Format::F32x3, out)
+        self.write_floats(VertexChannel::Normal, VertexFormat::F32x3, out)
     }
     /// Writes unit tangents, xyzw per vertex; w is the sign of the bitangent `cross(normal, tangent)·w`.
     pub fn tangents_into(&self, out: &mut [f32]) -> Result<(), Error> {
-        self.floats(VertexChannel::Tangent, Format::F32x4, out)
+        self.write_floats(VertexChannel::Tangent, VertexFormat::F32x4, out)
     }
     /// Writes unit normals and tangents, as the two functions before do, in one pass: if both are predicted
     /// from the positions, that takes little more time than the tangents alone.
@@ -502,22 +503,22 @@ impl<'a> MeshFrame<'a> {
     }
     /// Writes texture coordinates, uv per vertex.
     pub fn uvs_into(&self, set: u8, out: &mut [f32]) -> Result<(), Error> {
-        self.floats(VertexChannel::Uv(set), Format::F32x2, out)
+        self.write_floats(VertexChannel::Uv(set), VertexFormat::F32x2, out)
     }
     /// Writes colours, rgba per vertex.
     pub fn colours_into(&self, set: u8, out: &mut [f32]) -> Result<(), Error> {
-        self.floats(VertexChannel::Colour(set), Format::F32x4, out)
+        self.write_floats(VertexChannel::Colour(set), VertexFormat::F32x4, out)
     }
     /// Writes the width of particles or curves at each vertex, as a diameter.
     pub fn widths_into(&self, out: &mut [f32]) -> Result<(), Error> {
-        self.floats(VertexChannel::Width, Format::F32, out)
+        self.write_floats(VertexChannel::Width, VertexFormat::F32, out)
     }
     /// Writes custom values of particles or curves: set `set` of those with `components` components, 1 to 4,
     /// as [`MeshFrame::record`] lists them.
     pub fn custom_into(&self, components: u8, set: u8, out: &mut [f32]) -> Result<(), Error> {
         let what = VertexChannel::Custom { components, set };
         match what.formats().first() {
-            Some(&format) => self.floats(what, format, out),
+            Some(&format) => self.write_floats(what, format, out),
             None => Err(Error::misuse(format!("attached numbers of {components} components"))),
         }
     }
@@ -525,10 +526,10 @@ impl<'a> MeshFrame<'a> {
     /// ([`Semantic::Velocity`], for a mesh whose vertices change or for particles), else the difference of
     /// the frames. 0 if nothing moves, or the mesh is not there in both frames.
     pub fn velocities_into(&self, out: &mut [f32]) -> Result<(), Error> {
-        self.floats(VertexChannel::Velocity, Format::F32x3, out)
+        self.write_floats(VertexChannel::Velocity, VertexFormat::F32x3, out)
     }
 
-    fn floats(&self, what: VertexChannel, format: Format, out: &mut [f32]) -> Result<(), Error> {
+    fn write_floats(&self, what: VertexChannel, format: VertexFormat, out: &mut [f32]) -> Result<(), Error> {
         self.vertices.write_floats(what, format, out)
     }
 

@@ -13,45 +13,45 @@
 //! At blend 0 the result is the first frame exactly as it was decoded, bit by bit.
 
 use crate::decode::mesh::MeshView;
-use crate::reel::fixed_point::{BLOCK, Block};
+use crate::reel::fixed_point::{BLOCK_VERTICES, VertexBlock};
 use crate::reel::quantized::{QuantizedValues, for_quantized};
-use meshreel_codec::mesh::normals::Built;
+use meshreel_codec::mesh::normals::ComputedNormals;
 use meshreel_codec::quantize::code::Code;
 use meshreel_codec::quantize::{blend, octahedral, qtangent};
 use meshreel_codec::transform::Transform;
 use std::ops::Range;
 
 /// A block of zeros.
-pub(crate) const EMPTY: Block = [[0.0; BLOCK]; 4];
+pub(crate) const ZERO_BLOCK: VertexBlock = [[0.0; BLOCK_VERTICES]; 4];
 
 /// A stream of a mesh, in one frame or between two.
 #[derive(Clone, Copy)]
-pub(crate) struct Source<'a> {
+pub(crate) struct StreamBlend<'a> {
     pub first: &'a MeshView<'a>,
     /// The mesh at blend 1, of equal topology.
     pub second: Option<&'a MeshView<'a>>,
     pub stream: usize,
     pub blend: f32,
     /// Normals that are computed from the positions.
-    pub built: Option<Built<'a>>,
+    pub built: Option<ComputedNormals<'a>>,
 }
 
-impl Source<'_> {
+impl StreamBlend<'_> {
     /// Returns the second frame if it has an influence; static streams are the same in it.
-    fn blends(&self) -> Option<&MeshView<'_>> {
+    fn blended_second(&self) -> Option<&MeshView<'_>> {
         let animated = self.first.record().streams[self.stream].animated;
         self.second.filter(|_| self.blend > 0.0 && animated)
     }
 
     /// Writes positions, texture coordinates or colours.
-    pub fn values(&self, vertices: Range<usize>, out: &mut Block) {
+    pub fn values_into(&self, vertices: Range<usize>, out: &mut VertexBlock) {
         load(self.first, self.stream, vertices.clone(), out);
-        let Some(second) = self.blends() else { return };
-        let mut to = EMPTY;
+        let Some(second) = self.blended_second() else { return };
+        let mut to = ZERO_BLOCK;
         if self.first.record().particles.is_some() {
             // Particles that the second frame does not have stay.
             to = *out;
-            load_same((self.first, second), self.stream, vertices, &mut to);
+            load_matching((self.first, second), self.stream, vertices, &mut to);
         } else {
             load(second, self.stream, vertices, &mut to);
         }
@@ -59,17 +59,17 @@ impl Source<'_> {
     }
 
     /// Writes the difference to the values of the second frame; zeros without one.
-    pub fn difference(&self, vertices: Range<usize>, out: &mut Block) {
+    pub fn difference_into(&self, vertices: Range<usize>, out: &mut VertexBlock) {
         let animated = self.first.record().streams[self.stream].animated;
         let Some(second) = self.second.filter(|_| animated) else {
-            *out = EMPTY;
+            *out = ZERO_BLOCK;
             return;
         };
-        let mut from = EMPTY;
+        let mut from = ZERO_BLOCK;
         load(self.first, self.stream, vertices.clone(), &mut from);
         if self.first.record().particles.is_some() {
             *out = from;
-            load_same((self.first, second), self.stream, vertices, out);
+            load_matching((self.first, second), self.stream, vertices, out);
         } else {
             load(second, self.stream, vertices, out);
         }
@@ -81,49 +81,49 @@ impl Source<'_> {
     }
 
     /// Writes unit normals of a stream of normals.
-    pub fn normals(&self, vertices: Range<usize>, out: &mut Block) {
+    pub fn normals_into(&self, vertices: Range<usize>, out: &mut VertexBlock) {
         let bits = self.bits();
         let mut put = |i: usize, n: [f32; 3]| (out[0][i], out[1][i], out[2][i]) = n.into();
         if let Some(built) = self.built {
             vertices.enumerate().for_each(|(i, v)| put(i, built.normal(v)));
             return;
         }
-        let Some(second) = self.blends() else {
-            each(self.first, self.stream, vertices, |i, levels| {
+        let Some(second) = self.blended_second() else {
+            for_each_vertex(self.first, self.stream, vertices, |i, levels| {
                 put(i, octahedral::decode(levels, bits));
             });
             return;
         };
-        let mut held = [[0; 2]; BLOCK];
-        each(self.first, self.stream, vertices.clone(), |i, levels| held[i] = levels);
-        each(second, self.stream, vertices, |i, levels| {
+        let mut held = [[0; 2]; BLOCK_VERTICES];
+        for_each_vertex(self.first, self.stream, vertices.clone(), |i, levels| held[i] = levels);
+        for_each_vertex(second, self.stream, vertices, |i, levels| {
             put(i, blend::direction(bits, self.blend, held[i], levels));
         });
     }
 
     /// Calls `each_frame(vertex of the block, frame)` with the tangent frames.
-    pub fn frames(&self, vertices: Range<usize>, each_frame: &mut dyn FnMut(usize, Tangents)) {
+    pub fn for_each_frame(&self, vertices: Range<usize>, each_frame: &mut dyn FnMut(usize, DecodedTangents)) {
         if let Some(built) = self.built {
             for (i, v) in vertices.enumerate() {
                 let (normal, [x, y, z, sign]) = (built.normal(v), built.tangent(v));
-                let frame = qtangent::Frame { normal, tangent: [x, y, z], sign };
-                each_frame(i, Tangents { rotation: None, frame });
+                let frame = qtangent::TangentFrame { normal, tangent: [x, y, z], sign };
+                each_frame(i, DecodedTangents { rotation: None, frame });
             }
             return;
         }
         let bits = self.bits();
-        let Some(second) = self.blends() else {
-            each(self.first, self.stream, vertices, |i, levels: [u16; 4]| {
-                each_frame(i, Tangents::decode(levels, bits));
+        let Some(second) = self.blended_second() else {
+            for_each_vertex(self.first, self.stream, vertices, |i, levels: [u16; 4]| {
+                each_frame(i, DecodedTangents::decode(levels, bits));
             });
             return;
         };
-        let mut held = [[0; 4]; BLOCK];
-        each(self.first, self.stream, vertices.clone(), |i, levels| held[i] = levels);
-        each(second, self.stream, vertices, |i, levels: [u16; 4]| {
+        let mut held = [[0; 4]; BLOCK_VERTICES];
+        for_each_vertex(self.first, self.stream, vertices.clone(), |i, levels| held[i] = levels);
+        for_each_vertex(second, self.stream, vertices, |i, levels: [u16; 4]| {
             let (rotation, sign) = blend::rotation(bits, self.blend, held[i], levels);
             let frame = qtangent::frame(rotation, sign);
-            each_frame(i, Tangents { rotation: Some(rotation), frame });
+            each_frame(i, DecodedTangents { rotation: Some(rotation), frame });
         });
     }
 
@@ -134,31 +134,31 @@ impl Source<'_> {
 
 /// A tangent frame, also as a unit quaternion if it is stored as one.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Tangents {
+pub(crate) struct DecodedTangents {
     pub rotation: Option<[f32; 4]>,
-    pub frame: qtangent::Frame,
+    pub frame: qtangent::TangentFrame,
 }
 
-impl Tangents {
-    fn decode(levels: [u16; 4], bits: u32) -> Tangents {
-        let rotation = Some(qtangent::rotation(levels, bits));
-        Tangents { rotation, frame: qtangent::decode(levels, bits) }
+impl DecodedTangents {
+    fn decode(codes: [u16; 4], bits: u32) -> DecodedTangents {
+        let rotation = Some(qtangent::rotation(codes, bits));
+        DecodedTangents { rotation, frame: qtangent::decode(codes, bits) }
     }
 }
 
 /// Loads the positions, texture coordinates or colours of a range of vertices.
-fn load(view: &MeshView<'_>, stream: usize, vertices: Range<usize>, out: &mut Block) {
+fn load(view: &MeshView<'_>, stream: usize, vertices: Range<usize>, out: &mut VertexBlock) {
     fn planes<W: Code>(
         view: &MeshView<'_>,
         stream: usize,
-        levels: &[W],
+        codes: &[W],
         vertices: Range<usize>,
-        out: &mut Block,
+        out: &mut VertexBlock,
     ) {
         let count = view.vertex_count();
         let axes = &view.record().streams[stream].axes;
         for (k, (axis, out)) in axes.iter().zip(out).enumerate() {
-            let plane = &levels[k * count..][vertices.clone()];
+            let plane = &codes[k * count..][vertices.clone()];
             for (level, out) in plane.iter().zip(out) {
                 *out = axis.value(level.to_u32());
             }
@@ -172,11 +172,11 @@ fn load(view: &MeshView<'_>, stream: usize, vertices: Range<usize>, out: &mut Bl
 
 /// Loads the values that the same particles have in the second of two frames; `out` is not changed for
 /// particles that it does not have.
-fn load_same(
+fn load_matching(
     (first, second): (&MeshView<'_>, &MeshView<'_>),
     stream: usize,
     vertices: Range<usize>,
-    out: &mut Block,
+    out: &mut VertexBlock,
 ) {
     let axes = &second.record().streams[stream].axes;
     let count = second.vertex_count();
@@ -208,20 +208,20 @@ fn load_same(
 
 /// Calls `put(vertex of the block, quantized values)` for a range of vertices of a stream with `N` components
 /// of at most 16 bits.
-fn each<const N: usize>(
+fn for_each_vertex<const N: usize>(
     view: &MeshView<'_>,
     stream: usize,
     vertices: Range<usize>,
     mut put: impl FnMut(usize, [u16; N]),
 ) {
     fn planes<W: Copy, const N: usize>(
-        levels: &[W],
+        codes: &[W],
         count: usize,
         vertices: Range<usize>,
         widen: impl Fn(W) -> u16,
         put: &mut dyn FnMut(usize, [u16; N]),
     ) {
-        let planes: [&[W]; N] = std::array::from_fn(|k| &levels[k * count..][vertices.clone()]);
+        let planes: [&[W]; N] = std::array::from_fn(|k| &codes[k * count..][vertices.clone()]);
         for i in 0..vertices.len() {
             put(i, planes.map(|plane| widen(plane[i])));
         }
@@ -235,7 +235,7 @@ fn each<const N: usize>(
     }
 }
 
-fn lerp(from: &mut Block, to: &Block, blend: f32) {
+fn lerp(from: &mut VertexBlock, to: &VertexBlock, blend: f32) {
     for (from, to) in from.iter_mut().zip(to) {
         for (from, to) in from.iter_mut().zip(to) {
             *from += (to - *from) * blend;
@@ -287,7 +287,7 @@ pub(crate) fn transform(from: &Transform, to: &Transform, blend: f32) -> Transfo
 
 /// `true` for a part that is deleted by a scale of zero: it is there in one frame and not in the other, so
 /// nothing is interpolated.
-pub(crate) fn is_nothing(transform: &Transform) -> bool {
+pub(crate) fn has_zero_scale(transform: &Transform) -> bool {
     transform.scale == [0.0; 3]
 }
 
@@ -329,7 +329,7 @@ mod tests {
         assert_eq!((half.translation, half.scale), ([0.5, 1.0, 1.5], [1.5, 1.0, 0.75]));
         let broken = Transform { rotation: [0.0; 4], ..to };
         assert!(transform(&broken, &broken, 0.5).rotation.iter().all(|v| v.is_finite()));
-        assert!(is_nothing(&Transform { scale: [0.0; 3], ..to }) && !is_nothing(&to));
+        assert!(has_zero_scale(&Transform { scale: [0.0; 3], ..to }) && !has_zero_scale(&to));
     }
 
     #[test]

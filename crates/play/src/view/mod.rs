@@ -8,5 +8,5 @@ pub mod packed;
 pub(crate) mod part_attributes;
 pub mod raw;
 pub(crate) mod rig;
-pub(crate) mod shown;
+pub(crate) mod shown_frames;
 pub(crate) mod vertex;

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! vertex   part = parts[group.first_part + vertex.part]
-//!          part < left: words = ends[part], box = end_bounds · part ≥ right: stands at middles[part] + vertex.place · else words = transforms[part − left], box of the frame
+//!          part < left: words = end_transforms[part], box = end_bounds · part ≥ right: stands at middles[part] + vertex.place · else words = transforms[part − left], box of the frame
 //! words    see packed transforms in `docs/FORMAT/mesh.md`; position = low + size·v/65535 + rotation·(scale·s/65535 · vertex.place), in the mesh's space
 //! ```
 
@@ -50,7 +50,7 @@ pub struct PackedGroup {
 /// The packed transforms of one frame.
 #[derive(Clone, Copy, Debug)]
 pub struct PackedFrame<'a> {
-    /// Parts with a lower number have stopped: their transforms are in [`PackedRig::ends`].
+    /// Parts with a lower number have stopped: their transforms are in [`PackedRig::end_transforms`].
     pub left: usize,
     /// Parts from this number on have not moved yet.
     pub right: usize,
@@ -64,7 +64,7 @@ pub struct PackedFrame<'a> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 #[allow(missing_docs)]
-pub struct PackedOffset {
+pub struct PackedFrameHeader {
     /// Index of its first transform in the buffer.
     pub first: u32,
     /// `left` in the low half, `right` in the high one.
@@ -77,7 +77,7 @@ pub struct PackedOffset {
 #[derive(Clone, Debug, Default)]
 pub struct PackedSequence {
     /// Per frame the location of its transforms.
-    pub offsets: Vec<PackedOffset>,
+    pub offsets: Vec<PackedFrameHeader>,
     /// Packed transforms of all frames, one after the other.
     pub transforms: Vec<PackedTransform>,
 }
@@ -98,21 +98,21 @@ pub struct PackedRig {
     /// Per part its middle at rest.
     pub middles: Vec<[f32; 3]>,
     /// Per part its packed transform once it has stopped.
-    pub ends: Vec<PackedTransform>,
-    /// The box in which the positions of `ends` are quantized.
+    pub end_transforms: Vec<PackedTransform>,
+    /// The box in which the positions of `end_transforms` are quantized.
     pub end_bounds: Bounds,
     /// The largest scale of any part in any frame.
     pub scale: f32,
     /// The number of points for which the parts alone exceed the tolerance; in frames of a decoder these have
     /// a residual.
-    pub inexact: usize,
+    pub inexact_points: usize,
 }
 
 impl<'a> MeshView<'a> {
     /// Returns the packed transforms of this frame; `None` if the mesh has none, or no frame was decoded.
     pub fn packed(&self) -> Option<PackedFrame<'a>> {
         self.bones()?.skin.packed.as_ref()?;
-        let words = self.bone_words()?;
+        let words = self.bone_states()?;
         let (head, rest) = words.split_first_chunk::<7>()?;
         let (left, right) = (head[0] & 0xFFFF, head[0] >> 16);
         let [low, size] = [1, 4].map(|at| [0, 1, 2].map(|k| f32::from_bits(head[at + k])));
@@ -146,10 +146,10 @@ impl PackedRig {
         }
         let mut out = PackedRig {
             middles: (skin.rig.regions.iter()).map(|r| r.middle.map(|v| v as f32)).collect(),
-            ends: packed.ends.clone(),
+            end_transforms: packed.end_states.clone(),
             end_bounds: packed.bounds,
             scale: packed.scale,
-            inexact: skin.rig.coded.len(),
+            inexact_points: skin.rig.coded.len(),
             ..PackedRig::default()
         };
         // Vertices that no part moves are given to a part that never begins to move.
@@ -165,21 +165,21 @@ impl PackedRig {
             let (triangles, _) = indices.unwrap_or_default().as_chunks::<3>();
             let mut order: Vec<&[u32; 3]> = triangles.iter().collect();
             order.sort_by_key(|t| bone(t[0]));
-            let mut group = Group::new(material as u32);
+            let mut group = GroupBuilder::new(material as u32);
             for triangle in order {
                 if !group.has_room(triangle, &bone) {
-                    group.end(&mut out);
-                    group = Group::new(material as u32);
+                    group.finish(&mut out);
+                    group = GroupBuilder::new(material as u32);
                 }
                 for &vertex in triangle {
                     let part = bone(vertex);
-                    let rest = bones.rest(vertex as usize);
+                    let rest = bones.rest_position(vertex as usize);
                     let middle = out.middles[part];
                     let place = [0, 1, 2].map(|k| rest[k] - middle[k]);
                     group.add(vertex, part, place);
                 }
             }
-            group.end(&mut out);
+            group.finish(&mut out);
         }
         Ok(out)
     }
@@ -195,7 +195,7 @@ impl PackedRig {
             };
             for (vertex, out) in vertices.iter().zip(out) {
                 let part = usize::from(parts[vertex.part as usize]);
-                let words = match self.ends.get(part) {
+                let words = match self.end_transforms.get(part) {
                     Some(end) if part < frame.left => Some((end, &self.end_bounds)),
                     Some(_) if part < frame.right => {
                         (frame.transforms.get(part - frame.left)).map(|words| (words, &frame.bounds))
@@ -203,14 +203,14 @@ impl PackedRig {
                     _ => None,
                 };
                 *out = match words {
-                    Some((words, bounds)) => self.place(*words, bounds, vertex.place),
+                    Some((words, bounds)) => self.transform_point(*words, bounds, vertex.place),
                     None => [0, 1, 2].map(|k| self.middles[part][k] + vertex.place[k]),
                 };
             }
         }
     }
 
-    fn place(&self, [turn, xy, zs]: PackedTransform, bounds: &Bounds, at: [f32; 3]) -> [f32; 3] {
+    fn transform_point(&self, [turn, xy, zs]: PackedTransform, bounds: &Bounds, at: [f32; 3]) -> [f32; 3] {
         let [x, y, z, w] = rotation(turn).map(|v| v as f32);
         let scale = self.scale * ((zs >> 16) as f32 / 65535.0);
         let p = at.map(|v| v * scale);
@@ -237,7 +237,7 @@ impl PackedSequence {
             let Some(packed) = decoder.mesh(mesh).packed() else {
                 return Err(not_packed());
             };
-            out.offsets.push(PackedOffset {
+            out.offsets.push(PackedFrameHeader {
                 first: out.transforms.len() as u32,
                 edges: packed.left as u32 | (packed.right as u32) << 16,
                 low: packed.bounds.low,
@@ -263,7 +263,7 @@ impl PackedSequence {
 }
 
 /// A group that is being made.
-struct Group {
+struct GroupBuilder {
     material: u32,
     vertices: Vec<PackedVertex>,
     sources: Vec<u32>,
@@ -272,9 +272,9 @@ struct Group {
     known: HashMap<u32, u16>,
 }
 
-impl Group {
-    fn new(material: u32) -> Group {
-        Group {
+impl GroupBuilder {
+    fn new(material: u32) -> GroupBuilder {
+        GroupBuilder {
             material,
             vertices: Vec::new(),
             sources: Vec::new(),
@@ -308,7 +308,7 @@ impl Group {
         self.indices.push(number);
     }
 
-    fn end(self, out: &mut PackedRig) {
+    fn finish(self, out: &mut PackedRig) {
         if self.indices.is_empty() {
             return;
         }

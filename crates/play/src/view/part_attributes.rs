@@ -8,14 +8,14 @@ use crate::{Error, error};
 use meshreel_codec::Corrupt;
 use meshreel_codec::entropy::block::Decompressor;
 use meshreel_codec::record::attributes;
-use meshreel_codec::record::attributes::Of;
-use meshreel_codec::topology::lod::Entries;
+use meshreel_codec::record::attributes::AttributeGroups;
+use meshreel_codec::topology::lod::LodEntries;
 use meshreel_format::kind;
 
 /// An attribute with one to four values for each group of vertices of a mesh, in every frame.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PartAttribute {
-    inner: attributes::Attribute,
+    inner: attributes::PartAttributeRecord,
 }
 
 impl PartAttribute {
@@ -35,41 +35,41 @@ impl PartAttribute {
     }
 
     /// Returns the group of each part (a rigid bone, see [`crate::BonesView`]), if values belong to parts.
-    pub fn of_parts(&self) -> Option<&[u32]> {
-        match &self.inner.of {
-            Of::Parts(groups) => Some(groups),
+    pub fn part_groups(&self) -> Option<&[u32]> {
+        match &self.inner.groups {
+            AttributeGroups::Parts(groups) => Some(groups),
             _ => None,
         }
     }
 
     /// Returns the group of each vertex, if values belong to vertices; `None` if they belong to parts or to
     /// the whole mesh, which is group 0.
-    pub fn of_vertices(&self) -> Option<&[u32]> {
-        match &self.inner.of {
-            Of::Vertices(groups) => Some(groups),
+    pub fn vertex_groups(&self) -> Option<&[u32]> {
+        match &self.inner.groups {
+            AttributeGroups::Vertices(groups) => Some(groups),
             _ => None,
         }
     }
 
     /// Returns the values of a group, linearly interpolated between two frames. Components that it does not
     /// have are 0, as are all values of a group that does not exist. Does not allocate.
-    pub fn at(&self, group: usize, pair: FramePair) -> [f32; 4] {
+    pub fn values(&self, group: usize, pair: FramePair) -> [f32; 4] {
         let Some(track) = self.inner.tracks.get(group) else {
             return [0.0; 4];
         };
-        let first = track.at(pair.first as usize);
+        let first = track.values(pair.first as usize);
         if pair.blend == 0.0 {
             return first;
         }
-        let second = track.at(pair.second as usize);
+        let second = track.values(pair.second as usize);
         std::array::from_fn(|i| first[i] + (second[i] - first[i]) * pair.blend)
     }
 
     /// Writes the values of all groups, in order, as many as `out` has room for: a table for a shader. Does
     /// not allocate.
-    pub fn table(&self, pair: FramePair, out: &mut [[f32; 4]]) {
+    pub fn write_table(&self, pair: FramePair, out: &mut [[f32; 4]]) {
         for (group, out) in (0..self.groups()).zip(out) {
-            *out = self.at(group, pair);
+            *out = self.values(group, pair);
         }
     }
 }
@@ -90,7 +90,7 @@ impl Reel {
             return Err(Error::misuse(format!("node {node} of {}", description.nodes.len())));
         }
         let mut found = Vec::new();
-        self.each_attribute(&mut |nodes, all| {
+        self.for_each_attribute(&mut |nodes, all| {
             if nodes.contains(&(node as u32)) {
                 found = all;
             }
@@ -101,16 +101,16 @@ impl Reel {
     /// Reads the attributes of all nodes that have any, in the order of the file.
     pub fn all_part_attributes(&self) -> Result<Vec<NodePartAttributes>, Error> {
         let mut out = Vec::new();
-        self.each_attribute(&mut |nodes, all| {
+        self.for_each_attribute(&mut |nodes, all| {
             let attributes = all.into_iter().map(|inner| PartAttribute { inner });
             out.push(NodePartAttributes { nodes, attributes: attributes.collect() });
         })?;
         Ok(out)
     }
 
-    fn each_attribute(
+    fn for_each_attribute(
         &self,
-        take: &mut dyn FnMut(Vec<u32>, Vec<attributes::Attribute>),
+        take: &mut dyn FnMut(Vec<u32>, Vec<attributes::PartAttributeRecord>),
     ) -> Result<(), Error> {
         let (description, frames) = (self.description(), self.frame_count() as u32);
         let mut decompressor = Decompressor::new();
@@ -120,7 +120,7 @@ impl Reel {
         for (c, _) in chunks.filter(|(_, c)| c.kind == kind::PART_ATTRIBUTES) {
             let content = self.chunk(c, &mut decompressor)?;
             let damaged = |what| error::corrupt(self.path(), what, format!("chunk {c}"));
-            let mut entries = Entries::new(&content, least);
+            let mut entries = LodEntries::new(&content, least);
             while let Some((node, bytes)) = entries.next().map_err(damaged)? {
                 let mesh_of = |n: u32| description.nodes.get(n as usize).and_then(|n| n.mesh);
                 let mesh = mesh_of(node).ok_or(Corrupt("part attributes of a mesh that is not there"));

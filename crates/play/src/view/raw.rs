@@ -2,21 +2,21 @@
 //! Nothing is computed here; [`MeshView`] returns the results.
 //!
 //! ```text
-//! position of a vertex    point[of_vertex] · unit + centre                     in f32, of a frame
+//! position of a vertex    point[vertex_points] · unit + centre                     in f32, of a frame
 //! point that bones move   ⌊Σ weight · matrix · rest⌉ + residual                in f32, then in whole numbers
 //! between two frames      a + (b − a) · blend of the positions of both
 //! coded points            those of a unit's frames, all from the words of the unit and points of other frames
 //! ```
 
 use crate::decode::mesh::MeshView;
-use crate::reel::fixed_point::{Coded, handles_in};
-use crate::reel::frame::{Frame, part};
+use crate::reel::fixed_point::{PositionDecoder, affine_handles};
+use crate::reel::frame::{FrameData, array};
 use crate::reel::layout::{BonesLayout, can_stay_coded};
-pub use crate::reel::order::Frames;
+pub use crate::reel::order::FrameList;
 use crate::stream::heap::Memory;
 use crate::stream::residency::Stream;
 use meshreel_codec::for_width;
-use meshreel_codec::mesh::decode::{Static, index};
+use meshreel_codec::mesh::decode::{StaticPart, index};
 pub use meshreel_codec::mesh::normals::lists;
 use meshreel_codec::mesh::normals::lists::NormalLists;
 pub use meshreel_codec::mesh::skin::Matrix;
@@ -44,7 +44,7 @@ pub struct FixedPointPositions<'a> {
     /// ([`crate::Limits::points`]).
     pub coded: Option<CodedPoints<'a>>,
     /// The point of each vertex.
-    pub of_vertex: &'a [u32],
+    pub vertex_points: &'a [u32],
     /// The length of one unit; `centre` is the position of the integer 0.
     pub unit: f32,
     /// See `unit`.
@@ -55,23 +55,23 @@ pub struct FixedPointPositions<'a> {
 #[derive(Clone, Copy)]
 pub struct PointBones<'a> {
     skin: &'a Skin,
-    frame: Option<(Frame<'a>, BonesLayout)>,
+    frame: Option<(FrameData<'a>, BonesLayout)>,
 }
 
 impl<'a> PointBones<'a> {
     /// Returns the number of matrices: one for each bone, and one for points that do not move.
-    pub fn matrices(&self) -> usize {
+    pub fn matrix_count(&self) -> usize {
         self.skin.rig.bones() + 1
     }
 
-    /// Writes the matrices, four columns each. Panics if `out` is shorter than [`PointBones::matrices`].
+    /// Writes the matrices, four columns each. Panics if `out` is shorter than [`PointBones::matrix_count`].
     pub fn matrices_into(&self, out: &mut [Matrix]) {
-        let out = &mut out[..self.matrices()];
+        let out = &mut out[..self.matrix_count()];
         let skin = self.skin;
         match &self.frame {
             Some((frame, places)) => {
-                let transforms: &[Transform] = part(frame.words, places.transforms);
-                skin.matrices(&skin.grid, transforms, handles_in(skin, frame.words, places.handles), out);
+                let transforms: &[Transform] = array(frame.words, places.transforms);
+                skin.matrices(&skin.grid, transforms, affine_handles(skin, frame.words, places.handles), out);
             }
             None => skin.first_matrices(out),
         }
@@ -80,29 +80,29 @@ impl<'a> PointBones<'a> {
     /// Returns the transforms of the bones as they lie in the file; `None` unless all of them are packed.
     pub fn packed(&self) -> Option<PackedBones<'a>> {
         let packed = self.skin.packed.as_ref()?;
-        let words = self.frame.as_ref().map(|(frame, places)| part::<u32>(frame.words, places.states));
+        let words = self.frame.as_ref().map(|(frame, places)| array::<u32>(frame.words, places.states));
         (self.skin.bones.affine == 0).then_some(PackedBones {
             words: words.unwrap_or(&[]),
             scale: packed.scale,
             end_bounds: packed.bounds,
-            ends: &packed.ends,
+            end_transforms: &packed.end_states,
             regions: &self.skin.rig.regions,
         })
     }
 
     /// Returns the points at rest, by number.
-    pub fn rest(&self) -> &'a [[f32; 3]] {
+    pub fn rest_positions(&self) -> &'a [[f32; 3]] {
         &self.skin.rig.rest
     }
 
     /// Returns the matrices that move a point and their weights, in the order in which their products are
     /// added; a single matrix is applied without a weight.
     pub fn influences(&self, point: usize) -> impl Iterator<Item = (u32, f32)> + 'a {
-        self.skin.rig.pulls(point)
+        self.skin.rig.matrix_weights(point)
     }
 
     /// Returns the numbers of the points that have a residual.
-    pub fn with_residual(&self) -> &'a [u32] {
+    pub fn points_with_residual(&self) -> &'a [u32] {
         &self.skin.rig.coded
     }
 
@@ -111,9 +111,9 @@ impl<'a> PointBones<'a> {
         let coded = self.skin.residual.as_ref()?;
         Some(match &self.frame {
             Some((frame, places)) => for_width!(coded.first.is_wide(), W => {
-                Points::from(part::<[W; 4]>(frame.words, places.residual))
+                Points::from(array::<[W; 4]>(frame.words, places.residual))
             }),
-            None => coded.first.lent(),
+            None => coded.first.as_points(),
         })
     }
 }
@@ -122,15 +122,15 @@ impl<'a> PointBones<'a> {
 #[derive(Clone, Copy)]
 pub struct PackedBones<'a> {
     /// The words of this frame: left and right edge, 16 bits each; low and size of its bounds, six floats;
-    /// three words for each part between the edges. Parts left of them are as in `ends`, those right of them
-    /// as at rest. Empty for a mesh without a frame.
+    /// three words for each part between the edges. Parts left of them are as in `end_transforms`, those
+    /// right of them as at rest. Empty for a mesh without a frame.
     pub words: &'a [u32],
     /// The largest scale.
     pub scale: f32,
-    /// The box in which the positions of `ends` are quantized.
+    /// The box in which the positions of `end_transforms` are quantized.
     pub end_bounds: Bounds,
     /// The transform of each part once it has stopped.
-    pub ends: &'a [PackedTransform],
+    pub end_transforms: &'a [PackedTransform],
     regions: &'a [Region],
 }
 
@@ -144,29 +144,29 @@ impl PackedBones<'_> {
 /// The data for decoding the units of a mesh elsewhere, as docs/FORMAT/mesh.md defines it.
 #[derive(Clone, Copy)]
 pub struct CodedPoints<'a> {
-    coded: &'a Static,
+    coded: &'a StaticPart,
 }
 
 impl<'a> CodedPoints<'a> {
     /// Returns the number of hierarchy levels, at least one if there are points.
-    pub fn levels(&self) -> usize {
-        self.coded.hierarchy.levels()
+    pub fn level_count(&self) -> usize {
+        self.coded.hierarchy.level_count()
     }
 
     /// Returns the points of a hierarchy level. Panics if there is no such level.
-    pub fn level(&self, level: usize) -> std::ops::Range<usize> {
+    pub fn level_points(&self, level: usize) -> std::ops::Range<usize> {
         self.coded.hierarchy.level(level)
     }
 
     /// Returns the coarser neighbours of a point, and their weights in 1/4096. Panics if there is no such
     /// point.
-    pub fn near(&self, point: usize) -> ([u32; 4], [i16; 4]) {
-        self.coded.near(point)
+    pub fn neighbours(&self, point: usize) -> ([u32; 4], [i16; 4]) {
+        self.coded.weighted_neighbours(point)
     }
 
     /// Returns the points of frame 0, which is key frame 0.
-    pub fn first(&self) -> Points<'a> {
-        self.coded.first.lent()
+    pub fn first_frame(&self) -> Points<'a> {
+        self.coded.first.as_points()
     }
 }
 
@@ -188,11 +188,11 @@ impl<'a> CodedUnits<'a> {
     /// Flag beside the number of frames in the words of a unit: the unit has residuals.
     pub const HAS_RESIDUALS: u32 = index::HAS_RESIDUALS;
     /// The number of blocks that share a start.
-    pub const STARTED: usize = index::STARTED;
+    pub const BLOCKS_PER_START: usize = index::BLOCKS_PER_START;
     /// The number of words before the heads.
-    pub const BEFORE_HEADS: usize = index::BEFORE_HEADS;
+    pub const HEADER_WORDS: usize = index::BEFORE_HEADS;
     /// The number of points of a block; the last block of a level may have fewer.
-    pub const BLOCK: usize = index::BLOCK;
+    pub const BLOCK_POINTS: usize = index::BLOCK;
 
     /// Returns the unit that has a frame. Panics if there is no such frame.
     pub fn unit_of(&self, frame: u32) -> usize {
@@ -200,18 +200,19 @@ impl<'a> CodedUnits<'a> {
     }
 
     /// Returns the frames of a unit in the order of their heads. Panics if there is no such unit.
-    pub fn frames(&self, unit: usize) -> Frames {
+    pub fn frames(&self, unit: usize) -> FrameList {
         self.stream.file.reel.unit_frames(unit)
     }
 
     /// Returns the frames of other units that a unit needs; for a key frame without frame 0. Panics if there
     /// is no such unit.
-    pub fn needs(&self, unit: usize) -> Frames {
-        self.stream.file.reel.unit_needs(unit)
+    pub fn dependencies(&self, unit: usize) -> FrameList {
+        self.stream.file.reel.unit_dependencies(unit)
     }
 
     /// Returns the frames that a frame is predicted from, in the order of the coefficients; missing ones are
-    /// replaced by the first one, with coefficient 0. `None` for frame 0, which is [`CodedPoints::first`].
+    /// replaced by the first one, with coefficient 0. `None` for frame 0, which is
+    /// [`CodedPoints::first_frame`].
     pub fn references(&self, frame: u32) -> Option<[u32; 4]> {
         self.stream.file.reel.order().coded_references(frame)
     }
@@ -220,7 +221,7 @@ impl<'a> CodedUnits<'a> {
     /// there is no such unit or mesh.
     pub fn words_into(&self, unit: usize, mesh: usize, out: &mut Vec<u32>) -> bool {
         let reel = &self.stream.file.reel;
-        let Some(place) = reel.layout().meshes[mesh].coded else { return false };
+        let Some(place) = reel.layout().meshes[mesh].coded_points else { return false };
         let start = out.len();
         let mut left = 1;
         for (number, &frame) in reel.unit_frames(unit).iter().enumerate() {
@@ -232,7 +233,7 @@ impl<'a> CodedUnits<'a> {
                 out.truncate(start);
                 return false;
             };
-            let words: &[u32] = part(&words, place);
+            let words: &[u32] = array(&words, place);
             if number == 0 {
                 left = words[0] as usize;
             }
@@ -261,24 +262,24 @@ pub fn has_coded_units(mesh: &MeshRecord) -> bool {
 impl<'a> MeshView<'a> {
     /// Returns the fixed-point positions; `None` if the mesh has none.
     pub fn fixed_point_positions(&self) -> Option<FixedPointPositions<'a>> {
-        let stream = self.find(Semantic::Position, 0)?;
+        let stream = self.find_stream(Semantic::Position, 0)?;
         let (part, points) = self.fixed_point_part(stream)?;
-        let (grid, first) = (part.coded.grid(), part.coded.first());
-        let bones = match &part.coded {
-            Coded::Skin(skin) => Some(PointBones { skin, frame: self.bones_frame() }),
-            Coded::Soft(_) => None,
+        let (grid, first) = (part.decoder.grid(), part.decoder.first());
+        let bones = match &part.decoder {
+            PositionDecoder::Skin(skin) => Some(PointBones { skin, frame: self.bones_frame() }),
+            PositionDecoder::Soft(_) => None,
         };
         Some(FixedPointPositions {
-            count: part.coded.points(),
+            count: part.decoder.points(),
             wide: first.is_wide(),
             points,
             height_axis: part.flat.as_ref().map(|flat| flat.axis),
             bones,
-            coded: match &part.coded {
-                Coded::Soft(coded) if self.has_coded_points() => Some(CodedPoints { coded }),
+            coded: match &part.decoder {
+                PositionDecoder::Soft(coded) if self.has_coded_points() => Some(CodedPoints { coded }),
                 _ => None,
             },
-            of_vertex: &part.places,
+            vertex_points: &part.vertex_points,
             unit: grid.unit,
             centre: grid.centre,
         })
@@ -286,18 +287,18 @@ impl<'a> MeshView<'a> {
 
     /// Returns the stream of tangent frames or, without one, that of normals.
     pub fn direction_stream(&self) -> Option<usize> {
-        self.find(Semantic::QTangent, 0).or_else(|| self.find(Semantic::Normal, 0))
+        self.find_stream(Semantic::QTangent, 0).or_else(|| self.find_stream(Semantic::Normal, 0))
     }
 
     /// Returns the static lists from which normals and tangents are computed in every frame, if they are
     /// predicted. Allocates.
     pub fn normal_lists(&self) -> Option<NormalLists> {
-        Some(self.predicted(self.direction_stream()?)?.predicted.coded.lists())
+        Some(self.predicted_frame(self.direction_stream()?)?.predicted.coded.lists())
     }
 
     /// Returns the data from which the normals of this frame are computed.
     pub fn normal_states(&self) -> Option<NormalStates<'a>> {
-        let frame = self.predicted(self.direction_stream()?)?.frame;
+        let frame = self.predicted_frame(self.direction_stream()?)?.frame;
         Some(NormalStates { states: frame.state, transforms: frame.transforms })
     }
 }

@@ -9,7 +9,7 @@ use meshreel_codec::Corrupt;
 use meshreel_codec::entropy::block::Decompressor;
 use meshreel_codec::mesh::rig;
 use meshreel_codec::mesh::rig::Rig;
-use meshreel_codec::topology::lod::Entries;
+use meshreel_codec::topology::lod::LodEntries;
 use meshreel_format::kind;
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ use std::sync::Arc;
 /// let mut poses = [vec![Transform::IDENTITY; joints], vec![Transform::IDENTITY; joints], vec![Transform::IDENTITY; joints]];
 /// let mut object = vec![Default::default(); joints];
 /// let mut matrices = vec![Default::default(); rig.joints().len()];
-/// let mut vertices = vec![[0.0; 3]; rig.vertices()];
+/// let mut vertices = vec![[0.0; 3]; rig.vertex_count()];
 /// // Every frame: half walking, half running.
 /// let [a, b, both] = &mut poses;
 /// walk.sample(&mut at_walk, 0.4, Repeats::Wrap, Rounding::None, a)?;
@@ -70,7 +70,7 @@ impl MeshRig {
     }
 
     /// Returns the number of vertices, which is that of the mesh.
-    pub fn vertices(&self) -> usize {
+    pub fn vertex_count(&self) -> usize {
         self.rig.point_of.len()
     }
 
@@ -86,20 +86,20 @@ impl MeshRig {
     }
 
     /// `true` if dual quaternions blend the joints, for some vertices or all, fully or in part.
-    pub fn is_dual(&self) -> bool {
+    pub fn uses_dual_quaternions(&self) -> bool {
         self.rig.is_dual()
     }
 
     /// Returns the share, 0 to 1, of dual quaternion blending at a vertex; the rest is linear. Panics if
     /// there is no such vertex.
-    pub fn dual_part(&self, vertex: usize) -> f32 {
-        self.rig.dual_part(vertex)
+    pub fn dual_quaternion_weight(&self, vertex: usize) -> f32 {
+        self.rig.dual_fraction(vertex)
     }
 
     /// Returns the clip and its sample that the mesh shows in the first frame of the file, if there is one.
     /// With its pose the normals of that frame become those of the bind pose.
     pub fn first_frame(&self) -> Option<(usize, usize)> {
-        let (clip, sample) = self.rig.first?;
+        let (clip, sample) = self.rig.first_sample?;
         Some((clip as usize, sample as usize))
     }
 
@@ -152,7 +152,7 @@ impl Reel {
         for chunk in self.chunks_of(kind::RIGS) {
             let content = self.chunk(chunk, &mut decompressor)?;
             let damaged = |what| error::corrupt(self.path(), what, format!("rigs in chunk {chunk}"));
-            let mut entries = Entries::new(&content, least);
+            let mut entries = LodEntries::new(&content, least);
             while let Some((mesh, bytes)) = entries.next().map_err(damaged)? {
                 least = mesh.saturating_add(1);
                 let record = self.description().meshes.get(mesh as usize);
@@ -161,7 +161,7 @@ impl Reel {
                 let vertices = record.map_err(damaged)?.vertices;
                 let indices = self.indices(mesh as usize)?;
                 let rig = rig::decode(bytes, vertices, &indices).map_err(damaged)?;
-                fits(&rig, &skeletons, clips).map_err(damaged)?;
+                check_references(&rig, &skeletons, clips).map_err(damaged)?;
                 out.push(MeshRig { mesh, rig: Arc::new(rig) });
             }
         }
@@ -170,7 +170,7 @@ impl Reel {
 }
 
 /// Checks that everything that a rig refers to exists.
-fn fits(rig: &Rig, skeletons: &[Arc<SkeletonRecord>], clips: usize) -> Result<(), Corrupt> {
+fn check_references(rig: &Rig, skeletons: &[Arc<SkeletonRecord>], clips: usize) -> Result<(), Corrupt> {
     let Some(skeleton) = skeletons.get(rig.skeleton as usize) else {
         return Err(Corrupt("a rig of a skeleton that is not there"));
     };
@@ -178,7 +178,7 @@ fn fits(rig: &Rig, skeletons: &[Arc<SkeletonRecord>], clips: usize) -> Result<()
     if rig.joints.iter().any(|joint| *joint as usize >= joints) {
         return Err(Corrupt("a rig of joints that are not there"));
     }
-    match rig.first {
+    match rig.first_sample {
         Some((clip, _)) if clip as usize >= clips => Err(Corrupt("a rig of a clip that is not there")),
         _ => Ok(()),
     }

@@ -17,11 +17,11 @@
 
 use crate::Error;
 use crate::decode::mesh::MeshView;
-use crate::reel::fixed_point::{BLOCK, Block};
+use crate::reel::fixed_point::{BLOCK_VERTICES, VertexBlock};
 use crate::reel::normals::PredictedFrame;
 use crate::reel::quantized::QuantizedValues;
-use crate::view::interpolate::{EMPTY, Source, Tangents};
-use meshreel_codec::mesh::normals::Built;
+use crate::view::interpolate::{DecodedTangents, StreamBlend, ZERO_BLOCK};
+use meshreel_codec::mesh::normals::ComputedNormals;
 use meshreel_codec::quantize;
 use meshreel_codec::quantize::code::Code;
 use meshreel_codec::quantize::{blend, qtangent};
@@ -51,19 +51,19 @@ impl VertexChannel {
 
     /// Returns every format that the value can be written in, the plain one first. All others are refused as
     /// misuse.
-    pub const fn formats(self) -> &'static [Format] {
+    pub const fn formats(self) -> &'static [VertexFormat] {
         match self {
-            VertexChannel::Position => &[Format::F32x3, Format::F32x4, Format::U16x4],
-            VertexChannel::Normal => &[Format::F32x3, Format::I8x2, Format::I16x2],
-            VertexChannel::Tangent => &[Format::F32x4, Format::I8x4, Format::I16x4],
-            VertexChannel::TangentFrame => &[Format::I16x4],
-            VertexChannel::Uv(_) => &[Format::F32x2, Format::F16x2, Format::U16x2],
-            VertexChannel::Colour(_) => &[Format::U8x4, Format::F32x4],
-            VertexChannel::Velocity => &[Format::F32x3, Format::F16x4],
-            VertexChannel::Width | VertexChannel::Custom { components: 1, .. } => &[Format::F32],
-            VertexChannel::Custom { components: 2, .. } => &[Format::F32x2],
-            VertexChannel::Custom { components: 3, .. } => &[Format::F32x3],
-            VertexChannel::Custom { components: 4, .. } => &[Format::F32x4],
+            VertexChannel::Position => &[VertexFormat::F32x3, VertexFormat::F32x4, VertexFormat::U16x4],
+            VertexChannel::Normal => &[VertexFormat::F32x3, VertexFormat::I8x2, VertexFormat::I16x2],
+            VertexChannel::Tangent => &[VertexFormat::F32x4, VertexFormat::I8x4, VertexFormat::I16x4],
+            VertexChannel::TangentFrame => &[VertexFormat::I16x4],
+            VertexChannel::Uv(_) => &[VertexFormat::F32x2, VertexFormat::F16x2, VertexFormat::U16x2],
+            VertexChannel::Colour(_) => &[VertexFormat::U8x4, VertexFormat::F32x4],
+            VertexChannel::Velocity => &[VertexFormat::F32x3, VertexFormat::F16x4],
+            VertexChannel::Width | VertexChannel::Custom { components: 1, .. } => &[VertexFormat::F32],
+            VertexChannel::Custom { components: 2, .. } => &[VertexFormat::F32x2],
+            VertexChannel::Custom { components: 3, .. } => &[VertexFormat::F32x3],
+            VertexChannel::Custom { components: 4, .. } => &[VertexFormat::F32x4],
             VertexChannel::Custom { .. } => &[],
         }
     }
@@ -72,7 +72,7 @@ impl VertexChannel {
 /// A number format: kind, bits, and number of components.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
-pub enum Format {
+pub enum VertexFormat {
     F32,
     F32x2,
     F32x3,
@@ -88,33 +88,38 @@ pub enum Format {
     I16x4,
 }
 
-impl Format {
+impl VertexFormat {
     /// Returns the bytes of one value.
     pub const fn size(self) -> usize {
         match self {
-            Format::I8x2 => 2,
-            Format::F32 | Format::F16x2 | Format::U8x4 | Format::U16x2 | Format::I8x4 | Format::I16x2 => 4,
-            Format::F32x2 | Format::F16x4 | Format::U16x4 | Format::I16x4 => 8,
-            Format::F32x3 => 12,
-            Format::F32x4 => 16,
+            VertexFormat::I8x2 => 2,
+            VertexFormat::F32
+            | VertexFormat::F16x2
+            | VertexFormat::U8x4
+            | VertexFormat::U16x2
+            | VertexFormat::I8x4
+            | VertexFormat::I16x2 => 4,
+            VertexFormat::F32x2 | VertexFormat::F16x4 | VertexFormat::U16x4 | VertexFormat::I16x4 => 8,
+            VertexFormat::F32x3 => 12,
+            VertexFormat::F32x4 => 16,
         }
     }
 }
 
 /// An attribute of a vertex buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Attribute {
+pub struct VertexAttribute {
     /// The value.
-    pub what: VertexChannel,
+    pub channel: VertexChannel,
     /// The format that it is written in.
-    pub format: Format,
+    pub format: VertexFormat,
     /// Bytes from the start of a vertex.
     pub offset: usize,
 }
 
 /// A mesh in one frame or between two.
 #[derive(Clone, Copy)]
-pub(crate) struct Vertices<'a> {
+pub(crate) struct VertexWriter<'a> {
     pub first: MeshView<'a>,
     /// The mesh at blend 1, of equal topology.
     pub second: Option<MeshView<'a>>,
@@ -125,53 +130,60 @@ pub(crate) struct Vertices<'a> {
     pub speed: f32,
 }
 
-impl Vertices<'_> {
+impl VertexWriter<'_> {
     /// Writes a range of vertices, `stride` bytes apart, the first at the start of `out`.
     pub fn write(
         &self,
-        attributes: &[Attribute],
+        attributes: &[VertexAttribute],
         stride: usize,
         vertices: Range<usize>,
         out: &mut [u8],
     ) -> Result<(), Error> {
         self.check(attributes, stride, &vertices, out.len())?;
-        let is = |a: &&Attribute| a.what.is_direction();
+        let is = |a: &&VertexAttribute| a.channel.is_direction();
         let Some(direction) = attributes.iter().find(is).filter(|_| !vertices.is_empty()) else {
             return self.write_with(None, attributes, stride, vertices, out);
         };
-        let stream = self.stream(direction.what)?;
-        let Some(frame) = self.first.predicted(stream) else {
+        let stream = self.channel_stream(direction.channel)?;
+        let Some(frame) = self.first.predicted_frame(stream) else {
             return self.write_with(None, attributes, stride, vertices, out);
         };
-        let tangents = attributes.iter().any(|a| a.what.is_direction() && a.what != VertexChannel::Normal);
-        let built = |built: Built<'_>| self.write_with(Some(built), attributes, stride, vertices, out);
-        frame.build(self.next(stream), tangents, built)
+        let tangents =
+            attributes.iter().any(|a| a.channel.is_direction() && a.channel != VertexChannel::Normal);
+        let built =
+            |built: ComputedNormals<'_>| self.write_with(Some(built), attributes, stride, vertices, out);
+        frame.build(self.next_frame(stream), tangents, built)
     }
 
     /// Returns the frame at blend 1 of a stream of predicted normals.
-    fn next(&self, stream: usize) -> Option<(PredictedFrame<'_>, f32)> {
+    fn next_frame(&self, stream: usize) -> Option<(PredictedFrame<'_>, f32)> {
         let second = self.second.as_ref().filter(|_| self.blend > 0.0)?;
-        Some((second.predicted(stream)?, self.blend))
+        Some((second.predicted_frame(stream)?, self.blend))
     }
 
     /// Writes a range of vertices as `write` does, with the normals `built` from the positions, if there are
     /// any.
     fn write_with(
         &self,
-        built: Option<Built<'_>>,
-        attributes: &[Attribute],
+        built: Option<ComputedNormals<'_>>,
+        attributes: &[VertexAttribute],
         stride: usize,
         vertices: Range<usize>,
         out: &mut [u8],
     ) -> Result<(), Error> {
         for attribute in attributes {
-            let stream = self.stream(attribute.what)?;
-            let source =
-                Source { first: &self.first, second: self.second.as_ref(), stream, blend: self.blend, built };
-            for start in vertices.clone().step_by(BLOCK) {
-                let block = start..vertices.end.min(start + BLOCK);
+            let stream = self.channel_stream(attribute.channel)?;
+            let source = StreamBlend {
+                first: &self.first,
+                second: self.second.as_ref(),
+                stream,
+                blend: self.blend,
+                built,
+            };
+            for start in vertices.clone().step_by(BLOCK_VERTICES) {
+                let block = start..vertices.end.min(start + BLOCK_VERTICES);
                 let at = (start - vertices.start) * stride;
-                let target = Target { bytes: &mut out[at..], stride, offset: attribute.offset };
+                let target = AttributeTarget { bytes: &mut out[at..], stride, offset: attribute.offset };
                 self.write_block(attribute, source, block, target)?;
             }
         }
@@ -179,8 +191,13 @@ impl Vertices<'_> {
     }
 
     /// Writes an attribute of all vertices as floats, one after the other.
-    pub fn write_floats(&self, what: VertexChannel, format: Format, out: &mut [f32]) -> Result<(), Error> {
-        let attribute = Attribute { what, format, offset: 0 };
+    pub fn write_floats(
+        &self,
+        what: VertexChannel,
+        format: VertexFormat,
+        out: &mut [f32],
+    ) -> Result<(), Error> {
+        let attribute = VertexAttribute { channel: what, format, offset: 0 };
         let vertices = 0..self.first.vertex_count();
         self.check(&[attribute], format.size(), &vertices, size_of_val(out))?;
         if self.write_whole(what, out)? {
@@ -201,15 +218,15 @@ impl Vertices<'_> {
         if what == VertexChannel::Velocity {
             return Ok(false);
         }
-        let stream = self.stream(what)?;
+        let stream = self.channel_stream(what)?;
         let record = &self.first.record().streams[stream];
-        if let (true, Some(frame)) = (what.is_direction(), self.first.predicted(stream)) {
+        if let (true, Some(frame)) = (what.is_direction(), self.first.predicted_frame(stream)) {
             let out = match what {
                 VertexChannel::Normal => self.first.directions(Some(out), None)?,
                 VertexChannel::Tangent => self.first.directions(None, Some(out))?,
                 _ => return Ok(false),
             };
-            frame.write(self.next(stream), out);
+            frame.write(self.next_frame(stream), out);
             return Ok(true);
         }
         let blends = self.second.filter(|_| self.blend > 0.0 && record.animated);
@@ -242,13 +259,13 @@ impl Vertices<'_> {
 
     /// Writes all normals, three floats each, and tangents, four each, in one pass.
     pub fn write_directions_whole(&self, normals: &mut [f32], tangents: &mut [f32]) -> Result<(), Error> {
-        let stream = self.stream(VertexChannel::Tangent)?;
-        if let Some(frame) = self.first.predicted(stream) {
-            frame.write(self.next(stream), self.first.directions(Some(normals), Some(tangents))?);
+        let stream = self.channel_stream(VertexChannel::Tangent)?;
+        if let Some(frame) = self.first.predicted_frame(stream) {
+            frame.write(self.next_frame(stream), self.first.directions(Some(normals), Some(tangents))?);
             return Ok(());
         }
-        self.write_floats(VertexChannel::Normal, Format::F32x3, normals)?;
-        self.write_floats(VertexChannel::Tangent, Format::F32x4, tangents)
+        self.write_floats(VertexChannel::Normal, VertexFormat::F32x3, normals)?;
+        self.write_floats(VertexChannel::Tangent, VertexFormat::F32x4, tangents)
     }
 
     fn blend_whole<W: Code>(
@@ -276,7 +293,7 @@ impl Vertices<'_> {
 
     fn check(
         &self,
-        attributes: &[Attribute],
+        attributes: &[VertexAttribute],
         stride: usize,
         vertices: &Range<usize>,
         bytes: usize,
@@ -287,8 +304,8 @@ impl Vertices<'_> {
             let text = format!("vertices {vertices:?} of mesh {path}, which has {count}");
             return Err(Error::misuse(text));
         }
-        for Attribute { what, format, offset } in attributes {
-            self.stream(*what)?;
+        for VertexAttribute { channel: what, format, offset } in attributes {
+            self.channel_stream(*what)?;
             if offset.checked_add(format.size()).is_none_or(|end| end > stride) {
                 return Err(Error::misuse(format!(
                     "{what:?} as {format:?} at byte {offset} does not fit into a vertex of {stride} bytes"
@@ -306,9 +323,9 @@ impl Vertices<'_> {
     }
 
     /// Returns the stream that has an attribute.
-    fn stream(&self, what: VertexChannel) -> Result<usize, Error> {
+    fn channel_stream(&self, what: VertexChannel) -> Result<usize, Error> {
         let (semantic, set, name) = match what {
-            VertexChannel::Velocity if self.first.find(Semantic::Velocity, 0).is_some() => {
+            VertexChannel::Velocity if self.first.find_stream(Semantic::Velocity, 0).is_some() => {
                 (Semantic::Velocity, 0, "velocities")
             }
             VertexChannel::Position | VertexChannel::Velocity => (Semantic::Position, 0, "positions"),
@@ -323,17 +340,17 @@ impl Vertices<'_> {
             VertexChannel::Uv(set) => (Semantic::Uv, set, "uvs"),
             VertexChannel::Colour(set) => (Semantic::Colour, set, "colours"),
         };
-        self.first.stream(semantic, set, name)
+        self.first.require_stream(semantic, set, name)
     }
 
     fn write_block(
         &self,
-        attribute: &Attribute,
-        source: Source<'_>,
+        attribute: &VertexAttribute,
+        source: StreamBlend<'_>,
         vertices: Range<usize>,
-        target: Target<'_>,
+        target: AttributeTarget<'_>,
     ) -> Result<(), Error> {
-        match attribute.what {
+        match attribute.channel {
             VertexChannel::Position
             | VertexChannel::Uv(_)
             | VertexChannel::Colour(_)
@@ -349,42 +366,42 @@ impl Vertices<'_> {
     /// Writes positions, texture coordinates, colours or velocities.
     fn write_values(
         &self,
-        attribute: &Attribute,
-        source: Source<'_>,
+        attribute: &VertexAttribute,
+        source: StreamBlend<'_>,
         vertices: Range<usize>,
-        mut target: Target<'_>,
+        mut target: AttributeTarget<'_>,
     ) -> Result<(), Error> {
         let count = vertices.len();
-        let mut block = EMPTY;
-        match (attribute.what, attribute.format) {
-            (VertexChannel::Position, Format::F32x3) => {
-                source.values(vertices, &mut block);
+        let mut block = ZERO_BLOCK;
+        match (attribute.channel, attribute.format) {
+            (VertexChannel::Position, VertexFormat::F32x3) => {
+                source.values_into(vertices, &mut block);
                 target.floats::<3>(&block, count);
             }
-            (VertexChannel::Position, Format::F32x4) => {
-                source.values(vertices, &mut block);
-                block[3] = [1.0; BLOCK];
+            (VertexChannel::Position, VertexFormat::F32x4) => {
+                source.values_into(vertices, &mut block);
+                block[3] = [1.0; BLOCK_VERTICES];
                 target.floats::<4>(&block, count);
             }
-            (VertexChannel::Position, Format::U16x4) => {
-                source.values(vertices, &mut block);
+            (VertexChannel::Position, VertexFormat::U16x4) => {
+                source.values_into(vertices, &mut block);
                 let bounds = self.first.record().bounds;
                 for k in 0..3 {
                     normalise(&mut block[k], bounds[k], bounds[k + 3]);
                 }
-                block[3] = [1.0; BLOCK];
+                block[3] = [1.0; BLOCK_VERTICES];
                 target.unorms::<4>(&block, count);
             }
-            (VertexChannel::Uv(_), Format::F32x2) => {
-                source.values(vertices, &mut block);
+            (VertexChannel::Uv(_), VertexFormat::F32x2) => {
+                source.values_into(vertices, &mut block);
                 target.floats::<2>(&block, count);
             }
-            (VertexChannel::Uv(_), Format::F16x2) => {
-                source.values(vertices, &mut block);
+            (VertexChannel::Uv(_), VertexFormat::F16x2) => {
+                source.values_into(vertices, &mut block);
                 target.halves::<2>(&block, count);
             }
-            (VertexChannel::Uv(_), Format::U16x2) => {
-                source.values(vertices, &mut block);
+            (VertexChannel::Uv(_), VertexFormat::U16x2) => {
+                source.values_into(vertices, &mut block);
                 let Some([u, v, width, height]) = self.first.uv_range(source.stream) else {
                     let path = &self.first.record().path;
                     return Err(Error::misuse(format!("the uvs of mesh {path} are finer than U16x2")));
@@ -393,22 +410,22 @@ impl Vertices<'_> {
                 normalise(&mut block[1], v, v + height);
                 target.unorms::<2>(&block, count);
             }
-            (VertexChannel::Colour(_), Format::F32x4) => {
-                source.values(vertices, &mut block);
+            (VertexChannel::Colour(_), VertexFormat::F32x4) => {
+                source.values_into(vertices, &mut block);
                 target.floats::<4>(&block, count);
             }
-            (VertexChannel::Colour(_), Format::U8x4) => {
-                source.values(vertices, &mut block);
+            (VertexChannel::Colour(_), VertexFormat::U8x4) => {
+                source.values_into(vertices, &mut block);
                 target.bytes(&block, count);
             }
-            (VertexChannel::Width, Format::F32) => {
-                source.values(vertices, &mut block);
+            (VertexChannel::Width, VertexFormat::F32) => {
+                source.values_into(vertices, &mut block);
                 target.floats::<1>(&block, count);
             }
             (VertexChannel::Custom { components, .. }, format)
-                if attribute.what.formats().contains(&format) =>
+                if attribute.channel.formats().contains(&format) =>
             {
-                source.values(vertices, &mut block);
+                source.values_into(vertices, &mut block);
                 match components {
                     1 => target.floats::<1>(&block, count),
                     2 => target.floats::<2>(&block, count),
@@ -416,10 +433,10 @@ impl Vertices<'_> {
                     _ => target.floats::<4>(&block, count),
                 }
             }
-            (VertexChannel::Velocity, Format::F32x3 | Format::F16x4) => {
+            (VertexChannel::Velocity, VertexFormat::F32x3 | VertexFormat::F16x4) => {
                 self.velocities(source, vertices, &mut block);
                 match attribute.format {
-                    Format::F32x3 => target.floats::<3>(&block, count),
+                    VertexFormat::F32x3 => target.floats::<3>(&block, count),
                     _ => target.halves::<4>(&block, count),
                 }
             }
@@ -430,12 +447,12 @@ impl Vertices<'_> {
 
     /// Writes the velocities that the file stores or, if it has none, the change of positions from frame to
     /// frame.
-    fn velocities(&self, source: Source<'_>, vertices: Range<usize>, block: &mut Block) {
+    fn velocities(&self, source: StreamBlend<'_>, vertices: Range<usize>, block: &mut VertexBlock) {
         let stored = self.first.record().streams[source.stream].semantic == Semantic::Velocity;
         let factor = if stored { self.speed } else { self.per_second };
         match stored {
-            true => source.values(vertices, block),
-            false => source.difference(vertices, block),
+            true => source.values_into(vertices, block),
+            false => source.difference_into(vertices, block),
         }
         block.as_flattened_mut().iter_mut().for_each(|v| *v *= factor);
     }
@@ -443,37 +460,37 @@ impl Vertices<'_> {
     /// Writes normals, tangents or tangent frames.
     fn write_directions(
         &self,
-        attribute: &Attribute,
-        source: Source<'_>,
+        attribute: &VertexAttribute,
+        source: StreamBlend<'_>,
         vertices: Range<usize>,
-        mut target: Target<'_>,
+        mut target: AttributeTarget<'_>,
     ) -> Result<(), Error> {
         let count = vertices.len();
-        match (attribute.what, attribute.format) {
-            (VertexChannel::Normal, Format::F32x3 | Format::I8x2 | Format::I16x2) => {
-                let mut block = EMPTY;
+        match (attribute.channel, attribute.format) {
+            (VertexChannel::Normal, VertexFormat::F32x3 | VertexFormat::I8x2 | VertexFormat::I16x2) => {
+                let mut block = ZERO_BLOCK;
                 let record = &self.first.record().streams[source.stream];
                 if record.semantic == Semantic::QTangent {
-                    source.frames(vertices, &mut |i, tangents| {
+                    source.for_each_frame(vertices, &mut |i, tangents| {
                         let [x, y, z] = tangents.frame.normal;
                         (block[0][i], block[1][i], block[2][i]) = (x, y, z);
                     });
                 } else {
-                    source.normals(vertices, &mut block);
+                    source.normals_into(vertices, &mut block);
                 }
                 for i in 0..count {
                     let normal = [0, 1, 2].map(|k| block[k][i]);
                     target.normal(i, normal, attribute.format);
                 }
             }
-            (VertexChannel::Tangent, Format::F32x4 | Format::I8x4 | Format::I16x4) => {
-                source.frames(vertices, &mut |i, tangents| {
+            (VertexChannel::Tangent, VertexFormat::F32x4 | VertexFormat::I8x4 | VertexFormat::I16x4) => {
+                source.for_each_frame(vertices, &mut |i, tangents| {
                     target.tangent(i, &tangents, attribute.format);
                 });
             }
-            (VertexChannel::TangentFrame, Format::I16x4) => {
-                source.frames(vertices, &mut |i, tangents| {
-                    target.put_shorts(i, quaternion_shorts(&tangents));
+            (VertexChannel::TangentFrame, VertexFormat::I16x4) => {
+                source.for_each_frame(vertices, &mut |i, tangents| {
+                    target.write_shorts(i, quaternion_shorts(&tangents));
                 });
             }
             (what, format) => return Err(unwritable(what, format)),
@@ -483,81 +500,81 @@ impl Vertices<'_> {
 }
 
 /// The error for a value in a format that it does not have; it lists those that it has.
-fn unwritable(what: VertexChannel, format: Format) -> Error {
+fn unwritable(what: VertexChannel, format: VertexFormat) -> Error {
     let known: Vec<String> = what.formats().iter().map(|f| format!("{f:?}")).collect();
     Error::misuse(format!("{what:?} cannot be written as {format:?}, but as {}", known.join(", ")))
 }
 
 /// The bytes of a vertex buffer that one attribute of a block of vertices is written to.
-struct Target<'a> {
+struct AttributeTarget<'a> {
     bytes: &'a mut [u8],
     stride: usize,
     offset: usize,
 }
 
-impl Target<'_> {
-    fn put(&mut self, vertex: usize, bytes: &[u8]) {
+impl AttributeTarget<'_> {
+    fn write_bytes(&mut self, vertex: usize, bytes: &[u8]) {
         let start = vertex * self.stride + self.offset;
         self.bytes[start..start + bytes.len()].copy_from_slice(bytes);
     }
 
-    fn put_floats<const N: usize>(&mut self, vertex: usize, values: [f32; N]) {
-        self.put(vertex, values.map(f32::to_le_bytes).as_flattened());
+    fn write_floats<const N: usize>(&mut self, vertex: usize, values: [f32; N]) {
+        self.write_bytes(vertex, values.map(f32::to_le_bytes).as_flattened());
     }
 
-    fn put_shorts<const N: usize>(&mut self, vertex: usize, values: [i16; N]) {
-        self.put(vertex, values.map(i16::to_le_bytes).as_flattened());
+    fn write_shorts<const N: usize>(&mut self, vertex: usize, values: [i16; N]) {
+        self.write_bytes(vertex, values.map(i16::to_le_bytes).as_flattened());
     }
 
-    fn floats<const N: usize>(&mut self, block: &Block, count: usize) {
+    fn floats<const N: usize>(&mut self, block: &VertexBlock, count: usize) {
         for i in 0..count {
-            self.put_floats::<N>(i, std::array::from_fn(|k| block[k][i]));
+            self.write_floats::<N>(i, std::array::from_fn(|k| block[k][i]));
         }
     }
 
     fn words<const N: usize>(&mut self, count: usize, word: impl Fn(usize, usize) -> u16) {
         for i in 0..count {
             let words: [u16; N] = std::array::from_fn(|k| word(k, i));
-            self.put(i, words.map(u16::to_le_bytes).as_flattened());
+            self.write_bytes(i, words.map(u16::to_le_bytes).as_flattened());
         }
     }
 
-    fn halves<const N: usize>(&mut self, block: &Block, count: usize) {
+    fn halves<const N: usize>(&mut self, block: &VertexBlock, count: usize) {
         self.words::<N>(count, |k, i| half(block[k][i]));
     }
 
-    fn unorms<const N: usize>(&mut self, block: &Block, count: usize) {
+    fn unorms<const N: usize>(&mut self, block: &VertexBlock, count: usize) {
         // Conversions saturate, and NaN is 0.
         self.words::<N>(count, |k, i| (block[k][i] * 65535.0 + 0.5) as u16);
     }
 
-    fn bytes(&mut self, block: &Block, count: usize) {
+    fn bytes(&mut self, block: &VertexBlock, count: usize) {
         for i in 0..count {
-            self.put(i, &[0, 1, 2, 3].map(|k| (block[k][i] * 255.0 + 0.5) as u8));
+            self.write_bytes(i, &[0, 1, 2, 3].map(|k| (block[k][i] * 255.0 + 0.5) as u8));
         }
     }
 
-    fn normal(&mut self, vertex: usize, normal: [f32; 3], format: Format) {
+    fn normal(&mut self, vertex: usize, normal: [f32; 3], format: VertexFormat) {
         match format {
-            Format::I8x2 => self.put(vertex, &octahedral(normal).map(byte)),
-            Format::I16x2 => self.put_shorts(vertex, octahedral(normal).map(short)),
-            _ => self.put_floats(vertex, normal),
+            VertexFormat::I8x2 => self.write_bytes(vertex, &octahedral(normal).map(byte)),
+            VertexFormat::I16x2 => self.write_shorts(vertex, octahedral(normal).map(short)),
+            _ => self.write_floats(vertex, normal),
         }
     }
 
-    fn tangent(&mut self, vertex: usize, tangents: &Tangents, format: Format) {
+    fn tangent(&mut self, vertex: usize, tangents: &DecodedTangents, format: VertexFormat) {
         let ([x, y, z], sign) = (tangents.frame.tangent, tangents.frame.sign);
         let [u, v] = octahedral([x, y, z]);
         match format {
-            Format::I8x4 => self.put(vertex, &[u, v, sign, 0.0].map(byte)),
-            Format::I16x4 => self.put_shorts(vertex, [u, v, sign, 0.0].map(short)),
-            _ => self.put_floats(vertex, [x, y, z, sign]),
+            VertexFormat::I8x4 => self.write_bytes(vertex, &[u, v, sign, 0.0].map(byte)),
+            VertexFormat::I16x4 => self.write_shorts(vertex, [u, v, sign, 0.0].map(short)),
+            _ => self.write_floats(vertex, [x, y, z, sign]),
         }
     }
 }
 
 /// Maps a range to 0 … 1; an empty range gives 0.
-fn normalise(plane: &mut [f32; BLOCK], from: f32, to: f32) {
+fn normalise(plane: &mut [f32; BLOCK_VERTICES], from: f32, to: f32) {
     let size = to - from;
     let scale = if size > 0.0 { 1.0 / size } else { 0.0 };
     plane.iter_mut().for_each(|v| *v = (*v - from) * scale);
@@ -582,8 +599,8 @@ fn octahedral([x, y, z]: [f32; 3]) -> [f32; 2] {
 }
 
 /// Returns the quaternion as shorts; the sign of w, which is never 0, is that of the bitangent.
-fn quaternion_shorts(tangents: &Tangents) -> [i16; 4] {
-    let of_frame = || qtangent::quaternion_of(tangents.frame.normal, tangents.frame.tangent);
+fn quaternion_shorts(tangents: &DecodedTangents) -> [i16; 4] {
+    let of_frame = || qtangent::quaternion_from_frame(tangents.frame.normal, tangents.frame.tangent);
     let [x, y, z, w] = tangents.rotation.unwrap_or_else(of_frame);
     let turn = if (w < 0.0) == (tangents.frame.sign < 0.0) { 1.0 } else { -1.0 };
     let mut q = [x, y, z, w].map(|v| short(v * turn));
@@ -651,8 +668,8 @@ mod tests {
         for sign in [1.0, -1.0] {
             for rotation in [[1.0, 0.0, 0.0, 0.0], [0.0, 0.6, 0.0, 0.8], [0.0, 0.6, 0.0, -0.8]] {
                 let frame = meshreel_codec::quantize::qtangent::frame(rotation, sign);
-                let q = quaternion_shorts(&Tangents { rotation: Some(rotation), frame });
-                let again = quaternion_shorts(&Tangents { rotation: None, frame });
+                let q = quaternion_shorts(&DecodedTangents { rotation: Some(rotation), frame });
+                let again = quaternion_shorts(&DecodedTangents { rotation: None, frame });
                 let same = (0..4).all(|k| (i32::from(q[k]) - i32::from(again[k])).abs() <= 1);
                 assert!(same, "{q:?} {again:?}");
                 assert_ne!(q[3], 0);
@@ -663,8 +680,8 @@ mod tests {
 
     #[test]
     fn formats_have_their_sizes() {
-        assert_eq!(Format::F32x3.size(), 12);
-        assert_eq!(Format::I8x2.size(), 2);
-        assert_eq!(Format::U16x4.size(), Format::F16x4.size());
+        assert_eq!(VertexFormat::F32x3.size(), 12);
+        assert_eq!(VertexFormat::I8x2.size(), 2);
+        assert_eq!(VertexFormat::U16x4.size(), VertexFormat::F16x4.size());
     }
 }

@@ -1,18 +1,19 @@
 //! Clips with every kind of sub-track, made directly by `codec`: any residuals decode.
 
 use super::Parts;
-use meshreel::clip::{ClipRecord, Codec, RandomAccessClip, SkeletonRecord};
+use meshreel::clip::{ClipCodec, ClipRecord, RandomAccessClip, SkeletonRecord};
 use meshreel::record::Description;
 use meshreel::{Transform, kind};
 use meshreel_codec::clip::layer::{LayerRecord, LayerTable, TierPart};
-use meshreel_codec::clip::random_access::{Origin, SEGMENT, Segment};
+use meshreel_codec::clip::random_access::{Origin, SEGMENT_SAMPLES, UnpackedSegment};
 use meshreel_codec::clip::record::{encode_clip, encode_skeleton};
-use meshreel_codec::clip::scalars::{Component, Marker, ScalarTrack, ScalarsRecord};
-use meshreel_codec::clip::streamed::{Kind, Plan, Residuals};
+use meshreel_codec::clip::scalars::{Marker, ScalarComponent, ScalarTrack, ScalarsRecord};
+use meshreel_codec::clip::streamed::{ClipLayout, SampleResiduals, SubTrackKind};
 use meshreel_codec::clip::{
-    Axis, Header, Rotation, SmallestThree, Source, Split, Vector, layer, random_access, scalars, streamed,
+    ClipHeader, ClipSplit, ComponentSource, RotationAxis, RotationSubTrack, SmallestThree, VectorSubTrack,
+    layer, random_access, scalars, streamed,
 };
-use meshreel_codec::entropy::block::Format;
+use meshreel_codec::entropy::block::BlockFormat;
 use std::sync::Arc;
 
 /// Samples per second.
@@ -26,44 +27,44 @@ fn skeleton(joints: usize) -> SkeletonRecord {
         parents: (0..joints as u32).map(|j| j.checked_sub(1 + j % 2).unwrap_or(u32::MAX)).collect(),
         rest: (0..joints).map(rest).collect(),
         shell: vec![3.0; joints],
-        ends: vec![Vec::new(); joints],
+        end_sites: vec![Vec::new(); joints],
         ..SkeletonRecord::default()
     }
 }
 
 /// Returns a plan with every kind of sub-track in turn.
-fn plan(skeleton: &SkeletonRecord, samples: usize, layer_of: &[u8]) -> Plan {
+fn plan(skeleton: &SkeletonRecord, samples: usize, layer_of: &[u8]) -> ClipLayout {
     let joints = skeleton.parents.len();
     let rest = SmallestThree::new([0.1, 0.7, 0.1, 0.7]);
-    let (axis, second) = (Axis::new([0.6, 0.0, 0.8]), Axis::new([0.0, 1.0, 0.0]));
+    let (axis, second) = (RotationAxis::new([0.6, 0.0, 0.8]), RotationAxis::new([0.0, 1.0, 0.0]));
     let rotation = |j: usize| match j % 5 {
-        0 | 4 => Rotation::Free,
-        1 => Rotation::Hinge { rest, axis },
-        2 => Rotation::TwoAxes { rest, first: axis, second },
-        _ => Rotation::Default,
+        0 | 4 => RotationSubTrack::Free,
+        1 => RotationSubTrack::Hinge { rest, axis },
+        2 => RotationSubTrack::TwoAxes { rest, first: axis, second },
+        _ => RotationSubTrack::Default,
     };
     let vector = |moves: bool| {
-        if moves { Vector::Animated } else { Vector::Default }
+        if moves { VectorSubTrack::Animated } else { VectorSubTrack::Default }
     };
-    let mut header = Header {
+    let mut header = ClipHeader {
         samples: samples as u32,
         fps: FPS,
         start: 0.0,
         base: 0.05,
         spread: 5,
-        log: 4,
+        segment_log2: 4,
         fine: Vec::new(),
         rotations: (0..joints).map(rotation).collect(),
         translations: (0..joints).map(|j| vector(j % 7 == 0)).collect(),
         scales: (0..joints).map(|j| vector(j % 9 == 4)).collect(),
         sources: Vec::new(),
         starts: Vec::new(),
-        split: Split { layers: layer_of.to_vec(), ..Split::default() },
+        split: ClipSplit { layers: layer_of.to_vec(), ..ClipSplit::default() },
     };
     let components = header.components();
-    header.sources = vec![[Source::default(); 2]; components];
+    header.sources = vec![[ComponentSource::default(); 2]; components];
     header.starts = vec![0; components];
-    Plan::new(&skeleton.skeleton(), header).unwrap()
+    ClipLayout::new(&skeleton.skeleton(), header).unwrap()
 }
 
 struct Random(u64);
@@ -77,25 +78,27 @@ impl Random {
 }
 
 /// Returns random segments of the random-access form.
-fn any_segments(plan: &Plan, joints: usize) -> Vec<Segment> {
+fn any_segments(plan: &ClipLayout, joints: usize) -> Vec<UnpackedSegment> {
     let samples = plan.header.samples as usize;
     let mut random = Random(joints as u64);
     let mut segments = Vec::new();
-    for first in (0..samples).step_by(SEGMENT) {
-        let count = (samples - first).min(SEGMENT);
-        let origin = |kind: Kind, random: &mut Random| match kind {
-            Kind::Free => {
+    for first in (0..samples).step_by(SEGMENT_SAMPLES) {
+        let count = (samples - first).min(SEGMENT_SAMPLES);
+        let origin = |kind: SubTrackKind, random: &mut Random| match kind {
+            SubTrackKind::Free => {
                 let q = [0, 1, 2, 3].map(|_| f64::from(random.next(100)) + 0.5);
                 let n = q.iter().map(|v| v * v).sum::<f64>().sqrt();
                 Origin::rotation(q.map(|v| v / n))
             }
-            Kind::Hinge | Kind::TwoAxes => Origin::Angles([random.next(i32::MAX - 1), random.next(1 << 28)]),
-            Kind::Translation => Origin::Vector([0, 1, 2].map(|_| random.next(1000) as f32 * 0.1)),
-            Kind::Scale => Origin::Vector([1.0, 1.5, 0.5]),
+            SubTrackKind::Hinge | SubTrackKind::TwoAxes => {
+                Origin::Angles([random.next(i32::MAX - 1), random.next(1 << 28)])
+            }
+            SubTrackKind::Translation => Origin::Vector([0, 1, 2].map(|_| random.next(1000) as f32 * 0.1)),
+            SubTrackKind::Scale => Origin::Vector([1.0, 1.5, 0.5]),
         };
-        segments.push(Segment {
+        segments.push(UnpackedSegment {
             factor: 100 + (first % 97) as u8,
-            origins: plan.groups.iter().map(|g| origin(g.kind, &mut random)).collect(),
+            origins: plan.sub_tracks.iter().map(|g| origin(g.kind, &mut random)).collect(),
             k: (0..count * plan.components).map(|i| random.next(3 + (i % 60) as i32)).collect(),
         });
     }
@@ -103,7 +106,7 @@ fn any_segments(plan: &Plan, joints: usize) -> Vec<Segment> {
 }
 
 /// Returns a clip in the random-access form in memory.
-pub fn resident(joints: usize, samples: usize) -> RandomAccessClip {
+pub fn random_access_clip(joints: usize, samples: usize) -> RandomAccessClip {
     let skeleton = skeleton(joints);
     let plan = plan(&skeleton, samples, &[]);
     let bytes = random_access::encode(&plan, &any_segments(&plan, joints)).unwrap();
@@ -125,7 +128,7 @@ pub fn random_access_file(joints: usize, samples: usize, layers: usize, stepped:
         stored = random_access::encode(&plan, &segments).unwrap();
     } else {
         let part =
-            |layer: u8| random_access::take_out(&skeleton.skeleton(), &plan, layer, &segments).unwrap();
+            |layer: u8| random_access::extract_layer(&skeleton.skeleton(), &plan, layer, &segments).unwrap();
         let ((base, base_segments), (upper, upper_segments)) = (part(0), part(1));
         stored.extend(random_access::encode(&base, &base_segments).unwrap());
         let piece = random_access::encode_body(&upper, &upper_segments).unwrap();
@@ -135,14 +138,14 @@ pub fn random_access_file(joints: usize, samples: usize, layers: usize, stepped:
             clip: 0,
             samples: samples as u32,
             layers: vec![record("base", Vec::new()), record("upper", layer::header_bytes(&upper.header))],
-            pieces: vec![TierPart {
+            tier_parts: vec![TierPart {
                 layer: 1,
                 size: piece.len() as u32,
-                segments: samples.div_ceil(SEGMENT) as u32,
+                segments: samples.div_ceil(SEGMENT_SAMPLES) as u32,
                 ..TierPart::default()
             }],
             stepped: (0..joints).map(|j| stepped && j % 4 == 3).collect(),
-            layer_of,
+            joint_layers: layer_of,
             interleaved: false,
         };
         let mut bytes = Vec::new();
@@ -152,19 +155,19 @@ pub fn random_access_file(joints: usize, samples: usize, layers: usize, stepped:
     let (mut clip, mut bones) = (Vec::new(), Vec::new());
     let record = ClipRecord {
         name: "test".into(),
-        codec: Codec::RandomAccess,
-        asked: 0.05,
+        codec: ClipCodec::RandomAccess,
+        requested_tolerance: 0.05,
         tolerance: 0.05,
         ..ClipRecord::default()
     };
     encode_clip(&record, &stored, &mut clip);
     encode_skeleton(&skeleton, &mut bones);
     chunks.splice(0..0, [(kind::SKELETON, bones), (kind::CLIP, clip)]);
-    Parts { description: Description::default(), chunks, frames: Vec::new(), format: Format::Store }
+    Parts { description: Description::default(), chunks, frames: Vec::new(), format: BlockFormat::Store }
 }
 
 /// Returns the scalar tracks and markers of [`file`].
-pub fn extras(samples: usize) -> ScalarsRecord {
+pub fn scalars_record(samples: usize) -> ScalarsRecord {
     let marker = |(name, time): (&str, f64)| Marker { name: name.into(), time };
     ScalarsRecord {
         clip: 0,
@@ -172,7 +175,7 @@ pub fn extras(samples: usize) -> ScalarsRecord {
         tracks: vec![
             ScalarTrack {
                 name: "blink".into(),
-                components: vec![Component::Animated {
+                components: vec![ScalarComponent::Animated {
                     low: -1.0,
                     step: 0.25,
                     k: (0..samples as i32).map(|i| i * i % 23).collect(),
@@ -181,10 +184,10 @@ pub fn extras(samples: usize) -> ScalarsRecord {
             ScalarTrack {
                 name: "colour".into(),
                 components: vec![
-                    Component::Constant(0.5),
-                    Component::Zero,
-                    Component::Constant(2.0),
-                    Component::Zero,
+                    ScalarComponent::Constant(0.5),
+                    ScalarComponent::Zero,
+                    ScalarComponent::Constant(2.0),
+                    ScalarComponent::Zero,
                 ],
             },
         ],
@@ -197,17 +200,19 @@ pub fn file(joints: usize, samples: usize, extras: Option<&ScalarsRecord>) -> Pa
     let skeleton = skeleton(joints);
     let plan = plan(&skeleton, samples, &[]);
     let mut random = Random(7 + joints as u64);
-    let mut residuals =
-        |most: i32| Residuals { shift: 0, k: (0..plan.components).map(|_| random.next(most)).collect() };
-    let keys: Vec<Residuals> = (0..plan.keys()).map(|_| residuals(30)).collect();
-    let segments: Vec<Vec<Residuals>> =
-        (0..plan.segments()).map(|s| plan.steps_of(s).map(|_| residuals(2)).collect()).collect();
+    let mut residuals = |most: i32| SampleResiduals {
+        shift: 0,
+        k: (0..plan.components).map(|_| random.next(most)).collect(),
+    };
+    let keys: Vec<SampleResiduals> = (0..plan.keys()).map(|_| residuals(30)).collect();
+    let segments: Vec<Vec<SampleResiduals>> =
+        (0..plan.segments()).map(|s| plan.segment_steps(s).map(|_| residuals(2)).collect()).collect();
     let (mut stored, mut clip, mut bones) = (Vec::new(), Vec::new(), Vec::new());
     streamed::encode(&plan, &keys, &segments, &mut stored);
     let record = ClipRecord {
         name: "test".into(),
         skeleton: 0,
-        asked: 0.05,
+        requested_tolerance: 0.05,
         tolerance: 0.05,
         ..ClipRecord::default()
     };
@@ -219,5 +224,5 @@ pub fn file(joints: usize, samples: usize, extras: Option<&ScalarsRecord>) -> Pa
         scalars::encode(extras, &mut bytes);
         chunks.push((kind::SCALARS, bytes));
     }
-    Parts { description: Description::default(), chunks, frames: Vec::new(), format: Format::Zstd }
+    Parts { description: Description::default(), chunks, frames: Vec::new(), format: BlockFormat::Zstd }
 }

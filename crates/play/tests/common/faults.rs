@@ -1,6 +1,6 @@
 //! A disk with the faults of real disks, and a pool that runs jobs in any order: both act only in `step`.
 
-use meshreel::{Job, Pool, Read, Source, Token};
+use meshreel::{AsyncSource, Job, Pool, ReadRequest, ReadToken};
 use std::io::{Error, ErrorKind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -36,7 +36,7 @@ pub struct Faults {
 pub struct Disk {
     size: u64,
     bytes: Mutex<Arc<[u8]>>,
-    pending: Mutex<Vec<Read>>,
+    pending: Mutex<Vec<ReadRequest>>,
     faults: Mutex<Faults>,
     pub started: AtomicU64,
 }
@@ -51,7 +51,7 @@ impl Disk {
             started: AtomicU64::new(0),
         })
     }
-    pub fn set(&self, faults: Faults) {
+    pub fn set_faults(&self, faults: Faults) {
         *self.faults.lock().unwrap() = faults;
     }
     /// Replaces the bytes of the file.
@@ -75,7 +75,7 @@ impl Disk {
         }
     }
 
-    fn complete(&self, mut read: Read, faults: Faults, random: &mut Random) {
+    fn complete(&self, mut read: ReadRequest, faults: Faults, random: &mut Random) {
         if random.below(100) < faults.errors {
             // Dropping it is an error as well.
             if random.one_in(2) {
@@ -101,18 +101,18 @@ impl Disk {
     }
 }
 
-impl Source for Disk {
+impl AsyncSource for Disk {
     fn size(&self) -> u64 {
         self.size
     }
-    fn start(&self, read: Read) {
+    fn start(&self, read: ReadRequest) {
         self.started.fetch_add(1, Ordering::Relaxed);
         if read.is_opening() {
             return self.complete(read, Faults::default(), &mut Random(0));
         }
         self.pending.lock().unwrap().push(read);
     }
-    fn cancel(&self, token: Token) {
+    fn cancel(&self, token: ReadToken) {
         // Some disks react to it, others do not.
         let mut pending = self.pending.lock().unwrap();
         let place = pending.iter().position(|read| read.token() == token);
@@ -122,11 +122,11 @@ impl Source for Disk {
     }
 }
 
-/// A pool whose jobs wait until [`Later::step`].
+/// A pool whose jobs wait until [`ManualPool::step`].
 #[derive(Default)]
-pub struct Later(Mutex<Vec<Job>>);
+pub struct ManualPool(Mutex<Vec<Job>>);
 
-impl Later {
+impl ManualPool {
     /// Runs up to `most` jobs in random order, and drops one in `drops`. Returns whether there were any.
     pub fn step(&self, random: &mut Random, most: usize, drops: usize) -> bool {
         for i in 0..most {
@@ -146,7 +146,7 @@ impl Later {
     }
 }
 
-impl Pool for Later {
+impl Pool for ManualPool {
     fn start(&self, job: Job) {
         self.0.lock().unwrap().push(job);
     }

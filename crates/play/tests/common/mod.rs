@@ -10,20 +10,20 @@ pub mod rigs;
 
 use meshreel::format::{Summary, Writer};
 use meshreel::record::{
-    self, CODEC_CLASSIC, Coding, Description, Location, Material, MeshRecord, Method, NodeRecord, Semantic,
-    StreamRecord, Visibility,
+    self, CODEC_CLASSIC, ChunkLocation, Coding, Description, MaterialRecord, MeshRecord, Method, NodeRecord,
+    Semantic, StreamRecord, Visibility,
 };
 use meshreel::{FrameDecoder, FrameKind, Limits, Options, Reel, SourceMap, Transform, kind};
 use meshreel_codec::classic::stream;
-use meshreel_codec::classic::stream::{References, Spatial};
-use meshreel_codec::entropy::block::{Compressor, Format};
+use meshreel_codec::classic::stream::{References, SpatialPrediction};
+use meshreel_codec::entropy::block::{BlockFormat, Compressor};
 use meshreel_codec::quantize::Axis;
 use meshreel_codec::quantize::code::Code;
 use meshreel_codec::record::source_map;
 use meshreel_codec::topology::index;
 use meshreel_codec::transform;
 use meshreel_codec::values::parallelogram;
-use meshreel_codec::values::parallelogram::Table;
+use meshreel_codec::values::parallelogram::PredictorTable;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ pub struct Parts {
     /// All chunks but the description, which is chunk 0.
     pub chunks: Vec<(u16, Vec<u8>)>,
     pub frames: Vec<(f64, FrameKind, Vec<u8>)>,
-    pub format: Format,
+    pub format: BlockFormat,
 }
 
 impl Parts {
@@ -68,8 +68,8 @@ impl Parts {
         for (time, kind, raw) in &self.frames {
             let bytes = block(raw);
             let kind = match kind {
-                FrameKind::Index => kind::INDEX,
-                FrameKind::Between => kind::BETWEEN,
+                FrameKind::Index => kind::INDEPENDENT_UNIT,
+                FrameKind::Predicted => kind::DEPENDENT_UNIT,
             };
             writer.add_chunk(kind, size(raw), &bytes).unwrap();
             writer.add_frame(*time, [0.0; 6]).unwrap();
@@ -182,7 +182,7 @@ pub fn kind_of(frame: usize, frames: usize) -> FrameKind {
     if frame.is_multiple_of(5) || frame == 12 || frame + 1 == frames {
         FrameKind::Index
     } else {
-        FrameKind::Between
+        FrameKind::Predicted
     }
 }
 
@@ -220,7 +220,7 @@ fn stream_record(semantic: Semantic, set: u8, animated: bool, word: u8, bits: u8
 fn mesh_record(path: &str, method: Method, n: u32, streams: Vec<StreamRecord>) -> MeshRecord {
     let indices = grid(n).len() as u32;
     let half = indices / 6 * 3;
-    let material = |id, name: &str, first, count| Material { id, name: name.into(), first, count };
+    let material = |id, name: &str, first, count| MaterialRecord { id, name: name.into(), first, count };
     MeshRecord {
         path: path.into(),
         method,
@@ -230,14 +230,14 @@ fn mesh_record(path: &str, method: Method, n: u32, streams: Vec<StreamRecord>) -
         source_points: n * n,
         points: 0,
         bounds: [-1.5, -1.5, -1.5, 1.5, 1.5, 1.5],
-        connectivity: Location::default(),
-        values: Location::default(),
-        source_map: Location::default(),
+        connectivity: ChunkLocation::default(),
+        values: ChunkLocation::default(),
+        source_map: ChunkLocation::default(),
         has_table: method != Method::Fluid,
-        moves: None,
-        ends: Location::default(),
-        remeshed: None,
-        apart: false,
+        moving_frames: None,
+        end_states: ChunkLocation::default(),
+        remeshed_blend_frames: None,
+        separate_attributes: false,
         particles: None,
         streams,
         materials: vec![material(1, "skin1", 0, half), material(2, "cloth2", half, indices - half)],
@@ -263,26 +263,26 @@ fn wave(stream: &StreamRecord, n: u32, frame: usize, seed: u32) -> Vec<u32> {
     out
 }
 
-fn narrow<W: Code>(levels: &[u32]) -> Vec<W> {
-    levels.iter().map(|&l| W::wrap(i64::from(l))).collect()
+fn narrow<W: Code>(codes: &[u32]) -> Vec<W> {
+    codes.iter().map(|&l| W::wrap(i64::from(l))).collect()
 }
 
-fn spatial(semantic: Semantic) -> Spatial {
+fn spatial(semantic: Semantic) -> SpatialPrediction {
     match semantic {
-        Semantic::Position | Semantic::Uv => Spatial::Parallelogram,
-        _ => Spatial::Average,
+        Semantic::Position | Semantic::Uv => SpatialPrediction::Parallelogram,
+        _ => SpatialPrediction::Average,
     }
 }
 
 /// The quantized values of the frames that a stream is predicted from: base, previous, before previous, index
 /// before, index after.
-type Around<'a> = [Option<&'a [u32]>; 5];
+type CodeReferences<'a> = [Option<&'a [u32]>; 5];
 
 fn encode_as<W: Code>(
     record: &StreamRecord,
-    levels: &[u32],
-    around: Around<'_>,
-    table: &Table,
+    codes: &[u32],
+    around: CodeReferences<'_>,
+    table: &PredictorTable,
     out: &mut Vec<u8>,
 ) {
     let around = around.map(|levels| levels.map(narrow::<W>));
@@ -290,7 +290,7 @@ fn encode_as<W: Code>(
         std::array::from_fn(|i| around[i].as_deref());
     let references = References { base, previous, before_previous, index_before, index_after, table };
     let components = record.semantic.components();
-    let values = narrow::<W>(levels);
+    let values = narrow::<W>(codes);
     if previous.is_some() {
         stream::encode_b_frame(&values, components, references, 5, out);
     } else {
@@ -301,19 +301,19 @@ fn encode_as<W: Code>(
 
 fn encode_stream(
     record: &StreamRecord,
-    levels: &[u32],
-    around: Around<'_>,
-    table: &Table,
+    codes: &[u32],
+    around: CodeReferences<'_>,
+    table: &PredictorTable,
     out: &mut Vec<u8>,
 ) {
     match record.word {
-        1 => encode_as::<u8>(record, levels, around, table, out),
-        2 => encode_as::<u16>(record, levels, around, table, out),
-        _ => encode_as::<u32>(record, levels, around, table, out),
+        1 => encode_as::<u8>(record, codes, around, table, out),
+        2 => encode_as::<u16>(record, codes, around, table, out),
+        _ => encode_as::<u32>(record, codes, around, table, out),
     }
 }
 
-fn table_of(record: &MeshRecord, streams: &[Vec<u32>], n: u32) -> Table {
+fn table_of(record: &MeshRecord, streams: &[Vec<u32>], n: u32) -> PredictorTable {
     let position = narrow::<u32>(&streams[0]);
     let vertices = record.vertices as usize;
     parallelogram::build_table(&grid(n), vertices, 3, &[&position])
@@ -324,10 +324,10 @@ fn fluid_side(frame: usize) -> u32 {
     [4, 5, 6, 0, 3, 1, 6, 2][frame % 8]
 }
 
-fn append(chunk: &mut Vec<u8>, number: u32, bytes: &[u8]) -> Location {
+fn append(chunk: &mut Vec<u8>, number: u32, bytes: &[u8]) -> ChunkLocation {
     let offset = chunk.len() as u32;
     chunk.extend_from_slice(bytes);
-    Location { chunk: number, offset, size: bytes.len() as u32 }
+    ChunkLocation { chunk: number, offset, size: bytes.len() as u32 }
 }
 
 fn turned(angle: f32, x: f32, scale: [f32; 3]) -> Transform {
@@ -465,7 +465,7 @@ pub fn sample_with(kinds: &[FrameKind], fluid: bool, side: u32) -> Sample {
     let mut tables = Vec::new();
     for (m, mesh) in meshes.iter_mut().enumerate() {
         let first = &expected[0].meshes[m];
-        let mut table = Table::new();
+        let mut table = PredictorTable::new();
         if mesh.method != Method::Fluid {
             let mut bytes = Vec::new();
             index::encode(&first.indices, &mut bytes);
@@ -507,23 +507,23 @@ pub fn sample_with(kinds: &[FrameKind], fluid: bool, side: u32) -> Sample {
         fps: 24.0,
         period: 0.0,
         restart: 0,
-        tracks: Vec::new(),
+        node_setup: Vec::new(),
         nodes,
         meshes,
     };
-    Sample { parts: Parts { description, chunks, frames: written, format: Format::Zstd }, expected }
+    Sample { parts: Parts { description, chunks, frames: written, format: BlockFormat::Zstd }, expected }
 }
 
 fn frame_content(
     nodes: &[NodeRecord],
     meshes: &[MeshRecord],
-    tables: &[Table],
+    tables: &[PredictorTable],
     expected: &[Expected],
     (frame, kinds): (usize, &[FrameKind]),
 ) -> Vec<u8> {
     let frames = expected.len();
     let shown = &expected[frame];
-    let between = kinds[frame] == FrameKind::Between;
+    let between = kinds[frame] == FrameKind::Predicted;
     let index = |f: &usize| kinds[*f] == FrameKind::Index;
     let before = (0..=frame).rev().find(index).unwrap();
     let after = (frame..frames).find(index).unwrap();
@@ -566,7 +566,7 @@ fn frame_content(
                 continue;
             }
             let levels = |f: usize| Some(&expected[f].meshes[m].streams[s][..]);
-            let mut around: Around = [levels(0), None, None, None, None];
+            let mut around: CodeReferences = [levels(0), None, None, None, None];
             if between {
                 around[1] = levels(frame - 1);
                 around[2] = if frame >= before + 2 { levels(frame - 2) } else { None };

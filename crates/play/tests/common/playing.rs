@@ -3,7 +3,7 @@
 
 use meshreel::format::checksum;
 use meshreel::record::{Coding, Semantic};
-use meshreel::{DecodedFrame, FrameDecoder, Limits, MeshView, QuantizedValues, Reel, Shown, Transform};
+use meshreel::{DecodedFrame, FrameDecoder, Limits, MeshView, QuantizedValues, Reel, ShownFrames, Transform};
 use std::sync::Arc;
 
 /// Accumulates the digest of a frame.
@@ -58,7 +58,7 @@ impl Digest {
         self.0.clear();
         sum
     }
-    pub fn of_still(&mut self, reel: &Reel, still: DecodedFrame<'_>) -> u64 {
+    pub fn of_frame(&mut self, reel: &Reel, still: DecodedFrame<'_>) -> u64 {
         for node in 0..reel.description().nodes.len() {
             self.node(still.visible(node), still.transform(node));
         }
@@ -92,10 +92,10 @@ pub fn oracle(bytes: &Arc<[u8]>) -> Vec<u64> {
 }
 
 /// Checks that both frames equal those of a plain decode.
-pub fn assert_same(shown: &Shown, expected: &[u64], digest: &mut Digest) {
+pub fn assert_same(shown: &ShownFrames, expected: &[u64], digest: &mut Digest) {
     let pair = shown.pair();
     for (frame, still) in [(pair.first, shown.first()), (pair.second, shown.second())] {
-        let found = digest.of_still(shown.reel(), still);
+        let found = digest.of_frame(shown.reel(), still);
         assert_eq!(found, expected[frame as usize], "frame {frame}");
     }
 }

@@ -1,17 +1,17 @@
 //! A rig of a mesh of the sample, made directly by `codec`.
 
-use meshreel_codec::clip::space::Rows;
+use meshreel_codec::clip::space::AffineMatrix;
 use meshreel_codec::entropy::range;
-use meshreel_codec::mesh::encode::{Encoder, Options, Source, Work};
+use meshreel_codec::mesh::encode::{EncodeBuffers, Encoder, Options, PositionSource};
 use meshreel_codec::mesh::hierarchy;
-use meshreel_codec::mesh::rig::{Parts, encode, triangles};
+use meshreel_codec::mesh::rig::{RigContents, encode, triangles};
 use meshreel_codec::mesh::skin::weights;
-use meshreel_codec::mesh::skin::weights::Weights;
+use meshreel_codec::mesh::skin::weights::SkinWeights;
 use meshreel_codec::quantize::lattice::Extent;
 
-struct Still<'a>(&'a [[f32; 3]]);
+struct BindPose<'a>(&'a [[f32; 3]]);
 
-impl Source for Still<'_> {
+impl PositionSource for BindPose<'_> {
     fn positions(&self, _: u32, out: &mut [[f32; 3]]) {
         out.copy_from_slice(self.0);
     }
@@ -23,12 +23,12 @@ pub fn chunk(mesh: u32, vertices: u32, indices: &[u32], joints: u32) -> Vec<u8> 
     let point_of: Vec<u32> = (0..vertices).collect();
     let bind: Vec<[f32; 3]> = (0..vertices).map(|v| [v as f32, (v % 5) as f32, 1.0]).collect();
     let levels = hierarchy::build(vertices, &triangles(indices, &point_of));
-    let extent = Extent { low: [0.0; 3], high: [vertices as f32, 5.0, 1.0], radius: 1e-2, axes: 3 };
+    let extent = Extent { low: [0.0; 3], high: [vertices as f32, 5.0, 1.0], tolerance: 1e-2, axes: 3 };
     let settings = Options { effort: 3, packed: false, restart: 1, choice: None, own_tables: false };
-    let mut work = Work::<i16>::default();
-    let source = Still(&bind);
+    let mut work = EncodeBuffers::<i16>::default();
+    let source = BindPose(&bind);
     let made = Encoder::new(levels.clone(), 1, extent, settings, &source, &mut work).unwrap();
-    let mut all = Weights::new(3);
+    let mut all = SkinWeights::new(3);
     for &point in &levels.order {
         let joint = (point % (joints - 1)) as u16;
         all.push(&[(joint, 4), (joint + 1, 4)], false);
@@ -38,9 +38,9 @@ pub fn chunk(mesh: u32, vertices: u32, indices: &[u32], joints: u32) -> Vec<u8> 
     let (_, out) = weights::code(out, &levels, joints, 3, Some(&all)).unwrap();
     out.finish();
     let numbers: Vec<u32> = (0..joints).collect();
-    let mut inverse = Rows::default();
+    let mut inverse = AffineMatrix::default();
     (0..3).for_each(|r| inverse[r][r] = 1.0);
-    let parts = Parts {
+    let parts = RigContents {
         skeleton: 0,
         joints: &numbers,
         inverse: &vec![inverse; joints as usize],
@@ -49,12 +49,12 @@ pub fn chunk(mesh: u32, vertices: u32, indices: &[u32], joints: u32) -> Vec<u8> 
         depth: 3,
         weights: &coded,
         dual: &[],
-        first: Some((0, 2)),
+        first_sample: Some((0, 2)),
         tolerance: 0.5,
         error: 0.25,
     };
     let (mut own, mut out) = (Vec::new(), Vec::new());
     encode(&parts, &mut own);
-    meshreel_codec::topology::lod::put_entry(mesh, &own, &mut out);
+    meshreel_codec::topology::lod::write_entry(mesh, &own, &mut out);
     out
 }

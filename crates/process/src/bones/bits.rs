@@ -4,9 +4,9 @@
 //! between two known ones, and a residual costs about its logarithm over the step of the quantizer. Values
 //! within the tolerance are predicted well enough and cost next to nothing.
 
-use super::fit::Fit;
+use super::fit::SkinFit;
 use super::skin::Skin;
-use super::space::Space;
+use super::space::TrajectorySpace;
 use crate::parts::Trajectories;
 use glam::DVec3;
 use rayon::prelude::*;
@@ -14,9 +14,9 @@ use rayon::prelude::*;
 /// Distance in frames of those that are coded first.
 const GROUP: usize = 16;
 /// Bits of a number in addition to its logarithm.
-const LEAST: f64 = 1.4;
+const BASE_BITS: f64 = 1.4;
 /// Bits of a position in a frame that is predicted well enough.
-const NOTHING: f64 = 0.1;
+const PREDICTED_BITS: f64 = 0.1;
 /// Steps of bones, as a fraction of the tolerance.
 const BONES: f64 = 0.3;
 /// Bits of a weight; a coordinate of the rest pose is assumed to be predicted by its neighbours within a
@@ -27,7 +27,7 @@ const POINTS: usize = 1500;
 
 /// Estimated bits of a skin, by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Bits {
+pub struct SkinBits {
     /// Bits of the motions of all bones.
     pub bones: f64,
     /// Bits of rest pose and weights.
@@ -38,7 +38,7 @@ pub struct Bits {
     pub plain: f64,
 }
 
-impl Bits {
+impl SkinBits {
     /// Returns the bits of everything that a skin needs.
     pub fn total(&self) -> f64 {
         self.bones + self.rest + self.residual
@@ -60,8 +60,8 @@ fn track(path: &[f64], tolerance: f64, nothing: bool) -> f64 {
     let step = 2.0 * tolerance / 3f64.sqrt();
     let cost = |off: DVec3| -> f64 {
         match nothing && off.length() <= tolerance {
-            true => NOTHING,
-            false => (off.abs() / step).to_array().map(|v| (1.0 + 2.0 * v).log2() + LEAST).iter().sum(),
+            true => PREDICTED_BITS,
+            false => (off.abs() / step).to_array().map(|v| (1.0 + 2.0 * v).log2() + BASE_BITS).iter().sum(),
         }
     };
     let mut bits = 0.0;
@@ -83,7 +83,7 @@ fn track(path: &[f64], tolerance: f64, nothing: bool) -> f64 {
 
 /// Returns the bits of a point's residual, coded directly or predicted in time; 0 if it is within the
 /// tolerance.
-fn left(path: &[f64], tolerance: f64) -> f64 {
+fn residual_bits(path: &[f64], tolerance: f64) -> f64 {
     let within = path.chunks_exact(3).all(|v| DVec3::from_slice(v).length() <= tolerance);
     if within {
         return 0.0;
@@ -91,8 +91,8 @@ fn left(path: &[f64], tolerance: f64) -> f64 {
     let step = 2.0 * tolerance / 3f64.sqrt();
     let cost = |v: &[f64]| -> f64 {
         match DVec3::from_slice(v).length() <= tolerance {
-            true => NOTHING,
-            false => v.iter().map(|v| (1.0 + 2.0 * v.abs() / step).log2() + LEAST).sum(),
+            true => PREDICTED_BITS,
+            false => v.iter().map(|v| (1.0 + 2.0 * v.abs() / step).log2() + BASE_BITS).sum(),
         }
     };
     let alone: f64 = path.chunks_exact(3).map(cost).sum();
@@ -100,14 +100,20 @@ fn left(path: &[f64], tolerance: f64) -> f64 {
 }
 
 /// Returns the estimated bits of the rest pose and the weights of `points` points.
-fn of_rest(points: usize, weights: f64, diagonal: f64, tolerance: f64) -> f64 {
-    let coordinate = (1.0 + 0.01 * diagonal / tolerance).log2() + LEAST;
+fn rest_bits(points: usize, weights: f64, diagonal: f64, tolerance: f64) -> f64 {
+    let coordinate = (1.0 + 0.01 * diagonal / tolerance).log2() + BASE_BITS;
     points as f64 * (3.0 * coordinate + (weights - 1.0).max(0.0) * WEIGHT)
 }
 
 /// Estimates the bits of an unfinished skin. `scale`: ratio of the error that it will leave in the end to the
 /// present one.
-pub fn of_fit(fit: &Fit, space: &Space, all: &Trajectories, tolerance: f64, scale: f64) -> Bits {
+pub fn estimate_fit(
+    fit: &SkinFit,
+    space: &TrajectorySpace,
+    all: &Trajectories,
+    tolerance: f64,
+    scale: f64,
+) -> SkinBits {
     let count = fit.vertices.len();
     // Frames that were left out cost as much as the others.
     let frames = 3.0 * all.frames() as f64 / space.rows as f64;
@@ -119,43 +125,43 @@ pub fn of_fit(fit: &Fit, space: &Space, all: &Trajectories, tolerance: f64, scal
             let mut path = space.expand(&fit.residual(i)[..d]);
             path.iter_mut().for_each(|v| *v *= scale);
             let whole = space.expand(&fit.targets[i * d..][..d]);
-            (left(&path, tolerance), track(&whole, tolerance, true))
+            (residual_bits(&path, tolerance), track(&whole, tolerance, true))
         })
         .collect();
     let bones = (0..fit.bones.count).into_par_iter().map(|b| {
-        let of = |v: &super::vertex::Vertex| {
+        let of = |v: &super::vertex::SkinVertex| {
             let weight = v.influences().find(|i| i.0 == b).map_or(0.0, |i| i.1);
             (DVec3::from_slice(&v.rest[..3]), weight)
         };
         let handles = handles(fit.vertices.iter().map(of));
         let path = |at: DVec3| {
             let mut place = vec![0.0; fit.dimensions];
-            fit.bones.place(b, &[at.x, at.y, at.z, 1.0], &mut place);
+            fit.bones.move_point(b, &[at.x, at.y, at.z, 1.0], &mut place);
             space.expand(&place)
         };
-        of_handles(handles.map(path), tolerance)
+        handle_bits(handles.map(path), tolerance)
     });
-    Bits {
+    SkinBits {
         bones: frames * bones.collect::<Vec<f64>>().iter().sum::<f64>(),
-        rest: of_rest(all.points(), 3.5, all.diagonal(), tolerance),
+        rest: rest_bits(all.points(), 3.5, all.diagonal(), tolerance),
         residual: many * sums.iter().map(|s| s.0).sum::<f64>(),
         plain: many * sums.iter().map(|s| s.1).sum::<f64>(),
     }
 }
 
 /// Estimates the bits of a finished skin.
-pub fn of_skin(skin: &Skin, all: &Trajectories, tolerance: f64) -> Bits {
+pub fn estimate_skin(skin: &Skin, all: &Trajectories, tolerance: f64) -> SkinBits {
     let stride = all.points().div_ceil(POINTS).max(1);
     let chosen: Vec<usize> = (0..all.points()).step_by(stride).collect();
     let many = all.points() as f64 / chosen.len() as f64;
     let sums: Vec<(f64, f64)> = (chosen.par_iter())
         .map(|&p| {
             let frames = 0..all.frames();
-            let at = |f: usize| all.at(f, p as u32);
+            let at = |f: usize| all.position(f, p as u32);
             let path: Vec<f64> =
-                (frames.clone()).flat_map(|f| (at(f) - skin.place(f, p)).to_array()).collect();
+                (frames.clone()).flat_map(|f| (at(f) - skin.position(f, p)).to_array()).collect();
             let whole: Vec<f64> = frames.flat_map(|f| at(f).to_array()).collect();
-            (left(&path, tolerance), track(&whole, tolerance, true))
+            (residual_bits(&path, tolerance), track(&whole, tolerance, true))
         })
         .collect();
     let weights: usize = skin.weights.iter().map(Vec::len).sum();
@@ -170,11 +176,11 @@ pub fn of_skin(skin: &Skin, all: &Trajectories, tolerance: f64) -> Bits {
             let place = |m: &glam::DAffine3| m.transform_point3(at).to_array();
             frames.iter().flat_map(place).collect()
         };
-        of_handles(handles(list.iter().copied()).map(path), tolerance)
+        handle_bits(handles(list.iter().copied()).map(path), tolerance)
     });
-    Bits {
+    SkinBits {
         bones: bones.collect::<Vec<f64>>().iter().sum(),
-        rest: of_rest(all.points(), weights as f64 / all.points() as f64, all.diagonal(), tolerance),
+        rest: rest_bits(all.points(), weights as f64 / all.points() as f64, all.diagonal(), tolerance),
         residual: many * sums.iter().map(|s| s.0).sum::<f64>(),
         plain: many * sums.iter().map(|s| s.1).sum::<f64>(),
     }
@@ -198,7 +204,7 @@ fn handles(points: impl Iterator<Item = (DVec3, f64)>) -> [DVec3; 4] {
     [middle, middle + DVec3::X * reach.x, middle + DVec3::Y * reach.y, middle + DVec3::Z * reach.z]
 }
 
-fn of_handles([middle, others @ ..]: [Vec<f64>; 4], tolerance: f64) -> f64 {
+fn handle_bits([middle, others @ ..]: [Vec<f64>; 4], tolerance: f64) -> f64 {
     let tolerance = BONES * tolerance * 3f64.sqrt();
     let around = others.iter().map(|other| {
         let off: Vec<f64> = other.iter().zip(&middle).map(|(a, b)| a - b).collect();

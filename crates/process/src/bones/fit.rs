@@ -1,13 +1,13 @@
 //! A skin during the search: points, bones, and the steps that fit them.
 
 use super::linear::{add_scaled, dot};
-use super::motion::{self, Points};
+use super::motion::{self, FitPoints};
 use super::skin::Skin;
-use super::space::{DIMENSIONS, Space};
-use super::vertex::{Bones, Scratch, Vertex, settle, weigh};
+use super::space::{MAX_DIMENSIONS, TrajectorySpace};
+use super::vertex::{BoneMotions, Scratch, SkinVertex, choose_weights, settle};
 use crate::Cancellation;
 use crate::parts::Trajectories;
-use crate::parts::neighbours::Tree;
+use crate::parts::neighbours::KdTree;
 use glam::{DAffine3, DMat3, DVec3};
 use rayon::prelude::*;
 
@@ -16,27 +16,27 @@ const ROUNDS: usize = 6;
 /// The least number of points of a cluster that may be split.
 const SPLIT: usize = 16;
 /// The interval, in steps of all bones, at which other bones may join a point.
-const OTHERS: usize = 3;
+const EXCHANGE_INTERVAL: usize = 3;
 /// The number of steps of a point that follows the bones.
 const FOLLOW: usize = 3;
 /// Further steps are taken only if the error after the first one is at most this many times too large.
-const HOPE: f64 = 4.0;
+const MAX_FIRST_ERROR_RATIO: f64 = 4.0;
 /// The number of coordinates by which points are compared for similar motion.
-const ALIKE: usize = 12;
+const COMPARED_COORDINATES: usize = 12;
 /// The number of points around a new one that determine its initial motion.
-const AROUND: usize = 4;
+const INITIAL_NEIGHBOURS: usize = 4;
 
 /// Points, their target trajectories, and the bones that are fitted to them.
 #[derive(Clone)]
-pub struct Fit {
+pub struct SkinFit {
     pub dimensions: usize,
     /// Coordinates of the points that take part.
     pub targets: Vec<f64>,
     /// The middle of all points, and their spread as the unit: keeps the matrices well-conditioned.
     pub centre: DVec3,
     pub spread: f64,
-    pub vertices: Vec<Vertex>,
-    pub bones: Bones,
+    pub vertices: Vec<SkinVertex>,
+    pub bones: BoneMotions,
     /// Initial rest positions.
     means: Vec<[f64; 3]>,
     /// Points that move most like each.
@@ -44,26 +44,31 @@ pub struct Fit {
     cancellation: Cancellation,
 }
 
-impl Fit {
+impl SkinFit {
     /// Starts a fit. `points`: the points of the space that take part; `rest`: initial positions of all of
     /// them.
-    pub fn new(space: &Space, rest: &[DVec3], points: &[usize], cancellation: &Cancellation) -> Fit {
-        let (centre, spread) = frame_of(rest);
+    pub fn new(
+        space: &TrajectorySpace,
+        rest: &[DVec3],
+        points: &[usize],
+        cancellation: &Cancellation,
+    ) -> SkinFit {
+        let (centre, spread) = centre_and_spread(rest);
         let means: Vec<[f64; 3]> =
             (points.iter()).map(|&p| ((rest[p] - centre) / spread).to_array()).collect();
-        let vertex = |&[x, y, z]: &[f64; 3]| Vertex { rest: [x, y, z, 1.0], ..Vertex::default() };
-        let alike = space.dimensions.min(ALIKE);
+        let vertex = |&[x, y, z]: &[f64; 3]| SkinVertex { rest: [x, y, z, 1.0], ..SkinVertex::default() };
+        let alike = space.dimensions.min(COMPARED_COORDINATES);
         let known: Vec<f32> =
             (points.iter()).flat_map(|&p| space.coordinates(p)[..alike].iter().map(|&v| v as f32)).collect();
-        Fit {
+        SkinFit {
             dimensions: space.dimensions,
             targets: points.iter().flat_map(|&p| space.coordinates(p)).copied().collect(),
             centre,
             spread,
             vertices: means.iter().map(vertex).collect(),
-            bones: Bones::new(0, space.dimensions),
+            bones: BoneMotions::new(0, space.dimensions),
             means,
-            near: Tree::new(&known, alike).nearest_of_all(AROUND, cancellation),
+            near: KdTree::new(&known, alike).all_nearest(INITIAL_NEIGHBOURS, cancellation),
             cancellation: cancellation.clone(),
         }
     }
@@ -72,8 +77,8 @@ impl Fit {
         &self.targets[i * self.dimensions..][..self.dimensions]
     }
 
-    pub fn points(&self) -> Points<'_> {
-        Points { vertices: &self.vertices, targets: &self.targets, dimensions: self.dimensions }
+    pub fn points(&self) -> FitPoints<'_> {
+        FitPoints { vertices: &self.vertices, targets: &self.targets, dimensions: self.dimensions }
     }
 
     /// Returns the sum of squared distances.
@@ -82,20 +87,20 @@ impl Fit {
     }
 
     /// Returns the difference between a point's trajectory and its position by bones.
-    pub fn residual(&self, i: usize) -> [f64; DIMENSIONS] {
-        let mut residual = [0.0; DIMENSIONS];
+    pub fn residual(&self, i: usize) -> [f64; MAX_DIMENSIONS] {
+        let mut residual = [0.0; MAX_DIMENSIONS];
         let out = &mut residual[..self.dimensions];
         self.bones.residual(&self.vertices[i], self.target(i), out);
         residual
     }
 
-    fn own_error(&self, i: usize) -> f64 {
+    fn point_error(&self, i: usize) -> f64 {
         let residual = self.residual(i);
         dot(&residual, &residual)
     }
 
     /// Applies `change` to all points in parallel; once cancelled, only to some.
-    fn each(&mut self, change: impl Fn(&Bones, &mut Vertex, &[f64], &mut Scratch) + Sync) {
+    fn update_points(&mut self, change: impl Fn(&BoneMotions, &mut SkinVertex, &[f64], &mut Scratch) + Sync) {
         let (bones, d, cancellation) = (&self.bones, self.dimensions, &self.cancellation);
         let targets = self.targets.par_chunks_exact(d);
         (self.vertices.par_iter_mut().zip(targets)).for_each_init(
@@ -127,7 +132,7 @@ impl Fit {
                 return Some(());
             }
             // Worst clusters first, until there are enough.
-            let errors: Vec<f64> = (0..n).into_par_iter().map(|i| self.own_error(i)).collect();
+            let errors: Vec<f64> = (0..n).into_par_iter().map(|i| self.point_error(i)).collect();
             let mut members = vec![Vec::new(); count];
             for (i, vertex) in self.vertices.iter().enumerate() {
                 members[vertex.bones[0]].push(i);
@@ -169,20 +174,20 @@ impl Fit {
     /// Fits all bones to the present points.
     fn fit_bones(&mut self) -> Option<()> {
         self.cancellation.check().ok()?;
-        let mut bones = std::mem::replace(&mut self.bones, Bones::new(0, self.dimensions));
-        let fitted = motion::fit(&self.points(), &mut bones);
+        let mut bones = std::mem::replace(&mut self.bones, BoneMotions::new(0, self.dimensions));
+        let fitted = motion::fit_bones(&self.points(), &mut bones);
         self.bones = bones;
         fitted
     }
 
     /// Assigns each point to the one bone that fits it best.
     fn assign(&mut self) {
-        self.each(|bones, vertex, target, _| {
-            let mut place = [0.0; DIMENSIONS];
+        self.update_points(|bones, vertex, target, _| {
+            let mut place = [0.0; MAX_DIMENSIONS];
             let place = &mut place[..bones.dimensions];
             let mut best = (f64::INFINITY, 0);
             for bone in 0..bones.count {
-                bones.place(bone, &vertex.rest, place);
+                bones.move_point(bone, &vertex.rest, place);
                 add_scaled(place, -1.0, target);
                 best = match dot(place, place) {
                     e if e < best.0 => (e, bone),
@@ -206,16 +211,16 @@ impl Fit {
     /// Chooses weights of all points over all bones, after `free` steps of their rest positions.
     pub fn search(&mut self, most: usize, free: usize) {
         let candidates: Vec<usize> = (0..self.bones.count).collect();
-        self.each(|bones, vertex, target, scratch| {
+        self.update_points(|bones, vertex, target, scratch| {
             if vertex.count > 0 {
                 settle(bones, vertex, target, free, scratch);
             }
-            weigh(bones, vertex, target, &candidates, most, scratch);
+            choose_weights(bones, vertex, target, &candidates, most, scratch);
         });
     }
 
     /// Lets points try the bones, weights and shifts of those that move most like them.
-    pub fn spread(&mut self, rounds: usize) {
+    pub fn copy_from_similar(&mut self, rounds: usize) {
         for _ in 0..rounds {
             let before = std::mem::take(&mut self.vertices);
             let d = self.dimensions;
@@ -234,7 +239,7 @@ impl Fit {
                         }
                         settle(&self.bones, &mut tried, target, 1, scratch);
                         let mut error = self.bones.error(&tried, target);
-                        if error < HOPE * best.1 {
+                        if error < MAX_FIRST_ERROR_RATIO * best.1 {
                             settle(&self.bones, &mut tried, target, FOLLOW, scratch);
                             error = self.bones.error(&tried, target);
                         }
@@ -249,8 +254,8 @@ impl Fit {
     }
 
     /// Drops the smallest weights of points with more than `most`.
-    pub fn limit(&mut self, most: usize) {
-        self.each(|bones, vertex, target, scratch| {
+    pub fn limit_influences(&mut self, most: usize) {
+        self.update_points(|bones, vertex, target, scratch| {
             let mut list: Vec<(usize, f64)> = vertex.influences().collect();
             if list.len() <= most {
                 return;
@@ -259,7 +264,7 @@ impl Fit {
             list.truncate(most);
             let candidates: Vec<usize> = list.iter().map(|l| l.0).collect();
             vertex.set(&list);
-            weigh(bones, vertex, target, &candidates, most, scratch);
+            choose_weights(bones, vertex, target, &candidates, most, scratch);
         });
     }
 
@@ -269,11 +274,13 @@ impl Fit {
         let mut error = self.error();
         for i in 0..count {
             self.cancellation.check().ok()?;
-            let normal = motion::normal(&self.points(), self.bones.count)?;
-            let change = motion::step(&self.points(), &self.bones, &normal, damping);
+            let normal = motion::normal_matrix(&self.points(), self.bones.count)?;
+            let change = motion::bone_step(&self.points(), &self.bones, &normal, damping);
             let before = (self.bones.clone(), self.vertices.clone());
             add_scaled(&mut self.bones.rows, 1.0, &change);
-            self.each(|bones, vertex, target, scratch| settle(bones, vertex, target, FOLLOW, scratch));
+            self.update_points(|bones, vertex, target, scratch| {
+                settle(bones, vertex, target, FOLLOW, scratch)
+            });
             let after = self.error();
             if after < error {
                 let enough = after > error * (1.0 - 1e-5);
@@ -290,9 +297,9 @@ impl Fit {
                 }
             }
             // At intervals other bones may join.
-            if i % OTHERS == OTHERS - 1 {
+            if i % EXCHANGE_INTERVAL == EXCHANGE_INTERVAL - 1 {
                 self.search(most, 0);
-                self.spread(1);
+                self.copy_from_similar(1);
                 self.fit_bones()?;
                 error = self.error();
             }
@@ -302,30 +309,30 @@ impl Fit {
 
     /// Fits the points `wanted`, starting from the fitted ones that move most like them; `sample` has the
     /// numbers of the fitted points.
-    pub fn lift(
+    pub fn lift_to_points(
         &self,
-        space: &Space,
+        space: &TrajectorySpace,
         rest: &[DVec3],
         sample: &[usize],
         wanted: &[usize],
         most: usize,
-    ) -> Fit {
-        let mut lifted = Fit::new(space, rest, wanted, &self.cancellation);
+    ) -> SkinFit {
+        let mut lifted = SkinFit::new(space, rest, wanted, &self.cancellation);
         lifted.bones = self.bones.clone();
-        let alike = space.dimensions.min(ALIKE);
+        let alike = space.dimensions.min(COMPARED_COORDINATES);
         let of = |p: usize| space.coordinates(p)[..alike].iter().map(|&v| v as f32);
         let known: Vec<f32> = sample.iter().flat_map(|&p| of(p)).collect();
-        let tree = Tree::new(&known, alike);
+        let tree = KdTree::new(&known, alike);
         let candidates: Vec<usize> = (0..self.bones.count).collect();
         let (means, d) = (&lifted.means, lifted.dimensions);
         lifted.vertices = (wanted.par_iter().enumerate())
             .map_init(Scratch::default, |scratch, (p, &at)| {
                 if self.cancellation.is_cancelled() {
-                    return Vertex::default();
+                    return SkinVertex::default();
                 }
                 let target = &lifted.targets[p * d..][..d];
-                let mut best = (Vertex::default(), f64::INFINITY);
-                for (_, i) in tree.nearest(&of(at).collect::<Vec<f32>>(), AROUND) {
+                let mut best = (SkinVertex::default(), f64::INFINITY);
+                for (_, i) in tree.nearest(&of(at).collect::<Vec<f32>>(), INITIAL_NEIGHBOURS) {
                     let mut tried = self.vertices[i as usize];
                     for k in 0..3 {
                         tried.rest[k] += means[p][k] - self.means[i as usize][k];
@@ -337,20 +344,20 @@ impl Fit {
                     }
                 }
                 let mut vertex = best.0;
-                weigh(&self.bones, &mut vertex, target, &candidates, most, scratch);
+                choose_weights(&self.bones, &mut vertex, target, &candidates, most, scratch);
                 settle(&self.bones, &mut vertex, target, FOLLOW, scratch);
                 vertex
             })
             .collect();
-        lifted.spread(1);
+        lifted.copy_from_similar(1);
         lifted
     }
 
     /// Computes motions in every frame by a final least squares: the small space has only some frames, and
     /// only the main components of each.
     pub fn finish(self, all: &Trajectories) -> Option<Skin> {
-        let rest = |v: &Vertex| DVec3::new(v.rest[0], v.rest[1], v.rest[2]) * self.spread + self.centre;
-        let weights = |v: &Vertex| {
+        let rest = |v: &SkinVertex| DVec3::new(v.rest[0], v.rest[1], v.rest[2]) * self.spread + self.centre;
+        let weights = |v: &SkinVertex| {
             let mut list: Vec<(u32, f64)> =
                 v.influences().filter(|i| i.1 > 0.0).map(|(b, w)| (b as u32, w)).collect();
             list.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
@@ -360,7 +367,7 @@ impl Fit {
         let weights: Vec<Vec<(u32, f64)>> = self.vertices.iter().map(weights).collect();
         let transforms = motions(all, &rest, &weights, self.bones.count, &self.cancellation)?;
         let mut skin = Skin { rest, weights, transforms, error: 0.0 };
-        skin.error = skin.measure(all);
+        skin.error = skin.rms_error(all);
         skin.error.is_finite().then_some(skin)
     }
 }
@@ -374,27 +381,28 @@ pub fn motions(
     bones: usize,
     cancellation: &Cancellation,
 ) -> Option<Vec<Vec<DAffine3>>> {
-    let (centre, spread) = frame_of(rest);
+    let (centre, spread) = centre_and_spread(rest);
     let vertex = |(&p, list): (&DVec3, &Vec<(u32, f64)>)| {
         let q = (p - centre) / spread;
-        let mut vertex = Vertex { rest: [q.x, q.y, q.z, 1.0], ..Vertex::default() };
+        let mut vertex = SkinVertex { rest: [q.x, q.y, q.z, 1.0], ..SkinVertex::default() };
         let list: Vec<(usize, f64)> = list.iter().map(|&(b, w)| (b as usize, w)).collect();
         vertex.set(&list);
         vertex
     };
-    let vertices: Vec<Vertex> = rest.iter().zip(weights).map(vertex).collect();
-    let normal = motion::normal(&Points { vertices: &vertices, targets: &[], dimensions: 3 }, bones)?;
+    let vertices: Vec<SkinVertex> = rest.iter().zip(weights).map(vertex).collect();
+    let normal =
+        motion::normal_matrix(&FitPoints { vertices: &vertices, targets: &[], dimensions: 3 }, bones)?;
     let still = [[spread, 0.0, 0.0], [0.0, spread, 0.0], [0.0, 0.0, spread], centre.to_array()];
     let frames: Vec<Vec<DAffine3>> = (0..all.frames())
         .map(|f| {
             cancellation.check().ok()?;
             let targets: Vec<f64> = (all.frame(f).iter()).flat_map(|p| p.map(f64::from)).collect();
-            let points = Points { vertices: &vertices, targets: &targets, dimensions: 3 };
-            let mut motion = Bones::new(bones, 3);
+            let points = FitPoints { vertices: &vertices, targets: &targets, dimensions: 3 };
+            let mut motion = BoneMotions::new(bones, 3);
             motion.rows = still.as_flattened().repeat(bones);
             // Corrects for the weight added to the diagonal.
             for _ in 0..2 {
-                motion::correct(&points, &mut motion, &normal);
+                motion::correct_bones(&points, &mut motion, &normal);
             }
             let of_bones = (0..bones).map(|b| {
                 let row = |k: usize| DVec3::from_slice(motion.row(b, k));
@@ -408,7 +416,7 @@ pub fn motions(
 }
 
 /// Returns middle and spread of points.
-fn frame_of(rest: &[DVec3]) -> (DVec3, f64) {
+fn centre_and_spread(rest: &[DVec3]) -> (DVec3, f64) {
     let count = rest.len().max(1) as f64;
     let centre = rest.iter().sum::<DVec3>() / count;
     let square: f64 = rest.iter().map(|p| (*p - centre).length_squared()).sum();

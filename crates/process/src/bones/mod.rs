@@ -35,8 +35,8 @@ mod space;
 mod tests;
 mod vertex;
 
-pub use bits::Bits;
+pub use bits::SkinBits;
 pub use fit::motions;
-pub use search::{Choice, choose, components, expected_steps, find, likely};
-pub use skin::{Request, Skin};
-pub use vertex::MOST_INFLUENCES;
+pub use search::{SkinChoice, choose_skin, count_components, expected_steps, find_skin, is_likely};
+pub use skin::{Skin, SkinRequest};
+pub use vertex::MAX_INFLUENCES;

@@ -1,31 +1,31 @@
 //! The motions of all bones at once: with the points fixed, and with the points following.
 
 use super::linear::{add_scaled, dot, sum_over};
-use super::space::DIMENSIONS;
-use super::vertex::{Bones, MOST_INFLUENCES, Vertex, directions};
+use super::space::MAX_DIMENSIONS;
+use super::vertex::{BoneMotions, MAX_INFLUENCES, SkinVertex, directions};
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 use rayon::prelude::*;
 
 /// The largest number of conjugate-gradient steps, and the fraction of the first gain at which they end. A
 /// step of the bones is tested before it is taken, and there are many, so that a few inexact ones do no harm.
 const GRADIENTS: usize = 10;
-const ENOUGH: f64 = 1e-4;
+const MIN_GAIN_FRACTION: f64 = 1e-4;
 
 /// Points and their targets.
-pub struct Points<'a> {
-    pub vertices: &'a [Vertex],
+pub struct FitPoints<'a> {
+    pub vertices: &'a [SkinVertex],
     /// Coordinates of point 0, then of point 1, …
     pub targets: &'a [f64],
     pub dimensions: usize,
 }
 
-impl Points<'_> {
+impl FitPoints<'_> {
     fn target(&self, i: usize) -> &[f64] {
         &self.targets[i * self.dimensions..][..self.dimensions]
     }
 
     /// Returns the sum of squared distances.
-    pub fn error(&self, bones: &Bones) -> f64 {
+    pub fn error(&self, bones: &BoneMotions) -> f64 {
         let add = |i: usize, sum: &mut [f64]| {
             sum[0] += bones.error(&self.vertices[i], self.target(i));
         };
@@ -34,17 +34,17 @@ impl Points<'_> {
 }
 
 /// Returns row of the unknowns and factor, for each product of weight and rest position.
-fn factors(vertex: &Vertex) -> impl Iterator<Item = (usize, f64)> + '_ {
+fn factors(vertex: &SkinVertex) -> impl Iterator<Item = (usize, f64)> + '_ {
     let rows =
         move |(bone, weight): (usize, f64)| (0..4).map(move |i| (bone * 4 + i, weight * vertex.rest[i]));
     vertex.influences().flat_map(rows)
 }
 
 /// Returns the normal matrix, with a small weight on the diagonal so that bones without points do not move.
-pub fn normal(points: &Points<'_>, bones: usize) -> Option<Normal> {
+pub fn normal_matrix(points: &FitPoints<'_>, bones: usize) -> Option<NormalMatrix> {
     let n = 4 * bones;
     let sums = sum_over(points.vertices.len(), n * n, |i, sum: &mut [f64]| {
-        let mut list = [(0, 0.0); 4 * MOST_INFLUENCES];
+        let mut list = [(0, 0.0); 4 * MAX_INFLUENCES];
         let mut count = 0;
         for factor in factors(&points.vertices[i]) {
             list[count] = factor;
@@ -62,17 +62,17 @@ pub fn normal(points: &Points<'_>, bones: usize) -> Option<Normal> {
         matrix[(i, i)] += matrix[(i, i)] * 1e-9 + most * 1e-13 + f64::MIN_POSITIVE;
     }
     let factor = Cholesky::new(matrix.clone())?;
-    Some(Normal { matrix, factor })
+    Some(NormalMatrix { matrix, factor })
 }
 
-/// The normal matrix, see [`normal`].
-pub struct Normal {
+/// The normal matrix, see [`normal_matrix`].
+pub struct NormalMatrix {
     matrix: DMatrix<f64>,
     factor: Cholesky<f64, Dyn>,
 }
 
-impl Normal {
-    /// Solves for all columns at once; rows of `right` as in [`Bones::rows`].
+impl NormalMatrix {
+    /// Solves for all columns at once; rows of `right` as in [`BoneMotions::rows`].
     pub fn solve(&self, right: &[f64], dimensions: usize) -> Vec<f64> {
         let n = self.matrix.nrows();
         let columns: Vec<Vec<f64>> = (0..dimensions)
@@ -108,17 +108,17 @@ impl Normal {
 }
 
 /// Fits all bones by least squares to the present points, starting from their present motions.
-pub fn fit(points: &Points<'_>, bones: &mut Bones) -> Option<()> {
-    let normal = normal(points, bones.count)?;
-    correct(points, bones, &normal);
+pub fn fit_bones(points: &FitPoints<'_>, bones: &mut BoneMotions) -> Option<()> {
+    let normal = normal_matrix(points, bones.count)?;
+    correct_bones(points, bones, &normal);
     Some(())
 }
 
 /// Moves all bones to the best fit of the present points.
-pub fn correct(points: &Points<'_>, bones: &mut Bones, normal: &Normal) {
+pub fn correct_bones(points: &FitPoints<'_>, bones: &mut BoneMotions, normal: &NormalMatrix) {
     let d = points.dimensions;
     let right = sum_over(points.vertices.len(), bones.rows.len(), |i, sum: &mut [f64]| {
-        let mut residual = [0.0; DIMENSIONS];
+        let mut residual = [0.0; MAX_DIMENSIONS];
         let residual = &mut residual[..d];
         bones.residual(&points.vertices[i], points.target(i), residual);
         for (row, factor) in factors(&points.vertices[i]) {
@@ -134,7 +134,12 @@ pub fn correct(points: &Points<'_>, bones: &mut Bones, normal: &Normal) {
 ///
 /// Credit: G. Golub, V. Pereyra, The differentiation of pseudo-inverses and nonlinear least squares problems
 /// whose variables separate, 1973.
-pub fn step(points: &Points<'_>, bones: &Bones, normal: &Normal, damping: f64) -> Vec<f64> {
+pub fn bone_step(
+    points: &FitPoints<'_>,
+    bones: &BoneMotions,
+    normal: &NormalMatrix,
+    damping: f64,
+) -> Vec<f64> {
     let d = points.dimensions;
     let count = points.vertices.len();
     // The directions in which the points can follow, orthonormal. All of this in f32: a step is tested before
@@ -158,7 +163,7 @@ pub fn step(points: &Points<'_>, bones: &Bones, normal: &Normal, damping: f64) -
     let apply = |x: &[f64]| -> Vec<f64> {
         let x: Vec<f32> = x.iter().map(|&x| x as f32).collect();
         let mut out = sum_over(count, size, |i, sum: &mut [f32]| {
-            let mut v = [0.0; DIMENSIONS];
+            let mut v = [0.0; MAX_DIMENSIONS];
             let v = &mut v[..d];
             for (row, factor) in factors(&points.vertices[i]) {
                 add_scaled(v, factor as f32, &x[row * d..][..d]);
@@ -169,7 +174,7 @@ pub fn step(points: &Points<'_>, bones: &Bones, normal: &Normal, damping: f64) -
         out
     };
     let mut residual = sum_over(count, size, |i, sum: &mut [f32]| {
-        let mut v = [0.0; DIMENSIONS];
+        let mut v = [0.0; MAX_DIMENSIONS];
         bones.residual(&points.vertices[i], points.target(i), &mut v[..d]);
         finish(i, &mut v.map(|v| v as f32)[..d], sum);
     });
@@ -179,7 +184,7 @@ pub fn step(points: &Points<'_>, bones: &Bones, normal: &Normal, damping: f64) -
     let mut gain = dot(&residual, &z);
     let first = gain;
     for _ in 0..GRADIENTS {
-        if gain.is_nan() || gain <= first * ENOUGH {
+        if gain.is_nan() || gain <= first * MIN_GAIN_FRACTION {
             break;
         }
         let along = apply(&direction);

@@ -1,39 +1,39 @@
 //! The search for bones and weights: starts from samples of points, a race among them and among numbers of
 //! bones.
 
-use super::bits::{self, Bits};
-use super::fit::Fit;
-use super::skin::{Request, Skin};
-use super::space::{DIMENSIONS, Space, ranks};
-use super::vertex::MOST_INFLUENCES;
+use super::bits::{self, SkinBits};
+use super::fit::SkinFit;
+use super::skin::{Skin, SkinRequest};
+use super::space::{MAX_DIMENSIONS, TrajectorySpace, component_counts};
+use super::vertex::MAX_INFLUENCES;
 use crate::parts::Trajectories;
 use crate::{Cancellation, Cancelled};
 use glam::DVec3;
 use std::cell::Cell;
 
 /// The least number of points per bone.
-const CROWD: usize = 4;
+const MIN_POINTS_PER_BONE: usize = 4;
 /// The number of points that a race is run with.
 const RACE: usize = 1000;
 
 /// The least number of points per bone in a race: fewer fit by chance.
-const COMPANY: usize = 40;
+const MIN_RACE_POINTS_PER_BONE: usize = 40;
 /// Numbers of bones that are tried, and the index of the first one.
-const COUNTS: [usize; 12] = [2, 3, 4, 6, 9, 13, 18, 24, 30, 38, 48, 60];
-const FIRST: usize = 7;
+const BONE_COUNTS: [usize; 12] = [2, 3, 4, 6, 9, 13, 18, 24, 30, 38, 48, 60];
+const FIRST_COUNT: usize = 7;
 /// The usual number of influences of a point, for the estimate of work.
 const INFLUENCES: usize = 4;
 /// The number of rounds of alternating.
 const ROUNDS: usize = 12;
 /// For estimates of bits: the error that few weights leave in the end, over the error that 8 weights leave
 /// after a few steps.
-const FEWER: f64 = 1.3;
+const FEW_WEIGHTS_ERROR_RATIO: f64 = 1.3;
 
 /// Finds a skin. `None` if there is nothing to find: no motion, one frame, fewer than four points per bone,
 /// positions that are not finite.
-pub fn find(
+pub fn find_skin(
     all: &Trajectories,
-    request: &Request,
+    request: &SkinRequest,
     cancellation: &Cancellation,
 ) -> Result<Option<Skin>, Cancelled> {
     let found = find_best(all, request, cancellation);
@@ -41,9 +41,9 @@ pub fn find(
     Ok(found)
 }
 
-fn find_best(all: &Trajectories, request: &Request, cancellation: &Cancellation) -> Option<Skin> {
-    let ground = Ground::new(all, request.tolerance, cancellation)?;
-    if request.bones == 0 || all.points() < CROWD * request.bones {
+fn find_best(all: &Trajectories, request: &SkinRequest, cancellation: &Cancellation) -> Option<Skin> {
+    let ground = RaceInputs::new(all, request.tolerance, cancellation)?;
+    if request.bones == 0 || all.points() < MIN_POINTS_PER_BONE * request.bones {
         return None;
     }
     let starts = (0..request.starts.max(1) as u64).filter_map(|i| {
@@ -51,51 +51,51 @@ fn find_best(all: &Trajectories, request: &Request, cancellation: &Cancellation)
         ground.begin(request.bones, RACE.min(request.sample), seed, request.steps[0])
     });
     let best = starts.min_by(|a, b| a.fit.error().total_cmp(&b.fit.error()))?;
-    ground.go_on(best, request, &|_| ())
+    ground.fit_all_points(best, request, &|_| ())
 }
 
 /// Returns `true` if the motion looks like that of few bones, by a fast test: the number of ever smaller
 /// components soon stops growing. In bending, waves and flow it keeps growing. In the meshes examined, skins
 /// had up to 1.52 times as many at a tenth of the size, all others 2 times and more. Motion with more
 /// components than are counted, as in captured bodies and cloth, may be either: then the result is `rich`.
-pub fn likely(all: &Trajectories, rich: bool) -> bool {
-    let chosen: Vec<u32> = (sample(all.points(), LOOK, 1).into_iter()).map(|p| p as u32).collect();
+pub fn is_likely(all: &Trajectories, rich: bool) -> bool {
+    let chosen: Vec<u32> = (sample(all.points(), SAMPLED_POINTS, 1).into_iter()).map(|p| p as u32).collect();
     let some = all.subset(&chosen);
     let size = some.diagonal();
-    let [coarse, fine] = ranks(&some, [1e-4, 1e-5].map(|part| size * part));
+    let [coarse, fine] = component_counts(&some, [1e-4, 1e-5].map(|part| size * part));
     match (coarse, fine) {
-        (DIMENSIONS, _) => rich,
-        (_, 0 | DIMENSIONS) => false,
-        _ => fine * 10 < coarse.max(1) * STEEP,
+        (MAX_DIMENSIONS, _) => rich,
+        (_, 0 | MAX_DIMENSIONS) => false,
+        _ => fine * 10 < coarse.max(1) * MAX_GROWTH_TENTHS,
     }
 }
 
 /// Returns the number of components of motion, over a sample of points, that are larger than this fraction of
 /// the size of the mesh.
-pub fn components(all: &Trajectories, part: f64) -> usize {
-    let chosen: Vec<u32> = (sample(all.points(), LOOK, 1).into_iter()).map(|p| p as u32).collect();
+pub fn count_components(all: &Trajectories, part: f64) -> usize {
+    let chosen: Vec<u32> = (sample(all.points(), SAMPLED_POINTS, 1).into_iter()).map(|p| p as u32).collect();
     let some = all.subset(&chosen);
-    ranks(&some, [some.diagonal() * part])[0]
+    component_counts(&some, [some.diagonal() * part])[0]
 }
 
-/// The number of points that [`likely`] samples, and its limit of the ratio in tenths.
-const LOOK: usize = 800;
-const STEEP: usize = 17;
+/// The number of points that [`is_likely`] samples, and its limit of the ratio in tenths.
+const SAMPLED_POINTS: usize = 800;
+const MAX_GROWTH_TENTHS: usize = 17;
 
 /// A skin, with its estimated size.
 #[derive(Clone, Debug)]
-pub struct Choice {
+pub struct SkinChoice {
     /// The skin.
     pub skin: Skin,
     /// The estimated bits before anything is coded.
-    pub bits: Bits,
+    pub bits: SkinBits,
 }
 
 /// Finds a skin with the number of bones that gives the smallest file at a tolerance, as far as can be
 /// estimated before coding. `effort`: 1 … 9, the number of starts and how far each is taken. `None` if there
-/// is no skin (see [`find`]), or if it leaves so much that prediction in time alone would do nearly as well,
-/// or would take more than `limit` bits. `told` gets the approximate fraction of the work that is done.
-pub fn choose(
+/// is no skin (see [`find_skin`]), or if it leaves so much that prediction in time alone would do nearly as
+/// well, or would take more than `limit` bits. `told` gets the approximate fraction of the work that is done.
+pub fn choose_skin(
     all: &Trajectories,
     tolerance: f64,
     influences: usize,
@@ -103,7 +103,7 @@ pub fn choose(
     limit: f64,
     told: &(dyn Fn(f64) + Sync),
     cancellation: &Cancellation,
-) -> Result<Option<Choice>, Cancelled> {
+) -> Result<Option<SkinChoice>, Cancelled> {
     let found = choose_best(all, tolerance, influences, effort, limit, told, cancellation);
     cancellation.check()?;
     Ok(found)
@@ -117,10 +117,10 @@ fn choose_best(
     limit: f64,
     told: &(dyn Fn(f64) + Sync),
     cancellation: &Cancellation,
-) -> Option<Choice> {
-    let plan = Plan::new(effort.clamp(1, 9) as usize, all.points() * all.frames());
+) -> Option<SkinChoice> {
+    let plan = SearchPlan::new(effort.clamp(1, 9) as usize, all.points() * all.frames());
     let race = Race {
-        ground: Ground::new(all, tolerance, cancellation)?,
+        ground: RaceInputs::new(all, tolerance, cancellation)?,
         tolerance,
         plan,
         limit,
@@ -131,45 +131,46 @@ fn choose_best(
     let (at, best) = race.best_count()?;
     let (_, begun) = race.start_more(at, best);
     cancellation.check().ok()?;
-    let request = Request {
+    let request = SkinRequest {
         influences,
         steps: race.plan.steps,
         sample: race.plan.sample,
-        ..Request::new(COUNTS[at], tolerance)
+        ..SkinRequest::new(BONE_COUNTS[at], tolerance)
     };
-    let begun_part = race.part(0);
+    let begun_part = race.completed_fraction(0);
     told(begun_part);
-    let skin = race.ground.go_on(begun, &request, &|part| told(begun_part + (1.0 - begun_part) * part))?;
-    let bits = bits::of_skin(&skin, all, tolerance);
-    (bits.ratio() < PLAIN).then_some(Choice { skin, bits })
+    let skin =
+        race.ground.fit_all_points(begun, &request, &|part| told(begun_part + (1.0 - begun_part) * part))?;
+    let bits = bits::estimate_skin(&skin, all, tolerance);
+    (bits.ratio() < MAX_RESIDUAL_FRACTION).then_some(SkinChoice { skin, bits })
 }
 
 /// The amount of work of a search.
 #[derive(Clone, Copy)]
-struct Plan {
+struct SearchPlan {
     /// The number of steps of each start.
     race: usize,
     /// The number of additional starts with the best number of bones.
     more: usize,
-    /// As in [`Request`].
+    /// As in [`SkinRequest`].
     steps: [usize; 4],
     sample: usize,
 }
 
 /// The points × frames of meshes for which less work is done: for smaller meshes it takes no time and chance
 /// matters more, and larger ones have more to gain.
-const HASTY: std::ops::RangeInclusive<usize> = 1 << 14..=1 << 18;
+const LESS_WORK_VALUES: std::ops::RangeInclusive<usize> = 1 << 14..=1 << 18;
 
-impl Plan {
-    fn new(effort: usize, moments: usize) -> Plan {
-        match HASTY.contains(&moments) {
-            true => Plan {
+impl SearchPlan {
+    fn new(effort: usize, moments: usize) -> SearchPlan {
+        match LESS_WORK_VALUES.contains(&moments) {
+            true => SearchPlan {
                 race: effort - effort / 5,
                 more: effort / 4,
                 steps: [0, effort.div_ceil(2), 2 * effort, effort.div_ceil(3)],
                 sample: 300 * effort,
             },
-            false => Plan {
+            false => SearchPlan {
                 race: effort + 4,
                 more: effort / 2,
                 steps: [0, effort + 2, 4 * effort, 1 + effort / 2],
@@ -181,11 +182,11 @@ impl Plan {
     /// Returns the approximate work of a search, in steps of one point: of the starts, of the best of them,
     /// and of all points in the end.
     fn expected_steps(&self, points: usize) -> [usize; 3] {
-        let stages = MOST_INFLUENCES - INFLUENCES;
+        let stages = MAX_INFLUENCES - INFLUENCES;
         [
             (RUNS + self.more) * self.steps_of_start(RACE.min(points)),
             (stages * (self.steps[1] + 2) + self.steps[2]) * self.sample.min(points),
-            (self.steps[3] + FINISHED) * points,
+            (self.steps[3] + FINISHING_STEPS) * points,
         ]
     }
 
@@ -195,18 +196,18 @@ impl Plan {
     }
 }
 
-/// Returns the approximate work of [`choose`] if it does not give up, in steps of one point.
+/// Returns the approximate work of [`choose_skin`] if it does not give up, in steps of one point.
 pub fn expected_steps(points: usize, frames: usize, effort: u32) -> usize {
-    let plan = Plan::new(effort.clamp(1, 9) as usize, points * frames);
+    let plan = SearchPlan::new(effort.clamp(1, 9) as usize, points * frames);
     let [begun, sampled, all] = plan.expected_steps(points);
     begun + sampled + all
 }
 
 /// A race of starts with different numbers of bones, on samples of the points.
 struct Race<'a> {
-    ground: Ground<'a>,
+    ground: RaceInputs<'a>,
     tolerance: f64,
-    plan: Plan,
+    plan: SearchPlan,
     /// The largest number of bits that a skin may take.
     limit: f64,
     told: &'a (dyn Fn(f64) + Sync),
@@ -217,16 +218,16 @@ struct Race<'a> {
 }
 
 /// The estimated bits of a start, and the start.
-type Runner = (f64, Begun);
+type RankedStart = (f64, StartedFit);
 
 impl Race<'_> {
     fn fits(&self, bones: usize) -> bool {
-        CROWD * bones <= self.ground.all.points()
+        MIN_POINTS_PER_BONE * bones <= self.ground.all.points()
     }
 
     /// Returns the completed fraction of the search when `left` steps of a point are left of the starts: the
     /// more bones these have, the longer they take.
-    fn part(&self, left: usize) -> f64 {
+    fn completed_fraction(&self, left: usize) -> f64 {
         let [_, sampled, all] = self.plan.expected_steps(self.ground.all.points());
         let done = self.steps.get();
         done as f64 / (done + left + sampled + all) as f64
@@ -234,27 +235,35 @@ impl Race<'_> {
 
     /// Makes a start, and estimates the bits of its skin. `Err`: it leaves too much or takes too many bits;
     /// the residual as a fraction of that of prediction in time alone.
-    fn start(&self, bones: usize, seed: u64) -> Option<Result<Runner, f64>> {
+    fn start(&self, bones: usize, seed: u64) -> Option<Result<RankedStart, f64>> {
         let ground = &self.ground;
-        let sample = RACE.max(COMPANY * bones);
+        let sample = RACE.max(MIN_RACE_POINTS_PER_BONE * bones);
         let begun = ground.begin(bones, sample, seed, self.plan.race)?;
         self.starts.set(self.starts.get() + 1);
         let steps = self.plan.steps_of_start(begun.sample.len());
         self.steps.set(self.steps.get() + steps);
-        (self.told)(self.part(steps * (RUNS + self.plan.more).saturating_sub(self.starts.get())));
-        let bits = bits::of_fit(&begun.fit, &ground.space, ground.all, self.tolerance, FEWER);
-        let over = bits.ratio().max(PLAIN * bits.total() / self.limit);
-        Some(match over < PLAIN {
+        (self.told)(
+            self.completed_fraction(steps * (RUNS + self.plan.more).saturating_sub(self.starts.get())),
+        );
+        let bits = bits::estimate_fit(
+            &begun.fit,
+            &ground.space,
+            ground.all,
+            self.tolerance,
+            FEW_WEIGHTS_ERROR_RATIO,
+        );
+        let over = bits.ratio().max(MAX_RESIDUAL_FRACTION * bits.total() / self.limit);
+        Some(match over < MAX_RESIDUAL_FRACTION {
             true => Ok((bits.total(), begun)),
             false => Err(over),
         })
     }
 
     /// Goes up and down the numbers of bones as long as it helps, from the first that is possible. Returns
-    /// the index in [`COUNTS`] of the best, and its start; `None` if none is good, or expected to be.
-    fn best_count(&self) -> Option<(usize, Runner)> {
-        let mut at = (0..=FIRST).rev().find(|&i| self.fits(COUNTS[i]))?;
-        let (mut best, mut left) = match self.start(COUNTS[at], 1) {
+    /// the index in [`BONE_COUNTS`] of the best, and its start; `None` if none is good, or expected to be.
+    fn best_count(&self) -> Option<(usize, RankedStart)> {
+        let mut at = (0..=FIRST_COUNT).rev().find(|&i| self.fits(BONE_COUNTS[i]))?;
+        let (mut best, mut left) = match self.start(BONE_COUNTS[at], 1) {
             Some(Ok(found)) => (Some(found), None),
             Some(Err(ratio)) => (None, Some(ratio)),
             None => (None, None),
@@ -265,7 +274,7 @@ impl Race<'_> {
             loop {
                 let before = next;
                 next = if up { next + 1 } else { next.wrapping_sub(1) };
-                let Some(&bones) = COUNTS.get(next).filter(|&&bones| self.fits(bones)) else {
+                let Some(&bones) = BONE_COUNTS.get(next).filter(|&&bones| self.fits(bones)) else {
                     break;
                 };
                 match (self.start(bones, 1), &best) {
@@ -274,7 +283,7 @@ impl Race<'_> {
                     (Some(Ok(new)), _) => (best, at) = (Some(new), next),
                     (None, None) => {}
                     (Some(Err(ratio)), None) => {
-                        if left.is_some_and(|left| is_hopeless([left, ratio], [COUNTS[before], bones])) {
+                        if left.is_some_and(|left| is_hopeless([left, ratio], [BONE_COUNTS[before], bones])) {
                             return None;
                         }
                         left = Some(ratio);
@@ -291,9 +300,9 @@ impl Race<'_> {
 
     /// Returns the best of `best` and a few more starts near that number of bones, since the result depends
     /// on chance.
-    fn start_more(&self, at: usize, mut best: Runner) -> Runner {
+    fn start_more(&self, at: usize, mut best: RankedStart) -> RankedStart {
         for i in 0..self.plan.more {
-            let bones = (COUNTS[at] * [8, 9, 7][i % 3]).div_ceil(8);
+            let bones = (BONE_COUNTS[at] * [8, 9, 7][i % 3]).div_ceil(8);
             if let Some(Ok(new)) = self.start(bones, 2 + i as u64)
                 && new.0 < best.0
             {
@@ -309,85 +318,85 @@ impl Race<'_> {
 fn is_hopeless([left, ratio]: [f64; 2], [before, bones]: [usize; 2]) -> bool {
     let more = |to: usize, from: usize| (to as f64 / from as f64).ln();
     let power = (ratio / left).ln() / more(bones, before);
-    let most = COUNTS[COUNTS.len() - 1];
-    ratio * (power * more(most, bones)).exp() > PLAIN * HOPE
+    let most = BONE_COUNTS[BONE_COUNTS.len() - 1];
+    ratio * (power * more(most, bones)).exp() > MAX_RESIDUAL_FRACTION * MAX_EXPECTED_RATIO
 }
 
 /// The approximate number of starts, besides those of more effort.
 const RUNS: usize = 5;
 /// The search for better bones of all points in the end, in equivalent steps: measured on captured bodies.
-const FINISHED: usize = 6;
+const FINISHING_STEPS: usize = 6;
 
 /// A skin that leaves more than this fraction of the residual of prediction in time is rejected.
-const PLAIN: f64 = 0.5;
+const MAX_RESIDUAL_FRACTION: f64 = 0.5;
 /// Fewer bones are tried further only while the most bones are expected to leave at most this many times
-/// [`PLAIN`].
-const HOPE: f64 = 1.2;
+/// [`MAX_RESIDUAL_FRACTION`].
+const MAX_EXPECTED_RATIO: f64 = 1.2;
 
 /// The points and their coordinates, which all starts share.
-struct Ground<'a> {
+struct RaceInputs<'a> {
     all: &'a Trajectories,
-    space: Space,
+    space: TrajectorySpace,
     rest: Vec<DVec3>,
     cancellation: &'a Cancellation,
 }
 
 /// Bones and some of the points.
-struct Begun {
-    fit: Fit,
+struct StartedFit {
+    fit: SkinFit,
     sample: Vec<usize>,
 }
 
-impl<'a> Ground<'a> {
-    fn new(all: &'a Trajectories, tolerance: f64, cancellation: &'a Cancellation) -> Option<Ground<'a>> {
+impl<'a> RaceInputs<'a> {
+    fn new(all: &'a Trajectories, tolerance: f64, cancellation: &'a Cancellation) -> Option<RaceInputs<'a>> {
         if all.frames() < 2 {
             return None;
         }
-        let space = Space::new(all, (tolerance * 0.1).max(all.diagonal() * 1e-7))?;
-        let rest = means(all);
-        Some(Ground { all, space, rest, cancellation })
+        let space = TrajectorySpace::new(all, (tolerance * 0.1).max(all.diagonal() * 1e-7))?;
+        let rest = mean_positions(all);
+        Some(RaceInputs { all, space, rest, cancellation })
     }
 
     /// Finds bones with many weights, on a sample.
-    fn begin(&self, bones: usize, sample: usize, seed: u64, steps: usize) -> Option<Begun> {
+    fn begin(&self, bones: usize, sample: usize, seed: u64, steps: usize) -> Option<StartedFit> {
         let sample = self::sample(self.all.points(), sample, seed);
-        if sample.len() < CROWD * bones {
+        if sample.len() < MIN_POINTS_PER_BONE * bones {
             return None;
         }
-        let mut fit = Fit::new(&self.space, &self.rest, &sample, self.cancellation);
+        let mut fit = SkinFit::new(&self.space, &self.rest, &sample, self.cancellation);
         fit.start(bones)?;
-        fit.alternate(ROUNDS, MOST_INFLUENCES)?;
-        fit.steps(steps, MOST_INFLUENCES)?;
-        Some(Begun { fit, sample })
+        fit.alternate(ROUNDS, MAX_INFLUENCES)?;
+        fit.steps(steps, MAX_INFLUENCES)?;
+        Some(StartedFit { fit, sample })
     }
 
     /// Reduces to few weights, then fits all points.
-    fn go_on(&self, begun: Begun, request: &Request, told: &dyn Fn(f64)) -> Option<Skin> {
-        let Begun { mut fit, sample } = begun;
+    fn fit_all_points(&self, begun: StartedFit, request: &SkinRequest, told: &dyn Fn(f64)) -> Option<Skin> {
+        let StartedFit { mut fit, sample } = begun;
         let mut sample = sample;
         let points = self.all.points();
         let wanted = request.sample.min(points);
         if sample.len() < wanted {
             let more = self::sample(points, wanted, request.seed ^ sample.len() as u64);
-            fit = fit.lift(&self.space, &self.rest, &sample, &more, MOST_INFLUENCES);
+            fit = fit.lift_to_points(&self.space, &self.rest, &sample, &more, MAX_INFLUENCES);
             sample = more;
         }
-        let most = request.influences.clamp(1, MOST_INFLUENCES);
-        let (few, stages) = (most, MOST_INFLUENCES - most);
+        let most = request.influences.clamp(1, MAX_INFLUENCES);
+        let (few, stages) = (most, MAX_INFLUENCES - most);
         let of_sample = stages * (request.steps[1] + 2) + request.steps[2];
         // At the end all points are searched.
-        let of_all = request.steps[3] + FINISHED;
+        let of_all = request.steps[3] + FINISHING_STEPS;
         let work = of_sample * wanted + of_all * points;
-        for most in (few..MOST_INFLUENCES).rev() {
-            fit.limit(most);
+        for most in (few..MAX_INFLUENCES).rev() {
+            fit.limit_influences(most);
             fit.alternate(2, most)?;
             fit.steps(request.steps[1], most)?;
-            told(((MOST_INFLUENCES - most) * (request.steps[1] + 2) * wanted) as f64 / work as f64);
+            told(((MAX_INFLUENCES - most) * (request.steps[1] + 2) * wanted) as f64 / work as f64);
         }
         fit.steps(request.steps[2], most)?;
         if sample.len() < points {
             let all: Vec<usize> = (0..points).collect();
-            fit = fit.lift(&self.space, &self.rest, &sample, &all, most);
+            fit = fit.lift_to_points(&self.space, &self.rest, &sample, &all, most);
             fit.search(most, 1);
             fit.steps(request.steps[3], most)?;
         }
@@ -397,7 +406,7 @@ impl<'a> Ground<'a> {
 }
 
 /// Returns the mean position of each point over time.
-fn means(all: &Trajectories) -> Vec<DVec3> {
+fn mean_positions(all: &Trajectories) -> Vec<DVec3> {
     let mut sums = vec![DVec3::ZERO; all.points()];
     for f in 0..all.frames() {
         for (sum, p) in sums.iter_mut().zip(all.frame(f)) {

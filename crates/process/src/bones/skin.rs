@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 /// The settings of a search for one skin.
 #[derive(Clone, Copy, Debug)]
-pub struct Request {
+pub struct SkinRequest {
     /// Number of bones.
     pub bones: usize,
     /// The largest number of weights per point: 1 … 8.
@@ -24,10 +24,18 @@ pub struct Request {
     pub seed: u64,
 }
 
-impl Request {
+impl SkinRequest {
     /// The usual settings for a number of bones and a tolerance.
-    pub fn new(bones: usize, tolerance: f64) -> Request {
-        Request { bones, influences: 4, tolerance, sample: 2500, steps: [12, 5, 20, 3], starts: 4, seed: 1 }
+    pub fn new(bones: usize, tolerance: f64) -> SkinRequest {
+        SkinRequest {
+            bones,
+            influences: 4,
+            tolerance,
+            sample: 2500,
+            steps: [12, 5, 20, 3],
+            starts: 4,
+            seed: 1,
+        }
     }
 }
 
@@ -47,7 +55,7 @@ pub struct Skin {
 
 impl Skin {
     /// Returns the position of a point in a frame.
-    pub fn place(&self, frame: usize, point: usize) -> DVec3 {
+    pub fn position(&self, frame: usize, point: usize) -> DVec3 {
         let rest = self.rest[point];
         if self.weights[point].is_empty() {
             return rest;
@@ -59,11 +67,11 @@ impl Skin {
     }
 
     /// Returns the root mean square of distances.
-    pub fn measure(&self, all: &Trajectories) -> f64 {
+    pub fn rms_error(&self, all: &Trajectories) -> f64 {
         let squares: Vec<f64> = (0..all.frames())
             .into_par_iter()
             .map(|f| {
-                let off = |p: usize| (self.place(f, p) - all.at(f, p as u32)).length_squared();
+                let off = |p: usize| (self.position(f, p) - all.position(f, p as u32)).length_squared();
                 (0..all.points()).map(off).sum::<f64>()
             })
             .collect();

@@ -2,7 +2,7 @@
 
 use super::fit;
 use super::skin::Skin;
-use super::vertex::MOST_INFLUENCES;
+use super::vertex::MAX_INFLUENCES;
 use crate::Cancellation;
 use crate::parts::Trajectories;
 use glam::{DAffine3, DVec3};
@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 /// Bones and weights of the source.
 #[derive(Clone, Copy, Debug)]
-pub struct Rig<'a> {
+pub struct SourceRig<'a> {
     /// Rest position of each point.
     pub rest: &'a [DVec3],
     /// Bones and weights of each point, in any order; any number of them; they need not sum to 1.
@@ -30,26 +30,33 @@ pub struct CheckedRig {
 
 /// Checks a rig with known motions: by bone and frame, the transforms from the rest pose. `None` if numbers
 /// do not agree, or are not finite.
-pub fn with_motions(all: &Trajectories, rig: &Rig<'_>, transforms: &[Vec<DAffine3>]) -> Option<CheckedRig> {
+pub fn with_motions(
+    all: &Trajectories,
+    rig: &SourceRig<'_>,
+    transforms: &[Vec<DAffine3>],
+) -> Option<CheckedRig> {
     let right = transforms.len() == rig.bones
         && transforms
             .iter()
             .all(|frames| frames.len() == all.frames() && frames.iter().all(|m| m.is_finite()));
-    let weights = weights(all, rig).filter(|_| right)?;
-    Some(checked(Skin { rest: rig.rest.to_vec(), weights, transforms: transforms.to_vec(), error: 0.0 }, all))
+    let weights = usable_weights(all, rig).filter(|_| right)?;
+    Some(check_skin(
+        Skin { rest: rig.rest.to_vec(), weights, transforms: transforms.to_vec(), error: 0.0 },
+        all,
+    ))
 }
 
 /// Checks a rig with unknown motions, using the affine ones that fit best. Bones that no point depends on do
 /// not move. `None` as in [`with_motions`].
-pub fn fit_motions(all: &Trajectories, rig: &Rig<'_>) -> Option<CheckedRig> {
-    let weights = weights(all, rig)?;
+pub fn fit_motions(all: &Trajectories, rig: &SourceRig<'_>) -> Option<CheckedRig> {
+    let weights = usable_weights(all, rig)?;
     let transforms = fit::motions(all, rig.rest, &weights, rig.bones, &Cancellation::never())?;
-    Some(checked(Skin { rest: rig.rest.to_vec(), weights, transforms, error: 0.0 }, all))
+    Some(check_skin(Skin { rest: rig.rest.to_vec(), weights, transforms, error: 0.0 }, all))
 }
 
-/// Returns usable weights: of the positive ones of each point the [`MOST_INFLUENCES`] largest, with a sum of
+/// Returns usable weights: of the positive ones of each point the [`MAX_INFLUENCES`] largest, with a sum of
 /// 1. A point without any does not move.
-fn weights(all: &Trajectories, rig: &Rig<'_>) -> Option<Vec<Vec<(u32, f64)>>> {
+fn usable_weights(all: &Trajectories, rig: &SourceRig<'_>) -> Option<Vec<Vec<(u32, f64)>>> {
     let points = all.points();
     if rig.bones == 0 || rig.rest.len() != points || rig.weights.len() != points {
         return None;
@@ -73,7 +80,7 @@ fn weights(all: &Trajectories, rig: &Rig<'_>) -> Option<Vec<Vec<(u32, f64)>>> {
             same
         });
         sorted.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        sorted.truncate(MOST_INFLUENCES);
+        sorted.truncate(MAX_INFLUENCES);
         let sum: f64 = sorted.iter().map(|l| l.1).sum();
         match sum > 0.0 && sum.is_finite() {
             true => sorted.iter_mut().for_each(|l| l.1 /= sum),
@@ -84,12 +91,12 @@ fn weights(all: &Trajectories, rig: &Rig<'_>) -> Option<Vec<Vec<(u32, f64)>>> {
     rig.weights.iter().map(of).collect()
 }
 
-fn checked(mut skin: Skin, all: &Trajectories) -> CheckedRig {
-    skin.error = skin.measure(all);
+fn check_skin(mut skin: Skin, all: &Trajectories) -> CheckedRig {
+    skin.error = skin.rms_error(all);
     let worst = (0..all.points())
         .into_par_iter()
         .map(|p| {
-            let off = |f: usize| (skin.place(f, p) - all.at(f, p as u32)).length();
+            let off = |f: usize| (skin.position(f, p) - all.position(f, p as u32)).length();
             (0..all.frames()).map(off).fold(0.0, f64::max)
         })
         .collect();

@@ -12,19 +12,19 @@ const FRAMES: usize = 200;
 /// The number of points that it is made from.
 const POINTS: usize = 6000;
 /// The largest number of dimensions.
-pub const DIMENSIONS: usize = 96;
+pub const MAX_DIMENSIONS: usize = 96;
 /// The number of rounds of the search for eigenvectors.
 const ROUNDS: usize = 100_000;
 
 /// The frames that are sampled, and the mean of all points in each.
-struct Looked {
+struct SampledFrames {
     frames: Vec<usize>,
     mean: Vec<f64>,
 }
 
-impl Looked {
+impl SampledFrames {
     /// Samples at most [`FRAMES`] of all frames, spread evenly.
-    fn new(all: &Trajectories) -> Looked {
+    fn new(all: &Trajectories) -> SampledFrames {
         let step = all.frames().div_ceil(FRAMES).max(1);
         let frames: Vec<usize> = (0..all.frames()).step_by(step).collect();
         let mut mean = vec![0.0; 3 * frames.len()];
@@ -34,7 +34,7 @@ impl Looked {
             }
             mean.iter_mut().for_each(|v| *v /= all.points() as f64);
         }
-        Looked { frames, mean }
+        SampledFrames { frames, mean }
     }
 
     fn rows(&self) -> usize {
@@ -76,10 +76,10 @@ impl Looked {
     }
 }
 
-/// Returns the number of components of motion above each of some floors, at most [`DIMENSIONS`]; 0 if that
-/// cannot be determined.
-pub fn ranks<const N: usize>(all: &Trajectories, floors: [f64; N]) -> [usize; N] {
-    let looked = Looked::new(all);
+/// Returns the number of components of motion above each of some floors, at most [`MAX_DIMENSIONS`]; 0 if
+/// that cannot be determined.
+pub fn component_counts<const N: usize>(all: &Trajectories, floors: [f64; N]) -> [usize; N] {
+    let looked = SampledFrames::new(all);
     let eigen = looked.gram(all).and_then(|gram| SymmetricEigen::try_new(gram, f64::EPSILON, ROUNDS));
     let Some(eigen) = eigen else {
         return [0; N];
@@ -87,12 +87,12 @@ pub fn ranks<const N: usize>(all: &Trajectories, floors: [f64; N]) -> [usize; N]
     let count = looked.sample(all).count() as f64;
     floors.map(|floor| {
         let out = eigen.eigenvalues.iter().filter(|&&v| v > floor * floor * count).count();
-        out.min(DIMENSIONS)
+        out.min(MAX_DIMENSIONS)
     })
 }
 
 /// Trajectories as coordinates.
-pub struct Space {
+pub struct TrajectorySpace {
     /// Number of coordinates: a multiple of 8, for even loops; the last ones may be 0.
     pub dimensions: usize,
     /// Coordinates of point 0, then of point 1, …
@@ -103,11 +103,11 @@ pub struct Space {
     basis: Vec<Vec<f64>>,
 }
 
-impl Space {
+impl TrajectorySpace {
     /// Finds the principal components above `floor`, the root mean square of what may be left out. `None`
     /// without motion.
-    pub fn new(all: &Trajectories, floor: f64) -> Option<Space> {
-        let looked = Looked::new(all);
+    pub fn new(all: &Trajectories, floor: f64) -> Option<TrajectorySpace> {
+        let looked = SampledFrames::new(all);
         let (rows, gram) = (looked.rows(), looked.gram(all)?);
         let eigen = SymmetricEigen::try_new(gram, f64::EPSILON, ROUNDS)?;
         let mut order: Vec<usize> = (0..rows).collect();
@@ -115,7 +115,7 @@ impl Space {
         order.sort_by(|&a, &b| value(b).total_cmp(&value(a)).then(a.cmp(&b)));
         let least = floor * floor * looked.sample(all).count() as f64;
         order.retain(|&i| value(i) > least);
-        order.truncate(DIMENSIONS);
+        order.truncate(MAX_DIMENSIONS);
         let basis: Vec<Vec<f64>> =
             (order.iter()).map(|&i| eigen.eigenvectors.column(i).iter().copied().collect()).collect();
         let dimensions = basis.len().next_multiple_of(8);
@@ -131,7 +131,7 @@ impl Space {
                 along
             })
             .collect();
-        Some(Space { dimensions, coordinates, rows, basis })
+        Some(TrajectorySpace { dimensions, coordinates, rows, basis })
     }
 
     /// Returns the coordinates of a point.

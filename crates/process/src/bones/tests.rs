@@ -6,12 +6,12 @@ use crate::{Cancellation, Cancelled};
 use glam::{DAffine3, DVec3};
 use proptest::prelude::*;
 
-fn found(all: &Trajectories, request: &Request) -> Option<Skin> {
-    find(all, request, &Cancellation::never()).unwrap()
+fn found(all: &Trajectories, request: &SkinRequest) -> Option<Skin> {
+    find_skin(all, request, &Cancellation::never()).unwrap()
 }
 
-fn chosen(all: &Trajectories, tolerance: f64, effort: u32) -> Option<Choice> {
-    choose(all, tolerance, 4, effort, f64::INFINITY, &|_| (), &Cancellation::never()).unwrap()
+fn chosen(all: &Trajectories, tolerance: f64, effort: u32) -> Option<SkinChoice> {
+    choose_skin(all, tolerance, 4, effort, f64::INFINITY, &|_| (), &Cancellation::never()).unwrap()
 }
 
 /// Cancelled at the first report of progress.
@@ -24,10 +24,10 @@ fn a_search_ends_when_it_is_cancelled() {
         *told.lock().unwrap() += 1;
         cancellation.cancel();
     };
-    let choice = choose(&all, 1e-4, 4, 9, f64::INFINITY, &tell, &cancellation);
+    let choice = choose_skin(&all, 1e-4, 4, 9, f64::INFINITY, &tell, &cancellation);
     assert_eq!(choice.map(|_| ()), Err(Cancelled));
     assert_eq!(*told.lock().unwrap(), 1);
-    assert_eq!(find(&all, &Request::new(3, 1e-4), &cancellation).map(|_| ()), Err(Cancelled));
+    assert_eq!(find_skin(&all, &SkinRequest::new(3, 1e-4), &cancellation).map(|_| ()), Err(Cancelled));
 }
 
 /// Returns a tube bent by three bones, with `points` points around and along it.
@@ -64,7 +64,7 @@ fn tube(points: usize, frames: usize) -> Trajectories {
 }
 
 fn worst(skin: &Skin, all: &Trajectories) -> f64 {
-    let off = |f: usize, p: usize| (skin.place(f, p) - all.at(f, p as u32)).length();
+    let off = |f: usize, p: usize| (skin.position(f, p) - all.position(f, p as u32)).length();
     let frames = 0..all.frames();
     frames.flat_map(|f| (0..all.points()).map(move |p| (f, p))).map(|(f, p)| off(f, p)).fold(0.0, f64::max)
 }
@@ -72,7 +72,7 @@ fn worst(skin: &Skin, all: &Trajectories) -> f64 {
 #[test]
 fn e05_three_bones_are_found() {
     let all = tube(600, 30);
-    let request = Request::new(3, 1e-4 * all.diagonal());
+    let request = SkinRequest::new(3, 1e-4 * all.diagonal());
     let Some(skin) = found(&all, &request) else {
         panic!("no skin");
     };
@@ -87,7 +87,7 @@ fn e05_three_bones_are_found() {
 #[test]
 fn e05_a_sample_is_lifted_to_all_points_and_threads_do_not_matter() {
     let all = tube(1500, 20);
-    let request = Request { sample: 400, ..Request::new(3, 1e-4 * all.diagonal()) };
+    let request = SkinRequest { sample: 400, ..SkinRequest::new(3, 1e-4 * all.diagonal()) };
     let of = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         pool.ok().and_then(|pool| pool.install(|| found(&all, &request)))
@@ -106,11 +106,11 @@ fn nothing_to_find_is_none() {
     let mut wild = tube(80, 10).frame(3).to_vec();
     wild.extend_from_slice(&wild.clone());
     wild[9][1] = f32::NAN;
-    assert!(found(&Trajectories::new(80, wild), &Request::new(2, 1e-4)).is_none());
+    assert!(found(&Trajectories::new(80, wild), &SkinRequest::new(2, 1e-4)).is_none());
     let still = Trajectories::new(50, [[1.0, 2.0, 3.0]; 100].to_vec());
-    assert!(found(&still, &Request::new(2, 1e-4)).is_none());
+    assert!(found(&still, &SkinRequest::new(2, 1e-4)).is_none());
     let few = tube(7, 10);
-    assert!(found(&few, &Request::new(2, 1e-4)).is_none());
+    assert!(found(&few, &SkinRequest::new(2, 1e-4)).is_none());
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn e05_the_number_of_bones_follows_from_the_size() {
     let bones = choice.skin.transforms.len();
     assert!((3..=9).contains(&bones), "{bones}");
     assert!(choice.bits.ratio() < 0.2, "{:?}", choice.bits);
-    assert_eq!(choice.bits, bits::of_skin(&choice.skin, &all, tolerance), "estimates are of the skin");
+    assert_eq!(choice.bits, bits::estimate_skin(&choice.skin, &all, tolerance), "estimates are of the skin");
     // Each point moves by itself: no bones fit.
     let mut random = 7u64;
     let mut noise = || {
@@ -137,21 +137,21 @@ fn e05_the_number_of_bones_follows_from_the_size() {
 #[test]
 fn f17_a_rig_that_is_given_is_checked_or_followed() {
     let all = tube(300, 12);
-    let request = Request { starts: 1, ..Request::new(3, 1e-4 * all.diagonal()) };
+    let request = SkinRequest { starts: 1, ..SkinRequest::new(3, 1e-4 * all.diagonal()) };
     let Some(skin) = found(&all, &request) else {
         panic!("no skin");
     };
     // Four times the weight, in another order, gives the same.
     let heavy: Vec<Vec<(u32, f64)>> =
         (skin.weights.iter()).map(|list| list.iter().rev().map(|&(b, w)| (b, 4.0 * w)).collect()).collect();
-    let rig = source_rig::Rig { rest: &skin.rest, weights: &heavy, bones: 3 };
+    let rig = source_rig::SourceRig { rest: &skin.rest, weights: &heavy, bones: 3 };
     let Some(checked) = source_rig::with_motions(&all, &rig, &skin.transforms) else {
         panic!("refused");
     };
     assert!((checked.skin.error - skin.error).abs() < 1e-9);
     assert!((checked.worst.iter().fold(0.0, |a: f64, &b| a.max(b)) - worst(&skin, &all)).abs() < 1e-9);
     // Unknown motions are recovered; a fourth bone without points does not move.
-    let rig = source_rig::Rig { bones: 4, ..rig };
+    let rig = source_rig::SourceRig { bones: 4, ..rig };
     let Some(followed) = source_rig::fit_motions(&all, &rig) else {
         panic!("refused");
     };
@@ -162,16 +162,16 @@ fn f17_a_rig_that_is_given_is_checked_or_followed() {
     // No weight, or a negative one: at rest. A missing bone: refused.
     let mut wrong = heavy.clone();
     (wrong[0], wrong[1]) = (vec![], vec![(1, -3.0), (2, 0.0)]);
-    let odd = source_rig::Rig { weights: &wrong, ..rig };
+    let odd = source_rig::SourceRig { weights: &wrong, ..rig };
     let Some(odd) = source_rig::fit_motions(&all, &odd) else {
         panic!("refused");
     };
     assert!(odd.skin.weights[0].is_empty() && odd.skin.weights[1].is_empty());
     wrong[2] = vec![(4, 1.0)];
-    let none = source_rig::Rig { weights: &wrong, ..rig };
+    let none = source_rig::SourceRig { weights: &wrong, ..rig };
     assert!(source_rig::fit_motions(&all, &none).is_none());
     wrong[2] = vec![(1, f64::NAN)];
-    let none = source_rig::Rig { weights: &wrong, ..rig };
+    let none = source_rig::SourceRig { weights: &wrong, ..rig };
     assert!(source_rig::fit_motions(&all, &none).is_none());
 }
 
@@ -195,7 +195,7 @@ proptest! {
         };
         let frames = (0..frames).flat_map(|f| (0..points).map(move |p| (f, p)));
         let all = Trajectories::new(points, frames.map(|(f, p)| at(f, p)).collect());
-        let request = Request { steps: [2, 1, 2, 1], starts: 1, sample: 20, ..Request::new(bones, 1e-3) };
+        let request = SkinRequest { steps: [2, 1, 2, 1], starts: 1, sample: 20, ..SkinRequest::new(bones, 1e-3) };
         let found = [found(&all, &request), chosen(&all, 1e-3, 1).map(|choice| choice.skin)];
         for skin in found.into_iter().flatten() {
             prop_assert!(skin.error.is_finite());

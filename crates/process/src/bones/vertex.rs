@@ -2,36 +2,36 @@
 //! bones.
 
 use super::linear::{add_scaled, dot, solve};
-use super::space::DIMENSIONS;
+use super::space::MAX_DIMENSIONS;
 
 /// The largest number of weights of a point while bones are sought.
-pub const MOST_INFLUENCES: usize = 8;
+pub const MAX_INFLUENCES: usize = 8;
 
 /// The number of bones that are tried in an exchange.
-const PULLS: usize = 3;
+const EXCHANGED_BONES: usize = 3;
 /// The largest number of bones that are considered together.
-const CORRAL: usize = MOST_INFLUENCES + 4;
+const MAX_HULL_BONES: usize = MAX_INFLUENCES + 4;
 /// The number of bones that are considered for a point, besides its own.
 const NEAREST: usize = 14;
 /// Another bone joins if the error falls by more than about this fraction.
-const NEARER: f64 = 1e-7;
+const MIN_ERROR_GAIN: f64 = 1e-7;
 /// Unknowns of a point: three coordinates and all weights but one.
-const SYSTEM: usize = 3 + MOST_INFLUENCES - 1;
+const UNKNOWNS: usize = 3 + MAX_INFLUENCES - 1;
 
 /// A point of the skin.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Vertex {
+pub struct SkinVertex {
     /// Its rest position, followed by 1.
     pub rest: [f64; 4],
     /// Number of bones that move it.
     pub count: usize,
     /// The bones that move it, the first `count` of these; their weights are ≥ 0 and sum to 1.
-    pub bones: [usize; MOST_INFLUENCES],
+    pub bones: [usize; MAX_INFLUENCES],
     /// The weights of `bones`.
-    pub weights: [f64; MOST_INFLUENCES],
+    pub weights: [f64; MAX_INFLUENCES],
 }
 
-impl Vertex {
+impl SkinVertex {
     /// Returns bones and weights.
     pub fn influences(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
         let pairs = self.bones.iter().zip(&self.weights).take(self.count);
@@ -52,8 +52,8 @@ impl Vertex {
     }
 
     pub fn set(&mut self, influences: &[(usize, f64)]) {
-        self.count = influences.len().min(MOST_INFLUENCES);
-        for (i, &(bone, weight)) in influences.iter().take(MOST_INFLUENCES).enumerate() {
+        self.count = influences.len().min(MAX_INFLUENCES);
+        for (i, &(bone, weight)) in influences.iter().take(MAX_INFLUENCES).enumerate() {
             (self.bones[i], self.weights[i]) = (bone, weight);
         }
     }
@@ -61,16 +61,16 @@ impl Vertex {
 
 /// Motions of all bones: four rows of each (of x, y, z and 1), each as long as the space has dimensions.
 #[derive(Clone, Debug)]
-pub struct Bones {
+pub struct BoneMotions {
     pub count: usize,
     pub dimensions: usize,
     pub rows: Vec<f64>,
 }
 
-impl Bones {
+impl BoneMotions {
     /// Creates bones that move everything to the origin.
-    pub fn new(count: usize, dimensions: usize) -> Bones {
-        Bones { count, dimensions, rows: vec![0.0; count * 4 * dimensions] }
+    pub fn new(count: usize, dimensions: usize) -> BoneMotions {
+        BoneMotions { count, dimensions, rows: vec![0.0; count * 4 * dimensions] }
     }
 
     /// Changes the number of bones.
@@ -85,7 +85,7 @@ impl Bones {
     }
 
     /// Computes the position that a bone alone gives a point.
-    pub fn place(&self, bone: usize, rest: &[f64; 4], out: &mut [f64]) {
+    pub fn move_point(&self, bone: usize, rest: &[f64; 4], out: &mut [f64]) {
         let ([x, y, z, one], rows) = (*rest, self.rows_of(bone, out.len()));
         for (k, out) in out.iter_mut().enumerate() {
             *out = x * rows[0][k] + y * rows[1][k] + z * rows[2][k] + one * rows[3][k];
@@ -98,15 +98,15 @@ impl Bones {
     }
 
     /// Returns the squared distance of a point from its target.
-    pub fn error(&self, vertex: &Vertex, target: &[f64]) -> f64 {
-        let mut residual = [0.0; DIMENSIONS];
+    pub fn error(&self, vertex: &SkinVertex, target: &[f64]) -> f64 {
+        let mut residual = [0.0; MAX_DIMENSIONS];
         let residual = &mut residual[..self.dimensions];
         self.residual(vertex, target, residual);
         dot(residual, residual)
     }
 
     /// Writes to `out` the difference between a trajectory and the vertex as moved by its bones.
-    pub fn residual(&self, vertex: &Vertex, target: &[f64], out: &mut [f64]) {
+    pub fn residual(&self, vertex: &SkinVertex, target: &[f64], out: &mut [f64]) {
         out.copy_from_slice(target);
         for (bone, weight) in vertex.influences() {
             let ([x, y, z, one], rows) = (vertex.rest.map(|v| -weight * v), self.rows_of(bone, out.len()));
@@ -125,17 +125,17 @@ pub struct Scratch {
     columns: Vec<f64>,
     residual: Vec<f64>,
     /// Bones that may take part, and their distances alone.
-    kept: Vec<usize>,
+    considered: Vec<usize>,
     far: Vec<(f64, usize)>,
 }
 
 /// Keeps, of the bones in `candidates` (whose places are in `scratch`), the [`NEAREST`] that alone come
 /// nearest, and those of `vertex`: others could add next to nothing, and most of the time is proportional to
 /// the square of their number.
-fn keep_nearest(candidates: &[usize], vertex: &Vertex, d: usize, scratch: &mut Scratch) {
-    let Scratch { places, kept, far, .. } = scratch;
+fn keep_nearest(candidates: &[usize], vertex: &SkinVertex, d: usize, scratch: &mut Scratch) {
+    let Scratch { places, considered: kept, far, .. } = scratch;
     kept.clear();
-    if candidates.len() <= NEAREST + MOST_INFLUENCES {
+    if candidates.len() <= NEAREST + MAX_INFLUENCES {
         kept.extend_from_slice(candidates);
         return;
     }
@@ -160,9 +160,9 @@ fn keep_nearest(candidates: &[usize], vertex: &Vertex, d: usize, scratch: &mut S
 
 /// Finds the weights of at most `most` of the bones in `candidates` that come nearest to `target`, for a
 /// fixed rest position.
-pub fn weigh(
-    bones: &Bones,
-    vertex: &mut Vertex,
+pub fn choose_weights(
+    bones: &BoneMotions,
+    vertex: &mut SkinVertex,
     target: &[f64],
     candidates: &[usize],
     most: usize,
@@ -171,13 +171,13 @@ pub fn weigh(
     let d = bones.dimensions;
     scratch.places.resize(candidates.len() * d, 0.0);
     for (place, &bone) in scratch.places.chunks_exact_mut(d).zip(candidates) {
-        bones.place(bone, &vertex.rest, place);
+        bones.move_point(bone, &vertex.rest, place);
         for (v, x) in place.iter_mut().zip(target) {
             *v -= x;
         }
     }
     keep_nearest(candidates, vertex, d, scratch);
-    let candidates = &scratch.kept[..];
+    let candidates = &scratch.considered[..];
     let n = candidates.len();
     scratch.gram.resize(n * n, 0.0);
     for i in 0..n {
@@ -236,11 +236,11 @@ fn exchange(gram: &[f64], n: usize, most: usize, chosen: &mut Vec<(usize, f64)>,
             false => 0.0,
         }
     };
-    let mut pulls = [(0.0, 0); PULLS];
+    let mut pulls = [(0.0, 0); EXCHANGED_BONES];
     for j in open {
         let pull = pull(j);
         let at = pulls.partition_point(|p| p.0 >= pull);
-        if at < PULLS {
+        if at < EXCHANGED_BONES {
             pulls[at..].rotate_right(1);
             pulls[at] = (pull, j);
         }
@@ -291,7 +291,7 @@ fn nearest_in_hull(gram: &[f64], n: usize, most: usize, chosen: &mut Vec<(usize,
         let open = (0..n).filter(|j| !chosen.iter().any(|c| c.0 == *j));
         let best = open.map(|j| (along(j), j)).min_by(|a, b| a.0.total_cmp(&b.0));
         let Some((gain, j)) = best else { break };
-        if gain >= value * (1.0 - NEARER) || chosen.len() >= CORRAL {
+        if gain >= value * (1.0 - MIN_ERROR_GAIN) || chosen.len() >= MAX_HULL_BONES {
             break;
         }
         chosen.push((j, 0.0));
@@ -305,7 +305,7 @@ fn nearest_in_hull(gram: &[f64], n: usize, most: usize, chosen: &mut Vec<(usize,
 fn shrink(gram: &[f64], n: usize, chosen: &mut Vec<(usize, f64)>) {
     while chosen.len() > 1 {
         let k = chosen.len();
-        let (mut a, mut w) = ([0.0; CORRAL * CORRAL], [1.0; CORRAL]);
+        let (mut a, mut w) = ([0.0; MAX_HULL_BONES * MAX_HULL_BONES], [1.0; MAX_HULL_BONES]);
         let mut trace = 0.0;
         for (r, &(i, _)) in chosen.iter().enumerate() {
             for (c, &(j, _)) in chosen.iter().enumerate() {
@@ -365,7 +365,7 @@ fn shrink(gram: &[f64], n: usize, chosen: &mut Vec<(usize, f64)>) {
 
 /// Writes to `out` the directions in which the position of a point changes with its rest position and
 /// weights; returns their number. Bones without weight are ignored.
-pub fn directions(bones: &Bones, vertex: &Vertex, out: &mut Vec<f64>) -> usize {
+pub fn directions(bones: &BoneMotions, vertex: &SkinVertex, out: &mut Vec<f64>) -> usize {
     let d = bones.dimensions;
     out.clear();
     out.resize((vertex.count + 2) * d, 0.0);
@@ -389,7 +389,13 @@ pub fn directions(bones: &Bones, vertex: &Vertex, out: &mut Vec<f64>) -> usize {
 
 /// Makes Gauss–Newton steps for rest position and weights together, at most `rounds`, as long as weights stay
 /// positive and each brings the point nearer to `target`. Bones whose weight falls to zero are removed.
-pub fn settle(bones: &Bones, vertex: &mut Vertex, target: &[f64], rounds: usize, scratch: &mut Scratch) {
+pub fn settle(
+    bones: &BoneMotions,
+    vertex: &mut SkinVertex,
+    target: &[f64],
+    rounds: usize,
+    scratch: &mut Scratch,
+) {
     let d = bones.dimensions;
     scratch.residual.resize(d, 0.0);
     bones.residual(vertex, target, &mut scratch.residual);
@@ -397,7 +403,7 @@ pub fn settle(bones: &Bones, vertex: &mut Vertex, target: &[f64], rounds: usize,
     let mut left = rounds;
     while left > 0 {
         let m = directions(bones, vertex, &mut scratch.columns);
-        let (mut a, mut b) = ([0.0; SYSTEM * SYSTEM], [0.0; SYSTEM]);
+        let (mut a, mut b) = ([0.0; UNKNOWNS * UNKNOWNS], [0.0; UNKNOWNS]);
         for i in 0..m {
             let column = &scratch.columns[i * d..][..d];
             b[i] = dot(column, &scratch.residual);
@@ -412,7 +418,7 @@ pub fn settle(bones: &Bones, vertex: &mut Vertex, target: &[f64], rounds: usize,
             return;
         }
         // The first bone gives the weight that the others take.
-        let mut change = [0.0; MOST_INFLUENCES];
+        let mut change = [0.0; MAX_INFLUENCES];
         change[1..vertex.count].copy_from_slice(&b[3..m]);
         change[0] = -b[3..m].iter().sum::<f64>();
         let mut step = 1.0f64;

@@ -6,34 +6,34 @@
 //! at the points where it is measured: all vertices of the mesh, and the middles of the level's triangles and
 //! edges. This also holds if not all triangles are examined.
 
-use super::simplify::{HUB, collapse};
+use super::simplify::{HUB_TRIANGLES, apply_collapses};
 
 /// A place on a triangle: its vertices, and the weights of the second and the third. Rounding the weights to
 /// single precision never moves the place out of the triangle, nor off its plane.
-type Place = ([u32; 3], [f32; 2]);
+type TrianglePoint = ([u32; 3], [f32; 2]);
 
 /// A point of one surface with its place on the other.
-struct Bound {
-    own: Place,
-    on: Place,
+struct PointPair {
+    source: TrianglePoint,
+    nearest: TrianglePoint,
 }
 
 /// The pairs of points that are measured in each frame.
-pub struct Bounds {
-    list: Vec<Bound>,
+pub struct DistanceMeasure {
+    list: Vec<PointPair>,
     /// Largest squared distance so far.
-    most: f64,
+    largest_squared: f64,
 }
 
 /// Triangles by point.
-struct Around {
+struct PointTriangles {
     start: Vec<u32>,
     list: Vec<u32>,
 }
 
-impl Around {
+impl PointTriangles {
     /// Collects the triangles. `point`: by vertex, its point.
-    fn new(triangles: &[[u32; 3]], point: &[u32], points: usize) -> Around {
+    fn new(triangles: &[[u32; 3]], point: &[u32], points: usize) -> PointTriangles {
         let mut start = vec![0u32; points + 1];
         let corners = || triangles.iter().flat_map(|t| t.map(|v| point[v as usize]));
         corners().for_each(|p| start[p as usize + 1] += 1);
@@ -45,28 +45,34 @@ impl Around {
             list[at[p as usize] as usize] = i as u32 / 3;
             at[p as usize] += 1;
         }
-        Around { start, list }
+        PointTriangles { start, list }
     }
 
-    fn of(&self, point: u32) -> &[u32] {
+    fn triangles(&self, point: u32) -> &[u32] {
         let p = point as usize;
         &self.list[self.start[p] as usize..self.start[p + 1] as usize]
     }
 
     /// Returns the triangles of a point; none if it has very many: those of neighbouring points are nearer,
     /// and examining all of them from each would take time that grows with the square of their number.
-    fn of_few(&self, point: u32) -> &[u32] {
-        let all = self.of(point);
-        if all.len() > HUB { &[] } else { all }
+    fn triangles_unless_hub(&self, point: u32) -> &[u32] {
+        let all = self.triangles(point);
+        if all.len() > HUB_TRIANGLES { &[] } else { all }
     }
 }
 
-impl Bounds {
+impl DistanceMeasure {
     /// Prepares the measurement of a level whose vertices end at `ends`. `poses` are by point.
-    pub fn new(triangles: &[[u32; 3]], point: &[u32], poses: &[Vec<[f32; 3]>], ends: &[u32]) -> Bounds {
+    pub fn new(
+        triangles: &[[u32; 3]],
+        point: &[u32],
+        poses: &[Vec<[f32; 3]>],
+        ends: &[u32],
+    ) -> DistanceMeasure {
         let points = poses.first().map_or(0, Vec::len);
-        let level: Vec<[u32; 3]> = collapse(triangles, ends).collect();
-        let (of_mesh, of_level) = (Around::new(triangles, point, points), Around::new(&level, point, points));
+        let level: Vec<[u32; 3]> = apply_collapses(triangles, ends).collect();
+        let (of_mesh, of_level) =
+            (PointTriangles::new(triangles, point, points), PointTriangles::new(&level, point, points));
         let mut list = Vec::new();
         // One vertex of each point.
         let mut seen = vec![false; points];
@@ -79,14 +85,14 @@ impl Bounds {
                 continue;
             }
             ended.push((end_point, own));
-            if own == end_point || of_mesh.of(own).is_empty() {
+            if own == end_point || of_mesh.triangles(own).is_empty() {
                 continue;
             }
             near.clear();
-            for &t in of_level.of(end_point).iter().take(HUB) {
+            for &t in of_level.triangles(end_point).iter().take(HUB_TRIANGLES) {
                 let ring = level[t as usize].map(|v| point[v as usize]);
                 near.push(t);
-                near.extend(ring.iter().flat_map(|&p| of_level.of_few(p)));
+                near.extend(ring.iter().flat_map(|&p| of_level.triangles_unless_hub(p)));
             }
             near.sort_unstable();
             near.dedup();
@@ -94,7 +100,7 @@ impl Bounds {
             let own = ([v; 3], [0.0; 2]);
             let on = nearest(own, &near, &level, point, poses);
             let on = on.unwrap_or(([end; 3], [0.0; 2]));
-            list.push(Bound { own, on });
+            list.push(PointPair { source: own, nearest: on });
         }
         ended.sort_unstable();
         let cluster = |p: u32| {
@@ -106,35 +112,38 @@ impl Bounds {
         for t in &level {
             near.clear();
             let corners = t.map(|v| point[v as usize]);
-            near.extend(corners.iter().flat_map(|&p| cluster(p)).flat_map(|p| of_mesh.of_few(p)));
+            near.extend(
+                corners.iter().flat_map(|&p| cluster(p)).flat_map(|p| of_mesh.triangles_unless_hub(p)),
+            );
             if near.is_empty() {
-                near.extend(corners.iter().flat_map(|&p| of_mesh.of(p).iter().take(HUB)));
+                near.extend(corners.iter().flat_map(|&p| of_mesh.triangles(p).iter().take(HUB_TRIANGLES)));
             }
             near.sort_unstable();
             near.dedup();
             for weights in samples {
                 let own = (*t, weights);
                 let on = nearest(own, &near, triangles, point, poses);
-                list.extend(on.map(|on| Bound { own, on }));
+                list.extend(on.map(|on| PointPair { source: own, nearest: on }));
             }
         }
-        Bounds { list, most: 0.0 }
+        DistanceMeasure { list, largest_squared: 0.0 }
     }
 
     /// Measures a frame; positions by vertex.
-    pub fn frame(&mut self, at: impl Fn(u32) -> [f32; 3]) {
-        let place =
-            |&(vertices, weights): &Place| on_triangle(vertices.map(|v| at(v).map(f64::from)), weights);
+    pub fn measure_frame(&mut self, at: impl Fn(u32) -> [f32; 3]) {
+        let place = |&(vertices, weights): &TrianglePoint| {
+            on_triangle(vertices.map(|v| at(v).map(f64::from)), weights)
+        };
         for bound in &self.list {
-            let (a, b) = (place(&bound.own), place(&bound.on));
+            let (a, b) = (place(&bound.source), place(&bound.nearest));
             let square: f64 = (0..3).map(|k| (a[k] - b[k]) * (a[k] - b[k])).sum();
-            self.most = self.most.max(square);
+            self.largest_squared = self.largest_squared.max(square);
         }
     }
 
     /// Returns the largest distance over all frames.
     pub fn error(&self) -> f64 {
-        self.most.sqrt()
+        self.largest_squared.sqrt()
     }
 }
 
@@ -151,12 +160,12 @@ fn narrow(weight: f64) -> f32 {
 
 /// Returns the place on some triangles nearest to a point, in all poses together.
 fn nearest(
-    (vertices, weights): Place,
+    (vertices, weights): TrianglePoint,
     near: &[u32],
     triangles: &[[u32; 3]],
     point: &[u32],
     poses: &[Vec<[f32; 3]>],
-) -> Option<Place> {
+) -> Option<TrianglePoint> {
     let mut best = None;
     let mut least = f64::INFINITY;
     for &t in near {

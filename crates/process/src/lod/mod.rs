@@ -5,8 +5,8 @@ mod measure;
 mod simplify;
 
 use crate::{Cancellation, Cancelled};
-use measure::Bounds;
-use simplify::{Keeps, Shape, Simplifier, collapse};
+use measure::DistanceMeasure;
+use simplify::{PosedShape, Preserve, Simplifier, apply_collapses};
 
 /// The number of poses in which the cost of collapses is measured.
 const POSES: usize = 8;
@@ -14,15 +14,15 @@ const POSES: usize = 8;
 const CANDIDATES: usize = 64;
 const DISTANCES: usize = 2000;
 /// Poses that differ by less than this fraction of the distances count as equal.
-const ALIKE: f64 = 1e-3;
+const MIN_POSE_DIFFERENCE: f64 = 1e-3;
 /// The largest number of values for the planes of all poses; with more points there are fewer poses.
 const PLANES: usize = 4 << 20;
 
 /// Reads positions of a frame.
-pub type Read<'a, E> = dyn Fn(usize, &mut Vec<[f32; 3]>) -> Result<(), E> + 'a;
+pub type ReadFrame<'a, E> = dyn Fn(usize, &mut Vec<[f32; 3]>) -> Result<(), E> + 'a;
 
 /// A mesh to simplify.
-pub struct Mesh<'a, E> {
+pub struct LodMesh<'a, E> {
     /// Three vertices per triangle.
     pub triangles: &'a [[u32; 3]],
     /// By triangle, its material.
@@ -33,15 +33,15 @@ pub struct Mesh<'a, E> {
     pub vertex_point: &'a [u32],
     /// By vertex, the values that separate vertices of one point: its first uv and its normal, in the first
     /// frame.
-    pub looks: &'a [[f32; 5]],
+    pub vertex_attributes: &'a [[f32; 5]],
     /// `true` if positions differ between frames.
     pub moving: bool,
     /// Frames in which it is shown, at least one.
     pub frames: &'a [usize],
     /// The error bound of decoded points.
-    pub radius: f64,
+    pub error_bound: f64,
     /// Reads positions of a frame.
-    pub read: &'a Read<'a, E>,
+    pub read: &'a ReadFrame<'a, E>,
     /// Cancels the work, which then ends with an error.
     pub cancellation: &'a Cancellation,
 }
@@ -50,23 +50,23 @@ pub struct Mesh<'a, E> {
 pub struct LodLevels {
     /// The levels, the finest first: by vertex, the one that it becomes there (itself if it stays); and the
     /// largest distance from the mesh in any frame.
-    pub levels: Vec<(Vec<u32>, f32)>,
+    pub lod_levels: Vec<(Vec<u32>, f32)>,
     /// The number of triangles of the coarsest level, or of the mesh if there is none.
     pub triangles: usize,
     /// The first level, counted from 1, that does not preserve edges and seams.
-    pub jumps: Option<usize>,
+    pub first_jumping_level: Option<usize>,
 }
 
 /// Makes at most the given number of levels; `may_follow(a, b)`: `true` if a level of `b` triangles may come
 /// after one of `a`.
 pub fn make_levels<E: From<Cancelled>>(
-    mesh: &Mesh<'_, E>,
+    mesh: &LodMesh<'_, E>,
     wanted: usize,
     may_follow: impl Fn(usize, usize) -> bool,
 ) -> Result<LodLevels, E> {
-    let Mesh { triangles, material, point, looks, .. } = *mesh;
+    let LodMesh { triangles, material, point, vertex_attributes: looks, .. } = *mesh;
     let poses = poses(mesh)?;
-    let shape = Shape { triangles, material, point, poses: &poses, looks };
+    let shape = PosedShape { triangles, material, point, poses: &poses, vertex_attributes: looks };
     let mut simplifier = Simplifier::new(&shape);
     let whole = triangles.len();
     let mut before = whole;
@@ -74,25 +74,29 @@ pub fn make_levels<E: From<Cancelled>>(
     let mut jumps = None;
     for level in 1..=wanted {
         simplifier.reduce((whole >> level).max(1), mesh.cancellation)?;
-        let all = simplifier.ends();
-        let now = collapse(triangles, &all).count();
+        let all = simplifier.final_vertices();
+        let now = apply_collapses(triangles, &all).count();
         if now == 0 || !may_follow(before, now) {
             break;
         }
-        if simplifier.keeps > Keeps::All {
+        if simplifier.preserve > Preserve::All {
             jumps = jumps.or(Some(level));
         }
         before = now;
         ends.push(all);
     }
     let errors = errors(mesh, &poses, &ends)?;
-    Ok(LodLevels { levels: ends.into_iter().zip(errors).collect(), triangles: before, jumps })
+    Ok(LodLevels {
+        lod_levels: ends.into_iter().zip(errors).collect(),
+        triangles: before,
+        first_jumping_level: jumps,
+    })
 }
 
 /// Returns the poses that differ most, by pose and point. They are compared by distances between points of
 /// one or two adjacent triangles, which do not change when a mesh moves rigidly.
-fn poses<E>(mesh: &Mesh<'_, E>) -> Result<Vec<Vec<[f32; 3]>>, E> {
-    let Mesh { point, frames, .. } = *mesh;
+fn poses<E>(mesh: &LodMesh<'_, E>) -> Result<Vec<Vec<[f32; 3]>>, E> {
+    let LodMesh { point, frames, .. } = *mesh;
     let points = point.iter().max().map_or(0, |&p| p as usize + 1);
     let mut vertex = vec![0; points];
     for (v, &p) in point.iter().enumerate() {
@@ -136,7 +140,7 @@ fn poses<E>(mesh: &Mesh<'_, E>) -> Result<Vec<Vec<[f32; 3]>>, E> {
             }
         }
         let whole: f64 = candidates[0].1.iter().sum();
-        if distance <= ALIKE * whole {
+        if distance <= MIN_POSE_DIFFERENCE * whole {
             break;
         }
         chosen.push(farthest);
@@ -173,15 +177,15 @@ fn pairs(triangles: &[[u32; 3]], point: &[u32]) -> Vec<[u32; 2]> {
 /// Returns, by level, the largest distance in any frame, plus the quantization error of both sides; never
 /// less than that of a finer level. `ends`: by level and vertex, the one that it becomes.
 fn errors<E: From<Cancelled>>(
-    mesh: &Mesh<'_, E>,
+    mesh: &LodMesh<'_, E>,
     poses: &[Vec<[f32; 3]>],
     ends: &[Vec<u32>],
 ) -> Result<Vec<f32>, E> {
     let new = |ends: &Vec<u32>| {
         mesh.cancellation.check()?;
-        Ok(Bounds::new(mesh.triangles, mesh.point, poses, ends))
+        Ok(DistanceMeasure::new(mesh.triangles, mesh.point, poses, ends))
     };
-    let mut bounds: Vec<Bounds> = ends.iter().map(new).collect::<Result<_, E>>()?;
+    let mut bounds: Vec<DistanceMeasure> = ends.iter().map(new).collect::<Result<_, E>>()?;
     let mut at = Vec::new();
     let frames = match mesh.moving {
         true => mesh.frames,
@@ -190,12 +194,12 @@ fn errors<E: From<Cancelled>>(
     for &frame in frames.iter().take_while(|_| !ends.is_empty()) {
         (mesh.read)(frame, &mut at)?;
         for bounds in &mut bounds {
-            bounds.frame(|v| at[mesh.vertex_point[v as usize] as usize]);
+            bounds.measure_frame(|v| at[mesh.vertex_point[v as usize] as usize]);
         }
     }
     let mut least = 0.0f32;
     let all = bounds.iter().map(|bounds| {
-        let error = (bounds.error() + 2.0 * mesh.radius) as f32;
+        let error = (bounds.error() + 2.0 * mesh.error_bound) as f32;
         least = least.max(error.next_up().min(f32::MAX));
         least
     });

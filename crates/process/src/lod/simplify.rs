@@ -12,7 +12,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// A mesh in some poses.
-pub struct Shape<'a> {
+pub struct PosedShape<'a> {
     /// Three vertices per triangle.
     pub triangles: &'a [[u32; 3]],
     /// By triangle, its material.
@@ -22,18 +22,18 @@ pub struct Shape<'a> {
     /// Positions by pose and point.
     pub poses: &'a [Vec<[f32; 3]>],
     /// By vertex, the values that separate vertices of one point: uvs and normal in the first frame.
-    pub looks: &'a [[f32; 5]],
+    pub vertex_attributes: &'a [[f32; 5]],
 }
 
 /// Returns the triangles that are left when vertices have become others.
-pub fn collapse(triangles: &[[u32; 3]], becomes: &[u32]) -> impl Iterator<Item = [u32; 3]> {
+pub fn apply_collapses(triangles: &[[u32; 3]], becomes: &[u32]) -> impl Iterator<Item = [u32; 3]> {
     let moved = triangles.iter().map(|t| t.map(|v| becomes[v as usize]));
     moved.filter(|[a, b, c]| a != b && b != c && c != a)
 }
 
 /// The features of the shape that must be preserved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Keeps {
+pub enum Preserve {
     /// Seams, borders, material edges and pieces are preserved.
     All,
     /// Borders, material edges and pieces are preserved; vertex attributes may jump where they did not.
@@ -52,15 +52,15 @@ enum Edge {
     Border,
 }
 
-type P = [f64; 3];
+type Vec3 = [f64; 3];
 
-fn minus(a: P, b: P) -> P {
+fn minus(a: Vec3, b: Vec3) -> Vec3 {
     [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
 }
-fn dot(a: P, b: P) -> f64 {
+fn dot(a: Vec3, b: Vec3) -> f64 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
-fn cross(a: P, b: P) -> P {
+fn cross(a: Vec3, b: Vec3) -> Vec3 {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
@@ -70,7 +70,7 @@ struct Quadric([f64; 10]);
 
 impl Quadric {
     /// Returns the quadric of the plane with the unit normal `n` through `p`.
-    fn plane(n: P, p: P, weight: f64) -> Quadric {
+    fn plane(n: Vec3, p: Vec3, weight: f64) -> Quadric {
         let d = -dot(n, p);
         let [x, y, z] = n;
         let all = [x * x, x * y, x * z, y * y, y * z, z * z, x * d, y * d, z * d, d * d];
@@ -83,7 +83,7 @@ impl Quadric {
         }
     }
 
-    fn at(&self, [x, y, z]: P) -> f64 {
+    fn evaluate(&self, [x, y, z]: Vec3) -> f64 {
         let q = &self.0;
         let square = q[0] * x * x + q[3] * y * y + q[5] * z * z;
         let mixed = q[1] * x * y + q[2] * x * z + q[4] * y * z;
@@ -95,22 +95,22 @@ impl Quadric {
 /// The weight of planes across borders and seams relative to that of triangles.
 const EDGE_WEIGHT: f64 = 10.0;
 /// If everything is flat, short edges come first: this fraction of length² times area.
-const SHORT: f64 = 1e-6;
+const SHORT_EDGE_WEIGHT: f64 = 1e-6;
 /// The least cosine of the angle by which a triangle may rotate in any pose.
-const LEAST_COSINE: f64 = 0.2;
+const MIN_COSINE: f64 = 0.2;
 /// The largest number of triangles of a piece that may vanish.
-const SMALL: usize = 4;
+const MAX_SMALL_TRIANGLES: usize = 4;
 
 /// A point of more triangles (a hub) is not collapsed until it has fewer, nor is it a target: examining one
 /// takes time that grows with the square of them.
-pub const HUB: usize = 256;
+pub const HUB_TRIANGLES: usize = 256;
 
 /// Costs are never negative, so the order of their bits is that of the numbers.
 type Entry = Reverse<(u64, u32, u32, u32)>;
 
 /// A mesh that is being simplified.
 pub struct Simplifier<'a> {
-    shape: &'a Shape<'a>,
+    shape: &'a PosedShape<'a>,
     /// Triangles with their present vertices; removed ones have two equal vertices.
     pub triangles: Vec<[u32; 3]>,
     /// The number of triangles between three different points.
@@ -118,7 +118,7 @@ pub struct Simplifier<'a> {
     /// By point, its triangles. Up to half of those of a hub may be removed ones.
     around: Vec<Vec<u32>>,
     /// By hub, the number of its triangles that are removed ones.
-    gone: Vec<u32>,
+    removed_counts: Vec<u32>,
     /// By point, its vertices that have not become others.
     members: Vec<Vec<u32>>,
     /// By point, pose after pose.
@@ -129,26 +129,26 @@ pub struct Simplifier<'a> {
     becomes: Vec<u32>,
     heap: BinaryHeap<Entry>,
     /// The features that must be preserved at present.
-    pub keeps: Keeps,
+    pub preserve: Preserve,
 }
 
 impl<'a> Simplifier<'a> {
     /// Starts with all triangles between different vertices.
-    pub fn new(shape: &'a Shape<'a>) -> Simplifier<'a> {
+    pub fn new(shape: &'a PosedShape<'a>) -> Simplifier<'a> {
         let points = shape.poses.first().map_or(0, Vec::len);
         let mut out = Simplifier {
             shape,
             triangles: shape.triangles.to_vec(),
             count: 0,
             around: vec![Vec::new(); points],
-            gone: vec![0; points],
+            removed_counts: vec![0; points],
             members: vec![Vec::new(); points],
             quadrics: vec![Quadric::default(); points * shape.poses.len()],
             area: vec![0.0; points],
             version: vec![0; points],
             becomes: (0..shape.point.len() as u32).collect(),
             heap: BinaryHeap::new(),
-            keeps: Keeps::All,
+            preserve: Preserve::All,
         };
         for (v, &p) in shape.point.iter().enumerate() {
             out.members[p as usize].push(v as u32);
@@ -176,11 +176,11 @@ impl<'a> Simplifier<'a> {
         self.triangles[t as usize].map(|v| self.shape.point[v as usize])
     }
 
-    fn place(&self, pose: usize, point: u32) -> P {
+    fn place(&self, pose: usize, point: u32) -> Vec3 {
         self.shape.poses[pose][point as usize].map(f64::from)
     }
 
-    fn normal(&self, pose: usize, [a, b, c]: [u32; 3]) -> P {
+    fn normal(&self, pose: usize, [a, b, c]: [u32; 3]) -> Vec3 {
         let [a, b, c] = [a, b, c].map(|p| self.place(pose, p));
         cross(minus(b, a), minus(c, a))
     }
@@ -303,12 +303,12 @@ impl<'a> Simplifier<'a> {
         let (mut planes, mut length) = (0.0, 0.0);
         for pose in 0..poses {
             let at = self.place(pose, to);
-            let quadric = |p: u32| self.quadrics[p as usize * poses + pose].at(at);
+            let quadric = |p: u32| self.quadrics[p as usize * poses + pose].evaluate(at);
             planes += quadric(from) + quadric(to);
             let way = minus(at, self.place(pose, from));
             length += dot(way, way);
         }
-        let short = SHORT * length * self.area[from as usize] / poses as f64;
+        let short = SHORT_EDGE_WEIGHT * length * self.area[from as usize] / poses as f64;
         let cost = planes + short;
         if cost.is_finite() { cost } else { f64::MAX }
     }
@@ -319,7 +319,7 @@ impl<'a> Simplifier<'a> {
             return None;
         }
         let mut to = self.neighbours(p);
-        if self.keeps < Keeps::Nothing {
+        if self.preserve < Preserve::Nothing {
             match &self.edges(p)[..] {
                 [] => {}
                 &[a, b] => to.retain(|q| [a, b].contains(q)),
@@ -332,27 +332,27 @@ impl<'a> Simplifier<'a> {
     }
 
     fn is_hub(&self, p: u32) -> bool {
-        self.around[p as usize].len() > HUB
+        self.around[p as usize].len() > HUB_TRIANGLES
     }
 
     /// Returns `true` if both points are of a piece so small that it may vanish.
     fn is_small(&self, from: u32, to: u32) -> bool {
         let mut all: Vec<u32> = Vec::new();
         for p in [&[from][..], &self.neighbours(from)].concat() {
-            if self.around[p as usize].len() > SMALL {
+            if self.around[p as usize].len() > MAX_SMALL_TRIANGLES {
                 return false;
             }
             all.extend(&self.around[p as usize]);
         }
         all.sort_unstable();
         all.dedup();
-        all.len() <= SMALL && self.neighbours(from).contains(&to)
+        all.len() <= MAX_SMALL_TRIANGLES && self.neighbours(from).contains(&to)
     }
 
     /// Returns the targets of a point's vertices when it collapses to another one; `None` if that is not
     /// allowed.
     fn targets(&self, from: u32, to: u32) -> Option<Vec<(u32, u32)>> {
-        let free = self.keeps == Keeps::Nothing || self.follows_edges(from, to);
+        let free = self.preserve == Preserve::Nothing || self.follows_edges(from, to);
         free.then(|| self.targets_on_edges(from, to)).flatten()
     }
 
@@ -364,7 +364,7 @@ impl<'a> Simplifier<'a> {
         let around = &self.around[from as usize];
         let (shared, others): (Vec<u32>, Vec<u32>) =
             (around.iter().copied()).partition(|&t| self.corners(t).contains(&to));
-        let small = self.keeps == Keeps::Nothing && self.is_small(from, to);
+        let small = self.preserve == Preserve::Nothing && self.is_small(from, to);
         if !small {
             // A point next to both must form a triangle with both, or separate surfaces would touch.
             let third = |&t: &u32| self.corners(t).into_iter().find(|&p| p != from && p != to);
@@ -397,17 +397,17 @@ impl<'a> Simplifier<'a> {
                 target = other;
             }
             let used = |t: &u32| self.triangles[*t as usize].contains(&v);
-            if target.is_none() && self.keeps == Keeps::All && others.iter().any(used) {
+            if target.is_none() && self.preserve == Preserve::All && others.iter().any(used) {
                 return None;
             }
-            out.push((v, target.or_else(|| self.alike(v, to))?));
+            out.push((v, target.or_else(|| self.most_similar_vertex(v, to))?));
         }
         Some(out)
     }
 
     /// Returns the vertex of a point whose attributes are nearest to those of `v`.
-    fn alike(&self, v: u32, point: u32) -> Option<u32> {
-        let looks = |v: u32| self.shape.looks.get(v as usize).copied().unwrap_or_default();
+    fn most_similar_vertex(&self, v: u32, point: u32) -> Option<u32> {
+        let looks = |v: u32| self.shape.vertex_attributes.get(v as usize).copied().unwrap_or_default();
         let apart = |w: u32| -> f32 {
             let pairs = looks(v).into_iter().zip(looks(w));
             pairs.map(|(a, b)| (a - b) * (a - b)).sum()
@@ -448,21 +448,21 @@ impl<'a> Simplifier<'a> {
         (0..self.shape.poses.len()).any(|pose| {
             let (a, b) = (self.normal(pose, before), self.normal(pose, after));
             let (old, new) = (dot(a, a), dot(b, b));
-            old > 0.0 && dot(a, b) <= LEAST_COSINE * (old * new).sqrt()
+            old > 0.0 && dot(a, b) <= MIN_COSINE * (old * new).sqrt()
         })
     }
 
     /// Removes triangle `t`, which is gone, from a point.
-    fn forget(&mut self, p: u32, t: u32) {
+    fn remove_triangle(&mut self, p: u32, t: u32) {
         let at = p as usize;
         if !self.is_hub(p) {
             self.around[at].retain(|&o| o != t);
             return;
         }
         // Removing one of many takes as long as examining all.
-        self.gone[at] += 1;
-        if 2 * self.gone[at] as usize > self.around[at].len() {
-            self.gone[at] = 0;
+        self.removed_counts[at] += 1;
+        if 2 * self.removed_counts[at] as usize > self.around[at].len() {
+            self.removed_counts[at] = 0;
             let mut around = std::mem::take(&mut self.around[at]);
             around.retain(|&o| {
                 let [a, b, c] = self.corners(o);
@@ -490,7 +490,7 @@ impl<'a> Simplifier<'a> {
             if a == b || b == c || c == a {
                 self.count -= 1;
                 for p in corners {
-                    self.forget(p, t);
+                    self.remove_triangle(p, t);
                 }
             } else {
                 self.around[to as usize].push(t);
@@ -514,12 +514,12 @@ impl<'a> Simplifier<'a> {
         while self.count > most {
             cancellation.check()?;
             let Some(Reverse((_, from, to, version))) = self.heap.pop() else {
-                let next = match self.keeps {
-                    Keeps::All => Keeps::Edges,
-                    Keeps::Edges => Keeps::Nothing,
-                    Keeps::Nothing => return Ok(()),
+                let next = match self.preserve {
+                    Preserve::All => Preserve::Edges,
+                    Preserve::Edges => Preserve::Nothing,
+                    Preserve::Nothing => return Ok(()),
                 };
-                self.keeps = next;
+                self.preserve = next;
                 self.fill();
                 continue;
             };
@@ -535,7 +535,7 @@ impl<'a> Simplifier<'a> {
     }
 
     /// Returns the final target of each vertex, itself if it is kept.
-    pub fn ends(&self) -> Vec<u32> {
+    pub fn final_vertices(&self) -> Vec<u32> {
         let mut out = self.becomes.clone();
         for v in 0..out.len() {
             let mut at = v;

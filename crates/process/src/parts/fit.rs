@@ -30,7 +30,7 @@ impl Similarity {
 
 /// The kind of transform that is fitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Model {
+pub enum TransformModel {
     /// Rotation and translation.
     Rigid,
     /// Also a uniform scale, which may be negative: parts that are mirrored, grow or shrink.
@@ -39,7 +39,7 @@ pub enum Model {
 
 /// Sums over pairs of points, sufficient for a fit.
 #[derive(Clone, Copy, Debug)]
-pub struct Sums {
+pub struct FitSums {
     count: f64,
     from: DVec3,
     to: DVec3,
@@ -51,9 +51,9 @@ pub struct Sums {
     origin: Option<(DVec3, DVec3)>,
 }
 
-impl Default for Sums {
+impl Default for FitSums {
     fn default() -> Self {
-        Sums {
+        FitSums {
             count: 0.0,
             from: DVec3::ZERO,
             to: DVec3::ZERO,
@@ -65,7 +65,7 @@ impl Default for Sums {
     }
 }
 
-impl Sums {
+impl FitSums {
     /// Adds a pair.
     pub fn add(&mut self, from: DVec3, to: DVec3) {
         let (a, b) = *self.origin.get_or_insert((from, to));
@@ -80,7 +80,7 @@ impl Sums {
 
     /// Returns the best transform. If the points do not determine a rotation (one, two, or all on a line),
     /// the one near `before`.
-    pub fn fit(&self, model: Model, before: DQuat) -> Similarity {
+    pub fn fit(&self, model: TransformModel, before: DQuat) -> Similarity {
         let Some((a, b)) = self.origin else {
             return Similarity::IDENTITY;
         };
@@ -90,10 +90,10 @@ impl Sums {
         let from_square = (self.from_square - from.length_squared() * self.count).max(0.0);
         let to_square = (self.to_square - to.length_squared() * self.count).max(0.0);
         let size = (from_square * to_square).sqrt();
-        let (mut rotation, mut gain) = best(cross, size, before);
+        let (mut rotation, mut gain) = best_rotation(cross, size, before);
         let mut scale = 1.0;
-        if model == Model::Scaled {
-            let (mirrored, other) = best(cross * -1.0, size, before);
+        if model == TransformModel::Scaled {
+            let (mirrored, other) = best_rotation(cross * -1.0, size, before);
             let sign = if other > gain * (1.0 + 1e-9) + size * 1e-9 {
                 (rotation, gain) = (mirrored, other);
                 -1.0
@@ -115,7 +115,7 @@ impl Sums {
 }
 
 /// Returns the rotation R that maximizes Σ to · R from, and that sum. `size`: its approximate upper bound.
-fn best(cross: DMat3, size: f64, before: DQuat) -> (DQuat, f64) {
+fn best_rotation(cross: DMat3, size: f64, before: DQuat) -> (DQuat, f64) {
     // m[i][j] = Σ from_i · to_j
     let m = |i: usize, j: usize| cross.col(j)[i];
     let mut n = [[0.0; 4]; 4];
@@ -199,8 +199,8 @@ mod tests {
         q.normalize()
     }
 
-    fn fitted(points: &[DVec3], moved: impl Fn(DVec3) -> DVec3, model: Model) -> Similarity {
-        let mut sums = Sums::default();
+    fn fitted(points: &[DVec3], moved: impl Fn(DVec3) -> DVec3, model: TransformModel) -> Similarity {
+        let mut sums = FitSums::default();
         points.iter().for_each(|&p| sums.add(p, moved(p)));
         sums.fit(model, DQuat::IDENTITY)
     }
@@ -217,7 +217,7 @@ mod tests {
             let points: Vec<DVec3> = points.iter().map(|p| DVec3::from_array(p.map(f64::from)) + far).collect();
             let (turn, shift) = (unit(turn), DVec3::from_array(shift.map(f64::from)));
             let moved = |p: DVec3| turn * p * scale + shift;
-            let model = if scale == 1.0 { Model::Rigid } else { Model::Scaled };
+            let model = if scale == 1.0 { TransformModel::Rigid } else { TransformModel::Scaled };
             let found = fitted(&points, moved, model);
             for &p in &points {
                 let at = found.rotation * p * found.scale + found.translation;
@@ -229,12 +229,12 @@ mod tests {
     #[test]
     fn flat_and_thin_sets_keep_the_rotation_before() {
         let line: Vec<DVec3> = (0..5).map(|i| DVec3::X * f64::from(i)).collect();
-        let found = fitted(&line, |p| p + DVec3::Y, Model::Rigid);
+        let found = fitted(&line, |p| p + DVec3::Y, TransformModel::Rigid);
         assert!(found.rotation.angle_between(DQuat::IDENTITY) < 1e-6);
         let flat: Vec<DVec3> = (0..9).map(|i| DVec3::new(f64::from(i % 3), f64::from(i / 3), 0.0)).collect();
         let turn = DQuat::from_rotation_y(1.0);
-        let found = fitted(&flat, |p| turn * p, Model::Rigid);
+        let found = fitted(&flat, |p| turn * p, TransformModel::Rigid);
         assert!(found.rotation.angle_between(turn) < 1e-6);
-        assert_eq!(fitted(&[], |p| p, Model::Rigid), Similarity::IDENTITY);
+        assert_eq!(fitted(&[], |p| p, TransformModel::Rigid), Similarity::IDENTITY);
     }
 }

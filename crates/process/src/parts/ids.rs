@@ -1,34 +1,40 @@
 //! Ids of parts in the source: integers on faces or points, names of objects. Hints that are always verified.
 
-use super::analyse::{Parts, Request, agreement, find_parts};
+use super::analyse::{Parts, PartsRequest, agreement, find_parts};
 use super::{NO_PART, Trajectories};
 use crate::Cancelled;
 use std::collections::BTreeMap;
 
 /// The fraction of the points with an id that must move with their id before an attribute is used as ids.
-const ENOUGH: f64 = 0.5;
+const MIN_AGREEMENT: f64 = 0.5;
 
 /// An attribute that may separate parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hint {
+pub struct PartHint {
     /// Its origin, for remarks.
     pub name: String,
     /// By point, its group, or [`NO_PART`].
     pub groups: Vec<u32>,
 }
 
-impl Hint {
+impl PartHint {
     /// Creates a hint from a value of each point.
-    pub fn of_points(name: &str, values: &[i64]) -> Hint {
+    pub fn from_points(name: &str, values: &[i64]) -> PartHint {
         let mut numbers = BTreeMap::new();
         let groups = values.iter().map(|&value| number(&mut numbers, value));
-        Hint { name: name.to_owned(), groups: groups.collect() }
+        PartHint { name: name.to_owned(), groups: groups.collect() }
     }
 
     /// Creates a hint from a value of each face; `counts` and `corners` as in meshes. Points between faces of
     /// different values belong to no group, nor do points of no face. Faces without a value and corners of
     /// missing points are ignored.
-    pub fn of_faces(name: &str, points: usize, counts: &[u32], corners: &[u32], values: &[i64]) -> Hint {
+    pub fn from_faces(
+        name: &str,
+        points: usize,
+        counts: &[u32],
+        corners: &[u32],
+        values: &[i64],
+    ) -> PartHint {
         let mut numbers = BTreeMap::new();
         let mut groups: Vec<Option<u32>> = vec![None; points];
         let mut left = corners;
@@ -45,13 +51,13 @@ impl Hint {
                 }
             }
         }
-        Hint { name: name.to_owned(), groups: groups.into_iter().map(|g| g.unwrap_or(NO_PART)).collect() }
+        PartHint { name: name.to_owned(), groups: groups.into_iter().map(|g| g.unwrap_or(NO_PART)).collect() }
     }
 }
 
-impl Hint {
+impl PartHint {
     /// Returns the number of groups.
-    pub fn count(&self) -> usize {
+    pub fn group_count(&self) -> usize {
         let known = self.groups.iter().filter(|&&g| g != NO_PART);
         known.max().map_or(0, |most| *most as usize + 1)
     }
@@ -77,8 +83,8 @@ pub struct HintedParts {
 /// The work is that of [`find_parts`] and one fit per group.
 pub fn find_with_hints(
     all: &Trajectories,
-    request: &Request<'_>,
-    hints: &[Hint],
+    request: &PartsRequest<'_>,
+    hints: &[PartHint],
 ) -> Result<HintedParts, Cancelled> {
     let mut best: Option<(f64, usize)> = None;
     for (i, hint) in hints.iter().enumerate() {
@@ -86,13 +92,13 @@ pub fn find_with_hints(
             continue;
         }
         let share = agreement(all, &hint.groups, request.tolerance, &request.cancellation);
-        if share > ENOUGH && best.is_none_or(|(other, _)| share > other) {
+        if share > MIN_AGREEMENT && best.is_none_or(|(other, _)| share > other) {
             best = Some((share, i));
         }
     }
     let used = best.map(|(_, i)| i);
     let groups = used.map_or(request.groups, |i| &hints[i].groups);
-    let parts = find_parts(all, &Request { groups, ..request.clone() });
+    let parts = find_parts(all, &PartsRequest { groups, ..request.clone() });
     request.cancellation.check()?;
     Ok(HintedParts { parts, used })
 }

@@ -10,8 +10,8 @@ pub mod neighbours;
 #[cfg(test)]
 mod tests;
 
-pub use analyse::{Parts, Request, find_parts, is_stiff};
-pub use fit::{Model, Similarity, Sums};
+pub use analyse::{Parts, PartsRequest, find_parts, is_stiff};
+pub use fit::{FitSums, Similarity, TransformModel};
 
 use glam::DVec3;
 
@@ -55,7 +55,7 @@ impl Trajectories {
     }
 
     /// Returns the position of a point in a frame.
-    pub fn at(&self, f: usize, p: u32) -> DVec3 {
+    pub fn position(&self, f: usize, p: u32) -> DVec3 {
         DVec3::from_array(self.positions[f * self.points + p as usize].map(f64::from))
     }
 

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 const LEAF: usize = 12;
 
 /// Points of `dimensions` numbers each, one after the other.
-pub struct Tree<'a> {
+pub struct KdTree<'a> {
     points: &'a [f32],
     dimensions: usize,
     /// Points, sorted so that every node is a range, split in the middle.
@@ -21,16 +21,17 @@ pub struct Tree<'a> {
 }
 
 /// The query position, and the point that is excluded.
-struct From<'a> {
+struct Query<'a> {
     point: u32,
-    at: &'a [f32],
+    position: &'a [f32],
 }
 
-impl<'a> Tree<'a> {
+impl<'a> KdTree<'a> {
     /// Builds the tree in O(n log² n).
-    pub fn new(points: &'a [f32], dimensions: usize) -> Tree<'a> {
+    pub fn new(points: &'a [f32], dimensions: usize) -> KdTree<'a> {
         let count = points.len() / dimensions.max(1);
-        let mut tree = Tree { points, dimensions, order: (0..count as u32).collect(), axes: vec![0; count] };
+        let mut tree =
+            KdTree { points, dimensions, order: (0..count as u32).collect(), axes: vec![0; count] };
         let mut ranges = vec![(0, count)];
         while let Some((start, end)) = ranges.pop() {
             let range = start..end;
@@ -70,7 +71,7 @@ impl<'a> Tree<'a> {
 
     /// Returns up to `k` nearest neighbours of each point, nearest first; of equally near ones the smaller
     /// number first. Once cancelled, the remaining points get none.
-    pub fn nearest_of_all(&self, k: usize, cancellation: &Cancellation) -> Vec<Vec<u32>> {
+    pub fn all_nearest(&self, k: usize, cancellation: &Cancellation) -> Vec<Vec<u32>> {
         if k == 0 {
             return vec![Vec::new(); self.order.len()];
         }
@@ -82,7 +83,7 @@ impl<'a> Tree<'a> {
                     return Vec::new();
                 }
                 let mut found = Vec::with_capacity(k + 1);
-                let from = From { point: p, at: self.point(p) };
+                let from = Query { point: p, position: self.point(p) };
                 self.visit(0..self.order.len(), &from, k, &mut found);
                 found.into_iter().map(|(_, p)| p).collect()
             })
@@ -93,13 +94,13 @@ impl<'a> Tree<'a> {
     pub fn nearest(&self, at: &[f32], k: usize) -> Vec<(f32, u32)> {
         let mut found = Vec::with_capacity(k + 1);
         if k > 0 {
-            let from = From { point: u32::MAX, at };
+            let from = Query { point: u32::MAX, position: at };
             self.visit(0..self.order.len(), &from, k, &mut found);
         }
         found
     }
 
-    fn visit(&self, range: std::ops::Range<usize>, from: &From<'_>, k: usize, found: &mut Vec<(f32, u32)>) {
+    fn visit(&self, range: std::ops::Range<usize>, from: &Query<'_>, k: usize, found: &mut Vec<(f32, u32)>) {
         if range.len() <= LEAF {
             for &p in &self.order[range] {
                 self.offer(p, from, k, found);
@@ -108,7 +109,7 @@ impl<'a> Tree<'a> {
         }
         let middle = range.start + range.len() / 2;
         let (p, axis) = (self.order[middle], usize::from(self.axes[middle]));
-        let off = from.at[axis] - self.point(p)[axis];
+        let off = from.position[axis] - self.point(p)[axis];
         let (near, far) = match off < 0.0 {
             true => (range.start..middle, middle + 1..range.end),
             false => (middle + 1..range.end, range.start..middle),
@@ -120,11 +121,11 @@ impl<'a> Tree<'a> {
         }
     }
 
-    fn offer(&self, p: u32, from: &From<'_>, k: usize, found: &mut Vec<(f32, u32)>) {
+    fn offer(&self, p: u32, from: &Query<'_>, k: usize, found: &mut Vec<(f32, u32)>) {
         if p == from.point {
             return;
         }
-        let pairs = self.point(p).iter().zip(from.at);
+        let pairs = self.point(p).iter().zip(from.position);
         let entry = (pairs.map(|(a, b)| (a - b) * (a - b)).sum::<f32>(), p);
         let after = |x: &(f32, u32)| x.0.total_cmp(&entry.0).then(x.1.cmp(&entry.1)).is_lt();
         let at = found.partition_point(after);
@@ -144,9 +145,9 @@ mod tests {
         #[test]
         fn the_nearest_are_the_nearest(points in proptest::collection::vec(-9i8..9, 0..600), d in 1usize..5, k in 0usize..20) {
             let points: Vec<f32> = points.chunks_exact(d).flatten().map(|&v| f32::from(v)).collect();
-            let tree = Tree::new(&points, d);
+            let tree = KdTree::new(&points, d);
             let count = points.len() / d;
-            for (p, found) in tree.nearest_of_all(k, &Cancellation::never()).into_iter().enumerate() {
+            for (p, found) in tree.all_nearest(k, &Cancellation::never()).into_iter().enumerate() {
                 let far = |q: usize| -> f32 {
                     (0..d).map(|i| (points[p * d + i] - points[q * d + i]).powi(2)).sum()
                 };

@@ -32,8 +32,8 @@ fn trajectories(rest: &[DVec3], moved: impl Fn(usize, usize, DVec3) -> DVec3) ->
     Trajectories::new(rest.len(), frames.collect())
 }
 
-fn asked(all: &Trajectories) -> Request<'static> {
-    Request { tolerance: 1e-5 * all.diagonal(), ..Request::default() }
+fn asked(all: &Trajectories) -> PartsRequest<'static> {
+    PartsRequest { tolerance: 1e-5 * all.diagonal(), ..PartsRequest::default() }
 }
 
 /// Returns a wall of touching lumps, in one order and numbered by lump.
@@ -53,7 +53,7 @@ fn wall(count: usize, points: usize) -> (Vec<DVec3>, Vec<usize>) {
 
 /// Asserts that each true part is one found part, and no two are the same one.
 fn assert_same(parts: &Parts, truth: &[usize]) {
-    let mut pairs: Vec<(usize, u32)> = truth.iter().copied().zip(parts.of.iter().copied()).collect();
+    let mut pairs: Vec<(usize, u32)> = truth.iter().copied().zip(parts.point_part.iter().copied()).collect();
     pairs.sort_unstable();
     pairs.dedup();
     let count = truth.iter().max().map_or(0, |m| m + 1);
@@ -67,13 +67,13 @@ fn assert_same(parts: &Parts, truth: &[usize]) {
 
 /// Asserts that points are at the positions given by their part's transform.
 fn assert_right(parts: &Parts, all: &Trajectories, tolerance: f64) {
-    for (p, &part) in parts.of.iter().enumerate() {
+    for (p, &part) in parts.point_part.iter().enumerate() {
         let Some(fits) = parts.transforms.get(part as usize) else {
             continue;
         };
         for (f, fit) in fits.iter().enumerate() {
             let (turn, shift) = fit.matrix();
-            let off = turn * all.at(0, p as u32) + shift - all.at(f, p as u32);
+            let off = turn * all.position(0, p as u32) + shift - all.position(f, p as u32);
             assert!(off.length() <= tolerance * (1.0 + 1e-9), "{part} {f} {}", off.length());
         }
     }
@@ -124,7 +124,7 @@ fn f06_parts_with_the_same_motion_are_one() {
     assert_same(&find_parts(&all, &asked(&all)), &truth);
     // Also if ids separate them.
     let groups: Vec<u32> = of.iter().map(|&i| i as u32).collect();
-    let request = Request { groups: &groups, ..asked(&all) };
+    let request = PartsRequest { groups: &groups, ..asked(&all) };
     let parts = find_parts(&all, &request);
     assert_same(&parts, &truth);
     assert!(parts.broken_groups.is_empty());
@@ -139,7 +139,7 @@ fn f06_many_parts_with_the_same_motion_are_one() {
     });
     let groups: Vec<u32> = of.iter().map(|&i| i as u32).collect();
     let truth: Vec<usize> = of.iter().map(|i| i % 5).collect();
-    assert_same(&find_parts(&all, &Request { groups: &groups, ..asked(&all) }), &truth);
+    assert_same(&find_parts(&all, &PartsRequest { groups: &groups, ..asked(&all) }), &truth);
 }
 
 #[test]
@@ -161,9 +161,9 @@ fn e14_shared_points_are_left_over_or_go_where_they_fit() {
     });
     let parts = find_parts(&all, &asked(&all));
     let truth: Vec<usize> = of[..own].to_vec();
-    let lumps = Parts { of: parts.of[..own].to_vec(), ..parts.clone() };
+    let lumps = Parts { point_part: parts.point_part[..own].to_vec(), ..parts.clone() };
     assert_same(&lumps, &truth);
-    assert!(parts.of[own..].iter().all(|&part| part == NO_PART));
+    assert!(parts.point_part[own..].iter().all(|&part| part == NO_PART));
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn e15_ids_are_taken_and_wrong_ones_are_analysed() {
     });
     // Lumps 0 and 1 carry one id but do not move as one.
     let groups: Vec<u32> = of.iter().map(|&i| i.max(1) as u32).collect();
-    let request = Request { groups: &groups, ..asked(&all) };
+    let request = PartsRequest { groups: &groups, ..asked(&all) };
     let parts = find_parts(&all, &request);
     assert_same(&parts, &of);
     assert_eq!(parts.broken_groups, [1]);
@@ -195,10 +195,10 @@ fn e14_the_hint_that_agrees_with_the_motion_is_used() {
     let on_faces: Vec<i64> = (corners.chunks_exact(3)).map(|t| on_points[t[0] as usize]).collect();
     let wrong: Vec<i64> = (0..of.len() as i64).map(|p| p % 5).collect();
     let hints = [
-        ids::Hint::of_points("material", &wrong),
-        ids::Hint::of_faces("piece", of.len(), &counts, &corners, &on_faces),
-        ids::Hint::of_points("piece", &on_points),
-        ids::Hint::of_points("short", &on_points[1..]),
+        ids::PartHint::from_points("material", &wrong),
+        ids::PartHint::from_faces("piece", of.len(), &counts, &corners, &on_faces),
+        ids::PartHint::from_points("piece", &on_points),
+        ids::PartHint::from_points("short", &on_points[1..]),
     ];
     assert_eq!(hints[1].groups.len(), hints[2].groups.len());
     let given = ids::find_with_hints(&all, &asked(&all), &hints).unwrap();
@@ -211,7 +211,7 @@ fn e14_the_hint_that_agrees_with_the_motion_is_used() {
         swapped[p] = 1000 - 7 * (1 - of[p]) as i64;
     }
     let given =
-        ids::find_with_hints(&all, &asked(&all), &[ids::Hint::of_points("swapped", &swapped)]).unwrap();
+        ids::find_with_hints(&all, &asked(&all), &[ids::PartHint::from_points("swapped", &swapped)]).unwrap();
     assert_eq!(given.used, Some(0));
     assert_eq!(given.parts.broken_groups.len(), 2);
     assert_same(&given.parts, &of);
@@ -224,9 +224,9 @@ fn e14_the_hint_that_agrees_with_the_motion_is_used() {
 #[test]
 fn e14_ids_on_faces_are_of_the_points_that_agree() {
     // Two faces share points 1 and 2; point 4 has no face; corner 9 refers to a missing point.
-    let hint = ids::Hint::of_faces("id", 5, &[3, 3, 1], &[0, 1, 2, 2, 1, 3, 9], &[8, -8, 3]);
+    let hint = ids::PartHint::from_faces("id", 5, &[3, 3, 1], &[0, 1, 2, 2, 1, 3, 9], &[8, -8, 3]);
     assert_eq!(hint.groups, [0, NO_PART, NO_PART, 1, NO_PART]);
-    let hint = ids::Hint::of_faces("id", 2, &[4_000_000_000, 3], &[0, 1], &[5, 6]);
+    let hint = ids::PartHint::from_faces("id", 2, &[4_000_000_000, 3], &[0, 1], &[5, 6]);
     assert_eq!(hint.groups, [0, 0]);
 }
 
@@ -242,7 +242,7 @@ fn e05_what_rigid_parts_leave_is_taken_out_for_bones() {
     assert_eq!((some.points(), some.frames()), (4, all.frames()));
     for f in 0..all.frames() {
         for (i, &p) in chosen.iter().enumerate() {
-            assert_eq!(some.at(f, i as u32), all.at(f, p));
+            assert_eq!(some.position(f, i as u32), all.position(f, p));
         }
     }
 }
@@ -274,7 +274,7 @@ fn e08_mirrored_growing_and_dying_parts_are_parts() {
         turn * at * scale(of[p], f) + shift
     });
     let triangles = triangles(&of);
-    let request = Request { triangles: &triangles, ..asked(&all) };
+    let request = PartsRequest { triangles: &triangles, ..asked(&all) };
     let parts = find_parts(&all, &request);
     assert_same(&parts, &of);
     assert_right(&parts, &all, 1e-5 * all.diagonal());
@@ -290,12 +290,12 @@ fn lines_pairs_and_single_points() {
         turn * at + shift
     });
     let corners = [0, 1, 2, 2, 3, 4];
-    let request = Request { triangles: &corners, ..asked(&all) };
+    let request = PartsRequest { triangles: &corners, ..asked(&all) };
     let parts = find_parts(&all, &request);
     assert_right(&parts, &all, request.tolerance);
     // A connected line moves as one; its rotation about itself is not visible, so there is none.
-    assert!(parts.of[..5].iter().all(|&part| part == 1));
-    assert!(parts.of[5..].iter().all(|&part| part == NO_PART));
+    assert!(parts.point_part[..5].iter().all(|&part| part == 1));
+    assert!(parts.point_part[5..].iter().all(|&part| part == NO_PART));
 }
 
 #[test]
@@ -310,10 +310,10 @@ fn e06_what_stands_still_is_part_0_and_one_frame_is_all_still() {
     });
     let parts = find_parts(&all, &asked(&all));
     for (p, &i) in of.iter().enumerate() {
-        assert_eq!(parts.of[p] == 0, i == 0 || i == 3);
+        assert_eq!(parts.point_part[p] == 0, i == 0 || i == 3);
     }
     let one = Trajectories::new(rest.len(), all.frame(7).to_vec());
-    assert!(find_parts(&one, &asked(&one)).of.iter().all(|&part| part == 0));
+    assert!(find_parts(&one, &asked(&one)).point_part.iter().all(|&part| part == 0));
 }
 
 #[test]
@@ -327,10 +327,10 @@ fn a_search_ends_when_it_is_cancelled() {
     request.cancellation.cancel();
     assert!(ids::find_with_hints(&all, &request, &[]).is_ok(), "that never ends");
     let cancellation = Cancellation::new();
-    let request = Request { cancellation: cancellation.clone(), ..request };
+    let request = PartsRequest { cancellation: cancellation.clone(), ..request };
     assert!(ids::find_with_hints(&all, &request, &[]).is_ok());
     cancellation.cancel();
     assert_eq!(ids::find_with_hints(&all, &request, &[]).map(|_| ()), Err(Cancelled));
     // Nothing is found, since nothing is sought.
-    assert!(find_parts(&all, &request).of.iter().all(|&part| part == NO_PART));
+    assert!(find_parts(&all, &request).point_part.iter().all(|&part| part == NO_PART));
 }

@@ -4,7 +4,7 @@
 
 use super::runs::Run;
 use super::surface::Surface;
-use super::track::{compare, step};
+use super::track::{compare, track_step};
 use crate::Error;
 use glam::DVec3;
 use meshreel_scene::{Mesh, sample};
@@ -46,7 +46,7 @@ pub fn blend(
         0 => widened(&run.points[0]),
         _ => {
             let surface = read(0)?;
-            let to = step(&run.template, &last, Some(&on), &surface);
+            let to = track_step(&run.template, &last, Some(&on), &surface);
             let there = compare(&run.template, &to, &surface, limit);
             if there.worst > limit || there.folded > 0 {
                 return Ok(Err("its faces cannot take the shape of the first frame".into()));

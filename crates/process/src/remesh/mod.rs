@@ -18,14 +18,14 @@ mod surface;
 mod template;
 mod track;
 
-use crate::extent::{Extent, diagonal, usable};
+use crate::extent::{Extent, diagonal, is_usable_point};
 use crate::frame_set::FrameSet;
 use crate::{Cancellation, Error};
 use glam::DVec3;
-use meshreel_scene::sample::{Channels, World};
+use meshreel_scene::sample::{ChannelSelection, World};
 use meshreel_scene::{
-    Channel, FaceSet, Identity, Mesh, MeshId, Placed, Remark, Scene, Scope, Source, TimeSampling, Topology,
-    Winding, sample,
+    Channel, FaceSet, Identity, Mesh, MeshId, PlacedObject, Remark, Scene, Scope, Source, TimeSampling,
+    Topology, Winding, sample,
 };
 use rayon::prelude::*;
 use runs::{FoundRuns, Run, RunRequest};
@@ -33,10 +33,10 @@ use std::sync::Arc;
 use surface::Surface;
 
 /// The fraction of the tolerance that may be spent on the fixed mesh.
-const SPENT: f64 = 0.5;
+const SPENT_FRACTION: f64 = 0.5;
 
 /// Divisor of the number of frames of a loop that are blended by default.
-const BLENDED: usize = 8;
+const BLEND_DIVISOR: usize = 8;
 
 /// The outcome of re-meshing a mesh: its distance from the source, and the extent of its fixed faces.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,20 +57,20 @@ pub struct Remeshed {
     /// The number of frames in these runs.
     pub frames: usize,
     /// The number of frames that keep their own faces.
-    pub own: usize,
+    pub own_face_frames: usize,
     /// The largest number of points of a run.
     pub points: usize,
 }
 
 /// A scene in which meshes have fixed faces, with the outcome for each mesh.
-pub struct Outcome {
+pub struct RemeshOutcome {
     /// The scene.
     pub scene: Scene,
     /// By mesh, its outcome, if it was re-meshed.
     pub meshes: Vec<Option<Remeshed>>,
 }
 
-impl Outcome {
+impl RemeshOutcome {
     /// Returns a sentence on each mesh that was re-meshed, for `--explain`.
     pub fn sentences(&self) -> impl Iterator<Item = String> {
         let all = self.scene.meshes.iter().zip(&self.meshes);
@@ -78,7 +78,7 @@ impl Outcome {
             let what = what.as_ref()?;
             Some(format!(
                 "{}: {} frames in {} runs of fixed faces, {} with their own, up to {} points",
-                mesh.path, what.frames, what.runs, what.own, what.points
+                mesh.path, what.frames, what.runs, what.own_face_frames, what.points
             ))
         })
     }
@@ -86,7 +86,7 @@ impl Outcome {
 
 /// The settings for all meshes.
 #[derive(Clone, Copy, Debug)]
-pub struct Settings {
+pub struct RemeshSettings {
     /// Effort, 1 … 9.
     pub effort: u32,
     /// Target for the working memory, in bytes.
@@ -97,15 +97,15 @@ pub struct Settings {
     /// fraction.
     pub blend: Option<usize>,
     /// Channels that are compiled besides positions; they are lost here, with a remark.
-    pub channels: Channels,
+    pub channels: ChannelSelection,
 }
 
 /// A scene, with the properties of its objects and the settings.
-pub struct Request<'a> {
+pub struct RemeshRequest<'a> {
     /// The source.
     pub scene: &'a Scene,
     /// Its placed objects.
-    pub placed: &'a [Placed],
+    pub placed: &'a [PlacedObject],
     /// By object, `true` if its mesh is compiled.
     pub selected: &'a [bool],
     /// Time of each frame, in seconds.
@@ -122,20 +122,20 @@ pub struct Request<'a> {
     /// Returns `true` if the object at a path is to be re-meshed.
     pub asked: &'a (dyn Fn(&str) -> bool + Sync),
     /// The settings for all meshes.
-    pub settings: Settings,
+    pub settings: RemeshSettings,
     /// Cancels the work, which then ends with an error.
     pub cancellation: &'a Cancellation,
 }
 
 /// Returns the number of frames at the end of `frames` that a loop blends, as requested or the usual
 /// fraction. `verify` computes it in the same way.
-pub fn window(frames: usize, asked: Option<usize>) -> usize {
+pub fn blend_window(frames: usize, asked: Option<usize>) -> usize {
     let most = frames.saturating_sub(2);
-    asked.unwrap_or(frames.div_ceil(BLENDED)).min(most)
+    asked.unwrap_or(frames.div_ceil(BLEND_DIVISOR)).min(most)
 }
 
 /// Re-meshes every mesh for which that is requested. `None` if nothing was changed.
-pub fn remesh(given: &Request<'_>, remarks: &mut Vec<Remark>) -> Result<Option<Outcome>, Error> {
+pub fn remesh(given: &RemeshRequest<'_>, remarks: &mut Vec<Remark>) -> Result<Option<RemeshOutcome>, Error> {
     let mut placements: Vec<Vec<usize>> = vec![Vec::new(); given.scene.meshes.len()];
     for (i, place) in given.placed.iter().enumerate().filter(|(i, _)| given.selected[*i]) {
         if let Some(mesh) = given.scene.nodes[place.node].mesh {
@@ -149,7 +149,7 @@ pub fn remesh(given: &Request<'_>, remarks: &mut Vec<Remark>) -> Result<Option<O
         return Ok(None);
     }
     let reach = reaches(given, &placements, &wanted)?;
-    let done: Vec<Changed> = wanted
+    let done: Vec<RemeshResult> = wanted
         .par_iter()
         .zip(&reach)
         .map(|(&mesh, reach)| remesh_mesh(given, mesh, &placements[mesh], reach))
@@ -158,7 +158,7 @@ pub fn remesh(given: &Request<'_>, remarks: &mut Vec<Remark>) -> Result<Option<O
         let path = &given.scene.meshes[wanted[0]].path;
         remarks.push(Remark::new(path, "--remesh changes nothing: the faces of no mesh change"));
     }
-    let mut out = Outcome { scene: given.scene.clone(), meshes: vec![None; given.scene.meshes.len()] };
+    let mut out = RemeshOutcome { scene: given.scene.clone(), meshes: vec![None; given.scene.meshes.len()] };
     for (id, (changed, said)) in wanted.into_iter().zip(done) {
         remarks.extend(said);
         if let Some((mesh, what)) = changed {
@@ -170,15 +170,19 @@ pub fn remesh(given: &Request<'_>, remarks: &mut Vec<Remark>) -> Result<Option<O
 }
 
 /// Bounds of a mesh in object space, and its largest |coordinate| at each of its placements.
-struct Reach {
+struct MeshReach {
     extent: Extent<3>,
     /// By frame, the diagonal of the bounds.
     diagonals: Vec<f64>,
     world: Vec<f64>,
 }
 
-fn reaches(given: &Request<'_>, placements: &[Vec<usize>], wanted: &[MeshId]) -> Result<Vec<Reach>, Error> {
-    let mut out: Vec<Reach> = wanted
+fn reaches(
+    given: &RemeshRequest<'_>,
+    placements: &[Vec<usize>],
+    wanted: &[MeshId],
+) -> Result<Vec<MeshReach>, Error> {
+    let mut out: Vec<MeshReach> = wanted
         .par_iter()
         .map(|&m| {
             let (mut extent, mut points) = (Extent::default(), Vec::new());
@@ -187,11 +191,11 @@ fn reaches(given: &Request<'_>, placements: &[Vec<usize>], wanted: &[MeshId]) ->
                 given.cancellation.check()?;
                 sample::positions_at(&given.scene.meshes[m], time, &mut points)?;
                 let mut own = Extent::<3>::default();
-                own.extend(points.iter().filter(|p| usable(p)));
+                own.extend(points.iter().filter(|p| is_usable_point(p)));
                 extent.join(&own);
                 diagonals.push(diagonal(&own));
             }
-            Ok(Reach { extent, diagonals, world: vec![0.0; placements[m].len()] })
+            Ok(MeshReach { extent, diagonals, world: vec![0.0; placements[m].len()] })
         })
         .collect::<Result<_, Error>>()?;
     let mut world = World::new(given.scene, given.placed)?;
@@ -213,15 +217,15 @@ fn reaches(given: &Request<'_>, placements: &[Vec<usize>], wanted: &[MeshId]) ->
 }
 
 /// A mesh with fixed faces and its outcome, if it has any; and remarks.
-type Changed = (Option<(Mesh, Remeshed)>, Vec<Remark>);
+type RemeshResult = (Option<(Mesh, Remeshed)>, Vec<Remark>);
 
 /// Gives fixed faces to a mesh whose faces change, if they fit enough of its frames.
 fn remesh_mesh(
-    given: &Request<'_>,
+    given: &RemeshRequest<'_>,
     id: MeshId,
     placements: &[usize],
-    reach: &Reach,
-) -> Result<Changed, Error> {
+    reach: &MeshReach,
+) -> Result<RemeshResult, Error> {
     let mesh = &given.scene.meshes[id];
     let mut remarks = Vec::new();
     let mut say = |what: String| remarks.push(Remark::new(&mesh.path, what));
@@ -229,14 +233,15 @@ fn remesh_mesh(
         .filter(|&f| placements.iter().any(|&i| given.visible[i].contains(f)))
         .collect();
     let times: Vec<f64> = shown.iter().map(|&f| given.times[f]).collect();
-    if times.len() < 2 || sample::fixed_topology(mesh, &times)? && steady(mesh, &times)? {
+    if times.len() < 2 || sample::has_fixed_topology(mesh, &times)? && has_constant_points(mesh, &times)? {
         return Ok((None, remarks));
     }
     let Some(limit) = distance_limit(given, placements, reach) else {
         say("is not re-meshed: its tolerance or its transform leaves no room for that".into());
         return Ok((None, remarks));
     };
-    let same: Vec<bool> = (0..times.len()).map(|k| k > 0 && equal(mesh, times[k - 1], times[k])).collect();
+    let same: Vec<bool> =
+        (0..times.len()).map(|k| k > 0 && same_samples(mesh, times[k - 1], times[k])).collect();
     let read = |frame: usize| {
         given.cancellation.check()?;
         Surface::read(mesh, times[frame])
@@ -262,7 +267,7 @@ fn remesh_mesh(
     }
     let mut blended = 0;
     if settings.cycle {
-        let window = window(times.len(), settings.blend);
+        let window = blend_window(times.len(), settings.blend);
         let always = shown.len() == given.times.len();
         match blend::blend(&mut found.runs, &read, &times, mesh, limit, window, always)? {
             Ok(count) => blended = count,
@@ -277,7 +282,7 @@ fn remesh_mesh(
         blended: blended as u32,
         runs: found.runs.len(),
         frames,
-        own: times.len() - frames,
+        own_face_frames: times.len() - frames,
         points: found.runs.iter().map(|run| run.template.points.len()).max().unwrap_or(0),
     };
     remarks.extend(outcome_remarks(given, mesh, &what, &found, &shown));
@@ -288,7 +293,7 @@ fn remesh_mesh(
 /// Returns the largest distance that the fixed mesh may have from the source, in object space: a fraction of
 /// the tightest tolerance. `None` if an object's tolerance leaves no room for that, or its transform is
 /// broken.
-fn distance_limit(given: &Request<'_>, placements: &[usize], reach: &Reach) -> Option<f64> {
+fn distance_limit(given: &RemeshRequest<'_>, placements: &[usize], reach: &MeshReach) -> Option<f64> {
     let sides = [0, 1, 2].map(|k| reach.extent.component(k)).map(|(low, high)| [low, high]);
     let object = sides.as_flattened().iter().fold(0.0f64, |m, v| m.max(f64::from(v.abs())));
     let mut limit = f64::INFINITY;
@@ -301,7 +306,7 @@ fn distance_limit(given: &Request<'_>, placements: &[usize], reach: &Reach) -> O
         if given.broken[i] || tolerance < least {
             limit = 0.0;
         } else if scale > 0.0 {
-            limit = limit.min(SPENT * tolerance / scale);
+            limit = limit.min(SPENT_FRACTION * tolerance / scale);
         }
     }
     (limit > 0.0 && limit.is_finite()).then_some(limit)
@@ -334,7 +339,7 @@ fn too_few_frames(frames: usize, all: usize, found: &FoundRuns, limit: f64) -> O
 
 /// Returns the remarks on a mesh that was re-meshed.
 fn outcome_remarks(
-    given: &Request<'_>,
+    given: &RemeshRequest<'_>,
     mesh: &Mesh,
     what: &Remeshed,
     found: &FoundRuns,
@@ -343,14 +348,14 @@ fn outcome_remarks(
     let mut remarks = Vec::new();
     let mut say = |what: String| remarks.push(Remark::new(&mesh.path, what));
     // No remark if one fixed mesh fits all frames.
-    if what.runs > 1 || what.own > 0 {
+    if what.runs > 1 || what.own_face_frames > 0 {
         say(sentence(what, found, shown));
     }
-    if what.own > 0 {
+    if what.own_face_frames > 0 {
         say(format!(
             "{} of {} frames keep their own faces: {}",
-            what.own,
-            what.own + what.frames,
+            what.own_face_frames,
+            what.own_face_frames + what.frames,
             why_not(found, what.spent)
         ));
     }
@@ -407,7 +412,7 @@ fn why_not(found: &FoundRuns, limit: f64) -> String {
 }
 
 /// Returns `true` if the number of points is constant.
-fn steady(mesh: &Mesh, times: &[f64]) -> Result<bool, Error> {
+fn has_constant_points(mesh: &Mesh, times: &[f64]) -> Result<bool, Error> {
     let (mut points, mut count) = (Vec::new(), None);
     for &time in times {
         sample::positions_at(mesh, time, &mut points)?;
@@ -419,7 +424,7 @@ fn steady(mesh: &Mesh, times: &[f64]) -> Result<bool, Error> {
 }
 
 /// Returns `true` if the mesh is the same at both times, by the samples' identities.
-fn equal(mesh: &Mesh, a: f64, b: f64) -> bool {
+fn same_samples(mesh: &Mesh, a: f64, b: f64) -> bool {
     let at = |time| mesh.positions.locate(time);
     let ((i, f), (j, g)) = (at(a), at(b));
     let positions =
@@ -440,7 +445,7 @@ enum FrameSource {
 struct RemeshedFrames {
     mesh: Mesh,
     runs: Vec<Run>,
-    places: Vec<FrameSource>,
+    frame_sources: Vec<FrameSource>,
     /// By frame, the first frame that has the same points.
     first: Vec<usize>,
 }
@@ -448,13 +453,13 @@ struct RemeshedFrames {
 impl RemeshedFrames {
     /// Returns identities that are equal if the faces are.
     fn faces(&self, i: usize) -> Identity {
-        match self.places[i] {
+        match self.frame_sources[i] {
             FrameSource::Run(run, _) => 1 << 64 | run as Identity,
             FrameSource::Own(_) => self.first[i] as Identity,
         }
     }
 
-    fn own(
+    fn read_own(
         &self,
         i: usize,
         out: &mut Vec<i32>,
@@ -462,7 +467,7 @@ impl RemeshedFrames {
         make: impl Fn(&Run, &mut Vec<i32>),
     ) -> Result<(), meshreel_scene::Error> {
         out.clear();
-        match self.places[i] {
+        match self.frame_sources[i] {
             FrameSource::Own(time) => read(&self.mesh, time, out),
             FrameSource::Run(run, _) => {
                 make(&self.runs[run], out);
@@ -472,21 +477,21 @@ impl RemeshedFrames {
     }
 }
 
-struct Positions(Arc<RemeshedFrames>);
-struct Counts(Arc<RemeshedFrames>);
-struct Corners(Arc<RemeshedFrames>);
+struct RemeshedPositions(Arc<RemeshedFrames>);
+struct RemeshedCounts(Arc<RemeshedFrames>);
+struct RemeshedCorners(Arc<RemeshedFrames>);
 /// A set of faces, and its triangles by run.
-struct Set(Arc<RemeshedFrames>, usize, Vec<Vec<i32>>);
+struct RemeshedFaceSet(Arc<RemeshedFrames>, usize, Vec<Vec<i32>>);
 
-impl Source<[f32; 3]> for Positions {
+impl Source<[f32; 3]> for RemeshedPositions {
     fn len(&self) -> usize {
-        self.0.places.len()
+        self.0.frame_sources.len()
     }
     fn identity(&self, i: usize) -> Identity {
         self.0.first[i] as Identity
     }
     fn read(&self, i: usize, out: &mut Vec<[f32; 3]>) -> Result<(), meshreel_scene::Error> {
-        match self.0.places[i] {
+        match self.0.frame_sources[i] {
             FrameSource::Own(time) => sample::positions_at(&self.0.mesh, time, out),
             FrameSource::Run(run, frame) => {
                 out.clone_from(&self.0.runs[run].points[frame]);
@@ -496,29 +501,29 @@ impl Source<[f32; 3]> for Positions {
     }
 }
 
-impl Source<i32> for Counts {
+impl Source<i32> for RemeshedCounts {
     fn len(&self) -> usize {
-        self.0.places.len()
+        self.0.frame_sources.len()
     }
     fn identity(&self, i: usize) -> Identity {
         self.0.faces(i)
     }
     fn read(&self, i: usize, out: &mut Vec<i32>) -> Result<(), meshreel_scene::Error> {
-        let read = |mesh: &Mesh, time, out: &mut _| sample::held(&mesh.face_counts, mesh, time, out);
-        self.0.own(i, out, read, |run, out| out.resize(run.template.triangles.len(), 3))
+        let read = |mesh: &Mesh, time, out: &mut _| sample::read_held(&mesh.face_counts, mesh, time, out);
+        self.0.read_own(i, out, read, |run, out| out.resize(run.template.triangles.len(), 3))
     }
 }
 
-impl Source<i32> for Corners {
+impl Source<i32> for RemeshedCorners {
     fn len(&self) -> usize {
-        self.0.places.len()
+        self.0.frame_sources.len()
     }
     fn identity(&self, i: usize) -> Identity {
         self.0.faces(i)
     }
     fn read(&self, i: usize, out: &mut Vec<i32>) -> Result<(), meshreel_scene::Error> {
-        let read = |mesh: &Mesh, time, out: &mut _| sample::held(&mesh.face_indices, mesh, time, out);
-        self.0.own(i, out, read, |run, out| {
+        let read = |mesh: &Mesh, time, out: &mut _| sample::read_held(&mesh.face_indices, mesh, time, out);
+        self.0.read_own(i, out, read, |run, out| {
             for &[a, b, c] in &run.template.triangles {
                 let corners = match self.0.mesh.winding {
                     Winding::CounterClockwise => [a, b, c],
@@ -530,18 +535,18 @@ impl Source<i32> for Corners {
     }
 }
 
-impl Source<i32> for Set {
+impl Source<i32> for RemeshedFaceSet {
     fn len(&self) -> usize {
-        self.0.places.len()
+        self.0.frame_sources.len()
     }
     fn identity(&self, i: usize) -> Identity {
         self.0.faces(i)
     }
     fn read(&self, i: usize, out: &mut Vec<i32>) -> Result<(), meshreel_scene::Error> {
-        match self.0.places[i] {
+        match self.0.frame_sources[i] {
             FrameSource::Own(time) => {
                 let mesh = &self.0.mesh;
-                sample::held(&mesh.face_sets[self.1].faces, mesh, time, out)
+                sample::read_held(&mesh.face_sets[self.1].faces, mesh, time, out)
             }
             FrameSource::Run(run, _) => {
                 out.clone_from(&self.2[run]);
@@ -589,7 +594,7 @@ fn replace(mesh: &Mesh, runs: Vec<Run>, shown: &[usize], times: &[f64], same: &[
                 let mut faces = Vec::new();
                 let time = times[shown[run.first]];
                 // A failure to read is not expected here, since the same was read before.
-                sample::held(&mesh.face_sets[s].faces, mesh, time, &mut faces).unwrap_or_default();
+                sample::read_held(&mesh.face_sets[s].faces, mesh, time, &mut faces).unwrap_or_default();
                 faces.sort_unstable();
                 let is_in = |t: &usize| faces.binary_search(&(run.template.face[*t] as i32)).is_ok();
                 (0..run.template.triangles.len()).filter(is_in).map(|t| t as i32).collect()
@@ -599,14 +604,15 @@ fn replace(mesh: &Mesh, runs: Vec<Run>, shown: &[usize], times: &[f64], same: &[
         .collect();
     let whole = runs.len() == 1 && runs[0].points.len() == shown.len();
     let names: Vec<String> = mesh.face_sets.iter().map(|set| set.name.clone()).collect();
-    let frames = Arc::new(RemeshedFrames { mesh: mesh.clone(), runs, places, first });
+    let frames = Arc::new(RemeshedFrames { mesh: mesh.clone(), runs, frame_sources: places, first });
     let sampling = Arc::new(TimeSampling::Acyclic { times: times.to_vec() });
     let faces = |source: Arc<dyn Source<i32>>| Channel::new(sampling.clone(), source);
+    let set_faces = |s, sets| faces(Arc::new(RemeshedFaceSet(frames.clone(), s, sets)));
     Mesh {
         path: mesh.path.clone(),
-        positions: Channel::new(sampling.clone(), Arc::new(Positions(frames.clone()))),
-        face_counts: faces(Arc::new(Counts(frames.clone()))),
-        face_indices: faces(Arc::new(Corners(frames.clone()))),
+        positions: Channel::new(sampling.clone(), Arc::new(RemeshedPositions(frames.clone()))),
+        face_counts: faces(Arc::new(RemeshedCounts(frames.clone()))),
+        face_indices: faces(Arc::new(RemeshedCorners(frames.clone()))),
         winding: mesh.winding,
         topology: match whole {
             true => Topology::Homogeneous,
@@ -617,7 +623,7 @@ fn replace(mesh: &Mesh, runs: Vec<Run>, shown: &[usize], times: &[f64], same: &[
         colours: Vec::new(),
         velocities: None,
         face_sets: (names.into_iter().zip(sets).enumerate())
-            .map(|(s, (name, sets))| FaceSet { name, faces: faces(Arc::new(Set(frames.clone(), s, sets))) })
+            .map(|(s, (name, sets))| FaceSet { name, faces: set_faces(s, sets) })
             .collect(),
         other_attributes: Vec::new(),
         is_subd: mesh.is_subd,

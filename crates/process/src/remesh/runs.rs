@@ -2,7 +2,7 @@
 
 use super::surface::Surface;
 use super::template::Template;
-use super::track::{Fit, compare, refined, step};
+use super::track::{SurfaceFit, compare, track_refined, track_step};
 use crate::{Cancellation, Error};
 use glam::DVec3;
 use std::collections::BTreeMap;
@@ -52,21 +52,21 @@ pub struct RunRequest<'a> {
 }
 
 /// The largest ratio of the points of a fixed mesh to those of its frame.
-const MOST_POINTS: usize = 8;
+const MAX_POINT_RATIO: usize = 8;
 
 /// The number of points that a fixed mesh may have in any case.
-const ALWAYS_POINTS: usize = 4000;
+const ALLOWED_POINTS: usize = 4000;
 
 /// The largest ratio of the points of a fixed mesh to those of the source in all frames of its run: the run
 /// must be long enough to be worth it.
-const WORTH: f64 = 0.3;
+const MAX_RUN_POINT_RATIO: f64 = 0.3;
 
 /// Approximate bytes of a triangle of a surface.
 const TRIANGLE: u64 = 320;
 
-struct Search<'a> {
+struct RunSearch<'a> {
     wanted: &'a RunRequest<'a>,
-    kept: BTreeMap<usize, Arc<Surface>>,
+    surfaces: BTreeMap<usize, Arc<Surface>>,
     bytes: u64,
     done: u64,
     /// Bytes of the points of all runs.
@@ -75,7 +75,7 @@ struct Search<'a> {
 
 /// Finds the runs in all frames.
 pub fn find_runs(wanted: &RunRequest<'_>) -> Result<FoundRuns, Error> {
-    let mut search = Search { wanted, kept: BTreeMap::new(), bytes: 0, done: 0, held: 0 };
+    let mut search = RunSearch { wanted, surfaces: BTreeMap::new(), bytes: 0, done: 0, held: 0 };
     let mut found = FoundRuns::default();
     let mut first = 0;
     while first < wanted.frames {
@@ -83,14 +83,14 @@ pub fn find_runs(wanted: &RunRequest<'_>) -> Result<FoundRuns, Error> {
             found.cut = true;
             break;
         }
-        let (run, needed) = search.run(first)?;
+        let (run, needed) = search.longest_run(first)?;
         if let Some(needed) = needed {
             found.needed = Some(found.needed.map_or(needed, |n: f64| n.min(needed)));
         }
         match run {
             Some(run) => {
                 first += run.points.len();
-                search.held += bytes_of(&run);
+                search.held += run_bytes(&run);
                 found.runs.push(run);
             }
             None => first += 1,
@@ -99,31 +99,31 @@ pub fn find_runs(wanted: &RunRequest<'_>) -> Result<FoundRuns, Error> {
     Ok(found)
 }
 
-impl Search<'_> {
+impl RunSearch<'_> {
     fn surface(&mut self, frame: usize) -> Result<Arc<Surface>, Error> {
         self.wanted.cancellation.check()?;
-        if let Some(surface) = self.kept.get(&frame) {
+        if let Some(surface) = self.surfaces.get(&frame) {
             return Ok(surface.clone());
         }
         let surface = Arc::new((self.wanted.read)(frame)?);
         let bytes = surface.triangles.len() as u64 * TRIANGLE;
         if self.bytes + bytes <= self.wanted.memory {
             self.bytes += bytes;
-            self.kept.insert(frame, surface.clone());
+            self.surfaces.insert(frame, surface.clone());
         }
         Ok(surface)
     }
 
     fn forget_before(&mut self, frame: usize) {
-        let later = self.kept.split_off(&frame);
-        for surface in std::mem::replace(&mut self.kept, later).into_values() {
+        let later = self.surfaces.split_off(&frame);
+        for surface in std::mem::replace(&mut self.surfaces, later).into_values() {
             self.bytes -= surface.triangles.len() as u64 * TRIANGLE;
         }
     }
 
     /// Returns the longest run from `first` on that is worth it, and the distance at which it would have
     /// continued.
-    fn run(&mut self, first: usize) -> Result<(Option<Run>, Option<f64>), Error> {
+    fn longest_run(&mut self, first: usize) -> Result<(Option<Run>, Option<f64>), Error> {
         self.forget_before(first);
         let limit = self.wanted.limit;
         let key = self.surface(first)?;
@@ -131,15 +131,15 @@ impl Search<'_> {
         if template.triangles.is_empty() {
             return Ok((None, None));
         }
-        let most = (MOST_POINTS * template.points.len()).max(ALWAYS_POINTS);
-        let (mut points, mut fits) = self.follow(first, &template)?;
+        let most = (MAX_POINT_RATIO * template.points.len()).max(ALLOWED_POINTS);
+        let (mut points, mut fits) = self.follow_surface(first, &template)?;
         let mut best: Option<Run> = None;
         let mut needed = None;
         for round in 0.. {
             let fit = fits.iter().take_while(|fit| fit.holds(limit)).count();
             needed = fits.get(fit).filter(|fit| fit.folded == 0).map(|fit| fit.worst);
             let sources: usize = (fits[..fit].iter()).map(|fit| fit.points).sum();
-            let worth = template.points.len() as f64 <= WORTH * sources as f64;
+            let worth = template.points.len() as f64 <= MAX_RUN_POINT_RATIO * sources as f64;
             if fit > 1 && worth && best.as_ref().is_none_or(|b| fit > b.points.len()) {
                 best = Some(Run { first, template: template.clone(), points: points[..fit].to_vec() });
             }
@@ -151,7 +151,7 @@ impl Search<'_> {
             }
             let mut levels = vec![0u8; template.triangles.len()];
             for fit in &fits {
-                for (all, own) in levels.iter_mut().zip(&fit.levels) {
+                for (all, own) in levels.iter_mut().zip(&fit.halvings) {
                     *all = (*own).max(*all);
                 }
             }
@@ -159,11 +159,11 @@ impl Search<'_> {
                 break;
             }
             let (fine, halved) = template.refine(&levels);
-            self.room(points.len(), fine.points.len())?;
+            self.check_memory(points.len(), fine.points.len())?;
             for (k, points) in points.iter_mut().enumerate() {
                 let surface = self.surface(first + k)?;
                 self.done += (fine.points.len() + surface.points.len()) as u64 / 4;
-                *points = rounded(&refined(&fine, &halved, widened(points), &surface));
+                *points = rounded(&track_refined(&fine, &halved, widened(points), &surface));
                 fits[k] = compare(&fine, &widened(points), &surface, limit);
             }
             template = fine;
@@ -173,15 +173,19 @@ impl Search<'_> {
 
     /// Moves a mesh from frame to frame as long as finer triangles could hold it; returns the fit in each
     /// frame.
-    fn follow(&mut self, first: usize, template: &Template) -> Result<(RunPositions, Vec<Fit>), Error> {
+    fn follow_surface(
+        &mut self,
+        first: usize,
+        template: &Template,
+    ) -> Result<(RunPositions, Vec<SurfaceFit>), Error> {
         let limit = self.wanted.limit;
         let mut points: RunPositions = vec![rounded(&template.points)];
-        let mut fits = vec![Fit { points: template.points.len(), ..Fit::default() }];
+        let mut fits = vec![SurfaceFit { points: template.points.len(), ..SurfaceFit::default() }];
         for frame in first + 1..self.wanted.frames {
             if self.done >= self.wanted.work {
                 break;
             }
-            self.room(points.len() + 1, template.points.len())?;
+            self.check_memory(points.len() + 1, template.points.len())?;
             if self.wanted.same[frame] {
                 points.push(points[points.len() - 1].clone());
                 fits.push(fits[fits.len() - 1].clone());
@@ -198,7 +202,7 @@ impl Search<'_> {
                 let on = from.iter().zip(&before).map(|(a, b)| *a * 2.0 - *b);
                 on.collect::<Vec<DVec3>>()
             });
-            let to = rounded(&step(template, &from, ahead.as_deref(), &surface));
+            let to = rounded(&track_step(template, &from, ahead.as_deref(), &surface));
             let fit = compare(template, &widened(&to), &surface, limit);
             let on = fit.may_be_refined(limit);
             points.push(to);
@@ -211,7 +215,7 @@ impl Search<'_> {
     }
 
     /// Checks the memory, in which points are held until they are written.
-    fn room(&self, frames: usize, points: usize) -> Result<(), Error> {
+    fn check_memory(&self, frames: usize, points: usize) -> Result<(), Error> {
         let asked = self.held + 12 * (frames * points) as u64;
         match asked > self.wanted.memory {
             true => Err(Error::Limit {
@@ -227,7 +231,7 @@ impl Search<'_> {
 /// Points by frame.
 type RunPositions = Vec<Vec<[f32; 3]>>;
 
-fn bytes_of(run: &Run) -> u64 {
+fn run_bytes(run: &Run) -> u64 {
     12 * (run.points.len() * run.template.points.len()) as u64
 }
 

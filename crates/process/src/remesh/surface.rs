@@ -4,7 +4,7 @@
 //! Distances are exact for triangles, edges and points alike; a triangle without area counts as an edge or a
 //! point.
 
-use crate::extent::usable;
+use crate::extent::is_usable_point;
 use crate::faces::Faces;
 use crate::{Error, triangulate};
 use glam::DVec3;
@@ -25,18 +25,18 @@ const LEAF: usize = 4;
 
 /// The nearest place on a surface.
 #[derive(Clone, Copy, Debug)]
-pub struct Hit {
+pub struct NearestPoint {
     /// Index of the triangle in the tree.
     pub item: u32,
     /// The position.
-    pub at: DVec3,
+    pub position: DVec3,
     /// The squared distance.
-    pub square: f64,
+    pub distance_squared: f64,
 }
 
 /// A tree of triangles. Edges and points are triangles whose corners coincide.
 #[derive(Default)]
-pub struct Tree {
+pub struct TriangleTree {
     items: Vec<[DVec3; 3]>,
     /// Indices into `items`, leaf by leaf.
     order: Vec<u32>,
@@ -52,10 +52,10 @@ struct Node {
     count: u32,
 }
 
-impl Tree {
+impl TriangleTree {
     /// Builds the tree, splitting at the middle item along the longest side.
-    pub fn new(items: Vec<[DVec3; 3]>) -> Tree {
-        let mut tree = Tree {
+    pub fn new(items: Vec<[DVec3; 3]>) -> TriangleTree {
+        let mut tree = TriangleTree {
             order: (0..items.len() as u32).collect(),
             nodes: Vec::with_capacity(2 * items.len() / LEAF + 1),
             items,
@@ -95,19 +95,19 @@ impl Tree {
 
     /// Returns the nearest place to `p` on an item that `take` accepts, nearer than the square root of
     /// `square`.
-    pub fn nearest(&self, p: DVec3, square: f64, take: impl Fn(u32) -> bool) -> Option<Hit> {
-        let mut best = Hit { item: u32::MAX, at: p, square };
+    pub fn nearest(&self, p: DVec3, square: f64, take: impl Fn(u32) -> bool) -> Option<NearestPoint> {
+        let mut best = NearestPoint { item: u32::MAX, position: p, distance_squared: square };
         if self.nodes.is_empty() {
             return None;
         }
         // Deep enough for any tree: each half has at most half of the items, rounded up.
         let mut stack = [(0u32, 0.0f64); 64];
-        stack[0] = (0, self.nodes[0].square(p));
+        stack[0] = (0, self.nodes[0].distance_squared(p));
         let mut top = 1;
         while top > 0 {
             top -= 1;
             let (n, away) = stack[top];
-            if away >= best.square {
+            if away >= best.distance_squared {
                 continue;
             }
             let node = &self.nodes[n as usize];
@@ -117,19 +117,19 @@ impl Tree {
                     if !take(item) {
                         continue;
                     }
-                    let at = nearest_of(p, &self.items[item as usize]);
+                    let at = nearest_on_triangle(p, &self.items[item as usize]);
                     let square = at.distance_squared(p);
-                    if square < best.square {
-                        best = Hit { item, at, square };
+                    if square < best.distance_squared {
+                        best = NearestPoint { item, position: at, distance_squared: square };
                     }
                 }
                 continue;
             }
             let children = [n + 1, node.next];
-            let [a, b] = children.map(|c| (c, self.nodes[c as usize].square(p)));
+            let [a, b] = children.map(|c| (c, self.nodes[c as usize].distance_squared(p)));
             let (near, far) = if b.1 < a.1 { (b, a) } else { (a, b) };
             for child in [far, near] {
-                if child.1 < best.square {
+                if child.1 < best.distance_squared {
                     stack[top] = child;
                     top += 1;
                 }
@@ -145,7 +145,7 @@ impl Tree {
 }
 
 impl Node {
-    fn square(&self, p: DVec3) -> f64 {
+    fn distance_squared(&self, p: DVec3) -> f64 {
         p.distance_squared(p.clamp(self.low, self.high))
     }
 }
@@ -153,10 +153,10 @@ impl Node {
 /// Returns the place on a triangle that is nearest to `p`: the signs of the areas that `p` forms with its
 /// edges decide between corners, edges and the inside (C. Ericson, *Real-Time Collision Detection*, 2005,
 /// 5.1.5).
-pub fn nearest_of(p: DVec3, [a, b, c]: &[DVec3; 3]) -> DVec3 {
+pub fn nearest_on_triangle(p: DVec3, [a, b, c]: &[DVec3; 3]) -> DVec3 {
     let (ab, ac) = (*b - *a, *c - *a);
     if ab.cross(ac).length_squared() <= FLAT * ab.length_squared() * ac.length_squared() {
-        let sides = [[a, b], [b, c], [c, a]].map(|[a, b]| nearest_between(p, *a, *b));
+        let sides = [[a, b], [b, c], [c, a]].map(|[a, b]| nearest_on_segment(p, *a, *b));
         let nearer = |x: DVec3, y: DVec3| match y.distance_squared(p) < x.distance_squared(p) {
             true => y,
             false => x,
@@ -196,7 +196,7 @@ pub fn nearest_of(p: DVec3, [a, b, c]: &[DVec3; 3]) -> DVec3 {
 }
 
 /// Returns the place between `a` and `b` that is nearest to `p`.
-fn nearest_between(p: DVec3, a: DVec3, b: DVec3) -> DVec3 {
+fn nearest_on_segment(p: DVec3, a: DVec3, b: DVec3) -> DVec3 {
     let way = b - a;
     let all = way.length_squared();
     match all > 0.0 {
@@ -217,11 +217,11 @@ pub struct Surface {
     /// By triangle, its unit normal; zero if it has no area.
     pub normals: Vec<DVec3>,
     /// Tree of the triangles.
-    pub tree: Tree,
+    pub tree: TriangleTree,
     /// Tree of borders and sharp edges.
-    pub lines: Tree,
+    pub lines: TriangleTree,
     /// Tree of ends and corners of lines.
-    pub corners: Tree,
+    pub corners: TriangleTree,
 }
 
 /// The lines of a surface, with their ends and corners.
@@ -244,7 +244,7 @@ impl Surface {
         let mut surface = Surface::default();
         for (corners, &face) in cut.corners.iter().zip(&cut.faces) {
             let places = corners.map(|c| points[faces.corner_point[c as usize] as usize]);
-            if !places.iter().all(usable) {
+            if !places.iter().all(is_usable_point) {
                 continue;
             }
             let triangle = places.map(|p| {
@@ -268,12 +268,12 @@ impl Surface {
         let corners = |t: &[u32; 3]| t.map(|v| self.points[v as usize]);
         let items: Vec<[DVec3; 3]> = self.triangles.iter().map(corners).collect();
         self.normals = items.iter().map(|t| normal(t).normalize_or_zero()).collect();
-        let lines = lines(&self.points, &self.triangles, &self.normals);
+        let lines = find_lines(&self.points, &self.triangles, &self.normals);
         let place = |v: u32| self.points[v as usize];
         let edge = |e: &[u32; 2]| [place(e[0]), place(e[1]), place(e[1])];
-        self.lines = Tree::new(lines.edges.iter().map(edge).collect());
-        self.corners = Tree::new(lines.corners.iter().map(|&v| [place(v); 3]).collect());
-        self.tree = Tree::new(items);
+        self.lines = TriangleTree::new(lines.edges.iter().map(edge).collect());
+        self.corners = TriangleTree::new(lines.corners.iter().map(|&v| [place(v); 3]).collect());
+        self.tree = TriangleTree::new(items);
     }
 
     /// Returns the middle of a triangle.
@@ -294,7 +294,7 @@ pub fn middle([a, b, c]: &[DVec3; 3]) -> DVec3 {
 
 /// Finds borders, edges of more than two triangles, and edges at which the surface bends sharply; and ends,
 /// branches and corners of the lines that they form.
-pub fn lines(points: &[DVec3], triangles: &[[u32; 3]], normals: &[DVec3]) -> Lines {
+pub fn find_lines(points: &[DVec3], triangles: &[[u32; 3]], normals: &[DVec3]) -> Lines {
     let mut sides: Vec<([u32; 2], u32)> = Vec::with_capacity(3 * triangles.len());
     for (t, corners) in triangles.iter().enumerate() {
         for k in 0..3 {
@@ -359,7 +359,7 @@ mod tests {
                 _ => {}
             }
             let p = point(&mut seed) * 2.0 - 0.5;
-            let found = nearest_of(p, &triangle).distance(p);
+            let found = nearest_on_triangle(p, &triangle).distance(p);
             let mut best = f64::INFINITY;
             for i in 0..=60 {
                 for j in 0..=60 - i {
@@ -382,16 +382,16 @@ mod tests {
                 [(); 3].map(|()| at + point(&mut seed))
             })
             .collect();
-        let tree = Tree::new(items.clone());
+        let tree = TriangleTree::new(items.clone());
         for _ in 0..200 {
             let p = point(&mut seed) * 12.0 - 1.0;
             let even = |i: u32| i.is_multiple_of(2);
-            let all = items.iter().step_by(2).map(|t| nearest_of(p, t).distance_squared(p));
+            let all = items.iter().step_by(2).map(|t| nearest_on_triangle(p, t).distance_squared(p));
             let hit = tree.nearest(p, f64::INFINITY, even).unwrap();
-            assert_eq!(hit.square, all.fold(f64::INFINITY, f64::min));
-            assert!(tree.nearest(p, hit.square, even).is_none(), "nothing is nearer");
+            assert_eq!(hit.distance_squared, all.fold(f64::INFINITY, f64::min));
+            assert!(tree.nearest(p, hit.distance_squared, even).is_none(), "nothing is nearer");
         }
-        assert!(Tree::new(Vec::new()).nearest(DVec3::ZERO, f64::INFINITY, |_| true).is_none());
+        assert!(TriangleTree::new(Vec::new()).nearest(DVec3::ZERO, f64::INFINITY, |_| true).is_none());
     }
 
     #[test]
@@ -400,7 +400,7 @@ mod tests {
             (0..16).map(|i| DVec3::new(f64::from(i % 4), f64::from(i / 4), 0.0)).collect();
         let quads = (0..9).map(|i| i / 3 * 4 + i % 3);
         let triangles: Vec<[u32; 3]> = quads.flat_map(|q| [[q, q + 1, q + 5], [q, q + 5, q + 4]]).collect();
-        let lines = lines(&points, &triangles, &[DVec3::Z; 18]);
+        let lines = find_lines(&points, &triangles, &[DVec3::Z; 18]);
         assert_eq!(lines.edges.len(), 12);
         assert_eq!(lines.corners, [0, 3, 12, 15]);
     }

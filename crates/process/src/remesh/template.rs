@@ -1,12 +1,12 @@
 //! The fixed mesh that is fitted to changing ones: the triangles of one frame, refined where necessary.
 
-use super::surface::{self, Surface, lines};
+use super::surface::{self, Surface, find_lines};
 use glam::DVec3;
 use std::collections::HashMap;
 
 /// The feature of the surface that a vertex follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hold {
+pub enum Feature {
     /// The surface.
     Free,
     /// A border or a sharp edge.
@@ -25,7 +25,7 @@ pub struct Template {
     /// By triangle, its face's number in the source, in that frame.
     pub face: Vec<u32>,
     /// By vertex, the feature of the surface that it follows.
-    pub hold: Vec<Hold>,
+    pub feature: Vec<Feature>,
     /// Neighbours of vertex v: `ring[start[v]..start[v + 1]]`.
     start: Vec<u32>,
     ring: Vec<u32>,
@@ -46,21 +46,21 @@ impl Template {
             *own
         };
         let triangles = surface.triangles.iter().map(|t| t.map(&mut name)).collect();
-        Template::of(points, triangles, surface.face.clone())
+        Template::from_triangles(points, triangles, surface.face.clone())
     }
 
-    fn of(points: Vec<DVec3>, triangles: Vec<[u32; 3]>, face: Vec<u32>) -> Template {
+    fn from_triangles(points: Vec<DVec3>, triangles: Vec<[u32; 3]>, face: Vec<u32>) -> Template {
         let mut out = Template { points, triangles, face, ..Template::default() };
         let normals: Vec<DVec3> = (0..out.triangles.len())
             .map(|t| surface::normal(&out.corners(t, &out.points)).normalize_or_zero())
             .collect();
-        let lines = lines(&out.points, &out.triangles, &normals);
-        out.hold = vec![Hold::Free; out.points.len()];
+        let lines = find_lines(&out.points, &out.triangles, &normals);
+        out.feature = vec![Feature::Free; out.points.len()];
         for v in lines.edges.iter().flatten() {
-            out.hold[*v as usize] = Hold::Line;
+            out.feature[*v as usize] = Feature::Line;
         }
         for &v in &lines.corners {
-            out.hold[v as usize] = Hold::Corner;
+            out.feature[v as usize] = Feature::Corner;
         }
         let mut sides: Vec<(u32, u32)> = Vec::with_capacity(6 * out.triangles.len());
         for t in &out.triangles {
@@ -83,7 +83,7 @@ impl Template {
     }
 
     /// Returns the neighbours of a vertex, ascending.
-    pub fn ring(&self, v: usize) -> &[u32] {
+    pub fn neighbours(&self, v: usize) -> &[u32] {
         &self.ring[self.start[v] as usize..self.start[v + 1] as usize]
     }
 
@@ -113,47 +113,47 @@ impl Template {
     /// further, so that none becomes thin. Also returns the halved edges: their middles are the new vertices,
     /// in this order.
     pub fn refine(&self, levels: &[u8]) -> (Template, Vec<[u32; 2]>) {
-        let mut parts = Parts {
+        let mut parts = Refinement {
             points: self.points.clone(),
             triangles: self.triangles.clone(),
             face: self.face.clone(),
-            levels: levels.to_vec(),
+            halvings: levels.to_vec(),
             halved: Vec::new(),
         };
         for _ in 0..levels.iter().copied().max().unwrap_or(0) {
             parts.halve();
         }
-        let fine = Template::of(parts.points, parts.triangles, parts.face);
+        let fine = Template::from_triangles(parts.points, parts.triangles, parts.face);
         (fine, parts.halved)
     }
 }
 
-struct Parts {
+struct Refinement {
     points: Vec<DVec3>,
     triangles: Vec<[u32; 3]>,
     face: Vec<u32>,
-    levels: Vec<u8>,
+    halvings: Vec<u8>,
     halved: Vec<[u32; 2]>,
 }
 
-fn side(triangle: &[u32; 3], k: usize) -> [u32; 2] {
+fn sorted_edge(triangle: &[u32; 3], k: usize) -> [u32; 2] {
     let (a, b) = (triangle[k], triangle[(k + 1) % 3]);
     [a.min(b), a.max(b)]
 }
 
-impl Parts {
+impl Refinement {
     fn halve(&mut self) {
         let points = &self.points;
         let length = |e: [u32; 2]| points[e[0] as usize].distance_squared(points[e[1] as usize]);
         // Edges that are halved; this spreads to adjacent triangles until no more edges are added.
         let mut cut: HashMap<[u32; 2], u32> = HashMap::new();
-        for (triangle, _) in self.triangles.iter().zip(&self.levels).filter(|(_, l)| **l > 0) {
-            cut.extend((0..3).map(|k| (side(triangle, k), 0)));
+        for (triangle, _) in self.triangles.iter().zip(&self.halvings).filter(|(_, l)| **l > 0) {
+            cut.extend((0..3).map(|k| (sorted_edge(triangle, k), 0)));
         }
         loop {
             let before = cut.len();
             for triangle in &self.triangles {
-                let sides = [0, 1, 2].map(|k| side(triangle, k));
+                let sides = [0, 1, 2].map(|k| sorted_edge(triangle, k));
                 let cuts = sides.map(|s| cut.contains_key(&s));
                 let count = cuts.iter().filter(|c| **c).count();
                 let longest = sides.iter().map(|s| length(*s)).fold(0.0, f64::max);
@@ -175,15 +175,15 @@ impl Parts {
         }
         self.halved.extend(edges);
         let whole = std::mem::take(&mut self.triangles);
-        let (face, levels) = (std::mem::take(&mut self.face), std::mem::take(&mut self.levels));
+        let (face, levels) = (std::mem::take(&mut self.face), std::mem::take(&mut self.halvings));
         for (t, triangle) in whole.iter().enumerate() {
             let [a, b, c] = *triangle;
-            let new = [0, 1, 2].map(|k| cut.get(&side(triangle, k)).copied());
+            let new = [0, 1, 2].map(|k| cut.get(&sorted_edge(triangle, k)).copied());
             let mut push = |list: &[[u32; 3]]| {
                 for &corners in list {
                     self.triangles.push(corners);
                     self.face.push(face[t]);
-                    self.levels.push(levels[t].saturating_sub(1));
+                    self.halvings.push(levels[t].saturating_sub(1));
                 }
             };
             match new {
@@ -213,7 +213,7 @@ mod tests {
         let triangles: Vec<[u32; 3]> =
             quads.flat_map(|q| [[q, q + 1, q + n + 1], [q, q + n + 1, q + n]]).collect();
         let face = (0..triangles.len() as u32).collect();
-        let template = Template::of(points, triangles, face);
+        let template = Template::from_triangles(points, triangles, face);
         let mut levels = vec![0; template.triangles.len()];
         (levels[7], levels[8], levels[30]) = (2, 1, 3);
         let (fine, halved) = template.refine(&levels);
@@ -228,7 +228,7 @@ mod tests {
         // Borders keep their length: no inner edge has only one triangle.
         let border = |t: &Template| -> f64 {
             let normals = vec![DVec3::Z; t.triangles.len()];
-            let edges = lines(&t.points, &t.triangles, &normals).edges;
+            let edges = find_lines(&t.points, &t.triangles, &normals).edges;
             (edges.iter().map(|e| t.points[e[0] as usize].distance(t.points[e[1] as usize]))).sum()
         };
         assert!((border(&template) - border(&fine)).abs() < 1e-9);
@@ -236,7 +236,7 @@ mod tests {
         for t in 0..fine.triangles.len() {
             let whole = template.corners(fine.face[t] as usize, &template.points);
             let middle = surface::middle(&fine.corners(t, &fine.points));
-            assert!(surface::nearest_of(middle, &whole).distance(middle) < 1e-9);
+            assert!(surface::nearest_on_triangle(middle, &whole).distance(middle) < 1e-9);
         }
         // None is thin: the shortest edge is not below a fifth of the longest.
         for t in 0..fine.triangles.len() {

@@ -16,8 +16,8 @@
 //! 2007, with planes (Y. Chen, G. Medioni,
 //! 1992) in place of points.
 
-use super::surface::{self, Hit, Surface, Tree};
-use super::template::{Hold, Template};
+use super::surface::{self, NearestPoint, Surface, TriangleTree};
+use super::template::{Feature, Template};
 use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
@@ -28,13 +28,13 @@ const STIFFNESS: [f64; 7] = [30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03];
 const DESCENTS: usize = 25;
 
 /// The weight of displacements along the surface.
-const ALONG: f64 = 1e-3;
+const TANGENTIAL_WEIGHT: f64 = 1e-3;
 
 /// The least cosine between the normals of matching surfaces.
 const FACING: f64 = 0.2;
 
 /// The largest distance of a line or corner to which vertices are drawn, in edge lengths.
-const FAR: f64 = 3.0;
+const MAX_FEATURE_DISTANCE: f64 = 3.0;
 
 /// The number of rounds in which folds are smoothed out.
 const UNFOLDINGS: usize = 12;
@@ -43,14 +43,19 @@ const UNFOLDINGS: usize = 12;
 const CHUNK: usize = 512;
 
 /// The target of a vertex.
-struct Pull {
+struct VertexTarget {
     /// Offset from its initial position.
-    way: DVec3,
+    offset: DVec3,
     weight: DMat3,
 }
 
 /// Moves `template` from `from` onto `surface`; `ahead` is the extrapolation of its motion.
-pub fn step(template: &Template, from: &[DVec3], ahead: Option<&[DVec3]>, surface: &Surface) -> Vec<DVec3> {
+pub fn track_step(
+    template: &Template,
+    from: &[DVec3],
+    ahead: Option<&[DVec3]>,
+    surface: &Surface,
+) -> Vec<DVec3> {
     let mut ways: Vec<DVec3> = match ahead {
         Some(ahead) => ahead.iter().zip(from).map(|(a, b)| *a - *b).collect(),
         None => vec![DVec3::ZERO; from.len()],
@@ -59,22 +64,31 @@ pub fn step(template: &Template, from: &[DVec3], ahead: Option<&[DVec3]>, surfac
     let mut place: Vec<DVec3> = from.iter().zip(&ways).map(|(p, d)| *p + *d).collect();
     for stiffness in STIFFNESS {
         let normals = template.normals(&place);
-        let pulls: Vec<Pull> = (0..from.len())
+        let pulls: Vec<VertexTarget> = (0..from.len())
             .into_par_iter()
             .with_min_len(CHUNK)
-            .map(|v| pull(template.hold[v], from[v], place[v], normals[v], FAR * reach[v], surface))
+            .map(|v| {
+                vertex_target(
+                    template.feature[v],
+                    from[v],
+                    place[v],
+                    normals[v],
+                    MAX_FEATURE_DISTANCE * reach[v],
+                    surface,
+                )
+            })
             .collect();
         solve(template, &pulls, stiffness, &mut ways);
         for v in 0..from.len() {
             place[v] = from[v] + ways[v];
         }
     }
-    settle(template, place, &reach, surface)
+    project(template, place, &reach, surface)
 }
 
 /// Moves a refined mesh onto `surface`: new vertices, which are middles of `halved`, in the order of
 /// refinement, come after those at `points`.
-pub fn refined(
+pub fn track_refined(
     template: &Template,
     halved: &[[u32; 2]],
     mut points: Vec<DVec3>,
@@ -85,13 +99,13 @@ pub fn refined(
         points.push((a + b) / 2.0);
     }
     let reach = lengths(template, &points);
-    settle(template, points, &reach, surface)
+    project(template, points, &reach, surface)
 }
 
 /// Returns the mean length of the edges around each vertex.
 fn lengths(template: &Template, points: &[DVec3]) -> Vec<f64> {
     let one = |v: usize| {
-        let ring = template.ring(v);
+        let ring = template.neighbours(v);
         let sum: f64 = ring.iter().map(|&w| points[v].distance(points[w as usize])).sum();
         sum / ring.len().max(1) as f64
     };
@@ -100,22 +114,22 @@ fn lengths(template: &Template, points: &[DVec3]) -> Vec<f64> {
 
 /// Projects every vertex onto the surface. If triangles are then flipped, the vertices around them move along
 /// the surface towards the middle of their neighbours.
-fn settle(template: &Template, mut place: Vec<DVec3>, reach: &[f64], surface: &Surface) -> Vec<DVec3> {
+fn project(template: &Template, mut place: Vec<DVec3>, reach: &[f64], surface: &Surface) -> Vec<DVec3> {
     let normals = template.normals(&place);
     place = (0..place.len())
         .into_par_iter()
         .with_min_len(CHUNK)
-        .map(|v| onto(template.hold[v], place[v], normals[v], reach[v], surface))
+        .map(|v| project_vertex(template.feature[v], place[v], normals[v], reach[v], surface))
         .collect();
     for _ in 0..UNFOLDINGS {
         let mut near = vec![false; place.len()];
         let mut any = false;
-        for (triangle, wrong) in template.triangles.iter().zip(wrong(template, &place, surface)) {
+        for (triangle, wrong) in template.triangles.iter().zip(flipped_triangles(template, &place, surface)) {
             if wrong {
                 any = true;
                 for &v in triangle {
                     near[v as usize] = true;
-                    template.ring(v as usize).iter().for_each(|&w| near[w as usize] = true);
+                    template.neighbours(v as usize).iter().for_each(|&w| near[w as usize] = true);
                 }
             }
         }
@@ -127,16 +141,16 @@ fn settle(template: &Template, mut place: Vec<DVec3>, reach: &[f64], surface: &S
             .into_par_iter()
             .with_min_len(CHUNK)
             .map(|v| {
-                let hold = template.hold[v];
-                if !near[v] || hold == Hold::Corner {
+                let hold = template.feature[v];
+                if !near[v] || hold == Feature::Corner {
                     return place[v];
                 }
                 // On lines, only neighbours on lines count.
-                let ring = template.ring(v).iter().map(|&w| w as usize);
-                let ring = ring.filter(|&w| hold == Hold::Free || template.hold[w] != Hold::Free);
+                let ring = template.neighbours(v).iter().map(|&w| w as usize);
+                let ring = ring.filter(|&w| hold == Feature::Free || template.feature[w] != Feature::Free);
                 let (sum, count) = ring.fold((DVec3::ZERO, 0.0), |(s, n), w| (s + place[w], n + 1.0));
                 let to = if count > 0.0 { sum / count } else { place[v] };
-                onto(hold, (place[v] + to) / 2.0, normals[v], reach[v], surface)
+                project_vertex(hold, (place[v] + to) / 2.0, normals[v], reach[v], surface)
             })
             .collect();
         place = moved;
@@ -145,7 +159,7 @@ fn settle(template: &Template, mut place: Vec<DVec3>, reach: &[f64], surface: &S
 }
 
 /// Returns, by triangle, `true` if it is flipped, or nearly so.
-fn wrong(template: &Template, points: &[DVec3], surface: &Surface) -> Vec<bool> {
+fn flipped_triangles(template: &Template, points: &[DVec3], surface: &Surface) -> Vec<bool> {
     (0..template.triangles.len())
         .into_par_iter()
         .with_min_len(CHUNK)
@@ -161,31 +175,38 @@ fn wrong(template: &Template, points: &[DVec3], surface: &Surface) -> Vec<bool> 
         .collect()
 }
 
-fn facing(p: DVec3, normal: DVec3, surface: &Surface, least: f64) -> Option<Hit> {
+fn nearest_facing(p: DVec3, normal: DVec3, surface: &Surface, least: f64) -> Option<NearestPoint> {
     let near = surface.tree.nearest(p, f64::INFINITY, |t| surface.normals[t as usize].dot(normal) >= least);
     near.or_else(|| surface.tree.nearest(p, f64::INFINITY, |_| true))
 }
 
-fn pull(hold: Hold, from: DVec3, p: DVec3, normal: DVec3, reach: f64, surface: &Surface) -> Pull {
-    let to = |at: DVec3, weight: DMat3| Pull {
-        way: at - from,
-        weight: weight + DMat3::from_diagonal(DVec3::splat(ALONG)),
+fn vertex_target(
+    hold: Feature,
+    from: DVec3,
+    p: DVec3,
+    normal: DVec3,
+    reach: f64,
+    surface: &Surface,
+) -> VertexTarget {
+    let to = |at: DVec3, weight: DMat3| VertexTarget {
+        offset: at - from,
+        weight: weight + DMat3::from_diagonal(DVec3::splat(TANGENTIAL_WEIGHT)),
     };
-    let any = |tree: &Tree| tree.nearest(p, reach * reach, |_| true);
-    if hold == Hold::Corner
+    let any = |tree: &TriangleTree| tree.nearest(p, reach * reach, |_| true);
+    if hold == Feature::Corner
         && let Some(hit) = any(&surface.corners)
     {
-        return to(hit.at, DMat3::IDENTITY);
+        return to(hit.position, DMat3::IDENTITY);
     }
-    if hold != Hold::Free
+    if hold != Feature::Free
         && let Some(hit) = any(&surface.lines)
     {
         let [a, b, _] = surface.lines.item(hit.item);
         let along = (*b - *a).normalize_or_zero();
-        return to(hit.at, DMat3::IDENTITY - outer(along));
+        return to(hit.position, DMat3::IDENTITY - outer(along));
     }
-    match facing(p, normal, surface, FACING) {
-        Some(hit) => to(hit.at, outer(surface.normals[hit.item as usize])),
+    match nearest_facing(p, normal, surface, FACING) {
+        Some(hit) => to(hit.position, outer(surface.normals[hit.item as usize])),
         None => to(p, DMat3::ZERO),
     }
 }
@@ -196,23 +217,23 @@ fn outer(n: DVec3) -> DMat3 {
 
 /// Returns the place on the surface for a vertex. If a line or corner no longer exists, or is farther away
 /// than `reach`, the surface is used.
-fn onto(hold: Hold, p: DVec3, normal: DVec3, reach: f64, surface: &Surface) -> DVec3 {
-    let near = |tree: &Tree| Some(tree.nearest(p, reach * reach, |_| true)?.at);
-    let corner = (hold == Hold::Corner).then(|| near(&surface.corners)).flatten();
-    let line = || (hold != Hold::Free).then(|| near(&surface.lines)).flatten();
-    let place = || facing(p, normal, surface, 0.0).map(|hit| hit.at);
+fn project_vertex(hold: Feature, p: DVec3, normal: DVec3, reach: f64, surface: &Surface) -> DVec3 {
+    let near = |tree: &TriangleTree| Some(tree.nearest(p, reach * reach, |_| true)?.position);
+    let corner = (hold == Feature::Corner).then(|| near(&surface.corners)).flatten();
+    let line = || (hold != Feature::Free).then(|| near(&surface.lines)).flatten();
+    let place = || nearest_facing(p, normal, surface, 0.0).map(|hit| hit.position);
     corner.or_else(line).or_else(place).unwrap_or(p)
 }
 
 /// Solves (A + λ L) d = A c by conjugate gradients, with blocks of the diagonal as preconditioner. Sums have
 /// a fixed order.
-fn solve(template: &Template, pulls: &[Pull], stiffness: f64, ways: &mut [DVec3]) {
+fn solve(template: &Template, pulls: &[VertexTarget], stiffness: f64, ways: &mut [DVec3]) {
     let n = pulls.len();
     // Weights are scaled as on a regular mesh of six neighbours.
     let lambda = stiffness / 6.0;
     let times = |x: &[DVec3]| -> Vec<DVec3> {
         let row = |v: usize| {
-            let ring = template.ring(v);
+            let ring = template.neighbours(v);
             let around: DVec3 = ring.iter().map(|&w| x[w as usize]).sum();
             pulls[v].weight * x[v] + (x[v] * ring.len() as f64 - around) * lambda
         };
@@ -226,14 +247,14 @@ fn solve(template: &Template, pulls: &[Pull], stiffness: f64, ways: &mut [DVec3]
     };
     let blocks: Vec<DMat3> = (0..n)
         .map(|v| {
-            let own = lambda * template.ring(v).len() as f64;
+            let own = lambda * template.neighbours(v).len() as f64;
             (pulls[v].weight + DMat3::from_diagonal(DVec3::splat(own))).inverse()
         })
         .collect();
     let eased = |r: &[DVec3]| -> Vec<DVec3> { r.iter().zip(&blocks).map(|(r, b)| *b * *r).collect() };
     let mut rest = times(ways);
     for (rest, pull) in rest.iter_mut().zip(pulls) {
-        *rest = pull.weight * pull.way - *rest;
+        *rest = pull.weight * pull.offset - *rest;
     }
     let mut z = eased(&rest);
     let mut direction = z.clone();
@@ -264,7 +285,7 @@ fn solve(template: &Template, pulls: &[Pull], stiffness: f64, ways: &mut [DVec3]
 
 /// The distances between a fixed mesh and a surface.
 #[derive(Clone, Debug, Default)]
-pub struct Fit {
+pub struct SurfaceFit {
     /// The number of points of the source.
     pub points: usize,
     /// The largest distance of points and middles of triangles of either surface from the other.
@@ -272,13 +293,13 @@ pub struct Fit {
     /// The number of flipped triangles.
     pub folded: usize,
     /// By triangle, how often it should be halved; empty if all fit.
-    pub levels: Vec<u8>,
+    pub halvings: Vec<u8>,
 }
 
 /// Distances in multiples of the limit beyond which finer triangles do not help.
-const HOPELESS: f64 = 16.0;
+const MAX_REFINABLE_RATIO: f64 = 16.0;
 
-impl Fit {
+impl SurfaceFit {
     /// Returns `true` if no point is too far away and no triangle is flipped.
     pub fn holds(&self, limit: f64) -> bool {
         self.folded == 0 && self.worst <= limit
@@ -286,17 +307,17 @@ impl Fit {
 
     /// Returns `true` if finer triangles may suffice.
     pub fn may_be_refined(&self, limit: f64) -> bool {
-        self.folded == 0 && self.worst <= HOPELESS * limit
+        self.folded == 0 && self.worst <= MAX_REFINABLE_RATIO * limit
     }
 }
 
 /// Compares `template` at `points` with `surface`, both ways.
-pub fn compare(template: &Template, points: &[DVec3], surface: &Surface, limit: f64) -> Fit {
-    let own = Tree::new((0..template.triangles.len()).map(|t| template.corners(t, points)).collect());
+pub fn compare(template: &Template, points: &[DVec3], surface: &Surface, limit: f64) -> SurfaceFit {
+    let own = TriangleTree::new((0..template.triangles.len()).map(|t| template.corners(t, points)).collect());
     let everything = f64::INFINITY;
     let there = |p: DVec3| {
         let hit = own.nearest(p, everything, |_| true);
-        hit.map_or((everything, 0), |hit| (hit.square.sqrt(), hit.item))
+        hit.map_or((everything, 0), |hit| (hit.distance_squared.sqrt(), hit.item))
     };
     let middles = (0..surface.triangles.len()).into_par_iter().with_min_len(CHUNK);
     let mut found: Vec<(f64, u32)> = middles.map(|t| there(surface.middle(t))).collect();
@@ -311,17 +332,17 @@ pub fn compare(template: &Template, points: &[DVec3], surface: &Surface, limit: 
             let mut worst = 0.0f64;
             for p in [a, b, c, (a + b) / 2.0, (b + c) / 2.0, (c + a) / 2.0] {
                 let hit = surface.tree.nearest(p, everything, |_| true);
-                worst = worst.max(hit.map_or(everything, |hit| hit.square.sqrt()));
+                worst = worst.max(hit.map_or(everything, |hit| hit.distance_squared.sqrt()));
             }
             let hit = surface.tree.nearest(surface::middle(&corners), everything, |_| true);
-            worst = worst.max(hit.map_or(everything, |hit| hit.square.sqrt()));
+            worst = worst.max(hit.map_or(everything, |hit| hit.distance_squared.sqrt()));
             let longest = a.distance(b).max(b.distance(c)).max(c.distance(a));
             let thick = normal.length() > limit * longest;
             let against = hit.is_some_and(|hit| surface.normals[hit.item as usize].dot(normal) < 0.0);
             (worst, thick && against)
         })
         .collect();
-    let mut fit = Fit { points: surface.points.len(), ..Fit::default() };
+    let mut fit = SurfaceFit { points: surface.points.len(), ..SurfaceFit::default() };
     for (t, (distance, folded)) in looked.into_iter().enumerate() {
         found.push((distance, t as u32));
         fit.folded += usize::from(folded);
@@ -329,9 +350,9 @@ pub fn compare(template: &Template, points: &[DVec3], surface: &Surface, limit: 
     for (distance, triangle) in found {
         fit.worst = fit.worst.max(distance);
         if distance > limit {
-            fit.levels.resize(template.triangles.len(), 0);
+            fit.halvings.resize(template.triangles.len(), 0);
             let level = if distance > 4.0 * limit { 2 } else { 1 };
-            if let Some(own) = fit.levels.get_mut(triangle as usize) {
+            if let Some(own) = fit.halvings.get_mut(triangle as usize) {
                 *own = level.max(*own);
             }
         }

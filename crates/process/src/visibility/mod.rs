@@ -15,22 +15,22 @@ use crate::frame_set::FrameSet;
 use crate::{Cancellation, Cancelled};
 use glam::DVec3;
 use rayon::prelude::*;
-use tree::{Target, Tree};
+use tree::{ComponentTriangle, RayTree};
 
 /// The least and the largest number of points along the longest side of a triangle, besides those near its
 /// corners and the middles of its sides.
-const POINTS: [f64; 2] = [3.0, 24.0];
+const POINTS_PER_SIDE: [f64; 2] = [3.0, 24.0];
 /// Elevations over the triangle of the rays that look for a way out, in degrees, and the number of rays
 /// around at each.
-const HEIGHTS: [f64; 5] = [2.0, 8.0, 20.0, 38.0, 62.0];
-const AROUND: usize = 12;
+const RAY_ELEVATIONS: [f64; 5] = [2.0, 8.0, 20.0, 38.0, 62.0];
+const RAYS_PER_ELEVATION: usize = 12;
 /// The largest distance of near surfaces, as a fraction of the piece's size.
-const NEAR: f64 = 0.02;
+const MAX_NEAR_FRACTION: f64 = 0.02;
 /// Surfaces face each other if the cosine between their normals is at most this.
-const FACING: f64 = -0.5;
+const MAX_FACING_COSINE: f64 = -0.5;
 
 /// Reads the points of a body (the second number) in a frame (the first), in world space.
-pub type Read<'a, E> = dyn FnMut(usize, usize, &mut Vec<DVec3>) -> Result<(), E> + 'a;
+pub type ReadPoints<'a, E> = dyn FnMut(usize, usize, &mut Vec<DVec3>) -> Result<(), E> + 'a;
 
 /// An interval of frames: the first, and the first one after it.
 pub type Interval = [u32; 2];
@@ -44,7 +44,7 @@ pub struct Body<'a> {
     /// By vertex, its point, numbered without gaps: vertices that coincide in all frames share one.
     pub point: Vec<u32>,
     /// The largest distance that it may move and still count as standing still.
-    pub still: f64,
+    pub rest_tolerance: f64,
     /// Frames in which it is visible.
     pub visible: &'a FrameSet,
     /// `true` if its hidden triangles are wanted; it hides others in any case.
@@ -52,54 +52,54 @@ pub struct Body<'a> {
 }
 
 /// A body, its pieces, and its positions at both ends.
-struct Placed<'a> {
+struct BodyEnds<'a> {
     body: &'a Body<'a>,
     /// By triangle, the number of its piece, counted over all bodies.
-    piece: Vec<u32>,
+    component: Vec<u32>,
     /// Points in the first and the last frame, in world space.
-    ends: [Vec<DVec3>; 2],
+    end_positions: [Vec<DVec3>; 2],
 }
 
 /// Finds, by body and triangle, the frames in which it can be seen; all frames if the body is not wanted.
 /// `read` returns the points of a body in world space in a frame; frames come in order, with all bodies of a
 /// frame one after the other.
-pub fn intervals<E: From<Cancelled>>(
+pub fn visible_intervals<E: From<Cancelled>>(
     bodies: &[Body<'_>],
     frames: u32,
-    read: &mut Read<'_, E>,
+    read: &mut ReadPoints<'_, E>,
     cancellation: &Cancellation,
 ) -> Result<Vec<Vec<Interval>>, E> {
     let (mut placed, mut pieces) = (Vec::new(), Vec::new());
     for body in bodies {
-        let (own, closed) = connected(body.triangles, &body.point);
+        let (own, closed) = connected_components(body.triangles, &body.point);
         let first = pieces.len() as u32;
-        pieces.extend(closed.iter().map(|&closed| Piece { leaves: frames, rests: 0, closed, near: 0.0 }));
+        pieces.extend(closed.iter().map(|&closed| Component { leaves: frames, rests: 0, closed, near: 0.0 }));
         let piece = own.iter().map(|p| p + first).collect();
-        placed.push(Placed { body, piece, ends: Default::default() });
+        placed.push(BodyEnds { body, component: piece, end_positions: Default::default() });
     }
     for (end, frame) in [(0, 0), (1, frames as usize - 1)] {
         for (b, placed) in placed.iter_mut().enumerate() {
-            read(frame, b, &mut placed.ends[end])?;
+            read(frame, b, &mut placed.end_positions[end])?;
         }
     }
-    phases(&placed, frames, read, &mut pieces)?;
-    let side = side_of_points(&placed);
+    measure_components(&placed, frames, read, &mut pieces)?;
+    let side = sample_spacing(&placed);
     let mut when: Vec<Vec<Interval>> =
-        (placed.iter()).map(|body| vec![[0, frames]; body.piece.len()]).collect();
+        (placed.iter()).map(|body| vec![[0, frames]; body.component.len()]).collect();
     for end in 0..2 {
         // The number of frames for which a piece stands still at this end.
         let stays = |piece: u32| match end {
             0 => pieces[piece as usize].leaves,
             _ => frames - pieces[piece as usize].rests,
         };
-        let scene = Scene {
-            tree: Tree::new(targets(&placed, end, |piece| stays(piece) >= 2)),
-            pieces: &pieces,
+        let scene = EndScene {
+            tree: RayTree::new(component_triangles(&placed, end, |piece| stays(piece) >= 2)),
+            components: &pieces,
             stays: &stays,
-            side,
+            spacing: side,
         };
         for (placed, when) in placed.iter().zip(&mut when).filter(|(placed, _)| placed.body.wanted) {
-            let triangles = (0..placed.piece.len()).into_par_iter();
+            let triangles = (0..placed.component.len()).into_par_iter();
             let hidden = triangles.map(|t| {
                 cancellation.check()?;
                 Ok(scene.hidden(placed, end, t))
@@ -118,7 +118,7 @@ pub fn intervals<E: From<Cancelled>>(
 
 /// A piece of a body.
 #[derive(Clone, Copy)]
-struct Piece {
+struct Component {
     /// The first frame in which it has left its first position …
     leaves: u32,
     /// … and the first from which on it has its last position.
@@ -130,7 +130,7 @@ struct Piece {
 }
 
 /// Returns the piece of each triangle, and whether each piece is closed.
-fn connected(triangles: &[[u32; 3]], point: &[u32]) -> (Vec<u32>, Vec<bool>) {
+fn connected_components(triangles: &[[u32; 3]], point: &[u32]) -> (Vec<u32>, Vec<bool>) {
     let mut root: Vec<u32> = (0..point.len() as u32).collect();
     fn find(root: &mut [u32], mut at: u32) -> u32 {
         while root[at as usize] != at {
@@ -174,27 +174,27 @@ fn connected(triangles: &[[u32; 3]], point: &[u32]) -> (Vec<u32>, Vec<bool>) {
 }
 
 /// Examines all frames: how long pieces stand still at both ends, and how large they are.
-fn phases<E>(
-    bodies: &[Placed<'_>],
+fn measure_components<E>(
+    bodies: &[BodyEnds<'_>],
     frames: u32,
-    read: &mut Read<'_, E>,
-    pieces: &mut [Piece],
+    read: &mut ReadPoints<'_, E>,
+    pieces: &mut [Component],
 ) -> Result<(), E> {
     let mut low = vec![DVec3::INFINITY; pieces.len()];
     let mut high = vec![DVec3::NEG_INFINITY; pieces.len()];
     for placed in bodies {
         let body = placed.body;
-        for (t, &piece) in body.triangles.iter().zip(&placed.piece) {
+        for (t, &piece) in body.triangles.iter().zip(&placed.component) {
             for v in t {
-                let p = placed.ends[0][body.vertex_point[*v as usize] as usize];
+                let p = placed.end_positions[0][body.vertex_point[*v as usize] as usize];
                 low[piece as usize] = p.min(low[piece as usize]);
                 high[piece as usize] = p.max(high[piece as usize]);
             }
         }
-        for &piece in &placed.piece {
+        for &piece in &placed.component {
             let size = (high[piece as usize] - low[piece as usize]).length();
             // Decoded points may be off on both sides.
-            pieces[piece as usize].near = (2.0 * body.still).min(NEAR * size);
+            pieces[piece as usize].near = (2.0 * body.rest_tolerance).min(MAX_NEAR_FRACTION * size);
         }
     }
     let mut now = Vec::new();
@@ -203,13 +203,13 @@ fn phases<E>(
             let body = placed.body;
             let shown = body.visible.contains(frame);
             read(frame, b, &mut now)?;
-            for (t, &piece) in body.triangles.iter().zip(&placed.piece) {
+            for (t, &piece) in body.triangles.iter().zip(&placed.component) {
                 let piece = &mut pieces[piece as usize];
                 let away = |end: usize| {
                     let points = t.iter().map(|&v| body.vertex_point[v as usize] as usize);
-                    let mut far = points.map(|p| now[p].distance(placed.ends[end][p]));
+                    let mut far = points.map(|p| now[p].distance(placed.end_positions[end][p]));
                     // A NaN counts as far.
-                    !far.all(|d| d <= body.still)
+                    !far.all(|d| d <= body.rest_tolerance)
                 };
                 if piece.leaves as usize > frame && (!shown || away(0)) {
                     piece.leaves = frame as u32;
@@ -224,7 +224,7 @@ fn phases<E>(
 }
 
 /// Returns the distance of the tested points on a triangle: a quarter of the usual side of a triangle.
-fn side_of_points(bodies: &[Placed<'_>]) -> f64 {
+fn sample_spacing(bodies: &[BodyEnds<'_>]) -> f64 {
     let mut sides: Vec<f64> = Vec::new();
     for body in bodies {
         for t in body.body.triangles {
@@ -237,18 +237,22 @@ fn side_of_points(bodies: &[Placed<'_>]) -> f64 {
     sides.get(sides.len() / 2).map_or(1.0, |s| s / 4.0)
 }
 
-fn corners(placed: &Placed<'_>, end: usize, t: &[u32; 3]) -> [DVec3; 3] {
-    t.map(|v| placed.ends[end][placed.body.vertex_point[v as usize] as usize])
+fn corners(placed: &BodyEnds<'_>, end: usize, t: &[u32; 3]) -> [DVec3; 3] {
+    t.map(|v| placed.end_positions[end][placed.body.vertex_point[v as usize] as usize])
 }
 
-fn targets(bodies: &[Placed<'_>], end: usize, wanted: impl Fn(u32) -> bool) -> Vec<Target> {
+fn component_triangles(
+    bodies: &[BodyEnds<'_>],
+    end: usize,
+    wanted: impl Fn(u32) -> bool,
+) -> Vec<ComponentTriangle> {
     let mut out = Vec::new();
     for body in bodies {
         let triangles = body.body.triangles.iter();
-        for (t, &piece) in triangles.zip(&body.piece).filter(|(_, p)| wanted(**p)) {
+        for (t, &piece) in triangles.zip(&body.component).filter(|(_, p)| wanted(**p)) {
             let corners = corners(body, end, t);
             if corners.iter().all(|c| c.is_finite()) {
-                out.push(Target { corners, piece });
+                out.push(ComponentTriangle { corners, component: piece });
             }
         }
     }
@@ -256,17 +260,17 @@ fn targets(bodies: &[Placed<'_>], end: usize, wanted: impl Fn(u32) -> bool) -> V
 }
 
 /// All pieces that stand still at one end.
-struct Scene<'a, F> {
-    tree: Tree,
-    pieces: &'a [Piece],
+struct EndScene<'a, F> {
+    tree: RayTree,
+    components: &'a [Component],
     stays: &'a F,
-    side: f64,
+    spacing: f64,
 }
 
-impl<F: Fn(u32) -> u32> Scene<'_, F> {
+impl<F: Fn(u32) -> u32> EndScene<'_, F> {
     /// Returns the number of frames for which a triangle is invisible.
-    fn hidden(&self, body: &Placed<'_>, end: usize, t: usize) -> u32 {
-        let piece = body.piece[t];
+    fn hidden(&self, body: &BodyEnds<'_>, end: usize, t: usize) -> u32 {
+        let piece = body.component[t];
         let own = (self.stays)(piece);
         if own < 2 {
             return 0;
@@ -276,7 +280,7 @@ impl<F: Fn(u32) -> u32> Scene<'_, F> {
             return 0;
         };
         let longest = a.distance(b).max(b.distance(c)).max(c.distance(a));
-        let n = (longest / self.side).ceil().clamp(POINTS[0], POINTS[1]) as usize;
+        let n = (longest / self.spacing).ceil().clamp(POINTS_PER_SIDE[0], POINTS_PER_SIDE[1]) as usize;
         let mut least = own;
         let mut look = |weights: [f64; 3]| {
             let [u, v, w] = weights;
@@ -316,14 +320,14 @@ impl<F: Fn(u32) -> u32> Scene<'_, F> {
 
     /// Returns the number of frames for which a point is covered by another piece.
     fn covered(&self, p: DVec3, normal: DVec3, piece: u32) -> u32 {
-        let Piece { near, closed, .. } = self.pieces[piece as usize];
+        let Component { near, closed, .. } = self.components[piece as usize];
         let mut most = 0;
         self.tree.cast(p - normal * near, normal * (2.0 * near), |target, _| {
             let [a, b, c] = target.corners;
-            let facing = (b - a).cross(c - a).normalize_or_zero().dot(normal) < FACING;
-            let solid = closed || self.pieces[target.piece as usize].closed;
-            if target.piece != piece && facing && solid {
-                most = most.max((self.stays)(target.piece));
+            let facing = (b - a).cross(c - a).normalize_or_zero().dot(normal) < MAX_FACING_COSINE;
+            let solid = closed || self.components[target.component as usize].closed;
+            if target.component != piece && facing && solid {
+                most = most.max((self.stays)(target.component));
             }
             false
         });
@@ -332,16 +336,16 @@ impl<F: Fn(u32) -> u32> Scene<'_, F> {
 
     /// Returns the number of frames for which all ways out of a point are blocked, at most `enough`.
     fn enclosed(&self, p: DVec3, normal: DVec3, piece: u32, enough: u32) -> u32 {
-        let start = p + normal * self.pieces[piece as usize].near;
+        let start = p + normal * self.components[piece as usize].near;
         let (across, along) = normal.any_orthonormal_pair();
         // Longer than the whole scene.
-        let far = self.tree.reach();
+        let far = self.tree.exit_length();
         let mut least = enough;
         let mut look = |way: DVec3| {
             let mut most = 0;
             self.tree.cast(start, way * far, |target, out| {
                 if out {
-                    most = most.max((self.stays)(target.piece).min(enough));
+                    most = most.max((self.stays)(target.component).min(enough));
                 }
                 most == enough
             });
@@ -351,10 +355,10 @@ impl<F: Fn(u32) -> u32> Scene<'_, F> {
         if !look(normal) {
             return 0;
         }
-        for (h, height) in HEIGHTS.iter().enumerate().rev() {
+        for (h, height) in RAY_ELEVATIONS.iter().enumerate().rev() {
             let (sin, cos) = height.to_radians().sin_cos();
-            for k in 0..AROUND {
-                let turn = (k as f64 + 0.5 * (h % 2) as f64) / AROUND as f64;
+            for k in 0..RAYS_PER_ELEVATION {
+                let turn = (k as f64 + 0.5 * (h % 2) as f64) / RAYS_PER_ELEVATION as f64;
                 let (y, x) = (turn * std::f64::consts::TAU).sin_cos();
                 if !look(normal * sin + (across * x + along * y) * cos) {
                     return 0;

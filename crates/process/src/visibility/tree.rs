@@ -7,45 +7,45 @@ const LEAF: usize = 4;
 
 /// A triangle and its piece.
 #[derive(Clone, Copy)]
-pub struct Target {
+pub struct ComponentTriangle {
     pub corners: [DVec3; 3],
     /// The number of the piece.
-    pub piece: u32,
+    pub component: u32,
 }
 
 struct Node {
     low: DVec3,
     high: DVec3,
     /// A leaf's first triangle, or the second child; the first child is the next node.
-    at: u32,
+    next: u32,
     /// The number of triangles of a leaf; 0 for other nodes.
     count: u32,
 }
 
 /// A tree of bounding boxes.
-pub struct Tree {
+pub struct RayTree {
     nodes: Vec<Node>,
-    targets: Vec<Target>,
+    targets: Vec<ComponentTriangle>,
 }
 
-impl Tree {
-    pub fn new(mut targets: Vec<Target>) -> Tree {
+impl RayTree {
+    pub fn new(mut targets: Vec<ComponentTriangle>) -> RayTree {
         let mut nodes = Vec::new();
         if !targets.is_empty() {
             build(&mut targets, 0, &mut nodes);
         }
-        Tree { nodes, targets }
+        RayTree { nodes, targets }
     }
 
     /// Returns a length that leads out of the tree from anywhere in it.
-    pub fn reach(&self) -> f64 {
+    pub fn exit_length(&self) -> f64 {
         let root = self.nodes.first();
         root.map_or(1.0, |root| 2.0 * (root.high - root.low).length() + 1e-30)
     }
 
     /// Calls `seen` for each triangle that the segment from `from` to `from + way` passes through, until it
     /// returns `true`. It gets the triangle, and whether the segment passes through it from inside.
-    pub fn cast(&self, from: DVec3, way: DVec3, mut seen: impl FnMut(&Target, bool) -> bool) {
+    pub fn cast(&self, from: DVec3, way: DVec3, mut seen: impl FnMut(&ComponentTriangle, bool) -> bool) {
         let inverse = way.recip();
         let mut stack = [0u32; 64];
         let mut depth = usize::from(!self.nodes.is_empty());
@@ -59,15 +59,15 @@ impl Tree {
             if node.count == 0 {
                 // Halves of halves: the stack is always deep enough.
                 if depth + 2 <= stack.len() {
-                    stack[depth] = node.at;
+                    stack[depth] = node.next;
                     stack[depth + 1] = n + 1;
                     depth += 2;
                 }
                 continue;
             }
-            let own = node.at as usize..(node.at + node.count) as usize;
+            let own = node.next as usize..(node.next + node.count) as usize;
             for target in &self.targets[own] {
-                if let Some(out) = through(target, from, way)
+                if let Some(out) = intersect(target, from, way)
                     && seen(target, out)
                 {
                     return;
@@ -77,24 +77,24 @@ impl Tree {
     }
 }
 
-fn build(targets: &mut [Target], first: u32, nodes: &mut Vec<Node>) {
+fn build(targets: &mut [ComponentTriangle], first: u32, nodes: &mut Vec<Node>) {
     let (mut low, mut high) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
     for corner in targets.iter().flat_map(|t| t.corners) {
         (low, high) = (low.min(corner), high.max(corner));
     }
     let own = nodes.len();
-    nodes.push(Node { low, high, at: first, count: targets.len() as u32 });
+    nodes.push(Node { low, high, next: first, count: targets.len() as u32 });
     if targets.len() <= LEAF {
         return;
     }
     let size = high - low;
     let axis = (0..3).fold(0, |a, b| if size[b] > size[a] { b } else { a });
     let middle = targets.len() / 2;
-    let at = |t: &Target| t.corners.iter().map(|c| c[axis]).sum::<f64>();
+    let at = |t: &ComponentTriangle| t.corners.iter().map(|c| c[axis]).sum::<f64>();
     targets.select_nth_unstable_by(middle, |a, b| at(a).total_cmp(&at(b)));
     let (left, right) = targets.split_at_mut(middle);
     build(left, first, nodes);
-    nodes[own].at = nodes.len() as u32;
+    nodes[own].next = nodes.len() as u32;
     nodes[own].count = 0;
     build(right, first + middle as u32, nodes);
 }
@@ -113,7 +113,7 @@ fn crosses(node: &Node, from: DVec3, inverse: DVec3) -> bool {
 
 /// Returns whether a ray passes through a triangle, and if so whether from behind. (Tomas Möller and Ben
 /// Trumbore, 1997.)
-fn through(target: &Target, from: DVec3, way: DVec3) -> Option<bool> {
+fn intersect(target: &ComponentTriangle, from: DVec3, way: DVec3) -> Option<bool> {
     let [a, b, c] = target.corners;
     let (u, v) = (b - a, c - a);
     let p = way.cross(v);

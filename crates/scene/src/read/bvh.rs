@@ -19,18 +19,18 @@ use super::lines::{is_space, trim};
 use super::positioned::PositionedFile;
 use crate::clip::{Clip, Joint, MAX_JOINTS, Skeleton, SubTrack, Track};
 use crate::transform::Qvv;
-use crate::{Error, Remark, Scene, Unit};
+use crate::{Error, LengthUnit, Remark, Scene};
 use glam::{DQuat, DVec3};
 use std::path::Path;
 
 /// The largest file accepted, in bytes; the whole file is held in memory.
-const MAX_BYTES: u64 = 4 << 30;
+const MAX_FILE_BYTES: u64 = 4 << 30;
 
 /// Opens a BVH file.
 pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), Error> {
     let file = PositionedFile::open(path)?;
-    if file.length() > MAX_BYTES {
-        return Err(Error::limit(path, "bytes of a BVH file", file.length(), MAX_BYTES));
+    if file.length() > MAX_FILE_BYTES {
+        return Err(Error::limit(path, "bytes of a BVH file", file.length(), MAX_FILE_BYTES));
     }
     let mut bytes = vec![0; file.length() as usize];
     file.read_exact(0, &mut bytes)?;
@@ -40,14 +40,14 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
 /// Reads the bytes of a file; `path` is for messages and names.
 pub fn parse(path: &Path, bytes: &[u8], options: &ReadOptions) -> Result<(Scene, Vec<Remark>), Error> {
     let mut remarks = Vec::new();
-    let mut words = Words::new(path, bytes);
+    let mut words = WordCursor::new(path, bytes);
     let nodes = hierarchy(&mut words)?;
     let name = path.file_stem().map_or("clip".into(), |stem| stem.to_string_lossy().into_owned());
     let clip = motion(&mut words, &nodes, &name, options, &mut remarks)?;
-    let joint = |node: Node| Joint { rotation_order: node.order(), ..node.joint };
+    let joint = |node: JointNode| Joint { rotation_order: node.rotation_order(), ..node.joint };
     let skeleton = Skeleton { name, joints: nodes.into_iter().map(joint).collect() };
     let scene = Scene {
-        unit: Some(Unit::Centimetre),
+        unit: Some(LengthUnit::Centimetre),
         fps: Some(clip.fps),
         format: "bvh",
         skeletons: vec![skeleton],
@@ -58,38 +58,38 @@ pub fn parse(path: &Path, bytes: &[u8], options: &ReadOptions) -> Result<(Scene,
 }
 
 /// A cursor over the whitespace-separated words of the text, which can report its line number in errors.
-struct Words<'a> {
+struct WordCursor<'a> {
     path: &'a Path,
     bytes: &'a [u8],
-    at: usize,
+    offset: usize,
 }
 
-impl<'a> Words<'a> {
-    fn new(path: &'a Path, bytes: &'a [u8]) -> Words<'a> {
+impl<'a> WordCursor<'a> {
+    fn new(path: &'a Path, bytes: &'a [u8]) -> WordCursor<'a> {
         let start = if bytes.starts_with(b"\xEF\xBB\xBF") { 3 } else { 0 };
-        Words { path, bytes, at: start }
+        WordCursor { path, bytes, offset: start }
     }
 
     fn next(&mut self) -> Option<&'a [u8]> {
-        let rest = &self.bytes[self.at..];
+        let rest = &self.bytes[self.offset..];
         let gap = |b: &u8| is_space(*b) || *b == b'\n';
         let start = rest.iter().position(|b| !gap(b))?;
         let length = rest[start..].iter().position(gap);
         let end = length.map_or(rest.len(), |length| start + length);
-        self.at += end;
+        self.offset += end;
         Some(&rest[start..end])
     }
 
     /// Returns the rest of the current line, trimmed.
     fn line(&mut self) -> &'a [u8] {
-        let rest = &self.bytes[self.at..];
+        let rest = &self.bytes[self.offset..];
         let end = rest.iter().position(|b| *b == b'\n').unwrap_or(rest.len());
-        self.at += end;
+        self.offset += end;
         trim(&rest[..end])
     }
 
-    fn wrong<T>(&self, what: impl Into<String>) -> Result<T, Error> {
-        let newlines = self.bytes[..self.at].iter().filter(|b| **b == b'\n').count();
+    fn malformed<T>(&self, what: impl Into<String>) -> Result<T, Error> {
+        let newlines = self.bytes[..self.offset].iter().filter(|b| **b == b'\n').count();
         let line = format!("line {}", newlines + 1);
         Err(Error::malformed(self.path, what, line))
     }
@@ -97,21 +97,21 @@ impl<'a> Words<'a> {
     fn expect(&mut self, keyword: &str) -> Result<(), Error> {
         match self.next() {
             Some(word) if word.eq_ignore_ascii_case(keyword.as_bytes()) => Ok(()),
-            Some(word) => self.wrong(format!("{} in place of {keyword}", shown(word))),
-            None => self.wrong(format!("the file ends before {keyword}")),
+            Some(word) => self.malformed(format!("{} in place of {keyword}", quoted(word))),
+            None => self.malformed(format!("the file ends before {keyword}")),
         }
     }
 
     fn number(&mut self, what: &str) -> Result<f64, Error> {
         let Some(word) = self.next() else {
-            return self.wrong(format!("the file ends before {what}"));
+            return self.malformed(format!("the file ends before {what}"));
         };
         let text = std::str::from_utf8(word).ok();
         match text.and_then(|text| text.parse::<f64>().ok()) {
             // Far beyond any sensible value in any unit, and products stay finite.
             Some(value) if value.abs() <= 1e15 => Ok(value),
-            Some(value) => self.wrong(format!("{what} is {value}")),
-            None => self.wrong(format!("{} in place of {what}", shown(word))),
+            Some(value) => self.malformed(format!("{what} is {value}")),
+            None => self.malformed(format!("{} in place of {what}", quoted(word))),
         }
     }
 
@@ -121,20 +121,20 @@ impl<'a> Words<'a> {
 }
 
 /// Quotes a word of the file for a message, cut to 40 bytes.
-fn shown(word: &[u8]) -> String {
+fn quoted(word: &[u8]) -> String {
     let text = String::from_utf8_lossy(&word[..word.len().min(40)]);
     format!("'{}'", text.escape_debug())
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Channel {
+enum JointChannel {
     Position(usize),
     Rotation(usize),
     Scale(usize),
 }
 
-impl Channel {
-    fn parse(word: &[u8]) -> Option<Channel> {
+impl JointChannel {
+    fn parse(word: &[u8]) -> Option<JointChannel> {
         let lower = word.to_ascii_lowercase();
         let axis = match lower.first()? {
             b'x' => 0,
@@ -143,25 +143,25 @@ impl Channel {
             _ => return None,
         };
         match &lower[1..] {
-            b"position" => Some(Channel::Position(axis)),
-            b"rotation" => Some(Channel::Rotation(axis)),
-            b"scale" => Some(Channel::Scale(axis)),
+            b"position" => Some(JointChannel::Position(axis)),
+            b"rotation" => Some(JointChannel::Rotation(axis)),
+            b"scale" => Some(JointChannel::Scale(axis)),
             _ => None,
         }
     }
 }
 
-struct Node {
+struct JointNode {
     joint: Joint,
-    channels: Vec<Channel>,
+    channels: Vec<JointChannel>,
 }
 
-impl Node {
+impl JointNode {
     /// Returns the rotation axes of the joint, outermost first; axes without a channel follow after the
     /// others. Returns `None` if there is no rotation channel.
-    fn order(&self) -> Option<[u8; 3]> {
+    fn rotation_order(&self) -> Option<[u8; 3]> {
         let turns = self.channels.iter().filter_map(|c| match c {
-            Channel::Rotation(axis) => Some(*axis as u8),
+            JointChannel::Rotation(axis) => Some(*axis as u8),
             _ => None,
         });
         let mut axes: Vec<u8> = turns.collect();
@@ -175,25 +175,25 @@ impl Node {
     }
 
     /// `true` for each of position, rotation and scale for which the joint has a channel.
-    fn kinds(&self) -> [bool; 3] {
-        let any = |kind: fn(&Channel) -> bool| self.channels.iter().any(kind);
+    fn animated_parts(&self) -> [bool; 3] {
+        let any = |kind: fn(&JointChannel) -> bool| self.channels.iter().any(kind);
         [
-            any(|c| matches!(c, Channel::Position(_))),
-            any(|c| matches!(c, Channel::Rotation(_))),
-            any(|c| matches!(c, Channel::Scale(_))),
+            any(|c| matches!(c, JointChannel::Position(_))),
+            any(|c| matches!(c, JointChannel::Rotation(_))),
+            any(|c| matches!(c, JointChannel::Scale(_))),
         ]
     }
 }
 
 /// Reads up to and including the word MOTION. Not recursive, since files nest to any depth.
-fn hierarchy(words: &mut Words) -> Result<Vec<Node>, Error> {
+fn hierarchy(words: &mut WordCursor) -> Result<Vec<JointNode>, Error> {
     words.expect("HIERARCHY")?;
-    let mut nodes: Vec<Node> = Vec::new();
+    let mut nodes: Vec<JointNode> = Vec::new();
     // Open braces: the joint's number, or `None` for an end site.
     let mut open: Vec<Option<usize>> = Vec::new();
     loop {
         let Some(word) = words.next() else {
-            return words.wrong("the file ends within the hierarchy");
+            return words.malformed("the file ends within the hierarchy");
         };
         let inside = open.last().copied();
         let keyword = word.to_ascii_uppercase();
@@ -217,7 +217,7 @@ fn hierarchy(words: &mut Words) -> Result<Vec<Node>, Error> {
                     words.expect("{")?;
                 }
                 open.push(Some(nodes.len()));
-                nodes.push(Node {
+                nodes.push(JointNode {
                     joint: Joint {
                         name: String::from_utf8_lossy(name).into_owned(),
                         parent: inside.flatten(),
@@ -238,7 +238,7 @@ fn hierarchy(words: &mut Words) -> Result<Vec<Node>, Error> {
                     None => {
                         // The joint that contains the end site.
                         if let Some(&Some(joint)) = open.iter().rev().nth(1) {
-                            nodes[joint].joint.ends.push(offset);
+                            nodes[joint].joint.end_sites.push(offset);
                         }
                     }
                 }
@@ -248,24 +248,24 @@ fn hierarchy(words: &mut Words) -> Result<Vec<Node>, Error> {
                 open.pop();
             }
             (b"MOTION", None) if !nodes.is_empty() => return Ok(nodes),
-            _ => return words.wrong(format!("{} does not belong here", shown(word))),
+            _ => return words.malformed(format!("{} does not belong here", quoted(word))),
         }
     }
 }
 
-fn channels(words: &mut Words, node: &mut Node) -> Result<(), Error> {
+fn channels(words: &mut WordCursor, node: &mut JointNode) -> Result<(), Error> {
     let count = words.number("a number of channels")?;
     if !node.channels.is_empty() || !(0.0..=9.0).contains(&count) || count.fract() != 0.0 {
-        return words.wrong(format!("{count} channels of joint {}", shown(node.joint.name.as_bytes())));
+        return words.malformed(format!("{count} channels of joint {}", quoted(node.joint.name.as_bytes())));
     }
     for _ in 0..count as usize {
         let Some(word) = words.next() else {
-            return words.wrong("the file ends within channels");
+            return words.malformed("the file ends within channels");
         };
-        match Channel::parse(word) {
+        match JointChannel::parse(word) {
             Some(channel) if !node.channels.contains(&channel) => node.channels.push(channel),
-            Some(_) => return words.wrong(format!("channel {} twice", shown(word))),
-            None => return words.wrong(format!("{} is no channel", shown(word))),
+            Some(_) => return words.malformed(format!("channel {} twice", quoted(word))),
+            None => return words.malformed(format!("{} is no channel", quoted(word))),
         }
     }
     Ok(())
@@ -273,8 +273,8 @@ fn channels(words: &mut Words, node: &mut Node) -> Result<(), Error> {
 
 /// Reads everything after the word MOTION.
 fn motion(
-    words: &mut Words,
-    nodes: &[Node],
+    words: &mut WordCursor,
+    nodes: &[JointNode],
     name: &str,
     options: &ReadOptions,
     remarks: &mut Vec<Remark>,
@@ -282,7 +282,7 @@ fn motion(
     words.expect("Frames:")?;
     let frames = words.number("a number of frames")?;
     if !(frames >= 1.0 && frames.fract() == 0.0) {
-        return words.wrong(format!("{frames} frames; a clip has at least one"));
+        return words.malformed(format!("{frames} frames; a clip has at least one"));
     }
     words.expect("Frame")?;
     words.expect("Time:")?;
@@ -300,10 +300,10 @@ fn motion(
     let columns: usize = nodes.iter().map(|node| node.channels.len()).sum();
     // A number takes at least two bytes, so the file size bounds the allocation. Without columns nothing is
     // allocated.
-    let left = (words.bytes.len() - words.at) as f64;
+    let left = (words.bytes.len() - words.offset) as f64;
     let rows = if columns == 0 { 1.0 } else { frames };
     if rows * columns as f64 * 2.0 - 1.0 > left {
-        return words.wrong(format!(
+        return words.malformed(format!(
             "cut short: {frames} frames of {columns} numbers do not fit the rest of the file"
         ));
     }
@@ -334,11 +334,11 @@ fn motion(
 }
 
 /// Reads the rows of numbers into one track per joint; a sub-track without channels keeps the rest pose.
-fn read_tracks(words: &mut Words, nodes: &[Node], samples: usize) -> Result<Vec<Track>, Error> {
+fn read_tracks(words: &mut WordCursor, nodes: &[JointNode], samples: usize) -> Result<Vec<Track>, Error> {
     let mut rotations: Vec<Vec<DQuat>> = vec![Vec::new(); nodes.len()];
     let mut translations: Vec<Vec<DVec3>> = vec![Vec::new(); nodes.len()];
     let mut scales: Vec<Vec<DVec3>> = vec![Vec::new(); nodes.len()];
-    let kinds: Vec<[bool; 3]> = nodes.iter().map(Node::kinds).collect();
+    let kinds: Vec<[bool; 3]> = nodes.iter().map(JointNode::animated_parts).collect();
     for sample in 0..samples {
         for (j, node) in nodes.iter().enumerate() {
             let value = read_joint(words, node, sample)?;
@@ -369,7 +369,7 @@ fn read_tracks(words: &mut Words, nodes: &[Node], samples: usize) -> Result<Vec<
 
 /// Reads one sample of a joint's channels; rotations are in degrees and multiply in channel order.
 #[inline]
-fn read_joint(words: &mut Words, node: &Node, sample: usize) -> Result<Qvv, Error> {
+fn read_joint(words: &mut WordCursor, node: &JointNode, sample: usize) -> Result<Qvv, Error> {
     let mut value = node.joint.rest;
     for &channel in &node.channels {
         let number = words.number("a value").map_err(|error| match error {
@@ -381,9 +381,9 @@ fn read_joint(words: &mut Words, node: &Node, sample: usize) -> Result<Qvv, Erro
             other => other,
         })?;
         match channel {
-            Channel::Position(axis) => value.translation[axis] = number,
-            Channel::Scale(axis) => value.scale[axis] = number,
-            Channel::Rotation(axis) => {
+            JointChannel::Position(axis) => value.translation[axis] = number,
+            JointChannel::Scale(axis) => value.scale[axis] = number,
+            JointChannel::Rotation(axis) => {
                 let turn = DQuat::from_axis_angle(DVec3::AXES[axis], number.to_radians());
                 value.rotation *= turn;
             }

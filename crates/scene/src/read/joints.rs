@@ -5,9 +5,9 @@ pub(crate) struct Groups {
     /// For each node, whether a skin names it as a joint.
     pub has_skin: Vec<bool>,
     /// The group of each skin.
-    pub of_skin: Vec<usize>,
+    pub skin_groups: Vec<usize>,
     /// The first skin of each group.
-    pub firsts: Vec<usize>,
+    pub first_skins: Vec<usize>,
 }
 
 impl Groups {
@@ -39,7 +39,11 @@ impl Groups {
             }
             of_skin.push(number[root]);
         }
-        Groups { has_skin: owner.iter().map(Option::is_some).collect(), of_skin, firsts }
+        Groups {
+            has_skin: owner.iter().map(Option::is_some).collect(),
+            skin_groups: of_skin,
+            first_skins: firsts,
+        }
     }
 }
 
@@ -54,7 +58,7 @@ fn root_of(group: &mut [usize], mut s: usize) -> usize {
 
 /// The relation of a node to the joints of a skeleton.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Mark {
+enum JointRelation {
     None,
     /// A joint lies below the node.
     Above,
@@ -65,33 +69,33 @@ enum Mark {
 
 /// The nodes of a file.
 #[derive(Clone, Copy)]
-pub(crate) struct Nodes<'a> {
+pub(crate) struct NodeHierarchy<'a> {
     pub parents: &'a [Option<usize>],
     /// All node numbers, parents before children.
     pub order: &'a [usize],
 }
 
 /// The nodes of a skeleton, parents first, and for each node of the file its index among them.
-pub(crate) type Places = (Vec<usize>, Vec<Option<usize>>);
+pub(crate) type SkeletonNodes = (Vec<usize>, Vec<Option<usize>>);
 
-impl Nodes<'_> {
+impl NodeHierarchy<'_> {
     /// Returns the nodes of the skeleton with the joints `joints`: these, all nodes between and above them,
     /// and the nodes below them that carry nothing (as `carries` says; with `None`, no nodes below). Nodes
     /// above all joints that are nothing but a name (`is_idle`) are left out.
-    pub fn of_skeleton(
+    pub fn skeleton_nodes(
         &self,
         joints: &[usize],
         carries: Option<&[bool]>,
         is_idle: impl Fn(usize) -> bool,
-    ) -> Places {
+    ) -> SkeletonNodes {
         let mut marks = self.above(joints);
         if let Some(carries) = carries {
             self.mark_below(carries, &mut marks);
         }
         let (mut nodes, mut place) = (Vec::new(), vec![None; marks.len()]);
-        for &node in self.order.iter().filter(|&&node| marks[node] != Mark::None) {
+        for &node in self.order.iter().filter(|&&node| marks[node] != JointRelation::None) {
             let parent = self.parents[node].and_then(|p| place[p]);
-            let idle = marks[node] == Mark::Above && is_idle(node);
+            let idle = marks[node] == JointRelation::Above && is_idle(node);
             if parent.is_some() || !idle {
                 place[node] = Some(nodes.len());
                 nodes.push(node);
@@ -101,13 +105,13 @@ impl Nodes<'_> {
     }
 
     /// Marks joints and the nodes above them.
-    fn above(&self, joints: &[usize]) -> Vec<Mark> {
-        let mut marks = vec![Mark::None; self.parents.len()];
+    fn above(&self, joints: &[usize]) -> Vec<JointRelation> {
+        let mut marks = vec![JointRelation::None; self.parents.len()];
         for &joint in joints {
-            marks[joint] = Mark::Joint;
+            marks[joint] = JointRelation::Joint;
             let mut at = self.parents[joint];
-            while let Some(node) = at.filter(|&node| marks[node] == Mark::None) {
-                marks[node] = Mark::Above;
+            while let Some(node) = at.filter(|&node| marks[node] == JointRelation::None) {
+                marks[node] = JointRelation::Above;
                 at = self.parents[node];
             }
         }
@@ -115,18 +119,18 @@ impl Nodes<'_> {
     }
 
     /// Marks the nodes below joints that carry nothing.
-    fn mark_below(&self, carries: &[bool], marks: &mut [Mark]) {
+    fn mark_below(&self, carries: &[bool], marks: &mut [JointRelation]) {
         for &node in self.order {
-            let above = self.parents[node].map_or(Mark::None, |p| marks[p]);
-            let hangs = matches!(above, Mark::Joint | Mark::Below);
-            if marks[node] == Mark::None && hangs && !carries[node] {
-                marks[node] = Mark::Below;
+            let above = self.parents[node].map_or(JointRelation::None, |p| marks[p]);
+            let hangs = matches!(above, JointRelation::Joint | JointRelation::Below);
+            if marks[node] == JointRelation::None && hangs && !carries[node] {
+                marks[node] = JointRelation::Below;
             }
         }
     }
 
     /// For each node, whether it or a node below it is marked in `own`.
-    pub fn with_below(&self, mut own: Vec<bool>) -> Vec<bool> {
+    pub fn propagate_up(&self, mut own: Vec<bool>) -> Vec<bool> {
         for &node in self.order.iter().rev() {
             if let (true, Some(parent)) = (own[node], self.parents[node]) {
                 own[parent] = true;
@@ -142,22 +146,22 @@ mod tests {
 
     // 0 ─ 1 ─ 2 ─ 3    4 is a child of 2 and carries something, 5 is a child of 3 and carries nothing
     const PARENTS: [Option<usize>; 6] = [None, Some(0), Some(1), Some(2), Some(2), Some(3)];
-    const NODES: Nodes<'_> = Nodes { parents: &PARENTS, order: &[0, 1, 2, 3, 4, 5] };
+    const NODES: NodeHierarchy<'_> = NodeHierarchy { parents: &PARENTS, order: &[0, 1, 2, 3, 4, 5] };
 
     #[test]
     fn skins_that_share_a_joint_are_one_group() {
         let groups = Groups::new(&[&[1], &[3, 4], &[5], &[4, 1]], 6);
-        assert_eq!((groups.of_skin, groups.firsts), (vec![0, 0, 1, 0], vec![0, 2]));
+        assert_eq!((groups.skin_groups, groups.first_skins), (vec![0, 0, 1, 0], vec![0, 2]));
         assert_eq!(groups.has_skin, [false, true, false, true, true, true]);
     }
 
     #[test]
     fn what_is_above_between_and_below_belongs_to_a_skeleton() {
-        let carries = NODES.with_below(vec![false, false, false, false, true, false]);
+        let carries = NODES.propagate_up(vec![false, false, false, false, true, false]);
         assert_eq!(carries, [true, true, true, false, true, false]);
-        let (nodes, place) = NODES.of_skeleton(&[1, 3], Some(&carries), |node| node == 0);
+        let (nodes, place) = NODES.skeleton_nodes(&[1, 3], Some(&carries), |node| node == 0);
         assert_eq!(nodes, [1, 2, 3, 5]);
         assert_eq!(place, [None, Some(0), Some(1), Some(2), None, Some(3)]);
-        assert_eq!(NODES.of_skeleton(&[3], None, |node| node == 1).0, [0, 1, 2, 3]);
+        assert_eq!(NODES.skeleton_nodes(&[3], None, |node| node == 1).0, [0, 1, 2, 3]);
     }
 }

@@ -3,7 +3,7 @@
 
 use std::io::{self, Read};
 
-const BLOCK: usize = 256 << 10;
+const BLOCK_BYTES: usize = 256 << 10;
 
 /// A buffered input that counts lines and bytes.
 pub(crate) struct Lines<R> {
@@ -30,7 +30,7 @@ impl<R: Read> Lines<R> {
     pub fn new(input: R, continuation: bool) -> Lines<R> {
         Lines {
             input,
-            buffer: vec![0; BLOCK],
+            buffer: vec![0; BLOCK_BYTES],
             start: 0,
             end: 0,
             ended: false,
@@ -94,7 +94,7 @@ impl<R: Read> Lines<R> {
 
     /// Returns exactly `n` bytes, or `None` if the file ends first. The caller has checked `n` against the
     /// file's size.
-    pub fn take(&mut self, n: usize) -> io::Result<Option<&[u8]>> {
+    pub fn next_bytes(&mut self, n: usize) -> io::Result<Option<&[u8]>> {
         while self.end - self.start < n {
             if !self.fill()? {
                 return Ok(None);
@@ -205,10 +205,10 @@ mod tests {
 
     #[test]
     fn lines_longer_than_a_block() {
-        let mut text = vec![b'x'; BLOCK * 3 + 7];
+        let mut text = vec![b'x'; BLOCK_BYTES * 3 + 7];
         text.extend(b"\ny");
         let got = all(&text);
-        assert_eq!(got[0].1.len(), BLOCK * 3 + 7);
+        assert_eq!(got[0].1.len(), BLOCK_BYTES * 3 + 7);
         assert_eq!(got[1], (2, "y".into()));
     }
 
@@ -216,10 +216,10 @@ mod tests {
     fn blocks_after_lines() {
         let mut lines = Lines::new(&b"head\n1234567"[..], false);
         lines.next().unwrap();
-        assert_eq!(lines.take(3).unwrap(), Some(&b"123"[..]));
+        assert_eq!(lines.next_bytes(3).unwrap(), Some(&b"123"[..]));
         assert_eq!(lines.offset(), 8);
-        assert_eq!(lines.take(5).unwrap(), None);
-        assert_eq!(lines.take(4).unwrap(), Some(&b"4567"[..]));
+        assert_eq!(lines.next_bytes(5).unwrap(), None);
+        assert_eq!(lines.next_bytes(4).unwrap(), Some(&b"4567"[..]));
     }
 
     #[test]

@@ -7,7 +7,7 @@
 //!        per frame and point: f32 x, y, z
 //! ```
 
-use super::point_cache::{self, Layout, PointCache};
+use super::point_cache::{self, CacheLayout, PointCache};
 use super::positioned::PositionedFile;
 use crate::{Error, Remark, TimeSampling};
 
@@ -53,6 +53,6 @@ pub(super) fn open(
         ));
         times = (0..frames).map(|i| i as f64 / source_fps).collect();
     }
-    let layout = Layout { offset: 8 + frames * 4, points, frames, big_endian: true };
+    let layout = CacheLayout { offset: 8 + frames * 4, points, frames, big_endian: true };
     point_cache::channel(file, layout, TimeSampling::Acyclic { times }, remarks)
 }

@@ -5,7 +5,7 @@
 //! lines, points, curves and surfaces are left out with a remark. Faces are wound counter-clockwise.
 
 use super::lines::{Lines, Words, trim};
-use super::shape::{self, BAD_FACE, NO_FACES, SMALL_FACE, Shape, Tally, Values};
+use super::parsed_mesh::{self, BAD_FACE, NO_FACES, ParsedAttribute, ParsedMesh, SMALL_FACE, Tally};
 use super::{ReadOptions, number, points};
 use crate::{Error, Remark, Scene, Scope, Topology};
 use std::collections::HashMap;
@@ -18,9 +18,9 @@ const MAX_OBJECTS: usize = 100_000;
 /// Error for a file without points.
 const NO_POINTS: &str = "no points: not an OBJ file, or an empty one";
 /// Remark about unknown statements.
-const UNKNOWN: &str = "statements that are not known were left out";
+const UNKNOWN_STATEMENTS: &str = "statements that are not known were left out";
 /// Index that marks a corner without this attribute.
-const NONE: u32 = u32::MAX;
+const NO_INDEX: u32 = u32::MAX;
 
 /// Opens one OBJ file; with [`ReadOptions::points`] its points are animated by that point cache.
 pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), Error> {
@@ -31,7 +31,7 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
         return Err(Error::malformed(path, NO_POINTS, "end of file"));
     }
     let mut remarks = tally.remarks(&path.display().to_string());
-    let mut scene = shape::constant("obj", shapes, &shape::stem(path));
+    let mut scene = parsed_mesh::constant_scene("obj", shapes, &parsed_mesh::stem(path));
     if let Some(cache) = &options.points {
         let cache = points::open(cache, options.source_fps, &mut remarks)?;
         let [mesh] = scene.meshes.as_mut_slice() else {
@@ -55,17 +55,17 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
     Ok((scene, remarks))
 }
 
-/// Reads the shapes of an OBJ file. With `one_mesh`, or without `o` statements, all points make one shape, in
+/// Reads the meshes of an OBJ file. With `one_mesh`, or without `o` statements, all points make one mesh, in
 /// the file's order. Otherwise each object has the points declared in it or, if it also uses others, those it
-/// uses. An empty file has no shapes.
+/// uses. An empty file has no meshes.
 pub(crate) fn parse(
     input: impl Read,
     path: &Path,
     one_mesh: bool,
     tally: &mut Tally,
-) -> Result<Vec<Shape>, Error> {
+) -> Result<Vec<ParsedMesh>, Error> {
     let mut lines = Lines::new(input, true);
-    let mut pool = Pool { objects: vec![Object::default()], ..Pool::default() };
+    let mut pool = ObjElements { objects: vec![Object::default()], ..ObjElements::default() };
     loop {
         match lines.next() {
             Ok(Some(_)) => {}
@@ -81,7 +81,7 @@ pub(crate) fn parse(
     }
     if pool.points.is_empty() {
         // A file with no content at all is an empty OBJ file; one with other content is not an OBJ file.
-        return match pool.face_counts.is_empty() && !tally.has(UNKNOWN) {
+        return match pool.face_counts.is_empty() && !tally.has(UNKNOWN_STATEMENTS) {
             true => Ok(Vec::new()),
             false => Err(Error::malformed(path, NO_POINTS, "end of file")),
         };
@@ -96,12 +96,12 @@ pub(crate) fn parse(
             return Err(Error::limit(path, what, limit as u64, i32::MAX as u64));
         }
     }
-    Ok(pool.shapes(tally))
+    Ok(pool.into_meshes(tally))
 }
 
 /// All elements of the file, numbered as in the file: across objects.
 #[derive(Default)]
-struct Pool {
+struct ObjElements {
     points: Vec<[f32; 3]>,
     /// Empty until the first point with a colour is read.
     colours: Vec<Option<[f32; 4]>>,
@@ -114,8 +114,8 @@ struct Pool {
     uv_corners: Vec<u32>,
     normal_corners: Vec<u32>,
     objects: Vec<Object>,
-    materials: Sets,
-    groups: Sets,
+    materials: NamedRuns,
+    groups: NamedRuns,
 }
 
 /// An object of the file, as the index of its first element in each list.
@@ -131,13 +131,13 @@ struct Object {
 
 /// Material or group names, and the face from which each applies.
 #[derive(Default)]
-struct Sets {
+struct NamedRuns {
     names: Vec<String>,
     numbers: HashMap<Vec<u8>, u32>,
     runs: Vec<(usize, u32)>,
 }
 
-impl Sets {
+impl NamedRuns {
     fn start(&mut self, name: &[u8], face: usize) {
         let number = match self.numbers.get(name) {
             Some(&number) => number,
@@ -156,7 +156,7 @@ impl Sets {
     }
 }
 
-impl Pool {
+impl ObjElements {
     fn statement(
         &mut self,
         line: &[u8],
@@ -200,7 +200,7 @@ impl Pool {
             | b"d_interp" | b"lod" | b"shadow_obj" | b"trace_obj" => Ok(()),
             b"l" | b"p" | b"curv" | b"curv2" | b"surf" => {
                 tally.add("lines, points, curves and surfaces are not polygons and were left out", || {
-                    at(number)
+                    line_label(number)
                 });
                 Ok(())
             }
@@ -208,7 +208,7 @@ impl Pool {
             | b"end" | b"con" | b"ctech" | b"stech" => Ok(()),
             _ if keyword.starts_with(b"#") => Ok(()),
             _ => {
-                tally.add(UNKNOWN, || at(number));
+                tally.add(UNKNOWN_STATEMENTS, || line_label(number));
                 Ok(())
             }
         }
@@ -238,7 +238,7 @@ impl Pool {
             }
             let bad = || format!("face corner '{}'", String::from_utf8_lossy(word));
             let (point, mut rest) = number::integer(word).ok_or_else(bad)?;
-            let (mut uv, mut normal) = (NONE, NONE);
+            let (mut uv, mut normal) = (NO_INDEX, NO_INDEX);
             if let Some(after) = rest.strip_prefix(b"/") {
                 rest = after;
                 if let Some((index, after)) = number::integer(rest) {
@@ -263,7 +263,7 @@ impl Pool {
         }
         let count = self.corners.len() - first;
         if count < 3 {
-            tally.add(SMALL_FACE, || at(number));
+            tally.add(SMALL_FACE, || line_label(number));
         }
         self.face_counts.push(i32::try_from(count).map_err(|_| "a face with more than 2^31 corners")?);
         Ok(())
@@ -289,12 +289,12 @@ impl Pool {
         Ok(())
     }
 
-    /// Divides the pool into objects.
-    fn shapes(mut self, tally: &mut Tally) -> Vec<Shape> {
+    /// Divides the elements into the meshes of the objects.
+    fn into_meshes(mut self, tally: &mut Tally) -> Vec<ParsedMesh> {
         let length = self.corners.len();
         for corners in [&mut self.uv_corners, &mut self.normal_corners] {
             if !corners.is_empty() {
-                corners.resize(length, NONE);
+                corners.resize(length, NO_INDEX);
             }
         }
         if !self.colours.is_empty() {
@@ -317,7 +317,7 @@ impl Pool {
             if !alone && object.name.is_none() && object.face == next.face {
                 continue;
             }
-            let shape = self.shape(object, next, alone, tally);
+            let shape = self.object_mesh(object, next, alone, tally);
             if !shape.positions.is_empty() {
                 out.push(shape);
             }
@@ -325,8 +325,8 @@ impl Pool {
         out
     }
 
-    fn shape(&self, object: &Object, next: &Object, alone: bool, tally: &mut Tally) -> Shape {
-        let mut shape = Shape { name: object.name.clone(), ..Shape::default() };
+    fn object_mesh(&self, object: &Object, next: &Object, alone: bool, tally: &mut Tally) -> ParsedMesh {
+        let mut shape = ParsedMesh { name: object.name.clone(), ..ParsedMesh::default() };
         let (faces, corners) = (object.face..next.face, object.corner..next.corner);
         shape.face_counts.reserve(faces.len());
         let mut points = Vec::with_capacity(corners.len());
@@ -367,18 +367,18 @@ impl Pool {
             tally.add(NO_FACES, || object.name.clone().unwrap_or_else(|| "the whole file".into()));
         }
         let declared = if alone { 0..self.points.len() } else { object.point..next.point };
-        let used = pick(&mut points, declared);
-        shape.positions = used.of(&self.points);
+        let used = select_elements(&mut points, declared);
+        shape.positions = used.select(&self.points);
         if !self.colours.is_empty() {
             // An object without any coloured point has no colours, whatever other objects have.
-            let own = used.of(&self.colours);
+            let own = used.select(&self.colours);
             if own.iter().any(Option::is_some) {
                 if own.iter().any(Option::is_none) {
                     let name = || object.name.clone().unwrap_or_else(|| "the whole file".into());
                     tally.add("some points have colours and some have none; those are white", name);
                 }
                 let own = own.into_iter().map(|colour| colour.unwrap_or([1.0; 4])).collect();
-                shape.colours = Some(Values::plain(Scope::Vertex, own));
+                shape.colours = Some(ParsedAttribute::unindexed(Scope::Vertex, own));
             }
         }
         shape.face_indices = points.into_iter().map(|p| p as i32).collect();
@@ -392,7 +392,7 @@ impl Pool {
         mut corners: Vec<u32>,
         declared: Range<usize>,
         tally: &mut Tally,
-    ) -> Option<Values<[f32; 2]>> {
+    ) -> Option<ParsedAttribute<[f32; 2]>> {
         if corners.iter().all(|&c| c as usize >= self.uvs.len()) {
             return None;
         }
@@ -402,7 +402,7 @@ impl Pool {
             *c = declared.start.min(self.uvs.len() - 1) as u32;
             missing.push(i);
         }
-        let mut values = pick(&mut corners, declared).of(&self.uvs);
+        let mut values = select_elements(&mut corners, declared).select(&self.uvs);
         if !missing.is_empty() {
             tally.add(
                 "some face corners have texture coordinates and some have none; those are at 0, 0",
@@ -411,7 +411,7 @@ impl Pool {
             missing.iter().for_each(|&i| corners[i] = values.len() as u32);
             values.push([0.0; 2]);
         }
-        Some(Values { scope: Scope::FaceVarying, values, indices: Some(corners) })
+        Some(ParsedAttribute { scope: Scope::FaceVarying, values, indices: Some(corners) })
     }
 
     fn corner_normals(
@@ -419,7 +419,7 @@ impl Pool {
         mut corners: Vec<u32>,
         declared: Range<usize>,
         tally: &mut Tally,
-    ) -> Option<Values<[f32; 3]>> {
+    ) -> Option<ParsedAttribute<[f32; 3]>> {
         let missing = corners.iter().filter(|c| **c as usize >= self.normals.len()).count();
         if missing > 0 {
             if missing < corners.len() {
@@ -433,32 +433,32 @@ impl Pool {
         if corners.is_empty() {
             return None;
         }
-        let values = pick(&mut corners, declared).of(&self.normals);
-        Some(Values { scope: Scope::FaceVarying, values, indices: Some(corners) })
+        let values = select_elements(&mut corners, declared).select(&self.normals);
+        Some(ParsedAttribute { scope: Scope::FaceVarying, values, indices: Some(corners) })
     }
 }
 
 /// The elements that an object takes from a list that all objects share.
-enum Picked {
+enum ElementSelection {
     Range(Range<usize>),
     List(Vec<u32>),
 }
 
-impl Picked {
-    fn of<T: Copy>(&self, pool: &[T]) -> Vec<T> {
+impl ElementSelection {
+    fn select<T: Copy>(&self, pool: &[T]) -> Vec<T> {
         match self {
-            Picked::Range(range) => pool[range.clone()].to_vec(),
-            Picked::List(list) => list.iter().map(|&i| pool[i as usize]).collect(),
+            ElementSelection::Range(range) => pool[range.clone()].to_vec(),
+            ElementSelection::List(list) => list.iter().map(|&i| pool[i as usize]).collect(),
         }
     }
 }
 
 /// Renumbers `indices`, all within the pool, to the elements that the object takes: all those it declares if
 /// it uses no others (this keeps loose points in place), otherwise those it uses.
-fn pick(indices: &mut [u32], declared: Range<usize>) -> Picked {
+fn select_elements(indices: &mut [u32], declared: Range<usize>) -> ElementSelection {
     if indices.iter().all(|&i| declared.contains(&(i as usize))) {
         indices.iter_mut().for_each(|i| *i -= declared.start as u32);
-        return Picked::Range(declared);
+        return ElementSelection::Range(declared);
     }
     let mut list = indices.to_vec();
     list.sort_unstable();
@@ -466,21 +466,21 @@ fn pick(indices: &mut [u32], declared: Range<usize>) -> Picked {
     for i in indices {
         *i = list.partition_point(|l| l < i) as u32;
     }
-    Picked::List(list)
+    ElementSelection::List(list)
 }
 
 /// Resolves a 1-based index: 1 is the first value, −1 the last one so far; all others, 0 included, become an
 /// index that stays out of range.
 fn resolve(index: i64, len: usize) -> u32 {
     let zero_based = if index > 0 { index - 1 } else { index + len as i64 };
-    if index == 0 { NONE } else { u32::try_from(zero_based).unwrap_or(NONE) }
+    if index == 0 { NO_INDEX } else { u32::try_from(zero_based).unwrap_or(NO_INDEX) }
 }
 
-/// Sets the index of corner `corner`, filling earlier corners without one with `NONE`; does nothing if
-/// `index` is `NONE`.
+/// Sets the index of corner `corner`, filling earlier corners without one with `NO_INDEX`; does nothing if
+/// `index` is `NO_INDEX`.
 fn push_late(corners: &mut Vec<u32>, corner: usize, index: u32) {
-    if index != NONE {
-        corners.resize(corner, NONE);
+    if index != NO_INDEX {
+        corners.resize(corner, NO_INDEX);
         corners.push(index);
     }
 }
@@ -501,7 +501,7 @@ fn floats<const N: usize>(words: Words<'_>, of: &str) -> Result<([f32; N], usize
     Ok((out, n))
 }
 
-fn at(line: u64) -> String {
+fn line_label(line: u64) -> String {
     format!("line {line}")
 }
 
@@ -509,12 +509,12 @@ fn at(line: u64) -> String {
 mod tests {
     use super::*;
 
-    fn read(text: &[u8]) -> Result<(Vec<Shape>, Tally), Error> {
+    fn read(text: &[u8]) -> Result<(Vec<ParsedMesh>, Tally), Error> {
         let mut tally = Tally::default();
         parse(text, Path::new("x.obj"), false, &mut tally).map(|s| (s, tally))
     }
 
-    fn one(text: &str) -> Shape {
+    fn one(text: &str) -> ParsedMesh {
         let (mut shapes, _) = read(text.as_bytes()).unwrap();
         assert_eq!(shapes.len(), 1);
         shapes.remove(0)

@@ -29,7 +29,7 @@ pub fn is_sequence(path: &Path) -> bool {
 
 fn open_file(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), Error> {
     let file = PositionedFile::open(path)?;
-    let format = format_of(&file)?;
+    let format = detect_format(&file)?;
     if options.points.is_some() && format != Some(Format::Obj) {
         return Err(Error::misuse(format!(
             "{}: --points moves the points of an OBJ file, which this is not",
@@ -84,7 +84,7 @@ enum Format {
 }
 
 /// Detects the format from the first bytes if these are clear, otherwise from the file extension.
-fn format_of(file: &PositionedFile) -> Result<Option<Format>, Error> {
+fn detect_format(file: &PositionedFile) -> Result<Option<Format>, Error> {
     let mut start = [0; 8];
     let n = file.length().min(8) as usize;
     file.read_exact(0, &mut start[..n])?;

@@ -15,11 +15,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The largest width and height of a texture.
-const MOST_TEXELS: usize = 16384;
+const MAX_TEXTURE_SIDE: usize = 16384;
 /// The largest size of a texture in memory.
-const MOST_BYTES: u64 = 1 << 30;
+const MAX_TEXTURE_BYTES: u64 = 1 << 30;
 /// The largest size of the JSON file.
-const MOST_TEXT: u64 = 1 << 20;
+const MAX_JSON_BYTES: u64 = 1 << 20;
 
 /// A folder's content.
 pub struct VertexTextures {
@@ -31,11 +31,11 @@ pub struct VertexTextures {
 
 /// `true` if a folder holds textures under its own name.
 pub fn is_folder(folder: &Path) -> bool {
-    inside(folder).exists(&format!("{}-remap_info.json", name(folder)))
+    folder_files(folder).exists(&format!("{}-remap_info.json", name(folder)))
 }
 
-fn inside(folder: &Path) -> Folder {
-    Folder::of(&folder.join("files"))
+fn folder_files(folder: &Path) -> Folder {
+    Folder::containing(&folder.join("files"))
 }
 
 /// Returns the name of the files: the folder's without `_vat`.
@@ -48,15 +48,15 @@ fn name(folder: &Path) -> String {
 /// Opens a folder. A missing file is an I/O error; files that do not fit each other are malformed; a texture
 /// above 16384 texels on a side, or 1 GiB, is a limit error.
 pub fn open(folder: &Path) -> Result<VertexTextures, Error> {
-    let (files, name) = (inside(folder), name(folder));
+    let (files, name) = (folder_files(folder), name(folder));
     let info = read_info(folder, &files, &format!("{name}-remap_info.json"))?;
     let texture = |end: &str| -> Result<Option<Texture>, Error> {
-        let kinds: [(&str, Decode); 2] = [("png", Texture::png), ("exr", Texture::exr)];
+        let kinds: [(&str, DecodeTexture); 2] = [("png", Texture::png), ("exr", Texture::exr)];
         for (kind, decode) in kinds {
             let file = format!("{name}{end}.{kind}");
             if files.exists(&file) {
                 let path = folder.join(&file);
-                return decode(&path, bytes(&path, &files, &file, MOST_BYTES)?).map(Some);
+                return decode(&path, read_file(&path, &files, &file, MAX_TEXTURE_BYTES)?).map(Some);
             }
         }
         Ok(None)
@@ -71,11 +71,13 @@ pub fn open(folder: &Path) -> Result<VertexTextures, Error> {
         return Err(Error::io(&path, std::io::ErrorKind::NotFound.into()));
     };
     let rounding = info.rounding(offsets.is_float);
-    let rows = Rows::of(&proxy, mesh, &offsets, info.frames)?;
+    let rows = TexelRows::new(&proxy, mesh, &offsets, info.frames)?;
     let normals = match texture("_vnrm")? {
         Some(own) if (own.width, own.height) == (offsets.width, offsets.height) => Some((Arc::new(own), 0)),
         Some(_) => return Err(Error::malformed(&proxy, "textures of two sizes", "normals")),
-        None if offsets.height >= 2 * rows.used => Some((Arc::new(offsets.clone()), offsets.height / 2)),
+        None if offsets.height >= 2 * rows.frame_rows => {
+            Some((Arc::new(offsets.clone()), offsets.height / 2))
+        }
         None => None,
     };
     animate(mesh, Arc::new(rows), info, Arc::new(offsets), normals)?;
@@ -83,13 +85,13 @@ pub fn open(folder: &Path) -> Result<VertexTextures, Error> {
     Ok(VertexTextures { scene, rounding })
 }
 
-type Decode = fn(&Path, Vec<u8>) -> Result<Texture, Error>;
+type DecodeTexture = fn(&Path, Vec<u8>) -> Result<Texture, Error>;
 
 /// Replaces a proxy's points and normals by those of all frames.
 fn animate(
     mesh: &mut Mesh,
-    rows: Arc<Rows>,
-    info: Info,
+    rows: Arc<TexelRows>,
+    info: RemapInfo,
     offsets: Arc<Texture>,
     normals: Option<(Arc<Texture>, usize)>,
 ) -> Result<(), Error> {
@@ -115,7 +117,7 @@ fn animate(
     Ok(())
 }
 
-fn bytes(path: &Path, files: &Folder, name: &str, most: u64) -> Result<Vec<u8>, Error> {
+fn read_file(path: &Path, files: &Folder, name: &str, most: u64) -> Result<Vec<u8>, Error> {
     let source: FileSource = files.open(name).map_err(|e| Error::io(path, e))?;
     if source.len() > most {
         return Err(Error::limit(path, "bytes", source.len(), most));
@@ -127,13 +129,13 @@ fn bytes(path: &Path, files: &Folder, name: &str, most: u64) -> Result<Vec<u8>, 
 
 /// The range of the offsets, in metres, and the number of frames.
 #[derive(Clone, Copy)]
-struct Info {
+struct RemapInfo {
     low: [f64; 3],
     high: [f64; 3],
     frames: usize,
 }
 
-impl Info {
+impl RemapInfo {
     /// Returns half of the diagonal of the smallest step.
     fn rounding(&self, is_float: bool) -> f64 {
         let step = if is_float { f64::from(f32::EPSILON) } else { 1.0 / 65535.0 };
@@ -142,7 +144,7 @@ impl Info {
     }
 }
 
-fn read_info(folder: &Path, files: &Folder, name: &str) -> Result<Info, Error> {
+fn read_info(folder: &Path, files: &Folder, name: &str) -> Result<RemapInfo, Error> {
     #[derive(Deserialize)]
     struct File {
         #[serde(rename = "os-remap")]
@@ -156,16 +158,16 @@ fn read_info(folder: &Path, files: &Folder, name: &str) -> Result<Info, Error> {
         frames: usize,
     }
     let path = folder.join(name);
-    let text = bytes(&path, files, name, MOST_TEXT)?;
+    let text = read_file(&path, files, name, MAX_JSON_BYTES)?;
     let File { remap } =
         serde_json::from_slice(&text).map_err(|e| Error::malformed(&path, e.to_string(), "its JSON"))?;
-    if !(1..=MOST_TEXELS).contains(&remap.frames) {
-        return Err(Error::limit(&path, "frames", remap.frames as u64, MOST_TEXELS as u64));
+    if !(1..=MAX_TEXTURE_SIDE).contains(&remap.frames) {
+        return Err(Error::limit(&path, "frames", remap.frames as u64, MAX_TEXTURE_SIDE as u64));
     }
     if !remap.min.iter().chain(&remap.max).all(|v| v.abs() <= f64::from(f32::MAX)) {
         return Err(Error::malformed(&path, "the range is not finite", "os-remap"));
     }
-    Ok(Info { low: remap.min, high: remap.max, frames: remap.frames })
+    Ok(RemapInfo { low: remap.min, high: remap.max, frames: remap.frames })
 }
 
 /// An image of three numbers per texel, from 0 to 1, in memory.
@@ -186,15 +188,15 @@ impl Texture {
 
     fn check_size(path: &Path, (width, height): (usize, usize)) -> Result<(), Error> {
         let largest = width.max(height);
-        if largest > MOST_TEXELS {
-            return Err(Error::limit(path, "texels on a side", largest as u64, MOST_TEXELS as u64));
+        if largest > MAX_TEXTURE_SIDE {
+            return Err(Error::limit(path, "texels on a side", largest as u64, MAX_TEXTURE_SIDE as u64));
         }
         Ok(())
     }
 
     fn png(path: &Path, bytes: Vec<u8>) -> Result<Texture, Error> {
         let wrong = |e: png::DecodingError| Error::malformed(path, e.to_string(), "PNG");
-        let limits = png::Limits { bytes: MOST_BYTES as usize };
+        let limits = png::Limits { bytes: MAX_TEXTURE_BYTES as usize };
         let mut reader =
             png::Decoder::new_with_limits(Cursor::new(bytes), limits).read_info().map_err(wrong)?;
         let info = reader.info();
@@ -204,8 +206,8 @@ impl Texture {
         }
         Texture::check_size(path, size)?;
         let length = 6 * size.0 as u64 * size.1 as u64;
-        if length > MOST_BYTES {
-            return Err(Error::limit(path, "bytes", length, MOST_BYTES));
+        if length > MAX_TEXTURE_BYTES {
+            return Err(Error::limit(path, "bytes", length, MAX_TEXTURE_BYTES));
         }
         let mut texels = vec![0; length as usize];
         reader.next_frame(&mut texels).map_err(wrong)?;
@@ -282,14 +284,14 @@ impl Texture {
 }
 
 /// Column and first row of each point.
-struct Rows {
+struct TexelRows {
     texels: Vec<(usize, usize)>,
     /// Rows of all frames of one kind.
-    used: usize,
+    frame_rows: usize,
 }
 
-impl Rows {
-    fn of(path: &Path, mesh: &Mesh, texture: &Texture, frames: usize) -> Result<Rows, Error> {
+impl TexelRows {
+    fn new(path: &Path, mesh: &Mesh, texture: &Texture, frames: usize) -> Result<TexelRows, Error> {
         let Some(uvs) = mesh.uvs.get(1).filter(|uvs| uvs.scope == Scope::Vertex && uvs.indices.is_none())
         else {
             return Err(Error::malformed(path, "the proxy has no second set of uvs", "uvs"));
@@ -311,13 +313,13 @@ impl Rows {
             return Err(Error::malformed(path, "a vertex has no texel", "uvs"));
         };
         let used = texels.iter().map(|(_, row)| row + frames).max().unwrap_or_default();
-        Ok(Rows { texels, used })
+        Ok(TexelRows { texels, frame_rows: used })
     }
 }
 
 /// Values of all points by frame.
 struct TextureFrames {
-    rows: Arc<Rows>,
+    rows: Arc<TexelRows>,
     texture: Arc<Texture>,
     /// Row of the texture at which these values begin.
     first_row: usize,
@@ -327,7 +329,7 @@ struct TextureFrames {
 
 /// The meaning of texels.
 enum VertexValue {
-    Points { proxy: Vec<[f32; 3]>, info: Info },
+    Points { proxy: Vec<[f32; 3]>, info: RemapInfo },
     Normals,
 }
 
@@ -347,14 +349,14 @@ impl Source<[f32; 3]> for TextureFrames {
 
     fn read(&self, i: usize, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
         out.clear();
-        if self.first_row + self.rows.used > self.texture.height {
+        if self.first_row + self.rows.frame_rows > self.texture.height {
             return Err(Error::malformed(&self.texture.path, "has fewer rows than frames need", "its end"));
         }
         out.extend(self.rows.texels.iter().enumerate().map(|(point, (x, row))| {
             let share = self.texture.texel(*x, self.first_row + row + i);
             match &self.value {
                 VertexValue::Normals => to_gltf(share.map(|v| 2.0 * v - 1.0)).map(|v| v as f32),
-                VertexValue::Points { proxy, info: Info { low, high, .. } } => {
+                VertexValue::Points { proxy, info: RemapInfo { low, high, .. } } => {
                     let offset = to_gltf([0, 1, 2].map(|k| low[k] + share[k] * (high[k] - low[k])));
                     [0, 1, 2].map(|k| (f64::from(proxy[point][k]) + offset[k]) as f32)
                 }

@@ -10,13 +10,13 @@
 //! 32      per sample and point: f32 x, y, z
 //! ```
 
-use super::point_cache::{self, Layout, PointCache};
+use super::point_cache::{self, CacheLayout, PointCache};
 use super::positioned::PositionedFile;
 use crate::{Error, Remark, TimeSampling};
 
 /// The first bytes of the file.
 pub(super) const MAGIC: &[u8; 12] = b"POINTCACHE2\0";
-const HEADER: usize = 32;
+const HEADER_BYTES: usize = 32;
 
 /// Opens a PC2 file; sample i is at (start + i·rate) / `source_fps` seconds.
 pub(super) fn open(
@@ -25,11 +25,11 @@ pub(super) fn open(
     remarks: &mut Vec<Remark>,
 ) -> Result<PointCache, Error> {
     let path = file.path().to_path_buf();
-    if file.length() < HEADER as u64 {
+    if file.length() < HEADER_BYTES as u64 {
         let what = "cut short within the header";
         return Err(Error::malformed(&path, what, "byte 32"));
     }
-    let mut header = [0u8; HEADER];
+    let mut header = [0u8; HEADER_BYTES];
     file.read_exact(0, &mut header)?;
     let word = |at: usize| [header[at], header[at + 1], header[at + 2], header[at + 3]];
     let int = |at| i32::from_le_bytes(word(at));
@@ -55,7 +55,7 @@ pub(super) fn open(
     let sampling = TimeSampling::Uniform { start: start / source_fps, step: rate / source_fps };
     point_cache::channel(
         file,
-        Layout { offset: HEADER as u64, points, frames, big_endian: false },
+        CacheLayout { offset: HEADER_BYTES as u64, points, frames, big_endian: false },
         sampling,
         remarks,
     )

@@ -8,10 +8,10 @@
 mod header;
 
 use super::lines::{Lines, Words};
-use super::shape::{self, BAD_FACE, NO_FACES, SMALL_FACE, Shape, Tally, Values};
+use super::parsed_mesh::{self, BAD_FACE, NO_FACES, ParsedAttribute, ParsedMesh, SMALL_FACE, Tally};
 use super::{ReadOptions, number};
 use crate::{Error, Remark, Scene, Scope};
-use header::{Element, Encoding, Kind, Property, Use, header};
+use header::{Element, ElementKind, Encoding, Property, PropertyRole, header};
 use std::io::Read;
 use std::path::Path;
 
@@ -22,14 +22,19 @@ pub fn open(path: &Path, _options: &ReadOptions) -> Result<(Scene, Vec<Remark>),
     let mut tally = Tally::default();
     let shape = parse(file, size, path, &mut tally)?;
     let remarks = tally.remarks(&path.display().to_string());
-    Ok((shape::constant("ply", vec![shape], &shape::stem(path)), remarks))
+    Ok((parsed_mesh::constant_scene("ply", vec![shape], &parsed_mesh::stem(path)), remarks))
 }
 
 /// Reads a PLY file of `size` bytes.
-pub(crate) fn parse(input: impl Read, size: u64, path: &Path, tally: &mut Tally) -> Result<Shape, Error> {
+pub(crate) fn parse(
+    input: impl Read,
+    size: u64,
+    path: &Path,
+    tally: &mut Tally,
+) -> Result<ParsedMesh, Error> {
     let mut lines = Lines::new(input, false);
     let (encoding, elements) = header(&mut lines, path)?;
-    let mut body = Body { lines, size, path, encoding, tally, mesh: Mesh::default() };
+    let mut body = BodyReader { lines, size, path, encoding, tally, mesh: PlyMesh::default() };
     for element in &elements {
         body.element(element)?;
     }
@@ -38,8 +43,8 @@ pub(crate) fn parse(input: impl Read, size: u64, path: &Path, tally: &mut Tally)
 
 /// The elements read so far.
 #[derive(Default)]
-struct Mesh {
-    shape: Shape,
+struct PlyMesh {
+    shape: ParsedMesh,
     normals: Option<Vec<[f32; 3]>>,
     uvs: Option<Vec<[f32; 2]>>,
     colours: Option<Vec<[f32; 4]>>,
@@ -47,13 +52,13 @@ struct Mesh {
     corner_uvs: Option<Vec<[f32; 2]>>,
 }
 
-struct Body<'a, R> {
+struct BodyReader<'a, R> {
     lines: Lines<R>,
     size: u64,
     path: &'a Path,
     encoding: Encoding,
     tally: &'a mut Tally,
-    mesh: Mesh,
+    mesh: PlyMesh,
 }
 
 /// One decoded row of an element: its numbers by role, and its lists.
@@ -70,13 +75,13 @@ struct Row {
 impl Row {
     fn set(&mut self, property: &Property, value: f64) {
         match property.role {
-            Use::Position(i) => self.position[i] = value as f32,
-            Use::Normal(i) => self.normal[i] = value as f32,
-            Use::Uv(i) => self.uv[i] = value as f32,
-            Use::Colour(i) => self.colour[i] = (value / property.kind.full()) as f32,
-            Use::Indices => self.indices.push(value as i64),
-            Use::CornerUvs => self.corner_uvs.push(value as f32),
-            Use::Skip => {}
+            PropertyRole::Position(i) => self.position[i] = value as f32,
+            PropertyRole::Normal(i) => self.normal[i] = value as f32,
+            PropertyRole::Uv(i) => self.uv[i] = value as f32,
+            PropertyRole::Colour(i) => self.colour[i] = (value / property.value_type.full()) as f32,
+            PropertyRole::Indices => self.indices.push(value as i64),
+            PropertyRole::CornerUvs => self.corner_uvs.push(value as f32),
+            PropertyRole::Skip => {}
         }
     }
     fn clear(&mut self) {
@@ -87,14 +92,14 @@ impl Row {
     }
 }
 
-impl<R: Read> Body<'_, R> {
+impl<R: Read> BodyReader<'_, R> {
     /// Remarks on the properties of an element that are not carried over.
     fn left_out(&mut self, element: &Element) {
         let of = match element.kind {
-            Kind::Vertex => "vertices",
-            Kind::Face => "faces",
-            Kind::Strips => "strips",
-            Kind::Other => {
+            ElementKind::Vertex => "vertices",
+            ElementKind::Face => "faces",
+            ElementKind::Strips => "strips",
+            ElementKind::Other => {
                 let name = element.skipped.as_deref().unwrap_or_default();
                 let what = format!("element '{name}' is not kept; left out");
                 self.tally.add(what, || "the header".into());
@@ -110,10 +115,10 @@ impl<R: Read> Body<'_, R> {
     fn element(&mut self, element: &Element) -> Result<(), Error> {
         let text = self.encoding == Encoding::Text;
         let left = self.size.saturating_sub(self.lines.offset());
-        let least = element.least(text);
+        let least = element.min_row_bytes(text);
         // The last line of a text file may lack its line end.
         if element.count.checked_mul(least).is_none_or(|n| n > left + u64::from(text)) {
-            return Err(self.bad(format!(
+            return Err(self.malformed(format!(
                 "the header says {} rows of at least {least} bytes, {left} bytes are left",
                 element.count
             )));
@@ -127,28 +132,34 @@ impl<R: Read> Body<'_, R> {
             self.left_out(element);
         }
         match element.kind {
-            Kind::Vertex => {
-                if !(0..3).all(|i| element.has(Use::Position(i))) {
-                    return Err(self.bad("vertices without x, y, z".into()));
+            ElementKind::Vertex => {
+                if !(0..3).all(|i| element.has_role(PropertyRole::Position(i))) {
+                    return Err(self.malformed("vertices without x, y, z".into()));
                 }
                 if element.count > i32::MAX as u64 {
                     return Err(Error::limit(self.path, "points", element.count, i32::MAX as u64));
                 }
                 let m = &mut self.mesh;
                 m.shape.positions.reserve_exact(count);
-                m.normals = (0..3).all(|i| element.has(Use::Normal(i))).then(|| Vec::with_capacity(count));
-                m.uvs = (0..2).all(|i| element.has(Use::Uv(i))).then(|| Vec::with_capacity(count));
-                m.colours = (0..3).all(|i| element.has(Use::Colour(i))).then(|| Vec::with_capacity(count));
+                m.normals = (0..3)
+                    .all(|i| element.has_role(PropertyRole::Normal(i)))
+                    .then(|| Vec::with_capacity(count));
+                m.uvs =
+                    (0..2).all(|i| element.has_role(PropertyRole::Uv(i))).then(|| Vec::with_capacity(count));
+                m.colours = (0..3)
+                    .all(|i| element.has_role(PropertyRole::Colour(i)))
+                    .then(|| Vec::with_capacity(count));
             }
-            Kind::Face => {
+            ElementKind::Face => {
                 self.mesh.shape.face_counts.reserve(count);
-                self.mesh.face_colours = (0..3).all(|i| element.has(Use::Colour(i))).then(Vec::new);
-                self.mesh.corner_uvs = element.has(Use::CornerUvs).then(Vec::new);
+                self.mesh.face_colours =
+                    (0..3).all(|i| element.has_role(PropertyRole::Colour(i))).then(Vec::new);
+                self.mesh.corner_uvs = element.has_role(PropertyRole::CornerUvs).then(Vec::new);
             }
-            Kind::Strips | Kind::Other => {}
+            ElementKind::Strips | ElementKind::Other => {}
         }
         let mut row = Row::default();
-        let stride = element.properties.iter().all(|p| p.list.is_none()).then_some(least as usize);
+        let stride = element.properties.iter().all(|p| p.length_type.is_none()).then_some(least as usize);
         for number in 0..element.count {
             row.clear();
             match (text, stride) {
@@ -157,10 +168,10 @@ impl<R: Read> Body<'_, R> {
                 (false, None) => self.binary_row(element, &mut row)?,
             }
             match element.kind {
-                Kind::Vertex => self.vertex(&row),
-                Kind::Face => self.face(&row, number)?,
-                Kind::Strips => self.strips(&row)?,
-                Kind::Other => {}
+                ElementKind::Vertex => self.vertex(&row),
+                ElementKind::Face => self.face(&row, number)?,
+                ElementKind::Strips => self.strips(&row)?,
+                ElementKind::Other => {}
             }
         }
         Ok(())
@@ -239,7 +250,7 @@ impl<R: Read> Body<'_, R> {
     fn text_row(&mut self, element: &Element, row: &mut Row) -> Result<(), Error> {
         loop {
             if self.lines.next().map_err(|e| Error::io(self.path, e))?.is_none() {
-                return Err(self.bad("the file ends before its last row".into()));
+                return Err(self.malformed("the file ends before its last row".into()));
             }
             let (line, number) = self.lines.current();
             let mut words = Words(line);
@@ -254,15 +265,17 @@ impl<R: Read> Body<'_, R> {
             };
             let mut fill = || -> Result<(), String> {
                 for property in &element.properties {
-                    let count = match property.list {
+                    let count = match property.length_type {
                         None => 1,
-                        Some(_) => whole(word()?.1)?,
+                        Some(_) => parse_count(word()?.1)?,
                     };
                     for _ in 0..count {
                         let (value, text) = word()?;
                         // Point numbers above 2^24 are not exact in f32.
                         let value = match property.role {
-                            Use::Indices => number::integer(text).map_or(f64::from(value), |(i, _)| i as f64),
+                            PropertyRole::Indices => {
+                                number::integer(text).map_or(f64::from(value), |(i, _)| i as f64)
+                            }
                             _ => f64::from(value),
                         };
                         row.set(property, value);
@@ -275,42 +288,42 @@ impl<R: Read> Body<'_, R> {
     }
 
     fn fixed_row(&mut self, element: &Element, stride: usize, row: &mut Row) -> Result<(), Error> {
-        let big = self.encoding == Encoding::Big;
-        let mut bytes = take(&mut self.lines, stride, self.path)?;
+        let big = self.encoding == Encoding::BigEndian;
+        let mut bytes = read_bytes(&mut self.lines, stride, self.path)?;
         for property in &element.properties {
-            let (value, rest) = bytes.split_at(property.kind.size());
+            let (value, rest) = bytes.split_at(property.value_type.size());
             bytes = rest;
-            if property.role != Use::Skip {
-                row.set(property, property.kind.value(value, big));
+            if property.role != PropertyRole::Skip {
+                row.set(property, property.value_type.value(value, big));
             }
         }
         Ok(())
     }
 
     fn binary_row(&mut self, element: &Element, row: &mut Row) -> Result<(), Error> {
-        let big = self.encoding == Encoding::Big;
+        let big = self.encoding == Encoding::BigEndian;
         for property in &element.properties {
-            let size = property.kind.size();
-            let Some(length) = property.list else {
-                let value = property.kind.value(take(&mut self.lines, size, self.path)?, big);
+            let size = property.value_type.size();
+            let Some(length) = property.length_type else {
+                let value = property.value_type.value(read_bytes(&mut self.lines, size, self.path)?, big);
                 row.set(property, value);
                 continue;
             };
-            let count = length.value(take(&mut self.lines, length.size(), self.path)?, big);
+            let count = length.value(read_bytes(&mut self.lines, length.size(), self.path)?, big);
             // At most 2^32 · 8 bytes, so no overflow.
             let bytes = count.max(0.0) as u64 * size as u64;
             if count < 0.0 || bytes > self.size.saturating_sub(self.lines.offset()) {
-                return Err(self.bad(format!("a list of {count} values")));
+                return Err(self.malformed(format!("a list of {count} values")));
             }
-            let bytes = take(&mut self.lines, bytes as usize, self.path)?;
-            if property.role != Use::Skip {
-                bytes.chunks_exact(size).for_each(|b| row.set(property, property.kind.value(b, big)));
+            let bytes = read_bytes(&mut self.lines, bytes as usize, self.path)?;
+            if property.role != PropertyRole::Skip {
+                bytes.chunks_exact(size).for_each(|b| row.set(property, property.value_type.value(b, big)));
             }
         }
         Ok(())
     }
 
-    fn bad(&self, what: String) -> Error {
+    fn malformed(&self, what: String) -> Error {
         let at = match self.encoding {
             Encoding::Text => format!("line {}", self.lines.current().1),
             _ => format!("byte {}", self.lines.offset()),
@@ -318,8 +331,8 @@ impl<R: Read> Body<'_, R> {
         Error::malformed(self.path, what, at)
     }
 
-    fn finish(self) -> Shape {
-        let Mesh { mut shape, normals, uvs, colours, mut face_colours, mut corner_uvs } = self.mesh;
+    fn finish(self) -> ParsedMesh {
+        let PlyMesh { mut shape, normals, uvs, colours, mut face_colours, mut corner_uvs } = self.mesh;
         let points = shape.positions.len();
         if shape.face_indices.iter().any(|&i| i < 0 || i as usize >= points) {
             drop_bad_faces(&mut shape, &mut face_colours, &mut corner_uvs, self.tally);
@@ -328,24 +341,29 @@ impl<R: Read> Body<'_, R> {
             self.tally.add(NO_FACES, || "the whole file".into());
         }
         let (faces, corners) = (shape.face_counts.len(), shape.face_indices.len());
-        shape.normals = normals.filter(|v| v.len() == points).map(|v| Values::plain(Scope::Vertex, v));
+        shape.normals =
+            normals.filter(|v| v.len() == points).map(|v| ParsedAttribute::unindexed(Scope::Vertex, v));
         // Several elements of the same kind can leave attributes that do not cover all of them.
         shape.uvs = corner_uvs
             .filter(|v| v.len() == corners && corners > 0)
-            .map(|v| Values::plain(Scope::FaceVarying, v))
-            .or_else(|| uvs.filter(|v| v.len() == points).map(|v| Values::plain(Scope::Vertex, v)));
-        shape.colours =
-            colours.filter(|v| v.len() == points).map(|v| Values::plain(Scope::Vertex, v)).or_else(|| {
+            .map(|v| ParsedAttribute::unindexed(Scope::FaceVarying, v))
+            .or_else(|| {
+                uvs.filter(|v| v.len() == points).map(|v| ParsedAttribute::unindexed(Scope::Vertex, v))
+            });
+        shape.colours = colours
+            .filter(|v| v.len() == points)
+            .map(|v| ParsedAttribute::unindexed(Scope::Vertex, v))
+            .or_else(|| {
                 face_colours
                     .filter(|v| v.len() == faces && faces > 0)
-                    .map(|v| Values::plain(Scope::Uniform, v))
+                    .map(|v| ParsedAttribute::unindexed(Scope::Uniform, v))
             });
         shape
     }
 }
 
 fn drop_bad_faces(
-    shape: &mut Shape,
+    shape: &mut ParsedMesh,
     colours: &mut Option<Vec<[f32; 4]>>,
     uvs: &mut Option<Vec<[f32; 2]>>,
     tally: &mut Tally,
@@ -382,16 +400,16 @@ fn drop_bad_faces(
     }
 }
 
-fn take<'a, R: Read>(lines: &'a mut Lines<R>, n: usize, path: &Path) -> Result<&'a [u8], Error> {
+fn read_bytes<'a, R: Read>(lines: &'a mut Lines<R>, n: usize, path: &Path) -> Result<&'a [u8], Error> {
     let at = lines.offset();
-    match lines.take(n) {
+    match lines.next_bytes(n) {
         Ok(Some(bytes)) => Ok(bytes),
         Ok(None) => Err(Error::malformed(path, "the file ends before its last row", format!("byte {at}"))),
         Err(e) => Err(Error::io(path, e)),
     }
 }
 
-fn whole(word: &[u8]) -> Result<u64, String> {
+fn parse_count(word: &[u8]) -> Result<u64, String> {
     match number::integer(word) {
         Some((n, _)) if n >= 0 => Ok(n as u64),
         _ => Err(format!("a list of '{}' values", String::from_utf8_lossy(word))),
@@ -402,7 +420,7 @@ fn whole(word: &[u8]) -> Result<u64, String> {
 mod tests {
     use super::*;
 
-    fn read(bytes: &[u8]) -> Result<(Shape, Vec<String>), Error> {
+    fn read(bytes: &[u8]) -> Result<(ParsedMesh, Vec<String>), Error> {
         let mut tally = Tally::default();
         let shape = parse(bytes, bytes.len() as u64, Path::new("x.ply"), &mut tally)?;
         Ok((shape, tally.remarks("x").into_iter().map(|r| r.what).collect()))

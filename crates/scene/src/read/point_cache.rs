@@ -19,11 +19,11 @@ pub struct PointCache {
 /// reads them.
 pub(super) fn channel(
     file: PositionedFile,
-    layout: Layout,
+    layout: CacheLayout,
     sampling: TimeSampling,
     remarks: &mut Vec<Remark>,
 ) -> Result<PointCache, Error> {
-    let Layout { offset, points, frames, .. } = layout;
+    let CacheLayout { offset, points, frames, .. } = layout;
     let path = file.path().to_path_buf();
     let path = path.as_path();
     if frames == 0 {
@@ -48,7 +48,7 @@ pub(super) fn channel(
             "there are bytes after the last frame; they were left out",
         ));
     }
-    let samples = Samples { file, layout };
+    let samples = CacheSamples { file, layout };
     Ok(PointCache {
         path: path.into(),
         points,
@@ -57,19 +57,19 @@ pub(super) fn channel(
 }
 
 /// Location and size of the positions in the file.
-pub(super) struct Layout {
+pub(super) struct CacheLayout {
     pub offset: u64,
     pub points: u64,
     pub frames: u64,
     pub big_endian: bool,
 }
 
-struct Samples {
+struct CacheSamples {
     file: PositionedFile,
-    layout: Layout,
+    layout: CacheLayout,
 }
 
-impl Source<[f32; 3]> for Samples {
+impl Source<[f32; 3]> for CacheSamples {
     fn len(&self) -> usize {
         self.layout.frames as usize
     }
@@ -84,10 +84,10 @@ impl Source<[f32; 3]> for Samples {
         let points = self.layout.points as usize;
         out.reserve_exact(points);
         let start = self.layout.offset + i as u64 * points as u64 * 12;
-        let mut block = vec![0; (points * 12).min(BLOCK)];
+        let mut block = vec![0; (points * 12).min(BLOCK_BYTES)];
         let mut done = 0;
         while done < points {
-            let n = (points - done).min(BLOCK / 12);
+            let n = (points - done).min(BLOCK_BYTES / 12);
             let bytes = &mut block[..n * 12];
             self.file.read_exact(start + done as u64 * 12, bytes)?;
             let value = |b: &[u8]| {
@@ -102,4 +102,4 @@ impl Source<[f32; 3]> for Samples {
 }
 
 /// Bytes read at once; a multiple of a point's 12 bytes, small enough for the processor cache.
-const BLOCK: usize = 12 << 14;
+const BLOCK_BYTES: usize = 12 << 14;

@@ -6,18 +6,18 @@
 //! name in different files are the same object; an object that a file lacks is not there in that frame.
 
 mod files;
-mod kind;
+mod format;
 mod pattern;
 
 use super::ReadOptions;
-use super::shape::{self, Plain, Shape, Tally, Values};
+use super::parsed_mesh::{self, ParsedAttribute, ParsedMesh, Tally, ToBytes};
 use crate::{
-    Attribute, Channel, Error, FaceSet, Identity, Mesh, NOT_THERE, Remark, Scene, Scope, Source,
-    TimeSampling, Topology, Winding,
+    ABSENT, Attribute, Channel, Error, FaceSet, Identity, Mesh, Remark, Scene, Scope, Source, TimeSampling,
+    Topology, Winding,
 };
-use files::{AttributePrint, Files, Print, scan};
-use kind::Kind;
-use pattern::{NumberedFiles, Pattern};
+use files::{AttributeFingerprint, MeshFingerprint, SequenceFiles, scan};
+use format::SequenceFormat;
+use pattern::{NumberPattern, NumberedFiles};
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -28,13 +28,13 @@ const MAX_OBJECTS: usize = 100_000;
 const MAX_SETS: usize = 4096;
 /// `true` if the file name has a place for a number: '#', '##' …, '%d', '%04d' …, or '$F', '$F4' ….
 pub fn is_pattern(path: &Path) -> bool {
-    Pattern::parse(path).is_some()
+    NumberPattern::parse(path).is_some()
 }
 
 /// Returns the name of a pattern without the place for its number and without extension, or `None` if `path`
 /// is no pattern.
 pub fn stem(path: &Path) -> Option<String> {
-    Some(Pattern::parse(path)?.stem())
+    Some(NumberPattern::parse(path)?.stem())
 }
 
 /// Returns the numbers of the files that match the pattern, ascending; at least one.
@@ -42,9 +42,9 @@ pub fn numbers(path: &Path) -> Result<Vec<i64>, Error> {
     Ok(parse(path)?.find(path)?.numbers)
 }
 
-fn parse(path: &Path) -> Result<Pattern, Error> {
+fn parse(path: &Path) -> Result<NumberPattern, Error> {
     let none = || Error::misuse(format!("{}: no '#' in the file name", path.display()));
-    Pattern::parse(path).ok_or_else(none)
+    NumberPattern::parse(path).ok_or_else(none)
 }
 
 /// Opens all files that match the pattern, in the order of their numbers. A file is at (number − first
@@ -56,7 +56,7 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
         return Err(Error::misuse(format!("{fps} frames per second: must be above 0")));
     }
     let pattern = parse(path)?;
-    let kind = pattern.kind(path)?;
+    let kind = pattern.format(path)?;
     let NumberedFiles { numbers, paths, remark } = pattern.find(path)?;
     let node = path.display().to_string();
     let mut remarks: Vec<Remark> = remark.into_iter().collect();
@@ -64,7 +64,7 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
     let scans = scan(kind, &paths)?;
     let mut tally = Tally::default();
     let name = Some(pattern.name()).filter(|name| !name.is_empty()).unwrap_or_else(|| "mesh".into());
-    let mut objects: Vec<Object> = Vec::new();
+    let mut objects: Vec<SequenceObject> = Vec::new();
     let mut by_name: HashMap<String, usize> = HashMap::new();
     let mut largest = 0;
     let mut stamps = Vec::with_capacity(scans.len());
@@ -72,13 +72,13 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
         tally.merge(&scan.tally, &paths[file].file_name().unwrap_or_default().to_string_lossy());
         largest = largest.max(scan.bytes);
         stamps.push(scan.stamp);
-        let names = shape::node_names(scan.names.iter().map(Option::as_deref), &name);
-        for (shape, (name, print)) in names.into_iter().zip(scan.prints).enumerate() {
+        let names = parsed_mesh::node_names(scan.names.iter().map(Option::as_deref), &name);
+        for (shape, (name, print)) in names.into_iter().zip(scan.fingerprints).enumerate() {
             let object = *by_name.entry(name.clone()).or_insert_with(|| {
-                objects.push(Object { name, present: Vec::new() });
+                objects.push(SequenceObject { name, occurrences: Vec::new() });
                 objects.len() - 1
             });
-            objects[object].present.push(Present { file, shape, print });
+            objects[object].occurrences.push(Occurrence { file, mesh: shape, fingerprint: print });
         }
         if objects.len() > MAX_OBJECTS {
             return Err(Error::limit(path, "objects", objects.len() as u64, MAX_OBJECTS as u64));
@@ -91,54 +91,56 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
 
     let clock = Clock::new(&numbers, options);
     let sampling = Arc::new(clock.sampling(&node, &mut remarks));
-    let files = Arc::new(Files::new(kind, paths, stamps, largest));
+    let files = Arc::new(SequenceFiles::new(kind, paths, stamps, largest));
     let mut nodes = Vec::new();
     let mut meshes = Vec::new();
     for (i, object) in objects.into_iter().enumerate() {
-        let mut node = shape::mesh_node(&object.name, i, files.paths.len());
+        let mut node = parsed_mesh::mesh_node(&object.name, i, files.paths.len());
         let object = Arc::new(object);
-        if object.present.len() < files.paths.len() || clock.is_longer() {
+        if object.occurrences.len() < files.paths.len() || clock.is_longer() {
             let presence = Presence {
                 object: object.clone(),
                 frames: files.paths.len(),
-                around: clock.around.map(|n| n.is_some()),
+                shot_ends: clock.shot_ends.map(|n| n.is_some()),
             };
-            let times = if clock.is_longer() { Arc::new(clock.with_around()) } else { sampling.clone() };
+            let times =
+                if clock.is_longer() { Arc::new(clock.extended_sampling()) } else { sampling.clone() };
             node.visibility = Some(Channel::new(times, Arc::new(presence)));
         }
         meshes.push(
-            Builder { files: &files, sampling: &sampling, object: &object }.mesh(&node.path, &mut remarks),
+            ObjectBuilder { files: &files, sampling: &sampling, object: &object }
+                .mesh(&node.path, &mut remarks),
         );
         nodes.push(node);
     }
     let format = match kind {
-        Kind::Obj => "obj-sequence",
-        Kind::Ply => "ply-sequence",
+        SequenceFormat::Obj => "obj-sequence",
+        SequenceFormat::Ply => "ply-sequence",
     };
     let files = files.paths.clone();
-    Ok((Scene { files, ..shape::scene(format, nodes, meshes) }, remarks))
+    Ok((Scene { files, ..parsed_mesh::scene(format, nodes, meshes) }, remarks))
 }
 
 /// One object across all files.
-struct Object {
+struct SequenceObject {
     name: String,
     /// The files that contain the object, in order; at least one.
-    present: Vec<Present>,
+    occurrences: Vec<Occurrence>,
 }
 
-struct Present {
+struct Occurrence {
     file: usize,
-    /// Index of the object among the file's shapes.
-    shape: usize,
-    print: Print,
+    /// Index of the object among the file's meshes.
+    mesh: usize,
+    fingerprint: MeshFingerprint,
 }
 
-impl Object {
-    /// Returns the shape that applies in `file`, and its index in `present`: the one in this file, otherwise
-    /// that of the last file before it, otherwise the first of all.
-    fn at(&self, file: usize) -> (usize, &Present) {
-        let i = self.present.partition_point(|p| p.file <= file).saturating_sub(1);
-        (i, &self.present[i])
+impl SequenceObject {
+    /// Returns the mesh that applies in `file`, and its index in `occurrences`: the one in this file,
+    /// otherwise that of the last file before it, otherwise the first of all.
+    fn occurrence_at(&self, file: usize) -> (usize, &Occurrence) {
+        let i = self.occurrences.partition_point(|p| p.file <= file).saturating_sub(1);
+        (i, &self.occurrences[i])
     }
 }
 
@@ -147,10 +149,10 @@ struct Clock<'a> {
     numbers: &'a [i64],
     fps: f64,
     /// The number of the file at time 0.
-    zero: i64,
+    first_number: i64,
     /// The first number of the shot, if it is before the first file; and the shot's next number after the
     /// last file.
-    around: [Option<i64>; 2],
+    shot_ends: [Option<i64>; 2],
 }
 
 impl<'a> Clock<'a> {
@@ -160,8 +162,8 @@ impl<'a> Clock<'a> {
         Clock {
             numbers,
             fps: options.source_fps,
-            zero: shot.iter().copied().fold(first, i64::min),
-            around: [
+            first_number: shot.iter().copied().fold(first, i64::min),
+            shot_ends: [
                 shot.iter().copied().filter(|n| *n < first).min(),
                 shot.iter().copied().filter(|n| *n > last).min(),
             ],
@@ -169,7 +171,7 @@ impl<'a> Clock<'a> {
     }
 
     fn time(&self, number: i64) -> f64 {
-        (number - self.zero) as f64 / self.fps
+        (number - self.first_number) as f64 / self.fps
     }
 
     /// Returns the times of the files, in seconds.
@@ -185,12 +187,12 @@ impl<'a> Clock<'a> {
 
     /// `true` if the shot begins before the files or ends after them.
     fn is_longer(&self) -> bool {
-        self.around.iter().any(Option::is_some)
+        self.shot_ends.iter().any(Option::is_some)
     }
 
-    /// Returns the times of the files and of the numbers in `around`.
-    fn with_around(&self) -> TimeSampling {
-        let [before, after] = self.around;
+    /// Returns the times of the files and of the numbers in `shot_ends`.
+    fn extended_sampling(&self) -> TimeSampling {
+        let [before, after] = self.shot_ends;
         let all = before.iter().chain(self.numbers).chain(&after);
         TimeSampling::Acyclic { times: all.map(|n| self.time(*n)).collect() }
     }
@@ -198,110 +200,113 @@ impl<'a> Clock<'a> {
 
 /// The visibility of an object that is not in every frame.
 struct Presence {
-    object: Arc<Object>,
+    object: Arc<SequenceObject>,
     frames: usize,
     /// Whether there is a sample before the files, and one after them; the object is not there at these.
-    around: [bool; 2],
+    shot_ends: [bool; 2],
 }
 
 impl Presence {
     fn is_there(&self, i: usize) -> bool {
-        let file = i.checked_sub(usize::from(self.around[0])).filter(|file| *file < self.frames);
-        file.is_some_and(|file| self.object.at(file).1.file == file)
+        let file = i.checked_sub(usize::from(self.shot_ends[0])).filter(|file| *file < self.frames);
+        file.is_some_and(|file| self.object.occurrence_at(file).1.file == file)
     }
 }
 
 impl Source<i8> for Presence {
     fn len(&self) -> usize {
-        self.frames + self.around.iter().filter(|there| **there).count()
+        self.frames + self.shot_ends.iter().filter(|there| **there).count()
     }
     fn identity(&self, i: usize) -> Identity {
         self.is_there(i).into()
     }
     fn read(&self, i: usize, out: &mut Vec<i8>) -> Result<(), Error> {
         out.clear();
-        out.push(if self.is_there(i) { -1 } else { NOT_THERE });
+        out.push(if self.is_there(i) { -1 } else { ABSENT });
         Ok(())
     }
 }
 
-type Pick<T> = Box<dyn Fn(&Shape, &mut Vec<T>) + Send + Sync>;
+type SelectValues<T> = Box<dyn Fn(&ParsedMesh, &mut Vec<T>) + Send + Sync>;
 
 /// A channel that reads one property of one object.
-struct Track<T> {
-    files: Arc<Files>,
-    object: Arc<Object>,
-    /// One per entry of `present`.
+struct SequenceSource<T> {
+    files: Arc<SequenceFiles>,
+    object: Arc<SequenceObject>,
+    /// One per entry of `occurrences`.
     identities: Vec<Identity>,
-    pick: Pick<T>,
+    select: SelectValues<T>,
 }
 
-impl<T: Send + Sync> Source<T> for Track<T> {
+impl<T: Send + Sync> Source<T> for SequenceSource<T> {
     fn len(&self) -> usize {
         self.files.paths.len()
     }
     fn identity(&self, i: usize) -> Identity {
-        self.identities[self.object.at(i).0]
+        self.identities[self.object.occurrence_at(i).0]
     }
     fn read(&self, i: usize, out: &mut Vec<T>) -> Result<(), Error> {
         out.clear();
         if i >= self.len() {
             return Err(Error::misuse(format!("frame {i} of {}", self.len())));
         }
-        let present = self.object.at(i).1;
-        if let Some(shape) = self.files.get(present.file)?.get(present.shape) {
-            (self.pick)(shape, out);
+        let present = self.object.occurrence_at(i).1;
+        if let Some(shape) = self.files.meshes(present.file)?.get(present.mesh) {
+            (self.select)(shape, out);
         }
         Ok(())
     }
 }
 
-/// Selects the values of a shape that an attribute takes.
+/// Selects the values of a parsed mesh that an attribute takes.
 #[derive(Clone, Copy)]
-struct Wanted<T> {
-    values: fn(&Shape) -> Option<&Values<T>>,
+struct AttributeSelector<T> {
+    values: fn(&ParsedMesh) -> Option<&ParsedAttribute<T>>,
     scope: Scope,
     indexed: bool,
 }
 
-impl<T> Wanted<T> {
-    fn of<'a>(&self, shape: &'a Shape) -> Option<&'a Values<T>> {
+impl<T> AttributeSelector<T> {
+    fn select<'a>(&self, shape: &'a ParsedMesh) -> Option<&'a ParsedAttribute<T>> {
         (self.values)(shape).filter(|v| (v.scope, v.indices.is_some()) == (self.scope, self.indexed))
     }
 }
 
-struct Builder<'a> {
-    files: &'a Arc<Files>,
+struct ObjectBuilder<'a> {
+    files: &'a Arc<SequenceFiles>,
     sampling: &'a Arc<TimeSampling>,
-    object: &'a Arc<Object>,
+    object: &'a Arc<SequenceObject>,
 }
 
-impl Builder<'_> {
-    fn track<T: Plain>(
+impl ObjectBuilder<'_> {
+    fn channel<T: ToBytes>(
         &self,
-        identity: impl Fn(&Print) -> Identity,
-        pick: impl Fn(&Shape, &mut Vec<T>) + Send + Sync + 'static,
+        identity: impl Fn(&MeshFingerprint) -> Identity,
+        pick: impl Fn(&ParsedMesh, &mut Vec<T>) + Send + Sync + 'static,
     ) -> Channel<T> {
-        self.track_of(self.object.present.iter().map(|p| identity(&p.print)).collect(), pick)
+        self.channel_with_identities(
+            self.object.occurrences.iter().map(|p| identity(&p.fingerprint)).collect(),
+            pick,
+        )
     }
 
-    fn track_of<T: Plain>(
+    fn channel_with_identities<T: ToBytes>(
         &self,
         identities: Vec<Identity>,
-        pick: impl Fn(&Shape, &mut Vec<T>) + Send + Sync + 'static,
+        pick: impl Fn(&ParsedMesh, &mut Vec<T>) + Send + Sync + 'static,
     ) -> Channel<T> {
-        let track = Track {
+        let track = SequenceSource {
             files: self.files.clone(),
             object: self.object.clone(),
             identities,
-            pick: Box::new(pick),
+            select: Box::new(pick),
         };
         Channel::new(self.sampling.clone(), Arc::new(track))
     }
 
     fn mesh(&self, path: &str, remarks: &mut Vec<Remark>) -> Mesh {
-        let same = |f: fn(&Print) -> Identity| {
-            let mut all = self.object.present.iter().map(|p| f(&p.print));
+        let same = |f: fn(&MeshFingerprint) -> Identity| {
+            let mut all = self.object.occurrences.iter().map(|p| f(&p.fingerprint));
             let first = all.next();
             all.all(|i| Some(i) == first)
         };
@@ -312,10 +317,11 @@ impl Builder<'_> {
             (false, _) => Topology::Heterogeneous,
         };
         let normals =
-            self.attribute(shape::NORMALS, None, |p| p.normals, |s| s.normals.as_ref(), path, remarks);
-        let uvs = self.attribute(shape::UVS, Some([0.0; 2]), |p| p.uvs, |s| s.uvs.as_ref(), path, remarks);
+            self.attribute(parsed_mesh::NORMALS, None, |p| p.normals, |s| s.normals.as_ref(), path, remarks);
+        let uvs =
+            self.attribute(parsed_mesh::UVS, Some([0.0; 2]), |p| p.uvs, |s| s.uvs.as_ref(), path, remarks);
         let colours = self.attribute(
-            shape::COLOURS,
+            parsed_mesh::COLOURS,
             Some([1.0; 4]),
             |p| p.colours,
             |s| s.colours.as_ref(),
@@ -324,9 +330,9 @@ impl Builder<'_> {
         );
         Mesh {
             path: path.into(),
-            positions: self.track(|p| p.positions, |s, out| out.extend_from_slice(&s.positions)),
-            face_counts: self.track(|p| p.face_counts, |s, out| out.extend_from_slice(&s.face_counts)),
-            face_indices: self.track(|p| p.face_indices, |s, out| out.extend_from_slice(&s.face_indices)),
+            positions: self.channel(|p| p.positions, |s, out| out.extend_from_slice(&s.positions)),
+            face_counts: self.channel(|p| p.face_counts, |s, out| out.extend_from_slice(&s.face_counts)),
+            face_indices: self.channel(|p| p.face_indices, |s, out| out.extend_from_slice(&s.face_indices)),
             winding: Winding::CounterClockwise,
             topology,
             normals,
@@ -346,13 +352,13 @@ impl Builder<'_> {
 
     /// Collects the face sets of all files by name; a set is empty in files that lack it.
     fn face_sets(&self, path: &str, remarks: &mut Vec<Remark>) -> Vec<FaceSet> {
-        let present = &self.object.present;
+        let present = &self.object.occurrences;
         let mut numbers: HashMap<&str, usize> = HashMap::new();
         let mut sets: Vec<(&str, Vec<Identity>)> = Vec::new();
-        let empty = shape::identity::<i32>(&[]);
+        let empty = parsed_mesh::content_identity::<i32>(&[]);
         let mut lost = 0;
         for (i, (name, identity)) in
-            present.iter().enumerate().flat_map(|(i, p)| p.print.face_sets.iter().map(move |s| (i, s)))
+            present.iter().enumerate().flat_map(|(i, p)| p.fingerprint.face_sets.iter().map(move |s| (i, s)))
         {
             if !numbers.contains_key(name.as_str()) && sets.len() == MAX_SETS {
                 lost += 1;
@@ -372,7 +378,7 @@ impl Builder<'_> {
         }
         let set = |(name, identities): (&str, Vec<Identity>)| {
             let owned = name.to_string();
-            let faces = self.track_of(identities, move |shape, out| {
+            let faces = self.channel_with_identities(identities, move |shape, out| {
                 if let Some(set) = shape.face_sets.iter().find(|s| s.0 == owned) {
                     out.extend_from_slice(&set.1);
                 }
@@ -384,19 +390,19 @@ impl Builder<'_> {
 
     /// Returns an attribute if it has the same scope in all files. If some files lack it, they get `filler`;
     /// without a filler, the attribute is left out.
-    fn attribute<T: Plain>(
+    fn attribute<T: ToBytes>(
         &self,
         name: &str,
         filler: Option<T>,
-        print: fn(&Print) -> Option<AttributePrint>,
-        values: fn(&Shape) -> Option<&Values<T>>,
+        print: fn(&MeshFingerprint) -> Option<AttributeFingerprint>,
+        values: fn(&ParsedMesh) -> Option<&ParsedAttribute<T>>,
         path: &str,
         remarks: &mut Vec<Remark>,
     ) -> Option<Attribute<T>> {
-        let present = || self.object.present.iter().map(|p| print(&p.print));
+        let present = || self.object.occurrences.iter().map(|p| print(&p.fingerprint));
         let first = present().flatten().next()?;
         let (scope, indexed) = (first.scope, first.indices.is_some());
-        let fits = move |p: &AttributePrint| (p.scope, p.indices.is_some()) == (scope, indexed);
+        let fits = move |p: &AttributeFingerprint| (p.scope, p.indices.is_some()) == (scope, indexed);
         let missing = present().filter(|p| !p.as_ref().is_some_and(fits)).count();
         if missing > 0 {
             let done = if filler.is_some() { "are filled there" } else { "were left out everywhere" };
@@ -406,28 +412,29 @@ impl Builder<'_> {
             ));
             filler?;
         }
-        let wanted = Wanted { values, scope, indexed };
-        let elements = move |shape: &Shape| match scope {
+        let wanted = AttributeSelector { values, scope, indexed };
+        let elements = move |shape: &ParsedMesh| match scope {
             Scope::Constant => 1,
             Scope::Uniform => shape.face_counts.len(),
             Scope::Varying | Scope::Vertex => shape.positions.len(),
             Scope::FaceVarying => shape.face_indices.len(),
         };
         // The number of filled values depends on the number of elements, which these determine.
-        let filled = |p: &Print| p.face_counts ^ p.face_indices.rotate_left(1) ^ p.points as Identity;
-        let of = move |p: &Print| print(p).filter(|p| fits(p));
-        let channel = self.track(
+        let filled =
+            |p: &MeshFingerprint| p.face_counts ^ p.face_indices.rotate_left(1) ^ p.points as Identity;
+        let of = move |p: &MeshFingerprint| print(p).filter(|p| fits(p));
+        let channel = self.channel(
             |p| of(p).map_or_else(|| filled(p), |a| a.values),
-            move |shape, out| match (wanted.of(shape), filler) {
+            move |shape, out| match (wanted.select(shape), filler) {
                 (Some(v), _) => out.extend_from_slice(&v.values),
                 (None, Some(filler)) => out.resize(if indexed { 1 } else { elements(shape) }, filler),
                 (None, None) => {}
             },
         );
         let indices = indexed.then(|| {
-            self.track(
+            self.channel(
                 |p| of(p).and_then(|a| a.indices).unwrap_or_else(|| filled(p)),
-                move |shape, out| match wanted.of(shape).and_then(|v| v.indices.as_ref()) {
+                move |shape, out| match wanted.select(shape).and_then(|v| v.indices.as_ref()) {
                     Some(indices) => out.extend_from_slice(indices),
                     None => out.resize(elements(shape), 0),
                 },

@@ -4,14 +4,14 @@
 //! them.
 
 /// The largest difference that is ignored, relative to the largest number of its kind.
-pub(crate) const NEAR: f64 = 1.0 / (1 << 24) as f64;
+pub(crate) const RELATIVE_TOLERANCE: f64 = 1.0 / (1 << 24) as f64;
 /// Places between two frames that are tested. They avoid simple fractions, at which whole turns repeat
 /// themselves.
-const PLACES: [f64; 5] = [0.137, 0.319, 0.5, 0.711, 0.918];
+const TEST_FRACTIONS: [f64; 5] = [0.137, 0.319, 0.5, 0.711, 0.918];
 
 /// Returns the frames around `key`, up to `last`. If the key is on a frame, that includes the frame before
 /// it: a constant stretch may end there.
-pub(crate) fn around(key: f64, last: usize) -> impl Iterator<Item = usize> {
+pub(crate) fn frames_around(key: f64, last: usize) -> impl Iterator<Item = usize> {
     let all = [key.ceil() - 1.0, key.floor(), key.ceil(), key.floor() + 1.0];
     all.into_iter().filter(move |frame| (0.0..=last as f64).contains(frame)).map(|frame| frame as usize)
 }
@@ -19,7 +19,7 @@ pub(crate) fn around(key: f64, last: usize) -> impl Iterator<Item = usize> {
 /// Returns the frames that are needed, ascending: all `keys` (ascending), and between two of them enough that
 /// each number is linear between frames within its tolerance in `near`. Returns `None` if these are more than
 /// `most`.
-pub(crate) fn needed(
+pub(crate) fn needed_frames(
     keys: Vec<usize>,
     most: usize,
     near: &[f64],
@@ -29,7 +29,7 @@ pub(crate) fn needed(
     for pair in keys.windows(2) {
         let mut left = vec![((pair[0], at(pair[0])), (pair[1], at(pair[1])))];
         while let Some((from, to)) = left.pop() {
-            if is_line(&from, &to, near, at) {
+            if is_linear(&from, &to, near, at) {
                 continue;
             }
             if keys.len() + more.len() >= most {
@@ -48,10 +48,10 @@ pub(crate) fn needed(
 }
 
 /// A frame, and all numbers at it.
-type Moment = (usize, Vec<f64>);
+type FrameValues = (usize, Vec<f64>);
 
 /// `true` if all numbers are linear from one frame to the other within `near`.
-fn is_line(from: &Moment, to: &Moment, near: &[f64], at: &impl Fn(usize) -> Vec<f64>) -> bool {
+fn is_linear(from: &FrameValues, to: &FrameValues, near: &[f64], at: &impl Fn(usize) -> Vec<f64>) -> bool {
     let length = to.0 - from.0;
     let is_near = |frame: usize| {
         let part = (frame - from.0) as f64 / length as f64;
@@ -60,7 +60,7 @@ fn is_line(from: &Moment, to: &Moment, near: &[f64], at: &impl Fn(usize) -> Vec<
     };
     match length {
         0..=8 => (from.0 + 1..to.0).all(is_near),
-        _ => PLACES.iter().all(|part| is_near(from.0 + (part * length as f64) as usize)),
+        _ => TEST_FRACTIONS.iter().all(|part| is_near(from.0 + (part * length as f64) as usize)),
     }
 }
 
@@ -72,7 +72,7 @@ mod tests {
     fn frames_are_as_many_as_curves_bend() {
         let last = 1_000_000;
         let keys = |at: &[f64]| {
-            let mut out: Vec<usize> = at.iter().flat_map(|key| around(*key, last)).collect();
+            let mut out: Vec<usize> = at.iter().flat_map(|key| frames_around(*key, last)).collect();
             out.sort_unstable();
             out.dedup();
             out
@@ -88,23 +88,31 @@ mod tests {
                 _ => 5.0 + part * part * (3.0 - 2.0 * part),
             }]
         };
-        let still = needed(keys(&[0.0, 200_000.0, 400_000.0, 600_000.0]), 1000, &[NEAR], &at).unwrap();
+        let still =
+            needed_frames(keys(&[0.0, 200_000.0, 400_000.0, 600_000.0]), 1000, &[RELATIVE_TOLERANCE], &at)
+                .unwrap();
         assert_eq!(
             still,
             [0, 1, 199_999, 200_000, 200_001, 399_999, 400_000, 400_001, 599_999, 600_000, 600_001]
         );
-        let all = needed(keys(&[0.0, 200_000.0, 400_000.0, 600_000.0, 1e6]), 100_000, &[NEAR], &at).unwrap();
+        let all = needed_frames(
+            keys(&[0.0, 200_000.0, 400_000.0, 600_000.0, 1e6]),
+            100_000,
+            &[RELATIVE_TOLERANCE],
+            &at,
+        )
+        .unwrap();
         assert!((1000..20_000).contains(&all.len()), "{}", all.len());
         for frame in (0..=last).step_by(997) {
             let after = all.partition_point(|own| *own < frame);
             let (from, to) = (all[after.saturating_sub(1)], all[after]);
             let part = (frame - from) as f64 / (to - from).max(1) as f64;
             let line = at(from)[0] + (at(to)[0] - at(from)[0]) * part;
-            assert!((line - at(frame)[0]).abs() <= 4.0 * NEAR, "{frame}");
+            assert!((line - at(frame)[0]).abs() <= 4.0 * RELATIVE_TOLERANCE, "{frame}");
         }
         // Whole turns end at their starting value.
         let turns = |frame: usize| vec![(frame as f64 / last as f64 * 8.0 * std::f64::consts::TAU).sin()];
-        assert!(needed(vec![0, last], last, &[NEAR], &turns).unwrap().len() > 10_000);
-        assert!(needed(vec![0, last], 1000, &[NEAR], &turns).is_none());
+        assert!(needed_frames(vec![0, last], last, &[RELATIVE_TOLERANCE], &turns).unwrap().len() > 10_000);
+        assert!(needed_frames(vec![0, last], 1000, &[RELATIVE_TOLERANCE], &turns).is_none());
     }
 }

@@ -1,12 +1,12 @@
 //! Chooses the frame times: those at which something compiled changes, then a range or a rate.
 
-use super::values::{custom_attributes, follow};
-use crate::{Attribute, Channel, Error, Mesh, NamedRange, Placed, SAME_TIME, Scene};
+use super::values::{custom_attributes, with_position_times};
+use crate::{Attribute, Channel, Error, Mesh, NamedRange, PlacedObject, Scene, TIME_TOLERANCE};
 
 /// The attributes that are compiled. Positions always are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
-pub struct Channels {
+pub struct ChannelSelection {
     pub normals: bool,
     pub uvs: bool,
     pub colours: bool,
@@ -14,15 +14,15 @@ pub struct Channels {
     pub attributes: bool,
 }
 
-impl Default for Channels {
+impl Default for ChannelSelection {
     fn default() -> Self {
-        Channels { normals: true, uvs: true, colours: true, attributes: true }
+        ChannelSelection { normals: true, uvs: true, colours: true, attributes: true }
     }
 }
 
 /// A range of the animation.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Range {
+pub enum TimeRange {
     /// Frame indices, both ends included.
     Frames(usize, usize),
     /// Times in seconds, both ends included.
@@ -33,45 +33,45 @@ pub enum Range {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FrameOptions {
     /// The channels that are compiled, and therefore add frames.
-    pub channels: Channels,
+    pub channels: ChannelSelection,
     /// Rate to resample to, in frames per second.
     pub fps: Option<f64>,
     /// Range to keep.
-    pub range: Option<Range>,
+    pub range: Option<TimeRange>,
 }
 
 /// Largest number of frames.
 pub const MAX_FRAMES: usize = 1 << 24;
 
-/// Above this number of frames, those at which nothing changes are left out, if at most one in [`WORTH`]
-/// remains.
-pub const LONG: usize = 1 << 13;
-/// See [`LONG`].
-pub const WORTH: usize = 4;
+/// Above this number of frames, those at which nothing changes are left out, if at most one in
+/// [`MIN_FRAME_REDUCTION`] remains.
+pub const LONG_ANIMATION_FRAMES: usize = 1 << 13;
+/// See [`LONG_ANIMATION_FRAMES`].
+pub const MIN_FRAME_REDUCTION: usize = 4;
 
 /// The samples of a channel that become frames.
 #[derive(Clone, Copy)]
-enum Which {
+enum SampleFilter {
     All,
     /// Those that differ from the sample before or after, and the first and the last.
     Changing,
 }
 
 /// Returns the time of every output frame, in seconds, ascending: the superset of the sample times of
-/// everything that is compiled and really changes, with times closer than [`SAME_TIME`] merged; then range,
-/// then rate. A scene in which nothing changes has one frame. PROMISE.md §4. `selected[i]` says whether
-/// `placed[i]`'s mesh is compiled.
+/// everything that is compiled and really changes, with times closer than [`TIME_TOLERANCE`] merged; then
+/// range, then rate. A scene in which nothing changes has one frame. PROMISE.md §4. `selected[i]` says
+/// whether `placed[i]`'s mesh is compiled.
 pub fn frame_times(
     scene: &Scene,
-    placed: &[Placed],
+    placed: &[PlacedObject],
     selected: &[bool],
     options: &FrameOptions,
 ) -> Result<Vec<f64>, Error> {
-    let mut times = sample_times(scene, placed, selected, options, Which::All)?;
-    if times.len() > LONG {
+    let mut times = sample_times(scene, placed, selected, options, SampleFilter::All)?;
+    if times.len() > LONG_ANIMATION_FRAMES {
         // Samples that equal both neighbours add frames without content.
-        let changing = sample_times(scene, placed, selected, options, Which::Changing)?;
-        if changing.len() <= times.len() / WORTH {
+        let changing = sample_times(scene, placed, selected, options, SampleFilter::Changing)?;
+        if changing.len() <= times.len() / MIN_FRAME_REDUCTION {
             times = changing;
         }
     }
@@ -79,7 +79,7 @@ pub fn frame_times(
         times = resample_ranges(&times, &scene.ranges, fps)?;
     }
     if let Some(range) = options.range {
-        cut(&mut times, range)?;
+        crop_to_range(&mut times, range)?;
     }
     Ok(times)
 }
@@ -87,23 +87,24 @@ pub fn frame_times(
 /// Returns the sample times of everything that is compiled and really changes, ascending, at least one.
 fn sample_times(
     scene: &Scene,
-    placed: &[Placed],
+    placed: &[PlacedObject],
     selected: &[bool],
     options: &FrameOptions,
-    which: Which,
+    which: SampleFilter,
 ) -> Result<Vec<f64>, Error> {
-    let Needed { placed: needed, meshes } = Needed::find(scene, placed, selected);
+    let SelectionDependencies { placed: needed, meshes } =
+        SelectionDependencies::find(scene, placed, selected);
     let mut times = Vec::new();
     for (place, _) in placed.iter().zip(&needed).filter(|(_, needed)| **needed) {
         let node = &scene.nodes[place.node];
         if let Some(transform) = &node.transform {
-            collect(&transform.local, which, &mut times)?;
+            collect_times(&transform.local, which, &mut times)?;
             if let Some(inherits) = &transform.inherits {
-                collect(inherits, which, &mut times)?;
+                collect_times(inherits, which, &mut times)?;
             }
         }
         if let Some(visibility) = &node.visibility {
-            collect(visibility, which, &mut times)?;
+            collect_times(visibility, which, &mut times)?;
         }
     }
     // A camera is kept if it or its parent is selected.
@@ -111,7 +112,7 @@ fn sample_times(
     for (i, place) in placed.iter().enumerate() {
         let camera = scene.nodes[place.node].camera.as_ref();
         if let Some(camera) = camera.filter(|_| options.channels.attributes && stands(i)) {
-            collect(camera, which, &mut times)?;
+            collect_times(camera, which, &mut times)?;
         }
     }
     let mut fallback: Option<f64> = None;
@@ -125,7 +126,7 @@ fn sample_times(
     times.retain(|t| t.is_finite());
     times.sort_by(f64::total_cmp);
     // Exactly as a channel finds its samples: times that it takes for one must not become two.
-    times.dedup_by(|b, a| *b <= *a + SAME_TIME);
+    times.dedup_by(|b, a| *b <= *a + TIME_TOLERANCE);
     if times.is_empty() {
         times.push(fallback.filter(|t| t.is_finite()).unwrap_or(0.0));
     }
@@ -133,15 +134,15 @@ fn sample_times(
 }
 
 /// The objects and meshes that the selection depends on.
-struct Needed {
+struct SelectionDependencies {
     /// By placed object: `true` if it is selected or above one that is.
     placed: Vec<bool>,
     /// By mesh: `true` if it is used.
     meshes: Vec<bool>,
 }
 
-impl Needed {
-    fn find(scene: &Scene, placed: &[Placed], selected: &[bool]) -> Needed {
+impl SelectionDependencies {
+    fn find(scene: &Scene, placed: &[PlacedObject], selected: &[bool]) -> SelectionDependencies {
         let mut needed = vec![false; placed.len()];
         let mut meshes = vec![false; scene.meshes.len()];
         for (i, _) in placed.iter().enumerate().filter(|(i, _)| selected[*i]) {
@@ -154,17 +155,22 @@ impl Needed {
                 meshes[mesh] = true;
             }
         }
-        Needed { placed: needed, meshes }
+        SelectionDependencies { placed: needed, meshes }
     }
 }
 
 /// Adds the times at which the compiled channels of a mesh change.
-fn collect_mesh(mesh: &Mesh, channels: &Channels, which: Which, times: &mut Vec<f64>) -> Result<(), Error> {
-    collect(&mesh.positions, which, times)?;
-    collect(&follow(&mesh.face_counts, mesh), which, times)?;
-    collect(&follow(&mesh.face_indices, mesh), which, times)?;
+fn collect_mesh(
+    mesh: &Mesh,
+    channels: &ChannelSelection,
+    which: SampleFilter,
+    times: &mut Vec<f64>,
+) -> Result<(), Error> {
+    collect_times(&mesh.positions, which, times)?;
+    collect_times(&with_position_times(&mesh.face_counts, mesh), which, times)?;
+    collect_times(&with_position_times(&mesh.face_indices, mesh), which, times)?;
     for set in &mesh.face_sets {
-        collect(&follow(&set.faces, mesh), which, times)?;
+        collect_times(&with_position_times(&set.faces, mesh), which, times)?;
     }
     if let (true, Some(attribute)) = (channels.normals, &mesh.normals) {
         collect_attribute(attribute, mesh, times)?;
@@ -188,9 +194,9 @@ fn collect_mesh(mesh: &Mesh, channels: &Channels, which: Which, times: &mut Vec<
 }
 
 /// Keeps only the times of a range.
-fn cut(times: &mut Vec<f64>, range: Range) -> Result<(), Error> {
+fn crop_to_range(times: &mut Vec<f64>, range: TimeRange) -> Result<(), Error> {
     match range {
-        Range::Frames(first, last) => {
+        TimeRange::Frames(first, last) => {
             if first > last || first >= times.len() {
                 return Err(Error::misuse(format!(
                     "--range {first}:{last}: the animation has frames 0 to {}",
@@ -200,9 +206,9 @@ fn cut(times: &mut Vec<f64>, range: Range) -> Result<(), Error> {
             times.truncate(last.saturating_add(1));
             times.drain(..first);
         }
-        Range::Seconds(first, last) => {
+        TimeRange::Seconds(first, last) => {
             let (start, end) = (times[0], times[times.len() - 1]);
-            times.retain(|&t| t >= first - SAME_TIME && t <= last + SAME_TIME);
+            times.retain(|&t| t >= first - TIME_TOLERANCE && t <= last + TIME_TOLERANCE);
             if times.is_empty() {
                 return Err(Error::misuse(format!(
                     "--range {first}s:{last}s: the animation runs from {start} s to {end} s"
@@ -218,7 +224,7 @@ fn resample_ranges(times: &[f64], ranges: &[NamedRange], fps: f64) -> Result<Vec
     let mut out = Vec::new();
     let mut left = times;
     for range in ranges {
-        let before = left.partition_point(|t| *t < range.start - SAME_TIME);
+        let before = left.partition_point(|t| *t < range.start - TIME_TOLERANCE);
         let (own, rest) = left.split_at(before);
         if !own.is_empty() {
             out.extend(resample(own, fps)?);
@@ -235,8 +241,8 @@ fn resample_ranges(times: &[f64], ranges: &[NamedRange], fps: f64) -> Result<Vec
 /// frames are left out.
 pub fn frame_ranges(ranges: &[NamedRange], times: &[f64]) -> Vec<(String, usize, usize)> {
     let frames = ranges.iter().map(|range| {
-        let first = times.partition_point(|t| *t < range.start - SAME_TIME);
-        let end = times.partition_point(|t| *t <= range.end + SAME_TIME);
+        let first = times.partition_point(|t| *t < range.start - TIME_TOLERANCE);
+        let end = times.partition_point(|t| *t <= range.end + TIME_TOLERANCE);
         (range.name.clone(), first, end.saturating_sub(first))
     });
     frames.filter(|(_, _, count)| *count > 0).collect()
@@ -254,9 +260,9 @@ fn resample(times: &[f64], fps: f64) -> Result<Vec<f64>, Error> {
 }
 
 /// Adds the sample times of a channel that changes.
-fn collect<T: Clone + Send + Sync + 'static>(
+fn collect_times<T: Clone + Send + Sync + 'static>(
     channel: &Channel<T>,
-    which: Which,
+    which: SampleFilter,
     times: &mut Vec<f64>,
 ) -> Result<(), Error> {
     if channel.len() <= 1 || channel.is_constant() {
@@ -264,11 +270,11 @@ fn collect<T: Clone + Send + Sync + 'static>(
     }
     match which {
         // Both ends keep the duration. A channel that bends can change between equal samples.
-        Which::Changing if !channel.bends() => {
-            add(channel, [0, channel.len() - 1].into_iter(), times)?;
+        SampleFilter::Changing if !channel.has_own_interpolation() => {
+            push_times(channel, [0, channel.len() - 1].into_iter(), times)?;
             collect_changes(channel, times)
         }
-        _ => add(channel, 0..channel.len(), times),
+        _ => push_times(channel, 0..channel.len(), times),
     }
 }
 
@@ -280,10 +286,10 @@ fn collect_changes<T: Clone + Send + Sync + 'static>(
     let n = channel.len();
     let differ = |i: usize| channel.identity(i) != channel.identity(i + 1);
     let changes = (0..n).filter(|&i| i > 0 && differ(i - 1) || i + 1 < n && differ(i));
-    add(channel, changes, times)
+    push_times(channel, changes, times)
 }
 
-fn add<T: Clone + Send + Sync + 'static>(
+fn push_times<T: Clone + Send + Sync + 'static>(
     channel: &Channel<T>,
     samples: impl Iterator<Item = usize>,
     times: &mut Vec<f64>,
@@ -292,7 +298,7 @@ fn add<T: Clone + Send + Sync + 'static>(
         // Many objects share times: merge before giving up.
         times.sort_by(f64::total_cmp);
         // Exactly as a channel finds its samples: times that it takes for one must not become two.
-        times.dedup_by(|b, a| *b <= *a + SAME_TIME);
+        times.dedup_by(|b, a| *b <= *a + TIME_TOLERANCE);
     }
     if times.len() + channel.len() > 8 * MAX_FRAMES {
         return Err(Error::Limit {
@@ -311,9 +317,9 @@ fn collect_attribute<T: Clone + Send + Sync + 'static>(
     mesh: &Mesh,
     times: &mut Vec<f64>,
 ) -> Result<(), Error> {
-    collect_changes(&follow(&attribute.values, mesh), times)?;
+    collect_changes(&with_position_times(&attribute.values, mesh), times)?;
     if let Some(indices) = &attribute.indices {
-        collect_changes(&follow(indices, mesh), times)?;
+        collect_changes(&with_position_times(indices, mesh), times)?;
     }
     Ok(())
 }
@@ -401,7 +407,7 @@ mod tests {
         let expected = [0.0, 0.25, 1.0 / 3.0, 0.5, 2.0 / 3.0, 0.75, 1.0];
         let found = times(&both, &FrameOptions::default());
         assert_eq!(found.len(), expected.len());
-        assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < SAME_TIME), "{found:?}");
+        assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < TIME_TOLERANCE), "{found:?}");
         let placed = both.expand().unwrap();
         let mut world = World::new(&both, &placed).unwrap();
         world.evaluate(0.25).unwrap();
@@ -425,7 +431,7 @@ mod tests {
         );
         let mesh_only = scene(moving(TimeSampling::Uniform { start: 0.0, step }, 5), still);
         assert_eq!(times(&mesh_only, &FrameOptions::default()).len(), 5);
-        let range = FrameOptions { range: Some(Range::Frames(1, 3)), ..FrameOptions::default() };
+        let range = FrameOptions { range: Some(TimeRange::Frames(1, 3)), ..FrameOptions::default() };
         assert_eq!(times(&mesh_only, &range), [0.25, 0.5, 0.75]);
         let rate = FrameOptions { fps: Some(8.0), ..FrameOptions::default() };
         assert_eq!(times(&mesh_only, &rate).len(), 9);

@@ -2,7 +2,7 @@
 //! visible. The compiler and the check both call this, so that they agree.
 //!
 //! * An interpolation that the file defines between samples counts: joints that turn carry skins on curves,
-//!   cubic keys bend (`Source::between`).
+//!   cubic keys bend (`Source::read_between`).
 //! * Otherwise positions, uvs, colours, normals: linear between samples of equal topology, else the earlier
 //!   sample holds; for particles with ids this applies to each id that the later sample lacks.
 //! * Otherwise transforms: translation and scale linear, rotation by slerp, if the file has these; so too for
@@ -12,10 +12,15 @@ mod frames;
 mod transforms;
 mod values;
 
-pub use frames::{Channels, FrameOptions, LONG, MAX_FRAMES, Range, WORTH, frame_ranges, frame_times};
-pub use transforms::{World, bends, interpolate, is_step, just_before, largest_scale, transform_at};
+pub use frames::{
+    ChannelSelection, FrameOptions, LONG_ANIMATION_FRAMES, MAX_FRAMES, MIN_FRAME_REDUCTION, TimeRange,
+    frame_ranges, frame_times,
+};
+pub use transforms::{
+    World, has_own_interpolation, interpolate, is_step, largest_scale, last_time_before, transform_at,
+};
 pub use values::{
-    Faces, LARGEST, Mix, Values, attribute_at, by_point, curves_at, custom_attributes, element_count,
-    faces_at, fixed_topology, follow, held, ids_at, lens_at, lenses_at, pose_at, positions_at,
-    topology_identity, usable, velocities_at,
+    AttributeValues, Faces, Lerp, MAX_COORDINATE, attribute_at, curves_at, custom_attributes, element_count,
+    faces_at, has_fixed_topology, ids_at, is_usable_point, lens_at, lenses_at, pose_at, positions_at,
+    read_held, topology_identity, values_by_point, velocities_at, with_position_times,
 };

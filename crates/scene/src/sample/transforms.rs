@@ -1,7 +1,7 @@
 //! Evaluates local and world transforms at a time.
 
 use crate::transform::Qvv;
-use crate::{Channel, Error, LocalTransform, NOT_THERE, Placed, SAME_TIME, Scene, Transform};
+use crate::{ABSENT, Channel, Error, LocalTransform, PlacedObject, Scene, TIME_TOLERANCE, Transform};
 use glam::{DMat3, DMat4, DQuat, DVec3};
 
 /// Returns the local transform at `time`, and whether the parents' transforms apply.
@@ -20,7 +20,7 @@ pub fn transform_at(transform: &Transform, time: f64) -> Result<(LocalTransform,
         return Ok((LocalTransform::IDENTITY, inherits));
     }
     let (i, fraction) = channel.locate(time);
-    if fraction > 0.0 && channel.between(time, &mut buffer)? {
+    if fraction > 0.0 && channel.read_between(time, &mut buffer)? {
         let own = buffer.first().copied();
         return Ok((own.unwrap_or(LocalTransform::IDENTITY), inherits));
     }
@@ -36,15 +36,15 @@ pub fn transform_at(transform: &Transform, time: f64) -> Result<(LocalTransform,
 
 /// `true` if the file defines a motion of placed object `i` between samples that differs from a player's
 /// interpolation (points on lines, rotations of nodes on chords), for its points or a transform above it.
-pub fn bends(scene: &Scene, placed: &[Placed], i: usize) -> bool {
+pub fn has_own_interpolation(scene: &Scene, placed: &[PlacedObject], i: usize) -> bool {
     let mesh = scene.nodes[placed[i].node].mesh;
-    if mesh.is_some_and(|mesh| scene.meshes[mesh].positions.bends()) {
+    if mesh.is_some_and(|mesh| scene.meshes[mesh].positions.has_own_interpolation()) {
         return true;
     }
     let mut at = Some(i);
     while let Some(j) = at {
         let transform = scene.nodes[placed[j].node].transform.as_ref();
-        if transform.is_some_and(|t| t.local.bends()) {
+        if transform.is_some_and(|t| t.local.has_own_interpolation()) {
             return true;
         }
         let inherits = transform.and_then(|t| t.inherits.as_ref());
@@ -63,26 +63,26 @@ pub fn bends(scene: &Scene, placed: &[Placed], i: usize) -> bool {
 
 /// Returns the last time, in seconds, before `time` that 32-bit times tell apart: a value there holds up to a
 /// step at `time`. It is further away than a key may be moved to a uniform time.
-pub fn just_before(time: f64) -> f64 {
-    time - (5.0 * SAME_TIME).max(time.abs() * 4.0 * f64::from(f32::EPSILON))
+pub fn last_time_before(time: f64) -> f64 {
+    time - (5.0 * TIME_TOLERANCE).max(time.abs() * 4.0 * f64::from(f32::EPSILON))
 }
 
 /// `true` if two times are so close that a change between them is a step.
 pub fn is_step(from: f64, to: f64) -> bool {
-    to - from <= 2.0 * (to - just_before(to))
+    to - from <= 2.0 * (to - last_time_before(to))
 }
 
 /// Returns the transform `fraction` of the way from `a` to `b`.
 pub fn interpolate(a: &LocalTransform, b: &LocalTransform, fraction: f64) -> LocalTransform {
-    if let (LocalTransform::Parts(a), LocalTransform::Parts(b)) = (a, b) {
-        return LocalTransform::Parts(Qvv {
+    if let (LocalTransform::Components(a), LocalTransform::Components(b)) = (a, b) {
+        return LocalTransform::Components(Qvv {
             rotation: a.rotation.slerp(b.rotation, fraction).normalize(),
             translation: a.translation.lerp(b.translation, fraction),
             scale: a.scale.lerp(b.scale, fraction),
         });
     }
     let (a, b) = (a.matrix(), b.matrix());
-    LocalTransform::Matrix(match (pure(&a), pure(&b)) {
+    LocalTransform::Matrix(match (decompose(&a), decompose(&b)) {
         (Some((sa, ra, ta)), Some((sb, rb, tb))) if (sa.x < 0.0) == (sb.x < 0.0) => {
             DMat4::from_scale_rotation_translation(
                 sa.lerp(sb, fraction),
@@ -95,7 +95,7 @@ pub fn interpolate(a: &LocalTransform, b: &LocalTransform, fraction: f64) -> Loc
 }
 
 /// Returns scale, rotation and translation, if the matrix is no more than that.
-fn pure(m: &DMat4) -> Option<(DVec3, DQuat, DVec3)> {
+fn decompose(m: &DMat4) -> Option<(DVec3, DQuat, DVec3)> {
     let (s, r, t) = m.to_scale_rotation_translation();
     if !(s.is_finite() && r.is_finite() && t.is_finite()) || s.min_element() == 0.0 && s.max_element() == 0.0
     {
@@ -110,7 +110,7 @@ fn pure(m: &DMat4) -> Option<(DVec3, DQuat, DVec3)> {
 /// World matrices and visibility of all placed objects at one time, evaluated again for each time.
 pub struct World<'a> {
     scene: &'a Scene,
-    placed: &'a [Placed],
+    placed: &'a [PlacedObject],
     /// World matrix per placed object.
     pub matrix: Vec<DMat4>,
     /// Effective visibility per placed object.
@@ -122,7 +122,7 @@ pub struct World<'a> {
 
 impl<'a> World<'a> {
     /// Evaluates what never changes.
-    pub fn new(scene: &'a Scene, placed: &'a [Placed]) -> Result<World<'a>, Error> {
+    pub fn new(scene: &'a Scene, placed: &'a [PlacedObject]) -> Result<World<'a>, Error> {
         let mut per_node: Vec<Option<(LocalTransform, bool)>> = vec![None; scene.nodes.len()];
         for (slot, node) in per_node.iter_mut().zip(&scene.nodes) {
             *slot = match &node.transform {
@@ -167,7 +167,7 @@ impl<'a> World<'a> {
                 _ => local.matrix(),
             };
             self.visible[i] = match self.own_visibility(i, time)? {
-                0 | NOT_THERE => false,
+                0 | ABSENT => false,
                 1 => true,
                 _ => parent.is_none_or(|p| self.visible[p]),
             };
@@ -244,8 +244,9 @@ mod tests {
 
     #[test]
     fn scales_that_change_their_signs_turn_nothing() {
-        let scaled =
-            |x: f64, y: f64| LocalTransform::Parts(Qvv { scale: DVec3::new(x, y, 1.0), ..Qvv::IDENTITY });
+        let scaled = |x: f64, y: f64| {
+            LocalTransform::Components(Qvv { scale: DVec3::new(x, y, 1.0), ..Qvv::IDENTITY })
+        };
         assert_eq!(interpolate(&scaled(1.0, 1.0), &scaled(-1.0, -1.0), 0.25), scaled(0.5, 0.5));
     }
 }

@@ -7,7 +7,10 @@ use std::sync::Arc;
 
 /// Returns `channel`, with the times of the mesh's positions if an exporter gave it sampling 0 (one sample
 /// per *second*) although it has one sample per frame.
-pub fn follow<T: Clone + Send + Sync + 'static>(channel: &Channel<T>, mesh: &Mesh) -> Channel<T> {
+pub fn with_position_times<T: Clone + Send + Sync + 'static>(
+    channel: &Channel<T>,
+    mesh: &Mesh,
+) -> Channel<T> {
     let identity = TimeSampling::Uniform { start: 0.0, step: 1.0 };
     let positions = &mesh.positions;
     if channel.len() > 1 && channel.len() == positions.len() && **channel.sampling() == identity {
@@ -28,7 +31,7 @@ pub struct Faces {
 
 /// Values of an attribute at a time.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Values<T> {
+pub struct AttributeValues<T> {
     /// The values, or the palette.
     pub values: Vec<T>,
     /// Indices into the palette, one per element, if there is one.
@@ -36,13 +39,13 @@ pub struct Values<T> {
 }
 
 /// A value that can be interpolated linearly.
-pub trait Mix: Copy + Send + Sync + 'static {
+pub trait Lerp: Copy + Send + Sync + 'static {
     /// Returns `a + (b − a)·f`, computed in f64.
-    fn mix(a: Self, b: Self, f: f64) -> Self;
+    fn lerp(a: Self, b: Self, f: f64) -> Self;
 }
 
-impl<const N: usize> Mix for [f32; N] {
-    fn mix(a: Self, b: Self, f: f64) -> Self {
+impl<const N: usize> Lerp for [f32; N] {
+    fn lerp(a: Self, b: Self, f: f64) -> Self {
         std::array::from_fn(|i| (f64::from(a[i]) + (f64::from(b[i]) - f64::from(a[i])) * f) as f32)
     }
 }
@@ -53,14 +56,14 @@ pub fn topology_identity(mesh: &Mesh, time: f64) -> (u128, u128) {
         if channel.is_empty() {
             return 0;
         }
-        let channel = follow(channel, mesh);
+        let channel = with_position_times(channel, mesh);
         channel.identity(channel.locate(time).0)
     };
     let Some(particles) = &mesh.particles else {
         return (of(&mesh.face_counts), of(&mesh.face_indices));
     };
     let ids = particles.ids.as_ref().filter(|ids| !ids.is_empty()).map_or(0, |ids| {
-        let ids = follow(ids, mesh);
+        let ids = with_position_times(ids, mesh);
         ids.identity(ids.locate(time).0)
     });
     (particles.curves.as_ref().map_or(0, |curves| of(&curves.counts)), ids)
@@ -68,12 +71,12 @@ pub fn topology_identity(mesh: &Mesh, time: f64) -> (u128, u128) {
 
 /// Reads the faces at `time`.
 pub fn faces_at(mesh: &Mesh, time: f64, out: &mut Faces) -> Result<(), Error> {
-    held(&mesh.face_counts, mesh, time, &mut out.counts)?;
-    held(&mesh.face_indices, mesh, time, &mut out.indices)
+    read_held(&mesh.face_counts, mesh, time, &mut out.counts)?;
+    read_held(&mesh.face_indices, mesh, time, &mut out.indices)
 }
 
 /// Returns the sample at or before `time` of a channel that is never interpolated.
-pub fn held<T: Clone + Send + Sync + 'static>(
+pub fn read_held<T: Clone + Send + Sync + 'static>(
     channel: &Channel<T>,
     mesh: &Mesh,
     time: f64,
@@ -83,7 +86,7 @@ pub fn held<T: Clone + Send + Sync + 'static>(
     if channel.is_empty() {
         return Ok(());
     }
-    let channel = follow(channel, mesh);
+    let channel = with_position_times(channel, mesh);
     channel.read(channel.locate(time).0, out)
 }
 
@@ -130,7 +133,7 @@ pub fn lenses_at(camera: &Channel<Lens>, times: &[f64]) -> Result<Vec<Lens>, Err
 pub fn velocities_at(mesh: &Mesh, time: f64, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
     out.clear();
     match &mesh.velocities {
-        Some(velocities) => mixed(&follow(velocities, mesh), mesh, time, out),
+        Some(velocities) => read_interpolated(&with_position_times(velocities, mesh), mesh, time, out),
         None => Ok(()),
     }
 }
@@ -139,7 +142,7 @@ pub fn velocities_at(mesh: &Mesh, time: f64, out: &mut Vec<[f32; 3]>) -> Result<
 pub fn ids_at(mesh: &Mesh, time: f64, out: &mut Vec<u64>) -> Result<(), Error> {
     out.clear();
     match mesh.particles.as_ref().and_then(|particles| particles.ids.as_ref()) {
-        Some(ids) => held(ids, mesh, time, out),
+        Some(ids) => read_held(ids, mesh, time, out),
         None => Ok(()),
     }
 }
@@ -149,7 +152,7 @@ pub fn curves_at(mesh: &Mesh, time: f64, out: &mut Vec<u32>) -> Result<(), Error
     out.clear();
     if let Some(curves) = mesh.particles.as_ref().and_then(|particles| particles.curves.as_ref()) {
         let mut counts = Vec::new();
-        held(&curves.counts, mesh, time, &mut counts)?;
+        read_held(&curves.counts, mesh, time, &mut counts)?;
         out.extend(counts.into_iter().map(|count| count.max(0) as u32));
     }
     Ok(())
@@ -157,21 +160,21 @@ pub fn curves_at(mesh: &Mesh, time: f64, out: &mut Vec<u32>) -> Result<(), Error
 
 /// The largest valid coordinate, so that squares of distances stay finite in f32; larger ones count as
 /// damaged.
-pub const LARGEST: f32 = 1e18;
+pub const MAX_COORDINATE: f32 = 1e18;
 
-/// `true` if a point is finite and within [`LARGEST`].
-pub fn usable(p: &[f32; 3]) -> bool {
-    p.iter().all(|v| v.abs() <= LARGEST)
+/// `true` if a point is finite and within [`MAX_COORDINATE`].
+pub fn is_usable_point(p: &[f32; 3]) -> bool {
+    p.iter().all(|v| v.abs() <= MAX_COORDINATE)
 }
 
 /// Writes the positions at `time`. If the number of points or the faces differ from the next sample's, the
 /// sample holds. A point damaged in one of two samples is unusable between them too.
 pub fn positions_at(mesh: &Mesh, time: f64, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
-    let mix = |a: [f32; 3], b, fraction| match usable(&a) && usable(&b) {
-        true => Mix::mix(a, b, fraction),
+    let mix = |a: [f32; 3], b, fraction| match is_usable_point(&a) && is_usable_point(&b) {
+        true => Lerp::lerp(a, b, fraction),
         false => [f32::NAN; 3],
     };
-    mixed_by(&mesh.positions, mesh, time, out, mix)
+    read_interpolated_by(&mesh.positions, mesh, time, out, mix)
 }
 
 /// Writes the matrix of each joint of a mesh's skin at `time`; between samples as [`positions_at`] does: by
@@ -186,7 +189,7 @@ pub fn pose_at(mesh: &Mesh, time: f64, out: &mut Vec<DMat4>) -> Result<bool, Err
         return Ok(false);
     }
     let (i, fraction) = mesh.positions.locate(time);
-    if fraction > 0.0 && skin.pose.between(time, out)? {
+    if fraction > 0.0 && skin.pose.read_between(time, out)? {
         return Ok(out.len() == skin.joints.len());
     }
     skin.pose.read(i, out)?;
@@ -201,20 +204,20 @@ pub fn pose_at(mesh: &Mesh, time: f64, out: &mut Vec<DMat4>) -> Result<bool, Err
 }
 
 /// Evaluates an attribute at `time`.
-pub fn attribute_at<T: Mix>(
+pub fn attribute_at<T: Lerp>(
     attribute: &Attribute<T>,
     mesh: &Mesh,
     time: f64,
-    out: &mut Values<T>,
+    out: &mut AttributeValues<T>,
 ) -> Result<(), Error> {
-    let values = follow(&attribute.values, mesh);
+    let values = with_position_times(&attribute.values, mesh);
     match &attribute.indices {
         None => {
             out.indices = None;
-            mixed(&values, mesh, time, &mut out.values)
+            read_interpolated(&values, mesh, time, &mut out.values)
         }
         Some(indices) => {
-            let indices = follow(indices, mesh);
+            let indices = with_position_times(indices, mesh);
             let list = out.indices.get_or_insert_default();
             list.clear();
             if indices.is_empty() || values.is_empty() {
@@ -225,7 +228,7 @@ pub fn attribute_at<T: Mix>(
             indices.read(i, list)?;
             let steady = fraction == 0.0 || indices.identity(i) == indices.identity(i + 1);
             if steady {
-                mixed(&values, mesh, time, &mut out.values)
+                read_interpolated(&values, mesh, time, &mut out.values)
             } else {
                 values.read(values.locate(time).0, &mut out.values)
             }
@@ -236,8 +239,8 @@ pub fn attribute_at<T: Mix>(
 /// Returns the custom attributes of a mesh, the first of each name, including those of integers, which are
 /// NaN where f32 cannot hold the value.
 pub fn custom_attributes(mesh: &Mesh) -> Vec<CustomAttribute> {
-    struct Whole(Channel<i64>);
-    impl Source<[f32; 4]> for Whole {
+    struct IntegersAsFloats(Channel<i64>);
+    impl Source<[f32; 4]> for IntegersAsFloats {
         fn len(&self) -> usize {
             self.0.len()
         }
@@ -266,7 +269,7 @@ pub fn custom_attributes(mesh: &Mesh) -> Vec<CustomAttribute> {
             scope: attribute.scope,
             values: Channel::new(
                 attribute.values.sampling().clone(),
-                Arc::new(Whole(attribute.values.clone())),
+                Arc::new(IntegersAsFloats(attribute.values.clone())),
             ),
             indices: attribute.indices.clone(),
         },
@@ -278,11 +281,11 @@ pub fn custom_attributes(mesh: &Mesh) -> Vec<CustomAttribute> {
 
 /// Returns the values of an attribute (not a constant one) by point, or the reason why it is invalid; `None`
 /// if faces or corners of one point differ. Points without faces get 0.
-pub fn by_point(
+pub fn values_by_point(
     scope: Scope,
     faces: &Faces,
     points: usize,
-    values: &Values<[f32; 4]>,
+    values: &AttributeValues<[f32; 4]>,
 ) -> Result<Option<Vec<[f32; 4]>>, &'static str> {
     let count = element_count(scope, points, faces);
     let of = |i: usize| match &values.indices {
@@ -293,9 +296,9 @@ pub fn by_point(
     if there != count {
         return Err("has not as many values as there are elements");
     }
-    const BEYOND: &str = "has indices beyond its values";
+    const OUT_OF_RANGE: &str = "has indices beyond its values";
     if matches!(scope, Scope::Varying | Scope::Vertex) {
-        let all = (0..points).map(|i| of(i).ok_or(BEYOND));
+        let all = (0..points).map(|i| of(i).ok_or(OUT_OF_RANGE));
         return all.collect::<Result<_, _>>().map(Some);
     }
     let mut out: Vec<Option<[f32; 4]>> = vec![None; points];
@@ -305,7 +308,7 @@ pub fn by_point(
             let Some(&point) = faces.indices.get(corner) else {
                 break;
             };
-            let value = of(if scope == Scope::Uniform { face } else { corner }).ok_or(BEYOND)?;
+            let value = of(if scope == Scope::Uniform { face } else { corner }).ok_or(OUT_OF_RANGE)?;
             corner += 1;
             let Some(own) = usize::try_from(point).ok().and_then(|p| out.get_mut(p)) else {
                 continue;
@@ -332,11 +335,16 @@ pub fn element_count(scope: Scope, points: usize, faces: &Faces) -> usize {
     }
 }
 
-fn mixed<T: Mix>(channel: &Channel<T>, mesh: &Mesh, time: f64, out: &mut Vec<T>) -> Result<(), Error> {
-    mixed_by(channel, mesh, time, out, T::mix)
+fn read_interpolated<T: Lerp>(
+    channel: &Channel<T>,
+    mesh: &Mesh,
+    time: f64,
+    out: &mut Vec<T>,
+) -> Result<(), Error> {
+    read_interpolated_by(channel, mesh, time, out, T::lerp)
 }
 
-fn mixed_by<T: Mix>(
+fn read_interpolated_by<T: Lerp>(
     channel: &Channel<T>,
     mesh: &Mesh,
     time: f64,
@@ -348,7 +356,7 @@ fn mixed_by<T: Mix>(
         return Ok(());
     }
     let (i, fraction) = channel.locate(time);
-    if fraction > 0.0 && channel.between(time, out)? {
+    if fraction > 0.0 && channel.read_between(time, out)? {
         return Ok(());
     }
     channel.read(i, out)?;
@@ -382,7 +390,7 @@ fn mixed_by<T: Mix>(
 }
 
 /// `true` if the mesh's faces stay the same at all `times` (compared by identity, then by content).
-pub fn fixed_topology(mesh: &Mesh, times: &[f64]) -> Result<bool, Error> {
+pub fn has_fixed_topology(mesh: &Mesh, times: &[f64]) -> Result<bool, Error> {
     let (mut first, mut other) = (Faces::default(), Faces::default());
     let Some(&start) = times.first() else {
         return Ok(true);

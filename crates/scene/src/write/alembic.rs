@@ -21,14 +21,14 @@ mod tests;
 use crate::read::alembic::murmur::murmur3;
 use crate::{Error, Remark, Scene};
 use ogawa::{NO_CHILDREN, Ogawa, Reference};
-use plan::Plan;
+use plan::ArchivePlan;
 use property::{MetaTable, write_compound};
 use std::path::Path;
 
 /// Version of Alembic's Ogawa layout.
-const LAYOUT: i32 = 0;
+const OGAWA_LAYOUT_VERSION: i32 = 0;
 /// The library version that the files state: 1.8.0.
-const LIBRARY: i32 = 10_800;
+const WRITTEN_LIBRARY_VERSION: i32 = 10_800;
 
 /// Called with the number of samples written and the number in all, of the property that has the most.
 pub type Progress<'a> = dyn FnMut(usize, usize) + 'a;
@@ -40,20 +40,20 @@ pub type Progress<'a> = dyn FnMut(usize, usize) + 'a;
 /// mesh below it, named after it with the suffix `Shape`. The joints of a clip become transforms, below a
 /// group of the clip's name unless the clip is all there is. Remarks tell what an archive cannot hold.
 pub fn write(path: &Path, scene: &Scene, progress: &mut Progress) -> Result<Vec<Remark>, Error> {
-    let mut plan = Plan::new(scene);
+    let mut plan = ArchivePlan::new(scene);
     let mut out = Ogawa::create(path)?;
-    let version = out.data(&LAYOUT.to_le_bytes())?;
-    let library = out.data(&LIBRARY.to_le_bytes())?;
+    let version = out.data(&OGAWA_LAYOUT_VERSION.to_le_bytes())?;
+    let library = out.data(&WRITTEN_LIBRARY_VERSION.to_le_bytes())?;
 
     let total = plan.leaves.iter().map(|leaf| leaf.samples).max().unwrap_or(0);
     let mut buffer = Vec::new();
     for i in 0..total {
-        for leaf in plan.leaves.iter_mut().filter(|l| i < l.samples && !l.at_the_end) {
+        for leaf in plan.leaves.iter_mut().filter(|l| i < l.samples && !l.written_last) {
             leaf.write(i, &mut out, &mut buffer)?;
         }
         progress(i + 1, total);
     }
-    for leaf in plan.leaves.iter_mut().filter(|l| l.at_the_end) {
+    for leaf in plan.leaves.iter_mut().filter(|l| l.written_last) {
         leaf.write(0, &mut out, &mut buffer)?;
     }
 
@@ -64,17 +64,17 @@ pub fn write(path: &Path, scene: &Scene, progress: &mut Progress) -> Result<Vec<
     let table = out.data(&table.bytes)?;
     let root = out.group(&[version, library, top, meta, samplings, table])?;
     out.finish(root)?;
-    Ok(clips::left_out(&scene.clips))
+    Ok(clips::remarks_on_left_out(&scene.clips))
 }
 
 /// Writes all objects, children before parents, and returns the root object.
-fn write_objects(plan: &Plan, table: &mut MetaTable, out: &mut Ogawa) -> Result<Reference, Error> {
-    struct Done {
+fn write_objects(plan: &ArchivePlan, table: &mut MetaTable, out: &mut Ogawa) -> Result<Reference, Error> {
+    struct WrittenObject {
         reference: Reference,
         /// Hashes of the object's properties and of its subtree: equal for equal subtrees.
         hashes: [u128; 2],
     }
-    let mut done: Vec<Option<Done>> = plan.objects.iter().map(|_| None).collect();
+    let mut done: Vec<Option<WrittenObject>> = plan.objects.iter().map(|_| None).collect();
     let mut top = NO_CHILDREN;
     // Parents stand before their children, so in reverse every object finds its children done.
     for (index, object) in plan.objects.iter().enumerate().rev() {
@@ -103,7 +103,7 @@ fn write_objects(plan: &Plan, table: &mut MetaTable, out: &mut Ogawa) -> Result<
         headers.extend(hashes.iter().flat_map(|h| h.to_le_bytes()));
         group.push(out.data(&headers)?);
         top = out.group(&group)?;
-        done[index] = Some(Done { reference: top, hashes });
+        done[index] = Some(WrittenObject { reference: top, hashes });
     }
     Ok(top)
 }

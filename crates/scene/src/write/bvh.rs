@@ -17,7 +17,7 @@ pub fn write(path: &Path, skeleton: &Skeleton, clip: &Clip) -> Result<Vec<Remark
     let file = Temporary::create(path)?;
     let mut out = file.file();
     out.write_all(text.as_bytes()).map_err(|e| Error::io(file.target(), e))?;
-    file.keep()?;
+    file.publish()?;
     Ok(remarks)
 }
 
@@ -34,11 +34,11 @@ pub fn text(skeleton: &Skeleton, clip: &Clip, remarks: &mut Vec<Remark>) -> Stri
     }
     let moves = |j: usize| {
         let track = &clip.tracks[j].translation;
-        joints[j].parent.is_none() || !track.is_constant() || track.at(0) != joints[j].rest.translation
+        joints[j].parent.is_none() || !track.is_constant() || track.sample(0) != joints[j].rest.translation
     };
     let scaled = (0..joints.len()).any(|j| {
         let track = &clip.tracks[j].scale;
-        !track.is_constant() || track.at(0) != DVec3::ONE
+        !track.is_constant() || track.sample(0) != DVec3::ONE
     });
     if scaled {
         remarks.push(Remark::new(&clip.name, "BVH holds no scale; it was left out"));
@@ -63,13 +63,13 @@ pub fn text(skeleton: &Skeleton, clip: &Clip, remarks: &mut Vec<Remark>) -> Stri
         depth += 1;
         let tabs = indent(depth);
         let _ = writeln!(out, "{tabs}OFFSET {}", vector(joint.rest.translation));
-        let [a, b, c] = order_of(joint).map(|axis| ["X", "Y", "Z"][axis]);
+        let [a, b, c] = rotation_axes(joint).map(|axis| ["X", "Y", "Z"][axis]);
         let turns = format!("{a}rotation {b}rotation {c}rotation");
         let _ = match moves(j) {
             true => writeln!(out, "{tabs}CHANNELS 6 Xposition Yposition Zposition {turns}"),
             false => writeln!(out, "{tabs}CHANNELS 3 {turns}"),
         };
-        let mut ends = joint.ends.clone();
+        let mut ends = joint.end_sites.clone();
         if ends.is_empty() && children[j].is_empty() {
             ends.push(DVec3::ZERO);
         }
@@ -84,9 +84,9 @@ pub fn text(skeleton: &Skeleton, clip: &Clip, remarks: &mut Vec<Remark>) -> Stri
     let mut last = vec![DVec3::ZERO; joints.len()];
     for i in 0..clip.samples {
         for (n, &j) in order.iter().enumerate() {
-            let value = clip.tracks[j].at(i);
-            let turned = angles(value.rotation, order_of(&joints[j]));
-            let angles = near(turned, last[j]);
+            let value = clip.tracks[j].transform(i);
+            let turned = angles(value.rotation, rotation_axes(&joints[j]));
+            let angles = nearest_angles(turned, last[j]);
             last[j] = angles;
             if n > 0 {
                 out.push(' ');
@@ -129,7 +129,7 @@ fn number(value: f64) -> String {
 }
 
 /// Returns the axes in the order of a joint's channels: the file's, or z, y, x.
-fn order_of(joint: &Joint) -> [usize; 3] {
+fn rotation_axes(joint: &Joint) -> [usize; 3] {
     let order = joint.rotation_order.unwrap_or([2, 1, 0]);
     let mut sorted = order;
     sorted.sort_unstable();
@@ -158,7 +158,7 @@ fn angles(q: DQuat, [i, j, k]: [usize; 3]) -> DVec3 {
 }
 
 /// Returns angles of the same rotation that are nearest to `last`, so that curves do not jump.
-fn near(angles: DVec3, last: DVec3) -> DVec3 {
+fn nearest_angles(angles: DVec3, last: DVec3) -> DVec3 {
     let turns = |a: DVec3| a + ((last - a) / TAU).round() * TAU;
     let first = turns(angles);
     let other = turns(DVec3::new(angles.x + PI, PI - angles.y, angles.z + PI));

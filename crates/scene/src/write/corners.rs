@@ -1,26 +1,26 @@
 //! Reads attributes of a mesh at one time by corner, for any scope.
 
-use crate::read::{Plain, identity};
-use crate::sample::{Faces, Mix, Values, attribute_at, held};
+use crate::read::{ToBytes, content_identity};
+use crate::sample::{AttributeValues, Faces, Lerp, attribute_at, read_held};
 use crate::{Attribute, Error, Identity, Mesh, Scope};
 use std::collections::HashMap;
 
 /// An attribute's values at one time.
 pub(crate) struct PerCorner<T> {
     pub scope: Scope,
-    values: Values<T>,
+    values: AttributeValues<T>,
 }
 
-impl<T: Mix + Default> PerCorner<T> {
+impl<T: Lerp + Default> PerCorner<T> {
     /// Reads `attribute` at `time`.
     pub fn read(attribute: &Attribute<T>, mesh: &Mesh, time: f64) -> Result<PerCorner<T>, Error> {
-        let mut values = Values { values: Vec::new(), indices: None };
+        let mut values = AttributeValues { values: Vec::new(), indices: None };
         attribute_at(attribute, mesh, time, &mut values)?;
         Ok(PerCorner { scope: attribute.scope, values })
     }
 
     /// Returns the value at a corner of `face` on `point`, or `None` if the file has too few values.
-    pub fn at(&self, point: usize, face: usize, corner: usize) -> Option<T> {
+    pub fn value(&self, point: usize, face: usize, corner: usize) -> Option<T> {
         let element = match self.scope {
             Scope::Constant => 0,
             Scope::Uniform => face,
@@ -37,10 +37,10 @@ impl<T: Mix + Default> PerCorner<T> {
     /// Returns an identity that is equal for equal content.
     pub fn identity(&self) -> Identity
     where
-        T: Plain,
+        T: ToBytes,
     {
-        let indices = self.values.indices.as_ref().map_or(0, |i| identity(i));
-        identity(&self.values.values) ^ indices.rotate_left(1)
+        let indices = self.values.indices.as_ref().map_or(0, |i| content_identity(i));
+        content_identity(&self.values.values) ^ indices.rotate_left(1)
     }
 
     /// `true` if two corners of one point can differ.
@@ -50,19 +50,19 @@ impl<T: Mix + Default> PerCorner<T> {
 }
 
 /// Distinct values, indexed in order of appearance.
-pub(crate) struct Distinct<T, K> {
+pub(crate) struct DistinctValues<T, K> {
     numbers: HashMap<K, u32>,
     /// The values.
     pub list: Vec<T>,
 }
 
-impl<T, K: std::hash::Hash + Eq> Distinct<T, K> {
+impl<T, K: std::hash::Hash + Eq> DistinctValues<T, K> {
     /// Returns an empty list.
-    pub fn new() -> Distinct<T, K> {
-        Distinct { numbers: HashMap::new(), list: Vec::new() }
+    pub fn new() -> DistinctValues<T, K> {
+        DistinctValues { numbers: HashMap::new(), list: Vec::new() }
     }
     /// Returns the index of the value with this key, and adds it if it is new.
-    pub fn number(&mut self, key: K, value: T) -> u32 {
+    pub fn insert(&mut self, key: K, value: T) -> u32 {
         *self.numbers.entry(key).or_insert_with(|| {
             self.list.push(value);
             self.list.len() as u32 - 1
@@ -71,11 +71,11 @@ impl<T, K: std::hash::Hash + Eq> Distinct<T, K> {
 }
 
 /// Returns for each face the index of the first face set that contains it.
-pub(crate) fn set_of_faces(mesh: &Mesh, faces: &Faces, time: f64) -> Result<Vec<Option<u32>>, Error> {
+pub(crate) fn face_set_indices(mesh: &Mesh, faces: &Faces, time: f64) -> Result<Vec<Option<u32>>, Error> {
     let mut out = vec![None; faces.counts.len()];
     let mut list = Vec::new();
     for (number, set) in mesh.face_sets.iter().enumerate() {
-        held(&set.faces, mesh, time, &mut list)?;
+        read_held(&set.faces, mesh, time, &mut list)?;
         for &face in &list {
             if let Some(slot) = usize::try_from(face).ok().and_then(|f| out.get_mut(f)) {
                 slot.get_or_insert(number as u32);

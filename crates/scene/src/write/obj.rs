@@ -1,12 +1,12 @@
 //! Writes a folder of OBJ files, one per frame: all visible meshes in world space, one `o` each, with uvs,
 //! normals and materials by name.
 
-use super::corners::{Distinct, PerCorner, set_of_faces};
-use super::polygon::usable;
-use super::temporary::{Temporary, own_name};
+use super::corners::{DistinctValues, PerCorner, face_set_indices};
+use super::polygon::usable_faces;
+use super::temporary::{Temporary, path_in_folder};
 use super::vertices::normal_matrix;
 use crate::sample::{Faces, World, faces_at, positions_at};
-use crate::{Error, Mesh, Placed, Remark, Scene, Winding};
+use crate::{Error, Mesh, PlacedObject, Remark, Scene, Winding};
 use glam::{DMat4, DVec3};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write as _;
@@ -19,9 +19,9 @@ pub fn write_frame(target: &Path, scene: &Scene, time: f64) -> Result<Vec<Remark
     let names = object_names(&placed);
     let mut world = World::new(scene, &placed)?;
     let mut remarks = BTreeSet::new();
-    let mut frame = Frame::default();
-    frame.fill((scene, &placed, &names), &mut world, time, &mut remarks)?;
-    frame.keep(target)?;
+    let mut frame = ObjText::default();
+    frame.fill_with_scene((scene, &placed, &names), &mut world, time, &mut remarks)?;
+    frame.write_file(target)?;
     Ok(remarks.into_iter().collect())
 }
 
@@ -42,10 +42,10 @@ pub fn write(
     let mut world = World::new(scene, &placed)?;
     let digits = times.len().to_string().len().max(4);
     let mut remarks = BTreeSet::new();
-    let mut frame = Frame::default();
+    let mut frame = ObjText::default();
     for (i, &time) in times.iter().enumerate() {
-        frame.fill((scene, &placed, &names), &mut world, time, &mut remarks)?;
-        frame.keep(&own_name(folder, &format!("{name}.{:0digits$}.obj", i + 1))?)?;
+        frame.fill_with_scene((scene, &placed, &names), &mut world, time, &mut remarks)?;
+        frame.write_file(&path_in_folder(folder, &format!("{name}.{:0digits$}.obj", i + 1))?)?;
         progress(i + 1, times.len());
     }
     Ok(remarks.into_iter().collect())
@@ -53,10 +53,10 @@ pub fn write(
 
 /// Returns paths as object names: without the first '/', and with '_' for the others, as many programs accept
 /// no path here. Equal names get another '_', and if still equal, a number.
-fn object_names(placed: &[Placed]) -> Vec<String> {
+fn object_names(placed: &[PlacedObject]) -> Vec<String> {
     let mut seen = HashSet::new();
     let mut more: HashMap<String, usize> = HashMap::new();
-    let name = |p: &Placed| {
+    let name = |p: &PlacedObject| {
         let clean = |c: char| if c == '/' || c.is_control() { '_' } else { c };
         let mut name: String = p.path.trim_start_matches('/').chars().map(clean).collect();
         if !seen.insert(name.clone()) {
@@ -76,31 +76,31 @@ fn object_names(placed: &[Placed]) -> Vec<String> {
 
 /// The text of one file, and the number of values of each kind in it so far.
 #[derive(Default)]
-struct Frame {
+struct ObjText {
     text: String,
     points: u32,
     uvs: u32,
     normals: u32,
 }
 
-impl Frame {
-    fn start(&mut self) {
+impl ObjText {
+    fn clear(&mut self) {
         let mut text = std::mem::take(&mut self.text);
         text.clear();
         text.push_str("# meshreel\n");
-        *self = Frame { text, ..Frame::default() };
+        *self = ObjText { text, ..ObjText::default() };
     }
 
     /// Appends everything visible at a time.
-    fn fill(
+    fn fill_with_scene(
         &mut self,
-        (scene, placed, names): (&Scene, &[Placed], &[String]),
+        (scene, placed, names): (&Scene, &[PlacedObject], &[String]),
         world: &mut World<'_>,
         time: f64,
         remarks: &mut BTreeSet<Remark>,
     ) -> Result<(), Error> {
         world.evaluate(time)?;
-        self.start();
+        self.clear();
         for (p, object) in placed.iter().enumerate() {
             if let Some(mesh) = scene.nodes[object.node].mesh
                 && world.visible[p]
@@ -112,11 +112,11 @@ impl Frame {
         Ok(())
     }
 
-    fn keep(&self, target: &Path) -> Result<(), Error> {
+    fn write_file(&self, target: &Path) -> Result<(), Error> {
         let file = Temporary::create(target)?;
         let mut out = file.file();
         out.write_all(self.text.as_bytes()).map_err(|e| Error::io(file.target(), e))?;
-        file.keep()
+        file.publish()
     }
 
     fn mesh(
@@ -132,7 +132,7 @@ impl Frame {
         let mut faces = Faces::default();
         positions_at(mesh, time, &mut positions)?;
         faces_at(mesh, time, &mut faces)?;
-        let usable = usable(&faces, positions.len());
+        let usable = usable_faces(&faces, positions.len());
         if usable.broken > 0 {
             remarks.insert(Remark::new(path, "faces that refer to points that are not there were left out"));
         }
@@ -151,7 +151,7 @@ impl Frame {
         for (i, p) in positions.iter().enumerate() {
             let p = matrix.transform_point3(DVec3::from_array(p.map(f64::from)));
             let (x, y, z) = (p.x as f32, p.y as f32, p.z as f32);
-            match colours.as_ref().map(|c| c.at(i, 0, 0).unwrap_or([1.0; 4])) {
+            match colours.as_ref().map(|c| c.value(i, 0, 0).unwrap_or([1.0; 4])) {
                 None => line(out, "v", &[x, y, z]),
                 Some([r, g, b, _]) => line(out, "v", &[x, y, z, r, g, b]),
             }
@@ -163,7 +163,7 @@ impl Frame {
             let n = (turn * DVec3::from_array(n.map(f64::from))).normalize_or_zero();
             line(out, "vn", &[n.x as f32, n.y as f32, n.z as f32]);
         }
-        let sets = set_of_faces(mesh, &faces, time)?;
+        let sets = face_set_indices(mesh, &faces, time)?;
         // A mirroring transform reverses faces; so does clockwise winding.
         let reverse = (matrix.determinant() < 0.0) != (mesh.winding == Winding::Clockwise);
         self.faces(mesh, &faces, &usable.list, &sets, &corners, reverse);
@@ -237,19 +237,19 @@ impl Corners {
     fn read(mesh: &Mesh, time: f64, faces: &Faces, usable: &[(u32, u32, u32)]) -> Result<Corners, Error> {
         let uvs = mesh.uvs.first().map(|a| PerCorner::read(a, mesh, time)).transpose()?;
         let normals = mesh.normals.as_ref().map(|a| PerCorner::read(a, mesh, time)).transpose()?;
-        let mut uv_list: Distinct<[f32; 2], [u32; 2]> = Distinct::new();
-        let mut normal_list: Distinct<[f32; 3], [u32; 3]> = Distinct::new();
+        let mut uv_list: DistinctValues<[f32; 2], [u32; 2]> = DistinctValues::new();
+        let mut normal_list: DistinctValues<[f32; 3], [u32; 3]> = DistinctValues::new();
         let (mut uv_of, mut normal_of) = (Vec::new(), Vec::new());
         for &(face, first, count) in usable {
             for corner in first..first + count {
                 let point = faces.indices[corner as usize] as usize;
                 if let Some(uvs) = &uvs {
-                    let value = uvs.at(point, face as usize, corner as usize).unwrap_or_default();
-                    uv_of.push(uv_list.number(value.map(f32::to_bits), value));
+                    let value = uvs.value(point, face as usize, corner as usize).unwrap_or_default();
+                    uv_of.push(uv_list.insert(value.map(f32::to_bits), value));
                 }
                 if let Some(normals) = &normals {
-                    let value = normals.at(point, face as usize, corner as usize).unwrap_or_default();
-                    normal_of.push(normal_list.number(value.map(f32::to_bits), value));
+                    let value = normals.value(point, face as usize, corner as usize).unwrap_or_default();
+                    normal_of.push(normal_list.insert(value.map(f32::to_bits), value));
                 }
             }
         }

@@ -4,7 +4,7 @@ use crate::sample::Faces;
 use glam::{DVec2, DVec3};
 
 /// Faces with at least three corners, all of which refer to a point.
-pub(crate) struct Usable {
+pub(crate) struct UsableFaces {
     /// Index in the file, first corner, number of corners.
     pub list: Vec<(u32, u32, u32)>,
     /// Number of faces left out although they have enough corners.
@@ -12,8 +12,8 @@ pub(crate) struct Usable {
 }
 
 /// Checks every face.
-pub(crate) fn usable(faces: &Faces, points: usize) -> Usable {
-    let mut out = Usable { list: Vec::with_capacity(faces.counts.len()), broken: 0 };
+pub(crate) fn usable_faces(faces: &Faces, points: usize) -> UsableFaces {
+    let mut out = UsableFaces { list: Vec::with_capacity(faces.counts.len()), broken: 0 };
     let mut first = 0usize;
     for (number, &count) in faces.counts.iter().enumerate() {
         let count = count.max(0) as usize;
@@ -34,7 +34,7 @@ pub(crate) fn usable(faces: &Faces, points: usize) -> Usable {
 }
 
 /// Largest polygon for ear clipping, which is cubic at worst; larger ones become fans.
-const MOST_CORNERS: usize = 512;
+const MAX_EAR_CLIPPING_CORNERS: usize = 512;
 
 /// Splits one polygon into triangles of corner indices (0 is its first corner), and keeps its winding.
 pub(crate) fn triangulate(points: &[[f32; 3]], mut emit: impl FnMut([u32; 3])) {
@@ -42,7 +42,7 @@ pub(crate) fn triangulate(points: &[[f32; 3]], mut emit: impl FnMut([u32; 3])) {
     let at = |i: usize| DVec3::from_array(points[i].map(f64::from));
     // Newell's normal: the sum over edges; its length is twice the area.
     let normal: DVec3 = (0..n).map(|i| (at(i) - at(0)).cross(at((i + 1) % n) - at(0))).sum();
-    let plane = normal.try_normalize().filter(|_| (4..=MOST_CORNERS).contains(&n));
+    let plane = normal.try_normalize().filter(|_| (4..=MAX_EAR_CLIPPING_CORNERS).contains(&n));
     let Some(normal) = plane else {
         (1..n.saturating_sub(1)).for_each(|i| emit([0, i as u32, i as u32 + 1]));
         return;
@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn broken_faces_are_counted() {
         let faces = Faces { counts: vec![3, -1, 2, 3, 4], indices: vec![0, 1, 2, 0, 1, 0, 1, 9, 0] };
-        let usable = usable(&faces, 3);
+        let usable = usable_faces(&faces, 3);
         assert_eq!(usable.list, [(0, 0, 3)]);
         assert_eq!(usable.broken, 2);
     }

@@ -5,7 +5,7 @@ use crate::Error;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-/// A temporary file, removed when dropped, unless [`Temporary::keep`] made it the target.
+/// A temporary file, removed when dropped, unless [`Temporary::publish`] made it the target.
 pub(crate) struct Temporary(meshreel_files::Temporary);
 
 impl Temporary {
@@ -29,7 +29,7 @@ impl Temporary {
     }
 
     /// Renames it to the target, once its bytes are on disk.
-    pub fn keep(self) -> Result<(), Error> {
+    pub fn publish(self) -> Result<(), Error> {
         let target = self.target().to_path_buf();
         // The name itself is safe only once its folder is synced; if that fails, only the name is at risk.
         let _ = self.0.publish().map_err(|e| Error::io(&target, e))?;
@@ -38,7 +38,7 @@ impl Temporary {
 }
 
 /// Returns the path of a file in a folder that the user named. A link of that name is refused.
-pub(crate) fn own_name(folder: &Path, name: &str) -> Result<PathBuf, Error> {
+pub(crate) fn path_in_folder(folder: &Path, name: &str) -> Result<PathBuf, Error> {
     let path = folder.join(name);
     meshreel_files::refuse_link(&path).map_err(|e| Error::io(&path, e))?;
     Ok(path)
@@ -61,7 +61,7 @@ mod tests {
         let kept = Temporary::create(&target).unwrap();
         kept.file().write_all(b"new").unwrap();
         assert_eq!(std::fs::read(&target).unwrap(), b"old");
-        kept.keep().unwrap();
+        kept.publish().unwrap();
         assert_eq!(std::fs::read(&target).unwrap(), b"new");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
         assert!(matches!(Temporary::create(folder.path()), Err(Error::Io { .. })));

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 /// Returns the folder of Alembic files.
 pub fn alembic() -> Option<PathBuf> {
-    place("alembic")
+    corpus_path("alembic")
 }
 
 /// Returns a file or folder of the corpus; a test that does not find it is recorded as skipped in the file
 /// that `MESHREEL_SKIPPED` names.
-pub fn place(path: &str) -> Option<PathBuf> {
+pub fn corpus_path(path: &str) -> Option<PathBuf> {
     let root = match std::env::var_os("MESHREEL_CORPUS") {
         Some(root) => PathBuf::from(root),
         None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus"),

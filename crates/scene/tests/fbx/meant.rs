@@ -2,7 +2,7 @@
 //! meshes whose nodes stand elsewhere than at binding, keys far out, and cages of subdivision surfaces.
 
 use super::normals::{points_of, triangle};
-use super::skeletons::{BETWEEN, animated, node, stack};
+use super::skeletons::{END_OF_OBJECTS, animated, node, stack};
 use super::{open, target};
 use glam::{DMat4, DVec3};
 use meshreel_scene::sample::{FrameOptions, World, frame_times, positions_at};
@@ -10,7 +10,7 @@ use meshreel_scene::{NodeKind, Remark, Scene};
 use std::path::Path;
 
 /// Returns the points of each placed mesh in world space at a time, by path; `None` if it is hidden.
-pub(super) fn shown(scene: &Scene, time: f64) -> Vec<(String, Option<Vec<DVec3>>)> {
+pub(super) fn visible_points(scene: &Scene, time: f64) -> Vec<(String, Option<Vec<DVec3>>)> {
     let placed = scene.expand().unwrap();
     let mut world = World::new(scene, &placed).unwrap();
     world.evaluate(time).unwrap();
@@ -58,10 +58,10 @@ fn groups(path: &Path) -> Vec<Vec<DVec3>> {
 
 /// Compares frames with those that the writing program stored beside the file.
 fn check_frames(name: &str, file: &str, frames: &[u32], near: f64) {
-    let Some(folder) = crate::corpus::place("cases/fbx") else { return };
+    let Some(folder) = crate::corpus::corpus_path("cases/fbx") else { return };
     let (scene, _) = open(&folder.join(file));
     for frame in frames {
-        let found = shown(&scene, f64::from(*frame) / 24.0);
+        let found = visible_points(&scene, f64::from(*frame) / 24.0);
         let truth = groups(&folder.join(format!("{name}_{frame}.obj")));
         assert_eq!(found.len(), truth.len());
         for ((path, points), truth) in found.iter().zip(&truth) {
@@ -121,7 +121,7 @@ fn below(parent: &str, own: &str) -> String {
 fn nodes_are_hidden_as_animations_and_inheritance_say() {
     const HIDDEN: &str = r#"P: "Visibility", "Visibility", "", "A",0"#;
     const ALONE: &str = r#"P: "Visibility Inheritance", "Visibility Inheritance", "", "",0"#;
-    let is_shown = |text: &str, time: f64| shown(&read(text).0, time)[0].1.is_some();
+    let is_shown = |text: &str, time: f64| visible_points(&read(text).0, time)[0].1.is_some();
     assert!(is_shown(&below("", ""), 0.0));
     assert!(!is_shown(&below("", HIDDEN), 0.0));
     assert!(!is_shown(&below(HIDDEN, ""), 0.0));
@@ -146,7 +146,8 @@ fn nodes_are_hidden_as_animations_and_inheritance_say() {
     C: "OP", 22, {model}, "Visibility"
     C: "OP", 23, 22, "d|Visibility""#
         );
-        let text = below(HIDDEN, HIDDEN).replace(BETWEEN, &format!("{objects}{BETWEEN}{links}"));
+        let text =
+            below(HIDDEN, HIDDEN).replace(END_OF_OBJECTS, &format!("{objects}{END_OF_OBJECTS}{links}"));
         let other = if model == 3 { "Lcl Translation" } else { "\n        }" };
         // Only the animated node is hidden.
         let text = match model {
@@ -158,15 +159,15 @@ fn nodes_are_hidden_as_animations_and_inheritance_say() {
             assert_eq!(is_shown(&text, f64::from(frame) / 24.0), frame >= 12, "{model}, frame {frame}");
         }
     }
-    let Some(folder) = crate::corpus::place("cases/fbx") else { return };
+    let Some(folder) = crate::corpus::corpus_path("cases/fbx") else { return };
     let (scene, _) = open(&folder.join("max7_skin_5000_binary.fbx"));
     for frame in 0..=20 {
-        assert!(shown(&scene, f64::from(frame) / 30.0)[0].1.is_some(), "frame {frame}");
+        assert!(visible_points(&scene, f64::from(frame) / 30.0)[0].1.is_some(), "frame {frame}");
     }
 }
 
 /// Returns the triangle, with a skin bound a unit along x, on a node at y = 10 and on another one at y = 20.
-fn twice(program: &str) -> String {
+fn bound_on_two_nodes(program: &str) -> String {
     let text = triangle("", "*0 { a: }");
     let text = text.replace(
         "FBXHeaderExtension:  {\n",
@@ -193,7 +194,10 @@ fn twice(program: &str) -> String {
         "Transform: *16 { a: 1,0,0,0,0,1,0,0,0,0,1,0,1,0,0,1 }",
     );
     let other = format!("\n    Model: 9, \"Model::Other\", \"Mesh\" {{{}\n    }}", at(20));
-    text.replace(BETWEEN, &format!("{other}{BETWEEN}\n    C: \"OO\", 1, 9\n    C: \"OO\", 9, 0"))
+    text.replace(
+        END_OF_OBJECTS,
+        &format!("{other}{END_OF_OBJECTS}\n    C: \"OO\", 1, 9\n    C: \"OO\", 9, 0"),
+    )
 }
 
 #[test]
@@ -205,8 +209,8 @@ fn nodes_carry_skins_on_where_the_program_does() {
     let put = bone.transform_point3(DVec3::X);
     for (program, remark) in [("Maya", None), ("Blender", Some("several nodes")), ("", Some("several nodes"))]
     {
-        let (scene, remarks) = read(&twice(program));
-        let found = shown(&scene, 0.0);
+        let (scene, remarks) = read(&bound_on_two_nodes(program));
+        let found = visible_points(&scene, 0.0);
         assert_eq!((found.len(), scene.meshes.len()), (2, 1), "{program}");
         for ((path, points), y) in found.iter().zip([10.0, 20.0]) {
             let truth = if program == "Maya" { put + DVec3::new(-1.0, y, 0.0) } else { put };
@@ -218,7 +222,7 @@ fn nodes_carry_skins_on_where_the_program_does() {
         assert_eq!((about, said), if remark.is_some() { (2, 2) } else { (0, 0) }, "{program}: {remarks:?}");
     }
     // On a single node it is a remark if the program's behaviour is unknown.
-    let alone = |program: &str| twice(program).replace("\n    C: \"OO\", 1, 9", "");
+    let alone = |program: &str| bound_on_two_nodes(program).replace("\n    C: \"OO\", 1, 9", "");
     for (program, count) in [("Maya", 0), ("MotionBuilder", 0), ("Unheard of", 1)] {
         let (_, remarks) = read(&alone(program));
         let about = remarks.iter().filter(|r| r.what.contains("where its skin was bound")).count();
@@ -286,7 +290,7 @@ fn keys_far_out_cost_nothing() {
         for time in [-100_000.0, -77_777.0, -1.0, frame(-1), 0.0, frame(8), frame(23), 1.0, 2.0, 54_321.0] {
             let options = ufbx::EvaluateOpts { evaluate_skinning: true, ..Default::default() };
             let moment = ufbx::evaluate_scene(&parsed, &parsed.anim, time, options).unwrap();
-            let found = shown(&scene, time)[0].1.clone().unwrap();
+            let found = visible_points(&scene, time)[0].1.clone().unwrap();
             for (own, truth) in found.iter().zip(moment.meshes[0].skinned_position.values.iter()) {
                 let truth = DVec3::new(truth.x, truth.y, truth.z);
                 assert!(own.distance(truth) < 1e-5, "{flags}, at {time}: {own} {truth}");
@@ -300,7 +304,7 @@ fn keys_far_out_cost_nothing() {
 
 #[test]
 fn frames_of_slow_curves_are_as_many_as_they_bend() {
-    let Some(folder) = crate::corpus::place("cases/fbx") else { return };
+    let Some(folder) = crate::corpus::corpus_path("cases/fbx") else { return };
     let path = folder.join("maya_long_keyframes_7700_binary.fbx");
     let (scene, _) = open(&path);
     let times = frames(&scene);
@@ -314,7 +318,7 @@ fn frames_of_slow_curves_are_as_many_as_they_bend() {
         let time = f64::from(frame) / 30.0;
         let place = ufbx::transform_to_matrix(&ufbx::evaluate_transform(&file.anim, cube, time));
         let truth = ufbx::transform_position(&place, *first);
-        let own = shown(&scene, time)[0].1.clone().unwrap()[0];
+        let own = visible_points(&scene, time)[0].1.clone().unwrap()[0];
         assert!(own.distance(DVec3::new(truth.x, truth.y, truth.z)) < 1e-5, "frame {frame}: {own}");
     }
 }

@@ -10,10 +10,10 @@ use serde_json::Value;
 use std::path::Path;
 
 /// Returns the joints' transforms in world space at a sample of a clip.
-pub(super) fn object(scene: &Scene, clip: &Clip, sample: usize) -> Vec<DMat4> {
+pub(super) fn world_transforms(scene: &Scene, clip: &Clip, sample: usize) -> Vec<DMat4> {
     let mut out: Vec<DMat4> = Vec::new();
     for (joint, track) in scene.skeletons[clip.skeleton].joints.iter().zip(&clip.tracks) {
-        let local = DMat4::from(track.at(sample).matrix());
+        let local = DMat4::from(track.transform(sample).matrix());
         out.push(joint.parent.map_or(local, |parent| out[parent] * local));
     }
     out
@@ -48,7 +48,7 @@ fn check_clips(path: &Path, scene: &Scene) {
             let time = clip.start + sample as f64 / clip.fps;
             let moment =
                 ufbx::evaluate_scene(&file, &stack.anim, time, ufbx::EvaluateOpts::default()).unwrap();
-            let found = object(scene, clip, sample);
+            let found = world_transforms(scene, clip, sample);
             for (joint, found) in scene.skeletons[clip.skeleton].joints.iter().zip(&found) {
                 let node = moment.nodes.into_iter().find(|node| *node.element.name == *joint.name).unwrap();
                 let truth = matrix(&node.node_to_world);
@@ -88,7 +88,7 @@ fn bones_of_skins_are_a_skeleton_and_animations_its_clips() {
         let time = clip.start + frame as f64 / clip.fps;
         driven.points(time, &mut points).unwrap();
         let truth = points_of(mesh, frame);
-        let object = object(&scene, clip, frame);
+        let object = world_transforms(&scene, clip, frame);
         assert_eq!(points.len(), truth.len());
         for (number, truth) in truth.iter().enumerate() {
             let off = DVec3::from_array(points[number].map(f64::from)).distance(*truth);
@@ -138,7 +138,7 @@ fn bones_alone_are_a_skeleton_with_all_animations_as_clips() {
             let frames = frames.as_array().unwrap_or_else(|| panic!("{}", clip.name));
             assert_eq!(clip.samples, frames.len(), "{}", clip.name);
             for (sample, truth) in frames.iter().enumerate() {
-                let found = object(&scene, clip, sample);
+                let found = world_transforms(&scene, clip, sample);
                 for (joint, found) in scene.skeletons[0].joints.iter().zip(&found) {
                     let Some(truth) = truth.get(&joint.name) else {
                         assert_eq!(joint.name, "Rig");
@@ -199,7 +199,7 @@ pub(super) fn node(number: u32) -> String {
 }
 
 /// Text between the objects and the connections.
-pub(super) const BETWEEN: &str = "\n}\nConnections:  {";
+pub(super) const END_OF_OBJECTS: &str = "\n}\nConnections:  {";
 
 /// Returns the triangle with two animations: one rotates the bone and fades the shape in, the other fades it
 /// out.
@@ -230,7 +230,7 @@ pub(super) fn animated() -> String {
     C: "OP", 32, 6, "DeformPercent"
     C: "OP", 33, 32, "d|DeformPercent""#;
     let still = triangle("Normals: *6 { a: 1,0,0,0,2,0 }", "*9 { a: 0,0,1,0,0,1,0,0,1 }");
-    let text = still.replace(BETWEEN, &format!("{}{BETWEEN}{links}", objects.concat()));
+    let text = still.replace(END_OF_OBJECTS, &format!("{}{END_OF_OBJECTS}{links}", objects.concat()));
     assert!(text.len() > still.len() + 1000);
     text
 }
@@ -270,7 +270,7 @@ fn clips_move_points_by_their_own_shapes_and_bones() {
                 // Half samples are interpolated from one to the next.
                 assert!(at.distance(truth) < 1e-5, "{}, {half}: {at} {truth}", clip.name);
                 if half % 2 == 0 {
-                    let scalar = clip.scalars[0].values.at(half / 2).x;
+                    let scalar = clip.scalars[0].values.sample(half / 2).x;
                     assert!((scalar - weight).abs() < 1e-6, "{scalar} {weight}");
                 }
                 if half % 2 == 0 && played {
@@ -350,7 +350,7 @@ Connections:  {{
             "Indexes: *3 { a: 0,1,2 }\n        Weights: *3 { a: 1,1,1 }",
             "Indexes: *2 { a: 0,2 }\n        Weights: *2 { a: 1,1 }",
         );
-        std::fs::write(&file, text.replace(BETWEEN, &tip(inherits))).unwrap();
+        std::fs::write(&file, text.replace(END_OF_OBJECTS, &tip(inherits))).unwrap();
         let (scene, _) = open(&file);
         let truth = ufbx::load_memory(&std::fs::read(&file).unwrap(), target()).unwrap();
         let skin = scene.meshes[0].skin.as_ref().unwrap();
@@ -380,7 +380,7 @@ Connections:  {{
 fn twins() -> String {
     let one = triangle("", "*0 { a: }");
     let (head, rest) = one.split_once("Objects:  {\n").unwrap();
-    let (objects, links) = rest.split_once(BETWEEN).unwrap();
+    let (objects, links) = rest.split_once(END_OF_OBJECTS).unwrap();
     let links = links.strip_suffix("}\n").unwrap();
     let mut twin = objects.replace("::Bone\"", "::Other\"").replace("Model::Own", "Model::Twin");
     for number in 1..=8 {
@@ -408,7 +408,7 @@ fn twins() -> String {
 }
 "#;
     let moves = moves.concat();
-    format!("{head}Objects:  {{\n{objects}\n{twin}{alone}{moves}{BETWEEN}{links}{other}{played}")
+    format!("{head}Objects:  {{\n{objects}\n{twin}{alone}{moves}{END_OF_OBJECTS}{links}{other}{played}")
 }
 
 #[test]
@@ -446,7 +446,7 @@ fn nodes_that_stand_still_are_worked_out_once() {
     let still: String =
         (1000..1100).map(|n| format!("\n    Model: {n}, \"Model::B{n}\", \"Null\" {{\n    }}")).collect();
     let links: String = (1000..1100).map(|n| format!("\n    C: \"OO\", {n}, 0")).collect();
-    let long = animated().replace(BETWEEN, &format!("{still}{BETWEEN}{links}"));
+    let long = animated().replace(END_OF_OBJECTS, &format!("{still}{END_OF_OBJECTS}{links}"));
     let long = long.replace(&format!(",{STOP}\n        }}"), &format!(",{}\n        }}", 10_000 * STOP));
     // With this number of keys of the bone all frames are needed.
     let keys = || (0..60_000).map(|key| key * STOP / 6);
@@ -475,7 +475,11 @@ fn more_joints_than_a_skeleton_may_have_are_a_limit() {
         let bone = |n: usize| format!("\n    Model: {n}, \"Model::B{n}\", \"LimbNode\" {{\n    }}");
         let objects: String = numbers().map(bone).collect();
         let links: String = numbers().map(|n| format!("\n    C: \"OO\", {n}, 4")).collect();
-        std::fs::write(&file, animated().replace(BETWEEN, &format!("{objects}{BETWEEN}{links}"))).unwrap();
+        std::fs::write(
+            &file,
+            animated().replace(END_OF_OBJECTS, &format!("{objects}{END_OF_OBJECTS}{links}")),
+        )
+        .unwrap();
         read::open(&file, &ReadOptions::default())
     };
     // A node without a mesh below a joint is a joint.

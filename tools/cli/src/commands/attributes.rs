@@ -4,7 +4,7 @@ use crate::output::{one_line, table};
 use meshreel_commands::info::AttributeInfo;
 
 /// Returns a table of at most `most` attributes; empty if there are none.
-pub fn text(all: &[AttributeInfo], most: usize) -> String {
+pub fn attribute_table(all: &[AttributeInfo], most: usize) -> String {
     let row = |a: &AttributeInfo| {
         let more = match a.nodes.len() {
             0 | 1 => String::new(),

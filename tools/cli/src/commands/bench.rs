@@ -4,7 +4,7 @@
 //! The common measure is megabytes per second of raw positions: 12 bytes per source point and frame. The
 //! bytes that a stage really reads or writes differ; frames per second say how many can be played.
 
-use super::poses::{self, Speed, best};
+use super::poses::{self, PoseSpeed, best_seconds};
 use crate::cli::BenchArgs;
 use crate::output::{Failure, Output, one_line, table};
 use crate::units;
@@ -20,16 +20,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Memory of the player, in bytes.
-const HEAP: usize = 256 << 20;
+const HEAP_BYTES: usize = 256 << 20;
 /// Longest measurement of a stage, in seconds.
-const LONGEST: f64 = 60.0;
+const MAX_SECONDS: f64 = 60.0;
 /// Smallest number of passes of each stage.
-const PASSES: usize = 3;
+const MIN_PASSES: usize = 3;
 
 /// Runs the verb.
 pub fn run(arguments: &BenchArgs, output: Output) -> Result<ExitCode, Failure> {
-    if !(0.0..=LONGEST).contains(&arguments.seconds) {
-        let what = format!("--seconds must be from 0 to {LONGEST}");
+    if !(0.0..=MAX_SECONDS).contains(&arguments.seconds) {
+        let what = format!("--seconds must be from 0 to {MAX_SECONDS}");
         return Err(Failure::usage(what));
     }
     reels::expect_reel(&arguments.file)?;
@@ -101,14 +101,14 @@ impl<'a> Bench<'a> {
         })
     }
 
-    fn measure(mut self, budget: Duration) -> Result<Report, meshreel::Error> {
+    fn measure(mut self, budget: Duration) -> Result<BenchReport, meshreel::Error> {
         let frames = self.reel.frame_count();
         let mut stages = Vec::new();
         let raw_position_bytes = 12 * self.points;
         let mut stage =
             |name, seconds: f64| stages.push(Stage::new(name, seconds, raw_position_bytes, frames));
         if frames > 0 {
-            let copied = best(budget, || {
+            let copied = best_seconds(budget, || {
                 for _ in 0..frames {
                     let [from, to] = &mut self.floats;
                     to.copy_from_slice(from);
@@ -127,7 +127,7 @@ impl<'a> Bench<'a> {
                 Some(())
             };
             if self.blocks.iter().all(|block| unpack(block).is_some()) {
-                let unpacked = best(budget, || {
+                let unpacked = best_seconds(budget, || {
                     for block in &self.blocks {
                         let _ = unpack(block);
                     }
@@ -135,18 +135,18 @@ impl<'a> Bench<'a> {
                 });
                 stage("plain block decompression", unpacked?);
             }
-            stage("decode, forward", best(budget, || self.decode((0..frames).collect()))?);
+            stage("decode, forward", best_seconds(budget, || self.decode((0..frames).collect()))?);
             let jumps: Vec<usize> = (0..frames).map(|f| f * 617 % frames).collect();
-            stage("decode, jumping", best(budget, || self.decode(jumps.clone()))?);
+            stage("decode, jumping", best_seconds(budget, || self.decode(jumps.clone()))?);
             for (name, rate) in [("played forward", 1.0), ("played backward", -1.0)] {
-                let passes = (0..PASSES).map(|_| self.played(rate));
+                let passes = (0..MIN_PASSES).map(|_| self.player_seconds(rate));
                 let seconds = passes.collect::<Result<Vec<f64>, _>>()?;
                 stage(name, seconds.into_iter().fold(f64::INFINITY, f64::min));
             }
-            stage("positions to f32", best(budget, || self.positions(frames))?);
+            stage("positions to f32", best_seconds(budget, || self.positions(frames))?);
             stage("interpolated to f32", self.interpolated(budget, frames)?);
         }
-        Ok(Report { file: String::new(), frames, raw_position_bytes, stages, clips: Vec::new() })
+        Ok(BenchReport { file: String::new(), frames, raw_position_bytes, stages, clips: Vec::new() })
     }
 
     fn decode(&mut self, order: Vec<usize>) -> Result<(), meshreel::Error> {
@@ -154,9 +154,9 @@ impl<'a> Bench<'a> {
     }
 
     /// Returns the seconds that a player spends decoding when it plays the whole file once.
-    fn played(&self, rate: f64) -> Result<f64, meshreel::Error> {
+    fn player_seconds(&self, rate: f64) -> Result<f64, meshreel::Error> {
         let mut player = Player::try_new(Options {
-            heap: HEAP,
+            heap: HEAP_BYTES,
             resident: 0,
             // Decoding runs within the tick, on this core.
             threads: 0,
@@ -167,7 +167,7 @@ impl<'a> Bench<'a> {
             ..Options::default()
         })?;
         let file = player.open_bytes(self.bytes.clone());
-        let Some(instance) = player.instance(file) else {
+        let Some(instance) = player.add_instance(file) else {
             return Ok(0.0);
         };
         player.command(instance, Command::Rate(rate));
@@ -209,7 +209,7 @@ impl<'a> Bench<'a> {
         let pace = Pace::default();
         let view = FrameView::between(&self.decoder, &second, 0.5, pace)?;
         let out = &mut self.floats[0];
-        best(budget, || {
+        best_seconds(budget, || {
             for _ in 0..times {
                 for node in 0..self.reel.description().nodes.len() {
                     if let Some(mesh) = view.mesh(node) {
@@ -225,13 +225,13 @@ impl<'a> Bench<'a> {
 
 /// The time of each stage, as `--json` prints it.
 #[derive(Serialize)]
-struct Report {
+struct BenchReport {
     file: String,
     frames: usize,
     /// 12 bytes for each source point of each frame.
     raw_position_bytes: u64,
     stages: Vec<Stage>,
-    clips: Vec<Speed>,
+    clips: Vec<PoseSpeed>,
 }
 
 /// A stage of decoding.
@@ -257,7 +257,7 @@ impl Stage {
     }
 }
 
-impl Report {
+impl BenchReport {
     fn text(&self) -> String {
         let rows: Vec<Vec<String>> = (self.stages.iter())
             .map(|stage| {

@@ -2,7 +2,7 @@
 
 use crate::output::{one_line, table};
 use crate::units;
-use meshreel_commands::info::{ClipInfo, Kinds, SourceInfo};
+use meshreel_commands::info::{ClipInfo, SourceClipInfo, SubTrackCounts};
 use meshreel_compile::ClipReport;
 
 /// Returns a table of the clips of a `.reel`.
@@ -70,7 +70,7 @@ pub fn info_table(clips: &[ClipInfo]) -> String {
 }
 
 /// Returns the number of sub-tracks of each kind as text.
-fn kinds_text(kinds: &Kinds) -> String {
+fn kinds_text(kinds: &SubTrackCounts) -> String {
     let all = [
         (kinds.default, "default"),
         (kinds.constant, "constant"),
@@ -136,7 +136,7 @@ pub fn tried_table(clips: &[ClipReport]) -> String {
 }
 
 /// Returns a table of the clips of a source.
-pub fn source_table(clips: &[SourceInfo]) -> String {
+pub fn source_table(clips: &[SourceClipInfo]) -> String {
     let rows: Vec<Vec<String>> = clips
         .iter()
         .map(|clip| {

@@ -2,21 +2,21 @@
 
 use super::compile_report::CompiledFile;
 use crate::cli::CompileArgs;
-use crate::guard::guarded;
-use crate::memory::Watch;
-use crate::output::{Class, Failure, FailureJson, Output, one_line, shown, table};
-use crate::progress::{Files, Progress};
+use crate::guard::catch_panics;
+use crate::memory::PeakMemory;
+use crate::output::{Class, Failure, FailureJson, Output, display_path, one_line, table};
+use crate::progress::{FileProgress, Progress};
 use crate::targets::{self, Targets, reel_name};
 use crate::units;
 use crate::units::ratio;
 use meshreel_commands::compile::{Compiled, Inputs, check_target, compile};
 use meshreel_commands::fingerprint::Fingerprint;
+use meshreel_commands::input_changes::report_input_changes;
 use meshreel_commands::provenance::Provenance;
 use meshreel_commands::shard::Shard;
-use meshreel_commands::watched::watched;
 use meshreel_inputs::{self as inputs, InputOptions};
 use meshreel_options::OptionSet;
-use meshreel_scene::Unit;
+use meshreel_scene::LengthUnit;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -25,7 +25,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 /// Largest number of rows of the table of files without `--verbose`.
-const SHOWN_FILES: usize = 40;
+const MAX_SHOWN_FILES: usize = 40;
 
 /// Runs the verb.
 pub fn run(arguments: CompileArgs, output: Output) -> Result<ExitCode, Failure> {
@@ -35,31 +35,31 @@ pub fn run(arguments: CompileArgs, output: Output) -> Result<ExitCode, Failure> 
     };
     wanted.general = arguments.content.options.over(wanted.general);
     // Errors that do not depend on the inputs are reported before any is opened.
-    let options = wanted.resolve(Some(Unit::Metre))?;
+    let options = wanted.resolve(Some(LengthUnit::Metre))?;
     options.check()?;
-    let job = Job {
+    let job = CompileSettings {
         input: InputOptions::new(arguments.points, &wanted.general),
-        wanted,
+        option_set: wanted,
         output,
         changed_only: arguments.changed_only,
     };
     let inputs = inputs::expand(&arguments.inputs)?;
     let output_path = arguments.output.as_deref();
     let targets = match arguments.shard {
-        Some(_) => Targets::of_share(output_path)?,
+        Some(_) => Targets::for_shard(output_path)?,
         None => Targets::new(&inputs, output_path, arguments.merge)?,
     };
     match targets {
-        Targets::Each(directory) => each_for_itself(&job, inputs, directory.as_deref(), arguments.shard),
+        Targets::Each(directory) => compile_separately(&job, inputs, directory.as_deref(), arguments.shard),
         Targets::One(target) => {
             check_target(&target, &inputs)?;
             match job.compile_one(&inputs, &target, None)? {
-                Outcome::Compiled(done) => {
+                FileOutcome::Compiled(done) => {
                     output.result(&done.json()?, true, || done.text(job.output.flags.verbose))?;
                 }
-                Outcome::Skipped => {
-                    let skipped = vec![Skipped::new(&inputs[0], &target)];
-                    let line = || format!("{} is as it would be\n", shown(&target));
+                FileOutcome::Skipped => {
+                    let skipped = vec![SkippedFile::new(&inputs[0], &target)];
+                    let line = || format!("{} is as it would be\n", display_path(&target));
                     output.result(&SkippedResult { skipped }, true, line)?;
                 }
             }
@@ -69,7 +69,7 @@ pub fn run(arguments: CompileArgs, output: Output) -> Result<ExitCode, Failure> 
 }
 
 /// The outcome for one or more inputs of a target.
-enum Outcome {
+enum FileOutcome {
     Compiled(Box<CompiledFile>),
     /// Nothing has changed, with `--changed-only`.
     Skipped,
@@ -77,39 +77,39 @@ enum Outcome {
 
 /// A file that is skipped.
 #[derive(Serialize)]
-struct Skipped {
+struct SkippedFile {
     input: String,
     output: String,
 }
 
-impl Skipped {
-    fn new(input: &Path, target: &Path) -> Skipped {
-        Skipped { input: input.display().to_string(), output: target.display().to_string() }
+impl SkippedFile {
+    fn new(input: &Path, target: &Path) -> SkippedFile {
+        SkippedFile { input: input.display().to_string(), output: target.display().to_string() }
     }
 }
 
 /// The output of `--json` if the only file is skipped.
 #[derive(Serialize)]
 struct SkippedResult {
-    skipped: Vec<Skipped>,
+    skipped: Vec<SkippedFile>,
 }
 
 /// The settings of all files of a run.
-pub struct Job {
+pub struct CompileSettings {
     /// Options for opening inputs.
     pub input: InputOptions,
     /// The user's options for contents and tolerances.
-    pub wanted: OptionSet,
+    pub option_set: OptionSet,
     /// The output for messages.
     pub output: Output,
     /// Skips files that have not changed.
     pub changed_only: bool,
 }
 
-impl Job {
+impl CompileSettings {
     /// Compiles `inputs` into `target`.
     pub fn compile(&self, inputs: &[PathBuf], target: &Path) -> Result<CompiledFile, Failure> {
-        watched(inputs, || self.compile_always(inputs, target, None))
+        report_input_changes(inputs, || self.compile_always(inputs, target, None))
     }
 
     /// Compiles `inputs` as one of many files, unless nothing has changed.
@@ -117,56 +117,56 @@ impl Job {
         &self,
         inputs: &[PathBuf],
         target: &Path,
-        files: Option<&Files>,
-    ) -> Result<Outcome, Failure> {
-        let compile = || watched(inputs, || self.compile_always(inputs, target, files));
+        files: Option<&FileProgress>,
+    ) -> Result<FileOutcome, Failure> {
+        let compile = || report_input_changes(inputs, || self.compile_always(inputs, target, files));
         if !self.changed_only {
-            return Ok(Outcome::Compiled(Box::new(compile()?)));
+            return Ok(FileOutcome::Compiled(Box::new(compile()?)));
         }
         let provenance = self.provenance(inputs)?;
-        if provenance.holds(target) {
-            return Ok(Outcome::Skipped);
+        if provenance.is_current(target) {
+            return Ok(FileOutcome::Skipped);
         }
         // Opened again, so that nothing read before hashing is used.
         let done = compile()?;
         if !done.dry_run {
             provenance.write(target)?;
         }
-        Ok(Outcome::Compiled(Box::new(done)))
+        Ok(FileOutcome::Compiled(Box::new(done)))
     }
 
     /// Returns the provenance that a `.reel` of `inputs` would have.
     fn provenance(&self, inputs: &[PathBuf]) -> Result<Provenance, Failure> {
         let (scene, _) = inputs::open(inputs, &self.input)?;
-        let unit = self.wanted.general.unit.map(Unit::from).or(scene.unit);
+        let unit = self.option_set.general.unit.map(LengthUnit::from).or(scene.unit);
         let reading = format!("{:?}", (self.input.source_fps, &self.input.animation));
-        Ok(Provenance::new(&self.wanted.resolve(unit)?, reading, Fingerprint::of_scene(&scene)?))
+        Ok(Provenance::new(&self.option_set.resolve(unit)?, reading, Fingerprint::from_scene_files(&scene)?))
     }
 
     fn compile_always(
         &self,
         inputs: &[PathBuf],
         target: &Path,
-        files: Option<&Files>,
+        files: Option<&FileProgress>,
     ) -> Result<CompiledFile, Failure> {
         let start = Instant::now();
-        let watch = Watch::start();
+        let watch = PeakMemory::start();
         let name = one_line(&target.file_name().unwrap_or_default().to_string_lossy());
         let progress = match files {
-            Some(files) => files.next(&name),
+            Some(files) => files.next_file(&name),
             None => Progress::new(self.output, &name),
         };
-        progress.wait("open");
+        progress.start_phase("open");
         let (scene, remarks) = inputs::open(inputs, &self.input)?;
         let source_bytes = inputs::source_bytes(&scene);
         let seconds = start.elapsed().as_secs_f64();
-        self.output.detail(&format!("{name}: opened in {seconds:.2} s, {} nodes", scene.nodes.len()));
-        let unit = self.wanted.general.unit.map(Unit::from).or(scene.unit);
-        let options = self.wanted.resolve(unit)?;
+        self.output.print_verbose(&format!("{name}: opened in {seconds:.2} s, {} nodes", scene.nodes.len()));
+        let unit = self.option_set.general.unit.map(LengthUnit::from).or(scene.unit);
+        let options = self.option_set.resolve(unit)?;
         if let (Some(folder), true, false) = (target.parent(), files.is_some(), options.dry_run) {
             meshreel_files::create_folder(folder).map_err(|e| Failure::io(folder, &e))?;
         }
-        progress.wait("analyse");
+        progress.start_phase("analyse");
         let again = Inputs { paths: inputs, options: &self.input };
         let compiled = compile((scene, remarks), again, target, &options, &progress);
         let Compiled { report, verified } = compiled.map_err(|failure| {
@@ -192,7 +192,7 @@ impl Job {
 fn targets_of(inputs: &[PathBuf], directory: Option<&Path>) -> Result<Vec<PathBuf>, Failure> {
     let target_of = |input: &PathBuf| match directory {
         Some(directory) => directory.join(reel_name(input)),
-        None => targets::beside(input),
+        None => targets::default_target(input),
     };
     let targets: Vec<PathBuf> = inputs.iter().map(target_of).collect();
     let mut first: HashMap<&Path, &Path> = HashMap::with_capacity(inputs.len());
@@ -217,7 +217,7 @@ struct FilesResult {
     #[serde(skip_serializing_if = "Option::is_none")]
     shard: Option<ShardResult>,
     /// The files that were skipped.
-    skipped: Vec<Skipped>,
+    skipped: Vec<SkippedFile>,
     compiled: usize,
     failed: usize,
     raw_bytes: u64,
@@ -254,8 +254,8 @@ enum FileResult {
 
 /// Compiles every input, or every one of a share, into `directory`; after a failure, which is printed, the
 /// next one is compiled.
-fn each_for_itself(
-    job: &Job,
+fn compile_separately(
+    job: &CompileSettings,
     mut inputs: Vec<PathBuf>,
     directory: Option<&Path>,
     share: Option<Shard>,
@@ -267,14 +267,14 @@ fn each_for_itself(
     }
     let targets = targets_of(&inputs, directory)?;
     let all: Vec<(&PathBuf, &PathBuf)> = inputs.iter().zip(&targets).collect();
-    let own = all.iter().enumerate().filter(|(place, _)| share.is_none_or(|share| share.has(*place)));
+    let own = all.iter().enumerate().filter(|(place, _)| share.is_none_or(|share| share.contains(*place)));
     let own: Vec<(&PathBuf, &PathBuf)> = own.map(|(_, pair)| *pair).collect();
-    let files = Files::new(job.output, own.len());
+    let files = FileProgress::new(job.output, own.len());
     let start = Instant::now();
-    let mut sum = Sum::default();
+    let mut sum = RunSummary::default();
     for (input, target) in &own {
         let one = [input.to_path_buf()];
-        let outcome = guarded(|| {
+        let outcome = catch_panics(|| {
             check_target(target, &one)?;
             if directory.is_some() {
                 meshreel_files::refuse_link(target).map_err(|e| Failure::io(target, &e))?;
@@ -282,15 +282,15 @@ fn each_for_itself(
             job.compile_one(&one, target, Some(&files))
         });
         match outcome {
-            Ok(Outcome::Compiled(done)) => sum.compiled(input, &done)?,
-            Ok(Outcome::Skipped) => {
-                sum.rows.push(vec![shown(input), "unchanged".into()]);
-                sum.skipped.push(Skipped::new(input, target));
+            Ok(FileOutcome::Compiled(done)) => sum.add_compiled(input, &done)?,
+            Ok(FileOutcome::Skipped) => {
+                sum.rows.push(vec![display_path(input), "unchanged".into()]);
+                sum.skipped.push(SkippedFile::new(input, target));
             }
             Err(failure) => {
                 let failure = failure.or_at(input);
-                files.say(&format!("error: {}", failure.line()));
-                sum.failed(input, &failure);
+                files.print_line(&format!("error: {}", failure.line()));
+                sum.add_failed(input, &failure);
             }
         }
     }
@@ -311,18 +311,18 @@ fn each_for_itself(
 
 /// The outcomes of several files.
 #[derive(Default)]
-struct Sum {
+struct RunSummary {
     results: Vec<FileResult>,
     rows: Vec<Vec<String>>,
-    skipped: Vec<Skipped>,
+    skipped: Vec<SkippedFile>,
     compiled: usize,
     failed: usize,
     raw: u64,
     packed: u64,
 }
 
-impl Sum {
-    fn compiled(&mut self, input: &Path, done: &CompiledFile) -> Result<(), Failure> {
+impl RunSummary {
+    fn add_compiled(&mut self, input: &Path, done: &CompiledFile) -> Result<(), Failure> {
         self.compiled += 1;
         self.raw += done.report.raw_bytes;
         self.packed += done.counted_bytes();
@@ -339,7 +339,7 @@ impl Sum {
         Ok(())
     }
 
-    fn failed(&mut self, input: &Path, failure: &Failure) {
+    fn add_failed(&mut self, input: &Path, failure: &Failure) {
         self.failed += 1;
         let input = input.display().to_string();
         self.rows.push(vec![one_line(&input), "failed".into()]);
@@ -348,12 +348,12 @@ impl Sum {
 
     fn print(
         self,
-        job: &Job,
+        job: &CompileSettings,
         shard: Option<ShardResult>,
         seconds: f64,
         error: Option<FailureJson>,
     ) -> Result<(), Failure> {
-        let Sum { results, mut rows, skipped, compiled, failed, raw, packed } = self;
+        let RunSummary { results, mut rows, skipped, compiled, failed, raw, packed } = self;
         let ratio = ratio(raw, packed);
         let all = FilesResult {
             files: results,
@@ -369,10 +369,10 @@ impl Sum {
         };
         job.output.result(&all, true, || {
             let count = rows.len();
-            if count > SHOWN_FILES && !job.output.flags.verbose {
+            if count > MAX_SHOWN_FILES && !job.output.flags.verbose {
                 // Failures have already been printed one by one.
                 rows.sort_by_key(|row| std::cmp::Reverse(row.len()));
-                rows.truncate(SHOWN_FILES);
+                rows.truncate(MAX_SHOWN_FILES);
                 rows.push(vec!["… --verbose shows all".into()]);
             }
             let mut text = match rows.is_empty() {

@@ -1,17 +1,17 @@
 //! Prints the result of `meshreel compile`: the object of `--json`, tables, and the output of `--explain`.
 
 use super::{clip, lod, rigs};
-use crate::output::{Class, Failure, advice_text, length, one_line, shown, table};
+use crate::output::{Class, Failure, advice_text, display_path, length_text, one_line, table};
 use crate::units::{self, ratio};
-use meshreel_commands::compile::Verified;
+use meshreel_commands::compile::VerificationSummary;
 use meshreel_compile::advice::{self, Advice};
-use meshreel_compile::{Between, HiddenTriangles, MeshReport, PassReport, Report};
+use meshreel_compile::{BetweenFrames, HiddenTriangles, MeshReport, PassReport, Report};
 use serde::Serialize;
 use serde_json::Value;
 use std::path::PathBuf;
 
 /// Largest number of rows of the table of meshes without `--verbose`.
-const SHOWN_MESHES: usize = 12;
+const MAX_SHOWN_MESHES: usize = 12;
 
 /// A file that was compiled.
 pub struct CompiledFile {
@@ -20,7 +20,7 @@ pub struct CompiledFile {
     /// The compiler's report.
     pub report: Report,
     /// The verification; `None` with `--no-verify` and on a dry run.
-    pub verified: Option<Verified>,
+    pub verified: Option<VerificationSummary>,
     /// Wall time in seconds, reading included.
     pub seconds: f64,
     /// Total size of the inputs in bytes.
@@ -43,7 +43,7 @@ struct CompileOutput<'a> {
     source_ratio: f64,
     seconds: f64,
     peak_anon_bytes: Option<u64>,
-    verify: Option<&'a Verified>,
+    verify: Option<&'a VerificationSummary>,
     #[serde(flatten)]
     report: &'a Report,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -84,7 +84,7 @@ impl CompiledFile {
             peak_anon_bytes: self.peak_anon_bytes,
             verify: self.verified.as_ref(),
             report,
-            advice: self.explain.then(|| advice::of_report(report)),
+            advice: self.explain.then(|| advice::from_report(report)),
         });
         let mut value = value.map_err(|e| Failure::new(Class::Defect, e.to_string(), None))?;
         if !self.explain {
@@ -98,23 +98,23 @@ impl CompiledFile {
         let report = &self.report;
         let mut out = if self.explain { self.explanation() } else { String::new() };
         out.push_str(&self.summary());
-        out.push_str(&self.verified());
-        if let Some(between) = report.between.as_ref().filter(|between| between.added > 0) {
-            out.push_str(&added(between, report.frames));
+        out.push_str(&self.verification_line());
+        if let Some(between) = report.between.as_ref().filter(|between| between.added_frames > 0) {
+            out.push_str(&added_frames_remark(between, report.frames));
         }
-        let most = if verbose { usize::MAX } else { SHOWN_MESHES };
+        let most = if verbose { usize::MAX } else { MAX_SHOWN_MESHES };
         // The largest first: they have the most to save.
         let mut meshes: Vec<_> = report.meshes.iter().collect();
         meshes.sort_by_key(|mesh| std::cmp::Reverse(mesh.bytes));
         out.push_str(&mesh_table(&meshes, most));
-        out.push_str(&normals_decide(&report.meshes));
+        out.push_str(&normals_remark(&report.meshes));
         let culled = meshes.iter().filter_map(|mesh| {
             let HiddenTriangles { first_frame, last_frame, all_frames } = mesh.hidden?.triangles;
             Some((&mesh.path[..], mesh.triangles, [first_frame, last_frame, all_frames]))
         });
         out.push_str(&lod::hidden_table(culled.take(most)));
         let detailed = meshes.iter().filter_map(|mesh| Some((&mesh.path[..], mesh.lod.as_ref()?)));
-        let detailed = detailed.map(|(path, lod)| (path, lod::compiled(lod)));
+        let detailed = detailed.map(|(path, lod)| (path, lod::lod_infos(lod)));
         out.push_str(&lod::table(detailed.take(most)));
         out.push_str(&rigs::compiled_table(&report.rigs));
         out.push_str(&clip::compiled_table(&report.clips, most));
@@ -122,7 +122,7 @@ impl CompiledFile {
     }
 
     /// Returns the outcome of the verification in one line, with its corrections.
-    fn verified(&self) -> String {
+    fn verification_line(&self) -> String {
         match &self.verified {
             Some(verified) => verified_line(verified),
             None if self.dry_run => String::new(),
@@ -159,7 +159,7 @@ impl CompiledFile {
             }
         }
         out.push_str(&methods_table(&report.meshes));
-        out.push_str(&advice_text(&advice::of_report(report)));
+        out.push_str(&advice_text(&advice::from_report(report)));
         if !report.clips.is_empty() {
             out.push_str(&clip::tried_table(&report.clips));
         }
@@ -175,11 +175,11 @@ impl CompiledFile {
             0 => String::new(),
             bytes => format!(" + {} source map", units::bytes(bytes)),
         };
-        let length = length(report.frames, report.clips.iter().map(|clip| clip.samples));
+        let length = length_text(report.frames, report.clips.iter().map(|clip| clip.samples));
         let of = |bytes| units::short(ratio(bytes, self.counted_bytes()));
         format!(
             "{} {verb} {}{map}: {length}, raw {}, ratio {}:1 ({}:1 of the source's {}), {:.2} s\n",
-            shown(&self.target),
+            display_path(&self.target),
             units::bytes(self.counted_bytes()),
             units::bytes(report.raw_bytes),
             of(report.raw_bytes),
@@ -191,8 +191,8 @@ impl CompiledFile {
 }
 
 /// Returns the outcome of a verification in one line, with its corrections.
-pub fn verified_line(verified: &Verified) -> String {
-    let Verified { seconds, worst, cured, .. } = verified;
+pub fn verified_line(verified: &VerificationSummary) -> String {
+    let VerificationSummary { seconds, worst, cured, .. } = verified;
     let mut out = format!("verified in {seconds:.2} s: at most {} of a tolerance off", units::short(*worst));
     if let Some(first) = cured.first() {
         let first = one_line(&first.to_string());
@@ -232,8 +232,8 @@ fn mesh_table(meshes: &[&MeshReport], most: usize) -> String {
 }
 
 /// Returns the remark on frames that were added to those of the source.
-fn added(between: &Between, frames: usize) -> String {
-    let Between { added, before, after, .. } = between;
+fn added_frames_remark(between: &BetweenFrames, frames: usize) -> String {
+    let BetweenFrames { added_frames: added, source_deviation: before, deviation: after, .. } = between;
     let own = frames.saturating_sub(*added);
     format!(
         "{added} frames added to the source's {own}: without them players would be up to {} tolerances off between frames, now up to {} (--between off leaves them out)\n",
@@ -243,7 +243,7 @@ fn added(between: &Between, frames: usize) -> String {
 }
 
 /// Returns a remark on meshes whose position accuracy is determined by their normals, not by the tolerance.
-fn normals_decide(meshes: &[MeshReport]) -> String {
+fn normals_remark(meshes: &[MeshReport]) -> String {
     let decided = || meshes.iter().filter_map(|m| Some((m, m.normals_decide?)));
     let Some((first, how)) = decided().max_by(|a, b| a.1.finer.total_cmp(&b.1.finer)) else {
         return String::new();
@@ -252,7 +252,7 @@ fn normals_decide(meshes: &[MeshReport]) -> String {
         1 => one_line(&first.path),
         count => format!("{count} meshes up to"),
     };
-    let tried = || decided().filter_map(|(mesh, n)| Some((mesh.bytes, n.part?)));
+    let tried = || decided().filter_map(|(mesh, n)| Some((mesh.bytes, n.estimated_fraction?)));
     let bytes: u64 = tried().map(|t| t.0).sum();
     let then: f64 = tried().map(|(bytes, part)| part * bytes as f64).sum();
     let larger = match bytes {
@@ -272,7 +272,7 @@ fn methods_table(meshes: &[MeshReport]) -> String {
     let mut rows = Vec::new();
     for mesh in meshes {
         for t in &mesh.tried {
-            let choice = match (t.taken, t.bytes) {
+            let choice = match (t.chosen, t.bytes) {
                 (true, _) => "chosen",
                 (_, Some(_)) => "larger",
                 (_, None) => "cannot hold the tolerance",
@@ -283,7 +283,7 @@ fn methods_table(meshes: &[MeshReport]) -> String {
                 t.from.clone(),
                 units::count(t.parts as u64),
                 units::count(t.bones as u64),
-                units::count(t.residual as u64),
+                units::count(t.points_with_residual as u64),
                 t.bytes.map_or("–".into(), units::bytes),
                 format!("{:.2} s", t.seconds),
                 choice.into(),

@@ -1,19 +1,19 @@
 //! `meshreel demo`: compiles, verifies and extracts bundled real files, prints a table and draws contact
 //! sheets.
 
-use super::compile::Job;
+use super::compile::CompileSettings;
 use super::compile_report::CompiledFile;
 use super::verify;
 use crate::cli::DemoArgs;
-use crate::guard::guarded;
-use crate::output::{Class, Failure, FailureJson, Output, one_line, say, shown, table};
-use crate::picture::frames::{self, Decoded};
+use crate::guard::catch_panics;
+use crate::output::{Class, Failure, FailureJson, Output, display_path, one_line, print_error_line, table};
+use crate::picture::frames::{self, MappedDecoder};
 use crate::picture::render::guess_up;
 use crate::picture::sheet::{Column, Sheet, compose};
 use crate::progress::Progress;
 use crate::units;
 use meshreel::{Limits, Reel};
-use meshreel_commands::extract::Kind;
+use meshreel_commands::extract::OutputKind;
 use meshreel_inputs::{self as inputs, InputOptions};
 use meshreel_options::OptionSet;
 use meshreel_scene::sample::World;
@@ -43,20 +43,20 @@ pub fn run(arguments: &DemoArgs, output: Output) -> Result<ExitCode, Failure> {
     std::fs::create_dir_all(directory).map_err(|e| Failure::io(directory, &e))?;
     let (mut results, mut rows, mut failed) = (Vec::new(), Vec::new(), 0);
     for file in &files {
-        output.detail(&shown(file));
-        match guarded(|| one(file, arguments, output)) {
+        output.print_verbose(&display_path(file));
+        match catch_panics(|| process_file(file, arguments, output)) {
             Ok(shown) => {
                 failed += usize::from(!shown.ok);
                 rows.push(shown.row);
-                results.push(FileResult::Done(shown.json));
+                results.push(DemoFileResult::Done(shown.json));
             }
             Err(failure) => {
                 failed += 1;
                 let failure = failure.or_at(file);
-                say(&format!("error: {}", failure.line()));
-                rows.push(vec![one_line(&name_of(file)), "failed".into()]);
+                print_error_line(&format!("error: {}", failure.line()));
+                rows.push(vec![one_line(&file_name(file)), "failed".into()]);
                 let input = file.display().to_string();
-                results.push(FileResult::Failed { input, error: failure.json() });
+                results.push(DemoFileResult::Failed { input, error: failure.json() });
             }
         }
     }
@@ -78,7 +78,7 @@ pub fn run(arguments: &DemoArgs, output: Output) -> Result<ExitCode, Failure> {
             "\nsource: the .abc; raw: 12 bytes per point and frame, 40 per transform and sample; reel: without the \
              source map.\ntolerance and max error: of the mesh that comes nearest to its limit, in scene units.\n\
              {}/*.png: source, decoded and error; *.reel: compiled; *.abc: extracted again\n",
-            shown(directory)
+            display_path(directory)
         ));
         text
     })?;
@@ -90,7 +90,7 @@ pub fn run(arguments: &DemoArgs, output: Output) -> Result<ExitCode, Failure> {
 struct DemoResult {
     output: String,
     ok: bool,
-    files: Vec<FileResult>,
+    files: Vec<DemoFileResult>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<FailureJson>,
 }
@@ -98,14 +98,14 @@ struct DemoResult {
 /// The result of one file, as `--json` prints it.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum FileResult {
-    Done(FileReport),
+enum DemoFileResult {
+    Done(DemoFileReport),
     Failed { input: String, error: FailureJson },
 }
 
 /// Names, sizes and errors of one file.
 #[derive(Serialize)]
-struct FileReport {
+struct DemoFileReport {
     input: String,
     reel: String,
     extracted: String,
@@ -123,15 +123,15 @@ struct FileReport {
 }
 
 /// The result of one file: a row of the table, and its report.
-struct Shown {
+struct DemoRow {
     ok: bool,
     row: Vec<String>,
-    json: FileReport,
+    json: DemoFileReport,
 }
 
 /// Compiles, verifies, extracts and draws one file.
-fn one(file: &Path, arguments: &DemoArgs, output: Output) -> Result<Shown, Failure> {
-    let name = name_of(file);
+fn process_file(file: &Path, arguments: &DemoArgs, output: Output) -> Result<DemoRow, Failure> {
+    let name = file_name(file);
     let at = |extension: &str| arguments.output.join(format!("{name}.{extension}"));
     let (reel_path, extracted, sheet) = (at("reel"), at("abc"), at("png"));
     let mut wanted = OptionSet::default();
@@ -143,7 +143,12 @@ fn one(file: &Path, arguments: &DemoArgs, output: Output) -> Result<Shown, Failu
             ..output.flags
         },
     };
-    let job = Job { input: InputOptions::default(), wanted, output: quiet, changed_only: false };
+    let job = CompileSettings {
+        input: InputOptions::default(),
+        option_set: wanted,
+        output: quiet,
+        changed_only: false,
+    };
     let paths = [file.to_path_buf()];
     let done = job.compile(&paths, &reel_path)?;
     let progress = Progress::new(output, &name);
@@ -153,7 +158,7 @@ fn one(file: &Path, arguments: &DemoArgs, output: Output) -> Result<Shown, Failu
     let scene = meshreel_check::extract::to_scene(&reel)?;
     let times: Vec<f64> = reel.frames().iter().map(|frame| frame.time).collect();
     let step = |phase: &str, done, total| progress.step(phase, done, total);
-    Kind::Alembic.write(&extracted, &scene, &times, &step)?;
+    OutputKind::Alembic.write(&extracted, &scene, &times, &step)?;
 
     draw_sheet(file, arguments, &done, &reel, &verified, &progress)?.write_png(&sheet)?;
     drop(progress);
@@ -161,7 +166,7 @@ fn one(file: &Path, arguments: &DemoArgs, output: Output) -> Result<Shown, Failu
     let (tolerance, max_error) = verified.worst();
     let report = &done.report;
     let ratio = crate::units::ratio(report.raw_bytes, done.counted_bytes());
-    Ok(Shown {
+    Ok(DemoRow {
         ok: verified.ok(),
         row: vec![
             name,
@@ -175,7 +180,7 @@ fn one(file: &Path, arguments: &DemoArgs, output: Output) -> Result<Shown, Failu
             if verified.ok() { "ok" } else { "BROKEN" }.to_string(),
             format!("{:.2}", done.seconds),
         ],
-        json: FileReport {
+        json: DemoFileReport {
             input: file.display().to_string(),
             reel: reel_path.display().to_string(),
             extracted: extracted.display().to_string(),
@@ -200,18 +205,18 @@ fn draw_sheet(
     arguments: &DemoArgs,
     done: &CompiledFile,
     reel: &Reel,
-    verified: &verify::Verified,
+    verified: &verify::Verification,
     progress: &Progress,
 ) -> Result<crate::picture::image::Image, Failure> {
     let (scene, _) = inputs::open(&[file.to_path_buf()], &InputOptions::default())?;
     let placed = scene.expand()?;
     let mut world = World::new(&scene, &placed)?;
-    let mut decoded = Decoded::new(reel)?;
+    let mut decoded = MappedDecoder::new(reel)?;
     let chosen = spread(reel.frame_count(), SHEET_FRAMES);
     let mut columns = Vec::with_capacity(chosen.len());
     for (i, &frame) in chosen.iter().enumerate() {
         let time = reel.time(frame);
-        let source = frames::of_scene(&scene, &placed, &mut world, time)?;
+        let source = frames::source_meshes(&scene, &placed, &mut world, time)?;
         let shown = decoded.frame(frame, &source)?;
         columns.push(Column {
             title: format!("frame {frame} · {} s", units::short(time)),
@@ -234,7 +239,7 @@ fn draw_sheet(
     let (_, max_error) = verified.worst();
     let triangles: u64 = reel.description().meshes.iter().map(|m| u64::from(m.indices) / 3).sum();
     Ok(compose(Sheet {
-        title: name_of(file),
+        title: file_name(file),
         subtitle: format!(
             "{} frames · {} {}, {} triangles · source {} → reel {} · raw {}, ratio {}:1 · max error {}",
             report.frames,
@@ -265,7 +270,7 @@ fn spread(frames: usize, count: usize) -> Vec<usize> {
         .collect()
 }
 
-fn name_of(file: &Path) -> String {
+fn file_name(file: &Path) -> String {
     file.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 

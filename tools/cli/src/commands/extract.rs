@@ -35,9 +35,9 @@ fn summary(done: &Extracted) -> String {
     let mut text = format!(
         "{}: {}, {}, {}, {} in {:.2} s",
         one_line(&done.output),
-        units::number(done.frames, "frame"),
-        units::number(done.meshes, "mesh"),
-        units::number(done.clips, "clip"),
+        units::with_noun(done.frames, "frame"),
+        units::with_noun(done.meshes, "mesh"),
+        units::with_noun(done.clips, "clip"),
         units::bytes(done.bytes),
         done.seconds
     );

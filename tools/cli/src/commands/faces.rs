@@ -2,8 +2,8 @@
 //! the file and the source.
 
 use super::parts::colour;
-use crate::output::{Failure, Output, shown};
-use crate::picture::frames::{apply, of_scene};
+use crate::output::{Failure, Output, display_path};
+use crate::picture::frames::{source_meshes, transform_point};
 use crate::picture::render::{Surface, guess_up};
 use crate::picture::sheet::{Column, Sheet, compose};
 use glam::DVec3;
@@ -16,7 +16,7 @@ use std::process::ExitCode;
 
 /// The output of `--json`.
 #[derive(Serialize)]
-struct FacesDrawn {
+struct FacesPlot {
     output: String,
     remeshed: usize,
     /// The largest distance as a multiple of the tolerance.
@@ -35,7 +35,7 @@ pub fn draw(reel: &Reel, scene: &Scene, target: &Path, output: Output) -> Result
     for frame in frames {
         decoder.decode(frame)?;
         let time = reel.time(frame);
-        let source = of_scene(scene, &placed, &mut world, time)?;
+        let source = source_meshes(scene, &placed, &mut world, time)?;
         let mut out = Column {
             title: format!("frame {frame}, {time:.2} s"),
             note: String::new(),
@@ -52,7 +52,7 @@ pub fn draw(reel: &Reel, scene: &Scene, target: &Path, output: Output) -> Result
             let mut positions = vec![0.0f32; 3 * view.vertex_count()];
             view.positions_into(&mut positions)?;
             let matrix = decoder.world(node);
-            let places = positions.chunks_exact(3).map(|p| apply(&matrix, p));
+            let places = positions.chunks_exact(3).map(|p| transform_point(&matrix, p));
             let own = coloured(&places.collect::<Vec<_>>(), view.indices().as_chunks().0);
             // For the mesh that the source has at this path.
             let errors = match placed.iter().position(|place| place.path == record.path) {
@@ -82,7 +82,7 @@ pub fn draw(reel: &Reel, scene: &Scene, target: &Path, output: Output) -> Result
         columns.push(out);
     }
     let meshes = &reel.description().meshes;
-    let remeshed = meshes.iter().filter(|m| m.remeshed.is_some()).count();
+    let remeshed = meshes.iter().filter(|m| m.remeshed_blend_frames.is_some()).count();
     let what = format!("{remeshed} of {} meshes re-meshed", meshes.len());
     let name = reel.path().file_name().unwrap_or_default();
     let sheet = Sheet {
@@ -94,8 +94,8 @@ pub fn draw(reel: &Reel, scene: &Scene, target: &Path, output: Output) -> Result
         up: guess_up(scene.format, &points),
     };
     compose(sheet).write_png(target)?;
-    let drawn = FacesDrawn { output: target.display().to_string(), remeshed, worst: farthest };
-    output.result(&drawn, true, || format!("{}: {what}", shown(target)))?;
+    let drawn = FacesPlot { output: target.display().to_string(), remeshed, worst: farthest };
+    output.result(&drawn, true, || format!("{}: {what}", display_path(target)))?;
     Ok(ExitCode::SUCCESS)
 }
 

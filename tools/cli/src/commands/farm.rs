@@ -5,8 +5,8 @@ use crate::cli::{JoinArgs, PartArgs, PlanArgs};
 use crate::output::{Failure, Output, RemarkJson, one_line, remarks_json};
 use crate::progress::Progress;
 use crate::units;
-use meshreel_commands::compile::{Inputs, Verified};
-use meshreel_commands::farm::{self, Wanted};
+use meshreel_commands::compile::{Inputs, VerificationSummary};
+use meshreel_commands::farm::{self, PlanRequest};
 use meshreel_inputs::{self as inputs, InputOptions};
 use serde::Serialize;
 use std::path::Path;
@@ -47,7 +47,7 @@ struct JoinResult {
     frames: usize,
     seconds: f64,
     /// The verification, if the source was given.
-    verify: Option<Verified>,
+    verify: Option<VerificationSummary>,
     remarks: Vec<RemarkJson>,
 }
 
@@ -55,14 +55,14 @@ struct JoinResult {
 pub fn plan(arguments: PlanArgs, output: Output) -> Result<ExitCode, Failure> {
     let start = Instant::now();
     let target = &arguments.output;
-    let wanted = Wanted {
+    let wanted = PlanRequest {
         inputs: inputs::expand(&arguments.inputs)?,
         points: arguments.points,
         options: arguments.options.as_deref().map(inputs::read_options_text).transpose()?,
-        said: arguments.content.said,
+        said: arguments.content.given,
     };
     let progress = Progress::new(output, &name(target));
-    progress.wait("open");
+    progress.start_phase("open");
     let made =
         farm::plan(wanted, target, &progress).inspect_err(|failure| output.remarks(&failure.remarks))?;
     drop(progress);
@@ -102,7 +102,7 @@ pub fn part(arguments: PartArgs, output: Output) -> Result<ExitCode, Failure> {
         false => Some((inputs::expand(&arguments.source)?, arguments.points)),
     };
     let progress = Progress::new(output, &name(target));
-    progress.wait("open");
+    progress.start_phase("open");
     let jobs = arguments.jobs.unwrap_or(0) as usize;
     let made = farm::part(&arguments.plan, share, target, elsewhere, jobs, &progress)?;
     drop(progress);
@@ -132,7 +132,7 @@ pub fn join(arguments: &JoinArgs, output: Output) -> Result<ExitCode, Failure> {
     let start = Instant::now();
     let target = &arguments.output;
     let progress = Progress::new(output, &name(target));
-    progress.wait("check parts");
+    progress.start_phase("check parts");
     let paths = inputs::expand(&arguments.source)?;
     let options = InputOptions { points: arguments.points.clone(), ..InputOptions::default() };
     let source = (!paths.is_empty()).then_some(Inputs { paths: &paths, options: &options });

@@ -1,8 +1,8 @@
 //! `meshreel plot --frame N`: draws a frame without any graphics card, and reports its camera.
 
-use super::lod::{name, surfaces};
+use super::lod::{file_name, surfaces};
 use crate::cli::PictureSize;
-use crate::output::{Failure, Output, shown};
+use crate::output::{Failure, Output, display_path};
 use crate::picture::particles;
 use crate::picture::render::{Camera, Light, Up, draw as render};
 use crate::picture::sheet::clay;
@@ -13,7 +13,7 @@ use std::process::ExitCode;
 
 /// The output of `--json` for a picture.
 #[derive(Serialize)]
-struct FrameDrawn {
+struct FramePlot {
     output: String,
     frame: usize,
     size: [usize; 2],
@@ -49,7 +49,7 @@ pub fn draw(
     let camera = Camera::framing(&points, Up::Y, width as f64 / height as f64);
     render(&surfaces, &camera, Light::Studio, width, height).write_png(target)?;
     let [eye, at] = camera.line_of_sight();
-    let drawn = FrameDrawn {
+    let drawn = FramePlot {
         output: target.display().to_string(),
         frame,
         size: [width, height],
@@ -57,6 +57,7 @@ pub fn draw(
         target: at.to_array(),
         angle: Camera::angle().to_degrees(),
     };
-    output.result(&drawn, true, || format!("{}: frame {frame} of {}", shown(target), name(reel)))?;
+    output
+        .result(&drawn, true, || format!("{}: frame {frame} of {}", display_path(target), file_name(reel)))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -1,29 +1,29 @@
 //! `meshreel plot --hidden`: draws the visible triangles of a file compiled with --cull-hidden, and the
 //! hidden ones.
 
-use super::lod::{TILE, name};
-use crate::output::{Failure, Output, shown};
-use crate::picture::frames::apply;
+use super::lod::{TILE, file_name};
+use crate::output::{Failure, Output, display_path};
+use crate::picture::frames::transform_point;
 use crate::picture::grid::Grid;
 use crate::picture::image::to_linear;
 use crate::picture::render::Surface;
 use crate::picture::sheet::clay;
 use crate::units;
-use meshreel::{FrameDecoder, Range, Reel};
+use meshreel::{FrameDecoder, IndexRange, Reel};
 use serde::Serialize;
 use std::path::Path;
 use std::process::ExitCode;
 
 /// The output of `--json`.
 #[derive(Serialize)]
-struct HiddenDrawn {
+struct HiddenPlot {
     output: String,
-    frames: Vec<FrameDrawn>,
+    frames: Vec<TriangleCounts>,
 }
 
 /// Triangle counts of a frame.
 #[derive(Serialize)]
-struct FrameDrawn {
+struct TriangleCounts {
     frame: usize,
     drawn: usize,
     hidden: usize,
@@ -57,12 +57,12 @@ pub fn draw(reel: &Reel, target: &Path, output: Output) -> Result<ExitCode, Fail
         ]);
         grid.rows[0].push(shown);
         grid.rows[1].push(hidden);
-        counts.push(FrameDrawn { frame, drawn, hidden: left });
+        counts.push(TriangleCounts { frame, drawn, hidden: left });
     }
     let what = "above what is drawn, below what is left out because nobody can see it";
-    grid.draw(&name(reel), what).write_png(target)?;
-    let drawn = HiddenDrawn { output: target.display().to_string(), frames: counts };
-    output.result(&drawn, true, || format!("{}: {what}", shown(target)))?;
+    grid.draw(&file_name(reel), what).write_png(target)?;
+    let drawn = HiddenPlot { output: target.display().to_string(), frames: counts };
+    output.result(&drawn, true, || format!("{}: {what}", display_path(target)))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -78,7 +78,7 @@ fn surfaces(reel: &Reel, decoder: &FrameDecoder, frame: usize) -> Result<[Vec<Su
         positions.resize(3 * view.vertex_count(), 0.0f32);
         view.positions_into(&mut positions)?;
         let world = decoder.world(node);
-        let ranges: Vec<Range> = view.visible_ranges([frame as u32; 2], None).collect();
+        let ranges: Vec<IndexRange> = view.visible_ranges([frame as u32; 2], None).collect();
         let inside = |i: u32| ranges.iter().any(|r| (r.first..r.first + r.count).contains(&i));
         let all = (0u32..).zip(view.indices_by_visibility().as_chunks::<3>().0);
         let (shown, hidden): (Vec<_>, Vec<_>) = all.partition(|(t, _)| inside(3 * t));
@@ -86,7 +86,7 @@ fn surfaces(reel: &Reel, decoder: &FrameDecoder, frame: usize) -> Result<[Vec<Su
             (out.iter_mut()).zip([(shown, clay()), (hidden, to_linear([214, 60, 48]))])
         {
             out.push(Surface {
-                positions: positions.chunks_exact(3).map(|p| apply(&world, p)).collect(),
+                positions: positions.chunks_exact(3).map(|p| transform_point(&world, p)).collect(),
                 triangles: triangles.iter().map(|t| *t.1).collect(),
                 colours: vec![colour],
             });

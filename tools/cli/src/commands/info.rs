@@ -7,7 +7,7 @@ use crate::cli::InfoArgs;
 use crate::output::{Failure, Output, advice_text, one_line, table};
 use crate::units;
 use meshreel::{Limits, Reel};
-use meshreel_commands::info::{CameraInfo, FrameInfo, MeshInfo, ReelInfo, SceneInfo, Wanted};
+use meshreel_commands::info::{CameraInfo, FrameInfo, InfoOptions, MeshInfo, ReelInfo, SceneInfo};
 use meshreel_commands::reels;
 use meshreel_inputs::{self as inputs, InputOptions};
 use std::fmt::Write;
@@ -15,7 +15,7 @@ use std::process::ExitCode;
 
 /// Runs the verb.
 pub fn run(arguments: &InfoArgs, output: Output) -> Result<ExitCode, Failure> {
-    let wanted = Wanted { streams: arguments.streams, frames: arguments.frames };
+    let wanted = InfoOptions { streams: arguments.streams, frames: arguments.frames };
     if reels::is_reel(&arguments.file) {
         let reel = Reel::open(&arguments.file, &Limits::default())?;
         let info = ReelInfo::new(&reel, wanted)?;
@@ -79,7 +79,7 @@ fn text(info: &ReelInfo, wanted: &InfoArgs) -> String {
         let detailed = detailed.map(|mesh| (&mesh.path[..], mesh.levels.clone()));
         out.push_str(&lod::table(detailed.take(24)));
         let most = if wanted.streams { usize::MAX } else { 24 };
-        out.push_str(&attributes::text(&info.attributes, most));
+        out.push_str(&attributes::attribute_table(&info.attributes, most));
     }
     if wanted.tree {
         out.push('\n');
@@ -148,7 +148,7 @@ fn fields(info: &ReelInfo) -> String {
     if let Some(fps) = info.fps {
         field("rate", format!("{} frames per second", units::short(fps)));
     }
-    field("time", time(info));
+    field("time", duration_text(info));
     for range in range_lines(&info.ranges) {
         field("range", range);
     }
@@ -157,13 +157,13 @@ fn fields(info: &ReelInfo) -> String {
         field("verified", "no: compiled with --no-verify".to_string());
     }
     let options: Vec<String> =
-        info.options.iter().map(|(key, value)| format!("{key} {}", shown(value))).collect();
+        info.options.iter().map(|(key, value)| format!("{key} {}", option_text(value))).collect();
     field("options", one_line(&options.join(", ")));
     out
 }
 
 /// Returns the duration with start and end.
-fn time(info: &ReelInfo) -> String {
+fn duration_text(info: &ReelInfo) -> String {
     let clips = (info.clips.iter()).filter(|_| info.frames == 0);
     let longest = clips.max_by(|a, b| a.duration.total_cmp(&b.duration));
     match longest {
@@ -200,7 +200,7 @@ fn mesh_table(info: &ReelInfo, most: usize) -> String {
             let position = mesh.streams.first();
             vec![
                 one_line(&mesh.path),
-                kept(mesh),
+                method_text(mesh),
                 units::count(u64::from(mesh.vertices)),
                 units::count(u64::from(mesh.triangles)),
                 units::count(u64::from(mesh.points)),
@@ -266,7 +266,7 @@ fn tree(info: &ReelInfo) -> String {
 }
 
 /// Returns the method, with grid, re-meshing and moving frames.
-fn kept(mesh: &MeshInfo) -> String {
+fn method_text(mesh: &MeshInfo) -> String {
     let heights = if mesh.heights { " of heights" } else { "" };
     let grid = mesh.grid.map(|[w, h]| format!(", grid {w} × {h}{heights}"));
     let moves = mesh.moves.map(|[a, b]| format!(", moves in frames {a} to {b}"));
@@ -276,7 +276,7 @@ fn kept(mesh: &MeshInfo) -> String {
 }
 
 /// Returns an option's value in the user's form: fractions of a size as percentages.
-fn shown(value: &str) -> String {
+fn option_text(value: &str) -> String {
     let part =
         (value.split_once('*')).filter(|(_, of)| ["diagonal", "range"].iter().any(|o| of.starts_with(o)));
     let percent = part.and_then(|(part, of)| Some((part.parse::<f64>().ok()? * 100.0, of)));

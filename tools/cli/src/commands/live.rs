@@ -10,9 +10,9 @@ use std::time::Duration;
 /// Time between two updates.
 const INTERVAL: Duration = Duration::from_millis(250);
 /// Width of a bar in characters.
-const CELLS: usize = 40;
+const BAR_WIDTH: usize = 40;
 /// Largest number of files shown.
-const ROWS: usize = 20;
+const MAX_FILES: usize = 20;
 
 /// A table that overwrites its last output. Draws nothing without a terminal, or with `--quiet`.
 pub struct Live {
@@ -24,7 +24,7 @@ pub struct Live {
 
 /// A file's name and number of frames.
 #[derive(Clone, Copy)]
-pub struct Named<'a> {
+pub struct StreamName<'a> {
     pub name: &'a str,
     pub frames: usize,
 }
@@ -46,7 +46,7 @@ impl Live {
     }
 
     /// Draws the table. `name` returns the name of a stream by its number.
-    pub fn draw<'a>(&mut self, statistics: &Statistics, name: impl Fn(usize) -> Named<'a>) {
+    pub fn draw<'a>(&mut self, statistics: &Statistics, name: impl Fn(usize) -> StreamName<'a>) {
         let text = picture(statistics, name);
         self.clear();
         self.lines = text.lines().count();
@@ -63,7 +63,7 @@ impl Live {
     }
 }
 
-fn picture<'a>(statistics: &Statistics, name: impl Fn(usize) -> Named<'a>) -> String {
+fn picture<'a>(statistics: &Statistics, name: impl Fn(usize) -> StreamName<'a>) -> String {
     let mut text = format!(
         "heap [{}] {} held, {} used of {}\n",
         heap_bar(statistics),
@@ -72,9 +72,9 @@ fn picture<'a>(statistics: &Statistics, name: impl Fn(usize) -> Named<'a>) -> St
         units::bytes(statistics.heap_bytes),
     );
     let rows: Vec<Vec<String>> = (statistics.streams.iter().enumerate())
-        .take(ROWS)
+        .take(MAX_FILES)
         .map(|(number, stream)| {
-            let Named { name, frames } = name(number);
+            let StreamName { name, frames } = name(number);
             vec![
                 one_line(name),
                 frames_bar(frames, &[(&stream.requested, '.'), (&stream.read, '-'), (&stream.decoded, '#')]),
@@ -85,22 +85,22 @@ fn picture<'a>(statistics: &Statistics, name: impl Fn(usize) -> Named<'a>) -> St
         })
         .collect();
     text += &table(&["file", "<requested . read - decoded #", "missed", "aborts", "read"], &rows);
-    if statistics.streams.len() > ROWS {
-        text += &format!("and {} more\n", statistics.streams.len() - ROWS);
+    if statistics.streams.len() > MAX_FILES {
+        text += &format!("and {} more\n", statistics.streams.len() - MAX_FILES);
     }
     text
 }
 
 fn heap_bar(statistics: &Statistics) -> String {
-    let mut cells = [' '; CELLS];
+    let mut cells = [' '; BAR_WIDTH];
     for region in &statistics.regions {
         let mark = match region.state {
             RegionState::Free => continue,
             RegionState::Held => '#',
             RegionState::Spare => '-',
         };
-        let cell = |at: u64| at as usize * CELLS / statistics.heap_bytes.max(1) as usize;
-        let last = cell(region.start + region.size.saturating_sub(1)).min(CELLS - 1);
+        let cell = |at: u64| at as usize * BAR_WIDTH / statistics.heap_bytes.max(1) as usize;
+        let last = cell(region.start + region.size.saturating_sub(1)).min(BAR_WIDTH - 1);
         for cell in &mut cells[cell(region.start).min(last)..=last] {
             if *cell != '#' {
                 *cell = mark;
@@ -111,10 +111,10 @@ fn heap_bar(statistics: &Statistics) -> String {
 }
 
 fn frames_bar(frames: usize, ranges: &[(&Vec<[u32; 2]>, char)]) -> String {
-    let mut cells = [' '; CELLS];
+    let mut cells = [' '; BAR_WIDTH];
     for (ranges, mark) in ranges {
         for [first, last] in *ranges {
-            let cell = |frame: u32| (frame as usize * CELLS / frames.max(1)).min(CELLS - 1);
+            let cell = |frame: u32| (frame as usize * BAR_WIDTH / frames.max(1)).min(BAR_WIDTH - 1);
             cells[cell(*first)..=cell(*last)].fill(*mark);
         }
     }
@@ -127,10 +127,10 @@ mod tests {
 
     #[test]
     fn a_picture_of_nothing_and_of_something() {
-        let name = |_| Named { name: "a\n.reel", frames: 80 };
+        let name = |_| StreamName { name: "a\n.reel", frames: 80 };
         let mut statistics = Statistics::default();
         assert!(picture(&statistics, name).starts_with("heap ["));
-        statistics.streams.resize_with(ROWS + 2, Default::default);
+        statistics.streams.resize_with(MAX_FILES + 2, Default::default);
         statistics.streams[0].decoded.push([0, 39]);
         statistics.streams[0].read.push([40, 900]);
         let text = picture(&statistics, name);

@@ -1,7 +1,7 @@
 //! Prints LOD levels as tables and JSON, and draws them for `meshreel plot --levels`.
 
-use crate::output::{Failure, Output, one_line, shown};
-use crate::picture::frames::apply;
+use crate::output::{Failure, Output, display_path, one_line};
+use crate::picture::frames::transform_point;
 use crate::picture::grid::Grid;
 use crate::picture::render::Surface;
 use crate::picture::sheet::clay;
@@ -21,14 +21,14 @@ pub const TILE: [usize; 2] = [300, 240];
 
 /// The output of `--json` for a picture.
 #[derive(Serialize)]
-struct LodsDrawn {
+struct LodPlot {
     output: String,
     levels: usize,
     frames: Vec<usize>,
 }
 
 /// Returns all LOD levels of a compiled mesh, the mesh itself first.
-pub fn compiled(lod: &LodReports) -> Vec<LodInfo> {
+pub fn lod_infos(lod: &LodReports) -> Vec<LodInfo> {
     let level = lod.levels.iter();
     level.map(|level| LodInfo { triangles: level.triangles as usize, error: level.error.into() }).collect()
 }
@@ -94,7 +94,7 @@ pub fn draw(reel: &Reel, target: &Path, output: Output) -> Result<ExitCode, Fail
     for &level in &levels {
         let (mut triangles, mut error) = (0, 0f32);
         for m in 0..reel.description().meshes.len() {
-            let last = reel.lods(m)? - 1;
+            let last = reel.lod_count(m)? - 1;
             if let Some(lod) = reel.lod(m, level.min(last))? {
                 triangles += lod.indices.len() / 3;
                 error = error.max(lod.error);
@@ -107,14 +107,14 @@ pub fn draw(reel: &Reel, target: &Path, output: Output) -> Result<ExitCode, Fail
     }
     let grid = Grid { rows: tiles, heads, size: TILE };
     let what = format!("{most} levels of detail; frames {frames:?} from above to below");
-    grid.draw(&name(reel), &what).write_png(target)?;
-    let drawn = LodsDrawn { output: target.display().to_string(), levels: most, frames };
-    output.result(&drawn, true, || format!("{}: {what}", shown(target)))?;
+    grid.draw(&file_name(reel), &what).write_png(target)?;
+    let drawn = LodPlot { output: target.display().to_string(), levels: most, frames };
+    output.result(&drawn, true, || format!("{}: {what}", display_path(target)))?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Returns the file's name without its folder.
-pub fn name(reel: &Reel) -> String {
+pub fn file_name(reel: &Reel) -> String {
     let name = reel.path().file_name().unwrap_or_default();
     one_line(&name.to_string_lossy())
 }
@@ -143,7 +143,7 @@ pub fn surfaces(
         positions.resize(3 * view.vertex_count(), 0.0f32);
         view.positions_into(&mut positions)?;
         let world = decoder.world(node);
-        let place = |&v: &u32| apply(&world, &positions[3 * v as usize..][..3]);
+        let place = |&v: &u32| transform_point(&world, &positions[3 * v as usize..][..3]);
         let indices = view.lod(level).indices;
         let triangles = indices.len() as u32 / 3;
         out.push(Surface {

@@ -1,7 +1,7 @@
 //! `meshreel plot --parts`: draws the influence of each bone, and the residual.
 
-use crate::output::{Failure, Output, shown};
-use crate::picture::frames::apply;
+use crate::output::{Failure, Output, display_path};
+use crate::picture::frames::transform_point;
 use crate::picture::image::to_linear;
 use crate::picture::render::{Surface, guess_up};
 use crate::picture::sheet::{Column, Sheet, clay, compose};
@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 /// The output of `--json`.
 #[derive(Serialize)]
-struct PartsDrawn {
+struct PartsPlot {
     output: String,
     parts: u32,
     bones: u32,
@@ -59,13 +59,13 @@ pub fn draw(reel: &Reel, target: &Path, output: Output) -> Result<ExitCode, Fail
         up: guess_up("", &points),
     };
     compose(sheet).write_png(target)?;
-    let drawn = PartsDrawn {
+    let drawn = PartsPlot {
         output: target.display().to_string(),
         parts: rigid,
         bones: affine,
         residual_points: coded,
     };
-    output.result(&drawn, true, || format!("{}: {what}", shown(target)))?;
+    output.result(&drawn, true, || format!("{}: {what}", display_path(target)))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -87,7 +87,7 @@ fn column(reel: &Reel, decoder: &FrameDecoder, frame: usize) -> Result<Column, F
         view.positions_into(&mut positions)?;
         let world = decoder.world(node);
         let surface = |colours| Surface {
-            positions: positions.chunks_exact(3).map(|p| apply(&world, p)).collect(),
+            positions: positions.chunks_exact(3).map(|p| transform_point(&world, p)).collect(),
             triangles: view.indices().as_chunks().0.to_vec(),
             colours,
         };

@@ -2,14 +2,14 @@
 
 use crate::cli::PlayArgs;
 use crate::commands::bench::limits;
-use crate::commands::live::{Live, Named};
-use crate::commands::poses::{PlayedClip, Poses};
-use crate::output::{Class, Failure, Output, one_line, say, table};
+use crate::commands::live::{Live, StreamName};
+use crate::commands::poses::{ClipPlayback, PlayedClip};
+use crate::output::{Class, Failure, Output, one_line, print_error_line, table};
 use crate::{counting, memory, units};
 use meshreel::record::{Coding, Semantic, StreamRecord, Visibility};
 use meshreel::{
     Command, Event, FileId, FrameDecoder, InstanceId, Limits, MeshView, Options, Player, QuantizedValues,
-    Reel, Repeat, Shown, Statistics, Transform,
+    Reel, Repeat, ShownFrames, Statistics, Transform,
 };
 use meshreel_commands::reels;
 use serde::Serialize;
@@ -20,32 +20,32 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 /// Seconds of playback after which nothing may allocate any more.
-const WARM_UP: f64 = 1.0;
+const WARM_UP_SECONDS: f64 = 1.0;
 /// Longest time for opening all files.
-const PATIENCE: Duration = Duration::from_secs(60);
+const OPEN_TIMEOUT: Duration = Duration::from_secs(60);
 /// Seconds of playback without `--seconds`, if it would be endless or longer than a day.
-const ENDLESS: f64 = 10.0;
-const LONGEST: f64 = 86_400.0;
+const DEFAULT_SECONDS: f64 = 10.0;
+const MAX_SECONDS: f64 = 86_400.0;
 /// Largest number of ticks of a run; their times are stored.
-const MOST_TICKS: f64 = 1e7;
+const MAX_TICKS: f64 = 1e7;
 /// Largest number of instances of all files.
-const MOST_INSTANCES: u64 = 100_000;
+const MAX_INSTANCES: u64 = 100_000;
 /// Largest rate that a clock supports.
-const FASTEST: f64 = 65_536.0;
+const MAX_RATE: f64 = 65_536.0;
 
 /// Runs the verb.
 pub fn run(arguments: &PlayArgs, output: Output) -> Result<ExitCode, Failure> {
     check_arguments(arguments)?;
     let plain = match arguments.check {
-        true => Some(plain(&arguments.files, &options(arguments).file_limits())?),
+        true => Some(reference_digests(&arguments.files, &options(arguments).file_limits())?),
         false => None,
     };
-    let watch = memory::Watch::start();
+    let watch = memory::PeakMemory::start();
     let mut session = Session::open(arguments, plain)?;
     session.play(arguments, output)?;
-    let report = session.end(arguments, watch.stop());
+    let report = session.into_report(arguments, watch.stop());
     for line in &report.errors {
-        say(&format!("error: {}", one_line(line)));
+        print_error_line(&format!("error: {}", one_line(line)));
     }
     output.result(&report, true, || report.text(arguments))?;
     let well = report.errors.is_empty() && report.wrong_frames + report.wrong_poses == 0;
@@ -63,22 +63,22 @@ fn check_arguments(arguments: &PlayArgs) -> Result<(), Failure> {
     if !(0.0..=60.0).contains(&arguments.pre_roll) {
         return Err(Failure::usage("--pre-roll must be from 0 to 60 seconds"));
     }
-    if arguments.fps > 10_000.0 || arguments.seconds.unwrap_or(0.0) > LONGEST {
+    if arguments.fps > 10_000.0 || arguments.seconds.unwrap_or(0.0) > MAX_SECONDS {
         return Err(Failure::usage("at most 10000 frames per second and a day"));
     }
     if arguments.fps < 1e-3 {
         return Err(Failure::usage("--fps must be 0.001 at least"));
     }
-    if arguments.seconds.unwrap_or(0.0) * arguments.fps > MOST_TICKS {
-        let what = format!("--seconds times --fps must be {MOST_TICKS} at most");
+    if arguments.seconds.unwrap_or(0.0) * arguments.fps > MAX_TICKS {
+        let what = format!("--seconds times --fps must be {MAX_TICKS} at most");
         return Err(Failure::usage(what));
     }
-    if !(-FASTEST..=FASTEST).contains(&arguments.rate) {
-        let what = format!("--rate must be a number from -{FASTEST} to {FASTEST}");
+    if !(-MAX_RATE..=MAX_RATE).contains(&arguments.rate) {
+        let what = format!("--rate must be a number from -{MAX_RATE} to {MAX_RATE}");
         return Err(Failure::usage(what));
     }
-    if arguments.files.len() as u64 * u64::from(arguments.copies) > MOST_INSTANCES {
-        let what = format!("--copies times the number of files must be {MOST_INSTANCES} at most");
+    if arguments.files.len() as u64 * u64::from(arguments.copies) > MAX_INSTANCES {
+        let what = format!("--copies times the number of files must be {MAX_INSTANCES} at most");
         return Err(Failure::usage(what));
     }
     for path in &arguments.files {
@@ -100,9 +100,9 @@ fn options(arguments: &PlayArgs) -> Options {
 }
 
 /// The digest of each frame of a file, by a plain decode.
-type Plain = Vec<u64>;
+type FrameDigests = Vec<u64>;
 
-fn plain(files: &[PathBuf], limits: &Limits) -> Result<Vec<Plain>, Failure> {
+fn reference_digests(files: &[PathBuf], limits: &Limits) -> Result<Vec<FrameDigests>, Failure> {
     let of_file = |path: &PathBuf| {
         let reel = Reel::open(path, limits)?;
         let mut decoder = FrameDecoder::new(&reel)?;
@@ -112,7 +112,7 @@ fn plain(files: &[PathBuf], limits: &Limits) -> Result<Vec<Plain>, Failure> {
                 let transform = |node| decoder.transform(node);
                 Ok(digest(&reel, |n| decoder.visible(n), transform, |m| decoder.mesh(m)))
             })
-            .collect::<Result<Plain, Failure>>()
+            .collect::<Result<FrameDigests, Failure>>()
     };
     files.iter().map(of_file).collect()
 }
@@ -222,28 +222,28 @@ struct Session {
     names: Vec<String>,
     /// Each instance with the index of its file.
     instances: Vec<(usize, InstanceId)>,
-    poses: Poses,
-    plain: Option<Vec<Plain>>,
+    poses: ClipPlayback,
+    reference: Option<Vec<FrameDigests>>,
     statistics: Statistics,
     tick_ms: Vec<f64>,
     incidents: Vec<String>,
     /// Per file, the instances for which the heap had no room at some time.
     refused: Vec<BTreeSet<InstanceId>>,
     /// Bytes that the first refused instance needed, and bytes that were left.
-    short: Option<(u64, u64)>,
+    shortage: Option<(u64, u64)>,
     /// The file index of each instance.
     file_of: BTreeMap<InstanceId, usize>,
     allocations: Option<u64>,
     checked: u64,
     wrong: u64,
     /// Number of frames that were not the expected ones.
-    late: u64,
+    late_frames: u64,
     seconds: f64,
 }
 
 impl Session {
     /// Opens all files and creates their instances, none of which plays yet.
-    fn open(arguments: &PlayArgs, plain: Option<Vec<Plain>>) -> Result<Session, Failure> {
+    fn open(arguments: &PlayArgs, plain: Option<Vec<FrameDigests>>) -> Result<Session, Failure> {
         let mut player = Player::try_new(options(arguments))?;
         let files: Vec<FileId> = arguments.files.iter().map(|path| player.open(path)).collect();
         let begun = Instant::now();
@@ -257,8 +257,8 @@ impl Session {
                     _ => {}
                 }
             }
-            if begun.elapsed() > PATIENCE {
-                let what = format!("not open after {} s", PATIENCE.as_secs());
+            if begun.elapsed() > OPEN_TIMEOUT {
+                let what = format!("not open after {} s", OPEN_TIMEOUT.as_secs());
                 return Err(Failure::new(Class::Io, what, None));
             }
             std::thread::sleep(Duration::from_millis(1));
@@ -266,7 +266,7 @@ impl Session {
         let mut instances = Vec::new();
         for copy in 0..arguments.copies {
             for (number, file) in files.iter().enumerate() {
-                let Some(instance) = player.instance(*file) else {
+                let Some(instance) = player.add_instance(*file) else {
                     continue;
                 };
                 instances.push((number, instance));
@@ -284,7 +284,7 @@ impl Session {
             }
         }
         let file_of = instances.iter().map(|&(file, id)| (id, file)).collect();
-        let mut poses = Poses::default();
+        let mut poses = ClipPlayback::default();
         for (number, file) in files.iter().enumerate() {
             if let Some(reel) = player.reel(*file) {
                 poses.add(number, reel, arguments.copies)?;
@@ -296,17 +296,17 @@ impl Session {
             names: arguments.files.iter().map(|f| f.display().to_string()).collect(),
             files,
             instances,
-            plain,
+            reference: plain,
             statistics: Statistics::default(),
             tick_ms: Vec::new(),
             incidents: Vec::new(),
             refused: vec![BTreeSet::new(); arguments.files.len()],
-            short: None,
+            shortage: None,
             file_of,
             allocations: None,
             checked: 0,
             wrong: 0,
-            late: 0,
+            late_frames: 0,
             seconds: 0.0,
         })
     }
@@ -329,15 +329,15 @@ impl Session {
         let longest = (0..self.files.len()).map(|f| self.duration(f)).fold(self.poses.longest(), f64::max);
         self.poses.start(arguments.rate);
         let once = longest / arguments.rate.abs();
-        let ends = once < LONGEST && once * arguments.fps < MOST_TICKS;
+        let ends = once < MAX_SECONDS && once * arguments.fps < MAX_TICKS;
         let endless = arguments.repeat || arguments.seek_every.is_some() || !ends;
-        let seconds = arguments.seconds.unwrap_or(if endless { ENDLESS } else { once + 0.25 });
+        let seconds = arguments.seconds.unwrap_or(if endless { DEFAULT_SECONDS } else { once + 0.25 });
         let ticks = (seconds * arguments.fps).ceil().max(1.0) as u64;
-        let warm = ((WARM_UP * arguments.fps) as u64).min(ticks / 2);
+        let warm = ((WARM_UP_SECONDS * arguments.fps) as u64).min(ticks / 2);
         self.tick_ms.reserve(ticks as usize);
         let dt = 1.0 / arguments.fps;
         let mut live = Live::new(output);
-        let mut seeks = Seeks::new(arguments.seek_every);
+        let mut seeks = SeekSchedule::new(arguments.seek_every);
         let begun = Instant::now();
         for tick in 0..ticks {
             let due = Duration::from_secs_f64(tick as f64 * dt);
@@ -345,14 +345,14 @@ impl Session {
             if tick == warm {
                 counting::start();
             }
-            if seeks.due(tick as f64 * dt) {
+            if seeks.is_due(tick as f64 * dt) {
                 for i in 0..self.instances.len() {
                     let (file, instance) = self.instances[i];
-                    let at = seeks.next() * self.duration(file);
+                    let at = seeks.next_fraction() * self.duration(file);
                     self.player.command(instance, Command::GoTo(at));
                     self.player.command(instance, Command::Play);
                 }
-                self.poses.go_to(|| seeks.next());
+                self.poses.seek(|| seeks.next_fraction());
             }
             self.tick(dt, arguments)?;
             if live.is_due(begun.elapsed()) {
@@ -363,7 +363,7 @@ impl Session {
             }
         }
         // A single frame can end before it is available.
-        while self.owes_a_check(arguments) && begun.elapsed() < PATIENCE {
+        while self.owes_a_check(arguments) && begun.elapsed() < OPEN_TIMEOUT {
             std::thread::sleep(Duration::from_secs_f64(dt));
             self.tick(dt, arguments)?;
         }
@@ -377,7 +377,7 @@ impl Session {
     fn owes_a_check(&self, arguments: &PlayArgs) -> bool {
         let has_frames = |file: &FileId| self.player.reel(*file).is_some_and(|reel| reel.frame_count() > 0);
         let done =
-            self.checked + self.poses.checked > 0 || self.short.is_some() || !self.incidents.is_empty();
+            self.checked + self.poses.checked > 0 || self.shortage.is_some() || !self.incidents.is_empty();
         arguments.check && !done && self.files.iter().any(has_frames)
     }
 
@@ -403,8 +403,8 @@ impl Session {
             let frame = self.player.frame(instance);
             busy += begun.elapsed();
             if let Some(frame) = frame {
-                self.late += u64::from(frame.is_late());
-                self.check(file, &frame);
+                self.late_frames += u64::from(frame.is_late());
+                self.check_frame(file, &frame);
             }
         }
         self.tick_ms.push(busy.as_secs_f64() * 1e3);
@@ -416,7 +416,7 @@ impl Session {
                     Event::Refused { instance, needed, left } => {
                         if let Some(&file) = self.file_of.get(&instance) {
                             self.refused[file].insert(instance);
-                            self.short.get_or_insert((needed, left));
+                            self.shortage.get_or_insert((needed, left));
                         }
                         return;
                     }
@@ -433,8 +433,8 @@ impl Session {
         number.map_or("", |number| &self.names[number])
     }
 
-    fn check(&mut self, file: usize, shown: &Shown) {
-        let Some(plain) = &self.plain else { return };
+    fn check_frame(&mut self, file: usize, shown: &ShownFrames) {
+        let Some(plain) = &self.reference else { return };
         let pair = shown.pair();
         for (number, still) in [(pair.first, shown.first()), (pair.second, shown.second())] {
             let transform = |node| still.transform(node);
@@ -447,7 +447,7 @@ impl Session {
         }
     }
 
-    fn end(mut self, arguments: &PlayArgs, peak_anon_bytes: Option<u64>) -> Report {
+    fn into_report(mut self, arguments: &PlayArgs, peak_anon_bytes: Option<u64>) -> PlayReport {
         self.player.statistics(&mut self.statistics);
         let counts = self.instances.iter().filter_map(|i| self.player.late_ticks(i.1));
         let (missed, waited) = counts.fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
@@ -473,7 +473,7 @@ impl Session {
             let what = "nothing was compared: no frame was shown";
             self.incidents.push(what.into());
         }
-        Report {
+        PlayReport {
             ticks: self.tick_ms.len() as u64,
             instances: self.instances.len(),
             seconds: self.seconds,
@@ -495,7 +495,7 @@ impl Session {
             clip_text: self.poses.text(),
             checked_frames: arguments.check.then_some(self.checked),
             wrong_frames: self.wrong,
-            short: self.short,
+            shortage: self.shortage,
             streams,
             errors: self.incidents,
         }
@@ -506,38 +506,38 @@ impl Session {
         let file = |stream: usize| {
             let file = self.statistics.streams.get(stream)?.file?;
             let number = self.files.iter().position(|f| *f == file)?;
-            Some(Named {
+            Some(StreamName {
                 name: &self.names[number],
                 frames: self.player.reel(file).map_or(0, Reel::frame_count),
             })
         };
-        let none = Named { name: "", frames: 0 };
+        let none = StreamName { name: "", frames: 0 };
         live.draw(&self.statistics, |stream| file(stream).unwrap_or(none));
     }
 }
 
 /// The times and targets of jumps: the same in every run.
-struct Seeks {
+struct SeekSchedule {
     every: Option<f64>,
-    next: f64,
+    next_time: f64,
     state: u64,
 }
 
-impl Seeks {
-    fn new(every: Option<f64>) -> Seeks {
-        Seeks { every, next: every.unwrap_or(0.0), state: 1 }
+impl SeekSchedule {
+    fn new(every: Option<f64>) -> SeekSchedule {
+        SeekSchedule { every, next_time: every.unwrap_or(0.0), state: 1 }
     }
 
-    fn due(&mut self, now: f64) -> bool {
-        let Some(every) = self.every.filter(|_| now >= self.next) else {
+    fn is_due(&mut self, now: f64) -> bool {
+        let Some(every) = self.every.filter(|_| now >= self.next_time) else {
             return false;
         };
-        self.next += every;
+        self.next_time += every;
         true
     }
 
     /// Returns a fraction of the whole, 0 to 1.
-    fn next(&mut self) -> f64 {
+    fn next_fraction(&mut self) -> f64 {
         self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         (self.state >> 40) as f64 / (1u64 << 24) as f64
     }
@@ -555,7 +555,7 @@ fn percentiles(values: &mut [f64]) -> Percentiles {
 
 /// The result of a run, as `--json` prints it.
 #[derive(Serialize)]
-struct Report {
+struct PlayReport {
     ticks: u64,
     instances: usize,
     seconds: f64,
@@ -588,7 +588,7 @@ struct Report {
     clip_text: String,
     /// Bytes that the first refused instance needed, and bytes that were left.
     #[serde(skip)]
-    short: Option<(u64, u64)>,
+    shortage: Option<(u64, u64)>,
 }
 
 /// Times of ticks in milliseconds.
@@ -615,7 +615,7 @@ struct StreamReport {
     refused_instances: usize,
 }
 
-impl Report {
+impl PlayReport {
     fn text(&self, arguments: &PlayArgs) -> String {
         let rows: Vec<Vec<String>> = (self.streams.iter())
             .map(|s| {
@@ -648,7 +648,7 @@ impl Report {
             units::bytes(self.heap_peak_bytes),
             units::bytes(self.heap_bytes)
         );
-        if let Some((needed, left)) = self.short {
+        if let Some((needed, left)) = self.shortage {
             text += &format!(
                 "{} of {} instances found no room in the heap, {} of them to the end: the first needed {}, of which {} were left (--heap)\n",
                 self.refused_instances,
@@ -685,10 +685,10 @@ mod tests {
 
     #[test]
     fn seeks_come_when_they_are_due() {
-        let mut seeks = Seeks::new(Some(0.5));
-        let due: Vec<bool> = (0..5).map(|i| seeks.due(f64::from(i) * 0.3)).collect();
+        let mut seeks = SeekSchedule::new(Some(0.5));
+        let due: Vec<bool> = (0..5).map(|i| seeks.is_due(f64::from(i) * 0.3)).collect();
         assert_eq!(due, [false, false, true, false, true]);
-        assert!((0..100).all(|_| (0.0..1.0).contains(&seeks.next())));
-        assert!(!Seeks::new(None).due(1e9));
+        assert!((0..100).all(|_| (0.0..1.0).contains(&seeks.next_fraction())));
+        assert!(!SeekSchedule::new(None).is_due(1e9));
     }
 }

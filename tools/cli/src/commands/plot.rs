@@ -2,8 +2,8 @@
 //! below.
 
 use crate::cli::PlotArgs;
-use crate::output::{Failure, Output, RemarkJson, one_line, remarks_json, shown};
-use crate::picture::chart::{COLOURS, Look, Panel, Series, draw};
+use crate::output::{Failure, Output, RemarkJson, display_path, one_line, remarks_json};
+use crate::picture::chart::{COLOURS, CurveStyle, Panel, Series, draw};
 use crate::picture::frames;
 use crate::units;
 use glam::{DQuat, DVec3};
@@ -14,14 +14,14 @@ use meshreel_check::{joint_matrix, qvv};
 use meshreel_commands::reels;
 use meshreel_inputs::{self as inputs, InputOptions};
 use meshreel_scene::sample::{World, ids_at};
-use meshreel_scene::{Placed, Qvv, Remark, Scene, hidden};
+use meshreel_scene::{PlacedObject, Qvv, Remark, Scene, hidden};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::path::Path;
 use std::process::ExitCode;
 
 /// Largest number of samples of a curve: a few per pixel.
-const MOST: usize = 20_000;
+const MAX_SAMPLES: usize = 20_000;
 
 /// Runs the verb.
 pub fn run(arguments: &PlotArgs, output: Output) -> Result<ExitCode, Failure> {
@@ -55,8 +55,8 @@ pub fn run(arguments: &PlotArgs, output: Output) -> Result<ExitCode, Failure> {
                 source_fps: arguments.source_fps,
                 ..InputOptions::default()
             };
-            let (scene, remarks) = inputs::open(&arguments.source, &options.as_compiled(&stored))?;
-            let scene = if stored.show_hidden { hidden::shown(&scene)? } else { scene };
+            let (scene, remarks) = inputs::open(&arguments.source, &options.with_compiled_options(&stored))?;
+            let scene = if stored.show_hidden { hidden::show_all(&scene)? } else { scene };
             (Some(scene), remarks)
         }
     };
@@ -68,13 +68,13 @@ pub fn run(arguments: &PlotArgs, output: Output) -> Result<ExitCode, Failure> {
         return super::faces::draw(&reel, scene, &target, output);
     }
     let plot = match (&arguments.joint, arguments.vertex) {
-        (Some(joint), _) => of_joint(&reel, scene.as_ref(), joint, arguments.clip.as_deref())?,
-        (None, Some(vertex)) => of_vertex(&reel, scene.as_ref(), vertex, arguments.mesh.as_deref())?,
+        (Some(joint), _) => plot_joint(&reel, scene.as_ref(), joint, arguments.clip.as_deref())?,
+        (None, Some(vertex)) => plot_vertex(&reel, scene.as_ref(), vertex, arguments.mesh.as_deref())?,
         (None, None) => match farthest_vertex(&reel, arguments.mesh.as_deref())? {
-            Some((mesh, vertex)) => of_vertex(&reel, scene.as_ref(), vertex, Some(&mesh))?,
+            Some((mesh, vertex)) => plot_vertex(&reel, scene.as_ref(), vertex, Some(&mesh))?,
             None => {
                 let (clip, joint) = farthest_joint(&reel, arguments.clip.as_deref())?;
-                of_joint(&reel, scene.as_ref(), &joint, Some(&clip))?
+                plot_joint(&reel, scene.as_ref(), &joint, Some(&clip))?
             }
         },
     };
@@ -85,7 +85,7 @@ pub fn run(arguments: &PlotArgs, output: Output) -> Result<ExitCode, Failure> {
         let error = plot.error.map_or("no source to compare with (--source IN)".into(), |(error, limit)| {
             format!("largest error {}, tolerance {}", units::short(error), units::short(limit))
         });
-        format!("{}: {}; {error}", shown(&target), one_line(&plot.subtitle))
+        format!("{}: {}; {error}", display_path(&target), one_line(&plot.subtitle))
     })?;
     Ok(ExitCode::SUCCESS)
 }
@@ -132,7 +132,7 @@ struct PlotJson<'a> {
 }
 
 /// Returns the item with this name, or the only one.
-fn find<'a, T>(
+fn find_named<'a, T>(
     all: &'a [T],
     wanted: Option<&str>,
     what: &str,
@@ -153,18 +153,18 @@ fn find<'a, T>(
     }
 }
 
-fn of_joint(reel: &Reel, scene: Option<&Scene>, joint: &str, clip: Option<&str>) -> Result<Plot, Failure> {
+fn plot_joint(reel: &Reel, scene: Option<&Scene>, joint: &str, clip: Option<&str>) -> Result<Plot, Failure> {
     let clips = reel.clips()?;
-    let (_, clip) = find(&clips, clip, "clip", |c| c.name().into())?;
+    let (_, clip) = find_named(&clips, clip, "clip", |c| c.name().into())?;
     let names = &clip.skeleton().names;
-    let (j, _) = find(names, Some(joint), "joint", |n| n.clone())?;
+    let (j, _) = find_named(names, Some(joint), "joint", |n| n.clone())?;
     let source = scene.map(|scene| source_clip(reel, scene, clip)).transpose()?;
     let record = clip.record();
     let own = clip.skeleton().tolerance.get(j).copied().unwrap_or(0.0);
     let limit = if own > 0.0 { own } else { record.tolerance };
     // Also between samples, as far as there are pixels.
-    let parts = (MOST / clip.samples()).clamp(1, 4);
-    let every = clip.samples().div_ceil(MOST);
+    let parts = (MAX_SAMPLES / clip.samples()).clamp(1, 4);
+    let every = clip.samples().div_ceil(MAX_SAMPLES);
     let count = (clip.samples() - 1) * parts / every + 1;
     let mut cursor = ClipCursor::new(clip);
     let mut pose = vec![Transform::IDENTITY; clip.joints()];
@@ -177,9 +177,9 @@ fn of_joint(reel: &Reel, scene: Option<&Scene>, joint: &str, clip: Option<&str>)
         clip.sample(&mut cursor, at / clip.fps(), Repeats::Clamp, Rounding::None, &mut pose)?;
         decoded.push((time, qvv(&pose[j])));
         if let Some(source) = &source {
-            wanted.push((time, source.between(j, at)));
+            wanted.push((time, source.interpolated(j, at)));
             let place = joint_matrix(parents, j, |k| qvv(&pose[k]));
-            let truth = joint_matrix(parents, j, |k| source.between(k, at));
+            let truth = joint_matrix(parents, j, |k| source.interpolated(k, at));
             let error = DVec3::AXES.map(|axis| {
                 let point = axis * shell;
                 place.transform_point3(point).distance(truth.transform_point3(point))
@@ -187,10 +187,11 @@ fn of_joint(reel: &Reel, scene: Option<&Scene>, joint: &str, clip: Option<&str>)
             errors.push([time, error.into_iter().fold(0.0, f64::max)]);
         }
     }
-    let keys = clip.curves().map(|curves| keys(curves, j, clip)).unwrap_or_default();
+    let keys = clip.curves().map(|curves| key_times(curves, j, clip)).unwrap_or_default();
     let unit = unit(reel);
-    let curve =
-        |part: usize, names: &[&str], title: String| components(part, names, title, &wanted, &decoded, &keys);
+    let curve = |part: usize, names: &[&str], title: String| {
+        component_panel(part, names, title, &wanted, &decoded, &keys)
+    };
     let mut panels = vec![
         curve(0, &["x", "y", "z", "w"], "rotation, unit quaternion (local)".into()),
         curve(1, &["x", "y", "z"], format!("translation{unit} (local)")),
@@ -205,7 +206,7 @@ fn of_joint(reel: &Reel, scene: Option<&Scene>, joint: &str, clip: Option<&str>)
         panels.push(error_panel(
             format!("error{unit} (object space, {} from the joint)", units::short(shell)),
             errors,
-            (!record.local).then_some(limit),
+            (!record.per_sub_track).then_some(limit),
         ));
     }
     Ok(Plot {
@@ -244,7 +245,7 @@ fn source_clip(reel: &Reel, scene: &Scene, clip: &Clip) -> Result<meshreel_scene
 }
 
 /// Returns the times of the keys of a joint's rotation, translation and scale.
-fn keys(curves: &meshreel_codec::clip::curve::Curves, joint: usize, clip: &Clip) -> [Vec<f64>; 3] {
+fn key_times(curves: &meshreel_codec::clip::curve::CurveClip, joint: usize, clip: &Clip) -> [Vec<f64>; 3] {
     let mut out = [Vec::new(), Vec::new(), Vec::new()];
     for key in curves.keys().iter().filter(|key| usize::from(key.joint) == joint) {
         out[key.part as usize].push(clip.start() + f64::from(key.time) / clip.fps());
@@ -255,7 +256,7 @@ fn keys(curves: &meshreel_codec::clip::curve::Curves, joint: usize, clip: &Clip)
 
 /// Returns components over time; quaternions with the sign nearer to the one before (the first: to `side`),
 /// so that curves do not jump.
-fn values(part: usize, list: &[(f64, Qvv)], side: Option<DQuat>) -> Vec<(f64, [f64; 4])> {
+fn component_values(part: usize, list: &[(f64, Qvv)], side: Option<DQuat>) -> Vec<(f64, [f64; 4])> {
     let mut before = side.unwrap_or(DQuat::IDENTITY);
     let mut out = Vec::with_capacity(list.len());
     for (time, q) in list {
@@ -275,7 +276,7 @@ fn values(part: usize, list: &[(f64, Qvv)], side: Option<DQuat>) -> Vec<(f64, [f
     out
 }
 
-fn components(
+fn component_panel(
     part: usize,
     names: &[&str],
     title: String,
@@ -283,16 +284,16 @@ fn components(
     decoded: &[(f64, Qvv)],
     keys: &[Vec<f64>; 3],
 ) -> Panel {
-    let wanted = values(part, wanted, None);
+    let wanted = component_values(part, wanted, None);
     let side = wanted.first().map(|(_, v)| DQuat::from_array(*v));
-    let decoded = values(part, decoded, side);
+    let decoded = component_values(part, decoded, side);
     let mut series = Vec::new();
-    for (look, list) in [(Look::Broad, &wanted), (Look::Thin, &decoded)] {
+    for (look, list) in [(CurveStyle::Broad, &wanted), (CurveStyle::Thin, &decoded)] {
         for (k, name) in names.iter().enumerate().filter(|_| !list.is_empty()) {
             series.push(Series {
-                name: if look == Look::Thin { name.to_string() } else { String::new() },
+                name: if look == CurveStyle::Thin { name.to_string() } else { String::new() },
                 colour: COLOURS[k],
-                look,
+                style: look,
                 points: list.iter().map(|(time, v)| [*time, v[k]]).collect(),
             });
         }
@@ -306,7 +307,7 @@ fn components(
         series.push(Series {
             name: if k == 0 { format!("{} keys", keys[part].len()) } else { String::new() },
             colour: COLOURS[k],
-            look: Look::Dots,
+            style: CurveStyle::Dots,
             points: keys[part].iter().filter_map(near).collect(),
         });
     }
@@ -316,7 +317,12 @@ fn components(
 fn error_panel(title: String, errors: Vec<[f64; 2]>, limit: Option<f64>) -> Panel {
     Panel {
         title,
-        series: vec![Series { name: "error".into(), colour: [40, 40, 44], look: Look::Thin, points: errors }],
+        series: vec![Series {
+            name: "error".into(),
+            colour: [40, 40, 44],
+            style: CurveStyle::Thin,
+            points: errors,
+        }],
         limit: limit.map(|limit| (limit, format!("tolerance {}", units::short(limit)))),
         from_zero: true,
     }
@@ -334,11 +340,11 @@ fn unit(reel: &Reel) -> &'static str {
 }
 
 /// Number of frames or samples that are examined to find the largest motion.
-const LOOKED: usize = 16;
+const EXAMINED_SAMPLES: usize = 16;
 
 /// Returns the point that moves farthest in the world while it exists, of the named mesh, or of all meshes
-/// whose faces never change and all particles: the path of its node, and its number for [`of_vertex`]. `None`
-/// if there is no such mesh.
+/// whose faces never change and all particles: the path of its node, and its number for [`plot_vertex`].
+/// `None` if there is no such mesh.
 fn farthest_vertex(reel: &Reel, mesh: Option<&str>) -> Result<Option<(String, u64)>, Failure> {
     let description = reel.description();
     let of = |node: &NodeRecord| node.mesh.and_then(|m| description.meshes.get(m as usize));
@@ -362,8 +368,8 @@ fn farthest_vertex(reel: &Reel, mesh: Option<&str>) -> Result<Option<(String, u6
     let mut first: Vec<HashMap<u64, DVec3>> = vec![HashMap::new(); nodes.len()];
     let (mut best, mut farthest) = ((nodes[0], 0), -1.0);
     let (count, mut floats) = (reel.frame_count(), Vec::new());
-    for i in 0..LOOKED.min(count) {
-        decoder.decode(i * (count - 1) / (LOOKED.min(count) - 1).max(1))?;
+    for i in 0..EXAMINED_SAMPLES.min(count) {
+        decoder.decode(i * (count - 1) / (EXAMINED_SAMPLES.min(count) - 1).max(1))?;
         for (k, &node) in nodes.iter().enumerate() {
             let view = decoder.mesh(description.nodes[node].mesh.unwrap_or(0) as usize);
             floats.resize(3 * view.vertex_count(), 0.0f32);
@@ -371,7 +377,7 @@ fn farthest_vertex(reel: &Reel, mesh: Option<&str>) -> Result<Option<(String, u6
             let matrix = decoder.world(node);
             for (vertex, place) in floats.as_chunks().0.iter().enumerate() {
                 let number = view.ids().get(vertex).copied().unwrap_or(vertex as u64);
-                let to = world_place(&matrix, place);
+                let to = world_position(&matrix, place);
                 let way = first[k].entry(number).or_insert(to).distance(to);
                 if way > farthest {
                     (best, farthest) = ((node, number), way);
@@ -386,7 +392,7 @@ fn farthest_vertex(reel: &Reel, mesh: Option<&str>) -> Result<Option<(String, u6
     Ok(Some((record.path.clone(), point.map_or(number, u64::from))))
 }
 
-fn world_place(matrix: &[[f64; 4]; 3], place: &[f32; 3]) -> DVec3 {
+fn world_position(matrix: &[[f64; 4]; 3], place: &[f32; 3]) -> DVec3 {
     let row = |r: &[f64; 4]| (0..3).map(|k| r[k] * f64::from(place[k])).sum::<f64>() + r[3];
     DVec3::new(row(&matrix[0]), row(&matrix[1]), row(&matrix[2]))
 }
@@ -396,15 +402,15 @@ fn farthest_joint(reel: &Reel, clip: Option<&str>) -> Result<(String, String), F
     let clips = reel.clips()?;
     let clip = match (clip, clips.first()) {
         (None, Some(first)) => first,
-        _ => find(&clips, clip, "clip", |c| c.name().into())?.1,
+        _ => find_named(&clips, clip, "clip", |c| c.name().into())?.1,
     };
     let skeleton = clip.skeleton();
     let mut cursor = ClipCursor::new(clip);
     let mut pose = vec![Transform::IDENTITY; clip.joints()];
     let mut first: Vec<DVec3> = Vec::new();
     let (mut best, mut farthest) = (0, -1.0);
-    for i in 0..LOOKED {
-        let at = clip.duration() * i as f64 / (LOOKED - 1) as f64;
+    for i in 0..EXAMINED_SAMPLES {
+        let at = clip.duration() * i as f64 / (EXAMINED_SAMPLES - 1) as f64;
         clip.sample(&mut cursor, at, Repeats::Clamp, Rounding::None, &mut pose)?;
         let place = |joint| joint_matrix(&skeleton.parents, joint, |k| qvv(&pose[k])).translation;
         let places: Vec<DVec3> = (0..pose.len()).map(place).collect();
@@ -424,11 +430,11 @@ fn farthest_joint(reel: &Reel, clip: Option<&str>) -> Result<(String, String), F
 
 /// Plots a point. `point`: index of the source's point if there is a source map, else of a vertex of the
 /// file; the id of particles that have ids.
-fn of_vertex(reel: &Reel, scene: Option<&Scene>, point: u64, mesh: Option<&str>) -> Result<Plot, Failure> {
+fn plot_vertex(reel: &Reel, scene: Option<&Scene>, point: u64, mesh: Option<&str>) -> Result<Plot, Failure> {
     let description = reel.description();
     let nodes: Vec<usize> =
         (0..description.nodes.len()).filter(|n| description.nodes[*n].mesh.is_some()).collect();
-    let (_, &node) = find(&nodes, mesh, "mesh", |n| description.nodes[*n].path.clone())?;
+    let (_, &node) = find_named(&nodes, mesh, "mesh", |n| description.nodes[*n].path.clone())?;
     let record = &description.nodes[node];
     let number = record.mesh.unwrap_or(0) as usize;
     let particles = description.meshes[number].particles;
@@ -455,7 +461,7 @@ fn of_vertex(reel: &Reel, scene: Option<&Scene>, point: u64, mesh: Option<&str>)
         }),
         _ => None,
     };
-    let mut course = Course { decoded: Vec::new(), wanted: Vec::new(), errors: Vec::new() };
+    let mut course = PointPath { decoded: Vec::new(), reference: Vec::new(), errors: Vec::new() };
     let mut floats = Vec::new();
     for (frame, of) in reel.frames().iter().enumerate() {
         decoder.decode(frame)?;
@@ -476,14 +482,14 @@ fn of_vertex(reel: &Reel, scene: Option<&Scene>, point: u64, mesh: Option<&str>)
         };
         floats.resize(3 * view.vertex_count(), 0.0f32);
         view.positions_into(&mut floats)?;
-        let place = world_place(&decoder.world(node), &floats.as_chunks().0[vertex]);
+        let place = world_position(&decoder.world(node), &floats.as_chunks().0[vertex]);
         let at = |translation: DVec3| (of.time, Qvv { translation, ..Qvv::IDENTITY });
         course.decoded.push(at(place));
         let Some(source) = source.as_mut().filter(|_| map.is_some() || particles.is_some()) else {
             continue;
         };
-        if let Some(truth) = source.at(of.time)? {
-            course.wanted.push(at(truth));
+        if let Some(truth) = source.position(of.time)? {
+            course.reference.push(at(truth));
             course.errors.push([of.time, truth.distance(place)]);
         }
     }
@@ -493,7 +499,7 @@ fn of_vertex(reel: &Reel, scene: Option<&Scene>, point: u64, mesh: Option<&str>)
             None => format!("{} is never visible", record.path),
         }));
     }
-    if scene.is_some() && course.wanted.is_empty() {
+    if scene.is_some() && course.reference.is_empty() {
         return Err(Failure::usage(format!(
             "{}: the source has no such mesh, or the file no source map to match its points",
             record.path
@@ -506,7 +512,7 @@ fn of_vertex(reel: &Reel, scene: Option<&Scene>, point: u64, mesh: Option<&str>)
 /// A point of a mesh of the source.
 struct SourcePoint<'a> {
     scene: &'a Scene,
-    placed: &'a [Placed],
+    placed: &'a [PlacedObject],
     world: World<'a>,
     path: &'a str,
     /// Its index, or its id.
@@ -516,8 +522,8 @@ struct SourcePoint<'a> {
 
 impl SourcePoint<'_> {
     /// Returns its place in the world; `None` if it does not exist at that time.
-    fn at(&mut self, time: f64) -> Result<Option<DVec3>, Failure> {
-        let meshes = frames::of_scene(self.scene, self.placed, &mut self.world, time)?;
+    fn position(&mut self, time: f64) -> Result<Option<DVec3>, Failure> {
+        let meshes = frames::source_meshes(self.scene, self.placed, &mut self.world, time)?;
         let Some(mesh) = meshes.iter().find(|mesh| mesh.path == self.path) else { return Ok(None) };
         let own = self.placed.iter().find(|place| place.path == self.path);
         if let Some(own) = own.and_then(|place| self.scene.nodes[place.node].mesh) {
@@ -532,17 +538,17 @@ impl SourcePoint<'_> {
 }
 
 /// The path of a point in world space, decoded and in the source, over time; and their distance.
-struct Course {
+struct PointPath {
     decoded: Vec<(f64, Qvv)>,
-    wanted: Vec<(f64, Qvv)>,
+    reference: Vec<(f64, Qvv)>,
     errors: Vec<[f64; 2]>,
 }
 
-fn path_plot(title: String, unit: &str, tolerance: f64, course: &Course) -> Plot {
-    let Course { decoded, wanted, errors } = course;
+fn path_plot(title: String, unit: &str, tolerance: f64, course: &PointPath) -> Plot {
+    let PointPath { decoded, reference: wanted, errors } = course;
     let none = [Vec::new(), Vec::new(), Vec::new()];
     let position = format!("position{unit} (world)");
-    let mut panels = vec![components(1, &["x", "y", "z"], position, wanted, decoded, &none)];
+    let mut panels = vec![component_panel(1, &["x", "y", "z"], position, wanted, decoded, &none)];
     let worst = errors.iter().map(|e| e[1]).fold(0.0, f64::max);
     let error = (!wanted.is_empty()).then_some((worst, tolerance));
     if error.is_some() {

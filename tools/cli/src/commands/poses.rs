@@ -11,12 +11,12 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 /// Largest number of poses in one pass of a measurement: longer clips are not played to their end.
-const MOST_TICKS: usize = 100_000;
+const MAX_TICKS_PER_PASS: usize = 100_000;
 
 /// The clips that are played, each at its own time.
 #[derive(Default)]
-pub struct Poses {
-    playing: Vec<Playing>,
+pub struct ClipPlayback {
+    playing: Vec<PlayingClip>,
     /// Number of poses sampled.
     pub poses: u64,
     /// Number of poses compared with those of a fresh cursor.
@@ -25,29 +25,29 @@ pub struct Poses {
     pub wrong: u64,
 }
 
-struct Playing {
+struct PlayingClip {
     file: usize,
     clip: Clip,
     cursor: ClipCursor,
     pose: Vec<Transform>,
-    /// Seconds from the first sample for the next pose; `shown` is that of the last one.
-    at: f64,
-    shown: f64,
+    /// Seconds from the first sample for the next pose; `shown_seconds` is that of the last one.
+    seconds: f64,
+    shown_seconds: f64,
     poses: u64,
 }
 
-impl Poses {
+impl ClipPlayback {
     /// Adds all clips of a file, `copies` times, each copy at another time.
     pub fn add(&mut self, file: usize, reel: &Reel, copies: u32) -> Result<(), Error> {
         for clip in reel.clips()? {
             for copy in 0..copies {
-                self.playing.push(Playing {
+                self.playing.push(PlayingClip {
                     file,
                     cursor: ClipCursor::new(&clip),
                     pose: vec![Transform::IDENTITY; clip.joints()],
-                    at: clip.duration() * f64::from(copy) / f64::from(copies),
+                    seconds: clip.duration() * f64::from(copy) / f64::from(copies),
                     clip: clip.clone(),
-                    shown: 0.0,
+                    shown_seconds: 0.0,
                     poses: 0,
                 });
             }
@@ -63,15 +63,15 @@ impl Poses {
 
     /// Moves clips at their start to the end, if the rate is negative.
     pub fn start(&mut self, rate: f64) {
-        for p in self.playing.iter_mut().filter(|p| rate < 0.0 && p.at == 0.0) {
-            p.at = p.clip.duration();
+        for p in self.playing.iter_mut().filter(|p| rate < 0.0 && p.seconds == 0.0) {
+            p.seconds = p.clip.duration();
         }
     }
 
     /// Moves each clip to a fraction of its duration, a new one for each.
-    pub fn go_to(&mut self, mut part: impl FnMut() -> f64) {
+    pub fn seek(&mut self, mut part: impl FnMut() -> f64) {
         for p in &mut self.playing {
-            p.at = part() * p.clip.duration();
+            p.seconds = part() * p.clip.duration();
         }
     }
 
@@ -79,9 +79,9 @@ impl Poses {
     pub fn tick(&mut self, seconds: f64, repeat: bool) -> Result<(), Error> {
         let repeats = if repeat { Repeats::Wrap } else { Repeats::Clamp };
         for p in &mut self.playing {
-            p.clip.sample(&mut p.cursor, p.at, repeats, Rounding::None, &mut p.pose)?;
-            p.shown = p.at;
-            p.at += seconds;
+            p.clip.sample(&mut p.cursor, p.seconds, repeats, Rounding::None, &mut p.pose)?;
+            p.shown_seconds = p.seconds;
+            p.seconds += seconds;
             p.poses += 1;
             self.poses += 1;
         }
@@ -94,7 +94,7 @@ impl Poses {
         for p in &self.playing {
             let mut pose = vec![Transform::IDENTITY; p.pose.len()];
             let mut cursor = ClipCursor::new(&p.clip);
-            p.clip.sample(&mut cursor, p.shown, repeats, Rounding::None, &mut pose)?;
+            p.clip.sample(&mut cursor, p.shown_seconds, repeats, Rounding::None, &mut pose)?;
             self.checked += 1;
             self.wrong += u64::from(pose != p.pose);
         }
@@ -103,16 +103,16 @@ impl Poses {
 
     /// `true` if all clips are beyond their end.
     pub fn ended(&self, rate: f64) -> bool {
-        let ended = |p: &Playing| match rate < 0.0 {
-            true => p.at < 0.0,
-            false => p.at > p.clip.duration(),
+        let ended = |p: &PlayingClip| match rate < 0.0 {
+            true => p.seconds < 0.0,
+            false => p.seconds > p.clip.duration(),
         };
         self.playing.iter().all(ended)
     }
 
     /// Returns a report on each clip; `names` are the names of the files.
     pub fn reports(&self, names: &[String]) -> Vec<PlayedClip> {
-        let report = |p: &Playing| PlayedClip {
+        let report = |p: &PlayingClip| PlayedClip {
             file: names[p.file].clone(),
             name: p.clip.name().into(),
             codec: p.clip.record().codec.name(),
@@ -149,7 +149,7 @@ pub struct PlayedClip {
 
 /// The time per pose of a clip, in nanoseconds.
 #[derive(Serialize)]
-pub struct Speed {
+pub struct PoseSpeed {
     name: String,
     codec: &'static str,
     joints: usize,
@@ -175,7 +175,7 @@ pub struct Speed {
 }
 
 /// Returns pseudo-random fractions of the whole, the same in every run.
-fn parts() -> impl Iterator<Item = f64> {
+fn random_fractions() -> impl Iterator<Item = f64> {
     (0..1000u64).map(|i| {
         let x = i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 11;
         x as f64 / (1u64 << 53) as f64
@@ -183,7 +183,7 @@ fn parts() -> impl Iterator<Item = f64> {
 }
 
 /// Measures all clips of a file, each stage for at least `budget`.
-pub fn measure(reel: &Reel, budget: Duration) -> Result<Vec<Speed>, Failure> {
+pub fn measure(reel: &Reel, budget: Duration) -> Result<Vec<PoseSpeed>, Failure> {
     let clips = reel.clips()?;
     if clips.is_empty() {
         return Ok(Vec::new());
@@ -192,7 +192,7 @@ pub fn measure(reel: &Reel, budget: Duration) -> Result<Vec<Speed>, Failure> {
     let skeletons = reel.skeletons()?;
     let mut speeds = Vec::new();
     for (clip, source) in clips.iter().zip(&scene.clips) {
-        let ticks = ((clip.duration() * 60.0) as usize).min(MOST_TICKS) + 1;
+        let ticks = ((clip.duration() * 60.0) as usize).min(MAX_TICKS_PER_PASS) + 1;
         let mut cursor = ClipCursor::new(clip);
         let mut pose = vec![Transform::IDENTITY; clip.joints()];
         let mut stored = |times: &mut dyn Iterator<Item = f64>| {
@@ -204,10 +204,10 @@ pub fn measure(reel: &Reel, budget: Duration) -> Result<Vec<Speed>, Failure> {
         };
         let each = |seconds: f64, count: usize| seconds * 1e9 / count as f64;
         let time = |tick: usize| tick as f64 / 60.0;
-        let forward = best(budget, || stored(&mut (0..ticks).map(time)))?;
-        let backward = best(budget, || stored(&mut (0..ticks).rev().map(time)))?;
-        let times: Vec<f64> = parts().map(|part| part * clip.duration()).collect();
-        let random = best(budget, || stored(&mut times.iter().copied()))?;
+        let forward = best_seconds(budget, || stored(&mut (0..ticks).map(time)))?;
+        let backward = best_seconds(budget, || stored(&mut (0..ticks).rev().map(time)))?;
+        let times: Vec<f64> = random_fractions().map(|part| part * clip.duration()).collect();
+        let random = best_seconds(budget, || stored(&mut times.iter().copied()))?;
         // The file's own form if that is its codec; else the compiler's, made from the file's samples.
         let skeleton = clip.record().skeleton as usize;
         let form = match clip.random_access() {
@@ -226,24 +226,24 @@ pub fn measure(reel: &Reel, budget: Duration) -> Result<Vec<Speed>, Failure> {
         let random_access = match form {
             None => None,
             Some((clip, bytes)) => {
-                let whole = best(budget, || {
+                let whole = best_seconds(budget, || {
                     for seconds in &times {
                         clip.sample(&mut (), *seconds, Repeats::Clamp, Rounding::None, &mut pose)?;
                         black_box(&mut pose);
                     }
                     Ok(())
                 })?;
-                let joint = best(budget, || {
+                let joint = best_seconds(budget, || {
                     for (i, seconds) in times.iter().enumerate() {
                         let joint = i * 7 % clip.joints();
-                        black_box(clip.joint(&mut (), joint, &Query::at(*seconds))?);
+                        black_box(clip.joint(&mut (), joint, &Query::new(*seconds))?);
                     }
                     Ok(())
                 })?;
                 Some((bytes as u64, each(whole, times.len()), each(joint, times.len())))
             }
         };
-        speeds.push(Speed {
+        speeds.push(PoseSpeed {
             name: clip.name().into(),
             codec: clip.record().codec.name(),
             joints: clip.joints(),
@@ -260,7 +260,7 @@ pub fn measure(reel: &Reel, budget: Duration) -> Result<Vec<Speed>, Failure> {
 }
 
 /// Returns the seconds of the best pass; as many passes as fit into the budget, but at least a few.
-pub fn best(budget: Duration, mut pass: impl FnMut() -> Result<(), Error>) -> Result<f64, Error> {
+pub fn best_seconds(budget: Duration, mut pass: impl FnMut() -> Result<(), Error>) -> Result<f64, Error> {
     let begun = Instant::now();
     let mut best = f64::INFINITY;
     let mut passes = 0;
@@ -274,7 +274,7 @@ pub fn best(budget: Duration, mut pass: impl FnMut() -> Result<(), Error>) -> Re
 }
 
 /// Returns a table of the measurements.
-pub fn speed_table(speeds: &[Speed]) -> String {
+pub fn speed_table(speeds: &[PoseSpeed]) -> String {
     let rows: Vec<Vec<String>> = (speeds.iter())
         .map(|s| {
             let optional = |ns: Option<f64>| ns.map_or("–".into(), |ns| format!("{ns:.0}"));

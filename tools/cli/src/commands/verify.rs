@@ -2,14 +2,14 @@
 
 use crate::cli::VerifyArgs;
 use crate::output::{
-    Class, Failure, FailureJson, Output, RemarkJson, length, one_line, remarks_json, shown, table,
+    Class, Failure, FailureJson, Output, RemarkJson, display_path, length_text, one_line, remarks_json, table,
 };
 use crate::progress::Progress;
 use crate::units;
 use meshreel_check::MeshReport;
 use meshreel_check::extracted::ExtractedReport;
 use meshreel_check::verify::{CameraReport, ClipPromise, ClipReport, LocatorReport, RigReport};
-use meshreel_commands::watched::watched;
+use meshreel_commands::input_changes::report_input_changes;
 use meshreel_compile::Cancellation;
 use meshreel_inputs::InputOptions;
 use meshreel_scene::Remark;
@@ -19,7 +19,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 /// Largest number of rows of the table of meshes without `--verbose`.
-const SHOWN_MESHES: usize = 24;
+const MAX_SHOWN_MESHES: usize = 24;
 
 /// Runs the verb.
 pub fn run(arguments: &VerifyArgs, output: Output) -> Result<ExitCode, Failure> {
@@ -28,7 +28,7 @@ pub fn run(arguments: &VerifyArgs, output: Output) -> Result<ExitCode, Failure> 
         return Err(Failure::usage("name the source files, then the .reel"));
     };
     if arguments.extracted {
-        return extracted(inputs, reel, arguments, output);
+        return verify_extracted(inputs, reel, arguments, output);
     }
     let options = InputOptions {
         points: arguments.points.clone(),
@@ -62,18 +62,18 @@ struct ExtractedJson {
 }
 
 /// Compares an extracted file with the decoded `.reel`.
-fn extracted(
+fn verify_extracted(
     inputs: &[PathBuf],
     reel: &Path,
     arguments: &VerifyArgs,
     output: Output,
 ) -> Result<ExitCode, Failure> {
     let start = Instant::now();
-    let progress = Progress::new(output, &shown(reel));
+    let progress = Progress::new(output, &display_path(reel));
     let step = |phase: &str, done, total| progress.step(phase, done, total);
     let asked = (arguments.tolerance, usize::from(arguments.lod));
-    let (report, remarks) = watched(inputs, || {
-        meshreel_commands::verify::extracted(inputs, reel, asked, &step, &Cancellation::never())
+    let (report, remarks) = report_input_changes(inputs, || {
+        meshreel_commands::verify::verify_extracted(inputs, reel, asked, &step, &Cancellation::never())
     })?;
     drop(progress);
     output.remarks(&remarks);
@@ -107,7 +107,7 @@ fn extracted_text(report: &ExtractedReport, reel: &Path, seconds: f64) -> String
         "points: {} compared, at most {} away, {:.0} % of what they may be",
         units::count(report.vertices),
         units::short(report.max_error),
-        100.0 * report.share
+        100.0 * report.limit_fraction
     );
     if !report.worst.is_empty() {
         out += &format!(" ({}, frame {})", one_line(&report.worst), report.worst_frame);
@@ -131,11 +131,11 @@ fn extracted_text(report: &ExtractedReport, reel: &Path, seconds: f64) -> String
         let (name, most) = (one_line(&clip.name), units::short(clip.max_error));
         out += &format!(
             "\nclip {name}: joints at most {most} away, {:.0} % of what they may be",
-            100.0 * clip.share
+            100.0 * clip.limit_fraction
         );
     }
     let verdict = if report.ok { "as it decodes" } else { "NOT as it decodes" };
-    out + &format!("\n{}: {verdict} ({} frames, {seconds:.2} s)\n", shown(reel), report.frames)
+    out + &format!("\n{}: {verdict} ({} frames, {seconds:.2} s)\n", display_path(reel), report.frames)
 }
 
 /// The output of `--json`.
@@ -151,7 +151,7 @@ struct VerifiedJson<'a> {
 }
 
 /// The result of a check.
-pub struct Verified {
+pub struct Verification {
     report: meshreel_check::Report,
     remarks: Vec<Remark>,
 }
@@ -162,15 +162,15 @@ pub fn check(
     reel: &Path,
     options: &InputOptions,
     progress: &Progress,
-) -> Result<Verified, Failure> {
+) -> Result<Verification, Failure> {
     let step = |phase: &str, done, total| progress.step(phase, done, total);
-    let (report, remarks) = watched(inputs, || {
+    let (report, remarks) = report_input_changes(inputs, || {
         meshreel_commands::verify::verify(inputs, reel, options, &step, &Cancellation::never())
     })?;
-    Ok(Verified { report, remarks })
+    Ok(Verification { report, remarks })
 }
 
-impl Verified {
+impl Verification {
     /// `true` if every tolerance is kept.
     pub fn ok(&self) -> bool {
         self.report.ok
@@ -219,7 +219,7 @@ impl Verified {
 
     fn text(&self, reel: &Path, verbose: bool, seconds: f64) -> String {
         let report = &self.report;
-        let most = if verbose { usize::MAX } else { SHOWN_MESHES };
+        let most = if verbose { usize::MAX } else { MAX_SHOWN_MESHES };
         // Failed ones first, then those nearest to their tolerance.
         let mut meshes: Vec<_> = report.meshes.iter().collect();
         let part = |error: f64, tolerance: f64| {
@@ -249,13 +249,13 @@ impl Verified {
         }
         out.push_str(&format!(
             "{}: {} ({}, {seconds:.2} s)\n",
-            shown(reel),
+            display_path(reel),
             match (report.ok, report.nothing_visible) {
                 (false, _) => "NOT as promised",
                 (true, true) => "nothing was visible: no frame shows a mesh, so none was compared",
                 (true, false) => "every promise holds",
             },
-            length(report.frames, report.clips.iter().map(|clip| clip.samples)),
+            length_text(report.frames, report.clips.iter().map(|clip| clip.samples)),
         ));
         out
     }
@@ -276,7 +276,7 @@ fn mesh_table(meshes: &[&MeshReport], most: usize) -> String {
             units::short(mesh.tolerance),
             units::short(mesh.max_error),
             units::short(mesh.rms_error),
-            between(mesh),
+            between_text(mesh),
             optional(mesh.normal_max_deg),
             optional(mesh.uv_max_error),
             mesh.matched.name().to_string(),
@@ -394,7 +394,7 @@ fn camera_table(cameras: &[CameraReport], most: usize) -> String {
 }
 
 /// Returns the largest distance of playback from the source between frames: as a length, and in tolerances.
-fn between(mesh: &MeshReport) -> String {
+fn between_text(mesh: &MeshReport) -> String {
     match mesh.between_error.zip(mesh.between_worst) {
         Some((error, worst)) => format!("{} ({worst:.1} T)", units::short(error)),
         None => "–".to_string(),

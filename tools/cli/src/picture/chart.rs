@@ -21,7 +21,7 @@ const RIGHT: usize = 24;
 
 /// The style of a curve.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Look {
+pub enum CurveStyle {
     /// Broad and pale, drawn below the others.
     Broad,
     /// Thin and dark, drawn above the others.
@@ -37,7 +37,7 @@ pub struct Series {
     /// Colour of the whole curve.
     pub colour: Rgb,
     /// Style of the curve.
-    pub look: Look,
+    pub style: CurveStyle,
     /// Time and value, ascending in time.
     pub points: Vec<[f64; 2]>,
 }
@@ -66,7 +66,7 @@ pub fn draw(title: &str, subtitle: &str, times: [f64; 2], panels: &[Panel]) -> I
     };
     for (i, panel) in panels.iter().enumerate() {
         let top = HEADER + 14 + i * (PANEL + GAP);
-        one(&mut image, panel, top, times);
+        draw_panel(&mut image, panel, top, times);
     }
     let label = "time in seconds";
     let x = LEFT as f32 + (WIDTH - LEFT - RIGHT) as f32 / 2.0 - font::width(label, 10.0) / 2.0;
@@ -74,7 +74,7 @@ pub fn draw(title: &str, subtitle: &str, times: [f64; 2], panels: &[Panel]) -> I
     image
 }
 
-fn one(image: &mut Image, panel: &Panel, top: usize, times: [f64; 2]) {
+fn draw_panel(image: &mut Image, panel: &Panel, top: usize, times: [f64; 2]) {
     let [low, high] = range(panel);
     let (width, height) = ((WIDTH - LEFT - RIGHT) as f64, PANEL as f64);
     let at = |[time, value]: [f64; 2]| {
@@ -86,14 +86,14 @@ fn one(image: &mut Image, panel: &Panel, top: usize, times: [f64; 2]) {
     for value in ticks(low, high, 5.0) {
         let y = at([times[0], value])[1];
         image.fill(LEFT, y.round() as usize, width as usize, 1, GRID);
-        let text = number(value, high - low);
+        let text = format_value(value, high - low);
         let x = LEFT as f32 - 8.0 - font::width(&text, 8.0);
         font::draw(image, &text, x, y - 4.5, 8.0, FAINT);
     }
     for time in ticks(times[0], times[1], 10.0) {
         let x = at([time, low])[0];
         image.fill(x.round() as usize, top, 1, PANEL, GRID);
-        let text = number(time, times[1] - times[0]);
+        let text = format_value(time, times[1] - times[0]);
         let x = x - font::width(&text, 8.0) / 2.0;
         font::draw(image, &text, x, (top + PANEL) as f32 + 6.0, 8.0, FAINT);
     }
@@ -116,11 +116,11 @@ fn one(image: &mut Image, panel: &Panel, top: usize, times: [f64; 2]) {
     for series in &panel.series {
         let points: Vec<[f32; 2]> =
             (series.points.iter()).filter(|p| p[1].is_finite()).map(|p| at(*p)).collect();
-        match series.look {
-            Look::Dots => points.iter().for_each(|p| font::segment(image, *p, *p, 2.6, series.colour)),
+        match series.style {
+            CurveStyle::Dots => points.iter().for_each(|p| font::segment(image, *p, *p, 2.6, series.colour)),
             look => {
                 let (half, colour) = match look {
-                    Look::Broad => (2.6, pale(series.colour)),
+                    CurveStyle::Broad => (2.6, pale(series.colour)),
                     _ => (0.8, series.colour),
                 };
                 for pair in points.windows(2) {
@@ -180,7 +180,7 @@ fn ticks(low: f64, high: f64, count: f64) -> impl Iterator<Item = f64> {
 }
 
 /// Formats a value with enough digits to tell ticks of such a range apart.
-fn number(value: f64, size: f64) -> String {
+fn format_value(value: f64, size: f64) -> String {
     let digits = (1.0 - size.log10().floor()).clamp(0.0, 9.0) as usize;
     match size < 1e-7 || value.abs() >= 1e7 {
         true => format!("{value:.2e}"),
@@ -210,7 +210,7 @@ mod tests {
     fn a_curve_is_where_its_values_are() {
         let panel = |points: Vec<[f64; 2]>| Panel {
             title: "x".into(),
-            series: vec![Series { name: String::new(), colour: [0; 3], look: Look::Thin, points }],
+            series: vec![Series { name: String::new(), colour: [0; 3], style: CurveStyle::Thin, points }],
             limit: Some((2.0, "limit".into())),
             from_zero: true,
         };

@@ -6,7 +6,7 @@ use crate::output::Failure;
 use glam::DVec3;
 use meshreel::{FrameDecoder, Reel, SourceMap};
 use meshreel_scene::sample::{Faces, World, faces_at, positions_at};
-use meshreel_scene::{Placed, Scene};
+use meshreel_scene::{PlacedObject, Scene};
 use std::collections::HashMap;
 
 /// A mesh of the source at a time, in world space.
@@ -18,9 +18,9 @@ pub struct SourceMesh {
 }
 
 /// Returns all visible meshes of a scene at `time`.
-pub fn of_scene(
+pub fn source_meshes(
     scene: &Scene,
-    placed: &[Placed],
+    placed: &[PlacedObject],
     world: &mut World,
     time: f64,
 ) -> Result<Vec<SourceMesh>, Failure> {
@@ -71,7 +71,7 @@ fn fans(faces: &Faces, points: usize) -> Vec<[u32; 3]> {
 }
 
 /// A decoder and the source maps of its vertices.
-pub struct Decoded {
+pub struct MappedDecoder {
     decoder: FrameDecoder,
     maps: Vec<Option<SourceMap>>,
 }
@@ -86,13 +86,13 @@ pub struct DecodedFrame {
     pub worst: f32,
 }
 
-impl Decoded {
+impl MappedDecoder {
     /// Reads the static data and the source maps.
-    pub fn new(reel: &Reel) -> Result<Decoded, Failure> {
+    pub fn new(reel: &Reel) -> Result<MappedDecoder, Failure> {
         let maps = (0..reel.description().meshes.len())
             .map(|mesh| reel.source_map(mesh))
             .collect::<Result<_, _>>()?;
-        Ok(Decoded { decoder: FrameDecoder::new(reel)?, maps })
+        Ok(MappedDecoder { decoder: FrameDecoder::new(reel)?, maps })
     }
 
     /// Decodes `frame` and measures it against the source at its time.
@@ -111,7 +111,7 @@ impl Decoded {
             positions.resize(3 * view.vertex_count(), 0.0f32);
             view.positions_into(&mut positions)?;
             let matrix = self.decoder.world(node);
-            let world: Vec<DVec3> = positions.chunks_exact(3).map(|p| apply(&matrix, p)).collect();
+            let world: Vec<DVec3> = positions.chunks_exact(3).map(|p| transform_point(&matrix, p)).collect();
             let errors = match by_path.get(record.path.as_str()) {
                 Some(source) => {
                     let points = &source.surface.positions;
@@ -136,7 +136,7 @@ impl Decoded {
     }
 }
 
-pub fn apply(matrix: &[[f64; 4]; 3], point: &[f32]) -> DVec3 {
+pub fn transform_point(matrix: &[[f64; 4]; 3], point: &[f32]) -> DVec3 {
     let row = |row: &[f64; 4]| {
         row[0] * f64::from(point[0]) + row[1] * f64::from(point[1]) + row[2] * f64::from(point[2]) + row[3]
     };
@@ -160,22 +160,22 @@ fn distances(world: &[DVec3], points: &[DVec3], map: Option<&SourceMap>, toleran
             })
             .collect(),
         _ => {
-            let nearest = Nearest::new(points, 2.0 * tolerance);
+            let nearest = PointGrid::new(points, 2.0 * tolerance);
             world.iter().map(|vertex| fraction(nearest.distance(*vertex))).collect()
         }
     }
 }
 
 /// Points sorted into the cells of a grid; finds those nearer than a cell's size.
-struct Nearest<'a> {
+struct PointGrid<'a> {
     points: &'a [DVec3],
     cell: f64,
     cells: HashMap<[i64; 3], Vec<u32>>,
 }
 
-impl Nearest<'_> {
-    fn new(points: &[DVec3], cell: f64) -> Nearest<'_> {
-        let mut nearest = Nearest {
+impl PointGrid<'_> {
+    fn new(points: &[DVec3], cell: f64) -> PointGrid<'_> {
+        let mut nearest = PointGrid {
             points,
             cell: if cell > 0.0 { cell } else { 1e-9 },
             cells: HashMap::with_capacity(points.len()),
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn the_nearest_of_many() {
         let points: Vec<DVec3> = (0..100).map(|i| DVec3::splat(f64::from(i))).collect();
-        let nearest = Nearest::new(&points, 0.5);
+        let nearest = PointGrid::new(&points, 0.5);
         assert!((nearest.distance(DVec3::splat(41.1)) - 0.1 * 3f64.sqrt()).abs() < 1e-9);
         assert_eq!(nearest.distance(DVec3::splat(500.0)), f64::INFINITY);
     }

@@ -8,9 +8,9 @@ use meshreel::record::{CurveEnds, Method, Semantic};
 use meshreel::{FrameDecoder, Reel};
 
 /// Size of points without a width, and smallest size drawn, as a fraction of the mesh's size over all frames.
-const WIDTH: f64 = 0.006;
+const POINT_WIDTH: f64 = 0.006;
 /// The same for the width of rods.
-const ROD: f64 = 0.003;
+const ROD_WIDTH: f64 = 0.003;
 
 /// Returns the particles and curves of the decoded frame as surfaces in world space.
 pub fn solids(reel: &Reel, decoder: &FrameDecoder) -> Result<Vec<Surface>, Failure> {
@@ -56,16 +56,21 @@ fn solid(decoder: &FrameDecoder, node: usize, mesh: usize) -> Result<Surface, Fa
     let mut out = Surface { positions: Vec::new(), triangles: Vec::new(), colours: Vec::new() };
     let Some(curves) = record.particles.and_then(|particles| particles.curves) else {
         for (v, &place) in places.iter().enumerate() {
-            octahedron(&mut out, place, half(v, WIDTH), colour(v));
+            octahedron(&mut out, place, half(v, POINT_WIDTH), colour(v));
         }
         return Ok(out);
     };
     let mut first = 0;
     for &length in view.curves() {
         let end = (first + length as usize).min(places.len());
-        let last = (curves.ends == CurveEnds::Closed && end > first + 2).then_some((end - 1, first));
+        let last = (curves.curve_ends == CurveEnds::Closed && end > first + 2).then_some((end - 1, first));
         for (u, v) in (first + 1..end).map(|v| (v - 1, v)).chain(last) {
-            rod(&mut out, [places[u], places[v]], [half(u, ROD), half(v, ROD)], [colour(u), colour(v)]);
+            rod(
+                &mut out,
+                [places[u], places[v]],
+                [half(u, ROD_WIDTH), half(v, ROD_WIDTH)],
+                [colour(u), colour(v)],
+            );
         }
         first = end;
     }

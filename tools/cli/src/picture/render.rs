@@ -190,7 +190,7 @@ pub fn main_part(points: &[DVec3]) -> Vec<DVec3> {
 }
 
 /// A triangle ready to be filled: corners in samples, with the values to interpolate.
-struct Filled {
+struct ProjectedTriangle {
     corners: [[f32; 3]; 3],
     normals: [Vec3; 3],
     colours: [[f32; 3]; 3],
@@ -210,7 +210,7 @@ pub enum Light {
 /// Draws surfaces on a soft grey background.
 pub fn draw(surfaces: &[Surface], camera: &Camera, light: Light, width: usize, height: usize) -> Image {
     let (columns, rows) = (width * SUPERSAMPLING, height * SUPERSAMPLING);
-    let triangles: Vec<Filled> =
+    let triangles: Vec<ProjectedTriangle> =
         surfaces.par_iter().flat_map_iter(|surface| prepare(surface, camera, columns, rows)).collect();
     let mut samples = vec![[0.0f32; 3]; columns * rows];
     samples.par_chunks_mut(columns * BAND).enumerate().for_each(|(band, samples)| {
@@ -251,7 +251,7 @@ fn background(height: f32) -> [f32; 3] {
 }
 
 /// Projects a surface's triangles and computes the normals of their corners.
-fn prepare(surface: &Surface, camera: &Camera, columns: usize, rows: usize) -> Vec<Filled> {
+fn prepare(surface: &Surface, camera: &Camera, columns: usize, rows: usize) -> Vec<ProjectedTriangle> {
     let projected: Vec<Option<[f32; 3]>> = surface
         .positions
         .iter()
@@ -276,7 +276,7 @@ fn prepare(surface: &Surface, camera: &Camera, columns: usize, rows: usize) -> V
         if bottom < 0.0 || top >= rows as f32 {
             continue;
         }
-        filled.push(Filled {
+        filled.push(ProjectedTriangle {
             corners: [a, b, c],
             normals,
             colours: triangle.map(colour),
@@ -339,7 +339,7 @@ fn corner_normals(surface: &Surface) -> Vec<[Vec3; 3]> {
 /// Fills the part of a triangle that lies in `rows`. Depth is stored as 1/distance: larger is nearer, 0 is
 /// empty.
 fn fill(
-    triangle: &Filled,
+    triangle: &ProjectedTriangle,
     camera: &Camera,
     light: Light,
     columns: usize,

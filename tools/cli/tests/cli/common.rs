@@ -13,7 +13,7 @@ pub struct Run {
 }
 
 impl Run {
-    fn of(output: Output) -> Run {
+    fn from_output(output: Output) -> Run {
         Run {
             code: output.status.code().unwrap_or(-1),
             stdout: String::from_utf8(output.stdout).expect("stdout is UTF-8"),
@@ -53,7 +53,7 @@ pub fn binary() -> Command {
 
 /// Runs the binary with `arguments`.
 pub fn run<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = S>) -> Run {
-    Run::of(binary().args(arguments).output().expect("the binary runs"))
+    Run::from_output(binary().args(arguments).output().expect("the binary runs"))
 }
 
 /// Runs the binary with words separated by blanks; words `$NAME` are replaced by paths.

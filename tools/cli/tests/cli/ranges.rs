@@ -53,7 +53,7 @@ fn all_animations_one_after_the_other() {
         assert!((got - wanted).abs() < 1e-2, "{heights:?}");
     }
     // Between two ranges the last frame of the first holds; within one, frames are interpolated.
-    let timeline = Timeline::of(&reel);
+    let timeline = Timeline::from_reel(&reel);
     let mut clock = Clock::new(&timeline);
     let mut shown = |at: f64| {
         clock.command(Command::Play);

@@ -5,7 +5,7 @@ use super::common::{bundled, corpus, names, run};
 use meshreel::{Limits, Reel};
 use meshreel_commands::compile::{Inputs, compile};
 use meshreel_commands::failure::Class;
-use meshreel_compile::{Phase, Progress, Silent, Tighter, compile_unnamed};
+use meshreel_compile::{Phase, Progress, Silent, Tightening, compile_unnamed};
 use meshreel_inputs::{InputOptions, open};
 use meshreel_options::Options;
 use std::path::{Path, PathBuf};
@@ -22,20 +22,20 @@ fn square() -> (tempfile::TempDir, PathBuf, PathBuf) {
 }
 
 /// Changes the source for each of the first `times` verifications of a finished file.
-struct Changing<'a> {
+struct ChangingSource<'a> {
     source: &'a Path,
     times: u32,
     /// The last phase reported, and the number of verifications.
     told: Mutex<(Phase, u32)>,
 }
 
-impl<'a> Changing<'a> {
-    fn new(source: &'a Path, times: u32) -> Changing<'a> {
-        Changing { source, times, told: Mutex::new((Phase::Analyse, 0)) }
+impl<'a> ChangingSource<'a> {
+    fn new(source: &'a Path, times: u32) -> ChangingSource<'a> {
+        ChangingSource { source, times, told: Mutex::new((Phase::Analyse, 0)) }
     }
 }
 
-impl Progress for Changing<'_> {
+impl Progress for ChangingSource<'_> {
     fn update(&self, phase: Phase, _: u64, _: u64) {
         let (last, looked) = &mut *self.told.lock().unwrap();
         if phase == Phase::Inspect && *last != phase {
@@ -102,7 +102,7 @@ fn what_breaks_its_promise_is_compiled_once_more() {
     let opened = open(&paths, &options).unwrap();
     let inputs = Inputs { paths: &paths, options: &options };
     // The source of the first file is missing during its verification; that of the second stays.
-    let progress = Changing::new(&source, 1);
+    let progress = ChangingSource::new(&source, 1);
     let done = compile(opened, inputs, &target, &Options::default(), &progress).unwrap();
     let verified = done.verified.unwrap();
     assert!(verified.ok && verified.worst <= 1.0);
@@ -121,7 +121,7 @@ fn what_breaks_its_promise_twice_is_refused() {
         }
         let opened = open(&paths, &options).unwrap();
         let inputs = Inputs { paths: &paths, options: &options };
-        let progress = Changing::new(&source, 9);
+        let progress = ChangingSource::new(&source, 9);
         let failed = compile(opened, inputs, &target, &Options::default(), &progress).err().unwrap();
         assert_eq!(progress.told.lock().unwrap().1, 2);
         let line = failed.line();
@@ -140,7 +140,7 @@ fn what_breaks_its_promise_twice_is_refused() {
     let opened = open(&paths, &options).unwrap();
     let inputs = Inputs { paths: &paths, options: &options };
     let trusting = Options { no_verify: true, ..Options::default() };
-    assert!(compile(opened, inputs, &target, &trusting, &Changing::new(&source, 9)).is_ok());
+    assert!(compile(opened, inputs, &target, &trusting, &ChangingSource::new(&source, 9)).is_ok());
 }
 
 /// Compiled more precisely, an object has the same tolerance and half of the error.
@@ -149,7 +149,7 @@ fn the_second_file_promises_the_same_and_is_closer() {
     let (folder, ..) = square();
     let options = Options { effort: 1, ..Options::default() };
     let (scene, _) = open(&[bundled("a_flag_wind.abc")], &InputOptions::default()).unwrap();
-    let mut tighter = Tighter::default();
+    let mut tighter = Tightening::default();
     let mut reports = Vec::new();
     for name in ["first", "second"] {
         let path = folder.path().join(name);
@@ -203,7 +203,7 @@ fn success_is_never_said_over_a_broken_promise() {
     for case in ["f7_min1191.usda", "f8_min1202.usda", "f9.usda", "f14.abc", "beam_1e19.glb"] {
         let source = cases.join(case);
         if !source.exists() {
-            meshreel_testkit::skipped(case);
+            meshreel_testkit::report_skipped(case);
             continue;
         }
         let done = run([Path::new("compile"), &source, Path::new("-o"), &target]);

@@ -42,7 +42,7 @@ fn lens_of(scene: &Scene, frame: usize) -> Lens {
     sample::lens_at(camera, frame as f64 / 24.0).unwrap().unwrap()
 }
 
-fn near(a: &Lens, b: &Lens) -> bool {
+fn is_near(a: &Lens, b: &Lens) -> bool {
     let both = a.tracks().into_iter().flatten().zip(b.tracks().into_iter().flatten());
     let largest = 4321.0f64.max(a.clipping[1]);
     both.into_iter().all(|(a, b)| (a - b).abs() <= 1e-6 * a.abs().max(1e-3 * largest))
@@ -74,7 +74,7 @@ fn i12_cameras_come_back_beside_meshes_and_alone() {
             }
         }
         let none = Options {
-            channels: sample::Channels { attributes: false, ..Default::default() },
+            channels: sample::ChannelSelection { attributes: false, ..Default::default() },
             ..Options::default()
         };
         assert!(holds(&source, &none).reel.cameras().unwrap().is_empty());
@@ -100,7 +100,7 @@ fn i12_a_camera_of_an_archive_alone_through_the_commands() {
         for frame in [0, FRAMES - 1] {
             let (got, right) = (lens_of(&back, frame), zoom(frame));
             match name {
-                "back.abc" => assert!(near(&got, &right), "{got:?}"),
+                "back.abc" => assert!(is_near(&got, &right), "{got:?}"),
                 // Height of a picture at distance 1, and its aspect ratio, in the first frame.
                 _ => {
                     let (angle, first) = (got.aperture[1] / got.focal_length, zoom(0));

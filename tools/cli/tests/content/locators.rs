@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 const PRESETS: [Preset; 3] = [Preset::Small, Preset::Fast, Preset::Classic];
 
-fn at(x: f64, y: f64, z: f64) -> DMat4 {
+fn translation(x: f64, y: f64, z: f64) -> DMat4 {
     DMat4::from_translation(DVec3::new(x, y, z))
 }
 
@@ -28,13 +28,13 @@ fn armed() -> Tree {
     tree.mesh(Some(gun), "body", cube());
     let muzzle = DMat4::from_rotation_translation(DQuat::from_rotation_y(0.7), DVec3::Z * 2.0);
     tree.xform(Some(gun), "muzzle", vec![muzzle]);
-    let rig = tree.xform(None, "rig", vec![at(5.0, 0.0, 0.0)]);
+    let rig = tree.xform(None, "rig", vec![translation(5.0, 0.0, 0.0)]);
     let swing = tree.xform(Some(rig), "swing", frames(|f| motion(FRAMES - f)));
-    let tip = tree.xform(Some(swing), "tip", frames(|f| motion(f) * at(0.0, 3.0, 0.0)));
-    tree.xform(Some(tip), "still", vec![at(1.0, 0.0, 0.0)]);
+    let tip = tree.xform(Some(swing), "tip", frames(|f| motion(f) * translation(0.0, 3.0, 0.0)));
+    tree.xform(Some(tip), "still", vec![translation(1.0, 0.0, 0.0)]);
     let camera = tree.xform(None, "camera", frames(motion));
     tree.node(Some(camera), "lens", NodeKind::Camera);
-    tree.xform(None, "spawn", vec![at(-4.0, 1.0, 2.0)]);
+    tree.xform(None, "spawn", vec![translation(-4.0, 1.0, 2.0)]);
     tree.xform(None, "origin", vec![DMat4::IDENTITY]);
     tree.node(None, "empty", NodeKind::Xform);
     tree
@@ -55,7 +55,7 @@ fn locators(out: &Outcome) -> Vec<String> {
 }
 
 /// Returns the largest distance of any of `paths` between the scenes, over all frames of the first.
-fn apart(a: &Scene, b: &Scene, paths: &[&str]) -> f64 {
+fn largest_distance(a: &Scene, b: &Scene, paths: &[&str]) -> f64 {
     let (left, right) = (a.expand().unwrap(), b.expand().unwrap());
     let (mut one, mut other) = (World::new(a, &left).unwrap(), World::new(b, &right).unwrap());
     let mut most = 0.0f64;
@@ -64,7 +64,7 @@ fn apart(a: &Scene, b: &Scene, paths: &[&str]) -> f64 {
         one.evaluate(time).unwrap();
         other.evaluate(time).unwrap();
         for path in paths {
-            let find = |all: &[meshreel_scene::Placed]| all.iter().position(|p| p.path == **path);
+            let find = |all: &[meshreel_scene::PlacedObject]| all.iter().position(|p| p.path == **path);
             let i = find(&left).unwrap_or_else(|| panic!("{path} is not there"));
             let j = find(&right).unwrap_or_else(|| panic!("{path} did not come back"));
             let off = one.matrix[i] - other.matrix[j];
@@ -109,7 +109,7 @@ fn they_are_in_the_file_and_come_back() {
     for name in ["back.abc", "back.glb"] {
         run(["extract".into(), file("a.reel"), "-o".into(), file(name)]).expect(0);
         let back = open(Path::new(&file(name)), &ReadOptions::default()).unwrap().0;
-        let off = apart(&source, &back, &ARMED);
+        let off = largest_distance(&source, &back, &ARMED);
         assert!(off < 1e-3, "{name}: {off}");
     }
 }
@@ -140,7 +140,7 @@ fn they_are_chosen_by_path() {
 fn each_keeps_its_tolerance() {
     let mut tree = armed();
     // A small object beside a large one: what is near it has its precision.
-    let far = tree.xform(None, "far", vec![at(3.0, 0.0, 0.0)]);
+    let far = tree.xform(None, "far", vec![translation(3.0, 0.0, 0.0)]);
     let tenth = DMat4::from_scale(DVec3::splat(0.01));
     let small = tree.xform(Some(far), "small", vec![tenth]);
     tree.mesh(Some(small), "body", cube());
@@ -179,13 +179,13 @@ fn odd_transforms() {
         m
     };
     let odd = tree.xform(None, "odd", frames(shear));
-    tree.xform(Some(odd), "below", vec![at(1.0, 2.0, 3.0)]);
+    tree.xform(Some(odd), "below", vec![translation(1.0, 2.0, 3.0)]);
     tree.xform(None, "mirrored", frames(|f| motion(f) * DMat4::from_scale(DVec3::new(-1.0, 2.0, 1.0))));
     tree.xform(None, "gone", frames(|f| motion(f) * DMat4::from_scale(DVec3::splat(f as f64 - 10.0))));
     let broken = frames(|f| if f % 5 == 2 { DMat4::NAN } else { motion(f) });
     let broken = tree.xform(None, "broken", broken);
     tree.xform(Some(broken), "below", frames(motion));
-    tree.xform(None, "distant", frames(|f| at(1e7 + f as f64, 0.0, 0.0)));
+    tree.xform(None, "distant", frames(|f| translation(1e7 + f as f64, 0.0, 0.0)));
     let free = tree.xform(Some(odd), "free", frames(motion));
     tree.inherits(free, frames(|f| f % 3 == 0));
     tree.xform(Some(free), "below", frames(motion));
@@ -229,13 +229,13 @@ fn a_file_that_lost_one_is_found_out() {
 #[test]
 fn very_many_are_cheap() {
     let mut tree = Tree::default();
-    let top = tree.xform(None, "top", vec![at(1.0, 0.0, 0.0)]);
+    let top = tree.xform(None, "top", vec![translation(1.0, 0.0, 0.0)]);
     tree.mesh(Some(top), "body", cube());
     let none = default(&tree.0).bytes.len();
     for g in 0..40 {
-        let group = tree.xform(Some(top), &format!("group{g}"), vec![at(0.0, f64::from(g), 0.0)]);
+        let group = tree.xform(Some(top), &format!("group{g}"), vec![translation(0.0, f64::from(g), 0.0)]);
         for i in 0..50 {
-            tree.xform(Some(group), &format!("place{i}"), vec![at(f64::from(i), 0.0, 0.0)]);
+            tree.xform(Some(group), &format!("place{i}"), vec![translation(f64::from(i), 0.0, 0.0)]);
         }
     }
     let out = default(&tree.0);
@@ -245,10 +245,10 @@ fn very_many_are_cheap() {
 }
 
 /// A node and its translations at 0 s and 1 s.
-type Moved = (usize, [[f32; 3]; 2]);
+type NodeAnimation = (usize, [[f32; 3]; 2]);
 
 /// Writes a `.gltf` of these nodes, skins and animations, with one triangle as mesh 0.
-fn gltf(folder: &Path, mut text: Value, animations: &[&[Moved]]) -> String {
+fn gltf(folder: &Path, mut text: Value, animations: &[&[NodeAnimation]]) -> String {
     let mut numbers: Vec<f32> = vec![0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0];
     // All on joint 0: one four-byte float per four joint indices.
     let weights = numbers.len();

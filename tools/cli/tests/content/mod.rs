@@ -1,16 +1,16 @@
 //! Tests of invalid content that exporters nevertheless write: each case is compiled, verified against its
 //! source, and decoded once more backwards.
 
-mod apart;
 pub mod build;
 mod cameras;
 mod locators;
+mod separate_attributes;
 
 use build::*;
 use glam::{DMat4, DQuat, DVec3};
 use meshreel_compile::Error;
 use meshreel_options::{MethodChoice, Options, Preset, Tolerance};
-use meshreel_scene::sample::Range;
+use meshreel_scene::sample::TimeRange;
 use meshreel_scene::{Attribute, Channel, FaceSet, Mesh, Scene, Scope, TimeSampling};
 
 type Point = [f32; 3];
@@ -520,26 +520,26 @@ fn parts_and_rates() {
         change(&mut options);
         holds(&tree.0, &options).reel.frame_count()
     };
-    assert_eq!(set(&|o| o.range = Some(Range::Frames(5, 5))), 1);
-    assert_eq!(set(&|o| o.range = Some(Range::Frames(1, 1))), 1);
-    assert_eq!(set(&|o| o.range = Some(Range::Frames(3, 1_000_000))), FRAMES - 3);
-    assert_eq!(set(&|o| o.range = Some(Range::Frames(0, usize::MAX))), FRAMES);
-    assert_eq!(set(&|o| o.range = Some(Range::Seconds(0.0, 0.26))), 7);
+    assert_eq!(set(&|o| o.range = Some(TimeRange::Frames(5, 5))), 1);
+    assert_eq!(set(&|o| o.range = Some(TimeRange::Frames(1, 1))), 1);
+    assert_eq!(set(&|o| o.range = Some(TimeRange::Frames(3, 1_000_000))), FRAMES - 3);
+    assert_eq!(set(&|o| o.range = Some(TimeRange::Frames(0, usize::MAX))), FRAMES);
+    assert_eq!(set(&|o| o.range = Some(TimeRange::Seconds(0.0, 0.26))), 7);
     assert_eq!(set(&|o| o.fps = Some(29.97)), 25);
     assert_eq!(set(&|o| o.fps = Some(5.0)), 5);
     assert_eq!(set(&|o| o.fps = Some(0.001)), 1);
     assert_eq!(set(&|o| o.fps = Some(240.0)), 201);
-    let both = set(&|o| (o.fps, o.range) = (Some(60.0), Some(Range::Frames(10, 20))));
+    let both = set(&|o| (o.fps, o.range) = (Some(60.0), Some(TimeRange::Frames(10, 20))));
     assert_eq!(both, 11);
     for every in [1, 2, 3, 20, 21, 64] {
         let classic = |o: &mut Options| (o.preset, o.index_every) = (Preset::Classic, Some(every));
         assert_eq!(set(&classic), FRAMES);
     }
     for wrong in [
-        Options { range: Some(Range::Frames(9, 3)), ..Options::default() },
-        Options { range: Some(Range::Frames(FRAMES, FRAMES)), ..Options::default() },
-        Options { range: Some(Range::Seconds(5.0, 9.0)), ..Options::default() },
-        Options { range: Some(Range::Seconds(f64::NAN, 1.0)), ..Options::default() },
+        Options { range: Some(TimeRange::Frames(9, 3)), ..Options::default() },
+        Options { range: Some(TimeRange::Frames(FRAMES, FRAMES)), ..Options::default() },
+        Options { range: Some(TimeRange::Seconds(5.0, 9.0)), ..Options::default() },
+        Options { range: Some(TimeRange::Seconds(f64::NAN, 1.0)), ..Options::default() },
         Options { fps: Some(1e300), ..Options::default() },
         Options { fps: Some(f64::NAN), ..Options::default() },
         Options { include: vec!["[".into()], ..Options::default() },

@@ -8,7 +8,7 @@ use syn::visit::{self, Visit};
 use syn::{Attribute, Item, ItemUse, UseTree, Visibility};
 
 /// The path of a module in its crate: its names from the root down.
-type Place = Vec<String>;
+type ModulePath = Vec<String>;
 
 /// A file's declarations and its references to others.
 #[derive(Default)]
@@ -27,7 +27,7 @@ struct Module {
 
 /// A crate's modules without test modules, and the imports between them.
 pub struct Crate {
-    modules: BTreeMap<Place, Module>,
+    modules: BTreeMap<ModulePath, Module>,
 }
 
 fn is_for_tests(attributes: &[Attribute]) -> bool {
@@ -156,9 +156,9 @@ fn defined(item: &Item) -> Option<String> {
 impl Crate {
     /// Parses all files of a crate; `sources`: path below the crate's `src`, and text.
     pub fn new<'a>(sources: impl Iterator<Item = (&'a str, &'a str)>) -> Crate {
-        let mut modules: BTreeMap<Place, Module> = BTreeMap::new();
+        let mut modules: BTreeMap<ModulePath, Module> = BTreeMap::new();
         for (path, text) in sources {
-            let mut place: Place =
+            let mut place: ModulePath =
                 Path::new(path).with_extension("").iter().map(|p| p.to_string_lossy().into()).collect();
             let is_front = matches!(place.last().map(|s| &s[..]), Some("mod" | "lib" | "main"));
             if is_front {
@@ -170,7 +170,7 @@ impl Crate {
             module.items = file.items.iter().filter_map(defined).collect();
             modules.insert(place, module);
         }
-        let of_tests: Vec<Place> = (modules.iter())
+        let of_tests: Vec<ModulePath> = (modules.iter())
             .flat_map(|(place, module)| {
                 module.of_tests.iter().map(|name| [&place[..], std::slice::from_ref(name)].concat())
             })
@@ -180,7 +180,7 @@ impl Crate {
     }
 
     /// Returns a path from the crate's root; `None` if it leads to another crate, or stays within the file.
-    fn absolute(&self, from: &Place, path: &[String]) -> Option<Place> {
+    fn absolute(&self, from: &ModulePath, path: &[String]) -> Option<ModulePath> {
         let first = path.first()?;
         if first == "crate" {
             return Some(path[1..].to_vec());
@@ -201,7 +201,7 @@ impl Crate {
     }
 
     /// Returns the module that defines an item, through re-exports.
-    fn resolve(&self, path: &Place, depth: usize) -> Option<&Place> {
+    fn resolve(&self, path: &ModulePath, depth: usize) -> Option<&ModulePath> {
         let length = (0..=path.len()).rev().find(|&n| self.modules.contains_key(&path[..n]))?;
         let (place, module) = self.modules.get_key_value(&path[..length])?;
         if let Some(name) = path.get(length).filter(|name| !module.items.contains(*name))
@@ -214,8 +214,8 @@ impl Crate {
     }
 
     /// Returns the cycles, each as folder and members.
-    pub fn circles(&self) -> Vec<String> {
-        let mut imports: Vec<(&Place, &Place)> = Vec::new();
+    pub fn cycles(&self) -> Vec<String> {
+        let mut imports: Vec<(&ModulePath, &ModulePath)> = Vec::new();
         for (from, module) in self.modules.iter().filter(|(_, module)| !module.is_index) {
             let found = module.paths.iter().filter_map(|path| self.resolve(&self.absolute(from, path)?, 0));
             imports
@@ -228,7 +228,7 @@ impl Crate {
             .collect();
         let mut out = Vec::new();
         for folder in folders {
-            let member = |place: &Place| {
+            let member = |place: &ModulePath| {
                 place.starts_with(folder).then(|| place.get(folder.len()).cloned().unwrap_or("mod".into()))
             };
             let mut graph: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
@@ -239,7 +239,7 @@ impl Crate {
                     graph.entry(from).or_default().insert(to);
                 }
             }
-            let circles = circles(graph);
+            let circles = find_cycles(graph);
             out.extend(circles.into_iter().map(|c| format!("{}: {}", folder.join("::"), c.join(" → "))));
         }
         out
@@ -247,7 +247,7 @@ impl Crate {
 }
 
 /// Returns one cycle for each node that lies on one, unless it is on a cycle already found.
-fn circles(mut graph: BTreeMap<String, BTreeSet<String>>) -> Vec<Vec<String>> {
+fn find_cycles(mut graph: BTreeMap<String, BTreeSet<String>>) -> Vec<Vec<String>> {
     // Nodes without successors or predecessors lie on no cycle.
     loop {
         let starts: BTreeSet<String> = graph.keys().cloned().collect();
@@ -293,13 +293,13 @@ fn circles_are_seen() {
         ("c/e.rs", "pub fn g() { println!(\"{}\", crate::a::Early) }"),
         ("tests.rs", "use crate::a; use crate::b;"),
     ];
-    assert_eq!(Crate::new(sources.into_iter()).circles(), [": a → b → c → a"]);
+    assert_eq!(Crate::new(sources.into_iter()).cycles(), [": a → b → c → a"]);
     let straight = sources.map(|(path, text)| (path, if path == "c/e.rs" { "" } else { text }));
-    assert!(Crate::new(straight.into_iter()).circles().is_empty());
+    assert!(Crate::new(straight.into_iter()).cycles().is_empty());
     let beside =
         [("lib.rs", "mod a;"), ("a/mod.rs", "mod b; fn f() { b::g() }"), ("a/b.rs", "use super::f;")];
-    assert_eq!(Crate::new(beside.into_iter()).circles(), ["a: b → mod → b"]);
+    assert_eq!(Crate::new(beside.into_iter()).cycles(), ["a: b → mod → b"]);
     let seen =
         beside.map(|(path, text)| (path, text.replace("use super::f;", "k! { pub(in crate::a) fn g() {} }")));
-    assert!(Crate::new(seen.iter().map(|(path, text)| (*path, &text[..]))).circles().is_empty());
+    assert!(Crate::new(seen.iter().map(|(path, text)| (*path, &text[..]))).cycles().is_empty());
 }

@@ -1,7 +1,7 @@
 //! Makes files with content that no compiler writes, and correct checksums.
 
 use meshreel::Reel;
-use meshreel_codec::entropy::block::{Compressor, Decompressor, Format};
+use meshreel_codec::entropy::block::{BlockFormat, Compressor, Decompressor};
 use meshreel_format::{Summary, Writer};
 
 /// Returns the file with other content in its only chunk of a kind; all checksums are right.
@@ -19,7 +19,7 @@ pub fn replaced(reel: &Reel, kind: u16, change: &dyn Fn(&mut Vec<u8>)) -> Vec<u8
             change(&mut content);
             raw = content.len() as u32;
             bytes.clear();
-            Compressor::new(Format::Store, 1).compress(&content, &mut bytes);
+            Compressor::new(BlockFormat::Store, 1).compress(&content, &mut bytes);
         }
         writer.add_chunk(chunk.kind, raw, &bytes).unwrap();
     }

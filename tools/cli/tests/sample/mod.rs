@@ -4,17 +4,17 @@
 use std::path::PathBuf;
 
 use meshreel::{FrameKind, kind};
-use meshreel_codec::classic::stream::{References, Spatial, encode_b_frame, encode_index};
-use meshreel_codec::entropy::block::{Compressor, Format};
+use meshreel_codec::classic::stream::{References, SpatialPrediction, encode_b_frame, encode_index};
+use meshreel_codec::entropy::block::{BlockFormat, Compressor};
 use meshreel_codec::quantize::Axis;
 use meshreel_codec::quantize::code::Code;
 use meshreel_codec::record::{
-    self, CODEC_CLASSIC, Coding, Description, Location, Material, MeshRecord, Method, NodeRecord, Semantic,
-    StreamRecord, Visibility,
+    self, CODEC_CLASSIC, ChunkLocation, Coding, Description, MaterialRecord, MeshRecord, Method, NodeRecord,
+    Semantic, StreamRecord, Visibility,
 };
 use meshreel_codec::topology::index;
 use meshreel_codec::transform::{self, Transform};
-use meshreel_codec::values::parallelogram::{Table, build_table, derive_table, encode_table};
+use meshreel_codec::values::parallelogram::{PredictorTable, build_table, derive_table, encode_table};
 use meshreel_format::{EMPTY_BOUNDS, Summary, Writer};
 
 const BOX: [f32; 6] = [-1.0, -1.0, 0.0, 1.0, 1.0, 2.0];
@@ -38,7 +38,7 @@ struct File {
 }
 
 impl File {
-    fn new(path: PathBuf, format: Format) -> File {
+    fn new(path: PathBuf, format: BlockFormat) -> File {
         File {
             writer: Writer::create(&path).unwrap(),
             path,
@@ -61,8 +61,8 @@ impl File {
 
     fn frame(&mut self, time: f64, kind: FrameKind, bounds: [f32; 6], content: &[u8]) {
         let (name, kind) = match kind {
-            FrameKind::Index => ("an index frame", kind::INDEX),
-            FrameKind::Between => ("a between frame", kind::BETWEEN),
+            FrameKind::Index => ("an index frame", kind::INDEPENDENT_UNIT),
+            FrameKind::Predicted => ("a between frame", kind::DEPENDENT_UNIT),
         };
         self.chunk(name, kind, content);
         self.writer.add_frame(time, bounds).unwrap();
@@ -106,17 +106,17 @@ fn mesh_record(path: &str, method: Method, vertices: u32, indices: u32) -> MeshR
         source_points: vertices,
         points: 0,
         bounds: BOX,
-        connectivity: Location::default(),
-        values: Location::default(),
-        source_map: Location::default(),
+        connectivity: ChunkLocation::default(),
+        values: ChunkLocation::default(),
+        source_map: ChunkLocation::default(),
         has_table: false,
-        moves: None,
-        ends: Location::default(),
-        remeshed: None,
-        apart: false,
+        moving_frames: None,
+        end_states: ChunkLocation::default(),
+        remeshed_blend_frames: None,
+        separate_attributes: false,
         particles: None,
         streams: Vec::new(),
-        materials: vec![Material { id: 0, name: "all".into(), first: 0, count: indices }],
+        materials: vec![MaterialRecord { id: 0, name: "all".into(), first: 0, count: indices }],
     }
 }
 
@@ -142,16 +142,16 @@ fn description(nodes: Vec<NodeRecord>, meshes: Vec<MeshRecord>) -> Description {
         fps: 24.0,
         period: 0.0,
         restart: 0,
-        tracks: Vec::new(),
+        node_setup: Vec::new(),
         nodes,
         meshes,
     }
 }
 
-fn spatial(semantic: Semantic) -> Spatial {
+fn spatial(semantic: Semantic) -> SpatialPrediction {
     match semantic {
-        Semantic::Position | Semantic::Uv => Spatial::Parallelogram,
-        _ => Spatial::Average,
+        Semantic::Position | Semantic::Uv => SpatialPrediction::Parallelogram,
+        _ => SpatialPrediction::Average,
     }
 }
 
@@ -162,7 +162,7 @@ struct Stream {
 }
 
 impl Stream {
-    fn base(&self, table: &Table, out: &mut Vec<u8>) {
+    fn base(&self, table: &PredictorTable, out: &mut Vec<u8>) {
         match self.record.word {
             1 => self.base_as::<u8>(|v| v as u8, table, out),
             2 => self.base_as::<u16>(|v| v as u16, table, out),
@@ -170,14 +170,14 @@ impl Stream {
         }
     }
 
-    fn base_as<W: Code>(&self, word: fn(u32) -> W, table: &Table, out: &mut Vec<u8>) {
+    fn base_as<W: Code>(&self, word: fn(u32) -> W, table: &PredictorTable, out: &mut Vec<u8>) {
         let values: Vec<W> = self.frames[0].iter().map(|&v| word(v)).collect();
         let semantic = self.record.semantic;
-        let refs = References::index(None, table);
+        let refs = References::of_index_frame(None, table);
         encode_index(&values, semantic.components(), spatial(semantic), refs, out);
     }
 
-    fn frame(&self, i: usize, kinds: &[FrameKind], table: &Table, out: &mut Vec<u8>) {
+    fn frame(&self, i: usize, kinds: &[FrameKind], table: &PredictorTable, out: &mut Vec<u8>) {
         match self.record.word {
             1 => self.frame_as::<u8>(|v| v as u8, i, kinds, table, out),
             2 => self.frame_as::<u16>(|v| v as u16, i, kinds, table, out),
@@ -190,7 +190,7 @@ impl Stream {
         word: fn(u32) -> W,
         i: usize,
         kinds: &[FrameKind],
-        table: &Table,
+        table: &PredictorTable,
         out: &mut Vec<u8>,
     ) {
         let values = |i: usize| -> Vec<W> { self.frames[i].iter().map(|&v| word(v)).collect() };
@@ -198,7 +198,7 @@ impl Stream {
         let (k, spatial) = (semantic.components(), spatial(semantic));
         let base = values(0);
         if kinds[i] == FrameKind::Index {
-            let refs = References::index(Some(&base), table);
+            let refs = References::of_index_frame(Some(&base), table);
             encode_index(&values(i), k, spatial, refs, out);
             return;
         }
@@ -233,31 +233,31 @@ pub fn small(path: PathBuf) -> (Vec<u8>, Vec<(&'static str, Vec<u8>)>) {
             })
             .collect(),
     };
-    let kinds = [FrameKind::Index, FrameKind::Between, FrameKind::Index];
+    let kinds = [FrameKind::Index, FrameKind::Predicted, FrameKind::Index];
     let values: Vec<Vec<u8>> =
         positions.frames.iter().map(|f| f.iter().map(|&v| v as u8).collect()).collect();
     let frames: Vec<&[u8]> = values.iter().map(|f| &f[..]).collect();
     let table = build_table(&indices, 4, 3, &frames);
 
-    let mut file = File::new(path, Format::Store);
+    let mut file = File::new(path, BlockFormat::Store);
     let mut mesh = mesh_record("/square", Method::Soft, 4, 6);
     mesh.has_table = true;
     mesh.streams = vec![positions.record.clone()];
     let mut bytes = Vec::new();
     index::encode(&indices, &mut bytes);
     mesh.connectivity =
-        Location { chunk: file.chunk("indices", 2, &bytes), offset: 0, size: bytes.len() as u32 };
+        ChunkLocation { chunk: file.chunk("indices", 2, &bytes), offset: 0, size: bytes.len() as u32 };
     bytes.clear();
     encode_table(&table, &indices, &mut bytes);
     positions.base(&table, &mut bytes);
     mesh.values =
-        Location { chunk: file.chunk("static data", 3, &bytes), offset: 0, size: bytes.len() as u32 };
+        ChunkLocation { chunk: file.chunk("static data", 3, &bytes), offset: 0, size: bytes.len() as u32 };
     let turned =
         |f: usize| Transform { rotation: [0.0, 0.0, [0.0, 0.5, 1.0][f], 1.0], ..Transform::IDENTITY };
     for f in 0..3usize {
         let mut bytes = Vec::new();
         let previous = [turned(f.saturating_sub(1))];
-        let previous = (kinds[f] == FrameKind::Between).then_some(&previous[..]);
+        let previous = (kinds[f] == FrameKind::Predicted).then_some(&previous[..]);
         transform::encode(&[turned(f)], previous, &mut bytes);
         positions.frame(f, &kinds, &table, &mut bytes);
         file.frame(f as f64 / 24.0, kinds[f], BOX, &bytes);
@@ -312,12 +312,12 @@ fn wave(noise: &mut Noise, record: &StreamRecord, count: u32, frame: u32) -> Vec
 }
 
 /// Returns a scene with a cloth, a fluid and a stone, and every kind of stream, in `frames` frames.
-pub fn rich(path: PathBuf, format: Format, frames: usize) -> Vec<u8> {
+pub fn rich(path: PathBuf, format: BlockFormat, frames: usize) -> Vec<u8> {
     let mut noise = Noise(frames as u64);
     let kinds: Vec<FrameKind> = (0..frames)
         .map(|i| match i % 4 == 0 || i + 1 == frames {
             true => FrameKind::Index,
-            false => FrameKind::Between,
+            false => FrameKind::Predicted,
         })
         .collect();
     let mut file = File::new(path, format);
@@ -349,7 +349,7 @@ pub fn rich(path: PathBuf, format: Format, frames: usize) -> Vec<u8> {
     let stone_record = stream_record(Semantic::Position, false, 1, 7);
     let stone = Stream { frames: vec![wave(&mut noise, &stone_record, 4, 0)], record: stone_record };
     let mut bytes = vec![0xaa; 5];
-    let place = |chunk: u32, start: usize, end: usize| Location {
+    let place = |chunk: u32, start: usize, end: usize| ChunkLocation {
         chunk,
         offset: start as u32,
         size: (end - start) as u32,
@@ -365,7 +365,7 @@ pub fn rich(path: PathBuf, format: Format, frames: usize) -> Vec<u8> {
         stream.base(&table, &mut bytes);
     }
     let cut = bytes.len();
-    stone.base(&Table::new(), &mut bytes);
+    stone.base(&PredictorTable::new(), &mut bytes);
     let chunk = file.chunk("static data", 3, &bytes);
     let values = [place(chunk, 0, cut), place(chunk, cut, bytes.len())];
 
@@ -391,7 +391,7 @@ pub fn rich(path: PathBuf, format: Format, frames: usize) -> Vec<u8> {
     let transforms: Vec<Vec<Transform>> =
         (0..frames).map(|f| (0..3).map(|n| moving(f, n)).collect()).collect();
     for f in 0..frames {
-        let between = kinds[f] == FrameKind::Between;
+        let between = kinds[f] == FrameKind::Predicted;
         // Bits of the two nodes with animated visibility.
         let mut bytes = vec![(f % 4) as u8];
         let previous = between.then(|| &transforms[f - 1][..]);

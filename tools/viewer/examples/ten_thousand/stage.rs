@@ -109,13 +109,13 @@ impl Camera {
 }
 
 /// The window's picture of a scene.
-struct Drawn<S> {
+struct SceneCallback<S> {
     turn: f32,
     aspect: f32,
     scene: std::marker::PhantomData<fn() -> S>,
 }
 
-impl<S: Scene> egui_wgpu::CallbackTrait for Drawn<S> {
+impl<S: Scene> egui_wgpu::CallbackTrait for SceneCallback<S> {
     fn prepare(
         &self,
         device: &wgpu::Device,
@@ -125,7 +125,7 @@ impl<S: Scene> egui_wgpu::CallbackTrait for Drawn<S> {
         all: &mut egui_wgpu::CallbackResources,
     ) -> Vec<wgpu::CommandBuffer> {
         let (scene, camera) = all.get_mut::<(S, Camera)>().expect("put there");
-        let &Drawn { turn, aspect, .. } = self;
+        let &SceneCallback { turn, aspect, .. } = self;
         scene.update(&mut Picture { device, queue, encoder, camera, turn, aspect });
         Vec::new()
     }
@@ -148,7 +148,7 @@ impl<S: Scene> eframe::App for App<S> {
     fn ui(&mut self, ui: &mut egui::Ui, _: &mut eframe::Frame) {
         let area = ui.available_rect_before_wrap();
         let turn = 0.1 * ui.input(|i| i.time) as f32;
-        let drawn = Drawn { turn, aspect: area.aspect_ratio(), scene: self.0 };
+        let drawn = SceneCallback { turn, aspect: area.aspect_ratio(), scene: self.0 };
         ui.painter().add(egui_wgpu::Callback::new_paint_callback(area, drawn));
         ui.ctx().request_repaint();
     }

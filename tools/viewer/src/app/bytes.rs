@@ -3,7 +3,7 @@
 use super::state::App;
 use super::stretches::stretches;
 use crate::document::Document;
-use crate::sizes::Sizes;
+use crate::sizes::SizeMeasurement;
 use eframe::egui;
 use meshreel::clip::PoseSource;
 use meshreel::kind;
@@ -20,7 +20,7 @@ impl App {
             let (reel, ctx) = (&document.reel, ui.ctx());
             let start = || {
                 let ctx = ctx.clone();
-                Sizes::start(reel, move || ctx.request_repaint())
+                SizeMeasurement::start(reel, move || ctx.request_repaint())
             };
             document.sizes.get_or_insert_with(start).poll();
             frames(ui, document);
@@ -28,14 +28,14 @@ impl App {
         }
         clips(ui, document);
         ui.heading("What would make it smaller");
-        for advice in advised(document) {
+        for advice in advice_lines(document) {
             ui.label(advice);
         }
     }
 }
 
 /// Returns a description of the chunks of a kind.
-fn what_of(kind: u16) -> &'static str {
+fn chunk_description(kind: u16) -> &'static str {
     match kind {
         kind::INDEX | kind::BETWEEN => "frames",
         kind::VERTEX_ATTRIBUTES => "animated attributes, apart from frames",
@@ -56,7 +56,7 @@ fn what_of(kind: u16) -> &'static str {
 fn contents(ui: &mut egui::Ui, document: &Document) {
     let mut sizes: Vec<(&str, u64)> = Vec::new();
     for chunk in document.reel.chunks() {
-        let (what, size) = (what_of(chunk.kind), u64::from(chunk.size));
+        let (what, size) = (chunk_description(chunk.kind), u64::from(chunk.size));
         match sizes.iter_mut().find(|known| known.0 == what) {
             Some(known) => known.1 += size,
             None => sizes.push((what, size)),
@@ -117,7 +117,7 @@ fn frames(ui: &mut egui::Ui, document: &mut Document) {
 /// Lists meshes by their size in the frames that were measured so far.
 fn meshes(ui: &mut egui::Ui, document: &Document) {
     let Some(sizes) = &document.sizes else { return };
-    let (seen, all) = (&sizes.seen, document.reel.frame_count());
+    let (seen, all) = (&sizes.measured, document.reel.frame_count());
     ui.heading("Meshes");
     match &sizes.failed {
         Some(error) => drop(ui.label(error)),
@@ -177,14 +177,14 @@ fn clips(ui: &mut egui::Ui, document: &Document) {
 
 /// Returns advice for a smaller file: the compiler's, if the file was just compiled, else conclusions from
 /// sizes.
-fn advised(document: &Document) -> Vec<String> {
+fn advice_lines(document: &Document) -> Vec<String> {
     let all = match &document.report {
         Some(report) => advice::of_report(report),
         None => {
             let (sizes, all) = (document.sizes.as_ref(), document.reel.frame_count());
-            let sizes = sizes.filter(|sizes| sizes.seen.frames == all);
+            let sizes = sizes.filter(|sizes| sizes.measured.frames == all);
             let sizes: Option<Vec<u64>> =
-                sizes.map(|sizes| sizes.seen.meshes.iter().map(|size| *size as u64).collect());
+                sizes.map(|sizes| sizes.measured.meshes.iter().map(|size| *size as u64).collect());
             let (description, frames) = (document.reel.description(), document.reel.frame_count());
             advice::of_description(description, frames, sizes.as_deref())
         }

@@ -3,7 +3,7 @@
 use super::state::App;
 use crate::clips::Clips;
 use crate::document::Document;
-use crate::errors::said;
+use crate::errors::one_line;
 use eframe::egui;
 use egui::RichText;
 use meshreel::clip::PoseSource;
@@ -26,7 +26,7 @@ impl App {
         if let Some(clip) = choice(ui, document)
             && let Err(error) = document.choose_clip(clip)
         {
-            self.problem = Some(said(&error));
+            self.problem = Some(one_line(&error));
         }
         let unit = document.unit();
         let Some(clips) = &mut document.clips else { return };

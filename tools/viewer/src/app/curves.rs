@@ -1,7 +1,7 @@
 //! The panel of curves: the motion of the selected joint over time, source against decoded.
 
 use super::state::App;
-use crate::curves::{Curves, Sampling};
+use crate::curves::{Curves, CurveSampling};
 use crate::document::Document;
 use eframe::egui;
 use egui::{Color32, Pos2, Stroke};
@@ -43,18 +43,18 @@ impl App {
         let source = self.clip_source();
         let has_source = source.is_some();
         let Some(clips) = self.document.as_mut().and_then(|document| document.clips.as_mut()) else { return };
-        match self.sampling.as_ref().and_then(Sampling::poll) {
+        match self.sampling.as_ref().and_then(CurveSampling::poll) {
             Some(Ok(curves)) => (self.curves, self.sampling) = (Some(curves), None),
             Some(Err(error)) => {
                 (self.problem, self.sampling, clips.joint) = (Some(error), None, None);
             }
             None => {}
         }
-        let known = self.curves.as_ref().is_some_and(|curves| curves.are_of(clips, has_source));
-        let comes = self.sampling.as_ref().is_some_and(|sampling| sampling.is_of(clips, has_source));
+        let known = self.curves.as_ref().is_some_and(|curves| curves.match_selection(clips, has_source));
+        let comes = self.sampling.as_ref().is_some_and(|sampling| sampling.matches_selection(clips, has_source));
         if !known && !comes {
             let ctx = ui.ctx().clone();
-            self.sampling = Sampling::start(clips, source, move || ctx.request_repaint());
+            self.sampling = CurveSampling::start(clips, source, move || ctx.request_repaint());
         }
         let (Some(curves), Some(document)) = (&self.curves, &mut self.document) else { return };
         header(ui, document, curves);

@@ -1,8 +1,8 @@
 //! The panel of facts: the content of the file, its error, and timings of the graphics card.
 
 use super::state::{App, SourceState};
-use crate::looks::Look;
-use crate::source::Opening;
+use crate::looks::DisplayMode;
+use crate::source::SourceOpening;
 use eframe::egui;
 use meshreel_compile::report::readable::{bytes, count, number, short};
 use std::path::PathBuf;
@@ -11,12 +11,12 @@ impl App {
     /// Draws the result of the look "error", or asks for the source.
     pub(super) fn error_facts(&mut self, ui: &mut egui::Ui) {
         let wants = self.wants_source();
-        let measures = self.style.look == Look::Error;
+        let measures = self.style.look == DisplayMode::Error;
         let Some(document) = self.document.as_ref().filter(|_| wants) else { return };
         ui.heading("Against the source");
         let mut path = None;
         match &mut self.source {
-            SourceState::Asked(text) => {
+            SourceState::AskUser(text) => {
                 ui.label(match measures {
                     true => "The source does not lie beside the file. Its path, or drop it here:",
                     false => "The source does not lie beside the file. Its path:",
@@ -37,7 +37,7 @@ impl App {
             }
         }
         if let Some(path) = path {
-            self.source = SourceState::Opening(Opening::start(&path, &document.reel));
+            self.source = SourceState::Opening(SourceOpening::start(&path, &document.reel));
         }
         if let Some(errors) = self.clip_errors.as_ref().filter(|_| measures)
             && let Some(clips) = &document.clips
@@ -55,13 +55,13 @@ impl App {
         if let Some(errors) = self.errors.as_ref().filter(|_| measures) {
             if let Some(worst) = errors.worst {
                 let path = &document.reel.description().nodes[worst.node].path;
-                let [x, y, z] = worst.at.to_array();
+                let [x, y, z] = worst.position.to_array();
                 ui.label(format!(
                     "largest in frame {}: {}{}, {:.0} % of the tolerance",
                     errors.frame,
                     short(worst.distance),
                     document.unit(),
-                    100.0 * worst.part
+                    100.0 * worst.fraction
                 ));
                 ui.label(format!("{path}, vertex {}, at {x:.3} {y:.3} {z:.3}", worst.vertex));
             }
@@ -107,19 +107,19 @@ impl App {
     /// Draws the times of decoding, the graphics card and the CPU.
     pub(super) fn times(&self, ui: &mut egui::Ui) {
         if let Some(meshes) = self.document.as_ref().and_then(|document| document.meshes.as_ref()) {
-            ui.label(format!("decoding takes up to {:.2} ms", meshes.decode)).on_hover_text(
+            ui.label(format!("decoding takes up to {:.2} ms", meshes.decode_ms)).on_hover_text(
                 "The frames of a picture, on a thread of its own, the most of late; not while it is streamed",
             );
         }
         match &self.renderer.timer {
             Some(timer) => {
-                let [passes, drawing] = timer.took;
+                let [passes, drawing] = timer.smoothed_ms;
                 ui.label(format!("passes that make vertices take {passes:.2} ms, drawing {drawing:.2} ms"))
                     .on_hover_text("By the card's own clock, smoothed over the last pictures");
             }
             None => drop(ui.label("this graphics card has no clock to time its passes")),
         }
-        ui.label(format!("the CPU is busy {:.1} ms", self.took))
+        ui.label(format!("the CPU is busy {:.1} ms", self.cpu_ms))
             .on_hover_text("To upload and record a picture, smoothed over the last ones");
     }
 
@@ -153,7 +153,7 @@ impl App {
         let Some(meshes) = &document.meshes else { return };
         let description = document.reel.description();
         let selected = self.style.selected.and_then(|node| description.nodes[node].mesh);
-        let levels = meshes.levels();
+        let levels = meshes.lod_levels();
         if levels > 1 {
             ui.heading("Levels of detail");
             let of = match selected {
@@ -177,7 +177,7 @@ impl App {
                 ui.label(if level == self.style.level { text.strong() } else { text });
             }
         }
-        if self.style.visible || self.style.look == Look::Hidden {
+        if self.style.visible || self.style.look == DisplayMode::Hidden {
             let [all, unseen] = meshes.hidden_triangles();
             ui.label(format!(
                 "{} of {} triangles cannot be seen now",

@@ -45,14 +45,14 @@ impl App {
 impl eframe::App for App {
     fn on_exit(&mut self) {
         if let Some(loading) = self.loading.take() {
-            loading.end();
+            loading.cancel_and_wait();
         }
     }
 
     fn ui(&mut self, ui: &mut egui::Ui, frame: &mut eframe::Frame) {
         let ctx = ui.ctx().clone();
-        self.arrivals(&ctx);
-        self.keys(&ctx);
+        self.handle_arrivals(&ctx);
+        self.handle_keys(&ctx);
         let passed = ctx.input(|i| f64::from(i.stable_dt)).min(0.1);
         if let Some(document) = &mut self.document {
             document.tick(passed);

@@ -3,10 +3,10 @@
 use super::state::{App, SourceState};
 use crate::clips::{Bone, bones};
 use crate::document::Document;
-use crate::errors::said;
-use crate::looks::Look;
+use crate::errors::one_line;
+use crate::looks::DisplayMode;
 use crate::picking::Ray;
-use crate::renderer::Beside;
+use crate::renderer::SourceComparison;
 use eframe::egui;
 
 impl App {
@@ -27,8 +27,8 @@ impl App {
         }
         let since = std::time::Instant::now();
         let pose = self.pose_of_source();
-        let errors = self.style.look == Look::Error;
-        let beside = Beside {
+        let errors = self.style.look == DisplayMode::Error;
+        let beside = SourceComparison {
             frame: self.errors.as_ref(),
             clip: self.clip_errors.as_ref().filter(|_| errors),
             pose: &pose,
@@ -37,12 +37,12 @@ impl App {
         let texture = match drawn {
             Ok(texture) => texture.create_view(&Default::default()),
             Err(error) => {
-                self.problem = Some(said(&error));
+                self.problem = Some(one_line(&error));
                 self.document = None;
                 return;
             }
         };
-        self.took += (since.elapsed().as_secs_f64() * 1e3 - self.took) * 0.1;
+        self.cpu_ms += (since.elapsed().as_secs_f64() * 1e3 - self.cpu_ms) * 0.1;
         if let Some(state) = frame.wgpu_render_state() {
             let mut egui_renderer = state.renderer.write();
             let filter = wgpu::FilterMode::Nearest;
@@ -112,7 +112,7 @@ impl App {
         if let Some(loading) = &self.loading {
             let name = loading.path.file_name().unwrap_or_default().display();
             let (what, part) = match loading.compiles {
-                true => ("compiling", loading.part()),
+                true => ("compiling", loading.fraction()),
                 false => ("opening", 0.0),
             };
             let bar = egui::ProgressBar::new(part).animate(true).text(format!("{what} {name}"));
@@ -162,7 +162,7 @@ impl App {
         let font = egui::FontId::proportional(12.0);
         let mut taken: Vec<egui::Rect> = Vec::new();
         for joint in first.chain(others) {
-            let seen = clip * clips.place(joint).extend(1.0);
+            let seen = clip * clips.joint_position(joint).extend(1.0);
             if seen.w <= 0.0 {
                 continue;
             }

@@ -3,15 +3,15 @@
 use crate::adapter::NO_ADAPTER;
 use crate::arguments::{Arguments, Panel};
 use crate::camera::Camera;
-use crate::curves::{Curves, Sampling};
+use crate::curves::{Curves, CurveSampling};
 use crate::document::Document;
-use crate::errors::said;
+use crate::errors::one_line;
 use crate::loading::{Loading, is_reel};
-use crate::looks::Look;
+use crate::looks::DisplayMode;
 use crate::picking::{self, Picking};
 use crate::picture;
 use crate::renderer::{Renderer, Style};
-use crate::source::{self, ClipErrors, FrameErrors, Measuring, Opening, Source};
+use crate::source::{self, ClipErrors, FrameErrors, ErrorMeasurement, SourceOpening, SourceFile};
 use eframe::egui;
 use egui::Key;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ pub struct App {
     pub(super) picking: Option<Picking>,
     /// Curves of the selected joint, and the sampling that will replace them.
     pub(super) curves: Option<Curves>,
-    pub(super) sampling: Option<Sampling>,
+    pub(super) sampling: Option<CurveSampling>,
     pub(super) panel: Panel,
     /// Heap of the streaming player in MiB.
     pub(super) heap: usize,
@@ -48,11 +48,11 @@ pub struct App {
     pub(super) source_pose: bool,
     pub(super) filter: String,
     pub(super) joint_filter: String,
-    pub(super) only: Only,
+    pub(super) node_filter: NodeFilter,
     pub(super) picture: Option<egui::TextureId>,
     pub(super) pixels: [u32; 2],
     /// Smoothed CPU time of the last pictures, in milliseconds.
-    pub(super) took: f64,
+    pub(super) cpu_ms: f64,
 }
 
 /// The source that errors are measured against.
@@ -60,14 +60,14 @@ pub(super) enum SourceState {
     /// Not needed so far.
     Unknown,
     /// Not beside the file, so the user is asked; holds the text typed so far.
-    Asked(String),
-    Opening(Opening),
-    Open(Arc<Source>, Measuring),
+    AskUser(String),
+    Opening(SourceOpening),
+    Open(Arc<SourceFile>, ErrorMeasurement),
 }
 
 /// The nodes that the list shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Only {
+pub(super) enum NodeFilter {
     All,
     Animated,
     Static,
@@ -102,10 +102,10 @@ impl App {
             source_pose: false,
             filter: String::new(),
             joint_filter: String::new(),
-            only: Only::All,
+            node_filter: NodeFilter::All,
             picture: None,
             pixels: [0; 2],
-            took: 0.0,
+            cpu_ms: 0.0,
         };
         arguments.files.iter().for_each(|file| app.add(file));
         if let Some(first) = arguments.files.first() {
@@ -135,7 +135,7 @@ impl App {
         let repaint = |ctx: egui::Context| move || ctx.request_repaint();
         self.picking = None;
         if let Some(meshes) = &mut document.meshes {
-            meshes.decode_beside(repaint(ctx.clone()));
+            meshes.decode_in_background(repaint(ctx.clone()));
             self.picking = Some(picking::start(&document.reel, repaint(ctx.clone())));
         }
         self.document = Some(document);
@@ -147,19 +147,19 @@ impl App {
         self.sampling = None;
         self.renderer.forget();
         self.problem = None;
-        self.begin();
+        self.apply_arguments();
     }
 
     /// Applies the command line to the first file; others are shown as a whole.
-    pub(super) fn begin(&mut self) {
+    pub(super) fn apply_arguments(&mut self) {
         let Some(document) = &mut self.document else { return };
         let arguments = self.arguments.take();
         if let Some(arguments) = &arguments {
             if let Err(error) = picture::choose(arguments, document) {
-                self.problem = Some(said(&error));
+                self.problem = Some(one_line(&error));
             }
             if let Some(path) = &arguments.source {
-                self.source = SourceState::Opening(Opening::start(path, &document.reel));
+                self.source = SourceState::Opening(SourceOpening::start(path, &document.reel));
             }
         }
         if arguments.is_none_or(|arguments| arguments.eye.is_none()) {
@@ -179,7 +179,7 @@ impl App {
         }
     }
 
-    pub(super) fn keys(&mut self, ctx: &egui::Context) {
+    pub(super) fn handle_keys(&mut self, ctx: &egui::Context) {
         if ctx.egui_wants_keyboard_input() {
             return;
         }
@@ -207,7 +207,7 @@ impl App {
             Key::Num8,
             Key::Num9,
         ];
-        for (key, look) in digits.into_iter().zip(Look::ALL) {
+        for (key, look) in digits.into_iter().zip(DisplayMode::ALL) {
             if pressed(key) {
                 self.style.look = look;
             }
@@ -237,11 +237,11 @@ impl App {
     pub(super) fn wants_source(&self) -> bool {
         let clips = self.document.as_ref().and_then(|document| document.clips.as_ref());
         let looks_at_joint = clips.is_some_and(|clips| clips.joint.is_some()) || self.source_pose;
-        self.style.look == Look::Error || clips.is_some() && looks_at_joint
+        self.style.look == DisplayMode::Error || clips.is_some() && looks_at_joint
     }
 
     /// Returns the source, if it has the current clip.
-    pub(super) fn clip_source(&self) -> Option<Arc<Source>> {
+    pub(super) fn clip_source(&self) -> Option<Arc<SourceFile>> {
         let SourceState::Open(source, _) = &self.source else { return None };
         let chosen = self.document.as_ref()?.clips.as_ref()?.chosen();
         source.clip(chosen).is_some().then(|| source.clone())
@@ -251,29 +251,29 @@ impl App {
     pub(super) fn measure(&mut self, ctx: &egui::Context) {
         let wants = self.wants_source();
         let Some(document) = self.document.as_mut().filter(|_| wants) else { return };
-        let measures = self.style.look == Look::Error;
+        let measures = self.style.look == DisplayMode::Error;
         if measures {
             document.clock.interpolates = false;
         }
         match &mut self.source {
             SourceState::Unknown => {
                 let own = (!is_reel(&document.path)).then(|| document.path.clone());
-                self.source = match own.or_else(|| source::beside(&document.path)) {
-                    Some(path) => SourceState::Opening(Opening::start(&path, &document.reel)),
-                    None => SourceState::Asked(String::new()),
+                self.source = match own.or_else(|| source::find_source(&document.path)) {
+                    Some(path) => SourceState::Opening(SourceOpening::start(&path, &document.reel)),
+                    None => SourceState::AskUser(String::new()),
                 };
             }
-            SourceState::Asked(_) => {}
+            SourceState::AskUser(_) => {}
             SourceState::Opening(opening) => match opening.poll() {
                 Some(Ok(source)) => {
                     let (source, ctx) = (Arc::new(source), ctx.clone());
                     let done = move || ctx.request_repaint();
-                    let measuring = Measuring::start(source.clone(), &document.reel, done);
+                    let measuring = ErrorMeasurement::start(source.clone(), &document.reel, done);
                     self.source = SourceState::Open(source, measuring);
                 }
                 Some(Err(error)) => {
                     self.problem = Some(error);
-                    self.source = SourceState::Asked(opening.path.display().to_string());
+                    self.source = SourceState::AskUser(opening.path.display().to_string());
                 }
                 None => {}
             },
@@ -283,7 +283,7 @@ impl App {
                         Some(Ok(errors)) => self.errors = Some(errors),
                         Some(Err(error)) => {
                             self.problem = Some(error);
-                            self.style.look = Look::Shaded;
+                            self.style.look = DisplayMode::Shaded;
                         }
                         None => {}
                     }
@@ -293,7 +293,7 @@ impl App {
                         Some(Ok(errors)) => self.clip_errors = errors,
                         Some(Err(error)) => {
                             self.problem = Some(error);
-                            self.style.look = Look::Shaded;
+                            self.style.look = DisplayMode::Shaded;
                         }
                         None => {}
                     }
@@ -303,14 +303,14 @@ impl App {
     }
 
     /// Handles dropped files, and results of background work.
-    pub(super) fn arrivals(&mut self, ctx: &egui::Context) {
+    pub(super) fn handle_arrivals(&mut self, ctx: &egui::Context) {
         let dropped: Vec<PathBuf> =
             ctx.input(|i| i.raw.dropped_files.iter().map(|file| file.path().to_path_buf()).collect());
-        if let (SourceState::Asked(_), Some(first), Look::Error) =
+        if let (SourceState::AskUser(_), Some(first), DisplayMode::Error) =
             (&self.source, dropped.first(), self.style.look)
             && let Some(document) = self.document.as_ref().filter(|_| !is_reel(first))
         {
-            self.source = SourceState::Opening(Opening::start(first, &document.reel));
+            self.source = SourceState::Opening(SourceOpening::start(first, &document.reel));
         } else if let Some(first) = dropped.first() {
             dropped.iter().for_each(|file| self.add(file));
             self.open(first);

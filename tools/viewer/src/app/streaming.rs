@@ -3,7 +3,7 @@
 
 use super::state::App;
 use super::stretches::stretches;
-use crate::errors::said;
+use crate::errors::one_line;
 use crate::streaming::Streaming;
 use eframe::egui;
 use meshreel_compile::report::readable::{bytes, number};
@@ -29,7 +29,7 @@ impl App {
         if (toggled || settled && on)
             && let Err(error) = document.stream(on.then_some(self.heap << 20))
         {
-            self.problem = Some(said(&error));
+            self.problem = Some(one_line(&error));
         }
         let frames = document.reel.frame_count() as f32;
         match &document.streaming {
@@ -79,7 +79,7 @@ fn figures(ui: &mut egui::Ui, streaming: &Streaming, frames: f32) {
         ui.label(format!("{}, {}", number(counters.reads as usize, "read"), bytes(counters.bytes_read)));
         ui.label(format!("{} units, {} frames decoded", counters.decodes, counters.frames_decoded));
     }
-    let (missed, waited) = streaming.late();
+    let (missed, waited) = streaming.missed_ticks();
     ui.label(format!("{missed} ticks missed a frame, {waited} waited for a jump"));
     ui.label(format!("{:.3} ms a tick, {:.2} s of decoding", streaming.tick, statistics.decode_seconds));
 }

@@ -1,9 +1,9 @@
 //! The toolbar above, the timeline below, and the list of nodes.
 
-use super::state::{App, Only};
+use super::state::{App, NodeFilter};
 use crate::camera::Up;
 use crate::document::Document;
-use crate::looks::Look;
+use crate::looks::DisplayMode;
 use eframe::egui;
 use egui::RichText;
 use std::path::Path;
@@ -29,9 +29,9 @@ impl App {
                 self.open(&file);
             }
             ui.separator();
-            for look in Look::ALL {
+            for look in DisplayMode::ALL {
                 let entry = ui.selectable_value(&mut self.style.look, look, look.name());
-                entry.on_hover_text(match Look::ALL.iter().position(|l| *l == look) {
+                entry.on_hover_text(match DisplayMode::ALL.iter().position(|l| *l == look) {
                     Some(i) if i < 9 => format!("{}. Key {}", look.tip(), i + 1),
                     _ => look.tip().to_string(),
                 });
@@ -47,7 +47,7 @@ impl App {
                     .on_hover_text("The skeleton of the clip that is chosen at the right. Key B");
                 ui.toggle_value(&mut self.names, "names").on_hover_text("Names of its joints. Key N");
             }
-            if let Some(levels) = self.document.as_ref().map(Document::levels).filter(|levels| *levels > 1) {
+            if let Some(levels) = self.document.as_ref().map(Document::lod_levels).filter(|levels| *levels > 1) {
                 let level = egui::DragValue::new(&mut self.style.level).range(0..=levels - 1);
                 ui.add(level.prefix("level ")).on_hover_text("Level of detail, 0 the mesh itself");
             }
@@ -107,12 +107,12 @@ impl App {
             )
             .on_hover_text("Only nodes whose path has this in it");
             let kinds = [
-                (Only::All, "all", "All nodes"),
-                (Only::Animated, "animated", "Only what moves or changes"),
-                (Only::Static, "static", "Only what stands still"),
+                (NodeFilter::All, "all", "All nodes"),
+                (NodeFilter::Animated, "animated", "Only what moves or changes"),
+                (NodeFilter::Static, "static", "Only what stands still"),
             ];
             for (only, name, tip) in kinds {
-                ui.selectable_value(&mut self.only, only, name).on_hover_text(tip);
+                ui.selectable_value(&mut self.node_filter, only, name).on_hover_text(tip);
             }
         });
         let description = document.reel.description();
@@ -124,10 +124,10 @@ impl App {
         };
         let rows: Vec<usize> = (0..description.nodes.len())
             .filter(|&n| description.nodes[n].path.to_lowercase().contains(&wanted))
-            .filter(|&n| match self.only {
-                Only::All => true,
-                Only::Animated => moves(n),
-                Only::Static => !moves(n),
+            .filter(|&n| match self.node_filter {
+                NodeFilter::All => true,
+                NodeFilter::Animated => moves(n),
+                NodeFilter::Static => !moves(n),
             })
             .collect();
         let height = ui.text_style_height(&egui::TextStyle::Body);

@@ -12,22 +12,22 @@
 
 #![allow(unsafe_code)]
 
-use super::sources::Sources;
-use crate::quantize::code::{Blend, Code};
+use super::references::MotionReferences;
+use crate::quantize::code::{BlendFactors, Code};
 use crate::simd::isa::Avx2;
 use std::arch::x86_64::*;
 
 const LANES: usize = 16;
 
 /// Adds the prediction to `values`. All lengths must be equal.
-pub(super) fn reconstruct(_: Avx2, sources: Sources<'_, u16>, by: Blend, values: &mut [u16]) {
+pub(super) fn reconstruct(_: Avx2, sources: MotionReferences<'_, u16>, by: BlendFactors, values: &mut [u16]) {
     // SAFETY: the argument proves that the machine has AVX2.
     unsafe {
         match by {
-            Blend { a: 0, c: 128, .. } => add::<DELTA>(sources, by, values),
-            Blend { c: 128, .. } => add::<LINEAR>(sources, by, values),
-            Blend { c: 0, .. } => add::<INSIDE>(sources, by, values),
-            _ => add::<ALL>(sources, by, values),
+            BlendFactors { a: 0, c: 128, .. } => add::<DELTA>(sources, by, values),
+            BlendFactors { c: 128, .. } => add::<LINEAR>(sources, by, values),
+            BlendFactors { c: 0, .. } => add::<INTERPOLATED>(sources, by, values),
+            _ => add::<BLENDED>(sources, by, values),
         }
     }
 }
@@ -35,13 +35,13 @@ pub(super) fn reconstruct(_: Avx2, sources: Sources<'_, u16>, by: Blend, values:
 // The frames that contribute to the prediction.
 const DELTA: u8 = 0;
 const LINEAR: u8 = 1;
-const INSIDE: u8 = 2;
-const ALL: u8 = 3;
+const INTERPOLATED: u8 = 2;
+const BLENDED: u8 = 3;
 
 #[target_feature(enable = "avx2")]
-fn add<const MODE: u8>(sources: Sources<'_, u16>, by: Blend, values: &mut [u16]) {
+fn add<const MODE: u8>(sources: MotionReferences<'_, u16>, by: BlendFactors, values: &mut [u16]) {
     let count = values.len();
-    assert!(sources.are(count));
+    assert!(sources.all_have_len(count));
     let signed = |factor: u8| _mm256_set1_epi16((i16::from(factor) - 128) << 8);
     let (a, c) = (signed(by.a), signed(by.c));
     let b = _mm256_set1_epi16(i16::from(by.b) << 7);
@@ -65,7 +65,7 @@ fn add<const MODE: u8>(sources: Sources<'_, u16>, by: Blend, values: &mut [u16])
         };
         let predicted = match MODE {
             DELTA | LINEAR => motion(),
-            INSIDE => inside(),
+            INTERPOLATED => inside(),
             _ => {
                 let inside = inside();
                 let g = _mm256_sub_epi16(motion(), inside);

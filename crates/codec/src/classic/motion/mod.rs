@@ -29,28 +29,28 @@
 use crate::quantize::code::Code;
 use crate::simd::isa::Isa;
 
-pub use crate::quantize::code::Blend;
+pub use crate::quantize::code::BlendFactors;
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
-mod sources;
+mod references;
 
-pub use sources::Sources;
+pub use references::MotionReferences;
 
 /// Computes `out = values − prediction`. Panics unless all lengths are equal.
 #[cfg(feature = "encode")]
-pub fn residual<W: Code>(values: &[W], sources: Sources<'_, W>, by: Blend, out: &mut [W]) {
+pub fn residual<W: Code>(values: &[W], sources: MotionReferences<'_, W>, by: BlendFactors, out: &mut [W]) {
     assert_eq!(values.len(), out.len());
-    each(sources, by, out, values, |value, _, predicted| value.wrapping_sub(predicted));
+    map_predictions(sources, by, out, values, |value, _, predicted| value.wrapping_sub(predicted));
 }
 
 /// Computes `values = residuals + prediction`, in place. Panics unless all lengths are equal.
-pub fn reconstruct<W: Code>(sources: Sources<'_, W>, by: Blend, values: &mut [W]) {
+pub fn reconstruct<W: Code>(sources: MotionReferences<'_, W>, by: BlendFactors, values: &mut [W]) {
     reconstruct_on(Isa::get(), sources, by, values);
 }
 
-fn reconstruct_on<W: Code>(isa: Isa, sources: Sources<'_, W>, by: Blend, values: &mut [W]) {
-    assert!(sources.are(values.len()), "all frames have one shape");
+fn reconstruct_on<W: Code>(isa: Isa, sources: MotionReferences<'_, W>, by: BlendFactors, values: &mut [W]) {
+    assert!(sources.all_have_len(values.len()), "all frames have one shape");
     match isa {
         #[cfg(target_arch = "x86_64")]
         Isa::Avx2(avx2) if W::codes16(values).is_some() => {
@@ -58,7 +58,7 @@ fn reconstruct_on<W: Code>(isa: Isa, sources: Sources<'_, W>, by: Blend, values:
                 avx2::reconstruct(avx2, sources, by, values);
             }
         }
-        _ => each(sources, by, values, sources.previous, |_, residual, predicted| {
+        _ => map_predictions(sources, by, values, sources.previous, |_, residual, predicted| {
             residual.wrapping_add(predicted)
         }),
     }
@@ -66,7 +66,7 @@ fn reconstruct_on<W: Code>(isa: Isa, sources: Sources<'_, W>, by: Blend, values:
 
 /// Computes `out = prediction`. Panics unless all lengths are equal.
 #[cfg(feature = "encode")]
-pub fn predict<W: Code>(sources: Sources<'_, W>, by: Blend, out: &mut [W]) {
+pub fn predict<W: Code>(sources: MotionReferences<'_, W>, by: BlendFactors, out: &mut [W]) {
     out.fill(W::default());
     reconstruct(sources, by, out);
 }
@@ -74,28 +74,34 @@ pub fn predict<W: Code>(sources: Sources<'_, W>, by: Blend, out: &mut [W]) {
 /// Makes one pass over all frames. The special cases read fewer of them, and give the same result as the full
 /// formula.
 #[inline(always)]
-fn each<W: Code>(s: Sources<'_, W>, by: Blend, out: &mut [W], other: &[W], f: impl Fn(W, W, W) -> W + Copy) {
-    assert!(s.are(out.len()), "all frames have one shape");
+fn map_predictions<W: Code>(
+    s: MotionReferences<'_, W>,
+    by: BlendFactors,
+    out: &mut [W],
+    other: &[W],
+    f: impl Fn(W, W, W) -> W + Copy,
+) {
+    assert!(s.all_have_len(out.len()), "all frames have one shape");
     match by {
-        Blend { a: 0, c: 128, .. } => {
+        BlendFactors { a: 0, c: 128, .. } => {
             for ((o, &v), &p) in out.iter_mut().zip(other).zip(s.previous) {
                 *o = f(v, *o, p);
             }
         }
-        Blend { c: 128, .. } => {
+        BlendFactors { c: 128, .. } => {
             for (((o, &v), &p), &q) in out.iter_mut().zip(other).zip(s.previous).zip(s.before_previous) {
-                *o = f(v, *o, W::between(p, q, p, p, by));
+                *o = f(v, *o, W::predict_b_frame(p, q, p, p, by));
             }
         }
-        Blend { c: 0, .. } => {
+        BlendFactors { c: 0, .. } => {
             for (((o, &v), &i), &j) in out.iter_mut().zip(other).zip(s.index_before).zip(s.index_after) {
-                *o = f(v, *o, W::between(i, i, i, j, by));
+                *o = f(v, *o, W::predict_b_frame(i, i, i, j, by));
             }
         }
         _ => {
             let frames = s.previous.iter().zip(s.before_previous).zip(s.index_before).zip(s.index_after);
             for ((o, &v), (((&p, &q), &i), &j)) in out.iter_mut().zip(other).zip(frames) {
-                *o = f(v, *o, W::between(p, q, i, j, by));
+                *o = f(v, *o, W::predict_b_frame(p, q, i, j, by));
             }
         }
     }
@@ -106,24 +112,24 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn sources<W>(f: &[Vec<W>; 4]) -> Sources<'_, W> {
-        Sources { previous: &f[0], before_previous: &f[1], index_before: &f[2], index_after: &f[3] }
+    fn motion_references<W>(f: &[Vec<W>; 4]) -> MotionReferences<'_, W> {
+        MotionReferences { previous: &f[0], before_previous: &f[1], index_before: &f[2], index_after: &f[3] }
     }
 
     #[test]
     fn golden() {
         let f: [Vec<u16>; 4] =
             [vec![110, 0, 65535], vec![100, 65535, 0], vec![50, 65535, 0], vec![150, 0, 65535]];
-        let s = sources(&f);
-        let of = |a, b, c| (0..3).map(|k| s.predict(k, Blend { a, b, c })).collect::<Vec<u16>>();
+        let s = motion_references(&f);
+        let of = |a, b, c| (0..3).map(|k| s.predict(k, BlendFactors { a, b, c })).collect::<Vec<u16>>();
         assert_eq!(of(0, 99, 128), [110, 0, 65535]);
         assert_eq!(of(128, 0, 128), [120, 1, 65534]);
         assert_eq!(of(77, 128, 0), [100, 0, 0]);
         assert_eq!(of(128, 128, 64), [110, 1, 65535]);
     }
 
-    fn check<W: Code>(values: &[W], f: &[Vec<W>; 4], by: Blend) {
-        let s = sources(f);
+    fn check<W: Code>(values: &[W], f: &[Vec<W>; 4], by: BlendFactors) {
+        let s = motion_references(f);
         let mut r = vec![W::default(); values.len()];
         residual(values, s, by, &mut r);
         let mut p = vec![W::default(); values.len()];
@@ -143,10 +149,10 @@ mod tests {
         #[test]
         fn reversible(rows in proptest::collection::vec(any::<[u32; 5]>(), 0..120), a: u8, b: u8, c: u8, kind in 0..4) {
             let by = match kind {
-                0 => Blend { a: 0, b, c: 128 },
-                1 => Blend { a, b, c: 128 },
-                2 => Blend { a, b, c: 0 },
-                _ => Blend { a, b, c },
+                0 => BlendFactors { a: 0, b, c: 128 },
+                1 => BlendFactors { a, b, c: 128 },
+                2 => BlendFactors { a, b, c: 0 },
+                _ => BlendFactors { a, b, c },
             };
             let column = |k: usize| rows.iter().map(|r| r[k]).collect::<Vec<u32>>();
             let f: [Vec<u32>; 4] = [0, 1, 2, 3].map(column);

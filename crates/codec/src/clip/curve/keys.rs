@@ -1,10 +1,10 @@
 //! The keys and the head of a clip in the curve form: encoded, decoded and checked, with keys sorted by the
 //! time at which they are needed.
 
-use super::spline::{Knots, unit};
+use super::spline::{KnotSpacing, normalize};
 use crate::Corrupt;
 use crate::bytes::{Cursor as Bytes, put_varint};
-use crate::clip::{NONE, Skeleton};
+use crate::clip::{NO_INDEX, Skeleton};
 use crate::transform::Transform;
 
 /// The largest number of samples: the time of a key has 16 bits.
@@ -13,7 +13,7 @@ pub const MAX_SAMPLES: u32 = 1 << 16;
 /// The part of a joint's transform that a sub-track animates. The numbers are part of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-pub enum Part {
+pub enum TransformPart {
     /// Unit quaternion x y z w.
     Rotation = 0,
     /// x y z.
@@ -23,22 +23,23 @@ pub enum Part {
 }
 
 /// All parts.
-pub const PARTS: [Part; 3] = [Part::Rotation, Part::Translation, Part::Scale];
+pub const TRANSFORM_PARTS: [TransformPart; 3] =
+    [TransformPart::Rotation, TransformPart::Translation, TransformPart::Scale];
 
 /// The kind of a sub-track, with its constant value or its range.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Kind {
+pub enum CurveSubTrack {
     /// The value of the rest pose.
     Default,
     /// One value; vectors have 0 as their fourth component.
     Constant([f32; 4]),
     /// Keys; those of vectors are within this range.
-    Animated(Range),
+    Animated(ValueRange),
 }
 
 /// The range of the values of a vector sub-track. Unused for rotations.
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
-pub struct Range {
+pub struct ValueRange {
     /// The lowest value of each component.
     pub low: [f32; 3],
     /// The highest value minus the lowest, not negative.
@@ -51,7 +52,7 @@ pub struct Key {
     /// The joint, below 2¹⁴.
     pub joint: u16,
     /// The part of the joint's transform.
-    pub part: Part,
+    pub part: TransformPart,
     /// The number of the sample.
     pub time: u16,
     /// The value: 48 bits, or 32 bits for a short rotation.
@@ -60,11 +61,11 @@ pub struct Key {
 
 /// Everything of a clip in the curve form except its keys.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Head {
+pub struct CurveHead {
     /// The spacing of knots.
-    pub knots: Knots,
+    pub knots: KnotSpacing,
     /// `true` if rotations have 32 bits instead of 48.
-    pub short: bool,
+    pub short_rotations: bool,
     /// The number of samples, 1 … [`MAX_SAMPLES`].
     pub samples: u32,
     /// Samples per second, > 0.
@@ -72,47 +73,47 @@ pub struct Head {
     /// Time of sample 0 in seconds.
     pub start: f64,
     /// The rotation, translation and scale of each joint.
-    pub kinds: Vec<[Kind; 3]>,
+    pub sub_tracks: Vec<[CurveSubTrack; 3]>,
 }
 
 /// A clip of keys, checked.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Curves {
+pub struct CurveClip {
     /// Everything but the keys.
-    pub head: Head,
+    pub head: CurveHead,
     /// The keys, sorted by need.
     pub(super) keys: Vec<Key>,
-    /// For each sub-track, 3 per joint: its number among the animated ones, or [`crate::clip::NONE`].
-    numbers: Vec<u32>,
+    /// For each sub-track, 3 per joint: its number among the animated ones, or [`crate::clip::NO_INDEX`].
+    track_indices: Vec<u32>,
     /// The joint and part of each animated sub-track.
-    pub(super) tracks: Vec<(u16, Part)>,
+    pub(super) tracks: Vec<(u16, TransformPart)>,
     pub(super) snapshots: Vec<Snapshot>,
 }
 
 /// Encodes a rotation as its smallest three components, 15 bits each for ±1/√2. The highest of the 48 bits is
 /// 0.
-pub fn rotation48(q: [f32; 4]) -> u64 {
-    smallest_three(q, 15)
+pub fn encode_rotation48(q: [f32; 4]) -> u64 {
+    encode_smallest_three(q, 15)
 }
 
 /// Encodes a rotation as its smallest three components, 10 bits each for ±1/√2.
-pub fn rotation32(q: [f32; 4]) -> u64 {
-    smallest_three(q, 10)
+pub fn encode_rotation32(q: [f32; 4]) -> u64 {
+    encode_smallest_three(q, 10)
 }
 
-/// Decodes a payload of [`rotation48`]; any payload gives a unit quaternion.
-pub fn of_rotation48(payload: u64) -> [f32; 4] {
-    of_smallest_three(payload, 15)
+/// Decodes a payload of [`encode_rotation48`]; any payload gives a unit quaternion.
+pub fn decode_rotation48(payload: u64) -> [f32; 4] {
+    decode_smallest_three(payload, 15)
 }
 
-/// Decodes a payload of [`rotation32`].
-pub fn of_rotation32(payload: u64) -> [f32; 4] {
-    of_smallest_three(payload, 10)
+/// Decodes a payload of [`encode_rotation32`].
+pub fn decode_rotation32(payload: u64) -> [f32; 4] {
+    decode_smallest_three(payload, 10)
 }
 
 /// Encodes the three smaller components with `bits` bits each, from the lowest bit on, then the index of the
 /// largest, which is taken as positive.
-fn smallest_three(q: [f32; 4], bits: u32) -> u64 {
+fn encode_smallest_three(q: [f32; 4], bits: u32) -> u64 {
     let largest = (1..4).fold(0, |best, i| match q[i].abs() > q[best].abs() {
         true => i,
         false => best,
@@ -128,7 +129,7 @@ fn smallest_three(q: [f32; 4], bits: u32) -> u64 {
     payload
 }
 
-fn of_smallest_three(payload: u64, bits: u32) -> [f32; 4] {
+fn decode_smallest_three(payload: u64, bits: u32) -> [f32; 4] {
     let most = (1u64 << bits) - 1;
     let largest = (payload >> (3 * bits) & 3) as usize;
     let part = |k: u32| {
@@ -147,12 +148,12 @@ fn of_smallest_three(payload: u64, bits: u32) -> [f32; 4] {
             false => rest.next().unwrap_or(0.0),
         };
     }
-    unit(out)
+    normalize(out)
 }
 
-impl Range {
+impl ValueRange {
     /// Returns the range of some values, all finite.
-    pub fn of(values: impl IntoIterator<Item = [f32; 3]>) -> Range {
+    pub fn from_values(values: impl IntoIterator<Item = [f32; 3]>) -> ValueRange {
         let mut low = [f32::INFINITY; 3];
         let mut high = [f32::NEG_INFINITY; 3];
         for value in values {
@@ -162,7 +163,7 @@ impl Range {
             }
         }
         let none = low[0] > high[0];
-        Range {
+        ValueRange {
             low: if none { [0.0; 3] } else { low },
             size: std::array::from_fn(|k| if none { 0.0 } else { high[k] - low[k] }),
         }
@@ -178,7 +179,7 @@ impl Range {
         level(0) | level(1) << 16 | level(2) << 32
     }
 
-    /// Decodes a payload of [`Range::payload`], with 0 as the fourth component.
+    /// Decodes a payload of [`ValueRange::payload`], with 0 as the fourth component.
     pub fn value(&self, payload: u64) -> [f32; 4] {
         let at = |k: usize| {
             let level = (payload >> (16 * k) & 0xFFFF) as f32;
@@ -188,31 +189,31 @@ impl Range {
     }
 }
 
-impl Head {
+impl CurveHead {
     /// Returns the payload of a value in a sub-track.
-    pub fn payload(&self, kind: &Kind, part: Part, value: [f32; 4]) -> u64 {
+    pub fn payload(&self, kind: &CurveSubTrack, part: TransformPart, value: [f32; 4]) -> u64 {
         let [x, y, z, _] = value;
-        match (kind, part, self.short) {
-            (_, Part::Rotation, false) => rotation48(value),
-            (_, Part::Rotation, true) => rotation32(value),
-            (Kind::Animated(range), ..) => range.payload([x, y, z]),
+        match (kind, part, self.short_rotations) {
+            (_, TransformPart::Rotation, false) => encode_rotation48(value),
+            (_, TransformPart::Rotation, true) => encode_rotation32(value),
+            (CurveSubTrack::Animated(range), ..) => range.payload([x, y, z]),
             _ => 0,
         }
     }
 
     /// Returns the value of a payload.
-    pub fn value(&self, kind: &Kind, part: Part, payload: u64) -> [f32; 4] {
-        match (kind, part, self.short) {
-            (_, Part::Rotation, false) => of_rotation48(payload),
-            (_, Part::Rotation, true) => of_rotation32(payload),
-            (Kind::Animated(range), ..) => range.value(payload),
+    pub fn value(&self, kind: &CurveSubTrack, part: TransformPart, payload: u64) -> [f32; 4] {
+        match (kind, part, self.short_rotations) {
+            (_, TransformPart::Rotation, false) => decode_rotation48(payload),
+            (_, TransformPart::Rotation, true) => decode_rotation32(payload),
+            (CurveSubTrack::Animated(range), ..) => range.value(payload),
             _ => [0.0; 4],
         }
     }
 
     /// Returns the size of a key in bytes.
-    pub fn key_size(&self, part: Part) -> usize {
-        if self.short && part == Part::Rotation { 8 } else { 10 }
+    pub fn key_size(&self, part: TransformPart) -> usize {
+        if self.short_rotations && part == TransformPart::Rotation { 8 } else { 10 }
     }
 }
 
@@ -234,31 +235,31 @@ pub fn sort_by_need(keys: &mut Vec<Key>) {
 /// Appends a clip; the keys may be in any order. Animated sub-tracks must have a key at the first and one at
 /// the last sample.
 #[cfg(feature = "encode")]
-pub fn encode(head: &Head, keys: &[Key], out: &mut Vec<u8>) {
+pub fn encode(head: &CurveHead, keys: &[Key], out: &mut Vec<u8>) {
     let knots = head.knots as u8;
-    out.push(knots | u8::from(head.short) << 2);
+    out.push(knots | u8::from(head.short_rotations) << 2);
     put_varint(head.samples, out);
     out.extend(head.fps.to_le_bytes());
     out.extend(head.start.to_le_bytes());
-    let kinds = head.kinds.as_flattened();
+    let kinds = head.sub_tracks.as_flattened();
     let first = out.len();
     out.resize(first + (2 * kinds.len()).div_ceil(8), 0);
     for (i, kind) in kinds.iter().enumerate() {
         let code = match kind {
-            Kind::Default => 0,
-            Kind::Constant(_) => 1,
-            Kind::Animated(_) => 2,
+            CurveSubTrack::Default => 0,
+            CurveSubTrack::Constant(_) => 1,
+            CurveSubTrack::Animated(_) => 2,
         };
         out[first + i / 4] |= code << (2 * (i % 4));
     }
     for (i, kind) in kinds.iter().enumerate() {
-        match (kind, PARTS[i % 3]) {
-            (Kind::Default, _) | (Kind::Animated(_), Part::Rotation) => {}
-            (Kind::Constant(q), Part::Rotation) => {
-                out.extend_from_slice(&rotation48(*q).to_le_bytes()[..6]);
+        match (kind, TRANSFORM_PARTS[i % 3]) {
+            (CurveSubTrack::Default, _) | (CurveSubTrack::Animated(_), TransformPart::Rotation) => {}
+            (CurveSubTrack::Constant(q), TransformPart::Rotation) => {
+                out.extend_from_slice(&encode_rotation48(*q).to_le_bytes()[..6]);
             }
-            (Kind::Constant(v), _) => v[..3].iter().for_each(|v| out.extend(v.to_le_bytes())),
-            (Kind::Animated(r), _) => {
+            (CurveSubTrack::Constant(v), _) => v[..3].iter().for_each(|v| out.extend(v.to_le_bytes())),
+            (CurveSubTrack::Animated(r), _) => {
                 let numbers = r.low.iter().chain(&r.size);
                 numbers.for_each(|v| out.extend(v.to_le_bytes()));
             }
@@ -274,16 +275,16 @@ pub fn encode(head: &Head, keys: &[Key], out: &mut Vec<u8>) {
     }
 }
 
-impl Curves {
+impl CurveClip {
     /// Decodes a clip for a skeleton. Refuses everything that an encoder does not write: keys of sub-tracks
     /// that are not animated, keys out of order, or a missing first or last key.
-    pub fn read(bytes: &[u8], skeleton: &Skeleton<'_>) -> Result<Curves, Corrupt> {
+    pub fn decode(bytes: &[u8], skeleton: &Skeleton<'_>) -> Result<CurveClip, Corrupt> {
         let mut c = Bytes::new(bytes);
         let flags = c.u8()?;
         let knots = match flags & 3 {
-            0 => Knots::Uniform,
-            1 => Knots::Chordal,
-            2 => Knots::Centripetal,
+            0 => KnotSpacing::Uniform,
+            1 => KnotSpacing::Chordal,
+            2 => KnotSpacing::Centripetal,
             _ => return Err(Corrupt("curves: unknown knots")),
         };
         if flags > 7 {
@@ -296,45 +297,52 @@ impl Curves {
             return Err(Corrupt("curves: number or time of samples out of range"));
         }
         let joints = skeleton.parents.len();
-        let codes = c.take((6 * joints).div_ceil(8))?;
+        let codes = c.bytes((6 * joints).div_ceil(8))?;
         let mut kinds = Vec::with_capacity(joints);
         let mut tracks = Vec::new();
         let mut numbers = Vec::with_capacity(3 * joints);
         for joint in 0..joints {
-            let mut parts = [Kind::Default; 3];
-            for (part, kind) in PARTS.into_iter().zip(&mut parts) {
+            let mut parts = [CurveSubTrack::Default; 3];
+            for (part, kind) in TRANSFORM_PARTS.into_iter().zip(&mut parts) {
                 let i = 3 * joint + part as usize;
                 *kind = match codes[i / 4] >> (2 * (i % 4)) & 3 {
-                    0 => Kind::Default,
-                    1 => Kind::Constant(constant(&mut c, part)?),
-                    2 if samples > 1 => Kind::Animated(match part {
-                        Part::Rotation => Range::default(),
+                    0 => CurveSubTrack::Default,
+                    1 => CurveSubTrack::Constant(constant(&mut c, part)?),
+                    2 if samples > 1 => CurveSubTrack::Animated(match part {
+                        TransformPart::Rotation => ValueRange::default(),
                         _ => range(&mut c)?,
                     }),
                     _ => return Err(Corrupt("curves: unknown kind of sub-track")),
                 };
-                let animated = matches!(kind, Kind::Animated(_));
-                numbers.push(if animated { tracks.len() as u32 } else { NONE });
+                let animated = matches!(kind, CurveSubTrack::Animated(_));
+                numbers.push(if animated { tracks.len() as u32 } else { NO_INDEX });
                 if animated {
                     tracks.push((joint as u16, part));
                 }
             }
             kinds.push(parts);
         }
-        let head = Head { knots, short: flags & 4 != 0, samples, fps, start, kinds };
+        let head =
+            CurveHead { knots, short_rotations: flags & 4 != 0, samples, fps, start, sub_tracks: kinds };
         let count = c.varint()? as usize;
         if count > c.left() / 8 {
             return Err(Corrupt("curves: more keys than bytes"));
         }
-        let mut curves =
-            Curves { head, keys: Vec::with_capacity(count), numbers, tracks, snapshots: Vec::new() };
+        let mut curves = CurveClip {
+            head,
+            keys: Vec::with_capacity(count),
+            track_indices: numbers,
+            tracks,
+            snapshots: Vec::new(),
+        };
         for _ in 0..count {
             let track = u16::from_le_bytes(c.array()?);
             let time = u16::from_le_bytes(c.array()?);
-            let part = *PARTS.get(usize::from(track >> 14)).ok_or(Corrupt("curves: a key of no part"))?;
+            let part =
+                *TRANSFORM_PARTS.get(usize::from(track >> 14)).ok_or(Corrupt("curves: a key of no part"))?;
             let mut payload = [0; 8];
             let size = curves.head.key_size(part) - 4;
-            payload[..size].copy_from_slice(c.take(size)?);
+            payload[..size].copy_from_slice(c.bytes(size)?);
             curves.keys.push(Key { joint: track & 0x3FFF, part, time, payload: u64::from_le_bytes(payload) });
         }
         if c.left() > 0 {
@@ -361,14 +369,14 @@ impl Curves {
     }
 
     /// Returns the bytes of memory that playing needs.
-    pub fn memory(&self) -> usize {
+    pub fn memory_bytes(&self) -> usize {
         let keys = (self.keys.iter()).map(|k| self.head.key_size(k.part));
-        keys.sum::<usize>() + self.snapshots.iter().map(Snapshot::memory).sum::<usize>()
+        keys.sum::<usize>() + self.snapshots.iter().map(Snapshot::memory_bytes).sum::<usize>()
     }
 
     pub(super) fn number(&self, key: &Key) -> Option<usize> {
-        let number = self.numbers.get(3 * usize::from(key.joint) + key.part as usize)?;
-        (*number != NONE).then_some(*number as usize)
+        let number = self.track_indices.get(3 * usize::from(key.joint) + key.part as usize)?;
+        (*number != NO_INDEX).then_some(*number as usize)
     }
 
     /// Checks that keys are in the expected order, and that every sub-track has a key at the first and at the
@@ -404,28 +412,28 @@ impl Curves {
     }
 
     pub(super) fn value(&self, key: &Key) -> [f32; 4] {
-        let kind = &self.head.kinds[usize::from(key.joint)][key.part as usize];
+        let kind = &self.head.sub_tracks[usize::from(key.joint)][key.part as usize];
         self.head.value(kind, key.part, key.payload)
     }
 
     /// Fills the pose with everything that is not animated: rest pose and constants.
     pub(super) fn prefill(&self, skeleton: &Skeleton<'_>, pose: &mut [Transform]) {
-        for ((out, rest), kinds) in pose.iter_mut().zip(skeleton.rest).zip(&self.head.kinds) {
+        for ((out, rest), kinds) in pose.iter_mut().zip(skeleton.rest).zip(&self.head.sub_tracks) {
             *out = *rest;
-            for (part, kind) in PARTS.into_iter().zip(kinds) {
-                if let Kind::Constant(value) = kind {
-                    put(out, part, *value);
+            for (part, kind) in TRANSFORM_PARTS.into_iter().zip(kinds) {
+                if let CurveSubTrack::Constant(value) = kind {
+                    set_part(out, part, *value);
                 }
             }
         }
     }
 }
 
-fn constant(c: &mut Bytes<'_>, part: Part) -> Result<[f32; 4], Corrupt> {
-    if part == Part::Rotation {
+fn constant(c: &mut Bytes<'_>, part: TransformPart) -> Result<[f32; 4], Corrupt> {
+    if part == TransformPart::Rotation {
         let mut payload = [0; 8];
-        payload[..6].copy_from_slice(c.take(6)?);
-        return Ok(of_rotation48(u64::from_le_bytes(payload)));
+        payload[..6].copy_from_slice(c.bytes(6)?);
+        return Ok(decode_rotation48(u64::from_le_bytes(payload)));
     }
     let [x, y, z] = vector(c)?;
     Ok([x, y, z, 0.0])
@@ -439,10 +447,10 @@ fn vector(c: &mut Bytes<'_>) -> Result<[f32; 3], Corrupt> {
     }
 }
 
-fn range(c: &mut Bytes<'_>) -> Result<Range, Corrupt> {
+fn range(c: &mut Bytes<'_>) -> Result<ValueRange, Corrupt> {
     let (low, size) = (vector(c)?, vector(c)?);
     match size.iter().all(|v| *v >= 0.0) {
-        true => Ok(Range { low, size }),
+        true => Ok(ValueRange { low, size }),
         false => Err(Corrupt("curves: a range of negative size")),
     }
 }
@@ -461,20 +469,20 @@ pub(super) struct Snapshot {
     /// The first time at which that key is needed.
     pub(super) time: u16,
     /// For each sub-track, its last four keys.
-    pub(super) last: Box<[[u32; 4]]>,
+    pub(super) last_keys: Box<[[u32; 4]]>,
 }
 
 impl Snapshot {
-    pub fn memory(&self) -> usize {
-        size_of::<Snapshot>() + size_of_val(&*self.last)
+    pub fn memory_bytes(&self) -> usize {
+        size_of::<Snapshot>() + size_of_val(&*self.last_keys)
     }
 }
 
-impl Curves {
+impl CurveClip {
     /// Takes the snapshots from which playing can start, see [`Snapshot`].
     pub(super) fn take_snapshots(&mut self) {
         let every = SNAPSHOT_KEYS.max(SNAPSHOT_PER_TRACK * self.tracks.len());
-        let mut last = vec![[NONE; 4]; self.tracks.len()];
+        let mut last = vec![[NO_INDEX; 4]; self.tracks.len()];
         let mut counts = vec![0u32; self.tracks.len()];
         for i in 0..self.keys.len() {
             let Some(number) = self.number(&self.keys[i]) else {
@@ -486,7 +494,7 @@ impl Curves {
             };
             // A playhead at `need` or later needs all keys up to here.
             if i > 0 && i % every == 0 && need > 0 {
-                self.snapshots.push(Snapshot { next: i as u32, time: need, last: last.clone().into() });
+                self.snapshots.push(Snapshot { next: i as u32, time: need, last_keys: last.clone().into() });
             }
             last[number].copy_within(1.., 0);
             last[number][3] = i as u32;
@@ -497,11 +505,11 @@ impl Curves {
 
 /// Writes a sub-track's value into a transform.
 #[inline]
-pub(super) fn put(out: &mut Transform, part: Part, value: [f32; 4]) {
+pub(super) fn set_part(out: &mut Transform, part: TransformPart, value: [f32; 4]) {
     let [x, y, z, _] = value;
     match part {
-        Part::Rotation => out.rotation = value,
-        Part::Translation => out.translation = [x, y, z],
-        Part::Scale => out.scale = [x, y, z],
+        TransformPart::Rotation => out.rotation = value,
+        TransformPart::Translation => out.translation = [x, y, z],
+        TransformPart::Scale => out.scale = [x, y, z],
     }
 }

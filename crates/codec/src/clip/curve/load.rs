@@ -2,8 +2,10 @@
 //! other becomes a key. Fast enough to run while a clip is loaded; a rotation then takes 10 bytes instead of
 //! 16.
 
-use super::keys::{Curves, Head, Key, Kind, MAX_SAMPLES, PARTS, Part, Range, encode};
-use super::spline::Knots;
+use super::keys::{
+    CurveClip, CurveHead, CurveSubTrack, Key, MAX_SAMPLES, TRANSFORM_PARTS, TransformPart, ValueRange, encode,
+};
+use super::spline::KnotSpacing;
 use crate::Corrupt;
 use crate::clip::Skeleton;
 use crate::transform::Transform;
@@ -11,12 +13,12 @@ use crate::transform::Transform;
 /// Makes a clip of keys from local transforms: sample by sample all joints of `skeleton`, which must be
 /// checked. Rotations are normalized. Refuses a list that is not a whole number of samples, more than 65,536
 /// samples, and values that are not finite.
-pub fn quantized(
+pub fn from_poses(
     skeleton: &Skeleton<'_>,
     poses: &[Transform],
     fps: f64,
     start: f64,
-) -> Result<Curves, Corrupt> {
+) -> Result<CurveClip, Corrupt> {
     let joints = skeleton.parents.len();
     let samples = poses.len() / joints.max(1);
     if samples == 0 || samples * joints != poses.len() || samples > MAX_SAMPLES as usize {
@@ -29,31 +31,31 @@ pub fn quantized(
     if !poses.iter().all(sane) {
         return Err(Corrupt("curves: a transform that is not finite"));
     }
-    let mut head = Head {
-        knots: Knots::default(),
-        short: false,
+    let mut head = CurveHead {
+        knots: KnotSpacing::default(),
+        short_rotations: false,
         samples: samples as u32,
         fps,
         start,
-        kinds: Vec::with_capacity(joints),
+        sub_tracks: Vec::with_capacity(joints),
     };
     let mut keys = Vec::new();
     for joint in 0..joints {
-        let mut kinds = [Kind::Default; 3];
-        for part in PARTS {
-            let value = |i: usize| of(&poses[i * joints + joint], part);
+        let mut kinds = [CurveSubTrack::Default; 3];
+        for part in TRANSFORM_PARTS {
+            let value = |i: usize| part_value(&poses[i * joints + joint], part);
             let first = value(0);
             let still = (1..samples).all(|i| value(i) == first);
             let kind = match (still, part) {
-                (true, _) if first == of(&skeleton.rest[joint], part) => Kind::Default,
-                (true, _) => Kind::Constant(first),
-                (false, Part::Rotation) => Kind::Animated(Range::default()),
-                _ => Kind::Animated(Range::of((0..samples).map(|i| {
+                (true, _) if first == part_value(&skeleton.rest[joint], part) => CurveSubTrack::Default,
+                (true, _) => CurveSubTrack::Constant(first),
+                (false, TransformPart::Rotation) => CurveSubTrack::Animated(ValueRange::default()),
+                _ => CurveSubTrack::Animated(ValueRange::from_values((0..samples).map(|i| {
                     let [x, y, z, _] = value(i);
                     [x, y, z]
                 }))),
             };
-            if let Kind::Animated(_) = kind {
+            if let CurveSubTrack::Animated(_) = kind {
                 keys.extend((0..samples).map(|i| Key {
                     joint: joint as u16,
                     part,
@@ -63,20 +65,20 @@ pub fn quantized(
             }
             kinds[part as usize] = kind;
         }
-        head.kinds.push(kinds);
+        head.sub_tracks.push(kinds);
     }
     // Encoded and decoded again, so that playing relies on the same checks.
     let mut bytes = Vec::new();
     encode(&head, &keys, &mut bytes);
-    Curves::read(&bytes, skeleton)
+    CurveClip::decode(&bytes, skeleton)
 }
 
 /// Returns a part of a transform; rotations have unit length, vectors have 0 as their fourth component.
-fn of(t: &Transform, part: Part) -> [f32; 4] {
+fn part_value(t: &Transform, part: TransformPart) -> [f32; 4] {
     let vector = |[x, y, z]: [f32; 3]| [x, y, z, 0.0];
     match part {
-        Part::Rotation => super::spline::unit(t.rotation),
-        Part::Translation => vector(t.translation),
-        Part::Scale => vector(t.scale),
+        TransformPart::Rotation => super::spline::normalize(t.rotation),
+        TransformPart::Translation => vector(t.translation),
+        TransformPart::Scale => vector(t.scale),
     }
 }

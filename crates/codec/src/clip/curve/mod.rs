@@ -40,18 +40,18 @@
 mod keys;
 #[cfg(feature = "encode")]
 mod load;
-mod play;
+mod playhead;
 mod spline;
 #[cfg(test)]
 mod tests;
 
 pub use keys::{
-    Curves, Head, Key, Kind, MAX_SAMPLES, PARTS, Part, Range, of_rotation32, of_rotation48, rotation32,
-    rotation48,
+    CurveClip, CurveHead, CurveSubTrack, Key, MAX_SAMPLES, TRANSFORM_PARTS, TransformPart, ValueRange,
+    decode_rotation32, decode_rotation48, encode_rotation32, encode_rotation48,
 };
 #[cfg(feature = "encode")]
 pub use keys::{encode, sort_by_need};
 #[cfg(feature = "encode")]
-pub use load::quantized;
-pub use play::Playhead;
-pub use spline::{Knots, Window, unit};
+pub use load::from_poses;
+pub use playhead::Playhead;
+pub use spline::{KeyWindow, KnotSpacing, normalize};

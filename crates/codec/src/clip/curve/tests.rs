@@ -1,7 +1,7 @@
 //! Tests of curves: round trips, keys in the order of need, and refusal of damaged bytes.
 
 use crate::clip::curve::*;
-use crate::clip::{NONE, Skeleton};
+use crate::clip::{NO_INDEX, Skeleton};
 use crate::transform::Transform;
 use proptest::prelude::*;
 
@@ -14,7 +14,7 @@ struct Chain {
 
 fn chain(joints: usize) -> Chain {
     Chain {
-        parents: (0..joints as u32).map(|j| j.checked_sub(1).unwrap_or(NONE)).collect(),
+        parents: (0..joints as u32).map(|j| j.checked_sub(1).unwrap_or(NO_INDEX)).collect(),
         rest: vec![Transform::IDENTITY; joints],
         shell: vec![1.0; joints],
     }
@@ -33,23 +33,30 @@ fn turn(axis: usize, angle: f32) -> [f32; 4] {
 }
 
 /// Rotating joints, the first of which also translates; each sub-track has a key every few samples.
-fn swinging(joints: usize, samples: u32, short: bool) -> (Head, Vec<Key>) {
-    let range = Range { low: [-2.0, 0.0, -1.0], size: [4.0, 0.0, 2.0] };
-    let mut head = Head {
-        knots: Knots::Centripetal,
-        short,
+fn swinging(joints: usize, samples: u32, short: bool) -> (CurveHead, Vec<Key>) {
+    let range = ValueRange { low: [-2.0, 0.0, -1.0], size: [4.0, 0.0, 2.0] };
+    let mut head = CurveHead {
+        knots: KnotSpacing::Centripetal,
+        short_rotations: short,
         samples,
         fps: 30.0,
         start: 0.5,
-        kinds: vec![[Kind::Animated(Range::default()), Kind::Default, Kind::Default]; joints],
+        sub_tracks: vec![
+            [
+                CurveSubTrack::Animated(ValueRange::default()),
+                CurveSubTrack::Default,
+                CurveSubTrack::Default
+            ];
+            joints
+        ],
     };
-    head.kinds[0][1] = Kind::Animated(range);
-    head.kinds[joints - 1][0] = Kind::Constant(turn(1, 0.7));
-    head.kinds[joints - 1][2] = Kind::Constant([1.0, 2.0, 3.0, 0.0]);
+    head.sub_tracks[0][1] = CurveSubTrack::Animated(range);
+    head.sub_tracks[joints - 1][0] = CurveSubTrack::Constant(turn(1, 0.7));
+    head.sub_tracks[joints - 1][2] = CurveSubTrack::Constant([1.0, 2.0, 3.0, 0.0]);
     let mut keys = Vec::new();
-    for (joint, kinds) in head.kinds.iter().enumerate() {
-        for (part, kind) in PARTS.into_iter().zip(kinds) {
-            if !matches!(kind, Kind::Animated(_)) {
+    for (joint, kinds) in head.sub_tracks.iter().enumerate() {
+        for (part, kind) in TRANSFORM_PARTS.into_iter().zip(kinds) {
+            if !matches!(kind, CurveSubTrack::Animated(_)) {
                 continue;
             }
             let step = 2 + joint % 5;
@@ -57,7 +64,7 @@ fn swinging(joints: usize, samples: u32, short: bool) -> (Head, Vec<Key>) {
             for time in (0..last).step_by(step).chain([last]) {
                 let phase = time as f32 * 0.2 + joint as f32;
                 let value = match part {
-                    Part::Rotation => turn(joint % 3, phase.sin() * 2.0),
+                    TransformPart::Rotation => turn(joint % 3, phase.sin() * 2.0),
                     _ => [2.0 * phase.sin(), 0.0, phase.cos(), 0.0],
                 };
                 keys.push(Key {
@@ -72,32 +79,32 @@ fn swinging(joints: usize, samples: u32, short: bool) -> (Head, Vec<Key>) {
     (head, keys)
 }
 
-fn read(head: &Head, keys: &[Key], chain: &Chain) -> Curves {
+fn read(head: &CurveHead, keys: &[Key], chain: &Chain) -> CurveClip {
     let mut bytes = Vec::new();
     encode(head, keys, &mut bytes);
-    Curves::read(&bytes, &chain.skeleton()).unwrap()
+    CurveClip::decode(&bytes, &chain.skeleton()).unwrap()
 }
 
 /// Evaluates a track from all of its keys, without a playhead.
-fn plain(curves: &Curves, joint: u16, part: Part, time: f32) -> [f32; 4] {
+fn plain(curves: &CurveClip, joint: u16, part: TransformPart, time: f32) -> [f32; 4] {
     let mut keys: Vec<&Key> = (curves.keys().iter()).filter(|k| (k.joint, k.part) == (joint, part)).collect();
     keys.sort_by_key(|k| k.time);
     let left = (keys.partition_point(|k| f32::from(k.time) <= time) - 1).min(keys.len() - 2);
     let at = |i: Option<usize>| i.and_then(|i| keys.get(i));
-    let mut window = Window::default();
+    let mut window = KeyWindow::default();
     let around = [left.checked_sub(1), Some(left), Some(left + 1), Some(left + 2)];
     for (k, key) in around.into_iter().map(at).enumerate() {
         if let Some(key) = key {
             (window.times[k], window.values[k]) = (key.time, curves.value(key));
         }
     }
-    window.ends = [left > 0, left + 2 < keys.len()];
-    window.at(time, curves.head.knots, part == Part::Rotation)
+    window.has_outer = [left > 0, left + 2 < keys.len()];
+    window.value(time, curves.head.knots, part == TransformPart::Rotation)
 }
 
 #[test]
 fn d01_vectors_take_16_bits_of_their_range() {
-    let range = Range::of([[-1.0, 5.0, 0.0], [3.0, 5.0, 100.0], [2.0, 5.0, 50.0]]);
+    let range = ValueRange::from_values([[-1.0, 5.0, 0.0], [3.0, 5.0, 100.0], [2.0, 5.0, 50.0]]);
     assert_eq!((range.low, range.size), ([-1.0, 5.0, 0.0], [4.0, 0.0, 100.0]));
     for value in [[-1.0, 5.0, 0.0], [3.0, 5.0, 100.0], [0.3, 5.0, 77.7]] {
         let payload = range.payload(value);
@@ -107,41 +114,41 @@ fn d01_vectors_take_16_bits_of_their_range() {
             assert!((back[k] - value[k]).abs() <= range.size[k] / 65535.0 * 0.51);
         }
     }
-    assert_eq!(Range::of([]), Range::default());
+    assert_eq!(ValueRange::from_values([]), ValueRange::default());
 }
 
 #[test]
 fn d08_knots_are_what_they_are_called() {
-    assert_eq!(Knots::Uniform.apart(9.0), 1.0);
-    assert_eq!(Knots::Chordal.apart(9.0), 9.0);
-    assert_eq!(Knots::Centripetal.apart(9.0), 3.0);
+    assert_eq!(KnotSpacing::Uniform.interval(9.0), 1.0);
+    assert_eq!(KnotSpacing::Chordal.interval(9.0), 9.0);
+    assert_eq!(KnotSpacing::Centripetal.interval(9.0), 3.0);
     // Along a straight line all are straight; only chordal knots keep the speed if keys are not evenly
     // spaced.
-    let window = Window {
+    let window = KeyWindow {
         times: [0, 10, 12, 30],
         values: [0.0, 10.0, 12.0, 30.0].map(|v| [v, 0.0, 0.0, 0.0]),
-        ends: [true; 2],
+        has_outer: [true; 2],
     };
     for time in [10.0, 10.5, 11.0, 11.9, 12.0] {
-        assert!((window.at(time, Knots::Chordal, false)[0] - time).abs() < 1e-5);
+        assert!((window.value(time, KnotSpacing::Chordal, false)[0] - time).abs() < 1e-5);
     }
     // With times as uneven as here, uniform knots overshoot far, centripetal ones less.
     let beyond = |knots| {
         let off = |i: i32| {
             let time = 10.0 + i as f32 / 50.0;
-            (window.at(time, knots, false)[0] - time).abs()
+            (window.value(time, knots, false)[0] - time).abs()
         };
         (0..=100).map(off).fold(0.0, f32::max)
     };
-    assert!(beyond(Knots::Uniform) > beyond(Knots::Centripetal));
-    assert!(beyond(Knots::Centripetal) > beyond(Knots::Chordal));
-    assert_eq!(Knots::default(), Knots::Centripetal);
+    assert!(beyond(KnotSpacing::Uniform) > beyond(KnotSpacing::Centripetal));
+    assert!(beyond(KnotSpacing::Centripetal) > beyond(KnotSpacing::Chordal));
+    assert_eq!(KnotSpacing::default(), KnotSpacing::Centripetal);
 }
 
 #[test]
 fn d06_signs_do_not_matter() {
     let values = [turn(2, 0.1), turn(2, 0.4), turn(2, 0.9), turn(2, 1.0)];
-    let window = Window { times: [0, 3, 7, 8], values, ends: [true; 2] };
+    let window = KeyWindow { times: [0, 3, 7, 8], values, has_outer: [true; 2] };
     for signs in 0..16 {
         let mut other = window;
         for (k, value) in other.values.iter_mut().enumerate() {
@@ -150,7 +157,7 @@ fn d06_signs_do_not_matter() {
             }
         }
         for time in [3.0, 4.0, 5.5, 7.0] {
-            let [a, b] = [window, other].map(|w| w.at(time, Knots::Centripetal, true));
+            let [a, b] = [window, other].map(|w| w.value(time, KnotSpacing::Centripetal, true));
             let dot: f32 = (0..4).map(|k| a[k] * b[k]).sum();
             assert!(dot.abs() > 0.999_999, "{signs} {time}: {a:?} {b:?}");
         }
@@ -163,13 +170,13 @@ fn d11_a_key_has_80_bits() {
         let (head, keys) = swinging(4, 40, short);
         let mut bytes = Vec::new();
         encode(&head, &keys, &mut bytes);
-        let one = keys.iter().position(|k| k.part == Part::Rotation && k.time == 12).unwrap();
+        let one = keys.iter().position(|k| k.part == TransformPart::Rotation && k.time == 12).unwrap();
         let mut fewer = keys.clone();
         fewer.remove(one);
         let mut less = Vec::new();
         encode(&head, &fewer, &mut less);
         assert_eq!(bytes.len() - less.len(), rotation);
-        assert_eq!(head.key_size(Part::Translation), 10);
+        assert_eq!(head.key_size(TransformPart::Translation), 10);
     }
 }
 
@@ -194,13 +201,13 @@ fn d12_forward_playback_reads_strictly_forward() {
     let next = &curves.keys()[playhead.position()..];
     for number in 0..12u16 {
         let track: Vec<u16> = (curves.keys().iter())
-            .filter(|k| (k.joint, k.part) == (number, Part::Rotation))
+            .filter(|k| (k.joint, k.part) == (number, TransformPart::Rotation))
             .map(|k| k.time)
             .collect();
         let Some(passed) = track.iter().rposition(|&t| t <= 100) else {
             continue;
         };
-        let first = next.iter().find(|k| (k.joint, k.part) == (number, Part::Rotation));
+        let first = next.iter().find(|k| (k.joint, k.part) == (number, TransformPart::Rotation));
         assert_eq!(first.map(|k| k.time), track.get(passed + 3).copied(), "joint {number}");
     }
 }
@@ -221,10 +228,10 @@ fn any_order_gives_what_the_definition_says() {
             playhead.pose(&curves, &chain.skeleton(), time, &mut pose);
             let time = time.clamp(0.0, (samples - 1) as f32);
             for (joint, out) in pose.iter().enumerate().take(8) {
-                let want = plain(&curves, joint as u16, Part::Rotation, time);
+                let want = plain(&curves, joint as u16, TransformPart::Rotation, time);
                 assert_eq!(out.rotation, want, "joint {joint} at {time} of {samples}");
             }
-            let want = plain(&curves, 0, Part::Translation, time);
+            let want = plain(&curves, 0, TransformPart::Translation, time);
             assert_eq!(pose[0].translation, want[..3]);
             assert_eq!(pose[8].scale, [1.0, 2.0, 3.0]);
         }
@@ -237,8 +244,8 @@ fn d14_rotations_of_32_bits() {
     let (head, keys) = swinging(5, 50, true);
     let chain = chain(5);
     let curves = read(&head, &keys, &chain);
-    assert!(curves.head.short);
-    let back = of_rotation32(rotation32(turn(0, 1.2)));
+    assert!(curves.head.short_rotations);
+    let back = decode_rotation32(encode_rotation32(turn(0, 1.2)));
     let dot: f32 = (0..4).map(|k| back[k] * turn(0, 1.2)[k]).sum();
     assert!(dot > 0.999_99);
 }
@@ -247,10 +254,10 @@ fn d14_rotations_of_32_bits() {
 fn what_no_encoder_writes_is_refused() {
     let (head, keys) = swinging(3, 30, false);
     let chain = chain(3);
-    let refuse = |head: &Head, keys: &[Key]| {
+    let refuse = |head: &CurveHead, keys: &[Key]| {
         let mut bytes = Vec::new();
         encode(head, keys, &mut bytes);
-        Curves::read(&bytes, &chain.skeleton()).unwrap_err().0
+        CurveClip::decode(&bytes, &chain.skeleton()).unwrap_err().0
     };
     let mut late = keys.clone();
     late.retain(|k| k.time != 0);
@@ -265,7 +272,7 @@ fn what_no_encoder_writes_is_refused() {
     nobody[0].joint = 77;
     assert!(refuse(&head, &nobody).contains("no sub-track"));
     let mut constant = keys.clone();
-    constant[0].part = Part::Scale;
+    constant[0].part = TransformPart::Scale;
     assert!(refuse(&head, &constant).contains("no sub-track"));
     let mut endless = head.clone();
     endless.samples = MAX_SAMPLES + 1;
@@ -277,7 +284,7 @@ fn what_no_encoder_writes_is_refused() {
     let (a, b) = (bytes[end - 20..end - 10].to_vec(), bytes[end - 10..].to_vec());
     bytes[end - 20..end - 10].copy_from_slice(&b);
     bytes[end - 10..].copy_from_slice(&a);
-    assert!(Curves::read(&bytes, &chain.skeleton()).is_err());
+    assert!(CurveClip::decode(&bytes, &chain.skeleton()).is_err());
 }
 
 #[test]
@@ -287,13 +294,13 @@ fn truncations_and_flips_never_panic() {
     let mut bytes = Vec::new();
     encode(&head, &keys, &mut bytes);
     for end in 0..bytes.len() {
-        assert!(Curves::read(&bytes[..end], &chain.skeleton()).is_err(), "{end}");
+        assert!(CurveClip::decode(&bytes[..end], &chain.skeleton()).is_err(), "{end}");
     }
     let mut pose = vec![Transform::IDENTITY; 5];
     for bit in 0..8 * bytes.len() {
         let mut other = bytes.clone();
         other[bit / 8] ^= 1 << (bit % 8);
-        if let Ok(curves) = Curves::read(&other, &chain.skeleton()) {
+        if let Ok(curves) = CurveClip::decode(&other, &chain.skeleton()) {
             let mut playhead = Playhead::new(&curves);
             for time in [0.0, 13.3, 59.0, 2.0] {
                 playhead.pose(&curves, &chain.skeleton(), time, &mut pose);
@@ -314,9 +321,9 @@ proptest! {
         let v = v.map(|v| f32::from(v) + 0.5);
         let length = v.iter().map(|v| v * v).sum::<f32>().sqrt();
         let q = v.map(|v| v / length);
-        let payload = rotation48(q);
+        let payload = encode_rotation48(q);
         prop_assert!(payload < 1 << 47, "the spare bit is 0");
-        let back = of_rotation48(payload);
+        let back = decode_rotation48(payload);
         let sign = (0..4).map(|k| q[k] * back[k]).sum::<f32>().signum();
         let largest = (payload >> 45) as usize;
         for k in 0..4 {
@@ -324,14 +331,14 @@ proptest! {
             let bound = if k == largest { 8e-5 } else { 4.5e-5 };
             prop_assert!((q[k] - sign * back[k]).abs() <= bound, "{:?} {:?}", q, back);
         }
-        let back = of_rotation32(rotation32(q));
+        let back = decode_rotation32(encode_rotation32(q));
         let dot: f32 = (0..4).map(|k| q[k] * back[k]).sum();
         prop_assert!(dot.abs() > 0.999_995);
     }
 
     #[test]
     fn any_payload_is_a_rotation(payload: u64) {
-        for q in [of_rotation48(payload), of_rotation32(payload)] {
+        for q in [decode_rotation48(payload), decode_rotation32(payload)] {
             let square: f32 = q.iter().map(|v| v * v).sum();
             prop_assert!((square - 1.0).abs() < 1e-5);
         }
@@ -340,6 +347,6 @@ proptest! {
     #[test]
     fn any_bytes_are_safe(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
         let chain = chain(3);
-        let _ = Curves::read(&bytes, &chain.skeleton());
+        let _ = CurveClip::decode(&bytes, &chain.skeleton());
     }
 }

@@ -16,15 +16,15 @@ pub(super) const SCALE: usize = 7;
 pub(super) const CONTEXT: usize = 10;
 
 /// The largest and the smallest value of a code.
-const MOST: f64 = 2_147_483_647.0;
-const LEAST: f64 = -2_147_483_648.0;
+const MAX_CODE: f64 = 2_147_483_647.0;
+const MIN_CODE: f64 = -2_147_483_648.0;
 /// A mixture of quaternions whose squared length is below this has no direction. Part of the format, like
 /// everything in this file.
-const SHORT: f64 = 1.0 / 256.0;
+const MIN_SQUARED_LENGTH: f64 = 1.0 / 256.0;
 /// The unit of a rotation code.
-pub(super) const FINE: f64 = 1.0 / 1_073_741_824.0;
+pub(super) const ROTATION_UNIT: f64 = 1.0 / 1_073_741_824.0;
 /// The unit of the weights of the frames around.
-const PART: f64 = 1.0 / 65536.0;
+const WEIGHT_UNIT: f64 = 1.0 / 65536.0;
 
 /// Returns the components of a vector: the weighted sum of those around plus κ.
 #[inline(always)]
@@ -35,8 +35,8 @@ pub(super) fn vector<R: Real>(around: &[[R; 3]; 4], weights: &[f64; 4], kappas: 
         for i in 1..4 {
             sum = sum + around[i][k] * R::splat(weights[i]);
         }
-        let moved = (sum * R::splat(PART)).floor() + kappas[k];
-        out[k] = moved.min(R::splat(MOST)).max(R::splat(LEAST));
+        let moved = (sum * R::splat(WEIGHT_UNIT)).floor() + kappas[k];
+        out[k] = moved.min(R::splat(MAX_CODE)).max(R::splat(MIN_CODE));
     }
     out
 }
@@ -49,7 +49,7 @@ fn dot<R: Real>(a: &[R; 4], b: &[R; 4]) -> R {
 /// Returns the weighted sum of rotations, and the square of its length. The first two are the nearest in
 /// time; the other two lie beyond the first and beyond the second.
 #[inline(always)]
-pub(super) fn mixed<R: Real>(around: &[[R; 4]; 4], weights: &[f64; 4]) -> ([R; 4], R) {
+pub(super) fn weighted_rotation<R: Real>(around: &[[R; 4]; 4], weights: &[f64; 4]) -> ([R; 4], R) {
     let zero = R::splat(0.0);
     // q and −q are the same rotation: takes the one nearer to its neighbour in time.
     let [a, b, c, d] = around;
@@ -60,18 +60,18 @@ pub(super) fn mixed<R: Real>(around: &[[R; 4]; 4], weights: &[f64; 4]) -> ([R; 4
     let mut out = [zero; 4];
     for k in 0..4 {
         let sum = a[k] * R::splat(weights[0]) + b[k] * second + c[k] * third + d[k] * fourth;
-        out[k] = sum * R::splat(FINE * PART);
+        out[k] = sum * R::splat(ROTATION_UNIT * WEIGHT_UNIT);
     }
     let mut square = dot(&out, &out);
     // Opposite rotations cancel out: then the first is taken.
-    let short = square.less(R::splat(SHORT));
-    let long = R::splat(SHORT).less(square);
+    let short = square.less(R::splat(MIN_SQUARED_LENGTH));
+    let long = R::splat(MIN_SQUARED_LENGTH).less(square);
     if !R::all(long) {
         let mut first = [zero; 4];
         for k in 0..4 {
-            first[k] = a[k] * R::splat(FINE);
+            first[k] = a[k] * R::splat(ROTATION_UNIT);
         }
-        let own = dot(&first, &first).max(R::splat(SHORT));
+        let own = dot(&first, &first).max(R::splat(MIN_SQUARED_LENGTH));
         for k in 0..4 {
             out[k] = R::select(short, first[k], out[k]);
         }
@@ -85,7 +85,7 @@ pub(super) fn mixed<R: Real>(around: &[[R; 4]; 4], weights: &[f64; 4]) -> ([R; 4
 #[inline(always)]
 pub(super) fn rotation<R: Real>(around: &[[R; 4]; 4], weights: &[f64; 4], y: &[R; 3]) -> [R; 4] {
     let zero = R::splat(0.0);
-    let mut moved = turned(mixed(around, weights), y);
+    let mut moved = apply_turn(weighted_rotation(around, weights), y);
     let mut still = R::both(y[0].equal(zero), R::both(y[1].equal(zero), y[2].equal(zero)));
     if R::any(still) {
         for other in &around[1..] {
@@ -103,7 +103,7 @@ pub(super) fn rotation<R: Real>(around: &[[R; 4]; 4], weights: &[f64; 4], y: &[R
 /// Returns the codes of the rotation `from`, whose squared length is given, followed by the turn `y`, whose
 /// components are clamped to ±1.
 #[inline(always)]
-fn turned<R: Real>((from, square): ([R; 4], R), y: &[R; 3]) -> [R; 4] {
+fn apply_turn<R: Real>((from, square): ([R; 4], R), y: &[R; 3]) -> [R; 4] {
     let (one, two) = (R::splat(1.0), R::splat(2.0));
     let mut cut = [one; 3];
     for k in 0..3 {
@@ -114,7 +114,7 @@ fn turned<R: Real>((from, square): ([R; 4], R), y: &[R; 3]) -> [R; 4] {
     let [bx, by, bz, bw] = [x * two, y * two, z * two, one - turn];
     let [ax, ay, az, aw] = from;
     // The length of the turn is 1 + y².
-    let length = R::splat(1.0 / FINE) / (square.sqrt() * (one + turn));
+    let length = R::splat(1.0 / ROTATION_UNIT) / (square.sqrt() * (one + turn));
     let product = [
         aw * bx + ax * bw + ay * bz - az * by,
         aw * by - ax * bz + ay * bw + az * bx,
@@ -150,7 +150,7 @@ pub(super) fn arm<R: Real>(q: &[R; 4], near: bool, scale: &[R; 3], p: &[R; 3]) -
 
 /// The constants from which, with the codes, transforms are computed: of one node or of eight.
 #[derive(Clone, Copy)]
-pub(super) struct Frame<R> {
+pub(super) struct PoseConstants<R> {
     /// `true` for each of translation, rotation, scale that moves.
     pub moves: [bool; 3],
     /// `true` if some pivot is not the origin.
@@ -165,7 +165,7 @@ pub(super) struct Frame<R> {
 /// Returns the transform of some codes, not yet rounded to f32: rotation, translation, scale.
 #[inline(always)]
 pub(super) fn pose<R: Real>(
-    frame: &Frame<R>,
+    frame: &PoseConstants<R>,
     t: &[R; 3],
     r: &[R; 4],
     s: &[R; 3],
@@ -173,7 +173,7 @@ pub(super) fn pose<R: Real>(
     let mut rotation = frame.rest[1];
     if frame.moves[1] {
         for k in 0..4 {
-            rotation[k] = (r[k] * R::splat(FINE)).narrow();
+            rotation[k] = (r[k] * R::splat(ROTATION_UNIT)).narrow();
         }
     }
     let [a, b, c, _] = frame.rest[2];
@@ -200,7 +200,7 @@ pub(super) fn pose<R: Real>(
 }
 
 /// Returns the transform of one node, in f32.
-pub(super) fn transform(frame: &Frame<f64>, words: &TrackCodes) -> Transform {
+pub(super) fn transform(frame: &PoseConstants<f64>, words: &TrackCodes) -> Transform {
     let at = |k: usize| f64::from(words[k]);
     let t = [at(0), at(1), at(2)];
     let (r, s) = ([at(3), at(4), at(5), at(6)], [at(7), at(8), at(9)]);

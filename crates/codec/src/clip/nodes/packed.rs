@@ -16,8 +16,10 @@
 //! ```
 
 use crate::Corrupt;
-use crate::bytes::{Cursor, put_sized, put_varint};
-use crate::clip::nodes::eights::{Block, COMPONENTS, Choice, Coded, Contexts, RAW, Source};
+use crate::bytes::{Cursor, put_length_prefixed, put_varint};
+use crate::clip::nodes::blocks::{
+    BlockContexts, MAX_COMPONENTS, NodeBlock, NodeResiduals, RAW_CLASS, ResidualSource, ResidualSummary,
+};
 use crate::quantize::code::Code;
 use crate::simd::doubles::{Eight, LANES, WIDEST, WINDOW};
 use crate::transform::Transform;
@@ -28,11 +30,11 @@ const WIDTHS: [u8; 16] = [0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 19, 0];
 const APART: u8 = 15;
 
 // The fields of eight nodes end within the window, and the code `APART` is four bits that are all set.
-const _: () = assert!(LANES * COMPONENTS * WIDEST / 8 < 256 && APART == 15);
+const _: () = assert!(LANES * MAX_COMPONENTS * WIDEST / 8 < 256 && APART == 15);
 
 /// Returns the code of the narrowest fields that hold all of these residuals.
 #[cfg(feature = "encode")]
-pub(super) fn code_of(residuals: &[i32]) -> Option<u8> {
+pub(super) fn width_code(residuals: &[i32]) -> Option<u8> {
     let width = |k: &i32| if *k == 0 { 0 } else { 33 - (k ^ (k >> 31)).leading_zeros() };
     let most = residuals.iter().map(width).max().unwrap_or(0);
     (0..APART).find(|&code| u32::from(WIDTHS[usize::from(code)]) >= most)
@@ -40,9 +42,9 @@ pub(super) fn code_of(residuals: &[i32]) -> Option<u8> {
 
 /// Returns the bits that a part with these residuals takes, besides its code.
 #[cfg(feature = "encode")]
-pub(super) fn bits_of(residuals: &[i32]) -> u32 {
+pub(super) fn field_bits(residuals: &[i32]) -> u32 {
     let own = |k: &i32| 8 * (1 + (33 - (k ^ (k >> 31)).leading_zeros()) / 7);
-    match code_of(residuals) {
+    match width_code(residuals) {
         Some(code) => 3 * u32::from(WIDTHS[usize::from(code)]),
         None => residuals.iter().map(own).sum(),
     }
@@ -61,8 +63,8 @@ pub(super) struct Packer {
 #[cfg(feature = "encode")]
 impl Packer {
     /// Appends the choices of a block in a frame, by lane.
-    pub fn put(&mut self, block: &Block, choices: &[Choice]) {
-        let filled = choices.iter().any(|c| c.class == RAW || c.k != [0; COMPONENTS]);
+    pub fn push_block(&mut self, block: &NodeBlock, choices: &[NodeResiduals]) {
+        let filled = choices.iter().any(|c| c.class == RAW_CLASS || c.k != [0; MAX_COMPONENTS]);
         self.flags.push(filled);
         if !filled {
             return;
@@ -72,10 +74,10 @@ impl Packer {
         let (mut bits, mut count) = (0u128, 0);
         for (lane, choice) in choices.iter().enumerate() {
             let own: Vec<&[i32]> = choice.k.chunks(3).take(parts).collect();
-            let of_parts: Option<Vec<u8>> = own.iter().map(|k| code_of(k)).collect();
+            let of_parts: Option<Vec<u8>> = own.iter().map(|k| width_code(k)).collect();
             let Some(of_parts) = of_parts.filter(|_| choice.class <= 1) else {
                 codes.iter_mut().for_each(|codes| codes[lane] = APART);
-                self.put_apart(choice, 3 * parts);
+                self.push_apart(choice, 3 * parts);
                 continue;
             };
             for (p, (k, code)) in own.iter().zip(of_parts).enumerate() {
@@ -99,9 +101,9 @@ impl Packer {
         }
     }
 
-    fn put_apart(&mut self, choice: &Choice, components: usize) {
+    fn push_apart(&mut self, choice: &NodeResiduals, components: usize) {
         self.apart.push(choice.class);
-        if choice.class == RAW {
+        if choice.class == RAW_CLASS {
             let raw = &choice.raw;
             let all = raw.rotation.iter().chain(&raw.translation).chain(&raw.scale);
             self.apart.extend(all.flat_map(|v| v.to_le_bytes()));
@@ -121,8 +123,8 @@ impl Packer {
         }
         let bits = |eight: &[bool]| (0..).zip(eight).fold(0u8, |bits, (k, &flag)| bits | u8::from(flag) << k);
         out.extend(self.flags.chunks(8).map(bits));
-        put_sized(&self.codes, out);
-        put_sized(&self.apart, out);
+        put_length_prefixed(&self.codes, out);
+        put_length_prefixed(&self.apart, out);
         out.extend(self.fields);
     }
 }
@@ -143,7 +145,7 @@ impl<'a> Unpacker<'a> {
         let mut c = Cursor::new(bytes);
         let (flags, codes, apart) = match c.u8()? {
             0 => (&[][..], &[][..], &[][..]),
-            1 => (c.take(eights.div_ceil(8))?, c.sized()?, c.sized()?),
+            1 => (c.bytes(eights.div_ceil(8))?, c.length_prefixed()?, c.length_prefixed()?),
             _ => return Err(Corrupt("nodes: unknown kind of unit")),
         };
         let (codes, left) = codes.as_chunks();
@@ -154,7 +156,7 @@ impl<'a> Unpacker<'a> {
         if flags.last().is_some_and(|last| !eights.is_multiple_of(8) && last >> (eights % 8) != 0) {
             return Err(Corrupt("nodes: flags of no nodes"));
         }
-        Ok(Unpacker { flags, flag: 0, codes, apart: Cursor::new(apart), fields: c.take(c.left())? })
+        Ok(Unpacker { flags, flag: 0, codes, apart: Cursor::new(apart), fields: c.bytes(c.left())? })
     }
 
     /// Refuses bytes that were not used.
@@ -166,22 +168,22 @@ impl<'a> Unpacker<'a> {
     }
 
     /// Reads the separately stored κ of a node, or its transform, for which it returns `None`.
-    fn take_apart(
+    fn read_apart(
         &mut self,
         components: usize,
         raw: &mut Transform,
-    ) -> Result<Option<[i32; COMPONENTS]>, Corrupt> {
+    ) -> Result<Option<[i32; MAX_COMPONENTS]>, Corrupt> {
         let class = self.apart.u8()?;
         match class {
-            1..RAW => {
-                let mut kappas = [0; COMPONENTS];
+            1..RAW_CLASS => {
+                let mut kappas = [0; MAX_COMPONENTS];
                 for kappa in &mut kappas[..components] {
                     let k = i64::from(self.apart.varint()?.unzigzag() as i32);
                     *kappa = (k * (32 >> (class - 1))).clamp(-(1 << 28), 1 << 28) as i32;
                 }
                 Ok(Some(kappas))
             }
-            RAW => {
+            RAW_CLASS => {
                 let all = raw.rotation.iter_mut().chain(&mut raw.translation).chain(&mut raw.scale);
                 for v in all {
                     *v = self.apart.f32()?;
@@ -196,22 +198,22 @@ impl<'a> Unpacker<'a> {
     }
 }
 
-impl Source for Unpacker<'_> {
-    const CONTEXTS: bool = false;
+impl ResidualSource for Unpacker<'_> {
+    const HAS_CONTEXTS: bool = false;
 
     #[inline(always)]
-    fn next<E: Eight>(
+    fn next_residuals<E: Eight>(
         &mut self,
-        block: &Block,
+        block: &NodeBlock,
         _level: usize,
-        _contexts: &mut Contexts,
-        kappas: &mut [E; COMPONENTS],
+        _contexts: &mut BlockContexts,
+        kappas: &mut [E; MAX_COMPONENTS],
         raw: &mut [Transform; LANES],
-    ) -> Result<Coded, Corrupt> {
+    ) -> Result<ResidualSummary, Corrupt> {
         let flag = self.flags.get(self.flag / 8).is_some_and(|byte| byte >> (self.flag % 8) & 1 != 0);
         self.flag += 1;
         if !flag {
-            return Ok(Coded { nothing: true, raw: 0 });
+            return Ok(ResidualSummary { all_zero: true, raw: 0 });
         }
         let parts = block.moves.iter().filter(|moves| **moves).count();
         let (codes, rest) =
@@ -243,8 +245,8 @@ impl Source for Unpacker<'_> {
         let four = code(0);
         let apart = four & four >> 1 & four >> 2 & four >> 3 & 0x1111_1111;
         match apart {
-            0 => Ok(Coded { nothing: false, raw: 0 }),
-            _ => self.put_apart(block, apart, kappas, raw),
+            0 => Ok(ResidualSummary { all_zero: false, raw: 0 }),
+            _ => self.fill_apart_lanes(block, apart, kappas, raw),
         }
     }
 }
@@ -254,21 +256,21 @@ impl Unpacker<'_> {
     /// such a node.
     #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     #[cfg_attr(target_arch = "wasm32", inline(never))]
-    fn put_apart<E: Eight>(
+    fn fill_apart_lanes<E: Eight>(
         &mut self,
-        block: &Block,
+        block: &NodeBlock,
         lanes: u32,
-        kappas: &mut [E; COMPONENTS],
+        kappas: &mut [E; MAX_COMPONENTS],
         raw: &mut [Transform; LANES],
-    ) -> Result<Coded, Corrupt> {
+    ) -> Result<ResidualSummary, Corrupt> {
         let components = 3 * block.moves.iter().filter(|moves| **moves).count();
-        let mut rows = [[0.0; LANES]; COMPONENTS];
+        let mut rows = [[0.0; LANES]; MAX_COMPONENTS];
         for (row, kappa) in rows.iter_mut().zip(kappas.iter()) {
             kappa.store(row);
         }
-        let mut out = Coded { nothing: false, raw: 0 };
+        let mut out = ResidualSummary { all_zero: false, raw: 0 };
         for lane in (0..block.count).filter(|lane| lanes >> (4 * lane) & 1 != 0) {
-            match self.take_apart(components, &mut raw[lane])? {
+            match self.read_apart(components, &mut raw[lane])? {
                 None => out.raw |= 1 << lane,
                 Some(own) => {
                     for (row, k) in rows.iter_mut().zip(own) {

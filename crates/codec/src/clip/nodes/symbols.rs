@@ -16,13 +16,15 @@
 //! ```
 
 use crate::Corrupt;
+use crate::clip::nodes::blocks::{
+    BlockContexts, MAX_COMPONENTS, NodeBlock, NodeResiduals, RAW_CLASS, ResidualSource, ResidualSummary,
+};
 #[cfg(feature = "encode")]
-use crate::clip::nodes::around::Around;
-use crate::clip::nodes::eights::{Block, COMPONENTS, Choice, Coded, Contexts, RAW, Source};
+use crate::clip::nodes::references::SurroundingCodes;
 use crate::clip::prediction::kappa;
 #[cfg(feature = "encode")]
 use crate::entropy::symbols::COSTS;
-use crate::entropy::symbols::{Bucket, FREQUENCIES, LOW, PRECISION, STARTS, SYMBOLS, TABLES};
+use crate::entropy::symbols::{Bucket, FREQUENCIES, MIN_STATE, PRECISION, STARTS, SYMBOLS, TABLES};
 use crate::simd::doubles::{Eight, LANES};
 use crate::transform::Transform;
 
@@ -30,14 +32,14 @@ use crate::transform::Transform;
 /// everything in this file.
 const RAW_ACTIVITY: u32 = 1 << 12;
 /// The first byte of a unit in which nothing is coded.
-const NOTHING: u8 = 4;
+const ALL_ZERO_MARKER: u8 = 4;
 /// The largest σ, in 2⁻⁸: low bits and a sign fit a 16-bit word.
-const MOST: u64 = 1 << 24;
+const MAX_SIGMA: u64 = 1 << 24;
 
 /// Weights for the expected |k|: of a constant, the frames around, the frame beside, and the earlier
 /// components in this frame. Indexed by level; without and with a frame beside; for the first component and
 /// for later ones.
-const EXPECTED: [[[[u32; 4]; 2]; 2]; 6] = [
+const EXPECTATION_WEIGHTS: [[[[u32; 4]; 2]; 2]; 6] = [
     [[[1800, 0, 0, 0], [710, 0, 0, 55]], [[400, 0, 14, 0], [520, 0, 18, 25]]],
     [[[2800, 0, 0, 0], [740, 0, 0, 61]], [[680, 0, 19, 0], [460, 1, 24, 28]]],
     [[[2800, 1, 0, 0], [710, 2, 0, 61]], [[1370, 0, 22, 0], [370, 2, 18, 27]]],
@@ -47,7 +49,7 @@ const EXPECTED: [[[[u32; 4]; 2]; 2]; 6] = [
 ];
 
 /// ⌈2¹⁶/n⌉.
-const PARTS: [u64; 9] = [0, 65536, 32768, 21846, 16384, 13108, 10923, 9363, 8192];
+const RECIPROCALS: [u64; 9] = [0, 65536, 32768, 21846, 16384, 13108, 10923, 9363, 8192];
 
 /// Splits a context into the mean |κ| of translation and that of everything else.
 #[inline(always)]
@@ -58,7 +60,7 @@ fn means(word: i32) -> [u32; 2] {
 
 /// The expected size of the residuals of a node in one frame.
 #[derive(Clone, Copy, Default)]
-struct Expected {
+struct ExpectedSize {
     around: [u32; 2],
     beside: [u32; 2],
     /// The sum of |κ| coded so far.
@@ -67,15 +69,15 @@ struct Expected {
     moving: bool,
 }
 
-impl Expected {
+impl ExpectedSize {
     /// Starts from the contexts of the first two frames around and of the frame beside.
     #[inline(always)]
-    fn new(level: usize, around: [i32; 2], beside: Option<i32>) -> Expected {
+    fn new(level: usize, around: [i32; 2], beside: Option<i32>) -> ExpectedSize {
         let (a, b) = (means(around[0]), means(around[1]));
         let mean = [(a[0] + b[0]) >> 1, (a[1] + b[1]) >> 1];
         let beside = means(beside.unwrap_or(0));
         let most = mean[0] + mean[1] + beside[0] + beside[1];
-        Expected { around: mean, beside, sum: 0, moving: level == 5 || most > 0 }
+        ExpectedSize { around: mean, beside, sum: 0, moving: level == 5 || most > 0 }
     }
 
     /// Returns the table for the class.
@@ -106,15 +108,15 @@ impl Expected {
     #[inline(always)]
     fn bucket(&self, bases: [u64; 2], rows: &[[u32; 4]; 2], c: usize, fine: u8) -> Bucket {
         let after = usize::from(c > 0);
-        let sigma = bases[after] + u64::from(rows[after][3]) * ((self.sum * PARTS[c]) >> 16);
-        Bucket::fixed((sigma << fine >> 3).min(MOST) as u32)
+        let sigma = bases[after] + u64::from(rows[after][3]) * ((self.sum * RECIPROCALS[c]) >> 16);
+        Bucket::fixed((sigma << fine >> 3).min(MAX_SIGMA) as u32)
     }
 }
 
 /// Returns the weights for a level, with or without a frame beside.
 #[inline(always)]
 fn rows(level: usize, beside: bool) -> &'static [[u32; 4]; 2] {
-    &EXPECTED[level][usize::from(beside)]
+    &EXPECTATION_WEIGHTS[level][usize::from(beside)]
 }
 
 /// Returns the slot of a component.
@@ -129,14 +131,14 @@ fn components(moves: [bool; 3]) -> usize {
 
 /// Returns the context of a node with these κ.
 #[inline(always)]
-fn context(moves: [bool; 3], kappas: &[i32; COMPONENTS], components: usize) -> i32 {
+fn context(moves: [bool; 3], kappas: &[i32; MAX_COMPONENTS], components: usize) -> i32 {
     let own = if moves[0] { 3 } else { 0 };
     let mean = |from: usize, to: usize| {
         let mut sum = 0;
         for k in &kappas[from..to] {
             sum += u64::from(k.unsigned_abs());
         }
-        ((sum * PARTS[to - from]) >> 16).min(0xFFFF)
+        ((sum * RECIPROCALS[to - from]) >> 16).min(0xFFFF)
     };
     (mean(0, own) | mean(own, components) << 16) as i32
 }
@@ -144,7 +146,7 @@ fn context(moves: [bool; 3], kappas: &[i32; COMPONENTS], components: usize) -> i
 /// A residual as it is coded: its symbol, the part of the number above that symbol, and bits of even
 /// probability with their count.
 #[cfg(feature = "encode")]
-struct Number {
+struct CodedResidual {
     symbol: usize,
     above: u32,
     even: u32,
@@ -152,8 +154,8 @@ struct Number {
 }
 
 #[cfg(feature = "encode")]
-impl Number {
-    fn new(bucket: Bucket, k: i32) -> Number {
+impl CodedResidual {
+    fn new(bucket: Bucket, k: i32) -> CodedResidual {
         let low = u32::from(bucket.low);
         let negative = u32::from(k < 0);
         let v = if low > 0 { (k ^ (k >> 31)) as u32 } else { k.unsigned_abs() };
@@ -161,14 +163,14 @@ impl Number {
         let symbol = (high as usize).min(SYMBOLS - 1);
         let even = v & ((1 << low) - 1) | negative << low;
         let bits = if low > 0 { low + 1 } else { u32::from(v != 0) };
-        Number { symbol, above: high - symbol as u32, even, bits }
+        CodedResidual { symbol, above: high - symbol as u32, even, bits }
     }
 }
 
 /// Returns the cost of `k` in 2⁻⁸ bits.
 #[cfg(feature = "encode")]
 pub(super) fn cost(bucket: Bucket, k: i32) -> u32 {
-    let number = Number::new(bucket, k);
+    let number = CodedResidual::new(bucket, k);
     let escape = match number.symbol == SYMBOLS - 1 {
         true => 2 * (31 - (number.above + 4).leading_zeros()) - 1,
         false => 0,
@@ -209,26 +211,32 @@ static SPANS: [[(u16, u16); SYMBOLS]; TABLES] = {
     out
 };
 
-/// Reads symbols. Words beyond the end read as zeros; [`Reader::finish`] detects that.
-pub(super) struct Reader<'a> {
+/// Reads symbols. Words beyond the end read as zeros; [`SymbolReader::finish`] detects that.
+pub(super) struct SymbolReader<'a> {
     states: [u32; LANES],
     /// The number of states, minus 1.
     mask: usize,
     words: &'a [[u8; 2]],
     next: usize,
-    nothing: bool,
+    all_zero: bool,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> SymbolReader<'a> {
     /// Starts reading the bytes of an access unit.
-    pub fn new(bytes: &'a [u8]) -> Result<Reader<'a>, Corrupt> {
+    pub fn new(bytes: &'a [u8]) -> Result<SymbolReader<'a>, Corrupt> {
         const SHORT: Corrupt = Corrupt("nodes: states that end early");
         let (&kind, rest) = bytes.split_first().ok_or(SHORT)?;
-        let mut out = Reader { states: [LOW; LANES], mask: 0, words: &[], next: 0, nothing: kind == NOTHING };
-        if kind > NOTHING || out.nothing && !rest.is_empty() {
+        let mut out = SymbolReader {
+            states: [MIN_STATE; LANES],
+            mask: 0,
+            words: &[],
+            next: 0,
+            all_zero: kind == ALL_ZERO_MARKER,
+        };
+        if kind > ALL_ZERO_MARKER || out.all_zero && !rest.is_empty() {
             return Err(Corrupt("nodes: unknown number of states"));
         }
-        if out.nothing {
+        if out.all_zero {
             return Ok(out);
         }
         out.mask = (1 << kind) - 1;
@@ -238,14 +246,14 @@ impl<'a> Reader<'a> {
         }
         let (words, odd) = words.as_chunks();
         match odd {
-            [] => Ok(Reader { words, ..out }),
+            [] => Ok(SymbolReader { words, ..out }),
             _ => Err(Corrupt("nodes: half a word")),
         }
     }
 
     /// Refuses too few, too many or wrong bytes: the states must return to the encoder's first.
     pub fn finish(&self) -> Result<(), Corrupt> {
-        match self.next == self.words.len() && self.states == [LOW; LANES] {
+        match self.next == self.words.len() && self.states == [MIN_STATE; LANES] {
             true => Ok(()),
             false => Err(Corrupt("residuals of nodes do not end where their bytes do")),
         }
@@ -259,7 +267,7 @@ impl<'a> Reader<'a> {
             None => 0,
         };
         // Whether a word is needed is unpredictable, so there is no branch.
-        let due = state < LOW;
+        let due = state < MIN_STATE;
         let filled = state << 16 | word;
         self.next += usize::from(due);
         if due { filled } else { state }
@@ -282,7 +290,7 @@ impl<'a> Reader<'a> {
 
     /// Reads up to 16 bits of even probability.
     #[inline(always)]
-    fn even(&mut self, lane: usize, bits: u32) -> u32 {
+    fn raw_bits(&mut self, lane: usize, bits: u32) -> u32 {
         let at = lane & self.mask;
         let state = self.states[at];
         self.states[at] = self.filled(state >> bits);
@@ -291,13 +299,13 @@ impl<'a> Reader<'a> {
 
     /// Reads the rest of the number whose upper part is `symbol`: its low bits and its sign.
     #[inline(always)]
-    fn rest(&mut self, lane: usize, symbol: u32, low: u32) -> i32 {
+    fn low_bits_and_sign(&mut self, lane: usize, symbol: u32, low: u32) -> i32 {
         let mut v = symbol;
         if v as usize == SYMBOLS - 1 {
-            v += self.above(lane);
+            v += self.escape(lane);
         }
         let bits = low + u32::from(low > 0 || v > 0);
-        let even = self.even(lane, bits);
+        let even = self.raw_bits(lane, bits);
         let v = (v << low | even & ((1 << low) - 1)) & 0x0FFF_FFFF;
         // −1 − v if there are low bits, else −v.
         let sign = ((even >> low & 1) as i32).wrapping_neg();
@@ -306,13 +314,13 @@ impl<'a> Reader<'a> {
 
     /// Reads the part above the last symbol, as Exp-Golomb of order 2.
     #[cold]
-    fn above(&mut self, lane: usize) -> u32 {
+    fn escape(&mut self, lane: usize) -> u32 {
         let mut bits = 2;
-        while bits < 28 && self.even(lane, 1) != 0 {
+        while bits < 28 && self.raw_bits(lane, 1) != 0 {
             bits += 1;
         }
-        let low = self.even(lane, bits.min(14));
-        let high = self.even(lane, bits - bits.min(14));
+        let low = self.raw_bits(lane, bits.min(14));
+        let high = self.raw_bits(lane, bits - bits.min(14));
         (1 << bits | high << 14 | low) - 4
     }
 
@@ -321,8 +329,8 @@ impl<'a> Reader<'a> {
     fn raw(&mut self, lane: usize) -> Result<Transform, Corrupt> {
         let mut out = Transform::IDENTITY;
         for v in out.rotation.iter_mut().chain(&mut out.translation).chain(&mut out.scale) {
-            let low = self.even(lane, 16);
-            *v = f32::from_bits(self.even(lane, 16) << 16 | low);
+            let low = self.raw_bits(lane, 16);
+            *v = f32::from_bits(self.raw_bits(lane, 16) << 16 | low);
             if !v.is_finite() {
                 return Err(Corrupt("nodes: a transform that is not finite"));
             }
@@ -331,26 +339,26 @@ impl<'a> Reader<'a> {
     }
 }
 
-impl Source for Reader<'_> {
-    const CONTEXTS: bool = true;
+impl ResidualSource for SymbolReader<'_> {
+    const HAS_CONTEXTS: bool = true;
 
     #[inline(always)]
-    fn next<E: Eight>(
+    fn next_residuals<E: Eight>(
         &mut self,
-        block: &Block,
+        block: &NodeBlock,
         level: usize,
-        contexts: &mut Contexts,
-        kappas: &mut [E; COMPONENTS],
+        contexts: &mut BlockContexts,
+        kappas: &mut [E; MAX_COMPONENTS],
         raw: &mut [Transform; LANES],
-    ) -> Result<Coded, Corrupt> {
-        let mut out = Coded { nothing: true, raw: 0 };
-        if self.nothing {
+    ) -> Result<ResidualSummary, Corrupt> {
+        let mut out = ResidualSummary { all_zero: true, raw: 0 };
+        if self.all_zero {
             return Ok(out);
         }
         let moves = block.moves;
         let components = components(moves);
         let rows = rows(level, contexts.beside.is_some());
-        let mut expected = [Expected::default(); LANES];
+        let mut expected = [ExpectedSize::default(); LANES];
         let mut bases = [[[0u64; 2]; 2]; LANES];
         let mut fine = [0u8; LANES];
         // The lanes that have residuals.
@@ -358,27 +366,27 @@ impl Source for Reader<'_> {
         for lane in 0..block.count.min(LANES) {
             let around = [contexts.around[0][lane], contexts.around[1][lane]];
             let beside = contexts.beside.map(|row| row[lane]);
-            let own = Expected::new(level, around, beside);
+            let own = ExpectedSize::new(level, around, beside);
             expected[lane] = own;
             let class = own.swap(self.symbol(lane, own.class().table) as u8);
             match class {
                 0 => {}
-                1..RAW => {
+                1..RAW_CLASS => {
                     fine[lane] = class - 1;
                     bases[lane] = [own.bases(rows, 0), own.bases(rows, 1)];
                     lanes[count] = lane;
                     count += 1;
                 }
-                RAW => out.raw |= 1 << lane,
+                RAW_CLASS => out.raw |= 1 << lane,
                 _ => return Err(Corrupt("nodes: unknown class")),
             }
         }
-        out.nothing = out.raw == 0 && count == 0;
+        out.all_zero = out.raw == 0 && count == 0;
         for lane in (0..LANES).filter(|lane| out.raw >> lane & 1 != 0) {
             raw[lane] = self.raw(lane)?;
             contexts.own[lane] = (RAW_ACTIVITY | RAW_ACTIVITY << 16) as i32;
         }
-        let mut all = [[0i32; LANES]; COMPONENTS];
+        let mut all = [[0i32; LANES]; MAX_COMPONENTS];
         for (c, own) in all.iter_mut().enumerate().take(components) {
             let slot = slot(moves, c);
             let (mut symbols, mut low) = ([0u32; LANES], [0u8; LANES]);
@@ -388,7 +396,7 @@ impl Source for Reader<'_> {
                 low[lane] = bucket.low;
             }
             for &lane in &lanes[..count] {
-                let k = self.rest(lane, symbols[lane], u32::from(low[lane]));
+                let k = self.low_bits_and_sign(lane, symbols[lane], u32::from(low[lane]));
                 // The same as `kappa`.
                 let most = 1i64 << 28;
                 own[lane] = ((i64::from(k) << 5) >> fine[lane]).clamp(-most, most) as i32;
@@ -396,7 +404,7 @@ impl Source for Reader<'_> {
             }
         }
         for &lane in &lanes[..count] {
-            let mut own = [0; COMPONENTS];
+            let mut own = [0; MAX_COMPONENTS];
             for (own, row) in own.iter_mut().zip(&all) {
                 *own = row[lane];
             }
@@ -412,10 +420,10 @@ impl Source for Reader<'_> {
 /// Collects symbols, which are encoded in reverse order.
 #[cfg(feature = "encode")]
 #[derive(Default)]
-pub(super) struct Writer {
+pub(super) struct SymbolWriter {
     /// Lane; start and frequency, or a value and its even bits.
     pushed: Vec<(u8, u16, Pushed)>,
-    something: bool,
+    has_residuals: bool,
 }
 
 #[cfg(feature = "encode")]
@@ -426,42 +434,47 @@ enum Pushed {
 }
 
 #[cfg(feature = "encode")]
-impl Writer {
+impl SymbolWriter {
     fn symbol(&mut self, lane: usize, table: u8, symbol: usize) {
         let table = usize::from(table);
         self.pushed.push((lane as u8, STARTS[table][symbol], Pushed::Symbol(FREQUENCIES[table][symbol])));
     }
 
-    fn even(&mut self, lane: usize, value: u32, bits: u32) {
+    fn push_raw_bits(&mut self, lane: usize, value: u32, bits: u32) {
         self.pushed.push((lane as u8, value as u16, Pushed::Even(bits as u8)));
     }
 
     /// Adds the choices of a block in a frame, by lane; `around` has the codes around each node.
-    pub fn put(&mut self, block: &Block, around: &[Around<'_>], choices: &[Choice]) {
+    pub fn push_block(
+        &mut self,
+        block: &NodeBlock,
+        around: &[SurroundingCodes<'_>],
+        choices: &[NodeResiduals],
+    ) {
         let moves = block.moves;
-        let mut expected: Vec<Expected> = around.iter().map(expected_of).collect();
+        let mut expected: Vec<ExpectedSize> = around.iter().map(expected_size).collect();
         for (lane, (expected, choice)) in expected.iter().zip(choices).enumerate() {
-            self.something |= choice.class != 0;
+            self.has_residuals |= choice.class != 0;
             self.symbol(lane, expected.class().table, usize::from(expected.swap(choice.class)));
         }
-        for (lane, choice) in choices.iter().enumerate().filter(|(_, c)| c.class == RAW) {
+        for (lane, choice) in choices.iter().enumerate().filter(|(_, c)| c.class == RAW_CLASS) {
             let raw = &choice.raw;
             for v in raw.rotation.iter().chain(&raw.translation).chain(&raw.scale) {
-                self.even(lane, v.to_bits() & 0xFFFF, 16);
-                self.even(lane, v.to_bits() >> 16, 16);
+                self.push_raw_bits(lane, v.to_bits() & 0xFFFF, 16);
+                self.push_raw_bits(lane, v.to_bits() >> 16, 16);
             }
         }
         for c in 0..components(moves) {
             let mut numbers = Vec::new();
             for (lane, choice) in choices.iter().enumerate() {
                 let fine = choice.class.wrapping_sub(1);
-                if fine >= RAW - 1 {
+                if fine >= RAW_CLASS - 1 {
                     continue;
                 }
                 let rows = rows(around[lane].references.level, around[lane].references.beside.is_some());
                 let bases = expected[lane].bases(rows, slot(moves, c));
                 let bucket = expected[lane].bucket(bases, rows, c, fine);
-                let number = Number::new(bucket, choice.k[c]);
+                let number = CodedResidual::new(bucket, choice.k[c]);
                 self.symbol(lane, bucket.table, number.symbol);
                 numbers.push((lane, number));
                 expected[lane].sum += kappa(choice.k[c], fine, 0).unsigned_abs();
@@ -471,30 +484,30 @@ impl Writer {
                     let v = number.above + 4;
                     let bits = 31 - v.leading_zeros();
                     for _ in 2..bits {
-                        self.even(lane, 1, 1);
+                        self.push_raw_bits(lane, 1, 1);
                     }
                     if bits < 28 {
-                        self.even(lane, 0, 1);
+                        self.push_raw_bits(lane, 0, 1);
                     }
-                    self.even(lane, v & ((1 << bits.min(14)) - 1), bits.min(14));
-                    self.even(lane, (v & ((1 << bits) - 1)) >> 14, bits - bits.min(14));
+                    self.push_raw_bits(lane, v & ((1 << bits.min(14)) - 1), bits.min(14));
+                    self.push_raw_bits(lane, (v & ((1 << bits) - 1)) >> 14, bits - bits.min(14));
                 }
-                self.even(lane, number.even, number.bits);
+                self.push_raw_bits(lane, number.even, number.bits);
             }
         }
     }
 
     /// Appends the bytes of all symbols, with as many states as cost little.
     pub fn finish(self, out: &mut Vec<u8>) {
-        if !self.something {
-            out.push(NOTHING);
+        if !self.has_residuals {
+            out.push(ALL_ZERO_MARKER);
             return;
         }
-        let (states, mut words) = self.code(1);
+        let (states, mut words) = self.encode_states(1);
         let mut best = (0, states);
         for log in 1..=3 {
             if (4usize << log) * 100 <= 2 * words.len() {
-                let (states, more) = self.code(1 << log);
+                let (states, more) = self.encode_states(1 << log);
                 (best, words) = ((log, states), more);
             }
         }
@@ -505,8 +518,8 @@ impl Writer {
     }
 
     /// Returns the states, and the words from the last to the first.
-    fn code(&self, count: usize) -> ([u32; LANES], Vec<u16>) {
-        let (mut states, mut words) = ([LOW; LANES], Vec::new());
+    fn encode_states(&self, count: usize) -> ([u32; LANES], Vec<u16>) {
+        let (mut states, mut words) = ([MIN_STATE; LANES], Vec::new());
         for &(lane, value, pushed) in self.pushed.iter().rev() {
             let state = &mut states[usize::from(lane) % count];
             let (bits, f) = match pushed {
@@ -524,9 +537,9 @@ impl Writer {
 }
 
 #[cfg(feature = "encode")]
-fn expected_of(around: &Around<'_>) -> Expected {
+fn expected_size(around: &SurroundingCodes<'_>) -> ExpectedSize {
     let (contexts, beside) = around.contexts();
-    Expected::new(around.references.level, contexts, beside)
+    ExpectedSize::new(around.references.level, contexts, beside)
 }
 
 /// Returns the tables of the components of a node for residuals like these. The actual tables of later
@@ -534,14 +547,14 @@ fn expected_of(around: &Around<'_>) -> Expected {
 #[cfg(feature = "encode")]
 pub(super) fn buckets(
     moves: [bool; 3],
-    around: &Around<'_>,
-    k: &[i32; COMPONENTS],
+    around: &SurroundingCodes<'_>,
+    k: &[i32; MAX_COMPONENTS],
     fine: u8,
-) -> [Bucket; COMPONENTS] {
-    let mut expected = expected_of(around);
+) -> [Bucket; MAX_COMPONENTS] {
+    let mut expected = expected_size(around);
     let rows = rows(around.references.level, around.references.beside.is_some());
     let components = components(moves);
-    let mut out = [Bucket::fixed(0); COMPONENTS];
+    let mut out = [Bucket::fixed(0); MAX_COMPONENTS];
     for (c, out) in out.iter_mut().enumerate().take(components) {
         *out = expected.bucket(expected.bases(rows, slot(moves, c)), rows, c, fine);
         expected.sum += kappa(k[c], fine, 0).unsigned_abs();
@@ -551,10 +564,10 @@ pub(super) fn buckets(
 
 /// Returns the context that a choice leaves.
 #[cfg(feature = "encode")]
-pub(super) fn context_of(moves: [bool; 3], choice: &Choice) -> i32 {
+pub(super) fn choice_context(moves: [bool; 3], choice: &NodeResiduals) -> i32 {
     match choice.class {
         0 => 0,
-        RAW => (RAW_ACTIVITY | RAW_ACTIVITY << 16) as i32,
+        RAW_CLASS => (RAW_ACTIVITY | RAW_ACTIVITY << 16) as i32,
         class => {
             let kappas = choice.k.map(|k| kappa(k, (class - 1).min(5), 0) as i32);
             context(moves, &kappas, components(moves))

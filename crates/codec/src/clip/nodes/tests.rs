@@ -17,23 +17,23 @@ fn nodes() -> Vec<Node> {
     ]
 }
 
-const SETUPS: [Setup; 2] = [
-    Setup { moves: [true, true, false], pivot: true, code: 130 },
-    Setup { moves: [false, true, true], pivot: false, code: 128 },
+const SETUPS: [NodeSetup; 2] = [
+    NodeSetup { moves: [true, true, false], pivot: true, step_code: 130 },
+    NodeSetup { moves: [false, true, true], pivot: false, step_code: 128 },
 ];
 
-fn coder(packed: bool) -> Nodes {
+fn coder(packed: bool) -> NodeTracks {
     let mut setup = Vec::new();
     encode_setup(0.01, packed, &SETUPS, &mut setup);
-    Nodes::new(&nodes(), &setup).unwrap()
+    NodeTracks::new(&nodes(), &setup).unwrap()
 }
 
 /// Enough nodes to fill blocks of every kind, some of them partly.
-fn many(packed: bool) -> Nodes {
-    let setup = |n: usize| Setup {
+fn many(packed: bool) -> NodeTracks {
+    let setup = |n: usize| NodeSetup {
         moves: [!n.is_multiple_of(3), !n.is_multiple_of(5), n.is_multiple_of(7)],
         pivot: n.is_multiple_of(2),
-        code: 120 + (n % 16) as u8,
+        step_code: 120 + (n % 16) as u8,
     };
     let node = |n: usize| Node {
         parent: None,
@@ -43,7 +43,7 @@ fn many(packed: bool) -> Nodes {
     };
     let mut bytes = Vec::new();
     encode_setup(0.01, packed, &(0..67).map(setup).collect::<Vec<_>>(), &mut bytes);
-    Nodes::new(&(0..67).map(node).collect::<Vec<_>>(), &bytes).unwrap()
+    NodeTracks::new(&(0..67).map(node).collect::<Vec<_>>(), &bytes).unwrap()
 }
 
 /// A decoded frame: its state and its transforms.
@@ -54,29 +54,29 @@ type Units = Vec<(Unit, Vec<u8>)>;
 
 /// Codes all access units of an animation; returns the bytes of each, and all frames.
 fn code(
-    nodes: &Nodes,
+    nodes: &NodeTracks,
     schedule: Schedule,
-    choices: &dyn Fn(u32) -> Vec<Choice>,
+    choices: &dyn Fn(u32) -> Vec<NodeResiduals>,
 ) -> (Units, BTreeMap<u32, Frame>) {
     let (mut units, mut frames) = (Vec::new(), BTreeMap::<u32, Frame>::new());
     let mut words = BTreeMap::<u32, Vec<TrackCodes>>::new();
-    for unit in schedule.in_file() {
+    for unit in schedule.units_in_file_order() {
         let list = schedule.frames_of(unit);
         // The codes of a unit's own frames are made on the way.
         for (i, &frame) in list.iter().enumerate() {
             let (mut own, mut out) = (Vec::new(), Vec::new());
             for (n, (track, choice)) in nodes.tracks.iter().zip(choices(frame)).enumerate() {
                 let find = |f: u32| words.get(&f)?.get(n);
-                let around = Around::new(&track.words, schedule, &list, i, find).unwrap();
-                let (moved, transform) = track.decoded(&around, &choice);
+                let around = SurroundingCodes::new(&track.rest_codes, schedule, &list, i, find).unwrap();
+                let (moved, transform) = track.reconstruct(&around, &choice);
                 own.push(moved);
                 out.push(transform);
             }
-            frames.insert(frame, (nodes.state(&own), out));
+            frames.insert(frame, (nodes.frame_state(&own), out));
             words.insert(frame, own);
         }
-        let all: Vec<Vec<Choice>> = list.iter().map(|&f| choices(f)).collect();
-        let all: Vec<&[Choice]> = all.iter().map(|c| &c[..]).collect();
+        let all: Vec<Vec<NodeResiduals>> = list.iter().map(|&f| choices(f)).collect();
+        let all: Vec<&[NodeResiduals]> = all.iter().map(|c| &c[..]).collect();
         let find = |f: u32| words.get(&f).map(|w| &w[..]);
         let mut bytes = Vec::new();
         encode_unit(nodes, schedule, unit, &find, &all, &mut bytes).unwrap();
@@ -87,7 +87,7 @@ fn code(
 
 /// Decodes with all instruction sets, which must give the same result.
 fn decode(
-    nodes: &Nodes,
+    nodes: &NodeTracks,
     schedule: Schedule,
     unit: (Unit, &[u8]),
     frames: &BTreeMap<u32, Frame>,
@@ -102,13 +102,13 @@ fn decode(
 
 fn decode_with(
     isa: Isa,
-    nodes: &Nodes,
+    nodes: &NodeTracks,
     schedule: Schedule,
     (unit, bytes): (Unit, &[u8]),
     frames: &BTreeMap<u32, Frame>,
 ) -> Result<Vec<Frame>, Corrupt> {
     let list = schedule.frames_of(unit);
-    let empty = (vec![0; nodes.words], vec![Transform::IDENTITY; nodes.tracks.len()]);
+    let empty = (vec![0; nodes.codes_per_frame], vec![Transform::IDENTITY; nodes.tracks.len()]);
     let mut out = vec![empty; list.len()];
     let (mut states, mut transforms) = (Vec::new(), Vec::new());
     for (state, transform) in &mut out {
@@ -128,26 +128,26 @@ fn bits(frame: &Frame) -> (Vec<i32>, Vec<u32>) {
     (frame.0.clone(), frame.1.iter().flat_map(of).collect())
 }
 
-fn some(frame: u32) -> Vec<Choice> {
-    let mut k = [0; COMPONENTS];
+fn some(frame: u32) -> Vec<NodeResiduals> {
+    let mut k = [0; MAX_COMPONENTS];
     for (i, k) in k.iter_mut().enumerate().take(6) {
         *k = ((frame * 7 + i as u32 * 13) % 11) as i32 - 5;
     }
-    let first = Choice { class: 1 + (frame % 6) as u8, k, ..Choice::default() };
+    let first = NodeResiduals { class: 1 + (frame % 6) as u8, k, ..NodeResiduals::default() };
     let raw = Transform { rotation: [0.0, 0.6, 0.0, 0.8], translation: [1e6, -3.0, 0.1], scale: [0.0; 3] };
     let second = match frame % 5 {
-        0 => Choice::default(),
-        1 => Choice { class: RAW, raw, ..Choice::default() },
+        0 => NodeResiduals::default(),
+        1 => NodeResiduals { class: RAW_CLASS, raw, ..NodeResiduals::default() },
         _ => first,
     };
     vec![first, second]
 }
 
 fn round_trip(
-    nodes: &Nodes,
+    nodes: &NodeTracks,
     frames: u32,
     restart: u32,
-    choices: &dyn Fn(u32) -> Vec<Choice>,
+    choices: &dyn Fn(u32) -> Vec<NodeResiduals>,
 ) -> Vec<Vec<u8>> {
     let schedule = Schedule::new(frames, restart);
     let (units, frames) = code(nodes, schedule, choices);
@@ -188,8 +188,8 @@ fn units_come_back() {
 
 /// Returns the choices of `n` nodes, each with another pattern: zeros, small and large residuals, residuals
 /// too wide for any field, raw transforms.
-fn lively(frame: u32, n: u32) -> Choice {
-    let mut k: [i32; COMPONENTS] = std::array::from_fn(|c| {
+fn lively(frame: u32, n: u32) -> NodeResiduals {
+    let mut k: [i32; MAX_COMPONENTS] = std::array::from_fn(|c| {
         let mixed = (frame + 1)
             .wrapping_mul(0x9E37_79B9)
             .wrapping_add(n.wrapping_mul(0x85EB_CA6B) ^ (c as u32).wrapping_mul(0xC2B2_AE35));
@@ -199,21 +199,21 @@ fn lively(frame: u32, n: u32) -> Choice {
     });
     let class = match (n + frame) % 11 {
         0..3 => 0,
-        3 => RAW,
+        3 => RAW_CLASS,
         4 => 1 + (n % 6) as u8,
         _ => 1,
     };
     if class == 0 {
-        k = [0; COMPONENTS];
+        k = [0; MAX_COMPONENTS];
     }
     let raw =
         Transform { rotation: [0.6, 0.0, 0.0, -0.8], translation: [1e3, n as f32, 0.1], scale: [2.0; 3] };
-    Choice { class, k, raw }
+    NodeResiduals { class, k, raw }
 }
 
 /// Sets the residuals of parts that do not move to 0.
-fn fitting(nodes: &Nodes, frame: u32) -> Vec<Choice> {
-    let of = |(n, track): (u32, &Track)| {
+fn fitting(nodes: &NodeTracks, frame: u32) -> Vec<NodeResiduals> {
+    let of = |(n, track): (u32, &NodeTrack)| {
         let mut choice = lively(frame, n);
         choice.k[track.components()..].fill(0);
         choice
@@ -250,8 +250,10 @@ fn what_stands_still_is_not_rounded_anew() {
         let nodes = many(packed);
         // Moves once, in the second key frame.
         let choices = |frame: u32| match frame {
-            16 => fitting(&nodes, 2).into_iter().map(|c| Choice { class: c.class.min(1), ..c }).collect(),
-            _ => vec![Choice::default(); nodes.tracks.len()],
+            16 => {
+                fitting(&nodes, 2).into_iter().map(|c| NodeResiduals { class: c.class.min(1), ..c }).collect()
+            }
+            _ => vec![NodeResiduals::default(); nodes.tracks.len()],
         };
         let (_, frames) = code(&nodes, Schedule::new(50, 50), &choices);
         let first = bits(&frames[&16]).1;
@@ -270,7 +272,7 @@ fn golden() {
     assert_eq!(round_trip(&coder(false), 3, 1, &some), GOLDEN_UNITS);
     assert_eq!(round_trip(&coder(true), 3, 1, &some), GOLDEN_PACKED);
     // A node at rest takes less than a hundredth of a bit.
-    let still = |packed| round_trip(&coder(packed), 3, 1, &|_| vec![Choice::default(); 2]);
+    let still = |packed| round_trip(&coder(packed), 3, 1, &|_| vec![NodeResiduals::default(); 2]);
     assert!(still(false).iter().all(|unit| *unit == [4]));
     assert!(still(true).iter().all(|unit| *unit == [0]));
 }
@@ -317,7 +319,7 @@ fn steps_follow_what_hangs_below() {
 #[test]
 fn the_first_frame_is_the_rest_pose() {
     for track in &coder(true).tracks {
-        let (got, want) = (track.transform(&track.words).matrix(), track.rest.matrix());
+        let (got, want) = (track.transform(&track.rest_codes).matrix(), track.rest.matrix());
         for (got, want) in got.as_flattened().iter().zip(want.as_flattened()) {
             assert!((got - want).abs() < 3e-4, "{got} {want}");
         }
@@ -330,7 +332,7 @@ fn nothing_is_nothing() {
     let nodes = coder(false);
     let track = nodes.tracks[1];
     let zero = Transform { scale: [0.0; 3], ..track.rest };
-    assert_eq!(track.transform(&track.words_of(&zero)).scale, [0.0; 3]);
+    assert_eq!(track.transform(&track.quantize(&zero)).scale, [0.0; 3]);
 }
 
 #[test]
@@ -381,21 +383,21 @@ fn setups_that_are_none() {
     encode_setup(0.01, false, &SETUPS, &mut setup);
     for cut in 0..setup.len() {
         // Decoded as another setup, or refused.
-        let _ = Nodes::new(&given, &setup[..cut]);
+        let _ = NodeTracks::new(&given, &setup[..cut]);
     }
     for at in 0..setup.len() {
         for bit in 0..8 {
             let mut bad = setup.clone();
             bad[at] ^= 1 << bit;
-            let _ = Nodes::new(&given, &bad);
+            let _ = NodeTracks::new(&given, &bad);
         }
     }
     setup.extend([1; 8]);
-    assert!(Nodes::new(&given, &setup).is_err());
+    assert!(NodeTracks::new(&given, &setup).is_err());
     for base in [0.0, -1.0, f32::NAN, f32::INFINITY] {
         let mut setup = Vec::new();
         encode_setup(base, true, &SETUPS, &mut setup);
-        assert!(Nodes::new(&given, &setup).is_err());
+        assert!(NodeTracks::new(&given, &setup).is_err());
     }
 }
 
@@ -420,10 +422,10 @@ proptest! {
             usable
         });
         for setup in [&setup, &usable[0], &usable[1]] {
-            let Ok(nodes) = Nodes::new(&given, setup) else { continue };
+            let Ok(nodes) = NodeTracks::new(&given, setup) else { continue };
             let schedule = Schedule::new(frames, 2);
             let mut done: BTreeMap<u32, Frame> = BTreeMap::new();
-            for unit in schedule.in_file() {
+            for unit in schedule.units_in_file_order() {
                 if let Ok(decoded) = decode(&nodes, schedule, (unit, &bytes), &done) {
                     done.extend(schedule.frames_of(unit).iter().copied().zip(decoded));
                 }
@@ -444,7 +446,7 @@ proptest! {
                 let k = k.map(|k| if class == 0 { 0 } else { i32::from(k) >> low });
                 let mut k: [i32; 9] = k;
                 k[6..].fill(0);
-                Choice { class, k, ..Choice::default() }
+                NodeResiduals { class, k, ..NodeResiduals::default() }
             }).collect()
         });
     }

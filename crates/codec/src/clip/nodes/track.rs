@@ -1,16 +1,16 @@
 //! The setup of a moving node, and the steps that follow from it and from the bounds of everything below the
 //! node.
 
-use crate::clip::fixed;
-use crate::clip::node::{Node, turned, usable};
-use crate::clip::nodes::codes::{self, Frame, ROTATION, SCALE, TRANSLATION, TrackCodes};
-use crate::entropy::range::{Bits, Chance};
+use crate::clip::fixed_point_rotation;
+use crate::clip::node::{Node, scale_and_rotate, usable};
+use crate::clip::nodes::codes::{self, PoseConstants, ROTATION, SCALE, TRANSLATION, TrackCodes};
+use crate::entropy::range::{BitCoder, Chance};
 use crate::transform::Transform;
 
 /// The code of a step equal to the base.
-pub const EVEN_CODE: u8 = 128;
+pub const BASE_STEP_CODE: u8 = 128;
 /// The number of code units per step. Part of the format, like everything in this file.
-pub(super) const STEP: f64 = 32.0;
+pub(super) const CODES_PER_STEP: f64 = 32.0;
 /// The range of rotation steps in radians, as in `step`.
 const ROTATION_STEP: [f64; 2] = [5e-7, 0.5];
 /// Powers of the fourth root of two.
@@ -18,26 +18,26 @@ const QUARTERS: [f64; 4] = [1.0, 1.189_207_115_002_721, std::f64::consts::SQRT_2
 
 /// The parts of a moving node that move, and the size of its steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Setup {
+pub struct NodeSetup {
     /// `true` for each of translation, rotation, scale that moves.
     pub moves: [bool; 3],
     /// `true` if the centre of its bounds is coded instead of its origin.
     pub pivot: bool,
     /// The logarithm of the step, in quarters of an octave.
-    pub code: u8,
+    pub step_code: u8,
 }
 
 /// A moving node.
 #[derive(Clone, Copy, Debug)]
-pub struct Track {
+pub struct NodeTrack {
     /// The number of the node.
     pub node: usize,
     /// The parts that move, and the size of the steps.
-    pub setup: Setup,
+    pub setup: NodeSetup,
     /// The transform in the first frame.
     pub rest: Transform,
     /// The codes of that transform.
-    pub words: TrackCodes,
+    pub rest_codes: TrackCodes,
     /// The pivot in the node's space.
     pub pivot: [f64; 3],
     /// The position of the pivot in the first frame.
@@ -55,12 +55,12 @@ fn nearest(v: f64) -> i32 {
     (v + 0.5).floor() as i32
 }
 
-impl Track {
+impl NodeTrack {
     /// Computes the steps; `base` and `setup` must be in their ranges.
-    pub(super) fn new(node: usize, given: &Node, space: &[f64; 6], base: f32, setup: Setup) -> Track {
-        let octaves = i32::from(setup.code >> 2) - 32;
+    pub(super) fn new(node: usize, given: &Node, space: &[f64; 6], base: f32, setup: NodeSetup) -> NodeTrack {
+        let octaves = i32::from(setup.step_code >> 2) - 32;
         let power = f64::from_bits(((1023 + octaves) as u64) << 52);
-        let step = f64::from(base) * power * QUARTERS[usize::from(setup.code & 3)];
+        let step = f64::from(base) * power * QUARTERS[usize::from(setup.step_code & 3)];
         let mut pivot = [0, 1, 2].map(|k| (space[k] + space[k + 3]) * 0.5);
         if !setup.pivot || !pivot.iter().all(|v| v.abs() < 1e30) {
             pivot = [0.0; 3];
@@ -87,20 +87,20 @@ impl Track {
                 false => own.clamp(1e-9, 1e9),
             }
         });
-        let arm = turned(&given.rest, pivot);
+        let arm = scale_and_rotate(&given.rest, pivot);
         let t = given.rest.translation.map(f64::from);
-        let mut out = Track {
+        let mut out = NodeTrack {
             node,
             setup,
             rest: given.rest,
-            words: [0; 11],
+            rest_codes: [0; 11],
             pivot,
             origin: [0, 1, 2].map(|k| t[k] + arm[k]),
             step,
             rotation,
             scale,
         };
-        out.words = out.nearest(&given.rest);
+        out.rest_codes = out.quantize_all(&given.rest);
         out
     }
 
@@ -112,7 +112,7 @@ impl Track {
     /// Returns the position of coordinate `v` of the pivot along axis `k`, in steps: like the codes of the
     /// translation, but in whole steps and not rounded.
     #[cfg(feature = "encode")]
-    pub fn along(&self, k: usize, v: f64) -> f64 {
+    pub fn steps_along(&self, k: usize, v: f64) -> f64 {
         (v - self.origin[k]) / self.step
     }
 
@@ -122,8 +122,8 @@ impl Track {
     }
 
     /// Returns the nearest codes to a transform; parts that do not move keep those of the rest transform.
-    pub fn words_of(&self, t: &Transform) -> TrackCodes {
-        let (nearest, mut out) = (self.nearest(t), self.words);
+    pub fn quantize(&self, t: &Transform) -> TrackCodes {
+        let (nearest, mut out) = (self.quantize_all(t), self.rest_codes);
         for (moves, words) in self.setup.moves.iter().zip([0..3, 3..7, 7..10]) {
             if *moves {
                 out[words.clone()].copy_from_slice(&nearest[words]);
@@ -133,86 +133,86 @@ impl Track {
     }
 
     /// Returns the nearest codes to a transform.
-    fn nearest(&self, t: &Transform) -> TrackCodes {
-        let arm = turned(t, self.pivot);
-        let unit = self.step / STEP;
+    fn quantize_all(&self, t: &Transform) -> TrackCodes {
+        let arm = scale_and_rotate(t, self.pivot);
+        let unit = self.step / CODES_PER_STEP;
         let mut out = [0; 11];
         for k in 0..3 {
             let from = f64::from(t.translation[k]) + arm[k] - self.origin[k];
             out[TRANSLATION + k] = nearest(from / unit);
-            out[SCALE + k] = nearest(f64::from(t.scale[k]) * STEP / self.scale[k]);
+            out[SCALE + k] = nearest(f64::from(t.scale[k]) * CODES_PER_STEP / self.scale[k]);
         }
-        out[ROTATION..SCALE].copy_from_slice(&fixed(t.rotation));
+        out[ROTATION..SCALE].copy_from_slice(&fixed_point_rotation(t.rotation));
         out
     }
 
     /// Returns the constants from which, with the codes, transforms are computed.
-    pub(super) fn frame(&self) -> Frame<f64> {
+    pub(super) fn pose_constants(&self) -> PoseConstants<f64> {
         let wide = |v: [f32; 3]| [v[0].into(), v[1].into(), v[2].into(), 0.0];
-        Frame {
+        PoseConstants {
             moves: self.setup.moves,
             pivots: self.pivot != [0.0; 3],
             rest: [wide(self.rest.translation), self.rest.rotation.map(f64::from), wide(self.rest.scale)],
             origin: self.origin,
-            unit: self.step / STEP,
-            scale: self.scale.map(|step| step / STEP),
+            unit: self.step / CODES_PER_STEP,
+            scale: self.scale.map(|step| step / CODES_PER_STEP),
             pivot: self.pivot,
         }
     }
 
     /// Returns the transform of these codes.
     pub fn transform(&self, words: &TrackCodes) -> Transform {
-        codes::transform(&self.frame(), words)
+        codes::transform(&self.pose_constants(), words)
     }
 }
 
 /// The setup as bits of the range coder; one function reads and writes it.
-pub(super) struct Settings<B> {
+pub(super) struct SetupCoder<B> {
     pub bits: B,
     moves: [Chance; 24],
     pivot: [Chance; 2],
     same: Chance,
     code: [Chance; 256],
-    last: Setup,
+    previous: NodeSetup,
 }
 
-impl<B: Bits<Context = Chance>> Settings<B> {
-    pub fn new(bits: B) -> Settings<B> {
+impl<B: BitCoder<Context = Chance>> SetupCoder<B> {
+    pub fn new(bits: B) -> SetupCoder<B> {
         let even = Chance::default();
-        Settings {
+        SetupCoder {
             bits,
             moves: [even; 24],
             pivot: [even; 2],
             same: even,
             code: [even; 256],
-            last: Setup { moves: [true, true, false], pivot: true, code: EVEN_CODE },
+            previous: NodeSetup { moves: [true, true, false], pivot: true, step_code: BASE_STEP_CODE },
         }
     }
 
     /// Codes the setup of the next track.
-    pub fn setup(&mut self, given: Option<Setup>) -> Setup {
-        let given = given.unwrap_or(self.last);
+    pub fn setup(&mut self, given: Option<NodeSetup>) -> NodeSetup {
+        let given = given.unwrap_or(self.previous);
         let mut out = given;
         let mut seen = 0;
         for (i, moves) in out.moves.iter_mut().enumerate() {
-            let context = 8 * i + 2 * seen + usize::from(self.last.moves[i]);
+            let context = 8 * i + 2 * seen + usize::from(self.previous.moves[i]);
             *moves = self.bits.bit(&mut self.moves[context], given.moves[i]);
             seen = seen << 1 | usize::from(*moves);
         }
-        let context = usize::from(self.last.pivot);
+        let context = usize::from(self.previous.pivot);
         out.pivot = self.bits.bit(&mut self.pivot[context], given.pivot);
-        let other = given.code != self.last.code;
+        let other = given.step_code != self.previous.step_code;
         if self.bits.bit(&mut self.same, other) {
             let mut node = 1;
             for i in (0..8).rev() {
-                let bit = self.bits.bit(&mut self.code[node], given.code >> i & 1 != 0);
+                let bit = self.bits.bit(&mut self.code[node], given.step_code >> i & 1 != 0);
                 node = node << 1 | usize::from(bit);
             }
-            out.code = node as u8;
+            out.step_code = node as u8;
         } else {
-            out.code = self.last.code;
+            out.step_code = self.previous.step_code;
         }
-        self.last = out;
+        self.previous = out;
         out
     }
 }

@@ -2,26 +2,32 @@
 
 use crate::Corrupt;
 #[cfg(feature = "encode")]
-use crate::bytes::put_sized;
-use crate::bytes::{Cursor, take_sized};
-use crate::clip::streamed::{Group, Kind, Plan};
-use crate::clip::{Header, Rotation, Skeleton, header};
+use crate::bytes::put_length_prefixed;
+use crate::bytes::{Cursor, take_length_prefixed};
+use crate::clip::streamed::{AnimatedSubTrack, ClipLayout, SubTrackKind};
+use crate::clip::{ClipHeader, RotationSubTrack, Skeleton, header};
 use crate::quantize::rotation;
 use crate::simd::lanes::{LANES, Widths};
 
 /// The number of samples per segment. Part of the format, like everything in this file.
-pub const SEGMENT: usize = 16;
+pub const SEGMENT_SAMPLES: usize = 16;
 /// The widths of fields in bits, by code.
 const BITS: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 17, 24];
 pub(super) const WIDTHS: Widths = Widths::new(BITS);
 /// The factor that leaves steps unchanged.
-pub const UNIT: u8 = 128;
+pub const UNIT_FACTOR: u8 = 128;
 /// Bytes after the last segment in memory, so that a block can be loaded at once.
-pub(super) const TAIL: usize = 32;
+pub(super) const TAIL_BYTES: usize = 32;
 /// Bytes of a segment before the ends of its blocks.
-const ENDS: usize = 1;
+const FACTOR_BYTES: usize = 1;
 /// The kinds of sub-tracks in the order of blocks.
-const KINDS: [Kind; 5] = [Kind::Free, Kind::TwoAxes, Kind::Hinge, Kind::Translation, Kind::Scale];
+const KINDS: [SubTrackKind; 5] = [
+    SubTrackKind::Free,
+    SubTrackKind::TwoAxes,
+    SubTrackKind::Hinge,
+    SubTrackKind::Translation,
+    SubTrackKind::Scale,
+];
 
 /// The value relative to which the values of a sub-track are coded.
 #[cfg(feature = "encode")]
@@ -43,17 +49,17 @@ impl Origin {
         let sign = if q[largest] < 0.0 { -1.0 } else { 1.0 };
         let mut parts = [0; 3];
         for (part, i) in parts.iter_mut().zip((0..4).filter(|&i| i != largest)) {
-            *part = (q[i] * sign * PART).round().clamp(-16384.0, 16383.0) as i16;
+            *part = (q[i] * sign * SMALLEST_THREE_SCALE).round().clamp(-16384.0, 16383.0) as i16;
         }
         Origin::Rotation(largest as u8, parts)
     }
 
     /// Returns x y z w of a rotation; the identity for any other kind.
-    pub fn float(&self) -> [f64; 4] {
+    pub fn to_quaternion(&self) -> [f64; 4] {
         let Origin::Rotation(largest, parts) = self else {
             return [0.0, 0.0, 0.0, 1.0];
         };
-        let p = parts.map(|v| f64::from(v) / PART);
+        let p = parts.map(|v| f64::from(v) / SMALLEST_THREE_SCALE);
         let rest = 1.0 - p[0] * p[0] - p[1] * p[1] - p[2] * p[2];
         let large = if rest > 0.0 { rest.sqrt() } else { 0.0 };
         let mut q = [0.0; 4];
@@ -71,12 +77,12 @@ impl Origin {
 
 /// 2¹⁴·√2.
 #[cfg(feature = "encode")]
-const PART: f64 = 16_384.0 * std::f64::consts::SQRT_2;
+const SMALLEST_THREE_SCALE: f64 = 16_384.0 * std::f64::consts::SQRT_2;
 
 /// A segment before it is packed.
 #[cfg(feature = "encode")]
 #[derive(Clone, Debug, PartialEq)]
-pub struct Segment {
+pub struct UnpackedSegment {
     /// The factor of the steps, in 128ths.
     pub factor: u8,
     /// The origin of each animated sub-track.
@@ -96,16 +102,16 @@ fn width(k: i32) -> u32 {
 }
 
 #[cfg(feature = "encode")]
-struct Writer<'a> {
+struct BitWriter<'a> {
     out: &'a mut Vec<u8>,
     held: u64,
     count: u32,
 }
 
 #[cfg(feature = "encode")]
-impl Writer<'_> {
+impl BitWriter<'_> {
     #[cfg(feature = "encode")]
-    fn put(&mut self, value: u32, bits: u32) {
+    fn write(&mut self, value: u32, bits: u32) {
         self.held |= u64::from(value) << self.count;
         self.count += bits;
         while self.count >= 8 {
@@ -126,52 +132,53 @@ impl Writer<'_> {
 
 /// Returns the blocks: sub-tracks of one kind that are decoded side by side, at most eight, as numbers among
 /// the groups of `plan`.
-fn blocks(plan: &Plan) -> Vec<(Kind, Vec<usize>)> {
+fn blocks(plan: &ClipLayout) -> Vec<(SubTrackKind, Vec<usize>)> {
     let mut out = Vec::new();
     for kind in KINDS {
-        let of: Vec<usize> = (0..plan.groups.len()).filter(|&g| plan.groups[g].kind == kind).collect();
+        let of: Vec<usize> =
+            (0..plan.sub_tracks.len()).filter(|&g| plan.sub_tracks[g].kind == kind).collect();
         out.extend(of.chunks(LANES).map(|block| (kind, block.to_vec())));
     }
     out
 }
 
 /// Returns the bytes of the origins of a block with `lanes` sub-tracks.
-fn origin_bytes(kind: Kind, lanes: usize) -> usize {
+fn origin_bytes(kind: SubTrackKind, lanes: usize) -> usize {
     match kind {
-        Kind::Free => 2 + 6 * lanes,
-        Kind::TwoAxes => 8 * lanes,
-        Kind::Hinge => 4 * lanes,
-        Kind::Translation | Kind::Scale => 12 * lanes,
+        SubTrackKind::Free => 2 + 6 * lanes,
+        SubTrackKind::TwoAxes => 8 * lanes,
+        SubTrackKind::Hinge => 4 * lanes,
+        SubTrackKind::Translation | SubTrackKind::Scale => 12 * lanes,
     }
 }
 
 /// Encodes a clip. Returns `None` if a value needs more than 24 bits relative to its origin.
 #[cfg(feature = "encode")]
-pub fn encode(plan: &Plan, segments: &[Segment]) -> Option<Vec<u8>> {
+pub fn encode(plan: &ClipLayout, segments: &[UnpackedSegment]) -> Option<Vec<u8>> {
     let mut header = Vec::new();
     header::encode(&plan.header, &mut header);
     let mut out = Vec::new();
-    put_sized(&header, &mut out);
+    put_length_prefixed(&header, &mut out);
     out.extend(encode_body(plan, segments)?);
     Some(out)
 }
 
 /// Encodes the part after the header of a clip: the ends of its segments, then the segments.
 #[cfg(feature = "encode")]
-pub fn encode_body(plan: &Plan, segments: &[Segment]) -> Option<Vec<u8>> {
+pub fn encode_body(plan: &ClipLayout, segments: &[UnpackedSegment]) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     let blocks = blocks(plan);
     // The plan's number of each component, in the order of this form.
     let order: Vec<usize> = (blocks.iter())
         .flat_map(|(_, groups)| {
-            let components = plan.groups[groups[0]].components;
-            (0..components).flat_map(move |c| groups.iter().map(move |&g| plan.groups[g].component + c))
+            let components = plan.sub_tracks[groups[0]].components;
+            (0..components).flat_map(move |c| groups.iter().map(move |&g| plan.sub_tracks[g].component + c))
         })
         .collect();
     let n = plan.components;
     // The number of components of each block.
     let sizes: Vec<usize> =
-        (blocks.iter()).map(|(_, groups)| plan.groups[groups[0]].components * groups.len()).collect();
+        (blocks.iter()).map(|(_, groups)| plan.sub_tracks[groups[0]].components * groups.len()).collect();
     let mut all = Vec::new();
     for segment in segments {
         let mut widths = vec![0; n];
@@ -194,22 +201,22 @@ pub fn encode_body(plan: &Plan, segments: &[Segment]) -> Option<Vec<u8>> {
             all.extend_from_slice(&u16::try_from(end).ok()?.to_le_bytes());
             first += size;
         }
-        let mut bits = Writer { out: &mut all, held: 0, count: 0 };
+        let mut bits = BitWriter { out: &mut all, held: 0, count: 0 };
         let mut codes = codes.iter();
         for size in &sizes {
             let own = codes.by_ref().take(*size);
-            own.for_each(|code| bits.put(*code as u32, 4));
+            own.for_each(|code| bits.write(*code as u32, 4));
             bits.align();
         }
         for (kind, groups) in &blocks {
             let origins = groups.iter().map(|&g| &segment.origins[g]);
             encode_origins(*kind, origins, &mut all);
         }
-        let mut bits = Writer { out: &mut all, held: 0, count: 0 };
+        let mut bits = BitWriter { out: &mut all, held: 0, count: 0 };
         for sample in segment.k.chunks_exact(n.max(1)) {
             for (&i, &w) in order.iter().zip(&widths) {
                 if w > 0 {
-                    bits.put((sample[i] + (1 << (w - 1))) as u32, w);
+                    bits.write((sample[i] + (1 << (w - 1))) as u32, w);
                 }
             }
             bits.align();
@@ -221,8 +228,12 @@ pub fn encode_body(plan: &Plan, segments: &[Segment]) -> Option<Vec<u8>> {
 }
 
 #[cfg(feature = "encode")]
-fn encode_origins<'a>(kind: Kind, origins: impl Iterator<Item = &'a Origin> + Clone, out: &mut Vec<u8>) {
-    if kind == Kind::Free {
+fn encode_origins<'a>(
+    kind: SubTrackKind,
+    origins: impl Iterator<Item = &'a Origin> + Clone,
+    out: &mut Vec<u8>,
+) {
+    if kind == SubTrackKind::Free {
         let largest = |o: &Origin| match o {
             Origin::Rotation(largest, _) => u16::from(*largest),
             _ => 0,
@@ -236,7 +247,7 @@ fn encode_origins<'a>(kind: Kind, origins: impl Iterator<Item = &'a Origin> + Cl
                 Origin::Rotation(_, parts) => out.extend_from_slice(&parts[c].to_le_bytes()),
                 Origin::Vector(v) => out.extend_from_slice(&v[c].to_le_bytes()),
                 Origin::Angles(a) => {
-                    let there = c == 0 || (c == 1 && kind == Kind::TwoAxes);
+                    let there = c == 0 || (c == 1 && kind == SubTrackKind::TwoAxes);
                     out.extend(there.then(|| a[c].to_le_bytes()).into_iter().flatten());
                 }
             }
@@ -248,17 +259,17 @@ fn encode_origins<'a>(kind: Kind, origins: impl Iterator<Item = &'a Origin> + Cl
 /// clip whose other joints are in the rest pose; the poses of all layers together are those of the whole
 /// clip, bit for bit.
 #[cfg(feature = "encode")]
-pub fn take_out(
+pub fn extract_layer(
     skeleton: &Skeleton<'_>,
-    plan: &Plan,
+    plan: &ClipLayout,
     layer: u8,
-    segments: &[Segment],
-) -> Result<(Plan, Vec<Segment>), Corrupt> {
-    let own = Plan::new(skeleton, plan.header.of_layer(layer))?;
+    segments: &[UnpackedSegment],
+) -> Result<(ClipLayout, Vec<UnpackedSegment>), Corrupt> {
+    let own = ClipLayout::new(skeleton, plan.header.layer_header(layer))?;
     let layers = &plan.header.split.layers;
-    let kept: Vec<bool> = (plan.groups.iter()).map(|g| layers.get(g.joint) == Some(&layer)).collect();
-    let components = crate::clip::layer::components(&plan.header, layer);
-    let part = |segment: &Segment| Segment {
+    let kept: Vec<bool> = (plan.sub_tracks.iter()).map(|g| layers.get(g.joint) == Some(&layer)).collect();
+    let components = crate::clip::layer::layer_components(&plan.header, layer);
+    let part = |segment: &UnpackedSegment| UnpackedSegment {
         factor: segment.factor,
         origins: (segment.origins.iter().zip(&kept))
             .filter_map(|(origin, kept)| kept.then_some(*origin))
@@ -275,18 +286,18 @@ pub fn take_out(
 #[derive(Clone, Debug)]
 pub struct RandomAccess {
     /// The sub-tracks and steps, from header and skeleton.
-    pub plan: Plan,
+    pub layout: ClipLayout,
     /// The segments and the tail.
     pub(super) bytes: Vec<u8>,
-    pub(super) segments: Vec<SegmentPlace>,
-    pub(super) blocks: Vec<Block>,
+    pub(super) segments: Vec<SegmentLocation>,
+    pub(super) blocks: Vec<SubTrackBlock>,
     /// The constants of the blocks; each row has a number per sub-track.
     pub(super) rows: Vec<[f32; LANES]>,
     /// For each joint, the places of its sub-tracks: eight times the block plus the lane;
-    /// [`crate::clip::NONE`] if not animated.
-    pub(super) of_joint: Vec<[u32; 3]>,
+    /// [`crate::clip::NO_INDEX`] if not animated.
+    pub(super) joint_slots: Vec<[u32; 3]>,
     /// Bytes of a segment before its samples.
-    pub(super) head: usize,
+    pub(super) samples_offset: usize,
     /// Bytes of the header, without their size.
     header_bytes: usize,
 }
@@ -294,7 +305,7 @@ pub struct RandomAccess {
 /// The place of a segment, kept apart from its bytes so that a sample can be prefetched before any of them is
 /// read.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct SegmentPlace {
+pub(super) struct SegmentLocation {
     /// The first byte.
     pub(super) start: u32,
     /// Bytes per sample.
@@ -305,8 +316,8 @@ pub(super) struct SegmentPlace {
 
 /// A block. Small, so that few cache lines are read for all blocks.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Block {
-    pub(super) kind: Kind,
+pub(super) struct SubTrackBlock {
+    pub(super) kind: SubTrackKind,
     /// The number of sub-tracks.
     pub(super) lanes: u8,
     pub(super) joints: [u16; LANES],
@@ -328,7 +339,7 @@ pub(super) struct Block {
 impl RandomAccess {
     /// Decodes the bytes of [`encode`], and checks all segments.
     pub fn open(skeleton: &Skeleton<'_>, bytes: &[u8]) -> Result<RandomAccess, Corrupt> {
-        let (header, used) = take_sized(bytes)?;
+        let (header, used) = take_length_prefixed(bytes)?;
         RandomAccess::open_parts(skeleton, header, bytes.get(used..).unwrap_or_default())
     }
 
@@ -337,17 +348,17 @@ impl RandomAccess {
     pub fn open_parts(skeleton: &Skeleton<'_>, header: &[u8], body: &[u8]) -> Result<RandomAccess, Corrupt> {
         skeleton.check()?;
         let header_bytes = header.len();
-        let header: Header = header::decode(header, skeleton.parents.len())?;
-        let plan = Plan::new(skeleton, header)?;
+        let header: ClipHeader = header::decode(header, skeleton.parents.len())?;
+        let plan = ClipLayout::new(skeleton, header)?;
         let mut cursor = Cursor::new(body);
-        let count = (plan.header.samples as usize).div_ceil(SEGMENT);
+        let count = (plan.header.samples as usize).div_ceil(SEGMENT_SAMPLES);
         if count > cursor.left() / 4 {
             return Err(Corrupt("ends of a clip's segments end early"));
         }
         let mut segments = Vec::with_capacity(count);
         let mut start = 0;
         for _ in 0..count {
-            segments.push(SegmentPlace { start, ..SegmentPlace::default() });
+            segments.push(SegmentLocation { start, ..SegmentLocation::default() });
             let end = u32::from_le_bytes(cursor.array()?);
             if end < start {
                 return Err(Corrupt("ends of a clip's segments do not fit"));
@@ -358,15 +369,15 @@ impl RandomAccess {
         if start as usize != left {
             return Err(Corrupt("ends of a clip's segments do not fit"));
         }
-        let mut bytes = Vec::with_capacity(left + TAIL);
-        bytes.extend_from_slice(cursor.take(left)?);
-        bytes.resize(left + TAIL, 0);
+        let mut bytes = Vec::with_capacity(left + TAIL_BYTES);
+        bytes.extend_from_slice(cursor.bytes(left)?);
+        bytes.resize(left + TAIL_BYTES, 0);
         let mut resident = RandomAccess {
             blocks: Vec::new(),
             rows: Vec::new(),
-            of_joint: vec![[crate::clip::NONE; 3]; skeleton.parents.len()],
-            head: 0,
-            plan,
+            joint_slots: vec![[crate::clip::NO_INDEX; 3]; skeleton.parents.len()],
+            samples_offset: 0,
+            layout: plan,
             bytes,
             segments,
             header_bytes,
@@ -380,49 +391,49 @@ impl RandomAccess {
     }
 
     fn lay_out(&mut self) {
-        let blocks = blocks(&self.plan);
-        self.head = ENDS + 2 * blocks.len();
+        let blocks = blocks(&self.layout);
+        self.samples_offset = FACTOR_BYTES + 2 * blocks.len();
         for (i, (kind, groups)) in blocks.into_iter().enumerate() {
-            let group = |g: usize| &self.plan.groups[g];
+            let group = |g: usize| &self.layout.sub_tracks[g];
             let row = self.rows.len();
             let mut joints = [0; LANES];
             for (lane, &g) in groups.iter().enumerate() {
                 let joint = group(g).joint;
                 joints[lane] = joint as u16;
                 let place = (LANES * self.blocks.len() + lane) as u32;
-                let free = self.of_joint[joint].iter_mut();
-                if let Some(slot) = free.into_iter().find(|slot| **slot == crate::clip::NONE) {
+                let free = self.joint_slots[joint].iter_mut();
+                if let Some(slot) = free.into_iter().find(|slot| **slot == crate::clip::NO_INDEX) {
                     *slot = place;
                 }
-                let constants = constants(&self.plan, group(g));
+                let constants = constants(&self.layout, group(g));
                 self.rows.resize((row + constants.len()).max(self.rows.len()), [0.0; LANES]);
                 for (row, constant) in self.rows[row..].iter_mut().zip(constants) {
                     row[lane] = constant;
                 }
             }
-            self.blocks.push(Block {
+            self.blocks.push(SubTrackBlock {
                 kind,
                 lanes: groups.len() as u8,
                 joints,
-                begin: (ENDS + 2 * i.saturating_sub(1)) as u32,
+                begin: (FACTOR_BYTES + 2 * i.saturating_sub(1)) as u32,
                 before: if i == 0 { 0 } else { u16::MAX },
-                codes: self.head as u32,
+                codes: self.samples_offset as u32,
                 mask: u32::MAX >> (4 * (LANES - groups.len())),
                 origins: 0,
                 row: row as u32,
             });
-            self.head += (components(kind) * groups.len()).div_ceil(2);
+            self.samples_offset += (components(kind) * groups.len()).div_ceil(2);
         }
         for block in &mut self.blocks {
-            block.origins = self.head as u32;
-            self.head += origin_bytes(block.kind, usize::from(block.lanes));
+            block.origins = self.samples_offset as u32;
+            self.samples_offset += origin_bytes(block.kind, usize::from(block.lanes));
         }
     }
 
     /// Checks that a segment is as long as its header says, and that its origins are finite.
-    fn check(&self, s: usize, end: usize) -> Result<SegmentPlace, Corrupt> {
+    fn check(&self, s: usize, end: usize) -> Result<SegmentLocation, Corrupt> {
         let start = self.segments[s].start as usize;
-        if start + self.head > end || self.bytes[start] == 0 {
+        if start + self.samples_offset > end || self.bytes[start] == 0 {
             return Err(Corrupt("a segment of a clip ends early, or has steps of zero"));
         }
         let mut sum = 0;
@@ -435,8 +446,8 @@ impl RandomAccess {
                 _ => total::<3>(block.codes(&self.bytes, start)),
             };
         }
-        let samples = (self.plan.header.samples as usize - s * SEGMENT).min(SEGMENT);
-        let size = self.head + sum.div_ceil(8) * samples;
+        let samples = (self.layout.header.samples as usize - s * SEGMENT_SAMPLES).min(SEGMENT_SAMPLES);
+        let size = self.samples_offset + sum.div_ceil(8) * samples;
         if !adds_up
             || sum > usize::from(u16::MAX)
             || sum.div_ceil(8) != self.stride(start)
@@ -445,7 +456,7 @@ impl RandomAccess {
             return Err(Corrupt("a segment of a clip is of another size than its samples"));
         }
         for block in &self.blocks {
-            if matches!(block.kind, Kind::Translation | Kind::Scale) {
+            if matches!(block.kind, SubTrackKind::Translation | SubTrackKind::Scale) {
                 let origins = &self.bytes[start + block.origins as usize..][..12 * usize::from(block.lanes)];
                 let fits = |b: &[u8; 4]| f32::from_le_bytes(*b).abs() <= 1e18;
                 if !origins.as_chunks().0.iter().all(fits) {
@@ -455,7 +466,7 @@ impl RandomAccess {
         }
         // The bits of a sample fit 16 bits: at most 24 bits for each of the three components of each
         // sub-track.
-        Ok(SegmentPlace {
+        Ok(SegmentLocation {
             start: self.segments[s].start,
             stride: sum.div_ceil(8) as u16,
             factor: self.bytes[start],
@@ -466,7 +477,7 @@ impl RandomAccess {
     fn stride(&self, start: usize) -> usize {
         match self.blocks.len() {
             0 => 0,
-            n => usize::from(word(&self.bytes, start + ENDS + 2 * (n - 1))).div_ceil(8),
+            n => usize::from(word(&self.bytes, start + FACTOR_BYTES + 2 * (n - 1))).div_ceil(8),
         }
     }
 
@@ -482,11 +493,11 @@ impl RandomAccess {
 
     /// Returns the stored size of everything after the header, in bytes.
     pub fn body_bytes(&self) -> usize {
-        4 * self.segments.len() + self.bytes.len() - TAIL
+        4 * self.segments.len() + self.bytes.len() - TAIL_BYTES
     }
 }
 
-impl Block {
+impl SubTrackBlock {
     /// Returns the bits of a sample before this block.
     #[inline(always)]
     pub(super) fn begin(&self, bytes: &[u8], start: usize) -> usize {
@@ -542,11 +553,11 @@ impl Block {
 
 /// Returns the number of components of a sub-track.
 #[inline(always)]
-fn components(kind: Kind) -> usize {
+fn components(kind: SubTrackKind) -> usize {
     match kind {
-        Kind::Hinge => 1,
-        Kind::TwoAxes => 2,
-        Kind::Free | Kind::Translation | Kind::Scale => 3,
+        SubTrackKind::Hinge => 1,
+        SubTrackKind::TwoAxes => 2,
+        SubTrackKind::Free | SubTrackKind::Translation | SubTrackKind::Scale => 3,
     }
 }
 
@@ -593,11 +604,11 @@ fn total<const ROWS: usize>(codes: [u32; ROWS]) -> usize {
 
 /// Returns the constants of a sub-track that [`sample`] reads besides its components, in the order of its
 /// rows.
-fn constants(plan: &Plan, group: &Group) -> Vec<f32> {
+fn constants(plan: &ClipLayout, group: &AnimatedSubTrack) -> Vec<f32> {
     let steps = &plan.steps[group.joint];
     let turn = |c: usize| (steps.rotation[c] / std::f64::consts::TAU) as f32;
     let rest = match &plan.header.rotations[group.joint] {
-        Rotation::Hinge { rest, .. } | Rotation::TwoAxes { rest, .. } => rest.float(),
+        RotationSubTrack::Hinge { rest, .. } | RotationSubTrack::TwoAxes { rest, .. } => rest.to_quaternion(),
         _ => [0.0, 0.0, 0.0, 1.0],
     };
     let [x, y, z] = steps.axes[0];
@@ -605,29 +616,29 @@ fn constants(plan: &Plan, group: &Group) -> Vec<f32> {
     let mut out = Vec::new();
     match group.kind {
         // Step/4 · axis of each component.
-        Kind::Free => out.extend((0..3).flat_map(|c| {
+        SubTrackKind::Free => out.extend((0..3).flat_map(|c| {
             let axis = steps.axes[c];
             axis.map(|v| (steps.rotation[c] * v * 0.25) as f32)
         })),
         // Step in turns, rest · (0, 0, 0, 1) and rest · axis; then step and axis of the second turn.
-        Kind::Hinge | Kind::TwoAxes => {
+        SubTrackKind::Hinge | SubTrackKind::TwoAxes => {
             out.push(turn(0));
             out.extend(rest.iter().chain(&across).map(|v| *v as f32));
-            if group.kind == Kind::TwoAxes {
+            if group.kind == SubTrackKind::TwoAxes {
                 out.push(turn(1));
                 out.extend(steps.axes[1].map(|v| v as f32));
             }
         }
-        Kind::Translation => out.push(steps.translation as f32),
-        Kind::Scale => out.push(steps.scale as f32),
+        SubTrackKind::Translation => out.push(steps.translation as f32),
+        SubTrackKind::Scale => out.push(steps.scale as f32),
     }
     out
 }
 
 /// Returns the origin of a rotation as a quaternion of i32, for the encoder's prediction.
 #[cfg(feature = "encode")]
-pub fn fixed(origin: &Origin) -> rotation::Quaternion {
-    origin.float().map(|v| (v * f64::from(rotation::ONE)).round() as i32)
+pub fn origin_quaternion(origin: &Origin) -> rotation::Quaternion {
+    origin.to_quaternion().map(|v| (v * f64::from(rotation::ONE)).round() as i32)
 }
 
 #[cfg(test)]

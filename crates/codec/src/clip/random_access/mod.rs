@@ -21,8 +21,8 @@ mod form;
 mod sample;
 
 #[cfg(feature = "encode")]
-pub use form::{Origin, Segment, fixed};
-pub use form::{RandomAccess, SEGMENT, UNIT};
+pub use form::{Origin, UnpackedSegment, origin_quaternion};
+pub use form::{RandomAccess, SEGMENT_SAMPLES, UNIT_FACTOR};
 #[cfg(feature = "encode")]
-pub use form::{encode, encode_body, take_out};
-pub use sample::{Parts, Sink};
+pub use form::{encode, encode_body, extract_layer};
+pub use sample::{InterpolationWeights, PoseSink};

@@ -2,14 +2,16 @@
 //! eight ([`crate::simd::lanes`]): a pose is computed eight sub-tracks at a time, a joint by itself, with the
 //! same bits.
 
-use super::form::{Block, RandomAccess, SEGMENT, TAIL, UNIT, WIDTHS, chunk, word};
-use crate::clip::streamed::Kind;
+use super::form::{
+    RandomAccess, SEGMENT_SAMPLES, SubTrackBlock, TAIL_BYTES, UNIT_FACTOR, WIDTHS, chunk, word,
+};
+use crate::clip::streamed::SubTrackKind;
 use crate::simd::isa::Isa;
 use crate::simd::lanes::{self, LANES, Lanes, Number, Task, field, plus, times};
 use crate::transform::Transform;
 
 /// The destination of a pose: one local transform per joint, of which only animated sub-tracks are written.
-pub trait Sink {
+pub trait PoseSink {
     /// Returns `true` if the joint is wanted.
     fn wants(&self, joint: usize) -> bool;
     /// Returns `true` if every joint is wanted, as far as is known in advance.
@@ -26,7 +28,7 @@ pub trait Sink {
 }
 
 /// Receives a whole pose; joints beyond its end are left out.
-impl Sink for [Transform] {
+impl PoseSink for [Transform] {
     #[inline(always)]
     fn wants(&self, joint: usize) -> bool {
         joint < self.len()
@@ -56,27 +58,27 @@ impl Sink for [Transform] {
 }
 
 /// The interpolation weight of each joint between the left and the right sample, 0 … 1.
-pub trait Parts: Copy {
+pub trait InterpolationWeights: Copy {
     /// Returns the weight if it is the same for all joints.
-    fn all(self) -> Option<f32>;
+    fn uniform(self) -> Option<f32>;
     /// Returns the weight of one joint.
-    fn of(self, joint: usize) -> f32;
+    fn weight(self, joint: usize) -> f32;
 }
 
-impl Parts for f32 {
+impl InterpolationWeights for f32 {
     #[inline(always)]
-    fn all(self) -> Option<f32> {
+    fn uniform(self) -> Option<f32> {
         Some(self)
     }
     #[inline(always)]
-    fn of(self, _: usize) -> f32 {
+    fn weight(self, _: usize) -> f32 {
         self
     }
 }
 
 /// Two samples of one segment.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct SamplePair<'a> {
     bytes: &'a [u8],
     /// The first byte of the segment.
     start: usize,
@@ -89,27 +91,33 @@ impl RandomAccess {
     /// Writes the local transforms of all joints between two samples; a weight of 0 gives the left and 1 the
     /// right one to the bit. Within a segment components are interpolated, else rotations (normalized, the
     /// short way) and vectors. Sub-tracks that are not animated are not written: fill `out` from
-    /// [`Plan::still`](crate::clip::streamed::Plan::still).
+    /// [`ClipLayout::constant_pose`](crate::clip::streamed::ClipLayout::constant_pose).
     #[inline]
-    pub fn pose(&self, left: usize, right: usize, parts: impl Parts, out: &mut (impl Sink + ?Sized)) {
+    pub fn pose(
+        &self,
+        left: usize,
+        right: usize,
+        parts: impl InterpolationWeights,
+        out: &mut (impl PoseSink + ?Sized),
+    ) {
         self.pose_on(Isa::get(), left, right, parts, out);
     }
 
     /// Prefetches the bytes that [`RandomAccess::pose`] of these samples will read. Useful before unrelated
     /// work that can hide the latency.
     #[inline]
-    pub fn fetch(&self, left: usize, right: usize) {
+    pub fn prefetch(&self, left: usize, right: usize) {
         let isa = Isa::get();
         let mut last = usize::MAX;
         for sample in [left, right] {
-            let segment = sample / SEGMENT;
+            let segment = sample / SEGMENT_SAMPLES;
             let Some(place) = self.segments.get(segment) else {
                 return;
             };
             let (start, stride) = (place.start as usize, usize::from(place.stride));
-            let sample = start + self.head + sample % SEGMENT * stride;
+            let sample = start + self.samples_offset + sample % SEGMENT_SAMPLES * stride;
             if segment != last {
-                lanes::fetch(isa, self.bytes.get(start..start + self.head).unwrap_or_default());
+                lanes::fetch(isa, self.bytes.get(start..start + self.samples_offset).unwrap_or_default());
             }
             last = segment;
             lanes::fetch(isa, self.bytes.get(sample..sample + stride).unwrap_or_default());
@@ -124,13 +132,13 @@ impl RandomAccess {
         isa: Isa,
         left: usize,
         right: usize,
-        parts: impl Parts,
-        out: &mut (impl Sink + ?Sized),
+        parts: impl InterpolationWeights,
+        out: &mut (impl PoseSink + ?Sized),
     ) {
-        let Some((left, right)) = self.places(left, right) else {
+        let Some((left, right)) = self.sample_pairs(left, right) else {
             return;
         };
-        lanes::run(isa, Sampling { resident: self, left, right, parts, out });
+        lanes::run(isa, PoseSampling { clip: self, left, right, weights: parts, out });
     }
 
     /// Interpolates one joint between two samples.
@@ -142,20 +150,20 @@ impl RandomAccess {
     /// Does the same as [`RandomAccess::joint`] with a given instruction set.
     #[inline]
     pub fn joint_on(&self, isa: Isa, samples: (usize, usize, f32), joint: usize, out: &mut Transform) {
-        lanes::run(isa, SamplingOne { resident: self, samples, joint, out });
+        lanes::run(isa, JointSampling { clip: self, samples, joint, out });
     }
 
     /// Returns the places of both samples: one place if they are in the same segment, else two.
     #[inline(always)]
-    fn places(&self, left: usize, right: usize) -> Option<(Place<'_>, Option<Place<'_>>)> {
+    fn sample_pairs(&self, left: usize, right: usize) -> Option<(SamplePair<'_>, Option<SamplePair<'_>>)> {
         let place = |segment: usize, samples: [usize; 2]| {
             let at = self.segments.get(segment)?;
             let (start, stride) = (at.start as usize, usize::from(at.stride));
-            let samples = samples.map(|s| start + self.head + s % SEGMENT * stride);
-            let scale = f32::from(at.factor) * (1.0 / UNIT as f32);
-            Some(Place { bytes: &self.bytes, start, samples, scale })
+            let samples = samples.map(|s| start + self.samples_offset + s % SEGMENT_SAMPLES * stride);
+            let scale = f32::from(at.factor) * (1.0 / UNIT_FACTOR as f32);
+            Some(SamplePair { bytes: &self.bytes, start, samples, scale })
         };
-        let segments = [left / SEGMENT, right / SEGMENT];
+        let segments = [left / SEGMENT_SAMPLES, right / SEGMENT_SAMPLES];
         if segments[0] == segments[1] {
             return Some((place(segments[0], [left, right])?, None));
         }
@@ -165,20 +173,26 @@ impl RandomAccess {
 
     /// Returns the value of one sub-track: a rotation, or a vector in the first three components.
     #[inline(always)]
-    fn one(
+    fn sub_track_value(
         &self,
-        block: &Block,
+        block: &SubTrackBlock,
         lane: usize,
-        left: &Place<'_>,
-        right: Option<&Place<'_>>,
+        left: &SamplePair<'_>,
+        right: Option<&SamplePair<'_>>,
         part: f32,
     ) -> [f32; 4] {
         match block.kind {
-            Kind::Free => self.one_of::<3, 9>(Kind::Free, block, lane, left, right, part),
-            Kind::TwoAxes => self.one_of::<2, 13>(Kind::TwoAxes, block, lane, left, right, part),
-            Kind::Hinge => self.one_of::<1, 9>(Kind::Hinge, block, lane, left, right, part),
-            Kind::Translation | Kind::Scale => {
-                self.one_of::<3, 1>(Kind::Translation, block, lane, left, right, part)
+            SubTrackKind::Free => {
+                self.sub_track_value_of::<3, 9>(SubTrackKind::Free, block, lane, left, right, part)
+            }
+            SubTrackKind::TwoAxes => {
+                self.sub_track_value_of::<2, 13>(SubTrackKind::TwoAxes, block, lane, left, right, part)
+            }
+            SubTrackKind::Hinge => {
+                self.sub_track_value_of::<1, 9>(SubTrackKind::Hinge, block, lane, left, right, part)
+            }
+            SubTrackKind::Translation | SubTrackKind::Scale => {
+                self.sub_track_value_of::<3, 1>(SubTrackKind::Translation, block, lane, left, right, part)
             }
         }
     }
@@ -186,13 +200,13 @@ impl RandomAccess {
     /// The caller passes `kind` as a constant, so that the compiler knows it, like ROWS, the number of its
     /// components, and CONSTANTS, the number of its constants.
     #[inline(always)]
-    fn one_of<const ROWS: usize, const CONSTANTS: usize>(
+    fn sub_track_value_of<const ROWS: usize, const CONSTANTS: usize>(
         &self,
-        kind: Kind,
-        block: &Block,
+        kind: SubTrackKind,
+        block: &SubTrackBlock,
         lane: usize,
-        left: &Place<'_>,
-        right: Option<&Place<'_>>,
+        left: &SamplePair<'_>,
+        right: Option<&SamplePair<'_>>,
         part: f32,
     ) -> [f32; 4] {
         let rows = self.rows.get(block.row as usize..).unwrap_or_default();
@@ -202,11 +216,11 @@ impl RandomAccess {
         // The lane is always below eight; the remainder removes a bounds check.
         let constants = OneOf { rows, lane: lane % LANES };
         match right {
-            None => left.one::<ROWS, CONSTANTS>(kind, block, &constants, part),
-            Some(right) => between(
+            None => left.lane_value::<ROWS, CONSTANTS>(kind, block, &constants, part),
+            Some(right) => interpolate(
                 kind,
-                left.one::<ROWS, CONSTANTS>(kind, block, &constants, 0.0),
-                right.one::<ROWS, CONSTANTS>(kind, block, &constants, 0.0),
+                left.lane_value::<ROWS, CONSTANTS>(kind, block, &constants, 0.0),
+                right.lane_value::<ROWS, CONSTANTS>(kind, block, &constants, 0.0),
                 part,
             ),
         }
@@ -214,126 +228,126 @@ impl RandomAccess {
 }
 
 /// The task to interpolate one joint between two samples.
-struct SamplingOne<'a> {
-    resident: &'a RandomAccess,
+struct JointSampling<'a> {
+    clip: &'a RandomAccess,
     samples: (usize, usize, f32),
     joint: usize,
     out: &'a mut Transform,
 }
 
-impl Task for SamplingOne<'_> {
+impl Task for JointSampling<'_> {
     #[inline(always)]
     fn run<L: Lanes>(self) {
-        let SamplingOne { resident, samples: (left, right, part), joint, out } = self;
-        let Some((left, right)) = resident.places(left, right) else {
+        let JointSampling { clip: resident, samples: (left, right, part), joint, out } = self;
+        let Some((left, right)) = resident.sample_pairs(left, right) else {
             return;
         };
-        for place in resident.of_joint.get(joint).into_iter().flatten() {
+        for place in resident.joint_slots.get(joint).into_iter().flatten() {
             let Some(block) = resident.blocks.get(*place as usize / LANES) else {
                 return;
             };
-            let value = resident.one(block, *place as usize % LANES, &left, right.as_ref(), part);
+            let value = resident.sub_track_value(block, *place as usize % LANES, &left, right.as_ref(), part);
             match block.kind {
-                Kind::Translation => out.translation = [value[0], value[1], value[2]],
-                Kind::Scale => out.scale = [value[0], value[1], value[2]],
+                SubTrackKind::Translation => out.translation = [value[0], value[1], value[2]],
+                SubTrackKind::Scale => out.scale = [value[0], value[1], value[2]],
                 _ => out.rotation = value,
             }
         }
     }
 }
 
-struct Sampling<'a, P, S: ?Sized> {
-    resident: &'a RandomAccess,
-    left: Place<'a>,
-    right: Option<Place<'a>>,
-    parts: P,
+struct PoseSampling<'a, P, S: ?Sized> {
+    clip: &'a RandomAccess,
+    left: SamplePair<'a>,
+    right: Option<SamplePair<'a>>,
+    weights: P,
     out: &'a mut S,
 }
 
-impl<P: Parts, S: Sink + ?Sized> Task for Sampling<'_, P, S> {
+impl<P: InterpolationWeights, S: PoseSink + ?Sized> Task for PoseSampling<'_, P, S> {
     #[inline(always)]
     fn run<L: Lanes>(mut self) {
-        let all = self.parts.all().map(L::splat);
+        let all = self.weights.uniform().map(L::splat);
         let whole = self.out.wants_all();
-        for block in &self.resident.blocks {
+        for block in &self.clip.blocks {
             let joints = &block.joints[..usize::from(block.lanes).min(LANES)];
             if !whole && !joints.iter().any(|j| self.out.wants(*j as usize)) {
                 continue;
             }
             let part = match all {
                 Some(part) => part,
-                None => L::load(&block.joints.map(|j| self.parts.of(j as usize))),
+                None => L::load(&block.joints.map(|j| self.weights.weight(j as usize))),
             };
             if block.lanes == 1 {
                 let joint = block.joints[0] as usize;
-                let (left, right, part) = (&self.left, self.right.as_ref(), self.parts.of(joint));
-                let value = self.resident.one(block, 0, left, right, part);
-                put(block.kind, joint, &value, self.out);
+                let (left, right, part) = (&self.left, self.right.as_ref(), self.weights.weight(joint));
+                let value = self.clip.sub_track_value(block, 0, left, right, part);
+                write_value(block.kind, joint, &value, self.out);
                 continue;
             }
             // One call per kind, so that the compiler knows the kind.
             match block.kind {
-                Kind::Free => self.block::<L, 3, 9>(Kind::Free, block, part),
-                Kind::TwoAxes => self.block::<L, 2, 13>(Kind::TwoAxes, block, part),
-                Kind::Hinge => self.block::<L, 1, 9>(Kind::Hinge, block, part),
-                Kind::Translation => self.block::<L, 3, 1>(Kind::Translation, block, part),
-                Kind::Scale => self.block::<L, 3, 1>(Kind::Scale, block, part),
+                SubTrackKind::Free => self.block::<L, 3, 9>(SubTrackKind::Free, block, part),
+                SubTrackKind::TwoAxes => self.block::<L, 2, 13>(SubTrackKind::TwoAxes, block, part),
+                SubTrackKind::Hinge => self.block::<L, 1, 9>(SubTrackKind::Hinge, block, part),
+                SubTrackKind::Translation => self.block::<L, 3, 1>(SubTrackKind::Translation, block, part),
+                SubTrackKind::Scale => self.block::<L, 3, 1>(SubTrackKind::Scale, block, part),
             }
         }
     }
 }
 
-impl<P: Parts, S: Sink + ?Sized> Sampling<'_, P, S> {
+impl<P: InterpolationWeights, S: PoseSink + ?Sized> PoseSampling<'_, P, S> {
     #[inline(always)]
     fn block<L: Lanes, const ROWS: usize, const CONSTANTS: usize>(
         &mut self,
-        kind: Kind,
-        block: &Block,
+        kind: SubTrackKind,
+        block: &SubTrackBlock,
         part: L,
     ) {
-        let rows = self.resident.rows.get(block.row as usize..).unwrap_or_default();
+        let rows = self.clip.rows.get(block.row as usize..).unwrap_or_default();
         let Some(rows) = rows.first_chunk::<CONSTANTS>() else {
             return;
         };
         let value = match &self.right {
-            None => self.left.eight::<L, ROWS, CONSTANTS>(kind, block, rows, part),
+            None => self.left.block_values::<L, ROWS, CONSTANTS>(kind, block, rows, part),
             Some(right) => {
                 let zero = L::splat(0.0);
-                let a = self.left.eight::<L, ROWS, CONSTANTS>(kind, block, rows, zero);
-                let b = right.eight::<L, ROWS, CONSTANTS>(kind, block, rows, zero);
-                between(kind, a, b, part)
+                let a = self.left.block_values::<L, ROWS, CONSTANTS>(kind, block, rows, zero);
+                let b = right.block_values::<L, ROWS, CONSTANTS>(kind, block, rows, zero);
+                interpolate(kind, a, b, part)
             }
         };
         let values = L::quaternions(value);
         for (lane, j) in block.joints[..usize::from(block.lanes).min(LANES)].iter().enumerate() {
-            put(kind, *j as usize, &values[lane], self.out);
+            write_value(kind, *j as usize, &values[lane], self.out);
         }
     }
 }
 
 /// Writes a value if it is wanted.
 #[inline(always)]
-fn put(kind: Kind, joint: usize, value: &[f32; 4], out: &mut (impl Sink + ?Sized)) {
+fn write_value(kind: SubTrackKind, joint: usize, value: &[f32; 4], out: &mut (impl PoseSink + ?Sized)) {
     if !out.wants_all() && !out.wants(joint) {
         return;
     }
     match kind {
-        Kind::Translation => out.translation(joint, [value[0], value[1], value[2]]),
-        Kind::Scale => out.scale(joint, [value[0], value[1], value[2]]),
+        SubTrackKind::Translation => out.translation(joint, [value[0], value[1], value[2]]),
+        SubTrackKind::Scale => out.scale(joint, [value[0], value[1], value[2]]),
         _ => out.rotation(joint, *value),
     }
 }
 
 // Elsewhere these functions are inlined so that each is compiled for its instruction set as a whole.
 // WebAssembly compiles the whole program for one, and shared code need not be duplicated.
-impl Place<'_> {
+impl SamplePair<'_> {
     /// Returns the value of one sub-track of a block, as [`value`] does.
     #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     #[cfg_attr(target_arch = "wasm32", inline(never))]
-    fn one<const ROWS: usize, const CONSTANTS: usize>(
+    fn lane_value<const ROWS: usize, const CONSTANTS: usize>(
         &self,
-        kind: Kind,
-        block: &Block,
+        kind: SubTrackKind,
+        block: &SubTrackBlock,
         constants: &OneOf<'_, CONSTANTS>,
         part: f32,
     ) -> [f32; 4] {
@@ -351,19 +365,19 @@ impl Place<'_> {
             chunk(bytes, at).copied().unwrap_or_default()
         };
         match kind {
-            Kind::Free => {
+            SubTrackKind::Free => {
                 for c in 0..3 {
                     let at = origins + 2 + 2 * (c * lanes + lane);
                     origin[c] = f32::from(word(bytes, at) as i16);
                 }
                 origin[3] = f32::from(word(bytes, origins) >> (2 * lane) & 3);
             }
-            Kind::Hinge | Kind::TwoAxes => {
+            SubTrackKind::Hinge | SubTrackKind::TwoAxes => {
                 for c in 0..ROWS {
                     origin[c] = i32::from_le_bytes(four(c)) as f32;
                 }
             }
-            Kind::Translation | Kind::Scale => {
+            SubTrackKind::Translation | SubTrackKind::Scale => {
                 for c in 0..3 {
                     origin[c] = f32::from_le_bytes(four(c));
                 }
@@ -375,10 +389,10 @@ impl Place<'_> {
     /// Returns the values of a block, as [`value`] does.
     #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     #[cfg_attr(target_arch = "wasm32", inline(never))]
-    fn eight<L: Lanes, const ROWS: usize, const CONSTANTS: usize>(
+    fn block_values<L: Lanes, const ROWS: usize, const CONSTANTS: usize>(
         &self,
-        kind: Kind,
-        block: &Block,
+        kind: SubTrackKind,
+        block: &SubTrackBlock,
         rows: &[[f32; LANES]; CONSTANTS],
         part: L,
     ) -> [L; 4] {
@@ -393,11 +407,11 @@ impl Place<'_> {
             k[c] = (a + (b - a) * part) * scale;
         }
         // Data read beyond the block is not used; the tail is long enough for one load.
-        const { assert!(TAIL >= 4 * LANES) };
+        const { assert!(TAIL_BYTES >= 4 * LANES) };
         let (origins, lanes) = (self.start + block.origins as usize, usize::from(block.lanes));
         let mut origin = [zero; 4];
         match kind {
-            Kind::Free => {
+            SubTrackKind::Free => {
                 origin[3] = L::pairs(word(self.bytes, origins));
                 for c in 0..3 {
                     if let Some(words) = chunk(self.bytes, origins + 2 + 2 * c * lanes) {
@@ -405,14 +419,14 @@ impl Place<'_> {
                     }
                 }
             }
-            Kind::Hinge | Kind::TwoAxes => {
+            SubTrackKind::Hinge | SubTrackKind::TwoAxes => {
                 for c in 0..ROWS {
                     if let Some(words) = chunk(self.bytes, origins + 4 * c * lanes) {
                         origin[c] = L::le_i32(words);
                     }
                 }
             }
-            Kind::Translation | Kind::Scale => {
+            SubTrackKind::Translation | SubTrackKind::Scale => {
                 for c in 0..3 {
                     if let Some(words) = chunk(self.bytes, origins + 4 * c * lanes) {
                         origin[c] = L::le_f32(words);
@@ -426,7 +440,7 @@ impl Place<'_> {
 
 /// Constants of a sub-track, or of eight. No closures: they would not be compiled for the instruction set.
 trait Constants<N> {
-    fn at(&self, row: usize) -> N;
+    fn row(&self, row: usize) -> N;
     fn three(&self, row: usize) -> [N; 3];
 }
 
@@ -434,12 +448,12 @@ struct AllOf<'a, const N: usize>(&'a [[f32; LANES]; N]);
 
 impl<L: Lanes, const N: usize> Constants<L> for AllOf<'_, N> {
     #[inline(always)]
-    fn at(&self, row: usize) -> L {
+    fn row(&self, row: usize) -> L {
         L::load(&self.0[row])
     }
     #[inline(always)]
     fn three(&self, row: usize) -> [L; 3] {
-        [self.at(row), self.at(row + 1), self.at(row + 2)]
+        [self.row(row), self.row(row + 1), self.row(row + 2)]
     }
 }
 
@@ -450,12 +464,12 @@ struct OneOf<'a, const N: usize> {
 
 impl<const N: usize> Constants<f32> for OneOf<'_, N> {
     #[inline(always)]
-    fn at(&self, row: usize) -> f32 {
+    fn row(&self, row: usize) -> f32 {
         self.rows[row][self.lane % LANES]
     }
     #[inline(always)]
     fn three(&self, row: usize) -> [f32; 3] {
-        [self.at(row), self.at(row + 1), self.at(row + 2)]
+        [self.row(row), self.row(row + 1), self.row(row + 2)]
     }
 }
 
@@ -463,24 +477,24 @@ impl<const N: usize> Constants<f32> for OneOf<'_, N> {
 /// in the first three components. Origins are as stored; the last number of a free rotation is the index of
 /// the largest component.
 #[inline(always)]
-fn value<N: Number>(kind: Kind, k: [N; 3], origin: [N; 4], constants: &impl Constants<N>) -> [N; 4] {
+fn value<N: Number>(kind: SubTrackKind, k: [N; 3], origin: [N; 4], constants: &impl Constants<N>) -> [N; 4] {
     match kind {
-        Kind::Free => {
+        SubTrackKind::Free => {
             let y = times(constants.three(0), k[0]);
             let y = plus(y, times(constants.three(3), k[1]));
             let y = plus(y, times(constants.three(6), k[2]));
-            turned(smallest_three(origin), y)
+            apply_turn(smallest_three(origin), y)
         }
-        Kind::Hinge => hinge(k[0], origin[0], constants),
-        Kind::TwoAxes => {
+        SubTrackKind::Hinge => hinge(k[0], origin[0], constants),
+        SubTrackKind::TwoAxes => {
             let first = hinge(k[0], origin[0], constants);
-            let (sine, cosine) = half_sine_cosine(turns(k[1], origin[1], constants.at(9)));
+            let (sine, cosine) = half_sine_cosine(turns(k[1], origin[1], constants.row(9)));
             let [x, y, z] = times(constants.three(10), sine);
             multiply(first, [x, y, z, cosine])
         }
-        Kind::Translation | Kind::Scale => {
+        SubTrackKind::Translation | SubTrackKind::Scale => {
             let [a, b, c, _] = origin;
-            let [x, y, z] = plus([a, b, c], times(k, constants.at(0)));
+            let [x, y, z] = plus([a, b, c], times(k, constants.row(0)));
             [x, y, z, N::splat(0.0)]
         }
     }
@@ -488,11 +502,11 @@ fn value<N: Number>(kind: Kind, k: [N; 3], origin: [N; 4], constants: &impl Cons
 
 /// Interpolates from `a` to `b`, both as [`value`] returns them, with the weight `part`.
 #[inline(always)]
-fn between<N: Number>(kind: Kind, a: [N; 4], b: [N; 4], part: N) -> [N; 4] {
+fn interpolate<N: Number>(kind: SubTrackKind, a: [N; 4], b: [N; 4], part: N) -> [N; 4] {
     let (zero, one) = (N::splat(0.0), N::splat(1.0));
     let mut out = [zero; 4];
     match kind {
-        Kind::Translation | Kind::Scale => {
+        SubTrackKind::Translation | SubTrackKind::Scale => {
             for i in 0..3 {
                 out[i] = a[i] + (b[i] - a[i]) * part;
             }
@@ -540,7 +554,7 @@ fn smallest_three<N: Number>([a, b, c, largest]: [N; 4]) -> [N; 4] {
 /// Returns the rotation `from` followed by the turn whose axis times the tangent of a quarter of its angle is
 /// `y`.
 #[inline(always)]
-fn turned<N: Number>(from: [N; 4], y: [N; 3]) -> [N; 4] {
+fn apply_turn<N: Number>(from: [N; 4], y: [N; 3]) -> [N; 4] {
     let one = N::splat(1.0);
     let square = y[0] * y[0] + y[1] * y[1] + y[2] * y[2];
     // The length of (2y, 1 − y²) is 1 + y².
@@ -552,10 +566,10 @@ fn turned<N: Number>(from: [N; 4], y: [N; 3]) -> [N; 4] {
 
 #[inline(always)]
 fn hinge<N: Number>(k: N, origin: N, constants: &impl Constants<N>) -> [N; 4] {
-    let (sine, cosine) = half_sine_cosine(turns(k, origin, constants.at(0)));
+    let (sine, cosine) = half_sine_cosine(turns(k, origin, constants.row(0)));
     let mut out = [sine; 4];
     for i in 0..4 {
-        out[i] = constants.at(1 + i) * cosine + constants.at(5 + i) * sine;
+        out[i] = constants.row(1 + i) * cosine + constants.row(5 + i) * sine;
     }
     out
 }

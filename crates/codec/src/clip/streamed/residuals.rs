@@ -1,14 +1,17 @@
 //! Residuals of a clip in the streamed form: encoding them, and extracting them from its bytes.
 
-use super::{CALM, Contexts, KEY_LEVEL, Place, Plan, STRIPPED, SegmentEnds, StreamedClip};
+use super::{
+    ClipLayout, KEY_LEVEL, NEUTRAL_RATIO, STRIPPED, SampleActivity, SegmentContexts, SegmentEnds,
+    StreamedClip,
+};
 use crate::Corrupt;
-use crate::bytes::{put_sized, put_varint, take_sized};
+use crate::bytes::{put_length_prefixed, put_varint, take_length_prefixed};
 use crate::clip::{Skeleton, header, schedule};
-use crate::entropy::symbols::{Bucket, Decoder, Encoder, Symbols};
+use crate::entropy::symbols::{Bucket, Decoder, Encoder, SymbolCoder};
 
 /// The residuals of one sample.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Residuals {
+pub struct SampleResiduals {
     /// Steps are 2^shift times as fine; [`STRIPPED`]: the sample equals its prediction.
     pub shift: i8,
     /// One residual per component, |k| < 2²⁸.
@@ -16,36 +19,47 @@ pub struct Residuals {
 }
 
 /// Encodes a clip of one tier. `keys` are the residuals of all keys, `segments` those of the samples between,
-/// in the order of [`Plan::steps_of`].
-pub fn encode(plan: &Plan, keys: &[Residuals], segments: &[Vec<Residuals>], out: &mut Vec<u8>) {
-    encode_head(plan, out);
+/// in the order of [`ClipLayout::segment_steps`].
+pub fn encode(
+    plan: &ClipLayout,
+    keys: &[SampleResiduals],
+    segments: &[Vec<SampleResiduals>],
+    out: &mut Vec<u8>,
+) {
+    encode_header(plan, out);
     encode_keys(plan, keys, out);
     encode_tier(plan, 0, 0, segments, out);
 }
 
 /// Appends the header with its size: the beginning of the first tier.
-pub fn encode_head(plan: &Plan, out: &mut Vec<u8>) {
+pub fn encode_header(plan: &ClipLayout, out: &mut Vec<u8>) {
     let mut bytes = Vec::new();
     header::encode(&plan.header, &mut bytes);
-    put_sized(&bytes, out);
+    put_length_prefixed(&bytes, out);
 }
 
 /// Appends the keys with their size; they follow the header.
-pub fn encode_keys(plan: &Plan, keys: &[Residuals], out: &mut Vec<u8>) {
-    let mut walk = Walk::new(plan);
+pub fn encode_keys(plan: &ClipLayout, keys: &[SampleResiduals], out: &mut Vec<u8>) {
+    let mut walk = ResidualCoder::new(plan);
     let mut encoder = Encoder::default();
-    let calm = vec![CALM; plan.components];
+    let calm = vec![NEUTRAL_RATIO; plan.components];
     for key in keys {
-        let place = Place { level: KEY_LEVEL, around: [&calm, &calm] };
+        let place = SampleActivity { level: KEY_LEVEL, around: [&calm, &calm] };
         walk.code(place, &mut key.clone(), &mut encoder).expect("shifts in their range");
     }
     let mut bytes = Vec::new();
     encoder.finish(&mut bytes);
-    put_sized(&bytes, out);
+    put_length_prefixed(&bytes, out);
 }
 
 /// Appends a tier of the segments from number `first` on: their sizes, then the segments.
-pub fn encode_tier(plan: &Plan, tier: u32, first: usize, segments: &[Vec<Residuals>], out: &mut Vec<u8>) {
+pub fn encode_tier(
+    plan: &ClipLayout,
+    tier: u32,
+    first: usize,
+    segments: &[Vec<SampleResiduals>],
+    out: &mut Vec<u8>,
+) {
     let mut all = Vec::new();
     for (s, samples) in segments.iter().enumerate() {
         let start = all.len();
@@ -55,24 +69,30 @@ pub fn encode_tier(plan: &Plan, tier: u32, first: usize, segments: &[Vec<Residua
     out.extend_from_slice(&all);
 }
 
-fn encode_segment(plan: &Plan, segment: usize, tier: u32, samples: &[Residuals], out: &mut Vec<u8>) {
-    let mut walk = Walk::new(plan);
+fn encode_segment(
+    plan: &ClipLayout,
+    segment: usize,
+    tier: u32,
+    samples: &[SampleResiduals],
+    out: &mut Vec<u8>,
+) {
+    let mut walk = ResidualCoder::new(plan);
     let mut encoder = Encoder::default();
     let n = plan.components;
     let more = plan.header.split.tiers;
     let length = plan.key(segment + 1) - plan.key(segment);
-    let mut ratios = vec![CALM; (length + 1) * n];
-    for (step, residuals) in plan.steps_of(segment).zip(samples) {
+    let mut ratios = vec![NEUTRAL_RATIO; (length + 1) * n];
+    for (step, residuals) in plan.segment_steps(segment).zip(samples) {
         let own = schedule::tier(step.level, more);
         if own > tier {
             break;
         }
-        let around = [step.taps.at[0], step.taps.at[1]].map(|t| &ratios[t * n..t * n + n]);
-        let place = Place { level: step.level as usize, around };
+        let around = [step.taps.samples[0], step.taps.samples[1]].map(|t| &ratios[t * n..t * n + n]);
+        let place = SampleActivity { level: step.level as usize, around };
         let mut residuals = residuals.clone();
         let coded = match own == tier {
             true => walk.code(place, &mut residuals, &mut encoder),
-            false => walk.code(place, &mut residuals, &mut Elsewhere),
+            false => walk.code(place, &mut residuals, &mut PassThrough),
         };
         coded.expect("shifts in their range");
         ratios[step.sample * n..][..n].copy_from_slice(&walk.contexts.activity.ratio);
@@ -82,15 +102,18 @@ fn encode_segment(plan: &Plan, segment: usize, tier: u32, samples: &[Residuals],
 
 /// The residuals of a clip of one tier: of all keys, and of the samples of all segments; the arguments of
 /// [`encode`].
-pub type Choices = (Vec<Residuals>, Vec<Vec<Residuals>>);
+pub type ClipResiduals = (Vec<SampleResiduals>, Vec<Vec<SampleResiduals>>);
 
 /// Extracts the residuals from a clip. `tiers` has the bytes of all tiers, the first with header and keys.
-pub fn choices(skeleton: &Skeleton<'_>, tiers: &[&[u8]]) -> Result<(Plan, Choices), Corrupt> {
+pub fn extract_residuals(
+    skeleton: &Skeleton<'_>,
+    tiers: &[&[u8]],
+) -> Result<(ClipLayout, ClipResiduals), Corrupt> {
     let Some(&first) = tiers.first() else {
         return Err(Corrupt("a clip without bytes"));
     };
     let stored = StreamedClip::open(skeleton, first)?;
-    let plan = &stored.plan;
+    let plan = &stored.layout;
     let more = plan.header.split.tiers;
     if tiers.len() != plan.tiers() {
         return Err(Corrupt("a clip without all of its tiers"));
@@ -99,83 +122,87 @@ pub fn choices(skeleton: &Skeleton<'_>, tiers: &[&[u8]]) -> Result<(Plan, Choice
         .map(|bytes| SegmentEnds::read(plan.segments(), bytes))
         .collect::<Result<Vec<_>, _>>()?;
     let n = plan.components;
-    let (key_bytes, _) = take_sized(&stored.key_bytes)?;
+    let (key_bytes, _) = take_length_prefixed(&stored.key_bytes)?;
     let mut decoder = Decoder::new(key_bytes);
-    let mut walk = Walk::new(plan);
-    let calm = vec![CALM; n];
+    let mut walk = ResidualCoder::new(plan);
+    let calm = vec![NEUTRAL_RATIO; n];
     let keys = (0..plan.keys())
-        .map(|_| walk.take(Place { level: KEY_LEVEL, around: [&calm, &calm] }, &mut decoder))
+        .map(|_| walk.decode(SampleActivity { level: KEY_LEVEL, around: [&calm, &calm] }, &mut decoder))
         .collect::<Result<Vec<_>, _>>()?;
     let mut segments = Vec::with_capacity(plan.segments());
     for s in 0..plan.segments() {
-        let upper = (ends.iter().zip(&tiers[1..])).map(|(ends, bytes)| ends.of(s, bytes));
+        let upper = (ends.iter().zip(&tiers[1..])).map(|(ends, bytes)| ends.segment(s, bytes));
         let mut decoders: Vec<Decoder<'_>> = std::iter::once(stored.segment(s))
             .chain(upper)
             .map(|bytes| Decoder::new(bytes.unwrap_or(&[])))
             .collect();
-        let mut walk = Walk::new(plan);
+        let mut walk = ResidualCoder::new(plan);
         let length = plan.key(s + 1) - plan.key(s);
-        let mut ratios = vec![CALM; (length + 1) * n];
+        let mut ratios = vec![NEUTRAL_RATIO; (length + 1) * n];
         let mut samples = Vec::with_capacity(length);
-        for step in plan.steps_of(s) {
-            let around = [step.taps.at[0], step.taps.at[1]].map(|t| &ratios[t * n..t * n + n]);
+        for step in plan.segment_steps(s) {
+            let around = [step.taps.samples[0], step.taps.samples[1]].map(|t| &ratios[t * n..t * n + n]);
             let decoder = &mut decoders[schedule::tier(step.level, more) as usize];
-            samples.push(walk.take(Place { level: step.level as usize, around }, decoder)?);
+            samples.push(walk.decode(SampleActivity { level: step.level as usize, around }, decoder)?);
             ratios[step.sample * n..][..n].copy_from_slice(&walk.contexts.activity.ratio);
         }
         decoders.iter().try_for_each(Decoder::finish)?;
         segments.push(samples);
     }
-    Ok((stored.plan, (keys, segments)))
+    Ok((stored.layout, (keys, segments)))
 }
 
 /// Codes samples in order, for encoding or decoding.
-struct Walk<'a> {
-    plan: &'a Plan,
-    contexts: Contexts,
+struct ResidualCoder<'a> {
+    layout: &'a ClipLayout,
+    contexts: SegmentContexts,
 }
 
-impl<'a> Walk<'a> {
-    fn new(plan: &'a Plan) -> Walk<'a> {
-        let mut contexts = Contexts::default();
+impl<'a> ResidualCoder<'a> {
+    fn new(plan: &'a ClipLayout) -> ResidualCoder<'a> {
+        let mut contexts = SegmentContexts::default();
         contexts.means.reset(&plan.header.starts);
-        Walk { plan, contexts }
+        ResidualCoder { layout: plan, contexts }
     }
 
     /// Codes a sample: an encoder reads its residuals, a decoder fills them.
-    fn code<S: Symbols>(
+    fn code<S: SymbolCoder>(
         &mut self,
-        place: Place<'_>,
-        residuals: &mut Residuals,
+        place: SampleActivity<'_>,
+        residuals: &mut SampleResiduals,
         symbols: &mut S,
     ) -> Result<(), Corrupt> {
-        residuals.shift = self.contexts.start(self.plan, symbols, residuals.shift)?;
+        residuals.shift = self.contexts.begin_sample(self.layout, symbols, residuals.shift)?;
         if residuals.shift == STRIPPED {
             return Ok(());
         }
-        for group in &self.plan.groups {
+        for group in &self.layout.sub_tracks {
             let own = &mut residuals.k[group.component..group.component + group.components];
-            self.contexts.code(self.plan, group, place, symbols, own);
+            self.contexts.code_sub_track(self.layout, group, place, symbols, own);
         }
         Ok(())
     }
 
     /// Decodes a sample.
-    fn take(&mut self, place: Place<'_>, decoder: &mut Decoder<'_>) -> Result<Residuals, Corrupt> {
-        let mut residuals = Residuals { shift: 0, k: vec![0; self.plan.components] };
+    fn decode(
+        &mut self,
+        place: SampleActivity<'_>,
+        decoder: &mut Decoder<'_>,
+    ) -> Result<SampleResiduals, Corrupt> {
+        let mut residuals = SampleResiduals { shift: 0, k: vec![0; self.layout.components] };
         self.code(place, &mut residuals, decoder)?;
         Ok(residuals)
     }
 }
 
 /// Accepts symbols that are coded elsewhere, so that contexts learn from them.
-struct Elsewhere;
+struct PassThrough;
 
-impl Symbols for Elsewhere {
+impl SymbolCoder for PassThrough {
     fn symbol(&mut self, _: Bucket, k: i32) -> i32 {
         k
     }
-    fn word(&mut self, value: u32) -> u32 {
+    fn raw_u32(&mut self, value: u32) -> u32 {
         value
     }
 }

@@ -9,20 +9,20 @@
 //! * **Tokens and raw bits**: [`crate::mesh::decode::tokens`].
 //! * **Packed residuals**: a gather loads the fields of eight vertices, shifts separate them.
 //!
-//! The order of vertices in registers is 0 1 4 5 2 3 6 7 ([`ORDER`]), which results from shuffling 4-vectors
-//! within register halves.
+//! The order of vertices in registers is 0 1 4 5 2 3 6 7 ([`VERTEX_ORDER`]), which results from shuffling
+//! 4-vectors within register halves.
 
 #![allow(unsafe_code)]
 
-use super::bundle::{Bundle, Reference};
-use super::first::Static;
-use super::plan::{LINE, Plan};
-use super::tokens::avx2::{Stream, eight};
-use super::unit::{Source, Vector};
+use super::bundle::{Bundle, ReferenceFrame};
+use super::neighbour_plan::{LINE, NeighbourPlan};
+use super::static_part::StaticPart;
+use super::tokens::avx2::{TokenStream, load_i32x8};
+use super::unit::{DecodedPoint, UnitResiduals};
 use crate::mesh::blocks::{self, BLOCK, BUNDLE, scratch_len};
-use crate::mesh::contexts::QUARTER;
-use crate::mesh::pack::avx2::Fields;
-use crate::schedule::REFERENCES;
+use crate::mesh::contexts::QUARTER_BITS;
+use crate::mesh::pack::avx2::PackedStream;
+use crate::schedule::MAX_REFERENCES;
 use crate::simd::isa::Avx2;
 use std::arch::x86_64::*;
 
@@ -31,12 +31,12 @@ use std::arch::x86_64::*;
 /// Returns `false` and does nothing if the arguments do not fit this decoder.
 pub(super) fn decode(
     _: Avx2,
-    plan: &Plan,
-    s: &Static,
+    plan: &NeighbourPlan,
+    s: &StaticPart,
     bundle: &Bundle<i16>,
-    source: &mut Source,
-    out: &mut [&mut [Vector<i16>]],
-    scratch: &mut [Vector<i16>],
+    source: &mut UnitResiduals,
+    out: &mut [&mut [DecodedPoint<i16>]],
+    scratch: &mut [DecodedPoint<i16>],
 ) -> bool {
     let n = plan.points;
     let fits = s.points() == n
@@ -46,55 +46,55 @@ pub(super) fn decode(
         && bundle.heads.len() == out.len()
         && out.iter().all(|o| o.len() == n)
         && bundle.fits(n)
-        && !matches!(source, Source::Tokens(_) if s.tables.ready().is_none());
+        && !matches!(source, UnitResiduals::Tokens(_) if s.tables.slot_tables().is_none());
     if !fits {
         return false;
     }
     // SAFETY: the first argument proves that AVX2 is available, and all slices have the lengths that the
     // kernel relies on.
-    unsafe { run(plan, s, bundle, source, out, scratch) };
+    unsafe { decode_bundle(plan, s, bundle, source, out, scratch) };
     true
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-unsafe fn run(
-    plan: &Plan,
-    s: &Static,
+unsafe fn decode_bundle(
+    plan: &NeighbourPlan,
+    s: &StaticPart,
     bundle: &Bundle<i16>,
-    source: &mut Source,
-    out: &mut [&mut [Vector<i16>]],
-    scratch: &mut [Vector<i16>],
+    source: &mut UnitResiduals,
+    out: &mut [&mut [DecodedPoint<i16>]],
+    scratch: &mut [DecodedPoint<i16>],
 ) {
     let wide = out.len() > 4;
     let kernel = Kernel::new(plan, s, bundle, wide, scratch);
     let mut input = match source {
-        Source::Zero => Input::Zero,
-        Source::Tokens(t) => Input::Tokens(Stream::new(t)),
-        Source::Packed(p) => Input::Packed(Fields::new(p)),
+        UnitResiduals::Zero => Input::Zero,
+        UnitResiduals::Tokens(t) => Input::Tokens(TokenStream::new(t)),
+        UnitResiduals::Packed(p) => Input::Packed(PackedStream::new(p)),
     };
     let frames = out.len();
-    let mut tail = [[[[0i16; 4]; BLOCK]; REFERENCES + 1]; BUNDLE];
-    for level in 0..s.hierarchy.levels() {
+    let mut tail = [[[[0i16; 4]; BLOCK]; MAX_REFERENCES + 1]; BUNDLE];
+    for level in 0..s.hierarchy.level_count() {
         let rho = |f: usize| bundle.heads.get(f).map_or(0, |h| 4 * i32::from(h.rho[level]));
-        let both = |a: i32, b: i32| eight([a, a, a, a, b, b, b, b]);
+        let both = |a: i32, b: i32| load_i32x8([a, a, a, a, b, b, b, b]);
         let rho =
             [[both(rho(0), rho(2)), both(rho(1), rho(3))], [both(rho(4), rho(6)), both(rho(5), rho(7))]];
         let range = s.hierarchy.level(level);
         for vertices in blocks::blocks(range.clone()) {
             let start = vertices.start;
             let inside = start + BLOCK <= plan.points;
-            let mut block = Block {
-                references: [[std::ptr::null(); REFERENCES]; BUNDLE],
+            let mut block = BlockPointers {
+                references: [[std::ptr::null(); MAX_REFERENCES]; BUNDLE],
                 out: [std::ptr::null_mut(); BUNDLE],
                 frames,
                 active: active(vertices.len()),
                 count: vertices.len(),
             };
             for f in 0..frames {
-                for k in 0..REFERENCES {
+                for k in 0..MAX_REFERENCES {
                     let from = match bundle.references[f][k] {
-                        Reference::Known(frame) => &frame[start..],
-                        Reference::Inside(frame) => {
+                        ReferenceFrame::Known(frame) => &frame[start..],
+                        ReferenceFrame::Inside(frame) => {
                             block.references[f][k] = block.out[frame].cast_const();
                             continue;
                         }
@@ -105,7 +105,7 @@ unsafe fn run(
                     let from = if inside { from } else { &tail[f][k][..] };
                     block.references[f][k] = from.as_ptr().cast();
                 }
-                let to = if inside { &mut out[f][start..] } else { &mut tail[f][REFERENCES][..] };
+                let to = if inside { &mut out[f][start..] } else { &mut tail[f][MAX_REFERENCES][..] };
                 block.out[f] = to.as_mut_ptr().cast();
             }
             let mut predicted = [[_mm256_setzero_si256(); QUADS]; BUNDLE];
@@ -117,19 +117,19 @@ unsafe fn run(
                     (_, true) => kernel.predict::<2>(start, rho, &mut predicted),
                 }
                 kernel.finish(&block, level == 0, &mut input, &mut predicted);
-                kernel.keep(start, &predicted);
+                kernel.store_innovations(start, &predicted);
             }
             if !inside {
                 for (out, tail) in out.iter_mut().zip(&tail) {
                     let rest = &mut out[start..];
-                    rest.copy_from_slice(&tail[REFERENCES][..rest.len()]);
+                    rest.copy_from_slice(&tail[MAX_REFERENCES][..rest.len()]);
                 }
             }
         }
     }
     match (&input, source) {
-        (Input::Tokens(stream), Source::Tokens(t)) => stream.put_back(t),
-        (Input::Packed(fields), Source::Packed(p)) => fields.put_back(p),
+        (Input::Tokens(stream), UnitResiduals::Tokens(t)) => stream.put_back(t),
+        (Input::Packed(fields), UnitResiduals::Packed(p)) => fields.put_back(p),
         _ => {}
     }
 }
@@ -145,7 +145,7 @@ fn active(count: usize) -> [__m256i; 2] {
 }
 
 struct Kernel<'a> {
-    plan: &'a Plan,
+    plan: &'a NeighbourPlan,
     /// The directory of contexts, by frame.
     directory: [*const i32; BUNDLE],
     slots: *const i32,
@@ -158,9 +158,9 @@ struct Kernel<'a> {
 
 /// The references, output and size of a block.
 #[derive(Clone, Copy)]
-struct Block {
+struct BlockPointers {
     /// By frame: references and output, from the block's first vertex on.
-    references: [[*const __m256i; REFERENCES]; BUNDLE],
+    references: [[*const __m256i; MAX_REFERENCES]; BUNDLE],
     out: [*mut __m256i; BUNDLE],
     frames: usize,
     active: [__m256i; 2],
@@ -174,8 +174,8 @@ const QUADS: usize = BLOCK / 4;
 #[allow(clippy::large_enum_variant)] // One per unit, on the stack.
 enum Input<'a> {
     Zero,
-    Tokens(Stream<'a>),
-    Packed(Fields<'a>),
+    Tokens(TokenStream<'a>),
+    Packed(PackedStream<'a>),
 }
 
 /// The low 16 bits of `v >> shift` in each lane, sign-extended, where `left` = 16 − shift.
@@ -188,14 +188,14 @@ macro_rules! wrapped {
 impl<'a> Kernel<'a> {
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     fn new(
-        plan: &'a Plan,
-        s: &'a Static,
+        plan: &'a NeighbourPlan,
+        s: &'a StaticPart,
         bundle: &'a Bundle<'a, i16>,
         wide: bool,
-        scratch: &mut [Vector<i16>],
+        scratch: &mut [DecodedPoint<i16>],
     ) -> Kernel<'a> {
         // The tables exist if there are tokens.
-        let ready = s.tables.ready();
+        let ready = s.tables.slot_tables();
         // Aligned to cache lines; the scratch memory has room for that.
         let start = scratch.as_mut_ptr().cast::<u8>();
         let innovation = start.wrapping_add(start.addr().wrapping_neg() % LINE);
@@ -235,7 +235,7 @@ impl<'a> Kernel<'a> {
             for v in 0..4 {
                 let point = start + 4 * quad + v;
                 // SAFETY: the list is padded for a whole block behind the last point.
-                let near = |k: usize| unsafe { *self.plan.near[k].get_unchecked(point) };
+                let near = |k: usize| unsafe { *self.plan.neighbour_offsets[k].get_unchecked(point) };
                 let [o0, o1, o2, o3] = [near(0), near(1), near(2), near(3)];
                 let pair = |k: usize| {
                     // SAFETY: two pairs of weights.
@@ -284,7 +284,7 @@ impl<'a> Kernel<'a> {
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     unsafe fn finish(
         &self,
-        block: &Block,
+        block: &BlockPointers,
         root: bool,
         input: &mut Input,
         predicted: &mut [[__m256i; QUADS]; BUNDLE],
@@ -370,7 +370,7 @@ impl<'a> Kernel<'a> {
         let past = _mm256_shuffle_epi8(classes, past);
         let near = _mm256_sub_ps(_mm256_cvtepi32_ps(near), _mm256_set1_ps(0.5));
         let near = _mm256_castps_si256(_mm256_max_ps(near, _mm256_set1_ps(0.25)));
-        let near = _mm256_srli_epi32::<18>(_mm256_sub_epi32(near, _mm256_set1_epi32(QUARTER)));
+        let near = _mm256_srli_epi32::<18>(_mm256_sub_epi32(near, _mm256_set1_epi32(QUARTER_BITS)));
         let index = _mm256_or_si256(_mm256_and_si256(near, _mm256_set1_epi32(!7)), past);
         // SAFETY: sums are below 2^17, so the index is below 80 · 8.
         unsafe { _mm256_i32gather_epi32::<4>(directory, index) }
@@ -379,7 +379,7 @@ impl<'a> Kernel<'a> {
     /// Stores the innovations of all frames side by side.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-    unsafe fn keep(&self, start: usize, innovation: &[[__m256i; QUADS]; BUNDLE]) {
+    unsafe fn store_innovations(&self, start: usize, innovation: &[[__m256i; QUADS]; BUNDLE]) {
         let size = if self.wide { LINE } else { LINE / 2 };
         for quad in 0..QUADS {
             for h in 0..size / 32 {
@@ -411,7 +411,7 @@ fn transposed([a, b, c, d]: [__m256i; 4]) -> [__m256i; 4] {
     ]
 }
 
-/// Returns the fourth components of eight vectors, in the order of `ORDER`.
+/// Returns the fourth components of eight vectors, in the order of `VERTEX_ORDER`.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn fourths(a: __m256i, b: __m256i) -> __m256i {

@@ -11,16 +11,16 @@
 
 #![allow(unsafe_code)]
 
-use super::bundle::{Bundle, Reference};
-use super::first::Static;
-use super::plan::Plan;
-use super::tokens::avx512::{Context, Stream};
-use super::unit::{Source, Vector};
+use super::bundle::{Bundle, ReferenceFrame};
+use super::neighbour_plan::NeighbourPlan;
+use super::static_part::StaticPart;
+use super::tokens::avx512::{TablesAndShifts, TokenStream};
+use super::unit::{DecodedPoint, UnitResiduals};
 use crate::mesh::blocks::{self, BLOCK, BUNDLE, scratch_len};
-use crate::mesh::contexts::{Lookup, NO_LOOKUP};
-use crate::mesh::pack::avx512::Fields;
+use crate::mesh::contexts::{ByteLookup, NO_LOOKUP};
+use crate::mesh::pack::avx512::PackedStream;
 use crate::mesh::registers::avx512::{AXES, Vectors, kernel};
-use crate::schedule::REFERENCES;
+use crate::schedule::MAX_REFERENCES;
 use crate::simd::isa::Avx512;
 use std::arch::x86_64::*;
 
@@ -34,17 +34,17 @@ const PAIRS: __mmask16 = 0x7777;
 /// Returns `false` and does nothing if the arguments do not fit this decoder.
 pub(super) fn decode(
     _: Avx512,
-    plan: &Plan,
-    s: &Static,
+    plan: &NeighbourPlan,
+    s: &StaticPart,
     bundle: &Bundle<i16>,
-    source: &mut Source,
-    out: &mut [&mut [Vector<i16>]],
-    scratch: &mut [Vector<i16>],
+    source: &mut UnitResiduals,
+    out: &mut [&mut [DecodedPoint<i16>]],
+    scratch: &mut [DecodedPoint<i16>],
 ) -> bool {
     let n = plan.points;
-    let ready = s.tables.ready();
+    let ready = s.tables.slot_tables();
     let lookup = ready.and_then(|ready| ready.contexts.lookup.as_deref());
-    if matches!(source, Source::Tokens(_)) && lookup.is_none() {
+    if matches!(source, UnitResiduals::Tokens(_)) && lookup.is_none() {
         return false;
     }
     let lookup = lookup.unwrap_or(&NO_LOOKUP);
@@ -60,7 +60,7 @@ pub(super) fn decode(
     }
     // SAFETY: the first argument proves that AVX-512 is available, and all slices have the lengths that the
     // kernel relies on.
-    unsafe { run(plan, lookup, s, bundle, source, out, scratch) };
+    unsafe { decode_bundle(plan, lookup, s, bundle, source, out, scratch) };
     true
 }
 
@@ -73,55 +73,55 @@ const PACKED: u8 = 2;
 #[allow(clippy::large_enum_variant)] // One per unit, on the stack.
 enum Input<'a> {
     Zero,
-    Tokens(Stream<'a>),
-    Packed(Fields<'a>),
+    Tokens(TokenStream<'a>),
+    Packed(PackedStream<'a>),
 }
 
 kernel! {
-unsafe fn run(
-    plan: &Plan,
-    lookup: &Lookup,
-    s: &Static,
+unsafe fn decode_bundle(
+    plan: &NeighbourPlan,
+    lookup: &ByteLookup,
+    s: &StaticPart,
     bundle: &Bundle<i16>,
-    source: &mut Source,
-    out: &mut [&mut [Vector<i16>]],
-    scratch: &mut [Vector<i16>],
+    source: &mut UnitResiduals,
+    out: &mut [&mut [DecodedPoint<i16>]],
+    scratch: &mut [DecodedPoint<i16>],
 ) {
     let kernel = Kernel::new(plan, lookup, s, bundle, out, scratch);
     let mut input = match source {
-        Source::Zero => Input::Zero,
-        Source::Tokens(t) => Input::Tokens(Stream::new(t)),
-        Source::Packed(p) => Input::Packed(Fields::new(p)),
+        UnitResiduals::Zero => Input::Zero,
+        UnitResiduals::Tokens(t) => Input::Tokens(TokenStream::new(t)),
+        UnitResiduals::Packed(p) => Input::Packed(PackedStream::new(p)),
     };
     // SAFETY: the constants match the kind of the input.
     unsafe {
         match (&input, kernel.frames) {
-            (Input::Zero, 1) => kernel.levels::<ZERO, true>(s, bundle, &mut input),
-            (Input::Zero, _) => kernel.levels::<ZERO, false>(s, bundle, &mut input),
-            (Input::Tokens(_), 1) => kernel.levels::<TOKENS, true>(s, bundle, &mut input),
-            (Input::Tokens(_), _) => kernel.levels::<TOKENS, false>(s, bundle, &mut input),
-            (Input::Packed(_), 1) => kernel.levels::<PACKED, true>(s, bundle, &mut input),
-            (Input::Packed(_), _) => kernel.levels::<PACKED, false>(s, bundle, &mut input),
+            (Input::Zero, 1) => kernel.decode_levels::<ZERO, true>(s, bundle, &mut input),
+            (Input::Zero, _) => kernel.decode_levels::<ZERO, false>(s, bundle, &mut input),
+            (Input::Tokens(_), 1) => kernel.decode_levels::<TOKENS, true>(s, bundle, &mut input),
+            (Input::Tokens(_), _) => kernel.decode_levels::<TOKENS, false>(s, bundle, &mut input),
+            (Input::Packed(_), 1) => kernel.decode_levels::<PACKED, true>(s, bundle, &mut input),
+            (Input::Packed(_), _) => kernel.decode_levels::<PACKED, false>(s, bundle, &mut input),
         }
     }
     match (&input, source) {
-        (Input::Tokens(stream), Source::Tokens(t)) => stream.put_back(t),
-        (Input::Packed(fields), Source::Packed(p)) => fields.put_back(p),
+        (Input::Tokens(stream), UnitResiduals::Tokens(t)) => stream.put_back(t),
+        (Input::Packed(fields), UnitResiduals::Packed(p)) => fields.put_back(p),
         _ => {}
     }
 }
 }
 
 /// The number of points above which the innovations do not fit, with all else, into a cache of 2 MiB.
-const FAR: usize = 20_000;
+const MAX_CACHED_POINTS: usize = 20_000;
 
 /// The values that all blocks of a level share.
-struct Place {
+struct LevelSetting {
     root: bool,
     /// `true` if neighbours are likely to be outside the second-level cache.
-    far: bool,
+    prefetches: bool,
     /// `true` if later levels need the innovations.
-    kept: bool,
+    needs_innovations: bool,
     rho: Rho,
 }
 
@@ -155,8 +155,8 @@ impl Rho {
 }
 
 struct Kernel<'a> {
-    plan: &'a Plan,
-    lookup: &'a Lookup,
+    plan: &'a NeighbourPlan,
+    lookup: &'a ByteLookup,
     slots: *const i32,
     frames: usize,
     layers: [usize; BUNDLE],
@@ -164,20 +164,20 @@ struct Kernel<'a> {
     step: [__m512i; BUNDLE],
     coefficients: [[__m512i; 2]; BUNDLE],
     /// By frame: its references and its output, from the first vertex on.
-    references: [[*const Vector<i16>; REFERENCES]; BUNDLE],
-    out: [*mut Vector<i16>; BUNDLE],
+    references: [[*const DecodedPoint<i16>; MAX_REFERENCES]; BUNDLE],
+    out: [*mut DecodedPoint<i16>; BUNDLE],
     innovation: *mut __m512i,
 }
 
 impl<'a> Kernel<'a> {
     kernel! {
     fn new(
-        plan: &'a Plan,
-        lookup: &'a Lookup,
-        s: &Static,
+        plan: &'a NeighbourPlan,
+        lookup: &'a ByteLookup,
+        s: &StaticPart,
         bundle: &Bundle<'a, i16>,
-        out: &mut [&mut [Vector<i16>]],
-        scratch: &mut [Vector<i16>],
+        out: &mut [&mut [DecodedPoint<i16>]],
+        scratch: &mut [DecodedPoint<i16>],
     ) -> Kernel<'a> {
         // Aligned to cache lines; the scratch memory has room for that.
         let start = scratch.as_mut_ptr().cast::<u8>();
@@ -186,7 +186,7 @@ impl<'a> Kernel<'a> {
         let mut kernel = Kernel {
             plan,
             lookup,
-            slots: (s.tables.ready()).map_or(std::ptr::null(), |ready| ready.slots.as_ptr().cast()),
+            slots: (s.tables.slot_tables()).map_or(std::ptr::null(), |ready| ready.slots.as_ptr().cast()),
             frames: out.len(),
             layers: bundle.layers,
             step: bundle.layers.map(|l| {
@@ -194,7 +194,7 @@ impl<'a> Kernel<'a> {
                 _mm512_set1_epi64(one | one << 16 | one << 32 | 1 << 48)
             }),
             coefficients: [[_mm512_setzero_si512(); 2]; BUNDLE],
-            references: [[std::ptr::null(); REFERENCES]; BUNDLE],
+            references: [[std::ptr::null(); MAX_REFERENCES]; BUNDLE],
             out: [std::ptr::null_mut(); BUNDLE],
             innovation: innovation.cast(),
         };
@@ -207,8 +207,8 @@ impl<'a> Kernel<'a> {
         }
         for f in 0..kernel.frames {
             kernel.references[f] = bundle.references[f].map(|r| match r {
-                Reference::Known(frame) => frame.as_ptr(),
-                Reference::Inside(frame) => kernel.out[frame].cast_const(),
+                ReferenceFrame::Known(frame) => frame.as_ptr(),
+                ReferenceFrame::Inside(frame) => kernel.out[frame].cast_const(),
             });
         }
         kernel
@@ -217,21 +217,21 @@ impl<'a> Kernel<'a> {
 
     kernel! {
     /// Decodes all vertices, of one frame if `ONE`. `KIND` must be that of the input.
-    unsafe fn levels<const KIND: u8, const ONE: bool>(
+    unsafe fn decode_levels<const KIND: u8, const ONE: bool>(
         &self,
-        s: &Static,
+        s: &StaticPart,
         bundle: &Bundle<i16>,
         input: &mut Input,
     ) {
-        let levels = s.hierarchy.levels();
+        let levels = s.hierarchy.level_count();
         for level in 0..levels {
             let rho: [i32; BUNDLE] = std::array::from_fn(|f| {
                 bundle.heads.get(f).map_or(16, |h| 4 * i32::from(h.rho[level]))
             });
-            let place = Place {
+            let place = LevelSetting {
                 root: level == 0,
-                far: level > 0 && self.plan.points > FAR,
-                kept: level + 1 < levels,
+                prefetches: level > 0 && self.plan.points > MAX_CACHED_POINTS,
+                needs_innovations: level + 1 < levels,
                 rho: Rho::new(rho, self.frames),
             };
             for vertices in blocks::blocks(s.hierarchy.level(level)) {
@@ -252,7 +252,7 @@ impl<'a> Kernel<'a> {
     /// Decodes `count` vertices of one level from number `start` on: a `FULL` block of 16, or fewer.
     unsafe fn block<const KIND: u8, const ONE: bool, const FULL: bool>(
         &self,
-        place: &Place,
+        place: &LevelSetting,
         start: usize,
         count: usize,
         input: &mut Input,
@@ -260,9 +260,9 @@ impl<'a> Kernel<'a> {
         let zero = _mm512_setzero_si512();
         let active = ((1u32 << count) - 1) as u16;
         let mut inn = [[zero; 2]; BUNDLE];
-        if !ONE && place.far {
+        if !ONE && place.prefetches {
             let ahead = (start + BLOCK).min(self.plan.points);
-            for near in &self.plan.near {
+            for near in &self.plan.neighbour_offsets {
                 for v in ahead..ahead + BLOCK {
                     // SAFETY: the list is padded for a whole block behind the last point. A prefetch accesses
                     // no memory.
@@ -287,12 +287,12 @@ impl<'a> Kernel<'a> {
             for f in 0..frames {
                 self.finish::<KIND, ONE, FULL>(place.root, f, start, active, input, &mut inn[f]);
             }
-            if !place.kept {
+            if !place.needs_innovations {
                 return;
             }
             // There is room for a whole block behind the last point.
             if ONE {
-                let to = self.innovation.cast::<Vector<i16>>().add(start);
+                let to = self.innovation.cast::<DecodedPoint<i16>>().add(start);
                 _mm512_storeu_si512(to.cast(), inn[0][0]);
                 _mm512_storeu_si512(to.add(HALF).cast(), inn[0][1]);
             } else {
@@ -312,7 +312,7 @@ impl<'a> Kernel<'a> {
     /// Predicts a block over the surface in all frames: x, y, z and the sum of the neighbours' magnitudes.
     unsafe fn predict<const KIND: u8, const WHOLE: bool>(
         &self,
-        place: &Place,
+        place: &LevelSetting,
         start: usize,
         out: &mut [Vectors; BUNDLE],
     ) {
@@ -331,7 +331,7 @@ impl<'a> Kernel<'a> {
                         }
                     };
                     let near = |k: usize| {
-                        let offset = *self.plan.near[k].as_ptr().add(v);
+                        let offset = *self.plan.neighbour_offsets[k].as_ptr().add(v);
                         _mm512_load_si512(self.innovation.byte_add(offset as usize))
                     };
                     let weights = [pair(0), pair(1)];
@@ -352,7 +352,7 @@ impl<'a> Kernel<'a> {
     /// Predicts a block over the surface in a unit of one frame.
     unsafe fn predict_one<const KIND: u8, const WHOLE: bool>(
         &self,
-        place: &Place,
+        place: &LevelSetting,
         start: usize,
         out: &mut [Vectors; BUNDLE],
     ) {
@@ -362,7 +362,7 @@ impl<'a> Kernel<'a> {
             // SAFETY: the lists are padded behind the last point; neighbours are valid points.
             unsafe {
                 let near = |k: usize| {
-                    let offsets = _mm256_loadu_si256(self.plan.near[k].as_ptr().add(v).cast());
+                    let offsets = _mm256_loadu_si256(self.plan.neighbour_offsets[k].as_ptr().add(v).cast());
                     let points = _mm256_srli_epi32::<6>(offsets);
                     _mm512_i32gather_epi64::<8>(points, self.innovation.cast())
                 };
@@ -420,7 +420,7 @@ impl<'a> Kernel<'a> {
                 };
                 // SAFETY: the conditions are those of the enclosing function.
                 unsafe {
-                    let context = Context::new(self.lookup, self.layers[f], near, past);
+                    let context = TablesAndShifts::new(self.lookup, self.layers[f], near, past);
                     stream.block(self.lookup, self.slots, context, active)
                 }
             }

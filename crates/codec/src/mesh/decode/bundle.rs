@@ -8,30 +8,30 @@
 //! Neighbours and weights are thus read once for eight frames, whose innovations share a cache line. A frame
 //! that refers to another one of its unit needs only the same vertex there, which has just been decoded.
 
-use super::first::Static;
-use super::unit::{Body, Head, Vector, add};
+use super::static_part::StaticPart;
+use super::unit::{DecodedPoint, PredictorHead, UnitBody, add_residual};
 use crate::mesh::blocks::{BUNDLE, blocks};
 use crate::mesh::tables;
-use crate::quantize::fixed::FixedPoint;
-use crate::schedule::REFERENCES;
+use crate::quantize::fixed_point::FixedPoint;
+use crate::schedule::MAX_REFERENCES;
 
 /// The frames of an access unit, and their references.
 pub struct Bundle<'a, W> {
     /// The layer of each frame.
     pub layers: [usize; BUNDLE],
     /// The head of each frame.
-    pub heads: &'a [Head],
+    pub heads: &'a [PredictorHead],
     /// The references of each frame; at least as many entries as heads.
-    pub references: [[Reference<'a, W>; REFERENCES]; BUNDLE],
+    pub references: [[ReferenceFrame<'a, W>; MAX_REFERENCES]; BUNDLE],
 }
 
 impl<W> Bundle<'_, W> {
     /// `true` if each reference is a frame of `points` vertices, or precedes in the bundle the frame that
     /// refers to it.
     pub fn fits(&self, points: usize) -> bool {
-        let fits = |f: usize, r: &Reference<W>| match *r {
-            Reference::Known(frame) => frame.len() == points,
-            Reference::Inside(frame) => frame < f,
+        let fits = |f: usize, r: &ReferenceFrame<W>| match *r {
+            ReferenceFrame::Known(frame) => frame.len() == points,
+            ReferenceFrame::Inside(frame) => frame < f,
         };
         let frames = self.references.iter().enumerate().take(self.heads.len());
         frames.flat_map(|(f, all)| all.iter().map(move |r| (f, r))).all(|(f, r)| fits(f, r))
@@ -40,52 +40,57 @@ impl<W> Bundle<'_, W> {
 
 /// A frame that others are predicted from.
 #[derive(Debug, Clone, Copy)]
-pub enum Reference<'a, W> {
+pub enum ReferenceFrame<'a, W> {
     /// A frame decoded before this bundle.
-    Known(&'a [Vector<W>]),
+    Known(&'a [DecodedPoint<W>]),
     /// The frame of this index in the bundle, before the one that refers to it.
     Inside(usize),
 }
 
 /// Decodes a bundle into `out`. This is the reference implementation.
 pub(super) fn decode_scalar<W: FixedPoint>(
-    s: &Static,
+    s: &StaticPart,
     bundle: &Bundle<W>,
-    body: &mut Body,
-    out: &mut [&mut [Vector<W>]],
-    scratch: &mut [Vector<W>],
+    body: &mut UnitBody,
+    out: &mut [&mut [DecodedPoint<W>]],
+    scratch: &mut [DecodedPoint<W>],
 ) {
     let count = out.len();
-    for level in 0..s.hierarchy.levels() {
+    for level in 0..s.hierarchy.level_count() {
         let range = s.hierarchy.level(level);
         for block in blocks(range.clone()) {
             for f in 0..count {
                 let layer = bundle.layers[f];
                 let step = i32::from(s.grid.steps[layer]);
                 let rho = 4 * i32::from(bundle.heads[f].rho[level]);
-                body.start::<W>(block.len());
+                body.start_block::<W>(block.len());
                 for v in block.clone() {
                     let references = bundle.references[f].map(|r| match r {
-                        Reference::Known(frame) => frame[v],
-                        Reference::Inside(frame) => out[frame][v],
+                        ReferenceFrame::Known(frame) => frame[v],
+                        ReferenceFrame::Inside(frame) => out[frame][v],
                     });
                     let t = blend(references, bundle.heads[f].coefficients);
-                    let past = references[0][3].get().max(references[1][3].get());
+                    let past = references[0][3].to_i32().max(references[1][3].to_i32());
                     let (p, sum) = if level == 0 {
                         ([W::default(); 3], past.wrapping_mul(4))
                     } else {
-                        let (near, weights) = s.near(v);
+                        let (near, weights) = s.weighted_neighbours(v);
                         let near = near.map(|n| scratch[n as usize * count + f]);
                         let axis = |k: usize| W::weigh(near.map(|n| n[k]), weights, rho);
-                        let sum = near.iter().map(|n| n[3].get()).sum();
+                        let sum = near.iter().map(|n| n[3].to_i32()).sum();
                         ([axis(0), axis(1), axis(2)], sum)
                     };
-                    let q = body.vertex::<W>(&s.tables, v - range.start, || {
-                        tables::context(layer, tables::near(sum), tables::past(past))
+                    let q = body.next_residual::<W>(&s.tables, v - range.start, || {
+                        tables::context(layer, tables::neighbour_class(sum), tables::reference_class(past))
                     });
-                    let inn = add(p, q, step);
+                    let inn = add_residual(p, q, step);
                     scratch[v * count + f] = inn;
-                    out[f][v] = [t[0].plus(inn[0]), t[1].plus(inn[1]), t[2].plus(inn[2]), inn[3]];
+                    out[f][v] = [
+                        t[0].wrapping_add(inn[0]),
+                        t[1].wrapping_add(inn[1]),
+                        t[2].wrapping_add(inn[2]),
+                        inn[3],
+                    ];
                 }
             }
         }
@@ -94,7 +99,10 @@ pub(super) fn decode_scalar<W: FixedPoint>(
 
 /// Predicts a vertex over time.
 #[inline(always)]
-fn blend<W: FixedPoint>(references: [Vector<W>; REFERENCES], coefficients: [i16; REFERENCES]) -> [W; 3] {
+fn blend<W: FixedPoint>(
+    references: [DecodedPoint<W>; MAX_REFERENCES],
+    coefficients: [i16; MAX_REFERENCES],
+) -> [W; 3] {
     [0, 1, 2].map(|k| W::blend(references.map(|r| r[k]), coefficients))
 }
 

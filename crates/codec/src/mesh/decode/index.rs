@@ -11,18 +11,18 @@
 //! | 3 × ⌈blocks / 32⌉ | `starts` | before 32 blocks of all frames: bits of fields, blocks that are not all zero, masks; only with residuals |
 //! | … | `bytes` | the sections of [`crate::mesh::pack`] behind its numbers, little-endian, and a word of zeros; only with residuals |
 
-use super::first::Static;
-use super::unit::{Body, Head, Source};
+use super::static_part::StaticPart;
+use super::unit::{PredictorHead, UnitBody, UnitResiduals};
 use super::{CodedUnit, layer};
 use crate::Corrupt;
 pub use crate::mesh::blocks::BLOCK;
 use crate::mesh::blocks::{self, BUNDLE};
 use crate::mesh::pack::{DENSE, Unpacker, WHOLE};
-use crate::quantize::fixed::FixedPoint;
+use crate::quantize::fixed_point::FixedPoint;
 use crate::schedule::Unit;
 
 /// The number of blocks that share an entry of `starts`.
-pub const STARTED: usize = 32;
+pub const BLOCKS_PER_START: usize = 32;
 /// The number of words before the heads.
 pub const BEFORE_HEADS: usize = 6;
 /// Flag next to the number of frames: there are residuals.
@@ -39,12 +39,12 @@ pub fn head_words(levels: usize) -> usize {
 
 /// Returns the number of words in the starts of a unit.
 pub fn start_words(blocks: usize) -> usize {
-    3 * blocks.div_ceil(STARTED)
+    3 * blocks.div_ceil(BLOCKS_PER_START)
 }
 
 /// Returns the largest average number of words per frame in any unit of a mesh with `points` points, with
 /// 32-bit fixed-point positions if `wide`. The frames of a unit have at most `bytes` bytes each on average.
-pub fn most_words(points: usize, wide: bool, bytes: usize) -> usize {
+pub fn max_words(points: usize, wide: bool, bytes: usize) -> usize {
     let levels = points.min(super::MAX_LEVELS);
     let blocks = points / BLOCK + levels;
     // A block has a flag, a code, and at most a mask with the widest fields or whole components.
@@ -54,10 +54,14 @@ pub fn most_words(points: usize, wide: bool, bytes: usize) -> usize {
 
 /// Writes the words of an access unit and returns their number; 0 for key frame 0, which has none. Fails for
 /// units of tokens, and if `out` is too short.
-pub fn index<W: FixedPoint>(s: &Static, coded: CodedUnit<'_>, out: &mut [u32]) -> Result<usize, Corrupt> {
+pub fn write_index<W: FixedPoint>(
+    s: &StaticPart,
+    coded: CodedUnit<'_>,
+    out: &mut [u32],
+) -> Result<usize, Corrupt> {
     let CodedUnit { schedule, unit, bytes } = coded;
     let frames = schedule.frames_of(unit);
-    let levels = s.hierarchy.levels();
+    let levels = s.hierarchy.level_count();
     if levels > super::MAX_LEVELS {
         return Err(Corrupt("unit: too many levels of the hierarchy"));
     }
@@ -67,24 +71,24 @@ pub fn index<W: FixedPoint>(s: &Static, coded: CodedUnit<'_>, out: &mut [u32]) -
             _ => Err(Corrupt("unit: bytes left over")),
         };
     }
-    let mut words = Out { words: out, used: BEFORE_HEADS };
+    let mut words = WordWriter { words: out, used: BEFORE_HEADS };
     let count = blocks::count(&s.hierarchy);
-    let mut body = Body::new(bytes, count * frames.len(), |bits| {
+    let mut body = UnitBody::new(bytes, count * frames.len(), |bits| {
         for &frame in frames.iter() {
-            let head = Head::read(bits, schedule.references(frame).len(), levels)?;
-            words.put_head(&head, s.grid.steps[layer(schedule, frame)], levels)?;
+            let head = PredictorHead::read(bits, schedule.references(frame).len(), levels)?;
+            words.push_head(&head, s.grid.steps[layer(schedule, frame)], levels)?;
         }
         Ok(())
     })?;
     let mut first = [frames.len() as u32, 0, 0, 0, 0];
     match &mut body.source {
-        Source::Zero => {}
-        Source::Tokens(_) => {
+        UnitResiduals::Zero => {}
+        UnitResiduals::Tokens(_) => {
             return Err(Corrupt("unit: tokens, which are decoded only where points are asked for"));
         }
-        Source::Packed(packed) => {
+        UnitResiduals::Packed(packed) => {
             first[0] |= HAS_RESIDUALS;
-            words.put_starts::<W>(s, packed, frames.len())?;
+            words.push_starts::<W>(s, packed, frames.len())?;
             // The sections follow each other up to the end.
             let sections = [packed.flags.bytes(), packed.codes.bytes(), packed.masks, packed.fields.bytes()];
             let size: usize = sections.iter().map(|section| section.len()).sum();
@@ -93,7 +97,7 @@ pub fn index<W: FixedPoint>(s: &Static, coded: CodedUnit<'_>, out: &mut [u32]) -
                 *bit = u32::try_from(8 * at).map_err(|_| Corrupt("unit: too long"))?;
                 at += section.len();
             }
-            words.put_bytes(&bytes[bytes.len() - size..])?;
+            words.push_bytes(&bytes[bytes.len() - size..])?;
         }
     }
     body.finish()?;
@@ -104,52 +108,52 @@ pub fn index<W: FixedPoint>(s: &Static, coded: CodedUnit<'_>, out: &mut [u32]) -
 }
 
 /// A buffer to which words are appended.
-struct Out<'a> {
+struct WordWriter<'a> {
     words: &'a mut [u32],
     used: usize,
 }
 
-impl Out<'_> {
-    fn put(&mut self, word: u32) -> Result<(), Corrupt> {
+impl WordWriter<'_> {
+    fn push(&mut self, word: u32) -> Result<(), Corrupt> {
         let place = self.words.get_mut(self.used).ok_or(Corrupt("unit: longer than its blocks can be"))?;
         *place = word;
         self.used += 1;
         Ok(())
     }
 
-    fn put_head(&mut self, head: &Head, step: u16, levels: usize) -> Result<(), Corrupt> {
+    fn push_head(&mut self, head: &PredictorHead, step: u16, levels: usize) -> Result<(), Corrupt> {
         let [a, b, c, d] = head.coefficients.map(|c| u32::from(c as u16));
-        self.put(a | b << 16)?;
-        self.put(c | d << 16)?;
-        self.put(step.into())?;
+        self.push(a | b << 16)?;
+        self.push(c | d << 16)?;
+        self.push(step.into())?;
         for eight in head.rho[..levels].chunks(RHO) {
-            self.put(eight.iter().rev().fold(0, |word, rho| word << 4 | u32::from(*rho)))?;
+            self.push(eight.iter().rev().fold(0, |word, rho| word << 4 | u32::from(*rho)))?;
         }
         Ok(())
     }
 
     /// Skips all blocks and writes where they begin.
-    fn put_starts<W: FixedPoint>(
+    fn push_starts<W: FixedPoint>(
         &mut self,
-        s: &Static,
+        s: &StaticPart,
         packed: &mut Unpacker<'_>,
         frames: usize,
     ) -> Result<(), Corrupt> {
         debug_assert!(frames <= BUNDLE);
         let (mut number, mut bits, mut filled) = (0, 0usize, 0u32);
-        for level in 0..s.hierarchy.levels() {
+        for level in 0..s.hierarchy.level_count() {
             for block in blocks::blocks(s.hierarchy.level(level)) {
-                if number % STARTED == 0 {
+                if number % BLOCKS_PER_START == 0 {
                     let start = u32::try_from(bits).map_err(|_| Corrupt("unit: too long"))?;
-                    self.put(start)?;
-                    self.put(filled)?;
-                    self.put(packed.mask as u32)?;
+                    self.push(start)?;
+                    self.push(filled)?;
+                    self.push(packed.mask as u32)?;
                 }
                 number += 1;
-                let flags = packed.flags.take(frames as u32);
+                let flags = packed.flags.read(frames as u32);
                 for _ in 0..flags.count_ones() {
                     filled += 1;
-                    bits += packed.pass(block.len(), W::BITS);
+                    bits += packed.skip_block(block.len(), W::BITS);
                 }
             }
         }
@@ -157,7 +161,7 @@ impl Out<'_> {
         Ok(())
     }
 
-    fn put_bytes(&mut self, bytes: &[u8]) -> Result<(), Corrupt> {
+    fn push_bytes(&mut self, bytes: &[u8]) -> Result<(), Corrupt> {
         let (whole, rest) = bytes.as_chunks::<4>();
         let end = self.used + whole.len();
         let places =
@@ -168,8 +172,8 @@ impl Out<'_> {
         self.used = end;
         let mut last = [0; 4];
         last[..rest.len()].copy_from_slice(rest);
-        self.put(u32::from_le_bytes(last))?;
-        self.put(0)
+        self.push(u32::from_le_bytes(last))?;
+        self.push(0)
     }
 }
 
@@ -177,8 +181,8 @@ impl Unpacker<'_> {
     /// Skips a block that is not all zero, of `count` vertices with components of `width` bits, except for
     /// its fields, whose number of bits it returns.
     #[inline(always)]
-    fn pass(&mut self, count: usize, width: u32) -> usize {
-        let code = self.codes.take(4);
+    fn skip_block(&mut self, count: usize, width: u32) -> usize {
+        let code = self.codes.read(4);
         if code == WHOLE {
             return count * 3 * width as usize;
         }

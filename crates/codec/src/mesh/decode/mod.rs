@@ -46,10 +46,10 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod bundle;
-mod first;
 pub mod index;
 mod narrow;
-mod plan;
+mod neighbour_plan;
+mod static_part;
 mod tokens;
 mod unit;
 mod wide;
@@ -57,35 +57,37 @@ mod wide;
 use crate::Corrupt;
 use crate::mesh::blocks::{self, BUNDLE};
 use crate::mesh::tables::LAYERS;
-use crate::quantize::fixed::FixedPoint;
-use crate::schedule::{REFERENCES, Schedule, UNIT_FRAMES, Unit};
+use crate::quantize::fixed_point::FixedPoint;
+use crate::schedule::{MAX_REFERENCES, MAX_UNIT_FRAMES, Schedule, Unit};
 use crate::simd::isa::Isa;
 
-use bundle::{Bundle, Reference};
-use unit::Body;
+use bundle::{Bundle, ReferenceFrame};
+use unit::UnitBody;
 
 pub use crate::mesh::blocks::scratch_len;
-pub(crate) use first::grid;
-pub(in crate::mesh) use first::{FIT_SHIFT, SET_SHIFT, WIDE, positions, ring_context, ring_mean, solve};
-pub use first::{First, Static, is_wide, still};
-pub(in crate::mesh) use unit::{FIRST_RHO, MAX_COEFFICIENT, MAX_LEVELS, ORDER, add};
-pub use unit::{Head, Vector};
+pub(crate) use static_part::grid;
+pub(in crate::mesh) use static_part::{
+    FIT_SHIFT, SET_SHIFT, WIDE, positions, ring_context, ring_mean, solve_spatial_weights,
+};
+pub use static_part::{FirstFrame, StaticPart, decode_first_positions, is_wide};
+pub use unit::{DecodedPoint, PredictorHead};
+pub(in crate::mesh) use unit::{FIRST_RHO, GOLOMB_ORDER, MAX_COEFFICIENT, MAX_LEVELS, add_residual};
 
 /// A width of fixed-point positions, i16 or i32, that decoders choose at run time.
 pub trait Width: FixedPoint {
     /// Returns frame 0, if it has this width.
-    fn first(s: &Static) -> Option<&[Vector<Self>]> {
-        Self::lent(s.first.lent())
+    fn first(s: &StaticPart) -> Option<&[DecodedPoint<Self>]> {
+        Self::downcast(s.first.as_points())
     }
 
     /// Decodes the frames of a bundle with the fastest decoder for this width on this machine.
     fn decode_bundle(
         _: Isa,
-        s: &Static,
+        s: &StaticPart,
         bundle: &Bundle<Self>,
-        body: &mut Body,
-        out: &mut [&mut [Vector<Self>]],
-        scratch: &mut [Vector<Self>],
+        body: &mut UnitBody,
+        out: &mut [&mut [DecodedPoint<Self>]],
+        scratch: &mut [DecodedPoint<Self>],
     ) {
         bundle::decode_scalar(s, bundle, body, out, scratch);
     }
@@ -94,11 +96,11 @@ pub trait Width: FixedPoint {
 impl Width for i16 {
     fn decode_bundle(
         isa: Isa,
-        s: &Static,
+        s: &StaticPart,
         bundle: &Bundle<i16>,
-        body: &mut Body,
-        out: &mut [&mut [Vector<i16>]],
-        scratch: &mut [Vector<i16>],
+        body: &mut UnitBody,
+        out: &mut [&mut [DecodedPoint<i16>]],
+        scratch: &mut [DecodedPoint<i16>],
     ) {
         let source = &mut body.source;
         let done = match (isa.chosen(), &s.plan) {
@@ -119,11 +121,11 @@ impl Width for i16 {
 impl Width for i32 {
     fn decode_bundle(
         isa: Isa,
-        s: &Static,
+        s: &StaticPart,
         bundle: &Bundle<i32>,
-        body: &mut Body,
-        out: &mut [&mut [Vector<i32>]],
-        scratch: &mut [Vector<i32>],
+        body: &mut UnitBody,
+        out: &mut [&mut [DecodedPoint<i32>]],
+        scratch: &mut [DecodedPoint<i32>],
     ) {
         match isa.chosen() {
             Isa::Narrow(isa) => wide::narrow::decode(isa, s, bundle, body, out, scratch),
@@ -151,15 +153,15 @@ pub struct CodedUnit<'a> {
 /// Decodes an access unit into `out`, one slice per frame of [`Schedule::frames_of`], each as long as the
 /// number of points.
 ///
-/// `reference` returns the decoded frames of [`Schedule::needs`]; `scratch` has at least [`scratch_len`]
-/// vectors. No memory is allocated. Key frame 0 has no bytes: it is copied. After an error the contents of
-/// `out` are unspecified.
+/// `reference` returns the decoded frames of [`Schedule::dependencies`]; `scratch` has at least
+/// [`scratch_len`] vectors. No memory is allocated. Key frame 0 has no bytes: it is copied. After an error
+/// the contents of `out` are unspecified.
 pub fn decode_unit<'r, W: Width>(
-    s: &Static,
+    s: &StaticPart,
     coded: CodedUnit<'_>,
-    reference: &dyn Fn(u32) -> Option<&'r [Vector<W>]>,
-    out: &mut [&mut [Vector<W>]],
-    scratch: &mut [Vector<W>],
+    reference: &dyn Fn(u32) -> Option<&'r [DecodedPoint<W>]>,
+    out: &mut [&mut [DecodedPoint<W>]],
+    scratch: &mut [DecodedPoint<W>],
 ) -> Result<(), Corrupt> {
     decode_unit_with(Isa::get(), s, coded, reference, out, scratch)
 }
@@ -167,11 +169,11 @@ pub fn decode_unit<'r, W: Width>(
 /// [`decode_unit`] with one of the instruction sets of [`Isa::all`]. The result is the same.
 pub fn decode_unit_with<'r, W: Width>(
     isa: Isa,
-    s: &Static,
+    s: &StaticPart,
     coded: CodedUnit<'_>,
-    reference: &dyn Fn(u32) -> Option<&'r [Vector<W>]>,
-    out: &mut [&mut [Vector<W>]],
-    scratch: &mut [Vector<W>],
+    reference: &dyn Fn(u32) -> Option<&'r [DecodedPoint<W>]>,
+    out: &mut [&mut [DecodedPoint<W>]],
+    scratch: &mut [DecodedPoint<W>],
 ) -> Result<(), Corrupt> {
     let CodedUnit { schedule, unit, bytes } = coded;
     let frames = schedule.frames_of(unit);
@@ -183,7 +185,7 @@ pub fn decode_unit_with<'r, W: Width>(
     {
         return Err(Corrupt("unit: buffers of another size"));
     }
-    if s.hierarchy.levels() > MAX_LEVELS {
+    if s.hierarchy.level_count() > MAX_LEVELS {
         return Err(Corrupt("unit: too many levels of the hierarchy"));
     }
     if frames.is_empty() || unit == Unit::Key(0) {
@@ -193,19 +195,19 @@ pub fn decode_unit_with<'r, W: Width>(
             _ => Err(Corrupt("unit: bytes left over")),
         };
     }
-    let mut heads = [Head::EMPTY; UNIT_FRAMES];
+    let mut heads = [PredictorHead::EMPTY; MAX_UNIT_FRAMES];
     let blocks = frames.len() * blocks::count(&s.hierarchy);
-    let mut body = Body::new(bytes, blocks, |bits| {
+    let mut body = UnitBody::new(bytes, blocks, |bits| {
         for (head, &frame) in heads.iter_mut().zip(frames.iter()) {
             let count = schedule.references(frame).len();
-            *head = Head::read(bits, count, s.hierarchy.levels())?;
+            *head = PredictorHead::read(bits, count, s.hierarchy.level_count())?;
         }
         Ok(())
     })?;
     let mut bundle = Bundle {
         layers: [0; BUNDLE],
         heads: &heads[..frames.len()],
-        references: [[Reference::Known(first); REFERENCES]; BUNDLE],
+        references: [[ReferenceFrame::Known(first); MAX_REFERENCES]; BUNDLE],
     };
     for (at, &frame) in frames.iter().enumerate() {
         bundle.layers[at] = layer(schedule, frame);
@@ -225,17 +227,17 @@ pub fn decode_unit_with<'r, W: Width>(
 fn find<'a, 'r: 'a, W>(
     number: u32,
     before: &[u32],
-    first: &'a [Vector<W>],
-    reference: &dyn Fn(u32) -> Option<&'r [Vector<W>]>,
-) -> Result<Reference<'a, W>, Corrupt> {
+    first: &'a [DecodedPoint<W>],
+    reference: &dyn Fn(u32) -> Option<&'r [DecodedPoint<W>]>,
+) -> Result<ReferenceFrame<'a, W>, Corrupt> {
     if let Some(i) = before.iter().position(|&f| f == number) {
-        return Ok(Reference::Inside(i));
+        return Ok(ReferenceFrame::Inside(i));
     }
     if number == 0 {
-        return Ok(Reference::Known(first));
+        return Ok(ReferenceFrame::Known(first));
     }
     match reference(number) {
-        Some(frame) if frame.len() == first.len() => Ok(Reference::Known(frame)),
+        Some(frame) if frame.len() == first.len() => Ok(ReferenceFrame::Known(frame)),
         Some(_) => Err(Corrupt("unit: buffers of another size")),
         None => Err(Corrupt("unit: a frame it needs is missing")),
     }
@@ -253,9 +255,9 @@ pub(super) fn layer(schedule: &Schedule, frame: u32) -> usize {
 #[cfg(feature = "encode")]
 #[inline(always)]
 pub(super) fn blend<W: FixedPoint>(
-    references: [&[Vector<W>]; REFERENCES],
-    coefficients: [i16; REFERENCES],
-    out: &mut [Vector<W>],
+    references: [&[DecodedPoint<W>]; MAX_REFERENCES],
+    coefficients: [i16; MAX_REFERENCES],
+    out: &mut [DecodedPoint<W>],
 ) {
     let [a, b, c, d] = references.map(|r| r.as_flattened());
     let out = out.as_flattened_mut();

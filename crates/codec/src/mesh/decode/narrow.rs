@@ -6,15 +6,15 @@
 //! the leading bits of a sum as a float. A register holds two vertices of a frame, or a vertex of two frames.
 //! There are no gathers: lookups are made vertex by vertex ([`super::tokens::narrow`]).
 
-use super::bundle::{Bundle, Reference};
-use super::first::Static;
-use super::plan::{LINE, Plan};
-use super::tokens::narrow::Stream;
-use super::unit::{Source, Vector};
-use crate::mesh::blocks::{self, BLOCK, BUNDLE, ROWS, Rows, scratch_len};
-use crate::mesh::contexts::{DIRECTORY, QUARTER};
-use crate::mesh::pack::narrow::Fields;
-use crate::schedule::REFERENCES;
+use super::bundle::{Bundle, ReferenceFrame};
+use super::neighbour_plan::{LINE, NeighbourPlan};
+use super::static_part::StaticPart;
+use super::tokens::narrow::TokenStream;
+use super::unit::{DecodedPoint, UnitResiduals};
+use crate::mesh::blocks::{self, BLOCK, BUNDLE, NARROW_ROWS, NarrowBlock, scratch_len};
+use crate::mesh::contexts::{DIRECTORY_ENTRIES, QUARTER_BITS};
+use crate::mesh::pack::narrow::PackedStream;
+use crate::schedule::MAX_REFERENCES;
 use crate::simd::isa::Narrow;
 use crate::simd::quads::{self, Pair, Quad, Task};
 
@@ -23,12 +23,12 @@ use crate::simd::quads::{self, Pair, Quad, Task};
 /// Returns `false` and does nothing if the arguments do not fit this decoder.
 pub(super) fn decode(
     narrow: Narrow,
-    plan: &Plan,
-    s: &Static,
+    plan: &NeighbourPlan,
+    s: &StaticPart,
     bundle: &Bundle<i16>,
-    source: &mut Source,
-    out: &mut [&mut [Vector<i16>]],
-    scratch: &mut [Vector<i16>],
+    source: &mut UnitResiduals,
+    out: &mut [&mut [DecodedPoint<i16>]],
+    scratch: &mut [DecodedPoint<i16>],
 ) -> bool {
     let n = plan.points;
     let fits = s.points() == n
@@ -38,7 +38,7 @@ pub(super) fn decode(
         && bundle.heads.len() == out.len()
         && out.iter().all(|o| o.len() == n)
         && bundle.fits(n)
-        && !matches!(source, Source::Tokens(_) if s.tables.ready().is_none());
+        && !matches!(source, UnitResiduals::Tokens(_) if s.tables.slot_tables().is_none());
     if fits {
         quads::run(narrow, Kernel { plan, s, bundle, source, out, scratch });
     }
@@ -46,19 +46,19 @@ pub(super) fn decode(
 }
 
 struct Kernel<'a, 'b, 'c> {
-    plan: &'a Plan,
-    s: &'a Static,
+    plan: &'a NeighbourPlan,
+    s: &'a StaticPart,
     bundle: &'a Bundle<'a, i16>,
-    source: &'a mut Source<'b>,
-    out: &'a mut [&'c mut [Vector<i16>]],
-    scratch: &'a mut [Vector<i16>],
+    source: &'a mut UnitResiduals<'b>,
+    out: &'a mut [&'c mut [DecodedPoint<i16>]],
+    scratch: &'a mut [DecodedPoint<i16>],
 }
 
 /// The source of the residuals.
 enum Input<'a> {
     Zero,
-    Tokens(Stream<'a>),
-    Packed(Fields<'a>),
+    Tokens(TokenStream<'a>),
+    Packed(PackedStream<'a>),
 }
 
 impl Task for Kernel<'_, '_, '_> {
@@ -67,18 +67,18 @@ impl Task for Kernel<'_, '_, '_> {
     #[inline(always)]
     fn run<Q: Quad, P: Pair>(mut self) {
         let mut input = match &*self.source {
-            Source::Zero => Input::Zero,
-            Source::Tokens(t) => Input::Tokens(Stream::new(t)),
-            Source::Packed(p) => Input::Packed(Fields::new(p)),
+            UnitResiduals::Zero => Input::Zero,
+            UnitResiduals::Tokens(t) => Input::Tokens(TokenStream::new(t)),
+            UnitResiduals::Packed(p) => Input::Packed(PackedStream::new(p)),
         };
         // Key frames are alone; most other units have seven or eight frames.
         match self.out.len() {
-            1..=2 => self.levels::<Q, 1>(&mut input),
-            _ => self.levels::<Q, { BUNDLE / 2 }>(&mut input),
+            1..=2 => self.decode_levels::<Q, 1>(&mut input),
+            _ => self.decode_levels::<Q, { BUNDLE / 2 }>(&mut input),
         }
         match (&input, self.source) {
-            (Input::Tokens(stream), Source::Tokens(t)) => stream.put_back(t),
-            (Input::Packed(fields), Source::Packed(p)) => fields.put_back(p),
+            (Input::Tokens(stream), UnitResiduals::Tokens(t)) => stream.put_back(t),
+            (Input::Packed(fields), UnitResiduals::Packed(p)) => fields.put_back(p),
             _ => {}
         }
     }
@@ -88,18 +88,18 @@ impl Task for Kernel<'_, '_, '_> {
 struct Rho([i32; BUNDLE], bool);
 
 /// Copies of the references and of the frame for the last block, if it is not whole.
-type Ends = [[Vector<i16>; BLOCK]; REFERENCES + 1];
+type TailCopies = [[DecodedPoint<i16>; BLOCK]; MAX_REFERENCES + 1];
 
 /// Predicted vectors of a block: by frame, two vertices each.
-type Predicted<Q> = [[Q; ROWS]; BUNDLE];
+type Predicted<Q> = [[Q; NARROW_ROWS]; BUNDLE];
 
 impl Kernel<'_, '_, '_> {
     /// Decodes all levels with `PAIRS` pairs of frames side by side.
     #[inline(always)]
-    fn levels<Q: Quad, const PAIRS: usize>(&mut self, input: &mut Input) {
-        let mut ends = [[[0; 4]; BLOCK]; REFERENCES + 1];
-        let mut predicted = [[Q::splat32(0); ROWS]; BUNDLE];
-        for level in 0..self.s.hierarchy.levels() {
+    fn decode_levels<Q: Quad, const PAIRS: usize>(&mut self, input: &mut Input) {
+        let mut ends = [[[0; 4]; BLOCK]; MAX_REFERENCES + 1];
+        let mut predicted = [[Q::splat32(0); NARROW_ROWS]; BUNDLE];
+        for level in 0..self.s.hierarchy.level_count() {
             let range = self.s.hierarchy.level(level);
             let mut rho = Rho([16; BUNDLE], true);
             for (rho, head) in rho.0.iter_mut().zip(self.bundle.heads) {
@@ -108,14 +108,14 @@ impl Kernel<'_, '_, '_> {
             rho.1 = rho.0 == [16; BUNDLE];
             for vertices in blocks::blocks(range.clone()) {
                 match level {
-                    0 => predicted = [[Q::splat32(0); ROWS]; BUNDLE],
+                    0 => predicted = [[Q::splat32(0); NARROW_ROWS]; BUNDLE],
                     _ => self.predict::<Q, PAIRS>(vertices.start, &rho, &mut predicted),
                 }
-                let block = Block { start: vertices.start, count: vertices.len(), root: level == 0 };
+                let block = BlockSpan { start: vertices.start, count: vertices.len(), root: level == 0 };
                 for f in 0..self.out.len() {
                     self.finish(f, &block, input, &mut predicted[f], &mut ends);
                 }
-                self.keep::<Q, PAIRS>(vertices.start, &predicted);
+                self.store_innovations::<Q, PAIRS>(vertices.start, &predicted);
             }
         }
     }
@@ -124,10 +124,10 @@ impl Kernel<'_, '_, '_> {
     #[inline(always)]
     fn predict<Q: Quad, const PAIRS: usize>(&self, start: usize, rho: &Rho, out: &mut Predicted<Q>) {
         let lines = self.scratch.as_flattened();
-        let list = |k: usize| sixteen(&self.plan.near[k], start);
+        let list = |k: usize| block_entries(&self.plan.neighbour_offsets[k], start);
         let near = [list(0), list(1), list(2), list(3)];
-        let weights = sixteen(&self.plan.weights, start);
-        for i in 0..ROWS {
+        let weights = block_entries(&self.plan.weights, start);
+        for i in 0..NARROW_ROWS {
             let mut rows = [[Q::splat32(0); PAIRS]; 2];
             for v in 0..2 {
                 let line = |k: usize| {
@@ -163,16 +163,16 @@ impl Kernel<'_, '_, '_> {
     fn finish<Q: Quad>(
         &mut self,
         f: usize,
-        block: &Block,
+        block: &BlockSpan,
         input: &mut Input,
-        p: &mut [Q; ROWS],
-        ends: &mut Ends,
+        p: &mut [Q; NARROW_ROWS],
+        ends: &mut TailCopies,
     ) {
         let (done, rest) = self.out.split_at_mut(f);
         let [e0, e1, e2, e3, own] = &mut *ends;
         let given = |k: usize| match self.bundle.references[f][k] {
-            Reference::Known(frame) => &frame[block.start..],
-            Reference::Inside(frame) => &done[frame][block.start..],
+            ReferenceFrame::Known(frame) => &frame[block.start..],
+            ReferenceFrame::Inside(frame) => &done[frame][block.start..],
         };
         let references = [rows(given(0), e0), rows(given(1), e1), rows(given(2), e2), rows(given(3), e3)];
         let layer = self.bundle.layers[f];
@@ -180,7 +180,7 @@ impl Kernel<'_, '_, '_> {
             Input::Zero => None,
             Input::Packed(fields) => fields.block::<Q>(block.count),
             // A closure would not be compiled for the instruction set.
-            Input::Tokens(stream) => match self.s.tables.ready() {
+            Input::Tokens(stream) => match self.s.tables.slot_tables() {
                 Some(ready) => {
                     let contexts = contexts(block.root, references, p);
                     let directory = &ready.contexts.directory[layer];
@@ -195,11 +195,11 @@ impl Kernel<'_, '_, '_> {
         let weights = Q::weights(self.bundle.heads[f].coefficients);
         let out = &mut rest[0][block.start..];
         let left = out.len();
-        let to: &mut Rows = bytemuck::cast_mut(match out.first_chunk_mut() {
+        let to: &mut NarrowBlock = bytemuck::cast_mut(match out.first_chunk_mut() {
             Some(all) => all,
             None => &mut *own,
         });
-        for i in 0..ROWS {
+        for i in 0..NARROW_ROWS {
             p[i] = Q::and(p[i], axes);
             if let Some(r) = &residual {
                 p[i] = Q::add16(p[i], Q::mul16(Q::load16(&r[i]), step));
@@ -215,7 +215,7 @@ impl Kernel<'_, '_, '_> {
 
     /// Stores the innovations of all frames side by side.
     #[inline(always)]
-    fn keep<Q: Quad, const PAIRS: usize>(&mut self, start: usize, innovation: &Predicted<Q>) {
+    fn store_innovations<Q: Quad, const PAIRS: usize>(&mut self, start: usize, innovation: &Predicted<Q>) {
         let lines = &mut self.scratch.as_flattened_mut()[8 * PAIRS * start..][..8 * PAIRS * BLOCK];
         for (i, two) in lines.chunks_exact_mut(16 * PAIRS).enumerate() {
             let (first, second) = two.split_at_mut(8 * PAIRS);
@@ -230,7 +230,7 @@ impl Kernel<'_, '_, '_> {
 }
 
 /// The start and size of a block, and whether it belongs to the roots.
-struct Block {
+struct BlockSpan {
     start: usize,
     count: usize,
     root: bool,
@@ -241,13 +241,13 @@ const AXES: [i16; 8] = [-1, -1, -1, 0, -1, -1, -1, 0];
 
 /// Returns sixteen entries of a list, which is padded for a block beyond the last point.
 #[inline(always)]
-fn sixteen<T>(list: &[T], start: usize) -> &[T; BLOCK] {
+fn block_entries<T>(list: &[T], start: usize) -> &[T; BLOCK] {
     list[start..].first_chunk().expect("a block more than there are points")
 }
 
 /// Returns the first block of a list; a shorter rest is copied into `end`.
 #[inline(always)]
-fn rows<'a>(list: &'a [Vector<i16>], end: &'a mut [Vector<i16>; BLOCK]) -> &'a Rows {
+fn rows<'a>(list: &'a [DecodedPoint<i16>], end: &'a mut [DecodedPoint<i16>; BLOCK]) -> &'a NarrowBlock {
     bytemuck::cast_ref(match list.first_chunk() {
         Some(all) => all,
         None => {
@@ -259,7 +259,11 @@ fn rows<'a>(list: &'a [Vector<i16>], end: &'a mut [Vector<i16>; BLOCK]) -> &'a R
 
 /// Returns the indices of a block's contexts in the directory.
 #[inline(always)]
-fn contexts<Q: Quad>(root: bool, references: [&Rows; REFERENCES], p: &[Q; ROWS]) -> [i32; BLOCK] {
+fn contexts<Q: Quad>(
+    root: bool,
+    references: [&NarrowBlock; MAX_REFERENCES],
+    p: &[Q; NARROW_ROWS],
+) -> [i32; BLOCK] {
     let mut out = [0; BLOCK];
     let load = |k: usize, i: usize| Q::load16(&references[k][i]);
     for (j, out) in out.as_chunks_mut::<4>().0.iter_mut().enumerate() {
@@ -270,8 +274,8 @@ fn contexts<Q: Quad>(root: bool, references: [&Rows; REFERENCES], p: &[Q; ROWS])
         let past = Q::min32(past, Q::splat32(15));
         let past = Q::look_up(Q::load8(&CLASSES), past);
         let near = Q::sub_f32(Q::to_f32(near), Q::splat_f32(0.5));
-        let near = Q::sub32(Q::max_f32(near, Q::splat_f32(0.25)), Q::splat32(QUARTER));
-        let near = Q::and(Q::right(near, 18), Q::splat32(!7 & (DIRECTORY as i32 - 1)));
+        let near = Q::sub32(Q::max_f32(near, Q::splat_f32(0.25)), Q::splat32(QUARTER_BITS));
+        let near = Q::and(Q::right(near, 18), Q::splat32(!7 & (DIRECTORY_ENTRIES as i32 - 1)));
         Q::store32(Q::or(near, past), out);
     }
     out

@@ -1,26 +1,26 @@
 //! Tables prepared for coding, and the cost of tokens with them.
 
-use crate::entropy::rans::{self, Frequencies, Starts};
-use crate::mesh::defaults::{SETS, set};
-use crate::mesh::tables::{self, CONTEXTS, Tables};
+use crate::entropy::rans::{self, EncodingTable, Frequencies};
+use crate::mesh::defaults::{DEFAULT_SETS, default_set};
+use crate::mesh::tables::{self, CONTEXTS, TokenTables};
 use crate::mesh::token::{ESCAPE, RAW_BITS};
-use crate::quantize::fixed::FixedPoint;
+use crate::quantize::fixed_point::FixedPoint;
 use std::sync::{Arc, OnceLock};
 
 /// Returns all default sets, prepared for coding.
-pub(in crate::mesh) fn codings() -> &'static [Arc<Coding>] {
-    static CODINGS: OnceLock<Vec<Arc<Coding>>> = OnceLock::new();
-    let coding = |number| Some(Arc::new(Coding::new(set(number).ok()?, number)));
-    CODINGS.get_or_init(|| (1..=SETS).filter_map(coding).collect())
+pub(in crate::mesh) fn default_coding_tables() -> &'static [Arc<CodingTables>] {
+    static CODINGS: OnceLock<Vec<Arc<CodingTables>>> = OnceLock::new();
+    let coding = |number| Some(Arc::new(CodingTables::new(default_set(number).ok()?, number)));
+    CODINGS.get_or_init(|| (1..=DEFAULT_SETS).filter_map(coding).collect())
 }
 
 /// Tables prepared for coding.
 #[derive(Clone)]
-pub struct Coding {
-    pub tables: Tables,
+pub struct CodingTables {
+    pub tables: TokenTables,
     /// The number of the default set; 0 if the file stores the tables.
     pub set: u8,
-    pub(in crate::mesh) starts: Vec<Starts>,
+    pub(in crate::mesh) starts: Vec<EncodingTable>,
     pub(in crate::mesh) costs: Vec<Costs>,
     /// The index in `costs` for each context.
     pub(in crate::mesh) cost_of: [u16; CONTEXTS],
@@ -33,7 +33,7 @@ pub(in crate::mesh) struct Costs {
     /// `216·p + 36·x + 6·y + z`. Tokens without a frequency cost as much as the escape.
     pub(in crate::mesh) bits: [f32; COSTS],
     /// A lower bound of the costs of all residuals except zero.
-    pub(in crate::mesh) least: f32,
+    pub(in crate::mesh) min_nonzero_bits: f32,
 }
 
 pub(in crate::mesh) const COSTS: usize = 2 * 216;
@@ -60,18 +60,18 @@ impl Costs {
             }
             bits
         });
-        Costs { bits, least }
+        Costs { bits, min_nonzero_bits: least }
     }
 }
 
-impl Coding {
+impl CodingTables {
     /// Prepares the tables of the default set `set`, or the file's own if it is 0.
-    pub fn new(tables: Tables, set: u8) -> Coding {
-        let starts = tables.tables.iter().map(rans::starts).collect();
+    pub fn new(tables: TokenTables, set: u8) -> CodingTables {
+        let starts = tables.tables.iter().map(rans::encoding_table).collect();
         let mut kinds: Vec<(u8, u32)> = Vec::new();
         let mut cost_of = [0; CONTEXTS];
         for (context, cost) in cost_of.iter_mut().enumerate() {
-            let kind = (tables.map[context], tables::shift(tables::near_of(context)));
+            let kind = (tables.map[context], tables::shift(tables::context_neighbour_class(context)));
             let known = kinds.iter().position(|k| *k == kind);
             *cost = known.unwrap_or(kinds.len()) as u16;
             if known.is_none() {
@@ -79,7 +79,7 @@ impl Coding {
             }
         }
         let costs = kinds.iter().map(|&(table, k)| Costs::new(&tables.tables[usize::from(table)], k));
-        Coding { costs: costs.collect(), cost_of, starts, tables, set }
+        CodingTables { costs: costs.collect(), cost_of, starts, tables, set }
     }
 
     #[inline(always)]
@@ -90,7 +90,7 @@ impl Coding {
 
 #[inline(always)]
 pub(in crate::mesh) fn wrapped<W: FixedPoint>(q: i32) -> i32 {
-    W::wrap(q).get()
+    W::wrap(q).to_i32()
 }
 
 #[cfg(test)]
@@ -99,6 +99,6 @@ mod tests {
 
     #[test]
     fn all_default_sets_can_be_coded_with() {
-        assert_eq!(codings().len(), usize::from(SETS));
+        assert_eq!(default_coding_tables().len(), usize::from(DEFAULT_SETS));
     }
 }

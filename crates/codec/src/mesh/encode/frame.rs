@@ -1,25 +1,25 @@
 //! Codes one frame: prediction, choice of residuals, reconstruction exactly as in the decoder, and the check
 //! of the error.
 
-use super::coding::{COSTS, Coding, Costs, wrapped};
+use super::coding::{COSTS, CodingTables, Costs, wrapped};
 use crate::mesh::blocks::{self, BLOCK};
-use crate::mesh::decode::{self, FIRST_RHO, MAX_COEFFICIENT, MAX_LEVELS, ORDER, Vector};
-use crate::mesh::encode::output::Sink;
+use crate::mesh::decode::{self, DecodedPoint, FIRST_RHO, GOLOMB_ORDER, MAX_COEFFICIENT, MAX_LEVELS};
+use crate::mesh::encode::output::UnitBuilder;
 use crate::mesh::hierarchy::Hierarchy;
 use crate::mesh::pack;
 use crate::mesh::tables::{self, LAYERS};
 use crate::mesh::token::{self, BitWriter};
-use crate::quantize::fixed::FixedPoint;
-use crate::quantize::lattice::{self, Choice, Grid, Lattice};
-use crate::schedule::REFERENCES;
+use crate::quantize::fixed_point::FixedPoint;
+use crate::quantize::lattice::{self, FixedPointGrid, Lattice, LatticeChoice};
+use crate::schedule::MAX_REFERENCES;
 use crate::simd::isa::Isa;
 use crate::simd::lanes::{self, Lanes, Task};
 use std::ops::Range;
 
-/// The properties of a mesh that coding one of its frames needs.
-pub struct Setting<'a> {
-    pub grid: Grid,
-    pub choice: Choice,
+/// Codes frames of a mesh: the properties of the mesh that this needs.
+pub struct FrameCoder<'a> {
+    pub grid: FixedPointGrid,
+    pub choice: LatticeChoice,
     /// The largest allowed distance, in the unit of the positions.
     pub radius: f64,
     /// The part of it that the lattice may use.
@@ -33,7 +33,7 @@ pub struct Setting<'a> {
 
 /// A frame of the source in the hierarchy's order.
 #[derive(Debug, Default, Clone)]
-pub struct Target {
+pub struct FrameTarget {
     /// The positions.
     pub source: Vec<[f32; 3]>,
     /// The positions minus `outside`, in 1/256 units (i32: 1/64).
@@ -42,14 +42,14 @@ pub struct Target {
     pub outside: Vec<[i32; 3]>,
 }
 
-/// The number of fraction bits in `Target::fixed`.
-pub const fn fraction<W: FixedPoint>() -> u32 {
+/// The number of fraction bits in `FrameTarget::fixed`.
+pub const fn fraction_bits<W: FixedPoint>() -> u32 {
     if W::BITS == 16 { 8 } else { 6 }
 }
 
-impl Target {
+impl FrameTarget {
     /// Fills `fixed` from the others. Returns `false` if a position is not finite or outside the grid.
-    pub fn prepare<W: FixedPoint>(&mut self, grid: &Grid) -> bool {
+    pub fn prepare<W: FixedPoint>(&mut self, grid: &FixedPointGrid) -> bool {
         let mut fits = true;
         let width = std::marker::PhantomData::<W>;
         lanes::run(Isa::get(), Prepare(self, grid, &mut fits, width));
@@ -57,15 +57,15 @@ impl Target {
     }
 }
 
-/// The task of [`Target::prepare`].
-struct Prepare<'a, W>(&'a mut Target, &'a Grid, &'a mut bool, std::marker::PhantomData<W>);
+/// The task of [`FrameTarget::prepare`].
+struct Prepare<'a, W>(&'a mut FrameTarget, &'a FixedPointGrid, &'a mut bool, std::marker::PhantomData<W>);
 
 impl<W: FixedPoint> Task for Prepare<'_, W> {
     #[inline(always)]
     fn run<L: Lanes>(self) {
         let Prepare(target, grid, fits, _) = self;
-        let scale = f64::from(1u32 << fraction::<W>()) / f64::from(grid.unit);
-        let most = f64::from(W::REACH) * f64::from(1u32 << fraction::<W>());
+        let scale = f64::from(1u32 << fraction_bits::<W>()) / f64::from(grid.unit);
+        let most = f64::from(W::MAX_COORDINATE) * f64::from(1u32 << fraction_bits::<W>());
         let centre = grid.centre;
         target.fixed.resize(target.source.len(), [0; 3]);
         for (f, s) in target.fixed.iter_mut().zip(&target.source) {
@@ -77,19 +77,19 @@ impl<W: FixedPoint> Task for Prepare<'_, W> {
         }
         for (f, o) in target.fixed.iter_mut().zip(&target.outside) {
             for k in 0..3 {
-                f[k] = f[k].wrapping_sub(W::wrap(o[k]).get() << fraction::<W>());
+                f[k] = f[k].wrapping_sub(W::wrap(o[k]).to_i32() << fraction_bits::<W>());
             }
         }
     }
 }
 
 /// The inputs for coding a frame.
-pub struct Job<'a, W> {
+pub struct FrameJob<'a, W> {
     pub layer: usize,
-    pub references: [&'a [Vector<W>]; REFERENCES],
-    pub coefficients: [i16; REFERENCES],
+    pub references: [&'a [DecodedPoint<W>]; MAX_REFERENCES],
+    pub coefficients: [i16; MAX_REFERENCES],
     pub count: usize,
-    pub target: &'a Target,
+    pub target: &'a FrameTarget,
 }
 
 /// Tuning: the weight of errors in frame 0, from which the spatial weights are computed, in key frames and in
@@ -100,21 +100,21 @@ const LAST_ERROR_WEIGHT: f32 = 0.55;
 /// Tuning: the bits that a change of ρ must save.
 const RHO_CHANGE: f32 = 6.0;
 
-impl Setting<'_> {
+impl FrameCoder<'_> {
     /// Returns the error bound within which a residual of zero suffices, in units.
     pub fn bound<W: FixedPoint>(&self) -> f32 {
-        let fixed = 3f64.sqrt() / f64::from(2u32 << fraction::<W>());
+        let fixed = 3f64.sqrt() / f64::from(2u32 << fraction_bits::<W>());
         (self.lattice_bound / f64::from(self.grid.unit) * 0.9999 - fixed).max(0.0) as f32
     }
 
     /// Codes a frame that has references. Returns `false` if a vertex cannot be brought within the radius.
     pub fn code<W: FixedPoint>(
         &self,
-        job: &Job<W>,
-        coding: Option<&Coding>,
-        out: &mut [Vector<W>],
-        innovation: &mut [Vector<W>],
-        sink: &mut Sink,
+        job: &FrameJob<W>,
+        coding: Option<&CodingTables>,
+        out: &mut [DecodedPoint<W>],
+        innovation: &mut [DecodedPoint<W>],
+        sink: &mut UnitBuilder,
     ) -> bool {
         let mut good = true;
         let task = Code { setting: self, job, coding, out, innovation, sink, good: &mut good };
@@ -124,7 +124,11 @@ impl Setting<'_> {
 
     /// Returns the coded innovations of the neighbours of a vertex.
     #[inline(always)]
-    fn near<W: FixedPoint>(&self, v: usize, innovation: &[Vector<W>]) -> [Vector<W>; 4] {
+    fn neighbour_innovations<W: FixedPoint>(
+        &self,
+        v: usize,
+        innovation: &[DecodedPoint<W>],
+    ) -> [DecodedPoint<W>; 4] {
         let [a, b, c, d] = self.neighbours[v];
         [innovation[a as usize], innovation[b as usize], innovation[c as usize], innovation[d as usize]]
     }
@@ -134,40 +138,42 @@ impl Setting<'_> {
     #[inline(always)]
     fn token_block<W: FixedPoint>(
         &self,
-        job: &Job<W>,
+        job: &FrameJob<W>,
         quantizer: &Quantizer<W>,
         block: Range<usize>,
         level: usize,
         factor: i32,
-        out: &mut [Vector<W>],
-        innovation: &mut [Vector<W>],
-        sink: &mut Sink,
+        out: &mut [DecodedPoint<W>],
+        innovation: &mut [DecodedPoint<W>],
+        sink: &mut UnitBuilder,
     ) -> bool {
         let mut spatial = [[W::default(); 4]; BLOCK];
         let mut contexts = [0; BLOCK];
         let mut errors = [[0f32; 3]; BLOCK];
         let [r0, r1, ..] = job.references;
         for (i, v) in block.clone().enumerate() {
-            let past = r0[v][3].get().max(r1[v][3].get());
+            let past = r0[v][3].to_i32().max(r1[v][3].to_i32());
             let mut sum = 4 * past;
             if level > 0 {
-                let near = self.near(v, innovation);
+                let near = self.neighbour_innovations(v, innovation);
                 spatial[i] = W::weigh_all(near, self.weights[v], factor);
-                sum = near[0][3].get() + near[1][3].get() + near[2][3].get() + near[3][3].get();
+                sum = near[0][3].to_i32() + near[1][3].to_i32() + near[2][3].to_i32() + near[3][3].to_i32();
             }
-            contexts[i] = tables::context(job.layer, tables::near(sum), tables::past(past));
+            contexts[i] =
+                tables::context(job.layer, tables::neighbour_class(sum), tables::reference_class(past));
             errors[i] = quantizer.error(job.target, v, sum_of(out[v], spatial[i]));
         }
         let mut good = true;
         for (i, v) in block.enumerate() {
             let (t, p) = (out[v], spatial[i]);
             let q = quantizer.chosen(errors[i], contexts[i]);
-            let (q, fits) = quantizer.settled(job.target, v, sum_of(t, p), errors[i], q);
+            let (q, fits) = quantizer.ensure_within_radius(job.target, v, sum_of(t, p), errors[i], q);
             good &= fits;
             let q = sink.put_token::<W>(q, contexts[i]);
-            let inn = decode::add([p[0], p[1], p[2]], q, quantizer.step);
+            let inn = decode::add_residual([p[0], p[1], p[2]], q, quantizer.step);
             innovation[v] = inn;
-            out[v] = [t[0].plus(inn[0]), t[1].plus(inn[1]), t[2].plus(inn[2]), inn[3]];
+            out[v] =
+                [t[0].wrapping_add(inn[0]), t[1].wrapping_add(inn[1]), t[2].wrapping_add(inn[2]), inn[3]];
         }
         good
     }
@@ -177,20 +183,20 @@ impl Setting<'_> {
     #[inline(always)]
     fn pack_block<W: FixedPoint>(
         &self,
-        job: &Job<W>,
+        job: &FrameJob<W>,
         quantizer: &Quantizer<W>,
         block: Range<usize>,
         level: usize,
         factor: i32,
-        out: &mut [Vector<W>],
-        innovation: &mut [Vector<W>],
-        sink: &mut Sink,
+        out: &mut [DecodedPoint<W>],
+        innovation: &mut [DecodedPoint<W>],
+        sink: &mut UnitBuilder,
     ) -> bool {
         let mut spatial = [[W::default(); 4]; BLOCK];
         let mut errors = [[0f32; 3]; BLOCK];
         for (i, v) in block.clone().enumerate() {
             if level > 0 {
-                spatial[i] = W::weigh_all(self.near(v, innovation), self.weights[v], factor);
+                spatial[i] = W::weigh_all(self.neighbour_innovations(v, innovation), self.weights[v], factor);
             }
             errors[i] = quantizer.error(job.target, v, sum_of(out[v], spatial[i]));
         }
@@ -198,15 +204,16 @@ impl Setting<'_> {
         let mut good = true;
         for (i, v) in block.enumerate() {
             let (t, p) = (out[v], spatial[i]);
-            let (q, fits) = quantizer.settled(job.target, v, sum_of(t, p), errors[i], chosen[i]);
+            let (q, fits) = quantizer.ensure_within_radius(job.target, v, sum_of(t, p), errors[i], chosen[i]);
             good &= fits;
             // Components that are kept whole wrap.
             let q = [wrapped::<W>(q[0]), wrapped::<W>(q[1]), wrapped::<W>(q[2])];
             sink.escape = 3 * W::BITS;
             sink.residuals.get_or_insert_default().push(q);
-            let inn = decode::add([p[0], p[1], p[2]], q, quantizer.step);
+            let inn = decode::add_residual([p[0], p[1], p[2]], q, quantizer.step);
             innovation[v] = inn;
-            out[v] = [t[0].plus(inn[0]), t[1].plus(inn[1]), t[2].plus(inn[2]), inn[3]];
+            out[v] =
+                [t[0].wrapping_add(inn[0]), t[1].wrapping_add(inn[1]), t[2].wrapping_add(inn[2]), inn[3]];
         }
         good
     }
@@ -214,10 +221,10 @@ impl Setting<'_> {
     /// Codes frame 0.
     pub fn code_first<W: FixedPoint>(
         &self,
-        target: &Target,
-        coding: Option<&Coding>,
-        out: &mut [Vector<W>],
-        sink: &mut Sink,
+        target: &FrameTarget,
+        coding: Option<&CodingTables>,
+        out: &mut [DecodedPoint<W>],
+        sink: &mut UnitBuilder,
     ) -> bool {
         let mut good = true;
         let task = CodeFirst { setting: self, target, coding, out, sink, good: &mut good };
@@ -228,29 +235,29 @@ impl Setting<'_> {
     #[inline(always)]
     fn choose_rho<W: FixedPoint>(
         &self,
-        job: &Job<W>,
+        job: &FrameJob<W>,
         level: Range<usize>,
         before: u8,
-        temporal: &[Vector<W>],
-        innovation: &[Vector<W>],
+        temporal: &[DecodedPoint<W>],
+        innovation: &[DecodedPoint<W>],
     ) -> u8 {
         let stride = level.len().div_ceil(self.rho_sample).max(1);
         let bound = self.bound::<W>();
         let inverse = 1.0 / (bound * bound);
-        let scale = 1.0 / (1u32 << fraction::<W>()) as f32;
+        let scale = 1.0 / (1u32 << fraction_bits::<W>()) as f32;
         // For each ρ, the product of all factors as mantissa and exponent.
         let mut products = [1f32; 8];
         let mut exponents = [0i32; 8];
         for v in level.step_by(stride) {
-            let near = self.near(v, innovation);
+            let near = self.neighbour_innovations(v, innovation);
             let w = self.weights[v];
             let target = job.target.fixed[v];
             let mut squares = [0f32; 8];
             for k in 0..3 {
-                let e = (target[k] as f32) * scale - temporal[v][k].get() as f32;
+                let e = (target[k] as f32) * scale - temporal[v][k].to_i32() as f32;
                 let mut p = 0f32;
                 for i in 0..4 {
-                    p += f32::from(w[i]) * (1.0 / 4096.0) * near[i][k].get() as f32;
+                    p += f32::from(w[i]) * (1.0 / 4096.0) * near[i][k].to_i32() as f32;
                 }
                 for j in 0..8 {
                     let d = e - RHOS[j] * p;
@@ -286,18 +293,18 @@ const RHOS: [f32; 8] = [0.0, 0.25, 0.5, 0.75, 1.0, 0.0, 0.0, 0.0];
 const RHO_COUNT: usize = 5;
 
 #[inline(always)]
-fn sum_of<W: FixedPoint>(t: Vector<W>, p: Vector<W>) -> [W; 3] {
-    [t[0].plus(p[0]), t[1].plus(p[1]), t[2].plus(p[2])]
+fn sum_of<W: FixedPoint>(t: DecodedPoint<W>, p: DecodedPoint<W>) -> [W; 3] {
+    [t[0].wrapping_add(p[0]), t[1].wrapping_add(p[1]), t[2].wrapping_add(p[2])]
 }
 
-/// The task of [`Setting::code`].
+/// The task of [`FrameCoder::code`].
 struct Code<'a, W> {
-    setting: &'a Setting<'a>,
-    job: &'a Job<'a, W>,
-    coding: Option<&'a Coding>,
-    out: &'a mut [Vector<W>],
-    innovation: &'a mut [Vector<W>],
-    sink: &'a mut Sink,
+    setting: &'a FrameCoder<'a>,
+    job: &'a FrameJob<'a, W>,
+    coding: Option<&'a CodingTables>,
+    out: &'a mut [DecodedPoint<W>],
+    innovation: &'a mut [DecodedPoint<W>],
+    sink: &'a mut UnitBuilder,
     good: &'a mut bool,
 }
 
@@ -312,14 +319,14 @@ impl<W: FixedPoint> Task for Code<'_, W> {
         let packed = sink.residuals.is_some();
         sink.reserve(out.len());
         let mut rho = FIRST_RHO;
-        for level in 0..setting.hierarchy.levels() {
+        for level in 0..setting.hierarchy.level_count() {
             let range = setting.hierarchy.level(level);
             if level > 0 {
                 let new = setting.choose_rho(job, range.clone(), rho, out, innovation);
                 if new == rho {
-                    sink.heads.put(1, 1);
+                    sink.heads.write(1, 1);
                 } else {
-                    sink.heads.put(u128::from(new) << 1, 4);
+                    sink.heads.write(u128::from(new) << 1, 4);
                 }
                 rho = new;
             }
@@ -335,13 +342,13 @@ impl<W: FixedPoint> Task for Code<'_, W> {
     }
 }
 
-/// The task of [`Setting::code_first`].
+/// The task of [`FrameCoder::code_first`].
 struct CodeFirst<'a, W> {
-    setting: &'a Setting<'a>,
-    target: &'a Target,
-    coding: Option<&'a Coding>,
-    out: &'a mut [Vector<W>],
-    sink: &'a mut Sink,
+    setting: &'a FrameCoder<'a>,
+    target: &'a FrameTarget,
+    coding: Option<&'a CodingTables>,
+    out: &'a mut [DecodedPoint<W>],
+    sink: &'a mut UnitBuilder,
     good: &'a mut bool,
 }
 
@@ -362,27 +369,27 @@ impl<W: FixedPoint> Task for CodeFirst<'_, W> {
             let context = decode::ring_context(ring, out);
             let e = quantizer.error(target, v, p);
             let q = quantizer.chosen(e, context);
-            let (q, fits) = quantizer.settled(target, v, p, e, q);
+            let (q, fits) = quantizer.ensure_within_radius(target, v, p, e, q);
             *good &= fits;
             let q = sink.put_token::<W>(q, context);
-            out[v] = decode::add(p, q, quantizer.step);
+            out[v] = decode::add_residual(p, q, quantizer.step);
         }
     }
 }
 
-fn put_coefficients<W>(job: &Job<W>, out: &mut BitWriter) {
+fn put_coefficients<W>(job: &FrameJob<W>, out: &mut BitWriter) {
     for &c in &job.coefficients[1..job.count.max(1)] {
         debug_assert!(i32::from(c).abs() <= MAX_COEFFICIENT);
         let c = i32::from(c);
         let value = ((c << 1) ^ (c >> 31)) as u32;
-        let bits = ((value >> ORDER) + 1).ilog2();
-        let rest = value - (((1 << bits) - 1) << ORDER);
-        out.put(1u128 << bits, bits + 1);
-        out.put(u128::from(rest), bits + ORDER);
+        let bits = ((value >> GOLOMB_ORDER) + 1).ilog2();
+        let rest = value - (((1 << bits) - 1) << GOLOMB_ORDER);
+        out.write(1u128 << bits, bits + 1);
+        out.write(u128::from(rest), bits + GOLOMB_ORDER);
     }
 }
 
-/// Returns the factor of [`Choice::error_weight`] in a layer: larger if other frames refer to it.
+/// Returns the factor of [`LatticeChoice::error_weight`] in a layer: larger if other frames refer to it.
 fn layer_error_weight(layer: usize) -> f32 {
     if layer == 0 {
         return FIRST_ERROR_WEIGHT;
@@ -411,7 +418,7 @@ fn nearest_integer(x: f32) -> i32 {
 
 /// Chooses residuals in one frame.
 struct Quantizer<'a, W> {
-    grid: Grid,
+    grid: FixedPointGrid,
     lattice: Lattice,
     step: i32,
     /// The square of the error bound within which zero suffices, in units.
@@ -419,8 +426,8 @@ struct Quantizer<'a, W> {
     inverse: f32,
     scale: f32,
     /// The square of the largest allowed distance.
-    radius: f64,
-    coding: Option<&'a Coding>,
+    square_radius: f64,
+    coding: Option<&'a CodingTables>,
     error_weight: f32,
     /// The bits that the square of an error of one unit is worth.
     bits_per_square: f32,
@@ -428,7 +435,7 @@ struct Quantizer<'a, W> {
 }
 
 impl<'a, W: FixedPoint> Quantizer<'a, W> {
-    fn new(setting: &Setting, layer: usize, coding: Option<&'a Coding>) -> Self {
+    fn new(setting: &FrameCoder, layer: usize, coding: Option<&'a CodingTables>) -> Self {
         let step = i32::from(setting.grid.steps[layer]);
         let bound = setting.bound::<W>();
         let error_weight = setting.choice.error_weight * layer_error_weight(layer);
@@ -438,8 +445,8 @@ impl<'a, W: FixedPoint> Quantizer<'a, W> {
             step,
             square_bound: bound * bound,
             inverse: 1.0 / step as f32,
-            scale: 1.0 / (1u32 << fraction::<W>()) as f32,
-            radius: setting.radius * setting.radius,
+            scale: 1.0 / (1u32 << fraction_bits::<W>()) as f32,
+            square_radius: setting.radius * setting.radius,
             coding,
             error_weight,
             bits_per_square: error_weight / (bound * bound),
@@ -449,26 +456,26 @@ impl<'a, W: FixedPoint> Quantizer<'a, W> {
 
     /// `true` if the decoded position is within the radius.
     #[inline(always)]
-    fn holds(&self, target: &Target, v: usize, base: [W; 3], q: [i32; 3]) -> bool {
+    fn is_within_radius(&self, target: &FrameTarget, v: usize, base: [W; 3], q: [i32; 3]) -> bool {
         let mut rec = [0; 3];
         for k in 0..3 {
-            let mut c = base[k].plus(W::wrap(q[k].wrapping_mul(self.step)));
+            let mut c = base[k].wrapping_add(W::wrap(q[k].wrapping_mul(self.step)));
             if let Some(outside) = target.outside.get(v) {
-                c = c.plus(W::wrap(outside[k]));
+                c = c.wrapping_add(W::wrap(outside[k]));
             }
-            rec[k] = c.get();
+            rec[k] = c.to_i32();
         }
         let at = self.grid.position(rec);
         let source = target.source[v];
         let d = [0, 1, 2].map(|k| f64::from(at[k]) - f64::from(source[k]));
-        d[0] * d[0] + d[1] * d[1] + d[2] * d[2] <= self.radius
+        d[0] * d[0] + d[1] * d[1] + d[2] * d[2] <= self.square_radius
     }
 
     /// Returns the residual for an error `e` of the prediction, without checking it.
     #[inline(always)]
     fn chosen(&self, e: [f32; 3], context: usize) -> [i32; 3] {
         match self.costs_of(context) {
-            Some(costs) => self.cheapest(e, costs, tables::shift(tables::near_of(context))),
+            Some(costs) => self.cheapest(e, costs, tables::shift(tables::context_neighbour_class(context))),
             None if square(e) > self.square_bound => self.nearest(e),
             None => [0; 3],
         }
@@ -476,14 +483,14 @@ impl<'a, W: FixedPoint> Quantizer<'a, W> {
 
     /// Returns the difference between a vertex and its prediction, in units.
     #[inline(always)]
-    fn error(&self, target: &Target, v: usize, base: [W; 3]) -> [f32; 3] {
+    fn error(&self, target: &FrameTarget, v: usize, base: [W; 3]) -> [f32; 3] {
         let fixed = target.fixed[v];
         let mut e = [0.0; 3];
         for k in 0..3 {
-            let base = base[k].get();
+            let base = base[k].to_i32();
             e[k] = match W::BITS {
-                16 => (fixed[k] - (base << fraction::<W>())) as f32,
-                _ => (i64::from(fixed[k]) - (i64::from(base) << fraction::<W>())) as f32,
+                16 => (fixed[k] - (base << fraction_bits::<W>())) as f32,
+                _ => (i64::from(fixed[k]) - (i64::from(base) << fraction_bits::<W>())) as f32,
             } * self.scale;
         }
         e
@@ -492,15 +499,22 @@ impl<'a, W: FixedPoint> Quantizer<'a, W> {
     /// Returns the residual `q`, or another if it does not bring the vertex within the radius; `false` if
     /// none does.
     #[inline(always)]
-    fn settled(&self, target: &Target, v: usize, base: [W; 3], e: [f32; 3], q: [i32; 3]) -> ([i32; 3], bool) {
+    fn ensure_within_radius(
+        &self,
+        target: &FrameTarget,
+        v: usize,
+        base: [W; 3],
+        e: [f32; 3],
+        q: [i32; 3],
+    ) -> ([i32; 3], bool) {
         let mut left = [0.0; 3];
         for k in 0..3 {
             left[k] = e[k] - q[k].wrapping_mul(self.step) as f32;
         }
         // Errors this small are exact, and the bound is enough below the radius for all rounding errors.
         let exact = e[0].abs().max(e[1].abs()).max(e[2].abs()) < 1024.0;
-        if exact && square(left) <= self.square_bound || self.holds(target, v, base, q) {
-            debug_assert!(self.holds(target, v, base, q));
+        if exact && square(left) <= self.square_bound || self.is_within_radius(target, v, base, q) {
+            debug_assert!(self.is_within_radius(target, v, base, q));
             return (q, true);
         }
         self.search(target, v, base)
@@ -538,7 +552,7 @@ impl<'a, W: FixedPoint> Quantizer<'a, W> {
             for (i, &e) in errors.iter().enumerate() {
                 if out[i] == [0; 3] {
                     let q = self.nearest(e);
-                    let q = if pack::width(q) <= width { Some(q) } else { self.within(e, width) };
+                    let q = if pack::width(q) <= width { Some(q) } else { self.nearest_of_width(e, width) };
                     out[i] = q.unwrap_or_default();
                 }
             }
@@ -551,7 +565,7 @@ impl<'a, W: FixedPoint> Quantizer<'a, W> {
     fn narrowed(&self, errors: &[[f32; 3]], width: u32, out: &mut [[i32; 3]; BLOCK]) -> bool {
         for (i, &e) in errors.iter().enumerate() {
             if pack::width(out[i]) > width {
-                match self.within(e, width) {
+                match self.nearest_of_width(e, width) {
                     Some(q) => out[i] = q,
                     None => return false,
                 }
@@ -561,7 +575,7 @@ impl<'a, W: FixedPoint> Quantizer<'a, W> {
     }
 
     /// Returns the nearest residual of a width within the error bound.
-    fn within(&self, e: [f32; 3], width: u32) -> Option<[i32; 3]> {
+    fn nearest_of_width(&self, e: [f32; 3], width: u32) -> Option<[i32; 3]> {
         let y = e.map(|e| e * self.inverse);
         let bound = 1 << (width - 1);
         let mut best = (None, self.square_bound);
@@ -592,7 +606,7 @@ impl<'a, W: FixedPoint> Quantizer<'a, W> {
         let mut best = ([0; 3], f32::MAX);
         if square <= self.square_bound {
             best.1 = costs.bits[0] + self.bits_per_square * square;
-            if best.1 <= costs.least {
+            if best.1 <= costs.min_nonzero_bits {
                 return best.0;
             }
         }
@@ -600,13 +614,13 @@ impl<'a, W: FixedPoint> Quantizer<'a, W> {
         for a in 0..3 {
             even[a] = twice(nearest_integer(0.5 * (e[a] * self.inverse)));
         }
-        self.around(e, even, costs, k, &mut best);
+        self.try_candidates(e, even, costs, k, &mut best);
         if self.lattice == Lattice::Centred {
             let mut odd = [0; 3];
             for a in 0..3 {
                 odd[a] = twice(nearest_integer(0.5 * (e[a] * self.inverse) - 0.5)) + 1;
             }
-            self.around(e, odd, costs, k, &mut best);
+            self.try_candidates(e, odd, costs, k, &mut best);
         }
         match best.1 < f32::MAX {
             true => best.0,
@@ -615,7 +629,7 @@ impl<'a, W: FixedPoint> Quantizer<'a, W> {
     }
 
     #[inline(always)]
-    fn around(&self, e: [f32; 3], q: [i32; 3], costs: &Costs, k: u32, best: &mut ([i32; 3], f32)) {
+    fn try_candidates(&self, e: [f32; 3], q: [i32; 3], costs: &Costs, k: u32, best: &mut ([i32; 3], f32)) {
         // By axis: the nearest value, and the one closer to zero.
         let mut values = [[0i32; 2]; 3];
         let mut squares = [[0f32; 2]; 3];
@@ -647,17 +661,17 @@ impl<'a, W: FixedPoint> Quantizer<'a, W> {
 
     /// Searches many residuals, for the few vertices where rounding rules out the first choice.
     #[cold]
-    fn search(&self, target: &Target, v: usize, base: [W; 3]) -> ([i32; 3], bool) {
-        let one = f64::from(1u32 << fraction::<W>());
+    fn search(&self, target: &FrameTarget, v: usize, base: [W; 3]) -> ([i32; 3], bool) {
+        let one = f64::from(1u32 << fraction_bits::<W>());
         let e = [0, 1, 2].map(|k| {
-            let d = f64::from(target.fixed[v][k]) / one - f64::from(base[k].get());
+            let d = f64::from(target.fixed[v][k]) / one - f64::from(base[k].to_i32());
             // Differences are modulo the width of fixed-point positions.
             let turn = f64::from(W::BITS).exp2();
             d - (d / turn).round() * turn
         });
         let y = e.map(|e| e / f64::from(self.step));
         let centre = lattice::nearest_exact(y, self.lattice);
-        if self.holds(target, v, base, centre) {
+        if self.is_within_radius(target, v, base, centre) {
             return (centre, true);
         }
         for n in 0..125 {
@@ -666,7 +680,7 @@ impl<'a, W: FixedPoint> Quantizer<'a, W> {
             let odd = d.iter().all(|d| d & 1 == 1);
             if even || odd && self.lattice == Lattice::Centred {
                 let q = [0, 1, 2].map(|k| centre[k] + d[k]);
-                if self.holds(target, v, base, q) {
+                if self.is_within_radius(target, v, base, q) {
                     return (q, true);
                 }
             }
@@ -677,5 +691,5 @@ impl<'a, W: FixedPoint> Quantizer<'a, W> {
 
 /// `true` if the head of a frame can hold all levels of a hierarchy.
 pub fn levels_fit(hierarchy: &Hierarchy) -> bool {
-    hierarchy.levels() <= MAX_LEVELS
+    hierarchy.level_count() <= MAX_LEVELS
 }

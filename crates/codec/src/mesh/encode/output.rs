@@ -1,18 +1,18 @@
 //! The tokens, raw bits and residuals of coded frames, and the bytes of an access unit made from them.
 
-use super::coding::{Coding, wrapped};
+use super::coding::{CodingTables, wrapped};
 use crate::bytes::put_varint;
 use crate::entropy::rans::{self, LANES};
 use crate::mesh::hierarchy::Hierarchy;
 use crate::mesh::pack::{self, Packer};
 use crate::mesh::token::{self, BitWriter, ESCAPE, RAW_BITS};
 use crate::mesh::{blocks, tables};
-use crate::quantize::fixed::FixedPoint;
+use crate::quantize::fixed_point::FixedPoint;
 use std::ops::Range;
 
 /// The tokens and raw bits of an access unit before entropy coding.
 #[derive(Debug, Default, Clone)]
-pub struct Sink {
+pub struct UnitBuilder {
     pub heads: BitWriter,
     /// Context · 256 + token, frame by frame.
     pub symbols: Vec<u32>,
@@ -28,7 +28,7 @@ pub struct Sink {
     pub residuals: Option<Vec<[i32; 3]>>,
 }
 
-impl Sink {
+impl UnitBuilder {
     pub fn reserve(&mut self, points: usize) {
         match &mut self.residuals {
             Some(residuals) => residuals.reserve(points),
@@ -42,9 +42,9 @@ impl Sink {
     /// Appends the residual of a vertex; returns it as the decoder reads it.
     #[inline(always)]
     pub fn put_token<W: FixedPoint>(&mut self, q: [i32; 3], context: usize) -> [i32; 3] {
-        let k = tables::shift(tables::near_of(context));
+        let k = tables::shift(tables::context_neighbour_class(context));
         self.escape = 3 * W::BITS;
-        let (token, raw) = match token::plain(q, k) {
+        let (token, raw) = match token::try_split(q, k) {
             Some((token, bits, _)) => (token, bits),
             None => {
                 self.escapes.push(q);
@@ -61,10 +61,11 @@ impl Sink {
     }
 
     /// Returns the bytes of the access unit with these frames.
-    pub fn finish(mut self, hierarchy: &Hierarchy, coding: &Coding) -> Vec<u8> {
+    pub fn finish(mut self, hierarchy: &Hierarchy, coding: &CodingTables) -> Vec<u8> {
         self.escape_unknown(coding);
         let heads = std::mem::take(&mut self.heads).finish();
-        let zero = |s: &u32| *s as u8 == 0 && tables::shift(tables::near_of((s >> 8) as usize)) == 0;
+        let zero =
+            |s: &u32| *s as u8 == 0 && tables::shift(tables::context_neighbour_class((s >> 8) as usize)) == 0;
         let residuals = self.residuals.take();
         let moves = residuals.iter().flatten().any(|q| *q != [0; 3]);
         if self.symbols.iter().all(zero) && !moves {
@@ -92,7 +93,7 @@ impl Sink {
                 for v in block.clone().rev() {
                     let symbol = self.symbols[start + v];
                     let range = coding.range((symbol >> 8) as usize, symbol as u8);
-                    coder.put((v - first) & (lanes - 1), range);
+                    coder.push_front((v - first) & (lanes - 1), range);
                 }
             }
         }
@@ -116,7 +117,7 @@ impl Sink {
         for_blocks(hierarchy, |block, _| {
             for start in (0..frames).map(|f| f * points) {
                 let block = start + block.start..start + block.end;
-                packer.put(&residuals[block], self.escape / 3);
+                packer.push_block(&residuals[block], self.escape / 3);
             }
         });
         let mut out = vec![2];
@@ -126,11 +127,11 @@ impl Sink {
     }
 
     /// Replaces tokens that the tables lack by escapes.
-    fn escape_unknown(&mut self, coding: &Coding) {
+    fn escape_unknown(&mut self, coding: &CodingTables) {
         for (symbol, raw) in self.symbols.iter_mut().zip(&mut self.raw) {
             let (context, token) = ((*symbol >> 8) as usize, *symbol as u8);
             if coding.range(context, token).1 == 0 {
-                let k = tables::shift(tables::near_of(context));
+                let k = tables::shift(tables::context_neighbour_class(context));
                 self.escapes.push(token::join(token, *raw, k));
                 *raw = self.escapes.len() as u64 - 1;
                 *symbol = *symbol & !0xFF | u32::from(ESCAPE);
@@ -147,13 +148,13 @@ impl Sink {
             let mask = (1u128 << width) - 1;
             let q = self.escapes[self.raw[n] as usize];
             let part = |a: usize| (q[a] as u32 as u128 & mask) << (a as u32 * width);
-            out.put(part(0) | part(1) | part(2), self.escape);
+            out.write(part(0) | part(1) | part(2), self.escape);
             return;
         }
-        let k = tables::shift(tables::near_of((symbol >> 8) as usize));
+        let k = tables::shift(tables::context_neighbour_class((symbol >> 8) as usize));
         let count = u32::from(RAW_BITS[k as usize][usize::from(token)]);
         if count > 0 {
-            out.put(u128::from(self.raw[n]), count);
+            out.write(u128::from(self.raw[n]), count);
         }
     }
 
@@ -177,7 +178,7 @@ impl Sink {
         let raw = |symbol: &u32| match *symbol as u8 {
             ESCAPE => self.escape as usize,
             token => {
-                let k = tables::shift(tables::near_of((symbol >> 8) as usize));
+                let k = tables::shift(tables::context_neighbour_class((symbol >> 8) as usize));
                 usize::from(RAW_BITS[k as usize][usize::from(token)])
             }
         };
@@ -188,7 +189,7 @@ impl Sink {
 
 /// Calls `each` with every block of every level, and with the first vertex of the level.
 fn for_blocks(hierarchy: &Hierarchy, mut each: impl FnMut(Range<usize>, usize)) {
-    for level in 0..hierarchy.levels() {
+    for level in 0..hierarchy.level_count() {
         let range = hierarchy.level(level);
         blocks::blocks(range.clone()).for_each(|block| each(block, range.start));
     }

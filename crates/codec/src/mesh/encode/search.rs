@@ -1,18 +1,20 @@
 //! Chooses the lattice, steps and tables of a mesh: tries settings on a sample of its groups of frames, and
 //! takes the cheapest.
 
-use crate::mesh::decode::{self, Vector};
-use crate::mesh::encode::coding::{Coding, codings};
-use crate::mesh::encode::frame::fraction;
-use crate::mesh::encode::group::{Coded, Common, Model, Part, Refused, Setup, Work};
-use crate::mesh::encode::output::Sink;
-use crate::mesh::encode::settings::{FIRST_MOVE, LAST_MOVE, MOVES, STARTS, moved};
-use crate::mesh::encode::temporal::{self, Sample, Scale, SpatialResidual};
+use crate::mesh::decode::{self, DecodedPoint};
+use crate::mesh::encode::coding::{CodingTables, default_coding_tables};
+use crate::mesh::encode::frame::fraction_bits;
+use crate::mesh::encode::group::{
+    CodeResult, EncodeBuffers, EncodeError, GroupFrames, MeshModel, Setup, SourceMesh,
+};
+use crate::mesh::encode::output::UnitBuilder;
+use crate::mesh::encode::settings::{FIRST_MOVE, LAST_MOVE, MOVES, STARTS, neighbouring_setting};
+use crate::mesh::encode::temporal::{self, SampledVertices, SimulatedQuantizer, SpatialResidual};
 use crate::mesh::hierarchy::Hierarchy;
-use crate::mesh::tables::{Counts, LAYERS, Tables};
+use crate::mesh::tables::{LAYERS, TokenCounts, TokenTables};
 use crate::mesh::weights::{self, FITS};
-use crate::quantize::fixed::FixedPoint;
-use crate::quantize::lattice::{Choice, Lattice};
+use crate::quantize::fixed_point::FixedPoint;
+use crate::quantize::lattice::{Lattice, LatticeChoice};
 use crate::schedule::Unit;
 use std::sync::Arc;
 
@@ -22,22 +24,22 @@ pub(super) const USUAL_EFFORT: u32 = 5;
 // Tuning, by effort.
 /// The limit for the work of all trials, relative to the frames of the file. The next two constants are the
 /// work of a frame: a fixed part, and a part for each bit per vertex.
-const TRIALS: [f64; 9] = [0.0, 0.1, 0.2, 0.4, 0.75, 1.5, 2.5, 3.5, 5.0];
+const TRIAL_WORK: [f64; 9] = [0.0, 0.1, 0.2, 0.4, 0.75, 1.5, 2.5, 3.5, 5.0];
 
 const FRAME_WORK: f64 = 0.5;
 
 const BIT_WORK: f64 = 0.25;
 
 /// The smallest fraction of the groups that a trial codes.
-const TRYING: [f64; 9] = [0.01, 0.01, 0.02, 0.02, 0.1, 0.1, 0.2, 0.3, 0.5];
+const TRIAL_FRACTION: [f64; 9] = [0.01, 0.01, 0.02, 0.02, 0.1, 0.1, 0.2, 0.3, 0.5];
 
 /// The fraction of the groups that are coded to learn the tables, and the number of passes. Up to twice the
 /// fraction if a vertex has fewer than `LEARNING_BITS` bits.
-const LEARNING: [f64; 9] = [0.1, 0.15, 0.2, 0.35, 0.5, 1.0, 1.0, 1.0, 1.0];
+const LEARNING_FRACTION: [f64; 9] = [0.1, 0.15, 0.2, 0.35, 0.5, 1.0, 1.0, 1.0, 1.0];
 
 const LEARNING_BITS: f64 = 1.5;
 
-const LEARNED: [u32; 9] = [1, 1, 1, 1, 1, 1, 1, 2, 2];
+const LEARNING_PASSES: [u32; 9] = [1, 1, 1, 1, 1, 1, 1, 2, 2];
 
 /// The number of frames by which the fit of spatial weights is chosen.
 const FIT_FRAMES: [u32; 9] = [2, 4, 4, 4, 4, 8, 12, 16, 24];
@@ -49,7 +51,7 @@ const FIT_NOISE: f32 = 0.45;
 const FIT_BOUND: f32 = 0.5;
 
 /// Meshes with more bits than this never use a default set of tables.
-const MOST_DEFAULT_BITS: f64 = (1 << 20) as f64;
+const MAX_DEFAULT_SET_BITS: f64 = (1 << 20) as f64;
 
 /// The bits of the states of an access unit that do not carry information.
 const STATE_BITS: f64 = 200.0;
@@ -58,11 +60,11 @@ const STATE_BITS: f64 = 200.0;
 pub(super) struct Trial {
     /// The estimated bits of the whole file.
     pub(super) bits: f64,
-    pub(super) coding: Arc<Coding>,
+    pub(super) coding: Arc<CodingTables>,
     /// The tables from which the costs of frame 0 were estimated, if any.
-    pub(super) weighed_by: Option<Arc<Coding>>,
+    pub(super) cost_tables: Option<Arc<CodingTables>>,
     /// The tokens of the sample.
-    pub(super) counts: Counts,
+    pub(super) counts: TokenCounts,
     /// The number of frames that were coded.
     pub(super) frames: usize,
 }
@@ -70,7 +72,7 @@ pub(super) struct Trial {
 /// The tokens and other bits of a part of the sample. Frames that stand for others count that many times.
 #[derive(Default)]
 struct Tally {
-    counts: Counts,
+    counts: TokenCounts,
     plain: f64,
     packed: f64,
     frames: u32,
@@ -80,7 +82,7 @@ struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, hierarchy: &Hierarchy, sink: &Sink, times: &dyn Fn(usize) -> u32) {
+    fn add(&mut self, hierarchy: &Hierarchy, sink: &UnitBuilder, times: &dyn Fn(usize) -> u32) {
         let mut all = 0;
         for (n, &layer) in sink.layers.iter().enumerate() {
             let times = times(layer);
@@ -104,7 +106,7 @@ impl Tally {
 
 /// The tokens and bits of a sample of a file's frames.
 #[derive(Default)]
-struct Sampled {
+struct SampleTallies {
     /// Frame 0.
     first: Tally,
     /// All other key frames.
@@ -116,13 +118,13 @@ struct Sampled {
 /// Key frames that were decoded while a sample was coded.
 struct KnownKeys<W> {
     /// The number of each key, and its frame.
-    frames: Vec<(u32, Vec<Vector<W>>)>,
+    frames: Vec<(u32, Vec<DecodedPoint<W>>)>,
     /// Keys below this number were counted.
     counted: u32,
 }
 
 impl<W> KnownKeys<W> {
-    fn of(&self, key: Option<u32>) -> Option<&[Vector<W>]> {
+    fn frame(&self, key: Option<u32>) -> Option<&[DecodedPoint<W>]> {
         let found = self.frames.iter().find(|k| Some(k.0) == key);
         found.map(|k| &k.1[..])
     }
@@ -130,17 +132,20 @@ impl<W> KnownKeys<W> {
 
 /// The state of the search for settings: the best so far, those tried, and the work that is left.
 struct Search<W> {
-    best: Option<(Model<W>, Trial)>,
-    tried: Vec<Choice>,
+    best: Option<(MeshModel<W>, Trial)>,
+    tried: Vec<LatticeChoice>,
     /// The work that is left, in frames.
     left: f64,
 }
 
-impl Common<'_> {
+impl SourceMesh<'_> {
     /// Tries settings on a sample, then learns the tables of the best.
-    pub(super) fn choose<W: FixedPoint>(&self, work: &mut Work<W>) -> Result<(Model<W>, Trial), Refused> {
+    pub(super) fn choose<W: FixedPoint>(
+        &self,
+        work: &mut EncodeBuffers<W>,
+    ) -> Result<(MeshModel<W>, Trial), EncodeError> {
         let effort = self.effort();
-        let left = TRIALS[effort] * f64::from(self.schedule.frames());
+        let left = TRIAL_WORK[effort] * f64::from(self.schedule.frames());
         let mut search = Search { best: None, tried: Vec::new(), left };
         match self.options.choice {
             Some(choice) => {
@@ -148,17 +153,17 @@ impl Common<'_> {
             }
             None => self.search(&mut search, work)?,
         }
-        let (mut model, mut trial) = search.best.ok_or(Refused::TooFine)?;
+        let (mut model, mut trial) = search.best.ok_or(EncodeError::TooFine)?;
         if self.options.packed {
             return Ok((model, trial));
         }
-        for _ in 0..LEARNED[effort] {
-            model = self.model(model.choice, Some(&trial.coding), work)?;
+        for _ in 0..LEARNING_PASSES[effort] {
+            model = self.build_model(model.choice, Some(&trial.coding), work)?;
             let more = (LEARNING_BITS / self.rate(&trial)).clamp(1.0, 2.0);
-            let part = (LEARNING[effort] * more).min(1.0);
+            let part = (LEARNING_FRACTION[effort] * more).min(1.0);
             let weighed_by = Some(trial.coding.clone());
             trial = self.trial(&model, Some(&trial.coding), part, true, work)?;
-            trial.weighed_by = weighed_by;
+            trial.cost_tables = weighed_by;
         }
         Ok((model, trial))
     }
@@ -170,14 +175,14 @@ impl Common<'_> {
 
     /// Returns the mesh's own tables, or a default set if that takes fewer bits. `scale` is the ratio of the
     /// file's tokens to those counted.
-    fn coding(&self, own: Tables, counts: &Counts, scale: f64) -> Arc<Coding> {
-        let own = Arc::new(Coding::new(own, 0));
+    fn choose_tables(&self, own: TokenTables, counts: &TokenCounts, scale: f64) -> Arc<CodingTables> {
+        let own = Arc::new(CodingTables::new(own, 0));
         let bits = scale * own.tables.bits(counts);
-        if self.options.own_tables || bits > MOST_DEFAULT_BITS {
+        if self.options.own_tables || bits > MAX_DEFAULT_SET_BITS {
             return own;
         }
         let mut best = (&own, bits + table_bits(&own));
-        for set in codings() {
+        for set in default_coding_tables() {
             let bits = scale * set.tables.bits(counts);
             if bits < best.1 {
                 best = (set, bits);
@@ -189,24 +194,24 @@ impl Common<'_> {
     /// Tries a setting; returns `true` if it is the best so far.
     fn attempt<W: FixedPoint>(
         &self,
-        choice: Choice,
+        choice: LatticeChoice,
         search: &mut Search<W>,
-        work: &mut Work<W>,
-    ) -> Result<bool, Refused> {
+        work: &mut EncodeBuffers<W>,
+    ) -> Result<bool, EncodeError> {
         search.tried.push(choice);
         // Tokens of another lattice have other contexts, so tables are learned first.
         let lattice = search.best.as_ref().map(|b| b.0.choice.lattice);
         let mut learn = lattice != Some(choice.lattice);
         // All settings use the same tables; with its own, the best one would seem to cost more.
-        let mut coding = search.best.as_ref().and_then(|b| b.1.weighed_by.clone());
+        let mut coding = search.best.as_ref().and_then(|b| b.1.cost_tables.clone());
         let (model, trial) = loop {
-            let part = TRYING[self.effort()];
-            let trial = self.model(choice, coding.as_deref(), work).and_then(|model| {
+            let part = TRIAL_FRACTION[self.effort()];
+            let trial = self.build_model(choice, coding.as_deref(), work).and_then(|model| {
                 let trial = self.trial(&model, coding.as_deref(), part, learn, work)?;
                 Ok((model, trial))
             });
             let (model, trial) = match trial {
-                Err(Refused::TooFine) => return Ok(false),
+                Err(EncodeError::TooFine) => return Ok(false),
                 other => other?,
             };
             search.left -= trial.frames as f64 * (FRAME_WORK + BIT_WORK * self.rate(&trial));
@@ -216,7 +221,7 @@ impl Common<'_> {
             (coding, learn) = (Some(trial.coding), false);
         };
         let better = search.best.as_ref().is_none_or(|b| trial.bits < b.1.bits);
-        let trial = Trial { weighed_by: coding, ..trial };
+        let trial = Trial { cost_tables: coding, ..trial };
         if better {
             search.best = Some((model, trial));
         }
@@ -224,15 +229,19 @@ impl Common<'_> {
     }
 
     /// Searches from several starts until no move is an improvement.
-    fn search<W: FixedPoint>(&self, search: &mut Search<W>, work: &mut Work<W>) -> Result<(), Refused> {
-        let allowed = |c: &Choice| c.lattice == Lattice::Cubic || self.extent.axes == 3;
+    fn search<W: FixedPoint>(
+        &self,
+        search: &mut Search<W>,
+        work: &mut EncodeBuffers<W>,
+    ) -> Result<(), EncodeError> {
+        let allowed = |c: &LatticeChoice| c.lattice == Lattice::Cubic || self.extent.axes == 3;
         let fit = self.best_fit(STARTS[0].1, work)?;
         let frames = self.schedule.frames();
         let starts = STARTS.map(|(rates, start)| {
             // A frame 0 that more frames refer to deserves more bits.
             let long = (frames as f32 / 100.0).clamp(0.25, 1.0).sqrt();
-            let first = (start.first * long).max(1.0);
-            (rates, Choice { fit, first, ..start })
+            let first = (start.first_precision * long).max(1.0);
+            (rates, LatticeChoice { fit, first_precision: first, ..start })
         });
         // The first trial has no tables from which to estimate bits.
         self.attempt(starts[0].1, search, work)?;
@@ -250,7 +259,7 @@ impl Common<'_> {
                 let Some(now) = search.best.as_ref().map(|b| b.0.choice) else {
                     return Ok(());
                 };
-                let next = moved(now, number, size);
+                let next = neighbouring_setting(now, number, size);
                 if search.tried.contains(&next) || !allowed(&next) {
                     continue;
                 }
@@ -267,9 +276,13 @@ impl Common<'_> {
     }
 
     /// Returns the fit of spatial weights with the lowest estimated cost, from frames of the source.
-    fn best_fit<W: FixedPoint>(&self, choice: Choice, work: &mut Work<W>) -> Result<u8, Refused> {
-        let model = match self.model(choice, None, work) {
-            Err(Refused::TooFine) => return Ok(0),
+    fn best_fit<W: FixedPoint>(
+        &self,
+        choice: LatticeChoice,
+        work: &mut EncodeBuffers<W>,
+    ) -> Result<u8, EncodeError> {
+        let model = match self.build_model(choice, None, work) {
+            Err(EncodeError::TooFine) => return Ok(0),
             other => other?,
         };
         let outside = match &work.target.outside {
@@ -278,12 +291,12 @@ impl Common<'_> {
         };
         let positions = decode::positions(&model.first, outside);
         let fits = FITS.map(|fit| {
-            let w = weights::solve_at(&self.hierarchy, &positions, fit, self.sampled());
-            let sample = Sample::new(self.sampled(), &w.weights);
+            let w = weights::solve_points(&self.hierarchy, &positions, fit, self.sampled());
+            let sample = SampledVertices::new(self.sampled(), &w.weights);
             (w, sample)
         });
-        let scale = 1.0 / (1u32 << fraction::<W>()) as f32;
-        let bound = self.setting(&model).bound::<W>();
+        let scale = 1.0 / (1u32 << fraction_bits::<W>()) as f32;
+        let bound = self.frame_coder(&model).bound::<W>();
         let mut costs = [0.0; FITS.len()];
         let count = FIT_FRAMES[self.effort()];
         for n in 0..count {
@@ -303,12 +316,12 @@ impl Common<'_> {
             let times: Vec<f64> = list.iter().map(|&f| f64::from(f)).collect();
             let smooth = temporal::lagrange(f64::from(frame), &times);
             for ((w, sample), cost) in fits.iter().zip(&mut costs) {
-                for (detail, source) in work.details.iter_mut().zip(&source) {
+                for (detail, source) in work.spatial_residuals.iter_mut().zip(&source) {
                     sample.source(source, scale, &w.neighbours, &w.weights, detail);
                 }
-                let [own, references @ ..] = &work.details;
+                let [own, references @ ..] = &work.spatial_residuals;
                 let references: Vec<&SpatialResidual> = references.iter().take(list.len()).collect();
-                let scale = Scale { bound: FIT_BOUND * bound, noise: FIT_NOISE };
+                let scale = SimulatedQuantizer { bound: FIT_BOUND * bound, noise: FIT_NOISE };
                 let fitted = sample.fit(own, &references, smooth, scale, 2);
                 let weights = temporal::rounded(fitted, list.len());
                 *cost += sample.cost(own, &references, weights, scale);
@@ -327,26 +340,26 @@ impl Common<'_> {
     /// costs are estimated. With `learn`, contexts are clustered anew.
     pub(super) fn trial<W: FixedPoint>(
         &self,
-        model: &Model<W>,
-        coding: Option<&Coding>,
+        model: &MeshModel<W>,
+        coding: Option<&CodingTables>,
         part: f64,
         learn: bool,
-        work: &mut Work<W>,
-    ) -> Result<Trial, Refused> {
+        work: &mut EncodeBuffers<W>,
+    ) -> Result<Trial, EncodeError> {
         let setup = Setup { model, coding };
         let groups = self.schedule.groups();
         let most = ((f64::from(groups) * part).ceil() as u32).clamp(1, groups.max(1));
-        let mut sampled = Sampled::default();
+        let mut sampled = SampleTallies::default();
         sampled.first.add(&self.hierarchy, &model.first_sink, &|_| 1);
         let mut known = KnownKeys { frames: Vec::new(), counted: 1 };
         for n in 0..most.min(groups) {
             let group = (u64::from(n) * 2 + 1) * u64::from(groups) / (2 * u64::from(most));
             let group = group as u32;
             self.code_keys(setup, group, &mut known, &mut sampled.keys, work)?;
-            let key = |frame: u32| known.of(self.schedule.key_of(frame)).unwrap_or(&model.first);
-            let times = self.times(group);
-            let watch = &mut |_: u32, _: &[[f32; 3]], _: &[Vector<W>]| {};
-            for sink in self.group(setup, group, Part::Sample, &key, work, watch)? {
+            let key = |frame: u32| known.frame(self.schedule.key_of(frame)).unwrap_or(&model.first);
+            let times = self.frames_per_sample(group);
+            let watch = &mut |_: u32, _: &[[f32; 3]], _: &[DecodedPoint<W>]| {};
+            for sink in self.code_group(setup, group, GroupFrames::Sample, &key, work, watch)? {
                 sampled.inside.add(&self.hierarchy, &sink, &|layer| times[layer]);
             }
         }
@@ -361,33 +374,33 @@ impl Common<'_> {
         group: u32,
         known: &mut KnownKeys<W>,
         tally: &mut Tally,
-        work: &mut Work<W>,
-    ) -> Coded {
+        work: &mut EncodeBuffers<W>,
+    ) -> CodeResult {
         let needed = group.saturating_sub(1)..(group + 3).min(self.schedule.keys());
         known.frames.retain(|k| needed.contains(&k.0));
         for segment in 0..self.schedule.segments() {
             let range = self.schedule.segment(segment);
             let range = range.start..range.end.min(needed.end);
-            let missing = |k: u32| needed.contains(&k) && known.of(Some(k)).is_none();
+            let missing = |k: u32| needed.contains(&k) && known.frame(Some(k)).is_none();
             if !range.clone().any(missing) {
                 continue;
             }
-            let mut each = |key: u32, sink: Sink, frame: &[Vector<W>]| {
+            let mut each = |key: u32, sink: UnitBuilder, frame: &[DecodedPoint<W>]| {
                 if key >= known.counted {
                     known.counted = key + 1;
                     tally.add(&self.hierarchy, &sink, &|_| 1);
                 }
-                if needed.contains(&key) && known.of(Some(key)).is_none() {
+                if needed.contains(&key) && known.frame(Some(key)).is_none() {
                     known.frames.push((key, frame.to_vec()));
                 }
             };
-            self.segment(setup, range, work, &mut each)?;
+            self.code_segment(setup, range, work, &mut each)?;
         }
         Ok(())
     }
 
     /// Returns, by layer, the number of frames of a group that one frame of its sample stands for.
-    fn times(&self, group: u32) -> [u32; LAYERS] {
+    fn frames_per_sample(&self, group: u32) -> [u32; LAYERS] {
         let (mut of_layer, mut coded) = ([0u32; LAYERS], [0u32; LAYERS]);
         for unit in [Unit::LowerLayers(group), Unit::TopLayer(group)] {
             for &frame in self.schedule.frames_of(unit).iter() {
@@ -402,8 +415,8 @@ impl Common<'_> {
 
     /// Makes tables from a sample, and estimates the bits of the whole file with them. With `like`, the
     /// contexts are clustered as there.
-    fn estimate(&self, sampled: &Sampled, like: Option<&Coding>) -> Trial {
-        let Sampled { first, keys, inside } = sampled;
+    fn estimate(&self, sampled: &SampleTallies, like: Option<&CodingTables>) -> Trial {
+        let SampleTallies { first, keys, inside } = sampled;
         let all_keys = f64::from(self.schedule.keys().max(1) - 1);
         let all_inside = f64::from(self.schedule.frames()) - all_keys - 1.0;
         let seen = 1 + keys.frames + inside.frames;
@@ -422,7 +435,7 @@ impl Common<'_> {
             Some(coding) => counts.tables_like(&coding.tables, most),
             None => counts.tables(scale, most),
         };
-        let coding = self.coding(own, &counts, scale);
+        let coding = self.choose_tables(own, &counts, scale);
         let token_bits = |t: &Tally| t.plain + coding.tables.bits(&t.counts);
         let bits = |t: &Tally| match self.options.packed {
             true => t.packed,
@@ -432,12 +445,12 @@ impl Common<'_> {
         let frame_0 = token_bits(first);
         let units = all_keys * mean(keys) + all_inside.max(0.0) * mean(inside);
         let bits = table_bits(&coding) + frame_0 + units;
-        Trial { bits, coding, weighed_by: None, counts, frames }
+        Trial { bits, coding, cost_tables: None, counts, frames }
     }
 }
 
 /// Returns the bits of tables in the static part.
-pub(super) fn table_bits(coding: &Coding) -> f64 {
+pub(super) fn table_bits(coding: &CodingTables) -> f64 {
     match coding.set {
         0 => 8.0 * coding.tables.encode().len() as f64 + 16.0,
         _ => 0.0,

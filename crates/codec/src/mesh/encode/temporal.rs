@@ -10,9 +10,9 @@
 //! reweighted by x or 1/x, whichever is smaller, with x = e²/bound²: vertices near the bound count most;
 //! those well inside cost nothing, and those far outside are corrected anyway.
 
-use crate::mesh::decode::{MAX_COEFFICIENT, Vector};
-use crate::quantize::fixed::FixedPoint;
-use crate::schedule::REFERENCES;
+use crate::mesh::decode::{DecodedPoint, MAX_COEFFICIENT};
+use crate::quantize::fixed_point::FixedPoint;
+use crate::schedule::MAX_REFERENCES;
 use crate::simd::isa::Isa;
 use crate::simd::lanes::{self, Lanes, Task};
 
@@ -22,17 +22,17 @@ pub type SpatialResidual = Vec<[f32; 16]>;
 
 /// The vertices at which frames are compared.
 #[derive(Debug, Clone, Default)]
-pub struct Sample {
+pub struct SampledVertices {
     vertices: Vec<u32>,
     /// The squared weights of their neighbours.
     squares: Vec<[f32; 4]>,
 }
 
-impl Sample {
+impl SampledVertices {
     /// Creates a sample of these vertices.
-    pub fn new(chosen: impl Iterator<Item = usize> + Clone, weights: &[[i16; 4]]) -> Sample {
+    pub fn new(chosen: impl Iterator<Item = usize> + Clone, weights: &[[i16; 4]]) -> SampledVertices {
         let one = |w: i16| (f32::from(w) / 4096.0) * (f32::from(w) / 4096.0);
-        Sample {
+        SampledVertices {
             vertices: chosen.clone().map(|v| v as u32).collect(),
             squares: chosen.map(|v| weights[v].map(one)).collect(),
         }
@@ -41,13 +41,13 @@ impl Sample {
     /// Computes the spatial residual of a decoded frame.
     pub fn decoded<W: FixedPoint>(
         &self,
-        frame: &[Vector<W>],
+        frame: &[DecodedPoint<W>],
         neighbours: &[[u32; 4]],
         weights: &[[i16; 4]],
         out: &mut SpatialResidual,
     ) {
-        let value = |v: u32, k: usize| frame[v as usize][k].get() as f32;
-        self.detail(neighbours, weights, value, out);
+        let value = |v: u32, k: usize| frame[v as usize][k].to_i32() as f32;
+        self.spatial_residual(neighbours, weights, value, out);
     }
 
     /// Computes the spatial residual of the source; `scale` converts its values to units.
@@ -60,11 +60,11 @@ impl Sample {
         out: &mut SpatialResidual,
     ) {
         let value = |v: u32, k: usize| frame[v as usize][k] as f32 * scale;
-        self.detail(neighbours, weights, value, out);
+        self.spatial_residual(neighbours, weights, value, out);
     }
 
     #[inline(always)]
-    fn detail(
+    fn spatial_residual(
         &self,
         neighbours: &[[u32; 4]],
         weights: &[[i16; 4]],
@@ -82,7 +82,7 @@ impl Sample {
                 }
             }
             for k in 0..3 {
-                all[OWN + k] = value(v, k);
+                all[OWN_INDEX + k] = value(v, k);
             }
             all
         }));
@@ -90,11 +90,11 @@ impl Sample {
 }
 
 /// The index of the vertex itself in a [`SpatialResidual`].
-const OWN: usize = 12;
+const OWN_INDEX: usize = 12;
 
 /// Returns the weights of Lagrange's interpolation at `time` through `times`.
-pub fn lagrange(time: f64, times: &[f64]) -> [f64; REFERENCES] {
-    let mut out = [0.0; REFERENCES];
+pub fn lagrange(time: f64, times: &[f64]) -> [f64; MAX_REFERENCES] {
+    let mut out = [0.0; MAX_REFERENCES];
     for (i, o) in out.iter_mut().enumerate().take(times.len()) {
         *o = 1.0;
         for (j, t) in times.iter().enumerate() {
@@ -107,8 +107,8 @@ pub fn lagrange(time: f64, times: &[f64]) -> [f64; REFERENCES] {
 }
 
 /// Returns the weights in 1/256, with a sum of 256.
-pub fn rounded(weights: [f64; REFERENCES], count: usize) -> [i16; REFERENCES] {
-    let mut out = [0i16; REFERENCES];
+pub fn rounded(weights: [f64; MAX_REFERENCES], count: usize) -> [i16; MAX_REFERENCES] {
+    let mut out = [0i16; MAX_REFERENCES];
     let most = f64::from(MAX_COEFFICIENT);
     let mut first = 256;
     for k in 1..count {
@@ -121,7 +121,7 @@ pub fn rounded(weights: [f64; REFERENCES], count: usize) -> [i16; REFERENCES] {
 
 /// The quantizer as simulated.
 #[derive(Debug, Clone, Copy)]
-pub struct Scale {
+pub struct SimulatedQuantizer {
     /// The error bound within which a residual of zero suffices, in units.
     pub bound: f32,
     /// The mean squared error of a corrected vertex, relative to the squared bound.
@@ -132,9 +132,9 @@ pub struct Scale {
 #[inline(always)]
 fn errors(
     target: &[f32; 16],
-    references: &[&[[f32; 16]]; REFERENCES],
+    references: &[&[[f32; 16]]; MAX_REFERENCES],
     i: usize,
-    w: [f32; REFERENCES],
+    w: [f32; MAX_REFERENCES],
 ) -> [f32; 16] {
     let mut e = *target;
     for (r, w) in references.iter().zip(w) {
@@ -165,7 +165,7 @@ fn filtered(v: &[f32; 16], part: [f32; 4]) -> [f32; 3] {
         let near: &[f32; 16] = v;
         let sum = (part[0] * near[4 * k] + part[1] * near[4 * k + 1])
             + (part[2] * near[4 * k + 2] + part[3] * near[4 * k + 3]);
-        out[k] = v[OWN + k] - sum;
+        out[k] = v[OWN_INDEX + k] - sum;
     }
     out
 }
@@ -176,17 +176,17 @@ fn dot(a: [f32; 3], b: [f32; 3]) -> f32 {
 }
 
 /// Pads the list of references; the added ones have weight 0.
-fn slices<'a>(references: &[&'a SpatialResidual]) -> [&'a [[f32; 16]]; REFERENCES] {
+fn slices<'a>(references: &[&'a SpatialResidual]) -> [&'a [[f32; 16]]; MAX_REFERENCES] {
     std::array::from_fn(|r| &references[if r < references.len() { r } else { 0 }][..])
 }
 
-/// The task of [`Sample::cost`].
+/// The task of [`SampledVertices::cost`].
 struct Cost<'a> {
-    sample: &'a Sample,
+    sample: &'a SampledVertices,
     target: &'a [[f32; 16]],
-    references: [&'a [[f32; 16]]; REFERENCES],
-    weights: [f32; REFERENCES],
-    scale: Scale,
+    references: [&'a [[f32; 16]]; MAX_REFERENCES],
+    weights: [f32; MAX_REFERENCES],
+    scale: SimulatedQuantizer,
     sum: &'a mut f32,
 }
 
@@ -218,12 +218,12 @@ impl Task for Cost<'_> {
     }
 }
 
-/// A round of [`Sample::fit`]: the normal equations of all weights but the first.
+/// A round of [`SampledVertices::fit`]: the normal equations of all weights but the first.
 struct Round<'a> {
-    sample: &'a Sample,
+    sample: &'a SampledVertices,
     target: &'a [[f32; 16]],
-    references: [&'a [[f32; 16]]; REFERENCES],
-    weights: [f32; REFERENCES],
+    references: [&'a [[f32; 16]]; MAX_REFERENCES],
+    weights: [f32; MAX_REFERENCES],
     bound: f32,
     sums: &'a mut [[f64; 4]; 3],
 }
@@ -241,7 +241,7 @@ impl Task for Round<'_> {
             let x = dot(left, left) / self.bound;
             let weight = x.min(1.0 / x);
             let mut d = [[0.0f32; 3]; 4];
-            for r in 0..REFERENCES - 1 {
+            for r in 0..MAX_REFERENCES - 1 {
                 let other = filtered(&self.references[r + 1][i], part);
                 for k in 0..3 {
                     d[r][k] = other[k] - first[k];
@@ -259,14 +259,14 @@ impl Task for Round<'_> {
     }
 }
 
-impl Sample {
+impl SampledVertices {
     /// Estimates the bits that remain with these weights.
     pub fn cost(
         &self,
         target: &SpatialResidual,
         references: &[&SpatialResidual],
-        weights: [i16; REFERENCES],
-        scale: Scale,
+        weights: [i16; MAX_REFERENCES],
+        scale: SimulatedQuantizer,
     ) -> f32 {
         let mut sum = 0.0;
         let task = Cost {
@@ -286,10 +286,10 @@ impl Sample {
         &self,
         target: &SpatialResidual,
         references: &[&SpatialResidual],
-        start: [f64; REFERENCES],
-        scale: Scale,
+        start: [f64; MAX_REFERENCES],
+        scale: SimulatedQuantizer,
         rounds: u32,
-    ) -> [f64; REFERENCES] {
+    ) -> [f64; MAX_REFERENCES] {
         let free = references.len() - 1;
         let mut w = start;
         if free == 0 || target.is_empty() {
@@ -380,8 +380,8 @@ mod tests {
         let blend = |v: usize, n: usize| (0..4).map(|i| want[i] * r[i][v][n]).sum();
         let target: SpatialResidual = (0..200).map(|v| std::array::from_fn(|n| blend(v, n))).collect();
         let r: Vec<&SpatialResidual> = r.iter().collect();
-        let sample = Sample::new(0..200, &[[1024; 4]; 200]);
-        let scale = Scale { bound: 1.1, noise: 0.0 };
+        let sample = SampledVertices::new(0..200, &[[1024; 4]; 200]);
+        let scale = SimulatedQuantizer { bound: 1.1, noise: 0.0 };
         let w = sample.fit(&target, &r, lagrange(1.0, &[0.0, 2.0, -2.0, 4.0]), scale, 5);
         for k in 0..4 {
             assert!((w[k] - f64::from(want[k])).abs() < 1e-3, "{w:?}");

@@ -33,33 +33,33 @@ use super::order::Hierarchy;
 use crate::sort;
 
 // Part of the format.
-const FULL_RING: usize = 8;
-const MOST_ROUNDS: usize = 64;
+const MAX_RING_POINTS: usize = 8;
+const MAX_ROUNDS: usize = 64;
 /// Smaller rings are widened by the points of up to 32 triangles of each of their points.
-const SMALL_RING: usize = 4;
-const MOST_LOOKED_AT: usize = 32;
+const MIN_RING_POINTS: usize = 4;
+const MAX_WIDENING_TRIANGLES: usize = 32;
 /// Triangles beyond this number are ignored.
-const MOST_TRIANGLES: usize = 1 << 30;
+const MAX_TRIANGLES: usize = 1 << 30;
 /// A round that would remove less than one point in 50 is not made.
-const FEWEST: usize = 50;
+const MAX_POINTS_PER_REMOVAL: usize = 50;
 
 /// Builds the hierarchy of `points` points from `triangles`, three indices each; incomplete triangles and
 /// those with an index out of range are ignored. It takes time for a few passes over both, and temporary
 /// memory of about 100 bytes per point and 40 per triangle.
 pub fn build(points: u32, triangles: &[u32]) -> Hierarchy {
-    let mut mesh = Mesh::new(points, triangles);
+    let mut mesh = SimplifiedMesh::new(points, triangles);
     let component = components(points, &mesh.triangles);
     let lone = mesh.drop_lone();
-    let mut levels = Levels::new(points);
+    let mut levels = RemovalRounds::new(points);
     let mut left = Vec::new();
-    for _ in 0..MOST_ROUNDS {
+    for _ in 0..MAX_ROUNDS {
         if mesh.triangles.is_empty() || !mesh.round(&mut levels) {
             break;
         }
         left.extend(mesh.drop_lone());
     }
-    left.extend_from_slice(&mesh.names);
-    sort::plain(&mut left);
+    left.extend_from_slice(&mesh.point_of);
+    sort::unstable(&mut left);
     levels.finish(&component, &lone, &left)
 }
 
@@ -90,9 +90,9 @@ fn components(points: u32, triangles: &[[u32; 3]]) -> Vec<u32> {
 }
 
 /// The mesh before a round, with its vertices numbered without gaps.
-struct Mesh {
+struct SimplifiedMesh {
     /// The point of each vertex, ascending.
-    names: Vec<u32>,
+    point_of: Vec<u32>,
     triangles: Vec<[u32; 3]>,
     /// Vertex v has the corners `corners[first[v]..first[v + 1]]`: the two other vertices of each of its
     /// triangles.
@@ -114,16 +114,16 @@ enum State {
     Removed,
 }
 
-impl Mesh {
-    fn new(points: u32, triangles: &[u32]) -> Mesh {
+impl SimplifiedMesh {
+    fn new(points: u32, triangles: &[u32]) -> SimplifiedMesh {
         let triangles: Vec<[u32; 3]> = triangles
             .chunks_exact(3)
             .map(|t| [t[0], t[1], t[2]])
             .filter(|&[a, b, c]| a.max(b).max(c) < points && a != b && b != c && a != c)
-            .take(MOST_TRIANGLES)
+            .take(MAX_TRIANGLES)
             .collect();
-        Mesh {
-            names: (0..points).collect(),
+        SimplifiedMesh {
+            point_of: (0..points).collect(),
             triangles,
             first: Vec::new(),
             corners: Vec::new(),
@@ -138,23 +138,23 @@ impl Mesh {
     /// Removes vertices without triangles from the numbering and returns their points, ascending.
     fn drop_lone(&mut self) -> Vec<u32> {
         self.mark.clear();
-        self.mark.resize(self.names.len(), 0);
+        self.mark.resize(self.point_of.len(), 0);
         for v in self.triangles.as_flattened() {
             self.mark[*v as usize] = 1;
         }
         let mut lone = Vec::new();
         let mut kept = 0;
-        for v in 0..self.names.len() {
+        for v in 0..self.point_of.len() {
             if self.mark[v] == 0 {
-                lone.push(self.names[v]);
+                lone.push(self.point_of[v]);
             } else {
-                self.names[kept] = self.names[v];
+                self.point_of[kept] = self.point_of[v];
                 self.mark[v] = kept as u32;
                 kept += 1;
             }
         }
         if !lone.is_empty() {
-            self.names.truncate(kept);
+            self.point_of.truncate(kept);
             for v in self.triangles.as_flattened_mut() {
                 *v = self.mark[*v as usize];
             }
@@ -163,12 +163,12 @@ impl Mesh {
     }
 
     /// Runs one round. Returns `false` and changes nothing if it would remove too few points.
-    fn round(&mut self, levels: &mut Levels) -> bool {
+    fn round(&mut self, levels: &mut RemovalRounds) -> bool {
         self.find_corners();
         self.find_valences();
         let before = levels.pool.len();
         let removed = self.remove(levels);
-        if removed * FEWEST < self.names.len() {
+        if removed * MAX_POINTS_PER_REMOVAL < self.point_of.len() {
             levels.pool.truncate(before);
             return false;
         }
@@ -178,7 +178,7 @@ impl Mesh {
     }
 
     fn find_corners(&mut self) {
-        let n = self.names.len();
+        let n = self.point_of.len();
         self.first.clear();
         self.first.resize(n + 1, 0);
         for v in self.triangles.as_flattened() {
@@ -206,7 +206,7 @@ impl Mesh {
     }
 
     fn find_valences(&mut self) {
-        let n = self.names.len();
+        let n = self.point_of.len();
         self.mark.clear();
         self.mark.resize(n, u32::MAX);
         self.valence.clear();
@@ -227,11 +227,11 @@ impl Mesh {
 
     /// Chooses the vertices of this round and leaves their rings (as vertices) in the pool. Returns their
     /// number.
-    fn remove(&mut self, levels: &mut Levels) -> usize {
-        let n = self.names.len();
-        let mut queue: [Vec<u32>; FULL_RING] = Default::default();
+    fn remove(&mut self, levels: &mut RemovalRounds) -> usize {
+        let n = self.point_of.len();
+        let mut queue: [Vec<u32>; MAX_RING_POINTS] = Default::default();
         for (v, &valence) in self.valence.iter().enumerate() {
-            if valence as usize <= FULL_RING {
+            if valence as usize <= MAX_RING_POINTS {
                 queue[valence as usize - 1].push(v as u32);
             }
         }
@@ -253,7 +253,7 @@ impl Mesh {
                 }
             }
             let ring = &levels.pool[start..];
-            levels.note(self.names[v as usize], start, ring.len());
+            levels.note(self.point_of[v as usize], start, ring.len());
             let ring = &levels.pool[start..];
             self.state[v as usize] = State::Removed;
             for &u in ring {
@@ -290,49 +290,49 @@ impl Mesh {
 
     /// Extends rings of fewer than four by the neighbours of their vertices that are not removed, in order,
     /// up to eight.
-    fn widen(&mut self, levels: &mut Levels) {
-        for v in 0..self.names.len() {
+    fn widen(&mut self, levels: &mut RemovalRounds) {
+        for v in 0..self.point_of.len() {
             if self.state[v] != State::Removed {
                 continue;
             }
-            let ring = levels.noted(self.names[v]);
-            if ring.len() >= SMALL_RING {
+            let ring = levels.noted(self.point_of[v]);
+            if ring.len() >= MIN_RING_POINTS {
                 continue;
             }
             let wide = levels.pool.len();
             levels.pool.extend_from_within(ring.clone());
             'full: for k in ring {
-                for corner in self.corners_of(levels.pool[k]).iter().take(MOST_LOOKED_AT) {
+                for corner in self.corners_of(levels.pool[k]).iter().take(MAX_WIDENING_TRIANGLES) {
                     for u in corner {
                         let stays = self.state[*u as usize] != State::Removed;
                         if stays && !levels.pool[wide..].contains(u) {
                             levels.pool.push(*u);
                         }
-                        if levels.pool.len() - wide == FULL_RING {
+                        if levels.pool.len() - wide == MAX_RING_POINTS {
                             break 'full;
                         }
                     }
                 }
             }
-            levels.note(self.names[v], wide, levels.pool.len() - wide);
+            levels.note(self.point_of[v], wide, levels.pool.len() - wide);
         }
     }
 
     /// Merges removed vertices with their targets, drops degenerate triangles, and closes the gaps in the
     /// numbering.
-    fn collapse(&mut self, levels: &mut Levels) {
+    fn collapse(&mut self, levels: &mut RemovalRounds) {
         let mut round = Vec::new();
         let mut kept = 0;
         // `mark` becomes the new number of each vertex.
-        for v in 0..self.names.len() {
+        for v in 0..self.point_of.len() {
             if self.state[v] == State::Removed {
-                round.push(self.names[v]);
+                round.push(self.point_of[v]);
             } else {
                 self.mark[v] = kept;
                 kept += 1;
             }
         }
-        levels.close(round, &self.names);
+        levels.close(round, &self.point_of);
         let (state, target, mark) = (&self.state, &self.target, &self.mark);
         let to = |v: u32| match state[v as usize] {
             State::Removed => mark[target[v as usize] as usize],
@@ -343,7 +343,7 @@ impl Mesh {
             t[0] != t[1] && t[1] != t[2] && t[0] != t[2]
         });
         let mut v = 0;
-        self.names.retain(|_| {
+        self.point_of.retain(|_| {
             v += 1;
             self.state[v - 1] != State::Removed
         });
@@ -351,7 +351,7 @@ impl Mesh {
 }
 
 /// The points that each round removed, and their rings.
-struct Levels {
+struct RemovalRounds {
     rounds: Vec<Vec<u32>>,
     /// The rings of all rounds: points up to `points_end`, beyond it vertices of the current round.
     pool: Vec<u32>,
@@ -360,9 +360,14 @@ struct Levels {
     noted: Vec<[u32; 2]>,
 }
 
-impl Levels {
-    fn new(points: u32) -> Levels {
-        Levels { rounds: Vec::new(), pool: Vec::new(), points_end: 0, noted: vec![[0; 2]; points as usize] }
+impl RemovalRounds {
+    fn new(points: u32) -> RemovalRounds {
+        RemovalRounds {
+            rounds: Vec::new(),
+            pool: Vec::new(),
+            points_end: 0,
+            noted: vec![[0; 2]; points as usize],
+        }
     }
 
     fn note(&mut self, point: u32, start: usize, len: usize) {
@@ -408,13 +413,13 @@ impl Levels {
 
         let mut out = Hierarchy::default();
         out.starts.push(0);
-        out.put(roots);
-        out.put(star);
+        out.push_level(roots);
+        out.push_level(star);
         for step in steps() {
-            out.put(odd(step).map(|j| lone[j]));
+            out.push_level(odd(step).map(|j| lone[j]));
         }
         for round in self.rounds.iter().rev() {
-            out.put(round.iter().copied());
+            out.push_level(round.iter().copied());
         }
 
         let mut new_of = vec![0; component.len()];
@@ -425,17 +430,17 @@ impl Levels {
         out.ring_starts = vec![0; out.level(0).len() + 1];
         for new in out.level(1) {
             let root = root_of[component[out.order[new] as usize] as usize];
-            out.put_ring([new_of(&root)]);
+            out.push_ring([new_of(&root)]);
         }
         for step in steps() {
             for j in odd(step) {
                 let ring = [Some(j - step), Some(j + step), j.checked_sub(3 * step), Some(j + 3 * step)];
                 let ring = ring.into_iter().flatten().filter_map(|j| lone.get(j));
-                out.put_ring(ring.map(new_of));
+                out.push_ring(ring.map(new_of));
             }
         }
         for p in self.rounds.iter().rev().flatten() {
-            out.put_ring(self.pool[self.noted(*p)].iter().map(new_of));
+            out.push_ring(self.pool[self.noted(*p)].iter().map(new_of));
         }
         out
     }
@@ -478,20 +483,20 @@ pub(crate) mod tests {
         let n = points as usize;
         assert_eq!(h.ring_starts.len(), n + 1);
         assert_eq!((h.starts[0], h.ring_starts[0]), (0, 0));
-        assert!(h.levels() >= 2 && h.levels() <= 2 + MOST_ROUNDS + 32);
-        assert_eq!(h.level(h.levels() - 1).end, n);
+        assert!(h.level_count() >= 2 && h.level_count() <= 2 + MAX_ROUNDS + 32);
+        assert_eq!(h.level(h.level_count() - 1).end, n);
         let mut seen = vec![false; n];
         for &p in &h.order {
             assert!(!std::mem::replace(&mut seen[p as usize], true));
         }
         assert!(seen.into_iter().all(|s| s));
-        for l in 0..h.levels() {
+        for l in 0..h.level_count() {
             let level = h.level(l);
             assert!(l < 2 || !level.is_empty());
             assert!(h.order[level.clone()].is_sorted());
             for new in level.clone() {
                 let ring = h.ring_of(new);
-                assert!(ring.len() <= FULL_RING);
+                assert!(ring.len() <= MAX_RING_POINTS);
                 assert_eq!(ring.is_empty(), l == 0);
                 for (k, &r) in ring.iter().enumerate() {
                     assert!((r as usize) < level.start && !ring[..k].contains(&r));
@@ -547,8 +552,8 @@ pub(crate) mod tests {
         for (points, triangles) in [grid(60, 50), torus(50, 40)] {
             let h = check(points, &triangles);
             assert_eq!(h.starts[1], 1);
-            assert!(h.levels() <= 30, "{}", h.levels());
-            let finest = h.level(h.levels() - 1);
+            assert!(h.level_count() <= 30, "{}", h.level_count());
+            let finest = h.level(h.level_count() - 1);
             assert!(finest.len() * 5 >= points as usize);
             let small = (0..points as usize).filter(|&v| h.ring_of(v).len() < 4);
             assert!(small.count() < 10);
@@ -556,7 +561,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn pieces_have_a_root_each() {
+    fn components_have_a_root_each() {
         let (n, one) = grid(4, 5);
         let all: Vec<u32> = (0..7).flat_map(|k| one.iter().map(move |v| v + k * n)).collect();
         let h = check(7 * n, &all);

@@ -22,7 +22,7 @@ impl Hierarchy {
     }
 
     /// Returns the number of levels.
-    pub fn levels(&self) -> usize {
+    pub fn level_count(&self) -> usize {
         self.starts.len() - 1
     }
 
@@ -33,12 +33,12 @@ impl Hierarchy {
 }
 
 impl Hierarchy {
-    pub(crate) fn put(&mut self, level: impl IntoIterator<Item = u32>) {
+    pub(crate) fn push_level(&mut self, level: impl IntoIterator<Item = u32>) {
         self.order.extend(level);
         self.starts.push(self.order.len() as u32);
     }
 
-    pub(crate) fn put_ring(&mut self, ring: impl IntoIterator<Item = u32>) {
+    pub(crate) fn push_ring(&mut self, ring: impl IntoIterator<Item = u32>) {
         self.ring.extend(ring);
         self.ring_starts.push(self.ring.len() as u32);
     }

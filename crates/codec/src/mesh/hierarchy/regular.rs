@@ -20,7 +20,7 @@
 
 use super::order::Hierarchy;
 use crate::sort;
-use crate::topology::grid::Shape;
+use crate::topology::grid::GridShape;
 
 /// The neighbourhood of a coordinate that is known at a step.
 #[derive(Clone, Copy)]
@@ -77,19 +77,19 @@ impl Axis {
 
 /// A vertex and its ring, of which `count` entries are used.
 #[derive(Clone, Copy)]
-struct Place {
+struct VertexRing {
     vertex: u32,
     ring: [u32; 6],
     count: usize,
 }
 
-impl Place {
-    fn new(vertex: u32) -> Place {
-        Place { vertex, ring: [0; 6], count: 0 }
+impl VertexRing {
+    fn new(vertex: u32) -> VertexRing {
+        VertexRing { vertex, ring: [0; 6], count: 0 }
     }
 
     /// Adds the vertices that the ring does not have yet.
-    fn with(mut self, more: impl IntoIterator<Item = u32>) -> Place {
+    fn extended_by(mut self, more: impl IntoIterator<Item = u32>) -> VertexRing {
         for v in more {
             if !self.ring[..self.count].contains(&v) {
                 self.ring[self.count] = v;
@@ -102,15 +102,15 @@ impl Place {
 
 /// Returns the edge points, whose coordinate `along` one axis is new and whose coordinate `across` it is
 /// known. `number` maps a coordinate along and one across to a vertex.
-fn between(along: &Axis, across: &Axis, number: &dyn Fn(u32, u32) -> u32) -> Vec<Place> {
+fn edge_points(along: &Axis, across: &Axis, number: &dyn Fn(u32, u32) -> u32) -> Vec<VertexRing> {
     let mut out = Vec::with_capacity(across.known.len() * along.new.len());
     for &(y, known) in &across.known {
         for &(x, [a, b]) in &along.new {
-            let mut place = Place::new(number(x, y)).with([number(a, y), number(b, y)]);
+            let mut place = VertexRing::new(number(x, y)).extended_by([number(a, y), number(b, y)]);
             for (c, new) in [known.before, known.after].into_iter().flatten() {
                 place = match new {
-                    Some(new) => place.with([number(x, new)]),
-                    None => place.with([number(a, c), number(b, c)]),
+                    Some(new) => place.extended_by([number(x, new)]),
+                    None => place.extended_by([number(a, c), number(b, c)]),
                 };
             }
             out.push(place);
@@ -120,12 +120,12 @@ fn between(along: &Axis, across: &Axis, number: &dyn Fn(u32, u32) -> u32) -> Vec
 }
 
 /// Builds the hierarchy of a grid's vertices.
-pub fn build(shape: &Shape) -> Hierarchy {
+pub fn build(shape: &GridShape) -> Hierarchy {
     let (w, h) = (shape.width, shape.height);
-    let number = |x: u32, y: u32| shape.number(x, y);
+    let number = |x: u32, y: u32| shape.vertex_index(x, y);
     let longest = (w - u32::from(!shape.closed)).max(h - 1).max(1);
     let first = longest.next_power_of_two();
-    let mut levels: Vec<Vec<Place>> = Vec::new();
+    let mut levels: Vec<Vec<VertexRing>> = Vec::new();
     let mut step = first;
     while step > 1 {
         let (ax, ay) = (Axis::new(w, shape.closed, step), Axis::new(h, false, step));
@@ -133,38 +133,38 @@ pub fn build(shape: &Shape) -> Hierarchy {
         for &(y, [c, d]) in &ay.new {
             for &(x, [a, b]) in &ax.new {
                 let ring = [number(a, c), number(b, c), number(a, d), number(b, d)];
-                middles.push(Place::new(number(x, y)).with(ring));
+                middles.push(VertexRing::new(number(x, y)).extended_by(ring));
             }
         }
-        let mut edges = between(&ax, &ay, &number);
-        edges.extend(between(&ay, &ax, &|y, x| number(x, y)));
+        let mut edges = edge_points(&ax, &ay, &number);
+        edges.extend(edge_points(&ay, &ax, &|y, x| number(x, y)));
         levels.extend([middles, edges].into_iter().filter(|l| !l.is_empty()));
         step /= 2;
     }
 
     let mut out = Hierarchy { starts: vec![0], ..Hierarchy::default() };
-    out.put([number(0, 0)]);
+    out.push_level([number(0, 0)]);
     let mut star = Vec::new();
     for &(y, _) in &Axis::new(h, false, first).known {
         let known = Axis::new(w, shape.closed, first).known;
         star.extend(known.iter().map(|&(x, _)| number(x, y)).filter(|&v| v != number(0, 0)));
     }
-    sort::plain(&mut star);
+    sort::unstable(&mut star);
     let in_star = star.len();
-    out.put(star);
+    out.push_level(star);
     for level in &mut levels {
-        sort::by_own_key(level, |place| place.vertex);
-        out.put(level.iter().map(|place| place.vertex));
+        sort::unstable_by_key(level, |place| place.vertex);
+        out.push_level(level.iter().map(|place| place.vertex));
     }
     let mut new_of = vec![0; out.order.len()];
     for (new, &v) in (0..).zip(&out.order) {
         new_of[v as usize] = new;
     }
     out.ring_starts = vec![0; 2];
-    (0..in_star).for_each(|_| out.put_ring([0]));
+    (0..in_star).for_each(|_| out.push_ring([0]));
     for place in levels.iter().flatten() {
         let ring = &place.ring[..place.count];
-        out.put_ring(ring.iter().map(|&v| new_of[v as usize]));
+        out.push_ring(ring.iter().map(|&v| new_of[v as usize]));
     }
     out
 }
@@ -186,13 +186,13 @@ mod tests {
             (64, 33, true),
             (2, 100, false),
         ] {
-            let shape = Shape { width, height, closed, reversed: false };
+            let shape = GridShape { width, height, closed, reversed: false };
             let h = build(&shape);
             let mut all = h.order.clone();
             all.sort_unstable();
             assert!(all.iter().copied().eq(0..width * height), "{shape:?}");
             assert_eq!(h.ring_starts.len(), h.order.len() + 1, "{shape:?}");
-            for level in 0..h.levels() {
+            for level in 0..h.level_count() {
                 assert!(level < 2 || !h.level(level).is_empty());
                 assert!(h.order[h.level(level)].is_sorted());
                 for new in h.level(level) {
@@ -207,11 +207,11 @@ mod tests {
     }
 
     #[test]
-    fn half_of_all_lie_between_their_four_neighbours() {
-        let shape = Shape { width: 17, height: 17, closed: false, reversed: false };
+    fn half_of_all_points_have_their_four_neighbours_as_ring() {
+        let shape = GridShape { width: 17, height: 17, closed: false, reversed: false };
         let h = build(&shape);
-        let places = shape.places();
-        let last = h.level(h.levels() - 1);
+        let places = shape.columns_and_rows();
+        let last = h.level(h.level_count() - 1);
         assert_eq!(last.len(), 17 * 17 / 2);
         for new in last {
             let [x, y] = places[h.order[new] as usize];

@@ -12,15 +12,15 @@
 //! ```
 //!
 //! Bytes, range coded: the chances of groups, then of vertices if there are tangents, from nodes of 4 items
-//! to those of 256 and from heat 0 to 2: one bit, whether it is not even, then eight plain ones (`level`).
-//! Then the exponents of pairs and longer, and of turns if there are tangents: one bit, whether it is not 15,
-//! then four plain ones.
+//! to those of 256 and from heat 0 to 2: one bit, whether it is not even, then eight plain ones
+//! (`chance_from_code`). Then the exponents of pairs and longer, and of turns if there are tangents: one bit,
+//! whether it is not 15, then four plain ones.
 
-use crate::entropy::nibble::{SYMBOLS, Table};
-use crate::entropy::range::{Bits, Chance};
+use crate::entropy::nibble::{NibbleTable, SYMBOLS};
+use crate::entropy::range::{BitCoder, Chance};
 #[cfg(feature = "encode")]
-use crate::mesh::normals::contexts::level_of;
-use crate::mesh::normals::contexts::{EVEN_LEVEL, level};
+use crate::mesh::normals::contexts::chance_code;
+use crate::mesh::normals::contexts::{EVEN_CHANCE_CODE, chance_from_code};
 
 /// The number of sizes of nodes: 4, 16, 64 and 256 items.
 pub(super) const SIZES: usize = 4;
@@ -33,14 +33,14 @@ pub(super) const CHANGES: usize = 0;
 pub(super) const PAIRS: usize = 1;
 pub(super) const LONGER: usize = 2;
 pub(super) const TURNS: usize = 3;
-const NUMBERS: [usize; 3] = [PAIRS, LONGER, TURNS];
+const EXPONENT_TABLES: [usize; 3] = [PAIRS, LONGER, TURNS];
 /// The number of the first table of masks.
 const MASKS: usize = 4;
 /// The largest number of tables.
-const MOST: usize = MASKS + 2 * SIZES * PATTERNS;
+const MAX_TABLES: usize = MASKS + 2 * SIZES * PATTERNS;
 
 /// The exponent of a number that is not expected.
-const SELDOM: u8 = 15;
+const MAX_EXPONENT: u8 = 15;
 
 /// The nodes over items in order.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -52,7 +52,7 @@ pub(super) struct Tree {
 
 /// The coding of states: trees, and the tables to start from.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::mesh) struct Coding {
+pub(in crate::mesh) struct StateCoding {
     pub(super) groups: Tree,
     pub(super) turns: Tree,
     /// For each table of masks: its tree, size and pattern.
@@ -60,18 +60,18 @@ pub(in crate::mesh) struct Coding {
     /// The chances that a part changes, by tree, size and heat.
     chances: [[[u8; HEATS]; SIZES]; 2],
     /// The exponents of numbers.
-    exponents: [[u8; SYMBOLS]; NUMBERS.len()],
-    tables: Vec<Table>,
+    exponents: [[u8; SYMBOLS]; EXPONENT_TABLES.len()],
+    tables: Vec<NibbleTable>,
 }
 
-impl Default for Coding {
-    fn default() -> Coding {
-        Coding {
+impl Default for StateCoding {
+    fn default() -> StateCoding {
+        StateCoding {
             groups: Tree::default(),
             turns: Tree::default(),
             masks: Vec::new(),
-            chances: [[[EVEN_LEVEL; HEATS]; SIZES]; 2],
-            exponents: [[SELDOM; SYMBOLS]; NUMBERS.len()],
+            chances: [[[EVEN_CHANCE_CODE; HEATS]; SIZES]; 2],
+            exponents: [[MAX_EXPONENT; SYMBOLS]; EXPONENT_TABLES.len()],
             tables: Vec::new(),
         }
     }
@@ -82,10 +82,10 @@ fn heat(pattern: u8, part: usize) -> usize {
     usize::from(pattern) / HEATS.pow(part as u32) % HEATS
 }
 
-impl Coding {
+impl StateCoding {
     /// Builds the trees over items of these classes.
     pub(super) fn trees(&mut self, groups: &[u8], vertices: &[u8]) {
-        let mut known = vec![0u16; MOST];
+        let mut known = vec![0u16; MAX_TABLES];
         for (tree, classes) in [groups, vertices].into_iter().enumerate() {
             let mut heats: Vec<u8> =
                 classes.iter().map(|class| class.min(&(HEATS as u8 - 1)).to_owned()).collect();
@@ -108,36 +108,38 @@ impl Coding {
     }
 
     /// Codes the chances and exponents from which tables start.
-    pub(super) fn starts(&mut self, bits: &mut impl Bits<Context = Chance>, tangents: bool) {
+    pub(super) fn starts(&mut self, bits: &mut impl BitCoder<Context = Chance>, tangents: bool) {
         let trees = 1 + usize::from(tangents);
         let mut used = Chance::default();
         for code in self.chances[..trees].as_flattened_mut().as_flattened_mut() {
             let wanted = *code;
-            *code = match bits.bit(&mut used, wanted != EVEN_LEVEL) {
-                true => bits.plain(8, u32::from(wanted)) as u8,
-                false => EVEN_LEVEL,
+            *code = match bits.bit(&mut used, wanted != EVEN_CHANCE_CODE) {
+                true => bits.raw_bits(8, u32::from(wanted)) as u8,
+                false => EVEN_CHANCE_CODE,
             };
         }
         let mut used = Chance::default();
         for exponent in self.exponents[..trees + 1].as_flattened_mut() {
             let wanted = *exponent;
-            *exponent = match bits.bit(&mut used, wanted != SELDOM) {
-                true => bits.plain(4, u32::from(wanted)) as u8,
-                false => SELDOM,
+            *exponent = match bits.bit(&mut used, wanted != MAX_EXPONENT) {
+                true => bits.raw_bits(4, u32::from(wanted)) as u8,
+                false => MAX_EXPONENT,
             };
         }
     }
 
     pub(super) fn make_tables(&mut self) {
-        self.tables = vec![Table::new(std::array::from_fn(|changes| u64::from(changes < 4)))];
+        self.tables = vec![NibbleTable::new(std::array::from_fn(|changes| u64::from(changes < 4)))];
         for exponents in &self.exponents {
-            self.tables.push(Table::new(exponents.map(|exponent| 1 << (SELDOM - exponent.min(SELDOM)))));
+            self.tables.push(NibbleTable::new(
+                exponents.map(|exponent| 1 << (MAX_EXPONENT - exponent.min(MAX_EXPONENT))),
+            ));
         }
         for &(tree, size, pattern) in &self.masks {
             let chances = &self.chances[usize::from(tree)][usize::from(size)];
-            let one = |part: usize| 65536 - u64::from(level(chances[heat(pattern, part)]).mean());
+            let one = |part: usize| 65536 - u64::from(chance_from_code(chances[heat(pattern, part)]).mean());
             let ones = [0, 1, 2, 3].map(one);
-            self.tables.push(Table::new(std::array::from_fn(|mask| {
+            self.tables.push(NibbleTable::new(std::array::from_fn(|mask| {
                 if mask == 0 && usize::from(size) + 1 < SIZES {
                     return 0;
                 }
@@ -148,8 +150,8 @@ impl Coding {
     }
 
     /// Returns the tables with which a unit starts.
-    pub(super) fn tables(&self) -> [Table; MOST] {
-        let mut tables = [Table::EMPTY; MOST];
+    pub(super) fn tables(&self) -> [NibbleTable; MAX_TABLES] {
+        let mut tables = [NibbleTable::EMPTY; MAX_TABLES];
         for (to, from) in tables.iter_mut().zip(&self.tables) {
             *to = *from;
         }
@@ -158,25 +160,25 @@ impl Coding {
 }
 
 #[cfg(feature = "encode")]
-pub(super) use fit::Seldom;
+pub(super) use fit::RareChanges;
 
 #[cfg(feature = "encode")]
 mod fit {
     use crate::mesh::normals::coding::*;
-    use crate::mesh::normals::contexts::level_near;
+    use crate::mesh::normals::contexts::chance_from_counts;
 
     /// The number of occurrences of each symbol, by table.
-    pub type Counts = Vec<[u32; SYMBOLS]>;
+    pub type SymbolCounts = Vec<[u32; SYMBOLS]>;
 
-    impl Coding {
+    impl StateCoding {
         /// Returns counts of zero.
-        pub fn counts(&self) -> Counts {
+        pub fn counts(&self) -> SymbolCounts {
             vec![[0; SYMBOLS]; MASKS + self.masks.len()]
         }
 
         /// Fits chances and exponents to counts; `seldom` describes groups and vertices that did not change.
-        pub fn fit(&mut self, counts: &Counts, seldom: [Seldom; 2]) {
-            for (exponents, table) in self.exponents.iter_mut().zip(NUMBERS) {
+        pub fn fit(&mut self, counts: &SymbolCounts, seldom: [RareChanges; 2]) {
+            for (exponents, table) in self.exponents.iter_mut().zip(EXPONENT_TABLES) {
                 let all = f64::from(counts[table].iter().sum::<u32>());
                 // Tables that were not used keep the default, which costs nothing.
                 if all == 0.0 {
@@ -184,7 +186,7 @@ mod fit {
                 }
                 let all = all + 1.6;
                 let exponent = |count: u32| (all / (f64::from(count) + 0.1)).log2().round();
-                *exponents = counts[table].map(|count| exponent(count).min(f64::from(SELDOM)) as u8);
+                *exponents = counts[table].map(|count| exponent(count).min(f64::from(MAX_EXPONENT)) as u8);
             }
             for tree in 0..2 {
                 for size in 0..SIZES {
@@ -194,9 +196,9 @@ mod fit {
                     let mut chances = chances(&list, size + 1 == SIZES);
                     let own = seldom[tree].chance(size, chances[1]);
                     chances[0] = chances[0].map(|seen| own.clamp(seen, seen.max(0.5)));
-                    let near = |one: f64| level_near(((1.0 - one) * 1e6) as u32, (one * 1e6) as u32);
+                    let near = |one: f64| chance_from_counts(((1.0 - one) * 1e6) as u32, (one * 1e6) as u32);
                     self.chances[tree][size] =
-                        chances.map(|one| one.map_or(EVEN_LEVEL, |one| level_of(near(one))));
+                        chances.map(|one| one.map_or(EVEN_CHANCE_CODE, |one| chance_code(near(one))));
                 }
             }
             self.make_tables();
@@ -207,14 +209,14 @@ mod fit {
     /// items changed in none of them. The number of items that change in one more sample is that of items
     /// that changed once, divided by the number of samples (I. J. Good and A. Turing).
     #[derive(Debug, Clone, Copy, Default)]
-    pub struct Seldom {
+    pub struct RareChanges {
         /// By heat 0 and 1: the items, and their changes.
         items: [f64; 2],
         changes: [f64; 2],
         samples: f64,
     }
 
-    impl Seldom {
+    impl RareChanges {
         /// Adds an item of a class, which changed `changes` times in `samples` samples.
         pub fn add(&mut self, class: u8, changes: usize, samples: usize) {
             self.samples = samples as f64;

@@ -10,21 +10,21 @@
 
 use crate::Corrupt;
 use crate::entropy::nibble;
-use crate::entropy::nibble::{Counter, Symbols};
+use crate::entropy::nibble::{Counter, NibbleCoder};
 use crate::entropy::range::Encoder as Writer;
-use crate::mesh::normals::coding::Seldom;
+use crate::mesh::normals::coding::RareChanges;
 use crate::mesh::normals::kernel::turned;
 use crate::mesh::normals::packed::put_section;
-use crate::mesh::normals::roots::{angle as arc_cosine, turn};
-use crate::mesh::normals::surface::Weights;
+use crate::mesh::normals::roots::{angle as arc_cosine, cosine_and_sine};
+use crate::mesh::normals::surface::NormalWeights;
 use crate::mesh::normals::tangents::TangentWeights;
-use crate::mesh::normals::{Draft, Normals, STRIDE, Shape, TURNED, Work, width};
-use crate::simd::lanes::{Place, cross, dot};
+use crate::mesh::normals::{LayoutInput, MeshGeometry, NormalBuffers, Normals, STRIDE, TURNED, width};
+use crate::simd::lanes::{IntegerPoint, cross, dot};
 use crate::transform::Transform;
 
 /// The normals and tangents to encode, and the tolerance.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted<'a> {
+pub struct NormalSettings<'a> {
     /// Per vertex, a number that is equal for vertices whose normals are equal in all frames.
     pub groups: &'a [u32],
     /// Per triangle, the polygon of the source that it belongs to; empty if unknown.
@@ -38,7 +38,7 @@ pub struct Wanted<'a> {
     /// `true` if states are packed, for speed, not entropy coded.
     pub packed: bool,
     /// The bits that a nanosecond of decoding time per vertex is worth; 0 if only bytes count.
-    pub nanosecond: f64,
+    pub bits_per_nanosecond: f64,
     /// The weights of polygons; `None` to choose those with the fewest bytes, which takes most of the time.
     pub weighting: Option<Weighting>,
 }
@@ -48,14 +48,14 @@ pub struct Wanted<'a> {
 pub struct Weighting {
     /// `true` if normals are turned with bones and not computed from polygons.
     turned: bool,
-    normals: Weights,
+    normals: NormalWeights,
     tangents: TangentWeights,
 }
 
 /// A frame: decoded points, and the source's unit normals and tangents per vertex.
 #[derive(Debug, Clone, Copy)]
 #[allow(missing_docs)]
-pub struct Source<'a, P> {
+pub struct NormalSource<'a, P> {
     pub points: &'a [P],
     pub normals: &'a [[f32; 3]],
     /// Empty without tangents.
@@ -104,7 +104,7 @@ impl Members {
         self.starts.len() - 1
     }
 
-    fn of(&self, g: usize) -> &[u32] {
+    fn vertices(&self, g: usize) -> &[u32] {
         &self.list[self.starts[g] as usize..self.starts[g + 1] as usize]
     }
 
@@ -127,18 +127,18 @@ pub struct Errors {
 const STEP: f64 = 1.0 / 3.0;
 /// The part of the squared limit of the chord that a state may use if that takes smaller numbers: a turn
 /// leaves a quarter, so both together stay within it.
-const SLACK: f64 = 0.74;
+const SMALLER_STATE_LIMIT: f64 = 0.74;
 /// The number of samples by which weights are chosen.
-const LOOKED_AT: usize = 6;
+const WEIGHT_SAMPLES: usize = 6;
 /// The number of vertices, in all samples together, by which weights are chosen, and the fewest samples.
-const MUCH: usize = 1 << 18;
-const FEWEST: usize = 5;
+const WEIGHT_SAMPLE_VERTICES: usize = 1 << 18;
+const MIN_WEIGHT_SAMPLES: usize = 5;
 /// The number of normals that are compared to choose a reference.
-const COMPARED: usize = 1 << 12;
+const COMPARED_NORMALS: usize = 1 << 12;
 /// The nanoseconds per vertex for polygons with the simplest weights.
-const POLYGONS: f64 = 6.0;
+const POLYGON_NANOSECONDS: f64 = 6.0;
 /// The number of vertices per byte of a frame from which a choice is not worth its time.
-const NOTHING: usize = 64;
+const NEGLIGIBLE_VERTICES_PER_BYTE: usize = 64;
 /// The part of the tolerance that is reserved for the f32 arithmetic of later measurements.
 const MARGIN: f64 = 1e-4;
 
@@ -151,17 +151,17 @@ fn limit(degrees: f64) -> f64 {
 
 impl Encoder {
     /// Chooses the static part. `samples` are some frames, spread over all.
-    pub fn new<P: Place>(
-        shape: Shape<'_>,
-        wanted: Wanted<'_>,
-        samples: &[Source<'_, P>],
+    pub fn new<P: IntegerPoint>(
+        shape: MeshGeometry<'_>,
+        wanted: NormalSettings<'_>,
+        samples: &[NormalSource<'_, P>],
     ) -> Result<Encoder, Corrupt> {
         let degrees = wanted.degrees.clamp(0.02, 179.0);
         let step = ((degrees * STEP).to_radians() as f32).min(2.0);
         let tangents = !wanted.signs.is_empty();
         let mut faces = wanted.faces.to_vec();
         faces.sort_unstable();
-        let draft = Draft {
+        let draft = LayoutInput {
             faces: Some(wanted.faces),
             groups: Some(wanted.groups),
             signs: tangents.then_some(wanted.signs),
@@ -171,36 +171,39 @@ impl Encoder {
             negated: false,
             packed: wanted.packed,
             turned: false,
-            weights: Weights::Interior,
-            tangent_weights: if tangents { TangentWeights::Projected } else { TangentWeights::Still },
+            weights: NormalWeights::Interior,
+            tangent_weights: if tangents { TangentWeights::Projected } else { TangentWeights::Constant },
         };
         let draft = match wanted.weighting {
             Some(Weighting { turned, normals, tangents }) => {
-                Draft { turned, weights: normals, tangent_weights: tangents, ..draft }
+                LayoutInput { turned, weights: normals, tangent_weights: tangents, ..draft }
             }
             None => Encoder::choose_weights(draft, shape, wanted, samples)?,
         };
-        Encoder::with(draft, shape, wanted, samples)
+        Encoder::with_layout(draft, shape, wanted, samples)
     }
 
     /// Chooses the weights that give the fewest bytes for some of the samples.
-    fn choose_weights<'a, P: Place>(
-        mut draft: Draft<'a>,
-        shape: Shape<'_>,
-        wanted: Wanted<'_>,
-        samples: &[Source<'_, P>],
-    ) -> Result<Draft<'a>, Corrupt> {
+    fn choose_weights<'a, P: IntegerPoint>(
+        mut draft: LayoutInput<'a>,
+        shape: MeshGeometry<'_>,
+        wanted: NormalSettings<'_>,
+        samples: &[NormalSource<'_, P>],
+    ) -> Result<LayoutInput<'a>, Corrupt> {
         // With very many vertices, a few frames are enough.
-        let most = MUCH.checked_div(shape.point.len()).unwrap_or(samples.len()).max(FEWEST);
-        let spread: Vec<Source<'_, P>> =
+        let most = WEIGHT_SAMPLE_VERTICES
+            .checked_div(shape.point.len())
+            .unwrap_or(samples.len())
+            .max(MIN_WEIGHT_SAMPLES);
+        let spread: Vec<NormalSource<'_, P>> =
             samples.iter().copied().step_by(samples.len().div_ceil(most).max(1)).collect();
         let samples = &spread[..];
-        let looked_at = LOOKED_AT.min(samples.len().div_ceil(2)).max(1);
+        let looked_at = WEIGHT_SAMPLES.min(samples.len().div_ceil(2)).max(1);
         let apart = samples.len().div_ceil(looked_at).max(1);
-        let some: Vec<Source<'_, P>> = samples.iter().copied().step_by(apart).collect();
-        let cost = |draft: Draft<'a>| -> Result<(usize, usize), Corrupt> {
+        let some: Vec<NormalSource<'_, P>> = samples.iter().copied().step_by(apart).collect();
+        let cost = |draft: LayoutInput<'a>| -> Result<(usize, usize), Corrupt> {
             // Bases need all samples: fitted to a few, they would not predict the others.
-            let encoder = Encoder::with(draft, shape, wanted, samples)?;
+            let encoder = Encoder::with_layout(draft, shape, wanted, samples)?;
             let (mut earlier, mut bytes): (Vec<i16>, usize) = (Vec::new(), 0);
             for source in &some {
                 let refs: &[&[i16]] = if earlier.is_empty() { &[] } else { &[&earlier] };
@@ -210,14 +213,14 @@ impl Encoder {
                 earlier = states.pop().unwrap_or_default();
             }
             let frames = bytes * wanted.frames / some.len().max(1);
-            let time = nanoseconds(&draft) * wanted.nanosecond / 8.0;
+            let time = nanoseconds(&draft) * wanted.bits_per_nanosecond / 8.0;
             let time = time * (shape.point.len() * wanted.frames) as f64;
             Ok((encoder.bytes.len() + frames + time as usize, bytes))
         };
-        let nothing = |bytes: usize| bytes * NOTHING < some.len() * shape.point.len();
+        let nothing = |bytes: usize| bytes * NEGLIGIBLE_VERTICES_PER_BYTE < some.len() * shape.point.len();
         let mut turned = None;
-        if shape.rest.is_some() {
-            let own = Draft { turned: true, ..draft };
+        if shape.point_bones.is_some() {
+            let own = LayoutInput { turned: true, ..draft };
             let (least, bytes) = cost(own)?;
             // Nothing is faster.
             if nothing(bytes) {
@@ -227,12 +230,12 @@ impl Encoder {
         }
         let (mut least, bytes) = cost(draft)?;
         // If hardly anything is corrected, there is nothing to gain.
-        if nothing(bytes) && wanted.nanosecond == 0.0 {
+        if nothing(bytes) && wanted.bits_per_nanosecond == 0.0 {
             return Ok(draft);
         }
         let mut others = vec![];
-        for weights in [Weights::Angle, Weights::Equal, Weights::Area] {
-            others.push(Draft { weights, ..draft });
+        for weights in [NormalWeights::Angle, NormalWeights::Equal, NormalWeights::Area] {
+            others.push(LayoutInput { weights, ..draft });
         }
         for other in others {
             let own = cost(other)?.0;
@@ -242,7 +245,7 @@ impl Encoder {
         }
         if draft.tangents {
             // Of equally good ones, the faster is chosen.
-            let other = Draft { tangent_weights: TangentWeights::Still, ..draft };
+            let other = LayoutInput { tangent_weights: TangentWeights::Constant, ..draft };
             let own = cost(other)?.0;
             if own <= least {
                 (least, draft) = (own, other);
@@ -252,11 +255,11 @@ impl Encoder {
     }
 
     /// Creates the encoder with the weights of a draft.
-    fn with<P: Place>(
-        mut draft: Draft<'_>,
-        shape: Shape<'_>,
-        wanted: Wanted<'_>,
-        samples: &[Source<'_, P>],
+    fn with_layout<P: IntegerPoint>(
+        mut draft: LayoutInput<'_>,
+        shape: MeshGeometry<'_>,
+        wanted: NormalSettings<'_>,
+        samples: &[NormalSource<'_, P>],
     ) -> Result<Encoder, Corrupt> {
         let mut scrap = Vec::new();
         let normals = draft.layout(&mut Writer::new(&mut scrap), shape)?;
@@ -280,34 +283,39 @@ impl Encoder {
             out.normals.turn_rest(shape)?;
         }
         out.normals.find_trees();
-        out.count(samples, seldom);
+        out.fit_tables(samples, seldom);
         out.write(&draft, shape, base)?;
         Ok(out)
     }
 
     /// Negates predictions if most of them point the wrong way.
-    fn negate<P: Place>(&mut self, samples: &[Source<'_, P>]) {
+    fn negate<P: IntegerPoint>(&mut self, samples: &[NormalSource<'_, P>]) {
         let Some(first) = samples.first() else { return };
-        let mut work = self.normals.work();
+        let mut work = self.normals.buffers();
         self.normals.predict(first.points, first.transforms, &mut work);
         let wrong = |g: &usize| dot(xyz(work.normals[*g]), self.source(first, *g)) < 0.0;
         let count = (0..self.members.len()).filter(wrong).count();
         self.normals.negated = 2 * count > self.members.len();
     }
 
-    fn source<P>(&self, source: &Source<'_, P>, g: usize) -> [f32; 3] {
+    fn source<P>(&self, source: &NormalSource<'_, P>, g: usize) -> [f32; 3] {
         source.normals[self.members.first(g)]
     }
 
     /// Chooses bases and classes; returns statistics of groups and vertices that change seldom.
-    fn fit<P: Place>(&mut self, samples: &[Source<'_, P>], frames: usize, step: f64) -> [Seldom; 2] {
-        let mut seldom = [Seldom::default(); 2];
+    fn fit<P: IntegerPoint>(
+        &mut self,
+        samples: &[NormalSource<'_, P>],
+        frames: usize,
+        step: f64,
+    ) -> [RareChanges; 2] {
+        let mut seldom = [RareChanges::default(); 2];
         let groups = self.members.len();
         // The radius within the tolerance, in steps.
         let radius = (1.0 / STEP * 0.98) as f32;
         let within = 2.0 * f64::sin(f64::from(radius) * step / 2.0);
         let mut states: Vec<Vec<[f32; 2]>> = Vec::new();
-        let mut work = self.normals.work();
+        let mut work = self.normals.buffers();
         let mut predicted = Vec::new();
         let mut good = vec![true; groups];
         for sample in samples {
@@ -319,11 +327,11 @@ impl Encoder {
         }
         // The deviation of groups that need no correction does not matter.
         for (sample, predicted) in samples.iter().zip(&predicted) {
-            self.normals.lay(P::kind(sample.points), &mut work);
+            self.normals.arrange_frame(P::kind(sample.points), &mut work);
             let off = |g: usize| match good[g] {
                 true => [0.0; 2],
                 false => {
-                    let [x, y] = self.off((sample, &work), g, xyz(predicted[g]));
+                    let [x, y] = self.normal_residual((sample, &work), g, xyz(predicted[g]));
                     [(x / step) as f32, (y / step) as f32]
                 }
             };
@@ -335,7 +343,7 @@ impl Encoder {
             list.extend(states.iter().map(|s| s[g]));
             let (base, class, outside) = base_of(&mut list, radius, frames);
             seldom[0].add(class, outside, samples.len());
-            let at = self.normals.at(g);
+            let at = self.normals.state_range(g);
             self.normals.base[at].copy_from_slice(&base);
             self.normals.classes[g] = class;
         }
@@ -350,20 +358,16 @@ impl Encoder {
             for g in 0..groups {
                 let base = [self.normals.base[2 * g], self.normals.base[2 * g + 1]];
                 let far = (0..2).map(|k| (states[g][k] - f32::from(base[k])).powi(2));
-                let state = if far.sum::<f32>() > radius * radius {
-                    states[g].map(|x| x.round() as i16)
-                } else {
-                    base
-                };
-                let [x, y, z] = self.normals.bend::<P>(&work, g, xyz(work.normals[g]), state);
+                let moved = states[g].map(|x| x.round() as i16);
+                let state = if far.sum::<f32>() > radius * radius { moved } else { base };
+                let [x, y, z] = self.normals.corrected_normal::<P>(&work, g, xyz(work.normals[g]), state);
                 work.normals[g] = [x, y, z, 0.0];
             }
             self.normals.all_tangents::<P>(&mut work);
             for g in 0..groups {
                 let n = xyz(work.normals[g]);
-                for &v in self.members.of(g) {
-                    let v = v as usize;
-                    let turn = turn_between(self.predicted_tangent(v, &work), n, sample.tangents[v]) / step;
+                for v in self.members.vertices(g).iter().map(|&v| v as usize) {
+                    let turn = turn_angle(self.predicted_tangent(v, &work), n, sample.tangents[v]) / step;
                     list[v] = [turn as f32, 0.0];
                 }
             }
@@ -381,16 +385,21 @@ impl Encoder {
     }
 
     /// Returns the predicted tangent of a vertex, from the normal in `work`.
-    fn predicted_tangent(&self, v: usize, work: &Work) -> [f32; 3] {
+    fn predicted_tangent(&self, v: usize, work: &NormalBuffers) -> [f32; 3] {
         let tangents = self.normals.tangents.as_ref();
         xyz(tangents.map_or([0.0; 4], |t| work.tangents[t.classes()[v] as usize]))
     }
 
     /// Returns the residual of the normal of group `g` against the prediction `n`, as an angle along each
     /// axis of its frame.
-    fn off<P: Place>(&self, (source, work): (&Source<'_, P>, &Work), g: usize, n: [f32; 3]) -> [f64; 2] {
+    fn normal_residual<P: IntegerPoint>(
+        &self,
+        (source, work): (&NormalSource<'_, P>, &NormalBuffers),
+        g: usize,
+        n: [f32; 3],
+    ) -> [f64; 2] {
         let wanted = self.source(source, g);
-        let [e1, e2] = self.normals.surface.frame::<P>(&work.laid, g, n);
+        let [e1, e2] = self.normals.surface.frame::<P>(&work.arranged, g, n);
         let [x, y, z] = [e1, e2, n].map(|e| f64::from(dot(e, wanted)));
         let side = (x * x + y * y).sqrt();
         if side < 1e-9 {
@@ -403,7 +412,7 @@ impl Encoder {
 
     /// Counts the symbols of the samples, each with the one before as its reference, and fits the tables to
     /// them.
-    fn count<P: Place>(&mut self, samples: &[Source<'_, P>], seldom: [Seldom; 2]) {
+    fn fit_tables<P: IntegerPoint>(&mut self, samples: &[NormalSource<'_, P>], seldom: [RareChanges; 2]) {
         if self.normals.packed {
             return;
         }
@@ -420,10 +429,15 @@ impl Encoder {
         self.normals.coding.fit(&counts, seldom);
     }
 
-    fn write(&mut self, draft: &Draft<'_>, shape: Shape<'_>, base: Vec<i16>) -> Result<(), Corrupt> {
+    fn write(
+        &mut self,
+        draft: &LayoutInput<'_>,
+        shape: MeshGeometry<'_>,
+        base: Vec<i16>,
+    ) -> Result<(), Corrupt> {
         let weights = match draft.weights {
             _ if draft.turned => TURNED << 3,
-            Weights::Interior => 64,
+            NormalWeights::Interior => 64,
             weights => (weights as u8) << 3,
         };
         let flags = u8::from(draft.tangents) | u8::from(draft.polygons) << 1 | u8::from(draft.negated) << 2;
@@ -444,7 +458,7 @@ impl Encoder {
     }
 
     /// Returns the encoder with this static part, for normals within `degrees`; nothing is chosen anew.
-    pub fn read(bytes: &[u8], shape: Shape<'_>, degrees: f64) -> Result<Encoder, Corrupt> {
+    pub fn read(bytes: &[u8], shape: MeshGeometry<'_>, degrees: f64) -> Result<Encoder, Corrupt> {
         let normals = Normals::read(bytes, shape)?;
         let members = Members::new(&normals.group, normals.groups());
         let flags = bytes.first().copied().unwrap_or_default();
@@ -452,8 +466,8 @@ impl Encoder {
         let weighting = Weighting {
             turned,
             normals: match turned || flags & 64 != 0 {
-                true => Weights::Interior,
-                false => Weights::ALL[usize::from(flags >> 3 & 3)],
+                true => NormalWeights::Interior,
+                false => NormalWeights::ALL[usize::from(flags >> 3 & 3)],
             },
             tangents: TangentWeights::ALL[usize::from(flags >> 5 & 1)],
         };
@@ -477,9 +491,9 @@ impl Encoder {
 
     /// Appends the bytes of an access unit, and sets `states` to the states that the decoder will have for
     /// its frames, in the given order. `refs` are the states of frames that the decoder will already have.
-    pub fn encode<P: Place>(
+    pub fn encode<P: IntegerPoint>(
         &self,
-        frames: &[Source<'_, P>],
+        frames: &[NormalSource<'_, P>],
         refs: &[&[i16]],
         states: &mut Vec<Vec<i16>>,
         out: &mut Vec<u8>,
@@ -507,7 +521,7 @@ impl Encoder {
         let (mut tables, mut symbols) = (self.normals.coding.tables(), nibble::Encoder::default());
         for (f, &number) in numbers.iter().enumerate() {
             let (done, rest) = states.split_at_mut(f);
-            symbols.plain(width(refs.len() + f), number as u32);
+            symbols.raw_bits(width(refs.len() + f), number as u32);
             let from = match number.checked_sub(1) {
                 None => &self.normals.base[..],
                 Some(i) => refs.get(i).copied().unwrap_or_else(|| &done[i - refs.len()]),
@@ -538,20 +552,20 @@ impl Encoder {
     }
 
     /// Chooses the reference (0 is the base) and the states of a frame.
-    fn choose<P: Place>(
+    fn choose<P: IntegerPoint>(
         &self,
-        source: &Source<'_, P>,
+        source: &NormalSource<'_, P>,
         earlier: &[&[i16]],
         state: &mut [i16],
     ) -> (usize, Errors) {
-        let work = &mut self.normals.work();
+        let work = &mut self.normals.buffers();
         self.normals.predict(source.points, source.transforms, work);
         let predicted = work.normals.clone();
-        let apart = self.members.len().div_ceil(COMPARED).max(1);
+        let apart = self.members.len().div_ceil(COMPARED_NORMALS).max(1);
         let outside = |states: &[i16]| {
             let states: &[[i16; 2]] = states[..2 * self.members.len()].as_chunks().0;
             let out = |g: &usize| {
-                let bent = self.normals.bend::<P>(work, *g, xyz(predicted[*g]), states[*g]);
+                let bent = self.normals.corrected_normal::<P>(work, *g, xyz(predicted[*g]), states[*g]);
                 chord(bent, self.source(source, *g)) > self.limit
             };
             (0..self.members.len()).step_by(apart).filter(out).count()
@@ -566,11 +580,11 @@ impl Encoder {
         let from = best.0.checked_sub(1).map_or(&self.normals.base[..], |i| earlier[i]);
         state.copy_from_slice(from);
         work.normals.copy_from_slice(&predicted);
-        self.normals.bend_all::<P>(from[..2 * self.members.len()].as_chunks().0, work);
+        self.normals.correct_normals::<P>(from[..2 * self.members.len()].as_chunks().0, work);
         self.normals.all_tangents::<P>(work);
         let mut most = [0.0f64; 2];
         for g in 0..self.members.len() {
-            let worst = self.settle(source, work, g, xyz(predicted[g]), from, state);
+            let worst = self.choose_group_state(source, work, g, xyz(predicted[g]), from, state);
             most = [most[0].max(worst[0]), most[1].max(worst[1])];
         }
         (best.0, Errors { normal: degrees(most[0]), tangent: degrees(most[1]) })
@@ -578,10 +592,10 @@ impl Encoder {
 
     /// Chooses the state of a group and the turns of its vertices, starting from those of the reference,
     /// whose normals and tangents are in `work`. Returns the squares of the largest remaining chords.
-    fn settle<P: Place>(
+    fn choose_group_state<P: IntegerPoint>(
         &self,
-        source: &Source<'_, P>,
-        work: &Work,
+        source: &NormalSource<'_, P>,
+        work: &NormalBuffers,
         g: usize,
         predicted: [f32; 3],
         from: &[i16],
@@ -597,13 +611,13 @@ impl Encoder {
             }
         }
         let step = f64::from(self.normals.step);
-        let off = self.off((source, work), g, predicted).map(|x| x / step);
+        let off = self.normal_residual((source, work), g, predicted).map(|x| x / step);
         let old = [state[2 * g], state[2 * g + 1]];
         let mut best = [0, 1].map(|k| nearest(off[k], old[k]));
-        let mut n = self.normals.bend::<P>(work, g, predicted, best);
+        let mut n = self.normals.corrected_normal::<P>(work, g, predicted, best);
         for other in smaller(best, old) {
-            let bent = self.normals.bend::<P>(work, g, predicted, other);
-            if chord(bent, wanted) <= self.limit * SLACK {
+            let bent = self.normals.corrected_normal::<P>(work, g, predicted, other);
+            if chord(bent, wanted) <= self.limit * SMALLER_STATE_LIMIT {
                 (best, n) = (other, bent);
                 break;
             }
@@ -614,9 +628,9 @@ impl Encoder {
 
     /// Chooses the turns of the vertices of a group whose normal is `other`, or else the one in `work`.
     /// Returns the square of the largest remaining chord.
-    fn turns<P: Place>(
+    fn turns<P: IntegerPoint>(
         &self,
-        (source, work): (&Source<'_, P>, &Work),
+        (source, work): (&NormalSource<'_, P>, &NormalBuffers),
         g: usize,
         other: Option<[f32; 3]>,
         from: &[i16],
@@ -629,7 +643,7 @@ impl Encoder {
         let old = &from[2 * self.members.len()..];
         let step = self.normals.turn_step;
         let mut worst = 0.0f64;
-        for &v in self.members.of(g) {
+        for &v in self.members.vertices(g) {
             let v = v as usize;
             let wanted = source.tangents[v];
             let (n, t) = match other {
@@ -639,18 +653,18 @@ impl Encoder {
             let left = |z: i16| {
                 let t = match z {
                     0 => t,
-                    _ => turned(t, n, turn(f32::from(z) * step)),
+                    _ => turned(t, n, cosine_and_sine(f32::from(z) * step)),
                 };
                 chord(t, [wanted[0], wanted[1], wanted[2]])
             };
             turns[v] = old[v];
             let mut own = left(turns[v]);
             if own > self.limit {
-                let z = turn_between(t, n, wanted) / f64::from(step);
+                let z = turn_angle(t, n, wanted) / f64::from(step);
                 let (expected, mut z) = (turns[v], nearest(z, turns[v]));
                 own = left(z);
                 let less = z - STRIDE * (i32::from(z) - i32::from(expected)).signum() as i16;
-                if less != expected && left(less) <= self.limit * SLACK {
+                if less != expected && left(less) <= self.limit * SMALLER_STATE_LIMIT {
                     (z, own) = (less, left(less));
                 }
                 turns[v] = z;
@@ -663,21 +677,21 @@ impl Encoder {
 
 /// Returns the decoding time that depends on the weights, in nanoseconds per vertex: measured on grids and
 /// organic meshes of thousands of vertices.
-fn nanoseconds(draft: &Draft<'_>) -> f64 {
+fn nanoseconds(draft: &LayoutInput<'_>) -> f64 {
     if draft.turned {
         return 0.0;
     }
     let normals = match draft.weights {
-        Weights::Interior => 5.0,
-        Weights::Angle => 2.5,
-        Weights::Equal => 0.7,
-        Weights::Area => 0.0,
+        NormalWeights::Interior => 5.0,
+        NormalWeights::Angle => 2.5,
+        NormalWeights::Equal => 0.7,
+        NormalWeights::Area => 0.0,
     };
     let tangents = match draft.tangent_weights {
         TangentWeights::Projected => 8.0,
-        TangentWeights::Still => 0.0,
+        TangentWeights::Constant => 0.0,
     };
-    POLYGONS + normals + tangents
+    POLYGON_NANOSECONDS + normals + tangents
 }
 
 /// Returns the base that leaves the fewest samples outside `radius`, the class of what it leaves, and their
@@ -751,12 +765,12 @@ fn degrees(chord: f64) -> f64 {
     2.0 * (chord.sqrt() / 2.0).min(1.0).asin().to_degrees()
 }
 
-/// Returns the angle for which [`turn`] gives this cosine and sine, from −π to about π; the same on every
-/// machine.
+/// Returns the angle for which [`cosine_and_sine`] gives this cosine and sine, from −π to about π; the same
+/// on every machine.
 fn angle(cosine: f64, sine: f64) -> f64 {
     let mut about = f64::from(arc_cosine(cosine as f32));
     for _ in 0..3 {
-        let [c, s] = turn(about as f32).map(f64::from);
+        let [c, s] = cosine_and_sine(about as f32).map(f64::from);
         let off = sine.abs() * c - cosine * s;
         about += off;
         // The remaining error is its square, and below the precision of f32.
@@ -768,7 +782,7 @@ fn angle(cosine: f64, sine: f64) -> f64 {
 }
 
 /// Returns the angle by which `t` must be rotated about `n` to be as near to `wanted` as possible.
-fn turn_between(t: [f32; 3], n: [f32; 3], wanted: [f32; 4]) -> f64 {
+fn turn_angle(t: [f32; 3], n: [f32; 3], wanted: [f32; 4]) -> f64 {
     let wanted = [wanted[0], wanted[1], wanted[2]];
     let c = f64::from(dot(t, wanted));
     let s = f64::from(dot(cross(n, t), wanted));

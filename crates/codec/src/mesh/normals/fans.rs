@@ -10,14 +10,14 @@
 //!            as long as there is one, the first whose point after is the last one's before
 //! ```
 
-use crate::mesh::normals::places::{Laid, Row, Rows, Unit};
+use crate::mesh::normals::arranged_points::{ArrangedPoints, DifferenceUnit, PointRow, PointRows};
 use crate::mesh::normals::roots::{angle, interior, inverse_root, rough_angle, rough_inverse_root};
 use crate::simd::lanes::{BLOCK, Number, Part, Vector, cross, difference, dot, minus, plus, times};
 use crate::sort;
 
 /// The weight of a polygon in the normals of its corners. Part of the format.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Weights {
+pub enum NormalWeights {
     /// Its approximate angle.
     #[default]
     Angle,
@@ -29,18 +29,19 @@ pub enum Weights {
     Interior,
 }
 
-impl Weights {
+impl NormalWeights {
     /// All weights, by their numbers in a file.
-    pub const ALL: [Weights; 4] = [Weights::Angle, Weights::Equal, Weights::Area, Weights::Interior];
+    pub const ALL: [NormalWeights; 4] =
+        [NormalWeights::Angle, NormalWeights::Equal, NormalWeights::Area, NormalWeights::Interior];
 
     /// `true` if the corners of a polygon have different vectors.
-    pub(super) fn apart(self) -> bool {
-        matches!(self, Weights::Angle | Weights::Interior)
+    pub(super) fn vary_by_corner(self) -> bool {
+        matches!(self, NormalWeights::Angle | NormalWeights::Interior)
     }
 }
 
 /// The largest number of corners that are summed side by side; groups with more are summed corner by corner.
-pub(super) const MOST: usize = 16;
+pub(super) const MAX_FAN_CORNERS: usize = 16;
 
 /// A corner: its place, the places after, across and before it, and its own value.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -69,7 +70,7 @@ pub(super) fn chain<T: Copy>(mut left: Vec<Corner<T>>) -> Vec<Corner<T>> {
 }
 
 /// The corners of sixteen items in the same arrangement: each item has some of these, in this order.
-pub(super) struct Alike<T> {
+pub(super) struct CornerPattern<T> {
     /// The starts of runs: of the items themselves, of the point after the first corner, then of the points
     /// across and before each corner.
     pub own: i64,
@@ -80,7 +81,7 @@ pub(super) struct Alike<T> {
 }
 
 /// Finds an arrangement in which the corners can be read in runs.
-pub(super) fn alike<T: Copy>(own: &[u32], corners: &[Vec<Corner<T>>]) -> Option<Alike<T>> {
+pub(super) fn find_pattern<T: Copy>(own: &[u32], corners: &[Vec<Corner<T>>]) -> Option<CornerPattern<T>> {
     let start = i64::from(*own.first()?);
     if !own.iter().zip(start..).all(|(own, wanted)| i64::from(*own) == wanted) {
         return None;
@@ -109,7 +110,7 @@ pub(super) fn alike<T: Copy>(own: &[u32], corners: &[Vec<Corner<T>>]) -> Option<
             at += 1;
         }
     }
-    Some(Alike {
+    Some(CornerPattern {
         own: start,
         first: start + pattern[0][0],
         runs: pattern.iter().map(|p| [start + p[1], start + p[2]]).collect(),
@@ -141,17 +142,17 @@ pub(super) fn spokes<T: Copy>(own: u32, corners: &[Corner<T>], across: bool) -> 
 
 /// The corners of sixteen groups.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Block {
-    own: Row,
+struct FanBlock {
+    own: PointRow,
     /// The end of its rows, and the first factors of its corners, if it has any.
     end: u32,
     factors: Option<u32>,
-    kind: Kind,
+    kind: FanKind,
 }
 
 /// The rows that are stored per corner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum FanKind {
     /// The point before it; the point after it is in the row before.
     Triangles,
     /// The points across and before it.
@@ -163,8 +164,8 @@ enum Kind {
 /// The triangles and quads around each group.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Fans {
-    blocks: Vec<Block>,
-    rows: Vec<Row>,
+    blocks: Vec<FanBlock>,
+    rows: Vec<PointRow>,
     /// Per corner and item: 1 if the item has the corner, else 0.
     factors: Vec<[f32; BLOCK]>,
     /// The corners of groups that have very many, and the end of each list.
@@ -181,7 +182,7 @@ impl Fans {
     pub fn new(
         own: &[u32],
         corners: impl Fn(usize) -> Vec<Corner<()>>,
-        (places, rows): (usize, &mut Rows),
+        (places, rows): (usize, &mut PointRows),
         next: &mut usize,
     ) -> (Fans, Vec<(u32, u32)>) {
         let mut out = Fans { sums: *next, ..Fans::default() };
@@ -190,7 +191,7 @@ impl Fans {
             let mut lanes = Vec::with_capacity(own.len());
             for lane in 0..own.len() {
                 let mut list = corners(BLOCK * block + lane);
-                if list.len() > MOST {
+                if list.len() > MAX_FAN_CORNERS {
                     out.long.append(&mut list);
                     out.long_ends.push(out.long.len() as u32);
                     sums.push(((BLOCK * block + lane) as u32, *next as u32));
@@ -203,27 +204,28 @@ impl Fans {
         (out, sums)
     }
 
-    fn push(&mut self, own: &[u32], lanes: &[Vec<Corner<()>>], (places, rows): (usize, &mut Rows)) {
+    fn push(&mut self, own: &[u32], lanes: &[Vec<Corner<()>>], (places, rows): (usize, &mut PointRows)) {
         let across = lanes.iter().flatten().any(|c| c.across != c.after);
-        let kind = if across { Kind::Quads } else { Kind::Triangles };
-        if let Some(block) = alike(own, lanes).and_then(|a| self.alike(a, kind, (places, rows))) {
+        let kind = if across { FanKind::Quads } else { FanKind::Triangles };
+        if let Some(block) = find_pattern(own, lanes).and_then(|a| self.push_pattern(a, kind, (places, rows)))
+        {
             return self.blocks.push(block);
         }
-        let own_row = rows.row(|l| own[l], own.len(), places);
-        let block = |end: usize, kind| Block { own: own_row, end: end as u32, factors: None, kind };
+        let own_row = rows.push_row(|l| own[l], own.len(), places);
+        let block = |end: usize, kind| FanBlock { own: own_row, end: end as u32, factors: None, kind };
         if own.iter().zip(lanes).any(|(own, list)| list.iter().any(|c| c.at != *own)) {
             for i in 0..lanes.iter().map(Vec::len).max().unwrap_or(0) {
                 let places_of = |c: &Corner<()>| [c.at, c.after, c.across, c.before];
                 let all: Vec<[u32; 4]> =
                     own.iter().zip(lanes).map(|(own, l)| l.get(i).map_or([*own; 4], places_of)).collect();
-                self.rows.extend((0..4).map(|k| rows.row(|l| all[l][k], own.len(), places)));
+                self.rows.extend((0..4).map(|k| rows.push_row(|l| all[l][k], own.len(), places)));
             }
-            return self.blocks.push(block(self.rows.len(), Kind::Apart));
+            return self.blocks.push(block(self.rows.len(), FanKind::Apart));
         }
         let lists: Vec<_> = own.iter().zip(lanes).map(|(own, list)| spokes(*own, list, across)).collect();
         let count = lists.iter().map(Vec::len).max().unwrap_or(0);
         let mut row = |i: usize, k: usize| {
-            rows.row(|l| lists[l].get(i).map_or(own[l], |spoke| spoke.0[k]), own.len(), places)
+            rows.push_row(|l| lists[l].get(i).map_or(own[l], |spoke| spoke.0[k]), own.len(), places)
         };
         for i in 0..count {
             if across && i > 0 {
@@ -234,14 +236,19 @@ impl Fans {
         self.blocks.push(block(self.rows.len(), kind));
     }
 
-    fn alike(&mut self, alike: Alike<()>, kind: Kind, (places, rows): (usize, &mut Rows)) -> Option<Block> {
-        let own = rows.run(alike.own, places)?;
-        let mut list = vec![rows.run(alike.first, places)?];
+    fn push_pattern(
+        &mut self,
+        alike: CornerPattern<()>,
+        kind: FanKind,
+        (places, rows): (usize, &mut PointRows),
+    ) -> Option<FanBlock> {
+        let own = rows.push_run(alike.own, places)?;
+        let mut list = vec![rows.push_run(alike.first, places)?];
         for [side, before] in &alike.runs {
-            if kind == Kind::Quads {
-                list.push(rows.run(*side, places)?);
+            if kind == FanKind::Quads {
+                list.push(rows.push_run(*side, places)?);
             }
-            list.push(rows.run(*before, places)?);
+            list.push(rows.push_run(*before, places)?);
         }
         self.rows.extend(list);
         let all = alike.values.iter().flatten().all(Option::is_some);
@@ -250,18 +257,18 @@ impl Fans {
             let there = |row: &[Option<()>; BLOCK]| row.map(|v| if v.is_some() { 1.0 } else { 0.0 });
             self.factors.extend(alike.values.iter().map(there));
         }
-        Some(Block { own, end: self.rows.len() as u32, factors, kind })
+        Some(FanBlock { own, end: self.rows.len() as u32, factors, kind })
     }
 
     /// Returns the corners of a group as places: the point itself and those after, across and before it.
     /// Corners that cannot have an area are left out.
-    pub fn corners_of(&self, rows: &Rows, group: usize) -> Vec<[u32; 4]> {
+    pub fn corners_of(&self, rows: &PointRows, group: usize) -> Vec<[u32; 4]> {
         let (number, lane) = (group / BLOCK, group % BLOCK);
         let start = if number == 0 { 0 } else { self.blocks[number - 1].end };
         let block = &self.blocks[number];
-        let place = |row: &Row| rows.place(*row, lane);
+        let place = |row: &PointRow| rows.place(*row, lane);
         let list = &self.rows[start as usize..block.end as usize];
-        if block.kind == Kind::Apart {
+        if block.kind == FanKind::Apart {
             let corners = list.as_chunks::<4>().0.iter().map(|c| [0, 1, 2, 3].map(|k| place(&c[k])));
             return corners.filter(has_area).collect();
         }
@@ -269,7 +276,7 @@ impl Fans {
         let own = place(&block.own);
         let mut after = place(first);
         let mut out = Vec::new();
-        let quads = block.kind == Kind::Quads;
+        let quads = block.kind == FanKind::Quads;
         for (i, row) in list.chunks_exact(1 + usize::from(quads)).enumerate() {
             let before = place(&row[row.len() - 1]);
             let across = if quads { place(&row[0]) } else { after };
@@ -299,7 +306,7 @@ impl Fans {
     #[inline(always)]
     pub fn sum_long(
         &self,
-        weights: Weights,
+        weights: NormalWeights,
         unit: f32,
         point: impl Fn(u32) -> [i32; 3],
         vectors: &mut [[f32; 4]],
@@ -320,33 +327,33 @@ impl Fans {
 
     /// Sums the corners of a part of a block.
     #[inline(always)]
-    pub fn sum<L: Part, U: Unit>(
+    pub fn sum<L: Part, U: DifferenceUnit>(
         &self,
-        weights: Weights,
+        weights: NormalWeights,
         (block, part): (usize, usize),
-        (rows, laid): (&Rows, &Laid),
+        (rows, laid): (&PointRows, &ArrangedPoints),
     ) -> Vector<L> {
         match weights {
             // Weights known at compile time allow values to stay in registers.
-            Weights::Angle => self.sum_of::<L, U>(Weights::Angle, (block, part), (rows, laid)),
-            Weights::Area => self.sum_of::<L, U>(Weights::Area, (block, part), (rows, laid)),
+            NormalWeights::Angle => self.sum_of::<L, U>(NormalWeights::Angle, (block, part), (rows, laid)),
+            NormalWeights::Area => self.sum_of::<L, U>(NormalWeights::Area, (block, part), (rows, laid)),
             other => self.sum_of::<L, U>(other, (block, part), (rows, laid)),
         }
     }
 
     #[inline(always)]
-    fn sum_of<L: Part, U: Unit>(
+    fn sum_of<L: Part, U: DifferenceUnit>(
         &self,
-        weights: Weights,
+        weights: NormalWeights,
         (block, part): (usize, usize),
-        (rows, laid): (&Rows, &Laid),
+        (rows, laid): (&PointRows, &ArrangedPoints),
     ) -> Vector<L> {
-        let unit = U::of(laid);
+        let unit = U::unit(laid);
         let start = if block == 0 { 0 } else { self.blocks[block - 1].end };
         let block = &self.blocks[block];
         let list = &self.rows[start as usize..block.end as usize];
         let mut sum = [L::splat(0.0); 3];
-        if block.kind == Kind::Apart {
+        if block.kind == FanKind::Apart {
             for [at, after, across, before] in list.as_chunks().0 {
                 let at = rows.fetch::<L>(*at, laid, part);
                 let e = difference::<L>(rows.fetch::<L>(*after, laid, part), at, unit);
@@ -360,7 +367,7 @@ impl Fans {
         let own = rows.fetch::<L>(block.own, laid, part);
         let mut e = difference::<L>(rows.fetch::<L>(*first, laid, part), own, unit);
         let mut known = edge(weights, e);
-        let quads = block.kind == Kind::Quads;
+        let quads = block.kind == FanKind::Quads;
         for (i, row) in list.chunks_exact(1 + usize::from(quads)).enumerate() {
             let f = difference::<L>(rows.fetch::<L>(row[row.len() - 1], laid, part), own, unit);
             let d = match quads {
@@ -386,26 +393,26 @@ fn has_area([own, after, across, before]: &[u32; 4]) -> bool {
 
 /// Returns the value of an edge that both its corners use: its square, or one over its length.
 #[inline(always)]
-fn edge<N: Number>(weights: Weights, e: Vector<N>) -> N {
+fn edge<N: Number>(weights: NormalWeights, e: Vector<N>) -> N {
     match weights {
-        Weights::Angle => dot(e, e),
-        Weights::Interior => inverse_root(dot(e, e)),
-        Weights::Equal | Weights::Area => e[0],
+        NormalWeights::Angle => dot(e, e),
+        NormalWeights::Interior => inverse_root(dot(e, e)),
+        NormalWeights::Equal | NormalWeights::Area => e[0],
     }
 }
 
 /// Returns the vector that a corner adds; in a triangle `d` is `e`.
 #[inline(always)]
-fn vector<N: Number>(weights: Weights, [e, d, f]: [Vector<N>; 3], edges: [N; 2]) -> Vector<N> {
+fn vector<N: Number>(weights: NormalWeights, [e, d, f]: [Vector<N>; 3], edges: [N; 2]) -> Vector<N> {
     let m = cross(d, minus(f, e));
     let weight = match weights {
-        Weights::Area => return m,
-        Weights::Equal => rough_inverse_root(dot(m, m)),
-        Weights::Angle => {
+        NormalWeights::Area => return m,
+        NormalWeights::Equal => rough_inverse_root(dot(m, m)),
+        NormalWeights::Angle => {
             let cosine = dot(e, f) * rough_inverse_root(edges[0] * edges[1]);
             rough_angle(cosine) * rough_inverse_root(dot(m, m))
         }
-        Weights::Interior => {
+        NormalWeights::Interior => {
             let cosine = (dot(e, f) * edges[0]) * edges[1];
             let angle = interior(angle(cosine), cosine, dot(cross(e, f), m));
             angle * rough_inverse_root(dot(m, m))
@@ -439,9 +446,9 @@ mod tests {
         for (width, height) in [(41, 31), (3, 40), (16, 2)] {
             let corners = grid(width, height);
             let own: Vec<u32> = (0..width * height).collect();
-            let mut rows = Rows::default();
+            let mut rows = PointRows::default();
             let (fans, _) = Fans::new(&own, |g| corners[g].clone(), (own.len(), &mut rows), &mut 16);
-            assert!(fans.blocks.iter().all(|b| b.kind == Kind::Quads));
+            assert!(fans.blocks.iter().all(|b| b.kind == FanKind::Quads));
             assert_eq!(rows.lists(), 0, "{width} {height}");
         }
     }

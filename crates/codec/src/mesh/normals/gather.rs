@@ -3,13 +3,13 @@
 use crate::simd::lanes::{BLOCK, BlockRow, Part, Vector, plus};
 
 /// The longest list that is summed side by side; longer ones are summed before, one by one.
-pub(super) const MOST: usize = 16;
+pub(super) const MAX_SHORT_LIST: usize = 16;
 
 /// For each item, the numbers of the vectors in its sum, arranged for adding.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Gather {
     /// The end of each block's rows.
-    ends: Vec<u32>,
+    block_ends: Vec<u32>,
     /// The numbers of vectors; 0 after the end of a list.
     rows: Vec<BlockRow>,
     /// The lists of items with many vectors, and the end of each.
@@ -21,14 +21,14 @@ pub(super) struct Gather {
 
 /// The lists of items, one after the other.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Lists {
-    pub ends: Vec<usize>,
+pub(super) struct ItemLists {
+    pub end_offsets: Vec<usize>,
     pub items: Vec<u32>,
 }
 
-impl Lists {
+impl ItemLists {
     /// Creates the lists of `count` items from pairs of an item and the next entry of its list.
-    pub fn new(count: usize, pairs: impl Iterator<Item = (u32, u32)>) -> Lists {
+    pub fn new(count: usize, pairs: impl Iterator<Item = (u32, u32)>) -> ItemLists {
         let pairs: Vec<(u32, u32)> = pairs.collect();
         let mut ends = vec![0usize; count + 1];
         for (item, _) in &pairs {
@@ -45,26 +45,26 @@ impl Lists {
             *at += 1;
         }
         ends.remove(0);
-        Lists { ends, items }
+        ItemLists { end_offsets: ends, items }
     }
 
-    pub fn of(&self, item: usize) -> &[u32] {
-        let start = item.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.items[start..self.ends[item]]
+    pub fn list(&self, item: usize) -> &[u32] {
+        let start = item.checked_sub(1).map_or(0, |before| self.end_offsets[before]);
+        &self.items[start..self.end_offsets[item]]
     }
 }
 
 impl Gather {
     /// Vector 0 must be zero. The sums of long lists are stored from `next` on, which is moved behind them.
-    pub fn new(lists: &Lists, next: &mut usize) -> Gather {
+    pub fn new(lists: &ItemLists, next: &mut usize) -> Gather {
         let mut out = Gather { sums: *next, ..Gather::default() };
-        let count = lists.ends.len();
+        let count = lists.end_offsets.len();
         for first in (0..count).step_by(BLOCK) {
             let mut short: [&[u32]; BLOCK] = [&[]; BLOCK];
             let mut sums = [0u32; BLOCK];
             for (l, short) in short.iter_mut().enumerate().take(count - first) {
-                let list = lists.of(first + l);
-                if list.len() <= MOST {
+                let list = lists.list(first + l);
+                if list.len() <= MAX_SHORT_LIST {
                     *short = list;
                 } else {
                     sums[l] = (out.sums + out.long_ends.len()) as u32;
@@ -82,7 +82,7 @@ impl Gather {
                 }
                 out.rows.push(numbers);
             }
-            out.ends.push(out.rows.len() as u32);
+            out.block_ends.push(out.rows.len() as u32);
         }
         *next += out.long_ends.len();
         out
@@ -91,8 +91,8 @@ impl Gather {
     /// Returns the numbers of an item's vectors.
     pub fn list(&self, item: usize) -> Vec<u32> {
         let (block, lane) = (item / BLOCK, item % BLOCK);
-        let start = if block == 0 { 0 } else { self.ends[block - 1] as usize };
-        let rows = &self.rows[start..self.ends[block] as usize];
+        let start = if block == 0 { 0 } else { self.block_ends[block - 1] as usize };
+        let rows = &self.rows[start..self.block_ends[block] as usize];
         let mut out = Vec::new();
         for number in rows.iter().map(|row| row[lane]).filter(|number| *number > 0) {
             match (number as usize).checked_sub(self.sums).filter(|i| *i < self.long_ends.len()) {
@@ -129,8 +129,8 @@ impl Gather {
         (block, part): (usize, usize),
         vectors: &[[f32; 4]],
     ) -> Vector<L> {
-        let start = if block == 0 { 0 } else { self.ends[block - 1] as usize };
-        for row in &self.rows[start..self.ends[block] as usize] {
+        let start = if block == 0 { 0 } else { self.block_ends[block - 1] as usize };
+        for row in &self.rows[start..self.block_ends[block] as usize] {
             sum = plus(sum, L::vectors(vectors, row, part));
         }
         sum
@@ -139,7 +139,7 @@ impl Gather {
 
 /// Returns sixteen entries of a list from `start` on, padded with `fill` beyond its end.
 #[inline(always)]
-pub(super) fn sixteen<T: Copy>(list: &[T], start: usize, fill: T) -> [T; BLOCK] {
+pub(super) fn padded_block<T: Copy>(list: &[T], start: usize, fill: T) -> [T; BLOCK] {
     let list = list.get(start..).unwrap_or(&[]);
     match list.first_chunk() {
         Some(all) => *all,

@@ -1,10 +1,10 @@
 //! Computes a frame's normals and tangents, sixteen at a time: vectors of polygons, then groups, classes and
 //! vertices. If each class is a group, or a vertex, their steps are merged.
 
-use crate::mesh::normals::gather::sixteen;
-use crate::mesh::normals::model::{Directions, Normals, Work};
-use crate::mesh::normals::places::{Laid, Unit};
-use crate::mesh::normals::roots::{directions, flat, rotation, turn};
+use crate::mesh::normals::arranged_points::{ArrangedPoints, DifferenceUnit};
+use crate::mesh::normals::gather::padded_block;
+use crate::mesh::normals::model::{Directions, NormalBuffers, Normals};
+use crate::mesh::normals::roots::{cosine_and_sine, normalized, project_to_plane, rotation};
 use crate::mesh::normals::tangents::Tangents;
 use crate::simd::lanes::{BLOCK, BlockTask, Number, Part, Vector, cross, plus, select, times};
 use std::f32::consts::PI;
@@ -18,7 +18,7 @@ pub(super) enum Stage<'a> {
     /// Normals of groups, by correcting the predicted ones in the buffer or unchanged, and, if wanted,
     /// predicted tangents of classes, in a frame that has been predicted.
     #[cfg(feature = "encode")]
-    Bent(Option<Corrections<'a>>, bool),
+    Corrected(Option<Corrections<'a>>, bool),
     /// Normals of groups and, if wanted, tangents of classes before turns.
     Built(Corrections<'a>, bool),
     /// Only the requested directions, of all vertices.
@@ -30,12 +30,12 @@ pub(super) enum Stage<'a> {
 pub(super) struct Corrections<'a> {
     pub states: &'a [[i16; 2]],
     pub turns: &'a [i16],
-    pub next: Option<Next<'a>>,
+    pub next: Option<NextFrame<'a>>,
 }
 
 /// The states and turns of the following frame, and the fraction of the way to it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Next<'a> {
+pub(super) struct NextFrame<'a> {
     pub states: &'a [[i16; 2]],
     pub turns: &'a [i16],
     pub t: f32,
@@ -45,11 +45,11 @@ impl Corrections<'_> {
     /// Returns the states of a part of a block; `None` if all are zero.
     #[inline(always)]
     fn states<L: Part>(&self, block: usize, part: usize) -> Option<[L; 2]> {
-        let from = sixteen(self.states, block * BLOCK, [0; 2]);
-        let Some(Next { states: next, t, .. }) = self.next else {
+        let from = padded_block(self.states, block * BLOCK, [0; 2]);
+        let Some(NextFrame { states: next, t, .. }) = self.next else {
             return if from == [[0; 2]; BLOCK] { None } else { Some(axes(&from, part)) };
         };
-        let to = sixteen(next, block * BLOCK, [0; 2]);
+        let to = padded_block(next, block * BLOCK, [0; 2]);
         if from == to {
             return if from == [[0; 2]; BLOCK] { None } else { Some(axes(&from, part)) };
         }
@@ -61,22 +61,22 @@ impl Corrections<'_> {
     /// Returns the turns of a part of a block, in steps; `None` if all are zero.
     #[inline(always)]
     fn turns<L: Part>(&self, block: usize, part: usize, step: f32) -> Option<L> {
-        let from = sixteen(self.turns, block * BLOCK, 0);
-        let Some(Next { turns: next, t, .. }) = self.next else {
+        let from = padded_block(self.turns, block * BLOCK, 0);
+        let Some(NextFrame { turns: next, t, .. }) = self.next else {
             return if from == [0; BLOCK] { None } else { Some(L::load_i16(&from, part)) };
         };
-        let to = sixteen(next, block * BLOCK, 0);
+        let to = padded_block(next, block * BLOCK, 0);
         if from == to {
             return if from == [0; BLOCK] { None } else { Some(L::load_i16(&from, part)) };
         }
-        Some(between(L::load_i16(&from, part), L::load_i16(&to, part), t, step))
+        Some(interpolate_turns(L::load_i16(&from, part), L::load_i16(&to, part), t, step))
     }
 
     /// Returns the turn of a vertex, in steps.
     pub fn turn(&self, v: usize, step: f32) -> f32 {
         let from = f32::from(self.turns[v]);
         match self.next {
-            Some(Next { turns: next, t, .. }) => between(from, f32::from(next[v]), t, step),
+            Some(NextFrame { turns: next, t, .. }) => interpolate_turns(from, f32::from(next[v]), t, step),
             None => from,
         }
     }
@@ -84,7 +84,7 @@ impl Corrections<'_> {
 
 /// Interpolates two turns; returns the nearer one if they are more than half a turn apart.
 #[inline(always)]
-fn between<N: Number>(from: N, to: N, t: f32, step: f32) -> N {
+fn interpolate_turns<N: Number>(from: N, to: N, t: f32, step: f32) -> N {
     let off = to - from;
     let far = N::splat(PI).less(off.abs() * N::splat(step));
     let nearer = if t < 0.5 { from } else { to };
@@ -104,20 +104,20 @@ fn axes<L: Part>(states: &[[i16; 2]; BLOCK], part: usize) -> [L; 2] {
 pub(super) struct Kernel<'a, U> {
     pub normals: &'a Normals,
     pub unit: PhantomData<U>,
-    pub work: &'a mut Work,
+    pub work: &'a mut NormalBuffers,
     pub stage: Stage<'a>,
 }
 
-impl<U: Unit> BlockTask for Kernel<'_, U> {
+impl<U: DifferenceUnit> BlockTask for Kernel<'_, U> {
     #[inline(always)]
     fn run<L: Part>(self) {
         let Kernel { normals, work, stage, .. } = self;
         #[cfg(feature = "encode")]
-        if let Stage::Bent(states, tangents) = stage {
+        if let Stage::Corrected(states, tangents) = stage {
             for block in 0..if states.is_some() { work.normals.len() / BLOCK } else { 0 } {
                 for part in 0..L::PARTS {
                     let n = load::<L>(&work.normals, block, part);
-                    let n = normals.bend_block::<L, U>(&work.laid, (block, part), n, states.as_ref());
+                    let n = normals.correct_block::<L, U>(&work.arranged, (block, part), n, states.as_ref());
                     store(n, &mut work.normals, block, part);
                 }
             }
@@ -134,16 +134,16 @@ impl<U: Unit> BlockTask for Kernel<'_, U> {
         };
         let tangents = normals.tangents.as_ref().filter(|_| tangents);
         if normals.turned.is_none() {
-            normals.surface.write_vectors::<U>(&work.laid, &mut work.vectors);
+            normals.surface.write_vectors::<U>(&work.arranged, &mut work.vectors);
             if let Some(tangents) = tangents {
-                tangents.write_vectors::<U>(&work.laid, &mut work.vectors);
+                tangents.write_vectors::<U>(&work.arranged, &mut work.vectors);
             }
         }
         match stage {
             #[cfg(feature = "encode")]
             Stage::Predicted => normals.all_groups::<L, U>(work, None),
             #[cfg(feature = "encode")]
-            Stage::Bent(..) => {}
+            Stage::Corrected(..) => {}
             Stage::Built(states, _) => {
                 normals.all_groups::<L, U>(work, Some(&states));
                 if let Some(tangents) = tangents {
@@ -151,10 +151,10 @@ impl<U: Unit> BlockTask for Kernel<'_, U> {
                 }
             }
             Stage::Written(states, out) => {
-                let mut target = Target { normals, states, out };
+                let mut target = DirectionWriter { normals, states, out };
                 match tangents {
                     None => normals.normals_only::<L, U>(work, &mut target),
-                    Some(tangents) => normals.shown::<L, U>(tangents, work, &mut target),
+                    Some(tangents) => normals.write_normals_and_tangents::<L, U>(tangents, work, &mut target),
                 }
             }
         }
@@ -164,7 +164,7 @@ impl<U: Unit> BlockTask for Kernel<'_, U> {
 #[cfg(feature = "encode")]
 #[inline(always)]
 fn load<L: Part>(list: &[[f32; 4]], block: usize, part: usize) -> Vector<L> {
-    L::vectors(list, &numbers(block), part)
+    L::vectors(list, &item_indices(block), part)
 }
 
 #[inline(always)]
@@ -175,7 +175,7 @@ fn store<L: Part>(v: Vector<L>, list: &mut [[f32; 4]], block: usize, part: usize
 /// Returns the numbers of the items of a block.
 #[cfg(feature = "encode")]
 #[inline(always)]
-fn numbers(block: usize) -> [u32; BLOCK] {
+fn item_indices(block: usize) -> [u32; BLOCK] {
     let mut out = [0; BLOCK];
     for (l, out) in out.iter_mut().enumerate() {
         *out = (block * BLOCK + l) as u32;
@@ -189,27 +189,27 @@ impl Normals {
     /// Returns the normals of a part of a block of groups.
     #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     #[cfg_attr(target_arch = "wasm32", inline(never))]
-    fn group_block<L: Part, U: Unit>(
+    fn group_block<L: Part, U: DifferenceUnit>(
         &self,
         (block, part): (usize, usize),
-        (laid, vectors): (&Laid, &[[f32; 4]]),
+        (laid, vectors): (&ArrangedPoints, &[[f32; 4]]),
         states: Option<&Corrections<'_>>,
     ) -> Vector<L> {
         let n = match &self.turned {
-            Some(turned) => directions(turned.group::<L>(block, part, vectors)),
+            Some(turned) => normalized(turned.group::<L>(block, part, vectors)),
             None => {
                 let n = self.surface.directions::<L, U>((block, part), laid, vectors);
                 if self.negated { [-n[0], -n[1], -n[2]] } else { n }
             }
         };
-        self.bend_block::<L, U>(laid, (block, part), n, states)
+        self.correct_block::<L, U>(laid, (block, part), n, states)
     }
 
     /// Corrects predicted normals by their states.
     #[inline(always)]
-    fn bend_block<L: Part, U: Unit>(
+    fn correct_block<L: Part, U: DifferenceUnit>(
         &self,
-        laid: &Laid,
+        laid: &ArrangedPoints,
         (block, part): (usize, usize),
         n: Vector<L>,
         states: Option<&Corrections<'_>>,
@@ -219,15 +219,19 @@ impl Normals {
         };
         let frame = self.surface.frames::<L, U>(laid, (block, part), n);
         let there = L::splat(0.0).less(x * x + y * y);
-        select(there, bent(n, frame, [x, y], self.step), n)
+        select(there, corrected(n, frame, [x, y], self.step), n)
     }
 
     /// Computes the normals of all groups into `work`; the predicted ones without states.
     #[inline(always)]
-    fn all_groups<L: Part, U: Unit>(&self, work: &mut Work, states: Option<&Corrections<'_>>) {
+    fn all_groups<L: Part, U: DifferenceUnit>(
+        &self,
+        work: &mut NormalBuffers,
+        states: Option<&Corrections<'_>>,
+    ) {
         for block in 0..self.surface.groups().div_ceil(BLOCK) {
             for part in 0..L::PARTS {
-                let n = self.group_block::<L, U>((block, part), (&work.laid, &work.vectors), states);
+                let n = self.group_block::<L, U>((block, part), (&work.arranged, &work.vectors), states);
                 store(n, &mut work.normals, block, part);
             }
         }
@@ -236,34 +240,34 @@ impl Normals {
     /// Returns the tangents of a part of a block of classes with the normals `n`.
     #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     #[cfg_attr(target_arch = "wasm32", inline(never))]
-    fn class_block<L: Part, U: Unit>(
+    fn class_block<L: Part, U: DifferenceUnit>(
         &self,
         tangents: &Tangents,
         (block, part): (usize, usize),
         n: Vector<L>,
-        (laid, vectors): (&Laid, &[[f32; 4]]),
+        (laid, vectors): (&ArrangedPoints, &[[f32; 4]]),
     ) -> Vector<L> {
         let sum = match &self.turned {
             Some(turned) => turned.class::<L>(block, part, vectors),
             None => tangents.sums::<L, U>((block, part), laid, n, vectors),
         };
-        let (t, there) = flat(sum, n);
+        let (t, there) = project_to_plane(sum, n);
         if L::all(there) {
             return t;
         }
-        let groups = sixteen(tangents.groups(), block * BLOCK, 0);
+        let groups = padded_block(tangents.groups(), block * BLOCK, 0);
         let [other, _] = self.surface.frames_of::<L, U>(laid, &groups, part, n);
         select(there, t, other)
     }
 
     /// Computes the tangents of all classes into `work`, from known normals.
     #[inline(always)]
-    fn all_classes<L: Part, U: Unit>(&self, tangents: &Tangents, work: &mut Work) {
+    fn all_classes<L: Part, U: DifferenceUnit>(&self, tangents: &Tangents, work: &mut NormalBuffers) {
         for block in 0..tangents.groups().len().div_ceil(BLOCK) {
-            let groups = sixteen(tangents.groups(), block * BLOCK, 0);
+            let groups = padded_block(tangents.groups(), block * BLOCK, 0);
             for part in 0..L::PARTS {
                 let n = L::vectors(&work.normals, &groups, part);
-                let t = self.class_block::<L, U>(tangents, (block, part), n, (&work.laid, &work.vectors));
+                let t = self.class_block::<L, U>(tangents, (block, part), n, (&work.arranged, &work.vectors));
                 store(t, &mut work.tangents, block, part);
             }
         }
@@ -271,47 +275,56 @@ impl Normals {
 
     /// Writes the normals of all vertices, without tangents.
     #[inline(always)]
-    fn normals_only<L: Part, U: Unit>(&self, work: &mut Work, target: &mut Target<'_>) {
+    fn normals_only<L: Part, U: DifferenceUnit>(
+        &self,
+        work: &mut NormalBuffers,
+        target: &mut DirectionWriter<'_>,
+    ) {
         let groups = self.surface.groups();
         // Both are numbered in the order of vertices.
         let follow = groups == self.group.len();
         for block in 0..groups.div_ceil(BLOCK) {
             for part in 0..L::PARTS {
                 let states = Some(&target.states);
-                let n = self.group_block::<L, U>((block, part), (&work.laid, &work.vectors), states);
+                let n = self.group_block::<L, U>((block, part), (&work.arranged, &work.vectors), states);
                 match follow {
-                    true => target.normal((block, part), n),
+                    true => target.write_normals((block, part), n),
                     false => store(n, &mut work.normals, block, part),
                 }
             }
         }
         for block in 0..if follow { 0 } else { self.group.len().div_ceil(BLOCK) } {
-            let group = sixteen(&self.group, block * BLOCK, 0);
+            let group = padded_block(&self.group, block * BLOCK, 0);
             for part in 0..L::PARTS {
-                target.normal((block, part), L::vectors(&work.normals, &group, part));
+                target.write_normals((block, part), L::vectors(&work.normals, &group, part));
             }
         }
     }
 
     /// Writes the normals and tangents of all vertices, in as few steps as possible.
     #[inline(always)]
-    fn shown<L: Part, U: Unit>(&self, tangents: &Tangents, work: &mut Work, target: &mut Target<'_>) {
+    fn write_normals_and_tangents<L: Part, U: DifferenceUnit>(
+        &self,
+        tangents: &Tangents,
+        work: &mut NormalBuffers,
+        target: &mut DirectionWriter<'_>,
+    ) {
         let groups = self.surface.groups();
         let (with_groups, with_vertices) = (tangents.follow_groups(groups), tangents.follow_vertices());
         if !with_groups {
             self.all_groups::<L, U>(work, Some(&target.states));
         }
         for block in 0..tangents.groups().len().div_ceil(BLOCK) {
-            let of = sixteen(tangents.groups(), block * BLOCK, 0);
+            let of = padded_block(tangents.groups(), block * BLOCK, 0);
             for part in 0..L::PARTS {
                 let states = Some(&target.states);
                 let n = match with_groups {
-                    true => self.group_block::<L, U>((block, part), (&work.laid, &work.vectors), states),
+                    true => self.group_block::<L, U>((block, part), (&work.arranged, &work.vectors), states),
                     false => L::vectors(&work.normals, &of, part),
                 };
-                let t = self.class_block::<L, U>(tangents, (block, part), n, (&work.laid, &work.vectors));
+                let t = self.class_block::<L, U>(tangents, (block, part), n, (&work.arranged, &work.vectors));
                 if with_vertices {
-                    target.both(tangents, (block, part), n, t);
+                    target.write_both(tangents, (block, part), n, t);
                     continue;
                 }
                 if with_groups {
@@ -321,58 +334,64 @@ impl Normals {
             }
         }
         for block in 0..if with_vertices { 0 } else { self.group.len().div_ceil(BLOCK) } {
-            let group = sixteen(&self.group, block * BLOCK, 0);
-            let class = sixteen(tangents.classes(), block * BLOCK, 0);
+            let group = padded_block(&self.group, block * BLOCK, 0);
+            let class = padded_block(tangents.classes(), block * BLOCK, 0);
             for part in 0..L::PARTS {
                 let n = L::vectors(&work.normals, &group, part);
                 let t = L::vectors(&work.tangents, &class, part);
-                target.both(tangents, (block, part), n, t);
+                target.write_both(tangents, (block, part), n, t);
             }
         }
     }
 }
 
 /// The output for the directions of all vertices.
-struct Target<'a> {
+struct DirectionWriter<'a> {
     normals: &'a Normals,
     states: Corrections<'a>,
     out: Directions<'a>,
 }
 
-impl Target<'_> {
+impl DirectionWriter<'_> {
     /// Writes the normals of a part of a block of vertices.
     #[inline(always)]
-    fn normal<L: Part>(&mut self, (block, part): (usize, usize), n: Vector<L>) {
+    fn write_normals<L: Part>(&mut self, (block, part): (usize, usize), n: Vector<L>) {
         let Some(out) = &mut self.out.normals else { return };
         match out[block * BLOCK..].first_chunk_mut() {
             Some(out) => L::store_threes(n, out, part),
             None => {
                 let mut rows = [[0.0; 3]; BLOCK];
                 L::store_threes(n, &mut rows, part);
-                put(&rows, out, (block, part), L::PARTS);
+                copy_last_block(&rows, out, (block, part), L::PARTS);
             }
         }
     }
 
     /// Writes normals, and turns and writes tangents, of a part of a block of vertices.
     #[inline(always)]
-    fn both<L: Part>(&mut self, tangents: &Tangents, at: (usize, usize), n: Vector<L>, mut t: Vector<L>) {
-        self.normal(at, n);
+    fn write_both<L: Part>(
+        &mut self,
+        tangents: &Tangents,
+        at: (usize, usize),
+        n: Vector<L>,
+        mut t: Vector<L>,
+    ) {
+        self.write_normals(at, n);
         let (block, part) = at;
         let step = self.normals.turn_step;
         if let Some(turns) = self.states.turns::<L>(block, part, step) {
             let there = L::splat(0.0).less(turns.abs());
-            t = select(there, turned(t, n, turn(turns * L::splat(step))), t);
+            t = select(there, turned(t, n, cosine_and_sine(turns * L::splat(step))), t);
         }
         let Some(out) = &mut self.out.tangents else { return };
-        let signs = sixteen(tangents.signs(), block * BLOCK, 1.0);
+        let signs = padded_block(tangents.signs(), block * BLOCK, 1.0);
         let t = [t[0], t[1], t[2], L::load(&signs, part)];
         match out[block * BLOCK..].first_chunk_mut() {
             Some(out) => L::store_fours(t, out, part),
             None => {
                 let mut rows = [[0.0; 4]; BLOCK];
                 L::store_fours(t, &mut rows, part);
-                put(&rows, out, (block, part), L::PARTS);
+                copy_last_block(&rows, out, (block, part), L::PARTS);
             }
         }
     }
@@ -380,7 +399,7 @@ impl Target<'_> {
 
 /// Copies a part of the last block, as far as there are vertices.
 #[inline(always)]
-fn put<const N: usize>(
+fn copy_last_block<const N: usize>(
     rows: &[[f32; N]; BLOCK],
     out: &mut [[f32; N]],
     (block, part): (usize, usize),
@@ -394,7 +413,7 @@ fn put<const N: usize>(
 
 /// Returns the normal of a nonzero state, in the frame of the predicted normal `n`.
 #[inline(always)]
-pub(super) fn bent<N: Number>(
+pub(super) fn corrected<N: Number>(
     n: Vector<N>,
     [e1, e2]: [Vector<N>; 2],
     [x, y]: [N; 2],

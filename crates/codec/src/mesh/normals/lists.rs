@@ -6,40 +6,40 @@
 //! class     unit(Σ over what is around it, less its part along the normal): mesh/normals/tangents.rs
 //! ```
 
-pub use crate::mesh::normals::fans::Weights;
+pub use crate::mesh::normals::fans::NormalWeights;
 pub use crate::mesh::normals::roots::{ARC, LARGEST, ROUGH_ARC, ROUGH_ROOT, SMALLEST};
 pub use crate::simd::lanes::HALF_EXPONENT;
 
 /// The items of all lists, one list after the other, and the end of each.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Ended<T> {
+pub struct JaggedArray<T> {
     /// The end of each list within `items`.
-    pub ends: Vec<u32>,
+    pub end_offsets: Vec<u32>,
     /// The items of all lists.
     pub items: Vec<T>,
 }
 
-impl<T> Default for Ended<T> {
+impl<T> Default for JaggedArray<T> {
     fn default() -> Self {
-        Ended { ends: Vec::new(), items: Vec::new() }
+        JaggedArray { end_offsets: Vec::new(), items: Vec::new() }
     }
 }
 
-impl<T> Ended<T> {
+impl<T> JaggedArray<T> {
     /// Concatenates lists.
-    pub(super) fn new(lists: impl Iterator<Item = Vec<T>>) -> Ended<T> {
-        let mut out = Ended::default();
+    pub(super) fn new(lists: impl Iterator<Item = Vec<T>>) -> JaggedArray<T> {
+        let mut out = JaggedArray::default();
         for mut list in lists {
             out.items.append(&mut list);
-            out.ends.push(out.items.len() as u32);
+            out.end_offsets.push(out.items.len() as u32);
         }
         out
     }
 
     /// Returns a list. Panics if there is no such list.
-    pub fn of(&self, list: usize) -> &[T] {
-        let start = if list == 0 { 0 } else { self.ends[list - 1] };
-        &self.items[start as usize..self.ends[list] as usize]
+    pub fn list(&self, list: usize) -> &[T] {
+        let start = if list == 0 { 0 } else { self.end_offsets[list - 1] };
+        &self.items[start as usize..self.end_offsets[list] as usize]
     }
 }
 
@@ -56,9 +56,9 @@ pub struct TurnedList {
 #[derive(Debug, Clone, PartialEq)]
 pub enum TangentSums {
     /// Per class, the points around it and their static factors: Σ c · (q − p).
-    Still(Ended<(u32, f32)>),
+    Constant(JaggedArray<(u32, f32)>),
     /// Per class, its corners: the points after and before it, and the factors of the vectors to them.
-    Projected(Ended<([u32; 2], [f32; 2])>),
+    Projected(JaggedArray<([u32; 2], [f32; 2])>),
     /// Tangents at rest, turned by bones.
     Turned(TurnedList),
 }
@@ -77,14 +77,14 @@ pub struct TangentLists {
     /// The source of each class's tangent.
     pub sums: TangentSums,
     /// With projected corners: the static sums that replace them for classes with very many corners.
-    pub long: Ended<(u32, f32)>,
+    pub long: JaggedArray<(u32, f32)>,
 }
 
 /// The normals of a mesh, and its tangents if it has any. Points are numbered as in a frame.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NormalLists {
     /// The weights of polygons in the sums of normals.
-    pub weights: Weights,
+    pub weights: NormalWeights,
     /// `true` if predicted normals are negated.
     pub negated: bool,
     /// The steps of states and of turns, in radians.
@@ -93,11 +93,11 @@ pub struct NormalLists {
     pub group: Vec<u32>,
     /// Per group, its corners in triangles and quads: the point itself and those after, across and before it;
     /// in a triangle, the point across is the one after.
-    pub corners: Ended<[u32; 4]>,
+    pub corners: JaggedArray<[u32; 4]>,
     /// Per group, its corners in larger polygons: the number of the polygon, and of the corner in it.
-    pub large_corners: Ended<[u32; 2]>,
+    pub large_corners: JaggedArray<[u32; 2]>,
     /// The points of each larger polygon.
-    pub polygons: Ended<u32>,
+    pub polygons: JaggedArray<u32>,
     /// Per group, its point, and another one that gives its frame a direction.
     pub anchors: Vec<[u32; 2]>,
     /// The normals at rest, if bones turn them; all lists of corners are then empty.

@@ -36,8 +36,8 @@
 //! # Between frames
 //!
 //! A decoded frame keeps its states; normals are computed when it is shown. Between two frames they are
-//! computed from interpolated points and states, both on straight lines ([`Moment`]). No error is guaranteed
-//! there; at both ends the normals are those of the frames.
+//! computed from interpolated points and states, both on straight lines ([`InterpolatedFrame`]). No error is
+//! guaranteed there; at both ends the normals are those of the frames.
 //!
 //! # How it is computed
 //!
@@ -72,21 +72,22 @@
 //!
 //! # How it is used
 //!
-//! * Compile: build [`Sharing`](crate::topology::partition::Sharing) from the source's normals of all frames
-//!   (or from the smoothing groups, without reading frames), then
+//! * Compile: build [`NormalSharing`](crate::topology::partition::Sharing) from the source's normals of all
+//!   frames (or from the smoothing groups, without reading frames), then
 //!   [`Encoder::new`](crate::mesh::normals::encode::Encoder::new) with about two dozen decoded frames, then
 //!   its `static_bytes`. `encode` returns the bytes, states and largest errors of each access unit; if these
 //!   are above the tolerance, the mesh cannot be coded in this way (vertices of one group that differ,
 //!   normals that are not numbers).
-//! * Load: [`Normals::read`], [`Normals::work`].
+//! * Load: [`Normals::read`], [`Normals::buffers`].
 //! * Access unit: [`Normals::decode`] returns the states of its frames; it needs no positions. A player keeps
 //!   [`Normals::state_len`] × 2 bytes per frame: 4 for each group and 2 for each vertex with tangents.
 //! * Moment to show: [`Normals::write`] with the points and states of its frames; or [`Normals::build`], then
-//!   [`Built::normal`] and [`Built::tangent`] of any vertex.
+//!   [`ComputedNormals::normal`] and [`ComputedNormals::tangent`] of any vertex.
 //!
 //! References only require the states of their frames; an empty list is always allowed, if decoder and
 //! encoder use the same one.
 
+mod arranged_points;
 mod coding;
 mod contexts;
 #[cfg(feature = "encode")]
@@ -97,7 +98,6 @@ mod kernel;
 pub mod lists;
 mod model;
 mod packed;
-mod places;
 mod roots;
 mod states;
 pub mod surface;
@@ -106,34 +106,34 @@ mod turned;
 
 use crate::bytes::Cursor;
 use crate::entropy::nibble;
-use crate::entropy::nibble::Symbols;
-use crate::entropy::range::{Bits, Chance, Decoder};
+use crate::entropy::nibble::NibbleCoder;
+use crate::entropy::range::{BitCoder, Chance, Decoder};
+use crate::mesh::normals::arranged_points::{ArrangePoints, ArrangedPoints};
 #[cfg(feature = "encode")]
-use crate::mesh::normals::kernel::bent;
-use crate::mesh::normals::kernel::{Corrections, Kernel, Next, Stage, turned};
-use crate::mesh::normals::lists::{Ended, NormalLists, TangentSums};
-pub use crate::mesh::normals::model::{Directions, Normals, Work};
-use crate::mesh::normals::places::{Laid, Lay};
-use crate::mesh::normals::roots::turn;
-use crate::mesh::normals::surface::{Place, Surface, Weights};
-use crate::mesh::normals::tangents::{Of, TangentWeights, Tangents};
-pub use crate::mesh::normals::turned::Rest;
-use crate::mesh::normals::turned::Turned;
+use crate::mesh::normals::kernel::corrected;
+use crate::mesh::normals::kernel::{Corrections, Kernel, NextFrame, Stage, turned};
+use crate::mesh::normals::lists::{JaggedArray, NormalLists, TangentSums};
+pub use crate::mesh::normals::model::{Directions, NormalBuffers, Normals};
+use crate::mesh::normals::roots::cosine_and_sine;
+use crate::mesh::normals::surface::{IntegerPoint, NormalWeights, Surface};
+use crate::mesh::normals::tangents::{TangentWeights, Tangents, VertexTables};
+pub use crate::mesh::normals::turned::PointBones;
+use crate::mesh::normals::turned::TurnedVectors;
 use crate::simd::isa::Isa;
 use crate::simd::lanes::{self, BLOCK};
 use crate::topology::grid;
 use crate::topology::partition;
-use crate::topology::partition::{Near, Polygons};
+use crate::topology::partition::{Polygons, TouchingVertices};
 use crate::transform::Transform;
 use crate::{Corrupt, Points, each_width, for_width};
-use coding::Coding;
+use coding::StateCoding;
 pub(in crate::mesh) use contexts::STRIDE;
 use contexts::{CLASSES, CorrectionContexts};
 use std::marker::PhantomData;
 
 /// The mesh as both encoder and decoder know it.
 #[derive(Debug, Clone, Copy)]
-pub struct Shape<'a> {
+pub struct MeshGeometry<'a> {
     /// The vertices of each triangle.
     pub triangles: &'a [[u32; 3]],
     /// The point of each vertex, numbered without gaps.
@@ -141,11 +141,11 @@ pub struct Shape<'a> {
     /// The decoded uv of each vertex in the first frame, from which tangents follow; empty without tangents.
     pub uvs: &'a [[f32; 2]],
     /// The grid, if the vertices form a regular one, numbered row by row.
-    pub grid: Option<grid::Shape>,
+    pub grid: Option<grid::GridShape>,
     /// The points of frame 0.
     pub first: Points<'a>,
     /// The bones of the points, if rigid bones alone move them.
-    pub rest: Option<Rest<'a>>,
+    pub point_bones: Option<PointBones<'a>>,
 }
 
 const HEAD: usize = 9;
@@ -153,11 +153,11 @@ const HEAD: usize = 9;
 const TURNED: u8 = 3;
 
 /// The number that stands for no item.
-const NONE: u32 = u32::MAX;
+const NO_MATE: u32 = u32::MAX;
 
 impl Normals {
     /// Reads the static part.
-    pub fn read(bytes: &[u8], shape: Shape<'_>) -> Result<Normals, Corrupt> {
+    pub fn read(bytes: &[u8], shape: MeshGeometry<'_>) -> Result<Normals, Corrupt> {
         let mut head = Cursor::new(bytes);
         let flags = head.u8()?;
         let steps = [head.f32()?, head.f32()?];
@@ -165,8 +165,8 @@ impl Normals {
         let usable = |s: f32| s > 0.0 && s <= 4.0;
         let turned = flags >> 3 & 3 == TURNED;
         let weights = match (turned, flags >> 6 & 1, flags >> 3 & 3) {
-            (true, 0, _) | (false, 1, 0) => Weights::Interior,
-            (false, 0, weights) => Weights::ALL[usize::from(weights)],
+            (true, 0, _) | (false, 1, 0) => NormalWeights::Interior,
+            (false, 0, weights) => NormalWeights::ALL[usize::from(weights)],
             _ => return Err(Corrupt("normals: weights that are not known")),
         };
         let tangent_weights = TangentWeights::ALL[usize::from(flags >> 5 & 1)];
@@ -174,7 +174,7 @@ impl Normals {
             return Err(Corrupt("normals: steps out of range"));
         }
         let mut bits = Decoder::new(&bytes[HEAD..]);
-        let draft = Draft {
+        let draft = LayoutInput {
             faces: None,
             groups: None,
             signs: None,
@@ -199,24 +199,25 @@ impl Normals {
     }
 
     /// Turns the base into vectors at rest, which bones turn.
-    pub(in crate::mesh) fn turn_rest(&mut self, shape: Shape<'_>) -> Result<(), Corrupt> {
-        let Rest { bones, rigid } = shape.rest.ok_or(Corrupt("normals: turned where no rigid bones are"))?;
+    pub(in crate::mesh) fn turn_rest(&mut self, shape: MeshGeometry<'_>) -> Result<(), Corrupt> {
+        let PointBones { bones, rigid } =
+            shape.point_bones.ok_or(Corrupt("normals: turned where no rigid bones are"))?;
         let points = shape.first;
         let count = each_width!(points, points => points.len());
         if count < self.surface.points() || count != bones.len() || bones.iter().any(|bone| *bone > rigid) {
             return Err(Corrupt("normals: bones that do not fit the points"));
         }
-        let mut work = self.work();
+        let mut work = self.buffers();
         let base = std::mem::take(&mut self.base);
         self.base = vec![0; base.len()];
-        let at_rest = Frame { points, state: &base, transforms: &[] };
+        let at_rest = NormalsFrame { points, state: &base, transforms: &[] };
         self.build(at_rest.into(), self.has_tangents(), &mut work);
         let mut bone = vec![rigid; self.groups()];
         for (point, group) in shape.point.iter().zip(&self.group).rev() {
             bone[*group as usize] = bones[*point as usize];
         }
         let groups = self.tangents.as_ref().map_or(&[][..], |t| t.groups());
-        let turned = Turned::new(&work.normals, &work.tangents, &bone, groups, rigid);
+        let turned = TurnedVectors::new(&work.normals, &work.tangents, &bone, groups, rigid);
         self.vectors = turned.columns();
         self.turned = Some(turned);
         self.surface.forget_polygons();
@@ -253,7 +254,7 @@ impl Normals {
         self.tangents.is_some()
     }
 
-    fn rows(&self) -> Vec<&places::Rows> {
+    fn rows(&self) -> Vec<&arranged_points::PointRows> {
         let tangents = self.tangents.as_ref().map(|tangents| &tangents.rows);
         std::iter::once(&self.surface.rows).chain(tangents).collect()
     }
@@ -266,19 +267,19 @@ impl Normals {
             negated: self.negated,
             steps: [self.step, self.turn_step],
             group: self.group.clone(),
-            corners: Ended::default(),
-            large_corners: Ended::default(),
-            polygons: Ended::default(),
+            corners: JaggedArray::default(),
+            large_corners: JaggedArray::default(),
+            polygons: JaggedArray::default(),
             anchors: self.surface.anchor_points(),
             turned: self.turned.as_ref().map(|turned| turned.group_list(groups)),
             tangents: None,
         };
         if out.turned.is_none() {
-            out.corners = Ended::new((0..groups).map(|g| self.surface.fan_of(g)));
+            out.corners = JaggedArray::new((0..groups).map(|g| self.surface.fan_of(g)));
             (out.large_corners, out.polygons) = self.surface.large_polygons();
         } else {
-            out.corners.ends = vec![0; groups];
-            out.large_corners.ends = vec![0; groups];
+            out.corners.end_offsets = vec![0; groups];
+            out.large_corners.end_offsets = vec![0; groups];
         }
         out.tangents = self.tangents.as_ref().map(|tangents| {
             let mut lists = tangents.lists(&self.surface.order, &out.anchors);
@@ -291,10 +292,10 @@ impl Normals {
     }
 
     /// Allocates the buffers for [`Normals::build`].
-    pub fn work(&self) -> Work {
+    pub fn buffers(&self) -> NormalBuffers {
         let classes = self.tangents.as_ref().map_or(0, |t| t.groups().len());
-        Work {
-            laid: Laid::new(&self.surface.order, &self.rows()),
+        NormalBuffers {
+            arranged: ArrangedPoints::new(&self.surface.order, &self.rows()),
             vectors: vec![[0.0; 4]; self.vectors],
             normals: vec![[0.0; 4]; self.groups().next_multiple_of(BLOCK)],
             tangents: vec![[0.0; 4]; classes.next_multiple_of(BLOCK)],
@@ -302,7 +303,7 @@ impl Normals {
     }
 
     /// Codes the classes and the base of all items.
-    pub(in crate::mesh) fn bases(&mut self, bits: &mut impl Bits<Context = Chance>) {
+    pub(in crate::mesh) fn bases(&mut self, bits: &mut impl BitCoder<Context = Chance>) {
         let groups = self.groups();
         let mut known = [[Chance::default(); 3]; 3];
         let mut moved = [[Chance::default(); CLASSES]; 2];
@@ -319,7 +320,7 @@ impl Normals {
                 class += 1;
             }
             (self.classes[i], before) = (class, class);
-            let at = self.at(i);
+            let at = self.state_range(i);
             // The expected turn is that of the vertex's mate.
             let expected = match i.checked_sub(groups) {
                 Some(v) if (self.mates[v] as usize) < v => self.base[2 * groups + self.mates[v] as usize],
@@ -340,7 +341,7 @@ impl Normals {
 
     /// Returns the range of an item's values within the states.
     #[inline]
-    pub(in crate::mesh) fn at(&self, item: usize) -> std::ops::Range<usize> {
+    pub(in crate::mesh) fn state_range(&self, item: usize) -> std::ops::Range<usize> {
         let groups = self.groups();
         if item < groups { 2 * item..2 * item + 2 } else { groups + item..groups + item + 1 }
     }
@@ -363,7 +364,7 @@ impl Normals {
         for f in 0..out.len() {
             let (done, rest) = out.split_at_mut(f);
             let [state, ..] = rest else { break };
-            let number = symbols.plain(width(refs.len() + f), 0) as usize;
+            let number = symbols.raw_bits(width(refs.len() + f), 0) as usize;
             let from = self.reference(number, refs, done, state)?.unwrap_or(&self.base);
             state.copy_from_slice(from);
             self.frame(&mut symbols, &mut tables, from, state);
@@ -411,23 +412,28 @@ impl Normals {
 
     /// Computes the normals and, if wanted, the tangents of a moment. Panics if it has too few points or
     /// states.
-    pub fn build<'a>(&'a self, moment: Moment<'a>, tangents: bool, work: &'a mut Work) -> Built<'a> {
+    pub fn build<'a>(
+        &'a self,
+        moment: InterpolatedFrame<'a>,
+        tangents: bool,
+        work: &'a mut NormalBuffers,
+    ) -> ComputedNormals<'a> {
         let states = self.corrections(moment);
         self.compute(Isa::get(), moment, Stage::Built(states, tangents), work);
-        Built { normals: self, states, work }
+        ComputedNormals { normals: self, states, work }
     }
 
     /// Writes the requested normals and tangents of a moment; others are not computed. Panics if points or
     /// states are too few, if tangents are requested but there are none, or if an output is not as long as
     /// the number of vertices.
-    pub fn write(&self, moment: Moment<'_>, work: &mut Work, out: Directions<'_>) {
+    pub fn write(&self, moment: InterpolatedFrame<'_>, work: &mut NormalBuffers, out: Directions<'_>) {
         assert!(out.normals.as_ref().is_none_or(|o| o.len() == self.vertices()), "normals of all vertices");
         assert!(out.tangents.as_ref().is_none_or(|o| o.len() == self.vertices()), "tangents of all vertices");
         assert!(out.tangents.is_none() || self.has_tangents(), "tangents");
         self.compute(Isa::get(), moment, Stage::Written(self.corrections(moment), out), work);
     }
 
-    fn corrections<'a>(&self, moment: Moment<'a>) -> Corrections<'a> {
+    fn corrections<'a>(&self, moment: InterpolatedFrame<'a>) -> Corrections<'a> {
         let split = |state: &'a [i16]| {
             assert_eq!(state.len(), self.base.len(), "the states of a frame");
             let (states, turns) = state.split_at(2 * self.groups());
@@ -436,34 +442,43 @@ impl Normals {
         let (states, turns) = split(moment.first.state);
         let next = moment.next.map(|(next, t)| {
             let (states, turns) = split(next.state);
-            Next { states, turns, t }
+            NextFrame { states, turns, t }
         });
         Corrections { states, turns, next }
     }
 
-    fn compute(&self, isa: Isa, moment: Moment<'_>, stage: Stage<'_>, work: &mut Work) {
-        let Frame { points: from, transforms, .. } = moment.first;
+    fn compute(&self, isa: Isa, moment: InterpolatedFrame<'_>, stage: Stage<'_>, work: &mut NormalBuffers) {
+        let NormalsFrame { points: from, transforms, .. } = moment.first;
         if let Some(turned) = &self.turned {
             let next = moment.next.map(|(next, t)| (next.transforms, t));
             turned.write_columns(transforms, next, &mut work.vectors);
         }
         let to = moment.next.map(|(next, t)| (next.points, t));
-        self.lay_moment(isa, from, to, work);
+        self.arrange_interpolated(isa, from, to, work);
         // Points between narrow ones are wide.
         let wide = matches!(from, Points::Wide(_)) || to.is_some();
-        self.run(isa, wide, work, stage);
+        self.run_kernel(isa, wide, work, stage);
     }
 
-    fn lay_moment(&self, isa: Isa, from: Points<'_>, to: Option<(Points<'_>, f32)>, work: &mut Work) {
-        lanes::run_blocks(isa, Lay { order: &self.surface.order, from, to, out: &mut work.laid });
+    fn arrange_interpolated(
+        &self,
+        isa: Isa,
+        from: Points<'_>,
+        to: Option<(Points<'_>, f32)>,
+        work: &mut NormalBuffers,
+    ) {
+        lanes::run_blocks(
+            isa,
+            ArrangePoints { order: &self.surface.order, from, to, out: &mut work.arranged },
+        );
     }
 
     /// Runs the kernel of a moment whose points are laid out.
-    fn run(&self, isa: Isa, wide: bool, work: &mut Work, stage: Stage<'_>) {
+    fn run_kernel(&self, isa: Isa, wide: bool, work: &mut NormalBuffers, stage: Stage<'_>) {
         #[cfg(target_arch = "wasm32")]
         {
             work.laid.unit = for_width!(wide, W => <[W; 4] as Place>::UNIT);
-            let unit = PhantomData::<places::Told>;
+            let unit = PhantomData::<arranged_points::Told>;
             lanes::run_blocks(isa, Kernel { normals: self, unit, work, stage });
         }
         #[cfg(not(target_arch = "wasm32"))]
@@ -474,38 +489,47 @@ impl Normals {
 
     /// Predicts the normals of all groups, in a frame with these transforms of bones.
     #[cfg(feature = "encode")]
-    pub(in crate::mesh) fn predict<P: Place>(&self, points: &[P], transforms: &[Transform], work: &mut Work) {
+    pub(in crate::mesh) fn predict<P: IntegerPoint>(
+        &self,
+        points: &[P],
+        transforms: &[Transform],
+        work: &mut NormalBuffers,
+    ) {
         if let Some(turned) = &self.turned {
             turned.write_columns(transforms, None, &mut work.vectors);
         }
-        self.lay(P::kind(points), work);
-        self.run(Isa::get(), P::WIDE, work, Stage::Predicted);
+        self.arrange_frame(P::kind(points), work);
+        self.run_kernel(Isa::get(), P::WIDE, work, Stage::Predicted);
     }
 
     /// Lays out the points of a frame.
     #[cfg(feature = "encode")]
-    fn lay(&self, points: Points<'_>, work: &mut Work) {
-        self.lay_moment(Isa::get(), points, None, work);
+    fn arrange_frame(&self, points: Points<'_>, work: &mut NormalBuffers) {
+        self.arrange_interpolated(Isa::get(), points, None, work);
     }
 
     /// Corrects the predicted normals of all groups by these states.
     #[cfg(feature = "encode")]
-    pub(in crate::mesh) fn bend_all<P: Place>(&self, states: &[[i16; 2]], work: &mut Work) {
+    pub(in crate::mesh) fn correct_normals<P: IntegerPoint>(
+        &self,
+        states: &[[i16; 2]],
+        work: &mut NormalBuffers,
+    ) {
         let states = Corrections { states, turns: &[], next: None };
-        self.run(Isa::get(), P::WIDE, work, Stage::Bent(Some(states), false));
+        self.run_kernel(Isa::get(), P::WIDE, work, Stage::Corrected(Some(states), false));
     }
 
     /// Predicts the tangents of all classes from the normals in `work`.
     #[cfg(feature = "encode")]
-    pub(in crate::mesh) fn all_tangents<P: Place>(&self, work: &mut Work) {
-        self.run(Isa::get(), P::WIDE, work, Stage::Bent(None, true));
+    pub(in crate::mesh) fn all_tangents<P: IntegerPoint>(&self, work: &mut NormalBuffers) {
+        self.run_kernel(Isa::get(), P::WIDE, work, Stage::Corrected(None, true));
     }
 
     /// Returns the normal that `state` denotes if `n` is predicted.
     #[cfg(feature = "encode")]
-    pub(in crate::mesh) fn bend<P: Place>(
+    pub(in crate::mesh) fn corrected_normal<P: IntegerPoint>(
         &self,
-        work: &Work,
+        work: &NormalBuffers,
         g: usize,
         n: [f32; 3],
         state: [i16; 2],
@@ -513,72 +537,77 @@ impl Normals {
         if state == [0; 2] {
             return n;
         }
-        bent(n, self.surface.frame::<P>(&work.laid, g, n), state.map(f32::from), self.step)
+        corrected(n, self.surface.frame::<P>(&work.arranged, g, n), state.map(f32::from), self.step)
     }
 
     /// Predicts the tangent of a vertex with the decoded normal `n`, in a frame predicted into `work`.
     #[cfg(feature = "encode")]
-    pub(in crate::mesh) fn tangent<P: Place>(&self, v: usize, n: [f32; 3], work: &Work) -> [f32; 3] {
+    pub(in crate::mesh) fn tangent<P: IntegerPoint>(
+        &self,
+        v: usize,
+        n: [f32; 3],
+        work: &NormalBuffers,
+    ) -> [f32; 3] {
         let tangents = self.tangents.as_ref().expect("tangents");
         let class = tangents.classes()[v] as usize;
         let at = (class / BLOCK, class % BLOCK);
         let sum = match &self.turned {
             Some(turned) => turned.class::<f32>(at.0, at.1, &work.vectors),
-            None => tangents.sums::<f32, P>(at, &work.laid, n, &work.vectors),
+            None => tangents.sums::<f32, P>(at, &work.arranged, n, &work.vectors),
         };
-        let (t, there) = roots::flat(sum, n);
-        if there { t } else { self.surface.frame::<P>(&work.laid, self.group[v] as usize, n)[0] }
+        let (t, there) = roots::project_to_plane(sum, n);
+        if there { t } else { self.surface.frame::<P>(&work.arranged, self.group[v] as usize, n)[0] }
     }
 }
 
 /// The inputs from which the normals of a frame are computed.
 #[derive(Debug, Clone, Copy)]
 #[allow(missing_docs)]
-pub struct Frame<'a> {
+pub struct NormalsFrame<'a> {
     pub points: Points<'a>,
     pub state: &'a [i16],
     /// The transforms of rigid bones, if these turn normals; missing ones are identities.
     pub transforms: &'a [Transform],
 }
 
-impl<'a> Frame<'a> {
+impl<'a> NormalsFrame<'a> {
     /// Creates a frame of a mesh whose normals are not turned by bones.
-    pub fn new(points: impl Into<Points<'a>>, state: &'a [i16]) -> Frame<'a> {
-        Frame { points: points.into(), state, transforms: &[] }
+    pub fn new(points: impl Into<Points<'a>>, state: &'a [i16]) -> NormalsFrame<'a> {
+        NormalsFrame { points: points.into(), state, transforms: &[] }
     }
 }
 
 /// A frame, or a moment between two frames.
 #[derive(Debug, Clone, Copy)]
-pub struct Moment<'a> {
-    first: Frame<'a>,
-    next: Option<(Frame<'a>, f32)>,
+pub struct InterpolatedFrame<'a> {
+    first: NormalsFrame<'a>,
+    next: Option<(NormalsFrame<'a>, f32)>,
 }
 
-impl<'a> From<Frame<'a>> for Moment<'a> {
-    fn from(first: Frame<'a>) -> Moment<'a> {
-        Moment { first, next: None }
+impl<'a> From<NormalsFrame<'a>> for InterpolatedFrame<'a> {
+    fn from(first: NormalsFrame<'a>) -> InterpolatedFrame<'a> {
+        InterpolatedFrame { first, next: None }
     }
 }
 
-impl<'a> Moment<'a> {
+impl<'a> InterpolatedFrame<'a> {
     /// Moves towards the next frame: `t` is 0 here and 1 there. Points and states are interpolated linearly,
     /// and normals are those of the interpolated surface; at both ends they are the frames' own.
-    pub fn towards(self, next: Frame<'a>, t: f32) -> Moment<'a> {
+    pub fn towards(self, next: NormalsFrame<'a>, t: f32) -> InterpolatedFrame<'a> {
         let next = (t > 0.0).then_some((next, t));
-        Moment { next, ..self }
+        InterpolatedFrame { next, ..self }
     }
 }
 
 /// A moment whose normals have been computed.
 #[derive(Debug, Clone, Copy)]
-pub struct Built<'a> {
+pub struct ComputedNormals<'a> {
     normals: &'a Normals,
     states: Corrections<'a>,
-    work: &'a Work,
+    work: &'a NormalBuffers,
 }
 
-impl Built<'_> {
+impl ComputedNormals<'_> {
     /// Returns the unit normal of a vertex.
     #[inline]
     pub fn normal(&self, v: usize) -> [f32; 3] {
@@ -594,7 +623,7 @@ impl Built<'_> {
         let mut t = [x, y, z];
         let turns = self.states.turn(v, self.normals.turn_step);
         if turns != 0.0 {
-            t = turned(t, self.normal(v), turn(turns * self.normals.turn_step));
+            t = turned(t, self.normal(v), cosine_and_sine(turns * self.normals.turn_step));
         }
         [t[0], t[1], t[2], tangents.signs()[v]]
     }
@@ -607,7 +636,7 @@ pub(in crate::mesh) fn width(most: usize) -> u32 {
 
 /// The input of the layout: complete in an encoder, only the flags in a decoder.
 #[derive(Clone, Copy)]
-pub(in crate::mesh) struct Draft<'a> {
+pub(in crate::mesh) struct LayoutInput<'a> {
     pub faces: Option<&'a [u32]>,
     pub groups: Option<&'a [u32]>,
     pub signs: Option<&'a [f32]>,
@@ -615,46 +644,51 @@ pub(in crate::mesh) struct Draft<'a> {
     pub tangents: bool,
     pub steps: [f32; 2],
     pub negated: bool,
-    pub weights: Weights,
+    pub weights: NormalWeights,
     pub tangent_weights: TangentWeights,
     pub packed: bool,
     #[cfg_attr(not(feature = "encode"), expect(dead_code, reason = "read where drafts are compared"))]
     pub turned: bool,
 }
 
-impl Draft<'_> {
+impl LayoutInput<'_> {
     /// Codes partitions and signs and lays out everything that follows from them; bases and chances are left
     /// empty.
     pub(in crate::mesh) fn layout(
         &self,
-        bits: &mut impl Bits<Context = Chance>,
-        shape: Shape<'_>,
+        bits: &mut impl BitCoder<Context = Chance>,
+        shape: MeshGeometry<'_>,
     ) -> Result<Normals, Corrupt> {
-        let Shape { triangles, point, .. } = shape;
+        let MeshGeometry { triangles, point, .. } = shape;
         let count = point.len();
         let points = point.iter().max().map_or(0, |m| *m as usize + 1);
         if points > count || triangles.as_flattened().iter().any(|v| *v as usize >= count) {
             return Err(Corrupt("normals: triangles that do not fit their vertices"));
         }
         let faces = match self.polygons {
-            true => partition::faces(bits, triangles, self.faces),
+            true => partition::code_faces(bits, triangles, self.faces),
             false => (0..triangles.len() as u32).collect(),
         };
         let polygons = Polygons::new(triangles, &faces);
-        let group = partition::groups(bits, &polygons, point, self.groups);
-        let (surface, place) =
-            Surface::new(&polygons.vertices, &polygons.ends, (point, shape.grid), &group, self.weights)?;
+        let group = partition::code_groups(bits, &polygons, point, self.groups);
+        let (surface, place) = Surface::new(
+            &polygons.vertices,
+            &polygons.end_offsets,
+            (point, shape.grid),
+            &group,
+            self.weights,
+        )?;
         let mut vectors = surface.vectors();
         let mut tangents = None;
         if self.tangents {
             let signs = signs(bits, shape, self.signs)?;
             let first = surface.order.first(shape.first)?;
-            let of = Of { point, place: &place, group: &group, uvs: shape.uvs, first: &first };
+            let of = VertexTables { point, place: &place, group: &group, uvs: shape.uvs, first: &first };
             tangents = Some(Tangents::new(triangles, of, signs, self.tangent_weights, &mut vectors)?);
         }
         let groups = surface.groups();
         let vertices = if self.tangents { count } else { 0 };
-        let near = Near::new(&polygons, point);
+        let near = TouchingVertices::new(&polygons, point);
         let mates = (0..vertices).map(|v| mate(&near, &group, v)).collect();
         Ok(Normals {
             surface,
@@ -669,16 +703,16 @@ impl Draft<'_> {
             negated: self.negated,
             packed: self.packed,
             vectors: vectors.next_multiple_of(BLOCK),
-            coding: Coding::default(),
+            coding: StateCoding::default(),
         })
     }
 }
 
 /// Returns the first earlier vertex that touches a vertex and has its group.
-fn mate(near: &Near, group: &[u32], v: usize) -> u32 {
-    let mut mate = NONE;
-    near.earlier(v as u32, |w| {
-        if mate == NONE && group[w as usize] == group[v] {
+fn mate(near: &TouchingVertices, group: &[u32], v: usize) -> u32 {
+    let mut mate = NO_MATE;
+    near.for_each_earlier(v as u32, |w| {
+        if mate == NO_MATE && group[w as usize] == group[v] {
             mate = w;
         }
     });
@@ -687,8 +721,8 @@ fn mate(near: &Near, group: &[u32], v: usize) -> u32 {
 
 /// Codes the sign of each vertex, which is mostly that of the uvs in its first triangle.
 fn signs(
-    bits: &mut impl Bits<Context = Chance>,
-    shape: Shape<'_>,
+    bits: &mut impl BitCoder<Context = Chance>,
+    shape: MeshGeometry<'_>,
     wanted: Option<&[f32]>,
 ) -> Result<Vec<f32>, Corrupt> {
     if shape.uvs.len() != shape.point.len() {

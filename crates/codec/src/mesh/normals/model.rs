@@ -1,10 +1,10 @@
 //! The decoded static part of a mesh's normals, and the buffers for computing a frame.
 
-use crate::mesh::normals::coding::Coding;
-use crate::mesh::normals::places::Laid;
+use crate::mesh::normals::arranged_points::ArrangedPoints;
+use crate::mesh::normals::coding::StateCoding;
 use crate::mesh::normals::surface::Surface;
 use crate::mesh::normals::tangents::Tangents;
-use crate::mesh::normals::turned::Turned;
+use crate::mesh::normals::turned::TurnedVectors;
 
 /// The decoded static part of a mesh's normals.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,7 +12,7 @@ pub struct Normals {
     pub(in crate::mesh) surface: Surface,
     pub(in crate::mesh) tangents: Option<Tangents>,
     /// The vectors at rest, if bones turn them; polygons are then not used.
-    pub(in crate::mesh) turned: Option<Turned>,
+    pub(in crate::mesh) turned: Option<TurnedVectors>,
     /// The group of each vertex.
     pub(in crate::mesh) group: Vec<u32>,
     /// The state of each group, then the turn of each vertex.
@@ -29,14 +29,14 @@ pub struct Normals {
     /// The number of vectors stored while a frame is computed.
     pub(in crate::mesh) vectors: usize,
     /// The coding of states; empty if they are packed.
-    pub(in crate::mesh) coding: Coding,
+    pub(in crate::mesh) coding: StateCoding,
 }
 
 /// Buffers for computing a frame.
 #[derive(Debug, Clone, Default)]
-pub struct Work {
+pub struct NormalBuffers {
     /// The points of the moment.
-    pub(super) laid: Laid,
+    pub(super) arranged: ArrangedPoints,
     /// Vectors of large polygons and sums; the first sixteen are zero. If bones turn normals, their
     /// rotations.
     pub(in crate::mesh) vectors: Vec<[f32; 4]>,

@@ -13,7 +13,7 @@
 //! Zero bytes at the end of an access unit are omitted.
 
 use crate::Corrupt;
-use crate::mesh::normals::contexts::moved;
+use crate::mesh::normals::contexts::add_strides;
 #[cfg(feature = "encode")]
 use crate::mesh::normals::contexts::strides;
 
@@ -83,7 +83,7 @@ impl<'a> Reader<'a> {
                 let field = u32::from_le_bytes(window(self.bytes, bit / 8)) >> (bit % 8);
                 // Sign-extended from its highest bit.
                 let field = ((field << (32 - width)) as i32 >> (32 - width)) as i16;
-                items[item][number] = moved(items[item][number], field);
+                items[item][number] = add_strides(items[item][number], field);
                 bit += width as usize;
             }
             self.at += (mask.count_ones() as usize * width as usize).div_ceil(8);
@@ -213,16 +213,17 @@ mod tests {
     }
 
     #[test]
-    fn sizes_about_a_block_and_numbers_of_all_widths() {
+    fn sizes_about_a_block_and_values_of_all_widths() {
         for count in [0, 1, 63, 64, 65, 255, 256, 257, 600] {
             let old = vec![[5i16, -7]; count];
             assert_eq!(round_trip(&old, &old), 1);
             for width in 0..16 {
                 // Strides that keep values within 16 bits.
                 let off = |i: usize| if i.is_multiple_of(3) { ((1 << width) - 1).min(10_000) } else { 0 };
-                let new: Vec<[i16; 2]> = (0..count).map(|i| [moved(5, off(i) as i16), -7]).collect();
+                let new: Vec<[i16; 2]> = (0..count).map(|i| [add_strides(5, off(i) as i16), -7]).collect();
                 round_trip(&old, &new);
-                let all: Vec<[i16; 1]> = (0..count).map(|i| [moved(1, -(width as i16) - i as i16)]).collect();
+                let all: Vec<[i16; 1]> =
+                    (0..count).map(|i| [add_strides(1, -(width as i16) - i as i16)]).collect();
                 round_trip(&vec![[1i16]; count], &all);
             }
             let (least, most) = (vec![[i16::MIN]; count], vec![[i16::MAX]; count]);

@@ -88,7 +88,7 @@ pub(in crate::mesh) fn rotation<N: Number>(v: N) -> [N; 2] {
 
 /// Returns approximately the cosine and sine of an angle between −π and π. Part of the format.
 #[inline(always)]
-pub(in crate::mesh) fn turn<N: Number>(angle: N) -> [N; 2] {
+pub(in crate::mesh) fn cosine_and_sine<N: Number>(angle: N) -> [N; 2] {
     let half = angle * N::splat(0.5);
     let [c, s] = rotation(half * half);
     [c, half * s]
@@ -96,7 +96,7 @@ pub(in crate::mesh) fn turn<N: Number>(angle: N) -> [N; 2] {
 
 /// Normalizes vectors; those without a direction become +z.
 #[inline(always)]
-pub(in crate::mesh) fn directions<N: Number>(v: Vector<N>) -> Vector<N> {
+pub(in crate::mesh) fn normalized<N: Number>(v: Vector<N>) -> Vector<N> {
     let scale = inverse_length(dot(v, v));
     select(N::splat(0.0).less(scale), times(v, scale), [N::splat(UP[0]), N::splat(UP[1]), N::splat(UP[2])])
 }
@@ -104,7 +104,7 @@ pub(in crate::mesh) fn directions<N: Number>(v: Vector<N>) -> Vector<N> {
 /// Returns the direction of the component of `v` perpendicular to the unit vector `n`, and a mask that is set
 /// where this component is larger than rounding errors.
 #[inline(always)]
-pub(in crate::mesh) fn flat<N: Number>(v: Vector<N>, n: Vector<N>) -> (Vector<N>, N::Mask) {
+pub(in crate::mesh) fn project_to_plane<N: Number>(v: Vector<N>, n: Vector<N>) -> (Vector<N>, N::Mask) {
     let rest = minus(v, times(n, dot(v, n)));
     let square = dot(rest, rest);
     let scale = inverse_length(square);
@@ -144,12 +144,12 @@ mod tests {
                 "{x} {rough}"
             );
             let a = f64::from(x) * std::f64::consts::PI;
-            let [c, s] = turn(a as f32);
+            let [c, s] = cosine_and_sine(a as f32);
             let off = (f64::from(c) - a.cos()).abs().max((f64::from(s) - a.sin()).abs());
             assert!(off < 5e-7 + 1.3e-3 * (a / 2.0).powi(7).abs(), "{a} {off}");
             assert!((c * c + s * s - 1.0).abs() < 5e-7);
         }
         assert_eq!([angle(2.0f32), angle(f32::MAX)], [angle(1.0); 2]);
-        assert_eq!(turn(0.0), [1.0, 0.0]);
+        assert_eq!(cosine_and_sine(0.0), [1.0, 0.0]);
     }
 }

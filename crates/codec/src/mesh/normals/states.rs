@@ -17,19 +17,19 @@
 //! x with a   3 of a group: a = min(3 + symbol [longer], 16).  a = 0: 0; else v = plain a: |x| = 2^(a − 1) + (v >> 1), negative if v is odd
 //! ```
 
-use crate::entropy::nibble::Symbols;
-use crate::entropy::range::{Bits, Chance};
+use crate::entropy::nibble::NibbleCoder;
+use crate::entropy::range::{BitCoder, Chance};
 use crate::mesh::normals::coding::{CHANGES, LONGER, PAIRS, TURNS, Tree};
-use crate::mesh::normals::contexts::{moved, strides};
+use crate::mesh::normals::contexts::{add_strides, strides};
 use crate::mesh::normals::model::Normals;
 
 /// The code of numbers with this many bits or more.
-const MORE: u32 = 3;
+const LONGER_CODE: u32 = 3;
 /// The largest number of bits of a number.
-const MOST: u32 = 16;
+const MAX_NUMBER_BITS: u32 = 16;
 
 /// A list of items, some of which change.
-struct Section<'a, S: Symbols, const NUMBERS: usize> {
+struct Section<'a, S: NibbleCoder, const NUMBERS: usize> {
     symbols: &'a mut S,
     tables: &'a mut [S::Table],
     tree: &'a Tree,
@@ -38,13 +38,13 @@ struct Section<'a, S: Symbols, const NUMBERS: usize> {
 }
 
 /// The parts of a node that change.
-struct Parts {
+struct ChangedParts {
     mask: usize,
     first: usize,
     end: usize,
 }
 
-impl Iterator for Parts {
+impl Iterator for ChangedParts {
     type Item = usize;
 
     #[inline(always)]
@@ -56,14 +56,14 @@ impl Iterator for Parts {
     }
 }
 
-impl<S: Symbols, const NUMBERS: usize> Section<'_, S, NUMBERS> {
+impl<S: NibbleCoder, const NUMBERS: usize> Section<'_, S, NUMBERS> {
     #[inline(always)]
     fn code(&mut self) {
         for node in 0..self.tree.nodes[3].len() {
-            for chunk in self.parts(3, node) {
-                for block in self.parts(2, chunk) {
-                    for quad in self.parts(1, block) {
-                        for item in self.parts(0, quad) {
+            for chunk in self.code_mask(3, node) {
+                for block in self.code_mask(2, chunk) {
+                    for quad in self.code_mask(1, block) {
+                        for item in self.code_mask(0, quad) {
                             self.item(item);
                         }
                     }
@@ -74,7 +74,7 @@ impl<S: Symbols, const NUMBERS: usize> Section<'_, S, NUMBERS> {
 
     /// Codes the mask of the parts of a node that change.
     #[inline(always)]
-    fn parts(&mut self, size: usize, node: usize) -> Parts {
+    fn code_mask(&mut self, size: usize, node: usize) -> ChangedParts {
         let table = &mut self.tables[usize::from(self.tree.nodes[size][node])];
         let first = 4 * node;
         let mut wanted = 0;
@@ -89,7 +89,7 @@ impl<S: Symbols, const NUMBERS: usize> Section<'_, S, NUMBERS> {
         }
         let mask = self.symbols.symbol(table, wanted);
         let end = size.checked_sub(1).map_or(self.tree.items, |below| self.tree.nodes[below].len());
-        Parts { mask, first, end }
+        ChangedParts { mask, first, end }
     }
 
     #[inline(always)]
@@ -99,18 +99,19 @@ impl<S: Symbols, const NUMBERS: usize> Section<'_, S, NUMBERS> {
         let bits = wanted.map(|x| 16 - x.unsigned_abs().leading_zeros());
         let table = if NUMBERS == 2 { PAIRS } else { TURNS };
         let symbol = match bits[..] {
-            [a, b] => 4 * a.min(MORE) + b.min(MORE),
+            [a, b] => 4 * a.min(LONGER_CODE) + b.min(LONGER_CODE),
             _ => bits[0].min(15),
         };
         let symbol = self.symbols.symbol(&mut self.tables[table], symbol as usize) as u32;
         for k in 0..NUMBERS {
             let mut count = if NUMBERS == 2 { symbol >> (2 - 2 * k) & 3 } else { symbol };
-            if NUMBERS == 2 && count == MORE {
-                let more = bits[k].saturating_sub(MORE) as usize;
-                count = (MORE + self.symbols.symbol(&mut self.tables[LONGER], more) as u32).min(MOST);
+            if NUMBERS == 2 && count == LONGER_CODE {
+                let more = bits[k].saturating_sub(LONGER_CODE) as usize;
+                count = (LONGER_CODE + self.symbols.symbol(&mut self.tables[LONGER], more) as u32)
+                    .min(MAX_NUMBER_BITS);
             }
             if count > 0 {
-                self.new[item][k] = moved(old[k], self.number(count, wanted[k]));
+                self.new[item][k] = add_strides(old[k], self.number(count, wanted[k]));
             }
         }
     }
@@ -120,7 +121,7 @@ impl<S: Symbols, const NUMBERS: usize> Section<'_, S, NUMBERS> {
     fn number(&mut self, count: u32, wanted: i16) -> i16 {
         let top = 1 << (count - 1);
         let rest = u32::from(wanted.unsigned_abs()) & (top - 1);
-        let value = self.symbols.plain(count, rest << 1 | u32::from(wanted < 0));
+        let value = self.symbols.raw_bits(count, rest << 1 | u32::from(wanted < 0));
         let size = (top | value >> 1) as i32;
         (if value & 1 != 0 { -size } else { size }) as i16
     }
@@ -136,7 +137,7 @@ impl Normals {
     }
 
     /// Codes the chances and exponents from which the tables of units start.
-    pub(super) fn starts(&mut self, bits: &mut impl Bits<Context = Chance>) {
+    pub(super) fn starts(&mut self, bits: &mut impl BitCoder<Context = Chance>) {
         if !self.packed {
             let tangents = self.has_tangents();
             self.coding.starts(bits, tangents);
@@ -145,7 +146,7 @@ impl Normals {
     }
 
     /// Codes the states of a frame; in a decoder they are those of the reference on entry.
-    pub(in crate::mesh) fn frame<S: Symbols>(
+    pub(in crate::mesh) fn frame<S: NibbleCoder>(
         &self,
         symbols: &mut S,
         tables: &mut [S::Table],
@@ -175,10 +176,10 @@ impl Normals {
 mod tests {
     use super::*;
     use crate::entropy::nibble::{Counter, Decoder, Encoder};
-    use crate::mesh::normals::coding::Coding;
+    use crate::mesh::normals::coding::StateCoding;
     use proptest::prelude::*;
 
-    fn section<S: Symbols, const NUMBERS: usize>(
+    fn section<S: NibbleCoder, const NUMBERS: usize>(
         symbols: &mut S,
         tables: &mut [S::Table],
         tree: &Tree,
@@ -188,7 +189,7 @@ mod tests {
     }
 
     fn decode<const NUMBERS: usize>(
-        coding: &Coding,
+        coding: &StateCoding,
         tree: &Tree,
         bytes: &[u8],
         old: &[[i16; NUMBERS]],
@@ -206,7 +207,7 @@ mod tests {
         old: &[[i16; NUMBERS]],
         new: &[[i16; NUMBERS]],
     ) -> usize {
-        let mut coding = Coding::default();
+        let mut coding = StateCoding::default();
         coding.trees(if NUMBERS == 2 { classes } else { &[] }, if NUMBERS == 1 { classes } else { &[] });
         let (mut old, mut new) = (old.to_vec(), new.to_vec());
         let mut size = 0;
@@ -233,16 +234,16 @@ mod tests {
     }
 
     #[test]
-    fn sizes_about_nodes_and_numbers_of_all_lengths() {
+    fn sizes_about_nodes_and_values_of_all_lengths() {
         for count in [1, 3, 4, 5, 15, 16, 17, 63, 64, 65, 255, 256, 257, 300] {
             let classes: Vec<u8> = (0..count).map(|i| (i % 7 % 4) as u8).collect();
             let old = vec![[5i16, -7]; count];
             for length in 0..14 {
                 let off = |i: usize| if i.is_multiple_of(3) { 1 << length } else { 0 };
                 let new: Vec<[i16; 2]> =
-                    (0..count).map(|i| [moved(5, off(i)), moved(-7, -off(i + 1))]).collect();
+                    (0..count).map(|i| [add_strides(5, off(i)), add_strides(-7, -off(i + 1))]).collect();
                 round_trip(&classes, &old, &new);
-                let turns: Vec<[i16; 1]> = (0..count).map(|i| [moved(1, off(i))]).collect();
+                let turns: Vec<[i16; 1]> = (0..count).map(|i| [add_strides(1, off(i))]).collect();
                 round_trip(&classes, &vec![[1]; count], &turns);
             }
             let (least, most) = (vec![[i16::MIN; 2]; count], vec![[i16::MAX; 2]; count]);
@@ -278,7 +279,7 @@ mod tests {
                     let by = by[k] >> shift;
                     let new = i32::from(old[k]) + i32::from(by) * 3;
                     // Within 16 bits, like the values of an encoder.
-                    if i16::try_from(new).is_ok() { moved(old[k], by) } else { old[k] }
+                    if i16::try_from(new).is_ok() { add_strides(old[k], by) } else { old[k] }
                 }),
                 _ => *old,
             };
@@ -293,7 +294,7 @@ mod tests {
             classes in prop::collection::vec(0u8..4, 0..300),
             bytes in prop::collection::vec(any::<u8>(), 0..100),
         ) {
-            let mut coding = Coding::default();
+            let mut coding = StateCoding::default();
             coding.trees(&classes, &classes);
             coding.fit(&coding.counts(), Default::default());
             let _ = decode(&coding, &coding.groups, &bytes, &vec![[1, 2]; classes.len()]);

@@ -21,24 +21,28 @@
 //! are exact. Weights may be rough: an error of a thousandth in a weight is a negligible angle.
 
 use crate::Corrupt;
-pub use crate::mesh::normals::fans::Weights;
+use crate::mesh::normals::arranged_points::{
+    ArrangedPoints, DifferenceUnit, PointOrder, PointRow, PointRows,
+};
+pub use crate::mesh::normals::fans::NormalWeights;
 use crate::mesh::normals::fans::{Corner, Fans};
-use crate::mesh::normals::gather::{Gather, Lists};
-use crate::mesh::normals::lists::Ended;
-use crate::mesh::normals::places::{Laid, Order, Row, Rows, Unit};
-use crate::mesh::normals::roots::{angle, directions, flat, interior, inverse_root, rough_inverse_root};
+use crate::mesh::normals::gather::{Gather, ItemLists};
+use crate::mesh::normals::lists::JaggedArray;
+use crate::mesh::normals::roots::{
+    angle, interior, inverse_root, normalized, project_to_plane, rough_inverse_root,
+};
 use crate::simd::lanes::{
     BLOCK, BlockRow, Number, Part, Vector, cross, difference, dot, plus, select, times,
 };
-pub use crate::simd::lanes::{Place, Points};
+pub use crate::simd::lanes::{IntegerPoint, Points};
 use crate::topology::grid;
 
 /// The polygons and groups of a mesh, arranged for computing normals; the same in all frames.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Surface {
-    weights: Weights,
-    pub(super) order: Order,
-    pub(super) rows: Rows,
+    weights: NormalWeights,
+    pub(super) order: PointOrder,
+    pub(super) rows: PointRows,
     fans: Fans,
     /// The places of the corners of polygons with five or more, the end of each polygon, and the number of
     /// the first vector of these.
@@ -50,7 +54,7 @@ pub struct Surface {
     /// Per group, its place, and another one that gives its frame a direction; the rows are those of sixteen
     /// groups.
     anchors: Vec<[u32; 2]>,
-    anchor_rows: Vec<[Row; 2]>,
+    anchor_rows: Vec<[PointRow; 2]>,
     points: usize,
     /// The number of vectors stored while a frame is computed.
     vectors: usize,
@@ -62,9 +66,9 @@ impl Surface {
     pub fn new(
         polygons: &[u32],
         ends: &[usize],
-        (point, grid): (&[u32], Option<grid::Shape>),
+        (point, grid): (&[u32], Option<grid::GridShape>),
         group: &[u32],
-        weights: Weights,
+        weights: NormalWeights,
     ) -> Result<(Surface, Vec<u32>), Corrupt> {
         let count = |list: &[u32]| list.iter().max().map_or(0, |m| *m as usize + 1);
         let (points, groups) = (count(point), count(group));
@@ -77,7 +81,7 @@ impl Surface {
         if ends.windows(2).any(|e| e[1] < e[0]) || ends.last().is_some_and(|e| *e > polygons.len()) {
             return Err(Corrupt("normals: ends of polygons out of order"));
         }
-        let (order, place) = Order::new(point, points, grid);
+        let (order, place) = PointOrder::new(point, points, grid);
         let mut out = Surface { weights, order, points, ..Surface::default() };
         let starts = std::iter::once(&0).chain(ends);
         let list: Vec<&[u32]> = starts.zip(ends).map(|(start, end)| &polygons[*start..*end]).collect();
@@ -108,7 +112,7 @@ impl Surface {
     fn anchor_rows(&mut self) {
         let places = self.order.len();
         for block in self.anchors.chunks(BLOCK) {
-            let row = [0, 1].map(|k| self.rows.row(|l| block[l][k], block.len(), places));
+            let row = [0, 1].map(|k| self.rows.push_row(|l| block[l][k], block.len(), places));
             self.anchor_rows.push(row);
         }
     }
@@ -132,7 +136,7 @@ impl Surface {
         let mut counts = |g: u32| several[g as usize] || !std::mem::replace(&mut seen[g as usize], true);
         // A corner's number combines its polygon and its index in it.
         let number = |(i, k): (usize, usize)| (group[polygons[i][k] as usize], (4 * i + k) as u32);
-        let lists = Lists::new(groups, all(3..=4).map(number).filter(|(g, _)| counts(*g)));
+        let lists = ItemLists::new(groups, all(3..=4).map(number).filter(|(g, _)| counts(*g)));
         let corners = |g: usize| -> Vec<Corner<()>> {
             let corner = |number: &u32| {
                 let (polygon, k) = (polygons[*number as usize / 4], *number as usize % 4);
@@ -140,7 +144,7 @@ impl Surface {
                 let across = if polygon.len() == 4 { at(2) } else { at(1) };
                 Corner { at: at(0), after: at(1), across, before: at(polygon.len() - 1), own: () }
             };
-            lists.of(g).iter().map(corner).collect()
+            lists.list(g).iter().map(corner).collect()
         };
         // The first block of vectors stays zero.
         let mut next = BLOCK;
@@ -148,7 +152,7 @@ impl Surface {
         let (fans, sums) = Fans::new(&own, corners, (self.order.len(), &mut self.rows), &mut next);
         self.fans = fans;
         self.large_first = next;
-        let apart = usize::from(self.weights.apart());
+        let apart = usize::from(self.weights.vary_by_corner());
         let mut vectors: Vec<(u32, u32)> = sums;
         for polygon in polygons.iter().filter(|p| p.len() > 4) {
             self.large.extend(polygon.iter().map(|v| place[*v as usize]));
@@ -157,12 +161,12 @@ impl Surface {
             vectors.extend(slots.filter(|(g, _)| counts(*g)));
             next += if apart == 1 { polygon.len() } else { 1 };
         }
-        self.corners = Gather::new(&Lists::new(groups, vectors.into_iter()), &mut next);
+        self.corners = Gather::new(&ItemLists::new(groups, vectors.into_iter()), &mut next);
         self.vectors = next.next_multiple_of(BLOCK);
     }
 
     /// Returns the weights of polygons.
-    pub(super) fn weights(&self) -> Weights {
+    pub(super) fn weights(&self) -> NormalWeights {
         self.weights
     }
 
@@ -184,12 +188,12 @@ impl Surface {
     }
 
     /// Returns, per group, its corners in larger polygons, and the points of these polygons.
-    pub(super) fn large_polygons(&self) -> (Ended<[u32; 2]>, Ended<u32>) {
+    pub(super) fn large_polygons(&self) -> (JaggedArray<[u32; 2]>, JaggedArray<u32>) {
         let points = self.large.iter().map(|place| self.order.point(*place)).collect();
-        let polygons = Ended { ends: self.large_ends.clone(), items: points };
+        let polygons = JaggedArray { end_offsets: self.large_ends.clone(), items: points };
         let corner = |number: u32| {
             let number = number - self.large_first as u32;
-            if !self.weights.apart() {
+            if !self.weights.vary_by_corner() {
                 return [number, 0];
             }
             let polygon = self.large_ends.partition_point(|end| *end <= number) as u32;
@@ -200,7 +204,7 @@ impl Surface {
             let numbers = self.corners.list(group).into_iter();
             numbers.filter(|n| *n as usize >= self.large_first).map(corner).collect()
         };
-        (Ended::new((0..self.groups()).map(of)), polygons)
+        (JaggedArray::new((0..self.groups()).map(of)), polygons)
     }
 
     /// Drops everything but groups and the directions of their frames.
@@ -228,8 +232,8 @@ impl Surface {
     /// The first pass: computes vectors of the corners of large polygons, and sums of groups with very many
     /// corners. `vectors` has as many entries as [`Surface::vectors`], the first of which are zero.
     #[inline(always)]
-    pub(super) fn write_vectors<U: Unit>(&self, laid: &Laid, vectors: &mut [[f32; 4]]) {
-        self.fans.sum_long(self.weights, U::of(laid), |place| laid.at(place), vectors);
+    pub(super) fn write_vectors<U: DifferenceUnit>(&self, laid: &ArrangedPoints, vectors: &mut [[f32; 4]]) {
+        self.fans.sum_long(self.weights, U::unit(laid), |place| laid.point(place), vectors);
         let (mut start, mut at) = (0, self.large_first);
         for &end in &self.large_ends {
             let corners = &self.large[start..end as usize];
@@ -241,44 +245,49 @@ impl Surface {
 
     /// The second pass: returns the unit normals of a part of a block of groups.
     #[inline(always)]
-    pub(super) fn directions<L: Part, U: Unit>(
+    pub(super) fn directions<L: Part, U: DifferenceUnit>(
         &self,
         block: (usize, usize),
-        laid: &Laid,
+        laid: &ArrangedPoints,
         vectors: &[[f32; 4]],
     ) -> Vector<L> {
         let sum = self.fans.sum::<L, U>(self.weights, block, (&self.rows, laid));
-        directions(self.corners.add::<L>(sum, block, vectors))
+        normalized(self.corners.add::<L>(sum, block, vectors))
     }
 
     /// Returns two unit vectors that form a right-handed frame with the normal `n` of group `g` and turn with
     /// the surface.
     #[cfg(feature = "encode")]
     #[inline]
-    pub(super) fn frame<U: Unit>(&self, laid: &Laid, g: usize, n: [f32; 3]) -> [[f32; 3]; 2] {
-        let [own, other] = self.anchors[g].map(|place| laid.at(place));
-        frame(difference::<f32>(other, own, U::of(laid)), n)
+    pub(super) fn frame<U: DifferenceUnit>(
+        &self,
+        laid: &ArrangedPoints,
+        g: usize,
+        n: [f32; 3],
+    ) -> [[f32; 3]; 2] {
+        let [own, other] = self.anchors[g].map(|place| laid.point(place));
+        frame(difference::<f32>(other, own, U::unit(laid)), n)
     }
 
     /// Returns the tangent frames of a part of a block of groups.
     #[inline(always)]
-    pub(super) fn frames<L: Part, U: Unit>(
+    pub(super) fn frames<L: Part, U: DifferenceUnit>(
         &self,
-        laid: &Laid,
+        laid: &ArrangedPoints,
         (block, part): (usize, usize),
         n: Vector<L>,
     ) -> [Vector<L>; 2] {
         let [own, other] = self.anchor_rows[block];
         let own = self.rows.fetch::<L>(own, laid, part);
         let other = self.rows.fetch::<L>(other, laid, part);
-        frame(difference::<L>(other, own, U::of(laid)), n)
+        frame(difference::<L>(other, own, U::unit(laid)), n)
     }
 
     /// Returns the tangent frames of any groups.
     #[inline(always)]
-    pub(super) fn frames_of<L: Part, U: Unit>(
+    pub(super) fn frames_of<L: Part, U: DifferenceUnit>(
         &self,
-        laid: &Laid,
+        laid: &ArrangedPoints,
         groups: &BlockRow,
         part: usize,
         n: Vector<L>,
@@ -287,17 +296,22 @@ impl Surface {
         for (l, g) in groups.iter().enumerate() {
             [rows[0][l], rows[1][l]] = self.anchors[*g as usize];
         }
-        let [own, other] = [laid.some::<L>(&rows[0], part), laid.some::<L>(&rows[1], part)];
-        frame(difference::<L>(other, own, U::of(laid)), n)
+        let [own, other] = [laid.load_places::<L>(&rows[0], part), laid.load_places::<L>(&rows[1], part)];
+        frame(difference::<L>(other, own, U::unit(laid)), n)
     }
 }
 
 /// Computes the vectors of a polygon with five or more corners; returns their number.
-fn large_polygon<U: Unit>(weights: Weights, corners: &[u32], laid: &Laid, out: &mut [[f32; 4]]) -> usize {
-    let (count, unit) = (corners.len(), U::of(laid));
+fn large_polygon<U: DifferenceUnit>(
+    weights: NormalWeights,
+    corners: &[u32],
+    laid: &ArrangedPoints,
+    out: &mut [[f32; 4]],
+) -> usize {
+    let (count, unit) = (corners.len(), U::unit(laid));
     let edge = |i: usize| {
         let next = corners[if i + 1 == count { 0 } else { i + 1 }];
-        difference::<f32>(laid.at(next), laid.at(corners[i]), unit)
+        difference::<f32>(laid.point(next), laid.point(corners[i]), unit)
     };
     let mut normal = cross(edge(0), edge(1));
     let mut from_first = plus(edge(0), edge(1));
@@ -306,10 +320,10 @@ fn large_polygon<U: Unit>(weights: Weights, corners: &[u32], laid: &Laid, out: &
         normal = plus(normal, cross(from_first, e));
         from_first = plus(from_first, e);
     }
-    if weights != Weights::Area {
+    if weights != NormalWeights::Area {
         normal = times(normal, rough_inverse_root(dot(normal, normal)));
     }
-    if !weights.apart() {
+    if !weights.vary_by_corner() {
         out[0] = [normal[0], normal[1], normal[2], 0.0];
         return 1;
     }
@@ -329,7 +343,7 @@ fn large_polygon<U: Unit>(weights: Weights, corners: &[u32], laid: &Laid, out: &
 fn perpendicular<N: Number>(n: Vector<N>) -> Vector<N> {
     let (one, zero) = (N::splat(1.0), N::splat(0.0));
     let x = n[0].abs().less(N::splat(0.9));
-    let (v, there) = flat(select(x, [one, zero, zero], [zero, one, zero]), n);
+    let (v, there) = project_to_plane(select(x, [one, zero, zero], [zero, one, zero]), n);
     select(there, v, [one, zero, zero])
 }
 
@@ -337,7 +351,7 @@ fn perpendicular<N: Number>(n: Vector<N>) -> Vector<N> {
 /// `ahead`.
 #[inline(always)]
 fn frame<N: Number>(ahead: Vector<N>, n: Vector<N>) -> [Vector<N>; 2] {
-    let (mut x, there) = flat(ahead, n);
+    let (mut x, there) = project_to_plane(ahead, n);
     if !N::all(there) {
         x = select(there, x, perpendicular(n));
     }
@@ -347,18 +361,18 @@ fn frame<N: Number>(ahead: Vector<N>, n: Vector<N>) -> [Vector<N>; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mesh::normals::places::Lay;
+    use crate::mesh::normals::arranged_points::ArrangePoints;
     use crate::simd::isa::Isa;
     use crate::simd::lanes::{self, BlockTask};
     use proptest::prelude::*;
     use std::marker::PhantomData;
 
-    struct Unit<'a, P>(&'a Surface, &'a Laid, &'a mut [[f32; 4]], PhantomData<P>);
+    struct NormalsTask<'a, P>(&'a Surface, &'a ArrangedPoints, &'a mut [[f32; 4]], PhantomData<P>);
 
-    impl<P: Place> BlockTask for Unit<'_, P> {
+    impl<P: IntegerPoint> BlockTask for NormalsTask<'_, P> {
         #[inline(always)]
         fn run<L: Part>(self) {
-            let Unit(surface, laid, out, _) = self;
+            let NormalsTask(surface, laid, out, _) = self;
             let mut vectors = vec![[0.0; 4]; surface.vectors()];
             surface.write_vectors::<P>(laid, &mut vectors);
             for (block, out) in out.as_chunks_mut().0.iter_mut().enumerate().take(surface.anchor_rows.len()) {
@@ -370,11 +384,14 @@ mod tests {
     }
 
     impl Surface {
-        fn normals<P: Place>(&self, points: &[P], out: &mut [[f32; 4]]) -> Laid {
-            let mut laid = Laid::new(&self.order, &[&self.rows]);
+        fn normals<P: IntegerPoint>(&self, points: &[P], out: &mut [[f32; 4]]) -> ArrangedPoints {
+            let mut laid = ArrangedPoints::new(&self.order, &[&self.rows]);
             let from = P::kind(points);
-            lanes::run_blocks(Isa::get(), Lay { order: &self.order, from, to: None, out: &mut laid });
-            lanes::run_blocks(Isa::get(), Unit(self, &laid, out, PhantomData::<P>));
+            lanes::run_blocks(
+                Isa::get(),
+                ArrangePoints { order: &self.order, from, to: None, out: &mut laid },
+            );
+            lanes::run_blocks(Isa::get(), NormalsTask(self, &laid, out, PhantomData::<P>));
             laid
         }
     }
@@ -384,7 +401,7 @@ mod tests {
         polygons: &[Vec<u32>],
         group: &[u32],
         points: &[[i16; 4]],
-        weights: Weights,
+        weights: NormalWeights,
     ) -> Vec<[f64; 3]> {
         let at = |v: u32| -> [f64; 3] { std::array::from_fn(|k| f64::from(points[v as usize][k])) };
         let sub = |a: [f64; 3], b: [f64; 3]| -> [f64; 3] { std::array::from_fn(|k| a[k] - b[k]) };
@@ -411,12 +428,12 @@ mod tests {
                 let f = sub(at(polygon[(i + count - 1) % count]), p);
                 let c = cross(e, f);
                 let angle = dot(c, c).sqrt().atan2(dot(e, f));
-                let exact = count > 4 || weights == Weights::Interior;
+                let exact = count > 4 || weights == NormalWeights::Interior;
                 let angle = if exact && dot(c, n) < 0.0 { std::f64::consts::TAU - angle } else { angle };
                 let weight = match weights {
-                    Weights::Angle | Weights::Interior => angle,
-                    Weights::Equal => 1.0,
-                    Weights::Area => length,
+                    NormalWeights::Angle | NormalWeights::Interior => angle,
+                    NormalWeights::Equal => 1.0,
+                    NormalWeights::Area => length,
                 };
                 let sum = &mut sums[group[polygon[i] as usize] as usize];
                 *sum = std::array::from_fn(|k| sum[k] + weight * n[k] / length);
@@ -425,7 +442,7 @@ mod tests {
         sums
     }
 
-    fn surface(polygons: &[Vec<u32>], group: &[u32], weights: Weights) -> Surface {
+    fn surface(polygons: &[Vec<u32>], group: &[u32], weights: NormalWeights) -> Surface {
         let vertices = polygons.concat();
         let mut end = 0;
         let ends: Vec<usize> = polygons
@@ -453,15 +470,15 @@ mod tests {
             [-700, 200, 77, 0],
         ];
         let group = [0, 1, 2, 3, 4, 5, 6, 7];
-        for weights in Weights::ALL {
+        for weights in NormalWeights::ALL {
             let mut out = vec![[0.0; 4]; 16];
             surface(&polygons, &group, weights).normals(&points, &mut out);
             for (n, sum) in out.iter().zip(reference(&polygons, &group, &points, weights)) {
                 let length = sum.iter().map(|x| x * x).sum::<f64>().sqrt();
                 let limit = match weights {
-                    Weights::Area => 1e-5,
-                    Weights::Angle => 0.1,
-                    Weights::Equal | Weights::Interior => 1e-3,
+                    NormalWeights::Area => 1e-5,
+                    NormalWeights::Angle => 0.1,
+                    NormalWeights::Equal | NormalWeights::Interior => 1e-3,
                 };
                 assert!((0..3).all(|k| (f64::from(n[k]) - sum[k] / length).abs() < limit));
             }
@@ -477,20 +494,23 @@ mod tests {
 
     #[test]
     fn nothing_to_go_by_looks_up() {
-        for weights in Weights::ALL {
+        for weights in NormalWeights::ALL {
             let mut out = vec![[0.0; 4]; 16];
             let polygons = [vec![0, 1, 2], vec![0, 0, 1, 2], vec![], vec![1]];
             surface(&polygons, &[0, 1, 2, 3], weights).normals(&[[7i16; 4]; 4], &mut out);
             assert_eq!(out, [[0.0, 0.0, 1.0, 0.0]; 16]);
         }
-        surface(&[], &[], Weights::Angle).normals::<[i16; 4]>(&[], &mut []);
+        surface(&[], &[], NormalWeights::Angle).normals::<[i16; 4]>(&[], &mut []);
         for (polygons, point, group) in [
             (&[0u32, 1, 9][..], &[0u32, 1][..], &[0u32, 1][..]),
             (&[], &[0, 2], &[0, 1]),
             (&[], &[0, 1], &[0, 2]),
             (&[], &[0], &[0, 1]),
         ] {
-            assert!(Surface::new(polygons, &[polygons.len()], (point, None), group, Weights::Equal).is_err());
+            assert!(
+                Surface::new(polygons, &[polygons.len()], (point, None), group, NormalWeights::Equal)
+                    .is_err()
+            );
         }
     }
 
@@ -501,7 +521,7 @@ mod tests {
             wide in prop::collection::vec(prop::array::uniform4(any::<i32>()), 7),
             polygons in prop::collection::vec(prop::collection::vec(0u32..7, 1..6), 0..20),
         ) {
-            fn check<P: Place>(s: &Surface, points: &[P]) {
+            fn check<P: IntegerPoint>(s: &Surface, points: &[P]) {
                 let mut out = vec![[0.0; 4]; 16];
                 let laid = s.normals(points, &mut out);
                 for (g, [x, y, z, _]) in out.into_iter().enumerate().take(7) {
@@ -513,7 +533,7 @@ mod tests {
                     assert!(dot(n, a).abs() < 1e-3 && dot(n, b).abs() < 1e-3 && dot(a, b).abs() < 1e-3);
                 }
             }
-            for weights in Weights::ALL {
+            for weights in NormalWeights::ALL {
                 let s = surface(&polygons, &[0, 1, 2, 3, 4, 5, 6], weights);
                 check(&s, &points);
                 check(&s, &wide);

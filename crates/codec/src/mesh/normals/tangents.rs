@@ -18,10 +18,12 @@
 //! ```
 
 use crate::Corrupt;
-use crate::mesh::normals::fans::{Corner as FanCorner, MOST, alike, chain, spokes};
-use crate::mesh::normals::gather::Lists;
-use crate::mesh::normals::lists::{Ended, TangentLists, TangentSums};
-use crate::mesh::normals::places::{Laid, Order, Row, Rows, Unit};
+use crate::mesh::normals::arranged_points::{
+    ArrangedPoints, DifferenceUnit, PointOrder, PointRow, PointRows,
+};
+use crate::mesh::normals::fans::{Corner as FanCorner, MAX_FAN_CORNERS, chain, find_pattern, spokes};
+use crate::mesh::normals::gather::ItemLists;
+use crate::mesh::normals::lists::{JaggedArray, TangentLists, TangentSums};
 use crate::mesh::normals::roots::{angle, inverse_length, inverse_root, rough_inverse_root};
 use crate::simd::lanes::{BLOCK, Number, Part, Vector, difference, dot, minus, plus, times};
 use crate::sort;
@@ -31,7 +33,7 @@ use crate::sort;
 pub enum TangentWeights {
     /// Its angle in frame 0: needs no root, and is known before the frame.
     #[default]
-    Still,
+    Constant,
     /// Its interior angle as seen along the normal, as is the direction: the weights of most tools. The most
     /// accurate on surfaces that stretch, and the slowest.
     Projected,
@@ -39,7 +41,7 @@ pub enum TangentWeights {
 
 impl TangentWeights {
     /// All weights, by their numbers in a file.
-    pub const ALL: [TangentWeights; 2] = [TangentWeights::Still, TangentWeights::Projected];
+    pub const ALL: [TangentWeights; 2] = [TangentWeights::Constant, TangentWeights::Projected];
 }
 
 /// The static part: classes, numbered in the order of vertices, and the terms of their sums.
@@ -51,19 +53,19 @@ pub struct Tangents {
     group: Vec<u32>,
     /// The sign of each vertex's bitangent, +1 or −1.
     signs: Vec<f32>,
-    pub(super) rows: Rows,
-    blocks: Vec<Block>,
-    around: Vec<Row>,
+    pub(super) rows: PointRows,
+    blocks: Vec<ClassBlock>,
+    around: Vec<PointRow>,
     /// Per row of points around, or per corner: the factors of the vectors.
     factors: Vec<[[f32; BLOCK]; 2]>,
     projected: bool,
-    long: Long,
+    long: LongClasses,
 }
 
 /// Sixteen classes.
 #[derive(Debug, Clone, PartialEq)]
-struct Block {
-    own: Row,
+struct ClassBlock {
+    own: PointRow,
     /// The ends of its rows and factors.
     rows: u32,
     factors: u32,
@@ -73,7 +75,7 @@ struct Block {
 
 /// The classes with many points around them, which are summed one by one before all others.
 #[derive(Debug, Clone, Default, PartialEq)]
-struct Long {
+struct LongClasses {
     /// The place of each class, and the end of its list.
     classes: Vec<(u32, u32)>,
     list: Vec<(u32, f32)>,
@@ -83,7 +85,7 @@ struct Long {
 
 /// The point, place, group and uv of each vertex.
 #[derive(Clone, Copy)]
-pub(super) struct Of<'a> {
+pub(super) struct VertexTables<'a> {
     /// The point of each vertex.
     pub point: &'a [u32],
     pub place: &'a [u32],
@@ -98,7 +100,7 @@ impl Tangents {
     /// on, which is moved behind them.
     pub(super) fn new(
         triangles: &[[u32; 3]],
-        of: Of<'_>,
+        of: VertexTables<'_>,
         signs: Vec<f32>,
         weights: TangentWeights,
         next: &mut usize,
@@ -109,17 +111,18 @@ impl Tangents {
         }
         let (class, first) = classes(of.point, of.group, of.uvs, &signs);
         let own: Vec<u32> = first.iter().map(|&v| of.place[v as usize]).collect();
-        let corners = triangles.iter().flat_map(|t| Corner::of(t, of.uvs)).filter(|c| c.counts(&signs));
-        let corners: Vec<Corner> = corners.collect();
+        let corners =
+            triangles.iter().flat_map(|t| UvCorner::from_triangle(t, of.uvs)).filter(|c| c.counts(&signs));
+        let corners: Vec<UvCorner> = corners.collect();
         let group = first.iter().map(|&v| of.group[v as usize]).collect();
         let projected = weights == TangentWeights::Projected;
         let mut out = Tangents { class, group, signs, projected, ..Tangents::default() };
         out.long.first = *next;
         let classes = corners.iter().map(|c| out.class[c.vertices[0] as usize]);
-        let lists = Lists::new(own.len(), classes.zip(0..));
+        let lists = ItemLists::new(own.len(), classes.zip(0..));
         for (block, own) in own.chunks(BLOCK).enumerate() {
-            let lanes: Vec<Vec<Corner>> = (0..own.len())
-                .map(|l| lists.of(BLOCK * block + l).iter().map(|&c| corners[c as usize]).collect())
+            let lanes: Vec<Vec<UvCorner>> = (0..own.len())
+                .map(|l| lists.list(BLOCK * block + l).iter().map(|&c| corners[c as usize]).collect())
                 .collect();
             out.push(own, &lanes, of);
         }
@@ -128,17 +131,17 @@ impl Tangents {
     }
 
     /// Arranges the corners of sixteen classes.
-    fn push(&mut self, own: &[u32], lanes: &[Vec<Corner>], of: Of<'_>) {
+    fn push(&mut self, own: &[u32], lanes: &[Vec<UvCorner>], of: VertexTables<'_>) {
         let mut long = [0u32; BLOCK];
         let mut still: Vec<Vec<(u32, f32)>> = vec![Vec::new(); own.len()];
         let mut corners: Vec<Vec<FanCorner<[f32; 2]>>> = vec![Vec::new(); own.len()];
         for (l, list) in lanes.iter().enumerate() {
-            if self.projected && list.len() <= MOST {
-                corners[l] = chain(list.iter().map(|c| c.around(of.place)).collect());
+            if self.projected && list.len() <= MAX_FAN_CORNERS {
+                corners[l] = chain(list.iter().map(|c| c.to_fan_corner(of.place)).collect());
                 continue;
             }
-            let around = around(list, of);
-            if around.len() > MOST {
+            let around = constant_factors(list, of);
+            if around.len() > MAX_FAN_CORNERS {
                 self.long.list.extend(around);
                 self.long.classes.push((own[l], self.long.list.len() as u32));
                 long[l] = (self.long.first + self.long.classes.len() - 1) as u32;
@@ -148,9 +151,9 @@ impl Tangents {
         }
         let row = match self.projected {
             true => self.push_corners(own, &corners, of.first.len()),
-            false => self.push_still(own, &still, of.first.len()),
+            false => self.push_constant(own, &still, of.first.len()),
         };
-        self.blocks.push(Block {
+        self.blocks.push(ClassBlock {
             own: row,
             rows: self.around.len() as u32,
             factors: self.factors.len() as u32,
@@ -158,17 +161,17 @@ impl Tangents {
         });
     }
 
-    fn push_still(&mut self, own: &[u32], lanes: &[Vec<(u32, f32)>], places: usize) -> Row {
-        let start = self.rows.row(|l| own[l], own.len(), places);
+    fn push_constant(&mut self, own: &[u32], lanes: &[Vec<(u32, f32)>], places: usize) -> PointRow {
+        let start = self.rows.push_row(|l| own[l], own.len(), places);
         let off = |l: usize, place: u32| i64::from(place) - i64::from(own[l]);
         let mut offs: Vec<i64> =
             lanes.iter().enumerate().flat_map(|(l, list)| list.iter().map(move |a| off(l, a.0))).collect();
-        sort::plain(&mut offs);
+        sort::unstable(&mut offs);
         offs.dedup();
         let most = lanes.iter().map(Vec::len).max().unwrap_or(0);
         let follow = own.iter().zip(own[0]..).all(|(own, wanted)| *own == wanted);
-        let runs: Option<Vec<Row>> = match follow && offs.len() <= most + 2 {
-            true => offs.iter().map(|off| self.rows.run(i64::from(own[0]) + off, places)).collect(),
+        let runs: Option<Vec<PointRow>> = match follow && offs.len() <= most + 2 {
+            true => offs.iter().map(|off| self.rows.push_run(i64::from(own[0]) + off, places)).collect(),
             false => None,
         };
         if let Some(runs) = runs {
@@ -184,7 +187,7 @@ impl Tangents {
             return start;
         }
         for i in 0..most {
-            let row = self.rows.row(|l| lanes[l].get(i).map_or(own[l], |a| a.0), own.len(), places);
+            let row = self.rows.push_row(|l| lanes[l].get(i).map_or(own[l], |a| a.0), own.len(), places);
             self.around.push(row);
             let factor = |l: usize| lanes.get(l)?.get(i).map(|a| a.1);
             self.factors.push([std::array::from_fn(|l| factor(l).unwrap_or(0.0)), [0.0; BLOCK]]);
@@ -192,16 +195,16 @@ impl Tangents {
         start
     }
 
-    fn push_corners(&mut self, own: &[u32], lanes: &[Vec<FanCorner<[f32; 2]>>], places: usize) -> Row {
-        let start = self.rows.row(|l| own[l], own.len(), places);
+    fn push_corners(&mut self, own: &[u32], lanes: &[Vec<FanCorner<[f32; 2]>>], places: usize) -> PointRow {
+        let start = self.rows.push_row(|l| own[l], own.len(), places);
         let put = |row: &[Option<[f32; 2]>; BLOCK]| {
             let factors = row.map(|f| f.unwrap_or([0.0; 2]));
             [0, 1].map(|k| factors.map(|f| f[k]))
         };
-        let runs = alike(own, lanes).and_then(|alike| {
-            let mut runs = vec![self.rows.run(alike.first, places)?];
+        let runs = find_pattern(own, lanes).and_then(|alike| {
+            let mut runs = vec![self.rows.push_run(alike.first, places)?];
             for [_, before] in alike.runs {
-                runs.push(self.rows.run(before, places)?);
+                runs.push(self.rows.push_run(before, places)?);
             }
             Some((runs, alike.values))
         });
@@ -213,7 +216,7 @@ impl Tangents {
         let lists: Vec<_> = own.iter().zip(lanes).map(|(own, list)| spokes(*own, list, true)).collect();
         for i in 0..lists.iter().map(Vec::len).max().unwrap_or(0) {
             let spoke = |l: usize| lists[l].get(i);
-            self.around.push(self.rows.row(|l| spoke(l).map_or(own[l], |s| s.0[1]), own.len(), places));
+            self.around.push(self.rows.push_row(|l| spoke(l).map_or(own[l], |s| s.0[1]), own.len(), places));
             if i > 0 {
                 let factors = |l: usize| lists.get(l)?.get(i)?.1;
                 self.factors.push(put(&std::array::from_fn(factors)));
@@ -229,7 +232,7 @@ impl Tangents {
     }
 
     /// Returns the tangents as plain lists, with points instead of places; `anchors` are those of groups.
-    pub(super) fn lists(&self, order: &Order, anchors: &[[u32; 2]]) -> TangentLists {
+    pub(super) fn lists(&self, order: &PointOrder, anchors: &[[u32; 2]]) -> TangentLists {
         let count = order.len() as u32;
         let mut point: Vec<u32> = self.group.iter().map(|&group| anchors[group as usize][0]).collect();
         let (mut still, mut corners, mut long) = (Vec::new(), Vec::new(), Vec::new());
@@ -241,7 +244,7 @@ impl Tangents {
                 (rows, factors) =
                     (self.blocks[block - 1].rows as usize, self.blocks[block - 1].factors as usize);
             }
-            let place = |row: &Row| self.rows.place(*row, lane);
+            let place = |row: &PointRow| self.rows.place(*row, lane);
             let own = place(&this.own);
             *point = order.point(own);
             let around = &self.around[rows..this.rows as usize];
@@ -275,11 +278,11 @@ impl Tangents {
             long.push(list);
         }
         let sums = match self.projected {
-            true => TangentSums::Projected(Ended::new(corners.into_iter())),
-            false => TangentSums::Still(Ended::new(still.into_iter())),
+            true => TangentSums::Projected(JaggedArray::new(corners.into_iter())),
+            false => TangentSums::Constant(JaggedArray::new(still.into_iter())),
         };
         let (class, group, signs) = (self.class.clone(), self.group.clone(), self.signs.clone());
-        TangentLists { class, group, point, signs, sums, long: Ended::new(long.into_iter()) }
+        TangentLists { class, group, point, signs, sums, long: JaggedArray::new(long.into_iter()) }
     }
 
     /// Returns the class of each vertex.
@@ -310,13 +313,13 @@ impl Tangents {
 
     /// The first pass: computes the sums of classes with many points around them.
     #[inline(always)]
-    pub(super) fn write_vectors<U: Unit>(&self, laid: &Laid, vectors: &mut [[f32; 4]]) {
-        let unit = U::of(laid);
+    pub(super) fn write_vectors<U: DifferenceUnit>(&self, laid: &ArrangedPoints, vectors: &mut [[f32; 4]]) {
+        let unit = U::unit(laid);
         let mut start = 0;
         for (i, &(own, end)) in self.long.classes.iter().enumerate() {
             let mut sum = [0.0f32; 3];
             for &(place, factor) in &self.long.list[start..end as usize] {
-                let away = difference::<f32>(laid.at(place), laid.at(own), unit);
+                let away = difference::<f32>(laid.point(place), laid.point(own), unit);
                 sum = plus(sum, times(away, factor));
             }
             start = end as usize;
@@ -327,14 +330,14 @@ impl Tangents {
     /// The second pass: returns the sums, not normalized, of a part of a block of classes with the normals
     /// `n`.
     #[inline(always)]
-    pub(super) fn sums<L: Part, U: Unit>(
+    pub(super) fn sums<L: Part, U: DifferenceUnit>(
         &self,
         (block, part): (usize, usize),
-        laid: &Laid,
+        laid: &ArrangedPoints,
         n: Vector<L>,
         vectors: &[[f32; 4]],
     ) -> Vector<L> {
-        let unit = U::of(laid);
+        let unit = U::unit(laid);
         let (rows, factors) = match block.checked_sub(1) {
             None => (0, 0),
             Some(before) => (self.blocks[before].rows, self.blocks[before].factors),
@@ -395,7 +398,7 @@ fn classes(point: &[u32], group: &[u32], uvs: &[[f32; 2]], signs: &[f32]) -> (Ve
     };
     let count = point.len() as u32;
     let mut order: Vec<u32> = (0..count).collect();
-    sort::by_own_key(&mut order, |&v| (key(v), v));
+    sort::unstable_by_key(&mut order, |&v| (key(v), v));
     let mut first = vec![0; point.len()];
     for class in order.chunk_by(|a, b| key(*a) == key(*b)) {
         for v in class {
@@ -420,16 +423,16 @@ fn classes(point: &[u32], group: &[u32], uvs: &[[f32; 2]], signs: &[f32]) -> (Ve
 /// A corner of a triangle: its vertex, those after and before it, and the factors and uv area of its
 /// gradient.
 #[derive(Clone, Copy)]
-struct Corner {
+struct UvCorner {
     vertices: [u32; 3],
     /// The factors of the vectors to the vertices after and before.
     factors: [f32; 2],
     area: f32,
 }
 
-impl Corner {
+impl UvCorner {
     /// Returns the corners of a triangle in order.
-    fn of<'a>(t: &[u32; 3], uvs: &'a [[f32; 2]]) -> impl Iterator<Item = Corner> + use<'a> {
+    fn from_triangle<'a>(t: &[u32; 3], uvs: &'a [[f32; 2]]) -> impl Iterator<Item = UvCorner> + use<'a> {
         let t = *t;
         (0..3).map(move |k| {
             let vertices = [t[k], t[(k + 1) % 3], t[(k + 2) % 3]];
@@ -437,12 +440,12 @@ impl Corner {
             let (ua, va, ub, vb) = (a[0] - p[0], a[1] - p[1], b[0] - p[0], b[1] - p[1]);
             let area = ua * vb - va * ub;
             let factors = if area < 0.0 { [-vb, va] } else { [vb, -va] };
-            Corner { vertices, factors, area }
+            UvCorner { vertices, factors, area }
         })
     }
 
     /// Returns the corner in terms of places.
-    fn around(&self, place: &[u32]) -> FanCorner<[f32; 2]> {
+    fn to_fan_corner(&self, place: &[u32]) -> FanCorner<[f32; 2]> {
         let [at, after, before] = self.vertices.map(|v| place[v as usize]);
         FanCorner { at, after, across: after, before, own: self.factors }
     }
@@ -454,7 +457,7 @@ impl Corner {
 }
 
 /// Returns the places around a class with these corners, and their static factors.
-fn around(corners: &[Corner], of: Of<'_>) -> Vec<(u32, f32)> {
+fn constant_factors(corners: &[UvCorner], of: VertexTables<'_>) -> Vec<(u32, f32)> {
     let mut list: Vec<(u32, f32)> = Vec::with_capacity(2 * corners.len());
     for corner in corners {
         let places = corner.vertices.map(|v| of.place[v as usize]);

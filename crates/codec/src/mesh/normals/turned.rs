@@ -15,7 +15,7 @@
 //! Between frames, rotations are on the straight line between their quaternions, the second negated if the
 //! two have a negative product.
 
-use crate::mesh::normals::gather::sixteen;
+use crate::mesh::normals::gather::padded_block;
 use crate::mesh::normals::lists::TurnedList;
 use crate::mesh::normals::roots::inverse_length;
 use crate::simd::lanes::{BLOCK, BlockRow, Number, Part, Vector, plus, times};
@@ -23,8 +23,8 @@ use crate::transform::Transform;
 
 /// The bone that turns each point of a mesh.
 #[derive(Debug, Clone, Copy)]
-pub struct Rest<'a> {
-    /// The bone of each point; [`Rest::rigid`] if the point does not move.
+pub struct PointBones<'a> {
+    /// The bone of each point; [`PointBones::rigid`] if the point does not move.
     pub bones: &'a [u32],
     /// The number of bones.
     pub rigid: u32,
@@ -32,40 +32,40 @@ pub struct Rest<'a> {
 
 /// The unit vectors at rest of groups and of classes of tangents, with the bones that turn them.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(in crate::mesh) struct Turned {
-    groups: Vec<Block>,
-    classes: Vec<Block>,
+pub(in crate::mesh) struct TurnedVectors {
+    groups: Vec<TurnedBlock>,
+    classes: Vec<TurnedBlock>,
     rigid: usize,
 }
 
 /// Sixteen vectors.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Block {
+struct TurnedBlock {
     at_rest: [[f32; BLOCK]; 3],
     /// The number of the first column of each vector's rotation.
     columns: BlockRow,
     /// `true` if all have the same rotation.
-    alike: bool,
+    same_rotation: bool,
 }
 
-impl Block {
-    fn list(at_rest: &[[f32; 4]], bones: &[u32]) -> Vec<Block> {
+impl TurnedBlock {
+    fn from_vectors(at_rest: &[[f32; 4]], bones: &[u32]) -> Vec<TurnedBlock> {
         let of = |first: usize| {
-            let vectors = sixteen(at_rest, first, [0.0; 4]);
+            let vectors = padded_block(at_rest, first, [0.0; 4]);
             // The padding of a block has the bone of the last item.
             let fill = bones[bones.len() - 1];
-            let columns = sixteen(bones, first, fill).map(|bone| 3 * bone);
-            Block {
+            let columns = padded_block(bones, first, fill).map(|bone| 3 * bone);
+            TurnedBlock {
                 at_rest: [0, 1, 2].map(|k| vectors.map(|v| v[k])),
                 columns,
-                alike: columns == [columns[0]; BLOCK],
+                same_rotation: columns == [columns[0]; BLOCK],
             }
         };
         (0..bones.len()).step_by(BLOCK).map(of).collect()
     }
 
     /// Returns the first `count` vectors of all blocks, and their bones.
-    fn all(blocks: &[Block], count: usize) -> TurnedList {
+    fn to_list(blocks: &[TurnedBlock], count: usize) -> TurnedList {
         let each = blocks.iter().flat_map(|block| (0..BLOCK).map(move |l| (block, l))).take(count);
         TurnedList {
             bones: each.clone().map(|(block, l)| block.columns[l] / 3).collect(),
@@ -81,15 +81,15 @@ impl Block {
             L::load(&self.at_rest[1], part),
             L::load(&self.at_rest[2], part),
         ];
-        let [a, b, c] = match self.alike {
+        let [a, b, c] = match self.same_rotation {
             true => {
                 let first = self.columns[0] as usize;
                 [splat(&columns[first]), splat(&columns[first + 1]), splat(&columns[first + 2])]
             }
             false => [
                 L::vectors(columns, &self.columns, part),
-                L::vectors(columns, &next(&self.columns, 1), part),
-                L::vectors(columns, &next(&self.columns, 2), part),
+                L::vectors(columns, &add_to_row(&self.columns, 1), part),
+                L::vectors(columns, &add_to_row(&self.columns, 2), part),
             ],
         };
         plus(plus(times(a, x), times(b, y)), times(c, z))
@@ -102,7 +102,7 @@ fn splat<L: Number>(v: &[f32; 4]) -> Vector<L> {
 }
 
 #[inline(always)]
-fn next(row: &BlockRow, by: u32) -> BlockRow {
+fn add_to_row(row: &BlockRow, by: u32) -> BlockRow {
     let mut out = *row;
     for out in &mut out {
         *out += by;
@@ -110,7 +110,7 @@ fn next(row: &BlockRow, by: u32) -> BlockRow {
     out
 }
 
-impl Turned {
+impl TurnedVectors {
     /// Takes `normals` and `tangents` at rest, the bone of each group, and the group of each class.
     pub fn new(
         normals: &[[f32; 4]],
@@ -118,11 +118,11 @@ impl Turned {
         bones: &[u32],
         groups: &[u32],
         rigid: u32,
-    ) -> Turned {
+    ) -> TurnedVectors {
         let of_classes: Vec<u32> = groups.iter().map(|&g| bones[g as usize]).collect();
-        let groups = Block::list(normals, bones);
-        let classes = Block::list(tangents, &of_classes);
-        Turned { groups, classes, rigid: rigid as usize }
+        let groups = TurnedBlock::from_vectors(normals, bones);
+        let classes = TurnedBlock::from_vectors(tangents, &of_classes);
+        TurnedVectors { groups, classes, rigid: rigid as usize }
     }
 
     /// Returns the number of columns of all rotations, with the identity.
@@ -144,7 +144,7 @@ impl Turned {
         for (bone, columns) in columns.iter_mut().enumerate() {
             let mut q = of(transforms, bone);
             if let Some((next, t)) = next {
-                q = between(q, of(next, bone), t);
+                q = interpolate_rotations(q, of(next, bone), t);
             }
             *columns = rotation(q);
         }
@@ -152,12 +152,12 @@ impl Turned {
 
     /// Returns the vectors of groups at rest and their bones.
     pub(super) fn group_list(&self, count: usize) -> TurnedList {
-        Block::all(&self.groups, count)
+        TurnedBlock::to_list(&self.groups, count)
     }
 
     /// Returns the vectors of classes at rest and their bones.
     pub(super) fn class_list(&self, count: usize) -> TurnedList {
-        Block::all(&self.classes, count)
+        TurnedBlock::to_list(&self.classes, count)
     }
 
     /// Returns the normals of a part of a block of groups, not normalized.
@@ -173,7 +173,7 @@ impl Turned {
     }
 }
 
-fn between(a: [f32; 4], b: [f32; 4], t: f32) -> [f32; 4] {
+fn interpolate_rotations(a: [f32; 4], b: [f32; 4], t: f32) -> [f32; 4] {
     if t >= 1.0 {
         return b;
     }

@@ -4,12 +4,12 @@
 
 use crate::mesh::blocks::BLOCK;
 use crate::mesh::pack::{self, Unpacker};
-use crate::mesh::registers::avx2::{Padded, Residual, TAKES, place, sixteen};
+use crate::mesh::registers::avx2::{BlockResiduals, Padded, REFILL_INDICES, load_i16x16, residual_index};
 use crate::mesh::token::BitReader;
 use std::arch::x86_64::*;
 
 /// The sections of packed residuals, with the read position in each.
-pub struct Fields<'a> {
+pub struct PackedStream<'a> {
     flags: &'a [u8],
     flag: usize,
     codes: &'a [u8],
@@ -20,9 +20,9 @@ pub struct Fields<'a> {
     bit: usize,
 }
 
-impl<'a> Fields<'a> {
-    pub fn new(p: &Unpacker<'a>) -> Fields<'a> {
-        Fields {
+impl<'a> PackedStream<'a> {
+    pub fn new(p: &Unpacker<'a>) -> PackedStream<'a> {
+        PackedStream {
             flags: p.flags.bytes(),
             flag: p.flags.position(),
             codes: p.codes.bytes(),
@@ -35,16 +35,16 @@ impl<'a> Fields<'a> {
     }
 
     pub fn put_back(&self, p: &mut Unpacker<'a>) {
-        p.flags = BitReader::at(self.flags, self.flag);
-        p.codes = BitReader::at(self.codes, self.code);
+        p.flags = BitReader::at_bit(self.flags, self.flag);
+        p.codes = BitReader::at_bit(self.codes, self.code);
         p.mask = self.mask;
-        p.fields = BitReader::at(self.fields.bytes, self.bit);
+        p.fields = BitReader::at_bit(self.fields.bytes, self.bit);
     }
 
     /// Decodes the residuals of a block of `count` vertices; `None` if all are zero.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-    pub unsafe fn block(&mut self, count: usize) -> Option<Residual> {
+    pub unsafe fn block(&mut self, count: usize) -> Option<BlockResiduals> {
         let byte = self.flags.get(self.flag >> 3).copied().unwrap_or(0);
         let set = byte >> (self.flag & 7) & 1 == 1;
         self.flag += 1;
@@ -73,18 +73,18 @@ impl<'a> Fields<'a> {
     /// Decodes fields of `w` ≤ 8 bits for the vertices in `mask`.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-    unsafe fn each(&mut self, mask: u32, w: u32) -> Residual {
+    unsafe fn each(&mut self, mask: u32, w: u32) -> BlockResiduals {
         let size = 1 + 3 * w;
         let bits = _mm256_setr_epi32(1, 2, 16, 32, 4, 8, 64, 128);
         let mut half = |mask: u32| {
             // The mask's bits in the order of a register.
             let own = (mask & 0xC3) | (mask & 0x0C) << 2 | (mask & 0x30) >> 2;
             // SAFETY: eight bytes of a table.
-            let rank = unsafe { _mm_loadl_epi64(TAKES[own as usize].as_ptr().cast()) };
+            let rank = unsafe { _mm_loadl_epi64(REFILL_INDICES[own as usize].as_ptr().cast()) };
             let rank = _mm256_cvtepu8_epi32(rank);
             let at = _mm256_mullo_epi32(rank, _mm256_set1_epi32(size as i32));
             let at = _mm256_add_epi32(at, _mm256_set1_epi32((self.bit & 7) as i32));
-            let from = self.fields.at(self.bit >> 3);
+            let from = self.fields.pointer(self.bit >> 3);
             self.bit += (mask.count_ones() * size) as usize;
             // SAFETY: 8 vertices of at most 25 bits lie within 128 bytes.
             let word = unsafe { _mm256_i32gather_epi32::<1>(from.cast(), _mm256_srli_epi32::<3>(at)) };
@@ -103,7 +103,7 @@ impl<'a> Fields<'a> {
             [axis(0), axis(1), axis(2)]
         };
         let (a, b) = (half(mask & 255), half(mask >> 8));
-        Residual {
+        BlockResiduals {
             x: _mm256_packs_epi32(a[0], b[0]),
             y: _mm256_packs_epi32(a[1], b[1]),
             z: _mm256_packs_epi32(a[2], b[2]),
@@ -113,16 +113,16 @@ impl<'a> Fields<'a> {
     /// Decodes the full-width fields of `count` vertices.
     #[cold]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-    fn whole(&mut self, count: usize) -> Residual {
-        let mut bits = BitReader::at(self.fields.bytes, self.bit);
+    fn whole(&mut self, count: usize) -> BlockResiduals {
+        let mut bits = BitReader::at_bit(self.fields.bytes, self.bit);
         let mut out = [[0i16; BLOCK]; 3];
         for v in 0..count {
             for axis in &mut out {
-                axis[place(v)] = bits.take(16) as i16;
+                axis[residual_index(v)] = bits.read(16) as i16;
             }
         }
         self.bit = bits.position();
-        let [x, y, z] = out.map(|v| sixteen(v));
-        Residual { x, y, z }
+        let [x, y, z] = out.map(|v| load_i16x16(v));
+        BlockResiduals { x, y, z }
     }
 }

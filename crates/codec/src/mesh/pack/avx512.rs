@@ -9,7 +9,7 @@ use crate::mesh::token::{self, BitReader};
 use std::arch::x86_64::*;
 
 /// The sections of packed residuals, with the read position in each.
-pub struct Fields<'a> {
+pub struct PackedStream<'a> {
     flags: &'a [u8],
     flag: usize,
     codes: &'a [u8],
@@ -23,7 +23,7 @@ pub struct Fields<'a> {
 /// The positions of the fields of eight vertices, for one width of fields and one first bit within the first
 /// byte.
 #[repr(C, align(64))]
-struct Deal {
+struct FieldPositions {
     /// The two bytes that contain each field.
     bytes: [u8; 64],
     /// The bit at which the field begins in them.
@@ -45,10 +45,10 @@ const fn shifts() -> [[i64; 2]; 16] {
     out
 }
 
-static DEALS: [[Deal; 8]; 9] = deals();
+static FIELD_POSITIONS: [[FieldPositions; 8]; 9] = field_positions();
 
-const fn deals() -> [[Deal; 8]; 9] {
-    let mut out = [const { [const { Deal { bytes: [0; 64], right: [0; 32] } }; 8] }; 9];
+const fn field_positions() -> [[FieldPositions; 8]; 9] {
+    let mut out = [const { [const { FieldPositions { bytes: [0; 64], right: [0; 32] } }; 8] }; 9];
     let mut w = 1;
     while w < 9 {
         let mut first = 0;
@@ -70,9 +70,9 @@ const fn deals() -> [[Deal; 8]; 9] {
     out
 }
 
-impl<'a> Fields<'a> {
-    pub fn new(p: &Unpacker<'a>) -> Fields<'a> {
-        Fields {
+impl<'a> PackedStream<'a> {
+    pub fn new(p: &Unpacker<'a>) -> PackedStream<'a> {
+        PackedStream {
             flags: p.flags.bytes(),
             flag: p.flags.position(),
             codes: p.codes.bytes(),
@@ -85,10 +85,10 @@ impl<'a> Fields<'a> {
     }
 
     pub fn put_back(&self, p: &mut Unpacker<'a>) {
-        p.flags = BitReader::at(self.flags, self.flag);
-        p.codes = BitReader::at(self.codes, self.code);
+        p.flags = BitReader::at_bit(self.flags, self.flag);
+        p.codes = BitReader::at_bit(self.codes, self.code);
         p.mask = self.mask;
-        p.fields = BitReader::at(self.fields.bytes, self.bit);
+        p.fields = BitReader::at_bit(self.fields.bytes, self.bit);
     }
 
     /// Moves to the next block; `true` if it is not all zero.
@@ -129,8 +129,8 @@ impl<'a> Fields<'a> {
     kernel! {
     /// Decodes the fields of those of eight vertices that are in `mask`.
     unsafe fn half(&mut self, mask: u8, w: usize, left: __m512i, right: __m512i) -> __m512i {
-        let deal = &DEALS[w][self.bit & 7];
-        let from = self.fields.at(self.bit >> 3);
+        let deal = &FIELD_POSITIONS[w][self.bit & 7];
+        let from = self.fields.pointer(self.bit >> 3);
         self.bit += mask.count_ones() as usize * (1 + 3 * w);
         // SAFETY: 128 bytes can be read, and a table has 64.
         let (bytes, from, first) = unsafe {
@@ -161,11 +161,11 @@ impl<'a> Fields<'a> {
     )]
     /// Decodes the full-width fields of `count` vertices.
     fn whole(&mut self, count: usize) -> Vectors {
-        let mut bits = BitReader::at(self.fields.bytes, self.bit);
+        let mut bits = BitReader::at_bit(self.fields.bytes, self.bit);
         let mut out = [[0i16; 4]; 16];
         for q in &mut out[..count] {
             for v in &mut q[..3] {
-                *v = bits.take(16) as i16;
+                *v = bits.read(16) as i16;
             }
             q[3] = token::magnitude([0, 1, 2].map(|k| i32::from(q[k]))) as i16;
         }

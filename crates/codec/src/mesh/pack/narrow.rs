@@ -2,17 +2,17 @@
 //! four vertices lie within sixteen bytes: a byte lookup moves each to its lane, a multiplication aligns it
 //! there, and shifts separate its components.
 
-use crate::mesh::blocks::{BLOCK, Rows};
+use crate::mesh::blocks::{BLOCK, NarrowBlock};
 use crate::mesh::pack::{self, Unpacker};
-use crate::mesh::token::{BitReader, vector};
+use crate::mesh::token::{BitReader, with_magnitude};
 use crate::simd::quads::Quad;
 
 /// The sections of packed residuals.
-pub struct Fields<'a>(Unpacker<'a>);
+pub struct PackedStream<'a>(Unpacker<'a>);
 
-impl<'a> Fields<'a> {
-    pub fn new(p: &Unpacker<'a>) -> Fields<'a> {
-        Fields(p.clone())
+impl<'a> PackedStream<'a> {
+    pub fn new(p: &Unpacker<'a>) -> PackedStream<'a> {
+        PackedStream(p.clone())
     }
 
     pub fn put_back(&self, p: &mut Unpacker<'a>) {
@@ -22,12 +22,12 @@ impl<'a> Fields<'a> {
     /// Decodes the residuals of a block of `count` vertices; entries beyond them are unspecified. `None` if
     /// all are zero.
     #[inline(always)]
-    pub fn block<Q: Quad>(&mut self, count: usize) -> Option<Rows> {
+    pub fn block<Q: Quad>(&mut self, count: usize) -> Option<NarrowBlock> {
         let own = &mut self.0;
-        if own.flags.take(1) == 0 {
+        if own.flags.read(1) == 0 {
             return None;
         }
-        let code = own.codes.take(4);
+        let code = own.codes.read(4);
         Some(match code {
             pack::WHOLE => whole(&mut own.fields, count),
             pack::DENSE.. => each::<Q>(&mut own.fields, count, code - pack::DENSE),
@@ -45,7 +45,7 @@ impl<'a> Fields<'a> {
 
 /// Decodes `count` fields of 1 + 3·w bits, w = `less` + 1.
 #[inline(always)]
-fn each<Q: Quad>(fields: &mut BitReader, count: usize, less: u32) -> Rows {
+fn each<Q: Quad>(fields: &mut BitReader, count: usize, less: u32) -> NarrowBlock {
     let w = less + 1;
     let size = 1 + 3 * w as usize;
     let mut out = [[0; 8]; BLOCK / 2];
@@ -56,7 +56,7 @@ fn each<Q: Quad>(fields: &mut BitReader, count: usize, less: u32) -> Rows {
             break;
         }
         let at = first + 4 * four * size;
-        let lane = &LANES[less as usize & 7][at & 7];
+        let lane = &FIELD_MOVES[less as usize & 7][at & 7];
         let bytes = Q::load8(&window(fields.bytes(), at >> 3));
         let word = Q::mul32(Q::look_up(bytes, Q::load8(&lane.bytes)), Q::load32(&lane.factors));
         let parity = Q::and(Q::right_zeros(word, 7), Q::splat32(1));
@@ -93,7 +93,7 @@ fn window(bytes: &[u8], at: usize) -> [u8; 16] {
 
 /// Moves the first vectors, in order, to where the mask has a bit; others are zero.
 #[inline(always)]
-fn spread(some: Rows, mask: u16) -> Rows {
+fn spread(some: NarrowBlock, mask: u16) -> NarrowBlock {
     let some: [u64; BLOCK] = bytemuck::cast(some);
     let mut out = [0u64; BLOCK];
     let mut next = 0;
@@ -107,18 +107,18 @@ fn spread(some: Rows, mask: u16) -> Rows {
 
 /// Decodes the full-width fields of `count` vertices.
 #[cold]
-fn whole(fields: &mut BitReader, count: usize) -> Rows {
+fn whole(fields: &mut BitReader, count: usize) -> NarrowBlock {
     let mut out = [[0; 4]; BLOCK];
     for out in &mut out[..count] {
-        let mut axis = || fields.take(16) as i16;
-        *out = vector([axis(), axis(), axis()].map(i32::from));
+        let mut axis = || fields.read(16) as i16;
+        *out = with_magnitude([axis(), axis(), axis()].map(i32::from));
     }
     bytemuck::cast(out)
 }
 
 /// The steps that move the fields of four vertices to their lanes.
 #[derive(Clone, Copy)]
-struct Lane {
+struct FieldMoves {
     /// The index of each byte to load.
     bytes: [u8; 16],
     /// The factors that move the first bit of each lane to bit 7.
@@ -126,10 +126,10 @@ struct Lane {
 }
 
 /// By w − 1 and the first bit.
-static LANES: [[Lane; 8]; 8] = lanes();
+static FIELD_MOVES: [[FieldMoves; 8]; 8] = field_moves();
 
-const fn lanes() -> [[Lane; 8]; 8] {
-    let mut out = [[Lane { bytes: [0; 16], factors: [0; 4] }; 8]; 8];
+const fn field_moves() -> [[FieldMoves; 8]; 8] {
+    let mut out = [[FieldMoves { bytes: [0; 16], factors: [0; 4] }; 8]; 8];
     let mut at = 0;
     while at < 64 * 4 {
         let (less, first, lane) = (at / 32, at / 4 % 8, at % 4);

@@ -39,13 +39,13 @@ pub(in crate::mesh) const fn token_bits() -> [[u32; 256]; 2] {
 }
 
 /// By mask of the lanes that take a word: the index of the next word for each lane. Lanes are in the order of
-/// `ORDER`.
-pub(in crate::mesh) static TAKES: [[u8; 8]; 256] = takes();
+/// `VERTEX_ORDER`.
+pub(in crate::mesh) static REFILL_INDICES: [[u8; 8]; 256] = refill_indices();
 
 /// The order of vertices in a register of 8, as a shuffle of 4-vectors produces and the next one consumes it.
-pub(in crate::mesh) const ORDER: [usize; 8] = [0, 1, 4, 5, 2, 3, 6, 7];
+pub(in crate::mesh) const VERTEX_ORDER: [usize; 8] = [0, 1, 4, 5, 2, 3, 6, 7];
 
-pub(in crate::mesh) const fn takes() -> [[u8; 8]; 256] {
+pub(in crate::mesh) const fn refill_indices() -> [[u8; 8]; 256] {
     let mut out = [[0; 8]; 256];
     let mut mask = 0;
     while mask < 256 {
@@ -53,7 +53,7 @@ pub(in crate::mesh) const fn takes() -> [[u8; 8]; 256] {
         while lane < 8 {
             let mut other = 0;
             while other < 8 {
-                if ORDER[other] < ORDER[lane] && mask >> other & 1 == 1 {
+                if VERTEX_ORDER[other] < VERTEX_ORDER[lane] && mask >> other & 1 == 1 {
                     out[mask][lane] += 1;
                 }
                 other += 1;
@@ -86,7 +86,7 @@ impl<'a> Padded<'a> {
 
     /// Returns a pointer from which at least 128 bytes can be read: those at `at`, or zeros beyond the end.
     #[inline(always)]
-    pub(crate) fn at(&self, at: usize) -> *const u8 {
+    pub(crate) fn pointer(&self, at: usize) -> *const u8 {
         if at + 128 <= self.bytes.len() {
             // SAFETY: inside.
             unsafe { self.bytes.as_ptr().add(at) }
@@ -99,22 +99,22 @@ impl<'a> Padded<'a> {
     }
 }
 
-/// The residuals of a block of one frame, in the order of `ORDER`: 16 values of 16 bits per axis.
-pub(in crate::mesh) struct Residual {
+/// The residuals of a block of one frame, in the order of `VERTEX_ORDER`: 16 values of 16 bits per axis.
+pub(in crate::mesh) struct BlockResiduals {
     pub(in crate::mesh) x: __m256i,
     pub(in crate::mesh) y: __m256i,
     pub(in crate::mesh) z: __m256i,
 }
 
-/// Returns the index in a [`Residual`] of vertex `v` of a block.
-pub(in crate::mesh) fn place(v: usize) -> usize {
-    let (half, lane) = (v / 8, ORDER[v % 8]);
+/// Returns the index in a [`BlockResiduals`] of vertex `v` of a block.
+pub(in crate::mesh) fn residual_index(v: usize) -> usize {
+    let (half, lane) = (v / 8, VERTEX_ORDER[v % 8]);
     lane / 4 * 8 + half * 4 + lane % 4
 }
 
 #[inline]
 #[target_feature(enable = "avx2")]
-pub(in crate::mesh) fn sixteen(v: [i16; 16]) -> __m256i {
+pub(in crate::mesh) fn load_i16x16(v: [i16; 16]) -> __m256i {
     // SAFETY: 32 bytes.
     unsafe { _mm256_loadu_si256(v.as_ptr().cast()) }
 }

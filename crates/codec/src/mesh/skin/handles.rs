@@ -24,9 +24,9 @@ pub const CORNERS: [[f64; 3]; HANDLES] =
 
 // Part of the format.
 /// The largest number of bones above another.
-const DEEPEST: u32 = 24;
+const MAX_TREE_DEPTH: u32 = 24;
 /// Building the tree takes time quadratic in the number of bones, so they are limited.
-const MOST: usize = 1024;
+const MAX_TREE_BONES: usize = 1024;
 
 /// Returns the matrix that moves a region to the given handles.
 pub fn affine(region: &Region, handles: [[f32; 3]; HANDLES]) -> [[f64; 4]; 3] {
@@ -48,9 +48,9 @@ pub fn affine(region: &Region, handles: [[f32; 3]; HANDLES]) -> [[f64; 4]; 3] {
 }
 
 /// Builds the hierarchy of the handles of bones with these regions: number 4·b + k is handle k of bone b.
-pub fn levels(regions: &[Region]) -> Hierarchy {
-    if regions.is_empty() || regions.len() > MOST {
-        return pieces(regions.len() as u32);
+pub fn build_hierarchy(regions: &[Region]) -> Hierarchy {
+    if regions.is_empty() || regions.len() > MAX_TREE_BONES {
+        return irregular_hierarchy(regions.len() as u32);
     }
     let tree = tree(regions);
     let deepest = tree.iter().map(|t| t.depth).max().unwrap_or(0);
@@ -59,8 +59,8 @@ pub fn levels(regions: &[Region]) -> Hierarchy {
     let others = |bone: u32| (1..HANDLES as u32).map(move |k| handle(bone, k));
     let mut out = Hierarchy { starts: vec![0], ..Hierarchy::default() };
     for d in 0..=deepest {
-        out.put(at_depth(d).map(|(bone, _)| handle(bone, 0)));
-        out.put(at_depth(d).flat_map(|(bone, _)| others(bone)));
+        out.push_level(at_depth(d).map(|(bone, _)| handle(bone, 0)));
+        out.push_level(at_depth(d).flat_map(|(bone, _)| others(bone)));
     }
     let mut new_of = vec![0; out.order.len()];
     for (new, &handle) in (0..).zip(&out.order) {
@@ -73,12 +73,12 @@ pub fn levels(regions: &[Region]) -> Hierarchy {
         let above = above.flat_map(|a| (0..HANDLES as u32).map(move |k| handle(a, k)));
         let own = (k > 0).then_some(handle(bone, 0));
         let ring: Vec<u32> = above.chain(own).map(|h| new_of[h as usize]).collect();
-        out.put_ring(ring);
+        out.push_ring(ring);
     }
     out
 }
 
-fn pieces(bones: u32) -> Hierarchy {
+fn irregular_hierarchy(bones: u32) -> Hierarchy {
     let of = |b: u32| {
         let at = HANDLES as u32 * b;
         [[0, 1, 2], [0, 2, 3], [0, 3, 1]].map(|t| t.map(|k| at + k))
@@ -89,12 +89,12 @@ fn pieces(bones: u32) -> Hierarchy {
 
 /// The place of a bone in the tree.
 #[derive(Clone, Copy)]
-struct Hung {
+struct TreeNode {
     above: Option<u32>,
     depth: u32,
 }
 
-fn tree(regions: &[Region]) -> Vec<Hung> {
+fn tree(regions: &[Region]) -> Vec<TreeNode> {
     let size = |region: &Region| region.half[0] + region.half[1] + region.half[2];
     let mut root = 0;
     for (b, region) in regions.iter().enumerate() {
@@ -102,15 +102,15 @@ fn tree(regions: &[Region]) -> Vec<Hung> {
             root = b;
         }
     }
-    let mut out = vec![Hung { above: None, depth: 0 }; regions.len()];
+    let mut out = vec![TreeNode { above: None, depth: 0 }; regions.len()];
     // For each bone, its distance from the nearest one in the tree, and the number of that one.
     let mut near = vec![(f64::INFINITY, u32::MAX); regions.len()];
     let mut open: Vec<usize> = (0..regions.len()).filter(|&b| b != root).collect();
     let mut last = root;
     loop {
-        if out[last].depth < DEEPEST {
+        if out[last].depth < MAX_TREE_DEPTH {
             for &b in &open {
-                let far = far(&regions[b], &regions[last]);
+                let far = region_distance(&regions[b], &regions[last]);
                 if far < near[b].0 || (far == near[b].0 && (last as u32) < near[b].1) {
                     near[b] = (far, last as u32);
                 }
@@ -130,11 +130,11 @@ fn tree(regions: &[Region]) -> Vec<Hung> {
             u32::MAX => root as u32,
             above => above,
         };
-        out[last] = Hung { above: Some(above), depth: out[above as usize].depth + 1 };
+        out[last] = TreeNode { above: Some(above), depth: out[above as usize].depth + 1 };
     }
 }
 
-fn far(from: &Region, to: &Region) -> f64 {
+fn region_distance(from: &Region, to: &Region) -> f64 {
     let mut most: f64 = 0.0;
     for corner in CORNERS {
         let mut sum = 0.0;
@@ -158,14 +158,14 @@ mod tests {
     }
 
     fn check(regions: &[Region]) -> Hierarchy {
-        let h = levels(regions);
+        let h = build_hierarchy(regions);
         let n = HANDLES * regions.len();
         let mut all = h.order.clone();
         all.sort_unstable();
         assert!(all.into_iter().eq(0..n as u32));
         assert_eq!((h.starts[0], h.ring_starts.len()), (0, n + 1));
-        assert!(h.levels() >= 2 && h.levels() <= 2 * (DEEPEST as usize + 1));
-        for level in 0..h.levels() {
+        assert!(h.level_count() >= 2 && h.level_count() <= 2 * (MAX_TREE_DEPTH as usize + 1));
+        for level in 0..h.level_count() {
             assert!(level < 2 || !h.level(level).is_empty());
             assert!(h.order[h.level(level)].is_sorted());
             for new in h.level(level) {
@@ -206,7 +206,7 @@ mod tests {
             })
             .collect();
         let fit = *weights::FITS.last().unwrap();
-        let w = weights::solve_as(&h, &at_rest, fit);
+        let w = weights::solve_with(&h, &at_rest, fit);
         let moved = |p: [i32; 3]| (p[0] * 3 - p[1] + 2 * p[2]) as f64;
         for new in h.level(1).end..h.order.len() {
             let expected: f64 = (0..4)
@@ -220,9 +220,9 @@ mod tests {
 
     #[test]
     fn none_one_many() {
-        assert_eq!(levels(&[]).order, []);
+        assert_eq!(build_hierarchy(&[]).order, []);
         check(&[region([0.0; 3], [1.0; 3])]);
-        assert_eq!(levels(&vec![region([0.0; 3], [1.0; 3]); 1025]), pieces(1025));
+        assert_eq!(build_hierarchy(&vec![region([0.0; 3], [1.0; 3]); 1025]), irregular_hierarchy(1025));
     }
 
     proptest! {

@@ -3,9 +3,9 @@
 //! one.
 
 use crate::clip::nodes::Node;
-use crate::mesh::decode::Vector;
-use crate::mesh::skin::weights::{self, Weights};
-use crate::quantize::fixed::FixedPoint;
+use crate::mesh::decode::DecodedPoint;
+use crate::mesh::skin::weights::{self, SkinWeights};
+use crate::quantize::fixed_point::FixedPoint;
 use crate::simd::isa::Isa;
 use crate::simd::lanes::{self, LANES, Lanes, Task};
 use crate::sort;
@@ -24,7 +24,7 @@ pub struct Region {
 
 /// A bone and its weight for a point.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Pull {
+struct BoneInfluence {
     bone: u32,
     weight: f32,
 }
@@ -32,10 +32,11 @@ struct Pull {
 /// Points with `N` bones that are the same for several points, eight side by side.
 #[derive(Clone, Debug, Default)]
 struct Groups {
-    /// For each run of points with the same bones: these bones, `N` each, and the number of points.
+    /// For each run of points with the same bones: these bones, `N` each, and in `run_lengths` the number of
+    /// points.
     bones: Vec<u32>,
-    points: Vec<u32>,
-    cells: Vec<u32>,
+    run_lengths: Vec<u32>,
+    point_indices: Vec<u32>,
     /// x, y, z of eight points at rest; each run starts a new entry.
     rest: Vec<[[f32; LANES]; 3]>,
     /// The weights of eight points, for each of the `N` bones in turn.
@@ -45,47 +46,47 @@ struct Groups {
 /// Points with `N` bones that too few others share.
 #[derive(Clone, Debug, Default)]
 struct Loners {
-    cells: Vec<u32>,
+    point_indices: Vec<u32>,
     rest: Vec<[f32; 3]>,
-    pulls: Vec<Pull>,
+    influences: Vec<BoneInfluence>,
 }
 
 /// The number of points that must have the same bones to be moved eight at a time.
-const FEW: usize = 3;
+const MIN_GROUP_POINTS: usize = 3;
 
 /// Rest positions, bones and weights: positions follow from these and the matrices of bones.
 #[derive(Clone, Debug, Default)]
-pub struct Rig {
-    /// The rest position of each point, in the order of the hierarchy or as [`Rig::number_by_bones`] numbers
-    /// them.
+pub struct SkinRig {
+    /// The rest position of each point, in the order of the hierarchy or as [`SkinRig::number_by_bones`]
+    /// numbers them.
     pub rest: Vec<[f32; 3]>,
     /// The points with a residual.
     pub coded: Vec<u32>,
     /// The region of each bone.
     pub regions: Vec<Region>,
-    /// The start of each point's bones in `pulls`, and the end of the last.
+    /// The start of each point's bones in `influences`, and the end of the last.
     starts: Vec<u32>,
-    pulls: Vec<Pull>,
+    influences: Vec<BoneInfluence>,
     /// Points that share their bones, by number of bones, from one on.
-    groups: [Groups; weights::MOST],
+    groups: [Groups; weights::MAX_INFLUENCES],
     /// Points that do not share their bones, by number of bones, from two on.
-    loners: [Loners; weights::MOST - 1],
+    loners: [Loners; weights::MAX_INFLUENCES - 1],
     /// `true` if the points of both are numbered consecutively.
     numbered: bool,
 }
 
-impl Rig {
+impl SkinRig {
     /// Builds a rig with `bones` bones. `order` has the mesh's point for each; points with the same bones are
     /// sorted by it.
-    pub fn new(rest: Vec<[f32; 3]>, weights: &Weights, bones: u32, order: &[u32]) -> Rig {
-        let mut rig = Rig { starts: vec![0], rest, ..Rig::default() };
+    pub fn new(rest: Vec<[f32; 3]>, weights: &SkinWeights, bones: u32, order: &[u32]) -> SkinRig {
+        let mut rig = SkinRig { starts: vec![0], rest, ..SkinRig::default() };
         let unit = 1.0 / (1u32 << weights.depth) as f32;
         let (low, high) = (f32::INFINITY, f32::NEG_INFINITY);
         let mut boxes = vec![[low, low, low, high, high, high]; bones as usize];
         for v in 0..weights.points() {
-            let own = weights.of(v);
+            let own = weights.influences(v);
             for &(bone, weight) in own {
-                rig.pulls.push(Pull { bone: bone.into(), weight: f32::from(weight) * unit });
+                rig.influences.push(BoneInfluence { bone: bone.into(), weight: f32::from(weight) * unit });
                 if u32::from(weight) << 5 >= 1 << weights.depth {
                     let space = &mut boxes[usize::from(bone)];
                     for (k, &x) in rig.rest[v].iter().enumerate() {
@@ -96,12 +97,12 @@ impl Rig {
             }
             if own.is_empty() {
                 // Number `bones` stands for the matrix of points that do not move.
-                rig.pulls.push(Pull { bone: bones, weight: 1.0 });
+                rig.influences.push(BoneInfluence { bone: bones, weight: 1.0 });
             }
             // Sorted, in whatever order they are coded, so that more points have the same bones.
             let first = rig.starts[v] as usize;
-            sort::by_key(&mut rig.pulls[first..], |p| p.bone);
-            rig.starts.push(rig.pulls.len() as u32);
+            sort::by_key(&mut rig.influences[first..], |p| p.bone);
+            rig.starts.push(rig.influences.len() as u32);
             if weights.coded[v] {
                 rig.coded.push(v as u32);
             }
@@ -121,36 +122,36 @@ impl Rig {
         rig
     }
 
-    /// Arranges points as [`Rig::pose`] reads them.
+    /// Arranges points as [`SkinRig::pose`] reads them.
     fn sort(&mut self, order: &[u32]) {
-        let bones = |&cell: &u32| self.pulls_of(cell as usize).iter().map(|p| p.bone);
+        let bones = |&cell: &u32| self.point_influences(cell as usize).iter().map(|p| p.bone);
         let mut points: Vec<u32> = (0..self.rest.len() as u32).collect();
         let place = |&cell: &u32| order.get(cell as usize);
-        sort::by(&mut points, |a, b| bones(a).cmp(bones(b)).then(place(a).cmp(&place(b))));
+        sort::unstable_by(&mut points, |a, b| bones(a).cmp(bones(b)).then(place(a).cmp(&place(b))));
         let (mut groups, mut loners) = (self.groups.clone(), self.loners.clone());
         for run in points.chunk_by(|a, b| bones(a).eq(bones(b))) {
             let many = bones(&run[0]).len();
-            if many > 1 && run.len() < FEW {
+            if many > 1 && run.len() < MIN_GROUP_POINTS {
                 let own = &mut loners[many - 2];
                 for &cell in run {
-                    own.cells.push(cell);
+                    own.point_indices.push(cell);
                     own.rest.push(self.rest[cell as usize]);
-                    own.pulls.extend(self.pulls_of(cell as usize));
+                    own.influences.extend(self.point_influences(cell as usize));
                 }
                 continue;
             }
             let own = &mut groups[many - 1];
             own.bones.extend(bones(&run[0]));
-            own.points.push(run.len() as u32);
-            own.cells.extend(run);
+            own.run_lengths.push(run.len() as u32);
+            own.point_indices.extend(run);
             for eight in run.chunks(LANES) {
                 let mut rest = [[0.0; LANES]; 3];
-                let mut weights = [[0.0; LANES]; weights::MOST];
+                let mut weights = [[0.0; LANES]; weights::MAX_INFLUENCES];
                 for (l, &cell) in eight.iter().enumerate() {
                     for (row, x) in rest.iter_mut().zip(self.rest[cell as usize]) {
                         row[l] = x;
                     }
-                    for (row, pull) in weights.iter_mut().zip(self.pulls_of(cell as usize)) {
+                    for (row, pull) in weights.iter_mut().zip(self.point_influences(cell as usize)) {
                         row[l] = pull.weight;
                     }
                 }
@@ -161,11 +162,11 @@ impl Rig {
         (self.groups, self.loners) = (groups, loners);
     }
 
-    /// Renumbers points so that those with the same bones are consecutive and [`Rig::pose`] writes eight at
-    /// once. Returns the new number of each.
+    /// Renumbers points so that those with the same bones are consecutive and [`SkinRig::pose`] writes eight
+    /// at once. Returns the new number of each.
     pub fn number_by_bones(&mut self) -> Vec<u32> {
-        let groups = self.groups.iter_mut().map(|g| &mut g.cells);
-        let loners = self.loners.iter_mut().map(|l| &mut l.cells);
+        let groups = self.groups.iter_mut().map(|g| &mut g.point_indices);
+        let loners = self.loners.iter_mut().map(|l| &mut l.point_indices);
         let mut numbers = vec![0; self.rest.len()];
         let (mut rest, mut starts, mut pulls) = (Vec::new(), vec![0], Vec::new());
         for cell in groups.chain(loners).flatten() {
@@ -174,10 +175,10 @@ impl Rig {
             numbers[old] = *cell;
             rest.push(self.rest[old]);
             let own = self.starts[old] as usize..self.starts[old + 1] as usize;
-            pulls.extend_from_slice(&self.pulls[own]);
+            pulls.extend_from_slice(&self.influences[own]);
             starts.push(pulls.len() as u32);
         }
-        (self.rest, self.starts, self.pulls) = (rest, starts, pulls);
+        (self.rest, self.starts, self.influences) = (rest, starts, pulls);
         self.numbered = true;
         for point in &mut self.coded {
             *point = numbers[*point as usize];
@@ -192,7 +193,7 @@ impl Rig {
 
     /// Returns the bones of a point and their weights; none if it does not move.
     pub fn influences(&self, v: usize) -> impl Iterator<Item = (usize, f32)> + '_ {
-        let pulls = self.pulls_of(v).iter();
+        let pulls = self.point_influences(v).iter();
         pulls
             .map(|pull| (pull.bone as usize, pull.weight))
             .filter(|&(bone, weight)| bone < self.bones() && weight > 0.0)
@@ -200,17 +201,17 @@ impl Rig {
 
     /// Returns the matrix numbers of a point and their weights in the order of summation, including that of
     /// points that do not move.
-    pub fn pulls(&self, v: usize) -> impl Iterator<Item = (u32, f32)> + '_ {
-        self.pulls_of(v).iter().map(|pull| (pull.bone, pull.weight))
+    pub fn matrix_weights(&self, v: usize) -> impl Iterator<Item = (u32, f32)> + '_ {
+        self.point_influences(v).iter().map(|pull| (pull.bone, pull.weight))
     }
 
     /// `true` if bones move the same points in the same way, to the bit.
     #[cfg(feature = "encode")]
-    pub fn moves_as(&self, other: &Rig) -> bool {
+    pub fn moves_as(&self, other: &SkinRig) -> bool {
         self.rest == other.rest
             && self.regions == other.regions
             && self.starts == other.starts
-            && self.pulls == other.pulls
+            && self.influences == other.influences
     }
 
     /// Returns the first `count` bones in the form of the clip codec.
@@ -224,29 +225,29 @@ impl Rig {
         self.regions.iter().take(count).map(of).collect()
     }
 
-    fn pulls_of(&self, v: usize) -> &[Pull] {
-        &self.pulls[self.starts[v] as usize..self.starts[v + 1] as usize]
+    fn point_influences(&self, v: usize) -> &[BoneInfluence] {
+        &self.influences[self.starts[v] as usize..self.starts[v + 1] as usize]
     }
 
     /// Returns the position of a point, in units.
-    pub fn place(&self, v: usize, matrices: &[Matrix]) -> [f32; 3] {
-        let [a, b, c, d] = blend(self.pulls_of(v), matrices);
+    pub fn position(&self, v: usize, matrices: &[Matrix]) -> [f32; 3] {
+        let [a, b, c, d] = blend(self.point_influences(v), matrices);
         let [x, y, z] = self.rest[v];
         [0, 1, 2].map(|k| a[k] * x + b[k] * y + c[k] * z + d[k])
     }
 
-    /// Computes the positions of all points, rounded to units: the reference of [`Rig::pose`].
+    /// Computes the positions of all points, rounded to units: the reference of [`SkinRig::pose`].
     #[cfg(feature = "encode")]
-    pub fn places(&self, matrices: &[Matrix], mut each: impl FnMut(usize, [i32; 3])) {
+    pub fn for_each_position(&self, matrices: &[Matrix], mut each: impl FnMut(usize, [i32; 3])) {
         for v in 0..self.rest.len() {
-            let at = self.place(v, matrices);
+            let at = self.position(v, matrices);
             each(v, at.map(|x| x.round_ties_even() as i32));
         }
     }
 
     /// Computes the fixed-point positions of all points.
-    pub fn pose<W: FixedPoint>(&self, isa: Isa, matrices: &[Matrix], out: &mut [Vector<W>]) {
-        let task = Pose { rig: self, matrices, out };
+    pub fn pose<W: FixedPoint>(&self, isa: Isa, matrices: &[Matrix], out: &mut [DecodedPoint<W>]) {
+        let task = PoseTask { rig: self, matrices, out };
         lanes::run(isa, task);
     }
 }
@@ -254,7 +255,7 @@ impl Rig {
 /// Returns the blended matrix of a point; numbers beyond the last stand for the last.
 #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
 #[cfg_attr(target_arch = "wasm32", inline(never))]
-fn blend(pulls: &[Pull], matrices: &[Matrix]) -> Matrix {
+fn blend(pulls: &[BoneInfluence], matrices: &[Matrix]) -> Matrix {
     let last = matrices.len() - 1;
     let Some((first, others)) = pulls.split_first() else {
         return matrices[last];
@@ -275,46 +276,46 @@ fn blend(pulls: &[Pull], matrices: &[Matrix]) -> Matrix {
     sum
 }
 
-/// The task of [`Rig::pose`].
-struct Pose<'a, W> {
-    rig: &'a Rig,
+/// The task of [`SkinRig::pose`].
+struct PoseTask<'a, W> {
+    rig: &'a SkinRig,
     matrices: &'a [Matrix],
-    out: &'a mut [Vector<W>],
+    out: &'a mut [DecodedPoint<W>],
 }
 
-impl<W: FixedPoint> Task for Pose<'_, W> {
+impl<W: FixedPoint> Task for PoseTask<'_, W> {
     #[inline(always)]
     fn run<L: Lanes>(mut self) {
-        self.group::<L, 1>();
-        self.group::<L, 2>();
-        self.group::<L, 3>();
-        self.group::<L, 4>();
-        self.group::<L, 5>();
-        self.group::<L, 6>();
-        self.group::<L, 7>();
-        self.group::<L, 8>();
-        self.alone::<L, 2>();
-        self.alone::<L, 3>();
-        self.alone::<L, 4>();
-        self.alone::<L, 5>();
-        self.alone::<L, 6>();
-        self.alone::<L, 7>();
-        self.alone::<L, 8>();
+        self.pose_groups::<L, 1>();
+        self.pose_groups::<L, 2>();
+        self.pose_groups::<L, 3>();
+        self.pose_groups::<L, 4>();
+        self.pose_groups::<L, 5>();
+        self.pose_groups::<L, 6>();
+        self.pose_groups::<L, 7>();
+        self.pose_groups::<L, 8>();
+        self.pose_loners::<L, 2>();
+        self.pose_loners::<L, 3>();
+        self.pose_loners::<L, 4>();
+        self.pose_loners::<L, 5>();
+        self.pose_loners::<L, 6>();
+        self.pose_loners::<L, 7>();
+        self.pose_loners::<L, 8>();
     }
 }
 
 // A WebAssembly program is compiled for one instruction set, so a function used in several places need not be
 // duplicated.
-impl<W: FixedPoint> Pose<'_, W> {
+impl<W: FixedPoint> PoseTask<'_, W> {
     /// Moves points with `N` bones that others share. No closures: all of it must end up in one function.
     #[inline(always)]
-    fn group<L: Lanes, const N: usize>(&mut self) {
+    fn pose_groups<L: Lanes, const N: usize>(&mut self) {
         let own = &self.rig.groups[N - 1];
         let (bones, _) = own.bones.as_chunks::<N>();
         let (weights, _) = own.weights.as_chunks::<N>();
-        let (mut cells, mut eights) = (&own.cells[..], own.rest.iter().zip(weights));
+        let (mut cells, mut eights) = (&own.point_indices[..], own.rest.iter().zip(weights));
         let last = self.matrices.len() - 1;
-        for (bones, &points) in bones.iter().zip(&own.points) {
+        for (bones, &points) in bones.iter().zip(&own.run_lengths) {
             let mut from = [&self.matrices[last]; N];
             for (from, &bone) in from.iter_mut().zip(bones) {
                 *from = &self.matrices[(bone as usize).min(last)];
@@ -328,18 +329,18 @@ impl<W: FixedPoint> Pose<'_, W> {
                     row::<L, N>(&from, weights, rest, 1),
                     row::<L, N>(&from, weights, rest, 2),
                 ];
-                self.put::<L>(cells, at);
+                self.store_points::<L>(cells, at);
             }
         }
     }
 
     /// Moves points with `N` bones that others do not share.
     #[inline(always)]
-    fn alone<L: Lanes, const N: usize>(&mut self) {
+    fn pose_loners<L: Lanes, const N: usize>(&mut self) {
         let own = &self.rig.loners[N - 2];
-        let (pulls, _) = own.pulls.as_chunks::<N>();
+        let (pulls, _) = own.influences.as_chunks::<N>();
         let points = own.rest.chunks(LANES).zip(pulls.chunks(LANES));
-        for (cells, (rest, pulls)) in own.cells.chunks(LANES).zip(points) {
+        for (cells, (rest, pulls)) in own.point_indices.chunks(LANES).zip(points) {
             let mut places = [[0.0; 4]; LANES];
             for (place, (&[x, y, z], pulls)) in places.iter_mut().zip(rest.iter().zip(pulls)) {
                 let [a, b, c, d] = blend(pulls, self.matrices);
@@ -348,18 +349,18 @@ impl<W: FixedPoint> Pose<'_, W> {
                     *at = a[k] * x + b[k] * y + c[k] * z + d[k];
                 }
             }
-            self.put::<L>(cells, L::load_vectors(&places));
+            self.store_points::<L>(cells, L::load_vectors(&places));
         }
     }
 
     /// Stores the positions of up to eight points, by number.
     #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     #[cfg_attr(target_arch = "wasm32", inline(never))]
-    fn put<L: Lanes>(&mut self, cells: &[u32], at: [L; 3]) {
+    fn store_points<L: Lanes>(&mut self, cells: &[u32], at: [L; 3]) {
         let mut all = [[W::default(); 4]; LANES];
         if W::BITS == i16::BITS {
             for (to, at) in all.iter_mut().zip(L::short_vectors(at)) {
-                *to = W::of_short(at);
+                *to = W::from_i16(at);
             }
         } else {
             for (to, [x, y, z, zero]) in all.iter_mut().zip(L::whole_vectors(at)) {

@@ -39,48 +39,48 @@ pub mod weights;
 mod tests;
 
 use crate::Corrupt;
-use crate::bytes::{Cursor, put_sized, put_varint};
-use crate::clip::nodes::Nodes;
+use crate::bytes::{Cursor, put_length_prefixed, put_varint};
+use crate::clip::nodes::NodeTracks;
 use crate::simd::isa::Isa;
 
 use crate::entropy::range;
-use crate::mesh::decode::{self, First, Static, Vector, Width};
+use crate::mesh::decode::{self, DecodedPoint, FirstFrame, StaticPart, Width};
 use crate::mesh::hierarchy::{self, Hierarchy};
-use crate::mesh::shared::Sets;
+use crate::mesh::table_sets::TableSets;
 use crate::mesh::tables::LAYERS;
-use crate::quantize::fixed::FixedPoint;
-use crate::quantize::lattice::Grid;
+use crate::quantize::fixed_point::FixedPoint;
+use crate::quantize::lattice::FixedPointGrid;
 use crate::transform::Transform;
 use crate::width::Points;
 use crate::{each_width, for_width};
 use handles::{HANDLES, affine};
-pub use kernel::{Matrix, Region, Rig};
-use packed::Packed;
+pub use kernel::{Matrix, Region, SkinRig};
+use packed::PackedSetup;
 
 /// The bones of a mesh, as far as decoders must know them before reading it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Bones {
+pub struct BoneCounts {
     /// The number of bones that rotate, move and scale.
     pub rigid: u32,
     /// The number of bones with arbitrary matrices.
     pub affine: u32,
     /// `true` if the handles of affine bones have 32 bits.
     pub wide: bool,
-    /// The number of words per frame for rigid bones; 0 if their transforms are packed.
-    pub words: u32,
+    /// The number of codes per frame for rigid bones; 0 if their transforms are packed.
+    pub codes_per_frame: u32,
     /// The number of points with a residual.
     pub coded: u32,
 }
 
-impl Bones {
+impl BoneCounts {
     /// `true` if the transforms of rigid bones are [`crate::mesh::skin::packed`].
     pub fn packed(&self) -> bool {
-        self.rigid > 0 && self.words == 0
+        self.rigid > 0 && self.codes_per_frame == 0
     }
 }
 
 /// Converts a row-major 3 × 4 matrix in world space to units of a grid.
-pub fn matrix(world: &[[f64; 4]; 3], grid: &Grid) -> Matrix {
+pub fn matrix(world: &[[f64; 4]; 3], grid: &FixedPointGrid) -> Matrix {
     let part = 1.0 / f64::from(grid.unit);
     let mut out = Matrix::default();
     for (r, row) in world.iter().enumerate() {
@@ -93,7 +93,7 @@ pub fn matrix(world: &[[f64; 4]; 3], grid: &Grid) -> Matrix {
 }
 
 /// Builds the hierarchy of the points with a residual. `triangles` has three points per triangle.
-pub fn coded_levels(coded: &[u32], hierarchy: &Hierarchy, triangles: &[u32]) -> Hierarchy {
+pub fn residual_hierarchy(coded: &[u32], hierarchy: &Hierarchy, triangles: &[u32]) -> Hierarchy {
     let mut number = vec![u32::MAX; hierarchy.order.len()];
     for (at, &cell) in (0..).zip(coded) {
         number[hierarchy.order[cell as usize] as usize] = at;
@@ -112,7 +112,7 @@ pub fn coded_levels(coded: &[u32], hierarchy: &Hierarchy, triangles: &[u32]) -> 
 /// The parts of a static part, as an encoder writes them.
 #[cfg(feature = "encode")]
 #[derive(Clone, Copy, Debug)]
-pub struct Parts<'a> {
+pub struct SkinContents<'a> {
     /// The sum of a point's weights is 2 to this power.
     pub depth: u32,
     /// The static part of the points at rest.
@@ -126,20 +126,20 @@ pub struct Parts<'a> {
     /// The static part of the residual, if there is one.
     pub residual: Option<&'a [u8]>,
     /// The unit and centre that are written if there is no residual.
-    pub grid: &'a Grid,
+    pub grid: &'a FixedPointGrid,
 }
 
 /// Writes the static part.
 #[cfg(feature = "encode")]
-pub fn encode(parts: &Parts<'_>, out: &mut Vec<u8>) {
+pub fn encode(parts: &SkinContents<'_>, out: &mut Vec<u8>) {
     out.push(parts.depth as u8);
-    put_sized(parts.rest, out);
-    put_sized(parts.weights, out);
+    put_length_prefixed(parts.rest, out);
+    put_length_prefixed(parts.weights, out);
     if let Some(setup) = parts.setup {
-        put_sized(setup, out);
+        put_length_prefixed(setup, out);
     }
     if let Some(handles) = parts.handles {
-        put_sized(handles, out);
+        put_length_prefixed(handles, out);
     }
     match parts.residual {
         Some(residual) => out.extend_from_slice(residual),
@@ -152,7 +152,7 @@ pub fn encode(parts: &Parts<'_>, out: &mut Vec<u8>) {
 
 /// Writes the bytes of one kind of bones, or of the residual, in an access unit.
 #[cfg(feature = "encode")]
-pub fn put_part(bytes: &[u8], out: &mut Vec<u8>) {
+pub fn write_section(bytes: &[u8], out: &mut Vec<u8>) {
     put_varint(bytes.len() as u32, out);
     out.extend_from_slice(bytes);
 }
@@ -161,32 +161,32 @@ pub fn put_part(bytes: &[u8], out: &mut Vec<u8>) {
 #[derive(Clone, Debug)]
 pub struct Skin {
     /// The numbers of bones and residuals.
-    pub bones: Bones,
+    pub bones: BoneCounts,
     /// The grid of the fixed-point positions.
-    pub grid: Grid,
+    pub grid: FixedPointGrid,
     /// The points with their bones.
-    pub rig: Rig,
+    pub rig: SkinRig,
     /// The rigid bones, unless they are packed.
-    pub nodes: Nodes,
+    pub nodes: NodeTracks,
     /// The rigid bones, if they are packed.
-    pub packed: Option<Packed>,
+    pub packed: Option<PackedSetup>,
     /// The four handles of each affine bone.
-    pub handles: Option<Static>,
+    pub handles: Option<StaticPart>,
     /// The points with a residual.
-    pub residual: Option<Static>,
+    pub residual: Option<StaticPart>,
     /// Frame 0, as far as the static part defines it.
-    pub first: First,
+    pub first: FirstFrame,
 }
 
 /// Reads the points at rest and their weights at the beginning of a static part.
-fn read_rig(c: &mut Cursor<'_>, bones: Bones, hierarchy: &Hierarchy) -> Result<Rig, Corrupt> {
+fn read_rig(c: &mut Cursor<'_>, bones: BoneCounts, hierarchy: &Hierarchy) -> Result<SkinRig, Corrupt> {
     let count = bones.rigid + bones.affine;
     let depth = u32::from(c.u8()?);
-    let rest = decode::still(c.sized()?, hierarchy)?;
-    let decoder = range::Decoder::new(c.sized()?);
+    let rest = decode::decode_first_positions(c.length_prefixed()?, hierarchy)?;
+    let decoder = range::Decoder::new(c.length_prefixed()?);
     let (weights, decoder) = weights::code(decoder, hierarchy, count, depth, None)?;
     decoder.finish()?;
-    let rig = Rig::new(rest, &weights, count, &hierarchy.order);
+    let rig = SkinRig::new(rest, &weights, count, &hierarchy.order);
     match rig.coded.len() == bones.coded as usize {
         true => Ok(rig),
         false => Err(Corrupt("skin: another number of residuals")),
@@ -194,15 +194,19 @@ fn read_rig(c: &mut Cursor<'_>, bones: Bones, hierarchy: &Hierarchy) -> Result<R
 }
 
 /// Reads the rigid bones, if there are any: as moving nodes, or packed.
-fn read_rigid(c: &mut Cursor<'_>, bones: Bones, rig: &Rig) -> Result<(Nodes, Option<Packed>), Corrupt> {
+fn read_rigid(
+    c: &mut Cursor<'_>,
+    bones: BoneCounts,
+    rig: &SkinRig,
+) -> Result<(NodeTracks, Option<PackedSetup>), Corrupt> {
     let rigid = bones.rigid as usize;
-    let (mut nodes, mut packed) = (Nodes::default(), None);
+    let (mut nodes, mut packed) = (NodeTracks::default(), None);
     if bones.packed() {
-        packed = Some(Packed::decode(c.sized()?, &rig.regions[..rigid])?);
+        packed = Some(PackedSetup::decode(c.length_prefixed()?, &rig.regions[..rigid])?);
     } else if rigid > 0 {
-        nodes = Nodes::new(&rig.nodes(rigid), c.sized()?)?;
+        nodes = NodeTracks::new(&rig.nodes(rigid), c.length_prefixed()?)?;
     }
-    match nodes.words == bones.words as usize {
+    match nodes.codes_per_frame == bones.codes_per_frame as usize {
         true => Ok((nodes, packed)),
         false => Err(Corrupt("skin: another number of words")),
     }
@@ -211,15 +215,15 @@ fn read_rigid(c: &mut Cursor<'_>, bones: Bones, rig: &Rig) -> Result<(Nodes, Opt
 /// Reads the static part of the handles of affine bones, if there are any.
 fn read_handles(
     c: &mut Cursor<'_>,
-    bones: Bones,
-    rig: &Rig,
-    sets: &mut Sets,
-) -> Result<Option<Static>, Corrupt> {
+    bones: BoneCounts,
+    rig: &SkinRig,
+    sets: &mut TableSets,
+) -> Result<Option<StaticPart>, Corrupt> {
     if bones.affine == 0 {
         return Ok(None);
     }
-    let levels = handles::levels(&rig.regions[bones.rigid as usize..]);
-    let coded = Static::decode_sharing(c.sized()?, levels, None, sets)?;
+    let levels = handles::build_hierarchy(&rig.regions[bones.rigid as usize..]);
+    let coded = StaticPart::decode_sharing(c.length_prefixed()?, levels, None, sets)?;
     match coded.first.is_wide() == bones.wide {
         true => Ok(Some(coded)),
         false => Err(Corrupt("skin: handles of another width")),
@@ -227,12 +231,12 @@ fn read_handles(
 }
 
 /// Reads unit and centre, which end a static part without residuals.
-fn read_grid(bytes: &[u8]) -> Result<Grid, Corrupt> {
+fn read_grid(bytes: &[u8]) -> Result<FixedPointGrid, Corrupt> {
     let mut c = Cursor::new(bytes);
     let (unit, centre) = (c.f32()?, [c.f32()?, c.f32()?, c.f32()?]);
     let finite = centre.iter().all(|v| v.is_finite());
     match c.left() == 0 && finite && unit.is_normal() {
-        true => Ok(Grid { unit, centre, steps: [1; LAYERS] }),
+        true => Ok(FixedPointGrid { unit, centre, steps: [1; LAYERS] }),
         false => Err(Corrupt("skin: unit or centre is not finite")),
     }
 }
@@ -245,14 +249,14 @@ impl Skin {
     /// positions have 32 bits if `wide`, else 16.
     pub fn decode(
         bytes: &[u8],
-        bones: Bones,
+        bones: BoneCounts,
         wide: bool,
         hierarchy: &Hierarchy,
         triangles: &[u32],
-        sets: &mut Sets,
+        sets: &mut TableSets,
     ) -> Result<Skin, Corrupt> {
         let count = u64::from(bones.rigid) + u64::from(bones.affine);
-        if count == 0 || count > u64::from(MOST_BONES) {
+        if count == 0 || count > u64::from(MAX_BONES) {
             return Err(Corrupt("skin: a number of bones that cannot be"));
         }
         let mut c = Cursor::new(bytes);
@@ -261,15 +265,15 @@ impl Skin {
         let handles = read_handles(&mut c, bones, &rig, sets)?;
         let mut skin = Skin {
             bones,
-            grid: Grid { unit: 1.0, centre: [0.0; 3], steps: [1; LAYERS] },
+            grid: FixedPointGrid { unit: 1.0, centre: [0.0; 3], steps: [1; LAYERS] },
             rig,
             nodes,
             packed,
             handles,
             residual: None,
-            first: First::Narrow(Vec::new()),
+            first: FirstFrame::Narrow(Vec::new()),
         };
-        let rest = c.take(c.left())?;
+        let rest = c.bytes(c.left())?;
         let mut matrices = vec![Matrix::default(); count as usize + 1];
         match bones.coded {
             0 => skin.grid = read_grid(rest)?,
@@ -277,14 +281,14 @@ impl Skin {
         }
         skin.first_matrices(&mut matrices);
         if bones.coded > 0 {
-            let levels = coded_levels(&skin.rig.coded, hierarchy, triangles);
+            let levels = residual_hierarchy(&skin.rig.coded, hierarchy, triangles);
             let residual = skin.read_residual(rest, levels, &matrices, sets)?;
             if residual.first.is_wide() != wide {
                 return Err(Corrupt("skin: a residual of another width than positions"));
             }
             skin.residual = Some(residual);
         }
-        skin.first = for_width!(wide, W => W::owned(skin.first_positions::<W>(&matrices)));
+        skin.first = for_width!(wide, W => W::into_owned_points(skin.first_positions::<W>(&matrices)));
         Ok(skin)
     }
 
@@ -295,17 +299,17 @@ impl Skin {
         bytes: &[u8],
         levels: Hierarchy,
         matrices: &[Matrix],
-        sets: &mut Sets,
-    ) -> Result<Static, Corrupt> {
+        sets: &mut TableSets,
+    ) -> Result<StaticPart, Corrupt> {
         let coded = &mut self.rig.coded;
         *coded = levels.order.iter().map(|&p| coded[p as usize]).collect();
         let outside: Vec<[i32; 3]> = (self.rig.coded.iter())
             .map(|&v| {
-                let at = self.rig.place(v as usize, matrices);
+                let at = self.rig.position(v as usize, matrices);
                 at.map(|x| x.round_ties_even() as i32)
             })
             .collect();
-        Static::decode_sharing(bytes, levels, Some(&outside), sets)
+        StaticPart::decode_sharing(bytes, levels, Some(&outside), sets)
     }
 
     /// Renumbers points and fixed-point positions by their bones, for the fastest playback. Returns the new
@@ -319,14 +323,14 @@ impl Skin {
             out
         }
         let numbers = self.rig.number_by_bones();
-        self.first = each_width!(&self.first, first => FixedPoint::owned(moved(first, &numbers)));
+        self.first = each_width!(&self.first, first => FixedPoint::into_owned_points(moved(first, &numbers)));
         numbers
     }
 
-    /// Returns, for each point, the bone with the largest weight, which turns its normal; [`Bones::rigid`] if
-    /// there is none. `None` unless all bones are rigid.
+    /// Returns, for each point, the bone with the largest weight, which turns its normal;
+    /// [`BoneCounts::rigid`] if there is none. `None` unless all bones are rigid.
     pub fn turning_bones(&self) -> Option<Vec<u32>> {
-        let Bones { rigid, affine, .. } = self.bones;
+        let BoneCounts { rigid, affine, .. } = self.bones;
         if rigid == 0 || affine > 0 {
             return None;
         }
@@ -350,10 +354,10 @@ impl Skin {
 
     /// Returns the handles of frame 0.
     pub fn first_handles(&self) -> Handles<'_> {
-        self.handles.as_ref().map(|handles| handles.first.lent())
+        self.handles.as_ref().map(|handles| handles.first.as_points())
     }
 
-    fn first_positions<W: Width>(&self, matrices: &[Matrix]) -> Vec<Vector<W>> {
+    fn first_positions<W: Width>(&self, matrices: &[Matrix]) -> Vec<DecodedPoint<W>> {
         let mut out = vec![[W::default(); 4]; self.rig.rest.len()];
         let residual = self.residual.as_ref().and_then(W::first);
         self.compose(matrices, residual.unwrap_or_default(), &mut out);
@@ -362,7 +366,13 @@ impl Skin {
 
     /// Computes the matrices of a frame in units of a grid: of rigid bones, of affine ones, and the one of
     /// points that do not move. `handles` are in the order of their hierarchy.
-    pub fn matrices(&self, grid: &Grid, transforms: &[Transform], handles: Handles<'_>, out: &mut [Matrix]) {
+    pub fn matrices(
+        &self,
+        grid: &FixedPointGrid,
+        transforms: &[Transform],
+        handles: Handles<'_>,
+        out: &mut [Matrix],
+    ) {
         let rigid = self.bones.rigid as usize;
         for (out, t) in out.iter_mut().zip(transforms) {
             *out = matrix(&t.matrix(), grid);
@@ -378,7 +388,7 @@ impl Skin {
             };
             if let Some(handles) = handles {
                 each_width!(handles, points => for (i, p) in points.iter().enumerate() {
-                    at(i, coded.grid.position([p[0].get(), p[1].get(), p[2].get()]));
+                    at(i, coded.grid.position([p[0].to_i32(), p[1].to_i32(), p[2].to_i32()]));
                 });
             }
             let regions = &self.rig.regions[rigid..];
@@ -393,16 +403,21 @@ impl Skin {
     }
 
     /// Computes the fixed-point positions of a frame from its matrices and residuals.
-    pub fn compose<W: FixedPoint>(&self, matrices: &[Matrix], residual: &[Vector<W>], out: &mut [Vector<W>]) {
+    pub fn compose<W: FixedPoint>(
+        &self,
+        matrices: &[Matrix],
+        residual: &[DecodedPoint<W>],
+        out: &mut [DecodedPoint<W>],
+    ) {
         self.rig.pose(Isa::get(), matrices, out);
         for (&v, r) in self.rig.coded.iter().zip(residual) {
             let cell = &mut out[v as usize];
             for k in 0..3 {
-                cell[k] = cell[k].plus(r[k]);
+                cell[k] = cell[k].wrapping_add(r[k]);
             }
         }
     }
 }
 
 /// The largest number of bones of a mesh; one number is reserved for points that do not move.
-pub const MOST_BONES: u32 = u16::MAX as u32;
+pub const MAX_BONES: u32 = u16::MAX as u32;

@@ -62,7 +62,7 @@ pub struct Bounds {
 
 /// The head of a frame of packed transforms.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Frame {
+pub struct PackedFrameHead {
     /// The first bone with a transform.
     pub left: u16,
     /// The bone after the last one with a transform.
@@ -73,20 +73,20 @@ pub struct Frame {
 
 /// The setup that all frames of packed transforms share.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Packed {
+pub struct PackedSetup {
     /// The largest scale.
     pub scale: f32,
-    /// The bounds of the places of `ends`.
+    /// The bounds of the places of `end_states`.
     pub bounds: Bounds,
     /// The transform of each bone after it has stopped.
-    pub ends: Vec<PackedTransform>,
+    pub end_states: Vec<PackedTransform>,
     middles: Vec<[f64; 3]>,
 }
 
 impl Bounds {
     /// Returns the bounds of places.
     #[cfg(feature = "encode")]
-    fn around(places: impl Iterator<Item = [f64; 3]>) -> Bounds {
+    fn from_places(places: impl Iterator<Item = [f64; 3]>) -> Bounds {
         let (mut low, mut high) = ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
         for place in places {
             for k in 0..3 {
@@ -101,7 +101,7 @@ impl Bounds {
         Bounds { low, size: [0, 1, 2].map(|k| (high[k] - low[k]).next_up()) }
     }
 
-    fn take(c: &mut Cursor<'_>) -> Result<Bounds, Corrupt> {
+    fn read(c: &mut Cursor<'_>) -> Result<Bounds, Corrupt> {
         let mut three = || -> Result<[f32; 3], Corrupt> { Ok([c.f32()?, c.f32()?, c.f32()?]) };
         let (low, size) = (three()?, three()?);
         match low.iter().chain(&size).all(|v| v.is_finite()) {
@@ -111,51 +111,56 @@ impl Bounds {
     }
 
     #[cfg(feature = "encode")]
-    fn put(&self, out: &mut Vec<u8>) {
+    fn write(&self, out: &mut Vec<u8>) {
         let all = self.low.iter().chain(&self.size);
         out.extend(all.flat_map(|v| v.to_le_bytes()));
     }
 }
 
 /// Applies a transform to a point.
-fn place(t: &Transform, p: [f64; 3]) -> [f64; 3] {
+fn transform_point(t: &Transform, p: [f64; 3]) -> [f64; 3] {
     let m = t.matrix();
     [0, 1, 2].map(|r| m[r][0] * p[0] + m[r][1] * p[1] + m[r][2] * p[2] + m[r][3])
 }
 
-impl Packed {
+impl PackedSetup {
     /// Decodes the setup. Fails if bytes are left over.
-    pub fn decode(bytes: &[u8], regions: &[Region]) -> Result<Packed, Corrupt> {
+    pub fn decode(bytes: &[u8], regions: &[Region]) -> Result<PackedSetup, Corrupt> {
         let mut c = Cursor::new(bytes);
         let scale = c.f32()?;
         if !(scale > 0.0 && scale.is_finite()) {
             return Err(Corrupt("packed transforms: a scale that is not above zero"));
         }
-        let bounds = Bounds::take(&mut c)?;
-        let ends: Vec<PackedTransform> = words(c.take(c.left())?)?.collect();
+        let bounds = Bounds::read(&mut c)?;
+        let ends: Vec<PackedTransform> = read_transforms(c.bytes(c.left())?)?.collect();
         if ends.len() != regions.len() {
             return Err(Corrupt("packed transforms: another number of bones"));
         }
-        Ok(Packed { scale, bounds, ends, middles: regions.iter().map(|r| r.middle).collect() })
+        Ok(PackedSetup {
+            scale,
+            bounds,
+            end_states: ends,
+            middles: regions.iter().map(|r| r.middle).collect(),
+        })
     }
 
     /// Creates the setup for transforms by frame and bone; `live` has the frames in which each bone moves.
     #[cfg(feature = "encode")]
-    pub fn new(frames: &[Vec<Transform>], live: &[Range<u32>], regions: &[Region]) -> Packed {
+    pub fn new(frames: &[Vec<Transform>], live: &[Range<u32>], regions: &[Region]) -> PackedSetup {
         let all = frames.iter().flatten();
         let scale = all.map(|t| t.scale[0]).fold(0.0, f32::max);
-        let mut out = Packed {
+        let mut out = PackedSetup {
             scale: if scale > 0.0 { scale } else { 1.0 },
             middles: regions.iter().map(|r| r.middle).collect(),
-            ..Packed::default()
+            ..PackedSetup::default()
         };
         let last = |b: usize| {
             let at = (live[b].end as usize).min(frames.len()).saturating_sub(1);
             &frames[at][b]
         };
         let bones = 0..live.len();
-        out.bounds = Bounds::around(bones.clone().map(|b| place(last(b), out.middles[b])));
-        out.ends = bones.map(|b| out.pack(last(b), b, &out.bounds)).collect();
+        out.bounds = Bounds::from_places(bones.clone().map(|b| transform_point(last(b), out.middles[b])));
+        out.end_states = bones.map(|b| out.pack(last(b), b, &out.bounds)).collect();
         out
     }
 
@@ -163,8 +168,8 @@ impl Packed {
     #[cfg(feature = "encode")]
     pub fn encode(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.scale.to_le_bytes());
-        self.bounds.put(out);
-        put_words(&self.ends, out);
+        self.bounds.write(out);
+        write_transforms(&self.end_states, out);
     }
 
     /// Writes a frame.
@@ -178,32 +183,33 @@ impl Packed {
             (left, _) => [left.unwrap_or(live.len()); 2].into(),
         };
         // Bones in between that have stopped or not begun are stored with their transforms.
-        let bounds = Bounds::around((left..right).map(|b| place(&transforms[b], self.middles[b])));
+        let bounds =
+            Bounds::from_places((left..right).map(|b| transform_point(&transforms[b], self.middles[b])));
         out.extend_from_slice(&(left as u16).to_le_bytes());
         out.extend_from_slice(&(right as u16).to_le_bytes());
-        bounds.put(out);
+        bounds.write(out);
         let words: Vec<PackedTransform> =
             (left..right).map(|b| self.pack(&transforms[b], b, &bounds)).collect();
-        put_words(&words, out);
+        write_transforms(&words, out);
     }
 
     /// Reads the head of a frame, and its transforms; advances `bytes`.
     pub fn frame<'a>(
         &self,
         bytes: &mut &'a [u8],
-    ) -> Result<(Frame, impl Iterator<Item = PackedTransform> + use<'a>), Corrupt> {
+    ) -> Result<(PackedFrameHead, impl Iterator<Item = PackedTransform> + use<'a>), Corrupt> {
         let mut c = Cursor::new(bytes);
-        let edges = c.take(4)?;
+        let edges = c.bytes(4)?;
         let left = u16::from_le_bytes([edges[0], edges[1]]);
         let right = u16::from_le_bytes([edges[2], edges[3]]);
-        if left > right || usize::from(right) > self.ends.len() {
+        if left > right || usize::from(right) > self.end_states.len() {
             return Err(Corrupt("packed transforms: edges out of order"));
         }
-        let bounds = Bounds::take(&mut c)?;
-        let own = c.take(SIZE * usize::from(right - left))?;
-        let words = words(own)?;
+        let bounds = Bounds::read(&mut c)?;
+        let own = c.bytes(SIZE * usize::from(right - left))?;
+        let words = read_transforms(own)?;
         *bytes = &bytes[HEAD + own.len()..];
-        let head = Frame { left, right, bounds };
+        let head = PackedFrameHead { left, right, bounds };
         Ok((head, words))
     }
 
@@ -220,7 +226,7 @@ impl Packed {
         let (left, right) = (usize::from(head.left), usize::from(head.right));
         for (b, out) in out.iter_mut().enumerate() {
             if b < left {
-                *out = self.unpack(self.ends[b], b, &self.bounds);
+                *out = self.unpack(self.end_states[b], b, &self.bounds);
             } else if b >= right {
                 *out = Transform::IDENTITY;
             }
@@ -234,7 +240,7 @@ impl Packed {
     /// Returns the nearest packed form of a transform with uniform scale.
     #[cfg(feature = "encode")]
     pub fn pack(&self, t: &Transform, bone: usize, bounds: &Bounds) -> PackedTransform {
-        let at = place(t, self.middles[bone]);
+        let at = transform_point(t, self.middles[bone]);
         let along = |k: usize| {
             let (low, size) = (f64::from(bounds.low[k]), f64::from(bounds.size[k]));
             let part = if size > 0.0 { (at[k] - low) / size } else { 0.0 };
@@ -254,7 +260,7 @@ impl Packed {
             translation: [0.0; 3],
             scale: [scale as f32; 3],
         };
-        let arm = place(&out, self.middles[bone]);
+        let arm = transform_point(&out, self.middles[bone]);
         let v = [xy & 0xFFFF, xy >> 16, zs & 0xFFFF];
         for k in 0..3 {
             let at = f64::from(bounds.low[k]) + f64::from(bounds.size[k]) * f64::from(v[k]) / STEPS;
@@ -300,7 +306,7 @@ pub fn rotation(word: u32) -> [f64; 4] {
     out
 }
 
-fn words(bytes: &[u8]) -> Result<impl Iterator<Item = PackedTransform> + use<'_>, Corrupt> {
+fn read_transforms(bytes: &[u8]) -> Result<impl Iterator<Item = PackedTransform> + use<'_>, Corrupt> {
     let (words, rest) = bytes.as_chunks::<SIZE>();
     if !rest.is_empty() {
         return Err(Corrupt("packed transforms: the last one is cut short"));
@@ -312,7 +318,7 @@ fn words(bytes: &[u8]) -> Result<impl Iterator<Item = PackedTransform> + use<'_>
 }
 
 #[cfg(feature = "encode")]
-fn put_words(words: &[PackedTransform], out: &mut Vec<u8>) {
+fn write_transforms(words: &[PackedTransform], out: &mut Vec<u8>) {
     out.extend(words.as_flattened().iter().flat_map(|w| w.to_le_bytes()));
 }
 
@@ -338,15 +344,15 @@ mod tests {
         assert_eq!(word >> 20 & 1023, 0);
         let regions = regions(&[[1.0, 2.0, 3.0]]);
         let t = Transform::IDENTITY;
-        let packed = Packed::new(&[vec![t]], &[0..1], &regions);
+        let packed = PackedSetup::new(&[vec![t]], &[0..1], &regions);
         let mut bytes = Vec::new();
         packed.encode(&mut bytes);
         assert_eq!(bytes.len(), 40);
-        assert_eq!(Packed::decode(&bytes, &regions).unwrap(), packed);
-        let back = packed.unpack(packed.ends[0], 0, &packed.bounds);
+        assert_eq!(PackedSetup::decode(&bytes, &regions).unwrap(), packed);
+        let back = packed.unpack(packed.end_states[0], 0, &packed.bounds);
         assert_eq!((back.rotation, back.scale), (t.rotation, t.scale));
         for cut in 0..bytes.len() {
-            assert!(Packed::decode(&bytes[..cut], &regions).is_err());
+            assert!(PackedSetup::decode(&bytes[..cut], &regions).is_err());
         }
     }
 
@@ -355,7 +361,7 @@ mod tests {
         let gone = Transform { scale: [0.0; 3], translation: [5.0, 0.0, 0.0], ..Transform::IDENTITY };
         let regions = regions(&[[1.0, 1.0, 1.0]]);
         let frames = [vec![Transform::IDENTITY], vec![gone]];
-        let packed = Packed::new(&frames, &[1..2], &regions);
+        let packed = PackedSetup::new(&frames, &[1..2], &regions);
         let mut bytes = Vec::new();
         packed.encode_frame(1, &frames[1], &[1..2], &mut bytes);
         let mut out = [Transform::IDENTITY];
@@ -375,7 +381,7 @@ mod tests {
             at(moved as f32 * (b as f32 + 1.0))
         };
         let frames: Vec<Vec<Transform>> = (0..6).map(|f| (0..4).map(|b| of(f, b)).collect()).collect();
-        let packed = Packed::new(&frames, &live, &regions);
+        let packed = PackedSetup::new(&frames, &live, &regions);
         let edges = [[0, 0], [0, 1], [0, 3], [2, 3], [2, 3], [3, 3]];
         for (f, [left, right]) in (0u32..).zip(edges) {
             let mut bytes = Vec::new();
@@ -401,11 +407,11 @@ mod tests {
             let other = Transform { translation: [-90.0, 120.0, 3.0], scale: [3.0; 3], ..Transform::IDENTITY };
             let regions = regions(&[middle, [0.0; 3]]);
             let frames = [vec![t, other]];
-            let packed = Packed::new(&frames, &[0..1, 0..1], &regions);
-            let back = packed.unpack(packed.ends[0], 0, &packed.bounds);
+            let packed = PackedSetup::new(&frames, &[0..1, 0..1], &regions);
+            let back = packed.unpack(packed.end_states[0], 0, &packed.bounds);
             // A corner at a distance of about one from the middle.
             let corner = middle.map(|v| v + 0.57);
-            let (a, b) = (place(&t, corner), place(&back, corner));
+            let (a, b) = (transform_point(&t, corner), transform_point(&back, corner));
             let off = (0..3).map(|k| (a[k] - b[k]).powi(2)).sum::<f64>().sqrt();
             let box_step = packed.bounds.size.iter().fold(0f32, |m, v| m.max(*v)) / 65535.0;
             // Three components are within half a step of √½ / 511; the fourth follows, with at worst √3 times
@@ -416,10 +422,10 @@ mod tests {
         #[test]
         fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..200), count in 0usize..9) {
             let regions = regions(&vec![[1.0; 3]; count]);
-            if let Ok(packed) = Packed::decode(&bytes, &regions) {
-                prop_assert_eq!(packed.ends.len(), count);
+            if let Ok(packed) = PackedSetup::decode(&bytes, &regions) {
+                prop_assert_eq!(packed.end_states.len(), count);
             }
-            let packed = Packed { ends: vec![[0; 3]; count], middles: vec![[0.0; 3]; count], scale: 1.0, ..Packed::default() };
+            let packed = PackedSetup { end_states: vec![[0; 3]; count], middles: vec![[0.0; 3]; count], scale: 1.0, ..PackedSetup::default() };
             let mut out = vec![Transform::IDENTITY; count];
             let mut rest = &bytes[..];
             while packed.read(&mut rest, &mut [], &mut out).is_ok() {}

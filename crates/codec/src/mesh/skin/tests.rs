@@ -1,13 +1,13 @@
 //! Any weights round-trip, and no bytes make a decoder panic.
 
 use crate::mesh::hierarchy::irregular::tests::grid;
-use crate::mesh::shared::Sets;
 use crate::mesh::skin::handles::CORNERS;
-use crate::mesh::skin::weights::{Influence, MOST, MOST_DEPTH, Weights, code};
+use crate::mesh::skin::weights::{Influence, MAX_INFLUENCES, MAX_WEIGHT_DEPTH, SkinWeights, code};
 use crate::mesh::skin::*;
+use crate::mesh::table_sets::TableSets;
 use proptest::prelude::*;
 
-fn bytes_of(weights: &Weights, levels: &Hierarchy, bones: u32) -> Vec<u8> {
+fn bytes_of(weights: &SkinWeights, levels: &Hierarchy, bones: u32) -> Vec<u8> {
     let mut bytes = Vec::new();
     let out = range::Encoder::new(&mut bytes);
     let (same, out) = code(out, levels, bones, weights.depth, Some(weights)).unwrap();
@@ -16,16 +16,16 @@ fn bytes_of(weights: &Weights, levels: &Hierarchy, bones: u32) -> Vec<u8> {
     bytes
 }
 
-fn read(bytes: &[u8], levels: &Hierarchy, bones: u32, depth: u32) -> Result<Weights, Corrupt> {
+fn read(bytes: &[u8], levels: &Hierarchy, bones: u32, depth: u32) -> Result<SkinWeights, Corrupt> {
     let (weights, rest) = code(range::Decoder::new(bytes), levels, bones, depth, None)?;
     rest.finish()?;
     Ok(weights)
 }
 
 /// Sorts the bones of each point, whose order the decoder chooses.
-fn sorted(weights: &Weights) -> Vec<(Vec<Influence>, bool)> {
+fn sorted(weights: &SkinWeights) -> Vec<(Vec<Influence>, bool)> {
     let of = |v: usize| {
-        let mut own = weights.of(v).to_vec();
+        let mut own = weights.influences(v).to_vec();
         own.sort_unstable();
         (own, weights.coded[v])
     };
@@ -36,7 +36,7 @@ fn sorted(weights: &Weights) -> Vec<(Vec<Influence>, bool)> {
 fn shared(shares: &[u16], first: u16, bones: u32, depth: u32, shift: u32) -> Vec<Influence> {
     let mut left = 1u32 << (depth - shift);
     let mut out = Vec::new();
-    for (k, &share) in shares.iter().enumerate().take(MOST) {
+    for (k, &share) in shares.iter().enumerate().take(MAX_INFLUENCES) {
         let bone = ((u32::from(first) + k as u32 * 7) % bones) as u16;
         if out.iter().any(|i: &Influence| i.0 == bone) {
             continue;
@@ -63,13 +63,13 @@ proptest! {
     fn any_weights_come_back(
         points in proptest::collection::vec((proptest::collection::vec(1u16..9000, 0..10), any::<u16>(), 0u32..8, any::<bool>()), 25),
         bones in 1u32..400,
-        depth in 3u32..MOST_DEPTH + 1,
+        depth in 3u32..MAX_WEIGHT_DEPTH + 1,
         cut in any::<prop::sample::Index>(),
         flip in any::<(prop::sample::Index, u8)>(),
     ) {
         let (count, triangles) = grid(5, 5);
         let levels = hierarchy::build(count, &triangles);
-        let mut weights = Weights::new(depth);
+        let mut weights = SkinWeights::new(depth);
         for (shares, first, shift, coded) in &points {
             match shares.len() {
                 0 => weights.push(&[], true),
@@ -87,9 +87,9 @@ proptest! {
         for hostile in [&bytes[..cut.index(bytes.len() + 1)], &other] {
             if let Ok(found) = read(hostile, &levels, bones, depth) {
                 for v in 0..found.points() {
-                    let sum: u32 = found.of(v).iter().map(|i| u32::from(i.1)).sum();
-                    prop_assert!(found.of(v).is_empty() && found.coded[v] || sum == 1 << depth);
-                    prop_assert!(found.of(v).iter().all(|i| u32::from(i.0) < bones && i.1 > 0));
+                    let sum: u32 = found.influences(v).iter().map(|i| u32::from(i.1)).sum();
+                    prop_assert!(found.influences(v).is_empty() && found.coded[v] || sum == 1 << depth);
+                    prop_assert!(found.influences(v).iter().all(|i| u32::from(i.0) < bones && i.1 > 0));
                 }
             }
         }
@@ -102,7 +102,7 @@ fn labels_of_whole_pieces_cost_next_to_nothing() {
     let (count, own) = grid(8, 8);
     let triangles: Vec<u32> = (0..20).flat_map(|piece| own.iter().map(move |t| t + piece * count)).collect();
     let levels = hierarchy::build(20 * count, &triangles);
-    let mut weights = Weights::new(3);
+    let mut weights = SkinWeights::new(3);
     for &point in &levels.order {
         weights.push(&[((point / count) as u16, 8)], false);
     }
@@ -120,7 +120,7 @@ proptest! {
         numbers in proptest::collection::vec(-30_000f32..30_000.0, 12 * 13),
         odd in any::<(prop::sample::Index, f32)>(),
     ) {
-        let mut weights = Weights::new(9);
+        let mut weights = SkinWeights::new(9);
         for (shares, first, coded) in &points {
             match shares.len() {
                 0 => weights.push(&[], true),
@@ -132,14 +132,14 @@ proptest! {
         numbers[at] = odd.1;
         let rest = (0..25).map(|i| [i as f32 * 0.1, 1.0 - i as f32, 0.25]).collect();
         let order: Vec<u32> = (0..25).map(|i| i * 7 % 25).collect();
-        let rig = Rig::new(rest, &weights, bones, &order);
+        let rig = SkinRig::new(rest, &weights, bones, &order);
         let mut matrices: Vec<Matrix> = (numbers.chunks(12))
             .map(|m| [0, 1, 2, 3].map(|c| [m[3 * c], m[3 * c + 1], m[3 * c + 2], 0.0]))
             .collect();
         matrices.truncate(bones as usize + 1);
         let mut want = vec![[0i16; 4]; 25];
         let mut wide = vec![[0i32; 4]; 25];
-        rig.places(&matrices, |v, at| {
+        rig.for_each_position(&matrices, |v, at| {
             want[v] = [at[0] as i16, at[1] as i16, at[2] as i16, 0];
             wide[v] = [at[0], at[1], at[2], 0];
         });
@@ -171,14 +171,14 @@ proptest! {
 fn bounds_of_counts() {
     let levels = hierarchy::build(3, &[0, 1, 2]);
     assert!(read(&[], &levels, 1 << 17, 4).is_err());
-    assert!(read(&[], &levels, 4, MOST_DEPTH + 1).is_err());
-    let bones = Bones { rigid: 1, ..Bones::default() };
-    let sets = &mut Sets::default();
+    assert!(read(&[], &levels, 4, MAX_WEIGHT_DEPTH + 1).is_err());
+    let bones = BoneCounts { rigid: 1, ..BoneCounts::default() };
+    let sets = &mut TableSets::default();
     for length in 0..40 {
         let bytes = vec![0; length];
         assert!(Skin::decode(&bytes, bones, false, &levels, &[0, 1, 2], sets).is_err());
     }
-    assert!(Skin::decode(&[], Bones::default(), false, &levels, &[], sets).is_err());
+    assert!(Skin::decode(&[], BoneCounts::default(), false, &levels, &[], sets).is_err());
 }
 
 #[test]

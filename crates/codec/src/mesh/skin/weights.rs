@@ -14,24 +14,24 @@
 //! residual.
 
 use crate::Corrupt;
-use crate::entropy::range::{Bits, Chance};
+use crate::entropy::range::{BitCoder, Chance};
 use crate::mesh::hierarchy::Hierarchy;
 
 /// The largest number of bones of a point. Part of the format, like everything in this file.
-pub const MOST: usize = 8;
+pub const MAX_INFLUENCES: usize = 8;
 /// The largest depth: the sum of all weights is 2 to this power at most.
-pub const MOST_DEPTH: u32 = 14;
+pub const MAX_WEIGHT_DEPTH: u32 = 14;
 /// The number of candidates that are coded.
 const CANDIDATES: usize = 16;
 /// The largest shift.
-pub const MOST_SHIFT: u32 = 7;
+pub const MAX_WEIGHT_SHIFT: u32 = 7;
 
 /// A bone of a point, and its weight.
 pub type Influence = (u16, u16);
 
 /// The bones of all points.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Weights {
+pub struct SkinWeights {
     /// The sum of a point's weights is 2 to this power.
     pub depth: u32,
     /// Point `v` has the bones `list[starts[v]..starts[v + 1]]`.
@@ -42,14 +42,14 @@ pub struct Weights {
     pub coded: Vec<bool>,
 }
 
-impl Weights {
+impl SkinWeights {
     /// Creates an empty list.
-    pub fn new(depth: u32) -> Weights {
-        Weights { depth, starts: vec![0], ..Weights::default() }
+    pub fn new(depth: u32) -> SkinWeights {
+        SkinWeights { depth, starts: vec![0], ..SkinWeights::default() }
     }
 
     /// Returns the bones of a point.
-    pub fn of(&self, v: usize) -> &[Influence] {
+    pub fn influences(&self, v: usize) -> &[Influence] {
         &self.list[self.starts[v] as usize..self.starts[v + 1] as usize]
     }
 
@@ -69,10 +69,10 @@ impl Weights {
 /// A bone that a point may have, and the sum of its weights in the ring.
 type Candidate = (u16, u32);
 
-struct Coder<B: Bits> {
+struct Coder<B: BitCoder> {
     bits: B,
     coded: [B::Context; 4],
-    is: [B::Context; 8 * 4 * 4],
+    is_candidate: [B::Context; 8 * 4 * 4],
     more: [B::Context; 4],
     new: B::Context,
     shift: [[B::Context; 8]; 9],
@@ -84,35 +84,35 @@ struct Coder<B: Bits> {
 
 /// Reads or writes the bones of all points of `hierarchy`, in its order. `given` has the bones to write;
 /// `None` in a reader.
-pub fn code<B: Bits<Context = Chance>>(
+pub fn code<B: BitCoder<Context = Chance>>(
     bits: B,
     hierarchy: &Hierarchy,
     bones: u32,
     depth: u32,
-    given: Option<&Weights>,
-) -> Result<(Weights, B), Corrupt> {
-    if depth > MOST_DEPTH || bones > 1 << 16 {
+    given: Option<&SkinWeights>,
+) -> Result<(SkinWeights, B), Corrupt> {
+    if depth > MAX_WEIGHT_DEPTH || bones > 1 << 16 {
         return Err(Corrupt("weights: out of range"));
     }
     let mut coder = Coder::new(bits);
     let points = hierarchy.order.len();
-    let mut out = Weights::new(depth);
+    let mut out = SkinWeights::new(depth);
     out.starts.reserve(points);
     out.coded.reserve(points);
     let mut shifts = vec![8u8; points];
     let mut next = 0u32;
     for v in 0..points {
-        let own = given.map(|g| g.of(v));
+        let own = given.map(|g| g.influences(v));
         let before = [v.wrapping_sub(1) as u32];
         let ring = match hierarchy.ring_of(v) {
             [] if v > 0 => &before[..],
             ring => ring,
         };
         let mut candidates = [(0u16, 0u32); CANDIDATES];
-        let found = around(&out, ring, &mut candidates);
+        let found = collect_candidates(&out, ring, &mut candidates);
         let candidates = &candidates[..found];
         let total: u32 = (ring.len() as u32) << depth;
-        let mut point = Point::default();
+        let mut point = PointInfluences::default();
         coder.candidates(candidates, total, own, &mut point);
         coder.others(candidates, bones, next, own, &mut point)?;
         for &(bone, _) in &point.list[..point.count] {
@@ -136,22 +136,22 @@ pub fn code<B: Bits<Context = Chance>>(
 
 /// The bones of the point being coded.
 #[derive(Default)]
-struct Point {
+struct PointInfluences {
     /// Its bones, and their weights once these are known.
-    list: [Influence; MOST],
+    list: [Influence; MAX_INFLUENCES],
     /// For each bone, the sum of its weights in the ring.
-    shares: [u32; MOST],
+    ring_weights: [u32; MAX_INFLUENCES],
     count: usize,
 }
 
 /// Collects the bones of the points in a ring, those with the largest sum of weights first; returns their
 /// number.
-fn around(done: &Weights, ring: &[u32], out: &mut [Candidate; CANDIDATES]) -> usize {
+fn collect_candidates(done: &SkinWeights, ring: &[u32], out: &mut [Candidate; CANDIDATES]) -> usize {
     // Up to eight points with eight bones each.
-    let mut all = [(0u16, 0u32); 8 * MOST];
+    let mut all = [(0u16, 0u32); 8 * MAX_INFLUENCES];
     let mut count = 0;
     for &n in ring.iter().filter(|&&n| (n as usize) < done.points()) {
-        for &(bone, weight) in done.of(n as usize) {
+        for &(bone, weight) in done.influences(n as usize) {
             let known = all[..count].iter().position(|c| c.0 == bone);
             let at = known.unwrap_or(count);
             all[at] = (bone, all[at].1 + u32::from(weight));
@@ -165,13 +165,13 @@ fn around(done: &Weights, ring: &[u32], out: &mut [Candidate; CANDIDATES]) -> us
     count
 }
 
-impl<B: Bits<Context = Chance>> Coder<B> {
+impl<B: BitCoder<Context = Chance>> Coder<B> {
     fn new(bits: B) -> Coder<B> {
         let even = Chance::default();
         Coder {
             bits,
             coded: [even; 4],
-            is: [even; 128],
+            is_candidate: [even; 128],
             more: [even; 4],
             new: even,
             shift: [[even; 8]; 9],
@@ -188,17 +188,17 @@ impl<B: Bits<Context = Chance>> Coder<B> {
         candidates: &[Candidate],
         total: u32,
         own: Option<&[Influence]>,
-        point: &mut Point,
+        point: &mut PointInfluences,
     ) {
         let has = |bone: u16| own.is_some_and(|own| own.iter().any(|i| i.0 == bone));
         for (place, &(bone, sum)) in candidates.iter().enumerate() {
-            if point.count == MOST {
+            if point.count == MAX_INFLUENCES {
                 break;
             }
             let share = (u64::from(sum) * 8 / u64::from(total.max(1))).min(7) as usize;
-            let context = &mut self.is[share + 8 * place.min(3) + 32 * point.count.min(3)];
+            let context = &mut self.is_candidate[share + 8 * place.min(3) + 32 * point.count.min(3)];
             if self.bits.bit(context, has(bone)) {
-                (point.list[point.count], point.shares[point.count]) = ((bone, 0), sum);
+                (point.list[point.count], point.ring_weights[point.count]) = ((bone, 0), sum);
                 point.count += 1;
             }
         }
@@ -211,13 +211,13 @@ impl<B: Bits<Context = Chance>> Coder<B> {
         bones: u32,
         next: u32,
         own: Option<&[Influence]>,
-        point: &mut Point,
+        point: &mut PointInfluences,
     ) -> Result<(), Corrupt> {
         let mut extra = own.into_iter().flatten().map(|i| i.0).filter(|&bone| {
             let known = |c: &Candidate| c.0 == bone;
             !candidates.iter().any(known)
         });
-        while point.count < MOST {
+        while point.count < MAX_INFLUENCES {
             let wanted = extra.next();
             if !self.bits.bit(&mut self.more[point.count.min(3)], wanted.is_some()) {
                 break;
@@ -227,7 +227,7 @@ impl<B: Bits<Context = Chance>> Coder<B> {
                 true => next,
                 false => {
                     let width = 32 - bones.saturating_sub(1).leading_zeros();
-                    self.bits.plain(width, wanted.map_or(0, u32::from))
+                    self.bits.raw_bits(width, wanted.map_or(0, u32::from))
                 }
             };
             let twice = point.list[..point.count].iter().any(|i| u32::from(i.0) == bone);
@@ -258,11 +258,11 @@ impl<B: Bits<Context = Chance>> Coder<B> {
         depth: u32,
         near: u8,
         own: Option<&[Influence]>,
-        point: &mut Point,
+        point: &mut PointInfluences,
         total: u32,
     ) -> Result<u8, Corrupt> {
-        let (list, shares) = (&mut point.list[..point.count], &point.shares);
-        let most = MOST_SHIFT.min(depth.saturating_sub(3));
+        let (list, shares) = (&mut point.list[..point.count], &point.ring_weights);
+        let most = MAX_WEIGHT_SHIFT.min(depth.saturating_sub(3));
         let all = own.into_iter().flatten();
         let wanted = all.fold(most, |s, i| s.min(u32::from(i.1).trailing_zeros()));
         let mut shift = 0;
@@ -321,7 +321,7 @@ impl<B: Bits<Context = Chance>> Coder<B> {
             let bit = size >> k & 1 != 0;
             let bit = match k + 1 == length {
                 true => self.bits.bit(&mut self.top[kind][length as usize], bit),
-                false => self.bits.plain(1, u32::from(bit)) != 0,
+                false => self.bits.raw_bits(1, u32::from(bit)) != 0,
             };
             size_out = size_out << 1 | u32::from(bit);
         }

@@ -1,6 +1,6 @@
 //! The encoder's side of the lattice: unit and steps from bounds and tolerance, and the nearest points.
 
-use super::{Grid, LAYERS};
+use super::{FixedPointGrid, LAYERS};
 
 /// The lattice of the residuals; the decoder does not know it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,15 +13,15 @@ pub enum Lattice {
 
 /// The lattice, precision factors and weights that an encoder chose for a mesh.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Choice {
+pub struct LatticeChoice {
     /// The lattice of the residuals.
     pub lattice: Lattice,
     /// The factor by which frame 0 is finer than the tolerance requires, at least 1.
-    pub first: f32,
+    pub first_precision: f32,
     /// The factor by which key frames are finer.
-    pub key: f32,
+    pub key_precision: f32,
     /// The factor by which the frames of the deepest layer are finer.
-    pub last: f32,
+    pub deepest_precision: f32,
     /// The cost in bits of an error as large as the error bound, if residuals are chosen by their bits. 0:
     /// they are not; zero is taken wherever it is within the bound, and the nearest point elsewhere.
     pub error_weight: f32,
@@ -37,7 +37,7 @@ pub struct Extent {
     /// The largest coordinates over all frames.
     pub high: [f32; 3],
     /// The largest distance that is allowed between a position and its decoded f32.
-    pub radius: f64,
+    pub tolerance: f64,
     /// The number of axes that are not constant zero: 1, 2 or 3.
     pub axes: u8,
 }
@@ -55,7 +55,7 @@ impl Extent {
             let c = f64::from(centre[k]);
             (f64::from(self.high[k]) - c).max(c - f64::from(self.low[k]))
         };
-        side(0).max(side(1)).max(side(2)) + 2.0 * self.radius
+        side(0).max(side(1)).max(side(2)) + 2.0 * self.tolerance
     }
 
     /// Returns the error that the lattice may make: the tolerance minus the rounding of the output.
@@ -65,18 +65,18 @@ impl Extent {
         for k in 0..3 {
             let c = f64::from(centre[k]);
             let (low, high) = (f64::from(self.low[k]), f64::from(self.high[k]));
-            let offset = (high - c).max(c - low) + self.radius;
-            let value = low.abs().max(high.abs()) + self.radius;
+            let offset = (high - c).max(c - low) + self.tolerance;
+            let value = low.abs().max(high.abs()) + self.tolerance;
             // Half a unit in the last place for the product, another for the sum.
             let rounding = (offset + value) * f64::from(f32::EPSILON) / 2.0 + f64::from(f32::MIN_POSITIVE);
             sum += rounding * rounding;
         }
-        self.radius - sum.sqrt()
+        self.tolerance - sum.sqrt()
     }
 
     /// Returns unit and steps; `None` if fixed-point positions up to ±`reach` units cannot hold the bounds,
     /// or only wastefully.
-    pub fn grid(&self, choice: &Choice, reach: i32) -> Option<Grid> {
+    pub fn grid(&self, choice: &LatticeChoice, reach: i32) -> Option<FixedPointGrid> {
         let lattice_bound = self.lattice_bound() * 0.9995;
         let h = match choice.lattice {
             Lattice::Centred => lattice_bound * 2.0 / 5f64.sqrt(),
@@ -85,18 +85,18 @@ impl Extent {
         let smallest = self.reach() / f64::from(reach);
         let ratio = |layer: usize| {
             let t = layer.saturating_sub(1) as f64 / (LAYERS - 2) as f64;
-            let (key, last) = (f64::from(choice.key), f64::from(choice.last));
+            let (key, last) = (f64::from(choice.key_precision), f64::from(choice.deepest_precision));
             match layer {
-                0 => f64::from(choice.first).max(1.0),
+                0 => f64::from(choice.first_precision).max(1.0),
                 _ => (key + t * (last - key)).max(1.0),
             }
         };
         let deepest = LAYERS - 1;
-        let most = (h / ratio(deepest) / smallest).floor().min(f64::from(FINEST));
+        let most = (h / ratio(deepest) / smallest).floor().min(f64::from(MAX_UNITS_PER_STEP));
         if !(h > 0.0 && h.is_finite() && smallest > 0.0 && most >= 1.0) {
             return None;
         }
-        let mut best: Option<(f64, Grid)> = None;
+        let mut best: Option<(f64, FixedPointGrid)> = None;
         // Finer units make finer predictions, so the largest number of units per step comes first.
         for units in ((most as u16).div_ceil(2)..=most as u16).rev() {
             let mut unit = (h / ratio(deepest) / f64::from(units)) as f32;
@@ -117,25 +117,25 @@ impl Extent {
             }
             if best.as_ref().is_none_or(|b| waste < b.0 - 1e-3) {
                 let centre = self.centre();
-                best = Some((waste, Grid { unit, centre, steps }));
+                best = Some((waste, FixedPointGrid { unit, centre, steps }));
             }
         }
-        best.filter(|b| b.0 < MOST_WASTE).map(|b| b.1)
+        best.filter(|b| b.0 < MAX_WASTE_BITS).map(|b| b.1)
     }
 }
 
 // Tuning.
 /// The largest number of units per step; finer units gain nothing.
-const FINEST: u32 = 16;
+const MAX_UNITS_PER_STEP: u32 = 16;
 /// The largest loss in bits per axis from whole steps in i16; beyond, i32 is used.
-const MOST_WASTE: f64 = 0.3;
+const MAX_WASTE_BITS: f64 = 0.3;
 
 /// Adding and subtracting this rounds to the nearest integer, ties to even; exact below 2^22.
-const ROUND: f32 = 12_582_912.0;
+const ROUNDING_BIAS: f32 = 12_582_912.0;
 
 #[inline(always)]
 fn nearest_integer(x: f32) -> f32 {
-    (x + ROUND) - ROUND
+    (x + ROUNDING_BIAS) - ROUNDING_BIAS
 }
 
 #[inline(always)]
@@ -173,33 +173,45 @@ pub fn nearest_exact(y: [f64; 3], lattice: Lattice) -> [i32; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::quantize::fixed::FixedPoint;
+    use crate::quantize::fixed_point::FixedPoint;
     use proptest::prelude::*;
 
     fn extent(size: f32, at: f32, radius: f64) -> Extent {
-        Extent { low: [at, at, at], high: [at + size, at + size / 2.0, at], radius, axes: 3 }
+        Extent { low: [at, at, at], high: [at + size, at + size / 2.0, at], tolerance: radius, axes: 3 }
     }
 
-    const A: Choice =
-        Choice { lattice: Lattice::Centred, first: 2.0, key: 2.0, last: 1.0, error_weight: 0.0, fit: 0 };
-    const B: Choice =
-        Choice { lattice: Lattice::Cubic, first: 1.0, key: 1.0, last: 1.0, error_weight: 0.0, fit: 0 };
+    const A: LatticeChoice = LatticeChoice {
+        lattice: Lattice::Centred,
+        first_precision: 2.0,
+        key_precision: 2.0,
+        deepest_precision: 1.0,
+        error_weight: 0.0,
+        fit: 0,
+    };
+    const B: LatticeChoice = LatticeChoice {
+        lattice: Lattice::Cubic,
+        first_precision: 1.0,
+        key_precision: 1.0,
+        deepest_precision: 1.0,
+        error_weight: 0.0,
+        fit: 0,
+    };
 
     #[test]
     fn grids() {
-        let g = extent(1.0, 0.0, 1e-3).grid(&A, i16::REACH).unwrap();
+        let g = extent(1.0, 0.0, 1e-3).grid(&A, i16::MAX_COORDINATE).unwrap();
         assert_eq!(g.steps, [7, 7, 8, 9, 11, 14]);
-        let g = extent(1.0, 0.0, 1e-4).grid(&B, i16::REACH).unwrap();
+        let g = extent(1.0, 0.0, 1e-4).grid(&B, i16::MAX_COORDINATE).unwrap();
         assert_eq!(g.steps, [3; LAYERS]);
-        assert!(extent(1.0, 0.0, 1e-5).grid(&B, i16::REACH).is_none());
-        assert!(extent(1.0, 0.0, 1e-5).grid(&A, i32::REACH).is_some());
-        assert!(extent(1.0, 0.0, 4e-7).grid(&B, i32::REACH).is_some());
-        assert!(extent(1.0, 0.0, 1e-8).grid(&B, i32::REACH).is_none());
-        assert!(extent(1.0, 1e6, 1e-3).grid(&B, i32::REACH).is_none());
-        assert!(extent(0.0, 0.0, 0.0).grid(&B, i32::REACH).is_none());
-        assert!(extent(f32::NAN, 0.0, 1.0).grid(&B, i32::REACH).is_none());
-        assert!(extent(f32::MAX, f32::MIN, 1e-3).grid(&B, i32::REACH).is_none());
-        assert!(extent(0.0, 5.0, 1.0).grid(&A, i16::REACH).is_some());
+        assert!(extent(1.0, 0.0, 1e-5).grid(&B, i16::MAX_COORDINATE).is_none());
+        assert!(extent(1.0, 0.0, 1e-5).grid(&A, i32::MAX_COORDINATE).is_some());
+        assert!(extent(1.0, 0.0, 4e-7).grid(&B, i32::MAX_COORDINATE).is_some());
+        assert!(extent(1.0, 0.0, 1e-8).grid(&B, i32::MAX_COORDINATE).is_none());
+        assert!(extent(1.0, 1e6, 1e-3).grid(&B, i32::MAX_COORDINATE).is_none());
+        assert!(extent(0.0, 0.0, 0.0).grid(&B, i32::MAX_COORDINATE).is_none());
+        assert!(extent(f32::NAN, 0.0, 1.0).grid(&B, i32::MAX_COORDINATE).is_none());
+        assert!(extent(f32::MAX, f32::MIN, 1e-3).grid(&B, i32::MAX_COORDINATE).is_none());
+        assert!(extent(0.0, 5.0, 1.0).grid(&A, i16::MAX_COORDINATE).is_some());
     }
 
     proptest! {

@@ -14,12 +14,12 @@
 mod choice;
 mod narrow;
 
-use crate::quantize::fixed::FixedPoint;
+use crate::quantize::fixed_point::FixedPoint;
 use crate::simd::isa::Isa;
 use crate::simd::lanes::{self, Lanes, Task};
 
 #[cfg(feature = "encode")]
-pub use choice::{Choice, Extent, Lattice, nearest, nearest_exact, nearest_odd};
+pub use choice::{Extent, Lattice, LatticeChoice, nearest, nearest_exact, nearest_odd};
 
 /// The number of layers of frames, each with its own step: frame 0, key frames, and the depths 1 … 4. Part of
 /// the format.
@@ -27,7 +27,7 @@ pub const LAYERS: usize = 6;
 
 /// Unit, centre and steps: the parameters of the quantizer that the decoder needs.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Grid {
+pub struct FixedPointGrid {
     /// The length of a unit.
     pub unit: f32,
     /// The position of the origin.
@@ -36,7 +36,7 @@ pub struct Grid {
     pub steps: [u16; LAYERS],
 }
 
-impl Grid {
+impl FixedPointGrid {
     /// Returns the position of a decoded vector.
     #[inline(always)]
     pub fn position(&self, rec: [i32; 3]) -> [f32; 3] {
@@ -44,79 +44,84 @@ impl Grid {
     }
 
     /// Writes the positions of vertices, one after the other: the first `components` ≤ 3 of every `stride`
-    /// numbers. `places` gives the point of each vertex.
-    pub fn positions<W: FixedPoint>(
+    /// numbers. `vertex_points` gives the point of each vertex.
+    pub fn write_positions<W: FixedPoint>(
         &self,
-        cells: &[[W; 4]],
-        places: &[u32],
+        fixed_points: &[[W; 4]],
+        vertex_points: &[u32],
         [stride, components]: [usize; 2],
         out: &mut [f32],
     ) {
         if (stride, components) == (3, 3) {
-            let count = places.len().min(out.len() / 3);
-            let (mut out, mut places) = (&mut out[..3 * count], &places[..count]);
+            let count = vertex_points.len().min(out.len() / 3);
+            let (mut out, mut places) = (&mut out[..3 * count], &vertex_points[..count]);
             if let Isa::Narrow(narrow) = Isa::get().chosen() {
-                let done = narrow::positions(narrow, self.unit, self.centre, cells, places, out);
+                let done = narrow::write_positions(narrow, self.unit, self.centre, fixed_points, places, out);
                 (out, places) = (&mut out[3 * done..], &places[done..]);
             }
             let Some((&last, others)) = places.split_last() else {
                 return;
             };
             // Stores whole registers: the next vertex overwrites the fourth number.
-            self.each(cells, others, |v, at| {
+            self.for_each_position(fixed_points, others, |v, at| {
                 out[3 * v..3 * v + 4].copy_from_slice(&at);
             });
             let end = &mut out[3 * others.len()..];
-            return self.each(cells, &[last], |_, at| end.copy_from_slice(&at[..3]));
+            return self.for_each_position(fixed_points, &[last], |_, at| end.copy_from_slice(&at[..3]));
         }
-        let places = &places[..places.len().min(out.len().div_ceil(stride.max(1)))];
-        self.each(cells, places, |v, at| {
+        let places = &vertex_points[..vertex_points.len().min(out.len().div_ceil(stride.max(1)))];
+        self.for_each_position(fixed_points, places, |v, at| {
             let own = out[v * stride..].iter_mut().zip(at);
             own.take(components).for_each(|(to, x)| *to = x);
         });
     }
 
     /// Writes the positions of at most `N` vertices, as planes.
-    pub fn planes<W: FixedPoint, const N: usize>(
+    pub fn write_position_planes<W: FixedPoint, const N: usize>(
         &self,
-        cells: &[[W; 4]],
-        places: &[u32],
+        fixed_points: &[[W; 4]],
+        vertex_points: &[u32],
         out: &mut [[f32; N]],
     ) {
-        let places = &places[..places.len().min(N)];
+        let places = &vertex_points[..vertex_points.len().min(N)];
         match out {
-            [x, y, z, ..] => self.each(cells, places, |v, at| [x[v], y[v], z[v], _] = at),
-            _ => self.each(cells, places, |v, at| {
+            [x, y, z, ..] => self.for_each_position(fixed_points, places, |v, at| [x[v], y[v], z[v], _] = at),
+            _ => self.for_each_position(fixed_points, places, |v, at| {
                 out.iter_mut().zip(at).for_each(|(to, x)| to[v] = x);
             }),
         }
     }
 
     /// Calls `to` with the number and the position of each vertex, followed by a zero.
-    fn each<W: FixedPoint>(&self, cells: &[[W; 4]], places: &[u32], to: impl FnMut(usize, [f32; 4])) {
-        let task = Positions { grid: self, cells, places, to };
+    fn for_each_position<W: FixedPoint>(
+        &self,
+        fixed_points: &[[W; 4]],
+        vertex_points: &[u32],
+        to: impl FnMut(usize, [f32; 4]),
+    ) {
+        let task = PositionTask { grid: self, fixed_points, vertex_points, to };
         lanes::run(Isa::get(), task);
     }
 }
 
 /// The task to compute positions of vertices in the registers of an instruction set.
-struct Positions<'a, W, F> {
-    grid: &'a Grid,
-    cells: &'a [[W; 4]],
-    places: &'a [u32],
+struct PositionTask<'a, W, F> {
+    grid: &'a FixedPointGrid,
+    fixed_points: &'a [[W; 4]],
+    vertex_points: &'a [u32],
     to: F,
 }
 
-impl<W: FixedPoint, F: FnMut(usize, [f32; 4])> Task for Positions<'_, W, F> {
+impl<W: FixedPoint, F: FnMut(usize, [f32; 4])> Task for PositionTask<'_, W, F> {
     #[inline(always)]
     fn run<L: Lanes>(mut self) {
         let [x, y, z] = self.grid.centre;
         let (centre, unit) = ([x, y, z, 0.0], self.grid.unit);
-        for (v, &place) in self.places.iter().enumerate() {
-            let cell = self.cells[place as usize];
+        for (v, &place) in self.vertex_points.iter().enumerate() {
+            let fixed_point = self.fixed_points[place as usize];
             let mut at = [0.0; 4];
             for k in 0..4 {
-                at[k] = cell[k].get() as f32 * unit + centre[k];
+                at[k] = fixed_point[k].to_i32() as f32 * unit + centre[k];
             }
             (self.to)(v, at);
         }

@@ -136,12 +136,12 @@ impl Axis {
 
 #[inline(always)]
 pub(super) fn dequantize_scalar<W: Code>(axes: &[Axis], codes: &[W], out: &mut [f32]) {
-    each(axes, out, |axis, at| axis.value(codes[at].to_u32()));
+    interleave(axes, out, |axis, at| axis.value(codes[at].to_u32()));
 }
 
 #[inline(always)]
 pub(super) fn blend_scalar<W: Code>(axes: &[Axis], from: &[W], to: &[W], t: f32, out: &mut [f32]) {
-    each(axes, out, |axis, at| {
+    interleave(axes, out, |axis, at| {
         let (a, b) = (axis.value(from[at].to_u32()), axis.value(to[at].to_u32()));
         a + (b - a) * t
     });
@@ -149,7 +149,7 @@ pub(super) fn blend_scalar<W: Code>(axes: &[Axis], from: &[W], to: &[W], t: f32,
 
 /// Sets `out[v·n + k] = value(axes[k], k·count + v)`.
 #[inline(always)]
-pub(super) fn each(axes: &[Axis], out: &mut [f32], value: impl Fn(&Axis, usize) -> f32) {
+pub(super) fn interleave(axes: &[Axis], out: &mut [f32], value: impl Fn(&Axis, usize) -> f32) {
     let count = out.len() / axes.len().max(1);
     match axes {
         [x, y] => {

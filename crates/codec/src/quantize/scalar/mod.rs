@@ -104,11 +104,11 @@ mod tests {
             for other in [code.saturating_sub(1), (code + 1).min(a.codes - 1)] {
                 prop_assert!(miss.abs() <= (value - f64::from(a.value(other))).abs());
             }
-            let slack = 1e-7 * f64::from(low.abs().max((low + size).abs()));
+            let rounding = 1e-7 * f64::from(low.abs().max((low + size).abs()));
             let exact = f64::from(a.min) + f64::from(code) * f64::from(a.step);
             prop_assert!((f64::from(a.value(code)) - exact).abs() <= a.rounding());
-            prop_assert!(miss.abs() <= 0.5 * f64::from(a.step) + slack);
-            prop_assert!((f64::from(offset) * f64::from(a.step) - miss).abs() <= 1e-6 * f64::from(a.step) + slack);
+            prop_assert!(miss.abs() <= 0.5 * f64::from(a.step) + rounding);
+            prop_assert!((f64::from(offset) * f64::from(a.step) - miss).abs() <= 1e-6 * f64::from(a.step) + rounding);
         }
 
         #[test]

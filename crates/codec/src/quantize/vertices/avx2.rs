@@ -5,8 +5,8 @@
 use crate::quantize::code::Code;
 use crate::simd::isa::Avx2;
 
-/// See [`super::reference::each_scalar`].
-pub(super) fn each<W: Code, F, const K: usize, const N: usize, const M: usize>(
+/// See [`super::reference::convert_vertices_scalar`].
+pub(super) fn convert_vertices<W: Code, F, const K: usize, const N: usize, const M: usize>(
     _: Avx2,
     frames: [&[W]; K],
     out: &mut [[f32; M]],
@@ -22,7 +22,7 @@ pub(super) fn each<W: Code, F, const K: usize, const N: usize, const M: usize>(
     ) where
         F: Fn([[u16; N]; K]) -> [f32; M] + Copy,
     {
-        super::reference::each_scalar(frames, out, convert);
+        super::reference::convert_vertices_scalar(frames, out, convert);
     }
     // SAFETY: the argument proves that the machine has AVX2.
     unsafe { wide(frames, out, convert) }

@@ -3,7 +3,7 @@
 
 use crate::quantize::code::Code;
 use crate::simd::isa::Isa;
-use reference::each_scalar;
+use reference::convert_vertices_scalar;
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -13,7 +13,7 @@ mod reference;
 /// component-major, 8- or 16-bit words.
 ///
 /// Panics unless there are `N` codes of each frame per `M` floats.
-pub(crate) fn each<W: Code, F, const K: usize, const N: usize, const M: usize>(
+pub(crate) fn convert_vertices<W: Code, F, const K: usize, const N: usize, const M: usize>(
     isa: Isa,
     frames: [&[W]; K],
     out: &mut [f32],
@@ -26,7 +26,7 @@ pub(crate) fn each<W: Code, F, const K: usize, const N: usize, const M: usize>(
     assert!(frames.into_iter().all(fits), "as many codes as floats");
     match isa {
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx2(avx2) => avx2::each(avx2, frames, out, convert),
-        _ => each_scalar(frames, out, convert),
+        Isa::Avx2(avx2) => avx2::convert_vertices(avx2, frames, out, convert),
+        _ => convert_vertices_scalar(frames, out, convert),
     }
 }

@@ -3,7 +3,7 @@
 use crate::quantize::code::Code;
 
 #[inline(always)]
-pub(super) fn each_scalar<W: Code, F, const K: usize, const N: usize, const M: usize>(
+pub(super) fn convert_vertices_scalar<W: Code, F, const K: usize, const N: usize, const M: usize>(
     frames: [&[W]; K],
     out: &mut [[f32; M]],
     convert: F,

@@ -19,7 +19,7 @@ fn sample() -> Description {
         bits,
         axes: if semantic.has_axes() { vec![axis; semantic.components()] } else { vec![] },
         states: 0,
-        bones: Bones::default(),
+        bones: BoneCounts::default(),
         tolerance: 1e-4,
     };
     Description {
@@ -29,7 +29,7 @@ fn sample() -> Description {
         fps: 29.97,
         period: 0.0,
         restart: 4,
-        tracks: vec![1, 2, 3],
+        node_setup: vec![1, 2, 3],
         nodes: vec![
             NodeRecord {
                 path: "/root".into(),
@@ -63,15 +63,15 @@ fn sample() -> Description {
             points: 120,
             source_points: 280,
             bounds: [-1.0, -1.0, -1.0, 1.0, 1.0, 1.0],
-            connectivity: Location { chunk: 1, offset: 0, size: 812 },
-            values: Location { chunk: 2, offset: 77, size: 4000 },
-            source_map: Location::default(),
+            connectivity: ChunkLocation { chunk: 1, offset: 0, size: 812 },
+            values: ChunkLocation { chunk: 2, offset: 77, size: 4000 },
+            source_map: ChunkLocation::default(),
             has_table: true,
-            remeshed: Some(300),
-            apart: true,
+            remeshed_blend_frames: Some(300),
+            separate_attributes: true,
             particles: None,
-            moves: Some([3, 200]),
-            ends: Location { chunk: 9, offset: 5, size: 300 },
+            moving_frames: Some([3, 200]),
+            end_states: ChunkLocation { chunk: 9, offset: 5, size: 300 },
             streams: vec![
                 stream(Semantic::Position, true, 2, 8),
                 stream(Semantic::QTangent, true, 2, 10),
@@ -80,8 +80,8 @@ fn sample() -> Description {
                 stream(Semantic::Normal, false, 1, 8),
             ],
             materials: vec![
-                Material { id: 3, name: "mat_3".into(), first: 0, count: 300 },
-                Material { id: 4, name: String::new(), first: 300, count: 300 },
+                MaterialRecord { id: 3, name: "mat_3".into(), first: 0, count: 300 },
+                MaterialRecord { id: 4, name: String::new(), first: 300, count: 300 },
             ],
         }],
     }

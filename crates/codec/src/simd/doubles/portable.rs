@@ -9,7 +9,7 @@ pub(super) struct Portable([f64; LANES]);
 
 impl Portable {
     #[inline(always)]
-    fn of(f: impl Fn(usize) -> f64) -> Portable {
+    fn from_fn(f: impl Fn(usize) -> f64) -> Portable {
         Portable(std::array::from_fn(f))
     }
 }
@@ -20,7 +20,7 @@ macro_rules! operators {
             type Output = Self;
             #[inline(always)]
             fn $method(self, other: Self) -> Self {
-                Portable::of(|l| self.0[l] $op other.0[l])
+                Portable::from_fn(|l| self.0[l] $op other.0[l])
             }
         }
     )*};
@@ -32,7 +32,7 @@ impl Neg for Portable {
     type Output = Self;
     #[inline(always)]
     fn neg(self) -> Self {
-        Portable::of(|l| -self.0[l])
+        Portable::from_fn(|l| -self.0[l])
     }
 }
 
@@ -45,27 +45,27 @@ impl Real for Portable {
     }
     #[inline(always)]
     fn sqrt(self) -> Self {
-        Portable::of(|l| self.0[l].sqrt())
+        Portable::from_fn(|l| self.0[l].sqrt())
     }
     #[inline(always)]
     fn floor(self) -> Self {
-        Portable::of(|l| self.0[l].floor())
+        Portable::from_fn(|l| self.0[l].floor())
     }
     #[inline(always)]
     fn round(self) -> Self {
-        Portable::of(|l| self.0[l].round_ties_even())
+        Portable::from_fn(|l| self.0[l].round_ties_even())
     }
     #[inline(always)]
     fn narrow(self) -> Self {
-        Portable::of(|l| self.0[l].narrow())
+        Portable::from_fn(|l| self.0[l].narrow())
     }
     #[inline(always)]
     fn min(self, other: Self) -> Self {
-        Portable::of(|l| Real::min(self.0[l], other.0[l]))
+        Portable::from_fn(|l| Real::min(self.0[l], other.0[l]))
     }
     #[inline(always)]
     fn max(self, other: Self) -> Self {
-        Portable::of(|l| Real::max(self.0[l], other.0[l]))
+        Portable::from_fn(|l| Real::max(self.0[l], other.0[l]))
     }
     #[inline(always)]
     fn less(self, other: Self) -> Self::Mask {
@@ -89,7 +89,7 @@ impl Real for Portable {
     }
     #[inline(always)]
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self {
-        Portable::of(|l| if mask[l] { yes.0[l] } else { no.0[l] })
+        Portable::from_fn(|l| if mask[l] { yes.0[l] } else { no.0[l] })
     }
 }
 
@@ -142,7 +142,7 @@ impl Eight for Portable {
             u64::from_le_bytes(word) >> (first & 7)
         });
         std::array::from_fn(|k| {
-            Portable::of(|l| {
+            Portable::from_fn(|l| {
                 let width = widths[l] as u32 & 31;
                 let field = (words[l] >> (k as u32 * width)) as u32;
                 let above = 32 - width;

@@ -3,7 +3,7 @@
 #![allow(unsafe_code)]
 
 use super::block::BlockTask;
-use super::traits::{HALF_EXPONENT, LANES, Lanes, Number, Place, Points, Row, Task, Widths, room};
+use super::traits::{HALF_EXPONENT, IntegerPoint, LANES, Lanes, Number, Points, Row, Task, Widths, room};
 use crate::simd::isa::Avx2;
 use std::arch::x86_64::*;
 use std::ops::{Add, Div, Mul, Neg, Sub};
@@ -76,7 +76,7 @@ impl Neg for Eight {
 
 /// Loads a point as four numbers of 32 bits.
 #[inline(always)]
-fn point<P: Place>(points: &[P], at: u32) -> __m128 {
+fn point<P: IntegerPoint>(points: &[P], at: u32) -> __m128 {
     // SAFETY: see above.
     unsafe {
         _mm_castsi128_ps(match P::kind(points) {
@@ -220,7 +220,7 @@ impl Lanes for Eight {
         })
     }
     #[inline(always)]
-    fn points<P: Place>(points: &[P], at: &Row) -> [Self::Whole; 3] {
+    fn points<P: IntegerPoint>(points: &[P], at: &Row) -> [Self::Whole; 3] {
         let [a, b, c, d, e, f, g, h] = *at;
         let [x, y, z] = turn_over([
             point(points, a),

@@ -3,7 +3,7 @@
 #![allow(unsafe_code)]
 
 use super::block::{BLOCK, BlockRow, BlockTask, Part};
-use super::traits::{HALF_EXPONENT, Number, Place, Points};
+use super::traits::{HALF_EXPONENT, IntegerPoint, Number, Points};
 use crate::simd::isa::Avx512;
 use std::arch::x86_64::*;
 use std::ops::{Add, Div, Mul, Neg, Sub};
@@ -221,7 +221,7 @@ impl Part for Sixteen {
         })
     }
     #[inline(always)]
-    fn points<P: Place>(points: &[P], at: &BlockRow, _: usize) -> [Self::Whole; 3] {
+    fn points<P: IntegerPoint>(points: &[P], at: &BlockRow, _: usize) -> [Self::Whole; 3] {
         match P::kind(points) {
             Points::Narrow(points) => narrow(points, at),
             Points::Wide(points) => rows(points, at),

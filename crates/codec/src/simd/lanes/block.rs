@@ -1,7 +1,7 @@
 //! Blocks of sixteen items, for kernels over many vertices that benefit from sixteen side by side. An
 //! instruction set processes a block in parts, of one, four, eight or all items.
 
-use super::traits::{LANES, Lanes, Number, Place};
+use super::traits::{IntegerPoint, LANES, Lanes, Number};
 
 /// The number of items of a block.
 pub(crate) const BLOCK: usize = 16;
@@ -18,7 +18,7 @@ pub(crate) trait Part: Number {
 
     fn load(from: &[f32; BLOCK], part: usize) -> Self;
     fn load_i16(from: &[i16; BLOCK], part: usize) -> Self;
-    fn points<P: Place>(points: &[P], at: &BlockRow, part: usize) -> [Self::Whole; 3];
+    fn points<P: IntegerPoint>(points: &[P], at: &BlockRow, part: usize) -> [Self::Whole; 3];
     /// Returns `a − b`, wrapping.
     fn difference(a: Self::Whole, b: Self::Whole) -> Self;
     fn vectors(list: &[[f32; 4]], at: &BlockRow, part: usize) -> [Self; 3];
@@ -72,7 +72,7 @@ impl<L: Lanes> Part for L {
         Lanes::load_i16(half(from, part))
     }
     #[inline(always)]
-    fn points<P: Place>(points: &[P], at: &BlockRow, part: usize) -> [Self::Whole; 3] {
+    fn points<P: IntegerPoint>(points: &[P], at: &BlockRow, part: usize) -> [Self::Whole; 3] {
         <L as Lanes>::points(points, half(at, part))
     }
     #[inline(always)]
@@ -115,7 +115,7 @@ impl Part for f32 {
         f32::from(from[part])
     }
     #[inline(always)]
-    fn points<P: Place>(points: &[P], at: &BlockRow, part: usize) -> [i32; 3] {
+    fn points<P: IntegerPoint>(points: &[P], at: &BlockRow, part: usize) -> [i32; 3] {
         let [x, y, z, ..] = points[at[part] as usize].wide();
         [x, y, z]
     }

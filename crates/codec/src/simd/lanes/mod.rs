@@ -20,7 +20,7 @@ mod traits;
 use crate::simd::isa::Isa;
 pub(crate) use block::{BLOCK, BlockRow, BlockTask, Part};
 pub(crate) use portable::Portable;
-pub use traits::{HALF_EXPONENT, Place, Points};
+pub use traits::{HALF_EXPONENT, IntegerPoint, Points};
 pub(crate) use traits::{LANES, Lanes, Number, Task, Widths, field};
 
 /// Runs a kernel with an instruction set.
@@ -175,7 +175,7 @@ mod tests {
 
     /// Every operation on a block, once.
     struct Blocks<'a> {
-        numbers: [f32; BLOCK],
+        floats: [f32; BLOCK],
         small: [i16; BLOCK],
         points: &'a [[i32; 4]],
         narrow: &'a [[i16; 4]],
@@ -187,7 +187,7 @@ mod tests {
         #[inline(always)]
         fn run<L: Part>(self) {
             let of_part = |part| {
-                let a = L::load(&self.numbers, part);
+                let a = L::load(&self.floats, part);
                 let b = L::load_i16(&self.small, part);
                 let wide = L::points(self.points, &self.at, part);
                 let narrow = L::points(self.narrow, &self.at, part);
@@ -241,7 +241,7 @@ mod tests {
     proptest! {
         #[test]
         fn blocks_give_the_same_bits(
-            numbers in prop::array::uniform16(-70_000f32..70_000.0),
+            floats in prop::array::uniform16(-70_000f32..70_000.0),
             small in prop::array::uniform16(any::<i16>()),
             points in prop::collection::vec(prop::array::uniform4(any::<i32>()), COUNT),
             narrow in prop::collection::vec(prop::array::uniform4(any::<i16>()), COUNT),
@@ -249,7 +249,7 @@ mod tests {
         ) {
             let results = Isa::all().map(|isa| {
                 let mut out = Out::new();
-                run_blocks(isa, Blocks { numbers, small, points: &points, narrow: &narrow, at, out: &mut out });
+                run_blocks(isa, Blocks { floats, small, points: &points, narrow: &narrow, at, out: &mut out });
                 out
             });
             let results: Vec<Out> = results.collect();

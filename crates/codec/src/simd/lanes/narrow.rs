@@ -2,7 +2,7 @@
 //! intermediate values stay in registers.
 
 use super::block::{BLOCK, BlockRow, BlockTask, Part};
-use super::traits::{HALF_EXPONENT, LANES, Lanes, Number, Place, Points, Row, Task, Widths, room};
+use super::traits::{HALF_EXPONENT, IntegerPoint, LANES, Lanes, Number, Points, Row, Task, Widths, room};
 use crate::simd::isa::Narrow;
 use crate::simd::quads::{self, Pair, Quad};
 use std::ops::{Add, Div, Mul, Neg, Sub};
@@ -191,7 +191,7 @@ fn four<T, const N: usize>(list: &[T; N], part: usize) -> &[T; 4] {
 }
 
 #[inline(always)]
-fn point<Q: Quad, P: Place>(points: &[P], at: u32) -> Q {
+fn point<Q: Quad, P: IntegerPoint>(points: &[P], at: u32) -> Q {
     match P::kind(points) {
         Points::Narrow(p) => Q::widen(&p[at as usize]),
         Points::Wide(p) => Q::load32(&p[at as usize]),
@@ -199,7 +199,7 @@ fn point<Q: Quad, P: Place>(points: &[P], at: u32) -> Q {
 }
 
 #[inline(always)]
-fn four_points<Q: Quad, P: Place>(points: &[P], &[a, b, c, d]: &[u32; 4]) -> [Q; 3] {
+fn four_points<Q: Quad, P: IntegerPoint>(points: &[P], &[a, b, c, d]: &[u32; 4]) -> [Q; 3] {
     components([point(points, a), point(points, b), point(points, c), point(points, d)])
 }
 
@@ -238,7 +238,7 @@ impl<Q: Quad> Part for Four<Q> {
         Four(Q::to_f32(Q::widen(four(from, part))))
     }
     #[inline(always)]
-    fn points<P: Place>(points: &[P], at: &BlockRow, part: usize) -> [Q; 3] {
+    fn points<P: IntegerPoint>(points: &[P], at: &BlockRow, part: usize) -> [Q; 3] {
         four_points(points, four(at, part))
     }
     #[inline(always)]
@@ -281,7 +281,7 @@ impl<Q: Quad> Lanes for Halves<Q> {
         Halves(Four(Q::to_f32(Q::widen(four(from, 0)))), Four(Q::to_f32(Q::widen(four(from, 1)))))
     }
     #[inline(always)]
-    fn points<P: Place>(points: &[P], at: &Row) -> [[Q; 2]; 3] {
+    fn points<P: IntegerPoint>(points: &[P], at: &Row) -> [[Q; 2]; 3] {
         let ([x, y, z], [x2, y2, z2]) = (four_points(points, four(at, 0)), four_points(points, four(at, 1)));
         [[x, x2], [y, y2], [z, z2]]
     }

@@ -1,6 +1,6 @@
 //! Eight numbers as an array: the reference, and the implementation for machines without vector kernels.
 
-use super::traits::{LANES, Lanes, Number, Place, Row, Widths, field, four, room};
+use super::traits::{IntegerPoint, LANES, Lanes, Number, Row, Widths, field, four, room};
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 /// The reference implementation.
@@ -9,7 +9,7 @@ pub(crate) struct Portable([f32; LANES]);
 
 impl Portable {
     #[inline(always)]
-    fn of(f: impl Fn(usize) -> f32) -> Portable {
+    fn from_fn(f: impl Fn(usize) -> f32) -> Portable {
         Portable(std::array::from_fn(f))
     }
 }
@@ -20,7 +20,7 @@ macro_rules! operators {
             type Output = Self;
             #[inline(always)]
             fn $method(self, other: Self) -> Self {
-                Portable::of(|l| self.0[l] $op other.0[l])
+                Portable::from_fn(|l| self.0[l] $op other.0[l])
             }
         }
     )*};
@@ -32,7 +32,7 @@ impl Neg for Portable {
     type Output = Self;
     #[inline(always)]
     fn neg(self) -> Self {
-        Portable::of(|l| -self.0[l])
+        Portable::from_fn(|l| -self.0[l])
     }
 }
 
@@ -45,19 +45,19 @@ impl Number for Portable {
     }
     #[inline(always)]
     fn sqrt(self) -> Self {
-        Portable::of(|l| self.0[l].sqrt())
+        Portable::from_fn(|l| self.0[l].sqrt())
     }
     #[inline(always)]
     fn abs(self) -> Self {
-        Portable::of(|l| self.0[l].abs())
+        Portable::from_fn(|l| self.0[l].abs())
     }
     #[inline(always)]
     fn min(self, other: Self) -> Self {
-        Portable::of(|l| Number::min(self.0[l], other.0[l]))
+        Portable::from_fn(|l| Number::min(self.0[l], other.0[l]))
     }
     #[inline(always)]
     fn max(self, other: Self) -> Self {
-        Portable::of(|l| Number::max(self.0[l], other.0[l]))
+        Portable::from_fn(|l| Number::max(self.0[l], other.0[l]))
     }
     #[inline(always)]
     fn less(self, other: Self) -> Self::Mask {
@@ -73,11 +73,11 @@ impl Number for Portable {
     }
     #[inline(always)]
     fn select(mask: Self::Mask, yes: Self, no: Self) -> Self {
-        Portable::of(|l| if mask[l] { yes.0[l] } else { no.0[l] })
+        Portable::from_fn(|l| if mask[l] { yes.0[l] } else { no.0[l] })
     }
     #[inline(always)]
     fn halve_exponent(self) -> Self {
-        Portable::of(|l| self.0[l].halve_exponent())
+        Portable::from_fn(|l| self.0[l].halve_exponent())
     }
 }
 
@@ -93,13 +93,13 @@ impl Lanes for Portable {
         Portable(from.map(f32::from))
     }
     #[inline(always)]
-    fn points<P: Place>(points: &[P], at: &Row) -> [Self::Whole; 3] {
+    fn points<P: IntegerPoint>(points: &[P], at: &Row) -> [Self::Whole; 3] {
         let eight = at.map(|i| points[i as usize].wide());
         std::array::from_fn(|k| eight.map(|p| p[k]))
     }
     #[inline(always)]
     fn difference(a: Self::Whole, b: Self::Whole) -> Self {
-        Portable::of(|l| a[l].wrapping_sub(b[l]) as f32)
+        Portable::from_fn(|l| a[l].wrapping_sub(b[l]) as f32)
     }
     #[inline(always)]
     fn vectors(list: &[[f32; 4]], at: &Row) -> [Self; 3] {
@@ -141,19 +141,19 @@ impl Lanes for Portable {
     }
     #[inline(always)]
     fn le_i16(bytes: &[u8; 2 * LANES]) -> Self {
-        Portable::of(|l| f32::from(i16::from_le_bytes([bytes[2 * l], bytes[2 * l + 1]])))
+        Portable::from_fn(|l| f32::from(i16::from_le_bytes([bytes[2 * l], bytes[2 * l + 1]])))
     }
     #[inline(always)]
     fn le_i32(bytes: &[u8; 4 * LANES]) -> Self {
-        Portable::of(|l| i32::from_le_bytes(four(bytes, 4 * l)) as f32)
+        Portable::from_fn(|l| i32::from_le_bytes(four(bytes, 4 * l)) as f32)
     }
     #[inline(always)]
     fn le_f32(bytes: &[u8; 4 * LANES]) -> Self {
-        Portable::of(|l| f32::from_le_bytes(four(bytes, 4 * l)))
+        Portable::from_fn(|l| f32::from_le_bytes(four(bytes, 4 * l)))
     }
     #[inline(always)]
     fn pairs(bits: u16) -> Self {
-        Portable::of(|l| f32::from((bits >> (2 * l)) & 3))
+        Portable::from_fn(|l| f32::from((bits >> (2 * l)) & 3))
     }
     #[inline(always)]
     fn fields<const ROWS: usize>(

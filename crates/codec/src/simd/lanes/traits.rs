@@ -10,7 +10,7 @@ pub(crate) const LANES: usize = 8;
 pub(crate) type Row = [u32; LANES];
 
 /// A decoded point: integers, in units that are the same for all points of the mesh.
-pub trait Place: Copy {
+pub trait IntegerPoint: Copy {
     /// The factor of differences: a power of two, chosen so that squares of areas stay finite.
     const UNIT: f32;
     /// `true` if components have 32 bits.
@@ -31,7 +31,7 @@ pub trait Place: Copy {
     }
 }
 
-impl Place for [i16; 4] {
+impl IntegerPoint for [i16; 4] {
     const UNIT: f32 = 1.0;
     const WIDE: bool = false;
     const ZERO: Self = [0; 4];
@@ -45,7 +45,7 @@ impl Place for [i16; 4] {
     }
 }
 
-impl Place for [i32; 4] {
+impl IntegerPoint for [i32; 4] {
     const UNIT: f32 = 1.0 / 65536.0;
     const WIDE: bool = true;
     const ZERO: Self = [0; 4];
@@ -138,7 +138,7 @@ pub(crate) trait Lanes: Number {
 
     fn load(from: &[f32; LANES]) -> Self;
     fn load_i16(from: &[i16; LANES]) -> Self;
-    fn points<P: Place>(points: &[P], at: &Row) -> [Self::Whole; 3];
+    fn points<P: IntegerPoint>(points: &[P], at: &Row) -> [Self::Whole; 3];
     /// Returns `a − b`, wrapping.
     fn difference(a: Self::Whole, b: Self::Whole) -> Self;
     fn vectors(list: &[[f32; 4]], at: &Row) -> [Self; 3];

@@ -11,9 +11,9 @@
 //! ```
 //!
 //! *Points* are the vertices of one position: a seam cannot open. Triangles are coded by their points
-//! ([`connectivity`]), and positions are values of points ([`values`]); everything else belongs to vertices.
-//! If there are as many points as vertices, both are the same. Otherwise the vertices follow, corner by
-//! corner in coding order:
+//! ([`connectivity`]), and positions are values of points ([`prediction`]); everything else belongs to
+//! vertices. If there are as many points as vertices, both are the same. Otherwise the vertices follow,
+//! corner by corner in coding order:
 //!
 //! ```text
 //! first corner of a point    a new vertex
@@ -29,45 +29,45 @@
 //! Normals are predicted from the decoded positions: the sum over the triangles of a vertex of (b − a) × (c −
 //! a), in fixed-point positions, as f32, by [`octahedral::encode`].
 
-pub mod values;
+pub mod prediction;
 
 use crate::Corrupt;
 use crate::bytes::{Cursor, put_varint};
-use crate::entropy::range::{self, Bits, Chance};
+use crate::entropy::range::{self, BitCoder, Chance};
 use crate::entropy::symbols;
 use crate::quantize::code::Code;
 use crate::quantize::octahedral;
-use crate::topology::connectivity::{self, Size};
+use crate::topology::connectivity::{self, TriangleCounts};
 use crate::topology::neighbours::Neighbours;
 use crate::values::Semantic;
 #[cfg(feature = "encode")]
-use values::Wanted;
-use values::{Basis, Weights};
+use prediction::InputValues;
+use prediction::{StreamWeights, ValueBasis};
 
-pub use values::REFERENCES;
+pub use prediction::MAX_REFERENCES;
 
 // Part of the format.
-const WALKED: usize = 16;
-const MOST_GRAIN: u32 = 255;
-const MOST_WEIGHT: i32 = 1 << 16;
-const NONE: u32 = u32::MAX;
+const MAX_WALKED_SIBLINGS: usize = 16;
+const MAX_GRAIN: u32 = 255;
+const MAX_WEIGHT: i32 = 1 << 16;
+const NO_VERTEX: u32 = u32::MAX;
 
 /// A whole number, coded by its number of bits.
 #[derive(Clone, Debug, Default)]
-pub(in crate::values) struct Number([Chance; 32]);
+pub(in crate::values) struct NumberModel([Chance; 32]);
 
-impl Number {
-    pub fn code<B: Bits<Context = Chance>>(&mut self, bits: &mut B, value: u32) -> u32 {
+impl NumberModel {
+    pub fn code<B: BitCoder<Context = Chance>>(&mut self, bits: &mut B, value: u32) -> u32 {
         let value = value.min(u32::MAX - 1) + 1;
         let mut length = 0;
         while length < 31 && bits.bit(&mut self.0[length as usize], length < value.ilog2()) {
             length += 1;
         }
-        let rest = bits.plain(length, value & ((1 << length) - 1));
+        let rest = bits.raw_bits(length, value & ((1 << length) - 1));
         (1 << length | rest) - 1
     }
 
-    pub fn signed<B: Bits<Context = Chance>>(&mut self, bits: &mut B, value: i32) -> i32 {
+    pub fn signed<B: BitCoder<Context = Chance>>(&mut self, bits: &mut B, value: i32) -> i32 {
         let n = self.code(bits, ((value << 1) ^ (value >> 31)) as u32);
         (n >> 1) as i32 ^ -((n & 1) as i32)
     }
@@ -75,12 +75,12 @@ impl Number {
 
 /// The adaptive statistics of an access unit.
 #[derive(Clone, Debug, Default)]
-struct Contexts {
-    connectivity: connectivity::Contexts,
-    kind: Number,
-    sizes: [Number; 5],
-    weights: [Number; 2],
-    grain: Number,
+struct ChangingContexts {
+    connectivity: connectivity::ConnectivityContexts,
+    kind: NumberModel,
+    sizes: [NumberModel; 5],
+    weights: [NumberModel; 2],
+    grain: NumberModel,
     other: [[Chance; 2]; 2],
     new: Chance,
     this: Chance,
@@ -89,7 +89,7 @@ struct Contexts {
 
 /// The head of a frame: its kind, and the numbers of its vertices, points and triangles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Head {
+pub struct FrameHead {
     /// 0 hidden, 1 triangles of its own, 2 + i the triangles of reference i.
     pub kind: u32,
     /// The number of points of the source's mesh, 0 if the frame is hidden.
@@ -104,11 +104,11 @@ pub struct Head {
     pub triangles: u32,
 }
 
-/// Buffers of a decoder. They are reused; within [`Work::reserve`] nothing is allocated.
+/// Buffers of a decoder. They are reused; within [`ChangingBuffers::reserve`] nothing is allocated.
 #[derive(Clone, Debug, Default)]
-pub struct Work {
-    connectivity: connectivity::Work,
-    values: values::Work,
+pub struct ChangingBuffers {
+    connectivity: connectivity::ConnectivityBuffers,
+    values: prediction::ValueBuffers,
     /// The neighbours of vertices, and those of points if these differ.
     neighbours: [Neighbours; 2],
     /// The first vertex of each point; while connectivity is read, the last one.
@@ -122,7 +122,7 @@ pub struct Work {
     room: (usize, usize),
 }
 
-impl Work {
+impl ChangingBuffers {
     /// Allocates memory for this many vertices and indices.
     pub fn reserve(&mut self, vertices: usize, indices: usize) {
         let (had, want) = (self.room, (vertices, indices));
@@ -169,7 +169,7 @@ impl Work {
         let corner = |&v: &u32| point[v as usize];
         self.corners.extend(indices.iter().map(corner));
         of_points.fill(&self.corners, points);
-        self.vertex.resize(points, NONE);
+        self.vertex.resize(points, NO_VERTEX);
         for (v, &p) in (0..).zip(point) {
             let slot = &mut self.vertex[p as usize];
             *slot = (*slot).min(v);
@@ -178,7 +178,7 @@ impl Work {
 }
 
 /// The buffers for the triangles of a frame.
-pub struct Triangles<'a> {
+pub struct TriangleBuffers<'a> {
     /// The first index and the number of indices of each material.
     pub ranges: &'a mut [[u32; 2]],
     /// Three vertices per triangle, ordered by material.
@@ -188,8 +188,8 @@ pub struct Triangles<'a> {
 }
 
 /// The triangles of a frame to encode.
-pub struct Topology<'a> {
-    given: connectivity::Given<'a>,
+pub struct InputTopology<'a> {
+    given: connectivity::InputTriangles<'a>,
     vertices: &'a [[u32; 3]],
     point: &'a [u32],
     number: Vec<u32>,
@@ -197,7 +197,7 @@ pub struct Topology<'a> {
     pub order: Vec<u32>,
 }
 
-impl<'a> Topology<'a> {
+impl<'a> InputTopology<'a> {
     /// Takes the `vertices` and the `points` of each triangle, the `point` of each vertex, and the `material`
     /// of each triangle, empty if there is only one.
     #[cfg(feature = "encode")]
@@ -207,12 +207,12 @@ impl<'a> Topology<'a> {
         point: &'a [u32],
         point_count: usize,
         material: &'a [u32],
-    ) -> Topology<'a> {
-        Topology {
-            given: connectivity::Given::new(points, material, point_count),
+    ) -> InputTopology<'a> {
+        InputTopology {
+            given: connectivity::InputTriangles::new(points, material, point_count),
             vertices,
             point,
-            number: vec![NONE; point.len()],
+            number: vec![NO_VERTEX; point.len()],
             order: Vec::with_capacity(point.len()),
         }
     }
@@ -227,21 +227,21 @@ impl<'a> Topology<'a> {
 
 /// The numbers of vertices and points that triangles use.
 #[derive(Clone, Copy)]
-struct Found {
+struct UsedCounts {
     vertices: u32,
     points: u32,
 }
 
 /// The coder of both directions, encoding and decoding.
-struct Coder<B> {
+struct ChangingCoder<B> {
     bits: B,
-    contexts: Contexts,
+    contexts: ChangingContexts,
 }
 
-impl<B: Bits<Context = Chance>> Coder<B> {
-    fn head(&mut self, head: Head) -> Head {
+impl<B: BitCoder<Context = Chance>> ChangingCoder<B> {
+    fn head(&mut self, head: FrameHead) -> FrameHead {
         let (bits, contexts) = (&mut self.bits, &mut self.contexts);
-        let mut out = Head { kind: contexts.kind.code(bits, head.kind), ..Head::default() };
+        let mut out = FrameHead { kind: contexts.kind.code(bits, head.kind), ..FrameHead::default() };
         let [source, run, vertices, points, triangles] = &mut contexts.sizes;
         if out.kind > 0 {
             out.source_points = source.code(bits, head.source_points);
@@ -259,17 +259,20 @@ impl<B: Bits<Context = Chance>> Coder<B> {
     /// Codes the triangles of a frame of kind 1, and prepares the neighbours of its vertices.
     fn triangles(
         &mut self,
-        head: Head,
-        work: &mut Work,
-        out: &mut Triangles<'_>,
-        mut given: Option<&mut Topology<'_>>,
+        head: FrameHead,
+        work: &mut ChangingBuffers,
+        out: &mut TriangleBuffers<'_>,
+        mut given: Option<&mut InputTopology<'_>>,
     ) -> Result<(), Corrupt> {
-        let size =
-            Size { points: head.points, triangles: head.triangles, materials: out.ranges.len() as u32 };
+        let size = TriangleCounts {
+            points: head.points,
+            triangles: head.triangles,
+            materials: out.ranges.len() as u32,
+        };
         if size.materials == 0 && size.triangles > 0 {
             return Err(Corrupt("changing faces: triangles without a material"));
         }
-        connectivity::code(
+        connectivity::code_triangles(
             &mut self.bits,
             &mut self.contexts.connectivity,
             size,
@@ -307,10 +310,10 @@ impl<B: Bits<Context = Chance>> Coder<B> {
     /// Replaces points by vertices in the corners, and codes vertices without triangles.
     fn vertices(
         &mut self,
-        head: Head,
-        work: &mut Work,
+        head: FrameHead,
+        work: &mut ChangingBuffers,
         point: &mut [u32],
-        mut given: Option<&mut Topology<'_>>,
+        mut given: Option<&mut InputTopology<'_>>,
     ) -> Result<(), Corrupt> {
         let found = self.corners(head, work, point, given.as_deref_mut())?;
         self.loose(head, found, point, given)
@@ -319,18 +322,18 @@ impl<B: Bits<Context = Chance>> Coder<B> {
     /// Codes the vertices of triangles, corner by corner.
     fn corners(
         &mut self,
-        head: Head,
-        work: &mut Work,
+        head: FrameHead,
+        work: &mut ChangingBuffers,
         point: &mut [u32],
-        mut given: Option<&mut Topology<'_>>,
-    ) -> Result<Found, Corrupt> {
-        const MANY: Corrupt = Corrupt("changing faces: more vertices than there are");
+        mut given: Option<&mut InputTopology<'_>>,
+    ) -> Result<UsedCounts, Corrupt> {
+        const TOO_MANY_VERTICES: Corrupt = Corrupt("changing faces: more vertices than there are");
         let (bits, contexts) = (&mut self.bits, &mut self.contexts);
         let (newest, sibling) = (&mut work.vertex, &mut work.sibling);
         newest.clear();
-        newest.resize(head.points as usize, NONE);
+        newest.resize(head.points as usize, NO_VERTEX);
         sibling.clear();
-        sibling.resize(head.vertices as usize, NONE);
+        sibling.resize(head.vertices as usize, NO_VERTEX);
         let (mut known, mut used, mut before) = (0u32, 0u32, 0);
         for c in 0..work.connectivity.corners.len() {
             let p = work.connectivity.corners[c];
@@ -338,17 +341,17 @@ impl<B: Bits<Context = Chance>> Coder<B> {
             let old = given.as_deref().map(|g| g.corner(c));
             let number = old.and_then(|v| given.as_deref().map(|g| g.number[v as usize]));
             let last = newest[p as usize];
-            let several = last != NONE && sibling[last as usize] != NONE;
+            let several = last != NO_VERTEX && sibling[last as usize] != NO_VERTEX;
             if c % 3 == 0 {
                 before = 0;
             }
-            let other = last == NONE
+            let other = last == NO_VERTEX
                 || bits.bit(&mut contexts.other[before][usize::from(several)], number != Some(last));
-            let new =
-                last == NONE || other && (!several || bits.bit(&mut contexts.new, number == Some(NONE)));
+            let new = last == NO_VERTEX
+                || other && (!several || bits.bit(&mut contexts.new, number == Some(NO_VERTEX)));
             let v = if new {
                 let v = known;
-                *point.get_mut(v as usize).ok_or(MANY)? = p;
+                *point.get_mut(v as usize).ok_or(TOO_MANY_VERTICES)? = p;
                 sibling[v as usize] = last;
                 newest[p as usize] = v;
                 known += 1;
@@ -360,18 +363,18 @@ impl<B: Bits<Context = Chance>> Coder<B> {
             } else if other {
                 // Recently used vertices come first.
                 let (mut at, mut from) = (sibling[last as usize], last);
-                let mut left = WALKED;
-                while left > 0 && at != NONE && !bits.bit(&mut contexts.this, number == Some(at)) {
+                let mut left = MAX_WALKED_SIBLINGS;
+                while left > 0 && at != NO_VERTEX && !bits.bit(&mut contexts.this, number == Some(at)) {
                     (from, at) = (at, sibling[at as usize]);
                     left -= 1;
                 }
-                if left > 0 && at != NONE {
+                if left > 0 && at != NO_VERTEX {
                     sibling[from as usize] = sibling[at as usize];
                     sibling[at as usize] = last;
                     newest[p as usize] = at;
                     at
                 } else {
-                    let v = bits.plain(width(known - 1), number.unwrap_or(0));
+                    let v = bits.raw_bits(bit_width(known - 1), number.unwrap_or(0));
                     if v >= known || point[v as usize] != p {
                         return Err(Corrupt("changing faces: a vertex of another point"));
                     }
@@ -380,25 +383,25 @@ impl<B: Bits<Context = Chance>> Coder<B> {
             } else {
                 last
             };
-            before = usize::from(other && last != NONE);
+            before = usize::from(other && last != NO_VERTEX);
             work.connectivity.corners[c] = v;
         }
-        Ok(Found { vertices: known, points: used })
+        Ok(UsedCounts { vertices: known, points: used })
     }
 
     /// Codes the points of vertices without triangles; `found` has the numbers of those used by triangles.
     fn loose(
         &mut self,
-        head: Head,
-        found: Found,
+        head: FrameHead,
+        found: UsedCounts,
         point: &mut [u32],
-        mut given: Option<&mut Topology<'_>>,
+        mut given: Option<&mut InputTopology<'_>>,
     ) -> Result<(), Corrupt> {
         let (bits, contexts) = (&mut self.bits, &mut self.contexts);
-        let Found { vertices: known, points: mut used } = found;
+        let UsedCounts { vertices: known, points: mut used } = found;
         let mut loose = Vec::new();
         if let Some(given) = given.as_deref_mut() {
-            loose.extend((0..given.number.len() as u32).filter(|&v| given.number[v as usize] == NONE));
+            loose.extend((0..given.number.len() as u32).filter(|&v| given.number[v as usize] == NO_VERTEX));
             loose.sort_by_key(|&v| given.given.number[given.point[v as usize] as usize]);
         }
         for (i, v) in (known..head.vertices).enumerate() {
@@ -410,7 +413,7 @@ impl<B: Bits<Context = Chance>> Coder<B> {
             let own = bits.bit(&mut contexts.loose, wanted == Some(used));
             let p = match own {
                 true => used,
-                false => bits.plain(width(head.points), wanted.unwrap_or(0)),
+                false => bits.raw_bits(bit_width(head.points), wanted.unwrap_or(0)),
             };
             used += u32::from(own);
             if p >= used || used > head.points {
@@ -427,56 +430,57 @@ impl<B: Bits<Context = Chance>> Coder<B> {
         Ok(())
     }
 
-    fn weights(&mut self, frames: usize, mut weights: Weights) -> Weights {
+    fn weights(&mut self, frames: usize, mut weights: StreamWeights) -> StreamWeights {
         let (bits, contexts) = (&mut self.bits, &mut self.contexts);
         let grain = contexts.grain.code(bits, weights.grain as u32 - 1);
-        weights.grain = grain.min(MOST_GRAIN) as i32 + 1;
-        for (i, weight) in weights.list(frames).enumerate() {
+        weights.grain = grain.min(MAX_GRAIN) as i32 + 1;
+        for (i, weight) in weights.iter_mut(frames).enumerate() {
             let number = &mut contexts.weights[usize::from(i < frames)];
             // Limited, so that no weighted sum overflows 64 bits, whatever a file contains.
-            *weight = number.signed(bits, *weight).clamp(-MOST_WEIGHT, MOST_WEIGHT);
+            *weight = number.signed(bits, *weight).clamp(-MAX_WEIGHT, MAX_WEIGHT);
         }
         weights
     }
 }
 
 /// Returns the number of bits of numbers up to `most`.
-fn width(most: u32) -> u32 {
+fn bit_width(most: u32) -> u32 {
     32 - most.leading_zeros()
 }
 
 /// The kind of prediction for a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum StreamPrediction {
     /// Values of points; the decoded positions predict the normals.
     Positions,
-    /// Values of vertices, predicted from the geometry: [`Work::shade`] must have been called.
+    /// Values of vertices, predicted from the geometry: [`ChangingBuffers::predict_normals`] must have been
+    /// called.
     Normals,
     /// Values of vertices, predicted from other vertices and frames.
     Others,
 }
 
-impl Kind {
+impl StreamPrediction {
     /// Returns the kind of prediction for a stream with this meaning.
-    pub fn of(semantic: Semantic) -> Kind {
+    pub fn from_semantic(semantic: Semantic) -> StreamPrediction {
         match semantic {
-            Semantic::Position => Kind::Positions,
-            Semantic::Normal => Kind::Normals,
-            _ => Kind::Others,
+            Semantic::Position => StreamPrediction::Positions,
+            Semantic::Normal => StreamPrediction::Normals,
+            _ => StreamPrediction::Others,
         }
     }
 }
 
-impl Work {
-    /// Prepares the values of a frame that has the triangles of another one, as [`Reader::triangles`] does
-    /// for a frame with its own.
-    pub fn same(&mut self, triangles: &Triangles<'_>, vertices: usize, points: usize) {
+impl ChangingBuffers {
+    /// Prepares the values of a frame that has the triangles of another one, as [`ChangingReader::triangles`]
+    /// does for a frame with its own.
+    pub fn reuse_triangles(&mut self, triangles: &TriangleBuffers<'_>, vertices: usize, points: usize) {
         self.prepare(triangles.indices, vertices, points, triangles.point);
     }
 
     /// Predicts normals of `bits` bits from the decoded positions, component-major. Indices must be below the
     /// number of vertices.
-    pub fn shade<W: Code>(&mut self, indices: &[u32], positions: &[W], bits: u32) {
+    pub fn predict_normals<W: Code>(&mut self, indices: &[u32], positions: &[W], bits: u32) {
         let count = positions.len() / 3;
         self.normals.clear();
         self.normals.resize(count, [0; 3]);
@@ -501,20 +505,20 @@ impl Work {
     }
 
     /// Returns the values that a stream is predicted from, and whether the stream has values of points.
-    fn basis<'a, W>(&'a self, kind: Kind, frames: &'a [&'a [W]]) -> (Basis<'a, W>, bool) {
-        let points = kind == Kind::Positions && !self.vertex.is_empty();
-        let basis = Basis {
+    fn basis<'a, W>(&'a self, kind: StreamPrediction, frames: &'a [&'a [W]]) -> (ValueBasis<'a, W>, bool) {
+        let points = kind == StreamPrediction::Positions && !self.vertex.is_empty();
+        let basis = ValueBasis {
             neighbours: &self.neighbours[usize::from(points)],
             frames: match kind {
-                Kind::Normals => &[],
+                StreamPrediction::Normals => &[],
                 _ => frames,
             },
             vertex: if points { &self.vertex } else { &[] },
             geometry: match kind {
-                Kind::Normals => &self.geometry,
+                StreamPrediction::Normals => &self.geometry,
                 _ => &[],
             },
-            weights: Weights::ALONE,
+            weights: StreamWeights::WITHOUT_FRAMES,
         };
         (basis, points)
     }
@@ -532,31 +536,36 @@ fn expand<W: Copy>(out: &mut [W], components: usize, points: usize, point: &[u32
 }
 
 /// Decodes an access unit from front to back: for each frame its head, its triangles, its streams.
-pub struct Reader<'a> {
-    coder: Coder<range::Decoder<'a>>,
+pub struct ChangingReader<'a> {
+    coder: ChangingCoder<range::Decoder<'a>>,
     symbols: symbols::Decoder<'a>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ChangingReader<'a> {
     /// Starts reading the bytes that [`encode`] wrote.
-    pub fn new(bytes: &'a [u8]) -> Result<Reader<'a>, Corrupt> {
+    pub fn new(bytes: &'a [u8]) -> Result<ChangingReader<'a>, Corrupt> {
         let mut cursor = Cursor::new(bytes);
         let size = cursor.varint()?;
-        let first = cursor.take(size as usize)?;
-        let second = cursor.take(cursor.left())?;
-        Ok(Reader {
-            coder: Coder { bits: range::Decoder::new(first), contexts: Contexts::default() },
+        let first = cursor.bytes(size as usize)?;
+        let second = cursor.bytes(cursor.left())?;
+        Ok(ChangingReader {
+            coder: ChangingCoder { bits: range::Decoder::new(first), contexts: ChangingContexts::default() },
             symbols: symbols::Decoder::new(second),
         })
     }
 
     /// Decodes the head of the next frame. The caller must check it against the size of its buffers.
-    pub fn head(&mut self) -> Head {
-        self.coder.head(Head::default())
+    pub fn head(&mut self) -> FrameHead {
+        self.coder.head(FrameHead::default())
     }
 
     /// Decodes the triangles of a frame of kind 1; the buffers in `out` must have exactly their size.
-    pub fn triangles(&mut self, head: Head, work: &mut Work, out: &mut Triangles<'_>) -> Result<(), Corrupt> {
+    pub fn triangles(
+        &mut self,
+        head: FrameHead,
+        work: &mut ChangingBuffers,
+        out: &mut TriangleBuffers<'_>,
+    ) -> Result<(), Corrupt> {
         let fits = out.indices.len() as u64 == 3 * u64::from(head.triangles)
             && match out.point.len() {
                 0 => head.points == head.vertices,
@@ -569,27 +578,27 @@ impl<'a> Reader<'a> {
     }
 
     /// Decodes a stream into `out`: all vertices, component-major. `frames` has the same stream in the frames
-    /// of its run, at most [`REFERENCES`]; `point` is that of the triangles.
+    /// of its run, at most [`MAX_REFERENCES`]; `point` is that of the triangles.
     pub fn stream<W: Code>(
         &mut self,
-        kind: Kind,
+        kind: StreamPrediction,
         components: usize,
         frames: &[&[W]],
         point: &[u32],
-        work: &mut Work,
+        work: &mut ChangingBuffers,
         out: &mut [W],
     ) -> Result<(), Corrupt> {
         let mut values = std::mem::take(&mut work.values);
         let (basis, of_points) = work.basis(kind, frames);
-        let weights = (self.coder).weights(basis.frames.len(), Weights::ALONE);
-        let basis = Basis { weights, ..basis };
+        let weights = (self.coder).weights(basis.frames.len(), StreamWeights::WITHOUT_FRAMES);
+        let basis = ValueBasis { weights, ..basis };
         let count = match of_points {
             true => work.vertex.len() * components,
             false => out.len(),
         };
         let part = out.get_mut(..count).ok_or(Corrupt("changing faces: more points than vertices"));
         let done =
-            part.and_then(|part| values::decode(&mut self.symbols, basis, components, &mut values, part));
+            part.and_then(|part| prediction::decode(&mut self.symbols, basis, components, &mut values, part));
         work.values = values;
         done?;
         if of_points {
@@ -605,23 +614,26 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Encodes an access unit that [`Reader`] decodes.
+/// Encodes an access unit that [`ChangingReader`] decodes.
 #[cfg(feature = "encode")]
-pub struct Writer<'a> {
-    coder: Coder<range::Encoder<'a>>,
+pub struct ChangingWriter<'a> {
+    coder: ChangingCoder<range::Encoder<'a>>,
     symbols: symbols::Encoder,
 }
 
 /// Appends an access unit whose contents `write` produces.
 #[cfg(feature = "encode")]
-pub fn encode<R, E>(out: &mut Vec<u8>, write: impl FnOnce(&mut Writer<'_>) -> Result<R, E>) -> Result<R, E> {
+pub fn encode<R, E>(
+    out: &mut Vec<u8>,
+    write: impl FnOnce(&mut ChangingWriter<'_>) -> Result<R, E>,
+) -> Result<R, E> {
     let mut first = Vec::new();
-    let mut writer = Writer {
-        coder: Coder { bits: range::Encoder::new(&mut first), contexts: Contexts::default() },
+    let mut writer = ChangingWriter {
+        coder: ChangingCoder { bits: range::Encoder::new(&mut first), contexts: ChangingContexts::default() },
         symbols: symbols::Encoder::default(),
     };
     let result = write(&mut writer)?;
-    let Writer { coder, symbols } = writer;
+    let ChangingWriter { coder, symbols } = writer;
     coder.bits.finish();
     put_varint(first.len() as u32, out);
     out.extend_from_slice(&first);
@@ -638,9 +650,9 @@ pub fn value_bytes(unit: &[u8]) -> usize {
 }
 
 #[cfg(feature = "encode")]
-impl Writer<'_> {
+impl ChangingWriter<'_> {
     /// Encodes the head of a frame.
-    pub fn head(&mut self, head: Head) {
+    pub fn head(&mut self, head: FrameHead) {
         self.coder.head(head);
     }
 
@@ -648,10 +660,10 @@ impl Writer<'_> {
     /// of vertices.
     pub fn triangles(
         &mut self,
-        head: Head,
-        work: &mut Work,
-        out: &mut Triangles<'_>,
-        given: &mut Topology<'_>,
+        head: FrameHead,
+        work: &mut ChangingBuffers,
+        out: &mut TriangleBuffers<'_>,
+        given: &mut InputTopology<'_>,
     ) -> Result<(), Corrupt> {
         self.coder.triangles(head, work, out, Some(given))
     }
@@ -661,25 +673,25 @@ impl Writer<'_> {
     #[cfg(feature = "encode")]
     pub fn stream<W: Code>(
         &mut self,
-        kind: Kind,
+        kind: StreamPrediction,
         components: usize,
         frames: &[&[W]],
         point: &[u32],
-        work: &mut Work,
-        wanted: Wanted<'_, W>,
+        work: &mut ChangingBuffers,
+        wanted: InputValues<'_, W>,
     ) -> u64 {
         let mut values = std::mem::take(&mut work.values);
         let (basis, of_points) = work.basis(kind, frames);
         let symbols = &mut self.symbols;
         let coder = &mut self.coder;
-        let mut go = |wanted: Wanted<'_, W>| {
-            let fitted = Weights {
-                grain: wanted.grain.clamp(1, MOST_GRAIN + 1) as i32,
-                ..values::fit(basis, components, wanted.codes)
+        let mut go = |wanted: InputValues<'_, W>| {
+            let fitted = StreamWeights {
+                grain: wanted.grain.clamp(1, MAX_GRAIN + 1) as i32,
+                ..prediction::fit(basis, components, wanted.codes)
             };
             let weights = coder.weights(basis.frames.len(), fitted);
-            let basis = Basis { weights, ..basis };
-            values::encode(symbols, basis, components, &mut values, wanted)
+            let basis = ValueBasis { weights, ..basis };
+            prediction::encode(symbols, basis, components, &mut values, wanted)
         };
         let bits;
         if of_points {
@@ -691,7 +703,7 @@ impl Writer<'_> {
             }
             let mut codes = pick(wanted.codes, components, vertices, &work.vertex);
             let offset = pick(wanted.offset, components, vertices, &work.vertex);
-            bits = go(Wanted { codes: &mut codes, offset: &offset, ..wanted });
+            bits = go(InputValues { codes: &mut codes, offset: &offset, ..wanted });
             wanted.codes[..codes.len()].copy_from_slice(&codes);
             expand(wanted.codes, components, points, point);
         } else {

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use std::collections::HashMap;
 
 /// A frame, its streams, and their costs.
-type Made = (Frame, Vec<Vec<u16>>, [u64; 3]);
+type Made = (DecodedFrame, Vec<Vec<u16>>, [u64; 3]);
 
 /// Balls that move through each other, cut by marching tetrahedra: the points of each triangle, and the
 /// positions of points.
@@ -75,20 +75,20 @@ pub(super) fn balls(side: usize, time: f32) -> (Vec<[u32; 3]>, Vec<[f32; 3]>) {
 /// A frame: triangles of vertices, the point of each vertex, the position of each point, the material of each
 /// triangle.
 #[derive(Clone, Debug, Default)]
-struct Shape {
+struct TestMesh {
     triangles: Vec<[u32; 3]>,
     point: Vec<u32>,
-    places: Vec<[f32; 3]>,
+    positions: Vec<[f32; 3]>,
     material: Vec<u32>,
     materials: usize,
 }
 
-impl Shape {
-    fn of((triangles, places): (Vec<[u32; 3]>, Vec<[f32; 3]>)) -> Shape {
-        Shape {
+impl TestMesh {
+    fn new((triangles, places): (Vec<[u32; 3]>, Vec<[f32; 3]>)) -> TestMesh {
+        TestMesh {
             triangles,
             point: (0..places.len() as u32).collect(),
-            places,
+            positions: places,
             material: Vec::new(),
             materials: 1,
         }
@@ -101,8 +101,8 @@ impl Shape {
 
 /// A decoded frame.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Frame {
-    head: Head,
+struct DecodedFrame {
+    head: FrameHead,
     ranges: Vec<[u32; 2]>,
     indices: Vec<u32>,
     point: Vec<u32>,
@@ -110,10 +110,10 @@ struct Frame {
     normals: Vec<u8>,
 }
 
-impl Frame {
-    fn empty(head: Head, materials: usize) -> Frame {
+impl DecodedFrame {
+    fn empty(head: FrameHead, materials: usize) -> DecodedFrame {
         let split = head.points != head.vertices;
-        Frame {
+        DecodedFrame {
             head,
             ranges: vec![[0; 2]; materials],
             indices: vec![0; 3 * head.triangles as usize],
@@ -123,8 +123,8 @@ impl Frame {
         }
     }
 
-    fn triangles(&mut self) -> Triangles<'_> {
-        Triangles { ranges: &mut self.ranges, indices: &mut self.indices, point: &mut self.point }
+    fn triangles(&mut self) -> TriangleBuffers<'_> {
+        TriangleBuffers { ranges: &mut self.ranges, indices: &mut self.indices, point: &mut self.point }
     }
 }
 
@@ -140,7 +140,7 @@ fn sorted(list: Vec<[u32; 3]>) -> Vec<[u32; 3]> {
 }
 
 /// Asserts that a decoder has the triangles of the shape in another order, and the same points of vertices.
-fn assert_same_triangles(shape: &Shape, frame: &Frame, order: &[u32]) {
+fn assert_same_triangles(shape: &TestMesh, frame: &DecodedFrame, order: &[u32]) {
     for (m, range) in frame.ranges.iter().enumerate() {
         let part = &frame.indices[range[0] as usize..][..range[1] as usize];
         let back = part.as_chunks().0.iter();
@@ -158,18 +158,18 @@ fn assert_same_triangles(shape: &Shape, frame: &Frame, order: &[u32]) {
 
 /// Encodes the positions of a shape; the chosen ones are within the radius.
 fn write_positions(
-    writer: &mut Writer<'_>,
-    shape: &Shape,
+    writer: &mut ChangingWriter<'_>,
+    shape: &TestMesh,
     order: &[u32],
-    frame: &mut Frame,
-    work: &mut Work,
+    frame: &mut DecodedFrame,
+    work: &mut ChangingBuffers,
 ) {
-    let axes = Shape::axes();
+    let axes = TestMesh::axes();
     let radius = error_bound::radius(2e-3, &axes);
     let count = order.len();
     let mut offset = vec![0.0; 3 * count];
     for (v, &old) in order.iter().enumerate() {
-        let place = shape.places[shape.point[old as usize] as usize];
+        let place = shape.positions[shape.point[old as usize] as usize];
         for k in 0..3 {
             let (value, off) = axes[k].locate(f64::from(place[k]));
             frame.positions[k * count + v] = value as u16;
@@ -177,9 +177,14 @@ fn write_positions(
         }
     }
     let nearest = frame.positions.clone();
-    let wanted =
-        Wanted { codes: &mut frame.positions, offset: &offset, radius, most: [axes[0].codes; 4], grain: 1 };
-    writer.stream(Kind::Positions, 3, &[], &frame.point, work, wanted);
+    let wanted = InputValues {
+        codes: &mut frame.positions,
+        offset: &offset,
+        radius,
+        code_counts: [axes[0].codes; 4],
+        grain: 1,
+    };
+    writer.stream(StreamPrediction::Positions, 3, &[], &frame.point, work, wanted);
     for v in 0..count {
         let off = (0..3).map(|k| {
             let at = k * count + v;
@@ -193,44 +198,50 @@ fn write_positions(
 
 /// Encodes a shape as the next frame of an access unit; returns the frame as it must be decoded.
 fn write_frame(
-    writer: &mut Writer<'_>,
-    shape: &Shape,
+    writer: &mut ChangingWriter<'_>,
+    shape: &TestMesh,
     number: usize,
     normals: bool,
-    work: &mut Work,
-) -> Result<Frame, Corrupt> {
+    work: &mut ChangingBuffers,
+) -> Result<DecodedFrame, Corrupt> {
     let points: Vec<[u32; 3]> =
         (shape.triangles.iter()).map(|t| t.map(|v| shape.point[v as usize])).collect();
-    let head = Head {
+    let head = FrameHead {
         kind: 1,
         source_points: 7,
         run: number as u32,
         vertices: shape.point.len() as u32,
-        points: shape.places.len() as u32,
+        points: shape.positions.len() as u32,
         triangles: shape.triangles.len() as u32,
     };
     writer.head(head);
-    let mut frame = Frame::empty(head, shape.materials);
+    let mut frame = DecodedFrame::empty(head, shape.materials);
     let mut given =
-        Topology::new(&shape.triangles, &points, &shape.point, shape.places.len(), &shape.material);
+        InputTopology::new(&shape.triangles, &points, &shape.point, shape.positions.len(), &shape.material);
     writer.triangles(head, work, &mut frame.triangles(), &mut given)?;
     assert_same_triangles(shape, &frame, &given.order);
     write_positions(writer, shape, &given.order, &mut frame, work);
     if normals {
-        work.shade(&frame.indices, &frame.positions, 8);
+        work.predict_normals(&frame.indices, &frame.positions, 8);
         frame.normals = (0..2 * given.order.len()).map(|i| (i * i % 251) as u8).collect();
-        let wanted = Wanted { codes: &mut frame.normals, offset: &[], radius: 0.0, most: [0; 4], grain: 1 };
-        writer.stream(Kind::Normals, 2, &[], &frame.point, work, wanted);
+        let wanted = InputValues {
+            codes: &mut frame.normals,
+            offset: &[],
+            radius: 0.0,
+            code_counts: [0; 4],
+            grain: 1,
+        };
+        writer.stream(StreamPrediction::Normals, 2, &[], &frame.point, work, wanted);
     }
     Ok(frame)
 }
 
 /// Encodes frames that each bring their triangles. Returns the bytes, the frames as they must be decoded, and
 /// the size of the first string.
-fn encode_all(shapes: &[Shape], normals: bool) -> (Vec<u8>, Vec<Frame>, usize) {
+fn encode_all(shapes: &[TestMesh], normals: bool) -> (Vec<u8>, Vec<DecodedFrame>, usize) {
     let mut out = Vec::new();
-    let mut work = Work::default();
-    let frames = encode(&mut out, |writer| -> Result<Vec<Frame>, Corrupt> {
+    let mut work = ChangingBuffers::default();
+    let frames = encode(&mut out, |writer| -> Result<Vec<DecodedFrame>, Corrupt> {
         let frames = shapes.iter().enumerate();
         frames.map(|(n, shape)| write_frame(writer, shape, n, normals, &mut work)).collect()
     });
@@ -239,10 +250,15 @@ fn encode_all(shapes: &[Shape], normals: bool) -> (Vec<u8>, Vec<Frame>, usize) {
 }
 
 /// Decodes as many frames as there are `materials`, of at most the sizes `most`.
-fn decode_all(bytes: &[u8], materials: &[usize], most: Head, normals: bool) -> Result<Vec<Frame>, Corrupt> {
-    let mut work = Work::default();
+fn decode_all(
+    bytes: &[u8],
+    materials: &[usize],
+    most: FrameHead,
+    normals: bool,
+) -> Result<Vec<DecodedFrame>, Corrupt> {
+    let mut work = ChangingBuffers::default();
     work.reserve(most.vertices as usize, 3 * most.triangles as usize);
-    let mut reader = Reader::new(bytes)?;
+    let mut reader = ChangingReader::new(bytes)?;
     let mut frames = Vec::new();
     for &materials in materials {
         let head = reader.head();
@@ -253,12 +269,12 @@ fn decode_all(bytes: &[u8], materials: &[usize], most: Head, normals: bool) -> R
         {
             return Err(Corrupt("too large"));
         }
-        let mut frame = Frame::empty(head, materials);
+        let mut frame = DecodedFrame::empty(head, materials);
         reader.triangles(head, &mut work, &mut frame.triangles())?;
-        reader.stream(Kind::Positions, 3, &[], &frame.point, &mut work, &mut frame.positions)?;
+        reader.stream(StreamPrediction::Positions, 3, &[], &frame.point, &mut work, &mut frame.positions)?;
         if normals {
-            work.shade(&frame.indices, &frame.positions, 8);
-            reader.stream(Kind::Normals, 2, &[], &frame.point, &mut work, &mut frame.normals)?;
+            work.predict_normals(&frame.indices, &frame.positions, 8);
+            reader.stream(StreamPrediction::Normals, 2, &[], &frame.point, &mut work, &mut frame.normals)?;
         } else {
             frame.normals.fill(0);
         }
@@ -268,19 +284,19 @@ fn decode_all(bytes: &[u8], materials: &[usize], most: Head, normals: bool) -> R
     Ok(frames)
 }
 
-fn most(shapes: &[Shape]) -> Head {
-    Head {
+fn max_head(shapes: &[TestMesh]) -> FrameHead {
+    FrameHead {
         vertices: shapes.iter().map(|s| s.point.len()).max().unwrap_or(0) as u32,
         triangles: shapes.iter().map(|s| s.triangles.len()).max().unwrap_or(0) as u32,
-        ..Head::default()
+        ..FrameHead::default()
     }
 }
 
-fn round_trip(shapes: &[Shape], normals: bool) -> (Vec<u8>, usize) {
+fn round_trip(shapes: &[TestMesh], normals: bool) -> (Vec<u8>, usize) {
     let (bytes, frames, first) = encode_all(shapes, normals);
     assert_eq!(encode_all(shapes, normals).0, bytes);
     let materials: Vec<usize> = shapes.iter().map(|s| s.materials).collect();
-    let back = decode_all(&bytes, &materials, most(shapes), normals).unwrap();
+    let back = decode_all(&bytes, &materials, max_head(shapes), normals).unwrap();
     assert!(back == frames);
     (bytes, first)
 }
@@ -288,9 +304,9 @@ fn round_trip(shapes: &[Shape], normals: bool) -> (Vec<u8>, usize) {
 #[test]
 fn balls_take_little() {
     for side in [12, 40] {
-        let shapes: Vec<Shape> = (0..3).map(|t| Shape::of(balls(side, t as f32))).collect();
+        let shapes: Vec<TestMesh> = (0..3).map(|t| TestMesh::new(balls(side, t as f32))).collect();
         let triangles: usize = shapes.iter().map(|s| s.triangles.len()).sum();
-        let points: usize = shapes.iter().map(|s| s.places.len()).sum();
+        let points: usize = shapes.iter().map(|s| s.positions.len()).sum();
         let (bytes, first) = round_trip(&shapes, false);
         let per_triangle = 8.0 * first as f64 / triangles as f64;
         let per_point = 8.0 * (bytes.len() - first) as f64 / points as f64;
@@ -303,14 +319,14 @@ fn balls_take_little() {
 
 /// A shape in which each corner has its own vertex, so that points are shared and vertices are not; two
 /// materials.
-fn apart(side: usize) -> Shape {
+fn apart(side: usize) -> TestMesh {
     let (points, places) = balls(side, 0.4);
     let triangles = (0..points.len() as u32).map(|t| [3 * t, 3 * t + 1, 3 * t + 2]);
-    Shape {
+    TestMesh {
         triangles: triangles.collect(),
         point: points.as_flattened().to_vec(),
         material: (0..points.len() as u32).map(|t| u32::from(t % 7 < 3)).collect(),
-        places,
+        positions: places,
         materials: 3,
     }
 }
@@ -326,8 +342,8 @@ fn corners_can_part() {
             *v = *first.entry(some.point[*v as usize]).or_insert(*v);
         }
     }
-    some.places.push([0.5; 3]);
-    some.point.push(some.places.len() as u32 - 1);
+    some.positions.push([0.5; 3]);
+    some.point.push(some.positions.len() as u32 - 1);
     some.point.push(3);
     round_trip(&[apart(6), some], true);
 }
@@ -344,7 +360,7 @@ fn edges_of_a_sheet_cost_little() {
         })
         .collect();
     let place = |i: u32| [(i % side) as f32 / 20.0, (i / side) as f32 / 20.0, 0.0];
-    let shape = Shape::of((triangles, (0..side * side).map(place).collect()));
+    let shape = TestMesh::new((triangles, (0..side * side).map(place).collect()));
     let (bytes, first) = round_trip(&[shape], false);
     assert!(first < 100 && bytes.len() < 1500, "{first} {}", bytes.len());
 }
@@ -361,16 +377,16 @@ fn nothing_and_odd_triangles() {
         &[[0, 1, 2], [0, 2, 1], [0, 1, 3]],
         &[[5, 4, 3], [4, 5, 3], [4, 5, 3], [3, 4, 5]],
     ];
-    let shapes: Vec<Shape> = odd.iter().map(|t| Shape::of((t.to_vec(), places(6)))).collect();
+    let shapes: Vec<TestMesh> = odd.iter().map(|t| TestMesh::new((t.to_vec(), places(6)))).collect();
     round_trip(&shapes, true);
-    round_trip(&[Shape::default(), Shape { materials: 2, ..Shape::default() }], false);
+    round_trip(&[TestMesh::default(), TestMesh { materials: 2, ..TestMesh::default() }], false);
 }
 
 #[test]
 fn damage_is_refused_or_harmless() {
-    let shapes = [Shape::of(balls(6, 0.0)), apart(4)];
+    let shapes = [TestMesh::new(balls(6, 0.0)), apart(4)];
     let (bytes, _) = round_trip(&shapes, true);
-    let most = Head { vertices: 4000, triangles: 2000, ..Head::default() };
+    let most = FrameHead { vertices: 4000, triangles: 2000, ..FrameHead::default() };
     let materials = [1, 3];
     assert!(decode_all(&bytes, &materials, most, true).is_ok());
     // The bytes after a cut may have been zeros, so not every cut is detected.
@@ -393,15 +409,15 @@ fn damage_is_refused_or_harmless() {
 fn frames_of_a_run_cost_what_moves() {
     let (triangles, places) = balls(16, 0.0);
     let count = places.len();
-    let axes = Shape::axes();
+    let axes = TestMesh::axes();
     let moved = |t: f32| -> Vec<u16> {
         let wave = |p: &[f32; 3], k: usize| p[k] + 0.02 * t * (3.0 * p[(k + 1) % 3]).sin();
         let plane = |k: usize| places.iter().map(move |p| axes[k].code(wave(p, k)) as u16);
         (0..3).flat_map(plane).collect()
     };
-    let mut work = Work::default();
+    let mut work = ChangingBuffers::default();
     let mut bytes = Vec::new();
-    let head = Head {
+    let head = FrameHead {
         kind: 1,
         source_points: 3,
         run: 4,
@@ -411,8 +427,8 @@ fn frames_of_a_run_cost_what_moves() {
     };
     let point: Vec<u32> = (0..count as u32).collect();
     let done = encode(&mut bytes, |writer| -> Result<Made, Corrupt> {
-        let mut frame = Frame::empty(head, 1);
-        let mut given = Topology::new(&triangles, &triangles, &point, count, &[]);
+        let mut frame = DecodedFrame::empty(head, 1);
+        let mut given = InputTopology::new(&triangles, &triangles, &point, count, &[]);
         writer.head(head);
         writer.triangles(head, &mut work, &mut frame.triangles(), &mut given)?;
         let ordered = |codes: Vec<u16>| -> Vec<u16> {
@@ -426,22 +442,23 @@ fn frames_of_a_run_cost_what_moves() {
         let mut bits = [0; 3];
         for (i, t) in [0.0, 2.0, 1.0].into_iter().enumerate() {
             if i > 0 {
-                writer.head(Head { kind: 2, source_points: 3, ..Head::default() });
-                work.same(&frame.triangles(), count, count);
+                writer.head(FrameHead { kind: 2, source_points: 3, ..FrameHead::default() });
+                work.reuse_triangles(&frame.triangles(), count, count);
             }
             let mut codes = ordered(moved(t));
             let before = all.clone();
             let frames: Vec<&[u16]> = before.iter().map(Vec::as_slice).collect();
-            let wanted = Wanted { codes: &mut codes, offset: &[], radius: 0.0, most: [0; 4], grain: 1 };
-            bits[i] = writer.stream(Kind::Positions, 3, &frames, &[], &mut work, wanted);
+            let wanted =
+                InputValues { codes: &mut codes, offset: &[], radius: 0.0, code_counts: [0; 4], grain: 1 };
+            bits[i] = writer.stream(StreamPrediction::Positions, 3, &frames, &[], &mut work, wanted);
             all.push(codes);
         }
         Ok((frame, all, bits))
     });
     let (wanted, all, bits) = done.unwrap();
     assert!(bits[1] < bits[0] / 2 && bits[2] < bits[1], "{bits:?}");
-    let mut reader = Reader::new(&bytes).unwrap();
-    let mut frame = Frame::empty(head, 1);
+    let mut reader = ChangingReader::new(&bytes).unwrap();
+    let mut frame = DecodedFrame::empty(head, 1);
     for i in 0..3 {
         let head = reader.head();
         assert_eq!(head.kind, 1 + u32::from(i > 0));
@@ -451,7 +468,7 @@ fn frames_of_a_run_cost_what_moves() {
         }
         let frames: Vec<&[u16]> = all[..i].iter().map(Vec::as_slice).collect();
         let mut out = vec![0u16; 3 * count];
-        reader.stream(Kind::Positions, 3, &frames, &[], &mut work, &mut out).unwrap();
+        reader.stream(StreamPrediction::Positions, 3, &frames, &[], &mut work, &mut out).unwrap();
         assert!(out == all[i]);
     }
     reader.finish().unwrap();
@@ -477,14 +494,14 @@ proptest! {
             }
         }
         let material = (0..triangles.len() as u32).map(|t| t * t % materials as u32).collect();
-        let places = (0..points).map(|p| [p as f32 * 0.05, 0.1, (p % 3) as f32]).collect();
-        let shape = Shape { triangles, point, places, material, materials };
+        let positions = (0..points).map(|p| [p as f32 * 0.05, 0.1, (p % 3) as f32]).collect();
+        let shape = TestMesh { triangles, point, positions, material, materials };
         round_trip(&[shape], true);
     }
 
     #[test]
     fn any_bytes_are_safe(bytes in prop::collection::vec(any::<u8>(), 0..200), materials in 0usize..3) {
-        let most = Head { vertices: 60, triangles: 90, ..Head::default() };
+        let most = FrameHead { vertices: 60, triangles: 90, ..FrameHead::default() };
         let _ = decode_all(&bytes, &[materials, 1], most, true);
     }
 }

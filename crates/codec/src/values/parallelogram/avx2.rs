@@ -13,12 +13,12 @@
 
 #![allow(unsafe_code)]
 
-use super::rule::{LOOK_BACK, NONE, Rule, Spatial, Weights};
+use super::rule::{MAX_LOOK_BACK, NO_TRIANGLE, PredictionRule, SpatialPrediction, TriangleWeights};
 use crate::simd::isa::Avx2;
 use std::arch::x86_64::*;
 
 /// The number of vertices in the ring: the reach of a table, and a block.
-const RING: usize = 2 * LOOK_BACK as usize;
+const RING: usize = 2 * MAX_LOOK_BACK as usize;
 /// The number of vertices that are interleaved at a time; it divides the ring.
 const BLOCK: usize = 512;
 
@@ -30,7 +30,7 @@ type Vector = [u16; 4];
 /// otherwise the result is meaningless.
 pub(super) fn reconstruct<const N: usize>(
     _: Avx2,
-    rule: Rule,
+    rule: PredictionRule,
     signed: bool,
     table: &[[u16; 3]],
     values: &mut [u16],
@@ -39,11 +39,21 @@ pub(super) fn reconstruct<const N: usize>(
     // SAFETY: the argument proves that the machine has AVX2.
     unsafe {
         match (rule, signed) {
-            (Rule::Usual(Spatial::Parallelogram), _) => run(table, planes, Parallelogram),
-            (Rule::Usual(Spatial::Average), true) => run(table, planes, Average::<true>),
-            (Rule::Usual(Spatial::Average), false) => run(table, planes, Average::<false>),
-            (Rule::Weighted(weights), true) => run(table, planes, Weighted::<true>::new(weights)),
-            (Rule::Weighted(weights), false) => run(table, planes, Weighted::<false>::new(weights)),
+            (PredictionRule::Usual(SpatialPrediction::Parallelogram), _) => {
+                reconstruct_ring(table, planes, Parallelogram)
+            }
+            (PredictionRule::Usual(SpatialPrediction::Average), true) => {
+                reconstruct_ring(table, planes, Average::<true>)
+            }
+            (PredictionRule::Usual(SpatialPrediction::Average), false) => {
+                reconstruct_ring(table, planes, Average::<false>)
+            }
+            (PredictionRule::Weighted(weights), true) => {
+                reconstruct_ring(table, planes, Weighted::<true>::new(weights))
+            }
+            (PredictionRule::Weighted(weights), false) => {
+                reconstruct_ring(table, planes, Weighted::<false>::new(weights))
+            }
         }
     }
 }
@@ -101,7 +111,7 @@ struct Weighted<const SIGNED: bool> {
 
 impl<const SIGNED: bool> Weighted<SIGNED> {
     #[target_feature(enable = "avx2")]
-    fn new(weights: Weights) -> Self {
+    fn new(weights: TriangleWeights) -> Self {
         let (edge, apex) = (i16::from(weights.edge), i16::from(weights.apex));
         let moved = if SIGNED { 0 } else { (2 * i32::from(edge) + i32::from(apex)) << 15 };
         Weighted {
@@ -133,15 +143,15 @@ impl<const SIGNED: bool> Combine for Weighted<SIGNED> {
 }
 
 #[target_feature(enable = "avx2")]
-fn run<R: Combine, const N: usize>(table: &[[u16; 3]], mut planes: [&mut [u16]; N], rule: R) {
+fn reconstruct_ring<R: Combine, const N: usize>(table: &[[u16; 3]], mut planes: [&mut [u16]; N], rule: R) {
     let mut ring = [[0u16; 4]; RING];
     for (block, table) in table.chunks(BLOCK).enumerate() {
         let first = block * BLOCK;
         let slots = first % RING..first % RING + table.len();
         weave(&planes, first, &mut ring[slots.clone()]);
         for (v, &[a, b, c]) in (first..).zip(table) {
-            let (b, c) = if a == NONE { (1, 1) } else { (b, c) };
-            let a = if a == NONE { 1 } else { a };
+            let (b, c) = if a == NO_TRIANGLE { (1, 1) } else { (b, c) };
+            let a = if a == NO_TRIANGLE { 1 } else { a };
             // SAFETY: a remainder of the ring's length is inside it; 8 bytes of 8 are read and written.
             unsafe {
                 let at = |back: u16| v.wrapping_sub(usize::from(back)) % RING;

@@ -16,8 +16,8 @@
 //!
 //! The encoder chooses the triangle of each vertex over several frames, and stores the choices in a table.
 //! The table does not hold distances, but positions in the list of choices that both sides derive from the
-//! connectivity alone ([`Choices`]): mostly the same small numbers, which block compression shrinks to little
-//! more than a bit.
+//! connectivity alone ([`TriangleChoices`]): mostly the same small numbers, which block compression shrinks
+//! to little more than a bit.
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
@@ -47,8 +47,8 @@ mod rule;
 mod table;
 
 pub(crate) use rule::{Average, Combine, Parallelogram, predict, with_rule};
-pub use rule::{LOOK_BACK, NONE, Rule, Spatial, Weights};
-pub use table::{Choices, Deriver, Table, decode_table, derive_table};
+pub use rule::{MAX_LOOK_BACK, NO_TRIANGLE, PredictionRule, SpatialPrediction, TriangleWeights};
+pub use table::{PredictorTable, TableDeriver, TriangleChoices, decode_table, derive_table};
 #[cfg(feature = "encode")]
 pub use table::{build_table, encode_table};
 
@@ -58,9 +58,9 @@ pub use table::{build_table, encode_table};
 pub fn residual<W: Code>(
     values: &[W],
     components: usize,
-    rule: impl Into<Rule>,
+    rule: impl Into<PredictionRule>,
     signed: bool,
-    table: &Table,
+    table: &PredictorTable,
     out: &mut [W],
 ) {
     assert_eq!(values.len(), out.len());
@@ -69,7 +69,7 @@ pub fn residual<W: Code>(
     with_rule!(rule.into(), rule => {
         for (values, out) in values.chunks_exact(count.max(1)).zip(out.chunks_exact_mut(count.max(1))) {
             for (v, o) in out.iter_mut().enumerate() {
-                let entry = table.get(v).copied().unwrap_or([NONE; 3]);
+                let entry = table.get(v).copied().unwrap_or([NO_TRIANGLE; 3]);
                 let p = predict(values, v, entry, rule, signed).expect("a table that points inside");
                 *o = values[v].wrapping_sub(p);
             }
@@ -81,9 +81,9 @@ pub fn residual<W: Code>(
 /// table points outside.
 pub fn reconstruct<W: Code>(
     components: usize,
-    rule: impl Into<Rule>,
+    rule: impl Into<PredictionRule>,
     signed: bool,
-    table: &Table,
+    table: &PredictorTable,
     values: &mut [W],
 ) -> Result<(), Corrupt> {
     reconstruct_on(Isa::get(), components, rule, signed, table, values)
@@ -93,9 +93,9 @@ pub fn reconstruct<W: Code>(
 fn reconstruct_on<W: Code>(
     isa: Isa,
     components: usize,
-    rule: impl Into<Rule>,
+    rule: impl Into<PredictionRule>,
     signed: bool,
-    table: &Table,
+    table: &PredictorTable,
     values: &mut [W],
 ) -> Result<(), Corrupt> {
     let count = values.len() / components.max(1);
@@ -107,7 +107,7 @@ fn reconstruct_on<W: Code>(
     }
     let rule = rule.into();
     #[cfg(target_arch = "x86_64")]
-    if let (Isa::Avx2(avx2), false, false) = (isa, table.is_empty(), table.wild)
+    if let (Isa::Avx2(avx2), false, false) = (isa, table.is_empty(), table.out_of_range)
         && let Some(values) = W::codes16_mut(values)
     {
         match components {
@@ -143,7 +143,7 @@ fn reconstruct_on<W: Code>(
 fn reconstruct_planes<W: Code, R: Combine, const N: usize>(
     rule: R,
     signed: bool,
-    table: &Table,
+    table: &PredictorTable,
     values: &mut [W],
     count: usize,
 ) -> Result<(), Corrupt> {
@@ -180,14 +180,14 @@ mod tests {
     #[test]
     fn golden() {
         let indices = [0, 1, 2, 2, 1, 3];
-        assert_eq!(derive_table(&indices, 4)[..], [[NONE; 3], [1; 3], [2, 2, 2], [3, 1, 2]]);
+        assert_eq!(derive_table(&indices, 4)[..], [[NO_TRIANGLE; 3], [1; 3], [2, 2, 2], [3, 1, 2]]);
         let table = derive_table(&indices, 4);
         let mut r = [0u16; 4];
-        residual(&[10, 12, 20, 23], 1, Spatial::Parallelogram, false, &table, &mut r);
+        residual(&[10, 12, 20, 23], 1, SpatialPrediction::Parallelogram, false, &table, &mut r);
         assert_eq!(r, [10, 2, 10, 1]);
-        residual(&[10, 12, 20, 23], 1, Spatial::Average, false, &table, &mut r);
+        residual(&[10, 12, 20, 23], 1, SpatialPrediction::Average, false, &table, &mut r);
         assert_eq!(r, [10, 2, 10, 7]);
-        residual(&[10u16, 12, 20, 23], 1, Spatial::Average, false, &Table::new(), &mut r);
+        residual(&[10u16, 12, 20, 23], 1, SpatialPrediction::Average, false, &PredictorTable::new(), &mut r);
         assert_eq!(r, [10, 2, 8, 3]);
     }
 
@@ -200,7 +200,7 @@ mod tests {
             (0..2 * n).map(|i| ((i % n) as u32 % w * 7 + (i % n) as u32 / w * 11) as u16).collect();
         let table = build_table(&indices, n, 2, &[&frame, &frame]);
         let mut r = vec![0; 2 * n];
-        residual(&frame, 2, Spatial::Parallelogram, false, &table, &mut r);
+        residual(&frame, 2, SpatialPrediction::Parallelogram, false, &table, &mut r);
         let wrong = r[..n].iter().filter(|&&r| r != 0).count();
         assert!(wrong < (w + h) as usize + 4, "{wrong}");
     }
@@ -240,15 +240,21 @@ mod tests {
     #[test]
     fn empty_and_outside() {
         assert!(build_table::<u16>(&[], 0, 3, &[&[]]).is_empty());
-        assert_eq!(derive_table(&[0, 1, 9, u32::MAX, 0, 1], 2)[..], [[NONE; 3]; 2]);
+        assert_eq!(derive_table(&[0, 1, 9, u32::MAX, 0, 1], 2)[..], [[NO_TRIANGLE; 3]; 2]);
         let mut values = [1u16, 2, 3];
-        let bad: Table = [[1, 1, 1]; 3].into_iter().collect();
-        assert!(reconstruct(1, Spatial::Parallelogram, false, &bad, &mut values).is_err());
+        let bad: PredictorTable = [[1, 1, 1]; 3].into_iter().collect();
+        assert!(reconstruct(1, SpatialPrediction::Parallelogram, false, &bad, &mut values).is_err());
         assert!(
-            reconstruct(1, Spatial::Average, false, &[[NONE; 3]; 2].into_iter().collect(), &mut values)
-                .is_err()
+            reconstruct(
+                1,
+                SpatialPrediction::Average,
+                false,
+                &[[NO_TRIANGLE; 3]; 2].into_iter().collect(),
+                &mut values
+            )
+            .is_err()
         );
-        reconstruct::<u16>(3, Spatial::Average, false, &Table::new(), &mut []).unwrap();
+        reconstruct::<u16>(3, SpatialPrediction::Average, false, &PredictorTable::new(), &mut []).unwrap();
     }
 
     #[test]
@@ -267,20 +273,20 @@ mod tests {
             seed = seed.wrapping_mul(1664525).wrapping_add(1013904223);
             (seed >> 8) as usize % limit.max(1)
         };
-        let table: Table = (0..n)
+        let table: PredictorTable = (0..n)
             .map(|v| match (v, next(9)) {
-                (0, _) | (_, 0) => [NONE; 3],
+                (0, _) | (_, 0) => [NO_TRIANGLE; 3],
                 (_, 1) => [v.min(4096) as u16; 3],
                 _ => [0; 3].map(|_| 1 + next(v.min(4096)) as u16),
             })
             .collect();
-        assert!(!table.wild);
+        assert!(!table.out_of_range);
         let data: Vec<u16> = (0..4 * n).map(|_| next(65536) as u16).collect();
         for rule in [
-            Rule::Usual(Spatial::Parallelogram),
-            Rule::Usual(Spatial::Average),
-            Rule::Weighted(Weights { edge: 255, apex: -128 }),
-            Rule::Weighted(Weights { edge: 255, apex: 127 }),
+            PredictionRule::Usual(SpatialPrediction::Parallelogram),
+            PredictionRule::Usual(SpatialPrediction::Average),
+            PredictionRule::Weighted(TriangleWeights { edge: 255, apex: -128 }),
+            PredictionRule::Weighted(TriangleWeights { edge: 255, apex: 127 }),
         ] {
             for (components, signed) in [(1, false), (2, true), (3, false), (3, true), (4, true)] {
                 let data = &data[..components * n];
@@ -299,21 +305,21 @@ mod tests {
         #[test]
         fn reversible(triangles in proptest::collection::vec(0u32..50, 0..200), data in proptest::collection::vec(any::<u32>(), 150), signed: bool, average: bool, edge: u8, apex: i8) {
             let indices = &triangles[..triangles.len() / 3 * 3];
-            let usual = if average { Spatial::Average } else { Spatial::Parallelogram };
-            let mut deriver = Deriver::with_capacity(50, indices.len());
-            let held = |d: &Deriver| (d.corners.first.capacity(), d.corners.corners.capacity());
-            let (before, mut derived) = (held(&deriver), Table::with_capacity(50));
+            let usual = if average { SpatialPrediction::Average } else { SpatialPrediction::Parallelogram };
+            let mut deriver = TableDeriver::with_capacity(50, indices.len());
+            let held = |d: &TableDeriver| (d.corners.first.capacity(), d.corners.corners.capacity());
+            let (before, mut derived) = (held(&deriver), PredictorTable::with_capacity(50));
             for _ in 0..2 {
                 deriver.derive(indices, 50, &mut derived);
-                prop_assert_eq!(&derived, &choices_table(&Choices::new(indices, 50), |_, _| 0));
+                prop_assert_eq!(&derived, &choices_table(&TriangleChoices::new(indices, 50), |_, _| 0));
             }
             prop_assert_eq!((held(&deriver), derived.entries.capacity()), (before, 50));
             let table = build_table(indices, 50, 3, &[&data]);
             let mut bytes = Vec::new();
             encode_table(&table, indices, &mut bytes);
             prop_assert_eq!(decode_table(&bytes, indices, 50), Ok((table.clone(), bytes.len())));
-            for table in [table, Table::new()] {
-                for rule in [Rule::Usual(usual), Rule::Weighted(Weights { edge, apex })] {
+            for table in [table, PredictorTable::new()] {
+                for rule in [PredictionRule::Usual(usual), PredictionRule::Weighted(TriangleWeights { edge, apex })] {
                     for components in [1, 2, 3] {
                         let data = &data[..components * 50];
                         let mut r = vec![0; components * 50];

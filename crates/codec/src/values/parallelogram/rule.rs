@@ -3,13 +3,13 @@
 use crate::quantize::code::Code;
 
 /// The largest distance back to a vertex of the triangle. Part of the format.
-pub const LOOK_BACK: u32 = 4096;
+pub const MAX_LOOK_BACK: u32 = 4096;
 /// Marks a vertex without a triangle: it is predicted from the previous vertex. Part of the format.
-pub const NONE: u16 = 0xFFFF;
+pub const NO_TRIANGLE: u16 = 0xFFFF;
 
 /// The spatial prediction of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Spatial {
+pub enum SpatialPrediction {
     /// P = C + B − A: positions, uvs.
     Parallelogram,
     /// P = (B + C) / 2: colours, QTangents, normals.
@@ -21,28 +21,28 @@ pub enum Spatial {
 /// better averaged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
-pub struct Weights {
+pub struct TriangleWeights {
     pub edge: u8,
     pub apex: i8,
 }
 
-impl Weights {
+impl TriangleWeights {
     /// A prediction of zero.
-    pub const ZERO: Weights = Weights { edge: 0, apex: 0 };
+    pub const ZERO: TriangleWeights = TriangleWeights { edge: 0, apex: 0 };
 }
 
 /// The prediction from the neighbours A, B and C.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rule {
+pub enum PredictionRule {
     /// The usual prediction for the kind of stream.
-    Usual(Spatial),
+    Usual(SpatialPrediction),
     /// The prediction with the frame's own weights.
-    Weighted(Weights),
+    Weighted(TriangleWeights),
 }
 
-impl From<Spatial> for Rule {
-    fn from(spatial: Spatial) -> Rule {
-        Rule::Usual(spatial)
+impl From<SpatialPrediction> for PredictionRule {
+    fn from(spatial: SpatialPrediction) -> PredictionRule {
+        PredictionRule::Usual(spatial)
     }
 }
 
@@ -71,7 +71,7 @@ impl Combine for Average {
     }
 }
 
-impl Combine for Weights {
+impl Combine for TriangleWeights {
     #[inline(always)]
     fn combine<W: Code>(self, a: W, b: W, c: W, signed: bool) -> W {
         W::weighted(a, b, c, self.edge, self.apex, signed)
@@ -82,17 +82,19 @@ impl Combine for Weights {
 macro_rules! with_rule {
     ($rule:expr, $with:ident => $body:expr) => {
         match $rule {
-            $crate::values::parallelogram::Rule::Usual(
-                $crate::values::parallelogram::Spatial::Parallelogram,
+            $crate::values::parallelogram::PredictionRule::Usual(
+                $crate::values::parallelogram::SpatialPrediction::Parallelogram,
             ) => {
                 let $with = $crate::values::parallelogram::Parallelogram;
                 $body
             }
-            $crate::values::parallelogram::Rule::Usual($crate::values::parallelogram::Spatial::Average) => {
+            $crate::values::parallelogram::PredictionRule::Usual(
+                $crate::values::parallelogram::SpatialPrediction::Average,
+            ) => {
                 let $with = $crate::values::parallelogram::Average;
                 $body
             }
-            $crate::values::parallelogram::Rule::Weighted($with) => $body,
+            $crate::values::parallelogram::PredictionRule::Weighted($with) => $body,
         }
     };
 }
@@ -109,7 +111,7 @@ pub(crate) fn predict<W: Code, R: Combine>(
     signed: bool,
 ) -> Option<W> {
     let [a, b, c] = entry;
-    if a == NONE {
+    if a == NO_TRIANGLE {
         let Some(before) = v.checked_sub(1) else {
             return Some(W::default());
         };

@@ -1,52 +1,52 @@
 //! The triangle that each vertex is predicted from: chosen, encoded and decoded.
 
-use super::rule::{LOOK_BACK, NONE, Parallelogram, predict};
+use super::rule::{MAX_LOOK_BACK, NO_TRIANGLE, Parallelogram, predict};
 use crate::Corrupt;
 use crate::quantize::code::Code;
 
 /// For each vertex the distances back to A, B, C of the triangle that predicts it; 0xFFFF in the first means
 /// the previous vertex.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Table {
+pub struct PredictorTable {
     pub(super) entries: Vec<[u16; 3]>,
     /// `true` if an entry points outside, or farther back than allowed.
-    pub(super) wild: bool,
+    pub(super) out_of_range: bool,
 }
 
-impl Table {
+impl PredictorTable {
     /// Returns a table without entries: every vertex is predicted from the one before.
-    pub fn new() -> Table {
-        Table::default()
+    pub fn new() -> PredictorTable {
+        PredictorTable::default()
     }
 
     /// Returns a table without entries, with memory for this many vertices.
-    pub fn with_capacity(vertices: usize) -> Table {
-        Table { entries: Vec::with_capacity(vertices), wild: false }
+    pub fn with_capacity(vertices: usize) -> PredictorTable {
+        PredictorTable { entries: Vec::with_capacity(vertices), out_of_range: false }
     }
 
     fn clear(&mut self) {
         self.entries.clear();
-        self.wild = false;
+        self.out_of_range = false;
     }
 
     fn push(&mut self, entry: [u16; 3]) {
-        let most = self.entries.len().min(LOOK_BACK as usize);
+        let most = self.entries.len().min(MAX_LOOK_BACK as usize);
         let inside = |&d: &u16| (1..=most).contains(&usize::from(d));
-        self.wild |= entry[0] != NONE && !entry.iter().all(inside);
+        self.out_of_range |= entry[0] != NO_TRIANGLE && !entry.iter().all(inside);
         self.entries.push(entry);
     }
 }
 
-impl std::ops::Deref for Table {
+impl std::ops::Deref for PredictorTable {
     type Target = [[u16; 3]];
     fn deref(&self) -> &[[u16; 3]] {
         &self.entries
     }
 }
 
-impl FromIterator<[u16; 3]> for Table {
-    fn from_iter<I: IntoIterator<Item = [u16; 3]>>(entries: I) -> Table {
-        let mut table = Table::new();
+impl FromIterator<[u16; 3]> for PredictorTable {
+    fn from_iter<I: IntoIterator<Item = [u16; 3]>>(entries: I) -> PredictorTable {
+        let mut table = PredictorTable::new();
         entries.into_iter().for_each(|entry| table.push(entry));
         table
     }
@@ -58,17 +58,17 @@ pub(super) const MAX_CHOICES: usize = 32;
 
 pub(super) const MAX_FAN: usize = 4;
 
-pub(super) const MAX_LOOKED_AT: usize = 64;
+pub(super) const MAX_SEARCHED_CORNERS: usize = 64;
 
 /// The corners of each vertex, in index order.
 #[derive(Debug, Default)]
-pub(super) struct Corners {
+pub(super) struct VertexCorners {
     /// The first corner of each vertex in `corners`, and the end.
     pub(super) first: Vec<u32>,
     pub(super) corners: Vec<u32>,
 }
 
-impl Corners {
+impl VertexCorners {
     /// Collects the corners, without triangles whose indices are out of range.
     fn fill(&mut self, indices: &[u32], vertices: usize) {
         let triangles = indices.len() / 3;
@@ -96,7 +96,7 @@ impl Corners {
         }
     }
 
-    fn of(&self, v: usize) -> &[u32] {
+    fn vertex_corners(&self, v: usize) -> &[u32] {
         &self.corners[self.first[v] as usize..self.first[v + 1] as usize]
     }
 
@@ -104,21 +104,21 @@ impl Corners {
     /// repetitions, until it returns `false`.
     fn choices(&self, indices: &[u32], v: usize, add: &mut dyn FnMut([u16; 3]) -> bool) {
         let back =
-            |u: u32| (v as u32).checked_sub(u).filter(|d| (1..=LOOK_BACK).contains(d)).map(|d| d as u16);
+            |u: u32| (v as u32).checked_sub(u).filter(|d| (1..=MAX_LOOK_BACK).contains(d)).map(|d| d as u16);
         let sides = |&at: &u32| {
             let t = at as usize / 3 * 3;
             let k = at as usize % 3;
             (indices[t + (k + 1) % 3], indices[t + (k + 2) % 3])
         };
-        for (b, c) in self.of(v).iter().map(sides) {
+        for (b, c) in self.vertex_corners(v).iter().map(sides) {
             let (Some(db), Some(dc)) = (back(b), back(c)) else {
                 continue;
             };
             // The triangles on the edge (b, c) are among the corners of either end: takes the end with fewer
             // corners.
-            let fan = |u: u32| self.of(u as usize);
+            let fan = |u: u32| self.vertex_corners(u as usize);
             let (around, other) = if fan(c).len() < fan(b).len() { (fan(c), b) } else { (fan(b), c) };
-            let across = around.iter().take(MAX_LOOKED_AT).filter_map(|at| {
+            let across = around.iter().take(MAX_SEARCHED_CORNERS).filter_map(|at| {
                 let (x, y) = sides(at);
                 if x == other { Some(y) } else { (y == other).then_some(x) }
             });
@@ -130,7 +130,7 @@ impl Corners {
                 }
             }
         }
-        for (b, c) in self.of(v).iter().map(sides) {
+        for (b, c) in self.vertex_corners(v).iter().map(sides) {
             for d in [b, c].into_iter().filter_map(back) {
                 if !add([d; 3]) {
                     return;
@@ -141,19 +141,19 @@ impl Corners {
 }
 
 /// The triangles that may predict each vertex, derived from connectivity alone.
-pub struct Choices {
+pub struct TriangleChoices {
     /// The first choice of each vertex in `list`, and the end.
     pub(super) first: Vec<u32>,
     pub(super) list: Vec<[u16; 3]>,
 }
 
-impl Choices {
+impl TriangleChoices {
     /// Derives the lists. Allocates in proportion to vertices and indices; triangles with indices out of
     /// range are left out.
-    pub fn new(indices: &[u32], vertices: usize) -> Choices {
-        let mut corners = Corners::default();
+    pub fn new(indices: &[u32], vertices: usize) -> TriangleChoices {
+        let mut corners = VertexCorners::default();
         corners.fill(indices, vertices);
-        let mut choices = Choices { first: Vec::with_capacity(vertices + 1), list: Vec::new() };
+        let mut choices = TriangleChoices { first: Vec::with_capacity(vertices + 1), list: Vec::new() };
         for v in 0..vertices {
             let start = choices.list.len();
             choices.first.push(start as u32);
@@ -164,14 +164,14 @@ impl Choices {
                 }
                 list.len() - start < MAX_CHOICES - 1
             });
-            choices.list.push([NONE; 3]);
+            choices.list.push([NO_TRIANGLE; 3]);
         }
         choices.first.push(choices.list.len() as u32);
         choices
     }
 
     /// Returns the choices of vertex `v`, never empty.
-    fn of(&self, v: usize) -> &[[u16; 3]] {
+    fn vertex_choices(&self, v: usize) -> &[[u16; 3]] {
         &self.list[self.first[v] as usize..self.first[v + 1] as usize]
     }
 }
@@ -182,8 +182,13 @@ impl Choices {
 /// The first frame counts as coded by itself, every other one as coded by itself or by its difference to the
 /// first, whichever is cheaper. Without frames every vertex takes its first choice.
 #[cfg(feature = "encode")]
-pub fn build_table<W: Code>(indices: &[u32], vertices: usize, components: usize, frames: &[&[W]]) -> Table {
-    let choices = Choices::new(indices, vertices);
+pub fn build_table<W: Code>(
+    indices: &[u32],
+    vertices: usize,
+    components: usize,
+    frames: &[&[W]],
+) -> PredictorTable {
+    let choices = TriangleChoices::new(indices, vertices);
     assert!(frames.iter().all(|f| f.len() == vertices * components), "all frames have one shape");
     let first = choices_table(&choices, |_, _| 0);
     let Some((base, later)) = frames.split_first() else {
@@ -193,18 +198,18 @@ pub fn build_table<W: Code>(indices: &[u32], vertices: usize, components: usize,
     for frame in later {
         let difference: Vec<W> = frame.iter().zip(*base).map(|(&v, &b)| v.wrapping_sub(b)).collect();
         let cost = |signal: &[W]| -> u64 {
-            (0..vertices).map(|v| miss(signal, components, vertices, v, first[v])).sum()
+            (0..vertices).map(|v| l1_residual(signal, components, vertices, v, first[v])).sum()
         };
         signals.push(if cost(&difference) <= cost(frame) { difference } else { frame.to_vec() });
     }
     choices_table(&choices, |v, choice| {
-        signals.iter().map(|signal| miss(signal, components, vertices, v, choice)).sum()
+        signals.iter().map(|signal| l1_residual(signal, components, vertices, v, choice)).sum()
     })
 }
 
 /// Returns the L1 residual of one vertex.
 #[cfg(feature = "encode")]
-pub(super) fn miss<W: Code>(
+pub(super) fn l1_residual<W: Code>(
     signal: &[W],
     components: usize,
     count: usize,
@@ -222,36 +227,39 @@ pub(super) fn miss<W: Code>(
 
 /// Returns the table of the cheapest choice of every vertex, the first of equals.
 #[cfg(feature = "encode")]
-pub(super) fn choices_table(choices: &Choices, cost: impl Fn(usize, [u16; 3]) -> u64) -> Table {
+pub(super) fn choices_table(
+    choices: &TriangleChoices,
+    cost: impl Fn(usize, [u16; 3]) -> u64,
+) -> PredictorTable {
     let best = |v: usize| {
-        let list = choices.of(v);
+        let list = choices.vertex_choices(v);
         if list.len() == 1 {
             return list[0];
         }
-        *list.iter().min_by_key(|&&choice| cost(v, choice)).unwrap_or(&[NONE; 3])
+        *list.iter().min_by_key(|&&choice| cost(v, choice)).unwrap_or(&[NO_TRIANGLE; 3])
     };
     (0..choices.first.len() - 1).map(best).collect()
 }
 
 /// Returns the table of first choices, which follows from connectivity alone and takes no bytes.
-pub fn derive_table(indices: &[u32], vertices: usize) -> Table {
-    let mut table = Table::with_capacity(vertices);
-    Deriver::default().derive(indices, vertices, &mut table);
+pub fn derive_table(indices: &[u32], vertices: usize) -> PredictorTable {
+    let mut table = PredictorTable::with_capacity(vertices);
+    TableDeriver::default().derive(indices, vertices, &mut table);
     table
 }
 
 /// Derives tables; reuses its memory between calls.
 #[derive(Debug, Default)]
-pub struct Deriver {
-    pub(super) corners: Corners,
+pub struct TableDeriver {
+    pub(super) corners: VertexCorners,
 }
 
-impl Deriver {
-    /// Allocates memory for this many vertices and indices: up to these, [`Deriver::derive`] allocates
+impl TableDeriver {
+    /// Allocates memory for this many vertices and indices: up to these, [`TableDeriver::derive`] allocates
     /// nothing.
-    pub fn with_capacity(vertices: usize, indices: usize) -> Deriver {
-        Deriver {
-            corners: Corners {
+    pub fn with_capacity(vertices: usize, indices: usize) -> TableDeriver {
+        TableDeriver {
+            corners: VertexCorners {
                 first: Vec::with_capacity(vertices + 2),
                 corners: Vec::with_capacity(indices),
             },
@@ -259,11 +267,11 @@ impl Deriver {
     }
 
     /// Does the same as [`derive_table`]; `table` is replaced, its memory reused.
-    pub fn derive(&mut self, indices: &[u32], vertices: usize, table: &mut Table) {
+    pub fn derive(&mut self, indices: &[u32], vertices: usize, table: &mut PredictorTable) {
         self.corners.fill(indices, vertices);
         table.clear();
         for v in 0..vertices {
-            let mut first = [NONE; 3];
+            let mut first = [NO_TRIANGLE; 3];
             self.corners.choices(indices, v, &mut |choice| {
                 first = choice;
                 false
@@ -276,10 +284,11 @@ impl Deriver {
 /// Appends the table of a mesh to `out`. Panics if an entry is not among the choices that follow from
 /// `indices`, as those of [`build_table`] are.
 #[cfg(feature = "encode")]
-pub fn encode_table(table: &Table, indices: &[u32], out: &mut Vec<u8>) {
-    let choices = Choices::new(indices, table.len());
+pub fn encode_table(table: &PredictorTable, indices: &[u32], out: &mut Vec<u8>) {
+    let choices = TriangleChoices::new(indices, table.len());
     let number = |(v, entry): (usize, &[u16; 3])| {
-        choices.of(v).iter().position(|c| c == entry).expect("an entry of this connectivity") as u8
+        choices.vertex_choices(v).iter().position(|c| c == entry).expect("an entry of this connectivity")
+            as u8
     };
     let numbers: Vec<u8> = table.iter().enumerate().map(number).collect();
     if numbers.iter().all(|&n| n == 0) {
@@ -293,15 +302,19 @@ pub fn encode_table(table: &Table, indices: &[u32], out: &mut Vec<u8>) {
 /// Decodes the table of a mesh from the start of `bytes`; returns it and the number of bytes used. Called
 /// once when a file is opened; allocates in proportion to `vertices` and `indices`, which the caller already
 /// holds.
-pub fn decode_table(bytes: &[u8], indices: &[u32], vertices: usize) -> Result<(Table, usize), Corrupt> {
-    let (&kind, rest) = bytes.split_first().ok_or(crate::bytes::SHORT)?;
+pub fn decode_table(
+    bytes: &[u8],
+    indices: &[u32],
+    vertices: usize,
+) -> Result<(PredictorTable, usize), Corrupt> {
+    let (&kind, rest) = bytes.split_first().ok_or(crate::bytes::UNEXPECTED_END)?;
     match kind {
         0 => Ok((derive_table(indices, vertices), 1)),
         1 => {
-            let numbers = rest.get(..vertices).ok_or(crate::bytes::SHORT)?;
-            let choices = Choices::new(indices, vertices);
-            let entry = |(v, &n): (usize, &u8)| choices.of(v).get(usize::from(n)).copied();
-            let table: Option<Table> = numbers.iter().enumerate().map(entry).collect();
+            let numbers = rest.get(..vertices).ok_or(crate::bytes::UNEXPECTED_END)?;
+            let choices = TriangleChoices::new(indices, vertices);
+            let entry = |(v, &n): (usize, &u8)| choices.vertex_choices(v).get(usize::from(n)).copied();
+            let table: Option<PredictorTable> = numbers.iter().enumerate().map(entry).collect();
             Ok((table.ok_or(Corrupt("table: no such choice"))?, 1 + vertices))
         }
         _ => Err(Corrupt("table: unknown kind")),

@@ -15,57 +15,57 @@
 //! A point is the same in two frames if it has the same id, or the same number in frames of one run: a frame
 //! with its own points states its run, those of kind 2 + i take it from the frame that they refer to. The
 //! values of a point are predicted from those of the same point in the frames referred to; residuals are
-//! coded like those of changing meshes: see [`values`].
+//! coded like those of changing meshes: see [`prediction`].
 
 pub mod chain;
-pub mod values;
+pub mod prediction;
 
 use crate::Corrupt;
 use crate::bytes::Cursor;
 #[cfg(feature = "encode")]
 use crate::bytes::put_varint;
-use crate::entropy::range::{self, Bits, Chance};
+use crate::entropy::range::{self, BitCoder, Chance};
 use crate::entropy::symbols;
 use crate::quantize::code::Code;
-use crate::values::changing::Number;
-use crate::values::changing::values::REFERENCES;
+use crate::values::changing::NumberModel;
 #[cfg(feature = "encode")]
-use crate::values::changing::values::Wanted;
-use values::{Basis, MASKS, Masks, NONE, Weights};
+use crate::values::changing::prediction::InputValues;
+use crate::values::changing::prediction::MAX_REFERENCES;
+use prediction::{MASKS, Masks, NO_POINT, ParticleBasis, ParticleWeights};
 
 /// The adaptive statistics of an access unit.
 #[derive(Clone, Debug, Default)]
-struct Contexts {
-    kind: Number,
-    run: Number,
+struct ParticleContexts {
+    kind: NumberModel,
+    run: NumberModel,
     /// The number of points, or of curves.
-    count: Number,
+    count: NumberModel,
     same_length: Chance,
-    length: Number,
+    length: NumberModel,
     alive: [[Chance; 2]; MASKS],
-    born: Number,
+    born: NumberModel,
     behind: Chance,
-    distance: Distance,
-    grain: Number,
-    along: Number,
-    starts: [Number; values::CLASSES],
+    distance: DistanceModel,
+    grain: NumberModel,
+    along: NumberModel,
+    starts: [NumberModel; prediction::CLASSES],
     fitted: Chance,
-    weight: Number,
-    bias: Number,
+    weight: NumberModel,
+    bias: NumberModel,
 }
 
 /// A number of 64 bits, coded by its number of bits.
 #[derive(Clone, Debug)]
-struct Distance([Chance; 64]);
+struct DistanceModel([Chance; 64]);
 
-impl Default for Distance {
-    fn default() -> Distance {
-        Distance([Chance::default(); 64])
+impl Default for DistanceModel {
+    fn default() -> DistanceModel {
+        DistanceModel([Chance::default(); 64])
     }
 }
 
-impl Distance {
-    fn code<B: Bits<Context = Chance>>(&mut self, bits: &mut B, value: u64) -> u64 {
+impl DistanceModel {
+    fn code<B: BitCoder<Context = Chance>>(&mut self, bits: &mut B, value: u64) -> u64 {
         let value = value.min(u64::MAX - 1) + 1;
         let mut length = 0;
         while length < 63 && bits.bit(&mut self.0[length as usize], length < value.ilog2()) {
@@ -73,15 +73,15 @@ impl Distance {
         }
         let rest = value & ((1 << length) - 1);
         let low = length.min(32);
-        let mut out = u64::from(bits.plain(low, (rest & u64::from(u32::MAX)) as u32));
-        out |= u64::from(bits.plain(length - low, (rest >> 32) as u32)) << 32;
+        let mut out = u64::from(bits.raw_bits(low, (rest & u64::from(u32::MAX)) as u32));
+        out |= u64::from(bits.raw_bits(length - low, (rest >> 32) as u32)) << 32;
         (1 << length | out) - 1
     }
 }
 
 /// The kind of a set of points, the same in all its frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Shape {
+pub struct ParticleKind {
     /// `true` if points have ids.
     pub ids: bool,
     /// `true` if they are the points of curves. Curves have no ids.
@@ -90,7 +90,7 @@ pub struct Shape {
 
 /// The points of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Points<'a> {
+pub struct ParticlePoints<'a> {
     /// The number of points.
     pub count: usize,
     /// The number of their run plus 1; 0 if they have ids, or if there is nothing to refer to.
@@ -102,7 +102,7 @@ pub struct Points<'a> {
 }
 
 /// Buffers for the points of a frame, large enough for any frame.
-pub struct Room<'a> {
+pub struct PointBuffers<'a> {
     /// Room for ids: the maximum number of points, or empty if points have no ids.
     pub ids: &'a mut [u64],
     /// Room for the number of points of each curve: the maximum number of curves.
@@ -113,7 +113,7 @@ pub struct Room<'a> {
 
 /// The numbers of points and curves of a decoded frame of kind 1, and its run plus 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct PointCounts {
     /// The number of points.
     pub count: usize,
     /// The number of curves.
@@ -122,45 +122,45 @@ pub struct Found {
     pub run: u32,
 }
 
-/// Buffers of a decoder. They are reused; within [`Work::reserve`] nothing is allocated.
+/// Buffers of a decoder. They are reused; within [`ParticleBuffers::reserve`] nothing is allocated.
 #[derive(Clone, Debug, Default)]
-pub struct Work {
-    values: values::Work,
-    /// For each point, its number in each frame referred to, or [`NONE`].
-    at: Vec<[u32; REFERENCES]>,
+pub struct ParticleBuffers {
+    values: prediction::PointValueBuffers,
+    /// For each point, its number in each frame referred to, or [`NO_POINT`].
+    frame_points: Vec<[u32; MAX_REFERENCES]>,
     /// For each point, `true` if a curve begins here.
-    starts: Vec<bool>,
+    curve_starts: Vec<bool>,
     /// The sets of frames that have points of this frame; each has its own weights.
     masks: Masks,
 }
 
-impl Work {
+impl ParticleBuffers {
     /// Allocates memory for this many points.
     pub fn reserve(&mut self, points: usize) {
-        self.at.reserve(points.saturating_sub(self.at.len()));
-        self.starts.reserve(points.saturating_sub(self.starts.len()));
+        self.frame_points.reserve(points.saturating_sub(self.frame_points.len()));
+        self.curve_starts.reserve(points.saturating_sub(self.curve_starts.len()));
         self.values.reserve(points);
     }
 
     /// Returns the bytes of memory for this many points.
     pub fn bytes(points: u64) -> u64 {
-        points.saturating_mul(4 * REFERENCES as u64 + 1 + values::Work::BYTES)
+        points.saturating_mul(4 * MAX_REFERENCES as u64 + 1 + prediction::PointValueBuffers::BYTES)
     }
 
-    /// Finds the points of a frame in the frames that it refers to, at most [`REFERENCES`]. Must be called
-    /// before its streams.
-    pub fn find(&mut self, own: &Points<'_>, frames: &[Points<'_>]) {
-        self.at.clear();
-        self.at.resize(own.count, [NONE; REFERENCES]);
-        for (r, frame) in frames.iter().enumerate().take(REFERENCES) {
+    /// Finds the points of a frame in the frames that it refers to, at most [`MAX_REFERENCES`]. Must be
+    /// called before its streams.
+    pub fn match_points(&mut self, own: &ParticlePoints<'_>, frames: &[ParticlePoints<'_>]) {
+        self.frame_points.clear();
+        self.frame_points.resize(own.count, [NO_POINT; MAX_REFERENCES]);
+        for (r, frame) in frames.iter().enumerate().take(MAX_REFERENCES) {
             if own.ids.is_empty() {
                 if own.run > 0 && own.run == frame.run && own.count == frame.count {
-                    (0..).zip(&mut self.at).for_each(|(v, at)| at[r] = v);
+                    (0..).zip(&mut self.frame_points).for_each(|(v, at)| at[r] = v);
                 }
                 continue;
             }
             let mut next = 0;
-            for (id, at) in own.ids.iter().zip(&mut self.at) {
+            for (id, at) in own.ids.iter().zip(&mut self.frame_points) {
                 while frame.ids.get(next).is_some_and(|other| other < id) {
                     next += 1;
                 }
@@ -169,35 +169,35 @@ impl Work {
                 }
             }
         }
-        self.starts.clear();
-        self.starts.resize(own.count, false);
+        self.curve_starts.clear();
+        self.curve_starts.resize(own.count, false);
         let mut first = 0;
         for &length in own.curves {
-            if let Some(start) = self.starts.get_mut(first) {
+            if let Some(start) = self.curve_starts.get_mut(first) {
                 *start = true;
             }
             first += length as usize;
         }
-        self.masks = Masks::of(&self.at);
+        self.masks = Masks::new(&self.frame_points);
     }
 }
 
 /// The union of the ids of all frames, ascending, with the frames that have each.
-struct Union<'a> {
-    lists: [&'a [u64]; REFERENCES],
+struct IdUnion<'a> {
+    lists: [&'a [u64]; MAX_REFERENCES],
 }
 
-impl<'a> Union<'a> {
-    fn new(frames: &[Points<'a>]) -> Union<'a> {
-        let mut lists: [&[u64]; REFERENCES] = [&[]; REFERENCES];
+impl<'a> IdUnion<'a> {
+    fn new(frames: &[ParticlePoints<'a>]) -> IdUnion<'a> {
+        let mut lists: [&[u64]; MAX_REFERENCES] = [&[]; MAX_REFERENCES];
         for (list, frame) in lists.iter_mut().zip(frames) {
             *list = frame.ids;
         }
-        Union { lists }
+        IdUnion { lists }
     }
 }
 
-impl Iterator for Union<'_> {
+impl Iterator for IdUnion<'_> {
     type Item = (u64, usize);
 
     fn next(&mut self) -> Option<(u64, usize)> {
@@ -213,35 +213,39 @@ impl Iterator for Union<'_> {
     }
 }
 
-const MANY: Corrupt = Corrupt("particles: more than the description says");
+const TOO_MANY: Corrupt = Corrupt("particles: more than the description says");
 
 /// The coder of both directions, encoding and decoding.
-struct Coder<B> {
+struct ParticleCoder<B> {
     bits: B,
-    contexts: Contexts,
+    contexts: ParticleContexts,
 }
 
-impl<B: Bits<Context = Chance>> Coder<B> {
+impl<B: BitCoder<Context = Chance>> ParticleCoder<B> {
     /// Codes the points of a frame of kind 1; `given` are those of an encoder.
     fn points(
         &mut self,
-        shape: Shape,
-        frames: &[Points<'_>],
-        given: Points<'_>,
-        room: &mut Room<'_>,
-    ) -> Result<Found, Corrupt> {
+        shape: ParticleKind,
+        frames: &[ParticlePoints<'_>],
+        given: ParticlePoints<'_>,
+        room: &mut PointBuffers<'_>,
+    ) -> Result<PointCounts, Corrupt> {
         if shape.ids {
             let count = self.ids(frames, given.ids, room)?;
-            return Ok(Found { count, ..Found::default() });
+            return Ok(PointCounts { count, ..PointCounts::default() });
         }
         let (bits, contexts) = (&mut self.bits, &mut self.contexts);
         let run = contexts.run.code(bits, given.run.saturating_sub(1)).saturating_add(1);
         let asked = if shape.curves { given.curves.len() } else { given.count };
         let count = contexts.count.code(bits, asked as u32) as usize;
         if !shape.curves {
-            return if count <= room.count { Ok(Found { count, curves: 0, run }) } else { Err(MANY) };
+            return if count <= room.count {
+                Ok(PointCounts { count, curves: 0, run })
+            } else {
+                Err(TOO_MANY)
+            };
         }
-        let lengths = room.curves.get_mut(..count).ok_or(MANY)?;
+        let lengths = room.curves.get_mut(..count).ok_or(TOO_MANY)?;
         let (mut before, mut sum) = (0, 0);
         for (c, out) in lengths.iter_mut().enumerate() {
             let wanted = given.curves.get(c).copied().unwrap_or(0);
@@ -250,26 +254,31 @@ impl<B: Bits<Context = Chance>> Coder<B> {
             }
             sum += u64::from(before);
             if sum > room.count as u64 {
-                return Err(MANY);
+                return Err(TOO_MANY);
             }
             *out = before;
         }
-        Ok(Found { count: sum as usize, curves: count, run })
+        Ok(PointCounts { count: sum as usize, curves: count, run })
     }
 
     /// Codes the ids of a frame; returns their number.
-    fn ids(&mut self, frames: &[Points<'_>], given: &[u64], room: &mut Room<'_>) -> Result<usize, Corrupt> {
+    fn ids(
+        &mut self,
+        frames: &[ParticlePoints<'_>],
+        given: &[u64],
+        room: &mut PointBuffers<'_>,
+    ) -> Result<usize, Corrupt> {
         let (bits, contexts) = (&mut self.bits, &mut self.contexts);
         let (mut count, mut lives, mut last, mut asked) = (0, false, None, 0);
         let mut born = given.len();
-        for (id, mask) in Union::new(frames) {
+        for (id, mask) in IdUnion::new(frames) {
             while given.get(asked).is_some_and(|wanted| *wanted < id) {
                 asked += 1;
             }
             let alive = &mut contexts.alive[mask][usize::from(lives)];
             lives = bits.bit(alive, given.get(asked) == Some(&id));
             if lives {
-                *room.ids.get_mut(count).ok_or(MANY)? = id;
+                *room.ids.get_mut(count).ok_or(TOO_MANY)? = id;
                 count += 1;
                 born = born.saturating_sub(1);
             }
@@ -278,7 +287,7 @@ impl<B: Bits<Context = Chance>> Coder<B> {
         let alive = count;
         let born = contexts.born.code(bits, born as u32) as usize;
         if born > room.ids.len() - alive {
-            return Err(MANY);
+            return Err(TOO_MANY);
         }
         // In an encoder, the new ids in order: those that are not among the surviving ones.
         let (living, new) = room.ids.split_at_mut(alive);
@@ -295,10 +304,10 @@ impl<B: Bits<Context = Chance>> Coder<B> {
             if let (0, Some(last)) = (i, last)
                 && bits.bit(&mut contexts.behind, wanted > last)
             {
-                next = last.checked_add(1).ok_or(MANY)?;
+                next = last.checked_add(1).ok_or(TOO_MANY)?;
             }
             let distance = contexts.distance.code(bits, wanted.wrapping_sub(next));
-            let id = next.checked_add(distance).ok_or(MANY)?;
+            let id = next.checked_add(distance).ok_or(TOO_MANY)?;
             // No id can follow the largest one.
             if i > 0 && id <= before {
                 return Err(Corrupt("particles: ids that do not rise"));
@@ -319,20 +328,20 @@ impl<B: Bits<Context = Chance>> Coder<B> {
 
     /// Codes the weights of a stream: the grain, the initial sizes of residuals, the weights along curves,
     /// and the weights of frames where they are not the usual ones.
-    fn weights(&mut self, components: usize, masks: &Masks, mut weights: Weights) -> Weights {
+    fn weights(&mut self, components: usize, masks: &Masks, mut weights: ParticleWeights) -> ParticleWeights {
         let (bits, contexts) = (&mut self.bits, &mut self.contexts);
         weights.grain =
-            contexts.grain.code(bits, weights.grain as u32 - 1).min(values::MOST_GRAIN) as i32 + 1;
+            contexts.grain.code(bits, weights.grain as u32 - 1).min(prediction::MAX_GRAIN) as i32 + 1;
         for (class, start) in weights.starts.iter_mut().enumerate() {
             if masks.has_class(class) {
-                *start = contexts.starts[class].code(bits, *start).min(values::MOST_START);
+                *start = contexts.starts[class].code(bits, *start).min(prediction::MAX_START);
             }
         }
         for along in &mut weights.along {
-            *along = contexts.along.signed(bits, *along).clamp(-values::MOST_ALONG, values::MOST_ALONG);
+            *along = contexts.along.signed(bits, *along).clamp(-prediction::MAX_ALONG, prediction::MAX_ALONG);
         }
-        for mask in masks.there() {
-            let usual = masks.usual(mask);
+        for mask in masks.used_masks() {
+            let usual = masks.default_weights(mask);
             let own = &mut weights.frames[mask];
             let bias = &mut weights.bias[mask];
             if !bits.bit(&mut contexts.fitted, *own != usual || *bias != [0; 4]) {
@@ -340,14 +349,14 @@ impl<B: Bits<Context = Chance>> Coder<B> {
                 continue;
             }
             for bias in bias.iter_mut().take(components) {
-                *bias = contexts.bias.signed(bits, *bias).clamp(-values::MOST_BIAS, values::MOST_BIAS);
+                *bias = contexts.bias.signed(bits, *bias).clamp(-prediction::MAX_BIAS, prediction::MAX_BIAS);
             }
             for (r, weight) in own.iter_mut().enumerate() {
                 if mask >> r & 1 == 1 {
                     let more = weight.wrapping_sub(usual[r]);
                     let more = contexts.weight.signed(bits, more);
                     let all = usual[r].saturating_add(more);
-                    *weight = all.clamp(-values::MOST_WEIGHT, values::MOST_WEIGHT);
+                    *weight = all.clamp(-prediction::MAX_WEIGHT, prediction::MAX_WEIGHT);
                 }
             }
         }
@@ -356,20 +365,20 @@ impl<B: Bits<Context = Chance>> Coder<B> {
 }
 
 /// Decodes an access unit from front to back: for each frame its kind, its points, its streams.
-pub struct Reader<'a> {
-    coder: Coder<range::Decoder<'a>>,
+pub struct ParticleReader<'a> {
+    coder: ParticleCoder<range::Decoder<'a>>,
     symbols: symbols::Decoder<'a>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ParticleReader<'a> {
     /// Starts reading the bytes that [`encode`] wrote.
-    pub fn new(bytes: &'a [u8]) -> Result<Reader<'a>, Corrupt> {
+    pub fn new(bytes: &'a [u8]) -> Result<ParticleReader<'a>, Corrupt> {
         let mut cursor = Cursor::new(bytes);
         let size = cursor.varint()?;
-        let first = cursor.take(size as usize)?;
-        let second = cursor.take(cursor.left())?;
-        Ok(Reader {
-            coder: Coder { bits: range::Decoder::new(first), contexts: Contexts::default() },
+        let first = cursor.bytes(size as usize)?;
+        let second = cursor.bytes(cursor.left())?;
+        Ok(ParticleReader {
+            coder: ParticleCoder { bits: range::Decoder::new(first), contexts: ParticleContexts::default() },
             symbols: symbols::Decoder::new(second),
         })
     }
@@ -379,31 +388,37 @@ impl<'a> Reader<'a> {
         self.coder.contexts.kind.code(&mut self.coder.bits, 0)
     }
 
-    /// Decodes the points of a frame of kind 1, which refers to `frames`, at most [`REFERENCES`].
+    /// Decodes the points of a frame of kind 1, which refers to `frames`, at most [`MAX_REFERENCES`].
     pub fn points(
         &mut self,
-        shape: Shape,
-        frames: &[Points<'_>],
-        mut room: Room<'_>,
-    ) -> Result<Found, Corrupt> {
-        self.coder.points(shape, frames, Points::default(), &mut room)
+        shape: ParticleKind,
+        frames: &[ParticlePoints<'_>],
+        mut room: PointBuffers<'_>,
+    ) -> Result<PointCounts, Corrupt> {
+        self.coder.points(shape, frames, ParticlePoints::default(), &mut room)
     }
 
     /// Decodes a stream into `out`: all points, component-major. `frames` has the same stream of the frames
-    /// that were given to [`Work::find`], each with its own points, and `moments` the number of frames by
-    /// which each is after this one.
+    /// that were given to [`ParticleBuffers::match_points`], each with its own points, and `moments` the
+    /// number of frames by which each is after this one.
     pub fn stream<W: Code>(
         &mut self,
         components: usize,
         (frames, moments): (&[&[W]], &[i32]),
-        work: &mut Work,
+        work: &mut ParticleBuffers,
         out: &mut [W],
     ) -> Result<(), Corrupt> {
-        work.masks.set(moments);
-        let weights = self.coder.weights(components, &work.masks, Weights::ALONE);
+        work.masks.set_moments(moments);
+        let weights = self.coder.weights(components, &work.masks, ParticleWeights::WITHOUT_FRAMES);
         let masks = &work.masks;
-        let basis = Basis { frames, at: &work.at, starts: &work.starts, masks, weights: &weights };
-        values::decode(&mut self.symbols, basis, components, &mut work.values, out)
+        let basis = ParticleBasis {
+            frames,
+            frame_points: &work.frame_points,
+            curve_starts: &work.curve_starts,
+            masks,
+            weights: &weights,
+        };
+        prediction::decode(&mut self.symbols, basis, components, &mut work.values, out)
     }
 
     /// Refuses bytes that were not used.
@@ -413,23 +428,26 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Encodes an access unit that [`Reader`] decodes.
+/// Encodes an access unit that [`ParticleReader`] decodes.
 #[cfg(feature = "encode")]
-pub struct Writer<'a> {
-    coder: Coder<range::Encoder<'a>>,
+pub struct ParticleWriter<'a> {
+    coder: ParticleCoder<range::Encoder<'a>>,
     symbols: symbols::Encoder,
 }
 
 /// Appends an access unit whose contents `write` produces.
 #[cfg(feature = "encode")]
-pub fn encode<R, E>(out: &mut Vec<u8>, write: impl FnOnce(&mut Writer<'_>) -> Result<R, E>) -> Result<R, E> {
+pub fn encode<R, E>(
+    out: &mut Vec<u8>,
+    write: impl FnOnce(&mut ParticleWriter<'_>) -> Result<R, E>,
+) -> Result<R, E> {
     let mut first = Vec::new();
-    let mut writer = Writer {
-        coder: Coder { bits: range::Encoder::new(&mut first), contexts: Contexts::default() },
+    let mut writer = ParticleWriter {
+        coder: ParticleCoder { bits: range::Encoder::new(&mut first), contexts: ParticleContexts::default() },
         symbols: symbols::Encoder::default(),
     };
     let result = write(&mut writer)?;
-    let Writer { coder, symbols } = writer;
+    let ParticleWriter { coder, symbols } = writer;
     coder.bits.finish();
     put_varint(first.len() as u32, out);
     out.extend_from_slice(&first);
@@ -438,44 +456,56 @@ pub fn encode<R, E>(out: &mut Vec<u8>, write: impl FnOnce(&mut Writer<'_>) -> Re
 }
 
 #[cfg(feature = "encode")]
-impl Writer<'_> {
-    /// Encodes the kind of a frame, see [`Reader::kind`].
+impl ParticleWriter<'_> {
+    /// Encodes the kind of a frame, see [`ParticleReader::kind`].
     pub fn kind(&mut self, kind: u32) {
         self.coder.contexts.kind.code(&mut self.coder.bits, kind);
     }
 
     /// Encodes the points of a frame of kind 1. Ids are sorted and distinct; the points of all curves add up
     /// to their number.
-    pub fn points(&mut self, shape: Shape, frames: &[Points<'_>], own: Points<'_>) -> Result<(), Corrupt> {
+    pub fn points(
+        &mut self,
+        shape: ParticleKind,
+        frames: &[ParticlePoints<'_>],
+        own: ParticlePoints<'_>,
+    ) -> Result<(), Corrupt> {
         let mut ids = vec![0; own.ids.len()];
         let mut curves = vec![0; own.curves.len()];
-        let mut room = Room { ids: &mut ids, curves: &mut curves, count: own.count };
+        let mut room = PointBuffers { ids: &mut ids, curves: &mut curves, count: own.count };
         self.coder.points(shape, frames, own, &mut room)?;
         Ok(())
     }
 
-    /// Encodes a stream, see [`Reader::stream`]. The chosen codes replace those of `wanted`. Returns the
-    /// expected cost in 2⁻⁸ bits.
+    /// Encodes a stream, see [`ParticleReader::stream`]. The chosen codes replace those of `wanted`. Returns
+    /// the expected cost in 2⁻⁸ bits.
     pub fn stream<W: Code>(
         &mut self,
         components: usize,
         (frames, moments): (&[&[W]], &[i32]),
-        work: &mut Work,
-        wanted: Wanted<'_, W>,
+        work: &mut ParticleBuffers,
+        wanted: InputValues<'_, W>,
     ) -> u64 {
-        work.masks.set(moments);
-        let usual = Weights { frames: work.masks.all_usual(), ..Weights::ALONE };
+        work.masks.set_moments(moments);
+        let usual =
+            ParticleWeights { frames: work.masks.all_default_weights(), ..ParticleWeights::WITHOUT_FRAMES };
         let masks = &work.masks;
-        let basis = Basis { frames, at: &work.at, starts: &work.starts, masks, weights: &usual };
-        let fitted = Weights {
-            grain: wanted.grain.clamp(1, values::MOST_GRAIN + 1) as i32,
-            ..values::fit(basis, components, &work.masks, wanted.codes)
+        let basis = ParticleBasis {
+            frames,
+            frame_points: &work.frame_points,
+            curve_starts: &work.curve_starts,
+            masks,
+            weights: &usual,
         };
-        let basis = Basis { weights: &fitted, ..basis };
-        let starts = values::starts(basis, components, &mut work.values, &wanted);
-        let weights = self.coder.weights(components, &work.masks, Weights { starts, ..fitted });
-        let basis = Basis { weights: &weights, ..basis };
-        values::encode(&mut self.symbols, basis, components, &mut work.values, wanted)
+        let fitted = ParticleWeights {
+            grain: wanted.grain.clamp(1, prediction::MAX_GRAIN + 1) as i32,
+            ..prediction::fit(basis, components, &work.masks, wanted.codes)
+        };
+        let basis = ParticleBasis { weights: &fitted, ..basis };
+        let starts = prediction::fit_starts(basis, components, &mut work.values, &wanted);
+        let weights = self.coder.weights(components, &work.masks, ParticleWeights { starts, ..fitted });
+        let basis = ParticleBasis { weights: &weights, ..basis };
+        prediction::encode(&mut self.symbols, basis, components, &mut work.values, wanted)
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::quantize::code::Code;
 
 /// The largest |residual| of a token, by the number of components.
-pub(crate) const RADIUS: [i32; 5] = [0, 62, 5, 2, 1];
+pub(crate) const TOKEN_RADII: [i32; 5] = [0, 62, 5, 2, 1];
 
 /// Run codes below this number count one vector more each, those above 64 more each.
 pub(super) const SHORT_RUNS: usize = 64;
@@ -42,7 +42,7 @@ pub(crate) static ALPHABETS: [Alphabet; 5] =
     [alphabet(0), alphabet(1), alphabet(2), alphabet(3), alphabet(4)];
 
 pub(super) const fn alphabet(components: usize) -> Alphabet {
-    let radius = RADIUS[components];
+    let radius = TOKEN_RADII[components];
     let side = 2 * radius + 1;
     let mut count = 1usize;
     let mut k = 0;
@@ -85,7 +85,7 @@ pub(super) const fn alphabet(components: usize) -> Alphabet {
 
 /// Returns the sum of the squared residuals of vector `n`.
 pub(super) const fn square(n: usize, components: usize) -> i32 {
-    let (radius, side) = (RADIUS[components], 2 * RADIUS[components] + 1);
+    let (radius, side) = (TOKEN_RADII[components], 2 * TOKEN_RADII[components] + 1);
     let (mut rest, mut sum, mut k) = (n as i32, 0, 0);
     while k < components {
         let d = rest % side - radius;

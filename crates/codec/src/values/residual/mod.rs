@@ -49,17 +49,17 @@ use crate::quantize::code::Code;
 use crate::simd::isa::Isa;
 use alphabet::{join, lengths, run_length};
 
-pub(crate) use alphabet::{ALPHABETS, Alphabet, RADIUS};
+pub(crate) use alphabet::{ALPHABETS, Alphabet, TOKEN_RADII};
 
 mod alphabet;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 
 // Part of the format.
-const ZERO: u8 = 0;
-const PLANES: u8 = 1;
-const TOKENS: u8 = 2;
-const RUNS: u8 = 3;
+const LAYOUT_ZERO: u8 = 0;
+const LAYOUT_PLANES: u8 = 1;
+const LAYOUT_TOKENS: u8 = 2;
+const LAYOUT_RUNS: u8 = 3;
 
 /// The number of vectors that a code stands for, by the number of components.
 static LENGTHS: [[u16; 256]; 5] = [lengths(0), lengths(1), lengths(2), lengths(3), lengths(4)];
@@ -71,7 +71,7 @@ pub fn encode<W: Code>(residuals: &[W], components: usize, runs: bool, out: &mut
     let count = residuals.len() / components.max(1);
     assert_eq!(count * components, residuals.len(), "whole vectors");
     if residuals.iter().all(|&r| r == W::default()) {
-        out.push(ZERO);
+        out.push(LAYOUT_ZERO);
         return 0.0;
     }
     let planes = plane_cost(residuals, count);
@@ -83,16 +83,16 @@ pub fn encode<W: Code>(residuals: &[W], components: usize, runs: bool, out: &mut
             let codes = run_codes(&tokens, alphabet.escape);
             let (as_tokens, as_runs) = (far + entropy(&tokens), far + entropy(&codes));
             if runs && as_runs < as_tokens && as_runs < planes {
-                put_tokens(RUNS, &codes, &escaped, components, out);
+                put_tokens(LAYOUT_RUNS, &codes, &escaped, components, out);
                 return as_runs;
             }
             if as_tokens < planes {
-                put_tokens(TOKENS, &tokens, &escaped, components, out);
+                put_tokens(LAYOUT_TOKENS, &tokens, &escaped, components, out);
                 return as_tokens;
             }
         }
     }
-    out.push(PLANES);
+    out.push(LAYOUT_PLANES);
     let widths = put_widths(residuals, components, count, out);
     put_planes(residuals, count, &widths, out);
     planes
@@ -153,7 +153,7 @@ fn put_tokens<W: Code>(layout: u8, codes: &[u8], escaped: &[W], components: usiz
     out.push(layout);
     let widths = put_widths(escaped, components, escapes, out);
     put_varint(size(escapes), out);
-    if layout == RUNS {
+    if layout == LAYOUT_RUNS {
         put_varint(size(codes.len()), out);
     }
     out.extend_from_slice(codes);
@@ -211,7 +211,7 @@ pub(crate) fn entropy(bytes: &[u8]) -> f64 {
 /// The least cost of the most frequent symbol in bits: prefix codes cannot go below one, matches can, at a
 /// price.
 #[cfg(feature = "encode")]
-const FLOOR: f64 = 0.75;
+const MIN_SYMBOL_BITS: f64 = 0.75;
 
 /// Returns the bytes for the symbols of a histogram, and about half a byte for the code of each.
 #[cfg(feature = "encode")]
@@ -219,7 +219,7 @@ fn histogram_cost(histogram: &[u32; 256]) -> f64 {
     let sum = f64::from(histogram.iter().sum::<u32>());
     let used = histogram.iter().filter(|n| **n > 0).map(|&n| f64::from(n));
     let bits = |n: f64| {
-        if n == sum { 40.0 } else { n * (sum / n).log2().max(FLOOR) + 4.0 }
+        if n == sum { 40.0 } else { n * (sum / n).log2().max(MIN_SYMBOL_BITS) + 4.0 }
     };
     used.map(bits).sum::<f64>() / 8.0
 }
@@ -236,18 +236,18 @@ fn decode_on<W: Code>(isa: Isa, bytes: &[u8], components: usize, out: &mut [W]) 
     }
     let mut c = Cursor::new(bytes);
     match c.u8()? {
-        ZERO => out.fill(W::default()),
-        PLANES => decode_planes(isa, &mut c, components, count, out)?,
-        layout @ (TOKENS | RUNS) => {
+        LAYOUT_ZERO => out.fill(W::default()),
+        LAYOUT_PLANES => decode_planes(isa, &mut c, components, count, out)?,
+        layout @ (LAYOUT_TOKENS | LAYOUT_RUNS) => {
             let alphabet = ALPHABETS.get(components).filter(|_| components > 0);
             let alphabet = alphabet.ok_or(Corrupt("residuals: no tokens of so many components"))?;
             let widths = widths(&mut c, components, W::BYTES)?;
             let escapes = c.varint()? as usize;
-            let codes = if layout == RUNS { c.varint()? as usize } else { count };
-            let codes = c.take(codes)?;
-            let far = Escaped::new(&mut c, widths, escapes)?;
-            let mut vectors = Vectors { isa, alphabet, far, count, escapes: 0, out };
-            if layout == TOKENS {
+            let codes = if layout == LAYOUT_RUNS { c.varint()? as usize } else { count };
+            let codes = c.bytes(codes)?;
+            let far = EscapedVectors::new(&mut c, widths, escapes)?;
+            let mut vectors = VectorDecoder { isa, alphabet, escaped_vectors: far, count, escapes: 0, out };
+            if layout == LAYOUT_TOKENS {
                 for (block, tokens) in codes.chunks(BLOCK).enumerate() {
                     vectors.block(block * BLOCK, tokens)?;
                 }
@@ -255,10 +255,10 @@ fn decode_on<W: Code>(isa: Isa, bytes: &[u8], components: usize, out: &mut [W]) 
                 vectors.runs(codes)?;
             }
             if vectors.escapes != escapes {
-                return Err(DISAGREE);
+                return Err(ESCAPE_MISMATCH);
             }
         }
-        _ => return Err(UNKNOWN),
+        _ => return Err(UNKNOWN_LAYOUT),
     }
     Ok(c.used())
 }
@@ -268,33 +268,33 @@ fn decode_on<W: Code>(isa: Isa, bytes: &[u8], components: usize, out: &mut [W]) 
 pub fn skip(bytes: &[u8], components: usize, count: usize, word: usize) -> Result<usize, Corrupt> {
     let mut c = Cursor::new(bytes);
     let layout = c.u8()?;
-    if layout == ZERO {
+    if layout == LAYOUT_ZERO {
         return Ok(c.used());
     }
-    if layout > RUNS {
-        return Err(UNKNOWN);
+    if layout > LAYOUT_RUNS {
+        return Err(UNKNOWN_LAYOUT);
     }
     let widths = widths(&mut c, components, word)?;
     let mut vectors = count;
-    if layout != PLANES {
+    if layout != LAYOUT_PLANES {
         vectors = c.varint()? as usize;
-        let codes = if layout == RUNS { c.varint()? as usize } else { count };
-        c.take(codes)?;
+        let codes = if layout == LAYOUT_RUNS { c.varint()? as usize } else { count };
+        c.bytes(codes)?;
     }
     for &width in widths {
         for _ in 0..width {
-            c.take(vectors)?;
+            c.bytes(vectors)?;
         }
     }
     Ok(c.used())
 }
 
-const UNKNOWN: Corrupt = Corrupt("residuals: unknown layout");
-const DISAGREE: Corrupt = Corrupt("residuals: tokens and escapes disagree");
+const UNKNOWN_LAYOUT: Corrupt = Corrupt("residuals: unknown layout");
+const ESCAPE_MISMATCH: Corrupt = Corrupt("residuals: tokens and escapes disagree");
 
 /// Reads the width of each component, none more than a word.
 fn widths<'a>(c: &mut Cursor<'a>, components: usize, word: usize) -> Result<&'a [u8], Corrupt> {
-    let widths = c.take(components)?;
+    let widths = c.bytes(components)?;
     if widths.iter().any(|&w| usize::from(w) > word) {
         return Err(Corrupt("residuals: wider than a word"));
     }
@@ -310,7 +310,7 @@ fn decode_planes<W: Code>(
 ) -> Result<(), Corrupt> {
     let widths = widths(c, components, W::BYTES)?;
     // The lowest bytes of all components come first, so the planes of one component are not adjacent.
-    let all = c.take(count * widths.iter().map(|&w| usize::from(w)).sum::<usize>())?;
+    let all = c.bytes(count * widths.iter().map(|&w| usize::from(w)).sum::<usize>())?;
     let before = |byte: usize, k: usize| {
         let lower: usize = widths.iter().map(|&w| usize::from(w).min(byte)).sum();
         let same = widths[..k].iter().filter(|&&w| usize::from(w) > byte);
@@ -330,29 +330,29 @@ fn decode_planes<W: Code>(
 }
 
 /// The planes of the escaped vectors.
-struct Escaped<'a> {
+struct EscapedVectors<'a> {
     count: usize,
     /// By component and byte; empty if a component is not that wide.
     planes: [[&'a [u8]; 4]; 4],
 }
 
-impl<'a> Escaped<'a> {
-    fn new(c: &mut Cursor<'a>, widths: &[u8], count: usize) -> Result<Escaped<'a>, Corrupt> {
+impl<'a> EscapedVectors<'a> {
+    fn new(c: &mut Cursor<'a>, widths: &[u8], count: usize) -> Result<EscapedVectors<'a>, Corrupt> {
         let mut planes: [[&[u8]; 4]; 4] = [[&[]; 4]; 4];
         for byte in 0..4 {
             for (planes, _) in planes.iter_mut().zip(widths).filter(|(_, w)| **w > byte) {
-                planes[usize::from(byte)] = c.take(count)?;
+                planes[usize::from(byte)] = c.bytes(count)?;
             }
         }
-        Ok(Escaped { count, planes })
+        Ok(EscapedVectors { count, planes })
     }
 }
 
 /// The vectors that are being decoded.
-struct Vectors<'a, W> {
+struct VectorDecoder<'a, W> {
     isa: Isa,
     alphabet: &'static Alphabet,
-    far: Escaped<'a>,
+    escaped_vectors: EscapedVectors<'a>,
     count: usize,
     /// The number of escaped vectors so far.
     escapes: usize,
@@ -362,7 +362,7 @@ struct Vectors<'a, W> {
 /// The number of vectors decoded at a time.
 const BLOCK: usize = 4096;
 
-impl<W: Code> Vectors<'_, W> {
+impl<W: Code> VectorDecoder<'_, W> {
     /// Expands runs into tokens, block by block.
     fn runs(&mut self, codes: &[u8]) -> Result<(), Corrupt> {
         let mut tokens = [0u8; BLOCK];
@@ -414,7 +414,7 @@ impl<W: Code> Vectors<'_, W> {
         let rest = &tokens[done..];
         largest = rest.iter().fold(largest, |a, &t| a.max(t));
         if largest > self.alphabet.escape {
-            return Err(DISAGREE);
+            return Err(ESCAPE_MISMATCH);
         }
         let planes = self.out.chunks_exact_mut(self.count.max(1));
         for (plane, residual) in planes.zip(&self.alphabet.residual) {
@@ -423,13 +423,13 @@ impl<W: Code> Vectors<'_, W> {
             }
         }
         if largest == self.alphabet.escape {
-            self.escaped(start, tokens)?;
+            self.insert_escaped(start, tokens)?;
         }
         Ok(())
     }
 
     /// Inserts the escaped vectors of a block, which are the next ones.
-    fn escaped(&mut self, start: usize, tokens: &[u8]) -> Result<(), Corrupt> {
+    fn insert_escaped(&mut self, start: usize, tokens: &[u8]) -> Result<(), Corrupt> {
         let mut places = [0u16; BLOCK];
         let mut found = 0;
         let (eights, rest) = tokens.as_chunks::<8>();
@@ -451,10 +451,10 @@ impl<W: Code> Vectors<'_, W> {
         look(8 * eights.len(), last);
         let places = &places[..found];
         let range = self.escapes..self.escapes + found;
-        if range.end > self.far.count {
-            return Err(DISAGREE);
+        if range.end > self.escaped_vectors.count {
+            return Err(ESCAPE_MISMATCH);
         }
-        for (plane, bytes) in self.out.chunks_exact_mut(self.count).zip(&self.far.planes) {
+        for (plane, bytes) in self.out.chunks_exact_mut(self.count).zip(&self.escaped_vectors.planes) {
             let plane = &mut plane[start..];
             let bytes = bytes.map(|plane| plane.get(range.clone()).unwrap_or(&[]));
             let word = |bytes: [u8; 4]| W::wrap32(u32::from_le_bytes(bytes)).unzigzag();
@@ -537,7 +537,7 @@ mod tests {
     }
 
     /// Returns small vectors, half of which are zero.
-    fn still(count: usize) -> Vec<u16> {
+    fn sparse_vectors(count: usize) -> Vec<u16> {
         let mut r = noise(3 * count, 5, 4, 1);
         let chance = noise(count, 8, 4, 1);
         r.iter_mut().enumerate().filter(|(at, _)| chance[at % count].zigzag() > 1).for_each(|(_, r)| *r = 0);
@@ -561,13 +561,13 @@ mod tests {
 
     #[test]
     fn layouts_are_all_used() {
-        assert_eq!(round_trip(&noise(3000, 5, 60_000, 1), 3)[0], PLANES);
-        assert_eq!(round_trip(&noise(3000, 5, 3, 40), 3)[0], RUNS);
-        assert_eq!(round_trip(&still(1000), 3)[0], TOKENS);
+        assert_eq!(round_trip(&noise(3000, 5, 60_000, 1), 3)[0], LAYOUT_PLANES);
+        assert_eq!(round_trip(&noise(3000, 5, 3, 40), 3)[0], LAYOUT_RUNS);
+        assert_eq!(round_trip(&sparse_vectors(1000), 3)[0], LAYOUT_TOKENS);
         // A few large vectors among many small ones.
-        let mut r = still(1000);
+        let mut r = sparse_vectors(1000);
         (r[5], r[1500], r[2999]) = (0x8000, 400, 0xF000);
-        assert_eq!(round_trip(&r, 3)[..5], [TOKENS, 2, 2, 2, 3]);
+        assert_eq!(round_trip(&r, 3)[..5], [LAYOUT_TOKENS, 2, 2, 2, 3]);
     }
 
     #[test]

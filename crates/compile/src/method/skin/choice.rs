@@ -1,96 +1,96 @@
 //! Chooses the method of a mesh: candidates are coded on a sample of their frames, and the smallest wins.
 
-use super::hints::hints;
-use super::model::Model;
+use super::hints::find_hints;
+use super::model::BoneModel;
 use super::posed::ErrorBudget;
 use super::positions::Positions;
-use super::residual::{SkinnedMesh, coder};
-use super::rigid::STILL_PART;
+use super::residual::{SkinnedMesh, skin_coder};
+use super::rigid::STATIC_FRACTION;
 use super::source_rig;
 use crate::Error;
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::skin_search::SkinSearch;
-use crate::method::coder::Coder;
-use crate::method::estimate::{Sample, size};
+use crate::method::coder::StreamCoder;
+use crate::method::estimate::{SegmentSample, estimate_size};
 use crate::method::points;
 use crate::method::points::PointFrames;
-use crate::report::Tried;
-use meshreel_codec::mesh::skin::MOST_BONES;
+use crate::report::TriedMethod;
+use meshreel_codec::mesh::skin::MAX_BONES;
 use meshreel_codec::record::Method;
 use meshreel_codec::schedule::Schedule;
 use meshreel_options::{MethodChoice, Options, PartsChoice, TransformForm};
 use meshreel_process::parts::NO_PART;
-use meshreel_process::parts::ids::{Hint, find_with_hints};
+use meshreel_process::parts::ids::{PartHint, find_with_hints};
 use meshreel_process::{bones, parts};
 use meshreel_scene::Remark;
 use std::time::Instant;
 
 // Tuning.
 /// A point follows a part if the part moves it to within this fraction of the diagonal.
-const FOLLOWS: f64 = 1e-5;
+const FOLLOW_DISTANCE: f64 = 1e-5;
 /// A point that follows a part is also within this fraction of the tolerance.
-const OF_TOLERANCE: f64 = 0.25;
+const FOLLOW_TOLERANCE_FRACTION: f64 = 0.25;
 /// The fraction of the points that parts must have to be tried.
 const COVERED: f64 = 0.05;
 /// Skins are sought if parts leave more than this fraction of the points.
-const LEFT: f64 = 0.02;
+const MIN_UNCOVERED_FRACTION: f64 = 0.02;
 /// If parts pay and have more than this fraction of the points, bones are also sought for the others alone.
-const MIXED: f64 = 0.25;
+const MIN_MIXED_FRACTION: f64 = 0.25;
 /// The number of frames in which a regular grid is tested for motion by few bones; and the number of
 /// components of motion that it may have, counting those larger than a fraction of its size.
 const PROBED: u64 = 24;
-const FEW_COMPONENTS: (usize, f64) = (12, 1e-5);
+const MAX_COMPONENTS: (usize, f64) = (12, 1e-5);
 /// Parts pay if they take less than this fraction of the bytes of the method soft.
-const PAYS: f64 = 0.9;
+const MAX_PAYING_RATIO: f64 = 0.9;
 /// Bits that a transform of a moving part takes in a frame; a low estimate that is never reached.
-const OF_TRANSFORM: f64 = 16.0;
+const MIN_TRANSFORM_BITS: f64 = 16.0;
 /// The largest number of bones that move one point.
-const INFLUENCES: usize = 4;
+const MAX_BONES_PER_POINT: usize = 4;
 /// The number of bones if a skin is requested although none pays.
-const USUAL: usize = 24;
+const DEFAULT_BONES: usize = 24;
 /// The search for a skin goes on while its estimated bytes are below this many times those of the method
 /// soft; estimates before coding are rather too high than too low.
-const WORTH: f64 = 1.5;
+const MAX_SKIN_RATIO: f64 = 1.5;
 /// Error budgets of parts: fractions of the tolerance for the rest pose, weights and handles.
-const OF_PARTS: [[f64; 3]; 1] = [[0.5, 0.15, 0.15]];
+const PART_BUDGETS: [[f64; 3]; 1] = [[0.5, 0.15, 0.15]];
 /// Error budgets of skins, the best guess first.
-const OF_SKINS: [[f64; 3]; 3] = [[0.39, 0.45, 0.75], [0.6, 0.6, 0.9], [0.3, 0.37, 0.5]];
+const SKIN_BUDGETS: [[f64; 3]; 3] = [[0.39, 0.45, 0.75], [0.6, 0.6, 0.9], [0.3, 0.37, 0.5]];
 /// The least effort at which several divisions are tried.
-const SEVERAL: u32 = 3;
+const MIN_EFFORT_FOR_DIVISIONS: u32 = 3;
 /// The least effort at which skins are sought if they are likely.
-pub const HASTY: u32 = 4;
+pub const MIN_EFFORT_FOR_SKINS: u32 = 4;
 /// The least effort at which skins are sought for all meshes except grids.
-const PATIENT: u32 = 8;
+const MIN_EFFORT_FOR_ALL_SKINS: u32 = 8;
 /// The effort of the search for bones, by `--effort`.
-const SEARCHES: [u32; 9] = [5, 5, 5, 5, 5, 5, 7, 7, 9];
+const SEARCH_EFFORTS: [u32; 9] = [5, 5, 5, 5, 5, 5, 7, 7, 9];
 /// Trials that on a sample take at most this many times the bytes of the best are coded completely before one
 /// of them is taken.
-const NEAR: f64 = 1.2;
+const NEAR_RATIO: f64 = 1.2;
 
 /// A method that was tried, and the coder that it made; `None` for soft, which has its coder already.
-struct Trial<'a> {
-    tried: Tried,
+struct MethodTrial<'a> {
+    tried: TriedMethod,
     made: Option<SkinnedMesh<'a>>,
 }
 
-impl<'a> Trial<'a> {
+impl<'a> MethodTrial<'a> {
     fn new(
         method: &'static str,
         from: &str,
         made: Option<SkinnedMesh<'a>>,
         bytes: Option<u64>,
         since: Instant,
-    ) -> Trial<'a> {
+    ) -> MethodTrial<'a> {
         let bones = made.as_ref().map_or(Default::default(), |made| made.bones);
-        Trial {
-            tried: Tried {
+        MethodTrial {
+            tried: TriedMethod {
                 method,
                 from: from.into(),
                 parts: bones.rigid as usize,
                 bones: bones.affine as usize,
-                residual: bones.coded as usize,
+                points_with_residual: bones.coded as usize,
                 bytes,
-                taken: false,
+                chosen: false,
                 seconds: since.elapsed().as_secs_f64(),
             },
             made,
@@ -100,40 +100,40 @@ impl<'a> Trial<'a> {
 
 /// The outcome of the choice among methods.
 #[derive(Default)]
-pub struct Chosen<'a> {
+pub struct ChosenMethod<'a> {
     /// Bones, if they are smaller or requested; `None` for the method soft.
     pub made: Option<SkinnedMesh<'a>>,
     /// Every method that was tried, for `--explain`.
-    pub tried: Vec<Tried>,
+    pub tried: Vec<TriedMethod>,
     /// Remarks for the user.
     pub remarks: Vec<Remark>,
 }
 
 /// Chooses among methods: bones, if they are smaller or requested.
-pub fn choose<'a>(
+pub fn choose_method<'a>(
     plan: &MeshPlan<'_>,
     frames: &'a PointFrames<'a>,
-    soft: &dyn Coder,
+    soft: &dyn StreamCoder,
     schedule: Schedule,
     options: &Options,
     found: &SkinSearch<'_>,
-) -> Result<Chosen<'a>, Error> {
-    let wants = |method| plan.asked == MethodChoice::Auto || plan.asked == method;
+) -> Result<ChosenMethod<'a>, Error> {
+    let wants = |method| plan.requested_method == MethodChoice::Auto || plan.requested_method == method;
     if !(wants(MethodChoice::Rigid) || wants(MethodChoice::Skinned)) || schedule.frames() < 3 {
-        return Ok(Chosen::default());
+        return Ok(ChosenMethod::default());
     }
     let points = soft.order().len();
     if points < 4 {
-        return Ok(Chosen::default());
+        return Ok(ChosenMethod::default());
     }
     let (count, memory) = (schedule.frames(), options.memory);
     let alone = || {
         // There is no other method to compare with.
-        let mut soft = Trial::new(SOFT, "", None, None, Instant::now());
-        soft.tried.taken = true;
-        Chosen { tried: vec![soft.tried], ..Chosen::default() }
+        let mut soft = MethodTrial::new(SOFT_METHOD, "", None, None, Instant::now());
+        soft.tried.chosen = true;
+        ChosenMethod { tried: vec![soft.tried], ..ChosenMethod::default() }
     };
-    let probed = frames.is_grid() && plan.asked == MethodChoice::Auto;
+    let probed = frames.is_grid() && plan.requested_method == MethodChoice::Auto;
     if probed && !is_simple(frames, points, count)? {
         return Ok(alone());
     }
@@ -142,13 +142,13 @@ pub fn choose<'a>(
             "parts and bones, which may make it many times smaller, were not looked for: {points} points in {count} frames ask for --memory {}MB",
             Positions::memory(points, count).div_ceil(1_000_000)
         );
-        return Ok(Chosen { remarks: vec![Remark::new(&plan.path, what)], ..Chosen::default() });
+        return Ok(ChosenMethod { remarks: vec![Remark::new(&plan.path, what)], ..ChosenMethod::default() });
     };
-    let sample = Sample::new(points, schedule, options.effort);
+    let sample = SegmentSample::new(points, schedule, options.effort);
     let Some(extent) = points::extent(frames) else {
-        return Ok(Chosen::default());
+        return Ok(ChosenMethod::default());
     };
-    let radius = extent.radius;
+    let radius = extent.tolerance;
     let mut remarks = Vec::new();
     let mut search = MethodSearch {
         plan,
@@ -156,10 +156,10 @@ pub fn choose<'a>(
         frames,
         schedule,
         options,
-        found,
+        skin_search: found,
         positions,
         sample,
-        radius,
+        error_bound: radius,
         trials: Vec::new(),
         remarks: &mut remarks,
     };
@@ -167,36 +167,36 @@ pub fn choose<'a>(
     let parts = search.try_parts(&rig)?;
     search.try_skins(&rig, parts)?;
     let mut trials = search.trials;
-    if trials.is_empty() && plan.asked == MethodChoice::Auto {
-        return Ok(Chosen { remarks, ..alone() });
+    if trials.is_empty() && plan.requested_method == MethodChoice::Auto {
+        return Ok(ChosenMethod { remarks, ..alone() });
     }
     if !sample.whole {
-        count_near(&mut trials, soft, schedule, options)?;
+        code_near_trials(&mut trials, soft, schedule, options)?;
     }
     let (made, tried) = smallest(trials);
-    Ok(Chosen { made, tried, remarks })
+    Ok(ChosenMethod { made, tried, remarks })
 }
 
 /// Returns `true` if a sample of frames shows a regular grid moved by few bones: most grids are cloth and
 /// water.
 fn is_simple(frames: &PointFrames<'_>, points: usize, count: u32) -> Result<bool, Error> {
-    let memory = Positions::memory_of_sample(points, PROBED);
+    let memory = Positions::sample_memory(points, PROBED);
     let Some(positions) = Positions::read(frames, points, count, memory)? else {
         return Ok(true);
     };
     let all = positions.held();
     let (_, triangles) = points::build_hierarchy(frames);
-    Ok(parts::is_stiff(all, &triangles, all.diagonal() * FOLLOWS)
-        || bones::components(all, FEW_COMPONENTS.1) <= FEW_COMPONENTS.0)
+    Ok(parts::is_stiff(all, &triangles, all.diagonal() * FOLLOW_DISTANCE)
+        || bones::count_components(all, MAX_COMPONENTS.1) <= MAX_COMPONENTS.0)
 }
 
 /// Takes the result of the smallest trial; returns the reports of all trials, the smallest marked as taken.
-fn smallest(mut trials: Vec<Trial<'_>>) -> (Option<SkinnedMesh<'_>>, Vec<Tried>) {
-    let bytes = |trial: &Trial<'_>| trial.tried.bytes;
+fn smallest(mut trials: Vec<MethodTrial<'_>>) -> (Option<SkinnedMesh<'_>>, Vec<TriedMethod>) {
+    let bytes = |trial: &MethodTrial<'_>| trial.tried.bytes;
     let best = (0..trials.len()).filter(|&i| bytes(&trials[i]).is_some());
     let best = best.min_by_key(|&i| bytes(&trials[i]));
     if let Some(best) = best {
-        trials[best].tried.taken = true;
+        trials[best].tried.chosen = true;
     }
     let made = best.and_then(|best| trials[best].made.take());
     (made, trials.into_iter().map(|trial| trial.tried).collect())
@@ -206,22 +206,22 @@ fn smallest(mut trials: Vec<Trial<'_>>) -> (Option<SkinnedMesh<'_>>, Vec<Tried>)
 struct MethodSearch<'s, 'a> {
     plan: &'s MeshPlan<'s>,
     /// The coder of the method soft.
-    soft: &'s dyn Coder,
+    soft: &'s dyn StreamCoder,
     frames: &'a PointFrames<'a>,
     schedule: Schedule,
     options: &'s Options,
-    found: &'s SkinSearch<'s>,
+    skin_search: &'s SkinSearch<'s>,
     positions: Positions<'a>,
     /// The frames by which trials are compared.
-    sample: Sample,
+    sample: SegmentSample,
     /// The error bound of positions.
-    radius: f64,
-    trials: Vec<Trial<'a>>,
+    error_bound: f64,
+    trials: Vec<MethodTrial<'a>>,
     remarks: &'s mut Vec<Remark>,
 }
 
 /// The usable facts about the source's rig.
-struct SourceRig {
+struct RigFacts {
     /// `true` if it moves the points, so no other bones need be sought.
     moves: bool,
     /// Joint of each point, if nearly all follow one joint each: the joints may be parts.
@@ -229,16 +229,16 @@ struct SourceRig {
 }
 
 /// The points that are left for bones after parts were tried.
-struct AfterParts {
+struct PointsLeft {
     /// The fraction of all points that belong to no part.
-    left: f64,
+    uncovered_fraction: f64,
     /// The parts, if they pay but leave many points, and those points.
-    mixed: Option<(Model, Vec<u32>)>,
+    mixed: Option<(BoneModel, Vec<u32>)>,
 }
 
 impl MethodSearch<'_, '_> {
-    fn wants(&self, method: MethodChoice) -> bool {
-        self.plan.asked == MethodChoice::Auto || self.plan.asked == method
+    fn is_wanted(&self, method: MethodChoice) -> bool {
+        self.plan.requested_method == MethodChoice::Auto || self.plan.requested_method == method
     }
 
     fn remark(&mut self, what: String) {
@@ -248,21 +248,21 @@ impl MethodSearch<'_, '_> {
     /// Returns the approximate bytes of the method soft, computed on the first call; `None` if that is not
     /// wanted.
     fn soft_bytes(&mut self) -> Result<Option<u64>, Error> {
-        if self.plan.asked != MethodChoice::Auto {
+        if self.plan.requested_method != MethodChoice::Auto {
             return Ok(None);
         }
-        if let Some(known) = self.trials.iter().find(|trial| trial.tried.method == SOFT) {
+        if let Some(known) = self.trials.iter().find(|trial| trial.tried.method == SOFT_METHOD) {
             return Ok(known.tried.bytes);
         }
         let since = Instant::now();
-        let bytes = Some(size(self.soft, self.schedule, self.sample, self.options)?);
-        self.trials.insert(0, Trial::new(SOFT, "", None, bytes, since));
+        let bytes = Some(estimate_size(self.soft, self.schedule, self.sample, self.options)?);
+        self.trials.insert(0, MethodTrial::new(SOFT_METHOD, "", None, bytes, since));
         Ok(bytes)
     }
 
     /// Completes a model with the motion in all frames, except for points that stand still.
-    fn complete(&self, model: Model) -> Result<Model, Error> {
-        self.positions.complete(model, self.radius * STILL_PART)
+    fn complete(&self, model: BoneModel) -> Result<BoneModel, Error> {
+        self.positions.complete(model, self.error_bound * STATIC_FRACTION)
     }
 
     /// Codes a model on the sample, and adds it to the trials; returns its bytes, `None` if it cannot hold
@@ -271,132 +271,139 @@ impl MethodSearch<'_, '_> {
         &mut self,
         method: &'static str,
         from: &str,
-        model: &Model,
+        model: &BoneModel,
         since: Instant,
     ) -> Result<Option<u64>, Error> {
         self.soft_bytes()?;
-        let (schedule, options, work) = (self.schedule, self.options, &self.found.work);
+        let (schedule, options, work) = (self.schedule, self.options, &self.skin_search.work);
         let divisions = divisions(!model.affine.is_empty(), options.effort);
         // Trials of the precision are reported as a whole, and parts alone take little work.
-        let told = !model.affine.is_empty() && !self.found.is_for_trials();
+        let told = !model.affine.is_empty() && !self.skin_search.is_for_trials();
         if told {
             work.trying("what bones take");
         }
         let try_budget = |budget| {
-            let made = make(model, self.frames, &self.positions, schedule, budget, options)?;
-            let bytes = (made.as_ref()).map(|made| size(&*made.coder, schedule, self.sample, options));
+            let made = make_coder(model, self.frames, &self.positions, schedule, budget, options)?;
+            let bytes =
+                (made.as_ref()).map(|made| estimate_size(&*made.coder, schedule, self.sample, options));
             let bytes = bytes.transpose()?;
             if told {
-                work.coded(divisions.len());
+                work.count_skin(divisions.len());
             }
             Ok::<_, Error>((made, bytes))
         };
         let (made, bytes) = best_budget(divisions, try_budget)?;
-        self.trials.push(Trial::new(method, from, made, bytes, since));
+        self.trials.push(MethodTrial::new(method, from, made, bytes, since));
         Ok(bytes)
     }
 
     /// Tries the rig of the source.
-    fn try_rig(&mut self) -> Result<SourceRig, Error> {
+    fn try_rig(&mut self) -> Result<RigFacts, Error> {
         let since = Instant::now();
-        let rig = match self.wants(MethodChoice::Skinned) {
-            true => source_rig::read(self.frames, &self.positions, self.radius, self.options.memory / 4)?,
-            false => source_rig::Rig::None,
+        let rig = match self.is_wanted(MethodChoice::Skinned) {
+            true => {
+                source_rig::read_rig(self.frames, &self.positions, self.error_bound, self.options.memory / 4)?
+            }
+            false => source_rig::RigModel::None,
         };
         let moves = match rig {
-            source_rig::Rig::None => false,
-            source_rig::Rig::Other(points) => {
+            source_rig::RigModel::None => false,
+            source_rig::RigModel::Mismatched(points) => {
                 let all = self.positions.held().points();
                 self.remark(format!(
                     "its rig does not move it as it moves ({points} of {all} points are elsewhere); bones are sought in its motion"
                 ));
                 false
             }
-            source_rig::Rig::Moves(model) => {
-                self.found.work.skins(0.0, 1);
-                self.add_model("skinned", RIG, &model, since)?;
+            source_rig::RigModel::Matching(model) => {
+                self.skin_search.work.set_skins(0.0, 1);
+                self.add_model("skinned", RIG_ORIGIN, &model, since)?;
                 true
             }
         };
         let joints = match (moves, &self.plan.source.mesh.skin) {
-            (true, Some(skin)) => source_rig::joints(skin, self.frames),
+            (true, Some(skin)) => source_rig::single_joints(skin, self.frames),
             _ => None,
         };
-        Ok(SourceRig { moves, joints })
+        Ok(RigFacts { moves, joints })
     }
 
     /// Seeks rigid parts, and tries them if they have enough of the points.
-    fn try_parts(&mut self, rig: &SourceRig) -> Result<AfterParts, Error> {
-        let nothing = AfterParts { left: 1.0, mixed: None };
-        let asked = self.plan.asked;
+    fn try_parts(&mut self, rig: &RigFacts) -> Result<PointsLeft, Error> {
+        let nothing = PointsLeft { uncovered_fraction: 1.0, mixed: None };
+        let asked = self.plan.requested_method;
         let possible = !rig.moves || rig.joints.is_some() || asked == MethodChoice::Rigid;
-        if !self.wants(MethodChoice::Rigid) || !possible {
+        if !self.is_wanted(MethodChoice::Rigid) || !possible {
             return Ok(nothing);
         }
         let since = Instant::now();
-        self.found.work.trying("parts");
+        self.skin_search.work.trying("parts");
         let (parts, from) = self.find_parts(rig)?;
-        if parts.len() > MOST_BONES as usize {
+        if parts.len() > MAX_BONES as usize {
             self.remark(format!(
-                "{} parts, {MOST_BONES} at most in one mesh: the smallest are kept point by point; split the mesh to keep them as parts",
+                "{} parts, {MAX_BONES} at most in one mesh: the smallest are kept point by point; split the mesh to keep them as parts",
                 parts.len()
             ));
         }
         let without: Vec<u32> =
-            (0u32..).zip(&parts.of).filter_map(|(p, &part)| (part == NO_PART).then_some(p)).collect();
+            (0u32..).zip(&parts.point_part).filter_map(|(p, &part)| (part == NO_PART).then_some(p)).collect();
         let all = self.positions.held();
         let left = without.len() as f64 / all.points() as f64;
         if 1.0 - left <= COVERED && asked != MethodChoice::Rigid {
-            return Ok(AfterParts { left, mixed: None });
+            return Ok(PointsLeft { uncovered_fraction: left, mixed: None });
         }
         if asked == MethodChoice::Auto && self.cannot_pay(&parts, 1.0 - left)? {
-            return Ok(AfterParts { left, mixed: None });
+            return Ok(PointsLeft { uncovered_fraction: left, mixed: None });
         }
         let all = self.positions.held();
-        let model = self.complete(Model::of_parts(all, &parts))?;
+        let model = self.complete(BoneModel::from_parts(all, &parts))?;
         let model = match self.options.transforms {
             TransformForm::Clip => model,
-            TransformForm::Packed => model.by_time(self.radius * STILL_PART),
+            TransformForm::Packed => model.sorted_by_time(self.error_bound * STATIC_FRACTION),
         };
         let bytes = self.add_model("rigid", &from, &model, since)?;
         let soft_bytes = self.soft_bytes()?;
-        let pays = bytes.zip(soft_bytes).is_some_and(|(bytes, soft)| (bytes as f64) < PAYS * soft as f64);
-        let mixed = (pays && 1.0 - left > MIXED && left > LEFT).then_some((model, without));
-        Ok(AfterParts { left, mixed })
+        let pays = bytes
+            .zip(soft_bytes)
+            .is_some_and(|(bytes, soft)| (bytes as f64) < MAX_PAYING_RATIO * soft as f64);
+        let mixed = (pays && 1.0 - left > MIN_MIXED_FRACTION && left > MIN_UNCOVERED_FRACTION)
+            .then_some((model, without));
+        Ok(PointsLeft { uncovered_fraction: left, mixed })
     }
 
     /// Returns `true` if parts take more than they save, even if soft needed no more bytes for their points.
     fn cannot_pay(&mut self, parts: &parts::Parts, covered: f64) -> Result<bool, Error> {
-        let near = self.radius * STILL_PART;
-        let moves = |t: &Vec<parts::Similarity>| t.windows(2).filter(|t| !same(&t[0], &t[1], near)).count();
+        let near = self.error_bound * STATIC_FRACTION;
+        let moves =
+            |t: &Vec<parts::Similarity>| t.windows(2).filter(|t| !nearly_equal(&t[0], &t[1], near)).count();
         let moved: usize = parts.transforms.iter().map(moves).sum();
-        let take = moved as f64 * OF_TRANSFORM * self.schedule.frames() as f64
+        let take = moved as f64 * MIN_TRANSFORM_BITS * self.schedule.frames() as f64
             / (8.0 * self.positions.held().frames() as f64);
         Ok(self.soft_bytes()?.is_some_and(|soft| take > covered * soft as f64))
     }
 
     /// Finds parts by the rig's joints, an attribute, connected pieces or the motion; returns them and their
     /// origin.
-    fn find_parts(&mut self, rig: &SourceRig) -> Result<(parts::Parts, String), Error> {
+    fn find_parts(&mut self, rig: &RigFacts) -> Result<(parts::Parts, String), Error> {
         let (plan, groups) = (self.plan, &rig.joints);
         let (_, triangles) = points::build_hierarchy(self.frames);
         let hints = match groups {
             Some(_) => Vec::new(),
-            None => hints(self.frames, &plan.parts, &plan.path, self.remarks)?,
+            None => find_hints(self.frames, &plan.parts, &plan.path, self.remarks)?,
         };
         let all = self.positions.held();
-        let request = parts::Request {
-            tolerance: (all.diagonal() * FOLLOWS).min(self.radius * OF_TOLERANCE),
+        let request = parts::PartsRequest {
+            tolerance: (all.diagonal() * FOLLOW_DISTANCE).min(self.error_bound * FOLLOW_TOLERANCE_FRACTION),
             groups: groups.as_deref().unwrap_or_default(),
             triangles: &triangles,
-            pieces_only: plan.parts == PartsChoice::Connected,
-            thorough: plan.asked == MethodChoice::Rigid,
+            connected_only: plan.parts == PartsChoice::Connected,
+            thorough: plan.requested_method == MethodChoice::Rigid,
             cancellation: plan.source.cancellation.clone(),
         };
         let seek = || Ok(find_with_hints(all, &request, &hints)?);
         let found = match groups {
             Some(_) => seek()?,
-            None => self.found.parts(request.tolerance, seek)?,
+            None => self.skin_search.parts(request.tolerance, seek)?,
         };
         let used = found.used.map(|i| &hints[i]);
         if let (PartsChoice::Attribute(name), [hint]) = (&plan.parts, &hints[..])
@@ -405,32 +412,32 @@ impl MethodSearch<'_, '_> {
             self.remark(what);
         }
         let from = match (groups, used) {
-            (Some(_), _) => RIG,
+            (Some(_), _) => RIG_ORIGIN,
             (None, Some(hint)) => &hint.name,
-            (None, None) if request.pieces_only => PIECES,
-            (None, None) => MOTION,
+            (None, None) if request.connected_only => CONNECTED_ORIGIN,
+            (None, None) => MOTION_ORIGIN,
         };
         Ok((found.parts, from.to_owned()))
     }
 
     /// Seeks bones with weights, for the points that parts leave and for all points, and tries them.
-    fn try_skins(&mut self, rig: &SourceRig, parts: AfterParts) -> Result<(), Error> {
-        let asked = self.plan.asked;
-        let possible = parts.left > LEFT || asked == MethodChoice::Skinned;
+    fn try_skins(&mut self, rig: &RigFacts, parts: PointsLeft) -> Result<(), Error> {
+        let asked = self.plan.requested_method;
+        let possible = parts.uncovered_fraction > MIN_UNCOVERED_FRACTION || asked == MethodChoice::Skinned;
         if rig.moves {
             return Ok(());
         }
-        if !self.wants(MethodChoice::Skinned) || !possible {
-            self.found.work.skins(0.0, 0);
+        if !self.is_wanted(MethodChoice::Skinned) || !possible {
+            self.skin_search.work.set_skins(0.0, 0);
             return Ok(());
         }
-        let mixed = parts.mixed.as_ref().map(|(_, without)| self.share_of_search(without.len()));
-        self.found.work.skins(1.0 + mixed.unwrap_or(0.0), 1 + u64::from(mixed.is_some()));
+        let mixed = parts.mixed.as_ref().map(|(_, without)| self.search_fraction(without.len()));
+        self.skin_search.work.set_skins(1.0 + mixed.unwrap_or(0.0), 1 + u64::from(mixed.is_some()));
         if let Some((parts, without)) = parts.mixed {
             let since = Instant::now();
             if let Some(choice) = self.find_skin(Some(&without))? {
-                let model = self.complete(parts.and_skin(&choice.skin, &without))?;
-                self.add_model("skinned", MOTION, &model, since)?;
+                let model = self.complete(parts.with_skin(&choice.skin, &without))?;
+                self.add_model("skinned", MOTION_ORIGIN, &model, since)?;
             }
         }
         let since = Instant::now();
@@ -439,103 +446,118 @@ impl MethodSearch<'_, '_> {
             // Explicitly requested.
             (None, MethodChoice::Skinned) => {
                 let all = self.positions.held();
-                let bones = USUAL.min(all.points() / 4);
-                bones::find(all, &bones::Request::new(bones, self.radius), self.plan.source.cancellation)?
+                let bones = DEFAULT_BONES.min(all.points() / 4);
+                bones::find_skin(
+                    all,
+                    &bones::SkinRequest::new(bones, self.error_bound),
+                    self.plan.source.cancellation,
+                )?
             }
             _ => None,
         };
         if let Some(skin) = skin {
-            let model = self.complete(Model::of_skin(&skin))?;
-            self.add_model("skinned", MOTION, &model, since)?;
+            let model = self.complete(BoneModel::from_skin(&skin))?;
+            self.add_model("skinned", MOTION_ORIGIN, &model, since)?;
         }
         Ok(())
     }
 
     /// Returns the approximate work of a search for bones of `points` points, as a fraction of that for all
     /// points.
-    fn share_of_search(&self, points: usize) -> f64 {
+    fn search_fraction(&self, points: usize) -> f64 {
         let (all, effort) = (self.positions.held(), search_effort(self.options.effort));
         let steps = |points| bones::expected_steps(points, all.frames(), effort) as f64;
         steps(points) / steps(all.points())
     }
 
     /// Returns the best skin of some points, or of all, if one is likely enough to be sought at this effort.
-    fn find_skin(&mut self, points: Option<&[u32]>) -> Result<Option<bones::Choice>, Error> {
-        let (found, asked) = (self.found, self.plan.asked);
+    fn find_skin(&mut self, points: Option<&[u32]>) -> Result<Option<bones::SkinChoice>, Error> {
+        let (found, asked) = (self.skin_search, self.plan.requested_method);
         let some = points.map(|points| self.positions.held().subset(points));
         // Regular grids are mostly cloth and water.
         let rich = !self.frames.is_grid();
-        let hopeful = found.effort >= PATIENT && rich
+        let hopeful = found.effort >= MIN_EFFORT_FOR_ALL_SKINS && rich
             || asked == MethodChoice::Skinned
-            || found.effort >= HASTY && bones::likely(some.as_ref().unwrap_or(self.positions.held()), rich);
+            || found.effort >= MIN_EFFORT_FOR_SKINS
+                && bones::is_likely(some.as_ref().unwrap_or(self.positions.held()), rich);
         if !hopeful && points.is_none() {
-            found.work.skins(0.0, 0);
+            found.work.set_skins(0.0, 0);
         }
-        if !hopeful || found.only_tells() {
+        if !hopeful || found.record_likely() {
             return Ok(None);
         }
         let limit = match self.soft_bytes()? {
-            Some(bytes) => bytes as f64 * 8.0 * WORTH,
+            Some(bytes) => bytes as f64 * 8.0 * MAX_SKIN_RATIO,
             None => f64::INFINITY,
         };
         let of = some.as_ref().unwrap_or(self.positions.held());
         let effort = search_effort(self.options.effort);
-        let told = |part| found.work.sought(part);
+        let told = |part| found.work.set_search_progress(part);
         let cancellation = self.plan.source.cancellation;
-        let choose = || Ok(bones::choose(of, self.radius, INFLUENCES, effort, limit, &told, cancellation)?);
-        let skin = found.once(effort, of.points(), self.share_of_search(of.points()), choose)?;
+        let choose = || {
+            Ok(bones::choose_skin(
+                of,
+                self.error_bound,
+                MAX_BONES_PER_POINT,
+                effort,
+                limit,
+                &told,
+                cancellation,
+            )?)
+        };
+        let skin = found.skin(effort, of.points(), self.search_fraction(of.points()), choose)?;
         if skin.is_none() {
             // Nothing is coded.
-            found.work.coded(1);
+            found.work.count_skin(1);
         }
         Ok(skin)
     }
 }
 
 /// Returns `true` if two transforms are equal up to rounding, with translations at most `near` apart.
-fn same(a: &parts::Similarity, b: &parts::Similarity, near: f64) -> bool {
+fn nearly_equal(a: &parts::Similarity, b: &parts::Similarity, near: f64) -> bool {
     a.rotation.dot(b.rotation).abs() > 1.0 - 1e-12 && a.translation.distance(b.translation) <= near
 }
 
 /// Returns a remark on parts by an attribute of which some, or most, do not move as one.
-fn broken_parts(name: &str, hint: &Hint, used: bool, broken: usize) -> Option<String> {
+fn broken_parts(name: &str, hint: &PartHint, used: bool, broken: usize) -> Option<String> {
     match (used, broken) {
         (true, 0) => None,
         (true, broken) => Some(format!(
             "{broken} of {} parts of attribute '{name}' do not move as one; they were sought in the motion",
-            hint.count()
+            hint.group_count()
         )),
         (false, _) => Some(format!(
             "most of the {} parts of attribute '{name}' do not move as one; parts were sought in the motion",
-            hint.count()
+            hint.group_count()
         )),
     }
 }
 
 fn search_effort(effort: u32) -> u32 {
-    SEARCHES[effort.clamp(1, 9) as usize - 1]
+    SEARCH_EFFORTS[effort.clamp(1, 9) as usize - 1]
 }
 
 /// Returns the divisions of the tolerance that are worth trying at this effort.
 fn divisions(blends: bool, effort: u32) -> &'static [[f64; 3]] {
     match (blends, effort) {
-        (false, _) => &OF_PARTS[..],
-        (true, ..SEVERAL) => &OF_SKINS[..1],
-        _ => &OF_SKINS,
+        (false, _) => &PART_BUDGETS[..],
+        (true, ..MIN_EFFORT_FOR_DIVISIONS) => &SKIN_BUDGETS[..1],
+        _ => &SKIN_BUDGETS,
     }
 }
 
 /// Returns, for an `--effort`, the effort of the search for bones, and the number of coders that are made of
 /// a skin, for the displayed time left.
-pub fn expected(effort: u32) -> (u32, usize) {
+pub fn expected_search(effort: u32) -> (u32, usize) {
     (search_effort(effort), divisions(true, effort).len())
 }
 
 /// Codes a model with each of these divisions of the tolerance, and returns the result with the fewest bytes.
 fn best_budget<'a>(
     list: &[[f64; 3]],
-    mut make: impl FnMut(ErrorBudget) -> Result<Coded<'a>, Error>,
-) -> Result<Coded<'a>, Error> {
+    mut make: impl FnMut(ErrorBudget) -> Result<CodedModel<'a>, Error>,
+) -> Result<CodedModel<'a>, Error> {
     let mut best = (None, None);
     for &[rest, weights, handles] in list {
         let own = make(ErrorBudget { rest, weights, handles })?;
@@ -548,21 +570,21 @@ fn best_budget<'a>(
 }
 
 /// The coder of a model, and its approximate bytes; `None` if it cannot hold the tolerance.
-type Coded<'a> = (Option<SkinnedMesh<'a>>, Option<u64>);
+type CodedModel<'a> = (Option<SkinnedMesh<'a>>, Option<u64>);
 
 /// Codes completely every trial near the best on the sample, so that none is taken that exceeds soft, or
 /// another, by less than a sample can show.
-fn count_near(
-    trials: &mut [Trial<'_>],
-    soft: &dyn Coder,
+fn code_near_trials(
+    trials: &mut [MethodTrial<'_>],
+    soft: &dyn StreamCoder,
     schedule: Schedule,
     options: &Options,
 ) -> Result<(), Error> {
     let Some(best) = trials.iter().filter_map(|t| t.tried.bytes).min() else {
         return Ok(());
     };
-    let limit = (best as f64 * NEAR) as u64;
-    let mut near: Vec<&mut Trial<'_>> =
+    let limit = (best as f64 * NEAR_RATIO) as u64;
+    let mut near: Vec<&mut MethodTrial<'_>> =
         (trials.iter_mut()).filter(|t| t.tried.bytes.is_some_and(|bytes| bytes <= limit)).collect();
     if near.len() < 2 {
         return Ok(());
@@ -570,24 +592,25 @@ fn count_near(
     for trial in &mut near {
         let since = Instant::now();
         let coder = trial.made.as_ref().map_or(soft, |made| &*made.coder);
-        trial.tried.bytes = Some(size(coder, schedule, Sample::whole(schedule), options)?);
+        trial.tried.bytes =
+            Some(estimate_size(coder, schedule, SegmentSample::all_segments(schedule), options)?);
         trial.tried.seconds += since.elapsed().as_secs_f64();
     }
     Ok(())
 }
 
 /// Name of the method without bones in reports.
-const SOFT: &str = "soft";
+const SOFT_METHOD: &str = "soft";
 /// Origin in reports of bones that were found in the motion.
-const MOTION: &str = "motion";
+const MOTION_ORIGIN: &str = "motion";
 /// Origin in reports of bones of the source's rig.
-const RIG: &str = "rig of the file";
+const RIG_ORIGIN: &str = "rig of the file";
 /// Origin in reports of parts that are the connected pieces of the mesh.
-const PIECES: &str = "connected pieces";
+const CONNECTED_ORIGIN: &str = "connected pieces";
 
 /// Creates the coder of a model; `None` if it has no bones or too many, or cannot hold the tolerance.
-fn make<'a>(
-    model: &Model,
+fn make_coder<'a>(
+    model: &BoneModel,
     frames: &'a PointFrames<'a>,
     all: &Positions<'_>,
     schedule: Schedule,
@@ -596,8 +619,8 @@ fn make<'a>(
 ) -> Result<Option<SkinnedMesh<'a>>, Error> {
     match model.bones() {
         0 => Ok(None),
-        n if n > meshreel_codec::mesh::skin::MOST_BONES as usize => Ok(None),
-        _ => coder(model, frames, all, schedule, budget, options),
+        n if n > meshreel_codec::mesh::skin::MAX_BONES as usize => Ok(None),
+        _ => skin_coder(model, frames, all, schedule, budget, options),
     }
 }
 

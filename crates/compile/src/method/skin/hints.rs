@@ -5,25 +5,25 @@ use crate::Error;
 use crate::method::points::PointFrames;
 use meshreel_options::PartsChoice;
 use meshreel_process::parts::NO_PART;
-use meshreel_process::parts::ids::Hint;
+use meshreel_process::parts::ids::PartHint;
 use meshreel_scene::{Attribute, Mesh, Remark, Scope, sample};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The largest number of attributes that are examined.
-const MOST: usize = 16;
+const MAX_ATTRIBUTES: usize = 16;
 /// The largest number of an attribute's samples that are compared; of more, this many are used, spread
 /// evenly.
-const LOOKS: usize = 64;
+const MAX_COMPARED_SAMPLES: usize = 64;
 
 /// Returns the attributes and face sets that may separate parts, by point of the stream. Remarks are given
 /// only on attributes that were named.
-pub fn hints(
+pub fn find_hints(
     frames: &PointFrames<'_>,
     wanted: &PartsChoice,
     path: &str,
     remarks: &mut Vec<Remark>,
-) -> Result<Vec<Hint>, Error> {
+) -> Result<Vec<PartHint>, Error> {
     let mesh = frames.source().mesh;
     let named = |name: &str| match wanted {
         PartsChoice::Attribute(wanted) => wanted == name,
@@ -34,30 +34,30 @@ pub fn hints(
     let mut faces = sample::Faces::default();
     let time = frames.source().times.first().copied().unwrap_or(0.0);
     sample::faces_at(mesh, time, &mut faces)?;
-    let shape = Shape {
-        points: frames.count_of_source(),
+    let shape = MeshFaces {
+        points: frames.source_point_count(),
         counts: faces.counts.iter().map(|&c| c.max(0) as u32).collect(),
         corners: (faces.indices.iter()).map(|&i| u32::try_from(i).unwrap_or(NO_PART)).collect(),
     };
     let mut out = Vec::new();
     let whole = mesh.integers.iter().filter(|a| named(&a.name));
-    let mut chosen: Vec<(String, Scope, Still)> = Vec::new();
-    for attribute in whole.take(MOST) {
-        chosen.push((attribute.name.clone(), attribute.scope, still(attribute)?));
+    let mut chosen: Vec<(String, Scope, ConstantIntegers)> = Vec::new();
+    for attribute in whole.take(MAX_ATTRIBUTES) {
+        chosen.push((attribute.name.clone(), attribute.scope, constant_values(attribute)?));
     }
-    for attribute in mesh.names.iter().filter(|a| named(&a.name)).take(MOST) {
+    for attribute in mesh.names.iter().filter(|a| named(&a.name)).take(MAX_ATTRIBUTES) {
         // Equal names get equal numbers.
         let mut numbers = BTreeMap::new();
         let number = |name: Arc<str>| {
             let next = numbers.len() as i64;
             *numbers.entry(name).or_insert(next)
         };
-        let values = still(attribute)?.map(|names| names.into_iter().map(number).collect());
+        let values = constant_values(attribute)?.map(|names| names.into_iter().map(number).collect());
         chosen.push((attribute.name.clone(), attribute.scope, values));
     }
     for (name, scope, values) in chosen {
         let quoted = format!("attribute '{name}'");
-        match shape.groups(scope, values, &quoted) {
+        match shape.attribute_groups(scope, values, &quoted) {
             Ok(hint) => out.push(hint),
             Err(what) if explicit => {
                 let what = format!("{quoted} {what}; parts are sought in the motion");
@@ -67,7 +67,7 @@ pub fn hints(
         }
     }
     if *wanted == PartsChoice::Auto && mesh.face_sets.len() > 1 {
-        out.extend(shape.of_sets(mesh)?);
+        out.extend(shape.face_set_groups(mesh)?);
     }
     // By point of the stream.
     for hint in &mut out {
@@ -78,15 +78,20 @@ pub fn hints(
 }
 
 /// The faces of a mesh.
-struct Shape {
+struct MeshFaces {
     points: usize,
     counts: Vec<u32>,
     corners: Vec<u32>,
 }
 
-impl Shape {
+impl MeshFaces {
     /// Returns an attribute as groups of points, or the reason why it is unusable.
-    fn groups(&self, scope: Scope, values: Still, name: &str) -> Result<Hint, String> {
+    fn attribute_groups(
+        &self,
+        scope: Scope,
+        values: ConstantIntegers,
+        name: &str,
+    ) -> Result<PartHint, String> {
         let values = values?;
         let count = match scope {
             Scope::Constant => return Err("has one value for the mesh".into()),
@@ -99,15 +104,15 @@ impl Shape {
         }
         let (points, counts, corners) = (self.points, &self.counts, &self.corners);
         Ok(match scope {
-            Scope::Uniform => Hint::of_faces(name, points, counts, corners, &values),
+            Scope::Uniform => PartHint::from_faces(name, points, counts, corners, &values),
             // Each corner as a face of its own: points whose corners differ are in no group.
-            Scope::FaceVarying => Hint::of_faces(name, points, &vec![1; count], corners, &values),
-            _ => Hint::of_points(name, &values),
+            Scope::FaceVarying => PartHint::from_faces(name, points, &vec![1; count], corners, &values),
+            _ => PartHint::from_points(name, &values),
         })
     }
 
     /// Returns the named sets of faces; a face in several is in the first, one in none is in no group.
-    fn of_sets(&self, mesh: &Mesh) -> Result<Option<Hint>, Error> {
+    fn face_set_groups(&self, mesh: &Mesh) -> Result<Option<PartHint>, Error> {
         let mut of: Vec<Option<i64>> = vec![None; self.counts.len()];
         let mut list = Vec::new();
         for (number, set) in (0..).zip(&mesh.face_sets) {
@@ -127,16 +132,16 @@ impl Shape {
         let values: Vec<i64> = (of.iter().zip(alone)).map(|(own, alone)| own.unwrap_or(alone)).collect();
         let (counts, corners) = (&self.counts, &self.corners);
         let name = "sets of faces";
-        Ok(Some(Hint::of_faces(name, self.points, counts, corners, &values)))
+        Ok(Some(PartHint::from_faces(name, self.points, counts, corners, &values)))
     }
 }
 
 /// One whole number per element, or the reason why there is none.
-type Still = Result<Vec<i64>, String>;
+type ConstantIntegers = Result<Vec<i64>, String>;
 
 /// Returns the values of an attribute that never change, one per element, or the reason why they are
 /// unusable.
-fn still<T: Clone + PartialEq + Send + Sync + 'static>(
+fn constant_values<T: Clone + PartialEq + Send + Sync + 'static>(
     attribute: &Attribute<T>,
 ) -> Result<Result<Vec<T>, String>, Error> {
     let read = |i: usize| -> Result<Option<Vec<T>>, Error> {
@@ -159,8 +164,8 @@ fn still<T: Clone + PartialEq + Send + Sync + 'static>(
     let samples = attribute.values.len().max(indexed.map_or(0, |i| i.len()));
     let constant = attribute.values.is_constant() && indexed.is_none_or(|i| i.is_constant());
     if !constant {
-        for look in 1..LOOKS.min(samples) {
-            let i = look * (samples - 1) / (LOOKS.min(samples) - 1).max(1);
+        for look in 1..MAX_COMPARED_SAMPLES.min(samples) {
+            let i = look * (samples - 1) / (MAX_COMPARED_SAMPLES.min(samples) - 1).max(1);
             if read(i)?.as_ref() != Some(&first) {
                 return Ok(Err("changes over time".into()));
             }
@@ -170,7 +175,7 @@ fn still<T: Clone + PartialEq + Send + Sync + 'static>(
 }
 
 /// Returns the names of all attributes of some meshes that can separate parts, each once, for messages.
-pub fn names<'a>(meshes: impl Iterator<Item = &'a Mesh>) -> Vec<String> {
+pub fn hint_names<'a>(meshes: impl Iterator<Item = &'a Mesh>) -> Vec<String> {
     let of = |mesh: &'a Mesh| {
         let whole = mesh.integers.iter().map(|a| &a.name[..]);
         whole.chain(mesh.names.iter().map(|a| &a.name[..]))

@@ -1,16 +1,16 @@
 //! The cost of parts and points, and possible savings: facts for advice.
 
-use super::posed::Posed;
-use crate::report::{Heaviest, Measures, Spikes};
+use super::posed::PosedMesh;
+use crate::report::{BoneMeasures, HeaviestPart, ResidualSpikes};
 
 /// Points are spikes if at most this fraction of those with a residual …
-const FEW: f64 = 0.05;
+const MAX_SPIKE_FRACTION: f64 = 0.05;
 /// … take at least this fraction of it.
-const MUCH: f64 = 0.3;
+const MIN_RESIDUAL_FRACTION: f64 = 0.3;
 
 /// Returns all measurements. `residual`: approximate bits of each point that has one, in the order of
 /// `cells`.
-pub fn measure_bones(posed: &Posed<'_>, cells: &[u32], residual: &[u64]) -> Measures {
+pub fn measure_bones(posed: &PosedMesh<'_>, cells: &[u32], residual: &[u64]) -> BoneMeasures {
     let source: Vec<u32> = posed.frames.source_points().collect();
     let point = |cell: usize| {
         let point = posed.hierarchy.order.get(cell);
@@ -21,17 +21,22 @@ pub fn measure_bones(posed: &Posed<'_>, cells: &[u32], residual: &[u64]) -> Meas
     let most = (0..bits.len()).max_by_key(|&b| (bits[b], std::cmp::Reverse(b)));
     let heaviest = most.filter(|_| total > 0).and_then(|part| {
         let own = |v: &usize| posed.skin.rig.influences(*v).any(|(bone, _)| bone == part);
-        Some(Heaviest {
+        Some(HeaviestPart {
             part,
             point: point((0..posed.hierarchy.order.len()).find(own)?)?,
-            share: bits[part] as f64 / total as f64,
+            fraction: bits[part] as f64 / total as f64,
         })
     });
-    Measures {
+    BoneMeasures {
         heaviest,
         rest: posed.rest,
         residual: spikes(residual).and_then(|(points, share, first)| {
-            Some(Spikes { points, of: residual.len(), share, point: point(*cells.get(first)? as usize)? })
+            Some(ResidualSpikes {
+                points,
+                points_with_residual: residual.len(),
+                fraction: share,
+                point: point(*cells.get(first)? as usize)?,
+            })
         }),
     }
 }
@@ -44,11 +49,11 @@ fn spikes(residual: &[u64]) -> Option<(usize, f64, usize)> {
     order.sort_by_key(|&i| (std::cmp::Reverse(residual[i]), i));
     let mut sum = 0;
     for (count, &i) in order.iter().enumerate() {
-        if count as f64 > FEW * residual.len() as f64 {
+        if count as f64 > MAX_SPIKE_FRACTION * residual.len() as f64 {
             return None;
         }
         sum += residual[i];
-        if sum as f64 >= MUCH * total as f64 {
+        if sum as f64 >= MIN_RESIDUAL_FRACTION * total as f64 {
             return (total > 0).then(|| (count + 1, sum as f64 / total as f64, order[0]));
         }
     }

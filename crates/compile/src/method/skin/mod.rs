@@ -22,8 +22,8 @@ mod rigid;
 mod single_frame;
 mod source_rig;
 
-pub use choice::{Chosen, HASTY, choose, expected};
-pub use hints::names;
-pub use model::Model;
-pub use residual::again;
-pub use single_frame::{coded_weights, encode_single_frame};
+pub use choice::{ChosenMethod, MIN_EFFORT_FOR_SKINS, choose_method, expected_search};
+pub use hints::hint_names;
+pub use model::BoneModel;
+pub use residual::resume;
+pub use single_frame::{encode_single_frame, encode_weights};

@@ -2,14 +2,14 @@
 
 use glam::{DAffine3, DVec3};
 use meshreel_codec::mesh::hierarchy::Hierarchy;
-use meshreel_codec::mesh::skin::MOST_BONES;
-use meshreel_codec::mesh::skin::weights::{Influence, MOST_DEPTH, MOST_SHIFT, Weights};
+use meshreel_codec::mesh::skin::MAX_BONES;
+use meshreel_codec::mesh::skin::weights::{Influence, MAX_WEIGHT_DEPTH, MAX_WEIGHT_SHIFT, SkinWeights};
 use meshreel_process::bones;
 use meshreel_process::parts::{NO_PART, Parts, Similarity, Trajectories};
 use std::ops::Range;
 
 /// Bones, and the influences of points. Rigid bones come first.
-pub struct Model {
+pub struct BoneModel {
     /// By point, its rest position.
     pub rest: Vec<[f32; 3]>,
     /// By point, its bones and weights, of sum 1; empty if it does not move except by its residual.
@@ -20,24 +20,24 @@ pub struct Model {
     pub affine: Vec<Vec<DAffine3>>,
 }
 
-impl Model {
+impl BoneModel {
     /// Makes a model of rigid parts; the rest pose is frame 0. Points without a part have no bone; nor have
-    /// the smallest of more than [`MOST_BONES`] parts.
-    pub fn of_parts(all: &Trajectories, parts: &Parts) -> Model {
+    /// the smallest of more than [`MAX_BONES`] parts.
+    pub fn from_parts(all: &Trajectories, parts: &Parts) -> BoneModel {
         // Part 0 does not move, but is a bone, so that its points need no residual.
         let mut number = vec![NO_PART; parts.len()];
         let mut rigid = Vec::new();
         let mut kept = vec![true; parts.len()];
-        if parts.len() > MOST_BONES as usize {
+        if parts.len() > MAX_BONES as usize {
             let mut sizes = vec![0u32; parts.len()];
-            for &part in parts.of.iter().filter(|&&part| part != NO_PART) {
+            for &part in parts.point_part.iter().filter(|&&part| part != NO_PART) {
                 sizes[part as usize] += 1;
             }
             let mut order: Vec<usize> = (0..parts.len()).collect();
             order.sort_by_key(|&part| (std::cmp::Reverse(sizes[part]), part));
-            (order[MOST_BONES as usize..].iter()).for_each(|&part| kept[part] = false);
+            (order[MAX_BONES as usize..].iter()).for_each(|&part| kept[part] = false);
         }
-        let influences = (parts.of.iter())
+        let influences = (parts.point_part.iter())
             .map(|&part| match number.get_mut(part as usize) {
                 None => Vec::new(),
                 Some(_) if !kept[part as usize] => Vec::new(),
@@ -50,12 +50,12 @@ impl Model {
                 }
             })
             .collect();
-        Model { rest: all.frame(0).to_vec(), influences, rigid, affine: Vec::new() }
+        BoneModel { rest: all.frame(0).to_vec(), influences, rigid, affine: Vec::new() }
     }
 
     /// Makes a model of a skin.
-    pub fn of_skin(skin: &bones::Skin) -> Model {
-        Model {
+    pub fn from_skin(skin: &bones::Skin) -> BoneModel {
+        BoneModel {
             rest: skin.rest.iter().map(|p| p.as_vec3().to_array()).collect(),
             influences: skin.weights.clone(),
             rigid: Vec::new(),
@@ -64,7 +64,7 @@ impl Model {
     }
 
     /// Adds a skin for some `points` without a part: bones of both kinds in one mesh.
-    pub fn and_skin(mut self, skin: &bones::Skin, points: &[u32]) -> Model {
+    pub fn with_skin(mut self, skin: &bones::Skin, points: &[u32]) -> BoneModel {
         let first = self.bones() as u32;
         self.affine.extend(skin.transforms.iter().cloned());
         for ((&point, rest), weights) in points.iter().zip(&skin.rest).zip(&skin.weights) {
@@ -77,7 +77,7 @@ impl Model {
 
     /// Returns the frames in which each rigid bone moves its points by more than `still`: from the first in
     /// which they are not at rest to the last before they stay in place, with the frame of arrival included.
-    pub fn live(&self, still: f64) -> Vec<Range<u32>> {
+    pub fn active_frames(&self, still: f64) -> Vec<Range<u32>> {
         let mut boxes = vec![[DVec3::INFINITY, DVec3::NEG_INFINITY]; self.rigid.len()];
         for (own, rest) in self.influences.iter().zip(&self.rest) {
             let at = DVec3::from_array(rest.map(f64::from));
@@ -109,8 +109,8 @@ impl Model {
     }
 
     /// Sorts rigid bones by the frame in which they begin to move, then by the frame in which they stop.
-    pub fn by_time(mut self, still: f64) -> Model {
-        let live = self.live(still);
+    pub fn sorted_by_time(mut self, still: f64) -> BoneModel {
+        let live = self.active_frames(still);
         let mut order: Vec<usize> = (0..self.rigid.len()).collect();
         order.sort_by_key(|&b| (live[b].start, live[b].end, b));
         let mut number = vec![0; order.len()];
@@ -128,7 +128,7 @@ impl Model {
     }
 
     /// Returns the points of each rigid bone.
-    pub fn members(&self) -> Vec<Vec<u32>> {
+    pub fn bone_points(&self) -> Vec<Vec<u32>> {
         let mut out = vec![Vec::new(); self.rigid.len()];
         for (p, own) in (0u32..).zip(&self.influences) {
             if let [(bone, _)] = own[..]
@@ -150,7 +150,7 @@ impl Model {
         self.influences.iter().any(|own| own.len() > 1)
     }
 
-    fn moved(&self, bone: u32, frame: usize, p: DVec3) -> DVec3 {
+    fn move_point(&self, bone: u32, frame: usize, p: DVec3) -> DVec3 {
         let bone = bone as usize;
         match bone.checked_sub(self.rigid.len()) {
             None => {
@@ -163,19 +163,19 @@ impl Model {
 
     /// Returns the weights in hierarchy order, each rounded as coarsely as keeps its point within `room` of
     /// its place in the given `frames`.
-    pub fn weights(&self, hierarchy: &Hierarchy, frames: &[usize], room: f64) -> Weights {
-        let rounded = |point: &u32| self.rounded(*point as usize, frames, room);
+    pub fn weights(&self, hierarchy: &Hierarchy, frames: &[usize], room: f64) -> SkinWeights {
+        let rounded = |point: &u32| self.round_weights(*point as usize, frames, room);
         let all: Vec<Vec<Influence>> = hierarchy.order.iter().map(rounded).collect();
         // No finer than any point needs.
         let finest = |own: &Vec<Influence>| own.iter().map(|i| i.1.trailing_zeros()).min();
         let blended = all.iter().filter(|own| own.len() > 1);
-        let spare = blended.filter_map(finest).min().unwrap_or(MOST_DEPTH - 3);
-        let depth = MOST_DEPTH - spare.min(MOST_DEPTH - 3);
-        let mut out = Weights::new(depth);
+        let spare = blended.filter_map(finest).min().unwrap_or(MAX_WEIGHT_DEPTH - 3);
+        let depth = MAX_WEIGHT_DEPTH - spare.min(MAX_WEIGHT_DEPTH - 3);
+        let mut out = SkinWeights::new(depth);
         for own in all {
             let own: Vec<Influence> = match own[..] {
                 [(bone, _)] => vec![(bone, 1 << depth)],
-                _ => (own.iter()).map(|&(bone, w)| (bone, w >> (MOST_DEPTH - depth))).collect(),
+                _ => (own.iter()).map(|&(bone, w)| (bone, w >> (MAX_WEIGHT_DEPTH - depth))).collect(),
             };
             out.push(&own, own.is_empty());
         }
@@ -183,19 +183,19 @@ impl Model {
     }
 
     /// Rounds the weights of a point, in units of 2⁻¹⁴.
-    fn rounded(&self, point: usize, frames: &[usize], room: f64) -> Vec<Influence> {
+    fn round_weights(&self, point: usize, frames: &[usize], room: f64) -> Vec<Influence> {
         let own = &self.influences[point];
         if own.len() < 2 {
-            return own.iter().map(|&(bone, _)| (bone as u16, 1 << MOST_DEPTH)).collect();
+            return own.iter().map(|&(bone, _)| (bone as u16, 1 << MAX_WEIGHT_DEPTH)).collect();
         }
         let rest = DVec3::from_array(self.rest[point].map(f64::from));
         let arms: Vec<Vec<DVec3>> = (own.iter())
-            .map(|&(bone, _)| frames.iter().map(|&f| self.moved(bone, f, rest)).collect())
+            .map(|&(bone, _)| frames.iter().map(|&f| self.move_point(bone, f, rest)).collect())
             .collect();
         let mut best = Vec::new();
-        for shift in 0..=MOST_SHIFT + 4 {
-            let steps = 1u32 << (MOST_DEPTH - shift).min(MOST_DEPTH);
-            let Some(list) = whole(own, steps) else { break };
+        for shift in 0..=MAX_WEIGHT_SHIFT + 4 {
+            let steps = 1u32 << (MAX_WEIGHT_DEPTH - shift).min(MAX_WEIGHT_DEPTH);
+            let Some(list) = to_integers(own, steps) else { break };
             let off = |f: usize| {
                 let of = |(k, w): (usize, &u32)| arms[k][f] * (f64::from(*w) / f64::from(steps) - own[k].1);
                 list.iter().enumerate().map(of).sum::<DVec3>().length()
@@ -214,7 +214,7 @@ impl Model {
 }
 
 /// Rounds weights to whole numbers of the given sum; `None` if that leaves nothing.
-fn whole(own: &[(u32, f64)], sum: u32) -> Option<Vec<u32>> {
+fn to_integers(own: &[(u32, f64)], sum: u32) -> Option<Vec<u32>> {
     let exact: Vec<f64> = own.iter().map(|i| i.1 * f64::from(sum)).collect();
     let mut out: Vec<u32> = exact.iter().map(|x| x.max(0.0).floor() as u32).collect();
     let left = sum.checked_sub(out.iter().sum())?;

@@ -1,21 +1,21 @@
 //! Rest pose and bones as decoded: everything except the residual.
 
-use super::handles::Affine;
-use super::model::Model;
+use super::handles::AffineBones;
+use super::model::BoneModel;
 use super::positions::Positions;
-use super::rigid::Rigid;
+use super::rigid::RigidBones;
 use super::single_frame::encode_single_frame;
 use super::{handles, rest, rigid};
 use crate::Error;
 use crate::method::points;
 use crate::method::points::PointFrames;
-use crate::report::Rest;
-use meshreel_codec::mesh::decode::First;
+use crate::report::RestingParts;
+use meshreel_codec::mesh::decode::FirstFrame;
 use meshreel_codec::mesh::hierarchy::Hierarchy;
-use meshreel_codec::mesh::skin::{Matrix, Rig, Skin, weights};
+use meshreel_codec::mesh::skin::{Matrix, Skin, SkinRig, weights};
 use meshreel_codec::mesh::tables::LAYERS;
-use meshreel_codec::quantize::lattice::{Extent, Grid};
-use meshreel_codec::record::Bones;
+use meshreel_codec::quantize::lattice::{Extent, FixedPointGrid};
+use meshreel_codec::record::BoneCounts;
 use meshreel_codec::schedule::Schedule;
 use meshreel_codec::{Points, each_width};
 use meshreel_options::{Options, Preset, TransformForm};
@@ -26,11 +26,11 @@ use rayon::prelude::*;
 const FRAMES: usize = 16;
 
 /// Unit of the lattice if no residual is needed, as a fraction of the tolerance at most.
-const UNIT: f64 = 0.12;
+const MAX_UNIT_FRACTION: f64 = 0.12;
 
 /// The largest distance from the middle, in units, to which bones may move a point: beyond, the encoder's
 /// fractions of units would not fit 32 bits.
-const FARTHEST: f32 = 16_777_216.0;
+const MAX_DISTANCE_UNITS: f32 = 16_777_216.0;
 
 /// Fractions of the tolerance for each of the things that place a point. Errors rarely add up, and points
 /// where they do get a residual: the sum may well exceed 1.
@@ -45,7 +45,7 @@ pub struct ErrorBudget {
 }
 
 /// A mesh posed by bones, as decoded without the residual.
-pub struct Posed<'a> {
+pub struct PosedMesh<'a> {
     pub frames: &'a PointFrames<'a>,
     pub schedule: Schedule,
     pub extent: Extent,
@@ -53,29 +53,29 @@ pub struct Posed<'a> {
     /// Three points per triangle.
     pub triangles: Vec<u32>,
     pub rest_bytes: Vec<u8>,
-    pub weights: weights::Weights,
+    pub weights: weights::SkinWeights,
     pub skin: Skin,
-    pub rigid: Option<Rigid>,
-    pub affine: Option<Affine>,
+    pub rigid: Option<RigidBones>,
+    pub affine: Option<AffineBones>,
     /// Rigid bones that come to rest.
-    pub rest: Option<Rest>,
+    pub rest: Option<RestingParts>,
 }
 
-impl<'a> Posed<'a> {
+impl<'a> PosedMesh<'a> {
     /// Encodes the rest pose, weights and bones of a model; `None` if a tolerance cannot be held.
     pub fn new(
-        model: &Model,
+        model: &BoneModel,
         frames: &'a PointFrames<'a>,
         all: &Positions<'_>,
         schedule: Schedule,
         budget: ErrorBudget,
         options: &Options,
-    ) -> Result<Option<Posed<'a>>, Error> {
+    ) -> Result<Option<PosedMesh<'a>>, Error> {
         let Some(extent) = points::extent(frames) else {
             return Ok(None);
         };
         let (hierarchy, triangles) = points::build_hierarchy(frames);
-        let radius = extent.radius;
+        let radius = extent.tolerance;
         let Some((rest_bytes, rest)) =
             encode_single_frame(&model.rest, radius * budget.rest, &hierarchy, options)?
         else {
@@ -86,45 +86,45 @@ impl<'a> Posed<'a> {
         let looked: Vec<usize> = (0..count).step_by(stride).collect();
         let weights = model.weights(&hierarchy, &looked, radius * budget.weights);
         let count = model.bones() as u32;
-        let rig = Rig::new(rest, &weights, count, &hierarchy.order);
+        let rig = SkinRig::new(rest, &weights, count, &hierarchy.order);
         let rigid = match model.rigid.len() {
             0 => None,
             _ if options.transforms == TransformForm::Packed => {
-                let near = radius * rigid::STILL_PART;
-                Some(Rigid::packed(model, &rig, &hierarchy, all, schedule, near)?)
+                let near = radius * rigid::STATIC_FRACTION;
+                Some(RigidBones::new_packed(model, &rig, &hierarchy, all, schedule, near)?)
             }
             _ => {
-                let room = radius * (1.0 - UNIT);
+                let room = radius * (1.0 - MAX_UNIT_FRACTION);
                 let packed = options.preset == Preset::Fast;
-                Some(Rigid::new(model, &rig, &hierarchy, all, schedule, (room, packed))?)
+                Some(RigidBones::new(model, &rig, &hierarchy, all, schedule, (room, packed))?)
             }
         };
-        let rest = rest::rest(model, &rig, radius);
+        let rest = rest::find_rest(model, &rig, radius);
         let affine = match model.affine.len() {
             0 => None,
-            _ => match handles::affine(model, &rig, schedule, radius * budget.handles, options)? {
+            _ => match handles::code_affine_bones(model, &rig, schedule, radius * budget.handles, options)? {
                 Some(affine) => Some(affine),
                 None => return Ok(None),
             },
         };
-        let bones = Bones {
+        let bones = BoneCounts {
             rigid: model.rigid.len() as u32,
             affine: model.affine.len() as u32,
             wide: affine.as_ref().is_some_and(|a| a.frames.is_wide()),
-            words: rigid.as_ref().map_or(0, |r| r.nodes.words as u32),
+            codes_per_frame: rigid.as_ref().map_or(0, |r| r.nodes.codes_per_frame as u32),
             coded: 0,
         };
         let skin = Skin {
             bones,
-            grid: Grid { unit: 1.0, centre: [0.0; 3], steps: [1; LAYERS] },
+            grid: FixedPointGrid { unit: 1.0, centre: [0.0; 3], steps: [1; LAYERS] },
             rig,
             nodes: rigid.as_ref().map(|r| r.nodes.clone()).unwrap_or_default(),
             packed: rigid.as_ref().and_then(|r| r.packed.clone()),
             handles: affine.as_ref().map(|a| a.coded.clone()),
             residual: None,
-            first: First::Narrow(Vec::new()),
+            first: FirstFrame::Narrow(Vec::new()),
         };
-        Ok(Some(Posed {
+        Ok(Some(PosedMesh {
             frames,
             schedule,
             extent,
@@ -140,7 +140,7 @@ impl<'a> Posed<'a> {
     }
 
     /// Returns the matrices of a frame in units of a lattice.
-    pub fn matrices(&self, frame: u32, grid: &Grid) -> Vec<Matrix> {
+    pub fn matrices(&self, frame: u32, grid: &FixedPointGrid) -> Vec<Matrix> {
         let at = frame as usize;
         let transforms = self.rigid.as_ref().map(|r| &r.transforms[at][..]);
         let affine = self.affine.as_ref();
@@ -154,17 +154,22 @@ impl<'a> Posed<'a> {
     /// Marks points that exceed the tolerance without a residual. `both`: measured as fixed-point positions,
     /// and as bones alone give them, so that a mesh without residuals may be replaced by its bones. `None` if
     /// bones move points beyond what a residual of any width can correct.
-    pub fn mark(&self, grid: &Grid, all: &Positions<'_>, both: bool) -> Option<Vec<bool>> {
+    pub fn mark_residual_points(
+        &self,
+        grid: &FixedPointGrid,
+        all: &Positions<'_>,
+        both: bool,
+    ) -> Option<Vec<bool>> {
         let points = self.hierarchy.order.len();
-        let limit = self.extent.radius * self.extent.radius;
+        let limit = self.extent.tolerance * self.extent.tolerance;
         let of = |room: &mut Vec<[f32; 3]>, far: &mut [bool], frame: u32| {
             let matrices = self.matrices(frame, grid);
             let source = all.frame(frame, room);
             for (v, far) in far.iter_mut().enumerate() {
-                let at = self.skin.rig.place(v, &matrices);
+                let at = self.skin.rig.position(v, &matrices);
                 let source = source[self.hierarchy.order[v] as usize].map(f64::from);
                 let off = |place: [f64; 3]| -> f64 { (0..3).map(|k| (place[k] - source[k]).powi(2)).sum() };
-                if !at.iter().all(|x| x.abs() < FARTHEST) {
+                if !at.iter().all(|x| x.abs() < MAX_DISTANCE_UNITS) {
                     return false;
                 }
                 let cell = grid.position(at.map(|x| x.round_ties_even() as i32));
@@ -198,11 +203,11 @@ impl<'a> Posed<'a> {
     }
 
     /// Returns the lattice of a mesh without residuals.
-    pub fn free_grid(&self, reach: i32) -> Option<Grid> {
+    pub fn grid_without_residual(&self, reach: i32) -> Option<FixedPointGrid> {
         let extent = &self.extent;
         let smallest = extent.reach() / f64::from(reach);
-        let unit = (extent.radius * UNIT) as f32;
-        (f64::from(unit) > smallest && unit.is_normal()).then_some(Grid {
+        let unit = (extent.tolerance * MAX_UNIT_FRACTION) as f32;
+        (f64::from(unit) > smallest && unit.is_normal()).then_some(FixedPointGrid {
             unit,
             centre: extent.centre(),
             steps: [1; LAYERS],

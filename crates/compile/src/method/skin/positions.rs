@@ -1,18 +1,18 @@
 //! Positions of all frames, for the search of parts and bones: all are held if they fit the allowed memory,
 //! else those of a sample of frames, and others are read on demand.
 
-use super::model::Model;
+use super::model::BoneModel;
 use crate::Error;
 use crate::method::points::PointFrames;
 use glam::{DAffine3, DVec3};
-use meshreel_codec::mesh::encode::Source;
+use meshreel_codec::mesh::encode::PositionSource;
 use meshreel_process::bones;
-use meshreel_process::parts::{Model as Freedom, Similarity, Sums, Trajectories};
+use meshreel_process::parts::{FitSums, Similarity, Trajectories, TransformModel as Freedom};
 use rayon::prelude::*;
 use std::borrow::Cow;
 
 /// The least number of frames in a sample, if there are more.
-const LEAST: u64 = 16;
+const MIN_SAMPLE_FRAMES: u64 = 16;
 /// Bytes of a position.
 const BYTES: u64 = size_of::<[f32; 3]>() as u64;
 
@@ -22,7 +22,7 @@ pub struct Positions<'a> {
     /// Number of frames.
     count: u32,
     /// Indices of the frames that are held, in order; frame 0 is the first of them.
-    looked: Vec<u32>,
+    held_frames: Vec<u32>,
     held: Trajectories,
 }
 
@@ -30,12 +30,12 @@ impl<'a> Positions<'a> {
     /// Returns the bytes of memory needed for `points` in `count` frames: half of it is for other things.
     pub fn memory(points: usize, count: u32) -> u64 {
         let raw = points as u64 * BYTES;
-        (2 * raw * u64::from(count)).min(4 * raw * LEAST)
+        (2 * raw * u64::from(count)).min(4 * raw * MIN_SAMPLE_FRAMES)
     }
 
     /// Returns the bytes of memory with which a sample has `frames` frames.
-    pub fn memory_of_sample(points: usize, frames: u64) -> u64 {
-        4 * points as u64 * BYTES * frames.max(LEAST)
+    pub fn sample_memory(points: usize, frames: u64) -> u64 {
+        4 * points as u64 * BYTES * frames.max(MIN_SAMPLE_FRAMES)
     }
 
     /// Reads all frames, or as many as `memory`, in bytes, has room for; `None` if there is no room for a
@@ -60,7 +60,7 @@ impl<'a> Positions<'a> {
             }
         };
         let held = trajectories(frames, points, &looked)?;
-        Ok(Some(Positions { frames, count, looked, held }))
+        Ok(Some(Positions { frames, count, held_frames: looked, held }))
     }
 
     /// Returns the frames that are held, which may be a sample.
@@ -70,7 +70,7 @@ impl<'a> Positions<'a> {
 
     /// Picks, from a list with one entry per frame, the entries of the frames that are held.
     pub fn pick_held<T: Clone>(&self, all: &[T]) -> Vec<T> {
-        let own = self.looked.iter().filter_map(|&f| all.get(f as usize));
+        let own = self.held_frames.iter().filter_map(|&f| all.get(f as usize));
         own.cloned().collect()
     }
 
@@ -80,13 +80,13 @@ impl<'a> Positions<'a> {
     }
 
     fn is_whole(&self) -> bool {
-        self.looked.len() == self.count as usize
+        self.held_frames.len() == self.count as usize
     }
 
     /// Returns the positions of a frame; those not held are read into `room`. [`Positions::check`] returns
     /// the error if that failed.
     pub fn frame<'b>(&'b self, frame: u32, room: &'b mut Vec<[f32; 3]>) -> &'b [[f32; 3]] {
-        match self.looked.binary_search(&frame) {
+        match self.held_frames.binary_search(&frame) {
             Ok(i) => self.held.frame(i),
             Err(_) => {
                 room.resize(self.held.points(), [0.0; 3]);
@@ -101,29 +101,32 @@ impl<'a> Positions<'a> {
         self.frames.check()
     }
 
-    /// Returns the number of frames of a [`Block`] that memory has room for.
+    /// Returns the number of frames of a [`FrameBlock`] that memory has room for.
     pub fn block(&self) -> usize {
-        self.looked.len()
+        self.held_frames.len()
     }
 
     /// Reads the positions of some frames.
-    pub fn some(&self, mut frames: Vec<u32>) -> Result<Block<'_>, Error> {
+    pub fn read_block(&self, mut frames: Vec<u32>) -> Result<FrameBlock<'_>, Error> {
         if self.is_whole() {
-            return Ok(Block { frames: Cow::Borrowed(&self.looked), positions: Cow::Borrowed(&self.held) });
+            return Ok(FrameBlock {
+                frames: Cow::Borrowed(&self.held_frames),
+                positions: Cow::Borrowed(&self.held),
+            });
         }
         frames.sort_unstable();
         let positions = trajectories(self.frames, self.held.points(), &frames)?;
-        Ok(Block { frames: Cow::Owned(frames), positions: Cow::Owned(positions) })
+        Ok(FrameBlock { frames: Cow::Owned(frames), positions: Cow::Owned(positions) })
     }
 
     /// Completes a model whose motions are known in the held frames with the motions in all frames that fit
     /// the points best. Points without motion may be `near` their rest position.
-    pub fn complete(&self, mut model: Model, near: f64) -> Result<Model, Error> {
-        let known = self.looked.len();
+    pub fn complete(&self, mut model: BoneModel, near: f64) -> Result<BoneModel, Error> {
+        let known = self.held_frames.len();
         if self.is_whole() {
             return Ok(model);
         }
-        let left: Vec<u32> = (0..self.count).filter(|f| self.looked.binary_search(f).is_err()).collect();
+        let left: Vec<u32> = (0..self.count).filter(|f| self.held_frames.binary_search(f).is_err()).collect();
         // Motions that are known in all frames already are kept.
         if model.rigid.first().is_some_and(|own| own.len() == known) {
             self.complete_rigid(&mut model, &left, near)?;
@@ -134,8 +137,8 @@ impl<'a> Positions<'a> {
         Ok(model)
     }
 
-    fn complete_rigid(&self, model: &mut Model, left: &[u32], near: f64) -> Result<(), Error> {
-        let members = model.members();
+    fn complete_rigid(&self, model: &mut BoneModel, left: &[u32], near: f64) -> Result<(), Error> {
+        let members = model.bone_points();
         let place = |p: &u32| DVec3::from_array(model.rest[*p as usize].map(f64::from));
         let each = |b: usize| {
             let scaled = model.rigid[b].iter().any(|s| s.scale != 1.0);
@@ -149,14 +152,14 @@ impl<'a> Positions<'a> {
                 let points = self.frame(frame, room);
                 let goal = |p: &u32| DVec3::from_array(points[*p as usize].map(f64::from));
                 // The held frame before this one.
-                let before = self.looked.partition_point(|&f| f < frame).max(1) - 1;
+                let before = self.held_frames.partition_point(|&f| f < frame).max(1) - 1;
                 let fit = |b: usize| {
                     let (freedom, at_rest) = each[b];
                     let stays = |p: &u32| (place(p) - goal(p)).length() <= near;
                     if at_rest && members[b].iter().all(stays) {
                         return Similarity::IDENTITY;
                     }
-                    let mut sums = Sums::default();
+                    let mut sums = FitSums::default();
                     members[b].iter().for_each(|p| sums.add(place(p), goal(p)));
                     sums.fit(freedom, model.rigid[b][before].rotation)
                 };
@@ -166,12 +169,12 @@ impl<'a> Positions<'a> {
         self.check()?;
         for (b, own) in model.rigid.iter_mut().enumerate() {
             let more: Vec<Similarity> = fitted.iter().map(|frame| frame[b]).collect();
-            *own = self.woven(own, &more);
+            *own = self.merge_frames(own, &more);
         }
         Ok(())
     }
 
-    fn complete_affine(&self, model: &mut Model, left: &[u32]) -> Result<(), Error> {
+    fn complete_affine(&self, model: &mut BoneModel, left: &[u32]) -> Result<(), Error> {
         let (first, bones) = (model.rigid.len() as u32, model.affine.len());
         let weights: Vec<Vec<(u32, f64)>> = (model.influences.iter())
             .map(|own| {
@@ -184,7 +187,7 @@ impl<'a> Positions<'a> {
         let cancellation = self.frames.source().cancellation;
         let mut fitted = vec![Vec::with_capacity(left.len()); bones];
         for frames in left.chunks(self.block()) {
-            let block = self.some(frames.to_vec())?;
+            let block = self.read_block(frames.to_vec())?;
             let found = bones::motions(&block.positions, &rest, &weights, bones, cancellation);
             cancellation.check()?;
             // If nothing fits, points are far off, and the method is not chosen.
@@ -194,15 +197,15 @@ impl<'a> Positions<'a> {
             }
         }
         for (own, more) in model.affine.iter_mut().zip(&fitted) {
-            *own = self.woven(own, more);
+            *own = self.merge_frames(own, more);
         }
         Ok(())
     }
 
     /// Merges values of held frames with values of the others, in the order of frames.
-    fn woven<T: Clone>(&self, looked: &[T], left: &[T]) -> Vec<T> {
+    fn merge_frames<T: Clone>(&self, looked: &[T], left: &[T]) -> Vec<T> {
         let (mut looked, mut left) = (looked.iter(), left.iter());
-        let of = |frame: u32| match self.looked.binary_search(&frame) {
+        let of = |frame: u32| match self.held_frames.binary_search(&frame) {
             Ok(_) => looked.next().cloned(),
             Err(_) => left.next().cloned(),
         };
@@ -211,12 +214,12 @@ impl<'a> Positions<'a> {
 }
 
 /// Positions of some frames.
-pub struct Block<'a> {
+pub struct FrameBlock<'a> {
     frames: Cow<'a, [u32]>,
     positions: Cow<'a, Trajectories>,
 }
 
-impl Block<'_> {
+impl FrameBlock<'_> {
     /// Returns the positions of one of the frames.
     ///
     /// # Panics

@@ -1,33 +1,34 @@
 //! The coder of a mesh moved by bones: the residual of points that they leave outside the tolerance is coded
 //! by the soft codec, with bones as its prediction.
 
-use super::handles::{Affine, HandleFrames};
+use super::handles::{AffineBones, HandleFrames};
 use super::measure;
-use super::model::Model;
-use super::posed::{ErrorBudget, Posed};
+use super::model::BoneModel;
+use super::posed::{ErrorBudget, PosedMesh};
 use super::positions::Positions;
-use super::rigid::Rigid;
-use super::single_frame::{broken, coded_weights, settings};
+use super::rigid::RigidBones;
+use super::single_frame::{encode_weights, encoder_options, mismatch_error};
 use crate::Error;
-use crate::decided::{DecidedCoder, DecidedSkin};
+use crate::decisions::{CoderDecisions, SkinDecisions};
 use crate::method::coder;
 use crate::method::coder::{
-    AtRest, Coder, Decoded, FrameMeasure, Group, Segment, Width, held_bytes, held_values,
+    CodedGroup, CodedSegment, DecodedByWidth, FrameMeasure, RigidMotion, StreamCoder, Width,
+    vectors_from_bytes, vectors_to_bytes,
 };
 use crate::method::points;
 use crate::method::points::PointFrames;
-use crate::report::Measures;
-use meshreel_codec::mesh::decode::First;
-use meshreel_codec::mesh::encode::{Encoder, Refused, Source, Work};
-use meshreel_codec::mesh::shared::Sets;
+use crate::report::BoneMeasures;
+use meshreel_codec::mesh::decode::FirstFrame;
+use meshreel_codec::mesh::encode::{EncodeBuffers, EncodeError, Encoder, PositionSource};
 use meshreel_codec::mesh::skin;
-use meshreel_codec::mesh::skin::{Parts, Skin};
-use meshreel_codec::quantize::fixed::FixedPoint;
-use meshreel_codec::quantize::lattice::Grid;
-use meshreel_codec::record::Bones;
+use meshreel_codec::mesh::skin::{Skin, SkinContents};
+use meshreel_codec::mesh::table_sets::TableSets;
+use meshreel_codec::quantize::fixed_point::FixedPoint;
+use meshreel_codec::quantize::lattice::FixedPointGrid;
+use meshreel_codec::record::BoneCounts;
 use meshreel_codec::schedule::{Schedule, Unit};
 use meshreel_codec::transform::Transform;
-use meshreel_codec::{each_width, put_sized};
+use meshreel_codec::{each_width, put_length_prefixed};
 use meshreel_options::Options;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -39,9 +40,9 @@ const ROUNDS: usize = 6;
 /// A mesh moved by bones, ready to be coded.
 pub struct SkinnedMesh<'a> {
     /// Codes its frames.
-    pub coder: Box<dyn Coder + 'a>,
+    pub coder: Box<dyn StreamCoder + 'a>,
     /// The number of bones, and of points that have a residual.
-    pub bones: Bones,
+    pub bones: BoneCounts,
     /// `true` if fixed-point positions are i32, not i16.
     pub wide: bool,
     /// `true` if some point follows several bones.
@@ -50,41 +51,41 @@ pub struct SkinnedMesh<'a> {
 
 /// The residual of a mesh as it is encoded: the points that have one, and the lattice.
 struct FittedResidual<'a, W> {
-    posed: Arc<Posed<'a>>,
-    grid: Grid,
+    posed: Arc<PosedMesh<'a>>,
+    grid: FixedPointGrid,
     /// Encoder of the residual; `None` if bones alone hold the tolerance.
     encoder: Option<Encoder<'a, W>>,
     /// Points that have a residual, in the encoder's order.
-    cells: Vec<u32>,
-    work: Work<W>,
+    residual_points: Vec<u32>,
+    work: EncodeBuffers<W>,
 }
 
 /// Either the result, or the mesh given back because values of this width cannot hold the tolerance.
-type OrPosed<'a, T> = Result<Result<T, Posed<'a>>, Error>;
+type WidthResult<'a, T> = Result<Result<T, PosedMesh<'a>>, Error>;
 
 /// Gives back a mesh that has no other user.
-fn taken_back<'a, T>(posed: Arc<Posed<'a>>) -> OrPosed<'a, T> {
+fn give_back<'a, T>(posed: Arc<PosedMesh<'a>>) -> WidthResult<'a, T> {
     match Arc::try_unwrap(posed) {
         Ok(posed) => Ok(Err(posed)),
-        Err(_) => Err(broken("in use")),
+        Err(_) => Err(mismatch_error("in use")),
     }
 }
 
-impl<'a> Posed<'a> {
+impl<'a> PosedMesh<'a> {
     /// Creates the coder with fixed-point positions of one width.
     fn coder<W: Width>(
         self,
         all: &Positions<'_>,
         options: &Options,
-    ) -> OrPosed<'a, (SkinCoder<'a, W>, Bones)> {
+    ) -> WidthResult<'a, (SkinCoder<'a, W>, BoneCounts)> {
         let fitted = match self.fit_residual::<W>(all, options)? {
             Ok(fitted) => fitted,
             Err(posed) => return Ok(Err(posed)),
         };
-        let bones = Bones { coded: fitted.cells.len() as u32, ..fitted.posed.skin.bones };
+        let bones = BoneCounts { coded: fitted.residual_points.len() as u32, ..fitted.posed.skin.bones };
         let static_bytes = fitted.static_part()?;
         let skin = fitted.decode_static_part(&static_bytes, bones)?;
-        let FittedResidual { posed, grid, encoder, cells, work } = fitted;
+        let FittedResidual { posed, grid, encoder, residual_points: cells, work } = fitted;
         let coder = SkinCoder {
             static_bytes,
             grid,
@@ -93,7 +94,7 @@ impl<'a> Posed<'a> {
             encoder,
             keys: RwLock::default(),
             works: Mutex::new(vec![work]),
-            cells,
+            residual_points: cells,
             bits: Mutex::default(),
             posed,
         };
@@ -106,17 +107,17 @@ impl<'a> Posed<'a> {
         mut self,
         all: &Positions<'_>,
         options: &Options,
-    ) -> OrPosed<'a, FittedResidual<'a, W>> {
-        let Some(mut grid) = self.free_grid(W::REACH) else {
+    ) -> WidthResult<'a, FittedResidual<'a, W>> {
+        let Some(mut grid) = self.grid_without_residual(W::MAX_COORDINATE) else {
             return Ok(Err(self));
         };
-        let Some(far) = self.mark(&grid, all, true) else {
+        let Some(far) = self.mark_residual_points(&grid, all, true) else {
             return Ok(Err(self));
         };
         all.check()?;
         let coded = &mut self.weights.coded;
         coded.iter_mut().zip(far).for_each(|(coded, far)| *coded |= far);
-        let mut work = Work::default();
+        let mut work = EncodeBuffers::default();
         let mut this = Arc::new(self);
         for round in 0..ROUNDS {
             let points: Vec<u32> =
@@ -124,42 +125,55 @@ impl<'a> Posed<'a> {
             if points.is_empty() {
                 break;
             }
-            let levels = skin::coded_levels(&points, &this.hierarchy, &this.triangles);
-            let source = Residual {
+            let levels = skin::residual_hierarchy(&points, &this.hierarchy, &this.triangles);
+            let source = ResidualSource {
                 posed: this.clone(),
                 points: points.iter().map(|&v| this.hierarchy.order[v as usize]).collect(),
-                cells: levels.order.iter().map(|&p| points[p as usize]).collect(),
+                hierarchy_points: levels.order.iter().map(|&p| points[p as usize]).collect(),
             };
-            let cells = source.cells.clone();
+            let cells = source.hierarchy_points.clone();
             let (frames, extent) = (this.schedule.frames(), this.extent);
             let source = Arc::new(source);
-            let made = Encoder::<W>::owning(levels, frames, extent, settings(options), source, &mut work);
+            let made = Encoder::<W>::with_owned_source(
+                levels,
+                frames,
+                extent,
+                encoder_options(options),
+                source,
+                &mut work,
+            );
             this.frames.check()?;
             let made = match made {
                 Ok(made) => made,
-                Err(Refused::TooFine | Refused::Levels) => return taken_back(this),
-                Err(refused) => return Err(broken(&refused.to_string())),
+                Err(EncodeError::TooFine | EncodeError::TooManyLevels) => return give_back(this),
+                Err(refused) => return Err(mismatch_error(&refused.to_string())),
             };
             grid = *made.grid();
-            let Some(far) = this.mark(&grid, all, false) else {
+            let Some(far) = this.mark_residual_points(&grid, all, false) else {
                 // In units as fine as residuals need, bones move points too far.
                 drop(made);
-                return taken_back(this);
+                return give_back(this);
             };
             let more = far.iter().zip(&this.weights.coded).any(|(far, coded)| *far && !coded);
             if !more {
-                return Ok(Ok(FittedResidual { posed: this, grid, encoder: Some(made), cells, work }));
+                return Ok(Ok(FittedResidual {
+                    posed: this,
+                    grid,
+                    encoder: Some(made),
+                    residual_points: cells,
+                    work,
+                }));
             }
             drop(made);
             let Some(own) = Arc::get_mut(&mut this) else {
-                return Err(broken("in use"));
+                return Err(mismatch_error("in use"));
             };
             let coded = &mut own.weights.coded;
             // If the lattice keeps changing, all points get a residual in the end.
             let all = round + 2 >= ROUNDS;
             coded.iter_mut().zip(far).for_each(|(coded, far)| *coded |= far || all);
         }
-        Ok(Ok(FittedResidual { posed: this, grid, encoder: None, cells: Vec::new(), work }))
+        Ok(Ok(FittedResidual { posed: this, grid, encoder: None, residual_points: Vec::new(), work }))
     }
 }
 
@@ -167,10 +181,10 @@ impl<W: Width> FittedResidual<'_, W> {
     /// Writes the static part of the mesh: rest pose, weights, handles, and that of the residual.
     fn static_part(&self) -> Result<Vec<u8>, Error> {
         let posed = &self.posed;
-        let weight_bytes = coded_weights(&posed.weights, &posed.hierarchy, posed.skin.rig.bones() as u32)?;
+        let weight_bytes = encode_weights(&posed.weights, &posed.hierarchy, posed.skin.rig.bones() as u32)?;
         let mut bytes = Vec::new();
         skin::encode(
-            &Parts {
+            &SkinContents {
                 depth: posed.weights.depth,
                 rest: &posed.rest_bytes,
                 weights: &weight_bytes,
@@ -185,31 +199,31 @@ impl<W: Width> FittedResidual<'_, W> {
     }
 
     /// Decodes the static part as a player does, and compares it with what was encoded.
-    fn decode_static_part(&self, bytes: &[u8], bones: Bones) -> Result<Skin, Error> {
+    fn decode_static_part(&self, bytes: &[u8], bones: BoneCounts) -> Result<Skin, Error> {
         let posed = &self.posed;
-        let mut sets = Sets::default();
+        let mut sets = TableSets::default();
         let wide = W::BITS == 32;
         let back = Skin::decode(bytes, bones, wide, &posed.hierarchy, &posed.triangles, &mut sets)
-            .map_err(|c| broken(c.0))?;
+            .map_err(|c| mismatch_error(c.0))?;
         let (rig, made) = (&posed.skin.rig, &back.rig);
-        match made.moves_as(rig) && back.grid == self.grid && made.coded == self.cells {
+        match made.moves_as(rig) && back.grid == self.grid && made.coded == self.residual_points {
             true => Ok(back),
-            false => Err(broken("the static part decodes to something else")),
+            false => Err(mismatch_error("the static part decodes to something else")),
         }
     }
 }
 
 /// The points that have a residual, as the mesh encoder reads them: their positions, and those given by
 /// bones.
-struct Residual<'a> {
-    posed: Arc<Posed<'a>>,
+struct ResidualSource<'a> {
+    posed: Arc<PosedMesh<'a>>,
     /// Their indices in the source, in the order of the mesh's hierarchy.
     points: Vec<u32>,
     /// Their indices in the mesh's hierarchy, in the order of their own hierarchy.
-    cells: Vec<u32>,
+    hierarchy_points: Vec<u32>,
 }
 
-impl Source for Residual<'_> {
+impl PositionSource for ResidualSource<'_> {
     fn positions(&self, frame: u32, out: &mut [[f32; 3]]) {
         let mut all = vec![[0.0; 3]; self.posed.hierarchy.order.len()];
         self.posed.frames.positions(frame, &mut all);
@@ -218,10 +232,10 @@ impl Source for Residual<'_> {
         }
     }
 
-    fn outside(&self, frame: u32, grid: &Grid, out: &mut [[i32; 3]]) -> bool {
+    fn outside_prediction(&self, frame: u32, grid: &FixedPointGrid, out: &mut [[i32; 3]]) -> bool {
         let matrices = self.posed.matrices(frame, grid);
-        for (out, &cell) in out.iter_mut().zip(&self.cells) {
-            let at = self.posed.skin.rig.place(cell as usize, &matrices);
+        for (out, &cell) in out.iter_mut().zip(&self.hierarchy_points) {
+            let at = self.posed.skin.rig.position(cell as usize, &matrices);
             *out = at.map(|x| x.round_ties_even() as i32);
         }
         true
@@ -230,23 +244,23 @@ impl Source for Residual<'_> {
 
 struct SkinCoder<'a, W> {
     static_bytes: Vec<u8>,
-    grid: Grid,
+    grid: FixedPointGrid,
     /// The decoded static part.
     skin: Skin,
     order: Vec<u32>,
     encoder: Option<Encoder<'a, W>>,
     /// Decoded residuals of keys, by number.
     keys: RwLock<BTreeMap<u32, Vec<[W; 4]>>>,
-    works: Mutex<Vec<Work<W>>>,
+    works: Mutex<Vec<EncodeBuffers<W>>>,
     /// Points that have a residual, in the encoder's order, and the approximate bits that each has taken so
     /// far.
-    cells: Vec<u32>,
+    residual_points: Vec<u32>,
     bits: Mutex<Vec<u64>>,
-    posed: Arc<Posed<'a>>,
+    posed: Arc<PosedMesh<'a>>,
 }
 
 impl<W: Width> SkinCoder<'_, W> {
-    fn with_work<T>(&self, run: impl FnOnce(&mut Work<W>) -> T) -> T {
+    fn with_work<T>(&self, run: impl FnOnce(&mut EncodeBuffers<W>) -> T) -> T {
         let works = || self.works.lock().unwrap_or_else(PoisonError::into_inner);
         let mut work = works().pop().unwrap_or_default();
         let out = run(&mut work);
@@ -256,16 +270,16 @@ impl<W: Width> SkinCoder<'_, W> {
 
     /// Joins a unit's bytes of bones with those of the residual.
     fn unit(&self, unit: Unit, residual: &[u8]) -> Vec<u8> {
-        let number = self.posed.schedule.number(unit);
+        let number = self.posed.schedule.unit_number(unit);
         let mut out = Vec::new();
         if let Some(rigid) = &self.posed.rigid {
-            put_sized(rigid.unit(number), &mut out);
+            put_length_prefixed(rigid.unit(number), &mut out);
         }
         if let Some(affine) = &self.posed.affine {
-            put_sized(affine.units.get(&number).map_or(&[], Vec::as_slice), &mut out);
+            put_length_prefixed(affine.units.get(&number).map_or(&[], Vec::as_slice), &mut out);
         }
         if self.encoder.is_some() {
-            put_sized(residual, &mut out);
+            put_length_prefixed(residual, &mut out);
         }
         out
     }
@@ -284,21 +298,21 @@ impl<W: Width> SkinCoder<'_, W> {
             let mut bits = self.bits.lock().unwrap_or_else(PoisonError::into_inner);
             bits.resize(residual.len(), 0);
             for (bits, [x, y, z, _]) in bits.iter_mut().zip(residual) {
-                let size = |v: &W| u64::from(32 - v.get().unsigned_abs().leading_zeros());
+                let size = |v: &W| u64::from(32 - v.to_i32().unsigned_abs().leading_zeros());
                 *bits += size(x) + size(y) + size(z);
             }
         }
         let seen = coder::measure_frame(&self.grid, &self.order, points, &out);
-        match seen.error <= self.posed.extent.radius {
+        match seen.error <= self.posed.extent.tolerance {
             true => Ok((out, seen)),
-            false => Err(broken(&format!(
+            false => Err(mismatch_error(&format!(
                 "off by {:e} in frame {frame}, {:e} allowed",
-                seen.error, self.posed.extent.radius
+                seen.error, self.posed.extent.tolerance
             ))),
         }
     }
 
-    fn source(&self, frame: u32) -> Result<Vec<[f32; 3]>, Error> {
+    fn read_positions(&self, frame: u32) -> Result<Vec<[f32; 3]>, Error> {
         let mut points = vec![[0.0; 3]; self.order.len()];
         self.posed.frames.positions(frame, &mut points);
         self.posed.frames.check()?;
@@ -306,7 +320,7 @@ impl<W: Width> SkinCoder<'_, W> {
     }
 }
 
-impl<W: Width> Coder for SkinCoder<'_, W> {
+impl<W: Width> StreamCoder for SkinCoder<'_, W> {
     fn static_bytes(&self) -> &[u8] {
         &self.static_bytes
     }
@@ -315,33 +329,36 @@ impl<W: Width> Coder for SkinCoder<'_, W> {
         &self.order
     }
 
-    fn sample(&self, frames: &[u32]) -> Result<Decoded, Error> {
+    fn sample_frames(&self, frames: &[u32]) -> Result<DecodedByWidth, Error> {
         let mut out = BTreeMap::new();
         for &frame in frames {
-            let points = self.source(frame)?;
-            out.insert(frame, coder::rounded(&self.grid, self.posed.extent.radius, &self.order, &points));
+            let points = self.read_positions(frame)?;
+            out.insert(
+                frame,
+                coder::round_to_lattice(&self.grid, self.posed.extent.tolerance, &self.order, &points),
+            );
         }
-        Ok(W::decoded(out))
+        Ok(W::wrap_frames(out))
     }
 
-    fn segment(&self, segment: u32, keep: bool) -> Result<Segment, Error> {
+    fn segment(&self, segment: u32, keep: bool) -> Result<CodedSegment, Error> {
         let schedule = self.posed.schedule;
         let mut coded: Vec<(u32, Vec<u8>, Vec<[W; 4]>)> = Vec::new();
         match &self.encoder {
             Some(encoder) => self
                 .with_work(|work| {
-                    encoder.segment(segment, work, &mut |key, bytes, cells| {
+                    encoder.encode_segment(segment, work, &mut |key, bytes, cells| {
                         coded.push((key, bytes, cells.to_vec()));
                     })
                 })
-                .map_err(|r| broken(&r.to_string()))?,
+                .map_err(|r| mismatch_error(&r.to_string()))?,
             None => coded.extend(schedule.segment(segment).map(|key| (key, Vec::new(), Vec::new()))),
         }
         let mut keys = Vec::new();
         let mut decoded = BTreeMap::new();
         for (key, bytes, residual) in coded {
             let frame = schedule.key_frame(key);
-            let (cells, seen) = self.compose(frame, &residual, &self.source(frame)?)?;
+            let (cells, seen) = self.compose(frame, &residual, &self.read_positions(frame)?)?;
             keys.push((key, self.unit(Unit::Key(key), &bytes), seen));
             if keep {
                 decoded.insert(frame, cells);
@@ -349,23 +366,23 @@ impl<W: Width> Coder for SkinCoder<'_, W> {
             let mut held = self.keys.write().unwrap_or_else(PoisonError::into_inner);
             held.insert(key, residual);
         }
-        Ok(Segment { keys, decoded: W::decoded(decoded) })
+        Ok(CodedSegment { keys, decoded: W::wrap_frames(decoded) })
     }
 
-    fn held(&self, key: u32) -> Option<Vec<u8>> {
+    fn key_state(&self, key: u32) -> Option<Vec<u8>> {
         let held = self.keys.read().unwrap_or_else(PoisonError::into_inner);
-        held.get(&key).map(|residual| held_bytes(residual))
+        held.get(&key).map(|residual| vectors_to_bytes(residual))
     }
 
-    fn hold(&self, key: u32, bytes: &[u8]) -> bool {
-        let points = if self.encoder.is_some() { self.cells.len() } else { 0 };
-        let Some(residual) = held_values(bytes, points) else { return false };
+    fn restore_key(&self, key: u32, bytes: &[u8]) -> bool {
+        let points = if self.encoder.is_some() { self.residual_points.len() } else { 0 };
+        let Some(residual) = vectors_from_bytes(bytes, points) else { return false };
         let mut held = self.keys.write().unwrap_or_else(PoisonError::into_inner);
         held.insert(key, residual);
         true
     }
 
-    fn group(&self, group: u32, keep: bool) -> Result<Group, Error> {
+    fn group(&self, group: u32, keep: bool) -> Result<CodedGroup, Error> {
         let schedule = self.posed.schedule;
         let both = [Unit::LowerLayers(group), Unit::TopLayer(group)];
         let mut residuals: Vec<(u32, Vec<[W; 4]>)> = Vec::new();
@@ -379,11 +396,11 @@ impl<W: Width> Coder for SkinCoder<'_, W> {
                 };
                 bytes = self
                     .with_work(|work| {
-                        encoder.group(group, &find, work, &mut |frame, _, cells| {
+                        encoder.encode_group(group, &find, work, &mut |frame, _, cells| {
                             residuals.push((frame, cells.to_vec()));
                         })
                     })
-                    .map_err(|r| broken(&r.to_string()))?;
+                    .map_err(|r| mismatch_error(&r.to_string()))?;
             }
             None => {
                 let frames = both.iter().flat_map(|&unit| schedule.frames_of(unit).to_vec());
@@ -393,14 +410,14 @@ impl<W: Width> Coder for SkinCoder<'_, W> {
         let mut seen = Vec::new();
         let mut decoded = BTreeMap::new();
         for (frame, residual) in residuals {
-            let (cells, of_frame) = self.compose(frame, &residual, &self.source(frame)?)?;
+            let (cells, of_frame) = self.compose(frame, &residual, &self.read_positions(frame)?)?;
             seen.push((frame, of_frame));
             if keep {
                 decoded.insert(frame, cells);
             }
         }
         let mut at = 0;
-        Ok(Group {
+        Ok(CodedGroup {
             units: bytes.map(|bytes| {
                 at += 1;
                 match schedule.frames_of(both[at - 1]).is_empty() {
@@ -408,8 +425,8 @@ impl<W: Width> Coder for SkinCoder<'_, W> {
                     false => self.unit(both[at - 1], &bytes),
                 }
             }),
-            seen,
-            decoded: W::decoded(decoded),
+            measures: seen,
+            decoded: W::wrap_frames(decoded),
         })
     }
 
@@ -432,58 +449,58 @@ impl<W: Width> Coder for SkinCoder<'_, W> {
         parts
     }
 
-    fn first(&self) -> First {
+    fn first_frame(&self) -> FirstFrame {
         self.skin.first.clone()
     }
 
-    fn at_rest(&self) -> Option<AtRest> {
+    fn rigid_motion(&self) -> Option<RigidMotion> {
         let rigid = self.posed.rigid.as_ref()?;
-        Some(AtRest {
+        Some(RigidMotion {
             bones: self.skin.turning_bones()?,
             rigid: self.skin.bones.rigid,
             transforms: rigid.transforms.clone(),
         })
     }
 
-    fn decided(&self) -> DecidedCoder {
+    fn decisions(&self) -> CoderDecisions {
         let (posed, skin) = (&self.posed, &self.skin);
-        let mut all = DecidedSkin {
-            bones: [skin.bones.rigid, skin.bones.affine, skin.bones.words, skin.bones.coded],
+        let mut all = SkinDecisions {
+            bones: [skin.bones.rigid, skin.bones.affine, skin.bones.codes_per_frame, skin.bones.coded],
             wide_handles: skin.bones.wide,
             wide: W::BITS == 32,
             static_bytes: self.static_bytes.clone(),
-            settled: self.encoder.as_ref().map(Encoder::settled),
-            ..DecidedSkin::default()
+            residual_settings: self.encoder.as_ref().map(Encoder::search_result),
+            ..SkinDecisions::default()
         };
         if let Some(rigid) = &posed.rigid {
             all.rigid_units = rigid.units().clone().into_iter().collect();
-            all.transforms = rigid.transforms.iter().flatten().map(transform_numbers).collect();
+            all.transforms = rigid.transforms.iter().flatten().map(transform_to_array).collect();
         }
         if let Some(affine) = &posed.affine {
             all.affine_units = affine.units.clone().into_iter().collect();
             all.handles = each_width!(&affine.frames, frames => {
-                frames.iter().flatten().map(|point| point.map(|v| v.get())).collect()
+                frames.iter().flatten().map(|point| point.map(|v| v.to_i32())).collect()
             });
         }
-        DecidedCoder::Skin(Box::new(all))
+        CoderDecisions::Skin(Box::new(all))
     }
 
-    fn measures(&self) -> Measures {
+    fn measures(&self) -> BoneMeasures {
         let bits = self.bits.lock().unwrap_or_else(PoisonError::into_inner);
-        measure::measure_bones(&self.posed, &self.cells, &bits)
+        measure::measure_bones(&self.posed, &self.residual_points, &bits)
     }
 }
 
 /// Creates the coder of a model; `None` if it cannot hold the tolerance.
-pub fn coder<'a>(
-    model: &Model,
+pub fn skin_coder<'a>(
+    model: &BoneModel,
     frames: &'a PointFrames<'a>,
     all: &Positions<'_>,
     schedule: Schedule,
     budget: ErrorBudget,
     options: &Options,
 ) -> Result<Option<SkinnedMesh<'a>>, Error> {
-    let Some(posed) = Posed::new(model, frames, all, schedule, budget, options)? else {
+    let Some(posed) = PosedMesh::new(model, frames, all, schedule, budget, options)? else {
         return Ok(None);
     };
     let blends = model.blends();
@@ -500,74 +517,75 @@ pub fn coder<'a>(
 }
 
 /// Returns rotation, translation and scale as consecutive numbers.
-fn transform_numbers(t: &Transform) -> [f32; 10] {
+fn transform_to_array(t: &Transform) -> [f32; 10] {
     let ([a, b, c, d], [x, y, z], [p, q, r]) = (t.rotation, t.translation, t.scale);
     [a, b, c, d, x, y, z, p, q, r]
 }
 
-fn transform_of([a, b, c, d, x, y, z, p, q, r]: [f32; 10]) -> Transform {
+fn transform_from_array([a, b, c, d, x, y, z, p, q, r]: [f32; 10]) -> Transform {
     Transform { rotation: [a, b, c, d], translation: [x, y, z], scale: [p, q, r] }
 }
 
-/// Creates the coder from the decisions of [`Coder::decided`], without a search.
-pub fn again<'a>(
+/// Creates the coder from the decisions of [`StreamCoder::decisions`], without a search.
+pub fn resume<'a>(
     frames: &'a PointFrames<'a>,
     schedule: Schedule,
     options: &Options,
-    decided: &DecidedSkin,
+    decided: &SkinDecisions,
 ) -> Result<SkinnedMesh<'a>, Error> {
     let [rigid, affine, words, coded] = decided.bones;
-    let bones = Bones { rigid, affine, wide: decided.wide_handles, words, coded };
-    let coder: Box<dyn Coder + 'a> = match decided.wide {
-        false => Box::new(coder_again::<i16>(frames, schedule, options, (bones, decided))?),
-        true => Box::new(coder_again::<i32>(frames, schedule, options, (bones, decided))?),
+    let bones = BoneCounts { rigid, affine, wide: decided.wide_handles, codes_per_frame: words, coded };
+    let coder: Box<dyn StreamCoder + 'a> = match decided.wide {
+        false => Box::new(resume_coder::<i16>(frames, schedule, options, (bones, decided))?),
+        true => Box::new(resume_coder::<i32>(frames, schedule, options, (bones, decided))?),
     };
     Ok(SkinnedMesh { coder, bones, wide: decided.wide, blends: decided.blends })
 }
 
-fn coder_again<'a, W: Width>(
+fn resume_coder<'a, W: Width>(
     frames: &'a PointFrames<'a>,
     schedule: Schedule,
     options: &Options,
-    (bones, decided): (Bones, &DecidedSkin),
+    (bones, decided): (BoneCounts, &SkinDecisions),
 ) -> Result<SkinCoder<'a, W>, Error> {
     let bad = || Error::Malformed { what: format!("{}: its bones", frames.plan.path) };
     let extent = points::extent(frames).ok_or_else(bad)?;
     let (hierarchy, triangles) = points::build_hierarchy(frames);
     let static_bytes = decided.static_bytes.clone();
     let wide = W::BITS == 32;
-    let mut sets = Sets::default();
+    let mut sets = TableSets::default();
     let skin = Skin::decode(&static_bytes, bones, wide, &hierarchy, &triangles, &mut sets);
     let skin = skin.map_err(|_| bad())?;
-    let posed = Arc::new(Posed {
+    let posed = Arc::new(PosedMesh {
         frames,
         schedule,
         extent,
         rest_bytes: Vec::new(),
         weights: Default::default(),
-        rigid: rigid_again(&skin, schedule, decided).ok_or_else(bad)?,
-        affine: affine_again(&skin, schedule, decided).ok_or_else(bad)?,
+        rigid: resume_rigid(&skin, schedule, decided).ok_or_else(bad)?,
+        affine: resume_affine(&skin, schedule, decided).ok_or_else(bad)?,
         rest: None,
         skin: skin.clone(),
         hierarchy,
         triangles,
     });
     let cells = skin.rig.coded.clone();
-    let mut work = Work::default();
-    let encoder = match &decided.settled {
+    let mut work = EncodeBuffers::default();
+    let encoder = match &decided.residual_settings {
         None => None,
         Some(settled) => {
             let mut points = cells.clone();
             points.sort_unstable();
             let (hierarchy, count) = (&posed.hierarchy, schedule.frames());
-            let levels = skin::coded_levels(&points, hierarchy, &posed.triangles);
-            let source = Residual {
+            let levels = skin::residual_hierarchy(&points, hierarchy, &posed.triangles);
+            let source = ResidualSource {
                 points: points.iter().map(|&v| hierarchy.order[v as usize]).collect(),
-                cells: levels.order.iter().map(|&p| points[p as usize]).collect(),
+                hierarchy_points: levels.order.iter().map(|&p| points[p as usize]).collect(),
                 posed: posed.clone(),
             };
-            let (how, source) = (settings(options), Arc::new(source));
-            let made = Encoder::again(levels, count, posed.extent, how, source, (settled, &mut work));
+            let (how, source) = (encoder_options(options), Arc::new(source));
+            let made =
+                Encoder::from_search_result(levels, count, posed.extent, how, source, (settled, &mut work));
             frames.check()?;
             Some(made.map_err(|_| bad())?)
         }
@@ -580,14 +598,14 @@ fn coder_again<'a, W: Width>(
         encoder,
         keys: RwLock::default(),
         works: Mutex::new(vec![work]),
-        cells,
+        residual_points: cells,
         bits: Mutex::default(),
         posed,
     })
 }
 
 /// Returns the rigid bones as they were coded, if there are any; `None` if the stored data does not fit.
-fn rigid_again(skin: &Skin, schedule: Schedule, decided: &DecidedSkin) -> Option<Option<Rigid>> {
+fn resume_rigid(skin: &Skin, schedule: Schedule, decided: &SkinDecisions) -> Option<Option<RigidBones>> {
     let count = skin.bones.rigid as usize;
     if decided.transforms.len() != count * schedule.frames() as usize {
         return None;
@@ -595,14 +613,14 @@ fn rigid_again(skin: &Skin, schedule: Schedule, decided: &DecidedSkin) -> Option
     if count == 0 {
         return Some(None);
     }
-    let of_frame = |numbers: &[[f32; 10]]| numbers.iter().copied().map(transform_of).collect();
+    let of_frame = |numbers: &[[f32; 10]]| numbers.iter().copied().map(transform_from_array).collect();
     let transforms = decided.transforms.chunks(count).map(of_frame).collect();
     let units = decided.rigid_units.iter().cloned().collect();
-    Some(Some(Rigid::again(skin, transforms, units)))
+    Some(Some(RigidBones::from_coded(skin, transforms, units)))
 }
 
 /// The same for affine bones.
-fn affine_again(skin: &Skin, schedule: Schedule, decided: &DecidedSkin) -> Option<Option<Affine>> {
+fn resume_affine(skin: &Skin, schedule: Schedule, decided: &SkinDecisions) -> Option<Option<AffineBones>> {
     let count = 4 * skin.bones.affine as usize;
     if decided.handles.len() != count * schedule.frames() as usize {
         return None;
@@ -614,7 +632,7 @@ fn affine_again(skin: &Skin, schedule: Schedule, decided: &DecidedSkin) -> Optio
         points.chunks(count).map(|own| own.iter().map(|p| p.map(W::wrap)).collect()).collect()
     }
     let points = &decided.handles[..];
-    Some(Some(Affine {
+    Some(Some(AffineBones {
         bytes: Vec::new(),
         coded: skin.handles.clone()?,
         frames: match decided.wide_handles {

@@ -1,13 +1,13 @@
 //! Parts that come to rest.
 
-use super::model::Model;
-use crate::report::Rest;
+use super::model::BoneModel;
+use crate::report::RestingParts;
 use glam::DVec3;
-use meshreel_codec::mesh::skin::Rig;
+use meshreel_codec::mesh::skin::SkinRig;
 
 /// Finds the frame from which on parts are at rest and the most frames of parts could be left out. `near`:
 /// the distance that counts as rest.
-pub fn rest(model: &Model, rig: &Rig, near: f64) -> Option<Rest> {
+pub fn find_rest(model: &BoneModel, rig: &SkinRig, near: f64) -> Option<RestingParts> {
     let frames = model.rigid.first()?.len();
     let ends: Vec<usize> = (model.rigid.iter().zip(&rig.regions))
         .map(|(motion, region)| {
@@ -31,12 +31,13 @@ pub fn rest(model: &Model, rig: &Rig, near: f64) -> Option<Rest> {
         })
         .collect();
     let moving: Vec<usize> = ends.into_iter().filter(|&end| end > 0).collect();
-    let mut best: Option<Rest> = None;
+    let mut best: Option<RestingParts> = None;
     for frame in 1..frames {
         let parts = moving.iter().filter(|&&end| end <= frame).count();
         let share = (parts * (frames - frame)) as f64 / (moving.len() * frames).max(1) as f64;
-        if parts > 0 && best.is_none_or(|b| share > b.share) {
-            best = Some(Rest { parts, of: moving.len(), frame, time: 0.0, share });
+        if parts > 0 && best.is_none_or(|b| share > b.fraction) {
+            best =
+                Some(RestingParts { parts, moving_parts: moving.len(), frame, time: 0.0, fraction: share });
         }
     }
     best

@@ -1,18 +1,20 @@
 //! Codes transforms of rigid bones with the clip codec, each as coarsely as its points allow.
 
-use super::model::Model;
-use super::positions::{Block, Positions};
+use super::model::BoneModel;
+use super::positions::{FrameBlock, Positions};
 use crate::Error;
 use crate::nodes::matrix::{IDENTITY, Matrix, apply, outermost};
-use crate::nodes::search::{CodedTransform, Point, TransformGoal, Workspace, find_transform};
+use crate::nodes::transform_search::{CodedTransform, GoalPoint, TransformGoal, Workspace, find_transform};
 use glam::DVec3;
-use meshreel_codec::clip::nodes::{self as codec, Around, Choice, Nodes, Setup, TrackCodes};
+use meshreel_codec::clip::nodes::{
+    self as codec, NodeResiduals, NodeSetup, NodeTracks, SurroundingCodes, TrackCodes,
+};
 use meshreel_codec::mesh::hierarchy::Hierarchy;
-use meshreel_codec::mesh::skin::packed::Packed;
-use meshreel_codec::mesh::skin::{Rig, Skin};
+use meshreel_codec::mesh::skin::packed::PackedSetup;
+use meshreel_codec::mesh::skin::{Skin, SkinRig};
 use meshreel_codec::schedule::{Schedule, Unit};
 use meshreel_codec::transform::Transform;
-use meshreel_process::parts::{Model as Freedom, Similarity, Sums};
+use meshreel_process::parts::{FitSums, Similarity, TransformModel as Freedom};
 use meshreel_process::trs::Trs;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -21,15 +23,15 @@ use std::sync::Arc;
 /// Step of a translation, as a fraction of the allowed error of points.
 const STEP: f64 = 0.9;
 /// A part that moves by less than this fraction of the tolerance counts as static.
-pub const STILL_PART: f64 = 0.01;
+pub const STATIC_FRACTION: f64 = 0.01;
 /// The largest number of a bone's points that are checked one by one; of more, only outer ones are.
-const POINTS: usize = 96;
+const MAX_CHECKED_POINTS: usize = 96;
 
 /// Coded rigid bones.
-pub struct Rigid {
-    pub nodes: Nodes,
+pub struct RigidBones {
+    pub nodes: NodeTracks,
     /// Used instead of `nodes`.
-    pub packed: Option<Packed>,
+    pub packed: Option<PackedSetup>,
     pub setup: Vec<u8>,
     /// By frame, the decoded transforms.
     pub transforms: Arc<Vec<Vec<Transform>>>,
@@ -41,37 +43,41 @@ pub struct Rigid {
 
 /// The coded transforms of one bone.
 #[derive(Default)]
-struct Track {
+struct BoneTrack {
     frames: BTreeMap<u32, CodedTransform>,
 }
 
-fn broken(what: &str) -> Error {
+fn mismatch_error(what: &str) -> Error {
     Error::Promise { what: format!("bones: {what}"), target: Default::default() }
 }
 
-impl Rigid {
+impl RigidBones {
     /// Codes the rigid bones of a model, whose points may be `room` off, in packed or unpacked units.
     pub fn new(
-        model: &Model,
-        rig: &Rig,
+        model: &BoneModel,
+        rig: &SkinRig,
         hierarchy: &Hierarchy,
         all: &Positions<'_>,
         schedule: Schedule,
         (room, packed_units): (f64, bool),
-    ) -> Result<Rigid, Error> {
+    ) -> Result<RigidBones, Error> {
         let count = model.rigid.len();
-        let members = members(model, hierarchy);
+        let members = bone_points(model, hierarchy);
         let base = (room * STEP) as f32;
-        let setups: Vec<Setup> = (0..count)
-            .map(|b| Setup { moves: moves(model, rig, b, room), pivot: true, code: codec::EVEN_CODE })
+        let setups: Vec<NodeSetup> = (0..count)
+            .map(|b| NodeSetup {
+                moves: moving_components(model, rig, b, room),
+                pivot: true,
+                step_code: codec::BASE_STEP_CODE,
+            })
             .collect();
         let mut setup = Vec::new();
         codec::encode_setup(base, packed_units, &setups, &mut setup);
         let given = rig.nodes(count);
-        let nodes = Nodes::new(&given, &setup).map_err(|c| broken(c.0))?;
-        let bones: Vec<Bone<'_>> = (0..count)
+        let nodes = NodeTracks::new(&given, &setup).map_err(|c| mismatch_error(c.0))?;
+        let bones: Vec<RigidBone<'_>> = (0..count)
             .map(|b| {
-                let bone = Bone {
+                let bone = RigidBone {
                     track: nodes.tracks[b],
                     packed: nodes.packed,
                     scaled: setups[b].moves[2],
@@ -84,12 +90,12 @@ impl Rigid {
                     chosen: Vec::new(),
                     room,
                 };
-                bone.at_rest()
+                bone.with_checked_points()
             })
             .collect();
-        let mut tracks: Vec<Track> = (0..count).map(|_| Track::default()).collect();
+        let mut tracks: Vec<BoneTrack> = (0..count).map(|_| BoneTrack::default()).collect();
         // As many units at once as there is memory for their frames.
-        let mut units = schedule.in_file().peekable();
+        let mut units = schedule.units_in_file_order().peekable();
         while units.peek().is_some() {
             let (mut some, mut frames) = (Vec::new(), Vec::new());
             while let Some(&unit) = units.peek() {
@@ -101,46 +107,51 @@ impl Rigid {
                 some.push(unit);
                 units.next();
             }
-            let block = all.some(frames)?;
+            let block = all.read_block(frames)?;
             (tracks.par_iter_mut().zip(&bones))
                 .try_for_each_init(Workspace::default, |space, (track, bone)| {
                     bone.code(schedule, &some, &block, track, space)
                 })?;
         }
-        Rigid::gather(nodes, setup, &tracks, schedule)
+        RigidBones::gather(nodes, setup, &tracks, schedule)
     }
 
-    fn gather(nodes: Nodes, setup: Vec<u8>, tracks: &[Track], schedule: Schedule) -> Result<Rigid, Error> {
+    fn gather(
+        nodes: NodeTracks,
+        setup: Vec<u8>,
+        tracks: &[BoneTrack],
+        schedule: Schedule,
+    ) -> Result<RigidBones, Error> {
         let frames = schedule.frames();
         let mut words = vec![vec![TrackCodes::default(); tracks.len()]; frames as usize];
         let mut transforms = vec![vec![Transform::IDENTITY; tracks.len()]; frames as usize];
         for (b, track) in tracks.iter().enumerate() {
             for (&frame, found) in &track.frames {
-                words[frame as usize][b] = found.words;
+                words[frame as usize][b] = found.codes;
                 transforms[frame as usize][b] = found.local;
             }
         }
         let find = |frame: u32| words.get(frame as usize).map(|w| &w[..]);
-        let units: Vec<Unit> = schedule.in_file().collect();
+        let units: Vec<Unit> = schedule.units_in_file_order().collect();
         let coded: Vec<(u32, Vec<u8>)> = (units.par_iter())
             .map(|&unit| {
                 let frames = schedule.frames_of(unit);
-                let choices: Vec<Vec<Choice>> = (frames.iter())
+                let choices: Vec<Vec<NodeResiduals>> = (frames.iter())
                     .map(|frame| tracks.iter().map(|t| t.frames[frame].choice).collect())
                     .collect();
-                let choices: Vec<&[Choice]> = choices.iter().map(|c| &c[..]).collect();
+                let choices: Vec<&[NodeResiduals]> = choices.iter().map(|c| &c[..]).collect();
                 let mut bytes = Vec::new();
                 codec::encode_unit(&nodes, schedule, unit, &find, &choices, &mut bytes)
-                    .map_err(|c| broken(c.0))?;
-                Ok((schedule.number(unit), bytes))
+                    .map_err(|c| mismatch_error(c.0))?;
+                Ok((schedule.unit_number(unit), bytes))
             })
             .collect::<Result<_, Error>>()?;
         let size = |k: &i32| u64::from(2 * (32 - k.unsigned_abs().leading_zeros()));
-        let of = |track: &Track| {
+        let of = |track: &BoneTrack| {
             let all = track.frames.values().flat_map(|found| &found.choice.k);
             all.map(size).sum()
         };
-        Ok(Rigid {
+        Ok(RigidBones {
             nodes,
             packed: None,
             setup,
@@ -152,18 +163,18 @@ impl Rigid {
 
     /// Codes transforms in 12 bytes each, whatever error that leaves: points outside the tolerance get a
     /// residual.
-    pub fn packed(
-        model: &Model,
-        rig: &Rig,
+    pub fn new_packed(
+        model: &BoneModel,
+        rig: &SkinRig,
         hierarchy: &Hierarchy,
         all: &Positions<'_>,
         schedule: Schedule,
         still: f64,
-    ) -> Result<Rigid, Error> {
+    ) -> Result<RigidBones, Error> {
         let count = model.rigid.len();
-        let members = members(model, hierarchy);
+        let members = bone_points(model, hierarchy);
         let fit = |frame: usize, points: &[[f32; 3]], b: usize| {
-            let mut sums = Sums::default();
+            let mut sums = FitSums::default();
             for &cell in &members[b] {
                 let goal = points[hierarchy.order[cell] as usize].map(f64::from);
                 let rest = rig.rest[cell].map(f64::from);
@@ -173,8 +184,8 @@ impl Rigid {
             match (frame, members[b].len()) {
                 (0, _) => Transform::IDENTITY,
                 // Too few points to determine a rotation.
-                (_, 0..3) => transform(known),
-                _ => transform(&sums.fit(Freedom::Scaled, known.rotation)),
+                (_, 0..3) => to_transform(known),
+                _ => to_transform(&sums.fit(Freedom::Scaled, known.rotation)),
             }
         };
         let frames: Vec<Vec<Transform>> = (0..schedule.frames() as usize)
@@ -185,24 +196,24 @@ impl Rigid {
             })
             .collect();
         all.check()?;
-        let live = model.live(still);
-        let packed = Packed::new(&frames, &live[..count], &rig.regions[..count]);
+        let live = model.active_frames(still);
+        let packed = PackedSetup::new(&frames, &live[..count], &rig.regions[..count]);
         let mut setup = Vec::new();
         packed.encode(&mut setup);
         let (mut units, mut transforms) = (BTreeMap::new(), frames.clone());
-        for unit in schedule.in_file() {
+        for unit in schedule.units_in_file_order() {
             let mut bytes = Vec::new();
             for &frame in schedule.frames_of(unit).iter() {
                 let at = bytes.len();
                 let own = &mut transforms[frame as usize];
                 packed.encode_frame(frame, own, &live, &mut bytes);
                 let read = packed.read(&mut &bytes[at..], &mut [], own);
-                read.map_err(|c| broken(c.0))?;
+                read.map_err(|c| mismatch_error(c.0))?;
             }
-            units.insert(schedule.number(unit), bytes);
+            units.insert(schedule.unit_number(unit), bytes);
         }
-        Ok(Rigid {
-            nodes: Nodes::default(),
+        Ok(RigidBones {
+            nodes: NodeTracks::default(),
             packed: Some(packed),
             setup,
             transforms: Arc::new(transforms),
@@ -212,8 +223,12 @@ impl Rigid {
     }
 
     /// Restores coded bones: by frame their decoded transforms, and by number of a unit its bytes.
-    pub fn again(skin: &Skin, transforms: Vec<Vec<Transform>>, units: BTreeMap<u32, Vec<u8>>) -> Rigid {
-        Rigid {
+    pub fn from_coded(
+        skin: &Skin,
+        transforms: Vec<Vec<Transform>>,
+        units: BTreeMap<u32, Vec<u8>>,
+    ) -> RigidBones {
+        RigidBones {
             nodes: skin.nodes.clone(),
             packed: skin.packed.clone(),
             setup: Vec::new(),
@@ -235,7 +250,7 @@ impl Rigid {
 }
 
 /// Returns the points of each rigid bone.
-fn members(model: &Model, hierarchy: &Hierarchy) -> Vec<Vec<usize>> {
+fn bone_points(model: &BoneModel, hierarchy: &Hierarchy) -> Vec<Vec<usize>> {
     let mut out: Vec<Vec<usize>> = vec![Vec::new(); model.rigid.len()];
     for (cell, &point) in hierarchy.order.iter().enumerate() {
         if let [(bone, _)] = model.influences[point as usize][..]
@@ -247,7 +262,7 @@ fn members(model: &Model, hierarchy: &Hierarchy) -> Vec<Vec<usize>> {
     out
 }
 
-fn transform(fitted: &Similarity) -> Transform {
+fn to_transform(fitted: &Similarity) -> Transform {
     Transform {
         rotation: fitted.rotation.to_array().map(|v| v as f32),
         translation: fitted.translation.to_array().map(|v| v as f32),
@@ -256,12 +271,12 @@ fn transform(fitted: &Similarity) -> Transform {
 }
 
 /// Returns whether translation, rotation and scale of a bone move its points noticeably.
-fn moves(model: &Model, rig: &Rig, bone: usize, room: f64) -> [bool; 3] {
+fn moving_components(model: &BoneModel, rig: &SkinRig, bone: usize, room: f64) -> [bool; 3] {
     let region = &rig.regions[bone];
     let middle = DVec3::from_array(region.middle);
     let [x, y, z, far @ ..] = region.bounds.map(f64::from);
     let radius = (DVec3::from_array(far) - DVec3::new(x, y, z)).length() * 0.5;
-    let still = room * STILL_PART;
+    let still = room * STATIC_FRACTION;
     let mut most = [0.0f64; 3];
     for s in &model.rigid[bone] {
         let (turn, shift) = s.matrix();
@@ -276,12 +291,12 @@ fn moves(model: &Model, rig: &Rig, bone: usize, room: f64) -> [bool; 3] {
 }
 
 /// A rigid bone that is coded.
-struct Bone<'a> {
-    track: codec::Track,
+struct RigidBone<'a> {
+    track: codec::NodeTrack,
     packed: bool,
     scaled: bool,
-    model: &'a Model,
-    rig: &'a Rig,
+    model: &'a BoneModel,
+    rig: &'a SkinRig,
     hierarchy: &'a Hierarchy,
     bone: usize,
     members: &'a [usize],
@@ -292,15 +307,15 @@ struct Bone<'a> {
     room: f64,
 }
 
-impl Bone<'_> {
-    fn at_rest(mut self) -> Self {
+impl RigidBone<'_> {
+    fn with_checked_points(mut self) -> Self {
         let rest: Vec<[f64; 3]> =
             (self.members.iter()).map(|&cell| self.rig.rest[cell].map(f64::from)).collect();
-        self.chosen = match rest.len() > POINTS {
+        self.chosen = match rest.len() > MAX_CHECKED_POINTS {
             false => (0..rest.len()).collect(),
             true => {
                 let far = outermost(&rest);
-                let stride = rest.len() / (POINTS - far.len().min(POINTS / 2));
+                let stride = rest.len() / (MAX_CHECKED_POINTS - far.len().min(MAX_CHECKED_POINTS / 2));
                 let is_far = |i: &usize| i.is_multiple_of(stride.max(1)) || far.contains(&rest[*i]);
                 (0..rest.len()).filter(is_far).collect()
             }
@@ -314,19 +329,19 @@ impl Bone<'_> {
         &self,
         schedule: Schedule,
         units: &[Unit],
-        block: &Block<'_>,
-        track: &mut Track,
+        block: &FrameBlock<'_>,
+        track: &mut BoneTrack,
         space: &mut Workspace,
     ) -> Result<(), Error> {
         for &unit in units {
             let frames = schedule.frames_of(unit);
             for (i, &frame) in frames.iter().enumerate() {
-                let find = |wanted: u32| track.frames.get(&wanted).map(|found| &found.words);
-                let around = Around::new(&self.track.words, schedule, &frames, i, find);
-                let around = around.map_err(|c| broken(c.0))?;
+                let find = |wanted: u32| track.frames.get(&wanted).map(|found| &found.codes);
+                let around = SurroundingCodes::new(&self.track.rest_codes, schedule, &frames, i, find);
+                let around = around.map_err(|c| mismatch_error(c.0))?;
                 let found = match frame {
-                    0 => self.stay(&around),
-                    _ => self.frame(frame as usize, block.frame(frame), &around, space),
+                    0 => self.rest_transform(&around),
+                    _ => self.code_frame(frame as usize, block.frame(frame), &around, space),
                 };
                 track.frames.insert(frame, found);
             }
@@ -335,17 +350,17 @@ impl Bone<'_> {
     }
 
     /// Returns the transform of frame 0, the rest pose.
-    fn stay(&self, around: &Around<'_>) -> CodedTransform {
-        let choice = Choice::default();
-        let (words, local) = self.track.decoded(around, &choice);
-        CodedTransform { choice, words, local, world: IDENTITY }
+    fn rest_transform(&self, around: &SurroundingCodes<'_>) -> CodedTransform {
+        let choice = NodeResiduals::default();
+        let (words, local) = self.track.reconstruct(around, &choice);
+        CodedTransform { choice, codes: words, local, world: IDENTITY }
     }
 
-    fn frame(
+    fn code_frame(
         &self,
         frame: usize,
         points: &[[f32; 3]],
-        around: &Around<'_>,
+        around: &SurroundingCodes<'_>,
         space: &mut Workspace,
     ) -> CodedTransform {
         let goal = |i: usize| {
@@ -355,7 +370,7 @@ impl Bone<'_> {
         let rest = &self.rest;
         // Fitted again, to compensate for the rounding of the rest pose.
         let freedom = if self.scaled { Freedom::Scaled } else { Freedom::Rigid };
-        let mut sums = Sums::default();
+        let mut sums = FitSums::default();
         let known = &self.model.rigid[self.bone][frame];
         for (i, &from) in rest.iter().enumerate() {
             sums.add(DVec3::from_array(from), DVec3::from_array(goal(i)));
@@ -366,12 +381,13 @@ impl Bone<'_> {
             translation: fitted.translation,
             scale: DVec3::splat(fitted.scale),
         };
-        let exact = transform(&fitted);
-        let points: Vec<Point> =
-            (self.chosen.iter()).map(|&i| Point { at: rest[i], goal: goal(i), limit: self.room }).collect();
+        let exact = to_transform(&fitted);
+        let points: Vec<GoalPoint> = (self.chosen.iter())
+            .map(|&i| GoalPoint { position: rest[i], goal: goal(i), limit: self.room })
+            .collect();
         let measure = |world: &Matrix| {
-            let off = |p: &Point| {
-                let at = DVec3::from_array(apply(world, p.at));
+            let off = |p: &GoalPoint| {
+                let at = DVec3::from_array(apply(world, p.position));
                 (at - DVec3::from_array(p.goal)).length() / p.limit
             };
             points.iter().map(off).fold(0.0, f64::max)
@@ -380,11 +396,11 @@ impl Bone<'_> {
             packed: self.packed,
             track: &self.track,
             around,
-            above: &IDENTITY,
+            parent_world: &IDENTITY,
             exact: &exact,
             target,
             points: &points,
-            beside: &[],
+            neighbours: &[],
             measure: &measure,
             hidden: false,
         };

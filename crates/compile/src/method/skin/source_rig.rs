@@ -1,90 +1,90 @@
 //! The source's rig as the model of a mesh, without fitting.
 
-use super::model::Model;
+use super::model::BoneModel;
 use super::positions::Positions;
 use crate::Error;
-use crate::mesh::source::Source;
+use crate::mesh::source::MeshSource;
 use crate::method::points::PointFrames;
 use glam::{DAffine3, DMat4, DVec3};
-use meshreel_codec::mesh::skin::MOST_BONES;
+use meshreel_codec::mesh::skin::MAX_BONES;
 use meshreel_process::bones::source_rig;
 use meshreel_scene::{Skin, sample};
 
 /// Joints that move the mesh alike within this fraction of the tolerance become one bone.
-const ALIKE: f64 = 0.02;
+const ALIKE_FRACTION: f64 = 0.02;
 /// The largest number of joints that are compared with each other.
-const COMPARED: usize = 2048;
+const MAX_COMPARED_JOINTS: usize = 2048;
 /// A point follows a rig that places it within this fraction of the diagonal, or within the tolerance.
-const NEAR: f64 = 1e-3;
+const FOLLOW_DISTANCE: f64 = 1e-3;
 /// A rig belongs to another mesh if more than this fraction of the points do not follow it.
-const ENOUGH: f64 = 0.5;
+const MAX_UNEXPLAINED_FRACTION: f64 = 0.5;
 
 /// The rig of a mesh, and whether its points follow it.
-pub enum Rig {
+pub enum RigModel {
     /// The mesh has no usable rig.
     None,
     /// The mesh has a rig, but this many of its points do not follow it.
-    Other(usize),
+    Mismatched(usize),
     /// The rig, which moves the points, as a model.
-    Moves(Model),
+    Matching(BoneModel),
 }
 
 /// Reads the rig of a mesh. `tolerance`: in units of length. `memory`: bytes that matrices may take.
-pub fn read(
+pub fn read_rig(
     frames: &PointFrames<'_>,
     positions: &Positions<'_>,
     tolerance: f64,
     memory: u64,
-) -> Result<Rig, Error> {
+) -> Result<RigModel, Error> {
     let (source, all) = (frames.source(), positions.held());
     let Some(skin) = &source.mesh.skin else {
-        return Ok(Rig::None);
+        return Ok(RigModel::None);
     };
     let of_points: Option<Vec<usize>> = (frames.source_points())
         .map(|p| Some(p as usize).filter(|&p| p < skin.bind_positions.len()))
         .collect();
     let Some(of_points) = of_points else {
-        return Ok(Rig::None);
+        return Ok(RigModel::None);
     };
     let Some(used) = UsedJoints::new(skin, &of_points) else {
-        return Ok(Rig::None);
+        return Ok(RigModel::None);
     };
     let bytes = 2 * used.joints.len() * positions.frame_count() * size_of::<DAffine3>();
-    if used.joints.is_empty() || used.joints.len() > MOST_BONES as usize || bytes as u64 > memory {
-        return Ok(Rig::None);
+    if used.joints.is_empty() || used.joints.len() > MAX_BONES as usize || bytes as u64 > memory {
+        return Ok(RigModel::None);
     }
-    let Some(mut transforms) = motions(source, positions.frame_count(), &used.joints)? else {
-        return Ok(Rig::None);
+    let Some(mut transforms) = joint_transforms(source, positions.frame_count(), &used.joints)? else {
+        return Ok(RigModel::None);
     };
     let scale = move_scale_to_rest(&mut transforms);
     let place = |p: usize| DVec3::from_array(skin.bind_positions[p].map(f64::from));
     let rest: Vec<DVec3> = (of_points.iter().enumerate())
         .map(|(i, &p)| match influences(skin, p).next() {
             Some(_) => place(p) * scale,
-            None => all.at(0, i as u32),
+            None => all.position(0, i as u32),
         })
         .collect();
-    let bone_of = join_alike(&mut transforms, &rest, tolerance * ALIKE);
+    let bone_of = join_alike(&mut transforms, &rest, tolerance * ALIKE_FRACTION);
     let weights: Vec<Vec<(u32, f64)>> = (of_points.iter())
         .map(|&p| {
             let own = influences(skin, p);
             own.filter_map(|(joint, w)| Some((bone_of[used.number[joint]? as usize], w))).collect()
         })
         .collect();
-    let rig = source_rig::Rig { rest: &rest, weights: &weights, bones: transforms.len() };
+    let rig = source_rig::SourceRig { rest: &rest, weights: &weights, bones: transforms.len() };
     let looked: Vec<Vec<DAffine3>> = (transforms.iter()).map(|own| positions.pick_held(own)).collect();
     let Some(checked) = source_rig::with_motions(all, &rig, &looked) else {
-        return Ok(Rig::None);
+        return Ok(RigModel::None);
     };
-    let near = tolerance.max(all.diagonal() * NEAR);
+    let near = tolerance.max(all.diagonal() * FOLLOW_DISTANCE);
     let off = checked.worst.iter().filter(|w| w.is_nan() || **w > near);
     let off = off.count();
-    Ok(match off as f64 > ENOUGH * all.points() as f64 {
-        true => Rig::Other(off),
+    Ok(match off as f64 > MAX_UNEXPLAINED_FRACTION * all.points() as f64 {
+        true => RigModel::Mismatched(off),
         false => {
-            let mut model = Model::of_skin(&checked.skin);
+            let mut model = BoneModel::from_skin(&checked.skin);
             model.affine = transforms;
-            Rig::Moves(model)
+            RigModel::Matching(model)
         }
     })
 }
@@ -136,8 +136,8 @@ fn move_scale_to_rest(transforms: &mut [Vec<DAffine3>]) -> f64 {
 
 /// Returns, by joint and frame, the transform from bind space to the space of the file; `None` if some frame
 /// has no finite pose.
-fn motions(
-    source: &Source<'_>,
+fn joint_transforms(
+    source: &MeshSource<'_>,
     frames: usize,
     joints: &[usize],
 ) -> Result<Option<Vec<Vec<DAffine3>>>, Error> {
@@ -163,7 +163,7 @@ fn motions(
 /// it.
 fn join_alike(transforms: &mut Vec<Vec<DAffine3>>, rest: &[DVec3], near: f64) -> Vec<u32> {
     let count = transforms.len();
-    if count > COMPARED {
+    if count > MAX_COMPARED_JOINTS {
         return (0..count as u32).collect();
     }
     let low = rest.iter().fold(DVec3::INFINITY, |m, p| m.min(*p));
@@ -193,7 +193,7 @@ fn join_alike(transforms: &mut Vec<Vec<DAffine3>>, rest: &[DVec3], near: f64) ->
 
 /// Returns the joint of each point that follows only one, [`meshreel_process::parts::NO_PART`] for others;
 /// `None` if hardly any does.
-pub fn joints(skin: &Skin, frames: &PointFrames<'_>) -> Option<Vec<u32>> {
+pub fn single_joints(skin: &Skin, frames: &PointFrames<'_>) -> Option<Vec<u32>> {
     let k = skin.influences;
     let of = |p: u32| {
         let p = p as usize;
@@ -206,9 +206,9 @@ pub fn joints(skin: &Skin, frames: &PointFrames<'_>) -> Option<Vec<u32>> {
     };
     let all: Vec<u32> = frames.source_points().map(of).collect();
     let alone = all.iter().filter(|j| **j != meshreel_process::parts::NO_PART).count();
-    (alone as f64 > MOSTLY * all.len() as f64).then_some(all)
+    (alone as f64 > MIN_RIGID_FRACTION * all.len() as f64).then_some(all)
 }
 
 /// The joints of a rig are taken as rigid parts if at least this fraction of its points follow only one
 /// joint.
-const MOSTLY: f64 = 0.9;
+const MIN_RIGID_FRACTION: f64 = 0.9;

@@ -1,25 +1,25 @@
 //! The placements that deviate between frames, and the nodes that the file will have above them.
 
 use crate::Error;
-use crate::nodes::budget::{LEAST_LEFT, leaves_too_little};
+use crate::nodes::budget::{MIN_VERTEX_FRACTION, leaves_too_little};
 use crate::nodes::flatten::{FlatNode, flatten};
 use crate::nodes::motion::Motion;
-use crate::nodes::tracks::Tracks;
+use crate::nodes::tracks::NodeTracks;
 use glam::DVec3;
 use meshreel_options::{BetweenChoice, Tolerance};
 use meshreel_process::Cancellation;
-use meshreel_process::extent::{ulp, usable};
+use meshreel_process::extent::{is_usable_point, ulp};
 use meshreel_process::trs::{error_over_box, rows};
 use meshreel_scene::sample::{World, largest_scale};
-use meshreel_scene::{MeshId, Placed, Scene, rig, sample};
+use meshreel_scene::{MeshId, PlacedObject, Scene, rig, sample};
 use rayon::prelude::*;
 
 /// The objects and frames that are examined.
-pub(super) struct Request<'a> {
+pub(super) struct BetweenRequest<'a> {
     /// The source.
     pub(super) scene: &'a Scene,
     /// Its placed objects.
-    pub(super) placed: &'a [Placed],
+    pub(super) placed: &'a [PlacedObject],
     /// By object, `true` if its mesh is compiled.
     pub(super) selected: &'a [bool],
     /// By object, `true` if it is a kept node without a mesh.
@@ -43,28 +43,28 @@ pub(super) struct Request<'a> {
 }
 
 /// A placement that can deviate between frames.
-pub(super) struct Item {
+pub(super) struct DeviatingItem {
     pub(super) placed: usize,
     pub(super) tolerance: f64,
     /// Largest world scale, and largest |coordinate| in its own space.
     pub(super) scale: f64,
-    pub(super) reach: f64,
+    pub(super) max_coordinate: f64,
     /// Nodes of the file from the root down to the one that shows it; empty if its vertices are in world
     /// space.
     pub(super) nodes: Vec<usize>,
-    pub(super) points: Points,
+    pub(super) points: ItemPoints,
 }
 
 /// The points of a mesh that are measured.
-pub(super) enum Points {
+pub(super) enum ItemPoints {
     /// Points that never move: the corners of their box suffice, since distance is convex.
-    Still([DVec3; 8]),
-    /// Moving points: index in [`Pose::points`].
+    Constant([DVec3; 8]),
+    /// Moving points: index in [`SourcePose::points`].
     Moving(usize),
 }
 
-pub(super) struct Items {
-    pub(super) list: Vec<Item>,
+pub(super) struct DeviatingItems {
+    pub(super) list: Vec<DeviatingItem>,
     /// Meshes whose points move.
     pub(super) meshes: Vec<MeshId>,
     pub(super) nodes: Vec<FlatNode>,
@@ -76,13 +76,13 @@ pub(super) struct Items {
     pub(super) steady: bool,
 }
 
-impl Items {
-    pub(super) fn new(given: &Request<'_>) -> Result<Option<Items>, Error> {
-        let Request { scene, placed, .. } = *given;
+impl DeviatingItems {
+    pub(super) fn new(given: &BetweenRequest<'_>) -> Result<Option<DeviatingItems>, Error> {
+        let BetweenRequest { scene, placed, .. } = *given;
         let bends = |i: &usize| {
             let mesh = scene.nodes[placed[*i].node].mesh;
             let rig = given.rigs && mesh.is_some_and(|mesh| rig::is_driven(&scene.meshes[mesh]));
-            given.selected[*i] && !rig && sample::bends(scene, placed, *i)
+            given.selected[*i] && !rig && sample::has_own_interpolation(scene, placed, *i)
         };
         let bending: Vec<usize> = (0..placed.len()).filter(bends).collect();
         if bending.is_empty() || given.times.len() < 2 {
@@ -102,13 +102,20 @@ impl Items {
                 })
             };
             let points = match scene.meshes[mesh].positions.is_constant() {
-                true => Points::Still([DVec3::ZERO; 8]),
-                false => Points::Moving(place()),
+                true => ItemPoints::Constant([DVec3::ZERO; 8]),
+                false => ItemPoints::Moving(place()),
             };
-            list.push(Item { placed: i, tolerance: 0.0, scale: 0.0, reach: 0.0, nodes: Vec::new(), points });
+            list.push(DeviatingItem {
+                placed: i,
+                tolerance: 0.0,
+                scale: 0.0,
+                max_coordinate: 0.0,
+                nodes: Vec::new(),
+                points,
+            });
         }
         let (nodes, needed, half_turn) = (Vec::new(), Vec::new(), Vec::new());
-        let mut items = Items { list, meshes, nodes, needed, half_turn, steady: true };
+        let mut items = DeviatingItems { list, meshes, nodes, needed, half_turn, steady: true };
         let corners = items.resolve(given)?;
         let mut baked = vec![false; placed.len()];
         match given.baked {
@@ -129,7 +136,7 @@ impl Items {
     }
 
     /// Computes the nodes that the file will have.
-    pub(super) fn flatten(&mut self, given: &Request<'_>, baked: &[bool]) {
+    pub(super) fn flatten(&mut self, given: &BetweenRequest<'_>, baked: &[bool]) {
         // The size of locators changes no node.
         let reach = |&locator: &bool| locator.then_some(0.0);
         let locators: Vec<Option<f32>> = given.locators.iter().map(reach).collect();
@@ -148,7 +155,7 @@ impl Items {
             while let Some(n) = at {
                 self.needed[n] = true;
                 // The largest rotation error that coding may add to a node.
-                let turn = item.tolerance / (item.scale * item.reach);
+                let turn = item.tolerance / (item.scale * item.max_coordinate);
                 self.half_turn[n] = self.half_turn[n].max(turn.clamp(1e-4, 0.5));
                 item.nodes.push(n);
                 at = self.nodes[n].parent;
@@ -165,12 +172,12 @@ impl Items {
     /// space.
     pub(super) fn without_room(
         &self,
-        given: &Request<'_>,
+        given: &BetweenRequest<'_>,
         baked: &[bool],
         corners: &[[DVec3; 8]],
     ) -> Result<Vec<usize>, Error> {
         let mut errors = vec![0.0f64; self.list.len()];
-        let mut tracks = Tracks::new(given.scene, given.placed, &self.nodes)?;
+        let mut tracks = NodeTracks::new(given.scene, given.placed, &self.nodes)?;
         for &time in given.times {
             tracks.evaluate(time)?;
             for (k, item) in self.list.iter().enumerate() {
@@ -182,24 +189,25 @@ impl Items {
                 }
             }
         }
-        let tight = |(item, error): &(&Item, f64)| {
-            let (scale, reach) = (item.scale, item.reach);
-            !baked[item.placed] && leaves_too_little(item.tolerance, *error, scale, reach, LEAST_LEFT)
+        let tight = |(item, error): &(&DeviatingItem, f64)| {
+            let (scale, reach) = (item.scale, item.max_coordinate);
+            !baked[item.placed]
+                && leaves_too_little(item.tolerance, *error, scale, reach, MIN_VERTEX_FRACTION)
         };
         let all = self.list.iter().zip(errors).filter(tight);
         Ok(all.map(|(item, _)| item.placed).collect())
     }
 
     /// Resolves the tolerance of each item (PROMISE.md §1), and returns the corners of a box around it.
-    pub(super) fn resolve(&mut self, given: &Request<'_>) -> Result<Vec<[DVec3; 8]>, Error> {
-        let Request { scene, placed, .. } = *given;
+    pub(super) fn resolve(&mut self, given: &BetweenRequest<'_>) -> Result<Vec<[DVec3; 8]>, Error> {
+        let BetweenRequest { scene, placed, .. } = *given;
         let empty = (DVec3::INFINITY, DVec3::NEG_INFINITY);
         let grow = |(low, high): (DVec3, DVec3), p: DVec3| (low.min(p), high.max(p));
         let join = |a: (DVec3, DVec3), b: (DVec3, DVec3)| (a.0.min(b.0), a.1.max(b.1));
         let extent = |mesh: MeshId, time: f64| -> Result<(DVec3, DVec3), Error> {
             let mut points = Vec::new();
             sample::positions_at(&scene.meshes[mesh], time, &mut points)?;
-            let finite = points.iter().filter(|p| usable(p));
+            let finite = points.iter().filter(|p| is_usable_point(p));
             Ok(finite.map(|p| DVec3::from_array(p.map(f64::from))).fold(empty, grow))
         };
         // By mesh, its boxes in all frames.
@@ -210,8 +218,8 @@ impl Items {
         for item in &mut self.list {
             let still;
             let boxes = match item.points {
-                Points::Moving(place) => &moving[place][..],
-                Points::Still(_) => {
+                ItemPoints::Moving(place) => &moving[place][..],
+                ItemPoints::Constant(_) => {
                     let mesh = scene.nodes[placed[item.placed].node].mesh;
                     still = [mesh.map_or(Ok(empty), |mesh| extent(mesh, given.times[0]))?];
                     &still[..]
@@ -230,7 +238,7 @@ impl Items {
             let sides = [low, high];
             let box_corners: [DVec3; 8] =
                 std::array::from_fn(|i| DVec3::from_array([0, 1, 2].map(|k| sides[i >> k & 1][k])));
-            if let Points::Still(own) = &mut item.points {
+            if let ItemPoints::Constant(own) = &mut item.points {
                 *own = box_corners;
             }
             corners.push(box_corners);
@@ -251,8 +259,8 @@ impl Items {
         }
         for (k, item) in self.list.iter_mut().enumerate() {
             let object = corners[k].iter().map(|p| p.abs().max_element());
-            (item.scale, item.reach) = (scale[k], object.fold(0.0, f64::max));
-            let floor = 4.0 * ulp(item.reach.max(reach[k]));
+            (item.scale, item.max_coordinate) = (scale[k], object.fold(0.0, f64::max));
+            let floor = 4.0 * ulp(item.max_coordinate.max(reach[k]));
             let asked = match (given.tolerance)(&placed[item.placed].path) {
                 Tolerance::Absolute(t) => t,
                 Tolerance::Relative(part) => part * diagonals[k] * scale[k],

@@ -1,14 +1,16 @@
 //! Geometry parameters: plain (an array property) or indexed (a compound of `.vals` and `.indices`), with the
 //! scope that their metadata names.
 
-use super::channel::{Decode, Place, f64s, floats, i64s, read_bytes, size_of, texts, u32s, wide};
+use super::channel::{
+    ArchiveObject, Decode, f64s, floats, i64s, padded_floats, read_bytes, size_of, texts, u32s,
+};
 use super::core::{MetaData, Pod, PropertyHeader, PropertyKind};
 use crate::{Attribute, CustomAttribute, Error, Scope};
 use std::sync::Arc;
 
 /// Limits for values shown in descriptions; longer ones are left out.
-const SHOWN_BYTES: usize = 256;
-const SHOWN_NUMBERS: usize = 16;
+const MAX_SHOWN_BYTES: usize = 256;
+const MAX_SHOWN_NUMBERS: usize = 16;
 
 /// A geometry parameter as it is stored.
 pub struct Param {
@@ -21,14 +23,14 @@ pub struct Param {
 
 /// The number of points, faces and corners of a mesh at one of its samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sizes {
+pub struct ElementCounts {
     pub points: usize,
     pub faces: usize,
     pub corners: usize,
 }
 
-impl Sizes {
-    fn of(&self, scope: Scope) -> usize {
+impl ElementCounts {
+    fn count(&self, scope: Scope) -> usize {
         match scope {
             Scope::Constant => 1,
             Scope::Uniform => self.faces,
@@ -39,15 +41,15 @@ impl Sizes {
 }
 
 /// The reason why a parameter cannot be used.
-pub type Fault = String;
+pub type ParamFault = String;
 
-/// The inner error is a [`Fault`], unusable content that becomes a remark; the outer [`Error`] stops the
+/// The inner error is a [`ParamFault`], unusable content that becomes a remark; the outer [`Error`] stops the
 /// reader.
-type Outcome<T> = Result<Result<T, Fault>, Error>;
+type ParamResult<T> = Result<Result<T, ParamFault>, Error>;
 
 impl Param {
     /// Opens the parameter at `header`; returns `None` if it is not a parameter or has no samples.
-    pub fn open(place: &Place, header: &PropertyHeader) -> Result<Option<Param>, Error> {
+    pub fn open(object: &ArchiveObject, header: &PropertyHeader) -> Result<Option<Param>, Error> {
         if header.kind != PropertyKind::Compound {
             return Ok((header.samples > 0).then(|| Param {
                 name: header.name.clone(),
@@ -57,7 +59,7 @@ impl Param {
             }));
         }
         let (mut values, mut indices) = (None, None);
-        for part in place.archive.properties(header.id)? {
+        for part in object.archive.properties(header.id)? {
             match part.name.as_str() {
                 _ if part.kind == PropertyKind::Compound || part.samples == 0 => {}
                 ".vals" => values = Some(part),
@@ -129,20 +131,20 @@ impl Param {
     /// the remark says so. Counts at other samples are not checked here; readers of samples check them.
     pub fn attribute<T: Clone + Send + Sync + 'static>(
         &self,
-        place: &Place,
+        object: &ArchiveObject,
         decode: Decode<T>,
-        first: Sizes,
-        last: Sizes,
-    ) -> Outcome<(Attribute<T>, Option<Fault>)> {
-        let values = place.channel(&self.values, decode);
+        first: ElementCounts,
+        last: ElementCounts,
+    ) -> ParamResult<(Attribute<T>, Option<ParamFault>)> {
+        let values = object.channel(&self.values, decode);
         let indices = match &self.indices {
             None => None,
             Some(header) => match u32s(header.pod) {
-                Some(decode) => Some(place.channel(header, decode)),
+                Some(decode) => Some(object.channel(header, decode)),
                 None => return Ok(Err("its indices are not whole numbers".into())),
             },
         };
-        let (scope, fault) = match self.fit(place, first, last)? {
+        let (scope, fault) = match self.fit_scope(object, first, last)? {
             Ok(fit) => fit,
             Err(fault) => return Ok(Err(fault)),
         };
@@ -150,9 +152,14 @@ impl Param {
         Ok(Ok((Attribute { name: name.unwrap_or(&self.name).into(), scope, values, indices }, fault)))
     }
 
-    fn fit(&self, place: &Place, first: Sizes, last: Sizes) -> Outcome<(Scope, Option<Fault>)> {
+    fn fit_scope(
+        &self,
+        object: &ArchiveObject,
+        first: ElementCounts,
+        last: ElementCounts,
+    ) -> ParamResult<(Scope, Option<ParamFault>)> {
         let counted = self.indices.as_ref().unwrap_or(&self.values);
-        let archive = &place.archive;
+        let archive = &object.archive;
         let count = |sample: usize| match (size_of(counted.pod), &self.indices) {
             (Some(size), Some(_)) => Ok(archive.size(counted.id, sample)? / size),
             (Some(size), None) => Ok(archive.size(counted.id, sample)? / (size * counted.extent)),
@@ -166,16 +173,16 @@ impl Param {
         let declared = self.scope();
         let (last_sample, count_at) = (counted.samples - 1, count);
         let count = count_at(0)?;
-        if declared.is_some_and(|scope| first.of(scope) == count) {
+        if declared.is_some_and(|scope| first.count(scope) == count) {
             return Ok(Ok((declared.unwrap_or(Scope::Constant), None)));
         }
         let scopes = [Scope::Vertex, Scope::FaceVarying, Scope::Uniform, Scope::Constant];
-        if let Some(scope) = scopes.into_iter().find(|s| first.of(*s) == count) {
+        if let Some(scope) = scopes.into_iter().find(|s| first.count(*s) == count) {
             let fault = declared.map(|declared| {
                 format!(
                     "it has {count} values where its scope ({}) has {}; taken as {}",
                     scope_name(declared),
-                    first.of(declared),
+                    first.count(declared),
                     scope_name(scope)
                 )
             });
@@ -184,12 +191,12 @@ impl Param {
         // Some exporters get only the first frame wrong.
         if let Some(scope) = declared {
             let count = count_at(last_sample)?;
-            if counted.samples > 1 && last.of(scope) == count {
+            if counted.samples > 1 && last.count(scope) == count {
                 let fault = "its first sample does not fit the mesh and is not used there";
                 return Ok(Ok((scope, Some(fault.into()))));
             }
         }
-        let Sizes { points, faces, corners } = first;
+        let ElementCounts { points, faces, corners } = first;
         // Curves have no corners.
         Ok(Err(match corners {
             usize::MAX => format!("it has {count} values for {points} points and {faces} curves"),
@@ -204,8 +211,8 @@ impl Param {
     }
 
     /// Returns a decoder of one to four floats per element.
-    pub fn numbers(&self) -> Option<Decode<[f32; 4]>> {
-        wide(self.values.pod, self.values.extent).filter(|_| self.is_single())
+    pub fn padded_floats(&self) -> Option<Decode<[f32; 4]>> {
+        padded_floats(self.values.pod, self.values.extent).filter(|_| self.is_single())
     }
 
     /// Returns a decoder of floats, if there is one per element.
@@ -265,11 +272,11 @@ pub fn type_name(header: &PropertyHeader) -> String {
 }
 
 /// Reads the properties of a compound that hold one to four floats for the whole object.
-pub fn custom_attributes(place: &Place, compound: u64) -> Result<Vec<CustomAttribute>, Error> {
+pub fn custom_attributes(object: &ArchiveObject, compound: u64) -> Result<Vec<CustomAttribute>, Error> {
     let mut list = Vec::new();
-    for property in place.archive.properties(compound)? {
+    for property in object.archive.properties(compound)? {
         let single = property.kind == PropertyKind::Scalar && property.samples > 0;
-        let Some(decode) = wide(property.pod, property.extent).filter(|_| single) else {
+        let Some(decode) = padded_floats(property.pod, property.extent).filter(|_| single) else {
             continue;
         };
         list.push(CustomAttribute {
@@ -277,7 +284,7 @@ pub fn custom_attributes(place: &Place, compound: u64) -> Result<Vec<CustomAttri
             attribute: Attribute {
                 name: property.name.clone(),
                 scope: Scope::Constant,
-                values: place.channel(&property, decode),
+                values: object.channel(&property, decode),
                 indices: None,
             },
         });
@@ -286,14 +293,14 @@ pub fn custom_attributes(place: &Place, compound: u64) -> Result<Vec<CustomAttri
 }
 
 /// Returns the name and type of each property of a compound, with the first value where that is short.
-pub fn describe(place: &Place, compound: u64) -> Result<Vec<(String, String)>, Error> {
-    let properties = place.archive.properties(compound)?;
+pub fn describe(object: &ArchiveObject, compound: u64) -> Result<Vec<(String, String)>, Error> {
+    let properties = object.archive.properties(compound)?;
     let mut list = Vec::with_capacity(properties.len());
     for property in properties {
         let text = match property.kind {
             PropertyKind::Compound => "compound".into(),
             _ => {
-                let value = first_value(place, &property)?;
+                let value = first_value(object, &property)?;
                 type_name(&property) + &value
             }
         };
@@ -302,19 +309,19 @@ pub fn describe(place: &Place, compound: u64) -> Result<Vec<(String, String)>, E
     Ok(list)
 }
 
-fn first_value(place: &Place, property: &PropertyHeader) -> Result<String, Error> {
+fn first_value(object: &ArchiveObject, property: &PropertyHeader) -> Result<String, Error> {
     if property.samples == 0 {
         return Ok(", no samples".into());
     }
-    let size = match place.archive.size(property.id, 0) {
+    let size = match object.archive.size(property.id, 0) {
         Ok(size) => size,
         Err(Error::Malformed { .. }) => return Ok(", unreadable".into()),
         Err(error) => return Err(error),
     };
-    if size > SHOWN_BYTES {
+    if size > MAX_SHOWN_BYTES {
         return Ok(format!(", {size} bytes"));
     }
-    let value = read_bytes(&*place.archive, property.id, 0, |bytes| {
+    let value = read_bytes(&*object.archive, property.id, 0, |bytes| {
         match property.pod {
             Pod::String => {
                 let bytes = bytes.strip_suffix(&[0]).unwrap_or(bytes);
@@ -330,7 +337,7 @@ fn first_value(place: &Place, property: &PropertyHeader) -> Result<String, Error
             pod => {
                 let mut numbers = Vec::new();
                 f64s(pod, bytes, &mut numbers);
-                if numbers.len() > SHOWN_NUMBERS {
+                if numbers.len() > MAX_SHOWN_NUMBERS {
                     return format!(", {} numbers", numbers.len());
                 }
                 // Values stored in single precision are printed with its digits.

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 /// A larger scratch buffer, in bytes, is not kept for the next read.
-const KEEP: usize = 8 << 20;
+const MAX_SCRATCH_BYTES: usize = 8 << 20;
 
 thread_local! {
     /// The stored bytes of the sample that is being read.
@@ -17,7 +17,7 @@ thread_local! {
 
 /// The archive and the path of the current object, which errors of a channel name.
 #[derive(Clone)]
-pub struct Place {
+pub struct ArchiveObject {
     pub archive: Arc<dyn Archive>,
     /// The path of the object.
     pub path: Arc<str>,
@@ -26,8 +26,8 @@ pub struct Place {
 /// Decodes the payload of one sample into values. The length of the result is bounded by that of the payload.
 pub type Decode<T> = Box<dyn Fn(&[u8], &mut Vec<T>) + Send + Sync>;
 
-struct StreamedClip<T> {
-    place: Place,
+struct PropertySource<T> {
+    object: ArchiveObject,
     name: Box<str>,
     property: u64,
     samples: usize,
@@ -36,14 +36,14 @@ struct StreamedClip<T> {
     decode: Decode<T>,
 }
 
-impl<T: Send + Sync> Source<T> for StreamedClip<T> {
+impl<T: Send + Sync> Source<T> for PropertySource<T> {
     fn len(&self) -> usize {
         self.samples
     }
 
     fn identity(&self, i: usize) -> Identity {
         // A sample that cannot be read shares its value with no other; reading it returns the error.
-        let identity = self.place.archive.identity(self.property, i);
+        let identity = self.object.archive.identity(self.property, i);
         identity.unwrap_or(!(i as Identity))
     }
 
@@ -58,22 +58,22 @@ impl<T: Send + Sync> Source<T> for StreamedClip<T> {
 
     fn read(&self, i: usize, out: &mut Vec<T>) -> Result<(), Error> {
         out.clear();
-        read_bytes(&*self.place.archive, self.property, i, |bytes| {
+        read_bytes(&*self.object.archive, self.property, i, |bytes| {
             (self.decode)(bytes, out);
         })
-        .map_err(|error| self.place.name(error, &self.name, i))
+        .map_err(|error| self.object.locate_error(error, &self.name, i))
     }
 }
 
-impl Place {
+impl ArchiveObject {
     /// Makes a channel of a simple property, which must have at least one sample.
     pub fn channel<T: Clone + Send + Sync + 'static>(
         &self,
         header: &PropertyHeader,
         decode: Decode<T>,
     ) -> Channel<T> {
-        let source = StreamedClip {
-            place: self.clone(),
+        let source = PropertySource {
+            object: self.clone(),
             name: header.name.as_str().into(),
             property: header.id,
             samples: header.samples,
@@ -84,7 +84,7 @@ impl Place {
     }
 
     /// Adds object, property and sample to an error.
-    fn name(&self, error: Error, property: &str, sample: usize) -> Error {
+    fn locate_error(&self, error: Error, property: &str, sample: usize) -> Error {
         match error {
             Error::Malformed { path, what, at } => Error::Malformed {
                 path,
@@ -106,7 +106,7 @@ pub fn read_bytes<R>(
     let mut bytes = SCRATCH.take();
     let result = archive.read(property, sample, &mut bytes);
     let result = result.map(|()| take(&bytes));
-    if bytes.capacity() <= KEEP {
+    if bytes.capacity() <= MAX_SCRATCH_BYTES {
         SCRATCH.set(bytes);
     }
     result
@@ -201,12 +201,12 @@ pub fn i32s(pod: Pod) -> Option<Decode<i32>> {
 /// Returns a decoder of integers to u32; values out of range become the largest u32, which is out of range as
 /// an index.
 pub fn u32s(pod: Pod) -> Option<Decode<u32>> {
-    const NONE: u32 = u32::MAX;
+    const OUT_OF_RANGE: u32 = u32::MAX;
     Some(match pod {
         Pod::U32 => numbers(u32::from_le_bytes),
-        Pod::I32 => numbers(|b| i32::from_le_bytes(b).try_into().unwrap_or(NONE)),
-        Pod::I64 => numbers(|b| i64::from_le_bytes(b).try_into().unwrap_or(NONE)),
-        Pod::U64 => numbers(|b| u64::from_le_bytes(b).try_into().unwrap_or(NONE)),
+        Pod::I32 => numbers(|b| i32::from_le_bytes(b).try_into().unwrap_or(OUT_OF_RANGE)),
+        Pod::I64 => numbers(|b| i64::from_le_bytes(b).try_into().unwrap_or(OUT_OF_RANGE)),
+        Pod::U64 => numbers(|b| u64::from_le_bytes(b).try_into().unwrap_or(OUT_OF_RANGE)),
         Pod::U16 => numbers(|b| u16::from_le_bytes(b).into()),
         Pod::U8 => numbers(|[b]| u32::from(b)),
         _ => return None,
@@ -229,7 +229,7 @@ pub fn i64s(pod: Pod) -> Option<Decode<i64>> {
 }
 
 /// Returns a decoder of one to four floats per element to four, with missing ones 0; `None` for other types.
-pub fn wide(pod: Pod, extent: usize) -> Option<Decode<[f32; 4]>> {
+pub fn padded_floats(pod: Pod, extent: usize) -> Option<Decode<[f32; 4]>> {
     if !matches!(pod, Pod::F16 | Pod::F32 | Pod::F64) {
         return None;
     }

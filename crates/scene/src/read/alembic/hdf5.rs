@@ -20,7 +20,7 @@ mod tests;
 
 use super::core::{Archive, MetaData, ObjectHeader, Pod, PropertyHeader, PropertyKind};
 use crate::{Error, Identity, TimeSampling};
-use container::{Container, Data, Group, Place};
+use container::{Container, Group, SampleLocation, SamplePayload};
 use hdf5_reader::BytesStorage;
 use hdf5_reader::messages::attribute::AttributeMessage;
 use std::collections::{HashMap, HashSet};
@@ -86,14 +86,14 @@ struct Hdf5 {
     meta: MetaData,
     samplings: Vec<Arc<TimeSampling>>,
     /// Objects and properties listed so far; handles are indices into it. The top object is 0.
-    nodes: RwLock<Vec<Arc<Node>>>,
+    nodes: RwLock<Vec<Arc<ListedNode>>>,
     /// The groups met so far, none of which may be met again; locked while listing.
     listing: Mutex<HashSet<u64>>,
     /// The number of bytes kept in memory.
     held: AtomicU64,
 }
 
-enum Node {
+enum ListedNode {
     Object {
         /// The path in HDF5.
         path: String,
@@ -120,15 +120,15 @@ struct Property {
     /// none does.
     first: usize,
     last: usize,
-    zero: Slot,
+    sample_zero: SampleZero,
     /// Address of the group that holds the samples after 0.
     group: Option<u64>,
-    zero_data: OnceLock<Data>,
+    sample_zero_data: OnceLock<SamplePayload>,
     /// The samples `first` to `last`.
-    later: OnceLock<Vec<Data>>,
+    later_samples: OnceLock<Vec<SamplePayload>>,
 }
 
-enum Slot {
+enum SampleZero {
     None,
     Value(Box<AttributeMessage>),
     Array(u64),
@@ -153,7 +153,7 @@ impl Archive for Hdf5 {
 
     fn children(&self, object: u64) -> Result<Vec<ObjectHeader>, Error> {
         let node = self.node(object)?;
-        let Node::Object { path, links, children, .. } = node.as_ref() else {
+        let ListedNode::Object { path, links, children, .. } = node.as_ref() else {
             return Err(Error::misuse("children of something that is not an object"));
         };
         let mut met = self.lock();
@@ -164,12 +164,12 @@ impl Archive for Hdf5 {
         let mut new = HashSet::new();
         for (name, address) in links.iter().filter(|(name, _)| name != ".prop") {
             let path = format!("{path}/{name}");
-            self.name(name, &path)?;
+            self.check_name(name, &path)?;
             let group = self.container.group(*address, &path)?;
             if !group.is_group {
                 continue;
             }
-            self.unmet(&met, *address, &path)?;
+            self.check_unmet(&met, *address, &path)?;
             if !new.insert(*address) {
                 return Err(self.malformed("a group that is reached twice", &path));
             }
@@ -187,14 +187,14 @@ impl Archive for Hdf5 {
 
     fn properties_of(&self, object: u64) -> Result<u64, Error> {
         match self.node(object)?.as_ref() {
-            Node::Object { properties, .. } => Ok(*properties),
+            ListedNode::Object { properties, .. } => Ok(*properties),
             _ => Err(Error::misuse("properties of something that is not an object")),
         }
     }
 
     fn properties(&self, compound: u64) -> Result<Vec<PropertyHeader>, Error> {
         let node = self.node(compound)?;
-        let Node::Compound { path, address, properties } = node.as_ref() else {
+        let ListedNode::Compound { path, address, properties } = node.as_ref() else {
             return Err(Error::misuse("properties of something that is not a compound"));
         };
         let mut met = self.lock();
@@ -204,7 +204,7 @@ impl Archive for Hdf5 {
         let list = match address {
             None => Vec::new(),
             Some(address) => {
-                self.unmet(&met, *address, path)?;
+                self.check_unmet(&met, *address, path)?;
                 let group = self.container.group(*address, path)?;
                 if !group.is_group {
                     return Err(self.malformed("a compound that is an array", path));
@@ -218,20 +218,20 @@ impl Archive for Hdf5 {
     }
 
     fn identity(&self, property: u64, sample: usize) -> Result<Identity, Error> {
-        self.with(property, sample, |_, data, _| Ok(data.key))
+        self.with_sample(property, sample, |_, data, _| Ok(data.key))
     }
 
     fn size(&self, property: u64, sample: usize) -> Result<usize, Error> {
         // Was bounded by the file's size when the sample was listed.
-        self.with(property, sample, |_, data, _| Ok(data.size as usize))
+        self.with_sample(property, sample, |_, data, _| Ok(data.size as usize))
     }
 
     fn read(&self, property: u64, sample: usize, out: &mut Vec<u8>) -> Result<(), Error> {
-        self.with(property, sample, |p, data, index| {
+        self.with_sample(property, sample, |p, data, index| {
             // The path matters only for chunked arrays.
-            let at = match (&data.place, index) {
-                (Place::Chunked, 0) => format!("{}.smp0", p.path),
-                (Place::Chunked, _) => format!("{}.smpi/{index:04}", p.path),
+            let at = match (&data.location, index) {
+                (SampleLocation::Chunked, 0) => format!("{}.smp0", p.path),
+                (SampleLocation::Chunked, _) => format!("{}.smpi/{index:04}", p.path),
                 _ => String::new(),
             };
             let at = if at.is_empty() { &p.path } else { &at };
@@ -241,7 +241,7 @@ impl Archive for Hdf5 {
 }
 
 impl Hdf5 {
-    fn node(&self, id: u64) -> Result<Arc<Node>, Error> {
+    fn node(&self, id: u64) -> Result<Arc<ListedNode>, Error> {
         let nodes = self.nodes.read().unwrap_or_else(PoisonError::into_inner);
         let node = usize::try_from(id).ok().and_then(|id| nodes.get(id));
         node.cloned().ok_or_else(|| Error::misuse("a handle of another archive"))
@@ -257,14 +257,14 @@ impl Hdf5 {
 
     /// Refuses a group that was met before. Groups of Alembic files form a tree; HDF5 also allows cycles,
     /// which would never end.
-    fn unmet(&self, met: &HashSet<u64>, address: u64, at: &str) -> Result<(), Error> {
+    fn check_unmet(&self, met: &HashSet<u64>, address: u64, at: &str) -> Result<(), Error> {
         match met.contains(&address) {
             true => Err(self.malformed("a group that is reached twice", at)),
             false => Ok(()),
         }
     }
 
-    fn name(&self, name: &str, at: &str) -> Result<(), Error> {
+    fn check_name(&self, name: &str, at: &str) -> Result<(), Error> {
         match name.is_empty() || name.contains('/') {
             true => Err(self.malformed("an object or property without a usable name", at)),
             false => Ok(()),
@@ -273,7 +273,7 @@ impl Hdf5 {
 
     /// Counts memory that is kept; valid files need about the size of their scalars and a hundred bytes per
     /// array.
-    fn hold(&self, bytes: usize) -> Result<(), Error> {
+    fn charge_memory(&self, bytes: usize) -> Result<(), Error> {
         let most = self.container.len().saturating_mul(8).saturating_add(1 << 20);
         let held = self.held.fetch_add(bytes as u64, Relaxed).saturating_add(bytes as u64);
         match held > most {
@@ -282,7 +282,7 @@ impl Hdf5 {
         }
     }
 
-    fn add(&self, node: Node) -> u64 {
+    fn add(&self, node: ListedNode) -> u64 {
         let mut nodes = self.nodes.write().unwrap_or_else(PoisonError::into_inner);
         nodes.push(Arc::new(node));
         nodes.len() as u64 - 1
@@ -292,11 +292,12 @@ impl Hdf5 {
     fn add_object(&self, path: String, group: Group) -> Result<u64, Error> {
         let address = group.links.iter().find(|(name, _)| name == ".prop").map(|l| l.1);
         let names: usize = group.links.iter().map(|(name, _)| name.len() + 64).sum();
-        self.hold(2 * path.len() + names + 256)?;
+        self.charge_memory(2 * path.len() + names + 256)?;
         let mut nodes = self.nodes.write().unwrap_or_else(PoisonError::into_inner);
         let id = nodes.len() as u64;
-        let compound = Node::Compound { path: format!("{path}/.prop"), address, properties: OnceLock::new() };
-        nodes.push(Arc::new(Node::Object {
+        let compound =
+            ListedNode::Compound { path: format!("{path}/.prop"), address, properties: OnceLock::new() };
+        nodes.push(Arc::new(ListedNode::Object {
             path,
             links: group.links,
             properties: id + 1,
@@ -317,19 +318,19 @@ impl Hdf5 {
                 continue;
             };
             let path = format!("{path}/{name}");
-            self.name(name, &path)?;
+            self.check_name(name, &path)?;
             let meta = match values.get(format!("{name}.meta").as_str()) {
                 Some(meta) => MetaData(text(&self.container, meta, &path)?),
                 None => MetaData::default(),
             };
             let zero = format!("{name}.smp0");
             let zero = match (values.get(zero.as_str()), links.get(zero.as_str())) {
-                (Some(value), _) => Slot::Value(Box::new((*value).clone())),
-                (None, Some(address)) => Slot::Array(*address),
-                (None, None) => Slot::None,
+                (Some(value), _) => SampleZero::Value(Box::new((*value).clone())),
+                (None, Some(address)) => SampleZero::Array(*address),
+                (None, None) => SampleZero::None,
             };
             let words = numbers(&self.container, info, &path)?;
-            let info = Info::parse(&words, !matches!(zero, Slot::None))
+            let info = PropertyInfo::parse(&words, !matches!(zero, SampleZero::None))
                 .map_err(|what| self.malformed(what, &path))?;
             let sampling = self
                 .samplings
@@ -341,22 +342,24 @@ impl Hdf5 {
                 let path = self.container.path();
                 return Err(Error::limit(path, "samples of a property", info.samples as u64, most));
             }
-            self.hold(3 * path.len() + meta.0.len() + 512)?;
+            self.charge_memory(3 * path.len() + meta.0.len() + 512)?;
             let node = match info.kind {
-                PropertyKind::Compound => {
-                    Node::Compound { address: links.get(name).copied(), path, properties: OnceLock::new() }
-                }
-                kind => Node::Property(Box::new(Property {
+                PropertyKind::Compound => ListedNode::Compound {
+                    address: links.get(name).copied(),
+                    path,
+                    properties: OnceLock::new(),
+                },
+                kind => ListedNode::Property(Box::new(Property {
                     pod: info.pod,
                     extent: info.extent,
                     scalar: kind == PropertyKind::Scalar,
                     samples: info.samples,
                     first: info.first,
                     last: info.last,
-                    zero,
+                    sample_zero: zero,
                     group: links.get(format!("{name}.smpi").as_str()).copied(),
-                    zero_data: OnceLock::new(),
-                    later: OnceLock::new(),
+                    sample_zero_data: OnceLock::new(),
+                    later_samples: OnceLock::new(),
                     path,
                 })),
             };
@@ -376,14 +379,14 @@ impl Hdf5 {
     }
 
     /// Calls `work` with the property, the sample's data and the number under which the sample is stored.
-    fn with<T>(
+    fn with_sample<T>(
         &self,
         property: u64,
         sample: usize,
-        work: impl FnOnce(&Property, &Data, usize) -> Result<T, Error>,
+        work: impl FnOnce(&Property, &SamplePayload, usize) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let node = self.node(property)?;
-        let Node::Property(p) = node.as_ref() else {
+        let ListedNode::Property(p) = node.as_ref() else {
             return Err(Error::misuse("samples of something that is not a property"));
         };
         if sample >= p.samples {
@@ -393,33 +396,33 @@ impl Hdf5 {
             )));
         }
         if p.last == 0 || sample < p.first {
-            return work(p, self.zero(p)?, 0);
+            return work(p, self.sample_zero(p)?, 0);
         }
         let index = sample.min(p.last);
-        let data = self.later(p)?.get(index - p.first);
+        let data = self.later_samples(p)?.get(index - p.first);
         let data = data.ok_or_else(|| self.malformed("a sample that is not there", &p.path))?;
         work(p, data, index)
     }
 
-    fn zero<'a>(&self, p: &'a Property) -> Result<&'a Data, Error> {
-        if let Some(data) = p.zero_data.get() {
+    fn sample_zero<'a>(&self, p: &'a Property) -> Result<&'a SamplePayload, Error> {
+        if let Some(data) = p.sample_zero_data.get() {
             return Ok(data);
         }
-        let data = match &p.zero {
-            Slot::None => return Err(self.malformed("a sample that is not there", &p.path)),
-            Slot::Value(value) => self.container.value(value, &p.path)?,
-            Slot::Array(address) => self.container.array(*address, &p.path)?,
+        let data = match &p.sample_zero {
+            SampleZero::None => return Err(self.malformed("a sample that is not there", &p.path)),
+            SampleZero::Value(value) => self.container.value(value, &p.path)?,
+            SampleZero::Array(address) => self.container.array(*address, &p.path)?,
         };
         let data = self.checked(p, data)?;
-        Ok(p.zero_data.get_or_init(|| data))
+        Ok(p.sample_zero_data.get_or_init(|| data))
     }
 
-    fn later<'a>(&self, p: &'a Property) -> Result<&'a [Data], Error> {
-        if let Some(later) = p.later.get() {
+    fn later_samples<'a>(&self, p: &'a Property) -> Result<&'a [SamplePayload], Error> {
+        if let Some(later) = p.later_samples.get() {
             return Ok(later);
         }
         let _one_at_a_time = self.lock();
-        if let Some(later) = p.later.get() {
+        if let Some(later) = p.later_samples.get() {
             return Ok(later);
         }
         let missing = || self.malformed("a sample that is not there", &p.path);
@@ -429,7 +432,7 @@ impl Hdf5 {
         if count > group.attributes.len() + group.links.len() {
             return Err(missing());
         }
-        let mut later: Vec<Option<Data>> = vec![None; count];
+        let mut later: Vec<Option<SamplePayload>> = vec![None; count];
         let place = |name: &str| {
             let slot = name.parse::<usize>().ok()?.checked_sub(p.first)?;
             (slot < count).then_some(slot)
@@ -440,7 +443,7 @@ impl Hdf5 {
             }
         }
         // Equal samples link to the same array.
-        let mut known: HashMap<u64, Data> = HashMap::new();
+        let mut known: HashMap<u64, SamplePayload> = HashMap::new();
         for (name, address) in &group.links {
             if let Some(slot) = place(name) {
                 later[slot] = Some(match known.get(address) {
@@ -451,15 +454,15 @@ impl Hdf5 {
                         data
                     }
                 });
-                self.hold(64)?;
+                self.charge_memory(64)?;
             }
         }
-        let later = later.into_iter().collect::<Option<Vec<Data>>>().ok_or_else(missing)?;
-        Ok(p.later.get_or_init(|| later))
+        let later = later.into_iter().collect::<Option<Vec<SamplePayload>>>().ok_or_else(missing)?;
+        Ok(p.later_samples.get_or_init(|| later))
     }
 
     /// Checks that a sample has the type and size that the property's header declares.
-    fn checked(&self, p: &Property, mut data: Data) -> Result<Data, Error> {
+    fn checked(&self, p: &Property, mut data: SamplePayload) -> Result<SamplePayload, Error> {
         let (word, string) = match p.pod {
             Pod::Bool | Pod::U8 | Pod::I8 => (1, false),
             Pod::U16 | Pod::I16 | Pod::F16 => (2, false),
@@ -468,15 +471,15 @@ impl Hdf5 {
             Pod::String => (1, true),
             Pod::WString => (4, true),
         };
-        if usize::from(data.word) != word && data.size > 0 {
+        if usize::from(data.number_size) != word && data.size > 0 {
             return Err(self.malformed("numbers of another size than the property's", &p.path));
         }
-        if let Place::Here(bytes) = &data.place {
-            self.hold(bytes.len() + 128)?;
+        if let SampleLocation::Inline(bytes) = &data.location {
+            self.charge_memory(bytes.len() + 128)?;
             if string && !bytes.ends_with(&[0; 4][..word]) {
                 let ended: Arc<[u8]> = bytes.iter().copied().chain([0; 4].into_iter().take(word)).collect();
                 data.size = ended.len() as u64;
-                data.place = Place::Here(ended);
+                data.location = SampleLocation::Inline(ended);
             }
         }
         let element = (word * p.extent) as u64;
@@ -493,7 +496,7 @@ impl Hdf5 {
 }
 
 /// The decoded attribute `X.info`.
-struct Info {
+struct PropertyInfo {
     kind: PropertyKind,
     pod: Pod,
     extent: usize,
@@ -503,13 +506,13 @@ struct Info {
     sampling: usize,
 }
 
-impl Info {
+impl PropertyInfo {
     /// ```text
     /// bits 0–1 kind · 2–5 type · 6 a time sampling is named, in the last word · 7 every sample differs · 8–15 extent
     /// ```
     /// The second word, if any, is the number of samples; the third and fourth are the first and last that
     /// differ.
-    fn parse(words: &[f64], has_zero: bool) -> Result<Info, &'static str> {
+    fn parse(words: &[f64], has_zero: bool) -> Result<PropertyInfo, &'static str> {
         let (&head, mut rest) = words.split_first().ok_or("a property's header without a word")?;
         let head = head as u32;
         let kind = match head & 3 {
@@ -517,9 +520,9 @@ impl Info {
             1 => PropertyKind::Scalar,
             _ => PropertyKind::Array,
         };
-        let mut info = Info {
+        let mut info = PropertyInfo {
             kind,
-            pod: pod(head >> 2 & 15).ok_or("a property of no known type")?,
+            pod: pod_from_code(head >> 2 & 15).ok_or("a property of no known type")?,
             extent: (head >> 8 & 255) as usize,
             samples: usize::from(has_zero),
             first: 0,
@@ -527,7 +530,7 @@ impl Info {
             sampling: 0,
         };
         if kind == PropertyKind::Compound {
-            return Ok(Info { samples: 0, extent: 1, ..info });
+            return Ok(PropertyInfo { samples: 0, extent: 1, ..info });
         }
         if info.extent == 0 {
             return Err("a property of extent 0");
@@ -558,7 +561,7 @@ impl Info {
     }
 }
 
-fn pod(code: u32) -> Option<Pod> {
+fn pod_from_code(code: u32) -> Option<Pod> {
     use Pod::*;
     const TYPES: [Pod; 14] = [Bool, U8, I8, U16, I16, U32, I32, U64, I64, F16, F32, F64, String, WString];
     TYPES.get(code as usize).copied()
@@ -608,8 +611,8 @@ fn metadata(container: &Container, group: &Group, name: &str, at: &str) -> Resul
 
 fn text(container: &Container, attribute: &AttributeMessage, at: &str) -> Result<String, Error> {
     let data = container.value(attribute, at)?;
-    match &data.place {
-        Place::Here(bytes) => Ok(String::from_utf8_lossy(bytes).trim_end_matches('\0').to_owned()),
+    match &data.location {
+        SampleLocation::Inline(bytes) => Ok(String::from_utf8_lossy(bytes).trim_end_matches('\0').to_owned()),
         _ => Ok(String::new()),
     }
 }
@@ -618,10 +621,10 @@ fn text(container: &Container, attribute: &AttributeMessage, at: &str) -> Result
 fn numbers(container: &Container, attribute: &AttributeMessage, at: &str) -> Result<Vec<f64>, Error> {
     use hdf5_reader::Datatype::{FixedPoint, FloatingPoint};
     let data = container.value(attribute, at)?;
-    let Place::Here(bytes) = &data.place else {
+    let SampleLocation::Inline(bytes) = &data.location else {
         return Ok(Vec::new());
     };
-    let number: fn(&[u8]) -> f64 = match (&attribute.datatype, data.word) {
+    let number: fn(&[u8]) -> f64 = match (&attribute.datatype, data.number_size) {
         (FixedPoint { signed: true, .. }, 4) => |b| i32::from_le_bytes(array(b)).into(),
         (FixedPoint { signed: false, .. }, 4) => |b| u32::from_le_bytes(array(b)).into(),
         (FixedPoint { signed: true, .. }, 8) => |b| i64::from_le_bytes(array(b)) as f64,
@@ -632,7 +635,7 @@ fn numbers(container: &Container, attribute: &AttributeMessage, at: &str) -> Res
             return Err(Error::malformed(container.path(), "an attribute that is no number", at));
         }
     };
-    Ok(bytes.chunks_exact(usize::from(data.word)).map(number).collect())
+    Ok(bytes.chunks_exact(usize::from(data.number_size)).map(number).collect())
 }
 
 /// Returns the bytes of one number, or zeros if the length is wrong.

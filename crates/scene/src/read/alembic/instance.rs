@@ -55,23 +55,23 @@ pub fn resolve(nodes: &mut [Node], wanted: Vec<(NodeId, String)>, remarks: &mut 
 /// Returns the strongly connected component of each node, over edges to children and to instance targets
 /// (Tarjan, "Depth-first search and linear graph algorithms", 1972; with an explicit stack).
 fn components(nodes: &[Node], target: &[Option<NodeId>]) -> Vec<usize> {
-    const NEW: usize = usize::MAX;
-    let mut first_child = vec![NEW; nodes.len()];
-    let mut next_sibling = vec![NEW; nodes.len()];
+    const UNVISITED: usize = usize::MAX;
+    let mut first_child = vec![UNVISITED; nodes.len()];
+    let mut next_sibling = vec![UNVISITED; nodes.len()];
     for (id, node) in nodes.iter().enumerate().rev() {
         if let Some(parent) = node.parent {
             next_sibling[id] = std::mem::replace(&mut first_child[parent], id);
         }
     }
-    let mut order = vec![NEW; nodes.len()];
-    let mut low = vec![NEW; nodes.len()];
-    let mut component = vec![NEW; nodes.len()];
+    let mut order = vec![UNVISITED; nodes.len()];
+    let mut low = vec![UNVISITED; nodes.len()];
+    let mut component = vec![UNVISITED; nodes.len()];
     let (mut visited, mut closed) = (0, 0);
     let mut open = Vec::new();
     // Node, its edge to the target if not yet followed, next child to follow.
     let mut path: Vec<(NodeId, Option<NodeId>, NodeId)> = Vec::new();
     for root in 0..nodes.len() {
-        if order[root] != NEW {
+        if order[root] != UNVISITED {
             continue;
         }
         let mut enter = Some(root);
@@ -88,15 +88,15 @@ fn components(nodes: &[Node], target: &[Option<NodeId>]) -> Vec<usize> {
             };
             let id = *id;
             let next = to.take().or_else(|| {
-                (*child != NEW).then(|| {
+                (*child != UNVISITED).then(|| {
                     let this = *child;
                     *child = next_sibling[this];
                     this
                 })
             });
             match next {
-                Some(next) if order[next] == NEW => enter = Some(next),
-                Some(next) if component[next] == NEW => low[id] = low[id].min(order[next]),
+                Some(next) if order[next] == UNVISITED => enter = Some(next),
+                Some(next) if component[next] == UNVISITED => low[id] = low[id].min(order[next]),
                 Some(_) => {}
                 None => {
                     path.pop();

@@ -1,7 +1,7 @@
 //! PolyMesh and SubD: points, faces and their attributes.
 
-use super::attributes::{Param, Sizes, custom_attributes, describe};
-use super::channel::{Place, floats, i32s, size_of};
+use super::attributes::{ElementCounts, Param, custom_attributes, describe};
+use super::channel::{ArchiveObject, floats, i32s, size_of};
 use super::core::{PropertyHeader, PropertyKind};
 use crate::{
     Attribute, Channel, CustomAttribute, Error, FaceSet, Identity, Mesh, Remark, Scope, Source, TimeSampling,
@@ -11,31 +11,31 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 /// The reason why a mesh cannot be read at all.
-pub type Fault = String;
+pub type MeshFault = String;
 
 /// The properties whose samples count as samples of the schema.
-const OWN: [&str; 8] =
+const SCHEMA_PROPERTIES: [&str; 8] =
     ["P", ".faceCounts", ".faceIndices", "nVertices", ".pointIds", ".velocities", ".widths", "width"];
 
 /// Reads the mesh in the compound with `properties`, without its face sets (these are child objects).
 pub fn read(
-    place: &Place,
+    object: &ArchiveObject,
     properties: &[PropertyHeader],
     is_subd: bool,
     remarks: &mut Vec<Remark>,
-) -> Result<Result<Mesh, Fault>, Error> {
-    let simple = |name: &str| simple(properties, name);
+) -> Result<Result<Mesh, MeshFault>, Error> {
+    let simple = |name: &str| find_sampled(properties, name);
     let (points, counts, indices) = (simple("P"), simple(".faceCounts"), simple(".faceIndices"));
     let positions = match points {
         None => Channel::constant(Vec::new()),
         Some(p) => match floats::<3, 3>(p.pod, false, 0.0).filter(|_| p.extent == 3) {
-            Some(decode) => place.channel(p, decode),
+            Some(decode) => object.channel(p, decode),
             None => return Ok(Err("its positions are not three floats each".into())),
         },
     };
     let whole = |p: Option<&PropertyHeader>| match p {
         None => Some(Channel::constant(Vec::new())),
-        Some(p) => i32s(p.pod).map(|decode| place.channel(p, decode)),
+        Some(p) => i32s(p.pod).map(|decode| object.channel(p, decode)),
     };
     let (Some(face_counts), Some(face_indices)) = (whole(counts), whole(indices)) else {
         return Ok(Err("its faces are not whole numbers".into()));
@@ -47,12 +47,12 @@ pub fn read(
         _ => None,
     };
     if let Some(what) = missing {
-        remarks.push(Remark::new(&*place.path, what));
+        remarks.push(Remark::new(&*object.path, what));
     }
 
-    let point_sizes = lengths(place, points, &positions)?;
-    let count_sizes = lengths(place, counts, &face_counts)?;
-    let index_sizes = lengths(place, indices, &face_indices)?;
+    let point_sizes = lengths(object, points, &positions)?;
+    let count_sizes = lengths(object, counts, &face_counts)?;
+    let index_sizes = lengths(object, indices, &face_indices)?;
     let topology = if !face_counts.is_constant() || !face_indices.is_constant() || point_sizes.vary {
         Topology::Heterogeneous
     } else if positions.is_constant() {
@@ -60,14 +60,14 @@ pub fn read(
     } else {
         Topology::Homogeneous
     };
-    let sizes = |of: fn(&Lengths) -> usize| Sizes {
+    let sizes = |of: fn(&PropertyLengths) -> usize| ElementCounts {
         points: of(&point_sizes),
         faces: of(&count_sizes),
         corners: of(&index_sizes),
     };
 
     let mut mesh = Mesh {
-        path: place.path.to_string(),
+        path: object.path.to_string(),
         positions,
         face_counts,
         face_indices,
@@ -86,24 +86,24 @@ pub fn read(
         skin: None,
         particles: None,
     };
-    let attributes =
-        Attributes { place, first: sizes(|l| l.first), last: sizes(|l| l.last), mesh: &mut mesh, remarks };
+    let (first, last) = (sizes(|l| l.first), sizes(|l| l.last));
+    let attributes = AttributeReader { object, first, last, mesh: &mut mesh, remarks };
     read_attributes(attributes, properties)?;
     if let Some(points) = points {
-        follow_shown(place, points, &mut mesh)?;
+        correct_sparse_times(object, points, &mut mesh)?;
     }
     Ok(Ok(mesh))
 }
 
 /// Finds a property that is no compound and has samples.
-pub(super) fn simple<'p>(properties: &'p [PropertyHeader], name: &str) -> Option<&'p PropertyHeader> {
+pub(super) fn find_sampled<'p>(properties: &'p [PropertyHeader], name: &str) -> Option<&'p PropertyHeader> {
     let named = properties.iter().find(|p| p.name == name);
     named.filter(|p| p.kind != PropertyKind::Compound && p.samples > 0)
 }
 
 /// Reads uvs, normals and velocities of the schema, and all attributes in `.arbGeomParams`.
 pub(super) fn read_attributes(
-    mut reader: Attributes<'_>,
+    mut reader: AttributeReader<'_>,
     properties: &[PropertyHeader],
 ) -> Result<(), Error> {
     let named = |name: &str| properties.iter().find(|p| p.name == name);
@@ -112,17 +112,17 @@ pub(super) fn read_attributes(
             reader.param(p, true)?;
         }
     }
-    if let Some(p) = simple(properties, ".velocities") {
+    if let Some(p) = find_sampled(properties, ".velocities") {
         reader.velocities(p)?;
     }
     if let Some(more) = named(".arbGeomParams").filter(|p| p.kind == PropertyKind::Compound) {
-        match reader.place.archive.properties(more.id) {
+        match reader.object.archive.properties(more.id) {
             Ok(list) => {
                 for p in &list {
                     reader.param(p, false)?;
                 }
             }
-            Err(error) => reader.remark(".arbGeomParams", &broken(error)?),
+            Err(error) => reader.remark(".arbGeomParams", &fault_message(error)?),
         }
     }
     Ok(())
@@ -130,17 +130,21 @@ pub(super) fn read_attributes(
 
 /// Given a channel's number of samples and their times, returns other times, or `None` if the times are
 /// right.
-type Retime<'a> = dyn FnMut(usize, &Arc<TimeSampling>) -> Option<Arc<TimeSampling>> + 'a;
+type SamplingCorrection<'a> = dyn FnMut(usize, &Arc<TimeSampling>) -> Option<Arc<TimeSampling>> + 'a;
 
 /// Corrects the times of attributes whose samples an exporter left out where the mesh has no points, and
 /// whose remaining samples it numbered in seconds (time sampling 0): they get the times of the samples that
 /// have points.
-fn follow_shown(place: &Place, points: &PropertyHeader, mesh: &mut Mesh) -> Result<(), Error> {
+fn correct_sparse_times(
+    object: &ArchiveObject,
+    points: &PropertyHeader,
+    mesh: &mut Mesh,
+) -> Result<(), Error> {
     let identity = TimeSampling::Uniform { start: 0.0, step: 1.0 };
     let count = mesh.positions.len();
     let apart =
         |sampling: &TimeSampling, samples: usize| *sampling == identity && (2..count).contains(&samples);
-    fn channels<T>(list: &mut [Attribute<T>], change: &mut Retime<'_>)
+    fn channels<T>(list: &mut [Attribute<T>], change: &mut SamplingCorrection<'_>)
     where
         T: Clone + Send + Sync + 'static,
     {
@@ -169,7 +173,7 @@ fn follow_shown(place: &Place, points: &PropertyHeader, mesh: &mut Mesh) -> Resu
     }
     let mut times = Vec::new();
     for i in 0..count {
-        if place.archive.size(points.id, i)? > 0 {
+        if object.archive.size(points.id, i)? > 0 {
             times.push(mesh.positions.time(i));
         }
     }
@@ -185,7 +189,7 @@ fn follow_shown(place: &Place, points: &PropertyHeader, mesh: &mut Mesh) -> Resu
 }
 
 /// The number of elements of a property at its first and last sample.
-pub(super) struct Lengths {
+pub(super) struct PropertyLengths {
     pub first: usize,
     pub last: usize,
     /// `true` if samples have different lengths.
@@ -194,17 +198,17 @@ pub(super) struct Lengths {
 
 /// Checks every sample that differs from the first, so that broken samples are found at once.
 pub(super) fn lengths<T: Clone + Send + Sync + 'static>(
-    place: &Place,
+    object: &ArchiveObject,
     header: Option<&PropertyHeader>,
     channel: &Channel<T>,
-) -> Result<Lengths, Error> {
+) -> Result<PropertyLengths, Error> {
     let Some(header) = header else {
-        return Ok(Lengths { first: 0, last: 0, vary: false });
+        return Ok(PropertyLengths { first: 0, last: 0, vary: false });
     };
     let width = size_of(header.pod).unwrap_or(1) * header.extent;
-    let length = |i: usize| Ok(place.archive.size(header.id, i)? / width);
+    let length = |i: usize| Ok(object.archive.size(header.id, i)? / width);
     let first = length(0)?;
-    let mut lengths = Lengths { first, last: first, vary: false };
+    let mut lengths = PropertyLengths { first, last: first, vary: false };
     if !channel.is_constant() {
         // Nothing changes before and after these samples.
         let (first_change, last_change) = header.changed;
@@ -217,7 +221,7 @@ pub(super) fn lengths<T: Clone + Send + Sync + 'static>(
 }
 
 /// Returns the message of an error about the file's content; other errors are passed on.
-fn broken(error: Error) -> Result<String, Error> {
+fn fault_message(error: Error) -> Result<String, Error> {
     match error {
         Error::Malformed { what, .. } | Error::Unsupported { what, .. } => Ok(what),
         error => Err(error),
@@ -225,30 +229,30 @@ fn broken(error: Error) -> Result<String, Error> {
 }
 
 /// Adds geometry parameters to the matching attributes of a mesh.
-pub(super) struct Attributes<'a> {
-    pub place: &'a Place,
-    pub first: Sizes,
-    pub last: Sizes,
+pub(super) struct AttributeReader<'a> {
+    pub object: &'a ArchiveObject,
+    pub first: ElementCounts,
+    pub last: ElementCounts,
     pub mesh: &'a mut Mesh,
     pub remarks: &'a mut Vec<Remark>,
 }
 
-impl Attributes<'_> {
+impl AttributeReader<'_> {
     fn remark(&mut self, name: &str, what: &str) {
         let what = format!("attribute {name}: {what}");
-        self.remarks.push(Remark::new(&*self.place.path, what));
+        self.remarks.push(Remark::new(&*self.object.path, what));
     }
 
     /// `true` if the compound contains a compound or a property with samples.
     fn has_samples(&self, header: &PropertyHeader) -> Result<bool, Error> {
-        let parts = self.place.archive.properties(header.id)?;
+        let parts = self.object.archive.properties(header.id)?;
         Ok(parts.iter().any(|p| p.kind == PropertyKind::Compound || p.samples > 0))
     }
 
     /// Adds a parameter. `own`: a property of the schema itself (`uv`, `N`), identified by its name; others
     /// are identified by type and interpretation.
     fn param(&mut self, header: &PropertyHeader, own: bool) -> Result<(), Error> {
-        let param = match Param::open(self.place, header) {
+        let param = match Param::open(self.object, header) {
             Ok(Some(param)) => param,
             Ok(None) => {
                 if header.kind == PropertyKind::Compound && self.has_samples(header)? {
@@ -257,7 +261,7 @@ impl Attributes<'_> {
                 return Ok(());
             }
             Err(error) => {
-                let what = format!("{}; left out", broken(error)?);
+                let what = format!("{}; left out", fault_message(error)?);
                 self.remark(&header.name, &what);
                 return Ok(());
             }
@@ -265,42 +269,42 @@ impl Attributes<'_> {
         let (extent, single) = (param.extent(), param.is_single());
         let per_element = !matches!(param.scope(), Some(crate::Scope::Constant | crate::Scope::Uniform));
         if own && param.name == "uv" && (extent == 2 || extent == 3) {
-            if let Some(uv) = self.take(&param, Param::floats::<2>)? {
+            if let Some(uv) = self.attribute_or_remark(&param, Param::floats::<2>)? {
                 self.mesh.uvs.insert(0, uv);
             }
         } else if param.name == "N"
             && extent == 3
             && (own || self.mesh.normals.is_none() && param.interpretation() == "normal")
         {
-            if let Some(normals) = self.take(&param, Param::floats::<3>)? {
+            if let Some(normals) = self.attribute_or_remark(&param, Param::floats::<3>)? {
                 self.mesh.normals = Some(normals);
             }
         } else if single && extent == 2 && param.is_float() && per_element {
-            if let Some(uv) = self.take(&param, Param::floats::<2>)? {
+            if let Some(uv) = self.attribute_or_remark(&param, Param::floats::<2>)? {
                 self.mesh.uvs.push(uv);
             }
         } else if single
             && matches!((param.interpretation(), extent), ("rgb", 3) | ("rgba", 4))
             && param.floats::<4>().is_some()
         {
-            if let Some(colours) = self.take(&param, Param::floats::<4>)? {
+            if let Some(colours) = self.attribute_or_remark(&param, Param::floats::<4>)? {
                 self.mesh.colours.push(colours);
             }
         } else {
             // Extra attributes that do not fit the mesh are dropped without a remark.
             if let Some(decode) = param.integers()
-                && let Ok(Ok((attribute, None))) = param.attribute(self.place, decode, self.first, self.last)
+                && let Ok(Ok((attribute, None))) = param.attribute(self.object, decode, self.first, self.last)
             {
                 self.mesh.integers.push(attribute);
             }
-            if let Some(decode) = param.numbers()
-                && let Ok(Ok((attribute, None))) = param.attribute(self.place, decode, self.first, self.last)
+            if let Some(decode) = param.padded_floats()
+                && let Ok(Ok((attribute, None))) = param.attribute(self.object, decode, self.first, self.last)
             {
                 let components = extent;
                 self.mesh.custom_attributes.push(CustomAttribute { components, attribute });
             }
             if let Some(decode) = param.texts()
-                && let Ok(Ok((attribute, None))) = param.attribute(self.place, decode, self.first, self.last)
+                && let Ok(Ok((attribute, None))) = param.attribute(self.object, decode, self.first, self.last)
             {
                 self.mesh.names.push(attribute);
             }
@@ -311,14 +315,14 @@ impl Attributes<'_> {
     }
 
     /// Returns the attribute, or adds a remark with the reason why it is unusable.
-    pub fn take<const N: usize>(
+    pub fn attribute_or_remark<const N: usize>(
         &mut self,
         param: &Param,
         decode: fn(&Param) -> Option<super::channel::Decode<[f32; N]>>,
     ) -> Result<Option<Attribute<[f32; N]>>, Error> {
         let what = match decode(param) {
             None => "its values are of an unusable type".to_string(),
-            Some(decode) => match param.attribute(self.place, decode, self.first, self.last) {
+            Some(decode) => match param.attribute(self.object, decode, self.first, self.last) {
                 Ok(Ok((attribute, fault))) => {
                     if let Some(what) = fault {
                         self.remark(&param.name, &what);
@@ -326,7 +330,7 @@ impl Attributes<'_> {
                     return Ok(Some(attribute));
                 }
                 Ok(Err(what)) => what,
-                Err(error) => broken(error)?,
+                Err(error) => fault_message(error)?,
             },
         };
         self.remark(&param.name, &format!("{what}; left out"));
@@ -335,17 +339,17 @@ impl Attributes<'_> {
 
     fn velocities(&mut self, header: &PropertyHeader) -> Result<(), Error> {
         let decode = floats::<3, 3>(header.pod, false, 0.0).filter(|_| header.extent == 3);
-        let count = match self.place.archive.size(header.id, 0) {
+        let count = match self.object.archive.size(header.id, 0) {
             Ok(size) => size / (size_of(header.pod).unwrap_or(1) * header.extent),
             Err(error) => {
-                let what = format!("{}; left out", broken(error)?);
+                let what = format!("{}; left out", fault_message(error)?);
                 self.remark(".velocities", &what);
                 return Ok(());
             }
         };
         match decode {
             Some(decode) if count == self.first.points => {
-                self.mesh.velocities = Some(self.place.channel(header, decode));
+                self.mesh.velocities = Some(self.object.channel(header, decode));
             }
             // Some writers keep an empty property if the mesh does not move.
             Some(_) if count == 0 => {}
@@ -361,37 +365,41 @@ impl Attributes<'_> {
 }
 
 /// Names of face attributes that name materials, in lower case: those of Houdini and of exporters.
-const MATERIALS: [&str; 5] =
+const MATERIAL_ATTRIBUTES: [&str; 5] =
     ["shop_materialpath", "materialpath", "material", "material_name", "shadinggroup"];
 
 /// Converts material names on faces to face sets, for a mesh that has no face sets. Names that first occur
 /// after the first sample are ignored.
-pub fn name_materials(mesh: &mut Mesh) -> Result<(), Error> {
-    let is =
-        |a: &&Attribute<Arc<str>>| a.scope == Scope::Uniform && MATERIALS.contains(&&*a.name.to_lowercase());
+pub fn materials_to_face_sets(mesh: &mut Mesh) -> Result<(), Error> {
+    let is = |a: &&Attribute<Arc<str>>| {
+        a.scope == Scope::Uniform && MATERIAL_ATTRIBUTES.contains(&&*a.name.to_lowercase())
+    };
     let Some(attribute) = mesh.names.iter().find(is).filter(|_| mesh.face_sets.is_empty()) else {
         return Ok(());
     };
-    let by_face = Arc::new(ByFace(attribute.clone()));
+    let by_face = Arc::new(FaceNames(attribute.clone()));
     let mut names = Vec::new();
     by_face.names(0, &mut names)?;
     let mut seen = HashSet::new();
     names.retain(|name| !name.is_empty() && seen.insert(name.clone()));
     let set = |name: Arc<str>| FaceSet {
         name: name.to_string(),
-        faces: Channel::new(by_face.sampling().clone(), Arc::new(FacesOf { name, by_face: by_face.clone() })),
+        faces: Channel::new(
+            by_face.sampling().clone(),
+            Arc::new(NamedFaces { name, face_names: by_face.clone() }),
+        ),
     };
-    mesh.face_sets = names.into_iter().take(MAX_NAMED).map(set).collect();
+    mesh.face_sets = names.into_iter().take(MAX_NAMED_MATERIALS).map(set).collect();
     Ok(())
 }
 
 /// Upper limit for the materials that face attributes can name.
-const MAX_NAMED: usize = 4096;
+const MAX_NAMED_MATERIALS: usize = 4096;
 
 /// A face attribute that gives a name per face.
-struct ByFace(Attribute<Arc<str>>);
+struct FaceNames(Attribute<Arc<str>>);
 
-impl ByFace {
+impl FaceNames {
     /// Returns the sampling of the indices if they have more than one sample, otherwise that of the names.
     fn sampling(&self) -> &Arc<TimeSampling> {
         match &self.0.indices {
@@ -419,18 +427,18 @@ impl ByFace {
 }
 
 /// The faces that have one name.
-struct FacesOf {
+struct NamedFaces {
     name: Arc<str>,
-    by_face: Arc<ByFace>,
+    face_names: Arc<FaceNames>,
 }
 
-impl Source<i32> for FacesOf {
+impl Source<i32> for NamedFaces {
     fn len(&self) -> usize {
-        self.by_face.samples()
+        self.face_names.samples()
     }
 
     fn identity(&self, i: usize) -> Identity {
-        let Attribute { values, indices, .. } = &self.by_face.0;
+        let Attribute { values, indices, .. } = &self.face_names.0;
         let indices = indices.as_ref().filter(|c| !c.is_empty());
         let of = indices.map_or(0, |c| c.identity(i.min(c.len() - 1)));
         values.identity(i.min(values.len() - 1)) ^ of.rotate_left(64)
@@ -438,7 +446,7 @@ impl Source<i32> for FacesOf {
 
     fn read(&self, i: usize, out: &mut Vec<i32>) -> Result<(), Error> {
         let mut names = Vec::new();
-        self.by_face.names(i, &mut names)?;
+        self.face_names.names(i, &mut names)?;
         out.clear();
         let own = (0..).zip(&names).filter(|(_, name)| **name == self.name);
         out.extend(own.map(|(face, _): (i32, _)| face));
@@ -448,13 +456,13 @@ impl Source<i32> for FacesOf {
 
 /// Returns the number of samples of the schema.
 pub fn samples(properties: &[PropertyHeader]) -> usize {
-    let own = properties.iter().filter(|p| OWN.contains(&p.name.as_str()));
+    let own = properties.iter().filter(|p| SCHEMA_PROPERTIES.contains(&p.name.as_str()));
     own.map(|p| p.samples).max().unwrap_or(0)
 }
 
 /// Returns the user properties of a schema's compound as text.
 pub fn user_properties(
-    place: &Place,
+    object: &ArchiveObject,
     properties: &[PropertyHeader],
     remarks: &mut Vec<Remark>,
 ) -> Result<Vec<(String, String)>, Error> {
@@ -462,9 +470,9 @@ pub fn user_properties(
     let Some(user) = user else {
         return Ok(Vec::new());
     };
-    describe(place, user.id).or_else(|error| {
-        let what = format!("user properties left out: {}", broken(error)?);
-        remarks.push(Remark::new(&*place.path, what));
+    describe(object, user.id).or_else(|error| {
+        let what = format!("user properties left out: {}", fault_message(error)?);
+        remarks.push(Remark::new(&*object.path, what));
         Ok(Vec::new())
     })
 }
@@ -472,12 +480,12 @@ pub fn user_properties(
 /// Returns the numeric user properties of an object as a whole. [`user_properties`] has already remarked on
 /// unreadable ones.
 pub fn user_custom_attributes(
-    place: &Place,
+    object: &ArchiveObject,
     properties: &[PropertyHeader],
 ) -> Result<Vec<CustomAttribute>, Error> {
     let user = (properties.iter()).find(|p| p.name == ".userProperties" && p.kind == PropertyKind::Compound);
     let Some(user) = user else {
         return Ok(Vec::new());
     };
-    custom_attributes(place, user.id).or_else(|error| broken(error).map(|_| Vec::new()))
+    custom_attributes(object, user.id).or_else(|error| fault_message(error).map(|_| Vec::new()))
 }

@@ -24,7 +24,7 @@ const FILE_VERSION: i32 = 0;
 /// The oldest library version whose files are read; no older one used this container.
 const LIBRARY_VERSION: i32 = 9999;
 /// Size in bytes of the key before each sample.
-const KEY: usize = 16;
+const KEY_BYTES: usize = 16;
 
 /// An open archive.
 pub struct Ogawa {
@@ -46,7 +46,7 @@ struct Property {
     /// The reference of each stored slot, loaded on first use.
     slots: OnceLock<Box<[Reference]>>,
     /// The identity of slot 0, cached since constant properties are often asked for it.
-    first: OnceLock<Identity>,
+    first_identity: OnceLock<Identity>,
 }
 
 impl Ogawa {
@@ -230,7 +230,7 @@ impl Archive for Ogawa {
                             samples: record.samples as usize,
                             changed: record.changed,
                             slots: OnceLock::new(),
-                            first: OnceLock::new(),
+                            first_identity: OnceLock::new(),
                         }),
                     ));
                     0
@@ -259,13 +259,13 @@ impl Archive for Ogawa {
     fn identity(&self, property: u64, sample: usize) -> Result<Identity, Error> {
         let property = self.property(property)?;
         let is_first = headers::slot(property.changed, sample) == 0;
-        if let Some(first) = property.first.get().filter(|_| is_first) {
+        if let Some(first) = property.first_identity.get().filter(|_| is_first) {
             return Ok(*first);
         }
         let block = self.block(&property, sample)?;
-        let head = self.container.data_head::<KEY>(block)?;
+        let head = self.container.data_head::<KEY_BYTES>(block)?;
         let key = Identity::from_le_bytes(head.first);
-        let identity = match (head.size as usize).saturating_sub(KEY) {
+        let identity = match (head.size as usize).saturating_sub(KEY_BYTES) {
             // A block with only the key and a missing block are both empty.
             0 => 0,
             // Blank keys identify nothing; then the offset does.
@@ -273,7 +273,7 @@ impl Archive for Ogawa {
             size => key.wrapping_add((size as Identity).rotate_left(64)),
         };
         if is_first {
-            let _ = property.first.set(identity);
+            let _ = property.first_identity.set(identity);
         }
         Ok(identity)
     }
@@ -282,13 +282,13 @@ impl Archive for Ogawa {
         let property = self.property(property)?;
         let block = self.block(&property, sample)?;
         let size = self.container.data_head::<0>(block)?.size;
-        Ok((size as usize).saturating_sub(KEY))
+        Ok((size as usize).saturating_sub(KEY_BYTES))
     }
 
     fn read(&self, property: u64, sample: usize, out: &mut Vec<u8>) -> Result<(), Error> {
         let property = self.property(property)?;
         let block = self.block(&property, sample)?;
-        self.container.read(block, KEY, out)
+        self.container.read(block, KEY_BYTES, out)
     }
 }
 

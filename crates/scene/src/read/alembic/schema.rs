@@ -1,7 +1,7 @@
 //! Builds a [`Scene`] from Alembic's core model: walks the objects and reads each by its schema. Unreadable
 //! or unsupported content becomes a remark and a plain node; only a broken container is an error.
 
-use super::channel::{Place, i32s, numbers, read_bytes, size_of};
+use super::channel::{ArchiveObject, i32s, numbers, read_bytes, size_of};
 use super::core::{Archive, MetaData, ObjectHeader, PropertyHeader, PropertyKind};
 use super::{camera, instance, mesh, particles, xform};
 use crate::{CustomAttribute, Error, FaceSet, Node, NodeId, NodeKind, Remark, Scene};
@@ -15,28 +15,28 @@ const MAX_PATH_BYTES: usize = 256 << 20;
 
 /// The kind of an object, determined by its schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum SchemaKind {
     Node(NodeKind),
     FaceSet,
 }
 
 /// Name of the schema without its version, its kind, and the name of its compound.
-const SCHEMAS: [(&str, Kind, &str); 10] = [
-    ("AbcGeom_Xform", Kind::Node(NodeKind::Xform), ".xform"),
-    ("AbcGeom_PolyMesh", Kind::Node(NodeKind::PolyMesh), ".geom"),
-    ("AbcGeom_SubD", Kind::Node(NodeKind::SubD), ".geom"),
-    ("AbcGeom_FaceSet", Kind::FaceSet, ".faceset"),
-    ("AbcGeom_Curve", Kind::Node(NodeKind::Curves), ".geom"),
-    ("AbcGeom_Points", Kind::Node(NodeKind::Points), ".geom"),
-    ("AbcGeom_NuPatch", Kind::Node(NodeKind::NuPatch), ".geom"),
-    ("AbcGeom_Camera", Kind::Node(NodeKind::Camera), ".geom"),
-    ("AbcGeom_Light", Kind::Node(NodeKind::Light), ".geom"),
-    ("AbcMaterial_Material", Kind::Node(NodeKind::Material), ".material"),
+const SCHEMAS: [(&str, SchemaKind, &str); 10] = [
+    ("AbcGeom_Xform", SchemaKind::Node(NodeKind::Xform), ".xform"),
+    ("AbcGeom_PolyMesh", SchemaKind::Node(NodeKind::PolyMesh), ".geom"),
+    ("AbcGeom_SubD", SchemaKind::Node(NodeKind::SubD), ".geom"),
+    ("AbcGeom_FaceSet", SchemaKind::FaceSet, ".faceset"),
+    ("AbcGeom_Curve", SchemaKind::Node(NodeKind::Curves), ".geom"),
+    ("AbcGeom_Points", SchemaKind::Node(NodeKind::Points), ".geom"),
+    ("AbcGeom_NuPatch", SchemaKind::Node(NodeKind::NuPatch), ".geom"),
+    ("AbcGeom_Camera", SchemaKind::Node(NodeKind::Camera), ".geom"),
+    ("AbcGeom_Light", SchemaKind::Node(NodeKind::Light), ".geom"),
+    ("AbcMaterial_Material", SchemaKind::Node(NodeKind::Material), ".material"),
 ];
 
 /// Reads everything except samples.
 pub fn read(archive: Arc<dyn Archive>) -> Result<(Scene, Vec<Remark>), Error> {
-    let mut walk = Walk {
+    let mut walk = ArchiveReader {
         scene: Scene {
             format: archive.format(),
             fps: fps(&*archive),
@@ -50,15 +50,15 @@ pub fn read(archive: Arc<dyn Archive>) -> Result<(Scene, Vec<Remark>), Error> {
         path_bytes: 0,
         custom_attributes: HashMap::new(),
     };
-    walk.run()?;
-    let Walk { mut scene, mut remarks, instances, .. } = walk;
+    walk.read_objects()?;
+    let ArchiveReader { mut scene, mut remarks, instances, .. } = walk;
     instance::resolve(&mut scene.nodes, instances, &mut remarks);
     match scene.count() {
         Ok(counts) => scene.counts = counts,
         Err(error) => remarks.push(Remark::new("/", format!("not counted: {error}"))),
     }
     for mesh in &mut scene.meshes {
-        if let Err(error) = mesh::name_materials(mesh) {
+        if let Err(error) = mesh::materials_to_face_sets(mesh) {
             let what = format!("names of materials left out: {}", tolerate(error)?);
             remarks.push(Remark::new(&mesh.path, what));
         }
@@ -87,7 +87,7 @@ fn tolerate(error: Error) -> Result<String, Error> {
     }
 }
 
-struct Walk {
+struct ArchiveReader {
     archive: Arc<dyn Archive>,
     scene: Scene,
     remarks: Vec<Remark>,
@@ -101,23 +101,23 @@ struct Walk {
 }
 
 /// An object still to be read.
-struct Pending {
+struct PendingObject {
     header: ObjectHeader,
     parent: Option<NodeId>,
     depth: usize,
 }
 
-impl Walk {
+impl ArchiveReader {
     fn remark(&mut self, path: &str, what: impl Into<String>) {
         self.remarks.push(Remark::new(path, what));
     }
 
-    fn run(&mut self) -> Result<(), Error> {
+    fn read_objects(&mut self) -> Result<(), Error> {
         let mut stack = Vec::new();
         let top = self.archive.children(self.archive.top())?;
         self.push(&mut stack, top, None, 1);
         while let Some(object) = stack.pop() {
-            self.object(object, &mut stack)?;
+            self.read_object(object, &mut stack)?;
         }
         Ok(())
     }
@@ -125,7 +125,7 @@ impl Walk {
     /// Pushes children onto the stack so that the first one is taken first.
     fn push(
         &mut self,
-        stack: &mut Vec<Pending>,
+        stack: &mut Vec<PendingObject>,
         children: Vec<ObjectHeader>,
         parent: Option<NodeId>,
         depth: usize,
@@ -139,15 +139,15 @@ impl Walk {
         for path in twice {
             self.remark(&path, "its parent has several children of this name");
         }
-        stack.extend(children.into_iter().rev().map(|header| Pending { header, parent, depth }));
+        stack.extend(children.into_iter().rev().map(|header| PendingObject { header, parent, depth }));
     }
 
     fn path(&self, node: Option<NodeId>) -> &str {
         node.map_or("", |id| &self.scene.nodes[id].path)
     }
 
-    fn object(&mut self, object: Pending, stack: &mut Vec<Pending>) -> Result<(), Error> {
-        let Pending { header, parent, depth } = object;
+    fn read_object(&mut self, object: PendingObject, stack: &mut Vec<PendingObject>) -> Result<(), Error> {
+        let PendingObject { header, parent, depth } = object;
         let path: Arc<str> = format!("{}/{}", self.path(parent), header.name).into();
         self.path_bytes += path.len();
         if self.path_bytes > MAX_PATH_BYTES {
@@ -159,7 +159,7 @@ impl Walk {
             self.remark(&path, "is the same object as another one; left out");
             return Ok(());
         }
-        let place = Place { archive: self.archive.clone(), path: path.clone() };
+        let archive_object = ArchiveObject { archive: self.archive.clone(), path: path.clone() };
         let read = self.archive.properties_of(header.id);
         let properties = match read.and_then(|compound| self.archive.properties(compound)) {
             Ok(properties) => properties,
@@ -169,9 +169,9 @@ impl Walk {
                 Vec::new()
             }
         };
-        let schema = schema(&header.meta, &properties);
-        if let Some((Kind::FaceSet, compound)) = schema {
-            return self.face_set(&place, header.name, parent, &properties, compound);
+        let schema = find_schema(&header.meta, &properties);
+        if let Some((SchemaKind::FaceSet, compound)) = schema {
+            return self.add_face_set(&archive_object, header.name, parent, &properties, compound);
         }
 
         let mut node = Node {
@@ -180,7 +180,7 @@ impl Walk {
             parent,
             kind: NodeKind::Other,
             transform: None,
-            visibility: visibility(&place, &properties),
+            visibility: visibility(&archive_object, &properties),
             mesh: None,
             instance_of: None,
             samples: 1,
@@ -188,7 +188,7 @@ impl Walk {
             user_properties: Vec::new(),
         };
         let id = self.scene.nodes.len();
-        match self.source(&properties)? {
+        match self.instance_target(&properties)? {
             Some(source) => {
                 node.visibility = None;
                 self.instances.push((id, source));
@@ -201,8 +201,8 @@ impl Walk {
             }
             None => {}
         }
-        if let Some((Kind::Node(kind), compound)) = schema {
-            self.schema(&place, &mut node, kind, &properties, compound)?;
+        if let Some((SchemaKind::Node(kind), compound)) = schema {
+            self.read_schema(&archive_object, &mut node, kind, &properties, compound)?;
         }
         self.scene.nodes.push(node);
 
@@ -224,9 +224,9 @@ impl Walk {
     }
 
     /// Fills in the node according to its schema; a broken one leaves a plain node.
-    fn schema(
+    fn read_schema(
         &mut self,
-        place: &Place,
+        object: &ArchiveObject,
         node: &mut Node,
         kind: NodeKind,
         properties: &[PropertyHeader],
@@ -234,26 +234,26 @@ impl Walk {
     ) -> Result<(), Error> {
         let Some(compound) = find_compound(properties, compound) else {
             // An object may have a schema in its metadata only; its kind still counts.
-            self.remark_kind(&place.path, kind);
+            self.remark_kind(&object.path, kind);
             let is_mesh = matches!(kind, NodeKind::PolyMesh | NodeKind::SubD);
             if is_mesh {
-                self.remark(&place.path, "has no geometry; a plain node now");
+                self.remark(&object.path, "has no geometry; a plain node now");
             }
             node.kind = if is_mesh { NodeKind::Other } else { kind };
             node.samples = 0;
             return Ok(());
         };
-        let result = self.compound(place, node, kind, compound.id);
+        let result = self.read_compound(object, node, kind, compound.id);
         if let Err(error) = result {
             let what = format!("unreadable ({}); a plain node now", tolerate(error)?);
-            self.remark(&place.path, what);
+            self.remark(&object.path, what);
         }
         Ok(())
     }
 
-    fn compound(
+    fn read_compound(
         &mut self,
-        place: &Place,
+        object: &ArchiveObject,
         node: &mut Node,
         kind: NodeKind,
         compound: u64,
@@ -261,34 +261,34 @@ impl Walk {
         let properties = self.archive.properties(compound)?;
         match kind {
             NodeKind::Xform => {
-                let (transform, fault) = xform::read(place, &properties)?;
+                let (transform, fault) = xform::read(object, &properties)?;
                 if let Some(fault) = fault {
-                    self.remark(&place.path, format!("{fault}; taken as the identity"));
+                    self.remark(&object.path, format!("{fault}; taken as the identity"));
                 }
                 node.transform = transform;
                 node.samples = xform::samples(&properties);
             }
             NodeKind::PolyMesh | NodeKind::SubD => {
                 let is_subd = kind == NodeKind::SubD;
-                match mesh::read(place, &properties, is_subd, &mut self.remarks)? {
+                match mesh::read(object, &properties, is_subd, &mut self.remarks)? {
                     Ok(mesh) => {
                         node.mesh = Some(self.scene.meshes.len());
                         self.scene.meshes.push(mesh);
                         node.samples = mesh::samples(&properties);
                     }
                     Err(fault) => {
-                        self.remark(&place.path, format!("{fault}; a plain node now"));
+                        self.remark(&object.path, format!("{fault}; a plain node now"));
                         return Ok(());
                     }
                 }
             }
             NodeKind::Points | NodeKind::Curves => {
-                match particles::read(place, &properties, kind, &mut self.remarks)? {
+                match particles::read(object, &properties, kind, &mut self.remarks)? {
                     Ok(mesh) => {
                         node.mesh = Some(self.scene.meshes.len());
                         self.scene.meshes.push(mesh);
                     }
-                    Err(fault) => self.remark(&place.path, format!("{fault}; left out")),
+                    Err(fault) => self.remark(&object.path, format!("{fault}; left out")),
                 }
                 node.samples = mesh::samples(&properties);
             }
@@ -296,17 +296,17 @@ impl Walk {
                 let simple = properties.iter().map(|p| p.samples);
                 node.samples = simple.max().unwrap_or(0);
                 if kind == NodeKind::Camera {
-                    node.camera = camera::read(place, &properties);
+                    node.camera = camera::read(object, &properties);
                     if node.camera.is_none() {
-                        self.remark(&place.path, "is a camera whose lens values cannot be read; left out");
+                        self.remark(&object.path, "is a camera whose lens values cannot be read; left out");
                     }
                 }
             }
         }
         node.kind = kind;
-        self.remark_kind(&place.path, kind);
-        node.user_properties = mesh::user_properties(place, &properties, &mut self.remarks)?;
-        let mut numbers = mesh::user_custom_attributes(place, &properties)?;
+        self.remark_kind(&object.path, kind);
+        node.user_properties = mesh::user_properties(object, &properties, &mut self.remarks)?;
+        let mut numbers = mesh::user_custom_attributes(object, &properties)?;
         match node.mesh {
             // The transform above a mesh supplies attributes that the mesh itself lacks.
             Some(mesh) => {
@@ -347,20 +347,20 @@ impl Walk {
     }
 
     /// Adds a face set to the mesh that is its parent.
-    fn face_set(
+    fn add_face_set(
         &mut self,
-        place: &Place,
+        object: &ArchiveObject,
         name: String,
         parent: Option<NodeId>,
         properties: &[PropertyHeader],
         compound: &str,
     ) -> Result<(), Error> {
         let Some(mesh) = parent.and_then(|id| self.scene.nodes[id].mesh) else {
-            self.remark(&place.path, "is a face set without a mesh; left out");
+            self.remark(&object.path, "is a face set without a mesh; left out");
             return Ok(());
         };
         let Some(compound) = find_compound(properties, compound) else {
-            self.remark(&place.path, "is a face set without faces; left out");
+            self.remark(&object.path, "is a face set without faces; left out");
             return Ok(());
         };
         let faces = self.archive.properties(compound.id).and_then(|list| {
@@ -370,21 +370,21 @@ impl Walk {
                 return Ok(None);
             };
             self.archive.size(faces.id, 0)?;
-            Ok(i32s(faces.pod).map(|decode| place.channel(faces, decode)))
+            Ok(i32s(faces.pod).map(|decode| object.channel(faces, decode)))
         });
         match faces {
             Ok(Some(faces)) => self.scene.meshes[mesh].face_sets.push(FaceSet { name, faces }),
-            Ok(None) => self.remark(&place.path, "is a face set without faces; left out"),
+            Ok(None) => self.remark(&object.path, "is a face set without faces; left out"),
             Err(error) => {
                 let what = format!("face set unreadable ({}); left out", tolerate(error)?);
-                self.remark(&place.path, what);
+                self.remark(&object.path, what);
             }
         }
         Ok(())
     }
 
     /// Returns the path of an instance's target.
-    fn source(&self, properties: &[PropertyHeader]) -> Result<Option<String>, Error> {
+    fn instance_target(&self, properties: &[PropertyHeader]) -> Result<Option<String>, Error> {
         use super::core::Pod;
         let Some(source) = properties.iter().find(|p| {
             p.name == ".instanceSource"
@@ -407,7 +407,7 @@ impl Walk {
 }
 
 /// Returns the object's schema, from its own metadata or that of its compound, and the name of that compound.
-fn schema<'a>(meta: &'a MetaData, properties: &'a [PropertyHeader]) -> Option<(Kind, &'a str)> {
+fn find_schema<'a>(meta: &'a MetaData, properties: &'a [PropertyHeader]) -> Option<(SchemaKind, &'a str)> {
     let own = std::iter::once(meta);
     let metas = own.chain(properties.iter().map(|p| &p.meta));
     metas.into_iter().find_map(|meta| {
@@ -425,9 +425,9 @@ fn find_compound<'a>(properties: &'a [PropertyHeader], name: &str) -> Option<&'a
 }
 
 /// Returns the visibility channel: −1 inherits from the parent, 0 hidden, 1 visible.
-fn visibility(place: &Place, properties: &[PropertyHeader]) -> Option<crate::Channel<i8>> {
+fn visibility(object: &ArchiveObject, properties: &[PropertyHeader]) -> Option<crate::Channel<i8>> {
     let visible = properties.iter().find(|p| {
         p.name == "visible" && p.kind != PropertyKind::Compound && p.samples > 0 && size_of(p.pod) == Some(1)
     })?;
-    Some(place.channel(visible, numbers(|[b]| (b as i8).signum())))
+    Some(object.channel(visible, numbers(|[b]| (b as i8).signum())))
 }

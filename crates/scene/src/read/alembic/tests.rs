@@ -7,8 +7,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 /// A property to be created.
-enum Prop {
-    Compound(&'static str, &'static str, Vec<Prop>),
+enum TestProperty {
+    Compound(&'static str, &'static str, Vec<TestProperty>),
     /// Name, kind, type, extent, metadata, payload of each sample.
     Simple(&'static str, PropertyKind, Pod, usize, &'static str, Vec<Vec<u8>>),
     /// A compound that cannot be read.
@@ -18,11 +18,11 @@ enum Prop {
 struct Object {
     name: &'static str,
     meta: &'static str,
-    properties: Vec<Prop>,
+    properties: Vec<TestProperty>,
     children: Vec<Object>,
 }
 
-fn object(name: &'static str, meta: &'static str, properties: Vec<Prop>) -> Object {
+fn object(name: &'static str, meta: &'static str, properties: Vec<TestProperty>) -> Object {
     Object { name, meta, properties, children: Vec::new() }
 }
 
@@ -33,12 +33,18 @@ impl Object {
     }
 }
 
-fn scalar(name: &'static str, pod: Pod, extent: usize, samples: Vec<Vec<u8>>) -> Prop {
-    Prop::Simple(name, PropertyKind::Scalar, pod, extent, "", samples)
+fn scalar(name: &'static str, pod: Pod, extent: usize, samples: Vec<Vec<u8>>) -> TestProperty {
+    TestProperty::Simple(name, PropertyKind::Scalar, pod, extent, "", samples)
 }
 
-fn array(name: &'static str, pod: Pod, extent: usize, meta: &'static str, samples: Vec<Vec<u8>>) -> Prop {
-    Prop::Simple(name, PropertyKind::Array, pod, extent, meta, samples)
+fn array(
+    name: &'static str,
+    pod: Pod,
+    extent: usize,
+    meta: &'static str,
+    samples: Vec<Vec<u8>>,
+) -> TestProperty {
+    TestProperty::Simple(name, PropertyKind::Array, pod, extent, meta, samples)
 }
 
 fn f32s(values: &[f32]) -> Vec<u8> {
@@ -55,7 +61,7 @@ fn i32s(values: &[i32]) -> Vec<u8> {
 
 /// An archive in memory. Handles of compounds and properties are indices; `u64::MAX` is the broken compound.
 #[derive(Default)]
-struct Memory {
+struct MemoryArchive {
     meta: MetaData,
     objects: Vec<(Vec<ObjectHeader>, u64)>,
     compounds: Vec<Vec<PropertyHeader>>,
@@ -64,7 +70,7 @@ struct Memory {
     payloads: Arc<Mutex<Vec<(u64, usize)>>>,
 }
 
-impl Memory {
+impl MemoryArchive {
     fn add_object(&mut self, object: Object) -> ObjectHeader {
         let compound = self.add_compound(object.properties);
         let children = object.children.into_iter().map(|c| self.add_object(c)).collect();
@@ -76,20 +82,20 @@ impl Memory {
         }
     }
 
-    fn add_compound(&mut self, properties: Vec<Prop>) -> u64 {
+    fn add_compound(&mut self, properties: Vec<TestProperty>) -> u64 {
         let list = properties.into_iter().map(|p| self.add_property(p)).collect();
         self.compounds.push(list);
         self.compounds.len() as u64 - 1
     }
 
-    fn add_property(&mut self, property: Prop) -> PropertyHeader {
+    fn add_property(&mut self, property: TestProperty) -> PropertyHeader {
         let (name, kind, pod, extent, meta, samples, id) = match property {
-            Prop::Compound(name, meta, list) => {
+            TestProperty::Compound(name, meta, list) => {
                 let id = self.add_compound(list);
                 (name, PropertyKind::Compound, Pod::Bool, 1, meta, 0, id)
             }
-            Prop::Broken(name) => (name, PropertyKind::Compound, Pod::Bool, 1, "", 0, u64::MAX),
-            Prop::Simple(name, kind, pod, extent, meta, samples) => {
+            TestProperty::Broken(name) => (name, PropertyKind::Compound, Pod::Bool, 1, "", 0, u64::MAX),
+            TestProperty::Simple(name, kind, pod, extent, meta, samples) => {
                 let n = samples.len();
                 self.samples.push(samples);
                 (name, kind, pod, extent, meta, n, self.samples.len() as u64 - 1)
@@ -109,7 +115,7 @@ impl Memory {
     }
 }
 
-impl Archive for Memory {
+impl Archive for MemoryArchive {
     fn path(&self) -> &Path {
         Path::new("memory.abc")
     }
@@ -149,7 +155,7 @@ impl Archive for Memory {
 }
 
 fn read(meta: &str, objects: Vec<Object>) -> (Scene, Vec<String>) {
-    let mut memory = Memory { meta: MetaData(meta.into()), ..Memory::default() };
+    let mut memory = MemoryArchive { meta: MetaData(meta.into()), ..MemoryArchive::default() };
     memory.add_object(object("ABC", "", vec![]).with(objects));
     let (scene, remarks) = schema::read(Arc::new(memory)).unwrap();
     (scene, remarks.iter().map(Remark::to_string).collect())
@@ -158,8 +164,8 @@ fn read(meta: &str, objects: Vec<Object>) -> (Scene, Vec<String>) {
 const XFORM: &str = "schema=AbcGeom_Xform_v3;schemaObjTitle=AbcGeom_Xform_v3:.xform";
 const MESH: &str = "schema=AbcGeom_PolyMesh_v1;schemaBaseType=AbcGeom_GeomBase_v1";
 
-fn xform(properties: Vec<Prop>) -> Object {
-    object("x", XFORM, vec![Prop::Compound(".xform", "", properties)])
+fn xform(properties: Vec<TestProperty>) -> Object {
+    object("x", XFORM, vec![TestProperty::Compound(".xform", "", properties)])
 }
 
 fn matrices(scene: &Scene) -> Vec<glam::DMat4> {
@@ -219,7 +225,7 @@ fn transforms_from_arrays_floats_and_nothing() {
 }
 
 /// Makes a square of two triangles with further properties.
-fn square(more: Vec<Prop>) -> Object {
+fn square(more: Vec<TestProperty>) -> Object {
     let points: Vec<f64> = vec![0., 0., 0., 1., 0., 0., 1., 1., 0., 0., 1., 0.];
     let mut properties = vec![
         array("P", Pod::F64, 3, "", vec![f64s(&points)]),
@@ -227,7 +233,7 @@ fn square(more: Vec<Prop>) -> Object {
         array(".faceCounts", Pod::I32, 1, "", vec![i32s(&[3, 3])]),
     ];
     properties.extend(more);
-    object("m", MESH, vec![Prop::Compound(".geom", "", properties)])
+    object("m", MESH, vec![TestProperty::Compound(".geom", "", properties)])
 }
 
 #[test]
@@ -239,8 +245,8 @@ fn f02_only_the_property_and_frame_that_are_asked_for_are_read() {
         array(".faceCounts", Pod::I32, 1, "", vec![i32s(&[3])]),
         array("N", Pod::F32, 3, "geoScope=vtx", (0..9).map(|i| points(-(i as f32))).collect()),
     ];
-    let mut memory = Memory::default();
-    let mesh = object("m", MESH, vec![Prop::Compound(".geom", "", properties)]);
+    let mut memory = MemoryArchive::default();
+    let mesh = object("m", MESH, vec![TestProperty::Compound(".geom", "", properties)]);
     memory.add_object(object("ABC", "", vec![]).with(vec![mesh]));
     let payloads = memory.payloads.clone();
     let (scene, _) = schema::read(Arc::new(memory)).unwrap();
@@ -256,7 +262,7 @@ fn f02_only_the_property_and_frame_that_are_asked_for_are_read() {
 
 #[test]
 fn f01_attributes_of_all_kinds() {
-    let indexed = Prop::Compound(
+    let indexed = TestProperty::Compound(
         "uv",
         "geoScope=fvr;sourceName=UVMap",
         vec![
@@ -275,7 +281,7 @@ fn f01_attributes_of_all_kinds() {
         array("heat", Pod::F64, 1, "geoScope=uni", vec![f64s(&[3.5, 4.5])]),
         array("flow", Pod::F32, 4, "geoScope=con", vec![f32s(&[1.0, 2.0, 3.0, 4.0])]),
         array("name", Pod::String, 1, "geoScope=vtx", vec![b"a\0a\0\xFFb\0\0".to_vec()]),
-        Prop::Compound(
+        TestProperty::Compound(
             "shop_materialpath",
             "geoScope=uni",
             vec![
@@ -285,7 +291,7 @@ fn f01_attributes_of_all_kinds() {
         ),
         array("shortname", Pod::String, 1, "geoScope=vtx", vec![b"a\0b".to_vec()]),
         array("bad", Pod::F32, 3, "geoScope=fvr;interpretation=rgb", vec![f32s(&[0.0; 15])]),
-        Prop::Broken("worse"),
+        TestProperty::Broken("worse"),
     ];
     let (scene, remarks) = read(
         "",
@@ -294,8 +300,8 @@ fn f01_attributes_of_all_kinds() {
             // Declared constant, but with one value per point.
             array("N", Pod::F64, 3, "geoScope=con", vec![f64s(&[1.0; 12])]),
             array(".velocities", Pod::F32, 3, "", vec![f32s(&[2.0; 12])]),
-            Prop::Compound(".arbGeomParams", "", more),
-            Prop::Compound(
+            TestProperty::Compound(".arbGeomParams", "", more),
+            TestProperty::Compound(
                 ".userProperties",
                 "",
                 vec![
@@ -398,7 +404,7 @@ fn topology_is_told_from_the_data() {
             array(".faceCounts", Pod::I32, 1, "", counts),
             array(".faceIndices", Pod::I32, 1, "", vec![i32s(&[0, 1, 2])]),
         ];
-        let geometry = Prop::Compound(".geom", "schema=AbcGeom_SubD_v1", properties);
+        let geometry = TestProperty::Compound(".geom", "schema=AbcGeom_SubD_v1", properties);
         // Only the compound names the schema.
         let (scene, remarks) = read("", vec![object("m", "", vec![geometry])]);
         assert_eq!((scene.nodes[0].kind, scene.counts.subds), (NodeKind::SubD, 1));
@@ -419,7 +425,7 @@ fn an_attribute_that_fits_later_is_kept() {
         array("P", Pod::F32, 3, "", vec![f32s(&[0.0; 12]), f32s(&[1.0; 9])]),
         array(".faceCounts", Pod::I32, 1, "", vec![i32s(&[3, 3])]),
         array(".faceIndices", Pod::I32, 1, "", vec![i32s(&[0, 1, 2, 0, 2, 1])]),
-        Prop::Compound(
+        TestProperty::Compound(
             ".arbGeomParams",
             "",
             vec![array(
@@ -431,7 +437,7 @@ fn an_attribute_that_fits_later_is_kept() {
             )],
         ),
     ];
-    let mesh = object("m", MESH, vec![Prop::Compound(".geom", "", properties)]);
+    let mesh = object("m", MESH, vec![TestProperty::Compound(".geom", "", properties)]);
     let (scene, remarks) = read("", vec![mesh]);
     assert_eq!(scene.meshes[0].colours.len(), 1);
     assert!(remarks[0].contains("first sample"), "{remarks:?}");
@@ -441,7 +447,7 @@ fn an_attribute_that_fits_later_is_kept() {
 fn the_rest_of_a_file_survives() {
     let face_set = |name, faces: &[i32]| {
         let faces = array(".faces", Pod::I32, 1, "", vec![i32s(faces)]);
-        object(name, "schema=AbcGeom_FaceSet_v1", vec![Prop::Compound(".faceset", "", vec![faces])])
+        object(name, "schema=AbcGeom_FaceSet_v1", vec![TestProperty::Compound(".faceset", "", vec![faces])])
     };
     let visible = |values: &[i8]| {
         let samples = values.iter().map(|v| vec![*v as u8]).collect();
@@ -450,11 +456,11 @@ fn the_rest_of_a_file_survives() {
     let (scene, remarks) = read(
         "",
         vec![
-            object("broken", MESH, vec![Prop::Broken(".geom"), visible(&[-1, 0, 7])])
+            object("broken", MESH, vec![TestProperty::Broken(".geom"), visible(&[-1, 0, 7])])
                 .with(vec![square(vec![]).with(vec![face_set("02_wood", &[1])])]),
             object("hollow", MESH, vec![]),
-            object("empty", MESH, vec![Prop::Compound(".geom", "", vec![])]),
-            object("hair", "schema=AbcGeom_Curve_v2", vec![Prop::Compound(".geom", "", vec![])]),
+            object("empty", MESH, vec![TestProperty::Compound(".geom", "", vec![])]),
+            object("hair", "schema=AbcGeom_Curve_v2", vec![TestProperty::Compound(".geom", "", vec![])]),
             object("stray", "schema=Somebody_Elses_v9", vec![]).with(vec![face_set("lost", &[])]),
             object(
                 "again",

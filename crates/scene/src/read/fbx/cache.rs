@@ -4,32 +4,32 @@
 
 use super::super::positioned::PositionedFile;
 use crate::{Channel, Error, Identity, Remark, Source, TimeSampling};
-use meshreel_files::{Folder, inside};
+use meshreel_files::{Folder, resolve_inside};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 /// Memory limit in bytes for parsing the list of frames.
-const MOST_MEMORY: usize = 1 << 30;
+const MAX_MEMORY_BYTES: usize = 1 << 30;
 /// The largest number of open files of a cache.
-const MOST_OPEN: usize = 16;
+const MAX_OPEN_FILES: usize = 16;
 
 /// The geometry caches of a file, each loaded once.
-pub(super) struct Caches {
+pub(super) struct GeometryCaches {
     folder: Folder,
     known: HashMap<String, Option<ufbx::GeometryCacheRoot>>,
-    open: Arc<Files>,
+    open: Arc<OpenFiles>,
     /// All files opened so far.
     pub files: Vec<PathBuf>,
 }
 
 /// Open files by their names in the folder; only the most recently used are kept.
-struct Files {
+struct OpenFiles {
     folder: Folder,
     open: Mutex<Vec<(Arc<str>, Arc<PositionedFile>)>>,
 }
 
-impl Files {
+impl OpenFiles {
     fn get(&self, name: &Arc<str>) -> Result<Arc<PositionedFile>, Error> {
         let mut open = self.open.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         if let Some(at) = open.iter().position(|(own, _)| own == name) {
@@ -38,7 +38,7 @@ impl Files {
             return Ok(own.1);
         }
         let file = Arc::new(PositionedFile::named(&self.folder, name)?);
-        if open.len() >= MOST_OPEN {
+        if open.len() >= MAX_OPEN_FILES {
             open.remove(0);
         }
         open.push((name.clone(), file.clone()));
@@ -47,47 +47,47 @@ impl Files {
 }
 
 /// The points of a mesh over time.
-struct Points {
-    files: Arc<Files>,
-    frames: Vec<Frame>,
+struct CachedPoints {
+    files: Arc<OpenFiles>,
+    frames: Vec<CacheFrame>,
     scale: f64,
 }
 
 /// Location and layout of the points of one frame.
-struct Frame {
+struct CacheFrame {
     name: Arc<str>,
-    at: u64,
+    offset: u64,
     count: usize,
     is_double: bool,
-    is_big: bool,
+    is_big_endian: bool,
 }
 
 /// A file in the form in which `ufbx` reads it.
-struct Reading {
+struct CacheStream {
     file: PositionedFile,
-    at: u64,
+    position: u64,
 }
 
-impl ufbx::StreamInterface for Reading {
+impl ufbx::StreamInterface for CacheStream {
     fn read(&mut self, out: &mut [u8]) -> Option<usize> {
-        let left = self.file.length().saturating_sub(self.at);
+        let left = self.file.length().saturating_sub(self.position);
         let count = left.min(out.len() as u64) as usize;
-        self.file.read_exact(self.at, &mut out[..count]).ok()?;
-        self.at += count as u64;
+        self.file.read_exact(self.position, &mut out[..count]).ok()?;
+        self.position += count as u64;
         Some(count)
     }
 
     fn skip(&mut self, bytes: usize) -> bool {
-        self.at = self.at.saturating_add(bytes as u64);
-        self.at <= self.file.length()
+        self.position = self.position.saturating_add(bytes as u64);
+        self.position <= self.file.length()
     }
 }
 
-impl Caches {
-    pub fn new(path: &Path) -> Caches {
-        let folder = Folder::of(path);
-        let open = Arc::new(Files { folder: folder.clone(), open: Mutex::default() });
-        Caches { folder, known: HashMap::new(), open, files: Vec::new() }
+impl GeometryCaches {
+    pub fn new(path: &Path) -> GeometryCaches {
+        let folder = Folder::containing(path);
+        let open = Arc::new(OpenFiles { folder: folder.clone(), open: Mutex::default() });
+        GeometryCaches { folder, known: HashMap::new(), open, files: Vec::new() }
     }
 
     /// Returns the points of a mesh over time, if a cache has as many as the mesh has vertices.
@@ -103,12 +103,12 @@ impl Caches {
             let Some(name) = self.name(file) else {
                 let what = format!(
                     "its geometry cache '{}' is not in the folder of the file; put it there",
-                    shown(file)
+                    display_name(file)
                 );
                 remarks.push(Remark::new(path, what));
                 continue;
             };
-            match self.of_channel(parsed, &name, deformer, mesh.vertices.len()) {
+            match self.deformer_points(parsed, &name, deformer, mesh.vertices.len()) {
                 Ok(points) => return Some(points),
                 Err(what) => {
                     remarks.push(Remark::new(path, format!("its geometry cache '{name}' {what}; left out")))
@@ -124,10 +124,10 @@ impl Caches {
         let said = [&file.relative_filename, &file.filename, &file.absolute_filename];
         let last = said.iter().filter_map(|name| name.rsplit(['/', '\\']).next());
         let all = said.iter().map(|name| &***name).chain(last);
-        all.filter_map(|name| inside("", name).ok()).find(|name| self.folder.exists(name))
+        all.filter_map(|name| resolve_inside("", name).ok()).find(|name| self.folder.exists(name))
     }
 
-    fn of_channel(
+    fn deformer_points(
         &mut self,
         parsed: &ufbx::Scene,
         name: &str,
@@ -171,19 +171,25 @@ impl Caches {
             if !frame.time.is_finite() || times.last().is_some_and(|last| *last >= frame.time) {
                 return Err("has frames that are not in order".into());
             }
-            let Ok(inner) = inside("", &frame.filename) else {
+            let Ok(inner) = resolve_inside("", &frame.filename) else {
                 return Err("has frames outside of the folder".into());
             };
             let name = names.entry(frame.filename.to_string()).or_insert_with(|| inner.into()).clone();
             times.push(frame.time);
             let is_big = frame.data_encoding == ufbx::CacheDataEncoding::BigEndian;
-            frames.push(Frame { name, at: frame.data_offset, count: vertices, is_double, is_big });
+            frames.push(CacheFrame {
+                name,
+                offset: frame.data_offset,
+                count: vertices,
+                is_double,
+                is_big_endian: is_big,
+            });
         }
         if frames.is_empty() {
             return Err("has no frames".into());
         }
         let files = self.open.clone();
-        let points = Points { files, frames, scale: channel.scale_factor };
+        let points = CachedPoints { files, frames, scale: channel.scale_factor };
         Ok(Channel::new(Arc::new(sampling(times)), Arc::new(points)))
     }
 
@@ -197,9 +203,9 @@ impl Caches {
             }
             let file = PositionedFile::named(&folder, name).ok()?;
             opened.push(file.path().to_path_buf());
-            Some(ufbx::Stream::Box(Box::new(Reading { file, at: 0 })))
+            Some(ufbx::Stream::Box(Box::new(CacheStream { file, position: 0 })))
         };
-        let memory = || ufbx::AllocatorOpts { memory_limit: MOST_MEMORY, ..Default::default() };
+        let memory = || ufbx::AllocatorOpts { memory_limit: MAX_MEMORY_BYTES, ..Default::default() };
         let options = ufbx::GeometryCacheOpts {
             temp_allocator: memory(),
             result_allocator: memory(),
@@ -217,7 +223,7 @@ impl Caches {
     }
 }
 
-fn shown(file: &ufbx::CacheFile) -> String {
+fn display_name(file: &ufbx::CacheFile) -> String {
     let name = [&file.relative_filename, &file.filename].into_iter().find(|name| !name.is_empty());
     name.map(|name| name.chars().take(80).collect()).unwrap_or_default()
 }
@@ -234,7 +240,7 @@ fn sampling(times: Vec<f64>) -> TimeSampling {
     TimeSampling::Acyclic { times }
 }
 
-impl Source<[f32; 3]> for Points {
+impl Source<[f32; 3]> for CachedPoints {
     fn len(&self) -> usize {
         self.frames.len()
     }
@@ -251,16 +257,16 @@ impl Source<[f32; 3]> for Points {
         let file = self.files.get(&frame.name)?;
         let size = if frame.is_double { 8 } else { 4 };
         let bytes = (frame.count * 3 * size) as u64;
-        if frame.at.checked_add(bytes).is_none_or(|end| end > file.length()) {
+        if frame.offset.checked_add(bytes).is_none_or(|end| end > file.length()) {
             let what = "a frame of a geometry cache is cut short; copy or export it anew";
-            return Err(Error::malformed(file.path(), what, format!("byte {}", frame.at)));
+            return Err(Error::malformed(file.path(), what, format!("byte {}", frame.offset)));
         }
         let mut data = vec![0; bytes as usize];
-        file.read_exact(frame.at, &mut data)?;
+        file.read_exact(frame.offset, &mut data)?;
         let number = |bytes: &[u8]| -> f64 {
             let mut own = [0; 8];
             own[..size].copy_from_slice(bytes);
-            if frame.is_big {
+            if frame.is_big_endian {
                 own[..size].reverse();
             }
             match frame.is_double {

@@ -1,20 +1,20 @@
 //! Cameras and lights: their orientation, and lenses from the file's properties.
 
 use super::moving::may_change;
-use super::times::{Times, each_frame};
+use super::times::{FrameTimes, each_frame};
 use crate::{Channel, Lens};
 use glam::{DMat4, DVec3, DVec4};
 
 /// Millimetres per inch, the unit of film sizes.
-const INCH: f64 = 25.4;
+const MILLIMETRES_PER_INCH: f64 = 25.4;
 /// The film size in millimetres, for files without one.
-const FILM: [f64; 2] = [36.0, 24.0];
+const DEFAULT_FILM: [f64; 2] = [36.0, 24.0];
 /// Near and far clipping distance, for files without them: the format's defaults.
-const CLIPPING: [f64; 2] = [10.0, 4000.0];
+const DEFAULT_CLIPPING: [f64; 2] = [10.0, 4000.0];
 
 /// Returns the rotation from an object that looks along -z, with y up, to the axes of a node's camera or
 /// light: cameras look along x, lights along -y.
-pub(super) fn turn(node: &ufbx::Node) -> Option<DMat4> {
+pub(super) fn axis_rotation(node: &ufbx::Node) -> Option<DMat4> {
     let [x, y, z] = match (&node.camera, &node.light) {
         (Some(_), _) => [DVec3::Z, DVec3::Y, DVec3::NEG_X],
         (None, Some(_)) => [DVec3::X, DVec3::NEG_Z, DVec3::Y],
@@ -24,9 +24,9 @@ pub(super) fn turn(node: &ufbx::Node) -> Option<DMat4> {
 }
 
 /// Returns the lens over time, or `None` if its numbers are unusable.
-pub(super) fn lens(camera: &ufbx::Camera, times: &Times<'_>) -> Option<Channel<Lens>> {
-    let own = Properties { camera, times };
-    let count = if MOVING.iter().any(|name| own.moves(name)) { times.count } else { 1 };
+pub(super) fn lens(camera: &ufbx::Camera, times: &FrameTimes<'_>) -> Option<Channel<Lens>> {
+    let own = CameraProperties { camera, times };
+    let count = if LENS_PROPERTIES.iter().any(|name| own.moves(name)) { times.count } else { 1 };
     let all: Option<Vec<Lens>> = (0..count).map(|frame| own.lens(frame)).collect();
     let all = all?;
     match &all[..] {
@@ -39,7 +39,7 @@ pub(super) fn lens(camera: &ufbx::Camera, times: &Times<'_>) -> Option<Channel<L
 }
 
 /// Properties that affect the lens.
-const MOVING: [&str; 14] = [
+const LENS_PROPERTIES: [&str; 14] = [
     "FocalLength",
     "FieldOfView",
     "FieldOfViewX",
@@ -57,30 +57,30 @@ const MOVING: [&str; 14] = [
 ];
 
 /// The properties of a camera over time.
-struct Properties<'a> {
+struct CameraProperties<'a> {
     camera: &'a ufbx::Camera,
-    times: &'a Times<'a>,
+    times: &'a FrameTimes<'a>,
 }
 
-impl Properties<'_> {
+impl CameraProperties<'_> {
     /// `true` if an animation that is played moves the property.
     fn moves(&self, name: &str) -> bool {
         self.times.anims().any(|anim| may_change(anim, &self.camera.element, name))
     }
 
     /// Returns a property's value in a frame, or `None` if the file has none.
-    fn at(&self, name: &str, frame: usize) -> Option<f64> {
+    fn value(&self, name: &str, frame: usize) -> Option<f64> {
         let element = &self.camera.element;
         ufbx::find_prop(&element.props, name)?;
-        let (anim, time) = self.times.at(frame);
+        let (anim, time) = self.times.animation_at(frame);
         let value = ufbx::evaluate_prop_flags(anim, element, name, time, 0).value_vec4.x;
         value.is_finite().then_some(value)
     }
 
     fn lens(&self, frame: usize) -> Option<Lens> {
-        let at = |name: &str| self.at(name, frame);
+        let at = |name: &str| self.value(name, frame);
         let length = |v: f64| (v > 0.0 && v.is_finite()).then_some(v);
-        let inches = |v: f64| v * INCH;
+        let inches = |v: f64| v * MILLIMETRES_PER_INCH;
         let film = [self.camera.film_size_inch.x, self.camera.film_size_inch.y];
         let squeeze =
             at("FilmSqueezeRatio").or(Some(self.camera.squeeze_ratio)).and_then(length).unwrap_or(1.0);
@@ -90,11 +90,12 @@ impl Properties<'_> {
         let height = at("FilmHeight").unwrap_or(film[1] / squeezed);
         let film = match (length(width), length(height)) {
             (Some(width), Some(height)) => [width, height].map(inches),
-            _ => FILM,
+            _ => DEFAULT_FILM,
         };
-        let clipping = [at("NearPlane").unwrap_or(CLIPPING[0]), at("FarPlane").unwrap_or(CLIPPING[1])];
+        let clipping =
+            [at("NearPlane").unwrap_or(DEFAULT_CLIPPING[0]), at("FarPlane").unwrap_or(DEFAULT_CLIPPING[1])];
         let sound = clipping[0] >= 0.0 && clipping[1] > clipping[0];
-        let focused = self.at("UseDepthOfField", frame).is_some_and(|v| v != 0.0);
+        let focused = self.value("UseDepthOfField", frame).is_some_and(|v| v != 0.0);
         let lens = Lens {
             squeeze,
             aperture_offset: ["FilmOffsetX", "FilmOffsetY"].map(|name| at(name).map_or(0.0, inches)),
@@ -113,14 +114,14 @@ impl Properties<'_> {
             let sound = aperture.into_iter().all(|v| length(v).is_some());
             return sound.then_some(Lens { aperture, orthographic: true, ..lens });
         }
-        let aperture = self.picture(film, squeeze);
+        let aperture = self.visible_film(film, squeeze);
         let (focal_length, aperture) = self.focal_length(frame, aperture, squeeze)?;
         let sound = aperture.into_iter().all(|v| length(v).is_some());
         sound.then_some(Lens { focal_length, aperture, ..lens })
     }
 
     /// Returns the part of the film that the picture shows, given the gate fit; both in millimetres.
-    fn picture(&self, [width, height]: [f64; 2], squeeze: f64) -> [f64; 2] {
+    fn visible_film(&self, [width, height]: [f64; 2], squeeze: f64) -> [f64; 2] {
         let shown = width * squeeze / height;
         let aspect = self.aspect().unwrap_or(shown);
         let wide = [width, width * squeeze / aspect];
@@ -147,10 +148,10 @@ impl Properties<'_> {
     fn focal_length(&self, frame: usize, [x, y]: [f64; 2], squeeze: f64) -> Option<(f64, [f64; 2])> {
         // The tangent of half an angle given in degrees.
         let tangent = |name: &str| {
-            let angle = self.at(name, frame).filter(|angle| *angle > 0.0 && *angle < 180.0)?;
+            let angle = self.value(name, frame).filter(|angle| *angle > 0.0 && *angle < 180.0)?;
             Some((angle / 2.0).to_radians().tan())
         };
-        let own = self.at("FocalLength", frame).filter(|v| *v > 0.0);
+        let own = self.value("FocalLength", frame).filter(|v| *v > 0.0);
         let own = own.map(|focal| (focal, [x, y]));
         let (names, of_angles): (&[&str], Option<(f64, [f64; 2])>) = match self.camera.aperture_mode {
             ufbx::ApertureMode::FocalLength => (&[], None),

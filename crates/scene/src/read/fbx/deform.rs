@@ -3,26 +3,26 @@
 //! A mesh moved by bones is in world space, as skinned meshes of glTF are, so its bones are in the space of
 //! their skeleton.
 
-use super::form::{Form, Weights};
-use super::skeleton::Motion;
+use super::bind_pose::{BindPoseMesh, ShapeWeights};
+use super::skeleton::ClipMotion;
 use super::tree::Tree;
-use crate::{Channel, Driven, Error, Identity, Skin, Source, TimeSampling};
+use crate::{Channel, DrivenMesh, Error, Identity, Skin, Source, TimeSampling};
 use glam::DMat4;
 use std::sync::Arc;
 
 /// A mesh and everything that deforms it in each frame.
-pub(super) struct Deformed {
-    form: Arc<Form>,
+pub(super) struct DeformedMesh {
+    mesh: Arc<BindPoseMesh>,
     tree: Arc<Tree>,
-    weights: Weights,
+    weights: ShapeWeights,
     moves: bool,
 }
 
-impl Deformed {
-    pub fn new(form: Arc<Form>, tree: &Arc<Tree>, weights: Weights) -> Deformed {
-        let bones = form.bound.iter().flat_map(|b| &b.bones).any(|(bone, _)| tree.moves(*bone));
+impl DeformedMesh {
+    pub fn new(form: Arc<BindPoseMesh>, tree: &Arc<Tree>, weights: ShapeWeights) -> DeformedMesh {
+        let bones = form.binding.iter().flat_map(|b| &b.bones).any(|(bone, _)| tree.moves(*bone));
         let moves = tree.frames > 1 && (bones || weights.iter().any(|own| own.len() > 1));
-        Deformed { form, tree: tree.clone(), weights, moves }
+        DeformedMesh { mesh: form, tree: tree.clone(), weights, moves }
     }
 
     fn samples(&self) -> usize {
@@ -35,7 +35,7 @@ impl Deformed {
 
     /// Returns for each bone the matrix from the bind pose of the mesh to the world.
     fn pose(&self, frame: usize) -> Vec<DMat4> {
-        let Some(bound) = &self.form.bound else {
+        let Some(bound) = &self.mesh.binding else {
             return Vec::new();
         };
         let world = self.tree.world(frame);
@@ -44,12 +44,12 @@ impl Deformed {
 
     /// Returns the points over time.
     pub fn positions(self: &Arc<Self>, sampling: &Arc<TimeSampling>) -> Channel<[f32; 3]> {
-        Channel::new(sampling.clone(), Arc::new(Points(self.clone())))
+        Channel::new(sampling.clone(), Arc::new(DeformedPoints(self.clone())))
     }
 
     /// Returns the normals over time.
     pub fn normals(self: &Arc<Self>, sampling: &Arc<TimeSampling>) -> Channel<[f32; 3]> {
-        Channel::new(sampling.clone(), Arc::new(Normals(self.clone())))
+        Channel::new(sampling.clone(), Arc::new(DeformedNormals(self.clone())))
     }
 
     /// Makes the skin: the bones as joints of a skeleton, and the clips that move the mesh. `skeleton`: its
@@ -58,17 +58,17 @@ impl Deformed {
     pub fn skin(
         self: &Arc<Self>,
         (skeleton, joints): (usize, Vec<usize>),
-        clips: Vec<(usize, Arc<Motion>, Weights)>,
+        clips: Vec<(usize, Arc<ClipMotion>, ShapeWeights)>,
         sampling: &Arc<TimeSampling>,
     ) -> Option<Arc<Skin>> {
-        let bound = self.form.bound.as_ref()?;
+        let bound = self.mesh.binding.as_ref()?;
         // Animated shapes are not part of the bind pose, which is one for all frames.
         let stand = self.weights.iter().all(|own| own.len() == 1);
-        let bind = if stand { self.form.shaped(self.weight(0)) } else { self.form.points.clone() };
+        let bind = if stand { self.mesh.shaped_points(self.weight(0)) } else { self.mesh.points.clone() };
         let bind: Vec<[f32; 3]> = bind.iter().map(|p| p.as_vec3().to_array()).collect();
         let driven = clips.into_iter().map(|(clip, motion, weights)| {
-            let own = Played { form: self.form.clone(), joints: joints.clone(), motion, weights };
-            (clip, Arc::new(own) as Arc<dyn Driven>)
+            let own = ClipDriver { mesh: self.mesh.clone(), joints: joints.clone(), motion, weights };
+            (clip, Arc::new(own) as Arc<dyn DrivenMesh>)
         });
         let driven = driven.collect();
         Some(Arc::new(Skin {
@@ -79,17 +79,17 @@ impl Deformed {
             influences: bound.influences.per_point,
             joint: bound.influences.joint.clone(),
             weight: bound.influences.weight.clone(),
-            dual: bound.influences.dual.clone(),
-            pose: Channel::new(sampling.clone(), Arc::new(Poses(self.clone()))),
+            dual_fraction: bound.influences.dual.clone(),
+            pose: Channel::new(sampling.clone(), Arc::new(BonePoses(self.clone()))),
             driven,
         }))
     }
 }
 
 /// The points over time.
-struct Points(Arc<Deformed>);
+struct DeformedPoints(Arc<DeformedMesh>);
 
-impl Source<[f32; 3]> for Points {
+impl Source<[f32; 3]> for DeformedPoints {
     fn len(&self) -> usize {
         self.0.samples()
     }
@@ -97,22 +97,22 @@ impl Source<[f32; 3]> for Points {
         i as Identity
     }
     fn read(&self, i: usize, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
-        self.0.form.points(self.0.weight(i), &self.0.pose(i), out);
+        self.0.mesh.points(self.0.weight(i), &self.0.pose(i), out);
         Ok(())
     }
 }
 
 /// The normals over time.
-struct Normals(Arc<Deformed>);
+struct DeformedNormals(Arc<DeformedMesh>);
 
-impl Normals {
+impl DeformedNormals {
     /// `false` if only shapes without normals deform the mesh.
     fn moves(&self) -> bool {
-        self.0.form.bound.is_some() || self.0.form.shapes_turn()
+        self.0.mesh.binding.is_some() || self.0.mesh.shapes_move_normals()
     }
 }
 
-impl Source<[f32; 3]> for Normals {
+impl Source<[f32; 3]> for DeformedNormals {
     fn len(&self) -> usize {
         if self.moves() { self.0.samples() } else { 1 }
     }
@@ -120,15 +120,15 @@ impl Source<[f32; 3]> for Normals {
         i as Identity
     }
     fn read(&self, i: usize, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
-        self.0.form.normals(self.0.weight(i), &self.0.pose(i), out);
+        self.0.mesh.normals(self.0.weight(i), &self.0.pose(i), out);
         Ok(())
     }
 }
 
 /// The matrices of the bones over time.
-struct Poses(Arc<Deformed>);
+struct BonePoses(Arc<DeformedMesh>);
 
-impl Source<DMat4> for Poses {
+impl Source<DMat4> for BonePoses {
     fn len(&self) -> usize {
         self.0.samples()
     }
@@ -142,19 +142,19 @@ impl Source<DMat4> for Poses {
 }
 
 /// A mesh moved by a clip.
-struct Played {
-    form: Arc<Form>,
+struct ClipDriver {
+    mesh: Arc<BindPoseMesh>,
     /// The joint of each bone.
     joints: Vec<usize>,
-    motion: Arc<Motion>,
-    weights: Weights,
+    motion: Arc<ClipMotion>,
+    weights: ShapeWeights,
 }
 
-impl Driven for Played {
+impl DrivenMesh for ClipDriver {
     fn points(&self, time: f64, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
-        let at = self.motion.at(time);
-        let object = self.motion.object(at);
-        let bones = self.form.bound.iter().flat_map(|bound| &bound.bones);
+        let at = self.motion.sample_position(time);
+        let object = self.motion.world_transforms(at);
+        let bones = self.mesh.binding.iter().flat_map(|bound| &bound.bones);
         let pose: Vec<DMat4> =
             bones.zip(&self.joints).map(|((_, bind), joint)| object[*joint] * *bind).collect();
         let weight = |shape: usize| {
@@ -163,7 +163,7 @@ impl Driven for Played {
             let right = (left + 1).min(own.len() - 1);
             own[left] + (own[right] - own[left]) * at.fract()
         };
-        self.form.points(weight, &pose, out);
+        self.mesh.points(weight, &pose, out);
         Ok(())
     }
 }

@@ -1,12 +1,12 @@
 //! Meshes: points, faces, attributes and materials.
 
-use super::cache::Caches;
-use super::deform::Deformed;
-use super::form::{self, Bound, Form, Weights};
+use super::bind_pose::{self, BindPoseMesh, BoneBinding, ShapeWeights};
+use super::cache::GeometryCaches;
+use super::deform::DeformedMesh;
 use super::skeleton::Rigs;
-use super::times::Times;
+use super::times::FrameTimes;
 use super::tree::Tree;
-use crate::read::shape::NORMALS;
+use crate::read::parsed_mesh::NORMALS;
 use crate::{Attribute, Channel, Error, FaceSet, Mesh, MeshId, Remark, Scene, Scope, Skin, TimeSampling};
 use glam::DVec3;
 use std::collections::HashMap;
@@ -14,15 +14,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Upper limit for the blend shape weights of all meshes, over all frames and clips.
-const MOST_WEIGHTS: u64 = 1 << 26;
+const MAX_WEIGHTS: u64 = 1 << 26;
 
 /// The meshes converted so far.
 pub(super) struct Meshes<'a> {
     tree: Arc<Tree>,
-    times: &'a Times<'a>,
+    times: &'a FrameTimes<'a>,
     rigs: &'a Rigs<'a>,
     sampling: Arc<TimeSampling>,
-    pub caches: Caches,
+    pub caches: GeometryCaches,
     /// Meshes that are the same on all their nodes, by number in the file.
     known: HashMap<u32, MeshId>,
     /// The number of blend shape weights so far.
@@ -30,17 +30,17 @@ pub(super) struct Meshes<'a> {
 }
 
 impl<'a> Meshes<'a> {
-    pub fn new(path: &Path, tree: Arc<Tree>, times: &'a Times<'a>, rigs: &'a Rigs<'a>) -> Meshes<'a> {
-        let (sampling, caches) = (times.sampling(), Caches::new(path));
+    pub fn new(path: &Path, tree: Arc<Tree>, times: &'a FrameTimes<'a>, rigs: &'a Rigs<'a>) -> Meshes<'a> {
+        let (sampling, caches) = (times.sampling(), GeometryCaches::new(path));
         Meshes { tree, times, rigs, sampling, caches, known: HashMap::new(), weights: 0 }
     }
 
     /// Adds the mesh of node `n` to the scene. `bound`: its bones, if it has any.
-    pub fn place(
+    pub fn add_mesh(
         &mut self,
         parsed: &ufbx::Scene,
         (n, mesh): (usize, &ufbx::Mesh),
-        bound: Option<Bound>,
+        bound: Option<BoneBinding>,
         path: &str,
         scene: &mut Scene,
         remarks: &mut Vec<Remark>,
@@ -48,7 +48,7 @@ impl<'a> Meshes<'a> {
         if let Some(id) = self.known.get(&mesh.element.typed_id) {
             return Ok(*id);
         }
-        let (mut out, corners) = faces(mesh, path);
+        let (mut out, corners) = convert_mesh(mesh, path);
         out.is_subd = matches!(
             mesh.subdivision_display_mode,
             ufbx::SubdivisionDisplayMode::Smooth | ufbx::SubdivisionDisplayMode::HullAndSmooth
@@ -105,27 +105,28 @@ impl<'a> Meshes<'a> {
         &mut self,
         n: usize,
         mesh: &ufbx::Mesh,
-        bound: Option<Bound>,
+        bound: Option<BoneBinding>,
         path: &str,
         corners: &[usize],
         remarks: &mut Vec<Remark>,
     ) -> Result<Option<Parts>, Error> {
-        let bones = bound.as_ref().map(Bound::nodes);
-        let rig = bones.and_then(|bones| self.rigs.of_skin(n, &bones));
+        let bones = bound.as_ref().map(BoneBinding::nodes);
+        let rig = bones.and_then(|bones| self.rigs.skin_skeleton(n, &bones));
         // Clips move joints only and cannot express that the node moves the mesh along.
-        let by_clips = rig.iter().filter(|_| bound.as_ref().is_some_and(|bound| bound.carried.is_none()));
-        let clips: Vec<_> = by_clips.flat_map(|(skeleton, _)| self.rigs.of_skeleton(*skeleton)).collect();
-        let shapes = form::shapes(mesh);
+        let by_clips =
+            rig.iter().filter(|_| bound.as_ref().is_some_and(|bound| bound.posed_to_node.is_none()));
+        let clips: Vec<_> = by_clips.flat_map(|(skeleton, _)| self.rigs.skeleton_clips(*skeleton)).collect();
+        let shapes = bind_pose::shapes(mesh);
         let frames =
             clips.iter().fold(self.times.count, |sum, (_, times, _)| sum.saturating_add(times.count));
         self.weights = self.weights.saturating_add((shapes.len() as u64).saturating_mul(frames as u64));
-        if self.weights > MOST_WEIGHTS {
+        if self.weights > MAX_WEIGHTS {
             let what = "weights of blend shapes of an FBX file, over all frames";
-            return Err(Error::limit(Path::new(path), what, self.weights, MOST_WEIGHTS));
+            return Err(Error::limit(Path::new(path), what, self.weights, MAX_WEIGHTS));
         }
-        let mut weights = form::weights(&shapes, mesh, self.times);
-        let mut of_clips: Vec<Weights> =
-            clips.iter().map(|(_, times, _)| form::weights(&shapes, mesh, times)).collect();
+        let mut weights = bind_pose::weights(&shapes, mesh, self.times);
+        let mut of_clips: Vec<ShapeWeights> =
+            clips.iter().map(|(_, times, _)| bind_pose::weights(&shapes, mesh, times)).collect();
         // Shapes whose weight is always 0 are dropped.
         let seen: Vec<bool> = (0..shapes.len())
             .map(|shape| [&weights].into_iter().chain(&of_clips).any(|all| all[shape] != [0.0]))
@@ -140,14 +141,14 @@ impl<'a> Meshes<'a> {
             return Ok(None);
         }
         let points = mesh.vertices.iter().map(|p| DVec3::new(p.x, p.y, p.z)).collect();
-        let normals = has_normals(mesh).then(|| form::bound_normals(mesh, corners)).flatten();
+        let normals = has_normals(mesh).then(|| bind_pose::bound_normals(mesh, corners)).flatten();
         let (normals, indices) = normals.unzip();
-        let form = Form { points, normals, shapes, bound };
-        if form.normals.is_some() && !form.shapes.is_empty() && !form.shapes_turn() {
+        let form = BindPoseMesh { points, normals, shapes, binding: bound };
+        if form.normals.is_some() && !form.shapes.is_empty() && !form.shapes_move_normals() {
             let what = "its blend shapes say nothing of normals, which stay as they are without them";
             remarks.push(Remark::new(path, what));
         }
-        let deformed = Arc::new(Deformed::new(Arc::new(form), &self.tree, weights));
+        let deformed = Arc::new(DeformedMesh::new(Arc::new(form), &self.tree, weights));
         let clips = clips.into_iter().zip(of_clips);
         let clips = clips.map(|((clip, _, motion), weights)| (clip, motion.clone(), weights)).collect();
         let skin = rig.and_then(|rig| deformed.skin(rig, clips, &self.sampling));
@@ -156,7 +157,7 @@ impl<'a> Meshes<'a> {
 }
 
 /// A deformed mesh, its skin, and the normal index of each corner.
-type Parts = (Arc<Deformed>, Option<Arc<Skin>>, Option<Vec<u32>>);
+type Parts = (Arc<DeformedMesh>, Option<Arc<Skin>>, Option<Vec<u32>>);
 
 /// `true` if the file itself has normals.
 fn has_normals(mesh: &ufbx::Mesh) -> bool {
@@ -171,7 +172,7 @@ fn topology(mesh: &Mesh) -> crate::Topology {
 }
 
 /// Returns points and faces, uvs, colours and materials; and for each corner its index in the file.
-fn faces(mesh: &ufbx::Mesh, path: &str) -> (Mesh, Vec<usize>) {
+fn convert_mesh(mesh: &ufbx::Mesh, path: &str) -> (Mesh, Vec<usize>) {
     let points = mesh.vertices.iter().map(|p| [p.x as f32, p.y as f32, p.z as f32]).collect();
     let (mut counts, mut corners, mut at) = (Vec::new(), Vec::new(), Vec::new());
     for face in &mesh.faces {
@@ -184,7 +185,7 @@ fn faces(mesh: &ufbx::Mesh, path: &str) -> (Mesh, Vec<usize>) {
     }
     let mut out =
         Mesh::new(path, Channel::constant(points), Channel::constant(counts), Channel::constant(corners));
-    let of_corner = |indices: &[u32]| of_corners(indices, &at);
+    let of_corner = |indices: &[u32]| corner_indices(indices, &at);
     for set in &mesh.uv_sets {
         let values = set.vertex_uv.values.iter().map(|v| [v.x as f32, v.y as f32]).collect();
         out.uvs.push(attribute(&set.name, values, of_corner(&set.vertex_uv.indices)));
@@ -210,12 +211,12 @@ fn normals(mesh: &ufbx::Mesh, corners: &[usize]) -> Option<Attribute<[f32; 3]>> 
     let own = &mesh.vertex_normal;
     has_normals(mesh).then(|| {
         let values = own.values.iter().map(|v| [v.x as f32, v.y as f32, v.z as f32]).collect();
-        attribute(NORMALS, values, of_corners(&own.indices, corners))
+        attribute(NORMALS, values, corner_indices(&own.indices, corners))
     })
 }
 
 /// Returns the index of each corner.
-fn of_corners(indices: &[u32], corners: &[usize]) -> Vec<u32> {
+fn corner_indices(indices: &[u32], corners: &[usize]) -> Vec<u32> {
     corners.iter().map(|&corner| indices.get(corner).copied().unwrap_or(u32::MAX)).collect()
 }
 

@@ -9,55 +9,55 @@
 //! * Cameras and lights look along -z, as everywhere in the scene model; the children of their nodes are
 //!   rotated back.
 
+mod bind_pose;
 mod cache;
 mod camera;
 mod deform;
-mod form;
 mod mesh;
 mod moving;
-mod needed;
+mod needed_frames;
 mod skeleton;
 mod times;
 mod tree;
 
 use super::positioned::PositionedFile;
 use crate::read::ReadOptions;
-use crate::{Channel, Error, NodeKind, Remark, Scene, Transform, Unit};
-use form::{Bound, Program};
+use crate::{Channel, Error, LengthUnit, NodeKind, Remark, Scene, Transform};
+use bind_pose::{BoneBinding, Program};
 use glam::DMat4;
 use mesh::Meshes;
 use skeleton::Rigs;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::Arc;
-use times::Times;
+use times::FrameTimes;
 use tree::Tree;
 
 /// The largest file accepted, in bytes; it is held in memory while it is parsed.
-const MOST_BYTES: u64 = 4 << 30;
+const MAX_FILE_BYTES: u64 = 4 << 30;
 /// Memory limit for parsing, as a multiple of the file size (compressed arrays expand at most this much), and
 /// the amount allowed to any file in bytes.
-const MOST_GROWTH: usize = 64;
-const LEAST_MEMORY: usize = 256 << 20;
+const MAX_MEMORY_PER_FILE_BYTE: usize = 64;
+const MIN_MEMORY_LIMIT_BYTES: usize = 256 << 20;
 /// Upper limit for the depth of the node tree.
-const MOST_DEPTH: u32 = 512;
+const MAX_DEPTH: u32 = 512;
 
 /// Reads a file, and the geometry caches in its folder that it names. Textures and other files are not
 /// opened.
-pub fn open(path: &Path, asked: &ReadOptions) -> Result<(Scene, Vec<Remark>), Error> {
+pub fn open(path: &Path, read_options: &ReadOptions) -> Result<(Scene, Vec<Remark>), Error> {
     let file = PositionedFile::open(path)?;
-    if file.length() > MOST_BYTES {
-        return Err(Error::limit(path, "bytes of an FBX file", file.length(), MOST_BYTES));
+    if file.length() > MAX_FILE_BYTES {
+        return Err(Error::limit(path, "bytes of an FBX file", file.length(), MAX_FILE_BYTES));
     }
     let mut bytes = vec![0; file.length() as usize];
     file.read_exact(0, &mut bytes)?;
-    let parsed = ufbx::load_memory(&bytes, options(bytes.len())).map_err(|e| refused(path, &e))?;
+    let parsed = ufbx::load_memory(&bytes, options(bytes.len())).map_err(|e| load_error(path, &e))?;
     drop(bytes);
     let mut remarks = Vec::new();
-    let times = Times::of(path, &parsed, asked.animation.as_deref())?;
+    let times = FrameTimes::new(path, &parsed, read_options.animation.as_deref())?;
     let tree = Arc::new(Tree::read(path, &parsed, &times)?);
     let scene = build(path, &parsed, &times, &tree, &mut remarks)?;
-    if parsed.anim_stacks.len() > 1 && asked.animation.is_none() {
+    if parsed.anim_stacks.len() > 1 && read_options.animation.is_none() {
         let names: Vec<String> = parsed.anim_stacks.into_iter().map(|s| s.element.name.to_string()).collect();
         let what = format!(
             "{} animations: {}; the first is played, --animation NAME plays another one, --animation all all of them",
@@ -72,7 +72,7 @@ pub fn open(path: &Path, asked: &ReadOptions) -> Result<(Scene, Vec<Remark>), Er
 
 fn options(bytes: usize) -> ufbx::LoadOpts<'static> {
     let memory = || ufbx::AllocatorOpts {
-        memory_limit: bytes.saturating_mul(MOST_GROWTH).saturating_add(LEAST_MEMORY),
+        memory_limit: bytes.saturating_mul(MAX_MEMORY_PER_FILE_BYTE).saturating_add(MIN_MEMORY_LIMIT_BYTES),
         ..Default::default()
     };
     ufbx::LoadOpts {
@@ -80,7 +80,7 @@ fn options(bytes: usize) -> ufbx::LoadOpts<'static> {
         result_allocator: memory(),
         ignore_embedded: true,
         load_external_files: false,
-        node_depth_limit: MOST_DEPTH,
+        node_depth_limit: MAX_DEPTH,
         index_error_handling: ufbx::IndexErrorHandling::AbortLoading,
         allow_missing_vertex_position: true,
         allow_empty_faces: true,
@@ -93,19 +93,19 @@ fn options(bytes: usize) -> ufbx::LoadOpts<'static> {
     }
 }
 
-fn refused(path: &Path, error: &ufbx::Error) -> Error {
+fn load_error(path: &Path, error: &ufbx::Error) -> Error {
     let what = error.description.to_string();
     match error.type_ {
         ufbx::ErrorType::MemoryLimit | ufbx::ErrorType::AllocationLimit | ufbx::ErrorType::OutOfMemory => {
             Error::limit(
                 path,
                 "times its own size in memory, for an FBX file",
-                MOST_GROWTH as u64 + 1,
-                MOST_GROWTH as u64,
+                MAX_MEMORY_PER_FILE_BYTE as u64 + 1,
+                MAX_MEMORY_PER_FILE_BYTE as u64,
             )
         }
         ufbx::ErrorType::NodeDepthLimit => {
-            Error::limit(path, "nodes below each other", u64::from(MOST_DEPTH) + 1, u64::from(MOST_DEPTH))
+            Error::limit(path, "nodes below each other", u64::from(MAX_DEPTH) + 1, u64::from(MAX_DEPTH))
         }
         ufbx::ErrorType::UnsupportedVersion => {
             Error::unsupported(path, format!("FBX of this version: {what}"))
@@ -117,7 +117,7 @@ fn refused(path: &Path, error: &ufbx::Error) -> Error {
 fn build(
     path: &Path,
     parsed: &ufbx::Scene,
-    times: &Times<'_>,
+    times: &FrameTimes<'_>,
     tree: &Arc<Tree>,
     remarks: &mut Vec<Remark>,
 ) -> Result<Scene, Error> {
@@ -126,10 +126,10 @@ fn build(
     let creator = parsed.metadata.creator.to_string();
     scene.metadata.push(("generator".into(), creator));
     let sampling = times.sampling();
-    let mut bound = bound(parsed, tree, remarks)?;
+    let mut bound = read_bindings(parsed, tree, remarks)?;
     let skins: Vec<(usize, Vec<usize>)> = bound.iter().map(|(n, own)| (*n, own.nodes())).collect();
     let rigs = Rigs::read(path, parsed, tree, &skins, remarks)?;
-    let shown = rigs.shown(parsed, tree);
+    let shown = rigs.scene_nodes(parsed, tree);
     let mut meshes = Meshes::new(path, tree.clone(), times, &rigs);
     let mut own: Vec<Option<usize>> = vec![None; tree.parents.len()];
     let mut taken: HashMap<(Option<usize>, String), usize> = HashMap::new();
@@ -152,8 +152,8 @@ fn build(
             let name = if mesh.element.name.is_empty() { &node.element.name } else { &mesh.element.name };
             let name = unique(&mut taken, Some(at), name);
             let bound = bound.remove(&n);
-            let carried = bound.as_ref().map(|bound| bound.carried);
-            let id = meshes.place(
+            let carried = bound.as_ref().map(|bound| bound.posed_to_node);
+            let id = meshes.add_mesh(
                 parsed,
                 (n, mesh),
                 bound,
@@ -166,7 +166,7 @@ fn build(
             (below.parent, below.mesh, below.name) = (Some(at), Some(id), name);
             below.samples = scene.meshes[id].positions.len();
             let carried = carried.filter(|_| scene.meshes[id].skin.is_some());
-            below.transform = match (carried, tree.turned_back(n)) {
+            below.transform = match (carried, tree.inverse_axis_rotation(n)) {
                 // Bones place the mesh in world space.
                 (Some(None), _) => Some((DMat4::IDENTITY, Some(Channel::constant(vec![false])))),
                 (Some(Some(unbound)), back) => Some((back.unwrap_or(DMat4::IDENTITY) * unbound, None)),
@@ -185,16 +185,16 @@ fn build(
 }
 
 /// Reads bones and influences of all meshes with a skin, by node.
-fn bound(
+fn read_bindings(
     parsed: &ufbx::Scene,
     tree: &Tree,
     remarks: &mut Vec<Remark>,
-) -> Result<BTreeMap<usize, Bound>, Error> {
+) -> Result<BTreeMap<usize, BoneBinding>, Error> {
     let mut out = BTreeMap::new();
-    let by = Program::of(parsed);
+    let by = Program::from_scene(parsed);
     for (n, node) in parsed.nodes.into_iter().enumerate() {
         let Some(mesh) = &node.mesh else { continue };
-        if let Some(bound) = Bound::read((n, mesh), tree, by, &node.element.name, remarks)? {
+        if let Some(bound) = BoneBinding::read((n, mesh), tree, by, &node.element.name, remarks)? {
             out.insert(n, bound);
         }
     }
@@ -217,9 +217,9 @@ fn unique(taken: &mut HashMap<(Option<usize>, String), usize>, parent: Option<us
 }
 
 /// Returns the file's length unit, if it is one of the named ones.
-fn unit(parsed: &ufbx::Scene, path: &Path, remarks: &mut Vec<Remark>) -> Option<Unit> {
+fn unit(parsed: &ufbx::Scene, path: &Path, remarks: &mut Vec<Remark>) -> Option<LengthUnit> {
     let metres = parsed.settings.unit_meters;
-    let units = [Unit::Metre, Unit::Centimetre, Unit::Millimetre, Unit::Inch];
+    let units = [LengthUnit::Metre, LengthUnit::Centimetre, LengthUnit::Millimetre, LengthUnit::Inch];
     let unit = units.into_iter().find(|unit| (unit.metres() - metres).abs() < 1e-6 * metres);
     if unit.is_none() {
         let what = format!("its length unit is {metres} m, which has no name here: say --unit");

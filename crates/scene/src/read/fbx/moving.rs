@@ -14,20 +14,22 @@ pub(super) fn matrix(m: &ufbx::Matrix) -> DMat4 {
 
 /// Tells which nodes an animation may move.
 #[derive(Clone, Copy)]
-pub(super) struct Movers {
+pub(super) struct MotionDetector {
     /// `true` if `ufbx` has added helper nodes for scales, which move with their siblings: then any node may
     /// move.
-    any: bool,
+    any_may_move: bool,
 }
 
-impl Movers {
-    pub fn of(parsed: &ufbx::Scene) -> Movers {
-        Movers { any: parsed.nodes.into_iter().any(|node| node.is_scale_helper) }
+impl MotionDetector {
+    pub fn new(parsed: &ufbx::Scene) -> MotionDetector {
+        MotionDetector { any_may_move: parsed.nodes.into_iter().any(|node| node.is_scale_helper) }
     }
 
     pub fn may_move(self, anim: &ufbx::Anim, node: &ufbx::Node) -> bool {
         let by = |layer: &ufbx::AnimLayer| !ufbx::find_anim_props(layer, &node.element).is_empty();
-        self.any || anim.layers.into_iter().any(by) || node.element.props.props.iter().any(is_connected)
+        self.any_may_move
+            || anim.layers.into_iter().any(by)
+            || node.element.props.props.iter().any(is_connected)
     }
 }
 
@@ -54,6 +56,6 @@ pub(super) fn is_shown(anim: &ufbx::Anim, node: &ufbx::Node, time: f64) -> bool 
 }
 
 /// `true` if an animation moves the weight of a channel.
-pub(super) fn is_weighed(anim: &ufbx::Anim, channel: &ufbx::BlendChannel) -> bool {
+pub(super) fn moves_weight(anim: &ufbx::Anim, channel: &ufbx::BlendChannel) -> bool {
     may_change(anim, &channel.element, "DeformPercent")
 }

@@ -2,17 +2,17 @@
 //!
 //! FBX node transforms are translation, rotation and scale, so clips represent them fully.
 
-use super::form::channels;
-use super::moving::{Movers, is_weighed, matrix};
-use super::needed::needed;
-use super::times::Times;
+use super::bind_pose::channels;
+use super::moving::{MotionDetector, matrix, moves_weight};
+use super::needed_frames::needed_frames;
+use super::times::FrameTimes;
 use super::tree::Tree;
 use crate::clip::{Clip, Joint, MAX_JOINTS, ScalarTrack, Skeleton, SubTrack, Track};
-use crate::grid::Grid;
-use crate::read::joints::{Groups, Nodes};
-use crate::read::shape::stem;
+use crate::read::joints::{Groups, NodeHierarchy};
+use crate::read::parsed_mesh::stem;
 use crate::sample::MAX_FRAMES;
 use crate::transform::Qvv;
+use crate::uniform_times::UniformTimes;
 use crate::{Error, Remark, trs};
 use glam::{DMat4, DQuat, DVec3, DVec4};
 use std::collections::{HashMap, HashSet};
@@ -22,43 +22,43 @@ use std::sync::Arc;
 /// Upper limit for the animated values of all clips together: sub-tracks times samples.
 const MAX_VALUES: usize = 1 << 25;
 /// The same limit for a clip whose animation needs only few of its frames.
-const MOST_OF_SPARSE: usize = 1 << 22;
+const MAX_SPARSE_VALUES: usize = 1 << 22;
 /// Upper limit for the scalar tracks of a clip.
 const MAX_SCALARS: usize = 1024;
 /// The properties that move a node.
-const TRANSFORM: [&str; 3] = ["Lcl Translation", "Lcl Rotation", "Lcl Scaling"];
+const TRANSFORM_PROPERTIES: [&str; 3] = ["Lcl Translation", "Lcl Rotation", "Lcl Scaling"];
 
 /// The skeletons of a file, and the clips that move them.
 pub(super) struct Rigs<'a> {
     pub skeletons: Vec<Skeleton>,
     pub clips: Vec<Clip>,
     /// The animation of each clip, and its effect on the skeleton.
-    played: Vec<(Times<'a>, Arc<Motion>)>,
+    played: Vec<(FrameTimes<'a>, Arc<ClipMotion>)>,
     /// For each skeleton, the joint of each node that is one.
-    places: Vec<HashMap<usize, usize>>,
+    node_joints: Vec<HashMap<usize, usize>>,
     /// The skeleton of each node with a skin.
-    of_skin: HashMap<usize, usize>,
+    skin_skeletons: HashMap<usize, usize>,
     /// For each node, whether it is a joint.
     is_joint: Vec<bool>,
 }
 
 /// A clip, with the joint hierarchy of the skeleton that it moves.
-pub(super) struct Motion {
+pub(super) struct ClipMotion {
     parents: Vec<Option<usize>>,
     clip: Clip,
 }
 
-impl Motion {
+impl ClipMotion {
     /// Converts a time in seconds to samples after the first, clamped to the clip.
-    pub fn at(&self, time: f64) -> f64 {
+    pub fn sample_position(&self, time: f64) -> f64 {
         ((time - self.clip.start) * self.clip.fps).clamp(0.0, (self.clip.samples - 1) as f64)
     }
 
     /// Returns the world transforms of the joints, `at` samples after the first.
-    pub fn object(&self, at: f64) -> Vec<DMat4> {
+    pub fn world_transforms(&self, at: f64) -> Vec<DMat4> {
         let mut out: Vec<DMat4> = Vec::with_capacity(self.parents.len());
         for (joint, parent) in self.parents.iter().enumerate() {
-            let local = DMat4::from(self.clip.between(joint, at).matrix());
+            let local = DMat4::from(self.clip.interpolated(joint, at).matrix());
             out.push(parent.map_or(local, |parent| out[parent] * local));
         }
         out
@@ -66,11 +66,11 @@ impl Motion {
 }
 
 /// The input from which skeletons are made.
-struct Reader<'a> {
+struct SkeletonReader<'a> {
     path: &'a Path,
     parsed: &'a ufbx::Scene,
     tree: &'a Tree,
-    movers: Movers,
+    movers: MotionDetector,
 }
 
 impl<'a> Rigs<'a> {
@@ -85,50 +85,52 @@ impl<'a> Rigs<'a> {
         skins: &[(usize, Vec<usize>)],
         remarks: &mut Vec<Remark>,
     ) -> Result<Rigs<'a>, Error> {
-        let reader = Reader { path, parsed, tree, movers: Movers::of(parsed) };
+        let reader = SkeletonReader { path, parsed, tree, movers: MotionDetector::new(parsed) };
         let lists: Vec<&[usize]> = skins.iter().map(|(_, bones)| &bones[..]).collect();
         let groups = Groups::new(&lists, tree.parents.len());
-        let mut joints: Vec<Vec<usize>> = vec![Vec::new(); groups.firsts.len()];
-        for (bones, group) in lists.iter().zip(&groups.of_skin) {
+        let mut joints: Vec<Vec<usize>> = vec![Vec::new(); groups.first_skins.len()];
+        for (bones, group) in lists.iter().zip(&groups.skin_groups) {
             joints[*group].extend(*bones);
         }
         if joints.is_empty() && parsed.meshes.is_empty() {
             let bones = parsed.nodes.into_iter().enumerate().filter(|(_, node)| node.bone.is_some());
             let bones: Vec<usize> = bones.map(|(n, _)| n).collect();
-            if reader.moved(&bones) {
+            if reader.moves_any(&bones) {
                 joints.push(bones);
             }
         }
-        let of_skin = skins.iter().zip(&groups.of_skin).map(|((node, _), group)| (*node, *group)).collect();
+        let of_skin =
+            skins.iter().zip(&groups.skin_groups).map(|((node, _), group)| (*node, *group)).collect();
         let (skeletons, clips, played, places) = Default::default();
         let is_joint = vec![false; tree.parents.len()];
-        let mut out = Rigs { skeletons, clips, played, places, of_skin, is_joint };
+        let mut out =
+            Rigs { skeletons, clips, played, node_joints: places, skin_skeletons: of_skin, is_joint };
         let order: Vec<usize> = (0..tree.parents.len()).collect();
-        let nodes = Nodes { parents: &tree.parents, order: &order };
-        let carries = nodes.with_below(reader.carries(&groups.has_skin));
+        let nodes = NodeHierarchy { parents: &tree.parents, order: &order };
+        let carries = nodes.propagate_up(reader.nodes_with_content(&groups.has_skin));
         let mut all = Vec::new();
         for joints in &joints {
-            let below = reader.moved(joints).then_some(&carries[..]);
-            let (own, place) = nodes.of_skeleton(joints, below, |node| reader.is_idle(node));
+            let below = reader.moves_any(joints).then_some(&carries[..]);
+            let (own, place) = nodes.skeleton_nodes(joints, below, |node| reader.is_idle(node));
             if own.len() > MAX_JOINTS {
                 return Err(Error::limit(path, "joints", own.len() as u64, MAX_JOINTS as u64));
             }
             own.iter().for_each(|node| out.is_joint[*node] = true);
             out.skeletons.push(reader.skeleton(&own, &place));
-            out.places.push(own.iter().enumerate().map(|(joint, node)| (*node, joint)).collect());
+            out.node_joints.push(own.iter().enumerate().map(|(joint, node)| (*node, joint)).collect());
             all.push(own);
         }
         if let [only] = &mut out.skeletons[..] {
             only.name = stem(path);
         }
-        out.play(&reader, &all, skins, remarks)?;
+        out.make_clips(&reader, &all, skins, remarks)?;
         Ok(out)
     }
 
     /// Makes the clips. `nodes`: the nodes of each skeleton.
-    fn play(
+    fn make_clips(
         &mut self,
-        reader: &Reader<'a>,
+        reader: &SkeletonReader<'a>,
         nodes: &[Vec<usize>],
         skins: &[(usize, Vec<usize>)],
         remarks: &mut Vec<Remark>,
@@ -136,13 +138,13 @@ impl<'a> Rigs<'a> {
         let mut left = MAX_VALUES;
         for stack in reader.parsed.anim_stacks.into_iter() {
             for (skeleton, nodes) in nodes.iter().enumerate() {
-                let own = skins.iter().filter(|(node, _)| self.of_skin[node] == skeleton);
-                let weighed = reader.weighed(&stack.anim, own.map(|(node, _)| *node));
-                let moves = nodes.iter().any(|node| reader.moves(&stack.anim, *node));
+                let own = skins.iter().filter(|(node, _)| self.skin_skeletons[node] == skeleton);
+                let weighed = reader.animated_channels(&stack.anim, own.map(|(node, _)| *node));
+                let moves = nodes.iter().any(|node| reader.has_keys(&stack.anim, *node));
                 if !moves && weighed.is_empty() {
                     continue;
                 }
-                let times = Times::alone(reader.path, reader.parsed, stack)?;
+                let times = FrameTimes::single(reader.path, reader.parsed, stack)?;
                 if reader.is_sparse(&times, nodes) {
                     let what = format!(
                         "{} samples at {} a second, of which few are needed: no clip was made of it; its first and last keys are far out",
@@ -159,15 +161,15 @@ impl<'a> Rigs<'a> {
                     1 => name,
                     _ => format!("{name} ({})", self.skeletons[skeleton].name),
                 };
-                let grid = Grid { start: times.start, fps: times.rate, samples: times.count };
-                let mut clip = Clip { skeleton, ..grid.clip(name, tracks) };
+                let grid = UniformTimes { start: times.start, fps: times.rate, samples: times.count };
+                let mut clip = Clip { skeleton, ..grid.clip_of_tracks(name, tracks) };
                 if weighed.len() > MAX_SCALARS {
                     let what = format!("more than {MAX_SCALARS} weights; they are no scalar tracks");
                     remarks.push(Remark::new(&clip.name, what));
                 }
                 clip.scalars = scalars.iter().map(|channel| weight(channel, &times)).collect();
                 let parents = self.skeletons[skeleton].joints.iter().map(|joint| joint.parent).collect();
-                self.played.push((times, Arc::new(Motion { parents, clip: clip.clone() })));
+                self.played.push((times, Arc::new(ClipMotion { parents, clip: clip.clone() })));
                 self.clips.push(clip);
             }
         }
@@ -175,15 +177,18 @@ impl<'a> Rigs<'a> {
     }
 
     /// Returns the skeleton of a node with a skin, and the joints for the nodes of its bones.
-    pub fn of_skin(&self, node: usize, bones: &[usize]) -> Option<(usize, Vec<usize>)> {
-        let skeleton = *self.of_skin.get(&node)?;
+    pub fn skin_skeleton(&self, node: usize, bones: &[usize]) -> Option<(usize, Vec<usize>)> {
+        let skeleton = *self.skin_skeletons.get(&node)?;
         let joints: Option<Vec<usize>> =
-            bones.iter().map(|node| self.places[skeleton].get(node).copied()).collect();
+            bones.iter().map(|node| self.node_joints[skeleton].get(node).copied()).collect();
         Some((skeleton, joints?))
     }
 
     /// Returns the clips of a skeleton: number, times, and motion.
-    pub fn of_skeleton(&self, skeleton: usize) -> impl Iterator<Item = (usize, &Times<'a>, &Arc<Motion>)> {
+    pub fn skeleton_clips(
+        &self,
+        skeleton: usize,
+    ) -> impl Iterator<Item = (usize, &FrameTimes<'a>, &Arc<ClipMotion>)> {
         let own = self.clips.iter().zip(&self.played).enumerate();
         let own = own.filter(move |(_, (clip, _))| clip.skeleton == skeleton);
         own.map(|(number, (_, (times, motion)))| (number, times, motion))
@@ -191,23 +196,27 @@ impl<'a> Rigs<'a> {
 
     /// For each node, whether it becomes a node of the scene: joints that carry nothing are in skeletons
     /// only.
-    pub fn shown(&self, parsed: &ufbx::Scene, tree: &Tree) -> Vec<bool> {
+    pub fn scene_nodes(&self, parsed: &ufbx::Scene, tree: &Tree) -> Vec<bool> {
         let order: Vec<usize> = (0..tree.parents.len()).collect();
-        let own =
-            self.is_joint.iter().zip(&parsed.nodes).map(|(joint, node)| !joint || shows(node)).collect();
-        Nodes { parents: &tree.parents, order: &order }.with_below(own)
+        let own = self
+            .is_joint
+            .iter()
+            .zip(&parsed.nodes)
+            .map(|(joint, node)| !joint || has_content(node))
+            .collect();
+        NodeHierarchy { parents: &tree.parents, order: &order }.propagate_up(own)
     }
 }
 
 /// `true` if the node has a mesh, camera or light.
-fn shows(node: &ufbx::Node) -> bool {
+fn has_content(node: &ufbx::Node) -> bool {
     node.mesh.is_some() || node.camera.is_some() || node.light.is_some()
 }
 
 /// Returns the weight of a blend shape over a clip.
-fn weight(channel: &ufbx::BlendChannel, times: &Times<'_>) -> ScalarTrack {
+fn weight(channel: &ufbx::BlendChannel, times: &FrameTimes<'_>) -> ScalarTrack {
     let at = |frame: usize| {
-        let (anim, time) = times.at(frame);
+        let (anim, time) = times.animation_at(frame);
         DVec4::new(ufbx::evaluate_blend_weight(anim, channel, time), 0.0, 0.0, 0.0)
     };
     let values = SubTrack::new((0..times.count).map(at).collect());
@@ -218,38 +227,42 @@ fn weight(channel: &ufbx::BlendChannel, times: &Times<'_>) -> ScalarTrack {
     }
 }
 
-impl<'a> Reader<'a> {
+impl<'a> SkeletonReader<'a> {
     /// `true` if an animation has keys for the node's transform.
-    fn moves(&self, anim: &ufbx::Anim, node: usize) -> bool {
+    fn has_keys(&self, anim: &ufbx::Anim, node: usize) -> bool {
         let element = &self.parsed.nodes[node].element;
         let by = |layer: &ufbx::AnimLayer| {
-            TRANSFORM.iter().any(|name| ufbx::find_anim_prop(layer, element, name).is_some())
+            TRANSFORM_PROPERTIES.iter().any(|name| ufbx::find_anim_prop(layer, element, name).is_some())
         };
         anim.layers.into_iter().any(by)
     }
 
     /// `true` if any animation moves one of these nodes.
-    fn moved(&self, nodes: &[usize]) -> bool {
-        let by = |stack: &ufbx::AnimStack| nodes.iter().any(|node| self.moves(&stack.anim, *node));
+    fn moves_any(&self, nodes: &[usize]) -> bool {
+        let by = |stack: &ufbx::AnimStack| nodes.iter().any(|node| self.has_keys(&stack.anim, *node));
         self.parsed.anim_stacks.into_iter().any(by)
     }
 
     /// Returns the blend shape channels, of meshes on these nodes, that an animation moves.
-    fn weighed(&self, anim: &ufbx::Anim, nodes: impl Iterator<Item = usize>) -> Vec<&'a ufbx::BlendChannel> {
+    fn animated_channels(
+        &self,
+        anim: &ufbx::Anim,
+        nodes: impl Iterator<Item = usize>,
+    ) -> Vec<&'a ufbx::BlendChannel> {
         let mut known = HashSet::new();
         let meshes = nodes.filter_map(|node| self.parsed.nodes[node].mesh.as_ref());
-        let own = meshes.flat_map(|mesh| channels(mesh)).filter(|channel| is_weighed(anim, channel));
+        let own = meshes.flat_map(|mesh| channels(mesh)).filter(|channel| moves_weight(anim, channel));
         own.filter(|channel| known.insert(channel.element.typed_id)).collect()
     }
 
     /// For each node, whether it shows something or is a bone of a skin.
-    fn carries(&self, has_skin: &[bool]) -> Vec<bool> {
-        self.parsed.nodes.into_iter().zip(has_skin).map(|(node, bone)| *bone || shows(node)).collect()
+    fn nodes_with_content(&self, has_skin: &[bool]) -> Vec<bool> {
+        self.parsed.nodes.into_iter().zip(has_skin).map(|(node, bone)| *bone || has_content(node)).collect()
     }
 
     /// `true` if a node is nothing but a name.
     fn is_idle(&self, node: usize) -> bool {
-        self.tree.is_identity(node) && !self.moved(&[node])
+        self.tree.is_identity(node) && !self.moves_any(&[node])
     }
 
     /// Makes the joints of these nodes, in the bind pose; `place`: the joint of each node of the file.
@@ -265,7 +278,7 @@ impl<'a> Reader<'a> {
             world.push(bind.get(&n).copied().unwrap_or(above * own));
             let rest = above.inverse() * world[joints.len()];
             let rest = if rest.is_finite() { rest } else { own };
-            let plain = trs::plain(&rest).unwrap_or_else(|| trs::nearest_plain(&rest));
+            let plain = trs::decompose(&rest).unwrap_or_else(|| trs::nearest_without_shear(&rest));
             let name = node.element.name.to_string();
             let name = if name.is_empty() { format!("node {n}") } else { name };
             joints.push(Joint { name, parent, rest: plain, ..Joint::default() });
@@ -295,24 +308,24 @@ impl<'a> Reader<'a> {
     }
 
     /// `true` if a node's transform may change in a clip.
-    fn may_move(&self, times: &Times<'_>, node: usize) -> bool {
-        self.movers.may_move(times.at(0).0, &self.parsed.nodes[node])
+    fn may_move(&self, times: &FrameTimes<'_>, node: usize) -> bool {
+        self.movers.may_move(times.animation_at(0).0, &self.parsed.nodes[node])
     }
 
     /// `true` if a clip of these nodes is large only because its keys are far apart and little moves between
     /// them: clips store all samples.
-    fn is_sparse(&self, times: &Times<'_>, nodes: &[usize]) -> bool {
+    fn is_sparse(&self, times: &FrameTimes<'_>, nodes: &[usize]) -> bool {
         let moving = nodes.iter().filter(|node| self.may_move(times, **node)).count();
-        let (anim, start) = times.at(0);
-        moving.max(1).saturating_mul(times.count) > MOST_OF_SPARSE / 3
-            && needed(self.parsed, anim, (start, times.rate, times.count)).is_some()
+        let (anim, start) = times.animation_at(0);
+        moving.max(1).saturating_mul(times.count) > MAX_SPARSE_VALUES / 3
+            && needed_frames(self.parsed, anim, (start, times.rate, times.count)).is_some()
     }
 
     /// Subtracts the values needed by a clip of these nodes and `scalars` scalar tracks from `left`; fails if
     /// too few remain.
     fn spend(
         &self,
-        times: &Times<'_>,
+        times: &FrameTimes<'_>,
         nodes: &[usize],
         scalars: usize,
         left: &mut usize,
@@ -331,21 +344,21 @@ impl<'a> Reader<'a> {
     }
 
     /// Returns one track per node.
-    fn tracks(&self, times: &Times<'_>, nodes: &[usize]) -> Result<Vec<Track>, Error> {
+    fn tracks(&self, times: &FrameTimes<'_>, nodes: &[usize]) -> Result<Vec<Track>, Error> {
         let mut out = Vec::with_capacity(nodes.len());
         for n in nodes {
             let node = &self.parsed.nodes[*n];
             let samples = if self.may_move(times, *n) { times.count } else { 1 };
             let mut values = Vec::with_capacity(samples);
             for frame in 0..samples {
-                let (anim, time) = times.at(frame);
+                let (anim, time) = times.animation_at(frame);
                 let value = local(&ufbx::evaluate_transform(anim, node, time));
                 values.push(value.ok_or_else(|| {
                     let what = "a transform that is no finite numbers";
                     Error::malformed(self.path, what, node.element.name.to_string())
                 })?);
             }
-            out.push(Track::of(&values));
+            out.push(Track::from_samples(&values));
         }
         Ok(out)
     }

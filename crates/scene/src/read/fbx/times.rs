@@ -1,7 +1,7 @@
 //! The times of frames: at the file's own rate, from the first key of an animation to the last; for one
 //! animation, or for all of them one after the other. Long animations keep only the frames that are needed.
 
-use super::needed::needed;
+use super::needed_frames::needed_frames;
 use crate::read::ReadOptions;
 use crate::sample::MAX_FRAMES;
 use crate::{Channel, Error, NamedRange, TimeSampling};
@@ -35,7 +35,7 @@ impl Take<'_> {
 }
 
 /// The times of all frames.
-pub(super) struct Times<'a> {
+pub(super) struct FrameTimes<'a> {
     takes: Vec<Take<'a>>,
     pub start: f64,
     pub step: f64,
@@ -44,14 +44,14 @@ pub(super) struct Times<'a> {
     pub count: usize,
 }
 
-impl<'a> Times<'a> {
+impl<'a> FrameTimes<'a> {
     /// Makes the times of the animation asked for by name, by number from 0, or of all; by default of the
     /// file's first.
     ///
     /// # Errors
     /// `Misuse` if there is no such animation, `Limit` beyond [`MAX_FRAMES`].
-    pub fn of(path: &Path, parsed: &'a ufbx::Scene, wanted: Option<&str>) -> Result<Times<'a>, Error> {
-        let mut out = Times::none(parsed);
+    pub fn new(path: &Path, parsed: &'a ufbx::Scene, wanted: Option<&str>) -> Result<FrameTimes<'a>, Error> {
+        let mut out = FrameTimes::empty(parsed);
         let stacks = || parsed.anim_stacks.into_iter();
         let name = |stack: &ufbx::AnimStack| stack.element.name.to_string();
         let Some(wanted) = wanted else {
@@ -91,18 +91,22 @@ impl<'a> Times<'a> {
     /// Makes the times of one animation alone, with all its frames.
     ///
     /// # Errors
-    /// As for [`Times::of`].
-    pub fn alone(path: &Path, parsed: &ufbx::Scene, stack: &'a ufbx::AnimStack) -> Result<Times<'a>, Error> {
-        let mut out = Times::none(parsed);
+    /// As for [`FrameTimes::new`].
+    pub fn single(
+        path: &Path,
+        parsed: &ufbx::Scene,
+        stack: &'a ufbx::AnimStack,
+    ) -> Result<FrameTimes<'a>, Error> {
+        let mut out = FrameTimes::empty(parsed);
         out.add(path, &stack.anim, stack.element.name.to_string(), None)?;
         out.start = out.takes[0].start;
         Ok(out)
     }
 
-    fn none(parsed: &ufbx::Scene) -> Times<'a> {
+    fn empty(parsed: &ufbx::Scene) -> FrameTimes<'a> {
         let rate = parsed.settings.frames_per_second;
         let rate = if rate.is_finite() && rate > 0.0 { rate } else { 24.0 };
-        Times { takes: Vec::new(), start: 0.0, step: 1.0 / rate, rate, count: 0 }
+        FrameTimes { takes: Vec::new(), start: 0.0, step: 1.0 / rate, rate, count: 0 }
     }
 
     /// Appends an animation. With `sparse`, frames that are not needed are left out.
@@ -121,7 +125,7 @@ impl<'a> Times<'a> {
         let moves = start.is_finite() && frames.is_finite() && frames >= 1.0;
         let count = if moves { (frames as usize).saturating_add(1) } else { 1 };
         let start = if start.is_finite() { start } else { 0.0 };
-        let steps = sparse.and_then(|parsed| needed(parsed, anim, (start, self.rate, count)));
+        let steps = sparse.and_then(|parsed| needed_frames(parsed, anim, (start, self.rate, count)));
         let count = steps.as_ref().map_or(count, Vec::len);
         let before = self.takes.last().map_or(0, |take| take.before.saturating_add(take.length()));
         self.takes.push(Take { anim, name, start, first: self.count, count, before, steps });
@@ -134,15 +138,15 @@ impl<'a> Times<'a> {
     }
 
     /// Returns the take that contains a frame, and the steps from the take's first frame to it.
-    fn place(&self, frame: usize) -> (&Take<'a>, usize) {
+    fn locate(&self, frame: usize) -> (&Take<'a>, usize) {
         let take = self.takes.partition_point(|take| take.first <= frame).saturating_sub(1);
         let take = &self.takes[take];
         (take, take.step(frame - take.first))
     }
 
     /// Returns the animation played in a frame, and the time within it in seconds.
-    pub fn at(&self, frame: usize) -> (&'a ufbx::Anim, f64) {
-        let (take, step) = self.place(frame);
+    pub fn animation_at(&self, frame: usize) -> (&'a ufbx::Anim, f64) {
+        let (take, step) = self.locate(frame);
         (take.anim, take.start + step as f64 / self.rate)
     }
 
@@ -156,7 +160,7 @@ impl<'a> Times<'a> {
             return Arc::new(TimeSampling::Uniform { start: self.start, step: self.step });
         }
         let time = |frame: usize| {
-            let (take, step) = self.place(frame);
+            let (take, step) = self.locate(frame);
             self.start + (take.before + step) as f64 * self.step
         };
         Arc::new(TimeSampling::Acyclic { times: (0..self.count).map(time).collect() })

@@ -1,8 +1,8 @@
 //! Nodes: their transforms and their visibility in every frame.
 
 use super::camera;
-use super::moving::{Movers, VISIBILITY, is_shown, may_change};
-use super::times::{Times, each_frame};
+use super::moving::{MotionDetector, VISIBILITY, is_shown, may_change};
+use super::times::{FrameTimes, each_frame};
 use crate::transform::Qvv;
 use crate::{Channel, Error, LocalTransform, Node, NodeKind, Scene, TimeSampling, Transform, trs};
 use glam::{DAffine3, DMat4, DQuat, DVec3};
@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Upper limit for the matrices of moving nodes, over all frames.
-const MOST_MATRICES: u64 = 1 << 24;
+const MAX_MATRICES: u64 = 1 << 24;
 
 /// The transforms of all nodes, the root first, parents before their children.
 pub(super) struct Tree {
@@ -18,39 +18,39 @@ pub(super) struct Tree {
     /// Local transforms: one for all frames, or one per frame.
     local: Vec<Vec<Qvv>>,
     /// Visibility: one value for all frames, or one per frame.
-    shown: Vec<Vec<i8>>,
+    visibility: Vec<Vec<i8>>,
     /// The rotations of cameras and lights, whose axes differ from those of the scene model.
-    turns: Vec<Option<DMat4>>,
+    axis_rotations: Vec<Option<DMat4>>,
     pub frames: usize,
 }
 
-fn parts(t: &ufbx::Transform) -> Qvv {
+fn to_qvv(t: &ufbx::Transform) -> Qvv {
     let vector = |v: &ufbx::Vec3| DVec3::new(v.x, v.y, v.z);
     let rotation = DQuat::from_xyzw(t.rotation.x, t.rotation.y, t.rotation.z, t.rotation.w);
     Qvv { rotation, translation: vector(&t.translation), scale: vector(&t.scale) }
 }
 
 /// Converts a rotation matrix to parts, if possible.
-fn apart(turn: &DMat4) -> LocalTransform {
-    trs::plain(turn).map_or(LocalTransform::Matrix(*turn), LocalTransform::Parts)
+fn to_local_transform(turn: &DMat4) -> LocalTransform {
+    trs::decompose(turn).map_or(LocalTransform::Matrix(*turn), LocalTransform::Components)
 }
 
 impl Tree {
-    pub fn read(path: &Path, parsed: &ufbx::Scene, times: &Times<'_>) -> Result<Tree, Error> {
-        let movers = Movers::of(parsed);
+    pub fn read(path: &Path, parsed: &ufbx::Scene, times: &FrameTimes<'_>) -> Result<Tree, Error> {
+        let movers = MotionDetector::new(parsed);
         let moves = |node: &ufbx::Node| times.anims().any(|anim| movers.may_move(anim, node));
         let moving = parsed.nodes.into_iter().filter(|node| moves(node)).count();
         // The number of frames is also limited when nothing moves.
         let asked = (moving.max(1) as u64).saturating_mul(times.count as u64);
-        if asked > MOST_MATRICES {
+        if asked > MAX_MATRICES {
             let what = "transforms of nodes that move, over all frames of an FBX file; export it in parts";
-            return Err(Error::limit(path, what, asked, MOST_MATRICES));
+            return Err(Error::limit(path, what, asked, MAX_MATRICES));
         }
         let mut tree = Tree {
             parents: Vec::new(),
             local: Vec::new(),
-            shown: Vec::new(),
-            turns: parsed.nodes.into_iter().map(camera::turn).collect(),
+            visibility: Vec::new(),
+            axis_rotations: parsed.nodes.into_iter().map(camera::axis_rotation).collect(),
             frames: times.count,
         };
         for (n, node) in parsed.nodes.into_iter().enumerate() {
@@ -60,9 +60,9 @@ impl Tree {
             }
             tree.parents.push(parent);
             let at = |frame: usize| {
-                let (anim, time) = times.at(frame);
+                let (anim, time) = times.animation_at(frame);
                 let transform = ufbx::evaluate_transform(anim, node, time);
-                parts(&transform)
+                to_qvv(&transform)
             };
             let first = at(0);
             let mut local = vec![first];
@@ -80,7 +80,7 @@ impl Tree {
                 local.truncate(1);
             }
             tree.local.push(local);
-            tree.shown.push(shown(node, times));
+            tree.visibility.push(visibility_samples(node, times));
         }
         Ok(tree)
     }
@@ -107,8 +107,8 @@ impl Tree {
     }
 
     /// Returns the inverse of the node's camera or light rotation, to be applied to its children.
-    pub fn turned_back(&self, node: usize) -> Option<DMat4> {
-        self.turns[node].map(|turn| turn.transpose())
+    pub fn inverse_axis_rotation(&self, node: usize) -> Option<DMat4> {
+        self.axis_rotations[node].map(|turn| turn.transpose())
     }
 
     /// Makes the node of the scene; children of the root include the root's own transform.
@@ -124,13 +124,13 @@ impl Tree {
         let mut out = Node::new(format!("{above}/{name}"), NodeKind::Xform);
         (out.name, out.parent) = (name.into(), parent);
         let above = match (parent, self.parents[n]) {
-            (Some(_), Some(parent)) => {
-                self.turned_back(parent).map_or(LocalTransform::IDENTITY, |back| apart(&back))
-            }
+            (Some(_), Some(parent)) => self
+                .inverse_axis_rotation(parent)
+                .map_or(LocalTransform::IDENTITY, |back| to_local_transform(&back)),
             _ => self.local[0][0].into(),
         };
-        let turn = self.turns[n].map_or(LocalTransform::IDENTITY, |turn| apart(&turn));
-        let own = |own: &Qvv| vec![above.above(&(*own).into()).above(&turn)];
+        let turn = self.axis_rotations[n].map_or(LocalTransform::IDENTITY, |turn| to_local_transform(&turn));
+        let own = |own: &Qvv| vec![above.compose(&(*own).into()).compose(&turn)];
         let local: Vec<Vec<LocalTransform>> = self.local[n].iter().map(own).collect();
         out.samples = local.len();
         let local = match &local[..] {
@@ -138,7 +138,7 @@ impl Tree {
             _ => each_frame(sampling, local),
         };
         out.transform = Some(Transform { local, inherits: None });
-        out.visibility = match &self.shown[n][..] {
+        out.visibility = match &self.visibility[n][..] {
             [-1] => None,
             [only] => Some(Channel::constant(vec![*only])),
             all => Some(each_frame(sampling, all.iter().map(|own| vec![*own]).collect())),
@@ -149,12 +149,12 @@ impl Tree {
 
 /// Returns the visibility of a node and all below it, once or per frame: hidden (0), inherited from the
 /// parent (-1), or visible regardless of it (1).
-fn shown(node: &ufbx::Node, times: &Times<'_>) -> Vec<i8> {
+fn visibility_samples(node: &ufbx::Node, times: &FrameTimes<'_>) -> Vec<i8> {
     let element = &node.element;
     let inherits = ufbx::find_prop(&element.props, "Visibility Inheritance");
     let shown = if inherits.is_some_and(|inherits| inherits.value_int == 0) { 1 } else { -1 };
     let at = |frame| {
-        let (anim, time) = times.at(frame);
+        let (anim, time) = times.animation_at(frame);
         if is_shown(anim, node, time) { shown } else { 0 }
     };
     let moves = times.anims().any(|anim| may_change(anim, element, VISIBILITY));

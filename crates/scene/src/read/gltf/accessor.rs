@@ -18,7 +18,7 @@ enum Component {
 }
 
 impl Component {
-    fn of(code: u32) -> Option<Component> {
+    fn from_code(code: u32) -> Option<Component> {
         Some(match code {
             5120 => Component::I8,
             5121 => Component::U8,
@@ -56,7 +56,7 @@ impl Component {
     }
 
     /// Converts a component to an unsigned integer; other types give 0.
-    fn whole(self, bytes: &[u8]) -> u32 {
+    fn integer(self, bytes: &[u8]) -> u32 {
         match (self, bytes) {
             (Component::U8, &[a, ..]) => a.into(),
             (Component::U16, &[a, b, ..]) => u16::from_le_bytes([a, b]).into(),
@@ -68,14 +68,14 @@ impl Component {
 
 /// The location of values in a buffer, checked to lie within it.
 #[derive(Clone, Copy)]
-struct Place {
+struct BufferLocation {
     buffer: usize,
     offset: u64,
     stride: usize,
 }
 
 /// A checked accessor.
-pub(super) struct Values<'a> {
+pub(super) struct AccessorValues<'a> {
     document: &'a Document,
     number: usize,
     component: Component,
@@ -83,18 +83,18 @@ pub(super) struct Values<'a> {
     normalized: bool,
     /// The number of values.
     pub count: usize,
-    place: Option<Place>,
+    location: Option<BufferLocation>,
     /// The number of replaced values, the type and location of their indices, and the location of their
     /// values.
-    sparse: Option<(usize, Component, Place, Place)>,
+    sparse: Option<(usize, Component, BufferLocation, BufferLocation)>,
 }
 
 impl Document {
     /// Returns accessor `number`, which must have `components` numbers per value.
-    pub fn values(&self, number: usize, components: usize) -> Result<Values<'_>, Error> {
+    pub fn values(&self, number: usize, components: usize) -> Result<AccessorValues<'_>, Error> {
         let at = || format!("accessor {number}");
         let Some(accessor) = self.root.accessors.get(number) else {
-            return Err(self.wrong("is not there", at()));
+            return Err(self.malformed("is not there", at()));
         };
         let has = match &*accessor.kind {
             "SCALAR" => 1,
@@ -105,9 +105,10 @@ impl Document {
             "MAT4" => 16,
             _ => 0,
         };
-        let Some(component) = Component::of(accessor.component_type).filter(|_| has == components) else {
+        let Some(component) = Component::from_code(accessor.component_type).filter(|_| has == components)
+        else {
             let what = format!("its type is not one of {components} numbers");
-            return Err(self.wrong(what, at()));
+            return Err(self.malformed(what, at()));
         };
         let count = usize::try_from(accessor.count).ok().filter(|n| *n < 1 << 31);
         let Some(count) = count else {
@@ -120,7 +121,7 @@ impl Document {
         };
         let size = component.size() * components;
         let place = match accessor.buffer_view {
-            Some(view) => Some(self.place(view, accessor.byte_offset, count, size, true, number)?),
+            Some(view) => Some(self.locate(view, accessor.byte_offset, count, size, true, number)?),
             None if accessor.count > MAX_ZEROS => {
                 let what = format!("zeros of accessor {number}");
                 return Err(Error::limit(&self.path, what, accessor.count, MAX_ZEROS));
@@ -130,37 +131,37 @@ impl Document {
         let sparse = match &accessor.sparse {
             None => None,
             Some(sparse) => {
-                let kind = Component::of(sparse.indices.component_type);
+                let kind = Component::from_code(sparse.indices.component_type);
                 let kind = kind.filter(|k| {
                     matches!(k, Component::U8 | Component::U16 | Component::U32)
                         && sparse.count <= accessor.count
                 });
                 let Some(kind) = kind else {
-                    return Err(self.wrong("its sparse values make no sense", at()));
+                    return Err(self.malformed("its sparse values make no sense", at()));
                 };
                 let n = sparse.count as usize;
                 let place = |part: &SparsePart, size: usize| {
-                    self.place(part.buffer_view, part.byte_offset, n, size, false, number)
+                    self.locate(part.buffer_view, part.byte_offset, n, size, false, number)
                 };
                 let indices = place(&sparse.indices, kind.size())?;
                 Some((n, kind, indices, place(&sparse.values, size)?))
             }
         };
-        Ok(Values {
+        Ok(AccessorValues {
             document: self,
             number,
             component,
             components,
             normalized: accessor.normalized,
             count,
-            place,
+            location: place,
             sparse,
         })
     }
 
     /// Returns the location of `count` values of `size` bytes, after checking that they lie within view and
     /// buffer.
-    fn place(
+    fn locate(
         &self,
         view: usize,
         offset: u64,
@@ -168,20 +169,20 @@ impl Document {
         size: usize,
         strided: bool,
         accessor: usize,
-    ) -> Result<Place, Error> {
+    ) -> Result<BufferLocation, Error> {
         let at = || format!("accessor {accessor}");
         let Some(view) = self.root.buffer_views.get(view) else {
-            return Err(self.wrong("its buffer view is not there", at()));
+            return Err(self.malformed("its buffer view is not there", at()));
         };
         let Some(buffer) = self.root.buffers.get(view.buffer) else {
-            return Err(self.wrong("its buffer is not there", at()));
+            return Err(self.malformed("its buffer is not there", at()));
         };
         let stride = match view.byte_stride.filter(|_| strided) {
             None => size as u64,
             Some(stride) if stride >= size as u64 && stride <= 252 => stride,
             Some(stride) => {
                 let what = format!("a stride of {stride} bytes between values of {size}");
-                return Err(self.wrong(what, at()));
+                return Err(self.malformed(what, at()));
             }
         };
         let needed = match count as u64 {
@@ -195,13 +196,13 @@ impl Document {
             || !within(view.byte_offset, view.byte_length, buffer.byte_length)
         {
             let what = format!("{count} values do not fit its buffer view, or that its buffer");
-            return Err(self.wrong(what, at()));
+            return Err(self.malformed(what, at()));
         }
-        Ok(Place { buffer: view.buffer, offset: view.byte_offset + offset, stride: stride as usize })
+        Ok(BufferLocation { buffer: view.buffer, offset: view.byte_offset + offset, stride: stride as usize })
     }
 }
 
-impl Values<'_> {
+impl AccessorValues<'_> {
     /// Returns the values as floats; `N` is the number of components.
     pub fn floats<const N: usize>(&self) -> Result<Vec<[f32; N]>, Error> {
         let (component, normalized) = (self.component, self.normalized);
@@ -212,12 +213,12 @@ impl Values<'_> {
     pub fn integers<const N: usize>(&self) -> Result<Vec<[u32; N]>, Error> {
         if !matches!(self.component, Component::U8 | Component::U16 | Component::U32) {
             let what = "its values are no whole numbers";
-            return Err(self.document.wrong(what, self.at()));
+            return Err(self.document.malformed(what, self.label()));
         }
-        self.read(|bytes| self.component.whole(bytes))
+        self.read(|bytes| self.component.integer(bytes))
     }
 
-    fn at(&self) -> String {
+    fn label(&self) -> String {
         format!("accessor {}", self.number)
     }
 
@@ -231,7 +232,7 @@ impl Values<'_> {
             std::array::from_fn(|k| bytes.get(k * size..).map_or(T::default(), &convert))
         };
         let mut out = vec![[T::default(); N]; self.count];
-        if let Some(place) = self.place {
+        if let Some(place) = self.location {
             let bytes = self.bytes(place, self.count, size * N)?;
             for (out, bytes) in out.iter_mut().zip(bytes.chunks(place.stride)) {
                 *out = value(bytes);
@@ -241,10 +242,10 @@ impl Values<'_> {
             let indices = self.bytes(indices, n, kind.size())?;
             let values = self.bytes(values, n, size * N)?;
             for (index, bytes) in indices.chunks(kind.size()).zip(values.chunks(size * N)) {
-                let index = kind.whole(index) as usize;
+                let index = kind.integer(index) as usize;
                 let Some(out) = out.get_mut(index) else {
                     let what = format!("sparse value {index} of {}", self.count);
-                    return Err(self.document.wrong(what, self.at()));
+                    return Err(self.document.malformed(what, self.label()));
                 };
                 *out = value(bytes);
             }
@@ -252,7 +253,7 @@ impl Values<'_> {
         Ok(out)
     }
 
-    fn bytes(&self, place: Place, count: usize, size: usize) -> Result<Vec<u8>, Error> {
+    fn bytes(&self, place: BufferLocation, count: usize, size: usize) -> Result<Vec<u8>, Error> {
         if count == 0 {
             return Ok(Vec::new());
         }

@@ -1,154 +1,154 @@
 //! Builds the scene: nodes with transforms and visibility, meshes, instances and cameras.
 
-use super::animation::{self, Animation, Curve, Curves};
+use super::animation::{self, Animation, Curve, NodeCurves};
 use super::camera;
-use super::deform::{Binding, Placement};
+use super::deform::{FileSkin, Placement};
 use super::document::{CameraJson, Document};
-use super::instances::Instances;
+use super::instances::InstanceReader;
 use super::mesh;
-use super::primitives::Shape;
-use super::rig::{Rig, identity_of};
+use super::primitives::MeshAccessors;
+use super::rig::{Rig, numbers_identity};
 use super::skeleton::Skeletons;
-use super::takes::Way;
-use crate::read::shape;
+use super::takes::CurveRelation;
+use crate::read::parsed_mesh;
 use crate::{
-    Channel, Error, Identity, Lens, LocalTransform, Mesh, Node, NodeKind, Qvv, Remark, Scene, Source,
-    TimeSampling, Transform, Unit, Winding,
+    Channel, Error, Identity, LengthUnit, Lens, LocalTransform, Mesh, Node, NodeKind, Qvv, Remark, Scene,
+    Source, TimeSampling, Transform, Winding,
 };
 use glam::{DAffine3, DMat4};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Upper limit for the bytes of all paths; deeply nested nodes have long ones.
-const MAX_PATHS: usize = 1 << 28;
+const MAX_PATH_BYTES: usize = 1 << 28;
 /// Upper limit for the numbers of all skins together.
 const MAX_SKIN_NUMBERS: usize = 1 << 28;
 
 /// The local transform of a node over time.
-struct Local {
+struct NodeTransform {
     rig: Arc<Rig>,
     node: usize,
     sampling: Arc<TimeSampling>,
     samples: usize,
 }
 
-impl Local {
+impl NodeTransform {
     fn cubic(&self) -> bool {
-        let mut curves = (self.rig.takes.of_node(self.node)).flat_map(Curves::of_transform);
+        let mut curves = (self.rig.takes.node_curves(self.node)).flat_map(NodeCurves::transform_curves);
         curves.any(Curve::bends)
     }
 
-    fn at(&self, time: f64) -> LocalTransform {
-        let (animation, time) = self.rig.takes.at(time);
+    fn transform_at(&self, time: f64) -> LocalTransform {
+        let (animation, time) = self.rig.takes.animation_at(time);
         self.rig.tree.transform(self.node, animation, time)
     }
 }
 
-impl Source<LocalTransform> for Local {
+impl Source<LocalTransform> for NodeTransform {
     fn len(&self) -> usize {
         self.samples
     }
     fn identity(&self, i: usize) -> Identity {
-        match self.at(self.sampling.time(i)) {
-            LocalTransform::Matrix(matrix) => identity_of(&matrix.to_cols_array()),
-            LocalTransform::Parts(Qvv { rotation, translation, scale }) => {
+        match self.transform_at(self.sampling.time(i)) {
+            LocalTransform::Matrix(matrix) => numbers_identity(&matrix.to_cols_array()),
+            LocalTransform::Components(Qvv { rotation, translation, scale }) => {
                 let [[x, y, z], [a, b, c]] = [translation, scale].map(|v| v.to_array());
                 let [i, j, k, w] = rotation.to_array();
-                identity_of(&[x, y, z, i, j, k, w, a, b, c])
+                numbers_identity(&[x, y, z, i, j, k, w, a, b, c])
             }
         }
     }
     fn read(&self, i: usize, out: &mut Vec<LocalTransform>) -> Result<(), Error> {
         out.clear();
-        out.push(self.at(self.sampling.time(i)));
+        out.push(self.transform_at(self.sampling.time(i)));
         Ok(())
     }
     // Players interpolate rotations along the chord, not evenly.
-    fn bends(&self) -> bool {
-        let turns = |curves: &Curves| {
+    fn has_own_interpolation(&self) -> bool {
+        let turns = |curves: &NodeCurves| {
             let rotation = curves.rotation.as_ref();
             rotation.is_some_and(|curve| !curve.is_constant() && !curve.is_step())
         };
-        self.samples > 1 && (self.cubic() || self.rig.takes.of_node(self.node).any(turns))
+        self.samples > 1 && (self.cubic() || self.rig.takes.node_curves(self.node).any(turns))
     }
-    fn between(&self, time: f64, out: &mut Vec<LocalTransform>) -> Result<bool, Error> {
+    fn read_between(&self, time: f64, out: &mut Vec<LocalTransform>) -> Result<bool, Error> {
         out.clear();
-        out.push(self.at(time));
+        out.push(self.transform_at(time));
         Ok(true)
     }
 }
 
 /// The visibility of a node over time; a node below a hidden one is hidden regardless.
-struct Shown {
+struct NodeVisibility {
     rig: Arc<Rig>,
     node: usize,
-    rest: bool,
+    visible_at_rest: bool,
     sampling: Arc<TimeSampling>,
     samples: usize,
 }
 
-impl Shown {
-    fn at(&self, i: usize) -> bool {
-        self.rig.takes.is_shown(self.node, self.sampling.time(i), self.rest)
+impl NodeVisibility {
+    fn is_visible(&self, i: usize) -> bool {
+        self.rig.takes.is_shown(self.node, self.sampling.time(i), self.visible_at_rest)
     }
 }
 
-impl Source<i8> for Shown {
+impl Source<i8> for NodeVisibility {
     fn len(&self) -> usize {
         self.samples
     }
     fn identity(&self, i: usize) -> Identity {
-        self.at(i).into()
+        self.is_visible(i).into()
     }
     fn read(&self, i: usize, out: &mut Vec<i8>) -> Result<(), Error> {
         out.clear();
-        out.push(if self.at(i) { ASK_PARENT } else { 0 });
+        out.push(if self.is_visible(i) { INHERITED } else { 0 });
         Ok(())
     }
 }
 
 /// The visibility value of a node that inherits from its parent.
-const ASK_PARENT: i8 = -1;
+const INHERITED: i8 = -1;
 
-pub(super) struct Builder<'a> {
+pub(super) struct SceneBuilder<'a> {
     document: &'a Arc<Document>,
     rig: &'a Arc<Rig>,
     skeletons: &'a Skeletons,
     /// For each clip its skeleton, and the rig that plays its animation.
     drivers: Vec<(usize, Arc<Rig>)>,
     /// Meshes of the file; `None` for one without faces.
-    shapes: HashMap<usize, Option<Arc<Shape>>>,
+    shapes: HashMap<usize, Option<Arc<MeshAccessors>>>,
     /// Scene meshes that nothing moves, by their number in the file.
     meshes: HashMap<usize, usize>,
     pub scene: Scene,
     pub remarks: Vec<Remark>,
     path_bytes: usize,
     skin_numbers: usize,
-    instances: Instances,
+    instances: InstanceReader,
     /// `true` if something was sampled at the uniform times.
     pub sampled: bool,
 }
 
-impl<'a> Builder<'a> {
+impl<'a> SceneBuilder<'a> {
     pub fn new(
         document: &'a Arc<Document>,
         rig: &'a Arc<Rig>,
         skeletons: &'a Skeletons,
         drivers: Vec<(usize, Arc<Rig>)>,
         remarks: Vec<Remark>,
-    ) -> Builder<'a> {
-        Builder {
+    ) -> SceneBuilder<'a> {
+        SceneBuilder {
             document,
             rig,
             skeletons,
             drivers,
             shapes: HashMap::new(),
             meshes: HashMap::new(),
-            scene: Scene { unit: Some(Unit::Metre), format: "gltf", ..Scene::default() },
+            scene: Scene { unit: Some(LengthUnit::Metre), format: "gltf", ..Scene::default() },
             remarks,
             path_bytes: 0,
             skin_numbers: 0,
-            instances: Instances::new(),
+            instances: InstanceReader::new(),
             sampled: false,
         }
     }
@@ -158,7 +158,7 @@ impl<'a> Builder<'a> {
         let root = &self.document.root;
         let tree = &self.rig.tree;
         // Not a joint, or a joint that itself or below it shows something.
-        let mut shown: Vec<bool> = (root.nodes.iter().zip(&self.skeletons.of_node))
+        let mut shown: Vec<bool> = (root.nodes.iter().zip(&self.skeletons.node_joints))
             .map(|(node, joint)| joint.is_none() || node.mesh.is_some() || node.camera.is_some())
             .collect();
         for &node in tree.order.iter().rev() {
@@ -169,7 +169,7 @@ impl<'a> Builder<'a> {
         // Nodes whose sibling names are known: node, name, parent in the scene, and whether its world
         // transform may differ from the identity.
         let mut stack = Vec::new();
-        self.siblings(roots, &shown, (None, 0), None, false, &mut stack);
+        self.push_children(roots, &shown, (None, 0), None, false, &mut stack);
         while let Some((node, name, parent, moved)) = stack.pop() {
             let path = self.path(parent, &name)?;
             let transform = self.transform(node);
@@ -186,10 +186,10 @@ impl<'a> Builder<'a> {
             let own = Node::new(path, NodeKind::Xform);
             self.scene.nodes.push(Node { name, parent, samples, transform, visibility, camera, ..own });
             let mesh = root.nodes[node].mesh;
-            let places = self.instances.of(self.document, node, &mut self.remarks)?;
+            let places = self.instances.transforms(self.document, node, &mut self.remarks)?;
             let count = places.as_ref().map_or(usize::from(mesh.is_some()), Vec::len);
             let children = &root.nodes[node].children;
-            let names = self.siblings(children, &shown, (mesh, count), Some(id), moved, &mut stack);
+            let names = self.push_children(children, &shown, (mesh, count), Some(id), moved, &mut stack);
             if let Some(mesh) = mesh {
                 self.mesh(node, mesh, (names, places), id, moved)?;
             }
@@ -204,20 +204,20 @@ impl<'a> Builder<'a> {
         let takes = &self.rig.takes;
         let lens = |time: f64| {
             let mut json = json.clone();
-            let (animation, time) = takes.at(time);
+            let (animation, time) = takes.animation_at(time);
             for (part, curve) in animation.cameras.get(&number).into_iter().flatten() {
-                let [value] = curve.at(time);
+                let [value] = curve.value(time);
                 part.set(&mut json, value);
             }
             camera::lens(&json)
         };
-        let channel = match takes.change(takes.of_camera(number).map(|(_, curve)| curve)) {
+        let channel = match takes.may_change(takes.camera_curves(number).map(|(_, curve)| curve)) {
             false => lens(0.0).map(|lens| Channel::constant(vec![lens])),
             true => {
                 let curves = |animation: &'a Animation| {
                     animation.cameras.get(&number).into_iter().flatten().map(|(_, c)| c).collect()
                 };
-                let (times, sampled) = takes.times(Way::Bent, curves);
+                let (times, sampled) = takes.times(CurveRelation::Nonlinear, curves);
                 self.sampled |= sampled;
                 let all: Option<Vec<Vec<Lens>>> = times.iter().map(|t| Some(vec![lens(*t)?])).collect();
                 all.map(|all| Channel::in_memory(TimeSampling::Acyclic { times }, all))
@@ -235,7 +235,7 @@ impl<'a> Builder<'a> {
         let takes = &self.rig.takes;
         let rest =
             (self.document.root.nodes[node].extensions.visibility.as_ref()).is_none_or(|own| own.visible);
-        if !takes.change(takes.of_node(node).filter_map(|curves| curves.visible.as_ref())) {
+        if !takes.may_change(takes.node_curves(node).filter_map(|curves| curves.visible.as_ref())) {
             // Constant over time.
             let hidden = !takes.is_shown(node, 0.0, rest);
             return hidden.then(|| Channel::constant(vec![0]));
@@ -243,16 +243,22 @@ impl<'a> Builder<'a> {
         let curve = |animation: &'a Animation| {
             animation.nodes.get(&node).and_then(|curves| curves.visible.as_ref()).into_iter().collect()
         };
-        let (times, _) = takes.times(Way::Held, curve);
+        let (times, _) = takes.times(CurveRelation::Held, curve);
         let samples = times.len();
         let sampling = Arc::new(TimeSampling::Acyclic { times });
-        let source = Shown { rig: self.rig.clone(), node, rest, sampling: sampling.clone(), samples };
+        let source = NodeVisibility {
+            rig: self.rig.clone(),
+            node,
+            visible_at_rest: rest,
+            sampling: sampling.clone(),
+            samples,
+        };
         Some(Channel::new(sampling, Arc::new(source)))
     }
 
     /// Pushes those `children` that are shown, with unique names; returns `count` names among them for the
     /// mesh.
-    fn siblings(
+    fn push_children(
         &self,
         children: &[usize],
         shown: &[bool],
@@ -266,7 +272,7 @@ impl<'a> Builder<'a> {
         let mesh_name = mesh.and_then(|m| root.meshes[m].name.as_deref());
         let names = std::iter::repeat_n(mesh_name, count)
             .chain(children.iter().map(|&n| root.nodes[n].name.as_deref()));
-        let mut names = shape::node_names(names, "node").into_iter();
+        let mut names = parsed_mesh::node_names(names, "node").into_iter();
         let own = names.by_ref().take(count).collect();
         let first = stack.len();
         for (&child, name) in children.iter().zip(names) {
@@ -279,12 +285,12 @@ impl<'a> Builder<'a> {
     fn path(&mut self, parent: Option<usize>, name: &str) -> Result<String, Error> {
         let above = parent.map_or("", |p| &self.scene.nodes[p].path);
         self.path_bytes += above.len() + name.len() + 1;
-        if self.path_bytes > MAX_PATHS {
+        if self.path_bytes > MAX_PATH_BYTES {
             return Err(Error::limit(
                 &self.document.path,
                 "bytes of node paths; the nodes nest too deep",
                 self.path_bytes as u64,
-                MAX_PATHS as u64,
+                MAX_PATH_BYTES as u64,
             ));
         }
         Ok(format!("{above}/{name}"))
@@ -294,16 +300,18 @@ impl<'a> Builder<'a> {
     fn transform(&mut self, node: usize) -> Option<Transform> {
         let tree = &self.rig.tree;
         let takes = &self.rig.takes;
-        let curves = takes.of_node(node).flat_map(Curves::of_transform);
+        let curves = takes.node_curves(node).flat_map(NodeCurves::transform_curves);
         if curves.count() == 0 && tree.is_identity(node) {
             return None;
         }
         let (sampling, samples) = match takes.moves(node) {
-            true => self.times(node, Way::Transform(node), |curves| curves.of_transform().collect()),
-            false => (AT_ONCE, 1),
+            true => {
+                self.times(node, CurveRelation::Transform(node), |curves| curves.transform_curves().collect())
+            }
+            false => (CONSTANT_SAMPLING, 1),
         };
         let sampling = Arc::new(sampling);
-        let source = Local { rig: self.rig.clone(), node, sampling: sampling.clone(), samples };
+        let source = NodeTransform { rig: self.rig.clone(), node, sampling: sampling.clone(), samples };
         Some(Transform { local: Channel::new(sampling, Arc::new(source)), inherits: None })
     }
 
@@ -311,8 +319,8 @@ impl<'a> Builder<'a> {
     fn times(
         &mut self,
         node: usize,
-        way: Way,
-        part: fn(&'a Curves) -> Vec<&'a Curve>,
+        way: CurveRelation,
+        part: fn(&'a NodeCurves) -> Vec<&'a Curve>,
     ) -> (TimeSampling, usize) {
         let curves = |animation: &'a Animation| animation.nodes.get(&node).map_or(Vec::new(), part);
         let (times, sampled) = self.rig.takes.times(way, curves);
@@ -321,11 +329,11 @@ impl<'a> Builder<'a> {
         (TimeSampling::Acyclic { times }, samples)
     }
 
-    fn shape(&mut self, mesh: usize) -> Result<Option<Arc<Shape>>, Error> {
+    fn shape(&mut self, mesh: usize) -> Result<Option<Arc<MeshAccessors>>, Error> {
         if let Some(shape) = self.shapes.get(&mesh) {
             return Ok(shape.clone());
         }
-        let shape = Shape::new(self.document, mesh, &mut self.remarks)?.map(Arc::new);
+        let shape = MeshAccessors::new(self.document, mesh, &mut self.remarks)?.map(Arc::new);
         self.shapes.insert(mesh, shape.clone());
         Ok(shape)
     }
@@ -395,7 +403,7 @@ impl<'a> Builder<'a> {
         &mut self,
         node: usize,
         number: usize,
-        shape: &Shape,
+        shape: &MeshAccessors,
         skin: Option<usize>,
     ) -> Result<Placement<'a>, Error> {
         let (document, rig, skeletons) = (self.document, self.rig, self.skeletons);
@@ -408,12 +416,13 @@ impl<'a> Builder<'a> {
             weights: own.unwrap_or(&root.meshes[number].weights).clone(),
             sampling: None,
         };
-        if out.weights.iter().any(|w| animation::is_wild(*w)) {
-            return Err(document.wrong("weights that are no numbers", format!("node {node}")));
+        if out.weights.iter().any(|w| animation::is_unusable(*w)) {
+            return Err(document.malformed("weights that are no numbers", format!("node {node}")));
         }
         let Some(skin) = skin else {
-            if rig.takes.of_node(node).any(|c| c.of_weights().next().is_some()) {
-                out.sampling = Some(self.times(node, Way::AsKeyed, |c| c.of_weights().collect()));
+            if rig.takes.node_curves(node).any(|c| c.weight_curves().next().is_some()) {
+                out.sampling =
+                    Some(self.times(node, CurveRelation::AsKeyed, |c| c.weight_curves().collect()));
             }
             return Ok(out);
         };
@@ -431,21 +440,21 @@ impl<'a> Builder<'a> {
             None => vec![DAffine3::IDENTITY; joints.len()],
             Some(accessor) => {
                 let values = document.values(accessor, 16)?.floats::<16>()?;
-                let wild = |v: &f32| animation::is_wild(f64::from(*v));
+                let wild = |v: &f32| animation::is_unusable(f64::from(*v));
                 if values.len() < joints.len() || values.iter().flatten().any(wild) {
                     let what = "too few inverse bind matrices, or such that are no numbers";
-                    return Err(document.wrong(what, format!("skin {skin}")));
+                    return Err(document.malformed(what, format!("skin {skin}")));
                 }
                 let matrix = |m: &[f32; 16]| DMat4::from_cols_array(&m.map(f64::from));
                 let affine = |m: &[f32; 16]| DAffine3::from_mat4(matrix(m));
                 values[..joints.len()].iter().map(affine).collect()
             }
         };
-        let skeleton = skeletons.of_skin[skin];
+        let skeleton = skeletons.skin_skeletons[skin];
         let nodes = skeletons.nodes[skeleton].iter();
         let place: HashMap<usize, usize> = nodes.enumerate().map(|(j, &node)| (node, j)).collect();
         let numbers = joints.iter().map(|node| place[node]).collect();
-        out.skin = Some(Binding {
+        out.skin = Some(FileSkin {
             nodes: joints,
             inverse_bind,
             skeleton,
@@ -463,4 +472,4 @@ impl<'a> Builder<'a> {
     }
 }
 
-const AT_ONCE: TimeSampling = TimeSampling::Uniform { start: 0.0, step: 1.0 };
+const CONSTANT_SAMPLING: TimeSampling = TimeSampling::Uniform { start: 0.0, step: 1.0 };

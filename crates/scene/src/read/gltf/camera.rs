@@ -2,15 +2,15 @@
 
 use super::document::CameraJson;
 use crate::Lens;
-use crate::lens::FARTHEST;
+use crate::lens::MAX_CLIPPING_DISTANCE;
 
 /// Width and height of the film in millimetres; the width applies if the file leaves the aspect ratio to the
 /// window.
-const FILM: [f64; 2] = [36.0, 24.0];
+const FILM_SIZE: [f64; 2] = [36.0, 24.0];
 
 /// A number of a camera that an animation may move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum LensPart {
+pub(super) enum LensParameter {
     AspectRatio,
     Yfov,
     Xmag,
@@ -19,16 +19,16 @@ pub(super) enum LensPart {
     Zfar,
 }
 
-impl LensPart {
+impl LensParameter {
     /// Returns the number called `name` of a camera of type `kind`.
-    pub fn of(kind: &str, name: &str) -> Option<LensPart> {
+    pub fn from_name(kind: &str, name: &str) -> Option<LensParameter> {
         Some(match (kind, name) {
-            ("perspective", "aspectRatio") => LensPart::AspectRatio,
-            ("perspective", "yfov") => LensPart::Yfov,
-            ("orthographic", "xmag") => LensPart::Xmag,
-            ("orthographic", "ymag") => LensPart::Ymag,
-            ("perspective" | "orthographic", "znear") => LensPart::Znear,
-            ("perspective" | "orthographic", "zfar") => LensPart::Zfar,
+            ("perspective", "aspectRatio") => LensParameter::AspectRatio,
+            ("perspective", "yfov") => LensParameter::Yfov,
+            ("orthographic", "xmag") => LensParameter::Xmag,
+            ("orthographic", "ymag") => LensParameter::Ymag,
+            ("perspective" | "orthographic", "znear") => LensParameter::Znear,
+            ("perspective" | "orthographic", "zfar") => LensParameter::Zfar,
             _ => return None,
         })
     }
@@ -37,20 +37,20 @@ impl LensPart {
     pub fn set(self, camera: &mut CameraJson, value: f64) {
         if let Some(view) = &mut camera.perspective {
             match self {
-                LensPart::AspectRatio => view.aspect_ratio = Some(value),
-                LensPart::Yfov => view.yfov = value,
-                LensPart::Znear => view.znear = value,
-                LensPart::Zfar => view.zfar = Some(value),
-                LensPart::Xmag | LensPart::Ymag => {}
+                LensParameter::AspectRatio => view.aspect_ratio = Some(value),
+                LensParameter::Yfov => view.yfov = value,
+                LensParameter::Znear => view.znear = value,
+                LensParameter::Zfar => view.zfar = Some(value),
+                LensParameter::Xmag | LensParameter::Ymag => {}
             }
         }
         if let Some(view) = &mut camera.orthographic {
             match self {
-                LensPart::Xmag => view.xmag = value,
-                LensPart::Ymag => view.ymag = value,
-                LensPart::Znear => view.znear = value,
-                LensPart::Zfar => view.zfar = value,
-                LensPart::AspectRatio | LensPart::Yfov => {}
+                LensParameter::Xmag => view.xmag = value,
+                LensParameter::Ymag => view.ymag = value,
+                LensParameter::Znear => view.znear = value,
+                LensParameter::Zfar => view.zfar = value,
+                LensParameter::AspectRatio | LensParameter::Yfov => {}
             }
         }
     }
@@ -61,11 +61,11 @@ pub(super) fn lens(camera: &CameraJson) -> Option<Lens> {
     let is_length = |v: f64| v > 0.0 && v.is_finite();
     // Everything is sharp; the shutter is the default.
     let sharp = Lens { f_stop: 0.0, ..Lens::default() };
-    let [width, height] = FILM;
+    let [width, height] = FILM_SIZE;
     if let Some(view) = &camera.perspective {
         let aspect = view.aspect_ratio.unwrap_or(width / height);
         let focal_length = height / 2.0 / (view.yfov / 2.0).tan();
-        let far = view.zfar.unwrap_or(FARTHEST);
+        let far = view.zfar.unwrap_or(MAX_CLIPPING_DISTANCE);
         let sound = [focal_length, aspect, view.znear, far].into_iter().all(is_length) && far > view.znear;
         let lens =
             Lens { focal_length, aperture: [height * aspect, height], clipping: [view.znear, far], ..sharp };
@@ -92,7 +92,7 @@ mod tests {
     fn i12_lenses_show_what_cameras_of_gltf_do() {
         let wide = read(r#"{ "perspective": { "yfov": 1.0, "aspectRatio": 2, "znear": 0.1 } }"#).unwrap();
         assert!((2.0 * (wide.aperture[1] / 2.0 / wide.focal_length).atan() - 1.0).abs() < 1e-12);
-        assert_eq!((wide.aperture, wide.clipping), ([48.0, 24.0], [0.1, FARTHEST]));
+        assert_eq!((wide.aperture, wide.clipping), ([48.0, 24.0], [0.1, MAX_CLIPPING_DISTANCE]));
         let flat = read(r#"{ "orthographic": { "xmag": 3, "ymag": 2, "znear": 0, "zfar": 9 } }"#).unwrap();
         assert_eq!((flat.aperture, flat.clipping, flat.orthographic), ([60.0, 40.0], [0.0, 9.0], true));
     }

@@ -1,19 +1,19 @@
 //! Meshes moved by morph targets and skins: their points and normals at the samples of the played animation
 //! and at any time of a clip.
 
-use super::animation::{Curve, Curves};
-use super::primitives::Shape;
-use super::rig::{Rig, identity_of};
-use super::tree::Posing;
-use crate::{Channel, Driven, Error, Identity, Skin, Source, TimeSampling, trs};
+use super::animation::{Curve, NodeCurves};
+use super::primitives::MeshAccessors;
+use super::rig::{Rig, numbers_identity};
+use super::tree::PoseEvaluator;
+use crate::{Channel, DrivenMesh, Error, Identity, Skin, Source, TimeSampling, trs};
 use glam::{DAffine3, DMat4, DVec3};
 use std::sync::Arc;
 
 /// The morph targets and the skin that move a mesh on a node.
 pub(super) struct Deformation {
-    shape: Arc<Shape>,
+    shape: Arc<MeshAccessors>,
     rig: Arc<Rig>,
-    skin: Option<Bound>,
+    skin: Option<MeshSkin>,
     /// The node whose weights apply, and their values where nothing animates them.
     node: usize,
     weights: Vec<f64>,
@@ -23,55 +23,60 @@ pub(super) struct Deformation {
 
 /// The skin of a mesh: its points in the bind pose, their influences, and the joints that move them.
 #[derive(Clone)]
-struct Bound {
+struct MeshSkin {
     bind: Arc<[[f32; 3]]>,
     influences: usize,
     joint: Arc<[u16]>,
     weight: Arc<[f32]>,
-    joints: Arc<Joints>,
+    joints: Arc<SkinJoints>,
 }
 
 /// The joints of a skin and the poses that move them.
-struct Joints {
+struct SkinJoints {
     rig: Arc<Rig>,
-    posing: Posing,
-    /// The index of each joint in `posing`.
-    places: Vec<usize>,
+    pose_evaluator: PoseEvaluator,
+    /// The index of each joint in `pose_evaluator`.
+    pose_indices: Vec<usize>,
     inverse_bind: Vec<DAffine3>,
 }
 
-impl Joints {
-    fn new(rig: &Arc<Rig>, binding: &Binding<'_>) -> Arc<Joints> {
-        let (posing, places) = Posing::new(&rig.tree, binding.nodes);
-        Arc::new(Joints { rig: rig.clone(), posing, places, inverse_bind: binding.inverse_bind.clone() })
+impl SkinJoints {
+    fn new(rig: &Arc<Rig>, binding: &FileSkin<'_>) -> Arc<SkinJoints> {
+        let (posing, places) = PoseEvaluator::new(&rig.tree, binding.nodes);
+        Arc::new(SkinJoints {
+            rig: rig.clone(),
+            pose_evaluator: posing,
+            pose_indices: places,
+            inverse_bind: binding.inverse_bind.clone(),
+        })
     }
 
     /// Returns the matrix of each joint at `time`, from bind space to world space.
     fn matrices(&self, time: f64) -> Vec<DAffine3> {
         let mut world = Vec::new();
         let rig = &self.rig;
-        let (animation, time) = rig.takes.at(time);
-        self.posing.world(&rig.tree, animation, time, &mut world);
-        let joints = self.places.iter().zip(&self.inverse_bind);
+        let (animation, time) = rig.takes.animation_at(time);
+        self.pose_evaluator.world(&rig.tree, animation, time, &mut world);
+        let joints = self.pose_indices.iter().zip(&self.inverse_bind);
         joints.map(|(&place, inverse)| world[place] * *inverse).collect()
     }
 }
 
 /// The matrices of a skin's joints at the samples of a mesh.
-struct Posed {
-    joints: Arc<Joints>,
+struct SkinMatrices {
+    joints: Arc<SkinJoints>,
     times: Arc<TimeSampling>,
     samples: usize,
 }
 
-impl Source<DMat4> for Posed {
+impl Source<DMat4> for SkinMatrices {
     fn len(&self) -> usize {
         self.samples
     }
     fn identity(&self, i: usize) -> Identity {
         let all = self.joints.matrices(self.times.time(i));
         let numbers: Vec<f64> = all.iter().flat_map(DAffine3::to_cols_array).collect();
-        identity_of(&numbers)
+        numbers_identity(&numbers)
     }
     fn read(&self, i: usize, out: &mut Vec<DMat4>) -> Result<(), Error> {
         out.clear();
@@ -79,10 +84,10 @@ impl Source<DMat4> for Posed {
         out.extend(all.into_iter().map(DMat4::from));
         Ok(())
     }
-    fn bends(&self) -> bool {
+    fn has_own_interpolation(&self) -> bool {
         self.samples > 1
     }
-    fn between(&self, time: f64, out: &mut Vec<DMat4>) -> Result<bool, Error> {
+    fn read_between(&self, time: f64, out: &mut Vec<DMat4>) -> Result<bool, Error> {
         out.clear();
         out.extend(self.joints.matrices(time).into_iter().map(DMat4::from));
         Ok(true)
@@ -90,7 +95,7 @@ impl Source<DMat4> for Posed {
 }
 
 /// A skin of the file.
-pub(super) struct Binding<'a> {
+pub(super) struct FileSkin<'a> {
     /// The nodes of its joints.
     pub nodes: &'a [usize],
     pub inverse_bind: Vec<DAffine3>,
@@ -105,7 +110,7 @@ pub(super) struct Binding<'a> {
 pub(super) struct Placement<'a> {
     pub rig: &'a Arc<Rig>,
     pub node: usize,
-    pub skin: Option<Binding<'a>>,
+    pub skin: Option<FileSkin<'a>>,
     /// The weights of the morph targets where no animation moves them.
     pub weights: Vec<f64>,
     /// The uniform times of the animation, or the times of the weights' keys if these suffice.
@@ -115,15 +120,15 @@ pub(super) struct Placement<'a> {
 impl Deformation {
     /// Makes the deformation and, if there is one, the skin.
     pub fn new(
-        shape: &Arc<Shape>,
+        shape: &Arc<MeshAccessors>,
         placement: Placement<'_>,
         remark: impl FnMut(String),
     ) -> Result<(Deformation, Option<Arc<Skin>>), Error> {
         let rig = placement.rig;
-        let joints = (placement.skin.as_ref()).map(|binding| Joints::new(rig, binding));
-        let weights = rig.takes.of_node(placement.node);
-        let moves = (joints.as_ref()).is_some_and(|joints| joints.posing.moves(&rig.takes))
-            || rig.takes.change(weights.flat_map(Curves::of_weights));
+        let joints = (placement.skin.as_ref()).map(|binding| SkinJoints::new(rig, binding));
+        let weights = rig.takes.node_curves(placement.node);
+        let moves = (joints.as_ref()).is_some_and(|joints| joints.pose_evaluator.moves(&rig.takes))
+            || rig.takes.may_change(weights.flat_map(NodeCurves::weight_curves));
         let constant = || {
             let sampling = TimeSampling::Uniform { start: 0.0, step: 1.0 };
             (sampling, 1)
@@ -145,13 +150,13 @@ impl Deformation {
         let skin = match placement.skin.zip(joints) {
             None => None,
             Some((binding, joints)) => {
-                let (joint, weight) = shape.bind(binding.nodes.len(), remark)?;
+                let (joint, weight) = shape.read_influences(binding.nodes.len(), remark)?;
                 let (joint, weight): (Arc<[u16]>, Arc<[f32]>) = (joint.into(), weight.into());
                 let mut bind_positions = Vec::new();
                 shape.positions(&mut bind_positions)?;
-                let pose = Posed { joints: joints.clone(), times: times.clone(), samples };
+                let pose = SkinMatrices { joints: joints.clone(), times: times.clone(), samples };
                 let bind: Arc<[[f32; 3]]> = bind_positions.into();
-                let bound = |joints: Arc<Joints>| Bound {
+                let bound = |joints: Arc<SkinJoints>| MeshSkin {
                     bind: bind.clone(),
                     influences: shape.influences,
                     joint: joint.clone(),
@@ -162,13 +167,13 @@ impl Deformation {
                     let driver = Deformation {
                         shape: shape.clone(),
                         rig: rig.clone(),
-                        skin: Some(bound(Joints::new(rig, &binding))),
+                        skin: Some(bound(SkinJoints::new(rig, &binding))),
                         node: placement.node,
                         weights: out.weights.clone(),
                         times: times.clone(),
                         samples: 1,
                     };
-                    (*clip, Arc::new(driver) as Arc<dyn Driven>)
+                    (*clip, Arc::new(driver) as Arc<dyn DrivenMesh>)
                 });
                 let driven = driven.collect();
                 out.skin = Some(bound(joints));
@@ -180,7 +185,7 @@ impl Deformation {
                     influences: shape.influences,
                     joint,
                     weight,
-                    dual: Arc::new([]),
+                    dual_fraction: Arc::new([]),
                     pose: Channel::new(times, Arc::new(pose)),
                     driven,
                 }))
@@ -203,33 +208,33 @@ impl Deformation {
                 numbers.extend(matrix.to_cols_array());
             }
         }
-        identity_of(&numbers)
+        numbers_identity(&numbers)
     }
 
     /// `true` if linear interpolation of the samples is not exact: a skin rotates, and weights may bend.
     fn bends(&self) -> bool {
-        let mut weights = self.rig.takes.of_node(self.node);
-        self.samples > 1 && (self.skin.is_some() || weights.any(|own| own.of_weights().any(Curve::bends)))
+        let mut weights = self.rig.takes.node_curves(self.node);
+        self.samples > 1 && (self.skin.is_some() || weights.any(|own| own.weight_curves().any(Curve::bends)))
     }
 
-    fn read(&self, i: usize, what: What, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
+    fn read(&self, i: usize, what: DeformedValue, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
         if i >= self.samples {
             return Err(Error::misuse(format!("sample {i} of {}", self.samples)));
         }
-        self.at(self.times.time(i), what, out)
+        self.evaluate(self.times.time(i), what, out)
     }
 
     /// Computes positions or normals at any time.
-    fn at(&self, time: f64, what: What, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
+    fn evaluate(&self, time: f64, what: DeformedValue, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
         out.clear();
         let part = match what {
-            What::Positions => 0,
-            What::Normals => 1,
+            DeformedValue::Positions => 0,
+            DeformedValue::Normals => 1,
         };
         match (what, &self.skin) {
-            (What::Positions, Some(bound)) => out.extend_from_slice(&bound.bind),
-            (What::Positions, None) => self.shape.positions(out)?,
-            (What::Normals, _) => self.shape.normals(out)?,
+            (DeformedValue::Positions, Some(bound)) => out.extend_from_slice(&bound.bind),
+            (DeformedValue::Positions, None) => self.shape.positions(out)?,
+            (DeformedValue::Normals, _) => self.shape.normals(out)?,
         }
         let mut values: Vec<DVec3> = out.iter().map(|v| DVec3::from_array(v.map(f64::from))).collect();
         let mut weights = Vec::new();
@@ -255,15 +260,15 @@ impl Deformation {
                     sum.translation += m.translation * w;
                 }
                 *value = match what {
-                    What::Positions => sum.transform_point3(*value),
-                    What::Normals => trs::cofactors(&sum.matrix3) * *value,
+                    DeformedValue::Positions => sum.transform_point3(*value),
+                    DeformedValue::Normals => trs::cofactors(&sum.matrix3) * *value,
                 };
             }
         }
         for (out, value) in out.iter_mut().zip(values) {
             let value = match what {
-                What::Positions => value,
-                What::Normals => value.normalize_or_zero(),
+                DeformedValue::Positions => value,
+                DeformedValue::Normals => value.normalize_or_zero(),
             };
             *out = value.to_array().map(|v| v as f32);
         }
@@ -272,20 +277,20 @@ impl Deformation {
 }
 
 #[derive(Clone, Copy)]
-pub(super) enum What {
+pub(super) enum DeformedValue {
     Positions,
     Normals,
 }
 
-impl Driven for Deformation {
+impl DrivenMesh for Deformation {
     fn points(&self, time: f64, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
-        self.at(time, What::Positions, out)
+        self.evaluate(time, DeformedValue::Positions, out)
     }
 }
 
-pub(super) struct Moved(pub Arc<Deformation>, pub What);
+pub(super) struct DeformedSource(pub Arc<Deformation>, pub DeformedValue);
 
-impl Source<[f32; 3]> for Moved {
+impl Source<[f32; 3]> for DeformedSource {
     fn len(&self) -> usize {
         self.0.samples
     }
@@ -295,14 +300,14 @@ impl Source<[f32; 3]> for Moved {
     fn read(&self, i: usize, out: &mut Vec<[f32; 3]>) -> Result<(), Error> {
         self.0.read(i, self.1, out)
     }
-    fn bends(&self) -> bool {
+    fn has_own_interpolation(&self) -> bool {
         self.0.bends()
     }
-    fn between(&self, time: f64, out: &mut Vec<[f32; 3]>) -> Result<bool, Error> {
+    fn read_between(&self, time: f64, out: &mut Vec<[f32; 3]>) -> Result<bool, Error> {
         if !self.0.bends() {
             return Ok(false);
         }
-        self.0.at(time, self.1, out)?;
+        self.0.evaluate(time, self.1, out)?;
         Ok(true)
     }
 }

@@ -1,6 +1,6 @@
 //! The container (`.glb` or `.gltf`), the parts of its JSON that are used, and the buffers it refers to.
 
-use super::meshopt::Compressed;
+use super::meshopt::CompressedView;
 use crate::Error;
 use crate::read::positioned::PositionedFile;
 use meshreel_files::Folder;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 /// Upper limit for the size of the JSON in bytes.
-const MAX_JSON: u64 = 1 << 30;
+const MAX_JSON_BYTES: u64 = 1 << 30;
 /// Upper limit for the objects in the JSON: one takes some hundred bytes of memory but only two of the file.
 const MAX_OBJECTS: usize = 4_000_000;
 /// Upper limit for the buffers, each of which may be a file.
@@ -32,7 +32,7 @@ pub(super) struct Root {
     pub accessors: Vec<AccessorJson>,
     pub buffer_views: Vec<ViewJson>,
     pub buffers: Vec<BufferJson>,
-    pub materials: Vec<Named>,
+    pub materials: Vec<MaterialJson>,
     pub cameras: Vec<CameraJson>,
     pub extensions_used: Vec<String>,
     pub extensions_required: Vec<String>,
@@ -64,7 +64,7 @@ struct Versioned {
 
 #[derive(Deserialize, Default)]
 #[serde(default)]
-pub(super) struct Named {
+pub(super) struct MaterialJson {
     pub name: Option<String>,
 }
 
@@ -318,9 +318,9 @@ pub(super) struct ViewJson {
 #[serde(default)]
 struct ViewExtensions {
     #[serde(rename = "EXT_meshopt_compression")]
-    ext: Option<Compressed>,
+    ext: Option<CompressedView>,
     #[serde(rename = "KHR_meshopt_compression")]
-    khr: Option<Compressed>,
+    khr: Option<CompressedView>,
 }
 
 #[derive(Deserialize)]
@@ -343,13 +343,13 @@ enum Buffer {
     /// The contents of a data URI.
     Memory(Vec<u8>),
     /// A compressed buffer view, decompressed on first use.
-    Compressed(Compressed, OnceLock<Vec<u8>>),
+    Compressed(CompressedView, OnceLock<Vec<u8>>),
     /// A buffer that cannot be read, and the reason.
     Missing(String),
 }
 
 /// The extensions that a file may require: each is supported, or affects nothing that is read here.
-const KNOWN: [&str; 12] = [
+const KNOWN_EXTENSIONS: [&str; 12] = [
     "KHR_mesh_quantization",
     "EXT_meshopt_compression",
     "KHR_meshopt_compression",
@@ -366,7 +366,7 @@ const KNOWN: [&str; 12] = [
 
 /// `true` if the extension is supported or affects nothing that is read here.
 pub(super) fn is_known(extension: &str) -> bool {
-    KNOWN.iter().any(|known| extension.starts_with(known))
+    KNOWN_EXTENSIONS.iter().any(|known| extension.starts_with(known))
 }
 
 impl Document {
@@ -480,15 +480,15 @@ impl Document {
     }
 
     /// Returns the decompressed bytes of a compressed view.
-    fn decompressed(&self, compressed: &Compressed) -> Result<Vec<u8>, Error> {
+    fn decompressed(&self, compressed: &CompressedView) -> Result<Vec<u8>, Error> {
         let mut bytes = vec![0; compressed.byte_length as usize];
         self.read(compressed.buffer, compressed.byte_offset, &mut bytes)?;
         let at = format!("byte {} of buffer {}", compressed.byte_offset, compressed.buffer);
-        compressed.decode(&bytes).map_err(|what| self.wrong(format!("compressed data: {what}"), at))
+        compressed.decode(&bytes).map_err(|what| self.malformed(format!("compressed data: {what}"), at))
     }
 
     /// Makes an error about this file.
-    pub fn wrong(&self, what: impl Into<String>, at: impl Into<String>) -> Error {
+    pub fn malformed(&self, what: impl Into<String>, at: impl Into<String>) -> Error {
         Error::malformed(&self.path, what, at)
     }
 }
@@ -500,8 +500,8 @@ type Binary = Option<(u64, u64)>;
 fn chunks(file: &PositionedFile) -> Result<(Vec<u8>, Binary), Error> {
     let path = file.path();
     let read = |start: u64, length: u64| -> Result<Vec<u8>, Error> {
-        if length > MAX_JSON {
-            return Err(Error::limit(path, "bytes of JSON", length, MAX_JSON));
+        if length > MAX_JSON_BYTES {
+            return Err(Error::limit(path, "bytes of JSON", length, MAX_JSON_BYTES));
         }
         let mut bytes = vec![0; length as usize];
         file.read_exact(start, &mut bytes)?;
@@ -560,11 +560,11 @@ fn resource(path: &Path, uri: &str, buffer: usize) -> Result<(Buffer, u64), Erro
     let Some(name) = unescape(uri) else {
         return Err(Error::malformed(path, "a URI that is none", at));
     };
-    let folder = Folder::of(path);
+    let folder = Folder::containing(path);
     if folder.path(&name).is_err() {
         let what = format!(
             "{at} is '{}'; only files beside the .gltf or in folders there are read: put it there, or pack all into a .glb",
-            shown(&name)
+            abbreviated(&name)
         );
         return Err(Error::unsupported(path, what));
     }
@@ -574,7 +574,7 @@ fn resource(path: &Path, uri: &str, buffer: usize) -> Result<(Buffer, u64), Erro
 }
 
 /// Returns the start of a name, for messages.
-pub(super) fn shown(name: &str) -> String {
+pub(super) fn abbreviated(name: &str) -> String {
     name.chars().take(80).collect::<String>().escape_debug().to_string()
 }
 

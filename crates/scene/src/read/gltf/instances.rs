@@ -1,6 +1,6 @@
 //! Instances of a node's mesh, each with its own transform (EXT_mesh_gpu_instancing).
 
-use super::animation::{is_wild, unit};
+use super::animation::{is_unusable, unit};
 use super::document::Document;
 use crate::transform::Qvv;
 use crate::{Error, Remark};
@@ -11,18 +11,18 @@ const MAX_INSTANCES: usize = 1 << 20;
 
 /// Reads the transforms of a node's mesh instances, relative to the node. Custom attributes of instances are
 /// not kept.
-pub(super) struct Instances {
+pub(super) struct InstanceReader {
     /// The number of instances of all nodes so far.
     total: usize,
 }
 
-impl Instances {
-    pub fn new() -> Instances {
-        Instances { total: 0 }
+impl InstanceReader {
+    pub fn new() -> InstanceReader {
+        InstanceReader { total: 0 }
     }
 
     /// Returns the transforms of the mesh instances of node number `node`; `None` if it is not instanced.
-    pub fn of(
+    pub fn transforms(
         &mut self,
         document: &Document,
         node: usize,
@@ -39,7 +39,7 @@ impl Instances {
         };
         if counts.any(|other| other != count) {
             let what = "its instances have attributes of several lengths";
-            return Err(document.wrong(what, format!("node {node}")));
+            return Err(document.malformed(what, format!("node {node}")));
         }
         let asked = (self.total as u64).saturating_add(count);
         if asked > MAX_INSTANCES as u64 {
@@ -61,7 +61,7 @@ impl Instances {
         let mut places: Vec<Qvv> = (0..count as usize).map(place).collect();
         let is_usable = |place: &Qvv| {
             let numbers = place.matrix().to_cols_array();
-            !numbers.into_iter().any(is_wild)
+            !numbers.into_iter().any(is_unusable)
         };
         places.retain(is_usable);
         let lost = count as usize - places.len();
@@ -69,7 +69,7 @@ impl Instances {
             let what = format!(
                 "EXT_mesh_gpu_instancing: {lost} of {count} instances have no numbers for a place; left out"
             );
-            remarks.push(Remark::new(name_of(document, node), what));
+            remarks.push(Remark::new(node_name(document, node), what));
         }
         if json.skin.is_some() && places.len() > 1 {
             // Joints alone place a skinned mesh, so all its instances coincide.
@@ -77,7 +77,7 @@ impl Instances {
                 "EXT_mesh_gpu_instancing: {} of {count} instances of a skinned mesh are left out: joints say where it is",
                 places.len() - 1
             );
-            remarks.push(Remark::new(name_of(document, node), what));
+            remarks.push(Remark::new(node_name(document, node), what));
             return Ok(None);
         }
         Ok(Some(places))
@@ -85,7 +85,7 @@ impl Instances {
 }
 
 /// Returns the name of a node in messages.
-pub(super) fn name_of(document: &Document, node: usize) -> String {
+pub(super) fn node_name(document: &Document, node: usize) -> String {
     let name = document.root.nodes.get(node).and_then(|json| json.name.as_deref());
-    name.map_or(format!("node {node}"), super::document::shown)
+    name.map_or(format!("node {node}"), super::document::abbreviated)
 }

@@ -1,21 +1,21 @@
 //! Meshes: joins the primitives of a glTF mesh into one mesh, with its points over time if morph targets and
 //! skins move them.
 
-use super::deform::{Deformation, Moved, Placement, What};
-use super::primitives::Shape;
-use crate::read::shape;
+use super::deform::{Deformation, DeformedSource, DeformedValue, Placement};
+use super::primitives::MeshAccessors;
+use crate::read::parsed_mesh;
 use crate::{
     Attribute, Channel, CustomAttribute, Error, FaceSet, Identity, Mesh, Remark, Scope, Source, TimeSampling,
     Topology, Winding,
 };
 use std::sync::Arc;
 
-type Read<T> = Box<dyn Fn(&Shape, &mut Vec<T>) -> Result<(), Error> + Send + Sync>;
+type ReadMesh<T> = Box<dyn Fn(&MeshAccessors, &mut Vec<T>) -> Result<(), Error> + Send + Sync>;
 
 /// A channel of one sample, read on demand.
 struct Constant<T> {
-    shape: Arc<Shape>,
-    read: Read<T>,
+    shape: Arc<MeshAccessors>,
+    read: ReadMesh<T>,
 }
 
 impl<T: Send + Sync> Source<T> for Constant<T> {
@@ -31,8 +31,8 @@ impl<T: Send + Sync> Source<T> for Constant<T> {
 }
 
 fn constant<T: Clone + Send + Sync + 'static>(
-    shape: &Arc<Shape>,
-    read: impl Fn(&Shape, &mut Vec<T>) -> Result<(), Error> + Send + Sync + 'static,
+    shape: &Arc<MeshAccessors>,
+    read: impl Fn(&MeshAccessors, &mut Vec<T>) -> Result<(), Error> + Send + Sync + 'static,
 ) -> Channel<T> {
     let sampling = TimeSampling::Uniform { start: 0.0, step: 1.0 };
     let source = Constant { shape: shape.clone(), read: Box::new(read) };
@@ -41,7 +41,7 @@ fn constant<T: Clone + Send + Sync + 'static>(
 
 /// Makes the mesh for the scene; with a `placement`, it is deformed by it.
 pub(super) fn mesh(
-    shape: &Arc<Shape>,
+    shape: &Arc<MeshAccessors>,
     path: &str,
     placement: Option<Placement<'_>>,
     remarks: &mut Vec<Remark>,
@@ -54,9 +54,9 @@ pub(super) fn mesh(
         }
         None => (None, None),
     };
-    let channel = |what: What, unmoved: Channel<[f32; 3]>| match &moved {
+    let channel = |what: DeformedValue, unmoved: Channel<[f32; 3]>| match &moved {
         Some(moved) => {
-            let source = Arc::new(Moved(moved.clone(), what));
+            let source = Arc::new(DeformedSource(moved.clone(), what));
             Channel::new(moved.times.clone(), source)
         }
         None => unmoved,
@@ -65,7 +65,7 @@ pub(super) fn mesh(
         0 => name.to_string(),
         set => format!("{name}{set}"),
     };
-    let positions = channel(What::Positions, constant(shape, Shape::positions));
+    let positions = channel(DeformedValue::Positions, constant(shape, MeshAccessors::positions));
     Ok(Mesh {
         path: path.into(),
         topology: match positions.len() {
@@ -78,22 +78,22 @@ pub(super) fn mesh(
             out.resize(shape.faces, 3);
             Ok(())
         }),
-        face_indices: constant(shape, Shape::corners),
+        face_indices: constant(shape, MeshAccessors::corners),
         winding: Winding::CounterClockwise,
         normals: shape.has_normals.then(|| {
-            let normals = channel(What::Normals, constant(shape, Shape::normals));
-            attribute(shape::NORMALS.into(), normals)
+            let normals = channel(DeformedValue::Normals, constant(shape, MeshAccessors::normals));
+            attribute(parsed_mesh::NORMALS.into(), normals)
         }),
         uvs: (0..shape.uvs)
             .map(|set| {
-                let values = constant(shape, move |shape: &Shape, out| shape.uvs(set, out));
-                attribute(numbered(shape::UVS, set), values)
+                let values = constant(shape, move |shape: &MeshAccessors, out| shape.uvs(set, out));
+                attribute(numbered(parsed_mesh::UVS, set), values)
             })
             .collect(),
         colours: (0..shape.colours)
             .map(|set| {
-                let values = constant(shape, move |shape: &Shape, out| shape.colours(set, out));
-                attribute(numbered(shape::COLOURS, set), values)
+                let values = constant(shape, move |shape: &MeshAccessors, out| shape.colours(set, out));
+                attribute(numbered(parsed_mesh::COLOURS, set), values)
             })
             .collect(),
         velocities: None,
@@ -122,7 +122,7 @@ fn attribute<T>(name: String, values: Channel<T>) -> Attribute<T> {
 }
 
 /// Returns the faces of each named material, for the first [`MAX_FACE_SETS`] materials.
-fn face_sets(shape: &Arc<Shape>) -> Vec<FaceSet> {
+fn face_sets(shape: &Arc<MeshAccessors>) -> Vec<FaceSet> {
     let mut named: Vec<&str> = Vec::new();
     for name in shape.primitives.iter().filter_map(|p| p.material.as_deref()) {
         if !named.contains(&name) {
@@ -151,24 +151,25 @@ fn face_sets(shape: &Arc<Shape>) -> Vec<FaceSet> {
 }
 
 /// Returns the application-specific attributes that have integer values.
-fn integers(shape: &Arc<Shape>) -> Vec<Attribute<i64>> {
+fn integers(shape: &Arc<MeshAccessors>) -> Vec<Attribute<i64>> {
     let integers = shape.integers.iter();
     integers
         .map(|name| {
             let own = name.clone();
-            let values = constant(shape, move |shape: &Shape, out| shape.integers(&own, out).map(|_| ()));
+            let values =
+                constant(shape, move |shape: &MeshAccessors, out| shape.integers(&own, out).map(|_| ()));
             attribute(name.clone(), values)
         })
         .collect()
 }
 
 /// Returns the other application-specific attributes.
-fn custom_attributes(shape: &Arc<Shape>) -> Vec<CustomAttribute> {
+fn custom_attributes(shape: &Arc<MeshAccessors>) -> Vec<CustomAttribute> {
     let numbers = shape.custom_attributes.iter();
     numbers
         .map(|(name, components)| {
             let own = name.clone();
-            let values = constant(shape, move |shape: &Shape, out| shape.custom_values(&own, out));
+            let values = constant(shape, move |shape: &MeshAccessors, out| shape.custom_values(&own, out));
             CustomAttribute { components: *components, attribute: attribute(name.clone(), values) }
         })
         .collect()

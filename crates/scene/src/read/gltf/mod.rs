@@ -35,7 +35,7 @@ mod tree;
 use super::ReadOptions;
 use crate::{Error, Remark, Scene};
 use animation::Animation;
-use builder::Builder;
+use builder::SceneBuilder;
 use document::Document;
 use rig::Rig;
 use skeleton::Skeletons;
@@ -59,14 +59,14 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
     let targets =
         |mesh: usize| root.meshes[mesh].primitives.first().map_or(0, |primitive| primitive.targets.len());
     let animations = animation::read(&document, targets, &mut remarks)?;
-    let played = played(&document, &animations, options.animation.as_deref())?;
-    let chosen = chosen(&document, &mut tree, &mut remarks)?;
+    let played = choose_animation(&document, &animations, options.animation.as_deref())?;
+    let chosen = scene_roots(&document, &mut tree, &mut remarks)?;
     let all = is_skeleton(&document, &tree, &animations);
     let skeletons = Skeletons::new(&document, &tree, &animations, all, &mut remarks)?;
     let (clips, of_clip) = skeletons.clips(&document, &tree, &animations, fps, &mut remarks)?;
     let (takes, disputed) = takes(&animations, played, &skeletons, fps, &document)?;
     let ranges = match played {
-        Played::All => takes.ranges(),
+        AnimationChoice::All => takes.ranges(),
         _ => Vec::new(),
     };
     let tree = Arc::new(tree);
@@ -75,7 +75,7 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
         .map(|&a| Arc::new(Rig { tree: tree.clone(), takes: Takes::any_time(&animations[a]) }))
         .collect();
     let drivers = clips.iter().map(|clip| clip.skeleton).zip(alone).collect();
-    let mut builder = Builder::new(&document, &rig, &skeletons, drivers, remarks);
+    let mut builder = SceneBuilder::new(&document, &rig, &skeletons, drivers, remarks);
     builder.scene = Scene { fps: rig.takes.fps(), ranges, files: document.buffer_files(), ..builder.scene };
     builder.nodes(&chosen)?;
     let (mut scene, mut remarks, sampled) = (builder.scene, builder.remarks, builder.sampled);
@@ -84,8 +84,8 @@ pub fn open(path: &Path, options: &ReadOptions) -> Result<(Scene, Vec<Remark>), 
         let what = format!("the keys are not at even times; meshes were sampled at {fps} frames per second");
         remarks.push(Remark::new(&file, what));
     }
-    remarks.extend(rig.takes.stray().map(|what| Remark::new(&file, what)));
-    if let (true, true, Played::First(first)) = (moved, disputed, played) {
+    remarks.extend(rig.takes.idle_remark().map(|what| Remark::new(&file, what)));
+    if let (true, true, AnimationChoice::First(first)) = (moved, disputed, played) {
         remarks.push(Remark::new(&file, disputed_animations(&animations, first)));
     }
     remark_left_out(&document, &file, &mut remarks);
@@ -129,7 +129,7 @@ fn check_references(document: &Document) -> Result<(), Error> {
     for (n, node) in root.nodes.iter().enumerate() {
         let missing = |what: &str, number: Option<usize>, there: usize| match number {
             Some(i) if i >= there => {
-                Err(document.wrong(format!("{what} {i} is not there"), format!("node {n}")))
+                Err(document.malformed(format!("{what} {i} is not there"), format!("node {n}")))
             }
             _ => Ok(()),
         };
@@ -160,13 +160,13 @@ fn remark_left_out(document: &Document, file: &str, remarks: &mut Vec<Remark>) {
     for extension in root.extensions_used.iter().filter(|e| !document::is_known(e)) {
         let own = |node: &usize| root.nodes[*node].extensions.others.contains_key(&**extension);
         let nodes: Vec<usize> = (0..root.nodes.len()).filter(own).collect();
-        let shown = document::shown(extension);
+        let shown = document::abbreviated(extension);
         let what = match &nodes[..] {
             [] => format!("what extension {shown} adds was left out"),
             [first, ..] => format!(
                 "extension {shown}: what it adds to {} nodes ('{}'{}) was left out",
                 nodes.len(),
-                instances::name_of(document, *first),
+                instances::node_name(document, *first),
                 if nodes.len() > 1 { " …" } else { "" }
             ),
         };
@@ -178,7 +178,7 @@ fn remark_left_out(document: &Document, file: &str, remarks: &mut Vec<Remark>) {
 /// Returns remarks on extras that are left out, by the objects they belong to.
 fn extras(document: &Document) -> Vec<Remark> {
     /// The largest number of keys that are named.
-    const SHOWN: usize = 12;
+    const MAX_SHOWN_KEYS: usize = 12;
     let root = &document.root;
     let of = |whose: &str, all: &mut dyn Iterator<Item = &serde_json::Value>, known: &[&str]| {
         let (mut keys, mut count) = (std::collections::BTreeSet::new(), 0usize);
@@ -194,11 +194,12 @@ fn extras(document: &Document) -> Vec<Remark> {
             count += usize::from(!unknown.is_empty());
             keys.extend(unknown);
         }
-        let more = match keys.len().saturating_sub(SHOWN) {
+        let more = match keys.len().saturating_sub(MAX_SHOWN_KEYS) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        let shown: Vec<String> = keys.iter().take(SHOWN).map(|key| document::shown(key)).collect();
+        let shown: Vec<String> =
+            keys.iter().take(MAX_SHOWN_KEYS).map(|key| document::abbreviated(key)).collect();
         let what = format!("extras of {count} {whose} are not kept: {}{more}; left out", shown.join(", "));
         (count > 0).then(|| Remark::new(document.path.display().to_string(), what))
     };
@@ -210,11 +211,11 @@ fn extras(document: &Document) -> Vec<Remark> {
 }
 
 /// Returns the root nodes of the scene that is shown.
-fn chosen(document: &Document, tree: &mut Tree, remarks: &mut Vec<Remark>) -> Result<Vec<usize>, Error> {
+fn scene_roots(document: &Document, tree: &mut Tree, remarks: &mut Vec<Remark>) -> Result<Vec<usize>, Error> {
     let root = &document.root;
     let Some(scene) = root.scenes.get(root.scene.unwrap_or(0)) else {
         if root.scene.is_some() {
-            return Err(document.wrong("the scene is not there", "the scenes"));
+            return Err(document.malformed("the scene is not there", "the scenes"));
         }
         let is_root = |node: &usize| tree.parents[*node].is_none();
         return Ok((0..root.nodes.len()).filter(is_root).collect());
@@ -223,7 +224,7 @@ fn chosen(document: &Document, tree: &mut Tree, remarks: &mut Vec<Remark>) -> Re
     let mut roots = Vec::new();
     for &node in &scene.nodes {
         let Some(listed) = listed.get_mut(node) else {
-            return Err(document.wrong(format!("node {node} is not there"), "the scene"));
+            return Err(document.malformed(format!("node {node} is not there"), "the scene"));
         };
         if !std::mem::replace(listed, true) {
             roots.push(node);
@@ -250,7 +251,7 @@ fn chosen(document: &Document, tree: &mut Tree, remarks: &mut Vec<Remark>) -> Re
 
 /// The animations that meshes and nodes follow.
 #[derive(Clone, Copy)]
-enum Played {
+enum AnimationChoice {
     /// This animation; nodes that it does not move follow the first that moves them.
     First(usize),
     /// This animation alone.
@@ -261,17 +262,21 @@ enum Played {
 
 /// Returns the animation that is `wanted` by name or number, otherwise the first in which anything changes:
 /// many files begin with a pose.
-fn played(document: &Document, animations: &[Animation], wanted: Option<&str>) -> Result<Played, Error> {
+fn choose_animation(
+    document: &Document,
+    animations: &[Animation],
+    wanted: Option<&str>,
+) -> Result<AnimationChoice, Error> {
     let Some(wanted) = wanted else {
         let moving = animations.iter().position(Animation::moves);
-        return Ok(Played::First(moving.unwrap_or(0)));
+        return Ok(AnimationChoice::First(moving.unwrap_or(0)));
     };
     if wanted == ReadOptions::ALL_ANIMATIONS {
-        return Ok(Played::All);
+        return Ok(AnimationChoice::All);
     }
     let named = animations.iter().position(|a| a.name == wanted);
     let number = || wanted.parse().ok().filter(|n| *n < animations.len());
-    named.or_else(number).map(Played::Only).ok_or_else(|| {
+    named.or_else(number).map(AnimationChoice::Only).ok_or_else(|| {
         let there = match animations {
             [] => "it has none".into(),
             _ => format!("there are {}", listed(animations)),
@@ -283,11 +288,11 @@ fn played(document: &Document, animations: &[Animation], wanted: Option<&str>) -
 
 /// Lists numbers and names of the animations; of many only the first ones.
 fn listed(animations: &[Animation]) -> String {
-    const SHOWN: usize = 24;
+    const MAX_LISTED: usize = 24;
     let one = |(a, animation): (usize, &Animation)| format!("{a} '{}'", animation.name);
-    let mut list: Vec<String> = animations.iter().enumerate().take(SHOWN).map(one).collect();
-    if animations.len() > SHOWN {
-        list.push(format!("and {} more", animations.len() - SHOWN));
+    let mut list: Vec<String> = animations.iter().enumerate().take(MAX_LISTED).map(one).collect();
+    if animations.len() > MAX_LISTED {
+        list.push(format!("and {} more", animations.len() - MAX_LISTED));
     }
     list.join(", ")
 }
@@ -295,35 +300,39 @@ fn listed(animations: &[Animation]) -> String {
 /// Returns the animations that move meshes and nodes; and whether several animations move one of them.
 fn takes(
     animations: &[Animation],
-    played: Played,
+    played: AnimationChoice,
     skeletons: &Skeletons,
     fps: f64,
     document: &Arc<Document>,
 ) -> Result<(Takes, bool), Error> {
-    if let Played::All = played
-        && let Some(takes) = Takes::all(animations, fps, document)?
+    if let AnimationChoice::All = played
+        && let Some(takes) = Takes::sequence(animations, fps, document)?
     {
         return Ok((takes, false));
     }
-    let (take, disputed) = take(animations, played, skeletons);
-    Ok((Takes::one(take, fps, document)?, disputed))
+    let (take, disputed) = merge_animations(animations, played, skeletons);
+    Ok((Takes::single(take, fps, document)?, disputed))
 }
 
 /// Merges the animations that move each skeleton and each other node; the flag is `true` if another animation
 /// also moves one of them.
-fn take(animations: &[Animation], played: Played, skeletons: &Skeletons) -> (Animation, bool) {
+fn merge_animations(
+    animations: &[Animation],
+    played: AnimationChoice,
+    skeletons: &Skeletons,
+) -> (Animation, bool) {
     let mut disputed = false;
     let mut out = Animation::default();
     let mut of_skeleton: Vec<Option<usize>> = vec![None; skeletons.nodes.len()];
     let (first, others) = match played {
-        Played::First(first) => (first, animations.len()),
-        Played::Only(only) => (only, 0),
-        Played::All => (0, 0),
+        AnimationChoice::First(first) => (first, animations.len()),
+        AnimationChoice::Only(only) => (only, 0),
+        AnimationChoice::All => (0, 0),
     };
     let order = [first].into_iter().chain((0..others).filter(|a| *a != first));
     for (a, animation) in order.filter_map(|a| Some((a, animations.get(a)?))) {
         for (&node, curves) in &animation.nodes {
-            if let Some((s, _)) = skeletons.of_node[node]
+            if let Some((s, _)) = skeletons.node_joints[node]
                 && *of_skeleton[s].get_or_insert(a) != a
             {
                 disputed = true;

@@ -1,23 +1,23 @@
 //! The target of an animation channel: a property named by the core format, or one that a JSON pointer refers
 //! to (KHR_animation_pointer).
 
-use super::camera::LensPart;
+use super::camera::LensParameter;
 use super::document::{Root, TargetJson};
 
 /// The target of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Moved {
+pub(super) enum ChannelTarget {
     /// A property of a node.
-    Node(usize, Property),
+    Node(usize, NodeProperty),
     /// The weights of a mesh, on all nodes without weights of their own: all of them, or one.
     Mesh(usize, Option<usize>),
     /// A number of a camera.
-    Camera(usize, LensPart),
+    Camera(usize, LensParameter),
 }
 
 /// A property of a node that can be animated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Property {
+pub(super) enum NodeProperty {
     Translation,
     Rotation,
     Scale,
@@ -28,46 +28,50 @@ pub(super) enum Property {
 }
 
 /// Returns the target of a channel, or its text in the file if it is not supported.
-pub(super) fn moved(target: &TargetJson) -> Result<Moved, &str> {
+pub(super) fn channel_target(target: &TargetJson) -> Result<ChannelTarget, &str> {
     if let Some(pointer) = target.pointer() {
-        return at(pointer).ok_or(pointer);
+        return parse_pointer(pointer).ok_or(pointer);
     }
     let property = match &*target.path {
-        "translation" => Property::Translation,
-        "rotation" => Property::Rotation,
-        "scale" => Property::Scale,
-        "weights" => Property::Weights,
+        "translation" => NodeProperty::Translation,
+        "rotation" => NodeProperty::Rotation,
+        "scale" => NodeProperty::Scale,
+        "weights" => NodeProperty::Weights,
         path => return Err(path),
     };
-    target.node.map(|node| Moved::Node(node, property)).ok_or(&target.path)
+    target.node.map(|node| ChannelTarget::Node(node, property)).ok_or(&target.path)
 }
 
-fn at(pointer: &str) -> Option<Moved> {
+fn parse_pointer(pointer: &str) -> Option<ChannelTarget> {
     let parts: Vec<&str> = pointer.strip_prefix('/')?.split('/').collect();
     let number = |text: &str| text.parse::<usize>().ok();
     Some(match parts[..] {
-        ["nodes", node, "translation"] => Moved::Node(number(node)?, Property::Translation),
-        ["nodes", node, "rotation"] => Moved::Node(number(node)?, Property::Rotation),
-        ["nodes", node, "scale"] => Moved::Node(number(node)?, Property::Scale),
-        ["nodes", node, "weights"] => Moved::Node(number(node)?, Property::Weights),
-        ["nodes", node, "weights", one] => Moved::Node(number(node)?, Property::Weight(number(one)?)),
-        ["nodes", node, "extensions", "KHR_node_visibility", "visible"] => {
-            Moved::Node(number(node)?, Property::Visible)
+        ["nodes", node, "translation"] => ChannelTarget::Node(number(node)?, NodeProperty::Translation),
+        ["nodes", node, "rotation"] => ChannelTarget::Node(number(node)?, NodeProperty::Rotation),
+        ["nodes", node, "scale"] => ChannelTarget::Node(number(node)?, NodeProperty::Scale),
+        ["nodes", node, "weights"] => ChannelTarget::Node(number(node)?, NodeProperty::Weights),
+        ["nodes", node, "weights", one] => {
+            ChannelTarget::Node(number(node)?, NodeProperty::Weight(number(one)?))
         }
-        ["meshes", mesh, "weights"] => Moved::Mesh(number(mesh)?, None),
-        ["meshes", mesh, "weights", one] => Moved::Mesh(number(mesh)?, Some(number(one)?)),
-        ["cameras", camera, kind, part] => Moved::Camera(number(camera)?, LensPart::of(kind, part)?),
+        ["nodes", node, "extensions", "KHR_node_visibility", "visible"] => {
+            ChannelTarget::Node(number(node)?, NodeProperty::Visible)
+        }
+        ["meshes", mesh, "weights"] => ChannelTarget::Mesh(number(mesh)?, None),
+        ["meshes", mesh, "weights", one] => ChannelTarget::Mesh(number(mesh)?, Some(number(one)?)),
+        ["cameras", camera, kind, part] => {
+            ChannelTarget::Camera(number(camera)?, LensParameter::from_name(kind, part)?)
+        }
         _ => return None,
     })
 }
 
-impl Moved {
+impl ChannelTarget {
     /// Returns a message if the target does not exist in the file.
     pub fn missing(self, root: &Root) -> Option<String> {
         let (what, number, there) = match self {
-            Moved::Node(node, _) => ("node", node, root.nodes.len()),
-            Moved::Mesh(mesh, _) => ("mesh", mesh, root.meshes.len()),
-            Moved::Camera(camera, _) => ("camera", camera, root.cameras.len()),
+            ChannelTarget::Node(node, _) => ("node", node, root.nodes.len()),
+            ChannelTarget::Mesh(mesh, _) => ("mesh", mesh, root.meshes.len()),
+            ChannelTarget::Camera(camera, _) => ("camera", camera, root.cameras.len()),
         };
         (number >= there).then(|| format!("{what} {number} is not there"))
     }
@@ -79,21 +83,21 @@ mod tests {
 
     #[test]
     fn pointers_lead_to_what_moves() {
-        let node = |property| Some(Moved::Node(3, property));
+        let node = |property| Some(ChannelTarget::Node(3, property));
         for (pointer, found) in [
-            ("/nodes/3/rotation", node(Property::Rotation)),
-            ("/nodes/3/weights/12", node(Property::Weight(12))),
-            ("/nodes/3/extensions/KHR_node_visibility/visible", node(Property::Visible)),
-            ("/meshes/0/weights", Some(Moved::Mesh(0, None))),
-            ("/cameras/1/perspective/yfov", Some(Moved::Camera(1, LensPart::Yfov))),
-            ("/cameras/1/orthographic/zfar", Some(Moved::Camera(1, LensPart::Zfar))),
+            ("/nodes/3/rotation", node(NodeProperty::Rotation)),
+            ("/nodes/3/weights/12", node(NodeProperty::Weight(12))),
+            ("/nodes/3/extensions/KHR_node_visibility/visible", node(NodeProperty::Visible)),
+            ("/meshes/0/weights", Some(ChannelTarget::Mesh(0, None))),
+            ("/cameras/1/perspective/yfov", Some(ChannelTarget::Camera(1, LensParameter::Yfov))),
+            ("/cameras/1/orthographic/zfar", Some(ChannelTarget::Camera(1, LensParameter::Zfar))),
             ("/cameras/1/perspective/xmag", None),
             ("/materials/0/emissiveFactor", None),
             ("/nodes/x/rotation", None),
             ("nodes/3/rotation", None),
             ("", None),
         ] {
-            assert_eq!(at(pointer), found, "{pointer}");
+            assert_eq!(parse_pointer(pointer), found, "{pointer}");
         }
     }
 }

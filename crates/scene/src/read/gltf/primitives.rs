@@ -16,7 +16,7 @@ const MAX_CORNERS: usize = 1 << 27;
 const MAX_SETS: usize = 8;
 
 /// Upper limit for the names of left-out attributes that are listed for one mesh.
-const MAX_NAMED: usize = 100;
+const MAX_LISTED_NAMES: usize = 100;
 
 /// One checked primitive.
 pub(super) struct Primitive {
@@ -27,9 +27,9 @@ pub(super) struct Primitive {
     colours: Vec<Option<(usize, usize)>>,
     joints: Vec<usize>,
     weights: Vec<usize>,
-    own: Vec<Own>,
+    custom_attributes: Vec<CustomAccessor>,
     indices: Option<usize>,
-    mode: Mode,
+    mode: PrimitiveMode,
     /// The accessors of positions and normals.
     targets: Vec<[Option<usize>; 2]>,
     points: usize,
@@ -38,12 +38,12 @@ pub(super) struct Primitive {
     /// The index of its first point among the mesh's points.
     first: usize,
     /// `true` if its points are those of an earlier primitive.
-    shares: bool,
+    reuses_points: bool,
 }
 
 impl Primitive {
     /// Returns all accessors of its points: equal lists mean equal points.
-    fn block(&self) -> Vec<[usize; 2]> {
+    fn accessor_key(&self) -> Vec<[usize; 2]> {
         let some = |a: &Option<usize>| a.map_or([0, 0], |a| [1, a]);
         let mut all = vec![[1, self.positions], some(&self.normals)];
         all.extend(self.uvs.iter().map(some));
@@ -55,24 +55,24 @@ impl Primitive {
         all.push([2, 2]);
         all.extend(self.targets.iter().flatten().map(some));
         all.push([2, 3]);
-        all.extend(self.own.iter().map(|own| [1, own.accessor]));
+        all.extend(self.custom_attributes.iter().map(|own| [1, own.accessor]));
         all
     }
 }
 
 /// An application-specific attribute of one to four numbers per point.
-pub(super) struct Own {
+pub(super) struct CustomAccessor {
     name: String,
     components: usize,
     accessor: usize,
 }
 
 /// A mesh of the file, as the locations of its parts.
-pub(super) struct Shape {
+pub(super) struct MeshAccessors {
     document: Arc<Document>,
     pub primitives: Vec<Primitive>,
     /// The first point for each list of accessors.
-    blocks: HashMap<Vec<[usize; 2]>, usize>,
+    first_points: HashMap<Vec<[usize; 2]>, usize>,
     pub points: usize,
     pub faces: usize,
     pub has_normals: bool,
@@ -88,19 +88,19 @@ pub(super) struct Shape {
     pub custom_attributes: Vec<(String, usize)>,
 }
 
-impl Shape {
+impl MeshAccessors {
     /// Checks mesh `number`; returns `None` if it has no triangles.
     pub fn new(
         document: &Arc<Document>,
         number: usize,
         remarks: &mut Vec<Remark>,
-    ) -> Result<Option<Shape>, Error> {
+    ) -> Result<Option<MeshAccessors>, Error> {
         let mesh = &document.root.meshes[number];
         let name = mesh.name.clone().unwrap_or(format!("mesh {number}"));
-        let mut out = Shape {
+        let mut out = MeshAccessors {
             document: document.clone(),
             primitives: Vec::new(),
-            blocks: HashMap::new(),
+            first_points: HashMap::new(),
             points: 0,
             faces: 0,
             has_normals: true,
@@ -121,7 +121,7 @@ impl Shape {
             return Ok(None);
         }
         out.compare_primitives(number, &mut remark)?;
-        out.find_own()?;
+        out.find_custom_attributes()?;
         for attribute in out.left_out(&mesh.primitives) {
             let what = format!(
                 "attribute {attribute} is none that is known, or not in all primitives with as many values as there are points; left out"
@@ -138,16 +138,16 @@ impl Shape {
         let (mut lines, mut empty) = (0, 0);
         for (p, primitive) in document.root.meshes[number].primitives.iter().enumerate() {
             let mode = match primitive.mode {
-                None | Some(4) => Mode::Triangles,
-                Some(5) => Mode::Strip,
-                Some(6) => Mode::Fan,
+                None | Some(4) => PrimitiveMode::Triangles,
+                Some(5) => PrimitiveMode::Strip,
+                Some(6) => PrimitiveMode::Fan,
                 Some(0..=3) => {
                     lines += 1;
                     continue;
                 }
-                Some(other) => return Err(document.wrong(format!("mode {other}"), at(p))),
+                Some(other) => return Err(document.malformed(format!("mode {other}"), at(p))),
             };
-            match read_primitive(&document, primitive, mode).map_err(|e| within(e, &at(p)))? {
+            match read_primitive(&document, primitive, mode).map_err(|e| locate_error(e, &at(p)))? {
                 None => empty += 1,
                 Some(primitive) => self.add(primitive)?,
             }
@@ -155,7 +155,7 @@ impl Shape {
         remark(lines, "primitives of points or lines draw no faces and were left out");
         remark(empty, "primitives have no positions and were left out");
         // Only needed while reading the primitives.
-        self.blocks = HashMap::new();
+        self.first_points = HashMap::new();
         Ok(())
     }
 
@@ -177,17 +177,17 @@ impl Shape {
         remark(short, "primitives lack uvs that others have; they are filled");
         if self.primitives.iter().any(|p| p.targets.len() != self.targets) {
             let place = format!("mesh {number}, primitive 0");
-            return Err(self.document.wrong("primitives of different morph targets", place));
+            return Err(self.document.malformed("primitives of different morph targets", place));
         }
         Ok(())
     }
 
     /// Finds the application-specific attributes that all primitives have, up to [`MAX_SETS`].
-    fn find_own(&mut self) -> Result<(), Error> {
-        let own = self.primitives[0].own.iter();
+    fn find_custom_attributes(&mut self) -> Result<(), Error> {
+        let own = self.primitives[0].custom_attributes.iter();
         for (name, components) in own.map(|o| (o.name.clone(), o.components)).collect::<Vec<_>>() {
-            let same = |own: &Own| own.name == name && own.components == components;
-            if !self.primitives.iter().all(|p| p.own.iter().any(same))
+            let same = |own: &CustomAccessor| own.name == name && own.components == components;
+            if !self.primitives.iter().all(|p| p.custom_attributes.iter().any(same))
                 || self.integers.len() + self.custom_attributes.len() == MAX_SETS
             {
                 continue;
@@ -221,14 +221,14 @@ impl Shape {
         for primitive in primitives {
             let names = primitive.attributes.iter().map(|(name, _)| name);
             let unknown = names.filter(|name| !known(name));
-            out.extend(unknown.take(MAX_NAMED).map(str::to_owned));
+            out.extend(unknown.take(MAX_LISTED_NAMES).map(str::to_owned));
             for target in &primitive.targets {
                 let moved = ["POSITION", "NORMAL", "TANGENT"];
                 let names = target.iter().map(|(name, _)| name);
                 let unknown = names.filter(|name| !moved.contains(name));
-                out.extend(unknown.take(MAX_NAMED).map(|name| format!("{name} of morph targets")));
+                out.extend(unknown.take(MAX_LISTED_NAMES).map(|name| format!("{name} of morph targets")));
             }
-            if out.len() > MAX_NAMED {
+            if out.len() > MAX_LISTED_NAMES {
                 break;
             }
         }
@@ -238,11 +238,11 @@ impl Shape {
     fn add(&mut self, mut primitive: Primitive) -> Result<(), Error> {
         // A primitive without indices draws all of its points in order, so it shares none.
         let earlier = match primitive.indices {
-            Some(_) => *self.blocks.entry(primitive.block()).or_insert(self.points),
+            Some(_) => *self.first_points.entry(primitive.accessor_key()).or_insert(self.points),
             None => self.points,
         };
-        (primitive.first, primitive.shares) = (earlier, earlier < self.points);
-        if !primitive.shares {
+        (primitive.first, primitive.reuses_points) = (earlier, earlier < self.points);
+        if !primitive.reuses_points {
             self.points += primitive.points;
         }
         self.faces += primitive.faces;
@@ -262,7 +262,7 @@ impl Shape {
 
     /// Returns the primitives that own points: the first of those with the same accessors.
     fn owners(&self) -> impl Iterator<Item = &Primitive> {
-        self.primitives.iter().filter(|p| !p.shares)
+        self.primitives.iter().filter(|p| !p.reuses_points)
     }
 
     /// `true` if points are bound to joints.
@@ -332,7 +332,7 @@ impl Shape {
         out.clear();
         let mut whole = true;
         for primitive in self.owners() {
-            let Some(own) = primitive.own.iter().find(|own| own.name == *name) else {
+            let Some(own) = primitive.custom_attributes.iter().find(|own| own.name == *name) else {
                 return Ok(false);
             };
             for [value] in self.vectors::<1>(own.accessor)? {
@@ -351,7 +351,7 @@ impl Shape {
         }
         out.clear();
         for primitive in self.owners() {
-            let own = primitive.own.iter().find(|own| own.name == *name);
+            let own = primitive.custom_attributes.iter().find(|own| own.name == *name);
             match own.map(|own| (own.components, own.accessor)) {
                 Some((1, accessor)) => wide(self.vectors::<1>(accessor)?, out),
                 Some((2, accessor)) => wide(self.vectors::<2>(accessor)?, out),
@@ -384,10 +384,10 @@ impl Shape {
             };
             for face in 0..primitive.faces {
                 let corners = match primitive.mode {
-                    Mode::Triangles => [3 * face, 3 * face + 1, 3 * face + 2],
-                    Mode::Strip if face % 2 == 0 => [face, face + 1, face + 2],
-                    Mode::Strip => [face + 1, face, face + 2],
-                    Mode::Fan => [face + 1, face + 2, 0],
+                    PrimitiveMode::Triangles => [3 * face, 3 * face + 1, 3 * face + 2],
+                    PrimitiveMode::Strip if face % 2 == 0 => [face, face + 1, face + 2],
+                    PrimitiveMode::Strip => [face + 1, face, face + 2],
+                    PrimitiveMode::Fan => [face + 1, face + 2, 0],
                 };
                 out.extend(corners.map(corner));
             }
@@ -397,7 +397,7 @@ impl Shape {
 
     /// Returns the binding to a skin with `joints` joints: per point `influences` joints, and weights that
     /// sum to 1.
-    pub(super) fn bind(
+    pub(super) fn read_influences(
         &self,
         joints: usize,
         mut remark: impl FnMut(String),
@@ -422,7 +422,7 @@ impl Shape {
                                 "vertex {i} is bound to joint {} of {joints} with weight {value}",
                                 numbers[c]
                             );
-                            return Err(self.document.wrong(what, format!("accessor {j}")));
+                            return Err(self.document.malformed(what, format!("accessor {j}")));
                         }
                         (joint[at], weight[at]) = (numbers[c] as u16, value);
                     }
@@ -432,7 +432,7 @@ impl Shape {
         }
         for weights in weight.chunks_mut(k.max(1)) {
             let sum: f64 = weights.iter().map(|w| f64::from(*w)).sum();
-            odd += usize::from(sum > 0.0 && (sum - 1.0).abs() > ODD_SUM);
+            odd += usize::from(sum > 0.0 && (sum - 1.0).abs() > WEIGHT_SUM_TOLERANCE);
             none += usize::from(sum <= 0.0);
             if sum > 0.0 {
                 for w in weights {
@@ -471,7 +471,7 @@ impl Shape {
 }
 
 /// Adds the primitive to an error.
-fn within(error: Error, place: &str) -> Error {
+fn locate_error(error: Error, place: &str) -> Error {
     match error {
         Error::Malformed { path, what, at } => Error::Malformed { path, what, at: format!("{place}, {at}") },
         other => other,
@@ -479,14 +479,18 @@ fn within(error: Error, place: &str) -> Error {
 }
 
 /// Checks the accessors of a primitive; returns `None` if it has no positions.
-fn read_primitive(document: &Document, json: &PrimitiveJson, mode: Mode) -> Result<Option<Primitive>, Error> {
+fn read_primitive(
+    document: &Document,
+    json: &PrimitiveJson,
+    mode: PrimitiveMode,
+) -> Result<Option<Primitive>, Error> {
     let Some(positions) = json.attributes.get("POSITION") else {
         return Ok(None);
     };
     let points = document.values(positions, 3)?.count;
-    let checked = Checked { document, json, points };
+    let checked = CheckedAttributes { document, json, points };
     let (joints, weights) = checked.influences()?;
-    let own = checked.own();
+    let own = checked.custom_accessors();
     let mut targets = Vec::with_capacity(json.targets.len());
     for target in &json.targets {
         let part = |name: &str| target.get(name).map(|a| checked.fits(a, 3)).transpose();
@@ -503,32 +507,32 @@ fn read_primitive(document: &Document, json: &PrimitiveJson, mode: Mode) -> Resu
         colours: checked.colours()?,
         joints,
         weights,
-        own,
+        custom_attributes: own,
         indices: json.indices,
         mode,
         targets,
         points,
         faces: match mode {
-            Mode::Triangles => corners / 3,
-            Mode::Strip | Mode::Fan => corners.saturating_sub(2),
+            PrimitiveMode::Triangles => corners / 3,
+            PrimitiveMode::Strip | PrimitiveMode::Fan => corners.saturating_sub(2),
         },
         material: json.material.map(|m| {
             let name = document.root.materials.get(m).and_then(|m| m.name.clone());
             name.unwrap_or(format!("material {m}"))
         }),
         first: 0,
-        shares: false,
+        reuses_points: false,
     }))
 }
 
 /// The attributes of a primitive, each checked to have one value per point.
-struct Checked<'a> {
+struct CheckedAttributes<'a> {
     document: &'a Document,
     json: &'a PrimitiveJson,
     points: usize,
 }
 
-impl Checked<'_> {
+impl CheckedAttributes<'_> {
     /// Returns the accessor if it has one value of `components` components per point.
     fn fits(&self, accessor: usize, components: usize) -> Result<usize, Error> {
         let count = self.document.values(accessor, components)?.count;
@@ -536,7 +540,7 @@ impl Checked<'_> {
             true => Ok(accessor),
             false => {
                 let what = format!("{count} values for {} points", self.points);
-                Err(self.document.wrong(what, format!("accessor {accessor}")))
+                Err(self.document.malformed(what, format!("accessor {accessor}")))
             }
         }
     }
@@ -580,7 +584,7 @@ impl Checked<'_> {
     }
 
     /// Returns the application-specific attributes. Those that do not fit are dropped without a remark.
-    fn own(&self) -> Vec<Own> {
+    fn custom_accessors(&self) -> Vec<CustomAccessor> {
         let mut own = Vec::new();
         for (name, accessor) in self.json.attributes.iter() {
             let components = match self.kind(accessor) {
@@ -593,7 +597,7 @@ impl Checked<'_> {
             if let Some(name) = name.strip_prefix('_')
                 && let Ok(accessor) = self.fits(accessor, components)
             {
-                own.push(Own { name: name.to_owned(), components, accessor });
+                own.push(CustomAccessor { name: name.to_owned(), components, accessor });
             }
         }
         own
@@ -605,11 +609,11 @@ impl Checked<'_> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Mode {
+enum PrimitiveMode {
     Triangles,
     Strip,
     Fan,
 }
 
 /// A sum of weights farther than this from 1 is remarked on; it exceeds the rounding of 8-bit weights.
-const ODD_SUM: f64 = 0.02;
+const WEIGHT_SUM_TOLERANCE: f64 = 0.02;

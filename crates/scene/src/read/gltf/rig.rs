@@ -3,7 +3,7 @@
 use super::takes::Takes;
 use super::tree::Tree;
 use crate::Identity;
-use crate::read::identity;
+use crate::read::content_identity;
 use std::sync::Arc;
 
 /// The node tree and the animations that move it.
@@ -14,8 +14,8 @@ pub(super) struct Rig {
 }
 
 /// Returns an identity by value, equal for samples with equal numbers.
-pub(super) fn identity_of(numbers: &[f64]) -> Identity {
+pub(super) fn numbers_identity(numbers: &[f64]) -> Identity {
     let bits: Vec<[u32; 2]> =
         numbers.iter().map(|v| [(v.to_bits() >> 32) as u32, v.to_bits() as u32]).collect();
-    identity(&bits)
+    content_identity(&bits)
 }

@@ -4,8 +4,8 @@ use super::animation::{self, Animation, Curve};
 use super::document::{Document, SkinJson};
 use super::tree::Tree;
 use crate::clip::{Clip, Joint, MAX_JOINTS, Marker, ScalarTrack, Skeleton, SubTrack, Track};
-use crate::grid::Grid;
-use crate::read::joints::{Groups, Nodes};
+use crate::read::joints::{Groups, NodeHierarchy};
+use crate::uniform_times::UniformTimes;
 use crate::{Error, Remark};
 use glam::DVec4;
 use serde_json::Value;
@@ -20,9 +20,9 @@ pub(super) struct Skeletons {
     /// The nodes of each skeleton, parents first.
     pub nodes: Vec<Vec<usize>>,
     /// The number of the skeleton of each skin.
-    pub of_skin: Vec<usize>,
+    pub skin_skeletons: Vec<usize>,
     /// The skeleton of each node, and its joint number there.
-    pub of_node: Vec<Option<(usize, usize)>>,
+    pub node_joints: Vec<Option<(usize, usize)>>,
     pub list: Vec<Skeleton>,
 }
 
@@ -39,12 +39,17 @@ impl Skeletons {
     ) -> Result<Skeletons, Error> {
         let skins = &document.root.skins;
         let n = tree.parents.len();
-        let Groups { has_skin, of_skin, firsts } = grouped(document, n)?;
-        let mut out = Skeletons { nodes: Vec::new(), of_skin, of_node: vec![None; n], list: Vec::new() };
+        let Groups { has_skin, skin_groups: of_skin, first_skins: firsts } = grouped(document, n)?;
+        let mut out = Skeletons {
+            nodes: Vec::new(),
+            skin_skeletons: of_skin,
+            node_joints: vec![None; n],
+            list: Vec::new(),
+        };
         let mut groups: Vec<(Option<String>, Vec<usize>)> =
             firsts.iter().map(|&s| (skins[s].name.clone(), Vec::new())).collect();
         for (s, skin) in skins.iter().enumerate() {
-            groups[out.of_skin[s]].1.extend(&skin.joints);
+            groups[out.skin_skeletons[s]].1.extend(&skin.joints);
         }
         if groups.is_empty() && all {
             // A camera at the end of a branch is no joint.
@@ -54,11 +59,11 @@ impl Skeletons {
             };
             groups.push((None, tree.order.iter().copied().filter(is_joint).collect()));
         }
-        let file = Nodes { parents: &tree.parents, order: &tree.order };
+        let file = NodeHierarchy { parents: &tree.parents, order: &tree.order };
         // Whether the node or one below it shows a mesh or is a joint of a skin.
         let shown =
             document.root.nodes.iter().zip(&has_skin).map(|(node, joint)| node.mesh.is_some() || *joint);
-        let carries = file.with_below(shown.collect());
+        let carries = file.propagate_up(shown.collect());
         let moves = |node: usize| animations.iter().any(|a| a.nodes.get(&node).is_some_and(|c| c.moves()));
         for (g, (name, joints)) in groups.into_iter().enumerate() {
             // Nodes below joints that show nothing (the socket of a weapon, the end of a finger) move with
@@ -66,7 +71,7 @@ impl Skeletons {
             let below = !skins.is_empty() && out.has_clips(document, g, &joints, animations);
             let below = below.then_some(&carries[..]);
             let idle = |node: usize| tree.is_identity(node) && !moves(node);
-            let (nodes, place) = file.of_skeleton(&joints, below, idle);
+            let (nodes, place) = file.skeleton_nodes(&joints, below, idle);
             if nodes.len() > MAX_JOINTS {
                 return Err(Error::limit(&document.path, "joints", nodes.len() as u64, MAX_JOINTS as u64));
             }
@@ -78,7 +83,7 @@ impl Skeletons {
                 remarks.push(Remark::new(&name, what));
             }
             for (j, &node) in nodes.iter().enumerate() {
-                out.of_node[node].get_or_insert((g, j));
+                out.node_joints[node].get_or_insert((g, j));
             }
             let parent = |node: usize| tree.parents[node].and_then(|p| place[p]);
             let joints = nodes.iter().map(|&node| joint(document, tree, node, parent(node)));
@@ -90,7 +95,7 @@ impl Skeletons {
 
     /// `true` if a skeleton may have clips: not all its skins opt out.
     fn may_have_clips(&self, document: &Document, s: usize) -> bool {
-        let skins = document.root.skins.iter().zip(&self.of_skin);
+        let skins = document.root.skins.iter().zip(&self.skin_skeletons);
         let mut own = skins.filter(|(_, of)| **of == s).map(|(skin, _)| skin);
         let told = |skin: &SkinJson| skin.extras.get("clip") == Some(&Value::Bool(false));
         !own.clone().all(told) || own.next().is_none()
@@ -101,10 +106,10 @@ impl Skeletons {
     fn has_clips(&self, document: &Document, s: usize, joints: &[usize], animations: &[Animation]) -> bool {
         let moves = |animation: &Animation| {
             let joints = joints.iter().filter_map(|j| animation.nodes.get(j));
-            let mut moved = joints.map(|curves| curves.of_transform().next().is_some());
-            let weighs = |(node, curves): (&usize, &animation::Curves)| {
+            let mut moved = joints.map(|curves| curves.transform_curves().next().is_some());
+            let weighs = |(node, curves): (&usize, &animation::NodeCurves)| {
                 let skin = document.root.nodes[*node].skin;
-                curves.weights.is_some() && skin.and_then(|k| self.of_skin.get(k)) == Some(&s)
+                curves.weights.is_some() && skin.and_then(|k| self.skin_skeletons.get(k)) == Some(&s)
             };
             moved.any(|moved| moved) || animation.nodes.iter().any(weighs)
         };
@@ -132,11 +137,12 @@ impl Skeletons {
             let mut used = false;
             for (s, nodes) in self.nodes.iter().enumerate() {
                 let curves = |node: &usize| animation.nodes.get(node);
-                let moved = |node: &&usize| curves(node).is_some_and(|c| c.of_transform().next().is_some());
+                let moved =
+                    |node: &&usize| curves(node).is_some_and(|c| c.transform_curves().next().is_some());
                 // Faces are often animated by weights alone.
-                let weighs = |(node, curves): (&usize, &animation::Curves)| {
+                let weighs = |(node, curves): (&usize, &animation::NodeCurves)| {
                     let skin = document.root.nodes[*node].skin;
-                    let own = skin.and_then(|skin| self.of_skin.get(skin)) == Some(&s);
+                    let own = skin.and_then(|skin| self.skin_skeletons.get(skin)) == Some(&s);
                     own && curves.weights.is_some()
                 };
                 let own = nodes.iter().any(|node| moved(&node)) || animation.nodes.iter().any(weighs);
@@ -146,7 +152,7 @@ impl Skeletons {
                 let moving: usize = nodes
                     .iter()
                     .filter_map(curves)
-                    .map(|c| c.of_transform().filter(|c| !c.is_constant()).count())
+                    .map(|c| c.transform_curves().filter(|c| !c.is_constant()).count())
                     .sum();
                 let needed = moving.saturating_mul(grid.samples);
                 left = left.checked_sub(needed).ok_or_else(|| {
@@ -159,7 +165,7 @@ impl Skeletons {
                     _ => format!("{} ({})", animation.name, self.list[s].name),
                 };
                 let tracks = nodes.iter().map(|&node| track(tree, node, animation, &grid)).collect();
-                let mut clip = Clip { skeleton: s, ..grid.clip(name, tracks) };
+                let mut clip = Clip { skeleton: s, ..grid.clip_of_tracks(name, tracks) };
                 let extras = &document.root.animations[a].extras;
                 self.weights(document, s, animation, &grid, &mut clip, remarks);
                 scalars(extras, &mut clip, remarks);
@@ -184,7 +190,7 @@ impl Skeletons {
         document: &Document,
         skeleton: usize,
         animation: &Animation,
-        grid: &Grid,
+        grid: &UniformTimes,
         clip: &mut Clip,
         remarks: &mut Vec<Remark>,
     ) {
@@ -194,7 +200,7 @@ impl Skeletons {
                 continue;
             };
             let json = &root.nodes[node];
-            let own = (json.skin).and_then(|skin| self.of_skin.get(skin)) == Some(&skeleton);
+            let own = (json.skin).and_then(|skin| self.skin_skeletons.get(skin)) == Some(&skeleton);
             if !own {
                 continue;
             }
@@ -217,7 +223,7 @@ impl Skeletons {
     }
 }
 
-fn weight(curve: &Curve, i: usize, grid: &Grid) -> SubTrack<DVec4> {
+fn weight(curve: &Curve, i: usize, grid: &UniformTimes) -> SubTrack<DVec4> {
     let mut all = Vec::new();
     let mut value = |sample: usize| {
         curve.fill(grid.time(sample), &mut all);
@@ -233,11 +239,11 @@ fn weight(curve: &Curve, i: usize, grid: &Grid) -> SubTrack<DVec4> {
 fn grouped(document: &Document, nodes: usize) -> Result<Groups, Error> {
     for (s, skin) in document.root.skins.iter().enumerate() {
         if skin.joints.is_empty() {
-            return Err(document.wrong("has no joints", format!("skin {s}")));
+            return Err(document.malformed("has no joints", format!("skin {s}")));
         }
         if let Some(joint) = skin.joints.iter().find(|&&joint| joint >= nodes) {
             let what = format!("joint {joint} is not there");
-            return Err(document.wrong(what, format!("skin {s}")));
+            return Err(document.malformed(what, format!("skin {s}")));
         }
     }
     let joints: Vec<&[usize]> = document.root.skins.iter().map(|skin| &skin.joints[..]).collect();
@@ -254,13 +260,13 @@ fn joint(document: &Document, tree: &Tree, node: usize, parent: Option<usize>) -
         rest: tree.rest(node),
         shell: number("shell").filter(|s| *s > 0.0 && *s < 1e15),
         rotation_order: None,
-        ends: Vec::new(),
+        end_sites: Vec::new(),
         layer: extra("layer").and_then(Value::as_str).map(str::to_owned),
         bias: number("bias"),
     }
 }
 
-fn track(tree: &Tree, node: usize, animation: &Animation, grid: &Grid) -> Track {
+fn track(tree: &Tree, node: usize, animation: &Animation, grid: &UniformTimes) -> Track {
     let first = tree.local(node, animation, grid.start);
     let mut out = Track::constant(first);
     let Some(curves) = animation.nodes.get(&node) else {
@@ -269,7 +275,7 @@ fn track(tree: &Tree, node: usize, animation: &Animation, grid: &Grid) -> Track 
     let times = || (0..grid.samples).map(|i| grid.time(i));
     let vector = |curve: &Option<Curve>| {
         let curve = curve.as_ref().filter(|curve| !curve.is_constant())?;
-        let values = SubTrack::new(times().map(|t| curve.at(t).into()).collect());
+        let values = SubTrack::new(times().map(|t| curve.value(t).into()).collect());
         values.map(|values| values.hold(curve.is_step()))
     };
     if let Some(translation) = vector(&curves.translation) {

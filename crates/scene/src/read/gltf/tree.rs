@@ -1,6 +1,6 @@
 //! The nodes as a tree, and their transforms at a time.
 
-use super::animation::{Animation, is_wild, unit};
+use super::animation::{Animation, is_unusable, unit};
 use super::document::Document;
 use super::takes::Takes;
 use crate::transform::Qvv;
@@ -13,10 +13,10 @@ pub(super) struct Tree {
     /// All nodes, parents before children, depth first.
     pub order: Vec<usize>,
     /// The local transforms at rest, without animation.
-    rest: Vec<Rest>,
+    rest: Vec<RestTransform>,
 }
 
-struct Rest {
+struct RestTransform {
     qvv: Qvv,
     /// The matrix at rest, if it is more than rotation, translation and scale.
     matrix: Option<DMat4>,
@@ -31,9 +31,9 @@ impl Tree {
             for &child in &node.children {
                 match parents.get_mut(child) {
                     None => {
-                        return Err(document.wrong(format!("child {child} is not there"), at(n)));
+                        return Err(document.malformed(format!("child {child} is not there"), at(n)));
                     }
-                    Some(Some(_)) => return Err(document.wrong("has two parents", at(child))),
+                    Some(Some(_)) => return Err(document.malformed("has two parents", at(child))),
                     Some(parent) => *parent = Some(n),
                 }
             }
@@ -46,7 +46,7 @@ impl Tree {
             stack.extend(nodes[n].children.iter().rev());
         }
         if order.len() < nodes.len() {
-            return Err(document.wrong("nodes are their own ancestors", "the nodes"));
+            return Err(document.malformed("nodes are their own ancestors", "the nodes"));
         }
         let mut zero = 0;
         let mut rest = Vec::with_capacity(nodes.len());
@@ -55,8 +55,8 @@ impl Tree {
                 .chain(node.translation.iter().flatten())
                 .chain(node.rotation.iter().flatten())
                 .chain(node.scale.iter().flatten());
-            if let Some(bad) = numbers.into_iter().find(|v| is_wild(**v)) {
-                return Err(document.wrong(format!("{bad} in its transform"), at(n)));
+            if let Some(bad) = numbers.into_iter().find(|v| is_unusable(**v)) {
+                return Err(document.malformed(format!("{bad} in its transform"), at(n)));
             }
             rest.push(match &node.matrix {
                 None => {
@@ -66,16 +66,18 @@ impl Tree {
                         translation: node.translation.map_or(DVec3::ZERO, DVec3::from_array),
                         scale: node.scale.map_or(DVec3::ONE, DVec3::from_array),
                     };
-                    Rest { qvv, matrix: None }
+                    RestTransform { qvv, matrix: None }
                 }
                 Some(matrix) => {
                     let mut matrix = DMat4::from_cols_array(matrix);
                     for i in 0..4 {
                         matrix.col_mut(i).w = if i == 3 { 1.0 } else { 0.0 };
                     }
-                    match trs::plain(&matrix) {
-                        Some(qvv) => Rest { qvv, matrix: None },
-                        None => Rest { qvv: trs::nearest_plain(&matrix), matrix: Some(matrix) },
+                    match trs::decompose(&matrix) {
+                        Some(qvv) => RestTransform { qvv, matrix: None },
+                        None => {
+                            RestTransform { qvv: trs::nearest_without_shear(&matrix), matrix: Some(matrix) }
+                        }
                     }
                 }
             });
@@ -123,13 +125,13 @@ impl Tree {
         let mut out = self.rest[node].qvv;
         if let Some(curves) = animation.nodes.get(&node) {
             if let Some(curve) = &curves.translation {
-                out.translation = DVec3::from_array(curve.at(time));
+                out.translation = DVec3::from_array(curve.value(time));
             }
             if let Some(curve) = &curves.rotation {
                 out.rotation = curve.rotation(time);
             }
             if let Some(curve) = &curves.scale {
-                out.scale = DVec3::from_array(curve.at(time));
+                out.scale = DVec3::from_array(curve.value(time));
             }
         }
         out
@@ -139,26 +141,26 @@ impl Tree {
     pub fn transform(&self, node: usize, animation: &Animation, time: f64) -> LocalTransform {
         match &self.rest[node].matrix {
             Some(matrix) if !self.moves(node, animation) => LocalTransform::Matrix(*matrix),
-            _ => LocalTransform::Parts(self.local(node, animation, time)),
+            _ => LocalTransform::Components(self.local(node, animation, time)),
         }
     }
 
     /// `true` if `animation` has curves for the node's transform.
     fn moves(&self, node: usize, animation: &Animation) -> bool {
         let curves = animation.nodes.get(&node);
-        curves.is_some_and(|curves| curves.of_transform().next().is_some())
+        curves.is_some_and(|curves| curves.transform_curves().next().is_some())
     }
 }
 
 /// Computes world transforms of some nodes; holds these and their ancestors, parents first.
-pub(super) struct Posing {
+pub(super) struct PoseEvaluator {
     /// Each node, and the index of its parent in this list.
     nodes: Vec<(usize, Option<usize>)>,
 }
 
-impl Posing {
+impl PoseEvaluator {
     /// Makes the list for `wanted` nodes, and returns the index of each of them in it.
-    pub fn new(tree: &Tree, wanted: &[usize]) -> (Posing, Vec<usize>) {
+    pub fn new(tree: &Tree, wanted: &[usize]) -> (PoseEvaluator, Vec<usize>) {
         let mut needed = vec![false; tree.parents.len()];
         for &node in wanted {
             let mut at = Some(node);
@@ -175,7 +177,7 @@ impl Posing {
             nodes.push((n, tree.parents[n].map(|p| place[p])));
         }
         let places = wanted.iter().map(|&n| place[n]).collect();
-        (Posing { nodes }, places)
+        (PoseEvaluator { nodes }, places)
     }
 
     /// Fills `out` with the world transform of each node of the list.
@@ -183,7 +185,7 @@ impl Posing {
         out.clear();
         for &(node, parent) in &self.nodes {
             let local = match tree.transform(node, animation, time) {
-                LocalTransform::Parts(parts) => parts.matrix(),
+                LocalTransform::Components(parts) => parts.matrix(),
                 LocalTransform::Matrix(matrix) => DAffine3::from_mat4(matrix),
             };
             let world = match parent {

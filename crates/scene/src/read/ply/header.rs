@@ -11,7 +11,7 @@ const MAX_PROPERTIES: usize = 4096;
 
 /// The type of a number.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Type {
+pub(super) enum NumberType {
     I8,
     U8,
     I16,
@@ -22,26 +22,26 @@ pub(super) enum Type {
     F64,
 }
 
-impl Type {
-    fn named(name: &[u8]) -> Option<Type> {
+impl NumberType {
+    fn from_name(name: &[u8]) -> Option<NumberType> {
         Some(match name {
-            b"char" | b"int8" => Type::I8,
-            b"uchar" | b"uint8" => Type::U8,
-            b"short" | b"int16" => Type::I16,
-            b"ushort" | b"uint16" => Type::U16,
-            b"int" | b"int32" => Type::I32,
-            b"uint" | b"uint32" => Type::U32,
-            b"float" | b"float32" => Type::F32,
-            b"double" | b"float64" => Type::F64,
+            b"char" | b"int8" => NumberType::I8,
+            b"uchar" | b"uint8" => NumberType::U8,
+            b"short" | b"int16" => NumberType::I16,
+            b"ushort" | b"uint16" => NumberType::U16,
+            b"int" | b"int32" => NumberType::I32,
+            b"uint" | b"uint32" => NumberType::U32,
+            b"float" | b"float32" => NumberType::F32,
+            b"double" | b"float64" => NumberType::F64,
             _ => return None,
         })
     }
     pub(super) fn size(self) -> usize {
         match self {
-            Type::I8 | Type::U8 => 1,
-            Type::I16 | Type::U16 => 2,
-            Type::I32 | Type::U32 | Type::F32 => 4,
-            Type::F64 => 8,
+            NumberType::I8 | NumberType::U8 => 1,
+            NumberType::I16 | NumberType::U16 => 2,
+            NumberType::I32 | NumberType::U32 | NumberType::F32 => 4,
+            NumberType::F64 => 8,
         }
     }
     /// Decodes the value in `bytes`, which are `size()` long; every type fits in f64.
@@ -53,22 +53,24 @@ impl Type {
             b.reverse();
         }
         match (self, &*b) {
-            (Type::I8, [a, ..]) => f64::from(*a as i8),
-            (Type::U8, [a, ..]) => f64::from(*a),
-            (Type::I16, [a, b, ..]) => f64::from(i16::from_le_bytes([*a, *b])),
-            (Type::U16, [a, b, ..]) => f64::from(u16::from_le_bytes([*a, *b])),
-            (Type::I32, [a, b, c, d, ..]) => f64::from(i32::from_le_bytes([*a, *b, *c, *d])),
-            (Type::U32, [a, b, c, d, ..]) => f64::from(u32::from_le_bytes([*a, *b, *c, *d])),
-            (Type::F32, [a, b, c, d, ..]) => f64::from(f32::from_le_bytes([*a, *b, *c, *d])),
-            (Type::F64, [a, b, c, d, e, f, g, h]) => f64::from_le_bytes([*a, *b, *c, *d, *e, *f, *g, *h]),
+            (NumberType::I8, [a, ..]) => f64::from(*a as i8),
+            (NumberType::U8, [a, ..]) => f64::from(*a),
+            (NumberType::I16, [a, b, ..]) => f64::from(i16::from_le_bytes([*a, *b])),
+            (NumberType::U16, [a, b, ..]) => f64::from(u16::from_le_bytes([*a, *b])),
+            (NumberType::I32, [a, b, c, d, ..]) => f64::from(i32::from_le_bytes([*a, *b, *c, *d])),
+            (NumberType::U32, [a, b, c, d, ..]) => f64::from(u32::from_le_bytes([*a, *b, *c, *d])),
+            (NumberType::F32, [a, b, c, d, ..]) => f64::from(f32::from_le_bytes([*a, *b, *c, *d])),
+            (NumberType::F64, [a, b, c, d, e, f, g, h]) => {
+                f64::from_le_bytes([*a, *b, *c, *d, *e, *f, *g, *h])
+            }
             _ => 0.0,
         }
     }
     /// Returns the value that stands for a full colour component of this type; colours are divided by it.
     pub(super) fn full(self) -> f64 {
         match self {
-            Type::U16 | Type::I16 => 65535.0,
-            Type::F32 | Type::F64 => 1.0,
+            NumberType::U16 | NumberType::I16 => 65535.0,
+            NumberType::F32 | NumberType::F64 => 1.0,
             _ => 255.0,
         }
     }
@@ -76,7 +78,7 @@ impl Type {
 
 /// The role of a property; the number is the component (axis or channel).
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Use {
+pub(super) enum PropertyRole {
     Skip,
     Position(usize),
     Normal(usize),
@@ -90,15 +92,15 @@ pub(super) enum Use {
 
 pub(super) struct Property {
     /// The type of the length, if the property is a list.
-    pub(super) list: Option<Type>,
-    pub(super) kind: Type,
-    pub(super) role: Use,
+    pub(super) length_type: Option<NumberType>,
+    pub(super) value_type: NumberType,
+    pub(super) role: PropertyRole,
     /// The property's name in the file, if it is skipped.
     pub(super) skipped: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum ElementKind {
     Vertex,
     Face,
     Strips,
@@ -106,7 +108,7 @@ pub(super) enum Kind {
 }
 
 pub(super) struct Element {
-    pub(super) kind: Kind,
+    pub(super) kind: ElementKind,
     /// The name in the file of an element that is skipped.
     pub(super) skipped: Option<String>,
     pub(super) count: u64,
@@ -115,13 +117,13 @@ pub(super) struct Element {
 
 impl Element {
     /// Returns the smallest number of bytes a row can take.
-    pub(super) fn least(&self, text: bool) -> u64 {
+    pub(super) fn min_row_bytes(&self, text: bool) -> u64 {
         let size = |p: &Property| {
-            if text { 2 } else { p.list.unwrap_or(p.kind).size() as u64 }
+            if text { 2 } else { p.length_type.unwrap_or(p.value_type).size() as u64 }
         };
         self.properties.iter().map(size).sum()
     }
-    pub(super) fn has(&self, role: Use) -> bool {
+    pub(super) fn has_role(&self, role: PropertyRole) -> bool {
         self.properties.iter().any(|p| p.role == role)
     }
 }
@@ -129,8 +131,8 @@ impl Element {
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Encoding {
     Text,
-    Little,
-    Big,
+    LittleEndian,
+    BigEndian,
 }
 
 pub(super) fn header<R: Read>(lines: &mut Lines<R>, path: &Path) -> Result<(Encoding, Vec<Element>), Error> {
@@ -157,17 +159,17 @@ pub(super) fn header<R: Read>(lines: &mut Lines<R>, path: &Path) -> Result<(Enco
             Some(b"format") => {
                 encoding = Some(match words.next() {
                     Some(b"ascii") => Encoding::Text,
-                    Some(b"binary_little_endian") => Encoding::Little,
-                    Some(b"binary_big_endian") => Encoding::Big,
+                    Some(b"binary_little_endian") => Encoding::LittleEndian,
+                    Some(b"binary_big_endian") => Encoding::BigEndian,
                     _ => return Err(bad(format!("'{}'", shown()))),
                 });
             }
             Some(b"element") => {
                 let (kind, skipped) = match words.next() {
-                    Some(b"vertex") => (Kind::Vertex, None),
-                    Some(b"face") => (Kind::Face, None),
-                    Some(b"tristrips") => (Kind::Strips, None),
-                    Some(name) => (Kind::Other, Some(named(name))),
+                    Some(b"vertex") => (ElementKind::Vertex, None),
+                    Some(b"face") => (ElementKind::Face, None),
+                    Some(b"tristrips") => (ElementKind::Strips, None),
+                    Some(name) => (ElementKind::Other, Some(abbreviated(name))),
                     None => return Err(bad("an element without a name".into())),
                 };
                 let count = words.next().and_then(number::integer).filter(|(_, rest)| rest.is_empty());
@@ -199,44 +201,52 @@ pub(super) fn header<R: Read>(lines: &mut Lines<R>, path: &Path) -> Result<(Enco
 }
 
 /// Returns a name for messages, cut to 60 bytes.
-fn named(name: &[u8]) -> String {
+fn abbreviated(name: &[u8]) -> String {
     String::from_utf8_lossy(&name[..name.len().min(60)]).into_owned()
 }
 
-fn property(mut words: Words<'_>, element: Kind) -> Option<Property> {
+fn property(mut words: Words<'_>, element: ElementKind) -> Option<Property> {
     let first = words.next()?;
     let (list, kind) = if first == b"list" {
-        let list = Type::named(words.next()?).filter(|t| !matches!(t, Type::F32 | Type::F64))?;
-        (Some(list), Type::named(words.next()?)?)
+        let list = NumberType::from_name(words.next()?)
+            .filter(|t| !matches!(t, NumberType::F32 | NumberType::F64))?;
+        (Some(list), NumberType::from_name(words.next()?)?)
     } else {
-        (None, Type::named(first)?)
+        (None, NumberType::from_name(first)?)
     };
     let name = words.next()?;
     let colour = || {
         Some(match name {
-            b"red" | b"r" | b"diffuse_red" => Use::Colour(0),
-            b"green" | b"g" | b"diffuse_green" => Use::Colour(1),
-            b"blue" | b"b" | b"diffuse_blue" => Use::Colour(2),
-            b"alpha" | b"a" | b"diffuse_alpha" => Use::Colour(3),
+            b"red" | b"r" | b"diffuse_red" => PropertyRole::Colour(0),
+            b"green" | b"g" | b"diffuse_green" => PropertyRole::Colour(1),
+            b"blue" | b"b" | b"diffuse_blue" => PropertyRole::Colour(2),
+            b"alpha" | b"a" | b"diffuse_alpha" => PropertyRole::Colour(3),
             _ => return None,
         })
     };
     let role = match (element, list.is_some(), name) {
-        (Kind::Vertex, false, _) => match name {
-            b"x" => Use::Position(0),
-            b"y" => Use::Position(1),
-            b"z" => Use::Position(2),
-            b"nx" => Use::Normal(0),
-            b"ny" => Use::Normal(1),
-            b"nz" => Use::Normal(2),
-            b"s" | b"u" | b"texture_u" | b"texture_s" | b"s0" | b"u0" => Use::Uv(0),
-            b"t" | b"v" | b"texture_v" | b"texture_t" | b"t0" | b"v0" => Use::Uv(1),
-            _ => colour().unwrap_or(Use::Skip),
+        (ElementKind::Vertex, false, _) => match name {
+            b"x" => PropertyRole::Position(0),
+            b"y" => PropertyRole::Position(1),
+            b"z" => PropertyRole::Position(2),
+            b"nx" => PropertyRole::Normal(0),
+            b"ny" => PropertyRole::Normal(1),
+            b"nz" => PropertyRole::Normal(2),
+            b"s" | b"u" | b"texture_u" | b"texture_s" | b"s0" | b"u0" => PropertyRole::Uv(0),
+            b"t" | b"v" | b"texture_v" | b"texture_t" | b"t0" | b"v0" => PropertyRole::Uv(1),
+            _ => colour().unwrap_or(PropertyRole::Skip),
         },
-        (Kind::Face | Kind::Strips, true, b"vertex_indices" | b"vertex_index") => Use::Indices,
-        (Kind::Face, true, b"texcoord") => Use::CornerUvs,
-        (Kind::Face, false, _) => colour().unwrap_or(Use::Skip),
-        _ => Use::Skip,
+        (ElementKind::Face | ElementKind::Strips, true, b"vertex_indices" | b"vertex_index") => {
+            PropertyRole::Indices
+        }
+        (ElementKind::Face, true, b"texcoord") => PropertyRole::CornerUvs,
+        (ElementKind::Face, false, _) => colour().unwrap_or(PropertyRole::Skip),
+        _ => PropertyRole::Skip,
     };
-    Some(Property { list, kind, role, skipped: (role == Use::Skip).then(|| named(name)) })
+    Some(Property {
+        length_type: list,
+        value_type: kind,
+        role,
+        skipped: (role == PropertyRole::Skip).then(|| abbreviated(name)),
+    })
 }

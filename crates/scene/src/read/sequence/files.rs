@@ -1,7 +1,7 @@
 //! The files of a sequence: scanned once on opening, then parsed again on demand, with the last few kept.
 
-use super::kind::Kind;
-use crate::read::shape::{self, NO_FACES, Plain, Shape, Tally, Values};
+use super::format::SequenceFormat;
+use crate::read::parsed_mesh::{self, NO_FACES, ParsedAttribute, ParsedMesh, Tally, ToBytes};
 use crate::read::{obj, ply};
 use crate::{Error, Identity, Scope};
 use meshreel_files::store;
@@ -11,30 +11,30 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-/// Memory for parsed files kept for the next request; at least [`LEAST_FILES`] are kept regardless.
+/// Memory for parsed files kept for the next request; at least [`MIN_CACHED_FILES`] are kept regardless.
 const CACHE_BYTES: usize = 128 << 20;
-const LEAST_FILES: usize = 4;
-const MOST_FILES: usize = 16;
+const MIN_CACHED_FILES: usize = 4;
+const MAX_CACHED_FILES: usize = 16;
 
 /// Remark about files without points.
-const EMPTY: &str = "files without points are frames in which nothing is shown";
+const EMPTY_FILES: &str = "files without points are frames in which nothing is shown";
 
 /// Size and modification time, to detect whether a file is still the one that was scanned.
-pub(super) type Stamp = (u64, Option<SystemTime>);
+pub(super) type FileStamp = (u64, Option<SystemTime>);
 
-fn load(kind: Kind, path: &Path, tally: &mut Tally) -> Result<(Vec<Shape>, Stamp), Error> {
+fn load(kind: SequenceFormat, path: &Path, tally: &mut Tally) -> Result<(Vec<ParsedMesh>, FileStamp), Error> {
     let file = meshreel_files::open(path).map_err(|e| Error::io(path, e))?;
     let data = file.metadata().map_err(|e| Error::io(path, e))?;
     let mut shapes = match kind {
         _ if data.len() == 0 => Vec::new(),
-        Kind::Obj => obj::parse(file, path, false, tally)?,
-        Kind::Ply => vec![ply::parse(file, data.len(), path, tally)?],
+        SequenceFormat::Obj => obj::parse(file, path, false, tally)?,
+        SequenceFormat::Ply => vec![ply::parse(file, data.len(), path, tally)?],
     };
     // Simulations write such files before anything exists, or when nothing is left.
     if shapes.iter().all(|shape| shape.positions.is_empty()) {
         shapes.clear();
         tally.forget(NO_FACES);
-        tally.add(EMPTY, || "end of file".into());
+        tally.add(EMPTY_FILES, || "end of file".into());
     }
     // A file from an object store has the modification time of its local copy, so it does not count.
     let changed = if store::url(path).is_some() { None } else { data.modified().ok() };
@@ -42,57 +42,61 @@ fn load(kind: Kind, path: &Path, tally: &mut Tally) -> Result<(Vec<Shape>, Stamp
 }
 
 /// Facts about one file of a sequence, gathered when the sequence is opened.
-pub(super) struct Scan {
+pub(super) struct FileScan {
     pub(super) names: Vec<Option<String>>,
-    pub(super) prints: Vec<Print>,
+    pub(super) fingerprints: Vec<MeshFingerprint>,
     pub(super) tally: Tally,
-    pub(super) stamp: Stamp,
-    /// Memory its shapes take, in bytes.
+    pub(super) stamp: FileStamp,
+    /// Memory its meshes take, in bytes.
     pub(super) bytes: usize,
 }
 
-/// Content identities of all properties of a shape.
-pub(super) struct Print {
+/// Content identities of all properties of a mesh.
+pub(super) struct MeshFingerprint {
     pub(super) points: usize,
     pub(super) positions: Identity,
     pub(super) face_counts: Identity,
     pub(super) face_indices: Identity,
-    pub(super) normals: Option<AttributePrint>,
-    pub(super) uvs: Option<AttributePrint>,
-    pub(super) colours: Option<AttributePrint>,
+    pub(super) normals: Option<AttributeFingerprint>,
+    pub(super) uvs: Option<AttributeFingerprint>,
+    pub(super) colours: Option<AttributeFingerprint>,
     pub(super) face_sets: Vec<(String, Identity)>,
 }
 
 #[derive(Clone, Copy)]
-pub(super) struct AttributePrint {
+pub(super) struct AttributeFingerprint {
     pub(super) scope: Scope,
     pub(super) values: Identity,
     pub(super) indices: Option<Identity>,
 }
 
-fn print_values<T: Plain>(values: &Option<Values<T>>) -> Option<AttributePrint> {
-    values.as_ref().map(|v| AttributePrint {
+fn attribute_fingerprint<T: ToBytes>(values: &Option<ParsedAttribute<T>>) -> Option<AttributeFingerprint> {
+    values.as_ref().map(|v| AttributeFingerprint {
         scope: v.scope,
-        values: shape::identity(&v.values),
-        indices: v.indices.as_deref().map(shape::identity),
+        values: parsed_mesh::content_identity(&v.values),
+        indices: v.indices.as_deref().map(parsed_mesh::content_identity),
     })
 }
 
-fn print(shape: &Shape) -> Print {
-    Print {
+fn mesh_fingerprint(shape: &ParsedMesh) -> MeshFingerprint {
+    MeshFingerprint {
         points: shape.positions.len(),
-        positions: shape::identity(&shape.positions),
-        face_counts: shape::identity(&shape.face_counts),
-        face_indices: shape::identity(&shape.face_indices),
-        normals: print_values(&shape.normals),
-        uvs: print_values(&shape.uvs),
-        colours: print_values(&shape.colours),
-        face_sets: shape.face_sets.iter().map(|(n, f)| (n.clone(), shape::identity(f))).collect(),
+        positions: parsed_mesh::content_identity(&shape.positions),
+        face_counts: parsed_mesh::content_identity(&shape.face_counts),
+        face_indices: parsed_mesh::content_identity(&shape.face_indices),
+        normals: attribute_fingerprint(&shape.normals),
+        uvs: attribute_fingerprint(&shape.uvs),
+        colours: attribute_fingerprint(&shape.colours),
+        face_sets: shape
+            .face_sets
+            .iter()
+            .map(|(n, f)| (n.clone(), parsed_mesh::content_identity(f)))
+            .collect(),
     }
 }
 
-fn bytes_of(shape: &Shape) -> usize {
-    fn values<T>(v: &Option<Values<T>>) -> usize {
+fn memory_bytes(shape: &ParsedMesh) -> usize {
+    fn values<T>(v: &Option<ParsedAttribute<T>>) -> usize {
         v.as_ref()
             .map_or(0, |v| v.values.len() * size_of::<T>() + v.indices.as_ref().map_or(0, |i| i.len() * 4))
     }
@@ -107,10 +111,10 @@ fn bytes_of(shape: &Shape) -> usize {
 }
 
 /// Reads all files once, on up to 8 threads. The error is that of the first bad file.
-pub(super) fn scan(kind: Kind, paths: &[PathBuf]) -> Result<Vec<Scan>, Error> {
+pub(super) fn scan(kind: SequenceFormat, paths: &[PathBuf]) -> Result<Vec<FileScan>, Error> {
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get()).min(8).min(paths.len());
     let (next, failed) = (AtomicUsize::new(0), AtomicUsize::new(usize::MAX));
-    let done: Mutex<Vec<(usize, Result<Scan, Error>)>> = Mutex::default();
+    let done: Mutex<Vec<(usize, Result<FileScan, Error>)>> = Mutex::default();
     let work = || loop {
         let i = next.fetch_add(1, Ordering::Relaxed);
         // Numbers are handed out in ascending order, so every file before a failed one is read.
@@ -118,9 +122,9 @@ pub(super) fn scan(kind: Kind, paths: &[PathBuf]) -> Result<Vec<Scan>, Error> {
             break;
         }
         let mut tally = Tally::default();
-        let result = load(kind, &paths[i], &mut tally).map(|(shapes, stamp)| Scan {
-            prints: shapes.iter().map(print).collect(),
-            bytes: shapes.iter().map(bytes_of).sum(),
+        let result = load(kind, &paths[i], &mut tally).map(|(shapes, stamp)| FileScan {
+            fingerprints: shapes.iter().map(mesh_fingerprint).collect(),
+            bytes: shapes.iter().map(memory_bytes).sum(),
             names: shapes.into_iter().map(|s| s.name).collect(),
             tally,
             stamp,
@@ -146,26 +150,31 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// The files of a sequence, and the last few of them parsed.
-pub(super) struct Files {
-    kind: Kind,
+pub(super) struct SequenceFiles {
+    kind: SequenceFormat,
     pub(super) paths: Vec<PathBuf>,
-    stamps: Vec<Stamp>,
+    stamps: Vec<FileStamp>,
     capacity: usize,
-    cache: Mutex<VecDeque<(usize, Arc<Slot>)>>,
+    cache: Mutex<VecDeque<(usize, Arc<CacheSlot>)>>,
 }
 
 /// A parsed file, or one that the holder of the lock is parsing.
-type Slot = Mutex<Option<Arc<Vec<Shape>>>>;
+type CacheSlot = Mutex<Option<Arc<Vec<ParsedMesh>>>>;
 
-impl Files {
+impl SequenceFiles {
     /// `largest`: the memory in bytes that the largest file takes when parsed.
-    pub(super) fn new(kind: Kind, paths: Vec<PathBuf>, stamps: Vec<Stamp>, largest: usize) -> Files {
-        let capacity = (CACHE_BYTES / largest.max(1)).clamp(LEAST_FILES, MOST_FILES);
-        Files { kind, paths, stamps, capacity, cache: Mutex::default() }
+    pub(super) fn new(
+        kind: SequenceFormat,
+        paths: Vec<PathBuf>,
+        stamps: Vec<FileStamp>,
+        largest: usize,
+    ) -> SequenceFiles {
+        let capacity = (CACHE_BYTES / largest.max(1)).clamp(MIN_CACHED_FILES, MAX_CACHED_FILES);
+        SequenceFiles { kind, paths, stamps, capacity, cache: Mutex::default() }
     }
 
-    /// Returns the shapes of file number `file`.
-    pub(super) fn get(&self, file: usize) -> Result<Arc<Vec<Shape>>, Error> {
+    /// Returns the meshes of file number `file`.
+    pub(super) fn meshes(&self, file: usize) -> Result<Arc<Vec<ParsedMesh>>, Error> {
         let slot = {
             let mut cache = lock(&self.cache);
             let slot = match cache.iter().position(|c| c.0 == file).and_then(|i| cache.remove(i)) {

@@ -1,16 +1,16 @@
 //! File names with a place for a number, and the files that match them.
 
-use super::kind::Kind;
+use super::format::SequenceFormat;
 use crate::{Error, Remark};
 use std::collections::HashSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// The largest number of names that one remark lists.
-const LISTED: usize = 4;
+const MAX_LISTED: usize = 4;
 
 /// A file name with a place for a number.
-pub(super) struct Pattern {
+pub(super) struct NumberPattern {
     before: Vec<u8>,
     after: Vec<u8>,
     /// The least number of digits; 0: any.
@@ -25,11 +25,11 @@ pub(super) struct NumberedFiles {
     pub remark: Option<Remark>,
 }
 
-impl Pattern {
-    pub(super) fn parse(path: &Path) -> Option<Pattern> {
+impl NumberPattern {
+    pub(super) fn parse(path: &Path) -> Option<NumberPattern> {
         let name = path.file_name()?.as_encoded_bytes();
         let (place, width) = hashes(name).or_else(|| variable(name)).or_else(|| conversion(name))?;
-        Some(Pattern { before: name[..place.start].into(), after: name[place.end..].into(), width })
+        Some(NumberPattern { before: name[..place.start].into(), after: name[place.end..].into(), width })
     }
 
     /// Returns the number in `name` if it matches: padded to the width, with or without its sign counted, and
@@ -45,7 +45,7 @@ impl Pattern {
                 padded || (digits.len() > width && digits[0] != b'0')
             }
         };
-        whole(text).filter(|_| fits)
+        parse_whole_number(text).filter(|_| fits)
     }
 
     /// Returns the part of `name` in the number's place.
@@ -53,14 +53,14 @@ impl Pattern {
         name.strip_prefix(self.before.as_slice())?.strip_suffix(self.after.as_slice())
     }
 
-    pub(super) fn kind(&self, path: &Path) -> Result<Kind, Error> {
+    pub(super) fn format(&self, path: &Path) -> Result<SequenceFormat, Error> {
         let ends = |e: &[u8]| {
             self.after.len() >= e.len() && self.after[self.after.len() - e.len()..].eq_ignore_ascii_case(e)
         };
         if ends(b".obj") {
-            Ok(Kind::Obj)
+            Ok(SequenceFormat::Obj)
         } else if ends(b".ply") {
-            Ok(Kind::Ply)
+            Ok(SequenceFormat::Ply)
         } else {
             Err(Error::unsupported(path, "sequences of files other than .obj and .ply"))
         }
@@ -83,7 +83,7 @@ impl Pattern {
         if found.is_empty() {
             let also = match others.is_empty() {
                 true => String::new(),
-                false => format!(": {}", self.sentence(&mut others)),
+                false => format!(": {}", self.left_out_remark(&mut others)),
             };
             let what = format!("no file fits this pattern{also}");
             return Err(Error::io(path, std::io::Error::new(std::io::ErrorKind::NotFound, what)));
@@ -98,8 +98,8 @@ impl Pattern {
         }
         let (numbers, paths): (Vec<i64>, _) = found.into_iter().unzip();
         others.retain(|(number, _)| number.is_none_or(|n| numbers.binary_search(&n).is_err()));
-        let remark =
-            (!others.is_empty()).then(|| Remark::new(path.display().to_string(), self.sentence(&mut others)));
+        let remark = (!others.is_empty())
+            .then(|| Remark::new(path.display().to_string(), self.left_out_remark(&mut others)));
         Ok(NumberedFiles { numbers, paths, remark })
     }
 
@@ -107,20 +107,20 @@ impl Pattern {
     /// unless it is whole.
     fn missed(&self, name: &[u8]) -> Option<(Option<i64>, String)> {
         let text = self.middle(name)?;
-        let number = whole(text);
+        let number = parse_whole_number(text);
         let decimal = || {
             let point = text.iter().position(|&b| b == b'.')?;
-            whole(&text[..point])?;
-            whole(&text[point + 1..]).filter(|n| *n >= 0)
+            parse_whole_number(&text[..point])?;
+            parse_whole_number(&text[point + 1..]).filter(|n| *n >= 0)
         };
         (number.is_some() || decimal().is_some())
             .then(|| (number, String::from_utf8_lossy(name).into_owned()))
     }
 
     /// Writes a sentence that names the files left out and, if a pattern matches them all, that pattern.
-    fn sentence(&self, missed: &mut [(Option<i64>, String)]) -> String {
+    fn left_out_remark(&self, missed: &mut [(Option<i64>, String)]) -> String {
         missed.sort();
-        let listed: Vec<&str> = missed.iter().take(LISTED).map(|(_, name)| &name[..]).collect();
+        let listed: Vec<&str> = missed.iter().take(MAX_LISTED).map(|(_, name)| &name[..]).collect();
         let more = match missed.len() - listed.len() {
             0 => String::new(),
             more => format!(" and {more} more"),
@@ -194,7 +194,7 @@ fn conversion(name: &[u8]) -> Option<(Range<usize>, usize)> {
 }
 
 /// Parses a whole number below 2^53 in magnitude.
-fn whole(text: &[u8]) -> Option<i64> {
+fn parse_whole_number(text: &[u8]) -> Option<i64> {
     let digits = text.strip_prefix(b"-").unwrap_or(text);
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
         return None;

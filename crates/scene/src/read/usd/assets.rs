@@ -3,13 +3,13 @@
 //! A file is identified by its path from that folder, followed by the entry of a package in brackets; the
 //! entry may itself be a package: `sets/wall.usda`, `prop.usdz[geo.usdc]`, `set.usdz[prop.usdz[geo.usdc]]`.
 
-use super::bytes::Bytes;
-use super::clips::{ClipFile, ClipPlace};
+use super::bytes::LayerBytes;
+use super::clips::{ClipFile, ClipLocation};
 use super::layer::Layer;
 use super::package::{Package, is_package};
 use crate::Error;
 use crate::read::positioned::PositionedFile;
-use meshreel_files::{Folder, inside};
+use meshreel_files::{Folder, resolve_inside};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,13 +21,13 @@ const MAX_PACKAGES: usize = 8;
 pub struct Assets {
     folder: Folder,
     /// The opened file: its name in the folder, and the path as given.
-    first: (String, PathBuf),
+    root_file: (String, PathBuf),
     /// The files and entries examined so far; `None` for those that are no packages.
     packages: HashMap<String, Option<Package>>,
     /// For each package, the bytes taken by layers and lists of its entries.
     taken: HashMap<String, u64>,
     /// The total size of all opened layers in bytes.
-    pub bytes: usize,
+    pub layer_bytes: usize,
     /// All opened files, for callers that watch them.
     pub files: Vec<PathBuf>,
 }
@@ -36,20 +36,20 @@ impl Assets {
     /// Returns the folder of `path`, and the name of that file in it.
     pub fn new(path: &Path) -> (Assets, String) {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let (folder, first) = (Folder::of(path), (name.clone(), path.to_path_buf()));
+        let (folder, first) = (Folder::containing(path), (name.clone(), path.to_path_buf()));
         let (packages, taken) = Default::default();
-        (Assets { folder, first, packages, taken, bytes: 0, files: Vec::new() }, name)
+        (Assets { folder, root_file: first, packages, taken, layer_bytes: 0, files: Vec::new() }, name)
     }
 
     /// Returns the name of the file that `asset` refers to in the file `from`; the error is the reason why it
     /// is not read.
-    pub fn find(from: &str, asset: &str) -> Result<String, &'static str> {
+    pub fn resolve(from: &str, asset: &str) -> Result<String, &'static str> {
         let (file, mut entries) = split(from);
         let (asset, within) = split(asset);
         let base = entries.pop().unwrap_or(file);
-        let own = inside(base.rsplit_once('/').map_or("", |(base, _)| base), asset)?;
+        let own = resolve_inside(base.rsplit_once('/').map_or("", |(base, _)| base), asset)?;
         let within: Vec<String> =
-            within.into_iter().map(|entry| inside("", entry)).collect::<Result<_, _>>()?;
+            within.into_iter().map(|entry| resolve_inside("", entry)).collect::<Result<_, _>>()?;
         let is_entry = !std::ptr::eq(base, file);
         let (file, own) = if is_entry { (file, Some(&*own)) } else { (&*own, None) };
         Ok(join(file, entries.into_iter().chain(own).chain(within.iter().map(String::as_str))))
@@ -57,8 +57,8 @@ impl Assets {
 
     /// Opens a file by its name in the folder; `None` if it does not exist.
     fn file(&self, name: &str) -> Result<Option<PositionedFile>, Error> {
-        match *name == self.first.0 {
-            true => PositionedFile::open(&self.first.1).map(Some),
+        match *name == self.root_file.0 {
+            true => PositionedFile::open(&self.root_file.1).map(Some),
             false if self.folder.exists(name) => PositionedFile::named(&self.folder, name).map(Some),
             false => Ok(None),
         }
@@ -66,13 +66,13 @@ impl Assets {
 
     /// Returns the name, completed by the default entry if it is that of a package; `None` if the file does
     /// not exist.
-    pub fn entry(&mut self, name: &str) -> Result<Option<String>, Error> {
+    pub fn complete_name(&mut self, name: &str) -> Result<Option<String>, Error> {
         let (file, entries) = split(name);
         let (mut own, mut entries) = (vec![file.to_owned()], entries.into_iter());
         loop {
             let parts = own[1..].iter().map(String::as_str);
             let name = join(&own[0], parts);
-            if !self.look(&name)? {
+            if !self.examine(&name)? {
                 return Ok(None);
             }
             let package = self.packages.get(&name).and_then(Option::as_ref);
@@ -90,7 +90,7 @@ impl Assets {
     }
 
     /// Finds out whether a file or an entry is a package. Returns `false` if it does not exist.
-    fn look(&mut self, name: &str) -> Result<bool, Error> {
+    fn examine(&mut self, name: &str) -> Result<bool, Error> {
         if self.packages.contains_key(name) {
             return Ok(true);
         }
@@ -105,24 +105,24 @@ impl Assets {
         let length = bytes.length().min(4) as usize;
         bytes.read_into(0, &mut start[..length])?;
         let package = is_package(&start).then(|| Package::open(bytes)).transpose()?;
-        let listed = package.as_ref().map_or(0, |package| package.listed);
+        let listed = package.as_ref().map_or(0, |package| package.listing_bytes);
         self.packages.insert(name.into(), package);
-        self.take(file, listed)?;
+        self.charge_package(file, listed)?;
         Ok(true)
     }
 
     /// Returns the bytes of a file, or of the last of a chain of nested entries that were examined before;
     /// `None` if it does not exist.
-    fn bytes_of(&self, file: &str, entries: &[&str]) -> Result<Option<Bytes>, Error> {
+    fn bytes_of(&self, file: &str, entries: &[&str]) -> Result<Option<LayerBytes>, Error> {
         let Some((last, outer)) = entries.split_last() else {
-            return Ok(self.file(file)?.map(|file| Bytes::of_file(Arc::new(file))));
+            return Ok(self.file(file)?.map(|file| LayerBytes::from_file(Arc::new(file))));
         };
         let outer = self.packages.get(&join(file, outer.iter().copied())).and_then(Option::as_ref);
         outer.map_or(Ok(None), |package| package.entry(last))
     }
 
     /// Counts the bytes of a package that are read. Overlapping entries would exceed its size.
-    fn take(&mut self, file: &str, bytes: u64) -> Result<(), Error> {
+    fn charge_package(&mut self, file: &str, bytes: u64) -> Result<(), Error> {
         let Some(package) = self.packages.get(file).and_then(Option::as_ref) else {
             return Ok(());
         };
@@ -134,29 +134,30 @@ impl Assets {
         }
     }
 
-    /// Returns the location of the layer with a name from [`Assets::entry`]; `None` if the file does not
-    /// exist.
+    /// Returns the location of the layer with a name from [`Assets::complete_name`]; `None` if the file does
+    /// not exist.
     pub fn clip(&mut self, name: &str) -> Result<Option<ClipFile>, Error> {
-        let Some(name) = self.entry(name)? else {
+        let Some(name) = self.complete_name(name)? else {
             return Ok(None);
         };
         let (file, entries) = split(&name);
         if entries.is_empty() {
-            let place = |name| ClipFile { name, place: ClipPlace::File(self.folder.clone(), file.into()) };
+            let place =
+                |name| ClipFile { name, location: ClipLocation::File(self.folder.clone(), file.into()) };
             return Ok(self.folder.path(file).ok().map(place));
         }
         let bytes = self.bytes_of(file, &entries)?;
-        Ok(bytes.map(|own| ClipFile { name: own.name().into(), place: ClipPlace::Entry(own) }))
+        Ok(bytes.map(|own| ClipFile { name: own.name().into(), location: ClipLocation::Entry(own) }))
     }
 
-    /// Opens the layer with a name from [`Assets::entry`]; `None` if the file does not exist.
+    /// Opens the layer with a name from [`Assets::complete_name`]; `None` if the file does not exist.
     pub fn open(&mut self, name: &str) -> Result<Option<Layer>, Error> {
         let (file, entries) = split(name);
         let Some(bytes) = self.bytes_of(file, &entries)? else {
             return Ok(None);
         };
-        self.take(file, bytes.length())?;
-        self.bytes += bytes.length() as usize;
+        self.charge_package(file, bytes.length())?;
+        self.layer_bytes += bytes.length() as usize;
         Layer::open(bytes).map(Some)
     }
 }
@@ -200,10 +201,10 @@ mod tests {
             ("c.usdz[d/e.usda]", "g.usdz[h.usda]", "c.usdz[d/g.usdz[h.usda]]"),
             ("a]/b.usda", "c].usda", "a]/c].usda"),
         ] {
-            assert_eq!(Assets::find(from, asset).as_deref(), Ok(name), "{from} {asset}");
+            assert_eq!(Assets::resolve(from, asset).as_deref(), Ok(name), "{from} {asset}");
         }
         for (from, asset) in [("c.usdz[d.usda]", "../e.usda"), ("c.usda", "d.usdz[../e.usda]")] {
-            assert!(Assets::find(from, asset).is_err(), "{from} {asset}");
+            assert!(Assets::resolve(from, asset).is_err(), "{from} {asset}");
         }
         assert_eq!(split("a[b[c]]"), ("a", vec!["b", "c"]));
         assert_eq!(split("a]]"), ("a]]", vec![]));

@@ -1,9 +1,9 @@
 //! An attribute with a value, and its list of values, wherever they are stored.
 
 use super::clips::{ClipSamples, ClipSet};
-use super::eased::{Span, sampled};
 use super::layer::{Layer, LayerSamples};
 use super::specs::{PropertySpec, ValueRef};
+use super::spline_samples::{SplineSpan, sample_spline};
 use super::value::{Numbers, Retime, Scalar, Value, type_name};
 use crate::{Error, Identity};
 use std::path::Path;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// An attribute with a value.
 #[derive(Clone)]
-pub struct Attribute {
+pub struct UsdAttribute {
     /// The path of the prim, and the attribute's name.
     pub path: Arc<str>,
     pub name: Arc<str>,
@@ -24,12 +24,12 @@ pub struct Attribute {
     pub retime: Retime,
     /// `None` for a default value.
     pub times: Option<Arc<[f64]>>,
-    pub values: Values,
+    pub values: AttributeValues,
 }
 
 /// Values by index, one for each time; read on demand.
 #[derive(Clone)]
-pub enum Values {
+pub enum AttributeValues {
     Layer(Arc<Layer>, Vec<ValueRef>),
     Clips(Arc<ClipSamples>),
     /// A number at each time, sampled from a spline of that layer.
@@ -37,15 +37,15 @@ pub enum Values {
 }
 
 /// Values, and their times if they are time samples.
-pub type Timed = (Option<Arc<[f64]>>, Values);
+pub type TimedValues = (Option<Arc<[f64]>>, AttributeValues);
 
-impl Attribute {
+impl UsdAttribute {
     /// Returns its only or first value, unless that is a large array.
     pub fn first_small(&self) -> Result<Option<Value>, Error> {
         if self.values.len() == 0 {
             return Ok(None);
         }
-        self.values.small(0).map(Some)
+        self.values.small_value(0).map(Some)
     }
 
     /// Returns the number of elements of its first value.
@@ -54,46 +54,46 @@ impl Attribute {
     }
 }
 
-impl Values {
+impl AttributeValues {
     /// Wraps a value that does not change.
-    pub fn constant(layer: Arc<Layer>, value: ValueRef) -> Timed {
-        (None, Values::Layer(layer, vec![value]))
+    pub fn constant(layer: Arc<Layer>, value: ValueRef) -> TimedValues {
+        (None, AttributeValues::Layer(layer, vec![value]))
     }
 
     /// Wraps the samples of a layer.
-    pub fn sampled(layer: Arc<Layer>, samples: LayerSamples) -> Timed {
-        (Some(samples.times), Values::Layer(layer, samples.values))
+    pub fn sampled(layer: Arc<Layer>, samples: LayerSamples) -> TimedValues {
+        (Some(samples.times), AttributeValues::Layer(layer, samples.values))
     }
 
     pub fn len(&self) -> usize {
         match self {
-            Values::Layer(_, values) => values.len(),
-            Values::Clips(samples) => samples.len(),
-            Values::Spline(_, numbers) => numbers.len(),
+            AttributeValues::Layer(_, values) => values.len(),
+            AttributeValues::Clips(samples) => samples.len(),
+            AttributeValues::Spline(_, numbers) => numbers.len(),
         }
     }
 
     /// Returns the layer that messages name.
     pub fn name(&self, i: usize) -> &Path {
         match self {
-            Values::Layer(layer, _) | Values::Spline(layer, _) => &layer.name,
-            Values::Clips(samples) => samples.name(i),
+            AttributeValues::Layer(layer, _) | AttributeValues::Spline(layer, _) => &layer.name,
+            AttributeValues::Clips(samples) => samples.name(i),
         }
     }
 
     /// Reverses the order of the values.
     pub fn reverse(&mut self) {
         // Values of clips and splines are already in the scene's time codes.
-        if let Values::Layer(_, values) = self {
+        if let AttributeValues::Layer(_, values) = self {
             values.reverse();
         }
     }
 
     pub fn identity(&self, i: usize) -> Identity {
         match self {
-            Values::Layer(layer, values) => values.get(i).map_or(0, |value| layer.identity(*value)),
-            Values::Clips(samples) => samples.identity(i),
-            Values::Spline(_, numbers) => match numbers.get(i) {
+            AttributeValues::Layer(layer, values) => values.get(i).map_or(0, |value| layer.identity(*value)),
+            AttributeValues::Clips(samples) => samples.identity(i),
+            AttributeValues::Spline(_, numbers) => match numbers.get(i) {
                 Some(Some(number)) => Identity::from(number.to_bits()) | 1 << 64,
                 _ => 0,
             },
@@ -103,32 +103,34 @@ impl Values {
     /// `true` if a value is stored at the same place as the one before.
     pub fn repeats(&self, i: usize) -> bool {
         match self {
-            Values::Layer(_, values) => i > 0 && values.get(i) == values.get(i - 1),
-            Values::Clips(_) | Values::Spline(..) => false,
+            AttributeValues::Layer(_, values) => i > 0 && values.get(i) == values.get(i - 1),
+            AttributeValues::Clips(_) | AttributeValues::Spline(..) => false,
         }
     }
 
     /// `true` if the values come from a text layer.
     pub fn is_text(&self) -> bool {
-        matches!(self, Values::Layer(layer, _) if layer.is_text())
+        matches!(self, AttributeValues::Layer(layer, _) if layer.is_text())
     }
 
     /// Returns the number of elements of an array; 1 for other values, 0 for an absent value.
     pub fn length(&self, i: usize) -> Result<usize, Error> {
         match self {
-            Values::Layer(layer, values) => values.get(i).map_or(Ok(0), |value| layer.length(*value)),
-            Values::Clips(samples) => samples.length(i),
-            Values::Spline(_, numbers) => Ok(usize::from(matches!(numbers.get(i), Some(Some(_))))),
+            AttributeValues::Layer(layer, values) => {
+                values.get(i).map_or(Ok(0), |value| layer.length(*value))
+            }
+            AttributeValues::Clips(samples) => samples.length(i),
+            AttributeValues::Spline(_, numbers) => Ok(usize::from(matches!(numbers.get(i), Some(Some(_))))),
         }
     }
 
     pub fn value(&self, i: usize) -> Result<Value, Error> {
         match self {
-            Values::Layer(layer, values) => {
+            AttributeValues::Layer(layer, values) => {
                 values.get(i).map_or(Ok(Value::Block), |value| layer.value(*value))
             }
-            Values::Clips(samples) => samples.value(i),
-            Values::Spline(_, numbers) => Ok(match numbers.get(i) {
+            AttributeValues::Clips(samples) => samples.value(i),
+            AttributeValues::Spline(_, numbers) => Ok(match numbers.get(i) {
                 Some(Some(number)) => {
                     let bytes = number.to_le_bytes().to_vec();
                     Value::Numbers(Numbers { scalar: Scalar::F64, width: 1, array: false, bytes })
@@ -139,16 +141,16 @@ impl Values {
     }
 
     /// Reads a value unless it is a large array, which gives [`Value::Other`].
-    fn small(&self, i: usize) -> Result<Value, Error> {
+    fn small_value(&self, i: usize) -> Result<Value, Error> {
         match self {
-            Values::Layer(layer, values) => {
-                values.get(i).map_or(Ok(Value::Block), |value| layer.small(*value))
+            AttributeValues::Layer(layer, values) => {
+                values.get(i).map_or(Ok(Value::Block), |value| layer.small_value(*value))
             }
-            Values::Clips(samples) => match samples.length(i)? > super::layer::MAX_SMALL {
+            AttributeValues::Clips(samples) => match samples.length(i)? > super::layer::MAX_SMALL_ELEMENTS {
                 true => Ok(Value::Other),
                 false => samples.value(i),
             },
-            Values::Spline(..) => self.value(i),
+            AttributeValues::Spline(..) => self.value(i),
         }
     }
 }
@@ -162,16 +164,21 @@ pub struct FoundAttribute {
     /// The number of samples made of splines.
     pub samples: usize,
     /// `Some(None)`: blocked, whatever weaker opinions say.
-    pub value: Option<Option<(Retime, Timed)>>,
+    pub value: Option<Option<(Retime, TimedValues)>>,
 }
 
 impl FoundAttribute {
     /// Adds the opinion of a layer.
-    pub fn opinion(&mut self, layer: &Arc<Layer>, property: &PropertySpec, span: Span) -> Result<(), Error> {
+    pub fn add_opinion(
+        &mut self,
+        layer: &Arc<Layer>,
+        property: &PropertySpec,
+        span: SplineSpan,
+    ) -> Result<(), Error> {
         let retime = span.retime;
         let field = |name: &str| layer.specs.field(property.fields, name);
         let text = |name: &str| -> Result<Option<Arc<str>>, Error> {
-            let value = field(name).map(|value| layer.small(value)).transpose()?;
+            let value = field(name).map(|value| layer.small_value(value)).transpose()?;
             Ok(value.and_then(|value| value.text().cloned()))
         };
         if self.type_name.is_none() {
@@ -181,7 +188,7 @@ impl FoundAttribute {
             self.interpolation = text("interpolation")?;
         }
         if self.weight.is_none() {
-            let weight = field("weight").map(|value| layer.small(value)).transpose()?;
+            let weight = field("weight").map(|value| layer.small_value(value)).transpose()?;
             self.weight = weight.and_then(|value| value.number());
         }
         if self.value.is_some() {
@@ -194,26 +201,26 @@ impl FoundAttribute {
             && let Value::Spline(spline) = layer.value(spline)?
             && !spline.is_empty()
         {
-            let Some((times, numbers)) = sampled(&spline, &Span { retime, ..span }) else {
+            let Some((times, numbers)) = sample_spline(&spline, &SplineSpan { retime, ..span }) else {
                 let what = "time codes of a spline; bake it";
                 return Err(Error::limit(&layer.name, what, u64::from(u32::MAX), 1 << 20));
             };
             self.samples += times.len();
-            let values = Values::Spline(layer.clone(), numbers.into());
-            self.value = Some(Some((Retime::NONE, (Some(times.into()), values))));
+            let values = AttributeValues::Spline(layer.clone(), numbers.into());
+            self.value = Some(Some((Retime::IDENTITY, (Some(times.into()), values))));
             return Ok(());
         }
         self.value = match (samples, field("default")) {
-            (Some(samples), _) => Some(Some((retime, Values::sampled(layer.clone(), samples)))),
+            (Some(samples), _) => Some(Some((retime, AttributeValues::sampled(layer.clone(), samples)))),
             (None, Some(value)) if layer.is_block(value) => Some(None),
-            (None, Some(value)) => Some(Some((retime, Values::constant(layer.clone(), value)))),
+            (None, Some(value)) => Some(Some((retime, AttributeValues::constant(layer.clone(), value)))),
             (None, None) => None,
         };
         Ok(())
     }
 
     /// Adds the values of value clips whose layer is stronger than layer number `below`.
-    pub fn clips<'a>(
+    pub fn add_clips<'a>(
         &mut self,
         clips: &mut std::iter::Peekable<impl Iterator<Item = &'a Arc<ClipSet>>>,
         below: usize,
@@ -226,7 +233,8 @@ impl FoundAttribute {
             }
             if let Some((type_name, times, samples)) = set.samples(path, name)? {
                 self.type_name = self.type_name.take().or(type_name);
-                self.value = Some(Some((Retime::NONE, (Some(times), Values::Clips(Arc::new(samples))))));
+                self.value =
+                    Some(Some((Retime::IDENTITY, (Some(times), AttributeValues::Clips(Arc::new(samples))))));
             }
         }
         Ok(())

@@ -1,8 +1,8 @@
 //! Skin bindings of prims, which apply to the prim and all below it: skeleton, joints, weights.
 
-use super::attribute::Attribute;
+use super::attribute::UsdAttribute;
 use super::compose::{Prim, Stage};
-use super::place::is_within;
+use super::site::is_within;
 use crate::Error;
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// A property of a skin binding that prims below inherit.
 #[derive(Clone, Copy)]
-pub enum Property {
+pub enum BindingProperty {
     Joints,
     JointIndices,
     JointWeights,
@@ -18,48 +18,48 @@ pub enum Property {
     SkinningMethod,
 }
 
-const PROPERTIES: [(Property, &str); 5] = [
-    (Property::Joints, "skel:joints"),
-    (Property::JointIndices, "primvars:skel:jointIndices"),
-    (Property::JointWeights, "primvars:skel:jointWeights"),
-    (Property::GeomBindTransform, "primvars:skel:geomBindTransform"),
-    (Property::SkinningMethod, "primvars:skel:skinningMethod"),
+const PROPERTIES: [(BindingProperty, &str); 5] = [
+    (BindingProperty::Joints, "skel:joints"),
+    (BindingProperty::JointIndices, "primvars:skel:jointIndices"),
+    (BindingProperty::JointWeights, "primvars:skel:jointWeights"),
+    (BindingProperty::GeomBindTransform, "primvars:skel:geomBindTransform"),
+    (BindingProperty::SkinningMethod, "primvars:skel:skinningMethod"),
 ];
 
 /// The skin binding of a prim.
 #[derive(Clone, Default)]
-pub struct Binding {
+pub struct SkinBinding {
     /// `true` for a SkelRoot and prims below one; elsewhere nothing is skinned.
-    pub in_root: bool,
+    pub in_skel_root: bool,
     /// The path of the skeleton.
     pub skeleton: Option<Arc<str>>,
-    properties: [Option<Attribute>; PROPERTIES.len()],
+    properties: [Option<UsdAttribute>; PROPERTIES.len()],
     /// Bindings with the same number are equal, except for the paths of the prims that define them.
     pub number: usize,
 }
 
-impl Binding {
-    pub fn property(&self, property: Property) -> Option<&Attribute> {
+impl SkinBinding {
+    pub fn property(&self, property: BindingProperty) -> Option<&UsdAttribute> {
         self.properties[property as usize].as_ref()
     }
 }
 
 /// Assigns numbers to bindings, by everything that defines them.
 #[derive(Default)]
-pub struct Bindings(HashMap<String, usize>);
+pub struct SkinBindings(HashMap<String, usize>);
 
-impl Bindings {
+impl SkinBindings {
     /// Returns the binding of a prim, given the binding `above` of its parent.
-    pub fn below(
+    pub fn inherit(
         &mut self,
         stage: &mut Stage,
         (prim, type_name): (&Prim, &str),
-        above: &Arc<Binding>,
-    ) -> Result<Arc<Binding>, Error> {
-        let mut own = Binding::clone(above);
-        own.in_root |= type_name == "SkelRoot";
-        let mut said = format!("{} {}", above.number, own.in_root);
-        let mut says = own.in_root != above.in_root;
+        above: &Arc<SkinBinding>,
+    ) -> Result<Arc<SkinBinding>, Error> {
+        let mut own = SkinBinding::clone(above);
+        own.in_skel_root |= type_name == "SkelRoot";
+        let mut said = format!("{} {}", above.number, own.in_skel_root);
+        let mut says = own.in_skel_root != above.in_skel_root;
         let note = |said: &mut String, path: &str| {
             // Paths below the prim itself are kept relative, so that all its instances agree.
             let place = if is_within(path, &prim.path) { &path[prim.path.len()..] } else { path };
@@ -74,7 +74,7 @@ impl Bindings {
             (says, said) = (true, said + " animation");
             note(&mut said, &animation);
         }
-        for (property, name) in PROPERTIES.into_iter().filter(|_| own.in_root) {
+        for (property, name) in PROPERTIES.into_iter().filter(|_| own.in_skel_root) {
             if let Some(attribute) = stage.attribute(prim, name)? {
                 says = true;
                 let first = (attribute.values.len() > 0).then(|| attribute.values.identity(0));

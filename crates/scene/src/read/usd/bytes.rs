@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// A part of a file that is read at positions.
 #[derive(Clone)]
-pub struct Bytes {
+pub struct LayerBytes {
     file: Arc<PositionedFile>,
     start: u64,
     length: u64,
@@ -15,17 +15,17 @@ pub struct Bytes {
     name: Arc<Path>,
 }
 
-impl Bytes {
+impl LayerBytes {
     /// Takes a whole file.
-    pub fn of_file(file: Arc<PositionedFile>) -> Bytes {
+    pub fn from_file(file: Arc<PositionedFile>) -> LayerBytes {
         let (length, name) = (file.length(), file.path().into());
-        Bytes { file, start: 0, length, name }
+        LayerBytes { file, start: 0, length, name }
     }
 
     /// Returns the `length` bytes from `start` on, under another name; `None` if they exceed these bytes.
-    pub fn part(&self, start: u64, length: u64, name: PathBuf) -> Option<Bytes> {
+    pub fn slice(&self, start: u64, length: u64, name: PathBuf) -> Option<LayerBytes> {
         let end = start.checked_add(length)?;
-        (end <= self.length).then(|| Bytes {
+        (end <= self.length).then(|| LayerBytes {
             file: self.file.clone(),
             start: self.start + start,
             length,

@@ -31,10 +31,10 @@ pub fn read(
     let parameters = Parameters::read(stage, prim, timeline, ATTRIBUTES)?;
     let orthographic = stage.attribute_text(prim, "projection")?.as_deref() == Some("orthographic");
     let sampling = parameters.sampling();
-    Ok(Channel::new(sampling, Arc::new(Lenses { parameters, orthographic, rate })))
+    Ok(Channel::new(sampling, Arc::new(LensSource { parameters, orthographic, rate })))
 }
 
-struct Lenses {
+struct LensSource {
     /// The values, in the order of [`ATTRIBUTES`].
     parameters: Parameters,
     orthographic: bool,
@@ -42,7 +42,7 @@ struct Lenses {
     rate: f64,
 }
 
-impl Source<Lens> for Lenses {
+impl Source<Lens> for LensSource {
     fn len(&self) -> usize {
         self.parameters.samples()
     }
@@ -53,7 +53,7 @@ impl Source<Lens> for Lenses {
 
     fn read(&self, i: usize, out: &mut Vec<Lens>) -> Result<(), Error> {
         let one = |attribute: usize, otherwise: f64| -> Result<f64, Error> {
-            Ok(self.parameters.at(attribute, i)?.map_or(otherwise, |[number]| number))
+            Ok(self.parameters.value(attribute, i)?.map_or(otherwise, |[number]| number))
         };
         out.clear();
         out.push(Lens {
@@ -65,7 +65,7 @@ impl Source<Lens> for Lenses {
             f_stop: one(5, 0.0)?,
             focus_distance: one(6, 0.0)?,
             shutter: [one(7, 0.0)? / self.rate, one(8, 0.0)? / self.rate],
-            clipping: self.parameters.at(9, i)?.unwrap_or([1.0, 1_000_000.0]),
+            clipping: self.parameters.value(9, i)?.unwrap_or([1.0, 1_000_000.0]),
             orthographic: self.orthographic,
         });
         Ok(())

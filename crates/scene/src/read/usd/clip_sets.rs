@@ -1,10 +1,10 @@
 //! Value clip sets of prims, each a dictionary to which several layers may contribute.
 
 use super::assets::Assets;
-use super::clips::{ClipFile, ClipSet, Files, Pool};
+use super::clips::{ClipFile, ClipSet, ClipSetFiles, OpenClips};
 use super::layer::Layer;
 use super::specs::ValueRef;
-use super::stack::{Stacks, shown};
+use super::stack::{Stacks, abbreviated};
 use super::value::{ListEdit, Retime, Value};
 use crate::Error;
 use std::collections::{BTreeMap, HashMap};
@@ -16,13 +16,13 @@ const MAX_FILES: usize = 1 << 16;
 /// Upper limit for the pairs of `active` and `times`.
 const MAX_PAIRS: usize = 1 << 20;
 /// Times of a template are counted in these fractions of a time code, so that rounding errors do not add up.
-const PARTS: f64 = 10_000.0;
+const STEPS_PER_TIME_CODE: f64 = 10_000.0;
 
 /// One dictionary of clip sets, and its location.
-pub struct Source {
-    /// The index of the place, and of the layer in its stack.
-    pub place: usize,
-    pub number: usize,
+pub struct ClipDictionary {
+    /// The index of the site, and of the layer in its stack.
+    pub site: usize,
+    pub layer_index: usize,
     pub layer: Arc<Layer>,
     /// Maps the layer's time codes to those of the scene.
     pub retime: Retime,
@@ -33,8 +33,8 @@ pub struct Source {
 
 /// A clip set while its parts are collected, strongest first.
 #[derive(Default)]
-struct Draft {
-    /// Place and layer of the strongest opinion that names files; the set belongs there.
+struct ClipSetDraft {
+    /// Site and layer of the strongest opinion that names files; the set belongs there.
     anchor: Option<(usize, usize)>,
     fields: HashMap<Arc<str>, (Arc<Layer>, ValueRef, Retime)>,
     rank: usize,
@@ -43,47 +43,47 @@ struct Draft {
 /// State shared by all clip sets of a scene.
 #[derive(Default)]
 pub struct ClipSets {
-    pub pool: Arc<Pool>,
+    pub open_clips: Arc<OpenClips>,
     /// The number of sets made so far, and of their files.
     count: usize,
     files: usize,
 }
 
-/// A set, and the index of the place it belongs to.
-pub type Placed = (usize, Arc<ClipSet>);
+/// A set, and the index of the site it belongs to.
+pub type SitedClipSet = (usize, Arc<ClipSet>);
 
 impl ClipSets {
-    /// Makes the clip sets of a prim, in order within each place. `sources`: the dictionaries, strongest
-    /// first. `places`: stack and path of each place. `step`: how long before a jump of times the old value
+    /// Makes the clip sets of a prim, in order within each site. `sources`: the dictionaries, strongest
+    /// first. `sites`: stack and path of each site. `step`: how long before a jump of times the old value
     /// still holds, in time codes.
     pub fn compose(
         &mut self,
         stacks: &mut Stacks,
         at: &str,
-        sources: &[Source],
-        places: &[(usize, Arc<str>)],
+        sources: &[ClipDictionary],
+        sites: &[(usize, Arc<str>)],
         step: f64,
-    ) -> Result<Vec<Placed>, Error> {
-        let mut drafts: BTreeMap<Arc<str>, Draft> = BTreeMap::new();
+    ) -> Result<Vec<SitedClipSet>, Error> {
+        let mut drafts: BTreeMap<Arc<str>, ClipSetDraft> = BTreeMap::new();
         let mut next = 0;
         while let Some(first) = sources.get(next) {
-            let count = sources[next..].iter().take_while(|own| own.place == first.place).count();
-            of_place(&sources[next..next + count], &mut drafts)?;
+            let count = sources[next..].iter().take_while(|own| own.site == first.site).count();
+            add_site_dictionaries(&sources[next..next + count], &mut drafts)?;
             next += count;
         }
-        let mut drafts: Vec<(Arc<str>, Draft)> = drafts.into_iter().collect();
+        let mut drafts: Vec<(Arc<str>, ClipSetDraft)> = drafts.into_iter().collect();
         drafts.sort_by_key(|(_, draft)| (draft.anchor, draft.rank));
         let mut out = Vec::new();
         for (name, draft) in drafts {
-            let Some((place, layer)) = draft.anchor else {
+            let Some((site, layer)) = draft.anchor else {
                 continue;
             };
-            let (stack, source) = &places[place];
+            let (stack, source) = &sites[site];
             let from = stacks.stacks[*stack].layers[layer].name.clone();
             match self.set(stacks, (at, &from), &draft, (layer, source), step)? {
-                Ok(set) => out.extend(set.map(|set| (place, Arc::new(set)))),
+                Ok(set) => out.extend(set.map(|set| (site, Arc::new(set)))),
                 Err(what) => {
-                    stacks.remark(at, format!("its value clips '{}' {what}; left out", shown(&name)));
+                    stacks.remark(at, format!("its value clips '{}' {what}; left out", abbreviated(&name)));
                 }
             }
         }
@@ -95,7 +95,7 @@ impl ClipSets {
         &mut self,
         stacks: &mut Stacks,
         (at, from): (&str, &str),
-        draft: &Draft,
+        draft: &ClipSetDraft,
         (layer, source): (usize, &Arc<str>),
         step: f64,
     ) -> Result<Result<Option<ClipSet>, String>, Error> {
@@ -124,33 +124,35 @@ impl ClipSets {
             return Ok(Err("have more than two entries of `times` at one time".into()));
         }
         let manifest = match draft.text("manifestAssetPath")? {
-            Some(asset) if !asset.is_empty() => match Assets::find(from, &asset) {
-                Ok(name) => match stacks.single(&name)? {
+            Some(asset) if !asset.is_empty() => match Assets::resolve(from, &asset) {
+                Ok(name) => match stacks.layer_alone(&name)? {
                     Ok(layer) => Some(layer),
                     Err(what) => {
                         let what = format!(
                             "the manifest '{}' of its value clips {what}; read without it",
-                            shown(&asset)
+                            abbreviated(&asset)
                         );
                         stacks.remark(at, what);
                         None
                     }
                 },
-                Err(what) => return Ok(Err(format!("have a manifest '{}' that {what}", shown(&asset)))),
+                Err(what) => {
+                    return Ok(Err(format!("have a manifest '{}' that {what}", abbreviated(&asset))));
+                }
             },
             _ => None,
         };
         let interpolates = draft.number("interpolateMissingClipValues")?.is_some_and(|number| number != 0.0);
-        let files = Arc::new(Files { list, pool: self.pool.clone() });
+        let files = Arc::new(ClipSetFiles { list, open_clips: self.open_clips.clone() });
         let (source, index) = (source.clone(), Mutex::default());
         self.count += 1;
         let id = self.count;
         Ok(Ok(Some(ClipSet {
             id,
             layer,
-            at: at.into(),
-            source,
-            prim,
+            scene_path: at.into(),
+            stack_path: source,
+            clip_path: prim,
             files,
             active,
             times,
@@ -166,8 +168,8 @@ impl ClipSets {
         &mut self,
         stacks: &mut Stacks,
         (at, from): (&str, &str),
-        draft: &Draft,
-    ) -> Result<Result<Made, String>, Error> {
+        draft: &ClipSetDraft,
+    ) -> Result<Result<ClipSetParts, String>, Error> {
         let Some((layer, value, _)) = draft.fields.get("assetPaths") else {
             return Ok(Err("have no files".into()));
         };
@@ -182,12 +184,12 @@ impl ClipSets {
         }
         let mut list = Vec::with_capacity(names.len());
         for name in &names {
-            let found = match Assets::find(from, name) {
+            let found = match Assets::resolve(from, name) {
                 Err(what) => Err(what.into()),
                 Ok(name) => stacks.clip(&name)?,
             };
             if let Err(what) = &found {
-                let what = format!("its value clip '{}' {what}; it has no values then", shown(name));
+                let what = format!("its value clip '{}' {what}; it has no values then", abbreviated(name));
                 stacks.remark(at, what);
             }
             list.push(found.ok());
@@ -201,8 +203,8 @@ impl ClipSets {
         &mut self,
         stacks: &mut Stacks,
         from: &str,
-        draft: &Draft,
-    ) -> Result<Result<Made, String>, Error> {
+        draft: &ClipSetDraft,
+    ) -> Result<Result<ClipSetParts, String>, Error> {
         let number = |name: &str| draft.number(name);
         let (Some(pattern), Some(start), Some(end), Some(stride)) = (
             draft.text("templateAssetPath")?,
@@ -213,7 +215,7 @@ impl ClipSets {
             return Ok(Err("have a template without start, end or stride".into()));
         };
         let offset = number("templateActiveOffset")?;
-        let Some(pattern) = Pattern::of(&pattern) else {
+        let Some(pattern) = TemplatePattern::parse(&pattern) else {
             return Ok(Err(
                 "have a template whose name is not of the form `name.###.usd` or `name.##.##.usd`".into(),
             ));
@@ -230,10 +232,10 @@ impl ClipSets {
         let (mut list, mut active, mut times) = (Vec::new(), Vec::new(), Vec::new());
         let same = |time: f64| (retime.time(time), time);
         times.extend(offset.map(|offset| same(start - offset.abs())));
-        let mut part = start * PARTS;
-        while part <= end * PARTS && list.len() < MAX_FILES {
-            let time = part / PARTS;
-            let file = match Assets::find(from, &pattern.name(time)) {
+        let mut part = start * STEPS_PER_TIME_CODE;
+        while part <= end * STEPS_PER_TIME_CODE && list.len() < MAX_FILES {
+            let time = part / STEPS_PER_TIME_CODE;
+            let file = match Assets::resolve(from, &pattern.name(time)) {
                 Ok(name) => stacks.clip(&name)?.ok(),
                 Err(what) => return Ok(Err(format!("have a template that {what}"))),
             };
@@ -243,7 +245,7 @@ impl ClipSets {
                 list.push(Some(file));
             }
             let before = part;
-            part += stride * PARTS;
+            part += stride * STEPS_PER_TIME_CODE;
             if part <= before {
                 break;
             }
@@ -270,10 +272,13 @@ impl ClipSets {
 }
 
 /// The files, the times at which they become active, and pairs of scene time and clip time.
-type Made = (Vec<Option<ClipFile>>, Vec<(f64, usize)>, Vec<(f64, f64)>);
+type ClipSetParts = (Vec<Option<ClipFile>>, Vec<(f64, usize)>, Vec<(f64, f64)>);
 
-/// Adds the contributions of one place's layers, strongest first, to those of stronger places.
-fn of_place(sources: &[Source], drafts: &mut BTreeMap<Arc<str>, Draft>) -> Result<(), Error> {
+/// Adds the contributions of one site's layers, strongest first, to those of stronger sites.
+fn add_site_dictionaries(
+    sources: &[ClipDictionary],
+    drafts: &mut BTreeMap<Arc<str>, ClipSetDraft>,
+) -> Result<(), Error> {
     let mut order: Vec<Arc<str>> = Vec::new();
     for source in sources.iter().rev() {
         if let Some(Value::Dictionary(sets)) = &source.clips {
@@ -300,7 +305,7 @@ fn of_place(sources: &[Source], drafts: &mut BTreeMap<Arc<str>, Draft>) -> Resul
             let names_files =
                 |(key, _): &(Arc<str>, ValueRef)| matches!(&**key, "assetPaths" | "templateAssetPath");
             if draft.anchor.is_none() && fields.iter().any(names_files) {
-                (draft.anchor, draft.rank) = (Some((source.place, source.number)), rank);
+                (draft.anchor, draft.rank) = (Some((source.site, source.layer_index)), rank);
             }
             for (key, value) in fields {
                 draft.fields.entry(key).or_insert((source.layer.clone(), value, source.retime));
@@ -310,9 +315,9 @@ fn of_place(sources: &[Source], drafts: &mut BTreeMap<Arc<str>, Draft>) -> Resul
     Ok(())
 }
 
-impl Draft {
+impl ClipSetDraft {
     fn small(&self, key: &str) -> Result<Option<Value>, Error> {
-        self.fields.get(key).map(|(layer, value, _)| layer.small(*value)).transpose()
+        self.fields.get(key).map(|(layer, value, _)| layer.small_value(*value)).transpose()
     }
 
     fn text(&self, key: &str) -> Result<Option<Arc<str>>, Error> {
@@ -344,15 +349,15 @@ impl Draft {
 }
 
 /// A file name in which `#` stands for digits of a time: those before the decimal point, and those after it.
-struct Pattern {
+struct TemplatePattern {
     folder: String,
     parts: Vec<String>,
     whole: usize,
     fraction: Option<usize>,
 }
 
-impl Pattern {
-    fn of(name: &str) -> Option<Pattern> {
+impl TemplatePattern {
+    fn parse(name: &str) -> Option<TemplatePattern> {
         let path = Path::new(name);
         let parts: Vec<String> = path.file_name()?.to_str()?.split('.').map(str::to_owned).collect();
         let is_digits =
@@ -364,7 +369,7 @@ impl Pattern {
             _ => return None,
         };
         let folder = name.strip_suffix(path.file_name()?.to_str()?)?.to_owned();
-        Some(Pattern { folder, parts, whole, fraction })
+        Some(TemplatePattern { folder, parts, whole, fraction })
     }
 
     fn name(&self, time: f64) -> String {
@@ -381,11 +386,12 @@ impl Pattern {
 
 #[cfg(test)]
 mod tests {
-    use super::Pattern;
+    use super::TemplatePattern;
 
     #[test]
     fn names_of_templates() {
-        let name = |pattern: &str, time: f64| Pattern::of(pattern).map(|pattern| pattern.name(time));
+        let name =
+            |pattern: &str, time: f64| TemplatePattern::parse(pattern).map(|pattern| pattern.name(time));
         assert_eq!(name("./a/b.###.usd", 7.0).as_deref(), Some("./a/b.007.usd"));
         assert_eq!(name("b.#.usd", 1234.0).as_deref(), Some("b.1234.usd"));
         assert_eq!(name("b.##.##.usd", 1.25).as_deref(), Some("b.01.25.usd"));

@@ -1,12 +1,12 @@
 //! The composed scene: prims with their properties, as resolved from all opinions.
 
-use super::attribute::{Attribute, FoundAttribute};
-use super::clip_sets::{ClipSets, Placed, Source};
-use super::eased::Span;
-use super::place::{ArcKind, LayerSpecs, Place, in_scene};
+use super::attribute::{FoundAttribute, UsdAttribute};
+use super::clip_sets::{ClipDictionary, ClipSets, SitedClipSet};
 use super::schema;
+use super::site::{ArcKind, LayerSpecs, Site, in_scene};
 use super::specs::{PropertySpec, SpecId};
-use super::stack::{Stack, Stacks, layer_field, shown};
+use super::spline_samples::SplineSpan;
+use super::stack::{Stack, Stacks, abbreviated, layer_field};
 use super::text;
 use super::value::{ListEdit, Retime, Value};
 use crate::model::BEFORE_STEP;
@@ -19,23 +19,23 @@ use std::sync::{Arc, Mutex};
 /// Upper limit for the properties of a prim.
 const MAX_PROPERTIES: usize = 1 << 13;
 /// Upper limit for the attributes of unknown types that remarks name.
-const MAX_ODD: usize = 1 << 12;
+const MAX_MISTYPED: usize = 1 << 12;
 /// Upper limit for the samples of all splines.
-const MAX_SAMPLES: usize = 1 << 23;
+const MAX_SPLINE_SAMPLES: usize = 1 << 23;
 /// Memory limit for the composed scene: the amount in bytes allowed to any scene, or this many bytes per byte
 /// of its layers if that is more.
-const MAX_BYTES: usize = 256 << 20;
-const BYTES_PER_BYTE: usize = 32;
+const MIN_MEMORY_LIMIT_BYTES: usize = 256 << 20;
+const MAX_MEMORY_PER_LAYER_BYTE: usize = 32;
 
-/// The index of the parent's place, and the specs there.
-type ByPlace = (usize, LayerSpecs);
+/// The index of the parent's site, and the specs there.
+type SiteSpecs = (usize, LayerSpecs);
 
 /// A prim of the scene.
 pub struct Prim {
     pub path: String,
     pub name: Arc<str>,
     /// Strongest first.
-    places: Vec<Place>,
+    sites: Vec<Site>,
     /// The memory counted for it, in bytes.
     bytes: usize,
 }
@@ -51,30 +51,30 @@ pub enum Specifier {
 /// The composed scene.
 pub struct Stage {
     pub(super) stacks: Stacks,
-    /// The number of places and references so far.
-    pub(super) places: usize,
+    /// The number of sites and references so far.
+    pub(super) site_count: usize,
     /// The number of lookups of classes in stacks above.
     pub(super) lookups: usize,
     /// The memory counted so far, in bytes.
     bytes: usize,
     /// The times at which splines are sampled, and the number of samples made of them.
-    span: Span,
+    span: SplineSpan,
     samples: AtomicUsize,
     /// Attributes that are of a type they cannot have: prim, name and type.
-    odd: Mutex<BTreeSet<(String, String, Arc<str>)>>,
+    mistyped: Mutex<BTreeSet<(String, String, Arc<str>)>>,
     clip_sets: ClipSets,
     /// Clip sets made so far, by everything that defines them.
-    known_sets: HashMap<ClipKey, Vec<Placed>>,
+    known_sets: HashMap<ClipKey, Vec<SitedClipSet>>,
     /// Whether a prim exists at each path that was asked for.
     known_prims: HashMap<Arc<str>, bool>,
     /// Prims, with those of their targets that do not exist.
-    lost: HashSet<(Arc<str>, Arc<str>)>,
+    missing_targets: HashSet<(Arc<str>, Arc<str>)>,
 }
 
 /// Stack, layer and spec, and the bits of the retime; these determine the content.
 pub type InstanceKey = Vec<([usize; 2], SpecId, [u64; 2])>;
 
-/// The index of the place, stack, layer, and spec; and the bits of the retime.
+/// The index of the site, stack, layer, and spec; and the bits of the retime.
 type ClipKey = Vec<([usize; 3], SpecId, [u64; 2])>;
 
 impl Stage {
@@ -83,46 +83,46 @@ impl Stage {
         let stacks = Stacks::open(path)?;
         let root = &stacks.stacks[0];
         let code = |name: &str| -> Result<Option<f64>, Error> {
-            Ok(layer_field(root.root(), name)?
+            Ok(layer_field(root.root_layer(), name)?
                 .and_then(|value| value.number())
                 .filter(|code| code.is_finite()))
         };
         let shown = code("startTimeCode")?.zip(code("endTimeCode")?).filter(|(from, to)| from <= to);
-        let span = Span { retime: Retime::NONE, step: BEFORE_STEP * root.rate()?, shown };
+        let span = SplineSpan { retime: Retime::IDENTITY, step: BEFORE_STEP * root.rate()?, shown };
         let samples = AtomicUsize::new(0);
         let (places, lookups, bytes, odd) = Default::default();
         Ok(Stage {
             stacks,
-            places,
+            site_count: places,
             lookups,
             bytes,
             span,
             samples,
-            odd,
+            mistyped: odd,
             clip_sets,
             known_sets,
             known_prims,
-            lost,
+            missing_targets: lost,
         })
     }
 
-    pub fn root(&self) -> &Stack {
+    pub fn root_stack(&self) -> &Stack {
         &self.stacks.stacks[0]
     }
 
     /// Returns the first and last time code of the shown range, if the file states it.
-    pub fn shown(&self) -> Option<[f64; 2]> {
+    pub fn shown_range(&self) -> Option<[f64; 2]> {
         self.span.shown.map(|(from, to)| [from, to])
     }
 
     /// Returns all remarks so far, and the files that were opened.
     pub fn finish(mut self) -> (Vec<Remark>, Vec<std::path::PathBuf>) {
-        let clips = &self.clip_sets.pool.remarks;
+        let clips = &self.clip_sets.open_clips.remarks;
         let clips = std::mem::take(&mut *clips.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
         clips.into_iter().for_each(|Remark { node, what }| self.stacks.remark(&node, what));
-        let odd = self.odd.lock().map(|mut odd| std::mem::take(&mut *odd)).unwrap_or_default();
+        let odd = self.mistyped.lock().map(|mut odd| std::mem::take(&mut *odd)).unwrap_or_default();
         for (node, name, own) in odd {
-            let (name, own) = (shown(&name), shown(&own));
+            let (name, own) = (abbreviated(&name), abbreviated(&own));
             let what =
                 format!("its attribute '{name}' is of the type '{own}', which it cannot have; left out");
             self.stacks.remark(&node, what);
@@ -132,20 +132,21 @@ impl Stage {
 
     /// Counts bytes of memory for the scene, and fails above the limit: a few references can define a tree
     /// that exceeds any memory.
-    pub fn spend(&mut self, bytes: usize) -> Result<(), Error> {
+    pub fn charge_memory(&mut self, bytes: usize) -> Result<(), Error> {
         self.bytes = self.bytes.saturating_add(bytes);
-        let allowed = MAX_BYTES.max(self.stacks.assets.bytes.saturating_mul(BYTES_PER_BYTE));
+        let allowed = MIN_MEMORY_LIMIT_BYTES
+            .max(self.stacks.assets.layer_bytes.saturating_mul(MAX_MEMORY_PER_LAYER_BYTE));
         if self.bytes <= allowed {
             return Ok(());
         }
         let (asked, allowed) = (self.bytes as u64, allowed as u64);
         let what =
             "bytes of memory for what its references, inherits and instances make of it; export it in parts";
-        Err(Error::limit(&self.root().root().name, what, asked, allowed))
+        Err(Error::limit(&self.root_stack().root_layer().name, what, asked, allowed))
     }
 
     /// Subtracts the memory counted for a prim that is dropped.
-    pub fn release(&mut self, prim: &Prim) {
+    pub fn release_memory(&mut self, prim: &Prim) {
         self.bytes = self.bytes.saturating_sub(prim.bytes);
     }
 
@@ -155,10 +156,10 @@ impl Stage {
 
     /// Returns the pseudo-root, the parent of all root prims.
     pub fn pseudo_root(&self) -> Prim {
-        let specs = (0..self.root().layers.len()).map(|layer| (layer, 0)).collect();
+        let specs = (0..self.root_stack().layers.len()).map(|layer| (layer, 0)).collect();
         let clips = Arc::default();
-        let place = Place { stack: 0, specs, path: "".into(), retime: Retime::NONE, arc: None, clips };
-        Prim { path: String::new(), name: "".into(), places: vec![place], bytes: 0 }
+        let site = Site { stack: 0, specs, path: "".into(), retime: Retime::IDENTITY, arc: None, clips };
+        Prim { path: String::new(), name: "".into(), sites: vec![site], bytes: 0 }
     }
 
     /// Returns the children of a prim, composed.
@@ -169,11 +170,11 @@ impl Stage {
     /// Returns the children of a prim, or only the one named `only`.
     fn children_of(&mut self, prim: &Prim, only: Option<&str>) -> Result<Vec<Prim>, Error> {
         let mut names: Vec<Arc<str>> = Vec::new();
-        let mut found: HashMap<Arc<str>, Vec<ByPlace>> = HashMap::new();
+        let mut found: HashMap<Arc<str>, Vec<SiteSpecs>> = HashMap::new();
         // Weaker layers define the order, to which stronger ones add.
-        for place in prim.places.iter().rev() {
-            for (layer, spec) in place.specs.iter().rev() {
-                let specs = &self.stacks.stacks[place.stack].layers[*layer].layer.specs;
+        for site in prim.sites.iter().rev() {
+            for (layer, spec) in site.specs.iter().rev() {
+                let specs = &self.stacks.stacks[site.stack].layers[*layer].layer.specs;
                 for child in specs.children(*spec, only).iter() {
                     let name = &specs.prim(*child).name;
                     if !found.contains_key(name) {
@@ -183,9 +184,9 @@ impl Stage {
                 }
             }
         }
-        for (number, place) in prim.places.iter().enumerate() {
-            for (layer, spec) in &place.specs {
-                let specs = &self.stacks.stacks[place.stack].layers[*layer].layer.specs;
+        for (number, site) in prim.sites.iter().enumerate() {
+            for (layer, spec) in &site.specs {
+                let specs = &self.stacks.stacks[site.stack].layers[*layer].layer.specs;
                 for child in specs.children(*spec, only).iter() {
                     let Some(list) = found.get_mut(&specs.prim(*child).name) else {
                         continue;
@@ -198,12 +199,12 @@ impl Stage {
             }
         }
         // Clips also provide values where their own layers have no opinion.
-        let with_clips = (0..).zip(&prim.places).filter(|(_, place)| !place.clips.is_empty());
+        let with_clips = (0..).zip(&prim.sites).filter(|(_, site)| !site.clips.is_empty());
         let with_clips: Vec<usize> = with_clips.map(|(number, _)| number).collect();
         let mut out = Vec::with_capacity(names.len());
         for name in names {
             let path = [&*prim.path, &*name].join("/");
-            let mut places = Vec::new();
+            let mut sites = Vec::new();
             let before = self.bytes;
             let mut list = found.remove(&name).unwrap_or_default();
             for number in &with_clips {
@@ -212,55 +213,62 @@ impl Stage {
                 }
             }
             for (above, specs) in list {
-                let above = &prim.places[above];
+                let above = &prim.sites[above];
                 let own = format!("{}/{name}", above.path).into();
                 let (stack, retime, arc) = (above.stack, above.retime, above.arc.clone());
                 let clips = above.clips.clone();
-                self.expand(Place { stack, specs, path: own, retime, arc, clips }, &path, &mut places)?;
+                self.expand(Site { stack, specs, path: own, retime, arc, clips }, &path, &mut sites)?;
             }
             // Specialized opinions are weaker than all others.
-            places.sort_by_key(|place: &Place| place.is_by(ArcKind::Specialize, &path));
-            self.add_clips(&path, &mut places)?;
-            self.spend(size_of::<Prim>() + path.len())?;
-            out.push(Prim { path, name, places, bytes: self.bytes - before });
+            sites.sort_by_key(|site: &Site| site.comes_by(ArcKind::Specialize, &path));
+            self.add_clips(&path, &mut sites)?;
+            self.charge_memory(size_of::<Prim>() + path.len())?;
+            out.push(Prim { path, name, sites, bytes: self.bytes - before });
         }
         Ok(out)
     }
 
-    /// Adds the value clips that the prim itself defines to its places.
-    fn add_clips(&mut self, at: &str, places: &mut [Place]) -> Result<(), Error> {
+    /// Adds the value clips that the prim itself defines to its sites.
+    fn add_clips(&mut self, at: &str, sites: &mut [Site]) -> Result<(), Error> {
         let (mut sources, mut key) = (Vec::new(), ClipKey::new());
-        for (number, place) in places.iter().enumerate() {
-            for (layer, spec) in &place.specs {
-                let own = &self.stacks.stacks[place.stack].layers[*layer];
+        for (number, site) in sites.iter().enumerate() {
+            for (layer, spec) in &site.specs {
+                let own = &self.stacks.stacks[site.stack].layers[*layer];
                 let fields = own.layer.specs.prim(*spec).fields;
                 let value = |name: &str| own.layer.specs.field(fields, name);
                 let (clips, order) = (value("clips"), value("clipSets"));
                 if clips.is_none() && order.is_none() {
                     continue;
                 }
-                let read = |value: Option<_>| value.map(|value| own.layer.small(value)).transpose();
-                let retime = place.retime.after(own.retime);
-                key.push(([number, place.stack, *layer], *spec, retime.bits()));
+                let read = |value: Option<_>| value.map(|value| own.layer.small_value(value)).transpose();
+                let retime = site.retime.after(own.retime);
+                key.push(([number, site.stack, *layer], *spec, retime.bits()));
                 let (clips, order, layer_of) = (read(clips)?, read(order)?, own.layer.clone());
                 let (place, number) = (number, *layer);
-                sources.push(Source { place, number, layer: layer_of, retime, clips, order });
+                sources.push(ClipDictionary {
+                    site: place,
+                    layer_index: number,
+                    layer: layer_of,
+                    retime,
+                    clips,
+                    order,
+                });
             }
         }
         if sources.is_empty() {
             return Ok(());
         }
         if !self.known_sets.contains_key(&key) {
-            let paths: Vec<_> = places.iter().map(|place| (place.stack, place.path.clone())).collect();
+            let paths: Vec<_> = sites.iter().map(|site| (site.stack, site.path.clone())).collect();
             let made = self.clip_sets.compose(&mut self.stacks, at, &sources, &paths, self.span.step)?;
             self.known_sets.insert(key.clone(), made);
         }
-        for (number, place) in places.iter_mut().enumerate() {
+        for (number, site) in sites.iter_mut().enumerate() {
             let made = self.known_sets[&key].iter().filter(|(own, _)| *own == number);
             let mut own: Vec<_> = made.map(|(_, set)| set.clone()).collect();
             if !own.is_empty() {
-                own.extend_from_slice(&place.clips);
-                place.clips = own.into();
+                own.extend_from_slice(&site.clips);
+                site.clips = own.into();
             }
         }
         Ok(())
@@ -272,7 +280,7 @@ impl Stage {
         for name in path.split('/').filter(|name| !name.is_empty()) {
             match self.children_of(&prim, Some(name))?.pop() {
                 Some(child) => {
-                    self.release(&prim);
+                    self.release_memory(&prim);
                     prim = child;
                 }
                 None => return Ok(None),
@@ -281,14 +289,14 @@ impl Stage {
         Ok(Some(prim))
     }
 
-    /// Returns the values of a field in all specs of a place, strongest first, with the indices of their
+    /// Returns the values of a field in all specs of a site, strongest first, with the indices of their
     /// layers.
-    pub(super) fn values(&self, place: &Place, field: &str) -> Result<Vec<(usize, Value)>, Error> {
+    pub(super) fn values(&self, site: &Site, field: &str) -> Result<Vec<(usize, Value)>, Error> {
         let mut out = Vec::new();
-        for (number, spec) in &place.specs {
-            let layer = &self.stacks.stacks[place.stack].layers[*number].layer;
+        for (number, spec) in &site.specs {
+            let layer = &self.stacks.stacks[site.stack].layers[*number].layer;
             if let Some(value) = layer.specs.field(layer.specs.prim(*spec).fields, field) {
-                out.push((*number, layer.small(value)?));
+                out.push((*number, layer.small_value(value)?));
             }
         }
         Ok(out)
@@ -296,8 +304,8 @@ impl Stage {
 
     /// Returns the strongest value of a prim's field.
     pub fn field(&self, prim: &Prim, name: &str) -> Result<Option<Value>, Error> {
-        for place in &prim.places {
-            if let Some((_, value)) = self.values(place, name)?.into_iter().next() {
+        for site in &prim.sites {
+            if let Some((_, value)) = self.values(site, name)?.into_iter().next() {
                 return Ok(Some(value));
             }
         }
@@ -306,8 +314,8 @@ impl Stage {
 
     /// Returns the strongest text of a prim's field that is not empty.
     pub fn text(&self, prim: &Prim, name: &str) -> Result<Option<Arc<str>>, Error> {
-        for place in &prim.places {
-            let values = self.values(place, name)?;
+        for site in &prim.sites {
+            let values = self.values(site, name)?;
             let text = values.iter().filter_map(|(_, value)| value.text()).find(|text| !text.is_empty());
             if let Some(text) = text {
                 return Ok(Some(text.clone()));
@@ -323,8 +331,8 @@ impl Stage {
     /// Returns a prim's list of integers that all opinions edit.
     pub fn integers(&self, prim: &Prim, name: &str) -> Result<Vec<i64>, Error> {
         let mut list = Vec::new();
-        for place in prim.places.iter().rev() {
-            for (_, value) in self.values(place, name)?.into_iter().rev() {
+        for site in prim.sites.iter().rev() {
+            for (_, value) in self.values(site, name)?.into_iter().rev() {
                 if let Value::Integers(edit) = value {
                     edit.apply(&mut list);
                 }
@@ -337,11 +345,11 @@ impl Stage {
     /// class does not make it one.
     pub fn specifier(&self, prim: &Prim) -> Result<Specifier, Error> {
         let mut found = Specifier::Over;
-        for place in &prim.places {
-            for (_, value) in self.values(place, "specifier")? {
+        for site in &prim.sites {
+            for (_, value) in self.values(site, "specifier")? {
                 match value.number() {
                     Some(0.0) => return Ok(Specifier::Def),
-                    Some(2.0) if place.is_by(ArcKind::Inherit, &prim.path) => found = Specifier::Class,
+                    Some(2.0) if site.comes_by(ArcKind::Inherit, &prim.path) => found = Specifier::Class,
                     Some(2.0) => return Ok(Specifier::Class),
                     _ => {}
                 }
@@ -354,9 +362,9 @@ impl Stage {
     pub fn property_names(&self, prim: &Prim) -> Result<Vec<Arc<str>>, Error> {
         let mut seen = std::collections::HashSet::new();
         let mut out = Vec::new();
-        for place in &prim.places {
-            for (number, spec) in &place.specs {
-                let specs = &self.stacks.stacks[place.stack].layers[*number].layer.specs;
+        for site in &prim.sites {
+            for (number, spec) in &site.specs {
+                let specs = &self.stacks.stacks[site.stack].layers[*number].layer.specs;
                 for property in &specs.prim(*spec).properties {
                     let name = &specs.properties[*property as usize].name;
                     if seen.insert(name.clone()) {
@@ -377,14 +385,14 @@ impl Stage {
         Ok(out)
     }
 
-    /// Returns the opinions on a property, strongest first: the place, the layer's index, and the spec.
-    fn opinions<'s>(&'s self, prim: &'s Prim, name: &str) -> Vec<(&'s Place, usize, &'s PropertySpec)> {
+    /// Returns the opinions on a property, strongest first: the site, the layer's index, and the spec.
+    fn opinions<'s>(&'s self, prim: &'s Prim, name: &str) -> Vec<(&'s Site, usize, &'s PropertySpec)> {
         let mut out = Vec::new();
-        for place in &prim.places {
-            for (number, spec) in &place.specs {
-                let layer = &self.stacks.stacks[place.stack].layers[*number].layer;
+        for site in &prim.sites {
+            for (number, spec) in &site.specs {
+                let layer = &self.stacks.stacks[site.stack].layers[*number].layer;
                 if let Some(property) = layer.specs.property(*spec, name) {
-                    out.push((place, *number, property));
+                    out.push((site, *number, property));
                 }
             }
         }
@@ -392,42 +400,42 @@ impl Stage {
     }
 
     /// Returns an attribute, if it has a value.
-    pub fn attribute(&self, prim: &Prim, name: &str) -> Result<Option<Attribute>, Error> {
+    pub fn attribute(&self, prim: &Prim, name: &str) -> Result<Option<UsdAttribute>, Error> {
         let mut found = FoundAttribute::default();
-        for place in &prim.places {
-            let stack = &self.stacks.stacks[place.stack];
+        for site in &prim.sites {
+            let stack = &self.stacks.stacks[site.stack];
             // Clips are weaker than the layer that defines them.
-            let mut clips = place.clips.iter().peekable();
-            for (number, spec) in &place.specs {
-                found.clips(&mut clips, *number, &place.path, name)?;
+            let mut clips = site.clips.iter().peekable();
+            for (number, spec) in &site.specs {
+                found.add_clips(&mut clips, *number, &site.path, name)?;
                 let own = &stack.layers[*number];
                 if let Some(property) = own.layer.specs.property(*spec, name) {
-                    let retime = place.retime.after(own.retime);
-                    found.opinion(&own.layer, property, Span { retime, ..self.span })?;
+                    let retime = site.retime.after(own.retime);
+                    found.add_opinion(&own.layer, property, SplineSpan { retime, ..self.span })?;
                 }
             }
-            found.clips(&mut clips, usize::MAX, &place.path, name)?;
+            found.add_clips(&mut clips, usize::MAX, &site.path, name)?;
         }
         let FoundAttribute { type_name, interpolation, weight, samples, value } = found;
         let all = self.samples.fetch_add(samples, Ordering::Relaxed) + samples;
-        if all > MAX_SAMPLES {
-            let (what, name) = ("time codes of all splines; bake them", &self.root().root().name);
-            return Err(Error::limit(name, what, all as u64, MAX_SAMPLES as u64));
+        if all > MAX_SPLINE_SAMPLES {
+            let (what, name) = ("time codes of all splines; bake them", &self.root_stack().root_layer().name);
+            return Err(Error::limit(name, what, all as u64, MAX_SPLINE_SAMPLES as u64));
         }
         let type_name = type_name.unwrap_or_default();
         let value = value.flatten();
         let is_unknown = value.as_ref().is_some_and(|(_, (_, values))| values.is_text())
             && text::kind_of_type(&type_name).is_none();
         if is_unknown || value.is_some() && !schema::allows(name, &type_name) {
-            if let Ok(mut odd) = self.odd.lock()
-                && odd.len() < MAX_ODD
+            if let Ok(mut odd) = self.mistyped.lock()
+                && odd.len() < MAX_MISTYPED
             {
                 odd.insert((prim.path.clone(), name.into(), type_name));
             }
             return Ok(None);
         }
         let path = prim.path.as_str().into();
-        Ok(value.map(|(retime, (times, values))| Attribute {
+        Ok(value.map(|(retime, (times, values))| UsdAttribute {
             path,
             name: name.into(),
             type_name,
@@ -452,9 +460,10 @@ impl Stage {
     pub fn targets(&mut self, prim: &Prim, name: &str) -> Result<Vec<Arc<str>>, Error> {
         let list = self.target_paths(prim, name)?;
         for path in &list {
-            if !self.is_prim(path)? && self.lost.insert((prim.path.as_str().into(), path.clone())) {
+            if !self.is_prim(path)? && self.missing_targets.insert((prim.path.as_str().into(), path.clone()))
+            {
                 let what =
-                    format!("its relationship '{name}' leads to '{}', which is not there", shown(path));
+                    format!("its relationship '{name}' leads to '{}', which is not there", abbreviated(path));
                 self.remark(&prim.path, what);
             }
         }
@@ -468,7 +477,7 @@ impl Stage {
         }
         let prim = path.split('.').next().unwrap_or_default();
         let found = if prim.starts_with('/') { self.prim_at(prim)? } else { None };
-        found.iter().for_each(|prim| self.release(prim));
+        found.iter().for_each(|prim| self.release_memory(prim));
         let is = found.is_some();
         self.known_prims.insert(path.clone(), is);
         Ok(is)
@@ -499,17 +508,17 @@ impl Stage {
     /// Returns the key of an instance that all instances with the same references and times share: their
     /// specs. `None` if it has none.
     pub fn shared_key(&self, prim: &Prim) -> Option<InstanceKey> {
-        let arcs = prim.places.iter().filter(|place| place.arc.is_some());
-        let own = arcs.flat_map(|place| {
-            let bits = place.retime.bits();
-            place.specs.iter().map(move |(layer, spec)| ([place.stack, *layer], *spec, bits))
+        let arcs = prim.sites.iter().filter(|site| site.arc.is_some());
+        let own = arcs.flat_map(|site| {
+            let bits = site.retime.bits();
+            site.specs.iter().map(move |(layer, spec)| ([site.stack, *layer], *spec, bits))
         });
         let mut own: Vec<_> = own.collect();
         if own.is_empty() {
             return None;
         }
-        let clips = prim.places.iter().flat_map(|place| &*place.clips);
-        own.extend(clips.map(|set| ([usize::MAX, set.id], 0, Retime::NONE.bits())));
+        let clips = prim.sites.iter().flat_map(|site| &*site.clips);
+        own.extend(clips.map(|set| ([usize::MAX, set.id], 0, Retime::IDENTITY.bits())));
         Some(own)
     }
 }

@@ -1,6 +1,6 @@
 //! Primvars that prims pass on to all prims below them: those with one value for the whole prim.
 
-use super::attribute::Attribute;
+use super::attribute::UsdAttribute;
 use super::compose::{Prim, Stage};
 use crate::Error;
 use std::path::Path;
@@ -8,15 +8,15 @@ use std::sync::Arc;
 
 /// Upper limits for the primvars that a prim inherits, and for all lists of a scene.
 const MAX_INHERITED: usize = 256;
-const MAX_ALL: usize = 1 << 22;
+const MAX_LISTED_PRIMVARS: usize = 1 << 22;
 
 /// A constant primvar of a prim above.
 #[derive(Clone)]
 pub struct InheritedPrimvar {
     /// The name, with `primvars:`.
     pub name: Arc<str>,
-    pub values: Attribute,
-    pub indices: Option<Attribute>,
+    pub values: UsdAttribute,
+    pub indices: Option<UsdAttribute>,
 }
 
 /// All lists of inherited primvars, by number; the first one is empty.
@@ -38,7 +38,7 @@ impl InheritedPrimvars {
 
     /// Returns the number of the list that children of a prim inherit, where the prim inherits list `above`:
     /// its own primvars hide those of the same names, even if they are not constant and so not inherited.
-    pub fn below(&mut self, stage: &mut Stage, prim: &Prim, above: usize) -> Result<usize, Error> {
+    pub fn child_list(&mut self, stage: &mut Stage, prim: &Prim, above: usize) -> Result<usize, Error> {
         let mut own: Option<Vec<InheritedPrimvar>> = None;
         for name in stage.property_names(prim)? {
             if !is_primvar(&name) {
@@ -64,10 +64,15 @@ impl InheritedPrimvars {
         };
         self.count += list.len();
         // Includes the path and the indices of values, which each has for itself.
-        stage.spend(list.len() * (size_of::<InheritedPrimvar>() + prim.path.len() + 96))?;
-        if self.count > MAX_ALL {
+        stage.charge_memory(list.len() * (size_of::<InheritedPrimvar>() + prim.path.len() + 96))?;
+        if self.count > MAX_LISTED_PRIMVARS {
             let what = "primvars that prims inherit; say them on the meshes";
-            return Err(Error::limit(Path::new(&prim.path), what, self.count as u64, MAX_ALL as u64));
+            return Err(Error::limit(
+                Path::new(&prim.path),
+                what,
+                self.count as u64,
+                MAX_LISTED_PRIMVARS as u64,
+            ));
         }
         self.lists.push(list);
         Ok(self.lists.len() - 1)

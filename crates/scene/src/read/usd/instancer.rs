@@ -1,11 +1,13 @@
 //! Point instancers: prototypes shown many times, each at a point of its own, for as long as its id is
 //! present.
 
-use super::attribute::Attribute;
+use super::attribute::UsdAttribute;
 use super::compose::{Prim, Stage};
-use super::instances::{Id, Instances, OneOf, Places, Span, listed};
-use super::samples::{Changes, Timeline, i32s, i64s};
-use crate::{Channel, Error, Identity, NOT_THERE, SAME_TIME, TimeSampling, Transform};
+use super::instances::{
+    InstanceId, InstancePlacement, InstanceSpan, InstanceTransform, InstanceTransforms, instance_ids,
+};
+use super::samples::{ChangeTimes, Timeline, i32s, i64s};
+use crate::{ABSENT, Channel, Error, Identity, TIME_TOLERANCE, TimeSampling, Transform};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -21,15 +23,15 @@ pub struct Instancer {
     /// The path of each prototype.
     pub prototypes: Vec<Arc<str>>,
     pub instances: Vec<Instance>,
-    all: Arc<Instances>,
+    transforms: Arc<InstanceTransforms>,
 }
 
 /// One instance of a prototype.
 pub struct Instance {
     pub name: String,
     pub prototype: usize,
-    id: Id,
-    spans: Vec<Span>,
+    id: InstanceId,
+    spans: Vec<InstanceSpan>,
 }
 
 impl Instancer {
@@ -44,48 +46,48 @@ impl Instancer {
         };
         let kinds = timeline.channel(&indices, i32s());
         let counts = counts(&positions)?;
-        let places = Places::read(stage, prim, timeline, &positions)?;
+        let places = InstancePlacement::read(stage, prim, timeline, &positions)?;
         let invisible = stage.attribute(prim, "invisibleIds")?.map(|own| timeline.channel(&own, i64s()));
         let inactive = stage.integers(prim, "inactiveIds")?.into_iter().collect();
-        let lists = Lists { kinds, counts, places, invisible };
-        let mut lives = Lives::new(prototypes.len(), inactive);
-        let name = stage.root().root().name.clone();
-        let shown = stage.shown().map(|codes| codes.map(|code| timeline.seconds(code)));
-        let (sampling, steady) = lists.read(&mut lives, (timeline, shown), &name)?;
+        let lists = InstanceLists { prototype_indices: kinds, counts, placement: places, invisible };
+        let mut lives = InstanceCollector::new(prototypes.len(), inactive);
+        let name = stage.root_stack().root_layer().name.clone();
+        let shown = stage.shown_range().map(|codes| codes.map(|code| timeline.seconds(code)));
+        let (sampling, steady) = lists.collect(&mut lives, (timeline, shown), &name)?;
         lives.remarks(stage, prim);
         let instances = lives.instances;
-        let all = Arc::new(Instances::new(lists.places, sampling, steady));
-        Ok(Some(Instancer { prototypes, instances, all }))
+        let all = Arc::new(InstanceTransforms::new(lists.placement, sampling, steady));
+        Ok(Some(Instancer { prototypes, instances, transforms: all }))
     }
 
     /// Returns the transform of an instance.
     pub fn transform(&self, instance: usize) -> Transform {
         let Instance { id, spans, .. } = &self.instances[instance];
-        let one = OneOf { all: self.all.clone(), id: *id, spans: spans.clone() };
+        let one = InstanceTransform { transforms: self.transforms.clone(), id: *id, spans: spans.clone() };
         Transform { local: one.channel().into(), inherits: None }
     }
 
     /// Returns when an instance exists and is visible; `None` if always.
     pub fn visibility(&self, instance: usize) -> Option<Channel<i8>> {
-        let mut changes: Vec<(usize, i8)> = vec![(0, NOT_THERE)];
+        let mut changes: Vec<(usize, i8)> = vec![(0, ABSENT)];
         for span in &self.instances[instance].spans {
             let there = if span.shown { -1 } else { 0 };
             changes.retain(|(sample, _)| *sample != span.first);
-            changes.extend([(span.first, there), (span.end, NOT_THERE)]);
+            changes.extend([(span.first, there), (span.end, ABSENT)]);
         }
-        changes.retain(|(sample, _)| *sample < self.all.samples());
+        changes.retain(|(sample, _)| *sample < self.transforms.samples());
         changes.dedup_by_key(|(_, there)| *there);
         if let [(_, -1)] = changes[..] {
             return None;
         }
-        let times = changes.iter().map(|(sample, _)| self.all.sampling.time(*sample)).collect();
+        let times = changes.iter().map(|(sample, _)| self.transforms.sampling.time(*sample)).collect();
         let values = changes.into_iter().map(|(_, there)| vec![there]).collect();
         Some(Channel::in_memory(TimeSampling::Acyclic { times }, values))
     }
 }
 
 /// Returns the number of elements of each value, in the order of its channel.
-fn counts(attribute: &Attribute) -> Result<Vec<usize>, Error> {
+fn counts(attribute: &UsdAttribute) -> Result<Vec<usize>, Error> {
     let values = &attribute.values;
     let mut out: Vec<usize> = Vec::with_capacity(values.len());
     for i in 0..values.len() {
@@ -99,30 +101,30 @@ fn counts(attribute: &Attribute) -> Result<Vec<usize>, Error> {
 }
 
 /// The attributes that determine which instances exist.
-struct Lists {
-    kinds: Channel<i32>,
+struct InstanceLists {
+    prototype_indices: Channel<i32>,
     /// The number of positions at each of their samples.
     counts: Vec<usize>,
-    places: Places,
+    placement: InstancePlacement,
     invisible: Option<Channel<i64>>,
 }
 
 /// The lists of an instancer at a time; equal lists have equal states.
 #[derive(Clone, Copy, PartialEq)]
-struct State {
-    kinds: Identity,
+struct ListState {
+    prototype_indices: Identity,
     ids: Identity,
     invisible: Identity,
     positions: usize,
 }
 
-impl Lists {
-    fn state(&self, time: f64) -> State {
+impl InstanceLists {
+    fn state(&self, time: f64) -> ListState {
         let of = |own: &Channel<i64>| own.identity(own.locate(time).0);
-        let positions = self.counts.get(self.places.positions.locate(time).0).copied().unwrap_or(0);
-        State {
-            kinds: self.kinds.identity(self.kinds.locate(time).0),
-            ids: self.places.ids_identity(time),
+        let positions = self.counts.get(self.placement.positions.locate(time).0).copied().unwrap_or(0);
+        ListState {
+            prototype_indices: self.prototype_indices.identity(self.prototype_indices.locate(time).0),
+            ids: self.placement.ids_identity(time),
             invisible: self.invisible.as_ref().map_or(0, of),
             positions,
         }
@@ -130,34 +132,34 @@ impl Lists {
 
     /// Determines which instances exist at which times. Returns the sample times, and for each sample whether
     /// the next one has the same instances at its points.
-    fn read(
+    fn collect(
         &self,
-        lives: &mut Lives,
+        lives: &mut InstanceCollector,
         (timeline, shown): (&Timeline, Option<[f64; 2]>),
         name: &Path,
     ) -> Result<(Arc<TimeSampling>, Vec<bool>), Error> {
-        let mut changes = Changes::default();
-        changes.add(&self.kinds);
-        self.places.changes(&mut changes);
+        let mut changes = ChangeTimes::default();
+        changes.add(&self.prototype_indices);
+        self.placement.add_changes(&mut changes);
         self.invisible.iter().for_each(|own| changes.add(own));
-        changes.add_times(self.places.drifts(shown));
+        changes.add_times(self.placement.drift_times(shown));
         let (sampling, count) = changes.sampling();
         let (mut times, mut steady, mut starts) = (Vec::new(), Vec::new(), Vec::new());
-        let mut last: Option<(State, f64)> = None;
+        let mut last: Option<(ListState, f64)> = None;
         for time in (0..count).map(|i| sampling.time(i)) {
             let state = self.state(time);
             if let Some((before, previous)) = last {
                 let same = before.ids == state.ids && before.positions == state.positions;
                 // Until its list changes, an instance is identified by its place in the list.
                 let held = timeline.whole_code_before(time);
-                if !same && held > previous + SAME_TIME {
+                if !same && held > previous + TIME_TOLERANCE {
                     times.push(held);
                     steady.push(true);
                 }
                 steady.push(same);
             }
             if last.is_none_or(|(before, _)| before != state) {
-                self.list(lives, starts.len(), time, name)?;
+                self.collect_at(lives, starts.len(), time, name)?;
                 starts.push(times.len());
             }
             times.push(time);
@@ -172,21 +174,27 @@ impl Lists {
     }
 
     /// Adds the instances at a time.
-    fn list(&self, lives: &mut Lives, state: usize, time: f64, name: &Path) -> Result<(), Error> {
+    fn collect_at(
+        &self,
+        lives: &mut InstanceCollector,
+        state: usize,
+        time: f64,
+        name: &Path,
+    ) -> Result<(), Error> {
         let mut kinds = Vec::new();
-        self.kinds.read(self.kinds.locate(time).0, &mut kinds)?;
+        self.prototype_indices.read(self.prototype_indices.locate(time).0, &mut kinds)?;
         let read = |own: &Option<Channel<i64>>| -> Result<Option<Vec<i64>>, Error> {
             let mut list = Vec::new();
             own.as_ref().map(|own| own.read(own.locate(time).0, &mut list)).transpose()?;
             Ok(own.is_some().then_some(list))
         };
-        let positions = self.counts.get(self.places.positions.locate(time).0).copied().unwrap_or(0);
+        let positions = self.counts.get(self.placement.positions.locate(time).0).copied().unwrap_or(0);
         if positions != kinds.len() {
             lives.unequal |= !kinds.is_empty();
             return Ok(());
         }
         let invisible: HashSet<i64> = read(&self.invisible)?.into_iter().flatten().collect();
-        let ids = read(&self.places.ids)?;
+        let ids = read(&self.placement.ids)?;
         lives.add(state, &kinds, ids.as_deref(), &invisible);
         for (asked, allowed, what) in [
             (lives.instances.len(), MAX_INSTANCES, "instances of an instancer; export it in parts"),
@@ -202,25 +210,25 @@ impl Lists {
 }
 
 /// All instances that ever exist, collected list by list.
-struct Lives {
+struct InstanceCollector {
     prototypes: usize,
     /// Ids that are left out.
     inactive: HashSet<i64>,
     instances: Vec<Instance>,
     /// The index of each instance, by its id and prototype.
-    known: HashMap<(Id, usize), usize>,
+    known: HashMap<(InstanceId, usize), usize>,
     /// The number of instances so far with the same name.
     names: HashMap<String, usize>,
     listed: usize,
     spans: usize,
     /// Whether there are instances of missing prototypes, and lists of unequal lengths.
-    lost: bool,
+    missing_prototypes: bool,
     unequal: bool,
 }
 
-impl Lives {
-    fn new(prototypes: usize, inactive: HashSet<i64>) -> Lives {
-        Lives {
+impl InstanceCollector {
+    fn new(prototypes: usize, inactive: HashSet<i64>) -> InstanceCollector {
+        InstanceCollector {
             prototypes,
             inactive,
             instances: Vec::new(),
@@ -228,25 +236,25 @@ impl Lives {
             names: HashMap::new(),
             listed: 0,
             spans: 0,
-            lost: false,
+            missing_prototypes: false,
             unequal: false,
         }
     }
 
-    /// Adds a list; until [`Lives::finish`], spans count lists.
+    /// Adds a list; until [`InstanceCollector::finish`], spans count lists.
     fn add(&mut self, list: usize, kinds: &[i32], ids: Option<&[i64]>, invisible: &HashSet<i64>) {
         self.listed += kinds.len();
-        for (id, kind) in listed(ids, kinds.len()).into_iter().zip(kinds) {
+        for (id, kind) in instance_ids(ids, kinds.len()).into_iter().zip(kinds) {
             // An instance without an id, among others with one, cannot be masked.
             let masked = match id {
-                Id::Given(id, _) => Some(id),
-                Id::Number(number) => ids.is_none().then_some(i64::from(number)),
+                InstanceId::Given(id, _) => Some(id),
+                InstanceId::Index(number) => ids.is_none().then_some(i64::from(number)),
             };
             if masked.is_some_and(|id| self.inactive.contains(&id)) {
                 continue;
             }
             let Some(prototype) = usize::try_from(*kind).ok().filter(|kind| *kind < self.prototypes) else {
-                self.lost = true;
+                self.missing_prototypes = true;
                 continue;
             };
             let shown = !masked.is_some_and(|id| invisible.contains(&id));
@@ -255,7 +263,7 @@ impl Lives {
             match spans.last_mut() {
                 Some(span) if span.end == list && span.shown == shown => span.end = list + 1,
                 _ => {
-                    spans.push(Span { first: list, end: list + 1, shown });
+                    spans.push(InstanceSpan { first: list, end: list + 1, shown });
                     self.spans += 1;
                 }
             }
@@ -263,12 +271,12 @@ impl Lives {
     }
 
     /// Returns the index of an instance, which is added if it is new.
-    fn instance(&mut self, id: Id, prototype: usize) -> usize {
+    fn instance(&mut self, id: InstanceId, prototype: usize) -> usize {
         let (instances, names) = (&mut self.instances, &mut self.names);
         *self.known.entry((id, prototype)).or_insert_with(|| {
             let mut name = match id {
-                Id::Given(id, _) => id.to_string(),
-                Id::Number(number) => number.to_string(),
+                InstanceId::Given(id, _) => id.to_string(),
+                InstanceId::Index(number) => number.to_string(),
             };
             let same = names.entry(name.clone()).or_default();
             *same += 1;
@@ -290,7 +298,7 @@ impl Lives {
     }
 
     fn remarks(&self, stage: &mut Stage, prim: &Prim) {
-        if self.lost {
+        if self.missing_prototypes {
             stage.remark(&prim.path, "has instances of prototypes that are not there; left out");
         }
         if self.unequal {

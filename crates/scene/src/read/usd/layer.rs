@@ -1,9 +1,9 @@
 //! A layer: its specs, and its values, in the binary or the text form.
 
 use super::binary::{self, Binary, sections};
-use super::bytes::Bytes;
+use super::bytes::LayerBytes;
 use super::specs::{Specs, ValueRef};
-use super::text::{self, Text};
+use super::text::{self, TextValues};
 use super::value::Value;
 use crate::{Error, Identity};
 use std::collections::HashMap;
@@ -11,19 +11,19 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 /// Upper limit for the elements of a value that is read for every prim.
-pub const MAX_SMALL: usize = 1 << 12;
+pub const MAX_SMALL_ELEMENTS: usize = 1 << 12;
 
 /// The result, or the reason why it is left out.
 pub type Usable<T> = Result<T, Arc<str>>;
 
 /// The reason for leaving out a file that does not exist.
-pub const NOT_THERE: &str = "is not there";
+pub const MISSING_FILE: &str = "is not there";
 
 /// Turns errors of a file that can be left out into a reason for leaving it out.
 pub fn usable<T>(read: Result<Option<T>, Error>) -> Result<Usable<T>, Error> {
     Ok(match read {
         Ok(Some(read)) => Ok(read),
-        Ok(None) => Err(NOT_THERE.into()),
+        Ok(None) => Err(MISSING_FILE.into()),
         Err(Error::Malformed { what, at, .. }) => {
             Err(format!("is damaged or not of its kind ({what}, at {at})").into())
         }
@@ -37,14 +37,14 @@ pub struct Layer {
     /// The name in errors and remarks.
     pub name: PathBuf,
     pub specs: Specs,
-    values: Values,
+    values: LayerValues,
     /// Lists of times, which many attributes share.
     times: Mutex<HashMap<u64, Arc<[f64]>>>,
 }
 
-enum Values {
+enum LayerValues {
     Binary(Binary),
-    Text(Box<Text>),
+    Text(Box<TextValues>),
 }
 
 /// The time samples of an attribute: times in its layer's time codes, and values.
@@ -56,7 +56,7 @@ pub struct LayerSamples {
 
 impl Layer {
     /// Opens a layer; its first bytes decide between the binary and the text form.
-    pub fn open(bytes: Bytes) -> Result<Layer, Error> {
+    pub fn open(bytes: LayerBytes) -> Result<Layer, Error> {
         let name: &Path = bytes.name();
         let name = name.to_path_buf();
         let times = Mutex::default();
@@ -65,7 +65,7 @@ impl Layer {
         bytes.read_into(0, &mut start[..length])?;
         if text::is_text(&start) {
             let (specs, text) = text::open(bytes)?;
-            return Ok(Layer { name, specs, values: Values::Text(text.into()), times });
+            return Ok(Layer { name, specs, values: LayerValues::Text(text.into()), times });
         }
         if !sections::is_binary(&start) {
             return Err(bytes.malformed("begins neither as a text nor as a binary layer of USD", 0));
@@ -74,68 +74,68 @@ impl Layer {
         let mut specs = binary::specs::tree(&tables);
         let binary = Binary::new(bytes, &mut tables);
         binary::specs::finish(&mut specs, tables, &binary)?;
-        Ok(Layer { name, specs, values: Values::Binary(binary), times })
+        Ok(Layer { name, specs, values: LayerValues::Binary(binary), times })
     }
 
     /// Reads a value.
     pub fn value(&self, value: ValueRef) -> Result<Value, Error> {
         match &self.values {
-            Values::Binary(binary) => binary.value(value.0),
-            Values::Text(text) => text.value(value),
+            LayerValues::Binary(binary) => binary.value(value.0),
+            LayerValues::Text(text) => text.value(value),
         }
     }
 
     /// Reads a value unless it is a large array, which gives [`Value::Other`].
-    pub fn small(&self, value: ValueRef) -> Result<Value, Error> {
-        match self.length(value)? > MAX_SMALL {
+    pub fn small_value(&self, value: ValueRef) -> Result<Value, Error> {
+        match self.length(value)? > MAX_SMALL_ELEMENTS {
             true => Ok(Value::Other),
             false => self.value(value),
         }
     }
 
     pub fn is_text(&self) -> bool {
-        matches!(self.values, Values::Text(_))
+        matches!(self.values, LayerValues::Text(_))
     }
 
     /// `true` if a value is an array of integers.
     pub fn is_whole_array(&self, value: ValueRef) -> bool {
         match &self.values {
-            Values::Binary(binary) => binary.is_whole_array(value.0),
-            Values::Text(_) => false,
+            LayerValues::Binary(binary) => binary.is_whole_array(value.0),
+            LayerValues::Text(_) => false,
         }
     }
 
     /// Returns the number of elements of an array; 1 for other values, 0 for an absent value.
     pub fn length(&self, value: ValueRef) -> Result<usize, Error> {
         match &self.values {
-            Values::Binary(binary) => binary.length(value.0),
-            Values::Text(text) => Ok(text.length(value)),
+            LayerValues::Binary(binary) => binary.length(value.0),
+            LayerValues::Text(text) => Ok(text.length(value)),
         }
     }
 
     /// `true` if the value is a block: no value, whatever weaker layers say.
     pub fn is_block(&self, value: ValueRef) -> bool {
         match &self.values {
-            Values::Binary(binary) => binary.is_block(value.0),
-            Values::Text(text) => text.is_block(value),
+            LayerValues::Binary(binary) => binary.is_block(value.0),
+            LayerValues::Text(text) => text.is_block(value),
         }
     }
 
     /// Returns the identity of a value; within a layer, values with equal identities are equal.
     pub fn identity(&self, value: ValueRef) -> Identity {
         match &self.values {
-            Values::Binary(_) => Identity::from(value.0),
-            Values::Text(text) => text.identity(value),
+            LayerValues::Binary(_) => Identity::from(value.0),
+            LayerValues::Text(text) => text.identity(value),
         }
     }
 
     /// Returns time samples, ascending; `None` if the value has another type.
     pub fn samples(&self, value: ValueRef) -> Result<Option<LayerSamples>, Error> {
         match &self.values {
-            Values::Text(text) => {
+            LayerValues::Text(text) => {
                 Ok(text.samples(value).map(|(times, values)| LayerSamples { times, values }))
             }
-            Values::Binary(binary) => {
+            LayerValues::Binary(binary) => {
                 let Some((times, values)) = binary.time_samples(value.0)? else {
                     return Ok(None);
                 };
@@ -143,14 +143,14 @@ impl Layer {
                 let known = self.times.lock().ok().and_then(|known| known.get(&key).cloned());
                 let times = match known {
                     Some(times) if times.len() == values.len() => times,
-                    _ => self.keep(key, times)?,
+                    _ => self.intern_times(key, times)?,
                 };
                 Ok(Some(LayerSamples { times, values: values.into_iter().map(ValueRef).collect() }))
             }
         }
     }
 
-    fn keep(&self, key: u64, times: Vec<f64>) -> Result<Arc<[f64]>, Error> {
+    fn intern_times(&self, key: u64, times: Vec<f64>) -> Result<Arc<[f64]>, Error> {
         let ascend = times.iter().all(|t| t.is_finite()) && times.windows(2).all(|pair| pair[0] < pair[1]);
         if !ascend {
             let what = "times of samples do not ascend; copy or export it anew";

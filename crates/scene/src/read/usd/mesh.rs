@@ -1,10 +1,10 @@
 //! Meshes: points, faces, normals and primvars.
 
-use super::attribute::Attribute;
+use super::attribute::UsdAttribute;
 use super::compose::{Prim, Stage};
 use super::inherited::InheritedPrimvar;
-use super::samples::{Decode, Lengths, Timeline, floats, i32s, i64s, lengths, texts, u32s};
-use super::stack::shown;
+use super::samples::{AttributeLengths, Decode, Timeline, floats, i32s, i64s, lengths, texts, u32s};
+use super::stack::abbreviated;
 use super::tetrahedra::Surface;
 use crate::{self as scene, Channel, CustomAttribute, Error, Mesh, Scope, Topology, Winding};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub fn read(
     inherited: &[InheritedPrimvar],
 ) -> Result<Mesh, Error> {
     let attribute = |stage: &Stage, name: &str| stage.attribute(prim, name);
-    let points = points_of(stage, prim)?;
+    let points = read_points(stage, prim)?;
     let counts = attribute(stage, "faceVertexCounts")?;
     let indices = attribute(stage, "faceVertexIndices")?;
     missing(stage, prim, [points.is_some(), counts.is_some(), indices.is_some()]);
@@ -32,7 +32,7 @@ pub fn read(
     let face_indices = indices.as_ref().map(|a| timeline.channel(a, i32s()));
     let mut mesh =
         Mesh::new(prim.path.as_str(), or_none(positions), or_none(face_counts), or_none(face_indices));
-    let sizes = Sizes {
+    let sizes = ElementLengths {
         points: lengths(points.as_ref())?,
         faces: lengths(counts.as_ref())?,
         corners: lengths(indices.as_ref())?,
@@ -49,20 +49,20 @@ pub fn read_surface(
     timeline: &mut Timeline,
     inherited: &[InheritedPrimvar],
 ) -> Result<Mesh, Error> {
-    let points = points_of(stage, prim)?;
+    let points = read_points(stage, prim)?;
     let surface = Surface::read(stage, prim, timeline)?;
     missing(stage, prim, [points.is_some(), surface.is_some(), surface.is_some()]);
     let none = || Channel::constant(Vec::new());
     let positions = points.as_ref().map(|own| timeline.channel(own, floats::<3>(0.0)));
     let positions = positions.unwrap_or_else(|| Channel::constant(Vec::new()));
-    let empty = Lengths { first: 0, last: 0, vary: false };
+    let empty = AttributeLengths { first: 0, last: 0, vary: false };
     let (counts, indices, faces) = match surface {
         Some(Surface { counts, corners, faces }) => (counts, corners, faces),
         None => (none(), none(), empty),
     };
-    let corners = Lengths { first: 3 * faces.first, last: 3 * faces.last, vary: faces.vary };
+    let corners = AttributeLengths { first: 3 * faces.first, last: 3 * faces.last, vary: faces.vary };
     let mut mesh = Mesh::new(prim.path.as_str(), positions, counts, indices);
-    let sizes = Sizes { points: lengths(points.as_ref())?, faces, corners };
+    let sizes = ElementLengths { points: lengths(points.as_ref())?, faces, corners };
     finish(stage, prim, timeline, (&mut mesh, sizes), inherited)?;
     Ok(mesh)
 }
@@ -83,7 +83,7 @@ fn finish(
     stage: &mut Stage,
     prim: &Prim,
     timeline: &mut Timeline,
-    (mesh, sizes): (&mut Mesh, Sizes),
+    (mesh, sizes): (&mut Mesh, ElementLengths),
     inherited: &[InheritedPrimvar],
 ) -> Result<(), Error> {
     if sizes.points.vary {
@@ -92,7 +92,7 @@ fn finish(
     if stage.attribute_text(prim, "orientation")?.as_deref() == Some("leftHanded") {
         mesh.winding = Winding::Clockwise;
     }
-    let mut reader = Reader { stage, prim, timeline, sizes, mesh };
+    let mut reader = PrimvarReader { stage, prim, timeline, sizes, mesh };
     reader.normals()?;
     reader.primvars(inherited)?;
     reader.velocities()?;
@@ -103,7 +103,7 @@ fn finish(
 
 /// Returns the points of a mesh, of particles or of curves. Points that are no 3-vectors are left out, with a
 /// remark.
-pub fn points_of(stage: &mut Stage, prim: &Prim) -> Result<Option<Attribute>, Error> {
+pub fn read_points(stage: &mut Stage, prim: &Prim) -> Result<Option<UsdAttribute>, Error> {
     let Some(points) = stage.attribute(prim, "points")? else {
         return Ok(None);
     };
@@ -112,7 +112,8 @@ pub fn points_of(stage: &mut Stage, prim: &Prim) -> Result<Option<Attribute>, Er
     if element.is_empty() || vectors.iter().any(|vector| element.ends_with(vector)) {
         return Ok(Some(points));
     }
-    let what = format!("its points are {}, not vectors of three numbers; left out", shown(&points.type_name));
+    let what =
+        format!("its points are {}, not vectors of three numbers; left out", abbreviated(&points.type_name));
     stage.remark(&prim.path, what);
     Ok(None)
 }
@@ -139,15 +140,15 @@ fn subdivision(stage: &mut Stage, prim: &Prim, mesh: &mut Mesh) -> Result<(), Er
 }
 
 /// The numbers of elements of the mesh.
-pub struct Sizes {
-    pub points: Lengths,
-    pub faces: Lengths,
-    pub corners: Lengths,
+pub struct ElementLengths {
+    pub points: AttributeLengths,
+    pub faces: AttributeLengths,
+    pub corners: AttributeLengths,
 }
 
-impl Sizes {
+impl ElementLengths {
     /// `true` if an attribute of a scope has a value for each element, in its first or its last sample.
-    fn fit(&self, scope: Scope, own: &Lengths) -> bool {
+    fn fit(&self, scope: Scope, own: &AttributeLengths) -> bool {
         let elements = match scope {
             Scope::Constant => return own.first >= 1 || own.last >= 1,
             Scope::Uniform => &self.faces,
@@ -159,11 +160,11 @@ impl Sizes {
 }
 
 /// Reads attributes of points and faces into a mesh.
-pub struct Reader<'a> {
+pub struct PrimvarReader<'a> {
     pub stage: &'a mut Stage,
     pub prim: &'a Prim,
     pub timeline: &'a mut Timeline,
-    pub sizes: Sizes,
+    pub sizes: ElementLengths,
     pub mesh: &'a mut Mesh,
 }
 
@@ -172,8 +173,8 @@ pub struct Primvar {
     /// The name without `primvars:`.
     name: String,
     scope: Scope,
-    values: Attribute,
-    indices: Option<Attribute>,
+    values: UsdAttribute,
+    indices: Option<UsdAttribute>,
 }
 
 impl Primvar {
@@ -207,13 +208,13 @@ fn is_whole(element: &str) -> bool {
     matches!(element, "bool" | "uchar" | "int" | "uint" | "int64" | "uint64")
 }
 
-impl Reader<'_> {
+impl PrimvarReader<'_> {
     fn remark(&mut self, name: &str, what: &str) {
-        let what = format!("attribute {}: {what}", shown(name));
+        let what = format!("attribute {}: {what}", abbreviated(name));
         self.stage.remark(&self.prim.path, what);
     }
 
-    fn scope(&mut self, name: &str, attribute: &Attribute, fallback: Scope) -> Option<Scope> {
+    fn scope(&mut self, name: &str, attribute: &UsdAttribute, fallback: Scope) -> Option<Scope> {
         match attribute.interpolation.as_deref() {
             None => Some(fallback),
             Some("constant") => Some(Scope::Constant),
@@ -222,7 +223,7 @@ impl Reader<'_> {
             Some("vertex") => Some(Scope::Vertex),
             Some("faceVarying") => Some(Scope::FaceVarying),
             Some(other) => {
-                let what = format!("its interpolation '{}' is unknown; left out", shown(other));
+                let what = format!("its interpolation '{}' is unknown; left out", abbreviated(other));
                 self.remark(name, &what);
                 None
             }
@@ -230,7 +231,7 @@ impl Reader<'_> {
     }
 
     /// Returns the attribute of a primvar, or adds a remark with the reason why it is unusable.
-    pub fn take<T: Clone + Send + Sync + 'static>(
+    pub fn attribute_or_remark<T: Clone + Send + Sync + 'static>(
         &mut self,
         primvar: &Primvar,
         decode: Decode<T>,
@@ -282,7 +283,7 @@ impl Reader<'_> {
     pub fn normals(&mut self) -> Result<(), Error> {
         for name in ["primvars:normals", "normals"] {
             if let Some(primvar) = self.primvar(name, Scope::Vertex)?
-                && let Some(normals) = self.take(&primvar, floats::<3>(0.0))?
+                && let Some(normals) = self.attribute_or_remark(&primvar, floats::<3>(0.0))?
             {
                 self.mesh.normals = Some(normals);
                 return Ok(());
@@ -308,7 +309,7 @@ impl Reader<'_> {
                 continue;
             }
             if let Some(primvar) = self.primvar(name, Scope::Constant)? {
-                self.place(primvar)?;
+                self.add_primvar(primvar)?;
             }
         }
         for own in
@@ -319,13 +320,13 @@ impl Reader<'_> {
             }
             let name = own.name.strip_prefix("primvars:").unwrap_or(&own.name).to_owned();
             let (values, indices) = (own.values.clone(), own.indices.clone());
-            self.place(Primvar { name, scope: Scope::Constant, values, indices })?;
+            self.add_primvar(Primvar { name, scope: Scope::Constant, values, indices })?;
         }
         Ok(())
     }
 
     /// Adds a primvar to the matching attributes of the mesh.
-    fn place(&mut self, primvar: Primvar) -> Result<(), Error> {
+    fn add_primvar(&mut self, primvar: Primvar) -> Result<(), Error> {
         let element = primvar.element().to_owned();
         let components = components(&element);
         let per_element = !matches!(primvar.scope, Scope::Constant | Scope::Uniform);
@@ -333,14 +334,14 @@ impl Reader<'_> {
             self.remark(&primvar.name, "opacity is not taken over into colours; it is a number of its own");
         }
         if components == Some(2) && per_element {
-            let uvs = self.take(&primvar, floats::<2>(0.0))?;
+            let uvs = self.attribute_or_remark(&primvar, floats::<2>(0.0))?;
             self.mesh.uvs.extend(uvs);
         } else if element.starts_with("texCoord3") && per_element {
             self.remark(&primvar.name, "the third coordinate is left out");
-            let uvs = self.take(&primvar, floats::<2>(0.0))?;
+            let uvs = self.attribute_or_remark(&primvar, floats::<2>(0.0))?;
             self.mesh.uvs.extend(uvs);
         } else if element.starts_with("color") && components.is_some() {
-            let colours = self.take(&primvar, floats::<4>(1.0))?;
+            let colours = self.attribute_or_remark(&primvar, floats::<4>(1.0))?;
             self.mesh.colours.extend(colours);
         } else {
             let mut kept = false;
@@ -391,12 +392,12 @@ impl Reader<'_> {
 }
 
 /// The faces of a mesh that no other face set contains.
-pub struct Rest {
+pub struct UnassignedFaces {
     pub counts: Channel<i32>,
-    pub taken: Vec<Channel<i32>>,
+    pub assigned: Vec<Channel<i32>>,
 }
 
-impl scene::Source<i32> for Rest {
+impl scene::Source<i32> for UnassignedFaces {
     fn len(&self) -> usize {
         self.counts.len()
     }
@@ -409,7 +410,7 @@ impl scene::Source<i32> for Rest {
         let mut list = Vec::new();
         self.counts.read(i, &mut list)?;
         let mut free = vec![true; list.len()];
-        for taken in &self.taken {
+        for taken in &self.assigned {
             taken.read(taken.locate(self.counts.time(i)).0, &mut list)?;
             for face in &list {
                 if let Some(free) = usize::try_from(*face).ok().and_then(|face| free.get_mut(face)) {
@@ -423,7 +424,7 @@ impl scene::Source<i32> for Rest {
     }
 }
 
-impl Rest {
+impl UnassignedFaces {
     pub fn channel(self) -> Channel<i32> {
         let sampling = self.counts.sampling().clone();
         Channel::new(sampling, Arc::new(self))

@@ -1,23 +1,23 @@
 //! Moves instances between samples by velocities, as USD defines it: from the sample before, by velocities,
 //! accelerations and angular velocities with samples at the same times.
 
-use super::attribute::Attribute;
+use super::attribute::UsdAttribute;
 use super::compose::{Prim, Stage};
 use super::samples::{Timeline, floats};
-use crate::{Channel, Error, Identity, SAME_TIME};
+use crate::{Channel, Error, Identity, TIME_TOLERANCE};
 use glam::{DQuat, DVec3};
 use xxhash_rust::xxh3::Xxh3;
 
 /// Velocities, in units per second, and accelerations, in units per second squared.
-pub struct Motion {
+pub struct LinearMotion {
     velocities: Channel<[f32; 3]>,
     accelerations: Option<Channel<[f32; 3]>>,
 }
 
 /// Angular velocities: rotation axes whose lengths are degrees per second.
-pub struct Turning(Channel<[f32; 3]>);
+pub struct AngularMotion(Channel<[f32; 3]>);
 
-pub fn wide(v: &[f32; 3]) -> DVec3 {
+pub fn to_dvec3(v: &[f32; 3]) -> DVec3 {
     DVec3::from_array(v.map(f64::from))
 }
 
@@ -29,12 +29,12 @@ fn bracket<T: Clone + Send + Sync + 'static>(channel: &Channel<T>, time: f64) ->
     }
     let (sample, _) = channel.locate(time);
     let start = channel.time(sample);
-    let is_outside = time < start - SAME_TIME || sample + 1 >= channel.len();
+    let is_outside = time < start - TIME_TOLERANCE || sample + 1 >= channel.len();
     (sample, start, if is_outside { start } else { channel.time(sample + 1) })
 }
 
 /// Returns the time of the sample before a time.
-pub fn lower<T: Clone + Send + Sync + 'static>(channel: &Channel<T>, time: f64) -> f64 {
+pub fn sample_time_before<T: Clone + Send + Sync + 'static>(channel: &Channel<T>, time: f64) -> f64 {
     bracket(channel, time).1
 }
 
@@ -46,7 +46,7 @@ where
     U: Clone + Send + Sync + 'static,
 {
     let ((sample, start, end), (_, from, to)) = (bracket(own, time), bracket(other, time));
-    ((start - from).abs() <= SAME_TIME && (end - to).abs() <= SAME_TIME).then_some(sample)
+    ((start - from).abs() <= TIME_TOLERANCE && (end - to).abs() <= TIME_TOLERANCE).then_some(sample)
 }
 
 /// Returns a channel of time-sampled vectors; `None` for a single value.
@@ -64,17 +64,17 @@ fn sampled(
 fn read(channel: &Channel<[f32; 3]>, sample: usize, count: usize) -> Result<Option<Vec<DVec3>>, Error> {
     let mut values = Vec::new();
     channel.read(sample, &mut values)?;
-    Ok((values.len() == count).then(|| values.iter().map(wide).collect()))
+    Ok((values.len() == count).then(|| values.iter().map(to_dvec3).collect()))
 }
 
-impl Motion {
+impl LinearMotion {
     /// Reads the velocities; `None` if there are none, or if positions are not time-sampled.
     pub fn read(
         stage: &Stage,
         prim: &Prim,
         timeline: &mut Timeline,
-        positions: &Attribute,
-    ) -> Result<Option<Motion>, Error> {
+        positions: &UsdAttribute,
+    ) -> Result<Option<LinearMotion>, Error> {
         let velocities = match positions.times {
             Some(_) => sampled(stage, prim, timeline, "velocities")?,
             None => None,
@@ -82,12 +82,12 @@ impl Motion {
         let Some(velocities) = velocities else {
             return Ok(None);
         };
-        Ok(Some(Motion { velocities, accelerations: sampled(stage, prim, timeline, "accelerations")? }))
+        Ok(Some(LinearMotion { velocities, accelerations: sampled(stage, prim, timeline, "accelerations")? }))
     }
 
     /// Returns the offset of each instance from its position in the sample before; `None` if the velocities
     /// do not match.
-    pub fn at(
+    pub fn offsets(
         &self,
         positions: &Channel<[f32; 3]>,
         time: f64,
@@ -126,23 +126,23 @@ impl Motion {
     }
 }
 
-impl Turning {
+impl AngularMotion {
     /// Reads the angular velocities; `None` if there are none, or if orientations are not time-sampled.
     pub fn read(
         stage: &Stage,
         prim: &Prim,
         timeline: &mut Timeline,
-        orientations: Option<&Attribute>,
-    ) -> Result<Option<Turning>, Error> {
+        orientations: Option<&UsdAttribute>,
+    ) -> Result<Option<AngularMotion>, Error> {
         match orientations.and_then(|own| own.times.as_ref()) {
-            Some(_) => Ok(sampled(stage, prim, timeline, "angularVelocities")?.map(Turning)),
+            Some(_) => Ok(sampled(stage, prim, timeline, "angularVelocities")?.map(AngularMotion)),
             None => Ok(None),
         }
     }
 
     /// Returns the rotation of each instance since the sample of orientations before; `None` if the angular
     /// velocities do not match.
-    pub fn at(
+    pub fn rotations(
         &self,
         orientations: &Channel<f64>,
         time: f64,
@@ -160,7 +160,7 @@ impl Turning {
         Ok(read(&self.0, sample, count)?.map(|own| own.into_iter().map(turn).collect()))
     }
 
-    /// Returns an identity of the rotations at a time, like [`Motion::identity`]; `None` if the angular
+    /// Returns an identity of the rotations at a time, like [`LinearMotion::identity`]; `None` if the angular
     /// velocities do not match.
     pub fn identity(&self, orientations: &Channel<f64>, time: f64) -> Option<Identity> {
         let sample = aligned(&self.0, orientations, time)?;

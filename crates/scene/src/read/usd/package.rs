@@ -1,24 +1,24 @@
 //! Packages, `.usdz`: ZIP archives whose layers are neither compressed nor encrypted, so that each is a part
 //! of the file. The first entry is the layer that is opened.
 
-use super::bytes::Bytes;
+use super::bytes::LayerBytes;
 use crate::Error;
 use std::collections::HashMap;
 
 /// The size in bytes of the end record, and of the longest comment after it.
-const END_RECORD: u64 = 22;
-const MAX_COMMENT: u64 = 65_535;
+const END_RECORD_BYTES: u64 = 22;
+const MAX_COMMENT_BYTES: u64 = 65_535;
 
 /// An open package.
 pub struct Package {
-    bytes: Bytes,
+    bytes: LayerBytes,
     /// For each name the start of the local header and the size in bytes; `None` for a compressed or
     /// encrypted entry.
     entries: HashMap<String, Option<(u64, u64)>>,
     /// The name of the first entry.
     pub first: String,
     /// The size of its list of entries in bytes.
-    pub listed: u64,
+    pub listing_bytes: u64,
 }
 
 /// `true` if the first bytes are those of a package.
@@ -35,12 +35,12 @@ fn u32_at(bytes: &[u8], at: usize) -> u64 {
 }
 
 impl Package {
-    pub fn open(bytes: Bytes) -> Result<Package, Error> {
+    pub fn open(bytes: LayerBytes) -> Result<Package, Error> {
         let length = bytes.length();
-        let tail = length.min(END_RECORD + MAX_COMMENT);
+        let tail = length.min(END_RECORD_BYTES + MAX_COMMENT_BYTES);
         let end = bytes.read(length - tail, tail)?;
         let record = end.windows(4).rposition(|four| four == b"PK\x05\x06");
-        let Some(record) = record.filter(|at| end.len() - at >= END_RECORD as usize) else {
+        let Some(record) = record.filter(|at| end.len() - at >= END_RECORD_BYTES as usize) else {
             return Err(bytes.malformed("is a package without a list of entries", length));
         };
         let record = &end[record..];
@@ -50,7 +50,8 @@ impl Package {
             return Err(Error::unsupported(bytes.name(), what));
         }
         let list = bytes.read(start, size)?;
-        let mut package = Package { bytes, entries: HashMap::new(), first: String::new(), listed: size };
+        let mut package =
+            Package { bytes, entries: HashMap::new(), first: String::new(), listing_bytes: size };
         let (mut at, mut least) = (0usize, u64::MAX);
         for _ in 0..count {
             let head = list.get(at..at.saturating_add(46)).filter(|head| head.starts_with(b"PK\x01\x02"));
@@ -89,7 +90,7 @@ impl Package {
     }
 
     /// Returns the bytes of an entry; `None` if there is none of that name.
-    pub fn entry(&self, name: &str) -> Result<Option<Bytes>, Error> {
+    pub fn entry(&self, name: &str) -> Result<Option<LayerBytes>, Error> {
         let Some(entry) = self.entries.get(name) else {
             return Ok(None);
         };
@@ -101,7 +102,7 @@ impl Package {
         let start = at + 30 + u16_at(&head, 26) + u16_at(&head, 28);
         let mut own = self.bytes.name().as_os_str().to_owned();
         own.push(format!("[{name}]"));
-        match self.bytes.part(start, length, own.into()).filter(|_| is_package(&head)) {
+        match self.bytes.slice(start, length, own.into()).filter(|_| is_package(&head)) {
             Some(bytes) => Ok(Some(bytes)),
             None => Err(self.bytes.malformed(format!("the entry '{name}' is not there"), at)),
         }

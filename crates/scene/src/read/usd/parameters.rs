@@ -49,7 +49,7 @@ impl Parameters {
     }
 
     /// Returns `N` numbers of an attribute at a sample; `None` if the file states no value.
-    pub fn at<const N: usize>(&self, attribute: usize, sample: usize) -> Result<Option<[f64; N]>, Error> {
+    pub fn value<const N: usize>(&self, attribute: usize, sample: usize) -> Result<Option<[f64; N]>, Error> {
         let channel = self.channels.get(attribute).and_then(Option::as_ref);
         let Some(channel) = channel.filter(|channel| !channel.is_empty()) else {
             return Ok(None);

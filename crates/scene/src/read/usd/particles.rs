@@ -2,8 +2,8 @@
 
 use super::compose::{Prim, Stage};
 use super::inherited::InheritedPrimvar;
-use super::mesh::{Reader, Sizes, points_of};
-use super::samples::{Decode, Lengths, Timeline, floats, i32s, i64s, lengths};
+use super::mesh::{ElementLengths, PrimvarReader, read_points};
+use super::samples::{AttributeLengths, Decode, Timeline, floats, i32s, i64s, lengths};
 use super::value::Value;
 use crate::{CurveBasis, CurveEnds, Curves, Error, Mesh, Particles, Scope};
 
@@ -20,17 +20,17 @@ pub fn read(
     timeline: &mut Timeline,
     inherited: &[InheritedPrimvar],
 ) -> Result<Option<Mesh>, Error> {
-    let Some(points) = points_of(stage, prim)? else {
+    let Some(points) = read_points(stage, prim)? else {
         stage.remark(&prim.path, "has no points; left out");
         return Ok(None);
     };
     let positions = timeline.channel(&points, floats::<3>(0.0));
     let mut particles = Particles::default();
     // Points have one element for the whole prim, in place of curves.
-    let mut elements = Lengths { first: 1, last: 1, vary: false };
+    let mut elements = AttributeLengths { first: 1, last: 1, vary: false };
     if type_name == "Points" {
         if let Some(ids) = stage.attribute(prim, "ids")? {
-            particles.ids = Some(timeline.channel(&ids, ids_of(i64s())));
+            particles.ids = Some(timeline.channel(&ids, unsigned_ids(i64s())));
         }
     } else {
         let Some(counts) = stage.attribute(prim, "curveVertexCounts")? else {
@@ -38,16 +38,18 @@ pub fn read(
             return Ok(None);
         };
         elements = lengths(Some(&counts))?;
-        let (basis, ends) = shape(stage, prim, type_name)?;
-        particles.curves = Some(Curves { counts: timeline.channel(&counts, i32s()), basis, ends });
+        let (basis, ends) = curve_basis(stage, prim, type_name)?;
+        particles.curves =
+            Some(Curves { counts: timeline.channel(&counts, i32s()), basis, curve_ends: ends });
     }
-    let mut mesh = Mesh::of_particles(prim.path.as_str(), positions, particles);
-    let sizes = Sizes { points: lengths(Some(&points))?, faces: elements, corners: lengths(Some(&points))? };
-    let mut reader = Reader { stage, prim, timeline, sizes, mesh: &mut mesh };
+    let mut mesh = Mesh::from_particles(prim.path.as_str(), positions, particles);
+    let sizes =
+        ElementLengths { points: lengths(Some(&points))?, faces: elements, corners: lengths(Some(&points))? };
+    let mut reader = PrimvarReader { stage, prim, timeline, sizes, mesh: &mut mesh };
     let mut widths = None;
     for name in ["primvars:widths", "widths"] {
         if let (None, Some(primvar)) = (&widths, reader.primvar(name, Scope::Vertex)?) {
-            widths = reader.take(&primvar, floats::<1>(0.0))?;
+            widths = reader.attribute_or_remark(&primvar, floats::<1>(0.0))?;
         }
     }
     reader.normals()?;
@@ -60,7 +62,7 @@ pub fn read(
 }
 
 /// Reinterprets the bits of signed ids as unsigned.
-fn ids_of(decode: Decode<i64>) -> Decode<u64> {
+fn unsigned_ids(decode: Decode<i64>) -> Decode<u64> {
     Box::new(move |value: Value, out: &mut Vec<u64>| {
         let mut ids = Vec::new();
         let fits = decode(value, &mut ids);
@@ -70,7 +72,7 @@ fn ids_of(decode: Decode<i64>) -> Decode<u64> {
 }
 
 /// Reads the basis and the ends of curves.
-fn shape(stage: &mut Stage, prim: &Prim, type_name: &str) -> Result<(CurveBasis, CurveEnds), Error> {
+fn curve_basis(stage: &mut Stage, prim: &Prim, type_name: &str) -> Result<(CurveBasis, CurveEnds), Error> {
     let text = |stage: &mut Stage, name: &str| stage.attribute_text(prim, name);
     let ends = match text(stage, "wrap")?.as_deref() {
         Some("periodic") => CurveEnds::Closed,

@@ -1,7 +1,7 @@
 //! Attributes as channels, which read one value at a time.
 
-use super::attribute::{Attribute, Values};
-use super::turn::turn_between;
+use super::attribute::{AttributeValues, UsdAttribute};
+use super::rotation::slerp_unnormalized;
 use super::value::{Retime, Value};
 use crate::{Channel, Error, Identity, Source, TimeSampling};
 use glam::DQuat;
@@ -57,7 +57,7 @@ impl Timeline {
     /// Makes the channel of an attribute.
     pub fn channel<T: Clone + Send + Sync + 'static>(
         &mut self,
-        attribute: &Attribute,
+        attribute: &UsdAttribute,
         decode: Decode<T>,
     ) -> Channel<T> {
         let sampling = attribute.times.as_ref().map(|times| self.sampling(times, attribute.retime));
@@ -67,7 +67,7 @@ impl Timeline {
         }
         let sampling = sampling.unwrap_or_else(|| Arc::new(TimeSampling::Uniform { start: 0.0, step: 1.0 }));
         let (path, name) = (attribute.path.clone(), attribute.name.clone());
-        Channel::new(sampling, Arc::new(Stored { path, name, values, decode }))
+        Channel::new(sampling, Arc::new(AttributeSource { path, name, values, decode }))
     }
 }
 
@@ -83,15 +83,15 @@ fn sampling(times: Vec<f64>) -> TimeSampling {
     TimeSampling::Acyclic { times }
 }
 
-struct Stored<T> {
+struct AttributeSource<T> {
     /// The path of the prim.
     path: Arc<str>,
     name: Arc<str>,
-    values: Values,
+    values: AttributeValues,
     decode: Decode<T>,
 }
 
-impl<T: Send + Sync> Source<T> for Stored<T> {
+impl<T: Send + Sync> Source<T> for AttributeSource<T> {
     fn len(&self) -> usize {
         self.values.len()
     }
@@ -124,7 +124,7 @@ impl<T: Send + Sync> Source<T> for Stored<T> {
 }
 
 /// Returns the values at a time, linear between samples of equal length.
-pub fn at<T: Clone + Send + Sync + 'static, V: Copy>(
+pub fn values_at<T: Clone + Send + Sync + 'static, V: Copy>(
     channel: &Channel<T>,
     time: f64,
     value: impl Fn(&T) -> V,
@@ -144,7 +144,7 @@ pub fn at<T: Clone + Send + Sync + 'static, V: Copy>(
 }
 
 /// Returns the rotations at a time, interpolated the short way round between samples.
-pub fn turns_at(channel: &Channel<f64>, time: f64) -> Result<Vec<DQuat>, Error> {
+pub fn rotations_at(channel: &Channel<f64>, time: f64) -> Result<Vec<DQuat>, Error> {
     let (sample, fraction) = channel.locate(time);
     let read = |sample: usize| -> Result<Vec<DQuat>, Error> {
         let mut numbers = Vec::new();
@@ -155,7 +155,7 @@ pub fn turns_at(channel: &Channel<f64>, time: f64) -> Result<Vec<DQuat>, Error> 
     if fraction > 0.0 {
         let next = read(sample + 1)?;
         if next.len() == out.len() {
-            out.iter_mut().zip(next).for_each(|(own, next)| *own = turn_between(*own, next, fraction));
+            out.iter_mut().zip(next).for_each(|(own, next)| *own = slerp_unnormalized(*own, next, fraction));
         }
     }
     Ok(out)
@@ -163,9 +163,9 @@ pub fn turns_at(channel: &Channel<f64>, time: f64) -> Result<Vec<DQuat>, Error> 
 
 /// The distinct samplings of channels that change.
 #[derive(Default)]
-pub struct Changes(Vec<(Arc<TimeSampling>, usize)>);
+pub struct ChangeTimes(Vec<(Arc<TimeSampling>, usize)>);
 
-impl Changes {
+impl ChangeTimes {
     pub fn add<T: Clone + Send + Sync + 'static>(&mut self, channel: &Channel<T>) {
         if !channel.is_constant() {
             self.add_samples(channel);
@@ -198,7 +198,7 @@ impl Changes {
                 };
                 let mut times: Vec<f64> = several.iter().flat_map(times).collect();
                 times.sort_by(f64::total_cmp);
-                times.dedup_by(|b, a| *b - *a < crate::SAME_TIME);
+                times.dedup_by(|b, a| *b - *a < crate::TIME_TOLERANCE);
                 let count = times.len();
                 (Arc::new(TimeSampling::Acyclic { times }), count)
             }
@@ -208,15 +208,15 @@ impl Changes {
 
 /// The number of elements in the first and the last value of an attribute, and whether any value differs in
 /// it.
-pub struct Lengths {
+pub struct AttributeLengths {
     pub first: usize,
     pub last: usize,
     pub vary: bool,
 }
 
 /// Finds the lengths; checks each value that differs from the one before.
-pub fn lengths(attribute: Option<&Attribute>) -> Result<Lengths, Error> {
-    let mut out = Lengths { first: 0, last: 0, vary: false };
+pub fn lengths(attribute: Option<&UsdAttribute>) -> Result<AttributeLengths, Error> {
+    let mut out = AttributeLengths { first: 0, last: 0, vary: false };
     let Some(values) = attribute.map(|attribute| &attribute.values) else {
         return Ok(out);
     };

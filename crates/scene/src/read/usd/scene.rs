@@ -1,18 +1,18 @@
 //! Builds a [`Scene`] from a composed stage: walks the prims and reads each by its type. Unsupported content
 //! becomes a remark.
 
-use super::binding::{Binding, Bindings};
+use super::binding::{SkinBinding, SkinBindings};
 use super::compose::{InstanceKey, Prim, Specifier, Stage};
 use super::inherited::InheritedPrimvars;
 use super::instancer::Instancer;
-use super::mesh::{self, Rest};
-use super::place::is_within;
+use super::mesh::{self, UnassignedFaces};
 use super::samples::Timeline;
-use super::skel::{self, Bound, Rigs};
-use super::stack::{layer_field, shown};
+use super::site::is_within;
+use super::skel::{self, MeshBinding, SkeletonCache};
+use super::stack::{abbreviated, layer_field};
 use super::value::Value;
 use super::{camera, particles, primitives, xform};
-use crate::{Channel, Error, FaceSet, Node, NodeId, NodeKind, Remark, Scene, Unit};
+use crate::{Channel, Error, FaceSet, LengthUnit, Node, NodeId, NodeKind, Remark, Scene};
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -29,21 +29,21 @@ const CHANNEL_BYTES: usize = 256;
 /// Opens a USD file of any form.
 pub fn open(path: &Path) -> Result<(Scene, Vec<Remark>), Error> {
     let stage = Stage::open(path)?;
-    let rate = stage.root().rate()?;
-    let mut walk = Walk {
+    let rate = stage.root_stack().rate()?;
+    let mut walk = StageReader {
         stage,
         timeline: Timeline::new(rate),
         scene: Scene { format: "usd", ..Scene::default() },
         z_up: false,
         path_bytes: 0,
-        rigs: Rigs::default(),
-        bindings: Bindings::default(),
+        rigs: SkeletonCache::default(),
+        bindings: SkinBindings::default(),
         primvars: InheritedPrimvars::default(),
         shared: HashMap::new(),
     };
     walk.head(rate)?;
-    walk.run()?;
-    let Walk { mut scene, stage, rigs, .. } = walk;
+    walk.read_prims()?;
+    let StageReader { mut scene, stage, rigs, .. } = walk;
     scene.skeletons = rigs.skeletons;
     scene.clips = rigs.clips;
     let (mut remarks, mut files) = stage.finish();
@@ -58,11 +58,11 @@ pub fn open(path: &Path) -> Result<(Scene, Vec<Remark>), Error> {
 
 /// The state that a prim passes on to prims below it.
 #[derive(Clone)]
-struct Inherited {
+struct InheritedState {
     /// The name of the material, the last part of its path.
     material: Option<Arc<str>>,
     /// The skin binding.
-    binding: Arc<Binding>,
+    binding: Arc<SkinBinding>,
     /// The number of the list of inherited primvars.
     primvars: usize,
 }
@@ -74,18 +74,18 @@ struct PendingPrim {
     path: String,
     parent: Option<NodeId>,
     depth: usize,
-    inherited: Inherited,
+    inherited: InheritedState,
     /// The key by which prims with the same children find it.
-    key: Option<Key>,
+    key: Option<SharedKey>,
 }
 
 /// An instance of an instancer, still to be made.
 struct PendingInstance {
-    of: Arc<Instancer>,
+    instancer: Arc<Instancer>,
     instance: usize,
     parent: NodeId,
     depth: usize,
-    inherited: Inherited,
+    inherited: InheritedState,
 }
 
 enum Pending {
@@ -96,42 +96,42 @@ enum Pending {
 /// The key of nodes that share their children: the specs of a prim or the path of a prototype, and the
 /// inherited state.
 #[derive(Clone, PartialEq, Eq, Hash)]
-enum Key {
-    Specs(InstanceKey, FromAbove),
-    Prototype(Arc<str>, FromAbove),
+enum SharedKey {
+    Specs(InstanceKey, InheritedKey),
+    Prototype(Arc<str>, InheritedKey),
 }
 
 /// Material, the numbers of the primvar list and the skin binding, and the path of the prim if a skeleton
 /// outside of it moves it.
-type FromAbove = (Option<Arc<str>>, [usize; 2], Option<Arc<str>>);
+type InheritedKey = (Option<Arc<str>>, [usize; 2], Option<Arc<str>>);
 
-impl Inherited {
+impl InheritedState {
     /// Returns the inherited state that prims with shared children must have in common. If a skeleton outside
     /// the prim at `path` moves it, the path is part of it.
-    fn shared(&self, path: &str) -> FromAbove {
+    fn key(&self, path: &str) -> InheritedKey {
         let outside = |skeleton: &&Arc<str>| !is_within(skeleton, path);
         let place = self.binding.skeleton.as_ref().filter(outside).map(|_| path.into());
         (self.material.clone(), [self.primvars, self.binding.number], place)
     }
 }
 
-struct Walk {
+struct StageReader {
     stage: Stage,
     timeline: Timeline,
     scene: Scene,
     z_up: bool,
     path_bytes: usize,
-    rigs: Rigs,
-    bindings: Bindings,
+    rigs: SkeletonCache,
+    bindings: SkinBindings,
     primvars: InheritedPrimvars,
     /// The first node for each key, and its children once they are needed.
-    shared: HashMap<Key, (NodeId, Option<Vec<NodeId>>)>,
+    shared: HashMap<SharedKey, (NodeId, Option<Vec<NodeId>>)>,
 }
 
-impl Walk {
+impl StageReader {
     /// Reads the metadata of the file.
     fn head(&mut self, rate: f64) -> Result<(), Error> {
-        let root = self.stage.root().root();
+        let root = self.stage.root_stack().root_layer();
         let number = |name: &str| -> Result<Option<f64>, Error> {
             Ok(layer_field(root, name)?.and_then(|value| value.number()))
         };
@@ -154,8 +154,8 @@ impl Walk {
                 metadata.push((name.into(), code.to_string()));
             }
         }
-        let units = [Unit::Metre, Unit::Centimetre, Unit::Millimetre, Unit::Inch];
-        let near = |unit: &Unit| (unit.metres() / metres - 1.0).abs() < 1e-6;
+        let units = [LengthUnit::Metre, LengthUnit::Centimetre, LengthUnit::Millimetre, LengthUnit::Inch];
+        let near = |unit: &LengthUnit| (unit.metres() / metres - 1.0).abs() < 1e-6;
         let unit = units.into_iter().find(near);
         if unit.is_none() {
             let what = format!(
@@ -170,9 +170,9 @@ impl Walk {
         Ok(())
     }
 
-    fn run(&mut self) -> Result<(), Error> {
+    fn read_prims(&mut self) -> Result<(), Error> {
         let root = self.stage.pseudo_root();
-        let inherited = Inherited { material: None, binding: Arc::default(), primvars: 0 };
+        let inherited = InheritedState { material: None, binding: Arc::default(), primvars: 0 };
         let mut stack = Vec::new();
         let children = self.stage.children(&root)?;
         push(&mut stack, children, (None, ""), 1, &inherited);
@@ -188,8 +188,8 @@ impl Walk {
     fn node(&mut self, node: Node) -> Result<NodeId, Error> {
         let id = self.scene.nodes.len();
         self.path_bytes += node.path.len();
-        self.stage.spend(bytes_of_node(&node))?;
-        let name = &self.stage.root().root().name;
+        self.stage.charge_memory(node_bytes(&node))?;
+        let name = &self.stage.root_stack().root_layer().name;
         if self.path_bytes > MAX_PATH_BYTES {
             let (asked, allowed) = (self.path_bytes as u64, MAX_PATH_BYTES as u64);
             return Err(Error::limit(name, "bytes of paths; export it in parts", asked, allowed));
@@ -204,8 +204,8 @@ impl Walk {
 
     fn prim(&mut self, pending: PendingPrim, stack: &mut Vec<Pending>) -> Result<(), Error> {
         let PendingPrim { prim, path, parent, depth, mut inherited, key } = pending;
-        self.stage.release(&prim);
-        let is_prototype = matches!(key, Some(Key::Prototype(..)));
+        self.stage.release_memory(&prim);
+        let is_prototype = matches!(key, Some(SharedKey::Prototype(..)));
         if !self.is_shown(&prim, is_prototype)? {
             return Ok(());
         }
@@ -227,10 +227,10 @@ impl Walk {
             _ => None,
         };
         if let Some(specs) = &specs {
-            self.stage.spend(size_of_val(&**specs))?;
+            self.stage.charge_memory(size_of_val(&**specs))?;
         }
-        let own = specs.map(|specs| Key::Specs(specs, inherited.shared(&prim.path)));
-        let first = own.as_ref().and_then(|own| self.first_of(own, parent));
+        let own = specs.map(|specs| SharedKey::Specs(specs, inherited.key(&prim.path)));
+        let first = own.as_ref().and_then(|own| self.first_with_key(own, parent));
         let children = match first {
             None => self.stage.children(&prim)?,
             Some(_) => Vec::new(),
@@ -241,7 +241,7 @@ impl Walk {
         }
         self.content(&prim, &type_name, (&children, &inherited), &mut node)?;
         if !children.is_empty() || &*type_name == "PointInstancer" {
-            inherited.primvars = self.primvars.below(&mut self.stage, &prim, inherited.primvars)?;
+            inherited.primvars = self.primvars.child_list(&mut self.stage, &prim, inherited.primvars)?;
         }
         if let Some(transform) = &node.transform {
             node.samples = node.samples.max(transform.local.len());
@@ -251,7 +251,7 @@ impl Walk {
             self.shared.entry(key).or_insert((id, None));
         }
         if kind == NodeKind::Material || depth >= MAX_DEPTH {
-            children.iter().for_each(|child| self.stage.release(child));
+            children.iter().for_each(|child| self.stage.release_memory(child));
         }
         if kind == NodeKind::Material {
             return Ok(());
@@ -264,7 +264,7 @@ impl Walk {
             return Ok(());
         }
         match (first, own) {
-            (Some(first), Some(own)) => self.share(&own, first, id),
+            (Some(first), Some(own)) => self.copy_children(&own, first, id),
             _ if &*type_name == "PointInstancer" => self.instancer(&prim, id, depth, &inherited, stack),
             _ => {
                 push(stack, children, (Some(id), &path), depth + 1, &inherited);
@@ -278,7 +278,7 @@ impl Walk {
         &mut self,
         prim: &Prim,
         type_name: &str,
-        (children, inherited): (&[Prim], &Inherited),
+        (children, inherited): (&[Prim], &InheritedState),
         node: &mut Node,
     ) -> Result<(), Error> {
         let mesh = match type_name {
@@ -305,12 +305,12 @@ impl Walk {
                 if let Some(mesh) = &mut mesh {
                     self.bind(prim, &inherited.binding, mesh, true)?;
                 }
-                mesh.map(|mesh| if is_shape { of_material(mesh, inherited) } else { mesh })
+                mesh.map(|mesh| if is_shape { with_material(mesh, inherited) } else { mesh })
             }
         };
         if let Some(mut mesh) = mesh {
             mesh.path.clone_from(&node.path);
-            self.stage.spend(bytes_of_mesh(&mesh))?;
+            self.stage.charge_memory(mesh_bytes(&mesh))?;
             node.samples = mesh.positions.len().max(mesh.face_indices.len());
             node.mesh = Some(self.scene.meshes.len());
             self.scene.meshes.push(mesh);
@@ -319,16 +319,16 @@ impl Walk {
     }
 
     /// Adds the opinions of a prim that apply to itself and all below it.
-    fn inherit(&mut self, prim: &Prim, type_name: &str, inherited: &mut Inherited) -> Result<(), Error> {
+    fn inherit(&mut self, prim: &Prim, type_name: &str, inherited: &mut InheritedState) -> Result<(), Error> {
         if let Some(material) = self.material(prim)? {
             inherited.material = Some(material);
         }
-        inherited.binding = self.bindings.below(&mut self.stage, (prim, type_name), &inherited.binding)?;
+        inherited.binding = self.bindings.inherit(&mut self.stage, (prim, type_name), &inherited.binding)?;
         Ok(())
     }
 
     /// Returns the first node with this key, unless it is an ancestor: that one is not complete yet.
-    fn first_of(&self, key: &Key, parent: Option<NodeId>) -> Option<NodeId> {
+    fn first_with_key(&self, key: &SharedKey, parent: Option<NodeId>) -> Option<NodeId> {
         let (first, _) = self.shared.get(key)?;
         let mut above = parent;
         while let Some(id) = above {
@@ -341,7 +341,7 @@ impl Walk {
     }
 
     /// Adds a node below `parent` that is an instance of another one.
-    fn stand_in(&mut self, parent: NodeId, of: NodeId) -> Result<(), Error> {
+    fn add_instance_node(&mut self, parent: NodeId, of: NodeId) -> Result<(), Error> {
         let target = &self.scene.nodes[of];
         let of = target.instance_of.unwrap_or(of);
         let path = format!("{}/{}", self.scene.nodes[parent].path, target.name);
@@ -350,7 +350,7 @@ impl Walk {
     }
 
     /// Gives a node the children of the first one with this key.
-    fn share(&mut self, key: &Key, first: NodeId, id: NodeId) -> Result<(), Error> {
+    fn copy_children(&mut self, key: &SharedKey, first: NodeId, id: NodeId) -> Result<(), Error> {
         let known = self.shared.get(key).and_then(|(_, children)| children.clone());
         let children = match known {
             Some(children) => children,
@@ -361,7 +361,7 @@ impl Walk {
                 children
             }
         };
-        children.into_iter().try_for_each(|child| self.stand_in(id, child))
+        children.into_iter().try_for_each(|child| self.add_instance_node(id, child))
     }
 
     fn instancer(
@@ -369,7 +369,7 @@ impl Walk {
         prim: &Prim,
         id: NodeId,
         depth: usize,
-        inherited: &Inherited,
+        inherited: &InheritedState,
         stack: &mut Vec<Pending>,
     ) -> Result<(), Error> {
         let Some(instancer) = Instancer::read(&mut self.stage, prim, &mut self.timeline)? else {
@@ -382,7 +382,13 @@ impl Walk {
         let of = Arc::new(instancer);
         let pending = |instance| {
             let (of, inherited) = (of.clone(), inherited.clone());
-            Pending::Instance(PendingInstance { of, instance, parent: id, depth: depth + 1, inherited })
+            Pending::Instance(PendingInstance {
+                instancer: of,
+                instance,
+                parent: id,
+                depth: depth + 1,
+                inherited,
+            })
         };
         stack.extend((0..of.instances.len()).rev().map(pending));
         Ok(())
@@ -391,7 +397,7 @@ impl Walk {
     /// Makes an instance of an instancer: a node with its transform, and below it the prototype, or an
     /// instance of the prototype's node if that exists.
     fn instance(&mut self, pending: PendingInstance, stack: &mut Vec<Pending>) -> Result<(), Error> {
-        let PendingInstance { of, instance, parent, depth, inherited } = pending;
+        let PendingInstance { instancer: of, instance, parent, depth, inherited } = pending;
         let own = &of.instances[instance];
         let prototype = of.prototypes[own.prototype].clone();
         let path = format!("{}/{}", self.scene.nodes[parent].path, own.name);
@@ -401,10 +407,10 @@ impl Walk {
         node.transform = Some(transform);
         node.visibility = of.visibility(instance);
         let id = self.node(node)?;
-        let key = Key::Prototype(prototype.clone(), inherited.shared(&prototype));
+        let key = SharedKey::Prototype(prototype.clone(), inherited.key(&prototype));
         if self.shared.contains_key(&key) {
-            return match self.first_of(&key, Some(id)) {
-                Some(first) => self.stand_in(id, first),
+            return match self.first_with_key(&key, Some(id)) {
+                Some(first) => self.add_instance_node(id, first),
                 None => {
                     self.stage.remark(&path, "is an instance of something that contains it; left out");
                     Ok(())
@@ -412,7 +418,8 @@ impl Walk {
             };
         }
         let Some(prim) = self.stage.prim_at(&prototype)?.filter(|_| depth < MAX_DEPTH) else {
-            let what = format!("has the prototype '{}', which is not there; left out", shown(&prototype));
+            let what =
+                format!("has the prototype '{}', which is not there; left out", abbreviated(&prototype));
             self.stage.remark(&path, what);
             return Ok(());
         };
@@ -465,7 +472,7 @@ impl Walk {
                 (NodeKind::Light, "light: its transform is kept as a node, colour and intensity are left out")
             }
             other => {
-                let what = format!("prims of the type {} are not supported; left out", shown(other));
+                let what = format!("prims of the type {} are not supported; left out", abbreviated(other));
                 self.stage.remark(&prim.path, what);
                 return Some(NodeKind::Other);
             }
@@ -513,7 +520,7 @@ impl Walk {
         &mut self,
         (prim, type_name): (&Prim, &str),
         children: &[Prim],
-        inherited: &Inherited,
+        inherited: &InheritedState,
     ) -> Result<crate::Mesh, Error> {
         let primvars = self.primvars.list(inherited.primvars);
         let (stage, timeline) = (&mut self.stage, &mut self.timeline);
@@ -528,7 +535,7 @@ impl Walk {
                 self.subset(child, &mut mesh)?;
             }
         }
-        Ok(of_material(mesh, inherited))
+        Ok(with_material(mesh, inherited))
     }
 
     /// Binds a mesh to its skeleton, if there is one. Prims other than meshes may be below a skeleton that
@@ -536,11 +543,11 @@ impl Walk {
     fn bind(
         &mut self,
         prim: &Prim,
-        binding: &Binding,
+        binding: &SkinBinding,
         mesh: &mut crate::Mesh,
         may_be_unbound: bool,
     ) -> Result<(), Error> {
-        let fault = match (&binding.skeleton, binding.in_root) {
+        let fault = match (&binding.skeleton, binding.in_skel_root) {
             (None, _) => None,
             (Some(skeleton), true) => self.skin(prim, (binding, skeleton, may_be_unbound), mesh)?,
             (Some(_), false) => (!may_be_unbound).then(|| "it is not below a SkelRoot".into()),
@@ -555,13 +562,13 @@ impl Walk {
     fn skin(
         &mut self,
         prim: &Prim,
-        (binding, skeleton, may_be_unbound): (&Binding, &Arc<str>, bool),
+        (binding, skeleton, may_be_unbound): (&SkinBinding, &Arc<str>, bool),
         mesh: &mut crate::Mesh,
     ) -> Result<Option<String>, Error> {
         let fps = self.scene.fps.unwrap_or(24.0);
         let rig = self.rigs.clip(&mut self.stage, skeleton, &mut self.timeline, fps)?;
         let animation = self.rigs.animation(&mut self.stage, skeleton)?;
-        let bound = Bound { binding, skeleton, animation: animation.as_ref(), may_be_unbound };
+        let bound = MeshBinding { binding, skeleton, animation: animation.as_ref(), may_be_unbound };
         skel::deform(&mut self.stage, prim, bound, &mut self.timeline, (mesh, rig))
     }
 
@@ -590,17 +597,17 @@ impl Walk {
 }
 
 /// Adds the inherited material to all faces that have none.
-fn of_material(mut mesh: crate::Mesh, inherited: &Inherited) -> crate::Mesh {
+fn with_material(mut mesh: crate::Mesh, inherited: &InheritedState) -> crate::Mesh {
     if let Some(material) = &inherited.material {
         let taken = mesh.face_sets.iter().map(|set| set.faces.clone()).collect();
-        let faces = Rest { counts: mesh.face_counts.clone(), taken }.channel();
+        let faces = UnassignedFaces { counts: mesh.face_counts.clone(), assigned: taken }.channel();
         mesh.face_sets.push(FaceSet { name: material.to_string(), faces });
     }
     mesh
 }
 
 /// Returns the approximate memory of a node in bytes.
-fn bytes_of_node(node: &Node) -> usize {
+fn node_bytes(node: &Node) -> usize {
     let channels = [node.transform.is_some(), node.visibility.is_some(), node.camera.is_some()];
     let channels = channels.into_iter().filter(|is| *is).count();
     let texts = node
@@ -615,7 +622,7 @@ fn bytes_of_node(node: &Node) -> usize {
 }
 
 /// Returns the approximate memory of a mesh in bytes, without its values, which are read on demand.
-fn bytes_of_mesh(mesh: &crate::Mesh) -> usize {
+fn mesh_bytes(mesh: &crate::Mesh) -> usize {
     let attributes = mesh.uvs.len() + mesh.colours.len() + mesh.integers.len() + mesh.names.len();
     let channels = 4 + mesh.face_sets.len() + 2 * attributes + mesh.custom_attributes.len();
     let texts = mesh.other_attributes.iter();
@@ -630,7 +637,7 @@ fn push(
     children: Vec<Prim>,
     above: (Option<NodeId>, &str),
     depth: usize,
-    inherited: &Inherited,
+    inherited: &InheritedState,
 ) {
     let (parent, path) = above;
     let pending = |prim: Prim| {

@@ -4,17 +4,17 @@
 //! skeleton's space, and from there to the space of the mesh. Joints are interpolated linearly between
 //! samples, their rotations by slerp; joints that are not animated are at rest.
 
-use super::binding::{Binding, Property};
+use super::binding::{BindingProperty, SkinBinding};
 use super::compose::{Prim, Stage};
-use super::deform::{Deformed, Key, NormalsOf, Pose, Shape};
-use super::samples::{Changes, Decode, Timeline, f64s, floats, i32s, texts};
-use super::skeleton::{Animation, Skeleton, Way};
-use super::stack::shown;
+use super::deform::{BlendShape, JointMatrices, ShapeOffsets, SkinnedMesh, SkinnedNormals};
+use super::samples::{ChangeTimes, Decode, Timeline, f64s, floats, i32s, texts};
+use super::skeleton::{SkelAnimation, TransformChain, UsdSkeleton};
+use super::stack::abbreviated;
 use super::xform;
-use crate::grid::Grid;
-use crate::read::skinning::{Influences, Normals};
+use crate::read::skinning::{BindNormals, Influences};
+use crate::uniform_times::UniformTimes;
 use crate::{
-    Attribute, Channel, Clip, Driven, Error, Joint, LocalTransform, Mesh, Qvv, Scope, Skin, TimeSampling,
+    Attribute, Channel, Clip, DrivenMesh, Error, Joint, LocalTransform, Mesh, Qvv, Scope, Skin, TimeSampling,
     Topology, Track, trs,
 };
 use glam::{DMat4, DVec3};
@@ -28,7 +28,7 @@ const MAX_CLIP_VALUES: usize = 1 << 24;
 /// Upper limit for the offsets of all blend shapes of a mesh.
 const MAX_OFFSETS: usize = 1 << 27;
 /// Upper limit for the keys of a blend shape: itself and its in-betweens.
-const MAX_BETWEEN: usize = 256;
+const MAX_SHAPE_KEYS: usize = 256;
 /// Upper limit for the blend shapes of a mesh.
 const MAX_SHAPES: usize = 1 << 12;
 
@@ -37,8 +37,8 @@ const NO_NORMALS: &str =
     "its normals are those of the bind pose, and neither of points nor of corners; left out";
 
 /// The skin binding of a mesh.
-pub struct Bound<'a> {
-    pub binding: &'a Binding,
+pub struct MeshBinding<'a> {
+    pub binding: &'a SkinBinding,
     /// The paths of the skeleton, and of its animation.
     pub skeleton: &'a Arc<str>,
     pub animation: Option<&'a Arc<str>>,
@@ -48,7 +48,7 @@ pub struct Bound<'a> {
 
 /// The skeletons and clips of a scene, made on first use.
 #[derive(Default)]
-pub struct Rigs {
+pub struct SkeletonCache {
     pub skeletons: Vec<crate::Skeleton>,
     pub clips: Vec<Clip>,
     /// The indices of skeleton and clip, by the skeleton's path; `None` if nothing moves it.
@@ -57,14 +57,14 @@ pub struct Rigs {
     animations: HashMap<Arc<str>, Option<Arc<str>>>,
 }
 
-impl Rigs {
+impl SkeletonCache {
     /// Returns the path of the animation of the skeleton at a path: the one bound to it, or to the nearest
     /// prim above.
     pub fn animation(&mut self, stage: &mut Stage, path: &Arc<str>) -> Result<Option<Arc<str>>, Error> {
         if let Some(known) = self.animations.get(path) {
             return Ok(known.clone());
         }
-        let (names, mut found) = (parts(path), None);
+        let (names, mut found) = (path_names(path), None);
         for end in (1..=names.len()).rev() {
             if let Some(prim) = stage.prim_at(&format!("/{}", names[..end].join("/")))? {
                 found = stage.targets(&prim, "skel:animationSource")?.into_iter().next();
@@ -90,7 +90,7 @@ impl Rigs {
         }
         let animation = self.animation(stage, path)?;
         let mut own = None;
-        if let Some(mut skeleton) = (Reader { stage, timeline }).skeleton(path, animation.as_ref())? {
+        if let Some(mut skeleton) = (SkelReader { stage, timeline }).skeleton(path, animation.as_ref())? {
             skeleton.animation.drop_empty();
             if let Some((joints, mut clip)) = skeleton.clip(stage, path, fps)? {
                 clip.skeleton = self.skeletons.len();
@@ -104,7 +104,7 @@ impl Rigs {
     }
 }
 
-impl Skeleton {
+impl UsdSkeleton {
     /// Returns the skeleton and the clip of its animation, at the uniform rate that contains its samples;
     /// `None` if nothing moves.
     fn clip(
@@ -118,12 +118,14 @@ impl Skeleton {
             return Ok(None);
         }
         let keys = (0..count).map(|i| sampling.time(i)).collect();
-        let Some((grid, exact)) = Grid::of(keys, fps, &stage.root().root().name, path)? else {
+        let Some((grid, exact)) =
+            UniformTimes::from_keys(keys, fps, &stage.root_stack().root_layer().name, path)?
+        else {
             return Ok(None);
         };
         if grid.samples.saturating_mul(self.joints.len()) > MAX_CLIP_VALUES {
             let (asked, allowed) = (grid.samples.saturating_mul(self.joints.len()), MAX_CLIP_VALUES);
-            let name = &stage.root().root().name;
+            let name = &stage.root_stack().root_layer().name;
             return Err(Error::limit(
                 name,
                 "joints times samples of a clip; export it in parts",
@@ -137,17 +139,17 @@ impl Skeleton {
         }
         let mut sheared = false;
         let mut plain = |matrix: &DMat4| {
-            trs::plain(matrix).unwrap_or_else(|| {
+            trs::decompose(matrix).unwrap_or_else(|| {
                 sheared = true;
-                trs::nearest_plain(matrix)
+                trs::nearest_without_shear(matrix)
             })
         };
         let mut values: Vec<Vec<Qvv>> = vec![Vec::with_capacity(grid.samples); self.joints.len()];
         for sample in 0..grid.samples {
-            for (values, local) in values.iter_mut().zip(self.locals_at(grid.time(sample), true)?) {
+            for (values, local) in values.iter_mut().zip(self.local_transforms(grid.time(sample), true)?) {
                 if !local.is_finite() {
                     return Err(Error::malformed(
-                        &stage.root().root().name,
+                        &stage.root_stack().root_layer().name,
                         "a joint's transform is no finite numbers; mend its animation, or export it anew",
                         path,
                     ));
@@ -161,13 +163,13 @@ impl Skeleton {
             let name = self.joints[number].rsplit('/').next().unwrap_or_default().to_owned();
             let rest = if self.rest[number].is_finite() { plain(&self.rest[number]) } else { Qvv::IDENTITY };
             joints.push(Joint { name, parent: self.parents[number], rest, ..Joint::default() });
-            tracks.push(Track::of(&values));
+            tracks.push(Track::from_samples(&values));
         }
         if sheared {
             stage.remark(path, "has joints that are sheared, which a clip cannot hold; that was left out");
         }
         let name: String = path.rsplit('/').next().unwrap_or_default().into();
-        let clip = grid.clip(name.clone(), tracks);
+        let clip = grid.clip_of_tracks(name.clone(), tracks);
         Ok(Some((crate::Skeleton { name, joints }, clip)))
     }
 }
@@ -177,19 +179,19 @@ impl Skeleton {
 pub fn deform(
     stage: &mut Stage,
     prim: &Prim,
-    of: Bound<'_>,
+    of: MeshBinding<'_>,
     timeline: &mut Timeline,
     (mesh, rig): (&mut Mesh, Option<(usize, usize)>),
 ) -> Result<Option<String>, Error> {
-    let mut reader = Reader { stage, timeline };
-    let mut bound = reader.bound(of.binding)?;
+    let mut reader = SkelReader { stage, timeline };
+    let mut bound = reader.joints_and_weights(of.binding)?;
     let has_shapes = reader.has_shapes(prim)?;
     if bound.is_none() && !has_shapes {
         return Ok((!of.may_be_unbound).then(|| "has a skeleton but neither joints nor weights".into()));
     }
     let skeleton = of.skeleton;
     let Some(mut own) = reader.skeleton(skeleton, of.animation)? else {
-        return Ok(Some(format!("its skeleton '{}' is not there, or is none", shown(skeleton))));
+        return Ok(Some(format!("its skeleton '{}' is not there, or is none", abbreviated(skeleton))));
     };
     let is_one = mesh.particles.is_some() || mesh.topology != Topology::Heterogeneous;
     if !is_one || !mesh.positions.is_constant() || mesh.positions.is_empty() {
@@ -210,7 +212,7 @@ pub fn deform(
     let is_skinned = bound.is_some();
     // Blend shapes alone: a single joint with weight 0 for all points.
     let (joints, weights, rigid) = bound.unwrap_or_else(|| (vec![0], vec![0.0], Some(true)));
-    let subset = reader.read(of.binding.property(Property::Joints), texts())?;
+    let subset = reader.read(of.binding.property(BindingProperty::Joints), texts())?;
     let all = (points.len(), is_dual);
     let Some(influences) = influences(&own, &subset, (&joints, &weights, rigid), all) else {
         return Ok(Some("its joints and weights do not fit its points".into()));
@@ -220,12 +222,12 @@ pub fn deform(
     if mesh.normals.is_some() && normals.is_none() {
         reader.stage.remark(&prim.path, NO_NORMALS);
     }
-    let bind = reader.read(of.binding.property(Property::GeomBindTransform), f64s())?;
+    let bind = reader.read(of.binding.property(BindingProperty::GeomBindTransform), f64s())?;
     let bind = bind.first_chunk().map(DMat4::from_cols_array);
-    let (to_skeleton, to_mesh) = reader.ways(skeleton, &prim.path)?;
+    let (to_skeleton, to_mesh) = reader.transform_chains(skeleton, &prim.path)?;
     own.animation.drop_empty();
     let (sampling, count) = sampling(&own.animation, to_skeleton.iter().chain(&to_mesh));
-    let deformed = Arc::new(Deformed {
+    let deformed = Arc::new(SkinnedMesh {
         skeleton: own,
         bind: bind.unwrap_or(DMat4::IDENTITY),
         to_skeleton,
@@ -245,7 +247,7 @@ pub fn deform(
     mesh.normals = deformed.normals.as_ref().map(|(scope, _)| Attribute {
         name,
         scope: *scope,
-        values: Channel::new(sampling.clone(), Arc::new(NormalsOf(deformed.clone()))),
+        values: Channel::new(sampling.clone(), Arc::new(SkinnedNormals(deformed.clone()))),
         indices: None,
     });
     mesh.velocities = None;
@@ -255,18 +257,19 @@ pub fn deform(
 }
 
 /// `true` for dual quaternion skinning; the inner error says that the method is unknown.
-fn is_dual(binding: &Binding) -> Result<Result<bool, String>, Error> {
-    let method = binding.property(Property::SkinningMethod).map(|own| own.first_small()).transpose()?;
+fn is_dual(binding: &SkinBinding) -> Result<Result<bool, String>, Error> {
+    let method =
+        binding.property(BindingProperty::SkinningMethod).map(|own| own.first_small()).transpose()?;
     let method = method.flatten().and_then(|value| value.text().cloned());
     Ok(match method.as_deref() {
         None | Some("classicLinear") => Ok(false),
         Some("dualQuaternion") => Ok(true),
-        Some(other) => Err(format!("its skinning method '{}' is not known", shown(other))),
+        Some(other) => Err(format!("its skinning method '{}' is not known", abbreviated(other))),
     })
 }
 
 /// Makes the skin of a mesh from its joints and weights.
-fn skin(deformed: Arc<Deformed>, rig: Option<(usize, usize)>) -> Skin {
+fn skin(deformed: Arc<SkinnedMesh>, rig: Option<(usize, usize)>) -> Skin {
     // Clip joints are in the skeleton's space, so that must also be the mesh's space.
     let rig = rig.filter(|_| deformed.to_skeleton.is_empty() && deformed.to_mesh.is_empty());
     let bind_positions = match deformed.influences.dual.is_empty() {
@@ -284,15 +287,15 @@ fn skin(deformed: Arc<Deformed>, rig: Option<(usize, usize)>) -> Skin {
         influences: deformed.influences.per_point,
         joint: deformed.influences.joint.clone(),
         weight: deformed.influences.weight.clone(),
-        dual: deformed.influences.dual.clone(),
-        pose: Channel::new(deformed.sampling.clone(), Arc::new(Pose(deformed.clone()))),
-        driven: rig.map(|(_, clip)| (clip, deformed as Arc<dyn Driven>)).into_iter().collect(),
+        dual_fraction: deformed.influences.dual.clone(),
+        pose: Channel::new(deformed.sampling.clone(), Arc::new(JointMatrices(deformed.clone()))),
+        driven: rig.map(|(_, clip)| (clip, deformed as Arc<dyn DrivenMesh>)).into_iter().collect(),
     }
 }
 
 /// Returns the normals of a mesh with constant faces, and their scope; `None` if there are none, if they
 /// change, or if they are neither per point nor per corner.
-fn normals(mesh: &Mesh, points: usize) -> Result<Option<(Scope, Normals)>, Error> {
+fn normals(mesh: &Mesh, points: usize) -> Result<Option<(Scope, BindNormals)>, Error> {
     let Some(own) = &mesh.normals else {
         return Ok(None);
     };
@@ -321,7 +324,7 @@ fn normals(mesh: &Mesh, points: usize) -> Result<Option<(Scope, Normals)>, Error
         let value = |i: u32| values.get(i as usize).copied().unwrap_or_default();
         values = list.into_iter().map(value).collect();
     }
-    Ok((values.len() == point.len()).then_some((scope, Normals { values, point })))
+    Ok((values.len() == point.len()).then_some((scope, BindNormals { values, point })))
 }
 
 /// Joint indices and weights, the same number of each, and whether they are one list for all points, if
@@ -330,7 +333,7 @@ type JointsAndWeights = (Vec<i32>, Vec<f64>, Option<bool>);
 
 /// Returns the joints of the skeleton for each point, and weights that sum to 1.
 fn influences(
-    skeleton: &Skeleton,
+    skeleton: &UsdSkeleton,
     subset: &[Arc<str>],
     (joints, weights, said_rigid): (&[i32], &[f64], Option<bool>),
     (points, is_dual): (usize, bool),
@@ -373,10 +376,10 @@ fn influences(
 
 /// Returns all times at which something changes.
 fn sampling<'a>(
-    animation: &Animation,
+    animation: &SkelAnimation,
     ways: impl Iterator<Item = &'a Channel<LocalTransform>>,
 ) -> (Arc<TimeSampling>, usize) {
-    let mut changes = Changes::default();
+    let mut changes = ChangeTimes::default();
     animation.translations.iter().for_each(|own| changes.add(own));
     animation.rotations.iter().for_each(|own| changes.add(own));
     animation.scales.iter().for_each(|own| changes.add(own));
@@ -385,12 +388,12 @@ fn sampling<'a>(
     changes.sampling()
 }
 
-struct Reader<'a> {
+struct SkelReader<'a> {
     stage: &'a mut Stage,
     timeline: &'a mut Timeline,
 }
 
-impl Reader<'_> {
+impl SkelReader<'_> {
     fn names(&mut self, prim: &Prim, name: &str) -> Result<Vec<Arc<str>>, Error> {
         let own = self.stage.attribute(prim, name)?;
         self.read(own.as_ref(), texts())
@@ -402,7 +405,7 @@ impl Reader<'_> {
         Ok(numbers.as_chunks::<16>().0.iter().map(DMat4::from_cols_array).collect())
     }
 
-    fn skeleton(&mut self, path: &str, animation: Option<&Arc<str>>) -> Result<Option<Skeleton>, Error> {
+    fn skeleton(&mut self, path: &str, animation: Option<&Arc<str>>) -> Result<Option<UsdSkeleton>, Error> {
         let Some(prim) = self.stage.prim_at(path)? else {
             return Ok(None);
         };
@@ -443,22 +446,22 @@ impl Reader<'_> {
         }
         let animation = match animation {
             Some(path) => self.animation(path)?,
-            None => Animation::default(),
+            None => SkelAnimation::default(),
         };
-        Ok(Some(Skeleton { joints, parents, rest, inverse_bind, animation }))
+        Ok(Some(UsdSkeleton { joints, parents, rest, inverse_bind, animation }))
     }
 
-    fn animation(&mut self, path: &str) -> Result<Animation, Error> {
+    fn animation(&mut self, path: &str) -> Result<SkelAnimation, Error> {
         let Some(prim) = self.stage.prim_at(path)? else {
             self.stage.remark(path, "is an animation that is not there; its skeletons are at rest");
-            return Ok(Animation::default());
+            return Ok(SkelAnimation::default());
         };
         let joints = self.names(&prim, "joints")?.into_iter().zip(0..).collect();
         let shapes = self.names(&prim, "blendShapes")?.into_iter().zip(0..).collect();
         let attribute = |name: &str| self.stage.attribute(&prim, name);
         let (translations, rotations) = (attribute("translations")?, attribute("rotations")?);
         let (scales, weights) = (attribute("scales")?, attribute("blendShapeWeights")?);
-        Ok(Animation {
+        Ok(SkelAnimation {
             joints,
             shapes,
             translations: translations.map(|own| self.timeline.channel(&own, floats::<3>(0.0))),
@@ -468,7 +471,7 @@ impl Reader<'_> {
         })
     }
 
-    fn shapes(&mut self, prim: &Prim, animation: &Animation) -> Result<Vec<Shape>, Error> {
+    fn shapes(&mut self, prim: &Prim, animation: &SkelAnimation) -> Result<Vec<BlendShape>, Error> {
         let names = self.names(prim, "skel:blendShapes")?;
         let targets = self.stage.targets(prim, "skel:blendShapeTargets")?;
         let (mut out, mut offsets) = (Vec::new(), 0);
@@ -483,7 +486,7 @@ impl Reader<'_> {
             let shape = self.shape(&shape, weight)?;
             offsets += shape.keys.iter().map(|key| key.points.len() + key.normals.len()).sum::<usize>();
             if offsets > MAX_OFFSETS {
-                let name = &self.stage.root().root().name;
+                let name = &self.stage.root_stack().root_layer().name;
                 return Err(Error::limit(
                     name,
                     "offsets of blend shapes; export it with fewer",
@@ -499,7 +502,7 @@ impl Reader<'_> {
     /// Returns the first value of an attribute, or nothing without an attribute.
     fn read<T: Clone + Send + Sync + 'static>(
         &mut self,
-        own: Option<&super::attribute::Attribute>,
+        own: Option<&super::attribute::UsdAttribute>,
         decode: Decode<T>,
     ) -> Result<Vec<T>, Error> {
         let mut out = Vec::new();
@@ -510,9 +513,11 @@ impl Reader<'_> {
     }
 
     /// Returns the joints and weights of a mesh as stored; `None` if either is missing.
-    fn bound(&mut self, binding: &Binding) -> Result<Option<JointsAndWeights>, Error> {
-        let (joints, weights) =
-            (binding.property(Property::JointIndices), binding.property(Property::JointWeights));
+    fn joints_and_weights(&mut self, binding: &SkinBinding) -> Result<Option<JointsAndWeights>, Error> {
+        let (joints, weights) = (
+            binding.property(BindingProperty::JointIndices),
+            binding.property(BindingProperty::JointWeights),
+        );
         if joints.is_none() || weights.is_none() {
             return Ok(None);
         }
@@ -530,13 +535,13 @@ impl Reader<'_> {
     }
 
     /// Reads a blend shape with its in-betweens, each at its own weight.
-    fn shape(&mut self, prim: &Prim, weight: usize) -> Result<Shape, Error> {
+    fn shape(&mut self, prim: &Prim, weight: usize) -> Result<BlendShape, Error> {
         let mut numbers = Vec::new();
         if let Some(own) = self.stage.attribute(prim, "pointIndices")? {
             self.timeline.channel(&own, i32s()).read(0, &mut numbers)?;
         }
         let key = self.key(prim, ("offsets", "normalOffsets"), &numbers)?;
-        let mut out = Shape { weight, targets: vec![1.0], keys: vec![key] };
+        let mut out = BlendShape { weight, targets: vec![1.0], keys: vec![key] };
         for name in self.stage.property_names(prim)? {
             let short = name.strip_prefix("inbetweens:");
             if short.is_none_or(|short| short.contains(':')) {
@@ -545,12 +550,14 @@ impl Reader<'_> {
             let target = self.stage.attribute(prim, &name)?.and_then(|own| own.weight);
             let target = target.filter(|target| target.is_finite());
             let Some(target) = target.filter(|target| *target != 0.0 && !out.targets.contains(target)) else {
-                let what =
-                    format!("its shape in between '{}' has no weight of its own; left out", shown(&name));
+                let what = format!(
+                    "its shape in between '{}' has no weight of its own; left out",
+                    abbreviated(&name)
+                );
                 self.stage.remark(&prim.path, what);
                 continue;
             };
-            if out.keys.len() >= MAX_BETWEEN {
+            if out.keys.len() >= MAX_SHAPE_KEYS {
                 self.stage.remark(&prim.path, "has too many shapes in between; the last ones are left out");
                 break;
             }
@@ -561,7 +568,7 @@ impl Reader<'_> {
     }
 
     /// Reads the offsets in two attributes, for the points that `numbers` lists, or for all.
-    fn key(&mut self, prim: &Prim, names: (&str, &str), numbers: &[i32]) -> Result<Key, Error> {
+    fn key(&mut self, prim: &Prim, names: (&str, &str), numbers: &[i32]) -> Result<ShapeOffsets, Error> {
         let mut read = |name: &str| -> Result<Vec<(u32, [f32; 3])>, Error> {
             let mut offsets = Vec::new();
             if let Some(own) = self.stage.attribute(prim, name)? {
@@ -574,23 +581,28 @@ impl Reader<'_> {
             let offsets = offsets.into_iter().enumerate();
             Ok(offsets.filter_map(|(i, offset)| Some((number(i)?, offset))).collect())
         };
-        Ok(Key { points: read(names.0)?, normals: read(names.1)? })
+        Ok(ShapeOffsets { points: read(names.0)?, normals: read(names.1)? })
     }
 
     /// Returns the transforms of all prims from below the common ancestor to the skeleton, and to the mesh;
     /// or from the world, if one of them resets its transform to world space.
-    fn ways(&mut self, skeleton: &str, mesh: &str) -> Result<(Way, Way), Error> {
-        let (a, b) = (parts(skeleton), parts(mesh));
+    fn transform_chains(
+        &mut self,
+        skeleton: &str,
+        mesh: &str,
+    ) -> Result<(TransformChain, TransformChain), Error> {
+        let (a, b) = (path_names(skeleton), path_names(mesh));
         let common = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
-        let ((to_skeleton, one), (to_mesh, other)) = (self.way(&a, common)?, self.way(&b, common)?);
+        let ((to_skeleton, one), (to_mesh, other)) =
+            (self.transform_chain(&a, common)?, self.transform_chain(&b, common)?);
         if one || other {
-            return Ok((self.way(&a, 0)?.0, self.way(&b, 0)?.0));
+            return Ok((self.transform_chain(&a, 0)?.0, self.transform_chain(&b, 0)?.0));
         }
         Ok((to_skeleton, to_mesh))
     }
 
     /// Returns the transforms, and whether one of them ignores the transforms above it.
-    fn way(&mut self, names: &[&str], common: usize) -> Result<(Way, bool), Error> {
+    fn transform_chain(&mut self, names: &[&str], common: usize) -> Result<(TransformChain, bool), Error> {
         let (mut out, mut in_world) = (Vec::new(), false);
         for end in common + 1..=names.len() {
             let path = format!("/{}", names[..end].join("/"));
@@ -610,6 +622,6 @@ impl Reader<'_> {
     }
 }
 
-fn parts(path: &str) -> Vec<&str> {
+fn path_names(path: &str) -> Vec<&str> {
     path.split('/').filter(|name| !name.is_empty()).collect()
 }

@@ -1,6 +1,6 @@
 //! Skeletons, and the animations that move them.
 
-use super::samples::{at, turns_at};
+use super::samples::{rotations_at, values_at};
 use crate::{Channel, Error, LocalTransform};
 use glam::{DMat4, DQuat, DVec3};
 use std::collections::HashMap;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// The animation of joints and blend shapes over time.
 #[derive(Default)]
-pub struct Animation {
+pub struct SkelAnimation {
     /// The index of each joint's values, by its name.
     pub joints: HashMap<Arc<str>, usize>,
     pub translations: Option<Channel<[f32; 3]>>,
@@ -19,18 +19,18 @@ pub struct Animation {
 }
 
 /// A skeleton with its animation.
-pub struct Skeleton {
+pub struct UsdSkeleton {
     pub joints: Vec<Arc<str>>,
     pub parents: Vec<Option<usize>>,
     pub rest: Vec<DMat4>,
     pub inverse_bind: Vec<DMat4>,
-    pub animation: Animation,
+    pub animation: SkelAnimation,
 }
 
 /// The transforms of nested prims, the outermost first.
-pub type Way = Vec<Channel<LocalTransform>>;
+pub type TransformChain = Vec<Channel<LocalTransform>>;
 
-impl Animation {
+impl SkelAnimation {
     pub fn drop_empty(&mut self) {
         self.translations = self.translations.take().filter(|c| !c.is_empty());
         self.rotations = self.rotations.take().filter(|c| !c.is_empty());
@@ -39,7 +39,7 @@ impl Animation {
     }
 }
 
-impl Skeleton {
+impl UsdSkeleton {
     /// Returns the weights of blend shapes over time.
     pub fn weights(&self) -> Option<&Channel<f64>> {
         self.animation.weights.as_ref()
@@ -47,15 +47,15 @@ impl Skeleton {
 
     /// Returns the transforms of joints at a time, each relative to its parent. Quaternions are used as they
     /// are, as the format defines, or normalized (`unit`).
-    pub fn locals_at(&self, time: f64, unit: bool) -> Result<Vec<DMat4>, Error> {
+    pub fn local_transforms(&self, time: f64, unit: bool) -> Result<Vec<DMat4>, Error> {
         let own = &self.animation;
         let wide = |v: &[f32; 3]| DVec3::from_array(v.map(f64::from));
         let mix = |a: DVec3, b: DVec3, f: f64| a + (b - a) * f;
         let vectors = |channel: &Option<Channel<[f32; 3]>>| -> Result<Vec<DVec3>, Error> {
-            channel.as_ref().map_or(Ok(Vec::new()), |channel| at(channel, time, wide, mix))
+            channel.as_ref().map_or(Ok(Vec::new()), |channel| values_at(channel, time, wide, mix))
         };
         let (translations, scales) = (vectors(&own.translations)?, vectors(&own.scales)?);
-        let turns = own.rotations.as_ref().map_or(Ok(Vec::new()), |turns| turns_at(turns, time))?;
+        let turns = own.rotations.as_ref().map_or(Ok(Vec::new()), |turns| rotations_at(turns, time))?;
         let local = |(number, name): (usize, &Arc<str>)| {
             let values = own.joints.get(name).and_then(|i| Some((translations.get(*i)?, turns.get(*i)?, i)));
             let Some((translation, turn, i)) = values else {
@@ -73,8 +73,8 @@ impl Skeleton {
     }
 
     /// Returns the transforms of joints in the skeleton's space.
-    pub fn joints_at(&self, time: f64) -> Result<Vec<DMat4>, Error> {
-        let mut out = self.locals_at(time, false)?;
+    pub fn joint_transforms(&self, time: f64) -> Result<Vec<DMat4>, Error> {
+        let mut out = self.local_transforms(time, false)?;
         for number in 0..out.len() {
             if let Some(parent) = self.parents[number] {
                 out[number] = out[parent] * out[number];

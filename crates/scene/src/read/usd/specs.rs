@@ -12,7 +12,7 @@ pub type SpecId = u32;
 const MAX_FIELDS: usize = 4096;
 
 /// Marks the end of a list of fields.
-pub const END: u32 = u32::MAX;
+pub const END_OF_FIELDS: u32 = u32::MAX;
 
 /// A reference to a field's value, which its layer can read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub struct Specs {
     pub names: Vec<Arc<str>>,
     /// The index of the name, and the value.
     pub fields: Vec<(u32, ValueRef)>,
-    /// Indices of fields; each list ends with [`END`].
+    /// Indices of fields; each list ends with [`END_OF_FIELDS`].
     pub lists: Vec<u32>,
     /// Prims by parent and name, made on first use.
     pub by_name: OnceLock<HashMap<(SpecId, Arc<str>), SpecId>>,
@@ -56,7 +56,7 @@ impl Specs {
     /// Returns the value of a field in the list that begins at `start`.
     pub fn field(&self, start: u32, name: &str) -> Option<ValueRef> {
         let list = self.lists.get(start as usize..)?;
-        let mut own = list.iter().take(MAX_FIELDS).take_while(|field| **field != END);
+        let mut own = list.iter().take(MAX_FIELDS).take_while(|field| **field != END_OF_FIELDS);
         own.find_map(|field| {
             let (own, value) = self.fields.get(*field as usize)?;
             (&**self.names.get(*own as usize)? == name).then_some(*value)
@@ -83,7 +83,7 @@ impl Specs {
     }
 
     /// Returns the prim at an absolute path without variants.
-    pub fn at(&self, path: &str) -> Option<SpecId> {
+    pub fn prim_at_path(&self, path: &str) -> Option<SpecId> {
         let names = path.split('/').filter(|name| !name.is_empty());
         names.into_iter().try_fold(0, |at, name| self.child(at, name))
     }

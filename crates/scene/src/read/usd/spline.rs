@@ -6,7 +6,7 @@ use crate::read::number::half;
 /// Upper limit for the knots that loops may make.
 const MAX_KNOTS: usize = 1 << 16;
 /// The number of bisection steps that find a time on a curve: enough for all digits of an f64.
-const HALVINGS: usize = 60;
+const BISECTION_STEPS: usize = 60;
 
 /// The interpolation from a knot to the next one.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,7 +63,7 @@ pub struct Spline {
 
 /// The side of a time at which a spline is evaluated; they differ at a jump.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Side {
+pub enum JumpSide {
     Before,
     At,
 }
@@ -75,8 +75,8 @@ impl Spline {
     }
 
     /// Parses a binary spline; `None` if it is malformed.
-    pub fn of_bytes(bytes: &[u8]) -> Option<Spline> {
-        let mut bytes = Reader(bytes);
+    pub fn parse(bytes: &[u8]) -> Option<Spline> {
+        let mut bytes = SplineBytes(bytes);
         let [head, modes] = bytes.take::<2>()?;
         let version = head & 0x0F;
         let scalar = head >> 4 & 3;
@@ -181,9 +181,9 @@ impl Spline {
     }
 
     /// Returns the value at a time; `None` if there is none.
-    pub fn at(&self, time: f64, side: Side) -> Option<f64> {
+    pub fn value(&self, time: f64, side: JumpSide) -> Option<f64> {
         let (first, last) = (self.knots.first()?, self.knots.last()?);
-        let is_before = |knot: f64| if side == Side::Before { knot < time } else { knot <= time };
+        let is_before = |knot: f64| if side == JumpSide::Before { knot < time } else { knot <= time };
         let after = self.knots.partition_point(|knot| is_before(knot.time));
         let span = last.time - first.time;
         if after == 0 || after == self.knots.len() {
@@ -208,7 +208,7 @@ impl Spline {
                         _ => 0.0,
                     };
                     let own = inner.clamp(first.time, last.time);
-                    let side = if own == first.time { Side::At } else { side };
+                    let side = if own == first.time { JumpSide::At } else { side };
                     Some(self.inside(own, side)? + offset)
                 }
             };
@@ -217,8 +217,8 @@ impl Spline {
     }
 
     /// Returns the value between two knots, or at one.
-    fn inside(&self, time: f64, side: Side) -> Option<f64> {
-        let is_before = |knot: f64| if side == Side::Before { knot < time } else { knot <= time };
+    fn inside(&self, time: f64, side: JumpSide) -> Option<f64> {
+        let is_before = |knot: f64| if side == JumpSide::Before { knot < time } else { knot <= time };
         let after = self.knots.partition_point(|knot| is_before(knot.time)).max(1);
         let from = &self.knots[after - 1];
         let Some(to) = self.knots.get(after) else {
@@ -250,7 +250,7 @@ impl Spline {
                 let y = [from.value, from.value + heights[0], to.before - heights[1], to.before];
                 // Time increases along the curve, so the position is found by bisection.
                 let (mut low, mut high) = (0.0, 1.0);
-                for _ in 0..HALVINGS {
+                for _ in 0..BISECTION_STEPS {
                     let middle = 0.5 * (low + high);
                     if cubic(x, middle) < fraction { low = middle } else { high = middle }
                 }
@@ -310,9 +310,9 @@ fn widths(from: f64, to: f64) -> [f64; 2] {
 }
 
 /// A reader for the bytes of a spline.
-struct Reader<'a>(&'a [u8]);
+struct SplineBytes<'a>(&'a [u8]);
 
-impl Reader<'_> {
+impl SplineBytes<'_> {
     fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (own, rest) = self.0.split_first_chunk()?;
         self.0 = rest;

@@ -2,7 +2,7 @@
 
 use super::assets::Assets;
 use super::clips::ClipFile;
-use super::layer::{Layer, NOT_THERE, Usable, usable};
+use super::layer::{Layer, MISSING_FILE, Usable, usable};
 use super::value::{Retime, Value};
 use crate::{Error, Remark};
 use std::collections::HashMap;
@@ -17,7 +17,7 @@ const MAX_REMARK_BYTES: usize = 16 << 20;
 /// Upper limit for the nesting of sublayers.
 const MAX_DEPTH: usize = 64;
 /// Time codes per second for layers that do not state them.
-const USUAL_RATE: f64 = 24.0;
+const DEFAULT_RATE: f64 = 24.0;
 
 /// One layer of a stack.
 #[derive(Clone)]
@@ -35,13 +35,13 @@ pub struct Stack {
 }
 
 impl Stack {
-    pub fn root(&self) -> &Layer {
+    pub fn root_layer(&self) -> &Layer {
         &self.layers[0].layer
     }
 
     /// Returns the time codes per second of its first layer.
     pub fn rate(&self) -> Result<f64, Error> {
-        rate(self.root())
+        rate(self.root_layer())
     }
 }
 
@@ -58,11 +58,11 @@ fn rate(layer: &Layer) -> Result<f64, Error> {
             return Ok(rate);
         }
     }
-    Ok(USUAL_RATE)
+    Ok(DEFAULT_RATE)
 }
 
 /// A layer and the name of its file.
-type Named = (Arc<Layer>, Arc<str>);
+type NamedLayer = (Arc<Layer>, Arc<str>);
 
 /// All stacks of a scene; each file is opened once.
 pub struct Stacks {
@@ -91,14 +91,14 @@ impl Stacks {
             more: 0,
         };
         // This is the only file that must be valid.
-        let first = stacks.assets.entry(&name)?;
+        let first = stacks.assets.complete_name(&name)?;
         let layer = first.as_ref().map(|first| stacks.assets.open(first)).transpose()?.flatten();
         let (Some(first), Some(layer)) = (first, layer) else {
             return Err(Error::io(path, std::io::ErrorKind::NotFound.into()));
         };
         stacks.layers.insert(first.as_str().into(), Ok(Arc::new(layer)));
-        let number = stacks.lay(&name)?;
-        stacks.by_name.insert(name.into(), number.ok_or_else(|| NOT_THERE.into()));
+        let number = stacks.build_stack(&name)?;
+        stacks.by_name.insert(name.into(), number.ok_or_else(|| MISSING_FILE.into()));
         Ok(stacks)
     }
 
@@ -125,7 +125,7 @@ impl Stacks {
             return Ok(known.clone());
         }
         let number = match self.layer(name)? {
-            Ok(_) => usable(self.lay(name))?,
+            Ok(_) => usable(self.build_stack(name))?,
             Err(what) => Err(what),
         };
         self.by_name.insert(name.into(), number.clone());
@@ -133,18 +133,18 @@ impl Stacks {
     }
 
     /// Makes the stack of a file; `None` if its layer is unavailable.
-    fn lay(&mut self, name: &str) -> Result<Option<usize>, Error> {
+    fn build_stack(&mut self, name: &str) -> Result<Option<usize>, Error> {
         let Ok((layer, name)) = self.layer(name)? else {
             return Ok(None);
         };
         let (mut layers, mut above) = (Vec::new(), Vec::new());
-        self.push(StackLayer { layer, name, retime: Retime::NONE }, &mut layers, &mut above)?;
+        self.push(StackLayer { layer, name, retime: Retime::IDENTITY }, &mut layers, &mut above)?;
         self.stacks.push(Stack { layers });
         Ok(Some(self.stacks.len() - 1))
     }
 
     /// Returns one file's layer without sublayers, or the reason why there is none.
-    pub fn single(&mut self, name: &str) -> Result<Usable<Arc<Layer>>, Error> {
+    pub fn layer_alone(&mut self, name: &str) -> Result<Usable<Arc<Layer>>, Error> {
         Ok(self.layer(name)?.map(|(layer, _)| layer))
     }
 
@@ -154,8 +154,8 @@ impl Stacks {
     }
 
     /// Returns the layer of a file (of a package, its default entry), or the reason why there is none.
-    fn layer(&mut self, name: &str) -> Result<Usable<Named>, Error> {
-        let name: Arc<str> = match usable(self.assets.entry(name))? {
+    fn layer(&mut self, name: &str) -> Result<Usable<NamedLayer>, Error> {
+        let name: Arc<str> = match usable(self.assets.complete_name(name))? {
             Ok(name) => name.into(),
             Err(what) => return Ok(Err(what)),
         };
@@ -204,8 +204,8 @@ impl Stacks {
             let Some((sublayer, below)) = self.sublayer(&name, asset, above)? else {
                 continue;
             };
-            let own = retimes.get(i).copied().unwrap_or(Retime::NONE);
-            let own = self.usable(own, &name, asset);
+            let own = retimes.get(i).copied().unwrap_or(Retime::IDENTITY);
+            let own = self.usable_retime(own, &name, asset);
             let (count, depth) = (layers.len(), above.len());
             let scales = rate(&layer).and_then(|above| Ok(above / rate(&sublayer)?));
             let pushed = scales.and_then(|scale| {
@@ -215,7 +215,7 @@ impl Stacks {
             if let Err(what) = usable(pushed.map(Some))? {
                 layers.truncate(count);
                 above.truncate(depth);
-                self.remark(&name, format!("the sublayer '{}' {what}; left out", shown(asset)));
+                self.remark(&name, format!("the sublayer '{}' {what}; left out", abbreviated(asset)));
             }
         }
         above.pop();
@@ -224,22 +224,22 @@ impl Stacks {
 
     /// Returns the layer offset of an asset that `node` refers to; if time does not run forwards in it, the
     /// identity, with a remark.
-    pub fn usable(&mut self, retime: Retime, node: &str, asset: &str) -> Retime {
+    pub fn usable_retime(&mut self, retime: Retime, node: &str, asset: &str) -> Retime {
         if retime.is_usable() {
             return retime;
         }
         let Retime { offset, scale } = retime;
         let what = format!(
             "the layer offset (offset {offset}, scale {scale}) of '{}' is not one in which time goes forwards; read without it",
-            shown(asset)
+            abbreviated(asset)
         );
         self.remark(node, what);
-        Retime::NONE
+        Retime::IDENTITY
     }
 
     /// Opens a sublayer; if that fails, `None`, with a remark on the reason.
-    fn sublayer(&mut self, from: &str, asset: &str, above: &[Arc<str>]) -> Result<Option<Named>, Error> {
-        let what: Arc<str> = match Assets::find(from, asset) {
+    fn sublayer(&mut self, from: &str, asset: &str, above: &[Arc<str>]) -> Result<Option<NamedLayer>, Error> {
+        let what: Arc<str> = match Assets::resolve(from, asset) {
             Err(what) => what.into(),
             Ok(name) if above.iter().any(|above| **above == *name) => "lies over itself".into(),
             Ok(_) if above.len() >= MAX_DEPTH => "is a sublayer of too many others".into(),
@@ -248,12 +248,12 @@ impl Stacks {
                 Err(what) => what,
             },
         };
-        self.remark(from, format!("the sublayer '{}' {what}; left out", shown(asset)));
+        self.remark(from, format!("the sublayer '{}' {what}; left out", abbreviated(asset)));
         Ok(None)
     }
 }
 
 /// Returns the start of a name, for messages.
-pub fn shown(name: &str) -> String {
+pub fn abbreviated(name: &str) -> String {
     name.chars().take(80).collect::<String>().escape_debug().to_string()
 }

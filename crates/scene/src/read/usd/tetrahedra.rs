@@ -1,8 +1,8 @@
 //! Tetrahedral meshes, which are read as their visible surface.
 
-use super::attribute::Attribute;
+use super::attribute::UsdAttribute;
 use super::compose::{Prim, Stage};
-use super::samples::{Decode, Lengths, Timeline, lengths};
+use super::samples::{AttributeLengths, Decode, Timeline, lengths};
 use super::value::Value;
 use crate::{Channel, Error};
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ pub struct Surface {
     pub counts: Channel<i32>,
     pub corners: Channel<i32>,
     /// The number of triangles.
-    pub faces: Lengths,
+    pub faces: AttributeLengths,
 }
 
 impl Surface {
@@ -36,8 +36,8 @@ impl Surface {
 }
 
 /// Returns the number of surface triangles in the first and the last value, and whether it varies.
-fn faces(solid: &Attribute, counts: &Channel<i32>) -> Result<Lengths, Error> {
-    let mut out = Lengths { first: 0, last: 0, vary: false };
+fn faces(solid: &UsdAttribute, counts: &Channel<i32>) -> Result<AttributeLengths, Error> {
+    let mut out = AttributeLengths { first: 0, last: 0, vary: false };
     let mut values = Vec::new();
     for i in (0..counts.len()).filter(|i| *i == 0 || !solid.values.repeats(*i)) {
         counts.read(i, &mut values)?;

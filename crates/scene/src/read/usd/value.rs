@@ -253,7 +253,7 @@ pub struct Retime {
 }
 
 impl Retime {
-    pub const NONE: Retime = Retime { offset: 0.0, scale: 1.0 };
+    pub const IDENTITY: Retime = Retime { offset: 0.0, scale: 1.0 };
 
     pub fn time(self, code: f64) -> f64 {
         self.scale * code + self.offset

@@ -2,10 +2,10 @@
 //! over time: translation, rotation and scale if these suffice, otherwise a matrix.
 
 use super::compose::{Prim, Stage};
+use super::rotation::slerp_unnormalized;
 use super::samples::{Timeline, f64s};
-use super::turn::turn_between;
 use crate::transform::Qvv;
-use crate::{Channel, Error, Identity, LocalTransform, SAME_TIME, Source, TimeSampling, Transform};
+use crate::{Channel, Error, Identity, LocalTransform, Source, TIME_TOLERANCE, TimeSampling, Transform};
 use glam::{DMat4, DQuat, DVec3};
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub const Y_UP: DMat4 = DMat4::from_cols_array(&[
 const MAX_OPS: usize = 1024;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum XformOpKind {
     Translate,
     Scale,
     /// Along one axis.
@@ -34,23 +34,23 @@ enum Kind {
     Matrix,
 }
 
-impl Kind {
+impl XformOpKind {
     /// Returns the kind for the second part of an operation's name.
-    fn of(name: &str) -> Option<Kind> {
+    fn from_name(name: &str) -> Option<XformOpKind> {
         let axis = |letter: char| "XYZ".find(letter);
         let one = |prefix: &str| axis(name.strip_prefix(prefix)?.chars().next()?);
         Some(match name {
-            "translate" => Kind::Translate,
-            "scale" => Kind::Scale,
-            "orient" => Kind::Orient,
-            "transform" => Kind::Matrix,
-            "translateX" | "translateY" | "translateZ" => Kind::TranslateAxis(one("translate")?),
-            "scaleX" | "scaleY" | "scaleZ" => Kind::ScaleAxis(one("scale")?),
-            "rotateX" | "rotateY" | "rotateZ" => Kind::Rotate(one("rotate")?),
+            "translate" => XformOpKind::Translate,
+            "scale" => XformOpKind::Scale,
+            "orient" => XformOpKind::Orient,
+            "transform" => XformOpKind::Matrix,
+            "translateX" | "translateY" | "translateZ" => XformOpKind::TranslateAxis(one("translate")?),
+            "scaleX" | "scaleY" | "scaleZ" => XformOpKind::ScaleAxis(one("scale")?),
+            "rotateX" | "rotateY" | "rotateZ" => XformOpKind::Rotate(one("rotate")?),
             "rotateXYZ" | "rotateXZY" | "rotateYXZ" | "rotateYZX" | "rotateZXY" | "rotateZYX" => {
                 let mut axes = name.chars().rev().filter_map(axis);
                 let (third, second, first) = (axes.next()?, axes.next()?, axes.next()?);
-                Kind::RotateThree([first, second, third])
+                XformOpKind::RotateThree([first, second, third])
             }
             _ => return None,
         })
@@ -59,10 +59,10 @@ impl Kind {
     /// Returns how many numbers the operation takes.
     fn width(self) -> usize {
         match self {
-            Kind::TranslateAxis(_) | Kind::ScaleAxis(_) | Kind::Rotate(_) => 1,
-            Kind::Translate | Kind::Scale | Kind::RotateThree(_) => 3,
-            Kind::Orient => 4,
-            Kind::Matrix => 16,
+            XformOpKind::TranslateAxis(_) | XformOpKind::ScaleAxis(_) | XformOpKind::Rotate(_) => 1,
+            XformOpKind::Translate | XformOpKind::Scale | XformOpKind::RotateThree(_) => 3,
+            XformOpKind::Orient => 4,
+            XformOpKind::Matrix => 16,
         }
     }
 
@@ -73,27 +73,27 @@ impl Kind {
         };
         let turn =
             |about: usize, degrees: f64| DQuat::from_axis_angle(axis(about, 1.0, 0.0), degrees.to_radians());
-        let moved = |translation| LocalTransform::Parts(Qvv { translation, ..Qvv::IDENTITY });
-        let turned = |rotation| LocalTransform::Parts(Qvv { rotation, ..Qvv::IDENTITY });
-        let scaled = |scale| LocalTransform::Parts(Qvv { scale, ..Qvv::IDENTITY });
+        let moved = |translation| LocalTransform::Components(Qvv { translation, ..Qvv::IDENTITY });
+        let turned = |rotation| LocalTransform::Components(Qvv { rotation, ..Qvv::IDENTITY });
+        let scaled = |scale| LocalTransform::Components(Qvv { scale, ..Qvv::IDENTITY });
         match (self, v) {
-            (Kind::Translate, &[x, y, z]) => moved(DVec3::new(x, y, z)),
-            (Kind::Scale, &[x, y, z]) => scaled(DVec3::new(x, y, z)),
-            (Kind::TranslateAxis(a), &[v]) => moved(axis(a, v, 0.0)),
-            (Kind::ScaleAxis(a), &[v]) => scaled(axis(a, v, 1.0)),
-            (Kind::Rotate(a), &[degrees]) => turned(turn(a, degrees)),
-            (Kind::RotateThree([a, b, c]), &[x, y, z]) => {
+            (XformOpKind::Translate, &[x, y, z]) => moved(DVec3::new(x, y, z)),
+            (XformOpKind::Scale, &[x, y, z]) => scaled(DVec3::new(x, y, z)),
+            (XformOpKind::TranslateAxis(a), &[v]) => moved(axis(a, v, 0.0)),
+            (XformOpKind::ScaleAxis(a), &[v]) => scaled(axis(a, v, 1.0)),
+            (XformOpKind::Rotate(a), &[degrees]) => turned(turn(a, degrees)),
+            (XformOpKind::RotateThree([a, b, c]), &[x, y, z]) => {
                 let degrees = [x, y, z];
                 turned(turn(c, degrees[c]) * turn(b, degrees[b]) * turn(a, degrees[a]))
             }
             // The real part determines the angle, whatever the length is.
-            (Kind::Orient, &[x, y, z, w]) => {
+            (XformOpKind::Orient, &[x, y, z, w]) => {
                 let axis = DVec3::new(x, y, z).try_normalize();
                 let angle = 2.0 * w.clamp(-1.0, 1.0).acos();
                 turned(axis.map_or(DQuat::IDENTITY, |axis| DQuat::from_axis_angle(axis, angle)))
             }
             // The rows of a row-vector matrix are the columns of a column-vector matrix.
-            (Kind::Matrix, v) => {
+            (XformOpKind::Matrix, v) => {
                 LocalTransform::Matrix(v.first_chunk().map_or(DMat4::IDENTITY, DMat4::from_cols_array))
             }
             _ => LocalTransform::IDENTITY,
@@ -101,24 +101,24 @@ impl Kind {
     }
 }
 
-struct Op {
-    kind: Kind,
+struct XformOp {
+    kind: XformOpKind,
     inverted: bool,
     values: Channel<f64>,
 }
 
-impl Op {
-    fn at(&self, time: f64) -> Result<LocalTransform, Error> {
+impl XformOp {
+    fn transform_at(&self, time: f64) -> Result<LocalTransform, Error> {
         let (at, fraction) = self.values.locate(time);
         let mut values = Vec::new();
         self.values.read(at, &mut values)?;
         if fraction > 0.0 {
             let mut next = Vec::new();
             self.values.read(at + 1, &mut next)?;
-            if self.kind == Kind::Orient {
+            if self.kind == XformOpKind::Orient {
                 if let (&[x, y, z, w], &[a, b, c, d]) = (&values[..], &next[..]) {
                     let (from, to) = (DQuat::from_xyzw(x, y, z, w), DQuat::from_xyzw(a, b, c, d));
-                    values = turn_between(from, to, fraction).to_array().to_vec();
+                    values = slerp_unnormalized(from, to, fraction).to_array().to_vec();
                 }
             } else if values.len() == next.len() {
                 let pairs = values.iter_mut().zip(&next);
@@ -134,9 +134,9 @@ impl Op {
             // A singular transform has no inverse.
             (true, local) if local.matrix().determinant() == 0.0 => LocalTransform::IDENTITY,
             // Only one of the parts differs from the identity.
-            (true, LocalTransform::Parts(Qvv { translation, rotation, scale })) => {
+            (true, LocalTransform::Components(Qvv { translation, rotation, scale })) => {
                 let (rotation, scale) = (rotation.conjugate(), scale.recip());
-                LocalTransform::Parts(Qvv { translation: -translation, rotation, scale })
+                LocalTransform::Components(Qvv { translation: -translation, rotation, scale })
             }
             (true, LocalTransform::Matrix(matrix)) => LocalTransform::Matrix(matrix.inverse()),
         })
@@ -144,26 +144,26 @@ impl Op {
 }
 
 /// The product of all operations.
-struct Ops {
+struct XformOpStack {
     /// The outermost transform, from z up to y up.
     turn: Option<LocalTransform>,
-    ops: Vec<Op>,
+    ops: Vec<XformOp>,
     sampling: Arc<TimeSampling>,
     count: usize,
     bends: bool,
 }
 
-impl Ops {
-    fn at(&self, time: f64) -> Result<LocalTransform, Error> {
+impl XformOpStack {
+    fn transform_at(&self, time: f64) -> Result<LocalTransform, Error> {
         let mut local = self.turn.unwrap_or(LocalTransform::IDENTITY);
         for op in &self.ops {
-            local = local.above(&op.at(time)?);
+            local = local.compose(&op.transform_at(time)?);
         }
         Ok(local)
     }
 }
 
-impl Source<LocalTransform> for Ops {
+impl Source<LocalTransform> for XformOpStack {
     fn len(&self) -> usize {
         self.count
     }
@@ -184,28 +184,28 @@ impl Source<LocalTransform> for Ops {
 
     fn read(&self, i: usize, out: &mut Vec<LocalTransform>) -> Result<(), Error> {
         out.clear();
-        out.push(self.at(self.sampling.time(i))?);
+        out.push(self.transform_at(self.sampling.time(i))?);
         Ok(())
     }
 
-    fn bends(&self) -> bool {
+    fn has_own_interpolation(&self) -> bool {
         self.bends
     }
 
-    fn between(&self, time: f64, out: &mut Vec<LocalTransform>) -> Result<bool, Error> {
+    fn read_between(&self, time: f64, out: &mut Vec<LocalTransform>) -> Result<bool, Error> {
         if self.bends {
             out.clear();
-            out.push(self.at(time)?);
+            out.push(self.transform_at(time)?);
         }
         Ok(self.bends)
     }
 }
 
 /// Returns the matrix at a time: that of the operations if they bend, otherwise linear between samples.
-pub fn at(channel: &Channel<LocalTransform>, time: f64) -> Result<DMat4, Error> {
+pub fn matrix_at(channel: &Channel<LocalTransform>, time: f64) -> Result<DMat4, Error> {
     let (sample, fraction) = channel.locate(time);
     let mut out = Vec::new();
-    if fraction > 0.0 && channel.between(time, &mut out)? {
+    if fraction > 0.0 && channel.read_between(time, &mut out)? {
         return Ok(out.first().map_or(DMat4::IDENTITY, LocalTransform::matrix));
     }
     channel.read(sample, &mut out)?;
@@ -236,7 +236,7 @@ pub fn read(
         Some(order) => {
             let count = order.length()?;
             if count > MAX_OPS {
-                let (asked, name) = (count as u64, &stage.root().root().name);
+                let (asked, name) = (count as u64, &stage.root_stack().root_layer().name);
                 return Err(Error::limit(
                     name,
                     "operations of a transform; bake it into a matrix",
@@ -273,14 +273,14 @@ fn op(
     prim: &Prim,
     timeline: &mut Timeline,
     name: &str,
-) -> Result<Result<Option<Op>, String>, Error> {
+) -> Result<Result<Option<XformOp>, String>, Error> {
     let (inverted, name) = match name.strip_prefix("!invert!") {
         Some(name) => (true, name),
         None => (false, name),
     };
     let kind = name.strip_prefix("xformOp:").map(|rest| rest.split(':').next().unwrap_or(rest));
-    let Some(kind) = kind.and_then(Kind::of) else {
-        return Ok(Err(format!("its operation '{}' is of no known kind", super::stack::shown(name))));
+    let Some(kind) = kind.and_then(XformOpKind::from_name) else {
+        return Ok(Err(format!("its operation '{}' is of no known kind", super::stack::abbreviated(name))));
     };
     let Some(attribute) = stage.attribute(prim, name)? else {
         return Ok(Ok(None));
@@ -300,35 +300,38 @@ fn op(
         let what = format!("its operation '{name}' has {} numbers instead of {}", first.len(), kind.width());
         return Ok(Err(what));
     }
-    Ok(Ok(Some(Op { kind, inverted, values })))
+    Ok(Ok(Some(XformOp { kind, inverted, values })))
 }
 
-fn product(turn: Option<DMat4>, ops: Vec<Op>) -> Result<Channel<LocalTransform>, Error> {
-    let moving: Vec<&Op> = ops.iter().filter(|op| !op.values.is_constant()).collect();
+fn product(turn: Option<DMat4>, ops: Vec<XformOp>) -> Result<Channel<LocalTransform>, Error> {
+    let moving: Vec<&XformOp> = ops.iter().filter(|op| !op.values.is_constant()).collect();
     let constant = Arc::new(TimeSampling::Uniform { start: 0.0, step: 1.0 });
     let (sampling, count) = match &moving[..] {
         [] => (constant, 1),
         [first, rest @ ..] => {
             let (own, count) = (first.values.sampling(), first.values.len());
-            let same = |op: &&Op| op.values.sampling() == own && op.values.len() == count;
+            let same = |op: &&XformOp| op.values.sampling() == own && op.values.len() == count;
             match rest.iter().all(same) {
                 true => (own.clone(), count),
                 false => {
-                    let times =
-                        |op: &&Op| -> Vec<f64> { (0..op.values.len()).map(|i| op.values.time(i)).collect() };
+                    let times = |op: &&XformOp| -> Vec<f64> {
+                        (0..op.values.len()).map(|i| op.values.time(i)).collect()
+                    };
                     let mut times: Vec<f64> = moving.iter().flat_map(times).collect();
                     times.sort_by(f64::total_cmp);
-                    times.dedup_by(|b, a| *b - *a < SAME_TIME);
+                    times.dedup_by(|b, a| *b - *a < TIME_TOLERANCE);
                     let count = times.len();
                     (Arc::new(TimeSampling::Acyclic { times }), count)
                 }
             }
         }
     };
-    let plain = |op: &&Op| matches!(op.kind, Kind::Matrix | Kind::Translate | Kind::TranslateAxis(_));
+    let plain = |op: &&XformOp| {
+        matches!(op.kind, XformOpKind::Matrix | XformOpKind::Translate | XformOpKind::TranslateAxis(_))
+    };
     let bends = moving.len() > 1 || !moving.iter().all(plain);
     let turned = |turn: DMat4| Qvv { rotation: DQuat::from_mat4(&turn), ..Qvv::IDENTITY }.into();
-    let ops = Ops { turn: turn.map(turned), ops, sampling: sampling.clone(), count, bends };
+    let ops = XformOpStack { turn: turn.map(turned), ops, sampling: sampling.clone(), count, bends };
     Ok(Channel::new(sampling, Arc::new(ops)))
 }
 
@@ -338,14 +341,14 @@ mod tests {
 
     #[test]
     fn the_first_axis_turns_first() {
-        let Some(kind) = Kind::of("rotateXYZ") else { panic!("no rotation") };
-        assert_eq!(kind, Kind::RotateThree([0, 1, 2]));
+        let Some(kind) = XformOpKind::from_name("rotateXYZ") else { panic!("no rotation") };
+        assert_eq!(kind, XformOpKind::RotateThree([0, 1, 2]));
         // Rotates y to z by 90° about x, then z to x about y.
         let m = kind.local(&[90.0, 90.0, 0.0]).matrix();
         assert!(m.transform_vector3(DVec3::Y).abs_diff_eq(DVec3::X, 1e-12));
-        let other = Kind::of("rotateZYX").map(|kind| kind.local(&[90.0, 90.0, 0.0]).matrix());
+        let other = XformOpKind::from_name("rotateZYX").map(|kind| kind.local(&[90.0, 90.0, 0.0]).matrix());
         assert!(other.is_some_and(|m| m.transform_vector3(DVec3::Y).abs_diff_eq(DVec3::Z, 1e-12)));
-        assert_eq!(Kind::of("rotateXX"), None);
+        assert_eq!(XformOpKind::from_name("rotateXX"), None);
         assert!(Y_UP.transform_vector3(DVec3::Z).abs_diff_eq(DVec3::Y, 0.0));
     }
 }

@@ -1,13 +1,13 @@
 //! Writes cameras with their lenses.
 
-use super::plan::Plan;
+use super::plan::ArchivePlan;
 use super::property::{Content, Property};
 use crate::read::alembic::core::Pod;
 use crate::{Channel, Lens};
 
 /// Adds a camera as a child of `parent`.
 pub(super) fn add_camera<'a>(
-    plan: &mut Plan<'a>,
+    plan: &mut ArchivePlan<'a>,
     camera: &'a Channel<Lens>,
     parent: usize,
     name: &str,

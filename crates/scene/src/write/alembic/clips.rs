@@ -1,6 +1,6 @@
 //! Writes clips: the joints of each as transforms, which Alembic programs show as a tree of empties.
 
-use super::plan::{Plan, blank};
+use super::plan::{ArchivePlan, empty_leaf};
 use super::property::Leaf;
 use crate::model::BEFORE_STEP;
 use crate::read::alembic::core::Pod;
@@ -10,7 +10,7 @@ use glam::DMat4;
 use std::rc::Rc;
 
 /// Returns remarks on parts of clips that an archive cannot hold.
-pub(super) fn left_out(clips: &[Clip]) -> Vec<Remark> {
+pub(super) fn remarks_on_left_out(clips: &[Clip]) -> Vec<Remark> {
     let mut remarks = Vec::new();
     for clip in clips {
         if !clip.scalars.is_empty() {
@@ -25,9 +25,9 @@ pub(super) fn left_out(clips: &[Clip]) -> Vec<Remark> {
     remarks
 }
 
-impl<'a> Plan<'a> {
+impl<'a> ArchivePlan<'a> {
     /// Adds the joints of each clip below a group of its name; at the top, if the clip is all there is.
-    pub fn clips(&mut self) {
+    pub fn add_clips(&mut self) {
         let scene = self.scene;
         let alone = scene.nodes.is_empty() && scene.clips.len() == 1;
         for clip in &scene.clips {
@@ -35,15 +35,15 @@ impl<'a> Plan<'a> {
                 true => 0,
                 false => self.add_xform(0, &clip.name, Vec::new()),
             };
-            self.clip(clip, &scene.skeletons[clip.skeleton], top);
+            self.add_clip(clip, &scene.skeletons[clip.skeleton], top);
         }
     }
 
-    fn clip(&mut self, clip: &'a Clip, skeleton: &Skeleton, top: usize) {
+    fn add_clip(&mut self, clip: &'a Clip, skeleton: &Skeleton, top: usize) {
         let times = TimeSampling::Uniform { start: clip.start, step: 1.0 / clip.fps };
         let mut places = Vec::with_capacity(skeleton.joints.len());
         for (joint, track) in skeleton.joints.iter().zip(&clip.tracks) {
-            let moments = moments(track, clip);
+            let moments = clip_samples(track, clip);
             let samples = moments.len();
             let sampling = match samples {
                 1 => 0,
@@ -58,8 +58,8 @@ impl<'a> Plan<'a> {
                     out.push(1);
                     Ok(())
                 }),
-                same: Box::new(|_| Some(0)),
-                ..blank(true, Pod::Bool, 1, sampling, samples)
+                identity: Box::new(|_| Some(0)),
+                ..empty_leaf(true, Pod::Bool, 1, sampling, samples)
             };
             let mut properties = vec![self.leaf(".inherits", "", inherits)];
             let fps = clip.fps;
@@ -77,28 +77,28 @@ impl<'a> Plan<'a> {
 /// A sample to write: one of the clip's, or the value right before it if values are held until then, since an
 /// archive is interpolated linearly between samples.
 #[derive(Clone, Copy)]
-enum Moment {
-    At(usize),
-    Before(usize),
+enum ClipSample {
+    Sample(usize),
+    BeforeStep(usize),
 }
 
-impl Moment {
+impl ClipSample {
     fn time(self, clip: &Clip) -> f64 {
         let at = |i: usize| clip.start + i as f64 / clip.fps;
         match self {
-            Moment::At(i) => at(i),
-            Moment::Before(i) => at(i) - BEFORE_STEP,
+            ClipSample::Sample(i) => at(i),
+            ClipSample::BeforeStep(i) => at(i) - BEFORE_STEP,
         }
     }
 
     fn local(self, track: &Track, fps: f64) -> Qvv {
         let i = match self {
-            Moment::At(i) => return track.at(i),
-            Moment::Before(i) => i,
+            ClipSample::Sample(i) => return track.transform(i),
+            ClipSample::BeforeStep(i) => i,
         };
         // Held values stay, others have nearly reached the sample.
         let part = 1.0 - BEFORE_STEP * fps;
-        let (was, is) = (track.at(i - 1), track.at(i));
+        let (was, is) = (track.transform(i - 1), track.transform(i));
         Qvv {
             rotation: match track.rotation.is_held() {
                 true => was.rotation,
@@ -117,21 +117,21 @@ impl Moment {
 }
 
 /// Returns all samples of a joint; one if it does not move.
-fn moments(track: &Track, clip: &Clip) -> Vec<Moment> {
+fn clip_samples(track: &Track, clip: &Clip) -> Vec<ClipSample> {
     fn steps<T: Copy + PartialEq>(values: &SubTrack<T>, i: usize) -> bool {
-        values.is_held() && values.at(i) != values.at(i - 1)
+        values.is_held() && values.sample(i) != values.sample(i - 1)
     }
     let constant =
         track.rotation.is_constant() && track.translation.is_constant() && track.scale.is_constant();
-    let mut out = vec![Moment::At(0)];
+    let mut out = vec![ClipSample::Sample(0)];
     // At rates that leave no room for a step, linear interpolation is as good.
     let room = BEFORE_STEP * clip.fps < 0.25;
     for i in 1..if constant { 1 } else { clip.samples } {
         let held = steps(&track.rotation, i) || steps(&track.translation, i) || steps(&track.scale, i);
         if held && room {
-            out.push(Moment::Before(i));
+            out.push(ClipSample::BeforeStep(i));
         }
-        out.push(Moment::At(i));
+        out.push(ClipSample::Sample(i));
     }
     out
 }

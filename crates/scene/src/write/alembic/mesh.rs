@@ -1,10 +1,10 @@
 //! Writes meshes: points, faces, attributes, face sets.
 
-use super::plan::{Plan, blank};
+use super::plan::{ArchivePlan, empty_leaf};
 use super::property::{Content, Leaf, Property};
 use crate::read::alembic::core::Pod;
 use crate::read::alembic::murmur::murmur3;
-use crate::write::corners::Distinct;
+use crate::write::corners::DistinctValues;
 use crate::{
     Attribute, Channel, CurveBasis, CurveEnds, Curves, Error, Identity, Mesh, Particles, Scope, Winding,
 };
@@ -13,13 +13,13 @@ use std::collections::HashSet;
 use std::rc::Rc;
 
 /// Adds `mesh` as a child of `parent`, with its face sets below it.
-pub(super) fn add_mesh<'a>(plan: &mut Plan<'a>, mesh: &'a Mesh, parent: usize, name: &str) -> usize {
+pub(super) fn add_mesh<'a>(plan: &mut ArchivePlan<'a>, mesh: &'a Mesh, parent: usize, name: &str) -> usize {
     if let Some(particles) = &mesh.particles {
         return add_particles(plan, (mesh, particles), parent, name);
     }
     let schema = if mesh.is_subd { "AbcGeom_SubD_v1" } else { "AbcGeom_PolyMesh_v1" };
-    let object = plan.add_object(parent, name, &title(schema, ".geom"));
-    let faces = Rc::new(Faces {
+    let object = plan.add_object(parent, name, &schema_meta(schema, ".geom"));
+    let faces = Rc::new(CornerReverser {
         counts: &mesh.face_counts,
         reverse: mesh.winding == Winding::CounterClockwise,
         current: RefCell::default(),
@@ -34,7 +34,7 @@ pub(super) fn add_mesh<'a>(plan: &mut Plan<'a>, mesh: &'a Mesh, parent: usize, n
         geom.push(array(plan, ".velocities", "interpretation=vector", velocities, None));
     }
     others.extend(arbitrary_values(plan, mesh, &mut names, &faces));
-    geom.extend(compound(others));
+    geom.extend(arb_geom_params(others));
     plan.objects[object].properties.push(Property {
         name: ".geom".into(),
         meta: format!("schema={schema};schemaBaseType=AbcGeom_GeomBase_v1"),
@@ -42,7 +42,7 @@ pub(super) fn add_mesh<'a>(plan: &mut Plan<'a>, mesh: &'a Mesh, parent: usize, n
     });
     for set in mesh.face_sets.iter().filter(|set| !set.faces.is_empty()) {
         let schema = "AbcGeom_FaceSet_v1";
-        let child = plan.add_object(object, &set.name, &title(schema, ".faceset"));
+        let child = plan.add_object(object, &set.name, &schema_meta(schema, ".faceset"));
         let bounds = empty_box(plan);
         let faces = array(plan, ".faces", "", &set.faces, None);
         plan.objects[child].properties.push(Property {
@@ -56,19 +56,20 @@ pub(super) fn add_mesh<'a>(plan: &mut Plan<'a>, mesh: &'a Mesh, parent: usize, n
 
 /// Adds points or curves, as `Points` or `Curve`.
 fn add_particles<'a>(
-    plan: &mut Plan<'a>,
+    plan: &mut ArchivePlan<'a>,
     (mesh, particles): (&'a Mesh, &'a Particles),
     parent: usize,
     name: &str,
 ) -> usize {
     let schema = if particles.curves.is_some() { "AbcGeom_Curve_v2" } else { "AbcGeom_Points_v1" };
-    let object = plan.add_object(parent, name, &title(schema, ".geom"));
-    let faces = Rc::new(Faces { counts: &mesh.face_counts, reverse: false, current: RefCell::default() });
+    let object = plan.add_object(parent, name, &schema_meta(schema, ".geom"));
+    let faces =
+        Rc::new(CornerReverser { counts: &mesh.face_counts, reverse: false, current: RefCell::default() });
     let mut geom = positions(plan, mesh);
     let width = match &particles.curves {
         Some(curves) => {
             geom.push(required(plan, "nVertices", "", &curves.counts, None));
-            geom.push(plan.constant("curveBasisAndType", "", Pod::U8, 4, shape_of(curves)));
+            geom.push(plan.constant("curveBasisAndType", "", Pod::U8, 4, curve_basis_and_type(curves)));
             "width"
         }
         None => ".widths",
@@ -93,7 +94,7 @@ fn add_particles<'a>(
         }
     }
     others.extend(arbitrary_values(plan, mesh, &mut names, &faces));
-    geom.extend(compound(others));
+    geom.extend(arb_geom_params(others));
     plan.objects[object].properties.push(Property {
         name: ".geom".into(),
         meta: format!("schema={schema};schemaBaseType=AbcGeom_GeomBase_v1"),
@@ -104,16 +105,16 @@ fn add_particles<'a>(
 
 /// Splits off the first uv set and the normals, for which a schema has properties, from all other uv sets.
 fn uvs_and_normals<'a>(
-    plan: &mut Plan<'a>,
+    plan: &mut ArchivePlan<'a>,
     mesh: &'a Mesh,
     names: &mut HashSet<String>,
-    faces: &Rc<Faces<'a>>,
+    faces: &Rc<CornerReverser<'a>>,
 ) -> (Vec<Property>, Vec<Property>) {
     let (mut own, mut others) = (Vec::new(), Vec::new());
     for (number, uv) in mesh.uvs.iter().enumerate() {
         match number {
             0 => own.extend(attribute(plan, uv, "uv", ("vector", 2), faces)),
-            _ => others.extend(attribute(plan, uv, &free(names, &uv.name), ("vector", 2), faces)),
+            _ => others.extend(attribute(plan, uv, &unused_name(names, &uv.name), ("vector", 2), faces)),
         }
     }
     if let Some(normals) = &mesh.normals {
@@ -123,30 +124,30 @@ fn uvs_and_normals<'a>(
 }
 
 /// Returns type, wrap, basis and once more basis of curves, the bytes of `curveBasisAndType`.
-fn shape_of(curves: &Curves) -> Vec<u8> {
+fn curve_basis_and_type(curves: &Curves) -> Vec<u8> {
     let (kind, basis) = match curves.basis {
         CurveBasis::Linear => (1, 0),
         CurveBasis::Bezier => (0, 1),
         CurveBasis::BSpline => (0, 2),
         CurveBasis::CatmullRom => (0, 3),
     };
-    vec![kind, u8::from(curves.ends == CurveEnds::Closed), basis, basis]
+    vec![kind, u8::from(curves.curve_ends == CurveEnds::Closed), basis, basis]
 }
 
 /// Adds colours and custom attributes.
 fn arbitrary_values<'a>(
-    plan: &mut Plan<'a>,
+    plan: &mut ArchivePlan<'a>,
     mesh: &'a Mesh,
     names: &mut HashSet<String>,
-    faces: &Rc<Faces<'a>>,
+    faces: &Rc<CornerReverser<'a>>,
 ) -> Vec<Property> {
     let mut out = Vec::new();
     for colours in &mesh.colours {
-        let name = free(names, &colours.name);
+        let name = unused_name(names, &colours.name);
         out.extend(attribute(plan, colours, &name, ("rgba", 4), faces));
     }
     for numbers in &mesh.custom_attributes {
-        let name = free(names, &numbers.attribute.name);
+        let name = unused_name(names, &numbers.attribute.name);
         let form = ("", numbers.components);
         out.extend(attribute(plan, &numbers.attribute, &name, form, faces));
     }
@@ -154,7 +155,7 @@ fn arbitrary_values<'a>(
 }
 
 /// Returns the compound of custom properties, if there are any.
-fn compound(others: Vec<Property>) -> Option<Property> {
+fn arb_geom_params(others: Vec<Property>) -> Option<Property> {
     let there = !others.is_empty();
     there.then(|| Property {
         name: ".arbGeomParams".into(),
@@ -163,12 +164,12 @@ fn compound(others: Vec<Property>) -> Option<Property> {
     })
 }
 
-fn title(schema: &str, compound: &str) -> String {
+fn schema_meta(schema: &str, compound: &str) -> String {
     format!("schema={schema};schemaBaseType=AbcGeom_GeomBase_v1;schemaObjTitle={schema}:{compound}")
 }
 
 /// Returns a property name that is not taken yet.
-fn free(names: &mut HashSet<String>, name: &str) -> String {
+fn unused_name(names: &mut HashSet<String>, name: &str) -> String {
     let base = if name.is_empty() { "unnamed" } else { name }.replace('/', "_");
     let mut free = base.clone();
     let mut number = 1;
@@ -181,28 +182,28 @@ fn free(names: &mut HashSet<String>, name: &str) -> String {
 
 const BOX: &str = "interpretation=box";
 /// The empty box: minimum above maximum.
-const EMPTY: [f64; 6] = [f64::MAX, f64::MAX, f64::MAX, f64::MIN, f64::MIN, f64::MIN];
+const EMPTY_BOX: [f64; 6] = [f64::MAX, f64::MAX, f64::MAX, f64::MIN, f64::MIN, f64::MIN];
 
 /// Adds an empty box: the library demands bounds of everything that has a geometry schema, even of face sets.
-fn empty_box(plan: &mut Plan) -> Property {
-    let payload = EMPTY.iter().flat_map(|v| v.to_le_bytes()).collect();
+fn empty_box(plan: &mut ArchivePlan) -> Property {
+    let payload = EMPTY_BOX.iter().flat_map(|v| v.to_le_bytes()).collect();
     plan.constant(".selfBnds", BOX, Pod::F64, 6, payload)
 }
 
 /// Adds `P`, and `.selfBnds`, which is computed from it while it is written.
-fn positions<'a>(plan: &mut Plan<'a>, mesh: &'a Mesh) -> Vec<Property> {
+fn positions<'a>(plan: &mut ArchivePlan<'a>, mesh: &'a Mesh) -> Vec<Property> {
     const META: &str = "geoScope=vtx;interpretation=point";
     let channel = &mesh.positions;
     if channel.is_empty() {
         let none = required(plan, "P", META, channel, None);
         return vec![empty_box(plan), none];
     }
-    let bounds = Rc::new(Cell::new(EMPTY));
+    let bounds = Rc::new(Cell::new(EMPTY_BOX));
     let found = bounds.clone();
     let mut values = Vec::new();
     let p = plan.channel("P", META, channel, (false, Pod::F32, 3), move |i, out| {
         channel.read(i, &mut values)?;
-        let mut b = EMPTY;
+        let mut b = EMPTY_BOX;
         for p in &values {
             for (axis, &v) in p.iter().enumerate() {
                 b[axis] = b[axis].min(v.into());
@@ -225,7 +226,7 @@ pub(super) trait Element: Clone + Send + Sync + 'static {
     const POD: Pod;
     const EXTENT: usize;
     /// Appends the first `extent` numbers.
-    fn put(&self, extent: usize, out: &mut Vec<u8>);
+    fn push_numbers(&self, extent: usize, out: &mut Vec<u8>);
 }
 
 macro_rules! element {
@@ -233,7 +234,7 @@ macro_rules! element {
         impl Element for $type {
             const POD: Pod = Pod::$pod;
             const EXTENT: usize = 1;
-            fn put(&self, _: usize, out: &mut Vec<u8>) {
+            fn push_numbers(&self, _: usize, out: &mut Vec<u8>) {
                 out.extend_from_slice(&self.to_le_bytes());
             }
         }
@@ -246,43 +247,43 @@ element!(u64, U64);
 impl<const N: usize> Element for [f32; N] {
     const POD: Pod = Pod::F32;
     const EXTENT: usize = N;
-    fn put(&self, extent: usize, out: &mut Vec<u8>) {
+    fn push_numbers(&self, extent: usize, out: &mut Vec<u8>) {
         out.extend(self.iter().take(extent).flat_map(|v| v.to_le_bytes()));
     }
 }
 
 /// Like [`array`], but with one empty sample if the channel has none.
 fn required<'a, T: Element>(
-    plan: &mut Plan<'a>,
+    plan: &mut ArchivePlan<'a>,
     name: &str,
     meta: &str,
     channel: &'a Channel<T>,
-    faces: Option<Rc<Faces<'a>>>,
+    faces: Option<Rc<CornerReverser<'a>>>,
 ) -> Property {
     if channel.is_empty() {
-        return plan.leaf(name, meta, blank(false, T::POD, T::EXTENT, 0, 1));
+        return plan.leaf(name, meta, empty_leaf(false, T::POD, T::EXTENT, 0, 1));
     }
     array(plan, name, meta, channel, faces)
 }
 
 /// Adds a channel as it is, or, with `faces`, in the order of their reversed corners.
 fn array<'a, T: Element>(
-    plan: &mut Plan<'a>,
+    plan: &mut ArchivePlan<'a>,
     name: &str,
     meta: &str,
     channel: &'a Channel<T>,
-    faces: Option<Rc<Faces<'a>>>,
+    faces: Option<Rc<CornerReverser<'a>>>,
 ) -> Property {
     narrow(plan, name, meta, channel, faces, T::EXTENT)
 }
 
 /// Adds an attribute of four numbers per element as one of its first `extent` numbers.
 fn narrow<'a, T: Element>(
-    plan: &mut Plan<'a>,
+    plan: &mut ArchivePlan<'a>,
     name: &str,
     meta: &str,
     channel: &'a Channel<T>,
-    faces: Option<Rc<Faces<'a>>>,
+    faces: Option<Rc<CornerReverser<'a>>>,
     extent: usize,
 ) -> Property {
     let faces = faces.filter(|f| f.reverse);
@@ -295,12 +296,12 @@ fn narrow<'a, T: Element>(
             faces.reverse(&mut values, channel.time(i))?;
         }
         out.reserve(values.len() * 4 * extent);
-        values.iter().for_each(|v| v.put(extent, out));
+        values.iter().for_each(|v| v.push_numbers(extent, out));
         Ok(())
     });
     if let (Some(faces), Content::Leaf(index)) = (by_faces, &mut property.content) {
         let leaf: &mut Leaf<'a> = &mut plan.leaves[*index];
-        leaf.same = Box::new(move |i| {
+        leaf.identity = Box::new(move |i| {
             let both = [channel.identity(i), faces.identity(channel.time(i))];
             Some(murmur3(&both.map(u128::to_le_bytes).concat()))
         });
@@ -311,11 +312,11 @@ fn narrow<'a, T: Element>(
 /// Adds a geometry parameter of the first `components` numbers: plain, or a compound of palette and indices.
 /// `None` if it has no samples.
 fn attribute<'a, const N: usize>(
-    plan: &mut Plan<'a>,
+    plan: &mut ArchivePlan<'a>,
     attribute: &'a Attribute<[f32; N]>,
     name: &str,
     (interpretation, components): (&str, usize),
-    faces: &Rc<Faces<'a>>,
+    faces: &Rc<CornerReverser<'a>>,
 ) -> Option<Property> {
     let scope = match attribute.scope {
         Scope::Constant => "con",
@@ -354,8 +355,8 @@ struct Palette<'a, const N: usize> {
     indices: &'a Channel<u32>,
     /// Index of the sample that is held.
     held: Option<usize>,
-    list: Vec<[f32; N]>,
-    of: Vec<u32>,
+    values_without_duplicates: Vec<[f32; N]>,
+    value_indices: Vec<u32>,
 }
 
 impl<const N: usize> Palette<'_, N> {
@@ -366,10 +367,10 @@ impl<const N: usize> Palette<'_, N> {
         self.held = None;
         let mut values = Vec::new();
         self.values.read(i, &mut values)?;
-        self.indices.read(i, &mut self.of)?;
-        let mut list = Distinct::new();
+        self.indices.read(i, &mut self.value_indices)?;
+        let mut list = DistinctValues::new();
         let mut now = vec![u32::MAX; values.len()];
-        for index in &mut self.of {
+        for index in &mut self.value_indices {
             // An index out of range stays so.
             let Some(slot) = now.get_mut(*index as usize) else {
                 *index = u32::MAX;
@@ -377,11 +378,11 @@ impl<const N: usize> Palette<'_, N> {
             };
             if *slot == u32::MAX {
                 let value = values[*index as usize];
-                *slot = list.number(value.map(f32::to_bits), value);
+                *slot = list.insert(value.map(f32::to_bits), value);
             }
             *index = *slot;
         }
-        self.list = list.list;
+        self.values_without_duplicates = list.list;
         self.held = Some(i);
         Ok(())
     }
@@ -394,22 +395,27 @@ impl<const N: usize> Palette<'_, N> {
 
 /// Adds `.vals` and `.indices` of a palette with as many samples as its indices: each value once.
 fn distinct<'a, const N: usize>(
-    plan: &mut Plan<'a>,
+    plan: &mut ArchivePlan<'a>,
     values: &'a Channel<[f32; N]>,
     indices: &'a Channel<u32>,
     meta: &str,
     components: usize,
-    faces: Option<Rc<Faces<'a>>>,
+    faces: Option<Rc<CornerReverser<'a>>>,
 ) -> Vec<Property> {
-    let palette =
-        Rc::new(RefCell::new(Palette { values, indices, held: None, list: Vec::new(), of: Vec::new() }));
+    let palette = Rc::new(RefCell::new(Palette {
+        values,
+        indices,
+        held: None,
+        values_without_duplicates: Vec::new(),
+        value_indices: Vec::new(),
+    }));
     let faces = faces.filter(|f| f.reverse);
     let form = (false, Pod::F32, components);
     let (of_values, same_values) = (palette.clone(), palette.clone());
     let vals = plan.channel(".vals", meta, values, form, move |i, out| {
         let mut palette = of_values.borrow_mut();
         palette.load(i)?;
-        palette.list.iter().for_each(|v| v.put(components, out));
+        palette.values_without_duplicates.iter().for_each(|v| v.push_numbers(components, out));
         Ok(())
     });
     let (of_indices, by_faces) = (palette.clone(), faces.clone());
@@ -417,18 +423,18 @@ fn distinct<'a, const N: usize>(
     let numbers = plan.channel(".indices", "", indices, form, move |i, out| {
         let mut palette = of_indices.borrow_mut();
         palette.load(i)?;
-        let mut of = palette.of.clone();
+        let mut of = palette.value_indices.clone();
         if let Some(faces) = &by_faces {
             faces.reverse(&mut of, indices.time(i))?;
         }
-        of.iter().for_each(|v| v.put(1, out));
+        of.iter().for_each(|v| v.push_numbers(1, out));
         Ok(())
     });
     if let Content::Leaf(leaf) = vals.content {
-        plan.leaves[leaf].same = Box::new(move |i| Some(same_values.borrow().identity(i)));
+        plan.leaves[leaf].identity = Box::new(move |i| Some(same_values.borrow().identity(i)));
     }
     if let Content::Leaf(leaf) = numbers.content {
-        plan.leaves[leaf].same = Box::new(move |i| {
+        plan.leaves[leaf].identity = Box::new(move |i| {
             let turned = faces.as_ref().map_or(0, |f| f.identity(indices.time(i)));
             let both = [palette.borrow().identity(i), turned];
             Some(murmur3(&both.map(u128::to_le_bytes).concat()))
@@ -438,14 +444,14 @@ fn distinct<'a, const N: usize>(
 }
 
 /// The faces at a time, for reversing the values of their corners.
-struct Faces<'a> {
+struct CornerReverser<'a> {
     counts: &'a Channel<i32>,
     reverse: bool,
     /// Index of the sample that is held, and its values.
     current: RefCell<(Option<usize>, Vec<i32>)>,
 }
 
-impl Faces<'_> {
+impl CornerReverser<'_> {
     fn identity(&self, time: f64) -> Identity {
         match self.counts.is_empty() {
             true => 0,

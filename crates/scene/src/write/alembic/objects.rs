@@ -2,21 +2,21 @@
 
 use super::camera::add_camera;
 use super::mesh::add_mesh;
-use super::plan::{Object, Plan, Samplings, blank};
+use super::plan::{ArchivePlan, Object, Samplings, empty_leaf};
 use super::property::{Leaf, Property};
 use crate::read::alembic::core::Pod;
 use crate::{Channel, LocalTransform, MeshId, NodeId, NodeKind, Scene, Transform};
 
-impl<'a> Plan<'a> {
-    pub fn new(scene: &'a Scene) -> Plan<'a> {
-        let mut plan = Plan {
+impl<'a> ArchivePlan<'a> {
+    pub fn new(scene: &'a Scene) -> ArchivePlan<'a> {
+        let mut plan = ArchivePlan {
             objects: vec![Object { name: "ABC".into(), ..Object::default() }],
             leaves: Vec::new(),
             samplings: Samplings::new(),
             meta: archive_meta(scene),
             scene,
         };
-        let written = written(scene);
+        let written = written_nodes(scene);
         // The object that stands for a node, and the one that its children are added below.
         let mut places: Vec<Option<(usize, usize)>> = vec![None; scene.nodes.len()];
         for id in 0..scene.nodes.len() {
@@ -33,7 +33,7 @@ impl<'a> Plan<'a> {
                 plan.objects[object].properties.push(leaf);
             }
         }
-        plan.clips();
+        plan.add_clips();
         plan
     }
 
@@ -122,8 +122,8 @@ impl<'a> Plan<'a> {
                 out.push(u8::from(values.first().is_none_or(|v| *v)));
                 Ok(())
             }),
-            same: Box::new(move |i| flags(i).map_or(Some(0), |(c, at)| Some(c.identity(at)))),
-            ..blank(true, Pod::Bool, 1, sampling, samples)
+            identity: Box::new(move |i| flags(i).map_or(Some(0), |(c, at)| Some(c.identity(at)))),
+            ..empty_leaf(true, Pod::Bool, 1, sampling, samples)
         };
         let inherits = self.leaf(".inherits", "", leaf);
         let at = move |i: usize| by_inherits.map_or(i, |_| 0);
@@ -140,7 +140,7 @@ impl<'a> Plan<'a> {
 }
 
 /// Returns for each node whether it is written.
-fn written(scene: &Scene) -> Vec<bool> {
+fn written_nodes(scene: &Scene) -> Vec<bool> {
     let nodes = &scene.nodes;
     let is_content = |id: NodeId| match nodes[id].kind {
         NodeKind::Xform | NodeKind::PolyMesh | NodeKind::SubD => true,

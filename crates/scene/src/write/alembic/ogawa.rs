@@ -40,7 +40,7 @@ impl Ogawa {
             position: 0,
             blocks: HashMap::new(),
         };
-        ogawa.put(b"Ogawa\0\0\x01\0\0\0\0\0\0\0\0")?;
+        ogawa.write_bytes(b"Ogawa\0\0\x01\0\0\0\0\0\0\0\0")?;
         Ok(ogawa)
     }
 
@@ -50,8 +50,8 @@ impl Ogawa {
             return Ok(NO_DATA);
         }
         let reference = self.position | NO_DATA;
-        self.put(&(bytes.len() as u64).to_le_bytes())?;
-        self.put(bytes)?;
+        self.write_bytes(&(bytes.len() as u64).to_le_bytes())?;
+        self.write_bytes(bytes)?;
         Ok(reference)
     }
 
@@ -66,9 +66,9 @@ impl Ogawa {
             return Ok(reference);
         }
         let reference = self.position | NO_DATA;
-        self.put(&(size + 16).to_le_bytes())?;
-        self.put(&key.to_le_bytes())?;
-        self.put(payload)?;
+        self.write_bytes(&(size + 16).to_le_bytes())?;
+        self.write_bytes(&key.to_le_bytes())?;
+        self.write_bytes(payload)?;
         self.blocks.insert((key, size), reference);
         Ok(reference)
     }
@@ -78,9 +78,9 @@ impl Ogawa {
             return Ok(NO_CHILDREN);
         }
         let reference = self.position;
-        self.put(&(children.len() as u64).to_le_bytes())?;
+        self.write_bytes(&(children.len() as u64).to_le_bytes())?;
         for child in children {
-            self.put(&child.to_le_bytes())?;
+            self.write_bytes(&child.to_le_bytes())?;
         }
         Ok(reference)
     }
@@ -97,10 +97,10 @@ impl Ogawa {
             self.out.flush()
         })();
         last.map_err(|e| Error::io(self.temporary.target(), e))?;
-        self.temporary.keep()
+        self.temporary.publish()
     }
 
-    fn put(&mut self, bytes: &[u8]) -> Result<(), Error> {
+    fn write_bytes(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let done = self.out.write_all(bytes);
         done.map_err(|e| Error::io(self.temporary.target(), e))?;
         self.position += bytes.len() as u64;

@@ -1,6 +1,6 @@
 //! The plan of an archive: objects, their properties, time samplings, metadata.
 
-use super::property::{Content, Fill, Leaf, Property, Same, Written};
+use super::property::{Content, FillFn, IdentityFn, Leaf, Property, WrittenSamples};
 use crate::read::alembic::core::Pod;
 use crate::{Channel, Identity, Scene, TimeSampling};
 use glam::DMat4;
@@ -9,11 +9,11 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// Alembic's time per cycle of an acyclic sampling, whose times are all there are.
-const ACYCLIC: f64 = f64::MAX / 32.0;
+const ACYCLIC_PERIOD: f64 = f64::MAX / 32.0;
 /// Times within this distance, in seconds, of evenly spaced ones are taken to be even.
-const EVEN: f64 = 1e-9;
+const EVEN_TIMES_TOLERANCE: f64 = 1e-9;
 
-pub(super) struct Plan<'a> {
+pub(super) struct ArchivePlan<'a> {
     /// Objects, parents before children; the first is the root object.
     pub objects: Vec<Object>,
     pub leaves: Vec<Leaf<'a>>,
@@ -33,7 +33,7 @@ pub(super) struct Object {
     pub names: HashSet<String>,
 }
 
-impl<'a> Plan<'a> {
+impl<'a> ArchivePlan<'a> {
     /// Adds a child of `parent`, under `name` or a free name like it.
     pub fn add_object(&mut self, parent: usize, name: &str, meta: &str) -> usize {
         let base = match name.replace('/', "_") {
@@ -88,8 +88,8 @@ impl<'a> Plan<'a> {
                 out.extend(matrix.iter().flat_map(|v| v.to_le_bytes()));
                 Ok(())
             }),
-            same: Box::new(move |i| Some(same(i))),
-            ..blank(true, Pod::F64, 16, sampling, samples)
+            identity: Box::new(move |i| Some(same(i))),
+            ..empty_leaf(true, Pod::F64, 16, sampling, samples)
         };
         let vals = self.leaf(".vals", "", leaf);
         let flag = self.constant("isNotConstantIdentity", "", Pod::Bool, 1, vec![1]);
@@ -102,8 +102,8 @@ impl<'a> Plan<'a> {
                     out.extend(channels.flat_map(|bit| bit.to_le_bytes()));
                     Ok(())
                 }),
-                at_the_end: true,
-                ..blank(false, Pod::U32, 1, 0, 1)
+                written_last: true,
+                ..empty_leaf(false, Pod::U32, 1, 0, 1)
             };
             properties.push(self.leaf(".animChans", "", leaf));
         }
@@ -124,7 +124,7 @@ impl<'a> Plan<'a> {
                 out.extend_from_slice(&payload);
                 Ok(())
             }),
-            ..blank(true, pod, extent, 0, 1)
+            ..empty_leaf(true, pod, extent, 0, 1)
         };
         self.leaf(name, meta, leaf)
     }
@@ -141,8 +141,8 @@ impl<'a> Plan<'a> {
         let sampling = self.samplings.index(channel.sampling(), channel.len());
         let leaf = Leaf {
             fill: Box::new(fill),
-            same: Box::new(|i| Some(channel.identity(i))),
-            ..blank(scalar, pod, extent, sampling, channel.len())
+            identity: Box::new(|i| Some(channel.identity(i))),
+            ..empty_leaf(scalar, pod, extent, sampling, channel.len())
         };
         self.leaf(name, meta, leaf)
     }
@@ -154,18 +154,24 @@ impl<'a> Plan<'a> {
 }
 
 /// Returns a leaf without content.
-pub(super) fn blank<'a>(scalar: bool, pod: Pod, extent: usize, sampling: usize, samples: usize) -> Leaf<'a> {
-    let (fill, same): (Fill, Same) = (Box::new(|_, _| Ok(())), Box::new(|_| None));
+pub(super) fn empty_leaf<'a>(
+    scalar: bool,
+    pod: Pod,
+    extent: usize,
+    sampling: usize,
+    samples: usize,
+) -> Leaf<'a> {
+    let (fill, same): (FillFn, IdentityFn) = (Box::new(|_, _| Ok(())), Box::new(|_| None));
     Leaf {
         scalar,
         pod,
         extent,
         sampling,
         samples,
-        at_the_end: false,
+        written_last: false,
         fill,
-        same,
-        written: Written::default(),
+        identity: same,
+        written: WrittenSamples::default(),
     }
 }
 
@@ -191,7 +197,7 @@ impl Samplings {
                 let beyond = std::iter::repeat_n(last, samples - times.len());
                 TimeSampling::Acyclic { times: times.iter().copied().chain(beyond).collect() }
             }
-            TimeSampling::Acyclic { times } => match even(&times[..samples]) {
+            TimeSampling::Acyclic { times } => match as_uniform(&times[..samples]) {
                 Some(uniform) => uniform,
                 None => sampling.clone(),
             },
@@ -204,7 +210,7 @@ impl Samplings {
     }
 
     fn insert(&mut self, sampling: TimeSampling) -> usize {
-        let (cycle, times) = parts(&sampling);
+        let (cycle, times) = period_and_times(&sampling);
         let key = std::iter::once(&cycle).chain(times.iter()).map(|t| t.to_bits()).collect();
         *self.numbers.entry(key).or_insert_with(|| {
             self.list.push(sampling);
@@ -220,7 +226,7 @@ impl Samplings {
         }
         let mut out = Vec::new();
         for (sampling, most) in self.list.iter().zip(most) {
-            let (cycle, times) = parts(sampling);
+            let (cycle, times) = period_and_times(sampling);
             out.extend_from_slice(&most.to_le_bytes());
             out.extend_from_slice(&cycle.to_le_bytes());
             out.extend_from_slice(&(times.len() as u32).to_le_bytes());
@@ -231,22 +237,22 @@ impl Samplings {
 }
 
 /// Returns the time per cycle and the times of the cycle.
-fn parts(sampling: &TimeSampling) -> (f64, &[f64]) {
+fn period_and_times(sampling: &TimeSampling) -> (f64, &[f64]) {
     match sampling {
         TimeSampling::Uniform { start, step } => (*step, std::slice::from_ref(start)),
         TimeSampling::Cyclic { times, period } => (*period, times),
-        TimeSampling::Acyclic { times } => (ACYCLIC, times),
+        TimeSampling::Acyclic { times } => (ACYCLIC_PERIOD, times),
     }
 }
 
 /// Returns evenly spaced times as a uniform sampling.
-fn even(times: &[f64]) -> Option<TimeSampling> {
+fn as_uniform(times: &[f64]) -> Option<TimeSampling> {
     let (&start, &last) = (times.first()?, times.last()?);
     if times.len() == 1 {
         return Some(TimeSampling::Uniform { start, step: 1.0 });
     }
     let step = (last - start) / (times.len() - 1) as f64;
-    let fits = |(i, t): (usize, &f64)| (start + i as f64 * step - t).abs() <= EVEN;
+    let fits = |(i, t): (usize, &f64)| (start + i as f64 * step - t).abs() <= EVEN_TIMES_TOLERANCE;
     (step > 0.0 && step.is_finite() && times.iter().enumerate().all(fits))
         .then_some(TimeSampling::Uniform { start, step })
 }

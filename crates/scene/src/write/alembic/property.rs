@@ -6,9 +6,9 @@ use crate::{Error, Identity};
 use std::collections::HashMap;
 
 /// Fills the payload of sample `i` (cleared before) with all its numbers, little-endian, flat.
-pub(super) type Fill<'a> = Box<dyn FnMut(usize, &mut Vec<u8>) -> Result<(), Error> + 'a>;
+pub(super) type FillFn<'a> = Box<dyn FnMut(usize, &mut Vec<u8>) -> Result<(), Error> + 'a>;
 /// Returns an identity that is equal for consecutive samples known to be equal; `None` if that is unknown.
-pub(super) type Same<'a> = Box<dyn Fn(usize) -> Option<Identity> + 'a>;
+pub(super) type IdentityFn<'a> = Box<dyn Fn(usize) -> Option<Identity> + 'a>;
 
 pub(super) struct Property {
     pub name: String,
@@ -32,15 +32,15 @@ pub(super) struct Leaf<'a> {
     pub sampling: usize,
     pub samples: usize,
     /// `true` if its one sample is known only when all others are written.
-    pub at_the_end: bool,
-    pub fill: Fill<'a>,
-    pub same: Same<'a>,
-    pub written: Written,
+    pub written_last: bool,
+    pub fill: FillFn<'a>,
+    pub identity: IdentityFn<'a>,
+    pub written: WrittenSamples,
 }
 
 /// The samples of a simple property that are already written.
 #[derive(Default)]
-pub(super) struct Written {
+pub(super) struct WrittenSamples {
     /// Sample 0, then samples from `first` on.
     slots: Vec<Reference>,
     first: usize,
@@ -57,7 +57,7 @@ impl Leaf<'_> {
     /// Writes sample `i`; samples must come in order. `buffer` is scratch.
     pub fn write(&mut self, i: usize, out: &mut Ogawa, buffer: &mut Vec<u8>) -> Result<(), Error> {
         let w = &mut self.written;
-        let identity = (self.same)(i);
+        let identity = (self.identity)(i);
         let mut reference = w.previous;
         if i == 0 || identity.is_none() || identity != w.identity {
             buffer.clear();
@@ -102,7 +102,7 @@ impl Leaf<'_> {
 
     fn info(&self) -> u32 {
         let w = &self.written;
-        let element = size_of_pod(self.pod) * self.extent;
+        let element = pod_size(self.pod) * self.extent;
         let kind = match self.scalar {
             true => 1,
             false if !w.varies && w.always == Some(element) => 3,
@@ -221,7 +221,7 @@ fn header(out: &mut Vec<u8>, info: u32, hint: u32, property: &Property, number: 
     }
 }
 
-pub(super) fn size_of_pod(pod: Pod) -> usize {
+pub(super) fn pod_size(pod: Pod) -> usize {
     match pod {
         Pod::Bool | Pod::U8 | Pod::I8 | Pod::String => 1,
         Pod::U16 | Pod::I16 | Pod::F16 => 2,

@@ -15,18 +15,18 @@ use std::io::{Seek, Write};
 use std::path::Path;
 
 /// Largest size of the chunk, which leaves room for the JSON: a .glb as a whole is below 4 GiB.
-const MOST_BYTES: u64 = u32::MAX as u64 - (256 << 20);
+const MAX_CHUNK_BYTES: u64 = u32::MAX as u64 - (256 << 20);
 
 /// Weights of more bytes than this are written without their zeros, whose number grows with the square of the
 /// frames.
-const SPARSE: u64 = 1 << 16;
+const MIN_SPARSE_BYTES: u64 = 1 << 16;
 
 /// Bytes that are buffered before they are written.
-const FLUSH: usize = 1 << 20;
+const FLUSH_BYTES: usize = 1 << 20;
 
 /// The purpose of an accessor's values.
 #[derive(Clone, Copy, PartialEq)]
-pub(crate) enum Use {
+pub(crate) enum AccessorUse {
     Vertices,
     Indices,
     Animation,
@@ -51,7 +51,7 @@ pub(crate) struct Document {
     /// `true` if vertices of 16-bit or 8-bit integers are in it.
     quantized: bool,
     /// Size in bytes of the placeholder buffer.
-    plain: u64,
+    placeholder_bytes: u64,
     length: u64,
     /// Buffered bytes that are not yet in the file.
     pending: Vec<u8>,
@@ -67,7 +67,7 @@ impl Document {
             file: Temporary::create(target)?,
             compression,
             quantized: false,
-            plain: 0,
+            placeholder_bytes: 0,
             length: 0,
             pending: Vec::new(),
             bytes: Vec::new(),
@@ -84,7 +84,7 @@ impl Document {
     pub fn floats<const N: usize>(
         &mut self,
         values: &[[f32; N]],
-        purpose: Use,
+        purpose: AccessorUse,
         bounds: bool,
     ) -> Result<Index<Accessor>, Error> {
         self.bytes.clear();
@@ -97,15 +97,15 @@ impl Document {
         &mut self,
         view: Index<View>,
         values: &[[f32; N]],
-        purpose: Use,
+        purpose: AccessorUse,
         bounds: bool,
     ) -> Result<Index<Accessor>, Error> {
         let (low, high) = bounds_of(values.iter().copied());
-        let mut accessor = accessor(Some(view), values.len(), ComponentType::F32, kind(N));
+        let mut accessor = accessor(Some(view), values.len(), ComponentType::F32, accessor_type(N));
         if bounds {
             (accessor.min, accessor.max) = (Some(low.to_vec().into()), Some(high.to_vec().into()));
         }
-        if purpose == Use::Animation && bounds {
+        if purpose == AccessorUse::Animation && bounds {
             let times = values.iter().flatten().copied().collect();
             self.key_times.insert(self.root.accessors.len(), times);
         }
@@ -113,16 +113,20 @@ impl Document {
     }
 
     /// Writes the first `components` numbers of each vertex.
-    pub fn numbers(&mut self, values: &[[f32; 4]], components: usize) -> Result<Index<Accessor>, Error> {
+    pub fn leading_components(
+        &mut self,
+        values: &[[f32; 4]],
+        components: usize,
+    ) -> Result<Index<Accessor>, Error> {
         fn first<const N: usize>(values: &[[f32; 4]]) -> Vec<[f32; N]> {
             let of = |v: &[f32; 4]| std::array::from_fn(|i| v[i]);
             values.iter().map(of).collect()
         }
         match components {
-            1 => self.floats(&first::<1>(values), Use::Vertices, false),
-            2 => self.floats(&first::<2>(values), Use::Vertices, false),
-            3 => self.floats(&first::<3>(values), Use::Vertices, false),
-            _ => self.floats(values, Use::Vertices, false),
+            1 => self.floats(&first::<1>(values), AccessorUse::Vertices, false),
+            2 => self.floats(&first::<2>(values), AccessorUse::Vertices, false),
+            3 => self.floats(&first::<3>(values), AccessorUse::Vertices, false),
+            _ => self.floats(values, AccessorUse::Vertices, false),
         }
     }
 
@@ -136,7 +140,7 @@ impl Document {
     ) -> Result<Index<Accessor>, Error> {
         let asked = (rows.len() as u64).saturating_mul(columns as u64).saturating_mul(4);
         let count = rows.len().saturating_mul(columns);
-        if asked > SPARSE && !whole && count <= u32::MAX as usize {
+        if asked > MIN_SPARSE_BYTES && !whole && count <= u32::MAX as usize {
             let place = |(row, column): (usize, &Option<u32>)| Some((row * columns) as u32 + (*column)?);
             let places: Vec<u32> = rows.iter().enumerate().filter_map(place).collect();
             if !places.is_empty() {
@@ -154,7 +158,7 @@ impl Document {
                 self.bytes[at..at + 4].copy_from_slice(&1f32.to_le_bytes());
             }
         }
-        let view = self.view(Use::Animation, Packing::Values(4, None))?;
+        let view = self.view(AccessorUse::Animation, Packing::Values(4, None))?;
         let accessor = accessor(Some(view), rows.len() * columns, ComponentType::F32, Type::Scalar);
         Ok(Index::push(&mut self.root.accessors, accessor))
     }
@@ -162,20 +166,20 @@ impl Document {
     /// Writes triangle corners; 16 bits if the number of vertices allows (65,535 itself is reserved).
     pub fn indices(&mut self, indices: &[u32], vertices: usize) -> Result<Index<Accessor>, Error> {
         self.bytes.clear();
-        let kind = self.put_indices(indices, vertices);
+        let kind = self.push_indices(indices, vertices);
         let stride = if vertices <= 0xffff { 2 } else { 4 };
-        let view = self.view(Use::Indices, Packing::Triangles(stride))?;
+        let view = self.view(AccessorUse::Indices, Packing::Triangles(stride))?;
         Ok(Index::push(&mut self.root.accessors, accessor(Some(view), indices.len(), kind, Type::Scalar)))
     }
 
     /// Writes vectors of four 16-bit integers.
-    pub fn words(&mut self, values: &[[u16; 4]]) -> Result<Index<Accessor>, Error> {
+    pub fn u16_vectors(&mut self, values: &[[u16; 4]]) -> Result<Index<Accessor>, Error> {
         self.bytes.clear();
         self.bytes.extend(values.iter().flatten().flat_map(|v| v.to_le_bytes()));
-        let view = self.view(Use::Vertices, Packing::Values(8, None))?;
+        let view = self.view(AccessorUse::Vertices, Packing::Values(8, None))?;
         Ok(Index::push(
             &mut self.root.accessors,
-            accessor(Some(view), values.len(), ComponentType::U16, kind(4)),
+            accessor(Some(view), values.len(), ComponentType::U16, accessor_type(4)),
         ))
     }
 
@@ -186,7 +190,7 @@ impl Document {
         // Compressed, unchanged vertices take next to nothing.
         let whole = self.compression.is_some() && !moved.is_empty();
         if whole || moved.len() * (12 + index) * 5 > deltas.len() * 12 * 4 {
-            return self.floats(deltas, Use::Vertices, true);
+            return self.floats(deltas, AccessorUse::Vertices, true);
         }
         let (low, high) = bounds_of(deltas.iter().copied());
         let mut out = accessor(None, deltas.len(), ComponentType::F32, Type::Vec3);
@@ -202,11 +206,11 @@ impl Document {
     /// Returns a sparse accessor with these values at `places` of `count`; the others are zero.
     fn sparse(&mut self, places: &[u32], count: usize, values: &[f32]) -> Result<sparse::Sparse, Error> {
         self.bytes.clear();
-        let kind = self.put_indices(places, count);
-        let indices = self.view(Use::Animation, Packing::Raw)?;
+        let kind = self.push_indices(places, count);
+        let indices = self.view(AccessorUse::Animation, Packing::Raw)?;
         self.bytes.clear();
         self.bytes.extend(values.iter().flat_map(|v| v.to_le_bytes()));
-        let values = self.view(Use::Animation, Packing::Raw)?;
+        let values = self.view(AccessorUse::Animation, Packing::Raw)?;
         Ok(sparse::Sparse {
             count: USize64::from(places.len()),
             indices: sparse::Indices {
@@ -228,7 +232,11 @@ impl Document {
     }
 
     /// Writes positions as 16-bit integers, or their differences if they are `signed`.
-    pub fn grid(&mut self, values: &[[i32; 3]], signed: bool) -> Result<Index<Accessor>, Error> {
+    pub fn fixed_point_positions(
+        &mut self,
+        values: &[[i32; 3]],
+        signed: bool,
+    ) -> Result<Index<Accessor>, Error> {
         self.quantized = true;
         self.bytes.clear();
         // Vertex attributes are aligned to 4 bytes.
@@ -246,7 +254,7 @@ impl Document {
     }
 
     /// Writes octahedral normals of 8 or 16 bits.
-    pub fn directions(&mut self, values: &[[i16; 4]], wide: bool) -> Result<Index<Accessor>, Error> {
+    pub fn octahedral_normals(&mut self, values: &[[i16; 4]], wide: bool) -> Result<Index<Accessor>, Error> {
         self.quantized = true;
         self.bytes.clear();
         match wide {
@@ -261,7 +269,10 @@ impl Document {
     }
 
     /// Writes numbers from 0 to 1 as normalized integers: of 16 bits, or of 8 bits if there are four.
-    pub fn shares<const N: usize>(&mut self, values: &[[f32; N]]) -> Result<Index<Accessor>, Error> {
+    pub fn normalized_integers<const N: usize>(
+        &mut self,
+        values: &[[f32; N]],
+    ) -> Result<Index<Accessor>, Error> {
         self.quantized |= N == 2;
         self.bytes.clear();
         let part = |v: f32, most: f32| (v.clamp(0.0, 1.0) * most).round() as u16;
@@ -278,7 +289,7 @@ impl Document {
         };
         let stride = self.bytes.len() / values.len().max(1);
         let view = self.strided(stride.max(4), None)?;
-        let mut out = accessor(Some(view), values.len(), component, kind(N));
+        let mut out = accessor(Some(view), values.len(), component, accessor_type(N));
         out.normalized = true;
         Ok(Index::push(&mut self.root.accessors, out))
     }
@@ -290,27 +301,27 @@ impl Document {
         power: i32,
         bounds: bool,
     ) -> Result<Index<Accessor>, Error> {
-        let words = values.iter().flatten().map(|v| filters::exponential(*v, power));
+        let words = values.iter().flatten().map(|v| filters::encode_exponential(*v, power));
         let Some(words) = words.collect::<Option<Vec<u32>>>() else {
-            return self.floats(values, Use::Vertices, bounds);
+            return self.floats(values, AccessorUse::Vertices, bounds);
         };
         let back: Vec<[f32; N]> = (words.chunks_exact(N))
-            .map(|v| std::array::from_fn(|i| filters::from_exponential(v[i])))
+            .map(|v| std::array::from_fn(|i| filters::decode_exponential(v[i])))
             .collect();
         self.bytes.clear();
         self.bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
-        let view = self.view(Use::Vertices, Packing::Values(4 * N, Some("EXPONENTIAL")))?;
-        self.float_accessor(view, &back, Use::Vertices, bounds)
+        let view = self.view(AccessorUse::Vertices, Packing::Values(4 * N, Some("EXPONENTIAL")))?;
+        self.float_accessor(view, &back, AccessorUse::Vertices, bounds)
     }
 
     /// Adds a view of vertices with this stride in bytes.
     fn strided(&mut self, stride: usize, filter: Option<&'static str>) -> Result<Index<View>, Error> {
-        let view = self.view(Use::Vertices, Packing::Values(stride, filter))?;
+        let view = self.view(AccessorUse::Vertices, Packing::Values(stride, filter))?;
         self.root.buffer_views[view.value()].byte_stride = Some(Stride(stride));
         Ok(view)
     }
 
-    fn put_indices(&mut self, indices: &[u32], vertices: usize) -> ComponentType {
+    fn push_indices(&mut self, indices: &[u32], vertices: usize) -> ComponentType {
         if vertices <= 0xffff {
             self.bytes.extend(indices.iter().flat_map(|&i| (i as u16).to_le_bytes()));
             ComponentType::U16
@@ -322,22 +333,22 @@ impl Document {
 
     fn check(&self, more: u64) -> Result<(), Error> {
         let asked = self.length.saturating_add(more);
-        if asked > MOST_BYTES {
+        if asked > MAX_CHUNK_BYTES {
             let what = "bytes in a .glb, which cannot hold 4 GiB; write .abc instead";
-            return Err(Error::limit(self.file.target(), what, asked, MOST_BYTES));
+            return Err(Error::limit(self.file.target(), what, asked, MAX_CHUNK_BYTES));
         }
         Ok(())
     }
 
     /// Appends `self.bytes`, compressed or raw, aligned to 4.
-    fn view(&mut self, purpose: Use, packing: Packing) -> Result<Index<View>, Error> {
+    fn view(&mut self, purpose: AccessorUse, packing: Packing) -> Result<Index<View>, Error> {
         let plain = self.bytes.len();
         let packed = self.compression.and_then(|extension| pack(&self.bytes, extension, packing));
         let (buffer, place, extensions) = match packed {
             None => (0, self.length, None),
             Some((bytes, name, said)) => {
-                let place = self.plain;
-                self.plain += plain.next_multiple_of(4) as u64;
+                let place = self.placeholder_bytes;
+                self.placeholder_bytes += plain.next_multiple_of(4) as u64;
                 let mut said = said;
                 said.insert("byteOffset".into(), self.length.into());
                 said.insert("byteLength".into(), bytes.len().into());
@@ -349,7 +360,7 @@ impl Document {
         self.check(self.bytes.len() as u64 + 3)?;
         self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
         self.pending.extend_from_slice(&self.bytes);
-        if self.pending.len() >= FLUSH {
+        if self.pending.len() >= FLUSH_BYTES {
             self.flush()?;
         }
         self.length += self.bytes.len() as u64;
@@ -360,9 +371,9 @@ impl Document {
             byte_stride: None,
             name: None,
             target: match purpose {
-                Use::Vertices => Some(Valid(Target::ArrayBuffer)),
-                Use::Indices => Some(Valid(Target::ElementArrayBuffer)),
-                Use::Animation => None,
+                AccessorUse::Vertices => Some(Valid(Target::ArrayBuffer)),
+                AccessorUse::Indices => Some(Valid(Target::ElementArrayBuffer)),
+                AccessorUse::Animation => None,
             },
             extensions,
             extras: Default::default(),
@@ -390,11 +401,11 @@ impl Document {
             self.root.buffers = vec![buffer(self.length)];
         }
         let mut needed = Vec::new();
-        if let Some(extension) = self.compression.filter(|_| self.plain > 0) {
+        if let Some(extension) = self.compression.filter(|_| self.placeholder_bytes > 0) {
             let fallback = serde_json::json!({ "fallback": true });
             let others = Map::from_iter([(extension.name().to_string(), fallback)]);
             let extensions = Some(gltf_json::extensions::buffer::Buffer { others });
-            self.root.buffers.push(Buffer { extensions, ..buffer(self.plain) });
+            self.root.buffers.push(Buffer { extensions, ..buffer(self.placeholder_bytes) });
             needed.push(extension.name().to_string());
         }
         if self.quantized {
@@ -434,7 +445,7 @@ impl Document {
             Ok(())
         };
         assemble().map_err(|e| Error::io(out.target(), e))?;
-        out.keep()
+        out.publish()
     }
 }
 
@@ -467,7 +478,7 @@ fn pack(
     Some((packed, extension.name(), said))
 }
 
-fn kind(components: usize) -> Type {
+fn accessor_type(components: usize) -> Type {
     match components {
         1 => Type::Scalar,
         2 => Type::Vec2,

@@ -2,8 +2,8 @@
 //! the lens.
 
 use super::tree::{Tree, metres};
-use crate::lens::FARTHEST;
-use crate::{Channel, Error, Lens, Remark, Unit};
+use crate::lens::MAX_CLIPPING_DISTANCE;
+use crate::{Channel, Error, LengthUnit, Lens, Remark};
 use gltf_json::camera::{Camera, Orthographic, Perspective, Type};
 use gltf_json::validation::Checked::Valid;
 use gltf_json::{Index, Node};
@@ -14,7 +14,7 @@ impl Tree<'_> {
         &mut self,
         node: Index<Node>,
         camera: &Channel<Lens>,
-        (path, unit): (&str, Option<Unit>),
+        (path, unit): (&str, Option<LengthUnit>),
     ) -> Result<(), Error> {
         let mut lenses = Vec::new();
         if !camera.is_empty() {
@@ -64,7 +64,7 @@ fn view(lens: &Lens, metres: f64) -> Option<Camera> {
     camera.perspective = Some(Perspective {
         aspect_ratio: Some((width / height) as f32),
         yfov: (2.0 * (height / 2.0 / lens.focal_length).atan()) as f32,
-        zfar: (lens.clipping[1] < FARTHEST).then_some(zfar),
+        zfar: (lens.clipping[1] < MAX_CLIPPING_DISTANCE).then_some(zfar),
         znear,
         extensions: None,
         extras: Default::default(),

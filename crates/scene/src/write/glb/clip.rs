@@ -2,7 +2,7 @@
 //! sub-tracks only if they leave the rest pose in any clip of the skeleton; layers and biases of joints,
 //! scalar tracks and markers as extras.
 
-use super::buffer::Use;
+use super::buffer::AccessorUse;
 use super::tree::{Tree, extras, metres};
 use crate::{Clip, Error, Qvv, Remark, Scene, Track};
 use glam::{DQuat, DVec3};
@@ -17,7 +17,7 @@ fn vector(v: DVec3) -> [f32; 3] {
 }
 
 /// Returns the interpolation between samples: STEP for held values, else LINEAR.
-fn how(held: bool) -> Interpolation {
+fn interpolation(held: bool) -> Interpolation {
     match held {
         true => Interpolation::Step,
         false => Interpolation::Linear,
@@ -34,9 +34,9 @@ pub(super) fn animated_parts(scene: &Scene) -> Vec<Vec<[bool; 3]>> {
         let joints = &scene.skeletons[clip.skeleton].joints;
         for ((track, joint), animated) in clip.tracks.iter().zip(joints).zip(&mut animated[clip.skeleton]) {
             let (r, t, s) = (&track.rotation, &track.translation, &track.scale);
-            animated[0] |= !r.is_constant() || r.at(0) != joint.rest.rotation;
-            animated[1] |= !t.is_constant() || t.at(0) != joint.rest.translation;
-            animated[2] |= !s.is_constant() || s.at(0) != joint.rest.scale;
+            animated[0] |= !r.is_constant() || r.sample(0) != joint.rest.rotation;
+            animated[1] |= !t.is_constant() || t.sample(0) != joint.rest.translation;
+            animated[2] |= !s.is_constant() || s.sample(0) != joint.rest.scale;
         }
     }
     animated
@@ -46,7 +46,7 @@ impl Tree<'_> {
     /// Adds the nodes of the joints of each skeleton, at rest, with lengths in metres, the unit of glTF.
     pub(super) fn skeletons(&mut self, scene: &Scene, roots: &mut Vec<Index<Node>>) -> Vec<Vec<Index<Node>>> {
         let unit = metres(scene.unit);
-        let ridden = self.ridden(scene);
+        let ridden = self.skeletons_with_skins(scene);
         let mut out = Vec::with_capacity(scene.skeletons.len());
         for (skeleton, ridden) in scene.skeletons.iter().zip(ridden) {
             let mut nodes: Vec<Index<Node>> = Vec::with_capacity(skeleton.joints.len());
@@ -71,7 +71,7 @@ impl Tree<'_> {
                     more.insert("shell".into(), json!(shell * unit));
                 }
                 let Qvv { rotation, translation, scale } = joint.rest;
-                let json = self.get(node);
+                let json = self.node_mut(node);
                 json.translation = Some(vector(translation * unit));
                 json.rotation = Some(UnitQuaternion(rotation.to_array().map(|v| v as f32)));
                 json.scale = Some(vector(scale));
@@ -118,7 +118,7 @@ impl Tree<'_> {
             ));
         }
         // Key times of all samples, and a single one for constant tracks.
-        let whole = self.meshes.document.floats(&keys, Use::Animation, true)?;
+        let whole = self.meshes.document.floats(&keys, AccessorUse::Animation, true)?;
         let mut first = None;
         let is_constant = clip.tracks.iter().all(|track| {
             track.rotation.is_constant() && track.translation.is_constant() && track.scale.is_constant()
@@ -131,7 +131,7 @@ impl Tree<'_> {
                     (true, false) => {
                         let one = match first {
                             Some(one) => one,
-                            None => self.meshes.document.floats(&keys[..1], Use::Animation, true)?,
+                            None => self.meshes.document.floats(&keys[..1], AccessorUse::Animation, true)?,
                         };
                         first = Some(one);
                         Some((one, 1))
@@ -161,28 +161,28 @@ impl Tree<'_> {
         let (r, t, s) = (&track.rotation, &track.translation, &track.scale);
         let [rotation, translation, scale] = samples;
         if let Some((input, n)) = translation {
-            let values: Vec<_> = (0..n).map(|i| vector(t.at(i) * unit)).collect();
-            self.put(node, Property::Translation, input, &values, how(t.is_held()))?;
+            let values: Vec<_> = (0..n).map(|i| vector(t.sample(i) * unit)).collect();
+            self.add_values_channel(node, Property::Translation, input, &values, interpolation(t.is_held()))?;
         }
         if let Some((input, n)) = rotation {
             let mut last = DQuat::IDENTITY;
             let values: Vec<_> = (0..n)
                 .map(|i| {
-                    let q = r.at(i);
+                    let q = r.sample(i);
                     last = if last.dot(q) < 0.0 { -q } else { q };
                     last.to_array().map(|v| v as f32)
                 })
                 .collect();
-            self.put(node, Property::Rotation, input, &values, how(r.is_held()))?;
+            self.add_values_channel(node, Property::Rotation, input, &values, interpolation(r.is_held()))?;
         }
         if let Some((input, n)) = scale {
-            let values: Vec<_> = (0..n).map(|i| vector(s.at(i))).collect();
-            self.put(node, Property::Scale, input, &values, how(s.is_held()))?;
+            let values: Vec<_> = (0..n).map(|i| vector(s.sample(i))).collect();
+            self.add_values_channel(node, Property::Scale, input, &values, interpolation(s.is_held()))?;
         }
         Ok(())
     }
 
-    fn put<const N: usize>(
+    fn add_values_channel<const N: usize>(
         &mut self,
         node: Index<Node>,
         property: Property,
@@ -190,7 +190,7 @@ impl Tree<'_> {
         values: &[[f32; N]],
         how: Interpolation,
     ) -> Result<(), Error> {
-        let output = self.meshes.document.floats(values, Use::Animation, false)?;
+        let output = self.meshes.document.floats(values, AccessorUse::Animation, false)?;
         self.channel(node, property, how, input, output);
         Ok(())
     }
@@ -209,7 +209,7 @@ fn markers_and_scalars(clip: &Clip, start: f64) -> serde_json::Map<String, Value
         let scalars = clip.scalars.iter().map(|track| {
             let n = if track.values.is_constant() { 1 } else { clip.samples };
             let values = (0..n).flat_map(|i| {
-                let value = track.values.at(i).to_array();
+                let value = track.values.sample(i).to_array();
                 value.into_iter().take(track.components)
             });
             let values: Vec<f64> = values.collect();

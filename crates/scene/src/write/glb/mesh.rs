@@ -1,12 +1,14 @@
 //! Meshes: frames of equal topology make a *run*, which is one glTF mesh: its first frame as vertices, every
 //! other distinct frame as a morph target, and weights that are 1 for one target at a time.
 
-use super::bound::{Bound, is_rig};
-use super::buffer::{Document, Use};
-use super::packed::{self, Compression, Grid, Reach};
-use crate::sample::follow;
+use super::buffer::{AccessorUse, Document};
+use super::influences::{VertexInfluences, is_rig};
+use super::packed::{self, Compression, Lattice, PositionBounds};
+use crate::sample::with_position_times;
 use crate::write::corners::PerCorner;
-use crate::write::vertices::{Corner, FirstFrame, Frame, Parts, Plan, by_first_use, finite, plan};
+use crate::write::vertices::{
+    Corner, FirstFrame, MeshFrame, RunPlan, TrianglesBySet, finite_or_zero, plan_runs, sort_by_first_use,
+};
 use crate::{Channel, Error, Identity, Mesh, MeshId, Remark, Skin, Topology};
 use gltf_json::accessor::Accessor;
 use gltf_json::material::{Material, PbrBaseColorFactor, PbrMetallicRoughness, StrengthFactor};
@@ -26,16 +28,16 @@ pub(super) struct Run {
     pub weights: Option<(Index<Accessor>, Index<Accessor>)>,
     /// The skin that moves it instead of weights, and whether its first joint is added for points that stay.
     pub skin: Option<(Arc<Skin>, bool)>,
-    /// The grid of its positions, if they are integers.
-    pub grid: Option<Grid>,
+    /// The lattice of its positions, if they are integers.
+    pub lattice: Option<Lattice>,
 }
 
 /// Largest number of morph targets of a mesh in a compressed file: WebGL 2 guarantees 256 layers of a
 /// texture, in which three.js and others keep a mesh's targets.
-const MOST_TARGETS: usize = 256;
+const MAX_MORPH_TARGETS: usize = 256;
 
 /// Writes meshes into a document.
-pub(super) struct Meshes<'a> {
+pub(super) struct MeshWriter<'a> {
     pub document: Document,
     pub times: &'a [f64],
     /// Frame `times` as key times of the file.
@@ -52,16 +54,16 @@ pub(super) struct Meshes<'a> {
     has_ranges: bool,
 }
 
-impl<'a> Meshes<'a> {
+impl<'a> MeshWriter<'a> {
     pub fn new(
         document: Document,
         times: &'a [f64],
         keys: &'a [f32],
         compression: Option<&'a Compression>,
         has_ranges: bool,
-    ) -> Meshes<'a> {
+    ) -> MeshWriter<'a> {
         let remarks = BTreeSet::new();
-        Meshes {
+        MeshWriter {
             document,
             times,
             keys,
@@ -76,12 +78,12 @@ impl<'a> Meshes<'a> {
     }
 
     /// Returns the key times of the frames `first..end`.
-    pub fn input(&mut self, first: usize, end: usize) -> Result<Index<Accessor>, Error> {
+    pub fn key_time_accessor(&mut self, first: usize, end: usize) -> Result<Index<Accessor>, Error> {
         if let Some(input) = self.inputs.get(&(first, end)) {
             return Ok(*input);
         }
         let keys: Vec<[f32; 1]> = self.keys[first..end].iter().map(|&k| [k]).collect();
-        let input = self.document.floats(&keys, Use::Animation, true)?;
+        let input = self.document.floats(&keys, AccessorUse::Animation, true)?;
         self.inputs.insert((first, end), input);
         Ok(input)
     }
@@ -91,7 +93,7 @@ impl<'a> Meshes<'a> {
         if self.compression.is_some() {
             self.errors.push((id, 0.0));
         }
-        let plans = plan(mesh, self.times)?;
+        let plans = plan_runs(mesh, self.times)?;
         if plans.len() > 1 {
             self.remark(mesh, "its faces change: each run of frames with equal faces is a node of its own, shown by its scale");
         }
@@ -108,17 +110,17 @@ impl<'a> Meshes<'a> {
     }
 
     /// `true` if a channel has more than one value within a run.
-    fn moves<T>(&self, channel: &Channel<T>, mesh: &Mesh, plan: &Plan) -> bool
+    fn moves<T>(&self, channel: &Channel<T>, mesh: &Mesh, plan: &RunPlan) -> bool
     where
         T: Clone + Send + Sync + 'static,
     {
-        let channel = follow(channel, mesh);
+        let channel = with_position_times(channel, mesh);
         let at = |f: usize| channel.identity(channel.locate(self.times[f]).0);
         !channel.is_empty() && (plan.first..plan.end).any(|f| at(f) != at(plan.first))
     }
 
     /// Writes a run: vertices, their animation, triangles.
-    fn run(&mut self, mesh: &Mesh, plan: &Plan) -> Result<Run, Error> {
+    fn run(&mut self, mesh: &Mesh, plan: &RunPlan) -> Result<Run, Error> {
         let time = self.times[plan.first];
         let mut first = FirstFrame::read(mesh, time)?;
         self.remark_moving(mesh, plan);
@@ -129,14 +131,14 @@ impl<'a> Meshes<'a> {
         let mut parts = first.triangles(mesh, time, &vertices)?;
         // A mesh without triangles is drawn as points.
         if parts.is_empty() && vertices.of_corner.is_some() {
-            vertices.list = (0..first.frame.positions.len() as u32).map(Corner::of_point).collect();
+            vertices.list = (0..first.frame.positions.len() as u32).map(Corner::from_point).collect();
         }
         let mut list = vertices.list;
         if self.compression.is_some() {
-            by_first_use(&mut list, &mut parts);
+            sort_by_first_use(&mut list, &mut parts);
         }
         let mut run =
-            Run { first: plan.first, end: plan.end, mesh: None, weights: None, skin: None, grid: None };
+            Run { first: plan.first, end: plan.end, mesh: None, weights: None, skin: None, lattice: None };
         if list.is_empty() {
             return Ok(run);
         }
@@ -148,16 +150,16 @@ impl<'a> Meshes<'a> {
             // Without a pose, normals of the bind pose are unknown.
             normals = normals.filter(|_| !is_rig(&skin) || skin.pose.len() == 1);
             let points: Vec<u32> = list.iter().map(|c| c.point).collect();
-            let bound = Bound::new(mesh, &skin, time, &points, normals.as_deref_mut())?;
+            let bound = VertexInfluences::new(mesh, &skin, time, &points, normals.as_deref_mut())?;
             self.influences(&bound, &mut attributes)?;
             first.frame.positions = skin.bind_positions.to_vec();
             run.skin = Some((skin, bound.has_fixed_joint));
         }
         let positions = first.frame.vertices(&list, &mut cleaned);
         if run.skin.is_none() {
-            run.grid = self.grid(mesh, plan, &list, &positions)?;
+            run.lattice = self.position_lattice(mesh, plan, &list, &positions)?;
         }
-        let (accessor, numbers) = self.positions(&positions, run.grid)?;
+        let (accessor, numbers) = self.positions(&positions, run.lattice)?;
         attributes.insert(Valid(Semantic::Positions), accessor);
         if let Some(own) = &mut normals {
             let accessor = self.normals(own)?;
@@ -168,11 +170,16 @@ impl<'a> Meshes<'a> {
 
         let mut targets = Vec::new();
         if run.skin.is_none() && (plan.moves || plan.normals_move) {
-            let grid = run.grid.zip(numbers.as_deref());
-            let base = Base { frame: &first.frame, positions: &positions, normals: normals.as_deref(), grid };
+            let grid = run.lattice.zip(numbers.as_deref());
+            let base = MorphBase {
+                frame: &first.frame,
+                positions: &positions,
+                normals: normals.as_deref(),
+                lattice: grid,
+            };
             let rows = self.morph_targets(mesh, plan, &list, &base, &mut targets, &mut cleaned)?;
             let output = self.morph_weights(rows, targets.len())?;
-            run.weights = Some((self.input(plan.first, plan.end)?, output));
+            run.weights = Some((self.key_time_accessor(plan.first, plan.end)?, output));
         }
         if cleaned {
             self.remark(mesh, "positions that are no finite numbers were replaced");
@@ -181,70 +188,71 @@ impl<'a> Meshes<'a> {
         Ok(run)
     }
 
-    /// Returns the grid for positions of a run, if the file is compressed and 16 bits suffice.
-    fn grid(
+    /// Returns the lattice for positions of a run, if the file is compressed and 16 bits suffice.
+    fn position_lattice(
         &self,
         mesh: &Mesh,
-        plan: &Plan,
+        plan: &RunPlan,
         list: &[Corner],
         first: &[[f32; 3]],
-    ) -> Result<Option<Grid>, Error> {
+    ) -> Result<Option<Lattice>, Error> {
         let Some(tolerance) = self.tolerance() else {
             return Ok(None);
         };
-        let mut reach = Reach::of(first);
+        let mut reach = PositionBounds::from_first_frame(first);
         for f in (plan.first + 1..plan.end).filter(|_| plan.moves) {
-            reach.add(&Frame::read(mesh, self.times[f])?.vertices(list, &mut false), first);
+            reach.add(&MeshFrame::read(mesh, self.times[f])?.vertices(list, &mut false), first);
         }
-        Ok(reach.grid(tolerance))
+        Ok(reach.lattice(tolerance))
     }
 
     /// Returns the tolerance for positions of the mesh that is written; `None` if they are not compressed.
     fn tolerance(&self) -> Option<f64> {
         let (id, _) = self.errors.last()?;
-        self.compression?.positions.get(*id).copied()
+        self.compression?.position_tolerances.get(*id).copied()
     }
 
     /// Records a position error of the mesh that is written.
-    fn note(&mut self, error: f64) {
+    fn record_error(&mut self, error: f64) {
         if let Some((_, most)) = self.errors.last_mut() {
             *most = most.max(error);
         }
     }
 
-    /// Writes positions of vertices; returns their integers, if they are on a grid.
+    /// Writes positions of vertices; returns their integers, if they are on a lattice.
     fn positions(
         &mut self,
         positions: &[[f32; 3]],
-        grid: Option<Grid>,
-    ) -> Result<(Index<Accessor>, Option<Places>), Error> {
+        grid: Option<Lattice>,
+    ) -> Result<(Index<Accessor>, Option<FixedPointPositions>), Error> {
         if let Some(grid) = grid {
-            let numbers: Vec<[i32; 3]> = positions.iter().map(|p| grid.place(*p)).collect();
-            let off = positions.iter().zip(&numbers).map(|(p, n)| grid.off(*p, *n));
+            let numbers: Vec<[i32; 3]> = positions.iter().map(|p| grid.quantize(*p)).collect();
+            let off = positions.iter().zip(&numbers).map(|(p, n)| grid.quantization_error(*p, *n));
             let most = off.fold(0.0, f64::max);
-            self.note(most);
-            return Ok((self.document.grid(&numbers, false)?, Some(numbers)));
+            self.record_error(most);
+            return Ok((self.document.fixed_point_positions(&numbers, false)?, Some(numbers)));
         }
         let Some(tolerance) = self.tolerance() else {
-            return Ok((self.document.floats(positions, Use::Vertices, true)?, None));
+            return Ok((self.document.floats(positions, AccessorUse::Vertices, true)?, None));
         };
         let (accessor, error) = packed::rounded(&mut self.document, positions, tolerance)?;
-        self.note(error);
+        self.record_error(error);
         Ok((accessor, None))
     }
 
     /// Writes normals of vertices, and replaces them by the values that will be read back.
     fn normals(&mut self, normals: &mut Vec<[f32; 3]>) -> Result<Index<Accessor>, Error> {
         let Some(compression) = self.compression else {
-            return self.document.floats(normals, Use::Vertices, false);
+            return self.document.floats(normals, AccessorUse::Vertices, false);
         };
-        let (accessor, back) = packed::normals(&mut self.document, normals, compression.normals)?;
+        let (accessor, back) =
+            packed::normals(&mut self.document, normals, compression.normal_tolerance_degrees)?;
         *normals = back;
         Ok(accessor)
     }
 
     /// Adds a remark on uvs and colours that change within a run.
-    fn remark_moving(&mut self, mesh: &Mesh, plan: &Plan) {
+    fn remark_moving(&mut self, mesh: &Mesh, plan: &RunPlan) {
         let uvs = mesh.uvs.iter().map(|a| (&a.name, self.moves(&a.values, mesh, plan)));
         let colours = mesh.colours.iter().map(|a| (&a.name, self.moves(&a.values, mesh, plan)));
         let moving: Vec<_> = uvs.chain(colours).filter(|t| t.1).collect();
@@ -254,10 +262,10 @@ impl<'a> Meshes<'a> {
         }
     }
 
-    fn influences(&mut self, bound: &Bound, attributes: &mut Attributes) -> Result<(), Error> {
+    fn influences(&mut self, bound: &VertexInfluences, attributes: &mut Attributes) -> Result<(), Error> {
         for (set, (joints, weights)) in bound.sets.iter().enumerate() {
-            let joints = self.document.words(joints)?;
-            let weights = self.document.floats(weights, Use::Vertices, false)?;
+            let joints = self.document.u16_vectors(joints)?;
+            let weights = self.document.floats(weights, AccessorUse::Vertices, false)?;
             attributes.insert(Valid(Semantic::Joints(set as u32)), joints);
             attributes.insert(Valid(Semantic::Weights(set as u32)), weights);
         }
@@ -273,26 +281,26 @@ impl<'a> Meshes<'a> {
         for (set, uvs) in first.uvs.iter().enumerate() {
             // The origin of glTF's images is at the top.
             let value = |c: &Corner| {
-                uvs.at(c.point as usize, c.face as usize, c.corner as usize)
-                    .map_or([0.0; 2], |[u, v]| [finite(u), finite(1.0 - v)])
+                uvs.value(c.point as usize, c.face as usize, c.corner as usize)
+                    .map_or([0.0; 2], |[u, v]| [finite_or_zero(u), finite_or_zero(1.0 - v)])
             };
             let values: Vec<_> = list.iter().map(value).collect();
             let accessor = match self.compression {
                 Some(_) => packed::uvs(&mut self.document, &values)?,
-                None => self.document.floats(&values, Use::Vertices, false)?,
+                None => self.document.floats(&values, AccessorUse::Vertices, false)?,
             };
             attributes.insert(Valid(Semantic::TexCoords(set as u32)), accessor);
         }
         for (set, colours) in first.colours.iter().enumerate() {
             let value = |c: &Corner| {
                 let colour =
-                    colours.at(c.point as usize, c.face as usize, c.corner as usize).unwrap_or([1.0; 4]);
+                    colours.value(c.point as usize, c.face as usize, c.corner as usize).unwrap_or([1.0; 4]);
                 colour.map(|v| if v.is_nan() { 0.0 } else { v.clamp(0.0, 1.0) })
             };
             let values: Vec<_> = list.iter().map(value).collect();
             let accessor = match self.compression {
-                Some(_) => self.document.shares(&values)?,
-                None => self.document.floats(&values, Use::Vertices, false)?,
+                Some(_) => self.document.normalized_integers(&values)?,
+                None => self.document.floats(&values, AccessorUse::Vertices, false)?,
             };
             attributes.insert(Valid(Semantic::Colors(set as u32)), accessor);
         }
@@ -303,7 +311,7 @@ impl<'a> Meshes<'a> {
     fn own_attributes(
         &mut self,
         mesh: &Mesh,
-        plan: &Plan,
+        plan: &RunPlan,
         list: &[Corner],
         attributes: &mut Attributes,
     ) -> Result<(), Error> {
@@ -323,9 +331,10 @@ impl<'a> Meshes<'a> {
                 let what = format!("'{name}' moves, which glTF cannot hold: its first frame was taken");
                 self.remarks.insert(Remark::new(&mesh.path, what));
             }
-            let of = |c: &Corner| values.at(c.point as usize, 0, 0).unwrap_or_default().map(finite);
+            let of =
+                |c: &Corner| values.value(c.point as usize, 0, 0).unwrap_or_default().map(finite_or_zero);
             let values: Vec<[f32; 4]> = list.iter().map(of).collect();
-            let accessor = self.document.numbers(&values, numbers.components)?;
+            let accessor = self.document.leading_components(&values, numbers.components)?;
             let name = name.trim_start_matches('_').to_owned();
             attributes.insert(Valid(Semantic::Extras(name)), accessor);
         }
@@ -337,9 +346,9 @@ impl<'a> Meshes<'a> {
     fn morph_targets(
         &mut self,
         mesh: &Mesh,
-        plan: &Plan,
+        plan: &RunPlan,
         list: &[Corner],
-        base: &Base<'_>,
+        base: &MorphBase<'_>,
         targets: &mut Vec<MorphTarget>,
         cleaned: &mut bool,
     ) -> Result<Vec<Option<u32>>, Error> {
@@ -347,7 +356,7 @@ impl<'a> Meshes<'a> {
         let mut known: HashMap<(Identity, Identity), Option<u32>> =
             HashMap::from([(base.frame.identity(), None)]);
         for f in plan.first + 1..plan.end {
-            let frame = Frame::read(mesh, self.times[f])?;
+            let frame = MeshFrame::read(mesh, self.times[f])?;
             let row = match known.get(&frame.identity()) {
                 Some(row) => *row,
                 None => {
@@ -367,18 +376,18 @@ impl<'a> Meshes<'a> {
     /// Returns one frame as a morph target.
     fn target(
         &mut self,
-        plan: &Plan,
+        plan: &RunPlan,
         list: &[Corner],
-        frame: &Frame,
-        base: &Base<'_>,
+        frame: &MeshFrame,
+        base: &MorphBase<'_>,
         cleaned: &mut bool,
     ) -> Result<MorphTarget, Error> {
-        let positions = match base.grid {
+        let positions = match base.lattice {
             Some((grid, first)) => {
-                let (numbers, error) = packed::places(&grid, frame, list, cleaned);
-                self.note(error);
+                let (numbers, error) = packed::quantized_positions(&grid, frame, list, cleaned);
+                self.record_error(error);
                 let deltas = numbers.iter().zip(first).map(|(n, b)| std::array::from_fn(|i| n[i] - b[i]));
-                self.document.grid(&deltas.collect::<Vec<_>>(), true)?
+                self.document.fixed_point_positions(&deltas.collect::<Vec<_>>(), true)?
             }
             None => {
                 let deltas = difference(&frame.vertices(list, cleaned), base.positions);
@@ -391,7 +400,9 @@ impl<'a> Meshes<'a> {
         {
             let deltas = difference(&now, first);
             target.normals = Some(match self.compression {
-                Some(c) => packed::normal_differences(&mut self.document, &deltas, c.normals)?,
+                Some(c) => {
+                    packed::normal_differences(&mut self.document, &deltas, c.normal_tolerance_degrees)?
+                }
                 None => self.document.deltas(&deltas)?,
             });
         }
@@ -401,7 +412,7 @@ impl<'a> Meshes<'a> {
     /// Refuses more morph targets than loaders are sure to support; without compression it adds a remark
     /// only.
     fn check_targets(&mut self, mesh: &Mesh, targets: usize) -> Result<(), Error> {
-        if targets < MOST_TARGETS {
+        if targets < MAX_MORPH_TARGETS {
             return Ok(());
         }
         if self.compression.is_none() {
@@ -413,7 +424,7 @@ impl<'a> Meshes<'a> {
             "morph targets of {}, one for each frame in which it is another: more are not sure to load (textures of WebGL 2 have 256 layers); give fewer frames (compile --range, --fps), .abc, or --format openvat",
             mesh.path
         );
-        Err(Error::limit(self.document.target(), what, targets as u64 + 1, MOST_TARGETS as u64))
+        Err(Error::limit(self.document.target(), what, targets as u64 + 1, MAX_MORPH_TARGETS as u64))
     }
 
     /// Writes the weights of `targets` morph targets, 1 for the one of each row; equal ones are written once.
@@ -430,7 +441,7 @@ impl<'a> Meshes<'a> {
     fn primitives(
         &mut self,
         mesh: &Mesh,
-        parts: &Parts,
+        parts: &TrianglesBySet,
         vertices: usize,
         attributes: Attributes,
         targets: Vec<MorphTarget>,
@@ -465,7 +476,7 @@ impl<'a> Meshes<'a> {
     /// skeleton.
     fn own_skin(&mut self, mesh: &Mesh, points: usize) -> Option<Arc<Skin>> {
         let skin = mesh.skin.as_ref()?;
-        if !skin.dual.is_empty() {
+        if !skin.dual_fraction.is_empty() {
             self.remark(
                 mesh,
                 "its skin blends dual quaternions, which those of glTF do not; it comes as points",
@@ -507,20 +518,20 @@ pub(crate) fn plain_material(name: &str) -> Material {
 }
 
 /// Integer positions of vertices.
-type Places = Vec<[i32; 3]>;
+type FixedPointPositions = Vec<[i32; 3]>;
 
 /// Accessors of the vertices of a run.
 type Attributes = BTreeMap<Checked<Semantic>, Index<Accessor>>;
 
 /// The values that morph targets are relative to.
-struct Base<'a> {
-    frame: &'a Frame,
+struct MorphBase<'a> {
+    frame: &'a MeshFrame,
     positions: &'a [[f32; 3]],
     normals: Option<&'a [[f32; 3]]>,
     /// Its integer positions, if it has them.
-    grid: Option<(Grid, &'a [[i32; 3]])>,
+    lattice: Option<(Lattice, &'a [[i32; 3]])>,
 }
 
 fn difference(a: &[[f32; 3]], b: &[[f32; 3]]) -> Vec<[f32; 3]> {
-    a.iter().zip(b).map(|(a, b)| std::array::from_fn(|i| finite(a[i] - b[i]))).collect()
+    a.iter().zip(b).map(|(a, b)| std::array::from_fn(|i| finite_or_zero(a[i] - b[i]))).collect()
 }

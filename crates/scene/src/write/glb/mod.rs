@@ -9,10 +9,10 @@
 //! and one. It has no shear either: such a transform becomes two nodes. Deviations from the scene are
 //! reported as remarks.
 
-mod bound;
 pub(crate) mod buffer;
 mod camera;
 mod clip;
+mod influences;
 mod mesh;
 mod meshopt;
 mod packed;
@@ -22,18 +22,18 @@ mod skin;
 mod tree;
 
 use crate::sample::World;
-use crate::{Error, LocalTransform, MeshId, Placed, Remark, Scene};
+use crate::{Error, LocalTransform, MeshId, PlacedObject, Remark, Scene};
 use buffer::Document;
 use glam::DMat4;
 use gltf_json::{Index, Node};
 pub(crate) use mesh::plain_material;
-use mesh::{Meshes, Run};
+use mesh::{MeshWriter, Run};
 pub use meshopt::Extension;
 pub use packed::Compression;
 use std::collections::HashMap;
 use std::path::Path;
-pub use tree::Finished;
 use tree::Tree;
+pub use tree::WriteOutcome;
 pub(crate) use tree::metres;
 
 /// Writes the scene at `times` to `path`, which appears only when it is complete. `progress` is called with
@@ -56,7 +56,7 @@ pub fn write_compressed(
     times: &[f64],
     compression: &Compression,
     progress: &mut dyn FnMut(usize, usize),
-) -> Result<Finished, Error> {
+) -> Result<WriteOutcome, Error> {
     write_as(path, scene, times, Some(compression), progress)
 }
 
@@ -66,7 +66,7 @@ fn write_as(
     times: &[f64],
     compression: Option<&Compression>,
     progress: &mut dyn FnMut(usize, usize),
-) -> Result<Finished, Error> {
+) -> Result<WriteOutcome, Error> {
     let file = path.display().to_string();
     let mut remarks = Vec::new();
     let start = frames_start(scene, times);
@@ -75,18 +75,18 @@ fn write_as(
         (times, _) => key_times(times, start.unwrap_or_default(), &file, &mut remarks)?,
     };
     let placed = scene.expand()?;
-    let facts = Facts::gather(scene, &placed, &times)?;
+    let facts = FrameFacts::gather(scene, &placed, &times)?;
 
     let document = Document::create(path, compression.map(|c| c.extension))?;
-    let mut meshes = Meshes::new(document, &times, &keys, compression, !scene.ranges.is_empty());
+    let mut meshes = MeshWriter::new(document, &times, &keys, compression, !scene.ranges.is_empty());
     let runs = write_meshes(&mut meshes, scene, &placed, progress)?;
     let mut tree = Tree {
         meshes,
         channels: Vec::new(),
         samplers: Vec::new(),
         animations: Vec::new(),
-        whole: None,
-        waiting: Vec::new(),
+        all_key_times: None,
+        pending_skins: Vec::new(),
     };
     let mut roots = Vec::new();
     let has_unit_node = tree.objects(scene, &placed, &facts, &runs, &mut roots)?;
@@ -101,7 +101,7 @@ fn write_as(
         ranges => tree.close_ranges(ranges)?,
     }
     let skeletons = tree.skeletons(scene, &mut roots);
-    tree.rigs(scene, &skeletons, &mut roots)?;
+    tree.attach_skins(scene, &skeletons, &mut roots)?;
     let animated = clip::animated_parts(scene);
     for clip in &scene.clips {
         let own = clip.start.min(0.0);
@@ -113,9 +113,9 @@ fn write_as(
 
 /// Writes all placed meshes; `progress` is called with the frames of all meshes done and their number in all.
 fn write_meshes(
-    meshes: &mut Meshes<'_>,
+    meshes: &mut MeshWriter<'_>,
     scene: &Scene,
-    placed: &[Placed],
+    placed: &[PlacedObject],
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<HashMap<MeshId, Vec<Run>>, Error> {
     let mut used: Vec<MeshId> = placed.iter().filter_map(|p| scene.nodes[p.node].mesh).collect();
@@ -139,8 +139,8 @@ impl Tree<'_> {
     fn objects(
         &mut self,
         scene: &Scene,
-        placed: &[Placed],
-        facts: &Facts,
+        placed: &[PlacedObject],
+        facts: &FrameFacts,
         runs: &HashMap<MeshId, Vec<Run>>,
         roots: &mut Vec<Index<Node>>,
     ) -> Result<bool, Error> {
@@ -169,7 +169,7 @@ impl Tree<'_> {
                     && above.mesh.is_none()
                     && !bearing[i]
                     && !taken[p]
-                    && facts.shown[&i] == [(0, true)]
+                    && facts.visibility_changes[&i] == [(0, true)]
                     && runs[&node.mesh.unwrap_or_default()].len() == 1
             });
             let holder = match above {
@@ -189,7 +189,7 @@ impl Tree<'_> {
             }
             if let Some(runs) = node.mesh.and_then(|m| runs.get(&m)) {
                 let mesh = node.mesh.map(|m| &scene.meshes[m]);
-                self.place(holder, &node.name, runs, &facts.shown[&i], mesh)?;
+                self.attach_runs(holder, &node.name, runs, &facts.visibility_changes[&i], mesh)?;
             }
         }
         Ok(parent_of_roots.is_some())
@@ -197,7 +197,7 @@ impl Tree<'_> {
 
     /// Returns the transform of placed object `i` at all times, or one if it does not move: in the world for
     /// a root or detached object, else relative to its parent.
-    fn locals(&self, i: usize, facts: &Facts, world: &World<'_>) -> Result<Vec<LocalTransform>, Error> {
+    fn locals(&self, i: usize, facts: &FrameFacts, world: &World<'_>) -> Result<Vec<LocalTransform>, Error> {
         let times = self.meshes.times;
         if let Some(matrices) = facts.detached.get(&i) {
             return Ok(matrices.iter().map(|matrix| LocalTransform::from(*matrix)).collect());
@@ -251,22 +251,22 @@ fn key_times(
 }
 
 /// Facts about all frames that are needed before nodes can be written.
-struct Facts {
+struct FrameFacts {
     /// World matrices of the objects that ignore their parents' transforms at some time.
     detached: HashMap<usize, Vec<DMat4>>,
     /// For each object with a mesh: the frames at which its visibility changes, and the new value; the first
     /// one is frame 0.
-    shown: HashMap<usize, Vec<(usize, bool)>>,
+    visibility_changes: HashMap<usize, Vec<(usize, bool)>>,
 }
 
-impl Facts {
-    fn gather(scene: &Scene, placed: &[Placed], times: &[f64]) -> Result<Facts, Error> {
-        let mut facts = Facts { detached: HashMap::new(), shown: HashMap::new() };
+impl FrameFacts {
+    fn gather(scene: &Scene, placed: &[PlacedObject], times: &[f64]) -> Result<FrameFacts, Error> {
+        let mut facts = FrameFacts { detached: HashMap::new(), visibility_changes: HashMap::new() };
         let mut flags = Vec::new();
         for (i, object) in placed.iter().enumerate() {
             let node = &scene.nodes[object.node];
             if node.mesh.is_some() {
-                facts.shown.insert(i, vec![(0, true)]);
+                facts.visibility_changes.insert(i, vec![(0, true)]);
             }
             if let Some(inherits) = node.transform.as_ref().and_then(|t| t.inherits.as_ref()) {
                 for sample in 0..inherits.len() {
@@ -287,7 +287,7 @@ impl Facts {
             for (i, matrices) in &mut facts.detached {
                 matrices.push(world.matrix[*i]);
             }
-            for (i, changes) in &mut facts.shown {
+            for (i, changes) in &mut facts.visibility_changes {
                 match changes.last_mut() {
                     Some(last) if frame == 0 => last.1 = world.visible[*i],
                     Some(last) if last.1 == world.visible[*i] => {}

@@ -1,7 +1,7 @@
 //! Writes an animation for each named range of the timeline: all keys are in the file once, and each
 //! animation uses its part of them.
 
-use super::buffer::Use;
+use super::buffer::AccessorUse;
 use super::tree::Tree;
 use crate::sample::frame_ranges;
 use crate::{Clip, Error, NamedRange, Remark, Scene};
@@ -14,7 +14,7 @@ use std::collections::HashMap;
 
 /// Accessors of parts that exist already, by whole accessor, first key, last key, and for times the bits of
 /// the start.
-type Parts = HashMap<(usize, usize, usize, u32), Index<Accessor>>;
+type AccessorParts = HashMap<(usize, usize, usize, u32), Index<Accessor>>;
 
 impl Tree<'_> {
     /// Makes one animation per range, starting at 0 s, of the channels added since the last animation.
@@ -28,14 +28,14 @@ impl Tree<'_> {
         }
         let channels = std::mem::take(&mut self.channels);
         let samplers = std::mem::take(&mut self.samplers);
-        let mut parts = Parts::new();
+        let mut parts = AccessorParts::new();
         for (name, first, count) in frames {
             let span = [first, first + count - 1].map(|frame| self.meshes.keys[frame]);
             for channel in &channels {
                 let Some(sampler) = samplers.get(channel.sampler.value()) else {
                     continue;
                 };
-                let Some(sampler) = self.part(sampler, span, &mut parts)? else {
+                let Some(sampler) = self.sampler_part(sampler, span, &mut parts)? else {
                     continue;
                 };
                 let sampler = Index::push(&mut self.samplers, sampler);
@@ -69,11 +69,11 @@ impl Tree<'_> {
     }
 
     /// Returns the part of a sampler from the key at or before the start of a span to the last key in it.
-    fn part(
+    fn sampler_part(
         &mut self,
         sampler: &Sampler,
         [start, end]: [f32; 2],
-        parts: &mut Parts,
+        parts: &mut AccessorParts,
     ) -> Result<Option<Sampler>, Error> {
         let document = &mut self.meshes.document;
         let (input, output) = (sampler.input.value(), sampler.output.value());
@@ -88,7 +88,7 @@ impl Tree<'_> {
         let at = (input, from, to, start.to_bits());
         let own_input = match parts.get(&at) {
             Some(known) => *known,
-            None => document.floats(&times, Use::Animation, true)?,
+            None => document.floats(&times, AccessorUse::Animation, true)?,
         };
         parts.insert(at, own_input);
         let at = (output, from, to, u32::MAX);

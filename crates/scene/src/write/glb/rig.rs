@@ -1,7 +1,7 @@
 //! Writes skins of meshes on the scene's skeletons: their joints are the skeleton's nodes, so its clips move
 //! mesh and joints together.
 
-use super::buffer::Use;
+use super::buffer::AccessorUse;
 use super::tree::{Tree, metres};
 
 use crate::{Error, Scene};
@@ -10,9 +10,9 @@ use gltf_json::{Index, Node};
 
 impl Tree<'_> {
     /// Returns for each skeleton whether a waiting mesh is on it.
-    pub(super) fn ridden(&self, scene: &Scene) -> Vec<bool> {
+    pub(super) fn skeletons_with_skins(&self, scene: &Scene) -> Vec<bool> {
         let mut out = vec![false; scene.skeletons.len()];
-        for waiting in &self.waiting {
+        for waiting in &self.pending_skins {
             if let Some(own) = waiting.skin.skeleton.and_then(|s| out.get_mut(s)) {
                 *own = true;
             }
@@ -22,14 +22,14 @@ impl Tree<'_> {
 
     /// Gives the waiting meshes their skins: joints of the skin first, then the others of the skeleton, which
     /// belong to it without moving the mesh.
-    pub(super) fn rigs(
+    pub(super) fn attach_skins(
         &mut self,
         scene: &Scene,
         skeletons: &[Vec<Index<Node>>],
         roots: &mut Vec<Index<Node>>,
     ) -> Result<(), Error> {
         let unit = DAffine3::from_scale(DVec3::splat(metres(scene.unit)));
-        for waiting in std::mem::take(&mut self.waiting) {
+        for waiting in std::mem::take(&mut self.pending_skins) {
             let (skin, Some(s)) = (&waiting.skin, waiting.skin.skeleton) else {
                 continue;
             };
@@ -65,7 +65,7 @@ impl Tree<'_> {
             let matrices: Vec<[f32; 16]> =
                 (inverse.iter()).map(|m| DMat4::from(*m).to_cols_array().map(|v| v as f32)).collect();
             let document = &mut self.meshes.document;
-            let inverse = document.floats(&matrices, Use::Animation, false)?;
+            let inverse = document.floats(&matrices, AccessorUse::Animation, false)?;
             let skin = gltf_json::Skin {
                 extensions: None,
                 extras: None,
@@ -75,7 +75,7 @@ impl Tree<'_> {
                 skeleton: None,
             };
             let skin = Index::push(&mut document.root.skins, skin);
-            self.get(waiting.node).skin = Some(skin);
+            self.node_mut(waiting.node).skin = Some(skin);
         }
         Ok(())
     }

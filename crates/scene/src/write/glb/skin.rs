@@ -47,7 +47,7 @@ impl Tree<'_> {
             skeleton: None,
         };
         let skin = Index::push(skins, skin);
-        self.get(node).skin = Some(skin);
+        self.node_mut(node).skin = Some(skin);
         Ok(())
     }
 }

@@ -1,9 +1,9 @@
 //! The node tree of the file being written: its nodes, their transforms and their animations.
 
-use super::bound::is_rig;
-use super::buffer::Use;
-use super::mesh::{Meshes, Run};
-use crate::{Error, LocalTransform, Mesh, MeshId, Remark, Skin, Unit, trs};
+use super::buffer::AccessorUse;
+use super::influences::is_rig;
+use super::mesh::{MeshWriter, Run};
+use crate::{Error, LengthUnit, LocalTransform, Mesh, MeshId, Remark, Skin, trs};
 use glam::{DMat3, DQuat};
 use gltf_json::accessor::Accessor;
 use gltf_json::animation::{Channel, Interpolation, Property, Sampler, Target};
@@ -15,7 +15,7 @@ use serde_json::Value;
 use std::sync::Arc;
 
 /// A mesh that waits for the nodes of its joints.
-pub(super) struct Waiting {
+pub(super) struct PendingSkin {
     pub node: Index<Node>,
     pub skin: Arc<Skin>,
     /// `true` if joint 0 is one that never moves.
@@ -24,18 +24,18 @@ pub(super) struct Waiting {
 }
 
 /// Remarks, and the largest position error of each mesh of a compressed file.
-pub type Finished = (Vec<Remark>, Vec<(MeshId, f64)>);
+pub type WriteOutcome = (Vec<Remark>, Vec<(MeshId, f64)>);
 
 /// The node tree while it is written.
 pub(super) struct Tree<'a> {
-    pub meshes: Meshes<'a>,
+    pub meshes: MeshWriter<'a>,
     pub channels: Vec<Channel>,
     pub samplers: Vec<Sampler>,
     pub animations: Vec<Animation>,
     /// Key times of all frames.
-    pub whole: Option<Index<Accessor>>,
+    pub all_key_times: Option<Index<Accessor>>,
     /// Meshes on skeletons, whose nodes are added later.
-    pub waiting: Vec<Waiting>,
+    pub pending_skins: Vec<PendingSkin>,
 }
 
 impl Tree<'_> {
@@ -44,27 +44,31 @@ impl Tree<'_> {
         Index::push(&mut self.meshes.document.root.nodes, node)
     }
 
-    pub fn get(&mut self, node: Index<Node>) -> &mut Node {
+    pub fn node_mut(&mut self, node: Index<Node>) -> &mut Node {
         &mut self.meshes.document.root.nodes[node.value()]
     }
 
     pub fn attach(&mut self, parent: Option<Index<Node>>, child: Index<Node>, roots: &mut Vec<Index<Node>>) {
         match parent {
-            Some(parent) => self.get(parent).children.get_or_insert_default().push(child),
+            Some(parent) => self.node_mut(parent).children.get_or_insert_default().push(child),
             None => roots.push(child),
         }
     }
 
     /// Adds a root node that scales to metres, if the scene has another unit.
-    pub fn unit_node(&mut self, unit: Option<Unit>, roots: &mut Vec<Index<Node>>) -> Option<Index<Node>> {
+    pub fn unit_node(
+        &mut self,
+        unit: Option<LengthUnit>,
+        roots: &mut Vec<Index<Node>>,
+    ) -> Option<Index<Node>> {
         let (name, scale) = match unit? {
-            Unit::Metre => return None,
-            Unit::Centimetre => ("centimetres", 0.01),
-            Unit::Millimetre => ("millimetres", 0.001),
-            Unit::Inch => ("inches", 0.0254),
+            LengthUnit::Metre => return None,
+            LengthUnit::Centimetre => ("centimetres", 0.01),
+            LengthUnit::Millimetre => ("millimetres", 0.001),
+            LengthUnit::Inch => ("inches", 0.0254),
         };
         let node = self.node(name);
-        self.get(node).scale = Some([scale; 3]);
+        self.node_mut(node).scale = Some([scale; 3]);
         roots.push(node);
         Some(node)
     }
@@ -88,8 +92,8 @@ impl Tree<'_> {
             }
         }
         let apart = |local: &LocalTransform| match local {
-            LocalTransform::Parts(parts) => Some(*parts),
-            LocalTransform::Matrix(matrix) => trs::plain(matrix),
+            LocalTransform::Components(parts) => Some(*parts),
+            LocalTransform::Matrix(matrix) => trs::decompose(matrix),
         };
         let plain: Option<Vec<_>> = clean.iter().map(apart).collect();
         let (outer, inner) = match plain {
@@ -97,7 +101,7 @@ impl Tree<'_> {
             None => {
                 let mut near = DMat3::IDENTITY;
                 let both = clean.iter().map(|local| {
-                    let (outer, inner, v) = trs::sheared(&local.matrix(), near);
+                    let (outer, inner, v) = trs::split_shear(&local.matrix(), near);
                     near = v;
                     (outer, inner)
                 });
@@ -109,10 +113,10 @@ impl Tree<'_> {
         let translations: Vec<_> = outer.iter().map(|t| vector(t.translation)).collect();
         let scales: Vec<_> = outer.iter().map(|t| vector(t.scale)).collect();
         if translations[0] != [0.0; 3] || translations.len() > 1 {
-            self.get(node).translation = Some(translations[0]);
+            self.node_mut(node).translation = Some(translations[0]);
         }
         if scales[0] != [1.0; 3] || scales.len() > 1 {
-            self.get(node).scale = Some(scales[0]);
+            self.node_mut(node).scale = Some(scales[0]);
         }
         self.animate(node, Property::Translation, &translations)?;
         self.animate(node, Property::Scale, &scales)?;
@@ -136,7 +140,7 @@ impl Tree<'_> {
             })
             .collect();
         if aligned[0] != [0.0, 0.0, 0.0, 1.0] || aligned.len() > 1 {
-            self.get(node).rotation = Some(UnitQuaternion(aligned[0]));
+            self.node_mut(node).rotation = Some(UnitQuaternion(aligned[0]));
         }
         self.animate(node, Property::Rotation, &aligned)
     }
@@ -151,12 +155,12 @@ impl Tree<'_> {
         if values.iter().all(|v| *v == values[0]) {
             return Ok(());
         }
-        let output = self.meshes.document.floats(values, Use::Animation, false)?;
-        let input = match self.whole {
+        let output = self.meshes.document.floats(values, AccessorUse::Animation, false)?;
+        let input = match self.all_key_times {
             Some(input) => input,
-            None => self.meshes.input(0, self.meshes.keys.len())?,
+            None => self.meshes.key_time_accessor(0, self.meshes.keys.len())?,
         };
-        self.whole = Some(input);
+        self.all_key_times = Some(input);
         self.channel(node, property, Interpolation::Linear, input, output);
         Ok(())
     }
@@ -183,7 +187,7 @@ impl Tree<'_> {
 
     /// Attaches a mesh to `holder`: to the node itself if it has one run and is always visible, else to a
     /// node per run.
-    pub fn place(
+    pub fn attach_runs(
         &mut self,
         holder: Index<Node>,
         name: &str,
@@ -201,14 +205,14 @@ impl Tree<'_> {
                     if runs.len() == 1 { name.to_string() } else { format!("{name}.{:04}", run.first + 1) };
                 let node = self.node(&name);
                 self.attach(Some(holder), node, &mut Vec::new());
-                self.show(node, run, shown)?;
+                self.animate_visibility(node, run, shown)?;
                 node
             };
-            let node = self.on_grid(node, name, run);
-            self.get(node).mesh = Some(mesh);
+            let node = self.on_lattice(node, name, run);
+            self.node_mut(node).mesh = Some(mesh);
             if let (Some((skin, has_fixed_joint)), Some(source)) = (&run.skin, source) {
                 match is_rig(skin) {
-                    true => self.waiting.push(Waiting {
+                    true => self.pending_skins.push(PendingSkin {
                         node,
                         skin: skin.clone(),
                         has_fixed_joint: *has_fixed_joint,
@@ -226,17 +230,22 @@ impl Tree<'_> {
 
     /// Returns the node that a run's mesh is attached to: for integer positions, one that scales them to
     /// their places.
-    fn on_grid(&mut self, node: Index<Node>, name: &str, run: &Run) -> Index<Node> {
-        let Some(grid) = run.grid else { return node };
+    fn on_lattice(&mut self, node: Index<Node>, name: &str, run: &Run) -> Index<Node> {
+        let Some(grid) = run.lattice else { return node };
         let own = self.node(name);
         self.attach(Some(node), own, &mut Vec::new());
-        self.get(own).translation = Some(grid.origin);
-        self.get(own).scale = Some([grid.step; 3]);
+        self.node_mut(own).translation = Some(grid.origin);
+        self.node_mut(own).scale = Some([grid.step; 3]);
         own
     }
 
     /// Animates scale: 1 in the frames of the run in which the object is visible, else 0.
-    pub fn show(&mut self, node: Index<Node>, run: &Run, shown: &[(usize, bool)]) -> Result<(), Error> {
+    pub fn animate_visibility(
+        &mut self,
+        node: Index<Node>,
+        run: &Run,
+        shown: &[(usize, bool)],
+    ) -> Result<(), Error> {
         let frames = self.meshes.keys.len();
         let visible = |frame: usize| {
             let i = shown.partition_point(|s| s.0 <= frame);
@@ -249,13 +258,13 @@ impl Tree<'_> {
         at.dedup_by(|b, a| visible(*b) == visible(*a));
         let scale = |frame: usize| [if visible(frame) { 1.0 } else { 0.0 }; 3];
         if scale(0) != [1.0; 3] || at.len() > 1 {
-            self.get(node).scale = Some(scale(0));
+            self.node_mut(node).scale = Some(scale(0));
         }
         if at.len() > 1 {
             let keys: Vec<[f32; 1]> = at.iter().map(|&f| [self.meshes.keys[f]]).collect();
             let values: Vec<_> = at.iter().map(|&f| scale(f)).collect();
-            let input = self.meshes.document.floats(&keys, Use::Animation, true)?;
-            let output = self.meshes.document.floats(&values, Use::Animation, false)?;
+            let input = self.meshes.document.floats(&keys, AccessorUse::Animation, true)?;
+            let output = self.meshes.document.floats(&values, AccessorUse::Animation, false)?;
             self.channel(node, Property::Scale, Interpolation::Step, input, output);
         }
         Ok(())
@@ -275,7 +284,11 @@ impl Tree<'_> {
     }
 
     /// Returns the remarks, and the position errors of compressed meshes.
-    pub fn finish(mut self, roots: Vec<Index<Node>>, mut remarks: Vec<Remark>) -> Result<Finished, Error> {
+    pub fn finish(
+        mut self,
+        roots: Vec<Index<Node>>,
+        mut remarks: Vec<Remark>,
+    ) -> Result<WriteOutcome, Error> {
         let root = &mut self.meshes.document.root;
         root.asset.generator = Some(format!("meshreel {}", env!("CARGO_PKG_VERSION")));
         root.animations = self.animations;
@@ -289,12 +302,12 @@ impl Tree<'_> {
 }
 
 /// Returns the metres of a unit; 1 for a file without one.
-pub(crate) fn metres(unit: Option<Unit>) -> f64 {
+pub(crate) fn metres(unit: Option<LengthUnit>) -> f64 {
     match unit {
-        Some(Unit::Metre) | None => 1.0,
-        Some(Unit::Centimetre) => 0.01,
-        Some(Unit::Millimetre) => 0.001,
-        Some(Unit::Inch) => 0.0254,
+        Some(LengthUnit::Metre) | None => 1.0,
+        Some(LengthUnit::Centimetre) => 0.01,
+        Some(LengthUnit::Millimetre) => 0.001,
+        Some(LengthUnit::Inch) => 0.0254,
     }
 }
 

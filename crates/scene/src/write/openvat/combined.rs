@@ -1,18 +1,18 @@
 //! Combines all meshes of a scene into one, in world space, metres and glTF's axes, frame by frame.
 
 use crate::sample::World;
-use crate::write::vertices::{Corner, FirstFrame, Frame, Parts, normal_matrix, plan};
-use crate::{Error, MeshId, Placed, Remark, Scene, Topology};
+use crate::write::vertices::{Corner, FirstFrame, MeshFrame, TrianglesBySet, normal_matrix, plan_runs};
+use crate::{Error, MeshId, PlacedObject, Remark, Scene, Topology};
 use glam::{DMat4, DVec3};
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 /// A mesh that is placed at least once.
-pub(super) struct Shape {
+pub(super) struct MeshVertices {
     /// The corner that each vertex takes its values from.
     pub list: Vec<Corner>,
     /// Triangles of each face set.
-    pub parts: Parts,
+    pub parts: TrianglesBySet,
     /// The values that do not move.
     pub first: FirstFrame,
 }
@@ -33,14 +33,14 @@ pub(super) struct PlacedMesh {
 }
 
 /// The vertices of all placed meshes, at one frame.
-pub(super) struct Combined<'a> {
+pub(super) struct CombinedMesh<'a> {
     pub scene: &'a Scene,
-    placed: &'a [Placed],
+    placed: &'a [PlacedObject],
     world: World<'a>,
     times: &'a [f64],
     scale: f64,
     /// The meshes.
-    pub shapes: HashMap<MeshId, Shape>,
+    pub meshes: HashMap<MeshId, MeshVertices>,
     /// All placed meshes.
     pub placed_meshes: Vec<PlacedMesh>,
     /// Positions of all vertices.
@@ -51,23 +51,23 @@ pub(super) struct Combined<'a> {
     pub remarks: BTreeSet<Remark>,
 }
 
-impl<'a> Combined<'a> {
+impl<'a> CombinedMesh<'a> {
     /// Combines the meshes; `metres` is the scene's length unit. Meshes whose faces change are refused.
     pub fn new(
         path: &Path,
         scene: &'a Scene,
-        placed: &'a [Placed],
+        placed: &'a [PlacedObject],
         times: &'a [f64],
         metres: f64,
-    ) -> Result<Combined<'a>, Error> {
+    ) -> Result<CombinedMesh<'a>, Error> {
         let world = World::new(scene, placed)?;
-        let mut combined = Combined {
+        let mut combined = CombinedMesh {
             scene,
             placed,
             world,
             times,
             scale: metres,
-            shapes: HashMap::new(),
+            meshes: HashMap::new(),
             placed_meshes: Vec::new(),
             positions: Vec::new(),
             normals: Vec::new(),
@@ -75,7 +75,7 @@ impl<'a> Combined<'a> {
         };
         let shown = combined.ever_shown()?;
         for i in (0..placed.len()).filter(|&i| shown[i]) {
-            combined.place(path, i)?;
+            combined.add_placed_mesh(path, i)?;
         }
         Ok(combined)
     }
@@ -100,23 +100,23 @@ impl<'a> Combined<'a> {
         Ok(shown)
     }
 
-    fn place(&mut self, path: &Path, placed: usize) -> Result<(), Error> {
+    fn add_placed_mesh(&mut self, path: &Path, placed: usize) -> Result<(), Error> {
         let object = &self.placed[placed];
         let Some(id) = self.scene.nodes[object.node].mesh else {
             return Ok(());
         };
-        if !self.shapes.contains_key(&id) {
-            let shape = self.shape(path, id)?;
-            self.shapes.insert(id, shape);
+        if !self.meshes.contains_key(&id) {
+            let shape = self.mesh_vertices(path, id)?;
+            self.meshes.insert(id, shape);
         }
-        let shape = &self.shapes[&id];
+        let shape = &self.meshes[&id];
         if shape.list.is_empty() || shape.parts.is_empty() {
             self.remarks.insert(Remark::new(&object.path, "it has no faces, and was left out"));
             return Ok(());
         }
         let last = self.placed_meshes.last();
         let first =
-            last.map_or(0, |placed_mesh| placed_mesh.first + self.shapes[&placed_mesh.mesh].list.len());
+            last.map_or(0, |placed_mesh| placed_mesh.first + self.meshes[&placed_mesh.mesh].list.len());
         let centre = DVec3::ZERO;
         self.placed_meshes.push(PlacedMesh {
             placed,
@@ -129,7 +129,7 @@ impl<'a> Combined<'a> {
         Ok(())
     }
 
-    fn shape(&mut self, path: &Path, id: MeshId) -> Result<Shape, Error> {
+    fn mesh_vertices(&mut self, path: &Path, id: MeshId) -> Result<MeshVertices, Error> {
         let mesh = &self.scene.meshes[id];
         let changes = || {
             let what = format!(
@@ -141,7 +141,7 @@ impl<'a> Combined<'a> {
         if mesh.topology == Topology::Heterogeneous {
             return Err(changes());
         }
-        let plans = plan(mesh, self.times)?;
+        let plans = plan_runs(mesh, self.times)?;
         let [plan] = &plans[..] else {
             return Err(changes());
         };
@@ -170,14 +170,14 @@ impl<'a> Combined<'a> {
         }
         let vertices = first.vertices(plan);
         let parts = first.triangles(mesh, time, &vertices)?;
-        Ok(Shape { list: vertices.list, parts, first })
+        Ok(MeshVertices { list: vertices.list, parts, first })
     }
 
     /// Returns the number of all vertices.
     pub fn count(&self) -> usize {
         self.placed_meshes
             .last()
-            .map_or(0, |placed_mesh| placed_mesh.first + self.shapes[&placed_mesh.mesh].list.len())
+            .map_or(0, |placed_mesh| placed_mesh.first + self.meshes[&placed_mesh.mesh].list.len())
     }
 
     /// Returns the path of a placed mesh.
@@ -186,10 +186,10 @@ impl<'a> Combined<'a> {
     }
 
     /// Evaluates the first frame, with hidden meshes, and determines where meshes lie while they are hidden.
-    pub fn start(&mut self) -> Result<(), Error> {
-        self.read(0, false)?;
+    pub fn evaluate_rest(&mut self) -> Result<(), Error> {
+        self.evaluate_vertices(0, false)?;
         for placed_mesh in &mut self.placed_meshes {
-            let own = placed_mesh.first..placed_mesh.first + self.shapes[&placed_mesh.mesh].list.len();
+            let own = placed_mesh.first..placed_mesh.first + self.meshes[&placed_mesh.mesh].list.len();
             let (mut low, mut high) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
             for p in &self.positions[own] {
                 (low, high) = (low.min(*p), high.max(*p));
@@ -202,17 +202,17 @@ impl<'a> Combined<'a> {
 
     /// Evaluates a frame; the vertices of a hidden mesh lie in one point.
     pub fn evaluate(&mut self, frame: usize) -> Result<(), Error> {
-        self.read(frame, true)
+        self.evaluate_vertices(frame, true)
     }
 
-    fn read(&mut self, frame: usize, hides: bool) -> Result<(), Error> {
+    fn evaluate_vertices(&mut self, frame: usize, hides: bool) -> Result<(), Error> {
         let time = self.times[frame];
         self.world.evaluate(time)?;
         self.positions.clear();
         self.normals.clear();
         let mut cleaned = false;
         for placed_mesh in &mut self.placed_meshes {
-            let (mesh, shape) = (&self.scene.meshes[placed_mesh.mesh], &self.shapes[&placed_mesh.mesh]);
+            let (mesh, shape) = (&self.scene.meshes[placed_mesh.mesh], &self.meshes[&placed_mesh.mesh]);
             let matrix = DMat4::from_scale(DVec3::splat(self.scale)) * self.world.matrix[placed_mesh.placed];
             placed_mesh.visible = self.world.visible[placed_mesh.placed];
             if hides && !placed_mesh.visible {
@@ -220,7 +220,7 @@ impl<'a> Combined<'a> {
                 self.normals.resize(placed_mesh.first + shape.list.len(), DVec3::Y);
                 continue;
             }
-            let frame = Frame::read(mesh, time)?;
+            let frame = MeshFrame::read(mesh, time)?;
             let places = frame.vertices(&shape.list, &mut cleaned);
             let place = |p: &[f32; 3]| matrix.transform_point3(DVec3::from_array(p.map(f64::from)));
             self.positions.extend(places.iter().map(place));
@@ -247,7 +247,7 @@ impl<'a> Combined<'a> {
 }
 
 /// Computes normals of points from the faces around each, weighted by area.
-fn smooth(shape: &Shape, positions: &[DVec3], mirrored: bool, out: &mut Vec<DVec3>) {
+fn smooth(shape: &MeshVertices, positions: &[DVec3], mirrored: bool, out: &mut Vec<DVec3>) {
     let points = shape.list.iter().map(|c| c.point as usize + 1).max().unwrap_or_default();
     let mut sums = vec![DVec3::ZERO; points];
     for triangle in shape.parts.values().flat_map(|part| part.chunks_exact(3)) {

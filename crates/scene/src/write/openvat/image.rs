@@ -10,7 +10,7 @@ use std::str::FromStr;
 
 /// The image format.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Image {
+pub enum ImageFormat {
     /// 16 bits per channel.
     #[default]
     Png,
@@ -19,19 +19,19 @@ pub enum Image {
     Exr,
 }
 
-impl FromStr for Image {
+impl FromStr for ImageFormat {
     type Err = String;
-    fn from_str(text: &str) -> Result<Image, String> {
+    fn from_str(text: &str) -> Result<ImageFormat, String> {
         match text {
-            "png" => Ok(Image::Png),
-            "exr" => Ok(Image::Exr),
+            "png" => Ok(ImageFormat::Png),
+            "exr" => Ok(ImageFormat::Exr),
             _ => Err(format!("'{text}' is no kind of texture: give one of: png, exr")),
         }
     }
 }
 
 /// The largest 16-bit value.
-const MOST: f64 = 65535.0;
+const MAX_U16: f64 = 65535.0;
 
 /// Returns the bytes of an EXR before its offsets: magic number, version, attributes.
 fn exr_head(width: usize, height: usize) -> Vec<u8> {
@@ -65,12 +65,12 @@ fn exr_head(width: usize, height: usize) -> Vec<u8> {
     out
 }
 
-impl Image {
+impl ImageFormat {
     /// Returns the file extension.
     pub fn extension(self) -> &'static str {
         match self {
-            Image::Png => "png",
-            Image::Exr => "exr",
+            ImageFormat::Png => "png",
+            ImageFormat::Exr => "exr",
         }
     }
 
@@ -78,19 +78,19 @@ impl Image {
     pub(super) fn row_bytes(self, width: usize) -> usize {
         width
             * match self {
-                Image::Png => 6,
-                Image::Exr => 12,
+                ImageFormat::Png => 6,
+                ImageFormat::Exr => 12,
             }
     }
 
     /// Writes a texel, each number from 0 to 1, into a row.
-    pub(super) fn put(self, row: &mut [u8], x: usize, values: [f64; 3]) {
+    pub(super) fn write_texel(self, row: &mut [u8], x: usize, values: [f64; 3]) {
         match self {
-            Image::Png => {
-                let words = values.map(|v| ((v * MOST).round() as u16).to_be_bytes());
+            ImageFormat::Png => {
+                let words = values.map(|v| ((v * MAX_U16).round() as u16).to_be_bytes());
                 row[6 * x..6 * x + 6].copy_from_slice(words.as_flattened());
             }
-            Image::Exr => {
+            ImageFormat::Exr => {
                 let width = row.len() / 12;
                 // Channels are stored separately in alphabetical order: blue, green, red.
                 for (channel, value) in values.into_iter().rev().enumerate() {
@@ -102,13 +102,13 @@ impl Image {
     }
 
     /// Reads the texel at `x` of a row.
-    pub(super) fn get(self, row: &[u8], x: usize) -> [f64; 3] {
+    pub(super) fn read_texel(self, row: &[u8], x: usize) -> [f64; 3] {
         std::array::from_fn(|channel| match self {
-            Image::Png => {
+            ImageFormat::Png => {
                 let at = 6 * x + 2 * channel;
-                f64::from(u16::from_be_bytes([row[at], row[at + 1]])) / MOST
+                f64::from(u16::from_be_bytes([row[at], row[at + 1]])) / MAX_U16
             }
-            Image::Exr => {
+            ImageFormat::Exr => {
                 let at = 4 * ((2 - channel) * (row.len() / 12) + x);
                 f64::from(f32::from_le_bytes([row[at], row[at + 1], row[at + 2], row[at + 3]]))
             }
@@ -124,21 +124,21 @@ enum Rows<'a> {
 }
 
 /// Writes an image to `file`, rows from the top.
-pub(super) struct Rowing<'a> {
+pub(super) struct ImageWriter<'a> {
     rows: Rows<'a>,
     target: &'a Path,
     row: usize,
 }
 
-impl<'a> Rowing<'a> {
+impl<'a> ImageWriter<'a> {
     pub fn start(
-        image: Image,
+        image: ImageFormat,
         file: &'a Temporary,
         (width, height): (usize, usize),
-    ) -> Result<Rowing<'a>, Error> {
+    ) -> Result<ImageWriter<'a>, Error> {
         let target = file.target();
         let rows = match image {
-            Image::Png => {
+            ImageFormat::Png => {
                 let own = file.file().try_clone().map_err(|e| Error::io(target, e))?;
                 let mut encoder = png::Encoder::new(own, width as u32, height as u32);
                 encoder.set_color(png::ColorType::Rgb);
@@ -148,7 +148,7 @@ impl<'a> Rowing<'a> {
                     writer.into_stream_writer_with_size(1 << 16).map_err(|e| png_error(target, e))?,
                 ))
             }
-            Image::Exr => {
+            ImageFormat::Exr => {
                 let mut head = exr_head(width, height);
                 let (data, row) = (head.len() + 8 * height, 8 + image.row_bytes(width));
                 head.extend((0..height).flat_map(|y| ((data + y * row) as u64).to_le_bytes()));
@@ -157,7 +157,7 @@ impl<'a> Rowing<'a> {
                 Rows::Exr(out, 0)
             }
         };
-        Ok(Rowing { rows, target, row: image.row_bytes(width) })
+        Ok(ImageWriter { rows, target, row: image.row_bytes(width) })
     }
 
     /// Writes one or more whole rows.
@@ -184,41 +184,41 @@ impl<'a> Rowing<'a> {
 }
 
 /// Reads the rows of a written image.
-pub(super) enum Reading<'a> {
+pub(super) enum ImageReader<'a> {
     Png(Box<png::Reader<BufReader<&'a File>>>),
     Exr(BufReader<&'a File>),
 }
 
-impl<'a> Reading<'a> {
+impl<'a> ImageReader<'a> {
     pub fn start(
-        image: Image,
+        image: ImageFormat,
         file: &'a Temporary,
         (width, height): (usize, usize),
-    ) -> Result<Reading<'a>, Error> {
+    ) -> Result<ImageReader<'a>, Error> {
         let mut input = file.file();
         let start = match image {
-            Image::Png => 0,
-            Image::Exr => exr_head(width, height).len() + 8 * height,
+            ImageFormat::Png => 0,
+            ImageFormat::Exr => exr_head(width, height).len() + 8 * height,
         };
         input.seek(SeekFrom::Start(start as u64)).map_err(|e| Error::io(file.target(), e))?;
         let input = BufReader::new(input);
         Ok(match image {
-            Image::Png => {
+            ImageFormat::Png => {
                 let reader = png::Decoder::new(input).read_info();
-                Reading::Png(Box::new(reader.map_err(|e| read_error(file.target(), &e))?))
+                ImageReader::Png(Box::new(reader.map_err(|e| read_error(file.target(), &e))?))
             }
-            Image::Exr => Reading::Exr(input),
+            ImageFormat::Exr => ImageReader::Exr(input),
         })
     }
 
     /// Reads the next row.
     pub fn read(&mut self, target: &Path, row: &mut [u8]) -> Result<(), Error> {
         match self {
-            Reading::Png(reader) => {
+            ImageReader::Png(reader) => {
                 let next = reader.read_row(row).map_err(|e| read_error(target, &e))?;
                 next.map(|_| ()).ok_or_else(|| Error::malformed(target, "a row is missing", "its end"))
             }
-            Reading::Exr(input) => {
+            ImageReader::Exr(input) => {
                 let mut head = [0; 8];
                 let read = input.read_exact(&mut head).and_then(|()| input.read_exact(row));
                 read.map_err(|e| Error::io(target, e))
@@ -246,27 +246,27 @@ mod tests {
     #[test]
     fn rows_come_back() {
         let folder = tempfile::tempdir().unwrap();
-        for image in [Image::Png, Image::Exr] {
+        for image in [ImageFormat::Png, ImageFormat::Exr] {
             let (width, height) = (5, 7);
             let value = |x: usize, y: usize| [x as f64 / 5.0, y as f64 / 7.0, ((x * y) % 3) as f64 / 2.0];
             let file = Temporary::create(&folder.path().join("a")).unwrap();
             let mut rows = vec![0; image.row_bytes(width) * height];
             for (y, row) in rows.chunks_exact_mut(image.row_bytes(width)).enumerate() {
-                (0..width).for_each(|x| image.put(row, x, value(x, y)));
+                (0..width).for_each(|x| image.write_texel(row, x, value(x, y)));
             }
-            let mut out = Rowing::start(image, &file, (width, height)).unwrap();
+            let mut out = ImageWriter::start(image, &file, (width, height)).unwrap();
             let (first, rest) = rows.split_at(3 * image.row_bytes(width));
             out.write(first).unwrap();
             out.write(rest).unwrap();
             out.finish().unwrap();
-            let mut input = Reading::start(image, &file, (width, height)).unwrap();
+            let mut input = ImageReader::start(image, &file, (width, height)).unwrap();
             for y in 0..height {
                 let mut row = vec![0; image.row_bytes(width)];
                 input.read(file.target(), &mut row).unwrap();
                 for x in 0..width {
-                    let (found, expected) = (image.get(&row, x), value(x, y));
+                    let (found, expected) = (image.read_texel(&row, x), value(x, y));
                     let off = (0..3).map(|i| (found[i] - expected[i]).abs()).fold(0.0, f64::max);
-                    let allowed = if image == Image::Png { 0.5001 / MOST } else { 6e-8 };
+                    let allowed = if image == ImageFormat::Png { 0.5001 / MAX_U16 } else { 6e-8 };
                     assert!(off <= allowed, "{image:?} {found:?} {expected:?}");
                 }
             }

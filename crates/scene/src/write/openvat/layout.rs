@@ -6,14 +6,14 @@ use crate::Error;
 use std::path::Path;
 
 /// Largest width and height of a texture, which today's graphics cards support and Direct3D 11 demands.
-pub const MOST_TEXELS: usize = 16384;
+pub const MAX_TEXELS: usize = 16384;
 
 /// Up to this number of vertices and rows a frame is one row: the encoder in Blender supports no larger
 /// sizes, and some readers no other layout.
-const MOST_SINGLE: usize = 8192;
+const MAX_SINGLE_ROW_TEXELS: usize = 8192;
 
 /// The smallest width of a texture with several rows per frame.
-const LEAST_WIDTH: usize = 64;
+const MIN_WRAPPED_WIDTH: usize = 64;
 
 /// The size of the textures, the same for all of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub struct Layout {
 
 /// The content of a row of a texture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Row {
+pub(super) struct RowContent {
     /// Index of the frame.
     pub frame: usize,
     /// Index of the first vertex, at the left.
@@ -49,15 +49,15 @@ impl Layout {
     pub fn new(path: &Path, vertices: usize, frames: usize, packed: bool) -> Result<Layout, Error> {
         let kinds = if packed { 2 } else { 1 };
         let layout = |width: usize, height, wraps| Layout { width, height, wraps, frames, vertices, packed };
-        if vertices <= MOST_SINGLE && kinds * frames <= MOST_SINGLE {
+        if vertices <= MAX_SINGLE_ROW_TEXELS && kinds * frames <= MAX_SINGLE_ROW_TEXELS {
             return Ok(layout(vertices, kinds * frames, 1));
         }
-        let widths = (0..).map(|i| LEAST_WIDTH << i).take_while(|w| *w <= MOST_TEXELS);
+        let widths = (0..).map(|i| MIN_WRAPPED_WIDTH << i).take_while(|w| *w <= MAX_TEXELS);
         let sizes = widths.filter_map(|width| {
             let wraps = vertices.div_ceil(width);
             let rows = wraps.checked_mul(frames)?.checked_mul(kinds)?;
             let height = rows.checked_next_power_of_two()?;
-            (height <= MOST_TEXELS).then(|| layout(width, height, wraps))
+            (height <= MAX_TEXELS).then(|| layout(width, height, wraps))
         });
         // The smallest size, and among equal ones the most square.
         let best = sizes.min_by_key(|l| (l.width * l.height, l.width.max(l.height)));
@@ -67,22 +67,26 @@ impl Layout {
                 false => "texels in a texture of 16384 on a side; give fewer frames (compile --range, --fps) or fewer vertices (--lod)",
             };
             let asked = (vertices as u64).saturating_mul(frames as u64).saturating_mul(kinds as u64);
-            Error::limit(path, what, asked, (MOST_TEXELS * MOST_TEXELS) as u64)
+            Error::limit(path, what, asked, (MAX_TEXELS * MAX_TEXELS) as u64)
         })
     }
 
     /// Returns the first row of packed normals.
-    fn half(&self) -> usize {
+    fn first_normal_row(&self) -> usize {
         self.height / 2
     }
 
     /// Returns the content of row `row` in the texture of positions, or (`normals`) in that of separate
     /// normals.
-    pub(super) fn row(&self, row: usize, normals: bool) -> Option<Row> {
-        let below = self.packed && row >= self.half();
-        let at = if below { row - self.half() } else { row };
+    pub(super) fn row(&self, row: usize, normals: bool) -> Option<RowContent> {
+        let below = self.packed && row >= self.first_normal_row();
+        let at = if below { row - self.first_normal_row() } else { row };
         let (wrap, frame) = (at / self.frames, at % self.frames);
-        (wrap < self.wraps).then_some(Row { frame, vertex: wrap * self.width, normals: normals || below })
+        (wrap < self.wraps).then_some(RowContent {
+            frame,
+            vertex: wrap * self.width,
+            normals: normals || below,
+        })
     }
 
     /// Returns the vertices of a row that begins with `first`.

@@ -20,24 +20,24 @@ mod proxy;
 mod texture;
 
 use super::glb::metres;
-use super::temporary::{Temporary, own_name};
+use super::temporary::{Temporary, path_in_folder};
 use crate::sample::frame_ranges;
-use crate::{Error, Remark, SAME_TIME, Scene};
-use combined::Combined;
+use crate::{Error, Remark, Scene, TIME_TOLERANCE};
+use combined::CombinedMesh;
 use glam::DVec3;
-pub use image::Image;
+pub use image::ImageFormat;
 use layout::Layout;
-pub use layout::MOST_TEXELS;
+pub use layout::MAX_TEXELS;
 use serde::Serialize;
 use serde::ser::SerializeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use texture::{Errors, Remap, Texture, to_blender};
+use texture::{Remap, Texture, TextureErrors, to_blender};
 
 /// The place of normals.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Normals {
+pub enum NormalTarget {
     /// In the lower half of the texture.
     #[default]
     Packed,
@@ -47,13 +47,13 @@ pub enum Normals {
     None,
 }
 
-impl FromStr for Normals {
+impl FromStr for NormalTarget {
     type Err = String;
-    fn from_str(text: &str) -> Result<Normals, String> {
+    fn from_str(text: &str) -> Result<NormalTarget, String> {
         match text {
-            "packed" => Ok(Normals::Packed),
-            "separate" => Ok(Normals::Separate),
-            "none" => Ok(Normals::None),
+            "packed" => Ok(NormalTarget::Packed),
+            "separate" => Ok(NormalTarget::Separate),
+            "none" => Ok(NormalTarget::None),
             _ => Err(format!("'{text}' is no place for normals: give one of: packed, separate, none")),
         }
     }
@@ -61,27 +61,27 @@ impl FromStr for Normals {
 
 /// The tolerance of positions.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Allowed {
+pub enum PositionTolerance {
     /// A length in the scene's unit.
     Length(f64),
     /// A fraction of the diagonal of the largest bounds of everything in any one frame.
-    OfDiagonal(f64),
+    DiagonalFraction(f64),
 }
 
 /// The options of an export.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Options {
+pub struct ExportOptions {
     /// The place of normals.
-    pub normals: Normals,
+    pub normals: NormalTarget,
     /// The image format of textures.
-    pub image: Image,
+    pub image: ImageFormat,
     /// An error above this tolerance fails the export.
-    pub tolerance: Option<Allowed>,
+    pub tolerance: Option<PositionTolerance>,
 }
 
 /// The result of an export.
 #[derive(Debug, Clone, Serialize)]
-pub struct Written {
+pub struct ExportReport {
     /// Width of the texture in texels.
     pub width: usize,
     /// Height of the texture in texels.
@@ -115,27 +115,27 @@ pub fn write(
     folder: &Path,
     scene: &Scene,
     times: &[f64],
-    options: &Options,
+    options: &ExportOptions,
     progress: &mut dyn FnMut(usize, usize),
-) -> Result<Written, Error> {
+) -> Result<ExportReport, Error> {
     if times.is_empty() {
         return Err(Error::misuse("no frames to write"));
     }
     let placed = scene.expand()?;
     let metres = metres(scene.unit);
-    let mut combined = Combined::new(folder, scene, &placed, times, metres)?;
+    let mut combined = CombinedMesh::new(folder, scene, &placed, times, metres)?;
     if combined.placed_meshes.is_empty() {
         let what = "there is no mesh that is ever shown, and textures of vertices hold nothing else; give .abc or .glb";
         return Err(Error::unsupported(folder, what));
     }
-    let packed = options.normals == Normals::Packed;
+    let packed = options.normals == NormalTarget::Packed;
     let layout = Layout::new(folder, combined.count(), times.len(), packed)?;
-    combined.start()?;
+    combined.evaluate_rest()?;
     let places: Vec<[f32; 3]> = combined.positions.iter().map(|p| p.as_vec3().to_array()).collect();
     let made = !folder.is_dir();
     meshreel_files::create_folder(folder).map_err(|e| Error::io(folder, e))?;
-    let written =
-        Export { folder, times, options, layout, places: &places, metres }.run(&mut combined, progress);
+    let written = Export { folder, times, options, layout, proxy_positions: &places, metres }
+        .write_files(&mut combined, progress);
     if written.is_err() && made {
         // The folder stays if it has got other files meanwhile.
         let _ = std::fs::remove_dir(folder);
@@ -147,29 +147,34 @@ pub fn write(
 struct Export<'a> {
     folder: &'a Path,
     times: &'a [f64],
-    options: &'a Options,
+    options: &'a ExportOptions,
     layout: Layout,
     /// Positions of the proxy's vertices.
-    places: &'a [[f32; 3]],
+    proxy_positions: &'a [[f32; 3]],
     metres: f64,
 }
 
 impl Export<'_> {
-    fn run(
+    fn write_files(
         &self,
-        combined: &mut Combined<'_>,
+        combined: &mut CombinedMesh<'_>,
         progress: &mut dyn FnMut(usize, usize),
-    ) -> Result<Written, Error> {
+    ) -> Result<ExportReport, Error> {
         let name = self.name();
         let extension = self.options.image.extension();
-        let file = |end: &str| own_name(self.folder, &format!("{name}{end}"));
-        let proxy =
-            proxy::write(&file(".glb")?, &format!("{name}_vat"), combined, &self.layout, self.places)?;
+        let file = |end: &str| path_in_folder(self.folder, &format!("{name}{end}"));
+        let proxy = proxy::write(
+            &file(".glb")?,
+            &format!("{name}_vat"),
+            combined,
+            &self.layout,
+            self.proxy_positions,
+        )?;
         let textures = [
             Some(Temporary::create(&file(&format!("_vat.{extension}"))?)?),
             match self.options.normals {
-                Normals::Separate => Some(Temporary::create(&file(&format!("_vnrm.{extension}"))?)?),
-                Normals::Packed | Normals::None => None,
+                NormalTarget::Separate => Some(Temporary::create(&file(&format!("_vnrm.{extension}"))?)?),
+                NormalTarget::Packed | NormalTarget::None => None,
             },
         ];
         let texture = |(file, normals, remap): (_, _, _)| Texture {
@@ -178,20 +183,21 @@ impl Export<'_> {
             layout: &self.layout,
             normals,
             remap,
-            proxy: self.places,
+            proxy: self.proxy_positions,
         };
         let files = || {
             textures.iter().zip([false, true]).filter_map(|(file, normals)| Some((file.as_ref()?, normals)))
         };
         let none = Remap { low: DVec3::ZERO, high: DVec3::ZERO };
-        let work: usize = files().map(|(file, normals)| 2 * texture((file, normals, &none)).work()).sum();
+        let work: usize =
+            files().map(|(file, normals)| 2 * texture((file, normals, &none)).evaluation_count()).sum();
         let (mut done, total) = (0, self.times.len() + work);
         let mut step = || {
             done += 1;
             progress(done, total);
         };
         let (remap, diagonal) = self.bounds(combined, &mut step)?;
-        let mut errors = Errors::default();
+        let mut errors = TextureErrors::default();
         for (file, normals) in files() {
             let texture = texture((file, normals, &remap));
             texture.write(combined, &mut step)?;
@@ -201,26 +207,26 @@ impl Export<'_> {
         let info = Temporary::create(&file("-remap_info.json")?)?;
         let text = self.info(combined.scene, &name, &remap, combined)?;
         info.file().write_all(text.as_bytes()).map_err(|e| Error::io(info.target(), e))?;
-        self.keep(proxy, textures, info, combined, &errors)
+        self.publish(proxy, textures, info, combined, &errors)
     }
 
     /// Publishes all files, last the one that readers need first.
-    fn keep(
+    fn publish(
         &self,
         proxy: super::glb::buffer::Document,
         textures: [Option<Temporary>; 2],
         info: Temporary,
-        combined: &Combined<'_>,
-        errors: &Errors,
-    ) -> Result<Written, Error> {
+        combined: &CombinedMesh<'_>,
+        errors: &TextureErrors,
+    ) -> Result<ExportReport, Error> {
         let mut targets: Vec<PathBuf> = vec![proxy.target().into(), info.target().into()];
         proxy.finish()?;
         for texture in textures.into_iter().flatten() {
             targets.push(texture.target().into());
-            texture.keep()?;
+            texture.publish()?;
         }
-        info.keep()?;
-        Ok(Written {
+        info.publish()?;
+        Ok(ExportReport {
             width: self.layout.width,
             height: self.layout.height,
             wraps: self.layout.wraps,
@@ -228,7 +234,7 @@ impl Export<'_> {
             error: errors.position.0 / self.metres,
             error_mesh: combined.path(errors.position.1).into(),
             error_frame: errors.position.2,
-            normal_error: (self.options.normals != Normals::None).then_some(errors.normal),
+            normal_error: (self.options.normals != NormalTarget::None).then_some(errors.normal),
             bytes: targets.iter().map(|path| meshreel_files::length(path).unwrap_or_default()).sum(),
             remarks: combined.remarks.iter().cloned().collect(),
         })
@@ -247,13 +253,13 @@ impl Export<'_> {
 
     /// Returns the range of offsets of vertices from the proxy, and the diagonal of the largest bounds of
     /// everything in any one frame, in metres.
-    fn bounds(&self, combined: &mut Combined<'_>, done: &mut dyn FnMut()) -> Result<(Remap, f64), Error> {
+    fn bounds(&self, combined: &mut CombinedMesh<'_>, done: &mut dyn FnMut()) -> Result<(Remap, f64), Error> {
         let (mut low, mut high) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
         let mut diagonal = 0.0f64;
         for frame in 0..self.times.len() {
             combined.evaluate(frame)?;
             let (mut first, mut last) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
-            for (p, base) in combined.positions.iter().zip(self.places) {
+            for (p, base) in combined.positions.iter().zip(self.proxy_positions) {
                 let offset = to_blender(*p - DVec3::from_array(base.map(f64::from)));
                 (low, high) = (low.min(offset), high.max(offset));
                 (first, last) = (first.min(*p), last.max(*p));
@@ -277,19 +283,19 @@ impl Export<'_> {
     }
 
     /// Fails if a vertex error exceeds the tolerance.
-    fn check(&self, errors: &Errors, diagonal: f64) -> Result<(), Error> {
+    fn check(&self, errors: &TextureErrors, diagonal: f64) -> Result<(), Error> {
         let allowed = match self.options.tolerance {
             None => return Ok(()),
-            Some(Allowed::Length(length)) => length,
-            Some(Allowed::OfDiagonal(share)) => share * diagonal / self.metres,
+            Some(PositionTolerance::Length(length)) => length,
+            Some(PositionTolerance::DiagonalFraction(share)) => share * diagonal / self.metres,
         };
         let error = errors.position.0 / self.metres;
         if error <= allowed {
             return Ok(());
         }
         let (bits, advice) = match self.options.image {
-            Image::Png => ("16 bits", ", --image exr for floats"),
-            Image::Exr => ("floats of 32 bits", ""),
+            ImageFormat::Png => ("16 bits", ", --image exr for floats"),
+            ImageFormat::Exr => ("floats of 32 bits", ""),
         };
         // Rounded up, so that the printed value is enough as a tolerance.
         let enough = error * 1.01;
@@ -305,13 +311,15 @@ impl Export<'_> {
         scene: &Scene,
         name: &str,
         remap: &Remap,
-        combined: &mut Combined<'_>,
+        combined: &mut CombinedMesh<'_>,
     ) -> Result<String, Error> {
         let times = self.times;
         let (first, last) = (times[0], times[times.len() - 1]);
         let step = (last - first) / (times.len().max(2) - 1) as f64;
-        let even =
-            times.iter().zip(0..).all(|(t, i)| (t - first - f64::from(i) * step).abs() < 10.0 * SAME_TIME);
+        let even = times
+            .iter()
+            .zip(0..)
+            .all(|(t, i)| (t - first - f64::from(i) * step).abs() < 10.0 * TIME_TOLERANCE);
         if !even {
             let what = "its frames are not even in time, and rows of a texture are: it plays at another pace (compile --fps makes even ones)";
             combined.remarks.insert(Remark::new(name, what));
@@ -325,11 +333,12 @@ impl Export<'_> {
             animations.push((name.into(), 0, times.len()));
         }
         let clip = |(name, start, count): (String, usize, usize)| {
-            let clip = Clip { start_frame: start + 1, end_frame: start + count, framerate, looping: true };
+            let clip =
+                RemapClip { start_frame: start + 1, end_frame: start + count, framerate, looping: true };
             (name, clip)
         };
         let info = Info {
-            remap: Range { min: remap.low.to_array(), max: remap.high.to_array(), frames: times.len() },
+            remap: RemapRange { min: remap.low.to_array(), max: remap.high.to_array(), frames: times.len() },
             animations: Animations(animations.into_iter().map(clip).collect()),
         };
         serde_json::to_string_pretty(&info).map_err(|e| Error::misuse(format!("JSON: {e}")))
@@ -340,20 +349,20 @@ impl Export<'_> {
 #[derive(Serialize)]
 struct Info {
     #[serde(rename = "os-remap")]
-    remap: Range,
+    remap: RemapRange,
     animations: Animations,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "PascalCase")]
-struct Range {
+struct RemapRange {
     min: [f64; 3],
     max: [f64; 3],
     frames: usize,
 }
 
 /// Clips by name, in their own order.
-struct Animations(Vec<(String, Clip)>);
+struct Animations(Vec<(String, RemapClip)>);
 
 impl Serialize for Animations {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -367,7 +376,7 @@ impl Serialize for Animations {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Clip {
+struct RemapClip {
     start_frame: usize,
     end_frame: usize,
     framerate: f64,

@@ -1,8 +1,8 @@
 //! Writes the texels of all frames in stretches of rows that fit into a fixed amount of memory, and reads
 //! them back to measure their error.
 
-use super::combined::Combined;
-use super::image::{Image, Reading, Rowing};
+use super::combined::CombinedMesh;
+use super::image::{ImageFormat, ImageReader, ImageWriter};
 use super::layout::Layout;
 use crate::Error;
 use crate::write::Temporary;
@@ -10,7 +10,7 @@ use glam::DVec3;
 use std::ops::Range;
 
 /// Bytes of rows that are held at once.
-const HELD: usize = 64 << 20;
+const MAX_BUFFERED_BYTES: usize = 64 << 20;
 
 /// Lowest and highest offset of any vertex from its place in the proxy, in Blender's axes, exact in f32.
 #[derive(Debug, Clone, Copy)]
@@ -41,7 +41,7 @@ impl Remap {
     }
 
     /// Returns an offset as a fraction of the range along each axis, 0 to 1; 0 if nothing moves that way.
-    fn share(&self, offset: DVec3) -> [f64; 3] {
+    fn fraction(&self, offset: DVec3) -> [f64; 3] {
         let size = self.high - self.low;
         let of = |i: usize| match size[i] > 0.0 {
             true => ((offset[i] - self.low[i]) / size[i]).clamp(0.0, 1.0),
@@ -59,7 +59,7 @@ impl Remap {
 /// The content of one texture.
 pub(super) struct Texture<'t> {
     pub file: &'t Temporary,
-    pub image: Image,
+    pub image: ImageFormat,
     pub layout: &'t Layout,
     /// `true` for normals alone; else positions, and normals if they are packed.
     pub normals: bool,
@@ -70,7 +70,7 @@ pub(super) struct Texture<'t> {
 
 /// The largest errors of a texture.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Errors {
+pub(super) struct TextureErrors {
     /// Position error in metres; the placed mesh and the frame.
     pub position: (f64, usize, usize),
     /// Normal error in degrees.
@@ -88,7 +88,7 @@ impl Texture<'_> {
 
     /// Splits the rows into stretches.
     fn stretches(&self) -> impl Iterator<Item = Range<usize>> + use<> {
-        let (rows, height) = ((HELD / self.row_bytes()).max(1), self.layout.height);
+        let (rows, height) = ((MAX_BUFFERED_BYTES / self.row_bytes()).max(1), self.layout.height);
         (0..height).step_by(rows).map(move |first| first..(first + rows).min(height))
     }
 
@@ -104,13 +104,13 @@ impl Texture<'_> {
     }
 
     /// Returns the number of frame evaluations needed for all rows.
-    pub fn work(&self) -> usize {
+    pub fn evaluation_count(&self) -> usize {
         self.stretches().map(|stretch| self.frames(&stretch).len()).sum()
     }
 
     /// Writes all rows; `done` is called once per evaluated frame.
-    pub fn write(&self, combined: &mut Combined<'_>, done: &mut dyn FnMut()) -> Result<(), Error> {
-        let mut out = Rowing::start(self.image, self.file, self.size())?;
+    pub fn write(&self, combined: &mut CombinedMesh<'_>, done: &mut dyn FnMut()) -> Result<(), Error> {
+        let mut out = ImageWriter::start(self.image, self.file, self.size())?;
         let mut held = Vec::new();
         for stretch in self.stretches() {
             held.clear();
@@ -128,7 +128,7 @@ impl Texture<'_> {
         out.finish()
     }
 
-    fn fill(&self, y: usize, bytes: &mut [u8], combined: &Combined<'_>) {
+    fn fill(&self, y: usize, bytes: &mut [u8], combined: &CombinedMesh<'_>) {
         let Some(row) = self.layout.row(y, self.normals) else {
             return;
         };
@@ -137,21 +137,21 @@ impl Texture<'_> {
                 true => to_blender(combined.normals[vertex]).to_array().map(|v| 0.5 * v + 0.5),
                 false => {
                     let base = DVec3::from_array(self.proxy[vertex].map(f64::from));
-                    self.remap.share(to_blender(combined.positions[vertex] - base))
+                    self.remap.fraction(to_blender(combined.positions[vertex] - base))
                 }
             };
-            self.image.put(bytes, x, share);
+            self.image.write_texel(bytes, x, share);
         }
     }
 
     /// Reads all rows back and compares them with the evaluated frames.
     pub fn measure(
         &self,
-        combined: &mut Combined<'_>,
+        combined: &mut CombinedMesh<'_>,
         done: &mut dyn FnMut(),
-        errors: &mut Errors,
+        errors: &mut TextureErrors,
     ) -> Result<(), Error> {
-        let mut input = Reading::start(self.image, self.file, self.size())?;
+        let mut input = ImageReader::start(self.image, self.file, self.size())?;
         let mut held = Vec::new();
         for stretch in self.stretches() {
             held.resize(stretch.len() * self.row_bytes(), 0);
@@ -170,7 +170,7 @@ impl Texture<'_> {
         Ok(())
     }
 
-    fn compare(&self, y: usize, bytes: &[u8], combined: &Combined<'_>, errors: &mut Errors) {
+    fn compare(&self, y: usize, bytes: &[u8], combined: &CombinedMesh<'_>, errors: &mut TextureErrors) {
         let Some(row) = self.layout.row(y, self.normals) else {
             return;
         };
@@ -182,7 +182,7 @@ impl Texture<'_> {
             if !combined.placed_meshes[placed_mesh].visible {
                 continue;
             }
-            let share = self.image.get(bytes, x);
+            let share = self.image.read_texel(bytes, x);
             if row.normals {
                 let found = to_gltf(DVec3::from_array(share.map(|v| 2.0 * v - 1.0)));
                 errors.normal = errors.normal.max(found.angle_between(combined.normals[vertex]).to_degrees());

@@ -6,19 +6,21 @@
 //!   A block with an escape or with large shifts is decoded vertex by vertex; a block whose tokens are all
 //!   zero has none.
 //!
-//! The order of vertices in registers is 0 1 4 5 2 3 6 7 ([`ORDER`]), which results from shuffling 4-vectors
-//! within register halves.
+//! The order of vertices in registers is 0 1 4 5 2 3 6 7 ([`VERTEX_ORDER`]), which results from shuffling
+//! 4-vectors within register halves.
 
 #![allow(unsafe_code)]
 
-use crate::mesh::decode::unit::Tokens;
-use crate::mesh::registers::avx2::{ORDER, Padded, Residual, TAKES, TOKEN_BITS, place, sixteen};
+use crate::mesh::decode::unit::CodedTokens;
+use crate::mesh::registers::avx2::{
+    BlockResiduals, Padded, REFILL_INDICES, TOKEN_BITS, VERTEX_ORDER, load_i16x16, residual_index,
+};
 use crate::mesh::token::{self, BitReader, ESCAPE};
 use std::arch::x86_64::*;
 
 /// The lanes, words and raw bits of an access unit.
-pub(in crate::mesh::decode) struct Stream<'a> {
-    /// The states of the first lanes, up to eight, in the order of `ORDER`, and of eight more.
+pub(in crate::mesh::decode) struct TokenStream<'a> {
+    /// The states of the first lanes, up to eight, in the order of `VERTEX_ORDER`, and of eight more.
     a: __m256i,
     b: __m256i,
     lanes: usize,
@@ -28,15 +30,15 @@ pub(in crate::mesh::decode) struct Stream<'a> {
     bit: usize,
 }
 
-const ALL: i32 = -1;
+const ALL_BITS: i32 = -1;
 
-impl<'a> Stream<'a> {
+impl<'a> TokenStream<'a> {
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-    pub(in crate::mesh::decode) fn new(t: &Tokens<'a>) -> Stream<'a> {
-        let lanes = |first: usize| ORDER.map(|k| t.rans.states[(first + k) & (t.lanes - 1)] as i32);
-        Stream {
-            a: eight(lanes(0)),
-            b: eight(lanes(8)),
+    pub(in crate::mesh::decode) fn new(t: &CodedTokens<'a>) -> TokenStream<'a> {
+        let lanes = |first: usize| VERTEX_ORDER.map(|k| t.rans.states[(first + k) & (t.lanes - 1)] as i32);
+        TokenStream {
+            a: load_i32x8(lanes(0)),
+            b: load_i32x8(lanes(8)),
             lanes: t.lanes,
             words: Padded::new(t.rans.words),
             next: t.rans.next,
@@ -46,18 +48,18 @@ impl<'a> Stream<'a> {
     }
 
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-    pub(in crate::mesh::decode) fn put_back(&self, t: &mut Tokens<'a>) {
+    pub(in crate::mesh::decode) fn put_back(&self, t: &mut CodedTokens<'a>) {
         for (first, half) in [(0, self.a), (8, self.b)] {
             let values = values(half);
             for k in 0..8 {
-                let lane = first + ORDER[k];
+                let lane = first + VERTEX_ORDER[k];
                 if lane < t.lanes {
                     t.rans.states[lane] = values[k] as u32;
                 }
             }
         }
         t.rans.next = self.next;
-        t.raw = BitReader::at(t.raw.bytes(), self.bit);
+        t.raw = BitReader::at_bit(t.raw.bytes(), self.bit);
     }
 
     /// Decodes the tokens of eight lanes, and returns them with the new states.
@@ -83,10 +85,10 @@ impl<'a> Stream<'a> {
         let takes = _mm256_and_si256(takes, active);
         let mask = _mm256_movemask_ps(_mm256_castsi256_ps(takes)) as u32;
         // SAFETY: 128 bytes can be read.
-        let words = unsafe { _mm_loadu_si128(self.words.at(2 * self.next).cast()) };
+        let words = unsafe { _mm_loadu_si128(self.words.pointer(2 * self.next).cast()) };
         let words = _mm256_cvtepu16_epi32(words);
         // SAFETY: eight bytes of a table.
-        let order = unsafe { _mm_loadl_epi64(TAKES[mask as usize].as_ptr().cast()) };
+        let order = unsafe { _mm_loadl_epi64(REFILL_INDICES[mask as usize].as_ptr().cast()) };
         let words = _mm256_permutevar8x32_epi32(words, _mm256_cvtepu8_epi32(order));
         let refilled = _mm256_or_si256(_mm256_slli_epi32::<16>(new), words);
         let new = _mm256_blendv_epi8(new, refilled, takes);
@@ -106,7 +108,7 @@ impl<'a> Stream<'a> {
         // SAFETY: the conditions are those of the enclosing function.
         unsafe {
             if self.lanes < 8 {
-                return self.few(slots, context, active);
+                return self.tokens_one_by_one(slots, context, active);
             }
             let (first, a) = self.step(slots, self.a, context[0], active[0]);
             self.a = a;
@@ -124,7 +126,7 @@ impl<'a> Stream<'a> {
 
     /// Decodes the tokens of 16 vertices one by one, if there are fewer lanes than a register holds.
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-    unsafe fn few(
+    unsafe fn tokens_one_by_one(
         &mut self,
         slots: *const i32,
         context: [__m256i; 2],
@@ -134,14 +136,14 @@ impl<'a> Stream<'a> {
         let mut states = values(self.a);
         let mut tokens = [[0; 8]; 2];
         // A block takes at most 16 words.
-        let words = self.words.at(2 * self.next).cast::<u16>();
+        let words = self.words.pointer(2 * self.next).cast::<u16>();
         let mut taken = 0;
         for v in 0..16 {
-            let (half, lane) = (v / 8, ORDER[v % 8]);
+            let (half, lane) = (v / 8, VERTEX_ORDER[v % 8]);
             if active[half][lane] == 0 {
                 break;
             }
-            let state = &mut states[ORDER[v & (self.lanes - 1)]];
+            let state = &mut states[VERTEX_ORDER[v & (self.lanes - 1)]];
             let x = *state as u32;
             let index = context[half][lane] as u32 & 0xFF_F000 | x & 4095;
             // SAFETY: the table is one of the part's, and each table has 4096 slots; 128 bytes of words can
@@ -155,8 +157,8 @@ impl<'a> Stream<'a> {
             taken += usize::from(takes);
         }
         self.next += taken;
-        self.a = eight(states);
-        (eight(tokens[0]), eight(tokens[1]))
+        self.a = load_i32x8(states);
+        (load_i32x8(tokens[0]), load_i32x8(tokens[1]))
     }
 
     /// Decodes the residuals of 16 vertices; `None` if all are zero.
@@ -167,7 +169,7 @@ impl<'a> Stream<'a> {
         slots: *const i32,
         context: [__m256i; 2],
         active: [__m256i; 2],
-    ) -> Option<Residual> {
+    ) -> Option<BlockResiduals> {
         // SAFETY: the conditions are those of the enclosing function.
         let (first, second) = unsafe { self.tokens(slots, context, active) };
         let shift = |n: usize| _mm256_and_si256(_mm256_srli_epi32::<24>(context[n]), active[n]);
@@ -213,7 +215,7 @@ impl<'a> Stream<'a> {
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
     unsafe fn windows(&self, positions: [__m256i; 2]) -> [__m256i; 2] {
-        let from = self.raw.at(self.bit >> 3);
+        let from = self.raw.pointer(self.bit >> 3);
         let bit = _mm256_set1_epi32((self.bit & 7) as i32);
         let window = |p: __m256i| {
             let at = _mm256_add_epi32(p, bit);
@@ -227,12 +229,16 @@ impl<'a> Stream<'a> {
     /// Decodes residuals without shifts.
     #[inline]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-    unsafe fn plain(&mut self, tokens: [__m256i; 2]) -> Residual {
+    unsafe fn plain(&mut self, tokens: [__m256i; 2]) -> BlockResiduals {
         let escape = _mm256_set1_epi32(i32::from(ESCAPE));
         let escapes =
             _mm256_or_si256(_mm256_cmpeq_epi32(tokens[0], escape), _mm256_cmpeq_epi32(tokens[1], escape));
         if _mm256_testz_si256(escapes, escapes) == 0 {
-            return self.slowly(tokens, [_mm256_setzero_si256(); 2], [_mm256_set1_epi32(ALL); 2]);
+            return self.residuals_one_by_one(
+                tokens,
+                [_mm256_setzero_si256(); 2],
+                [_mm256_set1_epi32(ALL_BITS); 2],
+            );
         }
         let entry = |t: __m256i| {
             // SAFETY: tokens are below 256.
@@ -250,7 +256,7 @@ impl<'a> Stream<'a> {
             let mut axis = |sign: __m256i, extra: __m256i, base: __m256i| {
                 let negative = _mm256_sub_epi32(_mm256_setzero_si256(), _mm256_and_si256(bits, sign));
                 bits = _mm256_srlv_epi32(bits, sign);
-                let low = _mm256_andnot_si256(_mm256_sllv_epi32(_mm256_set1_epi32(ALL), extra), bits);
+                let low = _mm256_andnot_si256(_mm256_sllv_epi32(_mm256_set1_epi32(ALL_BITS), extra), bits);
                 bits = _mm256_srlv_epi32(bits, extra);
                 let a = _mm256_add_epi32(base, low);
                 let v = _mm256_add_epi32(_mm256_add_epi32(a, a), parity);
@@ -277,7 +283,7 @@ impl<'a> Stream<'a> {
         };
         let a = each(entries[0], windows[0]);
         let b = each(entries[1], windows[1]);
-        Residual {
+        BlockResiduals {
             x: _mm256_packs_epi32(a[0], b[0]),
             y: _mm256_packs_epi32(a[1], b[1]),
             z: _mm256_packs_epi32(a[2], b[2]),
@@ -292,7 +298,7 @@ impl<'a> Stream<'a> {
         tokens: [__m256i; 2],
         shifts: [__m256i; 2],
         active: [__m256i; 2],
-    ) -> Residual {
+    ) -> BlockResiduals {
         let escape = _mm256_set1_epi32(i32::from(ESCAPE));
         let zero = _mm256_setzero_si256();
         let slow = |n: usize| {
@@ -303,7 +309,7 @@ impl<'a> Stream<'a> {
         };
         let slow = _mm256_or_si256(slow(0), slow(1));
         if _mm256_testz_si256(slow, slow) == 0 {
-            return self.slowly(tokens, shifts, active);
+            return self.residuals_one_by_one(tokens, shifts, active);
         }
         let entry = |n: usize| {
             let shifted = _mm256_cmpgt_epi32(shifts[n], zero);
@@ -333,7 +339,7 @@ impl<'a> Stream<'a> {
                 let negative = _mm256_sub_epi32(zero, _mm256_and_si256(bits, sign));
                 bits = _mm256_srlv_epi32(bits, sign);
                 let width = _mm256_add_epi32(extra, k);
-                let low = _mm256_andnot_si256(_mm256_sllv_epi32(_mm256_set1_epi32(ALL), width), bits);
+                let low = _mm256_andnot_si256(_mm256_sllv_epi32(_mm256_set1_epi32(ALL_BITS), width), bits);
                 bits = _mm256_srlv_epi32(bits, width);
                 let a = _mm256_add_epi32(_mm256_sllv_epi32(base, k), low);
                 let v = _mm256_add_epi32(_mm256_add_epi32(a, a), parity);
@@ -360,7 +366,7 @@ impl<'a> Stream<'a> {
             [x, y, z]
         };
         let (a, b) = (each(0), each(1));
-        Residual {
+        BlockResiduals {
             x: _mm256_packs_epi32(a[0], b[0]),
             y: _mm256_packs_epi32(a[1], b[1]),
             z: _mm256_packs_epi32(a[2], b[2]),
@@ -370,32 +376,37 @@ impl<'a> Stream<'a> {
     /// Decodes residuals of any kind, one by one.
     #[cold]
     #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-    fn slowly(&mut self, tokens: [__m256i; 2], shifts: [__m256i; 2], active: [__m256i; 2]) -> Residual {
+    fn residuals_one_by_one(
+        &mut self,
+        tokens: [__m256i; 2],
+        shifts: [__m256i; 2],
+        active: [__m256i; 2],
+    ) -> BlockResiduals {
         let tokens = tokens.map(|x| values(x));
         let shifts = shifts.map(|x| values(x));
         let active = active.map(|x| values(x));
-        let mut raw = BitReader::at(self.raw.bytes, self.bit);
+        let mut raw = BitReader::at_bit(self.raw.bytes, self.bit);
         let mut out = [[0i16; 16]; 3];
         for v in 0..16 {
-            let (half, lane) = (v / 8, ORDER[v % 8]);
+            let (half, lane) = (v / 8, VERTEX_ORDER[v % 8]);
             if active[half][lane] == 0 {
                 continue;
             }
             let (token, k) = (tokens[half][lane] as u8, shifts[half][lane] as u32);
             let q = token::residual::<i16>(token, k, &mut raw);
             for axis in 0..3 {
-                out[axis][place(v)] = q[axis] as i16;
+                out[axis][residual_index(v)] = q[axis] as i16;
             }
         }
         self.bit = raw.position();
-        let [x, y, z] = out.map(|v| sixteen(v));
-        Residual { x, y, z }
+        let [x, y, z] = out.map(|v| load_i16x16(v));
+        BlockResiduals { x, y, z }
     }
 }
 
 #[inline]
 #[target_feature(enable = "avx2")]
-pub(in crate::mesh::decode) fn eight(v: [i32; 8]) -> __m256i {
+pub(in crate::mesh::decode) fn load_i32x8(v: [i32; 8]) -> __m256i {
     // SAFETY: 32 bytes.
     unsafe { _mm256_loadu_si256(v.as_ptr().cast()) }
 }

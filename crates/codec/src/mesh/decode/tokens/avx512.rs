@@ -11,8 +11,8 @@
 
 use crate::entropy::rans::LANES;
 use crate::mesh::blocks::BLOCK;
-use crate::mesh::contexts::{Lookup, PAST_MOST, QUARTER};
-use crate::mesh::decode::unit::Tokens;
+use crate::mesh::contexts::{ByteLookup, QUARTER_BITS, REFERENCE_CLASS_LIMIT};
+use crate::mesh::decode::unit::CodedTokens;
 use crate::mesh::registers::avx2::{Padded, TOKEN_BITS};
 use crate::mesh::registers::avx512::{Vectors, kernel};
 use crate::mesh::token::{self, BitReader, ESCAPE};
@@ -22,14 +22,14 @@ use std::arch::x86_64::*;
 const LOW_BYTES: __mmask64 = 0x1111_1111_1111_1111;
 
 /// The tables and shifts of 16 vertices.
-pub(in crate::mesh::decode) struct Context {
+pub(in crate::mesh::decode) struct TablesAndShifts {
     table: __m512i,
     shift: __m512i,
 }
 
-impl Context {
+impl TablesAndShifts {
     kernel! {
-    pub(in crate::mesh::decode) unsafe fn new(lookup: &Lookup, layer: usize, near: __m512i, past: __m512i) -> Context {
+    pub(in crate::mesh::decode) unsafe fn new(lookup: &ByteLookup, layer: usize, near: __m512i, past: __m512i) -> TablesAndShifts {
         // SAFETY: 128 bytes each.
         let find = |bytes: &[u8; 128], index: __m512i| unsafe {
             let low = _mm512_loadu_si512(bytes.as_ptr().cast());
@@ -39,13 +39,13 @@ impl Context {
         let classes = _mm512_broadcast_i32x4(_mm_setr_epi8(
             0, 1, 1, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 4, 4, 4,
         ));
-        let past = _mm512_min_epi32(past, _mm512_set1_epi32(PAST_MOST as i32 - 1));
+        let past = _mm512_min_epi32(past, _mm512_set1_epi32(REFERENCE_CLASS_LIMIT as i32 - 1));
         let past = _mm512_shuffle_epi8(classes, past);
         let near = _mm512_sub_ps(_mm512_cvtepi32_ps(near), _mm512_set1_ps(0.5));
         let near = _mm512_castps_si512(_mm512_max_ps(near, _mm512_set1_ps(0.25)));
-        let near = _mm512_srli_epi32::<21>(_mm512_sub_epi32(near, _mm512_set1_epi32(QUARTER)));
+        let near = _mm512_srli_epi32::<21>(_mm512_sub_epi32(near, _mm512_set1_epi32(QUARTER_BITS)));
         let context = _mm512_add_epi32(find(&lookup.near, near), past);
-        Context {
+        TablesAndShifts {
             table: find(&lookup.tables[layer], context),
             shift: find(&lookup.shift, near),
         }
@@ -53,7 +53,7 @@ impl Context {
     }
 }
 
-pub(in crate::mesh::decode) struct Stream<'a> {
+pub(in crate::mesh::decode) struct TokenStream<'a> {
     /// The states of the lanes; up to eight lanes are in the lower half.
     states: __m512i,
     lanes: usize,
@@ -63,10 +63,10 @@ pub(in crate::mesh::decode) struct Stream<'a> {
     bit: usize,
 }
 
-impl<'a> Stream<'a> {
+impl<'a> TokenStream<'a> {
     kernel! {
-    pub(in crate::mesh::decode) fn new(t: &Tokens<'a>) -> Stream<'a> {
-        Stream {
+    pub(in crate::mesh::decode) fn new(t: &CodedTokens<'a>) -> TokenStream<'a> {
+        TokenStream {
             // SAFETY: 16 states.
             states: unsafe { _mm512_loadu_si512(t.rans.states.as_ptr().cast()) },
             lanes: t.lanes,
@@ -79,11 +79,11 @@ impl<'a> Stream<'a> {
     }
 
     kernel! {
-    pub(in crate::mesh::decode) fn put_back(&self, t: &mut Tokens<'a>) {
+    pub(in crate::mesh::decode) fn put_back(&self, t: &mut CodedTokens<'a>) {
         let states = values(self.states).map(|x| x as u32);
         t.rans.states[..t.lanes].copy_from_slice(&states[..t.lanes]);
         t.rans.next = self.next;
-        t.raw = BitReader::at(t.raw.bytes(), self.bit);
+        t.raw = BitReader::at_bit(t.raw.bytes(), self.bit);
     }
     }
 
@@ -91,7 +91,7 @@ impl<'a> Stream<'a> {
     /// Returns the tokens of the active lanes; 0 for others.
     unsafe fn tokens(
         &mut self,
-        lookup: &Lookup,
+        lookup: &ByteLookup,
         slots: *const i32,
         table: __m512i,
         active: __mmask16,
@@ -116,7 +116,7 @@ impl<'a> Stream<'a> {
         let new = _mm512_add_epi32(_mm512_mullo_epi32(frequency, high), offset);
         let takes = _mm512_mask_cmplt_epu32_mask(active, new, _mm512_set1_epi32(1 << 16));
         // SAFETY: 128 bytes can be read.
-        let words = unsafe { _mm256_loadu_si256(self.words.at(2 * self.next).cast()) };
+        let words = unsafe { _mm256_loadu_si256(self.words.pointer(2 * self.next).cast()) };
         let words = _mm512_maskz_expand_epi32(takes, _mm512_cvtepu16_epi32(words));
         let refilled = _mm512_or_si512(_mm512_slli_epi32::<16>(new), words);
         let new = _mm512_mask_mov_epi32(new, takes, refilled);
@@ -129,11 +129,11 @@ impl<'a> Stream<'a> {
     kernel! {
     /// Decodes the tokens of the active vertices, which are the first ones, one by one, if there are fewer
     /// lanes than half a register holds.
-    unsafe fn few(&mut self, slots: *const i32, table: __m512i, active: __mmask16) -> __m512i {
+    unsafe fn tokens_one_by_one(&mut self, slots: *const i32, table: __m512i, active: __mmask16) -> __m512i {
         let (tables, mut states) = (values(table), values(self.states));
         let mut tokens = [0; BLOCK];
         // A block takes at most 16 words.
-        let words = self.words.at(2 * self.next).cast::<u16>();
+        let words = self.words.pointer(2 * self.next).cast::<u16>();
         let mut taken = 0;
         for v in 0..active.count_ones() as usize {
             let state = &mut states[v & (self.lanes - 1)];
@@ -164,7 +164,7 @@ impl<'a> Stream<'a> {
     /// Decodes the tokens of a block from its contexts.
     unsafe fn block_tokens(
         &mut self,
-        lookup: &Lookup,
+        lookup: &ByteLookup,
         slots: *const i32,
         table: __m512i,
         active: __mmask16,
@@ -174,7 +174,7 @@ impl<'a> Stream<'a> {
             if self.lanes == LANES {
                 self.tokens(lookup, slots, table, active)
             } else if self.lanes < LANES / 2 {
-                self.few(slots, table, active)
+                self.tokens_one_by_one(slots, table, active)
             } else {
                 let first = self.tokens(lookup, slots, table, active & 0xFF);
                 let table = _mm512_shuffle_i64x2::<0x4E>(table, table);
@@ -189,20 +189,20 @@ impl<'a> Stream<'a> {
     /// Decodes the residuals of a block; `None` if all are zero.
     pub(in crate::mesh::decode) unsafe fn block(
         &mut self,
-        lookup: &Lookup,
+        lookup: &ByteLookup,
         slots: *const i32,
-        context: Context,
+        context: TablesAndShifts,
         active: __mmask16,
     ) -> Option<Vectors> {
         // SAFETY: the conditions are those of the enclosing function.
         unsafe {
             let tokens = self.block_tokens(lookup, slots, context.table, active);
             let shifts = context.shift;
-            match self.lengths(tokens, shifts, active) {
-                Lengths::Zero => None,
-                Lengths::Long => Some(self.long_residuals(tokens, shifts, active)),
-                Lengths::Plain => Some(packed_axes(self.axes::<false>(tokens, shifts, active))),
-                Lengths::Shifted => Some(packed_axes(self.axes::<true>(tokens, shifts, active))),
+            match self.raw_bits_kind(tokens, shifts, active) {
+                RawBitsKind::Zero => None,
+                RawBitsKind::Long => Some(self.long_residuals(tokens, shifts, active)),
+                RawBitsKind::Plain => Some(packed_axes(self.axes::<false>(tokens, shifts, active))),
+                RawBitsKind::Shifted => Some(packed_axes(self.axes::<true>(tokens, shifts, active))),
             }
         }
     }
@@ -212,20 +212,20 @@ impl<'a> Stream<'a> {
     /// Decodes the residuals of a block by axis, with up to 32 bits; `None` if all are zero.
     pub(in crate::mesh::decode) unsafe fn axes_block(
         &mut self,
-        lookup: &Lookup,
+        lookup: &ByteLookup,
         slots: *const i32,
-        context: Context,
+        context: TablesAndShifts,
         active: __mmask16,
     ) -> Option<[__m512i; 3]> {
         // SAFETY: the conditions are those of the enclosing function.
         unsafe {
             let tokens = self.block_tokens(lookup, slots, context.table, active);
             let shifts = context.shift;
-            match self.lengths(tokens, shifts, active) {
-                Lengths::Zero => None,
-                Lengths::Long => Some(self.long_axes(tokens, shifts, active)),
-                Lengths::Plain => Some(self.axes::<false>(tokens, shifts, active)),
-                Lengths::Shifted => Some(self.axes::<true>(tokens, shifts, active)),
+            match self.raw_bits_kind(tokens, shifts, active) {
+                RawBitsKind::Zero => None,
+                RawBitsKind::Long => Some(self.long_axes(tokens, shifts, active)),
+                RawBitsKind::Plain => Some(self.axes::<false>(tokens, shifts, active)),
+                RawBitsKind::Shifted => Some(self.axes::<true>(tokens, shifts, active)),
             }
         }
     }
@@ -233,18 +233,18 @@ impl<'a> Stream<'a> {
 
     kernel! {
     /// Returns the way in which the raw bits of the tokens are read.
-    fn lengths(&self, tokens: __m512i, shifts: __m512i, active: __mmask16) -> Lengths {
+    fn raw_bits_kind(&self, tokens: __m512i, shifts: __m512i, active: __mmask16) -> RawBitsKind {
         let escapes = _mm512_cmpeq_epi32_mask(tokens, _mm512_set1_epi32(i32::from(ESCAPE)));
         let wide = _mm512_mask_cmpgt_epi32_mask(active, shifts, _mm512_set1_epi32(5));
         let shifted = _mm512_mask_test_epi32_mask(active, shifts, shifts) != 0;
         if escapes != 0 || wide != 0 {
-            Lengths::Long
+            RawBitsKind::Long
         } else if shifted {
-            Lengths::Shifted
+            RawBitsKind::Shifted
         } else if _mm512_test_epi32_mask(tokens, tokens) == 0 {
-            Lengths::Zero
+            RawBitsKind::Zero
         } else {
-            Lengths::Plain
+            RawBitsKind::Plain
         }
     }
     }
@@ -254,7 +254,7 @@ impl<'a> Stream<'a> {
     #[cold]
     unsafe fn long_axes(&mut self, tokens: __m512i, shifts: __m512i, active: __mmask16) -> [__m512i; 3] {
         let (tokens, shifts) = (values(tokens), values(shifts));
-        let mut bits = BitReader::at(self.raw.bytes, self.bit);
+        let mut bits = BitReader::at_bit(self.raw.bytes, self.bit);
         let mut out = [[0; BLOCK]; 3];
         for v in 0..active.count_ones() as usize {
             let q = token::residual::<i32>(tokens[v] as u8, shifts[v] as u32, &mut bits);
@@ -350,7 +350,7 @@ impl<'a> Stream<'a> {
     /// Returns at least 25 bits of each vertex, from their numbers of bits, and moves behind them.
     unsafe fn windows(&mut self, counts: __m512i) -> __m512i {
         // SAFETY: 128 bytes can be read.
-        let bytes = unsafe { _mm512_loadu_si512(self.raw.at(self.bit >> 3).cast()) };
+        let bytes = unsafe { _mm512_loadu_si512(self.raw.pointer(self.bit >> 3).cast()) };
         let at = self.positions(counts);
         // All lie within 7 + 16 · 24 bits, and four bytes from there within 64.
         let from = _mm512_mullo_epi16(_mm512_srli_epi32::<3>(at), _mm512_set1_epi32(0x0101));
@@ -382,7 +382,7 @@ impl<'a> Stream<'a> {
         let thrice = _mm512_add_epi32(k, _mm512_add_epi32(k, k));
         let counts = _mm512_add_epi32(_mm512_srli_epi32::<19>(entries), thrice);
         let counts = _mm512_mask_mov_epi32(counts, escapes, _mm512_set1_epi32(48));
-        let bytes = self.raw.at(self.bit >> 3);
+        let bytes = self.raw.pointer(self.bit >> 3);
         let at = self.positions(counts);
         let halves = |x: __m512i| [_mm512_castsi512_si256(x), _mm512_extracti64x4_epi64::<1>(x)];
         let (at, entries, k) = (halves(at), halves(entries), halves(k));
@@ -413,7 +413,7 @@ fn packed_axes([x, y, z]: [__m512i; 3]) -> Vectors {
 }
 
 /// The way in which the raw bits of a block's tokens are read.
-enum Lengths {
+enum RawBitsKind {
     /// There are no raw bits, and all residuals are zero.
     Zero,
     /// Without shifts.

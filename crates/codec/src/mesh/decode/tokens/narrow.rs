@@ -9,13 +9,13 @@
 //!   added.
 
 use crate::entropy::rans::{LANES, Slots, TOTAL};
-use crate::mesh::blocks::{BLOCK, Rows};
-use crate::mesh::contexts::DIRECTORY;
-use crate::mesh::decode::unit::Tokens;
+use crate::mesh::blocks::{BLOCK, NarrowBlock};
+use crate::mesh::contexts::DIRECTORY_ENTRIES;
+use crate::mesh::decode::unit::CodedTokens;
 use crate::mesh::token::{self, BitReader, ESCAPE};
 
 /// The lanes, words and raw bits of an access unit.
-pub(in crate::mesh::decode) struct Stream<'a> {
+pub(in crate::mesh::decode) struct TokenStream<'a> {
     states: [u32; LANES],
     lanes: usize,
     words: &'a [u8],
@@ -23,13 +23,13 @@ pub(in crate::mesh::decode) struct Stream<'a> {
     raw: BitReader<'a>,
 }
 
-impl<'a> Stream<'a> {
-    pub fn new(t: &Tokens<'a>) -> Stream<'a> {
+impl<'a> TokenStream<'a> {
+    pub fn new(t: &CodedTokens<'a>) -> TokenStream<'a> {
         let (states, lanes, words) = (t.rans.states, t.lanes, t.rans.words);
-        Stream { states, lanes, words, next: t.rans.next, raw: t.raw }
+        TokenStream { states, lanes, words, next: t.rans.next, raw: t.raw }
     }
 
-    pub fn put_back(&self, t: &mut Tokens<'a>) {
+    pub fn put_back(&self, t: &mut CodedTokens<'a>) {
         (t.rans.states, t.rans.next, t.raw) = (self.states, self.next, self.raw);
     }
 
@@ -38,16 +38,16 @@ impl<'a> Stream<'a> {
     pub fn block(
         &mut self,
         slots: &[Slots],
-        directory: &[u32; DIRECTORY],
+        directory: &[u32; DIRECTORY_ENTRIES],
         contexts: &[i32; BLOCK],
         count: usize,
-    ) -> Rows {
+    ) -> NarrowBlock {
         let slots = slots.as_flattened();
         let words = self.next_words();
         let mut taken = 0;
         let mut out = [[0i16; 4]; BLOCK];
         for (v, out) in out.iter_mut().enumerate().take(count) {
-            let found = directory[contexts[v] as usize & (DIRECTORY - 1)];
+            let found = directory[contexts[v] as usize & (DIRECTORY_ENTRIES - 1)];
             let state = &mut self.states[v & (self.lanes - 1) & (LANES - 1)];
             let entry = slots[(found & 0xFF_F000 | *state & (TOTAL - 1)) as usize];
             let new = ((entry >> 8 & 0xFFF) + 1).wrapping_mul(*state >> 12).wrapping_add(entry >> 20);
@@ -119,12 +119,12 @@ impl<'a> Stream<'a> {
         };
         let q = [axis(own), axis(own >> 8), axis(own >> 16)];
         self.raw.skip(count);
-        token::vector(q)
+        token::with_magnitude(q)
     }
 
     #[cold]
     fn escape(&mut self) -> [i16; 4] {
-        token::vector(token::residual::<i16>(ESCAPE, 0, &mut self.raw))
+        token::with_magnitude(token::residual::<i16>(ESCAPE, 0, &mut self.raw))
     }
 }
 

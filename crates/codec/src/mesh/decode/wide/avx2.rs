@@ -2,42 +2,42 @@
 
 #![allow(unsafe_code)]
 
-use super::{Plain, Register};
+use super::{Register, ScalarResiduals};
 use crate::mesh::decode::bundle::Bundle;
-use crate::mesh::decode::first::Static;
-use crate::mesh::decode::unit::{Body, Vector};
+use crate::mesh::decode::static_part::StaticPart;
+use crate::mesh::decode::unit::{DecodedPoint, UnitBody};
 use crate::simd::isa::Avx2;
 use std::arch::x86_64::*;
 
 /// Decodes an access unit.
 pub(in crate::mesh::decode) fn decode(
     _: Avx2,
-    s: &Static,
+    s: &StaticPart,
     bundle: &Bundle<i32>,
-    body: &mut Body,
-    out: &mut [&mut [Vector<i32>]],
-    scratch: &mut [Vector<i32>],
+    body: &mut UnitBody,
+    out: &mut [&mut [DecodedPoint<i32>]],
+    scratch: &mut [DecodedPoint<i32>],
 ) {
     // SAFETY: the first argument proves that AVX2 is available.
-    unsafe { run(s, bundle, body, out, scratch) }
+    unsafe { decode_bundle(s, bundle, body, out, scratch) }
 }
 
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
-unsafe fn run(
-    s: &Static,
+unsafe fn decode_bundle(
+    s: &StaticPart,
     bundle: &Bundle<i32>,
-    body: &mut Body,
-    out: &mut [&mut [Vector<i32>]],
-    scratch: &mut [Vector<i32>],
+    body: &mut UnitBody,
+    out: &mut [&mut [DecodedPoint<i32>]],
+    scratch: &mut [DecodedPoint<i32>],
 ) {
-    super::decode::<Eight, _>(s, bundle, &mut Plain { body, tables: &s.tables }, out, scratch);
+    super::decode::<I32x8, _>(s, bundle, &mut ScalarResiduals { body, tables: &s.tables }, out, scratch);
 }
 
-/// Eight numbers. Created in [`run`] only, where AVX2 is available.
+/// Eight numbers. Created in [`decode_bundle`] only, where AVX2 is available.
 #[derive(Clone, Copy)]
-struct Eight(__m256i);
+struct I32x8(__m256i);
 
-impl Register for Eight {
+impl Register for I32x8 {
     const COUNT: usize = 8;
     type Products = [__m256i; 2];
 
@@ -45,7 +45,7 @@ impl Register for Eight {
     fn load(list: &[i32]) -> Self {
         let list: &[i32; 8] = list.first_chunk().expect("eight numbers");
         // SAFETY: AVX2 is available, and the list has 32 bytes.
-        Eight(unsafe { _mm256_loadu_si256(list.as_ptr().cast()) })
+        I32x8(unsafe { _mm256_loadu_si256(list.as_ptr().cast()) })
     }
     #[inline(always)]
     fn store(self, list: &mut [i32]) {
@@ -56,12 +56,12 @@ impl Register for Eight {
     #[inline(always)]
     fn plus(self, other: Self) -> Self {
         // SAFETY: AVX2 is available.
-        Eight(unsafe { _mm256_add_epi32(self.0, other.0) })
+        I32x8(unsafe { _mm256_add_epi32(self.0, other.0) })
     }
     #[inline(always)]
     fn with_fourths(self, other: Self) -> Self {
         // SAFETY: AVX2 is available.
-        Eight(unsafe { _mm256_blend_epi32::<0x88>(self.0, other.0) })
+        I32x8(unsafe { _mm256_blend_epi32::<0x88>(self.0, other.0) })
     }
     #[inline(always)]
     fn weighted([a, b, c, d]: [Self; 4], weights: [i16; 4]) -> [__m256i; 2] {
@@ -91,7 +91,7 @@ impl Register for Eight {
             // Low halves of a shift by at most 32 bits do not depend on the sign.
             let even = _mm256_srl_epi64(_mm256_add_epi64(sums[0], half), bits);
             let odd = _mm256_srl_epi64(_mm256_add_epi64(sums[1], half), bits);
-            Eight(_mm256_blend_epi32::<0xAA>(even, _mm256_slli_epi64::<32>(odd)))
+            I32x8(_mm256_blend_epi32::<0xAA>(even, _mm256_slli_epi64::<32>(odd)))
         }
     }
     #[inline(always)]
@@ -100,7 +100,7 @@ impl Register for Eight {
         unsafe {
             let even = even_scaled(sums[0], rho.0);
             let odd = even_scaled(sums[1], _mm256_srli_epi64::<32>(rho.0));
-            Eight(_mm256_blend_epi32::<0xAA>(even, _mm256_slli_epi64::<32>(odd)))
+            I32x8(_mm256_blend_epi32::<0xAA>(even, _mm256_slli_epi64::<32>(odd)))
         }
     }
 }

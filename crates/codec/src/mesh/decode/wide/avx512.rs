@@ -2,13 +2,13 @@
 
 #![allow(unsafe_code)]
 
-use super::{Asked, Block, Plain, Register, Residuals};
+use super::{BlockContext, Register, Residuals, ScalarResiduals, WideBlock};
 use crate::mesh::blocks::BLOCK;
-use crate::mesh::contexts::Lookup;
+use crate::mesh::contexts::ByteLookup;
 use crate::mesh::decode::bundle::Bundle;
-use crate::mesh::decode::first::Static;
-use crate::mesh::decode::tokens::avx512::{Context, Stream};
-use crate::mesh::decode::unit::{Body, Source, Vector};
+use crate::mesh::decode::static_part::StaticPart;
+use crate::mesh::decode::tokens::avx512::{TablesAndShifts, TokenStream};
+use crate::mesh::decode::unit::{DecodedPoint, UnitBody, UnitResiduals};
 use crate::mesh::registers::avx512::kernel;
 use crate::simd::isa::Avx512;
 use std::arch::x86_64::*;
@@ -16,60 +16,60 @@ use std::arch::x86_64::*;
 /// Decodes an access unit.
 pub(in crate::mesh::decode) fn decode(
     _: Avx512,
-    s: &Static,
+    s: &StaticPart,
     bundle: &Bundle<i32>,
-    body: &mut Body,
-    out: &mut [&mut [Vector<i32>]],
-    scratch: &mut [Vector<i32>],
+    body: &mut UnitBody,
+    out: &mut [&mut [DecodedPoint<i32>]],
+    scratch: &mut [DecodedPoint<i32>],
 ) {
     // SAFETY: the first argument proves that AVX-512 is available.
-    unsafe { run(s, bundle, body, out, scratch) }
+    unsafe { decode_bundle(s, bundle, body, out, scratch) }
 }
 
 kernel! {
-unsafe fn run(
-    s: &Static,
+unsafe fn decode_bundle(
+    s: &StaticPart,
     bundle: &Bundle<i32>,
-    body: &mut Body,
-    out: &mut [&mut [Vector<i32>]],
-    scratch: &mut [Vector<i32>],
+    body: &mut UnitBody,
+    out: &mut [&mut [DecodedPoint<i32>]],
+    scratch: &mut [DecodedPoint<i32>],
 ) {
     // A plan exists only if all tables that contexts name exist.
-    let ready = s.plan.as_ref().and_then(|_| s.tables.ready());
+    let ready = s.plan.as_ref().and_then(|_| s.tables.slot_tables());
     let lookup = ready.and_then(|ready| Some((ready, ready.contexts.lookup.as_deref()?)));
-    if let (Source::Tokens(tokens), Some((ready, lookup))) = (&mut body.source, lookup) {
-        let mut coded = Coded { stream: Stream::new(tokens), lookup, slots: ready.slots.as_ptr().cast() };
-        super::decode::<Sixteen, _>(s, bundle, &mut coded, out, scratch);
+    if let (UnitResiduals::Tokens(tokens), Some((ready, lookup))) = (&mut body.source, lookup) {
+        let mut coded = TokenResiduals { stream: TokenStream::new(tokens), lookup, slots: ready.slots.as_ptr().cast() };
+        super::decode::<I32x16, _>(s, bundle, &mut coded, out, scratch);
         coded.stream.put_back(tokens);
         return;
     }
-    super::decode::<Sixteen, _>(s, bundle, &mut Plain { body, tables: &s.tables }, out, scratch);
+    super::decode::<I32x16, _>(s, bundle, &mut ScalarResiduals { body, tables: &s.tables }, out, scratch);
 }
 }
 
 /// Tokens and raw bits. Created only if AVX-512 is available, with the tables of the part.
-struct Coded<'a, 'b> {
-    stream: Stream<'b>,
-    lookup: &'a Lookup,
+struct TokenResiduals<'a, 'b> {
+    stream: TokenStream<'b>,
+    lookup: &'a ByteLookup,
     slots: *const i32,
 }
 
-impl Residuals for Coded<'_, '_> {
+impl Residuals for TokenResiduals<'_, '_> {
     #[inline(always)]
     fn has_contexts(&self) -> bool {
         true
     }
 
     #[inline(always)]
-    fn block(&mut self, asked: &Asked<'_>) -> Option<Block> {
+    fn block(&mut self, asked: &BlockContext<'_>) -> Option<WideBlock> {
         // SAFETY: AVX-512 and the tables are available, or this value would not exist.
         unsafe { self.vectors(asked) }
     }
 }
 
-impl Coded<'_, '_> {
+impl TokenResiduals<'_, '_> {
     kernel! {
-    unsafe fn vectors(&mut self, asked: &Asked<'_>) -> Option<Block> {
+    unsafe fn vectors(&mut self, asked: &BlockContext<'_>) -> Option<WideBlock> {
         let active = ((1u32 << asked.count) - 1) as u16;
         // SAFETY: 64 bytes each; the tables are those of the part.
         unsafe {
@@ -77,7 +77,7 @@ impl Coded<'_, '_> {
             let past = _mm512_loadu_si512(asked.past.as_ptr().cast());
             // A damaged file may give any value here, so negative ones are set to 0.
             let zero = _mm512_setzero_si512();
-            let context = Context::new(self.lookup, asked.layer, _mm512_max_epi32(near, zero), _mm512_max_epi32(past, zero));
+            let context = TablesAndShifts::new(self.lookup, asked.layer, _mm512_max_epi32(near, zero), _mm512_max_epi32(past, zero));
             let [x, y, z] = self.stream.axes_block(self.lookup, self.slots, context, active)?;
             // Sums that overflow are negative as signed numbers, and large as unsigned ones.
             let size = _mm512_add_epi32(_mm512_abs_epi32(x), _mm512_abs_epi32(y));
@@ -92,7 +92,7 @@ impl Coded<'_, '_> {
 
 kernel! {
 /// Returns vectors from their components.
-fn rows([x, y, z, w]: [__m512i; 4]) -> Block {
+fn rows([x, y, z, w]: [__m512i; 4]) -> WideBlock {
     let (xy, zw) = (_mm512_unpacklo_epi32(x, y), _mm512_unpacklo_epi32(z, w));
     let (xy2, zw2) = (_mm512_unpackhi_epi32(x, y), _mm512_unpackhi_epi32(z, w));
     // Row i has the vectors i, i + 4, i + 8, i + 12.
@@ -119,11 +119,11 @@ fn rows([x, y, z, w]: [__m512i; 4]) -> Block {
 }
 }
 
-/// Sixteen numbers. Created in [`run`] only, where AVX-512 is available.
+/// Sixteen numbers. Created in [`decode_bundle`] only, where AVX-512 is available.
 #[derive(Clone, Copy)]
-struct Sixteen(__m512i);
+struct I32x16(__m512i);
 
-impl Register for Sixteen {
+impl Register for I32x16 {
     const COUNT: usize = 16;
     type Products = [__m512i; 2];
 
@@ -131,7 +131,7 @@ impl Register for Sixteen {
     fn load(list: &[i32]) -> Self {
         let list: &[i32; 16] = list.first_chunk().expect("sixteen numbers");
         // SAFETY: AVX-512 is available, and the list has 64 bytes.
-        Sixteen(unsafe { _mm512_loadu_si512(list.as_ptr().cast()) })
+        I32x16(unsafe { _mm512_loadu_si512(list.as_ptr().cast()) })
     }
     #[inline(always)]
     fn store(self, list: &mut [i32]) {
@@ -142,12 +142,12 @@ impl Register for Sixteen {
     #[inline(always)]
     fn plus(self, other: Self) -> Self {
         // SAFETY: AVX-512 is available.
-        Sixteen(unsafe { _mm512_add_epi32(self.0, other.0) })
+        I32x16(unsafe { _mm512_add_epi32(self.0, other.0) })
     }
     #[inline(always)]
     fn with_fourths(self, other: Self) -> Self {
         // SAFETY: AVX-512 is available.
-        Sixteen(unsafe { _mm512_mask_mov_epi32(self.0, 0x8888, other.0) })
+        I32x16(unsafe { _mm512_mask_mov_epi32(self.0, 0x8888, other.0) })
     }
     #[inline(always)]
     fn weighted([a, b, c, d]: [Self; 4], weights: [i16; 4]) -> [__m512i; 2] {
@@ -177,7 +177,7 @@ impl Register for Sixteen {
             // Low halves of a shift by at most 32 bits do not depend on the sign.
             let even = _mm512_srl_epi64(_mm512_add_epi64(sums[0], half), bits);
             let odd = _mm512_srl_epi64(_mm512_add_epi64(sums[1], half), bits);
-            Sixteen(_mm512_mask_mov_epi32(even, 0xAAAA, _mm512_slli_epi64::<32>(odd)))
+            I32x16(_mm512_mask_mov_epi32(even, 0xAAAA, _mm512_slli_epi64::<32>(odd)))
         }
     }
     #[inline(always)]
@@ -186,7 +186,7 @@ impl Register for Sixteen {
         unsafe {
             let even = even_scaled(sums[0], _mm512_and_si512(rho.0, _mm512_set1_epi64(0xFFFF_FFFF)));
             let odd = even_scaled(sums[1], _mm512_srli_epi64::<32>(rho.0));
-            Sixteen(_mm512_mask_mov_epi32(even, 0xAAAA, _mm512_slli_epi64::<32>(odd)))
+            I32x16(_mm512_mask_mov_epi32(even, 0xAAAA, _mm512_slli_epi64::<32>(odd)))
         }
     }
 }

@@ -9,23 +9,23 @@ pub(super) mod avx2;
 pub(super) mod avx512;
 pub(super) mod narrow;
 
-use super::bundle::{Bundle, Reference};
-use super::first::Static;
-use super::unit::{Body, Source, Vector};
+use super::bundle::{Bundle, ReferenceFrame};
+use super::static_part::StaticPart;
+use super::unit::{DecodedPoint, UnitBody, UnitResiduals};
 use crate::mesh::blocks::{BLOCK, BUNDLE, blocks};
-use crate::mesh::shared::Shared;
+use crate::mesh::table_sets::DecodingTables;
 use crate::mesh::tables;
 use crate::mesh::token;
-use crate::quantize::fixed::FixedPoint;
-use crate::schedule::REFERENCES;
+use crate::quantize::fixed_point::FixedPoint;
+use crate::schedule::MAX_REFERENCES;
 
 /// The residuals of a block: x, y, z and the magnitude of each.
-pub(super) type Block = [Vector<i32>; BLOCK];
+pub(super) type WideBlock = [DecodedPoint<i32>; BLOCK];
 
 /// A block of one frame, with the magnitudes that its contexts depend on.
-pub(super) struct Asked<'a> {
+pub(super) struct BlockContext<'a> {
     /// The index of its first vertex within the level, and the number of its vertices.
-    pub at: usize,
+    pub first_vertex: usize,
     pub count: usize,
     pub layer: usize,
     /// The sums of the neighbours' magnitudes, and the larger magnitude of two references.
@@ -38,32 +38,37 @@ pub(super) trait Residuals {
     /// `true` if residuals depend on contexts.
     fn has_contexts(&self) -> bool;
     /// Returns the residuals of the next block; `None` if all are zero.
-    fn block(&mut self, asked: &Asked<'_>) -> Option<Block>;
+    fn block(&mut self, asked: &BlockContext<'_>) -> Option<WideBlock>;
 }
 
 /// Residuals as the scalar decoder reads them.
-pub(super) struct Plain<'a, 'b> {
-    pub body: &'a mut Body<'b>,
-    pub tables: &'a Shared,
+pub(super) struct ScalarResiduals<'a, 'b> {
+    pub body: &'a mut UnitBody<'b>,
+    pub tables: &'a DecodingTables,
 }
 
-impl Residuals for Plain<'_, '_> {
+impl Residuals for ScalarResiduals<'_, '_> {
     #[inline(always)]
     fn has_contexts(&self) -> bool {
-        matches!(self.body.source, Source::Tokens(_))
+        matches!(self.body.source, UnitResiduals::Tokens(_))
     }
 
     #[inline(always)]
-    fn block(&mut self, asked: &Asked<'_>) -> Option<Block> {
-        self.body.start::<i32>(asked.count);
+    fn block(&mut self, asked: &BlockContext<'_>) -> Option<WideBlock> {
+        self.body.start_block::<i32>(asked.count);
         if !self.body.has_residuals() {
             return None;
         }
         let mut out = [[0; 4]; BLOCK];
         for (i, out) in out.iter_mut().enumerate().take(asked.count) {
-            let context =
-                || tables::context(asked.layer, tables::near(asked.near[i]), tables::past(asked.past[i]));
-            let q = self.body.vertex::<i32>(self.tables, asked.at + i, context);
+            let context = || {
+                tables::context(
+                    asked.layer,
+                    tables::neighbour_class(asked.near[i]),
+                    tables::reference_class(asked.past[i]),
+                )
+            };
+            let q = self.body.next_residual::<i32>(self.tables, asked.first_vertex + i, context);
             *out = [q[0], q[1], q[2], token::magnitude(q)];
         }
         Some(out)
@@ -95,16 +100,16 @@ pub(super) trait Register: Copy {
 /// Decodes a bundle.
 #[inline(always)]
 pub(super) fn decode<V: Register, R: Residuals>(
-    s: &Static,
+    s: &StaticPart,
     bundle: &Bundle<i32>,
     residuals: &mut R,
-    out: &mut [&mut [Vector<i32>]],
-    scratch: &mut [Vector<i32>],
+    out: &mut [&mut [DecodedPoint<i32>]],
+    scratch: &mut [DecodedPoint<i32>],
 ) {
     // Most units have eight frames; loops of a fixed length are unrolled into registers.
     match out.len() {
-        BUNDLE => levels::<V, R, BUNDLE>(s, bundle, residuals, out, scratch),
-        _ => levels::<V, R, 0>(s, bundle, residuals, out, scratch),
+        BUNDLE => decode_levels::<V, R, BUNDLE>(s, bundle, residuals, out, scratch),
+        _ => decode_levels::<V, R, 0>(s, bundle, residuals, out, scratch),
     }
 }
 
@@ -113,16 +118,16 @@ struct Rho([[i32; 4]; BUNDLE], bool);
 
 /// Decodes all levels of `FRAMES` frames; 0 means any number of frames.
 #[inline(always)]
-fn levels<V: Register, R: Residuals, const FRAMES: usize>(
-    s: &Static,
+fn decode_levels<V: Register, R: Residuals, const FRAMES: usize>(
+    s: &StaticPart,
     bundle: &Bundle<i32>,
     residuals: &mut R,
-    out: &mut [&mut [Vector<i32>]],
-    scratch: &mut [Vector<i32>],
+    out: &mut [&mut [DecodedPoint<i32>]],
+    scratch: &mut [DecodedPoint<i32>],
 ) {
     let frames = if FRAMES > 0 { FRAMES } else { out.len().min(BUNDLE) };
     let mut predicted = [[[0i32; 4]; BUNDLE]; BLOCK];
-    for level in 0..s.hierarchy.levels() {
+    for level in 0..s.hierarchy.level_count() {
         let range = s.hierarchy.level(level);
         let mut rho = Rho([[16; 4]; BUNDLE], true);
         for (rho, head) in rho.0.iter_mut().zip(bundle.heads) {
@@ -140,8 +145,8 @@ fn levels<V: Register, R: Residuals, const FRAMES: usize>(
                 let own = &mut rest[0][block.clone()];
                 let (start, end) = (block.start, block.end);
                 let of = |k: usize| match bundle.references[f][k] {
-                    Reference::Known(frame) => &frame[start..end],
-                    Reference::Inside(frame) => &done[frame][start..end],
+                    ReferenceFrame::Known(frame) => &frame[start..end],
+                    ReferenceFrame::Inside(frame) => &done[frame][start..end],
                 };
                 let references = [of(0), of(1), of(2), of(3)];
                 let (mut near, mut past) = ([0; BLOCK], [0; BLOCK]);
@@ -152,7 +157,13 @@ fn levels<V: Register, R: Residuals, const FRAMES: usize>(
                 blend::<V>(references, bundle.heads[f].coefficients, own);
                 let layer = bundle.layers[f];
                 let (at, count) = (block.start - range.start, block.len());
-                let q = residuals.block(&Asked { at, count, layer, near: &near, past: &past });
+                let q = residuals.block(&BlockContext {
+                    first_vertex: at,
+                    count,
+                    layer,
+                    near: &near,
+                    past: &past,
+                });
                 let step = i32::from(s.grid.steps[layer]);
                 let to = &mut scratch[block.start * frames..];
                 for (i, own) in own.iter_mut().enumerate() {
@@ -178,14 +189,14 @@ fn levels<V: Register, R: Residuals, const FRAMES: usize>(
 /// magnitudes.
 #[inline(always)]
 fn predict<V: Register>(
-    s: &Static,
+    s: &StaticPart,
     v: usize,
     frames: usize,
-    scratch: &[Vector<i32>],
+    scratch: &[DecodedPoint<i32>],
     rho: &Rho,
-    out: &mut [Vector<i32>; BUNDLE],
+    out: &mut [DecodedPoint<i32>; BUNDLE],
 ) {
-    let (near, weights) = s.near(v);
+    let (near, weights) = s.weighted_neighbours(v);
     // Padding behind the last point makes loads of whole registers valid.
     let scratch = scratch.as_flattened();
     let start = |k: usize| 4 * near[k] as usize * frames;
@@ -210,9 +221,9 @@ fn predict<V: Register>(
 /// Predicts a block over time; the fourth component has no meaning.
 #[inline(always)]
 fn blend<V: Register>(
-    references: [&[Vector<i32>]; REFERENCES],
-    coefficients: [i16; REFERENCES],
-    out: &mut [Vector<i32>],
+    references: [&[DecodedPoint<i32>]; MAX_REFERENCES],
+    coefficients: [i16; MAX_REFERENCES],
+    out: &mut [DecodedPoint<i32>],
 ) {
     let out = out.as_flattened_mut();
     let count = out.len();

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::mesh::normals;
-use crate::mesh::normals::Rest;
+use crate::mesh::normals::PointBones;
 use crate::simd::lanes::Points;
 use proptest::prelude::*;
 
@@ -83,7 +83,7 @@ fn sheet(noise: i32, lean: f32, frames: u32) -> Sheet {
             let n = n.map(|x| x * scale);
             let sign = if v as u32 % columns > SIDE / 2 { -1.0 } else { 1.0 };
             let along = [sign, leans[v][0], sign * slope[0]];
-            let t = super::super::roots::flat(along, n).0;
+            let t = super::super::roots::project_to_plane(along, n).0;
             frame.normals.push(n);
             frame.tangents.push([t[0], t[1], t[2], sign]);
         }
@@ -93,16 +93,23 @@ fn sheet(noise: i32, lean: f32, frames: u32) -> Sheet {
 }
 
 impl Sheet {
-    fn shape(&self, tangents: bool) -> Shape<'_> {
+    fn shape(&self, tangents: bool) -> MeshGeometry<'_> {
         let uvs = if tangents { &self.uvs[..] } else { &[] };
         let first = Points::Narrow(&self.frames[0].points);
-        Shape { triangles: &self.triangles, point: &self.point, uvs, grid: None, first, rest: None }
+        MeshGeometry {
+            triangles: &self.triangles,
+            point: &self.point,
+            uvs,
+            grid: None,
+            first,
+            point_bones: None,
+        }
     }
 
-    fn sources(&self, tangents: bool) -> Vec<Source<'_, [i16; 4]>> {
+    fn sources(&self, tangents: bool) -> Vec<NormalSource<'_, [i16; 4]>> {
         self.frames
             .iter()
-            .map(|f| Source {
+            .map(|f| NormalSource {
                 points: &f.points,
                 normals: &f.normals,
                 tangents: if tangents { &f.tangents } else { &[] },
@@ -112,17 +119,17 @@ impl Sheet {
     }
 
     fn encoder(&self, tangents: bool, degrees: f64, packed: bool) -> Encoder {
-        let mut sharing = super::super::partition::Sharing::new(&self.point);
-        self.frames.iter().for_each(|f| sharing.normals(&f.normals));
+        let mut sharing = super::super::partition::NormalSharing::new(&self.point);
+        self.frames.iter().for_each(|f| sharing.split_by_normals(&f.normals));
         let signs: Vec<f32> = self.frames[0].tangents.iter().map(|t| t[3]).collect();
-        let wanted = Wanted {
+        let wanted = NormalSettings {
             groups: sharing.classes(),
             faces: &self.faces,
             signs: if tangents { &signs } else { &[] },
             degrees,
             frames: self.frames.len(),
             packed,
-            nanosecond: 0.0,
+            bits_per_nanosecond: 0.0,
             weighting: None,
         };
         Encoder::new(self.shape(tangents), wanted, &self.sources(tangents)).unwrap()
@@ -131,14 +138,14 @@ impl Sheet {
 
 /// Two parts, each rotated differently, with `noise` units of noise; normals and tangents lean as they do at
 /// rest.
-struct Pieces {
+struct RigidParts {
     sheet: Sheet,
     transforms: Vec<[Transform; 2]>,
     at_rest: Vec<[i16; 4]>,
     bones: Vec<u32>,
 }
 
-fn pieces(noise: i32, frames: u32) -> Pieces {
+fn rigid_parts(noise: i32, frames: u32) -> RigidParts {
     let mut sheet = sheet(0, 0.3, 1);
     let still = sheet.frames.remove(0);
     let at_rest: Vec<[i16; 4]> = sheet.point.iter().map(|p| still.points[*p as usize]).collect();
@@ -166,25 +173,29 @@ fn pieces(noise: i32, frames: u32) -> Pieces {
         sheet.frames.push(frame);
         transforms.push(own);
     }
-    Pieces { sheet, transforms, at_rest, bones }
+    RigidParts { sheet, transforms, at_rest, bones }
 }
 
-impl Pieces {
+impl RigidParts {
     /// Returns the encoder, given these bones of points, and the bytes of all frames.
     fn encoded(&self, bones: &[u32]) -> (Encoder, usize) {
         let signs: Vec<f32> = self.sheet.frames[0].tangents.iter().map(|t| t[3]).collect();
-        let wanted = Wanted {
+        let wanted = NormalSettings {
             groups: &self.sheet.point,
             faces: &self.sheet.faces,
             signs: &signs,
             degrees: 1.0,
             frames: self.sheet.frames.len(),
             packed: false,
-            nanosecond: 0.0,
+            bits_per_nanosecond: 0.0,
             weighting: None,
         };
-        let rest = Some(Rest { bones, rigid: 2 });
-        let shape = Shape { rest, first: Points::Narrow(&self.at_rest), ..self.sheet.shape(true) };
+        let rest = Some(PointBones { bones, rigid: 2 });
+        let shape = MeshGeometry {
+            point_bones: rest,
+            first: Points::Narrow(&self.at_rest),
+            ..self.sheet.shape(true)
+        };
         let mut sources = self.sheet.sources(true);
         for (source, transforms) in sources.iter_mut().zip(&self.transforms) {
             source.transforms = transforms;
@@ -195,10 +206,10 @@ impl Pieces {
         let errors = encoder.encode(&sources, &[], &mut states, &mut bytes);
         assert!(errors.normal <= 1.0 && errors.tangent <= 1.0, "{errors:?}");
         let back = decode(encoder.decoder(), &bytes, &[], sources.len()).unwrap();
-        let mut work = encoder.decoder().work();
+        let mut work = encoder.decoder().buffers();
         for ((state, source), frame) in back.iter().zip(&sources).zip(&self.sheet.frames) {
             let points = Points::Narrow(source.points);
-            let moment = normals::Frame { points, state, transforms: source.transforms };
+            let moment = normals::NormalsFrame { points, state, transforms: source.transforms };
             let built = encoder.decoder().build(moment.into(), true, &mut work);
             for (v, wanted) in frame.normals.iter().enumerate() {
                 assert!(apart(built.normal(v), *wanted) <= 1.0);
@@ -214,7 +225,7 @@ impl Pieces {
 #[test]
 fn what_bones_turn_needs_no_corrections() {
     // Rounding alone rotates polygons by degrees.
-    let pieces = pieces(120, 9);
+    let pieces = rigid_parts(120, 9);
     let (encoder, turned) = pieces.encoded(&pieces.bones);
     assert!(encoder.decoder().turned.is_some());
     // A bone that rotates differently does not help.
@@ -247,10 +258,11 @@ fn round_trip(sheet: &Sheet, tangents: bool, limit: f64, packed: bool) -> [usize
     assert_eq!(decode(&normals, &key, &[], 1).unwrap(), first);
     let refs: [&[i16]; 1] = [&first[0]];
     assert_eq!(decode(&normals, &rest, &refs, sources.len() - 1).unwrap(), others);
-    let mut work = normals.work();
+    let mut work = normals.buffers();
     let mut worst = Errors::default();
     for (state, frame) in first.iter().chain(&others).zip(&sheet.frames) {
-        let built = normals.build(normals::Frame::new(&frame.points[..], state).into(), tangents, &mut work);
+        let built =
+            normals.build(normals::NormalsFrame::new(&frame.points[..], state).into(), tangents, &mut work);
         for v in 0..sheet.point.len() {
             let n = built.normal(v);
             worst.normal = worst.normal.max(apart(n, frame.normals[v]));
@@ -313,22 +325,28 @@ fn normals_that_look_inside_and_meshes_of_nothing() {
     }
     let [_, units] = round_trip(&inside, false, 5.0, true);
     assert_eq!(units, 0);
-    let empty =
-        Shape { triangles: &[], point: &[], uvs: &[], grid: None, first: Points::Narrow(&[]), rest: None };
-    let wanted = Wanted {
+    let empty = MeshGeometry {
+        triangles: &[],
+        point: &[],
+        uvs: &[],
+        grid: None,
+        first: Points::Narrow(&[]),
+        point_bones: None,
+    };
+    let wanted = NormalSettings {
         groups: &[],
         faces: &[],
         signs: &[],
         degrees: 1.0,
         frames: 1,
         packed: false,
-        nanosecond: 0.0,
+        bits_per_nanosecond: 0.0,
         weighting: None,
     };
     let encoder = Encoder::new::<[i16; 4]>(empty, wanted, &[]).unwrap();
     let normals = Normals::read(encoder.static_bytes(), empty).unwrap();
     assert_eq!(decode(&normals, &[], &[], 2).unwrap(), vec![vec![]; 2]);
-    normals.build(normals::Frame::new(&[] as &[[i16; 4]], &[]).into(), false, &mut normals.work());
+    normals.build(normals::NormalsFrame::new(&[] as &[[i16; 4]], &[]).into(), false, &mut normals.buffers());
 }
 
 #[test]
@@ -336,19 +354,20 @@ fn points_without_faces_keep_their_normals() {
     let point: Vec<u32> = (0..5).collect();
     let first = [[0i16; 4]; 5];
     let first = Points::Narrow(&first);
-    let shape = Shape { triangles: &[], point: &point, uvs: &[], grid: None, first, rest: None };
-    let wanted = Wanted {
+    let shape =
+        MeshGeometry { triangles: &[], point: &point, uvs: &[], grid: None, first, point_bones: None };
+    let wanted = NormalSettings {
         groups: &point,
         faces: &[],
         signs: &[],
         degrees: 1.0,
         frames: 1,
         packed: false,
-        nanosecond: 0.0,
+        bits_per_nanosecond: 0.0,
         weighting: None,
     };
     let all = [[0.0, 0.0, 1.0], [0.0, 0.0, -1.0], [1.0, 0.0, 0.0], [0.6, -0.8, 0.0], [0.0, 0.6, -0.8]];
-    let source = Source { points: &[[0i32; 4]; 5], normals: &all, tangents: &[], transforms: &[] };
+    let source = NormalSource { points: &[[0i32; 4]; 5], normals: &all, tangents: &[], transforms: &[] };
     let encoder = Encoder::new(shape, wanted, &[source]).unwrap();
     let (mut states, mut bytes) = (vec![], vec![]);
     let errors = encoder.encode(&[source], &[], &mut states, &mut bytes);
@@ -370,10 +389,10 @@ fn damage(packed: bool) {
     encoder.encode(&sheet.sources(true), &[], &mut states, &mut bytes);
     let points = &sheet.frames[0].points;
     let look = |normals: &Normals, states: &[Vec<i16>]| {
-        let mut work = normals.work();
+        let mut work = normals.buffers();
         for state in states {
             let built = normals.build(
-                normals::Frame::new(&points[..], state).into(),
+                normals::NormalsFrame::new(&points[..], state).into(),
                 normals.has_tangents(),
                 &mut work,
             );
@@ -442,11 +461,11 @@ proptest! {
             fixed.splice(0..0, [&[flags][..], &0.01f32.to_le_bytes(), &0.02f32.to_le_bytes()].concat());
         }
         let first = Points::Wide(&points);
-        let shape = Shape { triangles: &triangles, point: &point, uvs: &uvs, grid: None, first, rest: None };
+        let shape = MeshGeometry { triangles: &triangles, point: &point, uvs: &uvs, grid: None, first, point_bones: None };
         if let Ok(normals) = Normals::read(&fixed, shape) {
-            let mut work = normals.work();
+            let mut work = normals.buffers();
             if let Ok(states) = decode(&normals, &bytes, &[], 2) {
-                let built = normals.build(normals::Frame::new(&points[..], &states[1]).into(), false, &mut work);
+                let built = normals.build(normals::NormalsFrame::new(&points[..], &states[1]).into(), false, &mut work);
                 for v in 0..8 {
                     prop_assert!(built.normal(v).iter().all(|x| x.abs() < 1.001));
                 }

@@ -20,33 +20,36 @@ mod motion;
 #[cfg(feature = "encode")]
 mod write;
 
-use super::{Coder, Contexts, NONE, Points, Room, Shape};
+use super::{NO_POINT, ParticleCoder, ParticleContexts, ParticleKind, ParticlePoints, PointBuffers};
 use crate::Corrupt;
 use crate::bytes::Cursor;
-use crate::entropy::range::{self, Bits, Chance};
+use crate::entropy::range::{self, BitCoder, Chance};
 use crate::entropy::symbols;
 use crate::quantize::code::Code;
-use crate::values::changing::Number;
-use motion::{LONGEST, Law, MOST_LAW, Motion, Next, Statistics, check_components, length, stride};
+use crate::values::changing::NumberModel;
+use motion::{
+    ExpectedMotion, MAX_MEMORY, MAX_MOTION_PARAM, MotionParams, MotionStatistics, PointMotion,
+    check_components, length, stride,
+};
 #[cfg(feature = "encode")]
-pub use write::{Given, Values, encode};
+pub use write::{InputFrame, InputStream, encode};
 
 /// The number of 32-bit words per point in the saved state of a frame, from which decoding can resume, for
 /// this many components. The values themselves are not among them.
-pub const fn state_words(components: usize) -> usize {
+pub const fn state_len(components: usize) -> usize {
     stride(components) - components
 }
 
 /// A stream: its number of components, and the bytes of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stream {
+pub struct ChainStream {
     /// The number of components, 1 to 4.
     pub components: usize,
     /// The bytes of a value: 1, 2 or 4.
     pub word: usize,
 }
 
-impl Stream {
+impl ChainStream {
     fn wrap(self, value: i32) -> i32 {
         match self.word {
             1 => i32::from(value as u8),
@@ -58,20 +61,20 @@ impl Stream {
 
 /// The kind of points, and their maximum numbers.
 #[derive(Clone, Copy, Debug)]
-pub struct Layout<'a> {
+pub struct PointLayout<'a> {
     /// The kind of points: with ids, or of curves.
-    pub shape: Shape,
+    pub kind: ParticleKind,
     /// The largest number of points of a frame.
-    pub points: usize,
+    pub max_points: usize,
     /// The largest number of curves of a frame.
-    pub curves: usize,
+    pub max_curves: usize,
     /// The streams.
-    pub streams: &'a [Stream],
+    pub streams: &'a [ChainStream],
 }
 
 /// The points of a frame, and their motion: [`stride`] numbers per point in each stream.
 #[derive(Clone, Debug, Default)]
-struct Frame {
+struct PointFrame {
     count: usize,
     run: u32,
     ids: Vec<u64>,
@@ -79,7 +82,7 @@ struct Frame {
     streams: Vec<Vec<i32>>,
 }
 
-impl Frame {
+impl PointFrame {
     fn clear(&mut self, streams: usize) {
         (self.count, self.run) = (0, 0);
         self.ids.clear();
@@ -88,44 +91,44 @@ impl Frame {
         self.streams.iter_mut().for_each(Vec::clear);
     }
 
-    fn points(&self) -> Points<'_> {
-        Points { count: self.count, run: self.run, ids: &self.ids, curves: &self.curves }
+    fn points(&self) -> ParticlePoints<'_> {
+        ParticlePoints { count: self.count, run: self.run, ids: &self.ids, curves: &self.curves }
     }
 }
 
 /// The last frame of a chain. Buffers are reused; within [`Chain::reserve`] nothing is allocated.
 #[derive(Clone, Debug, Default)]
 pub struct Chain {
-    now: Frame,
-    before: Frame,
-    /// For each point, its number in the frame before, or [`NONE`].
-    at: Vec<u32>,
+    now: PointFrame,
+    before: PointFrame,
+    /// For each point, its number in the frame before, or [`NO_POINT`].
+    previous_points: Vec<u32>,
     /// For each point, `true` if a curve begins here.
-    starts: Vec<bool>,
+    curve_starts: Vec<bool>,
     /// The motion parameters of the streams in the current access unit.
-    laws: Vec<Law>,
-    statistics: Vec<Statistics>,
+    motion_params: Vec<MotionParams>,
+    statistics: Vec<MotionStatistics>,
 }
 
 impl Chain {
     /// Allocates memory for frames of this layout.
-    pub fn reserve(&mut self, layout: Layout<'_>) {
+    pub fn reserve(&mut self, layout: PointLayout<'_>) {
         fn room<T>(list: &mut Vec<T>, count: usize) {
             list.reserve(count.saturating_sub(list.len()));
         }
         for frame in [&mut self.now, &mut self.before] {
-            room(&mut frame.ids, if layout.shape.ids { layout.points } else { 0 });
-            room(&mut frame.curves, layout.curves);
+            room(&mut frame.ids, if layout.kind.ids { layout.max_points } else { 0 });
+            room(&mut frame.curves, layout.max_curves);
             if frame.streams.len() < layout.streams.len() {
                 frame.streams.resize_with(layout.streams.len(), Vec::new);
             }
             for (list, stream) in frame.streams.iter_mut().zip(layout.streams) {
-                room(list, stride(stream.components).saturating_mul(layout.points));
+                room(list, stride(stream.components).saturating_mul(layout.max_points));
             }
         }
-        room(&mut self.at, layout.points);
-        room(&mut self.starts, layout.points);
-        room(&mut self.laws, layout.streams.len());
+        room(&mut self.previous_points, layout.max_points);
+        room(&mut self.curve_starts, layout.max_points);
+        room(&mut self.motion_params, layout.streams.len());
         room(&mut self.statistics, layout.streams.len());
     }
 
@@ -134,7 +137,8 @@ impl Chain {
         let (mut words, mut learnt) = (0, 0);
         for n in components {
             words += 4 * stride(n) as u64;
-            learnt += (size_of::<Law>() + size_of::<Statistics>() + 2 * size_of::<Vec<i32>>()) as u64;
+            learnt += (size_of::<MotionParams>() + size_of::<MotionStatistics>() + 2 * size_of::<Vec<i32>>())
+                as u64;
         }
         let of_points = points.saturating_mul(2 * (8 + words) + 5);
         of_points.saturating_add(curves.saturating_mul(8)).saturating_add(learnt)
@@ -145,32 +149,33 @@ impl Chain {
         self.now.clear(streams);
     }
 
-    /// Resumes from a frame of these points; [`Chain::take_up`] then restores its streams.
-    pub fn start(&mut self, points: Points<'_>, streams: usize) {
+    /// Resumes from a frame of these points; [`Chain::restore_stream`] then restores its streams.
+    pub fn resume(&mut self, points: ParticlePoints<'_>, streams: usize) {
         self.now.clear(streams);
         (self.now.count, self.now.run) = (points.count, points.run);
         self.now.ids.extend_from_slice(points.ids);
         self.now.curves.extend_from_slice(points.curves);
     }
 
-    /// Restores a stream of that frame: its values, component-major, and its state from [`Chain::keep`].
-    pub fn take_up<W: Code>(
+    /// Restores a stream of that frame: its values, component-major, and its state from
+    /// [`Chain::save_stream`].
+    pub fn restore_stream<W: Code>(
         &mut self,
         stream: usize,
         components: usize,
         values: &[W],
-        kept: &[u32],
+        saved: &[u32],
     ) -> Result<(), Corrupt> {
         check_components(components)?;
         let (count, own) = (self.now.count, stride(components) - components);
-        if values.len() != count * components || kept.len() < count * own {
+        if values.len() != count * components || saved.len() < count * own {
             return Err(Corrupt("particles: a chain from a frame of other points"));
         }
         let Some(list) = self.now.streams.get_mut(stream) else {
             return Err(Corrupt("particles: a stream more than the chain has"));
         };
         list.clear();
-        for (v, kept) in kept.chunks_exact(own).take(count).enumerate() {
+        for (v, kept) in saved.chunks_exact(own).take(count).enumerate() {
             list.extend((0..components).map(|k| values[k * count + v].to_u32() as i32));
             list.extend(kept.iter().map(|word| *word as i32));
         }
@@ -178,15 +183,15 @@ impl Chain {
     }
 
     /// Saves the state from which decoding can resume after this frame: [`state_words`] for each point.
-    pub fn keep(&self, stream: usize, components: usize, out: &mut [u32]) {
+    pub fn save_stream(&self, stream: usize, components: usize, out: &mut [u32]) {
         let points = self.now.streams[stream].chunks_exact(stride(components));
-        for (out, point) in out.chunks_exact_mut(state_words(components)).zip(points) {
+        for (out, point) in out.chunks_exact_mut(state_len(components)).zip(points) {
             out.iter_mut().zip(&point[components..]).for_each(|(out, word)| *out = *word as u32);
         }
     }
 
     /// Returns the points of the last frame.
-    pub fn points(&self) -> Points<'_> {
+    pub fn points(&self) -> ParticlePoints<'_> {
         self.now.points()
     }
 
@@ -200,17 +205,17 @@ impl Chain {
     }
 
     /// Finds the points of the frame in the one before.
-    fn find(&mut self) {
+    fn match_points(&mut self) {
         let (now, before) = (&self.now, &self.before);
-        self.at.clear();
-        self.at.resize(now.count, NONE);
+        self.previous_points.clear();
+        self.previous_points.resize(now.count, NO_POINT);
         if now.ids.is_empty() {
             if now.run > 0 && now.run == before.run && now.count == before.count {
-                (0..).zip(&mut self.at).for_each(|(v, at)| *at = v);
+                (0..).zip(&mut self.previous_points).for_each(|(v, at)| *at = v);
             }
         } else {
             let mut next = 0;
-            for (id, at) in now.ids.iter().zip(&mut self.at) {
+            for (id, at) in now.ids.iter().zip(&mut self.previous_points) {
                 while before.ids.get(next).is_some_and(|other| other < id) {
                     next += 1;
                 }
@@ -219,11 +224,11 @@ impl Chain {
                 }
             }
         }
-        self.starts.clear();
-        self.starts.resize(now.count, false);
+        self.curve_starts.clear();
+        self.curve_starts.resize(now.count, false);
         let mut first = 0;
         for &length in &now.curves {
-            if let Some(start) = self.starts.get_mut(first) {
+            if let Some(start) = self.curve_starts.get_mut(first) {
                 *start = true;
             }
             first += length as usize;
@@ -233,52 +238,52 @@ impl Chain {
 
 /// The outcome for a point: it is where expected, or elsewhere; then it stops, or has a residual.
 #[derive(Clone, Copy, Debug)]
-struct Fate<const N: usize> {
+struct PointOutcome<const N: usize> {
     is_elsewhere: bool,
     stops: bool,
     residual: [i32; N],
 }
 
-impl<const N: usize> Fate<N> {
-    const EXPECTED: Fate<N> = Fate { is_elsewhere: false, stops: false, residual: [0; N] };
+impl<const N: usize> PointOutcome<N> {
+    const EXPECTED: PointOutcome<N> = PointOutcome { is_elsewhere: false, stops: false, residual: [0; N] };
 }
 
 /// Decides the outcome for each point. In a decoder the decision is read from the file.
-trait Choice {
+trait OutcomeChooser {
     /// Returns the outcome for point `v`, which is expected at `expected`, or stays at `last`.
-    fn fate<const N: usize>(
+    fn choose<const N: usize>(
         &mut self,
         v: usize,
         expected: &[i32; N],
         last: Option<&[i32; N]>,
-        sizes: &[motion::Sizes; 4],
-    ) -> Fate<N>;
+        sizes: &[motion::SizeStatistics; 4],
+    ) -> PointOutcome<N>;
 }
 
-struct Told;
+struct DecodedOutcome;
 
-impl Choice for Told {
-    fn fate<const N: usize>(
+impl OutcomeChooser for DecodedOutcome {
+    fn choose<const N: usize>(
         &mut self,
         _: usize,
         _: &[i32; N],
         _: Option<&[i32; N]>,
-        _: &[motion::Sizes; 4],
-    ) -> Fate<N> {
-        Fate::EXPECTED
+        _: &[motion::SizeStatistics; 4],
+    ) -> PointOutcome<N> {
+        PointOutcome::EXPECTED
     }
 }
 
 /// The bits of residuals below their highest bit, and their signs: of even probability.
-trait Plain {
+trait RawBits {
     /// Codes this many bits; a decoder ignores `value`.
-    fn code(&mut self, bits: u32, value: u32) -> u32;
+    fn code_raw_bits(&mut self, bits: u32, value: u32) -> u32;
 }
 
-impl Plain for symbols::Decoder<'_> {
+impl RawBits for symbols::Decoder<'_> {
     #[inline]
-    fn code(&mut self, bits: u32, _: u32) -> u32 {
-        self.even(bits)
+    fn code_raw_bits(&mut self, bits: u32, _: u32) -> u32 {
+        self.raw_bits(bits)
     }
 }
 
@@ -295,31 +300,36 @@ fn signed(length: u32, plain: u32) -> i32 {
 }
 
 /// The coder of both directions, encoding and decoding.
-struct Both<B, S> {
-    coder: Coder<B>,
-    plain: S,
+struct ChainCoder<B, S> {
+    coder: ParticleCoder<B>,
+    raw_bits: S,
 }
 
 /// Contexts for the motion parameters.
 #[derive(Default)]
-struct LawContexts {
-    grain: Number,
-    memory: Number,
-    pull: [Number; 3],
-    broken: Number,
+struct MotionParamContexts {
+    grain: NumberModel,
+    memory: NumberModel,
+    pull: [NumberModel; 3],
+    broken: NumberModel,
 }
 
-impl LawContexts {
-    fn code<B: Bits<Context = Chance>>(&mut self, bits: &mut B, components: usize, law: Law) -> Law {
-        let most = |value: i32| value.clamp(-MOST_LAW, MOST_LAW);
-        let grain = self.grain.code(bits, law.grain as u32 - 1).min(super::values::MOST_GRAIN) as i32 + 1;
-        let memory = self.memory.code(bits, law.memory - 3).min(LONGEST - 3) + 3;
-        let mut out = Law { grain, memory, ..Law::default() };
+impl MotionParamContexts {
+    fn code<B: BitCoder<Context = Chance>>(
+        &mut self,
+        bits: &mut B,
+        components: usize,
+        law: MotionParams,
+    ) -> MotionParams {
+        let most = |value: i32| value.clamp(-MAX_MOTION_PARAM, MAX_MOTION_PARAM);
+        let grain = self.grain.code(bits, law.grain as u32 - 1).min(super::prediction::MAX_GRAIN) as i32 + 1;
+        let memory = self.memory.code(bits, law.memory - 3).min(MAX_MEMORY - 3) + 3;
+        let mut out = MotionParams { grain, memory, ..MotionParams::default() };
         for k in 0..components {
             for (i, number) in self.pull.iter_mut().enumerate() {
                 out.pull[k][i] = most(number.signed(bits, law.pull[k][i]));
             }
-            let usual = Law::default().broken[k];
+            let usual = MotionParams::default().broken[k];
             for i in 0..2 {
                 let more = self.broken.signed(bits, law.broken[k][i].wrapping_sub(usual[i]));
                 out.broken[k][i] = most(usual[i].saturating_add(more)).clamp(-4096, 4096);
@@ -329,21 +339,26 @@ impl LawContexts {
     }
 }
 
-impl<B: Bits<Context = Chance>, S: Plain> Both<B, S> {
-    fn new(bits: B, plain: S) -> Both<B, S> {
-        let coder = Coder { bits, contexts: Contexts::default() };
-        Both { coder, plain }
+impl<B: BitCoder<Context = Chance>, S: RawBits> ChainCoder<B, S> {
+    fn new(bits: B, plain: S) -> ChainCoder<B, S> {
+        let coder = ParticleCoder { bits, contexts: ParticleContexts::default() };
+        ChainCoder { coder, raw_bits: plain }
     }
 
-    fn laws(&mut self, streams: &[Stream], given: &[Law], chain: &mut Chain) -> Result<(), Corrupt> {
-        let mut contexts = LawContexts::default();
-        chain.laws.clear();
+    fn code_motion_params(
+        &mut self,
+        streams: &[ChainStream],
+        given: &[MotionParams],
+        chain: &mut Chain,
+    ) -> Result<(), Corrupt> {
+        let mut contexts = MotionParamContexts::default();
+        chain.motion_params.clear();
         chain.statistics.clear();
         for (s, stream) in streams.iter().enumerate() {
             check_components(stream.components)?;
             let given = given.get(s).copied().unwrap_or_default();
-            chain.laws.push(contexts.code(&mut self.coder.bits, stream.components, given));
-            chain.statistics.push(Statistics::default());
+            chain.motion_params.push(contexts.code(&mut self.coder.bits, stream.components, given));
+            chain.statistics.push(MotionStatistics::default());
         }
         Ok(())
     }
@@ -352,10 +367,10 @@ impl<B: Bits<Context = Chance>, S: Plain> Both<B, S> {
     /// shown.
     fn points(
         &mut self,
-        layout: Layout<'_>,
+        layout: PointLayout<'_>,
         chain: &mut Chain,
         kind: u32,
-        given: Points<'_>,
+        given: ParticlePoints<'_>,
     ) -> Result<bool, Corrupt> {
         let Chain { now, before, .. } = chain;
         std::mem::swap(now, before);
@@ -364,10 +379,11 @@ impl<B: Bits<Context = Chance>, S: Plain> Both<B, S> {
         match self.coder.contexts.kind.code(&mut self.coder.bits, kind) {
             0 => return Ok(false),
             1 => {
-                now.ids.resize(if layout.shape.ids { layout.points } else { 0 }, 0);
-                now.curves.resize(if layout.shape.curves { layout.curves } else { 0 }, 0);
-                let mut room = Room { ids: &mut now.ids, curves: &mut now.curves, count: layout.points };
-                let found = self.coder.points(layout.shape, &[before.points()], given, &mut room)?;
+                now.ids.resize(if layout.kind.ids { layout.max_points } else { 0 }, 0);
+                now.curves.resize(if layout.kind.curves { layout.max_curves } else { 0 }, 0);
+                let mut room =
+                    PointBuffers { ids: &mut now.ids, curves: &mut now.curves, count: layout.max_points };
+                let found = self.coder.points(layout.kind, &[before.points()], given, &mut room)?;
                 (now.count, now.run) = (found.count, found.run);
                 now.ids.truncate(found.count);
                 now.curves.truncate(found.curves);
@@ -379,32 +395,33 @@ impl<B: Bits<Context = Chance>, S: Plain> Both<B, S> {
             }
             _ => return Err(Corrupt("particles: a frame of a chain of no kind")),
         }
-        chain.find();
+        chain.match_points();
         Ok(true)
     }
 
-    fn stream<C: Choice>(
+    fn stream<C: OutcomeChooser>(
         &mut self,
-        (s, stream): (usize, Stream),
+        (s, stream): (usize, ChainStream),
         chain: &mut Chain,
         choice: &mut C,
     ) -> Result<(), Corrupt> {
         match stream.components {
-            1 => self.walk::<C, 1>((s, stream), chain, choice),
-            2 => self.walk::<C, 2>((s, stream), chain, choice),
-            3 => self.walk::<C, 3>((s, stream), chain, choice),
-            _ => self.walk::<C, 4>((s, stream), chain, choice),
+            1 => self.code_points::<C, 1>((s, stream), chain, choice),
+            2 => self.code_points::<C, 2>((s, stream), chain, choice),
+            3 => self.code_points::<C, 3>((s, stream), chain, choice),
+            _ => self.code_points::<C, 4>((s, stream), chain, choice),
         }
     }
 
-    fn walk<C: Choice, const N: usize>(
+    fn code_points<C: OutcomeChooser, const N: usize>(
         &mut self,
-        (s, stream): (usize, Stream),
+        (s, stream): (usize, ChainStream),
         chain: &mut Chain,
         choice: &mut C,
     ) -> Result<(), Corrupt> {
-        let Chain { now, before, at, starts, laws, statistics } = chain;
-        let mut learnt = Learnt { stream, law: laws[s], statistics: &mut statistics[s] };
+        let Chain { now, before, previous_points: at, curve_starts: starts, motion_params: laws, statistics } =
+            chain;
+        let mut learnt = UnitStream { stream, law: laws[s], statistics: &mut statistics[s] };
         let (from, to) = (&before.streams[s], &mut now.streams[s]);
         to.clear();
         to.resize(stride(N) * now.count, 0);
@@ -414,12 +431,12 @@ impl<B: Bits<Context = Chance>, S: Plain> Both<B, S> {
         for v in 0..now.count {
             let point = stride(N) * v;
             let was = match at[v] {
-                NONE => None,
+                NO_POINT => None,
                 at => from.chunks_exact(stride(N)).nth(at as usize),
             };
             let own = match was {
                 Some(was) => {
-                    let was = Motion::<N>::read(was);
+                    let was = PointMotion::<N>::read(was);
                     self.point(&mut learnt, v, (&was, &mut near), choice)
                 }
                 None => {
@@ -440,47 +457,51 @@ impl<B: Bits<Context = Chance>, S: Plain> Both<B, S> {
     }
 
     #[inline]
-    fn residual<const N: usize>(&mut self, sizes: &mut [motion::Sizes; 4], wanted: [i32; N]) -> [i32; N] {
+    fn residual<const N: usize>(
+        &mut self,
+        sizes: &mut [motion::SizeStatistics; 4],
+        wanted: [i32; N],
+    ) -> [i32; N] {
         let mut longest = 0;
         std::array::from_fn(|k| {
             let own = sizes[k].code(&mut self.coder.bits, longest, length(wanted[k]));
             longest = longest.max(own);
             match own {
                 0 => 0,
-                _ => signed(own, self.plain.code(own, unsigned(own, wanted[k]))),
+                _ => signed(own, self.raw_bits.code_raw_bits(own, unsigned(own, wanted[k]))),
             }
         })
     }
 
     /// Codes a point that the frame before does not have.
-    fn born<C: Choice, const N: usize>(
+    fn born<C: OutcomeChooser, const N: usize>(
         &mut self,
-        learnt: &mut Learnt<'_>,
+        learnt: &mut UnitStream<'_>,
         v: usize,
         like: [i32; N],
         choice: &mut C,
-    ) -> Motion<N> {
+    ) -> PointMotion<N> {
         let sizes = &mut learnt.statistics.sizes[0];
-        let wanted = choice.fate(v, &like, None, sizes).residual;
+        let wanted = choice.choose(v, &like, None, sizes).residual;
         let residual = self.residual(sizes, wanted);
-        Motion::born(learnt.code(&like, &residual))
+        PointMotion::born(learnt.code(&like, &residual))
     }
 
     /// Codes a point that the frame before has. `near`: the outcome for the point before it.
     #[inline]
-    fn point<C: Choice, const N: usize>(
+    fn point<C: OutcomeChooser, const N: usize>(
         &mut self,
-        learnt: &mut Learnt<'_>,
+        learnt: &mut UnitStream<'_>,
         v: usize,
-        (was, near): (&Motion<N>, &mut usize),
+        (was, near): (&PointMotion<N>, &mut usize),
         choice: &mut C,
-    ) -> Motion<N> {
+    ) -> PointMotion<N> {
         let law = learnt.law;
-        let next: Next<N> = was.next(&law);
+        let next: ExpectedMotion<N> = was.extrapolate(&law);
         let expected = next.code().map(|code| learnt.stream.wrap(code));
         let (may_stop, class) = (was.moves(), was.class());
-        let Statistics { missed, stops, sizes } = &mut *learnt.statistics;
-        let fate = choice.fate(v, &expected, may_stop.then_some(&was.code), &sizes[class]);
+        let MotionStatistics { missed, stops, sizes } = &mut *learnt.statistics;
+        let fate = choice.choose(v, &expected, may_stop.then_some(&was.code), &sizes[class]);
         let bits = &mut self.coder.bits;
         if !bits.bit(&mut missed[was.context(*near)], fate.is_elsewhere) {
             *near = 0;
@@ -497,13 +518,13 @@ impl<B: Bits<Context = Chance>, S: Plain> Both<B, S> {
 }
 
 /// A stream in an access unit.
-struct Learnt<'a> {
-    stream: Stream,
-    law: Law,
-    statistics: &'a mut Statistics,
+struct UnitStream<'a> {
+    stream: ChainStream,
+    law: MotionParams,
+    statistics: &'a mut MotionStatistics,
 }
 
-impl Learnt<'_> {
+impl UnitStream<'_> {
     fn code<const N: usize>(&self, expected: &[i32; N], residual: &[i32; N]) -> [i32; N] {
         let at = |k: usize| expected[k].wrapping_add(residual[k].wrapping_mul(self.law.grain));
         std::array::from_fn(|k| self.stream.wrap(at(k)))
@@ -511,40 +532,44 @@ impl Learnt<'_> {
 }
 
 /// Decodes the bytes that [`encode`] wrote, frame after frame.
-pub struct Reader<'a> {
-    both: Both<range::Decoder<'a>, symbols::Decoder<'a>>,
+pub struct ChainReader<'a> {
+    coder: ChainCoder<range::Decoder<'a>, symbols::Decoder<'a>>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ChainReader<'a> {
     /// Starts with all bytes of an access unit, which is decoded into this chain.
-    pub fn new(bytes: &'a [u8], streams: &[Stream], chain: &mut Chain) -> Result<Reader<'a>, Corrupt> {
+    pub fn new(
+        bytes: &'a [u8],
+        streams: &[ChainStream],
+        chain: &mut Chain,
+    ) -> Result<ChainReader<'a>, Corrupt> {
         let mut cursor = Cursor::new(bytes);
         let size = cursor.varint()?;
-        let first = cursor.take(size as usize)?;
-        let second = cursor.take(cursor.left())?;
-        let mut both = Both::new(range::Decoder::new(first), symbols::Decoder::new(second));
-        both.laws(streams, &[], chain)?;
-        Ok(Reader { both })
+        let first = cursor.bytes(size as usize)?;
+        let second = cursor.bytes(cursor.left())?;
+        let mut both = ChainCoder::new(range::Decoder::new(first), symbols::Decoder::new(second));
+        both.code_motion_params(streams, &[], chain)?;
+        Ok(ChainReader { coder: both })
     }
 
     /// Decodes the next frame, which follows the one in `chain`. Returns `true` if it is shown.
-    pub fn frame(&mut self, layout: Layout<'_>, chain: &mut Chain) -> Result<bool, Corrupt> {
-        if !self.both.points(layout, chain, 0, Points::default())? {
+    pub fn frame(&mut self, layout: PointLayout<'_>, chain: &mut Chain) -> Result<bool, Corrupt> {
+        if !self.coder.points(layout, chain, 0, ParticlePoints::default())? {
             return Ok(false);
         }
-        if chain.laws.len() != layout.streams.len() {
+        if chain.motion_params.len() != layout.streams.len() {
             return Err(Corrupt("particles: a chain of other streams"));
         }
         for (s, &stream) in layout.streams.iter().enumerate() {
-            self.both.stream((s, stream), chain, &mut Told)?;
+            self.coder.stream((s, stream), chain, &mut DecodedOutcome)?;
         }
         Ok(true)
     }
 
     /// Refuses bytes that were not used.
     pub fn finish(self) -> Result<(), Corrupt> {
-        self.both.coder.bits.finish()?;
-        self.both.plain.finish()
+        self.coder.coder.bits.finish()?;
+        self.coder.raw_bits.finish()
     }
 }
 

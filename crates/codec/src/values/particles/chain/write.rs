@@ -1,18 +1,18 @@
 //! Encodes a chain: fits the motion of its streams, and decides the outcome for each point.
 
-use super::motion::{LONGEST, Law, MOST_LAW, Sizes, length, stride};
-use super::{Both, Chain, Choice, Fate, Layout, Plain};
+use super::motion::{MAX_MEMORY, MAX_MOTION_PARAM, MotionParams, SizeStatistics, length, stride};
+use super::{Chain, ChainCoder, OutcomeChooser, PointLayout, PointOutcome, RawBits};
 use crate::Corrupt;
 use crate::bytes::put_varint;
 use crate::entropy::range;
 use crate::entropy::symbols;
-use crate::values::particles::Points;
-use crate::values::particles::values::eliminated;
+use crate::values::particles::ParticlePoints;
+use crate::values::particles::prediction::gaussian_elimination;
 use std::collections::HashMap;
 
 /// A stream of a frame, component-major.
 #[derive(Clone, Debug, Default)]
-pub struct Values {
+pub struct InputStream {
     /// The nearest codes. Replaced by the chosen ones.
     pub codes: Vec<u32>,
     /// The distance from each code to its value, in steps; empty if nothing can be chosen.
@@ -20,18 +20,18 @@ pub struct Values {
     /// The largest distance from a value to its chosen code, in steps.
     pub radius: f32,
     /// The number of codes of each component.
-    pub most: [u32; 4],
+    pub code_counts: [u32; 4],
     /// Residuals are multiples of this; 1 if nothing can be chosen. The same in all frames.
     pub grain: u32,
 }
 
 /// A frame to encode; without streams if it is hidden.
 #[derive(Clone, Debug, Default)]
-pub struct Given<'a> {
+pub struct InputFrame<'a> {
     /// The points of the frame.
-    pub points: Points<'a>,
+    pub points: ParticlePoints<'a>,
     /// The streams of the points.
-    pub streams: Vec<Values>,
+    pub streams: Vec<InputStream>,
 }
 
 /// The memories of motion that are tried.
@@ -41,30 +41,30 @@ const MEMORIES: [u32; 3] = [4, 3, 8];
 /// Returns the expected cost of the first stream, the positions, and of all streams, in 2⁻⁸ bits.
 pub fn encode(
     out: &mut Vec<u8>,
-    layout: Layout<'_>,
+    layout: PointLayout<'_>,
     chain: &mut Chain,
-    frames: &mut [Given<'_>],
+    frames: &mut [InputFrame<'_>],
 ) -> Result<[u64; 2], Corrupt> {
-    let mut laws: Vec<Law> = Vec::new();
+    let mut laws: Vec<MotionParams> = Vec::new();
     for (s, stream) in layout.streams.iter().enumerate() {
         let grain = frames.iter().find_map(|f| f.streams.get(s)).map_or(1, |values| values.grain);
-        let grain = grain.clamp(1, super::super::values::MOST_GRAIN + 1) as i32;
-        let fitted = Law { grain, ..fit(s, stream.components, grain, frames) };
+        let grain = grain.clamp(1, super::super::prediction::MAX_GRAIN + 1) as i32;
+        let fitted = MotionParams { grain, ..fit(s, stream.components, grain, frames) };
         laws.push(fitted);
     }
     struct Written<'a> {
         bytes: Vec<u8>,
         taken: [u64; 2],
         chain: Chain,
-        frames: Vec<Given<'a>>,
+        frames: Vec<InputFrame<'a>>,
     }
     let mut best: Option<Written<'_>> = None;
     let alone = frames.len() < 2;
     for memory in MEMORIES.iter().take(if alone { 1 } else { MEMORIES.len() }) {
-        laws.iter_mut().for_each(|law| law.memory = (*memory).clamp(3, LONGEST));
+        laws.iter_mut().for_each(|law| law.memory = (*memory).clamp(3, MAX_MEMORY));
         let (mut own, mut chosen) = (chain.clone(), frames.to_vec());
         let mut bytes = Vec::new();
-        let taken = write(&mut bytes, layout, &laws, &mut own, &mut chosen)?;
+        let taken = write_chain(&mut bytes, layout, &laws, &mut own, &mut chosen)?;
         if best.as_ref().is_none_or(|best| bytes.len() < best.bytes.len()) {
             best = Some(Written { bytes, taken, chain: own, frames: chosen });
         }
@@ -78,20 +78,20 @@ pub fn encode(
     Ok(taken)
 }
 
-fn write(
+fn write_chain(
     out: &mut Vec<u8>,
-    layout: Layout<'_>,
-    laws: &[Law],
+    layout: PointLayout<'_>,
+    laws: &[MotionParams],
     chain: &mut Chain,
-    frames: &mut [Given<'_>],
+    frames: &mut [InputFrame<'_>],
 ) -> Result<[u64; 2], Corrupt> {
     let mut first = Vec::new();
-    let mut both = Both::new(range::Encoder::new(&mut first), symbols::Encoder::default());
-    both.laws(layout.streams, laws, chain)?;
+    let mut both = ChainCoder::new(range::Encoder::new(&mut first), symbols::Encoder::default());
+    both.code_motion_params(layout.streams, laws, chain)?;
     let mut taken = [0, 0];
     for frame in frames.iter_mut() {
         let before = chain.points();
-        let same = match layout.shape.ids {
+        let same = match layout.kind.ids {
             true => before.ids == frame.points.ids,
             false => before.run == frame.points.run && before.run > 0 && before.count == frame.points.count,
         };
@@ -115,7 +115,7 @@ fn write(
             }
         }
     }
-    let Both { coder, plain } = both;
+    let ChainCoder { coder, raw_bits: plain } = both;
     coder.bits.finish();
     put_varint(first.len() as u32, out);
     out.extend_from_slice(&first);
@@ -125,7 +125,7 @@ fn write(
 
 /// Chooses the cheapest point within the error bound.
 struct Chooser<'a> {
-    values: &'a Values,
+    values: &'a InputStream,
     count: usize,
     grain: i32,
     /// The expected cost of the choices, in 2⁻⁸ bits.
@@ -136,14 +136,14 @@ struct Chooser<'a> {
 /// bits.
 const FLAG: u64 = 64;
 
-impl Choice for Chooser<'_> {
-    fn fate<const N: usize>(
+impl OutcomeChooser for Chooser<'_> {
+    fn choose<const N: usize>(
         &mut self,
         v: usize,
         expected: &[i32; N],
         last: Option<&[i32; N]>,
-        sizes: &[Sizes; 4],
-    ) -> Fate<N> {
+        sizes: &[SizeStatistics; 4],
+    ) -> PointOutcome<N> {
         let values = self.values;
         let at = |k: usize| k * self.count + v;
         let radius = f64::from(values.radius);
@@ -156,15 +156,19 @@ impl Choice for Chooser<'_> {
                 true => square == 0.0,
                 false => square <= radius * radius,
             };
-            (there && (0..N).all(|k| values.most[k] == 0 || (code[k] as u32) < values.most[k]), square)
+            (
+                there
+                    && (0..N).all(|k| values.code_counts[k] == 0 || (code[k] as u32) < values.code_counts[k]),
+                square,
+            )
         };
         self.bits += FLAG;
         if inside(expected).0 {
-            return Fate::EXPECTED;
+            return PointOutcome::EXPECTED;
         }
         if last.is_some_and(|last| inside(last).0) {
             self.bits += 2 * FLAG;
-            return Fate { is_elsewhere: true, stops: true, ..Fate::EXPECTED };
+            return PointOutcome { is_elsewhere: true, stops: true, ..PointOutcome::EXPECTED };
         }
         let grain = self.grain;
         let nearest: [i32; N] = std::array::from_fn(|k| {
@@ -192,11 +196,11 @@ impl Choice for Chooser<'_> {
             step[..k].fill(-reach);
         }
         self.bits += (256.0 * best.1.min(4096.0)) as u64;
-        Fate { is_elsewhere: true, stops: false, residual: best.0 }
+        PointOutcome { is_elsewhere: true, stops: false, residual: best.0 }
     }
 }
 
-fn cost<const N: usize>(residual: &[i32; N], sizes: &[Sizes; 4]) -> f64 {
+fn cost<const N: usize>(residual: &[i32; N], sizes: &[SizeStatistics; 4]) -> f64 {
     let mut longest = 0;
     let cost = |(k, &r): (usize, &i32)| {
         let cost = sizes[k].cost(longest, length(r));
@@ -206,44 +210,44 @@ fn cost<const N: usize>(residual: &[i32; N], sizes: &[Sizes; 4]) -> f64 {
     residual.iter().enumerate().map(cost).sum()
 }
 
-impl Plain for symbols::Encoder {
-    fn code(&mut self, bits: u32, value: u32) -> u32 {
-        self.even(value, bits);
+impl RawBits for symbols::Encoder {
+    fn code_raw_bits(&mut self, bits: u32, value: u32) -> u32 {
+        self.push_raw_bits(value, bits);
         value
     }
 }
 
 /// The values of a point in consecutive frames, the last first.
-type Past = [[f64; 4]; 4];
+type PastValues = [[f64; 4]; 4];
 
 /// Rows of equations: the known terms, and the result.
-type Rows = Vec<([f64; 3], f64)>;
+type EquationRows = Vec<([f64; 3], f64)>;
 
 /// The largest number of rows that are used.
 const ROWS: usize = 4000;
 /// The smallest number of rows.
-const FEW: usize = 24;
+const MIN_ROWS: usize = 24;
 
 /// Fits the motion parameters of a stream to these frames.
-fn fit(s: usize, components: usize, grain: i32, frames: &[Given<'_>]) -> Law {
-    let mut law = Law::default();
-    let tracks = tracks(s, components, frames);
+fn fit(s: usize, components: usize, grain: i32, frames: &[InputFrame<'_>]) -> MotionParams {
+    let mut law = MotionParams::default();
+    let tracks = point_histories(s, components, frames);
     let speed = |d: &[f64; 4]| d.iter().map(|v| v * v).sum::<f64>().sqrt();
-    let step = |p: &Past, i: usize| -> [f64; 4] { std::array::from_fn(|k| p[i][k] - p[i + 1][k]) };
+    let step = |p: &PastValues, i: usize| -> [f64; 4] { std::array::from_fn(|k| p[i][k] - p[i + 1][k]) };
     for k in 0..components {
         let rows = tracks.iter().filter(|(_, known)| *known > 2).filter_map(|(p, _)| {
             let (new, old) = (step(p, 0), step(p, 1));
             let fast = speed(&old);
             (fast > 0.5).then(|| ([1.0, old[k], old[k] * fast], new[k] - old[k]))
         });
-        let rows: Rows = rows.collect();
-        if rows.len() < FEW {
+        let rows: EquationRows = rows.collect();
+        if rows.len() < MIN_ROWS {
             continue;
         }
-        let solved = least(&thinned(rows), 3, f64::from(grain));
+        let solved = solve_least_distances(&thinned(rows), 3, f64::from(grain));
         let units = [256.0, 65536.0, 65536.0 * 65536.0];
         for i in 0..3 {
-            law.pull[k][i] = whole(solved[i] * units[i], MOST_LAW);
+            law.pull[k][i] = rounded(solved[i] * units[i], MAX_MOTION_PARAM);
         }
     }
     for k in 0..components {
@@ -257,19 +261,19 @@ fn fit(s: usize, components: usize, grain: i32, frames: &[Given<'_>]) -> Law {
             let breaks = missed > 8.0 * f64::from(grain) && speed(&before) > 0.5 && speed(&after) > 0.0;
             breaks.then(|| ([before[k], at[k], 0.0], after[k] - pull(&after)))
         });
-        let rows: Rows = rows.collect();
-        if rows.len() >= FEW {
-            let solved = least(&thinned(rows), 2, f64::from(grain));
-            law.broken[k] = [0, 1].map(|i| whole(solved[i] * 256.0, 4096));
+        let rows: EquationRows = rows.collect();
+        if rows.len() >= MIN_ROWS {
+            let solved = solve_least_distances(&thinned(rows), 2, f64::from(grain));
+            law.broken[k] = [0, 1].map(|i| rounded(solved[i] * 256.0, 4096));
         }
     }
     law
 }
 
 /// Returns for each frame and point its positions in the frames before, and the number of these frames.
-fn tracks(s: usize, components: usize, frames: &[Given<'_>]) -> Vec<(Past, usize)> {
+fn point_histories(s: usize, components: usize, frames: &[InputFrame<'_>]) -> Vec<(PastValues, usize)> {
     let mut out = Vec::new();
-    let mut before: HashMap<u64, (Past, usize)> = HashMap::new();
+    let mut before: HashMap<u64, (PastValues, usize)> = HashMap::new();
     for frame in frames {
         let Some(values) = frame.streams.get(s) else {
             before.clear();
@@ -282,7 +286,7 @@ fn tracks(s: usize, components: usize, frames: &[Given<'_>]) -> Vec<(Past, usize
                 Some(id) => *id,
                 None => u64::from(frame.points.run) << 32 | v as u64,
             };
-            let mut past: Past = [[0.0; 4]; 4];
+            let mut past: PastValues = [[0.0; 4]; 4];
             let mut known = 1;
             if let Some((earlier, n)) = before.get(&id) {
                 past[1..].copy_from_slice(&earlier[..3]);
@@ -301,19 +305,19 @@ fn tracks(s: usize, components: usize, frames: &[Given<'_>]) -> Vec<(Past, usize
     out
 }
 
-fn thinned(rows: Rows) -> Rows {
+fn thinned(rows: EquationRows) -> EquationRows {
     let step = rows.len().div_ceil(ROWS).max(1);
     rows.into_iter().step_by(step).collect()
 }
 
-fn whole(value: f64, most: i32) -> i32 {
+fn rounded(value: f64, most: i32) -> i32 {
     let most = f64::from(most);
     if value.is_finite() { value.round().clamp(-most, most) as i32 } else { 0 }
 }
 
 /// Solves for the first `terms` numbers such that the sum of distances is small, by iteratively reweighted
 /// least squares: rows with a larger error count less.
-fn least(rows: &Rows, terms: usize, near: f64) -> [f64; 3] {
+fn solve_least_distances(rows: &EquationRows, terms: usize, near: f64) -> [f64; 3] {
     const ROUNDS: usize = 8;
     // Columns of similar size, so that none is neglected.
     let scales: [f64; 3] = std::array::from_fn(|i| {
@@ -334,7 +338,7 @@ fn least(rows: &Rows, terms: usize, near: f64) -> [f64; 3] {
                 normal[i][3] += weight * row[i] * wanted;
             }
         }
-        solved = eliminated(normal, terms);
+        solved = gaussian_elimination(normal, terms);
     }
     std::array::from_fn(|i| solved[i] / scales[i])
 }

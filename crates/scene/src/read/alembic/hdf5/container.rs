@@ -34,18 +34,18 @@ use std::sync::{Arc, OnceLock};
 
 /// Limit on structure reads, as a multiple of the file size. Listing a well-formed file reads each header
 /// once or twice.
-const WORK_PER_BYTE: u64 = 32;
-const WORK_AT_LEAST: u64 = 64 << 20;
+const MAX_STRUCTURE_READS: u64 = 32;
+const MIN_STRUCTURE_BUDGET: u64 = 64 << 20;
 /// Upper limit for the expansion of deflated data; deflate itself reaches about 1,032 to one.
-const MOST_EXPANSION: u64 = 1100;
-/// Arrays of numbers stay far below that: one array may take this many bytes plus [`MOST_TIMES`] times the
-/// file size.
-const MOST_PLAIN: u64 = 64 << 20;
-const MOST_TIMES: u64 = 64;
+const MAX_DEFLATE_RATIO: u64 = 1100;
+/// Arrays of numbers stay far below that: one array may take this many bytes plus [`MAX_ARRAY_TO_FILE_RATIO`]
+/// times the file size.
+const MAX_ARRAY_BASE_BYTES: u64 = 64 << 20;
+const MAX_ARRAY_TO_FILE_RATIO: u64 = 64;
 /// A chunk may be larger than its array, if the array was meant to grow, but at most this many bytes.
-const MOST_CHUNK: u64 = 1 << 20;
+const MAX_CHUNK_BYTES: u64 = 1 << 20;
 /// The largest object header: 2,000 attributes of 32 KiB.
-const MOST_HEADER: usize = 64 << 20;
+const MAX_HEADER_BYTES: usize = 64 << 20;
 
 type Parsed<T> = Result<T, Hdf5Error>;
 
@@ -53,7 +53,7 @@ type Parsed<T> = Result<T, Hdf5Error>;
 pub(super) struct Container {
     path: PathBuf,
     /// Reads the file's structure, cached in blocks, with a limit on all bytes read.
-    structure: Arc<Bounded>,
+    structure: Arc<LimitedStorage>,
     /// Reads samples.
     raw: Arc<dyn Storage>,
     /// The byte from which HDF5's addresses count (after a user block).
@@ -79,23 +79,23 @@ pub(super) struct Group {
 
 /// The payload of one sample.
 #[derive(Clone)]
-pub(super) struct Data {
-    pub place: Place,
+pub(super) struct SamplePayload {
+    pub location: SampleLocation,
     /// The size of the whole payload in bytes.
     pub size: u64,
     /// The size of one number in bytes.
-    pub word: u8,
+    pub number_size: u8,
     pub big_endian: bool,
     /// A key that is equal for equal data.
     pub key: u128,
 }
 
 #[derive(Clone)]
-pub(super) enum Place {
+pub(super) enum SampleLocation {
     /// Contiguous in the file, at this address.
-    At(u64),
+    Contiguous(u64),
     /// Small enough to be kept in memory.
-    Here(Arc<[u8]>),
+    Inline(Arc<[u8]>),
     /// In chunks, possibly compressed.
     Chunked,
 }
@@ -121,13 +121,13 @@ impl Container {
 
     /// Opens a file through `raw`; `path` is for messages.
     pub fn new(path: &Path, raw: Arc<dyn Storage>) -> Result<Container, Error> {
-        let budget = raw.len().saturating_mul(WORK_PER_BYTE).saturating_add(WORK_AT_LEAST);
-        let mut structure = Bounded {
+        let budget = raw.len().saturating_mul(MAX_STRUCTURE_READS).saturating_add(MIN_STRUCTURE_BUDGET);
+        let mut structure = LimitedStorage {
             inner: BlockCacheStorage::new(raw.clone(), 64 << 10, 256),
             base: 0,
             left: AtomicU64::new(budget),
         };
-        let superblock = guard(|| Superblock::parse_from_storage(&structure))
+        let superblock = catch_panic(|| Superblock::parse_from_storage(&structure))
             .and_then(|s| s.root_object_header_address().map(|root| (s, root)));
         let (superblock, root) = superblock.map_err(|e| convert(path, e, "superblock"))?;
         if superblock.eof_address > raw.len() {
@@ -164,17 +164,17 @@ impl Container {
 
     /// Reads attributes and children of the object at `address`; `at` is its path.
     pub fn group(&self, address: u64, at: &str) -> Result<Group, Error> {
-        guard(|| self.parse_group(address)).map_err(|e| convert(&self.path, e, at))
+        catch_panic(|| self.parse_group(address)).map_err(|e| convert(&self.path, e, at))
     }
 
     /// Returns location and layout of the payload of the array at `address`.
-    pub fn array(&self, address: u64, at: &str) -> Result<Data, Error> {
-        guard(|| self.parse_array(address)).map_err(|e| convert(&self.path, e, at))
+    pub fn array(&self, address: u64, at: &str) -> Result<SamplePayload, Error> {
+        catch_panic(|| self.parse_array(address)).map_err(|e| convert(&self.path, e, at))
     }
 
     /// Returns an attribute's value as a sample payload: numbers little-endian, strings ended by a zero byte.
-    pub fn value(&self, attribute: &AttributeMessage, at: &str) -> Result<Data, Error> {
-        let shape = element(&attribute.datatype)
+    pub fn value(&self, attribute: &AttributeMessage, at: &str) -> Result<SamplePayload, Error> {
+        let shape = element_layout(&attribute.datatype)
             .ok_or_else(|| Error::malformed(&self.path, "an attribute of no known type", at))?;
         let mut bytes = attribute.raw_data.clone();
         if shape.string {
@@ -182,40 +182,40 @@ impl Container {
             bytes.truncate(end);
             bytes.push(0);
         } else if shape.big_endian {
-            swap(&mut bytes, shape.word);
+            swap(&mut bytes, shape.number_size);
         }
-        Ok(Data {
+        Ok(SamplePayload {
             size: bytes.len() as u64,
-            word: shape.word,
+            number_size: shape.number_size,
             big_endian: false,
             key: murmur3(&bytes),
-            place: Place::Here(bytes.into()),
+            location: SampleLocation::Inline(bytes.into()),
         })
     }
 
     /// Replaces `out` by the payload. `at` must be the array's path within the HDF5 file.
-    pub fn read(&self, data: &Data, at: &str, out: &mut Vec<u8>) -> Result<(), Error> {
+    pub fn read(&self, data: &SamplePayload, at: &str, out: &mut Vec<u8>) -> Result<(), Error> {
         out.clear();
         let size = usize::try_from(data.size)
             .map_err(|_| Error::limit(&self.path, "bytes of a sample", data.size, usize::MAX as u64))?;
-        match &data.place {
-            Place::Here(bytes) => out.extend_from_slice(bytes),
-            Place::At(_) if size == 0 => {}
-            Place::At(address) => {
+        match &data.location {
+            SampleLocation::Inline(bytes) => out.extend_from_slice(bytes),
+            SampleLocation::Contiguous(_) if size == 0 => {}
+            SampleLocation::Contiguous(address) => {
                 let offset = address
                     .checked_add(self.base)
                     .ok_or_else(|| Error::malformed(&self.path, "an address beyond 64 bits", at))?;
                 let bytes = self.raw.read_range(offset, size).map_err(|e| convert(&self.path, e, at))?;
                 out.extend_from_slice(&bytes);
             }
-            Place::Chunked => {
+            SampleLocation::Chunked => {
                 out.resize(size, 0);
-                guard(|| self.whole()?.dataset(at)?.read_raw_bytes_into(out))
+                catch_panic(|| self.whole()?.dataset(at)?.read_raw_bytes_into(out))
                     .map_err(|e| convert(&self.path, e, at))?;
             }
         }
         if data.big_endian {
-            swap(out, data.word);
+            swap(out, data.number_size);
         }
         Ok(())
     }
@@ -226,28 +226,28 @@ impl Container {
         }
         let options = OpenOptions::default()
             .with_chunk_cache_bytes(4 << 20)
-            .with_max_read_bytes(in_memory(self.most_bytes()).unwrap_or(usize::MAX))
-            .with_max_chunk_bytes(in_memory(self.most_bytes().max(MOST_CHUNK))?)
-            .with_max_object_header_bytes(MOST_HEADER);
+            .with_max_read_bytes(in_memory(self.max_array_bytes()).unwrap_or(usize::MAX))
+            .with_max_chunk_bytes(in_memory(self.max_array_bytes().max(MAX_CHUNK_BYTES))?)
+            .with_max_object_header_bytes(MAX_HEADER_BYTES);
         let file = Hdf5File::from_storage_with_options(self.raw.clone(), options)?;
         Ok(self.whole.get_or_init(|| file))
     }
 
     /// Returns the upper limit for the bytes of any unpacked array, which depends on the file's size.
-    fn most_bytes(&self) -> u64 {
-        let most = self.len().saturating_mul(MOST_TIMES);
-        let deflated = self.len().saturating_mul(MOST_EXPANSION);
-        deflated.min(most.saturating_add(MOST_PLAIN))
+    fn max_array_bytes(&self) -> u64 {
+        let most = self.len().saturating_mul(MAX_ARRAY_TO_FILE_RATIO);
+        let deflated = self.len().saturating_mul(MAX_DEFLATE_RATIO);
+        deflated.min(most.saturating_add(MAX_ARRAY_BASE_BYTES))
     }
 
     /// Checks that an array in chunks of `chunk` bytes with these filters takes no more memory than its size
     /// and the file justify. Data compressed twice is refused, since it expands without bound.
     fn check_chunks(&self, size: u64, chunk: Option<u64>, filters: &[u16]) -> Parsed<()> {
         let wrong = |what: String| Err(Hdf5Error::InvalidData(what));
-        if size > self.most_bytes() {
+        if size > self.max_array_bytes() {
             return wrong(format!("an array of {size} bytes, more than the file can hold"));
         }
-        if chunk.is_none_or(|chunk| chunk > size.max(MOST_CHUNK)) {
+        if chunk.is_none_or(|chunk| chunk > size.max(MAX_CHUNK_BYTES)) {
             return wrong(format!("chunks larger than their array of {size} bytes"));
         }
         let known = [FILTER_DEFLATE, FILTER_SHUFFLE, FILTER_FLETCHER32];
@@ -267,7 +267,7 @@ impl Container {
             address,
             self.offset_size,
             self.length_size,
-            MOST_HEADER,
+            MAX_HEADER_BYTES,
         )?;
         if header.messages.iter().any(|m| matches!(m, HdfMessage::Shared(_))) {
             return Ok(self.whole()?.get_or_parse_header(address)?.as_ref().clone());
@@ -308,12 +308,12 @@ impl Container {
         Ok(group)
     }
 
-    fn parse_array(&self, address: u64) -> Parsed<Data> {
+    fn parse_array(&self, address: u64) -> Parsed<SamplePayload> {
         let (mut shape, mut count, mut layout, mut key) = (None, None, None, None);
         let mut filters = Vec::new();
         for message in self.header(address)?.messages {
             match message {
-                HdfMessage::Datatype(t) => shape = element(&t.datatype),
+                HdfMessage::Datatype(t) => shape = element_layout(&t.datatype),
                 HdfMessage::Dataspace(space) => count = Some(space.num_elements()?),
                 HdfMessage::DataLayout(l) => layout = Some(l.layout),
                 HdfMessage::FilterPipeline(p) => filters = p.filters.iter().map(|f| f.id).collect(),
@@ -336,9 +336,9 @@ impl Container {
                     return Err(Hdf5Error::InvalidData("an array longer than its data".into()));
                 }
                 data.truncate(size as usize);
-                Place::Here(data.into())
+                SampleLocation::Inline(data.into())
             }
-            DataLayout::Contiguous { .. } if size == 0 => Place::At(0),
+            DataLayout::Contiguous { .. } if size == 0 => SampleLocation::Contiguous(0),
             DataLayout::Contiguous { address, size: stored } => {
                 let end = address.checked_add(size).and_then(|end| end.checked_add(self.base));
                 if stored < size || end.is_none_or(|end| end > self.len()) {
@@ -346,18 +346,24 @@ impl Container {
                         "an array of {size} bytes at {address:#x} that are not there"
                     )));
                 }
-                Place::At(address)
+                SampleLocation::Contiguous(address)
             }
             DataLayout::Chunked { dims, .. } => {
                 let mut dims = dims.iter().map(|&n| u64::from(n));
                 let chunk = dims.try_fold(shape.bytes, |bytes, n| bytes.checked_mul(n));
                 self.check_chunks(size, chunk, &filters)?;
-                Place::Chunked
+                SampleLocation::Chunked
             }
         };
         // An array without a key is equal only to itself, that is to other links to it.
         let key = key.unwrap_or_else(|| u128::from(address) << 64 | u128::from(size));
-        Ok(Data { place, size, word: shape.word, big_endian: shape.big_endian, key })
+        Ok(SamplePayload {
+            location: place,
+            size,
+            number_size: shape.number_size,
+            big_endian: shape.big_endian,
+            key,
+        })
     }
 
     fn dense_attributes(&self, info: &AttributeInfoMessage, out: &mut Vec<AttributeMessage>) -> Parsed<()> {
@@ -462,13 +468,13 @@ impl Container {
 }
 
 /// Storage for structure: addresses count from `base`, and the total of bytes read is limited.
-struct Bounded {
+struct LimitedStorage {
     inner: BlockCacheStorage,
     base: u64,
     left: AtomicU64,
 }
 
-impl Bounded {
+impl LimitedStorage {
     fn charge(&self, bytes: usize) -> Parsed<()> {
         // Each read has a cost, however short.
         let cost = bytes as u64 + 16;
@@ -479,7 +485,7 @@ impl Bounded {
     }
 }
 
-impl Storage for Bounded {
+impl Storage for LimitedStorage {
     fn len(&self) -> u64 {
         self.inner.len().saturating_sub(self.base)
     }
@@ -492,9 +498,9 @@ impl Storage for Bounded {
 }
 
 /// The layout of a type in numbers.
-struct Element {
+struct ElementLayout {
     /// The size of one number in bytes.
-    word: u8,
+    number_size: u8,
     /// The size of the whole type in bytes.
     bytes: u64,
     big_endian: bool,
@@ -502,11 +508,11 @@ struct Element {
 }
 
 /// Returns the layout of a type; `None` for types that Alembic does not use.
-fn element(datatype: &Datatype) -> Option<Element> {
+fn element_layout(datatype: &Datatype) -> Option<ElementLayout> {
     let number = |word: u8, order: &ByteOrder| {
         let big_endian = *order == ByteOrder::BigEndian && word > 1;
-        matches!(word, 1 | 2 | 4 | 8).then_some(Element {
-            word,
+        matches!(word, 1 | 2 | 4 | 8).then_some(ElementLayout {
+            number_size: word,
             bytes: word.into(),
             big_endian,
             string: false,
@@ -517,16 +523,16 @@ fn element(datatype: &Datatype) -> Option<Element> {
         | Datatype::FloatingPoint { size, byte_order }
         | Datatype::Bitfield { size, byte_order } => number(*size, byte_order),
         Datatype::String { size: StringSize::Fixed(n), .. } => {
-            Some(Element { word: 1, bytes: (*n).into(), big_endian: false, string: true })
+            Some(ElementLayout { number_size: 1, bytes: (*n).into(), big_endian: false, string: true })
         }
         Datatype::Array { base, dims } => {
-            let mut e = element(base)?;
+            let mut e = element_layout(base)?;
             for &n in dims {
                 e.bytes = e.bytes.checked_mul(n)?;
             }
             Some(e)
         }
-        Datatype::Enum { base, .. } => element(base),
+        Datatype::Enum { base, .. } => element_layout(base),
         _ => None,
     }
 }
@@ -543,7 +549,7 @@ fn in_memory(size: u64) -> Parsed<usize> {
 
 /// Turns a panic of the crate, should one occur on a hostile file, into an error of the file. No state of the
 /// crate is shared between calls, so none can be left half changed.
-fn guard<T>(work: impl FnOnce() -> Parsed<T>) -> Parsed<T> {
+fn catch_panic<T>(work: impl FnOnce() -> Parsed<T>) -> Parsed<T> {
     catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|_| Err(Hdf5Error::InvalidData("the HDF5 parser gave up".into())))
 }

@@ -364,11 +364,11 @@ fn zeros(count: u32) -> Vec<u8> {
 /// Replaces the first chunked array of a test file: number of values, values per chunk, filters and data.
 /// `key` is that of the decoded data.
 fn repacked(count: u64, chunk: u32, filters: &[u16], data: &[u8], key: u128) -> Vec<u8> {
-    const HEADER: usize = 5343;
+    const HEADER_OFFSET: usize = 5343;
     let path = "../../testdata/inputs/scale_gzip_hdf5.abc";
     let mut file = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
-    let (first, end) = (HEADER + 8, HEADER + 8 + 256);
-    assert!(file[HEADER..].starts_with(b"OHDR") && file[HEADER + 5..first] == [1, 0, 1]);
+    let (first, end) = (HEADER_OFFSET + 8, HEADER_OFFSET + 8 + 256);
+    assert!(file[HEADER_OFFSET..].starts_with(b"OHDR") && file[HEADER_OFFSET + 5..first] == [1, 0, 1]);
     let address = file.len() as u64;
     let mut messages = Vec::new();
     let mut at = first;
@@ -422,7 +422,7 @@ fn repacked(count: u64, chunk: u32, filters: &[u16], data: &[u8], key: u128) -> 
         header.extend(body);
     }
     file[first..end].copy_from_slice(&header);
-    let sum = jenkins_lookup3(&file[HEADER..end]);
+    let sum = jenkins_lookup3(&file[HEADER_OFFSET..end]);
     file[end..end + 4].copy_from_slice(&sum.to_le_bytes());
     file.extend(data);
     // The superblock states where the file ends.

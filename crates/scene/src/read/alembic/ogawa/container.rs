@@ -15,14 +15,14 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Size of the header in bytes; nodes start after it.
-const HEADER: u64 = 16;
+const HEADER_BYTES: u64 = 16;
 const DATA_BIT: u64 = 1 << 63;
 /// Limit on structure reads, as a multiple of the file size. Valid files have their structure (groups, header
 /// blocks) read a few times at most; nodes of others may refer to each other in cycles or by the thousand.
-const STRUCTURE_READS: u64 = 16;
-const STRUCTURE_FLOOR: u64 = 4 << 20;
+const MAX_STRUCTURE_READS: u64 = 16;
+const MIN_STRUCTURE_BUDGET: u64 = 4 << 20;
 /// Size in bytes of one speculative read, which covers group tables and small samples.
-const SPECULATIVE: usize = 256;
+const SPECULATIVE_READ_BYTES: usize = 256;
 
 /// The offset and kind of a node of the archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,10 +66,10 @@ impl Container {
     pub fn open(file: PositionedFile) -> Result<Container, Error> {
         let budget = budget(file.length());
         let mut container = Container { file, budget: AtomicU64::new(budget), root: Reference(0) };
-        if container.file.length() < HEADER {
+        if container.file.length() < HEADER_BYTES {
             return Err(container.malformed("ends within its header", 0));
         }
-        let mut header = [0; HEADER as usize];
+        let mut header = [0; HEADER_BYTES as usize];
         container.file.read_exact(0, &mut header)?;
         let [magic @ .., _, _, _, _, _, _, _, _, _, _, _] = header;
         if &magic != b"Ogawa" {
@@ -118,7 +118,7 @@ impl Container {
         }
         let offset = group.offset();
         let room = self.room(offset)?;
-        let mut buffer = [0; SPECULATIVE];
+        let mut buffer = [0; SPECULATIVE_READ_BYTES];
         let fetched = self.fetch(offset, room, &mut buffer)?;
         let count = u64_at(&buffer, 0);
         if count > room / 8 {
@@ -148,8 +148,8 @@ impl Container {
 
     /// Returns size and first `N` bytes of a data node.
     pub fn data_head<const N: usize>(&self, data: Reference) -> Result<DataHead<N>, Error> {
-        let mut buffer = [0; SPECULATIVE];
-        let wanted = (8 + N).min(SPECULATIVE);
+        let mut buffer = [0; SPECULATIVE_READ_BYTES];
+        let wanted = (8 + N).min(SPECULATIVE_READ_BYTES);
         let (size, fetched) = self.head(data, &mut buffer[..wanted])?;
         let mut first = [0; N];
         let n = N.min(fetched);
@@ -160,7 +160,7 @@ impl Container {
     /// Replaces `out` by the bytes of a data node from `skip` on.
     pub fn read(&self, data: Reference, skip: usize, out: &mut Vec<u8>) -> Result<(), Error> {
         out.clear();
-        let mut buffer = [0; SPECULATIVE];
+        let mut buffer = [0; SPECULATIVE_READ_BYTES];
         let (size, fetched) = self.head(data, &mut buffer)?;
         let Some(wanted) = size.checked_sub(skip as u64).filter(|n| *n > 0) else {
             return Ok(());
@@ -206,7 +206,7 @@ impl Container {
 
     /// Returns the number of bytes after the 8-byte counter at `offset`.
     fn room(&self, offset: u64) -> Result<u64, Error> {
-        let end = offset.checked_add(8).filter(|_| offset >= HEADER);
+        let end = offset.checked_add(8).filter(|_| offset >= HEADER_BYTES);
         end.and_then(|end| self.length().checked_sub(end))
             .ok_or_else(|| self.malformed("a reference leads out of the file", offset))
     }
@@ -233,7 +233,7 @@ impl Container {
 
 /// Returns the limit on bytes of structure read from a file of `length` bytes.
 fn budget(length: u64) -> u64 {
-    length.saturating_mul(STRUCTURE_READS).max(STRUCTURE_FLOOR)
+    length.saturating_mul(MAX_STRUCTURE_READS).max(MIN_STRUCTURE_BUDGET)
 }
 
 /// Reads a little-endian number at `at`; callers have checked the length.

@@ -5,37 +5,37 @@ use super::super::core::{MetaData, Pod, PropertyKind};
 use crate::TimeSampling;
 
 /// A message about a malformed record.
-pub type Fault = &'static str;
+pub type RecordFault = &'static str;
 
 /// Upper limit for the length of a name in bytes.
 const MAX_NAME: usize = 1 << 16;
 /// The time per cycle that marks a sampling without a cycle: the largest f64 divided by 32.
 const ACYCLIC: f64 = f64::MAX / 32.0;
 /// The size in bytes of the hashes after the headers of an object's children.
-const HASHES: usize = 32;
+const HASH_BYTES: usize = 32;
 
 /// Reads numbers from the front of a slice.
-struct Bytes<'a>(&'a [u8]);
+struct RecordReader<'a>(&'a [u8]);
 
-impl<'a> Bytes<'a> {
-    fn take(&mut self, n: usize) -> Result<&'a [u8], Fault> {
+impl<'a> RecordReader<'a> {
+    fn take(&mut self, n: usize) -> Result<&'a [u8], RecordFault> {
         let (head, rest) = self.0.split_at_checked(n).ok_or("a record ends early")?;
         self.0 = rest;
         Ok(head)
     }
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], Fault> {
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], RecordFault> {
         let (head, rest) = self.0.split_first_chunk().ok_or("a record ends early")?;
         self.0 = rest;
         Ok(*head)
     }
-    fn u32(&mut self) -> Result<u32, Fault> {
+    fn u32(&mut self) -> Result<u32, RecordFault> {
         self.array().map(u32::from_le_bytes)
     }
-    fn f64(&mut self) -> Result<f64, Fault> {
+    fn f64(&mut self) -> Result<f64, RecordFault> {
         self.array().map(f64::from_le_bytes)
     }
     /// Reads a counter of 1, 2 or 4 bytes.
-    fn counter(&mut self, hint: u32) -> Result<u32, Fault> {
+    fn counter(&mut self, hint: u32) -> Result<u32, RecordFault> {
         match hint {
             0 => Ok(u32::from(self.array::<1>()?[0])),
             1 => self.array().map(u16::from_le_bytes).map(u32::from),
@@ -50,7 +50,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-fn name(bytes: &[u8]) -> Result<String, Fault> {
+fn name(bytes: &[u8]) -> Result<String, RecordFault> {
     match bytes.len() {
         0 => Err("a name is empty"),
         n if n > MAX_NAME => Err("a name is too long"),
@@ -63,8 +63,8 @@ fn name(bytes: &[u8]) -> Result<String, Fault> {
 fn metadata(
     index: u32,
     table: &[MetaData],
-    inline: impl FnOnce() -> Result<MetaData, Fault>,
-) -> Result<MetaData, Fault> {
+    inline: impl FnOnce() -> Result<MetaData, RecordFault>,
+) -> Result<MetaData, RecordFault> {
     match index {
         0 => Ok(MetaData::default()),
         255 => inline(),
@@ -76,11 +76,11 @@ fn metadata(
 }
 
 /// Parses the archive's table of metadata: records of u8 length and bytes.
-pub fn indexed_metadata(bytes: &[u8]) -> Result<Vec<MetaData>, Fault> {
+pub fn indexed_metadata(bytes: &[u8]) -> Result<Vec<MetaData>, RecordFault> {
     if bytes.len() > 254 * 256 {
         return Err("the metadata table is too large");
     }
-    let mut bytes = Bytes(bytes);
+    let mut bytes = RecordReader(bytes);
     let mut table = Vec::new();
     while !bytes.0.is_empty() {
         let n = usize::from(bytes.array::<1>()?[0]);
@@ -91,8 +91,8 @@ pub fn indexed_metadata(bytes: &[u8]) -> Result<Vec<MetaData>, Fault> {
 
 /// Parses the archive's table of time samplings: u32 most samples · f64 time per cycle · u32 n · n × f64
 /// seconds.
-pub fn time_samplings(bytes: &[u8]) -> Result<Vec<TimeSampling>, Fault> {
-    let mut bytes = Bytes(bytes);
+pub fn time_samplings(bytes: &[u8]) -> Result<Vec<TimeSampling>, RecordFault> {
+    let mut bytes = RecordReader(bytes);
     let mut table = Vec::new();
     while !bytes.0.is_empty() {
         let _most_samples = bytes.u32()?;
@@ -107,7 +107,7 @@ pub fn time_samplings(bytes: &[u8]) -> Result<Vec<TimeSampling>, Fault> {
 
 /// Returns the sampling for a time per cycle `cycle` and stored `times`, both in seconds, as both containers
 /// store it.
-pub fn time_sampling(cycle: f64, times: Vec<f64>) -> Result<TimeSampling, Fault> {
+pub fn time_sampling(cycle: f64, times: Vec<f64>) -> Result<TimeSampling, RecordFault> {
     if times.is_empty() || times.iter().any(|t| !t.is_finite()) {
         return Err("a time sampling has no proper times");
     }
@@ -125,8 +125,8 @@ pub fn time_sampling(cycle: f64, times: Vec<f64>) -> Result<TimeSampling, Fault>
 
 /// Parses the headers of an object's children: u32 length · name · u8 metadata number (· u32 length ·
 /// metadata), up to the last 32 bytes, which are hashes.
-pub fn objects(bytes: &[u8], table: &[MetaData]) -> Result<Vec<(String, MetaData)>, Fault> {
-    let mut bytes = Bytes(&bytes[..bytes.len().saturating_sub(HASHES)]);
+pub fn objects(bytes: &[u8], table: &[MetaData]) -> Result<Vec<(String, MetaData)>, RecordFault> {
+    let mut bytes = RecordReader(&bytes[..bytes.len().saturating_sub(HASH_BYTES)]);
     let mut objects = Vec::new();
     while !bytes.0.is_empty() {
         let n = bytes.u32()? as usize;
@@ -168,8 +168,8 @@ pub fn slot((first, last): (u32, u32), i: usize) -> usize {
 }
 
 /// Parses the headers of a compound's properties.
-pub fn properties(bytes: &[u8], table: &[MetaData]) -> Result<Vec<PropertyRecord>, Fault> {
-    let mut bytes = Bytes(bytes);
+pub fn properties(bytes: &[u8], table: &[MetaData]) -> Result<Vec<PropertyRecord>, RecordFault> {
+    let mut bytes = RecordReader(bytes);
     let mut records = Vec::new();
     while !bytes.0.is_empty() {
         records.push(property(&mut bytes, table)?);
@@ -179,7 +179,7 @@ pub fn properties(bytes: &[u8], table: &[MetaData]) -> Result<Vec<PropertyRecord
 
 /// Parses one header: u32 info · samples · first, last changed · time sampling · name · metadata. The info
 /// word gives the width of the counters and which of them are present.
-fn property(bytes: &mut Bytes, table: &[MetaData]) -> Result<PropertyRecord, Fault> {
+fn property(bytes: &mut RecordReader, table: &[MetaData]) -> Result<PropertyRecord, RecordFault> {
     let info = bytes.u32()?;
     let hint = info >> 2 & 3;
     let kind = match info & 3 {
@@ -190,7 +190,7 @@ fn property(bytes: &mut Bytes, table: &[MetaData]) -> Result<PropertyRecord, Fau
     let (mut pod, mut extent) = (Pod::Bool, 1);
     let (mut samples, mut changed, mut sampling) = (0, (0, 0), 0);
     if kind != PropertyKind::Compound {
-        pod = pod_of(info >> 4 & 0xF)?;
+        pod = pod_from_code(info >> 4 & 0xF)?;
         extent = (info >> 12 & 0xFF) as usize;
         if extent == 0 {
             return Err("a property has elements of no size");
@@ -220,7 +220,7 @@ fn property(bytes: &mut Bytes, table: &[MetaData]) -> Result<PropertyRecord, Fau
 }
 
 /// Returns the number type for its code, the same in both containers.
-pub fn pod_of(code: u32) -> Result<Pod, Fault> {
+pub fn pod_from_code(code: u32) -> Result<Pod, RecordFault> {
     const PODS: [Pod; 14] = [
         Pod::Bool,
         Pod::U8,

@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 const DATA: u64 = 1 << 63;
 
 /// A file under construction.
-struct Raw(Vec<u8>);
+struct ArchiveBuilder(Vec<u8>);
 
-impl Raw {
-    fn new() -> Raw {
-        Raw(b"Ogawa\xFF\0\x01\0\0\0\0\0\0\0\0".to_vec())
+impl ArchiveBuilder {
+    fn new() -> ArchiveBuilder {
+        ArchiveBuilder(b"Ogawa\xFF\0\x01\0\0\0\0\0\0\0\0".to_vec())
     }
 
     fn data(&mut self, bytes: &[u8]) -> u64 {
@@ -92,9 +92,9 @@ fn read(bytes: &[u8]) -> Result<(Scene, Vec<Remark>), Error> {
 
 #[test]
 fn the_smallest_archive() {
-    let (scene, remarks) = read(&Raw::new().finish(0)).unwrap();
+    let (scene, remarks) = read(&ArchiveBuilder::new().finish(0)).unwrap();
     assert!(scene.nodes.is_empty() && remarks.is_empty());
-    let mut raw = Raw::new();
+    let mut raw = ArchiveBuilder::new();
     let names = raw.names(&["ä", "b"]);
     let top = raw.group(&[0, 0, 0, names]);
     let (scene, remarks) = read(&raw.finish(top)).unwrap();
@@ -105,7 +105,7 @@ fn the_smallest_archive() {
 
 #[test]
 fn headers_that_are_refused_by_name() {
-    let good = Raw::new().finish(0);
+    let good = ArchiveBuilder::new().finish(0);
     let edited = |at: usize, byte: u8| {
         let mut bytes = good.clone();
         bytes[at] = byte;
@@ -122,7 +122,7 @@ fn headers_that_are_refused_by_name() {
 #[test]
 fn objects_in_circles_and_nets_end() {
     // An object that is its own grandchild.
-    let mut raw = Raw::new();
+    let mut raw = ArchiveBuilder::new();
     let names = raw.names(&["a"]);
     let inner = raw.group(&[0, 0, names]);
     let outer = raw.group(&[0, inner, names]);
@@ -130,7 +130,7 @@ fn objects_in_circles_and_nets_end() {
     let (scene, remarks) = read(&raw.finish(outer)).unwrap();
     assert!(scene.nodes.len() < 4 && remarks[0].what.contains("same object"));
     // Eight children, all the same object, which again has eight children that are one object, and so on.
-    let mut raw = Raw::new();
+    let mut raw = ArchiveBuilder::new();
     let names = raw.names(&["a", "b", "c", "d", "e", "f", "g", "h"]);
     let mut level = 0;
     for _ in 0..100 {
@@ -145,7 +145,7 @@ fn objects_in_circles_and_nets_end() {
 #[test]
 fn deep_trees_are_cut_and_long_paths_refused() {
     let chain = |name: &str| {
-        let mut raw = Raw::new();
+        let mut raw = ArchiveBuilder::new();
         let names = raw.names(&[name]);
         let mut object = 0;
         for _ in 0..2000 {
@@ -162,14 +162,14 @@ fn deep_trees_are_cut_and_long_paths_refused() {
 #[test]
 fn counts_beyond_the_file_are_refused() {
     for count in [3, 1 << 20, 1 << 61, u64::MAX] {
-        let mut raw = Raw::new();
+        let mut raw = ArchiveBuilder::new();
         let names = raw.names(&["a"]);
         let top = raw.group(&[0, 0, names]);
         raw.patch(top, count);
         let error = read(&raw.finish(top));
         // Three children is the true number; larger counts are refused.
         assert_eq!(error.is_ok(), count == 3);
-        let mut raw = Raw::new();
+        let mut raw = ArchiveBuilder::new();
         let names = raw.names(&["a"]);
         raw.patch(names & !DATA, count);
         let top = raw.group(&[0, 0, names]);
@@ -183,7 +183,7 @@ fn counts_beyond_the_file_are_refused() {
 }
 
 /// Makes a file with an object `m`, a PolyMesh with the given property headers and groups.
-fn mesh(mut raw: Raw, headers: &[Vec<u8>], groups: &[u64]) -> Vec<u8> {
+fn mesh(mut raw: ArchiveBuilder, headers: &[Vec<u8>], groups: &[u64]) -> Vec<u8> {
     let headers = raw.data(&headers.concat());
     let geometry = raw.group(&[groups, &[headers]].concat());
     let schema = header(0, 0, 0, ".geom", "schema=AbcGeom_PolyMesh_v1");
@@ -199,7 +199,7 @@ fn mesh(mut raw: Raw, headers: &[Vec<u8>], groups: &[u64]) -> Vec<u8> {
 fn properties_by_hand() {
     let numbers = |n: &[i32]| -> Vec<u8> { n.iter().flat_map(|v| v.to_le_bytes()).collect() };
     let good = |samples: u32, payload: &[u8]| {
-        let mut raw = Raw::new();
+        let mut raw = ArchiveBuilder::new();
         let sample = raw.sample(7, payload);
         let group = raw.group(&[sample, DATA]);
         mesh(raw, &[header(2, 6, samples, ".faceCounts", "")], &[group])
@@ -222,7 +222,7 @@ fn properties_by_hand() {
 
 #[test]
 fn keys_tell_equal_samples() {
-    let mut raw = Raw::new();
+    let mut raw = ArchiveBuilder::new();
     let one = raw.sample(1, &[1, 0, 0, 0]);
     let same = raw.sample(1, &[1, 0, 0, 0]);
     let other = raw.sample(2, &[2, 0, 0, 0]);
@@ -256,7 +256,7 @@ fn keys_tell_equal_samples() {
 
 #[test]
 fn compounds_within_themselves_end() {
-    let mut raw = Raw::new();
+    let mut raw = ArchiveBuilder::new();
     let headers = raw.data(&header(0, 0, 0, ".arbGeomParams", ""));
     let inner = raw.group(&[0, headers]);
     raw.patch(inner + 8, inner);
@@ -267,7 +267,7 @@ fn compounds_within_themselves_end() {
 #[test]
 fn large_tables_used_by_many_are_stopped() {
     // 5,000 attributes that share one table of 20,000 samples.
-    let mut raw = Raw::new();
+    let mut raw = ArchiveBuilder::new();
     let sample = raw.sample(1, &[0; 8]);
     let table = raw.group(&vec![sample; 40_000]);
     let headers: Vec<Vec<u8>> =

@@ -1,14 +1,14 @@
 //! A reader for compressed data.
 
 /// A slice that is read from the front.
-pub struct Bytes<'a>(pub &'a [u8]);
+pub struct ByteReader<'a>(pub &'a [u8]);
 
 /// The error message for data that ends too early.
-pub const SHORT: &str = "it is cut short";
+pub const TOO_SHORT: &str = "it is cut short";
 
-impl<'a> Bytes<'a> {
+impl<'a> ByteReader<'a> {
     pub fn take(&mut self, count: usize) -> Result<&'a [u8], &'static str> {
-        let (taken, rest) = self.0.split_at_checked(count).ok_or(SHORT)?;
+        let (taken, rest) = self.0.split_at_checked(count).ok_or(TOO_SHORT)?;
         self.0 = rest;
         Ok(taken)
     }
@@ -18,7 +18,7 @@ impl<'a> Bytes<'a> {
     }
 
     /// Reads a variable-length number: seven bits per byte, lowest first.
-    pub fn number(&mut self) -> Result<u32, &'static str> {
+    pub fn varint(&mut self) -> Result<u32, &'static str> {
         let mut out = 0u32;
         for shift in [0, 7, 14, 21, 28] {
             let byte = self.byte()?;
@@ -32,6 +32,6 @@ impl<'a> Bytes<'a> {
 }
 
 /// Decodes a zigzag-coded difference: 0, −1, 1, −2, …
-pub fn signed(number: u32) -> u32 {
+pub fn decode_zigzag(number: u32) -> u32 {
     number >> 1 ^ (number & 1).wrapping_neg()
 }

@@ -13,7 +13,7 @@ pub fn octahedral(out: &mut [u8], size: usize) {
         let length = vector.iter().map(|v| v * v).sum::<f32>().sqrt();
         let scale = largest(size) / length;
         for (k, v) in vector.into_iter().enumerate() {
-            put(value, size, k, rounded(v * scale));
+            write_component(value, size, k, rounded(v * scale));
         }
     }
 }
@@ -28,7 +28,7 @@ pub fn quaternion(out: &mut [u8]) {
         let w = (1.0 - x * x - y * y - z * z).max(0.0).sqrt();
         let missing = (parts[3] & 3) as usize;
         for (k, v) in [w, x, y, z].into_iter().enumerate() {
-            put(value, 2, (missing + k) % 4, rounded(v * 32767.0));
+            write_component(value, 2, (missing + k) % 4, rounded(v * 32767.0));
         }
     }
 }
@@ -59,7 +59,7 @@ pub fn colour(out: &mut [u8], size: usize) {
         let alpha = alpha << 1 & all | alpha & 1;
         let scale = largest_unsigned(size) as f32 / all as f32;
         for (k, v) in colours.into_iter().chain([alpha]).enumerate() {
-            put(value, size, k, (v as f32 * scale + 0.5) as i32);
+            write_component(value, size, k, (v as f32 * scale + 0.5) as i32);
         }
     }
 }
@@ -71,7 +71,7 @@ fn component(value: &[u8], size: usize, k: usize) -> i32 {
     }
 }
 
-fn put(value: &mut [u8], size: usize, k: usize, number: i32) {
+fn write_component(value: &mut [u8], size: usize, k: usize, number: i32) {
     value[size * k..size * (k + 1)].copy_from_slice(&number.to_le_bytes()[..size]);
 }
 

@@ -1,20 +1,20 @@
 //! Decodes the modes `TRIANGLES` and `INDICES`.
 
-use super::bytes::{Bytes, SHORT, signed};
+use super::bytes::{ByteReader, TOO_SHORT, decode_zigzag};
 
 /// The sizes in bytes of the table after the triangles, and of the tail after a sequence.
-const TABLE: usize = 16;
-const TAIL: usize = 4;
+const TABLE_BYTES: usize = 16;
+const TAIL_BYTES: usize = 4;
 
 /// A ring of the last sixteen items.
-struct Last<T> {
+struct RecentRing<T> {
     all: [T; 16],
     next: usize,
 }
 
-impl<T: Copy> Last<T> {
-    fn new(empty: T) -> Last<T> {
-        Last { all: [empty; 16], next: 0 }
+impl<T: Copy> RecentRing<T> {
+    fn new(empty: T) -> RecentRing<T> {
+        RecentRing { all: [empty; 16], next: 0 }
     }
 
     fn push(&mut self, one: T) {
@@ -23,38 +23,38 @@ impl<T: Copy> Last<T> {
     }
 
     /// Returns the item pushed `count` pushes ago.
-    fn ago(&self, count: usize) -> T {
+    fn recent(&self, count: usize) -> T {
         self.all[(self.next + 16 - count) % 16]
     }
 }
 
-struct Triangles<'a> {
-    bytes: Bytes<'a>,
-    edges: Last<(u32, u32)>,
-    corners: Last<u32>,
+struct TriangleDecoder<'a> {
+    bytes: ByteReader<'a>,
+    edges: RecentRing<(u32, u32)>,
+    corners: RecentRing<u32>,
     /// The next index not used so far, and the last one stored as a difference.
     new: u32,
     stored: u32,
 }
 
-impl Triangles<'_> {
+impl TriangleDecoder<'_> {
     fn take_new(&mut self) -> u32 {
         self.new = self.new.wrapping_add(1);
         self.new.wrapping_sub(1)
     }
 
     fn take_stored(&mut self) -> Result<u32, &'static str> {
-        self.stored = self.stored.wrapping_add(signed(self.bytes.number()?));
+        self.stored = self.stored.wrapping_add(decode_zigzag(self.bytes.varint()?));
         Ok(self.stored)
     }
 
     /// Decodes a triangle that shares a recent edge.
     fn on_edge(&mut self, code: u8, direct: u8) -> Result<[u32; 3], &'static str> {
-        let (a, b) = self.edges.ago(1 + usize::from(code >> 4));
+        let (a, b) = self.edges.recent(1 + usize::from(code >> 4));
         let corner = code & 15;
         let c = match corner {
             0 => self.take_new(),
-            _ if corner < direct => self.corners.ago(1 + usize::from(corner)),
+            _ if corner < direct => self.corners.recent(1 + usize::from(corner)),
             15 => self.take_stored()?,
             // 13 and 14: one below or one above the last stored index.
             _ => {
@@ -72,11 +72,11 @@ impl Triangles<'_> {
     }
 
     /// Decodes a triangle without a shared edge whose first corner is new.
-    fn alone(&mut self, code: u8) -> Result<[u32; 3], &'static str> {
+    fn with_new_corner(&mut self, code: u8) -> Result<[u32; 3], &'static str> {
         let a = self.take_new();
         let mut corner = |which: u8| match which {
             0 => (self.take_new(), true),
-            _ => (self.corners.ago(usize::from(which)), false),
+            _ => (self.corners.recent(usize::from(which)), false),
         };
         let (b, c) = (corner(code >> 4), corner(code & 15));
         self.corners.push(a);
@@ -85,11 +85,11 @@ impl Triangles<'_> {
                 self.corners.push(index);
             }
         }
-        Ok(self.with_edges([a, b.0, c.0]))
+        Ok(self.push_edges([a, b.0, c.0]))
     }
 
     /// Decodes a triangle without a shared edge of which any corner may be stored explicitly.
-    fn free(&mut self, stored: bool) -> Result<[u32; 3], &'static str> {
+    fn with_any_corners(&mut self, stored: bool) -> Result<[u32; 3], &'static str> {
         let code = self.bytes.byte()?;
         if code == 0 {
             self.new = 0;
@@ -101,7 +101,7 @@ impl Triangles<'_> {
             *out = match which {
                 0 => (self.take_new(), true),
                 15 => (0, true),
-                _ => (self.corners.ago(usize::from(which)), false),
+                _ => (self.corners.recent(usize::from(which)), false),
             };
         }
         for (out, which) in out.iter_mut().zip([first, code >> 4, code & 15]) {
@@ -114,10 +114,10 @@ impl Triangles<'_> {
                 self.corners.push(index);
             }
         }
-        Ok(self.with_edges(out.map(|(index, _)| index)))
+        Ok(self.push_edges(out.map(|(index, _)| index)))
     }
 
-    fn with_edges(&mut self, [a, b, c]: [u32; 3]) -> [u32; 3] {
+    fn push_edges(&mut self, [a, b, c]: [u32; 3]) -> [u32; 3] {
         self.edges.push((b, a));
         self.edges.push((c, b));
         self.edges.push((a, c));
@@ -127,19 +127,19 @@ impl Triangles<'_> {
 
 /// Passes the indices of `count / 3` triangles to `put`.
 pub fn triangles(bytes: &[u8], count: usize, mut put: impl FnMut(usize, u32)) -> Result<(), &'static str> {
-    let mut bytes = Bytes(bytes);
+    let mut bytes = ByteReader(bytes);
     let head = bytes.byte()?;
     let version = head & 15;
     if head & 0xf0 != 0xe0 || version > 1 {
         return Err("it does not begin as compressed triangles do");
     }
     let codes = bytes.take(count / 3)?;
-    let data = bytes.0.len().checked_sub(TABLE).ok_or(SHORT)?;
+    let data = bytes.0.len().checked_sub(TABLE_BYTES).ok_or(TOO_SHORT)?;
     let (data, table) = bytes.0.split_at(data);
-    let mut own = Triangles {
-        bytes: Bytes(data),
-        edges: Last::new((u32::MAX, u32::MAX)),
-        corners: Last::new(u32::MAX),
+    let mut own = TriangleDecoder {
+        bytes: ByteReader(data),
+        edges: RecentRing::new((u32::MAX, u32::MAX)),
+        corners: RecentRing::new(u32::MAX),
         new: 0,
         stored: 0,
     };
@@ -147,8 +147,8 @@ pub fn triangles(bytes: &[u8], count: usize, mut put: impl FnMut(usize, u32)) ->
     for (i, &code) in codes.iter().enumerate() {
         let corners = match code {
             0..0xf0 => own.on_edge(code, direct)?,
-            0xf0..0xfe => own.alone(table[usize::from(code & 15)])?,
-            _ => own.free(code == 0xff)?,
+            0xf0..0xfe => own.with_new_corner(table[usize::from(code & 15)])?,
+            _ => own.with_any_corners(code == 0xff)?,
         };
         corners.into_iter().enumerate().for_each(|(k, index)| put(3 * i + k, index));
     }
@@ -160,18 +160,18 @@ pub fn triangles(bytes: &[u8], count: usize, mut put: impl FnMut(usize, u32)) ->
 
 /// Passes `count` indices to `put`.
 pub fn sequence(bytes: &[u8], count: usize, mut put: impl FnMut(usize, u32)) -> Result<(), &'static str> {
-    let mut bytes = Bytes(bytes);
+    let mut bytes = ByteReader(bytes);
     let head = bytes.byte()?;
     if head & 0xf0 != 0xd0 || head & 15 > 1 {
         return Err("it does not begin as compressed indices do");
     }
-    let data = bytes.0.len().checked_sub(TAIL).ok_or(SHORT)?;
+    let data = bytes.0.len().checked_sub(TAIL_BYTES).ok_or(TOO_SHORT)?;
     bytes.0 = &bytes.0[..data];
     let mut last = [0u32; 2];
     for i in 0..count {
-        let number = bytes.number()?;
+        let number = bytes.varint()?;
         let own = &mut last[(number & 1) as usize];
-        *own = own.wrapping_add(signed(number >> 1));
+        *own = own.wrapping_add(decode_zigzag(number >> 1));
         put(i, *own);
     }
     match bytes.0.is_empty() {

@@ -18,7 +18,7 @@ use serde::Deserialize;
 /// The extension's properties of a buffer view.
 #[derive(Deserialize, Clone)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Compressed {
+pub(super) struct CompressedView {
     pub buffer: usize,
     #[serde(default)]
     pub byte_offset: u64,
@@ -51,11 +51,11 @@ enum Filter {
 
 /// Upper limit for the bytes that one compressed byte decodes to: in version 1 of attributes, one byte can
 /// state that four bytes of 256 values do not change. A triangle takes a byte, an index one.
-const MOST: u64 = 1024;
+const MAX_EXPANSION: u64 = 1024;
 /// The size in bytes that is allowed to any view.
-const LEAST: u64 = 4096;
+const MIN_VIEW_LIMIT_BYTES: u64 = 4096;
 
-impl Compressed {
+impl CompressedView {
     /// Returns the size of the decompressed view in bytes, or the fault that prevents decompression.
     pub fn check(&self) -> Result<u64, &'static str> {
         let stride = self.byte_stride;
@@ -76,7 +76,9 @@ impl Compressed {
         }
         let bytes = self.count.checked_mul(stride);
         bytes
-            .filter(|bytes| *bytes <= MOST.saturating_mul(self.byte_length).saturating_add(LEAST))
+            .filter(|bytes| {
+                *bytes <= MAX_EXPANSION.saturating_mul(self.byte_length).saturating_add(MIN_VIEW_LIMIT_BYTES)
+            })
             .ok_or("it is too short for so many values")
     }
 
@@ -86,8 +88,12 @@ impl Compressed {
         let mut out = vec![0; self.check()? as usize];
         match self.mode {
             Mode::Attributes => vertices::decode(bytes, stride, &mut out)?,
-            Mode::Triangles => indices::triangles(bytes, count, |i, index| put(&mut out, stride, i, index))?,
-            Mode::Indices => indices::sequence(bytes, count, |i, index| put(&mut out, stride, i, index))?,
+            Mode::Triangles => {
+                indices::triangles(bytes, count, |i, index| write_index(&mut out, stride, i, index))?
+            }
+            Mode::Indices => {
+                indices::sequence(bytes, count, |i, index| write_index(&mut out, stride, i, index))?
+            }
         }
         match self.filter {
             Filter::None => {}
@@ -101,7 +107,7 @@ impl Compressed {
 }
 
 /// Writes an index of two or four bytes.
-fn put(out: &mut [u8], stride: usize, i: usize, index: u32) {
+fn write_index(out: &mut [u8], stride: usize, i: usize, index: u32) {
     out[i * stride..(i + 1) * stride].copy_from_slice(&index.to_le_bytes()[..stride]);
 }
 

@@ -4,8 +4,8 @@ use super::*;
 use proptest::prelude::*;
 
 /// Makes the description of a compressed view.
-fn view(mode: Mode, filter: Filter, count: usize, stride: usize, bytes: &[u8]) -> Compressed {
-    Compressed {
+fn view(mode: Mode, filter: Filter, count: usize, stride: usize, bytes: &[u8]) -> CompressedView {
+    CompressedView {
         buffer: 0,
         byte_offset: 0,
         byte_length: bytes.len() as u64,
@@ -134,13 +134,13 @@ proptest! {
         let mut ours: Vec<u8> = theirs.iter().flatten().map(|v| *v as u8).collect();
         meshopt::decode_filter_oct(&mut theirs);
         filters::octahedral(&mut ours, 1);
-        prop_assert!(near(ours.iter().map(|v| i64::from(*v as i8)), theirs.iter().flatten().map(|v| i64::from(*v))));
+        prop_assert!(equal_up_to_rounding(ours.iter().map(|v| i64::from(*v as i8)), theirs.iter().flatten().map(|v| i64::from(*v))));
 
         let mut theirs: Vec<[i16; 4]> = meshopt::encode_filter_oct(&vectors, bits + 8);
         let mut ours: Vec<u8> = theirs.iter().flatten().flat_map(|v| v.to_le_bytes()).collect();
         meshopt::decode_filter_oct(&mut theirs);
         filters::octahedral(&mut ours, 2);
-        prop_assert!(near(halves(&ours), theirs.iter().flatten().map(|v| i64::from(*v))));
+        prop_assert!(equal_up_to_rounding(halves(&ours), theirs.iter().flatten().map(|v| i64::from(*v))));
 
         let turns: Vec<[f32; 4]> = vectors
             .iter()
@@ -153,14 +153,14 @@ proptest! {
         let mut ours: Vec<u8> = theirs.iter().flatten().flat_map(|v| v.to_le_bytes()).collect();
         meshopt::decode_filter_quat(&mut theirs);
         filters::quaternion(&mut ours);
-        prop_assert!(near(halves(&ours), theirs.iter().flatten().map(|v| i64::from(*v))));
+        prop_assert!(equal_up_to_rounding(halves(&ours), theirs.iter().flatten().map(|v| i64::from(*v))));
 
         let colours: Vec<[f32; 4]> = vectors.iter().map(|v| v.map(f32::abs)).collect();
         let mut theirs: Vec<[u8; 4]> = meshopt::encode_filter_color(&colours, bits);
         let mut ours: Vec<u8> = theirs.concat();
         meshopt::decode_filter_color(&mut theirs);
         filters::colour(&mut ours, 1);
-        prop_assert!(near(ours.iter().map(|v| i64::from(*v)), theirs.iter().flatten().map(|v| i64::from(*v))));
+        prop_assert!(equal_up_to_rounding(ours.iter().map(|v| i64::from(*v)), theirs.iter().flatten().map(|v| i64::from(*v))));
     }
 
     #[test]
@@ -188,7 +188,7 @@ fn halves(bytes: &[u8]) -> impl Iterator<Item = i64> + '_ {
 }
 
 /// `true` if the numbers are equal up to the last bit of rounding.
-fn near(ours: impl Iterator<Item = i64>, theirs: impl Iterator<Item = i64>) -> bool {
+fn equal_up_to_rounding(ours: impl Iterator<Item = i64>, theirs: impl Iterator<Item = i64>) -> bool {
     ours.zip(theirs).all(|(own, other)| (own - other).abs() <= 1)
 }
 

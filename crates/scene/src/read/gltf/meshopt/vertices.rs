@@ -8,11 +8,11 @@
 //!          each four of a value: what its differences are of (bytes, 16 bits, 32 bits turned)
 //! ```
 
-use super::bytes::{Bytes, SHORT};
+use super::bytes::{ByteReader, TOO_SHORT};
 
 /// Upper limits for the bytes and the values of a block.
-const BLOCK: usize = 8192;
-const VALUES: usize = 256;
+const MAX_BLOCK_BYTES: usize = 8192;
+const MAX_BLOCK_VALUES: usize = 256;
 /// The number of values in a group.
 const GROUP: usize = 16;
 /// The bits per value of a group, selected by its two header bits: for version 0, and for both modes of
@@ -21,7 +21,7 @@ const WIDTHS: [[u32; 4]; 3] = [[0, 2, 4, 8], [0, 1, 2, 4], [1, 2, 4, 8]];
 
 /// Fills `out` with values of `stride` bytes, a multiple of 4 up to 256.
 pub fn decode(bytes: &[u8], stride: usize, out: &mut [u8]) -> Result<(), &'static str> {
-    let mut bytes = Bytes(bytes);
+    let mut bytes = ByteReader(bytes);
     let head = bytes.byte()?;
     let version = head & 15;
     if head & 0xf0 != 0xa0 || version > 1 {
@@ -29,18 +29,18 @@ pub fn decode(bytes: &[u8], stride: usize, out: &mut [u8]) -> Result<(), &'stati
     }
     let (channels, least) = if version == 0 { (0, 32) } else { (stride / 4, 24) };
     let (tail, padded) = (stride + channels, (stride + channels).max(least));
-    let body = bytes.0.len().checked_sub(padded).ok_or(SHORT)?;
+    let body = bytes.0.len().checked_sub(padded).ok_or(TOO_SHORT)?;
     let (first, channels) = bytes.0[bytes.0.len() - tail..].split_at(stride);
     let mut before = [0; 256];
     before[..stride].copy_from_slice(first);
     bytes.0 = &bytes.0[..body];
-    let values = ((BLOCK / stride) & !(GROUP - 1)).min(VALUES);
+    let values = ((MAX_BLOCK_BYTES / stride) & !(GROUP - 1)).min(MAX_BLOCK_VALUES);
     // The values of a block, one plane per byte of a value.
-    let mut planes = vec![0u8; stride * VALUES];
+    let mut planes = vec![0u8; stride * MAX_BLOCK_VALUES];
     for block in out.chunks_mut(values * stride) {
         let count = block.len() / stride;
         let control = if version == 0 { &[][..] } else { bytes.take(stride / 4)? };
-        for (k, plane) in planes.chunks_exact_mut(VALUES).enumerate() {
+        for (k, plane) in planes.chunks_exact_mut(MAX_BLOCK_VALUES).enumerate() {
             let way = control.get(k / 4).map_or(0, |control| control >> (2 * (k % 4)) & 3);
             match (version, way) {
                 (0, _) => groups(&mut bytes, &WIDTHS[0], &mut plane[..count])?,
@@ -50,9 +50,14 @@ pub fn decode(bytes: &[u8], stride: usize, out: &mut [u8]) -> Result<(), &'stati
             }
         }
         for four in 0..stride / 4 {
-            let planes = &planes[4 * four * VALUES..4 * (four + 1) * VALUES];
+            let planes = &planes[4 * four * MAX_BLOCK_VALUES..4 * (four + 1) * MAX_BLOCK_VALUES];
             let before = &mut before[4 * four..4 * four + 4];
-            add(planes, channels.get(four).copied().unwrap_or(0), before, (block, stride, 4 * four))?;
+            apply_differences(
+                planes,
+                channels.get(four).copied().unwrap_or(0),
+                before,
+                (block, stride, 4 * four),
+            )?;
         }
     }
     if !bytes.0.is_empty() {
@@ -62,7 +67,7 @@ pub fn decode(bytes: &[u8], stride: usize, out: &mut [u8]) -> Result<(), &'stati
 }
 
 /// Reads one byte of each value: two header bits per group, then the groups.
-fn groups(bytes: &mut Bytes<'_>, widths: &[u32; 4], out: &mut [u8]) -> Result<(), &'static str> {
+fn groups(bytes: &mut ByteReader<'_>, widths: &[u32; 4], out: &mut [u8]) -> Result<(), &'static str> {
     let head = bytes.take(out.len().div_ceil(GROUP).div_ceil(4))?;
     for (i, out) in out.chunks_mut(GROUP).enumerate() {
         let mut group = [0u8; GROUP];
@@ -78,7 +83,7 @@ fn groups(bytes: &mut Bytes<'_>, widths: &[u32; 4], out: &mut [u8]) -> Result<()
 
 /// Reads a group of values of 1, 2 or 4 bits; the largest value stands for a full byte that follows the
 /// group.
-fn narrow(bytes: &mut Bytes<'_>, bits: u32, out: &mut [u8; GROUP]) -> Result<(), &'static str> {
+fn narrow(bytes: &mut ByteReader<'_>, bits: u32, out: &mut [u8; GROUP]) -> Result<(), &'static str> {
     let packed = bytes.take(GROUP * bits as usize / 8)?;
     let largest = (1 << bits) - 1;
     for (i, out) in out.iter_mut().enumerate() {
@@ -92,7 +97,7 @@ fn narrow(bytes: &mut Bytes<'_>, bits: u32, out: &mut [u8; GROUP]) -> Result<(),
 }
 
 /// Adds up differences for four bytes of each value, and writes them to their places in the block.
-fn add(
+fn apply_differences(
     planes: &[u8],
     channel: u8,
     before: &mut [u8],
@@ -100,7 +105,7 @@ fn add(
 ) -> Result<(), &'static str> {
     let undo = |byte: u8| byte >> 1 ^ (byte & 1).wrapping_neg();
     for (i, value) in block.chunks_exact_mut(stride).enumerate() {
-        let new: [u8; 4] = std::array::from_fn(|k| planes[k * VALUES + i]);
+        let new: [u8; 4] = std::array::from_fn(|k| planes[k * MAX_BLOCK_VALUES + i]);
         match channel & 3 {
             0 => {
                 for (own, new) in before.iter_mut().zip(new) {

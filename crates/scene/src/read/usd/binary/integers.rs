@@ -8,13 +8,13 @@ const LZ4_RATIO: u64 = 255;
 
 /// The error for a damaged compressed block, with a message.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Damaged(pub &'static str);
+pub struct DamagedBlock(pub &'static str);
 
 /// Unpacks a block of at most `most` bytes. Its first byte is the number of chunks; 0 means that the rest is
 /// a single chunk.
-pub fn unpack(block: &[u8], most: u64) -> Result<Vec<u8>, Damaged> {
+pub fn unpack(block: &[u8], most: u64) -> Result<Vec<u8>, DamagedBlock> {
     let Some((&chunks, mut rest)) = block.split_first() else {
-        return Err(Damaged("a compressed block is empty"));
+        return Err(DamagedBlock("a compressed block is empty"));
     };
     // A block cannot expand further, whatever it claims.
     let most = most.min((rest.len() as u64).saturating_mul(LZ4_RATIO)) as usize;
@@ -27,11 +27,11 @@ pub fn unpack(block: &[u8], most: u64) -> Result<Vec<u8>, Damaged> {
     let mut filled = 0;
     for _ in 0..chunks {
         let Some((length, after)) = rest.split_first_chunk::<4>() else {
-            return Err(Damaged("a chunk of a compressed block is cut short"));
+            return Err(DamagedBlock("a chunk of a compressed block is cut short"));
         };
         let length = usize::try_from(i32::from_le_bytes(*length)).ok();
         let Some((chunk, after)) = length.and_then(|length| after.split_at_checked(length)) else {
-            return Err(Damaged("a chunk of a compressed block is cut short"));
+            return Err(DamagedBlock("a chunk of a compressed block is cut short"));
         };
         filled += decompress(chunk, &mut out[filled..])?;
         rest = after;
@@ -40,8 +40,8 @@ pub fn unpack(block: &[u8], most: u64) -> Result<Vec<u8>, Damaged> {
     Ok(out)
 }
 
-fn decompress(chunk: &[u8], out: &mut [u8]) -> Result<usize, Damaged> {
-    lz4_flex::block::decompress_into(chunk, out).map_err(|_| Damaged("a compressed block is damaged"))
+fn decompress(chunk: &[u8], out: &mut [u8]) -> Result<usize, DamagedBlock> {
+    lz4_flex::block::decompress_into(chunk, out).map_err(|_| DamagedBlock("a compressed block is damaged"))
 }
 
 /// An integer type of one width, with the widths of its stored differences.
@@ -76,15 +76,15 @@ fn encoded<T: Integer>(count: u64) -> u64 {
 
 /// Decodes the `count` numbers of a compressed block: the common difference, two bits for each number, and
 /// the differences that are not the common one.
-pub fn integers<T: Integer>(block: &[u8], count: u64) -> Result<Vec<T>, Damaged> {
+pub fn integers<T: Integer>(block: &[u8], count: u64) -> Result<Vec<T>, DamagedBlock> {
     if count == 0 {
         return Ok(Vec::new());
     }
     if count > MAX_VALUES {
-        return Err(Damaged("a list is larger than any that is read"));
+        return Err(DamagedBlock("a list is larger than any that is read"));
     }
     let bytes = unpack(block, encoded::<T>(count))?;
-    let short = || Damaged("a list of numbers is cut short");
+    let short = || DamagedBlock("a list of numbers is cut short");
     let count = count as usize;
     let (common, rest) = bytes.split_at_checked(T::SIZE).ok_or_else(short)?;
     let (codes, mut rest) = rest.split_at_checked(count.div_ceil(4)).ok_or_else(short)?;

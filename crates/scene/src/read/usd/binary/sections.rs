@@ -1,28 +1,28 @@
 //! The tables of a binary layer: their location and their contents.
 
-use super::integers::{Damaged, Integer, MAX_VALUES, integers, unpack};
+use super::integers::{DamagedBlock, Integer, MAX_VALUES, integers, unpack};
 use crate::Error;
-use crate::read::usd::bytes::Bytes;
+use crate::read::usd::bytes::LayerBytes;
 use std::sync::Arc;
 
 /// The newest version that is read.
-const NEWEST: [u8; 2] = [0, 13];
+const MAX_VERSION: [u8; 2] = [0, 13];
 /// From this version on tables are compressed; before, their rows are stored as they lie in memory.
-const COMPRESSED: [u8; 2] = [0, 4];
+const COMPRESSED_SINCE: [u8; 2] = [0, 4];
 /// Before this version, rows of specs and paths begin with four unused bytes.
-const UNPADDED: [u8; 2] = [0, 1];
+const UNPADDED_SINCE: [u8; 2] = [0, 1];
 /// Upper limit for the bytes of the token section; larger files are refused.
 const MAX_TOKEN_BYTES: u64 = 1 << 28;
 /// Upper limit for the entries of a table.
 const MAX_ENTRIES: u64 = 1 << 25;
 
 /// Marks the end of a list of fields.
-pub const END: u32 = u32::MAX;
+pub const END_MARK: u32 = u32::MAX;
 
 /// One element of a path.
 #[derive(Clone, Copy)]
 pub struct PathNode {
-    /// The index of the parent path; [`END`] for the root and for unused entries.
+    /// The index of the parent path; [`END_MARK`] for the root and for unused entries.
     pub parent: u32,
     pub token: u32,
     pub is_property: bool,
@@ -50,7 +50,7 @@ pub struct Tables {
     pub tokens: Vec<Arc<str>>,
     pub strings: Vec<u32>,
     pub fields: Vec<Field>,
-    /// Indices of fields; each list ends with [`END`].
+    /// Indices of fields; each list ends with [`END_MARK`].
     pub lists: Vec<u32>,
     pub paths: Vec<PathNode>,
     /// The index of the root's path.
@@ -63,13 +63,13 @@ pub fn is_binary(start: &[u8]) -> bool {
     start.starts_with(b"PXR-USDC")
 }
 
-pub fn read(bytes: &Bytes) -> Result<Tables, Error> {
+pub fn read(bytes: &LayerBytes) -> Result<Tables, Error> {
     let head = bytes.read(0, 24)?;
     if !is_binary(&head) {
         return Err(bytes.malformed("does not begin as a binary layer does", 0));
     }
     let version = [head[8], head[9]];
-    if version > NEWEST {
+    if version > MAX_VERSION {
         let what = format!(
             "version {}.{} of the binary form (0.0 to 0.13 are read); write it anew with `usdcat`",
             version[0], version[1]
@@ -82,7 +82,7 @@ pub fn read(bytes: &Bytes) -> Result<Tables, Error> {
         return Err(bytes.malformed(format!("a table of {count} sections, where 64 are the most"), toc));
     }
     let table = bytes.read(toc + 8, 32 * count)?;
-    let section = |name: &str| -> Result<Section<'_>, Error> {
+    let section = |name: &str| -> Result<SectionReader<'_>, Error> {
         let row = table
             .as_chunks::<32>()
             .0
@@ -96,7 +96,7 @@ pub fn read(bytes: &Bytes) -> Result<Tables, Error> {
         if start.checked_add(size).is_none_or(|end| end > bytes.length()) {
             return Err(bytes.malformed(format!("the section {name} is cut short"), start));
         }
-        Ok(Section { bytes, version, at: start, end: start + size })
+        Ok(SectionReader { bytes, version, offset: start, end: start + size })
     };
     let tokens = read_tokens(section("TOKENS")?)?;
     let strings = read_strings(section("STRINGS")?)?;
@@ -108,31 +108,31 @@ pub fn read(bytes: &Bytes) -> Result<Tables, Error> {
         false => lists.rows::<1>(count, 0)?.into_iter().map(|[field]| field).collect(),
     };
     // Ends the last list, even if the file does not.
-    lists.push(END);
+    lists.push(END_MARK);
     let (paths, root) = read_paths(section("PATHS")?)?;
     let specs = read_specs(section("SPECS")?)?;
     Ok(Tables { version, tokens, strings, fields, lists, paths, root, specs })
 }
 
 /// A cursor over a section.
-struct Section<'a> {
-    bytes: &'a Bytes,
+struct SectionReader<'a> {
+    bytes: &'a LayerBytes,
     version: [u8; 2],
-    at: u64,
+    offset: u64,
     end: u64,
 }
 
-impl Section<'_> {
-    fn damaged(&self, Damaged(what): Damaged) -> Error {
-        self.bytes.malformed(what, self.at)
+impl SectionReader<'_> {
+    fn damaged(&self, DamagedBlock(what): DamagedBlock) -> Error {
+        self.bytes.malformed(what, self.offset)
     }
 
     fn take(&mut self, length: u64) -> Result<Vec<u8>, Error> {
-        if length > self.end.saturating_sub(self.at) {
-            return Err(self.bytes.malformed("a section ends before what it should hold", self.at));
+        if length > self.end.saturating_sub(self.offset) {
+            return Err(self.bytes.malformed("a section ends before what it should hold", self.offset));
         }
-        let out = self.bytes.read(self.at, length)?;
-        self.at += length;
+        let out = self.bytes.read(self.offset, length)?;
+        self.offset += length;
         Ok(out)
     }
 
@@ -151,7 +151,7 @@ impl Section<'_> {
     }
 
     fn is_compressed(&self) -> bool {
-        self.version >= COMPRESSED
+        self.version >= COMPRESSED_SINCE
     }
 
     /// Reads rows of `N` 4-byte numbers, each row after `padding` unused bytes.
@@ -167,7 +167,7 @@ impl Section<'_> {
 
     /// Returns the number of padding bytes in rows of specs and paths.
     fn padding(&self) -> usize {
-        if self.version < UNPADDED { 4 } else { 0 }
+        if self.version < UNPADDED_SINCE { 4 } else { 0 }
     }
 
     /// Reads compressed numbers, which are preceded by their size.
@@ -178,7 +178,7 @@ impl Section<'_> {
     }
 }
 
-fn read_tokens(mut section: Section<'_>) -> Result<Vec<Arc<str>>, Error> {
+fn read_tokens(mut section: SectionReader<'_>) -> Result<Vec<Arc<str>>, Error> {
     let count = section.count()?;
     let size = section.u64()?;
     if size > MAX_TOKEN_BYTES {
@@ -198,19 +198,19 @@ fn read_tokens(mut section: Section<'_>) -> Result<Vec<Arc<str>>, Error> {
     };
     match tokens.len() as u64 == count {
         true => Ok(tokens),
-        false => {
-            Err(section.bytes.malformed(format!("{} tokens instead of {count}", tokens.len()), section.at))
-        }
+        false => Err(section
+            .bytes
+            .malformed(format!("{} tokens instead of {count}", tokens.len()), section.offset)),
     }
 }
 
-fn read_strings(mut section: Section<'_>) -> Result<Vec<u32>, Error> {
+fn read_strings(mut section: SectionReader<'_>) -> Result<Vec<u32>, Error> {
     let count = section.count()?;
     let bytes = section.take(4 * count)?;
     Ok(bytes.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect())
 }
 
-fn read_fields(mut section: Section<'_>) -> Result<Vec<Field>, Error> {
+fn read_fields(mut section: SectionReader<'_>) -> Result<Vec<Field>, Error> {
     let count = section.count()?;
     if !section.is_compressed() {
         let field =
@@ -223,13 +223,13 @@ fn read_fields(mut section: Section<'_>) -> Result<Vec<Field>, Error> {
     let values =
         if count == 0 { Vec::new() } else { unpack(&block, 8 * count).map_err(|e| section.damaged(e))? };
     if values.len() as u64 != 8 * count {
-        return Err(section.bytes.malformed("the values of fields are cut short", section.at));
+        return Err(section.bytes.malformed("the values of fields are cut short", section.offset));
     }
     let values = values.as_chunks::<8>().0.iter().map(|b| u64::from_le_bytes(*b));
     Ok(names.into_iter().zip(values).map(|(name, value)| Field { name, value }).collect())
 }
 
-fn read_specs(mut section: Section<'_>) -> Result<Vec<SpecRow>, Error> {
+fn read_specs(mut section: SectionReader<'_>) -> Result<Vec<SpecRow>, Error> {
     let count = section.count()?;
     if !section.is_compressed() {
         let rows = section.rows::<3>(count, section.padding())?;
@@ -243,7 +243,7 @@ fn read_specs(mut section: Section<'_>) -> Result<Vec<SpecRow>, Error> {
 }
 
 /// Reads the tree of paths; returns it and the index of its root.
-fn read_paths(mut section: Section<'_>) -> Result<(Vec<PathNode>, u32), Error> {
+fn read_paths(mut section: SectionReader<'_>) -> Result<(Vec<PathNode>, u32), Error> {
     let total = section.count()?;
     match section.is_compressed() {
         true => read_compressed_paths(section, total),
@@ -253,8 +253,8 @@ fn read_paths(mut section: Section<'_>) -> Result<(Vec<PathNode>, u32), Error> {
 
 /// Reads paths with flag bits for a following child (1), a following sibling (2), and a property (4). With
 /// both a child and a sibling, the child follows directly, after the file offset of the sibling.
-fn read_plain_paths(mut section: Section<'_>, total: u64) -> Result<(Vec<PathNode>, u32), Error> {
-    let (start, padding) = (section.at, section.padding());
+fn read_plain_paths(mut section: SectionReader<'_>, total: u64) -> Result<(Vec<PathNode>, u32), Error> {
+    let (start, padding) = (section.offset, section.padding());
     let content = section.take(section.end - start)?;
     let wrong = |what: &str| section.bytes.malformed(what, start);
     if total > (content.len() / (padding + 12)) as u64 {
@@ -264,9 +264,9 @@ fn read_plain_paths(mut section: Section<'_>, total: u64) -> Result<(Vec<PathNod
         let bytes = content.get(at..at.saturating_add(4))?;
         Some(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
     };
-    let none = PathNode { parent: END, token: END, is_property: false };
-    let (mut paths, mut root, mut count) = (vec![none; total as usize], END, 0);
-    let mut open: Vec<(usize, u32)> = if total > 0 { vec![(0, END)] } else { Vec::new() };
+    let none = PathNode { parent: END_MARK, token: END_MARK, is_property: false };
+    let (mut paths, mut root, mut count) = (vec![none; total as usize], END_MARK, 0);
+    let mut open: Vec<(usize, u32)> = if total > 0 { vec![(0, END_MARK)] } else { Vec::new() };
     while let Some((mut at, mut parent)) = open.pop() {
         loop {
             let own = at + padding;
@@ -279,7 +279,7 @@ fn read_plain_paths(mut section: Section<'_>, total: u64) -> Result<(Vec<PathNod
             };
             count += 1;
             match root {
-                END => root = index,
+                END_MARK => root = index,
                 _ => *path = PathNode { parent, token, is_property: bits & 4 != 0 },
             }
             at = own + 12;
@@ -305,18 +305,18 @@ fn read_plain_paths(mut section: Section<'_>, total: u64) -> Result<(Vec<PathNod
 
 /// Reads paths in depth-first order. The jump of each entry tells what follows: −2 nothing, −1 a child, 0 a
 /// sibling, above 0 a child and, that many entries on, a sibling.
-fn read_compressed_paths(mut section: Section<'_>, total: u64) -> Result<(Vec<PathNode>, u32), Error> {
+fn read_compressed_paths(mut section: SectionReader<'_>, total: u64) -> Result<(Vec<PathNode>, u32), Error> {
     let count = section.count()?;
     let numbers = section.numbers::<u32>(count)?;
     let elements = section.numbers::<u32>(count)?;
     let jumps = section.numbers::<u32>(count)?;
-    let wrong = |what: &str| section.bytes.malformed(what, section.at);
-    let none = PathNode { parent: END, token: END, is_property: false };
+    let wrong = |what: &str| section.bytes.malformed(what, section.offset);
+    let none = PathNode { parent: END_MARK, token: END_MARK, is_property: false };
     let mut paths = vec![none; total as usize];
     let mut seen = vec![false; total as usize];
-    let mut root = END;
+    let mut root = END_MARK;
     // Entries still to be followed, each with its parent path.
-    let mut open: Vec<(usize, u32)> = if count > 0 { vec![(0, END)] } else { Vec::new() };
+    let mut open: Vec<(usize, u32)> = if count > 0 { vec![(0, END_MARK)] } else { Vec::new() };
     while let Some((mut entry, mut parent)) = open.pop() {
         loop {
             let Some(&number) = numbers.get(entry) else {
@@ -329,7 +329,7 @@ fn read_compressed_paths(mut section: Section<'_>, total: u64) -> Result<(Vec<Pa
             if std::mem::replace(seen, true) {
                 return Err(wrong("a path comes twice"));
             }
-            if parent == END && root == END {
+            if parent == END_MARK && root == END_MARK {
                 root = number;
             } else {
                 let element = elements[entry] as i32;

@@ -1,6 +1,6 @@
 //! Builds the tree of specs from the tables of a binary layer.
 
-use super::sections::{END, SpecRow, Tables};
+use super::sections::{END_MARK, SpecRow, Tables};
 use super::values::Binary;
 use crate::Error;
 use crate::read::usd::specs::{PrimSpec, PropertySpec, SpecId, Specs, ValueRef};
@@ -13,14 +13,14 @@ const ROOT: u32 = 7;
 const RELATIONSHIP: u32 = 8;
 const VARIANT: u32 = 10;
 /// Marks a path without a prim or variant.
-const NONE: u32 = u32::MAX;
+const NO_SPEC: u32 = u32::MAX;
 
 /// Builds the tree; the tables must still have their paths.
 pub fn tree(tables: &Tables) -> Specs {
     let prims = prims(tables);
     let mut specs = Specs { prims: vec![PrimSpec::default()], ..Specs::default() };
-    let own = |row: &SpecRow| prims.get(row.path as usize).copied().unwrap_or(NONE);
-    let count = prims.iter().filter(|id| **id != NONE).count();
+    let own = |row: &SpecRow| prims.get(row.path as usize).copied().unwrap_or(NO_SPEC);
+    let count = prims.iter().filter(|id| **id != NO_SPEC).count();
     specs.prims.resize(count.max(1), PrimSpec::default());
     // Only the first spec of a path counts; a second one would break the tree.
     let mut seen = vec![false; tables.paths.len()];
@@ -31,11 +31,11 @@ pub fn tree(tables: &Tables) -> Specs {
         if std::mem::replace(&mut seen[row.path as usize], true) {
             continue;
         }
-        let above = prims.get(path.parent as usize).copied().unwrap_or(NONE);
+        let above = prims.get(path.parent as usize).copied().unwrap_or(NO_SPEC);
         let token = tables.tokens.get(path.token as usize).cloned().unwrap_or_default();
         match row.kind {
             ROOT if row.path == tables.root => specs.prims[0].fields = row.fields,
-            PRIM | VARIANT if path.parent != END && own(row) != NONE => {
+            PRIM | VARIANT if path.parent != END_MARK && own(row) != NO_SPEC => {
                 let id = own(row);
                 let variant = (row.kind == VARIANT).then(|| selection(&token)).flatten();
                 if row.kind == PRIM {
@@ -51,7 +51,7 @@ pub fn tree(tables: &Tables) -> Specs {
                     None => {}
                 }
             }
-            ATTRIBUTE | RELATIONSHIP if path.is_property && above != NONE => {
+            ATTRIBUTE | RELATIONSHIP if path.is_property && above != NO_SPEC => {
                 specs.prims[above as usize].properties.push(specs.properties.len() as u32);
                 specs.properties.push(PropertySpec { name: token, fields: row.fields });
             }
@@ -63,13 +63,13 @@ pub fn tree(tables: &Tables) -> Specs {
 
 /// Returns the spec number of each path that is a prim or variant; the root has 0.
 fn prims(tables: &Tables) -> Vec<SpecId> {
-    let mut out = vec![NONE; tables.paths.len()];
+    let mut out = vec![NO_SPEC; tables.paths.len()];
     if let Some(root) = out.get_mut(tables.root as usize) {
         *root = 0;
     }
     let mut count = 1;
     for row in tables.specs.iter().filter(|row| matches!(row.kind, PRIM | VARIANT)) {
-        if let Some(own) = out.get_mut(row.path as usize).filter(|own| **own == NONE) {
+        if let Some(own) = out.get_mut(row.path as usize).filter(|own| **own == NO_SPEC) {
             *own = count;
             count += 1;
         }

@@ -1,31 +1,31 @@
 //! Values of a binary layer. Each has 64 bits that state its type, whether it is an array, compressed or
 //! inlined, and its file offset or the inlined value itself.
 
-use super::integers::{Damaged, Integer, MAX_VALUES, integers};
-use super::sections::{END, PathNode, Tables};
+use super::integers::{DamagedBlock, Integer, MAX_VALUES, integers};
+use super::sections::{END_MARK, PathNode, Tables};
 use crate::Error;
-use crate::read::usd::bytes::Bytes;
+use crate::read::usd::bytes::LayerBytes;
 use crate::read::usd::specs::ValueRef;
 use crate::read::usd::spline::Spline;
 use crate::read::usd::value::{ListEdit, Numbers, Reference, Retime, Scalar, Value};
 use std::sync::Arc;
 
 /// The fewest elements of a compressed array.
-const LEAST_COMPRESSED: u64 = 16;
+const MIN_COMPRESSED_ELEMENTS: u64 = 16;
 /// Upper limit for the elements of a path.
 const MAX_PATH_DEPTH: usize = 2048;
 /// Upper limits for the entries of a list, of a list edit, and of an edit of integers.
 const MAX_LIST: u64 = 1 << 16;
-const MAX_EDITED: u64 = 1 << 14;
-const MAX_INTEGERS: u64 = 1 << 20;
+const MAX_EDITED_ITEMS: u64 = 1 << 14;
+const MAX_EDITED_INTEGERS: u64 = 1 << 20;
 /// Upper limit for the entries of a dictionary.
 const MAX_DICTIONARY: u64 = 1 << 10;
 
 /// The 64 bits of a value.
 #[derive(Clone, Copy)]
-struct Rep(u64);
+struct ValueRep(u64);
 
-impl Rep {
+impl ValueRep {
     fn is_array(self) -> bool {
         self.0 >> 63 == 1
     }
@@ -108,7 +108,7 @@ pub type TimeSamples = (Vec<f64>, Vec<u64>);
 
 /// An open binary layer.
 pub struct Binary {
-    bytes: Bytes,
+    bytes: LayerBytes,
     version: [u8; 2],
     tokens: Vec<Arc<str>>,
     strings: Vec<u32>,
@@ -117,7 +117,7 @@ pub struct Binary {
 
 impl Binary {
     /// Takes over the tables that values refer to.
-    pub fn new(bytes: Bytes, tables: &mut Tables) -> Binary {
+    pub fn new(bytes: LayerBytes, tables: &mut Tables) -> Binary {
         Binary {
             bytes,
             version: tables.version,
@@ -131,7 +131,7 @@ impl Binary {
     pub fn path(&self, number: u32) -> Option<Arc<str>> {
         let mut elements = Vec::new();
         let mut at = self.paths.get(number as usize)?;
-        while at.parent != END {
+        while at.parent != END_MARK {
             if elements.len() >= MAX_PATH_DEPTH {
                 return None;
             }
@@ -157,7 +157,7 @@ impl Binary {
 
     /// Reads a value other than time samples.
     pub fn value(&self, value: u64) -> Result<Value, Error> {
-        let rep = Rep(value);
+        let rep = ValueRep(value);
         if rep.is_edit() {
             return Ok(Value::Other);
         }
@@ -175,10 +175,10 @@ impl Binary {
             kind::TOKEN_VECTOR => self.vector(at, |number| self.token(number))?,
             kind::STRING_VECTOR => self.vector(at, |number| self.string(number))?,
             kind::PATH_VECTOR => self.vector(at, |number| self.path(number))?,
-            kind::TOKEN_LIST => Value::List(self.edits(at, |_, n| Ok(self.token(n)), 4)?),
-            kind::STRING_LIST => Value::List(self.edits(at, |_, n| Ok(self.string(n)), 4)?),
+            kind::TOKEN_LIST => Value::List(self.indexed_edits(at, |_, n| Ok(self.token(n)), 4)?),
+            kind::STRING_LIST => Value::List(self.indexed_edits(at, |_, n| Ok(self.string(n)), 4)?),
             kind::DICTIONARY => Value::Dictionary(self.dictionary(rep)?),
-            kind::PATH_LIST => Value::List(self.edits(at, |_, n| Ok(self.path(n)), 4)?),
+            kind::PATH_LIST => Value::List(self.indexed_edits(at, |_, n| Ok(self.path(n)), 4)?),
             kind::INTEGER_LIST => Value::Integers(self.edited_integers(at)?),
             kind::REFERENCE_LIST => Value::References(self.references(at, false)?),
             kind::PAYLOAD_LIST => Value::References(self.references(at, true)?),
@@ -210,7 +210,7 @@ impl Binary {
                     let what = "splines of a newer version; bake them into samples";
                     return Err(Error::unsupported(self.bytes.name(), what));
                 }
-                let own = Spline::of_bytes(&bytes);
+                let own = Spline::parse(&bytes);
                 Value::Spline(own.ok_or_else(|| self.bytes.malformed("a spline is cut short", at))?)
             }
             _ => Value::Other,
@@ -219,7 +219,7 @@ impl Binary {
 
     /// Returns the number of elements of an array without reading it; 1 for other values, 0 for a block.
     pub fn length(&self, value: u64) -> Result<usize, Error> {
-        let rep = Rep(value);
+        let rep = ValueRep(value);
         match rep.kind() {
             kind::BLOCK | kind::ANIMATION_BLOCK => Ok(0),
             _ if !rep.is_array() => Ok(1),
@@ -228,7 +228,7 @@ impl Binary {
     }
 
     pub fn is_whole_array(&self, value: u64) -> bool {
-        let rep = Rep(value);
+        let rep = ValueRep(value);
         let whole =
             matches!(layout(rep.kind()), Some((Scalar::I32 | Scalar::U32 | Scalar::I64 | Scalar::U64, 1)));
         whole && rep.is_array() && !rep.is_edit()
@@ -236,23 +236,23 @@ impl Binary {
 
     /// `true` if the value is a block, which stands for no value.
     pub fn is_block(&self, value: u64) -> bool {
-        matches!(Rep(value).kind(), kind::BLOCK | kind::ANIMATION_BLOCK)
+        matches!(ValueRep(value).kind(), kind::BLOCK | kind::ANIMATION_BLOCK)
     }
 
     /// Returns times and values of time samples; `None` if the value has another type.
     pub fn time_samples(&self, value: u64) -> Result<Option<TimeSamples>, Error> {
-        let rep = Rep(value);
+        let rep = ValueRep(value);
         if rep.kind() != kind::TIME_SAMPLES || rep.is_inlined() {
             return Ok(None);
         }
         let at = rep.payload();
-        let times_at = self.beside(at)?;
+        let times_at = self.relative_offset(at)?;
         let times = match self.value(self.bytes.u64(times_at)?)? {
             Value::Numbers(numbers) if numbers.scalar == Scalar::F64 && numbers.width == 1 => numbers.f64s(),
             _ => return Err(self.bytes.malformed("the times of samples are no numbers", times_at)),
         };
         // The data an offset skips over lies before the next offset.
-        let values_at = self.beside(times_at.saturating_add(8))?;
+        let values_at = self.relative_offset(times_at.saturating_add(8))?;
         let count = self.count(values_at, 8)?;
         if count != times.len() as u64 {
             let what = format!("{count} values at {} times", times.len());
@@ -264,12 +264,12 @@ impl Binary {
 
     /// Returns the location of the times of samples, which is the same for all values that share them.
     pub fn times_key(&self, value: u64) -> Option<u64> {
-        let at = Rep(value).payload();
-        self.bytes.u64(self.beside(at).ok()?).ok()
+        let at = ValueRep(value).payload();
+        self.bytes.u64(self.relative_offset(at).ok()?).ok()
     }
 
     /// Resolves an offset relative to its own position.
-    fn beside(&self, at: u64) -> Result<u64, Error> {
+    fn relative_offset(&self, at: u64) -> Result<u64, Error> {
         let distance = self.bytes.u64(at)? as i64;
         at.checked_add_signed(distance).ok_or_else(|| self.bytes.malformed("an offset leads outside", at))
     }
@@ -292,12 +292,12 @@ impl Binary {
         self.token(*self.strings.get(number as usize)?)
     }
 
-    fn missing(&self, at: u64) -> Error {
+    fn missing_entry(&self, at: u64) -> Error {
         self.bytes.malformed("a text or path has a number beyond all", at)
     }
 
     /// Returns the offset of an array's first element, and the number of elements.
-    fn array_head(&self, rep: Rep) -> Result<(u64, u64), Error> {
+    fn array_head(&self, rep: ValueRep) -> Result<(u64, u64), Error> {
         let at = rep.payload();
         if at == 0 {
             return Ok((0, 0));
@@ -314,9 +314,10 @@ impl Binary {
         }
     }
 
-    fn array(&self, rep: Rep, scalar: Scalar, width: usize) -> Result<Vec<u8>, Error> {
+    fn array(&self, rep: ValueRep, scalar: Scalar, width: usize) -> Result<Vec<u8>, Error> {
         let (count, at) = self.array_head(rep)?;
-        let packed = rep.is_compressed() && self.version >= [0, 5] && count >= LEAST_COMPRESSED && width == 1;
+        let packed =
+            rep.is_compressed() && self.version >= [0, 5] && count >= MIN_COMPRESSED_ELEMENTS && width == 1;
         if !packed {
             return self.bytes.read(at, count * (scalar.size() * width) as u64);
         }
@@ -332,7 +333,7 @@ impl Binary {
     fn integers<T: Integer>(&self, at: u64, count: u64) -> Result<(Vec<T>, u64), Error> {
         let size = self.bytes.u64(at)?;
         let block = self.bytes.read(at + 8, size)?;
-        let numbers = integers(&block, count).map_err(|Damaged(what)| self.bytes.malformed(what, at))?;
+        let numbers = integers(&block, count).map_err(|DamagedBlock(what)| self.bytes.malformed(what, at))?;
         Ok((numbers, at + 8 + size))
     }
 
@@ -347,7 +348,7 @@ impl Binary {
             return Ok(match scalar {
                 Scalar::F64 => numbers.flat_map(|v| f64::from(v).to_le_bytes()).collect(),
                 Scalar::F32 => numbers.flat_map(|v| (v as f32).to_le_bytes()).collect(),
-                _ => numbers.flat_map(|v| whole_half(v).to_le_bytes()).collect(),
+                _ => numbers.flat_map(|v| integer_to_half(v).to_le_bytes()).collect(),
             });
         }
         if code != *b"t" {
@@ -367,14 +368,14 @@ impl Binary {
         Ok(out)
     }
 
-    fn texts(&self, rep: Rep) -> Result<Value, Error> {
+    fn texts(&self, rep: ValueRep) -> Result<Value, Error> {
         let is_string = rep.kind() == kind::STRING;
         let one = |number: u32| if is_string { self.string(number) } else { self.token(number) };
         let at = rep.payload();
         if !rep.is_array() {
             // A few writers do not inline the index.
             let number = if rep.is_inlined() { at as u32 } else { self.bytes.u32(at)? };
-            let text = one(number).ok_or_else(|| self.missing(at))?;
+            let text = one(number).ok_or_else(|| self.missing_entry(at))?;
             return Ok(Value::Texts { array: false, list: vec![text] });
         }
         let (count, at) = self.array_head(rep)?;
@@ -383,13 +384,13 @@ impl Binary {
         let of_strings = rep.kind() != kind::TOKEN;
         let one = |number: u32| if of_strings { self.string(number) } else { self.token(number) };
         let numbers = numbers.as_chunks::<4>().0.iter().map(|b| one(u32::from_le_bytes(*b)));
-        let list = numbers.collect::<Option<Vec<_>>>().ok_or_else(|| self.missing(at))?;
+        let list = numbers.collect::<Option<Vec<_>>>().ok_or_else(|| self.missing_entry(at))?;
         Ok(Value::Texts { array: true, list })
     }
 
     /// Reads the names of children; a list much longer than the `expected` number is not read.
     pub fn names(&self, value: u64, expected: usize) -> Result<Vec<Arc<str>>, Error> {
-        let rep = Rep(value);
+        let rep = ValueRep(value);
         let at = rep.payload();
         if rep.kind() != kind::TOKEN_VECTOR || rep.is_inlined() {
             return Ok(Vec::new());
@@ -410,11 +411,11 @@ impl Binary {
         }
         let numbers = self.bytes.read(at + 8, 4 * count)?;
         let texts = numbers.as_chunks::<4>().0.iter().map(|b| one(u32::from_le_bytes(*b)));
-        let list = texts.collect::<Option<Vec<_>>>().ok_or_else(|| self.missing(at))?;
+        let list = texts.collect::<Option<Vec<_>>>().ok_or_else(|| self.missing_entry(at))?;
         Ok(Value::Texts { array: true, list })
     }
 
-    fn selections(&self, rep: Rep) -> Result<Value, Error> {
+    fn selections(&self, rep: ValueRep) -> Result<Value, Error> {
         let at = rep.payload();
         if rep.is_inlined() {
             return Ok(Value::Selections(Vec::new()));
@@ -426,32 +427,32 @@ impl Binary {
             let [set, variant] = pair.map(|b| self.string(u32::from_le_bytes(b)));
             Some((set?, variant?))
         });
-        let list = pairs.collect::<Option<Vec<_>>>().ok_or_else(|| self.missing(at))?;
+        let list = pairs.collect::<Option<Vec<_>>>().ok_or_else(|| self.missing_entry(at))?;
         Ok(Value::Selections(list))
     }
 
     /// Reads a list edit whose items have `size` bytes and begin with an index.
-    fn edits<T>(
+    fn indexed_edits<T>(
         &self,
         at: u64,
         one: impl Fn(u64, u32) -> Result<Option<T>, Error>,
         size: u64,
     ) -> Result<ListEdit<T>, Error> {
-        self.edits_of(at, MAX_EDITED, |at| {
+        self.read_edits(at, MAX_EDITED_ITEMS, |at| {
             let item = one(at, self.bytes.u32(at)?)?;
-            Ok((item.ok_or_else(|| self.missing(at))?, at + size))
+            Ok((item.ok_or_else(|| self.missing_entry(at))?, at + size))
         })
     }
 
     fn references(&self, at: u64, payload: bool) -> Result<ListEdit<Reference>, Error> {
-        self.edits_of(at, MAX_EDITED, |at| self.reference(at, payload))
+        self.read_edits(at, MAX_EDITED_ITEMS, |at| self.reference(at, payload))
     }
 
     fn edited_integers(&self, at: u64) -> Result<ListEdit<i64>, Error> {
-        self.edits_of(at, MAX_INTEGERS, |at| Ok((self.bytes.u64(at)? as i64, at + 8)))
+        self.read_edits(at, MAX_EDITED_INTEGERS, |at| Ok((self.bytes.u64(at)? as i64, at + 8)))
     }
 
-    fn edits_of<T>(
+    fn read_edits<T>(
         &self,
         mut at: u64,
         most: u64,
@@ -495,13 +496,13 @@ impl Binary {
 
     /// Reads a reference or a payload; returns it and the offset after it.
     fn reference(&self, at: u64, payload: bool) -> Result<(Reference, u64), Error> {
-        let asset = self.string(self.bytes.u32(at)?).ok_or_else(|| self.missing(at))?;
+        let asset = self.string(self.bytes.u32(at)?).ok_or_else(|| self.missing_entry(at))?;
         let path = self.bytes.u32(at + 4)?;
         // An empty path has an index that does not exist.
         let prim = self.path(path).unwrap_or_default();
         let prim = if &*prim == "/" { "".into() } else { prim };
         let mut end = at + 8;
-        let mut own = Retime::NONE;
+        let mut own = Retime::IDENTITY;
         if !payload || self.version >= [0, 8] {
             let bytes = self.bytes.read(end, 16)?;
             own = retime(&bytes);
@@ -514,7 +515,7 @@ impl Binary {
     }
 
     /// Reads keys and value references of a dictionary, but not the values.
-    fn dictionary(&self, rep: Rep) -> Result<Vec<(Arc<str>, ValueRef)>, Error> {
+    fn dictionary(&self, rep: ValueRep) -> Result<Vec<(Arc<str>, ValueRef)>, Error> {
         let at = rep.payload();
         if rep.is_inlined() || at == 0 {
             return Ok(Vec::new());
@@ -526,8 +527,8 @@ impl Binary {
         let mut at = at + 8;
         let mut out = Vec::with_capacity(count as usize);
         for _ in 0..count {
-            let key = self.string(self.bytes.u32(at)?).ok_or_else(|| self.missing(at))?;
-            let value = self.beside(at + 4)?;
+            let key = self.string(self.bytes.u32(at)?).ok_or_else(|| self.missing_entry(at))?;
+            let value = self.relative_offset(at + 4)?;
             if value < at + 12 {
                 return Err(self.bytes.malformed("a dictionary leads back", at));
             }
@@ -543,7 +544,7 @@ impl Binary {
         let count = self.count(at, 12)?;
         let mut at = at + 8;
         for _ in 0..count {
-            let value = self.beside(at + 4)?;
+            let value = self.relative_offset(at + 4)?;
             if value < at + 12 {
                 return Err(self.bytes.malformed("a dictionary leads back", at));
             }
@@ -563,7 +564,7 @@ fn flat<T, const S: usize>(numbers: Vec<T>, bytes: impl Fn(T) -> [u8; S]) -> Vec
 }
 
 /// Converts an integer to IEEE 754 binary16; integers that are not exact in it are never stored this way.
-fn whole_half(value: i32) -> u16 {
+fn integer_to_half(value: i32) -> u16 {
     let sign = if value < 0 { 0x8000 } else { 0 };
     let size = value.unsigned_abs();
     if size == 0 {
@@ -580,7 +581,7 @@ fn whole_half(value: i32) -> u16 {
 
 /// Returns an inlined value: a number of at most 32 bits, a wider one that fits into these, or a vector or
 /// matrix diagonal of small integers.
-fn inlined(rep: Rep, scalar: Scalar, width: usize) -> Vec<u8> {
+fn inlined(rep: ValueRep, scalar: Scalar, width: usize) -> Vec<u8> {
     let bits = rep.payload() as u32;
     if width == 1 {
         return match scalar {
@@ -606,7 +607,7 @@ fn inlined(rep: Rep, scalar: Scalar, width: usize) -> Vec<u8> {
     let bytes = |value: i32| match scalar {
         Scalar::F64 => f64::from(value).to_le_bytes().to_vec(),
         Scalar::F32 => (value as f32).to_le_bytes().to_vec(),
-        Scalar::F16 => whole_half(value).to_le_bytes().to_vec(),
+        Scalar::F16 => integer_to_half(value).to_le_bytes().to_vec(),
         _ => value.to_le_bytes().to_vec(),
     };
     (0..width).flat_map(|i| bytes(number(i))).collect()
@@ -620,7 +621,7 @@ mod tests {
     #[test]
     fn whole_numbers_as_halves() {
         for value in [0, 1, -1, 2, 3, 7, -100, 127, -128, 1023, 2048, 65504] {
-            assert_eq!(half(whole_half(value)), value as f32, "{value}");
+            assert_eq!(half(integer_to_half(value)), value as f32, "{value}");
         }
     }
 }

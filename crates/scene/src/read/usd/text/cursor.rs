@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 /// A syntax error and its position.
-pub struct Wrong {
+pub struct SyntaxError {
     pub what: String,
-    pub at: usize,
+    pub offset: usize,
 }
 
 pub struct Cursor<'a> {
     pub text: &'a [u8],
-    pub at: usize,
+    pub offset: usize,
 }
 
 /// A value that was skipped.
-pub struct Span {
+pub struct TextSpan {
     pub start: usize,
     pub end: usize,
     /// The number of elements of a list; 1 for other values.
@@ -22,27 +22,27 @@ pub struct Span {
 }
 
 impl<'a> Cursor<'a> {
-    pub fn wrong<T>(&self, what: impl Into<String>) -> Result<T, Wrong> {
-        Err(Wrong { what: what.into(), at: self.at })
+    pub fn syntax_error<T>(&self, what: impl Into<String>) -> Result<T, SyntaxError> {
+        Err(SyntaxError { what: what.into(), offset: self.offset })
     }
 
     /// Returns the next byte after spaces, line ends, `;` and comments.
     pub fn peek(&mut self) -> Option<u8> {
         loop {
-            match self.text.get(self.at)? {
-                b' ' | b'\t' | b'\r' | b'\n' | b';' => self.at += 1,
+            match self.text.get(self.offset)? {
+                b' ' | b'\t' | b'\r' | b'\n' | b';' => self.offset += 1,
                 b'#' => {
-                    let rest = &self.text[self.at..];
-                    self.at += rest.iter().position(|b| *b == b'\n').unwrap_or(rest.len());
+                    let rest = &self.text[self.offset..];
+                    self.offset += rest.iter().position(|b| *b == b'\n').unwrap_or(rest.len());
                 }
-                b'/' if self.text[self.at..].starts_with(b"//") => {
-                    let rest = &self.text[self.at..];
-                    self.at += rest.iter().position(|b| *b == b'\n').unwrap_or(rest.len());
+                b'/' if self.text[self.offset..].starts_with(b"//") => {
+                    let rest = &self.text[self.offset..];
+                    self.offset += rest.iter().position(|b| *b == b'\n').unwrap_or(rest.len());
                 }
-                b'/' if self.text[self.at..].starts_with(b"/*") => {
-                    let rest = &self.text[self.at + 2..];
+                b'/' if self.text[self.offset..].starts_with(b"/*") => {
+                    let rest = &self.text[self.offset + 2..];
                     let end = rest.windows(2).position(|b| b == b"*/");
-                    self.at = end.map_or(self.text.len(), |end| self.at + 4 + end);
+                    self.offset = end.map_or(self.text.len(), |end| self.offset + 4 + end);
                 }
                 byte => return Some(*byte),
             }
@@ -52,42 +52,42 @@ impl<'a> Cursor<'a> {
     /// Takes a byte if it is the next one.
     pub fn take(&mut self, byte: u8) -> bool {
         let is = self.peek() == Some(byte);
-        self.at += usize::from(is);
+        self.offset += usize::from(is);
         is
     }
 
-    pub fn expect(&mut self, byte: u8) -> Result<(), Wrong> {
+    pub fn expect(&mut self, byte: u8) -> Result<(), SyntaxError> {
         match self.take(byte) {
             true => Ok(()),
-            false => self.wrong(format!("a '{}' is missing", byte as char)),
+            false => self.syntax_error(format!("a '{}' is missing", byte as char)),
         }
     }
 
     /// Takes a word of letters, digits, `_`, `:` and non-ASCII characters; empty if there is none.
     pub fn word(&mut self) -> &'a str {
         self.peek();
-        let rest = self.text.get(self.at..).unwrap_or_default();
+        let rest = self.text.get(self.offset..).unwrap_or_default();
         let is = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b':') || *b >= 0x80;
         let length = rest.iter().position(|b| !is(b)).unwrap_or(rest.len());
-        self.at += length;
+        self.offset += length;
         str::from_utf8(&rest[..length]).unwrap_or_default()
     }
 
     /// Takes a word of letters; empty if there is none.
     pub fn name(&mut self) -> &'a str {
         self.peek();
-        let rest = self.text.get(self.at..).unwrap_or_default();
+        let rest = self.text.get(self.offset..).unwrap_or_default();
         let length = rest.iter().position(|b| !b.is_ascii_alphabetic()).unwrap_or(rest.len());
-        self.at += length;
+        self.offset += length;
         str::from_utf8(&rest[..length]).unwrap_or_default()
     }
 
     /// Takes a word if it is the next one.
     pub fn take_word(&mut self, word: &str) -> bool {
-        let before = self.at;
+        let before = self.offset;
         let is = self.word() == word;
         if !is {
-            self.at = before;
+            self.offset = before;
         }
         is
     }
@@ -100,11 +100,11 @@ impl<'a> Cursor<'a> {
     /// Takes a number of any type.
     pub fn parsed<T: std::str::FromStr>(&mut self) -> Option<T> {
         self.peek();
-        let rest = self.text.get(self.at..)?;
+        let rest = self.text.get(self.offset..)?;
         let is = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.');
         let length = rest.iter().position(|b| !is(b)).unwrap_or(rest.len());
         let number = str::from_utf8(&rest[..length]).ok()?.parse().ok()?;
-        self.at += length;
+        self.offset += length;
         Some(number)
     }
 
@@ -113,21 +113,21 @@ impl<'a> Cursor<'a> {
     }
 
     /// Takes a string in one or three quotation marks.
-    pub fn string(&mut self) -> Result<Arc<str>, Wrong> {
+    pub fn string(&mut self) -> Result<Arc<str>, SyntaxError> {
         let Some(quote @ (b'"' | b'\'')) = self.peek() else {
-            return self.wrong("a string is missing");
+            return self.syntax_error("a string is missing");
         };
-        let long = self.text[self.at..].starts_with(&[quote; 3]);
+        let long = self.text[self.offset..].starts_with(&[quote; 3]);
         let marks = if long { 3 } else { 1 };
-        self.at += marks;
+        self.offset += marks;
         let mut out = Vec::new();
         loop {
-            match self.text.get(self.at) {
-                None => return self.wrong("a string does not end"),
-                Some(b'\n') if !long => return self.wrong("a string does not end in its line"),
+            match self.text.get(self.offset) {
+                None => return self.syntax_error("a string does not end"),
+                Some(b'\n') if !long => return self.syntax_error("a string does not end in its line"),
                 Some(b'\\') => {
-                    let Some(escaped) = self.text.get(self.at + 1) else {
-                        return self.wrong("a string does not end");
+                    let Some(escaped) = self.text.get(self.offset + 1) else {
+                        return self.syntax_error("a string does not end");
                     };
                     out.push(match escaped {
                         b'n' => b'\n',
@@ -135,15 +135,17 @@ impl<'a> Cursor<'a> {
                         b'r' => b'\r',
                         other => *other,
                     });
-                    self.at += 2;
+                    self.offset += 2;
                 }
-                Some(byte) if *byte == quote && (!long || self.text[self.at..].starts_with(&[quote; 3])) => {
-                    self.at += marks;
+                Some(byte)
+                    if *byte == quote && (!long || self.text[self.offset..].starts_with(&[quote; 3])) =>
+                {
+                    self.offset += marks;
                     return Ok(String::from_utf8_lossy(&out).into());
                 }
                 Some(byte) => {
                     out.push(*byte);
-                    self.at += 1;
+                    self.offset += 1;
                 }
             }
         }
@@ -151,12 +153,12 @@ impl<'a> Cursor<'a> {
 
     /// The name of an asset, between single or triple `@`. Between triple ones `\@@@` stands for `@@@`, and
     /// the name may end with one or two `@` (USD's text format, "Asset paths").
-    pub fn asset(&mut self) -> Result<Arc<str>, Wrong> {
+    pub fn asset(&mut self) -> Result<Arc<str>, SyntaxError> {
         self.expect(b'@')?;
-        if !self.text[self.at..].starts_with(b"@@") {
+        if !self.text[self.offset..].starts_with(b"@@") {
             return self.until(b"@");
         }
-        self.at += 2;
+        self.offset += 2;
         let mut name = String::new();
         loop {
             name.push_str(&self.until(b"@@@")?);
@@ -167,38 +169,38 @@ impl<'a> Cursor<'a> {
             name.push_str("@@@");
         }
         for _ in 0..2 {
-            if self.text.get(self.at) == Some(&b'@') {
+            if self.text.get(self.offset) == Some(&b'@') {
                 name.push('@');
-                self.at += 1;
+                self.offset += 1;
             }
         }
         Ok(name.into())
     }
 
     /// Takes a path, in angle brackets.
-    pub fn path(&mut self) -> Result<Arc<str>, Wrong> {
+    pub fn path(&mut self) -> Result<Arc<str>, SyntaxError> {
         self.expect(b'<')?;
         self.until(b">")
     }
 
-    fn until(&mut self, mark: &[u8]) -> Result<Arc<str>, Wrong> {
-        let rest = self.text.get(self.at..).unwrap_or_default();
+    fn until(&mut self, mark: &[u8]) -> Result<Arc<str>, SyntaxError> {
+        let rest = self.text.get(self.offset..).unwrap_or_default();
         let Some(length) = rest.windows(mark.len()).position(|b| b == mark) else {
-            return self.wrong("a path or the name of an asset does not end");
+            return self.syntax_error("a path or the name of an asset does not end");
         };
-        self.at += length + mark.len();
+        self.offset += length + mark.len();
         Ok(String::from_utf8_lossy(&rest[..length]).into())
     }
 
     /// Skips a value: a word, a string, a path, or brackets with their contents.
-    pub fn skip(&mut self) -> Result<Span, Wrong> {
+    pub fn skip(&mut self) -> Result<TextSpan, SyntaxError> {
         self.peek();
-        let start = self.at;
+        let start = self.offset;
         let is_list = self.text.get(start) == Some(&b'[');
         let (mut depth, mut elements, mut open) = (0usize, 0, false);
         loop {
             let Some(byte) = self.peek() else {
-                return self.wrong("a value does not end");
+                return self.syntax_error("a value does not end");
             };
             // Anything in a list except a comma begins an element or belongs to one.
             if depth == 1 && byte != b',' && byte != b']' && !open {
@@ -210,33 +212,33 @@ impl<'a> Cursor<'a> {
                 b'@' => drop(self.asset()?),
                 b'<' => drop(self.path()?),
                 b'[' | b'(' | b'{' => {
-                    self.at += 1;
+                    self.offset += 1;
                     depth += 1;
                 }
                 b']' | b')' | b'}' if depth > 0 => {
-                    self.at += 1;
+                    self.offset += 1;
                     depth -= 1;
                 }
                 b',' if depth > 0 => {
                     open &= depth > 1;
-                    self.at += 1;
+                    self.offset += 1;
                 }
-                b'=' | b':' if depth > 0 => self.at += 1,
-                b']' | b')' | b'}' | b',' | b'=' => return self.wrong("a value is missing"),
+                b'=' | b':' if depth > 0 => self.offset += 1,
+                b']' | b')' | b'}' | b',' | b'=' => return self.syntax_error("a value is missing"),
                 _ => self.skip_word(),
             }
             if depth == 0 {
                 break;
             }
         }
-        Ok(Span { start, end: self.at, count: if is_list { elements } else { 1 } })
+        Ok(TextSpan { start, end: self.offset, count: if is_list { elements } else { 1 } })
     }
 
     /// Skips a number or a name, at least one byte.
     fn skip_word(&mut self) {
-        let rest = &self.text[self.at..];
+        let rest = &self.text[self.offset..];
         let ends = |b: &u8| b" \t\r\n;,()[]{}=:#\"'@<".contains(b);
-        self.at += rest.iter().position(ends).unwrap_or(rest.len()).max(1);
+        self.offset += rest.iter().position(ends).unwrap_or(rest.len()).max(1);
     }
 }
 
@@ -245,7 +247,7 @@ mod tests {
     use super::*;
 
     fn cursor(text: &str) -> Cursor<'_> {
-        Cursor { text: text.as_bytes(), at: 0 }
+        Cursor { text: text.as_bytes(), offset: 0 }
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! Metadata in the text form: list edits, references to files, and variant selections.
 
-use super::cursor::{Cursor, Wrong};
+use super::cursor::{Cursor, SyntaxError};
 use crate::read::usd::value::{ListEdit, Numbers, Reference, Retime, Scalar, Value};
 use std::sync::Arc;
 
 /// The keyword in front of a list edit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Edit {
+pub enum EditKeyword {
     Explicit,
     Add,
     Prepend,
@@ -15,34 +15,34 @@ pub enum Edit {
     Reorder,
 }
 
-impl Edit {
+impl EditKeyword {
     /// Takes the keyword if there is one.
-    pub fn take(cursor: &mut Cursor<'_>) -> Edit {
+    pub fn take(cursor: &mut Cursor<'_>) -> EditKeyword {
         let words = [
-            ("add", Edit::Add),
-            ("prepend", Edit::Prepend),
-            ("append", Edit::Append),
-            ("delete", Edit::Delete),
-            ("reorder", Edit::Reorder),
+            ("add", EditKeyword::Add),
+            ("prepend", EditKeyword::Prepend),
+            ("append", EditKeyword::Append),
+            ("delete", EditKeyword::Delete),
+            ("reorder", EditKeyword::Reorder),
         ];
         for (word, edit) in words {
             if cursor.take_word(word) {
                 return edit;
             }
         }
-        Edit::Explicit
+        EditKeyword::Explicit
     }
 
     /// Stores a list in the matching field of an edit.
-    pub fn put<T>(self, list: Vec<T>, into: &mut ListEdit<T>) {
+    pub fn store<T>(self, list: Vec<T>, into: &mut ListEdit<T>) {
         match self {
-            Edit::Explicit => into.explicit = Some(list),
-            Edit::Add => into.added = list,
-            Edit::Prepend => into.prepended = list,
-            Edit::Append => into.appended = list,
-            Edit::Delete => into.deleted = list,
+            EditKeyword::Explicit => into.explicit = Some(list),
+            EditKeyword::Add => into.added = list,
+            EditKeyword::Prepend => into.prepended = list,
+            EditKeyword::Append => into.appended = list,
+            EditKeyword::Delete => into.deleted = list,
             // Reordering alone affects nothing that is read.
-            Edit::Reorder => {}
+            EditKeyword::Reorder => {}
         }
     }
 }
@@ -50,8 +50,8 @@ impl Edit {
 /// Reads one item, or several in brackets; none for `None`.
 pub fn list<T>(
     cursor: &mut Cursor<'_>,
-    mut one: impl FnMut(&mut Cursor<'_>) -> Result<T, Wrong>,
-) -> Result<Vec<T>, Wrong> {
+    mut one: impl FnMut(&mut Cursor<'_>) -> Result<T, SyntaxError>,
+) -> Result<Vec<T>, SyntaxError> {
     if cursor.take_word("None") {
         return Ok(Vec::new());
     }
@@ -67,7 +67,7 @@ pub fn list<T>(
 }
 
 /// Reads a path; a relative one starts at the prim `at`.
-pub fn path(cursor: &mut Cursor<'_>, at: &str) -> Result<Arc<str>, Wrong> {
+pub fn path(cursor: &mut Cursor<'_>, at: &str) -> Result<Arc<str>, SyntaxError> {
     Ok(absolute(at, &cursor.path()?))
 }
 
@@ -99,7 +99,7 @@ fn absolute(at: &str, path: &str) -> Arc<str> {
 }
 
 /// Reads a reference or payload of the prim `at`: a file, a path, or both, and its layer offset.
-pub fn reference(cursor: &mut Cursor<'_>, at: &str) -> Result<Reference, Wrong> {
+pub fn reference(cursor: &mut Cursor<'_>, at: &str) -> Result<Reference, SyntaxError> {
     let asset = if cursor.peek() == Some(b'@') { cursor.asset()? } else { "".into() };
     let prim = match cursor.peek() {
         // A path in another file is not relative to `at`.
@@ -109,33 +109,33 @@ pub fn reference(cursor: &mut Cursor<'_>, at: &str) -> Result<Reference, Wrong> 
     };
     if asset.is_empty() && prim.is_empty() {
         // An empty path refers to the default prim of the same layer; anything else is no reference.
-        if !cursor.text[..cursor.at].ends_with(b">") && !cursor.text[..cursor.at].ends_with(b"@") {
-            return cursor.wrong("a reference is missing");
+        if !cursor.text[..cursor.offset].ends_with(b">") && !cursor.text[..cursor.offset].ends_with(b"@") {
+            return cursor.syntax_error("a reference is missing");
         }
     }
     Ok(Reference { asset, prim, retime: retime(cursor)? })
 }
 
 /// Reads a sublayer and its layer offset.
-pub fn sublayer(cursor: &mut Cursor<'_>) -> Result<(Arc<str>, Retime), Wrong> {
+pub fn sublayer(cursor: &mut Cursor<'_>) -> Result<(Arc<str>, Retime), SyntaxError> {
     Ok((cursor.asset()?, retime(cursor)?))
 }
 
 /// Reads `(offset = 1; scale = 2)`, if present.
-fn retime(cursor: &mut Cursor<'_>) -> Result<Retime, Wrong> {
-    let mut out = Retime::NONE;
+fn retime(cursor: &mut Cursor<'_>) -> Result<Retime, SyntaxError> {
+    let mut out = Retime::IDENTITY;
     if !cursor.take(b'(') {
         return Ok(out);
     }
     while !cursor.take(b')') {
         let name = cursor.word();
         cursor.expect(b'=')?;
-        let before = cursor.at;
+        let before = cursor.offset;
         match (name, cursor.number()) {
             ("offset", Some(offset)) => out.offset = offset,
             ("scale", Some(scale)) => out.scale = scale,
             _ => {
-                cursor.at = before;
+                cursor.offset = before;
                 cursor.skip()?;
             }
         }
@@ -145,20 +145,20 @@ fn retime(cursor: &mut Cursor<'_>) -> Result<Retime, Wrong> {
 }
 
 /// Reads an integer.
-pub fn integer(cursor: &mut Cursor<'_>) -> Result<i64, Wrong> {
+pub fn integer(cursor: &mut Cursor<'_>) -> Result<i64, SyntaxError> {
     match cursor.parsed() {
         Some(number) => Ok(number),
-        None => cursor.wrong("a whole number is missing"),
+        None => cursor.syntax_error("a whole number is missing"),
     }
 }
 
 /// Reads `{ string set = "variant" }`.
-pub fn selections(cursor: &mut Cursor<'_>) -> Result<Value, Wrong> {
+pub fn selections(cursor: &mut Cursor<'_>) -> Result<Value, SyntaxError> {
     cursor.expect(b'{')?;
     let mut out = Vec::new();
     while !cursor.take(b'}') {
         if cursor.word() != "string" {
-            return cursor.wrong("a selection of a variant is no string");
+            return cursor.syntax_error("a selection of a variant is no string");
         }
         let set: Arc<str> = if cursor.is_string() { cursor.string()? } else { cursor.word().into() };
         cursor.expect(b'=')?;
@@ -169,7 +169,7 @@ pub fn selections(cursor: &mut Cursor<'_>) -> Result<Value, Wrong> {
 }
 
 /// Reads a plain value: a string, a number or a bool; others give [`Value::Other`].
-pub fn plain(cursor: &mut Cursor<'_>) -> Result<Value, Wrong> {
+pub fn plain(cursor: &mut Cursor<'_>) -> Result<Value, SyntaxError> {
     if cursor.is_string() {
         return Ok(Value::Texts { array: false, list: vec![cursor.string()?] });
     }

@@ -7,7 +7,7 @@ mod splines;
 mod values;
 
 pub use parse::open;
-pub use values::{Text, kind_of_type};
+pub use values::{TextValues, kind_of_type};
 
 /// `true` if the first bytes are those of a text layer.
 pub fn is_text(start: &[u8]) -> bool {

@@ -1,17 +1,17 @@
 //! The grammar of the text form: nested prims, their metadata, properties and variants.
 
-use super::cursor::{Cursor, Wrong};
-use super::metadata::{Edit, VARIANT, integer, list, path, plain, reference, selections, sublayer};
-use super::values::Text;
+use super::cursor::{Cursor, SyntaxError};
+use super::metadata::{EditKeyword, VARIANT, integer, list, path, plain, reference, selections, sublayer};
+use super::values::TextValues;
 use crate::Error;
-use crate::read::usd::bytes::Bytes;
-use crate::read::usd::specs::{END, PrimSpec, PropertySpec, SpecId, Specs, ValueRef};
+use crate::read::usd::bytes::LayerBytes;
+use crate::read::usd::specs::{END_OF_FIELDS, PrimSpec, PropertySpec, SpecId, Specs, ValueRef};
 use crate::read::usd::value::{ListEdit, Numbers, Reference, Scalar, Value, type_name as current};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Upper limit for the size of a file in bytes; larger layers should use the binary form.
-const MAX_TEXT: u64 = 1 << 29;
+const MAX_TEXT_BYTES: u64 = 1 << 29;
 /// Upper limit for the nesting of prims and variants.
 const MAX_DEPTH: usize = 256;
 /// Upper limit for the fields of a prim or a property.
@@ -20,37 +20,37 @@ const MAX_FIELDS: usize = 4096;
 const MAX_DICTIONARIES: usize = 16;
 
 /// Reads everything but values.
-pub fn open(bytes: Bytes) -> Result<(Specs, Text), Error> {
+pub fn open(bytes: LayerBytes) -> Result<(Specs, TextValues), Error> {
     let length = bytes.length();
-    if length > MAX_TEXT {
+    if length > MAX_TEXT_BYTES {
         let what = "bytes of a text layer; write it as .usdc with `usdcat`";
-        return Err(Error::limit(bytes.name(), what, length, MAX_TEXT));
+        return Err(Error::limit(bytes.name(), what, length, MAX_TEXT_BYTES));
     }
     let content = bytes.read(0, length)?;
     let mut parser = Parser {
-        cursor: Cursor { text: &content, at: 0 },
+        cursor: Cursor { text: &content, offset: 0 },
         specs: Specs { prims: vec![PrimSpec::default()], ..Specs::default() },
-        text: Text::new(bytes.clone()),
+        text: TextValues::new(bytes.clone()),
         names: HashMap::new(),
         path: String::new(),
     };
     match parser.layer() {
         Ok(()) => {}
-        Err(Wrong { what, at }) => {
+        Err(SyntaxError { what, offset: at }) => {
             let line = 1 + content[..at.min(content.len())].iter().filter(|b| **b == b'\n').count();
             let what = format!("{what}; mend it there, or export it anew");
             return Err(Error::malformed(bytes.name(), what, format!("line {line}")));
         }
     }
     let Parser { specs, mut text, .. } = parser;
-    text.keep(content);
+    text.set_text(content);
     Ok((specs, text))
 }
 
 type Fields = Vec<(u32, ValueRef)>;
 
 /// A property while its statements are read.
-struct Property {
+struct OpenProperty {
     name: Arc<str>,
     fields: Fields,
     targets: Option<ListEdit<Arc<str>>>,
@@ -58,7 +58,7 @@ struct Property {
 
 /// A prim while it is read.
 #[derive(Default)]
-struct Open {
+struct OpenPrim {
     fields: Fields,
     references: ListEdit<Reference>,
     payload: ListEdit<Reference>,
@@ -66,14 +66,14 @@ struct Open {
     specializes: ListEdit<Arc<str>>,
     clip_sets: Option<ListEdit<Arc<str>>>,
     inactive_ids: Option<ListEdit<i64>>,
-    properties: Vec<Property>,
+    properties: Vec<OpenProperty>,
     by_name: HashMap<Arc<str>, usize>,
 }
 
 struct Parser<'a> {
     cursor: Cursor<'a>,
     specs: Specs,
-    text: Text,
+    text: TextValues,
     names: HashMap<Arc<str>, u32>,
     /// The path of the current prim, with [`VARIANT`] for each variant; relative paths start there.
     path: String,
@@ -103,18 +103,18 @@ impl<'a> Parser<'a> {
     }
 
     /// Adds fields to the tables; returns the start of their list.
-    fn keep(&mut self, fields: Fields) -> u32 {
+    fn push_fields(&mut self, fields: Fields) -> u32 {
         let start = self.specs.lists.len() as u32;
         for field in fields {
             self.specs.lists.push(self.specs.fields.len() as u32);
             self.specs.fields.push(field);
         }
-        self.specs.lists.push(END);
+        self.specs.lists.push(END_OF_FIELDS);
         start
     }
 
-    fn layer(&mut self) -> Result<(), Wrong> {
-        let mut open = Open::default();
+    fn layer(&mut self) -> Result<(), SyntaxError> {
+        let mut open = OpenPrim::default();
         if self.cursor.take(b'(') {
             self.metadata(&mut open)?;
         }
@@ -126,22 +126,22 @@ impl<'a> Parser<'a> {
                 self.reorder()?;
                 continue;
             }
-            return self.cursor.wrong("neither def, over nor class");
+            return self.cursor.syntax_error("neither def, over nor class");
         }
         self.close(0, open);
         Ok(())
     }
 
     /// Skips `rootPrims = […]` and the like after `reorder`; reordering alone affects nothing that is read.
-    fn reorder(&mut self) -> Result<(), Wrong> {
+    fn reorder(&mut self) -> Result<(), SyntaxError> {
         self.cursor.word();
         self.cursor.expect(b'=')?;
         self.cursor.skip().map(drop)
     }
 
     /// Adds the collected statements of a prim to the tables.
-    fn close(&mut self, id: SpecId, open: Open) {
-        let Open { mut fields, references, payload, inherits, specializes, properties, .. } = open;
+    fn close(&mut self, id: SpecId, open: OpenPrim) {
+        let OpenPrim { mut fields, references, payload, inherits, specializes, properties, .. } = open;
         for (name, edit) in [("references", references), ("payload", payload)] {
             if edit != ListEdit::default() {
                 self.field(&mut fields, name, Value::References(edit));
@@ -152,27 +152,27 @@ impl<'a> Parser<'a> {
                 self.field(&mut fields, name, Value::List(edit));
             }
         }
-        for Property { name, mut fields, targets } in properties {
+        for OpenProperty { name, mut fields, targets } in properties {
             if let Some(targets) = targets {
                 self.field(&mut fields, "targetPaths", Value::List(targets));
             }
-            let fields = self.keep(fields);
+            let fields = self.push_fields(fields);
             self.specs.prims[id as usize].properties.push(self.specs.properties.len() as u32);
             self.specs.properties.push(PropertySpec { name, fields });
         }
-        self.specs.prims[id as usize].fields = self.keep(fields);
+        self.specs.prims[id as usize].fields = self.push_fields(fields);
     }
 
     /// Reads a prim, if one begins here.
-    fn prim(&mut self, parent: SpecId, depth: usize) -> Result<bool, Wrong> {
+    fn prim(&mut self, parent: SpecId, depth: usize) -> Result<bool, SyntaxError> {
         let kinds = [("def", 0u32), ("over", 1), ("class", 2)];
         let Some((_, specifier)) = kinds.into_iter().find(|(word, _)| self.cursor.take_word(word)) else {
             return Ok(false);
         };
         if depth > MAX_DEPTH {
-            return self.cursor.wrong(format!("prims are more than {MAX_DEPTH} deep in each other"));
+            return self.cursor.syntax_error(format!("prims are more than {MAX_DEPTH} deep in each other"));
         }
-        let mut open = Open::default();
+        let mut open = OpenPrim::default();
         let bytes = specifier.to_le_bytes().to_vec();
         let number = Numbers { scalar: Scalar::U32, width: 1, array: false, bytes };
         self.field(&mut open.fields, "specifier", Value::Numbers(number));
@@ -197,11 +197,11 @@ impl<'a> Parser<'a> {
     }
 
     /// Reads the contents of the curly brackets of a prim or a variant.
-    fn body(&mut self, id: SpecId, open: &mut Open, depth: usize) -> Result<(), Wrong> {
+    fn body(&mut self, id: SpecId, open: &mut OpenPrim, depth: usize) -> Result<(), SyntaxError> {
         self.cursor.expect(b'{')?;
         while !self.cursor.take(b'}') {
             if self.cursor.peek().is_none() {
-                return self.cursor.wrong("a prim does not end");
+                return self.cursor.syntax_error("a prim does not end");
             }
             if self.prim(id, depth + 1)? {
             } else if self.cursor.take_word("variantSet") {
@@ -213,9 +213,9 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    fn variants(&mut self, id: SpecId, depth: usize) -> Result<(), Wrong> {
+    fn variants(&mut self, id: SpecId, depth: usize) -> Result<(), SyntaxError> {
         if depth > MAX_DEPTH {
-            return self.cursor.wrong(format!("prims are more than {MAX_DEPTH} deep in each other"));
+            return self.cursor.syntax_error(format!("prims are more than {MAX_DEPTH} deep in each other"));
         }
         let set = self.cursor.string()?;
         self.cursor.expect(b'=')?;
@@ -225,7 +225,7 @@ impl<'a> Parser<'a> {
             let variant = self.specs.prims.len() as SpecId;
             self.specs.prims.push(PrimSpec::default());
             self.specs.prims[id as usize].variants.push((set.clone(), name, variant));
-            let mut open = Open::default();
+            let mut open = OpenPrim::default();
             let above = self.path.len();
             self.path.push_str(VARIANT);
             if self.cursor.take(b'(') {
@@ -239,28 +239,28 @@ impl<'a> Parser<'a> {
     }
 
     /// Reads the metadata of a layer, a prim or a property, up to the closing bracket.
-    fn metadata(&mut self, open: &mut Open) -> Result<(), Wrong> {
+    fn metadata(&mut self, open: &mut OpenPrim) -> Result<(), SyntaxError> {
         while !self.cursor.take(b')') {
             if self.cursor.is_string() {
                 let comment = self.cursor.string()?;
                 self.text_field(&mut open.fields, "comment", &comment);
                 continue;
             }
-            let edit = Edit::take(&mut self.cursor);
+            let edit = EditKeyword::take(&mut self.cursor);
             let name = self.cursor.word();
             if name.is_empty() {
-                return self.cursor.wrong("the name of metadata is missing");
+                return self.cursor.syntax_error("the name of metadata is missing");
             }
             if open.fields.len() > MAX_FIELDS {
-                return self.cursor.wrong(format!("more than {MAX_FIELDS} fields of metadata"));
+                return self.cursor.syntax_error(format!("more than {MAX_FIELDS} fields of metadata"));
             }
             self.cursor.expect(b'=')?;
             let (cursor, at) = (&mut self.cursor, &*self.path);
             match name {
-                "references" => edit.put(list(cursor, |c| reference(c, at))?, &mut open.references),
-                "payload" => edit.put(list(cursor, |c| reference(c, at))?, &mut open.payload),
-                "inherits" => edit.put(list(cursor, |c| path(c, at))?, &mut open.inherits),
-                "specializes" => edit.put(list(cursor, |c| path(c, at))?, &mut open.specializes),
+                "references" => edit.store(list(cursor, |c| reference(c, at))?, &mut open.references),
+                "payload" => edit.store(list(cursor, |c| reference(c, at))?, &mut open.payload),
+                "inherits" => edit.store(list(cursor, |c| path(c, at))?, &mut open.inherits),
+                "specializes" => edit.store(list(cursor, |c| path(c, at))?, &mut open.specializes),
                 "variants" => {
                     let value = selections(cursor)?;
                     self.field(&mut open.fields, "variantSelection", value);
@@ -276,13 +276,13 @@ impl<'a> Parser<'a> {
                 }
                 "clipSets" => {
                     let mut names = open.clip_sets.take().unwrap_or_default();
-                    edit.put(list(cursor, |c| c.string())?, &mut names);
+                    edit.store(list(cursor, |c| c.string())?, &mut names);
                     self.field(&mut open.fields, name, Value::List(names.clone()));
                     open.clip_sets = Some(names);
                 }
                 "inactiveIds" => {
                     let mut ids = open.inactive_ids.take().unwrap_or_default();
-                    edit.put(list(cursor, integer)?, &mut ids);
+                    edit.store(list(cursor, integer)?, &mut ids);
                     self.field(&mut open.fields, name, Value::Integers(ids.clone()));
                     open.inactive_ids = Some(ids);
                 }
@@ -300,16 +300,16 @@ impl<'a> Parser<'a> {
     }
 
     /// Reads `{ type name = value … }`: the keys, and references to values, which are read on demand.
-    fn dictionary(&mut self, depth: usize) -> Result<Value, Wrong> {
+    fn dictionary(&mut self, depth: usize) -> Result<Value, SyntaxError> {
         self.cursor.expect(b'{')?;
         let mut out = Vec::new();
         while !self.cursor.take(b'}') {
             if out.len() > MAX_FIELDS || depth > MAX_DICTIONARIES {
-                return self.cursor.wrong("a dictionary of too many entries, or too deep");
+                return self.cursor.syntax_error("a dictionary of too many entries, or too deep");
             }
             let mut type_name = self.cursor.word().to_owned();
             if type_name.is_empty() {
-                return self.cursor.wrong("an entry of a dictionary has no type");
+                return self.cursor.syntax_error("an entry of a dictionary has no type");
             }
             if self.cursor.take(b'[') {
                 self.cursor.expect(b']')?;
@@ -335,9 +335,9 @@ impl<'a> Parser<'a> {
     }
 
     /// Reads a statement on a property.
-    fn property(&mut self, open: &mut Open) -> Result<(), Wrong> {
-        let edit = Edit::take(&mut self.cursor);
-        if edit == Edit::Reorder {
+    fn property(&mut self, open: &mut OpenPrim) -> Result<(), SyntaxError> {
+        let edit = EditKeyword::take(&mut self.cursor);
+        if edit == EditKeyword::Reorder {
             return self.reorder();
         }
         let mut is_uniform = false;
@@ -346,10 +346,10 @@ impl<'a> Parser<'a> {
             is_uniform |= word == "uniform";
         }
         // The keyword may also follow these words.
-        let edit = if edit == Edit::Explicit { Edit::take(&mut self.cursor) } else { edit };
+        let edit = if edit == EditKeyword::Explicit { EditKeyword::take(&mut self.cursor) } else { edit };
         let mut type_name = self.cursor.word().to_owned();
         if type_name.is_empty() {
-            return self.cursor.wrong("neither a prim nor a property");
+            return self.cursor.syntax_error("neither a prim nor a property");
         }
         if self.cursor.take(b'[') {
             self.cursor.expect(b']')?;
@@ -358,14 +358,14 @@ impl<'a> Parser<'a> {
         let type_name = current(type_name.into());
         let name = self.cursor.word();
         if name.is_empty() {
-            return self.cursor.wrong("the name of a property is missing");
+            return self.cursor.syntax_error("the name of a property is missing");
         }
         let number = match open.by_name.get(name) {
             Some(number) => *number,
             None => {
                 let name: Arc<str> = name.into();
                 open.by_name.insert(name.clone(), open.properties.len());
-                open.properties.push(Property { name, fields: Vec::new(), targets: None });
+                open.properties.push(OpenProperty { name, fields: Vec::new(), targets: None });
                 open.properties.len() - 1
             }
         };
@@ -383,13 +383,13 @@ impl<'a> Parser<'a> {
         if self.cursor.take(b'=') {
             if is_relationship && matches!(part, "" | "default") {
                 let targets = open.properties[number].targets.get_or_insert_default();
-                edit.put(list(&mut self.cursor, |c| path(c, &self.path))?, targets);
+                edit.store(list(&mut self.cursor, |c| path(c, &self.path))?, targets);
             } else {
                 self.assigned(part, &type_name, &mut fields)?;
             }
         }
         if self.cursor.take(b'(') {
-            let mut own = Open { fields, ..Open::default() };
+            let mut own = OpenPrim { fields, ..OpenPrim::default() };
             self.metadata(&mut own)?;
             fields = own.fields;
         }
@@ -398,7 +398,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Reads the text after the `=` of an attribute; `part` is the suffix of its name.
-    fn assigned(&mut self, part: &str, type_name: &str, fields: &mut Fields) -> Result<(), Wrong> {
+    fn assigned(&mut self, part: &str, type_name: &str, fields: &mut Fields) -> Result<(), SyntaxError> {
         let (name, value) = match part {
             "" | "default" => {
                 let span = self.cursor.skip()?;
@@ -422,12 +422,12 @@ impl<'a> Parser<'a> {
     }
 
     /// Reads `{ time: value, … }`.
-    fn samples(&mut self, type_name: &str) -> Result<ValueRef, Wrong> {
+    fn samples(&mut self, type_name: &str) -> Result<ValueRef, SyntaxError> {
         self.cursor.expect(b'{')?;
         let mut samples = Vec::new();
         while !self.cursor.take(b'}') {
             let Some(time) = self.cursor.number().filter(|time| time.is_finite()) else {
-                return self.cursor.wrong("the time of a sample is no number");
+                return self.cursor.syntax_error("the time of a sample is no number");
             };
             self.cursor.expect(b':')?;
             let span = self.cursor.skip()?;

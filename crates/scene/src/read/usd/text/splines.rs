@@ -5,7 +5,7 @@ use crate::read::usd::spline::{Extrapolation, Interpolation, Knot, Loops, Spline
 
 /// Reads a spline with its curly brackets; `None` if it is malformed.
 pub fn spline(text: &[u8]) -> Option<Spline> {
-    let mut cursor = Cursor { text, at: 0 };
+    let mut cursor = Cursor { text, offset: 0 };
     let mut own =
         Spline { is_hermite: false, pre: Extrapolation::Held, post: Extrapolation::Held, knots: Vec::new() };
     let mut loops = None;
@@ -14,7 +14,7 @@ pub fn spline(text: &[u8]) -> Option<Spline> {
     }
     while !cursor.take(b'}') {
         match cursor.peek()? {
-            b',' => cursor.at += 1,
+            b',' => cursor.offset += 1,
             b if b.is_ascii_digit() || matches!(b, b'-' | b'+' | b'.') => own.knots.push(knot(&mut cursor)?),
             _ => match cursor.name() {
                 "bezier" => {}
@@ -47,13 +47,13 @@ fn numbers(cursor: &mut Cursor<'_>) -> Option<Vec<f64>> {
         return Some(out);
     }
     while !cursor.take(b')') {
-        let before = cursor.at;
+        let before = cursor.offset;
         match cursor.number() {
             Some(number) => out.push(number),
             None if cursor.name().is_empty() && !cursor.take(b',') => return None,
             None => {}
         }
-        if cursor.at == before {
+        if cursor.offset == before {
             return None;
         }
     }
@@ -100,13 +100,13 @@ fn knot(cursor: &mut Cursor<'_>) -> Option<Knot> {
             _ => match cursor.name() {
                 "pre" => pre = tangent(cursor)?,
                 "post" => {
-                    let at = cursor.at;
+                    let at = cursor.offset;
                     match cursor.name() {
                         "none" => next = Interpolation::Nothing,
                         "held" => next = Interpolation::Held,
                         "linear" => next = Interpolation::Linear,
                         "curve" => next = Interpolation::Curve,
-                        _ => cursor.at = at,
+                        _ => cursor.offset = at,
                     }
                     post = tangent(cursor)?;
                 }
@@ -119,7 +119,7 @@ fn knot(cursor: &mut Cursor<'_>) -> Option<Knot> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::read::usd::spline::Side;
+    use crate::read::usd::spline::JumpSide;
 
     #[test]
     fn what_is_no_spline_is_none() {
@@ -138,8 +138,8 @@ mod tests {
         for text in ["{}", "{ bezier, pre: none }"] {
             assert!(spline(text.as_bytes()).is_some_and(|own| own.is_empty()), "{text}");
         }
-        let own = spline(b"{ 1: 2, 3: 4 }").map(|own| own.at(2.0, Side::At));
+        let own = spline(b"{ 1: 2, 3: 4 }").map(|own| own.value(2.0, JumpSide::At));
         assert_eq!(own, Some(Some(2.0)));
-        assert!(Spline::of_bytes(&[0x11, 9, 1, 0, 0, 0, 0]).is_none());
+        assert!(Spline::parse(&[0x11, 9, 1, 0, 0, 0, 0]).is_none());
     }
 }

@@ -1,9 +1,9 @@
 //! The values of a text layer, parsed from the text on demand.
 
-use super::cursor::{Cursor, Span};
+use super::cursor::{Cursor, TextSpan};
 use super::splines::spline;
 use crate::read::number::float;
-use crate::read::usd::bytes::Bytes;
+use crate::read::usd::bytes::LayerBytes;
 use crate::read::usd::specs::ValueRef;
 use crate::read::usd::value::{Numbers, Scalar, Value, ValueKind};
 use crate::{Error, Identity};
@@ -12,11 +12,11 @@ use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Tags in the upper bits of a [`ValueRef`].
-const PARSED: u64 = 1 << 62;
-const SAMPLES: u64 = 2 << 62;
+const PARSED_TAG: u64 = 1 << 62;
+const SAMPLES_TAG: u64 = 2 << 62;
 
 /// A value that is not parsed yet.
-struct Raw {
+struct RawValue {
     start: u32,
     end: u32,
     count: u32,
@@ -26,20 +26,20 @@ struct Raw {
 }
 
 /// The values of a text layer.
-pub struct Text {
-    bytes: Bytes,
+pub struct TextValues {
+    bytes: LayerBytes,
     text: Vec<u8>,
-    raw: Vec<Raw>,
+    raw: Vec<RawValue>,
     parsed: Vec<Value>,
     samples: Vec<(Arc<[f64]>, Vec<ValueRef>)>,
     types: Vec<Arc<str>>,
     type_numbers: HashMap<Arc<str>, u32>,
 }
 
-impl Text {
-    pub fn new(bytes: Bytes) -> Text {
+impl TextValues {
+    pub fn new(bytes: LayerBytes) -> TextValues {
         let none = Vec::new;
-        Text {
+        TextValues {
             bytes,
             text: none(),
             raw: Vec::new(),
@@ -51,12 +51,12 @@ impl Text {
     }
 
     /// Stores the text, once the positions of all values in it are known.
-    pub fn keep(&mut self, text: Vec<u8>) {
+    pub fn set_text(&mut self, text: Vec<u8>) {
         self.text = text;
     }
 
     /// Adds a value at a position of `text`, which is shorter than 4 GiB.
-    pub fn add_raw(&mut self, text: &[u8], span: &Span, type_name: &str) -> ValueRef {
+    pub fn add_raw(&mut self, text: &[u8], span: &TextSpan, type_name: &str) -> ValueRef {
         let own = text.get(span.start..span.end).unwrap_or_default();
         if own == b"None" || own == b"AnimationBlock" {
             return self.add(Value::Block);
@@ -72,25 +72,25 @@ impl Text {
             }
         };
         let (start, end, count) = (span.start as u32, span.end as u32, span.count as u32);
-        self.raw.push(Raw { start, end, count, type_name, hash: xxh3_64(own) });
+        self.raw.push(RawValue { start, end, count, type_name, hash: xxh3_64(own) });
         ValueRef(self.raw.len() as u64 - 1)
     }
 
     pub fn add(&mut self, value: Value) -> ValueRef {
         self.parsed.push(value);
-        ValueRef(PARSED | (self.parsed.len() as u64 - 1))
+        ValueRef(PARSED_TAG | (self.parsed.len() as u64 - 1))
     }
 
     pub fn add_samples(&mut self, times: Vec<f64>, values: Vec<ValueRef>) -> ValueRef {
         self.samples.push((times.into(), values));
-        ValueRef(SAMPLES | (self.samples.len() as u64 - 1))
+        ValueRef(SAMPLES_TAG | (self.samples.len() as u64 - 1))
     }
 
     pub fn value(&self, value: ValueRef) -> Result<Value, Error> {
-        let number = (value.0 & (PARSED - 1)) as usize;
-        match value.0 & !(PARSED - 1) {
-            PARSED => Ok(self.parsed.get(number).cloned().unwrap_or(Value::Other)),
-            SAMPLES => Ok(Value::Other),
+        let number = (value.0 & (PARSED_TAG - 1)) as usize;
+        match value.0 & !(PARSED_TAG - 1) {
+            PARSED_TAG => Ok(self.parsed.get(number).cloned().unwrap_or(Value::Other)),
+            SAMPLES_TAG => Ok(Value::Other),
             _ => match self.raw.get(number) {
                 Some(raw) => self.parse(raw),
                 None => Ok(Value::Other),
@@ -99,20 +99,20 @@ impl Text {
     }
 
     pub fn is_block(&self, value: ValueRef) -> bool {
-        self.parsed_of(value) == Some(&Value::Block)
+        self.parsed_value(value) == Some(&Value::Block)
     }
 
-    fn parsed_of(&self, value: ValueRef) -> Option<&Value> {
-        let is = value.0 & !(PARSED - 1) == PARSED;
-        is.then(|| self.parsed.get((value.0 & (PARSED - 1)) as usize)).flatten()
+    fn parsed_value(&self, value: ValueRef) -> Option<&Value> {
+        let is = value.0 & !(PARSED_TAG - 1) == PARSED_TAG;
+        is.then(|| self.parsed.get((value.0 & (PARSED_TAG - 1)) as usize)).flatten()
     }
 
-    fn raw_of(&self, value: ValueRef) -> Option<&Raw> {
+    fn raw_value(&self, value: ValueRef) -> Option<&RawValue> {
         self.raw.get(usize::try_from(value.0).ok()?)
     }
 
     pub fn length(&self, value: ValueRef) -> usize {
-        match self.raw_of(value) {
+        match self.raw_value(value) {
             Some(raw) => raw.count as usize,
             None => usize::from(!self.is_block(value)),
         }
@@ -120,18 +120,18 @@ impl Text {
 
     /// Returns the identity of a value; values with the same text have the same.
     pub fn identity(&self, value: ValueRef) -> Identity {
-        match self.raw_of(value) {
+        match self.raw_value(value) {
             Some(raw) => Identity::from(raw.hash) << 64 | Identity::from(raw.end - raw.start),
             None => Identity::from(value.0),
         }
     }
 
     pub fn samples(&self, value: ValueRef) -> Option<(Arc<[f64]>, Vec<ValueRef>)> {
-        let is = value.0 & !(PARSED - 1) == SAMPLES;
-        is.then(|| self.samples.get((value.0 & (PARSED - 1)) as usize).cloned()).flatten()
+        let is = value.0 & !(PARSED_TAG - 1) == SAMPLES_TAG;
+        is.then(|| self.samples.get((value.0 & (PARSED_TAG - 1)) as usize).cloned()).flatten()
     }
 
-    fn parse(&self, raw: &Raw) -> Result<Value, Error> {
+    fn parse(&self, raw: &RawValue) -> Result<Value, Error> {
         let text = self.text.get(raw.start as usize..raw.end as usize).unwrap_or_default();
         let name = self.types.get(raw.type_name as usize).map_or("", |name| &**name);
         let (element, array) = match name.strip_suffix("[]") {
@@ -233,17 +233,17 @@ fn layout(element: &str) -> Option<(Scalar, usize)> {
 
 /// Parses all numbers of a text, ignoring brackets.
 fn numbers(text: &[u8], scalar: Scalar) -> Option<Vec<u8>> {
-    let mut cursor = Cursor { text, at: 0 };
+    let mut cursor = Cursor { text, offset: 0 };
     let mut out = Vec::new();
     while let Some(byte) = cursor.peek() {
         if matches!(byte, b'[' | b']' | b'(' | b')' | b',') {
-            cursor.at += 1;
+            cursor.offset += 1;
             continue;
         }
-        let rest = &text[cursor.at..];
+        let rest = &text[cursor.offset..];
         let is = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.');
         let word = &rest[..rest.iter().position(|b| !is(b)).unwrap_or(rest.len())];
-        cursor.at += word.len();
+        cursor.offset += word.len();
         let letters = str::from_utf8(word).ok().filter(|word| !word.is_empty())?;
         let whole = || letters.parse::<i64>().ok();
         match scalar {
@@ -286,11 +286,11 @@ fn to_half(value: f32) -> u16 {
 
 /// Parses all strings and asset names of a text.
 fn texts(text: &[u8]) -> Option<Vec<Arc<str>>> {
-    let mut cursor = Cursor { text, at: 0 };
+    let mut cursor = Cursor { text, offset: 0 };
     let mut out = Vec::new();
     while let Some(byte) = cursor.peek() {
         match byte {
-            b'[' | b']' | b',' => cursor.at += 1,
+            b'[' | b']' | b',' => cursor.offset += 1,
             b'@' => out.push(cursor.asset().ok()?),
             _ => out.push(cursor.string().ok()?),
         }

@@ -2,7 +2,7 @@
 
 /// Encodes a unit vector on an octahedron with numbers of `bits`, for storage in 16 bits, or in 8 if `bits`
 /// is at most 8: x, y, 1 as an integer, 0.
-pub fn octahedral(vector: [f32; 3], bits: u32) -> [i16; 4] {
+pub fn encode_octahedral(vector: [f32; 3], bits: u32) -> [i16; 4] {
     let [x, y, z] = vector.map(f64::from);
     let sum = x.abs() + y.abs() + z.abs();
     let one = f64::from((1i32 << (bits - 1)) - 1);
@@ -18,7 +18,7 @@ pub fn octahedral(vector: [f32; 3], bits: u32) -> [i16; 4] {
 }
 
 /// Decodes an octahedral vector to integers of 8 or 16 bits; `largest`, 127 or 32767, stands for 1.
-pub fn from_octahedral(stored: [i16; 4], largest: f32) -> [i16; 3] {
+pub fn decode_octahedral(stored: [i16; 4], largest: f32) -> [i16; 3] {
     let [x, y, one] = [0, 1, 2].map(|k| f32::from(stored[k]));
     let z = one - x.abs() - y.abs();
     let fold = z.min(0.0);
@@ -32,14 +32,14 @@ pub fn from_octahedral(stored: [i16; 4], largest: f32) -> [i16; 3] {
 }
 
 /// Encodes a number as a multiple of a power of two, both in one word; `None` if it is too large for 24 bits.
-pub fn exponential(value: f32, power: i32) -> Option<u32> {
+pub fn encode_exponential(value: f32, power: i32) -> Option<u32> {
     let steps = (f64::from(value) * f64::from(-power).exp2()).round();
     let fits = steps.abs() < f64::from(1 << 23) && (-128..128).contains(&power);
     fits.then_some((power as u32) << 24 | (steps as i32 as u32 & 0x00ff_ffff))
 }
 
-/// Decodes a word of [`exponential`].
-pub fn from_exponential(word: u32) -> f32 {
+/// Decodes a word of [`encode_exponential`].
+pub fn decode_exponential(word: u32) -> f32 {
     let (power, steps) = ((word as i32) >> 24, ((word << 8) as i32) >> 8);
     (f64::from(steps) * f64::from(power).exp2()) as f32
 }

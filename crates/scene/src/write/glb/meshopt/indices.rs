@@ -16,24 +16,24 @@
 // Part of the format.
 const TABLE: usize = 16;
 /// Number of table entries that codes can name.
-const PLACES: usize = 14;
+const CODABLE_ENTRIES: usize = 14;
 /// Codes of edges are below this.
-const EDGES: usize = 15;
+const EDGE_CODES: usize = 15;
 /// Codes of recent corners behind an edge are below this.
-const DIRECT: usize = 13;
+const RECENT_CORNER_CODES: usize = 13;
 /// The largest code of a recent corner in triangles without an edge.
-const LATELY: usize = 14;
+const MAX_RECENT_CORNER: usize = 14;
 const STORED: u8 = 15;
 
 /// The last sixteen items.
-struct Last<T> {
+struct Fifo<T> {
     all: [T; 16],
     next: usize,
 }
 
-impl<T: Copy + PartialEq> Last<T> {
-    fn new(empty: T) -> Last<T> {
-        Last { all: [empty; 16], next: 0 }
+impl<T: Copy + PartialEq> Fifo<T> {
+    fn new(empty: T) -> Fifo<T> {
+        Fifo { all: [empty; 16], next: 0 }
     }
     fn push(&mut self, one: T) {
         self.all[self.next] = one;
@@ -45,12 +45,12 @@ impl<T: Copy + PartialEq> Last<T> {
     }
 }
 
-struct Writer<'t> {
+struct TriangleEncoder<'t> {
     table: &'t [u8; TABLE],
     codes: Vec<u8>,
     data: Vec<u8>,
-    edges: Last<(u32, u32)>,
-    corners: Last<u32>,
+    edges: Fifo<(u32, u32)>,
+    corners: Fifo<u32>,
     new: u32,
     stored: u32,
     /// Number of uses of each pair of codes behind a new first corner.
@@ -60,13 +60,13 @@ struct Writer<'t> {
 /// A way to write a triangle: the corner it starts with, and the number of bytes beside its code.
 #[derive(Clone, Copy)]
 struct Choice {
-    turn: usize,
-    how: How,
+    rotation: usize,
+    form: EncodingForm,
     size: usize,
 }
 
 #[derive(Clone, Copy)]
-enum How {
+enum EncodingForm {
     /// The edge's distance in the list, and the code of the third corner.
     Edge(usize, u8),
     /// The first corner is new or stored; `others` are the codes of the other two.
@@ -74,7 +74,7 @@ enum How {
 }
 
 /// Returns the bytes of a number, seven bits each.
-fn length(number: u32) -> usize {
+fn varint_bytes(number: u32) -> usize {
     (32 - (number | 1).leading_zeros() as usize).div_ceil(7)
 }
 
@@ -82,14 +82,14 @@ fn zigzag(difference: u32) -> u32 {
     difference << 1 ^ (difference >> 31).wrapping_neg()
 }
 
-impl<'t> Writer<'t> {
-    fn new(table: &'t [u8; TABLE]) -> Writer<'t> {
-        Writer {
+impl<'t> TriangleEncoder<'t> {
+    fn new(table: &'t [u8; TABLE]) -> TriangleEncoder<'t> {
+        TriangleEncoder {
             table,
             codes: Vec::new(),
             data: Vec::new(),
-            edges: Last::new((u32::MAX, u32::MAX)),
-            corners: Last::new(u32::MAX),
+            edges: Fifo::new((u32::MAX, u32::MAX)),
+            corners: Fifo::new(u32::MAX),
             new: 0,
             stored: 0,
             pairs: [0; 256],
@@ -101,42 +101,44 @@ impl<'t> Writer<'t> {
         let mut best: Option<Choice> = None;
         for (turn, own) in turns.into_iter().enumerate() {
             for (how, size) in
-                [self.by_edge(own), self.free(own, false), self.free(own, true)].into_iter().flatten()
+                [self.by_edge(own), self.without_edge(own, false), self.without_edge(own, true)]
+                    .into_iter()
+                    .flatten()
             {
                 if best.is_none_or(|best| size < best.size) {
-                    best = Some(Choice { turn, how, size });
+                    best = Some(Choice { rotation: turn, form: how, size });
                 }
             }
         }
         // Any triangle can be written with all corners stored.
         if let Some(best) = best {
-            self.put(turns[best.turn], best.how);
+            self.write(turns[best.rotation], best.form);
         }
     }
 
     /// Writes a triangle by a recent edge, if it has one.
-    fn by_edge(&self, [a, b, c]: [u32; 3]) -> Option<(How, usize)> {
-        let edge = (0..EDGES).find(|&edge| self.edges.ago(1 + edge) == (a, b))?;
-        let lately = (1..DIRECT).find(|&corner| self.corners.ago(1 + corner) == c);
+    fn by_edge(&self, [a, b, c]: [u32; 3]) -> Option<(EncodingForm, usize)> {
+        let edge = (0..EDGE_CODES).find(|&edge| self.edges.ago(1 + edge) == (a, b))?;
+        let lately = (1..RECENT_CORNER_CODES).find(|&corner| self.corners.ago(1 + corner) == c);
         let (corner, size) = match lately {
             _ if c == self.new => (0, 0),
             Some(corner) => (corner as u8, 0),
             None if c == self.stored.wrapping_sub(1) => (13, 0),
             None if c == self.stored.wrapping_add(1) => (14, 0),
-            None => (STORED, length(zigzag(c.wrapping_sub(self.stored)))),
+            None => (STORED, varint_bytes(zigzag(c.wrapping_sub(self.stored)))),
         };
-        Some((How::Edge(edge, corner), size))
+        Some((EncodingForm::Edge(edge, corner), size))
     }
 
     /// Writes a triangle without an edge; the first corner is new, or stored.
-    fn free(&self, [a, b, c]: [u32; 3], stored: bool) -> Option<(How, usize)> {
+    fn without_edge(&self, [a, b, c]: [u32; 3], stored: bool) -> Option<(EncodingForm, usize)> {
         if !stored && a != self.new {
             return None;
         }
         let mut new = self.new.wrapping_add(u32::from(!stored));
         let (mut last, mut size) = (self.stored, 0);
         let mut store = |index: u32, size: &mut usize| {
-            *size += length(zigzag(index.wrapping_sub(last)));
+            *size += varint_bytes(zigzag(index.wrapping_sub(last)));
             last = index;
         };
         if stored {
@@ -149,7 +151,7 @@ impl<'t> Writer<'t> {
                 new = new.wrapping_add(1);
                 0
             } else {
-                match (1..=LATELY).find(|&corner| self.corners.ago(corner) == index) {
+                match (1..=MAX_RECENT_CORNER).find(|&corner| self.corners.ago(corner) == index) {
                     Some(corner) => corner as u8,
                     None => {
                         store(index, &mut size);
@@ -159,14 +161,14 @@ impl<'t> Writer<'t> {
             };
         }
         let pair = others[0] << 4 | others[1];
-        if stored || self.place(pair).is_none() {
+        if stored || self.table_index(pair).is_none() {
             size += 1;
         }
-        Some((How::Free { stored, others }, size))
+        Some((EncodingForm::Free { stored, others }, size))
     }
 
-    fn place(&self, pair: u8) -> Option<usize> {
-        self.table[..PLACES].iter().position(|own| *own == pair)
+    fn table_index(&self, pair: u8) -> Option<usize> {
+        self.table[..CODABLE_ENTRIES].iter().position(|own| *own == pair)
     }
 
     fn store(&mut self, index: u32) {
@@ -179,9 +181,9 @@ impl<'t> Writer<'t> {
         self.data.push(number as u8);
     }
 
-    fn put(&mut self, [a, b, c]: [u32; 3], how: How) {
+    fn write(&mut self, [a, b, c]: [u32; 3], how: EncodingForm) {
         match how {
-            How::Edge(edge, corner) => {
+            EncodingForm::Edge(edge, corner) => {
                 self.codes.push((edge as u8) << 4 | corner);
                 match corner {
                     0 => self.new = self.new.wrapping_add(1),
@@ -189,15 +191,15 @@ impl<'t> Writer<'t> {
                     STORED => self.store(c),
                     _ => {}
                 }
-                if corner == 0 || usize::from(corner) >= DIRECT {
+                if corner == 0 || usize::from(corner) >= RECENT_CORNER_CODES {
                     self.corners.push(c);
                 }
                 self.edges.push((c, b));
                 self.edges.push((a, c));
             }
-            How::Free { stored, others } => {
+            EncodingForm::Free { stored, others } => {
                 let pair = others[0] << 4 | others[1];
-                match self.place(pair).filter(|_| !stored) {
+                match self.table_index(pair).filter(|_| !stored) {
                     Some(place) => self.codes.push(0xf0 | place as u8),
                     None => {
                         self.codes.push(if stored { 0xff } else { 0xfe });
@@ -234,7 +236,7 @@ pub fn encode(indices: &[u32]) -> Vec<u8> {
     // Three new corners are always in the table: in the data they would mean that counting restarts.
     let mut table = [0; TABLE];
     let pass = |table: &[u8; TABLE]| {
-        let mut writer = Writer::new(table);
+        let mut writer = TriangleEncoder::new(table);
         let triangles = indices.as_chunks::<3>().0;
         triangles.iter().for_each(|triangle| writer.triangle(*triangle));
         (writer.codes, writer.data, writer.pairs)
@@ -242,7 +244,7 @@ pub fn encode(indices: &[u32]) -> Vec<u8> {
     let (_, _, pairs) = pass(&table);
     let mut often: Vec<usize> = (1..256).filter(|pair| pairs[*pair] > 0).collect();
     often.sort_by_key(|pair| (u32::MAX - pairs[*pair], *pair));
-    table[1..PLACES].iter_mut().zip(often).for_each(|(place, pair)| *place = pair as u8);
+    table[1..CODABLE_ENTRIES].iter_mut().zip(often).for_each(|(place, pair)| *place = pair as u8);
     let (codes, data, _) = pass(&table);
     let mut out = vec![0xe1];
     out.extend(codes);

@@ -12,8 +12,8 @@
 
 // Part of the format.
 /// Largest size of a block in bytes and values.
-const BLOCK: usize = 8192;
-const VALUES: usize = 256;
+const MAX_BLOCK_BYTES: usize = 8192;
+const MAX_BLOCK_VALUES: usize = 256;
 /// Values of a group.
 const GROUP: usize = 16;
 /// Bits per value of a group, by its two header bits: for version 0, and for both modes of version 1.
@@ -21,14 +21,14 @@ const WIDTHS: [[u32; 4]; 3] = [[0, 2, 4, 8], [0, 1, 2, 4], [1, 2, 4, 8]];
 
 // Tuning.
 /// Number of blocks that are tried to choose the kind of differences.
-const TRIED: usize = 4;
+const SAMPLED_BLOCKS: usize = 4;
 
 /// One byte of each value of a block (a byte plane).
-type Plane = [u8; VALUES];
+type Plane = [u8; MAX_BLOCK_VALUES];
 
 /// Compresses values of `stride` bytes, a multiple of 4 of at most 256.
 pub fn encode(bytes: &[u8], stride: usize, version: u8) -> Vec<u8> {
-    let values = ((BLOCK / stride) & !(GROUP - 1)).min(VALUES);
+    let values = ((MAX_BLOCK_BYTES / stride) & !(GROUP - 1)).min(MAX_BLOCK_VALUES);
     let first = bytes.get(..stride).map_or(vec![0; stride], <[u8]>::to_vec);
     let channels: Vec<u8> = match version {
         0 => Vec::new(),
@@ -43,7 +43,7 @@ pub fn encode(bytes: &[u8], stride: usize, version: u8) -> Vec<u8> {
             let channel = channels.get(four).copied().unwrap_or(0);
             let planes = differences(block, &before, (stride, 4 * four), channel);
             for (k, plane) in planes.iter().enumerate() {
-                let way = put_plane(&plane[..count], version, &mut body);
+                let way = push_plane(&plane[..count], version, &mut body);
                 if let Some(control) = control.get_mut(four) {
                     *control |= way << (2 * k);
                 }
@@ -62,7 +62,7 @@ pub fn encode(bytes: &[u8], stride: usize, version: u8) -> Vec<u8> {
 
 /// Returns the differences of the four bytes at `at` of each value from those of the value before.
 fn differences(block: &[u8], before: &[u8], (stride, at): (usize, usize), channel: u8) -> [Plane; 4] {
-    let mut planes = [[0; VALUES]; 4];
+    let mut planes = [[0; MAX_BLOCK_VALUES]; 4];
     let mut last: [u8; 4] = std::array::from_fn(|k| before[at + k]);
     for (i, value) in block.chunks_exact(stride).enumerate() {
         let own: [u8; 4] = std::array::from_fn(|k| value[at + k]);
@@ -99,9 +99,9 @@ fn difference(own: [u8; 4], last: [u8; 4], channel: u8) -> [u8; 4] {
 fn best_channel(bytes: &[u8], stride: usize, values: usize, at: usize) -> u8 {
     let size = values * stride;
     let blocks = bytes.len().div_ceil(size);
-    let tried: Vec<&[u8]> = (0..TRIED.min(blocks))
+    let tried: Vec<&[u8]> = (0..SAMPLED_BLOCKS.min(blocks))
         .map(|i| {
-            let start = i * blocks / TRIED.min(blocks) * size;
+            let start = i * blocks / SAMPLED_BLOCKS.min(blocks) * size;
             &bytes[start..(start + size).min(bytes.len())]
         })
         .collect();
@@ -109,7 +109,7 @@ fn best_channel(bytes: &[u8], stride: usize, values: usize, at: usize) -> u8 {
         let mut out = Vec::new();
         for block in &tried {
             for plane in differences(block, &block[..stride], (stride, at), channel) {
-                put_plane(&plane[..block.len() / stride], 1, &mut out);
+                push_plane(&plane[..block.len() / stride], 1, &mut out);
             }
         }
         out.len()
@@ -119,17 +119,17 @@ fn best_channel(bytes: &[u8], stride: usize, values: usize, at: usize) -> u8 {
 }
 
 /// Appends a plane in its smallest form; for version 1 it returns the number of the form.
-fn put_plane(plane: &[u8], version: u8, out: &mut Vec<u8>) -> u8 {
+fn push_plane(plane: &[u8], version: u8, out: &mut Vec<u8>) -> u8 {
     if version == 0 {
-        put_groups(plane, &WIDTHS[0], out);
+        push_groups(plane, &WIDTHS[0], out);
         return 0;
     }
     if plane.iter().all(|v| *v == 0) {
         return 2;
     }
     let (mut narrow, mut wide) = (Vec::new(), Vec::new());
-    put_groups(plane, &WIDTHS[1], &mut narrow);
-    put_groups(plane, &WIDTHS[2], &mut wide);
+    push_groups(plane, &WIDTHS[1], &mut narrow);
+    push_groups(plane, &WIDTHS[2], &mut wide);
     let (way, best) = if narrow.len() <= wide.len() { (0, narrow) } else { (1, wide) };
     if plane.len() <= best.len() {
         out.extend(plane);
@@ -140,27 +140,27 @@ fn put_plane(plane: &[u8], version: u8, out: &mut Vec<u8>) -> u8 {
 }
 
 /// Appends two bits for each group, then the groups.
-fn put_groups(plane: &[u8], widths: &[u32; 4], out: &mut Vec<u8>) {
+fn push_groups(plane: &[u8], widths: &[u32; 4], out: &mut Vec<u8>) {
     let head = out.len();
     out.resize(head + plane.len().div_ceil(GROUP).div_ceil(4), 0);
     for (i, values) in plane.chunks(GROUP).enumerate() {
         let mut group = [0; GROUP];
         group[..values.len()].copy_from_slice(values);
         let (which, _) = (widths.iter().enumerate())
-            .filter_map(|(which, &bits)| Some((which, size(&group, bits)?)))
+            .filter_map(|(which, &bits)| Some((which, group_bytes(&group, bits)?)))
             .min_by_key(|(_, size)| *size)
             .unwrap_or((3, 0));
         out[head + i / 4] |= (which as u8) << (2 * (i % 4));
         match widths[which] {
             0 => {}
             8 => out.extend(group),
-            bits => put_narrow(&group, bits, out),
+            bits => push_narrow_group(&group, bits, out),
         }
     }
 }
 
 /// Returns the bytes of a group with this number of bits per value, if it can be stored so.
-fn size(group: &[u8; GROUP], bits: u32) -> Option<usize> {
+fn group_bytes(group: &[u8; GROUP], bits: u32) -> Option<usize> {
     match bits {
         0 => group.iter().all(|v| *v == 0).then_some(0),
         8 => Some(GROUP),
@@ -172,7 +172,7 @@ fn size(group: &[u8; GROUP], bits: u32) -> Option<usize> {
 }
 
 /// Appends a group of 1, 2 or 4 bits per value; the largest code stands for a full byte behind the group.
-fn put_narrow(group: &[u8; GROUP], bits: u32, out: &mut Vec<u8>) {
+fn push_narrow_group(group: &[u8; GROUP], bits: u32, out: &mut Vec<u8>) {
     let largest = (1 << bits) - 1;
     let start = out.len();
     out.resize(start + GROUP * bits as usize / 8, 0);

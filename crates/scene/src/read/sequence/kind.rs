@@ -1,8 +1,0 @@
-//! The file formats a sequence can have.
-
-/// The format of each file of a sequence.
-#[derive(Clone, Copy)]
-pub(super) enum Kind {
-    Obj,
-    Ply,
-}
