@@ -19,7 +19,7 @@ const ENDS = [
     /7___rustc(17rust_begin_unwind|10rust_panic)/,
 ]
 /** Fewer are found where the compiler names them otherwise. */
-const LEAST = 15
+const MIN_ENDING_FUNCTIONS = 15
 
 function stopAtOnce(module) {
     let count = 0
@@ -32,7 +32,7 @@ function stopAtOnce(module) {
         binaryen.Function(own).body = module.unreachable()
         count++
     }
-    if (count < LEAST) throw new Error(`${count} functions that end the module: what are they called now?`)
+    if (count < MIN_ENDING_FUNCTIONS) throw new Error(`${count} functions that end the module: what are they called now?`)
     return count
 }
 

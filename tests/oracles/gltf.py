@@ -13,7 +13,7 @@ OUT.npz has `times` (T) and `names` (a path for each mesh that is shown somewher
 `points_i` (T × vertices × 3), `faces_i` (triangles × 3; none where a primitive is no triangles) and `shown_i` (T);
 `frame_k` has all points that are seen at time number k, as `tests/foreign.py` takes them.
 
-As module: `File(path).at(time)` gives a list of `Shown`.
+As module: `File(path).at(time)` gives a list of `PlacedMesh`.
 """
 
 import argparse
@@ -33,7 +33,7 @@ REFUSED = ("EXT_meshopt_compression", "KHR_meshopt_compression", "KHR_draco_mesh
 
 
 @dataclass
-class Shown:
+class PlacedMesh:
     """A mesh at one of its places, at a time."""
 
     name: str
@@ -344,7 +344,7 @@ class File:
                     faces.append(primitive[3] + first)
                     first += len(moved)
                 if points:
-                    out.append(Shown(name, np.vstack(points), np.vstack(faces), visible))
+                    out.append(PlacedMesh(name, np.vstack(points), np.vstack(faces), visible))
         return out
 
     def deformed(self, node, primitive, weights, world, own):

@@ -5,7 +5,7 @@ import struct
 from .basics import Bytes, f32, need, wrap
 from .coder import Chances, even
 from .description import IDENTITY
-from .fixed_point import Cells
+from .fixed_point import FixedPointPart
 from .nodes import Nodes
 from .streams import matrix
 from .symbols import cut
@@ -85,7 +85,7 @@ class Bones:
         self.rigid, self.affine, self.width = rigid, affine >> 1, 32 if record["word"] == 4 else 16
         count, depth = self.rigid + self.affine, b.get("B")
         need(0 < count < 1 << 16, "a number of bones that cannot be")
-        rest = Cells(b.take(b.varint()), levels, near=False)
+        rest = FixedPointPart(b.take(b.varint()), levels, near=False)
         self.rest = rest.values(rest.first, range(len(rest.first)))
         weights, has = bones_of_points(b.take(b.varint()), levels, count, depth)
         self.pulls = [sorted((bone, weight / (1 << depth)) for bone, weight in own) for own in weights]
@@ -105,23 +105,23 @@ class Bones:
             self.packed = dict(scale=setup.get("f"), bounds=setup.get("6f"), ends=[setup.get("3I") for _ in range(rigid)])
             setup.end()
         if self.affine:
-            self.handles = Cells(b.take(b.varint()), self.handle_levels())
+            self.handles = FixedPointPart(b.take(b.varint()), self.handle_levels())
         left = b.take(len(b.data) - b.at)
         self.coded = [v for v, own in enumerate(has) if own]
         need(len(self.coded) == coded, "another number of residuals")
         # Unit and centre stand behind the flags of a static part, and where there is none by themselves.
         self.unit, *self.centre = struct.unpack("<4f", left[1:17] if coded else left)
-        still = self.state([IDENTITY] * rigid, self.handles and self.handles.first, None)
+        first_state = self.state([IDENTITY] * rigid, self.handles and self.handles.first, None)
         if coded:
             number = {levels["order"][v]: at for at, v in enumerate(self.coded)}
             own = [tuple(number[p] for p in t) for t in triangles if all(p in number for p in t)]
             of_residual = hierarchy(coded, own)
             self.coded = [self.coded[at] for at in of_residual["order"]]
-            outside = [still["positions"][v][:3] for v in self.coded]
-            self.residual = Cells(left, of_residual, outside=outside)
-            still = self.state([IDENTITY] * rigid, self.handles and self.handles.first, self.residual.first)
-        self.still = still
-        self.first = still["positions"]
+            outside = [first_state["positions"][v][:3] for v in self.coded]
+            self.residual = FixedPointPart(left, of_residual, outside=outside)
+            first_state = self.state([IDENTITY] * rigid, self.handles and self.handles.first, self.residual.first)
+        self.first_state = first_state
+        self.first = first_state["positions"]
 
     # mesh.md#bones
     def handle_levels(self):
@@ -210,7 +210,7 @@ class Bones:
     def unit_states(self, data, schedule, frames, find):
         """The states of the frames of a unit; `find` gives those of other frames."""
         b = Bytes(data)
-        before = lambda f: self.still if f == 0 else find(f)
+        before = lambda f: self.first_state if f == 0 else find(f)
         transforms, nodes = {f: [IDENTITY] * self.rigid for f in frames}, {}
         if self.rigid and data:
             own = b.take(b.varint())
@@ -226,7 +226,7 @@ class Bones:
         if self.nodes and not nodes:
             nodes = {f: list(self.nodes.rest) for f in frames}
 
-        def cells(part_, name):
+        def fixed_point_frames(part_, name):
             if not part_:
                 return {f: None for f in frames}
             own = b.take(b.varint()) if data else b""
@@ -235,7 +235,7 @@ class Bones:
                 return {0: part_.first}
             return part_.unit_frames(own, schedule, frames, lambda f: before(f)[name])
 
-        handles, residual = cells(self.handles, "handles"), cells(self.residual, "residual")
+        handles, residual = fixed_point_frames(self.handles, "handles"), fixed_point_frames(self.residual, "residual")
         b.end()
         return {f: self.state(transforms[f], handles[f], residual[f], nodes.get(f)) for f in frames}
 
@@ -267,4 +267,4 @@ class Bones:
     # mesh.md#fixed-point-values
     def values(self, frame, places):
         """Three numbers for each vertex."""
-        return Cells.values(self, frame, places)
+        return FixedPointPart.values(self, frame, places)

@@ -17,14 +17,14 @@ class Streamed:
     def __init__(self, skeleton, header):
         self.h = h = side_information(header, len(skeleton["parents"]))
         self.samples, steps = h["samples"], clip_steps(skeleton, h)
-        self.still, self.groups, self.rest, of_joint, c = [], [], [], {}, 0
+        self.constants, self.groups, self.rest, of_joint, c = [], [], [], {}, 0
         for j, rest in enumerate(skeleton["rest"]):
             rotation, translation, scale = h["rotations"][j], h["translations"][j], h["scales"][j]
-            still = [*rest[:4], *(translation if isinstance(translation, list) else rest[4:7]),
+            constants = [*rest[:4], *(translation if isinstance(translation, list) else rest[4:7]),
                      *(scale if isinstance(scale, list) else rest[7:])]
             if rotation[0] == 1:
-                still[:4] = [f32(v) for v in rotation[1]]
-            self.still.append(still)
+                constants[:4] = [f32(v) for v in rotation[1]]
+            self.constants.append(constants)
             axes, turns, step, scale_step = steps[j]
             above, own = skeleton["parents"][j], c
             while above >= 0 and above not in of_joint:
@@ -156,9 +156,9 @@ class Streamed:
     # clip.md#streamed-form
     def pose(self, sample):
         """Rotation, translation and scale of all joints at a sample."""
-        out = [list(still) for still in self.still]
+        out = [list(constants) for constants in self.constants]
         for g, words in zip(self.groups, self.words[sample]):
-            joint, rest = out[g["joint"]], self.still[g["joint"]]
+            joint, rest = out[g["joint"]], self.constants[g["joint"]]
             if g["kind"] > 2:
                 first = 4 if g["kind"] == 3 else 7
                 joint[first : first + 3] = [f32(rest[first + k] + words[k] * g["unit"]) for k in range(3)]
@@ -201,16 +201,16 @@ class Curve:
         self.knots, self.short = flags & 3, flags & 4
         b.get("dd")
         joints = len(skeleton["parents"])
-        kinds, self.still, self.tracks = Bits(b.take((6 * joints + 7) // 8)), [], {}
+        kinds, self.constants, self.tracks = Bits(b.take((6 * joints + 7) // 8)), [], {}
         kinds = [[kinds.take(2) for _ in range(3)] for _ in range(joints)]
         for j, of_joint in enumerate(kinds):
-            self.still.append(list(skeleton["rest"][j]))
+            self.constants.append(list(skeleton["rest"][j]))
             for part_, kind in enumerate(of_joint):
                 first, count = ((0, 4), (4, 3), (7, 3))[part_]
                 need(kind < 3, "a kind of sub-track")
                 if kind == 1:
                     value = self.smallest(int.from_bytes(b.take(6), "little"), 15) if part_ == 0 else b.get("3f")
-                    self.still[j][first : first + count] = value
+                    self.constants[j][first : first + count] = value
                 if kind == 2:
                     self.tracks[j, part_] = dict(range=b.get("6f") if part_ else None, keys=[])
         for _ in range(b.varint()):
@@ -276,7 +276,7 @@ class Curve:
     # clip.md#curves
     def pose(self, time):
         """Rotation, translation and scale of all joints at a time in samples."""
-        out = [list(still) for still in self.still]
+        out = [list(constants) for constants in self.constants]
         for (j, part_), own in self.tracks.items():
             first, count = ((0, 4), (4, 3), (7, 3))[part_]
             out[j][first : first + count] = self.value(own["keys"], f32(time), part_ == 0)
@@ -292,14 +292,14 @@ class RandomAccess:
     def __init__(self, skeleton, header, body):
         self.h = h = side_information(header, len(skeleton["parents"]))
         steps = clip_steps(skeleton, h)
-        self.still, kinds = [], [[] for _ in range(5)]
+        self.constants, kinds = [], [[] for _ in range(5)]
         for j, rest in enumerate(skeleton["rest"]):
             rotation, translation, scale = h["rotations"][j], h["translations"][j], h["scales"][j]
-            still = [*rest[:4], *(translation if isinstance(translation, list) else rest[4:7]),
+            constants = [*rest[:4], *(translation if isinstance(translation, list) else rest[4:7]),
                      *(scale if isinstance(scale, list) else rest[7:])]
             if rotation[0] == 1:
-                still[:4] = [f32(v) for v in rotation[1]]
-            self.still.append(still)
+                constants[:4] = [f32(v) for v in rotation[1]]
+            self.constants.append(constants)
             if translation == 2:
                 kinds[3].append((j, self.constants(3, rotation, steps[j])))
             if rotation[0] > 1:
@@ -360,7 +360,7 @@ class RandomAccess:
     # clip.md#random-access-form
     def pose(self, left, right, part):
         """Rotation, translation and scale of all joints at this part of the way between two samples."""
-        out, part = [list(still) for still in self.still], f32(part)
+        out, part = [list(constants) for constants in self.constants], f32(part)
         one = lambda s: (self.segments[s // 16], self.segments[s // 16]["samples"][s % 16])
         (a, at_a), (b, at_b) = one(left), one(right)
         for i, (kind, lanes) in enumerate(self.blocks):

@@ -7,7 +7,7 @@ from .basics import Bytes, need
 
 IDENTITY = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0)
 COMPONENTS = [3, 2, 4, 2, 4, 3, 1, 1, 2, 3, 4]
-CELLS = (1, 3, 4)
+FIXED_POINT_CODINGS = (1, 3, 4)
 MOVED = (1, 2, 3)
 AVERAGE = [False, True, True, False] + 7 * [True]
 

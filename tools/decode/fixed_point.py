@@ -228,7 +228,7 @@ def magnitude(q):
 
 
 # mesh.md#static-part-of-fixed-point-values
-class Cells:
+class FixedPointPart:
     """A part of a stream: its static part, and frames of vectors (x, y, z, magnitude) in the order of levels."""
 
     def __init__(self, data, levels, places=None, outside=None, near=True):

@@ -417,10 +417,10 @@ class Predicted:
                 if area * self.signs[v] > 0 and abs(area) < math.inf:
                     self.corners[self.class_of[v]].append(
                         (self.point[v], self.point[after], self.point[before], factors))
-        self.still = [self.still_factors(corners, first_frame) for corners in self.corners]
+        self.tangent_factors = [self.corner_factors(corners, first_frame) for corners in self.corners]
 
     # mesh.md#predicted
-    def still_factors(self, corners, places):
+    def corner_factors(self, corners, places):
         """The points around a class, in order, and what they count."""
         list_ = []
         for own, after, before, factors in corners:
@@ -585,7 +585,7 @@ class Predicted:
     # mesh.md#predicted
     def made_normals(self, places):
         """Normals of all groups without their states, from points as vectors."""
-        shares = {i: self.shares(p, places) for i, p in enumerate(self.polygons) if len(p) > 4}
+        shares = {i: self.corner_normals(p, places) for i, p in enumerate(self.polygons) if len(p) > 4}
         sums = []
         for fan, others in zip(self.fans, self.others):
             total = [0.0] * 3
@@ -636,7 +636,7 @@ class Predicted:
         return scaled(m, F(interior(corner_angle(cosine), cosine, dot(cross(e, f), m)) * root))
 
     # mesh.md#predicted
-    def shares(self, polygon, places):
+    def corner_normals(self, polygon, places):
         """What each corner of a polygon of five or more adds."""
         p = [places[self.point[v]] for v in polygon]
         count = len(p)
@@ -672,6 +672,6 @@ class Predicted:
                 cosine = F(F(dot(e, f) * inverse_root(dot(e, e))) * inverse_root(dot(f, f)))
                 total = plus(total, scaled(g, F(corner_angle(cosine) * rough_root(dot(g, g)))))
         else:
-            for q, factor in self.still[class_]:
+            for q, factor in self.tangent_factors[class_]:
                 total = plus(total, scaled(minus(places[q], places[corners[0][0]]), factor))
         return flat(total, n) or self.frame_of(places, self.class_group[class_], n)[0]

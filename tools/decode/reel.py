@@ -5,8 +5,8 @@ from .basics import Bytes, need
 from .bones import Bones
 from .changing import Changing
 from .container import container, part
-from .description import CELLS, COMPONENTS, MOVED, description
-from .fixed_point import Cells
+from .description import FIXED_POINT_CODINGS, COMPONENTS, MOVED, description
+from .fixed_point import FixedPointPart
 from .nodes import Nodes
 from .particles import Chain, Particles
 from .predicted import F, Predicted
@@ -64,7 +64,7 @@ class Reel:
         shape = grid_shape(self.located(m["connectivity"]))
         b = self.located(m["values"])
         point = list(range(m["vertices"]))
-        if any(s["coding"] in CELLS for s in m["streams"]):
+        if any(s["coding"] in FIXED_POINT_CODINGS for s in m["streams"]):
             next_, point = 0, []
             for _ in range(m["vertices"]):
                 back = b.varint()
@@ -76,7 +76,7 @@ class Reel:
         triangles = list(zip(index[::3], index[1::3], index[2::3]))
         streams, cells, predicted, domains = [], {}, {}, {}
         for i, s in enumerate(m["streams"]):
-            if s["coding"] in CELLS:
+            if s["coding"] in FIXED_POINT_CODINGS:
                 of_points = s["semantic"] == 0
                 if of_points not in domains:
                     corners = [tuple(point[v] for v in t) for t in triangles] if of_points else triangles
@@ -90,7 +90,7 @@ class Reel:
                     parts = [Bones(b.take(b.varint()), s, levels, [tuple(point[v] for v in t) for t in triangles])]
                 else:
                     count = 2 if s["semantic"] == 4 else 1
-                    parts = [Cells(b.take(b.varint()), levels, places_) for _ in range(count)]
+                    parts = [FixedPointPart(b.take(b.varint()), levels, places_) for _ in range(count)]
                 cells[i] = parts, places
                 streams.append([part_.first for part_ in parts])
             elif s["coding"] == 2:
@@ -109,7 +109,7 @@ class Reel:
             vectors, moved = self.vectors(first, first.first), m["streams"][0]["coding"] == 3
             bones = first.turning() if moved and not first.affine else None
             predicted[i] = Predicted(data, triangles, cells[0][1], uvs, shape, vectors, bones)
-            still = first.still["transforms"] if moved else None
+            still = first.first_state["transforms"] if moved else None
             streams[i] = self.predicted_directions(predicted[i], first, first.first, predicted[i].base, still)
         return dict(indices=index, table=table_, streams=streams, cells=cells, predicted=predicted)
 
@@ -268,7 +268,7 @@ class Reel:
                 done = bones.unit_states(b.take(b.varint()), schedule, frames, lambda f: find(f)["states"][s])
                 for f in frames:
                     new[f]["states"][s], new[f]["streams"][s] = done[f], [done[f]["positions"]]
-            elif record["coding"] in CELLS:
+            elif record["coding"] in FIXED_POINT_CODINGS:
                 for f in frames:
                     new[f]["streams"][s] = []
                 for p, cells in enumerate(static["cells"][s][0]):
@@ -369,7 +369,7 @@ class Reel:
         for m, static, content in zip(d["meshes"], self.static, f["meshes"]):
             streams = []
             for k, (s, w) in enumerate(zip(m["streams"], content["streams"])):
-                if s["coding"] in CELLS:
+                if s["coding"] in FIXED_POINT_CODINGS:
                     parts, places = static["cells"][k]
                     values = [part_.values(frame, places) for part_, frame in zip(parts, w)]
                     streams.append([sum(v, [])[: COMPONENTS[s["semantic"]]] for v in zip(*values)])

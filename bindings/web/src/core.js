@@ -11,7 +11,7 @@ import { LACKS, Wasm, compile } from './wasm.js'
 /** Requests that are under way at once, for all files. */
 const REQUESTS = 6
 /** Bytes that are asked for beyond what opening needs, at most. */
-const MOST_AHEAD = 1 << 20
+const MAX_AHEAD_BYTES = 1 << 20
 const SAME = 2
 const LATE = 1
 
@@ -90,7 +90,7 @@ export class Core {
         const r = new Reader(this.wasm.output())
         const ranges = Array.from({ length: count }, () => [r.f64(), r.f64()])
         const fetches = ranges.map(async ([offset, size]) => {
-            file.ahead = offset === file.end ? Math.min(2 * file.ahead, MOST_AHEAD) : FIRST
+            file.ahead = offset === file.end ? Math.min(2 * file.ahead, MAX_AHEAD_BYTES) : FIRST
             const most = Math.min(Math.max(size, file.ahead), file.source.size - offset)
             file.end = offset + most
             file.requests++

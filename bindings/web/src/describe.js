@@ -2,13 +2,13 @@
 
 import { Reader } from './reader.js'
 
-const NONE = 0xffffffff
+const NO_NUMBER = 0xffffffff
 const UNITS = ['', 'm', 'cm', 'mm', 'in']
 const VISIBILITY = ['always', 'never', 'animated']
 const METHODS = ['static', 'soft', 'rigid', 'skinned', 'fluid', 'particles']
 const SEMANTICS = ['position', 'normal', 'qtangent', 'uv', 'colour', 'velocity', 'width', 'custom', 'custom', 'custom', 'custom']
 
-const orNull = number => (number === NONE ? null : number)
+const orNull = number => (number === NO_NUMBER ? null : number)
 
 export function describe(bytes) {
     const r = new Reader(bytes)

@@ -13,7 +13,7 @@ const DISPATCH = 8
 const END = 9
 const DROP = 10
 const VERTICES = 11
-const LEVELS = 12
+const LOD_LEVELS = 12
 
 const utf8 = new TextDecoder()
 
@@ -142,7 +142,7 @@ export class Steps {
                 if (!this.vertices.has(instance)) this.vertices.set(instance, new Map())
                 return this.vertices.get(instance).set(mesh, all)
             }
-            case LEVELS: {
+            case LOD_LEVELS: {
                 const [mesh, count] = words.numbers(2)
                 const level = () => ({ first: words.next(), count: words.next() })
                 return this.levels.set(mesh, Array.from({ length: count }, level))

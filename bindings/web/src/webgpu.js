@@ -29,7 +29,7 @@ const UNITS = new Map([[false, 0], ['auto', 1], [true, 2]])
 /** Invocations of a workgroup. */
 const GROUP = 256
 /** An offset or a size is a number of 32 bits. */
-const MOST = 0xffffffff
+const MAX_U32 = 0xffffffff
 
 /** `[what, format]` of each attribute, one behind the other: bytes of a vertex (`least` or more), and where each is. */
 export function vertexLayout(attributes = LAYOUT, least = 0) {
@@ -49,13 +49,13 @@ export function vertexLayout(attributes = LAYOUT, least = 0) {
 function cardWords(layout, { ring = 64 << 20, previous = false, units = 'auto', ahead = 1 << 20, indices = false }) {
     if (!UNITS.has(units)) throw misuse(`units is true, false or 'auto', not ${units}`)
     const flags = (previous ? 1 : 0) | (indices ? 2 : 0)
-    const head = [Math.min(ring, MOST), flags, UNITS.get(units), Math.min(ahead, MOST), layout.stride]
+    const head = [Math.min(ring, MAX_U32), flags, UNITS.get(units), Math.min(ahead, MAX_U32), layout.stride]
     return Uint32Array.from([...head, ...layout.attributes.flatMap(({ numbers }) => numbers)])
 }
 
-function mostOf(device) {
+function maxBindingBytes(device) {
     const { maxStorageBufferBindingSize, maxBufferSize } = device.limits
-    return Math.min(maxStorageBufferBindingSize, maxBufferSize, MOST)
+    return Math.min(maxStorageBufferBindingSize, maxBufferSize, MAX_U32)
 }
 
 /** A reel whose vertices a graphics device makes. */
@@ -72,7 +72,7 @@ export class GpuReel {
         const asked = typeof attributes === 'function' ? undefined : attributes
         const card = layout => ({
             words: cardWords(layout, { ring, previous, units, ahead, indices }),
-            most: mostOf(device),
+            most: maxBindingBytes(device),
             group: GROUP,
         })
         let layout = vertexLayout(asked, stride)
@@ -209,7 +209,7 @@ export class GpuReel {
     async restore(device) {
         const { decoder, file } = this.reel
         await decoder.ticking
-        await decoder.call('renewCard', file, mostOf(device), GROUP)
+        await decoder.call('renewCard', file, maxBindingBytes(device), GROUP)
         this.onDevice.destroy()
         this.steps = null
         this.use(device)

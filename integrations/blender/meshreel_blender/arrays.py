@@ -52,20 +52,20 @@ def write(mesh: bpy.types.Mesh, data, speed: float, wanted: set[str], rebuild: b
     """
     if rebuild:
         _build(mesh, data)
-    _put(mesh, "position", "FLOAT_VECTOR", "POINT", data.positions)
+    _write_attribute(mesh, "position", "FLOAT_VECTOR", "POINT", data.positions)
     _write_sets(mesh, data, wanted)
     if "velocities" in wanted:
-        _put(mesh, VELOCITY, "FLOAT_VECTOR", "POINT", data.velocities * np.float32(speed))
+        _write_attribute(mesh, VELOCITY, "FLOAT_VECTOR", "POINT", data.velocities * np.float32(speed))
     elif (stale := mesh.attributes.get(VELOCITY)) is not None:
         mesh.attributes.remove(stale)
     # As Blender's own points have them; its ids are of 32 bits.
     if data.ids is not None:
-        _put(mesh, "id", "INT", "POINT", data.ids.astype(np.uint32).view(np.int32))
+        _write_attribute(mesh, "id", "INT", "POINT", data.ids.astype(np.uint32).view(np.int32))
     if data.widths is not None:
-        _put(mesh, "radius", "FLOAT", "POINT", data.widths * np.float32(0.5))
+        _write_attribute(mesh, "radius", "FLOAT", "POINT", data.widths * np.float32(0.5))
     normals = data.normals if "normals" in wanted else None
     if normals is not None and FREE_NORMALS:
-        _put(mesh, "custom_normal", "FLOAT_VECTOR", "POINT", normals)
+        _write_attribute(mesh, "custom_normal", "FLOAT_VECTOR", "POINT", normals)
     mesh.update()
     if normals is not None and not FREE_NORMALS and len(normals):
         mesh.normals_split_custom_set_from_vertices(normals.tolist())
@@ -96,7 +96,7 @@ def _build(mesh, data) -> None:
     mesh.loops.foreach_set("vertex_index", corners.ravel())
     mesh.polygons.foreach_set("loop_start", np.arange(0, corners.size, 3, dtype=np.int32))
     if len(data.materials) > 1:
-        _put(mesh, "material_index", "INT", "FACE", material_of(data, corners))
+        _write_attribute(mesh, "material_index", "INT", "FACE", material_of(data, corners))
     mesh.update(calc_edges=True)
 
 
@@ -125,17 +125,17 @@ def _write_sets(mesh, data, wanted) -> None:
         for number, values in enumerate(data.uvs):
             name = "UVMap" if number == 0 else f"UVMap.{number:03}"
             if name in mesh.uv_layers or mesh.uv_layers.new(name=name, do_init=False):
-                _put(mesh, name, "FLOAT2", "CORNER", values[corners])
+                _write_attribute(mesh, name, "FLOAT2", "CORNER", values[corners])
     if "colours" in wanted:
         for number, values in enumerate(data.colours):
             name = "Color" if number == 0 else f"Color.{number:03}"
-            _put(mesh, name, "FLOAT_COLOR", "POINT", values)
+            _write_attribute(mesh, name, "FLOAT_COLOR", "POINT", values)
 
 
 _FIELDS = {"FLOAT_VECTOR": "vector", "FLOAT2": "vector", "FLOAT_COLOR": "color", "INT": "value", "FLOAT": "value"}
 
 
-def _put(mesh, name: str, kind: str, domain: str, values: np.ndarray) -> None:
+def _write_attribute(mesh, name: str, kind: str, domain: str, values: np.ndarray) -> None:
     attribute = mesh.attributes.get(name)
     if attribute is not None and (attribute.data_type != kind or attribute.domain != domain):
         # Somebody else's, under our name.

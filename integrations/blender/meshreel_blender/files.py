@@ -48,7 +48,7 @@ class _Entry:
 
 _entries: dict[str, _Entry] = {}
 #: What was told of a file already: its stamp then, and classes of errors.
-_told: dict[str, tuple[str, set[str]]] = {}
+_reported: dict[str, tuple[str, set[str]]] = {}
 _lock = Lock()
 
 
@@ -75,8 +75,8 @@ def opened(path: str, limit: int = MAX_MEMORY) -> Opened:
         if entry.opened is None:
             raise entry.error
         # It is back: should it go again, that is news.
-        if _told.get(path, (stamp, None))[0] != stamp:
-            del _told[path]
+        if _reported.get(path, (stamp, None))[0] != stamp:
+            del _reported[path]
         return entry.opened
 
 
@@ -91,11 +91,11 @@ def is_news(path: str, error: Exception) -> bool:
     """Whether nobody was told of an error of this class yet, in this file as it is now."""
     stamp, kind = _stamp(path), type(error).__name__
     with _lock:
-        before, kinds = _told.get(path, (stamp, set()))
+        before, kinds = _reported.get(path, (stamp, set()))
         if before != stamp:
             kinds = set()
         news = kind not in kinds
-        _told[path] = stamp, kinds | {kind}
+        _reported[path] = stamp, kinds | {kind}
         return news
 
 

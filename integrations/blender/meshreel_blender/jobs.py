@@ -71,7 +71,7 @@ class JobOperator:
             self._job = Job(self.prepare(context))
         except (meshreel.Error, OSError, RuntimeError, ValueError) as error:
             self.tidy()
-            self.report({"ERROR"}, _told(error))
+            self.report({"ERROR"}, _error_text(error))
             return {"CANCELLED"}
         if not modal:
             self._job.run_here()
@@ -134,7 +134,7 @@ class JobOperator:
         """Nothing is left to do."""
 
 
-def _told(error) -> str:
+def _error_text(error) -> str:
     if isinstance(error, (meshreel.Error, OSError)):
         return reports.message(error)
     return str(error).strip()

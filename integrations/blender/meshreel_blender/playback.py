@@ -72,7 +72,7 @@ def _show(scene, cache, nodes, done, rebuild) -> None:
     everything = sorted(set().union(*channels.values()))
     wrap = cache.repeat == "LOOP"
     frame = opened.reel.at(seconds, everything, meshes=list(wanted), lod=cache.lod, wrap=wrap)
-    _place(opened, frame, found)
+    _apply_node_states(opened, frame, found)
     for number, data in zip(wanted, frame.meshes):
         for mesh in wanted[number]:
             arrays.write(mesh, data, speed, channels[number], number in anew)
@@ -102,7 +102,7 @@ def _is_built(cache, info, meshes, rebuild) -> bool:
     return rebuild or changes or not all(arrays.fits(mesh, info, cache.lod) for mesh in meshes)
 
 
-def _place(opened, frame, found) -> None:
+def _apply_node_states(opened, frame, found) -> None:
     """Where nodes are, and which of them are there."""
     moving = [(number, thing) for number, thing in found if number in opened.moving]
     if moving:

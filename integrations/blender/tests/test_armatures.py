@@ -11,7 +11,7 @@ def armature():
     return next(thing for thing in bpy.data.objects if thing.type == "ARMATURE")
 
 
-def shown(thing):
+def bone_matrices(thing):
     """float64 (joints, 4, 4): where bones are, in the armature's space."""
     bones = evaluated(thing).pose.bones
     return np.array([np.array(bones[name].matrix) for name in thing.data["meshreel_joints"]])
@@ -47,11 +47,11 @@ def test_bones_are_where_the_clip_has_joints(made):
             seconds = clip.start + sample / clip.fps
             go_to(scene, root.meshreel.first_frame + (seconds - begin) * fps)
             pose = clip.pose(sample / clip.fps)
-            assert np.allclose(shown(thing), expected(clip, pose, scales), atol=2e-4), sample
+            assert np.allclose(bone_matrices(thing), expected(clip, pose, scales), atol=2e-4), sample
         # Between samples both blend, along a line and along an arc.
         go_to(scene, root.meshreel.first_frame + (clip.start - begin) * fps + 2.5)
         pose = clip.pose(2.5 / fps)
-        assert np.allclose(shown(thing), expected(clip, pose, scales), atol=5e-3)
+        assert np.allclose(bone_matrices(thing), expected(clip, pose, scales), atol=5e-3)
 
 
 def test_bones_follow_the_settings_of_the_cache(made):
@@ -64,16 +64,16 @@ def test_bones_follow_the_settings_of_the_cache(made):
         root.meshreel.first_frame = 20
         root.meshreel.rate = 2.0
         go_to(scene, 23)
-        assert np.allclose(shown(thing), expected(clip, clip.pose(6 / fps), scales), atol=2e-4)
+        assert np.allclose(bone_matrices(thing), expected(clip, clip.pose(6 / fps), scales), atol=2e-4)
         for _ in range(2):  # To and fro: keys are in their order again.
             root.meshreel.rate = -1.0
             go_to(scene, 23)
             end = root["meshreel_span"][1]
             pose = clip.pose(end - clip.start - 3 / fps)
-            assert np.allclose(shown(thing), expected(clip, pose, scales), atol=2e-4)
+            assert np.allclose(bone_matrices(thing), expected(clip, pose, scales), atol=2e-4)
             root.meshreel.rate = 1.0
             go_to(scene, 24)
-            assert np.allclose(shown(thing), expected(clip, clip.pose(4 / fps), scales), atol=2e-4)
+            assert np.allclose(bone_matrices(thing), expected(clip, clip.pose(4 / fps), scales), atol=2e-4)
 
 
 @pytest.mark.parametrize("scale", [1.0, 0.01])
@@ -94,7 +94,7 @@ def test_a_skin_follows_its_bones(tmp_path, scale):
             go_to(scene, root.meshreel.first_frame + (seconds - root["meshreel_span"][0]) * fps)
             wanted = rig.positions(clip.pose(sample / clip.fps))
             bones = expected(clip, clip.pose(sample / clip.fps), scales_of(reel, clip))
-            assert np.allclose(shown(armature()), bones, atol=1e-4)
+            assert np.allclose(bone_matrices(armature()), bones, atol=1e-4)
             assert np.allclose(positions(skinned[0]), wanted, atol=1e-4), sample
             moved.add(wanted.tobytes())
         assert len(moved) > 1
@@ -115,7 +115,7 @@ def test_clips_alone(made, tmp_path, reported):
         for sample in range(clip.samples):
             go_to(bpy.context.scene, root.meshreel.first_frame + sample * fps / clip.fps)
             pose = clip.pose(sample / clip.fps)
-            assert np.allclose(shown(thing), expected(clip, pose, scales), atol=1e-4 * 30), sample
+            assert np.allclose(bone_matrices(thing), expected(clip, pose, scales), atol=1e-4 * 30), sample
     assert reported == []
 
 

@@ -21,7 +21,7 @@ SOURCES = [
 GOLDENS = ["flag_small", "flag_fast", "flag_apart", "wall_packed", "snake_small", "robot_small", "everything_zstd"]
 
 
-def kept(data):
+def proper_faces(data):
     """Triangles that are none: lines and points are not faces of Blender's."""
     a, b, c = data.triangles.T
     return (a != b) & (b != c) & (c != a)
@@ -30,7 +30,7 @@ def kept(data):
 def check_mesh(thing, data, normals):
     mesh = evaluated(thing).data
     assert np.array_equal(positions(thing), data.positions)
-    faces = kept(data)
+    faces = proper_faces(data)
     corners = data.triangles[faces].astype(np.int32)
     assert np.array_equal(triangles(thing), corners)
     for number, uv in enumerate(data.uvs):
@@ -312,9 +312,9 @@ def test_rendered_frames_differ(made, tmp_path):
     scene.frame_set(scene.frame_start + 2)
     scene.render.use_motion_blur, scene.render.motion_blur_shutter = True, 1.0
     scene.cycles.samples = 16
-    blurred = still(scene, tmp_path / "blurred.png")
+    blurred = rendered_pixels(scene, tmp_path / "blurred.png")
     scene.render.use_motion_blur = False
-    sharp = still(scene, tmp_path / "sharp.png")
+    sharp = rendered_pixels(scene, tmp_path / "sharp.png")
     assert np.abs(blurred - sharp).max() > 0.02
 
 
@@ -343,7 +343,7 @@ def camera_at(root):
     return camera
 
 
-def still(scene, path):
+def rendered_pixels(scene, path):
     scene.render.filepath = str(path)
     bpy.ops.render.render(write_still=True)
     return pixels(path)

@@ -97,7 +97,7 @@ def _report(text: str) -> dict[str, Any]:
     return report
 
 
-def _said(options: dict[str, Any]) -> list[tuple[str, str]]:
+def _option_texts(options: dict[str, Any]) -> list[tuple[str, str]]:
     """Options as the command line has them: keys with dashes, values as text, lists one by one."""
     said = []
     for name, value in options.items():
@@ -162,7 +162,7 @@ def compile(
     >>> report["written"], report["file_bytes"] == (folder / "prism.reel").stat().st_size
     (True, True)
     """
-    said = _said(options)
+    said = _option_texts(options)
     text = _native.compile(
         _paths(inputs), os.fspath(output), said, _optional(points), _optional(options_file), progress
     )

@@ -250,7 +250,7 @@ export async function refused(device, url, options) {
 }
 
 /** What a device draws of a file's vertices, white on black, seen by a camera: whether each pixel is covered. */
-export async function drawn(device, url, frame, { eye, target, angle, size: [width, height] }) {
+export async function renderFrame(device, url, frame, { eye, target, angle, size: [width, height] }) {
     const gpu = await GpuReel.open(device, url)
     try {
         const shown = await gpu.still(frame)

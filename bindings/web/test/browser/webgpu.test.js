@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { assertSame, compiled, golden, missing, pictureOf, SIZE, start, WEBGPU } from './chromium.js'
 
-const NONE = 'this Chromium has no WebGPU adapter: a driver for the card, or a Chromium that brings SwiftShader, is needed'
+const NO_ADAPTER = 'this Chromium has no WebGPU adapter: a driver for the card, or a Chromium that brings SwiftShader, is needed'
 const skip = missing() ?? false
 const skipCompiled = missing(true) ?? false
 let browser
@@ -26,7 +26,7 @@ after(async () => browser?.end())
 
 /** Tests that need a device. */
 const onDevice = {
-    test: (name, run, skipped = skip) => test(name, { skip: skipped }, t => (hasDevice ? run(t) : t.skip(NONE))),
+    test: (name, run, skipped = skip) => test(name, { skip: skipped }, t => (hasDevice ? run(t) : t.skip(NO_ADAPTER))),
 }
 
 const MOMENTS = [[0, 0], [0, 0.5], [3, 0], [7, 0.3], [-2, 0.75], [-1, 0]]
@@ -131,7 +131,7 @@ for (const [name, frame] of PICTURES) {
         const { camera, covered } = pictureOf(golden(`v0/${name}.reel`), frame, SIZE)
         const url = `/testdata/golden/v0/${name}.reel`
         const arguments_ = [url, frame, camera]
-        const found = await browser.page.evaluate(([url, frame, camera]) => card.drawn(device, url, frame, camera), arguments_)
+        const found = await browser.page.evaluate(([url, frame, camera]) => card.renderFrame(device, url, frame, camera), arguments_)
         assertSame(covered, found)
     }
     onDevice.test(`h11 frame ${frame} of ${name}, drawn from the device's vertices, covers what the program's picture covers`, run, missing(true) ?? false)

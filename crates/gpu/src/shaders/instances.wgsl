@@ -4,7 +4,7 @@ override GROUP: u32 = 256u;
 
 const MODEL_WORDS = 8u;
 const DRAW_WORDS = 5u;
-const NOT_DRAWN = 0xffffffffu;
+const INVISIBLE = 0xffffffffu;
 
 struct View {
   planes: array<vec4f, 6>,
@@ -42,17 +42,17 @@ fn draw_of(i: u32) -> u32 {
   let radius = model_f(at + 3u) * scale;
   for (var k = 0u; k < 6u; k += 1u) {
     // Also where that is not a number.
-    if (!(dot(view.planes[k], vec4f(place, 1.0)) >= -radius)) { return NOT_DRAWN; }
+    if (!(dot(view.planes[k], vec4f(place, 1.0)) >= -radius)) { return INVISIBLE; }
   }
   let distance = length(place - view.eye);
   let pixels = radius * view.pixels_at_one;
-  if (pixels <= view.nothing_below * distance) { return NOT_DRAWN; }
+  if (pixels <= view.nothing_below * distance) { return INVISIBLE; }
   let first = models[at + 4u];
-  let levels = models[at + 5u];
-  if (models[at + 6u] == 1u && pixels < view.sprite_below * distance) { return first + levels; }
+  let lod_count = models[at + 5u];
+  if (models[at + 6u] == 1u && pixels < view.sprite_below * distance) { return first + lod_count; }
   let errors = MODEL_WORDS * count + first;
   let nearest = max(distance - radius, 0.0);
-  var level = levels - 1u;
+  var level = lod_count - 1u;
   while (level > 0u && model_f(errors + level) * scale * view.pixels_at_one > view.pixels * nearest) { level -= 1u; }
   return first + level;
 }
@@ -69,7 +69,7 @@ fn choose(@builtin(workgroup_id) wg: vec3u, @builtin(num_workgroups) groups: vec
   if (i >= view.instances) { return; }
   let draw = draw_of(i);
   chosen[i] = draw;
-  if (draw != NOT_DRAWN) { atomicAdd(&draws[DRAW_WORDS * draw + 1u], 1u); }
+  if (draw != INVISIBLE) { atomicAdd(&draws[DRAW_WORDS * draw + 1u], 1u); }
 }
 
 @compute @workgroup_size(1)
@@ -87,6 +87,6 @@ fn place(@builtin(workgroup_id) wg: vec3u, @builtin(num_workgroups) groups: vec3
   let i = number(wg, groups, thread);
   if (i >= view.instances) { return; }
   let draw = chosen[i];
-  if (draw == NOT_DRAWN) { return; }
+  if (draw == INVISIBLE) { return; }
   visible[atomicLoad(&starts[2u * draw]) + atomicAdd(&starts[2u * draw + 1u], 1u)] = i;
 }

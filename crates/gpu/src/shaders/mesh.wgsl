@@ -52,9 +52,9 @@ fn short_point(at: u32) -> vec3i {
 fn long_point(at: u32) -> vec3i {
   return vec3i(bitcast<i32>(ring[at]), bitcast<i32>(ring[at + 1u]), bitcast<i32>(ring[at + 2u]));
 }
-fn start_of(ends: u32, i: u32) -> u32 {
+fn start_of(end_offsets: u32, i: u32) -> u32 {
   if (i == 0u) { return 0u; }
-  return fixed[ends + i - 1u];
+  return fixed[end_offsets + i - 1u];
 }
 
 // Four columns.

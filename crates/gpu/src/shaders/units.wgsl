@@ -159,7 +159,7 @@ fn from_neighbours(v: u32, level: u32, frame: u32) -> vec3i {
 }
 
 fn innovate(level: u32, i: u32, frame: u32) {
-  let own = p.levels + 3u * level;
+  let own = p.hierarchy_levels + 3u * level;
   let v = fixed[own] + i;
   var value = residual(fixed[own + 2u] + i / 16u, frame, i % 16u) * bitcast<i32>(unit[head_of(frame) + 2u]);
   if (level > 0u) { value += from_neighbours(v, level, frame); }
@@ -170,7 +170,7 @@ fn innovate(level: u32, i: u32, frame: u32) {
 @compute @workgroup_size(256)
 fn coarse(@builtin(local_invocation_index) thread: u32) {
   for (var level = 0u; level < p.coarse; level += 1u) {
-    let count = fixed[p.levels + 3u * level + 1u] * p.frames;
+    let count = fixed[p.hierarchy_levels + 3u * level + 1u] * p.frames;
     for (var i = thread; i < count; i += TOGETHER) { innovate(level, i / p.frames, i % p.frames); }
     storageBarrier();
   }
@@ -180,7 +180,7 @@ fn coarse(@builtin(local_invocation_index) thread: u32) {
 @compute @workgroup_size(GROUP)
 fn fine(@builtin(workgroup_id) wg: vec3u, @builtin(num_workgroups) groups: vec3u, @builtin(local_invocation_index) thread: u32) {
   let i = number(wg, groups, thread);
-  if (i < fixed[p.levels + 3u * which.level + 1u] * p.frames) { innovate(which.level, i / p.frames, i % p.frames); }
+  if (i < fixed[p.hierarchy_levels + 3u * which.level + 1u] * p.frames) { innovate(which.level, i / p.frames, i % p.frames); }
 }
 
 // What was predicted from other frames, and what is new: a thread a point, frames in their order.

@@ -26,7 +26,7 @@ const BLOCK: usize = 512;
 type Vector = [u16; 4];
 
 /// Computes `values = residuals + prediction`, component-major, `N` components per vertex, for as many
-/// vertices as `table` has. Every entry must point to a vertex before its own, at most `LOOK_BACK` back;
+/// vertices as `table` has. Every entry must point to a vertex before its own, at most `MAX_LOOK_BACK` back;
 /// otherwise the result is meaningless.
 pub(super) fn reconstruct<const N: usize>(
     _: Avx2,
