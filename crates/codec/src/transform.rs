@@ -3,13 +3,13 @@
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
-//! | 0 | 1 | `kind` | 0: no node differs from its prediction, nothing follows · 1: all nodes follow · 2: a bit map says which |
+//! | 0 | 1 | `kind` | 0: all nodes equal their predictions, nothing follows · 1: all nodes follow · 2: a bit map says which follow |
 //! | 1 | 2 | `columns` | bit k set: component k of some node differs (rotation xyzw, translation xyz, scale xyz) |
 //! | 3 | ⌈n/8⌉ | `map` | only kind 2: bit set = the node differs; node 0 is bit 0 of byte 0 |
 //! | … | 4·m per set column | `planes` | per column, four planes of m bytes (m = nodes that differ), highest byte first |
 //!
 //! ```text
-//! order(f)  = bits of f as u32; if the top bit is set: !bits, else bits | 0x8000_0000      keeps the order of numbers
+//! order(f)  = bits of f as u32; if the top bit is set: !bits, else bits | 0x8000_0000      preserves the order of numbers
 //! predicted = the same node in the previous frame; without one: the node before in this frame, for node 0 the identity
 //! stored    = zigzag(order(value) − order(predicted))                                       wrapping 32-bit arithmetic
 //! ```

@@ -84,7 +84,7 @@ fn worked_example_of_fixed_point_positions() {
     assert_eq!(hierarchy.order, [1, 2, 0, 3]);
     assert_eq!(hierarchy.starts, [0, 1, 2, 4]);
     assert_eq!(hierarchy.ring, [0, 0, 1, 1, 0]);
-    let coded = StaticPart::decode(&documented("cells static"), hierarchy, None).unwrap();
+    let coded = StaticPart::decode(&documented("fixed-point static"), hierarchy, None).unwrap();
     assert_eq!(coded.grid.position([144, 144, -64])[0], 144.0 * coded.grid.unit + 2.0);
     let half = [2048, 2048, 0, 0];
     let weights = [0, 1, 2, 3].map(|v| coded.weighted_neighbours(v).1);
@@ -101,9 +101,9 @@ fn worked_example_of_fixed_point_positions() {
     assert_eq!(coded.first, FirstFrame::Narrow(frames[0].to_vec()));
     let schedule = Schedule::new(3, 4);
     let units = [
-        (Unit::Key(1), "cells key", 2),
-        (Unit::TopLayer(0), "cells last", 1),
-        (Unit::TopLayer(0), "cells packed", 1),
+        (Unit::Key(1), "fixed-point key", 2),
+        (Unit::TopLayer(0), "fixed-point top layer", 1),
+        (Unit::TopLayer(0), "fixed-point packed", 1),
     ];
     for (unit, name, frame) in units {
         assert_eq!(schedule.frames_of(unit)[..], [frame as u32]);

@@ -6,13 +6,13 @@
 //!
 //! ```text
 //! samples 32 · fps 64 · start 64 · base 32 · spread 4 · log 3 (minus 1)
-//!             log 7: it is divided, and there follow log 3 (minus 1) · tiers after the first 3 · layers 1, then 4 per joint · keys: their number and the
-//!             distance of each to the one before (the first: to sample 0), as numbers of bits 5 (minus 1), then so many
-//! 1 if joints differ in fineness, then per joint 6 (plus 32)
-//! per joint   rotation kind (0 default, 1 constant, 2 hinge, 3 two axes, 4 free), then largest 2 and 3 × 21, axes 2 × 21 each
-//!             translation kind (0 default, 1 constant, 2 animated), then 3 × 32; scale likewise
-//! per component   start 5, in the context of nothing else
-//!                 sources: for each of up to two a bit that it is there, how many components before this one, weight 7
+//!             if the 3 bits of log are 7, the clip is divided, and these fields follow: log 3 (minus 1) · tiers after the first 3 · layers 1, and if that is 1, then 4 per joint ·
+//!             keys: their count, then for each the distance to the one before (for the first: to sample 0); each number is its bit length 5 (minus 1), then that many bits
+//! 1 bit: 1 if joints differ in fineness, then 6 per joint (plus 32)
+//! per joint   rotation kind (0 default, 1 constant, 2 hinge, 3 two axes, 4 free); for kinds 1 … 3 a quaternion: largest 2 and 3 × 21; then one axis (hinge) or two: 2 × 21 each
+//!             translation kind (0 default, 1 constant, 2 animated); if constant 3 × 32; the same for scale
+//! per component   start 5, a tree without further context
+//!                 sources, up to two: a bit that says whether the source is present; the distance to it, counted in components before this one; weight 7
 //! ```
 
 use crate::Corrupt;

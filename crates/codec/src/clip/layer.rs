@@ -2,15 +2,15 @@
 //! layers, extracts one layer from a clip, and merges layers again. Exact.
 //!
 //! ```text
-//! table     varint clip · varint samples · varint layers (1 … 16) · per layer: sized name · f64 step · list of extra samples · sized header
-//!           list of pieces · per joint a byte: layer in bits 0–3, bit 7: stepped
-//! piece     layer u8 · tier u8 · varints: number of its chunk among those of kind 10, offset there, size, segments; by layer, tier and segment. All tiers but the
-//!           base's first are pieces. It is a tier's part of so many segments: their sizes, segments; before it, in a layer's very first, its keys
-//! step      0: the layer has all samples; else those nearest to 0, step, 2·step …, and the last one; extra samples are varints, each the distance to the
-//!           one before (the first: to sample 0)
-//! header    of the layer's streamed form, as in side information; of the first layer empty, since it stands before its samples
-//! interleaved     varint clip · varint samples · varint layers + 32 · per layer: sized name · list of stepped joints, each the distance to the one before (the
-//!                 first: to joint 0) · varint joints · per joint its layer, 4 bits, the first in the lowest bits; to a whole byte
+//! table     varint clip · varint samples · varint layers (1 … 16) · per layer: length-prefixed name · f64 step · list of extra samples · length-prefixed header
+//!           list of tier parts · per joint a byte: layer in bits 0–3, bit 7: stepped
+//! tier part       layer u8 · tier u8 · varints: number of its chunk among those of kind 10, offset in it, size, segments; sorted by layer, tier and segment. All tiers except the
+//!           base's first consist of tier parts. The bytes of a part are those of its tier for that many segments: their sizes, then the segments; the very first part of a layer has the layer's keys before these
+//! step      0: the layer has all samples; else the samples nearest to 0, step, 2·step …, and the last sample; extra samples are varints, each the distance to the
+//!           one before (for the first: to sample 0)
+//! header    of the layer's streamed form, as in side information; empty for the first layer, whose header stands before its samples
+//! interleaved     varint clip · varint samples · varint layers + 32 · per layer: length-prefixed name · list of stepped joints, each the distance to the one before (for the
+//!                 first: to joint 0) · varint joints · per joint its layer, 4 bits, the first in the lowest bits; padded to a whole byte
 //! ```
 //!
 //! Layers that are streamed are clips of their own, in which the joints of all other layers are in the rest

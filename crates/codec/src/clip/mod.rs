@@ -3,8 +3,8 @@
 //!
 //! ```text
 //! clip       = header (side information) · keys · sizes of the segments · segments
-//! sub-track  default: the rest pose · constant: one value · animated: components, each a residual k per sample
-//! sample     = prediction from samples around (`schedule`) + Σ κ · step · axis        κ = k + what other components' κ say of it
+//! sub-track  default: the rest pose · constant: one value · animated: components, each with a residual k per sample
+//! sample     = prediction from samples around it (order of samples) + Σ κ · step · axis        κ = k + the prediction of κ from other components
 //! ```
 //!
 //! The files: [`crate::quantize::rotation`] has rotations in integers, [`step`] the step sizes of each joint,

@@ -3,10 +3,10 @@
 //! is within the bound that the encoder measured with these same functions, on the vertices.
 //!
 //! ```text
-//! setup     base f32 · whether units are packed · per moving node: which of translation, rotation, scale move (three bits), whether it has a pivot, its step's code
-//! eight     up to eight moving nodes, in their order, of which the same of translation, rotation, scale move, 1 + 2 + 4 for these: those of the least such number first
-//! unit      per eight, per frame, per node: a class, then k of its components: translation 3, rotation 3, scale 3, as far as they move. One `entropy` stream, or packed
-//! class     0: all k are 0 · 1 + s: steps are 2^s times as fine, s = 0 … 5 · 7: the transform itself follows, 10 × 32 bits, finite
+//! setup     base f32 · whether units are packed · per moving node: which of translation, rotation, scale move (three bits), whether it has a pivot, its step code
+//! block     up to eight moving nodes, in their order, in which the same of translation, rotation, scale move; blocks are sorted by the number 1 (translation) + 2 (rotation) + 4 (scale) of what moves
+//! unit      per block, per frame, per node: a class, then k of its components: translation 3, rotation 3, scale 3, those that move. One string of symbols (below), or packed
+//! class     0: all k are 0 · 1 + s: steps are divided by 2^s, s = 0 … 5 · 7: the transform itself follows, 10 × 32 bits, finite
 //! ```
 //!
 //! A node takes from its meshes what a clip takes from its skeleton: the steps of rotation and scale follow
@@ -14,14 +14,14 @@
 //! point that is coded, instead of the origin. Neither takes a byte.
 //!
 //! ```text
-//! box       of a node's own mesh (`bounds`), or of a locator from −`reach` to `reach` along each axis, and of its children's boxes, these as the box of their eight corners moved by the child's rest transform. Nodes from the last to the first
-//! pivot     p = (low + high) · ½ of the box, if it has a pivot and all |p| < 10^30; else 0          origin   o = t + R·S·p of the rest transform
-//! reach     h = per axis the larger of |low − p| and |high − p|, times |scale| of the rest transform where that is not 0
-//! step      base · 2^(⌊code/4⌋ − 32) · 2^((code mod 4)/4)
-//! rotation  about axis i: step / √(h_j² + h_k²), j < k, within 5·10⁻⁷ … ½ rad          scale   step / h_i · |rest scale| (1 for 0), within 10⁻⁹ … 10⁹
-//!           a length that is not between 10⁻³⁰ and 10³⁰ gives ½ rad, and |rest scale|
-//! words     translation: ⌊(t + R·S·p − o) / unit + ½⌋, unit = step/32; rotation: a quaternion in 2⁻³⁰; scale: ⌊s · 32 / step + ½⌋. At first of the rest transform
-//! κ         32·k / 2^s, cut at ±2²⁸
+//! box       of a node: the union of its own mesh's `bounds`, or for a locator the cube from −`reach` to `reach` along each axis, and of its children's boxes, each of these as the box of its eight corners moved by the child's rest transform. Nodes from the last to the first
+//! pivot     p = (low + high) · ½ of the box, if the node has a pivot and all |p| < 10^30; else 0          origin   o = t + R·S·p of the rest transform
+//! reach     h = per axis the larger of |low − p| and |high − p|, times |scale| of the rest transform if that is not 0
+//! step      base · 2^(⌊code/4⌋ − 32) · 2^((code mod 4)/4), code: the step code
+//! rotation  about axis i: step / √(h_j² + h_k²), j < k the other axes, clamped to 5·10⁻⁷ … ½ rad          scale   step / h_i · |rest scale| (1 for 0), clamped to 10⁻⁹ … 10⁹
+//!           where the length √(h_j² + h_k²) or h_i is not between 10⁻³⁰ and 10³⁰: ½ rad, and |rest scale|
+//! codes     translation: ⌊(t + R·S·p − o) / unit + ½⌋, unit = step/32; rotation: a quaternion in 2⁻³⁰; scale: ⌊s · 32 / step + ½⌋. The first codes are those of the rest transform
+//! κ         32·k / 2^s, clamped to ±2²⁸
 //! ```
 //!
 //! A frame between two others is predicted by the polynomial through all frames that it refers to; a key
@@ -29,13 +29,13 @@
 //! side by side.
 //!
 //! ```text
-//! vector    ⌊(w₀·a + w₁·b + w₂·c + w₃·d) · 2⁻¹⁶⌋ + κ, cut at ±2³¹: words a … d of the frames around with their weights, exact; 0 for those that there are not
-//! mixed     q = (w₀·a ± w₁·b ± w₂·c ± w₃·d) · 2⁻⁴⁶: the sign of b and of c is − where its product with a is below 0, that of d where that with b is, turned over with b's; n = q·q
-//!           n < 2⁻⁸: q = a · 2⁻³⁰, n = q·q or, where that is less, 2⁻⁸          product: x·x + y·y + z·z + w·w
-//! rotation  y_i = κ_i · (step_i · 2⁻⁷), cut at ±1; m = y·y; b = (2·y, 1 − m): words of (q·b) · (2³⁰ / (√n · (1 + m))), rounded, halves to the even number
-//!           where y is 0 and a … d are the same, a
-//! arm       R·S·p with v = S·p, u = q × v + q_w·v: v + f · (q × u), f = (4 − q·q) − q·q where rotation moves, else 2 / max(q·q, 10⁻³⁰)
-//! transform rotation: word · 2⁻³⁰ and scale: word · (step/32), as f32; then with these t = o + word · unit − R·S·p, as f32; no arm where p is 0. What does not move is as in the rest transform
+//! vector    ⌊(w₀·a + w₁·b + w₂·c + w₃·d) · 2⁻¹⁶⌋ + κ, clamped to ±2³¹: a … d the codes of the frames referred to, w₀ … w₃ their weights; the sum is exact; missing frames count 0
+//! mixed     q = (w₀·a ± w₁·b ± w₂·c ± w₃·d) · 2⁻⁴⁶: the sign of b and of c is − if its product with a is below 0; the sign of d is that of b, negated if the product of d with b is below 0; n = q·q
+//!           n < 2⁻⁸: q = a · 2⁻³⁰, n = max(q·q, 2⁻⁸)          product: x·x + y·y + z·z + w·w
+//! rotation  y_i = κ_i · (step_i · 2⁻⁷), clamped to ±1; m = y·y; b = (2·y, 1 − m): codes are (q·b) · (2³⁰ / (√n · (1 + m))), rounded, halves to even
+//!           a unchanged if y is 0 and a … d are equal
+//! arm       R·S·p with v = S·p, u = q × v + q_w·v: v + f · (q × u), f = (4 − q·q) − q·q if rotation moves, else 2 / max(q·q, 10⁻³⁰)
+//! transform rotation: code · 2⁻³⁰ and scale: code · (step/32), as f32; then with these t = o + code · unit − R·S·p, as f32; without the arm if p is 0. Parts that do not move are those of the rest transform
 //! ```
 //!
 //! Credit: the steps that follow the size of a part: J. Jung, *Compressing skeletal animation data*, Riot

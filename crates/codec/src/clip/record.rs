@@ -14,12 +14,12 @@
 //! |---|---|---|---|
 //! | 0 | text | `name` | |
 //! | … | 1 … 5 | `parent` | varint, 0 = none, else joint + 1 |
-//! | … | 1 | `flags` | bit 0: rotation and scale of `rest` are not the identity · bit 1: `tolerance` is there · bit 2: `order` is there |
-//! | … | 12 or 40 | `rest` | translation, or the whole transform |
-//! | … | 4 | `shell` | f32, distance of the error metric's points |
-//! | … | 0 or 8 | `tolerance` | f64, asked for this joint instead of the clip's |
-//! | … | 0 or 1 | `order` | of the axes of its rotation in the source, the outermost first: 0 xyz · 1 xzy · 2 yxz · 3 yzx · 4 zxy · 5 zyx |
-//! | … | list | `ends` | 3 × f32 each: ends of the chain that are no joints |
+//! | … | 1 | `flags` | bit 0: rotation and scale of `rest` are present and need not be the identity · bit 1: `tolerance` is present · bit 2: `order` is present |
+//! | … | 12 or 40 | `rest` | translation, or with bit 0 the whole transform |
+//! | … | 4 | `shell` | f32, shell distance: the distance of the error metric's points from the joint |
+//! | … | 0 or 8 | `tolerance` | f64, requested for this joint instead of the clip's |
+//! | … | 0 or 1 | `order` | order of the axes of its rotation in the source, the outermost first: 0 xyz · 1 xzy · 2 yxz · 3 yzx · 4 zxy · 5 zyx |
+//! | … | list | `end_sites` | 3 × f32 each: ends of the chain that are not joints |
 //!
 //! A clip:
 //!
@@ -27,11 +27,11 @@
 //! |---|---|---|---|
 //! | 0 | text | `name` | |
 //! | … | 1 … 5 | `skeleton` | varint, number of the skeleton chunk |
-//! | … | 1 | `codec` | bits 0–1: 0 sampled, 1 curve, 2 random-access · bit 2: `tolerance` is that of each sub-track by itself · bit 3: `held` is there · others 0 |
-//! | … | 8 | `asked` | f64, tolerance that was asked for |
+//! | … | 1 | `codec` | bits 0–1: 0 sampled, 1 curve, 2 random-access · bit 2: `tolerance` applies to each sub-track separately · bit 3: `held_sub_tracks` is present · others 0 |
+//! | … | 8 | `requested_tolerance` | f64 |
 //! | … | 8 | `tolerance` | f64, tolerance that is promised |
-//! | … | list or 0 | `held` | sub-tracks whose values stay until the next sample in the source, ascending: varint, three times the joint and 0 rotation, 1 translation, 2 scale |
-//! | … | rest | `stored` | the streamed form, curves, or the random-access form |
+//! | … | list or 0 | `held_sub_tracks` | sub-tracks that hold each value until the next sample in the source, in ascending order: varint, three times the joint plus 0 rotation, 1 translation, 2 scale |
+//! | … | rest | `content` | the streamed form, curves, or the random-access form |
 
 use crate::Corrupt;
 use crate::bytes::{Cursor, put_length_prefixed, put_varint};

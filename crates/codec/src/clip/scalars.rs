@@ -6,23 +6,23 @@
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
 //! | 0 | 1 … 5 | `clip` | varint, number of the clip, in the order of the chunk table |
-//! | … | 1 … 5 | `samples` | varint, of that clip |
+//! | … | 1 … 5 | `samples` | varint, number of samples of that clip |
 //! | … | list | `tracks` | |
-//! | … | list | `markers` | text name and f64 seconds after the first sample each, in the order of time |
-//! | … | rest | `residuals` | of all animated components, one after the other: a stream of `entropy` |
+//! | … | list | `markers` | each a text, its name, and an f64, seconds after the first sample; in order of time |
+//! | … | rest | `residuals` | of all animated components, one component after the other: one symbol stream |
 //!
 //! A track:
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
 //! | 0 | text | `name` | |
-//! | … | 1 | `kinds` | two bits per component, the first lowest: 0 none, 1 zero, 2 constant, 3 animated |
-//! | … | 4 | `constant` | of each constant component: f32 |
-//! | … | 9 | `animated` | of each animated one: f32 low, f32 step, u8 order 1 or 2 |
+//! | … | 1 | `kinds` | two bits per component, the first lowest: 0 absent, 1 zero, 2 constant, 3 animated |
+//! | … | 4 | `constant` | for each constant component: f32 |
+//! | … | 9 | `animated` | for each animated component: f32 low, f32 step, u8 order 1 or 2 |
 //!
 //! ```text
-//! value = low + step · k      k = residual + (order 1: k of the sample before · order 2: twice that less the one before it); 0 before the first
-//! bucket of a residual: σ = m, which starts at 4 and goes an eighth of the way to |residual| each time
+//! value = low + step · k      k = residual + (order 1: k of the sample before · order 2: 2·(k of the sample before) − (k of the one before that)); 0 before the first sample
+//! bucket of a residual: σ = m, where m starts at 4 and moves an eighth of the way to |residual| after each residual
 //! ```
 
 use crate::Corrupt;

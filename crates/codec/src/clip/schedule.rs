@@ -2,8 +2,8 @@
 //! arithmetic.
 //!
 //! ```text
-//! keys      samples 0, S, 2S, …, the last one, and those that the header lists; coded first, one after the other, in a part of their own
-//! segment   the samples between two keys: level by level, h = S/2, S/4 … 1, and within a level in the order of time
+//! keys      samples 0, S, 2S, …, the last sample, and those that the header lists; coded first, one after the other, in a section of their own
+//! segment   the samples between two keys: level by level, h = S/2, S/4 … 1, and within a level in order of time
 //! ```
 //!
 //! A sample at distance h from its neighbours is predicted by the polynomial through up to four known

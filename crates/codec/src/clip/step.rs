@@ -1,12 +1,12 @@
 //! The axes and step sizes of each joint. They follow from the skeleton, so they take no bytes in a file.
 //!
 //! ```text
-//! lever points   of a joint, in its own space: its three shell points; each child's origin; and of children that cannot turn freely
-//!                (default, constant, hinge, two axes) their lever points too. At most 64
-//! A = Σ (|p|²I − ppᵀ)     axes = eigenvectors of A (free rotations), or what is stored (hinges)
-//! lever(b) = max(√⅔·shell, max |b × p|)          how far a turn about b moves something that no child can correct
+//! lever points   of a joint, in its own space: its three shell points; the origin of each child; and the lever points of children that cannot turn freely
+//!                (default, constant, hinge, two axes). At most 64
+//! A = Σ (|p|²I − ppᵀ)     axes = eigenvectors of A (free rotations), or the axes that are stored (hinges)
+//! lever(b) = max(√⅔·shell, max |b × p|)          the largest distance by which a turn about b moves a point that no child can correct
 //! reach = max(shell, max over children of |offset| + reach(child))
-//! step = base · 2^(−fine/2) / (lever^(1−η) · reach^η)          η in 16ths
+//! step = base · 2^(−fine/2) / (lever^(1−η) · reach^η)          η = spread in 16ths; fine: the joint's fineness
 //! ```
 //!
 //! If joints are in several layers, the steps of each layer are computed with all other joints in the rest

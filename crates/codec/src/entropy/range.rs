@@ -8,7 +8,7 @@
 //! ```text
 //! state      low = 0, range = 2³² − 1; the decoder holds code = first four bytes, big-endian (missing bytes are zero)
 //! bit        bound = (range >> 15) · chance            chance of a zero in 1/32768, 1 … 32767
-//!            0: range = bound      1: low += bound, range −= bound       (decoder: 0 where code < bound, else code −= bound)
+//!            0: range = bound      1: low += bound, range −= bound       (decoder: 0 if code < bound, else code −= bound)
 //!            while range < 2²⁴: shift out the top byte of low, with carry; range <<= 8
 //! chance     (fast + slow) / 2, each in 1/65536; after a bit  fast += (goal − fast) >> 4,  slow += (goal − slow) >> 7,
 //!            goal = 65535 for a zero, 0 for a one, arithmetic shift

@@ -2,15 +2,15 @@
 //! around. Lossless.
 //!
 //! ```text
-//! σ        what is expected of |k|, in 2⁻⁸:   mean · (77 + 56·t + 46·j + 26·p + 51·f) / 256
+//! σ        the expected |k|, in 2⁻⁸:   mean · (77 + 56·t + 46·j + 26·p + 51·f) / 256
 //! mean     of |k| of this component and level so far, in a segment, or in the keys, with weight max(1/(n + 2.5), 0.15)
-//! t j p f  means of |k| / mean in 2⁻⁶, at most 4 each: of the same component at the two samples between which this one lies; of earlier
-//!          components of the joint; of the parent joint; of all components of this sample before the sub-track. 1 where there is none.
-//!          A mean of n ≤ 9 is (sum · ⌈2¹⁶/n⌉) >> 16, of more a division
-//! bucket   third octaves of σ, 24 below 4; above h = 1 + ⌊log₂(σ/4)⌋ and the table is one of the last three
-//! symbol   min(|k| >> h, 15) by the table of the bucket; then, all of even chance: the h low bits, the sign if k ≠ 0; 15 is followed by
+//! t j p f  means of |k| / mean in 2⁻⁶, at most 4 each. t: of the same component at the two samples between which this one lies; j: of earlier
+//!          components of the joint; p: of the parent joint; f: of all components of this sample before the sub-track. 1 if there is none.
+//!          A mean of n ≤ 9 numbers is (sum · ⌈2¹⁶/n⌉) >> 16, of more numbers a division
+//! bucket   thirds of octaves of σ: 24 of them below σ = 4, where h = 0; above that h = 1 + ⌊log₂(σ/4)⌋, and the table is one of the last three
+//! symbol   min(|k| >> h, 15) by the table of the bucket; then raw bits: the h low bits, the sign if k ≠ 0; symbol 15 is followed by
 //!          (|k| >> h) − 15 as Exp-Golomb of order 2
-//! coder    one rANS state, 32 bits, 12-bit frequencies, words of 16 bits; even bits are taken from the state's low end
+//! coder    one rANS state, 32 bits, 12-bit frequencies, words of 16 bits; raw bits are taken from the state's low end
 //! ```
 //!
 //! The tables are those of Laplace's distribution whose mean is known to 35 %: neither trained nor adapted,

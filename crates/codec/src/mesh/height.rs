@@ -6,11 +6,11 @@
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
 //! | 0 | 1 | `axis` | the coordinate that is coded: 0 x · 1 y · 2 z |
-//! | 1 | 24 | `plane` | for each of the others: where column 0 of row 0 is, a step along the columns, a step along the rows; 3 × f32 |
-//! | 25 | rest | `cells` | static part of fixed-point values; from frame 0 what lies in the plane was subtracted |
+//! | 1 | 24 | `plane` | for each of the other coordinates: its value at column 0 of row 0, its step along the columns, its step along the rows; 3 × f32 |
+//! | 25 | rest | `heights` | static part of fixed-point values; the plane is subtracted from frame 0 |
 //!
 //! ```text
-//! value    of the others = ⌊(origin + column · step + row · step − centre) / unit⌉       in f64; halves to the even number
+//! value    of the other coordinates = ⌊(origin + column · step + row · step − centre) / unit⌉       in f64; halves to even
 //! ```
 //!
 //! Access units are decoded as if there were no plane; the other two coordinates are then replaced by these

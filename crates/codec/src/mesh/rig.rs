@@ -5,10 +5,10 @@
 //! ```text
 //! M(joint) object(joint) · inverse(joint)
 //! linear   Σ weight · M(joint)                            vertices of no joint: the identity
-//! M        T · R · S: a translation, a rotation, a symmetric matrix (the polar decomposition); of negative determinant: those of −M, and −S. Determinant 0: R is the identity
-//! q        Σ ± weight · (R, ½ · T · R), dual quaternions; the sign for which R is nearer to R of the joint of the largest weight, the first of several
+//! M        T · R · S: a translation, a rotation, a symmetric matrix (the polar decomposition); if its determinant is negative: those of −M, and −S. Determinant 0: R is the identity
+//! q        Σ ± weight · (R, ½ · T · R), dual quaternions; the sign for which R is nearer to R of the joint of the largest weight, the first of equals
 //! dual     (q / |R of q|) · Σ weight · S                   as a matrix
-//! vertex   ((1 − part) · linear + part · dual) · bind
+//! vertex   ((1 − d) · linear + d · dual) · bind            d: the share of dual quaternions
 //! ```
 //!
 //! A chunk holds, for each mesh with a rig, in order: the mesh's number as a varint, a size as a varint, and
@@ -17,18 +17,18 @@
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
 //! | 0 | 1 … 5 | `skeleton` | varint, number of the skeleton chunk |
-//! | … | list | `joints` | varints: zigzag of the joint's number less that of the one before, at first less 0 |
-//! | … | 48 per joint | `inverse` | f32: rows of the 3 × 4 matrix that takes the bind pose to the joint's space |
-//! | … | 1 … 5 | `points` | varint: vertices of one place and of the same joints and weights share a point |
-//! | … | … | `point` | of each vertex, as [`crate::topology::weld`] has it |
-//! | … | 1 … 5, … | `bind` | varint size and so many bytes: one frame of the soft codec, in the order of the points' hierarchy |
-//! | … | 1 | `depth` | bits 0 … 4: weights are whole numbers whose sum is 2 to this. Bit 5: `part` is 1, not 0; bit 6: `part` is in `parts`; not both |
-//! | … | 1 … 5, … | `weights` | varint size and so many bytes: the bones of each point |
-//! | … | 2 per point or 0 | `parts` | only with bit 6 of `depth`: u16, `part` of each point, in 1/65535 |
-//! | … | 1 … 5 | `clip` | varint: 0 none, else number of the clip + 1 of which a sample is what the mesh shows in the first frame |
-//! | … | 1 … 5 or 0 | `sample` | only with a clip: varint, which |
-//! | … | 8 | `tolerance` | f64: promised, the largest distance of a vertex from where the source's rig puts it, at any sample of any clip of the skeleton |
-//! | … | 8 | `error` | f64: the largest that was measured |
+//! | … | list | `joints` | varints: zigzag of the joint's number minus that of the one before, 0 before the first |
+//! | … | 48 per joint | `inverse` | f32: rows of the 3 × 4 matrix from the bind pose to the joint's space |
+//! | … | 1 … 5 | `points` | varint: vertices with the same position, joints and weights share a point |
+//! | … | … | `point_of` | the point of each vertex, as in [`crate::topology::weld`] |
+//! | … | 1 … 5, … | `bind` | varint size and that many bytes: one frame of the soft codec, in the order of the points' hierarchy |
+//! | … | 1 | `depth` | bits 0 … 4: weights are integers whose sum is 2^depth. Bit 5: d is 1, not 0; bit 6: d is in `dual`; not both |
+//! | … | 1 … 5, … | `weights` | varint size and that many bytes: the bones of each point |
+//! | … | 2 per point or 0 | `dual` | only with bit 6 of `depth`: u16, d of each point, in 1/65535 |
+//! | … | 1 … 5 | `clip` | varint: 0 none, else number of the clip + 1 of which the first frame of the mesh shows a sample |
+//! | … | 1 … 5 or 0 | `sample` | only with a clip: varint, the number of that sample |
+//! | … | 8 | `tolerance` | f64: promised, the largest distance of a vertex from its position by the source's rig, at any sample of any clip of the skeleton |
+//! | … | 8 | `error` | f64: the largest such distance that was measured |
 //!
 //! Credit: skinning by blended matrices goes back to Nadia Magnenat-Thalmann, Richard Laperrière and Daniel
 //! Thalmann, "Joint-dependent local deformations", 1988.

@@ -5,8 +5,8 @@
 //! quantized values, an odd number, so that the six axis directions are exact.
 //!
 //! ```text
-//! half  = 2^(bits−1) − 1                       quantized values 0 … 2·half
-//! x, y  = (quantized − half) / half                in f32
+//! half  = 2^(bits−1) − 1                       codes 0 … 2·half
+//! x, y  = (code − half) / half                 in f32
 //! z     = 1 − |x| − |y|
 //! z < 0 : x, y = (1 − |y|)·sign(x), (1 − |x|)·sign(y)      sign(0) = 1
 //! unit  = (x, y, z) / √(x² + y² + z²)          sum in the order written

@@ -7,8 +7,8 @@
 //! one quantization step away from it; that step is part of the bound.
 //!
 //! ```text
-//! half       = 2^(bits−1) − 1                       quantized values 0 … 2·half, half is zero
-//! x, y, z, w = quantized − half                         in f32; divided by √(x² + y² + z² + w²)
+//! half       = 2^(bits−1) − 1                       codes 0 … 2·half; code half is zero
+//! x, y, z, w = code − half                          in f32; divided by √(x² + y² + z² + w²)
 //! tangent    = (1 − 2(y² + z²), 2(xy + wz), 2(xz − wy))
 //! normal     = (2(xz + wy), 2(yz − wx), 1 − 2(x² + y²))
 //! sign       = w < 0 ? −1 : 1

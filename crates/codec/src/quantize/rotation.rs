@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! quaternion  x y z w, each i32 in 2⁻³⁰            angle  i32, a full turn is 2³²: it wraps as angles do
-//! turn        y = tan(φ/4)·axis, each i32 in 2⁻³⁰: (1 − y², 2y) is the quaternion of the turn φ, not of unit length
+//! turn        y = tan(φ/4)·axis, each i32 in 2⁻³⁰: (1 − y², 2y) is the quaternion of a rotation by φ, not of unit length
 //! ```
 //!
 //! A turn by modified Rodrigues parameters needs no sine, and has no singularity within a full turn; a

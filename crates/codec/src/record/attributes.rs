@@ -8,18 +8,18 @@
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
-//! | 0 | list | `also` | varints: nodes that show the same mesh and have the same numbers, rising, each less the one before, the first less the node |
+//! | 0 | list | `also` | varints: other nodes that show the same mesh and have the same attributes, in rising order, each minus the one before, the first minus the node |
 //! | … | list | `attributes` | |
-//! | … | rest | `tracks` | as of a [clip](clip.md#scalar-tracks-and-markers) 0 with as many `samples` as the file has frames: without markers, a track without name for each group of each attribute, in order |
+//! | … | rest | `tracks` | as of a [clip](#scalar-tracks-and-markers) 0 with as many `samples` as the file has frames: without markers, one track without name for each group of each attribute, in order |
 //!
 //! An attribute:
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
 //! | 0 | text | `name` | |
-//! | … | 1 | `form` | bits 0–1 numbers less 1 · bits 2–3 `of`: 0 the mesh, 1 its parts, 2 its vertices |
-//! | … | 1 … 5 or 0 | `groups` | not of the mesh, which is one group: varint, how many |
-//! | … | 1 … 5 each | `group` | of parts: for each bone that moves as it is (`rigid`) a varint, its group. Of vertices: for each a varint, zigzag of its group less the one before, at first less 0 |
+//! | … | 1 | `form` | bits 0–1 components minus 1 · bits 2–3 groups are of: 0 the mesh, 1 its parts, 2 its vertices |
+//! | … | 1 … 5 or 0 | `groups` | not for the mesh, which is one group: varint, number of groups |
+//! | … | 1 … 5 each | `group` | for parts: for each `rigid` bone a varint, its group. For vertices: for each vertex a varint, zigzag of its group minus that of the vertex before, 0 before the first |
 
 use crate::Corrupt;
 use crate::bytes::{Cursor, put_length_prefixed, put_varint};

@@ -2,8 +2,8 @@
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
-//! | 0 | text | `path` | of the source object |
-//! | … | rest | `lens` | [scalar tracks](#scalar-tracks-and-markers), `clip` being the node that it stands at, `samples` the frames of the file, without markers |
+//! | 0 | text | `path` | path of the source object |
+//! | … | rest | `lens` | [scalar tracks](#scalar-tracks-and-markers), `clip` being the number of its node, `samples` the number of frames of the file, without markers |
 //!
 //! Tracks by name, with their number of components: `focal_length` 1 · `aperture` 2 · `aperture_offset` 2 ·
 //! `squeeze` 1 · `overscan` 4 · `f_stop` 1 · `focus_distance` 1 · `shutter` 2 · `clipping` 2 ·

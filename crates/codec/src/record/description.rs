@@ -13,8 +13,8 @@
 //! | … | 1 | `unit` | 0 unknown · 1 m · 2 cm · 3 mm · 4 inch |
 //! | … | 8 | `fps` | f64, 0 = none |
 //! | … | 8 | `period` | f64, seconds, 0 = none |
-//! | … | 1 … 5 | `restart` | varint, at most 64; 0: frames are stored one by one · else: in temporal layers, a key that needs only the first every so many keys |
-//! | … | 1 … or 0 | `tracks` | only where `restart` > 0: varint size and so many bytes, what is said of [moving nodes](#moving-nodes); size 0: their transforms are kept as they are |
+//! | … | 1 … 5 | `restart` | varint, at most 64. 0: frames are stored one by one · else: in temporal layers, and every `restart`-th key needs only the first key |
+//! | … | 1 … or 0 | `node_setup` | only if `restart` > 0: varint size and that many bytes, the setup of [moving nodes](#moving-nodes); size 0: transforms are stored as in classic files |
 //! | … | 1 … 5 | `mesh_count` | varint; the meshes follow the nodes |
 //! | … | list | `nodes` | parents before children |
 //! | … | meshes | `meshes` | `mesh_count` of them |
@@ -26,7 +26,7 @@
 //! | 0 | text | `path` | path of the source object |
 //! | … | 1 … 5 | `parent` | varint, 0 = none, else node + 1 |
 //! | … | 1 … 5 | `mesh` | varint, 0 = none, else mesh + 1 |
-//! | … | 1 | `flags` | bit 0 animated · bit 1 baked · bits 2–3 visibility (0 always, 1 never, 2 animated) · bit 4 `rest` is the identity and left out · bit 5 `reach` is there |
+//! | … | 1 | `flags` | bit 0 animated · bit 1 baked · bits 2–3 visibility (0 always, 1 never, 2 animated) · bit 4 `rest` is the identity and omitted · bit 5 `reach` is present |
 //! | … | 40 or 0 | `rest` | transform |
 //! | … | 8 | `tolerance` | f64, world units |
 //! | … | 4 or 0 | `reach` | f32, above 0, finite; only of nodes without a mesh |

@@ -7,14 +7,14 @@
 //! | 0 | text | `path` | path of the source mesh |
 //! | … | 1 | `method` | 0 static · 1 soft · 2 rigid · 3 skinned · 4 fluid · 5 particles |
 //! | … | 1 | `codec` | 0 classic · 1 small · 2 fast · 3 chains |
-//! | … | 1 | `flags` | bit 0 `has_table` · bit 1 `moves` and `ends` are there · bit 2 `remeshed`: its faces are not the source's · bit 3 `apart`: its animated attributes lie in chunks of their own · bit 4 `ids`: its points have ids · bit 5 its points are those of `curves` |
-//! | … | 1 … 5 or 0 | `blended` | only where `remeshed`: varint, so many frames at the end lead into the start |
-//! | … | 3 … 7 or 0 | `curves` | only with bit 5: basis (0 linear · 1 Bézier · 2 B-spline · 3 Catmull-Rom), ends (0 open · 1 closed · 2 pinned), and a varint, the most curves of any frame |
+//! | … | 1 | `flags` | bit 0 `has_table` · bit 1 `moving_frames` and `end_states` are present · bit 2 `remeshed`: its faces are not the source's · bit 3 `separate_attributes`: its animated attributes are in chunks of their own · bit 4 `ids`: its points have ids · bit 5 `curves`: its points are those of curves |
+//! | … | 1 … 5 or 0 | `remeshed_blend_frames` | only with `remeshed`: varint, the number of frames at the end that blend into the start |
+//! | … | 3 … 7 or 0 | `curves` | only with bit 5: `basis` (0 linear · 1 Bézier · 2 B-spline · 3 Catmull-Rom), `curve_ends` (0 open · 1 closed · 2 pinned), and a varint `max_curves`, the largest number of curves of any frame |
 //! | … | 1 … 5 each | `vertices`, `indices`, `source_points`, `points` | varints |
 //! | … | 24 | `bounds` | 6 × f32, min xyz, max xyz |
-//! | … | 3 … 15 each | `connectivity`, `values`, `source_map` | three varints each: chunk, offset, size |
-//! | … | 2 … 10 or 0 | `moves` | two varints: it stands still up to the first frame, and from the second on |
-//! | … | 3 … 15 or 0 | `ends` | three varints, as above |
+//! | … | 3 … 15 each | `connectivity`, `values`, `source_map` | locations: three varints each, chunk, offset, size |
+//! | … | 2 … 10 or 0 | `moving_frames` | two varints: it stands still up to the first frame, and from the second on |
+//! | … | 3 … 15 or 0 | `end_states` | location: three varints, as above |
 //! | … | list | `streams` | positions first |
 //! | … | list | `materials` | ranges of the index buffer |
 //!
@@ -22,15 +22,15 @@
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
-//! | 0 | 1 | `semantic` | 0 position · 1 normal · 2 QTangent · 3 uv · 4 colour · 5 velocity · 6 width · 7 … 10 one to four numbers |
-//! | 1 | 1 | `set` | number of the set, of uvs, colours and numbers |
+//! | 0 | 1 | `semantic` | 0 position · 1 normal · 2 QTangent · 3 uv · 4 colour · 5 velocity · 6 width · 7 … 10 custom, one to four components |
+//! | 1 | 1 | `set` | number of the set, of uvs, colours and custom streams |
 //! | 2 | 1 | `flags` | bit 0 animated · bits 1–3 coding: 0 quantized values, 1 fixed-point values, 2 predicted, 3 fixed-point values that bones predict, 4 heights |
-//! | 3 | 1 | `word` | bytes of a word: 1, 2 or 4 |
-//! | 4 | 1 | `bits` | bits per component; for lattices the most bits of any axis |
+//! | 3 | 1 | `word` | bytes of a quantized or fixed-point value: 1, 2 or 4 |
+//! | 4 | 1 | `bits` | bits per component; with `axes` the largest number of bits of any axis |
 //! | 5 | text | `name` | name of the set |
-//! | … | 12 per component | `axes` | all but normals and QTangents, where they are kept as quantized values: see [`crate::quantize`]; else nothing |
+//! | … | 12 per component | `axes` | only for quantized values that are not normals or QTangents: see [`crate::quantize`] |
 //! | … | 1 … 5 or 0 | `states` | only predicted streams: varint, numbers per frame |
-//! | … | 4 … 20 or 0 | `bones` | only streams moved by bones: `rigid`, 2 · `affine` + 1 where handles are i32, `words`, `coded`, four varints |
+//! | … | 4 … 20 or 0 | `bones` | only fixed-point values that bones predict, four varints: `rigid`, 2 · `affine` (+ 1 if handles are i32), `codes_per_frame`, `coded` |
 //! | … | 8 | `tolerance` | f64 |
 //!
 //! | offset | size | name | meaning |

@@ -6,8 +6,8 @@
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
 //! | 0 | text | `name` | |
-//! | … | 1 … 5 | `gap` | varint, frames between the end of the range before, or the first frame, and its first |
-//! | … | 1 … 5 | `frames` | varint, how many, at least 1 |
+//! | … | 1 … 5 | `gap` | varint, frames between the end of the range before (for the first range: the first frame) and its first frame |
+//! | … | 1 … 5 | `frames` | varint, number of frames, at least 1 |
 
 use crate::Corrupt;
 use crate::bytes::{Cursor, put_length_prefixed, put_varint};

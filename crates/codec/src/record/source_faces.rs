@@ -6,8 +6,8 @@
 //!
 //! ```text
 //! for each face, in order:
-//!     edges of its triangles that no other of them has the other way round
-//!     from the smallest point along them: one loop, if each point is the start of one edge, the loop comes back, and
+//!     edges of its triangles that no other of them has in the opposite direction
+//!     follow them from the smallest point: they form one loop if each point is the start of one edge, the loop closes, and
 //!         it has two points more than there are triangles
 //! ```
 

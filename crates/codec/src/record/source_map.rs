@@ -6,16 +6,16 @@
 //! | 0 | 1 … 5 | `points` | varint, points of the source mesh |
 //! | … | 1 … 5 | `corners` | varint, sum of its face counts |
 //! | … | 1 … 5 | `faces` | varint |
-//! | … | 1 … 5 | `vertices` | varint, values of each of the next two arrays |
-//! | … | 1 … 5 | `triangles` | varint, values of the third array |
+//! | … | 1 … 5 | `vertices` | varint, length of each of the next two arrays |
+//! | … | 1 … 5 | `triangles` | varint, length of the third array |
 //! | … | array | `vertex_point` | source point of each vertex |
 //! | … | array | `vertex_corner` | one source corner of each vertex; 2^32 − 1 = none |
 //! | … | array | `triangle_face` | source face of each triangle |
-//! | … | 1 or 0 | `flags` | left out where 0: bit 0, the source had no normals · bit 1, `starts` and `others` follow · bit 3, `runs` and `run_of` follow |
-//! | … | list or 0 | `starts` | of each face that the triangles tell how many of its corners come before the source's first: varint count; if not 0 a byte `width` and planes as below, of the values themselves |
-//! | … | list or 0 | `others` | faces of the source that cannot be found so, ascending: varints source face, material (its place in the mesh's list), corners, then the vertex of each corner |
-//! | … | list or 0 | `runs` | of a mesh whose faces change: varint size and that many bytes each, a map without `runs` |
-//! | … | list or 0 | `run_of` | varint per frame: 0, nothing is known of it; else one more than the number of its run |
+//! | … | 1 or 0 | `flags` | omitted if 0: bit 0 `computed_normals`, the source had no normals · bit 1, `face_starts` and `other_faces` follow · bit 3, `run_maps` and `frame_runs` follow |
+//! | … | list or 0 | `face_starts` | for each face that is found from the triangles, the number of its corners before the source's first corner: varint count; if not 0 a byte `width` and planes as below, of the values themselves |
+//! | … | list or 0 | `other_faces` | faces of the source that are not found in this way, ascending: varints source face, material (its index in the mesh's list), corners, then the vertex of each corner |
+//! | … | list or 0 | `run_maps` | for a mesh whose faces change: varint size and that many bytes each, a map without `run_maps` |
+//! | … | list or 0 | `frame_runs` | varint per frame: 0, the frame has no map; else one more than the number of its run |
 //!
 //! An array of n values is one byte `width` (1 … 4; an empty array has none) and `width` planes of n bytes,
 //! the lowest byte first, of zigzag(value − value before), wrapping 32 bits, the value before the first being

@@ -5,17 +5,17 @@
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
 //! | 0 | 5 | `marker` | `FF FF FF FF 0F` |
-//! | 5 | 1 … 5 | `width` | varint, vertices of a row, at least 2, or 3 where rows are closed |
+//! | 5 | 1 … 5 | `width` | varint, vertices of a row, at least 2, or 3 if rows are closed |
 //! | … | 1 … 5 | `height` | varint, rows, at least 2; width · height is the number of vertices |
-//! | … | 1 | `flags` | bit 0: rows are closed, the last vertex of a row is next to its first · bit 1: triangles run the other way round |
+//! | … | 1 | `flags` | bit 0 `closed`: rows are closed, the last vertex of a row is next to its first · bit 1 `reversed`: triangles have the other orientation |
 //! | … | 1 … 5 | `size` | varint, bytes of `cuts` |
-//! | … | `size` | `cuts` | a bit for each cell, by the range coder: is it cut from B to D? chances: [was the cell before in its row and strip][was the one above], no for those that are not there |
+//! | … | `size` | `cuts` | a bit for each cell, by the range coder: 1 if it is cut from B to D. Chances: [bit of the cell before in its row and strip][bit of the cell above], 0 for cells that do not exist |
 //!
 //! ```text
 //! cell       of row j and column i: A = (i, j), B = (i + 1, j), C = (i + 1, j + 1), D = (i, j + 1); closed: column `width` is column 0
-//! triangles  A B C, A C D where it is cut from A to C; A B D, B C D from B to D; the other way round: the last two of each change places
-//! strip      16 columns of cells, the last one what is left; strips one after the other, in each row after row, in a row from left to right: the order of triangles
-//! vertices   are numbered strip by strip, row by row, from left to right; strip s has columns 16s … 16s + 15 of them, as far as there are
+//! triangles  A B C, A C D if it is cut from A to C; A B D, B C D if from B to D; reversed: the last two vertices of each are swapped
+//! strip      16 columns of cells, the last one the remaining columns. Order of triangles: strip after strip, in a strip row after row, in a row from left to right
+//! vertices   are numbered strip by strip, row by row, from left to right; strip s has the columns 16s … 16s + 15 of vertices that exist
 //! ```
 
 use crate::Corrupt;

@@ -5,15 +5,15 @@
 //! |---|---|---|---|
 //! | 0 | 1 … 5 | `corners` | varint, bytes of the corner plane |
 //! | … | 1 … 5 | `far` | varint, bytes of the far plane |
-//! | … | triangles | `edge plane` | per triangle: 0 = shares no remembered edge, else 1 + 3·edge + rotation |
+//! | … | triangles | `edge plane` | per triangle: 0 = shares no recent edge, else 1 + 3·edge + rotation |
 //! | … | `corners` | `corner plane` | per corner that is not on the shared edge: 0 = next new vertex, 1 … 16 = recent vertex, 17 = far |
-//! | … | `far` | `far plane` | per far corner: varint of zigzag(vertex − last far vertex), wrapping 32 bits, the last is 0 at first |
+//! | … | `far` | `far plane` | per far corner: varint of zigzag(vertex − last far vertex), wrapping 32 bits; the last far vertex is 0 at first |
 //!
 //! ```text
-//! edges   the last 16 edges, recent first, as the neighbour runs them: for a triangle (a, b, c) push (b, a), (c, b), (a, c)
-//! recent  the last 16 vertices that were not on a shared edge, recent first
+//! edges   the last 16 edges, most recent first, in the direction of the neighbour triangle: for a triangle (a, b, c) push (b, a), (c, b), (a, c)
+//! recent  the last 16 vertices that were not on a shared edge, most recent first
 //! next    one more than the largest vertex so far, 0 at first
-//! decode: edge (a, b) and rotation r: corners r, r+1 (mod 3) are a, b, and corner r+2 is read; without edge all three are read
+//! decode: edge (a, b) and rotation r: corners r, r+1 (mod 3) are a, b, and corner r+2 is read; without a shared edge all three are read
 //! ```
 //!
 //! The three planes are plain bytes with few distinct values, for the block compression that follows.

@@ -4,19 +4,19 @@
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
-//! | 0 | 1 | `count` | levels beside the mesh itself, which is level 0: 1 … 7 |
-//! | 1 | 5 … 9 each | `levels` | varint, triangles: at most ¾ of those of the level before · f32, `error`: finite, at least that of the level before |
-//! | … | rest | `maps` | bits of the range coder, one coder for all levels, zero bytes at the end left out |
+//! | 0 | 1 | `count` | number of levels without the mesh itself: 1 … 7 |
+//! | 1 | 5 … 9 each | `lod_levels` | varint, triangles: at most ¾ of those of the level before · f32, `error`: finite, at least that of the level before |
+//! | … | rest | `maps` | bits of the range coder, one coder for all levels, zero bytes at the end omitted |
 //!
 //! ```text
-//! error      largest distance in the mesh's own space, in any frame, between level and mesh; a piece that is gone counts as the vertex that it has become
+//! error      largest distance in the mesh's own space, in any frame, between level and mesh; a component of the mesh that has vanished counts as the vertex into which it has collapsed
 //! used       vertices with a triangle in the level before (level 0: of the mesh)
-//! ring of v  the other corners of the triangles of v there, in the order of triangles and corners (next, next but one), each once, at most the first 16
-//! kept?      for each used vertex in order: 1 = gone          [of its ring, with smaller numbers: gone, at most 3][kept, at most 3]
-//! becomes    for each vertex that is gone in order: is it the first of its ring that is kept? the second? … then those that are gone    [gone][which, at most 7]
-//!            none of them: zigzag(what it becomes − v), wrapping 32 bits: how many bits it has, one by one (is it more than 0? 1? …) [which], then those below the top one, plain
-//! level      the triangles of the level before in their order, corners replaced by what they have become, and that by what it has become, until it is kept;
-//!            those with two equal corners are left out. A triangle keeps its material
+//! ring of v  the other corners of the triangles of v in the level before, in the order of triangles and corners (next, next but one), each once, at most the first 16
+//! collapses? for each used vertex in order, a bit: 1 = it collapses          [number in its ring, with smaller numbers, that collapse, at most 3][number of those that stay, at most 3]
+//! target     for each vertex that collapses, in order: is it the first of its ring that stays? the second? … then those that collapse    [whether the candidate collapses][position, at most 7]
+//!            none of them: n = zigzag(target − v), wrapping 32 bits: its bit length (is it more than 0? 1? …) [that number], then the bits below the highest, plain
+//! level      the triangles of the level before in their order, each corner replaced by its target, and that by its own target, until it is a vertex that stays;
+//!            triangles with two equal corners are dropped. A triangle keeps its material
 //! ```
 //!
 //! Probabilities begin even and continue to adapt from level to level.

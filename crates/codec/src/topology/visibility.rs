@@ -4,16 +4,16 @@
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
 //! | 0 | 1 … 5 | `count` | varint, intervals: 1 … triangles |
-//! | … | 2 … 10 each | `intervals` | two varints, `from` and number of frames − `to`, both at most the number of frames; rising in their order |
+//! | … | 2 … 10 each | `intervals` | two varints, `from` and number of frames − `to`, both at most the number of frames; in rising order as defined below |
 //! | … | rest | `which` | bits of the range coder: the interval of each triangle |
 //!
 //! ```text
-//! drawn      a triangle is drawn in frame f if from ≤ f and f < to; between frames a < b if from ≤ b and a < to; in the seam of a loop always
-//! order      of intervals (from, to), n frames: those with from = 0 and to < n; 0 and n; from > 0 and to = n; others. Then by from, then by to.
-//!            So what is drawn in a frame is few stretches: of the first class the last ones, of the third the first ones
-//! which      for each triangle in the mesh's order: is it the interval of the last one? the one before that in the list? … at most 4 [place];
-//!            none: a plain number, as many bits as the number of intervals less 1 has. The list has four, 0 1 2 3 at first; what was used goes to its front
-//! triangles  are put in order by material, then by interval, then as in the mesh: to that order the ranges refer that are drawn
+//! visible    a triangle is visible in frame f if from ≤ f and f < to; between frames a < b if from ≤ b and a < to; always between the last and the first frame of a loop
+//! order      of intervals (from, to), n frames: those with from = 0 and to < n; from = 0 and to = n; from > 0 and to = n; others. Within each class by from, then by to.
+//!            So the triangles that are visible in a frame are in few ranges: the last intervals of the first class, the first ones of the third
+//! which      for each triangle in the mesh's order, a bit for each entry of a list of recent intervals: is it this one? at most 4 [position];
+//!            none of them: its number, plain, as many bits as the number of intervals − 1 has. The list is 0 1 2 3 at first; the interval used moves to its front, and four entries are kept
+//! triangles  are sorted by material, then by interval, then by the mesh's order: the ranges of visible triangles refer to that order
 //! ```
 //!
 //! Probabilities begin even.

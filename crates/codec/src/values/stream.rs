@@ -11,7 +11,7 @@
 //!
 //! ```text
 //! difference = residual + spatial prediction from the differences of the vertices before
-//! value      = difference + source                                                         both modulo the word
+//! value      = difference + source                                                         both wrap at the width of the stream's quantized values
 //! ```
 //!
 //! The spatial prediction is [`crate::values::parallelogram`]: without weights the usual one of the stream

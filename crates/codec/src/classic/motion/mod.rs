@@ -3,17 +3,17 @@
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
-//! | 0 | 1 | `a` | motion, 128ths: 0 stays, 128 goes on as before, 255 almost twice as fast |
-//! | 1 | 1 | `b` | interpolation, 256ths of the way from the index frame before to the one after |
-//! | 2 | 1 | `c` | blend, 128ths: 0 interpolation, 128 motion, more extrapolates |
+//! | 0 | 1 | `a` | motion, in 128ths: 0 stays, 128 continues with the same velocity, 255 almost twice as fast |
+//! | 1 | 1 | `b` | interpolation, in 256ths of the way from the index frame before to the one after |
+//! | 2 | 1 | `c` | blend, in 128ths: 0 interpolation, 128 motion, larger values extrapolate |
 //!
 //! ```text
 //! Pm = F₁ + ((a·(F₁ − F₂) + 64) >> 7)        F₁ the frame before, F₂ the one before that
-//! Pi = I₀ + ((b·(I₁ − I₀) + 128) >> 8)       I₀, I₁ the index frames around
-//! P  = Pi + ((c·(Pm − Pi) + 64) >> 7)        shifts round down; P is wrapped to the word
+//! Pi = I₀ + ((b·(I₁ − I₀) + 128) >> 8)       I₀, I₁ the index frames before and after
+//! P  = Pi + ((c·(Pm − Pi) + 64) >> 7)        shifts round down; P wraps at the width of the values
 //!
-//! 8- and 32-bit words    nothing is wrapped before P
-//! 16-bit words           Pm and Pi are wrapped, and the three differences are read as two's complement of 16 bits
+//! 8- and 32-bit values   nothing wraps before P
+//! 16-bit values          Pm and Pi wrap, and the three differences are read as two's complement of 16 bits
 //! ```
 //!
 //! 16 bits suffice for positions, and for vector multipliers: `(x·y + 2^14) >> 15` is one instruction on

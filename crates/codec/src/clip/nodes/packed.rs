@@ -3,11 +3,11 @@
 //!
 //! | size | name | meaning |
 //! |---|---|---|
-//! | 1 | `kind` | 0: nothing is coded, and nothing follows · 1 |
-//! | ⌈eights · frames / 8⌉ | `flags` | a bit per eight and frame, lowest first: some residual is not 0 |
-//! | varint + … | `codes` | per flag: four bits per node, lowest first, for each of translation, rotation, scale that moves, or once where nothing does: 4 bytes each |
-//! | varint + … | `apart` | for each node whose first code is 15: class, then its residuals as varints in zigzag, or of class 7 its transform, 10 × f32 |
-//! | rest | `fields` | per flag, from a new byte on: node by node the residuals of all others, of each component as many bits as its part's code says, lowest first, in two's complement |
+//! | 1 | `kind` | 0: all residuals are 0, and nothing follows · 1: the fields below follow |
+//! | ⌈blocks · frames / 8⌉ | `flags` | a bit per block and frame, lowest first: 1 if some residual is not 0 |
+//! | varint + … | `codes` | per flag that is 1: a width code of four bits per node, lowest first, for each of translation, rotation, scale that moves, or once if nothing moves: 4 bytes each |
+//! | varint + … | `apart` | for each node whose first width code is 15: class, then its residuals as varints in zigzag, or for class 7 its transform, 10 × f32 |
+//! | rest | `fields` | per flag that is 1, beginning at a new byte: node by node the residuals of all other nodes, each with as many bits as the width code of its part says, lowest first, in two's complement |
 //!
 //! Bits by code:
 //!

@@ -5,14 +5,14 @@
 //! | size | name | meaning |
 //! |---|---|---|
 //! | 1 | `states` | 0 … 3: log₂ of the number of states · 4: all classes are 0, and nothing follows |
-//! | 4 each | `first` | u32, states |
+//! | 4 each | `first` | u32, the initial states |
 //! | rest | `words` | u16, in the order in which states take them |
 //!
 //! ```text
-//! state    number `lane` modulo the number of states codes what node `lane` of an eight has
-//! order    of an eight in a frame: classes of all nodes · transforms of those of class 7, 20 × 16 even bits each · then component by component: symbols of all nodes of class 1 … 6, then the rest of the numbers of all of these
-//! number   with h low bits: v = k, or −1 − k below 0; symbol min(v >> h, 15); the rest: where that is 15, (v >> h) − 15 as Exp-Golomb of order 2; the h low bits, the sign above them, together
-//!          without: v = |k|, and a sign where that is not 0
+//! state    the node in lane `lane` of a block is coded by the state number `lane` modulo the number of states
+//! order    of a block in a frame: classes of all nodes · transforms of those of class 7, 20 × 16 raw bits each · then component by component: symbols of all nodes of class 1 … 6, then the remaining bits of the numbers of all of these
+//! number   h > 0: v = k, or −1 − k for k < 0; symbol min(v >> h, 15); remaining bits: if the symbol is 15, (v >> h) − 15 as Exp-Golomb of order 2; then the h low bits with the sign above them, together
+//!          h = 0: v = |k|; the same, with a sign if v is not 0
 //! ```
 
 use crate::Corrupt;

@@ -3,14 +3,14 @@
 //! functions.
 //!
 //! ```text
-//! varint n · n bytes: header (`side`; no sources, starts 0) · per segment of 16 samples 4 bytes: its end · segments
-//! block       up to eight sub-tracks of one kind, in the order free, two axes, hinge, translation, scale; within a kind in that of the streamed form
-//! component   block by block, in it first the first components of its sub-tracks, then the second ones, then the third ones
-//! segment     factor u8: steps are those of `step` times factor/128 · per block u16: bits of a sample up to its end · block by block, each to whole
-//!             bytes: per component a width code of 4 bits (0 … 12, then 14, 17, 24 bits) · origins, block by block · samples
-//! origins     vectors f32, angles i32 (2³² is a turn), each as components are ordered; of free rotations the smallest three: u16, two bits each which
-//!             is the largest, then the others as i16 in 2⁻¹⁴/√2, ordered so too
-//! sample      per component k + 2^(width − 1), `width` bits; to whole bytes, as many for each sample of a segment
+//! varint n · n bytes: header (side information; no sources, starts 0) · per segment of 16 samples 4 bytes: offset of its end · segments
+//! block       up to eight sub-tracks of one kind, in the order free, two axes, hinge, translation, scale; within a kind in the order of the streamed form
+//! component   block by block; within a block the first components of its sub-tracks, then the second ones, then the third ones
+//! segment     factor u8: steps are those of the steps section times factor/128 · per block u16: number of bits of a sample up to the block's end · block by block, each padded to
+//!             whole bytes: per component a width code of 4 bits (widths 0 … 12, then 14, 17, 24 bits) · origins, block by block · samples
+//! origins     vectors f32, angles i32 (2³² is a full turn), in the order of components; of free rotations the smallest three: u16, two bits per sub-track that say which
+//!             component is the largest, then the others as i16 in 2⁻¹⁴/√2, in the order of components
+//! sample      per component k + 2^(width − 1), `width` bits; padded to whole bytes, the same size for each sample of a segment
 //! vector      origin + k · step      angle   origin + k · step      free   origin, turned by y = Σ k · step/4 · axis
 //! ```
 //!

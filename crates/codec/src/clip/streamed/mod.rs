@@ -2,15 +2,15 @@
 //! segment. Lossless: the decoder reproduces exactly what the compiler measured.
 //!
 //! ```text
-//! varint n · n bytes: header (`side`) · varint n · n bytes: keys · per segment a varint size · segments
-//! keys, segment    residuals of samples, one `entropy` stream each: shift (0 … 5, as a residual of σ = 1/16), then k of each component;
-//!                  shift −1: a stripped sample, which is its prediction; all k are 0, and nothing learns from them
-//! tier             of a divided clip, but for the first, which is the above with the levels of its own: per segment a varint size · segments
-//! component        per joint, parents first: translation 3, rotation 1 … 3, scale 3, as far as they are animated
-//! κ = 32·k / 2^shift + Σ over sources of (weight·κ + 16) >> 5          in 2⁻⁵ steps, cut at ±2²⁸
-//! vector           word += κ per axis                                  word in 2⁻⁵ steps, relative to the rest pose
-//! angle            word += (κ · round(step/2π·2⁴⁰)) >> 13              wraps
-//! free             turn by y = (Σ κ · round(step·axis·2³⁴)) >> 11      of `rotation`
+//! varint n · n bytes: header (side information) · varint n · n bytes: keys · per segment a varint size · segments
+//! keys, segment    residuals of samples, one symbol stream (residuals) each. Per sample: shift (0 … 5, coded as a residual with σ = 1/16), then k of each component;
+//!                  shift −1: a stripped sample, which equals its prediction; all its k are 0, and no mean or ratio adapts
+//! tier             of a divided clip: the first tier is the above, restricted to its own levels; every other tier is: per segment a varint size · segments
+//! component        per joint, parents first: translation 3, rotation 1 … 3, scale 3, those that are animated
+//! κ = 32·k / 2^shift + Σ over sources of (weight·κ + 16) >> 5          in 2⁻⁵ steps, clamped to ±2²⁸; κ on the right is that of the source
+//! vector           code += κ per axis                                  code in 2⁻⁵ steps, relative to the rest pose
+//! angle            code += (κ · round(step/2π·2⁴⁰)) >> 13              wraps
+//! free             turned by y = (Σ κ · round(step·axis·2³⁴)) >> 11    see rotations
 //! ```
 //!
 //! A vector or an angle is predicted as the weighted sum of its codes in the samples around (for an angle, of

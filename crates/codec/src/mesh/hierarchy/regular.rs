@@ -4,14 +4,14 @@
 //!
 //! ```text
 //! known coordinates of an axis of n at step s:  multiples of s below n; and n − 1, unless the axis is closed
-//! s₀ = the smallest power of two ≥ n − 1, or n of the closed axis, of the longer axis
+//! s₀ = the smallest power of two ≥ n − 1 (≥ n for a closed axis), for the longer axis
 //! level 0    (0, 0)
 //! level 1    the other points whose coordinates are known at s₀
-//! then for s = s₀, s₀ / 2, … 2, with r = s / 2: two levels, those without points left out
+//! then for s = s₀, s₀ / 2, … 2, with r = s / 2: two levels, omitted if they have no points
 //!     new coordinates: multiples of r below n that are not known at s; each lies between two known ones a < b (closed: b may be 0)
 //!     middles    (x, y), both new       ring (a, c), (b, c), (a, d), (b, d):   a, b around x; c, d around y
-//!     edges      (x, y), one of them new, say x       ring (a, y), (b, y), then for the known coordinate before y and the one after, c, as far as there are:
-//!                                                     (x, y′) if y′ is new between y and c, else (a, c), (b, c); a point once
+//!     edges      (x, y), one of them new, for example x       ring (a, y), (b, y), then for the known coordinate before y and the one after, called c, those that exist:
+//!                                                     (x, y′) if y′ is new between y and c, else (a, c), (b, c); each point once
 //!                y new: the same with x and y exchanged, so that the first two are (x, c), (x, d)
 //! ```
 //!

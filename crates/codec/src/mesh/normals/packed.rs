@@ -3,10 +3,10 @@
 //!
 //! ```text
 //! frame      u8 reference; section of groups (two numbers each); with tangents section of vertices (one number each)
-//! section    u8: 0 nothing changes, 1: a bit for each 256 items, lowest first, in as few bytes as hold them; then of each 256 that have a 1:
-//!            u8, low 4 bits: which 64 of these change; high 4 bits: in which of these all do; then of each 64 that change:
+//! section    u8: 0 nothing changes, 1: a bit for each 256 items, lowest first, padded to whole bytes; then for each 256 items whose bit is 1:
+//!            u8, low 4 bits: which of the four 64 items change; high 4 bits: in which of these all do; then for each 64 items that change:
 //!            u8 widths: low 4 bits of the first number, high 4 bits of the second one, 15 meaning 16; unless all change 8 bytes, a bit for
-//!            each item; then first numbers of those that change as signed fields, lowest bits first, to the end of a byte; then second ones
+//!            each item; then the first numbers of those that change as signed fields, lowest bits first, padded to a byte; then the second ones
 //! number     state or turn = that of the reference + 3 · field, wrapping 16 bits
 //! ```
 //!

@@ -2,12 +2,12 @@
 //! chains like joints, though no file states it.
 //!
 //! ```text
-//! far(b, a)  = the largest Σ_k |c_k − m_k| / h_k of the corners c of b's region; m, h: middle and half size of a's
+//! far(b, a)  = the largest Σ_k |c_k − m_k| / h_k of the corners c of b's region; m, h: middle and half size of a's region
 //! tree       root: the bone with the largest h_x + h_y + h_z, the first of equals
-//!            then again and again the bone b that is not in it, below the a in it that has at most 23 above it, whose far(b, a) is least; of equals the first b, then the first a
-//! level 0    handle 0 of the root        level 1    its others, from that one
-//! level 2d   handle 0 of the bones with d above them, from the four of the bone above
-//! level 2d+1 their others, from the four of the bone above and their own handle 0
+//!            then repeatedly: of all bones b that are not in the tree and bones a in it that have at most 23 ancestors, the pair with the least far(b, a) is taken, and b is put below a; of equals the first b, then the first a
+//! level 0    handle 0 of the root        level 1    its other handles; ring: handle 0 of the root
+//! level 2d   handle 0 of the bones with d ancestors; ring: the four handles of the bone above
+//! level 2d+1 their other handles; ring: the four handles of the bone above and their own handle 0
 //! ```
 //!
 //! More than 1,024 bones are treated as a mesh of the triangles (0, 1, 2), (0, 2, 3), (0, 3, 1) of each, in

@@ -2,8 +2,8 @@
 //! prediction is too inaccurate have a residual, coded by [`crate::mesh`].
 //!
 //! ```text
-//! x      = Σ w_b · M_b · p                     p: the point at rest, M: 3 × 4, in units of the grid
-//! value  = ⌊x⌉ (+ inn, where the point has a residual)        wraps; halves to the even number
+//! x      = Σ w_b · M_b · p                     p: the point at rest; w_b: its weight of bone b; M_b: 3 × 4 matrix of bone b, in units of fixed-point values
+//! value  = ⌊x⌉ (+ inn, if the point has a residual)           wraps; halves to even
 //! ```
 //!
 //! **Static part**
@@ -13,10 +13,10 @@
 //! | 1 | `depth` | weights of a point have the sum 2^depth |
 //! | varint + … | `rest` | positions at rest of all points: the static part of fixed-point values of one frame |
 //! | varint + … | `weights` | bones of each point |
-//! | varint + … | `setup` | only with rigid bones: setup of moving nodes without parents, whose rest transform is none; where `words` is 0, of packed transforms |
+//! | varint + … | `setup` | only with rigid bones: setup of moving nodes without parents, whose rest transform is the identity; if `codes_per_frame` is 0, of packed transforms |
 //! | varint + … | `handles` | only with affine bones: static part of fixed-point values of four points per bone |
-//! | 16 | `grid` | only where no point has a residual: unit, centre, 4 × f32 |
-//! | rest | `residual` | else: static part of fixed-point values of the points that have one, with what bones say of frame 0 subtracted |
+//! | 16 | `grid` | only if no point has a residual: unit, centre, 4 × f32 |
+//! | rest | `residual` | otherwise: static part of fixed-point values of the points that have one; the bones' prediction is subtracted from frame 0 |
 //!
 //! **Unit**: for each kind of bones that exists, rigid before affine, and for the residual if there is one:
 //! the size as a varint, and the bytes.

@@ -8,21 +8,21 @@
 //! | size | name | meaning |
 //! |---|---|---|
 //! | 4 | `scale` | f32 > 0, the largest of all |
-//! | 24 | `bounds` | low and size, 6 × f32, of what follows |
-//! | 12 per bone | `ends` | transform of each bone once it has stopped |
+//! | 24 | `bounds` | low and size, 6 × f32, of the transforms that follow |
+//! | 12 per bone | `end_states` | transform of each bone after it has stopped |
 //!
 //! **Frame**
 //!
 //! | size | name | meaning |
 //! |---|---|---|
-//! | 4 | `edges` | left, right, 2 × u16: bones from `right` on stand as at rest, those below `left` as in `ends` |
+//! | 4 | `edges` | left, right, 2 × u16: bones from `right` on are at rest, those below `left` have their `end_states` |
 //! | 24 | `bounds` | low and size, 6 × f32, of this frame |
-//! | 12 each | `transforms` | of the bones between |
+//! | 12 each | `transforms` | of the bones left … right − 1 |
 //!
 //! ```text
-//! word 0   bits 0–9, 10–19, 20–29: three components a of the quaternion, in the order x y z w, as a·√2·511 + 511; bits 30–31: number of the one left out, the largest, which is positive
+//! word 0   bits 0–9, 10–19, 20–29: three components a of the quaternion, in the order x y z w, as a·√2·511 + 511; bits 30–31: number of the omitted one, the largest, which is positive
 //! word 1   bits 0–15 x, 16–31 y        word 2   bits 0–15 z, 16–31 scale
-//! place    low + size·v / 65535 per axis: where the middle m of the bone's region is      size   scale·v / 65535; 0: the bone is not there
+//! place    low + size·v / 65535 per axis: the position of the middle m of the bone's region      size   scale·v / 65535; 0: the bone is hidden
 //! all in f64; t = place − R·S·m; then rotation, translation and scale are rounded to f32
 //! ```
 //!

@@ -2,12 +2,12 @@
 //!
 //! ```text
 //! range coder; per point, in the order of the hierarchy:
-//!   coded        it has a residual: one bit, by how many points of its ring have one; not for points without bones, which always have
-//!   candidates   bones of the points of its ring (without one: of the point before), those of the largest sum of weights first, then by number; the first 16
-//!   is it one?   one bit per candidate, by its share of the weights, its place, and how many are there; no more after 8
-//!   more?        one bit; then one bit: the first number that no point had, else its number, ⌈log₂ bones⌉ bits
-//!   shift        where there are two or more: weights are multiples of 2^shift; 0 … 7, in unary, by that of the ring's first point
-//!   weight       of all but the first: less what its share of the weights says, but within 1 … what is left; the first has the rest
+//!   coded        it has a residual: one bit, by the number of points of its ring that have one; not for points without bones, which always have one
+//!   candidates   bones of the points of its ring (without a ring: of the point before), those with the largest sum of weights first, then by number; the first 16
+//!   is it one?   one bit per candidate, by its share of the weights, its position, and the number of bones so far; none after 8 bones
+//!   more?        one bit; then one bit: the first number that no point had before; otherwise its number, ⌈log₂ bones⌉ bits
+//!   shift        if there are two bones or more: weights are multiples of 2^shift; 0 … 7, in unary, by that of the ring's first point
+//!   weight       of all but the first: the difference to the weight that its share suggests, but within 1 … what is left; the first has the rest
 //! ```
 //!
 //! Weights are integers with the sum 2^depth. A point without bones stays where it is at rest, except for its

@@ -8,9 +8,9 @@
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
-//! | 0 | 4 | `min` | f32, what the quantized value 0 stands for |
-//! | 4 | 4 | `step` | f32, distance of what two neighbours stand for, 0 where there is one quantized value |
-//! | 8 | 4 | `levels` | u32, how many quantized values there are: 1 … 2^24 |
+//! | 0 | 4 | `min` | f32, the value of code 0 |
+//! | 4 | 4 | `step` | f32, the difference between the values of two successive codes, 0 if there is one code |
+//! | 8 | 4 | `codes` | u32, the number of codes: 1 … 2^24 |
 //!
 //! The value is one f32 multiplication and one f32 addition, each rounded (never fused), of the code
 //! converted to f32; this is frozen, so that every decoder gives the same bits.

@@ -5,9 +5,9 @@
 //! all decoded before it:
 //!
 //! ```text
-//! parallelogram   P = C + B − A                       modulo the word
-//! average         P = (B + C) >> 1                    rounds down; as two's complement where differences are coded
-//! weighted        P = (edge·(B + C) + apex·A + 64) >> 7   rounds down; as two's complement where differences are coded
+//! parallelogram   P = C + B − A                       wraps
+//! average         P = (B + C) >> 1                    rounds down; two's complement if differences to a source are coded
+//! weighted        P = (edge·(B + C) + apex·A + 64) >> 7   rounds down; two's complement if differences to a source are coded
 //! no triangle     A, B and C are the vertex before; vertex 0: P = 0
 //! ```
 //!
@@ -25,8 +25,8 @@
 //! | 1 | vertices | `choice` | number in the list of the vertex |
 //!
 //! ```text
-//! the list of vertex v, over its corners in index order; a choice is listed once, the list ends at 32
-//!   1. for a corner v of triangle (v, b, c): each other triangle on the edge (b, c), its third vertex being a:  (a, b, c)
+//! the list of vertex v, over its corners in index order; each choice is listed once, the list ends at 32
+//!   1. for a corner v of triangle (v, b, c): each other triangle on the edge (b, c), with third vertex a:  (a, b, c)
 //!   2. for a corner v of triangle (v, b, c): b alone and c alone, that is (b, b, b) and (c, c, c)
 //!   3. the vertex before
 //! only vertices below v and at most 4096 back count; at an edge the first 4 triangles in index order count, searched

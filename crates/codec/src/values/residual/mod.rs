@@ -3,14 +3,14 @@
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
-//! | 0 | 1 | `layout` | 0 zero: nothing follows · 1 planes · 2 tokens · 3 runs |
+//! | 0 | 1 | `layout` | 0 zero: all residuals are zero, nothing follows · 1 planes · 2 tokens · 3 runs |
 //!
 //! **Planes**, for residuals of any size, z = zigzag(residual), components one after the other:
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
-//! | 1 | components | `width` | bytes per value of each component, 0 … bytes of the word |
-//! | … | count | per component and byte | plane of bytes: lowest bytes of all components, then the next higher, as far as each is wide |
+//! | 1 | components | `width` | bytes per value of each component, 0 … `word` |
+//! | … | count | per component and byte | plane of bytes: the lowest bytes of all components, then the next higher ones; each component has as many planes as its width |
 //!
 //! **Tokens**, for 1 to 4 components that are mostly small: one byte holds a whole vector.
 //!
@@ -26,7 +26,7 @@
 //! radius R    62   5   2   1        a vector is a token if all |residuals| ≤ R
 //! side 2R+1  125  11   5   3
 //! E          125 121 125  81        = side^components
-//! tokens are numbered from the zero vector outwards: by the sum of the squared residuals, and where that is equal
+//! tokens are numbered from the zero vector outwards: by the sum of the squared residuals, and for equal sums
 //! by n = d₀ + side·(d₁ + side·(d₂ + …)), d = residual + R
 //! ```
 //!
@@ -37,7 +37,7 @@
 //! | 1 | components | `width` | as above |
 //! | … | 1 … 5 | `escapes` | as above |
 //! | … | 1 … 5 | `codes` | varint, bytes of the next field |
-//! | … | codes | `codes` | tokens, E, or E + 1 + k: L(k) zero vectors, where L(k) = k + 2 for k < 64, else 64·(k − 63) + 2 |
+//! | … | codes | `codes` | tokens, E, or E + 1 + k: L(k) zero vectors, L(k) = k + 2 for k < 64, else 64·(k − 63) + 2 |
 //! | … | escapes | per component and byte | as above |
 //!
 //! The encoder takes the layout whose bytes have the least order-0 entropy. It uses runs only if size matters
