@@ -18,7 +18,7 @@ CORNERS = [(1, 1, 1), (1, -1, -1), (-1, 1, -1), (-1, -1, 1)]
 
 # mesh.md#bones-of-a-point
 def bones_of_points(data, levels, bones, depth):
-    """Of each point, in the order of levels, its bones and their weights, and whether it has a residual."""
+    """For each point, in the order of levels, its bones and their weights, and whether it has a residual."""
     bits, rings = Chances(data), levels["rings"]
     coded_of, is_, more, new = even(4), even(8, 4, 4), even(4), even(1)[0]
     shift_of, zero, sign, length_of, top = even(9, 8), even(16), even(2), even(16, 16), even(16, 16)
@@ -76,7 +76,7 @@ def bones_of_points(data, levels, bones, depth):
 
 # mesh.md#bones
 class Bones:
-    """Positions that bones predict: what a part of fixed-point values is, in the order of levels."""
+    """Positions that bones predict, with the interface of a part of fixed-point values, in the order of levels."""
 
     def __init__(self, data, record, levels, triangles):
         """`triangles`: of points."""
@@ -99,10 +99,10 @@ class Bones:
         self.nodes = self.packed = self.handles = self.residual = None
         if rigid and words:
             nodes = [dict(mesh=n, parent=-1, rest=IDENTITY, animated=True, reach=None) for n in range(rigid)]
-            self.nodes = Nodes(dict(tracks=b.take(b.varint()), nodes=nodes, meshes=[dict(bounds=box) for box in boxes]))
+            self.nodes = Nodes(dict(node_setup=b.take(b.varint()), nodes=nodes, meshes=[dict(bounds=box) for box in boxes]))
         elif rigid:
             setup = Bytes(b.take(b.varint()))
-            self.packed = dict(scale=setup.get("f"), bounds=setup.get("6f"), ends=[setup.get("3I") for _ in range(rigid)])
+            self.packed = dict(scale=setup.get("f"), bounds=setup.get("6f"), end_states=[setup.get("3I") for _ in range(rigid)])
             setup.end()
         if self.affine:
             self.handles = FixedPointPart(b.take(b.varint()), self.handle_levels())
@@ -161,7 +161,7 @@ class Bones:
 
     # mesh.md#bones
     def matrices(self, transforms, handles):
-        """Of rigid bones, of affine ones, and of what does not move, in units of the grid."""
+        """Matrices of rigid bones, of affine bones, and of points without bones, in units of the grid."""
         world = [matrix(t) for t in transforms]
         if self.handles:
             cells, order_ = self.handles, self.handles.levels["order"]
@@ -203,7 +203,7 @@ class Bones:
 
     # mesh.md#predicted
     def turning(self):
-        """Of each point the bone with the largest weight, the first of equal ones."""
+        """For each point the bone with the largest weight, the first of equals."""
         return [max(own, key=lambda pull: (pull[1], -pull[0]))[0] if own else None for own in self.pulls]
 
     # mesh.md#bones
@@ -245,7 +245,7 @@ class Bones:
         need(left <= right <= self.rigid, "edges out of order")
         bounds = b.get("6f")
         between = [b.get("3I") for _ in range(right - left)]
-        done = [self.unpacked(n, self.packed["ends"][n], self.packed["bounds"]) for n in range(left)]
+        done = [self.unpacked(n, self.packed["end_states"][n], self.packed["bounds"]) for n in range(left)]
         done += [self.unpacked(left + n, words, bounds) for n, words in enumerate(between)]
         return done + [IDENTITY] * (self.rigid - right)
 

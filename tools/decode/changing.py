@@ -283,7 +283,7 @@ class Changing:
     # mesh.md#octahedral
     @staticmethod
     def shade(f, bits):
-        """Levels of the normals that the positions say."""
+        """Codes of the normals computed from the positions."""
         x, y, z = f["streams"][0]
         sums = [[0, 0, 0] for _ in range(f["vertices"])]
         for t in range(0, len(f["indices"]), 3):

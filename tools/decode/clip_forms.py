@@ -58,7 +58,7 @@ class Streamed:
 
     # clip.md#layers-and-tiers
     def read_segments(self, b, tier, first, count):
-        """The bytes that a tier has of so many segments."""
+        """The bytes of `count` segments of a tier."""
         sizes = [b.varint() for _ in range(count)]
         for s, size in enumerate(sizes):
             self.tiers[tier][first + s] = b.take(size)
@@ -104,7 +104,7 @@ class Streamed:
 
     # clip.md#residuals
     def sample(self, symbols, means, level, around, words, weights):
-        """Words and ratios of a sample that is predicted from others."""
+        """Codes and ratios of a sample that is predicted from others."""
         ratios, total, count, kappas, out = [64] * self.components, 0, 0, [], []
         shift = symbols.take(16) if symbols else -1
         need(-1 <= shift <= 5, "steps of a sample out of range")
@@ -131,7 +131,7 @@ class Streamed:
     # clip.md#streamed-form
     @staticmethod
     def moved(g, around, weights, kappas):
-        """Words of a sub-track: the prediction, moved on."""
+        """Codes of a sub-track: the prediction plus κ."""
         if g["kind"] > 2:
             predicted = [wrap(sum(w * a[k] for w, a in zip(weights, around)) >> 16, 32) for k in range(3)]
             return [cut(p + k) for p, k in zip(predicted, kappas)]
@@ -301,12 +301,12 @@ class RandomAccess:
                 constants[:4] = [f32(v) for v in rotation[1]]
             self.constants.append(constants)
             if translation == 2:
-                kinds[3].append((j, self.constants(3, rotation, steps[j])))
+                kinds[3].append((j, self.block_constants(3, rotation, steps[j])))
             if rotation[0] > 1:
                 kind = {4: 0, 3: 1, 2: 2}[rotation[0]]
-                kinds[kind].append((j, self.constants(kind, rotation, steps[j])))
+                kinds[kind].append((j, self.block_constants(kind, rotation, steps[j])))
             if scale == 2:
-                kinds[4].append((j, self.constants(4, rotation, steps[j])))
+                kinds[4].append((j, self.block_constants(4, rotation, steps[j])))
         self.blocks = [(kind, all_[i : i + 8]) for kind, all_ in enumerate(kinds) for i in range(0, len(all_), 8)]
         b = Bytes(body)
         ends = [b.get("I") for _ in range((h["samples"] + 15) // 16)]
@@ -319,7 +319,7 @@ class RandomAccess:
 
     # clip.md#random-access-form
     @staticmethod
-    def constants(kind, rotation, steps):
+    def block_constants(kind, rotation, steps):
         axes, turns, translation, scale = steps
         if kind == 0:
             return [[f32(turns[i] * v * 0.25) for v in axes[i]] for i in range(3)]

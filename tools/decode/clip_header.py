@@ -44,7 +44,7 @@ def clip_record(data):
     if flags & 8:
         held = [b.varint() for _ in range(b.varint())]
         need(all(x < y for x, y in zip(held, held[1:])), "held sub-tracks out of order")
-    out["stored"] = data[b.at :]
+    out["content"] = data[b.at :]
     return out
 
 
@@ -132,7 +132,7 @@ def times(a, b):
 
 # clip.md#steps
 def clip_steps(skeleton, h, layer=None):
-    """Of each joint the axes, and the steps of rotation, translation and scale."""
+    """For each joint the axes, and the steps of rotation, translation and scale."""
     own = lambda j: layer is None or h["layers"][j] == layer
     rotation = lambda j: h["rotations"][j] if own(j) else (0,)
     length = lambda v: math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])

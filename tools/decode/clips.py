@@ -10,7 +10,7 @@ from .container import container, part
 # clip.md#layers-and-tiers
 def layer_table(data):
     b = Bytes(data)
-    out = dict(clip=b.varint(), samples=b.varint(), layers=[], pieces=[])
+    out = dict(clip=b.varint(), samples=b.varint(), layers=[], tier_parts=[])
     count = b.varint()
     if count >= 32:
         out["layers"] = [dict(name=b.text()) for _ in range(count - 32)]
@@ -20,7 +20,7 @@ def layer_table(data):
             stepped.add(joint)
         joints = b.varint()
         pairs = b.take((joints + 1) // 2)
-        out["layer_of"] = [pairs[j // 2] >> j % 2 * 4 & 15 for j in range(joints)]
+        out["joint_layers"] = [pairs[j // 2] >> j % 2 * 4 & 15 for j in range(joints)]
         out["stepped"] = [int(j in stepped) for j in range(joints)]
         b.end()
         return out
@@ -30,9 +30,9 @@ def layer_table(data):
         out["layers"].append(dict(name=name, step=step, extra=extra, header=b.take(b.varint())))
     for _ in range(b.varint()):
         layer, tier = b.get("BB")
-        out["pieces"].append((layer, tier, *(b.varint() for _ in range(4))))
+        out["tier_parts"].append((layer, tier, *(b.varint() for _ in range(4))))
     rest = b.take(len(b.data) - b.at)
-    out["layer_of"], out["stepped"] = [v & 15 for v in rest], [v >> 7 for v in rest]
+    out["joint_layers"], out["stepped"] = [v & 15 for v in rest], [v >> 7 for v in rest]
     return out
 
 
@@ -52,19 +52,19 @@ def own_samples(layer, samples):
 
 
 # clip.md#layers-and-tiers
-def streamed_layers(skeleton, stored, table, pieces):
+def streamed_layers(skeleton, content, table, chunks):
     """The layers of a clip in the streamed form, the base first."""
-    b = Bytes(stored)
+    b = Bytes(content)
     layers = [Streamed(skeleton, b.take(b.varint()))]
     layers[0].read_keys(b.take(b.varint()))
     layers[0].read_segments(b, 0, 0, len(layers[0].h["keys"]) - 1)
     b.end()
-    divided = bool(table and table["pieces"]) or bool(table and len(table["layers"]) > 1 and "step" in table["layers"][0])
+    divided = bool(table and table["tier_parts"]) or bool(table and len(table["layers"]) > 1 and "step" in table["layers"][0])
     for layer in table["layers"][1:] if divided else []:
         layers.append(Streamed(skeleton, layer["header"]))
     done = {(0, 0): len(layers[0].h["keys"]) - 1}
-    for layer, tier, chunk, offset, size, segments in table["pieces"] if divided else []:
-        own, b = layers[layer], Bytes(pieces[chunk][offset : offset + size])
+    for layer, tier, chunk, offset, size, segments in table["tier_parts"] if divided else []:
+        own, b = layers[layer], Bytes(chunks[chunk][offset : offset + size])
         first = done.get((layer, tier), 0)
         if layer and not tier and not first and not own.words:
             own.read_keys(b.take(b.varint()))
@@ -91,17 +91,17 @@ def clips(data):
     of = lambda kind: [part(data, c) for c in chunks if c["kind"] == kind]
     skeletons = [skeleton_record(s) for s in of(SKELETON)]
     tables = {t["clip"]: t for t in map(layer_table, of(LAYERS))}
-    pieces = [data[c["offset"] : c["offset"] + c["size"]] for c in chunks if c["kind"] == TIERS]
+    tier_chunks = [data[c["offset"] : c["offset"] + c["size"]] for c in chunks if c["kind"] == TIERS]
     out = []
     for i, clip in enumerate(map(clip_record, of(CLIP))):
         skeleton, table = skeletons[clip["skeleton"]], tables.get(i)
         joints = len(skeleton["parents"])
         if clip["codec"] == "curve":
-            curve = Curve(skeleton, clip["stored"])
+            curve = Curve(skeleton, clip["content"])
             count = curve.samples
             at = lambda s, part_: blend(curve.pose(s), curve.pose(min(s + 1, count - 1)), f32(part_))
         elif clip["codec"] == "sampled":
-            layers = streamed_layers(skeleton, clip["stored"], table, pieces)
+            layers = streamed_layers(skeleton, clip["content"], table, tier_chunks)
             count = table["samples"] if table else layers[0].samples
             divided = len(layers) > 1
             own = [own_samples(table["layers"][l] if divided else None, count) for l in range(len(layers))]
@@ -115,22 +115,22 @@ def clips(data):
                     left, right = layer.pose(k), layer.pose(min(k + 1, len(list_) - 1))
                     held.append(left)
                     all_.append(blend(left, right, share))
-                of_layer = lambda j: table["layer_of"][j] if divided else 0
+                of_layer = lambda j: table["joint_layers"][j] if divided else 0
                 is_held = lambda j: table and table["stepped"][j]
                 return [(held if is_held(j) else all_)[of_layer(j)][j] for j in range(joints)]
         else:
-            b = Bytes(clip["stored"])
+            b = Bytes(clip["content"])
             header = b.take(b.varint())
             layers = [RandomAccess(skeleton, header, b.data[b.at :])]
-            for layer, tier, chunk, offset, size, segments in table["pieces"] if table else []:
-                need((layer, tier) == (len(layers), 0), "a layer that is not one piece")
-                layers.append(RandomAccess(skeleton, table["layers"][layer]["header"], pieces[chunk][offset : offset + size]))
+            for layer, tier, chunk, offset, size, segments in table["tier_parts"] if table else []:
+                need((layer, tier) == (len(layers), 0), "a layer that is not one tier part")
+                layers.append(RandomAccess(skeleton, table["layers"][layer]["header"], tier_chunks[chunk][offset : offset + size]))
             count = layers[0].h["samples"]
 
             def at(s, part_):
                 all_ = [layer.pose(s, min(s + (part_ > 0), count - 1), part_) for layer in layers]
                 held = [layer.pose(s, s, 0.0) for layer in layers] if table else all_
-                from_ = lambda j: (held if table and table["stepped"][j] else all_)[table["layer_of"][j] if table else 0]
+                from_ = lambda j: (held if table and table["stepped"][j] else all_)[table["joint_layers"][j] if table else 0]
                 return [from_(j)[j] for j in range(joints)]
         poses = [at(s, part_) for s in range(count) for part_ in (0.0, 0.3)]
         out.append(dict(name=clip["name"], codec=clip["codec"], joints=skeleton["names"], poses=poses))

@@ -18,7 +18,7 @@ def description(data):
     need(b.get("B") == 0, "a layout of the description")
     d = dict(generator=b.text(), options=b.text(), unit=b.get("B"), fps=b.get("d"), period=b.get("d"),
              restart=b.varint())
-    d["tracks"] = b.take(b.varint()) if d["restart"] else b""
+    d["node_setup"] = b.take(b.varint()) if d["restart"] else b""
     need(d["restart"] <= 64, "keys that restart too seldom")
     meshes = b.varint()
     d["nodes"] = [node(b) for _ in range(b.varint())]
@@ -44,21 +44,21 @@ def mesh(b):
     m = dict(path=b.text(), method=b.get("B"), codec=b.get("B"))
     flags = b.get("B")
     need(flags <= 63, "an unknown flag")
-    m["has_table"], m["moves"], m["apart"] = bool(flags & 1), None, bool(flags & 8)
-    m["blended"] = b.varint() if flags & 4 else None
+    m["has_table"], m["moving_frames"], m["separate_attributes"] = bool(flags & 1), None, bool(flags & 8)
+    m["remeshed_blend_frames"] = b.varint() if flags & 4 else None
     need(m["method"] <= 5 and m["codec"] <= (3 if m["method"] == 5 else 2), "an unknown method or codec")
     m["ids"], m["curves"] = bool(flags & 16), None
-    need(flags < 16 or m["method"] == 5 and flags & 48 != 48, "ids or curves of what has none")
+    need(flags < 16 or m["method"] == 5 and flags & 48 != 48, "ids or curves of a mesh that has none")
     if flags & 32:
-        basis, ends = b.get("2B")
-        need(basis <= 3 and ends <= 2, "unknown curves")
-        m["curves"] = dict(basis=basis, ends=ends, most=b.varint())
+        basis, curve_ends = b.get("2B")
+        need(basis <= 3 and curve_ends <= 2, "unknown curves")
+        m["curves"] = dict(basis=basis, curve_ends=curve_ends, max_curves=b.varint())
     m.update(vertices=b.varint(), indices=b.varint(), source_points=b.varint(), points=b.varint(),
              bounds=b.get("6f"))
     for name in ("connectivity", "values", "source_map"):
         m[name] = (b.varint(), b.varint(), b.varint())
     if flags & 2:
-        m["moves"], m["ends"] = (b.varint(), b.varint()), (b.varint(), b.varint(), b.varint())
+        m["moving_frames"], m["end_states"] = (b.varint(), b.varint()), (b.varint(), b.varint(), b.varint())
     m["streams"] = [stream_record(b) for _ in range(b.varint())]
     m["materials"] = [dict(id=b.varint(), name=b.text(), first=b.varint(), count=b.varint()) for _ in range(b.varint())]
     return m

@@ -2,7 +2,7 @@
 from .basics import Bytes, document, f32, need, unzigzag, wrap
 from .units import FITS, spatial_weights
 
-# Cells
+# Fixed-point values
 
 NEAR_BOUNDS = [1, 2, 3, 5, 7, 9, 13, 17, 25, 33, 49, 81, 161, 321, 641, 1281, 2561, 5121, 10241]
 PAST_BOUNDS = [1, 3, 6, 13]
@@ -145,7 +145,7 @@ BASE, EXTRA = [0, 1, 2, 3, 5], [0, 0, 0, 1, 2]
 
 # mesh.md#unit-of-fixed-point-values
 class Residuals:
-    """The residuals of a unit of cells, which follow its heads."""
+    """The residuals of a unit of fixed-point values, which follow its heads."""
 
     def __init__(self, kind, b, blocks, part_):
         self.kind, self.part, self.width = kind & 3, part_, part_["width"]
@@ -264,7 +264,7 @@ class FixedPointPart:
 
     # mesh.md#height
     def lay(self, frame):
-        """Puts the plane of heights into a frame."""
+        """Writes the plane of heights into a frame."""
         for v, base in zip(frame, self.base or []):
             for k in self.flat:
                 v[k] = base[k]

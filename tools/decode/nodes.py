@@ -13,7 +13,7 @@ class Nodes:
     """Transforms of all moving nodes, as a clip."""
 
     def __init__(self, d):
-        chances = Chances(d["tracks"])
+        chances = Chances(d["node_setup"])
         plain = lambda n: sum(chances.bit([1 << 15] * 2) << k for k in range(n))
         base = struct.unpack("<f", struct.pack("<I", plain(32)))[0]
         need(1e-30 < base < 1e30, "steps of nodes out of range")
@@ -92,7 +92,7 @@ class Nodes:
 
     # clip.md#moving-nodes
     def words_of(self, t, transform):
-        """Words of what moves: translation, rotation, scale."""
+        """The codes of the parts that move: translation, rotation, scale."""
         unit, arm = t["step"] / 32, self.matrix_arm(transform, t["pivot"])
         place = [sized((transform[4 + k] + arm[k] - t["origin"][k]) / unit + 0.5) for k in range(3)]
         scale = [sized(transform[7 + k] * 32.0 / t["scale"][k] + 0.5) for k in range(3)]
@@ -143,7 +143,7 @@ class Nodes:
     # clip.md#moving-nodes
     @staticmethod
     def around(schedule, frames, i):
-        """The frames that one is predicted from, its level, their weights, and the frame beside."""
+        """The frames that a frame is predicted from, its level, their weights, and the frame before in the unit."""
         f = frames[i]
         key = schedule.depths[f] == 0
         references = [r for r in schedule.references(f) if not (key and r == 0)][: 1 if key else 4]
@@ -162,7 +162,7 @@ class Nodes:
     # clip.md#moving-nodes
     @staticmethod
     def moved(t, around, weights, kappas):
-        """Words moved on by κ from those of four frames."""
+        """Codes predicted from those of four frames, plus κ."""
         words, left = [], list(kappas)
         for part_ in range(3):
             if not t["moves"][part_]:
@@ -283,7 +283,7 @@ class Packed:
 
     # clip.md#packed-moving-nodes
     def eight(self, count, moves):
-        """For each of so many nodes its transform or None, and κ."""
+        """For each of `count` nodes its transform or None, and κ."""
         parts, flag, self.at = sum(moves), self.flags[self.at], self.at + 1
         if not flag:
             return [(None, [0] * 3 * parts)] * count

@@ -48,7 +48,7 @@ class Particles:
         else:
             need(kind - 2 < len(references), "the points of a frame that is not there")
             f.update({k: references[kind - 2][1][k] for k in ("run", "ids", "curves", "count")})
-        need(f["count"] <= m["vertices"] and len(f["curves"]) <= (m["curves"] or dict(most=0))["most"], "too many points")
+        need(f["count"] <= m["vertices"] and len(f["curves"]) <= (m["curves"] or dict(max_curves=0))["max_curves"], "too many points")
         places = []
         for _, r in references:
             where = {i: v for v, i in enumerate(r["ids"])}
@@ -198,7 +198,7 @@ class Chain(Particles):
             self.points(f, [before])
         elif kind == 2:
             f.update({k: before[k] for k in ("run", "ids", "curves", "count")})
-        need(f["count"] <= m["vertices"] and len(f["curves"]) <= (m["curves"] or dict(most=0))["most"], "too many points")
+        need(f["count"] <= m["vertices"] and len(f["curves"]) <= (m["curves"] or dict(max_curves=0))["max_curves"], "too many points")
         where = {i: v for v, i in enumerate(before["ids"])}
         alike = not m["ids"] and before["run"] == f["run"] >= 0 and before["count"] == f["count"]
         at = [where.get(i) for i in f["ids"]] if m["ids"] else [v if alike else None for v in range(f["count"])]

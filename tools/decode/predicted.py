@@ -112,7 +112,7 @@ def unit(v):
 
 # mesh.md#predicted
 def flat(v, n):
-    """The direction of what v has at right angles to n."""
+    """The direction of the part of v at right angles to n."""
     rest = minus(v, scaled(n, dot(v, n)))
     return unit(rest) if dot(rest, rest) > F(dot(v, v) * F(1e-8)) else None
 
@@ -157,7 +157,7 @@ def around(left, at, after, before):
 
 # mesh.md#predicted
 def rotation(v):
-    """Cosine, and what half the angle is to be multiplied with to give the sine."""
+    """The cosine, and the factor of half the angle that gives the sine."""
     above, below = F(1 - F(v * F(1 / 15))), F(1 - F(v * F(0.4)))
     sine, cosine = F(F(above * above) * v), F(below * below)
     scale = F(1 / F(cosine + sine))
@@ -262,7 +262,7 @@ def earlier_of(polygons_, point):
 
 # mesh.md#predicted
 class Predicted:
-    """Normals, or normals and tangents, as corrections of what the decoded points say."""
+    """Normals, or normals and tangents, as corrections to a prediction from the decoded points."""
 
     def __init__(self, data, triangles, point, uvs, shape, first, bones=None):
         """`bones`: of each point the one that turns it, where all are rigid, else nothing."""
@@ -312,7 +312,7 @@ class Predicted:
 
     # mesh.md#predicted
     def turn_rest(self, first, bones):
-        """Makes of the base what bones turn."""
+        """Computes the normals and tangents at rest that bones rotate."""
         normals = self.normals(first, self.base)
         tangents = []
         if self.tangents:
@@ -339,7 +339,7 @@ class Predicted:
 
     # mesh.md#predicted
     def read_tables(self, bits):
-        """What the tables of a unit start from: of numbers by name, of masks by tree, size and heats."""
+        """The tables at the start of a unit: of numbers by name, of masks by tree, size and heats."""
         trees, used = range(2 if self.tangents else 1), even()
         code = lambda: bits.plain(8) if bits.bit(used) else 240
         chances = [[[code() for _ in range(3)] for _ in range(4)] for _ in trees]
@@ -398,7 +398,7 @@ class Predicted:
 
     # mesh.md#predicted
     def find_corners(self, first_frame):
-        """Corners by class of tangents, with what the uvs say there."""
+        """Corners by class of tangents, with the factors that follow from their uvs."""
         classes, self.class_of, self.corners, self.class_group = {}, [], [], []
         for v in range(len(self.point)):
             key = (self.point[v], self.group[v], tuple(x + 0.0 for x in self.uvs[v]), self.signs[v])
@@ -421,7 +421,7 @@ class Predicted:
 
     # mesh.md#predicted
     def corner_factors(self, corners, places):
-        """The points around a class, in order, and what they count."""
+        """The points around a class, in order, and their factors."""
         list_ = []
         for own, after, before, factors in corners:
             e, f = minus(places[after], places[own]), minus(places[before], places[own])
@@ -637,7 +637,7 @@ class Predicted:
 
     # mesh.md#predicted
     def corner_normals(self, polygon, places):
-        """What each corner of a polygon of five or more adds."""
+        """The vector that each corner of a polygon of five or more adds."""
         p = [places[self.point[v]] for v in polygon]
         count = len(p)
         edges = [minus(p[(i + 1) % count], p[i]) for i in range(count)]

@@ -29,14 +29,14 @@ class Reel:
         self.description = description(self.chunk(only))
         # Attributes that are apart lie behind their units.
         self.behind = [chunks[i + 1] for i, c in enumerate(chunks[:-1]) if c["kind"] in (5, 6) and chunks[i + 1]["kind"] == 15]
-        apart = any(m["apart"] for m in self.description["meshes"])
+        apart = any(m["separate_attributes"] for m in self.description["meshes"])
         need(len(self.behind) == sum(c["kind"] == 15 for c in chunks) == (len(self.frames) if apart else 0),
              "attributes that are not behind their units")
         count, self.schedule = len(self.container["times"]), None
         if self.description["restart"]:
             self.schedule = Schedule(count, self.description["restart"])
             self.units = self.schedule.units()
-            self.nodes = Nodes(self.description) if self.description["tracks"] else None
+            self.nodes = Nodes(self.description) if self.description["node_setup"] else None
             count = len(self.units)
         need(len(self.frames) == count, "another number of units than frames need")
         ends = self.schedule is None and self.frames
@@ -228,22 +228,22 @@ class Reel:
 
     # mesh.md#end-states
     def own(self, m):
-        """Of a mesh that stands still for a while: the schedule of its own frames, the first and the last one, and whether it
+        """For a mesh that stands still for some time: the schedule of its own frames, the first and the last one, and whether it
         stands still before, and after."""
-        if not m["moves"]:
+        if not m["moving_frames"]:
             return None
-        (first, last), apart, frames = m["moves"], 16 * self.schedule.restart, self.schedule.frames
+        (first, last), apart, frames = m["moving_frames"], 16 * self.schedule.restart, self.schedule.frames
         start, end = first - first % apart, min(-(-last // apart) * apart, frames - 1)
         ends = start > 0, end + 1 < frames
         return (Schedule(end - start + 1, self.schedule.restart), start, end, ends) if any(ends) else None
 
     # mesh.md#end-states
     def end_states(self, m, static):
-        """What such a mesh shows before it moves, and afterwards."""
+        """The end states of such a mesh: before it moves, and afterwards."""
         own = self.own(m) if self.schedule else None
         if not own or m["method"] not in MOVED:
             return None
-        b, (schedule, start, end, ends) = self.located(m["ends"]), own
+        b, (schedule, start, end, ends) = self.located(m["end_states"]), own
         out = [None, None]
         for at, frame in ((0, 0), (1, end - start)):
             if ends[at]:
@@ -256,13 +256,13 @@ class Reel:
 
     # mesh.md#a-units-content
     def soft(self, both, m, static, schedule, kind, number, frames, content_of):
-        """What a mesh has in the frames of a unit. `both`: the unit, and the attributes behind it."""
+        """The data of a mesh in the frames of a unit. `both`: the unit, and the attributes behind it."""
         new = {f: dict(indices=static["indices"], streams=list(static["streams"]), states={}) for f in frames}
         find = lambda f: new.get(f) or content_of(f)
         for s, record in enumerate(m["streams"]):
             if m["method"] not in MOVED or not record["animated"]:
                 continue
-            b = both[m["apart"] and s > 0]
+            b = both[m["separate_attributes"] and s > 0]
             if record["coding"] == 3:
                 (bones,), _ = static["cells"][s]
                 done = bones.unit_states(b.take(b.varint()), schedule, frames, lambda f: find(f)["states"][s])

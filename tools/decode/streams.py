@@ -244,7 +244,7 @@ def rule(average, weights, signed, modulus):
 
 # mesh.md#stream
 def stream(b, record, count, table_, base=None, group=None):
-    """Values of one stream, a list of words for each component."""
+    """Values of one stream, a list of codes for each component."""
     k, average = COMPONENTS[record["semantic"]], AVERAGE[record["semantic"]]
     modulus = 256 ** record["word"]
     predictor = b.get("B")
@@ -330,7 +330,7 @@ def product(a, b):
     return [[sum(a[i][k] * b[k][j] for k in range(3)) + (a[i][3] if j == 3 else 0) for j in range(4)] for i in range(3)]
 
 
-# Levels to numbers
+# Codes to numbers
 
 # mesh.md#quantize
 def decode_values(record, words):

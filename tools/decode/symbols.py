@@ -13,7 +13,7 @@ EXPECTED = numbers("expected")
 
 # clip.md#residuals
 def bucket(sigma):
-    """The table for what is expected, and how many low bits are even."""
+    """The table for a σ, and the number of low bits that are raw."""
     sigma = max(sigma, 4)
     exponent = sigma.bit_length() - 1
     mantissa = (sigma << 16) >> exponent
@@ -118,7 +118,7 @@ def mixed(around, weights):
 
 # clip.md#moving-nodes
 def rotated(around, weights, y):
-    """Words of a rotation, moved on by a turn from those of frames around."""
+    """Codes of a rotation, predicted from those of the frames around and turned."""
     if not any(y) and all(other == around[0] for other in around):
         return list(around[0])
     (ax, ay, az, aw), square = mixed(around, weights)

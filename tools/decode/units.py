@@ -1,4 +1,4 @@
-"""Units of frames, and levels of detail."""
+"""Units of frames, and hierarchies of points."""
 import math
 
 from .streams import grid_number
@@ -36,8 +36,8 @@ class Schedule:
                 out.append(("key", g + 2, [self.keys[g + 2]]))
             inside = sorted(range(a + 1, b), key=lambda f: (self.depths[f], f))
             deepest = max((self.depths[f] for f in inside), default=0)
-            out.append(("inner", g, [f for f in inside if self.depths[f] < deepest]))
-            out.append(("last", g, [f for f in inside if self.depths[f] == deepest]))
+            out.append(("lower layers", g, [f for f in inside if self.depths[f] < deepest]))
+            out.append(("top layer", g, [f for f in inside if self.depths[f] == deepest]))
         return [unit for unit in out if unit[2]]
 
     # mesh.md#units
@@ -85,7 +85,7 @@ class Schedule:
 
     # mesh.md#chains
     def chain_needs(self, kind, number, frames):
-        """What chains need of other units."""
+        """The frames of other units that chains need."""
         if kind == "key":
             return [self.keys[number - 1]] if self.goes_on(number) else []
         home = self.home(number)
@@ -101,7 +101,7 @@ class Schedule:
         return [f for f in needs if start <= f <= end]
 
 
-# Levels of detail
+# Hierarchies
 
 # mesh.md#hierarchy
 def hierarchy(points, triangles):
@@ -258,7 +258,7 @@ FITS = [(2, 2e-3), (3, 2e-3), (2, 5e-4), (2, 1e-2), (3, 5e-4), (2, 1e-4), (3, 1e
 
 # mesh.md#weights-of-neighbours
 def spatial_weights(own, ring, frame, fit):
-    """Up to four of the ring, and their weights in 1/4096."""
+    """Up to four points of the ring, and their weights in 1/4096."""
     ring = list(ring)
     w = fitted(own, ring, frame, fit)
     if len(ring) > 4:
