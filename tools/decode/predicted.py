@@ -592,8 +592,9 @@ class Predicted:
             for corner in fan:
                 total = plus(total, self.corner(corner, places))
             more = [shares[i][k] for i, k in others]
-            if len(more) + (len(fan) > 16) > 16:
-                total, more = [0.0] * 3, [total] * (len(fan) > 16) + more
+            if len(fan) > 16:
+                total, more = [0.0] * 3, [total, *more]
+            if len(more) > 16:
                 total = plus(total, functools.reduce(plus, more, [0.0] * 3))
             else:
                 total = functools.reduce(plus, more, total)
