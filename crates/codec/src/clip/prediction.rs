@@ -2,7 +2,7 @@
 //! the sub-tracks of a clip ([`super::streamed`]) and by moving nodes ([`super::nodes`]), which differ in the
 //! size of a step and in the samples that they predict from. Exact: integers only.
 //!
-//! A code (a *word*) is a 32-bit integer of a track in a sample: a component of a vector or an angle in 2⁻⁵
+//! A code is a 32-bit integer of a track in a sample: a component of a vector or an angle in 2⁻⁵
 //! steps, or one of the four components of a quaternion. Vectors and rotations are predicted as weighted
 //! sums, angles as the first angle plus the weighted sum of differences to it; the coded κ, in 2⁻⁵ steps, is
 //! then added.

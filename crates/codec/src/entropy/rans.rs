@@ -4,7 +4,7 @@
 //! start s among 4096 is decoded from a state x as follows; lanes take their words in order:
 //!
 //! ```text
-//! slot = x & 4095     symbol = the one that holds the slot
+//! slot = x & 4095     symbol = that whose range holds the slot
 //! x = f·(x >> 12) + slot − s
 //! if x < 2^16:  x = x << 16 | next word
 //! ```

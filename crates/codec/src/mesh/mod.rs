@@ -3,8 +3,8 @@
 //!
 //! ```text
 //! T   = Σ c_r · rec_r[v]                temporal prediction from up to 4 decoded frames, fitted weights     temporal
-//! p   = ρ · Σ W_i · inn[n_i]            what T misses, predicted from 4 points of coarser levels   hierarchy, weights
-//! q   = the residual, on a lattice whose farthest points are the tolerance away; zero wherever that will do   lattice
+//! p   = ρ · Σ W_i · inn[n_i]            the error of T, predicted from 4 points of coarser levels   hierarchy, weights
+//! q   = the residual, on a lattice whose points are at most the tolerance away; zero if that is sufficient   lattice
 //! inn[v] = p + S·q     rec[v] = T + inn[v]     out = rec · u + centre
 //! ```
 //!

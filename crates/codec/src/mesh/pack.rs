@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | varint | `filled` | number of blocks that are not all zero |
 //! | varint | `sparse` | number of those that have a mask |
-//! | ⌈blocks / 8⌉ | `flags` | a bit per block of each frame, lowest first: not all zero |
+//! | ⌈blocks / 8⌉ | `flags` | a bit per block of each frame, lowest first: 1 = not all zero |
 //! | ⌈filled / 2⌉ | `codes` | four bits per filled block, lowest first |
 //! | 2 × sparse | `masks` | u16 per sparse block: bit v = its vertex v is not zero |
 //! | rest | `fields` | bits, lowest first, padded with zeros to a byte |
@@ -18,8 +18,8 @@
 //! code 7 … 14   dense, w = code − 6      all vertices of the block
 //! code 15       whole                    all vertices of the block
 //! fields, vertex by vertex:
-//!     1 bit parity p, then for x, y, z the low w bits of (v − p) >> 1, which is in two's complement
-//!     whole: x, y, z with all bits of a cell (16 or 32)
+//!     1 bit parity p, then for x, y, z the low w bits of (v − p) >> 1, in two's complement
+//!     whole: x, y, z with all bits of a fixed-point position (16 or 32)
 //! ```
 
 #[cfg(target_arch = "x86_64")]

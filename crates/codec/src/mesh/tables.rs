@@ -5,10 +5,10 @@
 //! contexts into a few tables; map and tables are in the static part, coded by [`crate::entropy::range`] with
 //! [`SettlingChance`] chances, so that an access unit needs none of its own.
 //!
-//! | what | coding |
+//! | field | coding |
 //! |---|---|
 //! | number of tables − 1 | 5 bits |
-//! | map, contexts in order | "as the one before" in one bit, else 5 bits |
+//! | map, contexts in order | one bit if it equals that of the context before, else 5 bits more |
 //! | per table and token | bits of the frequency (0 … 13) in a tree whose model follows the same token of the table before and the smaller tokens of this one; then up to two bits below the highest one |
 //!
 //! The frequency of a table's most frequent token is the rest up to 4096.

@@ -7,7 +7,7 @@
 //! k = 0   a = (|v| − p) / 2                 a sign bit if p or a > 0
 //! k > 0   w = (v − p) >> 1, a = w or −1 − w    a sign bit always; the k low bits of a raw, a >>= k
 //! a       class 0, 1, 2, {3 4}, {5 … 8}     with 0, 0, 0, 1, 2 raw bits
-//! token = 125·p + 25·class x + 5·class y + class z,   or 250 if an axis is beyond
+//! token = 125·p + 25·class x + 5·class y + class z,   or 250 if an axis is in no class
 //! ```
 //!
 //! Raw bits, lowest first: of x, then y, then z: sign, low bits, class bits. Their number follows from token

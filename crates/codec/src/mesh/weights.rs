@@ -3,13 +3,13 @@
 //! machine.
 //!
 //! ```text
-//! d_i = position of ring point i − the point's own          r = the longest |d_i|
+//! d_i = position of ring point i − the point's position         r = the longest |d_i|
 //! near_i = |d_i| + r/100 + 1          plain_i = ((r + 1) / near_i)^falloff
 //! find the linear function with the least  Σ plain_i · (value_i − function(d_i / r))² + ridge · Σ plain_i · |slope|²
 //! its value at 0 is Σ W_i · value_i:  W is known without the values
 //! if a |W_i| is 2.5 or more, or ΣW is nearly 0:  W = plain / Σ plain
-//! more than four in the ring: the four with the largest |W_i|, the first of equals, and once more for these
-//! round to 1/4096, halves up; what the sum lacks of 4096 goes to the largest
+//! more than four in the ring: the four with the largest |W_i|, the first of equals, and the same again for these
+//! round to 1/4096, halves up; 4096 minus the sum is added to the largest
 //! ```
 //!
 //! The best falloff and ridge depend on how a mesh moves: meshes that bend like cloth need a steep falloff,

@@ -6,21 +6,21 @@
 //!
 //! ```text
 //! half-edge   3t + k: of triangle t, from its corner k to the next one. from, to: its points. count of a point: its triangles so far
-//! gate        g = a → b with p before it (from l) and n behind it (to r); the half-edge that the last triangle left at the gate's own start
-//!             as long as that is open, else the oldest that is. Open: on the border, not glued, not an edge. None open: a *seed*
-//! code        edge?   [count of a, at most 3][p edge][n edge]     there is no triangle: the gate stays on the border as an edge, and is none any more
+//! gate        g = a → b with p before it (from l) and n after it (to r); the second half-edge of the last triangle
+//!             if that is open, else the oldest open one. Open: on the border, not glued, not an edge. None open: a *seed*
+//! code        edge?   [count of a, at most 3][p edge][n edge]     there is no triangle: the gate stays on the border as an edge, and is not a gate any more
 //!             left?   [count of a, at most 9][p edge]             l: the fan of a is complete
-//!             new?    [count of b, at most 9][n edge]             the next point that was not there yet
+//!             new?    [count of b, at most 9][n edge]             the next new point
 //!             right?  [count of b, at most 9]                     r
 //!             near?   a point of the border: back? [1], then distance − 1 by `length`, at most 62
-//!             far     any other point: its distance back from the newest less 1, plain, as many bits as the newest number has
+//!             far     any other point: newest − v, plain, as many bits as the newest number has
 //! triangle    (b, a, v), half-edges e₀ e₁ e₂, e₀ glued to the gate
-//! link        at h, the half-edge of the border that starts at v and was meant (left: p; right: behind n; far: the last one that came on the border
-//!             from v, if it is still there), unless v is a or b: p → e₁ → h and (before h) → e₂ → n. Without h: p → e₁ → e₂ → n
+//! link        at h, the half-edge of the border that starts at v (left: p; right: the one after n; far: the last one from v that was put on the
+//!             border, if it is still there), unless v is a or b: p → e₁ → h and (before h) → e₂ → n. Without h: p → e₁ → e₂ → n
 //! zip         two half-edges of the border that follow each other and run from u to v and back to u are glued and leave the border, unless one is an
-//!             edge; then those on either side are looked at. Looked at: between e₁ and what is before it, then behind it; the same for e₂
+//!             edge; then those on either side are examined. First between e₁ and the one before it, then the one after it; the same for e₂
 //! seed        three points, each: new?, else far; e₀ → e₁ → e₂ → e₀ is a border of its own
-//! distance    back 0, 1 …: from of the half-edge before p, and so on backwards; forth: to of the half-edge behind n, and so on
+//! distance    back 0, 1 …: the start of the half-edge before p, and so on backwards; forth: the end of the half-edge after n, and so on
 //! material    of a triangle, if there are several: is it that of the triangle at the gate (before, for a seed)? else a plain number
 //! ```
 //!

@@ -3,8 +3,8 @@
 //!
 //! ```text
 //! corners of v    corners with index v, in index order, at most 24 of them
-//! twin of h       half-edge from u to v: in index order, each that has none takes the first among the corners of v (at most 24) that runs back
-//!                 to u and has none
+//! twin of h       half-edge from u to v: in index order, each half-edge without a twin takes the first among the corners of v (at most 24)
+//!                 whose half-edge goes to u and has no twin
 //! ```
 
 /// The number of a missing half-edge.

@@ -9,8 +9,8 @@
 //! triangle t     over its edges 0 – 1, 1 – 2, 2 – 0: the face of the last triangle before t that has the edge
 //! vertex v       the groups of the four vertices before v at its point, the nearest first; then of those before v among the first
 //!                eight that lie beside v in its polygons: the next, the one before, in a quad the one across
-//!                the same candidate only once; at most six
-//! context        number of the candidate (0, 1, 2 …), how many items its class has (1, 2, 3 …), what the item before did (joined or not)
+//!                each candidate once; at most six
+//! context        index of the candidate (0, 1, 2 …), number of items of its class (1, 2, 3 …), whether the item before joined a class
 //! ```
 //!
 //! A face that is a disc becomes one polygon, its boundary; any other stays triangles.

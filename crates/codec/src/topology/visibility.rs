@@ -1,4 +1,4 @@
-//! Triangle visibility: the frames in which each triangle of a mesh is drawn. Triangles that nobody can see
+//! Triangle visibility: the frames in which each triangle of a mesh is visible. Triangles that nobody can see
 //! while parts fit together, or lie on something, are left out for that time. Lossless. Used on request.
 //!
 //! | offset | size | name | meaning |

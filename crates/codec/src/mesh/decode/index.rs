@@ -4,11 +4,11 @@
 //!
 //! | words | name | meaning |
 //! |---|---|---|
-//! | 1 | | words in all |
-//! | 1 | | frames, and 256 where there are residuals |
-//! | 4 | | first bits of flags, codes, masks and fields, counted from the bytes |
+//! | 1 | | total number of words |
+//! | 1 | | frames, plus 256 if there are residuals |
+//! | 4 | | offsets in bits of flags, codes, masks and fields in `bytes` |
 //! | (3 + ⌈levels / 8⌉) × frames | `heads` | coefficients of references in 1/256, two in a word; step; ρ by level in quarters, four bits each, lowest first |
-//! | 3 × ⌈blocks / 32⌉ | `starts` | before 32 blocks of all frames: bits of fields, blocks that are not all zero, masks; only with residuals |
+//! | 3 × ⌈blocks / 32⌉ | `starts` | for every 32 blocks of all frames, the numbers before them: bits of fields, blocks that are not all zero, masks; only with residuals |
 //! | … | `bytes` | the sections of [`crate::mesh::pack`] behind its numbers, little-endian, and a word of zeros; only with residuals |
 
 use super::static_part::StaticPart;

@@ -4,7 +4,7 @@
 //!
 //! | size | name | meaning |
 //! |---|---|---|
-//! | 1 | `flags` | bit 0: cells are i32 · bits 1–3: number of the fit of spatial weights ([`crate::mesh::weights::FITS`]) · bits 4–7: 0, or number of the default set of tables ([`crate::mesh::defaults`]) |
+//! | 1 | `flags` | bit 0: fixed-point positions are i32, else i16 · bits 1–3: number of the fit of spatial weights ([`crate::mesh::weights::FITS`]) · bits 4–7: 0, or number of the default set of tables ([`crate::mesh::defaults`]) |
 //! | 4 | `unit` | f32, length of a unit |
 //! | 12 | `centre` | 3 × f32 |
 //! | varint × 6 | `steps` | units of a half step by layer, 1 … 65535 |
@@ -17,10 +17,10 @@
 //! | size | name | meaning |
 //! |---|---|---|
 //! | 1 | `kind` | bits 0–1: 0 = all residuals are zero, 1 = tokens, 2 = packed: [`crate::mesh::pack`] follows the heads · bits 2–4: log₂ of the number of lanes, 0 … 4 · others 0 |
-//! | … | `heads` | bits, lowest first, padded with zeros to a byte: per frame the coefficients of its references but the first, then ρ of each level but 0 |
-//! | varint | `words` | number of 16-bit words (tokens only, as all that follows) |
-//! | 4 × lanes | `states` | first states of the lanes |
-//! | 2 × words | | what the lanes take |
+//! | … | `heads` | bits, lowest first, padded with zeros to a byte: per frame the coefficients of its references except the first, then ρ of each level except 0 |
+//! | varint | `words` | number of 16-bit words (this and all below only for tokens) |
+//! | 4 × lanes | `states` | initial states of the lanes |
+//! | 2 × words | | u16, the words, in the order in which the lanes take them |
 //! | rest | `raw` | raw bits of the vertices |
 //!
 //! Coefficients are signed Exp-Golomb codes of order 4, in 1/256; the first reference gets 256 − the sum of

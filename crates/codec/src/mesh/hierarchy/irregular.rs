@@ -8,7 +8,7 @@
 //!         if v is not locked:
 //!             remove v; note its ring (the points it shares triangles with); lock the ring
 //!             choose t of the ring: the smallest present valence, the first of equals;
-//!                 when v lies on a border, points on a border come before others
+//!                 if v is on a border, points on a border precede others
 //!     in every triangle replace each removed v by its t; drop triangles with two equal corners
 //! until a round would remove less than a fiftieth of the points that still have triangles, or there were 64
 //! ```
@@ -17,8 +17,8 @@
 //! |---|---|---|
 //! | 0 | roots: of every component that has triangles the first point that no round removed; and the first lone point | empty |
 //! | 1 | star: the other points that no round removed | the root of their component |
-//! | … | lone points, in no triangle: number j of them, j = odd · s, s a power of two falling from level to level | j − s, j + s, j − 3s, j + 3s, where they exist |
-//! | … | rounds, the last one first | noted when removed; widened below four |
+//! | … | lone points, in no triangle: their numbers j = odd · s, s a power of two that falls from level to level | j − s, j + s, j − 3s, j + 3s, those that exist |
+//! | … | rounds, the last one first | as when they were removed; extended if below four |
 //!
 //! Within a level points keep their order by index. Levels except 0 and 1 are never empty. Removed points
 //! share no triangle, so a round removes about a quarter of the points, which gives some 25 levels for 10,000

@@ -2,10 +2,10 @@
 //! [`crate::mesh::normals::states`] are coded, as they are at the start of each access unit.
 //!
 //! ```text
-//! tree       of groups, and of vertices with tangents: nodes of 4, 16, 64 and 256 items in order, the last ones less; a node has four
+//! tree       of groups, and of vertices with tangents: nodes of 4, 16, 64 and 256 items in order, the last ones with fewer; a node has four
 //!            parts, items or nodes. heat of an item = min(class, 2), of a node the largest of its items'
-//! masks      a table for each tree, each size of nodes and each pattern = heats of the parts, 0 where there is none: weight of a mask =
-//!            (product of the parts' chance[tree][size][heat] to change, or of 65536 − that where it does not) >> 32; of mask 0 in
+//! masks      a table for each tree, each size of nodes and each pattern = heats of the parts, 0 if there is none: weight of a mask =
+//!            (product of the parts' chance[tree][size][heat] to change, or of 65536 − that if it does not) >> 32; of mask 0 in
 //!            nodes of less than 256 items 0
 //! numbers    a table each of pairs, longer and turns: weights 2^(15 − exponent)
 //! changes    a table with the weights 1, 1, 1, 1, 0 …

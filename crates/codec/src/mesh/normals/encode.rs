@@ -2,10 +2,10 @@
 //! the tolerance. Nothing here is part of the format.
 //!
 //! ```text
-//! bases      of a few frames the residual of every item in its frame: 0, the median, or the middle, whichever leaves fewest frames outside
-//! state      the reference's where normal and tangents are within the tolerance, tangents with a turn if need be; else the nearest
-//! reference  the one that leaves fewest normals outside
-//! tables     counts of what the frames that were looked at would have coded, each after the one before
+//! bases      for every item 0, or the median, or the middle of its residuals in a few frames, whichever leaves the fewest frames outside
+//! state      the reference's where normal and tangents are within the tolerance, tangents with a turn if necessary; else the nearest
+//! reference  the one that leaves the fewest normals outside
+//! tables     counts of the symbols with which the sampled frames would be coded, each after the one before
 //! ```
 
 use crate::Corrupt;

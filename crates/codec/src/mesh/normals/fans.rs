@@ -2,12 +2,12 @@
 //! corners around a group share the edge between them.
 //!
 //! ```text
-//! corner     e, f to the points after and before it, d to the one across: of a triangle the one after it
+//! corner     e, f to the points after and before it, d to the one across (in a triangle d = e)
 //!            m = d × (f − e): twice the area of the polygon, along its normal
 //!            weights 0: m · (rough_angle(e · f / √(e² f²)) / |m|); weights 1: m / |m|; weights 2: m; weights 3:
 //!            m · (a / |m|) with a = angle(e · f / (|e| |f|)), or 2π − a where (e × f) · m < 0 and that cosine is below 0.999
-//! order      of the corners of a group: those at its first point, then at the next one, points as vertices first use them; at a point: of those that are left, the first one whose point after is none's before, or else the first one; then,
-//!            as long as there is one, the first whose point after is the last one's before
+//! order      of the corners of a group: those at its first point, then at the next one, points as vertices first use them; at a point: of those that are left, the first one whose next point precedes none of them, or else the first one; then,
+//!            as long as there is one, the first whose next point is the point before the last one
 //! ```
 
 use crate::mesh::normals::arranged_points::{ArrangedPoints, DifferenceUnit, PointRow, PointRows};

@@ -2,8 +2,8 @@
 //! The corners are those that the kernels read in blocks of sixteen, in the same order.
 //!
 //! ```text
-//! group     unit(Σ over its corners): mesh/normals/fans.rs, mesh/normals/surface.rs; or turned by a bone: mesh/normals/turned.rs
-//! class     unit(Σ over what is around it, less its part along the normal): mesh/normals/tangents.rs
+//! group     unit(Σ over its corners): mesh/normals/fans.rs, mesh/normals/surface.rs; or rotated by a bone: mesh/normals/turned.rs
+//! class     unit(Σ over the points or corners around it, minus its part along the normal): mesh/normals/tangents.rs
 //! ```
 
 pub use crate::mesh::normals::fans::NormalWeights;

@@ -15,8 +15,8 @@
 //!            shortens the others, so a lattice covers all directions as well as it covers those near n; 32767 steps reach the opposite
 //!            pole down to 0.02°
 //! turn       z in steps of another angle: the predicted tangent (mesh/normals/tangents.rs, with the decoded normal) turned about the normal
-//! base       a state and a turn for each group and vertex, kept once: what an artist's normals, bent polygons and rounded uvs
-//!            are off at all times
+//! base       a state and a turn for each group and vertex, stored once: the constant difference that an artist's normals, bent polygons
+//!            and rounded uvs cause
 //! ```
 //!
 //! A step is a third of the tolerance, and a frame differs from its reference by multiples of three steps:
@@ -25,9 +25,9 @@
 //!
 //! ```text
 //! reference  of a frame: 0 is the base, i the i-th of the frames it may refer to: the caller's, then those of the unit so far
-//! item       a group with its state, or a vertex with its turn; old = that of the reference. Which ones change, and by what
-//!            multiples of three, is a tree of masks and numbers (mesh/normals/states.rs)
-//! class      0 … 3, how often the encoder's samples corrected the item: what is likely to change
+//! item       a group with its state, or a vertex with its turn; old = that of the reference. The items that change, and the
+//!            multiples of three by which they do, are a tree of masks and numbers (mesh/normals/states.rs)
+//! class      0 … 3, how often the encoder's samples corrected the item, and so how likely it is to change
 //! ```
 //!
 //! Items *touch* as defined in topology/partition.rs, in the order found there; the *mate* of a vertex is the
@@ -51,10 +51,10 @@
 //!
 //! | offset | size | name | meaning |
 //! |---|---|---|---|
-//! | 0 | 1 | flags | 1 tangents, 2 polygons are kept, 4 predicted normals are negated, 8 and 16 weights of normals (3: mesh/normals/turned.rs), 32 of tangents, 64 weights of normals are 3 (8 and 16 are 0), 128 states are packed |
+//! | 0 | 1 | flags | 1 tangents, 2 polygons are stored, 4 predicted normals are negated, 8 and 16 weights of normals (3: mesh/normals/turned.rs), 32 of tangents, 64 weights of normals are 3 (8 and 16 are 0), 128 states are packed |
 //! | 1 | 4 | step | of states, radians, f32 |
 //! | 5 | 4 | turn step | of turns, radians, f32; 0 without tangents |
-//! | 9 | … | range coded | faces if kept; groups; signs of vertices with tangents; class and base of each group; class and turn of each vertex with tangents; first tables |
+//! | 9 | … | range coded | faces if stored; groups; signs of vertices with tangents; class and base of each group; class and turn of each vertex with tangents; first tables |
 //!
 //! The faces, groups and signs are those of topology/partition.rs. The sign of a vertex is one bit: whether
 //! it differs from the sign of the uv area of the vertex's first triangle with one, in the context of the bit
@@ -63,8 +63,8 @@
 //! the base differs from the expected value, 0 for groups and the mate's for turns; then numbers.
 //!
 //! ```text
-//! number     one bit [zero]: is it not 0?  sign, plain;  bits [length] while the logarithm of its size is larger, at most 15;
-//!            as many plain bits of the size
+//! number     one bit [zero]: is it not 0?  sign, plain;  bits [length], ones up to the logarithm of its absolute value, at most 15;
+//!            that many plain bits of the absolute value
 //! ```
 //!
 //! An access unit is one string of symbols (mesh/normals/states.rs), or packed (mesh/normals/packed.rs),

@@ -6,11 +6,11 @@
 //! symbols: [`crate::entropy::nibble`].
 //!
 //! ```text
-//! unit       for each frame: plain n, its reference, of as many bits as the largest number needs; then
-//!            symbol [changes]: 1 groups change, 2 vertices do; the tree of those that do
+//! unit       for each frame: plain n, its reference, with as many bits as the largest number needs; then
+//!            symbol [changes]: 1 groups change, 2 vertices change, 3 both; the trees of these
 //! tree       for each node of 256 items in order: node
-//! node       symbol [mask]: bit k is 1 where part k changes; for each such part in order: its node, or its item. Parts that are not
-//!            there do not count
+//! node       symbol [mask]: bit k is 1 if part k changes; for each such part in order: its node, or its item. Bits of parts that
+//!            do not exist are ignored
 //! group      symbol [pairs] = 4·a + b, a the bits of |x|, b those of |y|, 3 meaning three or more; x and y with a, b:
 //!            state = old + 3·(x, y)
 //! vertex     symbol [turns] = a, the bits of |z|, z with a: turn = old + 3·z

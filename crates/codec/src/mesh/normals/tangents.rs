@@ -12,9 +12,9 @@
 //!                             g = ±(e · v(p₂) − f · v(p₁)), − where A is negative; it counts at corners where the sign of A is that of the class
 //! weights 0                   sum += s · g, s = angle(e · f / (|e| |f|)) / |g| of frame 0: for each class this is Σ c_j · (q_j − p) over the
 //!                             points around it, in the order in which vertices first use them, whose c_j are static
-//! weights 1                   e, f less their parts along the normal: sum += angle(e · f / (|e| |f|)) · g / |g|; corners in the order of
-//!                             mesh/normals/fans.rs, classes of more than sixteen as with weights 0
-//! for each class              t = unit(sum less its part along the normal), or the first axis of the normal's frame
+//! weights 1                   e, f minus their parts along the normal: sum += angle(e · f / (|e| |f|)) · g / |g|; corners in the order of
+//!                             mesh/normals/fans.rs, classes of more than sixteen corners as with weights 0
+//! for each class              t = unit(sum minus its part along the normal), or the first axis of the normal's frame
 //! ```
 
 use crate::Corrupt;

@@ -2,14 +2,14 @@
 //! polygons. Error bound: that of the states, which are measured against this.
 //!
 //! ```text
-//! at rest    the points of frame 0, as far as bones and the static part say them: its normals, from the polygons and the base (states of the
-//!            base are zero from then on), and tangents of its classes, before they are turned as the base says
-//! bone       of a group, that of the point of its first vertex; of a point, the one that pulls most, the first of these; none: it stays
-//! rotation   of a bone with the quaternion q of the frame: (x, y, z, w) = q · (1 / √(x² + y² + z² + w²)), none where that is no direction
+//! at rest    the points of frame 0 of the static data: its normals, from the polygons and the base (states of the base are zero
+//!            after that), and the tangents of its classes, before the turns of the base
+//! bone       of a group, that of the point of its first vertex; of a point, the one with the largest weight, the first of equals; without a bone it stays
+//! rotation   of a bone with the quaternion q of the frame: (x, y, z, w) = q · (1 / √(x² + y² + z² + w²)), zero if q has no direction
 //!            c₀ = (1 − 2(y² + z²), 2(xy + wz), 2(xz − wy))   c₁ = (2(xy − wz), 1 − 2(x² + z²), 2(yz + wx))
 //!            c₂ = (2(xz + wy), 2(yz − wx), 1 − 2(x² + y²))
-//! group      n = unit(c₀ · x + c₁ · y + c₂ · z), (x, y, z) that at rest; then the state of the frame
-//! class      t = c₀ · x + c₁ · y + c₂ · z; then unit(t less its part along the normal), and the turn
+//! group      n = unit(c₀ · x + c₁ · y + c₂ · z), (x, y, z) the normal at rest; then the state of the frame
+//! class      t = c₀ · x + c₁ · y + c₂ · z; then unit(t minus its part along the normal), and the turn
 //! ```
 //!
 //! Between frames, rotations are on the straight line between their quaternions, the second negated if the

@@ -7,7 +7,7 @@
 //!           vertices of corners; then for each stream its weights
 //! second    for each frame and stream its residuals
 //! kind      0 hidden · 1 triangles of its own · 2 + i: triangles of the i-th frame that it may refer to
-//! number    ⌊log₂(n + 1)⌋ as so many ones and a zero [place], at most 31; its lower bits, plain
+//! number    ⌊log₂(n + 1)⌋ as that many ones and a zero [position], at most 31; the lower bits of n + 1, plain
 //! ```
 //!
 //! *Points* are the vertices of one position: a seam cannot open. Triangles are coded by their points
@@ -17,8 +17,8 @@
 //!
 //! ```text
 //! first corner of a point    a new vertex
-//! other corners              another than the last vertex of the point? [was it so for the corner before][has the point several]
-//!                            new?; else the vertices of the point from the newest on: is it this one?, no more after 16, then its number, plain
+//! other corners              another than the most recent vertex of the point? [the same of the corner before][has the point several]
+//!                            new?; else the other vertices of the point, the most recent first: is it this one?, at most 16 times, then its number, plain
 //! vertices without triangles a point of their own? else the number of the point, plain
 //! ```
 //!

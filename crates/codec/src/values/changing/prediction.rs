@@ -3,17 +3,17 @@
 //! Lossless; the encoder chooses values within the error bound.
 //!
 //! ```text
-//! T        what other frames say: Σ wᵣ · valueᵣ, rounded, w in 2⁻⁸; 0 without frames
+//! T        temporal prediction: Σ wᵣ · valueᵣ, rounded, w in 2⁻⁸; 0 without frames
 //! above    value − T, per component
-//! P        what the vertices before say of `above`, by what is around a vertex (fluid/neighbours.rs):
+//! P        prediction of `above` from the vertices before, those around a vertex (topology/neighbours.rs):
 //!          triangles (b, c, a), m of them    (edge·Σ(b + c) + apex·Σa) / 64m, rounded down; edge and apex by m = 1 or more
 //!          neighbours, m of them             (whole·Σn) / 64m, rounded down
 //!          none                              the vertex before; 0 before the first
-//! residual (above − P) / grain, as an entropy symbol of its bucket: a frame that others refer to can be finer than they are
-//! σ of k   mean_k · (2 + 3·N + 3·W) / 8      mean_k of |residual of component k|, from one vertex to the next 1/16 of the way, starts at 16
-//!          N mean of how large the residuals of up to four vertices (b and c of the triangles, in order; neighbours; the one before) were
-//!          W how large those of this vertex's components before k are; 1 for the first
-//! how large Σ|residual| / Σ mean, in 2⁻⁵, at most 7.97
+//! residual (above − P) / grain, as an entropy symbol of its bucket: a frame that others refer to can have a finer grain than they
+//! σ of k   mean_k · (2 + 3·N + 3·W) / 8      mean_k of |residual of component k|, which moves 1/16 of the way with each vertex, 16 at first
+//!          N mean size of the residuals of up to four vertices (b and c of the triangles, in order; neighbours; the one before)
+//!          W size of the residuals of this vertex's components before k; 1 for the first
+//! size     Σ|residual| / Σ mean, in 2⁻⁵, at most 7.97
 //! ```
 //!
 //! The head of a stream: the grain minus 1, a number; for each frame that it may refer to w, then edge and

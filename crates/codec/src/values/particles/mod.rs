@@ -7,9 +7,9 @@
 //! first     for each frame of the unit: kind; of kind 1 its points; then for each stream its weights
 //! second    for each frame and stream its residuals
 //! kind      0 hidden · 1 points of its own · 2 + i: those of the i-th frame that it may refer to
-//! ids       sorted, each once. Of those that frames referred to have, in order: does it live? [which frames have it][did the one before?]
-//!           then how many were born, and each: its distance from the one before. Are they behind all that frames referred to have? else from 0
-//! no ids    run; number of points, or curves: how many, and of each: as many points as the one before?, else how many
+//! ids       sorted, each once. For each id of the frames referred to, in order: does it live? [which frames have it][did the one before?]
+//!           then the number of new ids, and for each its distance from the one before. Are they above all ids of these frames? else from 0
+//! no ids    run; number of points, or number of curves, and for each curve: as many points as the one before?, else their number
 //! ```
 //!
 //! A point is the same in two frames if it has the same id, or the same number in frames of one run: a frame

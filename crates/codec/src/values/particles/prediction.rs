@@ -7,17 +7,17 @@
 //! rest     two frames or more have the point, and all of them the same values
 //! T        Σ wᵣ · valueᵣ over the frames of the mask + b, rounded, w in 2⁻⁸ and b in ¼ by mask; at rest that value; 0 without frames
 //! above    value − T
-//! P        with frames: along₀ · above of the point before / 64, rounded down, if that has frames and no curve begins here; else 0
-//!          without, inside of a curve: the value p before; + along₁ · (p − the one before that) / 64, if it is of the curve as well
-//!          without, else: the value where the curve before begins; of the last point without frames; 0 where there is none
+//! P        with frames: along₀ · above of the point before / 64, rounded down, if that point has frames and no curve begins here; else 0
+//!          without, inside a curve: the value p before + along₁ · (p − the one before that) / 64, if both are of the curve
+//!          without, else: the value at the beginning of the curve before, or of the last point without frames; 0 if there is none
 //! residual (value − T − P) / grain, as an entropy symbol of its bucket
-//! class    0 no frame · 1 one frame · 2 rest · else 3 + how many of 2, 8, 32 the unrest is not below
+//! class    0 no frame · 1 one frame · 2 rest · else 3 + how many of 2, 8, 32 are at most the unrest
 //! unrest   of two frames ¼ of the distance of their values; of more that of the polynomial through all of them and the one through
 //!          the first two; distances as sums over components, in grains
 //! σ of k   as of changing meshes, with means by class, which begin as the stream says; near is the last point of the class
 //! start n  (2 + n mod 2) · 2^⌊n/2⌋ in 2⁻⁸, n at most 55
-//! usual w  those of the polynomial through the frames of the mask: Π tₛ / (tₛ − tᵣ) over the others s, t how many frames after this
-//!          one, rounded, the first of the mask what is left to 1
+//! usual w  those of the polynomial through the frames of the mask: Π tₛ / (tₛ − tᵣ) over the others s, t the number of frames after this
+//!          one, rounded; the first frame of the mask has 1 minus the others
 //! ```
 
 use crate::Corrupt;

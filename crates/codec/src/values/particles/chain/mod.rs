@@ -5,12 +5,12 @@
 //! ```text
 //! chain     varint size of the first string, the first string (entropy/range.rs), and to the end the second one (entropy/symbols.rs)
 //! first     for each stream its law; then for each frame: kind; of kind 1 its points; for each stream and point that the frame
-//!           before has: is it elsewhere than expected?, if so, and it moves: does it stop?
-//!           if it does not, how long its residual is
-//! second    the rest of residuals, even bits (entropy/symbols.rs)
+//!           before has: does it differ from the expected value?, if so, and it moves: does it stop?
+//!           if it does not, the bit length of its residual
+//! second    the rest of the residuals, raw bits (entropy/symbols.rs)
 //! kind      0 hidden · 1 points of its own · 2 those of the frame before
-//! point     goes on with its velocity, which what was missed corrects, the less the longer it was right; see motion.rs
-//! born      less the one that was born before it; of curves the point before, or the start of the curve before
+//! point     continues with its velocity, which is corrected by the error, the less the longer it was correct; see motion.rs
+//! born      minus the value of the point born before it; for curves of the point before, or of the start of the curve before
 //! ```
 //!
 //! A decoder keeps the points from frame to frame. The state of the last frame can be saved, so that decoding
