@@ -40,7 +40,7 @@ pub struct MeshDecisions {
     pub chains: bool,
 }
 
-/// How a stream of fixed-point values is coded.
+/// The settings with which a stream of fixed-point values is coded.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct StreamDecisions {
     /// `true` if values are 32 bits wide, not 16.
@@ -49,12 +49,12 @@ pub struct StreamDecisions {
     pub parts: Vec<PartDecisions>,
 }
 
-/// How a part of a stream is coded.
+/// The settings with which a part of a stream is coded.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct PartDecisions {
     /// Settings that its encoder found (`meshreel_codec::mesh::encode::Encoder::search_result`).
     pub encoder_settings: Vec<u8>,
-    /// Of a height field: the coordinate that moves.
+    /// The coordinate that moves, for a height field.
     pub axis: Option<u8>,
 }
 

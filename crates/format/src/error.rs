@@ -14,7 +14,7 @@ pub enum Error {
     Io {
         /// The file that the user named.
         path: PathBuf,
-        /// What was being done, and what the user can do about the failure.
+        /// The operation that failed, and what the user can do about it.
         what: String,
         /// The system's reason.
         source: std::io::Error,
@@ -24,7 +24,7 @@ pub enum Error {
     Malformed {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// A description of the fault.
         what: String,
         /// The place: a byte offset, a chunk, or a frame with its mesh and stream.
         at: String,
@@ -34,7 +34,7 @@ pub enum Error {
     Unsupported {
         /// The file.
         path: PathBuf,
-        /// What is not supported, by name and id where it has one, and what to do instead.
+        /// The unsupported feature, with its name and id if it has one, and what to do instead.
         what: String,
     },
     /// The file needs more than the limits of the caller allow.
@@ -52,7 +52,7 @@ pub enum Error {
     /// The caller made a mistake; the file is not at fault.
     #[error("{what}")]
     Misuse {
-        /// What to do instead.
+        /// The wrong use, and what to do instead.
         what: String,
     },
 }

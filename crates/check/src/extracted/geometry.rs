@@ -78,7 +78,7 @@ pub(super) struct PointOwner {
     pub edge: f64,
 }
 
-/// What a kind of file holds of a decoded frame.
+/// The parts of a decoded frame that a kind of file holds.
 #[derive(Clone, Copy)]
 pub(super) struct FormatContents<'a> {
     /// Points that are of no face: only archives.

@@ -26,7 +26,7 @@ pub(super) const NODE: u32 = 3;
 pub(super) const ASSEMBLY: u32 = 4;
 /// The number of a unit, and the unit.
 pub(super) const UNIT: u32 = 5;
-/// What is known only when all units of a part are coded.
+/// The section with data that are known only when all units of a part are coded.
 pub(super) const TAIL: u32 = 6;
 
 /// The numbers of a mesh and of a segment of its frames, and the keys of the mesh there.

@@ -19,7 +19,7 @@ pub struct VertexValues {
     pub colours: Vec<Vec<[f32; 4]>>,
     /// In units per second, for meshes whose vertices come with each frame.
     pub velocities: Vec<[f32; 3]>,
-    /// Of particles and curves.
+    /// The widths of particles and curves.
     pub widths: Vec<[f32; 1]>,
     /// Attached numbers of particles, by the set of their streams; only the first components are used.
     pub custom: Vec<Vec<[f32; 4]>>,

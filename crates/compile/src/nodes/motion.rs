@@ -10,7 +10,7 @@ use meshreel_scene::sample::{World, largest_scale};
 use meshreel_scene::{LocalTransform, PlacedObject, Scene};
 use rayon::prelude::*;
 
-/// How a node follows its parents.
+/// The way in which a node follows its parents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Inheritance {
@@ -20,7 +20,7 @@ pub enum Inheritance {
     Mixed,
 }
 
-/// How the local transform of one placed object behaves over all frames.
+/// The behaviour of the local transform of one placed object over all frames.
 #[derive(Clone, Copy, Debug)]
 pub struct LocalMotion {
     /// `true` if it changes between frames.
@@ -36,7 +36,7 @@ pub struct LocalMotion {
     pub steady: bool,
     /// `true` if the source has it decomposed, and its scale changes.
     pub scales: bool,
-    /// How it follows its parents.
+    /// The way in which it follows its parents.
     pub inherits: Inheritance,
 }
 

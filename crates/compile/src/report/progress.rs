@@ -51,7 +51,7 @@ pub struct TimeLeft(Arc<Mutex<Estimate>>);
 
 struct Estimate {
     since: Instant,
-    /// When the last progress was reported, and the estimated end as of then.
+    /// The time of the last report of progress, and the end that was estimated then.
     reported_at: Instant,
     end: Option<Instant>,
     from: u64,

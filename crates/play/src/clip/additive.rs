@@ -6,7 +6,7 @@
 use super::blend::interpolate;
 use meshreel_codec::transform::Transform;
 
-/// How an additive pose is applied to a base.
+/// The way in which an additive pose is applied to a base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Additive {
     /// In the base's space: base · additive.

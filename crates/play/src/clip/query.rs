@@ -3,7 +3,7 @@
 use meshreel_codec::clip::random_access::InterpolationWeights;
 use meshreel_codec::clip::record::SkeletonRecord;
 
-/// How times outside the clip are handled.
+/// The treatment of times outside the clip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repeats {
     /// The first or last sample is held.
@@ -12,7 +12,7 @@ pub enum Repeats {
     Wrap,
 }
 
-/// How times between samples are handled.
+/// The treatment of times between samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rounding {
     /// Normalized linear interpolation of rotations, linear interpolation of the rest.
@@ -38,11 +38,11 @@ pub enum Rounding {
 pub struct Query<'a> {
     /// Seconds after the first sample.
     pub seconds: f64,
-    /// How times outside the clip are handled.
+    /// The treatment of times outside the clip.
     pub repeats: Repeats,
-    /// How times between samples are handled.
+    /// The treatment of times between samples.
     pub rounding: Rounding,
-    /// How times between samples are handled, for each joint; `rounding` applies to joints beyond the end of
+    /// The treatment of times between samples for each joint; `rounding` applies to joints beyond the end of
     /// the list.
     pub roundings: &'a [Rounding],
     /// The joints that are wanted; all if `None`. The transforms of other joints are not changed.

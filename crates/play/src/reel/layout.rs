@@ -41,7 +41,7 @@ pub struct IndexRange {
     pub count: u32,
 }
 
-/// Where an array of values lies in a frame's buffer.
+/// The location of an array of values in a frame's buffer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ArrayLayout {
     /// Index of the first 64-bit word.

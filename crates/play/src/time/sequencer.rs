@@ -35,7 +35,7 @@ pub enum Start {
     At(f64),
     /// This many seconds after each end of another clip.
     After(usize, f64),
-    /// When [`Sequencer::signal`] is called with this number.
+    /// At the call of [`Sequencer::signal`] with this number.
     OnSignal(u32),
     /// Only as the end of another clip ([`End::Clip`]).
     Never,
@@ -71,7 +71,7 @@ pub struct SequenceClip {
     pub name: String,
     /// The cache, by a number of the caller's.
     pub cache: u32,
-    /// When it starts.
+    /// The time or event at which it starts.
     pub start: Start,
     /// The beginning of the slice in seconds of animation; `to` is its end.
     pub from: f64,
@@ -81,7 +81,7 @@ pub struct SequenceClip {
     pub seam: f64,
     /// Seconds of animation per second; negative plays from `to` to `from`.
     pub rate: f64,
-    /// How it continues when it plays more than once ([`Repeat::Once`] counts as [`Repeat::Loop`]).
+    /// The continuation if it plays more than once ([`Repeat::Once`] counts as [`Repeat::Loop`]).
     pub repeat: Repeat,
     /// The number of plays; 0 until a signal. Ping-pong counts each way.
     pub plays: u32,

@@ -118,7 +118,7 @@ pub struct ClipSet {
     pub active: Vec<(f64, usize)>,
     /// Pairs of scene time and clip time, ascending. Empty: clip time equals scene time.
     pub times: Vec<(f64, f64)>,
-    /// How long before a jump of these times the old value still holds, in time codes.
+    /// The distance before a jump of these times at which the old value still holds, in time codes.
     pub step: f64,
     /// The layer that declares the attributes and their defaults; without it, every attribute that any clip
     /// has samples of is included.

@@ -17,7 +17,7 @@ pub enum ValueKind {
     Number,
 }
 
-/// How one number is stored.
+/// The storage type of one number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scalar {
     Bool,
