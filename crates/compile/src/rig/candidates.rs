@@ -41,8 +41,8 @@ const INITIAL_CLIP_RATIO: f64 = 0.35;
 const SHRINK_LIMITS: [f64; 2] = [0.2, 0.7];
 /// The number of rounds in which the tolerance of clips may shrink.
 pub const ROUNDS: usize = 6;
-/// The factor of the tolerance where the metric's points are not at the requested distance: there, errors at
-/// that distance can be √3 times as large.
+/// The factor of the tolerance if the metric's points are farther out than requested: errors at the requested
+/// distance can be √3 times as large.
 const INNER_DISTANCE_FACTOR: f64 = 0.57;
 /// The number of poses, of all clips together, in which rounded weights are measured.
 const POSES: usize = 48;
