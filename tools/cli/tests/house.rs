@@ -669,8 +669,8 @@ fn the_documented_version_is_the_coded_one() {
     assert!(document.lines().any(|l| l == line), "docs/FORMAT does not say {line:?}");
 }
 
-/// DEPENDENCIES.md gives a reason for every external package that the workspace imports, and ARCHITECTURE.md names
-/// each of ours.
+/// DEPENDENCIES.md gives a reason for every external package that the workspace imports, and ARCHITECTURE.md
+/// names each of ours.
 #[test]
 fn every_dependency_has_a_reason() {
     let text = read(&root().join("ARCHITECTURE.md")) + &read(&root().join("docs/DEPENDENCIES.md"));
