@@ -669,11 +669,11 @@ fn the_documented_version_is_the_coded_one() {
     assert!(document.lines().any(|l| l == line), "docs/FORMAT does not say {line:?}");
 }
 
-/// ARCHITECTURE.md gives a reason for every external package that the workspace imports, and names each of
-/// ours.
+/// DEPENDENCIES.md gives a reason for every external package that the workspace imports, and ARCHITECTURE.md
+/// names each of ours.
 #[test]
 fn every_dependency_has_a_reason() {
-    let text = read(&root().join("ARCHITECTURE.md"));
+    let text = read(&root().join("ARCHITECTURE.md")) + &read(&root().join("docs/DEPENDENCIES.md"));
     let workspace: Table = read(&root().join("Cargo.toml")).parse().expect("a manifest");
     let named = workspace["workspace"]["dependencies"].as_table().expect("a table");
     let ours = packages();
@@ -684,7 +684,7 @@ fn every_dependency_has_a_reason() {
         .chain(ours.iter().filter(|p| p.2.contains_key("workspace")).flat_map(|p| dependencies(&p.2)))
         .filter(|name| !text.contains(&format!("`{name}`")))
         .collect();
-    assert_none(found, "packages that ARCHITECTURE.md does not explain");
+    assert_none(found, "packages that no document explains");
 }
 
 /// README and the build machine run the same tests.
