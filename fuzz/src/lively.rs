@@ -271,7 +271,7 @@ fn particles(scene: &mut Scene, numbers: &mut Numbers) {
         curves: (kind == 2).then(|| Curves {
             counts: Channel::constant(counts),
             basis: CurveBasis::Linear,
-            ends: CurveEnds::Open,
+            curve_ends: CurveEnds::Open,
         }),
     };
     let mut mesh = Mesh::from_particles("", channel(&points), own);

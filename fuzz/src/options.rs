@@ -49,7 +49,8 @@ pub fn options(numbers: &mut Numbers) -> Options {
         },
         block: match layered {
             true => usual.block,
-            false => [BlockChoice::Store, BlockChoice::Lz4hc, BlockChoice::Zstd, BlockChoice::Deflate][numbers.below(4)],
+            false => [BlockChoice::Store, BlockChoice::Lz4hc, BlockChoice::Zstd, BlockChoice::Deflate]
+                [numbers.below(4)],
         },
         transforms: match numbers.below(4) {
             1 if layered => TransformForm::Packed,
@@ -105,7 +106,8 @@ fn rare(more: Options, layered: bool, remesh: bool, numbers: &mut Numbers) -> Op
         cycle: numbers.below(8) == 1,
         remesh,
         fps: [None, None, Some(30.0), Some(0.7)][numbers.below(4)],
-        range: [None, None, Some(TimeRange::Frames(1, 3)), Some(TimeRange::Seconds(0.0, 1.0))][numbers.below(4)],
+        range: [None, None, Some(TimeRange::Frames(1, 3)), Some(TimeRange::Seconds(0.0, 1.0))]
+            [numbers.below(4)],
         lod: (numbers.below(4) * numbers.below(2)) as u32,
         cull_hidden: numbers.below(8) == 1,
         show_hidden: numbers.below(8) == 1,

@@ -53,7 +53,7 @@ impl Shape {
         }
     }
 
-    fn ball(rings: usize, segments: usize) -> Shape {
+    fn sphere(rings: usize, segments: usize) -> Shape {
         let (r, s) = (rings as i32, segments as i32);
         let mut shape = Shape { points: vec![DVec3::NEG_Z, DVec3::Z], ..Shape::default() };
         let at = |ring: i32, segment: i32| 2 + ring * s + segment.rem_euclid(s);
@@ -96,7 +96,7 @@ pub fn shape(numbers: &mut Numbers) -> Shape {
     let mut shape = match numbers.below(12) {
         0 | 1 => sheet(numbers),
         2 => Shape::cube(),
-        3 => Shape::ball(1 + numbers.below(8), 3 + numbers.below(12)),
+        3 => Shape::sphere(1 + numbers.below(8), 3 + numbers.below(12)),
         4 => cards(numbers),
         5 => {
             let grid = Shape::grid(1 + numbers.below(8), 1 + numbers.below(8), numbers.bit());
@@ -187,7 +187,7 @@ fn book(numbers: &mut Numbers) -> Shape {
 fn debris(numbers: &mut Numbers) -> Shape {
     let piece = match numbers.bit() {
         true => Shape::cube(),
-        false => Shape::ball(1, 3),
+        false => Shape::sphere(1, 3),
     };
     let mut debris = Shape::default();
     for _ in 0..2 + numbers.below(10) {
