@@ -13,15 +13,15 @@ fuzz_target!(|data: (u8, u8, u8, u8, &[u8])| {
     assert!(nodes[0] == node && nodes.is_sorted_by(|a, b| a < b));
     for attribute in &all {
         let groups = match &attribute.groups {
-            Of::Mesh => &[][..],
-            Of::Parts(groups) => &groups[..],
-            Of::Vertices(groups) => &groups[..],
+            AttributeGroups::Mesh => &[][..],
+            AttributeGroups::Parts(groups) => &groups[..],
+            AttributeGroups::Vertices(groups) => &groups[..],
         };
         assert!(groups.iter().all(|&g| (g as usize) < attribute.tracks.len()));
         for track in &attribute.tracks {
             assert_eq!(track.components.len(), attribute.components);
             for frame in 0..=frames {
-                track.at(frame as usize);
+                track.values(frame as usize);
             }
         }
     }

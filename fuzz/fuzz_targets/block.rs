@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use meshreel_codec::entropy::block::{Compressor, Decompressor, BlockFormat};
+use meshreel_codec::entropy::block::{BlockFormat, Compressor, Decompressor};
 
 fuzz_target!(|data: &[u8]| {
     let mut decompressor = Decompressor::new();
@@ -14,7 +14,7 @@ fuzz_target!(|data: &[u8]| {
     let Some((&choice, raw)) = data.split_first() else {
         return;
     };
-    let formats = [Format::Store, Format::Deflate, Format::Lz4, Format::Zstd];
+    let formats = [BlockFormat::Store, BlockFormat::Deflate, BlockFormat::Lz4, BlockFormat::Zstd];
     let format = formats[usize::from(choice) % formats.len()];
     let mut block = Vec::new();
     Compressor::new(format, 1 + u32::from(choice) / 32).compress(raw, &mut block);

@@ -28,11 +28,11 @@ fuzz_target!(|data: &[u8]| {
     };
     if let Ok(extras) = scalars::decode(bytes) {
         for track in &extras.tracks {
-            track.at(extras.samples as usize / 2);
+            track.values(extras.samples as usize / 2);
         }
     }
     if let Ok(table) = layer::decode(bytes) {
-        let layers = table.layers.iter().filter(|layer| layer.samples.most(table.samples) < 10_000);
+        let layers = table.layers.iter().filter(|layer| layer.samples.max_count(table.samples) < 10_000);
         layers.for_each(|layer| drop(layer.samples.list(table.samples)));
     }
     let bytes = decode_clip(bytes).map_or(bytes, |(_, stored)| stored);
@@ -62,14 +62,14 @@ fuzz_target!(|data: &[u8]| {
 
 /// Poses and joints at samples, between two of a segment and across segments.
 fn sample(form: &RandomAccess) {
-    let mut pose = form.layout.still().to_vec();
+    let mut pose = form.layout.constant_pose().to_vec();
     let last = form.layout.header.samples as usize;
     for i in 0..last.min(64) {
         let next = (i + 1) % last;
         form.prefetch(i, next);
         form.pose(i, next, 0.5, &mut pose[..]);
         for j in 0..pose.len().min(8) {
-            let mut joint = form.layout.still()[j];
+            let mut joint = form.layout.constant_pose()[j];
             form.joint(i, next, 0.5, j, &mut joint);
             assert_eq!(joint.rotation.map(f32::to_bits), pose[j].rotation.map(f32::to_bits));
         }
@@ -87,6 +87,6 @@ fn fixed_skeleton() -> SkeletonRecord {
         shell: vec![3.0; 5],
         orders: Vec::new(),
         tolerance: Vec::new(),
-        ends: vec![Vec::new(); 5],
+        end_sites: vec![Vec::new(); 5],
     }
 }

@@ -4,7 +4,10 @@
 
 use libfuzzer_sys::fuzz_target;
 use meshreel_codec::clip::Skeleton;
-use meshreel_codec::clip::curve::{CurveClip, CurveHead, Key, CurveSubTrack, KnotSpacing, TRANSFORM_PARTS, TransformPart, Playhead, ValueRange, encode};
+use meshreel_codec::clip::curve::{
+    CurveClip, CurveHead, CurveSubTrack, Key, KnotSpacing, Playhead, TRANSFORM_PARTS, TransformPart,
+    ValueRange, encode,
+};
 use meshreel_codec::transform::Transform;
 use meshreel_fuzz::Numbers;
 
@@ -19,7 +22,7 @@ fuzz_target!(|data: &[u8]| {
         true => written(&mut numbers, joints),
         false => numbers.rest().to_vec(),
     };
-    let Ok(curves) = Curves::read(&bytes, &skeleton) else {
+    let Ok(curves) = CurveClip::decode(&bytes, &skeleton) else {
         return;
     };
     let mut playhead = Playhead::new(&curves);
@@ -39,27 +42,29 @@ fuzz_target!(|data: &[u8]| {
 
 /// What an encoder could write, then a few bytes of it changed.
 fn written(numbers: &mut Numbers<'_>, joints: usize) -> Vec<u8> {
-    let mut head = Head {
+    let mut head = CurveHead {
         knots: [KnotSpacing::Uniform, KnotSpacing::Chordal, KnotSpacing::Centripetal][numbers.below(3)],
-        short: numbers.bit(),
+        short_rotations: numbers.bit(),
         samples: 1 + u32::from(numbers.u16()) % 9000,
         fps: f64::from(numbers.u8()) + 0.5,
         start: f64::from(numbers.i8()),
-        kinds: Vec::new(),
+        sub_tracks: Vec::new(),
     };
     let mut keys = Vec::new();
     let last = (head.samples - 1) as u16;
     for joint in 0..joints {
-        let kinds = PARTS.map(|part| {
+        let kinds = TRANSFORM_PARTS.map(|part| {
             let vector = |numbers: &mut Numbers<'_>| [0; 3].map(|_| f32::from(numbers.i8()));
             match numbers.below(4) {
-                0 => Kind::Default,
+                0 => CurveSubTrack::Default,
                 1 => {
                     let [x, y, z] = vector(numbers);
-                    let w = if part == Part::Rotation { 200.0 } else { 0.0 };
-                    Kind::Constant([x, y, z, w].map(|v| if part == Part::Rotation { v / 300.0 } else { v }))
+                    let w = if part == TransformPart::Rotation { 200.0 } else { 0.0 };
+                    CurveSubTrack::Constant(
+                        [x, y, z, w].map(|v| if part == TransformPart::Rotation { v / 300.0 } else { v }),
+                    )
                 }
-                _ if last == 0 => Kind::Default,
+                _ if last == 0 => CurveSubTrack::Default,
                 _ => {
                     let mut time = 0;
                     loop {
@@ -79,17 +84,17 @@ fn written(numbers: &mut Numbers<'_>, joints: usize) -> Vec<u8> {
                             time = last;
                         }
                     }
-                    Kind::Animated(match part {
-                        Part::Rotation => Range::default(),
-                        _ => Range { low: vector(numbers), size: vector(numbers).map(f32::abs) },
+                    CurveSubTrack::Animated(match part {
+                        TransformPart::Rotation => ValueRange::default(),
+                        _ => ValueRange { low: vector(numbers), size: vector(numbers).map(f32::abs) },
                     })
                 }
             }
         });
-        head.kinds.push(kinds);
+        head.sub_tracks.push(kinds);
     }
-    if head.short {
-        let rotations = keys.iter_mut().filter(|key| key.part == Part::Rotation);
+    if head.short_rotations {
+        let rotations = keys.iter_mut().filter(|key| key.part == TransformPart::Rotation);
         rotations.for_each(|key| key.payload &= 0xFFFF_FFFF);
     }
     let mut bytes = Vec::new();

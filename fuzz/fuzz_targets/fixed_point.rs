@@ -4,10 +4,10 @@
 
 use libfuzzer_sys::fuzz_target;
 use meshreel_codec::mesh::decode::{CodedUnit, StaticPart, Width, decode_unit, scratch_len};
-use meshreel_codec::mesh::encode::{Encoder, Options, Source, EncodeBuffers};
+use meshreel_codec::mesh::encode::{EncodeBuffers, Encoder, Options, PositionSource};
 use meshreel_codec::mesh::hierarchy;
 use meshreel_codec::mesh::hierarchy::Hierarchy;
-use meshreel_codec::quantize::lattice::{LatticeChoice, Extent, Lattice};
+use meshreel_codec::quantize::lattice::{Extent, Lattice, LatticeChoice};
 use meshreel_codec::schedule::{Schedule, Unit};
 use meshreel_fuzz::Numbers;
 
@@ -15,7 +15,7 @@ struct Motion {
     frames: Vec<Vec<[f32; 3]>>,
 }
 
-impl Source for Motion {
+impl PositionSource for Motion {
     fn positions(&self, frame: u32, out: &mut [[f32; 3]]) {
         out.copy_from_slice(&self.frames[frame as usize]);
     }
@@ -71,11 +71,11 @@ fn options(effort: u32) -> Options {
         restart: 1 + effort % 4,
         packed: effort & 1 == 1,
         // Mostly without a search, which takes long where every branch is watched.
-        choice: (!effort.is_multiple_of(8)).then_some(Choice {
+        choice: (!effort.is_multiple_of(8)).then_some(LatticeChoice {
             lattice: [Lattice::Centred, Lattice::Cubic][effort as usize / 2 % 2],
-            first: 1.3,
-            key: 1.0 + (effort % 3) as f32,
-            last: 1.0,
+            first_precision: 1.3,
+            key_precision: 1.0 + (effort % 3) as f32,
+            deepest_precision: 1.0,
             error_weight: (effort % 5) as f32,
             fit: (effort % 8) as u8,
         }),
@@ -97,10 +97,10 @@ fn round_trip<W: Width>(
     let extent = Extent {
         low: [0, 1, 2].map(|k| side(k, f32::min, f32::INFINITY)),
         high: [0, 1, 2].map(|k| side(k, f32::max, f32::NEG_INFINITY)),
-        radius,
+        tolerance: radius,
         axes: 3,
     };
-    let mut work = Work::<W>::default();
+    let mut work = EncodeBuffers::<W>::default();
     let (count, points) = (motion.frames.len() as u32, hierarchy.order.len());
     let encoder = Encoder::new(hierarchy.clone(), count, extent, options(effort), motion, &mut work).ok()?;
     let schedule = *encoder.schedule();
@@ -109,7 +109,7 @@ fn round_trip<W: Width>(
     let mut frames = vec![vec![[W::default(); 4]; points]; motion.frames.len()];
     let mut units = Vec::new();
     for segment in 0..schedule.segments() {
-        let keys = encoder.segment(segment, &mut work, &mut |key, bytes, decoded| {
+        let keys = encoder.encode_segment(segment, &mut work, &mut |key, bytes, decoded| {
             frames[schedule.key_frame(key) as usize].copy_from_slice(decoded);
             units.push((Unit::Key(key), bytes));
         });
@@ -121,7 +121,7 @@ fn round_trip<W: Width>(
         let watch = &mut |frame: u32, _: &[[f32; 3]], decoded: &[[W; 4]]| {
             seen.push((frame, decoded.to_vec()));
         };
-        let [inner, last] = encoder.group(group, &key, &mut work, watch).expect("the same");
+        let [inner, last] = encoder.encode_group(group, &key, &mut work, watch).expect("the same");
         seen.into_iter().for_each(|(frame, decoded)| frames[frame as usize] = decoded);
         units.extend([(Unit::LowerLayers(group), inner), (Unit::TopLayer(group), last)]);
     }
@@ -142,7 +142,7 @@ fn round_trip<W: Width>(
         for (out, &frame) in out.iter().zip(list.iter()) {
             assert!(*out == frames[frame as usize], "the decoder is the encoder's");
             for (cell, &point) in out.iter().zip(&hierarchy.order) {
-                let value = coded.grid.position([cell[0].get(), cell[1].get(), cell[2].get()]);
+                let value = coded.grid.position([cell[0].to_i32(), cell[1].to_i32(), cell[2].to_i32()]);
                 let source = motion.frames[frame as usize][point as usize];
                 let off = |k: usize| (f64::from(value[k]) - f64::from(source[k])).powi(2);
                 assert!((off(0) + off(1) + off(2)).sqrt() <= radius, "the promise");

@@ -1,7 +1,7 @@
 //! Units of a mesh whose faces change: any bytes decode or are refused, within what the description allows.
 #![no_main]
 use libfuzzer_sys::fuzz_target;
-use meshreel_codec::values::changing::{StreamPrediction, Reader, TriangleBuffers, Work};
+use meshreel_codec::values::changing::{ChangingBuffers, ChangingReader, StreamPrediction, TriangleBuffers};
 
 const VERTICES: u32 = 300;
 const INDICES: u32 = 900;
@@ -9,10 +9,10 @@ const INDICES: u32 = 900;
 fuzz_target!(|data: (u8, &[u8])| {
     let (kind, bytes) = data;
     let materials = usize::from(kind & 3);
-    let Ok(mut reader) = Reader::new(bytes) else {
+    let Ok(mut reader) = ChangingReader::new(bytes) else {
         return;
     };
-    let mut work = Work::default();
+    let mut work = ChangingBuffers::default();
     work.reserve(VERTICES as usize, INDICES as usize);
     // The frame that the next one may have its triangles from: indices, points of vertices, positions.
     let mut before: Option<(Vec<u32>, Vec<u32>, u32, Vec<u16>)> = None;
@@ -40,25 +40,25 @@ fuzz_target!(|data: (u8, &[u8])| {
             (Some(before), 2..) => before.3.len() / 3,
             _ => head.vertices as usize,
         };
-        let mut triangles = Triangles { ranges: &mut ranges, indices: &mut indices, point: &mut point };
+        let mut triangles = TriangleBuffers { ranges: &mut ranges, indices: &mut indices, point: &mut point };
         if head.kind == 1 {
             if reader.triangles(head, &mut work, &mut triangles).is_err() {
                 return;
             }
         } else {
-            work.same(&triangles, vertices, points as usize);
+            work.reuse_triangles(&triangles, vertices, points as usize);
         }
         assert!(indices.iter().all(|&v| (v as usize) < vertices));
         let mut positions = vec![0u16; 3 * vertices];
-        let done = reader.stream(Kind::Positions, 3, &frames, &point, &mut work, &mut positions);
+        let done = reader.stream(StreamPrediction::Positions, 3, &frames, &point, &mut work, &mut positions);
         if done.is_err() {
             return;
         }
-        work.shade(&indices, &positions, 9);
+        work.predict_normals(&indices, &positions, 9);
         let mut normals = vec![0u16; 2 * vertices];
-        let _ = reader.stream(Kind::Normals, 2, &[], &point, &mut work, &mut normals);
+        let _ = reader.stream(StreamPrediction::Normals, 2, &[], &point, &mut work, &mut normals);
         let mut colours = vec![0u8; 4 * vertices];
-        let _ = reader.stream(Kind::Others, 4, &[], &point, &mut work, &mut colours);
+        let _ = reader.stream(StreamPrediction::Others, 4, &[], &point, &mut work, &mut colours);
         before = Some((indices, point, points, positions));
     }
     let _ = reader.finish();

@@ -2,14 +2,14 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use meshreel_codec::mesh::encode::{Encoder, Options, Source, EncodeBuffers};
+use meshreel_codec::mesh::encode::{EncodeBuffers, Encoder, Options, PositionSource};
 use meshreel_codec::mesh::height::{FixedPointPlane, HeightFieldPlane};
 use meshreel_codec::mesh::hierarchy;
 use meshreel_codec::mesh::hierarchy::Hierarchy;
-use meshreel_codec::mesh::shared::Sets;
+use meshreel_codec::mesh::table_sets::TableSets;
 use meshreel_codec::quantize::fixed_point::FixedPoint;
-use meshreel_codec::quantize::lattice::{LatticeChoice, Extent, FixedPointGrid, Lattice};
-use meshreel_codec::topology::grid::Shape;
+use meshreel_codec::quantize::lattice::{Extent, FixedPointGrid, Lattice, LatticeChoice};
+use meshreel_codec::topology::grid::GridShape;
 use meshreel_fuzz::Numbers;
 
 /// One frame of heights over a plane.
@@ -20,12 +20,12 @@ struct Field<'a> {
     points: Vec<[f32; 3]>,
 }
 
-impl Source for Field<'_> {
+impl PositionSource for Field<'_> {
     fn positions(&self, _: u32, out: &mut [[f32; 3]]) {
         out.copy_from_slice(&self.points);
     }
-    fn outside(&self, _: u32, grid: &Grid, out: &mut [[i32; 3]]) -> bool {
-        if let Some(flat) = self.plane.cells::<i16>(self.places, self.order, grid) {
+    fn outside_prediction(&self, _: u32, grid: &FixedPointGrid, out: &mut [[i32; 3]]) -> bool {
+        if let Some(flat) = self.plane.to_fixed_point::<i16>(self.places, self.order, grid) {
             out.copy_from_slice(&flat.base);
         }
         true
@@ -37,13 +37,13 @@ impl Source for Field<'_> {
 
 fuzz_target!(|data: &[u8]| {
     let mut numbers = Numbers(data);
-    let shape = Shape {
+    let shape = GridShape {
         width: 2 + u32::from(numbers.u8() % 7),
         height: 2 + u32::from(numbers.u8() % 7),
         closed: false,
         reversed: false,
     };
-    let (places, points) = (shape.places(), shape.width * shape.height);
+    let (places, points) = (shape.columns_and_rows(), shape.width * shape.height);
     let number = |at: [u32; 2]| places.iter().position(|&p| p == at).unwrap_or(0) as u32;
     let cells = (0..shape.height - 1).flat_map(|j| (0..shape.width - 1).map(move |i| [i, j]));
     let triangles: Vec<u32> = cells
@@ -56,9 +56,9 @@ fuzz_target!(|data: &[u8]| {
     let mut small = || f32::from(numbers.u8() as i8) / 16.0;
     let sides = [(); 2].map(|()| [small() * 20.0, small(), small()]);
     let heights: Vec<f32> = (0..points).map(|_| small()).collect();
-    let plane = HeightFieldPlane { axis: usize::from(numbers.u8() % 3), sides };
+    let plane = HeightFieldPlane { axis: usize::from(numbers.u8() % 3), affine_coordinates: sides };
     let place = |(place, height): (&[u32; 2], f32)| {
-        let mut at = plane.at(*place).map(|v| v as f32);
+        let mut at = plane.position(*place).map(|v| v as f32);
         at[plane.axis] = height;
         at
     };
@@ -87,32 +87,34 @@ fn encoded(hierarchy: &Hierarchy, field: &Field<'_>) -> Option<Vec<u8>> {
     let extent = Extent {
         low: [0, 1, 2].map(|k| side(k, f32::min, f32::INFINITY)),
         high: [0, 1, 2].map(|k| side(k, f32::max, f32::NEG_INFINITY)),
-        radius: 0.05,
+        tolerance: 0.05,
         axes: 1,
     };
     let options = Options {
         effort: 1,
-        choice: Some(Choice {
+        choice: Some(LatticeChoice {
             lattice: Lattice::Cubic,
-            first: 1.0,
-            key: 1.0,
-            last: 1.0,
+            first_precision: 1.0,
+            key_precision: 1.0,
+            deepest_precision: 1.0,
             error_weight: 0.0,
             fit: 0,
         }),
         ..Options::default()
     };
-    let mut work = Work::<i16>::default();
+    let mut work = EncodeBuffers::<i16>::default();
     let encoder = Encoder::new(hierarchy.clone(), 1, extent, options, field, &mut work).ok()?;
-    (field.plane).cells::<i16>(field.places, field.order, encoder.grid())?;
+    (field.plane).to_fixed_point::<i16>(field.places, field.order, encoder.grid())?;
     let mut out = Vec::new();
     field.plane.encode(encoder.static_bytes(), &mut out);
     Some(out)
 }
 
 /// Whether bytes are a static part, which then says where its plane lies.
-fn check(bytes: &[u8], hierarchy: &Hierarchy, shape: &Shape) -> bool {
-    let Ok((coded, flat)) = FixedPointPlane::decode(bytes, hierarchy.clone(), shape, &mut Sets::default()) else {
+fn check(bytes: &[u8], hierarchy: &Hierarchy, shape: &GridShape) -> bool {
+    let Ok((coded, flat)) =
+        FixedPointPlane::decode(bytes, hierarchy.clone(), shape, &mut TableSets::default())
+    else {
         return false;
     };
     assert_eq!(flat.base.len(), hierarchy.order.len());
@@ -123,7 +125,7 @@ fn check(bytes: &[u8], hierarchy: &Hierarchy, shape: &Shape) -> bool {
 fn check_plane<W: FixedPoint>(flat: &FixedPointPlane, cells: &[[W; 4]]) {
     for (cell, base) in cells.iter().zip(&flat.base) {
         for k in (0..3).filter(|&k| k != flat.axis) {
-            assert!(cell[k].get() == base[k] && base[k].abs() <= W::REACH);
+            assert!(cell[k].to_i32() == base[k] && base[k].abs() <= W::MAX_COORDINATE);
         }
     }
 }

@@ -26,11 +26,11 @@ fuzz_target!(|data: &[u8]| {
         return;
     };
     let mut all = true;
-    for part in database.parts() {
+    for part in database.layer_tiers() {
         all &= database.stream_in(part, None).is_ok();
     }
     all &= database.tick().failed.is_none();
-    for c in 0..database.clips().min(4) {
+    for c in 0..database.clip_count().min(4) {
         let Ok(clip) = database.clip(c) else { return };
         let mut cursor = clip.cursor();
         let mut pose = vec![Transform::IDENTITY; clip.joints()];
@@ -60,7 +60,7 @@ fuzz_target!(|data: &[u8]| {
             let _ = whole[c].layers();
         }
     }
-    for part in database.parts() {
+    for part in database.layer_tiers() {
         database.stream_out(part, None);
     }
 });

@@ -2,7 +2,7 @@
 //! refused.
 #![no_main]
 use libfuzzer_sys::fuzz_target;
-use meshreel_codec::topology::lod::{LodEntries, LodReader, LodBuffers};
+use meshreel_codec::topology::lod::{LodBuffers, LodEntries, LodReader};
 
 const VERTICES: usize = 200;
 
@@ -18,13 +18,13 @@ fuzz_target!(|data: (Vec<[u8; 3]>, &[u8])| {
 });
 
 fn read(bytes: &[u8], indices: &[u32]) {
-    let Ok(mut reader) = Reader::new(bytes, indices.len() as u32) else {
+    let Ok(mut reader) = LodReader::new(bytes, indices.len() as u32) else {
         return;
     };
     let head = *reader.head();
-    let (mut work, mut before) = (Work::default(), indices.to_vec());
+    let (mut work, mut before) = (LodBuffers::default(), indices.to_vec());
     let mut becomes = vec![0; VERTICES];
-    for level in head.levels() {
+    for level in head.lod_levels() {
         let mut next = vec![0; 3 * level.triangles as usize];
         assert!(4 * next.len() <= 3 * before.len());
         if reader.level(&before, &mut work, &mut becomes, &mut next).is_err() {

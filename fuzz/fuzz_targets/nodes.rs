@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use meshreel_codec::clip::nodes::{Node, NodeTracks, NodeSetup, encode_setup};
+use meshreel_codec::clip::nodes::{Node, NodeSetup, NodeTracks, encode_setup};
 use meshreel_codec::schedule::Schedule;
 use meshreel_codec::transform::Transform;
 use std::collections::BTreeMap;
@@ -16,7 +16,8 @@ fuzz_target!(|data: &[u8]| {
     let (setup, mut rest) = rest.split_at(rest.len().min(usize::from(cut & 31)));
     let mut whole = Vec::new();
     if kind & 1 == 0 {
-        let setups = [true, false].map(|scale| NodeSetup { moves: [true, true, scale], pivot: scale, step_code: 128 });
+        let setups =
+            [true, false].map(|scale| NodeSetup { moves: [true, true, scale], pivot: scale, step_code: 128 });
         encode_setup(0.01, kind & 4 != 0, &setups, &mut whole);
     } else {
         whole.extend_from_slice(setup);
@@ -31,7 +32,7 @@ fuzz_target!(|data: &[u8]| {
             node.rest.rotation[usize::from(cut) & 3] = v;
         }
     }
-    let Ok(nodes) = Nodes::new(&given, &whole) else {
+    let Ok(nodes) = NodeTracks::new(&given, &whole) else {
         return;
     };
     let schedule = Schedule::new(u32::from(frames % 64) + 1, u32::from(kind >> 4) + 1);
@@ -43,7 +44,7 @@ fuzz_target!(|data: &[u8]| {
         let bytes = bytes.get(1..).unwrap_or_default();
         let list = schedule.frames_of(unit);
         let decode = || {
-            let mut states = vec![vec![0; nodes.words]; list.len()];
+            let mut states = vec![vec![0; nodes.codes_per_frame]; list.len()];
             let mut moved = vec![vec![Transform::IDENTITY; nodes.tracks.len()]; list.len()];
             let mut to: Vec<&mut [i32]> = states.iter_mut().map(|s| &mut s[..]).collect();
             let mut out: Vec<&mut [Transform]> = moved.iter_mut().map(|t| &mut t[..]).collect();

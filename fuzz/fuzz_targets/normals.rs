@@ -3,7 +3,9 @@
 
 use libfuzzer_sys::fuzz_target;
 use meshreel_codec::Points;
-use meshreel_codec::mesh::normals::{Directions, NormalsFrame, InterpolatedFrame, Normals, PointBones, MeshGeometry};
+use meshreel_codec::mesh::normals::{
+    Directions, InterpolatedFrame, MeshGeometry, Normals, NormalsFrame, PointBones,
+};
 use meshreel_codec::transform::Transform;
 use meshreel_fuzz::Numbers;
 
@@ -21,10 +23,17 @@ fuzz_target!(|data: &[u8]| {
     let rest = numbers.rest();
     let (unit, head) = rest.split_at(unit.min(rest.len()));
     let bones: Vec<u32> = points.iter().map(|p| p[0] as u16 as u32 % 3).collect();
-    let points_at_rest = Rest { bones: &bones, rigid: 2 };
+    let points_at_rest = PointBones { bones: &bones, rigid: 2 };
     let rest = (points[0][1] % 2 == 0).then_some(points_at_rest);
     let first = Points::Narrow(&points);
-    let shape = Shape { triangles: &triangles, point: &point, uvs: &uvs, grid: None, first, rest };
+    let shape = MeshGeometry {
+        triangles: &triangles,
+        point: &point,
+        uvs: &uvs,
+        grid: None,
+        first,
+        point_bones: rest,
+    };
     let Ok(normals) = Normals::read(head, shape) else {
         return;
     };
@@ -32,15 +41,19 @@ fuzz_target!(|data: &[u8]| {
     let (key, others) = states.split_at_mut(1);
     let mut out: Vec<&mut [i16]> = others.iter_mut().map(Vec::as_mut_slice).collect();
     if normals.decode(unit, &[&key[0]], &mut out).is_ok() {
-        let mut work = normals.work();
+        let mut work = normals.buffers();
         let backwards: Vec<[i16; 4]> = points.iter().rev().copied().collect();
         let t = f32::from(points[0][0]) / 65536.0;
         let transforms = [points[0], backwards[0]]
             .map(|p| Transform { rotation: p.map(|x| f32::from(x) / 128.0), ..Transform::IDENTITY });
-        let first = Frame { points: Points::Narrow(&points), state: &states[2], transforms: &transforms };
-        let next =
-            Frame { points: Points::Narrow(&backwards), state: &states[1], transforms: &transforms[1..] };
-        for moment in [first.into(), Moment::from(first).towards(next, t)] {
+        let first =
+            NormalsFrame { points: Points::Narrow(&points), state: &states[2], transforms: &transforms };
+        let next = NormalsFrame {
+            points: Points::Narrow(&backwards),
+            state: &states[1],
+            transforms: &transforms[1..],
+        };
+        for moment in [first.into(), InterpolatedFrame::from(first).towards(next, t)] {
             let tangents = normals.has_tangents();
             let (mut n, mut t) = (vec![[0.0; 3]; vertices], vec![[0.0; 4]; vertices]);
             let out = Directions { normals: Some(&mut n), tangents: tangents.then_some(&mut t[..]) };

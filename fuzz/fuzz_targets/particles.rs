@@ -3,8 +3,10 @@
 #![no_main]
 use libfuzzer_sys::fuzz_target;
 use meshreel_codec::record::cameras;
-use meshreel_codec::values::particles::chain::{self, Chain, PointLayout, ChainStream, state_words};
-use meshreel_codec::values::particles::{ParticlePoints, Reader, PointBuffers, ParticleKind, Work};
+use meshreel_codec::values::particles::chain::{self, Chain, ChainStream, PointLayout, state_len};
+use meshreel_codec::values::particles::{
+    ParticleBuffers, ParticleKind, ParticlePoints, ParticleReader, PointBuffers,
+};
 
 const POINTS: usize = 300;
 const CURVES: usize = 60;
@@ -20,18 +22,22 @@ struct Frame {
 }
 
 /// Links, then what they leave for others, and the same links again from there.
-fn links(bytes: &[u8], shape: Shape) {
-    const STREAMS: [Stream; 3] = [
-        Stream { components: 3, word: 2 },
-        Stream { components: 1, word: 1 },
-        Stream { components: 4, word: 4 },
+fn links(bytes: &[u8], shape: ParticleKind) {
+    const STREAMS: [ChainStream; 3] = [
+        ChainStream { components: 3, word: 2 },
+        ChainStream { components: 1, word: 1 },
+        ChainStream { components: 4, word: 4 },
     ];
-    let layout =
-        Layout { shape, points: POINTS, curves: if shape.curves { CURVES } else { 0 }, streams: &STREAMS };
+    let layout = PointLayout {
+        kind: shape,
+        max_points: POINTS,
+        max_curves: if shape.curves { CURVES } else { 0 },
+        streams: &STREAMS,
+    };
     let mut chain = Chain::default();
     chain.reserve(layout);
     for _ in 0..2 {
-        let Ok(mut reader) = chain::Reader::new(bytes, &STREAMS, &mut chain) else {
+        let Ok(mut reader) = chain::ChainReader::new(bytes, &STREAMS, &mut chain) else {
             return;
         };
         for _ in 0..6 {
@@ -44,32 +50,32 @@ fn links(bytes: &[u8], shape: Shape) {
         let _ = reader.finish();
         let count = chain.points().count;
         let hidden = count == 0;
-        let (mut values, mut words) = (vec![0u16; 3 * count], vec![0; state_words(3) * count]);
+        let (mut values, mut words) = (vec![0u16; 3 * count], vec![0; state_len(3) * count]);
         if !hidden {
             chain.values(0, 3, &mut values);
-            chain.keep(0, 3, &mut words);
+            chain.save_stream(0, 3, &mut words);
         }
         let last = chain.clone();
-        chain.start(last.points(), STREAMS.len());
-        chain.take_up(0, 3, &values, &words).unwrap();
+        chain.resume(last.points(), STREAMS.len());
+        chain.restore_stream(0, 3, &values, &words).unwrap();
     }
 }
 
 fuzz_target!(|data: (u8, [i32; 4], &[u8])| {
     let (kind, moments, bytes) = data;
     let _ = cameras::decode(bytes, 3, 20);
-    let shape = Shape { ids: kind & 3 == 0, curves: kind & 3 == 1 };
+    let shape = ParticleKind { ids: kind & 3 == 0, curves: kind & 3 == 1 };
     links(bytes, shape);
-    let Ok(mut reader) = Reader::new(bytes) else {
+    let Ok(mut reader) = ParticleReader::new(bytes) else {
         return;
     };
-    let mut work = Work::default();
+    let mut work = ParticleBuffers::default();
     work.reserve(POINTS);
     let mut done: Vec<Frame> = Vec::new();
     for _ in 0..6 {
         let others: Vec<Frame> = done.iter().rev().take(4).cloned().collect();
-        let points: Vec<Points<'_>> = (others.iter())
-            .map(|f| Points { count: f.count, run: f.run, ids: &f.ids, curves: &f.curves })
+        let points: Vec<ParticlePoints<'_>> = (others.iter())
+            .map(|f| ParticlePoints { count: f.count, run: f.run, ids: &f.ids, curves: &f.curves })
             .collect();
         let mut own = Frame::default();
         match reader.kind() {
@@ -77,7 +83,7 @@ fuzz_target!(|data: (u8, [i32; 4], &[u8])| {
             1 => {
                 own.ids = vec![0; if shape.ids { POINTS } else { 0 }];
                 own.curves = vec![0; if shape.curves { CURVES } else { 0 }];
-                let room = Room { ids: &mut own.ids, curves: &mut own.curves, count: POINTS };
+                let room = PointBuffers { ids: &mut own.ids, curves: &mut own.curves, count: POINTS };
                 let Ok(found) = reader.points(shape, &points, room) else {
                     return;
                 };
@@ -94,8 +100,8 @@ fuzz_target!(|data: (u8, [i32; 4], &[u8])| {
                 own = Frame { positions: Vec::new(), widths: Vec::new(), ..from.clone() };
             }
         }
-        let now = Points { count: own.count, run: own.run, ids: &own.ids, curves: &own.curves };
-        work.find(&now, &points);
+        let now = ParticlePoints { count: own.count, run: own.run, ids: &own.ids, curves: &own.curves };
+        work.match_points(&now, &points);
         let moments = &moments[..others.len()];
         let mut positions = vec![0; 3 * own.count];
         let frames: Vec<&[u16]> = others.iter().map(|f| &f.positions[..]).collect();

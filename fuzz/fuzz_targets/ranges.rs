@@ -9,8 +9,8 @@ fuzz_target!(|data: (u32, &[u8])| {
     let Ok(ranges) = decode(bytes, frames) else {
         return;
     };
-    assert!(ranges.windows(2).all(|w| w[0].last() < w[1].first));
-    assert!(ranges.iter().all(|range| range.last() < frames));
+    assert!(ranges.windows(2).all(|w| w[0].last_frame() < w[1].first));
+    assert!(ranges.iter().all(|range| range.last_frame() < frames));
     let mut again = Vec::new();
     encode(&ranges, &mut again);
     assert_eq!(again, bytes);

@@ -4,9 +4,9 @@
 use libfuzzer_sys::fuzz_target;
 use meshreel_codec::entropy::range;
 use meshreel_codec::mesh::hierarchy;
-use meshreel_codec::mesh::shared::Sets;
 use meshreel_codec::mesh::skin::{Handles, Matrix, Skin, weights};
-use meshreel_codec::record::Bones;
+use meshreel_codec::mesh::table_sets::TableSets;
+use meshreel_codec::record::BoneCounts;
 use meshreel_codec::transform::Transform;
 
 /// A strip of triangles.
@@ -24,19 +24,19 @@ fuzz_target!(|data: &[u8]| {
     let decoder = range::Decoder::new(rest);
     if let Ok((found, _)) = weights::code(decoder, &levels, count, depth, None) {
         for v in 0..found.points() {
-            let sum: u32 = found.of(v).iter().map(|i| u32::from(i.1)).sum();
-            assert!(found.of(v).is_empty() || sum == 1 << depth);
+            let sum: u32 = found.influences(v).iter().map(|i| u32::from(i.1)).sum();
+            assert!(found.influences(v).is_empty() || sum == 1 << depth);
         }
     }
-    let bones = Bones {
+    let bones = BoneCounts {
         rigid,
         affine,
         wide: flags & 1 != 0,
-        words: u32::from(flags >> 2 & 3) * 4 * rigid,
+        codes_per_frame: u32::from(flags >> 2 & 3) * 4 * rigid,
         coded: u32::from(coded) % (POINTS + 1),
     };
     let wide = flags & 2 != 0;
-    let Ok(mut skin) = Skin::decode(rest, bones, wide, &levels, &triangles, &mut Sets::default()) else {
+    let Ok(mut skin) = Skin::decode(rest, bones, wide, &levels, &triangles, &mut TableSets::default()) else {
         return;
     };
     let mut matrices = vec![Matrix::default(); count as usize + 1];

@@ -19,12 +19,12 @@ fuzz_target!(|data: &[u8]| {
 
 /// Without lists that say of everything what is so without them.
 fn without_defaults(mut map: SourceMap) -> SourceMap {
-    if map.starts.iter().all(|s| *s == 0) && map.others.is_empty() {
-        map.starts.clear();
+    if map.face_starts.iter().all(|s| *s == 0) && map.other_faces.is_empty() {
+        map.face_starts.clear();
     }
-    if map.runs.is_empty() {
+    if map.run_maps.is_empty() {
         map.frame_runs.clear();
     }
-    map.runs = map.runs.into_iter().map(without_defaults).collect();
+    map.run_maps = map.run_maps.into_iter().map(without_defaults).collect();
     map
 }

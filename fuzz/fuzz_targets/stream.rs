@@ -14,7 +14,7 @@ fuzz_target!(|data: &[u8]| {
     let count = usize::from(numbers.u8() % 64);
     let spatial = if flags & 1 == 0 { SpatialPrediction::Parallelogram } else { SpatialPrediction::Average };
     // Any table at all for hostile bytes.
-    let hostile: Table = (0..count).map(|_| [numbers.u16(), numbers.u16(), numbers.u16()]).collect();
+    let hostile: PredictorTable = (0..count).map(|_| [numbers.u16(), numbers.u16(), numbers.u16()]).collect();
     // And one that belongs to a mesh, for our own.
     let indices: Vec<u32> = (0..3 * count).map(|_| u32::from(numbers.u8()) % count.max(1) as u32).collect();
     let own = derive_table(&indices, count);
@@ -47,7 +47,13 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-fn check(bytes: &[u8], components: usize, spatial: SpatialPrediction, refs: References<'_, u16>, values: &[u16]) {
+fn check(
+    bytes: &[u8],
+    components: usize,
+    spatial: SpatialPrediction,
+    refs: References<'_, u16>,
+    values: &[u16],
+) {
     let mut out = vec![0u16; values.len()];
     let used = stream::decode(bytes, components, spatial, refs, &mut out);
     assert_eq!(used, Ok(bytes.len()));

@@ -1,12 +1,12 @@
 //! Which triangles are drawn when: any bytes give intervals of frames that are there, or are refused.
 #![no_main]
 use libfuzzer_sys::fuzz_target;
-use meshreel_codec::topology::visibility::{interval_count, decode, is_visible};
+use meshreel_codec::topology::visibility::{decode, interval_count, is_visible};
 
 fuzz_target!(|data: (u8, u16, &[u8])| {
     let (frames, triangles, bytes) = data;
     let (frames, triangles) = (u32::from(frames), u32::from(triangles) % 600);
-    let Ok(intervals) = count(bytes, triangles) else {
+    let Ok(intervals) = interval_count(bytes, triangles) else {
         return;
     };
     let mut intervals = vec![[0; 2]; intervals as usize];

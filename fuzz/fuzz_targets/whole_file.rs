@@ -92,7 +92,7 @@ fn request_all(decoder: &FrameDecoder) -> u64 {
                 assert!((range.first + range.count) as usize <= view.indices_by_visibility().len());
             }
         }
-        for level in 1..view.lods() {
+        for level in 1..view.lod_count() {
             let lod = view.lod(level);
             assert!(lod.indices.iter().all(|&i| (i as usize) < vertices));
             assert_eq!(lod.becomes.len(), vertices);

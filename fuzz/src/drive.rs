@@ -7,14 +7,15 @@ use std::hash::{DefaultHasher, Hasher};
 use std::sync::{Arc, Mutex};
 
 use meshreel::clip::{
-    Clip, ClipCursor, Database, DatabaseOptions, RootMotion, Mask, PoseSource, Query, Repeats, Rounding, SoaTransforms,
+    Clip, ClipCursor, Database, DatabaseOptions, Mask, PoseSource, Query, Repeats, RootMotion, Rounding,
+    SoaTransforms,
 };
 use meshreel::packed::{PackedRig, PackedSequence};
 use meshreel::record::Semantic;
 use meshreel::{
-    VertexAttribute, Command, DecodedFrame, FileId, VertexFormat, FrameDecoder, FrameView, Job, Limits, MeshView,
-    Options, Pace, Player, Pool, ReadRequest, Reel, Repeat, ShownFrames, AsyncSource, Statistics, ReadToken, Transform,
-    VertexChannel,
+    AsyncSource, Command, DecodedFrame, FileId, FrameDecoder, FrameView, Job, Limits, MeshView, Options,
+    Pace, Player, Pool, ReadRequest, ReadToken, Reel, Repeat, ShownFrames, Statistics, Transform,
+    VertexAttribute, VertexChannel, VertexFormat,
 };
 use meshreel_check::extract::{BoneForm, to_scene_at_lod};
 use meshreel_check::verify;
@@ -408,7 +409,7 @@ fn bits(pose: &[Transform]) -> u64 {
 /// Any matrices move every vertex of every rig; ranges name frames that are there.
 fn rigs(reel: &Reel, random: &mut Random) {
     let frames = reel.frame_count();
-    assert!((reel.ranges().iter()).all(|range| (range.last() as usize) < frames));
+    assert!((reel.ranges().iter()).all(|range| (range.last_frame() as usize) < frames));
     for rig in reel.rigs().iter().flatten().take(4) {
         let mut matrices = vec![meshreel::BoneMatrix::default(); rig.joints().len()];
         let object = vec![[[random.below(7) as f32; 4]; 3]; random.below(9)];

@@ -4,8 +4,8 @@
 
 use libfuzzer_sys::fuzzer_mutate;
 use meshreel::kind;
-use meshreel::record::{self, Coding, Description, ChunkLocation, Method, Semantic, Visibility};
-use meshreel_codec::entropy::block::{Compressor, Decompressor, BlockFormat};
+use meshreel::record::{self, ChunkLocation, Coding, Description, Method, Semantic, Visibility};
+use meshreel_codec::entropy::block::{BlockFormat, Compressor, Decompressor};
 
 use crate::reel::{Part, Parts};
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use libfuzzer_sys::fuzzer_mutate;
 use meshreel::kind;
-use meshreel_codec::entropy::block::{Compressor, Decompressor, BlockFormat};
+use meshreel_codec::entropy::block::{BlockFormat, Compressor, Decompressor};
 use meshreel_format::{
     BOX_SIZE, CHUNK_ENTRY_FIELDS, CHUNK_ENTRY_SIZE, Field, HEADER_FIELDS, HEADER_SIZE, MAGIC, checksum,
 };
@@ -138,7 +138,8 @@ impl Parts {
 
     /// Numbers of the chunks that are frames.
     pub fn frames(&self) -> Vec<usize> {
-        let is_frame = |i: &usize| matches!(self.chunks[*i].kind(), kind::INDEPENDENT_UNIT | kind::DEPENDENT_UNIT);
+        let is_frame =
+            |i: &usize| matches!(self.chunks[*i].kind(), kind::INDEPENDENT_UNIT | kind::DEPENDENT_UNIT);
         (0..self.chunks.len()).filter(is_frame).collect()
     }
 

@@ -1,7 +1,7 @@
 //! Clips: poses at any time, and all samples as arrays.
 
 use crate::arrays::{Array, array};
-use crate::errors::{misuse, from_runtime};
+use crate::errors::{from_runtime, misuse};
 use meshreel::Transform;
 use meshreel::clip::{Clip, PoseSource, Query};
 use numpy::{PyArrayMethods, PyUntypedArrayMethods};
@@ -154,7 +154,7 @@ impl PyClip {
         let (out, samples) = (PyDict::new(py), self.clip.samples());
         for track in self.clip.scalar_tracks() {
             let components = track.components.len();
-            let values = (0..samples).flat_map(|i| track.at(i).into_iter().take(components)).collect();
+            let values = (0..samples).flat_map(|i| track.values(i).into_iter().take(components)).collect();
             out.set_item(&track.name, array::<f32>(py, values, &[samples, components])?)?;
         }
         Ok(out)
@@ -166,7 +166,7 @@ impl PyClip {
     #[pyo3(signature = (seconds, *, wrap = false))]
     fn pose(&self, py: Python<'_>, seconds: f64, wrap: bool) -> PyResult<Pose> {
         let mut pose = self.blank();
-        let query = Query::at(seconds);
+        let query = Query::new(seconds);
         let query = if wrap { query.wrapped() } else { query };
         let done = py.detach(|| self.clip.pose(&mut self.clip.cursor(), &query, &mut pose[..]));
         done.map_err(|error| from_runtime(py, error))?;

@@ -1,13 +1,13 @@
 //! Compiling, checking, taking back: what the command line does between its arguments and what it prints.
 
-use crate::errors::{misuse, exception};
+use crate::errors::{exception, misuse};
 use crate::waiting::{ProgressSender, wait_for};
 use meshreel_commands::failure::{Class, Failure};
 use meshreel_commands::{compile as to_reel, extract as back, verify as against};
 use meshreel_compile::{Cancellation, Phase, Progress, Report};
 use meshreel_inputs::{self as inputs, InputOptions};
-use meshreel_options::{OptionSet, PartialOptions, TABLE, Takes};
-use meshreel_scene::{Remark, Unit};
+use meshreel_options::{OptionSet, PartialOptions, TABLE, ValueCount};
+use meshreel_scene::{LengthUnit, Remark};
 use pyo3::prelude::*;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ fn merged_options(said: &[(String, String)], file: Option<&Path>) -> Result<Opti
                 "'{key}' is no option; they are those of 'meshreel compile --help', with _ for -"
             )));
         };
-        if option.takes != Takes::Many && said.iter().filter(|(other, _)| other == key).count() > 1 {
+        if option.takes != ValueCount::Many && said.iter().filter(|(other, _)| other == key).count() > 1 {
             return Err(Failure::usage(format!("{key} takes one value, not several")));
         }
         if let Some((other, _)) = said.iter().find(|(other, _)| option.without.contains(&&other[..])) {
@@ -68,7 +68,7 @@ struct CompileOutput {
     written: bool,
     source_bytes: u64,
     seconds: f64,
-    verify: Option<to_reel::Verified>,
+    verify: Option<to_reel::VerificationSummary>,
     #[serde(flatten)]
     report: Report,
 }
@@ -89,7 +89,7 @@ pub fn compile(
         let start = Instant::now();
         let wanted = merged_options(&said, options_file.as_deref())?;
         // What is wrong whatever the inputs are, before any is opened.
-        wanted.resolve(Some(Unit::Metre))?.check()?;
+        wanted.resolve(Some(LengthUnit::Metre))?.check()?;
         if given.is_empty() {
             return Err(Failure::usage("name at least one input"));
         }
@@ -99,7 +99,7 @@ pub fn compile(
         teller.step("open", 0, 0);
         let (scene, remarks) = inputs::open(&paths, &input)?;
         let source_bytes = inputs::source_bytes(&scene);
-        let options = wanted.resolve(wanted.general.unit.map(Unit::from).or(scene.unit))?;
+        let options = wanted.resolve(wanted.general.unit.map(LengthUnit::from).or(scene.unit))?;
         let told = CompileProgress { teller, cancellation: &cancellation };
         let again = to_reel::Inputs { paths: &paths, options: &input };
         let to_reel::Compiled { report, verified } =
@@ -161,7 +161,7 @@ pub fn extract(
 ) -> PyResult<String> {
     let mut options = back::Options { level, ..back::Options::default() };
     for (key, text) in &said {
-        options.say(key, text).map_err(|failure| exception(py, &failure))?;
+        options.set(key, text).map_err(|failure| exception(py, &failure))?;
     }
     let cancellation = Cancellation::new();
     wait_for(py, progress.as_ref(), &cancellation, |teller| {

@@ -94,7 +94,11 @@ struct DecodedMesh {
 
 impl DecodedMesh {
     /// `mesh`: of the frame that a decoder shows. `moment`: the same between that frame and another.
-    fn new(mesh: MeshView<'_>, moment: Option<MeshFrame<'_>>, asked: &FrameRequest) -> Result<DecodedMesh, Error> {
+    fn new(
+        mesh: MeshView<'_>,
+        moment: Option<MeshFrame<'_>>,
+        asked: &FrameRequest,
+    ) -> Result<DecodedMesh, Error> {
         let (record, channels) = (mesh.record(), asked.channels);
         let count = mesh.vertex_count();
         let view = moment.map_or(View::Frame(mesh), View::Moment);

@@ -3,7 +3,7 @@
 use crate::errors::exception;
 use meshreel::{Limits, Reel};
 use meshreel_commands::failure::{Class, Failure};
-use meshreel_commands::info::{ReelInfo, SceneInfo, Wanted};
+use meshreel_commands::info::{InfoOptions, ReelInfo, SceneInfo};
 use meshreel_commands::reels::is_reel;
 use meshreel_inputs::{self as inputs, InputOptions};
 use pyo3::prelude::*;
@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// A report on a .reel or on an input, as JSON.
 #[pyfunction]
 pub fn info(py: Python<'_>, path: PathBuf, streams: bool, frames: bool) -> PyResult<String> {
-    let wanted = Wanted { streams, frames };
+    let wanted = InfoOptions { streams, frames };
     let report = py.detach(|| match is_reel(&path) {
         true => reel_json(&path, wanted),
         false => input_json(&path, wanted),
@@ -20,12 +20,12 @@ pub fn info(py: Python<'_>, path: PathBuf, streams: bool, frames: bool) -> PyRes
     report.map_err(|failure| exception(py, &failure))
 }
 
-fn reel_json(path: &Path, wanted: Wanted) -> Result<String, Failure> {
+fn reel_json(path: &Path, wanted: InfoOptions) -> Result<String, Failure> {
     let reel = Reel::open(path, &Limits::default())?;
     json(&ReelInfo::new(&reel, wanted)?)
 }
 
-fn input_json(path: &Path, wanted: Wanted) -> Result<String, Failure> {
+fn input_json(path: &Path, wanted: InfoOptions) -> Result<String, Failure> {
     let paths = [path.to_path_buf()];
     let (scene, remarks) = inputs::open(&paths, &InputOptions::default())?;
     let info = SceneInfo::new(&scene, &remarks, path, inputs::source_bytes(&scene), wanted);

@@ -23,7 +23,7 @@ impl BlendPosition {
     /// At so many seconds of the file: beyond its ends the first or the last frame, with `wrap` as if it were
     /// repeated, the last frame of a closed cycle leading to its first.
     pub fn from_time(reel: &Reel, seconds: f64, wrap: bool) -> BlendPosition {
-        let timeline = Timeline::of(reel);
+        let timeline = Timeline::from_reel(reel);
         let (last, start) = (timeline.frame_count() - 1, timeline.start());
         let length = timeline.period().unwrap_or(timeline.duration());
         let mut position = seconds - start;

@@ -3,8 +3,8 @@
 use crate::arrays::{Array, array, writable};
 use crate::camera::PyCamera;
 use crate::clip::PyClip;
-use crate::errors::{misuse, from_runtime};
-use crate::frame::{FrameRequest, Channels, Frame, DecodedMoment, NodeInfo};
+use crate::errors::{from_runtime, misuse};
+use crate::frame::{Channels, DecodedMoment, Frame, FrameRequest, NodeInfo};
 use crate::moment::BlendPosition;
 use crate::rig::Rig;
 use meshreel::record::{MeshRecord, Method, Semantic, Visibility};
@@ -125,7 +125,13 @@ impl PyReel {
     }
 
     /// What is asked of a moment; decoders of the frames around it are taken and given back.
-    fn moment(&self, py: Python<'_>, reel: &Reel, at: BlendPosition, asked: &FrameRequest) -> PyResult<Frame> {
+    fn moment(
+        &self,
+        py: Python<'_>,
+        reel: &Reel,
+        at: BlendPosition,
+        asked: &FrameRequest,
+    ) -> PyResult<Frame> {
         let moment = py.detach(|| -> Result<DecodedMoment, Error> {
             let first = self.decoder(reel, at.first)?;
             let both = at.second != at.first && (at.blend > 0.0 || asked.channels.velocities);
@@ -178,7 +184,12 @@ fn mesh_numbers(reel: &Reel, asked: Option<Vec<usize>>) -> PyResult<Vec<usize>> 
 }
 
 /// What is there between two frames.
-fn decode_between(first: &FrameDecoder, second: &FrameDecoder, at: BlendPosition, asked: &FrameRequest) -> Result<DecodedMoment, Error> {
+fn decode_between(
+    first: &FrameDecoder,
+    second: &FrameDecoder,
+    at: BlendPosition,
+    asked: &FrameRequest,
+) -> Result<DecodedMoment, Error> {
     let view = FrameView::between(first, second, at.blend, at.pace())?;
     DecodedMoment::from_view(first, &view, at.time, asked)
 }
@@ -268,7 +279,12 @@ impl PyReel {
         let reel = self.reel(py)?;
         let at = BlendPosition::from_frame(&reel, Self::frame_number(&reel, frame)?);
         let channels = Channels::named(py, channels)?;
-        self.moment(py, &reel, at, &FrameRequest { channels, meshes: mesh_numbers(&reel, meshes)?, level: lod })
+        self.moment(
+            py,
+            &reel,
+            at,
+            &FrameRequest { channels, meshes: mesh_numbers(&reel, meshes)?, level: lod },
+        )
     }
 
     /// The moment so many seconds into the timeline of Reel.times, between two frames interpolated.
@@ -386,7 +402,7 @@ impl PyReel {
                 triangles: mesh.indices / 3,
                 faces_change: mesh.method == Method::Fluid,
                 animated: animated(mesh),
-                lods: reel.lods(number)?,
+                lods: reel.lod_count(number)?,
                 materials: mesh.materials.iter().map(|material| material.name.clone()).collect(),
                 kind: match mesh.particles.map(|particles| particles.curves.is_some()) {
                     None => "mesh",

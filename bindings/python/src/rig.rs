@@ -18,7 +18,7 @@ pub struct Rig {
 
 impl Rig {
     pub fn new(rig: MeshRig, parents: Vec<u32>) -> Rig {
-        let most = (0..rig.vertices()).map(|vertex| rig.influences(vertex).count()).max();
+        let most = (0..rig.vertex_count()).map(|vertex| rig.influences(vertex).count()).max();
         Rig { rig, parents, most: most.unwrap_or(0) }
     }
 
@@ -28,14 +28,14 @@ impl Rig {
         py: Python<'_>,
         value: impl Fn((usize, f32)) -> T,
     ) -> PyResult<Array<T>> {
-        let mut values = vec![T::default(); self.rig.vertices() * self.most];
+        let mut values = vec![T::default(); self.rig.vertex_count() * self.most];
         // There may be no influence at all, and no chunk of 0.
         for (vertex, row) in values.chunks_mut(self.most.max(1)).enumerate() {
             for (out, influence) in row.iter_mut().zip(self.rig.influences(vertex)) {
                 *out = value(influence);
             }
         }
-        array(py, values, &[self.rig.vertices(), self.most])
+        array(py, values, &[self.rig.vertex_count(), self.most])
     }
 }
 
@@ -77,7 +77,7 @@ impl Rig {
     /// float32 (vertices, 3): the mesh in the bind pose, in the skeleton's space.
     #[getter]
     fn bind_positions(&self, py: Python<'_>) -> PyResult<Array<f32>> {
-        let count = self.rig.vertices();
+        let count = self.rig.vertex_count();
         array(py, (0..count).flat_map(|vertex| self.rig.bind_position(vertex)).collect(), &[count, 3])
     }
 
@@ -98,8 +98,8 @@ impl Rig {
     /// rest being linear.
     #[getter]
     fn dual(&self, py: Python<'_>) -> PyResult<Array<f32>> {
-        let count = self.rig.vertices();
-        array(py, (0..count).map(|vertex| self.rig.dual_part(vertex)).collect(), &[count])
+        let count = self.rig.vertex_count();
+        array(py, (0..count).map(|vertex| self.rig.dual_quaternion_weight(vertex)).collect(), &[count])
     }
 
     /// Promised: the largest distance of any vertex from where the source's rig puts it, in the file's length
@@ -119,7 +119,7 @@ impl Rig {
             object_space(&self.parents, &local, &mut object);
             let mut matrices = vec![Default::default(); self.rig.joints().len()];
             self.rig.matrices(&object, &mut matrices);
-            let mut out = vec![[0.0; 3]; self.rig.vertices()];
+            let mut out = vec![[0.0; 3]; self.rig.vertex_count()];
             self.rig.positions(&matrices, &mut out);
             out
         });

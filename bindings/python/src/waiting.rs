@@ -94,7 +94,8 @@ pub fn wait_for<T: Send>(
             let _ = send.send(Message::End);
             outcome
         };
-        let worker = Builder::new().name("meshreel".into()).stack_size(STACK_BYTES).spawn_scoped(scope, work)?;
+        let worker =
+            Builder::new().name("meshreel".into()).stack_size(STACK_BYTES).spawn_scoped(scope, work)?;
         let raised = wait_for_end(py, progress, cancellation, &receive);
         let outcome = py.detach(|| join(worker));
         match (raised, outcome) {

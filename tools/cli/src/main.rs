@@ -49,7 +49,7 @@ fn main() -> ExitCode {
         Err(error) => return wrong_usage(&error),
     };
     let output = Output { flags: cli.output };
-    signals::watch();
+    signals::remove_files_on_signals();
     guard::record_panics();
     let outcome = guard::catch_panics(|| {
         #[cfg(feature = "store")]

@@ -7,7 +7,7 @@ const STATUS: i32 = 128;
 /// Makes Ctrl-C, TERM and HUP remove unfinished files before the program ends. An ignored signal (`nohup`,
 /// jobs in the background) stays ignored.
 #[cfg(unix)]
-pub fn watch() {
+pub fn remove_files_on_signals() {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     let ignored = ignored();
     let wanted = [SIGHUP, SIGINT, SIGTERM];
@@ -27,7 +27,7 @@ pub fn watch() {
 
 /// Does nothing: the system ends the program, and the next run removes unfinished files.
 #[cfg(not(unix))]
-pub fn watch() {}
+pub fn remove_files_on_signals() {}
 
 /// Returns the signals that this process was started to ignore, a bit each, if the system reports them.
 #[cfg(unix)]

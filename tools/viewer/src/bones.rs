@@ -3,7 +3,7 @@
 
 use crate::clips::{Bone, Clips};
 use crate::drawing::Drawing;
-use crate::looks::{DisplayMode, hue, heat_colour};
+use crate::looks::{DisplayMode, heat_colour, hue};
 use crate::source::ClipErrors;
 use glam::DVec3;
 

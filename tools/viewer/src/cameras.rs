@@ -21,7 +21,8 @@ pub fn draw(view: &FrameView<'_>, cameras: &[Camera], size: f64, hidden: &[bool]
         let [x, y, z] = DVec3::AXES.map(axis);
         let eye = world.w_axis.truncate();
         let corners = corners(&lens).map(|[a, b]| eye + a * x + b * y - z);
-        let mut line = |from: DVec3, to: DVec3| [from, to].into_iter().for_each(|at| lines.push_vertex(at, COLOUR));
+        let mut line =
+            |from: DVec3, to: DVec3| [from, to].into_iter().for_each(|at| lines.push_vertex(at, COLOUR));
         for (k, &corner) in corners.iter().enumerate() {
             if !lens.orthographic {
                 line(eye, corner);

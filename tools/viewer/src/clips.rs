@@ -110,7 +110,7 @@ impl Clips {
 
     /// Returns the layer of a joint, if there are several.
     pub fn layer_of(&self, joint: usize) -> Option<usize> {
-        (!self.layers.is_empty()).then(|| self.played.cosmetic_level(joint).map(usize::from)).flatten()
+        (!self.layers.is_empty()).then(|| self.played.joint_layer(joint).map(usize::from)).flatten()
     }
 
     /// Returns the number of samples of the current clip, at least 1.
@@ -189,7 +189,7 @@ pub fn bones(
             out.push(Bone { joint: parent, from: place(parent), to: place(joint) });
             has_bone[parent] = true;
         }
-        for tip in skeleton.ends.get(joint).into_iter().flatten() {
+        for tip in skeleton.end_sites.get(joint).into_iter().flatten() {
             let to = end(joint, DVec3::from_array(tip.map(f64::from)));
             out.push(Bone { joint, from: place(joint), to });
             has_bone[joint] = true;
@@ -245,7 +245,7 @@ mod tests {
             shell: vec![1.0; 4],
             tolerance: Vec::new(),
             orders: Vec::new(),
-            ends: vec![Vec::new(), Vec::new(), vec![[0.0, 1.0, 0.0]]],
+            end_sites: vec![Vec::new(), Vec::new(), vec![[0.0, 1.0, 0.0]]],
         };
         let place = |joint: usize| DVec3::X * joint as f64;
         let found = bones(&skeleton, place, |joint, end| place(joint) + end);

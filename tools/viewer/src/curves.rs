@@ -57,9 +57,10 @@ impl Curves {
         let every = (clip.samples() * parts).div_ceil(MAX_CURVE_SAMPLES);
         let count = (clip.samples() - 1) * parts / every + 1;
         let own = clip.skeleton().tolerance.get(joint).copied().filter(|own| *own > 0.0);
-        let tolerance = (!clip.record().local).then(|| own.unwrap_or(clip.record().tolerance));
+        let tolerance = (!clip.record().per_sub_track).then(|| own.unwrap_or(clip.record().tolerance));
         let (times, decoded) = (Vec::with_capacity(count), Vec::with_capacity(count));
-        let mut out = Curves { selection: of, times, decoded, source: Vec::new(), errors: Vec::new(), tolerance };
+        let mut out =
+            Curves { selection: of, times, decoded, source: Vec::new(), errors: Vec::new(), tolerance };
         let mut cursor = ClipCursor::new(clip);
         let mut pose = vec![Transform::IDENTITY; clip.joints()];
         for i in 0..count {
@@ -68,9 +69,15 @@ impl Curves {
             out.times.push(clip.start() + at / clip.fps());
             out.decoded.push(align_rotation(qvv(&pose[joint]), out.decoded.last()));
             let Some(source) = source else { continue };
-            let wanted = source.between(joint, at);
+            let wanted = source.interpolated(joint, at);
             out.source.push(align_rotation(wanted, out.source.last()));
-            out.errors.push(shell_distance(parents, joint, shell, |j| qvv(&pose[j]), |j| source.between(j, at)));
+            out.errors.push(shell_distance(
+                parents,
+                joint,
+                shell,
+                |j| qvv(&pose[j]),
+                |j| source.interpolated(j, at),
+            ));
         }
         // Both use the same sign of the quaternion.
         if let (Some(a), Some(b)) = (out.decoded.first(), out.source.first())
@@ -119,7 +126,12 @@ impl CurveSampling {
 }
 
 fn current_selection(clips: &Clips, has_source: bool) -> Option<CurveSelection> {
-    Some(CurveSelection { clip: clips.chosen(), joint: clips.joint?, tiers: clips.tiers().to_vec(), has_source })
+    Some(CurveSelection {
+        clip: clips.chosen(),
+        joint: clips.joint?,
+        tiers: clips.tiers().to_vec(),
+        has_source,
+    })
 }
 
 /// Chooses the sign of the rotation that is nearer to the one before, so that curves do not jump.

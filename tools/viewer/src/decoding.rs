@@ -45,12 +45,22 @@ impl Decoding {
                 done();
             }
         });
-        Decoding { request_sender: asked, result_receiver: told, pending: None, ready: Vec::new(), milliseconds: None }
+        Decoding {
+            request_sender: asked,
+            result_receiver: told,
+            pending: None,
+            ready: Vec::new(),
+            milliseconds: None,
+        }
     }
 
     /// Replaces the decoders in `shown` by those of the two wanted frames and returns `true`; if these are
     /// not decoded yet, requests them, shows the last decoded ones, and returns `false`.
-    pub fn swap_or_request(&mut self, shown: &mut [FrameDecoder; 2], wanted: [usize; 2]) -> anyhow::Result<bool> {
+    pub fn swap_or_request(
+        &mut self,
+        shown: &mut [FrameDecoder; 2],
+        wanted: [usize; 2],
+    ) -> anyhow::Result<bool> {
         for told in self.result_receiver.try_iter() {
             let DecodedFrames { decoders, milliseconds: took } = told?;
             self.ready.extend(decoders);
@@ -68,7 +78,8 @@ impl Decoding {
         if self.pending.is_none() {
             self.pending = Some(wanted);
             // If the thread has ended, it has reported the reason.
-            let _ = self.request_sender.send(DecodeRequest { frames, spare: std::mem::take(&mut self.ready) });
+            let _ =
+                self.request_sender.send(DecodeRequest { frames, spare: std::mem::take(&mut self.ready) });
         }
         Ok(false)
     }
@@ -99,7 +110,11 @@ fn swap_in(shown: &mut [FrameDecoder; 2], here: &mut [FrameDecoder], wanted: [us
 }
 
 /// Decodes frames, each with the decoder that has the shortest way to it.
-fn decode_frames(reel: &Reel, frames: &[usize], spare: &mut Vec<FrameDecoder>) -> anyhow::Result<DecodedFrames> {
+fn decode_frames(
+    reel: &Reel,
+    frames: &[usize],
+    spare: &mut Vec<FrameDecoder>,
+) -> anyhow::Result<DecodedFrames> {
     let since = Instant::now();
     let mut decoders = Vec::with_capacity(frames.len());
     for &frame in frames {

@@ -2,7 +2,7 @@
 
 use crate::clips::Clips;
 use crate::clock::Clock;
-use crate::meshes::{Meshes, BlendedFrames, VisibleNode};
+use crate::meshes::{BlendedFrames, Meshes, VisibleNode};
 use crate::sizes::SizeMeasurement;
 use crate::streaming::Streaming;
 use anyhow::Context;

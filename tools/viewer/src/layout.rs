@@ -1,16 +1,16 @@
 //! The vertex layout of the viewer, which the compute passes write and the renderer reads.
 
-use meshreel::{Format, VertexChannel};
+use meshreel::{VertexChannel, VertexFormat};
 use meshreel_gpu::VertexLayout;
 
 /// Returns the layout of the vertices that the compute passes write.
 pub fn layout() -> VertexLayout {
     VertexLayout::new(&[
-        (VertexChannel::Position, Format::F32x3),
-        (VertexChannel::Normal, Format::I16x2),
-        (VertexChannel::Uv(0), Format::F16x2),
-        (VertexChannel::Colour(0), Format::U8x4),
-        (VertexChannel::Velocity, Format::F32x3),
+        (VertexChannel::Position, VertexFormat::F32x3),
+        (VertexChannel::Normal, VertexFormat::I16x2),
+        (VertexChannel::Uv(0), VertexFormat::F16x2),
+        (VertexChannel::Colour(0), VertexFormat::U8x4),
+        (VertexChannel::Velocity, VertexFormat::F32x3),
     ])
 }
 

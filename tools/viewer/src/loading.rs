@@ -86,7 +86,9 @@ impl Loading {
     pub fn cancel_and_wait(mut self) {
         self.progress.1.cancel();
         let since = Instant::now();
-        while self.thread.as_ref().is_some_and(|thread| !thread.is_finished()) && since.elapsed() < CANCEL_TIMEOUT {
+        while self.thread.as_ref().is_some_and(|thread| !thread.is_finished())
+            && since.elapsed() < CANCEL_TIMEOUT
+        {
             std::thread::sleep(Duration::from_millis(5));
         }
         self.thread = None;
@@ -137,7 +139,11 @@ fn document(
     Ok(Box::new(Document::new(ready, (device, queue))?))
 }
 
-fn open_or_compile(path: &Path, folder: Option<Arc<tempfile::TempDir>>, progress: &LoadingProgress) -> anyhow::Result<OpenedFile> {
+fn open_or_compile(
+    path: &Path,
+    folder: Option<Arc<tempfile::TempDir>>,
+    progress: &LoadingProgress,
+) -> anyhow::Result<OpenedFile> {
     let Some(folder) = folder else { return open_compiled(path, path) };
     let (scene, remarks) = open(&[path.to_path_buf()], &input_options(path))?;
     let reel = folder.path().join("seen.reel");

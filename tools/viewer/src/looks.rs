@@ -76,7 +76,9 @@ impl DisplayMode {
             DisplayMode::Methods => {
                 "How each mesh is kept: grey static, orange rigid, green skinned, blue soft, cyan fluid, purple particles"
             }
-            DisplayMode::Parts => "The part or bone that moves each point most; grey: none, each point by itself",
+            DisplayMode::Parts => {
+                "The part or bone that moves each point most; grey: none, each point by itself"
+            }
             DisplayMode::Error => {
                 "Distance from the source: black none, red the tolerance. Opens the source beside it"
             }
@@ -92,7 +94,11 @@ impl DisplayMode {
     /// Returns the mode's number in the shader.
     pub fn number(self) -> u32 {
         match self {
-            DisplayMode::Shaded | DisplayMode::Meshes | DisplayMode::Methods | DisplayMode::Levels | DisplayMode::Hidden => 0,
+            DisplayMode::Shaded
+            | DisplayMode::Meshes
+            | DisplayMode::Methods
+            | DisplayMode::Levels
+            | DisplayMode::Hidden => 0,
             DisplayMode::Normals => 1,
             DisplayMode::Uv => 2,
             DisplayMode::Colours => 3,

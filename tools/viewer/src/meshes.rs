@@ -9,7 +9,7 @@ use crate::{cameras, particles};
 use glam::{DMat4, DVec3};
 use meshreel::record::Method;
 use meshreel::{Camera, FrameDecoder, FrameView, MeshView, Pace, Reel};
-use meshreel_gpu::wgpu::{Budget, Decoded, Frames, GpuReel, Output, Shaders, Update};
+use meshreel_gpu::wgpu::{Budget, DecoderPair, FrameSource, GpuReel, Output, Shaders, UpdateStatistics};
 use std::ops::Range;
 
 /// A file's meshes on the graphics card.
@@ -28,7 +28,7 @@ pub struct Meshes {
     /// The frames on the graphics card.
     uploaded: [u32; 2],
     /// Bytes uploaded for the last picture, and passes.
-    pub update: Update,
+    pub update: UpdateStatistics,
     /// Recent maximum of decoding time in milliseconds: several frames may be decoded at once.
     pub decode_ms: f64,
     /// Particles, curves and cameras of the last moment shown: solids, and lines.
@@ -74,7 +74,7 @@ impl Meshes {
         let [first, second] = &decoders;
         let mut shaders = Shaders::new(device);
         let view = FrameView::between(first, second, 0.0, Pace::default())?;
-        let frames = Decoded { first, second, view };
+        let frames = DecoderPair { first, second, view };
         let gpu = GpuReel::new((device, queue), &mut shaders, &frames, layout(), Budget::default())?;
         let output = gpu.output(device, &shaders);
         let cameras = reel.cameras()?;
@@ -87,7 +87,7 @@ impl Meshes {
             blend_and_span: (0.0, 0.0),
             decoding: None,
             uploaded: [0; 2],
-            update: Update::default(),
+            update: UpdateStatistics::default(),
             decode_ms: 0.0,
             particles: Default::default(),
             cameras: (cameras, 1.0),
@@ -134,7 +134,7 @@ impl Meshes {
         (queue, encoder): QueueAndEncoder<'_>,
     ) -> anyhow::Result<Vec<VisibleNode>> {
         let Some(shown) = streaming.shown() else { return Ok(Vec::new()) };
-        let mut outputs = [(&mut self.output, &shown as &dyn Frames)];
+        let mut outputs = [(&mut self.output, &shown as &dyn FrameSource)];
         self.update = self.gpu.update(&self.shaders, queue, encoder, &mut outputs)?;
         let pair = shown.pair();
         self.uploaded = [pair.first, pair.second];
@@ -153,7 +153,7 @@ impl Meshes {
         let [first, second] = &self.decoders;
         let (blend, span) = self.blend_and_span;
         let view = FrameView::between(first, second, blend, Pace { span, speed: 1.0 })?;
-        let frames = Decoded { first, second, view };
+        let frames = DecoderPair { first, second, view };
         self.update = self.gpu.update(&self.shaders, queue, encoder, &mut [(&mut self.output, &frames)])?;
         self.uploaded = [first, second].map(|decoder| decoder.frame().unwrap_or_default() as u32);
         self.particles = self.draw(&view, hidden)?;
@@ -210,12 +210,12 @@ impl Meshes {
 
     /// Returns the largest number of LOD levels of any mesh.
     pub fn lod_levels(&self) -> usize {
-        (0..self.reel.description().meshes.len()).map(|m| self.view(m).lods()).max().unwrap_or(1)
+        (0..self.reel.description().meshes.len()).map(|m| self.view(m).lod_count()).max().unwrap_or(1)
     }
 
     /// Returns the LOD level to draw of a mesh: `level`, or its last one if it has fewer.
     pub fn level_of(&self, mesh: usize, level: usize) -> usize {
-        level.min(self.view(mesh).lods() - 1)
+        level.min(self.view(mesh).lod_count() - 1)
     }
 
     /// Returns the number of triangles of a mesh's LOD level, and its largest distance to the mesh in any
@@ -228,7 +228,7 @@ impl Meshes {
     /// Returns index ranges of a mesh in the order on the card: the drawn triangles, and those that cannot be
     /// seen, which are separated only for the finest level and if `apart`.
     pub fn triangle_ranges(&self, mesh: usize, level: usize, apart: bool) -> [Vec<Range<u32>>; 2] {
-        let Some(own) = self.gpu.level(mesh, level) else {
+        let Some(own) = self.gpu.lod_range(mesh, level) else {
             let all = 0..self.output.index_count(mesh);
             return [Vec::from([all]), Vec::new()];
         };

@@ -45,7 +45,7 @@ fn draw(view: &FrameView<'_>, (node, mesh): (usize, usize), out: &mut [Drawing; 
             for v in first + 1..end {
                 [v - 1, v].into_iter().for_each(|v| lines.push_vertex(places[v], colour(v)));
             }
-            if curves.ends == CurveEnds::Closed && end > first + 2 {
+            if curves.curve_ends == CurveEnds::Closed && end > first + 2 {
                 [end - 1, first].into_iter().for_each(|v| lines.push_vertex(places[v], colour(v)));
             }
             first = end;

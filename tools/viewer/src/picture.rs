@@ -6,7 +6,7 @@ use crate::document::Document;
 use crate::errors::Usage;
 use crate::loading::{Loading, is_reel};
 use crate::looks::DisplayMode;
-use crate::renderer::{SourceComparison, Renderer, Style};
+use crate::renderer::{Renderer, SourceComparison, Style};
 use crate::source::{self, ClipErrors, FrameErrors, SourceOpening};
 use anyhow::{Context, anyhow, bail};
 use meshreel::clip::PoseSource;

@@ -7,7 +7,9 @@ use crate::drawing::Drawing;
 use crate::floor::floor;
 use crate::looks::{DisplayMode, HIDDEN_COLOUR, error_heat, part_colour};
 use crate::meshes::{Meshes, VisibleNode};
-use crate::pipelines::{UNIFORM_STRIDE, Target, edge_bindings, edges, filled_buffer, overlay, pipeline, target, uniforms};
+use crate::pipelines::{
+    Target, UNIFORM_STRIDE, edge_bindings, edges, filled_buffer, overlay, pipeline, target, uniforms,
+};
 use crate::source::{ClipErrors, FrameErrors};
 use crate::timing::Timer;
 use glam::DMat4;
@@ -204,7 +206,8 @@ impl Renderer {
             self.stamp(&mut encoder, 1);
             self.prepare_bones(document, beside, style);
             let drawings = document.meshes.as_ref().map(|meshes| meshes.particles.each_ref());
-            self.particles = drawings.map_or([None, None], |all| all.map(|drawing| self.coloured_buffer(drawing)));
+            self.particles =
+                drawings.map_or([None, None], |all| all.map(|drawing| self.coloured_buffer(drawing)));
             self.prepare_floor(document, camera.up);
             self.prepare(document.meshes.as_ref(), &shown, style, beside.frame);
             self.write(document, &shown, camera, style, size);
@@ -289,7 +292,13 @@ impl Renderer {
         pass.draw(0..extra.count, 0..1);
     }
 
-    fn record_meshes(&self, pass: &mut wgpu::RenderPass<'_>, meshes: &Meshes, shown: &[VisibleNode], style: Style) {
+    fn record_meshes(
+        &self,
+        pass: &mut wgpu::RenderPass<'_>,
+        meshes: &Meshes,
+        shown: &[VisibleNode],
+        style: Style,
+    ) {
         let output = &meshes.output;
         pass.set_pipeline(&self.surface);
         for (i, shown) in shown.iter().enumerate() {
@@ -329,7 +338,8 @@ impl Renderer {
         if wanted > self.uniform_capacity {
             self.uniform_capacity = wanted.next_power_of_two();
             let seen = size_of::<Uniform>() as u64;
-            (self.uniforms, self.bind_group) = uniforms(&self.device, &self.bindings, self.uniform_capacity, seen);
+            (self.uniforms, self.bind_group) =
+                uniforms(&self.device, &self.bindings, self.uniform_capacity, seen);
         }
         let (view, clip) = (camera.view(), camera.projection(f64::from(pixels[0]) / f64::from(pixels[1])));
         let mut bytes = vec![0u8; (wanted * UNIFORM_STRIDE) as usize];

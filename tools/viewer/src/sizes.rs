@@ -52,7 +52,11 @@ impl SizeMeasurement {
     }
 }
 
-fn measure_frames(reel: &Reel, tell: &SyncSender<Result<FrameSizes, String>>, done: &impl Fn()) -> anyhow::Result<()> {
+fn measure_frames(
+    reel: &Reel,
+    tell: &SyncSender<Result<FrameSizes, String>>,
+    done: &impl Fn(),
+) -> anyhow::Result<()> {
     let (mut decoder, count) = (FrameDecoder::new(reel)?, reel.frame_count());
     let once = static_bytes(reel);
     for frame in 0..count {

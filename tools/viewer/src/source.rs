@@ -98,8 +98,8 @@ impl SourceOpening {
 
 fn open_source(path: &Path, reel: &Reel) -> anyhow::Result<SourceFile> {
     let wanted = Options::from_text(&reel.description().options)?;
-    let (scene, _) = open(&[path.to_path_buf()], &input_options(path).as_compiled(&wanted))?;
-    let scene = if wanted.show_hidden { hidden::shown(&scene)? } else { scene };
+    let (scene, _) = open(&[path.to_path_buf()], &input_options(path).with_compiled_options(&wanted))?;
+    let scene = if wanted.show_hidden { hidden::show_all(&scene)? } else { scene };
     let maps = (0..reel.description().meshes.len()).map(|mesh| reel.source_map(mesh));
     let maps = maps.collect::<Result<_, _>>()?;
     let clips = reel.clips()?.iter().map(|clip| source_clip(&scene, clip, &wanted)).collect();
@@ -154,7 +154,11 @@ pub struct ErrorMeasurement {
 
 impl ErrorMeasurement {
     /// Starts the threads; `done` is called after each frame and each sample.
-    pub fn start(source: Arc<SourceFile>, reel: &Reel, done: impl Fn() + Send + Clone + 'static) -> ErrorMeasurement {
+    pub fn start(
+        source: Arc<SourceFile>,
+        reel: &Reel,
+        done: impl Fn() + Send + Clone + 'static,
+    ) -> ErrorMeasurement {
         let (reel, mut decoder, own) = (reel.clone(), None, source.clone());
         let frame = move |frame| measure_frame(&own, &reel, &mut decoder, frame).map_err(|e| one_line(&e));
         let sample = move |(moment, clip): (ClipSample, Clip)| {
@@ -215,7 +219,7 @@ impl SourceFile {
         let at = ((time - source.start) * source.fps).clamp(0.0, (source.samples - 1) as f64);
         let mut out: Vec<glam::DAffine3> = Vec::with_capacity(source.tracks.len());
         for (joint, &parent) in clips.skeleton().parents.iter().enumerate() {
-            let own = source.between(joint, at).matrix();
+            let own = source.interpolated(joint, at).matrix();
             out.push(out.get(parent as usize).map_or(own, |above| *above * own));
         }
         Some(out)
@@ -238,7 +242,7 @@ impl SourceFile {
         for joint in 0..pose.len() {
             let shell = f64::from(skeleton.shell[joint]);
             let [one, other]: [&dyn Fn(usize) -> meshreel_scene::Qvv; 2] =
-                [&|j| meshreel_check::qvv(&pose[j]), &|j| source.between(j, sample as f64)];
+                [&|j| meshreel_check::qvv(&pose[j]), &|j| source.interpolated(j, sample as f64)];
             let off = shell_distance(&skeleton.parents, joint, shell, one, other);
             let own = skeleton.tolerance.get(joint).copied().filter(|own| *own > 0.0);
             let part = (off / own.unwrap_or(clip.record().tolerance)) as f32;

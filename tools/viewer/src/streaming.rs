@@ -1,7 +1,7 @@
 //! Plays a file as a game does: streamed from disk into a heap of fixed size.
 
 use crate::clock::Clock;
-use meshreel::{Command, InstanceId, Limits, Options, Player, Repeat, Shown, Statistics};
+use meshreel::{Command, InstanceId, Limits, Options, Player, Repeat, ShownFrames, Statistics};
 use std::path::Path;
 use std::time::Instant;
 
@@ -25,7 +25,7 @@ impl Streaming {
         let options = Options { heap, resident: 0, file_memory: 4 << 30, limits, ..Options::default() };
         let mut player = Player::try_new(options)?;
         let file = player.open(reel);
-        let instance = player.instance(file);
+        let instance = player.add_instance(file);
         Ok(Streaming {
             player,
             instance,
@@ -68,7 +68,7 @@ impl Streaming {
     }
 
     /// Returns the current frames; `None` before anything is in memory.
-    pub fn shown(&self) -> Option<Shown> {
+    pub fn shown(&self) -> Option<ShownFrames> {
         self.player.frame(self.instance?)
     }
 

@@ -15,7 +15,12 @@ pub fn device() -> Option<(wgpu::Device, wgpu::Queue, String)> {
 }
 
 /// Reads back the first bytes of a part of a buffer.
-pub fn read_buffer(device: &wgpu::Device, queue: &wgpu::Queue, from: wgpu::BufferSlice<'_>, bytes: u64) -> Vec<u8> {
+pub fn read_buffer(
+    device: &wgpu::Device,
+    queue: &wgpu::Queue,
+    from: wgpu::BufferSlice<'_>,
+    bytes: u64,
+) -> Vec<u8> {
     let target = device.create_buffer(&wgpu::BufferDescriptor {
         label: None,
         size: bytes,

@@ -1,11 +1,11 @@
 //! Instances on a card: the choice of what is drawn, compared with the CPU's.
 
-use meshreel::policy::Lens;
-use meshreel_gpu::instances::{DRAW_WORDS, Level, Model, ModelChoice, Palette, View};
+use meshreel::policy::Projection;
+use meshreel_gpu::instances::{DRAW_WORDS, InstanceView, Model, ModelChoice, ModelLod, Palette};
 use meshreel_gpu::wgpu::Instances;
 use meshreel_gpu_on_adapter::{device, read_buffer};
 
-fn view(eye: [f32; 3]) -> View {
+fn view(eye: [f32; 3]) -> InstanceView {
     // Looks along −z.
     let (near, far) = (0.1, 400.0);
     let mut clip = [
@@ -16,7 +16,7 @@ fn view(eye: [f32; 3]) -> View {
     ];
     let moved: [f32; 4] = std::array::from_fn(|k| (0..3).map(|c| clip[c][k] * eye[c]).sum());
     clip[3].iter_mut().zip(moved).for_each(|(out, by)| *out -= by);
-    View::new(&clip, eye, &Lens { angle: std::f32::consts::FRAC_PI_2, height: 1000.0 })
+    InstanceView::new(&clip, eye, &Projection { angle: std::f32::consts::FRAC_PI_2, height: 1000.0 })
 }
 
 #[test]
@@ -25,8 +25,8 @@ fn f07_f08_what_is_drawn_of_a_cloud_is_what_the_cpu_says() {
         println!("skipped: no graphics adapter");
         return;
     };
-    let level = |first: u32, error: f32| Level { indices: [first, 36], base_vertex: 7, error };
-    let model = |centre, levels, sprite| Model { centre, radius: 1.5, levels, sprite };
+    let level = |first: u32, error: f32| ModelLod { indices: [first, 36], base_vertex: 7, error };
+    let model = |centre, levels, sprite| Model { centre, radius: 1.5, lods: levels, sprite };
     let palette = Palette(vec![
         model([0.0; 3], vec![level(0, 0.0), level(36, 0.02), level(72, 0.3)], true),
         model([0.5, -1.0, 2.0], vec![level(108, 0.0), level(144, 0.1)], false),
@@ -48,10 +48,10 @@ fn f07_f08_what_is_drawn_of_a_cloud_is_what_the_cpu_says() {
             ]
         })
         .collect();
-    let models: Vec<u32> = (0..count).map(|i| choice.of(i, 3)).collect();
+    let models: Vec<u32> = (0..count).map(|i| choice.model(i, 3)).collect();
     let mut instances = Instances::new(&device, &palette, count).unwrap();
-    instances.place(&queue, &worlds, &models).unwrap();
-    assert!(instances.place(&queue, &worlds, &models[1..]).is_err());
+    instances.set_instances(&queue, &worlds, &models).unwrap();
+    assert!(instances.set_instances(&queue, &worlds, &models[1..]).is_err());
     let draws = palette.draws().count();
     for eye in [[0.0; 3], [10.0, -20.0, 240.0], [0.0, 0.0, -1000.0]] {
         let view = view(eye);
@@ -68,7 +68,7 @@ fn f07_f08_what_is_drawn_of_a_cloud_is_what_the_cpu_says() {
             bytemuck::cast_slice(&read_buffer(&device, &queue, buffer.slice(..), 4 * count as u64)).to_vec()
         };
         let arguments = words(instances.arguments(0).0, DRAW_WORDS * draws);
-        let listed = words(instances.listed(), count);
+        let listed = words(instances.visible_instances(), count);
         let mut at = 0;
         let mut differ = 0;
         for (draw, wanted) in wanted.iter().enumerate() {

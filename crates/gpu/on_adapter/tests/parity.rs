@@ -2,11 +2,11 @@
 //! runtime.
 
 use meshreel::{
-    Command, Format, FrameDecoder, FrameView, Limits, Options, Pace, Player, Repeat, VertexChannel,
+    Command, FrameDecoder, FrameView, Limits, Options, Pace, Player, Repeat, VertexChannel, VertexFormat,
 };
-use meshreel_gpu::twin::Bound;
-use meshreel_gpu::wgpu::{Budget, Decoded, Frames, GpuReel, Shaders};
-use meshreel_gpu::{Moment, ReelPlan, Room, VertexLayout};
+use meshreel_gpu::twin::BoundMesh;
+use meshreel_gpu::wgpu::{Budget, DecoderPair, FrameSource, GpuReel, Shaders};
+use meshreel_gpu::{MeshBlend, ReelPlan, SlotScratch, VertexLayout};
 use meshreel_gpu_on_adapter::{device, files, golden_folder, open, read_buffer};
 use std::sync::Arc;
 
@@ -43,7 +43,7 @@ fn e20_a_card_gives_what_its_twin_gives() {
         second.decode(0).unwrap();
         let plan = ReelPlan::new(&reel, |m| first.mesh(m)).unwrap();
         let view = FrameView::between(&first, &second, 0.0, Pace::default()).unwrap();
-        let start = Decoded { first: &first, second: &second, view };
+        let start = DecoderPair { first: &first, second: &second, view };
         let budget = Budget { previous: true, ..Budget::default() };
         let mut gpu = GpuReel::new((&device, &queue), &mut shaders, &start, layout.clone(), budget).unwrap();
         let mut output = gpu.output(&device, &shaders);
@@ -54,18 +54,18 @@ fn e20_a_card_gives_what_its_twin_gives() {
             first.decode(frame).unwrap();
             second.decode((frame + 1).min(frames - 1)).unwrap();
             let view = FrameView::between(&first, &second, blend, Pace { span: 0.5, speed: 1.0 }).unwrap();
-            let shown = Decoded { first: &first, second: &second, view };
+            let shown = DecoderPair { first: &first, second: &second, view };
             let mut encoder = device.create_command_encoder(&Default::default());
             let done = gpu.update(&shaders, &queue, &mut encoder, &mut [(&mut output, &shown)]).unwrap();
             queue.submit([encoder.finish()]);
             assert!(done.frames <= 2);
-            let mut room = Room::default();
-            let mut ring = vec![0; 2 * plan.slot_words + plan.still_words];
+            let mut room = SlotScratch::default();
+            let mut ring = vec![0; 2 * plan.slot_words + plan.static_words];
             let (a, b) = ring.split_at_mut(plan.slot_words);
             let (b, still) = b.split_at_mut(plan.slot_words);
             plan.write_frame(|m| first.mesh(m), &mut room, a).unwrap();
             plan.write_frame(|m| second.mesh(m), &mut room, b).unwrap();
-            plan.write_still(|m| first.mesh(m), &mut room, still).unwrap();
+            plan.write_static(|m| first.mesh(m), &mut room, still).unwrap();
             let mut seen = vec![false; plan.meshes.len()];
             for node in 0..reel.description().nodes.len() {
                 let Some(mesh) = view.mesh(node).filter(|_| view.visible(node)) else { continue };
@@ -82,8 +82,8 @@ fn e20_a_card_gives_what_its_twin_gives() {
                 }
                 let own = &plan.meshes[number];
                 let slot = |f: u32| if f as usize == frame { 0 } else { plan.slot_words };
-                let params = own.params(&Moment::new(own, &mesh, slot, 2 * plan.slot_words, 0));
-                let bound = Bound {
+                let params = own.params(&MeshBlend::new(own, &mesh, slot, 2 * plan.slot_words, 0));
+                let bound = BoundMesh {
                     params: &params,
                     variant: own.variant(),
                     ring: &ring,
@@ -94,7 +94,8 @@ fn e20_a_card_gives_what_its_twin_gives() {
                 bound.normals(&mut scratch);
                 bound.tangents(&mut scratch);
                 bound.vertices(&layout, &scratch, &mut out);
-                let got = read_buffer(&device, &queue, output.vertices(number), (count * layout.stride) as u64);
+                let got =
+                    read_buffer(&device, &queue, output.vertices(number), (count * layout.stride) as u64);
                 // The vertices of the update before are still there.
                 let last = output.previous_vertices(number);
                 let first_time = !std::mem::replace(&mut seen[number], true);
@@ -117,17 +118,21 @@ fn e20_a_card_gives_what_its_twin_gives() {
                     assert!(a.iter().zip(b).all(|(a, b)| a.abs_diff(b) <= 1), "colours {a:?} {b:?}");
                 }
                 let all = |range: std::ops::Range<u32>| {
-                    let bytes =
-                        read_buffer(&device, &queue, output.indices(number).slice(..), 4 * u64::from(range.end));
+                    let bytes = read_buffer(
+                        &device,
+                        &queue,
+                        output.indices(number).slice(..),
+                        4 * u64::from(range.end),
+                    );
                     bytemuck::pod_collect_to_vec::<u8, u32>(&bytes).split_off(range.start as usize)
                 };
                 if mesh.is_fluid() {
                     assert_eq!(all(0..output.index_count(number)), mesh.indices());
                 } else {
-                    assert_eq!(gpu.level(number, 0), Some(0..output.index_count(number)));
+                    assert_eq!(gpu.lod_range(number, 0), Some(0..output.index_count(number)));
                     assert_eq!(all(0..output.index_count(number)), mesh.indices_by_visibility());
-                    let last = mesh.lods() - 1;
-                    let level = gpu.level(number, last).unwrap();
+                    let last = mesh.lod_count() - 1;
+                    let level = gpu.lod_range(number, last).unwrap();
                     assert!(last == 0 || all(level) == mesh.lod(last).indices);
                 }
             }
@@ -153,7 +158,7 @@ fn e22_frames_ahead_go_up_before_they_are_shown() {
     let bytes = std::fs::read(golden_folder().join("flag_fast.reel")).unwrap();
     let mut player = Player::new(Options::default());
     let file = player.open_bytes(std::sync::Arc::new(bytes));
-    let instance = player.instance(file).unwrap();
+    let instance = player.add_instance(file).unwrap();
     player.command(instance, Command::Repeat(Repeat::Loop));
     player.command(instance, Command::Play);
     let mut shaders = Shaders::new(&device);
@@ -179,7 +184,7 @@ fn e22_frames_ahead_go_up_before_they_are_shown() {
         uploads += if pictures > 2 { done.frames } else { 0 };
         // Room for one frame per picture is enough.
         let most = gpu.sizes().slot;
-        let bytes = gpu.prepare(&queue, player.ahead(instance), most).unwrap();
+        let bytes = gpu.prepare(&queue, player.upcoming_frames(instance), most).unwrap();
         assert!(bytes <= most);
         ahead += u32::from(bytes > 0);
         queue.submit([encoder.finish()]);
@@ -199,7 +204,7 @@ fn e21_a_lost_device_is_followed_by_another_and_workgroups_of_any_size_give_the_
     first.decode(0).unwrap();
     second.decode(1.min(reel.frame_count() - 1)).unwrap();
     let view = FrameView::between(&first, &second, 0.5, Pace::default()).unwrap();
-    let shown = Decoded { first: &first, second: &second, view };
+    let shown = DecoderPair { first: &first, second: &second, view };
     let made_by = |device: &wgpu::Device, queue: &wgpu::Queue, group: u32| {
         let mut shaders = Shaders::with_group(device, group).unwrap();
         let layout = VertexLayout::default();
@@ -243,7 +248,7 @@ fn two_hundred_moments_in_one_update() {
         let [first, second] = &pairs[moment / 10];
         let blend = (moment % 10) as f32 * 0.1 + shift;
         let view = FrameView::between(first, second, blend, Pace::default()).unwrap();
-        Decoded { first, second, view }
+        DecoderPair { first, second, view }
     };
     let start = shown(0, 0.0);
     let layout = VertexLayout::default();
@@ -252,7 +257,8 @@ fn two_hundred_moments_in_one_update() {
     let mut least = f64::MAX;
     for round in 0..20 {
         let moments: Vec<_> = (0..200).map(|moment| shown(moment, 0.001 * round as f32)).collect();
-        let mut all: Vec<_> = outputs.iter_mut().zip(&moments).map(|(o, m)| (o, m as &dyn Frames)).collect();
+        let mut all: Vec<_> =
+            outputs.iter_mut().zip(&moments).map(|(o, m)| (o, m as &dyn FrameSource)).collect();
         let mut encoder = device.create_command_encoder(&Default::default());
         let since = std::time::Instant::now();
         let done = gpu.update(&shaders, &queue, &mut encoder, &mut all).unwrap();
@@ -279,7 +285,7 @@ fn e20_a_card_decodes_units_of_preset_fast() {
         let limits = Limits { points: false, ..Limits::default() };
         let mut player = Player::new(Options { threads: 0, read_threads: 0, limits, ..Options::default() });
         let file = player.open_bytes(Arc::new(bytes));
-        let instance = player.instance(file).unwrap();
+        let instance = player.add_instance(file).unwrap();
         player.command(instance, Command::Repeat(Repeat::Loop));
         player.command(instance, Command::Play);
         player.tick(0.0);
@@ -306,8 +312,8 @@ fn e20_a_card_decodes_units_of_preset_fast() {
                 first.decode(pair.first as usize).unwrap();
                 second.decode(pair.second as usize).unwrap();
                 let view = FrameView::between(&first, &second, 0.0, Pace::default()).unwrap();
-                let all = Decoded { first: &first, second: &second, view };
-                let mut made = |frames: &dyn Frames| {
+                let all = DecoderPair { first: &first, second: &second, view };
+                let mut made = |frames: &dyn FrameSource| {
                     let budget = Budget::default();
                     GpuReel::new((&device, &queue), &mut shaders, frames, layout.clone(), budget).unwrap()
                 };
@@ -327,7 +333,7 @@ fn e20_a_card_decodes_units_of_preset_fast() {
             first.decode(pair.first as usize).unwrap();
             second.decode(pair.second as usize).unwrap();
             let view = FrameView::between(&first, &second, pair.blend, Pace::default()).unwrap();
-            let all = Decoded { first: &first, second: &second, view };
+            let all = DecoderPair { first: &first, second: &second, view };
             whole.update(&shaders, &queue, &mut encoder, &mut [(&mut *expected, &all)]).unwrap();
             queue.submit([encoder.finish()]);
             for mesh in 0..reel.description().meshes.len() {
@@ -366,7 +372,7 @@ fn e20_positions_and_velocities_in_sixteen_bits() {
     first.decode(3).unwrap();
     second.decode(4).unwrap();
     let view = FrameView::between(&first, &second, 0.3, Pace { span: 0.5, speed: 1.0 }).unwrap();
-    let shown = Decoded { first: &first, second: &second, view };
+    let shown = DecoderPair { first: &first, second: &second, view };
     let made = |position, velocity| {
         let attributes = [(VertexChannel::Position, position), (VertexChannel::Velocity, velocity)];
         let layout = VertexLayout::new(&attributes);
@@ -393,9 +399,9 @@ fn e20_positions_and_velocities_in_sixteen_bits() {
         };
         if bits >> 15 == 1 { -size } else { size }
     };
-    let plain = made(Format::F32x3, Format::F32x3);
-    let halves = made(Format::F16x4, Format::F16x4);
-    let bounded = made(Format::U16x4, Format::F16x4);
+    let plain = made(VertexFormat::F32x3, VertexFormat::F32x3);
+    let halves = made(VertexFormat::F16x4, VertexFormat::F16x4);
+    let bounded = made(VertexFormat::U16x4, VertexFormat::F16x4);
     let bounds = reel.description().meshes[0].bounds;
     assert!(plain.len() > 1000);
     for ((plain, halves), bounded) in plain.iter().zip(&halves).zip(&bounded) {

@@ -1,6 +1,6 @@
 //! Blocks that are read and written while their owner evicts, frees and moves them.
 
-use crate::heap::{HeapEnd, Heap};
+use crate::heap::{Heap, HeapEnd};
 use loom::thread;
 
 /// Words of a granule.

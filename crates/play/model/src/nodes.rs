@@ -15,7 +15,8 @@ struct CountedJob {
 
 impl CountedJob {
     fn new() -> Arc<CountedJob> {
-        let work = CountedJob { graph: JobGraph::new(3), started: Default::default(), buffers: Default::default() };
+        let work =
+            CountedJob { graph: JobGraph::new(3), started: Default::default(), buffers: Default::default() };
         for node in 0..3 {
             work.graph.begin(node);
         }

@@ -5,10 +5,12 @@ mod stage;
 
 use eframe::wgpu;
 use glam::Vec3;
-use meshreel::{Command, Format, InstanceId, Options, Player, Repeat, VertexChannel, policy::Lens};
+use meshreel::{
+    Command, InstanceId, Options, Player, Repeat, VertexChannel, VertexFormat, policy::Projection,
+};
 use meshreel_gpu::VertexLayout;
-use meshreel_gpu::instances::{self, Model, Palette, View};
-use meshreel_gpu::wgpu::{Budget, Frames, GpuReel, Instances, Output, Shaders};
+use meshreel_gpu::instances::{self, InstanceView, Model, Palette};
+use meshreel_gpu::wgpu::{Budget, FrameSource, GpuReel, Instances, Output, Shaders};
 
 const SHADER: &str = "
 @group(1) @binding(0) var<uniform> clip: mat4x4f;
@@ -30,25 +32,30 @@ impl stage::Scene for Crowd {
         player.tick(1.0 / 60.0);
         let Some(shown) = player.frame(*instance) else { return };
         let (output, reel, crowd, _) = card.get_or_insert_with(|| {
-            let vertex = [VertexChannel::Position, VertexChannel::Normal].map(|what| (what, Format::F32x3));
+            let vertex =
+                [VertexChannel::Position, VertexChannel::Normal].map(|what| (what, VertexFormat::F32x3));
             let (layout, budget) = (VertexLayout::new(&vertex), Budget::default());
             let reel = GpuReel::new((device, queue), shaders, &shown, layout, budget).expect("room");
-            let model = Model::of_mesh(&Frames::mesh(&shown, false, 0), false);
+            let model = Model::from_mesh(&FrameSource::mesh(&shown, false, 0), false);
             let places: Vec<[[f32; 4]; 3]> = (0..10_000)
                 .map(|i| [i % 100, i / 100].map(|at| 2.5 * model.radius * (at as f32 - 50.0)))
                 .map(|[x, z]| [[1.0, 0.0, 0.0, x], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, z]])
                 .collect();
             let mut crowd = Instances::new(device, &Palette(vec![model]), places.len()).expect("room");
-            crowd.place(queue, &places, &vec![0; places.len()]).expect("room");
-            let text = instances::pull(0) + SHADER;
+            crowd.set_instances(queue, &places, &vec![0; places.len()]).expect("room");
+            let text = instances::pull_wgsl(0) + SHADER;
             let pipeline = picture.camera.pipeline(device, text, crowd.pulled_layout());
             (reel.output(device, shaders), reel, crowd, pipeline)
         });
         reel.update(shaders, queue, picture.encoder, &mut [(output, &shown)]).expect("room");
         let far = 12.0 * Vec3::from_slice(&shown.view().bounds()[3..]).length();
         let (eye, clip) = picture.look_from(far);
-        let lens = Lens { angle: 1.0, height: 800.0 };
-        crowd.update(queue, picture.encoder, &View::new(&clip.to_cols_array_2d(), eye.to_array(), &lens));
+        let lens = Projection { angle: 1.0, height: 800.0 };
+        crowd.update(
+            queue,
+            picture.encoder,
+            &InstanceView::new(&clip.to_cols_array_2d(), eye.to_array(), &lens),
+        );
     }
 
     fn draw(&self, pass: &mut wgpu::RenderPass<'static>) {
@@ -64,7 +71,7 @@ fn main() -> eframe::Result {
     let file = std::env::args().nth(1).expect("usage: ten_thousand FILE.reel");
     let mut player = Player::new(Options::default());
     let opened = player.open(&file);
-    let instance = player.instance(opened).expect("a file");
+    let instance = player.add_instance(opened).expect("a file");
     player.command(instance, Command::Repeat(Repeat::Loop));
     player.command(instance, Command::Play);
     stage::run("ten thousand", move |device| Crowd(player, instance, Shaders::new(device), None))

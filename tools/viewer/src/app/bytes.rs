@@ -37,7 +37,7 @@ impl App {
 /// Returns a description of the chunks of a kind.
 fn chunk_description(kind: u16) -> &'static str {
     match kind {
-        kind::INDEX | kind::BETWEEN => "frames",
+        kind::INDEPENDENT_UNIT | kind::DEPENDENT_UNIT => "frames",
         kind::VERTEX_ATTRIBUTES => "animated attributes, apart from frames",
         kind::CONNECTIVITY => "triangles",
         kind::VALUES => "what stands still",
@@ -179,14 +179,14 @@ fn clips(ui: &mut egui::Ui, document: &Document) {
 /// sizes.
 fn advice_lines(document: &Document) -> Vec<String> {
     let all = match &document.report {
-        Some(report) => advice::of_report(report),
+        Some(report) => advice::from_report(report),
         None => {
             let (sizes, all) = (document.sizes.as_ref(), document.reel.frame_count());
             let sizes = sizes.filter(|sizes| sizes.measured.frames == all);
             let sizes: Option<Vec<u64>> =
                 sizes.map(|sizes| sizes.measured.meshes.iter().map(|size| *size as u64).collect());
             let (description, frames) = (document.reel.description(), document.reel.frame_count());
-            advice::of_description(description, frames, sizes.as_deref())
+            advice::from_description(description, frames, sizes.as_deref())
         }
     };
     match all.is_empty() {

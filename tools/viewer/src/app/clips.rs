@@ -7,7 +7,7 @@ use crate::errors::one_line;
 use eframe::egui;
 use egui::RichText;
 use meshreel::clip::PoseSource;
-use meshreel_compile::report::readable::{bytes, number, short};
+use meshreel_compile::report::readable::{bytes, short, with_noun};
 
 impl App {
     pub(super) fn clip_facts(&mut self, ui: &mut egui::Ui) {
@@ -33,8 +33,8 @@ impl App {
         let played = clips.played();
         ui.label(format!(
             "{}, {}, {} a second, {} s",
-            number(played.joints(), "joint"),
-            number(played.samples(), "sample"),
+            with_noun(played.joints(), "joint"),
+            with_noun(played.samples(), "sample"),
             short(played.fps()),
             short(played.duration())
         ));
@@ -64,7 +64,8 @@ fn choice(ui: &mut egui::Ui, document: &Document) -> Option<usize> {
         for i in range {
             let clip = &clips.all()[i];
             let name = if clip.name().is_empty() { "(no name)" } else { clip.name() };
-            let tip = format!("{} of {}", number(clip.samples(), "sample"), number(clip.joints(), "joint"));
+            let tip =
+                format!("{} of {}", with_noun(clip.samples(), "sample"), with_noun(clip.joints(), "joint"));
             if ui.selectable_label(clips.chosen() == i, name).on_hover_text(tip).clicked() {
                 chosen = Some(i);
             }
@@ -83,8 +84,8 @@ fn layers(ui: &mut egui::Ui, clips: &mut Clips) {
     let mut tiers = clips.tiers().to_vec();
     for (layer, played) in clips.layers.iter().zip(&mut tiers) {
         let all = layer.tiers.len();
-        ui.label(format!("{}: {}", layer.name, number(layer.joints.len(), "joint")));
-        let slider = egui::Slider::new(played, 0..=all).text(format!("of {}", number(all, "tier")));
+        ui.label(format!("{}: {}", layer.name, with_noun(layer.joints.len(), "joint")));
+        let slider = egui::Slider::new(played, 0..=all).text(format!("of {}", with_noun(all, "tier")));
         ui.add(slider).on_hover_text(
             "Tiers that are there. Fewer: less exact; none: the joints of this layer stand in the bind pose",
         );
@@ -99,7 +100,7 @@ fn layers(ui: &mut egui::Ui, clips: &mut Clips) {
 fn markers(ui: &mut egui::Ui, clips: &Clips) {
     let played = clips.played();
     if !played.scalar_tracks().is_empty() {
-        ui.label(format!("{} of numbers", number(played.scalar_tracks().len(), "track")));
+        ui.label(format!("{} of numbers", with_noun(played.scalar_tracks().len(), "track")));
     }
     for marker in played.markers() {
         ui.label(format!("{} s: {}", short(marker.time), marker.name));

@@ -1,7 +1,7 @@
 //! The panel of curves: the motion of the selected joint over time, source against decoded.
 
 use super::state::App;
-use crate::curves::{Curves, CurveSampling};
+use crate::curves::{CurveSampling, Curves};
 use crate::document::Document;
 use eframe::egui;
 use egui::{Color32, Pos2, Stroke};
@@ -51,7 +51,8 @@ impl App {
             None => {}
         }
         let known = self.curves.as_ref().is_some_and(|curves| curves.match_selection(clips, has_source));
-        let comes = self.sampling.as_ref().is_some_and(|sampling| sampling.matches_selection(clips, has_source));
+        let comes =
+            self.sampling.as_ref().is_some_and(|sampling| sampling.matches_selection(clips, has_source));
         if !known && !comes {
             let ctx = ui.ctx().clone();
             self.sampling = CurveSampling::start(clips, source, move || ctx.request_repaint());

@@ -4,7 +4,7 @@ use super::state::{App, SourceState};
 use crate::looks::DisplayMode;
 use crate::source::SourceOpening;
 use eframe::egui;
-use meshreel_compile::report::readable::{bytes, count, number, short};
+use meshreel_compile::report::readable::{bytes, count, short, with_noun};
 use std::path::PathBuf;
 
 impl App {
@@ -82,10 +82,10 @@ impl App {
         let clips = document.clips.as_ref().map_or(0, |clips| clips.all().len());
         ui.label(format!(
             "{}, {}, {}, {}",
-            number(document.reel.frame_count(), "frame"),
-            number(description.nodes.len(), "node"),
-            number(description.meshes.len(), "mesh"),
-            number(clips, "clip")
+            with_noun(document.reel.frame_count(), "frame"),
+            with_noun(description.nodes.len(), "node"),
+            with_noun(description.meshes.len(), "mesh"),
+            with_noun(clips, "clip")
         ));
         self.selected_facts(ui);
         self.level_facts(ui);

@@ -3,7 +3,7 @@
 use crate::adapter::NO_ADAPTER;
 use crate::arguments::{Arguments, Panel};
 use crate::camera::Camera;
-use crate::curves::{Curves, CurveSampling};
+use crate::curves::{CurveSampling, Curves};
 use crate::document::Document;
 use crate::errors::one_line;
 use crate::loading::{Loading, is_reel};
@@ -11,7 +11,7 @@ use crate::looks::DisplayMode;
 use crate::picking::{self, Picking};
 use crate::picture;
 use crate::renderer::{Renderer, Style};
-use crate::source::{self, ClipErrors, FrameErrors, ErrorMeasurement, SourceOpening, SourceFile};
+use crate::source::{self, ClipErrors, ErrorMeasurement, FrameErrors, SourceFile, SourceOpening};
 use eframe::egui;
 use egui::Key;
 use std::path::{Path, PathBuf};

@@ -6,7 +6,7 @@ use super::stretches::stretches;
 use crate::errors::one_line;
 use crate::streaming::Streaming;
 use eframe::egui;
-use meshreel_compile::report::readable::{bytes, number};
+use meshreel_compile::report::readable::{bytes, with_noun};
 
 impl App {
     /// Draws the streaming player's state: its heap, the state of each frame, and its times.
@@ -76,7 +76,7 @@ fn figures(ui: &mut egui::Ui, streaming: &Streaming, frames: f32) {
             stretches(ui, ranges.iter().map(part));
         }
         let counters = stream.counters;
-        ui.label(format!("{}, {}", number(counters.reads as usize, "read"), bytes(counters.bytes_read)));
+        ui.label(format!("{}, {}", with_noun(counters.reads as usize, "read"), bytes(counters.bytes_read)));
         ui.label(format!("{} units, {} frames decoded", counters.decodes, counters.frames_decoded));
     }
     let (missed, waited) = streaming.missed_ticks();

@@ -47,7 +47,9 @@ impl App {
                     .on_hover_text("The skeleton of the clip that is chosen at the right. Key B");
                 ui.toggle_value(&mut self.names, "names").on_hover_text("Names of its joints. Key N");
             }
-            if let Some(levels) = self.document.as_ref().map(Document::lod_levels).filter(|levels| *levels > 1) {
+            if let Some(levels) =
+                self.document.as_ref().map(Document::lod_levels).filter(|levels| *levels > 1)
+            {
                 let level = egui::DragValue::new(&mut self.style.level).range(0..=levels - 1);
                 ui.add(level.prefix("level ")).on_hover_text("Level of detail, 0 the mesh itself");
             }

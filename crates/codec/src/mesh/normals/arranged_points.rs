@@ -169,12 +169,12 @@ impl<P: IntegerPoint> DifferenceUnit for P {
 
 /// The points themselves carry it: one kernel for both types, as WebAssembly programs should be small.
 #[cfg(target_arch = "wasm32")]
-pub(super) struct Told;
+pub(super) struct RuntimeUnit;
 
 #[cfg(target_arch = "wasm32")]
-impl DifferenceUnit for Told {
+impl DifferenceUnit for RuntimeUnit {
     #[inline(always)]
-    fn of(laid: &ArrangedPoints) -> f32 {
+    fn unit(laid: &ArrangedPoints) -> f32 {
         laid.unit
     }
 }

@@ -477,8 +477,8 @@ impl Normals {
     fn run_kernel(&self, isa: Isa, wide: bool, work: &mut NormalBuffers, stage: Stage<'_>) {
         #[cfg(target_arch = "wasm32")]
         {
-            work.laid.unit = for_width!(wide, W => <[W; 4] as Place>::UNIT);
-            let unit = PhantomData::<arranged_points::Told>;
+            work.arranged.unit = for_width!(wide, W => <[W; 4] as IntegerPoint>::UNIT);
+            let unit = PhantomData::<arranged_points::RuntimeUnit>;
             lanes::run_blocks(isa, Kernel { normals: self, unit, work, stage });
         }
         #[cfg(not(target_arch = "wasm32"))]
