@@ -182,7 +182,7 @@ impl Chain {
         Ok(())
     }
 
-    /// Saves the state from which decoding can resume after this frame: [`state_words`] for each point.
+    /// Saves the state from which decoding can resume after this frame: [`state_len`] for each point.
     pub fn save_stream(&self, stream: usize, components: usize, out: &mut [u32]) {
         let points = self.now.streams[stream].chunks_exact(stride(components));
         for (out, point) in out.chunks_exact_mut(state_len(components)).zip(points) {
