@@ -137,7 +137,7 @@ impl Tangents {
         let mut corners: Vec<Vec<FanCorner<[f32; 2]>>> = vec![Vec::new(); own.len()];
         for (l, list) in lanes.iter().enumerate() {
             if self.projected && list.len() <= MAX_FAN_CORNERS {
-                corners[l] = chain(list.iter().map(|c| c.to_fan_corner(of.place)).collect());
+                corners[l] = chain(list.iter().map(|c| c.fan_corner(of.place)).collect());
                 continue;
             }
             let around = constant_factors(list, of);
@@ -445,7 +445,7 @@ impl UvCorner {
     }
 
     /// Returns the corner in terms of places.
-    fn to_fan_corner(&self, place: &[u32]) -> FanCorner<[f32; 2]> {
+    fn fan_corner(&self, place: &[u32]) -> FanCorner<[f32; 2]> {
         let [at, after, before] = self.vertices.map(|v| place[v as usize]);
         FanCorner { at, after, across: after, before, own: self.factors }
     }
