@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use libfuzzer_sys::fuzz_target;
 use meshreel_fuzz::{file, walk};
 use meshreel_scene::read::{openvat as reader, usd};
-use meshreel_scene::write::openvat::{Image, Normals, Options, write};
+use meshreel_scene::write::openvat::{ExportOptions, ImageFormat, NormalTarget, write};
 
 const SCENE: &str = r#"#usda 1.0
 def Mesh "m" {
@@ -34,10 +34,10 @@ fn sets() -> &'static [Set] {
     static SETS: OnceLock<Vec<Set>> = OnceLock::new();
     SETS.get_or_init(|| {
         let (scene, _) = usd::open(&file("a.usda", SCENE.as_bytes())).expect("the scene is well-formed");
-        let kinds = [(Image::Png, Normals::Packed), (Image::Exr, Normals::Separate)];
+        let kinds = [(ImageFormat::Png, NormalTarget::Packed), (ImageFormat::Exr, NormalTarget::Separate)];
         let set = |(image, normals)| {
             let folder = file(&format!("{image:?}"), &[]).with_extension("vat");
-            let options = Options { normals, image, tolerance: None };
+            let options = ExportOptions { normals, image, tolerance: None };
             let frames = [0.0, 0.5, 1.0].map(|frame| frame / 24.0);
             write(&folder, &scene, &frames, &options, &mut |_, _| ()).expect("the scene has textures");
             let entries = fs::read_dir(&folder).expect("the folder was written");
