@@ -175,7 +175,7 @@ pub enum ActionKind {
     Turn(u32),
     /// The position passed this event.
     Event(u32),
-    /// The clip is over; [`Clip::end`] is what remains of it.
+    /// The clip is over; [`SequenceClip::end`] is what remains of it.
     End,
     /// After a jump: the clip is as if it had never played.
     Remove,
@@ -226,7 +226,7 @@ pub enum Stage {
     Streaming,
     /// The clip plays.
     Playing,
-    /// Over; [`Clip::end`] is shown.
+    /// Over; [`SequenceClip::end`] is shown.
     Ended,
 }
 

@@ -72,8 +72,8 @@
 //!
 //! # How it is used
 //!
-//! * Compile: build [`NormalSharing`](crate::topology::partition::Sharing) from the source's normals of all
-//!   frames (or from the smoothing groups, without reading frames), then
+//! * Compile: build [`NormalSharing`](crate::topology::partition::NormalSharing) from the source's normals of
+//!   all frames (or from the smoothing groups, without reading frames), then
 //!   [`Encoder::new`](crate::mesh::normals::encode::Encoder::new) with about two dozen decoded frames, then
 //!   its `static_bytes`. `encode` returns the bytes, states and largest errors of each access unit; if these
 //!   are above the tolerance, the mesh cannot be coded in this way (vertices of one group that differ,
