@@ -351,7 +351,7 @@ pub struct VerifyArgs {
     /// parts and compressed files the mesh's own tolerance]
     #[arg(long, value_name = "T", requires = "extracted")]
     pub tolerance: Option<Distance>,
-    /// --extracted: the level of detail that was extracted [default: 0]
+    /// --extracted: the level of detail that was extracted
     #[arg(long, value_name = "K", requires = "extracted", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=7))]
     pub lod: u8,
 }
@@ -373,7 +373,7 @@ pub struct ExtractArgs {
     #[arg(long = "as", value_name = "BONES")]
     pub bones: Option<BoneForm>,
     /// A level of detail of a file that has some (compile --lod): the vertices that it needs and its
-    /// triangles. A mesh with fewer levels comes at its last [default: 0, the mesh itself]
+    /// triangles. A mesh with fewer levels comes at its last. 0: the mesh itself
     #[arg(long, value_name = "K", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=7))]
     pub lod: u8,
     /// The content of a directory: obj (a sequence of files) or openvat (vertex animation textures in
