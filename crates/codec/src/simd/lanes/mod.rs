@@ -43,8 +43,7 @@ pub(crate) fn run_blocks(isa: Isa, task: impl BlockTask) {
         },
         Isa::Narrow(narrow) => narrow::run_blocks(narrow, task),
         // Without vector registers, eight at a time is eight times the code, and slower.
-        _ if cfg!(target_arch = "wasm32") => task.run::<f32>(),
-        _ => task.run::<Portable>(),
+        _ => task.run::<f32>(),
     }
 }
 
