@@ -1,92 +1,14 @@
-//! Correctly rounded parsing of numbers from the bytes of a text.
-//!
-//! Most numbers have at most about 15 digits and a small exponent. Digits and power of ten are then exact in
-//! f64, so one multiplication or division gives the correctly rounded f64; rounding that again to f32 is
-//! right unless it lies half-way between two f32 or is subnormal as f32. Everything else goes to the standard
-//! library.
+//! Numbers from the bytes of a text.
 
-/// The powers of ten that f64 represents exactly.
-const TENS: [f64; 23] = [
-    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
-    1e19, 1e20, 1e21, 1e22,
-];
-
-/// Parses a decimal number, or `nan` or `inf` in any of the spellings that C libraries print.
+/// Parses a decimal number, correctly rounded, or `nan` or `inf` in any of the spellings that C libraries
+/// print.
 #[inline]
 pub(crate) fn float(word: &[u8]) -> Option<f32> {
-    fast(word).or_else(|| slow(word))
-}
-
-fn fast(word: &[u8]) -> Option<f32> {
-    let (negative, digits) = match word {
-        [b'-', rest @ ..] => (true, rest),
-        [b'+', rest @ ..] => (false, rest),
-        _ => (false, word),
-    };
-    let mut mantissa = 0u64;
-    let mut count = 0usize;
-    let mut scale = 0i32;
-    let mut i = 0;
-    while let Some(d) = digit(digits, i) {
-        mantissa = mantissa.wrapping_mul(10).wrapping_add(d);
-        i += 1;
-    }
-    count += i;
-    if digits.get(i) == Some(&b'.') {
-        i += 1;
-        let first = i;
-        while let Some(d) = digit(digits, i) {
-            mantissa = mantissa.wrapping_mul(10).wrapping_add(d);
-            i += 1;
-        }
-        count += i - first;
-        scale = -((i - first).min(100) as i32);
-    }
-    // 19 digits cannot overflow u64.
-    if count == 0 || count > 19 || mantissa > 1 << 53 {
-        return None;
-    }
-    if let Some(b'e' | b'E') = digits.get(i) {
-        i += 1;
-        let negative = match digits.get(i) {
-            Some(b'-') => {
-                i += 1;
-                true
-            }
-            Some(b'+') => {
-                i += 1;
-                false
-            }
-            _ => false,
-        };
-        let first = i;
-        let mut exponent = 0i32;
-        while let Some(d) = digit(digits, i) {
-            exponent = exponent.saturating_mul(10).saturating_add(d as i32);
-            i += 1;
-        }
-        if i == first {
-            return None;
-        }
-        scale = scale.saturating_add(if negative { -exponent } else { exponent });
-    }
-    if i != digits.len() {
-        return None;
-    }
-    let power = TENS.get(scale.unsigned_abs() as usize)?;
-    let value = if scale < 0 { mantissa as f64 / power } else { mantissa as f64 * power };
-    let half_way = value.to_bits() & 0x1fff_ffff == 0x1000_0000;
-    if half_way || (value < f32::MIN_POSITIVE as f64 && mantissa != 0) {
-        return None;
-    }
-    Some(if negative { -(value as f32) } else { value as f32 })
+    fast_float2::parse(word).ok().or_else(|| odd_spelling(word))
 }
 
 #[cold]
-fn slow(word: &[u8]) -> Option<f32> {
-    if let Ok(value) = std::str::from_utf8(word).ok()?.parse() {
-        return Some(value);
-    }
+fn odd_spelling(word: &[u8]) -> Option<f32> {
     let (sign, rest) = match word {
         [b'-', rest @ ..] => (-1.0, rest),
         [b'+', rest @ ..] => (1.0, rest),

@@ -1,7 +1,7 @@
 //! The binary chunk: written to disk as it grows, with the accessors that describe it. In a compressed file,
 //! views refer to a placeholder buffer that does not exist, and to the compressed bytes of the chunk.
 
-use super::meshopt::{Extension, filters, indices, vertices};
+use super::meshopt::{Extension, compress_triangles, compress_values, filters};
 use crate::Error;
 use crate::write::Temporary;
 use gltf_json::accessor::{Accessor, ComponentType, GenericComponentType, IndexComponentType, Type, sparse};
@@ -343,7 +343,10 @@ impl Document {
     /// Appends `self.bytes`, compressed or raw, aligned to 4.
     fn view(&mut self, purpose: AccessorUse, packing: Packing) -> Result<Index<View>, Error> {
         let plain = self.bytes.len();
-        let packed = self.compression.and_then(|extension| pack(&self.bytes, extension, packing));
+        let packed = match self.compression {
+            Some(extension) => pack(&self.bytes, extension, packing)?,
+            None => None,
+        };
         let (buffer, place, extensions) = match packed {
             None => (0, self.length, None),
             Some((bytes, name, said)) => {
@@ -454,17 +457,17 @@ fn pack(
     bytes: &[u8],
     extension: Extension,
     packing: Packing,
-) -> Option<(Vec<u8>, &'static str, Map<String, Value>)> {
+) -> Result<Option<(Vec<u8>, &'static str, Map<String, Value>)>, Error> {
     let (packed, stride, mode, filter) = match packing {
-        Packing::Raw => return None,
-        _ if bytes.is_empty() => return None,
+        Packing::Raw => return Ok(None),
+        _ if bytes.is_empty() => return Ok(None),
         Packing::Values(stride, filter) => {
-            (vertices::encode(bytes, stride, extension.version()), stride, "ATTRIBUTES", filter)
+            (compress_values(bytes, stride, extension)?, stride, "ATTRIBUTES", filter)
         }
         Packing::Triangles(stride) => {
             let index = |b: &[u8]| b.iter().rev().fold(0, |all, b| all << 8 | u32::from(*b));
             let list: Vec<u32> = bytes.chunks_exact(stride).map(index).collect();
-            (indices::encode(&list), stride, "TRIANGLES", None)
+            (compress_triangles(&list)?, stride, "TRIANGLES", None)
         }
     };
     let mut said = Map::new();
@@ -475,7 +478,7 @@ fn pack(
     if let Some(filter) = filter {
         said.insert("filter".into(), filter.into());
     }
-    Some((packed, extension.name(), said))
+    Ok(Some((packed, extension.name(), said)))
 }
 
 fn accessor_type(components: usize) -> Type {
