@@ -102,7 +102,13 @@ fn size(
         ..Options::default()
     };
     let options = with_relative_tolerance(options, scene, tolerance)?;
-    let report =
-        compile(scene, Vec::new(), &folder.join("choice.reel"), &options, &meshreel_check::reopen, &Silent)?;
+    let report = compile(
+        scene.clone(),
+        Vec::new(),
+        &folder.join("choice.reel"),
+        &options,
+        &meshreel_check::reopen,
+        &Silent,
+    )?;
     Ok(report.meshes.iter().map(|mesh| mesh.bytes).sum())
 }

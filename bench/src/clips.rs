@@ -292,7 +292,7 @@ fn measure(file: &Path, arguments: &Arguments) -> anyhow::Result<Row> {
         };
         compress = compress.min(seconds);
     }
-    let report = compile(&scene, remarks, &target, &options, &meshreel_check::reopen, &Silent)?;
+    let report = compile(scene.clone(), remarks, &target, &options, &meshreel_check::reopen, &Silent)?;
     let clip = &report.clips[0];
     let reel = Reel::open(&target, &Limits::default())?;
     let (again, _) = read::open(file, &ReadOptions::default())?;

@@ -96,7 +96,7 @@ fn measure(name: &str, scene: &Scene, tolerance: f64, preset: Preset, counts: bo
         ..Options::default()
     };
     let options = compare::with_relative_tolerance(options, scene, tolerance)?;
-    let report = compile(scene, Vec::new(), &target, &options, &meshreel_check::reopen, &Silent)?;
+    let report = compile(scene.clone(), Vec::new(), &target, &options, &meshreel_check::reopen, &Silent)?;
     let reel = Reel::open(&target, &Limits::default())?;
     let found = meshreel_check::verify::verify(scene, &reel, &|_, _| {})?;
     let mut plain = ZstdBaseline::default();

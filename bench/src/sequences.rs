@@ -169,7 +169,7 @@ fn measure(
     let folder = tempfile::tempdir()?;
     let target = folder.path().join("sequence.reel");
     let start = Instant::now();
-    let report = compile(&scene, remarks, &target, &options, &meshreel_check::reopen, &Silent)?;
+    let report = compile(scene.clone(), remarks, &target, &options, &meshreel_check::reopen, &Silent)?;
     let seconds = start.elapsed().as_secs_f64();
     let [mesh] = &report.meshes[..] else {
         bail!("{} meshes instead of one", report.meshes.len());

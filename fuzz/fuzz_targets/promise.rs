@@ -16,7 +16,7 @@ fuzz_target!(|data: &[u8]| {
     let scene = scene(&mut numbers);
     let options = more(options, &mut numbers);
     let target = file("out.reel", &[]);
-    match compile(&scene, Vec::new(), &target, &options, &meshreel_check::reopen, &Silent) {
+    match compile(scene.clone(), Vec::new(), &target, &options, &meshreel_check::reopen, &Silent) {
         Ok(_) => {}
         Err(error @ Error::Promise { .. }) => panic!("{error}"),
         Err(_) => return,

@@ -75,7 +75,7 @@ fn tried(scene: &Scene, options: &Options, also: Also<'_>) -> Outcome {
         return Outcome::Refused("no temporary folder".into());
     };
     let path = folder.path().join("scene.reel");
-    match compile(scene, Vec::new(), &path, options, &reopen, &Silent) {
+    match compile(scene.clone(), Vec::new(), &path, options, &reopen, &Silent) {
         Ok(_) => {}
         Err(error @ (Error::Promise { .. } | Error::Refused { .. })) => {
             return Outcome::Broken(error.to_string());

@@ -55,7 +55,7 @@ fn finish(
     options: (&Options, &Tightening),
     progress: &dyn Progress,
 ) -> Result<Finished, Failure> {
-    compile_unnamed(&scene, remarks.clone(), target, options, progress)
+    compile_unnamed(scene, remarks.clone(), target, options, progress)
         .map_err(|error| Failure::from(error).with_reader_remarks(remarks))
 }
 

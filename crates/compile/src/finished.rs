@@ -1,8 +1,8 @@
 //! A compiled file that has no name yet.
 
 use crate::Error;
-use crate::pipeline::pool;
 use crate::report::{Inspect, Phase, Progress, Report};
+use crate::threads::pool;
 use crate::write::output::publish;
 use meshreel_format::CompleteFile;
 use std::path::{Path, PathBuf};

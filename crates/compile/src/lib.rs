@@ -13,11 +13,11 @@ pub mod mesh;
 mod meter;
 mod method;
 mod nodes;
-pub mod pipeline;
 pub mod plan;
 pub mod report;
 mod rig;
 mod select;
+mod threads;
 mod tighter;
 mod write;
 

@@ -1,9 +1,9 @@
 //! Progress of the search for methods: the work expected of each mesh, and how much of it is done.
 
 use crate::report::{Phase, Progress, VERIFY_TIME_RATIO};
-use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Amount of work of one kind, in nanoseconds, after which its measured speed weighs as much as the expected
@@ -35,17 +35,34 @@ struct Tally {
     took: AtomicU64,
 }
 
-/// Adds up the work of all meshes, and reports the progress.
-pub struct Meter<'a> {
-    progress: &'a dyn Progress,
+/// Adds up the work of all meshes; [`Meter::watch`] reports the progress. A copy shares it.
+#[derive(Clone, Default)]
+pub struct Meter(Arc<Totals>);
+
+/// The work of all meshes.
+#[derive(Default)]
+struct Totals {
     tallies: [Tally; 3],
     /// Expected work of the final coding of all frames.
     coded: AtomicU64,
+    news: Mutex<News>,
+    /// Notified of each change of `news`.
+    changed: Condvar,
+}
+
+/// The state that is reported next.
+#[derive(Default)]
+struct News {
+    /// The trial under way, and its mesh; `None` if nothing has changed since the last report.
+    trying: Option<String>,
+    /// `true` while a report is under way.
+    reporting: bool,
+    ended: bool,
 }
 
 /// The work on one mesh: expected, and left.
-pub struct MeshWork<'a> {
-    meter: &'a Meter<'a>,
+pub struct MeshWork {
+    totals: Arc<Totals>,
     path: String,
     now: Mutex<MeshProgress>,
 }
@@ -125,18 +142,74 @@ impl ExpectedWork {
     }
 }
 
-impl<'a> Meter<'a> {
-    /// A meter without any work yet.
-    pub fn new(progress: &'a dyn Progress) -> Meter<'a> {
-        Meter { progress, tallies: Default::default(), coded: AtomicU64::new(0) }
-    }
-
+impl Meter {
     /// Adds the work of a mesh; frames are coded after all of it.
-    pub fn add_mesh(&'a self, path: &str, ahead: ExpectedWork) -> MeshWork<'a> {
-        self.coded.fetch_add(ahead.frames, Relaxed);
-        let work = MeshWork { meter: self, path: path.into(), now: Mutex::default() };
+    pub fn add_mesh(&self, path: &str, ahead: ExpectedWork) -> MeshWork {
+        self.0.coded.fetch_add(ahead.frames, Relaxed);
+        let work = MeshWork { totals: self.0.clone(), path: path.into(), now: Mutex::default() };
         work.change(|now| now.ahead = ahead);
         work
+    }
+
+    /// Does some of the work on a thread of its own, and reports its progress from this one meanwhile.
+    pub fn watch<T: Send>(&self, progress: &dyn Progress, work: impl FnOnce() -> T + Send) -> T {
+        let totals = &*self.0;
+        totals.news().ended = false;
+        std::thread::scope(|threads| {
+            let worker = threads.spawn(|| {
+                let _end = EndOnDrop(totals);
+                work()
+            });
+            while let Some(trying) = totals.wait() {
+                let [done, total] = totals.nanoseconds();
+                progress.trying(&trying);
+                progress.update(Phase::Search, done, total);
+                totals.news().reporting = false;
+                totals.changed.notify_all();
+            }
+            worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+}
+
+impl Meter {
+    /// Waits, within [`Meter::watch`], until all is reported: the next phase may report its own progress.
+    pub fn flush(&self) {
+        let mut news = self.0.news();
+        while news.reporting || news.trying.is_some() {
+            news = self.0.changed.wait(news).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// Ends [`Meter::watch`], also after a panic.
+struct EndOnDrop<'t>(&'t Totals);
+
+impl Drop for EndOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.news().ended = true;
+        self.0.changed.notify_all();
+    }
+}
+
+impl Totals {
+    fn news(&self) -> MutexGuard<'_, News> {
+        self.news.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for something to report; `None` if the work has ended.
+    fn wait(&self) -> Option<String> {
+        let mut news = self.news();
+        loop {
+            if let Some(trying) = news.trying.take() {
+                news.reporting = true;
+                return Some(trying);
+            }
+            if news.ended {
+                return None;
+            }
+            news = self.changed.wait(news).unwrap_or_else(PoisonError::into_inner);
+        }
     }
 
     /// Returns the nanoseconds that are done, and the total.
@@ -158,7 +231,7 @@ impl<'a> Meter<'a> {
     }
 }
 
-impl MeshWork<'_> {
+impl MeshWork {
     /// Reports what is being tried from now on.
     pub fn trying(&self, what: &str) {
         self.change(|now| {
@@ -265,7 +338,7 @@ impl MeshWork<'_> {
         let Ok(mut now) = self.now.lock() else { return };
         change(&mut now);
         let left = now.ahead.remaining(now.done);
-        for (tally, (left, before)) in self.meter.tallies.iter().zip(left.into_iter().zip(now.left)) {
+        for (tally, (left, before)) in self.totals.tallies.iter().zip(left.into_iter().zip(now.left)) {
             tally.left.fetch_add(left, Relaxed);
             tally.left.fetch_sub(before, Relaxed);
         }
@@ -278,7 +351,7 @@ impl MeshWork<'_> {
             if now.ahead.sets.is_empty() {
                 return;
             }
-            for (tally, work) in self.meter.tallies.iter().zip(work(now)) {
+            for (tally, work) in self.totals.tallies.iter().zip(work(now)) {
                 tally.done.fetch_add(work, Relaxed);
             }
             let since = now.since.replace(Instant::now());
@@ -286,19 +359,16 @@ impl MeshWork<'_> {
             if let WorkKind::Settings = kind {
                 took += std::mem::take(&mut now.carried);
             }
-            self.meter.tallies[kind as usize].took.fetch_add(took.as_nanos() as u64, Relaxed);
+            self.totals.tallies[kind as usize].took.fetch_add(took.as_nanos() as u64, Relaxed);
         });
         self.report();
     }
 
     fn report(&self) {
-        let meter = self.meter;
-        if let Ok(now) = self.now.lock()
-            && !now.name.is_empty()
-        {
-            let [done, total] = meter.nanoseconds();
-            meter.progress.trying(&now.name);
-            meter.progress.update(Phase::Search, done, total);
+        let Ok(now) = self.now.lock() else { return };
+        if !now.name.is_empty() {
+            self.totals.news().trying = Some(now.name.clone());
+            self.totals.changed.notify_all();
         }
     }
 }
@@ -306,7 +376,6 @@ impl MeshWork<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::Silent;
 
     /// Returns three sets of options, of which the last two seek bones with the same effort.
     fn ahead() -> ExpectedWork {
@@ -321,17 +390,17 @@ mod tests {
         }
     }
 
-    fn left(meter: &Meter<'_>) -> WorkByKind {
-        [0, 1, 2].map(|kind| meter.tallies[kind].left.load(Relaxed))
+    fn left(meter: &Meter) -> WorkByKind {
+        [0, 1, 2].map(|kind| meter.0.tallies[kind].left.load(Relaxed))
     }
 
-    fn done(meter: &Meter<'_>) -> WorkByKind {
-        [0, 1, 2].map(|kind| meter.tallies[kind].done.load(Relaxed))
+    fn done(meter: &Meter) -> WorkByKind {
+        [0, 1, 2].map(|kind| meter.0.tallies[kind].done.load(Relaxed))
     }
 
     #[test]
     fn bones_are_sought_once_for_each_effort() {
-        let meter = Meter::new(&Silent);
+        let meter = Meter::default();
         let work = meter.add_mesh("/a", ahead());
         assert_eq!(left(&meter), [3 * 15 + 2 * 7, 90, 1400]);
         work.count_set();
@@ -349,7 +418,7 @@ mod tests {
 
     #[test]
     fn what_was_expected_of_a_set_and_did_not_come_is_done() {
-        let meter = Meter::new(&Silent);
+        let meter = Meter::default();
         let work = meter.add_mesh("/a", ahead());
         work.count_settings();
         work.start_search(1.0);
@@ -365,7 +434,7 @@ mod tests {
 
     #[test]
     fn skins_are_as_many_as_was_found_out() {
-        let meter = Meter::new(&Silent);
+        let meter = Meter::default();
         let work = meter.add_mesh("/a", ahead());
         work.set_skins(1.5, 2);
         assert_eq!(left(&meter), [59, 180, 2100]);
@@ -389,7 +458,7 @@ mod tests {
 
     #[test]
     fn a_mesh_that_stands_still_says_nothing() {
-        let meter = Meter::new(&Silent);
+        let meter = Meter::default();
         let work = meter.add_mesh("/a", ExpectedWork::default());
         work.trying("settings");
         work.count_set();

@@ -24,7 +24,6 @@
 //! ```
 
 use crate::Error;
-use crate::decisions::{Decisions, MeshDecisions};
 use crate::finished::Finished;
 use crate::mesh::budgets::{FlattenRound, Flattening};
 use crate::mesh::candidate::MeshCandidate;
@@ -35,19 +34,17 @@ use crate::mesh::scan::PositionScan;
 use crate::mesh::source::MeshSource;
 use crate::mesh::{budgets, candidate, channels, layout, particles};
 use crate::meter::Meter;
-use crate::method::mesh_coder;
-use crate::method::mesh_coder::{CoderInputs, MeshCoder};
-use crate::method::quantize::{Plans, plan_meshes};
-use crate::method::resume::FrameSpan;
+use crate::method::mesh_coder::{MeshCoder, choose_coders};
+use crate::method::quantize::plan_meshes;
 use crate::nodes::budget::Budget;
 use crate::nodes::content::Content;
 use crate::nodes::flatten::FlatNode;
 use crate::nodes::motion::Motion;
 use crate::nodes::{flatten, locators, motion};
-use crate::pipeline::pool;
 use crate::report::{BetweenFrames, ClipReport, Inspect, Log, Phase, Progress, Report};
 use crate::select::selection::SelectedObjects;
 use crate::select::{between, identical, lead, left_out, ranges, selection, times, unseen};
+use crate::threads::pool;
 use crate::tighter::{RequestedOptions, Tightening};
 use crate::write::clips;
 use crate::write::clips::CompiledClips;
@@ -58,14 +55,13 @@ use crate::write::node_coder::NodeCoder;
 use crate::write::report::WrittenFile;
 use meshreel_codec::schedule::Schedule;
 use meshreel_format::CompleteFile;
-use meshreel_options::by_path::ByPath;
 use meshreel_options::{MethodChoice, Options, Preset, RigChoice};
 use meshreel_process::Cancellation;
 use meshreel_process::frame_set::FrameSet;
-use meshreel_process::remesh::Remeshed;
 use meshreel_scene::{MeshId, Remark, Scene, hidden, rig};
 use rayon::prelude::*;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
@@ -73,7 +69,7 @@ use std::time::Instant;
 /// target is replaced only when everything is written, within tolerance, and not refused by `inspect`; until
 /// then the compile can be cancelled ([`Progress::cancellation`]).
 pub fn compile(
-    scene: &Scene,
+    scene: impl Into<Arc<Scene>>,
     remarks: Vec<Remark>,
     target: &Path,
     options: &Options,
@@ -87,46 +83,73 @@ pub fn compile(
 /// Does everything that [`compile`] does but the last step: the file is complete and has no name yet.
 /// `tighter` lists the objects that exceeded their tolerance when the same scene was compiled before.
 pub fn compile_unnamed(
-    scene: &Scene,
+    scene: impl Into<Arc<Scene>>,
     remarks: Vec<Remark>,
     target: &Path,
     (options, tighter): (&Options, &Tightening),
     progress: &dyn Progress,
 ) -> Result<Finished, Error> {
     let started = Instant::now();
-    let asked = RequestedOptions { promised: options, options: &tighter.options(options), tighter };
-    let (mut report, file) = with_scene(scene, remarks, asked, progress, |scene, log, around| {
-        if is_clips_alone(scene) {
-            return around
-                .pool
-                .install(|| clips::write_clip_file(scene, log.remarks, target, asked, progress));
-        }
-        with_job(scene, asked.options, log, around, |job, found, mut log| {
-            // Decisions → the file (`write`).
-            let output = OutputTarget { target, pool: around.pool, progress };
-            let (report, file) = write_or_fall_back_to_exact(job, &output, &mut log)?;
-            Ok((complete_report(report, job, found, log), file))
-        })
-    })?;
+    let context = CompileContext::new(RequestedOptions::new(options, tighter), progress)?;
+    let (scene, log) = (scene.into(), Log { remarks, passes: Vec::new() });
+    let compiled = context.run(|| compile_file(scene, log, target, &context));
+    let (mut report, file) = context.or_cancelled(compiled)?;
     report.seconds = started.elapsed().as_secs_f64();
     Ok(Finished { report, file, target: target.into(), jobs: options.jobs })
 }
 
-/// The thread pool, the progress sink, and the options.
-pub(crate) struct CompileContext<'a> {
-    pub pool: &'a rayon::ThreadPool,
-    pub progress: &'a dyn Progress,
-    pub cancellation: &'a Cancellation,
-    /// The options that the file stores.
-    pub promised: &'a Options,
-    pub tighter: &'a Tightening,
+/// Compiles a scene into a file that has no name yet; none on a dry run.
+fn compile_file(
+    scene: Arc<Scene>,
+    mut log: Log,
+    target: &Path,
+    context: &CompileContext<'_>,
+) -> Result<(Report, Option<CompleteFile>), Error> {
+    let scene = compiled_scene(scene, context, &mut log)?;
+    if is_clips_alone(&scene) {
+        return clips::write_clip_file(&scene, log.remarks, target, context);
+    }
+    let (mut job, results) = decide(scene, context, &mut log)?;
+    let (report, file) = match write(&job, target, context) {
+        Err(_) if job.needs_exact.load(Ordering::Relaxed) && !context.cancellation.is_cancelled() => {
+            log.pass("nodes", "transforms are kept as they are".into());
+            job.exact = true;
+            write(&job, target, context)?
+        }
+        done => done?,
+    };
+    Ok((complete_report(report, &job, results, log), file))
 }
 
-/// The target of a file, the thread pool and the progress sink.
-struct OutputTarget<'a> {
-    target: &'a Path,
-    pool: &'a rayon::ThreadPool,
-    progress: &'a dyn Progress,
+/// The thread pool, the progress, and the options of a compile.
+pub(crate) struct CompileContext<'p> {
+    pool: rayon::ThreadPool,
+    pub progress: &'p dyn Progress,
+    pub cancellation: Cancellation,
+    pub asked: RequestedOptions,
+    meter: Meter,
+}
+
+impl<'p> CompileContext<'p> {
+    /// Checks the options, and starts the threads.
+    pub fn new(asked: RequestedOptions, progress: &'p dyn Progress) -> Result<CompileContext<'p>, Error> {
+        let cancellation = progress.cancellation();
+        cancellation.check()?;
+        asked.options.check()?;
+        let pool = pool(asked.options.jobs)?;
+        Ok(CompileContext { pool, progress, cancellation, asked, meter: Meter::default() })
+    }
+
+    /// Runs `work` on the threads of the pool, and reports the progress of its searches.
+    pub fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        self.meter.watch(self.progress, || self.pool.install(work))
+    }
+
+    /// Returns `result`. A cancelled compile can fail with many kinds of errors: all of them become
+    /// [`Error::Cancelled`].
+    pub fn or_cancelled<T>(&self, result: Result<T, Error>) -> Result<T, Error> {
+        result.map_err(|error| if self.cancellation.is_cancelled() { Error::Cancelled } else { error })
+    }
 }
 
 /// Results of the passes before writing, for the report.
@@ -140,158 +163,93 @@ pub(crate) fn is_clips_alone(scene: &Scene) -> bool {
     scene.meshes.is_empty() && !scene.clips.is_empty()
 }
 
-/// Runs `then` with the part of `scene` that is compiled: its clips alone, or its skinned meshes in their
-/// bind pose, where the options ask for that. After a cancellation every error becomes `Error::Cancelled`.
-pub(crate) fn with_scene<R>(
-    scene: &Scene,
-    remarks: Vec<Remark>,
-    asked: RequestedOptions<'_>,
-    progress: &dyn Progress,
-    then: impl FnOnce(&Scene, Log, &CompileContext<'_>) -> Result<R, Error>,
-) -> Result<R, Error> {
-    let RequestedOptions { promised, options, tighter } = asked;
-    let cancellation = &progress.cancellation();
-    let run = || {
-        cancellation.check()?;
-        options.check()?;
-        let pool = &pool(options.jobs)?;
-        let mut log = Log { remarks, passes: Vec::new() };
-        let shown = options.show_hidden.then(|| hidden::show_all(scene)).transpose()?;
-        let scene = shown.as_ref().unwrap_or(scene);
-        let clips_only = selection::clips_only(scene, options, &mut log)?;
-        let scene = clips_only.as_ref().unwrap_or(scene);
-        let standing = (options.rig == RigChoice::Only).then(|| rig::freeze_driven_meshes(scene));
-        let scene = standing.as_ref().unwrap_or(scene);
-        if is_clips_alone(scene) {
-            log.remarks.extend(options.ineffective_option_remarks());
-        }
-        then(scene, log, &CompileContext { pool, progress, cancellation, promised, tighter })
-    };
-    // A cancelled compile can fail with many kinds of errors.
-    run().map_err(|error| if cancellation.is_cancelled() { Error::Cancelled } else { error })
+/// Returns the part of a scene that is compiled: where the options ask for it, hidden objects as if they
+/// were shown, clips alone, or skinned meshes in their bind pose.
+pub(crate) fn compiled_scene(
+    mut scene: Arc<Scene>,
+    context: &CompileContext<'_>,
+    log: &mut Log,
+) -> Result<Arc<Scene>, Error> {
+    let options = &*context.asked.options;
+    if options.show_hidden {
+        scene = Arc::new(hidden::show_all(&scene)?);
+    }
+    if let Some(clips_only) = selection::clips_only(&scene, options, log)? {
+        scene = Arc::new(clips_only);
+    }
+    if options.rig == RigChoice::Only {
+        scene = Arc::new(rig::freeze_driven_meshes(&scene));
+    }
+    if is_clips_alone(&scene) {
+        log.remarks.extend(options.ineffective_option_remarks());
+    }
+    Ok(scene)
 }
 
-/// Runs the passes over a scene with meshes up to the finished job, each noted as input → output, and hands
-/// the job to `then`.
-pub(crate) fn with_job<R>(
-    scene: &Scene,
-    options: &Options,
-    mut log: Log,
-    around: &CompileContext<'_>,
-    then: impl FnOnce(&mut Job<'_>, PassResults, Log) -> Result<R, Error>,
-) -> Result<R, Error> {
-    let CompileContext { pool, progress, cancellation, promised, tighter } = *around;
-    let by_path = &ByPath::new(options)?;
-    let meter = Meter::new(progress);
-    let placed = &scene.expand()?;
+/// Runs the passes over a scene with meshes up to the finished job, each noted as input → output.
+pub(crate) fn decide(
+    scene: Arc<Scene>,
+    context: &CompileContext<'_>,
+    log: &mut Log,
+) -> Result<(Job, PassResults), Error> {
+    let mut content = Content::new(scene, &context.asked, &context.cancellation)?;
     // Paths → which objects are compiled; remarks on what is left out.
-    let selected = selection::select(scene, placed, options, &mut log)?;
-    log.remarks.extend(left_out::remarks(scene, placed, &selected.any, options)?);
+    let selected = selection::select(&content.scene, &content.placed, &content.options, log)?;
+    log.remarks.extend(left_out::remarks(&content.scene, &content.placed, &selected.any, &content.options)?);
     // Samples → times of frames; curves between them → added frames; transforms in all frames → animated
     // objects and visibility.
-    let content = Content { scene, placed, times: &[], options, tighter, by_path, cancellation };
-    let mut timed = all_frame_times(&content, &selected, around, &mut log)?;
-    let (times, motion) = (&timed.times, &timed.motion);
-    log.remarks.extend(unseen::remarks(placed, &selected.meshes, motion, options));
-    let content = Content { times, ..content };
+    let FrameTimes { times, samples, motion, between } = all_frame_times(&content, &selected, log)?;
+    content.times = times;
+    log.remarks.extend(unseen::remarks(&content.placed, &selected.meshes, &motion, &content.options));
     // Animations one after the other → named ranges of frames.
-    let ranges = ranges::frame_ranges(scene, times, options, &mut log.remarks);
+    let ranges = ranges::frame_ranges(&content.scene, &content.times, &content.options, &mut log.remarks);
     ranges::explain(&ranges).into_iter().for_each(|sentence| log.pass("ranges", sentence));
     // Meshes near locators → assumed sizes of the locators.
     let both = [&selected.meshes[..], &selected.locators];
-    let shown = (&times[..], &motion.visible[..]);
-    let diagonals = pool.install(|| locators::diagonals(scene, placed, both, shown, cancellation))?;
-    // Changing faces → fixed ones, where that is asked for: from here on `scene` is the re-meshed scene.
-    let outcome = pool.install(|| remesh_faces(&content, &selected.meshes, motion, &mut log))?;
-    let (scene, remeshed) = outcome.as_ref().map_or((scene, &[][..]), |o| (&o.scene, &o.meshes));
-    let content = Content { scene, ..content };
+    let diagonals = locators::diagonals(&content, both, &motion.visible)?;
+    // Changing faces → fixed ones, where that is asked for: from here on the scene is the re-meshed one.
+    content = remesh_faces(content, &selected.meshes, &motion, log)?;
     // Meshes → distinct ones; where each is shown; the analysis of each (`prepare`).
-    let same = identical::first_equal(&content, &selected.meshes, &mut log)?;
-    let mut meshes =
-        pool.install(|| analyse(&content, remeshed, &selected, &same, (motion, progress), &mut log))?;
+    let same = identical::first_equal(&content, &selected.meshes, log)?;
+    let mut meshes = analyse(&content, &selected, &same, (&motion, context.progress), log)?;
     // Objects → nodes of the file, the tolerance of each, and meshes baked to world space.
-    let (nodes, budgets) = pool.install(|| {
-        let flattening = Flattening::new(content, both, &diagonals, motion, &meshes);
-        flatten_nodes(&content, remeshed, flattening, motion, &mut meshes, &mut log)
-    })?;
+    let flattening = Flattening::new(&content, both, &diagonals, &motion, &meshes);
+    let (nodes, budgets) = flatten_nodes(&content, flattening, &motion, &mut meshes, log)?;
     // Baked meshes → errors between frames in world space.
-    let found = pool.install(|| {
-        let again = |baked: &[bool]| between::add_frames(&content, &selected, motion, Some(baked));
-        between::remeasure_if_needed(timed.between.take(), &nodes, placed.len(), again)
+    let between = between::remeasure_if_needed(between, &nodes, content.placed.len(), |baked| {
+        between::add_frames(&content, &selected, &motion, Some(baked))
     })?;
-    between::report_deviation(found.as_ref(), timed.samples, options, &mut log);
-    // Tolerances → lattices; how fine normals want positions.
-    let plans = pool.install(|| plan_meshes(&content, meshes, (&nodes, &budgets), &meter, &mut log))?;
+    between::report_deviation(between.as_ref(), samples, &content.options, log);
+    // Tolerances → lattices, first frames in quantized values.
+    let plans = plan_meshes(&content, meshes, (&nodes, &budgets), &context.meter, log)?;
+    context.meter.flush();
     // Skeletons, clips, rigs → chunks.
-    let clips = clips::compile_clips_and_rigs(&content, &plans, &budgets, pool, progress, &mut log)?;
-    let CompiledClips { chunks: clip_chunks, reports: clips, rigs } = clips;
-    let mut job = Job {
+    let CompiledClips { chunks: clip_chunks, reports: clips, rigs } =
+        clips::compile_clips_and_rigs(&content, &plans, &budgets, context.progress, log)?;
+    let job = Job {
         clip_chunks,
         rigs,
         clip_raw_bytes: clips::raw_bytes(&clips),
-        scene,
-        placed,
-        times,
-        samples: timed.samples,
-        between: found.as_ref().and_then(|found| found.guaranteed_multiple(options)),
+        samples,
+        between: between.as_ref().and_then(|found| found.guaranteed_multiple(&content.options)),
         ranges,
-        nodes: &nodes,
+        nodes,
         plans,
         tolerances: budgets,
-        options,
-        promised,
+        promised: context.asked.promised.clone(),
+        raw_transform_bytes: motion::raw_bytes(&content.scene, &content.placed, &selected.any),
         motion,
-        raw_transform_bytes: motion::raw_bytes(scene, placed, &selected.any),
-        exact: tighter.exact,
+        exact: content.tighter.exact,
         needs_exact: Default::default(),
-        cancellation,
+        content,
     };
-    then(&mut job, PassResults { clips, between: found }, log)
-}
-
-/// Runs the passes for a process that continues from stored decisions; `then` gets the meshes. Only the first
-/// frame of each mesh is read, and all frames only where meshes are re-meshed.
-pub(crate) fn with_decided<R>(
-    scene: &Scene,
-    options: &Options,
-    around: &CompileContext<'_>,
-    decided: &Decisions,
-    then: impl FnOnce(&Plans<'_>) -> Result<R, Error>,
-) -> Result<R, Error> {
-    let CompileContext { pool, progress, cancellation, tighter, .. } = *around;
-    let by_path = &ByPath::new(options)?;
-    let meter = Meter::new(progress);
-    let times = &decided.times;
-    let content = Content { scene, placed: &[], times, options, tighter, by_path, cancellation };
-    // Changing faces → fixed ones, where that was done.
-    let outcome = match decided.remeshed {
-        true => {
-            let (placed, mut log) = (&scene.expand()?, Log::default());
-            let content = Content { placed, ..content };
-            let selected = selection::select(scene, placed, options, &mut log)?;
-            pool.install(|| {
-                let motion =
-                    motion::scan_transforms(scene, placed, &selected.any, content.times, cancellation)?;
-                remesh_faces(&content, &selected.meshes, &motion, &mut log)
-            })?
-        }
-        false => None,
-    };
-    let (scene, remeshed) = outcome.as_ref().map_or((scene, &[][..]), |o| (&o.scene, &o.meshes));
-    let content = Content { scene, ..content };
-    // Stored results of the analysis, first frames → meshes with everything decided.
-    let plan = |mesh: &MeshDecisions| {
-        let bound = (mesh.error_bound, mesh.explicit_normals);
-        Ok((mesh.analysis.plan(&content, remeshed, bound, &meter)?, Vec::new()))
-    };
-    let plans = pool.install(|| decided.meshes.par_iter().map(plan).collect::<Result<_, Error>>())?;
-    then(&plans)
+    Ok((job, PassResults { clips, between }))
 }
 
 /// The times of the frames, and what moves in them.
 struct FrameTimes {
     /// Time of each frame, in seconds.
-    times: Vec<f64>,
+    times: Arc<[f64]>,
     /// The number of frames that are samples of the source.
     samples: usize,
     motion: Motion,
@@ -301,55 +259,41 @@ struct FrameTimes {
 
 /// Returns the times of all frames, added ones included.
 fn all_frame_times(
-    content: &Content<'_>,
+    content: &Content,
     selected: &SelectedObjects,
-    around: &CompileContext<'_>,
     log: &mut Log,
 ) -> Result<FrameTimes, Error> {
-    let Content { scene, placed, options, cancellation, .. } = *content;
-    let scan = |times: &[f64]| {
-        around.pool.install(|| motion::scan_transforms(scene, placed, &selected.any, times, cancellation))
-    };
-    let samples = times::frame_times(scene, placed, selected, options, log)?;
-    let motion = scan(&samples)?;
-    let content = Content { times: &samples, ..*content };
-    let between = around.pool.install(|| between::add_frames(&content, selected, &motion, None))?;
+    let at = |times: Vec<f64>| Content { times: times.into(), ..content.clone() };
+    let sampled = at(times::frame_times(&content.scene, &content.placed, selected, &content.options, log)?);
+    let motion = motion::scan_transforms(&sampled, &selected.any)?;
+    let samples = sampled.times.len();
+    let between = between::add_frames(&sampled, selected, &motion, None)?;
     let added = between.as_ref().filter(|found| found.added_frames > 0);
-    Ok(match added.map(|found| found.times.clone()) {
-        Some(times) => FrameTimes { motion: scan(&times)?, times, samples: samples.len(), between },
-        None => FrameTimes { motion, samples: samples.len(), times: samples, between },
+    let Some(times) = added.map(|found| found.times.clone()) else {
+        return Ok(FrameTimes { times: sampled.times, samples, motion, between });
+    };
+    let all = at(times);
+    Ok(FrameTimes {
+        motion: motion::scan_transforms(&all, &selected.any)?,
+        times: all.times,
+        samples,
+        between,
     })
-}
-
-/// Writes the file; if coded transforms exceed their tolerance, writes it again with exact ones.
-fn write_or_fall_back_to_exact(
-    job: &mut Job<'_>,
-    output: &OutputTarget<'_>,
-    log: &mut Log,
-) -> Result<(Report, Option<CompleteFile>), Error> {
-    let OutputTarget { target, pool, progress } = *output;
-    match write(job, target, pool, progress) {
-        Err(_) if job.needs_exact.load(Ordering::Relaxed) && !job.cancellation.is_cancelled() => {
-            log.pass("nodes", "transforms are kept as they are".into());
-            job.exact = true;
-            write(job, target, pool, progress)
-        }
-        done => done,
-    }
 }
 
 /// Adds the results of the passes before writing to a report.
 fn complete_report(
     mut report: Report,
-    job: &Job<'_>,
+    job: &Job,
     PassResults { clips, between }: PassResults,
     mut log: Log,
 ) -> Report {
-    log.pass("write", format!("{} frames, {} bytes", job.times.len(), report.file_bytes));
-    log.passes.extend(report.mesh_passes(job.options));
+    let content = &job.content;
+    log.pass("write", format!("{} frames, {} bytes", content.times.len(), report.file_bytes));
+    log.passes.extend(report.mesh_passes(&content.options));
     report.clips.extend(clips);
     report.between = between;
-    report.tree = flatten::format_tree(job.nodes, job.placed);
+    report.tree = flatten::format_tree(&job.nodes, &content.placed);
     log.remarks.append(&mut report.remarks);
     log.remarks.sort();
     log.remarks.dedup();
@@ -359,14 +303,13 @@ fn complete_report(
 }
 
 /// Examines all frames of each distinct mesh.
-fn analyse<'a>(
-    content: &Content<'a>,
-    remeshed: &'a [Option<Remeshed>],
+fn analyse(
+    content: &Content,
     selected: &SelectedObjects,
     same: &[MeshId],
     (motion, progress): (&Motion, &dyn Progress),
     log: &mut Log,
-) -> Result<Vec<MeshCandidate<'a>>, Error> {
+) -> Result<Vec<MeshCandidate>, Error> {
     let groups = candidate::group_placements(content, &selected.meshes, same);
     let done = AtomicU64::new(0);
     let total = groups.len() as u64;
@@ -376,8 +319,7 @@ fn analyse<'a>(
             let shown = group.visible_frames(motion, content.times.len());
             let mut remarks = Vec::new();
             let (mesh, method) = (group.mesh, group.method);
-            let (source, prepared) =
-                prepare_moving(content, remeshed, (mesh, method), &shown, None, &mut remarks)?;
+            let (source, prepared) = prepare_moving(content, (mesh, method), &shown, None, &mut remarks)?;
             progress.update(Phase::Analyse, done.fetch_add(1, Ordering::Relaxed) + 1, total);
             let placements = group.placements;
             Ok((MeshCandidate { mesh, placements, shown, baked: false, method, source, prepared }, remarks))
@@ -394,7 +336,7 @@ fn analyse<'a>(
                 what: format!(
                     "{}: its faces change over time; only --method auto or fluid can keep that{}",
                     candidate.source.mesh.path,
-                    match candidate.source.remeshed {
+                    match &candidate.source.remeshed {
                         Some(_) => ", or a larger --tolerance with --remesh",
                         None => ", or --remesh",
                     }
@@ -409,12 +351,11 @@ fn analyse<'a>(
 
 /// Flattens the tree, bakes meshes whose transforms cannot hold the tolerance, and repeats until no other
 /// mesh has to be baked.
-fn flatten_nodes<'a>(
-    content: &Content<'a>,
-    remeshed: &'a [Option<Remeshed>],
+fn flatten_nodes(
+    content: &Content,
     mut flattening: Flattening<'_>,
     motion: &Motion,
-    meshes: &mut Vec<MeshCandidate<'a>>,
+    meshes: &mut Vec<MeshCandidate>,
     log: &mut Log,
 ) -> Result<(Vec<FlatNode>, Vec<Budget>), Error> {
     loop {
@@ -430,7 +371,7 @@ fn flatten_nodes<'a>(
             let shown = motion.visible[i].clone();
             // The remarks were already given at the first analysis.
             let (source, prepared) =
-                prepare_moving(content, remeshed, (mesh, method), &shown, Some(matrices), &mut Vec::new())?;
+                prepare_moving(content, (mesh, method), &shown, Some(matrices), &mut Vec::new())?;
             meshes.push(MeshCandidate {
                 mesh,
                 placements: vec![i],
@@ -446,16 +387,15 @@ fn flatten_nodes<'a>(
 
 /// Examines the frames of a mesh in which it moves, or all frames if it does not stand still in the others as
 /// expected.
-fn prepare_moving<'a>(
-    content: &Content<'a>,
-    remeshed: &'a [Option<Remeshed>],
+fn prepare_moving(
+    content: &Content,
     (mesh, method): (MeshId, MethodChoice),
     shown: &FrameSet,
     matrices: Option<Vec<glam::DMat4>>,
     remarks: &mut Vec<Remark>,
-) -> Result<(MeshSource<'a>, Prepared), Error> {
-    let options = content.options;
-    let mut source = candidate::mesh_source(content, remeshed, mesh, shown, matrices.clone());
+) -> Result<(MeshSource, Prepared), Error> {
+    let options = &*content.options;
+    let mut source = candidate::mesh_source(content, mesh, shown, matrices.clone());
     if options.preset != Preset::Classic && method != MethodChoice::Fluid && source.mesh.particles.is_none() {
         let schedule = Schedule::new(content.times.len() as u32, options.restart());
         lead::trim_lead_in_and_out(&mut source, schedule)?;
@@ -466,64 +406,51 @@ fn prepare_moving<'a>(
     }
     // The same faces on a changing number of points, or only values change that a file does not keep.
     remarks.clear();
-    let source = candidate::mesh_source(content, remeshed, mesh, shown, matrices);
+    let source = candidate::mesh_source(content, mesh, shown, matrices);
     let prepared = prepare(&source, method, options, remarks)?;
     Ok((source, prepared))
 }
 
 /// Writes the file, pass by pass, and reports. The file has no name yet; on a dry run there is none.
-pub fn write(
-    job: &Job<'_>,
+fn write(
+    job: &Job,
     target: &Path,
-    pool: &rayon::ThreadPool,
-    progress: &dyn Progress,
+    context: &CompileContext<'_>,
 ) -> Result<(Report, Option<CompleteFile>), Error> {
-    let schedule = job.schedule();
-    with_coders(&job.plans, (job.options, schedule), pool, None, |coders| {
-        // Decisions → an open file.
-        let mut file = FileWriter::create(job, target)?;
-        let Prologue { extras, mut nodes } = prologue(&mut file, job, coders, schedule, pool)?;
-        // Coders → units or frames, in parallel and in order → chunks.
-        file.frames(coders, &mut nodes, schedule, pool, progress)?;
-        // Data that is known when all frames are coded.
-        file.end_states(coders)?;
-        file.changing_source_maps(coders)?;
-        file.frame_table()?;
-        file.clips_rigs_ranges()?;
-        let description = file.describe(coders, nodes.as_ref())?;
-        // All chunks → a complete file.
-        let (bytes, complete) = file.complete()?;
-        let written = WrittenFile {
-            job,
-            file: &file,
-            coders,
-            nodes: nodes.as_ref(),
-            extras: &extras,
-            description: &description,
-        };
-        Ok((written.report(bytes), complete))
-    })
+    // Plans → the method and the settings of each mesh with the fewest bytes.
+    let coders = coders(job, context)?;
+    // Decisions → an open file.
+    let mut file = FileWriter::create(job, target)?;
+    let Prologue { extras, mut nodes } = prologue(&mut file, job, &coders)?;
+    // Coders → units or frames, in parallel and in order → chunks.
+    file.frames(&coders, &mut nodes, context.progress)?;
+    // Data that is known when all frames are coded.
+    file.end_states(&coders)?;
+    file.changing_source_maps(&coders)?;
+    file.frame_table()?;
+    file.clips_rigs_ranges()?;
+    let description = file.describe(&coders, nodes.as_ref())?;
+    // All chunks → a complete file.
+    let (bytes, complete) = file.complete()?;
+    let written = WrittenFile {
+        job,
+        file: &file,
+        coders: &coders,
+        nodes: nodes.as_ref(),
+        extras: &extras,
+        description: &description,
+    };
+    Ok((written.report(bytes), complete))
 }
 
-/// Makes the coders of all meshes and hands them to `then`, with the order of frames.
-pub(crate) fn with_coders<R>(
-    plans: &Plans<'_>,
-    (options, schedule): (&Options, Schedule),
-    pool: &rayon::ThreadPool,
-    decided: Option<(&[MeshDecisions], FrameSpan<'_>)>,
-    then: impl FnOnce(&[MeshCoder<'_>]) -> Result<R, Error>,
-) -> Result<R, Error> {
-    // Plans → points, coincident vertices, and the frames of their streams.
-    let points: Vec<_> = plans.iter().map(|(plan, _)| mesh_coder::mesh_points(plan)).collect();
-    let sources = CoderInputs::new(plans, &points);
-    // These → the method and the settings of each mesh with the fewest bytes, or the decided ones.
-    let ladder = mesh_coder::effort_ladder(options);
-    let coders = match (options.preset, decided) {
-        (Preset::Classic, _) => Vec::new(),
-        (_, None) => pool.install(|| sources.coders(plans, schedule, &ladder))?,
-        (_, Some(decided)) => pool.install(|| sources.resume_coders(plans, schedule, &ladder, decided))?,
+/// Returns the coders of all meshes; the preset classic has none.
+pub(crate) fn coders(job: &Job, context: &CompileContext<'_>) -> Result<Vec<MeshCoder>, Error> {
+    let coders = match job.content.options.preset {
+        Preset::Classic => Vec::new(),
+        _ => choose_coders(&job.plans, job.schedule(), &job.content.options)?,
     };
-    then(&coders)
+    context.meter.flush();
+    Ok(coders)
 }
 
 /// Data that is made before frames are coded.
@@ -536,19 +463,17 @@ pub(crate) struct Prologue<'a> {
 /// Writes everything that stands before the frames.
 pub(crate) fn prologue<'a>(
     file: &mut FileWriter<'_>,
-    job: &'a Job<'a>,
-    coders: &[MeshCoder<'_>],
-    schedule: Schedule,
-    pool: &rayon::ThreadPool,
+    job: &'a Job,
+    coders: &[MeshCoder],
 ) -> Result<Prologue<'a>, Error> {
     // Coders → chunks of triangles, static values, source maps.
     file.static_data(coders)?;
     // Meshes → LOD levels, triangle visibility, part attributes → chunks.
-    let extras = Extras::new(job, coders, pool)?;
+    let extras = Extras::new(job, coders)?;
     file.extras(&extras)?;
     // Moving nodes → coders of their transforms.
-    let nodes = match job.options.preset != Preset::Classic {
-        true => pool.install(|| NodeCoder::new(job, schedule))?,
+    let nodes = match job.content.options.preset != Preset::Classic {
+        true => NodeCoder::new(job, job.schedule())?,
         false => None,
     };
     Ok(Prologue { extras, nodes })
@@ -556,7 +481,7 @@ pub(crate) fn prologue<'a>(
 
 /// Examines one mesh in all frames, before tolerances come into it: the passes, each with its input → output.
 pub fn prepare(
-    source: &MeshSource<'_>,
+    source: &MeshSource,
     method: MethodChoice,
     options: &Options,
     remarks: &mut Vec<Remark>,
@@ -598,6 +523,6 @@ pub fn prepare(
     layout::tangent_groups(source, &prepared, &mut fixed)?;
     fixed.weld = layout::vertex_welds(scan.weld, &fixed.vertex_point);
     prepared.materials = materials.materials;
-    prepared.fixed = Some(fixed);
+    prepared.fixed = Some(Arc::new(fixed));
     Ok(prepared)
 }

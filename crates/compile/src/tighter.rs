@@ -2,6 +2,7 @@
 
 use meshreel_options::Options;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Objects and streams that a verification found to exceed their tolerance. The next compile uses a fraction
 /// of their tolerance for them; the tolerance that the file stores stays the same.
@@ -34,19 +35,20 @@ impl Tightening {
 }
 
 /// The options of a compile, and those that it codes with.
-#[derive(Clone, Copy)]
-pub(crate) struct RequestedOptions<'a> {
+#[derive(Clone)]
+pub(crate) struct RequestedOptions {
     /// The options that the file stores.
-    pub promised: &'a Options,
-    pub options: &'a Options,
-    pub tighter: &'a Tightening,
+    pub promised: Arc<Options>,
+    pub options: Arc<Options>,
+    pub tighter: Arc<Tightening>,
 }
 
-impl<'a> RequestedOptions<'a> {
-    /// Codes with the given options themselves.
-    pub fn untightened(options: &'a Options) -> RequestedOptions<'a> {
-        static NOT_TIGHTER: Tightening =
-            Tightening { paths: BTreeSet::new(), normals: false, clips: false, exact: false };
-        RequestedOptions { promised: options, options, tighter: &NOT_TIGHTER }
+impl RequestedOptions {
+    pub fn new(promised: &Options, tighter: &Tightening) -> RequestedOptions {
+        RequestedOptions {
+            promised: Arc::new(promised.clone()),
+            options: Arc::new(tighter.options(promised)),
+            tighter: Arc::new(tighter.clone()),
+        }
     }
 }

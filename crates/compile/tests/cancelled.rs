@@ -115,7 +115,7 @@ fn compiled(target: &Path, preset: Preset, at: Option<CancelAt>) -> (Result<(), 
             false => Ok(()),
         }
     };
-    let done = compile(&scene, Vec::new(), target, &options, &inspect, &progress);
+    let done = compile(scene.clone(), Vec::new(), target, &options, &inspect, &progress);
     (done.map(drop), unwanted.load(SeqCst))
 }
 
@@ -158,7 +158,7 @@ fn it_does_not_begin() {
     progress.cancellation.cancel();
     let unwanted = Arc::default();
     let scene = scene(&progress.cancellation, &unwanted);
-    let done = compile(&scene, Vec::new(), &target, &Options::default(), &|_| Ok(()), &progress);
+    let done = compile(scene.clone(), Vec::new(), &target, &Options::default(), &|_| Ok(()), &progress);
     assert!(matches!(done, Err(Error::Cancelled)));
     assert_eq!((unwanted.load(SeqCst), target.exists()), (0, false));
 }
@@ -171,7 +171,7 @@ fn that_it_could_end_changes_no_byte() {
         compiled(&one, preset, None).0.unwrap();
         let scene = scene(&Cancellation::never(), &Arc::default());
         let options = Options { preset, jobs: JOBS, ..Options::default() };
-        compile(&scene, Vec::new(), &other, &options, &|_| Ok(()), &Silent).unwrap();
+        compile(scene.clone(), Vec::new(), &other, &options, &|_| Ok(()), &Silent).unwrap();
         assert!(std::fs::read(&one).unwrap() == std::fs::read(&other).unwrap(), "{preset:?}");
     }
 }

@@ -7,19 +7,21 @@ use crate::sections::MeshOverride;
 use crate::table::Options;
 use crate::units::Tolerance;
 use globset::GlobMatcher;
+use std::sync::Arc;
 
 /// Options by path.
-pub struct ByPath<'a> {
-    options: &'a Options,
+pub struct ByPath {
+    options: Arc<Options>,
     /// The globs of the sections in `options.meshes`, in their order.
     globs: Vec<GlobMatcher>,
 }
 
-impl<'a> ByPath<'a> {
+impl ByPath {
     /// Compiles the globs of the sections.
-    pub fn new(options: &'a Options) -> Result<ByPath<'a>, Error> {
+    pub fn new(options: Arc<Options>) -> Result<ByPath, Error> {
         let glob = |over: &MeshOverride| glob("the glob of a mesh section", &over.glob);
-        Ok(ByPath { options, globs: options.meshes.iter().map(glob).collect::<Result<_, Error>>()? })
+        let globs = options.meshes.iter().map(glob).collect::<Result<_, Error>>()?;
+        Ok(ByPath { options, globs })
     }
 
     /// Returns the requested method.

@@ -11,7 +11,8 @@ use std::sync::Arc;
 pub fn compiled(scene: &Scene, options: &Options) -> (Vec<u8>, Report) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.reel");
-    let report = compile(scene, Vec::new(), &path, options, &meshreel_check::reopen, &Silent).unwrap();
+    let report =
+        compile(scene.clone(), Vec::new(), &path, options, &meshreel_check::reopen, &Silent).unwrap();
     (std::fs::read(&path).unwrap(), report)
 }
 

@@ -329,7 +329,7 @@ fn f01_names_tell_parts() {
     assert!(from.iter().any(|f| f.contains("'name'")), "{from:?}");
     let dir = tempfile::tempdir().unwrap();
     let wrong = compile(
-        &scene,
+        scene.clone(),
         Vec::new(),
         &dir.path().join("a.reel"),
         &named("nam"),

@@ -107,7 +107,7 @@ fn scene(nodes: Vec<Node>, meshes: Vec<Mesh>) -> Scene {
 fn bytes_of(scene: &Scene, options: &Options) -> Vec<u8> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.reel");
-    compile(scene, Vec::new(), &path, options, &meshreel_check::reopen, &Silent).unwrap();
+    compile(scene.clone(), Vec::new(), &path, options, &meshreel_check::reopen, &Silent).unwrap();
     std::fs::read(&path).unwrap()
 }
 
@@ -134,7 +134,7 @@ fn a_finished_file_is_opened_before_it_gets_its_name() {
     let files = || std::fs::read_dir(dir.path()).unwrap().count();
     let with = |inspect: meshreel_compile::Inspect<'_>, dry_run: bool| {
         let options = Options { dry_run, ..Options::default() };
-        compile(&scene, Vec::new(), &target, &options, inspect, &Silent)
+        compile(scene.clone(), Vec::new(), &target, &options, inspect, &Silent)
     };
     let refused = with(
         &|path| {

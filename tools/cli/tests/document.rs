@@ -130,7 +130,7 @@ fn compiled(name: &str, (preset, apart): (Preset, bool), last: usize, path: &Pat
         attributes_apart: apart,
         ..Options::default()
     };
-    compile(&scene, Vec::new(), path, &options, &meshreel_check::reopen, &Silent).unwrap();
+    compile(scene.clone(), Vec::new(), path, &options, &meshreel_check::reopen, &Silent).unwrap();
     std::fs::read(path).unwrap()
 }
 
@@ -166,13 +166,13 @@ fn a_decoder_made_from_the_document_agrees() {
     for transforms in [TransformForm::Clip, TransformForm::Packed] {
         let options = Options { block: BlockChoice::Deflate, transforms, ..Options::default() };
         let scene = crate::methods::mixed();
-        compile(&scene, Vec::new(), &path, &options, &meshreel_check::reopen, &Silent).unwrap();
+        compile(scene.clone(), Vec::new(), &path, &options, &meshreel_check::reopen, &Silent).unwrap();
         files.push(std::fs::read(&path).unwrap());
     }
     // Curves, and points without ids.
     for scene in [crate::particles::hair(20), crate::particles::drops(20, false)] {
         let options = Options { block: BlockChoice::Deflate, ..Options::default() };
-        compile(&scene, Vec::new(), &path, &options, &meshreel_check::reopen, &Silent).unwrap();
+        compile(scene.clone(), Vec::new(), &path, &options, &meshreel_check::reopen, &Silent).unwrap();
         files.push(std::fs::read(&path).unwrap());
     }
     for bytes in files {
@@ -253,7 +253,7 @@ fn a_decoder_made_from_the_document_poses_clips() {
             options.clips.layers[1].tiers = 2;
             options.clips.layers[1].rate = Some(7.0);
         }
-        compile(&scene, Vec::new(), &path, &options, &meshreel_check::reopen, &Silent).unwrap();
+        compile(scene.clone(), Vec::new(), &path, &options, &meshreel_check::reopen, &Silent).unwrap();
         let decoder = root().join("tools/decode.py");
         let output = Command::new(python).arg(decoder).arg("--clips").arg(&path).output().unwrap();
         assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));

@@ -11,6 +11,7 @@ use meshreel_testkit::corpus_if_thorough;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 
 /// A folder for planning, making parts and joining.
 struct Farm(tempfile::TempDir);
@@ -429,7 +430,7 @@ impl Records {
         let range = Some(TimeRange::Frames(0, 20));
         let options = Options { effort: 1, jobs: 1, range, method, ..Options::default() };
         let farm::FarmPlan { decisions, nodes, keys, assembly, frames, .. } =
-            farm::plan(&scene, Vec::new(), &options, &Silent).unwrap();
+            farm::plan(scene.clone(), Vec::new(), &options, &Silent).unwrap();
         let (nodes, keys) = (nodes.into_iter().collect(), keys.into_iter().collect());
         Records { scene, options, decisions, nodes, keys, assembly, frames }
     }
@@ -437,16 +438,17 @@ impl Records {
     fn part(&self) -> Result<Coded, Error> {
         let mut units = BTreeMap::new();
         let none = || Error::Malformed { what: "no such unit".into() };
+        let keys = self.keys.clone();
         let planned = farm::PlannedUnits {
             decisions: &self.decisions,
             nodes: &|number| self.nodes.get(&number).cloned().ok_or_else(none),
-            keys: &|of| Ok(self.keys.get(&of).cloned()),
+            keys: Arc::new(move |of| Ok(keys.get(&of).cloned())),
         };
         let take = &mut |number, bytes| {
             units.insert(number, bytes);
             Ok(())
         };
-        let tail = farm::part(&self.scene, &self.options, planned, (1, 1), &Silent, take)?;
+        let tail = farm::part(self.scene.clone(), &self.options, planned, (1, 1), &Silent, take)?;
         Ok((tail, units))
     }
 

@@ -81,7 +81,7 @@ fn compiled(name: &str, scene: &Scene, preset: Preset) -> Vec<u8> {
     };
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("file.reel");
-    compile(scene, Vec::new(), &path, &options, &meshreel_check::reopen, &Silent).unwrap();
+    compile(scene.clone(), Vec::new(), &path, &options, &meshreel_check::reopen, &Silent).unwrap();
     fs::read(path).unwrap()
 }
 

@@ -33,7 +33,7 @@ fn input(name: &str) -> Scene {
 fn compiled(scene: &Scene, options: &Options) -> Reel {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("test.reel");
-    compile(scene, Vec::new(), &path, options, &meshreel_check::reopen, &Silent).unwrap();
+    compile(scene.clone(), Vec::new(), &path, options, &meshreel_check::reopen, &Silent).unwrap();
     let bytes: Arc<[u8]> = std::fs::read(&path).unwrap().into();
     Reel::from_source(Arc::new(bytes), &Limits::default()).unwrap()
 }
@@ -206,7 +206,7 @@ fn bytes_do_not_depend_on_threads() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("test.reel");
         let options = Options { jobs, memory, ..options(70) };
-        compile(&scene, Vec::new(), &path, &options, &meshreel_check::reopen, &Silent).unwrap();
+        compile(scene.clone(), Vec::new(), &path, &options, &meshreel_check::reopen, &Silent).unwrap();
         std::fs::read(path).unwrap()
     };
     let one = bytes(1, 512 << 20);
@@ -326,7 +326,8 @@ fn all_of_the_corpus_in_any_order_and_by_plain_code() {
             let options = Options { preset, effort: 1, tolerance: Tolerance::Relative(1e-3), ..options(36) };
             let path = dir.path().join(format!("{i}.{}.reel", preset.name()));
             // Some have no mesh, or none that can be read.
-            if compile(&scene, Vec::new(), &path, &options, &meshreel_check::reopen, &Silent).is_err() {
+            if compile(scene.clone(), Vec::new(), &path, &options, &meshreel_check::reopen, &Silent).is_err()
+            {
                 continue;
             }
             compiled += 1;

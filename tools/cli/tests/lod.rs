@@ -283,7 +283,7 @@ fn f08_wrong_uses_are_named() {
     let strict = Options { strict: true, ..options(2) };
     let dir = tempfile::tempdir().unwrap();
     let target = dir.path().join("a.reel");
-    let refused = compile(&scene, Vec::new(), &target, &strict, &meshreel_check::reopen, &Silent);
+    let refused = compile(scene.clone(), Vec::new(), &target, &strict, &meshreel_check::reopen, &Silent);
     assert!(matches!(refused, Err(Error::Strict { .. })) && !target.exists());
 }
 

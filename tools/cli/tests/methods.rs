@@ -219,7 +219,7 @@ fn f17_a_rig_of_another_motion_is_remarked_upon_and_bones_are_sought() {
     let target = tempfile::tempdir().unwrap();
     let strict = Options { strict: true, ..wanted };
     let path = target.path().join("a.reel");
-    let failed = compile(&scene, Vec::new(), &path, &strict, &meshreel_check::reopen, &Silent);
+    let failed = compile(scene.clone(), Vec::new(), &path, &strict, &meshreel_check::reopen, &Silent);
     assert!(matches!(failed, Err(meshreel_compile::Error::Strict { .. })));
     assert!(!path.exists());
 }
@@ -609,7 +609,7 @@ fn e15_wrong_uses_of_parts_are_named() {
     let fails = |options: Options| {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.reel");
-        match compile(&scene, Vec::new(), &path, &options, &meshreel_check::reopen, &Silent) {
+        match compile(scene.clone(), Vec::new(), &path, &options, &meshreel_check::reopen, &Silent) {
             Err(meshreel_compile::Error::Misuse { what }) => what,
             other => panic!("{other:?}"),
         }

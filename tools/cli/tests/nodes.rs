@@ -215,7 +215,7 @@ fn pieces_of_a_wall_are_at_least_eight_times_smaller_than_floats() {
 fn through_everything(scene: &Scene, options: &Options) -> Reel {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.reel");
-    compile(scene, Vec::new(), &path, options, &meshreel_check::reopen, &Silent).unwrap();
+    compile(scene.clone(), Vec::new(), &path, options, &meshreel_check::reopen, &Silent).unwrap();
     let reel = opened(std::fs::read(&path).unwrap());
     let found = verify(scene, &reel, &|_, _| ()).unwrap();
     assert!(found.ok, "{:#?}", found.failures);
@@ -304,14 +304,16 @@ fn f05_no_geometry() {
     let path = folder.path().join("a.reel");
     let wanted = options(Preset::Small, Tolerance::Absolute(0.01));
     let nothing = meshreel_scene::Scene::default();
-    let failed = compile(&nothing, Vec::new(), &path, &wanted, &meshreel_check::reopen, &Silent);
+    let failed = compile(nothing.clone(), Vec::new(), &path, &wanted, &meshreel_check::reopen, &Silent);
     assert!(failed.unwrap_err().to_string().contains("no mesh"));
     assert!(!path.exists());
     // Transforms alone become locators, or a clip, if requested.
-    let report = compile(&world.0, Vec::new(), &path, &wanted, &meshreel_check::reopen, &Silent).unwrap();
+    let report =
+        compile(world.0.clone(), Vec::new(), &path, &wanted, &meshreel_check::reopen, &Silent).unwrap();
     assert!(report.meshes.is_empty());
     let wanted = Options { clips_only: true, ..wanted };
-    let report = compile(&world.0, Vec::new(), &path, &wanted, &meshreel_check::reopen, &Silent).unwrap();
+    let report =
+        compile(world.0.clone(), Vec::new(), &path, &wanted, &meshreel_check::reopen, &Silent).unwrap();
     assert_eq!((report.clips.len(), report.clips[0].joints), (1, 2));
     // A mesh without points or faces is no geometry either, but no error beside another.
     let id = world.add(None, fall(3), Some(1.0));
@@ -388,7 +390,7 @@ fn transforms_alone_are_locators_or_a_clip() {
     let path = folder.path().join("a.reel");
     let of = |options: &Options| {
         let inspect = &meshreel_check::reopen;
-        compile(&world.0, Vec::new(), &path, options, inspect, &Silent)
+        compile(world.0.clone(), Vec::new(), &path, options, inspect, &Silent)
     };
     let locators = of(&Options::default()).unwrap();
     assert!(locators.meshes.is_empty());

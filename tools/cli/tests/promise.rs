@@ -207,7 +207,7 @@ impl Plan {
 fn compiled(plan: &Plan, options: &Options) -> Reel {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("test.reel");
-    compile(&plan.scene(), Vec::new(), &path, options, &meshreel_check::reopen, &Silent).unwrap();
+    compile(plan.scene().clone(), Vec::new(), &path, options, &meshreel_check::reopen, &Silent).unwrap();
     let bytes: std::sync::Arc<[u8]> = std::fs::read(&path).unwrap().into();
     Reel::from_source(std::sync::Arc::new(bytes), &Limits::default()).unwrap()
 }

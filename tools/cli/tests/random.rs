@@ -195,7 +195,7 @@ fn looser_and_more_effort_are_never_larger() {
         let bytes = |options: &Options| -> Option<u64> {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("scene.reel");
-            let made = compile(&scene, Vec::new(), &path, options, &reopen, &Silent).ok()?;
+            let made = compile(scene.clone(), Vec::new(), &path, options, &reopen, &Silent).ok()?;
             Some(made.file_bytes - made.source_map_bytes)
         };
         let percents = [0.001, 0.01, 0.1, 1.0, 3.0];

@@ -505,9 +505,15 @@ fn f15_wrong_uses_are_named() {
     }
     // Tearing faces cannot be soft, re-meshed or not.
     let soft = Options { method: MethodChoice::Soft, tolerance: Tolerance::Relative(1e-2), ..options() };
-    let error =
-        compile(&tearing(), Vec::new(), Path::new("/no/such.reel"), &soft, &meshreel_check::reopen, &Silent)
-            .unwrap_err();
+    let error = compile(
+        tearing().clone(),
+        Vec::new(),
+        Path::new("/no/such.reel"),
+        &soft,
+        &meshreel_check::reopen,
+        &Silent,
+    )
+    .unwrap_err();
     assert!(error.to_string().contains("larger --tolerance"), "{error}");
     // If there is nothing to do, a remark tells so.
     let soup = icosphere(2, &mut Random(7));

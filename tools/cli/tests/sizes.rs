@@ -30,7 +30,7 @@ fn scene(mut samples: Vec<Vec<[f32; 3]>>, faces: &[Vec<i32>]) -> Scene {
 fn held(scene: &Scene, options: &Options) -> (Report, usize, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("test.reel");
-    let compiled = compile(scene, Vec::new(), &path, options, &reopen, &Silent).unwrap();
+    let compiled = compile(scene.clone(), Vec::new(), &path, options, &reopen, &Silent).unwrap();
     let reel = Reel::open(&path, &Limits::default()).unwrap();
     let report = verify(scene, &reel, &|_, _| ()).unwrap();
     assert!(report.ok, "{options:?}: {:#?}", report.failures);

@@ -8,7 +8,7 @@ use crate::shard::Shard;
 use meshreel_compile::{Error, Progress, farm};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The head of a part.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -46,6 +46,22 @@ pub struct MadePart {
     pub was_there: bool,
 }
 
+/// A failure of a file, which passes through the compiler as an [`Error`] and is reported itself.
+#[derive(Clone, Default)]
+struct KeptFailure(Arc<Mutex<Option<Failure>>>);
+
+impl KeptFailure {
+    fn keep(&self, failure: Failure) -> Error {
+        let what = failure.line();
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
+        Error::Malformed { what }
+    }
+
+    fn take(&self) -> Option<Failure> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
 /// Makes a part of a plan at `target`, on `jobs` threads (0: all cores). `inputs` replace those that were
 /// planned with, if they are elsewhere on this machine. An existing file that is this very part is left
 /// alone.
@@ -57,7 +73,7 @@ pub fn part(
     jobs: usize,
     progress: &dyn Progress,
 ) -> Result<MadePart, Failure> {
-    let plan = Plan::open(plan)?;
+    let plan = Arc::new(Plan::open(plan)?);
     let head = PartHeader::new(&plan, share);
     if let Ok(there) = Reader::open(target, FarmFileKind::Part)
         && PartHeader::read(&there).is_ok_and(|own| own == head)
@@ -91,37 +107,31 @@ pub fn part(
         // Lets the parts be joined without the plan.
         writer.section(ASSEMBLY, &plan.assembly()?)?;
     }
-    // A failure of a file passes through the compiler as an `Error`; the original is kept here and reported.
-    let failed = Mutex::new(None);
-    let lost = |failure: Failure| {
-        let what = failure.line();
-        *failed.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(failure);
-        Error::Malformed { what }
-    };
+    let failed = KeptFailure::default();
     let mut units = 0;
     let planned = farm::PlannedUnits {
         decisions: &decisions,
-        nodes: &|number| plan.nodes(number).map_err(lost),
-        keys: &|of| plan.keys(of).map_err(lost),
+        nodes: &|number| plan.nodes(number).map_err(|failure| failed.keep(failure)),
+        keys: Arc::new({
+            let (plan, failed) = (plan.clone(), failed.clone());
+            move |of| plan.keys(of).map_err(|failure| failed.keep(failure))
+        }),
     };
-    let made = match &opened {
+    let made = match opened {
         None => farm::empty_tail(),
         Some(OpenedInputs { scene, options, .. }) => farm::part(
             scene,
-            options,
+            &options,
             planned,
             (share.number(), share.count()),
             progress,
             &mut |number, bytes| {
                 units += 1;
-                writer.section(UNIT, &prefix_number(number, &bytes)).map_err(lost)
+                writer.section(UNIT, &prefix_number(number, &bytes)).map_err(|failure| failed.keep(failure))
             },
         ),
     };
-    let tail = made.map_err(|error| {
-        let failure = failed.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
-        failure.unwrap_or_else(|| Failure::from(error).or_at(target))
-    })?;
+    let tail = made.map_err(|error| failed.take().unwrap_or_else(|| Failure::from(error).or_at(target)))?;
     writer.section(TAIL, &tail)?;
     Ok(MadePart { bytes: writer.publish()?.0, units, was_there: false })
 }

@@ -125,7 +125,8 @@ pub fn plan(mut wanted: PlanRequest, target: &Path, progress: &dyn Progress) -> 
     }
     check_target_name(&std::path::absolute(target).unwrap_or_default(), &wanted.inputs, "a plan")?;
     let OpenedInputs { scene, remarks, options, sources } = wanted.open(None)?;
-    let made = farm::plan(&scene, remarks.clone(), &options, progress)
+    let files = scene.files.clone();
+    let made = farm::plan(scene, remarks.clone(), &options, progress)
         .map_err(|error| Failure::from(error).with_reader_remarks(remarks).or_at(&wanted.inputs[0]))?;
     let farm::FarmPlan { decisions, nodes, keys, assembly, frames, remarks } = made;
     if options.strict && !remarks.is_empty() {
@@ -136,12 +137,7 @@ pub fn plan(mut wanted: PlanRequest, target: &Path, progress: &dyn Progress) -> 
     if options.dry_run {
         return Ok(planned);
     }
-    let head = PlanHeader {
-        meshreel: env!("CARGO_PKG_VERSION").into(),
-        wanted,
-        sources,
-        paths: scene.files.clone(),
-    };
+    let head = PlanHeader { meshreel: env!("CARGO_PKG_VERSION").into(), wanted, sources, paths: files };
     let mut writer = Writer::create(target, FarmFileKind::Plan)?;
     writer.section(HEAD, &json(&head)?)?;
     writer.section(DECISIONS, &decisions)?;

@@ -3,26 +3,36 @@
 use crate::Error;
 use crate::decisions::{Decisions, MeshDecisions};
 use crate::farm::record::{ChangingTail, MeshTail, Tail, from_bytes, malformed, to_bytes};
+use crate::mesh::remesh::remesh_faces;
+use crate::meter::Meter;
 use crate::method::mesh_coder::MeshCoder;
-use crate::method::resume::FrameSpan;
-use crate::plan::{with_coders, with_decided, with_scene};
-use crate::report::Progress;
-use crate::tighter::RequestedOptions;
+use crate::method::quantize::Plans;
+use crate::method::resume::{FrameSpan, resume_coders};
+use crate::nodes::content::Content;
+use crate::nodes::motion;
+use crate::plan::{CompileContext, compiled_scene};
+use crate::report::{Log, Progress};
+use crate::select::selection;
+use crate::tighter::{RequestedOptions, Tightening};
 use crate::write::node_units::{NodeSource, NodeUnit};
 use crate::write::units::{Encoding, UnitRange};
 use meshreel_codec::schedule::{Schedule, Unit};
 use meshreel_options::Options;
 use meshreel_scene::Scene;
+use rayon::prelude::*;
+use std::sync::Arc;
+
+/// Returns the keys of a mesh and a segment of its frames, by their numbers; `None` if they were not coded.
+pub type KeySource = Arc<dyn Fn([u32; 2]) -> Result<Option<Vec<u8>>, Error> + Send + Sync>;
 
 /// The data of a plan that parts use.
-#[derive(Clone, Copy)]
 pub struct PlannedUnits<'a> {
     /// The decisions.
     pub decisions: &'a [u8],
     /// Returns the bytes of nodes in the unit of a given number.
     pub nodes: &'a (dyn Fn(u32) -> Result<Vec<u8>, Error> + Sync),
     /// Returns the keys of a mesh and a segment of its frames, where these were coded.
-    pub keys: &'a (dyn Fn([u32; 2]) -> Result<Option<Vec<u8>>, Error> + Sync),
+    pub keys: KeySource,
 }
 
 /// Receives the number of a unit and its bytes.
@@ -31,7 +41,7 @@ pub type TakeUnit<'a> = &'a mut (dyn FnMut(u32, Vec<u8>) -> Result<(), Error> + 
 /// Codes part `number` (from 1) of `count` of the units of a planned file, and hands them to `take` in the
 /// order of the file. `scene` and `options` must be those of the plan. Returns the tail.
 pub fn part(
-    scene: &Scene,
+    scene: impl Into<Arc<Scene>>,
     options: &Options,
     planned: PlannedUnits<'_>,
     (number, count): (u32, u32),
@@ -54,50 +64,77 @@ pub fn part(
         return to_bytes(&Tail { meshes: none.collect() });
     };
     // All remarks were given by the plan.
-    let options = &Options { strict: false, dry_run: false, ..options.clone() };
-    let keys = |mesh: usize, segment: u32| {
-        let bytes = (planned.keys)([mesh as u32, segment])?;
+    let options = Options { strict: false, dry_run: false, ..options.clone() };
+    let keys = planned.keys.clone();
+    let keys = Arc::new(move |mesh: usize, segment: u32| {
+        let bytes = keys([mesh as u32, segment])?;
         bytes.map(|bytes| from_bytes(&bytes, "the keys of a mesh")).transpose()
+    });
+    let scene = scene.into();
+    let context = CompileContext::new(RequestedOptions::new(&options, &Tightening::default()), progress)?;
+    let coded = context.run(|| {
+        let scene = compiled_scene(scene, &context, &mut Log::default())?;
+        let content = resume_content(scene, &context, &decided)?;
+        let plans = resume_plans(&content, &decided)?;
+        let span = FrameSpan { keys, frames };
+        let coders = resume_coders(&plans, schedule, &content.options, &decided.meshes, &span)?;
+        let same =
+            |(coder, mesh): (&MeshCoder, &MeshDecisions)| coder.static_checksum() == mesh.static_checksum;
+        if !coders.iter().zip(&decided.meshes).all(same) {
+            // Never observed; frames coded against other static data would be garbage.
+            return Err(malformed("static data comes out otherwise than on the machine that planned"));
+        }
+        // In the order of the file.
+        let mut order = schedule.units_in_file_order().filter(|unit| range.contains(*unit));
+        let encoding = Encoding {
+            plans: &plans,
+            nodes: decided.nodes as usize,
+            options: &content.options,
+            cancellation: &content.cancellation,
+            coders: &coders,
+            schedule,
+            range: range.clone(),
+            progress,
+        };
+        let mut nodes = PlannedNodes { schedule, nodes: planned.nodes };
+        encoding.encode(&mut nodes, &mut |output| {
+            let unit = order.next().ok_or_else(|| malformed("more units than there are"))?;
+            take(schedule.unit_number(unit), to_bytes(&output)?)
+        })?;
+        let tail = coders.iter().map(|coder| MeshTail {
+            end_states: coder.end_state_units(),
+            changing: coder.changing_data().map(|(maps, counted)| ChangingTail::new(&maps, counted)),
+        });
+        to_bytes(&Tail { meshes: tail.collect() })
+    });
+    context.or_cancelled(coded)
+}
+
+/// Returns the content of the stored decisions: their times, and fixed faces where the plan made them.
+fn resume_content(
+    scene: Arc<Scene>,
+    context: &CompileContext<'_>,
+    decided: &Decisions,
+) -> Result<Content, Error> {
+    let content = Content::new(scene, &context.asked, &context.cancellation)?;
+    let content = Content { times: decided.times.as_slice().into(), ..content };
+    if !decided.remeshed {
+        return Ok(content);
+    }
+    let mut log = Log::default();
+    let selected = selection::select(&content.scene, &content.placed, &content.options, &mut log)?;
+    let motion = motion::scan_transforms(&content, &selected.any)?;
+    remesh_faces(content, &selected.meshes, &motion, &mut log)
+}
+
+/// Returns the meshes of the stored decisions. Only the first frame of each is read.
+fn resume_plans(content: &Content, decided: &Decisions) -> Result<Plans, Error> {
+    let meter = Meter::default();
+    let plan = |mesh: &MeshDecisions| {
+        let bound = (mesh.error_bound, mesh.explicit_normals);
+        Ok((Arc::new(mesh.analysis.plan(content, bound, &meter)?), Vec::new()))
     };
-    with_scene(scene, Vec::new(), RequestedOptions::untightened(options), progress, |scene, _, around| {
-        with_decided(scene, options, around, &decided, |plans| {
-            let again = Some((&decided.meshes[..], FrameSpan { keys: &keys, frames }));
-            with_coders(plans, (options, schedule), around.pool, again, |coders| {
-                let same = |(coder, mesh): (&MeshCoder<'_>, &MeshDecisions)| {
-                    coder.static_checksum() == mesh.static_checksum
-                };
-                if !coders.iter().zip(&decided.meshes).all(same) {
-                    // Never observed; frames coded against other static data would be garbage.
-                    return Err(malformed(
-                        "static data comes out otherwise than on the machine that planned",
-                    ));
-                }
-                let encoding = Encoding {
-                    plans,
-                    nodes: decided.nodes as usize,
-                    options,
-                    cancellation: around.cancellation,
-                    coders,
-                    schedule,
-                    range: range.clone(),
-                    pool: around.pool,
-                    progress,
-                };
-                let mut nodes = PlannedNodes { schedule, nodes: planned.nodes };
-                // In the order of the file.
-                let mut order = schedule.units_in_file_order().filter(|unit| range.contains(*unit));
-                encoding.encode(&mut nodes, &mut |output| {
-                    let unit = order.next().ok_or_else(|| malformed("more units than there are"))?;
-                    take(schedule.unit_number(unit), to_bytes(&output)?)
-                })?;
-                let tail = coders.iter().map(|coder| MeshTail {
-                    end_states: coder.end_state_units(),
-                    changing: coder.changing_data().map(|(maps, counted)| ChangingTail::new(&maps, counted)),
-                });
-                to_bytes(&Tail { meshes: tail.collect() })
-            })
-        })
-    })
+    decided.meshes.par_iter().map(plan).collect()
 }
 
 /// Returns the tail of a part of a plan that has nothing to share out.
@@ -123,7 +160,7 @@ struct PlannedNodes<'a> {
 }
 
 impl NodeSource for PlannedNodes<'_> {
-    fn advance(&mut self, _: u32, _: &rayon::ThreadPool) -> Result<(), Error> {
+    fn advance(&mut self, _: u32) -> Result<(), Error> {
         Ok(())
     }
 

@@ -29,7 +29,6 @@ use meshreel_process::faces::{Faces, corner_faces, vertex_faces};
 use meshreel_process::frame_set::FrameSet;
 use meshreel_process::materials::Material;
 use meshreel_process::normals;
-use meshreel_process::remesh::Remeshed;
 use meshreel_scene::{Mesh, sample};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -245,7 +244,7 @@ impl FixedLayoutRecord {
 impl MeshAnalysis {
     /// Collects the results for a mesh. `streams`: those whose values in the first frame are needed; `table`:
     /// `true` if frames are predicted with the table.
-    pub fn new(plan: &MeshPlan<'_>, streams: &[bool], table: bool) -> MeshAnalysis {
+    pub fn new(plan: &MeshPlan, streams: &[bool], table: bool) -> MeshAnalysis {
         let (source, prepared) = (&plan.source, &plan.prepared);
         let material = |material: &Material| (material.id, material.name.clone());
         let bases = plan.streams.iter().zip(streams).enumerate();
@@ -288,22 +287,21 @@ impl MeshAnalysis {
     }
 
     /// Returns the mesh with everything decided, its points at most `radius` off. Reads its first frame.
-    pub fn plan<'a>(
+    pub fn plan(
         &self,
-        content: &Content<'a>,
-        remeshed: &'a [Option<Remeshed>],
+        content: &Content,
         (radius, normals_stored): (f64, bool),
-        meter: &'a Meter<'a>,
-    ) -> Result<MeshPlan<'a>, Error> {
+        meter: &Meter,
+    ) -> Result<MeshPlan, Error> {
         let bad = |what: &str| Error::Malformed { what: format!("{}: {what}", self.path) };
-        let options = content.options;
+        let options = &*content.options;
         if !(radius.is_finite() && radius >= 0.0) {
             return Err(bad(&format!("an error bound of {radius}")));
         }
-        let source = self.source(content, remeshed)?.ok_or_else(|| bad("its frames"))?;
+        let source = self.source(content)?.ok_or_else(|| bad("its frames"))?;
         let prepared = self.prepared(&source, options.smooth_angle)?.ok_or_else(|| bad("its vertices"))?;
         // The remarks were already given when the streams were chosen first.
-        let streams = choose_streams(source.mesh, &prepared, radius, options, &mut Vec::new())?;
+        let streams = choose_streams(&source.mesh, &prepared, radius, options, &mut Vec::new())?;
         let (bases, table) = (self.bases.clone(), self.table.clone());
         if let Some(fixed) = &prepared.fixed {
             let vertices = fixed.vertex_point.len();
@@ -327,8 +325,8 @@ impl MeshAnalysis {
         let work = meter.add_mesh(&self.path, ExpectedWork::default());
         Ok(MeshPlan {
             path: self.path.clone(),
-            source,
-            prepared,
+            source: Arc::new(source),
+            prepared: Arc::new(prepared),
             requested_method: content.by_path.method(&self.path),
             parts: content.by_path.parts(&self.path).clone(),
             method,
@@ -345,22 +343,18 @@ impl MeshAnalysis {
         })
     }
 
-    fn visible_frames(&self, content: &Content<'_>) -> FrameSet {
+    fn visible_frames(&self, content: &Content) -> FrameSet {
         FrameSet::from_words(&self.shown, content.times.len())
     }
 
     /// Returns the source of its frames; `None` if the stored numbers do not fit.
-    fn source<'a>(
-        &self,
-        content: &Content<'a>,
-        remeshed: &'a [Option<Remeshed>],
-    ) -> Result<Option<MeshSource<'a>>, Error> {
+    fn source(&self, content: &Content) -> Result<Option<MeshSource>, Error> {
         let (mesh, frames) = (self.mesh as usize, content.times.len());
         let inside = self.moves.is_none_or(|[first, last]| first < last && (last as usize) < frames);
         if frames == 0 || mesh >= content.scene.meshes.len() || !inside {
             return Ok(None);
         }
-        let mut source = candidate::mesh_source(content, remeshed, mesh, &self.visible_frames(content), None);
+        let mut source = candidate::mesh_source(content, mesh, &self.visible_frames(content), None);
         if let Some(moves) = self.moves {
             // Damaged points are replaced by those of this frame, which is what is compiled.
             source.fallback = source.first_points()?;
@@ -372,11 +366,7 @@ impl MeshAnalysis {
     }
 
     /// Returns the result of the first pass, completed from the first frame; `None` if numbers do not fit.
-    fn prepared(
-        &self,
-        source: &MeshSource<'_>,
-        smooth_angle: Option<f64>,
-    ) -> Result<Option<Prepared>, Error> {
+    fn prepared(&self, source: &MeshSource, smooth_angle: Option<f64>) -> Result<Option<Prepared>, Error> {
         let Some(mut prepared) = self.without_layout(source) else {
             return Ok(None);
         };
@@ -400,7 +390,7 @@ impl MeshAnalysis {
                 };
                 fixed.first_points = first_points;
                 let mut raw = sample::Faces::default();
-                sample::faces_at(source.mesh, source.times[0], &mut raw)?;
+                sample::faces_at(&source.mesh, source.times[0], &mut raw)?;
                 fixed.faces = Faces::new(&raw.counts, &raw.indices, fixed.first_points.len());
                 fixed.face_count = raw.counts.len();
                 fixed.vertex_face = vertex_faces(&fixed.vertex_corner, &corner_faces(&fixed.faces));
@@ -408,14 +398,14 @@ impl MeshAnalysis {
                     fixed.groups = normals::smooth_groups(&fixed.first_points, &fixed.faces, smooth_angle);
                 }
                 layout::tangent_groups(source, &prepared, &mut fixed)?;
-                prepared.fixed = Some(fixed);
+                prepared.fixed = Some(Arc::new(fixed));
             }
         }
         Ok(Some(prepared))
     }
 
-    fn without_layout(&self, source: &MeshSource<'_>) -> Option<Prepared> {
-        let mesh = source.mesh;
+    fn without_layout(&self, source: &MeshSource) -> Option<Prepared> {
+        let mesh = &*source.mesh;
         let [extent, object_extent] = &self.extents;
         let uvs: Vec<VertexChannel<2>> =
             self.uvs.iter().map(|set| set.to_channel(mesh.uvs.len())).collect::<Option<_>>()?;

@@ -29,7 +29,7 @@ pub enum FlattenRound {
 
 /// Flattens the tree repeatedly until nothing more needs to be baked.
 pub struct Flattening<'a> {
-    content: Content<'a>,
+    content: &'a Content,
     selected: &'a [bool],
     locators: &'a [bool],
     locator_tolerances: Vec<Option<LocatorTolerance>>,
@@ -45,13 +45,13 @@ pub struct Flattening<'a> {
 impl<'a> Flattening<'a> {
     /// Starts with nothing baked. `found`: the objects whose meshes are compiled, and the locators.
     pub fn new(
-        content: Content<'a>,
+        content: &'a Content,
         [selected, locators]: [&'a [bool]; 2],
         diagonals: &[Option<f64>],
         motion: &Motion,
-        meshes: &[MeshCandidate<'_>],
+        meshes: &[MeshCandidate],
     ) -> Flattening<'a> {
-        let placed = content.placed;
+        let placed = &content.placed;
         let tolerance = |path: &str| content.by_path.tolerance(path);
         let promises = locators::locator_tolerances(placed, locators, diagonals, motion, tolerance);
         let mut candidate_of = vec![usize::MAX; placed.len()];
@@ -73,14 +73,14 @@ impl<'a> Flattening<'a> {
     /// Flattens the tree and measures the tolerance that is left.
     pub fn round(
         &mut self,
-        meshes: &[MeshCandidate<'_>],
+        meshes: &[MeshCandidate],
         motion: &Motion,
         log: &mut Log,
     ) -> Result<FlattenRound, Error> {
         let content = self.content;
         let nodes =
-            flatten::flatten(content.placed, self.selected, &self.locator_half_sizes, &self.baked, motion);
-        let mut budgets = measure_transforms(&content, &nodes, meshes, &self.candidate_of, motion)?;
+            flatten::flatten(&content.placed, self.selected, &self.locator_half_sizes, &self.baked, motion);
+        let mut budgets = measure_transforms(content, &nodes, meshes, &self.candidate_of, motion)?;
         let (mut more, mut apart) = (Vec::new(), false);
         self.locator_remarks.clear();
         for node in &nodes {
@@ -133,7 +133,7 @@ impl<'a> Flattening<'a> {
     fn settle_mesh(
         &self,
         i: usize,
-        candidate: &MeshCandidate<'_>,
+        candidate: &MeshCandidate,
         motion: &Motion,
         budget: &mut Budget,
         log: &mut Log,
@@ -154,7 +154,7 @@ impl<'a> Flattening<'a> {
             Tolerance::Relative(part) => part * diagonal * motion.largest_scale[i],
         };
         let floor = 4.0 * ulp(object_reach.max(budget.source_max_coordinate));
-        let remeshed = candidate.source.remeshed;
+        let remeshed = candidate.source.remeshed.as_ref();
         budget.spent = remeshed.map_or(0.0, |r| r.spent * motion.largest_scale[i]);
         budget.tolerance = asked.max(floor) - budget.spent;
         self.tighten(path, floor, budget);
@@ -191,7 +191,7 @@ impl<'a> Flattening<'a> {
         i: usize,
         shear: bool,
         motion: &Motion,
-        meshes: &mut [MeshCandidate<'_>],
+        meshes: &mut [MeshCandidate],
         log: &mut Log,
     ) -> usize {
         self.baked[i] = true;
@@ -213,13 +213,10 @@ impl<'a> Flattening<'a> {
 
 /// Returns the world matrices of some objects in all frames; one that is not finite is replaced by the last
 /// finite one.
-pub fn world_matrices(
-    content: &Content<'_>,
-    wanted: &[(usize, bool)],
-) -> Result<Vec<Vec<glam::DMat4>>, Error> {
-    let mut world = World::new(content.scene, content.placed)?;
+pub fn world_matrices(content: &Content, wanted: &[(usize, bool)]) -> Result<Vec<Vec<glam::DMat4>>, Error> {
+    let mut world = World::new(&content.scene, &content.placed)?;
     let mut out = vec![Vec::with_capacity(content.times.len()); wanted.len()];
-    for &time in content.times {
+    for &time in content.times.iter() {
         world.evaluate(time)?;
         for (list, (i, _)) in out.iter_mut().zip(wanted) {
             let m = world.matrix[*i];
@@ -234,9 +231,9 @@ pub fn world_matrices(
 /// Returns the budget of each object, with the largest distance of decoded transforms from the source's, over
 /// the whole mesh and all frames.
 fn measure_transforms(
-    content: &Content<'_>,
+    content: &Content,
     nodes: &[FlatNode],
-    meshes: &[MeshCandidate<'_>],
+    meshes: &[MeshCandidate],
     candidate_of: &[usize],
     motion: &Motion,
 ) -> Result<Vec<Budget>, Error> {
@@ -245,7 +242,7 @@ fn measure_transforms(
         .iter()
         .filter(|n| n.animated)
         .all(|node| !node.world && node.chain.iter().all(|&i| motion.local[i].steady));
-    let parts = motion::in_chunks(content.times, parallel, |_, times| {
+    let parts = motion::in_chunks(&content.times, parallel, |_, times| {
         measure_part(content, nodes, meshes, candidate_of, times)
     })?;
     let mut budgets = vec![Budget::default(); content.placed.len()];
@@ -261,14 +258,14 @@ fn measure_transforms(
 }
 
 fn measure_part(
-    content: &Content<'_>,
+    content: &Content,
     nodes: &[FlatNode],
-    meshes: &[MeshCandidate<'_>],
+    meshes: &[MeshCandidate],
     candidate_of: &[usize],
     times: &[f64],
 ) -> Result<Vec<Budget>, Error> {
     let mut budgets = vec![Budget::default(); content.placed.len()];
-    let mut tracks = NodeTracks::new(content.scene, content.placed, nodes)?;
+    let mut tracks = NodeTracks::new(&content.scene, &content.placed, nodes)?;
     for &time in times {
         tracks.evaluate(time)?;
         for (n, node) in nodes.iter().enumerate() {

@@ -7,12 +7,12 @@ use crate::nodes::content::Content;
 use crate::nodes::motion::Motion;
 use meshreel_options::MethodChoice;
 use meshreel_process::frame_set::FrameSet;
-use meshreel_process::remesh::Remeshed;
 use meshreel_scene::MeshId;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// A distinct mesh with its placements and the results of its first pass.
-pub struct MeshCandidate<'a> {
+pub struct MeshCandidate {
     /// The source mesh.
     pub mesh: MeshId,
     /// Objects that show it.
@@ -24,17 +24,17 @@ pub struct MeshCandidate<'a> {
     /// The requested method.
     pub method: MethodChoice,
     /// The source of its frames.
-    pub source: MeshSource<'a>,
+    pub source: MeshSource,
     /// The result of the first pass.
     pub prepared: Prepared,
 }
 
-impl MeshCandidate<'_> {
+impl MeshCandidate {
     /// Returns the largest diagonal of the source's object-space bounds over these frames, or over all frames
     /// if there are none.
     pub fn diagonal(&self, visible: &FrameSet) -> f64 {
         let (frames, own) = (self.source.frames, &self.prepared.diagonals);
-        match self.source.remeshed {
+        match &self.source.remeshed {
             Some(remeshed) => visible.largest(frames, |frame| remeshed.diagonals[frame]),
             None => visible.largest(frames, |frame| own[self.source.own_frame(frame)]),
         }
@@ -53,7 +53,7 @@ pub struct PlacementGroup {
 
 /// Groups placed meshes that are equal and have the same options. `same`: by mesh, the first that is equal to
 /// it.
-pub fn group_placements(content: &Content<'_>, selected: &[bool], same: &[MeshId]) -> Vec<PlacementGroup> {
+pub fn group_placements(content: &Content, selected: &[bool], same: &[MeshId]) -> Vec<PlacementGroup> {
     let mut groups: Vec<PlacementGroup> = Vec::new();
     let mut slot = HashMap::new();
     for (i, place) in content.placed.iter().enumerate().filter(|(i, _)| selected[*i]) {
@@ -81,14 +81,13 @@ impl PlacementGroup {
 
 /// Returns the source of a mesh's frames. Hidden frames read the last frame shown before them, or the first
 /// one after. `matrices`: by frame, for a mesh that is baked to world space.
-pub fn mesh_source<'a>(
-    content: &Content<'a>,
-    remeshed: &'a [Option<Remeshed>],
+pub fn mesh_source(
+    content: &Content,
     mesh: MeshId,
     shown: &FrameSet,
     matrices: Option<Vec<glam::DMat4>>,
-) -> MeshSource<'a> {
-    let (times, channels) = (content.times, content.options.channels);
+) -> MeshSource {
+    let (times, channels) = (&content.times, content.options.channels);
     let mut last = (0..times.len()).find(|&f| shown.contains(f)).unwrap_or(0);
     let read: Vec<usize> = (0..times.len())
         .map(|f| {
@@ -103,7 +102,7 @@ pub fn mesh_source<'a>(
     let times: Vec<f64> = read.iter().map(|&f| times[f]).collect();
     let matrices = matrices.map(|all| read.iter().map(|&f| all[f]).collect());
     MeshSource {
-        mesh: &content.scene.meshes[mesh],
+        mesh: Arc::new(content.scene.meshes[mesh].clone()),
         number: mesh,
         frames: times.len(),
         seconds,
@@ -118,13 +117,13 @@ pub fn mesh_source<'a>(
         uv_seam: uv_seam(content.options.uv_tolerance) as f32,
         colours: channels.colours,
         velocities: channels.attributes,
-        remeshed: remeshed.get(mesh).and_then(Option::as_ref),
-        cancellation: content.cancellation,
+        remeshed: content.remeshed.get(mesh).cloned().flatten(),
+        cancellation: content.cancellation.clone(),
     }
 }
 
 /// Returns the sentence of `--explain` on all meshes.
-pub fn explain(meshes: &[MeshCandidate<'_>]) -> String {
+pub fn explain(meshes: &[MeshCandidate]) -> String {
     let count = |f: fn(&Prepared) -> bool| meshes.iter().filter(|m| f(&m.prepared)).count();
     format!(
         "{} meshes: {} still, {} deforming, {} with changing faces, {} of particles or curves",

@@ -27,9 +27,9 @@ pub struct CornerClasses {
 
 impl CornerClasses {
     /// Starts with one class per point.
-    pub fn new(source: &MeshSource<'_>, scan: &PositionScan) -> Result<CornerClasses, Error> {
+    pub fn new(source: &MeshSource, scan: &PositionScan) -> Result<CornerClasses, Error> {
         let mut raw = sample::Faces::default();
-        sample::faces_at(source.mesh, source.times[0], &mut raw)?;
+        sample::faces_at(&source.mesh, source.times[0], &mut raw)?;
         let faces = Faces::new(&raw.counts, &raw.indices, scan.first.len());
         let splitter = Splitter::new(if scan.fixed { &faces.corner_point } else { &[] });
         let face_of = corner_faces(&faces);
@@ -37,8 +37,8 @@ impl CornerClasses {
     }
 
     /// Returns a material for each face, from the sets of the first frame.
-    pub fn materials(&self, source: &MeshSource<'_>) -> Result<Assignment, Error> {
-        let sets = face_sets(source.mesh, source.first_time)?;
+    pub fn materials(&self, source: &MeshSource) -> Result<Assignment, Error> {
+        let sets = face_sets(&source.mesh, source.first_time)?;
         Ok(materials::assign(sets.iter().map(|(n, f)| (n.as_str(), f.as_slice())), self.raw.counts.len()))
     }
 }
@@ -46,12 +46,12 @@ impl CornerClasses {
 /// Examines normals, uvs and colours of all frames. If faces are constant, corners whose values differ in any
 /// frame are split.
 pub fn examine_channels(
-    source: &MeshSource<'_>,
+    source: &MeshSource,
     scan: &PositionScan,
     corners: &mut CornerClasses,
     remarks: &mut Vec<Remark>,
 ) -> Result<MeshChannels, Error> {
-    let mesh = source.mesh;
+    let mesh = &*source.mesh;
     let mut remark = |what: String| remarks.push(Remark::new(&mesh.path, what));
     let mut out = MeshChannels {
         normals: NormalOrigin::None,
@@ -112,7 +112,7 @@ pub fn velocities(mesh: &Mesh) -> Option<Attribute<[f32; 3]>> {
 
 /// Returns the velocities of a mesh with their extent in world space, if the mesh is baked.
 fn placed_velocities(
-    source: &MeshSource<'_>,
+    source: &MeshSource,
     found: Option<VertexChannel<3>>,
 ) -> Result<Option<VertexChannel<3>>, Error> {
     let Some(set) = found.filter(|_| source.matrices.is_some()) else {
@@ -121,9 +121,9 @@ fn placed_velocities(
     let (mut extent, mut points, mut velocities) = (Extent::default(), Vec::new(), Vec::new());
     for (frame, &time) in source.times.iter().enumerate() {
         source.cancellation.check()?;
-        sample::positions_at(source.mesh, time, &mut points)?;
+        sample::positions_at(&source.mesh, time, &mut points)?;
         replace_non_finite(&mut points, &[]);
-        sample::velocities_at(source.mesh, time, &mut velocities)?;
+        sample::velocities_at(&source.mesh, time, &mut velocities)?;
         source.velocities_to_file_space(frame, &points, &mut velocities);
         extent.extend(&velocities);
     }
@@ -132,8 +132,8 @@ fn placed_velocities(
 
 /// Returns the materials of a mesh whose faces change: index ranges come per frame, in the order of all sets,
 /// faces in no set last.
-pub fn changing_materials(source: &MeshSource<'_>) -> Result<Vec<Material>, Error> {
-    let sets = face_sets(source.mesh, source.first_time)?;
+pub fn changing_materials(source: &MeshSource) -> Result<Vec<Material>, Error> {
+    let sets = face_sets(&source.mesh, source.first_time)?;
     // One face in each set and one in none.
     let faces_of: Vec<Vec<i32>> = (0..sets.len()).map(|i| vec![i as i32]).collect();
     let all = materials::assign(
@@ -158,7 +158,7 @@ pub fn face_sets(mesh: &Mesh, time: f64) -> Result<Vec<(String, Vec<i32>)>, Erro
 /// Returns the attribute if it is present in all frames; then it takes part in splitting, where values within
 /// the last of the numbers count as equal.
 fn examine_attribute<const N: usize>(
-    source: &MeshSource<'_>,
+    source: &MeshSource,
     (attribute, number, within): (&Attribute<[f32; N]>, usize, f32),
     fixed: bool,
     corners: &mut CornerClasses,
@@ -167,7 +167,7 @@ fn examine_attribute<const N: usize>(
 where
     [f32; N]: sample::Lerp + Default,
 {
-    let mesh = source.mesh;
+    let mesh = &*source.mesh;
     let mut set = VertexChannel { source: number, animated: false, extent: Extent::default() };
     let (mut first, mut values) = (sample::AttributeValues::default(), sample::AttributeValues::default());
     let (mut faces, mut points) = (sample::Faces::default(), Vec::new());

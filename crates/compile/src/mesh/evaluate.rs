@@ -47,12 +47,7 @@ pub struct Scratch {
 
 impl Scratch {
     /// Reads the points of a frame; `fallback` has as many points, or none.
-    pub fn read(
-        &mut self,
-        source: &MeshSource<'_>,
-        frame: usize,
-        fallback: &[[f32; 3]],
-    ) -> Result<(), Error> {
+    pub fn read(&mut self, source: &MeshSource, frame: usize, fallback: &[[f32; 3]]) -> Result<(), Error> {
         source.object_points(frame, fallback, &mut self.object)?;
         if !fallback.is_empty() && self.object.len() != fallback.len() {
             let what = format!("{}: its points become more or fewer (frame {frame})", source.mesh.path);
@@ -100,7 +95,7 @@ impl VertexOrigins<'_> {
     /// needs faces. Values that replace missing ones stay within `extent`, if it is given.
     fn attribute<const N: usize>(
         &self,
-        source: &MeshSource<'_>,
+        source: &MeshSource,
         attribute: &Attribute<[f32; N]>,
         time: f64,
         default: [f32; N],
@@ -111,7 +106,7 @@ impl VertexOrigins<'_> {
         [f32; N]: Lerp + Default,
     {
         let mut values = sample::AttributeValues::default();
-        sample::attribute_at(attribute, source.mesh, time, &mut values)?;
+        sample::attribute_at(attribute, &source.mesh, time, &mut values)?;
         let expand = ExpandedAttribute::new(attribute.scope, &values.values, values.indices.as_deref());
         let (low, high) = match extent {
             Some(extent) => {
@@ -137,7 +132,7 @@ impl VertexOrigins<'_> {
     /// Returns the normals in the space of the file.
     fn normals(
         &self,
-        source: &MeshSource<'_>,
+        source: &MeshSource,
         prepared: &Prepared,
         object: &[[f32; 3]],
         frame: usize,
@@ -233,7 +228,7 @@ impl FixedLayout {
     /// Fills `out` with the values of `frame`.
     pub fn evaluate(
         &self,
-        source: &MeshSource<'_>,
+        source: &MeshSource,
         prepared: &Prepared,
         frame: usize,
         want: RequestedValues,
@@ -252,7 +247,7 @@ impl FixedLayout {
     }
 
     /// Returns positions, normals and uvs of the first frame, for finding tangent groups.
-    pub fn first_values(&self, source: &MeshSource<'_>, prepared: &Prepared) -> Result<VertexValues, Error> {
+    pub fn first_values(&self, source: &MeshSource, prepared: &Prepared) -> Result<VertexValues, Error> {
         let (mut values, mut scratch) = (VertexValues::default(), Scratch::default());
         scratch.read(source, 0, &self.first_points)?;
         let want = RequestedValues { normals: true, uvs: true, ..RequestedValues::default() };
@@ -263,7 +258,7 @@ impl FixedLayout {
 
 /// Fills in everything but tangents, for points that have been read.
 pub fn fill_channels(
-    source: &MeshSource<'_>,
+    source: &MeshSource,
     prepared: &Prepared,
     frame: usize,
     want: RequestedValues,
@@ -300,7 +295,7 @@ pub fn fill_channels(
         origin.normals(source, prepared, &scratch.object, frame, &mut out.normals)?;
     }
     if let (true, Some(set), Some(velocities)) =
-        (want.velocities, &prepared.velocities, channels::velocities(source.mesh))
+        (want.velocities, &prepared.velocities, channels::velocities(&source.mesh))
     {
         let extent = source.matrices.is_none().then_some(&set.extent);
         origin.attribute(source, &velocities, time, [0.0; 3], extent, &mut out.velocities)?;

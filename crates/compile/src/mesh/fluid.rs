@@ -61,7 +61,7 @@ pub struct FrameLayout {
 
 /// Lays out `frame` and puts it into an order of its own.
 pub fn evaluate(
-    source: &MeshSource<'_>,
+    source: &MeshSource,
     prepared: &Prepared,
     frame: usize,
     options: &Options,
@@ -82,13 +82,13 @@ pub fn evaluate(
 /// Returns the triangles and vertices of `frame`; the shape in `lead`, the first frame of its run, determines
 /// the triangulation and the smoothing groups. Leaves the points of `frame` in `scratch`.
 pub fn lay_out(
-    source: &MeshSource<'_>,
+    source: &MeshSource,
     prepared: &Prepared,
     (lead, frame): (usize, usize),
     options: &Options,
     scratch: &mut Scratch,
 ) -> Result<FrameLayout, Error> {
-    let mesh = source.mesh;
+    let mesh = &*source.mesh;
     let time = source.times[frame];
     scratch.read(source, lead, &[])?;
     let mut raw = sample::Faces::default();
@@ -149,13 +149,13 @@ pub fn lay_out(
 
 /// Splits points into vertices where uvs, colours or normals of their corners differ.
 fn corner_splits(
-    source: &MeshSource<'_>,
+    source: &MeshSource,
     prepared: &Prepared,
     time: f64,
     (faces, corner_face): (&Faces, &[u32]),
     groups: &normals::SmoothingGroups,
 ) -> Result<Splitter, Error> {
-    let mesh = source.mesh;
+    let mesh = &*source.mesh;
     let mut splitter = Splitter::new(&faces.corner_point);
     for set in &prepared.uvs {
         refine(&mut splitter, (&mesh.uvs[set.source], source.uv_seam), source, time, corner_face)?;
@@ -178,7 +178,7 @@ fn corner_splits(
 /// Returns the triangles, with vertices split again where the bitangents of their corners differ in sign, if
 /// tangents are kept.
 fn split_for_tangents(
-    source: &MeshSource<'_>,
+    source: &MeshSource,
     prepared: &Prepared,
     frame: usize,
     triangles: Vec<[u32; 3]>,
@@ -197,12 +197,12 @@ fn split_for_tangents(
 
 /// Returns the material of each face of the source, as a number in the mesh.
 fn face_materials(
-    source: &MeshSource<'_>,
+    source: &MeshSource,
     prepared: &Prepared,
     time: f64,
     faces: usize,
 ) -> Result<Vec<u32>, Error> {
-    let sets = face_sets(source.mesh, time)?;
+    let sets = face_sets(&source.mesh, time)?;
     let assignment = materials::assign(sets.iter().map(|(n, f)| (n.as_str(), f.as_slice())), faces);
     let known = &prepared.materials;
     let number = |name: &str| known.iter().position(|all| all.name == name).unwrap_or(known.len() - 1) as u32;
@@ -254,7 +254,7 @@ impl FrameLayout {
     /// `indices` refer to.
     pub fn values(
         &self,
-        source: &MeshSource<'_>,
+        source: &MeshSource,
         prepared: &Prepared,
         frame: usize,
         order: &[u32],
@@ -286,7 +286,7 @@ impl FrameLayout {
 fn refine<const N: usize>(
     splitter: &mut Splitter,
     (attribute, within): (&Attribute<[f32; N]>, f32),
-    source: &MeshSource<'_>,
+    source: &MeshSource,
     time: f64,
     corner_face: &[u32],
 ) -> Result<(), Error>
@@ -294,7 +294,7 @@ where
     [f32; N]: sample::Lerp + Default,
 {
     let mut values = sample::AttributeValues::default();
-    sample::attribute_at(attribute, source.mesh, time, &mut values)?;
+    sample::attribute_at(attribute, &source.mesh, time, &mut values)?;
     let expand = ExpandedAttribute::new(attribute.scope, &values.values, values.indices.as_deref());
     if expand.can_split() {
         splitter.refine_within(|c| expand.corner_value(c, corner_face[c as usize], 0), within);

@@ -282,6 +282,7 @@ mod tests {
     use crate::mesh::streams::{Quantized, VertexValues};
     use meshreel_process::extent::Extent;
     use meshreel_scene::{Attribute, Channel, Scope, Topology, Winding};
+    use std::sync::Arc;
 
     fn mesh() -> Mesh {
         let attribute = |name: &str| Attribute {
@@ -387,7 +388,7 @@ mod tests {
     #[test]
     fn channels_are_static_or_animated_each_for_itself() {
         let mut still = prepared();
-        still.fixed = Some(crate::mesh::prepared::FixedLayout::default());
+        still.fixed = Some(Arc::default());
         let streams = choose_streams(&mesh(), &still, 1e-3, &Options::default(), &mut Vec::new()).unwrap();
         assert_eq!(streams.iter().map(|s| s.animated).collect::<Vec<_>>(), [true, false, true, false]);
         // Without fixed topology all streams come per frame.

@@ -51,7 +51,7 @@ pub fn smoothing_groups(
 
 /// Returns the triangles of all faces except repeated ones, and a vertex for each class of corners.
 pub fn triangles(
-    source: &MeshSource<'_>,
+    source: &MeshSource,
     scan: &PositionScan,
     corners: CornerClasses,
     groups: normals::SmoothingGroups,
@@ -93,7 +93,7 @@ pub fn triangles(
 
 /// Splits vertices again where the bitangents of their triangles differ in sign.
 pub fn orientation(
-    source: &MeshSource<'_>,
+    source: &MeshSource,
     prepared: &Prepared,
     fixed: &FixedLayout,
     unordered: &mut Unordered,
@@ -164,7 +164,7 @@ pub fn reorder(
 /// Adds to the source map the faces of the source that triangles do not determine. `from`: by vertex, the one
 /// that it was before ordering.
 pub fn source_faces(
-    source: &MeshSource<'_>,
+    source: &MeshSource,
     fixed: &mut FixedLayout,
     unordered: &Unordered,
     from: &[u32],
@@ -193,7 +193,7 @@ pub fn source_faces(
 
 /// Finds groups of triangles that share a tangent.
 pub fn tangent_groups(
-    source: &MeshSource<'_>,
+    source: &MeshSource,
     prepared: &Prepared,
     fixed: &mut FixedLayout,
 ) -> Result<(), Error> {

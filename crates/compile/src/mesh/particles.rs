@@ -82,8 +82,8 @@ pub fn point_attributes(mesh: &Mesh) -> Vec<CustomAttribute> {
 
 /// Examines all frames: number and positions of points, whether they have ids, and which channels are present
 /// in every frame.
-pub fn prepare(source: &MeshSource<'_>, remarks: &mut Vec<Remark>) -> Result<Prepared, Error> {
-    let mesh = source.mesh;
+pub fn prepare(source: &MeshSource, remarks: &mut Vec<Remark>) -> Result<Prepared, Error> {
+    let mesh = &*source.mesh;
     let mut remark = |what: String| remarks.push(Remark::new(&mesh.path, what));
     let mut own = PreparedParticles { ids: has_ids(source, &mut remark)?, ..PreparedParticles::default() };
     let mut scan = PositionScan { moving: true, seconds: source.seconds, ..PositionScan::default() };
@@ -157,8 +157,8 @@ pub fn prepare(source: &MeshSource<'_>, remarks: &mut Vec<Remark>) -> Result<Pre
 }
 
 /// Returns `true` if there is an id for each point in every frame.
-fn has_ids(source: &MeshSource<'_>, remark: &mut impl FnMut(String)) -> Result<bool, Error> {
-    let mesh = source.mesh;
+fn has_ids(source: &MeshSource, remark: &mut impl FnMut(String)) -> Result<bool, Error> {
+    let mesh = &*source.mesh;
     if mesh.particles.as_ref().is_none_or(|p| p.ids.as_ref().is_none_or(Channel::is_empty)) {
         return Ok(false);
     }
@@ -181,9 +181,9 @@ fn has_ids(source: &MeshSource<'_>, remark: &mut impl FnMut(String)) -> Result<b
 }
 
 impl FramePoints {
-    fn read(source: &MeshSource<'_>, ids: bool, frame: usize) -> Result<FramePoints, Error> {
+    fn read(source: &MeshSource, ids: bool, frame: usize) -> Result<FramePoints, Error> {
         source.cancellation.check()?;
-        let (mesh, time) = (source.mesh, source.times[frame]);
+        let (mesh, time) = (&*source.mesh, source.times[frame]);
         let mut out = FramePoints::default();
         sample::positions_at(mesh, time, &mut out.object)?;
         let count = out.object.len();
@@ -263,13 +263,13 @@ impl FramePoints {
 }
 
 /// Examines attributes in all frames.
-struct AttributeScan<'l, 'a> {
-    source: &'l MeshSource<'a>,
+struct AttributeScan<'l> {
+    source: &'l MeshSource,
     ids: bool,
     remark: &'l mut dyn FnMut(String),
 }
 
-impl AttributeScan<'_, '_> {
+impl AttributeScan<'_> {
     /// Returns the attribute if it is present in all frames.
     fn scan_channel<const N: usize>(
         &mut self,
@@ -295,7 +295,7 @@ impl AttributeScan<'_, '_> {
         let mut extent = Extent::default();
         for frame in 0..self.source.times.len() {
             let placed = FramePoints::read(self.source, self.ids, frame)?;
-            match placed.values(attribute, self.source.mesh, self.source.times[frame])? {
+            match placed.values(attribute, &self.source.mesh, self.source.times[frame])? {
                 Ok(values) => {
                     extent.extend(&values);
                     see(&values);
@@ -318,7 +318,7 @@ impl AttributeScan<'_, '_> {
         let mut extent = Extent::default();
         for (frame, &time) in self.source.times.iter().enumerate() {
             let placed = FramePoints::read(self.source, self.ids, frame)?;
-            let Ok(mut own) = placed.values(attribute, self.source.mesh, time)? else {
+            let Ok(mut own) = placed.values(attribute, &self.source.mesh, time)? else {
                 return Ok(None);
             };
             self.source.velocities_to_file_space(frame, &placed.points(), &mut own);
@@ -329,7 +329,7 @@ impl AttributeScan<'_, '_> {
 
     /// Examines widths and all other attached numbers.
     fn scan_custom_values(&mut self, own: &mut PreparedParticles) -> Result<(), Error> {
-        let (source, mesh) = (self.source, self.source.mesh);
+        let (source, mesh) = (self.source, &*self.source.mesh);
         if let Some(widths) = mesh.particles.as_ref().and_then(|p| p.widths.as_ref()) {
             own.widths = self.scan_channel(widths, 0)?.map(|set| {
                 let (mut extent, Extent { low, high }) = (Extent::default(), set.extent);
@@ -357,8 +357,8 @@ impl AttributeScan<'_, '_> {
 }
 
 /// Returns the particles of a frame.
-pub fn evaluate(source: &MeshSource<'_>, prepared: &Prepared, frame: usize) -> Result<ParticleFrame, Error> {
-    let mesh = source.mesh;
+pub fn evaluate(source: &MeshSource, prepared: &Prepared, frame: usize) -> Result<ParticleFrame, Error> {
+    let mesh = &*source.mesh;
     let own = prepared.particles.clone().unwrap_or_default();
     let placed = FramePoints::read(source, own.ids, frame)?;
     let object = placed.points();

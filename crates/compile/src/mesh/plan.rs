@@ -18,14 +18,15 @@ use meshreel_options::{MethodChoice, Options, PartsChoice};
 use meshreel_process::frame_set::FrameSet;
 use std::sync::Arc;
 
-/// A mesh with everything decided.
-pub struct MeshPlan<'a> {
+/// A mesh with everything decided. A copy shares its source.
+#[derive(Clone)]
+pub struct MeshPlan {
     /// Source path of the first placement.
     pub path: String,
     /// The source of its frames.
-    pub source: MeshSource<'a>,
+    pub source: Arc<MeshSource>,
     /// The result of `prepare`.
-    pub prepared: Prepared,
+    pub prepared: Arc<Prepared>,
     /// The requested method.
     pub requested_method: MethodChoice,
     /// The requested way to separate its parts.
@@ -46,7 +47,7 @@ pub struct MeshPlan<'a> {
     /// `true` if normals are stored although they could be predicted from positions.
     pub explicit_normals: bool,
     /// Skins that were sought for it.
-    pub skin_search: Arc<SkinSearch<'a>>,
+    pub skin_search: Arc<SkinSearch>,
     /// Factor by which positions are finer than their tolerance requires, for the sake of normals.
     pub normal_precision: Option<NormalPrecision>,
     /// Largest error of the static data, by stream.
@@ -55,10 +56,10 @@ pub struct MeshPlan<'a> {
     pub shown: FrameSet,
 }
 
-impl<'a> MeshPlan<'a> {
+impl MeshPlan {
     /// Returns the number of points of the source, summed over frames.
     pub fn source_points(&self) -> u64 {
-        let remeshed = self.source.remeshed.map(|r| r.source_points);
+        let remeshed = self.source.remeshed.as_ref().map(|r| r.source_points);
         remeshed.unwrap_or(self.prepared.points_total)
     }
 
@@ -71,7 +72,7 @@ impl<'a> MeshPlan<'a> {
     /// Allows points to be `radius` away from the source's, and quantizes again.
     pub fn requantize(&mut self, radius: f64, normals_stored: bool, options: &Options) -> Result<(), Error> {
         (self.error_bound, self.explicit_normals) = (radius, normals_stored);
-        let (mesh, prepared) = (self.source.mesh, &self.prepared);
+        let (mesh, prepared) = (&*self.source.mesh, &*self.prepared);
         // The remarks were already given when the streams were chosen first.
         self.streams = choose_streams(mesh, prepared, radius, options, &mut Vec::new())?;
         self.quantize_first_frame(self.source.times.len(), &mut Scratch::default())
@@ -79,7 +80,8 @@ impl<'a> MeshPlan<'a> {
 
     /// Quantizes the first frame (bases, static streams) and chooses the table.
     pub fn quantize_first_frame(&mut self, frames: usize, scratch: &mut Scratch) -> Result<(), Error> {
-        let Some(fixed) = &self.prepared.fixed else {
+        let prepared = self.prepared.clone();
+        let Some(fixed) = &prepared.fixed else {
             return Ok(());
         };
         let mut values = VertexValues::default();

@@ -9,6 +9,7 @@ use meshreel_process::tangents::Tangents;
 use meshreel_process::{materials, normals};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A vertex channel that is present in every frame in which it is needed.
 #[derive(Clone, Copy, Debug)]
@@ -81,7 +82,7 @@ pub struct Prepared {
     /// Results for points without faces.
     pub particles: Option<PreparedParticles>,
     /// Layout of constant faces; `None` if vertices come with each frame.
-    pub fixed: Option<FixedLayout>,
+    pub fixed: Option<Arc<FixedLayout>>,
     /// By frame of a fluid mesh, the first frame of its run: consecutive frames with the same faces and the
     /// same number of points.
     pub runs: Vec<u32>,

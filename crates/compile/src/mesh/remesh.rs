@@ -5,21 +5,22 @@ use crate::nodes::content::Content;
 use crate::nodes::motion::Motion;
 use crate::report::Log;
 use meshreel_options::Tolerance;
-use meshreel_process::remesh::{self, RemeshOutcome};
+use meshreel_process::remesh;
+use std::sync::Arc;
 
-/// Returns another scene with constant faces, if that is requested and possible.
+/// Returns the content with constant faces instead of changing ones, where that is requested and possible.
 pub fn remesh_faces(
-    content: &Content<'_>,
+    content: Content,
     selected: &[bool],
     motion: &Motion,
     log: &mut Log,
-) -> Result<Option<RemeshOutcome>, Error> {
-    let options = content.options;
+) -> Result<Content, Error> {
+    let options = &*content.options;
     let given = remesh::RemeshRequest {
-        scene: content.scene,
-        placed: content.placed,
+        scene: &content.scene,
+        placed: &content.placed,
         selected,
-        times: content.times,
+        times: &content.times,
         visible: &motion.visible,
         largest_scale: &motion.largest_scale,
         broken: &motion.broken,
@@ -35,11 +36,13 @@ pub fn remesh_faces(
             blend: options.remesh_blend,
             channels: options.channels,
         },
-        cancellation: content.cancellation,
+        cancellation: &content.cancellation,
     };
     let mut remarks = Vec::new();
     let outcome = remesh::remesh(&given, &mut remarks)?;
     log.remarks.append(&mut remarks);
-    outcome.iter().flat_map(RemeshOutcome::sentences).for_each(|what| log.pass("remesh", what));
-    Ok(outcome)
+    let Some(outcome) = outcome else { return Ok(content) };
+    outcome.sentences().for_each(|what| log.pass("remesh", what));
+    let remeshed = outcome.meshes.into_iter().map(|mesh| mesh.map(Arc::new)).collect();
+    Ok(Content { scene: Arc::new(outcome.scene), remeshed, ..content })
 }

@@ -42,11 +42,11 @@ pub struct PositionScan {
 impl PositionScan {
     /// Reads all frames.
     pub fn new(
-        source: &MeshSource<'_>,
+        source: &MeshSource,
         method: MethodChoice,
         remarks: &mut Vec<Remark>,
     ) -> Result<PositionScan, Error> {
-        let mesh = source.mesh;
+        let mesh = &*source.mesh;
         let fixed = method != MethodChoice::Fluid && sample::has_fixed_topology(mesh, &source.times)?;
         let mut scan = PositionScan {
             first: source.fallback.clone(),
@@ -95,7 +95,7 @@ impl PositionScan {
             remarks.push(Remark::new(&mesh.path, what));
         }
         runs.end();
-        if let Some(remeshed) = source.remeshed {
+        if let Some(remeshed) = &source.remeshed {
             // Tolerances follow from the source's size.
             scan.object_extent = remeshed.extent;
         }

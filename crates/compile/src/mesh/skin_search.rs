@@ -14,9 +14,9 @@ const MAX_CACHED_TRANSFORMS: usize = 1 << 17;
 
 /// Skins that were sought for a mesh, by effort and number of points, and other results that take long and
 /// are computed once.
-pub struct SkinSearch<'a> {
+pub struct SkinSearch {
     /// The mesh's share of the work, for the progress report.
-    pub work: Arc<MeshWork<'a>>,
+    pub work: Arc<MeshWork>,
     /// The requested effort.
     pub effort: u32,
     /// `true` if skins are not sought, and only the wish to seek them is recorded.
@@ -37,9 +37,9 @@ struct KnownNormals {
     weighting: Mutex<[Option<Weighting>; 2]>,
 }
 
-impl<'a> SkinSearch<'a> {
+impl SkinSearch {
     /// Creates an empty search. Skins are sought if the effort allows it.
-    pub fn new(effort: u32, work: Arc<MeshWork<'a>>) -> SkinSearch<'a> {
+    pub fn new(effort: u32, work: Arc<MeshWork>) -> SkinSearch {
         SkinSearch {
             work,
             effort,
@@ -52,7 +52,7 @@ impl<'a> SkinSearch<'a> {
     }
 
     /// Returns a copy for trials, which seeks no skins and only records the wish to seek them.
-    pub fn for_trials(&self) -> SkinSearch<'a> {
+    pub fn for_trials(&self) -> SkinSearch {
         let (parts, normals) = (self.parts.clone(), self.normals.clone());
         SkinSearch { record_only: true, parts, normals, ..SkinSearch::new(self.effort, self.work.clone()) }
     }

@@ -7,12 +7,13 @@ use meshreel_process::Cancellation;
 use meshreel_process::extent::is_usable_point;
 use meshreel_process::remesh::Remeshed;
 use meshreel_scene::{Mesh, MeshId, sample};
+use std::sync::Arc;
 
 /// A mesh to be compiled, with the times at which its frames are read. Frame numbers count its own frames:
 /// those in which it moves.
-pub struct MeshSource<'a> {
+pub struct MeshSource {
     /// The mesh in the scene.
-    pub mesh: &'a Mesh,
+    pub mesh: Arc<Mesh>,
     /// Its number in the scene.
     pub number: MeshId,
     /// Time read for each output frame: its own, or, if the mesh is hidden then, that of a nearby visible
@@ -45,12 +46,12 @@ pub struct MeshSource<'a> {
     /// frame, if that is another one.
     pub fallback: Vec<[f32; 3]>,
     /// Its fixed faces, if it was re-meshed.
-    pub remeshed: Option<&'a Remeshed>,
+    pub remeshed: Option<Arc<Remeshed>>,
     /// Cancels reading, which then ends with an error.
-    pub cancellation: &'a Cancellation,
+    pub cancellation: Cancellation,
 }
 
-impl MeshSource<'_> {
+impl MeshSource {
     /// Returns its own frame that shows the same as a frame of the animation.
     pub fn own_frame(&self, frame: usize) -> usize {
         frame.clamp(self.start, self.start + self.times.len() - 1) - self.start
@@ -84,7 +85,7 @@ impl MeshSource<'_> {
         out: &mut Vec<[f32; 3]>,
     ) -> Result<usize, Error> {
         self.cancellation.check()?;
-        sample::positions_at(self.mesh, self.times[frame], out)?;
+        sample::positions_at(&self.mesh, self.times[frame], out)?;
         Ok(replace_non_finite(out, fallback))
     }
     /// Transforms object-space points to the space of the file: world space for baked meshes.

@@ -18,7 +18,7 @@ use meshreel_codec::values::particles::chain::{
 use meshreel_codec::values::particles::{ParticleKind, ParticlePoints};
 use meshreel_codec::{Corrupt, put_length_prefixed};
 use std::collections::BTreeMap;
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// Measurements of a frame.
 #[derive(Clone, Copy)]
@@ -43,8 +43,8 @@ impl SourceFrame {
 }
 
 /// Codes particles or curves in chains.
-pub struct ChainCoder<'a> {
-    plan: &'a MeshPlan<'a>,
+pub struct ChainCoder {
+    plan: Arc<MeshPlan>,
     schedule: Schedule,
     shape: ParticleKind,
     streams: Vec<ChainStream>,
@@ -53,9 +53,9 @@ pub struct ChainCoder<'a> {
     measured: RwLock<BTreeMap<u32, MeasuredFrame>>,
 }
 
-impl<'a> ChainCoder<'a> {
+impl ChainCoder {
     /// Creates the coder of particles.
-    pub fn new(plan: &'a MeshPlan<'a>, schedule: Schedule, shape: ParticleKind) -> Self {
+    pub fn new(plan: Arc<MeshPlan>, schedule: Schedule, shape: ParticleKind) -> Self {
         let stream = |record: &meshreel_codec::record::StreamRecord| ChainStream {
             components: record.semantic.components(),
             word: usize::from(record.word),
@@ -148,7 +148,7 @@ impl<'a> ChainCoder<'a> {
 
     /// Reads a frame of the source; `None` if it is hidden.
     fn source(&self, frame: u32) -> Result<Option<SourceFrame>, Error> {
-        let plan = self.plan;
+        let plan = &self.plan;
         if !plan.shown.contains(frame as usize) {
             return Ok(None);
         }

@@ -18,12 +18,13 @@ use meshreel_codec::topology::index;
 use meshreel_codec::values::error_bound::Target;
 use meshreel_codec::values::{error_bound, parallelogram};
 use meshreel_options::Options;
+use std::sync::Arc;
 
-impl MeshPlan<'_> {
+impl MeshPlan {
     /// Encodes frames `first..last` (and `last` itself if `with_last`), where `first` and `last` are index
     /// frames.
     pub fn encode_group(
-        &self,
+        self: &Arc<Self>,
         first: usize,
         last: usize,
         with_last: bool,
@@ -165,8 +166,8 @@ impl StreamHistory {
     }
 }
 
-struct GroupCoder<'a, 'b> {
-    plan: &'a MeshPlan<'b>,
+struct GroupCoder<'a> {
+    plan: &'a MeshPlan,
     fixed: &'a FixedLayout,
     want: RequestedValues,
     options: &'a Options,
@@ -175,7 +176,7 @@ struct GroupCoder<'a, 'b> {
     tracks: Vec<StreamHistory>,
 }
 
-impl GroupCoder<'_, '_> {
+impl GroupCoder<'_> {
     fn evaluate(&mut self, frame: usize) -> Result<(), Error> {
         let plan = self.plan;
         self.fixed.evaluate(

@@ -6,6 +6,7 @@ use crate::meter::{ExpectedSet, ExpectedWork};
 use crate::method::{mesh_coder, precision, skin};
 use meshreel_options::{MethodChoice, Options, Preset};
 use meshreel_process::bones;
+use std::sync::Arc;
 
 // Tuning: nanoseconds of one core of an AMD EPYC, for a skinned creature with 3,000 and 12,000 points, a
 // broken wall, captured bodies (horse, samba) and BrainStem. Only their ratios matter, since the speed of
@@ -27,7 +28,7 @@ const SKIN: u64 = 2;
 const BONES: u64 = 20_000;
 
 /// Returns the expected work on a mesh; empty for one that stands still.
-pub fn expected_work(candidate: &MeshCandidate<'_>, options: &Options) -> ExpectedWork {
+pub fn expected_work(candidate: &MeshCandidate, options: &Arc<Options>) -> ExpectedWork {
     let (source, prepared) = (&candidate.source, &candidate.prepared);
     let frames = match (prepared.moving, source.moves) {
         (false, _) => 0,
@@ -48,7 +49,7 @@ pub fn expected_work(candidate: &MeshCandidate<'_>, options: &Options) -> Expect
     let ladder = mesh_coder::effort_ladder(options);
     let tried = mesh_coder::tried_options(&ladder, values as usize);
     let channels = sum(CHANNELS) / if tried.len() > 1 { 1 } else { SINGLE_SET_DIVISOR };
-    let set = |options: &Options| {
+    let set = |options: &Arc<Options>| {
         let (effort, divisions) = skin::expected_search(options.effort);
         ExpectedSet {
             // Changing faces have no settings.

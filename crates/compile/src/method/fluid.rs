@@ -73,9 +73,9 @@ struct CodedStreams {
 }
 
 /// The coder of a mesh whose faces change.
-pub struct FluidCoder<'a> {
-    plan: &'a MeshPlan<'a>,
-    options: &'a Options,
+pub struct FluidCoder {
+    plan: Arc<MeshPlan>,
+    options: Arc<Options>,
     schedule: Schedule,
     /// The first and the last frame that are wanted, if not all are.
     stretch: Option<[u32; 2]>,
@@ -90,9 +90,9 @@ pub struct FluidCoder<'a> {
     split: AtomicBool,
 }
 
-impl<'a> FluidCoder<'a> {
+impl FluidCoder {
     /// Creates the coder of a mesh whose faces change.
-    pub fn new(plan: &'a MeshPlan<'a>, schedule: Schedule, options: &'a Options) -> Self {
+    pub fn new(plan: Arc<MeshPlan>, schedule: Schedule, options: Arc<Options>) -> Self {
         FluidCoder {
             plan,
             options,
@@ -226,7 +226,7 @@ impl<'a> FluidCoder<'a> {
         writer: &mut ChangingWriter<'_>,
         payload: &mut Payload,
     ) -> Result<Option<CodedFrame>, Error> {
-        let plan = self.plan;
+        let plan = &self.plan;
         if !plan.shown.contains(frame as usize) {
             writer.head(FrameHead::default());
             payload.measures.push((frame, FrameMeasure { bounds: EMPTY_BOUNDS, error: 0.0 }));
@@ -319,7 +319,7 @@ impl<'a> FluidCoder<'a> {
         work: &mut ChangingBuffers,
         writer: &mut ChangingWriter<'_>,
     ) -> Result<CodedStreams, Error> {
-        let plan = self.plan;
+        let plan = &self.plan;
         let leaf = !self.is_run(frame) || matches!(self.schedule.unit_of(frame), Unit::TopLayer(_));
         let mut seen = FrameMeasure { bounds: EMPTY_BOUNDS, error: 0.0 };
         let mut bits = [0; 2];
@@ -356,10 +356,10 @@ impl<'a> FluidCoder<'a> {
 
     /// Lays out triangles and vertices of a frame, and leaves its points in `scratch`.
     fn lay_out_frame(&self, frame: u32, scratch: &mut Scratch) -> Result<FrameLayout, Error> {
-        let plan = self.plan;
+        let plan = &self.plan;
         let lead = plan.prepared.runs[frame as usize] as usize;
         let frames = (lead, frame as usize);
-        lay_out(&plan.source, &plan.prepared, frames, self.options, scratch)
+        lay_out(&plan.source, &plan.prepared, frames, &self.options, scratch)
     }
 
     /// Returns the run of a frame, and the order of the run; `scratch` has the frame's points.

@@ -21,8 +21,8 @@ const HEIGHT_FRACTION: f64 = 0.98;
 const PLANE_ERROR_FRACTION: f64 = 0.1;
 
 /// Coded heights.
-pub struct CodedHeights<'a, W> {
-    pub encoder: Encoder<'a, W>,
+pub struct CodedHeights<W> {
+    pub encoder: Encoder<'static, W>,
     pub static_bytes: Vec<u8>,
     pub flat: FixedPointPlane,
     /// The coordinate that moves.
@@ -30,8 +30,8 @@ pub struct CodedHeights<'a, W> {
 }
 
 /// A height field as the encoder of fixed-point positions sees it.
-struct HeightField<'a> {
-    frames: &'a PointFrames<'a>,
+struct HeightField {
+    frames: Arc<PointFrames>,
     plane: HeightFieldPlane,
     /// By point, its column and row.
     columns_and_rows: Vec<[u32; 2]>,
@@ -40,13 +40,13 @@ struct HeightField<'a> {
     narrow: bool,
 }
 
-impl HeightField<'_> {
+impl HeightField {
     fn flat(&self, grid: &FixedPointGrid) -> Option<FixedPointPlane> {
         for_width!(!self.narrow, W => self.plane.to_fixed_point::<W>(&self.columns_and_rows, &self.order, grid))
     }
 }
 
-impl PositionSource for HeightField<'_> {
+impl PositionSource for HeightField {
     fn positions(&self, frame: u32, out: &mut [[f32; 3]]) {
         self.frames.positions(frame, out);
     }
@@ -65,14 +65,14 @@ impl PositionSource for HeightField<'_> {
 }
 
 /// Returns the coder of a height field; `None` if the mesh is not one, or this width cannot hold it.
-pub fn coder<'a, W: Width>(
-    frames: &'a PointFrames<'a>,
+pub fn coder<W: Width>(
+    frames: &Arc<PointFrames>,
     hierarchy: &Hierarchy,
     count: usize,
     extent: Extent,
     options: Options,
     (decided, work): (Option<&PartDecisions>, &mut EncodeBuffers<W>),
-) -> Result<Option<CodedHeights<'a, W>>, Error> {
+) -> Result<Option<CodedHeights<W>>, Error> {
     let axis = match decided.map(|decided| decided.axis) {
         None => None,
         Some(Some(axis)) => Some(usize::from(axis)),
@@ -83,7 +83,7 @@ pub fn coder<'a, W: Width>(
         return Ok(None);
     };
     let source = Arc::new(HeightField {
-        frames,
+        frames: frames.clone(),
         plane,
         columns_and_rows: places,
         order: hierarchy.order.clone(),
@@ -118,7 +118,7 @@ type PlaneFit = (HeightFieldPlane, Vec<[u32; 2]>, f64);
 
 /// Fits a plane. `only`: the coordinate that is known to move; then only the first frame is read.
 fn find_plane(
-    frames: &PointFrames<'_>,
+    frames: &PointFrames,
     count: usize,
     radius: f64,
     only: Option<usize>,

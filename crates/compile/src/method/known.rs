@@ -15,4 +15,4 @@ pub struct KnownKey {
 }
 
 /// Returns the keys of a segment of a mesh's own frames; `None` if these must be coded.
-pub type KnownKeys<'a> = Box<dyn Fn(u32) -> Result<Option<Vec<KnownKey>>, Error> + Send + Sync + 'a>;
+pub type KnownKeys = Box<dyn Fn(u32) -> Result<Option<Vec<KnownKey>>, Error> + Send + Sync>;

@@ -24,7 +24,7 @@ pub struct LeadInOut {
 
 impl LeadInOut {
     /// Returns the lead-in and lead-out; `None` if the mesh is coded in all frames.
-    pub fn new(plan: &MeshPlan<'_>, file: Schedule) -> Result<Option<LeadInOut>, Error> {
+    pub fn new(plan: &MeshPlan, file: Schedule) -> Result<Option<LeadInOut>, Error> {
         let Some([first, last]) = plan.source.moves else {
             return Ok(None);
         };

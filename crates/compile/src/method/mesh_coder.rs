@@ -14,6 +14,7 @@ use crate::method::normal_coder::NormalCoder;
 use crate::method::particles::ParticlesCoder;
 use crate::method::payload::Payload;
 use crate::method::points::{self, MeshPoints, PointFrames};
+use crate::method::quantize::Plans;
 use crate::method::quantized::{QuantizedCoder, QuantizedUnit};
 use crate::method::run_maps::RunMaps;
 use crate::method::skin::{self, ChosenMethod};
@@ -30,67 +31,54 @@ use meshreel_codec::values::parallelogram;
 use meshreel_options::{MethodChoice, Options, Preset};
 use meshreel_scene::Remark;
 use rayon::prelude::*;
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
 /// A part of a stream, unit by unit.
 type PartUnits = Vec<(Vec<u8>, FrameMeasures)>;
 
-/// Returns the points of a mesh with streams of fixed-point values, which its coders borrow; `None` for other
-/// meshes.
-pub fn mesh_points(plan: &MeshPlan<'_>) -> Option<MeshPoints> {
-    let fixed = plan.prepared.fixed.as_ref()?;
-    (plan.method == Method::Soft).then(|| MeshPoints::new(fixed))
+/// A mesh as its coders read it.
+pub struct CoderInput {
+    pub plan: Arc<MeshPlan>,
+    /// The points of a mesh with streams of fixed-point values; `None` for other meshes.
+    pub points: Option<Arc<MeshPoints>>,
+    /// By stream, the frames of its parts, for streams that can be fixed-point values.
+    pub frames: Vec<Vec<Arc<PointFrames>>>,
 }
 
-/// Returns, by stream, the frames of its parts, for streams that can be fixed-point values.
-pub fn mesh_frames<'a>(plan: &'a MeshPlan<'a>, points: Option<&'a MeshPoints>) -> Vec<Vec<PointFrames<'a>>> {
-    let (Some(fixed), Some(points)) = (&plan.prepared.fixed, points) else {
-        return Vec::new();
-    };
-    let can = |record: &StreamRecord| record.animated && record.semantic.has_axes();
-    let of = |record| match can(record) {
-        true => points::point_frames(plan, fixed, points, record),
-        false => Vec::new(),
-    };
-    plan.streams.iter().map(of).collect()
-}
-
-/// Points and frames of all meshes, which their coders borrow.
-pub struct CoderInputs<'a> {
-    pub(super) points: &'a [Option<MeshPoints>],
-    pub(super) frames: Vec<Vec<Vec<PointFrames<'a>>>>,
-}
-
-impl<'a> CoderInputs<'a> {
-    /// Collects the frames of the streams of all meshes.
-    pub fn new(plans: &'a [(MeshPlan<'a>, Vec<usize>)], points: &'a [Option<MeshPoints>]) -> CoderInputs<'a> {
-        let all = plans.iter().zip(points);
-        let frames = all.map(|((plan, _), points)| mesh_frames(plan, points.as_ref())).collect();
-        CoderInputs { points, frames }
+impl CoderInput {
+    /// Finds the points and the frames of the streams of a mesh.
+    pub fn new(plan: &Arc<MeshPlan>) -> CoderInput {
+        let plan = plan.clone();
+        let Some(fixed) = plan.prepared.fixed.clone().filter(|_| plan.method == Method::Soft) else {
+            return CoderInput { plan, points: None, frames: Vec::new() };
+        };
+        let points = Arc::new(MeshPoints::new(&fixed));
+        let parts = |record: &StreamRecord| match record.animated && record.semantic.has_axes() {
+            true => points::point_frames(&plan, &fixed, &points, record),
+            false => Vec::new(),
+        };
+        let frames = plan.streams.iter().map(parts).collect();
+        CoderInput { plan, points: Some(points), frames }
     }
+}
 
-    /// Chooses the method and the settings of every mesh: the coder that takes the fewest bytes.
-    pub fn coders(
-        &'a self,
-        plans: &'a [(MeshPlan<'a>, Vec<usize>)],
-        schedule: Schedule,
-        ladder: &'a [Options],
-    ) -> Result<Vec<MeshCoder<'a>>, Error> {
-        let meshes = plans.par_iter().zip(self.points).zip(&self.frames);
-        meshes
-            .map(|(((plan, _), points), frames)| {
-                MeshCoder::smallest(plan, points.as_ref(), frames, schedule, ladder)
-            })
-            .collect()
-    }
+/// Chooses the method and the settings of every mesh: the coder that takes the fewest bytes.
+pub fn choose_coders(
+    plans: &Plans,
+    schedule: Schedule,
+    options: &Arc<Options>,
+) -> Result<Vec<MeshCoder>, Error> {
+    let ladder = effort_ladder(options);
+    let meshes = plans.par_iter();
+    meshes.map(|(plan, _)| MeshCoder::smallest(&CoderInput::new(plan), schedule, &ladder)).collect()
 }
 
 /// Returns the options with several efforts up to the requested one, so that more effort never takes more
 /// bytes than less.
-pub fn effort_ladder(options: &Options) -> Vec<Options> {
-    let with = |&effort: &u32| Options { effort, ..options.clone() };
+pub fn effort_ladder(options: &Arc<Options>) -> Vec<Arc<Options>> {
+    let with = |&effort: &u32| Arc::new(Options { effort, ..Options::clone(options) });
     let steps = TRIED_EFFORTS.iter().filter(|&&step| step <= options.effort);
-    let all: Vec<Options> = steps.map(with).collect();
+    let all: Vec<Arc<Options>> = steps.map(with).collect();
     match &all[..] {
         [] => vec![options.clone()],
         _ => all,
@@ -104,7 +92,7 @@ const TRIED_EFFORTS: [u32; 5] = [2, 5, 6, 7, 9];
 const MAX_LADDER_VALUES: usize = 1 << 18;
 
 /// Returns the options of the ladder that are tried for a mesh with `values` points × frames.
-pub fn tried_options(ladder: &[Options], values: usize) -> &[Options] {
+pub fn tried_options(ladder: &[Arc<Options>], values: usize) -> &[Arc<Options>] {
     match (values > MAX_LADDER_VALUES, ladder) {
         (true, [_, own] | [own]) => std::slice::from_ref(own),
         _ => ladder,
@@ -112,48 +100,47 @@ pub fn tried_options(ladder: &[Options], values: usize) -> &[Options] {
 }
 
 /// The coders of a mesh.
-pub struct MeshCoder<'a> {
-    pub(super) plan: &'a MeshPlan<'a>,
-    pub(super) points: Option<&'a MeshPoints>,
-    pub(super) options: &'a Options,
+pub struct MeshCoder {
+    pub(super) plan: Arc<MeshPlan>,
+    pub(super) points: Option<Arc<MeshPoints>>,
+    pub(super) options: Arc<Options>,
     /// Units of the frames in which the mesh moves.
     pub(super) schedule: Schedule,
     lead_in_out: Option<LeadInOut>,
     /// By stream, its parts; empty for streams kept as quantized values.
-    pub(super) fixed_point: Vec<Vec<Box<dyn StreamCoder + 'a>>>,
+    pub(super) fixed_point: Vec<Vec<Box<dyn StreamCoder>>>,
     /// By stream, `true` if fixed-point values are 32 bits wide.
     pub(super) wide: Vec<bool>,
     /// By stream, the coder that predicts it from the positions.
-    pub(super) normals: Vec<Option<NormalCoder<'a>>>,
-    pub(super) quantized: Option<QuantizedCoder<'a>>,
+    pub(super) normals: Vec<Option<NormalCoder>>,
+    pub(super) quantized: Option<QuantizedCoder>,
     /// Coder of frames with triangles of their own.
-    pub(super) fluid: Option<FluidCoder<'a>>,
+    pub(super) fluid: Option<FluidCoder>,
     /// Points without faces.
-    pub(super) particles: Option<ParticlesCoder<'a>>,
+    pub(super) particles: Option<ParticlesCoder>,
     /// The bones that move positions, and the method.
     pub(super) bones: Option<(BoneCounts, Method)>,
     /// Keys that were coded elsewhere.
-    pub(super) known: Option<KnownKeys<'a>>,
+    pub(super) known: Option<KnownKeys>,
     /// Methods that were tried, for `--explain`.
     pub tried: Vec<TriedMethod>,
     /// Remarks for the user.
     pub remarks: Vec<Remark>,
 }
 
-impl<'a> MeshCoder<'a> {
+impl MeshCoder {
     /// Returns the smallest of the coders that the options of [`effort_ladder`] give for the requested
     /// effort: a longer search can end in a worse place than a shorter one, and the best settings for
     /// positions need not be the best for the normals that are predicted from them.
     pub fn smallest(
-        plan: &'a MeshPlan<'a>,
-        points: Option<&'a MeshPoints>,
-        frames: &'a [Vec<PointFrames<'a>>],
+        input: &CoderInput,
         schedule: Schedule,
-        ladder: &'a [Options],
-    ) -> Result<MeshCoder<'a>, Error> {
+        ladder: &[Arc<Options>],
+    ) -> Result<MeshCoder, Error> {
+        let plan = &input.plan;
         let work = &plan.skin_search.work;
         work.trying("settings");
-        let new = |options| MeshCoder::new(plan, points, frames, schedule, options, &plan.skin_search);
+        let new = |options| MeshCoder::new(input, schedule, options, &plan.skin_search);
         let moves = plan.method == Method::Soft && plan.streams[0].animated;
         let values = plan.prepared.points * schedule.frames() as usize;
         let Some((own, below)) = tried_options(ladder, values).split_last() else {
@@ -164,7 +151,7 @@ impl<'a> MeshCoder<'a> {
             work.finish();
             return coder;
         }
-        let size = |coder: &MeshCoder<'_>| {
+        let size = |coder: &MeshCoder| {
             let sample = SegmentSample::new(plan.prepared.points, coder.schedule, own.effort);
             estimate_size(coder, coder.schedule, sample, own)
         };
@@ -186,14 +173,13 @@ impl<'a> MeshCoder<'a> {
 
     /// Chooses settings and codes static data: most of the work of a short animation.
     pub fn new(
-        plan: &'a MeshPlan<'a>,
-        points: Option<&'a MeshPoints>,
-        frames: &'a [Vec<PointFrames<'a>>],
+        input: &CoderInput,
         schedule: Schedule,
-        options: &'a Options,
-        found: &SkinSearch<'_>,
-    ) -> Result<MeshCoder<'a>, Error> {
-        let mut coder = MeshCoder::empty(plan, points, schedule, options)?;
+        options: &Arc<Options>,
+        found: &SkinSearch,
+    ) -> Result<MeshCoder, Error> {
+        let CoderInput { plan, points, frames } = input;
+        let mut coder = MeshCoder::empty(input, schedule, options)?;
         let schedule = coder.schedule;
         for parts in frames {
             let count = schedule.frames() as usize;
@@ -223,25 +209,26 @@ impl<'a> MeshCoder<'a> {
 
     /// Creates a coder without streams.
     pub(super) fn empty(
-        plan: &'a MeshPlan<'a>,
-        points: Option<&'a MeshPoints>,
+        CoderInput { plan, points, .. }: &CoderInput,
         schedule: Schedule,
-        options: &'a Options,
-    ) -> Result<MeshCoder<'a>, Error> {
+        options: &Arc<Options>,
+    ) -> Result<MeshCoder, Error> {
         let still = LeadInOut::new(plan, schedule)?;
         let schedule = still.as_ref().map_or(schedule, |s| s.file.within(s.window));
         Ok(MeshCoder {
-            plan,
-            points,
-            options,
+            plan: plan.clone(),
+            points: points.clone(),
+            options: options.clone(),
             schedule,
             lead_in_out: still,
             fixed_point: Vec::new(),
             wide: Vec::new(),
             normals: Vec::new(),
             quantized: None,
-            fluid: (plan.method == Method::Fluid).then(|| FluidCoder::new(plan, schedule, options)),
-            particles: (plan.method == Method::Particles).then(|| ParticlesCoder::new(plan, schedule)),
+            fluid: (plan.method == Method::Fluid)
+                .then(|| FluidCoder::new(plan.clone(), schedule, options.clone())),
+            particles: (plan.method == Method::Particles)
+                .then(|| ParticlesCoder::new(plan.clone(), schedule)),
             bones: None,
             known: None,
             tried: Vec::new(),
@@ -251,29 +238,26 @@ impl<'a> MeshCoder<'a> {
 
     /// Adds a coder for the streams that are neither fixed-point values nor predicted, as quantized values.
     pub(super) fn add_quantized(&mut self) {
-        let (plan, schedule, options) = (self.plan, self.schedule, self.options);
+        let (plan, schedule, options) = (self.plan.clone(), self.schedule, self.options.clone());
         if let (Some(fixed), Method::Soft) = (&plan.prepared.fixed, plan.method) {
             let left = |&s: &usize| plan.streams[s].animated && self.is_quantized(s);
             let streams = (0..plan.streams.len()).filter(left).collect();
+            let fixed = fixed.clone();
             self.quantized = Some(QuantizedCoder { plan, fixed, streams, schedule, options });
         }
     }
 
     /// Replaces the soft codec alone by bones, if they are smaller.
-    fn choose_bones(
-        &mut self,
-        frames: &'a [Vec<PointFrames<'a>>],
-        found: &SkinSearch<'_>,
-    ) -> Result<(), Error> {
+    fn choose_bones(&mut self, frames: &[Vec<Arc<PointFrames>>], found: &SkinSearch) -> Result<(), Error> {
         let Some([positions]) = frames.first().map(Vec::as_slice) else {
             return Ok(());
         };
         let Some(soft) = self.fixed_point.first().and_then(|parts| parts.first()) else {
             return Ok(());
         };
-        let (plan, schedule) = (self.plan, self.schedule);
+        let (plan, schedule) = (self.plan.clone(), self.schedule);
         let ChosenMethod { made, tried, remarks } =
-            skin::choose_method(plan, positions, &**soft, schedule, self.options, found)?;
+            skin::choose_method(&plan, positions, &**soft, schedule, &self.options, found)?;
         if self.options.strict && !remarks.is_empty() {
             return Err(Error::Strict { remarks });
         }
@@ -310,7 +294,7 @@ impl<'a> MeshCoder<'a> {
     pub fn parts(&self) -> Vec<u32> {
         let positions = self.fixed_point.first().and_then(|parts| parts.first());
         let of_point = positions.map_or(Vec::new(), |coder| coder.parts());
-        match self.points {
+        match &self.points {
             Some(points) if !of_point.is_empty() => {
                 points.vertex_point.iter().map(|&p| of_point[p as usize]).collect()
             }
@@ -384,7 +368,7 @@ impl<'a> MeshCoder<'a> {
     pub fn codec(&self) -> (u8, u32) {
         let fast = self.options.preset == Preset::Fast;
         let codec = if fast { CODEC_FAST } else { CODEC_SMALL };
-        match (&self.fluid, self.has_fixed_point(), self.points) {
+        match (&self.fluid, self.has_fixed_point(), &self.points) {
             (Some(fluid), ..) => (codec, fluid.points()),
             _ if self.particles.as_ref().is_some_and(ParticlesCoder::has_chains) => (CODEC_CHAIN, 0),
             _ if self.particles.is_some() => (codec, 0),
@@ -403,7 +387,7 @@ impl<'a> MeshCoder<'a> {
     pub fn encode_values(&self, out: &mut Vec<u8>) -> usize {
         let start = out.len();
         let mut position_bytes = 0;
-        if let (true, Some(points)) = (self.has_fixed_point(), self.points) {
+        if let (true, Some(points)) = (self.has_fixed_point(), &self.points) {
             weld::encode(&points.vertex_point, out);
         }
         if let (true, Some(fixed)) = (self.has_table(), &self.plan.prepared.fixed) {
@@ -651,7 +635,7 @@ impl<'a> MeshCoder<'a> {
     }
 }
 
-impl SegmentedCoder for MeshCoder<'_> {
+impl SegmentedCoder for MeshCoder {
     fn static_part(&self) -> Vec<u8> {
         let mut out = Vec::new();
         if self.fluid.is_none() && self.particles.is_none() {
@@ -679,12 +663,12 @@ fn contents(payloads: Vec<Payload>) -> Vec<Vec<u8>> {
 }
 
 #[allow(clippy::type_complexity)]
-pub(super) fn part_coders<'a, W: Width>(
-    parts: &'a [PointFrames<'a>],
+pub(super) fn part_coders<W: Width>(
+    parts: &[Arc<PointFrames>],
     count: usize,
     options: &Options,
     decided: Option<&[PartDecisions]>,
-) -> Result<Option<Vec<Box<dyn StreamCoder + 'a>>>, Error> {
+) -> Result<Option<Vec<Box<dyn StreamCoder>>>, Error> {
     let decided = |p: usize| decided.and_then(|decided| decided.get(p));
     (parts.iter().enumerate())
         .map(|(p, part)| soft::soft_coder::<W>(part, count, options, decided(p)))

@@ -37,9 +37,9 @@ const SAMPLES: usize = 12;
 const BATCH: usize = 16;
 
 /// The coder of a stream of normals or tangent frames.
-pub struct NormalCoder<'a> {
-    plan: &'a MeshPlan<'a>,
-    fixed: &'a FixedLayout,
+pub struct NormalCoder {
+    plan: Arc<MeshPlan>,
+    fixed: Arc<FixedLayout>,
     schedule: Schedule,
     stream: usize,
     encoder: Encoder,
@@ -49,17 +49,17 @@ pub struct NormalCoder<'a> {
     states: RwLock<BTreeMap<u32, Vec<i16>>>,
 }
 
-impl<'a> NormalCoder<'a> {
+impl NormalCoder {
     /// Creates the coder; `None` if the stream is not of this kind, or is smaller as quantized values.
     pub fn new(
-        plan: &'a MeshPlan<'a>,
+        plan: &Arc<MeshPlan>,
         points: &MeshPoints,
         positions: &dyn StreamCoder,
         stream: usize,
         schedule: Schedule,
         options: &Options,
-        found: &SkinSearch<'_>,
-    ) -> Result<Option<NormalCoder<'a>>, Error> {
+        found: &SkinSearch,
+    ) -> Result<Option<NormalCoder>, Error> {
         let record = &plan.streams[stream];
         let tangents = record.semantic == Semantic::QTangent;
         let of_kind = tangents || record.semantic == Semantic::Normal;
@@ -75,7 +75,13 @@ impl<'a> NormalCoder<'a> {
         }
         let (first, rest) = (positions.first_frame(), positions.rigid_motion());
         let transforms = rest.as_ref().map(|rest| rest.transforms.clone()).unwrap_or_default();
-        let mut coder = NormalStream { plan, fixed, tangents, frames: schedule.frames(), transforms };
+        let mut coder = NormalStream {
+            plan: plan.clone(),
+            fixed: fixed.clone(),
+            tangents,
+            frames: schedule.frames(),
+            transforms,
+        };
         let groups = found.normal_groups(|| coder.groups())?;
         let (place, uvs) = position_indices_and_uvs(plan, points, positions, tangents);
         let shape = shape(fixed, &place, &uvs, (&first, rest.as_ref()));
@@ -94,8 +100,8 @@ impl<'a> NormalCoder<'a> {
             found.keep_weighting(rest.is_some(), encoder.weighting());
         }
         Ok(encoder.map(|encoder| NormalCoder {
-            plan,
-            fixed,
+            plan: plan.clone(),
+            fixed: fixed.clone(),
             schedule,
             stream,
             encoder,
@@ -106,13 +112,13 @@ impl<'a> NormalCoder<'a> {
 
     /// Creates the coder from its static part, without a search.
     pub fn resume(
-        plan: &'a MeshPlan<'a>,
+        plan: &Arc<MeshPlan>,
         points: &MeshPoints,
         positions: &dyn StreamCoder,
         stream: usize,
         schedule: Schedule,
         (options, bytes): (&Options, &[u8]),
-    ) -> Result<NormalCoder<'a>, Error> {
+    ) -> Result<NormalCoder, Error> {
         let broken = || Error::Malformed { what: format!("{}: its normals", plan.path) };
         let fixed = plan.prepared.fixed.as_ref().ok_or_else(broken)?;
         let tangents = plan.streams[stream].semantic == Semantic::QTangent;
@@ -124,6 +130,7 @@ impl<'a> NormalCoder<'a> {
             return Err(broken());
         }
         let transforms = rest.map(|rest| rest.transforms).unwrap_or_default();
+        let (plan, fixed) = (plan.clone(), fixed.clone());
         Ok(NormalCoder { plan, fixed, schedule, stream, encoder, transforms, states: RwLock::default() })
     }
 
@@ -178,7 +185,7 @@ impl<'a> NormalCoder<'a> {
         for &unit in units {
             let frames = self.schedule.frames_of(unit);
             let values: Vec<VertexValues> = (frames.iter())
-                .map(|&frame| evaluate(self.plan, self.fixed, frame, tangents))
+                .map(|&frame| evaluate(&self.plan, &self.fixed, frame, tangents))
                 .collect::<Result<_, Error>>()?;
             let sources: Vec<NormalSource<'_, P>> = (frames.iter().zip(&values))
                 .map(|(frame, values)| NormalSource {
@@ -243,7 +250,7 @@ fn are_constant_uvs(record: &StreamRecord) -> bool {
 
 /// Returns, by vertex, the index of its point in the order of positions; and decoded uvs, for tangents.
 fn position_indices_and_uvs(
-    plan: &MeshPlan<'_>,
+    plan: &MeshPlan,
     points: &MeshPoints,
     positions: &dyn StreamCoder,
     tangents: bool,
@@ -280,12 +287,7 @@ fn frame_transforms(transforms: &[Vec<Transform>], frame: u32) -> &[Transform] {
     transforms.get(frame as usize).map_or(&[], Vec::as_slice)
 }
 
-fn evaluate(
-    plan: &MeshPlan<'_>,
-    fixed: &FixedLayout,
-    frame: u32,
-    tangents: bool,
-) -> Result<VertexValues, Error> {
+fn evaluate(plan: &MeshPlan, fixed: &FixedLayout, frame: u32, tangents: bool) -> Result<VertexValues, Error> {
     let (mut scratch, mut values) = (Scratch::default(), VertexValues::default());
     let want = RequestedValues { normals: true, tangents, ..RequestedValues::default() };
     let (source, prepared) = (&plan.source, &plan.prepared);
@@ -303,18 +305,18 @@ fn constant_uvs(record: &StreamRecord, base: &Quantized) -> Vec<[f32; 2]> {
 }
 
 /// A stream for which a coder is being made.
-struct NormalStream<'a> {
-    plan: &'a MeshPlan<'a>,
-    fixed: &'a FixedLayout,
+struct NormalStream {
+    plan: Arc<MeshPlan>,
+    fixed: Arc<FixedLayout>,
     tangents: bool,
     frames: u32,
     transforms: Arc<Vec<Vec<Transform>>>,
 }
 
-impl NormalStream<'_> {
+impl NormalStream {
     /// Returns, by vertex, a group number; the vertices of a group have equal normals in all frames.
     fn groups(&self) -> Result<Vec<u32>, Error> {
-        let fixed = self.fixed;
+        let fixed = &self.fixed;
         if self.plan.prepared.normals == NormalOrigin::Generated {
             let group = |&corner: &u32| {
                 let group = fixed.groups.corner.get(corner as usize);
@@ -328,7 +330,7 @@ impl NormalStream<'_> {
         for batch in all.chunks(BATCH) {
             let values: Vec<VertexValues> = batch
                 .par_iter()
-                .map(|&frame| evaluate(self.plan, fixed, frame, false))
+                .map(|&frame| evaluate(&self.plan, fixed, frame, false))
                 .collect::<Result<_, Error>>()?;
             values.iter().for_each(|v| sharing.split_by_normals(&v.normals));
         }
@@ -345,7 +347,7 @@ impl NormalStream<'_> {
         let frames: Vec<u32> = (0..self.frames).step_by(apart).collect();
         let values: Vec<VertexValues> = frames
             .par_iter()
-            .map(|&frame| evaluate(self.plan, self.fixed, frame, self.tangents))
+            .map(|&frame| evaluate(&self.plan, &self.fixed, frame, self.tangents))
             .collect::<Result<_, Error>>()?;
         each_width!(positions.sample_frames(&frames)?, decoded => self.make_encoder(shape, wanted, &decoded, &values))
     }

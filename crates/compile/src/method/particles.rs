@@ -45,13 +45,13 @@ struct ParticleReferences {
 }
 
 /// The coder of particles or curves.
-pub struct ParticlesCoder<'a> {
-    plan: &'a MeshPlan<'a>,
+pub struct ParticlesCoder {
+    plan: Arc<MeshPlan>,
     schedule: Schedule,
     shape: ParticleKind,
     /// Keys that have been coded.
     keys: RwLock<DecodedParticleFrames>,
-    chain: ChainCoder<'a>,
+    chain: ChainCoder,
     /// `true` if chains are smaller.
     chains: OnceLock<bool>,
     /// The first and the last frame that are wanted, or needed for these.
@@ -62,7 +62,7 @@ pub struct ParticlesCoder<'a> {
 const TRIED_SEGMENTS: u32 = 1;
 
 /// Returns the record of particles in the file.
-pub fn particles_record(plan: &MeshPlan<'_>) -> Option<record::ParticlesRecord> {
+pub fn particles_record(plan: &MeshPlan) -> Option<record::ParticlesRecord> {
     let own = plan.prepared.particles.as_ref()?;
     let curves = plan.source.mesh.particles.as_ref().and_then(|p| p.curves.as_ref());
     let curves = curves.zip(own.curves).map(|(curves, most)| record::CurvesRecord {
@@ -99,15 +99,15 @@ impl ParticleReferences {
     }
 }
 
-impl<'a> ParticlesCoder<'a> {
+impl ParticlesCoder {
     /// Creates the coder of particles; for a plan without them it codes nothing.
-    pub fn new(plan: &'a MeshPlan<'a>, schedule: Schedule) -> Self {
+    pub fn new(plan: Arc<MeshPlan>, schedule: Schedule) -> Self {
         let own = plan.prepared.particles.as_ref();
         let shape = ParticleKind {
             ids: own.is_some_and(|own| own.ids),
             curves: own.is_some_and(|own| own.curves.is_some()),
         };
-        let chain = ChainCoder::new(plan, schedule, shape);
+        let chain = ChainCoder::new(plan.clone(), schedule, shape);
         let (keys, chains) = (RwLock::default(), OnceLock::new());
         ParticlesCoder { plan, schedule, shape, keys, chain, chains, stretch: [0, u32::MAX] }
     }
@@ -134,9 +134,11 @@ impl<'a> ParticlesCoder<'a> {
         let restart = self.schedule.restart();
         let most = restart.saturating_mul(TRIED_SEGMENTS).saturating_mul(KEY_INTERVAL).saturating_add(1);
         let schedule = Schedule::new(self.schedule.frames().min(most), restart);
-        let chain = ChainCoder::new(self.plan, schedule, self.shape);
-        let between =
-            ParticlesCoder { chains: OnceLock::from(false), ..ParticlesCoder::new(self.plan, schedule) };
+        let chain = ChainCoder::new(self.plan.clone(), schedule, self.shape);
+        let between = ParticlesCoder {
+            chains: OnceLock::from(false),
+            ..ParticlesCoder::new(self.plan.clone(), schedule)
+        };
         let (mut bytes, mut done) = ([0, 0], DecodedParticleFrames::new());
         let keys = (0..schedule.keys()).map(Unit::Key);
         let groups = (0..schedule.groups()).flat_map(|g| [Unit::LowerLayers(g), Unit::TopLayer(g)]);
@@ -228,7 +230,7 @@ impl<'a> ParticlesCoder<'a> {
         payload: &mut Payload,
         bits: &mut [u64; 2],
     ) -> Result<DecodedParticles, Error> {
-        let plan = self.plan;
+        let plan = &self.plan;
         if !plan.shown.contains(frame as usize) {
             writer.kind(0);
             payload.measures.push((frame, FrameMeasure { bounds: EMPTY_BOUNDS, error: 0.0 }));
@@ -361,9 +363,9 @@ fn position_bytes(bytes: usize, [positions, all]: [u64; 2]) -> usize {
 }
 
 /// Codes a frame by itself, for the preset `classic`.
-pub fn encode_classic_frame(plan: &MeshPlan<'_>, frame: usize) -> Result<FramePayload, Error> {
+pub fn encode_classic_frame(plan: &Arc<MeshPlan>, frame: usize) -> Result<FramePayload, Error> {
     // In a schedule of one frame no frame refers to others.
-    let coder = ParticlesCoder::new(plan, Schedule::new(0, 1));
+    let coder = ParticlesCoder::new(plan.clone(), Schedule::new(0, 1));
     let mut bytes = Vec::new();
     let (mut payload, mut work, mut bits) = (Payload::default(), ParticleBuffers::default(), [0, 0]);
     let nothing = ParticleReferences { frames: Vec::new(), frame_distances: Vec::new() };

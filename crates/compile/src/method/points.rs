@@ -11,7 +11,7 @@ use meshreel_codec::mesh::{encode, hierarchy};
 use meshreel_codec::quantize::lattice::Extent;
 use meshreel_codec::record::{Semantic, StreamRecord};
 use meshreel_codec::topology::grid::GridShape;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The points of a mesh: vertices that coincide in every frame share one.
 pub struct MeshPoints {
@@ -41,25 +41,25 @@ impl MeshPoints {
 }
 
 /// Frames of one stream, or of one half of it, as 3-vectors.
-pub struct PointFrames<'a> {
-    pub plan: &'a MeshPlan<'a>,
-    pub fixed: &'a FixedLayout,
-    pub points: &'a MeshPoints,
-    pub record: &'a StreamRecord,
+pub struct PointFrames {
+    pub plan: Arc<MeshPlan>,
+    pub fixed: Arc<FixedLayout>,
+    pub points: Arc<MeshPoints>,
+    pub record: StreamRecord,
     /// Index of the stream's component that comes first.
     first: usize,
     /// The first error in reading a frame, which the encoder cannot return.
     failed: Mutex<Option<Error>>,
 }
 
-impl<'a> PointFrames<'a> {
+impl PointFrames {
     /// Returns `true` if the vertices form a regular grid.
     pub fn is_grid(&self) -> bool {
         self.fixed.grid.is_some()
     }
 
     fn read(&self, frame: u32, out: &mut [[f32; 3]]) -> Result<(), Error> {
-        let (plan, frame) = (self.plan, frame as usize);
+        let (plan, frame) = (&*self.plan, frame as usize);
         let (mut scratch, mut values) = (Scratch::default(), VertexValues::default());
         if self.record.semantic == Semantic::Position {
             scratch.read(&plan.source, frame, &self.fixed.first_points)?;
@@ -97,7 +97,7 @@ impl<'a> PointFrames<'a> {
     }
 
     /// Returns the source of the frames.
-    pub fn source(&self) -> &MeshSource<'a> {
+    pub fn source(&self) -> &MeshSource {
         &self.plan.source
     }
 
@@ -126,7 +126,7 @@ fn copy_components<const N: usize>(values: &[[f32; N]], first: usize, out: &mut 
     }
 }
 
-impl encode::PositionSource for PointFrames<'_> {
+impl encode::PositionSource for PointFrames {
     fn positions(&self, frame: u32, out: &mut [[f32; 3]]) {
         if let Err(error) = self.read(frame, out) {
             // The encoder stops at a frame of NaN.
@@ -137,20 +137,26 @@ impl encode::PositionSource for PointFrames<'_> {
 }
 
 /// Prepares the frames of a stream's parts: positions and uvs have one part, colours two.
-pub fn point_frames<'a>(
-    plan: &'a MeshPlan<'a>,
-    fixed: &'a FixedLayout,
-    points: &'a MeshPoints,
-    record: &'a StreamRecord,
-) -> Vec<PointFrames<'a>> {
+pub fn point_frames(
+    plan: &Arc<MeshPlan>,
+    fixed: &Arc<FixedLayout>,
+    points: &Arc<MeshPoints>,
+    record: &StreamRecord,
+) -> Vec<Arc<PointFrames>> {
     let parts = record.semantic.components().div_ceil(3);
-    (0..parts)
-        .map(|i| PointFrames { plan, fixed, points, record, first: 3 * i, failed: Mutex::default() })
-        .collect()
+    let part = |i: usize| PointFrames {
+        plan: plan.clone(),
+        fixed: fixed.clone(),
+        points: points.clone(),
+        record: record.clone(),
+        first: 3 * i,
+        failed: Mutex::default(),
+    };
+    (0..parts).map(|i| Arc::new(part(i))).collect()
 }
 
 /// Builds the hierarchy of a stream's points, and returns the triangles that it was built from.
-pub fn build_hierarchy(frames: &PointFrames<'_>) -> (Hierarchy, Vec<u32>) {
+pub fn build_hierarchy(frames: &PointFrames) -> (Hierarchy, Vec<u32>) {
     let indices = &frames.fixed.indices;
     let (count, triangles) = match frames.record.semantic {
         Semantic::Position => {
@@ -165,8 +171,8 @@ pub fn build_hierarchy(frames: &PointFrames<'_>) -> (Hierarchy, Vec<u32>) {
 }
 
 /// Returns the bounds and the tolerance of a part.
-pub fn extent(frames: &PointFrames<'_>) -> Option<Extent> {
-    let (plan, record) = (frames.plan, frames.record);
+pub fn extent(frames: &PointFrames) -> Option<Extent> {
+    let (plan, record) = (&*frames.plan, &frames.record);
     let set = usize::from(record.set);
     let side = |k: usize| match record.semantic {
         Semantic::Position => plan.prepared.extent.component(k),

@@ -7,13 +7,14 @@ use crate::mesh::plan::MeshPlan;
 use crate::mesh::prepared::{FixedLayout, NormalOrigin};
 use crate::mesh::skin_search::SkinSearch;
 use crate::method::estimate::{SegmentSample, estimate_size};
-use crate::method::mesh_coder::{self, MeshCoder};
+use crate::method::mesh_coder::{self, CoderInput, MeshCoder};
 use crate::report::NormalPrecision;
 use glam::Vec3;
 use meshreel_codec::record::Method;
 use meshreel_codec::schedule::Schedule;
 use meshreel_options::{Options, TransformForm};
 use std::collections::HashSet;
+use std::sync::Arc;
 
 /// Fraction of the normal tolerance by which positions may turn a triangle's normal; beyond it they cost more
 /// in corrections of normals than they save. Measured on the corpus.
@@ -97,10 +98,10 @@ impl AllowedErrorBounds {
 
 /// Chooses the precision of positions that takes the fewest bytes, normals included.
 pub fn choose_precision(
-    plan: &mut MeshPlan<'_>,
+    plan: &mut Arc<MeshPlan>,
     allowed: AllowedErrorBounds,
     schedule: Schedule,
-    options: &Options,
+    options: &Arc<Options>,
 ) -> Result<(), Error> {
     let AllowedErrorBounds { largest: most, guess, .. } = allowed;
     let fluid = plan.prepared.fixed.is_none();
@@ -115,7 +116,8 @@ pub fn choose_precision(
         bytes_then: None,
     };
     if plan.prepared.points * schedule.frames() as usize > MAX_TRIED_VALUES {
-        plan.normal_precision = (most > guess * MIN_REMARK_RATIO && !fluid).then(|| decided(None, guess));
+        Arc::make_mut(plan).normal_precision =
+            (most > guess * MIN_REMARK_RATIO && !fluid).then(|| decided(None, guess));
         return Ok(());
     }
     let search = plan.skin_search.clone();
@@ -123,13 +125,13 @@ pub fn choose_precision(
     search.work.trying("how fine normals want positions");
     let trials = PrecisionTrials {
         schedule,
-        options: Options { effort: TRIAL_EFFORT, strict: false, ..options.clone() },
+        options: Arc::new(Options { effort: TRIAL_EFFORT, strict: false, ..Options::clone(options) }),
         skin_search: &found,
         codes_all_frames: false,
     };
     // A precision that fails is not taken; if the guess fails, its compile reports why.
     let Some(of_guess) = trials.bytes(plan, guess, false) else {
-        return plan.requantize(guess, false, options);
+        return Arc::make_mut(plan).requantize(guess, false, options);
     };
     // Skins are not tried here: if one is better, the guess is good.
     if found.were_likely() {
@@ -139,7 +141,8 @@ pub fn choose_precision(
         let skinned = is_smallest_skinned(plan, schedule, options, &search)?;
         search.work.count_set();
         if skinned {
-            plan.normal_precision = (most > guess * MIN_REMARK_RATIO).then(|| decided(None, guess));
+            Arc::make_mut(plan).normal_precision =
+                (most > guess * MIN_REMARK_RATIO).then(|| decided(None, guess));
             return Ok(());
         }
         search.work.set_trials(EXPECTED_TRIALS - 1);
@@ -148,19 +151,14 @@ pub fn choose_precision(
     let best = trials.with_explicit_normals(plan, most, best);
     if most > best.error_bound * MIN_REMARK_RATIO && options.normal_tolerance < LARGER_NORMAL_TOLERANCE {
         let part = trials.at_larger_angle(plan, most).map(|then| then as f64 / best.bytes.max(1) as f64);
-        plan.normal_precision = Some(decided(part, best.error_bound));
+        Arc::make_mut(plan).normal_precision = Some(decided(part, best.error_bound));
     }
-    plan.requantize(best.error_bound, best.explicit_normals, options)
+    Arc::make_mut(plan).requantize(best.error_bound, best.explicit_normals, options)
 }
 
 /// Returns `true` if a precision other than that of the tolerance may take fewer bytes: normals are predicted
 /// from moving positions, and the tolerance is larger than these normals need.
-fn has_a_choice(
-    plan: &MeshPlan<'_>,
-    allowed: AllowedErrorBounds,
-    schedule: Schedule,
-    options: &Options,
-) -> bool {
+fn has_a_choice(plan: &MeshPlan, allowed: AllowedErrorBounds, schedule: Schedule, options: &Options) -> bool {
     let prepared = &plan.prepared;
     let fluid = prepared.fixed.is_none();
     let predicted = prepared.normals != NormalOrigin::None && (fluid || prepared.normals_animated);
@@ -192,28 +190,26 @@ struct PrecisionTrial {
 struct PrecisionTrials<'t> {
     schedule: Schedule,
     /// The options of the compile, with less effort.
-    options: Options,
-    skin_search: &'t SkinSearch<'t>,
+    options: Arc<Options>,
+    skin_search: &'t SkinSearch,
     /// `true` if trials code all frames, not a part of them.
     codes_all_frames: bool,
 }
 
 impl PrecisionTrials<'_> {
     /// Returns the approximate bytes of the mesh; `None` if they cannot be determined.
-    fn bytes(&self, plan: &mut MeshPlan<'_>, radius: f64, normals_stored: bool) -> Option<u64> {
+    fn bytes(&self, plan: &mut Arc<MeshPlan>, radius: f64, normals_stored: bool) -> Option<u64> {
         let bytes = self.estimated(plan, radius, normals_stored);
         self.skin_search.work.count_trial();
         bytes
     }
 
     /// Lays the mesh out with this precision and estimates its bytes.
-    fn estimated(&self, plan: &mut MeshPlan<'_>, radius: f64, normals_stored: bool) -> Option<u64> {
+    fn estimated(&self, plan: &mut Arc<MeshPlan>, radius: f64, normals_stored: bool) -> Option<u64> {
         let options = &self.options;
-        plan.requantize(radius, normals_stored, options).ok()?;
-        let points = mesh_coder::mesh_points(plan);
-        let frames = mesh_coder::mesh_frames(plan, points.as_ref());
-        let coder =
-            MeshCoder::new(plan, points.as_ref(), &frames, self.schedule, options, self.skin_search).ok()?;
+        Arc::make_mut(plan).requantize(radius, normals_stored, options).ok()?;
+        let input = CoderInput::new(plan);
+        let coder = MeshCoder::new(&input, self.schedule, options, self.skin_search).ok()?;
         let sample = match self.codes_all_frames {
             true => SegmentSample::all_segments(coder.schedule()),
             false => SegmentSample::new(plan.prepared.points, coder.schedule(), options.effort),
@@ -225,7 +221,7 @@ impl PrecisionTrials<'_> {
     /// are repeated with all frames.
     fn around_guess(
         &self,
-        plan: &mut MeshPlan<'_>,
+        plan: &mut Arc<MeshPlan>,
         allowed: AllowedErrorBounds,
         of_guess: u64,
     ) -> PrecisionTrial {
@@ -264,7 +260,7 @@ impl PrecisionTrials<'_> {
     /// Returns the better one of `best` and positions as coarse as the tolerance allows, with stored normals.
     fn with_explicit_normals(
         &self,
-        plan: &mut MeshPlan<'_>,
+        plan: &mut Arc<MeshPlan>,
         most: f64,
         best: PrecisionTrial,
     ) -> PrecisionTrial {
@@ -283,8 +279,9 @@ impl PrecisionTrials<'_> {
 
     /// Returns the approximate bytes of the mesh if the tolerance of normals were
     /// [`LARGER_NORMAL_TOLERANCE`].
-    fn at_larger_angle(&self, plan: &mut MeshPlan<'_>, most: f64) -> Option<u64> {
-        let options = Options { normal_tolerance: LARGER_NORMAL_TOLERANCE, ..self.options.clone() };
+    fn at_larger_angle(&self, plan: &mut Arc<MeshPlan>, most: f64) -> Option<u64> {
+        let options = Options { normal_tolerance: LARGER_NORMAL_TOLERANCE, ..Options::clone(&self.options) };
+        let options = Arc::new(options);
         let radius = plan_normal_bound(plan, LARGER_NORMAL_TOLERANCE).unwrap_or(most).min(most);
         PrecisionTrials { options, ..*self }.bytes(plan, radius, false)
     }
@@ -292,20 +289,20 @@ impl PrecisionTrials<'_> {
 
 /// Returns `true` if the mesh is smallest as skinned; seeks bones to find out.
 fn is_smallest_skinned(
-    plan: &mut MeshPlan<'_>,
+    plan: &mut Arc<MeshPlan>,
     schedule: Schedule,
-    options: &Options,
-    found: &SkinSearch<'_>,
+    options: &Arc<Options>,
+    found: &SkinSearch,
 ) -> Result<bool, Error> {
-    plan.requantize(plan.error_bound, false, options)?;
+    let error_bound = plan.error_bound;
+    Arc::make_mut(plan).requantize(error_bound, false, options)?;
     let ladder = mesh_coder::effort_ladder(options);
-    let (points, own) = (mesh_coder::mesh_points(plan), ladder.last().unwrap_or(options));
-    let frames = mesh_coder::mesh_frames(plan, points.as_ref());
-    let coder = MeshCoder::new(plan, points.as_ref(), &frames, schedule, own, found);
+    let own = ladder.last().unwrap_or(options);
+    let coder = MeshCoder::new(&CoderInput::new(plan), schedule, own, found);
     Ok(coder.is_ok_and(|coder| coder.method() == Method::Skinned))
 }
 
-fn plan_normal_bound(plan: &MeshPlan<'_>, degrees: f64) -> Option<f64> {
+fn plan_normal_bound(plan: &MeshPlan, degrees: f64) -> Option<f64> {
     normal_error_bound(plan.prepared.fixed.as_ref()?, degrees)
 }
 

@@ -25,16 +25,16 @@ use rayon::prelude::*;
 use std::sync::Arc;
 
 /// Meshes with everything decided, and the objects that show each.
-pub type Plans<'a> = Vec<(MeshPlan<'a>, Vec<usize>)>;
+pub type Plans = Vec<(Arc<MeshPlan>, Vec<usize>)>;
 
 /// Chooses the precision of the values of each mesh, and quantizes static data.
-pub fn plan_meshes<'a>(
-    content: &Content<'a>,
-    meshes: Vec<MeshCandidate<'a>>,
+pub fn plan_meshes(
+    content: &Content,
+    meshes: Vec<MeshCandidate>,
     (nodes, budgets): (&[FlatNode], &[Budget]),
-    meter: &'a Meter<'a>,
+    meter: &Meter,
     log: &mut Log,
-) -> Result<Plans<'a>, Error> {
+) -> Result<Plans, Error> {
     let planner = Planner { content, budgets, moving: moving_objects(content, nodes) };
     // The total work is known before any of it is done.
     let plans: Vec<_> = meshes
@@ -42,7 +42,7 @@ pub fn plan_meshes<'a>(
         .filter(|m| !m.placements.is_empty())
         .map(|candidate| {
             let path = &candidate.source.mesh.path;
-            let share = meter.add_mesh(path, expected_work(&candidate, content.options));
+            let share = meter.add_mesh(path, expected_work(&candidate, &content.options));
             (candidate, share)
         })
         .collect();
@@ -61,7 +61,7 @@ pub fn plan_meshes<'a>(
     }
     let bits: u64 = out.iter().map(|(p, _)| u64::from(p.streams[0].bits)).max().unwrap_or(0);
     log.pass("quantize", format!("{} meshes, positions in up to {bits} bits per axis", out.len()));
-    remark_on_memory(out.len(), content.options, log);
+    remark_on_memory(out.len(), &content.options, log);
     Ok(out)
 }
 
@@ -84,7 +84,7 @@ fn remark_on_memory(meshes: usize, options: &Options, log: &mut Log) {
 }
 
 /// Returns, by object, `true` if it moves as a whole: then coded transforms take a part of its tolerance.
-fn moving_objects(content: &Content<'_>, nodes: &[FlatNode]) -> Vec<bool> {
+fn moving_objects(content: &Content, nodes: &[FlatNode]) -> Vec<bool> {
     let mut moved = vec![false; nodes.len()];
     let mut moving = vec![false; content.placed.len()];
     for (n, node) in nodes.iter().enumerate() {
@@ -96,20 +96,20 @@ fn moving_objects(content: &Content<'_>, nodes: &[FlatNode]) -> Vec<bool> {
     moving
 }
 
-struct Planner<'p, 'a> {
-    content: &'p Content<'a>,
+struct Planner<'p> {
+    content: &'p Content,
     budgets: &'p [Budget],
     moving: Vec<bool>,
 }
 
-impl Planner<'_, '_> {
-    fn plan<'a>(
+impl Planner<'_> {
+    fn plan(
         &self,
-        candidate: MeshCandidate<'a>,
-        search: MeshWork<'a>,
+        candidate: MeshCandidate,
+        search: MeshWork,
         remarks: &mut Vec<Remark>,
-    ) -> Result<(MeshPlan<'a>, Vec<usize>), Error> {
-        let options = self.content.options;
+    ) -> Result<(Arc<MeshPlan>, Vec<usize>), Error> {
+        let options = &self.content.options;
         let (mut allowed, least) = self.allowed_error_bounds(&candidate);
         let mut radius = allowed.largest;
         let prepared = candidate.prepared;
@@ -126,17 +126,17 @@ impl Planner<'_, '_> {
             }
             allowed.guess = radius;
         }
-        let streams = choose_streams(candidate.source.mesh, &prepared, radius.max(0.0), options, remarks)?;
+        let streams = choose_streams(&candidate.source.mesh, &prepared, radius.max(0.0), options, remarks)?;
         let path = self.content.placed[candidate.placements[0]].path.clone();
         let method = match prepared.particles {
             Some(_) => Method::Particles,
             None => initial_method(prepared.fixed.is_some(), &streams, candidate.method, &path)?,
         };
         let parts = self.content.by_path.parts(&path).clone();
-        let mut plan = MeshPlan {
+        let mut plan = Arc::new(MeshPlan {
             path,
-            source: candidate.source,
-            prepared,
+            source: Arc::new(candidate.source),
+            prepared: Arc::new(prepared),
             requested_method: candidate.method,
             parts,
             method,
@@ -150,8 +150,9 @@ impl Planner<'_, '_> {
             normal_precision: None,
             static_error: Vec::new(),
             shown: candidate.shown,
-        };
-        plan.quantize_first_frame(plan.source.times.len(), &mut Scratch::default())?;
+        });
+        let frames = plan.source.times.len();
+        Arc::make_mut(&mut plan).quantize_first_frame(frames, &mut Scratch::default())?;
         if options.preset != Preset::Classic {
             let schedule = Schedule::new(self.content.times.len() as u32, options.restart());
             precision::choose_precision(&mut plan, allowed, schedule, options)?;
@@ -161,7 +162,7 @@ impl Planner<'_, '_> {
     }
 
     /// Returns the allowed error bounds of points in the mesh's own space, and the smallest useful one.
-    fn allowed_error_bounds(&self, candidate: &MeshCandidate<'_>) -> (AllowedErrorBounds, f64) {
+    fn allowed_error_bounds(&self, candidate: &MeshCandidate) -> (AllowedErrorBounds, f64) {
         let prepared = &candidate.prepared;
         let moved = candidate.placements.iter().filter(|&&i| self.moving[i]).count();
         let coordinates = match (prepared.moving, &prepared.fixed) {

@@ -11,15 +11,16 @@ use meshreel_codec::classic::stream::References;
 use meshreel_codec::record::Semantic;
 use meshreel_codec::schedule::{Schedule, Unit};
 use meshreel_options::Options;
+use std::sync::Arc;
 
 /// The coder of a mesh's streams of quantized values.
-pub struct QuantizedCoder<'a> {
-    pub plan: &'a MeshPlan<'a>,
-    pub fixed: &'a FixedLayout,
+pub struct QuantizedCoder {
+    pub plan: Arc<MeshPlan>,
+    pub fixed: Arc<FixedLayout>,
     /// Indices of the streams.
     pub streams: Vec<usize>,
     pub schedule: Schedule,
-    pub options: &'a Options,
+    pub options: Arc<Options>,
 }
 
 /// One frame, quantized.
@@ -40,7 +41,7 @@ pub struct QuantizedUnit {
     pub position_measures: Vec<(u32, f64, [f32; 6])>,
 }
 
-impl QuantizedCoder<'_> {
+impl QuantizedCoder {
     /// Codes some units whose frames lie close together.
     pub fn units(&self, units: &[Unit]) -> Result<Vec<QuantizedUnit>, Error> {
         let mut held: Vec<QuantizedFrame> = Vec::new();
@@ -81,7 +82,7 @@ impl QuantizedCoder<'_> {
     }
 
     fn quantize(&self, frame: u32) -> Result<QuantizedFrame, Error> {
-        let plan = self.plan;
+        let plan = &self.plan;
         let has = |wanted: &[Semantic]| {
             let mut semantics = self.streams.iter().map(|&s| plan.streams[s].semantic);
             semantics.any(|s| wanted.contains(&s))

@@ -6,66 +6,65 @@ use crate::mesh::analysis::MeshAnalysis;
 use crate::mesh::plan::MeshPlan;
 use crate::method::coder::StreamCoder;
 use crate::method::known::{KnownKey, KnownKeys};
-use crate::method::mesh_coder::{CoderInputs, MeshCoder, part_coders};
+use crate::method::mesh_coder::{CoderInput, MeshCoder, effort_ladder, part_coders};
 use crate::method::normal_coder::NormalCoder;
 use crate::method::particles::ParticlesCoder;
 use crate::method::payload::Payload;
-use crate::method::points::{MeshPoints, PointFrames};
+use crate::method::quantize::Plans;
 use crate::method::skin;
 use meshreel_codec::record::Method;
 use meshreel_codec::schedule::Schedule;
 use meshreel_options::Options;
 use rayon::prelude::*;
+use std::sync::Arc;
 
 /// Returns the keys of a segment of the frames of a mesh, by the numbers of the mesh and the segment.
-pub type AllKnownKeys<'a> = &'a (dyn Fn(usize, u32) -> Result<Option<Vec<KnownKey>>, Error> + Sync);
+pub type AllKnownKeys = Arc<dyn Fn(usize, u32) -> Result<Option<Vec<KnownKey>>, Error> + Send + Sync>;
 
 /// A stretch of frames to code from stored decisions: the source of keys that are already coded, and the
 /// first and the last frame.
-#[derive(Clone, Copy)]
-pub struct FrameSpan<'a> {
-    pub keys: AllKnownKeys<'a>,
+pub struct FrameSpan {
+    pub keys: AllKnownKeys,
     pub frames: [u32; 2],
 }
 
-impl<'a> CoderInputs<'a> {
-    /// Creates the coders of all meshes from the decisions of [`MeshCoder::decisions`].
-    pub fn resume_coders(
-        &'a self,
-        plans: &'a [(MeshPlan<'a>, Vec<usize>)],
-        schedule: Schedule,
-        ladder: &'a [Options],
-        (decided, stretch): (&[MeshDecisions], FrameSpan<'a>),
-    ) -> Result<Vec<MeshCoder<'a>>, Error> {
-        let meshes = plans.par_iter().zip(decided).zip(self.points).zip(&self.frames).enumerate();
-        meshes
-            .map(|(m, ((((plan, _), decided), points), frames))| {
-                let from = (points.as_ref(), &frames[..]);
-                let mut coder = MeshCoder::resume(plan, from, schedule, ladder, decided)?;
-                match (&mut coder.fluid, &mut coder.particles) {
-                    (Some(fluid), _) => fluid.restrict_to(stretch.frames),
-                    (_, Some(particles)) => particles.resume(decided.chains, stretch.frames),
-                    _ => coder.known = Some(Box::new(move |segment| (stretch.keys)(m, segment))),
-                }
-                Ok(coder)
-            })
-            .collect()
-    }
+/// Creates the coders of all meshes from the decisions of [`MeshCoder::decisions`].
+pub fn resume_coders(
+    plans: &Plans,
+    schedule: Schedule,
+    options: &Arc<Options>,
+    decided: &[MeshDecisions],
+    span: &FrameSpan,
+) -> Result<Vec<MeshCoder>, Error> {
+    let ladder = effort_ladder(options);
+    let resume = |(m, ((plan, _), decided)): (usize, (&(Arc<MeshPlan>, _), &MeshDecisions))| {
+        let mut coder = MeshCoder::resume(&CoderInput::new(plan), schedule, &ladder, decided)?;
+        match (&mut coder.fluid, &mut coder.particles) {
+            (Some(fluid), _) => fluid.restrict_to(span.frames),
+            (_, Some(particles)) => particles.resume(decided.chains, span.frames),
+            _ => {
+                let keys = span.keys.clone();
+                coder.known = Some(Box::new(move |segment| keys(m, segment)));
+            }
+        }
+        Ok(coder)
+    };
+    plans.par_iter().zip(decided).enumerate().map(resume).collect()
 }
 
-impl<'a> MeshCoder<'a> {
+impl MeshCoder {
     /// Creates the coder from the decisions of [`MeshCoder::decisions`].
     fn resume(
-        plan: &'a MeshPlan<'a>,
-        (points, frames): (Option<&'a MeshPoints>, &'a [Vec<PointFrames<'a>>]),
+        input: &CoderInput,
         schedule: Schedule,
-        ladder: &'a [Options],
+        ladder: &[Arc<Options>],
         decided: &MeshDecisions,
-    ) -> Result<MeshCoder<'a>, Error> {
+    ) -> Result<MeshCoder, Error> {
+        let CoderInput { plan, points, frames } = input;
         let options = ladder.iter().find(|options| options.effort == decided.effort);
         let options =
             options.ok_or_else(|| Error::Malformed { what: "an effort that was not tried".into() })?;
-        let mut coder = MeshCoder::empty(plan, points, schedule, options)?;
+        let mut coder = MeshCoder::empty(input, schedule, options)?;
         let schedule = coder.schedule;
         let bad = || Error::Malformed { what: format!("{}: its streams", plan.path) };
         if decided.streams.len() != frames.len() || decided.normals.len() > plan.streams.len() {
@@ -97,7 +96,7 @@ impl<'a> MeshCoder<'a> {
         if let (Some(positions), Some(points)) = (positions, points) {
             let predict = |(stream, bytes): (usize, &Option<Vec<u8>>)| {
                 let again = |bytes: &Vec<u8>| {
-                    let how = (options, &bytes[..]);
+                    let how = (&**options, &bytes[..]);
                     NormalCoder::resume(plan, points, &**positions, stream, schedule, how)
                 };
                 bytes.as_ref().map(again).transpose()
@@ -113,7 +112,7 @@ impl<'a> MeshCoder<'a> {
 
     /// Returns `true` if the first frame's values are present for all streams that need them.
     fn has_bases(&self) -> bool {
-        let (plan, fixed) = (self.plan, self.plan.prepared.fixed.as_ref());
+        let (plan, fixed) = (&self.plan, self.plan.prepared.fixed.as_ref());
         let Some(fixed) = fixed else { return true };
         let vertices = fixed.vertex_point.len();
         let whole = |s: usize| plan.bases[s].len() == vertices * plan.streams[s].semantic.components();
@@ -133,10 +132,10 @@ impl<'a> MeshCoder<'a> {
         meshreel_format::checksum(&parts.chain(normals).collect::<Vec<_>>().concat())
     }
 
-    /// Returns the decisions on the mesh, for [`CoderInputs::resume_coders`].
+    /// Returns the decisions on the mesh, for [`resume_coders`].
     pub fn decisions(&self) -> MeshDecisions {
         let mut skin = None;
-        let mut part = |coder: &(dyn StreamCoder + '_)| match coder.decisions() {
+        let mut part = |coder: &dyn StreamCoder| match coder.decisions() {
             CoderDecisions::Part(part) => Some(part),
             CoderDecisions::Skin(own) => {
                 let blends = self.bones.is_some_and(|bones| bones.1 == Method::Skinned);
@@ -151,7 +150,7 @@ impl<'a> MeshCoder<'a> {
         });
         let levels: Vec<bool> = (0..self.plan.streams.len()).map(|s| self.is_quantized(s)).collect();
         MeshDecisions {
-            analysis: MeshAnalysis::new(self.plan, &levels, self.needs_table()),
+            analysis: MeshAnalysis::new(&self.plan, &levels, self.needs_table()),
             error_bound: self.plan.error_bound,
             explicit_normals: self.plan.explicit_normals,
             effort: self.options.effort,
@@ -193,7 +192,7 @@ impl<'a> MeshCoder<'a> {
     pub(super) fn known_segment(
         &self,
         segment: u32,
-        known: &KnownKeys<'_>,
+        known: &KnownKeys,
     ) -> Result<Option<Vec<Payload>>, Error> {
         let Some(all) = known(segment)? else { return Ok(None) };
         let bad = || Error::Malformed { what: format!("{}: its keys", self.plan.path) };
@@ -206,7 +205,7 @@ impl<'a> MeshCoder<'a> {
             let frame = self.schedule.key_frame(key);
             let parts: Vec<_> = self.fixed_point.iter().flatten().collect();
             let own = normals.len() == self.normals.len() && cells.len() == parts.len();
-            let hold = |(own, bytes): (&Option<NormalCoder<'_>>, &Option<Vec<u8>>)| match (own, bytes) {
+            let hold = |(own, bytes): (&Option<NormalCoder>, &Option<Vec<u8>>)| match (own, bytes) {
                 (Some(own), Some(bytes)) => own.restore_key(frame, bytes),
                 (own, bytes) => own.is_none() && bytes.is_none(),
             };

@@ -23,13 +23,13 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 /// Creates the encoder of a part; `None` if values of that width cannot hold the tolerance. If it was
 /// `decided`, nothing is searched.
-pub fn soft_coder<'a, W: Width>(
-    frames: &'a PointFrames<'a>,
+pub fn soft_coder<W: Width>(
+    frames: &Arc<PointFrames>,
     count: usize,
     options: &Options,
     decided: Option<&PartDecisions>,
-) -> Result<Option<Box<dyn StreamCoder + 'a>>, Error> {
-    let (plan, record) = (frames.plan, frames.record);
+) -> Result<Option<Box<dyn StreamCoder>>, Error> {
+    let (plan, record) = (&frames.plan, &frames.record);
     let (hierarchy, _) = build_hierarchy(frames);
     let settings = encode::Options {
         effort: options.effort,
@@ -50,7 +50,7 @@ pub fn soft_coder<'a, W: Width>(
             static_bytes: made.static_bytes,
             flat: Some(made.flat),
             axis: Some(made.axis),
-            frames,
+            frames: frames.clone(),
             extent,
             order,
             keys: RwLock::default(),
@@ -62,9 +62,12 @@ pub fn soft_coder<'a, W: Width>(
         return Err(Error::Malformed { what: format!("{}: its heights", plan.path) });
     }
     let made = match decided {
-        None => Encoder::<W>::new(hierarchy, count as u32, extent, settings, frames, &mut work),
+        None => {
+            let source = frames.clone();
+            Encoder::<W>::with_owned_source(hierarchy, count as u32, extent, settings, source, &mut work)
+        }
         Some(PartDecisions { encoder_settings: settled, .. }) => {
-            let source = Arc::new(frames);
+            let source = frames.clone();
             let made = Encoder::from_search_result(
                 hierarchy,
                 count as u32,
@@ -85,7 +88,7 @@ pub fn soft_coder<'a, W: Width>(
             static_bytes: encoder.static_bytes().to_vec(),
             flat: None,
             axis: None,
-            frames,
+            frames: frames.clone(),
             extent,
             order,
             keys: RwLock::default(),
@@ -100,9 +103,9 @@ pub fn soft_coder<'a, W: Width>(
     }
 }
 
-struct SoftCoder<'a, W> {
-    encoder: Encoder<'a, W>,
-    frames: &'a PointFrames<'a>,
+struct SoftCoder<W> {
+    encoder: Encoder<'static, W>,
+    frames: Arc<PointFrames>,
     extent: Extent,
     /// Point of each fixed-point position.
     order: Vec<u32>,
@@ -117,7 +120,7 @@ struct SoftCoder<'a, W> {
     works: Mutex<Vec<EncodeBuffers<W>>>,
 }
 
-impl<W: FixedPoint> SoftCoder<'_, W> {
+impl<W: FixedPoint> SoftCoder<W> {
     /// Returns the fixed-point positions of a decoded frame as in the player.
     fn add_plane<'c>(&self, cells: &'c [[W; 4]]) -> Cow<'c, [[W; 4]]> {
         let mut cells = Cow::Borrowed(cells);
@@ -150,7 +153,7 @@ impl<W: FixedPoint> SoftCoder<'_, W> {
         if seen.error <= self.extent.tolerance {
             return Ok(());
         }
-        let (plan, record) = (self.frames.plan, self.frames.record);
+        let (plan, record) = (&self.frames.plan, &self.frames.record);
         Err(Error::Promise {
             what: format!(
                 "{}: {:?} {} off by {:e} in frame {frame}, {:e} allowed",
@@ -168,7 +171,7 @@ impl<W: FixedPoint> SoftCoder<'_, W> {
     }
 }
 
-impl<W: Width> StreamCoder for SoftCoder<'_, W> {
+impl<W: Width> StreamCoder for SoftCoder<W> {
     fn static_bytes(&self) -> &[u8] {
         &self.static_bytes
     }
@@ -198,7 +201,7 @@ impl<W: Width> StreamCoder for SoftCoder<'_, W> {
         let mut points = vec![[0.0; 3]; self.order.len()];
         let mut out = BTreeMap::new();
         for &frame in frames {
-            encode::PositionSource::positions(self.frames, frame, &mut points);
+            encode::PositionSource::positions(&*self.frames, frame, &mut points);
             self.frames.check()?;
             let cells = round_to_lattice(grid, self.extent.tolerance, &self.order, &points);
             out.insert(frame, cells);
@@ -214,7 +217,7 @@ impl<W: Width> StreamCoder for SoftCoder<'_, W> {
         let done = self.with_work(|work| {
             (self.encoder).encode_segment(segment, work, &mut |key, bytes, decoded| {
                 let frame = self.schedule().key_frame(key);
-                encode::PositionSource::positions(self.frames, frame, &mut points);
+                encode::PositionSource::positions(&*self.frames, frame, &mut points);
                 let laid = self.add_plane(decoded);
                 out.push((key, bytes, self.measure(&points, &laid)));
                 keys.push((key, decoded.to_vec()));

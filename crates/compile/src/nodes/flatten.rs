@@ -228,10 +228,14 @@ pub fn format_tree(nodes: &[FlatNode], placed: &[PlacedObject]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::nodes::content::Content;
     use crate::nodes::motion::scan_transforms;
+    use crate::tighter::{RequestedOptions, Tightening};
     use glam::{DMat4, DQuat, DVec3};
+    use meshreel_options::Options;
     use meshreel_process::Cancellation;
     use meshreel_scene::{Channel, Node, NodeKind, Scene, TimeSampling, Transform};
+    use std::sync::Arc;
 
     /// Objects, added with a parent, matrices, and whether they show a mesh.
     struct Tree(Scene, Vec<bool>);
@@ -281,7 +285,10 @@ mod tests {
             let reach = |i: usize| locators.contains(&i).then_some(0.5);
             let locators: Vec<Option<f32>> = (0..placed.len()).map(reach).collect();
             let times = [0.0, 1.0, 2.0];
-            let motion = scan_transforms(scene, &placed, selected, &times, &Cancellation::never()).unwrap();
+            let asked = RequestedOptions::new(&Options::default(), &Tightening::default());
+            let content = Content::new(Arc::new(scene.clone()), &asked, &Cancellation::never()).unwrap();
+            let content = Content { times: times.into(), ..content };
+            let motion = scan_transforms(&content, selected).unwrap();
             let nodes = flatten(&placed, selected, &locators, &baked, &motion);
             let there = |i: usize| nodes.iter().filter(move |n| n.half_size.is_some() && n.named == i);
             assert!((0..placed.len()).all(|i| there(i).count() == usize::from(locators[i].is_some())));

@@ -4,12 +4,12 @@
 
 use crate::Error;
 use crate::nodes::budget::Budget;
+use crate::nodes::content::Content;
 use crate::nodes::motion::Motion;
 use meshreel_options::Tolerance;
-use meshreel_process::Cancellation;
 use meshreel_process::extent::{Extent, diagonal, is_usable_point};
 use meshreel_process::frame_set::FrameSet;
-use meshreel_scene::{Mesh, PlacedObject, Remark, Scene, locators, sample};
+use meshreel_scene::{Mesh, PlacedObject, Remark, locators, sample};
 use rayon::prelude::*;
 
 /// The tolerance of one locator.
@@ -25,12 +25,11 @@ pub struct LocatorTolerance {
 /// in which they are shown (over all frames, if there are none), with the faces as in the source. Reads all
 /// of their points, so it is used only where there are locators.
 pub fn diagonals(
-    scene: &Scene,
-    placed: &[PlacedObject],
+    content: &Content,
     [selected, found]: [&[bool]; 2],
-    (times, visible): (&[f64], &[FrameSet]),
-    cancellation: &Cancellation,
+    visible: &[FrameSet],
 ) -> Result<Vec<Option<f64>>, Error> {
+    let Content { scene, placed, times, cancellation, .. } = content;
     if !found.contains(&true) {
         return Ok(Vec::new());
     }

@@ -2,6 +2,7 @@
 //! extent of the world, and visibility. One pass over all frames, keeping only a visibility bit per frame.
 
 use crate::Error;
+use crate::nodes::content::Content;
 use glam::{DMat4, DVec3};
 use meshreel_codec::record::Visibility;
 use meshreel_process::Cancellation;
@@ -56,14 +57,9 @@ pub struct Motion {
 /// rounding of the file's own matrices; the remaining error is measured later.
 const PURE_TOLERANCE: f64 = 1e-7;
 
-/// Scans `placed` at all `times`; must be called inside the thread pool.
-pub fn scan_transforms(
-    scene: &Scene,
-    placed: &[PlacedObject],
-    selected: &[bool],
-    times: &[f64],
-    cancellation: &Cancellation,
-) -> Result<Motion, Error> {
+/// Scans the transforms of all objects in all frames.
+pub fn scan_transforms(content: &Content, selected: &[bool]) -> Result<Motion, Error> {
+    let Content { scene, placed, times, cancellation, .. } = content;
     let mut first = World::new(scene, placed)?;
     first.evaluate(times[0])?;
     let mut parts = in_chunks(times, true, |start, times| {

@@ -16,7 +16,7 @@ use crate::Error;
 use crate::clip::Joints;
 use crate::clip::choice::ChosenClip;
 use crate::clip::decoded::decode_poses;
-use crate::mesh::plan::MeshPlan;
+use crate::method::quantize::Plans;
 use crate::method::skin::{BoneModel, encode_single_frame, encode_weights};
 use crate::nodes::budget::Budget;
 use crate::report::RigReport;
@@ -86,7 +86,7 @@ pub struct ClipDemand {
 /// Returns the meshes whose rigs are to be kept, and adds remarks on rigs that cannot be kept.
 pub fn rig_candidates<'a>(
     scene: &Scene,
-    plans: &'a [(MeshPlan<'_>, Vec<usize>)],
+    plans: &'a Plans,
     budgets: &[Budget],
     time: f64,
     options: &Options,
@@ -97,7 +97,7 @@ pub fn rig_candidates<'a>(
         return Ok(out);
     }
     for (mesh, (plan, placements)) in plans.iter().enumerate() {
-        let source = plan.source.mesh;
+        let source = &*plan.source.mesh;
         let Some(skin) = source.skin.as_ref() else {
             continue;
         };
@@ -114,7 +114,7 @@ pub fn rig_candidates<'a>(
             continue;
         }
         let fixed = plan.prepared.fixed.as_ref();
-        let (Some(fixed), &[placement], None) = (fixed, &placements[..], plan.source.remeshed) else {
+        let (Some(fixed), &[placement], None) = (fixed, &placements[..], &plan.source.remeshed) else {
             left_out("its faces change, or it is shown more than once");
             continue;
         };
@@ -165,13 +165,9 @@ pub fn rig_candidates<'a>(
 }
 
 /// Returns an error if a rig is missing in a file in which only rigs move meshes.
-pub fn none_missing(
-    plans: &[(MeshPlan<'_>, Vec<usize>)],
-    made: &[EncodedRig],
-    remarks: &[Remark],
-) -> Result<(), Error> {
+pub fn none_missing(plans: &Plans, made: &[EncodedRig], remarks: &[Remark]) -> Result<(), Error> {
     for (mesh, (plan, _)) in plans.iter().enumerate() {
-        let driven = meshreel_scene::rig::is_driven(plan.source.mesh);
+        let driven = meshreel_scene::rig::is_driven(&plan.source.mesh);
         if driven && !made.iter().any(|made| made.mesh == mesh) {
             let own = remarks.iter().find(|remark| remark.to_string().contains("its rig is left out"));
             let why = own.map_or(String::new(), |remark| format!(" ({remark})"));

@@ -9,14 +9,14 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Returns, for each mesh of the `selected` objects, the first mesh that equals it, often itself.
-pub fn first_equal(content: &Content<'_>, selected: &[bool], log: &mut Log) -> Result<Vec<MeshId>, Error> {
+pub fn first_equal(content: &Content, selected: &[bool], log: &mut Log) -> Result<Vec<MeshId>, Error> {
     let mut used = vec![false; content.scene.meshes.len()];
     for (place, _) in content.placed.iter().zip(selected).filter(|(_, s)| **s) {
         if let Some(mesh) = content.scene.nodes[place.node].mesh {
             used[mesh] = true;
         }
     }
-    let same = find_equal(content.scene, &used, content.cancellation)?;
+    let same = find_equal(&content.scene, &used, &content.cancellation)?;
     let unique = same.iter().enumerate().filter(|(i, s)| used[*i] && *i == **s).count();
     let all = used.iter().filter(|u| **u).count();
     log.pass("identical", format!("{unique} different meshes of {all}"));

@@ -18,10 +18,10 @@ struct MeshValues {
 
 /// Restricts a mesh to the frames in which it moves. Does nothing for a mesh that moves from the first frame
 /// to the last, or never.
-pub fn trim_lead_in_and_out(source: &mut MeshSource<'_>, schedule: Schedule) -> Result<(), Error> {
+pub fn trim_lead_in_and_out(source: &mut MeshSource, schedule: Schedule) -> Result<(), Error> {
     let count = source.times.len();
     let still = source.mesh.positions.is_constant() && source.matrices.is_none();
-    if count < 3 || still || !sample::has_fixed_topology(source.mesh, &source.times)? {
+    if count < 3 || still || !sample::has_fixed_topology(&source.mesh, &source.times)? {
         return Ok(());
     }
     let start = MeshValues::new(source, 0)?;
@@ -44,7 +44,7 @@ pub fn trim_lead_in_and_out(source: &mut MeshSource<'_>, schedule: Schedule) -> 
 }
 
 /// Returns `true` if `frame` shows the same as frame `of`, whose values are `look`.
-fn shows_same(source: &MeshSource<'_>, look: &MeshValues, of: usize, frame: usize) -> Result<bool, Error> {
+fn shows_same(source: &MeshSource, look: &MeshValues, of: usize, frame: usize) -> Result<bool, Error> {
     let moved = source.matrices.as_ref().is_some_and(|all| all[of] != all[frame]);
     if moved {
         return Ok(false);
@@ -53,8 +53,8 @@ fn shows_same(source: &MeshSource<'_>, look: &MeshValues, of: usize, frame: usiz
 }
 
 impl MeshValues {
-    fn new(source: &MeshSource<'_>, frame: usize) -> Result<MeshValues, Error> {
-        let (mesh, time) = (source.mesh, source.times[frame]);
+    fn new(source: &MeshSource, frame: usize) -> Result<MeshValues, Error> {
+        let (mesh, time) = (&*source.mesh, source.times[frame]);
         let mut points = Vec::new();
         source.object_points(frame, &source.fallback, &mut points)?;
         let list = |wanted: bool| if wanted { usize::MAX } else { 0 };

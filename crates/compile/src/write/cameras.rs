@@ -10,19 +10,21 @@ use meshreel_options::Tolerance;
 use meshreel_scene::{Lens, sample};
 
 /// Returns the cameras at nodes of the file, in the order of the source.
-pub fn collect_cameras(job: &Job<'_>) -> Result<Vec<CameraRecord>, Error> {
-    if !job.options.channels.attributes {
+pub fn collect_cameras(job: &Job) -> Result<Vec<CameraRecord>, Error> {
+    if !job.content.options.channels.attributes {
         return Ok(Vec::new());
     }
     let mut out = Vec::new();
-    for (i, place) in job.placed.iter().enumerate() {
-        let Some(camera) = &job.scene.nodes[place.node].camera else {
+    for (i, place) in job.content.placed.iter().enumerate() {
+        let Some(camera) = &job.content.scene.nodes[place.node].camera else {
             continue;
         };
-        let Some(node) = locator_node(job.nodes, i).or_else(|| locator_node(job.nodes, place.parent?)) else {
+        let Some(node) = locator_node(&job.nodes, i).or_else(|| locator_node(&job.nodes, place.parent?))
+        else {
             continue;
         };
-        let lenses: Vec<_> = sample::lenses_at(camera, job.times)?.iter().map(Lens::tracks).collect();
+        let lenses: Vec<_> =
+            sample::lenses_at(camera, &job.content.times)?.iter().map(Lens::tracks).collect();
         if lenses.is_empty() {
             continue;
         }
@@ -42,7 +44,7 @@ pub fn collect_cameras(job: &Job<'_>) -> Result<Vec<CameraRecord>, Error> {
             }
             tracks.push(ScalarTrack { name: name.into(), components });
         }
-        let samples = job.times.len();
+        let samples = job.content.times.len();
         if samples.saturating_mul(Lens::TRACKS.len()) > MAX_VALUES {
             return Err(Error::Unsupported { what: format!("{}: too many frames of a camera", place.path) });
         }

@@ -1,12 +1,13 @@
 //! Frames of the preset `classic`, by group: from one index frame to the next.
 
+use crate::Error;
 use crate::codec_terms::block_format;
 use crate::method::payload::FramePayload;
 use crate::report::{Phase, Progress};
+use crate::threads::code_in_order;
 use crate::write::job::{Job, MeshSizes};
 use crate::write::node_frames::{FrameInput, NodeFrames, same_bits, unit_bounds};
 use crate::write::output::check_size;
-use crate::{Error, pipeline};
 use meshreel_codec::entropy::block::{Compressor, Decompressor};
 use meshreel_codec::transform::{self, Transform};
 use rayon::prelude::*;
@@ -35,16 +36,16 @@ pub fn is_index_frame(frame: usize, frames: usize, every: usize) -> bool {
 
 /// Returns the distance of index frames: the requested one, or less if a group would not fit the allowed
 /// memory.
-pub fn index_distance(job: &Job<'_>) -> usize {
-    let mut every = job.options.index_every();
-    while every > 1 && group_bytes(job, every) > job.options.memory {
+pub fn index_distance(job: &Job) -> usize {
+    let mut every = job.content.options.index_every();
+    while every > 1 && group_bytes(job, every) > job.content.options.memory {
         every = every.div_ceil(2);
     }
     every
 }
 
 /// Returns the memory that one group of frames needs while it is coded.
-fn group_bytes(job: &Job<'_>, every: usize) -> u64 {
+fn group_bytes(job: &Job, every: usize) -> u64 {
     let (mut largest, mut outputs) = (0u64, 0u64);
     for (plan, _) in &job.plans {
         let vertices =
@@ -65,17 +66,16 @@ fn group_bytes(job: &Job<'_>, every: usize) -> u64 {
 
 /// Codes all frames and hands them out in order.
 pub fn encode_frames(
-    job: &Job<'_>,
-    pool: &rayon::ThreadPool,
+    job: &Job,
     progress: &dyn Progress,
     mut consume: impl FnMut(FrameOutput) -> Result<(), Error> + Send,
 ) -> Result<(), Error> {
-    let frames = job.times.len();
+    let frames = job.content.times.len();
     let every = index_distance(job);
-    let window =
-        (job.options.memory / group_bytes(job, every).max(1)).clamp(1, 2 * pool.current_num_threads() as u64);
+    let threads = rayon::current_num_threads() as u64;
+    let batch = (job.content.options.memory / 2 / group_bytes(job, every).max(1)).clamp(1, threads) as usize;
     let mut nodes = NodeFrames::new(job)?;
-    let produce = || -> Result<Option<GroupInput>, Error> {
+    let read = || -> Result<Option<GroupInput>, Error> {
         let first = nodes.next();
         if first >= frames {
             return Ok(None);
@@ -90,14 +90,13 @@ pub fn encode_frames(
         Ok(Some(GroupInput { first, last, with_last, frames: inputs }))
     };
     let mut done = 0;
-    pipeline::run_in_order(
-        pool,
-        window as usize,
-        produce,
+    code_in_order(
+        batch,
+        read,
         |group| encode_group(job, group),
         |outputs: Vec<FrameOutput>| {
             for output in outputs {
-                job.cancellation.check()?;
+                job.content.cancellation.check()?;
                 consume(output)?;
                 done += 1;
                 progress.update(Phase::Encode, done, frames as u64);
@@ -107,11 +106,11 @@ pub fn encode_frames(
     )
 }
 
-fn encode_group(job: &Job<'_>, group: GroupInput) -> Result<Vec<FrameOutput>, Error> {
+fn encode_group(job: &Job, group: GroupInput) -> Result<Vec<FrameOutput>, Error> {
     let parts: Vec<Vec<FramePayload>> = job
         .plans
         .par_iter()
-        .map(|(plan, _)| plan.encode_group(group.first, group.last, group.with_last, job.options))
+        .map(|(plan, _)| plan.encode_group(group.first, group.last, group.with_last, &job.content.options))
         .collect::<Result<_, Error>>()?;
     let parts = Arc::new(parts);
     group
@@ -119,14 +118,19 @@ fn encode_group(job: &Job<'_>, group: GroupInput) -> Result<Vec<FrameOutput>, Er
         .par_iter()
         .enumerate()
         .map_init(
-            || (Compressor::new(block_format(job.options.block), job.options.effort), Decompressor::new()),
+            || {
+                (
+                    Compressor::new(block_format(job.content.options.block), job.content.options.effort),
+                    Decompressor::new(),
+                )
+            },
             |(compressor, decompressor), (i, input)| {
                 let frame = group.first + i;
                 let mut content = input.visible.clone();
                 if !input.transforms.is_empty() {
                     let previous = (i > 0).then(|| group.frames[i - 1].transforms.as_slice());
                     // The last frame is an index frame too.
-                    let previous = previous.filter(|_| frame + 1 < job.times.len());
+                    let previous = previous.filter(|_| frame + 1 < job.content.times.len());
                     let start = content.len();
                     transform::encode(&input.transforms, previous, &mut content);
                     let mut back = vec![Transform::IDENTITY; input.transforms.len()];

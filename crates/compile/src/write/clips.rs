@@ -10,6 +10,7 @@ use crate::mesh::streams::EMPTY_BOUNDS;
 use crate::method::quantize::Plans;
 use crate::nodes::budget::Budget;
 use crate::nodes::content::Content;
+use crate::plan::CompileContext;
 use crate::report::{ClipReport, KeyCounts, LayerReport, Log, PassReport, ScalarReport, TriedCodec};
 use crate::rig::candidates;
 use crate::rig::candidates::{EncodedRig, RigCandidate};
@@ -310,20 +311,19 @@ impl ClipChunks<'_> {
 /// Compresses the clips of a scene with meshes, and the rigs of its meshes that hold with them. With
 /// `--strict`, remarks end the compile here, before anything is written.
 pub fn compile_clips_and_rigs(
-    content: &Content<'_>,
-    plans: &Plans<'_>,
+    content: &Content,
+    plans: &Plans,
     budgets: &[Budget],
-    pool: &rayon::ThreadPool,
     progress: &dyn Progress,
     log: &mut Log,
 ) -> Result<CompiledClips, Error> {
-    let Content { scene, options, times, .. } = *content;
+    let Content { scene, options, times, .. } = content;
     let wanted = candidates::rig_candidates(scene, plans, budgets, times[0], options, &mut log.remarks)?;
     let clips = match scene.clips.is_empty() {
         true => CompiledClips::default(),
         false => {
-            let how = (options, content.tighter.clips);
-            pool.install(|| compile_clips(scene, how, &wanted, &mut log.remarks, progress))?
+            let how = (&**options, content.tighter.clips);
+            compile_clips(scene, how, &wanted, &mut log.remarks, progress)?
         }
     };
     if options.strict && !log.remarks.is_empty() {
@@ -343,12 +343,11 @@ pub fn raw_bytes(clips: &[ClipReport]) -> u64 {
 /// Returns all chunks of a file that holds only clips, the description last.
 pub fn clip_file_chunks(
     scene: &Scene,
-    asked: RequestedOptions<'_>,
+    context: &CompileContext<'_>,
     remarks: &mut Vec<Remark>,
-    progress: &dyn Progress,
 ) -> Result<(Vec<Chunk>, Vec<ClipReport>), Error> {
-    let RequestedOptions { promised, options, tighter } = asked;
-    let clips = compile_clips(scene, (options, tighter.clips), &[], remarks, progress)?;
+    let RequestedOptions { promised, options, tighter } = &context.asked;
+    let clips = compile_clips(scene, (options, tighter.clips), &[], remarks, context.progress)?;
     let (mut chunks, clips) = (clips.chunks, clips.reports);
     if options.strict && !remarks.is_empty() {
         return Err(Error::Strict { remarks: std::mem::take(remarks) });
@@ -379,13 +378,12 @@ pub fn write_clip_file(
     scene: &Scene,
     mut remarks: Vec<Remark>,
     target: &Path,
-    asked: RequestedOptions<'_>,
-    progress: &dyn Progress,
+    context: &CompileContext<'_>,
 ) -> Result<(Report, Option<CompleteFile>), Error> {
-    let (chunks, clips) = clip_file_chunks(scene, asked, &mut remarks, progress)?;
+    let (chunks, clips) = clip_file_chunks(scene, context, &mut remarks)?;
     let raw_bytes = raw_bytes(&clips);
-    progress.cancellation().check()?;
-    let (file_bytes, file) = if asked.options.dry_run {
+    context.cancellation.check()?;
+    let (file_bytes, file) = if context.asked.options.dry_run {
         let stored: usize = chunks.iter().map(|(.., bytes)| bytes.len() + CHUNK_ENTRY_SIZE).sum();
         (stored as u64 + HEADER_SIZE as u64 + frame_table_size(&[]), None)
     } else {

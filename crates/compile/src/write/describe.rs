@@ -17,17 +17,17 @@ use meshreel_scene::LengthUnit;
 
 /// Describes a file whose chunks are written.
 pub fn describe(
-    job: &Job<'_>,
-    coders: &[MeshCoder<'_>],
+    job: &Job,
+    coders: &[MeshCoder],
     tracks: &[u8],
     batches: [&Batches; 4],
     totals: &[MeshTotals],
 ) -> Description {
-    let mut mesh_of = vec![None; job.placed.len()];
+    let mut mesh_of = vec![None; job.content.placed.len()];
     for (m, (_, placements)) in job.plans.iter().enumerate() {
         placements.iter().for_each(|&i| mesh_of[i] = Some(m as u32));
     }
-    let unit = match job.options.unit.or(job.scene.unit) {
+    let unit = match job.content.options.unit.or(job.content.scene.unit) {
         None => 0,
         Some(LengthUnit::Metre) => 1,
         Some(LengthUnit::Centimetre) => 2,
@@ -35,21 +35,21 @@ pub fn describe(
         Some(LengthUnit::Inch) => 4,
     };
     // The transforms of the first frame, which are the rest transforms of animated nodes.
-    let rest = NodeTracks::new(job.scene, job.placed, job.nodes)
-        .and_then(|mut tracks| tracks.evaluate(job.times[0]).map(|()| tracks.local))
+    let rest = NodeTracks::new(&job.content.scene, &job.content.placed, &job.nodes)
+        .and_then(|mut tracks| tracks.evaluate(job.content.times[0]).map(|()| tracks.local))
         .unwrap_or_else(|_| vec![Transform::IDENTITY; job.nodes.len()]);
     let nodes = job
         .nodes
         .iter()
         .zip(rest)
         .map(|(node, rest)| NodeRecord {
-            path: job.placed[node.named].path.clone(),
+            path: job.content.placed[node.named].path.clone(),
             parent: node.parent.map(|p| p as u32),
             mesh: node.mesh.and_then(|i| mesh_of[i]),
             animated: node.animated,
             visibility: node
                 .visible_object()
-                .map_or(Visibility::Always, |i| visibility(&job.motion.visible[i], job.times.len())),
+                .map_or(Visibility::Always, |i| visibility(&job.motion.visible[i], job.content.times.len())),
             rest,
             tolerance: node.visible_object().map_or(0.0, |i| {
                 let budget = &job.tolerances[i];
@@ -69,11 +69,11 @@ pub fn describe(
         generator: concat!("meshreel ", env!("CARGO_PKG_VERSION")).into(),
         options: job.promised.stored_text(job.between),
         unit,
-        fps: job.scene.fps.unwrap_or(0.0),
+        fps: job.content.scene.fps.unwrap_or(0.0),
         period: period(job),
-        restart: match job.options.preset {
+        restart: match job.content.options.preset {
             Preset::Classic => 0,
-            _ => job.options.restart(),
+            _ => job.content.options.restart(),
         },
         node_setup: tracks.to_vec(),
         nodes,
@@ -84,8 +84,8 @@ pub fn describe(
 /// Returns the record of mesh number `m`. `batches`: locations of its triangles, static values, source map
 /// and end states.
 fn mesh_record(
-    plan: &MeshPlan<'_>,
-    coder: Option<&MeshCoder<'_>>,
+    plan: &MeshPlan,
+    coder: Option<&MeshCoder>,
     m: usize,
     [connectivity, values, maps, ends]: [&Batches; 4],
     totals: &MeshTotals,
@@ -109,7 +109,7 @@ fn mesh_record(
         has_table: coder.map_or(plan.has_table, MeshCoder::has_table),
         moving_frames: plan.source.moves,
         end_states: ends.locations[m],
-        remeshed_blend_frames: plan.source.remeshed.map(|r| r.blended),
+        remeshed_blend_frames: plan.source.remeshed.as_ref().map(|r| r.blended),
         separate_attributes: coder.is_some_and(MeshCoder::has_separate_attributes),
         particles: particles::particles_record(plan),
         streams: coder.map_or_else(|| plan.streams.clone(), MeshCoder::records),
@@ -129,13 +129,13 @@ fn mesh_record(
 
 /// Returns the period of a closed cycle: N − 1 intervals with equal ends, else N if the user says so
 /// (PROMISE.md §4).
-fn period(job: &Job<'_>) -> f64 {
-    let n = job.times.len();
+fn period(job: &Job) -> f64 {
+    let n = job.content.times.len();
     // Several animations do not form a cycle.
     if n < 2 || job.ranges.len() > 1 {
         return 0.0;
     }
-    let duration = job.times[n - 1] - job.times[0];
+    let duration = job.content.times[n - 1] - job.content.times[0];
     let equal = || -> Result<bool, Error> {
         let (mut a, mut b) = (Vec::new(), Vec::new());
         let mut moves = false;
@@ -151,13 +151,13 @@ fn period(job: &Job<'_>) -> f64 {
                 return Ok(false);
             }
         }
-        let mut tracks = NodeTracks::new(job.scene, job.placed, job.nodes)?;
-        tracks.evaluate(job.times[0])?;
+        let mut tracks = NodeTracks::new(&job.content.scene, &job.content.placed, &job.nodes)?;
+        tracks.evaluate(job.content.times[0])?;
         let first = tracks.decoded.clone();
-        tracks.evaluate(job.times[n - 1])?;
+        tracks.evaluate(job.content.times[n - 1])?;
         Ok(first == tracks.decoded && (moves || job.nodes.iter().any(|node| node.animated)))
     };
-    match (equal().unwrap_or(false), job.options.cycle) {
+    match (equal().unwrap_or(false), job.content.options.cycle) {
         (true, _) => duration,
         // Added frames do not shorten the interval of the cycle.
         (false, true) => duration * job.samples as f64 / (job.samples.max(2) - 1) as f64,

@@ -21,24 +21,24 @@ pub struct Extras {
 
 impl Extras {
     /// Makes the requested extras.
-    pub fn new(job: &Job<'_>, coders: &[MeshCoder<'_>], pool: &rayon::ThreadPool) -> Result<Extras, Error> {
-        let lods: Vec<Lod> = match job.options.lod {
+    pub fn new(job: &Job, coders: &[MeshCoder]) -> Result<Extras, Error> {
+        let lods: Vec<Lod> = match job.content.options.lod {
             0 => Vec::new(),
-            _ => pool.install(|| {
+            _ => {
                 let plans = job.plans.par_iter();
-                let all = plans.map(|(plan, _)| lod::make_lod(plan, job.options));
-                all.collect::<Result<_, Error>>()
-            })?,
+                let all = plans.map(|(plan, _)| lod::make_lod(plan, &job.content.options));
+                all.collect::<Result<_, Error>>()?
+            }
         };
-        let visibility: Vec<EncodedVisibility> = match job.options.cull_hidden {
-            true => pool.install(|| visibility::find_hidden(job))?,
+        let visibility: Vec<EncodedVisibility> = match job.content.options.cull_hidden {
+            true => visibility::find_hidden(job)?,
             false => Vec::new(),
         };
         let attributes = part_attributes::collect_part_attributes(job, coders)?;
         let mut said: Vec<_> = (lods.iter()).flat_map(|own| own.remarks.clone()).collect();
         said.extend(visibility.iter().flat_map(|own| own.remarks.clone()));
         said.extend(attributes.iter().flat_map(|own| own.remarks.clone()));
-        if job.options.strict && !said.is_empty() {
+        if job.content.options.strict && !said.is_empty() {
             return Err(Error::Strict { remarks: said });
         }
         Ok(Extras { lods, visibility, attributes })

@@ -17,7 +17,6 @@ use crate::write::source_maps;
 use crate::write::units::{Encoding, UnitRange};
 use meshreel_codec::entropy::block::Compressor;
 use meshreel_codec::record::{self, Description, ranges};
-use meshreel_codec::schedule::Schedule;
 use meshreel_codec::topology::index;
 use meshreel_codec::topology::lod::write_entry;
 use meshreel_format::{
@@ -28,7 +27,7 @@ use std::path::Path;
 
 /// The chunks so far, with their sizes by mesh.
 pub struct FileWriter<'a> {
-    job: &'a Job<'a>,
+    pub job: &'a Job,
     target: &'a Path,
     /// Frames, and everything that is written after them.
     pub body: Body,
@@ -52,29 +51,32 @@ pub struct FileWriter<'a> {
 
 impl<'a> FileWriter<'a> {
     /// Starts a file, or, on a dry run, counts its size.
-    pub fn create(job: &'a Job<'a>, target: &'a Path) -> Result<FileWriter<'a>, Error> {
-        let output = match job.options.dry_run {
-            true => ChunkOutput::Count { chunks: 0, bytes: HEADER_SIZE as u64 + frame_table_size(job.times) },
+    pub fn create(job: &'a Job, target: &'a Path) -> Result<FileWriter<'a>, Error> {
+        let output = match job.content.options.dry_run {
+            true => ChunkOutput::Count {
+                chunks: 0,
+                bytes: HEADER_SIZE as u64 + frame_table_size(&job.content.times),
+            },
             false => ChunkOutput::File(Writer::create(target)?),
         };
         Ok(FileWriter::with_output(job, target, output))
     }
 
     /// Starts a file whose chunks are kept in memory for a join.
-    pub fn in_memory(job: &'a Job<'a>) -> FileWriter<'a> {
+    pub fn in_memory(job: &'a Job) -> FileWriter<'a> {
         FileWriter::with_output(job, Path::new(""), ChunkOutput::Memory(Vec::new()))
     }
 
-    fn with_output(job: &'a Job<'a>, target: &'a Path, output: ChunkOutput) -> FileWriter<'a> {
+    fn with_output(job: &'a Job, target: &'a Path, output: ChunkOutput) -> FileWriter<'a> {
         let meshes = job.plans.len();
         let batches = |kind: u16| Batches::new(kind, meshes);
         let raw_points: u64 = (job.plans.iter()).map(|(p, _)| 12 * p.source_points()).sum();
         let raw_bytes = raw_points + job.raw_transform_bytes + job.clip_raw_bytes;
-        let compressor = Compressor::new(block_format(job.options.block), job.options.effort);
+        let compressor = Compressor::new(block_format(job.content.options.block), job.content.options.effort);
         FileWriter {
             job,
             target,
-            body: Body::new(output, compressor, meshes, job.times.len(), raw_bytes),
+            body: Body::new(output, compressor, meshes, job.content.times.len(), raw_bytes),
             connectivity: batches(kind::CONNECTIVITY),
             values: batches(kind::VALUES),
             lods: batches(kind::LOD),
@@ -100,7 +102,7 @@ impl<'a> FileWriter<'a> {
 
     /// Writes triangles, static values and source maps of meshes with constant faces. They share chunks,
     /// which are complete after [`FileWriter::extras`].
-    pub fn static_data(&mut self, coders: &[MeshCoder<'_>]) -> Result<(), Error> {
+    pub fn static_data(&mut self, coders: &[MeshCoder]) -> Result<(), Error> {
         let job = self.job;
         for (m, (plan, _)) in job.plans.iter().enumerate() {
             let Some(fixed) = &plan.prepared.fixed else {
@@ -120,7 +122,7 @@ impl<'a> FileWriter<'a> {
             self.position_fractions[m] = positions as f64 / bytes.len().max(1) as f64;
             self.values.add(m, |out| out.extend_from_slice(&bytes), compressor, output)?;
             // Vertices of a re-meshed mesh have no origin in the source.
-            if !job.options.strip && plan.source.remeshed.is_none() {
+            if !job.content.options.strip && plan.source.remeshed.is_none() {
                 self.body.add_source_map(m, &source_maps::mesh_source_map(plan))?;
             }
         }
@@ -153,33 +155,28 @@ impl<'a> FileWriter<'a> {
     /// Writes all frames, as units in the presets small and fast, or one by one in the preset classic.
     pub fn frames(
         &mut self,
-        coders: &[MeshCoder<'_>],
+        coders: &[MeshCoder],
         nodes: &mut Option<NodeCoder<'a>>,
-        schedule: Schedule,
-        pool: &rayon::ThreadPool,
         progress: &dyn Progress,
     ) -> Result<(), Error> {
         let (job, body) = (self.job, &mut self.body);
-        let done = if job.options.preset != Preset::Classic {
-            let range = UnitRange::all(schedule);
-            let (options, cancellation) = (job.options, job.cancellation);
-            let (plans, nodes_of_file) = (&job.plans, job.nodes.len());
+        let schedule = job.schedule();
+        let done = if job.content.options.preset != Preset::Classic {
             let encoding = Encoding {
-                plans,
-                nodes: nodes_of_file,
-                options,
-                cancellation,
+                plans: &job.plans,
+                nodes: job.nodes.len(),
+                options: &job.content.options,
+                cancellation: &job.content.cancellation,
                 coders,
                 schedule,
-                range,
-                pool,
+                range: UnitRange::all(schedule),
                 progress,
             };
             LiveNodes::new(job, nodes.as_mut(), schedule)
                 .and_then(|mut nodes| encoding.encode(&mut nodes, &mut |unit| body.write_unit(unit)))
         } else {
-            encode_frames(job, pool, progress, |frame| {
-                let kind = match is_index_frame(frame.frame, job.times.len(), index_distance(job)) {
+            encode_frames(job, progress, |frame| {
+                let kind = match is_index_frame(frame.frame, job.content.times.len(), index_distance(job)) {
                     true => kind::INDEPENDENT_UNIT,
                     false => kind::DEPENDENT_UNIT,
                 };
@@ -194,7 +191,7 @@ impl<'a> FileWriter<'a> {
     }
 
     /// Writes the end states of meshes: before the lead-in ends, and after the lead-out begins.
-    pub fn end_states(&mut self, coders: &[MeshCoder<'_>]) -> Result<(), Error> {
+    pub fn end_states(&mut self, coders: &[MeshCoder]) -> Result<(), Error> {
         for (m, coder) in coders.iter().enumerate() {
             let (bytes, positions) = coder.end_states();
             self.body.add_end_states(m, &bytes)?;
@@ -204,11 +201,11 @@ impl<'a> FileWriter<'a> {
     }
 
     /// Writes the source maps of meshes whose faces change, which are known when all frames are coded.
-    pub fn changing_source_maps(&mut self, coders: &[MeshCoder<'_>]) -> Result<(), Error> {
+    pub fn changing_source_maps(&mut self, coders: &[MeshCoder]) -> Result<(), Error> {
         let job = self.job;
         for (m, (plan, _)) in job.plans.iter().enumerate() {
             let map = source_maps::changing_source_map(plan, coders.get(m));
-            if let Some(map) = map.filter(|_| !job.options.strip) {
+            if let Some(map) = map.filter(|_| !job.content.options.strip) {
                 self.body.add_source_map(m, &map)?;
             }
         }
@@ -217,7 +214,7 @@ impl<'a> FileWriter<'a> {
 
     /// Writes the times and bounds of frames.
     pub fn frame_table(&mut self) -> Result<(), Error> {
-        self.body.frame_table(self.job.times)
+        self.body.frame_table(&self.job.content.times)
     }
 
     /// Writes skeletons and clips, rigs, cameras, and names of ranges.
@@ -251,7 +248,7 @@ impl<'a> FileWriter<'a> {
     }
 
     /// Returns the description of nodes and meshes, from the data so far.
-    pub fn description(&self, coders: &[MeshCoder<'_>], nodes: Option<&NodeCoder<'_>>) -> Description {
+    pub fn description(&self, coders: &[MeshCoder], nodes: Option<&NodeCoder<'_>>) -> Description {
         let setup = nodes.map_or(&[][..], |nodes| &nodes.setup);
         let Body { maps, end_states, totals, .. } = &self.body;
         describe(self.job, coders, setup, [&self.connectivity, &self.values, maps, end_states], totals)
@@ -260,7 +257,7 @@ impl<'a> FileWriter<'a> {
     /// Writes the description of nodes and meshes, and checks that it reads back.
     pub fn describe(
         &mut self,
-        coders: &[MeshCoder<'_>],
+        coders: &[MeshCoder],
         nodes: Option<&NodeCoder<'_>>,
     ) -> Result<Description, Error> {
         let description = self.description(coders, nodes);

@@ -1,23 +1,21 @@
 //! Everything that the passes before writing decided.
 
-use crate::mesh::plan::MeshPlan;
+use crate::method::quantize::Plans;
 use crate::nodes::budget::Budget;
+use crate::nodes::content::Content;
 use crate::nodes::flatten::FlatNode;
 use crate::nodes::motion::Motion;
 use crate::rig::candidates::EncodedRig;
 use meshreel_codec::record::ranges::FrameRange;
 use meshreel_codec::schedule::Schedule;
 use meshreel_options::Options;
-use meshreel_process::Cancellation;
-use meshreel_scene::{PlacedObject, Scene};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// Everything that the passes before writing decided.
-pub struct Job<'a> {
-    pub scene: &'a Scene,
-    pub placed: &'a [PlacedObject],
-    pub times: &'a [f64],
+pub struct Job {
+    pub content: Content,
     /// The number of frames that are samples of the source.
     pub samples: usize,
     /// The multiple of the tolerance that is guaranteed between frames, if the source defines the motion
@@ -25,15 +23,14 @@ pub struct Job<'a> {
     pub between: Option<f64>,
     /// Named ranges of frames.
     pub ranges: Vec<FrameRange>,
-    pub nodes: &'a [FlatNode],
+    pub nodes: Vec<FlatNode>,
     /// Distinct meshes and their placements.
-    pub plans: Vec<(MeshPlan<'a>, Vec<usize>)>,
+    pub plans: Plans,
     /// The tolerances of each placed object.
     pub tolerances: Vec<Budget>,
-    pub options: &'a Options,
     /// The options that the file stores: those that the user gave.
-    pub promised: &'a Options,
-    pub motion: &'a Motion,
+    pub promised: Arc<Options>,
+    pub motion: Motion,
     /// Size of the source's transforms, at 40 bytes per transform and sample.
     pub raw_transform_bytes: u64,
     /// Skeletons and clips, ready to be written.
@@ -46,14 +43,12 @@ pub struct Job<'a> {
     pub exact: bool,
     /// Set when coded transforms exceed the tolerance and exact ones hold it.
     pub needs_exact: AtomicBool,
-    /// Cancels the work, which then ends with an error.
-    pub cancellation: &'a Cancellation,
 }
 
-impl Job<'_> {
+impl Job {
     /// Returns the frames of the file, and their dependencies.
     pub fn schedule(&self) -> Schedule {
-        Schedule::new(self.times.len() as u32, self.options.restart())
+        Schedule::new(self.content.times.len() as u32, self.content.options.restart())
     }
 }
 

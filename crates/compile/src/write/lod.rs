@@ -21,7 +21,7 @@ pub struct Lod {
 }
 
 /// Makes the levels of a mesh, at most the requested number.
-pub fn make_lod(plan: &MeshPlan<'_>, options: &Options) -> Result<Lod, Error> {
+pub fn make_lod(plan: &MeshPlan, options: &Options) -> Result<Lod, Error> {
     let mut out = Lod::default();
     let mut remark = |what: String| out.remarks.push(Remark::new(&plan.path, what));
     let Some(fixed) = &plan.prepared.fixed else {
@@ -46,7 +46,7 @@ pub fn make_lod(plan: &MeshPlan<'_>, options: &Options) -> Result<Lod, Error> {
                 out.extend_from_slice(scratch.points());
                 Ok::<_, Error>(())
             },
-            cancellation: plan.source.cancellation,
+            cancellation: &plan.source.cancellation,
         },
         options.lod as usize,
         |before, now| may_follow(before as u32, now as u32),
@@ -93,7 +93,7 @@ fn materials(fixed: &FixedLayout) -> Vec<u32> {
 }
 
 /// Returns, by vertex, its first uv and its normal in the first frame.
-fn vertex_attributes(plan: &MeshPlan<'_>, fixed: &FixedLayout) -> Result<Vec<[f32; 5]>, Error> {
+fn vertex_attributes(plan: &MeshPlan, fixed: &FixedLayout) -> Result<Vec<[f32; 5]>, Error> {
     let values = fixed.first_values(&plan.source, &plan.prepared)?;
     let uvs = values.uvs.first();
     let of = |v: usize| {
@@ -105,7 +105,7 @@ fn vertex_attributes(plan: &MeshPlan<'_>, fixed: &FixedLayout) -> Result<Vec<[f3
 }
 
 /// Returns the mesh's own frames that are shown; the first if none is.
-fn visible_frames(plan: &MeshPlan<'_>) -> Vec<usize> {
+fn visible_frames(plan: &MeshPlan) -> Vec<usize> {
     let shown = (0..plan.source.frames).filter(|&f| plan.shown.contains(f));
     let mut own: Vec<usize> = shown.map(|f| plan.source.own_frame(f)).collect();
     own.dedup();

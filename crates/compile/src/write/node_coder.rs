@@ -79,7 +79,7 @@ struct CodedFrame {
 
 /// Codes the transforms of all moving nodes.
 pub struct NodeCoder<'a> {
-    job: &'a Job<'a>,
+    job: &'a Job,
     schedule: Schedule,
     nodes: codec::NodeTracks,
     /// The setup of all tracks as bytes, for the description.
@@ -105,8 +105,8 @@ pub struct NodeCoder<'a> {
 }
 
 /// Returns the nodes as a decoder sees them.
-fn described_nodes(job: &Job<'_>, rest: &[Transform]) -> Vec<Node> {
-    let mut bounds = vec![None; job.placed.len()];
+fn described_nodes(job: &Job, rest: &[Transform]) -> Vec<Node> {
+    let mut bounds = vec![None; job.content.placed.len()];
     for (plan, placements) in &job.plans {
         placements.iter().for_each(|&i| bounds[i] = Some(plan.bounds()));
     }
@@ -154,13 +154,13 @@ impl NodeMotion {
 
 impl<'a> NodeCoder<'a> {
     /// Examines all frames; returns `None` if nothing moves.
-    pub fn new(job: &'a Job<'a>, schedule: Schedule) -> Result<Option<NodeCoder<'a>>, Error> {
+    pub fn new(job: &'a Job, schedule: Schedule) -> Result<Option<NodeCoder<'a>>, Error> {
         let moving: Vec<usize> = (0..job.nodes.len()).filter(|&n| job.nodes[n].animated).collect();
         if moving.is_empty() || job.exact {
             return Ok(None);
         }
-        let mut tracks = NodeTracks::new(job.scene, job.placed, job.nodes)?;
-        tracks.evaluate(job.times[0])?;
+        let mut tracks = NodeTracks::new(&job.content.scene, &job.content.placed, &job.nodes)?;
+        tracks.evaluate(job.content.times[0])?;
         let rest = tracks.local.clone();
         let described = described_nodes(job, &rest);
         let boxes = codec::subtree_bounds(&described);
@@ -174,7 +174,7 @@ impl<'a> NodeCoder<'a> {
             setup: Vec::new(),
             errors: vec![0.0; shapes.len()],
             shapes,
-            object_shapes: vec![None; job.placed.len()],
+            object_shapes: vec![None; job.content.placed.len()],
             links: Vec::new(),
             neighbours: HashMap::new(),
             neighbour_angles: vec![Vec::new(); moving.len()],
@@ -191,7 +191,7 @@ impl<'a> NodeCoder<'a> {
         let setups: Vec<NodeSetup> = (moving.iter().zip(&motions).zip(&limits))
             .map(|((&n, motion), limit)| motion.setup(&boxes[n], *limit, limit / least))
             .collect();
-        let packed = job.options.preset == Preset::Fast;
+        let packed = job.content.options.preset == Preset::Fast;
         codec::encode_setup(base, packed, &setups, &mut coder.setup);
         coder.nodes = codec::NodeTracks::new(&described, &coder.setup).map_err(|e| Error::Promise {
             what: format!("what is said of moving nodes does not read back ({})", e.0),
@@ -214,8 +214,8 @@ impl<'a> NodeCoder<'a> {
         let own = self.extents();
         let mut last: Option<(Vec<NodeSize>, Vec<DQuat>)> = None;
         let mut paths = vec![[[DVec3::ZERO; 2]; 2]; moving.len()];
-        for (frame, &time) in job.times.iter().enumerate() {
-            job.cancellation.check()?;
+        for (frame, &time) in job.content.times.iter().enumerate() {
+            job.content.cancellation.check()?;
             if frame > 0 {
                 tracks.evaluate(time)?;
             }
@@ -271,7 +271,7 @@ impl<'a> NodeCoder<'a> {
                 && !links.constant_shapes.is_empty()
                 && (!turns.is_empty() || thin(before) || thin(now))
             {
-                turns.resize(self.job.times.len(), 0.0);
+                turns.resize(self.job.content.times.len(), 0.0);
                 [frame - 1, frame].into_iter().for_each(|f| turns[f] = turns[f].max(angle));
             }
         }
@@ -333,7 +333,7 @@ impl<'a> NodeCoder<'a> {
 
     /// Finds the track above each track, and the shapes that each moves.
     fn link_tracks(&mut self, moving: &[usize], rest: &[Transform], track_of: &[Option<usize>]) {
-        let nodes = self.job.nodes;
+        let nodes = &self.job.nodes;
         let mut depth = vec![0usize; moving.len()];
         for (m, &n) in moving.iter().enumerate() {
             let (above, between) = match nodes[n].parent {
@@ -417,7 +417,7 @@ impl<'a> NodeCoder<'a> {
         let mut done: Vec<(u32, CodedTransform)> = Vec::new();
         let mut points = Vec::new();
         for &unit in units {
-            self.job.cancellation.check()?;
+            self.job.content.cancellation.check()?;
             let frames = self.schedule.frames_of(unit);
             for (i, &frame) in frames.iter().enumerate() {
                 let Some(input) = inputs.get(&frame) else {
@@ -605,7 +605,7 @@ impl<'a> NodeCoder<'a> {
             for ((shape, error), most) in self.shapes.iter().zip(errors).zip(&mut self.errors) {
                 if error.is_nan() || error > shape.limit {
                     self.job.needs_exact.store(true, Relaxed);
-                    let path = &self.job.placed[shape.placed].path;
+                    let path = &self.job.content.placed[shape.placed].path;
                     return Err(Error::Promise {
                         what: format!(
                             "{path}: the transforms of frame {frame} are {error} off, more than {}",
@@ -768,7 +768,7 @@ fn box_corners(points: Vec<[f64; 3]>, world: &Matrix, limit: f64) -> Vec<GoalPoi
 }
 
 /// Returns the world matrix of a node in the first frame.
-fn world_at_rest(job: &Job<'_>, rest: &[Transform], node: usize) -> Matrix {
+fn world_at_rest(job: &Job, rest: &[Transform], node: usize) -> Matrix {
     let own = rest[node].matrix();
     match job.nodes[node].parent {
         Some(parent) => product(&world_at_rest(job, rest, parent), &own),

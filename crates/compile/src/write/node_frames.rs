@@ -26,7 +26,7 @@ pub struct FrameInput {
 
 /// Visibility and transforms of all nodes, frame by frame.
 pub struct NodeFrames<'a> {
-    job: &'a Job<'a>,
+    job: &'a Job,
     tracks: NodeTracks<'a>,
     /// By node, its mesh.
     mesh_of: Vec<Option<u32>>,
@@ -36,16 +36,16 @@ pub struct NodeFrames<'a> {
 }
 
 impl<'a> NodeFrames<'a> {
-    pub fn new(job: &'a Job<'a>) -> Result<NodeFrames<'a>, Error> {
-        let mut of = vec![None; job.placed.len()];
+    pub fn new(job: &'a Job) -> Result<NodeFrames<'a>, Error> {
+        let mut of = vec![None; job.content.placed.len()];
         for (m, (_, placements)) in job.plans.iter().enumerate() {
             placements.iter().for_each(|&i| of[i] = Some(m as u32));
         }
-        let visible = |i: usize| visibility(&job.motion.visible[i], job.times.len());
+        let visible = |i: usize| visibility(&job.motion.visible[i], job.content.times.len());
         let shown = job.nodes.iter().filter_map(|n| n.visible_object());
         Ok(NodeFrames {
             job,
-            tracks: NodeTracks::new(job.scene, job.placed, job.nodes)?,
+            tracks: NodeTracks::new(&job.content.scene, &job.content.placed, &job.nodes)?,
             mesh_of: (job.nodes.iter()).map(|n| n.mesh.and_then(|i| of[i])).collect(),
             animated: shown.filter(|&i| visible(i) == Visibility::Animated).collect(),
             next: 0,
@@ -60,9 +60,9 @@ impl<'a> NodeFrames<'a> {
     /// Reads the next frame, which must exist.
     pub fn read(&mut self) -> Result<FrameInput, Error> {
         let (job, frame) = (self.job, self.next);
-        job.cancellation.check()?;
+        job.content.cancellation.check()?;
         self.next += 1;
-        self.tracks.evaluate(job.times[frame])?;
+        self.tracks.evaluate(job.content.times[frame])?;
         let mut visible = vec![0u8; self.animated.len().div_ceil(8)];
         for (bit, &i) in self.animated.iter().enumerate() {
             if job.motion.visible[i].contains(frame) {
@@ -76,7 +76,7 @@ impl<'a> NodeFrames<'a> {
             .unzip();
         let moving = || (0..job.nodes.len()).filter(|&n| job.nodes[n].animated);
         let (mut parts, mut source) = (Vec::new(), Vec::new());
-        if job.options.preset != Preset::Classic {
+        if job.content.options.preset != Preset::Classic {
             parts.extend(moving().map(|n| self.tracks.decomposed(n)));
             let world = &self.tracks.world.matrix;
             source.extend(job.nodes.iter().map(|node| rows(&world[node.named])));

@@ -56,8 +56,8 @@ pub fn track_above(
 }
 
 /// Returns the meshes and locators at or below moving nodes, in the order of the nodes.
-pub fn moved_shapes(job: &Job<'_>, rest: &[Transform], track_of: &[Option<usize>]) -> Vec<MovedShape> {
-    let mut plan_of = vec![None; job.placed.len()];
+pub fn moved_shapes(job: &Job, rest: &[Transform], track_of: &[Option<usize>]) -> Vec<MovedShape> {
+    let mut plan_of = vec![None; job.content.placed.len()];
     for (m, (_, placements)) in job.plans.iter().enumerate() {
         placements.iter().for_each(|&i| plan_of[i] = Some(m));
     }
@@ -69,7 +69,7 @@ pub fn moved_shapes(job: &Job<'_>, rest: &[Transform], track_of: &[Option<usize>
             (Some(placed), None) if node.half_size.is_some() => placed,
             _ => continue,
         };
-        let (Some(above), between) = track_above(job.nodes, rest, track_of, n) else {
+        let (Some(above), between) = track_above(&job.nodes, rest, track_of, n) else {
             continue;
         };
         let budget = &job.tolerances[placed];
@@ -98,7 +98,7 @@ pub fn moved_shapes(job: &Job<'_>, rest: &[Transform], track_of: &[Option<usize>
 }
 
 /// Returns the points that represent a mesh, in its space, and the error of their quantization.
-fn checked_points(plan: &MeshPlan<'_>) -> (Vec<[f64; 3]>, f64) {
+fn checked_points(plan: &MeshPlan) -> (Vec<[f64; 3]>, f64) {
     let mut points = Vec::new();
     let mut own = plan.error_bound;
     let few = plan.method == Method::Static

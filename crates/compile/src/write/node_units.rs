@@ -48,7 +48,7 @@ impl FrameShown {
 /// The source of the nodes' data in units.
 pub trait NodeSource: Sync {
     /// Prepares all units of the groups before this one, and the keys that are written ahead of them.
-    fn advance(&mut self, groups: u32, pool: &rayon::ThreadPool) -> Result<(), Error>;
+    fn advance(&mut self, groups: u32) -> Result<(), Error>;
     /// Returns `true` if a unit is ready.
     fn is_ready(&self, unit: Unit) -> bool;
     /// Returns the data of nodes in a unit that is ready.
@@ -74,7 +74,7 @@ pub struct LiveNodes<'a, 'c> {
 impl<'a, 'c> LiveNodes<'a, 'c> {
     /// Starts before the first frame.
     pub fn new(
-        job: &'a Job<'a>,
+        job: &'a Job,
         coder: Option<&'c mut NodeCoder<'a>>,
         schedule: Schedule,
     ) -> Result<LiveNodes<'a, 'c>, Error> {
@@ -109,7 +109,7 @@ impl<'a, 'c> LiveNodes<'a, 'c> {
 }
 
 impl NodeSource for LiveNodes<'_, '_> {
-    fn advance(&mut self, groups: u32, pool: &rayon::ThreadPool) -> Result<(), Error> {
+    fn advance(&mut self, groups: u32) -> Result<(), Error> {
         let schedule = self.schedule;
         // All frames of these groups, and the two keys that are written ahead of them.
         let end = match groups >= schedule.groups() {
@@ -121,7 +121,7 @@ impl NodeSource for LiveNodes<'_, '_> {
             self.inputs.insert(frame, self.frames.read()?);
         }
         if let Some(coder) = &mut self.coder {
-            pool.install(|| coder.code(&self.inputs, groups))?;
+            coder.code(&self.inputs, groups)?;
         }
         self.groups = groups;
         Ok(())

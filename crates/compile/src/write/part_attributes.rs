@@ -38,29 +38,26 @@ pub struct PartAttributes {
 }
 
 /// Returns the part attributes of all nodes, in their order.
-pub fn collect_part_attributes(
-    job: &Job<'_>,
-    coders: &[MeshCoder<'_>],
-) -> Result<Vec<PartAttributes>, Error> {
-    if !job.options.channels.attributes {
+pub fn collect_part_attributes(job: &Job, coders: &[MeshCoder]) -> Result<Vec<PartAttributes>, Error> {
+    if !job.content.options.channels.attributes {
         return Ok(Vec::new());
     }
-    let mut of_plan = vec![None; job.placed.len()];
+    let mut of_plan = vec![None; job.content.placed.len()];
     for (m, (_, placements)) in job.plans.iter().enumerate() {
         placements.iter().for_each(|&i| of_plan[i] = Some(m));
     }
     // Identical meshes, stored once, may still have different attributes.
     let mut groups: BTreeMap<(usize, MeshId), Vec<u32>> = BTreeMap::new();
-    for (n, node) in (0..).zip(job.nodes) {
+    for (n, node) in (0..).zip(&job.nodes) {
         let Some(placed) = node.mesh else { continue };
-        let mesh = job.scene.nodes[job.placed[placed].node].mesh;
+        let mesh = job.content.scene.nodes[job.content.placed[placed].node].mesh;
         if let (Some(plan), Some(mesh)) = (of_plan[placed], mesh) {
             groups.entry((plan, mesh)).or_default().push(n);
         }
     }
     let mut all = Vec::new();
     for ((m, mesh), nodes) in groups {
-        let mesh = &job.scene.meshes[mesh];
+        let mesh = &job.content.scene.meshes[mesh];
         let kept = mesh_part_attributes(job, m, coders.get(m), mesh, nodes)?;
         if !(kept.bytes.is_empty() && kept.remarks.is_empty()) {
             all.push(kept);
@@ -71,9 +68,9 @@ pub fn collect_part_attributes(
 }
 
 fn mesh_part_attributes(
-    job: &Job<'_>,
+    job: &Job,
     m: usize,
-    coder: Option<&MeshCoder<'_>>,
+    coder: Option<&MeshCoder>,
     mesh: &Mesh,
     nodes: Vec<u32>,
 ) -> Result<PartAttributes, Error> {
@@ -102,13 +99,13 @@ fn mesh_part_attributes(
         }
     }
     if !out.is_empty() {
-        encode(&kept.nodes, &out, job.times.len() as u32, &mut kept.bytes);
+        encode(&kept.nodes, &out, job.content.times.len() as u32, &mut kept.bytes);
     }
     Ok(kept)
 }
 
 /// Returns `true` if parts are separated by an attribute of this name, or were requested to be.
-fn separates_parts(plan: &MeshPlan<'_>, coder: Option<&MeshCoder<'_>>, name: &str) -> bool {
+fn separates_parts(plan: &MeshPlan, coder: Option<&MeshCoder>, name: &str) -> bool {
     let from = format!("attribute '{name}'");
     matches!(&plan.parts, PartsChoice::Attribute(asked) if asked == name)
         || coder.is_some_and(|coder| coder.tried.iter().any(|tried| tried.from == from))
@@ -120,9 +117,9 @@ const DIFFERS_BETWEEN_FACES: &str = "differs between the faces or corners of a p
 
 /// Returns a part attribute, or the reason why an attribute cannot be kept.
 fn attribute(
-    job: &Job<'_>,
-    plan: &MeshPlan<'_>,
-    coder: Option<&MeshCoder<'_>>,
+    job: &Job,
+    plan: &MeshPlan,
+    coder: Option<&MeshCoder>,
     mesh: &Mesh,
     numbers: &CustomAttribute,
 ) -> Result<Result<PartAttributeRecord, String>, Error> {
@@ -139,17 +136,17 @@ fn attribute(
             let what = "is not one value of the whole mesh, which has other faces now";
             return Ok(Err(what.into()));
         }
-        (_, Some(fixed)) => match point_groups(job.times, plan.prepared.points, &mut reader)? {
+        (_, Some(fixed)) => match point_groups(&job.content.times, plan.prepared.points, &mut reader)? {
             Err(what) => return Ok(Err(what.into())),
             Ok(groups) => vertex_groups(fixed, coder, groups),
         },
     };
-    if first.len() * components * job.times.len() > MAX_VALUES {
+    if first.len() * components * job.content.times.len() > MAX_VALUES {
         return Ok(Err(format!("more than {MAX_VALUES} numbers in all frames")));
     }
     // By group and component, the values of all frames.
-    let mut values = vec![Vec::with_capacity(job.times.len()); first.len() * components];
-    for &time in job.times {
+    let mut values = vec![Vec::with_capacity(job.content.times.len()); first.len() * components];
+    for &time in job.content.times.iter() {
         let now = match reader.read_values(time)? {
             Err(what) => return Ok(Err(what.into())),
             Ok(now) => now,
@@ -166,7 +163,7 @@ fn attribute(
         let all = values.iter().skip(component).step_by(components).flatten();
         let (low, high) =
             all.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(*v), high.max(*v)));
-        *tolerance = Tolerance::Absolute(match job.options.scalar_tolerance {
+        *tolerance = Tolerance::Absolute(match job.content.options.scalar_tolerance {
             _ if whole => 0.0,
             Tolerance::Absolute(t) => t,
             Tolerance::Relative(part) => part * (high - low),
@@ -296,7 +293,7 @@ fn point_groups(
 /// group.
 fn vertex_groups(
     fixed: &FixedLayout,
-    coder: Option<&MeshCoder<'_>>,
+    coder: Option<&MeshCoder>,
     group: Vec<u32>,
 ) -> (AttributeGroups, Vec<usize>) {
     // Only groups that have a vertex, in the order of their first ones.

@@ -15,11 +15,11 @@ use meshreel_codec::record::Description;
 /// The input of the report of a file.
 pub struct WrittenFile<'a> {
     /// The decisions of the passes before writing.
-    pub job: &'a Job<'a>,
+    pub job: &'a Job,
     /// The file, with the measured sizes.
     pub file: &'a FileWriter<'a>,
     /// The coders of meshes; empty in the preset classic.
-    pub coders: &'a [MeshCoder<'a>],
+    pub coders: &'a [MeshCoder],
     /// The coder of transforms, if any node moves.
     pub nodes: Option<&'a NodeCoder<'a>>,
     /// LOD levels, triangle visibility and part attributes.
@@ -35,7 +35,7 @@ impl WrittenFile<'_> {
         let mut report = Report {
             file_bytes,
             source_map_bytes: file.body.maps.total,
-            frames: job.times.len(),
+            frames: job.content.times.len(),
             raw_bytes: file.raw_bytes(),
             ..Report::default()
         };
@@ -61,7 +61,7 @@ impl WrittenFile<'_> {
         let stored = packed as f64 / raw.max(1) as f64;
         let joints = nodes.tracks().len();
         let free = nodes.tracks().iter().filter(|t| t.setup.moves[1]).count();
-        let samples = self.job.times.len();
+        let samples = self.job.content.times.len();
         let raw_bytes = 40 * joints as u64 * samples as u64;
         let bytes = (self.file.body.node_bytes + nodes.setup.len() as f64 * stored).ceil() as u64;
         ClipReport {
@@ -90,7 +90,7 @@ impl WrittenFile<'_> {
         let mut measures = coder.map_or_else(Default::default, MeshCoder::measures);
         if let Some(rest) = &mut measures.rest {
             rest.frame += plan.source.start;
-            rest.time = job.times[rest.frame] - job.times[0];
+            rest.time = job.content.times[rest.frame] - job.content.times[0];
         }
         let bytes = (file.values.compressed_bytes[m]
             + file.connectivity.compressed_bytes[m]
@@ -108,7 +108,7 @@ impl WrittenFile<'_> {
             tried: coder.map_or(Vec::new(), |c| c.tried.clone()),
             parts,
             bones,
-            remeshed: plan.source.remeshed.cloned(),
+            remeshed: plan.source.remeshed.as_deref().cloned(),
             measures,
             triangles,
             grid: (fixed.and_then(|fixed| fixed.grid.as_ref()))
@@ -118,7 +118,7 @@ impl WrittenFile<'_> {
             hidden: self.hidden(m),
             part_attributes: self.part_attributes(m),
             source_points: plan.prepared.points,
-            frames: job.times.len(),
+            frames: job.content.times.len(),
             normals_decide: plan.normal_precision.map(|decided| NormalPrecision {
                 bytes_then: decided.estimated_fraction.map(|part| (part * bytes as f64).round()),
                 ..decided

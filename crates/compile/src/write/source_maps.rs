@@ -6,7 +6,7 @@ use crate::method::mesh_coder::MeshCoder;
 use meshreel_codec::record::source_map::SourceMap;
 
 /// Returns the source map of a mesh; that of a mesh whose faces change has no vertices.
-pub fn mesh_source_map(plan: &MeshPlan<'_>) -> SourceMap {
+pub fn mesh_source_map(plan: &MeshPlan) -> SourceMap {
     let made_normals = plan.prepared.normals == NormalOrigin::Generated;
     let Some(fixed) = &plan.prepared.fixed else {
         return SourceMap { computed_normals: made_normals, ..SourceMap::default() };
@@ -27,7 +27,7 @@ pub fn mesh_source_map(plan: &MeshPlan<'_>) -> SourceMap {
 
 /// Returns the source map of a mesh whose faces change, once all of its frames have been coded; `None` if it
 /// is empty.
-pub fn changing_source_map(plan: &MeshPlan<'_>, coder: Option<&MeshCoder<'_>>) -> Option<SourceMap> {
+pub fn changing_source_map(plan: &MeshPlan, coder: Option<&MeshCoder>) -> Option<SourceMap> {
     if plan.prepared.fixed.is_some() {
         return None;
     }

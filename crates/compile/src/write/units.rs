@@ -113,15 +113,14 @@ impl UnitRange {
 
 /// The coding of the units of a file, or of a range of them.
 pub struct Encoding<'e> {
-    pub plans: &'e Plans<'e>,
+    pub plans: &'e Plans,
     /// The number of nodes of the file.
     pub nodes: usize,
     pub options: &'e Options,
     pub cancellation: &'e Cancellation,
-    pub coders: &'e [MeshCoder<'e>],
+    pub coders: &'e [MeshCoder],
     pub schedule: Schedule,
     pub range: UnitRange,
-    pub pool: &'e rayon::ThreadPool,
     pub progress: &'e dyn Progress,
 }
 
@@ -132,7 +131,7 @@ impl Encoding<'_> {
         nodes: &mut dyn NodeSource,
         consume: &mut (dyn FnMut(UnitOutput) -> Result<(), Error> + Send),
     ) -> Result<(), Error> {
-        let Encoding { coders, schedule, ref range, pool, progress, cancellation, .. } = *self;
+        let Encoding { coders, schedule, ref range, progress, cancellation, .. } = *self;
         let mut payloads: BTreeMap<(u32, u8), Vec<Payload>> = BTreeMap::new();
         let own = || schedule.units_in_file_order().filter(|unit| range.contains(*unit));
         let total = own().map(|unit| schedule.frames_of(unit).len() as u64).sum();
@@ -152,7 +151,7 @@ impl Encoding<'_> {
             segment += more.len() as u32;
             self.run_tasks(more.into_iter().map(CodingTask::Segment).collect(), &mut payloads)?;
             self.run_tasks((from..to).map(CodingTask::Group).collect(), &mut payloads)?;
-            nodes.advance(to, pool)?;
+            nodes.advance(to)?;
             let mut batch = Vec::new();
             while let Some(unit) =
                 units.next_if(|unit| payloads.contains_key(&unit_number(*unit)) && nodes.is_ready(*unit))
@@ -179,7 +178,7 @@ impl Encoding<'_> {
 
     /// Returns the number of segments that are coded in parallel.
     fn segments_at_once(&self) -> u32 {
-        let (schedule, threads) = (self.schedule, self.pool.current_num_threads());
+        let (schedule, threads) = (self.schedule, rayon::current_num_threads());
         let mut per_segment = 1u64 << 16;
         for (plan, _) in self.plans {
             let fixed = plan.prepared.fixed.as_ref();
@@ -206,23 +205,15 @@ impl Encoding<'_> {
         nodes: &dyn NodeSource,
     ) -> Result<Vec<UnitOutput>, Error> {
         let apart = self.coders.iter().any(MeshCoder::has_separate_attributes);
-        self.pool.install(|| {
-            batch
-                .par_iter()
-                .map_init(
-                    || Packer::new(self.options),
-                    |packer, (unit, payload)| {
-                        self.cancellation.check()?;
-                        let mut output =
-                            pack_unit(self.schedule, *unit, payload, nodes.node_unit(*unit)?, packer)?;
-                        if apart {
-                            output.attributes = Some(packer.attributes(*unit, payload)?);
-                        }
-                        Ok(output)
-                    },
-                )
-                .collect()
-        })
+        let pack = |packer: &mut Packer, (unit, payload): &(Unit, Vec<Payload>)| {
+            self.cancellation.check()?;
+            let mut output = pack_unit(self.schedule, *unit, payload, nodes.node_unit(*unit)?, packer)?;
+            if apart {
+                output.attributes = Some(packer.attributes(*unit, payload)?);
+            }
+            Ok(output)
+        };
+        batch.par_iter().map_init(|| Packer::new(self.options), pack).collect()
     }
 
     /// Returns the units that a task contributes to.
@@ -245,16 +236,13 @@ impl Encoding<'_> {
         {
             payloads.entry(unit_number(unit)).or_default();
         }
-        let jobs: Vec<(CodingTask, &MeshCoder<'_>)> =
+        let jobs: Vec<(CodingTask, &MeshCoder)> =
             (tasks.iter()).flat_map(|&task| self.coders.iter().map(move |coder| (task, coder))).collect();
-        let coded: Vec<Vec<Payload>> = self.pool.install(|| {
-            jobs.par_iter()
-                .map(|(task, coder)| match task {
-                    CodingTask::Segment(s) => coder.segment(*s),
-                    CodingTask::Group(g) => coder.group(*g),
-                })
-                .collect::<Result<_, Error>>()
-        })?;
+        let code = |(task, coder): &(CodingTask, &MeshCoder)| match *task {
+            CodingTask::Segment(s) => coder.segment(s),
+            CodingTask::Group(g) => coder.group(g),
+        };
+        let coded: Vec<Vec<Payload>> = jobs.par_iter().map(code).collect::<Result<_, Error>>()?;
         for ((task, _), mesh) in jobs.iter().zip(coded) {
             let units = self.units_of(*task).into_iter();
             for (unit, payload) in units.zip(mesh).filter(|(unit, _)| self.range.contains(*unit)) {

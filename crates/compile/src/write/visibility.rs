@@ -23,10 +23,10 @@ pub struct EncodedVisibility {
 }
 
 /// Finds the hidden triangles of all meshes.
-pub fn find_hidden(job: &Job<'_>) -> Result<Vec<EncodedVisibility>, Error> {
+pub fn find_hidden(job: &Job) -> Result<Vec<EncodedVisibility>, Error> {
     let mut out: Vec<EncodedVisibility> = Vec::new();
     out.resize_with(job.plans.len(), EncodedVisibility::default);
-    let frames = job.times.len() as u32;
+    let frames = job.content.times.len() as u32;
     if frames < 3 {
         return Ok(out);
     }
@@ -47,16 +47,16 @@ pub fn find_hidden(job: &Job<'_>) -> Result<Vec<EncodedVisibility>, Error> {
             places.push((mesh, placement));
         }
     }
-    let mut world = World::new(job.scene, job.placed)?;
+    let mut world = World::new(&job.content.scene, &job.content.placed)?;
     let (mut at, mut raw) = (usize::MAX, Vec::new());
     let mut read = |frame: usize, body: usize, out: &mut Vec<DVec3>| {
         if at != frame {
-            world.evaluate(job.times[frame])?;
+            world.evaluate(job.content.times[frame])?;
             at = frame;
         }
         world_points(job, &world, places[body], frame, &mut raw, out)
     };
-    let when = visible_intervals(&bodies, frames, &mut read, job.cancellation)?;
+    let when = visible_intervals(&bodies, frames, &mut read, &job.content.cancellation)?;
     for ((mesh, _), when) in places.into_iter().zip(when) {
         let out = &mut out[mesh];
         let (plan, placements) = &job.plans[mesh];
@@ -98,7 +98,7 @@ fn encode(when: &[Interval], frames: u32, out: &mut EncodedVisibility) {
 
 /// Returns the points of a mesh at a placement, in world space, in a frame.
 fn world_points(
-    job: &Job<'_>,
+    job: &Job,
     world: &World<'_>,
     (mesh, placement): (usize, usize),
     frame: usize,

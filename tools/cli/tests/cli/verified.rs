@@ -153,7 +153,8 @@ fn the_second_file_promises_the_same_and_is_closer() {
     let mut reports = Vec::new();
     for name in ["first", "second"] {
         let path = folder.path().join(name);
-        let finished = compile_unnamed(&scene, Vec::new(), &path, (&options, &tighter), &Silent).unwrap();
+        let finished =
+            compile_unnamed(scene.clone(), Vec::new(), &path, (&options, &tighter), &Silent).unwrap();
         finished.publish(&meshreel_check::reopen, &Silent).unwrap();
         let reel = Reel::open(&path, &Limits::default()).unwrap();
         let report = meshreel_check::verify(&scene, &reel, &|_, _| {}).unwrap();

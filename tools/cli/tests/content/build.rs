@@ -179,7 +179,7 @@ impl Outcome {
 pub fn build(scene: &Scene, options: &Options) -> Result<(meshreel_compile::Report, Vec<u8>), Error> {
     let folder = tempfile::tempdir().unwrap();
     let target = folder.path().join("out.reel");
-    let report = compile(scene, Vec::new(), &target, options, &meshreel_check::reopen, &Silent);
+    let report = compile(scene.clone(), Vec::new(), &target, options, &meshreel_check::reopen, &Silent);
     let left = std::fs::read_dir(folder.path()).unwrap().count();
     assert_eq!(left, usize::from(report.is_ok()), "leftovers");
     let report = report?;

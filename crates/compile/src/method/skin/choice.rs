@@ -23,6 +23,7 @@ use meshreel_process::parts::NO_PART;
 use meshreel_process::parts::ids::{PartHint, find_with_hints};
 use meshreel_process::{bones, parts};
 use meshreel_scene::Remark;
+use std::sync::Arc;
 use std::time::Instant;
 
 // Tuning.
@@ -68,19 +69,19 @@ const SEARCH_EFFORTS: [u32; 9] = [5, 5, 5, 5, 5, 5, 7, 7, 9];
 const NEAR_RATIO: f64 = 1.2;
 
 /// A method that was tried, and the coder that it made; `None` for soft, which has its coder already.
-struct MethodTrial<'a> {
+struct MethodTrial {
     tried: TriedMethod,
-    made: Option<SkinnedMesh<'a>>,
+    made: Option<SkinnedMesh>,
 }
 
-impl<'a> MethodTrial<'a> {
+impl MethodTrial {
     fn new(
         method: &'static str,
         from: &str,
-        made: Option<SkinnedMesh<'a>>,
+        made: Option<SkinnedMesh>,
         bytes: Option<u64>,
         since: Instant,
-    ) -> MethodTrial<'a> {
+    ) -> MethodTrial {
         let bones = made.as_ref().map_or(Default::default(), |made| made.bones);
         MethodTrial {
             tried: TriedMethod {
@@ -100,9 +101,9 @@ impl<'a> MethodTrial<'a> {
 
 /// The outcome of the choice among methods.
 #[derive(Default)]
-pub struct ChosenMethod<'a> {
+pub struct ChosenMethod {
     /// Bones, if they are smaller or requested; `None` for the method soft.
-    pub made: Option<SkinnedMesh<'a>>,
+    pub made: Option<SkinnedMesh>,
     /// Every method that was tried, for `--explain`.
     pub tried: Vec<TriedMethod>,
     /// Remarks for the user.
@@ -110,14 +111,14 @@ pub struct ChosenMethod<'a> {
 }
 
 /// Chooses among methods: bones, if they are smaller or requested.
-pub fn choose_method<'a>(
-    plan: &MeshPlan<'_>,
-    frames: &'a PointFrames<'a>,
+pub fn choose_method(
+    plan: &MeshPlan,
+    frames: &Arc<PointFrames>,
     soft: &dyn StreamCoder,
     schedule: Schedule,
     options: &Options,
-    found: &SkinSearch<'_>,
-) -> Result<ChosenMethod<'a>, Error> {
+    found: &SkinSearch,
+) -> Result<ChosenMethod, Error> {
     let wants = |method| plan.requested_method == MethodChoice::Auto || plan.requested_method == method;
     if !(wants(MethodChoice::Rigid) || wants(MethodChoice::Skinned)) || schedule.frames() < 3 {
         return Ok(ChosenMethod::default());
@@ -153,7 +154,7 @@ pub fn choose_method<'a>(
     let mut search = MethodSearch {
         plan,
         soft,
-        frames,
+        frames: frames.clone(),
         schedule,
         options,
         skin_search: found,
@@ -179,7 +180,7 @@ pub fn choose_method<'a>(
 
 /// Returns `true` if a sample of frames shows a regular grid moved by few bones: most grids are cloth and
 /// water.
-fn is_simple(frames: &PointFrames<'_>, points: usize, count: u32) -> Result<bool, Error> {
+fn is_simple(frames: &Arc<PointFrames>, points: usize, count: u32) -> Result<bool, Error> {
     let memory = Positions::sample_memory(points, PROBED);
     let Some(positions) = Positions::read(frames, points, count, memory)? else {
         return Ok(true);
@@ -191,8 +192,8 @@ fn is_simple(frames: &PointFrames<'_>, points: usize, count: u32) -> Result<bool
 }
 
 /// Takes the result of the smallest trial; returns the reports of all trials, the smallest marked as taken.
-fn smallest(mut trials: Vec<MethodTrial<'_>>) -> (Option<SkinnedMesh<'_>>, Vec<TriedMethod>) {
-    let bytes = |trial: &MethodTrial<'_>| trial.tried.bytes;
+fn smallest(mut trials: Vec<MethodTrial>) -> (Option<SkinnedMesh>, Vec<TriedMethod>) {
+    let bytes = |trial: &MethodTrial| trial.tried.bytes;
     let best = (0..trials.len()).filter(|&i| bytes(&trials[i]).is_some());
     let best = best.min_by_key(|&i| bytes(&trials[i]));
     if let Some(best) = best {
@@ -203,20 +204,20 @@ fn smallest(mut trials: Vec<MethodTrial<'_>>) -> (Option<SkinnedMesh<'_>>, Vec<T
 }
 
 /// Trials of rigs, parts and bones on one mesh.
-struct MethodSearch<'s, 'a> {
-    plan: &'s MeshPlan<'s>,
+struct MethodSearch<'s> {
+    plan: &'s MeshPlan,
     /// The coder of the method soft.
     soft: &'s dyn StreamCoder,
-    frames: &'a PointFrames<'a>,
+    frames: Arc<PointFrames>,
     schedule: Schedule,
     options: &'s Options,
-    skin_search: &'s SkinSearch<'s>,
-    positions: Positions<'a>,
+    skin_search: &'s SkinSearch,
+    positions: Positions,
     /// The frames by which trials are compared.
     sample: SegmentSample,
     /// The error bound of positions.
     error_bound: f64,
-    trials: Vec<MethodTrial<'a>>,
+    trials: Vec<MethodTrial>,
     remarks: &'s mut Vec<Remark>,
 }
 
@@ -236,7 +237,7 @@ struct PointsLeft {
     mixed: Option<(BoneModel, Vec<u32>)>,
 }
 
-impl MethodSearch<'_, '_> {
+impl MethodSearch<'_> {
     fn is_wanted(&self, method: MethodChoice) -> bool {
         self.plan.requested_method == MethodChoice::Auto || self.plan.requested_method == method
     }
@@ -283,7 +284,7 @@ impl MethodSearch<'_, '_> {
             work.trying("what bones take");
         }
         let try_budget = |budget| {
-            let made = make_coder(model, self.frames, &self.positions, schedule, budget, options)?;
+            let made = make_coder(model, &self.frames, &self.positions, schedule, budget, options)?;
             let bytes =
                 (made.as_ref()).map(|made| estimate_size(&*made.coder, schedule, self.sample, options));
             let bytes = bytes.transpose()?;
@@ -301,9 +302,12 @@ impl MethodSearch<'_, '_> {
     fn try_rig(&mut self) -> Result<RigFacts, Error> {
         let since = Instant::now();
         let rig = match self.is_wanted(MethodChoice::Skinned) {
-            true => {
-                source_rig::read_rig(self.frames, &self.positions, self.error_bound, self.options.memory / 4)?
-            }
+            true => source_rig::read_rig(
+                &self.frames,
+                &self.positions,
+                self.error_bound,
+                self.options.memory / 4,
+            )?,
             false => source_rig::RigModel::None,
         };
         let moves = match rig {
@@ -322,7 +326,7 @@ impl MethodSearch<'_, '_> {
             }
         };
         let joints = match (moves, &self.plan.source.mesh.skin) {
-            (true, Some(skin)) => source_rig::single_joints(skin, self.frames),
+            (true, Some(skin)) => source_rig::single_joints(skin, &self.frames),
             _ => None,
         };
         Ok(RigFacts { moves, joints })
@@ -386,10 +390,10 @@ impl MethodSearch<'_, '_> {
     /// origin.
     fn find_parts(&mut self, rig: &RigFacts) -> Result<(parts::Parts, String), Error> {
         let (plan, groups) = (self.plan, &rig.joints);
-        let (_, triangles) = points::build_hierarchy(self.frames);
+        let (_, triangles) = points::build_hierarchy(&self.frames);
         let hints = match groups {
             Some(_) => Vec::new(),
-            None => find_hints(self.frames, &plan.parts, &plan.path, self.remarks)?,
+            None => find_hints(&self.frames, &plan.parts, &plan.path, self.remarks)?,
         };
         let all = self.positions.held();
         let request = parts::PartsRequest {
@@ -450,7 +454,7 @@ impl MethodSearch<'_, '_> {
                 bones::find_skin(
                     all,
                     &bones::SkinRequest::new(bones, self.error_bound),
-                    self.plan.source.cancellation,
+                    &self.plan.source.cancellation,
                 )?
             }
             _ => None,
@@ -493,7 +497,7 @@ impl MethodSearch<'_, '_> {
         let of = some.as_ref().unwrap_or(self.positions.held());
         let effort = search_effort(self.options.effort);
         let told = |part| found.work.set_search_progress(part);
-        let cancellation = self.plan.source.cancellation;
+        let cancellation = &self.plan.source.cancellation;
         let choose = || {
             Ok(bones::choose_skin(
                 of,
@@ -554,10 +558,10 @@ pub fn expected_search(effort: u32) -> (u32, usize) {
 }
 
 /// Codes a model with each of these divisions of the tolerance, and returns the result with the fewest bytes.
-fn best_budget<'a>(
+fn best_budget(
     list: &[[f64; 3]],
-    mut make: impl FnMut(ErrorBudget) -> Result<CodedModel<'a>, Error>,
-) -> Result<CodedModel<'a>, Error> {
+    mut make: impl FnMut(ErrorBudget) -> Result<CodedModel, Error>,
+) -> Result<CodedModel, Error> {
     let mut best = (None, None);
     for &[rest, weights, handles] in list {
         let own = make(ErrorBudget { rest, weights, handles })?;
@@ -570,12 +574,12 @@ fn best_budget<'a>(
 }
 
 /// The coder of a model, and its approximate bytes; `None` if it cannot hold the tolerance.
-type CodedModel<'a> = (Option<SkinnedMesh<'a>>, Option<u64>);
+type CodedModel = (Option<SkinnedMesh>, Option<u64>);
 
 /// Codes completely every trial near the best on the sample, so that none is taken that exceeds soft, or
 /// another, by less than a sample can show.
 fn code_near_trials(
-    trials: &mut [MethodTrial<'_>],
+    trials: &mut [MethodTrial],
     soft: &dyn StreamCoder,
     schedule: Schedule,
     options: &Options,
@@ -584,7 +588,7 @@ fn code_near_trials(
         return Ok(());
     };
     let limit = (best as f64 * NEAR_RATIO) as u64;
-    let mut near: Vec<&mut MethodTrial<'_>> =
+    let mut near: Vec<&mut MethodTrial> =
         (trials.iter_mut()).filter(|t| t.tried.bytes.is_some_and(|bytes| bytes <= limit)).collect();
     if near.len() < 2 {
         return Ok(());
@@ -609,14 +613,14 @@ const RIG_ORIGIN: &str = "rig of the file";
 const CONNECTED_ORIGIN: &str = "connected pieces";
 
 /// Creates the coder of a model; `None` if it has no bones or too many, or cannot hold the tolerance.
-fn make_coder<'a>(
+fn make_coder(
     model: &BoneModel,
-    frames: &'a PointFrames<'a>,
-    all: &Positions<'_>,
+    frames: &Arc<PointFrames>,
+    all: &Positions,
     schedule: Schedule,
     budget: ErrorBudget,
     options: &Options,
-) -> Result<Option<SkinnedMesh<'a>>, Error> {
+) -> Result<Option<SkinnedMesh>, Error> {
     match model.bones() {
         0 => Ok(None),
         n if n > meshreel_codec::mesh::skin::MAX_BONES as usize => Ok(None),
@@ -624,7 +628,7 @@ fn make_coder<'a>(
     }
 }
 
-impl SkinnedMesh<'_> {
+impl SkinnedMesh {
     /// Returns the method that is stored in the file.
     pub fn method(&self) -> Method {
         match self.blends || self.bones.affine > 0 {

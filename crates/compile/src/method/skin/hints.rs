@@ -19,12 +19,12 @@ const MAX_COMPARED_SAMPLES: usize = 64;
 /// Returns the attributes and face sets that may separate parts, by point of the stream. Remarks are given
 /// only on attributes that were named.
 pub fn find_hints(
-    frames: &PointFrames<'_>,
+    frames: &PointFrames,
     wanted: &PartsChoice,
     path: &str,
     remarks: &mut Vec<Remark>,
 ) -> Result<Vec<PartHint>, Error> {
-    let mesh = frames.source().mesh;
+    let mesh = &frames.source().mesh;
     let named = |name: &str| match wanted {
         PartsChoice::Attribute(wanted) => wanted == name,
         PartsChoice::Auto => true,

@@ -10,7 +10,7 @@ const MIN_RESIDUAL_FRACTION: f64 = 0.3;
 
 /// Returns all measurements. `residual`: approximate bits of each point that has one, in the order of
 /// `cells`.
-pub fn measure_bones(posed: &PosedMesh<'_>, cells: &[u32], residual: &[u64]) -> BoneMeasures {
+pub fn measure_bones(posed: &PosedMesh, cells: &[u32], residual: &[u64]) -> BoneMeasures {
     let source: Vec<u32> = posed.frames.source_points().collect();
     let point = |cell: usize| {
         let point = posed.hierarchy.order.get(cell);

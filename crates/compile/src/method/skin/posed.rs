@@ -20,6 +20,7 @@ use meshreel_codec::schedule::Schedule;
 use meshreel_codec::{Points, each_width};
 use meshreel_options::{Options, Preset, TransformForm};
 use rayon::prelude::*;
+use std::sync::Arc;
 
 // Tuning.
 /// The number of frames in which weights are tried.
@@ -45,8 +46,8 @@ pub struct ErrorBudget {
 }
 
 /// A mesh posed by bones, as decoded without the residual.
-pub struct PosedMesh<'a> {
-    pub frames: &'a PointFrames<'a>,
+pub struct PosedMesh {
+    pub frames: Arc<PointFrames>,
     pub schedule: Schedule,
     pub extent: Extent,
     pub hierarchy: Hierarchy,
@@ -61,16 +62,16 @@ pub struct PosedMesh<'a> {
     pub rest: Option<RestingParts>,
 }
 
-impl<'a> PosedMesh<'a> {
+impl PosedMesh {
     /// Encodes the rest pose, weights and bones of a model; `None` if a tolerance cannot be held.
     pub fn new(
         model: &BoneModel,
-        frames: &'a PointFrames<'a>,
-        all: &Positions<'_>,
+        frames: &Arc<PointFrames>,
+        all: &Positions,
         schedule: Schedule,
         budget: ErrorBudget,
         options: &Options,
-    ) -> Result<Option<PosedMesh<'a>>, Error> {
+    ) -> Result<Option<PosedMesh>, Error> {
         let Some(extent) = points::extent(frames) else {
             return Ok(None);
         };
@@ -125,7 +126,7 @@ impl<'a> PosedMesh<'a> {
             first: FirstFrame::Narrow(Vec::new()),
         };
         Ok(Some(PosedMesh {
-            frames,
+            frames: frames.clone(),
             schedule,
             extent,
             hierarchy,
@@ -157,7 +158,7 @@ impl<'a> PosedMesh<'a> {
     pub fn mark_residual_points(
         &self,
         grid: &FixedPointGrid,
-        all: &Positions<'_>,
+        all: &Positions,
         both: bool,
     ) -> Option<Vec<bool>> {
         let points = self.hierarchy.order.len();

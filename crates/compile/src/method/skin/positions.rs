@@ -10,6 +10,7 @@ use meshreel_process::bones;
 use meshreel_process::parts::{FitSums, Similarity, Trajectories, TransformModel as Freedom};
 use rayon::prelude::*;
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// The least number of frames in a sample, if there are more.
 const MIN_SAMPLE_FRAMES: u64 = 16;
@@ -17,8 +18,8 @@ const MIN_SAMPLE_FRAMES: u64 = 16;
 const BYTES: u64 = size_of::<[f32; 3]>() as u64;
 
 /// Positions of a mesh in all frames.
-pub struct Positions<'a> {
-    frames: &'a PointFrames<'a>,
+pub struct Positions {
+    frames: Arc<PointFrames>,
     /// Number of frames.
     count: u32,
     /// Indices of the frames that are held, in order; frame 0 is the first of them.
@@ -26,7 +27,7 @@ pub struct Positions<'a> {
     held: Trajectories,
 }
 
-impl<'a> Positions<'a> {
+impl Positions {
     /// Returns the bytes of memory needed for `points` in `count` frames: half of it is for other things.
     pub fn memory(points: usize, count: u32) -> u64 {
         let raw = points as u64 * BYTES;
@@ -41,11 +42,11 @@ impl<'a> Positions<'a> {
     /// Reads all frames, or as many as `memory`, in bytes, has room for; `None` if there is no room for a
     /// sample.
     pub fn read(
-        frames: &'a PointFrames<'a>,
+        frames: &Arc<PointFrames>,
         points: usize,
         count: u32,
         memory: u64,
-    ) -> Result<Option<Positions<'a>>, Error> {
+    ) -> Result<Option<Positions>, Error> {
         if Positions::memory(points, count) > memory {
             return Ok(None);
         }
@@ -60,7 +61,7 @@ impl<'a> Positions<'a> {
             }
         };
         let held = trajectories(frames, points, &looked)?;
-        Ok(Some(Positions { frames, count, held_frames: looked, held }))
+        Ok(Some(Positions { frames: frames.clone(), count, held_frames: looked, held }))
     }
 
     /// Returns the frames that are held, which may be a sample.
@@ -115,7 +116,7 @@ impl<'a> Positions<'a> {
             });
         }
         frames.sort_unstable();
-        let positions = trajectories(self.frames, self.held.points(), &frames)?;
+        let positions = trajectories(&self.frames, self.held.points(), &frames)?;
         Ok(FrameBlock { frames: Cow::Owned(frames), positions: Cow::Owned(positions) })
     }
 
@@ -184,7 +185,7 @@ impl<'a> Positions<'a> {
             .collect();
         let place = |p: &[f32; 3]| DVec3::from_array(p.map(f64::from));
         let rest: Vec<DVec3> = model.rest.iter().map(place).collect();
-        let cancellation = self.frames.source().cancellation;
+        let cancellation = &self.frames.source().cancellation;
         let mut fitted = vec![Vec::with_capacity(left.len()); bones];
         for frames in left.chunks(self.block()) {
             let block = self.read_block(frames.to_vec())?;
@@ -230,7 +231,7 @@ impl FrameBlock<'_> {
     }
 }
 
-fn trajectories(frames: &PointFrames<'_>, points: usize, chosen: &[u32]) -> Result<Trajectories, Error> {
+fn trajectories(frames: &PointFrames, points: usize, chosen: &[u32]) -> Result<Trajectories, Error> {
     let mut positions = vec![[0.0f32; 3]; points * chosen.len()];
     (positions.par_chunks_mut(points).zip(chosen)).for_each(|(out, &frame)| frames.positions(frame, out));
     frames.check()?;

@@ -38,9 +38,9 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 const ROUNDS: usize = 6;
 
 /// A mesh moved by bones, ready to be coded.
-pub struct SkinnedMesh<'a> {
+pub struct SkinnedMesh {
     /// Codes its frames.
-    pub coder: Box<dyn StreamCoder + 'a>,
+    pub coder: Box<dyn StreamCoder>,
     /// The number of bones, and of points that have a residual.
     pub bones: BoneCounts,
     /// `true` if fixed-point positions are i32, not i16.
@@ -50,34 +50,30 @@ pub struct SkinnedMesh<'a> {
 }
 
 /// The residual of a mesh as it is encoded: the points that have one, and the lattice.
-struct FittedResidual<'a, W> {
-    posed: Arc<PosedMesh<'a>>,
+struct FittedResidual<W> {
+    posed: Arc<PosedMesh>,
     grid: FixedPointGrid,
     /// Encoder of the residual; `None` if bones alone hold the tolerance.
-    encoder: Option<Encoder<'a, W>>,
+    encoder: Option<Encoder<'static, W>>,
     /// Points that have a residual, in the encoder's order.
     residual_points: Vec<u32>,
     work: EncodeBuffers<W>,
 }
 
 /// Either the result, or the mesh given back because values of this width cannot hold the tolerance.
-type WidthResult<'a, T> = Result<Result<T, PosedMesh<'a>>, Error>;
+type WidthResult<T> = Result<Result<T, PosedMesh>, Error>;
 
 /// Gives back a mesh that has no other user.
-fn give_back<'a, T>(posed: Arc<PosedMesh<'a>>) -> WidthResult<'a, T> {
+fn give_back<T>(posed: Arc<PosedMesh>) -> WidthResult<T> {
     match Arc::try_unwrap(posed) {
         Ok(posed) => Ok(Err(posed)),
         Err(_) => Err(mismatch_error("in use")),
     }
 }
 
-impl<'a> PosedMesh<'a> {
+impl PosedMesh {
     /// Creates the coder with fixed-point positions of one width.
-    fn coder<W: Width>(
-        self,
-        all: &Positions<'_>,
-        options: &Options,
-    ) -> WidthResult<'a, (SkinCoder<'a, W>, BoneCounts)> {
+    fn coder<W: Width>(self, all: &Positions, options: &Options) -> WidthResult<(SkinCoder<W>, BoneCounts)> {
         let fitted = match self.fit_residual::<W>(all, options)? {
             Ok(fitted) => fitted,
             Err(posed) => return Ok(Err(posed)),
@@ -105,9 +101,9 @@ impl<'a> PosedMesh<'a> {
     /// points nearer and moves others, which bones place elsewhere, farther off.
     fn fit_residual<W: Width>(
         mut self,
-        all: &Positions<'_>,
+        all: &Positions,
         options: &Options,
-    ) -> WidthResult<'a, FittedResidual<'a, W>> {
+    ) -> WidthResult<FittedResidual<W>> {
         let Some(mut grid) = self.grid_without_residual(W::MAX_COORDINATE) else {
             return Ok(Err(self));
         };
@@ -177,7 +173,7 @@ impl<'a> PosedMesh<'a> {
     }
 }
 
-impl<W: Width> FittedResidual<'_, W> {
+impl<W: Width> FittedResidual<W> {
     /// Writes the static part of the mesh: rest pose, weights, handles, and that of the residual.
     fn static_part(&self) -> Result<Vec<u8>, Error> {
         let posed = &self.posed;
@@ -215,15 +211,15 @@ impl<W: Width> FittedResidual<'_, W> {
 
 /// The points that have a residual, as the mesh encoder reads them: their positions, and those given by
 /// bones.
-struct ResidualSource<'a> {
-    posed: Arc<PosedMesh<'a>>,
+struct ResidualSource {
+    posed: Arc<PosedMesh>,
     /// Their indices in the source, in the order of the mesh's hierarchy.
     points: Vec<u32>,
     /// Their indices in the mesh's hierarchy, in the order of their own hierarchy.
     hierarchy_points: Vec<u32>,
 }
 
-impl PositionSource for ResidualSource<'_> {
+impl PositionSource for ResidualSource {
     fn positions(&self, frame: u32, out: &mut [[f32; 3]]) {
         let mut all = vec![[0.0; 3]; self.posed.hierarchy.order.len()];
         self.posed.frames.positions(frame, &mut all);
@@ -242,13 +238,13 @@ impl PositionSource for ResidualSource<'_> {
     }
 }
 
-struct SkinCoder<'a, W> {
+struct SkinCoder<W> {
     static_bytes: Vec<u8>,
     grid: FixedPointGrid,
     /// The decoded static part.
     skin: Skin,
     order: Vec<u32>,
-    encoder: Option<Encoder<'a, W>>,
+    encoder: Option<Encoder<'static, W>>,
     /// Decoded residuals of keys, by number.
     keys: RwLock<BTreeMap<u32, Vec<[W; 4]>>>,
     works: Mutex<Vec<EncodeBuffers<W>>>,
@@ -256,10 +252,10 @@ struct SkinCoder<'a, W> {
     /// far.
     residual_points: Vec<u32>,
     bits: Mutex<Vec<u64>>,
-    posed: Arc<PosedMesh<'a>>,
+    posed: Arc<PosedMesh>,
 }
 
-impl<W: Width> SkinCoder<'_, W> {
+impl<W: Width> SkinCoder<W> {
     fn with_work<T>(&self, run: impl FnOnce(&mut EncodeBuffers<W>) -> T) -> T {
         let works = || self.works.lock().unwrap_or_else(PoisonError::into_inner);
         let mut work = works().pop().unwrap_or_default();
@@ -320,7 +316,7 @@ impl<W: Width> SkinCoder<'_, W> {
     }
 }
 
-impl<W: Width> StreamCoder for SkinCoder<'_, W> {
+impl<W: Width> StreamCoder for SkinCoder<W> {
     fn static_bytes(&self) -> &[u8] {
         &self.static_bytes
     }
@@ -492,14 +488,14 @@ impl<W: Width> StreamCoder for SkinCoder<'_, W> {
 }
 
 /// Creates the coder of a model; `None` if it cannot hold the tolerance.
-pub fn skin_coder<'a>(
+pub fn skin_coder(
     model: &BoneModel,
-    frames: &'a PointFrames<'a>,
-    all: &Positions<'_>,
+    frames: &Arc<PointFrames>,
+    all: &Positions,
     schedule: Schedule,
     budget: ErrorBudget,
     options: &Options,
-) -> Result<Option<SkinnedMesh<'a>>, Error> {
+) -> Result<Option<SkinnedMesh>, Error> {
     let Some(posed) = PosedMesh::new(model, frames, all, schedule, budget, options)? else {
         return Ok(None);
     };
@@ -527,27 +523,27 @@ fn transform_from_array([a, b, c, d, x, y, z, p, q, r]: [f32; 10]) -> Transform 
 }
 
 /// Creates the coder from the decisions of [`StreamCoder::decisions`], without a search.
-pub fn resume<'a>(
-    frames: &'a PointFrames<'a>,
+pub fn resume(
+    frames: &Arc<PointFrames>,
     schedule: Schedule,
     options: &Options,
     decided: &SkinDecisions,
-) -> Result<SkinnedMesh<'a>, Error> {
+) -> Result<SkinnedMesh, Error> {
     let [rigid, affine, words, coded] = decided.bones;
     let bones = BoneCounts { rigid, affine, wide: decided.wide_handles, codes_per_frame: words, coded };
-    let coder: Box<dyn StreamCoder + 'a> = match decided.wide {
+    let coder: Box<dyn StreamCoder> = match decided.wide {
         false => Box::new(resume_coder::<i16>(frames, schedule, options, (bones, decided))?),
         true => Box::new(resume_coder::<i32>(frames, schedule, options, (bones, decided))?),
     };
     Ok(SkinnedMesh { coder, bones, wide: decided.wide, blends: decided.blends })
 }
 
-fn resume_coder<'a, W: Width>(
-    frames: &'a PointFrames<'a>,
+fn resume_coder<W: Width>(
+    frames: &Arc<PointFrames>,
     schedule: Schedule,
     options: &Options,
     (bones, decided): (BoneCounts, &SkinDecisions),
-) -> Result<SkinCoder<'a, W>, Error> {
+) -> Result<SkinCoder<W>, Error> {
     let bad = || Error::Malformed { what: format!("{}: its bones", frames.plan.path) };
     let extent = points::extent(frames).ok_or_else(bad)?;
     let (hierarchy, triangles) = points::build_hierarchy(frames);
@@ -557,7 +553,7 @@ fn resume_coder<'a, W: Width>(
     let skin = Skin::decode(&static_bytes, bones, wide, &hierarchy, &triangles, &mut sets);
     let skin = skin.map_err(|_| bad())?;
     let posed = Arc::new(PosedMesh {
-        frames,
+        frames: frames.clone(),
         schedule,
         extent,
         rest_bytes: Vec::new(),

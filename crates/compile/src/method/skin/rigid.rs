@@ -57,7 +57,7 @@ impl RigidBones {
         model: &BoneModel,
         rig: &SkinRig,
         hierarchy: &Hierarchy,
-        all: &Positions<'_>,
+        all: &Positions,
         schedule: Schedule,
         (room, packed_units): (f64, bool),
     ) -> Result<RigidBones, Error> {
@@ -167,7 +167,7 @@ impl RigidBones {
         model: &BoneModel,
         rig: &SkinRig,
         hierarchy: &Hierarchy,
-        all: &Positions<'_>,
+        all: &Positions,
         schedule: Schedule,
         still: f64,
     ) -> Result<RigidBones, Error> {

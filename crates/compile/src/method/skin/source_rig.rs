@@ -31,8 +31,8 @@ pub enum RigModel {
 
 /// Reads the rig of a mesh. `tolerance`: in units of length. `memory`: bytes that matrices may take.
 pub fn read_rig(
-    frames: &PointFrames<'_>,
-    positions: &Positions<'_>,
+    frames: &PointFrames,
+    positions: &Positions,
     tolerance: f64,
     memory: u64,
 ) -> Result<RigModel, Error> {
@@ -137,14 +137,14 @@ fn move_scale_to_rest(transforms: &mut [Vec<DAffine3>]) -> f64 {
 /// Returns, by joint and frame, the transform from bind space to the space of the file; `None` if some frame
 /// has no finite pose.
 fn joint_transforms(
-    source: &MeshSource<'_>,
+    source: &MeshSource,
     frames: usize,
     joints: &[usize],
 ) -> Result<Option<Vec<Vec<DAffine3>>>, Error> {
     let mut out = vec![Vec::with_capacity(frames); joints.len()];
     let mut pose = Vec::new();
     for (frame, &time) in source.times.iter().enumerate().take(frames) {
-        if !sample::pose_at(source.mesh, time, &mut pose)? {
+        if !sample::pose_at(&source.mesh, time, &mut pose)? {
             return Ok(None);
         }
         let world = source.matrices.as_ref().map(|all| all[frame]);
@@ -193,7 +193,7 @@ fn join_alike(transforms: &mut Vec<Vec<DAffine3>>, rest: &[DVec3], near: f64) ->
 
 /// Returns the joint of each point that follows only one, [`meshreel_process::parts::NO_PART`] for others;
 /// `None` if hardly any does.
-pub fn single_joints(skin: &Skin, frames: &PointFrames<'_>) -> Option<Vec<u32>> {
+pub fn single_joints(skin: &Skin, frames: &PointFrames) -> Option<Vec<u32>> {
     let k = skin.influences;
     let of = |p: u32| {
         let p = p as usize;

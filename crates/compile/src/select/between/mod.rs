@@ -46,19 +46,19 @@ const ROUNDING_MARGIN: f64 = 0.98;
 /// Measures the deviation between the frames of `content`, and adds frames where it is too large. With
 /// `baked`, which says whose vertices are in world space, it only measures. `None` if nothing deviates.
 pub fn add_frames(
-    content: &Content<'_>,
+    content: &Content,
     selected: &SelectedObjects,
     motion: &Motion,
     baked: Option<&[bool]>,
 ) -> Result<Option<BetweenFrames>, Error> {
     measure_frames(&BetweenRequest {
-        scene: content.scene,
-        placed: content.placed,
+        scene: &content.scene,
+        placed: &content.placed,
         selected: &selected.meshes,
         locators: &selected.locators,
         baked,
         motion,
-        times: content.times,
+        times: &content.times,
         tolerance: &|path| match (content.by_path.tolerance(path), content.tighter.fraction(path)) {
             (Tolerance::Absolute(t), part) => Tolerance::Absolute(part * t),
             (Tolerance::Relative(t), part) => Tolerance::Relative(part * t),
@@ -66,7 +66,7 @@ pub fn add_frames(
         rigs: content.options.rig == RigChoice::Keep,
         choice: content.options.between,
         add: content.options.fps.is_none() && baked.is_none(),
-        cancellation: content.cancellation,
+        cancellation: &content.cancellation,
     })
 }
 

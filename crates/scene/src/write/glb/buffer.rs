@@ -452,12 +452,11 @@ impl Document {
     }
 }
 
+/// Compressed bytes, the name of the extension and its content.
+type PackedView = (Vec<u8>, &'static str, Map<String, Value>);
+
 /// Returns compressed bytes, the extension and its content; `None` if the view stays raw.
-fn pack(
-    bytes: &[u8],
-    extension: Extension,
-    packing: Packing,
-) -> Result<Option<(Vec<u8>, &'static str, Map<String, Value>)>, Error> {
+fn pack(bytes: &[u8], extension: Extension, packing: Packing) -> Result<Option<PackedView>, Error> {
     let (packed, stride, mode, filter) = match packing {
         Packing::Raw => return Ok(None),
         _ if bytes.is_empty() => return Ok(None),
