@@ -120,7 +120,7 @@ fn make(input: &Path, target: &Path, preset: Preset, jobs: usize) -> anyhow::Res
     let points = input.with_extension("pc2");
     let read_options = ReadOptions { points: points.is_file().then_some(points), ..ReadOptions::default() };
     let (scene, remarks) = read::open(input, &read_options)?;
-    compile(scene.clone(), remarks, target, &options, &meshreel_check::reopen, &Silent)?;
+    compile(scene, remarks, target, &options, &meshreel_check::reopen, &Silent)?;
     Ok(())
 }
 

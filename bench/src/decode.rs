@@ -108,7 +108,7 @@ fn make(obj: &Path, target: &Path, block: BlockChoice, arguments: &Arguments) ->
     let read_options = ReadOptions { points: Some(obj.with_extension("pc2")), ..ReadOptions::default() };
     let (scene, remarks) = read::open(obj, &read_options)?;
     let options = compare::with_relative_tolerance(options, &scene, arguments.tolerance)?;
-    compile(scene.clone(), remarks, target, &options, &meshreel_check::reopen, &Silent)?;
+    compile(scene, remarks, target, &options, &meshreel_check::reopen, &Silent)?;
     Ok(())
 }
 

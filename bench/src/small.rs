@@ -107,7 +107,7 @@ fn measure(arguments: &Arguments) -> anyhow::Result<Row> {
             ..Default::default()
         };
         let (peak, start) = (PeakMemory::start(), Instant::now());
-        compile(scene.clone(), Vec::new(), &target, &options, &meshreel_check::reopen, &Silent)?;
+        compile(scene, Vec::new(), &target, &options, &meshreel_check::reopen, &Silent)?;
         compile_seconds = Some(start.elapsed().as_secs_f64());
         compile_mb = megabytes(peak);
     }

@@ -81,7 +81,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
         // Opening counts, since a user waits for that, too.
         let start = Instant::now();
         let (scene, remarks) = read::open(&arguments.input, &read_options)?;
-        let report = compile(scene.clone(), remarks, &target, &options, &meshreel_check::reopen, &Silent)?;
+        let report = compile(scene, remarks, &target, &options, &meshreel_check::reopen, &Silent)?;
         runs.push(start.elapsed().as_secs_f64());
         last = Some(report);
     }

@@ -136,7 +136,7 @@ fn watched(path: &Path, arguments: &Arguments) -> anyhow::Result<(f64, Vec<Displ
         });
         let compiled = || -> anyhow::Result<()> {
             let (scene, remarks) = read::open(path, &read_options)?;
-            compile(scene.clone(), remarks, &target, &options, &meshreel_check::reopen, &bar)?;
+            compile(scene, remarks, &target, &options, &meshreel_check::reopen, &bar)?;
             Ok(())
         };
         let result = compiled().map(|()| start.elapsed().as_secs_f64());

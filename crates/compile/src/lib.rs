@@ -5,6 +5,7 @@
 pub mod advice;
 pub mod clip;
 mod codec_terms;
+mod context;
 mod decisions;
 pub mod error;
 pub mod farm;

@@ -24,6 +24,7 @@
 //! ```
 
 use crate::Error;
+use crate::context::CompileContext;
 use crate::finished::Finished;
 use crate::mesh::budgets::{FlattenRound, Flattening};
 use crate::mesh::candidate::MeshCandidate;
@@ -33,7 +34,6 @@ use crate::mesh::remesh::remesh_faces;
 use crate::mesh::scan::PositionScan;
 use crate::mesh::source::MeshSource;
 use crate::mesh::{budgets, candidate, channels, layout, particles};
-use crate::meter::Meter;
 use crate::method::mesh_coder::{MeshCoder, choose_coders};
 use crate::method::quantize::plan_meshes;
 use crate::nodes::budget::Budget;
@@ -44,7 +44,6 @@ use crate::nodes::{flatten, locators, motion};
 use crate::report::{BetweenFrames, ClipReport, Inspect, Log, Phase, Progress, Report};
 use crate::select::selection::SelectedObjects;
 use crate::select::{between, identical, lead, left_out, ranges, selection, times, unseen};
-use crate::threads::pool;
 use crate::tighter::{RequestedOptions, Tightening};
 use crate::write::clips;
 use crate::write::clips::CompiledClips;
@@ -119,37 +118,6 @@ fn compile_file(
         done => done?,
     };
     Ok((complete_report(report, &job, results, log), file))
-}
-
-/// The thread pool, the progress, and the options of a compile.
-pub(crate) struct CompileContext<'p> {
-    pool: rayon::ThreadPool,
-    pub progress: &'p dyn Progress,
-    pub cancellation: Cancellation,
-    pub asked: RequestedOptions,
-    meter: Meter,
-}
-
-impl<'p> CompileContext<'p> {
-    /// Checks the options, and starts the threads.
-    pub fn new(asked: RequestedOptions, progress: &'p dyn Progress) -> Result<CompileContext<'p>, Error> {
-        let cancellation = progress.cancellation();
-        cancellation.check()?;
-        asked.options.check()?;
-        let pool = pool(asked.options.jobs)?;
-        Ok(CompileContext { pool, progress, cancellation, asked, meter: Meter::default() })
-    }
-
-    /// Runs `work` on the threads of the pool, and reports the progress of its searches.
-    pub fn run<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
-        self.meter.watch(self.progress, || self.pool.install(work))
-    }
-
-    /// Returns `result`. A cancelled compile can fail with many kinds of errors: all of them become
-    /// [`Error::Cancelled`].
-    pub fn or_cancelled<T>(&self, result: Result<T, Error>) -> Result<T, Error> {
-        result.map_err(|error| if self.cancellation.is_cancelled() { Error::Cancelled } else { error })
-    }
 }
 
 /// Results of the passes before writing, for the report.

@@ -3,6 +3,7 @@
 
 mod comments;
 mod functions;
+mod growth;
 mod imports;
 mod names;
 
@@ -512,6 +513,36 @@ fn functions_are_short() {
     }
     assert!(EXCEPTIONS.len() <= 15);
     assert_none(found, "functions that are too long, or take too much");
+}
+
+/// Lines of code only rise with a reason: their numbers stand in `house/growth.rs`.
+#[test]
+fn code_does_not_grow_unnoticed() {
+    let mut counted = vec![0; growth::LINES.len()];
+    let (mut found, mut elsewhere) = (Vec::new(), BTreeSet::new());
+    for path in files() {
+        let lines = match fs::read_to_string(root().join(&path)) {
+            Ok(text) => growth::lines_of_code(&path, &text),
+            Err(_) => 0,
+        };
+        let own = growth::LINES.iter().position(|(folder, _)| path.starts_with(folder));
+        match own {
+            Some(own) => counted[own] += lines,
+            None if lines > 0 => {
+                elsewhere.insert(path.rsplit_once('/').map_or(".", |(folder, _)| folder).to_owned());
+            }
+            None => {}
+        }
+    }
+    for ((folder, most), lines) in growth::LINES.iter().zip(&counted) {
+        let least = most - most * growth::ROOM_PERCENT / 100;
+        if !(least..=*most).contains(lines) {
+            found.push(format!("{folder}: {lines} lines of code, the table says {most}"));
+        }
+    }
+    found.extend(elsewhere.into_iter().map(|folder| format!("{folder}: in no row of the table")));
+    println!("{} lines of code", counted.iter().sum::<usize>());
+    assert_none(found, "lines of code");
 }
 
 #[test]

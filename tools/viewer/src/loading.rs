@@ -151,7 +151,7 @@ fn open_or_compile(
     let options = Options { effort: 1, preset: meshreel_options::Preset::Fast, ..Options::default() };
     let wanted = || !progress.1.is_cancelled();
     let inspect = |path: &Path| reopen_while(path, &wanted);
-    let report = compile(scene.clone(), remarks, &reel, &options, &inspect, progress)?;
+    let report = compile(scene, remarks, &reel, &options, &inspect, progress)?;
     Ok(OpenedFile { report: Some(report), folder: Some(folder), ..open_compiled(&reel, path)? })
 }
 

@@ -48,9 +48,9 @@ pub struct MadePart {
 
 /// A failure of a file, which passes through the compiler as an [`Error`] and is reported itself.
 #[derive(Clone, Default)]
-struct KeptFailure(Arc<Mutex<Option<Failure>>>);
+struct FirstFailure(Arc<Mutex<Option<Failure>>>);
 
-impl KeptFailure {
+impl FirstFailure {
     fn keep(&self, failure: Failure) -> Error {
         let what = failure.line();
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(failure);
@@ -107,7 +107,7 @@ pub fn part(
         // Lets the parts be joined without the plan.
         writer.section(ASSEMBLY, &plan.assembly()?)?;
     }
-    let failed = KeptFailure::default();
+    let failed = FirstFailure::default();
     let mut units = 0;
     let planned = farm::PlannedUnits {
         decisions: &decisions,

@@ -56,6 +56,9 @@ pub struct MeshPlan {
     pub shown: FrameSet,
 }
 
+/// Meshes with everything decided, and the objects that show each.
+pub type Plans = Vec<(Arc<MeshPlan>, Vec<usize>)>;
+
 impl MeshPlan {
     /// Returns the number of points of the source, summed over frames.
     pub fn source_points(&self) -> u64 {

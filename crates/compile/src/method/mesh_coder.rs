@@ -4,6 +4,7 @@
 use crate::Error;
 use crate::decisions::PartDecisions;
 use crate::mesh::plan::MeshPlan;
+use crate::mesh::plan::Plans;
 use crate::mesh::skin_search::SkinSearch;
 use crate::method::coder::{DecodedByWidth, FrameMeasure, FrameMeasures, StreamCoder, Width};
 use crate::method::estimate::{SegmentSample, SegmentedCoder, estimate_size};
@@ -14,7 +15,6 @@ use crate::method::normal_coder::NormalCoder;
 use crate::method::particles::ParticlesCoder;
 use crate::method::payload::Payload;
 use crate::method::points::{self, MeshPoints, PointFrames};
-use crate::method::quantize::Plans;
 use crate::method::quantized::{QuantizedCoder, QuantizedUnit};
 use crate::method::run_maps::RunMaps;
 use crate::method::skin::{self, ChosenMethod};

@@ -4,7 +4,7 @@ use crate::Error;
 use crate::mesh::candidate::MeshCandidate;
 use crate::mesh::evaluate::Scratch;
 use crate::mesh::lattice::choose_streams;
-use crate::mesh::plan::MeshPlan;
+use crate::mesh::plan::{MeshPlan, Plans};
 use crate::mesh::prepared::NormalOrigin;
 use crate::mesh::skin_search::SkinSearch;
 use crate::meter::{MeshWork, Meter};
@@ -23,9 +23,6 @@ use meshreel_process::extent::ulp;
 use meshreel_scene::Remark;
 use rayon::prelude::*;
 use std::sync::Arc;
-
-/// Meshes with everything decided, and the objects that show each.
-pub type Plans = Vec<(Arc<MeshPlan>, Vec<usize>)>;
 
 /// Chooses the precision of the values of each mesh, and quantizes static data.
 pub fn plan_meshes(

@@ -16,7 +16,7 @@ use crate::Error;
 use crate::clip::Joints;
 use crate::clip::choice::ChosenClip;
 use crate::clip::decoded::decode_poses;
-use crate::method::quantize::Plans;
+use crate::mesh::plan::Plans;
 use crate::method::skin::{BoneModel, encode_single_frame, encode_weights};
 use crate::nodes::budget::Budget;
 use crate::report::RigReport;

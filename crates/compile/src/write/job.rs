@@ -1,6 +1,6 @@
 //! Everything that the passes before writing decided.
 
-use crate::method::quantize::Plans;
+use crate::mesh::plan::Plans;
 use crate::nodes::budget::Budget;
 use crate::nodes::content::Content;
 use crate::nodes::flatten::FlatNode;

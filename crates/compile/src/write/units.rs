@@ -3,10 +3,10 @@
 
 use crate::Error;
 use crate::codec_terms::block_format;
+use crate::mesh::plan::Plans;
 use crate::mesh::streams::EMPTY_BOUNDS;
 use crate::method::mesh_coder::MeshCoder;
 use crate::method::payload::Payload;
-use crate::method::quantize::Plans;
 use crate::report::{Phase, Progress};
 use crate::write::job::MeshSizes;
 use crate::write::node_units::{NodeSource, NodeUnit};
