@@ -20,7 +20,6 @@ mod machine;
 mod particle_scenes;
 mod particles;
 mod pictures;
-mod predictors;
 mod random;
 mod scenes;
 mod sequences;
@@ -58,8 +57,6 @@ enum Command {
     Curves(curves::Arguments),
     /// Make the default sets of tables of the soft codec.
     Tables(tables::Arguments),
-    /// Estimated savings of predictors that the soft codec does not have.
-    Predictors(predictors::Arguments),
     /// Cost of the automatic choice of method, compared with the best method.
     Choice(choice::Arguments),
     /// Write moving meshes that no corpus has, to compare methods on.
@@ -100,7 +97,6 @@ fn main() -> std::process::ExitCode {
         Command::Clips(arguments) => clips::run(&arguments),
         Command::Curves(arguments) => curves::run(&arguments),
         Command::Tables(arguments) => tables::run(&arguments),
-        Command::Predictors(arguments) => predictors::run(&arguments),
         Command::Choice(arguments) => choice::run(&arguments),
         Command::Scenes(arguments) => scenes::run(&arguments),
         Command::Random(arguments) => random::run(&arguments),
