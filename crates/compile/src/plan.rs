@@ -55,7 +55,6 @@ use crate::write::report::WrittenFile;
 use meshreel_codec::schedule::Schedule;
 use meshreel_format::CompleteFile;
 use meshreel_options::{MethodChoice, Options, Preset, RigChoice};
-use meshreel_process::Cancellation;
 use meshreel_process::frame_set::FrameSet;
 use meshreel_scene::{MeshId, Remark, Scene, hidden, rig};
 use rayon::prelude::*;
