@@ -9,7 +9,7 @@
 //! select      paths, --include, --exclude → objects that are compiled                        select/selection
 //! times       samples, --fps, --range → seconds of each frame                                select/times
 //! between     curves between samples → frames that are added                                 select/between
-//! ranges      animations one after the other → named ranges of frames                        select/ranges
+//! ranges      animations one after the other → named ranges of frames                        select/times
 //! remesh      faces that change → fixed faces, in another scene                              mesh/remesh
 //! identical   meshes → those that are different                                              select/identical
 //! analyse     all frames of each mesh → bounds, triangles, vertices, what moves (`prepare`)  mesh/
@@ -24,7 +24,7 @@
 //! ```
 
 use crate::Error;
-use crate::context::CompileContext;
+use crate::context::{CompileContext, Content};
 use crate::finished::Finished;
 use crate::mesh::budgets::{FlattenRound, Flattening};
 use crate::mesh::candidate::MeshCandidate;
@@ -37,13 +37,12 @@ use crate::mesh::{budgets, candidate, channels, layout, particles};
 use crate::method::mesh_coder::{MeshCoder, choose_coders};
 use crate::method::quantize::plan_meshes;
 use crate::nodes::budget::Budget;
-use crate::nodes::content::Content;
 use crate::nodes::flatten::FlatNode;
 use crate::nodes::motion::Motion;
 use crate::nodes::{flatten, locators, motion};
 use crate::report::{BetweenFrames, ClipReport, Inspect, Log, Phase, Progress, Report};
 use crate::select::selection::SelectedObjects;
-use crate::select::{between, identical, lead, left_out, ranges, selection, times, unseen};
+use crate::select::{between, identical, left_out, selection, times};
 use crate::tighter::{RequestedOptions, Tightening};
 use crate::write::clips;
 use crate::write::clips::CompiledClips;
@@ -167,10 +166,15 @@ pub(crate) fn decide(
     // objects and visibility.
     let FrameTimes { times, samples, motion, between } = all_frame_times(&content, &selected, log)?;
     content.times = times;
-    log.remarks.extend(unseen::remarks(&content.placed, &selected.meshes, &motion, &content.options));
+    log.remarks.extend(left_out::unseen_remarks(
+        &content.placed,
+        &selected.meshes,
+        &motion,
+        &content.options,
+    ));
     // Animations one after the other → named ranges of frames.
-    let ranges = ranges::frame_ranges(&content.scene, &content.times, &content.options, &mut log.remarks);
-    ranges::explain(&ranges).into_iter().for_each(|sentence| log.pass("ranges", sentence));
+    let ranges = times::frame_ranges(&content.scene, &content.times, &content.options, &mut log.remarks);
+    times::explain(&ranges).into_iter().for_each(|sentence| log.pass("ranges", sentence));
     // Meshes near locators → assumed sizes of the locators.
     let both = [&selected.meshes[..], &selected.locators];
     let diagonals = locators::diagonals(&content, both, &motion.visible)?;
@@ -365,7 +369,7 @@ fn prepare_moving(
     let mut source = candidate::mesh_source(content, mesh, shown, matrices.clone());
     if options.preset != Preset::Classic && method != MethodChoice::Fluid && source.mesh.particles.is_none() {
         let schedule = Schedule::new(content.times.len() as u32, options.restart());
-        lead::trim_lead_in_and_out(&mut source, schedule)?;
+        source.trim_lead_in_and_out(schedule)?;
     }
     let prepared = prepare(&source, method, options, remarks)?;
     if source.moves.is_none() || prepared.fixed.is_some() && prepared.is_animated() {

@@ -1,13 +1,12 @@
 //! The step of a farm that needs the whole source and is done once.
 
 use crate::Error;
-use crate::context::CompileContext;
+use crate::context::{CompileContext, Content};
 use crate::decisions::Decisions;
 use crate::farm::record::{Assembly, MeshOutline, UnitsOutline, to_bytes};
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::prepared::NormalOrigin;
 use crate::method::mesh_coder::MeshCoder;
-use crate::nodes::content::Content;
 use crate::plan::{Prologue, coders, compiled_scene, decide, is_clips_alone, prologue};
 use crate::report::{Log, Progress};
 use crate::tighter::{RequestedOptions, Tightening};

@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::codec_terms::block_format;
 use crate::farm::record::{Assembly, MeshOutline, Tail, UnitsOutline, from_bytes, malformed};
-use crate::method::run_maps::RunMaps;
+use crate::method::fluid::RunMaps;
 use crate::report::{Inspect, Phase, Progress};
 use crate::threads::pool;
 use crate::write::body::Body;

@@ -1,7 +1,7 @@
 //! Codes a share of a file's units from the stored decisions.
 
 use crate::Error;
-use crate::context::CompileContext;
+use crate::context::{CompileContext, Content};
 use crate::decisions::{Decisions, MeshDecisions};
 use crate::farm::record::{ChangingTail, MeshTail, Tail, from_bytes, malformed, to_bytes};
 use crate::mesh::plan::Plans;
@@ -9,7 +9,6 @@ use crate::mesh::remesh::remesh_faces;
 use crate::meter::Meter;
 use crate::method::mesh_coder::MeshCoder;
 use crate::method::resume::{FrameSpan, resume_coders};
-use crate::nodes::content::Content;
 use crate::nodes::motion;
 use crate::plan::compiled_scene;
 use crate::report::{Log, Progress};

@@ -1,7 +1,7 @@
 //! The stored data that a plan, its parts and the join exchange.
 
 use crate::Error;
-use crate::method::run_maps::RunMaps;
+use crate::method::fluid::RunMaps;
 use crate::write::job::Chunk;
 use meshreel_codec::record::source_map;
 use serde::de::DeserializeOwned;

@@ -6,6 +6,7 @@
 //! reader checks every number that is used as an index.
 
 use crate::Error;
+use crate::context::Content;
 use crate::mesh::candidate;
 use crate::mesh::channels;
 use crate::mesh::lattice::choose_streams;
@@ -19,7 +20,6 @@ use crate::mesh::skin_search::SkinSearch;
 use crate::mesh::source::MeshSource;
 use crate::mesh::streams::Quantized;
 use crate::meter::{ExpectedWork, Meter};
-use crate::nodes::content::Content;
 use glam::DMat4;
 use meshreel_codec::record::Method;
 use meshreel_codec::schedule::Schedule;

@@ -2,9 +2,9 @@
 //! that must be baked to world space because of it.
 
 use crate::Error;
+use crate::context::Content;
 use crate::mesh::candidate::MeshCandidate;
 use crate::nodes::budget::{Budget, MIN_VERTEX_FRACTION, leaves_too_little};
-use crate::nodes::content::Content;
 use crate::nodes::flatten::{self, FlatNode};
 use crate::nodes::locators::{self, LocatorTolerance};
 use crate::nodes::matrix::transform_box;

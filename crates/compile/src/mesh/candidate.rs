@@ -1,9 +1,9 @@
 //! Distinct meshes while they are analysed: their placements, and the results so far.
 
+use crate::context::Content;
 use crate::mesh::lattice::uv_seam;
 use crate::mesh::prepared::Prepared;
 use crate::mesh::source::MeshSource;
-use crate::nodes::content::Content;
 use crate::nodes::motion::Motion;
 use meshreel_options::MethodChoice;
 use meshreel_process::frame_set::FrameSet;

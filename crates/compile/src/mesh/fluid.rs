@@ -2,10 +2,10 @@
 
 use crate::Error;
 use crate::mesh::channels::face_sets;
+use crate::mesh::channels::{self, FaceCorners};
 use crate::mesh::evaluate::{RequestedValues, Scratch, VertexOrigins, fill_channels};
 use crate::mesh::prepared::{NormalOrigin, Prepared};
 use crate::mesh::source::MeshSource;
-use crate::mesh::source_faces::{self, FaceCorners};
 use crate::mesh::streams::VertexValues;
 use meshreel_codec::record::source_map::SourceMap;
 use meshreel_options::Options;
@@ -246,7 +246,7 @@ impl FrameLayout {
         };
         let raw = (&self.raw.counts[..], &self.raw.indices[..]);
         (map.face_starts, map.other_faces) =
-            source_faces::find_source_faces((&map, indices), &self.faces, raw, self.flip, corners);
+            channels::find_source_faces((&map, indices), &self.faces, raw, self.flip, corners);
         map
     }
 

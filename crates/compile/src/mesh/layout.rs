@@ -1,11 +1,11 @@
 //! Triangles and vertices, and their order, of a mesh with constant faces.
 
 use crate::Error;
+use crate::mesh::channels;
 use crate::mesh::channels::CornerClasses;
 use crate::mesh::prepared::{FixedLayout, NormalOrigin, Prepared};
 use crate::mesh::scan::PositionScan;
 use crate::mesh::source::MeshSource;
-use crate::mesh::source_faces;
 use meshreel_codec::record::source_map::SourceMap;
 use meshreel_codec::topology::grid::Grid;
 use meshreel_options::{Options, Preset};
@@ -175,7 +175,7 @@ pub fn source_faces(
         return;
     }
     let flip = (source.mesh.winding == Winding::Clockwise) != source.is_mirrored();
-    let corners = source_faces::FaceCorners {
+    let corners = channels::FaceCorners {
         vertex: &unordered.corner_vertex,
         unordered_vertex: from,
         material: &materials.face_material,
@@ -188,7 +188,7 @@ pub fn source_faces(
     };
     let made = (&map, &fixed.indices[..]);
     (fixed.face_starts, fixed.undetermined_faces) =
-        source_faces::find_source_faces(made, &fixed.faces, raw, flip, corners);
+        channels::find_source_faces(made, &fixed.faces, raw, flip, corners);
 }
 
 /// Finds groups of triangles that share a tangent.

@@ -16,5 +16,4 @@ pub mod remesh;
 pub mod scan;
 pub mod skin_search;
 pub mod source;
-pub mod source_faces;
 pub mod streams;

@@ -1,7 +1,7 @@
 //! Re-meshing of a scene (`--remesh`): passes the compiled content on to `process`.
 
 use crate::Error;
-use crate::nodes::content::Content;
+use crate::context::Content;
 use crate::nodes::motion::Motion;
 use crate::report::Log;
 use meshreel_options::Tolerance;

@@ -6,7 +6,7 @@ use meshreel_codec::schedule::{FrameWindow, Schedule};
 use meshreel_process::Cancellation;
 use meshreel_process::extent::is_usable_point;
 use meshreel_process::remesh::Remeshed;
-use meshreel_scene::{Mesh, MeshId, sample};
+use meshreel_scene::{Attribute, Mesh, MeshId, sample};
 use std::sync::Arc;
 
 /// A mesh to be compiled, with the times at which its frames are read. Frame numbers count its own frames:
@@ -55,6 +55,42 @@ impl MeshSource {
     /// Returns its own frame that shows the same as a frame of the animation.
     pub fn own_frame(&self, frame: usize) -> usize {
         frame.clamp(self.start, self.start + self.times.len() - 1) - self.start
+    }
+
+    /// Restricts a mesh to the frames in which it moves. Does nothing for a mesh that moves from the first
+    /// frame to the last, or never.
+    pub fn trim_lead_in_and_out(&mut self, schedule: Schedule) -> Result<(), Error> {
+        let count = self.times.len();
+        let still = self.mesh.positions.is_constant() && self.matrices.is_none();
+        if count < 3 || still || !sample::has_fixed_topology(&self.mesh, &self.times)? {
+            return Ok(());
+        }
+        let start = MeshValues::new(self, 0)?;
+        // Damaged points are replaced by those of this frame, which is what is compiled.
+        self.fallback.clone_from(&start.points);
+        let end = MeshValues::new(self, count - 1)?;
+        let mut first = 0;
+        while first + 1 < count && self.shows_same(&start, 0, first + 1)? {
+            first += 1;
+        }
+        let mut last = count - 1;
+        while last > first && self.shows_same(&end, count - 1, last - 1)? {
+            last -= 1;
+        }
+        if first >= last || (first, last) == (0, count - 1) {
+            return Ok(());
+        }
+        self.keep_window(schedule, [first as u32, last as u32]);
+        Ok(())
+    }
+
+    /// Returns `true` if `frame` shows the same as frame `of`, whose values are `look`.
+    fn shows_same(&self, look: &MeshValues, of: usize, frame: usize) -> Result<bool, Error> {
+        let moved = self.matrices.as_ref().is_some_and(|all| all[of] != all[frame]);
+        if moved {
+            return Ok(false);
+        }
+        Ok(self.times[of] == self.times[frame] || MeshValues::new(self, frame)? == *look)
     }
 
     /// Keeps only the frames of the window of a mesh that stands still up to frame `moves[0]` of the
@@ -153,4 +189,45 @@ pub fn replace_non_finite(points: &mut [[f32; 3]], fallback: &[[f32; 3]]) -> usi
         mended += 1;
     }
     mended
+}
+
+/// All values of a mesh at one time that can change while its faces do not.
+#[derive(Default, PartialEq)]
+struct MeshValues {
+    points: Vec<[f32; 3]>,
+    normals: Vec<sample::AttributeValues<[f32; 3]>>,
+    uvs: Vec<sample::AttributeValues<[f32; 2]>>,
+    colours: Vec<sample::AttributeValues<[f32; 4]>>,
+}
+
+impl MeshValues {
+    fn new(source: &MeshSource, frame: usize) -> Result<MeshValues, Error> {
+        let (mesh, time) = (&*source.mesh, source.times[frame]);
+        let mut points = Vec::new();
+        source.object_points(frame, &source.fallback, &mut points)?;
+        let list = |wanted: bool| if wanted { usize::MAX } else { 0 };
+        Ok(MeshValues {
+            points,
+            normals: attribute_values(mesh.normals.iter().take(list(source.normals)), mesh, time)?,
+            uvs: attribute_values(mesh.uvs.iter().take(list(source.uvs)), mesh, time)?,
+            colours: attribute_values(mesh.colours.iter().take(list(source.colours)), mesh, time)?,
+        })
+    }
+}
+
+fn attribute_values<'a, const N: usize>(
+    all: impl Iterator<Item = &'a Attribute<[f32; N]>>,
+    mesh: &Mesh,
+    time: f64,
+) -> Result<Vec<sample::AttributeValues<[f32; N]>>, Error>
+where
+    [f32; N]: sample::Lerp + Default,
+{
+    let mut out = Vec::new();
+    for attribute in all {
+        let mut values = sample::AttributeValues::default();
+        sample::attribute_at(attribute, mesh, time, &mut values)?;
+        out.push(values);
+    }
+    Ok(out)
 }

@@ -228,7 +228,7 @@ pub fn format_tree(nodes: &[FlatNode], placed: &[PlacedObject]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::nodes::content::Content;
+    use crate::context::Content;
     use crate::nodes::motion::scan_transforms;
     use crate::tighter::{RequestedOptions, Tightening};
     use glam::{DMat4, DQuat, DVec3};

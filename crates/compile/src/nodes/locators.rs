@@ -3,8 +3,8 @@
 //! orientation as that mesh.
 
 use crate::Error;
+use crate::context::Content;
 use crate::nodes::budget::Budget;
-use crate::nodes::content::Content;
 use crate::nodes::motion::Motion;
 use meshreel_options::Tolerance;
 use meshreel_process::extent::{Extent, diagonal, is_usable_point};

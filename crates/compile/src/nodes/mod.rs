@@ -2,7 +2,6 @@
 //! transforms leave.
 
 pub mod budget;
-pub mod content;
 pub mod flatten;
 pub mod locators;
 pub mod matrix;

@@ -2,7 +2,7 @@
 //! extent of the world, and visibility. One pass over all frames, keeping only a visibility bit per frame.
 
 use crate::Error;
-use crate::nodes::content::Content;
+use crate::context::Content;
 use glam::{DMat4, DVec3};
 use meshreel_codec::record::Visibility;
 use meshreel_process::Cancellation;

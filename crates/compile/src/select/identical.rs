@@ -1,7 +1,7 @@
 //! Stores identical meshes once: found by a hash of their first frame, proven by comparing everything.
 
 use crate::Error;
-use crate::nodes::content::Content;
+use crate::context::Content;
 use crate::report::Log;
 use meshreel_process::Cancellation;
 use meshreel_scene::{Attribute, Channel, Mesh, MeshId, Scene, Topology};

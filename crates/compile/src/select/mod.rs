@@ -2,9 +2,6 @@
 
 pub mod between;
 pub mod identical;
-pub mod lead;
 pub mod left_out;
-pub mod ranges;
 pub mod selection;
 pub mod times;
-pub mod unseen;

@@ -2,12 +2,14 @@
 
 use crate::Error;
 use crate::mesh::plan::MeshPlan;
+use crate::mesh::prepared::NormalOrigin;
 use crate::method::mesh_coder::MeshCoder;
 use crate::method::particles;
 use crate::nodes::motion::visibility;
 use crate::nodes::tracks::NodeTracks;
 use crate::write::job::{Job, MeshTotals};
 use crate::write::output::Batches;
+use meshreel_codec::record::source_map::SourceMap;
 use meshreel_codec::record::{
     CODEC_CLASSIC, Description, MaterialRecord, MeshRecord, NodeRecord, Visibility,
 };
@@ -163,4 +165,37 @@ fn period(job: &Job) -> f64 {
         (false, true) => duration * job.samples as f64 / (job.samples.max(2) - 1) as f64,
         (false, false) => 0.0,
     }
+}
+
+/// Returns the source map of a mesh; that of a mesh whose faces change has no vertices.
+pub fn mesh_source_map(plan: &MeshPlan) -> SourceMap {
+    let made_normals = plan.prepared.normals == NormalOrigin::Generated;
+    let Some(fixed) = &plan.prepared.fixed else {
+        return SourceMap { computed_normals: made_normals, ..SourceMap::default() };
+    };
+    SourceMap {
+        computed_normals: made_normals,
+        face_starts: fixed.face_starts.clone(),
+        other_faces: fixed.undetermined_faces.clone(),
+        points: plan.prepared.points as u32,
+        corners: fixed.faces.corner_point.len() as u32,
+        faces: fixed.face_count as u32,
+        vertex_point: fixed.vertex_point.clone(),
+        vertex_corner: fixed.vertex_corner.clone(),
+        triangle_face: fixed.triangle_face.clone(),
+        ..SourceMap::default()
+    }
+}
+
+/// Returns the source map of a mesh whose faces change, once all of its frames have been coded; `None` if it
+/// is empty.
+pub fn changing_source_map(plan: &MeshPlan, coder: Option<&MeshCoder>) -> Option<SourceMap> {
+    if plan.prepared.fixed.is_some() {
+        return None;
+    }
+    let mut map = mesh_source_map(plan);
+    if let Some(coder) = coder {
+        (map.run_maps, map.frame_runs) = coder.source_runs();
+    }
+    Some(map).filter(|map| *map != SourceMap::default())
 }

@@ -5,15 +5,15 @@ use crate::codec_terms::block_format;
 use crate::method::mesh_coder::MeshCoder;
 use crate::report::Progress;
 use crate::write::body::Body;
-use crate::write::cameras;
 use crate::write::classic::{encode_frames, index_distance, is_index_frame};
+use crate::write::describe;
 use crate::write::describe::describe;
+use crate::write::extras;
 use crate::write::extras::Extras;
 use crate::write::job::Job;
 use crate::write::node_coder::NodeCoder;
 use crate::write::node_units::LiveNodes;
 use crate::write::output::{Batches, ChunkOutput, check_size};
-use crate::write::source_maps;
 use crate::write::units::{Encoding, UnitRange};
 use meshreel_codec::entropy::block::Compressor;
 use meshreel_codec::record::{self, Description, ranges};
@@ -123,7 +123,7 @@ impl<'a> FileWriter<'a> {
             self.values.add(m, |out| out.extend_from_slice(&bytes), compressor, output)?;
             // Vertices of a re-meshed mesh have no origin in the source.
             if !job.content.options.strip && plan.source.remeshed.is_none() {
-                self.body.add_source_map(m, &source_maps::mesh_source_map(plan))?;
+                self.body.add_source_map(m, &describe::mesh_source_map(plan))?;
             }
         }
         Ok(())
@@ -204,7 +204,7 @@ impl<'a> FileWriter<'a> {
     pub fn changing_source_maps(&mut self, coders: &[MeshCoder]) -> Result<(), Error> {
         let job = self.job;
         for (m, (plan, _)) in job.plans.iter().enumerate() {
-            let map = source_maps::changing_source_map(plan, coders.get(m));
+            let map = describe::changing_source_map(plan, coders.get(m));
             if let Some(map) = map.filter(|_| !job.content.options.strip) {
                 self.body.add_source_map(m, &map)?;
             }
@@ -229,7 +229,7 @@ impl<'a> FileWriter<'a> {
             self.rigs.add(rig.mesh, entry, compressor, output)?;
         }
         self.rigs.flush(compressor, output)?;
-        for camera in cameras::collect_cameras(job)? {
+        for camera in extras::collect_cameras(job)? {
             let (mut raw, mut packed) = (Vec::new(), Vec::new());
             record::cameras::encode(&camera, &mut raw);
             check_size("a camera", raw.len())?;

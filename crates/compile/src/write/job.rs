@@ -1,8 +1,8 @@
 //! Everything that the passes before writing decided.
 
+use crate::context::Content;
 use crate::mesh::plan::Plans;
 use crate::nodes::budget::Budget;
-use crate::nodes::content::Content;
 use crate::nodes::flatten::FlatNode;
 use crate::nodes::motion::Motion;
 use crate::rig::candidates::EncodedRig;

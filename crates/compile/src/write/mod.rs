@@ -1,7 +1,6 @@
 //! Writes the file: static chunks, frames in parallel and in order, then data that is known at the end.
 
 pub mod body;
-pub mod cameras;
 pub mod classic;
 pub mod clips;
 pub mod describe;
@@ -16,6 +15,5 @@ pub mod node_units;
 pub mod output;
 pub mod part_attributes;
 pub mod report;
-pub mod source_maps;
 pub mod units;
 pub mod visibility;

@@ -24,7 +24,7 @@ mod items;
 mod pose;
 
 use crate::Error;
-use crate::nodes::content::Content;
+use crate::context::Content;
 use crate::nodes::flatten::FlatNode;
 use crate::nodes::motion::Motion;
 use crate::report::{BetweenFrames, Log};
