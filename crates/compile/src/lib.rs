@@ -9,7 +9,6 @@ mod context;
 mod decisions;
 pub mod error;
 pub mod farm;
-mod finished;
 pub mod mesh;
 mod meter;
 mod method;
@@ -19,20 +18,19 @@ pub mod report;
 mod rig;
 mod select;
 mod threads;
-mod tighter;
 mod write;
 
+pub use context::Tightening;
 pub use error::Error;
-pub use finished::Finished;
 pub use meshreel_process::Cancellation;
 pub use meshreel_process::remesh::Remeshed;
+pub use plan::Finished;
 pub use plan::{compile, compile_unnamed};
 pub use report::{
     BetweenFrames, BoneMeasures, ClipReport, HeaviestPart, HiddenReport, HiddenTriangles, Inspect, LodReport,
     LodReports, MeshReport, PartAttributeReport, PartAttributeReports, PassReport, Phase, Progress, Report,
     ResidualSpikes, RestingParts, RigReport, Silent, TimeLeft, TriedMethod,
 };
-pub use tighter::Tightening;
 
 /// Compiles skeletons and clips into chunks, without a file around them.
 pub use write::clips::chunks as clip_chunks;

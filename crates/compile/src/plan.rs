@@ -24,16 +24,14 @@
 //! ```
 
 use crate::Error;
-use crate::context::{CompileContext, Content};
-use crate::finished::Finished;
+use crate::context::{CompileContext, Content, RequestedOptions, Tightening};
 use crate::mesh::budgets::{FlattenRound, Flattening};
-use crate::mesh::candidate::MeshCandidate;
 use crate::mesh::channels::CornerClasses;
-use crate::mesh::prepared::Prepared;
+use crate::mesh::prepared::{MeshCandidate, Prepared};
 use crate::mesh::remesh::remesh_faces;
 use crate::mesh::scan::PositionScan;
 use crate::mesh::source::MeshSource;
-use crate::mesh::{budgets, candidate, channels, layout, particles};
+use crate::mesh::{budgets, channels, layout, particles, prepared};
 use crate::method::mesh_coder::{MeshCoder, choose_coders};
 use crate::method::quantize::plan_meshes;
 use crate::nodes::budget::Budget;
@@ -43,13 +41,14 @@ use crate::nodes::{flatten, locators, motion};
 use crate::report::{BetweenFrames, ClipReport, Inspect, Log, Phase, Progress, Report};
 use crate::select::selection::SelectedObjects;
 use crate::select::{between, identical, left_out, selection, times};
-use crate::tighter::{RequestedOptions, Tightening};
+use crate::threads::pool;
 use crate::write::clips;
 use crate::write::clips::CompiledClips;
 use crate::write::extras::Extras;
 use crate::write::file::FileWriter;
 use crate::write::job::Job;
 use crate::write::node_coder::NodeCoder;
+use crate::write::output::publish;
 use crate::write::report::WrittenFile;
 use meshreel_codec::schedule::Schedule;
 use meshreel_format::CompleteFile;
@@ -57,7 +56,7 @@ use meshreel_options::{MethodChoice, Options, Preset, RigChoice};
 use meshreel_process::frame_set::FrameSet;
 use meshreel_scene::{MeshId, Remark, Scene, hidden, rig};
 use rayon::prelude::*;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -281,7 +280,7 @@ fn analyse(
     (motion, progress): (&Motion, &dyn Progress),
     log: &mut Log,
 ) -> Result<Vec<MeshCandidate>, Error> {
-    let groups = candidate::group_placements(content, &selected.meshes, same);
+    let groups = prepared::group_placements(content, &selected.meshes, same);
     let done = AtomicU64::new(0);
     let total = groups.len() as u64;
     let found: Vec<_> = groups
@@ -316,7 +315,7 @@ fn analyse(
         }
         meshes.push(candidate);
     }
-    log.pass("analyse", candidate::explain(&meshes));
+    log.pass("analyse", prepared::explain(&meshes));
     Ok(meshes)
 }
 
@@ -366,7 +365,7 @@ fn prepare_moving(
     remarks: &mut Vec<Remark>,
 ) -> Result<(MeshSource, Prepared), Error> {
     let options = &*content.options;
-    let mut source = candidate::mesh_source(content, mesh, shown, matrices.clone());
+    let mut source = prepared::mesh_source(content, mesh, shown, matrices.clone());
     if options.preset != Preset::Classic && method != MethodChoice::Fluid && source.mesh.particles.is_none() {
         let schedule = Schedule::new(content.times.len() as u32, options.restart());
         source.trim_lead_in_and_out(schedule)?;
@@ -377,7 +376,7 @@ fn prepare_moving(
     }
     // The same faces on a changing number of points, or only values change that a file does not keep.
     remarks.clear();
-    let source = candidate::mesh_source(content, mesh, shown, matrices);
+    let source = prepared::mesh_source(content, mesh, shown, matrices);
     let prepared = prepare(&source, method, options, remarks)?;
     Ok((source, prepared))
 }
@@ -496,4 +495,35 @@ pub fn prepare(
     prepared.materials = materials.materials;
     prepared.fixed = Some(Arc::new(fixed));
     Ok(prepared)
+}
+
+/// A compiled file that is complete, but has no name yet. Dropping it removes the file; the target stays as
+/// it is.
+pub struct Finished {
+    pub(crate) report: Report,
+    /// The file; `None` on a dry run.
+    pub(crate) file: Option<CompleteFile>,
+    pub(crate) target: PathBuf,
+    /// Number of threads for the inspection; 0 stands for all cores.
+    pub(crate) jobs: usize,
+}
+
+impl Finished {
+    /// The report of the compile.
+    pub fn report(&self) -> &Report {
+        &self.report
+    }
+
+    /// Moves the file to its target unless `inspect` refuses it. On a dry run nothing is inspected.
+    pub fn publish(mut self, inspect: Inspect<'_>, progress: &dyn Progress) -> Result<Report, Error> {
+        if let Some(file) = self.file {
+            let cancellation = progress.cancellation();
+            progress.update(Phase::Inspect, 0, 1);
+            cancellation.check()?;
+            let look = |path: &Path| pool(self.jobs)?.install(|| inspect(path));
+            let published = publish(file, &self.target, &look, &mut self.report.remarks);
+            published.map_err(|error| if cancellation.is_cancelled() { Error::Cancelled } else { error })?;
+        }
+        Ok(self.report)
+    }
 }

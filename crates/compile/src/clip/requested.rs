@@ -5,7 +5,7 @@ use super::ClipOptions;
 use super::division::requested_division;
 use super::layer::LayerDivision;
 use crate::Error;
-use crate::tighter::Tightening;
+use crate::context::Tightening;
 use globset::GlobSet;
 use meshreel_options::globs::{glob_matches, globs};
 use meshreel_options::{Options, Tolerance};

@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::context::{CompileContext, Content};
+use crate::context::{RequestedOptions, Tightening};
 use crate::decisions::Decisions;
 use crate::farm::record::{Assembly, MeshOutline, UnitsOutline, to_bytes};
 use crate::mesh::plan::MeshPlan;
@@ -9,7 +10,6 @@ use crate::mesh::prepared::NormalOrigin;
 use crate::method::mesh_coder::MeshCoder;
 use crate::plan::{Prologue, coders, compiled_scene, decide, is_clips_alone, prologue};
 use crate::report::{Log, Progress};
-use crate::tighter::{RequestedOptions, Tightening};
 use crate::write::clips;
 use crate::write::file::FileWriter;
 use crate::write::job::{Chunk, Job};

@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::context::{CompileContext, Content};
+use crate::context::{RequestedOptions, Tightening};
 use crate::decisions::{Decisions, MeshDecisions};
 use crate::farm::record::{ChangingTail, MeshTail, Tail, from_bytes, malformed, to_bytes};
 use crate::mesh::plan::Plans;
@@ -13,7 +14,6 @@ use crate::nodes::motion;
 use crate::plan::compiled_scene;
 use crate::report::{Log, Progress};
 use crate::select::selection;
-use crate::tighter::{RequestedOptions, Tightening};
 use crate::write::node_units::{NodeSource, NodeUnit};
 use crate::write::units::{Encoding, UnitRange};
 use meshreel_codec::schedule::{Schedule, Unit};

@@ -7,12 +7,12 @@
 
 use crate::Error;
 use crate::context::Content;
-use crate::mesh::candidate;
 use crate::mesh::channels;
 use crate::mesh::lattice::choose_streams;
 use crate::mesh::layout;
 use crate::mesh::particles;
 use crate::mesh::plan::MeshPlan;
+use crate::mesh::prepared;
 use crate::mesh::prepared::{
     CustomChannel, FixedLayout, NormalOrigin, Prepared, PreparedParticles, VertexChannel,
 };
@@ -354,7 +354,7 @@ impl MeshAnalysis {
         if frames == 0 || mesh >= content.scene.meshes.len() || !inside {
             return Ok(None);
         }
-        let mut source = candidate::mesh_source(content, mesh, &self.visible_frames(content), None);
+        let mut source = prepared::mesh_source(content, mesh, &self.visible_frames(content), None);
         if let Some(moves) = self.moves {
             // Damaged points are replaced by those of this frame, which is what is compiled.
             source.fallback = source.first_points()?;

@@ -3,7 +3,7 @@
 
 use crate::Error;
 use crate::context::Content;
-use crate::mesh::candidate::MeshCandidate;
+use crate::mesh::prepared::MeshCandidate;
 use crate::nodes::budget::{Budget, MIN_VERTEX_FRACTION, leaves_too_little};
 use crate::nodes::flatten::{self, FlatNode};
 use crate::nodes::locators::{self, LocatorTolerance};

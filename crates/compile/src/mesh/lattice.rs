@@ -2,6 +2,7 @@
 
 use crate::Error;
 use crate::mesh::prepared::{NormalOrigin, Prepared};
+use crate::mesh::source::uv_seam;
 use crate::mesh::streams;
 use meshreel_codec::quantize::{Axis, octahedral, qtangent};
 use meshreel_codec::record::{Coding, Semantic, StreamRecord};
@@ -263,12 +264,6 @@ fn stream_record(
 fn rounding_margin(extents: &[(f32, f32)], ulps: f64) -> f64 {
     let largest = extents.iter().fold(0.0f32, |m, (l, h)| m.max(l.abs()).max(h.abs()));
     ulps * ulp(f64::from(largest))
-}
-
-/// Returns the distance below which uvs of a point are equal, since exporters compute them anew for each
-/// face: a fraction of the tolerance that quantization leaves unused.
-pub fn uv_seam(tolerance: f64) -> f64 {
-    tolerance / 64.0
 }
 
 fn uv_tolerance(extents: &[(f32, f32)], asked: f64) -> f64 {

@@ -3,7 +3,6 @@
 
 pub mod analysis;
 pub mod budgets;
-pub mod candidate;
 pub mod channels;
 pub mod evaluate;
 pub mod fluid;

@@ -231,3 +231,9 @@ where
     }
     Ok(out)
 }
+
+/// Returns the distance below which uvs of a point are equal, since exporters compute them anew for each
+/// face: a fraction of the tolerance that quantization leaves unused.
+pub fn uv_seam(tolerance: f64) -> f64 {
+    tolerance / 64.0
+}

@@ -7,7 +7,7 @@ use crate::mesh::fluid::{FrameLayout, lay_out};
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::streams::{self, EMPTY_BOUNDS, Quantized, QuantizedCode, VertexValues};
 use crate::method::coder::FrameMeasure;
-use crate::method::payload::Payload;
+use crate::method::coder::Payload;
 use crate::{Error, with_quantized};
 use meshreel_codec::record::source_map::SourceMap;
 use meshreel_codec::record::{Semantic, StreamRecord};

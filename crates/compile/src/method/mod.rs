@@ -8,7 +8,6 @@ pub mod fluid;
 pub mod mesh_coder;
 pub mod normal_coder;
 pub mod particles;
-pub mod payload;
 pub mod points;
 pub mod precision;
 pub mod quantize;

@@ -2,10 +2,10 @@
 
 use crate::Error;
 use crate::context::Content;
-use crate::mesh::candidate::MeshCandidate;
 use crate::mesh::evaluate::Scratch;
 use crate::mesh::lattice::choose_streams;
 use crate::mesh::plan::{MeshPlan, Plans};
+use crate::mesh::prepared::MeshCandidate;
 use crate::mesh::prepared::NormalOrigin;
 use crate::mesh::skin_search::SkinSearch;
 use crate::meter::{ExpectedSet, ExpectedWork, MeshWork, Meter};

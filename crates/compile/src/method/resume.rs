@@ -5,12 +5,12 @@ use crate::decisions::{CoderDecisions, MeshDecisions, SkinDecisions, StreamDecis
 use crate::mesh::analysis::MeshAnalysis;
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::plan::Plans;
+use crate::method::coder::Payload;
 use crate::method::coder::StreamCoder;
+use crate::method::coder::{KnownKey, KnownKeys};
 use crate::method::mesh_coder::{CoderInput, MeshCoder, effort_ladder, part_coders};
 use crate::method::normal_coder::NormalCoder;
 use crate::method::particles::ParticlesCoder;
-use crate::method::payload::Payload;
-use crate::method::payload::{KnownKey, KnownKeys};
 use crate::method::skin;
 use meshreel_codec::record::Method;
 use meshreel_codec::schedule::Schedule;

@@ -229,8 +229,8 @@ pub fn format_tree(nodes: &[FlatNode], placed: &[PlacedObject]) -> String {
 mod tests {
     use super::*;
     use crate::context::Content;
+    use crate::context::{RequestedOptions, Tightening};
     use crate::nodes::motion::scan_transforms;
-    use crate::tighter::{RequestedOptions, Tightening};
     use glam::{DMat4, DQuat, DVec3};
     use meshreel_options::Options;
     use meshreel_process::Cancellation;

@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::codec_terms::block_format;
-use crate::method::payload::FramePayload;
+use crate::method::coder::FramePayload;
 use crate::report::{Phase, Progress};
 use crate::threads::code_in_order;
 use crate::write::job::{Job, MeshSizes};
