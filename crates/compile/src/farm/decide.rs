@@ -127,7 +127,7 @@ fn plan_job(job: &Job, context: &CompileContext<'_>, mut log: Log) -> Result<Far
     record::encode(&file.description(&coders, nodes.as_ref()), &mut description);
     let outline = |(plan, _): &(Arc<MeshPlan>, Vec<usize>)| MeshOutline {
         faces_change: plan.prepared.fixed.is_none(),
-        generated_normals: plan.prepared.normals == NormalOrigin::Generated,
+        generated_normals: plan.prepared.channels.normals == NormalOrigin::Generated,
     };
     let units = UnitsOutline {
         restart: options.restart(),

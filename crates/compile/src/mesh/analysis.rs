@@ -14,8 +14,9 @@ use crate::mesh::particles;
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::prepared;
 use crate::mesh::prepared::{
-    CustomChannel, FixedLayout, NormalOrigin, Prepared, PreparedParticles, VertexChannel,
+    CustomChannel, FixedLayout, MeshChannels, NormalOrigin, Prepared, PreparedParticles, VertexChannel,
 };
+use crate::mesh::scan::PositionScan;
 use crate::mesh::skin_search::SkinSearch;
 use crate::mesh::source::MeshSource;
 use crate::mesh::streams::Quantized;
@@ -254,23 +255,23 @@ impl MeshAnalysis {
             shown: plan.shown.words().to_vec(),
             moves: source.moves,
             matrices: source.matrices.as_ref().map(|all| all.iter().map(DMat4::to_cols_array).collect()),
-            extents: [&prepared.extent, &prepared.object_extent].map(ExtentRecord::new),
-            points: prepared.points as u32,
-            points_total: prepared.points_total,
-            moving: prepared.moving,
-            normals: prepared.normals,
-            normals_animated: prepared.normals_animated,
-            tangents: prepared.tangents,
-            uvs: prepared.uvs.iter().map(ChannelRecord::new).collect(),
-            colours: prepared.colours.iter().map(ChannelRecord::new).collect(),
-            velocities: prepared.velocities.as_ref().map(ChannelRecord::new),
+            extents: [&prepared.scan.extent, &prepared.scan.object_extent].map(ExtentRecord::new),
+            points: prepared.scan.points as u32,
+            points_total: prepared.scan.points_total,
+            moving: prepared.scan.moving,
+            normals: prepared.channels.normals,
+            normals_animated: prepared.channels.normals_animated,
+            tangents: prepared.channels.tangents,
+            uvs: prepared.channels.uvs.iter().map(ChannelRecord::new).collect(),
+            colours: prepared.channels.colours.iter().map(ChannelRecord::new).collect(),
+            velocities: prepared.channels.velocities.as_ref().map(ChannelRecord::new),
             particles: prepared.particles.as_ref().map(ParticlesRecord::new),
             materials: prepared.materials.iter().map(material).collect(),
             layout: match &prepared.fixed {
-                Some(fixed) => LayoutRecord::Fixed(FixedLayoutRecord::new(fixed, prepared.tangents)),
+                Some(fixed) => LayoutRecord::Fixed(FixedLayoutRecord::new(fixed, prepared.channels.tangents)),
                 None => {
-                    let welds = prepared.run_welds.iter().map(|(&lead, weld)| (lead, weld.clone()));
-                    LayoutRecord::Runs(prepared.runs.clone(), welds.collect())
+                    let welds = prepared.scan.run_welds.iter().map(|(&lead, weld)| (lead, weld.clone()));
+                    LayoutRecord::Runs(prepared.scan.runs.clone(), welds.collect())
                 }
             },
             bases: match prepared.fixed {
@@ -380,8 +381,8 @@ impl MeshAnalysis {
                 if !leads || !welds.iter().all(|(_, weld)| first(weld)) {
                     return Ok(None);
                 }
-                prepared.runs.clone_from(runs);
-                prepared.run_welds = welds.iter().cloned().collect();
+                prepared.scan.runs.clone_from(runs);
+                prepared.scan.run_welds = welds.iter().cloned().collect();
             }
             LayoutRecord::Fixed(layout) => {
                 let first_points = source.first_points()?;
@@ -394,7 +395,7 @@ impl MeshAnalysis {
                 fixed.faces = Faces::new(&raw.counts, &raw.indices, fixed.first_points.len());
                 fixed.face_count = raw.counts.len();
                 fixed.vertex_face = vertex_faces(&fixed.vertex_corner, &corner_faces(&fixed.faces));
-                if prepared.normals == NormalOrigin::Generated {
+                if prepared.channels.normals == NormalOrigin::Generated {
                     fixed.groups = normals::smooth_groups(&fixed.first_points, &fixed.faces, smooth_angle);
                 }
                 layout::tangent_groups(source, &prepared, &mut fixed)?;
@@ -421,31 +422,31 @@ impl MeshAnalysis {
             && self.colours.len() <= 255;
         possible.then_some(())?;
         Some(Prepared {
-            extent: extent.to_extent()?,
-            object_extent: object_extent.to_extent()?,
-            // Everything that depends on these is already decided.
-            diagonals: Vec::new(),
-            points: self.points as usize,
-            points_total: self.points_total,
-            moving: self.moving,
-            normals: self.normals,
-            normals_animated: self.normals_animated,
-            tangents: self.tangents,
-            uvs,
-            colours: colours.collect::<Option<_>>()?,
-            velocities: self
-                .velocities
-                .as_ref()
-                .map(|set| set.to_channel(1))
-                .map_or(Some(None), |set| set.map(Some))?,
-            seconds: source.seconds,
+            scan: PositionScan {
+                extent: extent.to_extent()?,
+                object_extent: object_extent.to_extent()?,
+                points: self.points as usize,
+                points_total: self.points_total,
+                moving: self.moving,
+                seconds: source.seconds,
+                // Everything that depends on the rest is already decided.
+                ..PositionScan::default()
+            },
+            channels: MeshChannels {
+                normals: self.normals,
+                normals_animated: self.normals_animated,
+                tangents: self.tangents,
+                uvs,
+                colours: colours.collect::<Option<_>>()?,
+                velocities: (self.velocities.as_ref())
+                    .map(|set| set.to_channel(1))
+                    .map_or(Some(None), |set| set.map(Some))?,
+            },
             particles: match &self.particles {
                 Some(own) => Some(own.to_particles(mesh)?),
                 None => None,
             },
             fixed: None,
-            runs: Vec::new(),
-            run_welds: Default::default(),
             materials: self.materials.iter().map(material).collect(),
         })
     }

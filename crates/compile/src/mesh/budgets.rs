@@ -139,7 +139,7 @@ impl<'a> Flattening<'a> {
         log: &mut Log,
     ) -> Option<(usize, bool)> {
         let (path, baked) = (&self.content.placed[i].path, self.baked[i]);
-        let extent = &candidate.prepared.object_extent;
+        let extent = &candidate.prepared.scan.object_extent;
         let corners = (0..3).flat_map(|k| <[f32; 2]>::from(extent.component(k)));
         let object_reach = corners.fold(0.0f64, |m, v| m.max(f64::from(v).abs()));
         let diagonal = candidate.diagonal(&motion.visible[i]);
@@ -275,14 +275,14 @@ fn measure_part(
                 Some(_) if !tracks.world.matrix[i].is_finite() => continue,
                 Some(reach) => [(-reach, reach); 3],
                 None => {
-                    let extent = &meshes[candidate_of[i]].prepared.extent;
+                    let extent = &meshes[candidate_of[i]].prepared.scan.extent;
                     std::array::from_fn(|k| extent.component(k))
                 }
             };
             let (low, high) = (sides.map(|s| f64::from(s.0)), sides.map(|s| f64::from(s.1)));
             let budget = &mut budgets[i];
             let source = &tracks.world.matrix[i];
-            let extent = meshes.get(candidate_of[i]).map(|candidate| &candidate.prepared.object_extent);
+            let extent = meshes.get(candidate_of[i]).map(|candidate| &candidate.prepared.scan.object_extent);
             let some = |extent: &&Extent<3>| source.is_finite() && extent.low[0] <= extent.high[0];
             if let Some(extent) = extent.filter(some) {
                 let [x, y, z]: [(f32, f32); 3] = std::array::from_fn(|k| extent.component(k));

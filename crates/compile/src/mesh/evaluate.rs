@@ -140,7 +140,7 @@ impl VertexOrigins<'_> {
     ) -> Result<(), Error> {
         // In f64 until they are transformed: a flat matrix magnifies rounding errors.
         let mut values: Vec<DVec3>;
-        match (prepared.normals, &source.mesh.normals) {
+        match (prepared.channels.normals, &source.mesh.normals) {
             (NormalOrigin::Source, Some(attribute)) => {
                 self.attribute(source, attribute, source.times[frame], UP, None, out)?;
                 values = out.iter().map(|n| unit(*n)).collect();
@@ -269,18 +269,18 @@ pub fn fill_channels(
     out.positions.clear();
     out.positions.extend(origin.point.iter().map(|&p| scratch.points[p as usize]));
     let time = source.times[frame];
-    let sets = match (want.uvs, want.normals && want.tangents && prepared.tangents) {
-        (true, _) => prepared.uvs.len(),
+    let sets = match (want.uvs, want.normals && want.tangents && prepared.channels.tangents) {
+        (true, _) => prepared.channels.uvs.len(),
         (false, true) => 1,
         (false, false) => 0,
     };
-    out.uvs.resize(prepared.uvs.len(), Vec::new());
-    for (set, list) in prepared.uvs.iter().zip(&mut out.uvs).take(sets) {
+    out.uvs.resize(prepared.channels.uvs.len(), Vec::new());
+    for (set, list) in prepared.channels.uvs.iter().zip(&mut out.uvs).take(sets) {
         origin.attribute(source, &source.mesh.uvs[set.source], time, [0.0; 2], Some(&set.extent), list)?;
     }
     if want.colours {
-        out.colours.resize(prepared.colours.len(), Vec::new());
-        for (set, list) in prepared.colours.iter().zip(&mut out.colours) {
+        out.colours.resize(prepared.channels.colours.len(), Vec::new());
+        for (set, list) in prepared.channels.colours.iter().zip(&mut out.colours) {
             origin.attribute(
                 source,
                 &source.mesh.colours[set.source],
@@ -291,11 +291,11 @@ pub fn fill_channels(
             )?;
         }
     }
-    if want.normals && prepared.normals != NormalOrigin::None {
+    if want.normals && prepared.channels.normals != NormalOrigin::None {
         origin.normals(source, prepared, &scratch.object, frame, &mut out.normals)?;
     }
     if let (true, Some(set), Some(velocities)) =
-        (want.velocities, &prepared.velocities, channels::velocities(&source.mesh))
+        (want.velocities, &prepared.channels.velocities, channels::velocities(&source.mesh))
     {
         let extent = source.matrices.is_none().then_some(&set.extent);
         origin.attribute(source, &velocities, time, [0.0; 3], extent, &mut out.velocities)?;

@@ -95,7 +95,7 @@ pub fn lay_out(
     sample::faces_at(mesh, time, &mut raw)?;
     let faces = Faces::new(&raw.counts, &raw.indices, scratch.points().len());
     let corner_face = corner_faces(&faces);
-    let groups = match prepared.normals {
+    let groups = match prepared.channels.normals {
         NormalOrigin::Generated => normals::smooth_groups(scratch.object(), &faces, options.smooth_angle),
         _ => normals::SmoothingGroups::default(),
     };
@@ -157,13 +157,13 @@ fn corner_splits(
 ) -> Result<Splitter, Error> {
     let mesh = &*source.mesh;
     let mut splitter = Splitter::new(&faces.corner_point);
-    for set in &prepared.uvs {
+    for set in &prepared.channels.uvs {
         refine(&mut splitter, (&mesh.uvs[set.source], source.uv_seam), source, time, corner_face)?;
     }
-    for set in &prepared.colours {
+    for set in &prepared.channels.colours {
         refine(&mut splitter, (&mesh.colours[set.source], 0.0), source, time, corner_face)?;
     }
-    match (prepared.normals, &mesh.normals) {
+    match (prepared.channels.normals, &mesh.normals) {
         (NormalOrigin::Source, Some(attribute)) => {
             refine(&mut splitter, (attribute, 0.0), source, time, corner_face)?;
         }
@@ -186,7 +186,7 @@ fn split_for_tangents(
     scratch: &Scratch,
 ) -> Result<Oriented, Error> {
     let vertices = origin.point.len();
-    if !prepared.tangents {
+    if !prepared.channels.tangents {
         return Ok(Oriented { triangles, vertex: (0..vertices as u32).collect(), signs: Vec::new() });
     }
     let mut values = VertexValues::default();
@@ -211,7 +211,7 @@ fn face_materials(
 }
 
 fn requested_values(prepared: &Prepared) -> RequestedValues {
-    RequestedValues { normals: prepared.normals != NormalOrigin::None, ..RequestedValues::all() }
+    RequestedValues { normals: prepared.channels.normals != NormalOrigin::None, ..RequestedValues::all() }
 }
 
 impl FrameLayout {
@@ -273,7 +273,7 @@ impl FrameLayout {
         let mut out = VertexValues::default();
         let want = requested_values(prepared);
         fill_channels(source, prepared, frame, want, scratch, origin, &mut out)?;
-        if prepared.tangents {
+        if prepared.channels.tangents {
             let sign = |&v: &u32| self.sign.get(v as usize).copied().unwrap_or(1.0);
             let sign: Vec<f32> = order.iter().map(sign).collect();
             let tangents = Tangents::new(indices.as_chunks().0.to_vec(), out.vertices());

@@ -22,7 +22,7 @@ pub fn choose_streams(
     let mut out = Vec::new();
     let fluid = prepared.fixed.is_none();
     let path = &mesh.path;
-    let extents = [0, 1, 2].map(|k| prepared.extent.component(k));
+    let extents = [0, 1, 2].map(|k| prepared.scan.extent.component(k));
     let axes = axes_within(extents, radius).ok_or_else(|| {
         let largest = extents.iter().fold(0.0f64, |m, (low, high)| m.max(f64::from(*high) - f64::from(*low)));
         Error::Limit {
@@ -38,9 +38,16 @@ pub fn choose_streams(
         None => refined_axes(&axes, extents, radius, QUARTER_STEP),
     };
     let axes = fine.filter(|_| runs).unwrap_or(axes);
-    out.push(stream_record(Semantic::Position, 0, String::new(), axes, prepared.moving || fluid, radius));
-    if prepared.normals != NormalOrigin::None {
-        let (semantic, mut bits) = match prepared.tangents {
+    out.push(stream_record(
+        Semantic::Position,
+        0,
+        String::new(),
+        axes,
+        prepared.scan.moving || fluid,
+        radius,
+    ));
+    if prepared.channels.normals != NormalOrigin::None {
+        let (semantic, mut bits) = match prepared.channels.tangents {
             true => (Semantic::QTangent, qtangent::bits_for(options.normal_tolerance)),
             false => (Semantic::Normal, octahedral::bits_for(options.normal_tolerance)),
         };
@@ -57,8 +64,8 @@ pub fn choose_streams(
             name: String::new(),
             coding: Coding::Quantized,
             animated: fluid
-                || prepared.normals_animated
-                || prepared.tangents && (prepared.moving || prepared.uvs[0].animated),
+                || prepared.channels.normals_animated
+                || prepared.channels.tangents && (prepared.scan.moving || prepared.channels.uvs[0].animated),
             word: streams::bytes_for_bits(bits),
             bits: bits as u8,
             axes: Vec::new(),
@@ -81,7 +88,7 @@ fn uv_streams(
     out: &mut Vec<StreamRecord>,
 ) -> Result<(), Error> {
     let (path, fluid) = (&mesh.path, prepared.fixed.is_none());
-    for (i, set) in prepared.uvs.iter().enumerate() {
+    for (i, set) in prepared.channels.uvs.iter().enumerate() {
         let extents = [set.extent.component(0), set.extent.component(1)];
         let tolerance = uv_tolerance(&extents, options.uv_tolerance);
         if tolerance > options.uv_tolerance {
@@ -113,7 +120,7 @@ fn uv_streams(
 
 fn colour_streams(mesh: &Mesh, prepared: &Prepared, options: &Options, out: &mut Vec<StreamRecord>) {
     let fluid = prepared.fixed.is_none();
-    for (i, set) in prepared.colours.iter().enumerate() {
+    for (i, set) in prepared.channels.colours.iter().enumerate() {
         let levels = f64::from((1u32 << options.colour_bits) - 1);
         let mut axes = Vec::new();
         let mut tolerance = 0.0f64;
@@ -140,9 +147,9 @@ fn colour_streams(mesh: &Mesh, prepared: &Prepared, options: &Options, out: &mut
 /// within a frame moves points no farther than the tolerance of points, widths as fine as points, and numbers
 /// in 65,536 steps of their range, whole numbers exactly.
 fn changing_streams(prepared: &Prepared, radius: f64, out: &mut Vec<StreamRecord>) {
-    if let Some(set) = &prepared.velocities {
+    if let Some(set) = &prepared.channels.velocities {
         let extents = [0, 1, 2].map(|k| set.extent.component(k));
-        let (axes, tolerance) = representable_axes(extents, radius / prepared.seconds);
+        let (axes, tolerance) = representable_axes(extents, radius / prepared.scan.seconds);
         out.push(stream_record(Semantic::Velocity, 0, String::new(), axes, true, tolerance));
     }
     let Some(particles) = &prepared.particles else {
@@ -273,7 +280,8 @@ fn uv_tolerance(extents: &[(f32, f32)], asked: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mesh::prepared::VertexChannel;
+    use crate::mesh::prepared::{MeshChannels, VertexChannel};
+    use crate::mesh::scan::PositionScan;
     use crate::mesh::streams::{Quantized, VertexValues};
     use meshreel_process::extent::Extent;
     use meshreel_scene::{Attribute, Channel, Scope, Topology, Winding};
@@ -315,38 +323,37 @@ mod tests {
 
     fn prepared() -> Prepared {
         Prepared {
-            extent: Extent { low: [-1.0, 0.0, 5.0], high: [1.0, 0.0, 5.5] },
-            object_extent: Extent { low: [-1.0, 0.0, 5.0], high: [1.0, 0.0, 5.5] },
-            diagonals: Vec::new(),
-            points: 1,
-            points_total: 1,
-            moving: true,
-            normals: NormalOrigin::None,
-            normals_animated: false,
-            tangents: false,
-            uvs: vec![
-                VertexChannel {
+            scan: PositionScan {
+                extent: Extent { low: [-1.0, 0.0, 5.0], high: [1.0, 0.0, 5.5] },
+                object_extent: Extent { low: [-1.0, 0.0, 5.0], high: [1.0, 0.0, 5.5] },
+                points: 1,
+                points_total: 1,
+                moving: true,
+                seconds: 0.04,
+                ..PositionScan::default()
+            },
+            channels: MeshChannels {
+                uvs: vec![
+                    VertexChannel {
+                        source: 0,
+                        animated: false,
+                        extent: Extent { low: [-7.5, 0.0], high: [64.25, 1.0] },
+                    },
+                    VertexChannel {
+                        source: 1,
+                        animated: true,
+                        extent: Extent { low: [0.0, 0.0], high: [1e6, 1.0] },
+                    },
+                ],
+                colours: vec![VertexChannel {
                     source: 0,
                     animated: false,
-                    extent: Extent { low: [-7.5, 0.0], high: [64.25, 1.0] },
-                },
-                VertexChannel {
-                    source: 1,
-                    animated: true,
-                    extent: Extent { low: [0.0, 0.0], high: [1e6, 1.0] },
-                },
-            ],
-            colours: vec![VertexChannel {
-                source: 0,
-                animated: false,
-                extent: Extent { low: [0.0, 0.2, -1.0, 1.0], high: [1.0, 0.4, 9.0, 1.0] },
-            }],
-            velocities: None,
+                    extent: Extent { low: [0.0, 0.2, -1.0, 1.0], high: [1.0, 0.4, 9.0, 1.0] },
+                }],
+                ..MeshChannels::default()
+            },
             particles: None,
-            seconds: 0.04,
             fixed: None,
-            runs: Vec::new(),
-            run_welds: Default::default(),
             materials: Vec::new(),
         }
     }

@@ -34,14 +34,13 @@ pub struct Unordered {
 
 /// Returns groups of corners that share a generated normal, and splits corners by them.
 pub fn smoothing_groups(
-    scan: &PositionScan,
+    prepared: &Prepared,
     corners: &mut CornerClasses,
-    normals: NormalOrigin,
     angle: Option<f64>,
 ) -> normals::SmoothingGroups {
     let mut groups = normals::SmoothingGroups::default();
-    if normals == NormalOrigin::Generated {
-        groups = normals::smooth_groups(&scan.first, &corners.faces, angle);
+    if prepared.channels.normals == NormalOrigin::Generated {
+        groups = normals::smooth_groups(&prepared.scan.first, &corners.faces, angle);
         if groups.splits_points {
             corners.splitter.refine(|c| [groups.corner[c as usize]]);
         }
@@ -100,7 +99,7 @@ pub fn orientation(
 ) -> Result<Oriented, Error> {
     let triangles = std::mem::take(&mut unordered.triangles);
     let vertices = fixed.vertex_point.len();
-    if !prepared.tangents {
+    if !prepared.channels.tangents {
         return Ok(Oriented { triangles, vertex: (0..vertices as u32).collect(), signs: Vec::new() });
     }
     let values = fixed.first_values(source, prepared)?;
@@ -197,7 +196,7 @@ pub fn tangent_groups(
     prepared: &Prepared,
     fixed: &mut FixedLayout,
 ) -> Result<(), Error> {
-    if prepared.tangents {
+    if prepared.channels.tangents {
         let values = fixed.first_values(source, prepared)?;
         fixed.tangents = Some(Tangents::new(fixed.indices.as_chunks().0.to_vec(), values.vertices()));
     }

@@ -153,7 +153,7 @@ pub fn prepare(source: &MeshSource, remarks: &mut Vec<Remark>) -> Result<Prepare
             allowed: 255,
         });
     }
-    Ok(Prepared { particles: Some(own), ..Prepared::new(&scan, out) })
+    Ok(Prepared { scan, channels: out, particles: Some(own), fixed: None, materials: Vec::new() })
 }
 
 /// Returns `true` if there is an id for each point in every frame.
@@ -366,15 +366,15 @@ pub fn evaluate(source: &MeshSource, prepared: &Prepared, frame: usize) -> Resul
     source.to_file_space(frame, &object, &mut values.positions);
     let gone = |what: String| Error::Malformed { what: format!("{}: {what} (frame {frame})", mesh.path) };
     let time = source.times[frame];
-    for set in &prepared.uvs {
+    for set in &prepared.channels.uvs {
         let own = placed.values(&mesh.uvs[set.source], mesh, time)?.map_err(gone)?;
         values.uvs.push(clamp_non_finite(own, &set.extent));
     }
-    for set in &prepared.colours {
+    for set in &prepared.channels.colours {
         let own = placed.values(&mesh.colours[set.source], mesh, time)?.map_err(gone)?;
         values.colours.push(clamp_non_finite(own, &set.extent));
     }
-    if let (Some(set), Some(velocities)) = (&prepared.velocities, channels::velocities(mesh)) {
+    if let (Some(set), Some(velocities)) = (&prepared.channels.velocities, channels::velocities(mesh)) {
         let mut own = placed.values(&velocities, mesh, time)?.map_err(gone)?;
         source.velocities_to_file_space(frame, &object, &mut own);
         values.velocities = clamp_non_finite(own, &set.extent);

@@ -63,12 +63,12 @@ impl MeshPlan {
     /// Returns the number of points of the source, summed over frames.
     pub fn source_points(&self) -> u64 {
         let remeshed = self.source.remeshed.as_ref().map(|r| r.source_points);
-        remeshed.unwrap_or(self.prepared.points_total)
+        remeshed.unwrap_or(self.prepared.scan.points_total)
     }
 
     /// Returns the bounds over all frames, min xyz, max xyz, in the space of the file.
     pub fn bounds(&self) -> [f32; 6] {
-        let side = |k: usize| self.prepared.extent.component(k);
+        let side = |k: usize| self.prepared.scan.extent.component(k);
         [side(0).0, side(1).0, side(2).0, side(0).1, side(1).1, side(2).1]
     }
 

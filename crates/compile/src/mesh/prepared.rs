@@ -14,7 +14,7 @@ use meshreel_process::tangents::Tangents;
 use meshreel_process::{materials, normals};
 use meshreel_scene::MeshId;
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A vertex channel that is present in every frame in which it is needed.
@@ -41,36 +41,8 @@ pub enum NormalOrigin {
 }
 
 /// The channels of a mesh that are compiled besides positions.
+#[derive(Default)]
 pub struct MeshChannels {
-    /// The origin of normals.
-    pub normals: NormalOrigin,
-    /// `true` if normals differ between frames.
-    pub normals_animated: bool,
-    /// `true` if tangents are kept (uvs and normals are present).
-    pub tangents: bool,
-    /// UV sets.
-    pub uvs: Vec<VertexChannel<2>>,
-    /// Colour sets.
-    pub colours: Vec<VertexChannel<4>>,
-    /// Velocities of the source, if faces change.
-    pub velocities: Option<VertexChannel<3>>,
-}
-
-/// A mesh after all its frames were examined (`prepare`): bounds, channels, and the layout of its triangles
-/// if faces are constant.
-pub struct Prepared {
-    /// Bounds over all frames, in the space of the file.
-    pub extent: Extent<3>,
-    /// Bounds over all frames in object space (they differ from `extent` for baked meshes).
-    pub object_extent: Extent<3>,
-    /// By own frame, the diagonal of its bounds in object space.
-    pub diagonals: Vec<f64>,
-    /// The largest number of points of a frame.
-    pub points: usize,
-    /// The number of points, summed over frames.
-    pub points_total: u64,
-    /// `true` if positions differ between frames.
-    pub moving: bool,
     /// The origin of normals.
     pub normals: NormalOrigin,
     /// `true` if normals differ between frames.
@@ -83,59 +55,37 @@ pub struct Prepared {
     pub colours: Vec<VertexChannel<4>>,
     /// Velocities of the source in units per second, if faces change or the mesh has particles.
     pub velocities: Option<VertexChannel<3>>,
-    /// Average time between frames, in seconds.
-    pub seconds: f64,
+}
+
+/// A mesh after all its frames were examined (`prepare`): bounds, channels, and the layout of its triangles
+/// if faces are constant.
+pub struct Prepared {
+    /// What follows from the positions in all frames.
+    pub scan: PositionScan,
+    /// Normals, uvs, colours and velocities.
+    pub channels: MeshChannels,
     /// Results for points without faces.
     pub particles: Option<PreparedParticles>,
     /// Layout of constant faces; `None` if vertices come with each frame.
     pub fixed: Option<Arc<FixedLayout>>,
-    /// By frame of a fluid mesh, the first frame of its run: consecutive frames with the same faces and the
-    /// same number of points.
-    pub runs: Vec<u32>,
-    /// By the first frame of a run of several frames in all of which points coincide: by point, the first
-    /// point coincident with it.
-    pub run_welds: BTreeMap<u32, Vec<u32>>,
     /// Materials, in the order of index ranges.
     pub materials: Vec<materials::Material>,
 }
 
 impl Prepared {
-    /// Creates a mesh of which positions and channels are known, but not yet materials and layout.
-    pub fn new(scan: &PositionScan, channels: MeshChannels) -> Prepared {
-        Prepared {
-            extent: scan.extent,
-            object_extent: scan.object_extent,
-            diagonals: scan.diagonals.clone(),
-            points: scan.points,
-            points_total: scan.points_total,
-            moving: scan.moving,
-            normals: channels.normals,
-            normals_animated: channels.normals_animated,
-            tangents: channels.tangents,
-            uvs: channels.uvs,
-            colours: channels.colours,
-            velocities: channels.velocities,
-            seconds: scan.seconds,
-            particles: None,
-            fixed: None,
-            runs: scan.runs.clone(),
-            run_welds: scan.run_welds.clone(),
-            materials: Vec::new(),
-        }
-    }
-
     /// Returns `true` if anything that is compiled differs between frames.
     pub fn is_animated(&self) -> bool {
-        self.moving
-            || self.normals_animated
-            || self.uvs.iter().any(|set| set.animated)
-            || self.colours.iter().any(|set| set.animated)
+        let MeshChannels { normals_animated, uvs, colours, .. } = &self.channels;
+        self.scan.moving
+            || *normals_animated
+            || uvs.iter().any(|set| set.animated)
+            || colours.iter().any(|set| set.animated)
     }
 
     /// Returns `true` if most frames have the same faces as the one before.
     pub fn has_runs(&self) -> bool {
-        let same = self.runs.windows(2).filter(|w| w[0] == w[1]).count();
-        2 * same > self.runs.len()
+        let same = self.scan.runs.windows(2).filter(|w| w[0] == w[1]).count();
+        2 * same > self.scan.runs.len()
     }
 }
 
@@ -224,7 +174,7 @@ pub fn welded_points(fixed: &FixedLayout) -> Vec<u32> {
 
 /// Returns the largest diagonal of the object-space bounds of a frame.
 pub fn diagonal(prepared: &Prepared) -> f64 {
-    prepared.diagonals.iter().copied().fold(0.0, f64::max)
+    prepared.scan.diagonals.iter().copied().fold(0.0, f64::max)
 }
 
 /// A distinct mesh with its placements and the results of its first pass.
@@ -249,7 +199,7 @@ impl MeshCandidate {
     /// Returns the largest diagonal of the source's object-space bounds over these frames, or over all frames
     /// if there are none.
     pub fn diagonal(&self, visible: &FrameSet) -> f64 {
-        let (frames, own) = (self.source.frames, &self.prepared.diagonals);
+        let (frames, own) = (self.source.frames, &self.prepared.scan.diagonals);
         match &self.source.remeshed {
             Some(remeshed) => visible.largest(frames, |frame| remeshed.diagonals[frame]),
             None => visible.largest(frames, |frame| own[self.source.own_frame(frame)]),
@@ -344,8 +294,8 @@ pub fn explain(meshes: &[MeshCandidate]) -> String {
     format!(
         "{} meshes: {} still, {} deforming, {} with changing faces, {} of particles or curves",
         meshes.len(),
-        count(|p| p.fixed.is_some() && !p.moving),
-        count(|p| p.fixed.is_some() && p.moving),
+        count(|p| p.fixed.is_some() && !p.scan.moving),
+        count(|p| p.fixed.is_some() && p.scan.moving),
         count(|p| p.fixed.is_none() && p.particles.is_none()),
         count(|p| p.particles.is_some())
     )

@@ -119,7 +119,7 @@ impl ChainCoder {
         let own = self.plan.prepared.particles.as_ref();
         PointLayout {
             kind: self.shape,
-            max_points: self.plan.prepared.points,
+            max_points: self.plan.prepared.scan.points,
             max_curves: own.and_then(|own| own.curves).unwrap_or(0),
             streams: &self.streams,
         }
@@ -153,7 +153,7 @@ impl ChainCoder {
             return Ok(None);
         }
         let own = particles::evaluate(&plan.source, &plan.prepared, frame as usize)?;
-        let run = if self.shape.ids { 0 } else { plan.prepared.runs[frame as usize] + 1 };
+        let run = if self.shape.ids { 0 } else { plan.prepared.scan.runs[frame as usize] + 1 };
         let quantized = plan.streams.iter().map(|record| {
             let mut quantized = Quantized::new(record.word);
             streams::quantize(record, &own.values, &mut quantized);

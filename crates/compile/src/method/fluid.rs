@@ -113,7 +113,7 @@ impl FluidCoder {
     /// Returns `true` if a frame is wanted, or has the same triangles as a wanted one.
     fn is_needed(&self, frame: u32) -> bool {
         let Some([first, last]) = self.stretch else { return true };
-        let runs = &self.plan.prepared.runs;
+        let runs = &self.plan.prepared.scan.runs;
         let run = |frame: u32| runs.get(frame as usize);
         run(frame) == run(frame.clamp(first, last))
     }
@@ -201,7 +201,7 @@ impl FluidCoder {
 
     /// Returns `true` if a frame has the same triangles as a neighbouring one.
     fn is_run(&self, frame: u32) -> bool {
-        let runs = &self.plan.prepared.runs;
+        let runs = &self.plan.prepared.scan.runs;
         let lead = runs[frame as usize];
         let same = |other: Option<&u32>| other == Some(&lead);
         same(frame.checked_sub(1).and_then(|f| runs.get(f as usize))) || same(runs.get(frame as usize + 1))
@@ -356,7 +356,7 @@ impl FluidCoder {
     /// Lays out triangles and vertices of a frame, and leaves its points in `scratch`.
     fn lay_out_frame(&self, frame: u32, scratch: &mut Scratch) -> Result<FrameLayout, Error> {
         let plan = &self.plan;
-        let lead = plan.prepared.runs[frame as usize] as usize;
+        let lead = plan.prepared.scan.runs[frame as usize] as usize;
         let frames = (lead, frame as usize);
         lay_out(&plan.source, &plan.prepared, frames, &self.options, scratch)
     }
@@ -368,7 +368,7 @@ impl FluidCoder {
         laid: &FrameLayout,
         scratch: &Scratch,
     ) -> Result<(u32, Arc<FrameOrder>), Error> {
-        let lead = self.plan.prepared.runs[frame as usize];
+        let lead = self.plan.prepared.scan.runs[frame as usize];
         let own = self.order_frame(frame, laid, scratch);
         if !self.is_run(frame) {
             return Ok((lead, Arc::new(self.complete(own, frame)?)));
@@ -406,8 +406,8 @@ impl FluidCoder {
 
     /// Returns the order of a frame's triangles, and of the points that they join.
     fn order_frame(&self, frame: u32, laid: &FrameLayout, scratch: &Scratch) -> FrameOrder {
-        let lead = self.plan.prepared.runs[frame as usize];
-        let weld = self.plan.prepared.run_welds.get(&lead);
+        let lead = self.plan.prepared.scan.runs[frame as usize];
+        let weld = self.plan.prepared.scan.run_welds.get(&lead);
         let alone = !self.is_run(frame);
         let mut by_place = HashMap::new();
         let object = scratch.object();

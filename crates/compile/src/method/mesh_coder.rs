@@ -139,7 +139,7 @@ impl MeshCoder {
         work.trying("settings");
         let new = |options| MeshCoder::new(input, schedule, options, &plan.skin_search);
         let moves = plan.method == Method::Soft && plan.streams[0].animated;
-        let values = plan.prepared.points * schedule.frames() as usize;
+        let values = plan.prepared.scan.points * schedule.frames() as usize;
         let Some((own, below)) = tried_options(ladder, values).split_last() else {
             return Err(Error::misuse("no options to choose from"));
         };
@@ -149,7 +149,7 @@ impl MeshCoder {
             return coder;
         }
         let size = |coder: &MeshCoder| {
-            let sample = SegmentSample::new(plan.prepared.points, coder.schedule, own.effort);
+            let sample = SegmentSample::new(plan.prepared.scan.points, coder.schedule, own.effort);
             estimate_size(coder, coder.schedule, sample, own)
         };
         let mut best = new(own).and_then(|coder| Ok((size(&coder)?, coder)));

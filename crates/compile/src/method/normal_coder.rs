@@ -317,7 +317,7 @@ impl NormalStream {
     /// Returns, by vertex, a group number; the vertices of a group have equal normals in all frames.
     fn groups(&self) -> Result<Vec<u32>, Error> {
         let fixed = &self.fixed;
-        if self.plan.prepared.normals == NormalOrigin::Generated {
+        if self.plan.prepared.channels.normals == NormalOrigin::Generated {
             let group = |&corner: &u32| {
                 let group = fixed.groups.corner.get(corner as usize);
                 group.map_or(0, |&g| g.wrapping_add(1))

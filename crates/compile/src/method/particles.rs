@@ -245,7 +245,7 @@ impl ParticlesCoder {
         let ParticleFrame { ids, curves, values } =
             particles::evaluate(&plan.source, &plan.prepared, frame as usize)?;
         let count = values.positions.len();
-        let run = if self.shape.ids { 0 } else { plan.prepared.runs[frame as usize] + 1 };
+        let run = if self.shape.ids { 0 } else { plan.prepared.scan.runs[frame as usize] + 1 };
         let mut own = DecodedParticles { run, count, ids, curves, streams: Vec::new() };
         let points = references.points();
         let same = |other: &ParticlePoints<'_>| match self.shape.ids {

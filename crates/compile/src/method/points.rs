@@ -103,7 +103,7 @@ impl PointFrames {
 
     /// Returns the number of points of the source.
     pub fn source_point_count(&self) -> usize {
-        self.plan.prepared.points
+        self.plan.prepared.scan.points
     }
 
     /// Returns, by point, its point in the source.
@@ -175,9 +175,9 @@ pub fn extent(frames: &PointFrames) -> Option<Extent> {
     let (plan, record) = (&*frames.plan, &frames.record);
     let set = usize::from(record.set);
     let side = |k: usize| match record.semantic {
-        Semantic::Position => plan.prepared.extent.component(k),
-        Semantic::Uv => plan.prepared.uvs[set].extent.component(k),
-        _ => plan.prepared.colours[set].extent.component(k),
+        Semantic::Position => plan.prepared.scan.extent.component(k),
+        Semantic::Uv => plan.prepared.channels.uvs[set].extent.component(k),
+        _ => plan.prepared.channels.colours[set].extent.component(k),
     };
     let axes = (record.semantic.components() - frames.first).min(3);
     let sides: [(f32, f32); 3] = std::array::from_fn(|k| match k < axes {

@@ -115,7 +115,7 @@ pub fn choose_precision(
         estimated_fraction: bytes_larger,
         bytes_then: None,
     };
-    if plan.prepared.points * schedule.frames() as usize > MAX_TRIED_VALUES {
+    if plan.prepared.scan.points * schedule.frames() as usize > MAX_TRIED_VALUES {
         Arc::make_mut(plan).normal_precision =
             (most > guess * MIN_REMARK_RATIO && !fluid).then(|| decided(None, guess));
         return Ok(());
@@ -161,7 +161,8 @@ pub fn choose_precision(
 fn has_a_choice(plan: &MeshPlan, allowed: AllowedErrorBounds, schedule: Schedule, options: &Options) -> bool {
     let prepared = &plan.prepared;
     let fluid = prepared.fixed.is_none();
-    let predicted = prepared.normals != NormalOrigin::None && (fluid || prepared.normals_animated);
+    let predicted =
+        prepared.channels.normals != NormalOrigin::None && (fluid || prepared.channels.normals_animated);
     if !predicted || !plan.streams[0].animated || options.effort < TRIAL_EFFORT || schedule.frames() < 3 {
         return false;
     }
@@ -212,7 +213,7 @@ impl PrecisionTrials<'_> {
         let coder = MeshCoder::new(&input, self.schedule, options, self.skin_search).ok()?;
         let sample = match self.codes_all_frames {
             true => SegmentSample::all_segments(coder.schedule()),
-            false => SegmentSample::new(plan.prepared.points, coder.schedule(), options.effort),
+            false => SegmentSample::new(plan.prepared.scan.points, coder.schedule(), options.effort),
         };
         estimate_size(&coder, coder.schedule(), sample, options).ok()
     }
@@ -239,7 +240,7 @@ impl PrecisionTrials<'_> {
         let smallest =
             |all: &[PrecisionTrial]| all.iter().copied().min_by_key(|trial| trial.bytes).unwrap_or(all[0]);
         let best = smallest(&all);
-        if SegmentSample::new(plan.prepared.points, self.schedule, self.options.effort).whole {
+        if SegmentSample::new(plan.prepared.scan.points, self.schedule, self.options.effort).whole {
             return best;
         }
         all.retain(|trial| trial.bytes as f64 <= CLOSE_RATIO * best.bytes as f64);
@@ -266,7 +267,7 @@ impl PrecisionTrials<'_> {
     ) -> PrecisionTrial {
         // Tangents are made from points and uvs: beside coarse points they would take even more bytes.
         let fluid = plan.prepared.fixed.is_none();
-        if most <= best.error_bound * MIN_REMARK_RATIO || fluid || plan.prepared.tangents {
+        if most <= best.error_bound * MIN_REMARK_RATIO || fluid || plan.prepared.channels.tangents {
             return best;
         }
         match self.bytes(plan, most, true) {

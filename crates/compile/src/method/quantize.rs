@@ -110,11 +110,12 @@ impl Planner<'_> {
         let mut radius = allowed.largest;
         let prepared = candidate.prepared;
         if let (Some(fixed), true) = (&prepared.fixed, options.preset != Preset::Classic) {
-            let predicted = prepared.normals != NormalOrigin::None && prepared.normals_animated;
+            let predicted =
+                prepared.channels.normals != NormalOrigin::None && prepared.channels.normals_animated;
             let finest =
                 if predicted { precision::normal_error_bound(fixed, options.normal_tolerance) } else { None };
             radius = radius.min(finest.unwrap_or(radius).max(least));
-            if prepared.normals != NormalOrigin::None {
+            if prepared.channels.normals != NormalOrigin::None {
                 // Equal bits, whatever tolerance it follows from.
                 allowed.largest =
                     precision::round_error_bound(allowed.largest).max(least.min(allowed.largest));
@@ -161,12 +162,12 @@ impl Planner<'_> {
     fn allowed_error_bounds(&self, candidate: &MeshCandidate) -> (AllowedErrorBounds, f64) {
         let prepared = &candidate.prepared;
         let moved = candidate.placements.iter().filter(|&&i| self.moving[i]).count();
-        let coordinates = match (prepared.moving, &prepared.fixed) {
+        let coordinates = match (prepared.scan.moving, &prepared.fixed) {
             (false, Some(fixed)) => 3 * fixed.vertex_point.len() as u64,
-            _ => 3 * prepared.points_total,
+            _ => 3 * prepared.scan.points_total,
         };
         let part = transform_fraction(moved * self.content.times.len(), coordinates);
-        let object_reach = (0..3).flat_map(|k| <[f32; 2]>::from(prepared.object_extent.component(k)));
+        let object_reach = (0..3).flat_map(|k| <[f32; 2]>::from(prepared.scan.object_extent.component(k)));
         let object_reach = object_reach.fold(0.0f64, |m, v| m.max(f64::from(v).abs()));
         let mut radius = f64::INFINITY;
         for &i in &candidate.placements {
@@ -181,7 +182,7 @@ impl Planner<'_> {
             radius = radius.min(if budget.scale > 0.0 { room / budget.scale } else { f64::INFINITY });
         }
         // A bound beyond the diagonal gains nothing. The factor leaves room for the arithmetic in f64.
-        let diagonal = extent::diagonal(&prepared.extent).max(f64::from(f32::MIN_POSITIVE));
+        let diagonal = extent::diagonal(&prepared.scan.extent).max(f64::from(f32::MIN_POSITIVE));
         radius = radius.min(diagonal) * 0.9999;
         // Edges may be tiny compared with the distance that a mesh travels.
         let least = (MIN_VERTEX_ULPS * ulp(object_reach)).max(diagonal * precision::MIN_DIAGONAL_FRACTION);
@@ -242,19 +243,21 @@ const BONES: u64 = 20_000;
 /// Returns the expected work on a mesh; empty for one that stands still.
 pub fn expected_work(candidate: &MeshCandidate, options: &Arc<Options>) -> ExpectedWork {
     let (source, prepared) = (&candidate.source, &candidate.prepared);
-    let frames = match (prepared.moving, source.moves) {
+    let frames = match (prepared.scan.moving, source.moves) {
         (false, _) => 0,
         (true, Some([first, last])) => u64::from(last - first) + 1,
         (true, None) => source.frames as u64,
     };
-    let points = prepared.points as u64;
+    let points = prepared.scan.points as u64;
     let values = points * frames;
     if values == 0 || options.preset == Preset::Classic {
         return ExpectedWork::default();
     }
     let fixed = prepared.fixed.as_ref();
-    let predicted = prepared.normals != NormalOrigin::None && prepared.normals_animated && fixed.is_some();
-    let there = [true, predicted, predicted && prepared.tangents];
+    let predicted = prepared.channels.normals != NormalOrigin::None
+        && prepared.channels.normals_animated
+        && fixed.is_some();
+    let there = [true, predicted, predicted && prepared.channels.tangents];
     let sum =
         |of: [u64; 3]| -> u64 { there.iter().zip(of).map(|(&there, work)| u64::from(there) * work).sum() };
     let position = |effort: u32| POSITION[effort.clamp(1, 9) as usize - 1];

@@ -165,7 +165,7 @@ impl MeshCoder {
     /// Returns the approximate bytes of a mesh's keys in a plan; `None` if frames refer to no keys.
     pub fn known_size(&self) -> Option<u64> {
         let moves = self.fluid.is_none() && self.particles.is_none() && self.constant_bounds().is_none();
-        let points = self.plan.prepared.points as u64;
+        let points = self.plan.prepared.scan.points as u64;
         moves.then(|| u64::from(self.schedule().keys()) * points * KEY_BYTES)
     }
 

@@ -49,7 +49,8 @@ fn group_bytes(job: &Job, every: usize) -> u64 {
     let (mut largest, mut outputs) = (0u64, 0u64);
     for (plan, _) in &job.plans {
         let vertices =
-            plan.prepared.fixed.as_ref().map_or(2 * plan.prepared.points, |f| f.vertex_point.len()) as u64;
+            plan.prepared.fixed.as_ref().map_or(2 * plan.prepared.scan.points, |f| f.vertex_point.len())
+                as u64;
         let (mut levels, mut floats) = (0u64, 24u64);
         for stream in plan.streams.iter().filter(|s| s.animated) {
             levels += stream.semantic.components() as u64 * u64::from(stream.word);

@@ -102,7 +102,7 @@ fn mesh_record(
         codec,
         vertices: fixed.map_or(totals.vertices, |f| f.vertex_point.len()) as u32,
         indices: fixed.map_or(totals.indices, |f| f.indices.len()) as u32,
-        source_points: prepared.points as u32,
+        source_points: prepared.scan.points as u32,
         points,
         bounds: plan.bounds(),
         connectivity: connectivity.locations[m],
@@ -145,7 +145,7 @@ fn period(job: &Job) -> f64 {
             let Some(fixed) = &plan.prepared.fixed else {
                 return Ok(false);
             };
-            moves |= plan.prepared.moving;
+            moves |= plan.prepared.scan.moving;
             let last = plan.source.times.len() - 1;
             plan.source.object_points(0, &fixed.first_points, &mut a)?;
             plan.source.object_points(last, &fixed.first_points, &mut b)?;
@@ -169,7 +169,7 @@ fn period(job: &Job) -> f64 {
 
 /// Returns the source map of a mesh; that of a mesh whose faces change has no vertices.
 pub fn mesh_source_map(plan: &MeshPlan) -> SourceMap {
-    let made_normals = plan.prepared.normals == NormalOrigin::Generated;
+    let made_normals = plan.prepared.channels.normals == NormalOrigin::Generated;
     let Some(fixed) = &plan.prepared.fixed else {
         return SourceMap { computed_normals: made_normals, ..SourceMap::default() };
     };
@@ -177,7 +177,7 @@ pub fn mesh_source_map(plan: &MeshPlan) -> SourceMap {
         computed_normals: made_normals,
         face_starts: fixed.face_starts.clone(),
         other_faces: fixed.undetermined_faces.clone(),
-        points: plan.prepared.points as u32,
+        points: plan.prepared.scan.points as u32,
         corners: fixed.faces.corner_point.len() as u32,
         faces: fixed.face_count as u32,
         vertex_point: fixed.vertex_point.clone(),

@@ -36,7 +36,7 @@ pub fn make_lod(plan: &MeshPlan, options: &Options) -> Result<Lod, Error> {
             point: &point,
             vertex_point: &fixed.vertex_point,
             vertex_attributes: &vertex_attributes(plan, fixed)?,
-            moving: plan.prepared.moving,
+            moving: plan.prepared.scan.moving,
             frames: &visible_frames(plan),
             error_bound: plan.error_bound,
             read: &|frame, out| {

@@ -136,7 +136,7 @@ fn attribute(
             let what = "is not one value of the whole mesh, which has other faces now";
             return Ok(Err(what.into()));
         }
-        (_, Some(fixed)) => match point_groups(&job.content.times, plan.prepared.points, &mut reader)? {
+        (_, Some(fixed)) => match point_groups(&job.content.times, plan.prepared.scan.points, &mut reader)? {
             Err(what) => return Ok(Err(what.into())),
             Ok(groups) => vertex_groups(fixed, coder, groups),
         },

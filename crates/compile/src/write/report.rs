@@ -117,7 +117,7 @@ impl WrittenFile<'_> {
             lod: self.lod(m, triangles),
             hidden: self.hidden(m),
             part_attributes: self.part_attributes(m),
-            source_points: plan.prepared.points,
+            source_points: plan.prepared.scan.points,
             frames: job.content.times.len(),
             normals_decide: plan.normal_precision.map(|decided| NormalPrecision {
                 bytes_then: decided.estimated_fraction.map(|part| (part * bytes as f64).round()),

@@ -182,7 +182,7 @@ impl Encoding<'_> {
         let mut per_segment = 1u64 << 16;
         for (plan, _) in self.plans {
             let fixed = plan.prepared.fixed.as_ref();
-            let vertices = fixed.map_or(2 * plan.prepared.points, |f| f.vertex_point.len()) as u64;
+            let vertices = fixed.map_or(2 * plan.prepared.scan.points, |f| f.vertex_point.len()) as u64;
             if plan.streams.iter().any(|s| s.animated) {
                 // Decoded keys; units before they are written.
                 per_segment += vertices * u64::from(schedule.restart()) * (16 + 16 * 8);
