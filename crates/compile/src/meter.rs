@@ -467,4 +467,46 @@ mod tests {
         assert_eq!((left(&meter), done(&meter)), ([0; 3], [0; 3]));
         assert!(work.now.lock().unwrap().name.is_empty());
     }
+
+    /// Counts the reports, and the threads that make them.
+    #[derive(Default)]
+    struct Reports(Mutex<Vec<std::thread::ThreadId>>);
+
+    impl Progress for Reports {
+        fn update(&self, phase: Phase, _: u64, _: u64) {
+            assert_eq!(phase, Phase::Search);
+            self.0.lock().unwrap().push(std::thread::current().id());
+        }
+    }
+
+    #[test]
+    fn progress_is_reported_by_the_thread_that_waits_and_before_the_next_phase() {
+        let (meter, reports) = (Meter::default(), Reports::default());
+        let count = || reports.0.lock().unwrap().len();
+        for round in 1..=20 {
+            let before = count();
+            let done = meter.watch(&reports, || {
+                let work = meter.add_mesh("/a", ahead());
+                work.trying("settings");
+                meter.flush();
+                assert!(count() > before, "all is reported");
+                work.finish();
+                round
+            });
+            assert_eq!(done, round);
+            assert!(count() >= before + 2);
+        }
+        let own = std::thread::current().id();
+        assert!(reports.0.lock().unwrap().iter().all(|thread| *thread == own));
+        // Nothing to report: nothing to wait for.
+        meter.watch(&reports, || meter.flush());
+    }
+
+    #[test]
+    fn a_panic_ends_the_watch() {
+        let (meter, reports) = (Meter::default(), Reports::default());
+        let work = std::panic::AssertUnwindSafe(|| meter.watch(&reports, || panic!("work")));
+        assert!(std::panic::catch_unwind(work).is_err());
+        assert_eq!(meter.watch(&reports, || 3), 3);
+    }
 }
