@@ -57,6 +57,8 @@ struct News {
     trying: Option<String>,
     /// `true` while a report is under way.
     reporting: bool,
+    /// `true` while there is somebody who reports.
+    watched: bool,
     ended: bool,
 }
 
@@ -154,10 +156,11 @@ impl Meter {
     /// Does some of the work on a thread of its own, and reports its progress from this one meanwhile.
     pub fn watch<T: Send>(&self, progress: &dyn Progress, work: impl FnOnce() -> T + Send) -> T {
         let totals = &*self.0;
-        totals.news().ended = false;
+        *totals.news() = News { watched: true, ..News::default() };
         std::thread::scope(|threads| {
+            let _unwatched = OnDrop(totals, |news| news.watched = false);
             let worker = threads.spawn(|| {
-                let _end = EndOnDrop(totals);
+                let _ended = OnDrop(totals, |news| news.ended = true);
                 work()
             });
             while let Some(trying) = totals.wait() {
@@ -170,24 +173,22 @@ impl Meter {
             worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })
     }
-}
 
-impl Meter {
     /// Waits, within [`Meter::watch`], until all is reported: the next phase may report its own progress.
     pub fn flush(&self) {
         let mut news = self.0.news();
-        while news.reporting || news.trying.is_some() {
+        while news.watched && (news.reporting || news.trying.is_some()) {
             news = self.0.changed.wait(news).unwrap_or_else(PoisonError::into_inner);
         }
     }
 }
 
-/// Ends [`Meter::watch`], also after a panic.
-struct EndOnDrop<'t>(&'t Totals);
+/// Changes the news when it is dropped, also by a panic, so that nobody waits for ever.
+struct OnDrop<'t>(&'t Totals, fn(&mut News));
 
-impl Drop for EndOnDrop<'_> {
+impl Drop for OnDrop<'_> {
     fn drop(&mut self) {
-        self.0.news().ended = true;
+        (self.1)(&mut self.0.news());
         self.0.changed.notify_all();
     }
 }
@@ -508,5 +509,19 @@ mod tests {
         let work = std::panic::AssertUnwindSafe(|| meter.watch(&reports, || panic!("work")));
         assert!(std::panic::catch_unwind(work).is_err());
         assert_eq!(meter.watch(&reports, || 3), 3);
+        // Nor does the work wait for somebody who has panicked.
+        struct Panics;
+        impl Progress for Panics {
+            fn update(&self, _: Phase, _: u64, _: u64) {
+                panic!("report");
+            }
+        }
+        let work = std::panic::AssertUnwindSafe(|| {
+            meter.watch(&Panics, || {
+                meter.add_mesh("/a", ahead()).trying("settings");
+                meter.flush();
+            });
+        });
+        assert!(std::panic::catch_unwind(work).is_err());
     }
 }
