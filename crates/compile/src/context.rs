@@ -1,4 +1,4 @@
-//! What all passes of a compile share: the content with its options, the threads, and the progress.
+//! The state that all passes of a compile share: the content with its options, the threads, and the progress.
 
 use crate::Error;
 use crate::meter::Meter;

@@ -60,7 +60,7 @@ pub struct MeshChannels {
 /// A mesh after all its frames were examined (`prepare`): bounds, channels, and the layout of its triangles
 /// if faces are constant.
 pub struct Prepared {
-    /// What follows from the positions in all frames.
+    /// Results of the scan of the positions in all frames.
     pub scan: PositionScan,
     /// Normals, uvs, colours and velocities.
     pub channels: MeshChannels,

@@ -32,7 +32,7 @@ pub const LINES: &[(&str, usize)] = &[
     ("test.sh", 58),
 ];
 
-/// How far a number may lie above the code, in per cent.
+/// The largest excess of a number over the code, in per cent.
 pub const ROOM_PERCENT: usize = 1;
 
 /// Returns the lines of code of a file; 0 for tests, documents and data.
