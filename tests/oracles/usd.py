@@ -186,7 +186,7 @@ def below(root, skinned, cache, time, out, depth=0):
             shape = shape_points(prim, time)
             if shape is not None:
                 out.is_partial = True
-                out.append(transformed(shape, cache.GetLocalToWorldTransform(prim)))
+                out.append(all_points(prim, shape, skinned, cache, time))
                 continue
             points = own_points(prim, skinned, cache, time)
             if points is not None:
