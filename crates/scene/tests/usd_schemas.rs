@@ -129,6 +129,45 @@ fn instances_go_by_velocities_between_samples() {
 }
 
 #[test]
+fn what_goes_on_beyond_its_samples_does_so_as_long_as_anything_moves() {
+    let other = "def Mesh \"O\" { float3 xformOp:translate.timeSamples = { -10: (0,0,0), 100: (1,0,0) } \
+                 uniform token[] xformOpOrder = [\"xformOp:translate\"] }";
+    let mesh = |spline: &str| {
+        format!(
+            "def Mesh \"M\" {{ {SHEET} double xformOp:translateX.spline = {{ {spline}, 0: 0; post linear, 10: 5, }} \
+             uniform token[] xformOpOrder = [\"xformOp:translateX\"] }}"
+        )
+    };
+    let instances = format!(
+        "def PointInstancer \"I\" {{ rel prototypes = </I/P> int[] protoIndices = [0] \
+         point3f[] positions.timeSamples = {{ 0: [(0,0,0)], 24: [(24,0,0)] }} \
+         vector3f[] velocities.timeSamples = {{ 0: [(24,0,0)], 24: [(-12,0,0)] }} \
+         def Mesh \"P\" {{ {SHEET} }} }}"
+    );
+    for head in ["", "( startTimeCode = 0 endTimeCode = 20 )"] {
+        for (spline, before, after) in [
+            ("bezier, pre: sloped(2), post: sloped(-1)", -20.0, -85.0),
+            ("bezier, post: linear", 0.0, 50.0),
+            ("hermite, pre: loop repeat, post: held", -5.0, 5.0),
+        ] {
+            let text = format!("{head}\n{} {other}", mesh(spline));
+            assert_last(&text, "/M", &[(-10.0, [before, 1.0, 0.0]), (100.0, [after, 1.0, 0.0])]);
+        }
+        let text = format!("{head}\n{instances} {other}");
+        let places = [(0.0, 0.0), (12.0, 12.0), (24.0, 24.0), (72.0, 0.0), (100.0, -14.0), (-10.0, -10.0)];
+        assert_last(&text, "/I/0/P", &places.map(|(code, x)| (code, [x, 1.0, 0.0])));
+    }
+    // Where that would be too many samples, it is held there, with a remark.
+    let far = other.replace("100:", "1e9:");
+    let remarks =
+        assert_last(&format!("{} {far}", mesh("bezier, post: loop reset")), "/M", &[(7.0, [3.5, 1.0, 0.0])]);
+    assert!(
+        remarks.iter().any(|remark| remark.what.contains("is held before time code -10 or after")),
+        "{remarks:?}"
+    );
+}
+
+#[test]
 fn operations_go_their_own_way_also_through_nothing() {
     let mesh = |ops: &str| format!("def Mesh \"M\" {{ {SHEET} {ops} }}");
     let flat = "float3 xformOp:scale.timeSamples = { 0: (1,1,1), 10: (1,-1,1) } float xformOp:rotateZ = 90 \

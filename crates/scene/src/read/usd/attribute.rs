@@ -3,7 +3,7 @@
 use super::clips::{ClipSamples, ClipSet};
 use super::layer::{Layer, LayerSamples};
 use super::specs::{PropertySpec, ValueRef};
-use super::spline_samples::{SplineSpan, sample_spline};
+use super::spline_samples::{CodeRange, SplineSpan, sample_spline};
 use super::value::{Numbers, Retime, Scalar, Value, type_name};
 use crate::{Error, Identity};
 use std::path::Path;
@@ -156,18 +156,29 @@ impl AttributeValues {
 }
 
 /// The parts of an attribute found so far, from the strongest opinion on.
-#[derive(Default)]
 pub struct FoundAttribute {
     pub type_name: Option<Arc<str>>,
     pub interpolation: Option<Arc<str>>,
     pub weight: Option<f64>,
     /// The number of samples made of splines.
     pub samples: usize,
+    /// The range in which these samples are those of the splines.
+    pub range: CodeRange,
     /// `Some(None)`: blocked, whatever weaker opinions say.
     pub value: Option<Option<(Retime, TimedValues)>>,
 }
 
 impl FoundAttribute {
+    /// Nothing is found yet.
+    pub const NONE: FoundAttribute = FoundAttribute {
+        type_name: None,
+        interpolation: None,
+        weight: None,
+        samples: 0,
+        range: CodeRange::ALL,
+        value: None,
+    };
+
     /// Adds the opinion of a layer.
     pub fn add_opinion(
         &mut self,
@@ -201,13 +212,14 @@ impl FoundAttribute {
             && let Value::Spline(spline) = layer.value(spline)?
             && !spline.is_empty()
         {
-            let Some((times, numbers)) = sample_spline(&spline, &SplineSpan { retime, ..span }) else {
+            let Some(sampled) = sample_spline(&spline, &span) else {
                 let what = "time codes of a spline; bake it";
                 return Err(Error::limit(&layer.name, what, u64::from(u32::MAX), 1 << 20));
             };
-            self.samples += times.len();
-            let values = AttributeValues::Spline(layer.clone(), numbers.into());
-            self.value = Some(Some((Retime::IDENTITY, (Some(times.into()), values))));
+            self.samples += sampled.times.len();
+            self.range = self.range.intersection(sampled.range);
+            let values = AttributeValues::Spline(layer.clone(), sampled.values.into());
+            self.value = Some(Some((Retime::IDENTITY, (Some(sampled.times.into()), values))));
             return Ok(());
         }
         self.value = match (samples, field("default")) {

@@ -5,7 +5,7 @@ use super::clip_sets::{ClipDictionary, ClipSets, SitedClipSet};
 use super::schema;
 use super::site::{ArcKind, LayerSpecs, Site, in_scene};
 use super::specs::{PropertySpec, SpecId};
-use super::spline_samples::SplineSpan;
+use super::spline_samples::{CodeRange, SplineSpan};
 use super::stack::{Stack, Stacks, abbreviated, layer_field};
 use super::text;
 use super::value::{ListEdit, Retime, Value};
@@ -14,7 +14,7 @@ use crate::{Error, Remark};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Upper limit for the properties of a prim.
 const MAX_PROPERTIES: usize = 1 << 13;
@@ -60,6 +60,8 @@ pub struct Stage {
     /// The times at which splines are sampled, and the number of samples made of them.
     span: SplineSpan,
     samples: AtomicUsize,
+    /// The range in which everything that goes on beyond its samples is read.
+    covered: Mutex<CodeRange>,
     /// Attributes that are of a type they cannot have: prim, name and type.
     mistyped: Mutex<BTreeSet<(String, String, Arc<str>)>>,
     clip_sets: ClipSets,
@@ -78,7 +80,9 @@ pub type InstanceKey = Vec<([usize; 2], SpecId, [u64; 2])>;
 type ClipKey = Vec<([usize; 3], SpecId, [u64; 2])>;
 
 impl Stage {
-    pub fn open(path: &Path) -> Result<Stage, Error> {
+    /// Opens a stage. What goes on beyond its samples is read for the range that the stage states to show, and
+    /// for `range`.
+    pub fn open(path: &Path, range: Option<CodeRange>) -> Result<Stage, Error> {
         let (clip_sets, known_sets, known_prims, lost) = Default::default();
         let stacks = Stacks::open(path)?;
         let root = &stacks.stacks[0];
@@ -88,8 +92,10 @@ impl Stage {
                 .filter(|code| code.is_finite()))
         };
         let shown = code("startTimeCode")?.zip(code("endTimeCode")?).filter(|(from, to)| from <= to);
-        let span = SplineSpan { retime: Retime::IDENTITY, step: BEFORE_STEP * root.rate()?, shown };
-        let samples = AtomicUsize::new(0);
+        let shown = shown.map(|(first, last)| CodeRange { first, last });
+        let range = shown.into_iter().chain(range).reduce(CodeRange::union);
+        let span = SplineSpan { retime: Retime::IDENTITY, step: BEFORE_STEP * root.rate()?, range };
+        let (samples, covered) = (AtomicUsize::new(0), Mutex::new(CodeRange::ALL));
         let (places, lookups, bytes, odd) = Default::default();
         Ok(Stage {
             stacks,
@@ -98,6 +104,7 @@ impl Stage {
             bytes,
             span,
             samples,
+            covered,
             mistyped: odd,
             clip_sets,
             known_sets,
@@ -110,15 +117,29 @@ impl Stage {
         &self.stacks.stacks[0]
     }
 
-    /// Returns the first and last time code of the shown range, if the file states it.
-    pub fn shown_range(&self) -> Option<[f64; 2]> {
-        self.span.shown.map(|(from, to)| [from, to])
+    /// Returns the range in which what goes on beyond its samples is read, if it is known.
+    pub fn range(&self) -> Option<CodeRange> {
+        self.span.range
+    }
+
+    /// Notes that something that goes on beyond its samples is read in a range alone.
+    pub fn limit_covered(&self, range: CodeRange) {
+        let mut covered = self.covered.lock().unwrap_or_else(PoisonError::into_inner);
+        *covered = covered.intersection(range);
+    }
+
+    /// `true` if everything that goes on beyond its samples is read for all of a range, up to the step before
+    /// a jump at its ends.
+    pub fn covers(&self, range: CodeRange) -> bool {
+        let covered = *self.covered.lock().unwrap_or_else(PoisonError::into_inner);
+        let step = 2.0 * self.span.step;
+        covered.first <= range.first + step && range.last <= covered.last + step
     }
 
     /// Returns all remarks so far, and the files that were opened.
     pub fn finish(mut self) -> (Vec<Remark>, Vec<std::path::PathBuf>) {
         let clips = &self.clip_sets.open_clips.remarks;
-        let clips = std::mem::take(&mut *clips.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+        let clips = std::mem::take(&mut *clips.lock().unwrap_or_else(PoisonError::into_inner));
         clips.into_iter().for_each(|Remark { node, what }| self.stacks.remark(&node, what));
         let odd = self.mistyped.lock().map(|mut odd| std::mem::take(&mut *odd)).unwrap_or_default();
         for (node, name, own) in odd {
@@ -401,7 +422,7 @@ impl Stage {
 
     /// Returns an attribute, if it has a value.
     pub fn attribute(&self, prim: &Prim, name: &str) -> Result<Option<UsdAttribute>, Error> {
-        let mut found = FoundAttribute::default();
+        let mut found = FoundAttribute::NONE;
         for site in &prim.sites {
             let stack = &self.stacks.stacks[site.stack];
             // Clips are weaker than the layer that defines them.
@@ -416,7 +437,8 @@ impl Stage {
             }
             found.add_clips(&mut clips, usize::MAX, &site.path, name)?;
         }
-        let FoundAttribute { type_name, interpolation, weight, samples, value } = found;
+        let FoundAttribute { type_name, interpolation, weight, samples, range, value } = found;
+        self.limit_covered(range);
         let all = self.samples.fetch_add(samples, Ordering::Relaxed) + samples;
         if all > MAX_SPLINE_SAMPLES {
             let (what, name) = ("time codes of all splines; bake them", &self.root_stack().root_layer().name);

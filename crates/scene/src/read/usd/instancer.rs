@@ -7,6 +7,7 @@ use super::instances::{
     InstanceId, InstancePlacement, InstanceSpan, InstanceTransform, InstanceTransforms, instance_ids,
 };
 use super::samples::{ChangeTimes, Timeline, i32s, i64s};
+use super::spline_samples::CodeRange;
 use crate::{ABSENT, Channel, Error, Identity, TIME_TOLERANCE, TimeSampling, Transform};
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -52,8 +53,11 @@ impl Instancer {
         let lists = InstanceLists { prototype_indices: kinds, counts, placement: places, invisible };
         let mut lives = InstanceCollector::new(prototypes.len(), inactive);
         let name = stage.root_stack().root_layer().name.clone();
-        let shown = stage.shown_range().map(|codes| codes.map(|code| timeline.seconds(code)));
-        let (sampling, steady) = lists.collect(&mut lives, (timeline, shown), &name)?;
+        let (sampling, steady) = lists.collect(&mut lives, (timeline, stage.range()), &name)?;
+        if lists.placement.is_moved() {
+            let ends = [0, steady.len() - 1].map(|sample| timeline.code(sampling.time(sample)));
+            stage.limit_covered(CodeRange { first: ends[0], last: ends[1] });
+        }
         lives.remarks(stage, prim);
         let instances = lives.instances;
         let all = Arc::new(InstanceTransforms::new(lists.placement, sampling, steady));
@@ -135,14 +139,17 @@ impl InstanceLists {
     fn collect(
         &self,
         lives: &mut InstanceCollector,
-        (timeline, shown): (&Timeline, Option<[f64; 2]>),
+        (timeline, range): (&Timeline, Option<CodeRange>),
         name: &Path,
     ) -> Result<(Arc<TimeSampling>, Vec<bool>), Error> {
         let mut changes = ChangeTimes::default();
         changes.add(&self.prototype_indices);
         self.placement.add_changes(&mut changes);
         self.invisible.iter().for_each(|own| changes.add(own));
-        changes.add_times(self.placement.drift_times(shown));
+        if let Some(range) = range {
+            let ends = [range.first, range.last].map(|code| timeline.seconds(code));
+            changes.add_times(self.placement.drift_times(ends));
+        }
         let (sampling, count) = changes.sampling();
         let (mut times, mut steady, mut starts) = (Vec::new(), Vec::new(), Vec::new());
         let mut last: Option<(ListState, f64)> = None;

@@ -88,11 +88,13 @@ impl InstancePlacement {
         }
     }
 
-    /// Returns those ends of the shown range that velocities reach beyond all samples.
-    pub fn drift_times(&self, shown: Option<[f64; 2]>) -> Vec<f64> {
-        let Some(shown) = shown else {
-            return Vec::new();
-        };
+    /// `true` if velocities move instances from their samples on.
+    pub fn is_moved(&self) -> bool {
+        self.linear_motion.is_some() || self.angular_motion.is_some()
+    }
+
+    /// Returns those ends of a range of time that velocities reach beyond all samples.
+    pub fn drift_times(&self, ends: [f64; 2]) -> Vec<f64> {
         fn outside<T: Clone + Send + Sync + 'static>(channel: &Channel<T>, time: f64) -> bool {
             channel.is_empty() || time < channel.time(0) || time > channel.time(channel.len() - 1)
         }
@@ -101,7 +103,7 @@ impl InstancePlacement {
             self.linear_motion.is_some() && outside(&self.positions, *time)
                 || turns.is_some_and(|turns| outside(turns, *time))
         };
-        let mut times: Vec<f64> = shown.into_iter().filter(drifts).collect();
+        let mut times: Vec<f64> = ends.into_iter().filter(drifts).collect();
         times.dedup();
         times
     }

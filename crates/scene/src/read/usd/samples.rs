@@ -2,6 +2,7 @@
 
 use super::attribute::{AttributeValues, UsdAttribute};
 use super::rotation::slerp_unnormalized;
+use super::spline_samples::CodeRange;
 use super::value::{Retime, Value};
 use crate::{Channel, Error, Identity, Source, TimeSampling};
 use glam::DQuat;
@@ -22,11 +23,13 @@ pub struct Timeline {
     known: HashMap<(usize, [u64; 2]), Arc<TimeSampling>>,
     /// Keeps the lists alive, whose addresses are the keys.
     lists: Vec<Arc<[f64]>>,
+    /// The range of all samples.
+    range: CodeRange,
 }
 
 impl Timeline {
     pub fn new(rate: f64) -> Timeline {
-        Timeline { rate, known: HashMap::new(), lists: Vec::new() }
+        Timeline { rate, known: HashMap::new(), lists: Vec::new(), range: CodeRange::NONE }
     }
 
     fn sampling(&mut self, times: &Arc<[f64]>, retime: Retime) -> Arc<TimeSampling> {
@@ -34,7 +37,10 @@ impl Timeline {
         if let Some(known) = self.known.get(&key) {
             return known.clone();
         }
-        let mut seconds: Vec<f64> = times.iter().map(|code| retime.time(*code) / self.rate).collect();
+        let codes = || times.iter().map(|code| retime.time(*code));
+        self.range =
+            codes().fold(self.range, |range, code| range.union(CodeRange { first: code, last: code }));
+        let mut seconds: Vec<f64> = codes().map(|code| code / self.rate).collect();
         if retime.scale < 0.0 {
             seconds.reverse();
         }
@@ -47,6 +53,16 @@ impl Timeline {
     /// Returns the time in seconds of a time code of the scene.
     pub fn seconds(&self, code: f64) -> f64 {
         code / self.rate
+    }
+
+    /// Returns the time code of the scene of a time in seconds.
+    pub fn code(&self, seconds: f64) -> f64 {
+        seconds * self.rate
+    }
+
+    /// Returns the range of all samples of the channels that were made.
+    pub fn range(&self) -> CodeRange {
+        self.range
     }
 
     /// Returns the time of the last whole time code before a time, both in seconds.

@@ -9,6 +9,7 @@ use super::mesh::{self, UnassignedFaces};
 use super::samples::Timeline;
 use super::site::is_within;
 use super::skel::{self, MeshBinding, SkeletonCache};
+use super::spline_samples::CodeRange;
 use super::stack::{abbreviated, layer_field};
 use super::value::Value;
 use super::{camera, particles, primitives, xform};
@@ -26,9 +27,36 @@ const MAX_NODES: usize = 1 << 22;
 /// The approximate memory of a channel in bytes, without parts shared by all channels of the same times.
 const CHANNEL_BYTES: usize = 256;
 
-/// Opens a USD file of any form.
+/// Opens a USD file of any form. What goes on beyond its samples, as splines that are extrapolated do, is read
+/// up to the ends of everything else. These are known once the file is read; where it matters, it is read again.
 pub fn open(path: &Path) -> Result<(Scene, Vec<Remark>), Error> {
-    let stage = Stage::open(path)?;
+    let OpenedScene { scene, mut remarks, uncovered } = read(path, None)?;
+    if let Some(range) = uncovered {
+        match read(path, Some(range)) {
+            Ok(again) => return Ok((again.scene, again.remarks)),
+            Err(Error::Limit { what, .. }) => {
+                let CodeRange { first, last } = range;
+                let what = format!(
+                    "what goes on beyond its samples is held before time code {first} or after {last}: {what}"
+                );
+                remarks.push(Remark::new("/", what));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok((scene, remarks))
+}
+
+/// A scene with its remarks.
+struct OpenedScene {
+    scene: Scene,
+    remarks: Vec<Remark>,
+    /// The range of all samples, if something that goes on beyond its own was not read for all of it.
+    uncovered: Option<CodeRange>,
+}
+
+fn read(path: &Path, range: Option<CodeRange>) -> Result<OpenedScene, Error> {
+    let stage = Stage::open(path, range)?;
     let rate = stage.root_stack().rate()?;
     let mut walk = StageReader {
         stage,
@@ -43,7 +71,8 @@ pub fn open(path: &Path) -> Result<(Scene, Vec<Remark>), Error> {
     };
     walk.head(rate)?;
     walk.read_prims()?;
-    let StageReader { mut scene, stage, rigs, .. } = walk;
+    let StageReader { mut scene, stage, rigs, timeline, .. } = walk;
+    let uncovered = Some(timeline.range()).filter(|range| !stage.covers(*range));
     scene.skeletons = rigs.skeletons;
     scene.clips = rigs.clips;
     let (mut remarks, mut files) = stage.finish();
@@ -53,7 +82,7 @@ pub fn open(path: &Path) -> Result<(Scene, Vec<Remark>), Error> {
         Ok(counts) => scene.counts = counts,
         Err(error) => remarks.push(Remark::new("/", format!("not counted: {error}"))),
     }
-    Ok((scene, remarks))
+    Ok(OpenedScene { scene, remarks, uncovered })
 }
 
 /// The state that a prim passes on to prims below it.
