@@ -8,7 +8,7 @@
 use crate::baselines::clip_baselines;
 use crate::machine;
 use anyhow::{Context, bail};
-use meshreel::clip::{ClipCursor, PoseSource, Query, RandomAccessClip, Repeats, Rounding, SkeletonRecord};
+use meshreel::clip::{Clip, ClipCursor, Query, SkeletonRecord};
 use meshreel::{Limits, Reel, Transform};
 use meshreel_codec::clip::random_access::RandomAccess;
 use meshreel_codec::simd::isa::Isa;
@@ -302,7 +302,7 @@ fn measure(file: &Path, arguments: &Arguments) -> anyhow::Result<Row> {
         meshreel_compile::clip::ClipOptions { tolerance: arguments.tolerance, ..Default::default() };
     let in_memory =
         meshreel_compile::clip::random_access::compress(&scene.skeletons[0], &scene.clips[0], &clip_options)?;
-    let resident = RandomAccessClip::open(&reel.skeletons()?[0], &in_memory.bytes)?;
+    let resident = Clip::from_random_access(&reel.skeletons()?[0], &[&in_memory.bytes])?;
     same_everywhere(&scene.skeletons[0], &in_memory)?;
     Ok(Row {
         name: clip.name.clone(),
@@ -319,9 +319,9 @@ fn measure(file: &Path, arguments: &Arguments) -> anyhow::Result<Row> {
         play: streamed_pose_ns(&reel)?,
         random_access_bytes: in_memory.bytes.len() as u64,
         random_access_error: in_memory.max_error,
-        pose: random_access_pose_ns(&resident)?,
+        pose: random_access_pose_ns(&mut resident.cursor())?,
         cold: cold_pose_ns(&reel.skeletons()?[0], &in_memory.bytes)?,
-        joint: random_access_joint_ns(&resident)?,
+        joint: random_access_joint_ns(&mut resident.cursor())?,
         second_layer: second_layer(&scene, &options, clip.bytes)?,
         ok: verified.ok && in_memory.max_error <= in_memory.tolerance,
         acl: None,
@@ -346,7 +346,7 @@ fn second_layer(scene: &Scene, options: &Options, one: u64) -> anyhow::Result<[f
 /// since one pass is too short for the resolution of the system's processor time.
 fn streamed_pose_ns(reel: &Reel) -> anyhow::Result<f64> {
     let clip = &reel.clips()?[0];
-    let mut cursor = ClipCursor::new(clip);
+    let mut cursor = clip.cursor();
     let mut pose = vec![Transform::IDENTITY; clip.joints()];
     let ticks = (clip.duration() * 60.0) as usize + 1;
     let mut best = f64::MAX;
@@ -354,7 +354,7 @@ fn streamed_pose_ns(reel: &Reel) -> anyhow::Result<f64> {
         let start = Instant::now();
         for tick in 0..ticks {
             let seconds = tick as f64 / 60.0;
-            clip.sample(&mut cursor, seconds, Repeats::Clamp, Rounding::None, &mut pose)?;
+            cursor.pose(&Query::new(seconds), &mut pose[..])?;
         }
         best = best.min(start.elapsed().as_secs_f64());
     }
@@ -362,7 +362,7 @@ fn streamed_pose_ns(reel: &Reel) -> anyhow::Result<f64> {
 }
 
 /// Returns pseudo-random times in seconds, the same in every run.
-fn times(clip: &RandomAccessClip) -> impl Iterator<Item = f64> {
+fn times(clip: &Clip) -> impl Iterator<Item = f64> {
     let duration = clip.duration();
     (0..4000u64).map(move |i| {
         let x = i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 11;
@@ -371,13 +371,14 @@ fn times(clip: &RandomAccessClip) -> impl Iterator<Item = f64> {
 }
 
 /// Returns the nanoseconds per pose of the random-access form, the best of several passes.
-fn random_access_pose_ns(clip: &RandomAccessClip) -> anyhow::Result<f64> {
+fn random_access_pose_ns(cursor: &mut ClipCursor) -> anyhow::Result<f64> {
+    let clip = cursor.clip().clone();
     let mut pose = vec![Transform::IDENTITY; clip.joints()];
     let mut best = f64::MAX;
     for _ in 0..40 {
         let start = Instant::now();
-        for seconds in times(clip).take(1000) {
-            clip.sample(&mut (), seconds, Repeats::Clamp, Rounding::None, &mut pose)?;
+        for seconds in times(&clip).take(1000) {
+            cursor.pose(&Query::new(seconds), &mut pose[..])?;
         }
         best = best.min(start.elapsed().as_secs_f64());
     }
@@ -393,16 +394,18 @@ fn cold_pose_ns(skeleton: &Arc<SkeletonRecord>, bytes: &[u8]) -> anyhow::Result<
     const PAGES: usize = 4000;
     let joints = skeleton.parents.len();
     let copies = (CACHE / (80 * joints)).max(PAGES);
-    let clips =
-        (0..copies).map(|_| RandomAccessClip::open(skeleton, bytes)).collect::<Result<Vec<_>, _>>()?;
+    let mut cursors = (0..copies)
+        .map(|_| Ok(Clip::from_random_access(skeleton, &[bytes])?.cursor()))
+        .collect::<anyhow::Result<Vec<_>>>()?;
+    let clip = cursors[0].clip().clone();
     let raw: Vec<Vec<Transform>> =
         (0..copies).map(|_| vec![Transform::IDENTITY; joints.max(8192 / 40)]).collect();
     let mut pose = vec![Transform::IDENTITY; joints];
     let mut all = [Vec::new(), Vec::new()];
-    for seconds in times(&clips[0]).skip(1).take(11) {
+    for seconds in times(&clip).skip(1).take(11) {
         let start = Instant::now();
-        for clip in &clips {
-            clip.sample(&mut (), seconds, Repeats::Clamp, Rounding::None, &mut pose)?;
+        for cursor in &mut cursors {
+            cursor.pose(&Query::new(seconds), &mut pose[..])?;
         }
         all[0].push(start.elapsed().as_secs_f64() * 1e9 / copies as f64);
         let start = Instant::now();
@@ -443,19 +446,20 @@ fn same_everywhere(
 }
 
 /// Returns the nanoseconds per single joint of the random-access form, the best of several passes.
-fn random_access_joint_ns(clip: &RandomAccessClip) -> anyhow::Result<f64> {
+fn random_access_joint_ns(cursor: &mut ClipCursor) -> anyhow::Result<f64> {
+    let clip = cursor.clip().clone();
     let mut best = f64::MAX;
     let mut sum = 0.0;
     for _ in 0..9 {
         let start = Instant::now();
-        for (i, seconds) in times(clip).enumerate() {
+        for (i, seconds) in times(&clip).enumerate() {
             let joint = i * 7 % clip.joints();
-            sum += clip.joint(&mut (), joint, &Query::new(seconds))?.local.rotation[3];
+            sum += cursor.joint(joint, &Query::new(seconds))?.local.rotation[3];
         }
         best = best.min(start.elapsed().as_secs_f64());
     }
     anyhow::ensure!(sum.is_finite(), "a rotation that is none");
-    Ok(best * 1e9 / times(clip).count() as f64)
+    Ok(best * 1e9 / times(&clip).count() as f64)
 }
 
 /// Returns the processor time of this thread; `None` on systems other than Linux.

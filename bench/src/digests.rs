@@ -6,7 +6,7 @@
 //! list.
 
 use anyhow::{Context, bail};
-use meshreel::clip::{ClipCursor, PoseSource, Query};
+use meshreel::clip::Query;
 use meshreel::{FrameDecoder, FrameView, Limits, Pace, Reel, Transform};
 use meshreel_format::checksum;
 use std::path::{Path, PathBuf};
@@ -201,13 +201,13 @@ fn decoded_checksum(path: &Path) -> anyhow::Result<u64> {
         (0..rig.vertex_count()).for_each(|v| sum.floats(&rig.bind_position(v)));
     }
     for clip in reel.clips()? {
-        let mut cursor = ClipCursor::new(&clip);
+        let mut cursor = clip.cursor();
         let mut pose = vec![Transform::IDENTITY; clip.joints()];
         for sample in 0..clip.samples() {
-            clip.sample_at(&mut cursor, sample, &mut pose)?;
+            cursor.sample(sample, &mut pose)?;
             pose.iter().for_each(|t| sum.transform(t));
             let query = Query::new(clip.duration() * (sample as f64 + 0.3) / clip.samples() as f64);
-            clip.pose(&mut cursor, &query, &mut pose[..])?;
+            cursor.pose(&query, &mut pose[..])?;
             pose.iter().for_each(|t| sum.transform(t));
             for track in 0..clip.scalar_tracks().len() {
                 sum.floats(&clip.scalar(track, &query)?);

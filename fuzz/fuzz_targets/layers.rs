@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target};
-use meshreel::clip::{ClipCursor, Database, DatabaseOptions, PoseSource, Repeats, Rounding};
+use meshreel::clip::{Database, DatabaseOptions, Query};
 use meshreel::{Limits, Reel, Transform};
 use meshreel_fuzz::reel::{mutate, seal};
 use std::sync::Arc;
@@ -36,11 +36,11 @@ fuzz_target!(|data: &[u8]| {
         let mut pose = vec![Transform::IDENTITY; clip.joints()];
         for i in 0..12 {
             let seconds = f64::from(i) * 0.37;
-            let streamed = clip.sample(&mut cursor, seconds, Repeats::Wrap, Rounding::None, &mut pose);
+            let streamed = cursor.pose(&Query::new(seconds).wrapped(), &mut pose[..]);
             if let (true, Ok(whole)) = (all, &whole) {
                 let mut other = vec![Transform::IDENTITY; clip.joints()];
-                let mut own = ClipCursor::new(&whole[c]);
-                let loaded = whole[c].sample(&mut own, seconds, Repeats::Wrap, Rounding::None, &mut other);
+                let mut own = whole[c].cursor();
+                let loaded = own.pose(&Query::new(seconds).wrapped(), &mut other[..]);
                 assert_eq!(streamed.is_ok(), loaded.is_ok());
                 let bits = |pose: &[Transform]| -> Vec<u32> {
                     let numbers = |t: &Transform| {

@@ -7,8 +7,7 @@ use std::hash::{DefaultHasher, Hasher};
 use std::sync::{Arc, Mutex};
 
 use meshreel::clip::{
-    Clip, ClipCursor, Database, DatabaseOptions, Mask, PoseSource, Query, Repeats, RootMotion, Rounding,
-    SoaTransforms,
+    Clip, Database, DatabaseOptions, Mask, Query, Repeats, RootMotion, Rounding, SoaTransforms,
 };
 use meshreel::packed::{PackedRig, PackedSequence};
 use meshreel::record::Semantic;
@@ -445,7 +444,7 @@ fn sample(clip: &Clip, random: &mut Random) {
     if joints > 4096 {
         return;
     }
-    let mut cursor = ClipCursor::new(clip);
+    let mut cursor = clip.cursor();
     let mut pose = vec![Transform::IDENTITY; joints];
     let mut other = vec![SoaTransforms::<4>::IDENTITY; SoaTransforms::<4>::item_count(joints)];
     for _ in 0..12 {
@@ -455,20 +454,20 @@ fn sample(clip: &Clip, random: &mut Random) {
         if random.one_in(2) {
             query = query.wrapped();
         }
-        let kept = clip.pose(&mut cursor, &query, &mut pose[..]).is_ok();
+        let kept = cursor.pose(&query, &mut pose[..]).is_ok();
         let found = kept.then(|| bits(&pose));
         // A cursor that has been elsewhere gives what a new one gives.
-        let mut fresh = ClipCursor::new(clip);
-        let there = clip.pose(&mut fresh, &query, &mut pose[..]).is_ok();
+        let mut fresh = clip.cursor();
+        let there = fresh.pose(&query, &mut pose[..]).is_ok();
         assert_eq!(found, there.then(|| bits(&pose)), "{} at {at}", clip.name());
         let mask = Mask::from_joints(joints, [random.below(joints)]);
-        let _ = clip.pose(&mut cursor, &query.only(&mask), &mut other[..]);
+        let _ = cursor.pose(&query.only(&mask), &mut other[..]);
         if joints > 0 {
             let joint = random.below(joints);
-            let _ = clip.joint(&mut cursor, joint, &query);
+            let _ = cursor.joint(joint, &query);
             let (from, to) = (at, seconds(clip.duration(), random));
             let repeats = [Repeats::Clamp, Repeats::Wrap][random.below(2)];
-            let _ = clip.root_motion(&mut cursor, joint, (from, to), repeats, RootMotion::All);
+            let _ = cursor.root_motion(joint, (from, to), repeats, RootMotion::All);
         }
         for track in 0..clip.scalar_tracks().len().min(4) {
             let _ = clip.scalar(track, &query);
@@ -478,7 +477,7 @@ fn sample(clip: &Clip, random: &mut Random) {
         let _ = clip.events(at, to, Repeats::Wrap).take(100).count();
     }
     let sample = random.below(clip.samples());
-    let _ = clip.sample_at(&mut cursor, sample, &mut pose);
+    let _ = cursor.sample(sample, &mut pose);
 }
 
 fn database(bytes: &Arc<Vec<u8>>, limits: &Limits, random: &mut Random) {
@@ -508,10 +507,10 @@ fn database(bytes: &Arc<Vec<u8>>, limits: &Limits, random: &mut Random) {
             }
             let mut pose = vec![Transform::IDENTITY; clip.joints()];
             let at = seconds(clip.duration(), random);
-            let kept = clip.sample(cursor, at, Repeats::Wrap, Rounding::None, &mut pose);
+            let kept = cursor.pose(&Query::new(at).wrapped(), &mut pose[..]);
             let found = kept.is_ok().then(|| bits(&pose));
             let mut fresh = clip.cursor();
-            let there = clip.sample(&mut fresh, at, Repeats::Wrap, Rounding::None, &mut pose);
+            let there = fresh.pose(&Query::new(at).wrapped(), &mut pose[..]);
             assert_eq!(found, there.is_ok().then(|| bits(&pose)), "at {at}");
         }
     }

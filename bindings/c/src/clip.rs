@@ -7,9 +7,7 @@ use crate::prefixed::{self, Prefixed};
 use crate::reel::mr_reel;
 use crate::status::{guard, mr_status};
 use crate::types::{mr_transform, transforms_mut};
-use meshreel::clip::{
-    Clip, ClipCodec, ClipCursor, PoseSource, Query, Repeats, RootMotion, Rounding, SkeletonRecord,
-};
+use meshreel::clip::{Clip, ClipCodec, ClipCursor, Query, Repeats, RootMotion, Rounding, SkeletonRecord};
 use meshreel::{Error, MeshRig};
 use std::ffi::c_char;
 use std::sync::Arc;
@@ -319,10 +317,7 @@ pub unsafe extern "C" fn mr_clips_scalar(
 
 /// A place in a clip, with the memory that playing it needs. One thread at a time uses it; it keeps its clip
 /// alive.
-pub struct mr_cursor {
-    clip: Clip,
-    cursor: ClipCursor,
-}
+pub struct mr_cursor(ClipCursor);
 
 /// Makes a cursor, and allocates all that it needs. `tiers` has of layer 0, 1 and so on how many tiers are
 /// played, 0 for nothing of that layer, whose joints then stand in the rest pose; layers beyond the list are
@@ -346,7 +341,7 @@ pub unsafe extern "C" fn mr_cursor_new(
         let tiers: Vec<usize> = tiers.iter().map(|tiers| *tiers as usize).collect();
         let clip = if tiers.is_empty() { clip.clone() } else { clip.with_tiers(&tiers) };
         // SAFETY: as above.
-        unsafe { make(out, || Ok(mr_cursor { cursor: ClipCursor::new(&clip), clip })) }
+        unsafe { make(out, || Ok(mr_cursor(clip.cursor()))) }
     })
 }
 
@@ -416,13 +411,13 @@ pub unsafe extern "C" fn mr_cursor_pose(
 ) -> mr_status {
     guard(|| {
         // SAFETY: the caller's promise.
-        let mr_cursor { clip, cursor } = unsafe { unique(cursor, "the cursor") }?;
+        let mr_cursor(cursor) = unsafe { unique(cursor, "the cursor") }?;
         // SAFETY: as above.
         let query = unsafe { query_of(query) }?;
-        check_joints(clip, joints)?;
+        check_joints(cursor.clip(), joints)?;
         // SAFETY: as above.
         let out = unsafe { buffer(out, joints, "the buffer for the pose") }?;
-        clip.pose(cursor, &query, transforms_mut(out))
+        cursor.pose(&query, transforms_mut(out))
     })
 }
 
@@ -440,12 +435,12 @@ pub unsafe extern "C" fn mr_cursor_sample(
 ) -> mr_status {
     guard(|| {
         // SAFETY: the caller's promise.
-        let mr_cursor { clip, cursor } = unsafe { unique(cursor, "the cursor") }?;
-        check_number(sample as usize, clip.samples(), "sample")?;
-        check_joints(clip, joints)?;
+        let mr_cursor(cursor) = unsafe { unique(cursor, "the cursor") }?;
+        check_number(sample as usize, cursor.clip().samples(), "sample")?;
+        check_joints(cursor.clip(), joints)?;
         // SAFETY: as above.
         let out = unsafe { buffer(out, joints, "the buffer for the pose") }?;
-        clip.sample_at(cursor, sample as usize, transforms_mut(out))
+        cursor.sample(sample as usize, transforms_mut(out))
     })
 }
 
@@ -471,10 +466,10 @@ pub unsafe extern "C" fn mr_cursor_joint(
 ) -> mr_status {
     guard(|| {
         // SAFETY: the caller's promise.
-        let mr_cursor { clip, cursor } = unsafe { unique(cursor, "the cursor") }?;
+        let mr_cursor(cursor) = unsafe { unique(cursor, "the cursor") }?;
         // SAFETY: as above.
         let query = unsafe { query_of(query) }?;
-        let pose = clip.joint(cursor, joint as usize, &query)?;
+        let pose = cursor.joint(joint as usize, &query)?;
         if !is_rest.is_null() {
             // SAFETY: as above.
             unsafe { write_out(is_rest, u32::from(pose.bind), "the place for is_rest") }?;
@@ -513,7 +508,7 @@ pub unsafe extern "C" fn mr_cursor_root_motion(
 ) -> mr_status {
     guard(|| {
         // SAFETY: the caller's promise.
-        let mr_cursor { clip, cursor } = unsafe { unique(cursor, "the cursor") }?;
+        let mr_cursor(cursor) = unsafe { unique(cursor, "the cursor") }?;
         // SAFETY: as above.
         let step = unsafe { shared(step, "the step") }?;
         let extract = match up.is_null() {
@@ -522,7 +517,7 @@ pub unsafe extern "C" fn mr_cursor_root_motion(
             false => RootMotion::Planar { up: *unsafe { shared(up.cast::<[f32; 3]>(), "up") }? },
         };
         let times = (step.from, step.to);
-        let moved = clip.root_motion(cursor, joint as usize, times, repeats_of(step.wraps), extract)?;
+        let moved = cursor.root_motion(joint as usize, times, repeats_of(step.wraps), extract)?;
         // SAFETY: as above.
         unsafe { write_out(out, moved.into(), "the place for the transform") }
     })
@@ -544,7 +539,7 @@ pub unsafe extern "C" fn mr_cursor_scalars(
 ) -> mr_status {
     guard(|| {
         // SAFETY: the caller's promise.
-        let clip = &unsafe { shared(cursor, "the cursor") }?.clip;
+        let clip = unsafe { shared(cursor, "the cursor") }?.0.clip();
         // SAFETY: as above.
         let query = unsafe { query_of(query) }?;
         let row = |track| clip.scalar(track, &query).unwrap_or_default();
@@ -581,7 +576,7 @@ pub unsafe extern "C" fn mr_cursor_events(
 ) -> mr_status {
     guard(|| {
         // SAFETY: the caller's promise.
-        let clip = &unsafe { shared(cursor, "the cursor") }?.clip;
+        let clip = unsafe { shared(cursor, "the cursor") }?.0.clip();
         // SAFETY: as above.
         let step = unsafe { shared(step, "the step") }?;
         // SAFETY: as above.

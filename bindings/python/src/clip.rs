@@ -3,7 +3,7 @@
 use crate::arrays::{Array, array};
 use crate::errors::{from_runtime, misuse};
 use meshreel::Transform;
-use meshreel::clip::{Clip, PoseSource, Query};
+use meshreel::clip::{Clip, Query};
 use numpy::{PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -168,7 +168,7 @@ impl PyClip {
         let mut pose = self.blank();
         let query = Query::new(seconds);
         let query = if wrap { query.wrapped() } else { query };
-        let done = py.detach(|| self.clip.pose(&mut self.clip.cursor(), &query, &mut pose[..]));
+        let done = py.detach(|| self.clip.cursor().pose(&query, &mut pose[..]));
         done.map_err(|error| from_runtime(py, error))?;
         Pose::new(py, &pose, &[pose.len()])
     }
@@ -180,7 +180,7 @@ impl PyClip {
             let (mut cursor, mut pose) = (self.clip.cursor(), self.blank());
             let mut all = Vec::new();
             for sample in 0..samples {
-                self.clip.sample_at(&mut cursor, sample, &mut pose)?;
+                cursor.sample(sample, &mut pose)?;
                 all.extend_from_slice(&pose);
             }
             Ok(all)

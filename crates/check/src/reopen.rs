@@ -1,7 +1,7 @@
 //! Opens a file as a player would and decodes everything in it. A compiler does this with a finished file
 //! before that gets its name.
 
-use meshreel::clip::{Clip, ClipCursor, PoseSource};
+use meshreel::clip::Clip;
 use meshreel::{Error, FrameDecoder, Limits, Reel, Transform};
 use rayon::prelude::*;
 use std::path::Path;
@@ -58,7 +58,7 @@ pub fn decode_static(reel: &Reel, wanted: &(dyn Fn() -> bool + Sync)) -> Result<
 }
 
 fn decode_samples(clip: &Clip) -> Result<(), Error> {
-    let mut cursor = ClipCursor::new(clip);
+    let mut cursor = clip.cursor();
     let mut pose = vec![Transform::IDENTITY; clip.joints()];
-    (0..clip.samples()).try_for_each(|sample| clip.sample_at(&mut cursor, sample, &mut pose))
+    (0..clip.samples()).try_for_each(|sample| cursor.sample(sample, &mut pose))
 }

@@ -152,7 +152,7 @@ fn f08_switching_levels_allocates_nothing() {
 
 #[test]
 fn f17_moving_a_mesh_by_its_rig_allocates_nothing() {
-    use meshreel::clip::{ClipCursor, PoseSource, blend, object_space};
+    use meshreel::clip::{blend, object_space};
     use meshreel::{BoneMatrix, Transform};
     const JOINTS: usize = 6;
     let _alone = TEST_LOCK.lock();
@@ -167,18 +167,18 @@ fn f17_moving_a_mesh_by_its_rig_allocates_nothing() {
     let (rigs, clips) = (reel.rigs().unwrap(), reel.clips().unwrap());
     let (rig, clip) = (&rigs[0], &clips[0]);
     let skeleton = clip.skeleton();
-    let mut cursor = ClipCursor::new(clip);
+    let mut cursor = clip.cursor();
     let mut poses = [[Transform::IDENTITY; JOINTS]; 3];
     let mut object = [BoneMatrix::default(); JOINTS];
     let mut matrices = [BoneMatrix::default(); JOINTS];
     let mut positions = vec![[0.0; 3]; rig.vertex_count()];
     let normals = vec![[0.0, 0.0, 1.0]; rig.vertex_count()];
     let mut turned = normals.clone();
-    clip.sample_at(&mut cursor, 0, &mut poses[0]).unwrap();
+    cursor.sample(0, &mut poses[0]).unwrap();
     let before = ALLOCATIONS.get();
     for i in 0..40 {
         let [a, b, both] = &mut poses;
-        clip.sample_at(&mut cursor, i, b).unwrap();
+        cursor.sample(i, b).unwrap();
         blend(a, b, 0.5, both);
         object_space(&skeleton.parents, both, &mut object);
         rig.matrices(&object, &mut matrices);
@@ -226,10 +226,10 @@ fn clips_allocate_nothing() {
     use meshreel::clip::*;
     let _alone = TEST_LOCK.lock();
     let joints = 31;
-    let resident = clips::random_access_clip(joints, 50);
+    let mut resident = clips::random_access_clip(joints, 50).cursor();
     let extras = clips::scalars_record(50);
     let clip = open(clips::file(joints, 50, Some(&extras)).write()).unwrap().clips().unwrap().remove(0);
-    let mut cursor = ClipCursor::new(&clip);
+    let mut cursor = clip.cursor();
     let mask = Mask::most_important(&importance(clip.skeleton()), 12).with_parents(&clip.skeleton().parents);
     let each = [Rounding::Ceil, Rounding::Nearest, Rounding::Floor];
     let mut pose = vec![Transform::IDENTITY; joints];
@@ -250,9 +250,9 @@ fn clips_allocate_nothing() {
             Query::new(seconds).wrapped().rounded_each(&each),
             Query::new(seconds).wrapped().only(&mask),
         ] {
-            clip.pose(&mut cursor, &query, &mut pose[..]).unwrap();
-            resident.pose(&mut (), &query, &mut other[..]).unwrap();
-            resident.pose(&mut (), &query, &mut lanes[..]).unwrap();
+            cursor.pose(&query, &mut pose[..]).unwrap();
+            resident.pose(&query, &mut other[..]).unwrap();
+            resident.pose(&query, &mut lanes[..]).unwrap();
             let mut planes = numbers.chunks_mut(joints);
             let mut next = || planes.next().unwrap();
             let mut planes = PosePlanes {
@@ -260,13 +260,13 @@ fn clips_allocate_nothing() {
                 translation: [next(), next(), next()],
                 scale: [next(), next(), next()],
             };
-            resident.pose(&mut (), &query, &mut planes).unwrap();
-            clip.joint(&mut cursor, 3, &query).unwrap();
+            resident.pose(&query, &mut planes).unwrap();
+            cursor.joint(3, &query).unwrap();
             clip.scalars(&query, &mut scalars);
         }
-        resident.joint(&mut (), 7, &Query::new(seconds).wrapped()).unwrap();
-        resident.root_motion(&mut (), 0, (seconds, seconds + 2.0), Repeats::Wrap, up).unwrap();
-        clip.root_motion(&mut cursor, 0, (seconds, seconds + 2.0), Repeats::Wrap, up).unwrap();
+        resident.joint(7, &Query::new(seconds).wrapped()).unwrap();
+        resident.root_motion(0, (seconds, seconds + 2.0), Repeats::Wrap, up).unwrap();
+        cursor.root_motion(0, (seconds, seconds + 2.0), Repeats::Wrap, up).unwrap();
         let top = &other;
         blend_masked(top, top, 0.5, &weights, &mut pose);
         blend(top, top, 0.25, &mut pose);
@@ -322,7 +322,7 @@ fn showing_allocates_nothing() {
 
 #[test]
 fn a_database_allocates_nothing_once_it_is_open() {
-    use meshreel::clip::{Database, DatabaseOptions, PoseSource, Repeats, Rounding};
+    use meshreel::clip::{Database, DatabaseOptions, Query};
     let _alone = TEST_LOCK.lock();
     let bytes = golden("clips/layers.reel");
     let options = DatabaseOptions { threads: 0, ..DatabaseOptions::default() };
@@ -335,7 +335,7 @@ fn a_database_allocates_nothing_once_it_is_open() {
     let mut sample = |at: f64| {
         for i in 0..30 {
             let seconds = at + f64::from(i) * 0.21;
-            clip.sample(&mut cursor, seconds, Repeats::Wrap, Rounding::None, &mut pose).unwrap();
+            cursor.pose(&Query::new(seconds).wrapped(), &mut pose[..]).unwrap();
         }
     };
     let before = ALLOCATIONS.get();

@@ -4,8 +4,8 @@ use crate::common::clips::{FPS, file, random_access_clip, random_access_file, sc
 use crate::common::{Parts, golden, open};
 use meshreel::Transform;
 use meshreel::clip::{
-    Clip, ClipCursor, Mask, PosePlanes, PoseSource, Query, RandomAccessClip, Repeats, RootMotion, Rounding,
-    SoaTransforms, blend, importance,
+    Clip, ClipCursor, Mask, PosePlanes, Query, Repeats, RootMotion, Rounding, SoaTransforms, blend,
+    importance,
 };
 use proptest::prelude::*;
 
@@ -21,38 +21,24 @@ fn random_access(joints: usize, samples: usize, layers: usize, stepped: bool) ->
     reel.clips().unwrap().remove(0)
 }
 
-/// A clip in any form.
-enum AnyForm {
-    Opened(Clip, Box<std::cell::RefCell<ClipCursor>>),
-    RandomAccess(RandomAccessClip),
-}
+/// A place in a clip of any form.
+struct AnyForm(std::cell::RefCell<ClipCursor>);
 
 impl AnyForm {
     /// The streamed form, the random-access form in memory, and that form from files, in one piece and in
     /// layers.
     fn all_forms(joints: usize, samples: usize) -> [AnyForm; 4] {
-        let opened = |clip: Clip| {
-            let cursor = Box::new(ClipCursor::new(&clip).into());
-            AnyForm::Opened(clip, cursor)
-        };
-        let whole = |layers: usize| opened(random_access(joints, samples, layers, false));
-        let memory = AnyForm::RandomAccess(random_access_clip(joints, samples));
-        [opened(clip(joints, samples)), memory, whole(1), whole(2)]
+        let whole = |layers: usize| random_access(joints, samples, layers, false);
+        let memory = random_access_clip(joints, samples);
+        [clip(joints, samples), memory, whole(1), whole(2)].map(|clip| AnyForm(clip.cursor().into()))
     }
 
     fn fill(&self, query: &Query<'_>, pose: &mut (impl meshreel::clip::Pose + ?Sized)) {
-        match self {
-            AnyForm::Opened(clip, cursor) => clip.pose(&mut cursor.borrow_mut(), query, pose),
-            AnyForm::RandomAccess(clip) => clip.pose(&mut (), query, pose),
-        }
-        .unwrap();
+        self.0.borrow_mut().pose(query, pose).unwrap();
     }
 
     fn joints(&self) -> usize {
-        match self {
-            AnyForm::Opened(clip, _) => clip.joints(),
-            AnyForm::RandomAccess(clip) => clip.joints(),
-        }
+        self.0.borrow().clip().joints()
     }
 
     fn pose(&self, query: &Query<'_>) -> Vec<Transform> {
@@ -62,22 +48,11 @@ impl AnyForm {
     }
 
     fn joint(&self, joint: usize, query: &Query<'_>) -> Transform {
-        match self {
-            AnyForm::Opened(clip, cursor) => clip.joint(&mut cursor.borrow_mut(), joint, query),
-            AnyForm::RandomAccess(clip) => clip.joint(&mut (), joint, query),
-        }
-        .unwrap()
-        .local
+        self.0.borrow_mut().joint(joint, query).unwrap().local
     }
 
     fn root_motion(&self, times: (f64, f64), repeats: Repeats) -> Transform {
-        match self {
-            AnyForm::Opened(clip, cursor) => {
-                clip.root_motion(&mut cursor.borrow_mut(), 0, times, repeats, RootMotion::All)
-            }
-            AnyForm::RandomAccess(clip) => clip.root_motion(&mut (), 0, times, repeats, RootMotion::All),
-        }
-        .unwrap()
+        self.0.borrow_mut().root_motion(0, times, repeats, RootMotion::All).unwrap()
     }
 }
 
@@ -275,17 +250,9 @@ fn wrong_usage_is_said() {
     for clip in AnyForm::all_forms(8, 5) {
         let mut small = [ODD; 7];
         let query = Query::new(0.0);
-        let answer = match &clip {
-            AnyForm::Opened(clip, cursor) => {
-                assert!(clip.joint(&mut cursor.borrow_mut(), 8, &query).is_err());
-                assert!(clip.scalar(2, &query).is_err());
-                clip.pose(&mut cursor.borrow_mut(), &query, &mut small[..])
-            }
-            AnyForm::RandomAccess(clip) => {
-                assert!(clip.joint(&mut (), 8, &query).is_err());
-                clip.pose(&mut (), &query, &mut small[..])
-            }
-        };
+        let mut cursor = clip.0.borrow_mut();
+        assert!(cursor.joint(8, &query).is_err() && cursor.clip().scalar(2, &query).is_err());
+        let answer = cursor.pose(&query, &mut small[..]);
         assert!(matches!(answer, Err(meshreel::Error::Misuse { .. })));
         assert_eq!(small, [ODD; 7]);
     }
@@ -343,7 +310,7 @@ fn scalars_of_another_clip_are_refused() {
 }
 
 /// Samples poses of any clip, with joints left out, and each joint rounded in its own way.
-fn poses(clip: &impl PoseSource) -> Vec<u32> {
+fn poses(clip: &Clip) -> Vec<u32> {
     let mask = Mask::from_joints(clip.joints(), (0..clip.joints()).step_by(2));
     let each = [Rounding::Ceil, Rounding::None, Rounding::Nearest, Rounding::Floor];
     let mut cursor = clip.cursor();
@@ -352,9 +319,9 @@ fn poses(clip: &impl PoseSource) -> Vec<u32> {
         let query = Query::new(f64::from(i) * 0.173 - 1.0).wrapped();
         for query in [query, query.only(&mask), query.rounded_each(&each)] {
             let mut pose = vec![ODD; clip.joints()];
-            clip.pose(&mut cursor, &query, &mut pose[..]).unwrap();
+            cursor.pose(&query, &mut pose[..]).unwrap();
             out.extend(bits(&pose));
-            out.extend(bits(&[clip.joint(&mut cursor, clip.joints() / 2, &query).unwrap().local]));
+            out.extend(bits(&[cursor.joint(clip.joints() / 2, &query).unwrap().local]));
         }
     }
     out
@@ -367,17 +334,15 @@ fn random_access_files_pose_as_memory_does() {
         let want = poses(&memory);
         let whole = random_access(joints, samples, 1, false);
         assert_eq!(poses(&whole), want, "{joints}");
-        assert_eq!(poses(&whole.random_access().unwrap()), want, "{joints}");
         assert!(whole.layers().is_empty() && whole.streamed().is_none() && whole.curves().is_none());
         assert_eq!(whole.record().codec, meshreel::clip::ClipCodec::RandomAccess);
         let layered = random_access(joints, samples, 2, false);
-        assert_eq!(poses(&layered.random_access().unwrap()), poses(&layered), "{joints}");
-        let (mut cursor, mut pose) = (ClipCursor::new(&layered), vec![ODD; joints]);
+        let (mut cursor, mut pose) = (layered.cursor(), vec![ODD; joints]);
         for i in 0..samples {
-            layered.sample_at(&mut cursor, i, &mut pose).unwrap();
+            cursor.sample(i, &mut pose).unwrap();
             let mut same = vec![ODD; joints];
             let query = Query::new(i as f64 / FPS).rounded(Rounding::Nearest);
-            layered.pose(&mut cursor, &query, &mut same[..]).unwrap();
+            cursor.pose(&query, &mut same[..]).unwrap();
             assert_eq!(bits(&pose), bits(&same), "{joints} {i}");
         }
     }
@@ -392,20 +357,22 @@ fn layers_of_random_access_files_can_be_left_out() {
     assert_eq!((infos[1].joints.clone(), infos[1].samples.len()), ((7..12).collect::<Vec<u32>>(), 40));
     let query = Query::new(0.41).wrapped();
     let mut cursor = clip.cursor();
-    let pose = |clip: &Clip, cursor: &mut ClipCursor| {
+    let pose = |cursor: &mut ClipCursor| {
         let mut pose = vec![ODD; 12];
-        clip.pose(cursor, &query, &mut pose[..]).unwrap();
+        cursor.pose(&query, &mut pose[..]).unwrap();
         pose
     };
-    let all = pose(&clip, &mut cursor);
+    let all = pose(&mut cursor);
     for tiers in [[1, 0], [0, 1], [0, 0]] {
-        let some = clip.with_tiers(&tiers);
-        let got = pose(&some, &mut cursor);
+        cursor.set_tiers(&tiers);
+        let got = pose(&mut cursor);
+        let same = pose(&mut clip.with_tiers(&tiers).cursor());
+        assert_eq!(bits(&got), bits(&same), "{tiers:?}");
         for j in 0..12 {
             let there = tiers[usize::from(clip.joint_layer(j).unwrap())] > 0;
             let want = if there { all[j] } else { clip.skeleton().rest[j] };
             assert_eq!(bits(&[got[j]]), bits(&[want]), "{tiers:?} {j}");
-            let one = some.joint(&mut cursor, j, &query).unwrap();
+            let one = cursor.joint(j, &query).unwrap();
             assert_eq!((bits(&[one.local]), one.bind), (bits(&[want]), !there), "{tiers:?} {j}");
         }
     }
@@ -416,26 +383,21 @@ fn stepped_joints_of_random_access_files_stay() {
     let (stepped, plain) = (random_access(12, 40, 2, true), random_access(12, 40, 2, false));
     for i in 0..39 {
         let query = Query::new((f64::from(i) + 0.7) / FPS);
-        let mut cursor = stepped.cursor();
-        let pose = |clip: &Clip, query: &Query<'_>, cursor: &mut ClipCursor| {
+        let (mut cursor, mut plain) = (stepped.cursor(), plain.cursor());
+        let pose = |cursor: &mut ClipCursor, query: &Query<'_>| {
             let mut pose = vec![ODD; 12];
-            clip.pose(cursor, query, &mut pose[..]).unwrap();
+            cursor.pose(query, &mut pose[..]).unwrap();
             pose
         };
-        let got = pose(&stepped, &query, &mut cursor);
-        let (between, before) =
-            (pose(&plain, &query, &mut cursor), pose(&plain, &query.rounded(Rounding::Floor), &mut cursor));
+        let got = pose(&mut cursor, &query);
+        let (between, before) = (pose(&mut plain, &query), pose(&mut plain, &query.rounded(Rounding::Floor)));
         for j in 0..12 {
             let want = if j % 4 == 3 { before[j] } else { between[j] };
             assert_eq!(bits(&[got[j]]), bits(&[want]), "{i} {j}");
-            assert_eq!(
-                bits(&[stepped.joint(&mut cursor, j, &query).unwrap().local]),
-                bits(&[want]),
-                "{i} {j}"
-            );
+            assert_eq!(bits(&[cursor.joint(j, &query).unwrap().local]), bits(&[want]), "{i} {j}");
         }
         let ceil = query.rounded(Rounding::Ceil);
-        assert_eq!(bits(&pose(&stepped, &ceil, &mut cursor)), bits(&pose(&plain, &ceil, &mut cursor)));
+        assert_eq!(bits(&pose(&mut cursor, &ceil)), bits(&pose(&mut plain, &ceil)));
     }
 }
 
@@ -453,8 +415,8 @@ fn damaged_random_access_files_are_refused_or_play() {
                 let mut cursor = clip.cursor();
                 let mut pose = vec![ODD; clip.joints()];
                 for at in [0.0, 0.49, 0.51, 0.6, 1e9] {
-                    let _ = clip.pose(&mut cursor, &Query::new(at).wrapped(), &mut pose[..]);
-                    let _ = clip.joint(&mut cursor, 1, &Query::new(at));
+                    let _ = cursor.pose(&Query::new(at).wrapped(), &mut pose[..]);
+                    let _ = cursor.joint(1, &Query::new(at));
                 }
                 clip.layers();
             }

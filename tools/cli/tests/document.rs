@@ -222,7 +222,7 @@ fn assert_near(what: &str, a: &[f64], b: &[f64], bound: f64) {
 /// Poses of clips in every form, at samples and in between, are bit-identical in both decoders.
 #[test]
 fn a_decoder_made_from_the_document_poses_clips() {
-    use meshreel::clip::{PoseSource, Query};
+    use meshreel::clip::Query;
     let Some(python) = python() else { return };
     let dir = tempfile::tempdir().unwrap();
     let source = dir.path().join("walk.bvh");
@@ -268,7 +268,7 @@ fn a_decoder_made_from_the_document_poses_clips() {
             for (i, theirs) in poses.iter().enumerate() {
                 let at = (i / 2) as f64 + if i % 2 == 0 { 0.0 } else { 0.3 };
                 let mut pose = vec![meshreel::Transform::IDENTITY; clip.joints()];
-                clip.pose(&mut cursor, &Query::new(at / clip.fps()), &mut pose[..]).unwrap();
+                cursor.pose(&Query::new(at / clip.fps()), &mut pose[..]).unwrap();
                 let ours = pose
                     .iter()
                     .flat_map(|t| t.rotation.into_iter().chain(t.translation).chain(t.scale).map(f64::from));

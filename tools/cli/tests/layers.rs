@@ -1,9 +1,7 @@
 //! Tests of clips in layers and tiers, from files: played whole, streamed through a database, with parts
 //! missing, and damaged.
 
-use meshreel::clip::{
-    Clip, ClipCursor, Database, DatabaseOptions, LayerTier, PoseSource, Query, Repeats, Rounding,
-};
+use meshreel::clip::{Clip, ClipCursor, Database, DatabaseOptions, LayerTier, Query, Rounding};
 use meshreel::format::ReadAt;
 use meshreel::{AsyncSource, Limits, ReadRequest, ReadToken, Reel, Transform};
 use serde_json::Value;
@@ -96,9 +94,9 @@ fn clips(at: &Path) -> Vec<Clip> {
     Reel::open(at.join("set.reel"), &Limits::default()).unwrap().clips().unwrap()
 }
 
-fn pose(clip: &Clip, cursor: &mut ClipCursor, seconds: f64) -> Vec<Transform> {
-    let mut pose = vec![Transform::IDENTITY; clip.joints()];
-    clip.sample(cursor, seconds, Repeats::Wrap, Rounding::None, &mut pose).unwrap();
+fn pose(cursor: &mut ClipCursor, seconds: f64) -> Vec<Transform> {
+    let mut pose = vec![Transform::IDENTITY; cursor.clip().joints()];
+    cursor.pose(&Query::new(seconds).wrapped(), &mut pose[..]).unwrap();
     pose
 }
 
@@ -135,10 +133,10 @@ fn g03_g07_layers_play_as_the_merged_clip_bit_for_bit() {
             meshreel_codec::clip::streamed::StreamedClip::open(&skeleton.skeleton(), &merged).unwrap();
         let plan = &stored.layout;
         let mut scratch = meshreel_codec::clip::streamed::Scratch::new(plan);
-        let mut cursor = ClipCursor::new(&clip);
+        let mut cursor = clip.cursor();
         let (mut got, mut want) = (vec![Transform::IDENTITY; 9], vec![Transform::IDENTITY; 9]);
         for i in 0..clip.samples() {
-            clip.sample_at(&mut cursor, i, &mut got).unwrap();
+            cursor.sample(i, &mut got).unwrap();
             match plan.locate_sample(i) {
                 Ok(key) => plan.pose(stored.key_values(key), &mut want),
                 Err((s, at)) => {
@@ -161,28 +159,28 @@ fn g04_g09_what_is_not_there_is_the_bind_pose_and_says_so() {
 }
 
 fn layers_left_out_are_the_bind_pose(clip: &Clip) {
-    let base = clip.with_tiers(&[usize::MAX, 0]);
-    let mut cursor = ClipCursor::new(clip);
+    let mut cursor = clip.cursor();
     let rest = clip.skeleton().rest.clone();
     for i in 0..40 {
         let seconds = f64::from(i) * 0.11;
-        let all = pose(clip, &mut cursor, seconds);
-        let some = pose(&base, &mut cursor, seconds);
+        cursor.set_tiers(&[]);
+        let all = pose(&mut cursor, seconds);
+        cursor.set_tiers(&[usize::MAX, 0]);
+        let some = pose(&mut cursor, seconds);
         for j in 0..9 {
             let there = clip.joint_layer(j) == Some(0);
             let want = if there { all[j] } else { rest[j] };
             assert_eq!(some[j], want, "joint {j}");
-            let one = base.joint(&mut cursor, j, &Query::new(seconds).wrapped()).unwrap();
+            let one = cursor.joint(j, &Query::new(seconds).wrapped()).unwrap();
             assert_eq!((one.local, one.bind), (want, !there));
         }
     }
     assert_eq!(clip.joint_layer(9), None);
-    assert!(base.joint(&mut cursor, 9, &Query::new(0.0)).is_err());
+    assert!(cursor.joint(9, &Query::new(0.0)).is_err());
 }
 
 #[test]
 fn g03_g04_layers_of_the_resident_form() {
-    use meshreel::clip::RandomAccessClip;
     use meshreel_compile::clip::{ClipOptions, random_access};
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
@@ -200,21 +198,24 @@ fn g03_g04_layers_of_the_resident_form() {
     let (whole, layers) = compress(&layer_of).unwrap();
     assert!(whole.max_error <= 0.01 && layers.len() == 2);
     let layers: Vec<&[u8]> = layers.iter().map(Vec::as_slice).collect();
-    let one = RandomAccessClip::open(skeleton, &whole.bytes).unwrap();
-    let two = RandomAccessClip::open_layers(skeleton, &layers).unwrap();
-    let base = two.without(1);
-    assert!(base.bytes() < two.bytes() && two.bytes() < one.bytes() * 11 / 10);
+    let one = Clip::from_random_access(skeleton, &[&whole.bytes]).unwrap();
+    let two = Clip::from_random_access(skeleton, &layers).unwrap();
+    let base = Clip::from_random_access(skeleton, &layers[..1]).unwrap();
+    let bytes = Clip::form_bytes;
+    assert!(bytes(&base) < bytes(&two) && bytes(&two) < bytes(&one) * 11 / 10);
+    let base_of_two = two.with_tiers(&[1, 0]);
+    let mut cursors = [&one, &two, &base, &base_of_two].map(Clip::cursor);
     let bits = |t: &Transform| {
         let numbers = (t.rotation.into_iter()).chain(t.translation).chain(t.scale);
         numbers.map(f32::to_bits).collect::<Vec<_>>()
     };
     for i in 0..500 {
         let query = Query::new(f64::from(i) * 0.0371).wrapped();
-        let mut poses = [(); 3].map(|()| vec![Transform::IDENTITY; 9]);
-        for (clip, pose) in [&one, &two, &base].into_iter().zip(&mut poses) {
-            clip.pose(&mut (), &query, &mut pose[..]).unwrap();
+        let mut poses = [(); 4].map(|()| vec![Transform::IDENTITY; 9]);
+        for (cursor, pose) in cursors.iter_mut().zip(&mut poses) {
+            cursor.pose(&query, &mut pose[..]).unwrap();
             for (j, want) in pose.iter().enumerate() {
-                let got = clip.joint(&mut (), j, &query).unwrap();
+                let got = cursor.joint(j, &query).unwrap();
                 assert_eq!(bits(&got.local), bits(want), "{i} {j}");
             }
         }
@@ -225,12 +226,14 @@ fn g03_g04_layers_of_the_resident_form() {
                 0 => &poses[0][j],
                 _ => &skeleton.rest[j],
             };
-            assert_eq!(bits(&poses[2][j]), bits(want), "{i} {j}");
+            for base in &poses[2..] {
+                assert_eq!(bits(&base[j]), bits(want), "{i} {j}");
+            }
         }
     }
     // Layers that do not belong together, or whose parents are missing.
-    assert!(RandomAccessClip::open_layers(skeleton, &[layers[0], layers[0]]).is_err());
-    assert!(RandomAccessClip::open_layers(skeleton, &[]).is_err());
+    assert!(Clip::from_random_access(skeleton, &[layers[0], layers[0]]).is_err());
+    assert!(Clip::from_random_access(skeleton, &[]).is_err());
     assert!(compress(&[0, 1, 0, 0, 0, 0, 0, 0, 0]).is_err());
     assert!(compress(&[0; 3]).is_err());
 }
@@ -268,8 +271,7 @@ fn layers_of_the_random_access_form_in_files() {
     let clip = &clips(at)[0];
     assert_eq!(cosmetic(clip), [3, 4, 7, 8]);
     let base = clip.with_tiers(&[1, 0]);
-    let mut cursor = ClipCursor::new(clip);
-    let (all, some) = (pose(clip, &mut cursor, 1.23), pose(&base, &mut cursor, 1.23));
+    let (all, some) = (pose(&mut clip.cursor(), 1.23), pose(&mut base.cursor(), 1.23));
     for j in 0..9 {
         let want = if cosmetic(clip).contains(&j) { clip.skeleton().rest[j] } else { all[j] };
         assert_eq!(some[j], want, "joint {j}");
@@ -338,20 +340,19 @@ fn g05_tiers_stream_in_and_out_of_a_database() {
     assert_eq!(database.layer_tiers(), [part(0, 1), part(0, 2), part(1, 0), part(1, 1), part(1, 2)]);
     let compare = |database: &Database, tiers: &[usize]| {
         for (c, clip) in whole.iter().enumerate() {
-            let want = clip.with_tiers(tiers);
-            let mut cursor = ClipCursor::new(clip);
+            let mut cursor = clip.with_tiers(tiers).cursor();
             let own = database.clip(c).unwrap();
             let mut place = own.cursor();
             let mut got = vec![Transform::IDENTITY; 9];
             for i in 0..60 {
                 let seconds = f64::from(i) * 0.173 - 1.0;
                 for rounding in [Rounding::None, Rounding::Nearest] {
-                    own.sample(&mut place, seconds, Repeats::Wrap, rounding, &mut got).unwrap();
+                    place.pose(&Query::new(seconds).wrapped().rounded(rounding), &mut got[..]).unwrap();
                     let mut all = vec![Transform::IDENTITY; 9];
-                    want.sample(&mut cursor, seconds, Repeats::Wrap, rounding, &mut all).unwrap();
+                    cursor.pose(&Query::new(seconds).wrapped().rounded(rounding), &mut all[..]).unwrap();
                     assert_eq!(got, all, "clip {c}, {seconds} s, {tiers:?}");
                 }
-                let one = own.joint(&mut place, 7, &Query::new(seconds).wrapped()).unwrap();
+                let one = place.joint(7, &Query::new(seconds).wrapped()).unwrap();
                 assert_eq!(one.bind, tiers[1] == 0);
             }
         }
@@ -498,13 +499,14 @@ fn poses_are_whole_while_chunks_come_and_go() {
             .unwrap();
     // Every pose that can be right at a time, by the available parts of each layer.
     let mut right: Vec<Vec<Vec<Transform>>> = Vec::new();
-    let mut cursor = ClipCursor::new(&whole[0]);
+    let mut cursor = whole[0].cursor();
     for i in 0..20 {
         let seconds = f64::from(i) * 0.31;
         let mut all = Vec::new();
         for base in 1..=3 {
             for cosmetic in 0..=3 {
-                all.push(pose(&whole[0].with_tiers(&[base, cosmetic]), &mut cursor, seconds));
+                cursor.set_tiers(&[base, cosmetic]);
+                all.push(pose(&mut cursor, seconds));
             }
         }
         right.push(all);
@@ -521,7 +523,7 @@ fn poses_are_whole_while_chunks_come_and_go() {
             loop {
                 for (i, right) in (0u32..).zip(&right) {
                     let seconds = f64::from(i) * 0.31;
-                    clip.sample(&mut place, seconds, Repeats::Wrap, Rounding::None, &mut got).unwrap();
+                    place.pose(&Query::new(seconds).wrapped(), &mut got[..]).unwrap();
                     assert!(right.contains(&got), "{seconds} s");
                 }
                 if stop.load(Ordering::Relaxed) {
@@ -586,20 +588,19 @@ fn g11_stepped_joints_are_never_interpolated() {
     let stepped = format!("{TIERS}[[joint]]\nglob = \"finger1\"\nstepped = true\n");
     compiled(folder.path(), &stepped);
     let clip = &clips(folder.path())[0];
-    let mut cursor = ClipCursor::new(clip);
     let info = &clip.layers()[1];
     assert_eq!(info.stepped, [7]);
     // It changes at every sample: then all are kept.
     assert_eq!(info.samples.len(), 300);
     for i in 0..299 {
-        let at = |x: f64| pose(clip, &mut ClipCursor::new(clip), x / clip.fps())[7];
+        let at = |x: f64| pose(&mut clip.cursor(), x / clip.fps())[7];
         if i % 37 == 0 {
             assert_eq!(at(f64::from(i) + 0.7), at(f64::from(i)));
             assert_ne!(at(f64::from(i) + 1.0), at(f64::from(i)));
         }
     }
     let first = clip.with_tiers(&[1, 1]);
-    assert_eq!(pose(&first, &mut cursor, 3.0)[7], pose(clip, &mut ClipCursor::new(clip), 3.0)[7]);
+    assert_eq!(pose(&mut first.cursor(), 3.0)[7], pose(&mut clip.cursor(), 3.0)[7]);
 }
 
 /// Interleaved layers add a table to the clip: a chunk's entry, names, half a byte per joint.
@@ -632,7 +633,7 @@ fn g06_a_second_layer_costs_a_table() {
     compiled(folder.path(), &stepped);
     let clip = &clips(folder.path())[0];
     assert_eq!(clip.layers()[1].stepped, [7]);
-    let at = |i: f64| pose(clip, &mut ClipCursor::new(clip), i / clip.fps());
+    let at = |i: f64| pose(&mut clip.cursor(), i / clip.fps());
     let (before, between) = (at(10.0), at(10.7));
     assert_eq!(between[7], before[7]);
     assert_ne!(between[6], before[6]);
@@ -647,11 +648,11 @@ fn g06_two_layers_decode_in_less_than_twice_the_time() {
     compiled(other.path(), PLAIN);
     let layered = clips(other.path());
     let time = |clip: &Clip| {
-        let mut cursor = ClipCursor::new(clip);
+        let mut cursor = clip.cursor();
         let mut pose = vec![Transform::IDENTITY; 9];
         let start = std::time::Instant::now();
         for i in 0..clip.samples() {
-            clip.sample_at(&mut cursor, i, &mut pose).unwrap();
+            cursor.sample(i, &mut pose).unwrap();
         }
         start.elapsed().as_secs_f64()
     };
@@ -688,7 +689,7 @@ fn damaged_layers_are_refused_and_never_panic() {
         for c in 0..database.clip_count() {
             let clip = database.clip(c).unwrap();
             let mut pose = vec![Transform::IDENTITY; clip.joints()];
-            let _ = clip.sample(&mut clip.cursor(), 1.0, Repeats::Wrap, Rounding::None, &mut pose);
+            let _ = clip.cursor().pose(&Query::new(1.0).wrapped(), &mut pose[..]);
         }
         !failed
     };
@@ -707,10 +708,10 @@ fn digest(reel: &Reel) -> u64 {
     for clip in reel.clips().unwrap() {
         for tiers in [[3, 3], [1, 0], [2, 1]] {
             let clip = clip.with_tiers(&tiers);
-            let mut cursor = ClipCursor::new(&clip);
+            let mut cursor = clip.cursor();
             let mut pose = vec![Transform::IDENTITY; clip.joints()];
             for i in 0..clip.samples() {
-                clip.sample_at(&mut cursor, i, &mut pose).unwrap();
+                cursor.sample(i, &mut pose).unwrap();
                 for t in &pose {
                     let numbers = t.rotation.iter().chain(&t.translation).chain(&t.scale);
                     all.extend(numbers.flat_map(|v| v.to_le_bytes()));

@@ -4,7 +4,7 @@
 use crate::replaced::replaced;
 use crate::source_rigs::{Worm, object, run, structure};
 use glam::DVec3;
-use meshreel::clip::{ClipCursor, PoseSource, blend, object_space};
+use meshreel::clip::{blend, object_space};
 use meshreel::{BoneMatrix, FrameDecoder, Limits, MeshRig, Reel, Transform, kind};
 use meshreel_scene::read::{self, ReadOptions};
 use meshreel_scene::{Scene, Skin, sample};
@@ -82,11 +82,11 @@ fn f17_any_clip_moves_a_mesh_as_the_source_does() {
         let mut poses = Vec::new();
         for (number, clip) in clips.iter().enumerate() {
             let (_, source) = skin.driven.iter().find(|(n, _)| *n == number).unwrap();
-            let mut cursor = ClipCursor::new(clip);
+            let mut cursor = clip.cursor();
             let mut pose = vec![Transform::IDENTITY; clip.joints()];
             let mut points = Vec::new();
             for i in (0..clip.samples()).step_by(5) {
-                clip.sample_at(&mut cursor, i, &mut pose).unwrap();
+                cursor.sample(i, &mut pose).unwrap();
                 source.points(i as f64 / 30.0, &mut points).unwrap();
                 let off = farthest(&driver.positions(&pose), |v| points[map[v] as usize]);
                 assert!(off <= tolerance, "{} {i}: {off}", clip.name());
@@ -95,13 +95,13 @@ fn f17_any_clip_moves_a_mesh_as_the_source_does() {
         }
         // The frames of the file are the first clip: both are within the tolerance of the same points.
         let mut decoder = FrameDecoder::new(&reel).unwrap();
-        let mut cursor = ClipCursor::new(&clips[0]);
+        let mut cursor = clips[0].cursor();
         let mut pose = poses[0].clone();
         for frame in [0, 17, 60] {
             decoder.decode(frame).unwrap();
             let mut shown = vec![0.0; 3 * rigs[0].vertex_count()];
             decoder.mesh(0).positions_into(&mut shown).unwrap();
-            clips[0].sample_at(&mut cursor, frame, &mut pose).unwrap();
+            cursor.sample(frame, &mut pose).unwrap();
             let at = |v: usize| [shown[3 * v], shown[3 * v + 1], shown[3 * v + 2]];
             let off = farthest(&driver.positions(&pose), at);
             assert!(off <= 2.0 * tolerance, "{frame}: {off}");
@@ -332,7 +332,7 @@ fn f17_dual_quaternions_are_kept() {
         skin.driven[0].1.points(5.0 / 24.0, &mut wanted).unwrap();
         let mut pose = vec![Transform::IDENTITY; clips[0].joints()];
         let last = clips[0].samples() - 1;
-        clips[0].sample_at(&mut ClipCursor::new(&clips[0]), last, &mut pose).unwrap();
+        clips[0].cursor().sample(last, &mut pose).unwrap();
         let map = reel.source_map(0).unwrap().unwrap().vertex_point;
         let driver = Driver { reel: &reel, rig };
         assert!(farthest(&driver.positions(&pose), |v| wanted[map[v] as usize]) <= 0.001);

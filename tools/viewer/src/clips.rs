@@ -2,9 +2,7 @@
 
 use glam::{DMat4, DVec3};
 use meshreel::Transform;
-use meshreel::clip::{
-    Clip, ClipCursor, LayerInfo, PoseSource, Repeats, Rounding, SkeletonRecord, object_space,
-};
+use meshreel::clip::{Clip, ClipCursor, LayerInfo, Query, Rounding, SkeletonRecord, object_space};
 use meshreel_check::joint_matrix;
 use meshreel_scene::Qvv;
 
@@ -43,7 +41,7 @@ impl Clips {
     pub fn new(all: Vec<Clip>) -> Option<Clips> {
         let played = all.first()?.clone();
         let mut clips = Clips {
-            cursor: ClipCursor::new(&played),
+            cursor: played.cursor(),
             played,
             all,
             chosen: 0,
@@ -85,7 +83,7 @@ impl Clips {
         }
         self.chosen = clip;
         self.played = found.clone();
-        self.cursor = ClipCursor::new(&self.played);
+        self.cursor = self.played.cursor();
         self.layers = self.played.layers();
         self.tiers = self.layers.iter().map(|layer| layer.tiers.len()).collect();
         self.local = vec![Transform::IDENTITY; self.played.joints()];
@@ -128,7 +126,7 @@ impl Clips {
         let rounding = if interpolates { Rounding::None } else { Rounding::Floor };
         // Accumulated times are slightly off, which matters without interpolation.
         let seconds = time - self.played.start() + 1e-9;
-        self.played.sample(&mut self.cursor, seconds, Repeats::Clamp, rounding, &mut self.local)?;
+        self.cursor.pose(&Query::new(seconds).rounded(rounding), &mut self.local[..])?;
         object_space(&self.played.skeleton().parents, &self.local, &mut self.object);
         Ok(())
     }

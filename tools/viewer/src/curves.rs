@@ -4,7 +4,7 @@ use crate::clips::{Clips, shell_distance};
 use crate::errors::one_line;
 use crate::source::SourceFile;
 use meshreel::Transform;
-use meshreel::clip::{Clip, ClipCursor, PoseSource, Repeats, Rounding};
+use meshreel::clip::{Clip, Query};
 use meshreel_check::qvv;
 use meshreel_scene::Qvv;
 use std::sync::Arc;
@@ -61,11 +61,11 @@ impl Curves {
         let (times, decoded) = (Vec::with_capacity(count), Vec::with_capacity(count));
         let mut out =
             Curves { selection: of, times, decoded, source: Vec::new(), errors: Vec::new(), tolerance };
-        let mut cursor = ClipCursor::new(clip);
+        let mut cursor = clip.cursor();
         let mut pose = vec![Transform::IDENTITY; clip.joints()];
         for i in 0..count {
             let at = (i * every) as f64 / parts as f64;
-            clip.sample(&mut cursor, at / clip.fps(), Repeats::Clamp, Rounding::None, &mut pose)?;
+            cursor.pose(&Query::new(at / clip.fps()), &mut pose[..])?;
             out.times.push(clip.start() + at / clip.fps());
             out.decoded.push(align_rotation(qvv(&pose[joint]), out.decoded.last()));
             let Some(source) = source else { continue };

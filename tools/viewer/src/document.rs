@@ -7,7 +7,7 @@ use crate::sizes::SizeMeasurement;
 use crate::streaming::Streaming;
 use anyhow::Context;
 use glam::DVec3;
-use meshreel::clip::{Clip, PoseSource};
+use meshreel::clip::Clip;
 use meshreel::{FrameDecoder, Reel};
 use meshreel_compile::Report;
 use std::path::PathBuf;

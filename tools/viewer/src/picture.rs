@@ -9,7 +9,6 @@ use crate::looks::DisplayMode;
 use crate::renderer::{Renderer, SourceComparison, Style};
 use crate::source::{self, ClipErrors, FrameErrors, SourceOpening};
 use anyhow::{Context, anyhow, bail};
-use meshreel::clip::PoseSource;
 use std::path::Path;
 
 /// Returns a device without a window.
@@ -94,7 +93,7 @@ pub fn choose(arguments: &Arguments, document: &mut Document) -> anyhow::Result<
         let named = clips.all().iter().position(|clip| clip.name() == wanted);
         let found = named.or_else(|| wanted.parse().ok().filter(|number| *number < clips.all().len()));
         let Some(found) = found else {
-            let names: Vec<&str> = clips.all().iter().map(PoseSource::name).collect();
+            let names: Vec<&str> = clips.all().iter().map(|clip| clip.name()).collect();
             bail!(Usage(format!("no clip {wanted}; there are {}", names.join(", "))));
         };
         document.choose_clip(found)?;

@@ -6,7 +6,7 @@ use crate::errors::one_line;
 use crate::worker::Worker;
 use anyhow::anyhow;
 use glam::{DMat4, DVec3};
-use meshreel::clip::{Clip, ClipCursor, PoseSource, Repeats, Rounding};
+use meshreel::clip::{Clip, Query, Rounding};
 use meshreel::{FrameDecoder, Reel, SourceMap, Transform};
 use meshreel_inputs::{InputOptions, open};
 use meshreel_options::Options;
@@ -236,8 +236,8 @@ impl SourceFile {
         let skeleton = clip.skeleton();
         let mut pose = vec![Transform::IDENTITY; clip.joints()];
         let seconds = sample as f64 / clip.fps();
-        let mut cursor = ClipCursor::new(clip);
-        clip.sample(&mut cursor, seconds, Repeats::Clamp, Rounding::Nearest, &mut pose)?;
+        let mut cursor = clip.cursor();
+        cursor.pose(&Query::new(seconds).rounded(Rounding::Nearest), &mut pose[..])?;
         let mut out = ClipErrors { fractions: Vec::with_capacity(pose.len()), worst: (0.0, 0.0, 0) };
         for joint in 0..pose.len() {
             let shell = f64::from(skeleton.shell[joint]);

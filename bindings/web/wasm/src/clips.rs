@@ -1,15 +1,15 @@
 //! Skeletons, clips and rigs of a file, for the page: `src/clips.js` reads them.
 
 use crate::writer::Writer;
-use meshreel::clip::{Clip, ClipCursor, PoseSource, Repeats, Rounding};
+use meshreel::clip::{Clip, ClipCursor, Query, Repeats};
 use meshreel::{Error, MeshRig, Reel, Transform};
 
 /// Joints that a vertex hangs on, of those that weigh most: what vertex shaders take.
 const INFLUENCES: usize = 4;
 
-/// The clips of a file, each with one place in it.
+/// A place in each clip of a file, and a pose.
 #[derive(Default)]
-pub(crate) struct Clips(Vec<(Clip, ClipCursor)>, Vec<Transform>);
+pub(crate) struct Clips(Vec<ClipCursor>, Vec<Transform>);
 
 impl Clips {
     /// Reads all of them, and puts them out with their skeletons and the rigs that they move.
@@ -32,20 +32,19 @@ impl Clips {
             out.f64(clip.start());
         });
         out.list(&rigs, write_rig);
-        let cursors = clips.iter().map(ClipCursor::new).collect::<Vec<_>>();
-        Ok(Clips(clips.into_iter().zip(cursors).collect(), Vec::new()))
+        Ok(Clips(clips.iter().map(Clip::cursor).collect(), Vec::new()))
     }
 
     /// Local transforms of all joints, `seconds` after the first sample.
     pub fn pose(&mut self, clip: usize, seconds: f64, wraps: bool, out: &mut Writer) -> Result<(), Error> {
-        let Clips(clips, pose) = self;
-        let count = clips.len();
-        let Some((clip, cursor)) = clips.get_mut(clip) else {
+        let Clips(cursors, pose) = self;
+        let count = cursors.len();
+        let Some(cursor) = cursors.get_mut(clip) else {
             return Err(Error::misuse(format!("clip {clip} of {count} does not exist")));
         };
-        pose.resize(clip.joints(), Transform::IDENTITY);
+        pose.resize(cursor.clip().joints(), Transform::IDENTITY);
         let repeats = if wraps { Repeats::Wrap } else { Repeats::Clamp };
-        clip.sample(cursor, seconds, repeats, Rounding::None, pose)?;
+        cursor.pose(&Query { repeats, ..Query::new(seconds) }, &mut pose[..])?;
         pose.iter().for_each(|joint| out.transform(joint));
         Ok(())
     }

@@ -3,7 +3,7 @@
 use crate::convert;
 use crate::requested::RequestedOptions;
 use glam::{DVec3, DVec4};
-use meshreel::clip::{ClipCursor, PoseSource, SkeletonRecord};
+use meshreel::clip::SkeletonRecord;
 use meshreel::{Reel, Transform};
 use meshreel_scene::{Clip, Joint, Marker, Qvv, ScalarTrack, Skeleton, SubTrack, Track};
 
@@ -31,11 +31,11 @@ pub fn clips(reel: &Reel) -> Result<(Vec<Skeleton>, Vec<Clip>), meshreel::Error>
     let mut out = Vec::with_capacity(clips.len());
     for clip in &clips {
         let joints = clip.joints();
-        let mut cursor = ClipCursor::new(clip);
+        let mut cursor = clip.cursor();
         let mut pose = vec![Transform::IDENTITY; joints];
         let mut values: Vec<Vec<Qvv>> = vec![Vec::with_capacity(clip.samples()); joints];
         for i in 0..clip.samples() {
-            clip.sample_at(&mut cursor, i, &mut pose)?;
+            cursor.sample(i, &mut pose)?;
             for (values, local) in values.iter_mut().zip(&pose) {
                 values.push(convert::qvv(local));
             }

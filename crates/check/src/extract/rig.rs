@@ -5,7 +5,7 @@ use crate::convert;
 use crate::error::error;
 use crate::skinning::{Influences, rig_matrices};
 use crate::verify::attribute::ulp;
-use meshreel::clip::{Clip, ClipCursor, PoseSource, SkeletonRecord};
+use meshreel::clip::{Clip, SkeletonRecord};
 use meshreel::{FrameDecoder, MeshRig, Reel, Transform};
 use meshreel_options::{Options, RigChoice};
 use meshreel_scene::{Channel, Error, Skin};
@@ -29,8 +29,8 @@ pub(super) fn extracted_rigs(reel: &Reel, bones: BoneForm) -> Result<Vec<Extract
             None => None,
             Some((clip, sample)) => {
                 let mut pose = vec![Transform::IDENTITY; clip.joints()];
-                let mut cursor = ClipCursor::new(clip);
-                clip.sample_at(&mut cursor, sample, &mut pose).map_err(error)?;
+                let mut cursor = clip.cursor();
+                cursor.sample(sample, &mut pose).map_err(error)?;
                 let matrices = rig_matrices(&rig, &skeletons[rig.skeleton()], &pose);
                 Some(matrices.iter().map(convert::matrix).collect())
             }
@@ -63,7 +63,7 @@ fn shows_frames(reel: &Reel, rig: &MeshRig, skeleton: &SkeletonRecord, clip: &Cl
     let tolerance = placements.iter().map(|&n| description.nodes[n].tolerance).fold(0.0, f64::max);
     let vertices = record.vertices as usize;
     let mut decoder = FrameDecoder::new(reel).map_err(error)?;
-    let mut cursor = ClipCursor::new(clip);
+    let mut cursor = clip.cursor();
     let mut pose = vec![Transform::IDENTITY; clip.joints()];
     let mut next = pose.clone();
     let (mut decoded, mut posed) = (vec![0.0; 3 * vertices], vec![[0.0; 3]; rig.vertex_count()]);
@@ -74,9 +74,9 @@ fn shows_frames(reel: &Reel, rig: &MeshRig, skeleton: &SkeletonRecord, clip: &Cl
         }
         decoder.mesh(rig.mesh()).positions_into(&mut decoded).map_err(error)?;
         let sample = ((reel.time(frame) - clip.start()) * clip.fps()).clamp(0.0, (clip.samples() - 1) as f64);
-        clip.sample_at(&mut cursor, sample as usize, &mut pose).map_err(error)?;
+        cursor.sample(sample as usize, &mut pose).map_err(error)?;
         let after = (sample as usize + 1).min(clip.samples() - 1);
-        clip.sample_at(&mut cursor, after, &mut next).map_err(error)?;
+        cursor.sample(after, &mut next).map_err(error)?;
         pose.iter_mut().zip(&next).for_each(|(a, b)| *a = interpolate(a, b, sample.fract()));
         rig.positions(&rig_matrices(rig, skeleton, &pose), &mut posed);
         let pairs = decoded.as_chunks::<3>().0.iter().zip(&posed);

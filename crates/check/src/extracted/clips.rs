@@ -6,7 +6,7 @@ use crate::error::error;
 use crate::verify::attribute::ulp;
 use crate::verify::report::{Failures, beyond};
 use glam::{DAffine3, DMat4, DVec3};
-use meshreel::clip::{Clip, ClipCursor, PoseSource};
+use meshreel::clip::Clip;
 use meshreel::{Reel, Transform};
 use meshreel_scene::sample::World;
 use meshreel_scene::{Error, PlacedObject, Scene, Skeleton, TIME_TOLERANCE};
@@ -187,10 +187,10 @@ fn compare_poses(
 ) -> Result<ExtractedClip, Error> {
     let record = clip.skeleton();
     let mut found = ExtractedClip { name: clip.name().into(), max_error: 0.0, limit_fraction: 0.0 };
-    let (mut cursor, mut pose) = (ClipCursor::new(clip), vec![Transform::IDENTITY; record.parents.len()]);
+    let (mut cursor, mut pose) = (clip.cursor(), vec![Transform::IDENTITY; record.parents.len()]);
     let (mut own, mut other) = (Vec::new(), Vec::new());
     for sample in 0..clip.samples() {
-        clip.sample_at(&mut cursor, sample, &mut pose).map_err(error)?;
+        cursor.sample(sample, &mut pose).map_err(error)?;
         let parents = record.parents.iter().enumerate();
         let parents = parents.map(|(j, &p)| Some(p as usize).filter(|p| *p < j));
         convert::object_space(parents, pose.iter().map(convert::qvv), &mut own);

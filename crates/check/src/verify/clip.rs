@@ -6,7 +6,7 @@ use super::local::LocalMetric;
 use super::metric::Metric;
 use super::report::{ClipPromise, ClipReport, Failures};
 use crate::requested::{RequestedOptions, Tolerance};
-use meshreel::clip::{Clip, ClipCursor, PoseSource, Repeats, Rounding};
+use meshreel::clip::{Clip, Query};
 use meshreel::{Reel, Transform};
 use meshreel_scene::node_clip::TRANSFORMS_FORMAT;
 use meshreel_scene::{Joint, LengthUnit, Scene, Skeleton};
@@ -241,11 +241,11 @@ impl<'a> ClipComparison<'a> {
         metric: &mut Metric,
         mut local: Option<&mut LocalMetric>,
     ) -> Result<(), String> {
-        let mut cursor = ClipCursor::new(self.clip);
+        let mut cursor = self.clip.cursor();
         let mut pose = vec![Transform::IDENTITY; self.paths.len()];
         let mut reference = Vec::new();
         for i in 0..self.source.samples {
-            self.clip.sample_at(&mut cursor, i, &mut pose).map_err(|error| error.to_string())?;
+            cursor.sample(i, &mut pose).map_err(|error| error.to_string())?;
             self.source.pose(i, &mut reference);
             metric.measure(&reference, &pose);
             if let Some(local) = &mut local {
@@ -259,7 +259,7 @@ impl<'a> ClipComparison<'a> {
     /// counts the other pairs.
     fn measure_middles(&self, metric: &mut Metric, report: &mut ClipReport) {
         let ClipComparison { source, clip, .. } = self;
-        let mut cursor = ClipCursor::new(clip);
+        let mut cursor = clip.cursor();
         let mut pose = vec![Transform::IDENTITY; self.paths.len()];
         let mut reference = Vec::new();
         for i in 1..source.samples {
@@ -272,7 +272,7 @@ impl<'a> ClipComparison<'a> {
                 continue;
             }
             let seconds = (i as f64 - 0.5) / clip.fps();
-            if clip.sample(&mut cursor, seconds, Repeats::Clamp, Rounding::None, &mut pose).is_ok() {
+            if cursor.pose(&Query::new(seconds), &mut pose[..]).is_ok() {
                 source.midpoint_pose(i - 1, &mut reference);
                 metric.measure(&reference, &pose);
             }

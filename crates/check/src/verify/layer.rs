@@ -5,7 +5,7 @@ use super::metric::Metric;
 use super::report::{ClipReport, LayerReport, TierReport, beyond};
 use crate::requested::{RequestedLayer, RequestedOptions, Stripping};
 use meshreel::Transform;
-use meshreel::clip::{Clip, ClipCursor, LayerInfo, PoseSource};
+use meshreel::clip::{Clip, LayerInfo};
 use meshreel_scene::Skeleton;
 
 /// The source of a layered clip, and the options for it.
@@ -32,12 +32,12 @@ pub(super) fn compare(
     let layer_of: Vec<usize> = (0..n).map(|j| clip.joint_layer(j).map_or(0, usize::from)).collect();
     let mut promised = vec![0.0; n];
     let mut found: Vec<LayerReport> = layers.iter().map(LayerReport::from_info).collect();
-    let mut cursor = ClipCursor::new(clip);
+    let mut cursor = clip.cursor();
     let mut pose = vec![Transform::IDENTITY; n];
     let mut reference = Vec::new();
     let mut next = vec![0; layers.len()];
     for i in 0..samples {
-        clip.sample_at(&mut cursor, i, &mut pose)?;
+        cursor.sample(i, &mut pose)?;
         source.clip.pose(i, &mut reference);
         metric.measure(&reference, &pose);
         let errors = metric.take_errors();
@@ -103,11 +103,11 @@ fn clip_error(
     metric: &mut Metric,
     pose: &mut [Transform],
 ) -> Result<(f64, f64), meshreel::Error> {
-    let mut cursor = ClipCursor::new(clip);
+    let mut cursor = clip.cursor();
     let mut reference = Vec::new();
     let (mut most, mut sum): (f64, f64) = (0.0, 0.0);
     for i in 0..clip.samples() {
-        clip.sample_at(&mut cursor, i, pose)?;
+        cursor.sample(i, pose)?;
         source.clip.pose(i, &mut reference);
         metric.measure(&reference, pose);
         for error in metric.take_errors() {

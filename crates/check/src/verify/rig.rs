@@ -10,7 +10,7 @@ use crate::requested::{RequestedOptions, RigMode};
 use crate::skinning::rig_matrices;
 use crate::verify::plan::Verification;
 use glam::{DMat4, DQuat};
-use meshreel::clip::{Clip, ClipCursor, PoseSource, SkeletonRecord, blend};
+use meshreel::clip::{Clip, SkeletonRecord, blend};
 use meshreel::{MeshRig, Transform, kind};
 use meshreel_scene::rig::is_driven;
 use meshreel_scene::{DrivenMesh, Error, Qvv, Skeleton, Skin};
@@ -187,10 +187,10 @@ impl<'a> RigComparison<'a> {
     fn blend_error(&self) -> Result<f64, Error> {
         let mut ends = Vec::new();
         for (clip, source, _) in &self.clips {
-            let mut cursor = ClipCursor::new(clip);
+            let mut cursor = clip.cursor();
             for i in [clip.samples() / 2, 0] {
                 let mut pose = vec![Transform::IDENTITY; clip.joints()];
-                clip.sample_at(&mut cursor, i, &mut pose).map_err(error)?;
+                cursor.sample(i, &mut pose).map_err(error)?;
                 let mut reference = Vec::new();
                 source.pose(i, &mut reference);
                 ends.push((pose, reference));
@@ -237,11 +237,11 @@ fn blend_half_way(a: &Qvv, b: &Qvv) -> Qvv {
 
 /// Returns all poses of a clip.
 fn poses(clip: &Clip) -> Result<Vec<Vec<Transform>>, meshreel::Error> {
-    let mut cursor = ClipCursor::new(clip);
+    let mut cursor = clip.cursor();
     (0..clip.samples())
         .map(|i| {
             let mut pose = vec![Transform::IDENTITY; clip.joints()];
-            clip.sample_at(&mut cursor, i, &mut pose)?;
+            cursor.sample(i, &mut pose)?;
             Ok(pose)
         })
         .collect()

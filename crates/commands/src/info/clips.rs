@@ -3,7 +3,6 @@
 use super::ratio::ratio;
 use crate::failure::Failure;
 use meshreel::Reel;
-use meshreel::clip::PoseSource;
 use meshreel::format::CHUNK_ENTRY_SIZE;
 use meshreel_codec::clip::record::ClipCodec;
 use meshreel_codec::clip::scalars::{ScalarComponent, ScalarTrack};

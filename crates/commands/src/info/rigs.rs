@@ -2,7 +2,6 @@
 
 use crate::failure::Failure;
 use meshreel::Reel;
-use meshreel::clip::PoseSource;
 use serde::Serialize;
 
 /// A rig of a file.

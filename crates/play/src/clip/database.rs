@@ -4,7 +4,7 @@
 //! Headers and the base's first tier are always in memory. All else lies in chunks, each of one layer and
 //! tier of some clips. [`Database::stream_in`] and [`Database::stream_out`] request what shall be in memory,
 //! [`Database::tick`] begins reads and publishes what has arrived. Poses are sampled through
-//! [`DatabaseClip`], on any thread, also while a tick runs.
+//! [`Clip`]s, on any thread, also while a tick runs.
 //!
 //! ```text
 //! slot      empty → reading → arrived → there → empty          cancelled while it is read: its memory comes back with the read
@@ -13,7 +13,7 @@
 //! ```
 //!
 //! ```no_run
-//! use meshreel::clip::{Database, DatabaseOptions, LayerTier, PoseSource, Repeats, Rounding};
+//! use meshreel::clip::{Database, DatabaseOptions, LayerTier, Query};
 //! use meshreel::{Limits, Transform};
 //!
 //! # fn main() -> Result<(), meshreel::Error> {
@@ -23,13 +23,14 @@
 //! let mut pose = vec![Transform::IDENTITY; walk.joints()];
 //! database.stream_in(LayerTier { layer: 0, tier: 1 }, None)?;
 //! database.tick();
-//! walk.sample(&mut cursor, 0.25, Repeats::Wrap, Rounding::None, &mut pose)?;
+//! cursor.pose(&Query::new(0.25).wrapped(), &mut pose[..])?;
 //! # Ok(())
 //! # }
 //! ```
 
-use super::database_clip::{ClipEntry, DatabaseClip, DatabaseTables, LoadedChunks};
-use super::layer::{LayerSet, damaged_layers, segment_bytes};
+use super::layer::{LayeredClip, Published};
+use super::open::TierSource;
+use super::opened::{Clip, ClipForm};
 use crate::reel::limits::Limits;
 use crate::reel::open_file::Reel;
 use crate::stream::io::{
@@ -38,10 +39,8 @@ use crate::stream::io::{
 use crate::stream::worker_threads::WorkerThreads;
 use crate::{Error, error};
 use meshreel_codec::Corrupt;
-use meshreel_codec::clip::layer::check_segments;
-use meshreel_codec::clip::record::{ClipCodec, decode_clip};
-use meshreel_codec::clip::streamed::{Scratch, StreamedClip, decode_keys_with};
-use meshreel_codec::entropy::block::Decompressor;
+use meshreel_codec::clip::record::ClipCodec;
+use meshreel_codec::clip::streamed::Scratch;
 use meshreel_format::{FileSource, ReadAt, kind};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -133,8 +132,8 @@ struct TierChunk {
 
 /// A clip database: opens the file, streams and ticks. Clips are sampled through [`Database::clip`].
 pub struct Database {
-    fixed: Arc<DatabaseTables>,
-    published: Arc<RwLock<LoadedChunks>>,
+    clips: Vec<Clip>,
+    published: Arc<RwLock<Published>>,
     reel: Reel,
     source: Arc<dyn AsyncSource>,
     crew: Option<Arc<WorkerThreads<QueuedRead>>>,
@@ -204,14 +203,17 @@ impl Database {
         let waiting = BlockingSource { source: source.clone(), closing: Arc::new(AtomicBool::new(false)) };
         let reader = meshreel_format::Reader::open_named(Arc::new(waiting), &path, &limits.format)?;
         let reel = Reel::from_reader(reader, limits)?;
-        let (fixed, mut chunks) = read_tables(&reel)?;
+        let mut chunks: Vec<TierChunk> =
+            reel.chunks_of(kind::TIERS).map(|index| TierChunk::new(&reel, index)).collect();
+        let published = Arc::new(RwLock::new(Published::new(chunks.iter().map(|c| c.size).collect())));
+        let clips = read_clips(&reel, &published, &mut chunks)?;
         let largest = chunks.iter().map(|c| c.size as usize).max().unwrap_or(0);
         let slot_bytes = largest.next_multiple_of(8);
         let asked = match slot_bytes {
             0 => 0,
             size => (options.memory / size as u64).min(chunks.len() as u64) as usize,
         };
-        let layers = || fixed.clips.iter().flat_map(|c| c.set.layers.iter().skip(1));
+        let layers = || clips.iter().filter_map(layered).flat_map(|clip| clip.set.layers.iter().skip(1));
         let keys: usize = layers().map(|l| l.plan.keys() * l.plan.codes_per_sample).sum();
         let taken = (asked as u64 * slot_bytes as u64).saturating_add(4 * keys as u64);
         if taken > limits.max_memory {
@@ -219,31 +221,12 @@ impl Database {
         }
         let free = (0..asked as u32).map(|slot| (slot, vec![0u64; slot_bytes / 8])).collect();
         let mut scratch = Scratch::default();
-        let mut keys = Vec::with_capacity(fixed.clips.len());
-        for clip in &fixed.clips {
-            let mut own = Vec::with_capacity(clip.set.layers.len());
-            for layer in clip.set.layers.iter().skip(1) {
-                scratch.reserve(&layer.plan);
-                own.push((vec![0; layer.plan.keys() * layer.plan.codes_per_sample], false));
-            }
-            keys.push(own);
-        }
-        for (c, clip) in (0u32..).zip(&fixed.clips) {
-            for piece in &clip.set.table.tier_parts {
-                let chunk = &mut chunks[piece.chunk as usize];
-                if chunk.clips.last() != Some(&c) {
-                    chunk.clips.push(c);
-                }
-            }
-        }
-        let published = LoadedChunks {
-            chunks: (0..chunks.len()).map(|_| None).collect(),
-            sizes: chunks.iter().map(|c| c.size).collect(),
-            keys,
-        };
+        layers().for_each(|layer| scratch.reserve(&layer.plan));
+        published.write().unwrap_or_else(PoisonError::into_inner).keys =
+            clips.iter().filter_map(layered).map(|clip| clip.set.unloaded_keys()).collect();
         Ok(Database {
-            fixed: Arc::new(fixed),
-            published: Arc::new(RwLock::new(published)),
+            clips,
+            published,
             reel,
             source,
             crew: None,
@@ -261,7 +244,7 @@ impl Database {
 
     /// Returns the number of clips.
     pub fn clip_count(&self) -> usize {
-        self.fixed.clips.len()
+        self.clips.len()
     }
     /// Returns the file.
     pub fn reel(&self) -> &Reel {
@@ -272,12 +255,10 @@ impl Database {
         (self.slot_bytes, self.slots)
     }
 
-    /// Returns clip number `clip` for sampling. Any number of them can be used, on any thread.
-    pub fn clip(&self, clip: usize) -> Result<DatabaseClip, Error> {
-        if clip >= self.clip_count() {
-            return Err(Error::misuse(format!("clip {clip} of {}", self.clip_count())));
-        }
-        Ok(DatabaseClip { fixed: self.fixed.clone(), published: self.published.clone(), clip })
+    /// Returns clip number `clip`. Any number of cursors can play it, on any thread.
+    pub fn clip(&self, clip: usize) -> Result<Clip, Error> {
+        let found = self.clips.get(clip).cloned();
+        found.ok_or_else(|| Error::misuse(format!("clip {clip} of {}", self.clip_count())))
     }
 
     /// Returns all parts that can be streamed, ascending.
@@ -360,12 +341,9 @@ impl Database {
             if let ChunkState::Loaded(slot) = chunk.state {
                 chunk.state = ChunkState::Unloaded;
                 count += 1;
-                if let Some(words) = published.chunks[i].take() {
-                    self.free.push((slot, words));
-                }
-                for &c in &chunk.clips {
-                    invalidate_keys(&self.fixed, &mut published, i, c as usize);
-                }
+                self.free.extend(
+                    unpublish(&self.clips, &mut published, i, &chunk.clips).map(|words| (slot, words)),
+                );
             }
         }
         count
@@ -417,30 +395,28 @@ impl Database {
         if let Ok(mut published) = published.try_write() {
             while let Some((i, slot, words)) = self.ready.pop() {
                 let chunk = &mut self.chunks[i];
-                published.chunks[i] = Some(words);
-                let mut good = true;
-                for &c in &chunk.clips {
-                    good &= decode_chunk_keys(&self.fixed, &mut published, &mut self.scratch, i, c as usize)
-                        .is_ok();
-                }
-                if good {
+                let Published { chunks, keys } = &mut *published;
+                chunks.words[i] = Some(words);
+                let bytes = chunks.bytes(i).unwrap_or(&[]);
+                let scratch = &mut self.scratch;
+                let mut decode = |(c, clip): (usize, &LayeredClip)| {
+                    clip.set.decode_keys(i, bytes, &mut keys[c], scratch).is_ok()
+                };
+                if chunk.layered_clips(&self.clips).all(&mut decode) {
                     chunk.state = ChunkState::Loaded(slot);
                     ticked.arrived += 1;
                     continue;
                 }
                 chunk.state = ChunkState::Failed;
                 let error = error::corrupt(
-                    &self.fixed.path,
+                    self.reel.path(),
                     Corrupt("keys of a layer are damaged"),
                     format!("chunk {}", chunk.index),
                 );
                 record_failure(&mut self.failed, error);
-                for &c in &chunk.clips {
-                    invalidate_keys(&self.fixed, &mut published, i, c as usize);
-                }
-                if let Some(words) = published.chunks[i].take() {
-                    self.free.push((slot, words));
-                }
+                self.free.extend(
+                    unpublish(&self.clips, &mut published, i, &chunk.clips).map(|words| (slot, words)),
+                );
             }
         }
         ticked.waiting = self.ready.len();
@@ -462,11 +438,8 @@ impl Database {
             Ok(filled) if filled == size => {
                 let bytes: &[u8] = &bytemuck::cast_slice(&words)[..size];
                 (self.reel.reader().check_chunk(chunk.index, bytes)).and_then(|()| {
-                    let fixed = &self.fixed;
-                    let all = chunk.clips.iter();
-                    all.copied().try_for_each(|c| {
-                        check_chunk(&fixed.clips[c as usize], i, bytes)
-                            .map_err(|e| damaged_layers(path, &fixed.clips[c as usize].name, e))
+                    chunk.layered_clips(&self.clips).try_for_each(|(c, clip)| {
+                        clip.set.check_chunk(i, bytes).map_err(|e| self.clips[c].damaged(e))
                     })
                 })
             }
@@ -506,6 +479,23 @@ impl Drop for Database {
 }
 
 impl TierChunk {
+    fn new(reel: &Reel, index: u32) -> TierChunk {
+        let entry = &reel.chunks()[index as usize];
+        TierChunk {
+            part: LayerTier { layer: 0, tier: 0 },
+            index: index as usize,
+            offset: entry.offset,
+            size: entry.size,
+            state: ChunkState::Unloaded,
+            clips: Vec::new(),
+        }
+    }
+
+    /// Returns the clips that have pieces in it, and their numbers.
+    fn layered_clips<'a>(&'a self, clips: &'a [Clip]) -> impl Iterator<Item = (usize, &'a LayeredClip)> {
+        self.clips.iter().filter_map(move |c| Some((*c as usize, layered(&clips[*c as usize])?)))
+    }
+
     fn matches(&self, part: LayerTier, clip: Option<usize>) -> bool {
         self.part == part && clip.is_none_or(|clip| self.clips.binary_search(&(clip as u32)).is_ok())
     }
@@ -518,131 +508,54 @@ fn record_failure(failed: &mut Option<(Arc<Error>, usize)>, error: Error) {
     }
 }
 
-/// Reads the part of the file that stays in memory.
-fn read_tables(reel: &Reel) -> Result<(DatabaseTables, Vec<TierChunk>), Error> {
-    let path = reel.path();
-    let skeletons = reel.skeletons()?;
-    let mut decompressor = Decompressor::new();
-    let mut chunks = Vec::new();
-    let mut room = Vec::new();
-    for index in reel.chunks_of(kind::TIERS) {
-        let entry = &reel.chunks()[index as usize];
-        room.push((entry.size, entry.size));
-        chunks.push(TierChunk {
-            part: LayerTier { layer: 0, tier: 0 },
-            index: index as usize,
-            offset: entry.offset,
-            size: entry.size,
-            state: ChunkState::Unloaded,
-            clips: Vec::new(),
-        });
-    }
-    let mut tables = reel.layer_tables()?;
-    let mut clips = Vec::new();
-    for (c, chunk) in (0u32..).zip(reel.chunks_of(kind::CLIP)) {
-        let bytes = reel.chunk(chunk, &mut decompressor)?;
-        let at = |e: Corrupt| error::corrupt(path, e, format!("clip in chunk {chunk}"));
-        let (record, stored) = decode_clip(&bytes).map_err(at)?;
-        let Some(skeleton) = skeletons.get(record.skeleton as usize) else {
-            return Err(at(Corrupt("a clip of a skeleton that is not there")));
+/// Reads the clips, and for each chunk the tier and the clips that it has.
+fn read_clips(
+    reel: &Reel,
+    published: &Arc<RwLock<Published>>,
+    chunks: &mut [TierChunk],
+) -> Result<Vec<Clip>, Error> {
+    let sizes: Vec<u32> = chunks.iter().map(|chunk| chunk.size).collect();
+    let clips = reel.clips_of(&TierSource::Streamed(published.clone()), &sizes)?;
+    for (c, clip) in (0u32..).zip(&clips) {
+        let Some(layers) = layered(clip) else {
+            let (name, path, codec) = (clip.name(), reel.path().display(), clip.record().codec);
+            let why = match codec {
+                ClipCodec::Sampled => {
+                    "has no layers that can be streamed (those of several tiers can)".into()
+                }
+                other => format!("is in codec {}, whose layers do not come and go", other.name()),
+            };
+            return Err(Error::misuse(format!("clip {name} of {path} {why}; play it with Reel::clips")));
         };
-        let Some(i) = tables.iter().position(|t| t.clip == c && !t.interleaved) else {
-            return Err(Error::misuse(format!(
-                "clip {} of {} has no layers that can be streamed (those of several tiers can); play it with Reel::clips",
-                record.name,
-                path.display()
-            )));
-        };
-        if record.codec != ClipCodec::Sampled {
-            return Err(Error::misuse(format!(
-                "clip {} of {} is in codec {}, whose layers do not come and go; play it with Reel::clips",
-                record.name,
-                path.display(),
-                record.codec.name()
-            )));
-        }
-        let base = StreamedClip::open(&skeleton.skeleton(), stored).map_err(at)?;
-        let set = LayerSet::new(
-            &skeleton.skeleton(),
-            tables.swap_remove(i),
-            &base.layout,
-            base.head_bytes,
-            &mut room,
-        )
-        .map_err(at)?;
-        clips.push(ClipEntry { name: record.name, skeleton: skeleton.clone(), set, base });
-    }
-    let mut seen = vec![false; chunks.len()];
-    for piece in clips.iter().flat_map(|clip| &clip.set.table.tier_parts) {
-        let part = LayerTier { layer: piece.layer, tier: piece.tier };
-        let own = &mut chunks[piece.chunk as usize].part;
-        if std::mem::replace(&mut seen[piece.chunk as usize], true) && *own != part {
-            return Err(error::corrupt(
-                path,
-                Corrupt("a chunk with pieces of several tiers"),
-                "pieces of clips",
-            ));
-        }
-        *own = part;
-    }
-    let fixed = DatabaseTables { path: path.into(), clips };
-    Ok((fixed, chunks))
-}
-
-/// Returns the pieces of a clip in chunk `i`: for each its layer, whether it is its tier's first, and the
-/// piece.
-fn chunk_tier_parts(
-    entry: &ClipEntry,
-    i: usize,
-) -> impl Iterator<Item = (usize, bool, &meshreel_codec::clip::layer::TierPart)> {
-    (entry.set.layers.iter().enumerate()).flat_map(move |(l, layer)| {
-        let tiers = layer.tier_parts.iter();
-        tiers.flat_map(move |pieces| {
-            let all = pieces.iter().enumerate();
-            all.filter(move |(_, (_, piece))| piece.chunk as usize == i)
-                .map(move |(k, (_, piece))| (l, k == 0, piece))
-        })
-    })
-}
-
-/// Checks that the bytes of chunk `i` agree with a clip's table.
-fn check_chunk(entry: &ClipEntry, i: usize, bytes: &[u8]) -> Result<(), Corrupt> {
-    for (_, first, piece) in chunk_tier_parts(entry, i) {
-        let own = segment_bytes(piece, first, bytes).ok_or(Corrupt("a piece ends early"))?;
-        check_segments(own, piece.segments as usize)?;
-    }
-    Ok(())
-}
-
-/// Decodes the keys of a clip that are in chunk `i`.
-fn decode_chunk_keys(
-    fixed: &DatabaseTables,
-    published: &mut LoadedChunks,
-    scratch: &mut Scratch,
-    i: usize,
-    clip: usize,
-) -> Result<(), Corrupt> {
-    let LoadedChunks { chunks, keys, .. } = published;
-    let bytes: &[u8] = bytemuck::cast_slice(chunks[i].as_deref().unwrap_or(&[]));
-    for (l, first, piece) in chunk_tier_parts(&fixed.clips[clip], i) {
-        if first && l > 0 && piece.tier == 0 {
-            let (words, there) = &mut keys[clip][l - 1];
-            let bytes = bytes.get(piece.offset as usize..).unwrap_or(&[]);
-            let plan = &fixed.clips[clip].set.layers[l].plan;
-            *there = decode_keys_with(plan, bytes, words, scratch).is_ok();
-            if !*there {
-                return Err(Corrupt("a layer whose keys are damaged"));
+        for piece in &layers.set.table.tier_parts {
+            let part = LayerTier { layer: piece.layer, tier: piece.tier };
+            let chunk = &mut chunks[piece.chunk as usize];
+            if !chunk.clips.is_empty() && chunk.part != part {
+                let what = Corrupt("a chunk with pieces of several tiers");
+                return Err(error::corrupt(reel.path(), what, "pieces of clips"));
+            }
+            chunk.part = part;
+            if chunk.clips.last() != Some(&c) {
+                chunk.clips.push(c);
             }
         }
     }
-    Ok(())
+    Ok(clips)
 }
 
-/// Invalidates the keys of a clip whose chunk `i` is removed.
-fn invalidate_keys(fixed: &DatabaseTables, published: &mut LoadedChunks, i: usize, clip: usize) {
-    for (l, first, piece) in chunk_tier_parts(&fixed.clips[clip], i) {
-        if first && l > 0 && piece.tier == 0 {
-            published.keys[clip][l - 1].1 = false;
+fn layered(clip: &Clip) -> Option<&LayeredClip> {
+    match &clip.shared.form {
+        ClipForm::Layers(layers) => Some(layers),
+        _ => None,
+    }
+}
+
+/// Takes chunk `i` with the keys in it away from samplers, and returns its memory.
+fn unpublish(clips: &[Clip], published: &mut Published, i: usize, its_clips: &[u32]) -> Option<Vec<u64>> {
+    for c in its_clips.iter().map(|c| *c as usize) {
+        if let Some(clip) = layered(&clips[c]) {
+            clip.set.unload_keys(i, &mut published.keys[c]);
         }
     }
+    published.chunks.words[i].take()
 }

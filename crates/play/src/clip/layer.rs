@@ -13,13 +13,14 @@ use meshreel_codec::clip::Skeleton;
 use meshreel_codec::clip::layer::{self, LayerTable, TierPart};
 use meshreel_codec::clip::schedule::MAX_TIERS;
 use meshreel_codec::clip::streamed::{
-    ClipLayout, Scratch, StreamedClip, decode_keys, decode_segment, max_key_codes,
+    ClipLayout, Scratch, StreamedClip, decode_keys_with, decode_segment, max_key_codes,
 };
 use meshreel_codec::transform::Transform;
 use std::path::Path;
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// The layers of a clip: their table, and what is derived from it and their headers.
-pub(crate) struct LayerSet {
+pub(super) struct LayerSet {
     pub table: LayerTable,
     pub layers: Vec<LayerPlan>,
     pub fps: f64,
@@ -28,7 +29,7 @@ pub(crate) struct LayerSet {
 }
 
 /// One layer.
-pub(crate) struct LayerPlan {
+pub(super) struct LayerPlan {
     pub plan: ClipLayout,
     /// The samples that it has, if not all.
     samples: Option<Vec<u32>>,
@@ -39,20 +40,102 @@ pub(crate) struct LayerPlan {
     pub tier_parts: Vec<Vec<(u32, TierPart)>>,
 }
 
-/// Access to the bytes of one layer that are in memory.
-pub(crate) trait LayerBytes {
-    /// Returns the words of all keys; `None` if the layer is not in memory.
-    fn keys(&self) -> Option<&[i32]>;
+/// The chunks of tiers of a file.
+pub(super) struct LoadedChunks {
+    /// For each chunk its bytes as words, if it is in memory.
+    pub words: Vec<Option<Vec<u64>>>,
+    pub sizes: Vec<u32>,
+}
+
+impl LoadedChunks {
+    /// Returns the bytes of a chunk; `None` if it is not in memory.
+    pub fn bytes(&self, chunk: usize) -> Option<&[u8]> {
+        let words = self.words.get(chunk)?.as_deref()?;
+        bytemuck::cast_slice(words).get(..self.sizes[chunk] as usize)
+    }
+}
+
+/// The words of the keys of a layer over the base, and whether it is in memory.
+pub(super) struct LayerKeys {
+    pub words: Vec<i32>,
+    pub is_loaded: bool,
+}
+
+/// What a database has in memory, as samplers see it.
+pub(super) struct Published {
+    pub chunks: LoadedChunks,
+    /// The keys of each clip's layers over the base.
+    pub keys: Vec<Vec<LayerKeys>>,
+}
+
+impl Published {
+    /// Nothing is loaded yet of chunks of these sizes; the keys are added when the clips are known.
+    pub fn new(sizes: Vec<u32>) -> Published {
+        let words = sizes.iter().map(|_| None).collect();
+        Published { chunks: LoadedChunks { words, sizes }, keys: Vec::new() }
+    }
+}
+
+/// The memory that a clip in layers is played from.
+enum LayerMemory {
+    /// All chunks of the file, and the keys of the clip's layers over the base.
+    Whole(Arc<LoadedChunks>, Vec<LayerKeys>),
+    /// What a database has loaded, and the number of the clip in it.
+    Streamed(Arc<RwLock<Published>>, usize),
+}
+
+/// A clip in layers.
+pub(super) struct LayeredClip {
+    pub set: LayerSet,
+    pub base: StreamedClip,
+    memory: LayerMemory,
+}
+
+/// One layer of a clip, limited to `tiers` tiers.
+struct PlayedLayer<'a> {
+    clip: &'a LayeredClip,
+    chunks: &'a LoadedChunks,
+    keys: &'a [i32],
+    layer: usize,
+    tiers: usize,
+}
+
+impl PlayedLayer<'_> {
+    /// Returns a segment of a tier; `None` if it is not in memory.
+    fn tier_segment(&self, tier: usize, s: usize) -> Option<&[u8]> {
+        match (self.layer, tier) {
+            (0, 0) => self.clip.base.segment(s),
+            _ => self.clip.segment(self.chunks, self.layer, tier, s),
+        }
+    }
+
     /// Collects the bytes of segment `s`, tier by tier up to the first that is missing; returns the number of
     /// tiers.
-    fn segment<'a>(&'a self, s: usize, out: &mut [&'a [u8]; MAX_TIERS as usize]) -> usize;
-    /// Returns the number of tiers that [`LayerBytes::segment`] would collect.
-    fn tiers(&self, s: usize) -> usize;
+    fn segment<'a>(&'a self, s: usize, out: &mut [&'a [u8]; MAX_TIERS as usize]) -> usize {
+        for (tier, out) in out.iter_mut().enumerate().take(self.tiers) {
+            match self.tier_segment(tier, s) {
+                Some(bytes) => *out = bytes,
+                None => return tier,
+            }
+        }
+        self.tiers
+    }
+
+    /// Returns the number of tiers that [`PlayedLayer::segment`] collects.
+    fn tiers(&self, s: usize) -> usize {
+        let layer = &self.clip.set.layers[self.layer];
+        let is_loaded = |tier: &usize| {
+            let part = layer.tier_part(*tier, s);
+            (self.layer, *tier) == (0, 0)
+                || part.is_some_and(|(piece, _)| self.chunks.words[piece.chunk as usize].is_some())
+        };
+        (0..self.tiers).take_while(is_loaded).count()
+    }
 }
 
 /// The memory for one place in one layer.
 #[derive(Debug, Default)]
-pub(crate) struct LayerCursor {
+pub(super) struct LayerCursor {
     scratch: Scratch,
     /// The segment that was decoded into the scratch, and the number of tiers it was decoded from.
     segment: Option<(usize, usize)>,
@@ -64,7 +147,7 @@ pub(crate) struct LayerCursor {
 
 /// The two samples around a time of a clip, and the position between them.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct SamplePosition {
+struct SamplePosition {
     left: usize,
     right: usize,
     weight: f64,
@@ -91,7 +174,7 @@ impl LayerSet {
                 0 => (base.clone(), base_bytes),
                 _ => {
                     let mut sized = Vec::new();
-                    meshreel_codec::clip::layer::put_length_prefixed(&record.header, &mut sized);
+                    layer::put_length_prefixed(&record.header, &mut sized);
                     let (plan, used) = StreamedClip::decode_header(skeleton, &sized)?;
                     if used != sized.len() {
                         return Err(Corrupt("bytes behind the header of a layer"));
@@ -183,11 +266,10 @@ impl LayerSet {
     }
 
     /// Writes the local transforms of the joints that `query` selects: the bind pose, and over it every layer
-    /// in memory. `have` gives access to each layer's bytes. After an error `pose` is unchanged if all joints
-    /// are rounded alike.
-    pub fn pose<H: LayerBytes>(
+    /// in memory, which `played` returns. After an error `pose` is unchanged if all joints are rounded alike.
+    fn pose<'a>(
         &self,
-        have: impl Fn(usize) -> Option<H>,
+        played: impl Fn(usize) -> Option<PlayedLayer<'a>>,
         cursors: &mut [LayerCursor],
         query: &Query<'_>,
         pose: &mut (impl Pose + ?Sized),
@@ -195,7 +277,7 @@ impl LayerSet {
         let spot = self.sample_position(query.seconds, query.repeats);
         // Layers have samples of their own: joints that are rounded in the same way are handled together.
         for rounding in query.all_roundings() {
-            self.decode(&have, cursors, spot, rounding)?;
+            self.decode(&played, cursors, spot, rounding)?;
             for j in 0..self.rest.len() {
                 if query.rounding_of(j) == rounding && query.wants(j) && pose.wants(j) {
                     pose.set(j, &self.local(cursors, j));
@@ -206,14 +288,14 @@ impl LayerSet {
     }
 
     /// Writes the local transforms of all joints at a sample.
-    pub fn sample<H: LayerBytes>(
+    fn sample<'a>(
         &self,
-        have: impl Fn(usize) -> Option<H>,
+        played: impl Fn(usize) -> Option<PlayedLayer<'a>>,
         cursors: &mut [LayerCursor],
         sample: usize,
         pose: &mut [Transform],
     ) -> Result<(), Corrupt> {
-        self.decode(&have, cursors, self.exact_position(sample), Rounding::None)?;
+        self.decode(&played, cursors, self.exact_position(sample), Rounding::None)?;
         for (j, local) in pose.iter_mut().enumerate().take(self.rest.len()) {
             *local = self.local(cursors, j);
         }
@@ -222,19 +304,16 @@ impl LayerSet {
 
     /// Brings every layer's cursor to the poses around a place; cursors of layers that are not in memory
     /// become empty.
-    fn decode<H: LayerBytes>(
+    fn decode<'a>(
         &self,
-        have: impl Fn(usize) -> Option<H>,
+        played: impl Fn(usize) -> Option<PlayedLayer<'a>>,
         cursors: &mut [LayerCursor],
         spot: SamplePosition,
         rounding: Rounding,
     ) -> Result<(), Corrupt> {
         for (l, (layer, cursor)) in self.layers.iter().zip(cursors).enumerate() {
-            if let Some(have) = have(l)
-                && let Some(keys) = have.keys()
-            {
-                cursor.weight =
-                    Some(layer.decode_around(self.samples(), &have, keys, cursor, spot, rounding)?);
+            if let Some(played) = played(l) {
+                cursor.weight = Some(layer.decode_around(self.samples(), &played, cursor, spot, rounding)?);
             } else {
                 let cleared =
                     LayerCursor { weight: None, sample: [None; 2], segment: None, ..std::mem::take(cursor) };
@@ -254,9 +333,9 @@ impl LayerSet {
     }
 
     /// Returns one joint, which must exist. Only its layer is decoded.
-    pub fn joint<H: LayerBytes>(
+    fn joint<'a>(
         &self,
-        have: impl Fn(usize) -> Option<H>,
+        played: impl Fn(usize) -> Option<PlayedLayer<'a>>,
         cursors: &mut [LayerCursor],
         query: &Query<'_>,
         joint: usize,
@@ -264,12 +343,10 @@ impl LayerSet {
         let l = usize::from(self.table.joint_layers[joint]);
         let (layer, cursor) = (&self.layers[l], &mut cursors[l]);
         let mut out = JointPose { local: self.rest[joint], bind: true };
-        if let Some(have) = have(l)
-            && let Some(keys) = have.keys()
-        {
+        if let Some(played) = played(l) {
             let spot = self.sample_position(query.seconds, query.repeats);
             let rounding = query.rounding_of(joint);
-            let part = layer.decode_around(self.samples(), &have, keys, cursor, spot, rounding)?;
+            let part = layer.decode_around(self.samples(), &played, cursor, spot, rounding)?;
             out = JointPose { local: self.blend_joint(cursor, joint, part), bind: false };
         }
         Ok(out)
@@ -312,18 +389,17 @@ impl LayerPlan {
     }
 
     /// Brings the poses of a cursor to those around a place, and returns the position between them.
-    fn decode_around<H: LayerBytes>(
+    fn decode_around(
         &self,
         samples: usize,
-        have: &H,
-        keys: &[i32],
+        played: &PlayedLayer<'_>,
         cursor: &mut LayerCursor,
         spot: SamplePosition,
         rounding: Rounding,
     ) -> Result<f64, Corrupt> {
         let (from, part) = self.local_samples(samples, spot, rounding);
         for (slot, sample) in from.into_iter().enumerate() {
-            self.decode_sample(have, keys, cursor, slot, sample, from[1])?;
+            self.decode_sample(played, cursor, slot, sample, from[1])?;
             if part == 0.0 {
                 break;
             }
@@ -332,20 +408,19 @@ impl LayerPlan {
     }
 
     /// Brings the pose of `slot` to that of `sample`, from the tiers in memory.
-    fn decode_sample<H: LayerBytes>(
+    fn decode_sample(
         &self,
-        have: &H,
-        keys: &[i32],
+        played: &PlayedLayer<'_>,
         cursor: &mut LayerCursor,
         slot: usize,
         sample: usize,
         other: usize,
     ) -> Result<(), Corrupt> {
-        let plan = &self.plan;
+        let (plan, keys) = (&self.plan, played.keys);
         let place = plan.locate_sample(sample);
         let tiers = match place {
             Ok(_) => 0,
-            Err((segment, _)) => have.tiers(segment),
+            Err((segment, _)) => played.tiers(segment),
         };
         let wanted = Some((sample, tiers));
         // In forward playback, the right sample often becomes the left one.
@@ -367,7 +442,7 @@ impl LayerPlan {
                 if cursor.segment != Some((segment, tiers)) {
                     cursor.segment = None;
                     let mut streams: [&[u8]; MAX_TIERS as usize] = [&[]; MAX_TIERS as usize];
-                    let count = have.segment(segment, &mut streams);
+                    let count = played.segment(segment, &mut streams);
                     decode_segment(plan, keys, segment, &streams[..count], &mut cursor.scratch)?;
                     cursor.segment = Some((segment, tiers));
                 }
@@ -390,63 +465,132 @@ impl LayerPlan {
 
 /// Returns the part of a piece that holds segments: the bytes after the keys, which the very first piece of a
 /// layer has.
-pub(crate) fn segment_bytes<'a>(piece: &TierPart, first: bool, bytes: &'a [u8]) -> Option<&'a [u8]> {
+fn segment_bytes<'a>(piece: &TierPart, first: bool, bytes: &'a [u8]) -> Option<&'a [u8]> {
     let bytes = bytes.get(piece.offset as usize..)?.get(..piece.size as usize)?;
     match first && piece.layer > 0 && piece.tier == 0 {
         true => {
-            let (_, used) = meshreel_codec::clip::layer::take_length_prefixed(bytes).ok()?;
+            let (_, used) = layer::take_length_prefixed(bytes).ok()?;
             bytes.get(used..)
         }
         false => Some(bytes),
     }
 }
 
-/// A clip in layers whose file is entirely in memory.
-pub(crate) struct LayeredClip {
-    pub set: LayerSet,
-    base: StreamedClip,
-    /// The words of the keys of all layers but the base.
-    keys: Vec<Vec<i32>>,
-    chunks: Vec<std::sync::Arc<Vec<u8>>>,
-}
+impl LayerSet {
+    /// Returns memory for the keys of the layers over the base, which are not loaded yet.
+    pub fn unloaded_keys(&self) -> Vec<LayerKeys> {
+        let words = |layer: &LayerPlan| vec![0; layer.plan.keys() * layer.plan.codes_per_sample];
+        let layers = self.layers.iter().skip(1);
+        layers.map(|layer| LayerKeys { words: words(layer), is_loaded: false }).collect()
+    }
 
-/// One layer of it, limited to `tiers` tiers.
-struct PlayedLayer<'a> {
-    all: &'a LayeredClip,
-    layer: usize,
-    tiers: usize,
+    /// Returns the pieces in a chunk: for each its layer, whether it is its tier's first, and the piece.
+    fn tier_parts_of(&self, chunk: usize) -> impl Iterator<Item = (usize, bool, &TierPart)> {
+        self.layers.iter().enumerate().flat_map(move |(l, layer)| {
+            layer.tier_parts.iter().flat_map(move |pieces| {
+                let all = pieces.iter().enumerate();
+                all.filter(move |(_, (_, piece))| piece.chunk as usize == chunk)
+                    .map(move |(k, (_, piece))| (l, k == 0, piece))
+            })
+        })
+    }
+
+    /// Returns the layers over the base whose keys are in a chunk, and the pieces that begin with them.
+    fn layers_with_keys(&self, chunk: usize) -> impl Iterator<Item = (usize, &TierPart)> {
+        let parts = self.tier_parts_of(chunk);
+        parts.filter(|(l, first, piece)| *first && *l > 0 && piece.tier == 0).map(|(l, _, piece)| (l, piece))
+    }
+
+    /// Checks that the bytes of a chunk agree with the table.
+    pub fn check_chunk(&self, chunk: usize, bytes: &[u8]) -> Result<(), Corrupt> {
+        for (_, first, piece) in self.tier_parts_of(chunk) {
+            let own = segment_bytes(piece, first, bytes).ok_or(Corrupt("a piece of a clip ends early"))?;
+            layer::check_segments(own, piece.segments as usize)?;
+        }
+        Ok(())
+    }
+
+    /// Decodes the keys that are in a chunk.
+    pub fn decode_keys(
+        &self,
+        chunk: usize,
+        bytes: &[u8],
+        keys: &mut [LayerKeys],
+        scratch: &mut Scratch,
+    ) -> Result<(), Corrupt> {
+        for (l, piece) in self.layers_with_keys(chunk) {
+            let (plan, own) = (&self.layers[l].plan, &mut keys[l - 1]);
+            let bytes = bytes.get(piece.offset as usize..).unwrap_or(&[]);
+            own.is_loaded = decode_keys_with(plan, bytes, &mut own.words, scratch).is_ok();
+            if !own.is_loaded {
+                return Err(Corrupt("a layer whose keys are damaged"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Invalidates the keys that were in a chunk.
+    pub fn unload_keys(&self, chunk: usize, keys: &mut [LayerKeys]) {
+        self.layers_with_keys(chunk).for_each(|(l, _)| keys[l - 1].is_loaded = false);
+    }
 }
 
 impl LayeredClip {
-    /// Assembles a clip. `chunks` holds all chunks of pieces of the file.
-    pub fn new(
-        skeleton: &Skeleton<'_>,
-        table: LayerTable,
+    /// Makes a clip that is in memory whole; checks its pieces and decodes its keys.
+    pub fn whole(
+        set: LayerSet,
         base: StreamedClip,
-        chunks: &[std::sync::Arc<Vec<u8>>],
-        room: &mut [(u32, u32)],
+        chunks: &Arc<LoadedChunks>,
     ) -> Result<LayeredClip, Corrupt> {
-        let set = LayerSet::new(skeleton, table, &base.layout, base.head_bytes, room)?;
-        let mut keys = vec![Vec::new()];
-        for layer in &set.layers {
-            for (tier, pieces) in layer.tier_parts.iter().enumerate() {
-                for (i, (_, piece)) in pieces.iter().enumerate() {
-                    let bytes = segment_bytes(piece, i == 0, &chunks[piece.chunk as usize])
-                        .ok_or(Corrupt("a piece of a clip ends early"))?;
-                    layer::check_segments(bytes, piece.segments as usize)?;
-                }
-                if let Some((_, first)) = pieces.first().filter(|(_, p)| tier == 0 && p.layer > 0) {
-                    let mut words = vec![0; layer.plan.keys() * layer.plan.codes_per_sample];
-                    let bytes = &chunks[first.chunk as usize][first.offset as usize..];
-                    decode_keys(&layer.plan, bytes, &mut words)?;
-                    keys.push(words);
-                }
-            }
+        let (mut keys, mut scratch) = (set.unloaded_keys(), Scratch::default());
+        set.layers.iter().for_each(|layer| scratch.reserve(&layer.plan));
+        for chunk in 0..chunks.words.len() {
+            let bytes = chunks.bytes(chunk).unwrap_or(&[]);
+            set.check_chunk(chunk, bytes)?;
+            set.decode_keys(chunk, bytes, &mut keys, &mut scratch)?;
         }
-        match keys.len() == set.layers.len() {
-            true => Ok(LayeredClip { set, base, keys, chunks: chunks.to_vec() }),
+        match keys.iter().all(|own| own.is_loaded) {
+            true => Ok(LayeredClip { set, base, memory: LayerMemory::Whole(chunks.clone(), keys) }),
             false => Err(Corrupt("a layer without keys")),
         }
+    }
+
+    /// Makes clip number `clip` of a database.
+    pub fn streamed(
+        set: LayerSet,
+        base: StreamedClip,
+        published: &Arc<RwLock<Published>>,
+        clip: usize,
+    ) -> LayeredClip {
+        LayeredClip { set, base, memory: LayerMemory::Streamed(published.clone(), clip) }
+    }
+
+    /// Runs something on what is in memory. Of a database it stays there meanwhile.
+    fn with_memory<T>(&self, run: impl FnOnce(&LoadedChunks, &[LayerKeys]) -> T) -> T {
+        match &self.memory {
+            LayerMemory::Whole(chunks, keys) => run(chunks, keys),
+            LayerMemory::Streamed(published, clip) => {
+                let published = published.read().unwrap_or_else(PoisonError::into_inner);
+                run(&published.chunks, &published.keys[*clip])
+            }
+        }
+    }
+
+    /// Returns a layer, limited to those tiers that `tiers` allows; `None` if it is not in memory, or not
+    /// played.
+    fn played<'a>(
+        &'a self,
+        (chunks, keys): (&'a LoadedChunks, &'a [LayerKeys]),
+        tiers: &[usize],
+        layer: usize,
+    ) -> Option<PlayedLayer<'a>> {
+        let allowed = tiers.get(layer).copied().unwrap_or(usize::MAX);
+        let keys = match layer.checked_sub(1) {
+            None => self.base.keys(),
+            Some(upper) => &keys.get(upper).filter(|own| own.is_loaded)?.words,
+        };
+        let tiers = allowed.min(self.set.layers[layer].plan.tiers());
+        (tiers > 0).then_some(PlayedLayer { clip: self, chunks, keys, layer, tiers })
     }
 
     /// Writes the local transforms of the joints that `query` selects, from those layers and tiers that
@@ -458,7 +602,9 @@ impl LayeredClip {
         query: &Query<'_>,
         pose: &mut (impl Pose + ?Sized),
     ) -> Result<(), Corrupt> {
-        self.set.pose(|layer| self.layer_bytes(tiers, layer), cursors, query, pose)
+        self.with_memory(|chunks, keys| {
+            self.set.pose(|layer| self.played((chunks, keys), tiers, layer), cursors, query, pose)
+        })
     }
 
     /// Writes the local transforms of all joints at a sample.
@@ -469,7 +615,9 @@ impl LayeredClip {
         sample: usize,
         pose: &mut [Transform],
     ) -> Result<(), Corrupt> {
-        self.set.sample(|layer| self.layer_bytes(tiers, layer), cursors, sample, pose)
+        self.with_memory(|chunks, keys| {
+            self.set.sample(|layer| self.played((chunks, keys), tiers, layer), cursors, sample, pose)
+        })
     }
 
     /// Returns one joint.
@@ -480,54 +628,56 @@ impl LayeredClip {
         query: &Query<'_>,
         joint: usize,
     ) -> Result<JointPose, Corrupt> {
-        self.set.joint(|layer| self.layer_bytes(tiers, layer), cursors, query, joint)
-    }
-
-    fn layer_bytes(&self, tiers: &[usize], layer: usize) -> Option<PlayedLayer<'_>> {
-        let tiers = tiers.get(layer).copied().unwrap_or(usize::MAX);
-        (tiers > 0).then_some(PlayedLayer { all: self, layer, tiers })
+        self.with_memory(|chunks, keys| {
+            self.set.joint(|layer| self.played((chunks, keys), tiers, layer), cursors, query, joint)
+        })
     }
 
     /// Returns the bytes of a layer's tiers, each joined from its pieces.
     #[cfg(feature = "encode")]
-    fn tiers(&self, l: usize) -> Vec<Vec<u8>> {
+    fn tiers(&self, chunks: &LoadedChunks, l: usize) -> Vec<Vec<u8>> {
         let layer = &self.set.layers[l];
         let plan = &layer.plan;
-        (0..plan.tiers())
-            .map(|tier| {
-                let mut out = Vec::new();
-                if tier == 0 {
-                    meshreel_codec::clip::streamed::encode_header(plan, &mut out);
-                    let keys = match layer.tier_parts[0].first() {
-                        Some((_, first)) => &self.chunks[first.chunk as usize][first.offset as usize..],
-                        None => self.base.key_bytes(),
-                    };
-                    let (keys, _) =
-                        meshreel_codec::clip::layer::take_length_prefixed(keys).unwrap_or_default();
-                    meshreel_codec::clip::layer::put_length_prefixed(keys, &mut out);
-                }
-                let segment = |s: usize| match (l, tier) {
-                    (0, 0) => self.base.segment(s).unwrap_or(&[]),
-                    _ => self.segment(l, tier, s).unwrap_or(&[]),
+        let tier_bytes = |tier: usize| {
+            let mut out = Vec::new();
+            if tier == 0 {
+                meshreel_codec::clip::streamed::encode_header(plan, &mut out);
+                let keys = match layer.tier_parts[0].first() {
+                    Some((_, first)) => chunks
+                        .bytes(first.chunk as usize)
+                        .and_then(|bytes| bytes.get(first.offset as usize..))
+                        .unwrap_or(&[]),
+                    None => self.base.key_bytes(),
                 };
-                layer::write_segments((0..plan.segments()).map(segment), &mut out);
-                out
-            })
-            .collect()
+                let (keys, _) = layer::take_length_prefixed(keys).unwrap_or_default();
+                layer::put_length_prefixed(keys, &mut out);
+            }
+            let segment = |s: usize| match (l, tier) {
+                (0, 0) => self.base.segment(s).unwrap_or(&[]),
+                _ => self.segment(chunks, l, tier, s).unwrap_or(&[]),
+            };
+            layer::write_segments((0..plan.segments()).map(segment), &mut out);
+            out
+        };
+        (0..plan.tiers()).map(tier_bytes).collect()
     }
 
-    fn segment(&self, l: usize, tier: usize, s: usize) -> Option<&[u8]> {
+    fn segment<'a>(&self, chunks: &'a LoadedChunks, l: usize, tier: usize, s: usize) -> Option<&'a [u8]> {
         let (piece, at) = self.set.layers[l].tier_part(tier, s)?;
-        let bytes = segment_bytes(piece, s == at, &self.chunks[piece.chunk as usize])?;
+        let bytes = segment_bytes(piece, s == at, chunks.bytes(piece.chunk as usize)?)?;
         layer::segment(bytes, piece.segments as usize, at)
     }
 
     /// Returns all layers as one clip of one tier, in the streamed form.
     #[cfg(feature = "encode")]
     pub fn merged(&self, skeleton: &Skeleton<'_>) -> Result<Vec<u8>, Corrupt> {
-        let tiers: Vec<Vec<Vec<u8>>> = (0..self.set.layers.len()).map(|l| self.tiers(l)).collect();
-        let parts: Vec<Vec<&[u8]>> = (tiers.iter()).map(|t| t.iter().map(Vec::as_slice).collect()).collect();
-        layer::merge(skeleton, &self.set.table.joint_layers, &parts)
+        self.with_memory(|chunks, _| {
+            let layers = 0..self.set.layers.len();
+            let tiers: Vec<Vec<Vec<u8>>> = layers.map(|l| self.tiers(chunks, l)).collect();
+            let parts: Vec<Vec<&[u8]>> =
+                tiers.iter().map(|t| t.iter().map(Vec::as_slice).collect()).collect();
+            layer::merge(skeleton, &self.set.table.joint_layers, &parts)
+        })
     }
 }
 
@@ -553,7 +703,7 @@ pub struct LayerInfo {
 }
 
 /// Describes interleaved layers: all bytes of the clip count as the base's.
-pub(crate) fn interleaved_infos(table: &LayerTable, stored: &StreamedClip) -> Vec<LayerInfo> {
+pub(super) fn interleaved_infos(table: &LayerTable, stored: &StreamedClip) -> Vec<LayerInfo> {
     let samples = table.samples;
     let bytes = stored.body_bytes();
     (0u8..)
@@ -577,11 +727,6 @@ pub(crate) fn interleaved_infos(table: &LayerTable, stored: &StreamedClip) -> Ve
 }
 
 impl LayeredClip {
-    /// Returns the base's first tier.
-    pub fn base(&self) -> &StreamedClip {
-        &self.base
-    }
-
     /// Returns the bytes of the pieces that can be streamed, without the table that lists them.
     pub fn tier_bytes(&self) -> usize {
         self.set.table.tier_parts.iter().map(|p| p.size as usize).sum()
@@ -595,10 +740,12 @@ impl LayeredClip {
 
     /// Returns the joints, samples and sizes of each layer.
     pub fn infos(&self) -> Vec<LayerInfo> {
-        (0..self.set.layers.len()).map(|l| self.info(l)).collect()
+        self.with_memory(|chunks, keys| {
+            (0..self.set.layers.len()).map(|l| self.info((chunks, keys), l)).collect()
+        })
     }
 
-    fn info(&self, l: usize) -> LayerInfo {
+    fn info(&self, memory: (&LoadedChunks, &[LayerKeys]), l: usize) -> LayerInfo {
         let layer = &self.set.layers[l];
         let plan = &layer.plan;
         let samples = match &layer.samples {
@@ -607,16 +754,14 @@ impl LayeredClip {
         };
         let mut stripped = vec![false; samples.len()];
         let mut scratch = Scratch::default();
-        for s in 0..plan.segments() {
-            let have = self.layer_bytes(&[], l);
-            let mut streams: [&[u8]; MAX_TIERS as usize] = [&[]; MAX_TIERS as usize];
-            let Some((have, keys)) = have.as_ref().and_then(|h| Some((h, h.keys()?))) else {
-                continue;
-            };
-            let count = have.segment(s, &mut streams);
-            if decode_segment(plan, keys, s, &streams[..count], &mut scratch).is_ok() {
-                for i in 1..plan.key(s + 1) - plan.key(s) {
-                    stripped[plan.key(s) + i] = scratch.is_stripped(i);
+        if let Some(played) = self.played(memory, &[], l) {
+            for s in 0..plan.segments() {
+                let mut streams: [&[u8]; MAX_TIERS as usize] = [&[]; MAX_TIERS as usize];
+                let count = played.segment(s, &mut streams);
+                if decode_segment(plan, played.keys, s, &streams[..count], &mut scratch).is_ok() {
+                    for i in 1..plan.key(s + 1) - plan.key(s) {
+                        stripped[plan.key(s) + i] = scratch.is_stripped(i);
+                    }
                 }
             }
         }
@@ -644,31 +789,7 @@ impl LayeredClip {
     }
 }
 
-impl LayerBytes for PlayedLayer<'_> {
-    fn keys(&self) -> Option<&[i32]> {
-        match self.layer {
-            0 => Some(self.all.base.keys()),
-            l => self.all.keys.get(l).map(Vec::as_slice),
-        }
-    }
-
-    fn segment<'a>(&'a self, s: usize, out: &mut [&'a [u8]; MAX_TIERS as usize]) -> usize {
-        let count = self.tiers(s);
-        for (tier, out) in out[..count].iter_mut().enumerate() {
-            *out = match (self.layer, tier) {
-                (0, 0) => self.all.base.segment(s).unwrap_or(&[]),
-                _ => self.all.segment(self.layer, tier, s).unwrap_or(&[]),
-            };
-        }
-        count
-    }
-
-    fn tiers(&self, _: usize) -> usize {
-        self.tiers.min(self.all.set.layers[self.layer].plan.tiers())
-    }
-}
-
 /// The error for a clip whose layers are damaged.
-pub(crate) fn damaged_layers(path: &Path, name: &str, c: Corrupt) -> Error {
+pub(super) fn damaged_layers(path: &Path, name: &str, c: Corrupt) -> Error {
     error::corrupt(path, c, format!("layers of clip {name}"))
 }

@@ -1,8 +1,8 @@
 //! Opens the skeletons and clips of a file.
 
-use super::layer::LayeredClip;
-use super::random_access::LayeredForm;
-use super::streamed::{Clip, ClipData, ClipForm};
+use super::layer::{LayerSet, LayeredClip, LoadedChunks, Published};
+use super::opened::{Clip, ClipData, ClipForm};
+use super::random_access::RandomAccessLayers;
 use crate::reel::open_file::Reel;
 use crate::{Error, error};
 use meshreel_codec::Corrupt;
@@ -16,7 +16,7 @@ use meshreel_codec::clip::streamed::StreamedClip;
 use meshreel_codec::entropy::block::Decompressor;
 use meshreel_format::kind;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, RwLock};
 
 impl Reel {
     /// Reads all skeletons of the file, in order.
@@ -37,9 +37,28 @@ impl Reel {
         if self.chunks_of(kind::CLIP).next().is_none() {
             return Ok(Vec::new());
         }
+        let mut bytes = Vec::new();
+        let mut loaded = LoadedChunks { words: Vec::new(), sizes: Vec::new() };
+        for chunk in self.chunks_of(kind::TIERS) {
+            self.reader().read_chunk(chunk as usize, &mut bytes)?;
+            let mut words = vec![0u64; bytes.len().div_ceil(8)];
+            bytemuck::cast_slice_mut(&mut words)[..bytes.len()].copy_from_slice(&bytes);
+            loaded.sizes.push(bytes.len() as u32);
+            loaded.words.push(Some(words));
+        }
+        let sizes = loaded.sizes.clone();
+        self.clips_of(&TierSource::Loaded(Arc::new(loaded)), &sizes)
+    }
+
+    /// Reads all clips, whose layers come from a source. `sizes` holds the bytes of each chunk of tiers.
+    pub(super) fn clips_of(&self, tiers: &TierSource, sizes: &[u32]) -> Result<Vec<Clip>, Error> {
         let skeletons = self.skeletons()?;
         let mut decompressor = Decompressor::new();
-        let mut layers = self.all_layers()?;
+        let mut layers = UnassignedLayers {
+            tables: self.layer_tables()?,
+            tiers,
+            unclaimed: sizes.iter().map(|size| (*size, *size)).collect(),
+        };
         let mut records = self.scalar_records(&mut decompressor)?;
         let clips: Vec<Clip> = (0..)
             .zip(self.chunks_of(kind::CLIP))
@@ -80,21 +99,8 @@ impl Reel {
             .collect()
     }
 
-    /// Reads the tables of layers, and all chunks of pieces.
-    fn all_layers(&self) -> Result<UnassignedLayers, Error> {
-        let tables = self.layer_tables()?;
-        let mut chunks = Vec::new();
-        for chunk in self.chunks_of(kind::TIERS) {
-            let mut bytes = Vec::new();
-            self.reader().read_chunk(chunk as usize, &mut bytes)?;
-            chunks.push(Arc::new(bytes));
-        }
-        let size = |c: &Arc<Vec<u8>>| (c.len() as u32, c.len() as u32);
-        Ok(UnassignedLayers { unclaimed: chunks.iter().map(size).collect(), tables, chunks })
-    }
-
     /// Reads all tables of layers.
-    pub(crate) fn layer_tables(&self) -> Result<Vec<LayerTable>, Error> {
+    fn layer_tables(&self) -> Result<Vec<LayerTable>, Error> {
         let mut decompressor = Decompressor::new();
         self.chunks_of(kind::LAYERS)
             .map(|chunk| {
@@ -106,10 +112,18 @@ impl Reel {
     }
 }
 
+/// The memory that layers are played from.
+pub(super) enum TierSource {
+    /// All chunks of the file.
+    Loaded(Arc<LoadedChunks>),
+    /// The chunks that a database has loaded, which come and go.
+    Streamed(Arc<RwLock<Published>>),
+}
+
 /// The layers of a file that were not assigned to a clip yet.
-struct UnassignedLayers {
+struct UnassignedLayers<'a> {
     tables: Vec<LayerTable>,
-    chunks: Vec<Arc<Vec<u8>>>,
+    tiers: &'a TierSource,
     /// For each chunk its size, and the bytes of it that no clip has claimed yet.
     unclaimed: Vec<(u32, u32)>,
 }
@@ -117,18 +131,41 @@ struct UnassignedLayers {
 /// The layers of one clip.
 struct ClipLayers<'a> {
     table: LayerTable,
-    chunks: &'a [Arc<Vec<u8>>],
+    tiers: &'a TierSource,
     unclaimed: &'a mut [(u32, u32)],
 }
 
-impl UnassignedLayers {
+impl UnassignedLayers<'_> {
     fn take(&mut self, clip: u32) -> Option<ClipLayers<'_>> {
         let i = self.tables.iter().position(|t| t.clip == clip)?;
-        Some(ClipLayers {
-            table: self.tables.swap_remove(i),
-            chunks: &self.chunks,
-            unclaimed: &mut self.unclaimed,
-        })
+        let table = self.tables.swap_remove(i);
+        Some(ClipLayers { table, tiers: self.tiers, unclaimed: &mut self.unclaimed })
+    }
+}
+
+impl ClipLayers<'_> {
+    /// Assembles a clip of codec `sampled`.
+    fn layered(self, skeleton: &SkeletonRecord, base: StreamedClip) -> Result<LayeredClip, Corrupt> {
+        let (clip, layout) = (self.table.clip as usize, &base.layout);
+        let set = LayerSet::new(&skeleton.skeleton(), self.table, layout, base.head_bytes, self.unclaimed)?;
+        match self.tiers {
+            TierSource::Loaded(chunks) => LayeredClip::whole(set, base, chunks),
+            TierSource::Streamed(published) => Ok(LayeredClip::streamed(set, base, published, clip)),
+        }
+    }
+
+    /// Assembles a clip of codec `random-access`. Its layers cannot come and go: a database refuses it.
+    fn random_access(
+        self,
+        skeleton: &Arc<SkeletonRecord>,
+        base: RandomAccess,
+    ) -> Result<RandomAccessLayers, Corrupt> {
+        match self.tiers {
+            TierSource::Loaded(chunks) => {
+                RandomAccessLayers::with_table(skeleton, base, self.table, chunks, self.unclaimed)
+            }
+            TierSource::Streamed(_) => Ok(RandomAccessLayers::new(skeleton, base)),
+        }
     }
 }
 
@@ -167,9 +204,8 @@ impl Clip {
                         }
                         ClipForm::Sampled(stored, Some(Box::new(table)))
                     }
-                    Some(ClipLayers { table, chunks, unclaimed: room }) => {
-                        let skeleton = skeleton.skeleton();
-                        let layers = LayeredClip::new(&skeleton, table, stored, chunks, room)?;
+                    Some(layers) => {
+                        let layers = layers.layered(skeleton, stored)?;
                         size += layers.upper_bytes();
                         pieces = layers.tier_bytes();
                         ClipForm::Layers(Box::new(layers))
@@ -179,10 +215,8 @@ impl Clip {
             ClipCodec::RandomAccess => {
                 let base = RandomAccess::open(&skeleton.skeleton(), bytes)?;
                 let form = match layers {
-                    None => LayeredForm::new(skeleton, base),
-                    Some(ClipLayers { table, chunks, unclaimed: room }) => {
-                        LayeredForm::with_table(skeleton, base, table, chunks, room)?
-                    }
+                    None => RandomAccessLayers::new(skeleton, base),
+                    Some(layers) => layers.random_access(skeleton, base)?,
                 };
                 (size, pieces) = (size + form.upper_bytes(), form.tier_part_bytes());
                 ClipForm::RandomAccess(form)
@@ -190,13 +224,7 @@ impl Clip {
             ClipCodec::Curve if layers.is_some() => return Err(Corrupt("layers of a clip in codec curve")),
             ClipCodec::Curve => ClipForm::Curve(CurveClip::decode(bytes, &skeleton.skeleton())?),
         };
-        let samples = match &form {
-            ClipForm::Sampled(stored, _) => stored.layout.header.samples,
-            ClipForm::Curve(curves) => curves.head.samples,
-            ClipForm::Layers(layers) => layers.set.samples() as u32,
-            ClipForm::RandomAccess(form) => form.base().layout.header.samples,
-        };
-        if !extras.tracks.is_empty() && extras.samples != samples {
+        if !extras.tracks.is_empty() && extras.samples as usize != form.timing().0 {
             return Err(Corrupt("scalar tracks of another number of samples"));
         }
         Ok(Clip {

@@ -3,9 +3,8 @@
 //! A pose is read from the packed bits, eight sub-tracks at a time. Two samples of one segment are blended
 //! before they become rotations, two of different segments afterwards.
 
-use super::layer::LayerInfo;
-use super::pose::{JointPose, MaskedPose, Pose, check_capacity, write_selected};
-use super::pose_source::PoseSource;
+use super::layer::{LayerInfo, LoadedChunks};
+use super::pose::{JointPose, MaskedPose, Pose, write_selected};
 use super::query::{JointWeights, Query};
 use crate::{Error, error};
 use meshreel_codec::Corrupt;
@@ -17,23 +16,22 @@ use meshreel_codec::transform::Transform;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A clip in the random-access form without its record: a base, and layers over it, each of which may be
-/// missing.
-#[derive(Clone, Debug)]
-pub(super) struct LayeredForm {
+/// A clip in the random-access form: a base, and layers over it.
+#[derive(Debug)]
+pub(super) struct RandomAccessLayers {
     skeleton: Arc<SkeletonRecord>,
-    base: Arc<RandomAccess>,
-    upper_layers: Arc<[UpperLayer]>,
+    base: RandomAccess,
+    upper_layers: Vec<UpperLayer>,
     /// The table of layers, if the file has one.
-    table: Option<Arc<LayerTable>>,
+    table: Option<LayerTable>,
 }
 
 /// A layer over the base.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct UpperLayer {
-    form: Option<Arc<RandomAccess>>,
+    form: RandomAccess,
     /// The joints that it animates or sets.
-    joints: Arc<[u32]>,
+    joints: Vec<u32>,
 }
 
 /// Interpolation weights between two samples, for joints of which some are never interpolated.
@@ -61,26 +59,51 @@ impl InterpolationWeights for SteppedWeights<'_> {
     }
 }
 
-impl LayeredForm {
+impl RandomAccessLayers {
     /// Returns a clip in one piece.
-    pub fn new(skeleton: &Arc<SkeletonRecord>, base: RandomAccess) -> LayeredForm {
-        LayeredForm {
-            skeleton: skeleton.clone(),
-            base: Arc::new(base),
-            upper_layers: Arc::new([]),
-            table: None,
-        }
+    pub fn new(skeleton: &Arc<SkeletonRecord>, base: RandomAccess) -> RandomAccessLayers {
+        RandomAccessLayers { skeleton: skeleton.clone(), base, upper_layers: Vec::new(), table: None }
     }
 
-    /// Assembles the layers of a table. `chunks` holds the chunks of pieces of the file, `room` for each its
-    /// size and how much of it no piece has claimed yet.
+    /// Opens layers from memory, the base first; see [`super::Clip::from_random_access`].
+    pub fn from_memory(
+        skeleton: &Arc<SkeletonRecord>,
+        layers: &[&[u8]],
+    ) -> Result<RandomAccessLayers, Error> {
+        let open = |bytes: &&[u8]| {
+            let opened = RandomAccess::open(&skeleton.skeleton(), bytes);
+            opened.map_err(|c| {
+                error::corrupt(Path::new(super::IN_MEMORY), c, "a clip in the random-access form")
+            })
+        };
+        let Some((base, upper)) = layers.split_first() else {
+            return Err(Error::misuse("a clip without layers"));
+        };
+        let mut form = RandomAccessLayers::new(skeleton, open(base)?);
+        let mut seen = affected_joints(&form.base);
+        for bytes in upper {
+            let layer = open(bytes)?;
+            let joints = affected_joints(&layer);
+            let (own, same) = (&layer.layout.header, &form.base.layout.header);
+            let alike = own.samples == same.samples && own.fps == same.fps;
+            if !alike || joints.iter().any(|j| seen.contains(j)) {
+                return Err(Error::misuse("layers of different samples, or with the same joint"));
+            }
+            seen.extend(&joints);
+            form.upper_layers.push(UpperLayer { form: layer, joints });
+        }
+        Ok(form)
+    }
+
+    /// Assembles the layers of a table. `room` holds for each chunk its size and how much of it no piece has
+    /// claimed yet.
     pub fn with_table(
         skeleton: &Arc<SkeletonRecord>,
         base: RandomAccess,
         table: LayerTable,
-        chunks: &[Arc<Vec<u8>>],
+        chunks: &LoadedChunks,
         room: &mut [(u32, u32)],
-    ) -> Result<LayeredForm, Corrupt> {
+    ) -> Result<RandomAccessLayers, Corrupt> {
         let joints = skeleton.parents.len();
         let samples = base.layout.header.samples;
         let all = |samples: &meshreel_codec::clip::layer::LayerSamples| {
@@ -120,7 +143,9 @@ impl LayeredForm {
                 return Err(Corrupt("a piece of a clip outside of its chunk, or of another layer"));
             }
             *left -= piece.size;
-            let bytes = &chunks[piece.chunk as usize][piece.offset as usize..][..piece.size as usize];
+            let bytes = chunks.bytes(piece.chunk as usize).unwrap_or(&[]);
+            let bytes = bytes.get(piece.offset as usize..).and_then(|own| own.get(..piece.size as usize));
+            let bytes = bytes.ok_or(Corrupt("a piece of a clip ends early"))?;
             let form = RandomAccess::open_parts(&skeleton.skeleton(), &record.header, bytes)?;
             let joints = own(l);
             let (own, same) = (&form.layout.header, &base.layout.header);
@@ -131,14 +156,9 @@ impl LayeredForm {
                     "a layer of other samples, or that says something of another one's joints",
                 ));
             }
-            over.push(UpperLayer { form: Some(Arc::new(form)), joints: joints.into() });
+            over.push(UpperLayer { form, joints });
         }
-        Ok(LayeredForm {
-            skeleton: skeleton.clone(),
-            base: Arc::new(base),
-            upper_layers: over.into(),
-            table: Some(Arc::new(table)),
-        })
+        Ok(RandomAccessLayers { skeleton: skeleton.clone(), base, upper_layers: over, table: Some(table) })
     }
 
     /// Returns the header and sub-tracks of the base.
@@ -146,30 +166,24 @@ impl LayeredForm {
         &self.base
     }
 
-    /// Returns the clip without layer `layer`; the base, layer 0, stays.
-    fn without(&self, layer: usize) -> LayeredForm {
-        let mut over = self.upper_layers.to_vec();
-        if let Some(layer) = layer.checked_sub(1).and_then(|l| over.get_mut(l)) {
-            layer.form = None;
-        }
-        LayeredForm { upper_layers: over.into(), ..self.clone() }
-    }
-
-    /// Returns the bytes in memory, with all layers that are present.
+    /// Returns the bytes in memory.
     pub fn memory_bytes(&self) -> usize {
-        let over = self.upper_layers.iter().flat_map(|layer| &layer.form);
-        self.base.packed_bytes() + over.map(|form| form.packed_bytes()).sum::<usize>()
+        self.forms().map(|form| form.packed_bytes()).sum()
     }
 
     /// Returns the bytes of headers and pieces of all layers but the base.
     pub fn upper_bytes(&self) -> usize {
-        let over = self.upper_layers.iter().flat_map(|layer| &layer.form);
-        over.map(|form| form.header_bytes() + form.body_bytes()).sum()
+        self.forms().skip(1).map(|form| form.header_bytes() + form.body_bytes()).sum()
     }
 
     /// Returns the bytes of the pieces of all layers but the base.
     pub fn tier_part_bytes(&self) -> usize {
-        self.upper_layers.iter().flat_map(|layer| &layer.form).map(|form| form.body_bytes()).sum()
+        self.forms().skip(1).map(|form| form.body_bytes()).sum()
+    }
+
+    /// Returns all layers, the base first.
+    fn forms(&self) -> impl Iterator<Item = &RandomAccess> {
+        std::iter::once(&self.base).chain(self.upper_layers.iter().map(|layer| &layer.form))
     }
 
     /// Returns the joints, samples and sizes of each layer; empty without a table of layers.
@@ -177,23 +191,21 @@ impl LayeredForm {
         let Some(table) = &self.table else {
             return Vec::new();
         };
-        let forms = std::iter::once(Some(&self.base))
-            .chain(self.upper_layers.iter().map(|layer| layer.form.as_ref()));
         let samples = table.samples;
         (0..)
-            .zip(table.layers.iter().zip(forms))
+            .zip(table.layers.iter().zip(self.forms()))
             .map(|(l, (record, form))| {
                 let joints: Vec<u32> =
                     (0u32..).zip(&table.joint_layers).filter(|(_, of)| **of == l).map(|(j, _)| j).collect();
-                let size = form.map_or(0, |form| form.body_bytes());
-                let values = form.map_or(0, |form| form.layout.components) * samples as usize;
+                let size = form.body_bytes();
+                let values = form.layout.components * samples as usize;
                 LayerInfo {
                     name: record.name.clone(),
                     stepped: joints.iter().copied().filter(|j| table.stepped[*j as usize]).collect(),
                     joints,
                     samples: (0..samples).collect(),
                     stripped: vec![false; samples as usize],
-                    header_bytes: form.map_or(0, |form| form.header_bytes()),
+                    header_bytes: form.header_bytes(),
                     tiers: vec![size],
                     bits_per_value: 8.0 * size as f64 / values.max(1) as f64,
                 }
@@ -252,11 +264,12 @@ impl LayeredForm {
         if wanted(0) {
             self.base.pose(left, right, parts, &mut MaskedPose { mask, pose });
         }
-        for (l, layer) in (1..).zip(&*self.upper_layers) {
-            let Some(form) = layer.form.as_ref().filter(|_| wanted(l)) else {
+        for (l, layer) in (1..).zip(&self.upper_layers) {
+            if !wanted(l) {
                 continue;
-            };
-            for &j in &*layer.joints {
+            }
+            let form = &layer.form;
+            for &j in &layer.joints {
                 let j = j as usize;
                 if query.wants(j) && pose.wants(j) {
                     pose.set(j, &form.layout.constant_pose()[j]);
@@ -287,19 +300,19 @@ impl LayeredForm {
     /// Returns one joint of a clip in layers; an error if there is no such joint.
     #[inline(never)]
     fn layered_joint(&self, tiers: &[usize], joint: usize, query: &Query<'_>) -> Result<JointPose, Error> {
-        let (mut form, mut layer) = (Some(&self.base), 0);
+        let (mut form, mut layer) = (&self.base, 0);
         if !self.upper_layers.is_empty()
             && let Some(l) = self.upper_layers.iter().position(|l| l.joints.contains(&(joint as u32)))
         {
-            (form, layer) = (self.upper_layers[l].form.as_ref(), l + 1);
+            (form, layer) = (&self.upper_layers[l].form, l + 1);
         }
         let Some(rest) = self.skeleton.rest.get(joint) else {
             let joints = self.skeleton.rest.len();
             return Err(Error::misuse(format!("joint {joint} of {joints}")));
         };
-        let Some(form) = form.filter(|_| tiers.get(layer).is_none_or(|tiers| *tiers > 0)) else {
+        if tiers.get(layer).is_some_and(|tiers| *tiers == 0) {
             return Ok(JointPose { local: *rest, bind: true });
-        };
+        }
         let rounding = query.rounding_of(joint);
         let alike = Query { rounding, roundings: &[], ..*query };
         let header = &self.base.layout.header;
@@ -307,101 +320,6 @@ impl LayeredForm {
         let mut local = form.layout.constant_pose()[joint];
         form.joint(left, right, self.stepped(each).weight(joint), joint, &mut local);
         Ok(JointPose { local, bind: false })
-    }
-}
-
-/// A clip in the random-access form, which needs no cursor. Clones share its data.
-#[derive(Clone, Debug)]
-pub struct RandomAccessClip {
-    name: Arc<str>,
-    form: LayeredForm,
-}
-
-impl RandomAccessClip {
-    /// Opens a clip from the bytes of the random-access form, and checks all of them. Errors name the place
-    /// "(memory)".
-    pub fn open(skeleton: &Arc<SkeletonRecord>, bytes: &[u8]) -> Result<RandomAccessClip, Error> {
-        let form = RandomAccess::open(&skeleton.skeleton(), bytes)
-            .map_err(|c| error::corrupt(Path::new("(memory)"), c, "a clip in the random-access form"))?;
-        Ok(RandomAccessClip::from_form("", LayeredForm::new(skeleton, form)))
-    }
-
-    pub(super) fn from_form(name: &str, form: LayeredForm) -> RandomAccessClip {
-        RandomAccessClip { name: name.into(), form }
-    }
-
-    /// Opens a clip in layers, the base first, each in the random-access form. A misuse error if layers have
-    /// different samples or rates, or if two have the same joint.
-    pub fn open_layers(skeleton: &Arc<SkeletonRecord>, layers: &[&[u8]]) -> Result<RandomAccessClip, Error> {
-        let Some((base, over)) = layers.split_first() else {
-            return Err(Error::misuse("a clip without layers"));
-        };
-        let base = RandomAccessClip::open(skeleton, base)?;
-        let mut seen = affected_joints(base.form.base());
-        let mut all = Vec::with_capacity(over.len());
-        for bytes in over {
-            let layer = RandomAccessClip::open(skeleton, bytes)?;
-            let joints = affected_joints(layer.form.base());
-            let alike = layer.samples() == base.samples() && layer.fps() == base.fps();
-            if !alike || joints.iter().any(|j| seen.contains(j)) {
-                return Err(Error::misuse("layers of different samples, or with the same joint"));
-            }
-            seen.extend(&joints);
-            all.push(UpperLayer { form: Some(layer.form.base), joints: joints.into() });
-        }
-        let form = LayeredForm { upper_layers: all.into(), ..base.form };
-        Ok(RandomAccessClip { form, ..base })
-    }
-
-    /// Returns the clip without layer `layer`, whose joints are then in the bind pose. The layer's memory is
-    /// freed with the last clip that has it. The base, layer 0, stays.
-    pub fn without(&self, layer: usize) -> RandomAccessClip {
-        RandomAccessClip { form: self.form.without(layer), ..self.clone() }
-    }
-
-    /// Returns the bytes that it takes besides its skeleton, with all layers that are present.
-    pub fn bytes(&self) -> usize {
-        self.form.memory_bytes()
-    }
-}
-
-impl PoseSource for RandomAccessClip {
-    type Cursor = ();
-
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn skeleton(&self) -> &SkeletonRecord {
-        &self.form.skeleton
-    }
-
-    #[inline]
-    fn samples(&self) -> usize {
-        self.form.base.layout.header.samples as usize
-    }
-
-    #[inline]
-    fn fps(&self) -> f64 {
-        self.form.base.layout.header.fps
-    }
-
-    fn joint_layer(&self, joint: usize) -> Option<u8> {
-        self.form.joint_layer(joint)
-    }
-
-    fn cursor(&self) {}
-
-    #[inline]
-    fn pose(&self, (): &mut (), query: &Query<'_>, pose: &mut (impl Pose + ?Sized)) -> Result<(), Error> {
-        check_capacity(pose, self.joints())?;
-        self.form.pose(&[], query, pose);
-        Ok(())
-    }
-
-    #[inline]
-    fn joint(&self, (): &mut (), joint: usize, query: &Query<'_>) -> Result<JointPose, Error> {
-        self.form.joint(&[], joint, query)
     }
 }
 

@@ -1,9 +1,8 @@
 //! Scalar tracks of a clip, and its events.
 
 use super::events::{PassedMarkers, passed_markers};
-use super::pose_source::PoseSource;
+use super::opened::Clip;
 use super::query::{Query, Repeats, locate};
-use super::streamed::Clip;
 use crate::Error;
 use meshreel_codec::clip::scalars::{Marker, ScalarTrack};
 

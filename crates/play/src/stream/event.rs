@@ -11,7 +11,7 @@ pub enum Event {
     Opened(FileId),
     /// The file is open and has no frames: [`Player::frame`](crate::Player::frame) never returns any. It
     /// holds clips only, which [`Reel::clips`](crate::Reel::clips) returns and
-    /// [`PoseSource::sample`](crate::clip::PoseSource::sample) samples. Follows [`Event::Opened`].
+    /// [`ClipCursor::pose`](crate::clip::ClipCursor::pose) samples. Follows [`Event::Opened`].
     NoFrames(FileId),
     /// The file could not be opened. If it was open before and was unloaded while hidden, opening is retried.
     OpenFailed(FileId, Error),

@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// [`crate::clip::object_space`]. Nothing but opening allocates.
 ///
 /// ```no_run
-/// use meshreel::clip::{ClipCursor, PoseSource, Repeats, Rounding, blend, object_space};
+/// use meshreel::clip::{Query, blend, object_space};
 /// use meshreel::{Limits, Reel, Transform};
 ///
 /// # fn main() -> Result<(), meshreel::Error> {
@@ -25,15 +25,15 @@ use std::sync::Arc;
 /// let (rigs, clips, skeletons) = (reel.rigs()?, reel.clips()?, reel.skeletons()?);
 /// let (rig, walk, run) = (&rigs[0], &clips[0], &clips[1]);
 /// let joints = walk.joints();
-/// let (mut at_walk, mut at_run) = (ClipCursor::new(walk), ClipCursor::new(run));
+/// let (mut at_walk, mut at_run) = (walk.cursor(), run.cursor());
 /// let mut poses = [vec![Transform::IDENTITY; joints], vec![Transform::IDENTITY; joints], vec![Transform::IDENTITY; joints]];
 /// let mut object = vec![Default::default(); joints];
 /// let mut matrices = vec![Default::default(); rig.joints().len()];
 /// let mut vertices = vec![[0.0; 3]; rig.vertex_count()];
 /// // Every frame: half walking, half running.
 /// let [a, b, both] = &mut poses;
-/// walk.sample(&mut at_walk, 0.4, Repeats::Wrap, Rounding::None, a)?;
-/// run.sample(&mut at_run, 0.2, Repeats::Wrap, Rounding::None, b)?;
+/// at_walk.pose(&Query::new(0.4).wrapped(), &mut a[..])?;
+/// at_run.pose(&Query::new(0.2).wrapped(), &mut b[..])?;
 /// blend(a, b, 0.5, both);
 /// object_space(&skeletons[rig.skeleton()].parents, both, &mut object);
 /// rig.matrices(&object, &mut matrices);

@@ -1,7 +1,7 @@
 //! Clips with every kind of sub-track, made directly by `codec`: any residuals decode.
 
 use super::Parts;
-use meshreel::clip::{ClipCodec, ClipRecord, RandomAccessClip, SkeletonRecord};
+use meshreel::clip::{Clip, ClipCodec, ClipRecord, SkeletonRecord};
 use meshreel::record::Description;
 use meshreel::{Transform, kind};
 use meshreel_codec::clip::layer::{LayerRecord, LayerTable, TierPart};
@@ -106,11 +106,11 @@ fn any_segments(plan: &ClipLayout, joints: usize) -> Vec<UnpackedSegment> {
 }
 
 /// Returns a clip in the random-access form in memory.
-pub fn random_access_clip(joints: usize, samples: usize) -> RandomAccessClip {
+pub fn random_access_clip(joints: usize, samples: usize) -> Clip {
     let skeleton = skeleton(joints);
     let plan = plan(&skeleton, samples, &[]);
     let bytes = random_access::encode(&plan, &any_segments(&plan, joints)).unwrap();
-    RandomAccessClip::open(&Arc::new(skeleton), &bytes).unwrap()
+    Clip::from_random_access(&Arc::new(skeleton), &[&bytes]).unwrap()
 }
 
 /// Returns a file of one clip in the random-access form, in one piece or in two layers of half of the joints

@@ -7,7 +7,7 @@ use crate::picture::chart::{COLOURS, CurveStyle, Panel, Series, draw};
 use crate::picture::frames;
 use crate::units;
 use glam::{DQuat, DVec3};
-use meshreel::clip::{Clip, ClipCursor, PoseSource, Repeats, Rounding};
+use meshreel::clip::{Clip, Query};
 use meshreel::record::{MeshRecord, Method, NodeRecord};
 use meshreel::{FrameDecoder, Limits, Reel, Transform};
 use meshreel_check::{joint_matrix, qvv};
@@ -166,7 +166,7 @@ fn plot_joint(reel: &Reel, scene: Option<&Scene>, joint: &str, clip: Option<&str
     let parts = (MAX_SAMPLES / clip.samples()).clamp(1, 4);
     let every = clip.samples().div_ceil(MAX_SAMPLES);
     let count = (clip.samples() - 1) * parts / every + 1;
-    let mut cursor = ClipCursor::new(clip);
+    let mut cursor = clip.cursor();
     let mut pose = vec![Transform::IDENTITY; clip.joints()];
     let parents = &clip.skeleton().parents;
     let shell = f64::from(clip.skeleton().shell[j]);
@@ -174,7 +174,7 @@ fn plot_joint(reel: &Reel, scene: Option<&Scene>, joint: &str, clip: Option<&str
     for i in 0..count {
         let at = (i * every) as f64 / parts as f64;
         let time = clip.start() + at / clip.fps();
-        clip.sample(&mut cursor, at / clip.fps(), Repeats::Clamp, Rounding::None, &mut pose)?;
+        cursor.pose(&Query::new(at / clip.fps()), &mut pose[..])?;
         decoded.push((time, qvv(&pose[j])));
         if let Some(source) = &source {
             wanted.push((time, source.interpolated(j, at)));
@@ -405,13 +405,13 @@ fn farthest_joint(reel: &Reel, clip: Option<&str>) -> Result<(String, String), F
         _ => find_named(&clips, clip, "clip", |c| c.name().into())?.1,
     };
     let skeleton = clip.skeleton();
-    let mut cursor = ClipCursor::new(clip);
+    let mut cursor = clip.cursor();
     let mut pose = vec![Transform::IDENTITY; clip.joints()];
     let mut first: Vec<DVec3> = Vec::new();
     let (mut best, mut farthest) = (0, -1.0);
     for i in 0..EXAMINED_SAMPLES {
         let at = clip.duration() * i as f64 / (EXAMINED_SAMPLES - 1) as f64;
-        clip.sample(&mut cursor, at, Repeats::Clamp, Rounding::None, &mut pose)?;
+        cursor.pose(&Query::new(at), &mut pose[..])?;
         let place = |joint| joint_matrix(&skeleton.parents, joint, |k| qvv(&pose[k])).translation;
         let places: Vec<DVec3> = (0..pose.len()).map(place).collect();
         if first.is_empty() {

@@ -3,7 +3,7 @@
 
 use crate::output::{Failure, one_line, table};
 use crate::units;
-use meshreel::clip::{Clip, ClipCursor, PoseSource, Query, RandomAccessClip, Repeats, Rounding};
+use meshreel::clip::{Clip, ClipCodec, ClipCursor, Query, Repeats};
 use meshreel::{Error, Reel, Transform};
 use meshreel_compile::clip::{ClipOptions, random_access as compressor};
 use serde::Serialize;
@@ -27,7 +27,6 @@ pub struct ClipPlayback {
 
 struct PlayingClip {
     file: usize,
-    clip: Clip,
     cursor: ClipCursor,
     pose: Vec<Transform>,
     /// Seconds from the first sample for the next pose; `shown_seconds` is that of the last one.
@@ -43,10 +42,9 @@ impl ClipPlayback {
             for copy in 0..copies {
                 self.playing.push(PlayingClip {
                     file,
-                    cursor: ClipCursor::new(&clip),
+                    cursor: clip.cursor(),
                     pose: vec![Transform::IDENTITY; clip.joints()],
                     seconds: clip.duration() * f64::from(copy) / f64::from(copies),
-                    clip: clip.clone(),
                     shown_seconds: 0.0,
                     poses: 0,
                 });
@@ -57,21 +55,21 @@ impl ClipPlayback {
 
     /// Returns the duration of the longest clip in seconds.
     pub fn longest(&self) -> f64 {
-        let durations = self.playing.iter().map(|p| p.clip.duration());
+        let durations = self.playing.iter().map(|p| p.cursor.clip().duration());
         durations.fold(0.0, f64::max)
     }
 
     /// Moves clips at their start to the end, if the rate is negative.
     pub fn start(&mut self, rate: f64) {
         for p in self.playing.iter_mut().filter(|p| rate < 0.0 && p.seconds == 0.0) {
-            p.seconds = p.clip.duration();
+            p.seconds = p.cursor.clip().duration();
         }
     }
 
     /// Moves each clip to a fraction of its duration, a new one for each.
     pub fn seek(&mut self, mut part: impl FnMut() -> f64) {
         for p in &mut self.playing {
-            p.seconds = part() * p.clip.duration();
+            p.seconds = part() * p.cursor.clip().duration();
         }
     }
 
@@ -79,7 +77,7 @@ impl ClipPlayback {
     pub fn tick(&mut self, seconds: f64, repeat: bool) -> Result<(), Error> {
         let repeats = if repeat { Repeats::Wrap } else { Repeats::Clamp };
         for p in &mut self.playing {
-            p.clip.sample(&mut p.cursor, p.seconds, repeats, Rounding::None, &mut p.pose)?;
+            p.cursor.pose(&Query { repeats, ..Query::new(p.seconds) }, &mut p.pose[..])?;
             p.shown_seconds = p.seconds;
             p.seconds += seconds;
             p.poses += 1;
@@ -93,8 +91,8 @@ impl ClipPlayback {
         let repeats = if repeat { Repeats::Wrap } else { Repeats::Clamp };
         for p in &self.playing {
             let mut pose = vec![Transform::IDENTITY; p.pose.len()];
-            let mut cursor = ClipCursor::new(&p.clip);
-            p.clip.sample(&mut cursor, p.shown_seconds, repeats, Rounding::None, &mut pose)?;
+            let mut cursor = p.cursor.clip().cursor();
+            cursor.pose(&Query { repeats, ..Query::new(p.shown_seconds) }, &mut pose[..])?;
             self.checked += 1;
             self.wrong += u64::from(pose != p.pose);
         }
@@ -105,7 +103,7 @@ impl ClipPlayback {
     pub fn ended(&self, rate: f64) -> bool {
         let ended = |p: &PlayingClip| match rate < 0.0 {
             true => p.seconds < 0.0,
-            false => p.seconds > p.clip.duration(),
+            false => p.seconds > p.cursor.clip().duration(),
         };
         self.playing.iter().all(ended)
     }
@@ -114,12 +112,12 @@ impl ClipPlayback {
     pub fn reports(&self, names: &[String]) -> Vec<PlayedClip> {
         let report = |p: &PlayingClip| PlayedClip {
             file: names[p.file].clone(),
-            name: p.clip.name().into(),
-            codec: p.clip.record().codec.name(),
-            joints: p.clip.joints(),
-            samples: p.clip.samples(),
+            name: p.cursor.clip().name().into(),
+            codec: p.cursor.clip().record().codec.name(),
+            joints: p.cursor.clip().joints(),
+            samples: p.cursor.clip().samples(),
             poses: p.poses,
-            bytes: p.clip.file_bytes(),
+            bytes: p.cursor.clip().file_bytes(),
         };
         self.playing.iter().map(report).collect()
     }
@@ -193,11 +191,11 @@ pub fn measure(reel: &Reel, budget: Duration) -> Result<Vec<PoseSpeed>, Failure>
     let mut speeds = Vec::new();
     for (clip, source) in clips.iter().zip(&scene.clips) {
         let ticks = ((clip.duration() * 60.0) as usize).min(MAX_TICKS_PER_PASS) + 1;
-        let mut cursor = ClipCursor::new(clip);
+        let mut cursor = clip.cursor();
         let mut pose = vec![Transform::IDENTITY; clip.joints()];
         let mut stored = |times: &mut dyn Iterator<Item = f64>| {
             for seconds in times {
-                clip.sample(&mut cursor, seconds, Repeats::Clamp, Rounding::None, &mut pose)?;
+                cursor.pose(&Query::new(seconds), &mut pose[..])?;
                 black_box(&mut pose);
             }
             Ok(())
@@ -210,14 +208,14 @@ pub fn measure(reel: &Reel, budget: Duration) -> Result<Vec<PoseSpeed>, Failure>
         let random = best_seconds(budget, || stored(&mut times.iter().copied()))?;
         // The file's own form if that is its codec; else the compiler's, made from the file's samples.
         let skeleton = clip.record().skeleton as usize;
-        let form = match clip.random_access() {
-            Some(form) => Some((form, clip.form_bytes())),
-            None => {
+        let form = match clip.record().codec {
+            ClipCodec::RandomAccess => Some((clip.clone(), clip.form_bytes())),
+            _ => {
                 let options = ClipOptions { tolerance: clip.record().tolerance, ..ClipOptions::default() };
                 match compressor::compress(&scene.skeletons[skeleton], source, &options) {
                     Err(_) => None,
                     Ok(packed) => {
-                        let form = RandomAccessClip::open(&skeletons[skeleton], &packed.bytes)?;
+                        let form = Clip::from_random_access(&skeletons[skeleton], &[&packed.bytes])?;
                         Some((form, packed.bytes.len()))
                     }
                 }
@@ -225,10 +223,11 @@ pub fn measure(reel: &Reel, budget: Duration) -> Result<Vec<PoseSpeed>, Failure>
         };
         let random_access = match form {
             None => None,
-            Some((clip, bytes)) => {
+            Some((form, bytes)) => {
+                let mut cursor = form.cursor();
                 let whole = best_seconds(budget, || {
                     for seconds in &times {
-                        clip.sample(&mut (), *seconds, Repeats::Clamp, Rounding::None, &mut pose)?;
+                        cursor.pose(&Query::new(*seconds), &mut pose[..])?;
                         black_box(&mut pose);
                     }
                     Ok(())
@@ -236,7 +235,7 @@ pub fn measure(reel: &Reel, budget: Duration) -> Result<Vec<PoseSpeed>, Failure>
                 let joint = best_seconds(budget, || {
                     for (i, seconds) in times.iter().enumerate() {
                         let joint = i * 7 % clip.joints();
-                        black_box(clip.joint(&mut (), joint, &Query::new(*seconds))?);
+                        black_box(cursor.joint(joint, &Query::new(*seconds))?);
                     }
                     Ok(())
                 })?;

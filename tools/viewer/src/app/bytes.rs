@@ -5,7 +5,6 @@ use super::stretches::stretches;
 use crate::document::Document;
 use crate::sizes::SizeMeasurement;
 use eframe::egui;
-use meshreel::clip::PoseSource;
 use meshreel::kind;
 use meshreel::record::MeshRecord;
 use meshreel_compile::advice;

@@ -6,7 +6,6 @@ use crate::document::Document;
 use crate::errors::one_line;
 use eframe::egui;
 use egui::RichText;
-use meshreel::clip::PoseSource;
 use meshreel_compile::report::readable::{bytes, short, with_noun};
 
 impl App {
