@@ -219,9 +219,9 @@ fn midpoint_seconds(reel: &Reel, out: &mut Buffers) -> Result<f64, meshreel::Err
                 let (count, view) = (mesh.vertex_count(), &reel.description().meshes[mesh.number()]);
                 mesh.positions_into(&mut out.positions[..3 * count])?;
                 let has = |semantic| view.streams.iter().any(|s| s.semantic == semantic);
-                if has(meshreel::record::Semantic::QTangent) {
+                if has(meshreel::raw::record::Semantic::QTangent) {
                     mesh.directions_into(&mut out.normals[..3 * count], &mut out.tangents[..4 * count])?;
-                } else if has(meshreel::record::Semantic::Normal) {
+                } else if has(meshreel::raw::record::Semantic::Normal) {
                     mesh.normals_into(&mut out.normals[..3 * count])?;
                 }
             }

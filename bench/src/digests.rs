@@ -191,7 +191,7 @@ fn decoded_checksum(path: &Path) -> anyhow::Result<u64> {
         for attribute in &of_node.attributes {
             let mut table = vec![[0f32; 4]; attribute.groups()];
             for frame in 0..reel.frame_count() as u32 {
-                attribute.write_table(meshreel::FramePair::single(frame), &mut table);
+                attribute.write_table(meshreel::time::FramePair::single(frame), &mut table);
                 sum.floats(table.as_flattened());
             }
         }

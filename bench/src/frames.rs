@@ -4,7 +4,7 @@
 
 use crate::machine;
 use anyhow::Context;
-use meshreel::record::Method;
+use meshreel::raw::record::Method;
 use meshreel::{FrameDecoder, Limits, Reel};
 use serde::Serialize;
 use std::hint::black_box;

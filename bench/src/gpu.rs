@@ -221,8 +221,14 @@ fn measure_playback(
 ) -> anyhow::Result<(f64, u64)> {
     let limits = Limits { points, poses: false, ..Limits::default() };
     let heap = 2 << 30;
-    let mut player =
-        Player::new(Options { heap, resident: 0, threads: 0, read_threads: 0, limits, ..Options::default() });
+    let mut player = Player::new(Options {
+        heap,
+        resident: 0,
+        threads: 0,
+        read_threads: 0,
+        limits,
+        ..Options::default()
+    })?;
     let id = player.open(file);
     let instance = player.add_instance(id).context("it is not open")?;
     player.tick(0.0);

@@ -1,8 +1,9 @@
 //! Times the decoding of the one animated stream of a file from memory, as a whole and stage by stage.
 
 use anyhow::bail;
-use meshreel::record::{Coding, MeshRecord, NodeRecord, StreamRecord, Visibility};
-use meshreel::{FrameDecoder, FrameKind, Limits, QuantizedValues, Reel};
+use meshreel::raw::record::{Coding, MeshRecord, NodeRecord, StreamRecord, Visibility};
+use meshreel::view::QuantizedValues;
+use meshreel::{FrameDecoder, FrameKind, Limits, Reel};
 use meshreel_codec::classic::motion::{BlendFactors, MotionReferences};
 use meshreel_codec::classic::stream::References;
 use meshreel_codec::classic::{motion, stream};

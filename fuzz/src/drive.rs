@@ -9,12 +9,12 @@ use std::sync::{Arc, Mutex};
 use meshreel::clip::{
     Clip, Database, DatabaseOptions, Mask, Query, Repeats, RootMotion, Rounding, SoaTransforms,
 };
-use meshreel::packed::{PackedRig, PackedSequence};
-use meshreel::record::Semantic;
+use meshreel::raw::record::Semantic;
+use meshreel::stream::{AsyncSource, Job, Pool, ReadRequest, ReadToken, Statistics};
+use meshreel::view::packed::{PackedRig, PackedSequence};
 use meshreel::{
-    AsyncSource, Command, DecodedFrame, FileId, FrameDecoder, FrameView, Job, Limits, MeshView, Options,
-    Pace, Player, Pool, ReadRequest, ReadToken, Reel, Repeat, ShownFrames, Statistics, Transform,
-    VertexAttribute, VertexChannel, VertexFormat,
+    Command, DecodedFrame, FileId, FrameDecoder, FrameView, Limits, MeshView, Options, Pace, Player, Reel,
+    Repeat, ShownFrames, Transform, VertexAttribute, VertexChannel, VertexFormat,
 };
 use meshreel_check::extract::{BoneForm, to_scene_at_lod};
 use meshreel_check::verify;
@@ -122,7 +122,7 @@ fn decode(decoder: &mut FrameDecoder, random: &mut Random) -> HashMap<usize, Opt
 /// Frames in an order that steps, jumps, and comes back.
 fn walk(reel: &Reel, steps: usize, random: &mut Random) -> Vec<usize> {
     let count = reel.frame_count();
-    let of = |m: &meshreel::record::MeshRecord| 1 + m.vertices as usize + m.indices as usize / 4;
+    let of = |m: &meshreel::raw::record::MeshRecord| 1 + m.vertices as usize + m.indices as usize / 4;
     let each: usize = reel.description().meshes.iter().map(of).sum();
     let steps = steps.min(MAX_DECODED_VERTICES / each.max(1)).max(3);
     let mut at = random.below(count);
@@ -178,7 +178,7 @@ fn floats<'a>(numbers: impl IntoIterator<Item = &'a f32>, out: &mut DefaultHashe
 /// Asks for all that a mesh has, and appends it.
 fn hash_mesh(mesh: MeshView<'_>, out: &mut DefaultHasher) {
     let vertices = mesh.vertex_count();
-    let check = |indices: &[u32], ranges: &[meshreel::IndexRange]| {
+    let check = |indices: &[u32], ranges: &[meshreel::view::IndexRange]| {
         assert!(indices.iter().all(|&i| (i as usize) < vertices));
         for range in ranges {
             assert!(range.first as usize + range.count as usize <= indices.len());
@@ -410,7 +410,7 @@ fn rigs(reel: &Reel, random: &mut Random) {
     let frames = reel.frame_count();
     assert!((reel.ranges().iter()).all(|range| (range.last_frame() as usize) < frames));
     for rig in reel.rigs().iter().flatten().take(4) {
-        let mut matrices = vec![meshreel::BoneMatrix::default(); rig.joints().len()];
+        let mut matrices = vec![meshreel::view::BoneMatrix::default(); rig.joints().len()];
         let object = vec![[[random.below(7) as f32; 4]; 3]; random.below(9)];
         rig.matrices(&object, &mut matrices);
         let mut positions = vec![[0.0; 3]; rig.vertex_count()];
@@ -647,7 +647,8 @@ fn play(
         pool: Some(pool.clone()),
         limits,
         ..Options::default()
-    });
+    })
+    .unwrap();
     let disk = Arc::new(FaultyDisk { bytes: bytes.clone(), pending: Mutex::default() });
     let file = player.open_source("forged", disk.clone());
     let ids: Vec<_> = (0..1 + random.below(3)).filter_map(|_| player.add_instance(file)).collect();

@@ -3,8 +3,8 @@
 //! packed, sizes, places and checksums right.
 
 use libfuzzer_sys::fuzzer_mutate;
-use meshreel::kind;
-use meshreel::record::{self, ChunkLocation, Coding, Description, Method, Semantic, Visibility};
+use meshreel::raw::record::{ChunkLocation, Coding, Description, Method, Semantic, Visibility};
+use meshreel::raw::{kind, record};
 use meshreel_codec::entropy::block::{BlockFormat, Compressor, Decompressor};
 
 use crate::reel::{Part, Parts};

@@ -3,7 +3,8 @@
 use crate::player::{mr_player, player_of};
 use crate::prefixed::{self, Prefixed};
 use crate::status::{guard, mr_status, status_of};
-use meshreel::{Error, Event, FileId, StreamCounters};
+use meshreel::stream::StreamCounters;
+use meshreel::{Error, Event, FileId};
 use std::ffi::c_char;
 
 /// What happened to a file or an instance.

@@ -6,8 +6,9 @@ use crate::prefixed::{self, Prefixed};
 use crate::status::{guard, mr_status};
 use crate::types::{MR_NONE, mr_range, mr_transform, or_none};
 use crate::vertex::{Attributes, channel, floats, mr_vertex_layout};
-use meshreel::record::Semantic;
-use meshreel::{Error, FrameDecoder, FrameView, Lod, MeshFrame, MeshView, Pace, Reel, ShownFrames};
+use meshreel::raw::record::Semantic;
+use meshreel::view::Lod;
+use meshreel::{Error, FrameDecoder, FrameView, MeshFrame, MeshView, Pace, Reel, ShownFrames};
 use std::ffi::c_void;
 use std::ptr::NonNull;
 

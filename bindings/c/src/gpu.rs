@@ -456,7 +456,7 @@ pub unsafe extern "C" fn mr_gpu_plan_slot(
 /// Refuses a frame of a file with other meshes.
 fn check_same_file(own: &mr_gpu_plan, frame: &mr_frame) -> Result<(), Error> {
     let meshes = &frame.reel().description().meshes;
-    let vertices = |(plan, mesh): (&meshreel_gpu::MeshPlan, &meshreel::record::MeshRecord)| {
+    let vertices = |(plan, mesh): (&meshreel_gpu::MeshPlan, &meshreel::raw::record::MeshRecord)| {
         plan.fixed.vertices == mesh.vertices as usize
     };
     match meshes.len() == own.plan.meshes.len() && own.plan.meshes.iter().zip(meshes).all(vertices) {

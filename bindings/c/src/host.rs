@@ -3,7 +3,8 @@
 use crate::pointers::shared;
 use crate::prefixed::{self, Prefixed};
 use crate::source::mr_job;
-use meshreel::{Allocator, Error, Job, Pool};
+use meshreel::Error;
+use meshreel::stream::{Allocator, Job, Pool};
 use std::alloc::Layout;
 use std::ffi::c_void;
 

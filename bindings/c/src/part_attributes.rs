@@ -5,7 +5,8 @@ use crate::prefixed::{self, Prefixed};
 use crate::reel::mr_reel;
 use crate::status::{guard, mr_status};
 use crate::types::mr_pair;
-use meshreel::{Error, PartAttribute};
+use meshreel::Error;
+use meshreel::view::PartAttribute;
 use std::ffi::c_char;
 
 /// The part attributes of what a node shows. Several threads can use them at once.

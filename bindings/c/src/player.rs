@@ -9,7 +9,8 @@ use crate::reel::{mr_limits, mr_reel};
 use crate::source::{Callbacks, mr_source};
 use crate::status::{guard, mr_status};
 use meshreel::policy::Switches;
-use meshreel::{Error, FileId, InstanceId, Options, Player, Statistics};
+use meshreel::stream::Statistics;
+use meshreel::{Error, FileId, InstanceId, Options, Player};
 use std::ffi::{c_char, c_void};
 use std::sync::Arc;
 
@@ -143,7 +144,7 @@ pub unsafe extern "C" fn mr_player_new(
         // SAFETY: the caller's promise.
         let options = unsafe { mr_player_options::read(options) }?;
         let new = || {
-            let player = Player::try_new(options)?;
+            let player = Player::new(options)?;
             Ok(mr_player { player, statistics: Statistics::default() })
         };
         // SAFETY: as above.
@@ -456,7 +457,7 @@ pub unsafe extern "C" fn mr_player_clock(
         let id = instance_of(player, instance)?;
         let clock = player.clock(id);
         let (missed, seek_wait_ticks) = player.late_ticks(id).unwrap_or_default();
-        let is = |what: fn(&meshreel::Clock) -> bool| u32::from(clock.is_some_and(what));
+        let is = |what: fn(&meshreel::time::Clock) -> bool| u32::from(clock.is_some_and(what));
         let info = mr_clock {
             size: 0,
             position: clock.map_or(0.0, |clock| clock.position()),

@@ -6,8 +6,9 @@ use crate::source::{Callbacks, mr_source};
 use crate::status::{guard, mr_status};
 use crate::types::{mr_range, mr_transform, or_none};
 use crate::vertex::channel_of;
-use meshreel::record::{MeshRecord, NodeRecord, Visibility};
-use meshreel::{Error, Limits, Reel, format};
+use meshreel::raw::format;
+use meshreel::raw::record::{MeshRecord, NodeRecord, Visibility};
+use meshreel::{Error, Limits, Reel};
 use std::ffi::{c_char, c_void};
 use std::sync::Arc;
 
@@ -505,7 +506,7 @@ fn mesh_of(reel: &Reel, mesh: u32) -> Result<&MeshRecord, Error> {
 /// `reel` is a reel; `out` has the size that it says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_reel_mesh(reel: *const mr_reel, mesh: u32, out: *mut mr_mesh_info) -> mr_status {
-    use meshreel::record::{CurveBasis, CurveEnds, Method};
+    use meshreel::raw::record::{CurveBasis, CurveEnds, Method};
     guard(|| {
         // SAFETY: the caller's promise.
         let reel = unsafe { reel_of(reel) }?;

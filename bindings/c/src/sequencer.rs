@@ -6,10 +6,11 @@ use crate::pointers::{check_number, free, list, make, shared, text, unique, writ
 use crate::prefixed::{self, Prefixed};
 use crate::reel::mr_reel;
 use crate::status::{guard, mr_status};
-use meshreel::sequencer::{
+use meshreel::Error;
+use meshreel::time::Timeline;
+use meshreel::time::sequencer::{
     Action, ActionKind, End, ExitSignal, Picture, SequenceClip, Sequencer, Stage, Start,
 };
-use meshreel::{Error, Timeline};
 use std::collections::VecDeque;
 use std::ffi::c_char;
 

@@ -4,8 +4,9 @@
 use crate::pointers::{free, shared, unique, write_out};
 use crate::prefixed::{self, Prefixed};
 use crate::status::{guard, mr_status};
-use meshreel::format::ReadAt;
-use meshreel::{AsyncSource, Error, ReadRequest, ReadToken};
+use meshreel::Error;
+use meshreel::raw::format::ReadAt;
+use meshreel::stream::{AsyncSource, ReadRequest, ReadToken};
 use std::ffi::c_void;
 use std::io;
 
@@ -209,7 +210,7 @@ pub unsafe extern "C" fn mr_read_complete(read: *mut mr_read, filled: u64, error
 }
 
 /// A job of a player, to be run once by the caller's threads.
-pub struct mr_job(pub(crate) meshreel::Job);
+pub struct mr_job(pub(crate) meshreel::stream::Job);
 
 /// When the result of a job is wanted, in microseconds of the player's ticks: smaller is more urgent.
 ///

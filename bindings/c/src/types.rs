@@ -1,7 +1,9 @@
 //! Plain structures that several functions share.
 
 use bytemuck::{Pod, Zeroable};
-use meshreel::{FramePair, IndexRange, Transform};
+use meshreel::Transform;
+use meshreel::time::FramePair;
+use meshreel::view::IndexRange;
 
 /// No number: a node without a parent or mesh, a joint without a parent, all materials.
 pub const MR_NONE: u32 = 0xFFFF_FFFF;

@@ -1,7 +1,7 @@
 //! Vertices in the caller's layout: which value in which numbers where.
 
 use crate::pointers::{list, shared};
-use meshreel::record::Semantic;
+use meshreel::raw::record::Semantic;
 use meshreel::{Error, VertexAttribute, VertexChannel, VertexFormat};
 
 /// A value of a vertex. In which formats each can be written, `mr_format` says.

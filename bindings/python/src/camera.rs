@@ -1,7 +1,8 @@
 //! Cameras: all numbers of their lenses, frame by frame.
 
 use crate::arrays::{Array, array};
-use meshreel::{Camera, FramePair, Lens};
+use meshreel::time::FramePair;
+use meshreel::{Camera, Lens};
 use pyo3::prelude::*;
 
 /// A camera. Where it is in a frame, the world transform of its node says: it looks along −z, with y upwards.

@@ -3,7 +3,7 @@
 use crate::arrays::{Array, array, row, rows};
 use crate::clip::Pose;
 use crate::errors::misuse;
-use meshreel::record::Semantic;
+use meshreel::raw::record::Semantic;
 use meshreel::{Error, FrameDecoder, FrameView, MeshFrame, MeshView, Transform};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;

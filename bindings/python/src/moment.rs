@@ -1,6 +1,8 @@
 //! Which frames a moment of a file lies between.
 
-use meshreel::{FrameRange, Pace, Reel, Timeline};
+use meshreel::raw::FrameRange;
+use meshreel::time::Timeline;
+use meshreel::{Pace, Reel};
 
 /// A time is a frame's if it is nearer to it than this part of the time to the next.
 const FRAME_SNAP: f64 = 1e-6;

@@ -7,7 +7,7 @@ use crate::errors::{from_runtime, misuse};
 use crate::frame::{Channels, DecodedMoment, Frame, FrameRequest, NodeInfo};
 use crate::moment::BlendPosition;
 use crate::rig::Rig;
-use meshreel::record::{MeshRecord, Method, Semantic, Visibility};
+use meshreel::raw::record::{MeshRecord, Method, Semantic, Visibility};
 use meshreel::{Error, FrameDecoder, FrameView, Limits, MeshView, Reel};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;

@@ -1,7 +1,8 @@
 //! Converts values of the runtime, which are f32, to the f64 types of sources and comparisons.
 
 use glam::{DAffine3, DMat4, DQuat, DVec3};
-use meshreel::{BoneMatrix, Reel, Transform};
+use meshreel::view::BoneMatrix;
+use meshreel::{Reel, Transform};
 use meshreel_scene::{LengthUnit, Qvv};
 
 /// Converts a point or direction.

@@ -1,7 +1,8 @@
 //! Skinning of points by skins and rigs, for comparing (`verify`) and for writing (`extract`).
 
 use meshreel::clip::{SkeletonRecord, object_space};
-use meshreel::{BoneMatrix, BonesView, MeshRig, PartAttribute, Transform};
+use meshreel::view::{BoneMatrix, BonesView, PartAttribute};
+use meshreel::{MeshRig, Transform};
 
 /// Returns the matrices of a rig's joints, from bind pose to object space, in a pose of its skeleton.
 pub(crate) fn rig_matrices(rig: &MeshRig, skeleton: &SkeletonRecord, pose: &[Transform]) -> Vec<BoneMatrix> {

@@ -1,7 +1,7 @@
 //! Sizes of meshes in a file, except for frames.
 
 use meshreel::Reel;
-use meshreel::record::ChunkLocation;
+use meshreel::raw::record::ChunkLocation;
 
 /// Returns, for each mesh, its share of the compressed bytes of data that no frame changes: triangles, static
 /// values, end states. Source maps, which players do not read, and LOD levels are not included.

@@ -38,7 +38,7 @@ impl Provenance {
         // These options do not change the file's bytes; `strict` stays, since it may refuse the input.
         let options = Options { jobs: 0, explain: false, dry_run: false, ..options.clone() };
         Provenance {
-            meshreel: format!("{}, format {}", env!("CARGO_PKG_VERSION"), meshreel::format::VERSION),
+            meshreel: format!("{}, format {}", env!("CARGO_PKG_VERSION"), meshreel::raw::format::VERSION),
             options: format!("{options:?}"),
             reading,
             verified: !options.no_verify,

@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// `true` if `path` is a `.reel`, by its first bytes, or by its name if it cannot be read.
 pub fn is_reel(path: &Path) -> bool {
-    let magic = meshreel::format::MAGIC;
+    let magic = meshreel::raw::format::MAGIC;
     let mut first = [0u8; 8];
     let read = FileSource::open(path).and_then(|file| file.read_at(0, &mut first));
     match read {

@@ -6,8 +6,8 @@ use crate::shaders::{BonePositions, NormalSource, PositionSource, ShaderVariant,
 use crate::units::UnitPlan;
 use crate::words::{WordBuffer, pair};
 use meshreel::raw::lists::{JaggedArray, NormalLists, TangentLists, TangentSums, TurnedList};
+use meshreel::raw::record::Semantic;
 use meshreel::raw::{PointBones, Points};
-use meshreel::record::Semantic;
 use meshreel::{Error, MeshView};
 
 /// The highest bit of a class: set if the sign of the bitangent is −1.

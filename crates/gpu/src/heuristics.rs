@@ -1,6 +1,6 @@
 //! The choice between card and CPU for the parts of a file.
 
-use meshreel::record::Description;
+use meshreel::raw::record::Description;
 use meshreel::{Limits, raw};
 
 /// The number of points of a mesh from which on its units are decoded on the card. For fewer, the CPU decodes

@@ -24,8 +24,8 @@
 use crate::fixed::{FixedMeshData, colours};
 use crate::shaders::{NormalSource, PositionSource};
 use crate::words::pair;
+use meshreel::raw::record::Semantic;
 use meshreel::raw::{Matrix, PointBones, Points};
-use meshreel::record::Semantic;
 use meshreel::{Error, MeshView};
 use std::ops::Range;
 

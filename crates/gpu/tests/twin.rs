@@ -1,7 +1,7 @@
 //! Compares the twin of the shader, with the words that go to a card, with the output of the runtime on the
 //! CPU.
 
-use meshreel::record::Semantic;
+use meshreel::raw::record::Semantic;
 use meshreel::{FrameDecoder, FrameView, Limits, Pace, Reel};
 use meshreel_gpu::twin::BoundMesh;
 use meshreel_gpu::{Batches, MeshBlend, ReelPlan, SlotScratch, VertexLayout, heuristics};
@@ -202,7 +202,7 @@ fn f18_what_stands_still_is_no_part_of_a_frame() {
         assert!(needs.fixed >= 4 * parts(true) as u64);
         for (mesh, plan) in reel.description().meshes.iter().zip(&plan.meshes) {
             let animated = mesh.streams.iter().any(|s| s.animated);
-            assert_eq!(plan.is_static, !animated && mesh.method != meshreel::record::Method::Fluid);
+            assert_eq!(plan.is_static, !animated && mesh.method != meshreel::raw::record::Method::Fluid);
             if plan.is_static { still += 1 } else { moving += 1 }
         }
     }

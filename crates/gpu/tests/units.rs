@@ -23,7 +23,8 @@ fn compare(path: &Path) -> usize {
     let reel = Reel::from_source(Arc::new(bytes.clone()), &Limits::default()).unwrap();
     let mut decoder = FrameDecoder::new(&reel).unwrap();
     let limits = Limits { points: false, ..Limits::default() };
-    let mut player = Player::new(Options { threads: 0, read_threads: 0, limits, ..Options::default() });
+    let mut player =
+        Player::new(Options { threads: 0, read_threads: 0, limits, ..Options::default() }).unwrap();
     let file = player.open_bytes(Arc::new(bytes));
     let instance = player.add_instance(file).unwrap();
     player.command(instance, Command::Repeat(Repeat::Loop));

@@ -3,7 +3,8 @@
 //!
 //! Each file is opened `copies` times, as if all were different, and each copy has one looping instance.
 
-use meshreel::{Command, Event, InstanceId, Options, Player, Repeat, Statistics};
+use meshreel::stream::Statistics;
+use meshreel::{Command, Event, InstanceId, Options, Player, Repeat};
 use std::time::{Duration, Instant};
 
 const FPS: f64 = 60.0;
@@ -52,7 +53,7 @@ impl Arguments {
 fn main() {
     let arguments = Arguments::read();
     let before = anonymous();
-    let mut player = Player::new(arguments.options);
+    let mut player = Player::new(arguments.options).unwrap();
     let instances = open_all(&mut player, &arguments.paths, arguments.copies);
     if let Err(error) = wait_until_open(&mut player, instances.len()) {
         return eprintln!("{error}");
@@ -140,7 +141,7 @@ fn print_statistics(player: &Player) {
     let mut statistics = Statistics::default();
     player.statistics(&mut statistics);
     let read: u64 = statistics.streams.iter().map(|s| s.counters.bytes_read).sum();
-    let sum = |f: fn(&meshreel::StreamCounters) -> u64| -> u64 {
+    let sum = |f: fn(&meshreel::stream::StreamCounters) -> u64| -> u64 {
         statistics.streams.iter().map(|s| f(&s.counters)).sum()
     };
     println!(

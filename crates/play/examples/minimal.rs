@@ -8,7 +8,7 @@ fn main() {
 
 /// Plays `frames` frames of a game.
 pub fn play(path: impl AsRef<std::path::Path>, frames: u32) {
-    let mut player = Player::new(Options::default());
+    let mut player = Player::new(Options::default()).unwrap();
     let file = player.open(path);
     let cloth = player.add_instance(file).expect("it is not closed");
     player.command(cloth, Command::Play);

@@ -5,7 +5,8 @@
 //! own format, an archive or an object store; the player only needs an [`AsyncSource`]: begin to read, and
 //! report when it is done.
 
-use meshreel::{AsyncSource, Command, Event, Options, Player, ReadRequest};
+use meshreel::stream::{AsyncSource, ReadRequest};
+use meshreel::{Command, Event, Options, Player};
 use std::fs::File;
 use std::io::{self, Read as _, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -90,7 +91,7 @@ fn open(pack: impl AsRef<Path>) -> io::Result<Vec<Packed>> {
 
 /// Plays all files of a pack; returns the number of frames that each has shown.
 pub fn play(pack: impl AsRef<Path>, ticks: u32) -> io::Result<Vec<u32>> {
-    let mut player = Player::new(Options::default());
+    let mut player = Player::new(Options::default()).unwrap();
     let mut instances = Vec::new();
     for (number, packed) in open(pack)?.into_iter().enumerate() {
         let file = player.open_source(format!("file {number} of the pack"), Arc::new(packed));

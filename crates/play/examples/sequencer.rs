@@ -4,8 +4,11 @@
 //! The sequencer reports what happens when. Instances are created when a clip begins to stream and removed
 //! when it is over, so that towers that have fallen take no memory.
 
-use meshreel::sequencer::{Action, ActionKind, End, ExitSignal, SequenceClip, Sequencer, Start, stagger};
-use meshreel::{Error, Event, FileId, InstanceId, Options, Player, Timeline};
+use meshreel::time::Timeline;
+use meshreel::time::sequencer::{
+    Action, ActionKind, End, ExitSignal, SequenceClip, Sequencer, Start, stagger,
+};
+use meshreel::{Error, Event, FileId, InstanceId, Options, Player};
 use std::path::Path;
 
 /// The game's number of the ruin's mesh, and of the signal to take down the flag.
@@ -23,7 +26,7 @@ fn main() -> Result<(), Error> {
 
 /// Plays the scene; returns a log of its actions, line by line.
 pub fn play(tower: impl AsRef<Path>, flag: impl AsRef<Path>, dt: f64) -> Result<Vec<String>, Error> {
-    let mut player = Player::new(Options::default());
+    let mut player = Player::new(Options::default())?;
     let files = [player.open(tower), player.open(flag)];
     let [tower, flag] = timelines(&mut player, files)?;
     let mut scene = Sequencer::new(clips(&tower, &flag))?;

@@ -3,12 +3,13 @@
 //! A game uses a [`Player`], which streams any number of files through a heap of fixed size. [`Player::tick`]
 //! neither waits nor allocates. [`Player::frame`] returns what an instance shows; the [`FrameView`] of it
 //! writes vertex buffers and transforms, interpolated, in the layouts that engines upload. [`policy`] and
-//! [`sequencer`] decide what is played, as plain data.
+//! [`time::sequencer`] decide what is played, as plain data.
 //!
 //! ```no_run
 //! use meshreel::{Command, Options, Player};
 //!
-//! let mut player = Player::new(Options::default());
+//! # fn main() -> Result<(), meshreel::Error> {
+//! let mut player = Player::new(Options::default())?;
 //! let file = player.open("flag.reel");
 //! let flag = player.add_instance(file).expect("it is open or being opened");
 //! player.command(flag, Command::Play);
@@ -20,6 +21,7 @@
 //!         # let _ = view;
 //!     }
 //! }
+//! # }
 //! ```
 //!
 //! A tool uses a [`Reel`], an open file, and a [`FrameDecoder`], which decodes the frames in any order into
@@ -56,49 +58,27 @@ mod decode;
 mod error;
 mod player;
 mod reel;
-mod stream;
-mod time;
-mod view;
 
 pub mod clip;
 pub mod policy;
+pub mod stream;
+pub mod time;
+pub mod view;
 
-pub use decode::bones::{BoneMatrix, BonesView};
 pub use decode::decoder::FrameDecoder;
 pub use decode::mesh::MeshView;
-pub use decode::node_transforms::MovingNodes;
-pub use meshreel_codec::record;
-pub use meshreel_codec::record::ranges::FrameRange;
-pub use meshreel_codec::record::source_faces;
 pub use meshreel_codec::record::source_map::SourceMap;
 pub use meshreel_codec::transform::Transform;
-pub use meshreel_format as format;
-pub use meshreel_format::{Error, kind};
+pub use meshreel_format::Error;
 pub use player::Player;
-pub use reel::end_states::EndState;
-pub use reel::layout::IndexRange;
 pub use reel::limits::Limits;
-pub use reel::lod::{Lod, LodTriangles};
 pub use reel::open_file::{FrameKind, Reel};
-pub use reel::quantized::QuantizedValues;
-pub use reel::visibility::VisibleRanges;
 pub use stream::event::Event;
-pub use stream::heap::Allocator;
 pub use stream::ids::{FileId, InstanceId};
-pub use stream::io::{AsyncSource, ReadRequest, ReadToken};
-pub use stream::jobs::{Job, Pool};
 pub use stream::options::Options;
-pub use stream::regions::{HeapCounters, Region, RegionState};
-pub use stream::residency::StreamCounters;
-pub use stream::statistics::{Statistics, StreamStatistics};
-pub use time::clock::{Clock, ClockAdvance, Command, Pace, Repeat};
-pub use time::demand::{Demand, FramePair, MAX_SPANS, Span};
-pub use time::sequencer;
-pub use time::timeline::Timeline;
+pub use time::clock::{Command, Pace, Repeat};
 pub use view::cameras::{Camera, Lens};
 pub use view::frame_view::{FrameView, MeshFrame};
-pub use view::packed;
-pub use view::part_attributes::{NodePartAttributes, PartAttribute};
 pub use view::raw;
 pub use view::rig::MeshRig;
 pub use view::shown_frames::{DecodedFrame, ShownFrames, UpcomingFrame};

@@ -114,20 +114,9 @@ pub struct Player {
 }
 
 impl Player {
-    /// Creates a player: allocates the heap and starts the threads.
-    ///
-    /// # Panics
-    /// If [`Player::try_new`] returns an error.
-    pub fn new(options: Options) -> Player {
-        match Player::try_new(options) {
-            Ok(player) => player,
-            Err(error) => panic!("{error}"),
-        }
-    }
-
-    /// Creates a player, as [`Player::new`] does. Returns an error if the system has no memory for the heap
-    /// or cannot start the threads, or if an option is invalid.
-    pub fn try_new(options: Options) -> Result<Player, Error> {
+    /// Creates a player: allocates the heap and starts the threads. Returns an error if the system has no
+    /// memory for the heap or cannot start the threads, or if an option is invalid.
+    pub fn new(options: Options) -> Result<Player, Error> {
         options.check()?;
         let heap = Heap::new(options.heap, options.allocator.clone()).ok_or_else(|| {
             let bytes = options.heap;

@@ -3,7 +3,8 @@
 
 use crate::common::playing::{Digest, assert_same, oracle};
 use crate::common::{golden, inline, sample};
-use meshreel::{Command, Error, Event, FileId, InstanceId, Options, Player, Repeat, Statistics};
+use meshreel::stream::Statistics;
+use meshreel::{Command, Error, Event, FileId, InstanceId, Options, Player, Repeat};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -26,7 +27,7 @@ fn files() -> [Arc<[u8]>; 2] {
 }
 
 fn player(heap: usize) -> Player {
-    Player::new(inline(heap))
+    Player::new(inline(heap)).unwrap()
 }
 
 impl Crowd {
@@ -270,7 +271,7 @@ fn the_first_picture_has_its_time_and_then_is_missed() {
 
 #[test]
 fn options_that_make_no_sense_are_errors() {
-    let refused = |options: Options| match Player::try_new(options) {
+    let refused = |options: Options| match Player::new(options) {
         Err(error) => assert!(matches!(error, Error::Misuse { .. }), "{error}"),
         Ok(_) => panic!("made"),
     };
@@ -291,7 +292,7 @@ fn options_that_make_no_sense_are_errors() {
     // Odd, but possible.
     let bytes = &files()[0];
     for heap in [0, 1, 3 << 20] {
-        let mut player = Player::try_new(Options {
+        let mut player = Player::new(Options {
             heap,
             resident: u64::MAX,
             read_size: u64::MAX,
@@ -330,7 +331,8 @@ fn what_a_file_may_ask_for_follows_from_the_heap() {
             read_threads: 0,
             file_memory,
             ..Options::default()
-        });
+        })
+        .unwrap();
         player.open_bytes(Arc::new(bytes.clone()));
         player.tick(0.0);
         match player.next_event() {

@@ -124,7 +124,7 @@ fn f08_switching_levels_allocates_nothing() {
     let plain = open(sample.parts.write()).unwrap();
     let side = f64::from(plain.description().meshes[0].vertices).sqrt() as u32;
     let chunk = lod_chunk(&plain.indices(0).unwrap(), side);
-    sample.parts.chunks.push((meshreel::kind::LOD, chunk));
+    sample.parts.chunks.push((meshreel::raw::kind::LOD, chunk));
     let reel = open(sample.parts.write()).unwrap();
     assert_eq!(reel.lod_count(0).unwrap(), 4);
     let mut decoder = FrameDecoder::new(&reel).unwrap();
@@ -152,8 +152,9 @@ fn f08_switching_levels_allocates_nothing() {
 
 #[test]
 fn f17_moving_a_mesh_by_its_rig_allocates_nothing() {
+    use meshreel::Transform;
     use meshreel::clip::{blend, object_space};
-    use meshreel::{BoneMatrix, Transform};
+    use meshreel::view::BoneMatrix;
     const JOINTS: usize = 6;
     let _alone = TEST_LOCK.lock();
     let mut parts = sample(9, false).parts;
@@ -162,7 +163,7 @@ fn f17_moving_a_mesh_by_its_rig_allocates_nothing() {
     let indices = plain.indices(0).unwrap();
     let chunk = common::rigs::chunk(0, vertices, &indices, JOINTS as u32);
     parts.chunks.extend(common::clips::file(JOINTS, 40, None).chunks);
-    parts.chunks.push((meshreel::kind::RIGS, chunk));
+    parts.chunks.push((meshreel::raw::kind::RIGS, chunk));
     let reel = open(parts.write()).unwrap();
     let (rigs, clips) = (reel.rigs().unwrap(), reel.clips().unwrap());
     let (rig, clip) = (&rigs[0], &clips[0]);
@@ -283,7 +284,8 @@ fn clips_allocate_nothing() {
 
 #[test]
 fn showing_allocates_nothing() {
-    use meshreel::{Clock, FrameView, Timeline, VertexAttribute, VertexChannel, VertexFormat};
+    use meshreel::time::{Clock, Timeline};
+    use meshreel::{FrameView, VertexAttribute, VertexChannel, VertexFormat};
     let _alone = TEST_LOCK.lock();
     let reel = open(sample(14, false).parts.write()).unwrap();
     let mut decoders = [0, 1].map(|_| FrameDecoder::new(&reel).unwrap());
@@ -374,7 +376,8 @@ fn f16_playing_with_or_without_attributes_allocates_nothing() {
             read_threads: 0,
             limits,
             ..Options::default()
-        });
+        })
+        .unwrap();
         let file = player.open_bytes(Arc::new(bytes.clone()));
         let instance = player.add_instance(file).unwrap();
         player.command(instance, Command::Repeat(Repeat::Loop));
@@ -402,7 +405,7 @@ fn f16_playing_with_or_without_attributes_allocates_nothing() {
             }
         }
         assert_eq!(ALLOCATIONS.get() - before, 0);
-        let mut statistics = meshreel::Statistics::default();
+        let mut statistics = meshreel::stream::Statistics::default();
         player.statistics(&mut statistics);
         *peak = statistics.heap.peak_bytes;
         assert!(statistics.streams[0].counters.frames_decoded >= frames as u64);
@@ -423,7 +426,8 @@ fn playing_allocates_nothing_on_any_thread() {
             read_size: 10_000,
             threads: 2,
             ..Options::default()
-        });
+        })
+        .unwrap();
         let mut instances = Vec::new();
         for (i, format) in [BlockFormat::Store, BlockFormat::Deflate, BlockFormat::Lz4, BlockFormat::Zstd]
             .into_iter()

@@ -4,7 +4,8 @@
 use crate::common::faults::{Disk, Faults, Random};
 use crate::common::playing::{Digest, assert_same, oracle};
 use crate::common::{golden, sample};
-use meshreel::{AsyncSource, Command, Event, InstanceId, Options, Player, ReadRequest, Repeat};
+use meshreel::stream::{AsyncSource, ReadRequest};
+use meshreel::{Command, Event, InstanceId, Options, Player, Repeat};
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -32,7 +33,8 @@ impl Setting {
             threads: 0,
             read_threads: 0,
             ..Options::default()
-        });
+        })
+        .unwrap();
         let file = player.open_source("bad day.reel", disk.clone());
         let instance = player.add_instance(file).unwrap();
         player.command(instance, Command::Repeat(Repeat::Loop));
@@ -137,7 +139,7 @@ fn flipped_bits_are_found_told_and_read_again() {
 #[test]
 fn a_truncated_file_plays_as_far_as_it_goes() {
     let mut setting = Setting::new();
-    let size = meshreel::AsyncSource::size(&*setting.disk);
+    let size = meshreel::stream::AsyncSource::size(&*setting.disk);
     setting.disk.set_faults(Faults { truncated: Some(size / 2), ..Faults::default() });
     let late = setting.play(1200);
     assert!((200..1100).contains(&late), "{late}");
@@ -216,7 +218,8 @@ fn whatever_goes_wrong_with_reads_what_is_shown_is_right() {
             threads: 0,
             read_threads: 0,
             ..Options::default()
-        });
+        })
+        .unwrap();
         let file = player.open_source("bad day.reel", disk.clone());
         let instances: Vec<InstanceId> = (0..4).map(|_| player.add_instance(file).unwrap()).collect();
         for &instance in &instances {
@@ -342,7 +345,8 @@ fn threads_on_an_unreliable_disk_show_what_is_right_and_end_at_any_moment() {
             threads: 2,
             read_threads: 1,
             ..Options::default()
-        });
+        })
+        .unwrap();
         let file = player.open_source("bad day.reel", disk.clone());
         let instances: Vec<InstanceId> = (0..3).map(|_| player.add_instance(file).unwrap()).collect();
         for &instance in &instances {

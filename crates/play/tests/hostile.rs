@@ -1,8 +1,9 @@
 //! Any bytes can be opened: errors or correct data, never a panic, and no more memory than the limits allow.
 
 use crate::common::{Parts, Sample, assert_shows, open, sample, touch_everything};
-use meshreel::record::{self, ChunkLocation, Method, Semantic, Visibility};
-use meshreel::{Error, FrameDecoder, Limits, Reel, kind};
+use meshreel::raw::record::{ChunkLocation, Method, Semantic, Visibility};
+use meshreel::raw::{kind, record};
+use meshreel::{Error, FrameDecoder, Limits, Reel};
 use proptest::prelude::*;
 use std::sync::{Arc, LazyLock};
 

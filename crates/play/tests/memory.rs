@@ -6,12 +6,13 @@
 mod common;
 
 use common::{Sample, sample_of};
-use meshreel::format::{Summary, Writer};
-use meshreel::record::{
-    self, CODEC_SMALL, ChunkLocation, Coding, Description, MeshRecord, Method, NodeRecord, Semantic,
-    StreamRecord, Visibility,
+use meshreel::raw::format::{Summary, Writer};
+use meshreel::raw::record::{
+    CODEC_SMALL, ChunkLocation, Coding, Description, MeshRecord, Method, NodeRecord, Semantic, StreamRecord,
+    Visibility,
 };
-use meshreel::{Error, FrameDecoder, Limits, Reel, Transform, kind};
+use meshreel::raw::{kind, record};
+use meshreel::{Error, FrameDecoder, Limits, Reel, Transform};
 use meshreel_codec::entropy::block;
 use meshreel_codec::entropy::block::{BlockFormat, Compressor};
 use meshreel_codec::mesh::encode::{EncodeBuffers, Encoder, PositionSource};
@@ -454,7 +455,7 @@ struct Host {
 }
 
 // SAFETY: memory of the global allocator, with the layout that was asked for.
-unsafe impl meshreel::Allocator for Host {
+unsafe impl meshreel::stream::Allocator for Host {
     fn allocate(&self, layout: Layout) -> *mut u8 {
         if self.empty {
             return std::ptr::null_mut();
@@ -485,7 +486,7 @@ fn a_heap_lies_in_the_hosts_memory() {
         read_threads: 0,
         ..meshreel::Options::default()
     };
-    let mut player = meshreel::Player::try_new(options(&host)).unwrap();
+    let mut player = meshreel::Player::new(options(&host)).unwrap();
     assert_eq!(host.given.load(Ordering::Relaxed), 4 << 20);
     let bytes =
         std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/golden/v0/flag_small.reel"));
@@ -500,6 +501,6 @@ fn a_heap_lies_in_the_hosts_memory() {
     drop(shown);
     assert_eq!(host.returned.load(Ordering::Relaxed), 4 << 20);
     let empty = Arc::new(Host { empty: true, ..Host::default() });
-    let refused = meshreel::Player::try_new(options(&empty)).err();
+    let refused = meshreel::Player::new(options(&empty)).err();
     assert!(matches!(refused, Some(Error::Misuse { .. })));
 }

@@ -2,11 +2,9 @@
 
 use crate::common::playing::{Digest, assert_same, oracle};
 use crate::common::{golden, inline};
-use meshreel::format::ReadAt;
-use meshreel::{
-    AsyncSource, Command, Error, Event, FileId, FrameDecoder, Limits, Options, Player, ReadRequest, Reel,
-    Repeat,
-};
+use meshreel::raw::format::ReadAt;
+use meshreel::stream::{AsyncSource, ReadRequest};
+use meshreel::{Command, Error, Event, FileId, FrameDecoder, Limits, Options, Player, Reel, Repeat};
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -133,7 +131,7 @@ fn h07_a_reel_that_was_opened_elsewhere_plays() {
             }
             let asked = blocks.asked.load(Ordering::Relaxed);
             blocks.there.lock().unwrap().fill(true);
-            let mut player = Player::new(Options { threads, ..inline(8 << 20) });
+            let mut player = Player::new(Options { threads, ..inline(8 << 20) }).unwrap();
             let file = player.open_reel(reel, Arc::new(FrameSource(bytes.clone())));
             assert_eq!(player.name(file).unwrap().to_str(), Some("blocks"));
             play(&mut player, file, &bytes);
@@ -148,7 +146,7 @@ fn h07_a_source_that_lacks_bytes_is_asked_again() {
     for threads in [0, 1] {
         let blocks = Blocks::new(&bytes);
         let reel = blocks.open();
-        let mut player = Player::new(Options { threads, ..inline(8 << 20) });
+        let mut player = Player::new(Options { threads, ..inline(8 << 20) }).unwrap();
         let file = player.open_reel(reel, Arc::new(FrameSource(bytes.clone())));
         let mut brought = 0;
         let opened = loop {
@@ -171,7 +169,7 @@ fn h07_a_source_that_lacks_bytes_is_asked_again() {
 fn h07_what_is_closed_while_bytes_are_missing_is_not_asked_for_again() {
     let bytes = bytes();
     let blocks = Blocks::new(&bytes);
-    let mut player = Player::new(inline(8 << 20));
+    let mut player = Player::new(inline(8 << 20)).unwrap();
     let file = player.open_reel(blocks.open(), Arc::new(FrameSource(bytes.clone())));
     player.tick(1.0 / 60.0);
     let before = blocks.asked.load(Ordering::Relaxed);
@@ -195,12 +193,12 @@ fn h07_other_bytes_little_memory_and_damage_are_refused_with_their_class() {
         blocks
     };
     let reel = whole().open();
-    let mut player = Player::new(inline(8 << 20));
+    let mut player = Player::new(inline(8 << 20)).unwrap();
     player.open_reel(reel.clone(), Arc::new(FrameSource(golden("v0/square.reel").into())));
     let refused = event(&mut player);
     assert!(matches!(refused, Event::OpenFailed(_, Error::Misuse { .. })), "{refused:?}");
 
-    let mut player = Player::new(Options { file_memory: reel.memory() - 1, ..inline(8 << 20) });
+    let mut player = Player::new(Options { file_memory: reel.memory() - 1, ..inline(8 << 20) }).unwrap();
     player.open_reel(reel, Arc::new(FrameSource(bytes.clone())));
     let refused = event(&mut player);
     assert!(matches!(refused, Event::OpenFailed(_, Error::Limit { .. })), "{refused:?}");
@@ -212,7 +210,7 @@ fn h07_other_bytes_little_memory_and_damage_are_refused_with_their_class() {
     damaged[at + 5] ^= 0x10;
     let blocks = Blocks::new(&damaged.into());
     blocks.there.lock().unwrap().fill(true);
-    let mut player = Player::new(inline(8 << 20));
+    let mut player = Player::new(inline(8 << 20)).unwrap();
     player.open_reel(blocks.open(), Arc::new(FrameSource(bytes.clone())));
     let refused = event(&mut player);
     assert!(matches!(refused, Event::OpenFailed(_, Error::Malformed { .. })), "{refused:?}");

@@ -2,7 +2,8 @@
 
 use crate::common::faults::Random;
 use crate::common::{assert_shows, open, sample, sample_with, touch_everything};
-use meshreel::{FrameDecoder, FrameKind, QuantizedValues, Reel};
+use meshreel::view::QuantizedValues;
+use meshreel::{FrameDecoder, FrameKind, Reel};
 use meshreel_codec::entropy::block::BlockFormat;
 
 const FRAMES: usize = 14;

@@ -3,10 +3,8 @@
 
 use crate::common::playing::{Digest, assert_same, oracle};
 use crate::common::{inline, sample};
-use meshreel::{
-    AsyncSource, Command, Event, FileId, InstanceId, Options, Player, ReadRequest, Repeat, Statistics,
-    StreamCounters,
-};
+use meshreel::stream::{AsyncSource, ReadRequest, Statistics, StreamCounters};
+use meshreel::{Command, Event, FileId, InstanceId, Options, Player, Repeat};
 use std::sync::{Arc, Mutex};
 
 const FPS: f64 = 60.0;
@@ -47,7 +45,7 @@ fn every_way_of_playing_shows_what_a_plain_decode_gives_and_misses_nothing() {
     ];
     for resident in [0, 16 << 20] {
         for (way, commands) in ways.iter().enumerate() {
-            let mut player = Player::new(Options { resident, ..inline(4 << 20) });
+            let mut player = Player::new(Options { resident, ..inline(4 << 20) }).unwrap();
             let (file, instance) = opened(&mut player, &bytes);
             for &command in *commands {
                 player.command(instance, command);
@@ -75,7 +73,7 @@ fn every_way_of_playing_shows_what_a_plain_decode_gives_and_misses_nothing() {
 fn a_jump_takes_one_read_and_one_group() {
     let bytes = bytes(200);
     // Nothing is decoded ahead, so that everything that is counted is for the frame.
-    let mut player = Player::new(Options { decode_ahead: -1.0, ..inline(4 << 20) });
+    let mut player = Player::new(Options { decode_ahead: -1.0, ..inline(4 << 20) }).unwrap();
     let (file, instance) = opened(&mut player, &bytes);
     player.command(instance, Command::Pause);
     player.tick(0.0);
@@ -98,7 +96,7 @@ fn instances_of_a_file_share_it() {
     let bytes = bytes(40);
     let expected = oracle(&bytes);
     let mut digest = Digest::default();
-    let mut player = Player::new(inline(4 << 20));
+    let mut player = Player::new(inline(4 << 20)).unwrap();
     let (file, first) = opened(&mut player, &bytes);
     let others: Vec<InstanceId> = (0..30).map(|_| player.add_instance(file).unwrap()).collect();
     for (i, &instance) in others.iter().chain([&first]).enumerate() {
@@ -125,7 +123,8 @@ fn threads_show_the_same_and_close_at_any_moment() {
             resident: if round % 2 == 0 { 0 } else { 1 << 20 },
             threads: 2,
             ..Options::default()
-        });
+        })
+        .unwrap();
         let files: Vec<_> = (0..4).map(|_| player.open_bytes(Arc::new(bytes.clone()))).collect();
         let mut instances = Vec::new();
         for (i, &file) in files.iter().enumerate() {
@@ -168,7 +167,7 @@ fn threads_show_the_same_and_close_at_any_moment() {
 #[test]
 fn hidden_files_give_up_everything_and_come_back() {
     let bytes = bytes(40);
-    let mut player = Player::new(Options { unload_after: 0.5, ..inline(4 << 20) });
+    let mut player = Player::new(Options { unload_after: 0.5, ..inline(4 << 20) }).unwrap();
     let (file, instance) = opened(&mut player, &bytes);
     player.command(instance, Command::Play);
     player.tick(0.1);
@@ -198,7 +197,7 @@ fn hidden_files_give_up_everything_and_come_back() {
 
 #[test]
 fn a_file_that_cannot_be_opened_is_an_event() {
-    let mut player = Player::new(inline(4 << 20));
+    let mut player = Player::new(inline(4 << 20)).unwrap();
     let missing = player.open("no such file.reel");
     let instance = player.add_instance(missing).unwrap();
     player.command(instance, Command::Play);
@@ -244,7 +243,7 @@ fn a_player_that_goes_while_a_file_opens_leaves_nothing() {
     for threads in [0, 2] {
         for ticks in 0..4 {
             let source = Arc::new(FetchedBytes(bytes(20), Mutex::default()));
-            let mut player = Player::new(Options { threads, ..inline(4 << 20) });
+            let mut player = Player::new(Options { threads, ..inline(4 << 20) }).unwrap();
             let opening = player.open_source("fetched", source.clone());
             player.open_source("fetched again", source.clone());
             for tick in 0..ticks {
@@ -275,7 +274,7 @@ fn without_threads_a_file_opens_while_its_bytes_come() {
     let bytes = bytes(20);
     let expected = oracle(&bytes);
     for fails in [false, true] {
-        let mut player = Player::new(Options { threads: 0, read_threads: 0, ..inline(4 << 20) });
+        let mut player = Player::new(Options { threads: 0, read_threads: 0, ..inline(4 << 20) }).unwrap();
         let source = Arc::new(FetchedBytes(bytes.clone(), Mutex::default()));
         let file = player.open_source("fetched", source.clone());
         let instance = player.add_instance(file).unwrap();

@@ -2,7 +2,9 @@
 
 use crate::common::{Parts, clips, open, rigs, sample};
 use meshreel::clip::object_space;
-use meshreel::{BoneMatrix, Reel, Transform, kind};
+use meshreel::raw::kind;
+use meshreel::view::BoneMatrix;
+use meshreel::{Reel, Transform};
 use meshreel_codec::record::ranges;
 use meshreel_codec::record::ranges::FrameRange;
 

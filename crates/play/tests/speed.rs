@@ -5,7 +5,8 @@
 mod common;
 
 use common::sample_of;
-use meshreel::{Command, Event, Options, Player, Repeat, Statistics};
+use meshreel::stream::Statistics;
+use meshreel::{Command, Event, Options, Player, Repeat};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -24,7 +25,7 @@ fn crowd(seconds: f64, files: usize, heap: usize) {
     let kinds: Vec<Arc<[u8]>> =
         ([9, 20, 40, 64].into_iter()).map(|side| sample_of(120, false, side).parts.write().into()).collect();
     let before = anonymous();
-    let mut player = Player::new(Options { heap, resident: 0, ..Options::default() });
+    let mut player = Player::new(Options { heap, resident: 0, ..Options::default() }).unwrap();
     let mut instances = Vec::new();
     for i in 0..files {
         let file = player.open_bytes(Arc::new(kinds[i % kinds.len()].clone()));
@@ -63,7 +64,7 @@ fn crowd(seconds: f64, files: usize, heap: usize) {
     let (missed, waited) = lost.fold((0, 0), |sum, l| (sum.0 + l.0, sum.1 + l.1));
     let mut statistics = Statistics::default();
     player.statistics(&mut statistics);
-    let sum = |of: fn(&meshreel::StreamCounters) -> u64| -> u64 {
+    let sum = |of: fn(&meshreel::stream::StreamCounters) -> u64| -> u64 {
         statistics.streams.iter().map(|s| of(&s.counters)).sum()
     };
     println!(

@@ -4,10 +4,8 @@
 use crate::common::playing::{Digest, assert_same, oracle};
 use crate::common::{golden, inline, sample};
 use meshreel::policy::Switches;
-use meshreel::{
-    AsyncSource, Command, FileId, FrameKind, InstanceId, Limits, Options, Player, ReadRequest, Reel, Repeat,
-    Statistics, StreamStatistics,
-};
+use meshreel::stream::{AsyncSource, ReadRequest, Statistics, StreamStatistics};
+use meshreel::{Command, FileId, FrameKind, InstanceId, Limits, Options, Player, Reel, Repeat};
 use std::sync::{Arc, Mutex};
 
 const FPS: f64 = 60.0;
@@ -36,7 +34,7 @@ impl AsyncSource for RecordingSource {
 
 fn playing(options: Options, bytes: &Arc<[u8]>) -> (Player, FileId, InstanceId, Arc<RecordingSource>) {
     let source = Arc::new(RecordingSource { bytes: bytes.clone(), ranges: Mutex::default() });
-    let mut player = Player::new(options);
+    let mut player = Player::new(options).unwrap();
     let file = player.open_source("noted", source.clone());
     let instance = player.add_instance(file).unwrap();
     player.command(instance, Command::Repeat(Repeat::Loop));
@@ -228,7 +226,7 @@ fn settings_bound_reads_and_what_is_decoded_ahead() {
     assert!(2 * near.0 < far.0, "{near:?} {far:?}");
     assert!(run(1 << 14, 4.0, 0.1).1 <= 2 << 14);
     assert!(run(1 << 20, 4.0, 1.0).2 >= 2 * far.2);
-    let heap = Player::new(Options { heap: 3 << 20, ..inline(8 << 20) });
+    let heap = Player::new(Options { heap: 3 << 20, ..inline(8 << 20) }).unwrap();
     let mut all = Statistics::default();
     heap.statistics(&mut all);
     assert_eq!(all.heap_bytes, 3 << 20);

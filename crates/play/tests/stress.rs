@@ -11,7 +11,8 @@ use common::faults::{Disk, Faults, ManualPool, Random};
 use common::playing::{Digest, assert_same, oracle};
 use common::{golden, sample};
 use meshreel::policy::Switches;
-use meshreel::{Command, FileId, InstanceId, Options, Player, Repeat, ShownFrames, Statistics};
+use meshreel::stream::Statistics;
+use meshreel::{Command, FileId, InstanceId, Options, Player, Repeat, ShownFrames};
 use meshreel_codec::entropy::block::BlockFormat;
 use std::sync::Arc;
 
@@ -79,7 +80,8 @@ impl World {
             unload_after: 0.5,
             pool: Some(pool.clone()),
             ..Options::default()
-        });
+        })
+        .unwrap();
         let mut world = World {
             random: Random(seed),
             player,

@@ -41,7 +41,8 @@ fn ticks_and_jobs_are_spans() {
     tracing::subscriber::with_default(counter, || {
         // The tick does all the work, on this thread.
         let mut player =
-            Player::new(Options { threads: 0, read_threads: 0, heap: 16 << 20, ..Options::default() });
+            Player::new(Options { threads: 0, read_threads: 0, heap: 16 << 20, ..Options::default() })
+                .unwrap();
         let bytes: Arc<[u8]> = sample(30, false).parts.write().into();
         let file = player.open_bytes(Arc::new(bytes));
         let instance = player.add_instance(file).unwrap();

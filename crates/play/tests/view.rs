@@ -1,10 +1,11 @@
 //! Views between two frames: blended if the frames allow it, and in the layouts that engines upload.
 
 use crate::common::{Sample, golden, open, sample};
-use meshreel::record::{Coding, NodeRecord, Semantic, Visibility};
+use meshreel::raw::record::{Coding, NodeRecord, Semantic, Visibility};
+use meshreel::time::{Clock, Timeline};
 use meshreel::{
-    Clock, Command, Error, FrameDecoder, FrameKind, FrameView, Pace, Reel, Repeat, Timeline, Transform,
-    VertexAttribute, VertexChannel, VertexFormat,
+    Command, Error, FrameDecoder, FrameKind, FrameView, Pace, Reel, Repeat, Transform, VertexAttribute,
+    VertexChannel, VertexFormat,
 };
 use meshreel_codec::quantize::{octahedral, qtangent};
 use meshreel_codec::transform;

@@ -3,7 +3,10 @@
 
 use crate::flying::{Bricks, one_mesh};
 use crate::replaced::replaced;
-use meshreel::{FrameDecoder, FramePair, PartAttribute, Reel, kind};
+use meshreel::raw::kind;
+use meshreel::time::FramePair;
+use meshreel::view::PartAttribute;
+use meshreel::{FrameDecoder, Reel};
 use meshreel_check::verify;
 use meshreel_codec::entropy::block::Decompressor;
 use meshreel_compile::{Silent, compile};

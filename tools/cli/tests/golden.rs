@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::particles::rubble;
 use crate::sample::{rich, small};
-use meshreel::record::CODEC_CHAIN;
+use meshreel::raw::record::CODEC_CHAIN;
 use meshreel::{Limits, Reel};
 use meshreel_codec::entropy::block::BlockFormat;
 use meshreel_compile::{Silent, compile};

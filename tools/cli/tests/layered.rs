@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use meshreel::record::Coding;
+use meshreel::raw::record::Coding;
 use meshreel::{FrameDecoder, FrameKind, Limits, Reel};
 use meshreel_check::verify;
 use meshreel_compile::{Silent, compile};

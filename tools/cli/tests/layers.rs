@@ -2,8 +2,9 @@
 //! missing, and damaged.
 
 use meshreel::clip::{Clip, ClipCursor, Database, DatabaseOptions, LayerTier, Query, Rounding};
-use meshreel::format::ReadAt;
-use meshreel::{AsyncSource, Limits, ReadRequest, ReadToken, Reel, Transform};
+use meshreel::raw::format::ReadAt;
+use meshreel::stream::{AsyncSource, ReadRequest, ReadToken};
+use meshreel::{Limits, Reel, Transform};
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::io;

@@ -3,7 +3,8 @@
 
 use crate::flying::{Bricks, one_mesh};
 use crate::replaced::replaced;
-use meshreel::{FrameDecoder, Reel, kind};
+use meshreel::raw::kind;
+use meshreel::{FrameDecoder, Reel};
 use meshreel_check::extract::{BoneForm, to_scene_at_lod};
 use meshreel_check::verify;
 use meshreel_codec::entropy::block::Decompressor;

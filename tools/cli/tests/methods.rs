@@ -426,7 +426,7 @@ fn arriving(count: usize) -> Scene {
 
 #[test]
 fn e08_e12_e17_e18_packed_transforms_are_read_as_they_are() {
-    use meshreel::packed::{GROUP_PARTS, PackedRig, PackedSequence};
+    use meshreel::view::packed::{GROUP_PARTS, PackedRig, PackedSequence};
     let scene = arriving(150);
     let options = Options {
         transforms: meshreel_options::TransformForm::Packed,

@@ -1,7 +1,7 @@
 //! Tests of moving nodes as a clip: size, precision, and equal frames in any order.
 
 use glam::{DMat4, DQuat, DVec3};
-use meshreel::record::Semantic;
+use meshreel::raw::record::Semantic;
 use meshreel::{FrameDecoder, Reel};
 use meshreel_check::verify;
 use meshreel_compile::{Silent, compile};
@@ -365,8 +365,8 @@ fn f05_with_and_without_attributes() {
     }];
     let wanted = options(Preset::Small, Tolerance::Absolute(0.01));
     let reel = through_everything(&world.0, &wanted);
-    let uvs = |mesh: &meshreel::record::MeshRecord| {
-        let of = |s: &&meshreel::record::StreamRecord| s.semantic == Semantic::Uv;
+    let uvs = |mesh: &meshreel::raw::record::MeshRecord| {
+        let of = |s: &&meshreel::raw::record::StreamRecord| s.semantic == Semantic::Uv;
         mesh.streams.iter().filter(of).count()
     };
     let mut all: Vec<usize> = reel.description().meshes.iter().map(uvs).collect();

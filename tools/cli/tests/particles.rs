@@ -3,7 +3,7 @@
 //! evaluated between frames and extracted to an archive.
 
 use crate::cli::common::run;
-use meshreel::record::{CODEC_CHAIN, CurveBasis as Basis, CurveEnds as Ends, Semantic};
+use meshreel::raw::record::{CODEC_CHAIN, CurveBasis as Basis, CurveEnds as Ends, Semantic};
 use meshreel::{FrameDecoder, FrameView, Pace, Reel};
 use meshreel_check::extract::{self, BoneForm};
 use meshreel_options::{Options, Preset, Tolerance};

@@ -3,7 +3,9 @@
 
 use crate::flying::{Bricks, one_mesh};
 use crate::replaced::replaced;
-use meshreel::{FrameDecoder, FrameView, IndexRange, Limits, Pace, Reel, kind};
+use meshreel::raw::kind;
+use meshreel::view::IndexRange;
+use meshreel::{FrameDecoder, FrameView, Limits, Pace, Reel};
 use meshreel_codec::entropy::block::Decompressor;
 use meshreel_options::{Options, Preset, Tolerance};
 use meshreel_scene::Scene;

@@ -1,6 +1,6 @@
 //! Display modes of a mesh.
 
-use meshreel::record::Method;
+use meshreel::raw::record::Method;
 
 /// The display mode of surfaces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]

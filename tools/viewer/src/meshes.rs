@@ -7,7 +7,7 @@ use crate::matrix::matrix;
 use crate::streaming::Streaming;
 use crate::{cameras, particles};
 use glam::{DMat4, DVec3};
-use meshreel::record::Method;
+use meshreel::raw::record::Method;
 use meshreel::{Camera, FrameDecoder, FrameView, MeshView, Pace, Reel};
 use meshreel_gpu::wgpu::{Budget, DecoderPair, FrameSource, GpuReel, Output, Shaders, UpdateStatistics};
 use std::ops::Range;

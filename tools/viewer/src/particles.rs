@@ -3,7 +3,7 @@
 use crate::drawing::Drawing;
 use crate::matrix::matrix;
 use glam::DVec3;
-use meshreel::record::{CurveEnds, Method, Semantic};
+use meshreel::raw::record::{CurveEnds, Method, Semantic};
 use meshreel::{Error, FrameView};
 
 /// Size of points without a width, as a fraction of the mesh's size over all frames.

@@ -1,7 +1,8 @@
 //! Plays a file as a game does: streamed from disk into a heap of fixed size.
 
 use crate::clock::Clock;
-use meshreel::{Command, InstanceId, Limits, Options, Player, Repeat, ShownFrames, Statistics};
+use meshreel::stream::Statistics;
+use meshreel::{Command, InstanceId, Limits, Options, Player, Repeat, ShownFrames};
 use std::path::Path;
 use std::time::Instant;
 
@@ -23,7 +24,7 @@ impl Streaming {
     pub fn new(reel: &Path, heap: usize) -> anyhow::Result<Streaming> {
         let limits = Limits::default();
         let options = Options { heap, resident: 0, file_memory: 4 << 30, limits, ..Options::default() };
-        let mut player = Player::try_new(options)?;
+        let mut player = Player::new(options)?;
         let file = player.open(reel);
         let instance = player.add_instance(file);
         Ok(Streaming {

@@ -1,7 +1,7 @@
 //! The blocks of a file that are there. Whoever reads others is told that it would wait, and they are noted
 //! as wanted.
 
-use meshreel::format::ReadAt;
+use meshreel::raw::format::ReadAt;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,7 +1,8 @@
 //! Cameras of a file with their lenses frame by frame, for the page: `src/describe.js` reads them.
 
 use crate::writer::Writer;
-use meshreel::{Error, FramePair, Reel};
+use meshreel::time::FramePair;
+use meshreel::{Error, Reel};
 
 /// Puts out all cameras: where they stand, and what each lens says in each frame.
 pub(crate) fn write_cameras(reel: &Reel, out: &mut Writer) -> Result<(), Error> {

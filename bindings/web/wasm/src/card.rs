@@ -1,7 +1,7 @@
 //! A file on a graphics card: steps for the page's device instead of values of vertices.
 
 use crate::steps::{Step, StepTypes, Steps};
-use meshreel::record::Description;
+use meshreel::raw::record::Description;
 use meshreel::{
     Error, InstanceId, Limits, Player, ShownFrames, VertexAttribute, VertexChannel, VertexFormat,
 };

@@ -3,7 +3,7 @@
 use crate::frame::Formats;
 use crate::writer::Writer;
 use meshreel::Reel;
-use meshreel::record::{MeshRecord, NodeRecord};
+use meshreel::raw::record::{MeshRecord, NodeRecord};
 
 /// No parent, no mesh.
 const NO_NUMBER: usize = u32::MAX as usize;

@@ -8,10 +8,9 @@
 //! ```
 
 use crate::writer::Writer;
-use meshreel::record::{MeshRecord, Semantic, StreamRecord};
-use meshreel::{
-    Clock, Error, FrameView, MeshFrame, ShownFrames, VertexAttribute, VertexChannel, VertexFormat,
-};
+use meshreel::raw::record::{MeshRecord, Semantic, StreamRecord};
+use meshreel::time::Clock;
+use meshreel::{Error, FrameView, MeshFrame, ShownFrames, VertexAttribute, VertexChannel, VertexFormat};
 
 /// What is shown is not there yet: this is what was shown last.
 const LATE: usize = 1;

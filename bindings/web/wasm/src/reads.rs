@@ -1,7 +1,7 @@
 //! Reads of frames, which the page fetches: it asks which there are, and fills them in any order.
 
 use crate::blocks::Blocks;
-use meshreel::{AsyncSource, ReadRequest};
+use meshreel::stream::{AsyncSource, ReadRequest};
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

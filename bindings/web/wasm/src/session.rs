@@ -141,7 +141,7 @@ impl Session {
         };
         let limits = options.file_limits();
         Ok(Session {
-            player: Player::try_new(options)?,
+            player: Player::new(options)?,
             limits,
             files: Vec::new(),
             instances: Vec::new(),

@@ -4,7 +4,8 @@ use super::objects::Object;
 use super::shared::Extraction;
 use crate::error::error;
 use crate::lens;
-use meshreel::{Camera, FramePair};
+use meshreel::Camera;
+use meshreel::time::FramePair;
 use meshreel_scene::{Error, Identity, Lens, Node, NodeKind, Source};
 use std::collections::{HashMap, HashSet};
 

@@ -1,8 +1,8 @@
 //! Rebuilds the source's faces from triangles: a face is what its triangles enclose.
 
 use meshreel::SourceMap;
-use meshreel::record::MeshRecord;
-use meshreel::source_faces::{FaceOrigin, source_faces};
+use meshreel::raw::record::MeshRecord;
+use meshreel::raw::source_faces::{FaceOrigin, source_faces};
 
 /// The form of extracted faces, for a file that has the source map of its meshes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

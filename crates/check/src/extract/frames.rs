@@ -4,8 +4,9 @@
 
 use super::faces::{self, ExtractedFaces, FaceForm};
 use crate::error::error;
-use meshreel::record::{MeshRecord, Method, Semantic, Visibility};
-use meshreel::{BoneMatrix, BonesView, FrameDecoder, MeshView, Reel, SourceMap, Transform};
+use meshreel::raw::record::{MeshRecord, Method, Semantic, Visibility};
+use meshreel::view::{BoneMatrix, BonesView};
+use meshreel::{FrameDecoder, MeshView, Reel, SourceMap, Transform};
 use meshreel_scene::Error;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -42,7 +43,7 @@ impl VertexStream {
 
     /// Returns the stream numbers of a record with the values that they contain, positions first; a QTangent
     /// stream contains normals.
-    pub fn streams_of_record(record: &meshreel::record::MeshRecord) -> Vec<(usize, VertexStream)> {
+    pub fn streams_of_record(record: &meshreel::raw::record::MeshRecord) -> Vec<(usize, VertexStream)> {
         let streams = record.streams.iter().enumerate();
         streams
             .map(|(i, stream)| {
@@ -368,7 +369,7 @@ fn build_fluid_faces(mesh: MeshView<'_>, map: Option<&SourceMap>, form: FaceForm
 /// Returns the size of the floats and indices of all frames in bytes (for fluid meshes, an upper limit).
 fn bytes_of(reel: &Reel) -> u64 {
     let frames = reel.frame_count() as u64;
-    let of_mesh = |mesh: &meshreel::record::MeshRecord| {
+    let of_mesh = |mesh: &meshreel::raw::record::MeshRecord| {
         let fluid = mesh.method == Method::Fluid;
         let changing = mesh.streams.iter().filter(|s| mesh.method.changes() || s.animated);
         let floats: u64 = changing.map(|s| s.semantic.components() as u64).sum();

@@ -8,7 +8,7 @@
 //! whose top is named `…_world`.
 
 use meshreel::Transform;
-use meshreel::record::NodeRecord;
+use meshreel::raw::record::NodeRecord;
 use std::collections::HashMap;
 
 /// An object of the rebuilt tree.
@@ -381,7 +381,7 @@ impl Tree {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use meshreel::record::Visibility;
+    use meshreel::raw::record::Visibility;
 
     fn node(path: &str, parent: Option<u32>, mesh: Option<u32>, x: f32, animated: bool) -> NodeRecord {
         NodeRecord {

@@ -3,7 +3,8 @@
 use super::shared::Extraction;
 use crate::error::error;
 use crate::skinning::vertex_group;
-use meshreel::{FramePair, PartAttribute};
+use meshreel::time::FramePair;
+use meshreel::view::PartAttribute;
 use meshreel_scene::{Attribute, CustomAttribute, Error, Identity, Mesh, Scope, Source};
 
 /// Gives meshes the part attributes of their nodes; none if the nodes of a mesh differ.

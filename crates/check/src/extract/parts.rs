@@ -3,7 +3,7 @@
 use super::shared::Extraction;
 use crate::convert;
 use glam::DMat4;
-use meshreel::BoneMatrix;
+use meshreel::view::BoneMatrix;
 use meshreel_scene::{
     Attribute, Channel, Error, FaceSet, Identity, Mesh, Node, NodeKind, Remark, Scene, Scope, Source,
     Topology, Transform,

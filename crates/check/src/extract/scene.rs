@@ -1,15 +1,16 @@
 //! Nodes, meshes and their channels.
 
-use super::cameras;
 use super::faces::{self, ExtractedFaces, FaceForm};
 use super::frames::{DecodedFrames, VertexStream};
 use super::objects::{self, Object, RecordTransform};
 use super::shared::{BoneForm, Extraction};
-use super::{clip, part_attributes, parts, rig, skin};
+use super::{cameras, clip, part_attributes, parts, rig, skin};
 use crate::convert;
 use crate::error::error;
-use meshreel::record::{self, MeshRecord, Method, Semantic, Visibility};
-use meshreel::{LodTriangles, Reel};
+use meshreel::Reel;
+use meshreel::raw::record;
+use meshreel::raw::record::{MeshRecord, Method, Semantic, Visibility};
+use meshreel::view::LodTriangles;
 use meshreel_scene::{
     Attribute, Channel, Counts, CurveBasis, CurveEnds, Curves, CustomAttribute, Error, FaceSet, Identity,
     LocalTransform, Mesh, NamedRange, Node, NodeKind, Particles, Remark, Scene, Scope, Source,

@@ -7,7 +7,8 @@ use crate::error::error;
 use crate::verify::attribute::ulp;
 use crate::verify::report::{Failures, beyond};
 use crate::{convert, lens};
-use meshreel::{FrameDecoder, FramePair, Reel};
+use meshreel::time::FramePair;
+use meshreel::{FrameDecoder, Reel};
 use meshreel_scene::sample::{World, lens_at};
 use meshreel_scene::{Error, PlacedObject, Scene};
 

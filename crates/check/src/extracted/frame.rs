@@ -10,7 +10,7 @@ use crate::verify::attribute::ulp;
 use crate::verify::kd_tree::KdTree;
 use crate::verify::report::beyond;
 use meshreel::FrameDecoder;
-use meshreel::record::StreamRecord;
+use meshreel::raw::record::StreamRecord;
 use meshreel_scene::Error;
 use meshreel_scene::sample::World;
 

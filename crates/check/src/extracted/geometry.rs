@@ -7,7 +7,7 @@ use crate::verify::attribute::{SampledAttribute, ulp, velocities};
 use crate::verify::polygons::NO_INDEX;
 use crate::verify::survey::turn_normal;
 use glam::{DMat4, DVec3};
-use meshreel::record::Semantic;
+use meshreel::raw::record::Semantic;
 use meshreel::{FrameDecoder, MeshView, Reel};
 use meshreel_scene::sample::{self, World, largest_scale};
 use meshreel_scene::{Attribute, Error, Mesh, PlacedObject, Scene, TIME_TOLERANCE, Winding};

@@ -4,7 +4,7 @@ use super::plan::Verification;
 use super::report::{CameraReport, Failures, beyond};
 use crate::error::error;
 use crate::lens;
-use meshreel::FramePair;
+use meshreel::time::FramePair;
 use meshreel_scene::{Error, Lens, sample};
 use std::collections::{HashMap, HashSet};
 

@@ -4,7 +4,7 @@ use crate::requested::RequestedOptions;
 use crate::verify::attribute::{SampledAttribute, is_constant, min_tolerance, ulp, velocities};
 use crate::verify::report::Failures;
 use crate::verify::survey::VelocityEffect;
-use meshreel::record::{MeshRecord, Method, Semantic, StreamRecord};
+use meshreel::raw::record::{MeshRecord, Method, Semantic, StreamRecord};
 use meshreel_scene::sample::{self, Lerp};
 use meshreel_scene::{Attribute, Error, Mesh};
 

@@ -11,7 +11,7 @@ use crate::verify::polygons::{NO_INDEX, Polygons};
 use crate::verify::report::{Stats, beyond, larger};
 use crate::verify::survey::turn_normal;
 use glam::{DMat4, DVec3};
-use meshreel::record::Semantic;
+use meshreel::raw::record::Semantic;
 use meshreel_scene::{Attribute, Error, sample};
 use std::cell::Cell;
 

@@ -5,7 +5,7 @@ use crate::verify::polygons::{NO_INDEX, Polygon, Polygons};
 use crate::verify::report::Failures;
 use crate::verify::rings::{Rings, ring};
 use meshreel::SourceMap;
-use meshreel::record::MeshRecord;
+use meshreel::raw::record::MeshRecord;
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 

@@ -6,8 +6,9 @@ use crate::error::error;
 use crate::verify::report::{Failures, LodReport};
 use crate::verify::surface::FaceTree;
 use glam::DVec3;
-use meshreel::record::Method;
-use meshreel::{FrameDecoder, LodTriangles, Reel};
+use meshreel::raw::record::Method;
+use meshreel::view::LodTriangles;
+use meshreel::{FrameDecoder, Reel};
 use meshreel_scene::Error;
 
 /// The number of frames in which distances are measured, and the largest number of vertices measured per

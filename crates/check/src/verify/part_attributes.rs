@@ -5,7 +5,9 @@ use crate::error::error;
 use crate::requested::Tolerance;
 use crate::skinning::vertex_group;
 use crate::verify::plan::Verification;
-use meshreel::{FrameDecoder, FramePair, PartAttribute};
+use meshreel::FrameDecoder;
+use meshreel::time::FramePair;
+use meshreel::view::PartAttribute;
 use meshreel_scene::{CustomAttribute, Error, Mesh, Scope, sample};
 use std::collections::HashMap;
 

@@ -9,7 +9,7 @@ use crate::verify::meshes::{DecodedMesh, SourceMesh};
 use crate::verify::polygons::is_usable;
 use crate::verify::report::{Failures, Stats, beyond, larger};
 use glam::{DMat4, DVec3};
-use meshreel::record::Semantic;
+use meshreel::raw::record::Semantic;
 use meshreel_scene::sample::{self, Lerp};
 use meshreel_scene::{Attribute, CustomAttribute, Error, Mesh, Scope};
 use std::collections::HashMap;

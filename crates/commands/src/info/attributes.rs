@@ -1,6 +1,7 @@
 //! Part attributes.
 
-use meshreel::{NodePartAttributes, Reel};
+use meshreel::Reel;
+use meshreel::view::NodePartAttributes;
 use serde::Serialize;
 
 /// A part attribute of some nodes.

@@ -1,7 +1,8 @@
 //! Cameras of a file.
 
 use crate::failure::Failure;
-use meshreel::{FramePair, Reel};
+use meshreel::Reel;
+use meshreel::time::FramePair;
 use serde::Serialize;
 
 /// A camera of a file.

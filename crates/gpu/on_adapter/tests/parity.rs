@@ -156,7 +156,7 @@ fn e22_frames_ahead_go_up_before_they_are_shown() {
         return;
     };
     let bytes = std::fs::read(golden_folder().join("flag_fast.reel")).unwrap();
-    let mut player = Player::new(Options::default());
+    let mut player = Player::new(Options::default()).unwrap();
     let file = player.open_bytes(std::sync::Arc::new(bytes));
     let instance = player.add_instance(file).unwrap();
     player.command(instance, Command::Repeat(Repeat::Loop));
@@ -283,7 +283,8 @@ fn e20_a_card_decodes_units_of_preset_fast() {
     for path in files() {
         let bytes = std::fs::read(&path).unwrap();
         let limits = Limits { points: false, ..Limits::default() };
-        let mut player = Player::new(Options { threads: 0, read_threads: 0, limits, ..Options::default() });
+        let mut player =
+            Player::new(Options { threads: 0, read_threads: 0, limits, ..Options::default() }).unwrap();
         let file = player.open_bytes(Arc::new(bytes));
         let instance = player.add_instance(file).unwrap();
         player.command(instance, Command::Repeat(Repeat::Loop));

@@ -3,7 +3,7 @@
 use crate::batches::{Dispatch, WorkList};
 use crate::card::{CardTypes, UpdateStatistics, WriteBuffers};
 use crate::params::{PARAMS_BYTES, Params};
-use meshreel::EndState;
+use meshreel::view::EndState;
 use std::ops::Range;
 
 /// The moment that vertices show.

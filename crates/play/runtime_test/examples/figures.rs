@@ -3,7 +3,7 @@
 //! checksum. The fastest decode of each frame counts. `tests/portable.sh --figures` runs it as WebAssembly
 //! and natively, and counts its instructions on ARM.
 
-use meshreel::format::checksum;
+use meshreel::raw::format::checksum;
 use meshreel::{FrameDecoder, Limits, Reel};
 use std::error::Error;
 use std::sync::Arc;

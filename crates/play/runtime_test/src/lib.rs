@@ -77,7 +77,7 @@ pub fn play(bytes: Vec<u8>) -> Result<usize, Error> {
         expected.push(checksum(&all));
     }
     let options = Options { threads: 0, read_threads: 0, heap: 16 << 20, ..Options::default() };
-    let mut player = Player::try_new(options)?;
+    let mut player = Player::new(options)?;
     let file = player.open_bytes(bytes);
     let instance = player.add_instance(file).expect("a file that is open");
     player.command(instance, Command::Repeat(Repeat::Loop));

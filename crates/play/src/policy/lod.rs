@@ -28,7 +28,7 @@ impl LodDistances {
     }
 
     /// Returns levels by the visible size of their errors: each begins at the distance from which on its
-    /// error is at most `pixels` of the picture. `errors` are those of levels 1, 2 … ([`crate::Lod`]) in the
+    /// error is at most `pixels` of the picture. `errors` are those of levels 1, 2 … ([`crate::view::Lod`]) in the
     /// mesh's own space, `scale` the largest scale of its world transform. If there are more than eight
     /// levels, the last are not used.
     ///

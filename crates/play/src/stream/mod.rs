@@ -27,3 +27,10 @@ pub(crate) mod stopwatch;
 pub(crate) mod sync;
 pub(crate) mod trace;
 pub(crate) mod worker_threads;
+
+pub use heap::Allocator;
+pub use io::{AsyncSource, ReadRequest, ReadToken};
+pub use jobs::{Job, Pool};
+pub use regions::{HeapCounters, Region, RegionState};
+pub use residency::StreamCounters;
+pub use statistics::{Statistics, StreamStatistics};

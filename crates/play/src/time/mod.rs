@@ -4,3 +4,7 @@ pub(crate) mod clock;
 pub(crate) mod demand;
 pub mod sequencer;
 pub(crate) mod timeline;
+
+pub use clock::{Clock, ClockAdvance};
+pub use demand::{Demand, FramePair, MAX_SPANS, Span};
+pub use timeline::Timeline;

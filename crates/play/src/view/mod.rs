@@ -10,3 +10,12 @@ pub mod raw;
 pub(crate) mod rig;
 pub(crate) mod shown_frames;
 pub(crate) mod vertex;
+
+pub use crate::decode::bones::{BoneMatrix, BonesView};
+pub use crate::decode::node_transforms::MovingNodes;
+pub use crate::reel::end_states::EndState;
+pub use crate::reel::layout::IndexRange;
+pub use crate::reel::lod::{Lod, LodTriangles};
+pub use crate::reel::quantized::QuantizedValues;
+pub use crate::reel::visibility::VisibleRanges;
+pub use part_attributes::{NodePartAttributes, PartAttribute};

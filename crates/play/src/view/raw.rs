@@ -22,9 +22,14 @@ use meshreel_codec::mesh::normals::lists::NormalLists;
 pub use meshreel_codec::mesh::skin::Matrix;
 use meshreel_codec::mesh::skin::packed::{Bounds, PackedTransform};
 use meshreel_codec::mesh::skin::{Region, Skin};
+pub use meshreel_codec::record;
+pub use meshreel_codec::record::ranges::FrameRange;
+pub use meshreel_codec::record::source_faces;
 use meshreel_codec::record::{MeshRecord, Semantic};
 use meshreel_codec::transform::Transform;
 pub use meshreel_codec::{ByWidth, Points};
+pub use meshreel_format as format;
+pub use meshreel_format::kind;
 
 /// The positions of a frame as integers.
 #[derive(Clone, Copy)]

@@ -1,9 +1,10 @@
 //! Clips with every kind of sub-track, made directly by `codec`: any residuals decode.
 
 use super::Parts;
+use meshreel::Transform;
 use meshreel::clip::{Clip, ClipCodec, ClipRecord, SkeletonRecord};
-use meshreel::record::Description;
-use meshreel::{Transform, kind};
+use meshreel::raw::kind;
+use meshreel::raw::record::Description;
 use meshreel_codec::clip::layer::{LayerRecord, LayerTable, TierPart};
 use meshreel_codec::clip::random_access::{Origin, SEGMENT_SAMPLES, UnpackedSegment};
 use meshreel_codec::clip::record::{encode_clip, encode_skeleton};

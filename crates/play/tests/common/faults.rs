@@ -1,6 +1,6 @@
 //! A disk with the faults of real disks, and a pool that runs jobs in any order: both act only in `step`.
 
-use meshreel::{AsyncSource, Job, Pool, ReadRequest, ReadToken};
+use meshreel::stream::{AsyncSource, Job, Pool, ReadRequest, ReadToken};
 use std::io::{Error, ErrorKind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};

@@ -8,12 +8,13 @@ pub mod faults;
 pub mod playing;
 pub mod rigs;
 
-use meshreel::format::{Summary, Writer};
-use meshreel::record::{
-    self, CODEC_CLASSIC, ChunkLocation, Coding, Description, MaterialRecord, MeshRecord, Method, NodeRecord,
+use meshreel::raw::format::{Summary, Writer};
+use meshreel::raw::record::{
+    CODEC_CLASSIC, ChunkLocation, Coding, Description, MaterialRecord, MeshRecord, Method, NodeRecord,
     Semantic, StreamRecord, Visibility,
 };
-use meshreel::{FrameDecoder, FrameKind, Limits, Options, Reel, SourceMap, Transform, kind};
+use meshreel::raw::{kind, record};
+use meshreel::{FrameDecoder, FrameKind, Limits, Options, Reel, SourceMap, Transform};
 use meshreel_codec::classic::stream;
 use meshreel_codec::classic::stream::{References, SpatialPrediction};
 use meshreel_codec::entropy::block::{BlockFormat, Compressor};

@@ -1,9 +1,10 @@
 //! Compares the frames that a player returns with a plain decode, by digests of everything that a frame
 //! shows.
 
-use meshreel::format::checksum;
-use meshreel::record::{Coding, Semantic};
-use meshreel::{DecodedFrame, FrameDecoder, Limits, MeshView, QuantizedValues, Reel, ShownFrames, Transform};
+use meshreel::raw::format::checksum;
+use meshreel::raw::record::{Coding, Semantic};
+use meshreel::view::QuantizedValues;
+use meshreel::{DecodedFrame, FrameDecoder, Limits, MeshView, Reel, ShownFrames, Transform};
 use std::sync::Arc;
 
 /// Accumulates the digest of a frame.

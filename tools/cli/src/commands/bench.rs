@@ -8,7 +8,8 @@ use super::poses::{self, PoseSpeed, best_seconds};
 use crate::cli::BenchArgs;
 use crate::output::{Failure, Output, one_line, table};
 use crate::units;
-use meshreel::{Command, Event, FrameDecoder, FrameView, Limits, Options, Pace, Player, Reel, Statistics};
+use meshreel::stream::Statistics;
+use meshreel::{Command, Event, FrameDecoder, FrameView, Limits, Options, Pace, Player, Reel};
 use meshreel_codec::entropy::block::Decompressor;
 use meshreel_commands::reels;
 use serde::Serialize;
@@ -155,7 +156,7 @@ impl<'a> Bench<'a> {
 
     /// Returns the seconds that a player spends decoding when it plays the whole file once.
     fn player_seconds(&self, rate: f64) -> Result<f64, meshreel::Error> {
-        let mut player = Player::try_new(Options {
+        let mut player = Player::new(Options {
             heap: HEAP_BYTES,
             resident: 0,
             // Decoding runs within the tick, on this core.

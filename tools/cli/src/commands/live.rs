@@ -3,7 +3,7 @@
 
 use crate::output::{Output, one_line, table};
 use crate::units;
-use meshreel::{RegionState, Statistics};
+use meshreel::stream::{RegionState, Statistics};
 use std::io::{IsTerminal, Write};
 use std::time::Duration;
 

@@ -6,7 +6,7 @@ use crate::picture::image::to_linear;
 use crate::picture::render::{Surface, guess_up};
 use crate::picture::sheet::{Column, Sheet, clay, compose};
 use glam::DVec3;
-use meshreel::record::Method;
+use meshreel::raw::record::Method;
 use meshreel::{FrameDecoder, Reel};
 use serde::Serialize;
 use std::path::Path;

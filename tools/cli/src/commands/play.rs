@@ -6,10 +6,12 @@ use crate::commands::live::{Live, StreamName};
 use crate::commands::poses::{ClipPlayback, PlayedClip};
 use crate::output::{Class, Failure, Output, one_line, print_error_line, table};
 use crate::{counting, memory, units};
-use meshreel::record::{Coding, Semantic, StreamRecord, Visibility};
+use meshreel::raw::record::{Coding, Semantic, StreamRecord, Visibility};
+use meshreel::stream::Statistics;
+use meshreel::view::QuantizedValues;
 use meshreel::{
-    Command, Event, FileId, FrameDecoder, InstanceId, Limits, MeshView, Options, Player, QuantizedValues,
-    Reel, Repeat, ShownFrames, Statistics, Transform,
+    Command, Event, FileId, FrameDecoder, InstanceId, Limits, MeshView, Options, Player, Reel, Repeat,
+    ShownFrames, Transform,
 };
 use meshreel_commands::reels;
 use serde::Serialize;
@@ -244,7 +246,7 @@ struct Session {
 impl Session {
     /// Opens all files and creates their instances, none of which plays yet.
     fn open(arguments: &PlayArgs, plain: Option<Vec<FrameDigests>>) -> Result<Session, Failure> {
-        let mut player = Player::try_new(options(arguments))?;
+        let mut player = Player::new(options(arguments))?;
         let files: Vec<FileId> = arguments.files.iter().map(|path| player.open(path)).collect();
         let begun = Instant::now();
         let mut opened = 0;

@@ -8,7 +8,7 @@ use crate::picture::frames;
 use crate::units;
 use glam::{DQuat, DVec3};
 use meshreel::clip::{Clip, Query};
-use meshreel::record::{MeshRecord, Method, NodeRecord};
+use meshreel::raw::record::{MeshRecord, Method, NodeRecord};
 use meshreel::{FrameDecoder, Limits, Reel, Transform};
 use meshreel_check::{joint_matrix, qvv};
 use meshreel_commands::reels;

@@ -4,7 +4,7 @@ use super::render::Surface;
 use super::sheet::clay;
 use crate::output::Failure;
 use glam::{DMat3, DVec3};
-use meshreel::record::{CurveEnds, Method, Semantic};
+use meshreel::raw::record::{CurveEnds, Method, Semantic};
 use meshreel::{FrameDecoder, Reel};
 
 /// Size of points without a width, and smallest size drawn, as a fraction of the mesh's size over all frames.

@@ -3,7 +3,8 @@
 
 use super::common::run_line;
 use super::files::animated;
-use meshreel::{Clock, Command, FrameDecoder, Limits, Reel, Timeline};
+use meshreel::time::{Clock, Timeline};
+use meshreel::{Command, FrameDecoder, Limits, Reel};
 use meshreel_scene::read::{self, ReadOptions};
 
 #[test]

@@ -4,7 +4,8 @@
 use super::build::*;
 use crate::cli::common::run;
 use glam::DMat4;
-use meshreel::{FramePair, Reel};
+use meshreel::Reel;
+use meshreel::time::FramePair;
 use meshreel_options::{Options, Preset};
 use meshreel_scene::read::{ReadOptions, open};
 use meshreel_scene::{Lens, NodeKind, Scene, sample, write};

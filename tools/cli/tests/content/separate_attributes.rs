@@ -4,11 +4,12 @@
 
 use super::build::*;
 use super::growing;
-use meshreel::format::{ReadAt, Summary, Writer};
-use meshreel::record::{Coding, MeshRecord, Semantic, decode, encode};
+use meshreel::raw::format::{ReadAt, Summary, Writer};
+use meshreel::raw::kind;
+use meshreel::raw::record::{Coding, MeshRecord, Semantic, decode, encode};
+use meshreel::stream::{AsyncSource, ReadRequest, Statistics};
 use meshreel::{
-    AsyncSource, Command, Error, FrameDecoder, Limits, MeshView, Options as PlayerOptions, Player,
-    ReadRequest, Reel, Repeat, Statistics, kind,
+    Command, Error, FrameDecoder, Limits, MeshView, Options as PlayerOptions, Player, Reel, Repeat,
 };
 use meshreel_codec::entropy::block::{BlockFormat, Compressor, Decompressor};
 use meshreel_options::{Options, Preset};
@@ -305,7 +306,8 @@ fn f16_a_player_reads_past_attributes() {
             read_threads: 0,
             limits,
             ..PlayerOptions::default()
-        });
+        })
+        .unwrap();
         let file = player.open_source("noted", source.clone());
         let instance = player.add_instance(file).unwrap();
         player.command(instance, Command::Repeat(Repeat::Loop));

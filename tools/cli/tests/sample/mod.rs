@@ -3,7 +3,8 @@
 
 use std::path::PathBuf;
 
-use meshreel::{FrameKind, kind};
+use meshreel::FrameKind;
+use meshreel::raw::kind;
 use meshreel_codec::classic::stream::{References, SpatialPrediction, encode_b_frame, encode_index};
 use meshreel_codec::entropy::block::{BlockFormat, Compressor};
 use meshreel_codec::quantize::Axis;

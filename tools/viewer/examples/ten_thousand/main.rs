@@ -69,7 +69,7 @@ impl stage::Scene for Crowd {
 
 fn main() -> eframe::Result {
     let file = std::env::args().nth(1).expect("usage: ten_thousand FILE.reel");
-    let mut player = Player::new(Options::default());
+    let mut player = Player::new(Options::default()).unwrap();
     let opened = player.open(&file);
     let instance = player.add_instance(opened).expect("a file");
     player.command(instance, Command::Repeat(Repeat::Loop));

@@ -5,8 +5,8 @@ use super::stretches::stretches;
 use crate::document::Document;
 use crate::sizes::SizeMeasurement;
 use eframe::egui;
-use meshreel::kind;
-use meshreel::record::MeshRecord;
+use meshreel::raw::kind;
+use meshreel::raw::record::MeshRecord;
 use meshreel_compile::advice;
 use meshreel_compile::report::readable::bytes;
 

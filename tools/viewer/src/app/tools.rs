@@ -122,7 +122,7 @@ impl App {
         let moves = |node: usize| {
             let record = &description.nodes[node];
             let mesh = record.mesh.map(|m| &description.meshes[m as usize]);
-            record.animated || mesh.is_some_and(|m| m.method != meshreel::record::Method::Static)
+            record.animated || mesh.is_some_and(|m| m.method != meshreel::raw::record::Method::Static)
         };
         let rows: Vec<usize> = (0..description.nodes.len())
             .filter(|&n| description.nodes[n].path.to_lowercase().contains(&wanted))
