@@ -36,8 +36,15 @@ enum CursorState {
     Stateless,
 }
 
+impl Clip {
+    /// Allocates everything that playing the clip needs.
+    pub fn cursor(&self) -> ClipCursor {
+        ClipCursor::new(self)
+    }
+}
+
 impl ClipCursor {
-    pub(super) fn new(clip: &Clip) -> ClipCursor {
+    fn new(clip: &Clip) -> ClipCursor {
         let state = match &clip.shared.form {
             ClipForm::Sampled(stored, _) => CursorState::Segment(None, Scratch::new(&stored.layout)),
             ClipForm::Curve(curves) => CursorState::Playhead(Playhead::new(curves)),

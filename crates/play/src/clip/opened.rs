@@ -1,6 +1,5 @@
 //! Opened clips of any codec: what they are, and what they hold.
 
-use super::cursor::ClipCursor;
 use super::layer::{LayerInfo, LayeredClip, damaged_layers, interleaved_infos};
 use super::random_access::RandomAccessLayers;
 use crate::Error;
@@ -85,8 +84,8 @@ impl Clip {
         Ok(Clip::in_memory(skeleton, name, ClipCodec::Curve, ClipForm::Curve(curves), bytes))
     }
 
-    /// Opens a clip of codec `random-access` from memory and checks all its bytes: one encoding per layer, the
-    /// base first. Errors name the place "(memory)". A misuse error if there is no layer, if layers have
+    /// Opens a clip of codec `random-access` from memory and checks all its bytes: one encoding per layer,
+    /// the base first. Errors name the place "(memory)". A misuse error if there is no layer, if layers have
     /// different samples or rates, or if two have the same joint.
     pub fn from_random_access(skeleton: &Arc<SkeletonRecord>, layers: &[&[u8]]) -> Result<Clip, Error> {
         let form = RandomAccessLayers::from_memory(skeleton, layers)?;
@@ -113,11 +112,6 @@ impl Clip {
             scalars: ScalarsRecord::default(),
         });
         Clip { shared, tiers: Arc::new([]) }
-    }
-
-    /// Allocates everything that playing the clip needs.
-    pub fn cursor(&self) -> ClipCursor {
-        ClipCursor::new(self)
     }
 
     /// Returns its name; empty if it has none.

@@ -28,9 +28,9 @@ impl LodDistances {
     }
 
     /// Returns levels by the visible size of their errors: each begins at the distance from which on its
-    /// error is at most `pixels` of the picture. `errors` are those of levels 1, 2 … ([`crate::view::Lod`]) in the
-    /// mesh's own space, `scale` the largest scale of its world transform. If there are more than eight
-    /// levels, the last are not used.
+    /// error is at most `pixels` of the picture. `errors` are those of levels 1, 2 … ([`crate::view::Lod`])
+    /// in the mesh's own space, `scale` the largest scale of its world transform. If there are more than
+    /// eight levels, the last are not used.
     ///
     /// A level that begins no nearer than the next one is skipped.
     pub fn from_errors(errors: &[f32], scale: f32, lens: &Projection, pixels: f32) -> LodDistances {

@@ -34,7 +34,7 @@ impl PartAttribute {
         self.inner.tracks.len()
     }
 
-    /// Returns the group of each part (a rigid bone, see [`crate::view::BonesView`]), if values belong to parts.
+    /// Returns the group of each part (a rigid bone, see [`super::BonesView`]), if values belong to parts.
     pub fn part_groups(&self) -> Option<&[u32]> {
         match &self.inner.groups {
             AttributeGroups::Parts(groups) => Some(groups),

@@ -169,15 +169,17 @@ pub struct FoundAttribute {
 }
 
 impl FoundAttribute {
-    /// Nothing is found yet.
-    pub const NONE: FoundAttribute = FoundAttribute {
-        type_name: None,
-        interpolation: None,
-        weight: None,
-        samples: 0,
-        range: CodeRange::ALL,
-        value: None,
-    };
+    /// Returns an attribute of which nothing is found yet.
+    pub fn new() -> FoundAttribute {
+        FoundAttribute {
+            type_name: None,
+            interpolation: None,
+            weight: None,
+            samples: 0,
+            range: CodeRange::ALL,
+            value: None,
+        }
+    }
 
     /// Adds the opinion of a layer.
     pub fn add_opinion(

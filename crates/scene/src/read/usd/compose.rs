@@ -80,8 +80,8 @@ pub type InstanceKey = Vec<([usize; 2], SpecId, [u64; 2])>;
 type ClipKey = Vec<([usize; 3], SpecId, [u64; 2])>;
 
 impl Stage {
-    /// Opens a stage. What goes on beyond its samples is read for the range that the stage states to show, and
-    /// for `range`.
+    /// Opens a stage. What goes on beyond its samples is read for the range that the stage states to show,
+    /// and for `range`.
     pub fn open(path: &Path, range: Option<CodeRange>) -> Result<Stage, Error> {
         let (clip_sets, known_sets, known_prims, lost) = Default::default();
         let stacks = Stacks::open(path)?;
@@ -422,7 +422,7 @@ impl Stage {
 
     /// Returns an attribute, if it has a value.
     pub fn attribute(&self, prim: &Prim, name: &str) -> Result<Option<UsdAttribute>, Error> {
-        let mut found = FoundAttribute::NONE;
+        let mut found = FoundAttribute::new();
         for site in &prim.sites {
             let stack = &self.stacks.stacks[site.stack];
             // Clips are weaker than the layer that defines them.

@@ -29,7 +29,7 @@ pub struct Timeline {
 
 impl Timeline {
     pub fn new(rate: f64) -> Timeline {
-        Timeline { rate, known: HashMap::new(), lists: Vec::new(), range: CodeRange::NONE }
+        Timeline { rate, known: HashMap::new(), lists: Vec::new(), range: CodeRange::EMPTY }
     }
 
     fn sampling(&mut self, times: &Arc<[f64]>, retime: Retime) -> Arc<TimeSampling> {

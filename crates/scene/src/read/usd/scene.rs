@@ -27,8 +27,9 @@ const MAX_NODES: usize = 1 << 22;
 /// The approximate memory of a channel in bytes, without parts shared by all channels of the same times.
 const CHANNEL_BYTES: usize = 256;
 
-/// Opens a USD file of any form. What goes on beyond its samples, as splines that are extrapolated do, is read
-/// up to the ends of everything else. These are known once the file is read; where it matters, it is read again.
+/// Opens a USD file of any form. What goes on beyond its samples, as splines that are extrapolated do, is
+/// read up to the ends of everything else. These are known once the file is read; where it matters, it is
+/// read again.
 pub fn open(path: &Path) -> Result<(Scene, Vec<Remark>), Error> {
     let OpenedScene { scene, mut remarks, uncovered } = read(path, None)?;
     if let Some(range) = uncovered {

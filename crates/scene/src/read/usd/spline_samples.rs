@@ -28,7 +28,7 @@ impl CodeRange {
     /// The range in which every range is contained.
     pub const ALL: CodeRange = CodeRange { first: f64::NEG_INFINITY, last: f64::INFINITY };
     /// The range that is contained in every range.
-    pub const NONE: CodeRange = CodeRange { first: f64::INFINITY, last: f64::NEG_INFINITY };
+    pub const EMPTY: CodeRange = CodeRange { first: f64::INFINITY, last: f64::NEG_INFINITY };
 
     /// Returns the smallest range that contains both.
     pub fn union(self, other: CodeRange) -> CodeRange {
@@ -58,7 +58,7 @@ pub fn sample_spline(spline: &Spline, span: &SplineSpan) -> Option<SampledSpline
     let knots: Vec<f64> = spline.times().map(|time| retime.time(time)).collect();
     let of_knots = knots
         .iter()
-        .fold(CodeRange::NONE, |range, knot| range.union(CodeRange { first: *knot, last: *knot }));
+        .fold(CodeRange::EMPTY, |range, knot| range.union(CodeRange { first: *knot, last: *knot }));
     let (mut before, mut after) = (spline.pre, spline.post);
     if retime.scale < 0.0 {
         std::mem::swap(&mut before, &mut after);
