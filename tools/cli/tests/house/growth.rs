@@ -16,7 +16,7 @@ pub const LINES: &[(&str, usize)] = &[
     ("crates/options", 2_115),
     ("crates/play", 16_244),
     ("crates/process", 7_433),
-    ("crates/scene", 30_124),
+    ("crates/scene", 30_125),
     ("crates/store", 335),
     ("crates/testkit", 101),
     ("bindings/c", 6_632),

@@ -31,21 +31,23 @@ const CHANNEL_BYTES: usize = 256;
 /// read up to the ends of everything else. These are known once the file is read; where it matters, it is
 /// read again.
 pub fn open(path: &Path) -> Result<(Scene, Vec<Remark>), Error> {
-    let OpenedScene { scene, mut remarks, uncovered } = read(path, None)?;
-    if let Some(range) = uncovered {
-        match read(path, Some(range)) {
-            Ok(again) => return Ok((again.scene, again.remarks)),
-            Err(Error::Limit { what, .. }) => {
-                let CodeRange { first, last } = range;
-                let what = format!(
-                    "what goes on beyond its samples is held before time code {first} or after {last}: {what}"
-                );
-                remarks.push(Remark::new("/", what));
-            }
-            Err(error) => return Err(error),
+    let opened = read(path, None)?;
+    let Some(range) = opened.uncovered else {
+        return Ok((opened.scene, opened.remarks));
+    };
+    drop(opened);
+    match read(path, Some(range)) {
+        Err(Error::Limit { what, .. }) => {
+            let mut opened = read(path, None)?;
+            let CodeRange { first, last } = range;
+            let what = format!(
+                "what goes on beyond its samples is held before time code {first} or after {last}: {what}"
+            );
+            opened.remarks.push(Remark::new("/", what));
+            Ok((opened.scene, opened.remarks))
         }
+        again => again.map(|again| (again.scene, again.remarks)),
     }
-    Ok((scene, remarks))
 }
 
 /// A scene with its remarks.
