@@ -14,7 +14,7 @@ use meshreel_codec::clip::streamed::{Scratch, StreamedClip};
 use meshreel_codec::transform::Transform;
 
 /// A place in a clip, with the memory that playing it needs. It keeps what was decoded last, so forward and
-/// reverse playback decode everything once. Only [`Clip::cursor`] allocates.
+/// reverse playback decode everything once. Threads share a [`Clip`] and have a cursor each.
 #[derive(Debug)]
 pub struct ClipCursor {
     clip: Clip,
@@ -64,7 +64,8 @@ impl ClipCursor {
         &self.clip
     }
 
-    /// Limits what is played to `tiers[l]` tiers of each layer `l`, as [`Clip::with_tiers`] does.
+    /// Limits what is played to `tiers[l]` tiers of each layer `l`, as [`Clip::with_tiers`] does. Allocates
+    /// the list.
     pub fn set_tiers(&mut self, tiers: &[usize]) {
         self.clip.tiers = tiers.into();
     }
