@@ -112,8 +112,8 @@ def matrix(translation, rotation, scale):
 
 
 class File:
-    """A glTF file with one animation, or with all of them: of each property the first that moves it counts,
-    beginning with the first animation in which anything changes."""
+    """A glTF file with one animation, or with all of them: each node follows the first that moves it, and the joints of
+    a skeleton together the first that moves one of them, beginning with the first animation in which anything changes."""
 
     def __init__(self, path, animation=None):
         self.path = Path(path)
@@ -192,10 +192,21 @@ class File:
             names = [animation.get("name") for animation in self.json.get("animations", [])]
             return animations[names.index(wanted) if wanted in names else int(wanted)]
         first = next((i for i, own in enumerate(animations) if any(c.changes for c in own.values())), 0)
-        out = {}
+        out, owners, skeletons = {}, {}, self._skeletons()
         for own in animations[first : first + 1] + animations:
             for key, curve in own.items():
-                out.setdefault(key, curve)
+                if owners.setdefault(skeletons.get(key[:2], key[:2]), own) is own:
+                    out[key] = curve
+        return out
+
+    def _skeletons(self):
+        """By joint ("nodes", number) its skeleton: the joints of all skins that share some."""
+        out = {}
+        for skin in self.json.get("skins", []):
+            joints = [("nodes", n) for n in skin["joints"]]
+            merged = {out[joint] for joint in joints if joint in out}
+            name = ("skeleton", len(out))
+            out.update({joint: name for joint in [*joints, *(j for j, s in out.items() if s in merged)]})
         return out
 
     def _animation(self, animation):
