@@ -173,7 +173,7 @@ fn decoded_checksum(path: &Path) -> anyhow::Result<u64> {
         second.decode((frame + 1).min(reel.frame_count() - 1))?;
         sum.add(reel.time(frame).to_le_bytes());
         for blend in [0.0, 0.375] {
-            let view = FrameView::between(first, second, blend, Pace { span: 1.0 / 30.0, speed: 1.0 })?;
+            let view = FrameView::between(first, second, blend, Pace::new(1.0 / 30.0, 1.0))?;
             add_view(&view, &mut sum);
         }
     }

@@ -219,6 +219,7 @@ impl<'a, W: Code> Bench<'a, W> {
                 QuantizedValues::U8(v) => v.iter().map(|&w| u32::from(w)).eq(mine),
                 QuantizedValues::U16(v) => v.iter().map(|&w| u32::from(w)).eq(mine),
                 QuantizedValues::U32(v) => v.iter().copied().eq(mine),
+                _ => bail!("values have 1, 2 or 4 bytes"),
             };
             if !same {
                 bail!("frame {} is not what the player gives", step.frame);

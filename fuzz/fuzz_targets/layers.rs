@@ -21,7 +21,7 @@ fuzz_target!(|data: &[u8]| {
         return;
     };
     let whole = reel.clips();
-    let options = DatabaseOptions { memory: 1 << 20, threads: 0 };
+    let options = DatabaseOptions::default().with_memory(1 << 20).with_threads(0);
     let Ok(mut database) = Database::from_bytes("fuzz", source, &limits, options) else {
         return;
     };

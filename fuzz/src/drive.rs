@@ -41,7 +41,7 @@ const MAX_DECODED_VERTICES: usize = 1 << 20;
 /// What a file may ask for: little, so that a wild size is refused and not merely survived.
 pub fn limits() -> Limits {
     let mut limits =
-        Limits { max_memory: MEMORY, max_vertices: 1 << 20, max_objects: 1 << 16, ..Limits::default() };
+        Limits::default().with_max_memory(MEMORY).with_max_vertices(1 << 20).with_max_objects(1 << 16);
     limits.format.max_frames = 1 << 16;
     limits.format.max_chunks = 1 << 16;
     limits
@@ -289,10 +289,7 @@ fn views(reel: &Reel, first: &mut FrameDecoder, random: &mut Random) {
             continue;
         }
         let blend = [0.0, 0.25, 0.999][random.below(3)];
-        let pace = Pace {
-            span: [0.0, 0.04, 1e-300][random.below(3)],
-            speed: [1.0, -1.0, 0.0, 1e30][random.below(4)],
-        };
+        let pace = Pace::new([0.0, 0.04, 1e-300][random.below(3)], [1.0, -1.0, 0.0, 1e30][random.below(4)]);
         let view = FrameView::between(first, &second, blend, pace).expect("two frames");
         request_all(view, random);
     }
@@ -450,7 +447,7 @@ fn sample(clip: &Clip, random: &mut Random) {
     for _ in 0..12 {
         let at = seconds(clip.duration(), random);
         let rounding = ROUNDINGS[random.below(4)];
-        let mut query = Query::new(at).rounded(rounding);
+        let mut query = Query::new(at).with_rounding(rounding);
         if random.one_in(2) {
             query = query.wrapped();
         }
@@ -461,7 +458,7 @@ fn sample(clip: &Clip, random: &mut Random) {
         let there = fresh.pose(&query, &mut pose[..]).is_ok();
         assert_eq!(found, there.then(|| bits(&pose)), "{} at {at}", clip.name());
         let mask = Mask::from_joints(joints, [random.below(joints)]);
-        let _ = cursor.pose(&query.only(&mask), &mut other[..]);
+        let _ = cursor.pose(&query.with_mask(&mask), &mut other[..]);
         if joints > 0 {
             let joint = random.below(joints);
             let _ = cursor.joint(joint, &query);
@@ -481,7 +478,7 @@ fn sample(clip: &Clip, random: &mut Random) {
 }
 
 fn database(bytes: &Arc<Vec<u8>>, limits: &Limits, random: &mut Random) {
-    let options = DatabaseOptions { memory: [1 << 20, 5000, 0][random.below(3)], threads: 0 };
+    let options = DatabaseOptions::default().with_memory([1 << 20, 5000, 0][random.below(3)]).with_threads(0);
     let Ok(mut database) = Database::from_bytes("forged", bytes.clone(), limits, options) else {
         return;
     };
@@ -636,18 +633,18 @@ fn play(
     let pool = Arc::new(DeferredPool::default());
     // For a graphics card that puts points where they are.
     let card = random.one_in(3);
-    let limits = Limits { points: !card, poses: !card, ..limits.clone() };
-    let mut player = Player::new(Options {
-        heap: [HEAP, HEAP / 4, HEAP / 64][random.below(3)],
-        resident: [0, 1 << 20][random.below(2)],
-        read_size: [1, 20_000, 1 << 20][random.below(3)],
-        threads: 0,
-        read_threads: 0,
-        unload_after: 0.3,
-        pool: Some(pool.clone()),
-        limits,
-        ..Options::default()
-    })
+    let limits = limits.clone().with_points(!card).with_poses(!card);
+    let mut player = Player::new(
+        Options::default()
+            .with_heap([HEAP, HEAP / 4, HEAP / 64][random.below(3)])
+            .with_resident([0, 1 << 20][random.below(2)])
+            .with_read_size([1, 20_000, 1 << 20][random.below(3)])
+            .with_threads(0)
+            .with_read_threads(0)
+            .with_unload_after(0.3)
+            .with_pool(pool.clone())
+            .with_limits(limits),
+    )
     .unwrap();
     let disk = Arc::new(FaultyDisk { bytes: bytes.clone(), pending: Mutex::default() });
     let file = player.open_source("forged", disk.clone());

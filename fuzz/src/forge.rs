@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzzer_mutate;
 use meshreel::raw::record::{ChunkLocation, Coding, Description, Method, Semantic, Visibility};
-use meshreel::raw::{kind, record};
+use meshreel::raw::{format::kind, record};
 use meshreel_codec::entropy::block::{BlockFormat, Compressor, Decompressor};
 
 use crate::reel::{Part, Parts};

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use libfuzzer_sys::fuzzer_mutate;
-use meshreel::raw::kind;
+use meshreel::raw::format::kind;
 use meshreel_codec::entropy::block::{BlockFormat, Compressor, Decompressor};
 use meshreel_format::{
     BOX_SIZE, CHUNK_ENTRY_FIELDS, CHUNK_ENTRY_SIZE, Field, HEADER_FIELDS, HEADER_SIZE, MAGIC, checksum,

@@ -395,7 +395,7 @@ unsafe fn query_of(query: *const mr_query) -> Result<Query<'static>, Error> {
     let rounding = ROUNDINGS.get(query.rounding as usize).ok_or_else(|| {
         Error::misuse(format!("rounding {} does not exist: it must be an mr_rounding", query.rounding))
     })?;
-    Ok(Query { repeats: repeats_of(query.wraps), ..Query::new(query.seconds).rounded(*rounding) })
+    Ok(Query::new(query.seconds).with_rounding(*rounding).with_repeats(repeats_of(query.wraps)))
 }
 
 /// Local transforms of all joints at a time, into exactly as many. Allocates nothing.

@@ -392,6 +392,7 @@ pub unsafe extern "C" fn mr_frame_floats(
             VertexChannel::Velocity => mesh.velocities_into(out),
             VertexChannel::Width => mesh.widths_into(out),
             VertexChannel::Custom { components, set } => mesh.custom_into(components, set, out),
+            _ => Err(Error::misuse(format!("channel {channel} is not written as floats"))),
         }
     })
 }

@@ -36,7 +36,7 @@ pub unsafe extern "C" fn mr_lod_within(
     guard(|| {
         // SAFETY: the caller's promise.
         let errors = unsafe { list(errors, count, "the errors") }?;
-        let levels = LodDistances::from_errors(errors, scale, &Projection { angle, height }, pixels);
+        let levels = LodDistances::from_errors(errors, scale, &Projection::new(angle, height), pixels);
         // SAFETY: as above.
         unsafe {
             write_out(
@@ -62,7 +62,7 @@ pub unsafe extern "C" fn mr_lod_at(
     guard(|| {
         // SAFETY: the caller's promise.
         let own = unsafe { shared(distances, "the distances") }?;
-        let levels = LodDistances { end_distances: own.ends, margin: own.margin };
+        let levels = LodDistances::ending_at(&own.ends).with_margin(own.margin);
         // SAFETY: as above.
         unsafe { write_out(out, levels.level(distance, was as usize) as u32, "the place for the level") }
     })

@@ -8,7 +8,7 @@ use crate::prefixed::{self, Prefixed};
 use crate::reel::{mr_limits, mr_reel};
 use crate::source::{Callbacks, mr_source};
 use crate::status::{guard, mr_status};
-use meshreel::policy::Switches;
+use meshreel::policy::DebugSwitches;
 use meshreel::stream::Statistics;
 use meshreel::{Error, FileId, InstanceId, Options, Player};
 use std::ffi::{c_char, c_void};
@@ -90,21 +90,20 @@ impl mr_player_options {
         let heap = usize::try_from(own.heap).map_err(|_| {
             Error::misuse(format!("a heap of {} bytes is more than this machine has", own.heap))
         })?;
-        let mut options = Options {
-            heap,
-            resident: own.resident,
-            read_size: own.read_size,
-            file_memory: own.file_memory,
-            // SAFETY: the caller's promise.
-            limits: unsafe { mr_limits::read(own.limits) }?,
-            threads: own.threads as usize,
-            read_threads: own.read_threads as usize,
-            decode_ahead: own.decode_ahead,
-            least_read_ahead: own.least_read_ahead,
-            most_read_ahead: own.most_read_ahead,
-            unload_after: own.unload_after,
-            ..default
-        };
+        // SAFETY: the caller's promise.
+        let limits = unsafe { mr_limits::read(own.limits) }?;
+        let mut options = default
+            .with_heap(heap)
+            .with_resident(own.resident)
+            .with_read_size(own.read_size)
+            .with_file_memory(own.file_memory)
+            .with_limits(limits)
+            .with_threads(own.threads as usize)
+            .with_read_threads(own.read_threads as usize)
+            .with_decode_ahead(own.decode_ahead)
+            .with_least_read_ahead(own.least_read_ahead)
+            .with_most_read_ahead(own.most_read_ahead)
+            .with_unload_after(own.unload_after);
         if !own.jobs.is_null() {
             // SAFETY: the caller's promise.
             options.pool = Some(Arc::new(unsafe { Jobs::read(own.jobs) }?));
@@ -489,7 +488,8 @@ pub unsafe extern "C" fn mr_player_switch(
     drawing: u32,
 ) -> mr_status {
     guard(|| {
-        let switches = Switches { reads: reads != 0, jobs: jobs != 0, drawing: drawing != 0 };
+        let switches =
+            DebugSwitches::ON.with_reads(reads != 0).with_jobs(jobs != 0).with_drawing(drawing != 0);
         // SAFETY: the caller's promise.
         unsafe { player_of(player) }?.player.set_switches(switches);
         Ok(())

@@ -68,19 +68,17 @@ impl mr_limits {
         let default = Limits::default();
         // SAFETY: the caller's promise.
         let own = unsafe { prefixed::read(limits, mr_limits::new(&default), "the limits") }?;
-        Ok(Limits {
-            format: format::Limits {
-                max_chunk: own.max_chunk,
-                max_frames: own.max_frames,
-                max_chunks: own.max_chunks,
-            },
-            max_vertices: own.max_vertices,
-            max_objects: own.max_objects,
-            max_memory: own.max_memory,
-            attributes: own.attributes != 0,
-            poses: own.poses != 0,
-            ..default
-        })
+        let format = (default.format.clone())
+            .with_max_chunk(own.max_chunk)
+            .with_max_frames(own.max_frames)
+            .with_max_chunks(own.max_chunks);
+        Ok(default
+            .with_format(format)
+            .with_max_vertices(own.max_vertices)
+            .with_max_objects(own.max_objects)
+            .with_max_memory(own.max_memory)
+            .with_attributes(own.attributes != 0)
+            .with_poses(own.poses != 0))
     }
 }
 

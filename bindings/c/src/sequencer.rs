@@ -9,7 +9,7 @@ use crate::status::{guard, mr_status};
 use meshreel::Error;
 use meshreel::time::Timeline;
 use meshreel::time::sequencer::{
-    Action, ActionKind, End, ExitSignal, Picture, SequenceClip, Sequencer, Stage, Start,
+    Action, ActionKind, ClipEnd, ClipStart, ExitSignal, PlaybackState, SequenceClip, Sequencer, ShownMesh,
 };
 use std::collections::VecDeque;
 use std::ffi::c_char;
@@ -158,37 +158,35 @@ unsafe fn clip_of(given: &mr_sequence_clip) -> Result<SequenceClip, Error> {
     let name = unsafe { text(given.name, "the name of a clip") }?;
     // SAFETY: as above.
     let events = unsafe { list(given.events, given.event_count, "the events of a clip") }?;
-    Ok(SequenceClip {
-        name: name.into(),
-        cache: given.cache,
-        start: match given.start {
-            0 => Start::At(given.start_seconds),
-            1 => Start::After(given.start_number as usize, given.start_seconds),
-            2 => Start::OnSignal(given.start_number),
-            3 => Start::Never,
-            other => return Err(unknown("start", other)),
-        },
-        from: given.from,
-        to: given.to,
-        seam: given.seam,
-        rate: given.rate,
-        repeat: repeat_of(given.repeat)?,
-        plays: given.plays,
-        exit: match given.leave {
-            0 => None,
-            1 => Some(ExitSignal::AtOnce(given.leave_signal)),
-            2 => Some(ExitSignal::AtSeam(given.leave_signal)),
-            other => return Err(unknown("leave", other)),
-        },
-        stream_before: given.stream_before,
-        end: match given.end {
-            0 => End::Nothing,
-            1 => End::Hold,
-            2 => End::Mesh(given.end_number),
-            3 => End::Clip(given.end_number as usize),
-            other => return Err(unknown("end", other)),
-        },
-        events: events.iter().map(|event| (event.seconds, event.number)).collect(),
+    let start = match given.start {
+        0 => ClipStart::At(given.start_seconds),
+        1 => ClipStart::After(given.start_number as usize, given.start_seconds),
+        2 => ClipStart::OnSignal(given.start_number),
+        3 => ClipStart::Never,
+        other => return Err(unknown("start", other)),
+    };
+    let end = match given.end {
+        0 => ClipEnd::Nothing,
+        1 => ClipEnd::Hold,
+        2 => ClipEnd::Mesh(given.end_number),
+        3 => ClipEnd::Clip(given.end_number as usize),
+        other => return Err(unknown("end", other)),
+    };
+    let clip = SequenceClip::new(name, given.cache, &Timeline::new([0.0], 0.0))
+        .with_start(start)
+        .with_slice(given.from, given.to)
+        .with_seam(given.seam)
+        .with_rate(given.rate)
+        .with_repeat(repeat_of(given.repeat)?)
+        .with_plays(given.plays)
+        .with_stream_before(given.stream_before)
+        .with_end(end)
+        .with_events(events.iter().map(|event| (event.seconds, event.number)).collect());
+    Ok(match given.leave {
+        0 => clip,
+        1 => clip.with_exit(ExitSignal::AtOnce(given.leave_signal)),
+        2 => clip.with_exit(ExitSignal::AtSeam(given.leave_signal)),
+        other => return Err(unknown("leave", other)),
     })
 }
 
@@ -331,6 +329,7 @@ fn action_to_c(action: &Action) -> mr_action {
         ActionKind::Event(number) => (kind::Event, number),
         ActionKind::End => (kind::End, 0),
         ActionKind::Remove => (kind::Remove, 0),
+        _ => (kind::None, 0),
     };
     mr_action {
         at: action.at,
@@ -449,20 +448,21 @@ pub unsafe extern "C" fn mr_sequencer_state(
         let sequencer = &unsafe { shared(sequencer, "the sequence") }?.sequencer;
         check_number(clip as usize, sequencer.len(), "clip")?;
         let clip = clip as usize;
-        let shown = sequencer.picture(clip);
+        let shown = sequencer.shown_mesh(clip);
         let state = mr_sequence_state {
             size: 0,
             time: sequencer.time(),
             position: sequencer.position(clip),
-            stage: match sequencer.stage(clip) {
-                Stage::Idle => mr_stage::Idle,
-                Stage::Streaming => mr_stage::Streaming,
-                Stage::Playing => mr_stage::Playing,
-                Stage::Ended => mr_stage::Ended,
+            stage: match sequencer.playback_state(clip) {
+                PlaybackState::Idle => mr_stage::Idle,
+                PlaybackState::Streaming => mr_stage::Streaming,
+                PlaybackState::Playing => mr_stage::Playing,
+                PlaybackState::Ended => mr_stage::Ended,
+                _ => mr_stage::Idle,
             } as u32,
-            cache_is_shown: u32::from(shown == Picture::Cache),
+            cache_is_shown: u32::from(shown == ShownMesh::Cache),
             mesh: match shown {
-                Picture::Mesh(mesh) => mesh,
+                ShownMesh::Mesh(mesh) => mesh,
                 _ => crate::types::MR_NONE,
             },
             holds_memory: u32::from(sequencer.holds_memory(clip)),

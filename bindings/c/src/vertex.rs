@@ -183,7 +183,7 @@ pub(crate) fn floats(what: VertexChannel) -> Option<VertexFormat> {
         VertexChannel::Tangent | VertexChannel::Colour(_) => Some(VertexFormat::F32x4),
         VertexChannel::Uv(_) => Some(VertexFormat::F32x2),
         VertexChannel::Width | VertexChannel::Custom { .. } => what.formats().first().copied(),
-        VertexChannel::TangentFrame => None,
+        _ => None,
     }
 }
 

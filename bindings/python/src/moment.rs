@@ -1,6 +1,6 @@
 //! Which frames a moment of a file lies between.
 
-use meshreel::raw::FrameRange;
+use meshreel::raw::record::ranges::FrameRange;
 use meshreel::time::Timeline;
 use meshreel::{Pace, Reel};
 
@@ -69,7 +69,7 @@ impl BlendPosition {
 
     /// As seconds pass.
     pub fn pace(&self) -> Pace {
-        Pace { span: self.span, speed: 1.0 }
+        Pace::new(self.span, 1.0)
     }
 }
 

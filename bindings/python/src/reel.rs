@@ -214,7 +214,10 @@ impl PyReel {
     #[pyo3(signature = (path, *, max_memory = None))]
     fn new(py: Python<'_>, path: PathBuf, max_memory: Option<u64>) -> PyResult<PyReel> {
         let defaults = Limits::default();
-        let limits = Limits { max_memory: max_memory.unwrap_or(defaults.max_memory), ..defaults };
+        let limits = match max_memory {
+            Some(bytes) => defaults.with_max_memory(bytes),
+            None => defaults,
+        };
         let reel = py.detach(|| Reel::open(&path, &limits));
         let reel = reel.map_err(|error| from_runtime(py, error))?;
         let nodes = reel.description().nodes.iter().map(|node| NodeInfo {

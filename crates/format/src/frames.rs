@@ -80,6 +80,7 @@ pub(crate) fn decode(bytes: &[u8], count: usize, all: &[f32; 6]) -> Result<Vec<F
 }
 
 /// Returns the size in bytes of the frame table for these times.
+#[must_use]
 pub fn frame_table_size(times: &[f64]) -> u64 {
     let listed = shortest_clock(times).0 == CLOCK_LISTED;
     let clock = if listed { 8 * times.len() } else { 16 };

@@ -55,6 +55,7 @@ pub const HEADER_FIELDS: &[Field] = &[
 ];
 
 /// Returns the checksum used by the format: XXH3, 64 bits, seed 0.
+#[must_use]
 pub fn checksum(bytes: &[u8]) -> u64 {
     xxhash_rust::xxh3::xxh3_64(bytes)
 }

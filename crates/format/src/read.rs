@@ -15,13 +15,32 @@ use meshreel_files::{FileSource, ReadAt};
 
 /// Limits for what a reader may allocate. The defaults suit a workstation.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+#[must_use]
 pub struct Limits {
-    /// Maximum size of one chunk in bytes, both in the file and decompressed.
+    /// Maximum size of one chunk in bytes, both in the file and decompressed. Default 1 GiB.
     pub max_chunk: u64,
-    /// Maximum number of frames; each costs 32 bytes of memory.
+    /// Maximum number of frames; each costs 32 bytes of memory. Default 2²⁴.
     pub max_frames: u64,
-    /// Maximum number of chunks; each costs 32 bytes of memory.
+    /// Maximum number of chunks; each costs 32 bytes of memory. Default 2²⁴.
     pub max_chunks: u64,
+}
+
+impl Limits {
+    /// Sets [`Limits::max_chunk`].
+    pub fn with_max_chunk(self, max_chunk: u64) -> Limits {
+        Limits { max_chunk, ..self }
+    }
+
+    /// Sets [`Limits::max_frames`].
+    pub fn with_max_frames(self, max_frames: u64) -> Limits {
+        Limits { max_frames, ..self }
+    }
+
+    /// Sets [`Limits::max_chunks`].
+    pub fn with_max_chunks(self, max_chunks: u64) -> Limits {
+        Limits { max_chunks, ..self }
+    }
 }
 
 impl Default for Limits {
@@ -69,18 +88,22 @@ impl Reader {
     }
 
     /// Returns the file's header.
+    #[must_use]
     pub fn header(&self) -> &Header {
         &self.header
     }
     /// Returns all frames, in order of time.
+    #[must_use]
     pub fn frames(&self) -> &[FrameEntry] {
         &self.frames
     }
     /// Returns all chunks, by index.
+    #[must_use]
     pub fn chunks(&self) -> &[ChunkEntry] {
         &self.chunks
     }
     /// Returns the file's name as shown in errors.
+    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -121,6 +144,7 @@ impl Reader {
     }
 
     /// Returns the source of the bytes.
+    #[must_use]
     pub fn source(&self) -> &Arc<dyn ReadAt> {
         &self.source
     }

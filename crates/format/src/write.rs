@@ -41,11 +41,13 @@ pub struct CompleteFile(Writer);
 
 impl CompleteFile {
     /// The path of the temporary file, until it is published.
+    #[must_use]
     pub fn path(&self) -> &Path {
         self.0.temporary.path()
     }
 
     /// The size of the file in bytes.
+    #[must_use]
     pub fn size(&self) -> u64 {
         self.0.written
     }
@@ -126,6 +128,7 @@ impl Writer {
     }
 
     /// Returns the number of bytes written so far, including the header.
+    #[must_use]
     pub fn bytes_written(&self) -> u64 {
         self.written
     }

@@ -254,7 +254,7 @@ fn shrinking_file() {
 #[test]
 fn limits_are_the_callers() {
     let bytes: Arc<dyn ReadAt> = Arc::new(sample());
-    let exact = Limits { max_chunk: 102, max_frames: 5, max_chunks: 8 };
+    let exact = Limits::default().with_max_chunk(102).with_max_frames(5).with_max_chunks(8);
     Reader::open(bytes.clone(), &exact).unwrap();
     let mut small = [exact.clone(), exact.clone(), exact];
     small[0].max_chunk -= 1;

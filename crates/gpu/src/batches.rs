@@ -16,6 +16,7 @@ const IDLE_ITEM: u32 = 1 << 31;
 
 /// The place of a mesh in the buffers of its batch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MeshPlacement {
     #[allow(missing_docs)]
     pub batch: usize,
@@ -30,6 +31,7 @@ pub struct MeshPlacement {
 
 /// Meshes that share buffers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Batch {
     /// The numbers of the meshes.
     pub meshes: Vec<usize>,
@@ -43,6 +45,7 @@ pub struct Batch {
 
 /// The batches of a file, with groups of meshes that have the same shaders.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Batches {
     #[allow(missing_docs)]
     pub batches: Vec<Batch>,
@@ -54,6 +57,7 @@ pub struct Batches {
 
 /// A pass over the meshes of a batch that have the same shaders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Dispatch {
     /// The entry point.
     pub pass: Pass,
@@ -70,6 +74,7 @@ pub struct Dispatch {
 /// The work of all workgroups, and the dispatches that they belong to, in order. Keeps its memory from one
 /// moment to the next.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct WorkList {
     /// Per workgroup the number of the mesh whose parameters it uses, and its first item.
     pub work: Vec<[u32; 2]>,
@@ -81,6 +86,7 @@ impl Batches {
     /// Groups meshes into batches such that no buffer has more than `most` bytes, with room for the vertices
     /// of `moments` moments. A mesh that does not fit even alone has a batch of its own, as does one whose
     /// units the card decodes, which has its points in a ring of its own.
+    #[must_use]
     pub fn new(plan: &ReelPlan, layout: &VertexLayout, moments: usize, most: u64) -> Batches {
         let mut out = Batches { batches: Vec::new(), placements: Vec::new(), same_shaders: Vec::new() };
         let mut open = None;
@@ -128,6 +134,7 @@ impl Batches {
     }
 
     /// Returns the fixed words of a batch.
+    #[must_use]
     pub fn fixed_words(&self, plan: &ReelPlan, batch: usize) -> Vec<u32> {
         let words = self.batches[batch].meshes.iter().flat_map(|mesh| &plan.meshes[*mesh].fixed.words);
         words.copied().collect()
@@ -135,6 +142,7 @@ impl Batches {
 
     /// Returns the parameters of a moment of a mesh; [`MeshBlend::out`] is the beginning of the vertices of
     /// its batch.
+    #[must_use]
     pub fn params(&self, plan: &ReelPlan, mesh: usize, moment: &MeshBlend) -> Params {
         let place = self.placements[mesh];
         let params = plan.meshes[mesh].params(moment).offset_by(place.fixed as u32, place.scratch as u32);
@@ -153,7 +161,7 @@ impl Batches {
     ) {
         list.work.clear();
         list.dispatches.clear();
-        for pass in Pass::ALL {
+        for &pass in Pass::ALL {
             for alike in &self.same_shaders {
                 let first = list.work.len();
                 for mesh in alike {

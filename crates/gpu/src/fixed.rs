@@ -17,6 +17,7 @@ const WIDE_EDGE_SCALE: f32 = 1.0 / 65536.0;
 
 /// The fixed words of a mesh, and its properties.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct FixedMeshData {
     /// The words of a storage buffer.
     pub words: Vec<u32>,

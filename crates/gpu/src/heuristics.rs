@@ -15,5 +15,6 @@ pub fn limits(description: &Description, limits: Limits) -> Limits {
     let coded = description.meshes.iter().filter(|mesh| raw::has_coded_units(mesh));
     let (meshes, points) = coded.fold((0, 0), |(n, all), mesh| (n + 1, all + u64::from(mesh.source_points)));
     let points = meshes == 0 || points < meshes * MIN_CARD_DECODED_POINTS;
-    Limits { poses: false, points: limits.points && points, ..limits }
+    let points = limits.points && points;
+    limits.with_poses(false).with_points(points)
 }

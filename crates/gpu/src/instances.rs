@@ -29,6 +29,8 @@ pub struct ModelLod {
 
 /// A model that instances can show.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+#[must_use]
 pub struct Model {
     /// The centre of a bounding sphere in its own space; `radius` is that of the sphere.
     pub centre: [f32; 3],
@@ -41,6 +43,17 @@ pub struct Model {
 }
 
 impl Model {
+    /// Returns a model with a bounding sphere in its own space, and its LOD levels, finest first; it is not
+    /// drawn as a sprite.
+    pub fn new(centre: [f32; 3], radius: f32, lods: Vec<ModelLod>) -> Model {
+        Model { centre, radius, lods, sprite: false }
+    }
+
+    /// Sets [`Model::sprite`].
+    pub fn with_sprite(self, sprite: bool) -> Model {
+        Model { sprite, ..self }
+    }
+
     /// Returns the model of a mesh whose triangles do not change, with the LOD levels that it has, as they
     /// lie in its output's index buffer. The sphere is that around its bounds over all frames.
     pub fn from_mesh(mesh: &MeshView<'_>, sprite: bool) -> Model {
@@ -68,6 +81,7 @@ pub struct Palette(pub Vec<Model>);
 
 /// The choice of a model for each instance.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub enum ModelChoice<'a> {
     /// A random one, the same for the same seed and number of the instance.
     Random {
@@ -82,6 +96,7 @@ pub enum ModelChoice<'a> {
 
 impl ModelChoice<'_> {
     /// Returns the model of an instance, out of `models`.
+    #[must_use]
     pub fn model(&self, instance: usize, models: u32) -> u32 {
         let last = models.saturating_sub(1);
         match self {
@@ -103,6 +118,8 @@ impl ModelChoice<'_> {
 /// The view of the instances, and the thresholds for drawing them.
 #[derive(Debug, Clone, Copy, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
+#[non_exhaustive]
+#[must_use]
 pub struct InstanceView {
     /// The planes of the view frustum, of unit length, positive inside.
     pub planes: [[f32; 4]; 6],
@@ -110,11 +127,11 @@ pub struct InstanceView {
     pub eye: [f32; 3],
     /// The pixels that a unit takes at a distance of one.
     pub pixels_at_one: f32,
-    /// The largest error of a level, in pixels.
+    /// The largest error of a level, in pixels. Default 1.
     pub pixels: f32,
-    /// Models with a smaller sphere, in pixels of its radius, are drawn as sprites.
+    /// Models with a smaller sphere, in pixels of its radius, are drawn as sprites. Default 4.
     pub sprite_below: f32,
-    /// Models with a smaller sphere, in pixels of its radius, are not drawn.
+    /// Models with a smaller sphere, in pixels of its radius, are not drawn. Default 0.5.
     pub nothing_below: f32,
     /// The number of instances.
     pub instances: u32,
@@ -147,6 +164,21 @@ impl InstanceView {
             draws: 0,
             spare: [0; 3],
         }
+    }
+
+    /// Sets [`InstanceView::pixels`].
+    pub fn with_pixels(self, pixels: f32) -> InstanceView {
+        InstanceView { pixels, ..self }
+    }
+
+    /// Sets [`InstanceView::sprite_below`].
+    pub fn with_sprite_below(self, sprite_below: f32) -> InstanceView {
+        InstanceView { sprite_below, ..self }
+    }
+
+    /// Sets [`InstanceView::nothing_below`].
+    pub fn with_nothing_below(self, nothing_below: f32) -> InstanceView {
+        InstanceView { nothing_below, ..self }
     }
 }
 
@@ -186,6 +218,7 @@ impl Palette {
     }
 
     /// Returns the words of the models, followed by the error of each draw.
+    #[must_use]
     pub fn words(&self) -> Vec<u32> {
         let (mut words, mut first) = (WordBuffer::default(), 0);
         for model in &self.0 {
@@ -203,6 +236,7 @@ impl Palette {
 
     /// Returns the words of the indirect draws before instances are counted; sprites are drawn without
     /// indices.
+    #[must_use]
     pub fn draw_words(&self) -> Vec<u32> {
         let words = |draw: PaletteDraw| match draw.level {
             Some(level) => {
@@ -216,6 +250,7 @@ impl Palette {
 
     /// Returns the number of the draw for an instance, computed on the CPU. The rows of `world` are those of
     /// a 3 × 4 matrix.
+    #[must_use]
     pub fn choose(&self, view: &InstanceView, world: &[[f32; 4]; 3], model: u32) -> Option<u32> {
         let (before, others) = self.0.split_at((model as usize).min(self.0.len().checked_sub(1)?));
         let model = others.first()?;
@@ -248,6 +283,7 @@ impl Palette {
 
 /// An entry point. They are run in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum InstancePass {
     /// One thread per draw.
     Clear,
@@ -261,10 +297,11 @@ pub enum InstancePass {
 
 impl InstancePass {
     /// All entry points, in order.
-    pub const ALL: [InstancePass; 4] =
-        [InstancePass::Clear, InstancePass::Choose, InstancePass::Starts, InstancePass::Place];
+    pub const ALL: &[InstancePass] =
+        &[InstancePass::Clear, InstancePass::Choose, InstancePass::Starts, InstancePass::Place];
 
     /// Returns the name of the entry point.
+    #[must_use]
     pub fn entry(self) -> &'static str {
         match self {
             InstancePass::Clear => "clear",
@@ -275,6 +312,7 @@ impl InstancePass {
     }
 
     /// Returns the number of threads that have work.
+    #[must_use]
     pub fn threads(self, view: &InstanceView) -> u32 {
         match self {
             InstancePass::Clear => view.draws,
@@ -296,6 +334,7 @@ impl InstancePass {
 /// | 5 | storage | per draw where its instances begin, and how many are placed |
 /// | 6 | storage | the draw of each instance |
 /// | 7 | storage | numbers of instances, draw by draw |
+#[must_use]
 pub fn wgsl() -> &'static str {
     include_str!("shaders/instances.wgsl")
 }
@@ -312,6 +351,7 @@ pub fn wgsl() -> &'static str {
 /// `instance_of(instance_index)` is the number of the instance, `instance_point(number, p)` and
 /// `instance_vector(number, v)` transform from its model to the world, `sprite_corner(vertex_index)` is a
 /// corner of a sprite, −1 … 1.
+#[must_use]
 pub fn pull_wgsl(group: u32) -> String {
     include_str!("shaders/instance_pull.wgsl").replace("@group(0)", &format!("@group({group})"))
 }
@@ -332,7 +372,7 @@ mod tests {
 
     /// Looks along −z from the origin.
     fn view() -> InstanceView {
-        let lens = Projection { angle: std::f32::consts::FRAC_PI_2, height: 1000.0 };
+        let lens = Projection::new(std::f32::consts::FRAC_PI_2, 1000.0);
         let (near, far) = (0.1, 1000.0);
         let clip = [
             [1.0, 0.0, 0.0, 0.0],

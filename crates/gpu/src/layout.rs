@@ -4,6 +4,7 @@ use meshreel::{Error, VertexAttribute, VertexChannel, VertexFormat};
 
 /// The layout of a vertex buffer that the last pass writes.
 #[derive(Debug, Clone, PartialEq)]
+#[must_use]
 pub struct VertexLayout {
     /// Bytes from one vertex to the next: a multiple of 4. 0 for [`VertexLayout::pulled`].
     pub stride: usize,
@@ -34,6 +35,7 @@ impl VertexLayout {
     }
 
     /// `true` if vertices are fetched, not written.
+    #[must_use]
     pub fn is_pulled(&self) -> bool {
         self.stride == 0
     }
@@ -65,6 +67,7 @@ impl Default for VertexLayout {
 
 /// Returns the formats in which an attribute can be written on a card; their indices are the shader's format
 /// numbers.
+#[must_use]
 pub const fn formats(what: VertexChannel) -> &'static [VertexFormat] {
     match what {
         VertexChannel::Position => {
@@ -106,6 +109,7 @@ fn constant_names(what: VertexChannel) -> Option<[&'static str; 2]> {
 
 impl VertexLayout {
     /// Returns the words of a vertex.
+    #[must_use]
     pub fn words(&self) -> usize {
         self.stride / 4
     }
@@ -156,6 +160,7 @@ impl VertexLayout {
     }
 
     /// Returns the override constants of the shader that writes it.
+    #[must_use]
     pub fn constants(&self) -> Vec<(&'static str, f64)> {
         let mut out: Vec<(&'static str, f64)> = CONSTANT_NAMES
             .iter()

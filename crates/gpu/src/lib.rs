@@ -14,6 +14,8 @@
 //! per moment      Batches::params, write_work_list      parameters of each mesh that is shown, a work list and dispatches
 //! ```
 
+#![warn(missing_debug_implementations)]
+
 pub mod batches;
 pub mod card;
 pub mod fixed;

@@ -14,6 +14,7 @@ fn upper(x: f32) -> f32 {
 
 impl Double {
     /// Returns the nearest sum of two f32.
+    #[must_use]
     pub const fn new(x: f64) -> Double {
         let high = x as f32;
         Double(high, (x - high as f64) as f32)
@@ -69,6 +70,7 @@ pub const ROTATION_STEP: Double = Double::new(std::f64::consts::FRAC_1_SQRT_2 / 
 pub const FRACTION: Double = Double::new(1.0 / 65535.0);
 
 /// Returns three components, and the largest one, which is positive and not stored; each as the nearest f32.
+#[must_use]
 pub fn rotation(word: u32) -> [f32; 4] {
     let steps = [0, 10, 20].map(|shift| (word >> shift & 1023) as f32 - 511.0);
     let square = (522_242.0 - steps.iter().map(|v| v * v).sum::<f32>()).max(0.0);
@@ -114,6 +116,7 @@ pub struct PartAtRest {
 
 /// Returns the four columns, in units of the grid, of a packed transform whose position is a fraction of a
 /// box, low and size; without one, of a part at rest.
+#[must_use]
 pub fn matrix(of: &PartAtRest, transform: Option<([u32; 3], [[f32; 3]; 2])>) -> [[f32; 3]; 4] {
     let rounded = |v: [Double; 3]| v.map(|v| v.0);
     let from_centre = |k: usize, at: f32| (Double(at, 0.0) + Double(-of.centre[k], 0.0)) * of.per_unit;

@@ -5,6 +5,7 @@ macro_rules! uniform {
         $(#[$of])*
         #[derive(Debug, Clone, Copy, Default, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
         #[repr(C)]
+        #[non_exhaustive]
         pub struct $Name {
             $($(#[$doc])* #[allow(missing_docs)] pub $name: $ty,)*
         }

@@ -13,6 +13,7 @@ const VERTEX_ALIGNMENT: usize = 64;
 
 /// The plan of a mesh.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct MeshPlan {
     /// The static data.
     pub fixed: FixedMeshData,
@@ -27,6 +28,7 @@ pub struct MeshPlan {
 
 /// The plan of a file: one slot of the ring holds a frame of all its meshes.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct ReelPlan {
     /// The meshes by number.
     pub meshes: Vec<MeshPlan>,
@@ -38,6 +40,7 @@ pub struct ReelPlan {
 
 /// Bytes on the card.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CardMemory {
     /// Once per file: fixed words and scratch between passes.
     pub fixed: u64,
@@ -51,6 +54,7 @@ pub struct CardMemory {
 
 /// The two decoded frames that a mesh is blended from, the blend weight, and the change per second.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct MeshBlend {
     /// The first word of the slot of each frame in the ring.
     pub slots: [usize; 2],
@@ -125,11 +129,13 @@ impl ReelPlan {
     }
 
     /// `true` if the card decodes units of the file.
+    #[must_use]
     pub fn is_coded(&self) -> bool {
         self.meshes.iter().any(|mesh| mesh.fixed.coded.is_some())
     }
 
     /// Returns the card memory that it needs.
+    #[must_use]
     pub fn card_memory(&self, layout: &VertexLayout) -> CardMemory {
         let words = |of: &dyn Fn(&MeshPlan) -> usize| 4 * self.meshes.iter().map(of).sum::<usize>() as u64;
         let coded = || self.meshes.iter().filter_map(|mesh| mesh.fixed.coded.as_ref());
@@ -189,11 +195,13 @@ impl ReelPlan {
 
 impl MeshPlan {
     /// Returns the variant of its shaders.
+    #[must_use]
     pub fn variant(&self) -> &ShaderVariant {
         &self.fixed.variant
     }
 
     /// Returns the parameters of a moment.
+    #[must_use]
     pub fn params(&self, moment: &MeshBlend) -> Params {
         let [first, second] = moment.slots.map(|slot| (slot + self.slot.0) as u32);
         let words = self.fixed.coded.as_ref().map_or(0, |units| units.points * units.point_words());
@@ -218,6 +226,7 @@ impl MeshPlan {
 
     /// Returns the items of a pass, one thread each: 0 for a pass that it does not need, or whose results are
     /// not read.
+    #[must_use]
     pub fn items(&self, pass: Pass, params: &Params, layout: &VertexLayout) -> u32 {
         let asked = |what| layout.offset_and_format(what).is_some();
         let tangents = asked(VertexChannel::Tangent);

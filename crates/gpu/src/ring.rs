@@ -11,6 +11,7 @@ pub struct Ring {
 
 /// The slot of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
 pub enum SlotRequest {
     /// The frame is in this slot.
     Present(usize),
@@ -22,11 +23,13 @@ pub enum SlotRequest {
 
 impl Ring {
     /// Creates a ring with `slots` slots; one moment needs two.
+    #[must_use]
     pub fn new(slots: usize) -> Ring {
         Ring { slots: vec![None; slots], now: 0 }
     }
 
     /// Returns the number of slots.
+    #[must_use]
     pub fn slots(&self) -> usize {
         self.slots.len()
     }
@@ -37,11 +40,13 @@ impl Ring {
     }
 
     /// `true` if a frame is in the ring.
+    #[must_use]
     pub fn holds(&self, frame: usize) -> bool {
         self.find(frame).is_some()
     }
 
     /// Returns the slot of a frame.
+    #[must_use]
     pub fn find(&self, frame: usize) -> Option<usize> {
         self.slots.iter().position(|slot| slot.is_some_and(|s| s.0 == frame))
     }

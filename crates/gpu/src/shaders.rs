@@ -8,6 +8,7 @@ use meshreel::raw::lists::{ARC, HALF_EXPONENT, LARGEST, ROUGH_ARC, ROUGH_ROOT, S
 
 /// An entry point of the shader. They are run in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Pass {
     /// Points that bones move, one thread each; used if later passes read each point more than once.
     Points,
@@ -21,9 +22,10 @@ pub enum Pass {
 
 impl Pass {
     /// All entry points, in order.
-    pub const ALL: [Pass; 4] = [Pass::Points, Pass::Normals, Pass::Tangents, Pass::Vertices];
+    pub const ALL: &[Pass] = &[Pass::Points, Pass::Normals, Pass::Tangents, Pass::Vertices];
 
     /// Returns the name of the entry point.
+    #[must_use]
     pub fn entry(self) -> &'static str {
         match self {
             Pass::Points => "points",
@@ -36,6 +38,7 @@ impl Pass {
 
 /// The form of positions in a slot.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum PositionSource {
     /// Points of 16 bits.
     #[default]
@@ -52,6 +55,7 @@ pub enum PositionSource {
 
 /// The way in which bones move points.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct BonePositions {
     /// Points and residuals have 32 bits.
     pub wide: bool,
@@ -67,6 +71,7 @@ pub struct BonePositions {
 
 /// The source of normals.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum NormalSource {
     /// There are none.
     #[default]
@@ -83,6 +88,7 @@ pub enum NormalSource {
 
 /// The source of tangents, for normals that are summed or turned.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum TangentSource {
     /// There are none.
     #[default]
@@ -98,6 +104,7 @@ pub enum TangentSource {
 /// The properties of a mesh that its shaders are specialized for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub struct ShaderVariant {
     pub positions: PositionSource,
     pub normals: NormalSource,
@@ -118,6 +125,7 @@ pub struct ShaderVariant {
 
 impl ShaderVariant {
     /// `true` if a pass has work.
+    #[must_use]
     pub fn has(&self, pass: Pass) -> bool {
         match pass {
             Pass::Points => matches!(self.positions, PositionSource::Bones(bones) if bones.own_pass),
@@ -128,6 +136,7 @@ impl ShaderVariant {
     }
 
     /// Returns the override constants of its pipelines.
+    #[must_use]
     pub fn constants(&self) -> Vec<(&'static str, f64)> {
         let (positions, bones) = match self.positions {
             PositionSource::Narrow => (0, BonePositions::default()),
@@ -174,6 +183,7 @@ impl ShaderVariant {
 }
 
 /// Returns all constants of a pipeline.
+#[must_use]
 pub fn constants(variant: &ShaderVariant, layout: &VertexLayout, group: u32) -> Vec<(&'static str, f64)> {
     let mut out = vec![("GROUP", f64::from(group))];
     out.extend(variant.constants());
@@ -212,6 +222,7 @@ fn core(bindings: &str) -> String {
 /// | 4 | storage, read | ring of points; any buffer for a batch that has none |
 /// | 5 | storage | vertices of the batch |
 /// | 6 | storage, read, offset | [`crate::batches::WorkList::work`], from the dispatch's `first` on |
+#[must_use]
 pub fn wgsl() -> String {
     let all = [
         ("storage, read", "meshes: array<Params>"),
@@ -233,6 +244,7 @@ pub fn wgsl() -> String {
 /// fetches the results of the passes before the last. Bindings 1 to 4 are as in [`wgsl`], read only, and 0 is
 /// the parameters of the mesh as a uniform, with an offset; the group is the caller's choice. Its constants
 /// are [`ShaderVariant::constants`].
+#[must_use]
 pub fn pull_wgsl(group: u32) -> String {
     let all = [
         ("uniform", "p: Params"),

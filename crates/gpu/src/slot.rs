@@ -71,6 +71,7 @@ fn write_values(block: &[i16; 2 * SPARSE_BLOCK_WORDS], values: &mut [u32], count
 
 /// Memory for writing frames, kept from one frame to the next.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct SlotScratch {
     matrices: Vec<Matrix>,
     floats: Vec<f32>,

@@ -64,8 +64,8 @@ fn e20_a_work_list_has_every_item_once() {
             let mut wanted = 0;
             for (mesh, own) in plan.meshes.iter().enumerate().step_by(every) {
                 let params = params(mesh).unwrap();
-                let items = Pass::ALL.map(|pass| own.items(pass, params, &layout) as usize);
-                wanted += items.iter().sum::<usize>();
+                let items = Pass::ALL.iter().map(|&pass| own.items(pass, params, &layout) as usize);
+                wanted += items.sum::<usize>();
             }
             assert_eq!(items.len(), wanted);
         }

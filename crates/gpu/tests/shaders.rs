@@ -86,12 +86,10 @@ fn e21_every_constant_of_a_pipeline_is_one_of_the_shader() {
         .into_iter()
         .chain(weights);
     for normals in all {
-        let variant = ShaderVariant {
-            normals,
-            positions: PositionSource::Wide,
-            tangents: TangentSource::Projected,
-            ..ShaderVariant::default()
-        };
+        let mut variant = ShaderVariant::default();
+        variant.normals = normals;
+        variant.positions = PositionSource::Wide;
+        variant.tangents = TangentSource::Projected;
         let constants = shaders::constants(&variant, &VertexLayout::default(), 64);
         assert!(constants.iter().all(|(name, _)| names.contains(name)), "{constants:?}");
         assert_eq!(constants.len(), names.len());

@@ -47,7 +47,7 @@ fn compare(path: &Path) -> Worst {
     for (frame, blend) in [(0, 0.0), (0, 0.5), (frames / 2, 0.3), (frames / 3, 0.9), (frames - 1, 0.0)] {
         first.decode(frame).unwrap();
         second.decode((frame + 1).min(frames - 1)).unwrap();
-        let pace = Pace { span: 0.5, speed: 1.5 };
+        let pace = Pace::new(0.5, 1.5);
         let mut room = SlotScratch::default();
         let view = FrameView::between(&first, &second, blend, pace).unwrap();
         let mut ring = vec![0; 2 * plan.slot_words + plan.static_words];
@@ -147,7 +147,7 @@ fn e10_a_file_without_poses_gives_the_same_words() {
     for path in files() {
         let bytes: Arc<Vec<u8>> = Arc::new(std::fs::read(&path).unwrap());
         let [mut posed, mut bare] = [true, false].map(|poses| {
-            let reel = Reel::from_source(bytes.clone(), &Limits { poses, ..Limits::default() }).unwrap();
+            let reel = Reel::from_source(bytes.clone(), &Limits::default().with_poses(poses)).unwrap();
             FrameDecoder::new(&reel).unwrap()
         });
         let reel = posed.reel().clone();
@@ -229,7 +229,7 @@ fn f18_units_are_decoded_where_that_saves_the_cpu_time() {
     description.meshes[0].source_points = 100_000;
     assert!(asked(&description).points);
     // Limits that were set are kept.
-    let none = Limits { points: false, attributes: false, ..Limits::default() };
+    let none = Limits::default().with_points(false).with_attributes(false);
     let limits = heuristics::limits(flag.description(), none);
     assert!(!limits.points && !limits.attributes);
 }

@@ -22,9 +22,9 @@ fn compare(path: &Path) -> usize {
     let bytes = std::fs::read(path).unwrap();
     let reel = Reel::from_source(Arc::new(bytes.clone()), &Limits::default()).unwrap();
     let mut decoder = FrameDecoder::new(&reel).unwrap();
-    let limits = Limits { points: false, ..Limits::default() };
+    let limits = Limits::default().with_points(false);
     let mut player =
-        Player::new(Options { threads: 0, read_threads: 0, limits, ..Options::default() }).unwrap();
+        Player::new(Options::default().with_threads(0).with_read_threads(0).with_limits(limits)).unwrap();
     let file = player.open_bytes(Arc::new(bytes));
     let instance = player.add_instance(file).unwrap();
     player.command(instance, Command::Repeat(Repeat::Loop));

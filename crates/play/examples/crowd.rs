@@ -40,11 +40,9 @@ impl Arguments {
         Arguments {
             copies: copies as usize,
             seconds,
-            options: Options {
-                heap: (heap as usize) << 20,
-                resident: (resident as u64) << 20,
-                ..Options::default()
-            },
+            options: Options::default()
+                .with_heap((heap as usize) << 20)
+                .with_resident((resident as u64) << 20),
             paths,
         }
     }

@@ -6,7 +6,7 @@
 
 use meshreel::time::Timeline;
 use meshreel::time::sequencer::{
-    Action, ActionKind, End, ExitSignal, SequenceClip, Sequencer, Start, stagger,
+    Action, ActionKind, ClipEnd, ClipStart, ExitSignal, SequenceClip, Sequencer, stagger,
 };
 use meshreel::{Error, Event, FileId, InstanceId, Options, Player};
 use std::path::Path;
@@ -46,25 +46,23 @@ pub fn play(tower: impl AsRef<Path>, flag: impl AsRef<Path>, dt: f64) -> Result<
             scene.signal(FLAG_DOWN);
         }
         player.tick(dt);
-        // Here every remaining instance is drawn, and the ruins: `scene.picture(clip)`.
+        // Here every remaining instance is drawn, and the ruins: `scene.shown_mesh(clip)`.
     }
     Ok(lines)
 }
 
 fn clips(tower: &Timeline, flag: &Timeline) -> Vec<SequenceClip> {
-    let fall = |number: usize| SequenceClip {
-        end: End::Mesh(RUIN),
-        ..SequenceClip::new(format!("tower {number}"), 0, tower)
-    };
+    let fall =
+        |number: usize| SequenceClip::new(format!("tower {number}"), 0, tower).with_end(ClipEnd::Mesh(RUIN));
     let mut clips: Vec<SequenceClip> = (1..=3).map(fall).collect();
     // If all fell at once, there would be a hitch.
     stagger(&mut clips, 0.25);
-    clips.push(SequenceClip {
-        start: Start::At(0.0),
-        plays: 0,
-        exit: Some(ExitSignal::AtSeam(FLAG_DOWN)),
-        ..SequenceClip::new("flag", 1, flag)
-    });
+    clips.push(
+        SequenceClip::new("flag", 1, flag)
+            .with_start(ClipStart::At(0.0))
+            .with_plays(0)
+            .with_exit(ExitSignal::AtSeam(FLAG_DOWN)),
+    );
     clips
 }
 
@@ -83,7 +81,7 @@ fn apply(
     for command in action.commands(clip) {
         player.command(created, command);
     }
-    let over = matches!(action.kind, ActionKind::End | ActionKind::Remove) && clip.end != End::Hold;
+    let over = matches!(action.kind, ActionKind::End | ActionKind::Remove) && clip.end != ClipEnd::Hold;
     if over && let Some(instance) = instance.take() {
         player.remove(instance);
     }
@@ -91,7 +89,7 @@ fn apply(
 
 fn describe(clip: &SequenceClip, what: ActionKind) -> String {
     match (what, clip.end) {
-        (ActionKind::End, End::Mesh(mesh)) => format!("over, mesh {mesh} takes its place"),
+        (ActionKind::End, ClipEnd::Mesh(mesh)) => format!("over, mesh {mesh} takes its place"),
         (ActionKind::End, _) => "over".into(),
         (what, _) => format!("{what:?}"),
     }

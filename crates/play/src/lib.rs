@@ -54,13 +54,18 @@
 //! # }
 //! ```
 
+#![warn(missing_debug_implementations)]
+
+mod debug;
 mod decode;
 mod error;
 mod player;
 mod reel;
+mod setters;
 
 pub mod clip;
 pub mod policy;
+pub mod raw;
 pub mod stream;
 pub mod time;
 pub mod view;
@@ -79,7 +84,6 @@ pub use stream::options::Options;
 pub use time::clock::{Command, Pace, Repeat};
 pub use view::cameras::{Camera, Lens};
 pub use view::frame_view::{FrameView, MeshFrame};
-pub use view::raw;
 pub use view::rig::MeshRig;
 pub use view::shown_frames::{DecodedFrame, ShownFrames, UpcomingFrame};
 pub use view::vertex::{VertexAttribute, VertexChannel, VertexFormat};

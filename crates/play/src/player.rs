@@ -2,7 +2,9 @@
 //! [`Player`].
 
 use crate::Error;
-use crate::policy::Switches;
+use crate::debug::impl_debug;
+use crate::policy::DebugSwitches;
+use crate::raw::CodedUnits;
 use crate::reel::open_file::Reel;
 use crate::stream::admission::{Admission, Instance};
 use crate::stream::event::Event;
@@ -20,9 +22,8 @@ use crate::stream::statistics::{Statistics, StreamStatistics};
 use crate::stream::trace::span;
 use crate::stream::worker_threads::WorkerThreads;
 use crate::time::clock::{Clock, Command};
-use crate::time::demand::Demand;
+use crate::time::demand::FrameDemand;
 use crate::time::timeline::Timeline;
-use crate::view::raw::CodedUnits;
 use crate::view::shown_frames::{ShownFrames, UpcomingFrame};
 use meshreel_format::ReadAt;
 use std::collections::VecDeque;
@@ -95,7 +96,7 @@ pub struct Player {
     admission: Admission,
     generations: u32,
     options: Options,
-    switches: Switches,
+    switches: DebugSwitches,
     read_threads: Arc<WorkerThreads<QueuedRead>>,
     open_threads: WorkerThreads<OpenJob>,
     decode_threads: Option<Arc<BuiltInPool>>,
@@ -112,6 +113,12 @@ pub struct Player {
     /// The part of `decode_ahead` for which the heap has room, up to 1.
     reach: f32,
 }
+
+impl_debug!("Player", Player, |player| {
+    files: player.files.len() - player.free_files.len(),
+    instances: player.instances.iter().flatten().count(),
+    ticks: player.ticks,
+});
 
 impl Player {
     /// Creates a player: allocates the heap and starts the threads. Returns an error if the system has no
@@ -149,7 +156,7 @@ impl Player {
             free_instances: Vec::new(),
             admission: Admission::default(),
             generations: 0,
-            switches: Switches::ON,
+            switches: DebugSwitches::ON,
             read_threads: Arc::new(reads),
             open_threads: loads,
             decode_threads: threads,
@@ -269,6 +276,7 @@ impl Player {
     }
 
     /// Adds an instance of a file: visible, and stopped at the first frame. `None` if the file is closed.
+    #[must_use]
     pub fn add_instance(&mut self, file: FileId) -> Option<InstanceId> {
         let number = self.file_number(file)?;
         self.generations += 1;
@@ -351,7 +359,7 @@ impl Player {
 
     /// Sets the kill switches, which stop the issuing of reads, the starting of jobs, or the handing out of
     /// frames.
-    pub fn set_switches(&mut self, switches: Switches) {
+    pub fn set_switches(&mut self, switches: DebugSwitches) {
         self.switches = switches;
         self.scheduler.reads_enabled = switches.reads;
         self.scheduler.jobs_enabled = switches.jobs;
@@ -505,7 +513,7 @@ impl Player {
             };
             clock.update_pre_roll(most, |frame| stream.is_some_and(|s| s.is_decoded(frame)));
             clock.advance(dt);
-            instance.demand = if instance.visible { clock.demand() } else { Demand::default() };
+            instance.demand = if instance.visible { clock.demand() } else { FrameDemand::default() };
             instance.waiting = clock.waiting();
             if instance.waiting {
                 let spans = &mut instance.demand.spans;
@@ -679,6 +687,7 @@ impl Player {
     /// Returns the two decoded frames around an instance's time. They can be kept over ticks and sent to
     /// other threads; their memory is not reused while they live. `None` while none of its frames is in
     /// memory yet.
+    #[must_use]
     pub fn frame(&self, instance: InstanceId) -> Option<ShownFrames> {
         let instance = self.get(instance).filter(|_| self.switches.drawing)?;
         let (pair, pace) = instance.shown?;

@@ -277,33 +277,33 @@ fn options_that_make_no_sense_are_errors() {
     };
     let options = Options::default;
     for heap in [usize::MAX, usize::MAX / 2, 1 << 62, 2 << 40] {
-        refused(Options { heap, ..options() });
+        refused(options().with_heap(heap));
     }
     for threads in [1025, usize::MAX] {
-        refused(Options { threads, ..options() });
+        refused(options().with_threads(threads));
         let read_threads = threads;
-        refused(Options { read_threads, ..options() });
+        refused(options().with_read_threads(read_threads));
     }
     let nan = f32::NAN;
-    refused(Options { decode_ahead: nan, ..options() });
-    refused(Options { least_read_ahead: nan, ..options() });
-    refused(Options { most_read_ahead: nan, ..options() });
-    refused(Options { unload_after: nan, ..options() });
+    refused(options().with_decode_ahead(nan));
+    refused(options().with_least_read_ahead(nan));
+    refused(options().with_most_read_ahead(nan));
+    refused(options().with_unload_after(nan));
     // Odd, but possible.
     let bytes = &files()[0];
     for heap in [0, 1, 3 << 20] {
-        let mut player = Player::new(Options {
-            heap,
-            resident: u64::MAX,
-            read_size: u64::MAX,
-            threads: 0,
-            read_threads: 0,
-            decode_ahead: f32::INFINITY,
-            least_read_ahead: f32::NEG_INFINITY,
-            most_read_ahead: f32::INFINITY,
-            unload_after: -1.0,
-            ..options()
-        })
+        let mut player = Player::new(
+            options()
+                .with_heap(heap)
+                .with_resident(u64::MAX)
+                .with_read_size(u64::MAX)
+                .with_threads(0)
+                .with_read_threads(0)
+                .with_decode_ahead(f32::INFINITY)
+                .with_least_read_ahead(f32::NEG_INFINITY)
+                .with_most_read_ahead(f32::INFINITY)
+                .with_unload_after(-1.0),
+        )
         .unwrap();
         let file = player.open_bytes(Arc::new(bytes.clone()));
         let instance = player.add_instance(file).unwrap();
@@ -318,20 +318,20 @@ fn options_that_make_no_sense_are_errors() {
 /// A file that unpacks to much more than the heap is refused before it does.
 #[test]
 fn what_a_file_may_ask_for_follows_from_the_heap() {
-    let options = Options { heap: 1 << 20, ..Options::default() };
+    let options = Options::default().with_heap(1 << 20);
     let limits = options.file_limits();
     assert_eq!(limits.max_memory, 20 << 20);
     assert_eq!(limits.format.max_chunk, 20 << 20);
     let bytes = sample(2, false).parts.write_with(&vec![0; 40 << 20]);
     assert!(bytes.len() < 100_000);
     let open = |file_memory: u64| {
-        let mut player = Player::new(Options {
-            heap: 1 << 20,
-            threads: 0,
-            read_threads: 0,
-            file_memory,
-            ..Options::default()
-        })
+        let mut player = Player::new(
+            Options::default()
+                .with_heap(1 << 20)
+                .with_threads(0)
+                .with_read_threads(0)
+                .with_file_memory(file_memory),
+        )
         .unwrap();
         player.open_bytes(Arc::new(bytes.clone()));
         player.tick(0.0);

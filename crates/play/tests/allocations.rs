@@ -124,13 +124,13 @@ fn f08_switching_levels_allocates_nothing() {
     let plain = open(sample.parts.write()).unwrap();
     let side = f64::from(plain.description().meshes[0].vertices).sqrt() as u32;
     let chunk = lod_chunk(&plain.indices(0).unwrap(), side);
-    sample.parts.chunks.push((meshreel::raw::kind::LOD, chunk));
+    sample.parts.chunks.push((meshreel::raw::format::kind::LOD, chunk));
     let reel = open(sample.parts.write()).unwrap();
     assert_eq!(reel.lod_count(0).unwrap(), 4);
     let mut decoder = FrameDecoder::new(&reel).unwrap();
     decoder.decode(0).unwrap();
     let mut rules = meshreel::policy::LodDistances::SINGLE_LEVEL;
-    let lens = meshreel::policy::Projection { angle: 1.0, height: 1080.0 };
+    let lens = meshreel::policy::Projection::new(1.0, 1080.0);
     let before = ALLOCATIONS.get();
     let (mut level, mut seen) = (0, [false; 4]);
     for step in 0..60 {
@@ -163,7 +163,7 @@ fn f17_moving_a_mesh_by_its_rig_allocates_nothing() {
     let indices = plain.indices(0).unwrap();
     let chunk = common::rigs::chunk(0, vertices, &indices, JOINTS as u32);
     parts.chunks.extend(common::clips::file(JOINTS, 40, None).chunks);
-    parts.chunks.push((meshreel::raw::kind::RIGS, chunk));
+    parts.chunks.push((meshreel::raw::format::kind::RIGS, chunk));
     let reel = open(parts.write()).unwrap();
     let (rigs, clips) = (reel.rigs().unwrap(), reel.clips().unwrap());
     let (rig, clip) = (&rigs[0], &clips[0]);
@@ -248,8 +248,8 @@ fn clips_allocate_nothing() {
         let seconds = f64::from(tick) * 0.017;
         for query in [
             Query::new(seconds),
-            Query::new(seconds).wrapped().rounded_each(&each),
-            Query::new(seconds).wrapped().only(&mask),
+            Query::new(seconds).wrapped().with_roundings(&each),
+            Query::new(seconds).wrapped().with_mask(&mask),
         ] {
             cursor.pose(&query, &mut pose[..]).unwrap();
             resident.pose(&query, &mut other[..]).unwrap();
@@ -327,7 +327,7 @@ fn a_database_allocates_nothing_once_it_is_open() {
     use meshreel::clip::{Database, DatabaseOptions, Query};
     let _alone = TEST_LOCK.lock();
     let bytes = golden("clips/layers.reel");
-    let options = DatabaseOptions { threads: 0, ..DatabaseOptions::default() };
+    let options = DatabaseOptions::default().with_threads(0);
     let limits = meshreel::Limits::default();
     let mut database = Database::from_bytes("x", Arc::new(bytes), &limits, options).unwrap();
     let parts = database.layer_tiers();
@@ -362,21 +362,21 @@ fn f16_playing_with_or_without_attributes_allocates_nothing() {
     let bytes: Arc<[u8]> = golden("v0/flag_apart.reel").into();
     let mut peaks = [0; 2];
     for (peak, attributes) in peaks.iter_mut().zip([true, false]) {
-        let limits = meshreel::Limits { attributes, ..Default::default() };
+        let limits = meshreel::Limits::default().with_attributes(attributes);
         let reel = meshreel::Reel::from_source(Arc::new(bytes.clone()), &limits).unwrap();
         let frames = reel.frame_count();
         let mut decoder = FrameDecoder::new(&reel).unwrap();
         let vertices = decoder.mesh(0).vertex_count();
         let (mut positions, mut normals) = (vec![0.0; 3 * vertices], vec![0.0; 3 * vertices]);
-        let mut player = Player::new(Options {
-            heap: 16 << 20,
-            resident: 0,
-            read_size: 1,
-            threads: 0,
-            read_threads: 0,
-            limits,
-            ..Options::default()
-        })
+        let mut player = Player::new(
+            Options::default()
+                .with_heap(16 << 20)
+                .with_resident(0)
+                .with_read_size(1)
+                .with_threads(0)
+                .with_read_threads(0)
+                .with_limits(limits),
+        )
         .unwrap();
         let file = player.open_bytes(Arc::new(bytes.clone()));
         let instance = player.add_instance(file).unwrap();
@@ -420,13 +420,13 @@ fn playing_allocates_nothing_on_any_thread() {
     // The harness may still be reporting the other test's result.
     std::thread::sleep(std::time::Duration::from_millis(100));
     for resident in [0, 16 << 20] {
-        let mut player = Player::new(Options {
-            heap: 2 << 20,
-            resident,
-            read_size: 10_000,
-            threads: 2,
-            ..Options::default()
-        })
+        let mut player = Player::new(
+            Options::default()
+                .with_heap(2 << 20)
+                .with_resident(resident)
+                .with_read_size(10_000)
+                .with_threads(2),
+        )
         .unwrap();
         let mut instances = Vec::new();
         for (i, format) in [BlockFormat::Store, BlockFormat::Deflate, BlockFormat::Lz4, BlockFormat::Zstd]

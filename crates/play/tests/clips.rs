@@ -86,7 +86,7 @@ proptest! {
     #[test]
     fn planes_and_lanes_hold_the_pose_to_the_bit(seconds in time(), wraps in any::<bool>(), round in 0usize..4, joints in 1usize..30) {
         for clip in AnyForm::all_forms(joints, 37) {
-            let mut query = Query::new(seconds).rounded(ROUNDINGS[round]);
+            let mut query = Query::new(seconds).with_rounding(ROUNDINGS[round]);
             if wraps {
                 query = query.wrapped();
             }
@@ -132,7 +132,7 @@ proptest! {
                     *want = ODD;
                 }
             }
-            prop_assert_eq!(bits(&clip.pose(&query.only(&mask))), bits(&want));
+            prop_assert_eq!(bits(&clip.pose(&query.with_mask(&mask))), bits(&want));
         }
     }
 
@@ -140,14 +140,14 @@ proptest! {
     fn each_joint_is_rounded_by_itself(seconds in time(), wraps in any::<bool>(), each in prop::collection::vec(0usize..4, 0..20)) {
         let each: Vec<Rounding> = each.into_iter().map(|i| ROUNDINGS[i]).collect();
         for clip in AnyForm::all_forms(17, 35) {
-            let mut query = Query::new(seconds).rounded(Rounding::Floor);
+            let mut query = Query::new(seconds).with_rounding(Rounding::Floor);
             if wraps {
                 query = query.wrapped();
             }
-            let got = clip.pose(&query.rounded_each(&each));
+            let got = clip.pose(&query.with_roundings(&each));
             for (j, got) in got.iter().enumerate() {
                 let rounding = each.get(j).copied().unwrap_or(Rounding::Floor);
-                let want = clip.pose(&query.rounded(rounding))[j];
+                let want = clip.pose(&query.with_rounding(rounding))[j];
                 prop_assert_eq!(bits(&[*got]), bits(&[want]), "{} {:?}", j, rounding);
             }
         }
@@ -158,11 +158,11 @@ proptest! {
         for clip in AnyForm::all_forms(11, 41) {
             let at = |sample: usize| clip.pose(&Query::new(sample as f64 / FPS));
             let query = Query::new((sample as f64 + part) / FPS);
-            prop_assert_eq!(clip.pose(&query.rounded(Rounding::Floor)), at(sample));
-            prop_assert_eq!(clip.pose(&query.rounded(Rounding::Ceil)), at(sample + 1));
+            prop_assert_eq!(clip.pose(&query.with_rounding(Rounding::Floor)), at(sample));
+            prop_assert_eq!(clip.pose(&query.with_rounding(Rounding::Ceil)), at(sample + 1));
             if (part - 0.5).abs() > 1e-6 {
                 let nearest = if part < 0.5 { sample } else { sample + 1 };
-                prop_assert_eq!(clip.pose(&query.rounded(Rounding::Nearest)), at(nearest));
+                prop_assert_eq!(clip.pose(&query.with_rounding(Rounding::Nearest)), at(nearest));
             }
         }
     }
@@ -268,8 +268,8 @@ fn e11_scalars_and_events_ride_along() {
         let [a, b] = [0, 1].map(|n| want.tracks[0].values(i as usize + n)[0]);
         let got = clip.scalar(0, &query).unwrap()[0];
         assert!((got - (a + b) / 2.0).abs() < 1e-4);
-        assert_eq!(clip.scalar(0, &query.rounded(Rounding::Floor)).unwrap()[0], a);
-        assert_eq!(clip.scalar(0, &query.rounded(Rounding::Ceil)).unwrap()[0], b);
+        assert_eq!(clip.scalar(0, &query.with_rounding(Rounding::Floor)).unwrap()[0], a);
+        assert_eq!(clip.scalar(0, &query.with_rounding(Rounding::Ceil)).unwrap()[0], b);
     }
     let mut all = [[9.0; 4]; 3];
     clip.scalars(&Query::new(0.0), &mut all);
@@ -317,7 +317,7 @@ fn poses(clip: &Clip) -> Vec<u32> {
     let mut out = Vec::new();
     for i in 0..60 {
         let query = Query::new(f64::from(i) * 0.173 - 1.0).wrapped();
-        for query in [query, query.only(&mask), query.rounded_each(&each)] {
+        for query in [query, query.with_mask(&mask), query.with_roundings(&each)] {
             let mut pose = vec![ODD; clip.joints()];
             cursor.pose(&query, &mut pose[..]).unwrap();
             out.extend(bits(&pose));
@@ -341,7 +341,7 @@ fn random_access_files_pose_as_memory_does() {
         for i in 0..samples {
             cursor.sample(i, &mut pose).unwrap();
             let mut same = vec![ODD; joints];
-            let query = Query::new(i as f64 / FPS).rounded(Rounding::Nearest);
+            let query = Query::new(i as f64 / FPS).with_rounding(Rounding::Nearest);
             cursor.pose(&query, &mut same[..]).unwrap();
             assert_eq!(bits(&pose), bits(&same), "{joints} {i}");
         }
@@ -390,13 +390,14 @@ fn stepped_joints_of_random_access_files_stay() {
             pose
         };
         let got = pose(&mut cursor, &query);
-        let (between, before) = (pose(&mut plain, &query), pose(&mut plain, &query.rounded(Rounding::Floor)));
+        let (between, before) =
+            (pose(&mut plain, &query), pose(&mut plain, &query.with_rounding(Rounding::Floor)));
         for j in 0..12 {
             let want = if j % 4 == 3 { before[j] } else { between[j] };
             assert_eq!(bits(&[got[j]]), bits(&[want]), "{i} {j}");
             assert_eq!(bits(&[cursor.joint(j, &query).unwrap().local]), bits(&[want]), "{i} {j}");
         }
-        let ceil = query.rounded(Rounding::Ceil);
+        let ceil = query.with_rounding(Rounding::Ceil);
         assert_eq!(bits(&pose(&mut cursor, &ceil)), bits(&pose(&mut plain, &ceil)));
     }
 }
@@ -418,7 +419,7 @@ fn damaged_random_access_files_are_refused_or_play() {
                     let _ = cursor.pose(&Query::new(at).wrapped(), &mut pose[..]);
                     let _ = cursor.joint(1, &Query::new(at));
                 }
-                clip.layers();
+                let _ = clip.layers();
             }
             true
         };
@@ -448,7 +449,7 @@ fn damaged_random_access_files_are_refused_or_play() {
 fn databases_refuse_random_access_clips() {
     use meshreel::clip::{Database, DatabaseOptions};
     let bytes = std::sync::Arc::new(random_access_file(5, 20, 2, false).write());
-    let options = DatabaseOptions { threads: 0, ..DatabaseOptions::default() };
+    let options = DatabaseOptions::default().with_threads(0);
     let answer = Database::from_bytes("x", bytes, &meshreel::Limits::default(), options);
     assert!(matches!(answer, Err(meshreel::Error::Misuse { .. })));
 }
@@ -457,7 +458,7 @@ fn databases_refuse_random_access_clips() {
 fn a_clip_of_a_database_poses_like_any_other() {
     use meshreel::clip::{Database, DatabaseOptions};
     let bytes = golden("clips/layers.reel");
-    let options = DatabaseOptions { threads: 0, ..DatabaseOptions::default() };
+    let options = DatabaseOptions::default().with_threads(0);
     let limits = meshreel::Limits::default();
     let mut database = Database::from_bytes("x", std::sync::Arc::new(bytes), &limits, options).unwrap();
     for part in database.layer_tiers() {

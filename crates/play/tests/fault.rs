@@ -26,14 +26,14 @@ impl Setting {
     fn new() -> Setting {
         let bytes: Arc<[u8]> = sample(FRAMES, true).parts.write().into();
         let disk = Disk::new(&bytes);
-        let mut player = Player::new(Options {
-            heap: 2 << 20,
-            resident: 0,
-            read_size: 8_000,
-            threads: 0,
-            read_threads: 0,
-            ..Options::default()
-        })
+        let mut player = Player::new(
+            Options::default()
+                .with_heap(2 << 20)
+                .with_resident(0)
+                .with_read_size(8_000)
+                .with_threads(0)
+                .with_read_threads(0),
+        )
         .unwrap();
         let file = player.open_source("bad day.reel", disk.clone());
         let instance = player.add_instance(file).unwrap();
@@ -211,14 +211,14 @@ fn whatever_goes_wrong_with_reads_what_is_shown_is_right() {
         let mut random = Random(seed);
         let expected = oracle(bytes);
         let disk = Disk::new(bytes);
-        let mut player = Player::new(Options {
-            heap: 3 << 20,
-            resident: if random.one_in(2) { 0 } else { 4 << 20 },
-            read_size: 1 + random.below(60_000) as u64,
-            threads: 0,
-            read_threads: 0,
-            ..Options::default()
-        })
+        let mut player = Player::new(
+            Options::default()
+                .with_heap(3 << 20)
+                .with_resident(if random.one_in(2) { 0 } else { 4 << 20 })
+                .with_read_size(1 + random.below(60_000) as u64)
+                .with_threads(0)
+                .with_read_threads(0),
+        )
         .unwrap();
         let file = player.open_source("bad day.reel", disk.clone());
         let instances: Vec<InstanceId> = (0..4).map(|_| player.add_instance(file).unwrap()).collect();
@@ -338,14 +338,14 @@ fn threads_on_an_unreliable_disk_show_what_is_right_and_end_at_any_moment() {
         let content = seed as usize % contents.len();
         let mut random = Random(seed);
         let disk = Unreliable::new(&contents[content], seed, seed % 6 < 5);
-        let mut player = Player::new(Options {
-            heap: 4 << 20,
-            resident: 0,
-            read_size: 20_000,
-            threads: 2,
-            read_threads: 1,
-            ..Options::default()
-        })
+        let mut player = Player::new(
+            Options::default()
+                .with_heap(4 << 20)
+                .with_resident(0)
+                .with_read_size(20_000)
+                .with_threads(2)
+                .with_read_threads(1),
+        )
         .unwrap();
         let file = player.open_source("bad day.reel", disk.clone());
         let instances: Vec<InstanceId> = (0..3).map(|_| player.add_instance(file).unwrap()).collect();

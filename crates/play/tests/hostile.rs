@@ -2,7 +2,7 @@
 
 use crate::common::{Parts, Sample, assert_shows, open, sample, touch_everything};
 use meshreel::raw::record::{ChunkLocation, Method, Semantic, Visibility};
-use meshreel::raw::{kind, record};
+use meshreel::raw::{format::kind, record};
 use meshreel::{Error, FrameDecoder, Limits, Reel};
 use proptest::prelude::*;
 use std::sync::{Arc, LazyLock};
@@ -12,7 +12,7 @@ static SAMPLE: LazyLock<Sample> = LazyLock::new(|| sample(FRAMES, true));
 
 /// Low limits, so that a huge size is refused and not merely survived.
 fn limits() -> Limits {
-    Limits { max_memory: 64 << 20, max_vertices: 1 << 20, ..Limits::default() }
+    Limits::default().with_max_memory(64 << 20).with_max_vertices(1 << 20)
 }
 
 /// Opens a file, decodes all frames in two orders and reads everything, whether that works or not. Returns
@@ -163,16 +163,16 @@ fn limits_are_held_before_anything_is_allocated() {
     let bytes = SAMPLE.parts.write();
     let exact = open(bytes.clone()).unwrap().memory();
     let with = |limits: Limits| Reel::from_source(Arc::new(bytes.clone()), &limits);
-    let memory = |max_memory| Limits { max_memory, ..Limits::default() };
+    let memory = |max_memory| Limits::default().with_max_memory(max_memory);
     assert!(with(memory(exact)).is_ok());
     let error = with(memory(exact - 1)).expect_err("one byte less");
     let Error::Limit { asked, allowed, .. } = error else {
         panic!("{error}");
     };
     assert_eq!((asked, allowed), (exact, exact - 1));
-    let objects = Limits { max_objects: 10, ..Limits::default() };
+    let objects = Limits::default().with_max_objects(10);
     assert!(matches!(with(objects), Err(Error::Limit { .. })));
-    let vertices = Limits { max_vertices: 157, ..Limits::default() };
+    let vertices = Limits::default().with_max_vertices(157);
     assert!(matches!(with(vertices), Err(Error::Limit { .. })));
     let mut chunk = Limits::default();
     chunk.format.max_chunk = 100;

@@ -11,7 +11,7 @@ use meshreel::raw::record::{
     CODEC_SMALL, ChunkLocation, Coding, Description, MeshRecord, Method, NodeRecord, Semantic, StreamRecord,
     Visibility,
 };
-use meshreel::raw::{kind, record};
+use meshreel::raw::{format::kind, record};
 use meshreel::{Error, FrameDecoder, Limits, Reel, Transform};
 use meshreel_codec::entropy::block;
 use meshreel_codec::entropy::block::{BlockFormat, Compressor};
@@ -312,7 +312,7 @@ fn tables_of_meshes_are_shared_counted_and_limited() {
     assert!(same < one + 100 * (16 << 10), "{one} for one, {same} for 100 equal");
     // The memory known when the file is opened leaves no room for them: nothing of that size is allocated.
     let all = Arc::new(all);
-    let limits = |max_memory| Limits { max_memory, ..Limits::default() };
+    let limits = |max_memory| Limits::default().with_max_memory(max_memory);
     let reel = open(&all, &limits(different)).unwrap();
     FrameDecoder::new(&reel).unwrap();
     let reel = open(&all, &limits(different - 1)).unwrap();
@@ -415,7 +415,7 @@ fn counts_that_nothing_justifies_are_refused() {
     // Sizes in a description are checked against the limits before anything is allocated.
     let strip = Strip { points: 3, phase: 0.0 };
     let coded = strip.code(false);
-    let limits = Limits { max_memory: 32 << 20, ..Limits::default() };
+    let limits = Limits::default().with_max_memory(32 << 20);
     type Change = fn(&mut MeshRecord);
     let changes: [Change; 5] = [
         |m| m.vertices = 1 << 26,
@@ -479,12 +479,12 @@ unsafe impl meshreel::stream::Allocator for Host {
 fn a_heap_lies_in_the_hosts_memory() {
     let _alone = TEST_LOCK.lock().unwrap_or_else(PoisonError::into_inner);
     let host = Arc::new(Host::default());
-    let options = |host: &Arc<Host>| meshreel::Options {
-        heap: 4 << 20,
-        allocator: Some(host.clone()),
-        threads: 0,
-        read_threads: 0,
-        ..meshreel::Options::default()
+    let options = |host: &Arc<Host>| {
+        meshreel::Options::default()
+            .with_heap(4 << 20)
+            .with_allocator(host.clone())
+            .with_threads(0)
+            .with_read_threads(0)
     };
     let mut player = meshreel::Player::new(options(&host)).unwrap();
     assert_eq!(host.given.load(Ordering::Relaxed), 4 << 20);

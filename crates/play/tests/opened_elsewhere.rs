@@ -4,7 +4,7 @@ use crate::common::playing::{Digest, assert_same, oracle};
 use crate::common::{golden, inline};
 use meshreel::raw::format::ReadAt;
 use meshreel::stream::{AsyncSource, ReadRequest};
-use meshreel::{Command, Error, Event, FileId, FrameDecoder, Limits, Options, Player, Reel, Repeat};
+use meshreel::{Command, Error, Event, FileId, FrameDecoder, Limits, Player, Reel, Repeat};
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -131,7 +131,7 @@ fn h07_a_reel_that_was_opened_elsewhere_plays() {
             }
             let asked = blocks.asked.load(Ordering::Relaxed);
             blocks.there.lock().unwrap().fill(true);
-            let mut player = Player::new(Options { threads, ..inline(8 << 20) }).unwrap();
+            let mut player = Player::new(inline(8 << 20).with_threads(threads)).unwrap();
             let file = player.open_reel(reel, Arc::new(FrameSource(bytes.clone())));
             assert_eq!(player.name(file).unwrap().to_str(), Some("blocks"));
             play(&mut player, file, &bytes);
@@ -146,7 +146,7 @@ fn h07_a_source_that_lacks_bytes_is_asked_again() {
     for threads in [0, 1] {
         let blocks = Blocks::new(&bytes);
         let reel = blocks.open();
-        let mut player = Player::new(Options { threads, ..inline(8 << 20) }).unwrap();
+        let mut player = Player::new(inline(8 << 20).with_threads(threads)).unwrap();
         let file = player.open_reel(reel, Arc::new(FrameSource(bytes.clone())));
         let mut brought = 0;
         let opened = loop {
@@ -198,7 +198,7 @@ fn h07_other_bytes_little_memory_and_damage_are_refused_with_their_class() {
     let refused = event(&mut player);
     assert!(matches!(refused, Event::OpenFailed(_, Error::Misuse { .. })), "{refused:?}");
 
-    let mut player = Player::new(Options { file_memory: reel.memory() - 1, ..inline(8 << 20) }).unwrap();
+    let mut player = Player::new(inline(8 << 20).with_file_memory(reel.memory() - 1)).unwrap();
     player.open_reel(reel, Arc::new(FrameSource(bytes.clone())));
     let refused = event(&mut player);
     assert!(matches!(refused, Event::OpenFailed(_, Error::Limit { .. })), "{refused:?}");

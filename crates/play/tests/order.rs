@@ -222,12 +222,29 @@ fn source_maps_and_sizes() {
 }
 
 #[test]
-fn decoders_can_be_sent_to_threads() {
+fn public_types_can_be_sent_to_threads() {
     fn send<T: Send>() {}
-    fn sync<T: Sync>() {}
+    fn shared<T: Send + Sync>() {}
+    fn error<T: std::error::Error + Send + Sync + 'static>() {}
+    send::<meshreel::Player>();
     send::<FrameDecoder>();
-    send::<Reel>();
-    sync::<Reel>();
+    send::<meshreel::clip::ClipCursor>();
+    send::<meshreel::clip::Database>();
+    send::<meshreel::stream::Job>();
+    send::<meshreel::stream::ReadRequest>();
+    shared::<Reel>();
+    shared::<meshreel::clip::Clip>();
+    shared::<meshreel::FrameView<'_>>();
+    shared::<meshreel::MeshRig>();
+    shared::<meshreel::MeshView<'_>>();
+    shared::<meshreel::Options>();
+    shared::<meshreel::ShownFrames>();
+    shared::<meshreel::time::sequencer::Sequencer>();
+    error::<meshreel::Error>();
+}
+
+#[test]
+fn decoders_can_be_sent_to_threads() {
     let sample = sample(FRAMES, true);
     let reel = open(sample.parts.write()).unwrap();
     std::thread::scope(|scope| {

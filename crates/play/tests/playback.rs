@@ -45,7 +45,7 @@ fn every_way_of_playing_shows_what_a_plain_decode_gives_and_misses_nothing() {
     ];
     for resident in [0, 16 << 20] {
         for (way, commands) in ways.iter().enumerate() {
-            let mut player = Player::new(Options { resident, ..inline(4 << 20) }).unwrap();
+            let mut player = Player::new(inline(4 << 20).with_resident(resident)).unwrap();
             let (file, instance) = opened(&mut player, &bytes);
             for &command in *commands {
                 player.command(instance, command);
@@ -73,7 +73,7 @@ fn every_way_of_playing_shows_what_a_plain_decode_gives_and_misses_nothing() {
 fn a_jump_takes_one_read_and_one_group() {
     let bytes = bytes(200);
     // Nothing is decoded ahead, so that everything that is counted is for the frame.
-    let mut player = Player::new(Options { decode_ahead: -1.0, ..inline(4 << 20) }).unwrap();
+    let mut player = Player::new(inline(4 << 20).with_decode_ahead(-1.0)).unwrap();
     let (file, instance) = opened(&mut player, &bytes);
     player.command(instance, Command::Pause);
     player.tick(0.0);
@@ -118,12 +118,12 @@ fn threads_show_the_same_and_close_at_any_moment() {
     let expected = oracle(&bytes);
     let mut digest = Digest::default();
     for round in 0..40 {
-        let mut player = Player::new(Options {
-            heap: 2 << 20,
-            resident: if round % 2 == 0 { 0 } else { 1 << 20 },
-            threads: 2,
-            ..Options::default()
-        })
+        let mut player = Player::new(
+            Options::default()
+                .with_heap(2 << 20)
+                .with_resident(if round % 2 == 0 { 0 } else { 1 << 20 })
+                .with_threads(2),
+        )
         .unwrap();
         let files: Vec<_> = (0..4).map(|_| player.open_bytes(Arc::new(bytes.clone()))).collect();
         let mut instances = Vec::new();
@@ -167,7 +167,7 @@ fn threads_show_the_same_and_close_at_any_moment() {
 #[test]
 fn hidden_files_give_up_everything_and_come_back() {
     let bytes = bytes(40);
-    let mut player = Player::new(Options { unload_after: 0.5, ..inline(4 << 20) }).unwrap();
+    let mut player = Player::new(inline(4 << 20).with_unload_after(0.5)).unwrap();
     let (file, instance) = opened(&mut player, &bytes);
     player.command(instance, Command::Play);
     player.tick(0.1);
@@ -243,7 +243,7 @@ fn a_player_that_goes_while_a_file_opens_leaves_nothing() {
     for threads in [0, 2] {
         for ticks in 0..4 {
             let source = Arc::new(FetchedBytes(bytes(20), Mutex::default()));
-            let mut player = Player::new(Options { threads, ..inline(4 << 20) }).unwrap();
+            let mut player = Player::new(inline(4 << 20).with_threads(threads)).unwrap();
             let opening = player.open_source("fetched", source.clone());
             player.open_source("fetched again", source.clone());
             for tick in 0..ticks {
@@ -274,7 +274,7 @@ fn without_threads_a_file_opens_while_its_bytes_come() {
     let bytes = bytes(20);
     let expected = oracle(&bytes);
     for fails in [false, true] {
-        let mut player = Player::new(Options { threads: 0, read_threads: 0, ..inline(4 << 20) }).unwrap();
+        let mut player = Player::new(inline(4 << 20).with_threads(0).with_read_threads(0)).unwrap();
         let source = Arc::new(FetchedBytes(bytes.clone(), Mutex::default()));
         let file = player.open_source("fetched", source.clone());
         let instance = player.add_instance(file).unwrap();

@@ -2,7 +2,7 @@
 
 use crate::common::{Parts, clips, open, rigs, sample};
 use meshreel::clip::object_space;
-use meshreel::raw::kind;
+use meshreel::raw::format::kind;
 use meshreel::view::BoneMatrix;
 use meshreel::{Reel, Transform};
 use meshreel_codec::record::ranges;

@@ -25,7 +25,7 @@ fn crowd(seconds: f64, files: usize, heap: usize) {
     let kinds: Vec<Arc<[u8]>> =
         ([9, 20, 40, 64].into_iter()).map(|side| sample_of(120, false, side).parts.write().into()).collect();
     let before = anonymous();
-    let mut player = Player::new(Options { heap, resident: 0, ..Options::default() }).unwrap();
+    let mut player = Player::new(Options::default().with_heap(heap).with_resident(0)).unwrap();
     let mut instances = Vec::new();
     for i in 0..files {
         let file = player.open_bytes(Arc::new(kinds[i % kinds.len()].clone()));

@@ -3,7 +3,7 @@
 
 use crate::common::playing::{Digest, assert_same, oracle};
 use crate::common::{golden, inline, sample};
-use meshreel::policy::Switches;
+use meshreel::policy::DebugSwitches;
 use meshreel::stream::{AsyncSource, ReadRequest, Statistics, StreamStatistics};
 use meshreel::{Command, FileId, FrameKind, InstanceId, Limits, Options, Player, Reel, Repeat};
 use std::sync::{Arc, Mutex};
@@ -55,7 +55,7 @@ fn a_read_holds_several_frames_and_ends_with_an_index_frame() {
     let bytes: Arc<[u8]> = sample(240, false).parts.write().into();
     let reel = Reel::from_source(Arc::new(bytes.clone()), &Limits::default()).unwrap();
     let size = 24_000;
-    let options = Options { read_size: size, ..inline(8 << 20) };
+    let options = inline(8 << 20).with_read_size(size);
     let (mut player, _, instance, source) = playing(options, &bytes);
     for _ in 0..600 {
         player.tick(1.0 / FPS);
@@ -88,7 +88,7 @@ fn a_small_file_plays_from_memory() {
     let bytes: Arc<[u8]> = sample(61, true).parts.write().into();
     let expected = oracle(&bytes);
     let mut digest = Digest::default();
-    let options = Options { resident: 4 << 20, ..inline(8 << 20) };
+    let options = inline(8 << 20).with_resident(4 << 20);
     let (mut player, file, instance, source) = playing(options, &bytes);
     let other = player.add_instance(file).unwrap();
     player.command(other, Command::Rate(-3.0));
@@ -109,7 +109,7 @@ fn a_small_file_plays_from_memory() {
     assert_eq!(statistics(&player, file).counters.frames_decoded, 61);
     assert_eq!(source.ranges.lock().unwrap().len(), once);
     // Above the limit it is streamed.
-    let small = Options { resident: 100_000, ..inline(8 << 20) };
+    let small = inline(8 << 20).with_resident(100_000);
     let (mut player, file, ..) = playing(small, &bytes);
     player.tick(1.0 / FPS);
     assert!(!statistics(&player, file).resident);
@@ -123,7 +123,7 @@ fn half_the_frame_rate_leaves_the_deepest_layer_out() {
     let mut digest = Digest::default();
     let mut run = |half: bool| {
         // A read for each unit.
-        let options = Options { read_size: 1, ..inline(8 << 20) };
+        let options = inline(8 << 20).with_read_size(1);
         let (mut player, file, instance, _) = playing(options, &bytes);
         player.command(instance, Command::HalfRate(half));
         for _ in 0..240 {
@@ -185,9 +185,9 @@ fn switches_stop_reads_jobs_and_drawing() {
     player.tick(0.0);
     player.tick(1.0 / FPS);
     assert!(player.frame(instance).is_some());
-    player.set_switches(Switches { drawing: false, ..Switches::ON });
+    player.set_switches(DebugSwitches::ON.with_drawing(false));
     assert!(player.frame(instance).is_none());
-    player.set_switches(Switches { reads: false, jobs: false, ..Switches::ON });
+    player.set_switches(DebugSwitches::ON.with_reads(false).with_jobs(false));
     let (reads, before) = (source.ranges.lock().unwrap().len(), statistics(&player, file));
     for _ in 0..120 {
         player.tick(1.0 / FPS);
@@ -195,7 +195,7 @@ fn switches_stop_reads_jobs_and_drawing() {
     assert!(player.frame(instance).unwrap().is_late(), "it stands still");
     assert_eq!(source.ranges.lock().unwrap().len(), reads);
     assert_eq!(statistics(&player, file).counters.decodes, before.counters.decodes);
-    player.set_switches(Switches::ON);
+    player.set_switches(DebugSwitches::ON);
     player.tick(1.0 / FPS);
     assert!(!player.frame(instance).unwrap().is_late());
 }
@@ -205,13 +205,11 @@ fn switches_stop_reads_jobs_and_drawing() {
 fn settings_bound_reads_and_what_is_decoded_ahead() {
     let bytes: Arc<[u8]> = sample(240, false).parts.write().into();
     let run = |read_size, most_read_ahead, decode_ahead| {
-        let options = Options {
-            read_size,
-            least_read_ahead: most_read_ahead / 4.0,
-            most_read_ahead,
-            decode_ahead,
-            ..inline(8 << 20)
-        };
+        let options = inline(8 << 20)
+            .with_read_size(read_size)
+            .with_least_read_ahead(most_read_ahead / 4.0)
+            .with_most_read_ahead(most_read_ahead)
+            .with_decode_ahead(decode_ahead);
         let (mut player, file, _, source) = playing(options, &bytes);
         player.tick(0.0);
         player.tick(1.0 / FPS);
@@ -226,7 +224,7 @@ fn settings_bound_reads_and_what_is_decoded_ahead() {
     assert!(2 * near.0 < far.0, "{near:?} {far:?}");
     assert!(run(1 << 14, 4.0, 0.1).1 <= 2 << 14);
     assert!(run(1 << 20, 4.0, 1.0).2 >= 2 * far.2);
-    let heap = Player::new(Options { heap: 3 << 20, ..inline(8 << 20) }).unwrap();
+    let heap = Player::new(inline(8 << 20).with_heap(3 << 20)).unwrap();
     let mut all = Statistics::default();
     heap.statistics(&mut all);
     assert_eq!(all.heap_bytes, 3 << 20);

@@ -10,7 +10,7 @@ mod common;
 use common::faults::{Disk, Faults, ManualPool, Random};
 use common::playing::{Digest, assert_same, oracle};
 use common::{golden, sample};
-use meshreel::policy::Switches;
+use meshreel::policy::DebugSwitches;
 use meshreel::stream::Statistics;
 use meshreel::{Command, FileId, InstanceId, Options, Player, Repeat, ShownFrames};
 use meshreel_codec::entropy::block::BlockFormat;
@@ -71,16 +71,16 @@ fn contents(with_layered: bool) -> Arc<Vec<Content>> {
 impl World {
     fn new(seed: u64, heap: usize, resident: u64, contents: Arc<Vec<Content>>, faults: bool) -> World {
         let pool = Arc::new(ManualPool::default());
-        let player = Player::new(Options {
-            heap,
-            resident,
-            read_size: 20_000,
-            threads: 0,
-            read_threads: 0,
-            unload_after: 0.5,
-            pool: Some(pool.clone()),
-            ..Options::default()
-        })
+        let player = Player::new(
+            Options::default()
+                .with_heap(heap)
+                .with_resident(resident)
+                .with_read_size(20_000)
+                .with_threads(0)
+                .with_read_threads(0)
+                .with_unload_after(0.5)
+                .with_pool(pool.clone()),
+        )
         .unwrap();
         let mut world = World {
             random: Random(seed),
@@ -191,11 +191,10 @@ impl World {
             }
             195 => {
                 let on = |random: &mut Random| !random.one_in(4);
-                let switches = Switches {
-                    reads: on(&mut self.random),
-                    jobs: on(&mut self.random),
-                    drawing: on(&mut self.random),
-                };
+                let switches = DebugSwitches::ON
+                    .with_reads(on(&mut self.random))
+                    .with_jobs(on(&mut self.random))
+                    .with_drawing(on(&mut self.random));
                 self.player.set_switches(switches);
             }
             196 | 197 => {
@@ -207,7 +206,7 @@ impl World {
                     self.lent.swap_remove(at);
                 }
             }
-            _ => self.player.set_switches(Switches::ON),
+            _ => self.player.set_switches(DebugSwitches::ON),
         }
     }
 
@@ -244,7 +243,7 @@ impl World {
     /// Ends all faults, and leaves only as many instances as the heap can serve: each shows what it should.
     fn calm(&mut self) {
         self.lent.clear();
-        self.player.set_switches(Switches::ON);
+        self.player.set_switches(DebugSwitches::ON);
         for file in &self.files {
             file.disk.set_faults(Faults::default());
             file.disk.replace(&self.contents[file.content].bytes);

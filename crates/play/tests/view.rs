@@ -23,7 +23,7 @@ const ROCK: usize = 4;
 const WATER: usize = 6;
 
 /// One second from frame to frame, forward.
-const PACE: Pace = Pace { span: 1.0, speed: 1.0 };
+const PACE: Pace = Pace::new(1.0, 1.0);
 
 fn decoded(reel: &Reel, frame: usize) -> FrameDecoder {
     let mut decoder = FrameDecoder::new(reel).unwrap();
@@ -271,7 +271,7 @@ fn velocities_follow_rate_direction_and_seam() {
         });
         out
     };
-    let pace = |span, speed| Pace { span, speed };
+    let pace = |span, speed| Pace::new(span, speed);
     let (a, b) = (at_frame(CLOTH, 2), at_frame(CLOTH, 3));
     let by = |factor: f32| -> Vec<f32> { a.iter().zip(&b).map(|(a, b)| (b - a) * factor).collect() };
     assert_eq!(velocity([2, 3], pace(0.5, 1.0)), by(2.0));

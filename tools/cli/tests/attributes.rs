@@ -3,7 +3,7 @@
 
 use crate::flying::{Bricks, one_mesh};
 use crate::replaced::replaced;
-use meshreel::raw::kind;
+use meshreel::raw::format::kind;
 use meshreel::time::FramePair;
 use meshreel::view::PartAttribute;
 use meshreel::{FrameDecoder, Reel};

@@ -644,7 +644,7 @@ fn a_player_says_that_a_file_has_nothing_to_show() {
     let at = folder.path();
     std::fs::write(at.join("walk.bvh"), bvh(30, 0.0)).unwrap();
     succeeds(&["compile", "walk.bvh"], at);
-    let mut player = Player::new(Options { threads: 0, read_threads: 0, ..Options::default() }).unwrap();
+    let mut player = Player::new(Options::default().with_threads(0).with_read_threads(0)).unwrap();
     let file = player.open(at.join("walk.reel"));
     let mut seen = Vec::new();
     while seen.len() < 2 {

@@ -324,7 +324,7 @@ fn e06_the_player_shows_end_states() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.reel");
     std::fs::write(&path, bytes).unwrap();
-    let mut player = Player::new(PlayerOptions { resident: 0, ..PlayerOptions::default() }).unwrap();
+    let mut player = Player::new(PlayerOptions::default().with_resident(0)).unwrap();
     let file = player.open(&path);
     let instance = player.add_instance(file).unwrap();
     player.command(instance, Command::Play);
@@ -354,7 +354,7 @@ fn e06_damaged_end_states_are_refused() {
     let scene = scene(vec![sheet("/a", [130, 180]), boxes("/b", [130, 180])]);
     let (bytes, _) = compiled(&scene, &options(Preset::Small));
     let reel = opened(bytes);
-    let kind = meshreel::raw::kind::END_STATES;
+    let kind = meshreel::raw::format::kind::END_STATES;
     let size = (reel.chunks().iter()).find(|c| c.kind == kind).unwrap().raw_size as usize;
     let decodes = |bytes: Vec<u8>| -> bool {
         let Ok(reel) = Reel::from_source(Arc::new(bytes), &Limits::default()) else {
@@ -372,7 +372,7 @@ fn e06_damaged_end_states_are_refused() {
     }
     // The statement in the description.
     let record = |change: &dyn Fn(&mut meshreel::raw::record::MeshRecord)| {
-        decodes(replaced(&reel, meshreel::raw::kind::DESCRIPTION, &|content| {
+        decodes(replaced(&reel, meshreel::raw::format::kind::DESCRIPTION, &|content| {
             let mut description = meshreel::raw::record::decode(content).unwrap();
             change(&mut description.meshes[0]);
             content.clear();

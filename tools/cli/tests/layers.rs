@@ -348,9 +348,11 @@ fn g05_tiers_stream_in_and_out_of_a_database() {
             for i in 0..60 {
                 let seconds = f64::from(i) * 0.173 - 1.0;
                 for rounding in [Rounding::None, Rounding::Nearest] {
-                    place.pose(&Query::new(seconds).wrapped().rounded(rounding), &mut got[..]).unwrap();
+                    place.pose(&Query::new(seconds).wrapped().with_rounding(rounding), &mut got[..]).unwrap();
                     let mut all = vec![Transform::IDENTITY; 9];
-                    cursor.pose(&Query::new(seconds).wrapped().rounded(rounding), &mut all[..]).unwrap();
+                    cursor
+                        .pose(&Query::new(seconds).wrapped().with_rounding(rounding), &mut all[..])
+                        .unwrap();
                     assert_eq!(got, all, "clip {c}, {seconds} s, {tiers:?}");
                 }
                 let one = place.joint(7, &Query::new(seconds).wrapped()).unwrap();
@@ -473,8 +475,14 @@ fn memory_of_a_database_is_what_was_given() {
     let folder = tempfile::tempdir().unwrap();
     compiled(folder.path(), TIERS);
     let path = folder.path().join("set.reel");
-    let open =
-        |memory| Database::open(&path, &Limits::default(), DatabaseOptions { memory, threads: 1 }).unwrap();
+    let open = |memory| {
+        Database::open(
+            &path,
+            &Limits::default(),
+            DatabaseOptions::default().with_memory(memory).with_threads(1),
+        )
+        .unwrap()
+    };
     let (slot, _) = open(0).memory();
     let mut small = open(slot as u64 * 2);
     assert_eq!(small.memory(), (slot, 2));
@@ -679,7 +687,7 @@ fn damaged_layers_are_refused_and_never_panic() {
         if let Ok(reel) = Reel::from_source(source.clone(), &limits) {
             let _ = reel.clips();
         }
-        let options = DatabaseOptions { threads: 0, ..DatabaseOptions::default() };
+        let options = DatabaseOptions::default().with_threads(0);
         let Ok(mut database) = Database::from_bytes("x", source, &limits, options) else {
             return false;
         };

@@ -3,7 +3,7 @@
 
 use crate::flying::{Bricks, one_mesh};
 use crate::replaced::replaced;
-use meshreel::raw::kind;
+use meshreel::raw::format::kind;
 use meshreel::{FrameDecoder, Reel};
 use meshreel_check::extract::{BoneForm, to_scene_at_lod};
 use meshreel_check::verify;

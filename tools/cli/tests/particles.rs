@@ -246,7 +246,7 @@ fn i10_moments_between_frames_match_by_id() {
     };
     let (from, to) = (places(&first), places(&second));
     assert!(from.keys().any(|id| !to.contains_key(id)) && to.keys().any(|id| !from.contains_key(id)));
-    let pace = Pace { span: 1.0 / 24.0, speed: 0.5 };
+    let pace = Pace::new(1.0 / 24.0, 0.5);
     let view = FrameView::between(&first, &second, 0.25, pace).unwrap();
     let mesh = view.mesh(0).unwrap();
     assert!(mesh.blends() && mesh.ids().len() == from.len());

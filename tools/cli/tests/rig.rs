@@ -5,7 +5,7 @@ use crate::replaced::replaced;
 use crate::source_rigs::{Worm, object, run, structure};
 use glam::DVec3;
 use meshreel::clip::{blend, object_space};
-use meshreel::raw::kind;
+use meshreel::raw::format::kind;
 use meshreel::view::BoneMatrix;
 use meshreel::{FrameDecoder, Limits, MeshRig, Reel, Transform};
 use meshreel_scene::read::{self, ReadOptions};

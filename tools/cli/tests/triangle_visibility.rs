@@ -3,7 +3,7 @@
 
 use crate::flying::{Bricks, one_mesh};
 use crate::replaced::replaced;
-use meshreel::raw::kind;
+use meshreel::raw::format::kind;
 use meshreel::view::IndexRange;
 use meshreel::{FrameDecoder, FrameView, Limits, Pace, Reel};
 use meshreel_codec::entropy::block::Decompressor;
@@ -257,7 +257,7 @@ fn f14_without_the_option_all_is_drawn() {
         decoder.decode(STANDS - 1 + i).unwrap();
         decoder
     });
-    let pace = Pace { span: 1.0, speed: 1.0 };
+    let pace = Pace::new(1.0, 1.0);
     let node =
         (culled.description().nodes.iter()).position(|n| n.mesh == Some(bricks_of(&culled) as u32)).unwrap();
     let between = FrameView::between(&decoders[0], &decoders[1], 0.5, pace).unwrap();

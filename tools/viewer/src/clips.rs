@@ -126,7 +126,7 @@ impl Clips {
         let rounding = if interpolates { Rounding::None } else { Rounding::Floor };
         // Accumulated times are slightly off, which matters without interpolation.
         let seconds = time - self.played.start() + 1e-9;
-        self.cursor.pose(&Query::new(seconds).rounded(rounding), &mut self.local[..])?;
+        self.cursor.pose(&Query::new(seconds).with_rounding(rounding), &mut self.local[..])?;
         object_space(&self.played.skeleton().parents, &self.local, &mut self.object);
         Ok(())
     }

@@ -152,7 +152,7 @@ impl Meshes {
         self.decode_moment(moment)?;
         let [first, second] = &self.decoders;
         let (blend, span) = self.blend_and_span;
-        let view = FrameView::between(first, second, blend, Pace { span, speed: 1.0 })?;
+        let view = FrameView::between(first, second, blend, Pace::new(span, 1.0))?;
         let frames = DecoderPair { first, second, view };
         self.update = self.gpu.update(&self.shaders, queue, encoder, &mut [(&mut self.output, &frames)])?;
         self.uploaded = [first, second].map(|decoder| decoder.frame().unwrap_or_default() as u32);

@@ -237,7 +237,7 @@ impl SourceFile {
         let mut pose = vec![Transform::IDENTITY; clip.joints()];
         let seconds = sample as f64 / clip.fps();
         let mut cursor = clip.cursor();
-        cursor.pose(&Query::new(seconds).rounded(Rounding::Nearest), &mut pose[..])?;
+        cursor.pose(&Query::new(seconds).with_rounding(Rounding::Nearest), &mut pose[..])?;
         let mut out = ClipErrors { fractions: Vec::with_capacity(pose.len()), worst: (0.0, 0.0, 0) };
         for joint in 0..pose.len() {
             let shell = f64::from(skeleton.shell[joint]);

@@ -23,7 +23,8 @@ impl Streaming {
     /// observed.
     pub fn new(reel: &Path, heap: usize) -> anyhow::Result<Streaming> {
         let limits = Limits::default();
-        let options = Options { heap, resident: 0, file_memory: 4 << 30, limits, ..Options::default() };
+        let options =
+            Options::default().with_heap(heap).with_resident(0).with_file_memory(4 << 30).with_limits(limits);
         let mut player = Player::new(options)?;
         let file = player.open(reel);
         let instance = player.add_instance(file);

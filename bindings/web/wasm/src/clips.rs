@@ -44,7 +44,7 @@ impl Clips {
         };
         pose.resize(cursor.clip().joints(), Transform::IDENTITY);
         let repeats = if wraps { Repeats::Wrap } else { Repeats::Clamp };
-        cursor.pose(&Query { repeats, ..Query::new(seconds) }, &mut pose[..])?;
+        cursor.pose(&Query::new(seconds).with_repeats(repeats), &mut pose[..])?;
         pose.iter().for_each(|joint| out.transform(joint));
         Ok(())
     }

@@ -130,15 +130,13 @@ impl Session {
                 "{memory} bytes of memory are too little for {heap} bytes of frames: more than {least} are needed"
             )));
         }
-        let options = Options {
-            heap: heap as usize,
-            resident,
-            read_size: read,
-            threads: 0,
-            read_threads: 0,
-            file_memory: memory - least,
-            ..Options::default()
-        };
+        let options = Options::default()
+            .with_heap(heap as usize)
+            .with_resident(resident)
+            .with_read_size(read)
+            .with_threads(0)
+            .with_read_threads(0)
+            .with_file_memory(memory - least);
         let limits = options.file_limits();
         Ok(Session {
             player: Player::new(options)?,

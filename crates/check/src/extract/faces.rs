@@ -2,7 +2,7 @@
 
 use meshreel::SourceMap;
 use meshreel::raw::record::MeshRecord;
-use meshreel::raw::source_faces::{FaceOrigin, source_faces};
+use meshreel::raw::record::source_faces::{FaceOrigin, source_faces};
 
 /// The form of extracted faces, for a file that has the source map of its meshes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

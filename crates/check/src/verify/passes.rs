@@ -12,7 +12,7 @@ use super::{
 use crate::error::error;
 use crate::requested::{RequestedOptions, RigMode};
 use meshreel::Reel;
-use meshreel::raw::kind;
+use meshreel::raw::format::kind;
 use meshreel::raw::record::Method;
 use meshreel_scene::sample::{self, World};
 use meshreel_scene::{Error, MeshId, Scene, TIME_TOLERANCE, hidden, node_clip, rig as rigged};

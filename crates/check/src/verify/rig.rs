@@ -11,7 +11,7 @@ use crate::skinning::rig_matrices;
 use crate::verify::plan::Verification;
 use glam::{DMat4, DQuat};
 use meshreel::clip::{Clip, SkeletonRecord, blend};
-use meshreel::raw::kind;
+use meshreel::raw::format::kind;
 use meshreel::{MeshRig, Transform};
 use meshreel_scene::rig::is_driven;
 use meshreel_scene::{DrivenMesh, Error, Qvv, Skeleton, Skin};

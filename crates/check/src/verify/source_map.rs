@@ -5,7 +5,7 @@
 use crate::verify::channels::Normals;
 use crate::verify::plan::MeshPair;
 use meshreel::SourceMap;
-use meshreel::raw::source_faces::source_faces;
+use meshreel::raw::record::source_faces::source_faces;
 use meshreel_scene::Winding;
 use meshreel_scene::sample::Faces;
 

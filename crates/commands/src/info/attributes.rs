@@ -22,7 +22,7 @@ pub struct AttributeInfo {
 /// Returns all attributes of a file.
 pub fn infos(reel: &Reel) -> Result<Vec<AttributeInfo>, meshreel::Error> {
     let mut out = Vec::new();
-    for NodePartAttributes { nodes, attributes } in reel.all_part_attributes()? {
+    for NodePartAttributes { nodes, attributes, .. } in reel.all_part_attributes()? {
         let path = |&n: &u32| reel.description().nodes[n as usize].path.clone();
         let nodes: Vec<String> = nodes.iter().map(path).collect();
         out.extend(attributes.iter().map(|attribute| AttributeInfo {

@@ -185,7 +185,7 @@ impl SubTrackCounts {
 pub fn infos(reel: &Reel) -> Result<Vec<ClipInfo>, Failure> {
     let clips = reel.clips()?;
     // Tables of clip layers, one for each clip that has layers.
-    let mut tables = (reel.chunks().iter()).filter(|chunk| chunk.kind == meshreel::raw::kind::LAYERS);
+    let mut tables = (reel.chunks().iter()).filter(|chunk| chunk.kind == meshreel::raw::format::kind::LAYERS);
     let info = |clip: &meshreel::clip::Clip| {
         let (samples, layers) = (clip.samples(), ClipLayerInfo::from_clip(clip));
         let table = (!layers.is_empty()).then(|| tables.next()).flatten();

@@ -12,7 +12,7 @@ use super::rigs::{self, RigInfo};
 use crate::failure::Failure;
 use crate::reels;
 use meshreel::raw::format::CHUNK_ENTRY_SIZE;
-use meshreel::raw::kind;
+use meshreel::raw::format::kind;
 use meshreel::raw::record::{Coding, Method, NodeRecord, Semantic, StreamRecord, Visibility};
 use meshreel::{FrameDecoder, FrameKind, Reel};
 use meshreel_compile::advice::{self, Advice};
@@ -274,7 +274,7 @@ fn frame_table(reel: &Reel) -> Vec<FrameInfo> {
             time: reel.time(frame),
             kind: match reel.frame_kind(frame) {
                 FrameKind::Index => "index",
-                FrameKind::Predicted => "between",
+                _ => "between",
             },
             with: (with != frame).then_some(with),
             bytes: if with == frame { chunk.size } else { 0 },

@@ -16,7 +16,7 @@ fn view(eye: [f32; 3]) -> InstanceView {
     ];
     let moved: [f32; 4] = std::array::from_fn(|k| (0..3).map(|c| clip[c][k] * eye[c]).sum());
     clip[3].iter_mut().zip(moved).for_each(|(out, by)| *out -= by);
-    InstanceView::new(&clip, eye, &Projection { angle: std::f32::consts::FRAC_PI_2, height: 1000.0 })
+    InstanceView::new(&clip, eye, &Projection::new(std::f32::consts::FRAC_PI_2, 1000.0))
 }
 
 #[test]
@@ -26,7 +26,7 @@ fn f07_f08_what_is_drawn_of_a_cloud_is_what_the_cpu_says() {
         return;
     };
     let level = |first: u32, error: f32| ModelLod { indices: [first, 36], base_vertex: 7, error };
-    let model = |centre, levels, sprite| Model { centre, radius: 1.5, lods: levels, sprite };
+    let model = |centre, levels, sprite| Model::new(centre, 1.5, levels).with_sprite(sprite);
     let palette = Palette(vec![
         model([0.0; 3], vec![level(0, 0.0), level(36, 0.02), level(72, 0.3)], true),
         model([0.5, -1.0, 2.0], vec![level(108, 0.0), level(144, 0.1)], false),

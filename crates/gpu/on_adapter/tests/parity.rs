@@ -44,7 +44,7 @@ fn e20_a_card_gives_what_its_twin_gives() {
         let plan = ReelPlan::new(&reel, |m| first.mesh(m)).unwrap();
         let view = FrameView::between(&first, &second, 0.0, Pace::default()).unwrap();
         let start = DecoderPair { first: &first, second: &second, view };
-        let budget = Budget { previous: true, ..Budget::default() };
+        let budget = Budget::default().with_previous(true);
         let mut gpu = GpuReel::new((&device, &queue), &mut shaders, &start, layout.clone(), budget).unwrap();
         let mut output = gpu.output(&device, &shaders);
         let mut before: Vec<Option<Vec<u8>>> = vec![None; plan.meshes.len()];
@@ -53,7 +53,7 @@ fn e20_a_card_gives_what_its_twin_gives() {
         for (frame, blend) in [(0, 0.0), (0, 0.5), (frames / 2, 0.3), (frames - 1, 0.0)] {
             first.decode(frame).unwrap();
             second.decode((frame + 1).min(frames - 1)).unwrap();
-            let view = FrameView::between(&first, &second, blend, Pace { span: 0.5, speed: 1.0 }).unwrap();
+            let view = FrameView::between(&first, &second, blend, Pace::new(0.5, 1.0)).unwrap();
             let shown = DecoderPair { first: &first, second: &second, view };
             let mut encoder = device.create_command_encoder(&Default::default());
             let done = gpu.update(&shaders, &queue, &mut encoder, &mut [(&mut output, &shown)]).unwrap();
@@ -224,7 +224,7 @@ fn e21_a_lost_device_is_followed_by_another_and_workgroups_of_any_size_give_the_
     let (device, queue, _) = meshreel_gpu_on_adapter::device().unwrap();
     assert_eq!(made(&device, &queue), before);
     // A ring that does not hold two frames is refused before anything is made.
-    let budget = Budget { ring: 8, ..Budget::default() };
+    let budget = Budget::default().with_ring(8);
     let refused =
         GpuReel::new((&device, &queue), &mut Shaders::new(&device), &shown, VertexLayout::default(), budget);
     assert!(refused.err().is_some_and(|error| error.to_string().contains("ring")));
@@ -282,9 +282,9 @@ fn e20_a_card_decodes_units_of_preset_fast() {
     let mut decoded = 0;
     for path in files() {
         let bytes = std::fs::read(&path).unwrap();
-        let limits = Limits { points: false, ..Limits::default() };
+        let limits = Limits::default().with_points(false);
         let mut player =
-            Player::new(Options { threads: 0, read_threads: 0, limits, ..Options::default() }).unwrap();
+            Player::new(Options::default().with_threads(0).with_read_threads(0).with_limits(limits)).unwrap();
         let file = player.open_bytes(Arc::new(bytes));
         let instance = player.add_instance(file).unwrap();
         player.command(instance, Command::Repeat(Repeat::Loop));
@@ -372,7 +372,7 @@ fn e20_positions_and_velocities_in_sixteen_bits() {
     let [mut first, mut second] = [0, 1].map(|_| FrameDecoder::new(&reel).unwrap());
     first.decode(3).unwrap();
     second.decode(4).unwrap();
-    let view = FrameView::between(&first, &second, 0.3, Pace { span: 0.5, speed: 1.0 }).unwrap();
+    let view = FrameView::between(&first, &second, 0.3, Pace::new(0.5, 1.0)).unwrap();
     let shown = DecoderPair { first: &first, second: &second, view };
     let made = |position, velocity| {
         let attributes = [(VertexChannel::Position, position), (VertexChannel::Velocity, velocity)];

@@ -21,7 +21,7 @@ impl FrameSource for ShownFrames {
 }
 
 /// Two decoders of one file, with the view between their frames.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct DecoderPair<'a> {
     /// The frame at blend 0.
     pub first: &'a FrameDecoder,

@@ -118,6 +118,7 @@ pub enum BindingLayout {
 
 impl BindingLayout {
     /// Returns the kinds of its bindings, in order.
+    #[must_use]
     pub fn kinds(self) -> &'static [BindingKind] {
         use BindingKind::{Read, ReadWithOffset, Uniform, Written};
         match self {
@@ -139,6 +140,7 @@ pub enum ShaderProgram {
 
 impl ShaderProgram {
     #[allow(missing_docs)]
+    #[must_use]
     pub fn wgsl(self) -> String {
         match self {
             ShaderProgram::Passes => shaders::wgsl(),
@@ -147,6 +149,7 @@ impl ShaderProgram {
     }
 
     #[allow(missing_docs)]
+    #[must_use]
     pub fn layout(self) -> BindingLayout {
         match self {
             ShaderProgram::Passes => BindingLayout::Passes,

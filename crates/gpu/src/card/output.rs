@@ -72,6 +72,12 @@ pub struct CardOutput<T: CardTypes> {
     meshes: Vec<OutputMesh<T>>,
 }
 
+impl<T: CardTypes> std::fmt::Debug for CardOutput<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CardOutput").field("meshes", &self.meshes.len()).finish_non_exhaustive()
+    }
+}
+
 /// A range of bytes of a buffer.
 #[derive(Debug, Clone)]
 pub struct BufferRange<B> {

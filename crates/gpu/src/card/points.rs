@@ -38,7 +38,7 @@ impl<T: CardTypes> UnitShaders<T> {
         let mut made = |pass: UnitPass, wide| {
             card.pipeline(ShaderProgram::Units, pass.entry(), &units::constants(wide, group))
         };
-        let pipelines = UnitPass::ALL.map(|pass| [false, true].map(|wide| made(pass, wide)));
+        let pipelines = std::array::from_fn(|at| [false, true].map(|wide| made(UnitPass::ALL[at], wide)));
         let mut words = vec![0u32; MAX_LEVELS * LEVEL_STRIDE / 4];
         (0..MAX_LEVELS).for_each(|level| words[level * LEVEL_STRIDE / 4] = level as u32);
         let levels = card.buffer("meshreel levels", (MAX_LEVELS * LEVEL_STRIDE) as u64, BufferUsage::Uniform);

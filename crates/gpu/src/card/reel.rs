@@ -20,11 +20,25 @@ use std::path::Path;
 
 /// The card memory that a file may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+#[must_use]
 pub struct Budget {
-    /// Bytes of its ring: at least two frames for each output.
+    /// Bytes of its ring: at least two frames for each output. Default 64 MiB.
     pub ring: u64,
-    /// Whether outputs keep the vertices of the moment before, for motion vectors.
+    /// Whether outputs keep the vertices of the moment before, for motion vectors. Default `false`.
     pub previous: bool,
+}
+
+impl Budget {
+    /// Sets [`Budget::ring`].
+    pub fn with_ring(self, ring: u64) -> Budget {
+        Budget { ring, ..self }
+    }
+
+    /// Sets [`Budget::previous`].
+    pub fn with_previous(self, previous: bool) -> Budget {
+        Budget { previous, ..self }
+    }
 }
 
 impl Default for Budget {
@@ -61,6 +75,15 @@ pub struct CardReel<T: CardTypes> {
     meshes: Vec<MeshBuffers<T>>,
     staging: Vec<u32>,
     room: SlotScratch,
+}
+
+impl<T: CardTypes> std::fmt::Debug for CardReel<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CardReel")
+            .field("meshes", &self.meshes.len())
+            .field("budget", &self.budget)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<T: CardTypes> CardReel<T> {
@@ -104,7 +127,7 @@ impl<T: CardTypes> CardReel<T> {
                 let what = format!("a binding for mesh {number}");
                 return Err(Error::limit(Path::new(CARD_NAME), what, largest, most));
             }
-            let passes = Pass::ALL.into_iter().filter(|pass| mesh.variant().has(*pass));
+            let passes = Pass::ALL.iter().copied().filter(|pass| mesh.variant().has(*pass));
             let passes = passes.filter(|pass| *pass != Pass::Vertices || !layout.is_pulled());
             let constants = shaders::constants(mesh.variant(), &layout, group);
             let mut made = |pass: Pass| card.pipeline(ShaderProgram::Passes, pass.entry(), &constants);
@@ -278,7 +301,7 @@ impl<T: CardTypes> CardReel<T> {
         }
         out.dispatches += dispatches as u32;
         card.pass("meshreel", &mut |pass| {
-            for which in Pass::ALL {
+            for &which in Pass::ALL {
                 for (output, _) in outputs.iter() {
                     for dispatch in output.dispatches().iter().filter(|dispatch| dispatch.pass == which) {
                         let pipelines = &self.meshes[dispatch.mesh].pipelines;

@@ -2,6 +2,7 @@
 
 /// The work of an update.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct UpdateStatistics {
     /// The number of frames that were uploaded.
     pub frames: u32,

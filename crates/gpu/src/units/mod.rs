@@ -64,6 +64,7 @@ uniform! {
 
 impl UnitParams {
     /// Returns the parameters of a unit whose words lie `words` words behind the start of the buffer.
+    #[must_use]
     pub fn offset_by(mut self, words: u32) -> UnitParams {
         for bit in [&mut self.flags, &mut self.codes, &mut self.masks, &mut self.fields] {
             *bit += 32 * words;
@@ -80,6 +81,7 @@ pub const UNIT_STRIDE: usize = size_of::<UnitParams>().next_multiple_of(256);
 
 /// An entry point of the shader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum UnitPass {
     /// Computes the offsets of the fields of blocks.
     Offsets,
@@ -93,9 +95,10 @@ pub enum UnitPass {
 
 impl UnitPass {
     /// All entry points, in order.
-    pub const ALL: [UnitPass; 4] = [UnitPass::Offsets, UnitPass::Coarse, UnitPass::Fine, UnitPass::Frames];
+    pub const ALL: &[UnitPass] = &[UnitPass::Offsets, UnitPass::Coarse, UnitPass::Fine, UnitPass::Frames];
 
     /// Returns the name of the entry point.
+    #[must_use]
     pub fn entry(self) -> &'static str {
         match self {
             UnitPass::Offsets => "offsets",
@@ -108,6 +111,7 @@ impl UnitPass {
 
 /// A dispatch of a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct UnitDispatch {
     /// The entry point.
     pub pass: UnitPass,
@@ -119,6 +123,7 @@ pub struct UnitDispatch {
 
 /// The data of a mesh that is the same for all units.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct UnitPlan {
     /// `true` if points have 32 bits.
     pub wide: bool,
@@ -170,11 +175,13 @@ impl UnitPlan {
     }
 
     /// Returns the words of a point in the ring of points.
+    #[must_use]
     pub fn point_words(&self) -> usize {
         if self.wide { 4 } else { 2 }
     }
 
     /// Returns the scratch words between the passes.
+    #[must_use]
     pub fn scratch_words(&self) -> usize {
         self.params.innovations as usize + MAX_UNIT_FRAMES * self.points * if self.wide { 3 } else { 2 }
     }
@@ -240,6 +247,7 @@ impl UnitPlan {
 /// | 3 | storage | between the passes |
 /// | 4 | storage | ring of points |
 /// | 5 | uniform, with an offset | the level of [`UnitDispatch`], a word |
+#[must_use]
 pub fn wgsl() -> String {
     let bindings = [
         "var<uniform> p: UnitParams",
@@ -256,6 +264,7 @@ pub fn wgsl() -> String {
 }
 
 /// Returns the override constants of the pipelines of a mesh.
+#[must_use]
 pub fn constants(wide: bool, group: u32) -> [(&'static str, f64); 2] {
     [("GROUP", f64::from(group)), ("WIDE", f64::from(u8::from(wide)))]
 }

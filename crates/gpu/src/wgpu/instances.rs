@@ -11,6 +11,7 @@ use wgpu::util::{BufferInitDescriptor, DeviceExt};
 const DRAW_STRIDE: usize = 256;
 
 /// A palette of models on a cloud of transforms.
+#[derive(Debug)]
 pub struct Instances {
     draws: Vec<PaletteDraw>,
     /// The largest number of instances.
@@ -83,7 +84,7 @@ impl Instances {
             max_instances: most,
             count: 0,
             group: DEFAULT_WORKGROUP_SIZE,
-            passes: InstancePass::ALL.map(pass).into(),
+            passes: InstancePass::ALL.iter().copied().map(pass).collect(),
             bindings: bind(device, &bindings, &buffers.map(|buffer| (buffer, 0))),
             view,
             transforms,

@@ -11,6 +11,7 @@ use std::path::Path;
 type PipelineKey = (ShaderProgram, &'static str, Vec<(&'static str, u64)>);
 
 /// The shaders on a device, and the pipelines that were created from them.
+#[derive(Debug)]
 pub struct Shaders {
     bindings: wgpu::BindGroupLayout,
     /// The layout for vertex shaders that fetch vertices.

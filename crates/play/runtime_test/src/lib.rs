@@ -76,7 +76,7 @@ pub fn play(bytes: Vec<u8>) -> Result<usize, Error> {
         }
         expected.push(checksum(&all));
     }
-    let options = Options { threads: 0, read_threads: 0, heap: 16 << 20, ..Options::default() };
+    let options = Options::default().with_threads(0).with_read_threads(0).with_heap(16 << 20);
     let mut player = Player::new(options)?;
     let file = player.open_bytes(bytes);
     let instance = player.add_instance(file).expect("a file that is open");

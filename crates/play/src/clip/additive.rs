@@ -8,6 +8,7 @@ use meshreel_codec::transform::Transform;
 
 /// The way in which an additive pose is applied to a base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Additive {
     /// In the base's space: base · additive.
     Relative,
@@ -19,6 +20,7 @@ pub enum Additive {
 
 impl Additive {
     /// Returns the transform that changes nothing when it is added to a base.
+    #[must_use]
     pub fn identity(self) -> Transform {
         Transform {
             scale: match self {

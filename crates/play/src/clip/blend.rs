@@ -83,6 +83,7 @@ pub fn object_space_masked(mask: &Mask, parents: &[u32], local: &[Transform], ou
 
 /// Returns the object-space matrix of one joint, from the local transforms of it and its ancestors; `None` if
 /// there is no such joint.
+#[must_use]
 pub fn object_joint(parents: &[u32], local: &[Transform], joint: usize) -> Option<[[f32; 4]; 3]> {
     let mut out = joint_matrix(None, local.get(joint)?);
     let mut at = joint;

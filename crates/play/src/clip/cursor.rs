@@ -16,6 +16,7 @@ use meshreel_codec::transform::Transform;
 /// A place in a clip, with the memory that playing it needs. It keeps what was decoded last, so forward and
 /// reverse playback decode everything once. Threads share a [`Clip`] and have a cursor each.
 #[derive(Debug)]
+#[must_use]
 pub struct ClipCursor {
     clip: Clip,
     state: CursorState,
@@ -60,6 +61,7 @@ impl ClipCursor {
     }
 
     /// Returns the clip that it plays.
+    #[must_use]
     pub fn clip(&self) -> &Clip {
         &self.clip
     }

@@ -33,6 +33,7 @@ use super::open::TierSource;
 use super::opened::{Clip, ClipForm};
 use crate::reel::limits::Limits;
 use crate::reel::open_file::Reel;
+use crate::setters::setters;
 use crate::stream::io::{
     AsyncSource, BlockingSource, FinishedReads, PositionedSource, QueuedRead, ReadRequest, ReadToken,
 };
@@ -48,11 +49,21 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 /// Memory and threads of a database.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
+#[must_use]
 pub struct DatabaseOptions {
     /// Bytes of memory for chunks; rounded down to whole chunks of the largest size in the file.
+    /// Default 4 MiB.
     pub memory: u64,
-    /// The number of threads that read, for files and memory.
+    /// The number of threads that read, for files and memory. Default 1; with 0 the tick reads.
     pub threads: usize,
+}
+
+impl DatabaseOptions {
+    setters! {
+        with_memory(memory: u64);
+        with_threads(threads: usize);
+    }
 }
 
 impl Default for DatabaseOptions {
@@ -72,6 +83,7 @@ pub struct LayerTier {
 
 /// The number of chunks and bytes of a part, and how many of them are in memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LayerTierState {
     /// The number of its chunks.
     pub chunks: usize,
@@ -88,6 +100,7 @@ pub struct LayerTierState {
 
 impl LayerTierState {
     /// `true` if all chunks are in memory.
+    #[must_use]
     pub fn is_loaded(&self) -> bool {
         self.loaded == self.chunks
     }
@@ -95,6 +108,7 @@ impl LayerTierState {
 
 /// The results of one call of [`Database::tick`].
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct TickReport {
     /// The number of chunks that this tick made available.
     pub arrived: usize,
@@ -243,14 +257,17 @@ impl Database {
     }
 
     /// Returns the number of clips.
+    #[must_use]
     pub fn clip_count(&self) -> usize {
         self.clips.len()
     }
     /// Returns the file.
+    #[must_use]
     pub fn reel(&self) -> &Reel {
         &self.reel
     }
     /// Returns the bytes of a slot and the number of slots: the memory for chunks.
+    #[must_use]
     pub fn memory(&self) -> (usize, usize) {
         (self.slot_bytes, self.slots)
     }
@@ -262,6 +279,7 @@ impl Database {
     }
 
     /// Returns all parts that can be streamed, ascending.
+    #[must_use]
     pub fn layer_tiers(&self) -> Vec<LayerTier> {
         let mut parts: Vec<LayerTier> = self.chunks.iter().map(|c| c.part).collect();
         parts.sort();
@@ -270,6 +288,7 @@ impl Database {
     }
 
     /// Returns the state of a part, for one clip or for all.
+    #[must_use]
     pub fn state(&self, part: LayerTier, clip: Option<usize>) -> LayerTierState {
         let mut state = LayerTierState::default();
         for chunk in self.chunks.iter().filter(|c| c.matches(part, clip)) {

@@ -5,6 +5,7 @@ use meshreel_codec::clip::scalars::Marker;
 
 /// A marker that a step passes.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct PassedMarker<'a> {
     /// The marker.
     pub marker: &'a Marker,
@@ -16,6 +17,7 @@ pub struct PassedMarker<'a> {
 
 /// An iterator over the markers that a step passes, in that order; see [`passed_markers`].
 #[derive(Clone, Debug)]
+#[must_use = "iterators are lazy"]
 pub struct PassedMarkers<'a> {
     markers: &'a [Marker],
     from: f64,

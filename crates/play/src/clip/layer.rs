@@ -683,6 +683,7 @@ impl LayeredClip {
 
 /// The joints, samples and sizes of a layer.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct LayerInfo {
     /// The layer's name.
     pub name: String,

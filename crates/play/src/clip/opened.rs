@@ -115,42 +115,50 @@ impl Clip {
     }
 
     /// Returns its name; empty if it has none.
+    #[must_use]
     pub fn name(&self) -> &str {
         &self.shared.record.name
     }
 
     /// Returns its skeleton: names, parents, rest pose.
+    #[must_use]
     pub fn skeleton(&self) -> &SkeletonRecord {
         &self.shared.skeleton
     }
 
     /// Returns the number of joints, which is the length of a pose.
+    #[must_use]
     pub fn joints(&self) -> usize {
         self.shared.skeleton.parents.len()
     }
 
     /// Returns the number of samples, at least 1.
+    #[must_use]
     pub fn samples(&self) -> usize {
         self.shared.form.timing().0
     }
 
     /// Returns the samples per second.
+    #[must_use]
     pub fn fps(&self) -> f64 {
         self.shared.form.timing().1
     }
 
     /// Returns the time of sample 0 in seconds; the times of [`Query`](super::Query) are relative to it.
+    #[must_use]
     pub fn start(&self) -> f64 {
         self.shared.form.timing().2
     }
 
     /// Returns the seconds from the first to the last sample.
+    #[must_use]
     pub fn duration(&self) -> f64 {
         (self.samples() - 1) as f64 / self.fps()
     }
 
     /// Returns the layer of a joint: 0 for the base, others are cosmetic; 0 if there are no layers. `None` if
     /// there is no such joint.
+    #[must_use]
     pub fn joint_layer(&self, joint: usize) -> Option<u8> {
         match &self.shared.form {
             ClipForm::Layers(layers) => layers.set.table.joint_layers.get(joint).copied(),
@@ -161,23 +169,27 @@ impl Clip {
     }
 
     /// Returns the clip's record in the file: its name, codec and guaranteed tolerance.
+    #[must_use]
     pub fn record(&self) -> &ClipRecord {
         &self.shared.record
     }
 
     /// Returns the bytes of the streamed form, of the random-access form, or of the curves in memory.
+    #[must_use]
     pub fn form_bytes(&self) -> usize {
         self.shared.bytes
     }
 
     /// Returns the bytes that it takes in the file, where its chunk may be compressed, with its streamed
     /// pieces and without tables of layers.
+    #[must_use]
     pub fn file_bytes(&self) -> usize {
         self.shared.file_bytes
     }
 
     /// Returns the side information and residuals of codec `sampled`, for tools that print the content of a
     /// clip; of the base for a clip in layers.
+    #[must_use]
     pub fn streamed(&self) -> Option<&StreamedClip> {
         match &self.shared.form {
             ClipForm::Sampled(stored, _) => Some(stored),
@@ -188,6 +200,7 @@ impl Clip {
 
     /// Returns the side information of the codecs of uniform samples, `sampled` and `random-access`: kinds of
     /// sub-tracks and quantization steps; of the base for a clip in layers.
+    #[must_use]
     pub fn sampled_header(&self) -> Option<&ClipHeader> {
         match &self.shared.form {
             ClipForm::RandomAccess(form) => Some(&form.base().layout.header),
@@ -196,6 +209,7 @@ impl Clip {
     }
 
     /// Returns the keys of codec `curve`; `None` for other codecs.
+    #[must_use]
     pub fn curves(&self) -> Option<&CurveClip> {
         match &self.shared.form {
             ClipForm::Curve(curves) => Some(curves),
@@ -204,6 +218,7 @@ impl Clip {
     }
 
     /// Returns the joints, samples and sizes of each layer; empty if there are none.
+    #[must_use]
     pub fn layers(&self) -> Vec<LayerInfo> {
         match &self.shared.form {
             ClipForm::Layers(layers) => layers.infos(),
@@ -215,6 +230,7 @@ impl Clip {
 
     /// Returns the clip limited to `tiers[l]` tiers of each layer `l`. With 0 the layer is not played, so
     /// that its joints are in the bind pose. Layers beyond the list are played whole.
+    #[must_use]
     pub fn with_tiers(&self, tiers: &[usize]) -> Clip {
         Clip { shared: self.shared.clone(), tiers: tiers.into() }
     }

@@ -138,11 +138,13 @@ impl<const N: usize> SoaTransforms<N> {
     };
 
     /// Returns the number of items for `joints` joints.
+    #[must_use]
     pub fn item_count(joints: usize) -> usize {
         joints.div_ceil(N)
     }
 
     /// Returns the transform of a lane.
+    #[must_use]
     pub fn lane(&self, lane: usize) -> Transform {
         Transform {
             rotation: self.rotation.map(|row| row[lane]),

@@ -1,10 +1,12 @@
 //! Queries to a clip: a time, how samples around it are used, and which joints are wanted.
 
+use crate::setters::setters;
 use meshreel_codec::clip::random_access::InterpolationWeights;
 use meshreel_codec::clip::record::SkeletonRecord;
 
 /// The treatment of times outside the clip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Repeats {
     /// The first or last sample is held.
     Clamp,
@@ -14,6 +16,7 @@ pub enum Repeats {
 
 /// The treatment of times between samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Rounding {
     /// Normalized linear interpolation of rotations, linear interpolation of the rest.
     None,
@@ -31,10 +34,12 @@ pub enum Rounding {
 /// use meshreel::clip::{Mask, Query, Rounding};
 ///
 /// let hands = Mask::from_joints(31, [12, 13, 19, 20]);
-/// let query = Query::new(1.25).wrapped().rounded(Rounding::Nearest).only(&hands);
+/// let query = Query::new(1.25).wrapped().with_rounding(Rounding::Nearest).with_mask(&hands);
 /// assert_eq!(query.seconds, 1.25);
 /// ```
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+#[must_use]
 pub struct Query<'a> {
     /// Seconds after the first sample.
     pub seconds: f64,
@@ -55,23 +60,19 @@ impl<'a> Query<'a> {
         Query { seconds, repeats: Repeats::Clamp, rounding: Rounding::None, roundings: &[], mask: None }
     }
 
-    /// Makes the clip repeat.
+    /// Makes the clip repeat: [`Query::repeats`] is [`Repeats::Wrap`].
     pub fn wrapped(self) -> Query<'a> {
-        Query { repeats: Repeats::Wrap, ..self }
+        self.with_repeats(Repeats::Wrap)
     }
 
-    /// Rounds all joints alike.
-    pub fn rounded(self, rounding: Rounding) -> Query<'a> {
-        Query { rounding, ..self }
+    setters! {
+        with_repeats(repeats: Repeats);
+        with_rounding(rounding: Rounding);
+        with_roundings(roundings: &'a [Rounding]);
     }
 
-    /// Rounds each joint by itself.
-    pub fn rounded_each(self, roundings: &'a [Rounding]) -> Query<'a> {
-        Query { roundings, ..self }
-    }
-
-    /// Selects some joints only.
-    pub fn only(self, mask: &'a Mask) -> Query<'a> {
+    /// Sets [`Query::mask`].
+    pub fn with_mask(self, mask: &'a Mask) -> Query<'a> {
         Query { mask: Some(mask), ..self }
     }
 
@@ -133,6 +134,7 @@ impl Rounding {
     /// Returns the interpolation weight between two samples for a time at `part` of the way from one to the
     /// next.
     #[inline]
+    #[must_use]
     pub fn weight(self, part: f32) -> f32 {
         match self {
             Rounding::None => part,
@@ -145,6 +147,7 @@ impl Rounding {
 
 /// A set of a skeleton's joints.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
 pub struct Mask {
     joints: Vec<bool>,
 }
@@ -183,6 +186,7 @@ impl Mask {
 
     /// `true` if joint `j` is in the set.
     #[inline]
+    #[must_use]
     pub fn contains(&self, j: usize) -> bool {
         self.joints.get(j).copied().unwrap_or(false)
     }
@@ -195,6 +199,7 @@ impl Mask {
     }
 
     /// Returns the number of joints in the set.
+    #[must_use]
     pub fn count(&self) -> usize {
         self.joints.iter().filter(|wanted| **wanted).count()
     }

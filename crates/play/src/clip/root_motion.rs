@@ -14,6 +14,7 @@ use meshreel_codec::transform::Transform;
 
 /// The part of a joint's motion that becomes the character's.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum RootMotion {
     /// The whole motion.
     All,
@@ -124,6 +125,7 @@ impl RootMotion {
 
     /// Returns the transform that stays with the joint when the character takes its motion: R⁻¹ · `joint`,
     /// where R is the character's part. Put it in the joint's place in the pose.
+    #[must_use]
     pub fn in_place(self, joint: &Transform) -> Transform {
         let whole = RootMotion::All.rigid_part(joint);
         let rest = self.rigid_part(joint).inverse().times(&whole);

@@ -8,6 +8,7 @@ use meshreel_codec::clip::scalars::{Marker, ScalarTrack};
 
 impl Clip {
     /// Returns the scalar tracks, each of one to four values, such as the weights of morph targets.
+    #[must_use]
     pub fn scalar_tracks(&self) -> &[ScalarTrack] {
         &self.shared.scalars.tracks
     }
@@ -41,6 +42,7 @@ impl Clip {
     }
 
     /// Returns the events, in order of time.
+    #[must_use]
     pub fn markers(&self) -> &[Marker] {
         &self.shared.scalars.markers
     }

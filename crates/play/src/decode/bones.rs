@@ -1,5 +1,6 @@
 //! The bones of a mesh that parts or bones move, for callers that pose it themselves.
 
+use crate::debug::impl_debug;
 use crate::reel::fixed_point::{FixedPointStream, PositionDecoder, affine_handles};
 use crate::reel::frame::{FrameData, array};
 use crate::reel::layout::BonesLayout;
@@ -12,11 +13,14 @@ use meshreel_codec::transform::Transform;
 /// the mesh's space. Positions from the decoder are also rounded to the fixed-point positions of the stream,
 /// and corrected if the point has a residual.
 #[derive(Clone, Copy)]
+#[must_use]
 pub struct BonesView<'a> {
     pub(crate) skin: &'a Skin,
     pub(crate) vertex_points: &'a [u32],
     frame: Option<(FrameData<'a>, BonesLayout)>,
 }
+
+impl_debug!("BonesView", BonesView<'_>, |bones| { count: bones.count() });
 
 /// The rows of a 3 × 4 matrix from rest positions to a frame.
 pub type BoneMatrix = [[f32; 4]; 3];
@@ -38,22 +42,26 @@ impl<'a> BonesView<'a> {
 
     /// Returns the number of bones. The first [`BonesView::rigid_count`] are rigid (rotation, translation,
     /// scale); the others are affine.
+    #[must_use]
     pub fn count(&self) -> usize {
         self.skin.rig.bones()
     }
 
     /// Returns the number of rigid bones.
+    #[must_use]
     pub fn rigid_count(&self) -> usize {
         self.skin.bones.rigid as usize
     }
 
     /// Returns the number of points, each of one vertex or several, that have a residual because bones alone
     /// exceed the tolerance.
+    #[must_use]
     pub fn points_with_residual(&self) -> usize {
         self.skin.rig.coded.len()
     }
 
     /// Returns for each vertex whether it has such a residual. Allocates.
+    #[must_use]
     pub fn vertices_with_residual(&self) -> Vec<bool> {
         let mut points = vec![false; self.skin.rig.rest.len()];
         for &point in &self.skin.rig.coded {
@@ -64,6 +72,7 @@ impl<'a> BonesView<'a> {
 
     /// Returns the distance of each vertex from where bones alone would put it, in the mesh's space; `None`
     /// without a frame. Allocates.
+    #[must_use]
     pub fn residuals(&self) -> Option<Vec<f32>> {
         let (frame, places) = &self.frame?;
         let length = |r: [f32; 3]| (r[0] * r[0] + r[1] * r[1] + r[2] * r[2]).sqrt();
@@ -81,6 +90,7 @@ impl<'a> BonesView<'a> {
     }
 
     /// Returns the position of a vertex at rest. Panics if there is no such vertex.
+    #[must_use]
     pub fn rest_position(&self, vertex: usize) -> [f32; 3] {
         self.skin.rig.rest[self.vertex_points[vertex] as usize]
     }
@@ -92,6 +102,7 @@ impl<'a> BonesView<'a> {
     }
 
     /// Returns the matrices of all bones, one after the other. Allocates.
+    #[must_use]
     pub fn matrices(&self) -> Vec<BoneMatrix> {
         let grid = FixedPointGrid { unit: 1.0, centre: [0.0; 3], steps: [1; LAYERS] };
         let mut out = vec![Matrix::default(); self.count() + 1];

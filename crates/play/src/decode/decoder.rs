@@ -7,6 +7,7 @@
 //! allocated with the first of their frames.
 
 use crate::Error;
+use crate::debug::impl_debug;
 use crate::decode::frame_slots::{FrameSlots, Step};
 use crate::decode::matrix;
 use crate::decode::mesh::MeshView;
@@ -44,6 +45,8 @@ pub struct FrameDecoder {
     counted: Vec<bool>,
 }
 
+impl_debug!("FrameDecoder", FrameDecoder, |decoder| { reel: decoder.reel, frame: decoder.frame() });
+
 impl FrameDecoder {
     /// Creates a decoder: reads the static data (once per [`Reel`]) and allocates all buffers.
     pub fn new(reel: &Reel) -> Result<FrameDecoder, Error> {
@@ -76,23 +79,27 @@ impl FrameDecoder {
     }
 
     /// Returns the file.
+    #[must_use]
     pub fn reel(&self) -> &Reel {
         &self.reel
     }
 
     /// Returns each mesh's share of the compressed bytes of all frames read so far, for tools that print
     /// sizes. Each frame counts once, even if it is decoded again.
+    #[must_use]
     pub fn mesh_bytes(&self) -> &[f64] {
         &self.mesh_bytes
     }
 
     /// Returns each stream's part of the mesh's bytes; 0 for a mesh whose faces change, as its streams are
     /// coded together. Panics if there is no such mesh.
+    #[must_use]
     pub fn stream_bytes(&self, mesh: usize) -> &[f64] {
         &self.stream_bytes[mesh]
     }
 
     /// Returns the number of the frame that is shown.
+    #[must_use]
     pub fn frame(&self) -> Option<usize> {
         self.current.map(|c| c.0)
     }
@@ -117,6 +124,7 @@ impl FrameDecoder {
     }
 
     /// `true` if a node's own mesh is shown. Panics if there is no such node.
+    #[must_use]
     pub fn visible(&self, node: usize) -> bool {
         match self.reel.description().nodes[node].visibility {
             Visibility::Always => true,
@@ -129,6 +137,7 @@ impl FrameDecoder {
     }
 
     /// Returns the transform of a node relative to its parent. Panics if there is no such node.
+    #[must_use]
     pub fn transform(&self, node: usize) -> Transform {
         let rest = self.reel.description().nodes[node].rest;
         let number = self.reel.layout().transform_indices[node];
@@ -139,6 +148,7 @@ impl FrameDecoder {
     /// Returns the object-to-world matrix of a node, row-major: the product of its own and its ancestors'
     /// matrices in f64. (A node whose mesh is baked has the identity: the vertices are in world space.)
     /// Panics if there is no such node.
+    #[must_use]
     pub fn world(&self, node: usize) -> [[f64; 4]; 3] {
         self.world_matrices[node]
     }

@@ -1,6 +1,7 @@
 //! A mesh of a decoded frame: indices, quantized values for a GPU, and floats in the caller's buffers.
 
 use crate::Error;
+use crate::debug::impl_debug;
 use crate::decode::bones::BonesView;
 use crate::reel::end_states::EndState;
 use crate::reel::fixed_point::{self, FixedPointStream, VertexBlock};
@@ -21,6 +22,7 @@ use meshreel_codec::record::{Coding, MeshRecord, Method, Semantic};
 
 /// One mesh in one frame. Valid until the decoder moves on.
 #[derive(Clone, Copy)]
+#[must_use]
 pub struct MeshView<'a> {
     record: &'a MeshRecord,
     /// Whether animated vertex attributes are decoded.
@@ -47,6 +49,12 @@ pub struct MeshView<'a> {
     frame: Option<(usize, FrameData<'a>)>,
     end_state: Option<EndState>,
 }
+
+impl_debug!("MeshView", MeshView<'_>, |mesh| {
+    path: mesh.record.path,
+    vertices: mesh.vertices,
+    indices: mesh.indices.len(),
+});
 
 impl<'a> MeshView<'a> {
     /// Returns the mesh in a frame; without one in its first frame, and an empty fluid mesh.
@@ -103,34 +111,41 @@ impl<'a> MeshView<'a> {
 
     /// Returns the end state that the mesh is in, if nothing of it is decoded in this frame: vertices that
     /// were computed before are still valid.
+    #[must_use]
     pub fn end_state(&self) -> Option<EndState> {
         self.end_state
     }
 
     /// Returns the mesh's record in the description.
+    #[must_use]
     pub fn record(&self) -> &'a MeshRecord {
         self.record
     }
     /// Returns the number of vertices of this frame; 0 for a mesh that brings its own vertices but is not
     /// shown anywhere.
+    #[must_use]
     pub fn vertex_count(&self) -> usize {
         self.vertices as usize
     }
     /// Returns the number of points of the source mesh in this frame.
+    #[must_use]
     pub fn source_points(&self) -> u32 {
         self.source_points
     }
     /// Returns the point of each vertex of a fluid mesh: vertices at one place with different attributes
     /// share a point. Empty if every vertex is a point of its own.
+    #[must_use]
     pub fn fluid_points(&self) -> &'a [u32] {
         self.points
     }
     /// Returns the ids of particles, ascending, one for each vertex; empty if they have none, and for other
     /// meshes.
+    #[must_use]
     pub fn ids(&self) -> &'a [u64] {
         self.particles.map_or(&[], |particles| particles.ids)
     }
     /// Returns the number of vertices of each curve; empty if there are no curves.
+    #[must_use]
     pub fn curves(&self) -> &'a [u32] {
         self.particles.map_or(&[], |particles| particles.curves)
     }
@@ -141,15 +156,18 @@ impl<'a> MeshView<'a> {
     }
     /// Returns the indices, three per triangle, counter-clockwise seen from outside, ordered for a vertex
     /// cache.
+    #[must_use]
     pub fn indices(&self) -> &'a [u32] {
         self.indices
     }
     /// Returns the index ranges of the record's materials, in its order.
+    #[must_use]
     pub fn materials(&self) -> &'a [IndexRange] {
         self.materials
     }
     /// Returns the indices in the order of [`MeshView::visible_ranges`]; equal to [`MeshView::indices`] if
     /// all triangles are always visible.
+    #[must_use]
     pub fn indices_by_visibility(&self) -> &'a [u32] {
         self.visibility.map_or(self.indices, |visibility| &visibility.indices)
     }
@@ -166,6 +184,7 @@ impl<'a> MeshView<'a> {
     }
     /// Returns the number of LOD levels, including the mesh itself, which is level 0. Each has fewer
     /// triangles between the same vertices.
+    #[must_use]
     pub fn lod_count(&self) -> usize {
         1 + self.lods.len()
     }
@@ -179,16 +198,19 @@ impl<'a> MeshView<'a> {
     }
     /// Returns the index of a stream in the record; `None` if it does not exist or is left out
     /// ([`crate::Limits::attributes`]).
+    #[must_use]
     pub fn find_stream(&self, semantic: Semantic, set: u8) -> Option<usize> {
         let streams = &self.record.streams;
         let found = (streams.iter()).position(|s| s.semantic == semantic && s.set == set);
         found.filter(|&s| self.attributes || !self.record.is_attribute(s))
     }
     /// `true` if [`MeshView::normals_into`] can write normals.
+    #[must_use]
     pub fn has_normals(&self) -> bool {
         self.has_tangents() || self.find_stream(Semantic::Normal, 0).is_some()
     }
     /// `true` if [`MeshView::tangents_into`] can write tangents.
+    #[must_use]
     pub fn has_tangents(&self) -> bool {
         self.find_stream(Semantic::QTangent, 0).is_some()
     }
@@ -204,6 +226,7 @@ impl<'a> MeshView<'a> {
     }
 
     /// Returns the bones that move the positions; `None` if neither parts nor bones move the mesh.
+    #[must_use]
     pub fn bones(&self) -> Option<BonesView<'a>> {
         let stream = self.find_stream(Semantic::Position, 0)?;
         BonesView::new(self.fixed_point.get(stream)?, self.bones_frame())

@@ -48,6 +48,7 @@ pub(crate) fn read(
 
 /// Statistics of moving nodes whose transforms are coded as a clip, for tools.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct MovingNodes {
     /// The number of moving nodes.
     pub count: usize,

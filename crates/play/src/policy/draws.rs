@@ -11,6 +11,7 @@ pub struct PlacedMesh {
 
 /// The draws of one mesh.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct DrawGroup<'a> {
     /// The mesh, as in [`PlacedMesh::mesh`].
     pub mesh: u64,
@@ -68,6 +69,7 @@ fn sort_by_mesh(draws: &mut [PlacedMesh], order: &mut [u32]) {
 
 /// The instances that a debug view draws.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum MeshFilter {
     /// All meshes.
     #[default]
@@ -80,6 +82,7 @@ pub enum MeshFilter {
 
 impl MeshFilter {
     /// `true` if a mesh is drawn.
+    #[must_use]
     pub fn shows(self, animated: bool) -> bool {
         match self {
             MeshFilter::All => true,
@@ -90,6 +93,7 @@ impl MeshFilter {
 }
 
 /// `true` if a stream is listed: its name contains the filter, ignoring case. An empty filter lists all.
+#[must_use]
 pub fn name_matches(name: &str, filter: &str) -> bool {
     let (name, filter) = (name.as_bytes(), filter.as_bytes());
     filter.is_empty() || (name.windows(filter.len())).any(|part| part.eq_ignore_ascii_case(filter))
@@ -97,6 +101,7 @@ pub fn name_matches(name: &str, filter: &str) -> bool {
 
 /// Returns a bright colour, red, green and blue, that is the same for equal meshes and so shows what is
 /// instanced.
+#[must_use]
 pub fn mesh_colour(mesh: u64) -> [u8; 3] {
     // Consecutive numbers get distant hues, a golden turn apart.
     let hue = mesh.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;

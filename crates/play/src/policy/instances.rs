@@ -1,11 +1,14 @@
 //! The policy for one instance: what is drawn, the mesh or a stand-in, and whether it is streamed.
 
 use super::lod::LodDistances;
+use crate::setters::setters;
 use crate::time::clock::{Clock, Command, Repeat};
 
 /// The meshes that are drawn instead of a cache, by numbers of the caller's. If the first or the last is
 /// missing, the default is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+#[must_use]
 pub struct StandIns {
     /// Used while the animation is at its beginning.
     pub first: Option<u32>,
@@ -16,7 +19,23 @@ pub struct StandIns {
 }
 
 impl StandIns {
+    /// Sets [`StandIns::first`].
+    pub fn with_first(self, mesh: u32) -> StandIns {
+        StandIns { first: Some(mesh), ..self }
+    }
+
+    /// Sets [`StandIns::last`].
+    pub fn with_last(self, mesh: u32) -> StandIns {
+        StandIns { last: Some(mesh), ..self }
+    }
+
+    /// Sets [`StandIns::default`].
+    pub fn with_default(self, mesh: u32) -> StandIns {
+        StandIns { default: Some(mesh), ..self }
+    }
+
     /// Returns the stand-in for a clock's position.
+    #[must_use]
     pub fn select(&self, clock: &Clock) -> Option<u32> {
         let repeats = clock.repeat() != Repeat::Once;
         let special = if clock.position() == 0.0 {
@@ -33,7 +52,9 @@ impl StandIns {
 /// Turns parts of the system off, to measure what each costs. Work that has begun is finished, and clocks go
 /// on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Switches {
+#[non_exhaustive]
+#[must_use]
+pub struct DebugSwitches {
     /// Whether reads may start.
     pub reads: bool,
     /// Whether jobs that decompress and decode may start.
@@ -42,31 +63,40 @@ pub struct Switches {
     pub drawing: bool,
 }
 
-impl Switches {
+impl DebugSwitches {
     /// Everything is on.
-    pub const ON: Switches = Switches { reads: true, jobs: true, drawing: true };
+    pub const ON: DebugSwitches = DebugSwitches { reads: true, jobs: true, drawing: true };
     /// Everything is off.
-    pub const OFF: Switches = Switches { reads: false, jobs: false, drawing: false };
-}
+    pub const OFF: DebugSwitches = DebugSwitches { reads: false, jobs: false, drawing: false };
 
-impl Default for Switches {
-    fn default() -> Switches {
-        Switches::ON
+    setters! {
+        with_reads(reads: bool);
+        with_jobs(jobs: bool);
+        with_drawing(drawing: bool);
     }
 }
 
-/// The policy by which one instance is drawn and streamed, from its distance, [`Situation::distance`].
+impl Default for DebugSwitches {
+    fn default() -> DebugSwitches {
+        DebugSwitches::ON
+    }
+}
+
+/// The policy by which one instance is drawn and streamed, from its distance, [`InstanceState::distance`].
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+#[must_use]
 pub struct Policy {
-    /// Meshes that are drawn instead of the animation.
+    /// Meshes that are drawn instead of the animation. Default none.
     pub stand_ins: StandIns,
-    /// Distance beyond which a stand-in is drawn, if there is one.
+    /// Distance beyond which a stand-in is drawn, if there is one. Default ∞.
     pub stand_in_beyond: f32,
     /// Distance within which the instance is streamed, even before it plays; beyond it only if it is drawn.
+    /// Default 0.
     pub stream_within: f32,
-    /// The distances of the LOD levels.
+    /// The distances of the LOD levels. Default one level.
     pub lod_distances: LodDistances,
-    /// The margin of the two distances above, as in [`LodDistances::margin`].
+    /// The margin of the two distances above, as in [`LodDistances::margin`]. Default 0.05.
     pub margin: f32,
 }
 
@@ -83,9 +113,11 @@ impl Default for Policy {
 }
 
 /// The distance and visibility of an instance in this tick, as the scene knows them: the input of
-/// [`Policy::judge`].
+/// [`Policy::decide`].
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Situation {
+#[non_exhaustive]
+#[must_use]
+pub struct InstanceState {
     /// Distance from the eye, in the scene's unit. Below 0 counts as 0, NaN as infinitely far.
     pub distance: f32,
     /// `true` if it is not hidden, and in view.
@@ -94,9 +126,22 @@ pub struct Situation {
     pub ready: bool,
 }
 
-/// The picture of an instance in this tick.
+impl InstanceState {
+    /// Returns the state of an instance at a distance that is visible and ready.
+    pub fn new(distance: f32) -> InstanceState {
+        InstanceState { distance, visible: true, ready: true }
+    }
+
+    setters! {
+        with_visible(visible: bool);
+        with_ready(ready: bool);
+    }
+}
+
+/// The choice of the mesh that is drawn for an instance in this tick.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Draw {
+#[non_exhaustive]
+pub enum DrawChoice {
     /// Nothing is drawn.
     #[default]
     Nothing,
@@ -106,12 +151,14 @@ pub enum Draw {
     StandIn(u32),
 }
 
-/// The outcome of [`Policy::judge`] for one instance. The caller keeps it from one tick to the next: it
+/// The outcome of [`Policy::decide`] for one instance. The caller keeps it from one tick to the next: it
 /// remembers on which side of each distance the instance was.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Verdict {
-    /// The picture to draw in this tick.
-    pub draw: Draw,
+#[non_exhaustive]
+#[must_use]
+pub struct Decision {
+    /// The mesh to draw in this tick.
+    pub draw: DrawChoice,
     /// Whether the instance is streamed. If not, it demands nothing.
     pub stream: bool,
     far: bool,
@@ -120,9 +167,23 @@ pub struct Verdict {
 }
 
 impl Policy {
-    /// Judges an instance; `was` is the verdict of the tick before.
-    pub fn judge(&self, situation: &Situation, clock: &Clock, was: &Verdict, on: Switches) -> Verdict {
-        let distance = match situation.distance {
+    setters! {
+        with_stand_ins(stand_ins: StandIns);
+        with_stand_in_beyond(stand_in_beyond: f32);
+        with_stream_within(stream_within: f32);
+        with_lod_distances(lod_distances: LodDistances);
+        with_margin(margin: f32);
+    }
+
+    /// Decides about an instance; `was` is the decision of the tick before.
+    pub fn decide(
+        &self,
+        state: &InstanceState,
+        clock: &Clock,
+        was: &Decision,
+        on: DebugSwitches,
+    ) -> Decision {
+        let distance = match state.distance {
             d if d.is_nan() => f32::INFINITY,
             d => d.max(0.0),
         };
@@ -136,26 +197,21 @@ impl Policy {
         let stand_in = self.stand_ins.select(clock);
         let plays = !clock.stopped();
         let replaced = far && stand_in.is_some();
-        let draw = match (situation.visible && on.drawing, stand_in) {
-            (false, _) => Draw::Nothing,
-            (true, Some(mesh)) if far || !situation.ready || !plays => Draw::StandIn(mesh),
-            (true, _) if situation.ready && plays => Draw::Cache(level),
-            (true, _) => Draw::Nothing,
+        let draw = match (state.visible && on.drawing, stand_in) {
+            (false, _) => DrawChoice::Nothing,
+            (true, Some(mesh)) if far || !state.ready || !plays => DrawChoice::StandIn(mesh),
+            (true, _) if state.ready && plays => DrawChoice::Cache(level),
+            (true, _) => DrawChoice::Nothing,
         };
-        Verdict {
-            draw,
-            stream: near || (plays && situation.visible && !replaced),
-            far,
-            near,
-            lod_level: level,
-        }
+        Decision { draw, stream: near || (plays && state.visible && !replaced), far, near, lod_level: level }
     }
 }
 
-impl Verdict {
+impl Decision {
     /// Returns the command for the clock of an instance that does not play, so that its beginning is in
     /// memory when it starts.
-    pub fn command(&self, was: &Verdict, clock: &Clock) -> Option<Command> {
+    #[must_use]
+    pub fn command(&self, was: &Decision, clock: &Clock) -> Option<Command> {
         match (was.stream, self.stream) {
             (false, true) if clock.stopped() => Some(Command::StreamAt(clock.position())),
             (true, false) if clock.stopped() => Some(Command::StreamHere),

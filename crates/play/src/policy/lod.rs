@@ -1,12 +1,16 @@
 //! The choice of LOD levels by distance.
 
+use crate::setters::setters;
+
 /// Ascending distances at which one LOD level ends and the next begins. Coming nearer, the level changes back
 /// only [`LodDistances::margin`] before the distance, so that it does not flicker at the border.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+#[must_use]
 pub struct LodDistances {
     /// The distance at which level `i` ends, ascending; ∞ for levels without an end.
     pub end_distances: [f32; LodDistances::MAX_LEVELS - 1],
-    /// The hysteresis as a fraction of each distance: 0.1 for a tenth.
+    /// The hysteresis as a fraction of each distance: 0.1 for a tenth. Default 0.05.
     pub margin: f32,
 }
 
@@ -46,7 +50,12 @@ impl LodDistances {
         levels
     }
 
+    setters! {
+        with_margin(margin: f32);
+    }
+
     /// Returns the level at a distance, if it was `was` before. NaN counts as infinitely far.
+    #[must_use]
     pub fn level(&self, distance: f32, was: usize) -> usize {
         let passed = |(level, end): (usize, f32)| {
             let end = if level < was { end * (1.0 - self.margin) } else { end };
@@ -58,6 +67,8 @@ impl LodDistances {
 
 /// The camera: the size in the picture of a length at a distance.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+#[must_use]
 pub struct Projection {
     /// Vertical angle of view, radians, less than π.
     pub angle: f32,
@@ -66,12 +77,19 @@ pub struct Projection {
 }
 
 impl Projection {
+    /// Returns a projection with a vertical angle of view in radians and a height of the picture in pixels.
+    pub const fn new(angle: f32, height: f32) -> Projection {
+        Projection { angle, height }
+    }
+
     /// Returns the pixels of a length of 1 at the distance 1, across the direction of view.
+    #[must_use]
     pub fn pixels_at_one(&self) -> f32 {
         self.height / (2.0 * (self.angle / 2.0).tan())
     }
 
     /// Returns the pixels of a length at a distance; ∞ at distance 0.
+    #[must_use]
     pub fn pixels(&self, length: f32, distance: f32) -> f32 {
         match distance > 0.0 {
             true => length * self.pixels_at_one() / distance,

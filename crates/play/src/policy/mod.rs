@@ -8,5 +8,5 @@ mod lod;
 mod tests;
 
 pub use draws::{DrawGroup, MIN_INSTANCES, MeshFilter, PlacedMesh, group_draws, mesh_colour, name_matches};
-pub use instances::{Draw, Policy, Situation, StandIns, Switches, Verdict};
+pub use instances::{DebugSwitches, Decision, DrawChoice, InstanceState, Policy, StandIns};
 pub use lod::{LodDistances, Projection};

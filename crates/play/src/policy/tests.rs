@@ -23,12 +23,12 @@ fn clock(commands: &[Command], dt: f64) -> Clock {
     clock
 }
 
-fn seen(distance: f32, ready: bool) -> Situation {
-    Situation { distance, visible: true, ready }
+fn seen(distance: f32, ready: bool) -> InstanceState {
+    InstanceState { distance, visible: true, ready }
 }
 
-fn judge(policy: &Policy, situation: Situation, clock: &Clock) -> Verdict {
-    policy.judge(&situation, clock, &Verdict::default(), Switches::ON)
+fn decide(policy: &Policy, state: InstanceState, clock: &Clock) -> Decision {
+    policy.decide(&state, clock, &Decision::default(), DebugSwitches::ON)
 }
 
 #[test]
@@ -49,31 +49,31 @@ fn stand_ins_by_time() {
 #[test]
 fn stand_ins_by_distance_and_while_loading() {
     let clock = clock(&[Command::Play], 0.5);
-    let near = judge(&POLICY, seen(50.0, true), &clock);
-    assert_eq!((near.draw, near.stream), (Draw::Cache(0), true));
-    let far = judge(&POLICY, seen(130.0, true), &clock);
-    assert_eq!((far.draw, far.stream), (Draw::StandIn(3), false));
-    let loading = judge(&POLICY, seen(50.0, false), &clock);
-    assert_eq!((loading.draw, loading.stream), (Draw::StandIn(3), true));
-    let approaching = judge(&POLICY, seen(110.0, false), &clock);
-    assert_eq!((approaching.draw, approaching.stream), (Draw::StandIn(3), true));
+    let near = decide(&POLICY, seen(50.0, true), &clock);
+    assert_eq!((near.draw, near.stream), (DrawChoice::Cache(0), true));
+    let far = decide(&POLICY, seen(130.0, true), &clock);
+    assert_eq!((far.draw, far.stream), (DrawChoice::StandIn(3), false));
+    let loading = decide(&POLICY, seen(50.0, false), &clock);
+    assert_eq!((loading.draw, loading.stream), (DrawChoice::StandIn(3), true));
+    let approaching = decide(&POLICY, seen(110.0, false), &clock);
+    assert_eq!((approaching.draw, approaching.stream), (DrawChoice::StandIn(3), true));
     let none = Policy::default();
-    assert_eq!(judge(&none, seen(1e9, true), &clock).draw, Draw::Cache(0));
-    assert_eq!(judge(&none, seen(1.0, false), &clock).draw, Draw::Nothing);
+    assert_eq!(decide(&none, seen(1e9, true), &clock).draw, DrawChoice::Cache(0));
+    assert_eq!(decide(&none, seen(1.0, false), &clock).draw, DrawChoice::Nothing);
     let mut hidden = seen(50.0, true);
     hidden.visible = false;
-    assert_eq!(judge(&POLICY, hidden, &clock).draw, Draw::Nothing);
-    let no_distance = judge(&POLICY, seen(f32::NAN, true), &clock);
-    assert_eq!((no_distance.draw, no_distance.stream), (Draw::StandIn(3), false));
+    assert_eq!(decide(&POLICY, hidden, &clock).draw, DrawChoice::Nothing);
+    let no_distance = decide(&POLICY, seen(f32::NAN, true), &clock);
+    assert_eq!((no_distance.draw, no_distance.stream), (DrawChoice::StandIn(3), false));
 }
 
 #[test]
 fn streaming_starts_within_a_distance() {
     let mut clock = clock(&[], 0.0);
-    let mut was = Verdict::default();
+    let mut was = Decision::default();
     let mut told = Vec::new();
     for distance in [200.0, 121.0, 119.0, 125.0, 131.0, 133.0, 119.0] {
-        let now = POLICY.judge(&seen(distance, false), &clock, &was, Switches::ON);
+        let now = POLICY.decide(&seen(distance, false), &clock, &was, DebugSwitches::ON);
         let command = now.command(&was, &clock);
         told.push(command.is_some());
         if let Some(command) = command {
@@ -81,7 +81,7 @@ fn streaming_starts_within_a_distance() {
         }
         clock.advance(0.0);
         assert_eq!(clock.demand().spans().is_empty(), !now.stream, "{distance}");
-        assert_eq!(now.draw, Draw::StandIn(1));
+        assert_eq!(now.draw, DrawChoice::StandIn(1));
         was = now;
     }
     assert_eq!(told, [false, false, true, false, false, true, true], "with a margin");
@@ -90,11 +90,11 @@ fn streaming_starts_within_a_distance() {
 #[test]
 fn nothing_flickers_at_a_border() {
     let clock = clock(&[Command::Play], 0.5);
-    let mut was = judge(&POLICY, seen(99.0, true), &clock);
+    let mut was = decide(&POLICY, seen(99.0, true), &clock);
     let mut changes = 0;
     for step in 0..100 {
         let distance = if step % 2 == 0 { 101.0 } else { 99.0 };
-        let now = POLICY.judge(&seen(distance, true), &clock, &was, Switches::ON);
+        let now = POLICY.decide(&seen(distance, true), &clock, &was, DebugSwitches::ON);
         changes += usize::from(now.draw != was.draw);
         was = now;
     }
@@ -140,10 +140,10 @@ fn f08_levels_by_what_the_eye_sees() {
 fn kill_switches() {
     let clock = clock(&[Command::Play], 0.5);
     for distance in [1.0, 1000.0] {
-        let off = POLICY.judge(&seen(distance, true), &clock, &Verdict::default(), Switches::OFF);
-        assert_eq!(off.draw, Draw::Nothing);
+        let off = POLICY.decide(&seen(distance, true), &clock, &Decision::default(), DebugSwitches::OFF);
+        assert_eq!(off.draw, DrawChoice::Nothing);
     }
-    assert_eq!(Switches::default(), Switches::ON);
+    assert_eq!(DebugSwitches::default(), DebugSwitches::ON);
 }
 
 fn placed(meshes: &[u64]) -> Vec<PlacedMesh> {

@@ -8,6 +8,8 @@ use meshreel_codec::topology::lod::{LodBuffers, LodReader};
 
 /// An LOD level of a mesh. Its vertices are the mesh's, so one vertex buffer serves all levels.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+#[must_use]
 pub struct Lod<'a> {
     /// Three vertices per triangle, in the order of the mesh's own triangles.
     pub indices: &'a [u32],
@@ -26,6 +28,7 @@ pub struct Lod<'a> {
 /// An LOD level that owns its lists, for tools.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub struct LodTriangles {
     pub indices: Vec<u32>,
     pub materials: Vec<IndexRange>,

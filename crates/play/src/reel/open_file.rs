@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// The way in which a frame is decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum FrameKind {
     /// By itself.
     Index,
@@ -72,21 +73,25 @@ impl Reel {
     }
 
     /// Returns the file's path; "(memory)" if the bytes came from elsewhere and have no name.
+    #[must_use]
     pub fn path(&self) -> &Path {
         self.shared.reader.path()
     }
 
     /// Returns the description: nodes, meshes, options.
+    #[must_use]
     pub fn description(&self) -> &Description {
         &self.shared.description
     }
 
     /// Returns the container, for tools that print its contents.
+    #[must_use]
     pub fn reader(&self) -> &Reader {
         &self.shared.reader
     }
 
     /// Returns the number of frames, which can be 0.
+    #[must_use]
     pub fn frame_count(&self) -> usize {
         self.shared.reader.frames().len()
     }
@@ -94,31 +99,37 @@ impl Reel {
     /// Returns the named ranges of the animation, in order of time, if the source has several animations one
     /// after the other; else none. Frames are not blended from the end of one range to the beginning of the
     /// next. To play a range, pass its first and last frame to [`crate::Command::Range`].
+    #[must_use]
     pub fn ranges(&self) -> &[FrameRange] {
         &self.shared.ranges
     }
 
     /// `true` if frames lie in temporal layers, so that every second one can be left out.
+    #[must_use]
     pub fn is_layered(&self) -> bool {
         matches!(self.shared.order, DecodeOrder::Layered { .. })
     }
 
     /// Returns the frame table: times and world bounds.
+    #[must_use]
     pub fn frames(&self) -> &[FrameEntry] {
         self.shared.reader.frames()
     }
 
     /// Returns the chunk table.
+    #[must_use]
     pub fn chunks(&self) -> &[ChunkEntry] {
         self.shared.reader.chunks()
     }
 
     /// Returns the time of frame `frame` in seconds. Panics if there is no such frame.
+    #[must_use]
     pub fn time(&self, frame: usize) -> f64 {
         self.frames()[frame].time
     }
 
     /// Returns the kind of frame `frame`. Panics if there is no such frame.
+    #[must_use]
     pub fn frame_kind(&self, frame: usize) -> FrameKind {
         match self.unit_chunk(self.unit_of(frame)).kind {
             kind::INDEPENDENT_UNIT => FrameKind::Index,
@@ -127,38 +138,45 @@ impl Reel {
     }
 
     /// Returns the chunk that holds frame `frame`, perhaps with others. Panics if there is no such frame.
+    #[must_use]
     pub fn frame_chunk(&self, frame: usize) -> &ChunkEntry {
         self.unit_chunk(self.unit_of(frame))
     }
 
     /// Returns the world bounds of what is shown in frame `frame`: min xyz, max xyz. Panics if there is no
     /// such frame.
+    #[must_use]
     pub fn frame_bounds(&self, frame: usize) -> [f32; 6] {
         self.frames()[frame].bounds
     }
 
     /// Returns the bytes of the whole file.
+    #[must_use]
     pub fn file_bytes(&self) -> u64 {
         self.shared.reader.header().file_size
     }
 
     /// Returns the compressed bytes of all frames.
+    #[must_use]
     pub fn frame_bytes(&self) -> u64 {
         let kinds = [kind::INDEPENDENT_UNIT, kind::DEPENDENT_UNIT, kind::VERTEX_ATTRIBUTES];
         kinds.iter().map(|&kind| self.chunk_bytes(kind)).sum()
     }
 
     /// `true` if animated attributes are decoded ([`super::limits::Limits::attributes`]).
+    #[must_use]
     pub fn has_attributes(&self) -> bool {
         self.shared.attributes
     }
 
     /// `true` if points that bones move are posed ([`super::limits::Limits::poses`]).
+    #[must_use]
     pub fn has_poses(&self) -> bool {
         self.shared.poses
     }
 
     /// `true` if there are meshes whose points are not decoded ([`super::limits::Limits::points`]).
+    #[must_use]
     pub fn has_coded_points(&self) -> bool {
         self.layout().has_coded_points
     }
@@ -172,6 +190,7 @@ impl Reel {
     /// something cheaper in the mesh's place before and after. All frames for a mesh that moves throughout or
     /// whose triangles change; the same frame twice for one that does not move. Panics if there is no such
     /// mesh.
+    #[must_use]
     pub fn motion_frames(&self, mesh: usize) -> [u32; 2] {
         let record = &self.description().meshes[mesh];
         let last = (self.frame_count() as u32).saturating_sub(1);
@@ -181,6 +200,7 @@ impl Reel {
         }
     }
     /// Returns the compressed bytes of all chunks of a kind (see [`kind`]).
+    #[must_use]
     pub fn chunk_bytes(&self, kind: u16) -> u64 {
         let chunks = self.chunks().iter().filter(|c| c.kind == kind);
         chunks.map(|c| u64::from(c.size)).sum()
@@ -188,6 +208,7 @@ impl Reel {
 
     /// Returns the bytes that the open file takes with its static data and one decoder. Tables of the soft
     /// codec, which meshes share, are included once the static data has been read, as for the first decoder.
+    #[must_use]
     pub fn memory(&self) -> u64 {
         self.shared.memory + self.shared.table_bytes.load(Ordering::Relaxed)
     }

@@ -14,6 +14,8 @@ pub(crate) enum QuantizedBuffer {
 /// Borrowed quantized values of one stream, component-major: all of component 0, then all of component 1 …
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
+#[non_exhaustive]
+#[must_use]
 pub enum QuantizedValues<'a> {
     U8(&'a [u8]),
     U16(&'a [u16]),
@@ -42,10 +44,12 @@ impl<'a> QuantizedValues<'a> {
         }
     }
     /// Returns the number of values, `components × vertices`.
+    #[must_use]
     pub fn len(&self) -> usize {
         for_quantized!(self, words => words.len())
     }
     /// `true` for a mesh without vertices.
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -42,6 +42,7 @@ impl TriangleVisibility {
 
 /// An iterator over the ranges of indices that are visible at a moment; adjacent ranges are joined.
 #[derive(Clone, Debug)]
+#[must_use = "iterators are lazy"]
 pub struct VisibleRanges<'a> {
     blocks: &'a [TriangleBlock],
     first: u32,

@@ -12,7 +12,7 @@
 
 use crate::stream::scheduler::{Scheduler, scratch_bytes};
 use crate::time::clock::{Clock, Command, Pace};
-use crate::time::demand::{Demand, FramePair};
+use crate::time::demand::{FrameDemand, FramePair};
 use meshreel_codec::sort;
 
 /// An instance of a file.
@@ -25,7 +25,7 @@ pub(crate) struct Instance {
     pub visible: bool,
     /// `true` while it waits for its pre-roll.
     pub waiting: bool,
-    pub demand: Demand,
+    pub demand: FrameDemand,
     pub pace: Pace,
     pub shown: Option<(FramePair, Pace)>,
     /// The jump whose first frame was shown.
@@ -53,7 +53,7 @@ impl Instance {
             commands: Vec::new(),
             visible: true,
             waiting: false,
-            demand: Demand::default(),
+            demand: FrameDemand::default(),
             pace: Pace::default(),
             shown: None,
             arrived: None,

@@ -6,6 +6,7 @@
 //! Errors, short reads, completions that come late or in another order are normal, as is a completion after
 //! the cancel.
 
+use crate::debug::impl_debug;
 use crate::stream::heap::WriteGuard;
 use crate::stream::jobs::JobContext;
 use crate::stream::worker_threads::WorkerThreads;
@@ -41,16 +42,19 @@ pub struct ReadToken(pub(crate) u64);
 
 impl ReadToken {
     /// Returns the id as a plain number.
+    #[must_use]
     pub const fn to_bits(self) -> u64 {
         self.0
     }
     /// Returns the id for a number from [`ReadToken::to_bits`].
+    #[must_use]
     pub const fn from_bits(bits: u64) -> ReadToken {
         ReadToken(bits)
     }
 }
 
 /// A request for bytes at a position, with the buffer for them. Dropping it completes it as interrupted.
+#[must_use = "a request that is dropped has failed"]
 pub struct ReadRequest {
     token: ReadToken,
     offset: u64,
@@ -59,6 +63,13 @@ pub struct ReadRequest {
     buffer: Option<ReadBuffer>,
     done: Completion,
 }
+
+impl_debug!("ReadRequest", ReadRequest, |request| {
+    token: request.token,
+    offset: request.offset,
+    size: request.size,
+    due: request.due,
+});
 
 enum ReadBuffer {
     Heap(WriteGuard),
@@ -190,24 +201,29 @@ impl ReadRequest {
     }
 
     /// Returns its token.
+    #[must_use]
     pub fn token(&self) -> ReadToken {
         self.token
     }
     /// Returns the offset of the first byte to read, from the start of the file.
+    #[must_use]
     pub fn offset(&self) -> u64 {
         self.offset
     }
     /// Returns the time at which it is wanted, in microseconds of the player's ticks: smaller is more urgent.
     /// 0 for reads that open a file.
+    #[must_use]
     pub fn due(&self) -> u64 {
         self.due
     }
     /// `true` if it belongs to the opening of a file, for which a thread is waiting (or ticks, without
     /// threads).
+    #[must_use]
     pub fn is_opening(&self) -> bool {
         matches!(self.done, Completion::Waiter(_))
     }
     /// `true` if the result is no longer wanted.
+    #[must_use]
     pub fn is_cancelled(&self) -> bool {
         match &self.done {
             Completion::Node(work, node) => !work.graph.is_wanted(*node),

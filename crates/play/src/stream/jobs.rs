@@ -3,6 +3,7 @@
 //! nobody waits for it.
 
 use crate::Error;
+use crate::debug::impl_debug;
 use crate::decode::unit;
 use crate::reel::order::FrameList;
 use crate::stream::graph::JobGraph;
@@ -29,12 +30,15 @@ pub trait Pool: Send + Sync {
 }
 
 /// A unit to be decoded.
+#[must_use = "a job that is dropped is cancelled"]
 pub struct Job {
     work: Arc<JobContext>,
     node: u32,
     due: u64,
     done: bool,
 }
+
+impl_debug!("Job", Job, |job| { node: job.node, due: job.due });
 
 impl Job {
     pub(crate) fn new(work: Arc<JobContext>, node: u32, due: u64) -> Job {
@@ -43,6 +47,7 @@ impl Job {
 
     /// Returns the time at which its result is wanted, in microseconds of the player's ticks: smaller is more
     /// urgent.
+    #[must_use]
     pub fn due(&self) -> u64 {
         self.due
     }

@@ -1,7 +1,9 @@
 //! The options of a player: sizes, threads, how far ahead it works, and limits for files.
 
 use crate::Error;
+use crate::debug::impl_debug;
 use crate::reel::limits::Limits;
+use crate::setters::setters;
 use crate::stream::heap::Allocator;
 use crate::stream::jobs::Pool;
 use crate::stream::worker_threads::MAX_THREADS;
@@ -11,7 +13,17 @@ use std::sync::Arc;
 const BYTES_PER_ENTRY: u64 = 256;
 
 /// The options of a player, fixed when it is created.
+///
+/// ```
+/// use meshreel::{Limits, Options};
+///
+/// let limits = Limits::default().with_max_memory(256 << 20);
+/// let options = Options::default().with_heap(64 << 20).with_threads(2).with_limits(limits);
+/// assert_eq!((options.heap, options.read_size), (64 << 20, 1 << 20));
+/// ```
 #[derive(Clone)]
+#[non_exhaustive]
+#[must_use]
 pub struct Options {
     /// Bytes of the heap, which holds all large data that is read and decoded. Default 128 MiB.
     pub heap: usize,
@@ -45,7 +57,47 @@ pub struct Options {
     pub limits: Limits,
 }
 
+impl_debug!("Options", Options, |options| {
+    heap: options.heap,
+    allocator: options.allocator.is_some(),
+    resident: options.resident,
+    read_size: options.read_size,
+    threads: options.threads,
+    read_threads: options.read_threads,
+    pool: options.pool.is_some(),
+    decode_ahead: options.decode_ahead,
+    least_read_ahead: options.least_read_ahead,
+    most_read_ahead: options.most_read_ahead,
+    unload_after: options.unload_after,
+    file_memory: options.file_memory,
+    limits: options.limits,
+});
+
 impl Options {
+    setters! {
+        with_heap(heap: usize);
+        with_resident(resident: u64);
+        with_read_size(read_size: u64);
+        with_threads(threads: usize);
+        with_read_threads(read_threads: usize);
+        with_decode_ahead(decode_ahead: f32);
+        with_least_read_ahead(least_read_ahead: f32);
+        with_most_read_ahead(most_read_ahead: f32);
+        with_unload_after(unload_after: f32);
+        with_file_memory(file_memory: u64);
+        with_limits(limits: Limits);
+    }
+
+    /// Sets [`Options::allocator`].
+    pub fn with_allocator(self, allocator: Arc<dyn Allocator>) -> Options {
+        Options { allocator: Some(allocator), ..self }
+    }
+
+    /// Sets [`Options::pool`].
+    pub fn with_pool(self, pool: Arc<dyn Pool>) -> Options {
+        Options { pool: Some(pool), ..self }
+    }
+
     /// Returns the limits with which each file is opened: `limits`, cut to `file_memory`.
     pub fn file_limits(&self) -> Limits {
         let memory = match self.file_memory {

@@ -2,6 +2,7 @@
 
 /// Counts of events in the heap since the player was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct HeapCounters {
     /// The number of blocks allocated.
     pub allocations: u64,
@@ -17,6 +18,7 @@ pub struct HeapCounters {
 
 /// A region of the heap, for a map of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Region {
     /// Offset in bytes from the start of the heap.
     pub start: u64,
@@ -31,6 +33,7 @@ pub struct Region {
 /// The use of a [`Region`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub enum RegionState {
     Free,
     Held,

@@ -18,7 +18,7 @@ use crate::stream::heap::{Block, Heap};
 use crate::stream::io::AsyncSource;
 use crate::stream::loaded::LoadedFile;
 use crate::time::clock::Pace;
-use crate::time::demand::{Demand, FramePair, Span};
+use crate::time::demand::{FrameDemand, FramePair, Span};
 use std::sync::Arc;
 
 /// The number of reads of one stream that can be in flight or in memory.
@@ -110,6 +110,7 @@ pub(crate) struct MissingUnits {
 
 /// Counters of one stream since it was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct StreamCounters {
     /// The number of reads issued.
     pub reads: u64,
@@ -245,7 +246,7 @@ impl Stream {
         heap: &mut Heap,
         now: u64,
         due: u64,
-        demand: &Demand,
+        demand: &FrameDemand,
         shown: Option<(FramePair, Pace)>,
     ) {
         for frame in shown.iter().flat_map(|(p, _)| [p.first, p.second]) {
@@ -263,7 +264,7 @@ impl Stream {
     }
 
     /// Marks the frames that an instance will want next, up to the decode horizon.
-    pub fn plan_next(&mut self, heap: &mut Heap, now: u64, demand: &Demand, horizon: u64) {
+    pub fn plan_next(&mut self, heap: &mut Heap, now: u64, demand: &FrameDemand, horizon: u64) {
         let file = self.file.clone();
         for span in demand.spans() {
             let due = span_frames(&file, span, now, 0, horizon);
@@ -273,7 +274,7 @@ impl Stream {
 
     /// Marks the units after those, up to the read horizon. As this changes little, it is done only if
     /// something is missing, or in turn.
-    pub fn plan_reads(&mut self, now: u64, demand: &Demand, horizons: Horizons) {
+    pub fn plan_reads(&mut self, now: u64, demand: &FrameDemand, horizons: Horizons) {
         self.reads_planned |=
             self.missing.is_some() || (self.epoch.wrapping_add(self.number)).is_multiple_of(READ_PLAN_TICKS);
         if !self.reads_planned {
@@ -563,7 +564,7 @@ impl Stream {
 impl Stream {
     /// Returns the frames of a demand after those that are shown now, in the order in which they are due, up
     /// to the first one that is not decoded.
-    pub fn decoded_ahead(&self, demand: &Demand) -> impl Iterator<Item = u32> + '_ {
+    pub fn decoded_ahead(&self, demand: &FrameDemand) -> impl Iterator<Item = u32> + '_ {
         let spans = demand.spans;
         let used = usize::from(demand.spans_used).min(spans.len());
         (spans.into_iter().take(used)).flat_map(|span| {

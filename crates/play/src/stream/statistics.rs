@@ -7,6 +7,7 @@ use crate::stream::residency::{FrameState, Stream, StreamCounters};
 
 /// The player at one tick. The next call reuses its lists.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Statistics {
     /// The number of ticks so far.
     pub ticks: u64,
@@ -34,6 +35,7 @@ pub struct Statistics {
 
 /// The statistics of one stream.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct StreamStatistics {
     /// Its file.
     pub file: Option<FileId>,

@@ -1,6 +1,6 @@
-//! The clock of an instance: commands in, position and [`Demand`] out. No threads, no allocation, and the
-//! same result however time is divided into ticks: all sums are of integers, so a second in one step or in a
-//! thousand gives the same position to the last bit, and playing backwards retraces the way exactly.
+//! The clock of an instance: commands in, position and [`FrameDemand`] out. No threads, no allocation, and
+//! the same result however time is divided into ticks: all sums are of integers, so a second in one step or
+//! in a thousand gives the same position to the last bit, and playing backwards retraces the way exactly.
 //!
 //! A command takes effect at the beginning of the next [`Clock::advance`], before time passes. Of several
 //! commands of one kind between two ticks the last one counts.
@@ -13,7 +13,7 @@
 //! ping-pong the same on twice the length, whose second half is the way back
 //! ```
 
-use crate::time::demand::{Demand, FramePair, Span};
+use crate::time::demand::{FrameDemand, FramePair, Span};
 use crate::time::timeline::{FLICKS_PER_SECOND, FRACTION_BITS, Timeline, fixed_rate, flicks, seconds};
 
 /// The longest tick in seconds; a longer one is cut to it, so that no product overflows.
@@ -21,6 +21,7 @@ const MAX_TICK_SECONDS: f64 = 1e6;
 
 /// The behaviour of a clock at the ends of the range that it plays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Repeat {
     /// Stays at the last frame (played backwards: at the first), and reports [`Clock::ended`].
     #[default]
@@ -39,6 +40,7 @@ pub enum Repeat {
 /// A command for a clock. Times are seconds of animation from the first frame; times outside are clamped, and
 /// a command with NaN does nothing.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Command {
     /// Starts or continues; starts again after the end.
     Play,
@@ -85,6 +87,7 @@ pub enum Command {
 
 /// The effect of one tick on a clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct ClockAdvance {
     /// Position in seconds from the first frame.
     pub position: f64,
@@ -98,11 +101,21 @@ pub struct ClockAdvance {
 
 /// The speed of an instance, see [`Clock::pace`].
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+#[must_use]
 pub struct Pace {
     /// Seconds of animation from the first to the second frame of a pair.
     pub span: f64,
     /// Seconds of animation per second; 0 if nothing moves: stopped, paused, waiting, ended.
     pub speed: f64,
+}
+
+impl Pace {
+    /// Returns a pace of `speed` seconds of animation per second, between frames that are `span` seconds of
+    /// animation apart.
+    pub const fn new(span: f64, speed: f64) -> Pace {
+        Pace { span, speed }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,6 +152,7 @@ enum JumpTarget {
 
 /// The clock of one instance. Initially it is stopped at the first frame, to play once at rate 1.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct Clock {
     timeline: Timeline,
     /// The frames that are shown: all of them, or every second one.
@@ -235,35 +249,43 @@ impl Clock {
         &self.timeline
     }
     /// Returns the position in seconds from the first frame.
+    #[must_use]
     pub fn position(&self) -> f64 {
         self.position as f64 / (1i64 << FRACTION_BITS) as f64 / FLICKS_PER_SECOND as f64
     }
     /// `true` if it has played to the end and does not repeat. A sequence is then replaced by its end state.
+    #[must_use]
     pub fn ended(&self) -> bool {
         self.ended
     }
     /// `true` if it is neither stopped nor paused (but possibly waiting, or at the end).
+    #[must_use]
     pub fn playing(&self) -> bool {
         self.settings.state == PlayState::Playing
     }
     /// `true` if it is neither shown nor streamed.
+    #[must_use]
     pub fn stopped(&self) -> bool {
         self.settings.state == PlayState::Stopped
     }
     /// `true` if it would play, but the pre-roll is not in memory yet.
+    #[must_use]
     pub fn waiting(&self) -> bool {
         self.waiting
     }
     /// Returns the seconds that the first picture after a start or jump may take, twice the pre-roll plus
     /// half a second. After that, ticks without it count as missed.
+    #[must_use]
     pub fn jump_timeout(&self) -> f64 {
         seconds(pre_roll_timeout(self.settings.pre_roll))
     }
     /// Returns the behaviour at the ends of the range.
+    #[must_use]
     pub fn repeat(&self) -> Repeat {
         self.settings.repeat
     }
     /// Returns the rate that was set, in seconds of animation per second.
+    #[must_use]
     pub fn rate(&self) -> f64 {
         self.settings.rate as f64 / (1i64 << FRACTION_BITS) as f64
     }
@@ -398,8 +420,8 @@ impl Clock {
     /// Returns the frames that are needed now and next: those up to the end of the range in the direction of
     /// play, then those behind the seam or the turn. If another place is streamed as well, the same from
     /// there.
-    pub fn demand(&self) -> Demand {
-        let mut demand = Demand { jump: self.jumps, ..Demand::default() };
+    pub fn demand(&self) -> FrameDemand {
+        let mut demand = FrameDemand { jump: self.jumps, ..FrameDemand::default() };
         if self.shown_timeline.frame_count() == 0 {
             return demand;
         }
@@ -426,9 +448,9 @@ impl Clock {
         demand
     }
 
-    /// Returns the seconds of animation between the two frames of [`Demand::now`] (negative if the second is
-    /// the earlier), and the seconds of animation that pass per second, negative backwards. The difference of
-    /// the frames divided by the first and multiplied by the second is the change per second.
+    /// Returns the seconds of animation between the two frames of [`FrameDemand::now`] (negative if the
+    /// second is the earlier), and the seconds of animation that pass per second, negative backwards. The
+    /// difference of the frames divided by the first and multiplied by the second is the change per second.
     pub fn pace(&self) -> Pace {
         let course = self.play_range();
         let place = self.frame_position(&course, self.position_flicks(), self.position_fraction());
@@ -664,7 +686,7 @@ impl Clock {
         held: [usize; 2],
         forward: bool,
         skip_held: bool,
-        demand: &mut Demand,
+        demand: &mut FrameDemand,
     ) {
         let PlayRange { begin, end, lo, hi, .. } = *course;
         let [floor, ceil] = held;
@@ -712,7 +734,7 @@ impl Clock {
         }
     }
 
-    fn add_span(&self, from: usize, to: usize, wait: i64, demand: &mut Demand) {
+    fn add_span(&self, from: usize, to: usize, wait: i64, demand: &mut FrameDemand) {
         let rate = self.rate().abs();
         let rate = if rate > 0.0 { rate } else { 1.0 };
         demand.add(Span {

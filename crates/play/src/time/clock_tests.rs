@@ -19,7 +19,7 @@ fn clock(timeline: &Timeline, commands: &[Command]) -> Clock {
 }
 
 /// Returns all frames in a demand's spans, with the seconds until each is due.
-fn named(demand: &Demand, timeline: &Timeline) -> Vec<(u32, f64)> {
+fn named(demand: &FrameDemand, timeline: &Timeline) -> Vec<(u32, f64)> {
     let mut out = Vec::new();
     for span in demand.spans() {
         let from = timeline.time(span.from as usize);
@@ -33,7 +33,7 @@ fn named(demand: &Demand, timeline: &Timeline) -> Vec<(u32, f64)> {
     out
 }
 
-fn frames(demand: &Demand, timeline: &Timeline) -> Vec<u32> {
+fn frames(demand: &FrameDemand, timeline: &Timeline) -> Vec<u32> {
     named(demand, timeline).iter().map(|n| n.0).collect()
 }
 
@@ -46,7 +46,7 @@ fn shows(clock: &Clock) -> (u32, u32, f32) {
 fn play_pause_stop_reset() {
     let timeline = tenths(11, 0.0);
     let mut clock = Clock::new(&timeline);
-    assert!(clock.stopped() && clock.demand() == Demand::default());
+    assert!(clock.stopped() && clock.demand() == FrameDemand::default());
     clock.command(Command::Play);
     assert!(clock.stopped(), "not before the next tick");
     assert_eq!(clock.advance(0.25).position, 0.25);

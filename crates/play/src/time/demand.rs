@@ -1,7 +1,7 @@
 //! The demand of an instance for frames of its file. It is the interface between the clock, which knows time
-//! and commands, and the streams, which know disk and memory. The clock writes one [`Demand`] per instance
-//! and tick; the stream of the file collects those of all its instances, reads and decodes missing frames in
-//! the order of their deadlines, and keeps the frames that are wanted.
+//! and commands, and the streams, which know disk and memory. The clock writes one [`FrameDemand`] per
+//! instance and tick; the stream of the file collects those of all its instances, reads and decodes missing
+//! frames in the order of their deadlines, and keeps the frames that are wanted.
 //!
 //! Plain data of fixed size: spans instead of a list of frames, so that writing it allocates nothing.
 
@@ -11,6 +11,7 @@ pub const MAX_SPANS: usize = 4;
 
 /// The two frames that are shown, and the position between them.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[must_use]
 pub struct FramePair {
     /// The frame at `blend` = 0.
     pub first: u32,
@@ -45,7 +46,9 @@ pub struct Span {
 
 /// The frames that one instance wants in this tick.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Demand {
+#[non_exhaustive]
+#[must_use]
+pub struct FrameDemand {
     /// The frames that should be shown now; `None` while the instance is hidden, stopped or represented by a
     /// stand-in.
     pub now: Option<FramePair>,
@@ -61,7 +64,7 @@ pub struct Demand {
     pub jump: u32,
 }
 
-impl Demand {
+impl FrameDemand {
     /// Adds a span; `false` if there is no room.
     pub fn add(&mut self, span: Span) -> bool {
         let Some(free) = self.spans.get_mut(usize::from(self.spans_used)) else {
@@ -73,6 +76,7 @@ impl Demand {
     }
 
     /// Returns the spans that count.
+    #[must_use]
     pub fn spans(&self) -> &[Span] {
         &self.spans[..usize::from(self.spans_used).min(MAX_SPANS)]
     }
@@ -84,7 +88,7 @@ mod tests {
 
     #[test]
     fn spans_are_counted_and_bounded() {
-        let mut demand = Demand::default();
+        let mut demand = FrameDemand::default();
         assert!(demand.spans().is_empty());
         for from in 0..MAX_SPANS as u32 {
             assert!(demand.add(Span { from, ..Span::default() }));

@@ -6,5 +6,5 @@ pub mod sequencer;
 pub(crate) mod timeline;
 
 pub use clock::{Clock, ClockAdvance};
-pub use demand::{Demand, FramePair, MAX_SPANS, Span};
+pub use demand::{FrameDemand, FramePair, MAX_SPANS, Span};
 pub use timeline::Timeline;

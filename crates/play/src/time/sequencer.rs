@@ -17,6 +17,7 @@
 //! ```
 
 use crate::Error;
+use crate::setters::setters;
 use crate::time::clock::{Command, Repeat};
 use crate::time::timeline::{FRACTION_BITS, Timeline, fixed_rate, flicks, seconds};
 
@@ -30,20 +31,22 @@ const MAX_SEQUENCE_SECONDS: f64 = 86_400.0;
 
 /// The start of a clip.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Start {
+#[non_exhaustive]
+pub enum ClipStart {
     /// Seconds after the sequence began.
     At(f64),
     /// This many seconds after each end of another clip.
     After(usize, f64),
     /// At the call of [`Sequencer::signal`] with this number.
     OnSignal(u32),
-    /// Only as the end of another clip ([`End::Clip`]).
+    /// Only as the end of another clip ([`ClipEnd::Clip`]).
     Never,
 }
 
-/// The picture that remains of a clip after its end.
+/// The mesh that is shown for a clip after its end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum End {
+#[non_exhaustive]
+pub enum ClipEnd {
     /// Nothing: the clip is hidden, and its buffers are freed.
     #[default]
     Nothing,
@@ -57,6 +60,7 @@ pub enum End {
 
 /// The way in which a signal ends a clip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ExitSignal {
     /// At the moment of the signal.
     AtOnce(u32),
@@ -66,13 +70,15 @@ pub enum ExitSignal {
 
 /// A slice of a cache, with the time and manner in which it plays.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+#[must_use]
 pub struct SequenceClip {
     /// Its name, unique in the sequence.
     pub name: String,
     /// The cache, by a number of the caller's.
     pub cache: u32,
     /// The time or event at which it starts.
-    pub start: Start,
+    pub start: ClipStart,
     /// The beginning of the slice in seconds of animation; `to` is its end.
     pub from: f64,
     /// See `from`.
@@ -89,8 +95,8 @@ pub struct SequenceClip {
     pub exit: Option<ExitSignal>,
     /// Seconds before its start at which streaming begins (pre-roll), if the start is known that early.
     pub stream_before: f64,
-    /// The picture that remains of the clip after its end.
-    pub end: End,
+    /// The mesh that is shown for the clip after its end.
+    pub end: ClipEnd,
     /// Events: numbers that are reported when the position passes these seconds of animation; in order of
     /// time.
     pub events: Vec<(f64, u32)>,
@@ -102,7 +108,7 @@ impl SequenceClip {
         SequenceClip {
             name: name.into(),
             cache,
-            start: Start::At(0.0),
+            start: ClipStart::At(0.0),
             from: 0.0,
             to: timeline.duration(),
             seam: timeline.period().map_or(0.0, |period| period - timeline.duration()),
@@ -111,9 +117,30 @@ impl SequenceClip {
             plays: 1,
             exit: None,
             stream_before: 0.5,
-            end: End::Nothing,
+            end: ClipEnd::Nothing,
             events: Vec::new(),
         }
+    }
+
+    /// Sets [`SequenceClip::from`] and [`SequenceClip::to`], in seconds of animation.
+    pub fn with_slice(self, from: f64, to: f64) -> SequenceClip {
+        SequenceClip { from, to, ..self }
+    }
+
+    /// Sets [`SequenceClip::exit`].
+    pub fn with_exit(self, exit: ExitSignal) -> SequenceClip {
+        SequenceClip { exit: Some(exit), ..self }
+    }
+
+    setters! {
+        with_start(start: ClipStart);
+        with_seam(seam: f64);
+        with_rate(rate: f64);
+        with_repeat(repeat: Repeat);
+        with_plays(plays: u32);
+        with_stream_before(stream_before: f64);
+        with_end(end: ClipEnd);
+        with_events(events: Vec<(f64, u32)>);
     }
 }
 
@@ -121,7 +148,7 @@ impl SequenceClip {
 /// order.
 pub fn stagger(clips: &mut [SequenceClip], spacing: f64) {
     let at = |clip: &SequenceClip| match clip.start {
-        Start::At(at) => Some(at),
+        ClipStart::At(at) => Some(at),
         _ => None,
     };
     let mut order: Vec<(usize, f64)> =
@@ -130,7 +157,7 @@ pub fn stagger(clips: &mut [SequenceClip], spacing: f64) {
     let mut earliest = f64::NEG_INFINITY;
     for (clip, at) in order {
         let at = at.max(earliest);
-        clips[clip].start = Start::At(at);
+        clips[clip].start = ClipStart::At(at);
         earliest = at + spacing;
     }
 }
@@ -141,10 +168,10 @@ pub fn chain(clips: &mut [SequenceClip]) {
     let count = clips.len();
     for (c, clip) in clips.iter_mut().enumerate() {
         if c > 0 {
-            clip.start = Start::After(c - 1, 0.0);
+            clip.start = ClipStart::After(c - 1, 0.0);
         }
         if c + 1 < count {
-            clip.end = End::Nothing;
+            clip.end = ClipEnd::Nothing;
         }
     }
 }
@@ -165,6 +192,7 @@ pub struct Action {
 
 /// The kinds of actions, see [`Action`].
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum ActionKind {
     /// Its static data and first frames will be needed.
     Stream,
@@ -204,7 +232,7 @@ impl Action {
                 Some(Command::GoTo(begin)),
                 Some(Command::Play),
             ],
-            ActionKind::End if clip.end == End::Hold => {
+            ActionKind::End if clip.end == ClipEnd::Hold => {
                 [Some(Command::Pause), None, None, None, None, None, None, None]
             }
             ActionKind::End | ActionKind::Remove => {
@@ -216,9 +244,10 @@ impl Action {
     }
 }
 
-/// The stage of a clip.
+/// The playback state of a clip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Stage {
+#[non_exhaustive]
+pub enum PlaybackState {
     /// Not started yet, or reset by a jump.
     #[default]
     Idle,
@@ -230,9 +259,10 @@ pub enum Stage {
     Ended,
 }
 
-/// The picture of a clip at a moment.
+/// The mesh that is shown for a clip at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Picture {
+#[non_exhaustive]
+pub enum ShownMesh {
     /// Nothing.
     Nothing,
     /// The cache, at [`Sequencer::position`].
@@ -257,8 +287,8 @@ struct TimedClip {
 /// The state of one clip of the sequence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct ClipState {
-    /// Never [`Stage::Streaming`].
-    stage: Stage,
+    /// Never [`PlaybackState::Streaming`].
+    playback: PlaybackState,
     /// The time at which it starts, perhaps again.
     due: Option<i64>,
     /// `true` if it streams for that start.
@@ -323,14 +353,17 @@ impl Sequencer {
     }
 
     /// Returns the seconds since the sequence began.
+    #[must_use]
     pub fn time(&self) -> f64 {
         seconds(self.now)
     }
     /// Returns the number of clips.
+    #[must_use]
     pub fn len(&self) -> usize {
         self.clips.len()
     }
     /// `true` without clips.
+    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.clips.is_empty()
     }
@@ -339,41 +372,46 @@ impl Sequencer {
         &self.clips[clip].clip
     }
     /// Returns the number of the clip with that name.
+    #[must_use]
     pub fn find(&self, name: &str) -> Option<usize> {
         self.clips.iter().position(|part| part.clip.name == name)
     }
-    /// Returns the stage of a clip. Panics if there is no such clip.
-    pub fn stage(&self, clip: usize) -> Stage {
+    /// Returns the playback state of a clip. Panics if there is no such clip.
+    #[must_use]
+    pub fn playback_state(&self, clip: usize) -> PlaybackState {
         match self.states[clip] {
-            ClipState { stage: Stage::Idle, is_streaming: true, .. } => Stage::Streaming,
-            run => run.stage,
+            ClipState { playback: PlaybackState::Idle, is_streaming: true, .. } => PlaybackState::Streaming,
+            run => run.playback,
         }
     }
 
-    /// Returns the current picture of a clip. Panics if there is no such clip.
-    pub fn picture(&self, clip: usize) -> Picture {
-        match (self.states[clip].stage, self.clips[clip].clip.end) {
-            (Stage::Idle | Stage::Streaming, _) => Picture::Nothing,
-            (Stage::Playing, _) | (Stage::Ended, End::Hold) => Picture::Cache,
-            (Stage::Ended, End::Mesh(mesh)) => Picture::Mesh(mesh),
-            (Stage::Ended, End::Nothing | End::Clip(_)) => Picture::Nothing,
+    /// Returns the mesh that is shown for a clip now. Panics if there is no such clip.
+    #[must_use]
+    pub fn shown_mesh(&self, clip: usize) -> ShownMesh {
+        match (self.states[clip].playback, self.clips[clip].clip.end) {
+            (PlaybackState::Idle | PlaybackState::Streaming, _) => ShownMesh::Nothing,
+            (PlaybackState::Playing, _) | (PlaybackState::Ended, ClipEnd::Hold) => ShownMesh::Cache,
+            (PlaybackState::Ended, ClipEnd::Mesh(mesh)) => ShownMesh::Mesh(mesh),
+            (PlaybackState::Ended, ClipEnd::Nothing | ClipEnd::Clip(_)) => ShownMesh::Nothing,
         }
     }
 
     /// `true` if a clip's buffers are in use: it is streamed or shown as a cache. Panics if there is no such
     /// clip.
+    #[must_use]
     pub fn holds_memory(&self, clip: usize) -> bool {
-        self.states[clip].is_streaming || self.picture(clip) == Picture::Cache
+        self.states[clip].is_streaming || self.shown_mesh(clip) == ShownMesh::Cache
     }
 
     /// Returns the position of a clip in seconds of animation; that of its beginning before it plays. Panics
     /// if there is no such clip.
+    #[must_use]
     pub fn position(&self, clip: usize) -> f64 {
         let (part, run) = (&self.clips[clip], &self.states[clip]);
-        let until = match run.stage {
-            Stage::Idle | Stage::Streaming => run.started_at,
-            Stage::Playing => self.now,
-            Stage::Ended => run.ended_at,
+        let until = match run.playback {
+            PlaybackState::Idle | PlaybackState::Streaming => run.started_at,
+            PlaybackState::Playing => self.now,
+            PlaybackState::Ended => run.ended_at,
         };
         part.position(until - run.started_at, run)
     }
@@ -383,7 +421,7 @@ impl Sequencer {
         (self.now, self.tick_start) = (0, 0);
         for (part, run) in self.clips.iter().zip(&mut self.states) {
             *run = ClipState::default();
-            if let Start::At(at) = part.clip.start {
+            if let ClipStart::At(at) = part.clip.start {
                 run.due = Some(flicks(at));
             }
         }
@@ -393,10 +431,10 @@ impl Sequencer {
     /// end of the last tick. The next tick reports the actions.
     pub fn signal(&mut self, signal: u32) {
         for (part, run) in self.clips.iter().zip(&mut self.states) {
-            if part.clip.start == Start::OnSignal(signal) {
+            if part.clip.start == ClipStart::OnSignal(signal) {
                 run.due = Some(self.now);
             }
-            let playing = run.stage == Stage::Playing;
+            let playing = run.playback == PlaybackState::Playing;
             match part.clip.exit {
                 Some(ExitSignal::AtSeam(on)) if on == signal && playing => run.plays = run.plays_done + 1,
                 Some(ExitSignal::AtOnce(on)) if on == signal && playing => run.exit_at = Some(self.now),
@@ -422,17 +460,17 @@ impl Sequencer {
         }
         self.advance(0, &mut |_| {});
         for clip in 0..self.clips.len() {
-            let was = (self.before[clip].stage, self.before[clip].is_streaming);
-            let is = self.stage(clip);
+            let was = (self.before[clip].playback, self.before[clip].is_streaming);
+            let is = self.playback_state(clip);
             let kind = match is {
-                Stage::Playing => ActionKind::Start,
-                Stage::Streaming => ActionKind::Stream,
-                Stage::Ended => ActionKind::End,
-                Stage::Idle if was == (Stage::Idle, false) => continue,
-                Stage::Idle => ActionKind::Remove,
+                PlaybackState::Playing => ActionKind::Start,
+                PlaybackState::Streaming => ActionKind::Stream,
+                PlaybackState::Ended => ActionKind::End,
+                PlaybackState::Idle if was == (PlaybackState::Idle, false) => continue,
+                PlaybackState::Idle => ActionKind::Remove,
             };
             let since = match is {
-                Stage::Playing => self.states[clip].started_at,
+                PlaybackState::Playing => self.states[clip].started_at,
                 _ => self.now,
             };
             say(Action { clip, at: seconds(since), delay: seconds(since - self.now), kind });
@@ -466,7 +504,7 @@ impl Sequencer {
             }
             ActionOrder::Start => {
                 *run = ClipState {
-                    stage: Stage::Playing,
+                    playback: PlaybackState::Playing,
                     started_at: now,
                     plays: part.clip.plays,
                     ..ClipState::default()
@@ -483,7 +521,7 @@ impl Sequencer {
                 ActionKind::Turn(run.plays_done)
             }
             ActionOrder::End => {
-                (run.stage, run.ended_at) = (Stage::Ended, now);
+                (run.playback, run.ended_at) = (PlaybackState::Ended, now);
                 let end = part.clip.end;
                 self.schedule_followers(clip, end);
                 ActionKind::End
@@ -492,13 +530,13 @@ impl Sequencer {
     }
 
     /// Schedules the clips that start at the end of a clip.
-    fn schedule_followers(&mut self, ended: usize, end: End) {
+    fn schedule_followers(&mut self, ended: usize, end: ClipEnd) {
         let now = self.now;
-        if let End::Clip(next) = end {
+        if let ClipEnd::Clip(next) = end {
             self.states[next].due = Some(now);
         }
         for (part, run) in self.clips.iter().zip(&mut self.states) {
-            if let Start::After(clip, delay) = part.clip.start
+            if let ClipStart::After(clip, delay) = part.clip.start
                 && clip == ended
             {
                 run.due = Some(now + flicks(delay));
@@ -553,7 +591,7 @@ impl TimedClip {
 
     /// Returns the time and kind of the next action of a clip.
     fn next_action(&self, run: &ClipState, clip: usize) -> Option<(i64, ActionOrder, usize)> {
-        if run.stage == Stage::Playing {
+        if run.playback == PlaybackState::Playing {
             return Some(self.next_play_action(run, clip));
         }
         let due = run.due?;
@@ -599,9 +637,9 @@ impl TimedClip {
 fn check_clip(clip: &SequenceClip, count: usize) -> Result<(), Error> {
     let wrong = |what: &str| Err(Error::misuse(format!("clip {}: {what}", clip.name)));
     let (start, follows) = match clip.start {
-        Start::At(at) => (at, None),
-        Start::After(other, delay) => (delay, Some(other)),
-        Start::OnSignal(_) | Start::Never => (0.0, None),
+        ClipStart::At(at) => (at, None),
+        ClipStart::After(other, delay) => (delay, Some(other)),
+        ClipStart::OnSignal(_) | ClipStart::Never => (0.0, None),
     };
     let times = [start, clip.from, clip.to, clip.seam, clip.stream_before];
     let events = clip.events.iter().map(|event| &event.0);
@@ -613,7 +651,7 @@ fn check_clip(clip: &SequenceClip, count: usize) -> Result<(), Error> {
         return wrong("it must play for at least a millisecond, at a rate that is a number");
     }
     let next = match clip.end {
-        End::Clip(next) => Some(next),
+        ClipEnd::Clip(next) => Some(next),
         _ => None,
     };
     if follows.into_iter().chain(next).any(|other| other >= count) {

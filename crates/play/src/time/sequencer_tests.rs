@@ -8,7 +8,7 @@ fn second() -> Timeline {
     Timeline::new((0..11).map(|f| f as f64 / 10.0), 0.0)
 }
 
-fn clip(name: &str, start: Start) -> SequenceClip {
+fn clip(name: &str, start: ClipStart) -> SequenceClip {
     SequenceClip { start, stream_before: 0.0, ..SequenceClip::new(name, 0, &second()) }
 }
 
@@ -28,19 +28,22 @@ fn sequence(clips: Vec<SequenceClip>) -> Sequencer {
 
 #[test]
 fn an_end_state_replaces_a_finished_sequence_and_frees_it() {
-    let end = |end| SequenceClip { end, ..clip("tower", Start::At(0.25)) };
+    let end = |end| SequenceClip { end, ..clip("tower", ClipStart::At(0.25)) };
     for (left, shown, memory) in [
-        (End::Nothing, Picture::Nothing, false),
-        (End::Mesh(7), Picture::Mesh(7), false),
-        (End::Hold, Picture::Cache, true),
+        (ClipEnd::Nothing, ShownMesh::Nothing, false),
+        (ClipEnd::Mesh(7), ShownMesh::Mesh(7), false),
+        (ClipEnd::Hold, ShownMesh::Cache, true),
     ] {
         let mut sequencer = sequence(vec![end(left)]);
-        assert_eq!((sequencer.stage(0), sequencer.picture(0)), (Stage::Idle, Picture::Nothing));
+        assert_eq!(
+            (sequencer.playback_state(0), sequencer.shown_mesh(0)),
+            (PlaybackState::Idle, ShownMesh::Nothing)
+        );
         assert_eq!(log(&mut sequencer, 1.0, 0.5), ["0.25 tower Start"]);
-        assert_eq!((sequencer.picture(0), sequencer.holds_memory(0)), (Picture::Cache, true));
+        assert_eq!((sequencer.shown_mesh(0), sequencer.holds_memory(0)), (ShownMesh::Cache, true));
         assert_eq!(sequencer.position(0), 0.75);
         assert_eq!(log(&mut sequencer, 2.0, 0.5), ["1.25 tower End"]);
-        assert_eq!((sequencer.stage(0), sequencer.picture(0)), (Stage::Ended, shown));
+        assert_eq!((sequencer.playback_state(0), sequencer.shown_mesh(0)), (PlaybackState::Ended, shown));
         assert_eq!(sequencer.holds_memory(0), memory);
         assert_eq!(sequencer.position(0), 1.0);
     }
@@ -48,9 +51,9 @@ fn an_end_state_replaces_a_finished_sequence_and_frees_it() {
 
 #[test]
 fn another_cache_can_be_the_end_state() {
-    let mut fall = clip("fall", Start::At(0.0));
-    fall.end = End::Clip(1);
-    let mut smoke = clip("smoke", Start::Never);
+    let mut fall = clip("fall", ClipStart::At(0.0));
+    fall.end = ClipEnd::Clip(1);
+    let mut smoke = clip("smoke", ClipStart::Never);
     smoke.plays = 0;
     let mut sequencer = sequence(vec![fall, smoke]);
     let said = log(&mut sequencer, 2.5, 2.5);
@@ -60,22 +63,22 @@ fn another_cache_can_be_the_end_state() {
 
 #[test]
 fn loops_never_visit_end_states() {
-    let mut flag = clip("flag", Start::At(0.0));
-    flag.end = End::Mesh(3);
+    let mut flag = clip("flag", ClipStart::At(0.0));
+    flag.end = ClipEnd::Mesh(3);
     flag.plays = 0;
     flag.exit = Some(ExitSignal::AtSeam(9));
     let mut sequencer = sequence(vec![flag.clone()]);
     let mut ends = 0;
     for _ in 0..10_000 {
         sequencer.tick(0.037, |action| ends += usize::from(action.kind == ActionKind::End));
-        assert_eq!(sequencer.picture(0), Picture::Cache);
+        assert_eq!(sequencer.shown_mesh(0), ShownMesh::Cache);
     }
     assert_eq!(ends, 0, "not one in 370 cycles");
     sequencer.signal(8);
     sequencer.signal(9);
     let left = log(&mut sequencer, 372.0, 0.5);
     assert_eq!(left, ["371.00 flag End"] as [&str; 1], "at its seam");
-    assert_eq!(sequencer.picture(0), Picture::Mesh(3));
+    assert_eq!(sequencer.shown_mesh(0), ShownMesh::Mesh(3));
 
     flag.exit = Some(ExitSignal::AtOnce(9));
     let mut sequencer = sequence(vec![flag]);
@@ -87,13 +90,14 @@ fn loops_never_visit_end_states() {
 
 #[test]
 fn starts_are_staggered() {
-    let mut towers: Vec<SequenceClip> = (0..4).map(|t| clip(&format!("tower {t}"), Start::At(1.0))).collect();
-    towers[3].start = Start::At(0.9);
-    towers.push(clip("later", Start::OnSignal(4)));
+    let mut towers: Vec<SequenceClip> =
+        (0..4).map(|t| clip(&format!("tower {t}"), ClipStart::At(1.0))).collect();
+    towers[3].start = ClipStart::At(0.9);
+    towers.push(clip("later", ClipStart::OnSignal(4)));
     stagger(&mut towers, 0.25);
-    let starts: Vec<Start> = towers.iter().map(|t| t.start).collect();
-    let at = [1.15, 1.4, 1.65, 0.9].map(Start::At);
-    assert_eq!(starts, [&at[..], &[Start::OnSignal(4)]].concat());
+    let starts: Vec<ClipStart> = towers.iter().map(|t| t.start).collect();
+    let at = [1.15, 1.4, 1.65, 0.9].map(ClipStart::At);
+    assert_eq!(starts, [&at[..], &[ClipStart::OnSignal(4)]].concat());
     let mut sequencer = sequence(towers);
     let mut most = 0;
     for _ in 0..300 {
@@ -106,8 +110,9 @@ fn starts_are_staggered() {
 
 #[test]
 fn segments_of_a_long_path_follow_each_other() {
-    let mut segments: Vec<SequenceClip> = (0..5).map(|s| clip(&format!("s{s}"), Start::At(0.5))).collect();
-    segments[4].end = End::Hold;
+    let mut segments: Vec<SequenceClip> =
+        (0..5).map(|s| clip(&format!("s{s}"), ClipStart::At(0.5))).collect();
+    segments[4].end = ClipEnd::Hold;
     chain(&mut segments);
     let mut sequencer = sequence(segments);
     for step in 0..60 {
@@ -115,7 +120,7 @@ fn segments_of_a_long_path_follow_each_other() {
         let held = (0..5).filter(|&c| sequencer.holds_memory(c)).count();
         assert_eq!(held, usize::from(step >= 4), "one at a time, after step {step}");
     }
-    assert_eq!(sequencer.picture(4), Picture::Cache);
+    assert_eq!(sequencer.shown_mesh(4), ShownMesh::Cache);
     let mut again = sequence((0..5).map(|c| sequencer.clip(c).clone()).collect());
     let said = log(&mut again, 3.0, 3.0);
     let seams = ["0.50 s0 Start", "1.50 s0 End", "1.50 s1 Start", "2.50 s1 End", "2.50 s2 Start"];
@@ -124,7 +129,7 @@ fn segments_of_a_long_path_follow_each_other() {
 
 #[test]
 fn a_slice_plays_just_while_it_moves() {
-    let mut slice = clip("slice", Start::At(1.0));
+    let mut slice = clip("slice", ClipStart::At(1.0));
     (slice.from, slice.to, slice.rate) = (0.25, 0.75, -0.5);
     slice.events = vec![(0.5, 77), (0.7, 78)];
     let mut sequencer = sequence(vec![slice]);
@@ -136,7 +141,7 @@ fn a_slice_plays_just_while_it_moves() {
 
 #[test]
 fn events_come_in_every_play_and_turn_around_with_it() {
-    let mut swing = clip("swing", Start::At(0.0));
+    let mut swing = clip("swing", ClipStart::At(0.0));
     swing.repeat = Repeat::PingPong;
     swing.plays = 3;
     swing.events = vec![(0.25, 1), (0.75, 2), (1.0, 3)];
@@ -161,9 +166,9 @@ fn events_come_in_every_play_and_turn_around_with_it() {
 
 #[test]
 fn streaming_begins_before_the_start() {
-    let mut late = clip("late", Start::At(2.0));
+    let mut late = clip("late", ClipStart::At(2.0));
     late.stream_before = 0.5;
-    let mut then = clip("then", Start::After(0, 0.25));
+    let mut then = clip("then", ClipStart::After(0, 0.25));
     then.stream_before = 1.0;
     let mut sequencer = sequence(vec![late, then]);
     let said = log(&mut sequencer, 4.0, 0.5);
@@ -172,17 +177,17 @@ fn streaming_begins_before_the_start() {
     assert_eq!(said, want);
     let mut sequencer = sequence(vec![sequencer.clip(0).clone()]);
     log(&mut sequencer, 1.75, 0.25);
-    assert_eq!(sequencer.stage(0), Stage::Streaming);
-    assert_eq!((sequencer.picture(0), sequencer.holds_memory(0)), (Picture::Nothing, true));
+    assert_eq!(sequencer.playback_state(0), PlaybackState::Streaming);
+    assert_eq!((sequencer.shown_mesh(0), sequencer.holds_memory(0)), (ShownMesh::Nothing, true));
 }
 
 #[test]
 fn a_circle_of_states() {
-    let mut idle = clip("idle", Start::At(0.0));
+    let mut idle = clip("idle", ClipStart::At(0.0));
     (idle.plays, idle.exit) = (0, Some(ExitSignal::AtSeam(1)));
-    idle.end = End::Clip(1);
-    let mut hit = clip("hit", Start::Never);
-    hit.end = End::Clip(0);
+    idle.end = ClipEnd::Clip(1);
+    let mut hit = clip("hit", ClipStart::Never);
+    hit.end = ClipEnd::Clip(0);
     let mut sequencer = sequence(vec![idle, hit]);
     log(&mut sequencer, 1.5, 0.5);
     sequencer.signal(1);
@@ -193,24 +198,24 @@ fn a_circle_of_states() {
 
 #[test]
 fn what_was_left_stays_until_the_next_start() {
-    let mut once = clip("once", Start::OnSignal(1));
-    (once.end, once.stream_before) = (End::Mesh(4), 0.0);
-    let mut other = clip("other", Start::After(0, 0.0));
-    other.end = End::Nothing;
-    let mut back = clip("back", Start::After(1, 0.5));
-    (back.end, back.stream_before) = (End::Mesh(5), 0.25);
+    let mut once = clip("once", ClipStart::OnSignal(1));
+    (once.end, once.stream_before) = (ClipEnd::Mesh(4), 0.0);
+    let mut other = clip("other", ClipStart::After(0, 0.0));
+    other.end = ClipEnd::Nothing;
+    let mut back = clip("back", ClipStart::After(1, 0.5));
+    (back.end, back.stream_before) = (ClipEnd::Mesh(5), 0.25);
     let mut sequencer = sequence(vec![once, other, back]);
     for _ in 0..2 {
         sequencer.signal(1);
         let end = sequencer.time() + 3.75;
         log(&mut sequencer, end, 0.25);
-        assert_eq!(sequencer.picture(0), Picture::Mesh(4));
-        assert_eq!(sequencer.picture(2), Picture::Mesh(5));
+        assert_eq!(sequencer.shown_mesh(0), ShownMesh::Mesh(4));
+        assert_eq!(sequencer.shown_mesh(2), ShownMesh::Mesh(5));
         assert!((0..3).all(|c| !sequencer.holds_memory(c)));
     }
     sequencer.signal(1);
     sequencer.tick(2.4, |_| {});
-    assert_eq!(sequencer.picture(2), Picture::Mesh(5));
+    assert_eq!(sequencer.shown_mesh(2), ShownMesh::Mesh(5));
     assert!(sequencer.holds_memory(2), "it streams behind its end state");
 }
 
@@ -218,7 +223,7 @@ fn what_was_left_stays_until_the_next_start() {
 fn created_and_deleted_in_any_order() {
     let visible = |orders: [[f64; 2]; 3]| {
         let clips = orders.iter().enumerate().map(|(c, &[from, to])| {
-            let mut clip = clip(&format!("part {c}"), Start::At(from));
+            let mut clip = clip(&format!("part {c}"), ClipStart::At(from));
             clip.to = to - from;
             clip
         });
@@ -226,7 +231,7 @@ fn created_and_deleted_in_any_order() {
         let mut seen = Vec::new();
         for _ in 0..9 {
             sequencer.tick(0.125, |_| {});
-            let shown = (0..3).map(|c| sequencer.picture(c) == Picture::Cache);
+            let shown = (0..3).map(|c| sequencer.shown_mesh(c) == ShownMesh::Cache);
             seen.push(shown.fold(0, |all, on| all * 10 + u32::from(on)));
         }
         seen
@@ -242,7 +247,7 @@ fn created_and_deleted_in_any_order() {
 
 #[test]
 fn create_delete_create_delete() {
-    let mut blink = clip("blink", Start::OnSignal(1));
+    let mut blink = clip("blink", ClipStart::OnSignal(1));
     (blink.to, blink.exit) = (0.9, Some(ExitSignal::AtOnce(2)));
     let mut sequencer = sequence(vec![blink]);
     let mut seen = Vec::new();
@@ -265,11 +270,11 @@ fn create_delete_create_delete() {
 
 #[test]
 fn jumps_say_what_to_change() {
-    let mut first = clip("first", Start::At(0.5));
-    first.end = End::Mesh(1);
-    let mut swing = clip("swing", Start::At(0.25));
+    let mut first = clip("first", ClipStart::At(0.5));
+    first.end = ClipEnd::Mesh(1);
+    let mut swing = clip("swing", ClipStart::At(0.25));
     (swing.plays, swing.repeat) = (0, Repeat::PingPong);
-    let mut sequencer = sequence(vec![first, swing, clip("third", Start::After(0, 0.0))]);
+    let mut sequencer = sequence(vec![first, swing, clip("third", ClipStart::After(0, 0.0))]);
     let mut jump = |time: f64| {
         let mut said = Vec::new();
         sequencer.go_to(time, |a| said.push((a.clip, a.kind, a.delay)));
@@ -288,38 +293,38 @@ fn jumps_say_what_to_change() {
 #[test]
 fn wrong_sequences_are_refused() {
     let refused = |change: &dyn Fn(&mut SequenceClip)| {
-        let mut clip = clip("a", Start::At(0.0));
+        let mut clip = clip("a", ClipStart::At(0.0));
         change(&mut clip);
         Sequencer::new(vec![clip]).expect_err("it is wrong").to_string()
     };
-    assert!(refused(&|c| c.start = Start::At(-1.0)).contains("clip a"));
-    assert!(refused(&|c| c.start = Start::After(1, 0.0)).contains("does not exist"));
-    assert!(refused(&|c| c.end = End::Clip(9)).contains("does not exist"));
+    assert!(refused(&|c| c.start = ClipStart::At(-1.0)).contains("clip a"));
+    assert!(refused(&|c| c.start = ClipStart::After(1, 0.0)).contains("does not exist"));
+    assert!(refused(&|c| c.end = ClipEnd::Clip(9)).contains("does not exist"));
     assert!(refused(&|c| c.rate = 0.0).contains("rate"));
     assert!(refused(&|c| c.rate = f64::NAN).contains("rate"));
     assert!(refused(&|c| c.to = 0.0).contains("millisecond"));
     assert!(refused(&|c| c.from = f64::NAN).contains("seconds"));
     assert!(refused(&|c| c.rate = 1e300).contains("millisecond"));
-    let twice = vec![clip("a", Start::Never), clip("a", Start::Never)];
+    let twice = vec![clip("a", ClipStart::Never), clip("a", ClipStart::Never)];
     assert!(Sequencer::new(twice).is_err());
     assert!(Sequencer::new(Vec::new()).unwrap().is_empty());
 }
 
-fn starts() -> impl Strategy<Value = Start> {
+fn starts() -> impl Strategy<Value = ClipStart> {
     prop_oneof![
-        (0u32..3000).prop_map(|ms| Start::At(f64::from(ms) / 1000.0)),
-        (0usize..4, 0u32..1000).prop_map(|(c, ms)| Start::After(c, f64::from(ms) / 1000.0)),
-        (0u32..3).prop_map(Start::OnSignal),
-        Just(Start::Never),
+        (0u32..3000).prop_map(|ms| ClipStart::At(f64::from(ms) / 1000.0)),
+        (0usize..4, 0u32..1000).prop_map(|(c, ms)| ClipStart::After(c, f64::from(ms) / 1000.0)),
+        (0u32..3).prop_map(ClipStart::OnSignal),
+        Just(ClipStart::Never),
     ]
 }
 
 fn clips() -> impl Strategy<Value = Vec<SequenceClip>> {
     let ends = prop_oneof![
-        Just(End::Nothing),
-        Just(End::Hold),
-        Just(End::Mesh(1)),
-        (0usize..4).prop_map(End::Clip),
+        Just(ClipEnd::Nothing),
+        Just(ClipEnd::Hold),
+        Just(ClipEnd::Mesh(1)),
+        (0usize..4).prop_map(ClipEnd::Clip),
     ];
     let leave = prop_oneof![
         Just(None),
@@ -365,7 +370,7 @@ fn played(clips: &[SequenceClip], waits: &[(u32, u32)], tick: u32) -> (Vec<Actio
             });
         }
         let state = |c| {
-            let (stage, shown) = (sequencer.stage(c), sequencer.picture(c));
+            let (stage, shown) = (sequencer.playback_state(c), sequencer.shown_mesh(c));
             format!("{stage:?} {shown:?} {}", sequencer.position(c))
         };
         states.extend((0..clips.len()).map(state));
@@ -415,7 +420,7 @@ proptest! {
                 }
             }
             for c in 0..clips.len() {
-                if sequencer.stage(c) == Stage::Playing && clips[c].repeat != Repeat::Cycle {
+                if sequencer.playback_state(c) == PlaybackState::Playing && clips[c].repeat != Repeat::Cycle {
                     let (has, is) = (clocks[c].position(), sequencer.position(c));
                     prop_assert!((has - is).abs() < 1e-7, "clip {}: {} instead of {}", c, has, is);
                 }

@@ -40,6 +40,7 @@ pub(crate) fn fixed_rate(rate: f64) -> i64 {
 /// The times of all frames, relative to the first one, and whether the last leads back to the first. Clones
 /// share the data.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct Timeline {
     /// Flicks from the first frame; never decreasing.
     times: Arc<[i64]>,
@@ -136,27 +137,33 @@ impl Timeline {
     }
 
     /// Returns the number of frames, which can be 0.
+    #[must_use]
     pub fn frame_count(&self) -> usize {
         self.times.len()
     }
     /// Returns the seconds from the first frame to the last.
+    #[must_use]
     pub fn duration(&self) -> f64 {
         seconds(self.last_flicks())
     }
     /// Returns the seconds of a closed cycle; `None` if the file is not one.
+    #[must_use]
     pub fn period(&self) -> Option<f64> {
         (self.period > 0).then(|| seconds(self.period))
     }
     /// Returns the first frame's time in the file, from which all positions are counted.
+    #[must_use]
     pub fn start(&self) -> f64 {
         self.start
     }
     /// Returns the time of a frame in seconds from the first one; of the last frame if there is no such
     /// frame.
+    #[must_use]
     pub fn time(&self, frame: usize) -> f64 {
         seconds(self.time_flicks(frame))
     }
     /// Returns the last frame at or before `position` seconds; the first if there is none.
+    #[must_use]
     pub fn frame_at(&self, position: f64) -> usize {
         self.frame_at_flicks(flicks(position), 0)
     }

@@ -21,6 +21,7 @@ pub struct Camera {
 
 /// The values of a lens at a moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Lens {
     /// Focal length in millimetres.
     pub focal_length: f32,
@@ -61,11 +62,13 @@ const TRACK_NAMES: [&str; 10] = [
 
 impl Camera {
     /// Returns the path of the object in the source.
+    #[must_use]
     pub fn path(&self) -> &str {
         &self.record.path
     }
 
     /// Returns the number of the node that the camera stands at.
+    #[must_use]
     pub fn node(&self) -> usize {
         self.record.node as usize
     }
@@ -73,6 +76,7 @@ impl Camera {
     /// Returns the values of its lens; between two frames they are interpolated linearly. In a file with
     /// named ranges, and in one that loops, the pair determines which two frames these are. Does not
     /// allocate.
+    #[must_use]
     pub fn lens(&self, pair: FramePair) -> Lens {
         let at = |i: usize| -> [f32; 4] {
             let Some(track) = self.tracks[i].map(|t| &self.record.lens.tracks[t]) else {
@@ -100,6 +104,7 @@ impl Camera {
     }
 
     /// `true` if any value of the lens changes.
+    #[must_use]
     pub fn is_animated(&self) -> bool {
         use meshreel_codec::clip::scalars::ScalarComponent;
         let moves = |c: &ScalarComponent| matches!(c, ScalarComponent::Animated { .. });
@@ -107,8 +112,27 @@ impl Camera {
     }
 }
 
+impl Default for Lens {
+    /// Returns the lens of a camera of USD of which nothing is set.
+    fn default() -> Lens {
+        Lens {
+            focal_length: 50.0,
+            aperture: [20.955, 15.2908],
+            aperture_offset: [0.0; 2],
+            squeeze: 1.0,
+            overscan: [0.0; 4],
+            f_stop: 0.0,
+            focus_distance: 0.0,
+            shutter: [0.0; 2],
+            clipping: [1.0, 1e6],
+            orthographic: false,
+        }
+    }
+}
+
 impl Lens {
     /// Returns the vertical angle of view in radians; 0 for an orthographic camera.
+    #[must_use]
     pub fn vertical_angle(&self) -> f32 {
         match self.orthographic || self.focal_length <= 0.0 {
             true => 0.0,

@@ -8,6 +8,7 @@
 //! births and deaths do not smear.
 
 use crate::Error;
+use crate::debug::impl_debug;
 use crate::decode::decoder::FrameDecoder;
 use crate::decode::matrix;
 use crate::decode::mesh::MeshView;
@@ -31,6 +32,7 @@ const MAX_STACKED_ANCESTORS: usize = 64;
 
 /// A moment of a file.
 #[derive(Clone, Copy)]
+#[must_use]
 pub struct FrameView<'a> {
     reel: &'a Reel,
     statics: &'a Statics,
@@ -39,6 +41,8 @@ pub struct FrameView<'a> {
     pair: FramePair,
     pace: Pace,
 }
+
+impl_debug!("FrameView", FrameView<'_>, |view| { reel: view.reel, pair: view.pair, pace: view.pace });
 
 impl<'a> FrameView<'a> {
     pub(crate) fn new(
@@ -81,6 +85,7 @@ impl<'a> FrameView<'a> {
     }
 
     /// Returns the file.
+    #[must_use]
     pub fn reel(&self) -> &'a Reel {
         self.reel
     }
@@ -90,6 +95,7 @@ impl<'a> FrameView<'a> {
     }
     /// Returns the world bounds of all that is shown: min xyz, max xyz; min is larger than max if nothing is
     /// shown.
+    #[must_use]
     pub fn bounds(&self) -> [f32; 6] {
         let of = |frame: u32| self.reel.frame_bounds(frame as usize);
         let (a, b) = (of(self.pair.first), of(self.pair.second));
@@ -99,6 +105,7 @@ impl<'a> FrameView<'a> {
     // Nodes.
 
     /// `true` if a node's own mesh is shown in the first frame. Panics if there is no such node.
+    #[must_use]
     pub fn visible(&self, node: usize) -> bool {
         self.visible_in(self.first, node)
     }
@@ -143,12 +150,14 @@ impl<'a> FrameView<'a> {
     }
 
     /// Returns the transform of a node relative to its parent. Panics if there is no such node.
+    #[must_use]
     pub fn local(&self, node: usize) -> Transform {
         self.local_with(self.second_frame(node), node, self.pair.blend)
     }
 
     /// Returns the object-to-world matrix of a node, row-major. Costs one matrix product per ancestor; for
     /// all nodes see [`FrameView::worlds_into`]. Panics if there is no such node.
+    #[must_use]
     pub fn world(&self, node: usize) -> [[f64; 4]; 3] {
         self.world_at(node, self.second_frame(node), self.pair.blend)
     }
@@ -212,6 +221,7 @@ impl<'a> FrameView<'a> {
     /// origin. The velocity of a point p of its mesh (with p₃ = 1) is this matrix times p, plus the world
     /// matrix times the vertex's own velocity. 0 if the mesh is not there in both frames. Panics if there is
     /// no such node.
+    #[must_use]
     pub fn world_velocity(&self, node: usize) -> [[f64; 4]; 3] {
         let per_second = self.per_second();
         let Some(second) = self.second_frame(node).filter(|_| per_second != 0.0) else {
@@ -238,6 +248,7 @@ impl<'a> FrameView<'a> {
 
     /// Returns the world bounds of a node's mesh over all frames: min xyz, max xyz. `None` without a mesh.
     /// Panics if there is no such node.
+    #[must_use]
     pub fn node_bounds(&self, node: usize) -> Option<[f32; 6]> {
         let mesh = self.reel.description().nodes[node].mesh?;
         let bounds = self.reel.description().meshes[mesh as usize].bounds;
@@ -248,6 +259,7 @@ impl<'a> FrameView<'a> {
 
     /// Returns the mesh of a node at this moment; `None` without a mesh. Other nodes with the same mesh show
     /// the same, unless they appear or vanish between the frames. Panics if there is no such node.
+    #[must_use]
     pub fn mesh(&self, node: usize) -> Option<MeshFrame<'a>> {
         let mesh = self.reel.description().nodes[node].mesh? as usize;
         let view = |frame| MeshView::new(self.reel, self.statics, mesh, frame);
@@ -275,6 +287,7 @@ impl<'a> FrameView<'a> {
 
     /// Returns the numbers of vertices and of indices that [`FrameView::collision_into`] writes. Panics if
     /// there is no such node.
+    #[must_use]
     pub fn collision_size(&self, node: usize) -> (usize, usize) {
         self.mesh(node).map_or((0, 0), |mesh| (mesh.vertex_count(), mesh.indices().len()))
     }
@@ -336,6 +349,7 @@ fn transform_bounds(bounds: &[f32; 6], world: &[[f64; 4]; 3]) -> [f32; 6] {
 
 /// A mesh at a moment.
 #[derive(Clone, Copy)]
+#[must_use]
 pub struct MeshFrame<'a> {
     mesh: usize,
     /// The frames around the moment.
@@ -343,53 +357,66 @@ pub struct MeshFrame<'a> {
     vertices: VertexWriter<'a>,
 }
 
+impl_debug!("MeshFrame", MeshFrame<'_>, |mesh| { mesh: mesh.mesh, frames: mesh.frames, blend: mesh.blend() });
+
 impl<'a> MeshFrame<'a> {
     /// Returns its number in the file.
+    #[must_use]
     pub fn number(&self) -> usize {
         self.mesh
     }
     /// Returns the mesh's record in the description.
+    #[must_use]
     pub fn record(&self) -> &'a MeshRecord {
         self.vertices.first.record()
     }
     /// Returns the number of vertices at this moment.
+    #[must_use]
     pub fn vertex_count(&self) -> usize {
         self.vertices.first.vertex_count()
     }
     /// `true` if two frames are blended; otherwise the mesh is as in the first one.
+    #[must_use]
     pub fn blends(&self) -> bool {
         self.vertices.second.is_some() && self.vertices.blend > 0.0
     }
     /// Returns the two frames around the moment; the first one twice if only that is shown.
+    #[must_use]
     pub fn frames(&self) -> [u32; 2] {
         let [first, second] = self.frames;
         [first, if self.vertices.second.is_some() { second } else { first }]
     }
     /// Returns the blend weight from the first frame to the second, 0 … 1.
+    #[must_use]
     pub fn blend(&self) -> f32 {
         if self.blends() { self.vertices.blend } else { 0.0 }
     }
     /// Returns the factor by which the difference of the two frames is multiplied for velocities.
+    #[must_use]
     pub fn per_second(&self) -> f32 {
         if self.vertices.second.is_some() { self.vertices.per_second } else { 0.0 }
     }
     /// `true` if a stream changes at all; one that does not need not be written again.
+    #[must_use]
     pub fn is_animated(&self, semantic: Semantic, set: u8) -> bool {
         let stream = self.vertices.first.find_stream(semantic, set);
         stream.is_some_and(|s| self.record().streams[s].animated) || self.is_fluid()
     }
     /// `true` if indices and the number of vertices change from frame to frame: for fluid meshes, particles
     /// and curves.
+    #[must_use]
     pub fn is_fluid(&self) -> bool {
         self.record().method.changes()
     }
     /// Returns the object bounds over all frames, min xyz and max xyz: the range of positions as
     /// [`VertexFormat::U16x4`].
+    #[must_use]
     pub fn bounds(&self) -> [f32; 6] {
         self.record().bounds
     }
     /// Returns the smallest u and v and the sizes of their ranges: the range of uvs as
     /// [`VertexFormat::U16x2`]. `None` without such a set, and if its precision is too fine for 16 bits.
+    #[must_use]
     pub fn uv_range(&self, set: u8) -> Option<[f32; 4]> {
         let stream = self.vertices.first.find_stream(Semantic::Uv, set)?;
         self.vertices.first.uv_range(stream)
@@ -400,22 +427,27 @@ impl<'a> MeshFrame<'a> {
     /// Returns the ids of particles, ascending, one for each vertex; empty if they have none, and for other
     /// meshes. Between two frames the particles are those of the first: those that both have are blended, the
     /// others stay.
+    #[must_use]
     pub fn ids(&self) -> &'a [u64] {
         self.vertices.first.ids()
     }
     /// Returns the number of vertices of each curve; empty if there are no curves.
+    #[must_use]
     pub fn curves(&self) -> &'a [u32] {
         self.vertices.first.curves()
     }
     /// Returns the indices, three per triangle.
+    #[must_use]
     pub fn indices(&self) -> &'a [u32] {
         self.vertices.first.indices()
     }
     /// Returns the index ranges of the record's materials, in its order.
+    #[must_use]
     pub fn materials(&self) -> &'a [IndexRange] {
         self.vertices.first.materials()
     }
     /// Returns the number of LOD levels, including the mesh itself, which is level 0.
+    #[must_use]
     pub fn lod_count(&self) -> usize {
         self.vertices.first.lod_count()
     }
@@ -427,6 +459,7 @@ impl<'a> MeshFrame<'a> {
     }
     /// Returns the indices in the order of [`MeshFrame::visible_ranges`], which is the same in all frames of
     /// a mesh that is not fluid.
+    #[must_use]
     pub fn indices_by_visibility(&self) -> &'a [u32] {
         self.vertices.first.indices_by_visibility()
     }

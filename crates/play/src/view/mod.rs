@@ -6,7 +6,6 @@ pub(crate) mod frame_view;
 pub(crate) mod interpolate;
 pub mod packed;
 pub(crate) mod part_attributes;
-pub mod raw;
 pub(crate) mod rig;
 pub(crate) mod shown_frames;
 pub(crate) mod vertex;

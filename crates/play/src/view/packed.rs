@@ -49,6 +49,7 @@ pub struct PackedGroup {
 
 /// The packed transforms of one frame.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct PackedFrame<'a> {
     /// Parts with a lower number have stopped: their transforms are in [`PackedRig::end_transforms`].
     pub left: usize,
@@ -75,6 +76,7 @@ pub struct PackedFrameHeader {
 
 /// The packed transforms of all frames in one buffer.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct PackedSequence {
     /// Per frame the location of its transforms.
     pub offsets: Vec<PackedFrameHeader>,
@@ -84,6 +86,7 @@ pub struct PackedSequence {
 
 /// The vertices, triangles and parts of a mesh with packed transforms, which are the same in all frames.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct PackedRig {
     /// Vertices in groups; a vertex is repeated in each group that draws it.
     pub vertices: Vec<PackedVertex>,
@@ -110,6 +113,7 @@ pub struct PackedRig {
 
 impl<'a> MeshView<'a> {
     /// Returns the packed transforms of this frame; `None` if the mesh has none, or no frame was decoded.
+    #[must_use]
     pub fn packed(&self) -> Option<PackedFrame<'a>> {
         self.bones()?.skin.packed.as_ref()?;
         let words = self.bone_states()?;
@@ -249,6 +253,7 @@ impl PackedSequence {
     }
 
     /// Returns a frame; `None` if there is no such frame.
+    #[must_use]
     pub fn frame(&self, frame: usize) -> Option<PackedFrame<'_>> {
         let offset = self.offsets.get(frame)?;
         let (left, right) = (offset.edges & 0xFFFF, offset.edges >> 16);

@@ -20,21 +20,25 @@ pub struct PartAttribute {
 
 impl PartAttribute {
     /// Returns its name in the source.
+    #[must_use]
     pub fn name(&self) -> &str {
         &self.inner.name
     }
 
     /// Returns the number of values per group, 1 … 4.
+    #[must_use]
     pub fn components(&self) -> usize {
         self.inner.components
     }
 
     /// Returns the number of groups; at least one if the mesh has a vertex.
+    #[must_use]
     pub fn groups(&self) -> usize {
         self.inner.tracks.len()
     }
 
     /// Returns the group of each part (a rigid bone, see [`super::BonesView`]), if values belong to parts.
+    #[must_use]
     pub fn part_groups(&self) -> Option<&[u32]> {
         match &self.inner.groups {
             AttributeGroups::Parts(groups) => Some(groups),
@@ -44,6 +48,7 @@ impl PartAttribute {
 
     /// Returns the group of each vertex, if values belong to vertices; `None` if they belong to parts or to
     /// the whole mesh, which is group 0.
+    #[must_use]
     pub fn vertex_groups(&self) -> Option<&[u32]> {
         match &self.inner.groups {
             AttributeGroups::Vertices(groups) => Some(groups),
@@ -53,6 +58,7 @@ impl PartAttribute {
 
     /// Returns the values of a group, linearly interpolated between two frames. Components that it does not
     /// have are 0, as are all values of a group that does not exist. Does not allocate.
+    #[must_use]
     pub fn values(&self, group: usize, pair: FramePair) -> [f32; 4] {
         let Some(track) = self.inner.tracks.get(group) else {
             return [0.0; 4];
@@ -77,6 +83,7 @@ impl PartAttribute {
 /// Nodes that show one mesh, ascending, and their attributes.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub struct NodePartAttributes {
     pub nodes: Vec<u32>,
     pub attributes: Vec<PartAttribute>,

@@ -49,32 +49,38 @@ pub struct MeshRig {
 
 impl MeshRig {
     /// Returns the number of the mesh in the file.
+    #[must_use]
     pub fn mesh(&self) -> usize {
         self.mesh as usize
     }
 
     /// Returns the number of the skeleton in the file; all its clips move the mesh.
+    #[must_use]
     pub fn skeleton(&self) -> usize {
         self.rig.skeleton as usize
     }
 
     /// Returns the joints of the skeleton that can move the mesh; [`MeshRig::influences`] returns indices
     /// into them.
+    #[must_use]
     pub fn joints(&self) -> &[u32] {
         &self.rig.joints
     }
 
     /// Returns for each joint the matrix from the bind pose to the joint's space.
+    #[must_use]
     pub fn inverse_bind(&self) -> &[BoneMatrix] {
         &self.rig.inverse
     }
 
     /// Returns the number of vertices, which is that of the mesh.
+    #[must_use]
     pub fn vertex_count(&self) -> usize {
         self.rig.point_of.len()
     }
 
     /// Returns the position of a vertex in the bind pose. Panics if there is no such vertex.
+    #[must_use]
     pub fn bind_position(&self, vertex: usize) -> [f32; 3] {
         self.rig.bind[self.rig.point_of[vertex] as usize]
     }
@@ -86,18 +92,21 @@ impl MeshRig {
     }
 
     /// `true` if dual quaternions blend the joints, for some vertices or all, fully or in part.
+    #[must_use]
     pub fn uses_dual_quaternions(&self) -> bool {
         self.rig.is_dual()
     }
 
     /// Returns the share, 0 to 1, of dual quaternion blending at a vertex; the rest is linear. Panics if
     /// there is no such vertex.
+    #[must_use]
     pub fn dual_quaternion_weight(&self, vertex: usize) -> f32 {
         self.rig.dual_fraction(vertex)
     }
 
     /// Returns the clip and its sample that the mesh shows in the first frame of the file, if there is one.
     /// With its pose the normals of that frame become those of the bind pose.
+    #[must_use]
     pub fn first_frame(&self) -> Option<(usize, usize)> {
         let (clip, sample) = self.rig.first_sample?;
         Some((clip as usize, sample as usize))
@@ -105,11 +114,13 @@ impl MeshRig {
 
     /// Returns the guaranteed upper limit for the distance of any vertex from where the source's rig puts it,
     /// at any sample of any clip of the skeleton.
+    #[must_use]
     pub fn tolerance(&self) -> f64 {
         self.rig.tolerance
     }
 
     /// Returns the largest such distance that was measured when the file was made.
+    #[must_use]
     pub fn error(&self) -> f64 {
         self.rig.error
     }

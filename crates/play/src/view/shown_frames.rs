@@ -1,5 +1,6 @@
 //! The frames that an instance shows, lent from the player's memory.
 
+use crate::debug::impl_debug;
 use crate::decode::mesh::MeshView;
 use crate::reel::frame::FrameData;
 use crate::reel::open_file::Reel;
@@ -25,13 +26,17 @@ pub struct ShownFrames {
     pub(crate) late: bool,
 }
 
+impl_debug!("ShownFrames", ShownFrames, |shown| { file: shown.id, pair: shown.pair, late: shown.late });
+
 impl ShownFrames {
     /// Returns the file.
+    #[must_use]
     pub fn reel(&self) -> &Reel {
         &self.file.reel
     }
     /// Returns the player's id of the file. Together with a frame's number it is a key for data that is made
     /// of that frame elsewhere.
+    #[must_use]
     pub fn file(&self) -> FileId {
         self.id
     }
@@ -52,6 +57,7 @@ impl ShownFrames {
         )
     }
     /// `true` if the frame that should be shown is not there yet, and this is the one that was shown last.
+    #[must_use]
     pub fn is_late(&self) -> bool {
         self.late
     }
@@ -77,8 +83,11 @@ pub struct UpcomingFrame {
     pub(crate) frame: u32,
 }
 
+impl_debug!("UpcomingFrame", UpcomingFrame, |upcoming| { frame: upcoming.frame });
+
 impl UpcomingFrame {
     /// Returns its number.
+    #[must_use]
     pub fn number(&self) -> u32 {
         self.frame
     }
@@ -90,10 +99,13 @@ impl UpcomingFrame {
 
 /// One decoded frame, lent.
 #[derive(Clone, Copy)]
+#[must_use]
 pub struct DecodedFrame<'a> {
     file: &'a LoadedFile,
     pub(crate) frame: FrameData<'a>,
 }
+
+impl_debug!("DecodedFrame", DecodedFrame<'_>, |frame| { reel: frame.file.reel });
 
 impl<'a> DecodedFrame<'a> {
     fn new(file: &'a LoadedFile, words: &'a [u64]) -> DecodedFrame<'a> {
@@ -107,6 +119,7 @@ impl<'a> DecodedFrame<'a> {
     }
 
     /// `true` if a node's own mesh is shown. Panics if there is no such node.
+    #[must_use]
     pub fn visible(&self, node: usize) -> bool {
         match self.file.reel.description().nodes[node].visibility {
             Visibility::Always => true,
@@ -119,6 +132,7 @@ impl<'a> DecodedFrame<'a> {
     }
 
     /// Returns the transform of a node relative to its parent. Panics if there is no such node.
+    #[must_use]
     pub fn transform(&self, node: usize) -> Transform {
         match self.file.reel.layout().transform_indices[node] {
             Some(number) => self.frame.transforms()[number as usize],

@@ -31,6 +31,7 @@ use std::ops::Range;
 /// A value of a vertex that can be written into a vertex buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub enum VertexChannel {
     Position,
     Normal,
@@ -51,6 +52,7 @@ impl VertexChannel {
 
     /// Returns every format that the value can be written in, the plain one first. All others are refused as
     /// misuse.
+    #[must_use]
     pub const fn formats(self) -> &'static [VertexFormat] {
         match self {
             VertexChannel::Position => &[VertexFormat::F32x3, VertexFormat::F32x4, VertexFormat::U16x4],
@@ -72,6 +74,7 @@ impl VertexChannel {
 /// A number format: kind, bits, and number of components.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
+#[non_exhaustive]
 pub enum VertexFormat {
     F32,
     F32x2,
@@ -90,6 +93,7 @@ pub enum VertexFormat {
 
 impl VertexFormat {
     /// Returns the bytes of one value.
+    #[must_use]
     pub const fn size(self) -> usize {
         match self {
             VertexFormat::I8x2 => 2,

@@ -3,7 +3,7 @@
 use super::Parts;
 use meshreel::Transform;
 use meshreel::clip::{Clip, ClipCodec, ClipRecord, SkeletonRecord};
-use meshreel::raw::kind;
+use meshreel::raw::format::kind;
 use meshreel::raw::record::Description;
 use meshreel_codec::clip::layer::{LayerRecord, LayerTable, TierPart};
 use meshreel_codec::clip::random_access::{Origin, SEGMENT_SAMPLES, UnpackedSegment};

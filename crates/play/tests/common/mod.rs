@@ -13,7 +13,7 @@ use meshreel::raw::record::{
     CODEC_CLASSIC, ChunkLocation, Coding, Description, MaterialRecord, MeshRecord, Method, NodeRecord,
     Semantic, StreamRecord, Visibility,
 };
-use meshreel::raw::{kind, record};
+use meshreel::raw::{format::kind, record};
 use meshreel::{FrameDecoder, FrameKind, Limits, Options, Reel, SourceMap, Transform};
 use meshreel_codec::classic::stream;
 use meshreel_codec::classic::stream::{References, SpatialPrediction};
@@ -70,7 +70,7 @@ impl Parts {
             let bytes = block(raw);
             let kind = match kind {
                 FrameKind::Index => kind::INDEPENDENT_UNIT,
-                FrameKind::Predicted => kind::DEPENDENT_UNIT,
+                _ => kind::DEPENDENT_UNIT,
             };
             writer.add_chunk(kind, size(raw), &bytes).unwrap();
             writer.add_frame(*time, [0.0; 6]).unwrap();
@@ -113,7 +113,7 @@ pub fn golden(name: &str) -> Vec<u8> {
 
 /// Returns options of a player without threads: the tick reads and decodes.
 pub fn inline(heap: usize) -> Options {
-    Options { heap, resident: 0, threads: 0, read_threads: 0, ..Options::default() }
+    Options::default().with_heap(heap).with_resident(0).with_threads(0).with_read_threads(0)
 }
 
 pub fn open(bytes: Vec<u8>) -> Result<Reel, meshreel::Error> {

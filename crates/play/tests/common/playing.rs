@@ -45,6 +45,7 @@ impl Digest {
                 QuantizedValues::U8(levels) => self.0.extend(levels),
                 QuantizedValues::U16(levels) => self.0.extend(levels.iter().flat_map(|l| l.to_le_bytes())),
                 QuantizedValues::U32(levels) => self.0.extend(levels.iter().flat_map(|l| l.to_le_bytes())),
+                _ => unreachable!("values have 1, 2 or 4 bytes"),
             }
         }
     }

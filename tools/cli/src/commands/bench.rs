@@ -53,7 +53,7 @@ pub fn run(arguments: &BenchArgs, output: Output) -> Result<ExitCode, Failure> {
 
 /// Returns the default limits of files, with or without animated vertex attributes.
 pub fn limits(attributes: bool) -> Limits {
-    Limits { attributes, ..Limits::default() }
+    Limits::default().with_attributes(attributes)
 }
 
 /// The file, its decoder and the buffers of all stages.
@@ -156,17 +156,10 @@ impl<'a> Bench<'a> {
 
     /// Returns the seconds that a player spends decoding when it plays the whole file once.
     fn player_seconds(&self, rate: f64) -> Result<f64, meshreel::Error> {
-        let mut player = Player::new(Options {
-            heap: HEAP_BYTES,
-            resident: 0,
-            // Decoding runs within the tick, on this core.
-            threads: 0,
-            read_threads: 0,
-            limits: limits(self.reel.has_attributes()),
-            // The file is in memory already.
-            file_memory: u64::MAX,
-            ..Options::default()
-        })?;
+        // Decoding runs within the tick, on this core; the file is in memory already.
+        let options = Options::default().with_threads(0).with_read_threads(0).with_file_memory(u64::MAX);
+        let limits = limits(self.reel.has_attributes());
+        let mut player = Player::new(options.with_heap(HEAP_BYTES).with_resident(0).with_limits(limits))?;
         let file = player.open_bytes(self.bytes.clone());
         let Some(instance) = player.add_instance(file) else {
             return Ok(0.0);

@@ -95,9 +95,9 @@ fn heap_bar(statistics: &Statistics) -> String {
     let mut cells = [' '; BAR_WIDTH];
     for region in &statistics.regions {
         let mark = match region.state {
-            RegionState::Free => continue,
             RegionState::Held => '#',
             RegionState::Spare => '-',
+            _ => continue,
         };
         let cell = |at: u64| at as usize * BAR_WIDTH / statistics.heap_bytes.max(1) as usize;
         let last = cell(region.start + region.size.saturating_sub(1)).min(BAR_WIDTH - 1);

@@ -92,13 +92,12 @@ fn check_arguments(arguments: &PlayArgs) -> Result<(), Failure> {
 /// Returns the player's options.
 fn options(arguments: &PlayArgs) -> Options {
     let default = Options::default();
-    Options {
-        heap: usize::try_from(arguments.heap.0).unwrap_or(usize::MAX),
-        resident: arguments.resident.0,
-        limits: limits(!arguments.no_attributes),
-        threads: arguments.threads.unwrap_or(default.threads),
-        ..default
-    }
+    let threads = arguments.threads.unwrap_or(default.threads);
+    default
+        .with_heap(usize::try_from(arguments.heap.0).unwrap_or(usize::MAX))
+        .with_resident(arguments.resident.0)
+        .with_limits(limits(!arguments.no_attributes))
+        .with_threads(threads)
 }
 
 /// The digest of each frame of a file, by a plain decode.
@@ -153,6 +152,7 @@ fn digest<'a>(
                 QuantizedValues::U8(levels) => digest.add(levels, u32::from),
                 QuantizedValues::U16(levels) => digest.add(levels, u32::from),
                 QuantizedValues::U32(levels) => digest.add(levels, |v| v),
+                _ => {}
             }
         }
     }

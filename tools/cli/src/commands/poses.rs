@@ -77,7 +77,7 @@ impl ClipPlayback {
     pub fn tick(&mut self, seconds: f64, repeat: bool) -> Result<(), Error> {
         let repeats = if repeat { Repeats::Wrap } else { Repeats::Clamp };
         for p in &mut self.playing {
-            p.cursor.pose(&Query { repeats, ..Query::new(p.seconds) }, &mut p.pose[..])?;
+            p.cursor.pose(&Query::new(p.seconds).with_repeats(repeats), &mut p.pose[..])?;
             p.shown_seconds = p.seconds;
             p.seconds += seconds;
             p.poses += 1;
@@ -92,7 +92,7 @@ impl ClipPlayback {
         for p in &self.playing {
             let mut pose = vec![Transform::IDENTITY; p.pose.len()];
             let mut cursor = p.cursor.clip().cursor();
-            cursor.pose(&Query { repeats, ..Query::new(p.shown_seconds) }, &mut pose[..])?;
+            cursor.pose(&Query::new(p.shown_seconds).with_repeats(repeats), &mut pose[..])?;
             self.checked += 1;
             self.wrong += u64::from(pose != p.pose);
         }

@@ -4,8 +4,8 @@
 
 use super::build::*;
 use super::growing;
+use meshreel::raw::format::kind;
 use meshreel::raw::format::{ReadAt, Summary, Writer};
-use meshreel::raw::kind;
 use meshreel::raw::record::{Coding, MeshRecord, Semantic, decode, encode};
 use meshreel::stream::{AsyncSource, ReadRequest, Statistics};
 use meshreel::{
@@ -84,7 +84,7 @@ fn bytes(preset: Preset, apart: bool) -> Vec<u8> {
 }
 
 fn without() -> Limits {
-    Limits { attributes: false, ..Limits::default() }
+    Limits::default().with_attributes(false)
 }
 
 fn opened(bytes: &[u8], limits: &Limits) -> Result<Reel, Error> {
@@ -298,15 +298,15 @@ fn f16_a_player_reads_past_attributes() {
     let mut read = [0; 2];
     for (i, attributes) in [true, false].into_iter().enumerate() {
         let source = RecordingSource::new(bytes.clone());
-        let limits = Limits { attributes, ..Limits::default() };
-        let mut player = Player::new(PlayerOptions {
-            heap: 16 << 20,
-            resident: 0,
-            threads: 0,
-            read_threads: 0,
-            limits,
-            ..PlayerOptions::default()
-        })
+        let limits = Limits::default().with_attributes(attributes);
+        let mut player = Player::new(
+            PlayerOptions::default()
+                .with_heap(16 << 20)
+                .with_resident(0)
+                .with_threads(0)
+                .with_read_threads(0)
+                .with_limits(limits),
+        )
         .unwrap();
         let file = player.open_source("noted", source.clone());
         let instance = player.add_instance(file).unwrap();

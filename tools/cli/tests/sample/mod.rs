@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use meshreel::FrameKind;
-use meshreel::raw::kind;
+use meshreel::raw::format::kind;
 use meshreel_codec::classic::stream::{References, SpatialPrediction, encode_b_frame, encode_index};
 use meshreel_codec::entropy::block::{BlockFormat, Compressor};
 use meshreel_codec::quantize::Axis;
@@ -63,7 +63,7 @@ impl File {
     fn frame(&mut self, time: f64, kind: FrameKind, bounds: [f32; 6], content: &[u8]) {
         let (name, kind) = match kind {
             FrameKind::Index => ("an index frame", kind::INDEPENDENT_UNIT),
-            FrameKind::Predicted => ("a between frame", kind::DEPENDENT_UNIT),
+            _ => ("a between frame", kind::DEPENDENT_UNIT),
         };
         self.chunk(name, kind, content);
         self.writer.add_frame(time, bounds).unwrap();

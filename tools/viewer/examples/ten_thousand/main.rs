@@ -50,7 +50,7 @@ impl stage::Scene for Crowd {
         reel.update(shaders, queue, picture.encoder, &mut [(output, &shown)]).expect("room");
         let far = 12.0 * Vec3::from_slice(&shown.view().bounds()[3..]).length();
         let (eye, clip) = picture.look_from(far);
-        let lens = Projection { angle: 1.0, height: 800.0 };
+        let lens = Projection::new(1.0, 800.0);
         crowd.update(
             queue,
             picture.encoder,

@@ -5,7 +5,7 @@ use super::stretches::stretches;
 use crate::document::Document;
 use crate::sizes::SizeMeasurement;
 use eframe::egui;
-use meshreel::raw::kind;
+use meshreel::raw::format::kind;
 use meshreel::raw::record::MeshRecord;
 use meshreel_compile::advice;
 use meshreel_compile::report::readable::bytes;

@@ -54,9 +54,9 @@ fn figures(ui: &mut egui::Ui, streaming: &Streaming, frames: f32) {
     let total = statistics.heap_bytes.max(1) as f32;
     let parts = statistics.regions.iter().map(|region| {
         let colour = match region.state {
-            meshreel::stream::RegionState::Free => egui::Color32::from_gray(25),
             meshreel::stream::RegionState::Held => egui::Color32::from_rgb(80, 130, 190),
             meshreel::stream::RegionState::Spare => egui::Color32::from_rgb(45, 65, 85),
+            _ => egui::Color32::from_gray(25),
         };
         let start = region.start as f32 / total;
         (start..start + region.size as f32 / total, colour)

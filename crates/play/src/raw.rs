@@ -8,6 +8,7 @@
 //! coded points            those of a unit's frames, all from the words of the unit and points of other frames
 //! ```
 
+use crate::debug::impl_debug;
 use crate::decode::mesh::MeshView;
 use crate::reel::fixed_point::{PositionDecoder, affine_handles};
 use crate::reel::frame::{FrameData, array};
@@ -23,16 +24,14 @@ pub use meshreel_codec::mesh::skin::Matrix;
 use meshreel_codec::mesh::skin::packed::{Bounds, PackedTransform};
 use meshreel_codec::mesh::skin::{Region, Skin};
 pub use meshreel_codec::record;
-pub use meshreel_codec::record::ranges::FrameRange;
-pub use meshreel_codec::record::source_faces;
 use meshreel_codec::record::{MeshRecord, Semantic};
 use meshreel_codec::transform::Transform;
 pub use meshreel_codec::{ByWidth, Points};
 pub use meshreel_format as format;
-pub use meshreel_format::kind;
 
 /// The positions of a frame as integers.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct FixedPointPositions<'a> {
     /// The number of points.
     pub count: usize,
@@ -63,8 +62,11 @@ pub struct PointBones<'a> {
     frame: Option<(FrameData<'a>, BonesLayout)>,
 }
 
+impl_debug!("PointBones", PointBones<'_>, |bones| { matrices: bones.matrix_count() });
+
 impl<'a> PointBones<'a> {
     /// Returns the number of matrices: one for each bone, and one for points that do not move.
+    #[must_use]
     pub fn matrix_count(&self) -> usize {
         self.skin.rig.bones() + 1
     }
@@ -83,6 +85,7 @@ impl<'a> PointBones<'a> {
     }
 
     /// Returns the transforms of the bones as they lie in the file; `None` unless all of them are packed.
+    #[must_use]
     pub fn packed(&self) -> Option<PackedBones<'a>> {
         let packed = self.skin.packed.as_ref()?;
         let words = self.frame.as_ref().map(|(frame, places)| array::<u32>(frame.words, places.states));
@@ -96,6 +99,7 @@ impl<'a> PointBones<'a> {
     }
 
     /// Returns the points at rest, by number.
+    #[must_use]
     pub fn rest_positions(&self) -> &'a [[f32; 3]] {
         &self.skin.rig.rest
     }
@@ -107,11 +111,13 @@ impl<'a> PointBones<'a> {
     }
 
     /// Returns the numbers of the points that have a residual.
+    #[must_use]
     pub fn points_with_residual(&self) -> &'a [u32] {
         &self.skin.rig.coded
     }
 
     /// Returns the residuals, which are added to these points with wrapping arithmetic.
+    #[must_use]
     pub fn residuals(&self) -> Option<Points<'a>> {
         let coded = self.skin.residual.as_ref()?;
         Some(match &self.frame {
@@ -125,6 +131,7 @@ impl<'a> PointBones<'a> {
 
 /// Packed transforms of parts, see docs/FORMAT/mesh.md.
 #[derive(Clone, Copy)]
+#[non_exhaustive]
 pub struct PackedBones<'a> {
     /// The words of this frame: left and right edge, 16 bits each; low and size of its bounds, six floats;
     /// three words for each part between the edges. Parts left of them are as in `end_transforms`, those
@@ -139,8 +146,11 @@ pub struct PackedBones<'a> {
     regions: &'a [Region],
 }
 
+impl_debug!("PackedBones", PackedBones<'_>, |bones| { scale: bones.scale, end_bounds: bones.end_bounds });
+
 impl PackedBones<'_> {
     /// Returns the middle of a part at rest. Panics if there is no such part.
+    #[must_use]
     pub fn middle(&self, part: usize) -> [f64; 3] {
         self.regions[part].middle
     }
@@ -152,24 +162,30 @@ pub struct CodedPoints<'a> {
     coded: &'a StaticPart,
 }
 
+impl_debug!("CodedPoints", CodedPoints<'_>, |points| { levels: points.level_count() });
+
 impl<'a> CodedPoints<'a> {
     /// Returns the number of hierarchy levels, at least one if there are points.
+    #[must_use]
     pub fn level_count(&self) -> usize {
         self.coded.hierarchy.level_count()
     }
 
     /// Returns the points of a hierarchy level. Panics if there is no such level.
+    #[must_use]
     pub fn level_points(&self, level: usize) -> std::ops::Range<usize> {
         self.coded.hierarchy.level(level)
     }
 
     /// Returns the coarser neighbours of a point, and their weights in 1/4096. Panics if there is no such
     /// point.
+    #[must_use]
     pub fn neighbours(&self, point: usize) -> ([u32; 4], [i16; 4]) {
         self.coded.weighted_neighbours(point)
     }
 
     /// Returns the points of frame 0, which is key frame 0.
+    #[must_use]
     pub fn first_frame(&self) -> Points<'a> {
         self.coded.first.as_points()
     }
@@ -183,6 +199,8 @@ pub struct CodedUnits<'a> {
     stream: &'a Stream,
     memory: &'a Memory,
 }
+
+impl_debug!("CodedUnits", CodedUnits<'_>, |units| { reel: units.stream.file.reel });
 
 impl<'a> CodedUnits<'a> {
     /// Returns `None` if all points are decoded.
@@ -200,17 +218,20 @@ impl<'a> CodedUnits<'a> {
     pub const BLOCK_POINTS: usize = index::BLOCK;
 
     /// Returns the unit that has a frame. Panics if there is no such frame.
+    #[must_use]
     pub fn unit_of(&self, frame: u32) -> usize {
         self.stream.file.reel.unit_of(frame as usize)
     }
 
     /// Returns the frames of a unit in the order of their heads. Panics if there is no such unit.
+    #[must_use]
     pub fn frames(&self, unit: usize) -> FrameList {
         self.stream.file.reel.unit_frames(unit)
     }
 
     /// Returns the frames of other units that a unit needs; for a key frame without frame 0. Panics if there
     /// is no such unit.
+    #[must_use]
     pub fn dependencies(&self, unit: usize) -> FrameList {
         self.stream.file.reel.unit_dependencies(unit)
     }
@@ -218,6 +239,7 @@ impl<'a> CodedUnits<'a> {
     /// Returns the frames that a frame is predicted from, in the order of the coefficients; missing ones are
     /// replaced by the first one, with coefficient 0. `None` for frame 0, which is
     /// [`CodedPoints::first_frame`].
+    #[must_use]
     pub fn references(&self, frame: u32) -> Option<[u32; 4]> {
         self.stream.file.reel.order().coded_references(frame)
     }
@@ -252,6 +274,7 @@ impl<'a> CodedUnits<'a> {
 
 /// The data besides positions from which the predicted normals of a frame are computed.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct NormalStates<'a> {
     /// Two values per group, then one per vertex if there are tangents.
     pub states: &'a [i16],
@@ -260,12 +283,14 @@ pub struct NormalStates<'a> {
 }
 
 /// `true` if points of a mesh stay coded when the file is opened without points ([`crate::Limits::points`]).
+#[must_use]
 pub fn has_coded_units(mesh: &MeshRecord) -> bool {
     mesh.streams.iter().any(|stream| can_stay_coded(mesh, stream))
 }
 
 impl<'a> MeshView<'a> {
     /// Returns the fixed-point positions; `None` if the mesh has none.
+    #[must_use]
     pub fn fixed_point_positions(&self) -> Option<FixedPointPositions<'a>> {
         let stream = self.find_stream(Semantic::Position, 0)?;
         let (part, points) = self.fixed_point_part(stream)?;
@@ -291,17 +316,20 @@ impl<'a> MeshView<'a> {
     }
 
     /// Returns the stream of tangent frames or, without one, that of normals.
+    #[must_use]
     pub fn direction_stream(&self) -> Option<usize> {
         self.find_stream(Semantic::QTangent, 0).or_else(|| self.find_stream(Semantic::Normal, 0))
     }
 
     /// Returns the static lists from which normals and tangents are computed in every frame, if they are
     /// predicted. Allocates.
+    #[must_use]
     pub fn normal_lists(&self) -> Option<NormalLists> {
         Some(self.predicted_frame(self.direction_stream()?)?.predicted.coded.lists())
     }
 
     /// Returns the data from which the normals of this frame are computed.
+    #[must_use]
     pub fn normal_states(&self) -> Option<NormalStates<'a>> {
         let frame = self.predicted_frame(self.direction_stream()?)?.frame;
         Some(NormalStates { states: frame.state, transforms: frame.transforms })
