@@ -57,8 +57,8 @@ use crate::entropy::range;
 #[cfg(feature = "encode")]
 use crate::entropy::symbols::Bucket;
 use crate::schedule::{MAX_UNIT_FRAMES, Schedule, Unit};
-use crate::simd::doubles;
 use crate::simd::isa::Isa;
+use crate::simd::{self, doubles};
 use crate::transform::Transform;
 use blocks::{FrameReferences, NodeBlock, ResidualSource, UnitTask};
 pub use blocks::{NodeResiduals, RAW_CLASS};
@@ -205,7 +205,7 @@ impl NodeTracks {
         source: S,
     ) -> Result<S, Corrupt> {
         let task = UnitTask { blocks: &self.blocks, frames, states, out, source, tracks: &self.tracks };
-        doubles::run(isa, task)
+        simd::run_kernel(isa, task)
     }
 }
 

@@ -20,10 +20,18 @@
 //! `MESHREEL_SCALAR=1` in the environment forces the scalar reference everywhere, `MESHREEL_AVX2=1` disables
 //! AVX-512, `MESHREEL_NARROW=1` uses 128 bits on x86-64 too.
 
+use fearless_simd::Level;
 use std::sync::OnceLock;
 
+#[cfg(target_arch = "aarch64")]
+use fearless_simd::aarch64::Neon as NarrowToken;
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+use fearless_simd::wasm32::WasmSimd128 as NarrowToken;
+#[cfg(target_arch = "x86_64")]
+use fearless_simd::x86::{self, Sse4_2 as NarrowToken};
+
 /// The instruction sets that kernels are written for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Isa {
     /// The scalar reference.
@@ -35,31 +43,49 @@ pub enum Isa {
 }
 
 /// Proof that this machine has 128-bit registers: NEON, WebAssembly's (if the program is compiled for them)
-/// or SSE4.1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Narrow(Proof);
+/// or SSE4.2.
+#[derive(Debug, Clone, Copy)]
+pub struct Narrow(NarrowToken);
 
-#[cfg(any(
-    target_arch = "aarch64",
-    target_arch = "x86_64",
-    all(target_arch = "wasm32", target_feature = "simd128")
-))]
-type Proof = ();
 /// Other machines have none.
 #[cfg(not(any(
     target_arch = "aarch64",
     target_arch = "x86_64",
     all(target_arch = "wasm32", target_feature = "simd128")
 )))]
-type Proof = std::convert::Infallible;
+type NarrowToken = std::convert::Infallible;
 
-/// Proof that this machine has AVX2 (and what comes with it: SSE4.2, BMI1, BMI2, POPCNT).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Avx2(Option<Avx512>);
+/// Proof that this machine has AVX2 and what comes with it (x86-64-v3).
+#[derive(Debug, Clone, Copy)]
+pub struct Avx2(Avx2Token, Option<Avx512>);
 
-/// Proof that this machine has the AVX-512 of Ice Lake and Zen 4: F, BW, DQ, VL, VBMI, VBMI2, VNNI.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Avx512(());
+#[cfg(target_arch = "x86_64")]
+type Avx2Token = x86::Avx2;
+/// Other machines have none.
+#[cfg(not(target_arch = "x86_64"))]
+type Avx2Token = std::convert::Infallible;
+
+/// Proof that this machine has the AVX-512 of Ice Lake and Zen 4.
+#[cfg(target_arch = "x86_64")]
+#[derive(Debug, Clone, Copy)]
+pub struct Avx512(x86::Avx512);
+
+/// Proof that this machine has the AVX-512 of Ice Lake and Zen 4.
+#[cfg(not(target_arch = "x86_64"))]
+#[derive(Debug, Clone, Copy)]
+pub struct Avx512(std::convert::Infallible);
+
+impl PartialEq for Isa {
+    fn eq(&self, other: &Isa) -> bool {
+        match (self, other) {
+            (Isa::Scalar, Isa::Scalar) | (Isa::Narrow(_), Isa::Narrow(_)) => true,
+            (Isa::Avx2(a), Isa::Avx2(b)) => a.avx512().is_some() == b.avx512().is_some(),
+            _ => false,
+        }
+    }
+}
+
+impl Eq for Isa {}
 
 impl Isa {
     /// Returns the best instruction set of this machine, or the one that the environment selects.
@@ -71,7 +97,7 @@ impl Isa {
             match Avx2::new() {
                 _ if said("MESHREEL_SCALAR") => Isa::Scalar,
                 Some(_) if said("MESHREEL_NARROW") => narrow.unwrap_or(Isa::Scalar),
-                Some(_) if said("MESHREEL_AVX2") => Isa::Avx2(Avx2(None)),
+                Some(Avx2(token, _)) if said("MESHREEL_AVX2") => Isa::Avx2(Avx2(token, None)),
                 best => best.map(Isa::Avx2).or(narrow).unwrap_or(Isa::Scalar),
             }
         })
@@ -82,7 +108,7 @@ impl Isa {
     #[inline(always)]
     pub(crate) fn chosen(self) -> Isa {
         #[cfg(all(target_arch = "wasm32", target_os = "unknown", target_feature = "simd128"))]
-        return Isa::Narrow(Narrow(()));
+        return Isa::Narrow(Narrow(baseline()));
         #[cfg(not(all(target_arch = "wasm32", target_os = "unknown", target_feature = "simd128")))]
         self
     }
@@ -90,27 +116,64 @@ impl Isa {
     /// Returns every instruction set of this machine, the reference first: for tests that compare them.
     pub fn all() -> impl Iterator<Item = Isa> {
         let best = Avx2::new();
-        let narrow = best.map(|_| Isa::Avx2(Avx2(None)));
+        let narrow = best.map(|Avx2(token, _)| Isa::Avx2(Avx2(token, None)));
         let wide = best.filter(|a| a.avx512().is_some()).map(Isa::Avx2);
         let quads = Narrow::new().map(Isa::Narrow);
         [Some(Isa::Scalar), quads, narrow, wide].into_iter().flatten()
     }
 }
 
+/// The token of what all processors of this architecture have.
+#[cfg(target_arch = "x86_64")]
+type BaselineToken = x86::Sse2;
+#[cfg(any(target_arch = "aarch64", all(target_arch = "wasm32", target_feature = "simd128")))]
+type BaselineToken = NarrowToken;
+#[cfg(not(any(
+    target_arch = "aarch64",
+    target_arch = "x86_64",
+    all(target_arch = "wasm32", target_feature = "simd128")
+)))]
+type BaselineToken = fearless_simd::Fallback;
+
+/// Returns the token of what all processors of this architecture have.
+pub(super) fn baseline() -> BaselineToken {
+    #[cfg(target_arch = "x86_64")]
+    let token = Level::baseline().as_sse2().expect("x86-64 has SSE2");
+    #[cfg(target_arch = "aarch64")]
+    let token = Level::baseline().as_neon().expect("AArch64 has NEON");
+    #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+    let token = Level::baseline().as_wasm_simd128().expect("the program is compiled for it");
+    #[cfg(not(any(
+        target_arch = "aarch64",
+        target_arch = "x86_64",
+        all(target_arch = "wasm32", target_feature = "simd128")
+    )))]
+    let token = fearless_simd::Fallback::new();
+    token
+}
+
 impl Narrow {
     /// Returns `None` if the machine lacks them.
     fn new() -> Option<Narrow> {
         #[cfg(target_arch = "x86_64")]
-        let proof = (is_x86_feature_detected!("sse4.1") && is_x86_feature_detected!("ssse3")).then_some(());
-        #[cfg(any(target_arch = "aarch64", all(target_arch = "wasm32", target_feature = "simd128")))]
-        let proof = Some(());
+        let token = Level::new().as_sse4_2();
+        #[cfg(target_arch = "aarch64")]
+        let token = Level::new().as_neon();
+        #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+        let token = Level::new().as_wasm_simd128();
         #[cfg(not(any(
             target_arch = "aarch64",
             target_arch = "x86_64",
             all(target_arch = "wasm32", target_feature = "simd128")
         )))]
-        let proof = None;
-        proof.map(Narrow)
+        let token = None;
+        token.map(Narrow)
+    }
+
+    /// Returns the token of vectors of this width.
+    #[cfg(target_arch = "x86_64")]
+    pub(super) fn token(self) -> NarrowToken {
+        self.0
     }
 
     /// Unreachable: on such machines there is no value of this type.
@@ -128,11 +191,8 @@ impl Avx2 {
     /// Returns `None` if the machine lacks it.
     #[cfg(target_arch = "x86_64")]
     fn new() -> Option<Avx2> {
-        let there = is_x86_feature_detected!("avx2")
-            && is_x86_feature_detected!("bmi1")
-            && is_x86_feature_detected!("bmi2")
-            && is_x86_feature_detected!("popcnt");
-        there.then(|| Avx2(Avx512::new()))
+        let level = Level::new();
+        Some(Avx2(level.as_avx2()?, level.as_avx512().map(Avx512)))
     }
 
     #[cfg(not(target_arch = "x86_64"))]
@@ -142,21 +202,21 @@ impl Avx2 {
 
     /// Returns the proof of AVX-512, if the machine has it and it is not disabled.
     pub fn avx512(self) -> Option<Avx512> {
+        self.1
+    }
+
+    /// Returns the token of vectors of this width.
+    #[cfg(target_arch = "x86_64")]
+    pub(super) fn token(self) -> x86::Avx2 {
         self.0
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 impl Avx512 {
-    fn new() -> Option<Avx512> {
-        let there = is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512vl")
-            && is_x86_feature_detected!("avx512vbmi")
-            && is_x86_feature_detected!("avx512vbmi2")
-            && is_x86_feature_detected!("avx512vnni");
-        there.then_some(Avx512(()))
+    /// Returns the token of vectors of this width.
+    pub(super) fn token(self) -> x86::Avx512 {
+        self.0
     }
 }
 

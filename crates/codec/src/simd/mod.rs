@@ -6,7 +6,41 @@ pub mod isa;
 pub(crate) mod lanes;
 pub(crate) mod quads;
 
+use doubles::Doubles;
+use isa::Isa;
 use lanes::{Lanes, Task};
+
+/// A kernel and its arguments: compiled for each instruction set. `run` must be `#[inline(always)]`, like
+/// everything that it calls.
+pub(crate) trait Kernel {
+    type Out;
+    fn run<S: Doubles>(self, simd: S) -> Self::Out;
+}
+
+/// Runs a kernel with an instruction set; the scalar reference stands for what all processors of this
+/// architecture have.
+#[inline]
+pub(crate) fn run_kernel<K: Kernel>(isa: Isa, kernel: K) -> K::Out {
+    match isa.chosen() {
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2(avx2) => match avx2.avx512() {
+            Some(avx512) => compiled(avx512.token(), kernel),
+            None => compiled(avx2.token(), kernel),
+        },
+        #[cfg(target_arch = "x86_64")]
+        Isa::Narrow(narrow) => compiled(narrow.token(), kernel),
+        _ => compiled(isa::baseline(), kernel),
+    }
+}
+
+/// Runs a kernel in a function of the token's instruction set.
+#[inline(always)]
+fn compiled<S: Doubles, K: Kernel>(simd: S, kernel: K) -> K::Out {
+    simd.vectorize(
+        #[inline(always)]
+        || kernel.run(simd),
+    )
+}
 
 /// Work of other crates that is compiled for each instruction set: loops over a few adjacent numbers become
 /// vectors as wide as the machine has. Everything in it must be inlined; the result is the same for each

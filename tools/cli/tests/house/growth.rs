@@ -6,7 +6,7 @@ use super::{OF_TESTS, code_of};
 /// lowers the number.
 pub const LINES: &[(&str, usize)] = &[
     ("crates/check", 10_051),
-    ("crates/codec", 33_905),
+    ("crates/codec", 33_324),
     ("crates/commands", 3_139),
     ("crates/compile", 22_237),
     ("crates/files", 505),

@@ -8,8 +8,11 @@ use crate::clip::nodes::codes::{
 use crate::clip::nodes::references::References;
 use crate::clip::nodes::track::NodeTrack;
 use crate::schedule::MAX_UNIT_FRAMES;
-use crate::simd::doubles::{Eight, LANES, Task};
+use crate::simd::Kernel;
+use crate::simd::doubles::{self, Doubles, LANES};
 use crate::transform::Transform;
+use fearless_simd::prelude::*;
+use fearless_simd::{f64x8, i32x8};
 
 /// The class of a node whose transform follows uncompressed.
 pub const RAW_CLASS: u8 = 7;
@@ -114,14 +117,14 @@ impl NodeBlock {
 
     /// Loads the constants from which, with the codes, transforms are computed.
     #[inline(always)]
-    fn pose_constants<E: Eight>(&self) -> (PoseConstants<E>, [E; 3]) {
-        let mut all = [E::splat(0.0); 23];
+    fn pose_constants<S: Doubles>(&self, simd: S) -> (PoseConstants<f64x8<S>>, [f64x8<S>; 3]) {
+        let mut all = [f64x8::splat(simd, 0.0); 23];
         for (to, from) in all.iter_mut().zip(self.constants.iter()) {
-            *to = E::load(from);
+            *to = f64x8::simd_from(simd, *from);
         }
         let [a, b, c, x, y, z, w, d, e, f, turns @ .., _, _, _, _, _, _, _, _, _, _] = all;
         let [.., o1, o2, o3, unit, s1, s2, s3, p1, p2, p3] = all;
-        let zero = E::splat(0.0);
+        let zero = f64x8::splat(simd, 0.0);
         let frame = PoseConstants {
             moves: self.moves,
             pivots: self.pivots,
@@ -158,12 +161,12 @@ pub(super) trait ResidualSource {
 
     /// Reads κ of a block in frame number `i` of the unit, with `level` as in [`References`], and the
     /// transforms that are given.
-    fn next_residuals<E: Eight>(
+    fn next_residuals<S: Doubles>(
         &mut self,
         block: &NodeBlock,
         level: usize,
         contexts: &mut BlockContexts,
-        kappas: &mut [E; MAX_COMPONENTS],
+        kappas: &mut [f64x8<S>; MAX_COMPONENTS],
         raw: &mut LaneRow<Transform>,
     ) -> Result<ResidualSummary, Corrupt>;
 }
@@ -236,14 +239,14 @@ pub(super) struct UnitTask<'a, 'f, 's, 't, S> {
     pub tracks: &'a [NodeTrack],
 }
 
-impl<S: ResidualSource> Task for UnitTask<'_, '_, '_, '_, S> {
-    type Out = Result<S, Corrupt>;
+impl<R: ResidualSource> Kernel for UnitTask<'_, '_, '_, '_, R> {
+    type Out = Result<R, Corrupt>;
 
     #[inline(always)]
-    fn run<E: Eight>(mut self) -> Result<S, Corrupt> {
+    fn run<S: Doubles>(mut self, simd: S) -> Result<R, Corrupt> {
         let mut raw = [Transform::IDENTITY; LANES];
         for block in self.blocks {
-            let (frame, turns) = block.pose_constants::<E>();
+            let (frame, turns) = block.pose_constants(simd);
             let mut follows = false;
             for i in 0..self.frames.len().min(MAX_UNIT_FRAMES) {
                 follows = self.decode_block(block, (&frame, &turns), i, (follows, &mut raw))?;
@@ -265,42 +268,47 @@ fn rows<'s>(state: StateSource<'s>, done: &'s [&mut [i32]], block: &NodeBlock) -
 
 /// Loads `N` rows from row `first` on, of four frames.
 #[inline(always)]
-fn load_rows<E: Eight, const N: usize>(around: &[&[LaneRow<i32>]; 4], first: usize) -> [[E; N]; 4] {
-    let mut out = [[E::splat(0.0); N]; 4];
+fn load_rows<S: Doubles, const N: usize>(
+    simd: S,
+    around: &[&[LaneRow<i32>]; 4],
+    first: usize,
+) -> [[f64x8<S>; N]; 4] {
+    let mut out = [[f64x8::splat(simd, 0.0); N]; 4];
     for (out, rows) in out.iter_mut().zip(around) {
         for (out, row) in out.iter_mut().zip(&rows[first..first + N]) {
-            *out = E::load_i32(row);
+            *out = load_row(simd, row);
         }
     }
     out
 }
 
-impl<S: ResidualSource> UnitTask<'_, '_, '_, '_, S> {
+impl<R: ResidualSource> UnitTask<'_, '_, '_, '_, R> {
     /// Decodes one block in one frame. `follows`: all transforms of the frame before were computed from its
     /// codes; returns the same about this frame.
     #[inline(always)]
-    fn decode_block<E: Eight>(
+    fn decode_block<S: Doubles>(
         &mut self,
         block: &NodeBlock,
-        (frame, turns): (&PoseConstants<E>, &[E; 3]),
+        (frame, turns): (&PoseConstants<f64x8<S>>, &[f64x8<S>; 3]),
         i: usize,
         (follows, raw): (bool, &mut LaneRow<Transform>),
     ) -> Result<bool, Corrupt> {
+        let simd = turns[0].token();
         let surrounded = &self.frames[i];
         let (done, rest) = self.states.split_at_mut(i);
         let [a, b, c, d] = surrounded.states;
         let around = [rows(a, done, block), rows(b, done, block), rows(c, done, block), rows(d, done, block)];
-        let words = block.rows - usize::from(S::HAS_CONTEXTS);
+        let words = block.rows - usize::from(R::HAS_CONTEXTS);
         let mut contexts = BlockContexts { around: [[0; LANES]; 2], beside: None, own: [0; LANES] };
-        if S::HAS_CONTEXTS {
+        if R::HAS_CONTEXTS {
             contexts.around = [around[0][words], around[1][words]];
             contexts.beside = surrounded.beside.map(|at| rows(StateSource::Inside(at), done, block)[words]);
         }
-        let mut kappas = [E::splat(0.0); MAX_COMPONENTS];
+        let mut kappas = [f64x8::splat(simd, 0.0); MAX_COMPONENTS];
         let coded = self.source.next_residuals(block, surrounded.level, &mut contexts, &mut kappas, raw)?;
         let own = &mut rest[0][block.first_code..block.first_code + block.code_count()];
         let (own, _) = own.as_chunks_mut::<LANES>();
-        if S::HAS_CONTEXTS {
+        if R::HAS_CONTEXTS {
             own[words] = contexts.own;
         }
         let alike = |a: &[LaneRow<i32>], b: &[LaneRow<i32>]| a[..words] == b[..words];
@@ -319,10 +327,10 @@ impl<S: ResidualSource> UnitTask<'_, '_, '_, '_, S> {
                 }
                 return Ok(true);
             }
-            load::<E>(block, own)
+            load(simd, block, own)
         } else {
-            let moved = predict_codes::<E>(block, &around, &surrounded.weights, &kappas, turns);
-            store::<E>(block, &moved, own);
+            let moved = predict_codes(block, &around, &surrounded.weights, &kappas, turns);
+            store(block, &moved, own);
             moved
         };
         let out = &mut *self.out[i];
@@ -345,12 +353,18 @@ impl<S: ResidualSource> UnitTask<'_, '_, '_, '_, S> {
 }
 
 /// The codes of translation, rotation and scale of eight nodes; the fourth ones of vectors are unused.
-type BlockCodes<E> = [[E; 4]; 3];
+type BlockCodes<S> = [[f64x8<S>; 4]; 3];
+
+/// Loads eight codes.
+#[inline(always)]
+fn load_row<S: Doubles>(simd: S, row: &LaneRow<i32>) -> f64x8<S> {
+    simd.from_i32(i32x8::simd_from(simd, *row))
+}
 
 /// Loads the codes from a state.
 #[inline(always)]
-fn load<E: Eight>(block: &NodeBlock, own: &[LaneRow<i32>]) -> BlockCodes<E> {
-    let mut out = [[E::splat(0.0); 4]; 3];
+fn load<S: Doubles>(simd: S, block: &NodeBlock, own: &[LaneRow<i32>]) -> BlockCodes<S> {
+    let mut out = [[f64x8::splat(simd, 0.0); 4]; 3];
     let mut row = 0;
     for part in 0..3 {
         let count = if !block.moves[part] {
@@ -361,7 +375,7 @@ fn load<E: Eight>(block: &NodeBlock, own: &[LaneRow<i32>]) -> BlockCodes<E> {
             3
         };
         for k in 0..count {
-            out[part][k] = E::load_i32(&own[row + k]);
+            out[part][k] = load_row(simd, &own[row + k]);
         }
         row += count;
     }
@@ -370,7 +384,7 @@ fn load<E: Eight>(block: &NodeBlock, own: &[LaneRow<i32>]) -> BlockCodes<E> {
 
 /// Writes codes into a state.
 #[inline(always)]
-fn store<E: Eight>(block: &NodeBlock, words: &BlockCodes<E>, own: &mut [LaneRow<i32>]) {
+fn store<S: Doubles>(block: &NodeBlock, words: &BlockCodes<S>, own: &mut [LaneRow<i32>]) {
     let mut row = 0;
     for part in 0..3 {
         let count = if !block.moves[part] {
@@ -381,7 +395,7 @@ fn store<E: Eight>(block: &NodeBlock, words: &BlockCodes<E>, own: &mut [LaneRow<
             3
         };
         for k in 0..count {
-            words[part][k].store_i32(&mut own[row + k]);
+            own[row + k] = words[part][k].token().to_i32(words[part][k]).to_array();
         }
         row += count;
     }
@@ -390,31 +404,32 @@ fn store<E: Eight>(block: &NodeBlock, words: &BlockCodes<E>, own: &mut [LaneRow<
 /// Computes the codes of eight nodes from those of the frames around.
 #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
 #[cfg_attr(target_arch = "wasm32", inline(never))]
-fn predict_codes<E: Eight>(
+fn predict_codes<S: Doubles>(
     block: &NodeBlock,
     around: &[&[LaneRow<i32>]; 4],
     weights: &[f64; 4],
-    kappas: &[E; MAX_COMPONENTS],
-    turns: &[E; 3],
-) -> BlockCodes<E> {
-    let zero = E::splat(0.0);
+    kappas: &[f64x8<S>; MAX_COMPONENTS],
+    turns: &[f64x8<S>; 3],
+) -> BlockCodes<S> {
+    let simd = turns[0].token();
+    let zero = f64x8::splat(simd, 0.0);
     let [t, r, s] = block.moves;
     let (mut row, mut c) = (0, 0);
     let mut moved = [[zero; 4]; 3];
     if t {
         let own = [kappas[0], kappas[1], kappas[2]];
-        let [x, y, z] = vector(&load_rows::<E, 3>(around, row), weights, &own);
+        let [x, y, z] = vector(&load_rows::<S, 3>(simd, around, row), weights, &own);
         moved[0] = [x, y, z, zero];
         (row, c) = (row + 3, c + 3);
     }
     if r {
         let own = [kappas[c] * turns[0], kappas[c + 1] * turns[1], kappas[c + 2] * turns[2]];
-        moved[1] = rotation(&load_rows::<E, 4>(around, row), weights, &own);
+        moved[1] = rotation(&load_rows::<S, 4>(simd, around, row), weights, &own);
         (row, c) = (row + 4, c + 3);
     }
     if s {
         let own = [kappas[c], kappas[c + 1], kappas[c + 2]];
-        let [x, y, z] = vector(&load_rows::<E, 3>(around, row), weights, &own);
+        let [x, y, z] = vector(&load_rows::<S, 3>(simd, around, row), weights, &own);
         moved[2] = [x, y, z, zero];
     }
     moved
@@ -423,18 +438,18 @@ fn predict_codes<E: Eight>(
 /// Writes the transforms of eight nodes.
 #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
 #[cfg_attr(target_arch = "wasm32", inline(never))]
-fn write_transforms<E: Eight>(
+fn write_transforms<S: Doubles>(
     block: &NodeBlock,
-    frame: &PoseConstants<E>,
-    words: &BlockCodes<E>,
+    frame: &PoseConstants<f64x8<S>>,
+    words: &BlockCodes<S>,
     out: &mut [Transform],
 ) {
-    let zero = E::splat(0.0);
+    let zero = f64x8::splat(frame.unit.token(), 0.0);
     let [[a, b, c, _], r, [d, e, f, _]] = *words;
     let (rotation, [x, y, z], [a, b, c]) = pose(frame, &[a, b, c], &r, &[d, e, f]);
-    let rotations = E::quaternions(rotation);
-    let places = E::quaternions([x, y, z, a]);
-    let scales = E::quaternions([b, c, zero, zero]);
+    let rotations = doubles::quaternions(rotation);
+    let places = doubles::quaternions([x, y, z, a]);
+    let scales = doubles::quaternions([b, c, zero, zero]);
     let transform = |lane: usize| {
         // In the order of memory.
         let mut all = [0.0; 10];

@@ -29,14 +29,14 @@ const WEIGHT_UNIT: f64 = 1.0 / 65536.0;
 /// Returns the components of a vector: the weighted sum of those around plus κ.
 #[inline(always)]
 pub(super) fn vector<R: Real>(around: &[[R; 3]; 4], weights: &[f64; 4], kappas: &[R; 3]) -> [R; 3] {
-    let mut out = [R::splat(0.0); 3];
+    let mut out = *kappas;
     for k in 0..3 {
-        let mut sum = around[0][k] * R::splat(weights[0]);
+        let mut sum = around[0][k] * weights[0];
         for i in 1..4 {
-            sum = sum + around[i][k] * R::splat(weights[i]);
+            sum = sum + around[i][k] * weights[i];
         }
-        let moved = (sum * R::splat(WEIGHT_UNIT)).floor() + kappas[k];
-        out[k] = moved.min(R::splat(MAX_CODE)).max(R::splat(MIN_CODE));
+        let moved = (sum * WEIGHT_UNIT).floor() + kappas[k];
+        out[k] = moved.min(MAX_CODE).max(MIN_CODE);
     }
     out
 }
@@ -50,28 +50,29 @@ fn dot<R: Real>(a: &[R; 4], b: &[R; 4]) -> R {
 /// time; the other two lie beyond the first and beyond the second.
 #[inline(always)]
 pub(super) fn weighted_rotation<R: Real>(around: &[[R; 4]; 4], weights: &[f64; 4]) -> ([R; 4], R) {
-    let zero = R::splat(0.0);
+    let constant = |x: f64| around[0][0].same(x);
+    let zero = constant(0.0);
     // q and −q are the same rotation: takes the one nearer to its neighbour in time.
     let [a, b, c, d] = around;
-    let sign = R::select(dot(b, a).less(zero), R::splat(-1.0), R::splat(1.0));
-    let third = R::select(dot(c, a).less(zero), R::splat(-weights[2]), R::splat(weights[2]));
-    let fourth = R::select(dot(d, b).less(zero), R::splat(-weights[3]), R::splat(weights[3]));
-    let (second, fourth) = (sign * R::splat(weights[1]), sign * fourth);
+    let sign = R::select(dot(b, a).less(zero), constant(-1.0), constant(1.0));
+    let third = R::select(dot(c, a).less(zero), constant(-weights[2]), constant(weights[2]));
+    let fourth = R::select(dot(d, b).less(zero), constant(-weights[3]), constant(weights[3]));
+    let (second, fourth) = (sign * weights[1], sign * fourth);
     let mut out = [zero; 4];
     for k in 0..4 {
-        let sum = a[k] * R::splat(weights[0]) + b[k] * second + c[k] * third + d[k] * fourth;
-        out[k] = sum * R::splat(ROTATION_UNIT * WEIGHT_UNIT);
+        let sum = a[k] * weights[0] + b[k] * second + c[k] * third + d[k] * fourth;
+        out[k] = sum * (ROTATION_UNIT * WEIGHT_UNIT);
     }
     let mut square = dot(&out, &out);
     // Opposite rotations cancel out: then the first is taken.
-    let short = square.less(R::splat(MIN_SQUARED_LENGTH));
-    let long = R::splat(MIN_SQUARED_LENGTH).less(square);
+    let short = square.less(constant(MIN_SQUARED_LENGTH));
+    let long = constant(MIN_SQUARED_LENGTH).less(square);
     if !R::all(long) {
         let mut first = [zero; 4];
         for k in 0..4 {
-            first[k] = a[k] * R::splat(ROTATION_UNIT);
+            first[k] = a[k] * ROTATION_UNIT;
         }
-        let own = dot(&first, &first).max(R::splat(MIN_SQUARED_LENGTH));
+        let own = dot(&first, &first).max(MIN_SQUARED_LENGTH);
         for k in 0..4 {
             out[k] = R::select(short, first[k], out[k]);
         }
@@ -84,7 +85,7 @@ pub(super) fn weighted_rotation<R: Real>(around: &[[R; 4]; 4], weights: &[f64; 4
 /// those around are equal, they are returned without rounding.
 #[inline(always)]
 pub(super) fn rotation<R: Real>(around: &[[R; 4]; 4], weights: &[f64; 4], y: &[R; 3]) -> [R; 4] {
-    let zero = R::splat(0.0);
+    let zero = y[0].same(0.0);
     let mut moved = apply_turn(weighted_rotation(around, weights), y);
     let mut still = R::both(y[0].equal(zero), R::both(y[1].equal(zero), y[2].equal(zero)));
     if R::any(still) {
@@ -104,17 +105,17 @@ pub(super) fn rotation<R: Real>(around: &[[R; 4]; 4], weights: &[f64; 4], y: &[R
 /// components are clamped to ±1.
 #[inline(always)]
 fn apply_turn<R: Real>((from, square): ([R; 4], R), y: &[R; 3]) -> [R; 4] {
-    let (one, two) = (R::splat(1.0), R::splat(2.0));
-    let mut cut = [one; 3];
+    let one = square.same(1.0);
+    let mut cut = *y;
     for k in 0..3 {
-        cut[k] = y[k].min(one).max(-one);
+        cut[k] = y[k].min(1.0).max(-1.0);
     }
     let [x, y, z] = cut;
     let turn = x * x + y * y + z * z;
-    let [bx, by, bz, bw] = [x * two, y * two, z * two, one - turn];
+    let [bx, by, bz, bw] = [x * 2.0, y * 2.0, z * 2.0, one - turn];
     let [ax, ay, az, aw] = from;
     // The length of the turn is 1 + y².
-    let length = R::splat(1.0 / ROTATION_UNIT) / (square.sqrt() * (one + turn));
+    let length = square.same(1.0 / ROTATION_UNIT) / (square.sqrt() * (turn + 1.0));
     let product = [
         aw * bx + ax * bw + ay * bz - az * by,
         aw * by - ax * bz + ay * bw + az * bx,
@@ -124,7 +125,7 @@ fn apply_turn<R: Real>((from, square): ([R; 4], R), y: &[R; 3]) -> [R; 4] {
     let mut out = [one; 4];
     for k in 0..4 {
         // A code is an integer: its zero has no sign, which a transform would show.
-        out[k] = (product[k] * length).round() + R::splat(0.0);
+        out[k] = (product[k] * length).round() + 0.0;
     }
     out
 }
@@ -137,8 +138,8 @@ pub(super) fn arm<R: Real>(q: &[R; 4], near: bool, scale: &[R; 3], p: &[R; 3]) -
     let v = [scale[0] * p[0], scale[1] * p[1], scale[2] * p[2]];
     let square = dot(q, q);
     let twice = match near {
-        true => R::splat(4.0) - square - square,
-        false => R::splat(2.0) / square.max(R::splat(1e-30)),
+        true => square.same(4.0) - square - square,
+        false => square.same(2.0) / square.max(1e-30),
     };
     let u = [y * v[2] - z * v[1] + w * v[0], z * v[0] - x * v[2] + w * v[1], x * v[1] - y * v[0] + w * v[2]];
     [
@@ -173,7 +174,7 @@ pub(super) fn pose<R: Real>(
     let mut rotation = frame.rest[1];
     if frame.moves[1] {
         for k in 0..4 {
-            rotation[k] = (r[k] * R::splat(ROTATION_UNIT)).narrow();
+            rotation[k] = (r[k] * ROTATION_UNIT).narrow();
         }
     }
     let [a, b, c, _] = frame.rest[2];

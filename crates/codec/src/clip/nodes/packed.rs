@@ -21,8 +21,10 @@ use crate::clip::nodes::blocks::{
     BlockContexts, MAX_COMPONENTS, NodeBlock, NodeResiduals, RAW_CLASS, ResidualSource, ResidualSummary,
 };
 use crate::quantize::code::Code;
-use crate::simd::doubles::{Eight, LANES, WIDEST, WINDOW};
+use crate::simd::doubles::{self, Doubles, LANES, WIDEST, WINDOW};
 use crate::transform::Transform;
+use fearless_simd::f64x8;
+use fearless_simd::prelude::*;
 
 /// Bits by code. Part of the format, like everything in this file.
 const WIDTHS: [u8; 16] = [0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 19, 0];
@@ -202,12 +204,12 @@ impl ResidualSource for Unpacker<'_> {
     const HAS_CONTEXTS: bool = false;
 
     #[inline(always)]
-    fn next_residuals<E: Eight>(
+    fn next_residuals<S: Doubles>(
         &mut self,
         block: &NodeBlock,
         _level: usize,
         _contexts: &mut BlockContexts,
-        kappas: &mut [E; MAX_COMPONENTS],
+        kappas: &mut [f64x8<S>; MAX_COMPONENTS],
         raw: &mut [Transform; LANES],
     ) -> Result<ResidualSummary, Corrupt> {
         let flag = self.flags.get(self.flag / 8).is_some_and(|byte| byte >> (self.flag % 8) & 1 != 0);
@@ -220,10 +222,11 @@ impl ResidualSource for Unpacker<'_> {
             self.codes.split_at_checked(parts.max(1)).ok_or(Corrupt("nodes: codes that end early"))?;
         self.codes = rest;
         let code = |p: usize| codes.get(p).map_or(0, |codes| u32::from_le_bytes(*codes));
-        let widths =
-            [E::look_up(code(0), &WIDTHS), E::look_up(code(1), &WIDTHS), E::look_up(code(2), &WIDTHS)];
-        let one = E::plus(widths[0], E::plus(widths[1], widths[2]));
-        let (mut first, bits) = E::sums_before(E::plus(one, E::plus(one, one)));
+        let simd = kappas[0].token();
+        let width = |p: usize| doubles::look_up(simd, code(p), &WIDTHS);
+        let widths = [width(0), width(1), width(2)];
+        let one = widths[0] + widths[1] + widths[2];
+        let (mut first, bits) = doubles::sums_before(one + one + one);
         let size = bits.div_ceil(8) as usize;
         let mut end = [0; WINDOW];
         let window = match self.fields.first_chunk::<WINDOW>() {
@@ -234,11 +237,10 @@ impl ResidualSource for Unpacker<'_> {
                 &end
             }
         };
-        let step = E::splat(32.0);
         for (p, width) in widths.into_iter().enumerate().take(parts) {
-            let [x, y, z] = E::fields(window, first, width);
-            (kappas[3 * p], kappas[3 * p + 1], kappas[3 * p + 2]) = (x * step, y * step, z * step);
-            first = E::plus(first, E::plus(width, E::plus(width, width)));
+            let [x, y, z] = doubles::fields(window, first, width);
+            (kappas[3 * p], kappas[3 * p + 1], kappas[3 * p + 2]) = (x * 32.0, y * 32.0, z * 32.0);
+            first = first + width + width + width;
         }
         self.fields = &self.fields[size..];
         // In a code of four set bits exactly this bit remains set.
@@ -256,17 +258,18 @@ impl Unpacker<'_> {
     /// such a node.
     #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     #[cfg_attr(target_arch = "wasm32", inline(never))]
-    fn fill_apart_lanes<E: Eight>(
+    fn fill_apart_lanes<S: Doubles>(
         &mut self,
         block: &NodeBlock,
         lanes: u32,
-        kappas: &mut [E; MAX_COMPONENTS],
+        kappas: &mut [f64x8<S>; MAX_COMPONENTS],
         raw: &mut [Transform; LANES],
     ) -> Result<ResidualSummary, Corrupt> {
+        let simd = kappas[0].token();
         let components = 3 * block.moves.iter().filter(|moves| **moves).count();
         let mut rows = [[0.0; LANES]; MAX_COMPONENTS];
         for (row, kappa) in rows.iter_mut().zip(kappas.iter()) {
-            kappa.store(row);
+            *row = kappa.to_array();
         }
         let mut out = ResidualSummary { all_zero: false, raw: 0 };
         for lane in (0..block.count).filter(|lane| lanes >> (4 * lane) & 1 != 0) {
@@ -280,7 +283,7 @@ impl Unpacker<'_> {
             }
         }
         for (kappa, row) in kappas.iter_mut().zip(&rows) {
-            *kappa = E::load(row);
+            *kappa = f64x8::simd_from(simd, *row);
         }
         Ok(out)
     }

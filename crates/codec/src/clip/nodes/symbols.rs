@@ -25,8 +25,10 @@ use crate::clip::prediction::kappa;
 #[cfg(feature = "encode")]
 use crate::entropy::symbols::COSTS;
 use crate::entropy::symbols::{Bucket, FREQUENCIES, MIN_STATE, PRECISION, STARTS, SYMBOLS, TABLES};
-use crate::simd::doubles::{Eight, LANES};
+use crate::simd::doubles::{Doubles, LANES};
 use crate::transform::Transform;
+use fearless_simd::prelude::*;
+use fearless_simd::{f64x8, i32x8};
 
 /// The mean of |κ| that later frames assume for a frame with a raw transform. Part of the format, like
 /// everything in this file.
@@ -343,12 +345,12 @@ impl ResidualSource for SymbolReader<'_> {
     const HAS_CONTEXTS: bool = true;
 
     #[inline(always)]
-    fn next_residuals<E: Eight>(
+    fn next_residuals<S: Doubles>(
         &mut self,
         block: &NodeBlock,
         level: usize,
         contexts: &mut BlockContexts,
-        kappas: &mut [E; MAX_COMPONENTS],
+        kappas: &mut [f64x8<S>; MAX_COMPONENTS],
         raw: &mut [Transform; LANES],
     ) -> Result<ResidualSummary, Corrupt> {
         let mut out = ResidualSummary { all_zero: true, raw: 0 };
@@ -411,7 +413,7 @@ impl ResidualSource for SymbolReader<'_> {
             contexts.own[lane] = context(moves, &own, components);
         }
         for (kappa, row) in kappas.iter_mut().zip(&all) {
-            *kappa = E::load_i32(row);
+            *kappa = kappa.token().from_i32(i32x8::simd_from(kappa.token(), *row));
         }
         Ok(out)
     }

@@ -16,7 +16,7 @@ use crate::mesh::contexts::{DIRECTORY_ENTRIES, QUARTER_BITS};
 use crate::mesh::pack::narrow::PackedStream;
 use crate::schedule::MAX_REFERENCES;
 use crate::simd::isa::Narrow;
-use crate::simd::quads::{self, Pair, Quad, Task};
+use crate::simd::quads::{self, Quad, Task};
 
 /// Decodes a bundle, with the same results as [`crate::mesh::decode::bundle::decode_scalar`].
 ///
@@ -65,7 +65,7 @@ impl Task for Kernel<'_, '_, '_> {
     type Out = ();
 
     #[inline(always)]
-    fn run<Q: Quad, P: Pair>(mut self) {
+    fn run<Q: Quad>(mut self) {
         let mut input = match &*self.source {
             UnitResiduals::Zero => Input::Zero,
             UnitResiduals::Tokens(t) => Input::Tokens(TokenStream::new(t)),

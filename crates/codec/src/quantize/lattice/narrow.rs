@@ -4,7 +4,7 @@
 
 use crate::quantize::fixed_point::FixedPoint;
 use crate::simd::isa::Narrow;
-use crate::simd::quads::{self, Pair, Quad, Task};
+use crate::simd::quads::{self, Quad, Task};
 
 /// Writes the positions of the first vertices; returns their number.
 pub(super) fn write_positions<W: FixedPoint>(
@@ -30,7 +30,7 @@ impl<W: FixedPoint> Task for QuadPositionTask<'_, W> {
     type Out = usize;
 
     #[inline(always)]
-    fn run<Q: Quad, P: Pair>(self) -> usize {
+    fn run<Q: Quad>(self) -> usize {
         let [x, y, z] = self.centre;
         let (centre, unit) = (Q::load_f32(&[x, y, z, 0.0]), Q::splat_f32(self.unit));
         let mut done = 0;

@@ -4,7 +4,7 @@
 use super::block::{BLOCK, BlockRow, BlockTask, Part};
 use super::traits::{HALF_EXPONENT, IntegerPoint, LANES, Lanes, Number, Points, Row, Task, Widths, room};
 use crate::simd::isa::Narrow;
-use crate::simd::quads::{self, Pair, Quad};
+use crate::simd::quads::{self, Quad};
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 /// Runs a kernel.
@@ -14,7 +14,7 @@ pub(super) fn run<T: Task>(narrow: Narrow, task: T) {
     impl<T: Task> quads::Task for Eight<T> {
         type Out = ();
         #[inline(always)]
-        fn run<Q: Quad, P: Pair>(self) {
+        fn run<Q: Quad>(self) {
             self.0.run::<Halves<Q>>();
         }
     }
@@ -28,7 +28,7 @@ pub(super) fn run_blocks<T: BlockTask>(narrow: Narrow, task: T) {
     impl<T: BlockTask> quads::Task for Blocks<T> {
         type Out = ();
         #[inline(always)]
-        fn run<Q: Quad, P: Pair>(self) {
+        fn run<Q: Quad>(self) {
             self.0.run::<Four<Q>>();
         }
     }

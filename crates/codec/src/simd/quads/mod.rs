@@ -1,7 +1,7 @@
 //! 128-bit registers of ARM, WebAssembly and x86-64 without AVX2: integer kernels for these are written once.
 //! The same bits on every machine.
 //!
-//! A kernel is a [`Task`]: generic over [`Quad`] (and [`Pair`], two f64), and inlined as a whole into a
+//! A kernel is a [`Task`]: generic over [`Quad`], and inlined as a whole into a
 //! function of the instruction set. Wider registers have kernels of their own, with gathers and permutations
 //! that these lack.
 
@@ -14,7 +14,7 @@ mod traits;
 mod wasm128;
 
 use crate::simd::isa::Narrow;
-pub(crate) use traits::{Pair, Quad, Task};
+pub(crate) use traits::{Quad, Task};
 
 /// Runs a kernel with the machine's 128-bit registers.
 #[inline(always)]

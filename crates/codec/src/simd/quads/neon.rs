@@ -2,21 +2,18 @@
 
 #![allow(unsafe_code)]
 
-use super::traits::{Pair, Quad, Task};
+use super::traits::{Quad, Task};
 use crate::simd::isa::Narrow;
 use std::arch::aarch64::*;
 
 /// Runs a kernel.
 #[inline(always)]
 pub(super) fn run<T: Task>(_: Narrow, task: T) -> T::Out {
-    task.run::<Neon, Double>()
+    task.run::<Neon>()
 }
 
 #[derive(Clone, Copy)]
 pub(super) struct Neon(int32x4_t);
-
-#[derive(Clone, Copy)]
-pub(super) struct Double(float64x2_t);
 
 /// Reinterprets the bits as a register of another type.
 macro_rules! casts {
@@ -39,8 +36,6 @@ casts! {
     to_u32(Neon) -> uint32x4_t { v => vreinterpretq_u32_s32(v.0) }
     of_f(float32x4_t) -> Neon { v => Neon(vreinterpretq_s32_f32(v)) }
     to_f(Neon) -> float32x4_t { v => vreinterpretq_f32_s32(v.0) }
-    bits(Double) -> uint64x2_t { v => vreinterpretq_u64_f64(v.0) }
-    of_bits(uint64x2_t) -> Double { v => Double(vreinterpretq_f64_u64(v)) }
     high_halves(int32x2_t) -> int64x2_t { v => vshlq_n_s64::<32>(vmovl_s32(v)) }
 }
 
@@ -172,38 +167,5 @@ impl Quad for Neon {
             let high = scaled(to64(sums[1]), vget_high_s32(rho.0));
             Neon(vrshrn_high_n_s64::<10>(vrshrn_n_s64::<10>(low), high))
         }
-    }
-}
-
-impl Pair for Double {
-    operations! {
-        fn load(from: &[f64; 2]) -> Self { Double(vld1q_f64(from.as_ptr())) }
-        fn store(v: Self, to: &mut [f64; 2]) { vst1q_f64(to.as_mut_ptr(), v.0) }
-        fn splat(x: f64) -> Self { Double(vdupq_n_f64(x)) }
-        fn of_i32(from: [i32; 2]) -> Self { Double(vcvtq_f64_s64(vmovl_s32(vld1_s32(from.as_ptr())))) }
-        fn to_i32(v: Self) -> [i32; 2] {
-            let mut out = [0; 2];
-            vst1_s32(out.as_mut_ptr(), vqmovn_s64(vcvtq_s64_f64(v.0)));
-            out
-        }
-        fn to_f32(v: Self) -> [f32; 2] {
-            let mut out = [0.0; 2];
-            vst1_f32(out.as_mut_ptr(), vcvt_f32_f64(v.0));
-            out
-        }
-        fn add(a: Self, b: Self) -> Self { Double(vaddq_f64(a.0, b.0)) }
-        fn sub(a: Self, b: Self) -> Self { Double(vsubq_f64(a.0, b.0)) }
-        fn mul(a: Self, b: Self) -> Self { Double(vmulq_f64(a.0, b.0)) }
-        fn div(a: Self, b: Self) -> Self { Double(vdivq_f64(a.0, b.0)) }
-        fn neg(a: Self) -> Self { Double(vnegq_f64(a.0)) }
-        fn sqrt(a: Self) -> Self { Double(vsqrtq_f64(a.0)) }
-        fn floor(a: Self) -> Self { Double(vrndmq_f64(a.0)) }
-        fn round(a: Self) -> Self { Double(vrndnq_f64(a.0)) }
-        fn less(a: Self, b: Self) -> Self { of_bits(vcltq_f64(a.0, b.0)) }
-        fn equal(a: Self, b: Self) -> Self { of_bits(vceqq_f64(a.0, b.0)) }
-        fn both(a: Self, b: Self) -> Self { of_bits(vandq_u64(bits(a), bits(b))) }
-        fn select(mask: Self, yes: Self, no: Self) -> Self { Double(vbslq_f64(bits(mask), yes.0, no.0)) }
-        fn all(mask: Self) -> bool { vminvq_u32(vreinterpretq_u32_u64(bits(mask))) == u32::MAX }
-        fn any(mask: Self) -> bool { vmaxvq_u32(vreinterpretq_u32_u64(bits(mask))) != 0 }
     }
 }

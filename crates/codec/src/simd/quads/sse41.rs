@@ -2,15 +2,15 @@
 
 #![allow(unsafe_code)]
 
-use super::traits::{Pair, Quad, Task};
+use super::traits::{Quad, Task};
 use crate::simd::isa::Narrow;
 use std::arch::x86_64::*;
 
-/// Runs a kernel: the only place that instantiates [`Sse`] and [`Double`].
+/// Runs a kernel: the only place that instantiates [`Sse`].
 pub(super) fn run<T: Task>(_: Narrow, task: T) -> T::Out {
     #[target_feature(enable = "sse4.1,ssse3")]
     fn inside<T: Task>(task: T) -> T::Out {
-        task.run::<Sse, Double>()
+        task.run::<Sse>()
     }
     // SAFETY: the argument proves that the machine has SSE4.1.
     unsafe { inside(task) }
@@ -18,9 +18,6 @@ pub(super) fn run<T: Task>(_: Narrow, task: T) -> T::Out {
 
 #[derive(Clone, Copy)]
 pub(super) struct Sse(__m128i);
-
-#[derive(Clone, Copy)]
-pub(super) struct Double(__m128d);
 
 macro_rules! operations {
     ($(fn $name:ident($($arg:ident: $t:ty),*) $(-> $out:ty)? { $($body:tt)* })*) => {$(
@@ -186,40 +183,5 @@ unsafe fn scaled(sum: __m128i, rho: __m128i) -> __m128i {
         let high = _mm_mul_epu32(_mm_srli_epi64::<32>(sum), rho);
         let product = _mm_add_epi64(low, _mm_slli_epi64::<32>(high));
         _mm_srli_epi64::<10>(_mm_add_epi64(product, _mm_set1_epi64x(512)))
-    }
-}
-
-impl Pair for Double {
-    operations! {
-        fn load(from: &[f64; 2]) -> Self { Double(_mm_loadu_pd(from.as_ptr())) }
-        fn store(v: Self, to: &mut [f64; 2]) { _mm_storeu_pd(to.as_mut_ptr(), v.0) }
-        fn splat(x: f64) -> Self { Double(_mm_set1_pd(x)) }
-        fn of_i32(from: [i32; 2]) -> Self { Double(_mm_cvtepi32_pd(_mm_loadl_epi64(from.as_ptr().cast()))) }
-        fn to_i32(v: Self) -> [i32; 2] {
-            let mut out = [0; 2];
-            _mm_storel_epi64(out.as_mut_ptr().cast(), _mm_cvttpd_epi32(v.0));
-            out
-        }
-        fn to_f32(v: Self) -> [f32; 2] {
-            let mut out = [0.0f32; 2];
-            _mm_storel_epi64(out.as_mut_ptr().cast(), _mm_castps_si128(_mm_cvtpd_ps(v.0)));
-            out
-        }
-        fn add(a: Self, b: Self) -> Self { Double(_mm_add_pd(a.0, b.0)) }
-        fn sub(a: Self, b: Self) -> Self { Double(_mm_sub_pd(a.0, b.0)) }
-        fn mul(a: Self, b: Self) -> Self { Double(_mm_mul_pd(a.0, b.0)) }
-        fn div(a: Self, b: Self) -> Self { Double(_mm_div_pd(a.0, b.0)) }
-        fn neg(a: Self) -> Self { Double(_mm_xor_pd(a.0, _mm_set1_pd(-0.0))) }
-        fn sqrt(a: Self) -> Self { Double(_mm_sqrt_pd(a.0)) }
-        fn floor(a: Self) -> Self { Double(_mm_floor_pd(a.0)) }
-        fn round(a: Self) -> Self {
-            Double(_mm_round_pd::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(a.0))
-        }
-        fn less(a: Self, b: Self) -> Self { Double(_mm_cmplt_pd(a.0, b.0)) }
-        fn equal(a: Self, b: Self) -> Self { Double(_mm_cmpeq_pd(a.0, b.0)) }
-        fn both(a: Self, b: Self) -> Self { Double(_mm_and_pd(a.0, b.0)) }
-        fn select(mask: Self, yes: Self, no: Self) -> Self { Double(_mm_blendv_pd(no.0, yes.0, mask.0)) }
-        fn all(mask: Self) -> bool { _mm_movemask_pd(mask.0) == 3 }
-        fn any(mask: Self) -> bool { _mm_movemask_pd(mask.0) != 0 }
     }
 }

@@ -82,35 +82,8 @@ pub(crate) trait Quad: Copy {
     fn all(a: Self) -> bool;
 }
 
-/// Two f64 in a register.
-pub(crate) trait Pair: Copy {
-    fn load(from: &[f64; 2]) -> Self;
-    fn store(v: Self, to: &mut [f64; 2]);
-    fn splat(x: f64) -> Self;
-    fn of_i32(from: [i32; 2]) -> Self;
-    /// Converts integers within 32 bits.
-    fn to_i32(v: Self) -> [i32; 2];
-    /// Converts to the nearest f32.
-    fn to_f32(v: Self) -> [f32; 2];
-    fn add(a: Self, b: Self) -> Self;
-    fn sub(a: Self, b: Self) -> Self;
-    fn mul(a: Self, b: Self) -> Self;
-    fn div(a: Self, b: Self) -> Self;
-    fn neg(a: Self) -> Self;
-    fn sqrt(a: Self) -> Self;
-    fn floor(a: Self) -> Self;
-    /// Rounds to the nearest integer, ties to even.
-    fn round(a: Self) -> Self;
-    fn less(a: Self, b: Self) -> Self;
-    fn equal(a: Self, b: Self) -> Self;
-    fn both(a: Self, b: Self) -> Self;
-    fn select(mask: Self, yes: Self, no: Self) -> Self;
-    fn all(mask: Self) -> bool;
-    fn any(mask: Self) -> bool;
-}
-
 /// A kernel and its arguments. `run` must be `#[inline(always)]`, like everything that it calls.
 pub(crate) trait Task {
     type Out;
-    fn run<Q: Quad, P: Pair>(self) -> Self::Out;
+    fn run<Q: Quad>(self) -> Self::Out;
 }

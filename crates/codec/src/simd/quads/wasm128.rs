@@ -2,21 +2,18 @@
 
 #![allow(unsafe_code)]
 
-use super::traits::{Pair, Quad, Task};
+use super::traits::{Quad, Task};
 use crate::simd::isa::Narrow;
 use std::arch::wasm32::*;
 
 /// Runs a kernel.
 #[inline(always)]
 pub(super) fn run<T: Task>(_: Narrow, task: T) -> T::Out {
-    task.run::<Wasm, Double>()
+    task.run::<Wasm>()
 }
 
 #[derive(Clone, Copy)]
 pub(super) struct Wasm(v128);
-
-#[derive(Clone, Copy)]
-pub(super) struct Double(v128);
 
 macro_rules! operations {
     ($(fn $name:ident($($arg:ident: $t:ty),*) $(-> $out:ty)? { $($body:tt)* })*) => {$(
@@ -138,36 +135,5 @@ impl Quad for Wasm {
         let low = i64x2_shr(i64x2_add(sums[0].0, half), BITS as u32);
         let high = i64x2_shr(i64x2_add(sums[1].0, half), BITS as u32);
         Wasm(i32x4_shuffle::<0, 2, 4, 6>(low, high))
-    }
-}
-
-impl Pair for Double {
-    operations! {
-        fn load(from: &[f64; 2]) -> Self { Double(v128_load(from.as_ptr().cast())) }
-        fn store(v: Self, to: &mut [f64; 2]) { v128_store(to.as_mut_ptr().cast(), v.0) }
-        fn splat(x: f64) -> Self { Double(f64x2_splat(x)) }
-        fn of_i32(from: [i32; 2]) -> Self { Double(f64x2_convert_low_i32x4(v128_load64_zero(from.as_ptr().cast()))) }
-        fn to_i32(v: Self) -> [i32; 2] {
-            let whole = i32x4_trunc_sat_f64x2_zero(v.0);
-            [i32x4_extract_lane::<0>(whole), i32x4_extract_lane::<1>(whole)]
-        }
-        fn to_f32(v: Self) -> [f32; 2] {
-            let narrow = f32x4_demote_f64x2_zero(v.0);
-            [f32x4_extract_lane::<0>(narrow), f32x4_extract_lane::<1>(narrow)]
-        }
-        fn add(a: Self, b: Self) -> Self { Double(f64x2_add(a.0, b.0)) }
-        fn sub(a: Self, b: Self) -> Self { Double(f64x2_sub(a.0, b.0)) }
-        fn mul(a: Self, b: Self) -> Self { Double(f64x2_mul(a.0, b.0)) }
-        fn div(a: Self, b: Self) -> Self { Double(f64x2_div(a.0, b.0)) }
-        fn neg(a: Self) -> Self { Double(f64x2_neg(a.0)) }
-        fn sqrt(a: Self) -> Self { Double(f64x2_sqrt(a.0)) }
-        fn floor(a: Self) -> Self { Double(f64x2_floor(a.0)) }
-        fn round(a: Self) -> Self { Double(f64x2_nearest(a.0)) }
-        fn less(a: Self, b: Self) -> Self { Double(f64x2_lt(a.0, b.0)) }
-        fn equal(a: Self, b: Self) -> Self { Double(f64x2_eq(a.0, b.0)) }
-        fn both(a: Self, b: Self) -> Self { Double(v128_and(a.0, b.0)) }
-        fn select(mask: Self, yes: Self, no: Self) -> Self { Double(v128_bitselect(yes.0, no.0, mask.0)) }
-        fn all(mask: Self) -> bool { i64x2_all_true(mask.0) }
-        fn any(mask: Self) -> bool { v128_any_true(mask.0) }
     }
 }

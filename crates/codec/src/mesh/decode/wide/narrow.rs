@@ -5,7 +5,7 @@ use crate::mesh::decode::bundle::Bundle;
 use crate::mesh::decode::static_part::StaticPart;
 use crate::mesh::decode::unit::{DecodedPoint, UnitBody};
 use crate::simd::isa::Narrow;
-use crate::simd::quads::{self, Pair, Quad, Task};
+use crate::simd::quads::{self, Quad, Task};
 
 /// Decodes an access unit.
 pub(in crate::mesh::decode) fn decode(
@@ -31,7 +31,7 @@ impl Task for Kernel<'_, '_, '_> {
     type Out = ();
 
     #[inline(always)]
-    fn run<Q: Quad, P: Pair>(self) {
+    fn run<Q: Quad>(self) {
         let mut residuals = ScalarResiduals { body: self.body, tables: &self.s.tables };
         super::decode::<I32x4<Q>, _>(self.s, self.bundle, &mut residuals, self.out, self.scratch);
     }
