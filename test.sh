@@ -57,12 +57,12 @@ if [ "$all" = --all ]; then
 
     step without the optional parts
     cargo check --locked -p meshreel-codec
-    cargo check --locked -p meshreel-scene --no-default-features
+    cargo check --locked -p meshreel-read --no-default-features
 
     step with the optional parts
     cargo test --locked -p meshreel --features tracing --test tracing
     cargo check --locked -p meshreel-bench --features gpu
-    cargo test --locked -p meshreel-scene --features fbx --test all fbx
+    cargo test --locked -p meshreel-read --features fbx --test all fbx
     cargo test --locked -p meshreel-cli --features fbx --test all i22
 
     step fuzz targets

@@ -7,7 +7,7 @@ use meshreel::{FrameDecoder, FrameView, Limits, Pace, Reel};
 use meshreel_codec::simd::isa::Isa;
 use meshreel_compile::{Silent, compile};
 use meshreel_options::{Options, Preset};
-use meshreel_scene::read::{self, ReadOptions};
+use meshreel_read::ReadOptions;
 use serde::Serialize;
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
@@ -119,7 +119,7 @@ fn make(input: &Path, target: &Path, preset: Preset, jobs: usize) -> anyhow::Res
     let options = Options { preset, jobs, ..Options::default() };
     let points = input.with_extension("pc2");
     let read_options = ReadOptions { points: points.is_file().then_some(points), ..ReadOptions::default() };
-    let (scene, remarks) = read::open(input, &read_options)?;
+    let (scene, remarks) = meshreel_read::open(input, &read_options)?;
     compile(scene, remarks, target, &options, &meshreel_check::reopen, &Silent)?;
     Ok(())
 }

@@ -7,8 +7,8 @@ use crate::svg::{BLUE, GREEN, INK, ORANGE, Picture};
 use anyhow::{Context, bail};
 use meshreel_compile::Silent;
 use meshreel_options::{CodecChoice, Options, Tolerance};
+use meshreel_read::ReadOptions;
 use meshreel_scene::Scene;
-use meshreel_scene::read::{self, ReadOptions};
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -23,8 +23,8 @@ const TOLERANCES: [f64; 7] = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0];
 pub fn measure(inputs: &[PathBuf], effort: u32) -> anyhow::Result<String> {
     let scenes = (files(inputs)?.iter())
         .map(|file| {
-            let (scene, _) =
-                read::open(file, &ReadOptions::default()).with_context(|| file.display().to_string())?;
+            let (scene, _) = meshreel_read::open(file, &ReadOptions::default())
+                .with_context(|| file.display().to_string())?;
             Ok(scene)
         })
         .collect::<anyhow::Result<Vec<Scene>>>()?;

@@ -14,8 +14,8 @@ use meshreel_codec::clip::random_access::RandomAccess;
 use meshreel_codec::simd::isa::Isa;
 use meshreel_compile::{Silent, compile};
 use meshreel_options::{LayerChoice, Options, Tolerance};
+use meshreel_read::ReadOptions;
 use meshreel_scene::Scene;
-use meshreel_scene::read::{self, ReadOptions};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -270,7 +270,7 @@ pub fn files_with_extensions(inputs: &[PathBuf], endings: &[&str]) -> anyhow::Re
 }
 
 fn measure(file: &Path, arguments: &Arguments) -> anyhow::Result<Row> {
-    let (scene, remarks) = read::open(file, &ReadOptions::default())?;
+    let (scene, remarks) = meshreel_read::open(file, &ReadOptions::default())?;
     let folder = tempfile::tempdir()?;
     let target = folder.path().join("clip.reel");
     let options = Options {
@@ -295,7 +295,7 @@ fn measure(file: &Path, arguments: &Arguments) -> anyhow::Result<Row> {
     let report = compile(scene.clone(), remarks, &target, &options, &meshreel_check::reopen, &Silent)?;
     let clip = &report.clips[0];
     let reel = Reel::open(&target, &Limits::default())?;
-    let (again, _) = read::open(file, &ReadOptions::default())?;
+    let (again, _) = meshreel_read::open(file, &ReadOptions::default())?;
     let verified = meshreel_check::verify(&again, &reel, &|_, _| {})?;
     let check = verified.clips.first().context("no clip was checked")?;
     let clip_options =

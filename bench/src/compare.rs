@@ -4,7 +4,7 @@
 
 use anyhow::{Context, bail};
 use meshreel::{Limits, Reel};
-use meshreel_check::extract::to_scene;
+use meshreel_extract::to_scene;
 use meshreel_options::{MeshOverride, Options, Tolerance};
 use meshreel_scene::{Mesh, Scene, sample};
 use std::path::Path;

@@ -6,7 +6,7 @@ use crate::clips::files;
 use anyhow::Context;
 use meshreel_codec::clip::curve::KnotSpacing;
 use meshreel_compile::clip::{CurveOptions, CurveRule, compress_curves};
-use meshreel_scene::read::{self, ReadOptions};
+use meshreel_read::ReadOptions;
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -84,7 +84,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let files = files(&arguments.inputs)?;
     let some: Vec<&PathBuf> = files.iter().step_by(arguments.every.max(1)).collect();
     let rows = some.iter().map(|file| -> anyhow::Result<Row> {
-        let (scene, _) = read::open(file, &ReadOptions::default())?;
+        let (scene, _) = meshreel_read::open(file, &ReadOptions::default())?;
         let clip = scene.clips.first().context("no clip")?;
         let done = compress_curves(&scene.skeletons[clip.skeleton], clip, &options)?;
         Ok(Row {

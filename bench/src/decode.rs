@@ -8,7 +8,7 @@ use anyhow::Context;
 use meshreel_codec::simd::isa::Isa;
 use meshreel_compile::{Silent, compile};
 use meshreel_options::{BlockChoice, MethodChoice, Options, Preset};
-use meshreel_scene::read::{self, ReadOptions};
+use meshreel_read::ReadOptions;
 use meshreel_scene::sample::ChannelSelection;
 use std::path::{Path, PathBuf};
 
@@ -106,7 +106,7 @@ fn make(obj: &Path, target: &Path, block: BlockChoice, arguments: &Arguments) ->
         ..Options::default()
     };
     let read_options = ReadOptions { points: Some(obj.with_extension("pc2")), ..ReadOptions::default() };
-    let (scene, remarks) = read::open(obj, &read_options)?;
+    let (scene, remarks) = meshreel_read::open(obj, &read_options)?;
     let options = compare::with_relative_tolerance(options, &scene, arguments.tolerance)?;
     compile(scene, remarks, target, &options, &meshreel_check::reopen, &Silent)?;
     Ok(())

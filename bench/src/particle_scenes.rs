@@ -4,7 +4,7 @@
 use crate::dice::Dice;
 use glam::DVec3;
 use meshreel_scene::{
-    Attribute, Channel, LengthUnit, Mesh, Node, NodeKind, Particles, Scene, Scope, TimeSampling, write,
+    Attribute, Channel, LengthUnit, Mesh, Node, NodeKind, Particles, Scene, Scope, TimeSampling,
 };
 use std::path::Path;
 
@@ -41,7 +41,7 @@ pub fn simulations(dice: &mut Dice) -> Vec<(&'static str, Scene)> {
 /// Writes the simulations as Alembic.
 pub fn write(folder: &Path, dice: &mut Dice) -> anyhow::Result<()> {
     for (name, scene) in simulations(dice) {
-        write::alembic::write(&folder.join(name).with_extension("abc"), &scene, &mut |_, _| {})?;
+        meshreel_write::alembic::write(&folder.join(name).with_extension("abc"), &scene, &mut |_, _| {})?;
         println!("{name}: particles, {FRAMES} frames");
     }
     Ok(())

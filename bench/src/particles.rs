@@ -8,7 +8,7 @@ use meshreel::{Limits, Reel};
 use meshreel_codec::entropy::block::{BlockFormat, Compressor};
 use meshreel_compile::{Silent, compile};
 use meshreel_options::{Options, Preset};
-use meshreel_scene::read::{self, ReadOptions};
+use meshreel_read::ReadOptions;
 use meshreel_scene::sample::{self, ChannelSelection};
 use meshreel_scene::{Mesh, Scene};
 use serde::Serialize;
@@ -53,7 +53,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let mut all: Vec<(String, Scene, bool)> =
         simulations.into_iter().map(|(name, scene)| (name.to_string(), scene, true)).collect();
     for path in &arguments.files {
-        let (scene, _) = read::open(path, &ReadOptions::default())?;
+        let (scene, _) = meshreel_read::open(path, &ReadOptions::default())?;
         all.push((path.file_stem().unwrap_or_default().to_string_lossy().into(), scene, false));
     }
     for (name, scene, counts) in &all {

@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use meshreel::{FrameKind, Limits, Reel};
 use meshreel_compile::{Silent, compile};
 use meshreel_options::{BlockChoice, MethodChoice, Options, Preset};
-use meshreel_scene::read::{self, ReadOptions};
+use meshreel_read::ReadOptions;
 use meshreel_scene::sample::ChannelSelection;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -164,7 +164,7 @@ fn measure(
     options: Options,
 ) -> anyhow::Result<Row> {
     let read_options = ReadOptions { points: Some(obj.with_extension("pc2")), ..ReadOptions::default() };
-    let (scene, remarks) = read::open(&obj, &read_options)?;
+    let (scene, remarks) = meshreel_read::open(&obj, &read_options)?;
     let options = compare::with_relative_tolerance(options, &scene, tolerance)?;
     let folder = tempfile::tempdir()?;
     let target = folder.path().join("sequence.reel");

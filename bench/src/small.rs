@@ -6,7 +6,7 @@ use anyhow::Context;
 use meshreel::{FrameDecoder, Limits, Reel};
 use meshreel_compile::{Silent, compile};
 use meshreel_options::Preset;
-use meshreel_scene::{Channel, Mesh, Node, NodeKind, Scene, TimeSampling, Topology, Winding, write};
+use meshreel_scene::{Channel, Mesh, Node, NodeKind, Scene, TimeSampling, Topology, Winding};
 use serde::Serialize;
 use std::hint::black_box;
 use std::path::PathBuf;
@@ -99,7 +99,7 @@ fn measure(arguments: &Arguments) -> anyhow::Result<Row> {
     if !target.exists() {
         let scene = scene(arguments.count, arguments.frames, arguments.triangles);
         if arguments.folder.is_some() {
-            write::alembic::write(&folder.join("small.abc"), &scene, &mut |_, _| {})?;
+            meshreel_write::alembic::write(&folder.join("small.abc"), &scene, &mut |_, _| {})?;
         }
         let options = meshreel_options::Options {
             preset: Preset::Small,
@@ -140,8 +140,8 @@ fn measure(arguments: &Arguments) -> anyhow::Result<Row> {
     let memory_bytes = reel.memory() as f64;
     drop(decoder);
     let (peak, start) = (PeakMemory::start(), Instant::now());
-    let made = meshreel_check::to_scene(&reel)?;
-    write::alembic::write(&folder.join("back.abc"), &made, &mut |_, _| {})?;
+    let made = meshreel_extract::to_scene(&reel)?;
+    meshreel_write::alembic::write(&folder.join("back.abc"), &made, &mut |_, _| {})?;
     let extract_seconds = start.elapsed().as_secs_f64();
     let _ = std::fs::remove_file(folder.join("back.abc"));
     let each = meshes.max(1) as f64;

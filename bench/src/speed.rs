@@ -5,7 +5,7 @@ use anyhow::bail;
 use clap::ValueEnum;
 use meshreel_compile::{Silent, compile};
 use meshreel_options::{BlockChoice, MethodChoice, Options, Tolerance};
-use meshreel_scene::read::{self, ReadOptions};
+use meshreel_read::ReadOptions;
 use meshreel_scene::sample::ChannelSelection;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -80,7 +80,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     for _ in 0..arguments.repeat.max(1) {
         // Opening counts, since a user waits for that, too.
         let start = Instant::now();
-        let (scene, remarks) = read::open(&arguments.input, &read_options)?;
+        let (scene, remarks) = meshreel_read::open(&arguments.input, &read_options)?;
         let report = compile(scene, remarks, &target, &options, &meshreel_check::reopen, &Silent)?;
         runs.push(start.elapsed().as_secs_f64());
         last = Some(report);

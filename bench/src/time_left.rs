@@ -3,7 +3,7 @@
 use crate::clips;
 use meshreel_compile::{Phase, Progress, TimeLeft, compile};
 use meshreel_options::{Options, Preset};
-use meshreel_scene::read::{self, ReadOptions};
+use meshreel_read::ReadOptions;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -135,7 +135,7 @@ fn watched(path: &Path, arguments: &Arguments) -> anyhow::Result<(f64, Vec<Displ
             shown
         });
         let compiled = || -> anyhow::Result<()> {
-            let (scene, remarks) = read::open(path, &read_options)?;
+            let (scene, remarks) = meshreel_read::open(path, &read_options)?;
             compile(scene, remarks, &target, &options, &meshreel_check::reopen, &bar)?;
             Ok(())
         };

@@ -2,8 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use meshreel_scene::read::{ReadOptions, bvh};
-use meshreel_scene::write;
+use meshreel_read::{ReadOptions, bvh};
 use std::path::Path;
 
 fuzz_target!(|data: &[u8]| {
@@ -11,7 +10,7 @@ fuzz_target!(|data: &[u8]| {
     let Ok((scene, _)) = read(data) else { return };
     let (skeleton, clip) = (&scene.skeletons[0], &scene.clips[0]);
     if skeleton.joints.len() * clip.samples < 10_000 {
-        let text = write::bvh::text(skeleton, clip, &mut Vec::new());
+        let text = meshreel_write::bvh::text(skeleton, clip, &mut Vec::new());
         let (again, _) = read(text.as_bytes()).expect("what was written");
         assert_eq!(again.skeletons[0].joints.len(), skeleton.joints.len());
         assert_eq!(again.clips[0].samples, clip.samples);

@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use meshreel_fuzz::{file, walk};
-use meshreel_scene::read::{ReadOptions, fbx};
+use meshreel_read::{ReadOptions, fbx};
 
 fuzz_target!(|data: &[u8]| {
     if let Ok((scene, _)) = fbx::open(&file("a.fbx", data), &ReadOptions::default()) {

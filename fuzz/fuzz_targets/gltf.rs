@@ -3,8 +3,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use meshreel_fuzz::{file, walk};
-use meshreel_scene::read::{ReadOptions, gltf};
-use meshreel_scene::{Scene, write};
+use meshreel_read::{ReadOptions, gltf};
+use meshreel_scene::Scene;
 
 fuzz_target!(|data: &[u8]| {
     let options = ReadOptions::default();
@@ -24,7 +24,7 @@ fuzz_target!(|data: &[u8]| {
     };
     let back = file("b.glb", b"");
     // Times that are equal in 32 bits cannot be written.
-    if write::glb::write(&back, &clips, &[], &mut |_, _| ()).is_ok() {
+    if meshreel_write::glb::write(&back, &clips, &[], &mut |_, _| ()).is_ok() {
         let (again, _) = gltf::open(&back, &options).expect("what was written");
         assert_eq!(again.skeletons.len(), clips.skeletons.len());
     }

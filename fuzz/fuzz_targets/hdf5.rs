@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::{Corpus, fuzz_mutator, fuzz_target, fuzzer_mutate};
 use meshreel_fuzz::{file, hdf5, walk};
-use meshreel_scene::read::{ReadOptions, open};
+use meshreel_read::{ReadOptions, open};
 
 fuzz_target!(
     // The reader turns a panic of the HDF5 library into an error; the hook of the fuzzer would end the

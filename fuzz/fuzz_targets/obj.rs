@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use meshreel_fuzz::{file, walk};
-use meshreel_scene::read::{ReadOptions, obj};
+use meshreel_read::{ReadOptions, obj};
 
 fuzz_target!(|data: &[u8]| {
     if let Ok((scene, _)) = obj::open(&file("a.obj", data), &ReadOptions::default()) {

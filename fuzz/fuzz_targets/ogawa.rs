@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::{Corpus, fuzz_target};
 use meshreel_fuzz::{file, walk};
-use meshreel_scene::read::{ReadOptions, open};
+use meshreel_read::{ReadOptions, open};
 
 fuzz_target!(|data: &[u8]| -> Corpus {
     if !data.starts_with(b"Ogawa") {

@@ -9,8 +9,8 @@ use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
 use meshreel_fuzz::{file, walk};
-use meshreel_scene::read::{openvat as reader, usd};
-use meshreel_scene::write::openvat::{ExportOptions, ImageFormat, NormalTarget, write};
+use meshreel_read::openvat as reader;
+use meshreel_write::openvat::{ExportOptions, ImageFormat, NormalTarget, write};
 
 const SCENE: &str = r#"#usda 1.0
 def Mesh "m" {
@@ -33,7 +33,8 @@ struct Set {
 fn sets() -> &'static [Set] {
     static SETS: OnceLock<Vec<Set>> = OnceLock::new();
     SETS.get_or_init(|| {
-        let (scene, _) = usd::open(&file("a.usda", SCENE.as_bytes())).expect("the scene is well-formed");
+        let (scene, _) =
+            meshreel_read_usd::open(&file("a.usda", SCENE.as_bytes())).expect("the scene is well-formed");
         let kinds = [(ImageFormat::Png, NormalTarget::Packed), (ImageFormat::Exr, NormalTarget::Separate)];
         let set = |(image, normals)| {
             let folder = file(&format!("{image:?}"), &[]).with_extension("vat");

@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use meshreel_fuzz::file;
-use meshreel_scene::read::points;
+use meshreel_read::points;
 
 fuzz_target!(|data: &[u8]| {
     let path = file("a.pc2", data);

@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use meshreel_fuzz::{file, walk};
-use meshreel_scene::read::{ReadOptions, ply};
+use meshreel_read::{ReadOptions, ply};
 
 fuzz_target!(|data: &[u8]| {
     if let Ok((scene, _)) = ply::open(&file("a.ply", data), &ReadOptions::default()) {

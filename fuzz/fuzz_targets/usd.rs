@@ -3,10 +3,9 @@
 
 use libfuzzer_sys::fuzz_target;
 use meshreel_fuzz::{file, walk};
-use meshreel_scene::read::usd;
 
 fuzz_target!(|data: &[u8]| {
-    if let Ok((scene, _)) = usd::open(&file("a.usd", data)) {
+    if let Ok((scene, _)) = meshreel_read_usd::open(&file("a.usd", data)) {
         walk(&scene);
     }
 });

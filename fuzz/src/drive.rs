@@ -16,12 +16,12 @@ use meshreel::{
     Command, DecodedFrame, FileId, FrameDecoder, FrameView, Limits, MeshView, Options, Pace, Player, Reel,
     Repeat, ShownFrames, Transform, VertexAttribute, VertexChannel, VertexFormat,
 };
-use meshreel_check::extract::{BoneForm, to_scene_at_lod};
 use meshreel_check::verify;
+use meshreel_extract::{BoneForm, to_scene_at_lod};
 use meshreel_format::checksum;
 use meshreel_gpu::ReelPlan;
 use meshreel_gpu::units::twin::BoundUnit;
-use meshreel_scene::{Scene, write};
+use meshreel_scene::Scene;
 
 use crate::forge::Random;
 use crate::meter::measure;
@@ -727,14 +727,14 @@ fn written(reel: &Reel, scene: &Scene, random: &mut Random) {
     let path = folder.with_file_name(name);
     let mut quiet = |_: usize, _: usize| {};
     match name {
-        "out.abc" => drop(write::alembic::write(&path, scene, &mut quiet)),
-        "out.glb" => drop(write::glb::write(&path, scene, &times, &mut quiet)),
+        "out.abc" => drop(meshreel_write::alembic::write(&path, scene, &mut quiet)),
+        "out.glb" => drop(meshreel_write::glb::write(&path, scene, &times, &mut quiet)),
         "out.bvh" => {
             for clip in scene.clips.iter().take(1) {
-                let _ = write::bvh::write(&path, &scene.skeletons[clip.skeleton], clip);
+                let _ = meshreel_write::bvh::write(&path, &scene.skeletons[clip.skeleton], clip);
             }
         }
-        _ if times.len() <= 16 => drop(write::obj::write(&path, scene, &times, &mut quiet)),
+        _ if times.len() <= 16 => drop(meshreel_write::obj::write(&path, scene, &times, &mut quiet)),
         _ => {}
     }
 }

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use meshreel_read::{ReadOptions, open};
 use meshreel_scene::Error;
-use meshreel_scene::read::{ReadOptions, open};
 
 /// How many structures of one file are looked after; changes touch one or two.
 const MAX_REPAIRS: usize = 4;

@@ -1,18 +1,11 @@
-//! Verifies a file against its source, and converts it back to a scene.
+//! Verifies a file against its source, and what was extracted from it against the file.
 
-mod convert;
-mod error;
-pub mod extract;
 pub mod extracted;
-mod lens;
 mod reopen;
 mod requested;
-mod skinning;
 mod static_bytes;
 pub mod verify;
 
-pub use convert::{joint_matrix, qvv, unit};
-pub use extract::to_scene;
 pub use meshreel_scene::Error;
 pub use reopen::{Refusal, decode_static, reopen, reopen_while};
 pub use static_bytes::static_bytes;

@@ -6,8 +6,8 @@ use crate::reels;
 use meshreel::Reel;
 use meshreel_options::{Distance, Tolerance};
 use meshreel_scene::sample::{World, largest_scale, pose_at};
-use meshreel_scene::write::glb::{Compression, Extension};
 use meshreel_scene::{MeshId, Scene};
+use meshreel_write::glb::{Compression, Extension};
 use serde::Serialize;
 use std::collections::HashMap;
 

@@ -5,14 +5,14 @@ use crate::compressed::{CompressionLoss, ErrorBounds};
 use crate::failure::{Class, Failure};
 use crate::{Progress, reels};
 use meshreel::{Limits, Reel};
-pub use meshreel_check::extract::BoneForm;
-use meshreel_check::extract::{FaceForm, SkinError, skin_errors, to_scene_with_faces};
 use meshreel_compile::Cancellation;
 use meshreel_compile::report::readable::{short, with_noun};
+pub use meshreel_extract::BoneForm;
+use meshreel_extract::{FaceForm, SkinError, skin_errors, to_scene_with_faces};
 use meshreel_options::{Distance, RigChoice, Tolerance};
-use meshreel_scene::write::glb::Extension;
-use meshreel_scene::write::openvat::{self, ExportReport, ImageFormat, NormalTarget, PositionTolerance};
-use meshreel_scene::{LengthUnit, Remark, Scene, locators, write};
+use meshreel_scene::{LengthUnit, Remark, Scene, locators};
+use meshreel_write::glb::Extension;
+use meshreel_write::openvat::{self, ExportReport, ImageFormat, NormalTarget, PositionTolerance};
 use serde::Serialize;
 use std::path::Path;
 use std::str::FromStr;
@@ -150,7 +150,7 @@ pub fn extract(
             let bounds = ErrorBounds::new(&reel, &scene, &times, extension, options.tolerance);
             let bounds = unless_cancelled(bounds, cancellation)?;
             let asked = &bounds.compression;
-            let written = write::glb::write_compressed(output, &scene, &times, asked, &mut { step });
+            let written = meshreel_write::glb::write_compressed(output, &scene, &times, asked, &mut { step });
             let (own, errors) = unless_cancelled(written.map_err(Failure::from), cancellation)?;
             remarks.extend(own);
             compressed = Some(bounds.report(&scene, &errors));
@@ -355,8 +355,8 @@ impl OutputKind {
         let mut step = |done: usize, total: usize| progress("write frames", done as u64, total as u64);
         let remarks = match self {
             OutputKind::OpenVat => write_textures(path, scene, times, &Options::default(), &mut step)?.0,
-            OutputKind::Alembic => write::alembic::write(path, scene, &mut step)?,
-            OutputKind::Glb => write::glb::write(path, scene, times, &mut step)?,
+            OutputKind::Alembic => meshreel_write::alembic::write(path, scene, &mut step)?,
+            OutputKind::Glb => meshreel_write::glb::write(path, scene, times, &mut step)?,
             OutputKind::Bvh => write_bvh(path, scene)?,
             OutputKind::Obj | OutputKind::ObjSequence => write_obj(self, path, scene, times, &mut step)?,
         };
@@ -441,7 +441,7 @@ fn write_obj(
         return Err(no_mesh("an .obj holds", scene, path));
     }
     let mut remarks = match (kind, times) {
-        (OutputKind::Obj, [time]) => write::obj::write_frame(path, scene, *time)?,
+        (OutputKind::Obj, [time]) => meshreel_write::obj::write_frame(path, scene, *time)?,
         (OutputKind::Obj, _) => {
             return Err(Failure::usage(format!(
                 "{}: an .obj holds one frame, and the file has {}; give a directory (ending in /) for a sequence",
@@ -449,7 +449,7 @@ fn write_obj(
                 with_noun(times.len(), "frame")
             )));
         }
-        _ => write::obj::write(path, scene, times, step)?,
+        _ => meshreel_write::obj::write(path, scene, times, step)?,
     };
     remarks.extend(dropped_content_remarks("an .obj holds", scene)?);
     Ok(remarks)
@@ -472,7 +472,7 @@ fn write_bvh(path: &Path, scene: &Scene) -> Result<Vec<Remark>, Failure> {
         Some(LengthUnit::Centimetre) | None => 1.0,
     };
     let skeleton = scene.skeletons[clip.skeleton].scaled(centimetres);
-    let mut remarks = write::bvh::write(path, &skeleton, &clip.scaled(centimetres))?;
+    let mut remarks = meshreel_write::bvh::write(path, &skeleton, &clip.scaled(centimetres))?;
     let others = scene.clips.len() - 1;
     if others > 0 {
         let what = format!(

@@ -9,7 +9,7 @@ use meshreel_check::extracted::{self, Expectations, ExtractedReport};
 use meshreel_compile::Cancellation;
 use meshreel_inputs::{self as inputs, InputOptions};
 use meshreel_options::{Distance, Tolerance};
-use meshreel_scene::read::openvat::{self, VertexTextures};
+use meshreel_read::openvat::{self, VertexTextures};
 use meshreel_scene::{LengthUnit, Remark};
 use std::path::{Path, PathBuf};
 
@@ -33,7 +33,7 @@ pub fn verify_extracted(
     // Named ranges were extracted as animations, one after the other.
     let all = (!reel.ranges().is_empty()).then(|| "all".to_owned());
     let options = InputOptions { animation: all, ..InputOptions::default() };
-    let unit = meshreel_check::unit(&reel);
+    let unit = meshreel_extract::convert::unit(&reel);
     let (scene, remarks, rounding) = match openvat::is_folder(input) {
         true => {
             let VertexTextures { scene, rounding } = openvat::open(input)?;

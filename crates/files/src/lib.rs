@@ -14,6 +14,7 @@
 
 mod named;
 mod ordinary;
+mod positioned;
 mod read_at;
 mod source;
 pub mod store;
@@ -21,6 +22,7 @@ mod temporary;
 
 pub use named::{Folder, resolve_inside};
 pub use ordinary::{create_folder, exists, length, names, open, refuse_link};
+pub use positioned::{PositionedFile, Unreadable};
 pub use read_at::ReadAt;
 pub use source::FileSource;
 pub use temporary::{Published, Temporary, remove_unfinished};

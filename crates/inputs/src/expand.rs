@@ -2,7 +2,7 @@
 
 use crate::Error;
 use meshreel_files::store;
-use meshreel_scene::read::sequence;
+use meshreel_read::sequence;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 

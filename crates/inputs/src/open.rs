@@ -3,7 +3,7 @@
 use crate::extensions::{has_extension, is_point_cache};
 use crate::{Error, folder};
 use meshreel_options::{MergeAt, Options, PartialOptions, Rate};
-use meshreel_scene::read::{self, ReadOptions, sequence};
+use meshreel_read::{ReadOptions, sequence};
 use meshreel_scene::{Remark, Scene};
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -60,7 +60,7 @@ pub fn open(paths: &[PathBuf], options: &InputOptions) -> Result<(Scene, Vec<Rem
         read_options.shot_numbers = shot_numbers(&paths, &mut remarks)?;
     }
     for path in paths {
-        let (scene, more) = read::open(path, &read_options)
+        let (scene, more) = meshreel_read::open(path, &read_options)
             .map_err(|source| Error::Scene { path: Some(path.clone()), source })?;
         scenes.push(scene);
         remarks.extend(more);
@@ -98,7 +98,7 @@ fn refuse_missing(path: &Path) -> Result<(), Error> {
             let what = folder::folder_refusal(path);
             Err(Error::io(path, std::io::Error::new(ErrorKind::IsADirectory, what)))
         }
-        Err(_) if read::sequence::is_pattern(path) => Ok(()),
+        Err(_) if meshreel_read::sequence::is_pattern(path) => Ok(()),
         Err(error) => Err(Error::io(path, error)),
         Ok(_) => Ok(()),
     }
@@ -106,7 +106,8 @@ fn refuse_missing(path: &Path) -> Result<(), Error> {
 
 /// Returns the frame numbers of all sequences, if there are several: they are frames of one clock.
 fn shot_numbers(paths: &[&PathBuf], remarks: &mut Vec<Remark>) -> Result<Vec<i64>, Error> {
-    let sequences: Vec<&PathBuf> = paths.iter().copied().filter(|path| read::is_sequence(path)).collect();
+    let sequences: Vec<&PathBuf> =
+        paths.iter().copied().filter(|path| meshreel_read::is_sequence(path)).collect();
     if sequences.len() < 2 {
         return Ok(Vec::new());
     }

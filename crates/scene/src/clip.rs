@@ -134,7 +134,7 @@ impl Track {
     }
 
     /// Returns a track of one transform per sample; without values, one that does not move.
-    pub(crate) fn from_samples(values: &[Qvv]) -> Track {
+    pub fn from_samples(values: &[Qvv]) -> Track {
         let first = values.first().copied().unwrap_or_default();
         let vector = |of: fn(&Qvv) -> DVec3| {
             SubTrack::new(values.iter().map(of).collect()).unwrap_or(SubTrack::constant(of(&first)))

@@ -29,7 +29,7 @@ impl DualJoint {
 
     /// Like [`DualJoint::from_matrix`], with OpenUSD's exception: a matrix that scales below 1/100,000
     /// contributes no rotation or translation, and does not stretch.
-    pub(crate) fn from_matrix_unless_flat(matrix: &DMat4) -> DualJoint {
+    pub fn from_matrix_unless_flat(matrix: &DMat4) -> DualJoint {
         let (outer, ..) = trs::split_shear(matrix, DMat3::IDENTITY);
         match outer.scale.abs().min_element() < 1e-5 {
             true => DualJoint { real: ZERO, dual: ZERO, stretch: DMat3::IDENTITY },

@@ -1,4 +1,4 @@
-//! The error of this crate, and remarks for content that is messy but usable.
+//! The error of scenes, their readers and their writers, and remarks for content that is messy but usable.
 
 use std::path::{Path, PathBuf};
 
@@ -72,6 +72,13 @@ impl Error {
     /// Returns the error of a wrong use.
     pub fn misuse(what: impl Into<String>) -> Error {
         Error::Misuse { what: what.into() }
+    }
+}
+
+/// A file that could not be opened or read, and the system's reason.
+impl From<(PathBuf, std::io::Error)> for Error {
+    fn from((path, source): (PathBuf, std::io::Error)) -> Error {
+        Error::Io { path, source }
     }
 }
 

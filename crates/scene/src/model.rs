@@ -680,7 +680,7 @@ pub const TIME_TOLERANCE: f64 = 1e-5;
 
 /// The time, in seconds, by which the old value is written before a step in linearly interpolated samples:
 /// more than a key may be moved to a uniform time.
-pub(crate) const BEFORE_STEP: f64 = 5.0 * TIME_TOLERANCE;
+pub const BEFORE_STEP: f64 = 5.0 * TIME_TOLERANCE;
 
 /// An object of the tree with instances expanded: an instance's subtree appears under it again.
 #[derive(Clone, Debug)]

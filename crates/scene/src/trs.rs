@@ -9,7 +9,7 @@ use glam::{DMat3, DMat4, DQuat, DVec3};
 const TOLERANCE: f64 = 2e-6;
 
 /// Returns the transform of a matrix that has no shear; `None` for others.
-pub(crate) fn decompose(m: &DMat4) -> Option<Qvv> {
+pub fn decompose(m: &DMat4) -> Option<Qvv> {
     let linear = DMat3::from_mat4(*m);
     let mut scale = DVec3::new(linear.x_axis.length(), linear.y_axis.length(), linear.z_axis.length());
     let size = scale.max_element();
@@ -32,7 +32,7 @@ pub(crate) fn decompose(m: &DMat4) -> Option<Qvv> {
 
 /// Returns the matrix that transforms normals: the inverse transpose times the absolute determinant, which
 /// exists for every matrix.
-pub(crate) fn cofactors(m: &DMat3) -> DMat3 {
+pub fn cofactors(m: &DMat3) -> DMat3 {
     let (x, y, z) = (m.x_axis, m.y_axis, m.z_axis);
     let sign = if m.determinant() < 0.0 { -1.0 } else { 1.0 };
     DMat3::from_cols(y.cross(z), z.cross(x), x.cross(y)) * sign
@@ -40,7 +40,7 @@ pub(crate) fn cofactors(m: &DMat3) -> DMat3 {
 
 /// Returns a transform near a matrix with shear: its first axis and the plane of the first two keep their
 /// directions, and all axes their lengths.
-pub(crate) fn nearest_without_shear(m: &DMat4) -> Qvv {
+pub fn nearest_without_shear(m: &DMat4) -> Qvv {
     let linear = DMat3::from_mat4(*m);
     let lengths = [linear.x_axis, linear.y_axis, linear.z_axis].map(DVec3::length);
     let mut scale = DVec3::from_array(lengths);
@@ -60,7 +60,7 @@ pub(crate) fn nearest_without_shear(m: &DMat4) -> Qvv {
 
 /// Splits any matrix into an outer transform (T, U, D) and an inner rotation (Vᵀ). Of the equally good splits
 /// it returns the one whose V is nearest to `near`, so that a sequence of matrices gives a steady sequence.
-pub(crate) fn split_shear(m: &DMat4, near: DMat3) -> (Qvv, DQuat, DMat3) {
+pub fn split_shear(m: &DMat4, near: DMat3) -> (Qvv, DQuat, DMat3) {
     let linear = DMat3::from_mat4(*m);
     let v = align_axes(eigenvectors(linear.transpose() * linear), near);
     let stretched = linear * v;

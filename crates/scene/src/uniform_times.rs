@@ -7,9 +7,12 @@ use std::path::Path;
 
 /// Sample times at a uniform rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct UniformTimes {
+pub struct UniformTimes {
+    /// Time of the first sample, in seconds.
     pub start: f64,
+    /// Samples per second.
     pub fps: f64,
+    /// Number of samples.
     pub samples: usize,
 }
 
@@ -45,10 +48,12 @@ impl UniformTimes {
         Clip { name, skeleton: 0, start, fps, samples, tracks, scalars, markers }
     }
 
+    /// Returns the time of sample `i`.
     pub fn time(&self, i: usize) -> f64 {
         self.start + i as f64 / self.fps
     }
 
+    /// Returns the times as those of a channel.
     pub fn sampling(&self) -> TimeSampling {
         TimeSampling::Uniform { start: self.start, step: 1.0 / self.fps }
     }
@@ -92,7 +97,8 @@ fn time_tolerance(time: f64) -> f64 {
     TIME_TOLERANCE.max(time.abs() * f64::from(f32::EPSILON))
 }
 
-pub(crate) fn sort_and_merge(keys: &mut Vec<f64>) {
+/// Sorts the times of keys and removes all but the first of those that are equal within their tolerance.
+pub fn sort_and_merge(keys: &mut Vec<f64>) {
     keys.sort_by(f64::total_cmp);
     keys.dedup_by(|b, a| *b - *a <= time_tolerance(*a));
 }

@@ -1,8 +1,8 @@
 //! Tests of transforms as clips: each joint is at its node's place in the world.
 
 use glam::{DMat4, DQuat, DVec3};
+use meshreel_read::ReadOptions;
 use meshreel_scene::node_clip::clips_only;
-use meshreel_scene::read::{self, ReadOptions};
 use meshreel_scene::sample::World;
 use meshreel_scene::{Channel, Error, Node, NodeKind, Remark, Scene, TimeSampling, Transform};
 use std::path::Path;
@@ -132,7 +132,7 @@ fn who_ignores_its_parents_is_a_root() {
 #[test]
 fn a_real_archive() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/inputs/n_robot_bone_parented.abc");
-    let (scene, _) = read::open(&path, &ReadOptions::default()).unwrap();
+    let (scene, _) = meshreel_read::open(&path, &ReadOptions::default()).unwrap();
     let (clips, _) = clips(&scene);
     let clip = &clips.clips[0];
     assert!(clip.samples > 10 && clips.skeletons[0].joints.len() > 3);

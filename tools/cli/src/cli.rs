@@ -6,8 +6,8 @@ use clap::{Args, Parser, Subcommand};
 use meshreel_commands::extract::{BoneForm, DirectoryFormat};
 use meshreel_commands::shard::Shard;
 use meshreel_options::{ByteSize, Distance, Rate};
-use meshreel_scene::write::glb::Extension;
-use meshreel_scene::write::openvat::{ImageFormat, NormalTarget};
+use meshreel_write::glb::Extension;
+use meshreel_write::openvat::{ImageFormat, NormalTarget};
 use std::path::PathBuf;
 
 /// Compiles baked animation into small files with a guaranteed error, inspects them, verifies the error, and

@@ -2,7 +2,7 @@
 
 use crate::output::Failure;
 use meshreel_inputs::is_point_cache;
-use meshreel_scene::read::{is_sequence, sequence};
+use meshreel_read::{is_sequence, sequence};
 use std::path::{Path, PathBuf};
 
 /// The targets of the inputs.

@@ -11,9 +11,9 @@ use meshreel_check::verify;
 use meshreel_codec::entropy::block::Decompressor;
 use meshreel_compile::{Silent, compile};
 use meshreel_options::{Options, PartsChoice, Preset};
-use meshreel_scene::read::{self, ReadOptions};
+use meshreel_read::ReadOptions;
 use meshreel_scene::{
-    Attribute, Channel, CustomAttribute, Mesh, Scene, Scope, TimeSampling, Topology, sample, write,
+    Attribute, Channel, CustomAttribute, Mesh, Scene, Scope, TimeSampling, Topology, sample,
 };
 use meshreel_testkit::{opened, verified};
 use std::sync::Arc;
@@ -292,8 +292,8 @@ fn f01_scopes_come_through_alembic() {
     let scene = wall();
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("wall.abc");
-    write::alembic::write(&path, &scene, &mut |_, _| ()).unwrap();
-    let (back, _) = read::open(&path, &ReadOptions::default()).unwrap();
+    meshreel_write::alembic::write(&path, &scene, &mut |_, _| ()).unwrap();
+    let (back, _) = meshreel_read::open(&path, &ReadOptions::default()).unwrap();
     let of = |mesh: &Mesh| -> Vec<(String, Scope, usize)> {
         let all = mesh.custom_attributes.iter().filter(|n| n.attribute.name != "empty");
         all.map(|n| (n.attribute.name.clone(), n.attribute.scope, n.components)).collect()
@@ -346,7 +346,7 @@ fn f01_names_tell_parts() {
 fn e11_numbers_come_back_out() {
     let scene = wall();
     let (reel, _) = verified(&scene, &options(Preset::Small));
-    let back = meshreel_check::to_scene(&reel).unwrap();
+    let back = meshreel_extract::to_scene(&reel).unwrap();
     let all = sample::custom_attributes(&scene.meshes[0]);
     for own in &back.meshes[0].custom_attributes {
         let wanted = all.iter().find(|n| n.attribute.name == own.attribute.name).unwrap();

@@ -3,7 +3,6 @@
 
 use crate::source_rigs::{object, run};
 use glam::{Quat, Vec3};
-use meshreel_scene::read;
 use meshreel_scene::sample::positions_at;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -138,7 +137,7 @@ fn joints_turn_between_samples() {
     let at = folder.path();
     Bar::turning(&tenths(&SIXTY)).write(&at.join("bar.glb"));
     // In the source the tip moves on the circle.
-    let scene = read::open(&at.join("bar.glb"), &read::ReadOptions::default()).unwrap().0;
+    let scene = meshreel_read::open(&at.join("bar.glb"), &meshreel_read::ReadOptions::default()).unwrap().0;
     let mut points = Vec::new();
     positions_at(&scene.meshes[0], 0.05, &mut points).unwrap();
     let tip = points[4 * (RINGS - 1) + 2];
@@ -198,7 +197,7 @@ fn joints_turn_between_samples() {
     // An extracted file has all frames, also those between the source's samples.
     let (done, _) = compile_and_verify(at, &["--between", "4"]);
     run(&["extract", "a.reel", "-o", "back.abc"], at);
-    let back = read::open(&at.join("back.abc"), &read::ReadOptions::default()).unwrap().0;
+    let back = meshreel_read::open(&at.join("back.abc"), &meshreel_read::ReadOptions::default()).unwrap().0;
     assert_eq!(back.meshes[0].positions.len() as u64, done["frames"].as_u64().unwrap());
 }
 

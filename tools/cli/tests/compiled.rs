@@ -514,7 +514,7 @@ fn what_is_coarser_is_not_larger() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/inputs");
     for name in ["a_flag_wind.abc", "d_snake_skinned.abc"] {
         let input = folder.join(name);
-        let (scene, _) = meshreel_scene::read::open(&input, &Default::default()).unwrap();
+        let (scene, _) = meshreel_read::open(&input, &Default::default()).unwrap();
         let size = |percent: f64| {
             let options = Options {
                 tolerance: Tolerance::Relative(percent / 100.0),

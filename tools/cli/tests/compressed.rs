@@ -3,9 +3,9 @@
 
 use crate::cli::common::{bundled, run};
 use glam::DVec3;
-use meshreel_scene::read::{ReadOptions, open};
+use meshreel_read::{ReadOptions, open};
 use meshreel_scene::sample::{Faces, World, faces_at, positions_at};
-use meshreel_scene::{Channel, Mesh, Node, NodeKind, Scene, TimeSampling, write};
+use meshreel_scene::{Channel, Mesh, Node, NodeKind, Scene, TimeSampling};
 use serde_json::Value;
 use std::path::Path;
 
@@ -156,7 +156,7 @@ fn i21_more_morph_targets_than_load_are_refused() {
     let node =
         Node { name: "sheet".into(), mesh: Some(0), samples: 300, ..Node::new("/sheet", NodeKind::PolyMesh) };
     let scene = Scene { nodes: vec![node], meshes: vec![mesh], ..Scene::default() };
-    write::alembic::write(Path::new(&at("a.abc")), &scene, &mut |_, _| {}).unwrap();
+    meshreel_write::alembic::write(Path::new(&at("a.abc")), &scene, &mut |_, _| {}).unwrap();
     run(["compile", &at("a.abc"), "-o", &at("a.reel"), "--quiet"]).expect(0);
     let done = run(["extract", &at("a.reel"), "-o", &at("a.glb"), "--as", "points", "--compress", "meshopt"])
         .expect(1);

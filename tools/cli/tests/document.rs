@@ -17,7 +17,6 @@ use meshreel_codec::simd::isa::Isa;
 use meshreel_compile::{Silent, compile};
 use meshreel_format::EMPTY_BOUNDS;
 use meshreel_options::{BlockChoice, CodecChoice, LayerChoice, Options, Preset, Tolerance, TransformForm};
-use meshreel_scene::read;
 use meshreel_scene::sample::TimeRange;
 use serde_json::Value;
 
@@ -122,7 +121,7 @@ fn worked_example_of_fixed_point_positions() {
 /// Compiles a layered file of the first frames of an input.
 fn compiled(name: &str, (preset, apart): (Preset, bool), last: usize, path: &Path) -> Vec<u8> {
     let input = root().join("testdata/inputs").join(name);
-    let scene = read::open(&input, &read::ReadOptions::default()).unwrap().0;
+    let scene = meshreel_read::open(&input, &meshreel_read::ReadOptions::default()).unwrap().0;
     let options = Options {
         preset,
         block: BlockChoice::Deflate,
@@ -227,7 +226,7 @@ fn a_decoder_made_from_the_document_poses_clips() {
     let dir = tempfile::tempdir().unwrap();
     let source = dir.path().join("walk.bvh");
     std::fs::write(&source, meshreel_testkit::bvh(50, 0.0)).unwrap();
-    let scene = read::open(&source, &read::ReadOptions::default()).unwrap().0;
+    let scene = meshreel_read::open(&source, &meshreel_read::ReadOptions::default()).unwrap().0;
     for (name, codec, form) in [
         ("one", CodecChoice::RandomAccess, "random-access"),
         ("layers", CodecChoice::RandomAccess, "random-access"),

@@ -1,10 +1,10 @@
 //! Tests of `extract`: the output equals the source, as far as the output format can hold it.
 
 use crate::cli::common::{Run, run};
-use meshreel_scene::read::{ReadOptions, open};
+use meshreel_read::{ReadOptions, open};
 use meshreel_scene::{
     Attribute, Channel, CustomAttribute, FaceSet, Mesh, Node, NodeKind, Scene, Scope, TimeSampling, Topology,
-    Winding, write,
+    Winding,
 };
 use std::path::Path;
 
@@ -146,7 +146,7 @@ fn scene(meshes: Vec<Mesh>) -> Scene {
 }
 
 fn write_abc(folder: &Path, name: &str, scene: &Scene) {
-    write::alembic::write(&folder.join(name), scene, &mut |_, _| ()).unwrap();
+    meshreel_write::alembic::write(&folder.join(name), scene, &mut |_, _| ()).unwrap();
 }
 
 #[test]

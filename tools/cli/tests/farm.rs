@@ -5,8 +5,8 @@ use crate::cli::common::{Run, bundled, corpus, names, run};
 use crate::particles::{drops, rubble};
 use meshreel_compile::{Error, Silent, farm};
 use meshreel_options::{MethodChoice, Options};
+use meshreel_scene::Scene;
 use meshreel_scene::sample::TimeRange;
-use meshreel_scene::{Scene, read, write};
 use meshreel_testkit::corpus_if_thorough;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -108,7 +108,7 @@ fn particles_are_the_same_in_any_number_of_parts() {
         (drops(40, true), &[]),
         (drops(80, false), &[]),
     ] {
-        write::alembic::write(path, &source, &mut |_, _| {}).unwrap();
+        meshreel_write::alembic::write(path, &source, &mut |_, _| {}).unwrap();
         Farm::check(&[path], more, &[1, 2, 3, 5]);
     }
 }
@@ -426,7 +426,7 @@ type Coded = (Vec<u8>, BTreeMap<u32, Vec<u8>>);
 
 impl Records {
     fn new(name: &str, method: MethodChoice) -> Records {
-        let (scene, _) = read::open(&bundled(name), &Default::default()).unwrap();
+        let (scene, _) = meshreel_read::open(&bundled(name), &Default::default()).unwrap();
         let range = Some(TimeRange::Frames(0, 20));
         let options = Options { effort: 1, jobs: 1, range, method, ..Options::default() };
         let farm::FarmPlan { decisions, nodes, keys, assembly, frames, .. } =

@@ -11,9 +11,9 @@ use meshreel_codec::take_length_prefixed;
 use meshreel_codec::topology::grid::GridShape;
 use meshreel_codec::topology::weld;
 use meshreel_options::{MethodChoice, Options, Preset, Tolerance};
-use meshreel_scene::write::alembic;
-use meshreel_scene::{Attribute, Channel, Mesh, Node, NodeKind, Scene, Scope, TimeSampling, Topology, read};
+use meshreel_scene::{Attribute, Channel, Mesh, Node, NodeKind, Scene, Scope, TimeSampling, Topology};
 use meshreel_testkit::{compiled, corpus_if_thorough, opened, verified};
+use meshreel_write::alembic;
 
 fn options() -> Options {
     Options { effort: 3, tolerance: Tolerance::Relative(1e-4), ..Options::default() }
@@ -181,7 +181,7 @@ fn e02_corpus_holds() {
     let Some(corpus) = corpus_if_thorough() else { return };
     for name in ["e_metaballs", "e_sph_liquid", "e_boolean_build"] {
         let path = corpus.join(format!("alembic/gen/{name}.abc"));
-        let scene = read::open(&path, &read::ReadOptions::default()).unwrap().0;
+        let scene = meshreel_read::open(&path, &meshreel_read::ReadOptions::default()).unwrap().0;
         let (_, report) = verified(&scene, &options());
         println!("{name}: {} bytes", report.file_bytes);
     }
@@ -338,7 +338,7 @@ fn e13_corpus_grids_are_found() {
     let Some(corpus) = corpus_if_thorough() else { return };
     for (name, grid) in [("f_ocean_height", [82, 82]), ("f_ocean_choppy", [65, 65])] {
         let path = corpus.join(format!("alembic/gen/{name}.abc"));
-        let scene = read::open(&path, &read::ReadOptions::default()).unwrap().0;
+        let scene = meshreel_read::open(&path, &meshreel_read::ReadOptions::default()).unwrap().0;
         let (reel, report) = verified(&scene, &options());
         assert_eq!(reel.grid(0).unwrap(), Some(grid));
         let coding = reel.description().meshes[0].streams[0].coding;
@@ -392,7 +392,7 @@ fn frames_of_nothing_cost_no_uvs_and_no_time() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.abc");
     alembic::write(&path, &scene, &mut |_, _| ()).unwrap();
-    let (scene, _) = read::open(&path, &read::ReadOptions::default()).unwrap();
+    let (scene, _) = meshreel_read::open(&path, &meshreel_read::ReadOptions::default()).unwrap();
     assert_eq!(scene.meshes[0].uvs.len(), 1);
     for preset in [Preset::Small, Preset::Fast, Preset::Classic] {
         let (reel, report) = verified(&scene, &Options { preset, ..options() });
@@ -423,7 +423,7 @@ fn attributes_that_only_repeat_add_no_frames_and_others_are_remarked_upon() {
     // A file tells which samples are equal.
     let frames = |scene: &Scene| {
         alembic::write(&path, scene, &mut |_, _| ()).unwrap();
-        let (scene, _) = read::open(&path, &read::ReadOptions::default()).unwrap();
+        let (scene, _) = meshreel_read::open(&path, &meshreel_read::ReadOptions::default()).unwrap();
         let (reel, report) = verified(&scene, &options());
         let remarks: Vec<String> = report.remarks.iter().map(ToString::to_string).collect();
         (reel.frame_count(), remarks.join("\n"))

@@ -12,8 +12,8 @@ use meshreel::{Limits, Reel};
 use meshreel_codec::entropy::block::BlockFormat;
 use meshreel_compile::{Silent, compile};
 use meshreel_options::{Options, Preset, Tolerance, TransformForm};
+use meshreel_scene::Scene;
 use meshreel_scene::sample::TimeRange;
-use meshreel_scene::{Scene, read};
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/golden/v0")
@@ -60,7 +60,7 @@ const LAYERED: [(&str, &str, Preset); 9] = [
 
 fn layered(name: &str, input: &str, preset: Preset) -> Vec<u8> {
     let input = folder().join("../../inputs").join(input);
-    let scene = read::open(&input, &read::ReadOptions::default()).unwrap().0;
+    let scene = meshreel_read::open(&input, &meshreel_read::ReadOptions::default()).unwrap().0;
     compiled(name, &scene, preset)
 }
 

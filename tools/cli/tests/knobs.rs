@@ -4,8 +4,8 @@ use crate::cli::common::{corpus, run};
 use crate::content::build::{alone, holds, mesh};
 use meshreel_options::{Options, Tolerance};
 use meshreel_scene::Scene;
-use meshreel_scene::write::alembic;
 use meshreel_testkit::is_thorough;
+use meshreel_write::alembic;
 use serde_json::Value;
 use std::path::Path;
 

@@ -12,8 +12,8 @@ use meshreel_check::verify;
 use meshreel_compile::{Silent, compile};
 use meshreel_format::checksum;
 use meshreel_options::{Options, Preset, Tolerance};
+use meshreel_scene::Scene;
 use meshreel_scene::sample::TimeRange;
-use meshreel_scene::{Scene, read};
 
 /// Deforming with uvs; skinned with normals; changing topology; visibility; transforms; shear.
 const INPUTS: [&str; 6] = [
@@ -27,7 +27,7 @@ const INPUTS: [&str; 6] = [
 
 fn input(name: &str) -> Scene {
     let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/inputs").join(name);
-    read::open(&path, &read::ReadOptions::default()).unwrap().0
+    meshreel_read::open(&path, &meshreel_read::ReadOptions::default()).unwrap().0
 }
 
 fn compiled(scene: &Scene, options: &Options) -> Reel {
@@ -319,7 +319,7 @@ fn all_of_the_corpus_in_any_order_and_by_plain_code() {
     let dir = tempfile::tempdir().unwrap();
     let mut compiled = 0;
     for (i, input) in inputs.iter().enumerate() {
-        let Ok((scene, _)) = read::open(input, &read::ReadOptions::default()) else {
+        let Ok((scene, _)) = meshreel_read::open(input, &meshreel_read::ReadOptions::default()) else {
             continue;
         };
         for preset in [Preset::Small, Preset::Fast] {

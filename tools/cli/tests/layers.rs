@@ -188,8 +188,8 @@ fn g03_g04_layers_of_the_resident_form() {
     compiled(at, PLAIN);
     let reel = Reel::open(at.join("set.reel"), &Limits::default()).unwrap();
     let skeleton = &reel.skeletons().unwrap()[0];
-    let options = meshreel_scene::read::ReadOptions::default();
-    let (scene, _) = meshreel_scene::read::open(&at.join("walk.bvh"), &options).unwrap();
+    let options = meshreel_read::ReadOptions::default();
+    let (scene, _) = meshreel_read::open(&at.join("walk.bvh"), &options).unwrap();
     let layer_of = [0, 0, 0, 1, 1, 0, 0, 1, 1];
     let compress = |layer_of: &[u8]| {
         let (s, c) = (&scene.skeletons[0], &scene.clips[0]);

@@ -13,7 +13,7 @@ use meshreel_codec::topology::weld;
 use meshreel_compile::{Report, Silent, compile};
 use meshreel_options::{MethodChoice, Options, PartsChoice, Preset, Tolerance};
 use meshreel_scene::{
-    Attribute, Channel, FaceSet, Mesh, Node, NodeKind, Scene, Scope, Skin as Skinning, TimeSampling, read,
+    Attribute, Channel, FaceSet, Mesh, Node, NodeKind, Scene, Scope, Skin as Skinning, TimeSampling,
 };
 use meshreel_testkit::{bundled, opened, verified};
 use std::sync::Arc;
@@ -257,7 +257,7 @@ fn holds(scene: &Scene, reel: &Reel) {
 #[test]
 fn e12_f06_every_piece_of_a_wall_is_found_and_holds() {
     let input = bundled("c_wall_fracture_onemesh.abc");
-    let (scene, _) = read::open(&input, &read::ReadOptions::default()).unwrap();
+    let (scene, _) = meshreel_read::open(&input, &meshreel_read::ReadOptions::default()).unwrap();
     let (_, report) = verified(&scene, &options(MethodChoice::Auto));
     let mesh = &report.meshes[0];
     assert_eq!((&mesh.method[..], mesh.parts, mesh.bones), ("rigid", 350, 0));

@@ -7,7 +7,7 @@ use meshreel_check::verify;
 use meshreel_compile::{Silent, compile};
 use meshreel_options::{Options, Preset, Tolerance};
 use meshreel_scene::sample::ChannelSelection;
-use meshreel_scene::{Attribute, Channel, Mesh, Node, NodeKind, Scene, Scope, TimeSampling, Transform, read};
+use meshreel_scene::{Attribute, Channel, Mesh, Node, NodeKind, Scene, Scope, TimeSampling, Transform};
 use meshreel_testkit::{compiled, corpus_if_thorough, opened};
 use std::process::Command;
 use std::sync::Arc;
@@ -195,7 +195,7 @@ fn classic_files_keep_transforms_as_they_are() {
 fn pieces_of_a_wall_are_at_least_eight_times_smaller_than_floats() {
     let Some(corpus) = corpus_if_thorough() else { return };
     let file = corpus.join("alembic/gen/b_wall_fracture_xform.abc");
-    let (scene, _) = read::open(&file, &read::ReadOptions::default()).unwrap();
+    let (scene, _) = meshreel_read::open(&file, &meshreel_read::ReadOptions::default()).unwrap();
     // A ten-thousandth of the diagonal of the whole scene, which is 42.63.
     let (bytes, report) = compiled(&scene, &options(Preset::Small, Tolerance::Absolute(0.004_26)));
     let reel = opened(bytes);

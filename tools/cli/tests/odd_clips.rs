@@ -78,7 +78,7 @@ fn layers_come_back_out() {
     let options = ["--options", "o.toml", "--tolerance", "0.001"];
     succeeds(&[&["compile", "prism.glb", "-o", "p.reel"][..], &options].concat(), at);
     let reel = meshreel::Reel::open(at.join("p.reel"), &meshreel::Limits::default()).unwrap();
-    let scene = meshreel_check::to_scene(&reel).unwrap();
+    let scene = meshreel_extract::to_scene(&reel).unwrap();
     let joints = &scene.skeletons[0].joints;
     let layers: Vec<_> = joints.iter().map(|j| j.layer.as_deref()).collect();
     assert_eq!(layers, [None, None, Some("cosmetic")]);

@@ -4,7 +4,7 @@
 //! height further down.
 
 use crate::cli::common::{Run, bundled, run, run_line};
-use meshreel_scene::{Channel, Mesh, Node, NodeKind, Scene, TimeSampling, write};
+use meshreel_scene::{Channel, Mesh, Node, NodeKind, Scene, TimeSampling};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::path::Path;
@@ -413,7 +413,7 @@ fn i20_hidden_meshes_lie_in_one_point() {
         ..Node::new("/sheet", NodeKind::PolyMesh)
     };
     let scene = Scene { nodes: vec![node], meshes: vec![mesh], ..Scene::default() };
-    write::alembic::write(&folder.join("a.abc"), &scene, &mut |_, _| {}).unwrap();
+    meshreel_write::alembic::write(&folder.join("a.abc"), &scene, &mut |_, _| {}).unwrap();
     run_line("compile $IN -o $OUT", &[("$IN", &folder.join("a.abc")), ("$OUT", &folder.join("a.reel"))])
         .expect(0);
     let done = extract(folder, "a.reel -o thing_vat/ --format openvat").expect(0);

@@ -5,11 +5,11 @@
 use crate::cli::common::run;
 use meshreel::raw::record::{CODEC_CHAIN, CurveBasis as Basis, CurveEnds as Ends, Semantic};
 use meshreel::{FrameDecoder, FrameView, Pace, Reel};
-use meshreel_check::extract::{self, BoneForm};
+use meshreel_extract::BoneForm;
 use meshreel_options::{Options, Preset, Tolerance};
 use meshreel_scene::{
     Attribute, Channel, CurveBasis, CurveEnds, Curves, CustomAttribute, LengthUnit, Mesh, Node, NodeKind,
-    Particles, Scene, Scope, TimeSampling, read, write,
+    Particles, Scene, Scope, TimeSampling,
 };
 use meshreel_testkit::{bundled, corpus_if_thorough, verified};
 use std::collections::BTreeMap;
@@ -274,10 +274,10 @@ fn i10_they_come_back_as_alembic() {
     let folder = tempfile::tempdir().unwrap();
     for (scene, kind) in [(drops(30, true), NodeKind::Points), (hair(30), NodeKind::Curves)] {
         let (reel, _) = verified(&scene, &Options::default());
-        let (back, _) = extract::to_scene_with_bones(&reel, BoneForm::Points).unwrap();
+        let (back, _) = meshreel_extract::to_scene_with_bones(&reel, BoneForm::Points).unwrap();
         let path = folder.path().join("back.abc");
-        write::alembic::write(&path, &back, &mut |_, _| {}).unwrap();
-        let (again, remarks) = read::open(&path, &read::ReadOptions::default()).unwrap();
+        meshreel_write::alembic::write(&path, &back, &mut |_, _| {}).unwrap();
+        let (again, remarks) = meshreel_read::open(&path, &meshreel_read::ReadOptions::default()).unwrap();
         assert!(remarks.is_empty(), "{remarks:?}");
         let node = again.nodes.iter().find(|node| node.mesh.is_some()).unwrap();
         assert_eq!(node.kind, kind);
@@ -390,7 +390,7 @@ fn i11_velocities_of_changing_meshes() {
 fn i10_plots_of_particles() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str| folder.path().join(name).display().to_string();
-    write::alembic::write(&folder.path().join("a.abc"), &drops(30, true), &mut |_, _| {}).unwrap();
+    meshreel_write::alembic::write(&folder.path().join("a.abc"), &drops(30, true), &mut |_, _| {}).unwrap();
     run(["compile".into(), file("a.abc"), "-o".into(), file("a.reel")]).expect(0);
     let plot = |more: &[&str]| {
         let (reel, png) = (file("a.reel"), file("a.png"));
@@ -455,7 +455,7 @@ fn i10_of_the_corpus() {
         }
     }
     for file in files {
-        let (scene, _) = read::open(&file, &read::ReadOptions::default()).unwrap();
+        let (scene, _) = meshreel_read::open(&file, &meshreel_read::ReadOptions::default()).unwrap();
         for options in several().into_iter().take(3) {
             let (_, report) = verified(&scene, &options);
             assert!(report.meshes.iter().any(|mesh| mesh.method == "particles"), "{}", file.display());

@@ -25,7 +25,6 @@ use meshreel_commands::failure::Class;
 use meshreel_commands::{extract, verify};
 use meshreel_compile::{Cancellation, Silent, compile};
 use meshreel_options::{BlockChoice, Options, Preset, Tolerance};
-use meshreel_scene::read;
 use meshreel_testkit::is_thorough;
 use numbers::Numbers;
 use std::path::Path;
@@ -254,7 +253,7 @@ fn files_that_broke_hold() {
     let mut count = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        let (scene, _) = read::open(&path, &read::ReadOptions::default()).unwrap();
+        let (scene, _) = meshreel_read::open(&path, &meshreel_read::ReadOptions::default()).unwrap();
         for preset in [Preset::Small, Preset::Fast, Preset::Classic] {
             let options = Options { preset, jobs: 1, ..Options::default() };
             match outcome(&scene, &options) {

@@ -6,7 +6,7 @@ use meshreel::{FrameDecoder, Reel};
 use meshreel_check::{MatchMethod, verify};
 use meshreel_compile::{Report, Silent, compile};
 use meshreel_options::{MeshOverride, MethodChoice, Options, Preset, Tolerance};
-use meshreel_scene::{Channel, FaceSet, Mesh, Node, NodeKind, Scene, TimeSampling, read};
+use meshreel_scene::{Channel, FaceSet, Mesh, Node, NodeKind, Scene, TimeSampling};
 use meshreel_testkit::{compiled, corpus_if_thorough, opened};
 use std::collections::HashMap;
 use std::path::Path;
@@ -529,7 +529,7 @@ fn f15_the_corpus_holds() {
     // cannot, and are left alone.
     for (name, tolerance, least) in [("e_boolean_build", 1e-2, 24), ("e_metaballs", 1e-2, 0)] {
         let file = corpus.join(format!("alembic/gen/{name}.abc"));
-        let scene = read::open(&file, &read::ReadOptions::default()).unwrap().0;
+        let scene = meshreel_read::open(&file, &meshreel_read::ReadOptions::default()).unwrap().0;
         let wanted = Options { tolerance: Tolerance::Relative(tolerance), ..options() };
         let (_, report) = holds(&scene, &wanted);
         let frames: usize = report.meshes.iter().flat_map(|m| &m.remeshed).map(|r| r.frames).sum();

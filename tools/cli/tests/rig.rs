@@ -8,7 +8,7 @@ use meshreel::clip::{blend, object_space};
 use meshreel::raw::format::kind;
 use meshreel::view::BoneMatrix;
 use meshreel::{FrameDecoder, Limits, MeshRig, Reel, Transform};
-use meshreel_scene::read::{self, ReadOptions};
+use meshreel_read::ReadOptions;
 use meshreel_scene::{Scene, Skin, sample};
 use serde_json::Value;
 use std::path::Path;
@@ -19,7 +19,7 @@ fn vector(p: [f32; 3]) -> DVec3 {
 
 fn open(path: &Path, animation: Option<&str>) -> Scene {
     let options = ReadOptions { animation: animation.map(str::to_owned), ..ReadOptions::default() };
-    read::open(path, &options).unwrap().0
+    meshreel_read::open(path, &options).unwrap().0
 }
 
 /// Compiles `worm.glb` with its rig, and verifies it; returns both outputs.

@@ -5,7 +5,7 @@ mod common;
 
 use common::{open, sample};
 use meshreel::{FrameDecoder, Reel};
-use meshreel_check::extract::to_scene;
+use meshreel_extract::to_scene;
 use meshreel_scene::{Channel, NodeKind, Scene, Scope, TimeSampling, Topology};
 
 const FRAMES: usize = 9;

@@ -7,7 +7,7 @@ use meshreel::{Limits, Reel};
 use meshreel_check::{Report, reopen, verify};
 use meshreel_compile::{Silent, compile};
 use meshreel_options::{MethodChoice, Options, Preset, Tolerance};
-use meshreel_scene::{Channel, Mesh, Node, NodeKind, Scene, TimeSampling, Transform, write};
+use meshreel_scene::{Channel, Mesh, Node, NodeKind, Scene, TimeSampling, Transform};
 use meshreel_testkit::verified;
 
 /// Returns a scene of one mesh, which moves if there are several samples of points.
@@ -277,7 +277,7 @@ fn very_many_objects_go_to_obj_and_keep_names_of_their_own() {
     let scene =
         Scene { nodes: nodes.collect(), meshes: vec![one.meshes[0].clone(); count], ..Scene::default() };
     let folder = tempfile::tempdir().unwrap();
-    write::obj::write(folder.path(), &scene, &[0.0], &mut |_, _| ()).unwrap();
+    meshreel_write::obj::write(folder.path(), &scene, &[0.0], &mut |_, _| ()).unwrap();
     let file = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap();
     let text = std::fs::read_to_string(file.path()).unwrap();
     let mut names: Vec<&str> = text.lines().filter(|line| line.starts_with("o ")).collect();

@@ -2,9 +2,9 @@
 
 use glam::{DVec3, Mat4, Quat, Vec3};
 use meshreel::{Limits, Reel};
-use meshreel_check::to_scene;
+use meshreel_extract::to_scene;
+use meshreel_scene::Scene;
 use meshreel_scene::sample::{World, positions_at};
-use meshreel_scene::{Scene, read};
 use meshreel_testkit::corpus_if_thorough;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -457,7 +457,7 @@ fn world_points(scene: &Scene, time: f64) -> Vec<DVec3> {
 fn assert_near_decoded(path: &Path, folder: &Path, tolerance: f64) -> Scene {
     let reel = Reel::open(folder.join("a.reel"), &Limits::default()).unwrap();
     let whole = to_scene(&reel).unwrap();
-    let (scene, _) = read::open(path, &read::ReadOptions::default()).unwrap();
+    let (scene, _) = meshreel_read::open(path, &meshreel_read::ReadOptions::default()).unwrap();
     for frame in [0, 20, reel.frame_count() - 1] {
         let time = reel.time(frame);
         let (wanted, found) = (world_points(&whole, time), world_points(&scene, time));

@@ -3,7 +3,7 @@
 use glam::{DMat4, DVec3};
 use meshreel::Transform;
 use meshreel::clip::{Clip, ClipCursor, LayerInfo, Query, Rounding, SkeletonRecord, object_space};
-use meshreel_check::joint_matrix;
+use meshreel_extract::convert::joint_matrix;
 use meshreel_scene::Qvv;
 
 /// Number of samples from which a clip's bounds are estimated.

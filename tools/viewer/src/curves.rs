@@ -5,7 +5,7 @@ use crate::errors::one_line;
 use crate::source::SourceFile;
 use meshreel::Transform;
 use meshreel::clip::{Clip, Query};
-use meshreel_check::qvv;
+use meshreel_extract::convert::qvv;
 use meshreel_scene::Qvv;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};

@@ -242,7 +242,7 @@ impl SourceFile {
         for joint in 0..pose.len() {
             let shell = f64::from(skeleton.shell[joint]);
             let [one, other]: [&dyn Fn(usize) -> meshreel_scene::Qvv; 2] =
-                [&|j| meshreel_check::qvv(&pose[j]), &|j| source.interpolated(j, sample as f64)];
+                [&|j| meshreel_extract::convert::qvv(&pose[j]), &|j| source.interpolated(j, sample as f64)];
             let off = shell_distance(&skeleton.parents, joint, shell, one, other);
             let own = skeleton.tolerance.get(joint).copied().filter(|own| *own > 0.0);
             let part = (off / own.unwrap_or(clip.record().tolerance)) as f32;

@@ -1,13 +1,13 @@
 //! Compares clips of an extracted file with those of the `.reel`: positions of joints and of points on their
 //! axes.
 
-use crate::convert;
-use crate::error::error;
-use crate::verify::attribute::ulp;
 use crate::verify::report::{Failures, beyond};
 use glam::{DAffine3, DMat4, DVec3};
 use meshreel::clip::Clip;
 use meshreel::{Reel, Transform};
+use meshreel_extract::convert;
+use meshreel_extract::convert::error;
+use meshreel_extract::convert::ulp;
 use meshreel_scene::sample::World;
 use meshreel_scene::{Error, PlacedObject, Scene, Skeleton, TIME_TOLERANCE};
 use serde::Serialize;

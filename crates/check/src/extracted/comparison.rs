@@ -3,12 +3,12 @@
 
 use super::geometry;
 use super::report::{Expectations, ExtractedFindings};
-use crate::error::error;
-use crate::verify::attribute::ulp;
 use crate::verify::report::{Failures, beyond};
-use crate::{convert, lens};
 use meshreel::time::FramePair;
 use meshreel::{FrameDecoder, Reel};
+use meshreel_extract::convert;
+use meshreel_extract::convert::error;
+use meshreel_extract::convert::ulp;
 use meshreel_scene::sample::{World, lens_at};
 use meshreel_scene::{Error, PlacedObject, Scene};
 
@@ -127,7 +127,7 @@ impl ReelComparison<'_> {
             for (frame, time) in self.times.iter().enumerate() {
                 let Some(time) = *time else { continue };
                 let Some(right) = lens_at(there, time)? else { continue };
-                let own = lens::from_runtime(&camera.lens(FramePair::single(frame as u32))).tracks();
+                let own = convert::lens(&camera.lens(FramePair::single(frame as u32))).tracks();
                 let pairs = own.as_flattened().iter().zip(right.tracks().as_flattened().to_vec());
                 if let Some((a, b)) = pairs.into_iter().find(|(a, b)| (**a - b).abs() > 8.0 * ulp(a.abs())) {
                     failures

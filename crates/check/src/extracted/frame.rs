@@ -6,11 +6,11 @@ use super::geometry::{
 };
 use super::report::ExtractedFindings;
 use super::{faces, triangles};
-use crate::verify::attribute::ulp;
 use crate::verify::kd_tree::KdTree;
 use crate::verify::report::beyond;
 use meshreel::FrameDecoder;
 use meshreel::raw::record::StreamRecord;
+use meshreel_extract::convert::ulp;
 use meshreel_scene::Error;
 use meshreel_scene::sample::World;
 

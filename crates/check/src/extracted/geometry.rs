@@ -1,14 +1,15 @@
 //! The visible content of one frame: of the `.reel` by its decoder, of the extracted file by its reader.
 
 use super::faces::{OrientedFaces, orientation_under};
-use crate::convert;
-use crate::error::error;
-use crate::verify::attribute::{SampledAttribute, ulp, velocities};
+use crate::verify::attribute::{SampledAttribute, velocities};
 use crate::verify::polygons::NO_INDEX;
 use crate::verify::survey::turn_normal;
 use glam::{DMat4, DVec3};
 use meshreel::raw::record::Semantic;
 use meshreel::{FrameDecoder, MeshView, Reel};
+use meshreel_extract::convert;
+use meshreel_extract::convert::error;
+use meshreel_extract::convert::ulp;
 use meshreel_scene::sample::{self, World, largest_scale};
 use meshreel_scene::{Attribute, Error, Mesh, PlacedObject, Scene, TIME_TOLERANCE, Winding};
 

@@ -12,12 +12,12 @@ mod report;
 mod times;
 mod triangles;
 
-use crate::convert;
-use crate::error::error;
 use crate::verify::report::Failures;
 pub use clips::ExtractedClip;
 use comparison::{ReelComparison, holds_nodes};
 use meshreel::{FrameDecoder, Reel};
+use meshreel_extract::convert;
+use meshreel_extract::convert::error;
 use meshreel_options::{Options, RigChoice};
 use meshreel_scene::sample::World;
 use meshreel_scene::{Error, LengthUnit, Scene};

@@ -1,8 +1,8 @@
 //! Times of a `.reel`'s frames in an extracted file.
 
-use crate::error::error;
 use crate::verify::report::Failures;
 use meshreel::Reel;
+use meshreel_extract::convert::error;
 use meshreel_scene::{Channel, Error, Scene, TIME_TOLERANCE};
 
 /// Returns the time of each frame in the extracted file; `None` for one that the format cannot tell from

@@ -1,6 +1,7 @@
 //! Samples of the source's attributes at corners and points.
 
 use crate::verify::polygons::NO_INDEX;
+use meshreel_extract::convert::ulp;
 use meshreel_scene::sample::{self, AttributeValues, Lerp};
 use meshreel_scene::{Attribute, Error, Mesh, Scope};
 
@@ -86,12 +87,6 @@ where
 /// `true` if an attribute is the same at all times.
 pub(crate) fn is_constant<T: Clone + Send + Sync + 'static>(attribute: &Attribute<T>) -> bool {
     attribute.values.is_constant() && attribute.indices.as_ref().is_none_or(|i| i.is_constant())
-}
-
-/// Returns the distance between neighbouring f32 values around `x`; subnormal ones count as zero.
-pub(crate) fn ulp(x: f64) -> f64 {
-    let least = f64::from(f32::MIN_POSITIVE);
-    (x.abs().max(least).log2().floor() - 23.0).exp2().max(least)
 }
 
 /// Returns velocities as an attribute of points.

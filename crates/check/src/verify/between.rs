@@ -6,7 +6,6 @@
 //! Left out are the times between two named ranges and before a step, meshes whose faces change or that have
 //! no source map, and meshes hidden in one of the two frames.
 
-use crate::convert;
 use crate::requested::{RequestedOptions, RigMode};
 use crate::verify::meshes::vector;
 use crate::verify::plan::{BetweenFrames, FilePlacement, Findings, FrameState, MeshPair, Verification, fail};
@@ -16,6 +15,7 @@ use crate::verify::source_transforms::SourceTransforms;
 use crate::verify::survey::{Survey, transform_point};
 use glam::{DMat4, DQuat, DVec3};
 use meshreel::{FrameDecoder, Transform};
+use meshreel_extract::convert;
 use meshreel_scene::rig::is_driven;
 use meshreel_scene::sample;
 use meshreel_scene::{Error, Mesh};

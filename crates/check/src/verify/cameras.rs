@@ -2,9 +2,9 @@
 
 use super::plan::Verification;
 use super::report::{CameraReport, Failures, beyond};
-use crate::error::error;
-use crate::lens;
 use meshreel::time::FramePair;
+use meshreel_extract::convert;
+use meshreel_extract::convert::error;
 use meshreel_scene::{Error, Lens, sample};
 use std::collections::{HashMap, HashSet};
 
@@ -63,7 +63,7 @@ pub(super) fn check(plan: &Verification<'_>, failures: &mut Failures) -> Result<
             }
         }
         for (frame, right) in &all {
-            let got = lens::from_runtime(&found.lens(FramePair::single(*frame as u32))).tracks();
+            let got = convert::lens(&found.lens(FramePair::single(*frame as u32))).tracks();
             for (t, (right, got)) in right.iter().zip(&got).enumerate() {
                 for (k, (right, got)) in right.iter().zip(got).enumerate() {
                     let (most, off) = (largest[t][k], (got - right).abs());

@@ -1,10 +1,11 @@
 //! The vertex channels that a mesh of the file must have, and their tolerances.
 
 use crate::requested::RequestedOptions;
-use crate::verify::attribute::{SampledAttribute, is_constant, min_tolerance, ulp, velocities};
+use crate::verify::attribute::{SampledAttribute, is_constant, min_tolerance, velocities};
 use crate::verify::report::Failures;
 use crate::verify::survey::VelocityEffect;
 use meshreel::raw::record::{MeshRecord, Method, Semantic, StreamRecord};
+use meshreel_extract::convert::ulp;
 use meshreel_scene::sample::{self, Lerp};
 use meshreel_scene::{Attribute, Error, Mesh};
 

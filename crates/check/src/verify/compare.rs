@@ -1,7 +1,5 @@
 //! Compares normals, uvs and colours of a mesh in one frame, however vertices and corners were matched.
 
-use crate::convert;
-use crate::error::error;
 use crate::verify::attribute::{self, SampledAttribute, velocities};
 use crate::verify::channels::{Normals, normal_limit};
 use crate::verify::meshes::{DecodedMesh, SourceMesh, vector};
@@ -12,6 +10,8 @@ use crate::verify::report::{Stats, beyond, larger};
 use crate::verify::survey::turn_normal;
 use glam::{DMat4, DVec3};
 use meshreel::raw::record::Semantic;
+use meshreel_extract::convert;
+use meshreel_extract::convert::error;
 use meshreel_scene::{Attribute, Error, sample};
 use std::cell::Cell;
 

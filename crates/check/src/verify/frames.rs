@@ -1,7 +1,5 @@
 //! Second pass: decodes and compares every frame.
 
-use crate::convert;
-use crate::error::error;
 use crate::verify::channels::Normals;
 use crate::verify::compare::{AttributeComparison, CornerSelection};
 use crate::verify::exact::{CornerPair, MapCorrespondence};
@@ -15,6 +13,8 @@ use crate::verify::survey::transform_point;
 use crate::verify::{locators, source_map, surface};
 use glam::{DMat4, DVec3};
 use meshreel::{FrameDecoder, FrameKind};
+use meshreel_extract::convert;
+use meshreel_extract::convert::error;
 use meshreel_scene::sample::World;
 use meshreel_scene::{Error, sample};
 use rayon::prelude::*;

@@ -5,9 +5,9 @@
 
 use super::metric::Metric;
 use super::report::beyond;
-use crate::convert;
 use glam::{DQuat, DVec3};
 use meshreel::Transform;
+use meshreel_extract::convert;
 use meshreel_scene::{Clip, Qvv, Skeleton};
 
 /// Limits of all sub-tracks, and the largest errors so far.

@@ -3,11 +3,11 @@
 //! frame, even if hidden.
 
 use crate::requested::{RequestedOptions, Tolerance};
-use crate::verify::attribute::ulp;
 use crate::verify::report::{Failures, LocatorReport, beyond};
 use crate::verify::survey::{FrameSet, Locator, MeshSurvey, Survey, transform_point};
 use glam::{DMat4, DVec3};
 use meshreel::{FrameDecoder, Reel};
+use meshreel_extract::convert::ulp;
 use meshreel_scene::sample::{World, largest_scale};
 use meshreel_scene::{Error, Scene, locators, node_clip};
 use std::collections::HashMap;

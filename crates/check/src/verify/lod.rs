@@ -1,14 +1,14 @@
 //! Checks LOD levels: their triangles are those of their mesh's vertices, fewer from level to level, and
 //! within the distance from the mesh that the file claims.
 
-use crate::convert;
-use crate::error::error;
 use crate::verify::report::{Failures, LodReport};
 use crate::verify::surface::FaceTree;
 use glam::DVec3;
 use meshreel::raw::record::Method;
 use meshreel::view::LodTriangles;
 use meshreel::{FrameDecoder, Reel};
+use meshreel_extract::convert;
+use meshreel_extract::convert::error;
 use meshreel_scene::Error;
 
 /// The number of frames in which distances are measured, and the largest number of vertices measured per

@@ -2,9 +2,9 @@
 //! in object space.
 
 use super::report::beyond;
-use crate::convert;
 use glam::{DAffine3, DVec3};
 use meshreel::Transform;
+use meshreel_extract::convert;
 use meshreel_scene::Qvv;
 
 /// Source and decoded pose in object space, and the largest error of each joint so far.

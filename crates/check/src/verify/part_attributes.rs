@@ -1,13 +1,13 @@
 //! Compares part attributes: the set of them, and their values in every frame.
 
 use super::report::Failures;
-use crate::error::error;
 use crate::requested::Tolerance;
-use crate::skinning::vertex_group;
 use crate::verify::plan::Verification;
 use meshreel::FrameDecoder;
 use meshreel::time::FramePair;
 use meshreel::view::PartAttribute;
+use meshreel_extract::convert::error;
+use meshreel_extract::skinning::vertex_group;
 use meshreel_scene::{CustomAttribute, Error, Mesh, Scope, sample};
 use std::collections::HashMap;
 

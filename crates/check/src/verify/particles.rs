@@ -1,15 +1,16 @@
 //! Compares particles and curves: points without faces, identified by ids if the source has them in all
 //! frames, else by their numbers; and their attributes.
 
-use crate::error::error;
 use crate::requested::RequestedOptions;
-use crate::verify::attribute::{SampledAttribute, min_tolerance, ulp, velocities};
+use crate::verify::attribute::{SampledAttribute, min_tolerance, velocities};
 use crate::verify::channels::Counterparts;
 use crate::verify::meshes::{DecodedMesh, SourceMesh};
 use crate::verify::polygons::is_usable;
 use crate::verify::report::{Failures, Stats, beyond, larger};
 use glam::{DMat4, DVec3};
 use meshreel::raw::record::Semantic;
+use meshreel_extract::convert::error;
+use meshreel_extract::convert::ulp;
 use meshreel_scene::sample::{self, Lerp};
 use meshreel_scene::{Attribute, CustomAttribute, Error, Mesh, Scope};
 use std::collections::HashMap;

@@ -9,11 +9,11 @@ use super::survey::Survey;
 use super::{
     cameras, channels, clip, exact, locators, lod, part_attributes, particles, report, rig, source_map,
 };
-use crate::error::error;
 use crate::requested::{RequestedOptions, RigMode};
 use meshreel::Reel;
 use meshreel::raw::format::kind;
 use meshreel::raw::record::Method;
+use meshreel_extract::convert::error;
 use meshreel_scene::sample::{self, World};
 use meshreel_scene::{Error, MeshId, Scene, TIME_TOLERANCE, hidden, node_clip, rig as rigged};
 use std::collections::HashMap;

@@ -6,8 +6,8 @@
 //! the list. Smooth normals are angle-weighted (G. Thürmer, C. Wüthrich, 1998) on polygons, with Newell
 //! normals per face.
 
-use crate::convert;
 use glam::DVec3;
+use meshreel_extract::convert;
 use meshreel_scene::Winding;
 use meshreel_scene::sample::{self, Faces};
 

@@ -4,15 +4,15 @@
 
 use super::clip::source_clips;
 use super::report::{Failures, RigReport, beyond};
-use crate::convert;
-use crate::error::error;
 use crate::requested::{RequestedOptions, RigMode};
-use crate::skinning::rig_matrices;
 use crate::verify::plan::Verification;
 use glam::{DMat4, DQuat};
 use meshreel::clip::{Clip, SkeletonRecord, blend};
 use meshreel::raw::format::kind;
 use meshreel::{MeshRig, Transform};
+use meshreel_extract::convert;
+use meshreel_extract::convert::error;
+use meshreel_extract::skinning::rig_matrices;
 use meshreel_scene::rig::is_driven;
 use meshreel_scene::{DrivenMesh, Error, Qvv, Skeleton, Skin};
 use rayon::prelude::*;

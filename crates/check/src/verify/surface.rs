@@ -5,9 +5,9 @@
 //! finding the nearest takes a few dozen tests. Triangles are exact. A quad counts with either diagonal; a
 //! larger face counts as its plane, and the distance of its corners from that plane is allowed.
 
-use crate::convert;
 use crate::verify::polygons::{Polygons, is_usable};
 use glam::{DMat4, DVec3};
+use meshreel_extract::convert;
 use meshreel_scene::{Error, Mesh, sample};
 
 /// Number of faces in a leaf.

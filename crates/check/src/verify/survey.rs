@@ -2,9 +2,9 @@
 //! each (PROMISE.md §1), and points that are welded in all frames.
 
 use crate::requested::{RequestedOptions, Tolerance};
-use crate::verify::attribute::ulp;
 use crate::verify::polygons::is_usable;
 use glam::{DMat4, DVec3};
+use meshreel_extract::convert::ulp;
 use meshreel_scene::sample::{self, World, largest_scale};
 use meshreel_scene::{Error, Mesh, MeshId, PlacedObject, Scene, TIME_TOLERANCE, locators as nodes};
 use rayon::prelude::*;

@@ -9,6 +9,7 @@
 //!   matrices if both decompose without shear and have the same handedness, else linear by element.
 //! * Visibility, topology, face sets: the earlier sample holds.
 mod frames;
+pub mod sparse;
 mod transforms;
 mod values;
 

@@ -155,7 +155,7 @@ fn process_file(file: &Path, arguments: &DemoArgs, output: Output) -> Result<Dem
     let verified = verify::check(&paths, &reel_path, &job.input, &progress)?;
 
     let reel = Reel::open(&reel_path, &Limits::default())?;
-    let scene = meshreel_check::extract::to_scene(&reel)?;
+    let scene = meshreel_extract::to_scene(&reel)?;
     let times: Vec<f64> = reel.frames().iter().map(|frame| frame.time).collect();
     let step = |phase: &str, done, total| progress.step(phase, done, total);
     OutputKind::Alembic.write(&extracted, &scene, &times, &step)?;

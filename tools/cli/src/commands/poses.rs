@@ -186,7 +186,7 @@ pub fn measure(reel: &Reel, budget: Duration) -> Result<Vec<PoseSpeed>, Failure>
     if clips.is_empty() {
         return Ok(Vec::new());
     }
-    let scene = meshreel_check::extract::to_scene(reel)?;
+    let scene = meshreel_extract::to_scene(reel)?;
     let skeletons = reel.skeletons()?;
     let mut speeds = Vec::new();
     for (clip, source) in clips.iter().zip(&scene.clips) {

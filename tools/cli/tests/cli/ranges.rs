@@ -5,7 +5,7 @@ use super::common::run_line;
 use super::files::animated;
 use meshreel::time::{Clock, Timeline};
 use meshreel::{Command, FrameDecoder, Limits, Reel};
-use meshreel_scene::read::{self, ReadOptions};
+use meshreel_read::ReadOptions;
 
 #[test]
 fn all_animations_one_after_the_other() {
@@ -72,7 +72,7 @@ fn all_animations_one_after_the_other() {
     run_line("extract $OUT -o $GLB", &paths).expect(0);
     for (name, height) in [("rest", 0.0), ("up", 8.0), ("child", 8.0)] {
         let options = ReadOptions { animation: Some(name.into()), ..ReadOptions::default() };
-        let (scene, _) = read::open(&glb, &options).unwrap();
+        let (scene, _) = meshreel_read::open(&glb, &options).unwrap();
         let placed = scene.expand().unwrap();
         let mut world = meshreel_scene::sample::World::new(&scene, &placed).unwrap();
         world.evaluate(1.0).unwrap();

@@ -7,8 +7,8 @@ use glam::DMat4;
 use meshreel::Reel;
 use meshreel::time::FramePair;
 use meshreel_options::{Options, Preset};
-use meshreel_scene::read::{ReadOptions, open};
-use meshreel_scene::{Lens, NodeKind, Scene, sample, write};
+use meshreel_read::{ReadOptions, open};
+use meshreel_scene::{Lens, NodeKind, Scene, sample};
 use std::path::Path;
 
 const PATH: &str = "/shot/lens";
@@ -86,8 +86,12 @@ fn i12_cameras_come_back_beside_meshes_and_alone() {
 fn i12_a_camera_of_an_archive_alone_through_the_commands() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str| folder.path().join(name).display().to_string();
-    write::alembic::write(Path::new(&file("a.abc")), &shot(Tree::default(), frames(motion)), &mut |_, _| {})
-        .unwrap();
+    meshreel_write::alembic::write(
+        Path::new(&file("a.abc")),
+        &shot(Tree::default(), frames(motion)),
+        &mut |_, _| {},
+    )
+    .unwrap();
     run(["compile".into(), file("a.abc"), "-o".into(), file("a.reel")]).expect(0);
     let said = run(["verify".into(), file("a.abc"), file("a.reel"), "--json".into()]).expect(0).json();
     assert_eq!(said["cameras"][0]["path"], PATH);
@@ -117,7 +121,7 @@ fn i12_a_camera_of_an_archive_alone_through_the_commands() {
     let mut other = shot(Tree::default(), frames(motion));
     let changed = |f: usize| vec![Lens { focus_distance: 7.2, ..zoom(f) }];
     other.nodes[1].camera = Some(channel(frames(changed)));
-    write::alembic::write(Path::new(&file("b.abc")), &other, &mut |_, _| {}).unwrap();
+    meshreel_write::alembic::write(Path::new(&file("b.abc")), &other, &mut |_, _| {}).unwrap();
     let said = run(["verify".into(), file("b.abc"), file("a.reel")]);
     assert_eq!(said.code, 1, "{}", said.stderr);
     assert!(format!("{}{}", said.stdout, said.stderr).contains("focus_distance"));

@@ -7,9 +7,9 @@ use glam::{DMat4, DQuat, DVec3};
 use meshreel::FrameDecoder;
 use meshreel_compile::Error;
 use meshreel_options::{Options, Preset, Tolerance};
-use meshreel_scene::read::{ReadOptions, open};
+use meshreel_read::{ReadOptions, open};
 use meshreel_scene::sample::World;
-use meshreel_scene::{Attribute, Channel, CustomAttribute, FaceSet, NodeKind, Scene, Scope, write};
+use meshreel_scene::{Attribute, Channel, CustomAttribute, FaceSet, NodeKind, Scene, Scope};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
@@ -80,7 +80,7 @@ fn they_are_in_the_file_and_come_back() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str| folder.path().join(name).display().to_string();
     let tree = armed();
-    write::alembic::write(Path::new(&file("a.abc")), &tree.0, &mut |_, _| {}).unwrap();
+    meshreel_write::alembic::write(Path::new(&file("a.abc")), &tree.0, &mut |_, _| {}).unwrap();
     let source = open(Path::new(&file("a.abc")), &ReadOptions::default()).unwrap().0;
     for (n, preset) in PRESETS.into_iter().enumerate() {
         let out = holds(&source, &Options { preset, ..Options::default() });
@@ -200,7 +200,7 @@ fn odd_transforms() {
     }
     // Moving locators are extracted to the same places.
     let out = default(&tree.0);
-    let back = meshreel_check::to_scene(&out.reel).unwrap();
+    let back = meshreel_extract::to_scene(&out.reel).unwrap();
     let paths: Vec<String> = back.nodes.iter().map(|n| n.path.clone()).collect();
     for name in ["free", "never", "below"] {
         assert!(paths.iter().any(|p| p.ends_with(name)), "{paths:?}");

@@ -1,0 +1,3 @@
+//! Layouts of files that both readers and writers use.
+
+pub mod alembic;
