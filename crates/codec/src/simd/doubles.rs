@@ -178,7 +178,7 @@ fn floats<S: Simd>(x: f64x8<S>) -> f32x8<S> {
 pub(crate) trait Doubles: Simd {
     /// Converts integers.
     #[inline(always)]
-    fn from_i32(self, x: i32x8<Self>) -> f64x8<Self> {
+    fn i32_to_f64(self, x: i32x8<Self>) -> f64x8<Self> {
         // 2^52 + 2^31, as bits, to whose low half an integer with its sign bit flipped is added.
         let (low, high) = (x ^ i32::MIN).bitcast::<u32x8<Self>>().widen();
         let bits = low.combine(high) | 0x4330_0000_0000_0000;
@@ -187,7 +187,7 @@ pub(crate) trait Doubles: Simd {
 
     /// Converts integers within 32 bits.
     #[inline(always)]
-    fn to_i32(self, x: f64x8<Self>) -> i32x8<Self> {
+    fn f64_to_i32(self, x: f64x8<Self>) -> i32x8<Self> {
         // The low half of the sum of 3·2^51 and an integer is that integer.
         let (low, high) = (x + 6_755_399_441_055_744.0).bitcast::<u64x8<Self>>().split();
         low.narrow(high).bitcast()
@@ -219,12 +219,12 @@ mod x86 {
 
     impl Doubles for Avx2 {
         #[inline(always)]
-        fn from_i32(self, x: i32x8<Self>) -> f64x8<Self> {
+        fn i32_to_f64(self, x: i32x8<Self>) -> f64x8<Self> {
             let (low, high) = x.split();
             from_four(self, low).combine(from_four(self, high))
         }
         #[inline(always)]
-        fn to_i32(self, x: f64x8<Self>) -> i32x8<Self> {
+        fn f64_to_i32(self, x: f64x8<Self>) -> i32x8<Self> {
             let (low, high) = x.split();
             to_four(self, low).combine(to_four(self, high))
         }
@@ -232,11 +232,11 @@ mod x86 {
 
     impl Doubles for Avx512 {
         #[inline(always)]
-        fn from_i32(self, x: i32x8<Self>) -> f64x8<Self> {
+        fn i32_to_f64(self, x: i32x8<Self>) -> f64x8<Self> {
             from_eight(self, x)
         }
         #[inline(always)]
-        fn to_i32(self, x: f64x8<Self>) -> i32x8<Self> {
+        fn f64_to_i32(self, x: f64x8<Self>) -> i32x8<Self> {
             to_eight(self, x)
         }
     }
@@ -322,8 +322,8 @@ pub(crate) fn fields<S: Doubles>(window: &[u8; WINDOW], first: u32x8<S>, widths:
     for out in &mut out {
         let (low, high) = words.split();
         let left = ((low.narrow(high) << above) << 1).bitcast::<i32x8<S>>();
-        *out = simd.from_i32((left >> above.bitcast::<i32x8<S>>()) >> 1);
-        words = words >> step;
+        *out = simd.i32_to_f64((left >> above.bitcast::<i32x8<S>>()) >> 1);
+        words >>= step;
     }
     out
 }
@@ -352,7 +352,7 @@ mod tests {
             const TABLE: [u8; 16] = [0, 1, 2, 3, 5, 6, 7, 9, 10, 12, 13, 15, 17, 19, 16, 4];
             type Row<S> = f64x8<S>;
             let (a, b) = (Row::simd_from(simd, self.a), Row::simd_from(simd, self.b));
-            let whole = simd.from_i32(i32x8::simd_from(simd, self.whole));
+            let whole = simd.i32_to_f64(i32x8::simd_from(simd, self.whole));
             let less = Row::both(a.less(b), Real::same(a, -1e5).less(a));
             let mut numbers = vec![a + b, a - b, a * b, a / b, -a, Real::sqrt(Real::max(a, 0.0))];
             numbers.extend([
@@ -372,7 +372,7 @@ mod tests {
             out.extend([u64::from(Row::any(less)), u64::from(Row::any(a.equal(b)))]);
             let bits = |x: f64| if x.is_nan() { 1 } else { x.to_bits() };
             out.extend(numbers.iter().flat_map(|x| x.to_array()).map(bits));
-            assert_eq!(simd.to_i32(whole).to_array(), self.whole);
+            assert_eq!(simd.f64_to_i32(whole).to_array(), self.whole);
             for v in numbers.chunks_exact(4) {
                 let rows = quaternions([v[0], v[1], v[2], v[3]]);
                 out.extend(rows.as_flattened().iter().map(|&x| bits(f64::from(x))));
@@ -415,7 +415,7 @@ mod tests {
                 let widths = look_up(simd, 0x3333_3333, &std::array::from_fn(|i| i as u8));
                 let (first, sum) = sums_before(widths + widths + widths);
                 assert_eq!(sum, 72);
-                let fields = fields(&soup, first, widths).map(|fields| simd.to_i32(fields).to_array());
+                let fields = fields(&soup, first, widths).map(|fields| simd.f64_to_i32(fields).to_array());
                 assert_eq!([fields[0], fields[2]], [[2; LANES], [-1; LANES]]);
                 fields[1]
             }

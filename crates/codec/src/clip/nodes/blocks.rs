@@ -358,7 +358,7 @@ type BlockCodes<S> = [[f64x8<S>; 4]; 3];
 /// Loads eight codes.
 #[inline(always)]
 fn load_row<S: Doubles>(simd: S, row: &LaneRow<i32>) -> f64x8<S> {
-    simd.from_i32(i32x8::simd_from(simd, *row))
+    simd.i32_to_f64(i32x8::simd_from(simd, *row))
 }
 
 /// Loads the codes from a state.
@@ -395,7 +395,7 @@ fn store<S: Doubles>(block: &NodeBlock, words: &BlockCodes<S>, own: &mut [LaneRo
             3
         };
         for k in 0..count {
-            own[row + k] = words[part][k].token().to_i32(words[part][k]).to_array();
+            own[row + k] = words[part][k].token().f64_to_i32(words[part][k]).to_array();
         }
         row += count;
     }

@@ -413,7 +413,7 @@ impl ResidualSource for SymbolReader<'_> {
             contexts.own[lane] = context(moves, &own, components);
         }
         for (kappa, row) in kappas.iter_mut().zip(&all) {
-            *kappa = kappa.token().from_i32(i32x8::simd_from(kappa.token(), *row));
+            *kappa = kappa.token().i32_to_f64(i32x8::simd_from(kappa.token(), *row));
         }
         Ok(out)
     }
