@@ -262,7 +262,7 @@ fn nobody_knows_more_than_it_should() {
             "meshreel-format" => &["rayon", "lz4", "libdeflater", "zstd", "lz4_flex", "ruzstd"],
             "meshreel" => &["wgpu", "glam", "rayon", "hdf5-reader", "gltf", "gltf-json"],
             "meshreel-options" | "meshreel-inputs" => &["clap", "indicatif", "rayon"],
-            "meshreel-process" | "meshreel-compile" | "meshreel-check" => {
+            "meshreel-process" | "meshreel-compile" | "meshreel-extract" | "meshreel-check" => {
                 &["wgpu", "winit", "hdf5-reader", "clap"]
             }
             _ => &[],
