@@ -355,9 +355,9 @@ impl<R: ResidualSource> UnitTask<'_, '_, '_, '_, R> {
 /// The codes of translation, rotation and scale of eight nodes; the fourth ones of vectors are unused.
 type BlockCodes<S> = [[f64x8<S>; 4]; 3];
 
-/// Loads eight codes.
+/// Loads eight codes or residuals.
 #[inline(always)]
-fn load_row<S: Doubles>(simd: S, row: &LaneRow<i32>) -> f64x8<S> {
+pub(super) fn load_row<S: Doubles>(simd: S, row: &LaneRow<i32>) -> f64x8<S> {
     simd.i32_to_f64(i32x8::simd_from(simd, *row))
 }
 
@@ -395,7 +395,8 @@ fn store<S: Doubles>(block: &NodeBlock, words: &BlockCodes<S>, own: &mut [LaneRo
             3
         };
         for k in 0..count {
-            own[row + k] = words[part][k].token().f64_to_i32(words[part][k]).to_array();
+            let codes = words[part][k];
+            own[row + k] = codes.token().f64_to_i32(codes).to_array();
         }
         row += count;
     }

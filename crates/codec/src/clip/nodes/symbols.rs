@@ -18,6 +18,7 @@
 use crate::Corrupt;
 use crate::clip::nodes::blocks::{
     BlockContexts, MAX_COMPONENTS, NodeBlock, NodeResiduals, RAW_CLASS, ResidualSource, ResidualSummary,
+    load_row,
 };
 #[cfg(feature = "encode")]
 use crate::clip::nodes::references::SurroundingCodes;
@@ -27,8 +28,8 @@ use crate::entropy::symbols::COSTS;
 use crate::entropy::symbols::{Bucket, FREQUENCIES, MIN_STATE, PRECISION, STARTS, SYMBOLS, TABLES};
 use crate::simd::doubles::{Doubles, LANES};
 use crate::transform::Transform;
+use fearless_simd::f64x8;
 use fearless_simd::prelude::*;
-use fearless_simd::{f64x8, i32x8};
 
 /// The mean of |κ| that later frames assume for a frame with a raw transform. Part of the format, like
 /// everything in this file.
@@ -413,7 +414,7 @@ impl ResidualSource for SymbolReader<'_> {
             contexts.own[lane] = context(moves, &own, components);
         }
         for (kappa, row) in kappas.iter_mut().zip(&all) {
-            *kappa = kappa.token().i32_to_f64(i32x8::simd_from(kappa.token(), *row));
+            *kappa = load_row(kappa.token(), row);
         }
         Ok(out)
     }
