@@ -17,8 +17,8 @@
 //! Registers of 128 bits are one case for all architectures: kernels for them are written once
 //! ([`crate::simd`]).
 //!
-//! `MESHREEL_SCALAR=1` in the environment forces the scalar reference everywhere, or, for kernels that are a
-//! [`super::Kernel`], what all processors of the architecture have. `MESHREEL_AVX2=1` disables AVX-512,
+//! `MESHREEL_SCALAR=1` in the environment forces the scalar reference everywhere, or, for kernels made of
+//! `fearless_simd`, what all processors of the architecture have. `MESHREEL_AVX2=1` disables AVX-512,
 //! `MESHREEL_NARROW=1` uses 128 bits on x86-64 too.
 
 use fearless_simd::Level;
