@@ -11,12 +11,6 @@ pub const BUNDLE: usize = MAX_UNIT_FRAMES;
 /// The number of vertices per block.
 pub const BLOCK: usize = 16;
 
-/// A block of one frame with 16-bit components: 128-bit registers, each of two vertices.
-pub(in crate::mesh) type NarrowBlock = [[i16; 8]; NARROW_ROWS];
-
-/// The number of 128-bit registers that hold a block of one frame.
-pub(in crate::mesh) const NARROW_ROWS: usize = BLOCK / 2;
-
 /// Returns the blocks of a level that has the vertices `range`; the last block may be shorter.
 pub fn blocks(range: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     let end = range.end;

@@ -65,11 +65,6 @@ pub struct ByteLookup {
     pub(in crate::mesh) zeros: [u16; 32],
 }
 
-/// The lookup for access units without tokens.
-#[cfg(target_arch = "x86_64")]
-pub(in crate::mesh) static NO_LOOKUP: ByteLookup =
-    ByteLookup { near: [0; 128], shift: [0; 128], tables: [[0; 128]; LAYERS], zeros: [0; 32] };
-
 #[cfg(target_arch = "x86_64")]
 impl ByteLookup {
     pub fn new(map: &[u8; CONTEXTS], slots: &[crate::entropy::rans::Slots]) -> Option<ByteLookup> {

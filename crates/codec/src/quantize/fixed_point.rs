@@ -3,6 +3,8 @@
 //! All arithmetic wraps at the width of the type, so that encoder and decoder agree whatever the content.
 
 use crate::width::{ByWidth, OwnedPoints, Points};
+use fearless_simd::prelude::*;
+use fearless_simd::{f32x4, i16x8, i32x4};
 
 /// A component of a decoded vector, in units of the mesh. All arithmetic is two's complement and wraps.
 pub trait FixedPoint: Copy + Default + PartialEq + Eq + std::fmt::Debug + Send + Sync + 'static {
@@ -20,6 +22,8 @@ pub trait FixedPoint: Copy + Default + PartialEq + Eq + std::fmt::Debug + Send +
     fn downcast(points: Points<'_>) -> Option<&[[Self; 4]]>;
     /// Returns the value.
     fn to_i32(self) -> i32;
+    /// Converts a vector.
+    fn to_f32x4<S: Simd>(simd: S, vector: [Self; 4]) -> f32x4<S>;
     /// Adds with wrapping.
     fn wrapping_add(self, other: Self) -> Self;
     /// Returns `(Σ c·r + 128) >> 8`.
@@ -31,7 +35,7 @@ pub trait FixedPoint: Copy + Default + PartialEq + Eq + std::fmt::Debug + Send +
 }
 
 macro_rules! fixed_point {
-    ($($t:ty, $wide:ty, $reach:expr, $own:ident;)*) => {$(
+    ($($t:ty, $wide:ty, $reach:expr, $own:ident, $floats:ident;)*) => {$(
         impl FixedPoint for $t {
             const BITS: u32 = <$t>::BITS;
             const MAX_COORDINATE: i32 = $reach;
@@ -48,6 +52,8 @@ macro_rules! fixed_point {
             }
             #[inline(always)]
             fn to_i32(self) -> i32 { self as i32 }
+            #[inline(always)]
+            fn to_f32x4<S: Simd>(simd: S, vector: [Self; 4]) -> f32x4<S> { $floats(simd, vector) }
             #[inline(always)]
             fn wrapping_add(self, other: Self) -> Self { self.wrapping_add(other) }
             #[inline(always)]
@@ -74,8 +80,18 @@ macro_rules! fixed_point {
     )*};
 }
 fixed_point! {
-    i16, i32, 31_000, Narrow;
-    i32, i64, (1 << 24) - 4096, Wide;
+    i16, i32, 31_000, Narrow, floats_of_words;
+    i32, i64, (1 << 24) - 4096, Wide, floats_of_longs;
+}
+
+#[inline(always)]
+fn floats_of_words<S: Simd>(simd: S, [x, y, z, w]: [i16; 4]) -> f32x4<S> {
+    i16x8::simd_from(simd, [x, y, z, w, 0, 0, 0, 0]).widen().0.to_float()
+}
+
+#[inline(always)]
+fn floats_of_longs<S: Simd>(simd: S, vector: [i32; 4]) -> f32x4<S> {
+    i32x4::simd_from(simd, vector).to_float()
 }
 
 #[cfg(test)]

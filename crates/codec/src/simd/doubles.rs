@@ -1,12 +1,9 @@
 //! Eight f64 side by side: for exact integers of up to 53 bits, and for formulas that need more precision
 //! than f32. The same bits on every machine.
-//!
-//! Formulas that are also needed for single numbers are generic over [`Real`], which f64 implements. Only
-//! operations that IEEE 754 defines to the bit are provided, and nothing is contracted.
 
+use crate::simd::real::Real;
 use fearless_simd::prelude::*;
-use fearless_simd::{Select, f32x4, f32x8, f64x8, i32x8, u8x16, u8x32, u32x8, u64x8};
-use std::ops::{Add, Div, Mul, Neg, Sub};
+use fearless_simd::{f32x4, f32x8, f64x8, i32x8, u8x16, u8x32, u32x8, u64x8};
 
 /// The number of values that are computed side by side.
 pub(crate) const LANES: usize = 8;
@@ -16,154 +13,24 @@ pub(crate) const WINDOW: usize = 264;
 /// The widest bit field: three of them, and seven bits before, fit 64.
 pub(crate) const WIDEST: usize = 19;
 
-/// One number or eight: formulas are written once for both.
-pub(crate) trait Real:
-    Copy
-    + Add<Output = Self>
-    + Sub<Output = Self>
-    + Mul<Output = Self>
-    + Div<Output = Self>
-    + Neg<Output = Self>
-    + Add<f64, Output = Self>
-    + Mul<f64, Output = Self>
-{
-    /// The result of a comparison, for each number.
-    type Mask: Copy;
-
-    /// Returns a constant as such a number, or eight times.
-    fn same(self, x: f64) -> Self;
-    fn sqrt(self) -> Self;
-    /// Rounds down to an integer.
-    fn floor(self) -> Self;
-    /// Rounds to the nearest integer, ties to even.
-    fn round(self) -> Self;
+/// One f64 or eight.
+pub(crate) trait Double: Real<f64> {
     /// Rounds to the nearest f32.
     fn narrow(self) -> Self;
-    /// Returns `self` if it is smaller, else `other`.
-    fn min(self, other: f64) -> Self;
-    /// Returns `self` if it is larger, else `other`.
-    fn max(self, other: f64) -> Self;
-    fn less(self, other: Self) -> Self::Mask;
-    fn equal(self, other: Self) -> Self::Mask;
-    fn both(a: Self::Mask, b: Self::Mask) -> Self::Mask;
-    fn all(mask: Self::Mask) -> bool;
-    fn any(mask: Self::Mask) -> bool;
-    /// Returns `yes` where the mask is set, else `no`.
-    fn select(mask: Self::Mask, yes: Self, no: Self) -> Self;
 }
 
-impl Real for f64 {
-    type Mask = bool;
-
-    #[inline(always)]
-    fn same(self, x: f64) -> Self {
-        x
-    }
-    #[inline(always)]
-    fn sqrt(self) -> Self {
-        f64::sqrt(self)
-    }
-    #[inline(always)]
-    fn floor(self) -> Self {
-        f64::floor(self)
-    }
-    #[inline(always)]
-    fn round(self) -> Self {
-        self.round_ties_even()
-    }
+impl Double for f64 {
     #[inline(always)]
     fn narrow(self) -> Self {
         f64::from(self as f32)
     }
-    #[inline(always)]
-    fn min(self, other: f64) -> Self {
-        if self < other { self } else { other }
-    }
-    #[inline(always)]
-    fn max(self, other: f64) -> Self {
-        if self > other { self } else { other }
-    }
-    #[inline(always)]
-    fn less(self, other: Self) -> bool {
-        self < other
-    }
-    #[inline(always)]
-    fn equal(self, other: Self) -> bool {
-        self == other
-    }
-    #[inline(always)]
-    fn both(a: bool, b: bool) -> bool {
-        a && b
-    }
-    #[inline(always)]
-    fn all(mask: bool) -> bool {
-        mask
-    }
-    #[inline(always)]
-    fn any(mask: bool) -> bool {
-        mask
-    }
-    #[inline(always)]
-    fn select(mask: bool, yes: f64, no: f64) -> f64 {
-        if mask { yes } else { no }
-    }
 }
 
-impl<S: Simd> Real for f64x8<S> {
-    type Mask = <f64x8<S> as SimdBase<S>>::Mask;
-
-    #[inline(always)]
-    fn same(self, x: f64) -> Self {
-        f64x8::splat(self.token(), x)
-    }
-    #[inline(always)]
-    fn sqrt(self) -> Self {
-        SimdFloat::sqrt(self)
-    }
-    #[inline(always)]
-    fn floor(self) -> Self {
-        SimdFloat::floor(self)
-    }
-    #[inline(always)]
-    fn round(self) -> Self {
-        self.round_ties_even()
-    }
+impl<S: Simd> Double for f64x8<S> {
     #[inline(always)]
     fn narrow(self) -> Self {
         let (low, high) = floats(self).widen();
         low.combine(high)
-    }
-    #[inline(always)]
-    fn min(self, other: f64) -> Self {
-        SimdBase::min(self, other)
-    }
-    #[inline(always)]
-    fn max(self, other: f64) -> Self {
-        SimdBase::max(self, other)
-    }
-    #[inline(always)]
-    fn less(self, other: Self) -> Self::Mask {
-        self.simd_lt(other)
-    }
-    #[inline(always)]
-    fn equal(self, other: Self) -> Self::Mask {
-        self.simd_eq(other)
-    }
-    #[inline(always)]
-    fn both(a: Self::Mask, b: Self::Mask) -> Self::Mask {
-        a & b
-    }
-    #[inline(always)]
-    fn all(mask: Self::Mask) -> bool {
-        mask.all_true()
-    }
-    #[inline(always)]
-    fn any(mask: Self::Mask) -> bool {
-        mask.any_true()
-    }
-    #[inline(always)]
-    fn select(mask: Self::Mask, yes: Self, no: Self) -> Self {
-        mask.select(yes, no)
     }
 }
 
@@ -192,6 +59,26 @@ pub(crate) trait Doubles: Simd {
         let (low, high) = (x + 6_755_399_441_055_744.0).bitcast::<u64x8<Self>>().split();
         low.narrow(high).bitcast()
     }
+
+    /// Shifts each number right by at most 7 of its own bits. Bits from number 25 on are unspecified.
+    #[inline(always)]
+    fn shift_right(self, x: u32x8<Self>, by: u32x8<Self>) -> u32x8<Self> {
+        // To bit 7 of each, and from there to bit 0: not all instruction sets shift each number by its own.
+        let exponents = u32x8::splat(self, 127 + 7) - by;
+        let factors = (exponents << 23).bitcast::<f32x8<Self>>().to_int::<i32x8<Self>>();
+        (x * factors.bitcast::<u32x8<Self>>()) >> 7
+    }
+
+    /// Transposes: one vector of four per lane.
+    #[inline(always)]
+    fn rows(self, v: [f32x8<Self>; 4]) -> [[f32; 4]; LANES] {
+        let [(x, x2), (y, y2), (z, z2), (w, w2)] = [v[0].split(), v[1].split(), v[2].split(), v[3].split()];
+        let mut out = [[0.0; 4]; LANES];
+        let (low, high) = out.as_flattened_mut().split_at_mut(16);
+        f32x4::store_four_interleaved([x, y, z, w], low);
+        f32x4::store_four_interleaved([x2, y2, z2, w2], high);
+        out
+    }
 }
 
 #[cfg(not(any(
@@ -214,10 +101,18 @@ mod x86 {
     use super::Doubles;
     use fearless_simd::prelude::*;
     use fearless_simd::x86::{Avx2, Avx512};
-    use fearless_simd::{f64x4, f64x8, i32x4, i32x8};
+    use fearless_simd::{f32x4, f32x8, f64x4, f64x8, i32x4, i32x8, u32x8};
     use std::arch::x86_64::*;
 
     impl Doubles for Avx2 {
+        #[inline(always)]
+        fn shift_right(self, x: u32x8<Self>, by: u32x8<Self>) -> u32x8<Self> {
+            x >> by
+        }
+        #[inline(always)]
+        fn rows(self, v: [f32x8<Self>; 4]) -> [[f32; 4]; 8] {
+            rows_of_avx2(self, v)
+        }
         #[inline(always)]
         fn i32_to_f64(self, x: i32x8<Self>) -> f64x8<Self> {
             let (low, high) = x.split();
@@ -232,6 +127,14 @@ mod x86 {
 
     impl Doubles for Avx512 {
         #[inline(always)]
+        fn shift_right(self, x: u32x8<Self>, by: u32x8<Self>) -> u32x8<Self> {
+            x >> by
+        }
+        #[inline(always)]
+        fn rows(self, v: [f32x8<Self>; 4]) -> [[f32; 4]; 8] {
+            rows_of_avx512(self, v)
+        }
+        #[inline(always)]
         fn i32_to_f64(self, x: i32x8<Self>) -> f64x8<Self> {
             from_eight(self, x)
         }
@@ -240,6 +143,34 @@ mod x86 {
             to_eight(self, x)
         }
     }
+
+    /// Transposes, eight vectors at once.
+    macro_rules! rows {
+        ($($name:ident, $token:ident;)*) => {$(
+            fearless_simd::kernel! {
+                #[inline(always)]
+                fn $name(token: $token, v: [f32x8<$token>; 4]) -> [[f32; 4]; 8] {
+                    let [x, y, z, w]: [__m256; 4] = [v[0].into(), v[1].into(), v[2].into(), v[3].into()];
+                    let (xy, xy2) = (_mm256_unpacklo_ps(x, y), _mm256_unpackhi_ps(x, y));
+                    let (zw, zw2) = (_mm256_unpacklo_ps(z, w), _mm256_unpackhi_ps(z, w));
+                    // Each has two vectors: 0 and 4, 1 and 5, 2 and 6, 3 and 7.
+                    let both = [
+                        _mm256_shuffle_ps::<0x44>(xy, zw),
+                        _mm256_shuffle_ps::<0xEE>(xy, zw),
+                        _mm256_shuffle_ps::<0x44>(xy2, zw2),
+                        _mm256_shuffle_ps::<0xEE>(xy2, zw2),
+                    ];
+                    let mut out = [[0.0; 4]; 8];
+                    for k in 0..4 {
+                        let (low, high): (f32x4<$token>, _) = f32x8::simd_from(token, both[k]).split();
+                        (out[k], out[k + 4]) = (low.to_array(), high.to_array());
+                    }
+                    out
+                }
+            }
+        )*};
+    }
+    rows! { rows_of_avx2, Avx2; rows_of_avx512, Avx512; }
 
     fearless_simd::kernel! {
         #[inline(always)]
@@ -269,14 +200,8 @@ mod x86 {
 
 /// Rounds to f32 and transposes: one vector of four per lane.
 #[inline(always)]
-pub(crate) fn quaternions<S: Simd>(v: [f64x8<S>; 4]) -> [[f32; 4]; LANES] {
-    let [(x, x2), (y, y2), (z, z2), (w, w2)] =
-        [floats(v[0]).split(), floats(v[1]).split(), floats(v[2]).split(), floats(v[3]).split()];
-    let mut out = [[0.0; 4]; LANES];
-    let (low, high) = out.as_flattened_mut().split_at_mut(16);
-    f32x4::store_four_interleaved([x, y, z, w], low);
-    f32x4::store_four_interleaved([x2, y2, z2, w2], high);
-    out
+pub(crate) fn quaternions<S: Doubles>(v: [f64x8<S>; 4]) -> [[f32; 4]; LANES] {
+    v[0].token().rows([floats(v[0]), floats(v[1]), floats(v[2]), floats(v[3])])
 }
 
 /// Returns the bytes of `table` at eight numbers of four bits, the lowest first.
@@ -358,7 +283,7 @@ mod tests {
             numbers.extend([
                 Real::floor(a),
                 Real::round(b),
-                Real::narrow(a),
+                Double::narrow(a),
                 Real::min(a, 3.0),
                 Real::max(a, 3.0),
             ]);

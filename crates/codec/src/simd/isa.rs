@@ -1,12 +1,12 @@
 //! The instruction set of this machine: detected once, at the first use. All kernels give the same bits.
 //!
-//! A kernel is in a file named after its instruction set, beside the scalar reference, and takes a proof that
-//! the machine has it; such proofs come from [`Isa::get`].
+//! Most kernels are written once, with the vectors of `fearless_simd` ([`crate::simd::Kernel`]). Others are in a
+//! file named after their instruction set, beside the scalar reference, and take a proof that the machine has it;
+//! such proofs come from [`Isa::get`].
 //!
 //! ```text
 //! match isa {
 //!     Isa::Avx2(avx2) => avx2::kernel(avx2, …),      safe to call: the proof is the argument
-//!     Isa::Narrow(narrow) => quads::run(narrow, …),
 //!     _ => kernel_scalar(…),
 //! }
 //! ```
@@ -14,8 +14,7 @@
 //! A machine with AVX-512 also has AVX2: kernels that benefit from AVX-512 derive its proof from that of AVX2
 //! ([`Avx2::avx512`]).
 //!
-//! Registers of 128 bits are one case for all architectures: kernels for them are written once
-//! ([`crate::simd`]).
+//! Registers of 128 bits are one case for all architectures.
 //!
 //! `MESHREEL_SCALAR=1` in the environment forces the scalar reference everywhere, or, for kernels made of
 //! `fearless_simd`, what all processors of the architecture have. `MESHREEL_AVX2=1` disables AVX-512,
@@ -25,11 +24,13 @@ use fearless_simd::Level;
 use std::sync::OnceLock;
 
 #[cfg(target_arch = "aarch64")]
-use fearless_simd::aarch64::Neon as NarrowToken;
+pub(crate) use fearless_simd::aarch64::Neon as NarrowToken;
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
-use fearless_simd::wasm32::WasmSimd128 as NarrowToken;
+pub(crate) use fearless_simd::wasm32::WasmSimd128 as NarrowToken;
 #[cfg(target_arch = "x86_64")]
-use fearless_simd::x86::{self, Sse4_2 as NarrowToken};
+use fearless_simd::x86;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use fearless_simd::x86::Sse4_2 as NarrowToken;
 
 /// The instruction sets that kernels are written for.
 #[derive(Debug, Clone, Copy)]
@@ -54,7 +55,7 @@ pub struct Narrow(NarrowToken);
     target_arch = "x86_64",
     all(target_arch = "wasm32", target_feature = "simd128")
 )))]
-type NarrowToken = std::convert::Infallible;
+pub(crate) type NarrowToken = fearless_simd::Fallback;
 
 /// Proof that this machine has AVX2 and what comes with it (x86-64-v3).
 #[derive(Debug, Clone, Copy)]
@@ -172,19 +173,8 @@ impl Narrow {
     }
 
     /// Returns the token of vectors of this width.
-    #[cfg(target_arch = "x86_64")]
-    pub(super) fn token(self) -> NarrowToken {
+    pub(crate) fn token(self) -> NarrowToken {
         self.0
-    }
-
-    /// Unreachable: on such machines there is no value of this type.
-    #[cfg(not(any(
-        target_arch = "aarch64",
-        target_arch = "x86_64",
-        all(target_arch = "wasm32", target_feature = "simd128")
-    )))]
-    pub(super) fn none<T>(self) -> T {
-        match self.0 {}
     }
 }
 
@@ -208,7 +198,7 @@ impl Avx2 {
 
     /// Returns the token of vectors of this width.
     #[cfg(target_arch = "x86_64")]
-    pub(super) fn token(self) -> x86::Avx2 {
+    pub(crate) fn token(self) -> x86::Avx2 {
         self.0
     }
 }
@@ -216,7 +206,7 @@ impl Avx2 {
 #[cfg(target_arch = "x86_64")]
 impl Avx512 {
     /// Returns the token of vectors of this width.
-    pub(super) fn token(self) -> x86::Avx512 {
+    pub(crate) fn token(self) -> x86::Avx512 {
         self.0
     }
 }

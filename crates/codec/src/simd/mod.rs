@@ -1,14 +1,13 @@
-//! The instruction set of this machine, and the vectors from which most kernels are built: eight f32 or f64
-//! side by side.
+//! The instruction set of this machine, and kernels that are written once for all of them, with the vectors of
+//! `fearless_simd`.
 
 pub(crate) mod doubles;
 pub mod isa;
 pub(crate) mod lanes;
-pub(crate) mod quads;
+pub(crate) mod real;
 
 use doubles::Doubles;
 use isa::Isa;
-use lanes::{Lanes, Task};
 
 /// A kernel and its arguments: compiled for each instruction set. `run` must be `#[inline(always)]`, like
 /// everything that it calls.
@@ -52,14 +51,16 @@ pub trait VectorizedLoop {
 
 struct Compiled<W>(W);
 
-impl<W: VectorizedLoop> Task for Compiled<W> {
+impl<W: VectorizedLoop> Kernel for Compiled<W> {
+    type Out = ();
+
     #[inline(always)]
-    fn run<L: Lanes>(self) {
+    fn run<S: Doubles>(self, _: S) {
         self.0.run();
     }
 }
 
 /// Runs work with the instruction set of this machine.
 pub fn run(work: impl VectorizedLoop) {
-    lanes::run(isa::Isa::get(), Compiled(work));
+    run_kernel(Isa::get(), Compiled(work));
 }

@@ -2,7 +2,8 @@
 //! node or for eight side by side. Everything is f64, each operation rounded, in the order written; sums of
 //! codes are exact.
 
-use crate::simd::doubles::Real;
+use crate::simd::doubles::Double;
+use crate::simd::real::Real;
 use crate::transform::Transform;
 
 /// The codes of a node in a frame: three of translation, four of rotation, three of scale, and one for
@@ -28,7 +29,7 @@ const WEIGHT_UNIT: f64 = 1.0 / 65536.0;
 
 /// Returns the components of a vector: the weighted sum of those around plus κ.
 #[inline(always)]
-pub(super) fn vector<R: Real>(around: &[[R; 3]; 4], weights: &[f64; 4], kappas: &[R; 3]) -> [R; 3] {
+pub(super) fn vector<R: Real<f64>>(around: &[[R; 3]; 4], weights: &[f64; 4], kappas: &[R; 3]) -> [R; 3] {
     let mut out = *kappas;
     for k in 0..3 {
         let mut sum = around[0][k] * weights[0];
@@ -42,14 +43,14 @@ pub(super) fn vector<R: Real>(around: &[[R; 3]; 4], weights: &[f64; 4], kappas: 
 }
 
 #[inline(always)]
-fn dot<R: Real>(a: &[R; 4], b: &[R; 4]) -> R {
+fn dot<R: Real<f64>>(a: &[R; 4], b: &[R; 4]) -> R {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3]
 }
 
 /// Returns the weighted sum of rotations, and the square of its length. The first two are the nearest in
 /// time; the other two lie beyond the first and beyond the second.
 #[inline(always)]
-pub(super) fn weighted_rotation<R: Real>(around: &[[R; 4]; 4], weights: &[f64; 4]) -> ([R; 4], R) {
+pub(super) fn weighted_rotation<R: Real<f64>>(around: &[[R; 4]; 4], weights: &[f64; 4]) -> ([R; 4], R) {
     let constant = |x: f64| around[0][0].same(x);
     let zero = constant(0.0);
     // q and −q are the same rotation: takes the one nearer to its neighbour in time.
@@ -84,7 +85,7 @@ pub(super) fn weighted_rotation<R: Real>(around: &[[R; 4]; 4], weights: &[f64; 4
 /// Returns the codes of a rotation: the weighted sum of those around, turned by `y`. If `y` is 0 and all of
 /// those around are equal, they are returned without rounding.
 #[inline(always)]
-pub(super) fn rotation<R: Real>(around: &[[R; 4]; 4], weights: &[f64; 4], y: &[R; 3]) -> [R; 4] {
+pub(super) fn rotation<R: Real<f64>>(around: &[[R; 4]; 4], weights: &[f64; 4], y: &[R; 3]) -> [R; 4] {
     let zero = y[0].same(0.0);
     let mut moved = apply_turn(weighted_rotation(around, weights), y);
     let mut still = R::both(y[0].equal(zero), R::both(y[1].equal(zero), y[2].equal(zero)));
@@ -104,7 +105,7 @@ pub(super) fn rotation<R: Real>(around: &[[R; 4]; 4], weights: &[f64; 4], y: &[R
 /// Returns the codes of the rotation `from`, whose squared length is given, followed by the turn `y`, whose
 /// components are clamped to ±1.
 #[inline(always)]
-fn apply_turn<R: Real>((from, square): ([R; 4], R), y: &[R; 3]) -> [R; 4] {
+fn apply_turn<R: Real<f64>>((from, square): ([R; 4], R), y: &[R; 3]) -> [R; 4] {
     let one = square.same(1.0);
     let mut cut = *y;
     for k in 0..3 {
@@ -133,7 +134,7 @@ fn apply_turn<R: Real>((from, square): ([R; 4], R), y: &[R; 3]) -> [R; 4] {
 /// Returns R·S·p: a point after scale and rotation. `near`: the quaternion has unit length except for
 /// rounding; else it may have any length, and a quaternion of zeros does not rotate.
 #[inline(always)]
-pub(super) fn arm<R: Real>(q: &[R; 4], near: bool, scale: &[R; 3], p: &[R; 3]) -> [R; 3] {
+pub(super) fn arm<R: Real<f64>>(q: &[R; 4], near: bool, scale: &[R; 3], p: &[R; 3]) -> [R; 3] {
     let [x, y, z, w] = *q;
     let v = [scale[0] * p[0], scale[1] * p[1], scale[2] * p[2]];
     let square = dot(q, q);
@@ -165,7 +166,7 @@ pub(super) struct PoseConstants<R> {
 
 /// Returns the transform of some codes, not yet rounded to f32: rotation, translation, scale.
 #[inline(always)]
-pub(super) fn pose<R: Real>(
+pub(super) fn pose<R: Double>(
     frame: &PoseConstants<R>,
     t: &[R; 3],
     r: &[R; 4],

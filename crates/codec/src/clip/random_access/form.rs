@@ -7,13 +7,12 @@ use crate::bytes::{Cursor, take_length_prefixed};
 use crate::clip::streamed::{AnimatedSubTrack, ClipLayout, SubTrackKind};
 use crate::clip::{ClipHeader, RotationSubTrack, Skeleton, header};
 use crate::quantize::rotation;
-use crate::simd::lanes::{LANES, Widths};
+use crate::simd::doubles::LANES;
 
 /// The number of samples per segment. Part of the format, like everything in this file.
 pub const SEGMENT_SAMPLES: usize = 16;
-/// The widths of fields in bits, by code.
-const BITS: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 17, 24];
-pub(super) const WIDTHS: Widths = Widths::new(BITS);
+/// The widths of fields in bits, by code: at most 25.
+pub(super) const WIDTHS: [u8; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 17, 24];
 /// The factor that leaves steps unchanged.
 pub const UNIT_FACTOR: u8 = 128;
 /// Bytes after the last segment in memory, so that a block can be loaded at once.
@@ -191,9 +190,9 @@ pub fn encode_body(plan: &ClipLayout, segments: &[UnpackedSegment]) -> Option<Ve
             return None;
         }
         let codes: Vec<usize> = (widths.iter())
-            .map(|w| BITS.iter().position(|have| u32::from(*have) >= *w))
+            .map(|w| WIDTHS.iter().position(|have| u32::from(*have) >= *w))
             .collect::<Option<_>>()?;
-        let widths: Vec<u32> = codes.iter().map(|c| u32::from(BITS[*c])).collect();
+        let widths: Vec<u32> = codes.iter().map(|c| u32::from(WIDTHS[*c])).collect();
         all.push(segment.factor);
         let (mut first, mut end) = (0, 0);
         for size in &sizes {
@@ -545,7 +544,7 @@ impl SubTrackBlock {
                 sum += sum_of_widths(below(high, at.saturating_sub(16)));
             }
             *first = begin + sum;
-            *width = WIDTHS.get(code as u32);
+            *width = usize::from(WIDTHS[code as usize & 15]);
         }
         out
     }
@@ -650,7 +649,7 @@ mod tests {
         #[test]
         fn widths_sum_up(codes in any::<u64>()) {
             for codes in [codes, codes & 0xBBBB_BBBB_BBBB_BBBB] {
-                let width = |i: usize| usize::from(BITS[(codes >> (4 * i) & 15) as usize]);
+                let width = |i: usize| usize::from(WIDTHS[(codes >> (4 * i) & 15) as usize]);
                 for count in 0..=16 {
                     prop_assert_eq!(sum_of_widths(below(codes, count)), (0..count).map(width).sum::<usize>());
                 }

@@ -17,6 +17,7 @@
 //! Bits run from the lowest of the first byte. A block is as much as a vector unit computes at once
 //! (`sample`): f32 without fused operations, so that every instruction set gives the same bits.
 
+mod fields;
 mod form;
 mod sample;
 

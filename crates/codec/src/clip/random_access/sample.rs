@@ -1,14 +1,20 @@
 //! Samples poses and single joints of the random-access form. Formulas are written once, over one number or
-//! eight ([`crate::simd::lanes`]): a pose is computed eight sub-tracks at a time, a joint by itself, with the
+//! eight ([`Real`]): a pose is computed eight sub-tracks at a time, a joint by itself, with the
 //! same bits.
 
 use super::form::{
-    RandomAccess, SEGMENT_SAMPLES, SubTrackBlock, TAIL_BYTES, UNIT_FACTOR, WIDTHS, chunk, word,
+    RandomAccess, SEGMENT_SAMPLES, SubTrackBlock, TAIL_BYTES, UNIT_FACTOR, chunk, word,
 };
 use crate::clip::streamed::SubTrackKind;
+use super::fields::{self, field};
+use crate::simd::doubles::{Doubles, LANES};
 use crate::simd::isa::Isa;
-use crate::simd::lanes::{self, LANES, Lanes, Number, Task, field, plus, times};
+use crate::simd::lanes::{self, plus, times};
+use crate::simd::real::Real;
+use crate::simd::{Kernel, run_kernel};
 use crate::transform::Transform;
+use fearless_simd::prelude::*;
+use fearless_simd::{f32x8, i16x8, i32x8, u32x8};
 
 /// The destination of a pose: one local transform per joint, of which only animated sub-tracks are written.
 pub trait PoseSink {
@@ -138,7 +144,7 @@ impl RandomAccess {
         let Some((left, right)) = self.sample_pairs(left, right) else {
             return;
         };
-        lanes::run(isa, PoseSampling { clip: self, left, right, weights: parts, out });
+        run_kernel(isa, PoseSampling { clip: self, left, right, weights: parts, out });
     }
 
     /// Interpolates one joint between two samples.
@@ -150,7 +156,7 @@ impl RandomAccess {
     /// Does the same as [`RandomAccess::joint`] with a given instruction set.
     #[inline]
     pub fn joint_on(&self, isa: Isa, samples: (usize, usize, f32), joint: usize, out: &mut Transform) {
-        lanes::run(isa, JointSampling { clip: self, samples, joint, out });
+        run_kernel(isa, JointSampling { clip: self, samples, joint, out });
     }
 
     /// Returns the places of both samples: one place if they are in the same segment, else two.
@@ -235,9 +241,11 @@ struct JointSampling<'a> {
     out: &'a mut Transform,
 }
 
-impl Task for JointSampling<'_> {
+impl Kernel for JointSampling<'_> {
+    type Out = ();
+
     #[inline(always)]
-    fn run<L: Lanes>(self) {
+    fn run<V: Doubles>(self, _: V) {
         let JointSampling { clip: resident, samples: (left, right, part), joint, out } = self;
         let Some((left, right)) = resident.sample_pairs(left, right) else {
             return;
@@ -264,10 +272,12 @@ struct PoseSampling<'a, P, S: ?Sized> {
     out: &'a mut S,
 }
 
-impl<P: InterpolationWeights, S: PoseSink + ?Sized> Task for PoseSampling<'_, P, S> {
+impl<P: InterpolationWeights, S: PoseSink + ?Sized> Kernel for PoseSampling<'_, P, S> {
+    type Out = ();
+
     #[inline(always)]
-    fn run<L: Lanes>(mut self) {
-        let all = self.weights.uniform().map(L::splat);
+    fn run<V: Doubles>(mut self, simd: V) {
+        let all = self.weights.uniform();
         let whole = self.out.wants_all();
         for block in &self.clip.blocks {
             let joints = &block.joints[..usize::from(block.lanes).min(LANES)];
@@ -275,8 +285,8 @@ impl<P: InterpolationWeights, S: PoseSink + ?Sized> Task for PoseSampling<'_, P,
                 continue;
             }
             let part = match all {
-                Some(part) => part,
-                None => L::load(&block.joints.map(|j| self.weights.weight(j as usize))),
+                Some(part) => f32x8::splat(simd, part),
+                None => f32x8::simd_from(simd, block.joints.map(|j| self.weights.weight(j as usize))),
             };
             if block.lanes == 1 {
                 let joint = block.joints[0] as usize;
@@ -287,11 +297,11 @@ impl<P: InterpolationWeights, S: PoseSink + ?Sized> Task for PoseSampling<'_, P,
             }
             // One call per kind, so that the compiler knows the kind.
             match block.kind {
-                SubTrackKind::Free => self.block::<L, 3, 9>(SubTrackKind::Free, block, part),
-                SubTrackKind::TwoAxes => self.block::<L, 2, 13>(SubTrackKind::TwoAxes, block, part),
-                SubTrackKind::Hinge => self.block::<L, 1, 9>(SubTrackKind::Hinge, block, part),
-                SubTrackKind::Translation => self.block::<L, 3, 1>(SubTrackKind::Translation, block, part),
-                SubTrackKind::Scale => self.block::<L, 3, 1>(SubTrackKind::Scale, block, part),
+                SubTrackKind::Free => self.block::<V, 3, 9>(SubTrackKind::Free, block, part),
+                SubTrackKind::TwoAxes => self.block::<V, 2, 13>(SubTrackKind::TwoAxes, block, part),
+                SubTrackKind::Hinge => self.block::<V, 1, 9>(SubTrackKind::Hinge, block, part),
+                SubTrackKind::Translation => self.block::<V, 3, 1>(SubTrackKind::Translation, block, part),
+                SubTrackKind::Scale => self.block::<V, 3, 1>(SubTrackKind::Scale, block, part),
             }
         }
     }
@@ -299,26 +309,26 @@ impl<P: InterpolationWeights, S: PoseSink + ?Sized> Task for PoseSampling<'_, P,
 
 impl<P: InterpolationWeights, S: PoseSink + ?Sized> PoseSampling<'_, P, S> {
     #[inline(always)]
-    fn block<L: Lanes, const ROWS: usize, const CONSTANTS: usize>(
+    fn block<V: Doubles, const ROWS: usize, const CONSTANTS: usize>(
         &mut self,
         kind: SubTrackKind,
         block: &SubTrackBlock,
-        part: L,
+        part: f32x8<V>,
     ) {
         let rows = self.clip.rows.get(block.row as usize..).unwrap_or_default();
         let Some(rows) = rows.first_chunk::<CONSTANTS>() else {
             return;
         };
         let value = match &self.right {
-            None => self.left.block_values::<L, ROWS, CONSTANTS>(kind, block, rows, part),
+            None => self.left.block_values::<V, ROWS, CONSTANTS>(kind, block, rows, part),
             Some(right) => {
-                let zero = L::splat(0.0);
-                let a = self.left.block_values::<L, ROWS, CONSTANTS>(kind, block, rows, zero);
-                let b = right.block_values::<L, ROWS, CONSTANTS>(kind, block, rows, zero);
+                let zero = part.same(0.0);
+                let a = self.left.block_values::<V, ROWS, CONSTANTS>(kind, block, rows, zero);
+                let b = right.block_values::<V, ROWS, CONSTANTS>(kind, block, rows, zero);
                 interpolate(kind, a, b, part)
             }
         };
-        let values = L::quaternions(value);
+        let values = value[0].token().rows(value);
         for (lane, j) in block.joints[..usize::from(block.lanes).min(LANES)].iter().enumerate() {
             write_value(kind, *j as usize, &values[lane], self.out);
         }
@@ -389,22 +399,22 @@ impl SamplePair<'_> {
     /// Returns the values of a block, as [`value`] does.
     #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     #[cfg_attr(target_arch = "wasm32", inline(never))]
-    fn block_values<L: Lanes, const ROWS: usize, const CONSTANTS: usize>(
+    fn block_values<V: Doubles, const ROWS: usize, const CONSTANTS: usize>(
         &self,
         kind: SubTrackKind,
         block: &SubTrackBlock,
         rows: &[[f32; LANES]; CONSTANTS],
-        part: L,
-    ) -> [L; 4] {
-        let zero = L::splat(0.0);
-        let scale = L::splat(self.scale);
+        part: f32x8<V>,
+    ) -> [f32x8<V>; 4] {
+        let simd = part.token();
+        let zero = part.same(0.0);
         let begin = block.begin(self.bytes, self.start);
         let codes = block.codes::<ROWS>(self.bytes, self.start);
-        let fields = L::fields(self.bytes, self.samples, begin, codes, &WIDTHS);
+        let fields = fields::fields(simd, self.bytes, self.samples, begin, codes);
         let mut k = [zero; 3];
         for c in 0..ROWS {
             let [a, b] = fields[c];
-            k[c] = (a + (b - a) * part) * scale;
+            k[c] = (a + (b - a) * part) * self.scale;
         }
         // Data read beyond the block is not used; the tail is long enough for one load.
         const { assert!(TAIL_BYTES >= 4 * LANES) };
@@ -412,30 +422,60 @@ impl SamplePair<'_> {
         let mut origin = [zero; 4];
         match kind {
             SubTrackKind::Free => {
-                origin[3] = L::pairs(word(self.bytes, origins));
+                origin[3] = pairs(simd, word(self.bytes, origins));
                 for c in 0..3 {
                     if let Some(words) = chunk(self.bytes, origins + 2 + 2 * c * lanes) {
-                        origin[c] = L::le_i16(words);
+                        origin[c] = le_i16(simd, words);
                     }
                 }
             }
             SubTrackKind::Hinge | SubTrackKind::TwoAxes => {
                 for c in 0..ROWS {
                     if let Some(words) = chunk(self.bytes, origins + 4 * c * lanes) {
-                        origin[c] = L::le_i32(words);
+                        origin[c] = le_i32(simd, words).to_float();
                     }
                 }
             }
             SubTrackKind::Translation | SubTrackKind::Scale => {
                 for c in 0..3 {
                     if let Some(words) = chunk(self.bytes, origins + 4 * c * lanes) {
-                        origin[c] = L::le_f32(words);
+                        origin[c] = le_i32(simd, words).bitcast();
                     }
                 }
             }
         }
-        value(kind, k, origin, &AllOf(rows))
+        value(kind, k, origin, &AllOf(simd, rows))
     }
+}
+
+/// Loads little-endian integers.
+#[inline(always)]
+fn le_i16<V: Doubles>(simd: V, bytes: &[u8; 2 * LANES]) -> f32x8<V> {
+    let mut words = [0; LANES];
+    for (word, bytes) in words.iter_mut().zip(bytes.as_chunks().0) {
+        *word = i16::from_le_bytes(*bytes);
+    }
+    let (low, high) = i16x8::simd_from(simd, words).widen();
+    low.combine(high).to_float()
+}
+
+/// Loads little-endian integers.
+#[inline(always)]
+fn le_i32<V: Doubles>(simd: V, bytes: &[u8; 4 * LANES]) -> i32x8<V> {
+    let mut words = [0; LANES];
+    for (word, bytes) in words.iter_mut().zip(bytes.as_chunks().0) {
+        *word = i32::from_le_bytes(*bytes);
+    }
+    i32x8::simd_from(simd, words)
+}
+
+/// Returns integers of two bits each, the lowest first.
+#[inline(always)]
+fn pairs<V: Doubles>(simd: V, bits: u16) -> f32x8<V> {
+    // Moves each pair to the top of its number, and from there to the bottom.
+    let factors = [1 << 30, 1 << 28, 1 << 26, 1 << 24, 1 << 22, 1 << 20, 1 << 18, 1 << 16];
+    let moved = u32x8::simd_from(simd, factors) * u32::from(bits);
+    (moved >> 30).bitcast::<i32x8<V>>().to_float()
 }
 
 /// Constants of a sub-track, or of eight. No closures: they would not be compiled for the instruction set.
@@ -444,15 +484,15 @@ trait Constants<N> {
     fn three(&self, row: usize) -> [N; 3];
 }
 
-struct AllOf<'a, const N: usize>(&'a [[f32; LANES]; N]);
+struct AllOf<'a, V, const N: usize>(V, &'a [[f32; LANES]; N]);
 
-impl<L: Lanes, const N: usize> Constants<L> for AllOf<'_, N> {
+impl<V: Doubles, const N: usize> Constants<f32x8<V>> for AllOf<'_, V, N> {
     #[inline(always)]
-    fn row(&self, row: usize) -> L {
-        L::load(&self.0[row])
+    fn row(&self, row: usize) -> f32x8<V> {
+        f32x8::simd_from(self.0, self.1[row])
     }
     #[inline(always)]
-    fn three(&self, row: usize) -> [L; 3] {
+    fn three(&self, row: usize) -> [f32x8<V>; 3] {
         [self.row(row), self.row(row + 1), self.row(row + 2)]
     }
 }
@@ -477,7 +517,7 @@ impl<const N: usize> Constants<f32> for OneOf<'_, N> {
 /// in the first three components. Origins are as stored; the last number of a free rotation is the index of
 /// the largest component.
 #[inline(always)]
-fn value<N: Number>(kind: SubTrackKind, k: [N; 3], origin: [N; 4], constants: &impl Constants<N>) -> [N; 4] {
+fn value<N: Real<f32>>(kind: SubTrackKind, k: [N; 3], origin: [N; 4], constants: &impl Constants<N>) -> [N; 4] {
     match kind {
         SubTrackKind::Free => {
             let y = times(constants.three(0), k[0]);
@@ -495,15 +535,15 @@ fn value<N: Number>(kind: SubTrackKind, k: [N; 3], origin: [N; 4], constants: &i
         SubTrackKind::Translation | SubTrackKind::Scale => {
             let [a, b, c, _] = origin;
             let [x, y, z] = plus([a, b, c], times(k, constants.row(0)));
-            [x, y, z, N::splat(0.0)]
+            [x, y, z, x.same(0.0)]
         }
     }
 }
 
 /// Interpolates from `a` to `b`, both as [`value`] returns them, with the weight `part`.
 #[inline(always)]
-fn interpolate<N: Number>(kind: SubTrackKind, a: [N; 4], b: [N; 4], part: N) -> [N; 4] {
-    let (zero, one) = (N::splat(0.0), N::splat(1.0));
+fn interpolate<N: Real<f32>>(kind: SubTrackKind, a: [N; 4], b: [N; 4], part: N) -> [N; 4] {
+    let (zero, one) = (part.same(0.0), part.same(1.0));
     let mut out = [zero; 4];
     match kind {
         SubTrackKind::Translation | SubTrackKind::Scale => {
@@ -521,7 +561,7 @@ fn interpolate<N: Number>(kind: SubTrackKind, a: [N; 4], b: [N; 4], part: N) -> 
             let n = out[0] * out[0] + out[1] * out[1] + out[2] * out[2] + out[3] * out[3];
             let scale = one / n.sqrt();
             // Between opposite rotations there is no interpolation.
-            let there = N::less(N::splat(1e-12), n);
+            let there = N::less(n.same(1e-12), n);
             for i in 0..4 {
                 out[i] = N::select(there, out[i] * scale, a[i]);
             }
@@ -536,13 +576,14 @@ fn interpolate<N: Number>(kind: SubTrackKind, a: [N; 4], b: [N; 4], part: N) -> 
 
 /// Returns a rotation from three components in 2⁻¹⁴/√2 and the index of the fourth, which is positive.
 #[inline(always)]
-fn smallest_three<N: Number>([a, b, c, largest]: [N; 4]) -> [N; 4] {
-    let unit = N::splat(1.0 / 23_170.475);
+fn smallest_three<N: Real<f32>>([a, b, c, largest]: [N; 4]) -> [N; 4] {
+    let unit = 1.0 / 23_170.475;
     let [a, b, c] = [a * unit, b * unit, c * unit];
-    let rest = N::splat(1.0) - a * a - b * b - c * c;
-    let large = rest.max(N::splat(0.0)).sqrt();
-    let below = |limit: f32| N::less(largest, N::splat(limit));
-    let (first, second, third) = (below(0.5), below(1.5), below(2.5));
+    let rest = a.same(1.0) - a * a - b * b - c * c;
+    let large = rest.max(0.0).sqrt();
+    let first = N::less(largest, largest.same(0.5));
+    let second = N::less(largest, largest.same(1.5));
+    let third = N::less(largest, largest.same(2.5));
     [
         N::select(first, large, a),
         N::select(first, a, N::select(second, large, b)),
@@ -554,8 +595,8 @@ fn smallest_three<N: Number>([a, b, c, largest]: [N; 4]) -> [N; 4] {
 /// Returns the rotation `from` followed by the turn whose axis times the tangent of a quarter of its angle is
 /// `y`.
 #[inline(always)]
-fn apply_turn<N: Number>(from: [N; 4], y: [N; 3]) -> [N; 4] {
-    let one = N::splat(1.0);
+fn apply_turn<N: Real<f32>>(from: [N; 4], y: [N; 3]) -> [N; 4] {
+    let one = y[0].same(1.0);
     let square = y[0] * y[0] + y[1] * y[1] + y[2] * y[2];
     // The length of (2y, 1 − y²) is 1 + y².
     let inverse = one / (one + square);
@@ -565,7 +606,7 @@ fn apply_turn<N: Number>(from: [N; 4], y: [N; 3]) -> [N; 4] {
 }
 
 #[inline(always)]
-fn hinge<N: Number>(k: N, origin: N, constants: &impl Constants<N>) -> [N; 4] {
+fn hinge<N: Real<f32>>(k: N, origin: N, constants: &impl Constants<N>) -> [N; 4] {
     let (sine, cosine) = half_sine_cosine(turns(k, origin, constants.row(0)));
     let mut out = [sine; 4];
     for i in 0..4 {
@@ -576,15 +617,15 @@ fn hinge<N: Number>(k: N, origin: N, constants: &impl Constants<N>) -> [N; 4] {
 
 /// Returns an angle in turns, reduced to the nearest whole turn.
 #[inline(always)]
-fn turns<N: Number>(k: N, origin: N, step: N) -> N {
-    let turns = origin * N::splat(1.0 / 4_294_967_296.0) + k * step;
+fn turns<N: Real<f32>>(k: N, origin: N, step: N) -> N {
+    let turns = origin * (1.0 / 4_294_967_296.0) + k * step;
     // Rounds numbers below 2²² in the same way on every platform.
-    let big = N::splat(12_582_912.0);
+    let big = turns.same(12_582_912.0);
     turns - ((turns + big) - big)
 }
 
 #[inline(always)]
-fn multiply<N: Number>([ax, ay, az, aw]: [N; 4], [bx, by, bz, bw]: [N; 4]) -> [N; 4] {
+fn multiply<N: Real<f32>>([ax, ay, az, aw]: [N; 4], [bx, by, bz, bw]: [N; 4]) -> [N; 4] {
     [
         aw * bx + ax * bw + ay * bz - az * by,
         aw * by - ax * bz + ay * bw + az * bx,
@@ -596,17 +637,17 @@ fn multiply<N: Number>([ax, ay, az, aw]: [N; 4], [bx, by, bz, bw]: [N; 4]) -> [N
 /// Returns the sine and cosine of half an angle in turns, which is at most half a turn: polynomials exact to
 /// 1e-7.
 #[inline(always)]
-fn half_sine_cosine<N: Number>(turns: N) -> (N, N) {
-    let a = turns * N::splat(std::f32::consts::PI);
+fn half_sine_cosine<N: Real<f32>>(turns: N) -> (N, N) {
+    let a = turns * std::f32::consts::PI;
     let s = a * a;
     // Horner's scheme, from the last coefficient on.
-    let mut sine = N::splat(-1.0 / 39_916_800.0);
+    let mut sine = s.same(-1.0 / 39_916_800.0);
     for c in [1.0 / 362_880.0, -1.0 / 5040.0, 1.0 / 120.0, -1.0 / 6.0, 1.0] {
-        sine = N::splat(c) + s * sine;
+        sine = s.same(c) + s * sine;
     }
-    let mut cosine = N::splat(1.0 / 479_001_600.0);
+    let mut cosine = s.same(1.0 / 479_001_600.0);
     for c in [-1.0 / 3_628_800.0, 1.0 / 40_320.0, -1.0 / 720.0, 1.0 / 24.0, -0.5, 1.0] {
-        cosine = N::splat(c) + s * cosine;
+        cosine = s.same(c) + s * cosine;
     }
     (a * sine, cosine)
 }

@@ -41,18 +41,13 @@
 //!
 //! In frame 0, T = 0 and p is the mean of the ring; in level 0, p is the root before it.
 
-#[cfg(target_arch = "x86_64")]
-mod avx2;
-#[cfg(target_arch = "x86_64")]
-mod avx512;
 mod bundle;
 pub mod index;
-mod narrow;
+mod kernel;
 mod neighbour_plan;
 mod static_part;
 mod tokens;
 mod unit;
-mod wide;
 
 use crate::Corrupt;
 use crate::mesh::blocks::{self, BUNDLE};
@@ -62,7 +57,15 @@ use crate::schedule::{MAX_REFERENCES, MAX_UNIT_FRAMES, Schedule, Unit};
 use crate::simd::isa::Isa;
 
 use bundle::{Bundle, ReferenceFrame};
-use unit::UnitBody;
+use fearless_simd::i32x4;
+#[cfg(target_arch = "x86_64")]
+use fearless_simd::{i32x8, i32x16};
+use kernel::Arguments;
+#[cfg(target_arch = "x86_64")]
+use tokens::avx512::TokenTables;
+use unit::{UnitBody, UnitResiduals};
+
+pub(in crate::mesh) use kernel::PointBlock;
 
 pub use crate::mesh::blocks::scratch_len;
 pub(crate) use static_part::grid;
@@ -103,18 +106,27 @@ impl Width for i16 {
         scratch: &mut [DecodedPoint<i16>],
     ) {
         let source = &mut body.source;
-        let done = match (isa.chosen(), &s.plan) {
-            (Isa::Narrow(isa), Some(plan)) => narrow::decode(isa, plan, s, bundle, source, out, scratch),
-            #[cfg(target_arch = "x86_64")]
-            (Isa::Avx2(isa), Some(plan)) => {
-                isa.avx512().is_some_and(|isa| avx512::decode(isa, plan, s, bundle, source, out, scratch))
-                    || avx2::decode(isa, plan, s, bundle, source, out, scratch)
+        let tokens = matches!(source, UnitResiduals::Tokens(_));
+        if let Some(plan) = &s.plan
+            && !(tokens && s.tables.slot_tables().is_none())
+        {
+            let arguments = Arguments { plan, s, bundle, out, scratch };
+            match isa.chosen() {
+                _ if !arguments.fit() => {}
+                Isa::Narrow(isa) => return tokens::narrow::decode(isa, arguments, source),
+                #[cfg(target_arch = "x86_64")]
+                Isa::Avx2(avx2) => {
+                    return match avx2.avx512() {
+                        Some(isa) if !tokens || TokenTables::new(&s.tables).is_some() => {
+                            tokens::avx512::decode(isa, arguments, source)
+                        }
+                        _ => tokens::avx2::decode(avx2, arguments, source),
+                    };
+                }
+                _ => {}
             }
-            _ => false,
-        };
-        if !done {
-            bundle::decode_scalar(s, bundle, body, out, scratch);
         }
+        bundle::decode_scalar(s, bundle, body, out, scratch);
     }
 }
 
@@ -127,15 +139,28 @@ impl Width for i32 {
         out: &mut [&mut [DecodedPoint<i32>]],
         scratch: &mut [DecodedPoint<i32>],
     ) {
-        match isa.chosen() {
-            Isa::Narrow(isa) => wide::narrow::decode(isa, s, bundle, body, out, scratch),
-            #[cfg(target_arch = "x86_64")]
-            Isa::Avx2(isa) => match isa.avx512() {
-                Some(isa) => wide::avx512::decode(isa, s, bundle, body, out, scratch),
-                None => wide::avx2::decode(isa, s, bundle, body, out, scratch),
-            },
-            _ => bundle::decode_scalar(s, bundle, body, out, scratch),
+        if let Some(plan) = &s.plan {
+            let arguments = Arguments { plan, s, bundle, out, scratch };
+            match isa.chosen() {
+                _ if !arguments.fit() => {}
+                #[cfg(target_arch = "x86_64")]
+                Isa::Avx2(avx2) => {
+                    let Some(avx512) = avx2.avx512() else {
+                        return kernel::run::<i32x8<_>>(avx2.token(), arguments, body);
+                    };
+                    match (&mut body.source, TokenTables::new(&s.tables)) {
+                        (UnitResiduals::Tokens(tokens), Some(tables)) => {
+                            tokens::avx512::decode_long(avx512, arguments, tables, tokens);
+                        }
+                        _ => kernel::run::<i32x16<_>>(avx512.token(), arguments, body),
+                    }
+                    return;
+                }
+                Isa::Narrow(isa) => return kernel::run::<i32x4<_>>(isa.token(), arguments, body),
+                _ => {}
+            }
         }
+        bundle::decode_scalar(s, bundle, body, out, scratch);
     }
 }
 

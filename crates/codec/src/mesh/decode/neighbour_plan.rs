@@ -1,21 +1,17 @@
 //! The neighbours and weights of a mesh, arranged for the vectorized decoders.
 
-use crate::mesh::blocks::{BLOCK, BUNDLE};
+use crate::mesh::blocks::BLOCK;
 use crate::mesh::table_sets::DecodingTables;
 
 /// The neighbours and weights of a mesh, arranged for the vectorized decoders. All neighbours are valid
 /// points.
 #[derive(Debug, Clone, Default)]
 pub struct NeighbourPlan {
-    /// By point, padded with zeros for one more block: the byte offsets of the four neighbours' innovations,
-    /// in a list each, and their weights.
-    pub(super) neighbour_offsets: [Vec<u32>; 4],
+    /// By point, padded with zeros for one more block: the four neighbours, in a list each, and their weights.
+    pub(super) neighbours: [Vec<u32>; 4],
     pub(super) weights: Vec<[i16; 4]>,
     pub(super) points: usize,
 }
-
-/// The bytes of a vertex in eight frames.
-pub(in crate::mesh) const LINE: usize = 8 * BUNDLE;
 
 impl NeighbourPlan {
     pub fn new(
@@ -25,8 +21,7 @@ impl NeighbourPlan {
     ) -> Option<NeighbourPlan> {
         let points = neighbours.len();
         let inside = |n: &[u32; 4]| n.iter().all(|&n| (n as usize) < points);
-        if points >= (i32::MAX as usize) / LINE
-            || !neighbours.iter().all(inside)
+        if !neighbours.iter().all(inside)
             || weights.len() != points
             || tables.map.iter().any(|&t| usize::from(t) >= tables.len())
             || tables.len() > 255
@@ -34,7 +29,7 @@ impl NeighbourPlan {
             return None;
         }
         Some(NeighbourPlan {
-            neighbour_offsets: [0, 1, 2, 3].map(|k| padded(neighbours.iter().map(|n| n[k] * LINE as u32))),
+            neighbours: [0, 1, 2, 3].map(|k| padded(neighbours.iter().map(|n| n[k]))),
             weights: padded(weights.iter().copied()),
             points,
         })
@@ -43,8 +38,7 @@ impl NeighbourPlan {
     /// Returns the neighbours of a point, and their weights.
     #[inline(always)]
     pub(super) fn weighted_neighbours(&self, v: usize) -> ([u32; 4], [i16; 4]) {
-        let near = [0, 1, 2, 3].map(|k| self.neighbour_offsets[k][v] / LINE as u32);
-        (near, self.weights[v])
+        ([0, 1, 2, 3].map(|k| self.neighbours[k][v]), self.weights[v])
     }
 }
 

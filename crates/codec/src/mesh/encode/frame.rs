@@ -13,7 +13,8 @@ use crate::quantize::fixed_point::FixedPoint;
 use crate::quantize::lattice::{self, FixedPointGrid, Lattice, LatticeChoice};
 use crate::schedule::MAX_REFERENCES;
 use crate::simd::isa::Isa;
-use crate::simd::lanes::{self, Lanes, Task};
+use crate::simd::doubles::Doubles;
+use crate::simd::{Kernel, run_kernel};
 use std::ops::Range;
 
 /// Codes frames of a mesh: the properties of the mesh that this needs.
@@ -52,7 +53,7 @@ impl FrameTarget {
     pub fn prepare<W: FixedPoint>(&mut self, grid: &FixedPointGrid) -> bool {
         let mut fits = true;
         let width = std::marker::PhantomData::<W>;
-        lanes::run(Isa::get(), Prepare(self, grid, &mut fits, width));
+        run_kernel(Isa::get(), Prepare(self, grid, &mut fits, width));
         fits
     }
 }
@@ -60,9 +61,11 @@ impl FrameTarget {
 /// The task of [`FrameTarget::prepare`].
 struct Prepare<'a, W>(&'a mut FrameTarget, &'a FixedPointGrid, &'a mut bool, std::marker::PhantomData<W>);
 
-impl<W: FixedPoint> Task for Prepare<'_, W> {
+impl<W: FixedPoint> Kernel for Prepare<'_, W> {
+    type Out = ();
+
     #[inline(always)]
-    fn run<L: Lanes>(self) {
+    fn run<S: Doubles>(self, _: S) {
         let Prepare(target, grid, fits, _) = self;
         let scale = f64::from(1u32 << fraction_bits::<W>()) / f64::from(grid.unit);
         let most = f64::from(W::MAX_COORDINATE) * f64::from(1u32 << fraction_bits::<W>());
@@ -118,7 +121,7 @@ impl FrameCoder<'_> {
     ) -> bool {
         let mut good = true;
         let task = Code { setting: self, job, coding, out, innovation, sink, good: &mut good };
-        lanes::run(Isa::get(), task);
+        run_kernel(Isa::get(), task);
         good
     }
 
@@ -228,7 +231,7 @@ impl FrameCoder<'_> {
     ) -> bool {
         let mut good = true;
         let task = CodeFirst { setting: self, target, coding, out, sink, good: &mut good };
-        lanes::run(Isa::get(), task);
+        run_kernel(Isa::get(), task);
         good
     }
 
@@ -308,9 +311,11 @@ struct Code<'a, W> {
     good: &'a mut bool,
 }
 
-impl<W: FixedPoint> Task for Code<'_, W> {
+impl<W: FixedPoint> Kernel for Code<'_, W> {
+    type Out = ();
+
     #[inline(always)]
-    fn run<L: Lanes>(self) {
+    fn run<S: Doubles>(self, _: S) {
         let Code { setting, job, coding, out, innovation, sink, good } = self;
         put_coefficients(job, &mut sink.heads);
         sink.layers.push(job.layer);
@@ -352,9 +357,11 @@ struct CodeFirst<'a, W> {
     good: &'a mut bool,
 }
 
-impl<W: FixedPoint> Task for CodeFirst<'_, W> {
+impl<W: FixedPoint> Kernel for CodeFirst<'_, W> {
+    type Out = ();
+
     #[inline(always)]
-    fn run<L: Lanes>(self) {
+    fn run<S: Doubles>(self, _: S) {
         let CodeFirst { setting, target, coding, out, sink, good } = self;
         sink.layers.push(0);
         sink.reserve(out.len());

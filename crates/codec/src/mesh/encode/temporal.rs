@@ -14,7 +14,8 @@ use crate::mesh::decode::{DecodedPoint, MAX_COEFFICIENT};
 use crate::quantize::fixed_point::FixedPoint;
 use crate::schedule::MAX_REFERENCES;
 use crate::simd::isa::Isa;
-use crate::simd::lanes::{self, Lanes, Task};
+use crate::simd::doubles::Doubles;
+use crate::simd::{Kernel, run_kernel};
 
 /// A frame at the sampled vertices, in units: x, y and z of the four neighbours times their weights, then the
 /// vertex itself.
@@ -190,9 +191,11 @@ struct Cost<'a> {
     sum: &'a mut f32,
 }
 
-impl Task for Cost<'_> {
+impl Kernel for Cost<'_> {
+    type Out = ();
+
     #[inline(always)]
-    fn run<L: Lanes>(self) {
+    fn run<S: Doubles>(self, _: S) {
         let bound = self.scale.bound * self.scale.bound;
         let inverse = 1.0 / bound;
         let mut sum = 0.0;
@@ -228,9 +231,11 @@ struct Round<'a> {
     sums: &'a mut [[f64; 4]; 3],
 }
 
-impl Task for Round<'_> {
+impl Kernel for Round<'_> {
+    type Out = ();
+
     #[inline(always)]
-    fn run<L: Lanes>(self) {
+    fn run<S: Doubles>(self, _: S) {
         let m = self.sums;
         for (i, t) in self.target.iter().enumerate() {
             let e = errors(t, &self.references, i, self.weights);
@@ -277,7 +282,7 @@ impl SampledVertices {
             scale,
             sum: &mut sum,
         };
-        lanes::run(Isa::get(), task);
+        run_kernel(Isa::get(), task);
         sum
     }
 
@@ -306,7 +311,7 @@ impl SampledVertices {
                 bound,
                 sums: &mut m,
             };
-            lanes::run(Isa::get(), round);
+            run_kernel(Isa::get(), round);
             // Weights that have no effect keep their values.
             for r in 0..free {
                 let ridge = 1e-6 * m[r][r] + 1e-3;

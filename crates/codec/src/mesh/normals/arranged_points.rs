@@ -355,9 +355,9 @@ mod tests {
                 let mut all = Vec::new();
                 for isa in Isa::all() {
                     let mut laid = ArrangedPoints::new(&order, &[&rows]);
-                    lanes::run_blocks(isa, ArrangePoints { order: &order, from, to, out: &mut laid });
+                    lanes::run(isa, ArrangePoints { order: &order, from, to, out: &mut laid });
                     let mut out = Vec::new();
-                    lanes::run_blocks(isa, Read(&rows, &list, &laid, &mut out));
+                    lanes::run(isa, Read(&rows, &list, &laid, &mut out));
                     all.push(out);
                 }
                 prop_assert!(all.windows(2).all(|w| w[0] == w[1]));

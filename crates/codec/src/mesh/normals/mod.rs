@@ -467,7 +467,7 @@ impl Normals {
         to: Option<(Points<'_>, f32)>,
         work: &mut NormalBuffers,
     ) {
-        lanes::run_blocks(
+        lanes::run(
             isa,
             ArrangePoints { order: &self.surface.order, from, to, out: &mut work.arranged },
         );
@@ -479,11 +479,11 @@ impl Normals {
         {
             work.arranged.unit = for_width!(wide, W => <[W; 4] as IntegerPoint>::UNIT);
             let unit = PhantomData::<arranged_points::RuntimeUnit>;
-            lanes::run_blocks(isa, Kernel { normals: self, unit, work, stage });
+            lanes::run(isa, Kernel { normals: self, unit, work, stage });
         }
         #[cfg(not(target_arch = "wasm32"))]
         for_width!(wide, W => {
-            lanes::run_blocks(isa, Kernel { normals: self, unit: PhantomData::<[W; 4]>, work, stage })
+            lanes::run(isa, Kernel { normals: self, unit: PhantomData::<[W; 4]>, work, stage })
         })
     }
 

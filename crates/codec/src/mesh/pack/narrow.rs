@@ -2,10 +2,12 @@
 //! four vertices lie within sixteen bytes: a byte lookup moves each to its lane, a multiplication aligns it
 //! there, and shifts separate its components.
 
-use crate::mesh::blocks::{BLOCK, NarrowBlock};
+use crate::mesh::blocks::BLOCK;
+use crate::mesh::decode::PointBlock;
 use crate::mesh::pack::{self, Unpacker};
 use crate::mesh::token::{BitReader, with_magnitude};
-use crate::simd::quads::Quad;
+use fearless_simd::prelude::*;
+use fearless_simd::{i32x4, u8x16, u32x4};
 
 /// The sections of packed residuals.
 pub struct PackedStream<'a>(Unpacker<'a>);
@@ -22,7 +24,7 @@ impl<'a> PackedStream<'a> {
     /// Decodes the residuals of a block of `count` vertices; entries beyond them are unspecified. `None` if
     /// all are zero.
     #[inline(always)]
-    pub fn block<Q: Quad>(&mut self, count: usize) -> Option<NarrowBlock> {
+    pub fn block<S: Simd>(&mut self, simd: S, count: usize) -> Option<PointBlock<i16>> {
         let own = &mut self.0;
         if own.flags.read(1) == 0 {
             return None;
@@ -30,13 +32,13 @@ impl<'a> PackedStream<'a> {
         let code = own.codes.read(4);
         Some(match code {
             pack::WHOLE => whole(&mut own.fields, count),
-            pack::DENSE.. => each::<Q>(&mut own.fields, count, code - pack::DENSE),
+            pack::DENSE.. => each(simd, &mut own.fields, count, code - pack::DENSE),
             _ => {
                 let at = 2 * own.mask;
                 own.mask += 1;
                 let bytes = own.masks.get(at..at + 2);
                 let mask = bytes.map_or(0, |m| u16::from_le_bytes([m[0], m[1]]));
-                let some = each::<Q>(&mut own.fields, mask.count_ones() as usize, code);
+                let some = each(simd, &mut own.fields, mask.count_ones() as usize, code);
                 spread(some, mask)
             }
         })
@@ -45,33 +47,30 @@ impl<'a> PackedStream<'a> {
 
 /// Decodes `count` fields of 1 + 3·w bits, w = `less` + 1.
 #[inline(always)]
-fn each<Q: Quad>(fields: &mut BitReader, count: usize, less: u32) -> NarrowBlock {
+fn each<S: Simd>(simd: S, fields: &mut BitReader, count: usize, less: u32) -> PointBlock<i16> {
     let w = less + 1;
     let size = 1 + 3 * w as usize;
-    let mut out = [[0; 8]; BLOCK / 2];
-    let (even, low) = (Q::splat32(!1), Q::splat32(0xFFFF));
+    let mut out = [[0; 4]; BLOCK];
     let first = fields.position();
-    for (four, out) in out.as_chunks_mut::<2>().0.iter_mut().enumerate() {
+    for (four, out) in out.as_chunks_mut::<4>().0.iter_mut().enumerate() {
         if 4 * four >= count {
             break;
         }
         let at = first + 4 * four * size;
         let lane = &FIELD_MOVES[less as usize & 7][at & 7];
-        let bytes = Q::load8(&window(fields.bytes(), at >> 3));
-        let word = Q::mul32(Q::look_up(bytes, Q::load8(&lane.bytes)), Q::load32(&lane.factors));
-        let parity = Q::and(Q::right_zeros(word, 7), Q::splat32(1));
+        let bytes = u8x16::simd_from(simd, window(fields.bytes(), at >> 3));
+        let bytes = bytes.swizzle_dyn_within_blocks(u8x16::simd_from(simd, lane.bytes));
+        let word = bytes.bitcast::<i32x4<S>>() * i32x4::simd_from(simd, lane.factors);
+        let parity = (word.bitcast::<u32x4<S>>() >> 7).bitcast::<i32x4<S>>() & 1;
         // Twice the field, whose highest bit is 7 + k·w.
-        let axis = |k: u32| {
-            let twice = Q::right(Q::left(word, 24 - k * w), 31 - w);
-            Q::or(Q::and(twice, even), parity)
-        };
+        let axis = |k: u32| (((word << (24 - k * w)) >> (31 - w)) & !1) | parity;
         let (x, y, z) = (axis(1), axis(2), axis(3));
-        let size = Q::add32(Q::add32(Q::abs32(x), Q::abs32(y)), Q::abs32(z));
-        let xy = Q::or(Q::and(x, low), Q::left(y, 16));
-        let zs = Q::or(Q::and(z, low), Q::left(size, 16));
-        let [a, b] = Q::zip32(xy, zs);
-        Q::store16(a, &mut out[0]);
-        Q::store16(b, &mut out[1]);
+        let size = x.max(-x) + y.max(-y) + z.max(-z);
+        let xy = (x & 0xFFFF) | (y << 16);
+        let zs = (z & 0xFFFF) | (size << 16);
+        let rows: &mut [i32; 8] = bytemuck::cast_mut(out);
+        xy.zip_low(zs).store_slice(&mut rows[..4]);
+        xy.zip_high(zs).store_slice(&mut rows[4..]);
     }
     fields.skip((count * size) as u32);
     out
@@ -93,7 +92,7 @@ fn window(bytes: &[u8], at: usize) -> [u8; 16] {
 
 /// Moves the first vectors, in order, to where the mask has a bit; others are zero.
 #[inline(always)]
-fn spread(some: NarrowBlock, mask: u16) -> NarrowBlock {
+fn spread(some: PointBlock<i16>, mask: u16) -> PointBlock<i16> {
     let some: [u64; BLOCK] = bytemuck::cast(some);
     let mut out = [0u64; BLOCK];
     let mut next = 0;
@@ -107,7 +106,7 @@ fn spread(some: NarrowBlock, mask: u16) -> NarrowBlock {
 
 /// Decodes the full-width fields of `count` vertices.
 #[cold]
-fn whole(fields: &mut BitReader, count: usize) -> NarrowBlock {
+fn whole(fields: &mut BitReader, count: usize) -> PointBlock<i16> {
     let mut out = [[0; 4]; BLOCK];
     for out in &mut out[..count] {
         let mut axis = || fields.read(16) as i16;

@@ -3,8 +3,115 @@
 
 #![allow(unsafe_code)]
 
+use super::longs::Longs;
+use super::words::Words;
 use crate::mesh::token::ESCAPE;
+use fearless_simd::prelude::*;
+use fearless_simd::x86::Avx2;
+use fearless_simd::{i16x16, i32x8, i64x4};
 use std::arch::x86_64::*;
+
+impl Words for i16x16<Avx2> {
+    type Sums = i32x8<Avx2>;
+
+    #[inline(always)]
+    fn sums(start: i32x8<Avx2>, [a, b, c, d]: [Self; 4], weights: [[Self; 2]; 2]) -> [i32x8<Avx2>; 2] {
+        let [first, second] = weights;
+        let simd = start.token();
+        let (ab, cd) = (zip(simd, a, b), zip(simd, c, d));
+        let low = ab[0].pairwise_dot_product(first[0]) + cd[0].pairwise_dot_product(first[1]);
+        let high = ab[1].pairwise_dot_product(second[0]) + cd[1].pairwise_dot_product(second[1]);
+        [start + low, start + high]
+    }
+    #[inline(always)]
+    fn pack([low, high]: [i32x8<Avx2>; 2]) -> Self {
+        pack(low.token(), low, high)
+    }
+    #[inline(always)]
+    fn transpose(rows: &mut [Self]) {
+        let [a, b, c, d] = *rows.first_chunk().expect("four rows");
+        rows[..4].copy_from_slice(&transposed(a.token(), a, b, c, d));
+    }
+}
+
+fearless_simd::kernel! {
+    /// Interleaves the numbers of the low halves and of the high halves of every 128 bits.
+    #[inline(always)]
+    fn zip(token: Avx2, a: i16x16<Avx2>, b: i16x16<Avx2>) -> [i16x16<Avx2>; 2] {
+        let low = _mm256_unpacklo_epi16(a.into(), b.into());
+        [low.simd_into(token), _mm256_unpackhi_epi16(a.into(), b.into()).simd_into(token)]
+    }
+}
+fearless_simd::kernel! {
+    #[inline(always)]
+    fn pack(token: Avx2, low: i32x8<Avx2>, high: i32x8<Avx2>) -> i16x16<Avx2> {
+        _mm256_packs_epi32(low.into(), high.into()).simd_into(token)
+    }
+}
+fearless_simd::kernel! {
+    /// Transposes four rows of four vectors.
+    #[inline(always)]
+    fn transposed(
+        token: Avx2,
+        a: i16x16<Avx2>,
+        b: i16x16<Avx2>,
+        c: i16x16<Avx2>,
+        d: i16x16<Avx2>,
+    ) -> [i16x16<Avx2>; 4] {
+        let (ab, ba) = (_mm256_unpacklo_epi64(a.into(), b.into()), _mm256_unpackhi_epi64(a.into(), b.into()));
+        let (cd, dc) = (_mm256_unpacklo_epi64(c.into(), d.into()), _mm256_unpackhi_epi64(c.into(), d.into()));
+        [
+            _mm256_permute2x128_si256::<0x20>(ab, cd).simd_into(token),
+            _mm256_permute2x128_si256::<0x20>(ba, dc).simd_into(token),
+            _mm256_permute2x128_si256::<0x31>(ab, cd).simd_into(token),
+            _mm256_permute2x128_si256::<0x31>(ba, dc).simd_into(token),
+        ]
+    }
+}
+
+/// Even numbers, then odd ones.
+impl Longs for i32x8<Avx2> {
+    type Wide = i64x4<Avx2>;
+
+    #[inline(always)]
+    fn sums(rows: [Self; 4], weights: [Self; 4]) -> [i64x4<Avx2>; 2] {
+        let simd = rows[0].token();
+        let [a, b] = [products(simd, rows[0], weights[0]), products(simd, rows[1], weights[1])];
+        let [c, d] = [products(simd, rows[2], weights[2]), products(simd, rows[3], weights[3])];
+        [(a[0] + b[0]) + (c[0] + d[0]), (a[1] + b[1]) + (c[1] + d[1])]
+    }
+    #[inline(always)]
+    fn widened(self) -> [i64x4<Avx2>; 2] {
+        let both = self.bitcast::<i64x4<Avx2>>();
+        [(both << 32) >> 32, both >> 32]
+    }
+    #[inline(always)]
+    fn low([even, odd]: [i64x4<Avx2>; 2]) -> Self {
+        low(even.token(), even, odd)
+    }
+    #[inline(always)]
+    fn transpose(rows: &mut [Self]) {
+        let [a, b] = *rows.first_chunk().expect("two rows");
+        let (a, b) = (a.split(), b.split());
+        (rows[0], rows[1]) = (a.0.combine(b.0), a.1.combine(b.1));
+    }
+}
+
+fearless_simd::kernel! {
+    #[inline(always)]
+    fn products(token: Avx2, a: i32x8<Avx2>, b: i32x8<Avx2>) -> [i64x4<Avx2>; 2] {
+        let odd = (_mm256_srli_epi64::<32>(a.into()), _mm256_srli_epi64::<32>(b.into()));
+        let even = _mm256_mul_epi32(a.into(), b.into());
+        [even.simd_into(token), _mm256_mul_epi32(odd.0, odd.1).simd_into(token)]
+    }
+}
+fearless_simd::kernel! {
+    #[inline(always)]
+    fn low(token: Avx2, even: i64x4<Avx2>, odd: i64x4<Avx2>) -> i32x8<Avx2> {
+        let odd = _mm256_slli_epi64::<32>(odd.into());
+        _mm256_blend_epi32::<0xAA>(even.into(), odd).simd_into(token)
+    }
+}
 
 /// By token, without and with a shift: the layout of its raw bits. Bits 0–2: sign bit present, per axis; 3–8:
 /// number of class bits; 9–17: base of the class; 18: parity; 19–23: number of bits without shifted ones.

@@ -6,10 +6,13 @@ use crate::clip::nodes::Node;
 use crate::mesh::decode::DecodedPoint;
 use crate::mesh::skin::weights::{self, SkinWeights};
 use crate::quantize::fixed_point::FixedPoint;
+use crate::simd::doubles::{Doubles, LANES};
 use crate::simd::isa::Isa;
-use crate::simd::lanes::{self, LANES, Lanes, Task};
+use crate::simd::{Kernel, run_kernel};
 use crate::sort;
 use crate::transform::Transform;
+use fearless_simd::prelude::*;
+use fearless_simd::{f32x4, f32x8, i32x4, i32x8};
 
 /// The box of the points that a bone moves, at rest.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -248,7 +251,7 @@ impl SkinRig {
     /// Computes the fixed-point positions of all points.
     pub fn pose<W: FixedPoint>(&self, isa: Isa, matrices: &[Matrix], out: &mut [DecodedPoint<W>]) {
         let task = PoseTask { rig: self, matrices, out };
-        lanes::run(isa, task);
+        run_kernel(isa, task);
     }
 }
 
@@ -283,24 +286,26 @@ struct PoseTask<'a, W> {
     out: &'a mut [DecodedPoint<W>],
 }
 
-impl<W: FixedPoint> Task for PoseTask<'_, W> {
+impl<W: FixedPoint> Kernel for PoseTask<'_, W> {
+    type Out = ();
+
     #[inline(always)]
-    fn run<L: Lanes>(mut self) {
-        self.pose_groups::<L, 1>();
-        self.pose_groups::<L, 2>();
-        self.pose_groups::<L, 3>();
-        self.pose_groups::<L, 4>();
-        self.pose_groups::<L, 5>();
-        self.pose_groups::<L, 6>();
-        self.pose_groups::<L, 7>();
-        self.pose_groups::<L, 8>();
-        self.pose_loners::<L, 2>();
-        self.pose_loners::<L, 3>();
-        self.pose_loners::<L, 4>();
-        self.pose_loners::<L, 5>();
-        self.pose_loners::<L, 6>();
-        self.pose_loners::<L, 7>();
-        self.pose_loners::<L, 8>();
+    fn run<S: Doubles>(mut self, simd: S) {
+        self.pose_groups::<S, 1>(simd);
+        self.pose_groups::<S, 2>(simd);
+        self.pose_groups::<S, 3>(simd);
+        self.pose_groups::<S, 4>(simd);
+        self.pose_groups::<S, 5>(simd);
+        self.pose_groups::<S, 6>(simd);
+        self.pose_groups::<S, 7>(simd);
+        self.pose_groups::<S, 8>(simd);
+        self.pose_loners::<S, 2>(simd);
+        self.pose_loners::<S, 3>(simd);
+        self.pose_loners::<S, 4>(simd);
+        self.pose_loners::<S, 5>(simd);
+        self.pose_loners::<S, 6>(simd);
+        self.pose_loners::<S, 7>(simd);
+        self.pose_loners::<S, 8>(simd);
     }
 }
 
@@ -309,7 +314,7 @@ impl<W: FixedPoint> Task for PoseTask<'_, W> {
 impl<W: FixedPoint> PoseTask<'_, W> {
     /// Moves points with `N` bones that others share. No closures: all of it must end up in one function.
     #[inline(always)]
-    fn pose_groups<L: Lanes, const N: usize>(&mut self) {
+    fn pose_groups<S: Doubles, const N: usize>(&mut self, simd: S) {
         let own = &self.rig.groups[N - 1];
         let (bones, _) = own.bones.as_chunks::<N>();
         let (weights, _) = own.weights.as_chunks::<N>();
@@ -323,20 +328,21 @@ impl<W: FixedPoint> PoseTask<'_, W> {
             let (run, others) = cells.split_at(points as usize);
             cells = others;
             for (cells, ([x, y, z], weights)) in run.chunks(LANES).zip(&mut eights) {
-                let rest = [L::load(x), L::load(y), L::load(z)];
+                let load = |x: &[f32; LANES]| f32x8::simd_from(simd, *x);
+                let rest = [load(x), load(y), load(z)];
                 let at = [
-                    row::<L, N>(&from, weights, rest, 0),
-                    row::<L, N>(&from, weights, rest, 1),
-                    row::<L, N>(&from, weights, rest, 2),
+                    row(&from, weights, rest, 0),
+                    row(&from, weights, rest, 1),
+                    row(&from, weights, rest, 2),
                 ];
-                self.store_points::<L>(cells, at);
+                self.store_points(cells, at);
             }
         }
     }
 
     /// Moves points with `N` bones that others do not share.
     #[inline(always)]
-    fn pose_loners<L: Lanes, const N: usize>(&mut self) {
+    fn pose_loners<S: Doubles, const N: usize>(&mut self, simd: S) {
         let own = &self.rig.loners[N - 2];
         let (pulls, _) = own.influences.as_chunks::<N>();
         let points = own.rest.chunks(LANES).zip(pulls.chunks(LANES));
@@ -349,21 +355,34 @@ impl<W: FixedPoint> PoseTask<'_, W> {
                     *at = a[k] * x + b[k] * y + c[k] * z + d[k];
                 }
             }
-            self.store_points::<L>(cells, L::load_vectors(&places));
+            let (low, high) = places.as_flattened().split_at(16);
+            let [x, y, z, _] = f32x4::load_four_interleaved(simd, low);
+            let [x2, y2, z2, _] = f32x4::load_four_interleaved(simd, high);
+            self.store_points(cells, [x.combine(x2), y.combine(y2), z.combine(z2)]);
         }
     }
 
     /// Stores the positions of up to eight points, by number.
     #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
     #[cfg_attr(target_arch = "wasm32", inline(never))]
-    fn store_points<L: Lanes>(&mut self, cells: &[u32], at: [L; 3]) {
+    fn store_points<S: Doubles>(&mut self, cells: &[u32], at: [f32x8<S>; 3]) {
+        let [x, y, z] = [whole(at[0]), whole(at[1]), whole(at[2])];
         let mut all = [[W::default(); 4]; LANES];
         if W::BITS == i16::BITS {
-            for (to, at) in all.iter_mut().zip(L::short_vectors(at)) {
-                *to = W::from_i16(at);
+            let ((xy, xy2), (z, z2)) = (((x & 0xFFFF) | (y << 16)).split(), (z & 0xFFFF).split());
+            let rows = [xy.zip_low(z), xy.zip_high(z), xy2.zip_low(z2), xy2.zip_high(z2)];
+            for (to, row) in all.as_chunks_mut::<2>().0.iter_mut().zip(rows) {
+                let [a, b]: [[i16; 4]; 2] = bytemuck::cast(row.to_array());
+                *to = [W::from_i16(a), W::from_i16(b)];
             }
         } else {
-            for (to, [x, y, z, zero]) in all.iter_mut().zip(L::whole_vectors(at)) {
+            let ((x, x2), (y, y2), (z, z2)) = (x.split(), y.split(), z.split());
+            let zero = i32x4::splat(x.token(), 0);
+            let mut rows = [[0; 4]; LANES];
+            let (low, high) = rows.as_flattened_mut().split_at_mut(16);
+            i32x4::store_four_interleaved([x, y, z, zero], low);
+            i32x4::store_four_interleaved([x2, y2, z2, zero], high);
+            for (to, [x, y, z, zero]) in all.iter_mut().zip(rows) {
                 *to = [W::wrap(x), W::wrap(y), W::wrap(z), W::wrap(zero)];
             }
         }
@@ -383,36 +402,44 @@ impl<W: FixedPoint> PoseTask<'_, W> {
 /// Computes a coordinate of eight points.
 #[cfg_attr(not(target_arch = "wasm32"), inline(always))]
 #[cfg_attr(target_arch = "wasm32", inline(never))]
-fn row<L: Lanes, const N: usize>(
+fn row<S: Doubles, const N: usize>(
     from: &[&Matrix; N],
     weights: &[[f32; LANES]; N],
-    [x, y, z]: [L; 3],
+    [x, y, z]: [f32x8<S>; 3],
     row: usize,
-) -> L {
-    blended::<L, N>(from, weights, 0, row) * x
-        + blended::<L, N>(from, weights, 1, row) * y
-        + blended::<L, N>(from, weights, 2, row) * z
-        + blended::<L, N>(from, weights, 3, row)
+) -> f32x8<S> {
+    let simd = x.token();
+    blended(simd, from, weights, 0, row) * x
+        + blended(simd, from, weights, 1, row) * y
+        + blended(simd, from, weights, 2, row) * z
+        + blended(simd, from, weights, 3, row)
 }
 
 /// Computes an entry of the matrices of eight points; that of a single bone is used as it is.
 #[inline(always)]
-fn blended<L: Lanes, const N: usize>(
+fn blended<S: Doubles, const N: usize>(
+    simd: S,
     from: &[&Matrix; N],
     weights: &[[f32; LANES]; N],
     column: usize,
     row: usize,
-) -> L {
-    let first = L::splat(from[0][column][row]);
+) -> f32x8<S> {
+    let first = f32x8::splat(simd, from[0][column][row]);
     if N == 1 {
         return first;
     }
-    let mut sum = first * L::load(&weights[0]);
+    let mut sum = first * f32x8::simd_from(simd, weights[0]);
     // By index, so that the loop is unrolled.
     for n in 1..N {
-        sum = sum + L::splat(from[n][column][row]) * L::load(&weights[n]);
+        sum += f32x8::simd_from(simd, weights[n]) * from[n][column][row];
     }
     sum
+}
+
+/// Rounds to the nearest integers, ties to even, saturated to i32; NaN gives 0.
+#[inline(always)]
+fn whole<S: Doubles>(x: f32x8<S>) -> i32x8<S> {
+    x.round_ties_even().to_int_precise()
 }
 
 /// Returns half the size of a box along each axis.

@@ -12,11 +12,13 @@
 
 #[cfg(feature = "encode")]
 mod choice;
-mod narrow;
 
 use crate::quantize::fixed_point::FixedPoint;
+use crate::simd::doubles::Doubles;
 use crate::simd::isa::Isa;
-use crate::simd::lanes::{self, Lanes, Task};
+use crate::simd::{Kernel, run_kernel};
+use fearless_simd::prelude::*;
+use fearless_simd::f32x4;
 
 #[cfg(feature = "encode")]
 pub use choice::{Extent, Lattice, LatticeChoice, nearest, nearest_exact, nearest_odd};
@@ -55,19 +57,12 @@ impl FixedPointGrid {
         if (stride, components) == (3, 3) {
             let count = vertex_points.len().min(out.len() / 3);
             let (mut out, mut places) = (&mut out[..3 * count], &vertex_points[..count]);
-            if let Isa::Narrow(narrow) = Isa::get().chosen() {
-                let done = narrow::write_positions(narrow, self.unit, self.centre, fixed_points, places, out);
-                (out, places) = (&mut out[3 * done..], &places[done..]);
-            }
-            let Some((&last, others)) = places.split_last() else {
-                return;
-            };
-            // Stores whole registers: the next vertex overwrites the fourth number.
-            self.for_each_position(fixed_points, others, |v, at| {
-                out[3 * v..3 * v + 4].copy_from_slice(&at);
+            let fours = FourPositions { grid: self, fixed_points, vertex_points: places, out };
+            let done = run_kernel(Isa::get(), fours);
+            (out, places) = (&mut out[3 * done..], &places[done..]);
+            return self.for_each_position(fixed_points, places, |v, at| {
+                out[3 * v..3 * v + 3].copy_from_slice(&at[..3]);
             });
-            let end = &mut out[3 * others.len()..];
-            return self.for_each_position(fixed_points, &[last], |_, at| end.copy_from_slice(&at[..3]));
         }
         let places = &vertex_points[..vertex_points.len().min(out.len().div_ceil(stride.max(1)))];
         self.for_each_position(fixed_points, places, |v, at| {
@@ -99,31 +94,94 @@ impl FixedPointGrid {
         vertex_points: &[u32],
         to: impl FnMut(usize, [f32; 4]),
     ) {
-        let task = PositionTask { grid: self, fixed_points, vertex_points, to };
-        lanes::run(Isa::get(), task);
+        run_kernel(Isa::get(), EachPosition { grid: self, fixed_points, vertex_points, to });
     }
 }
 
-/// The task to compute positions of vertices in the registers of an instruction set.
-struct PositionTask<'a, W, F> {
+/// The kernel of [`FixedPointGrid::for_each_position`].
+struct EachPosition<'a, W, F> {
     grid: &'a FixedPointGrid,
     fixed_points: &'a [[W; 4]],
     vertex_points: &'a [u32],
     to: F,
 }
 
-impl<W: FixedPoint, F: FnMut(usize, [f32; 4])> Task for PositionTask<'_, W, F> {
+impl<W: FixedPoint, F: FnMut(usize, [f32; 4])> Kernel for EachPosition<'_, W, F> {
+    type Out = ();
+
     #[inline(always)]
-    fn run<L: Lanes>(mut self) {
-        let [x, y, z] = self.grid.centre;
-        let (centre, unit) = ([x, y, z, 0.0], self.grid.unit);
+    fn run<S: Doubles>(mut self, simd: S) {
+        let (unit, centre) = parameters(simd, self.grid);
         for (v, &place) in self.vertex_points.iter().enumerate() {
-            let fixed_point = self.fixed_points[place as usize];
-            let mut at = [0.0; 4];
-            for k in 0..4 {
-                at[k] = fixed_point[k].to_i32() as f32 * unit + centre[k];
-            }
-            (self.to)(v, at);
+            (self.to)(v, (W::to_f32x4(simd, self.fixed_points[place as usize]) * unit + centre).to_array());
         }
+    }
+}
+
+/// Writes the positions of the first vertices, as vectors of three; returns their number. Four at a time, to
+/// save checks; each store overwrites the excess of the one before.
+struct FourPositions<'a, W> {
+    grid: &'a FixedPointGrid,
+    fixed_points: &'a [[W; 4]],
+    vertex_points: &'a [u32],
+    out: &'a mut [f32],
+}
+
+impl<W: FixedPoint> Kernel for FourPositions<'_, W> {
+    type Out = usize;
+
+    #[inline(always)]
+    fn run<S: Doubles>(self, simd: S) -> usize {
+        let (unit, centre) = parameters(simd, self.grid);
+        let mut done = 0;
+        for four in self.vertex_points.as_chunks::<4>().0 {
+            let Some(to) = self.out.get_mut(3 * done..).and_then(|out| out.first_chunk_mut::<13>()) else {
+                break;
+            };
+            for v in 0..4 {
+                let at = W::to_f32x4(simd, self.fixed_points[four[v] as usize]) * unit + centre;
+                at.store_slice(&mut to[3 * v..3 * v + 4]);
+            }
+            done += 4;
+        }
+        done
+    }
+}
+
+/// Returns the unit and the centre in vectors.
+#[inline(always)]
+fn parameters<S: Doubles>(simd: S, grid: &FixedPointGrid) -> (f32x4<S>, f32x4<S>) {
+    let [x, y, z] = grid.centre;
+    (f32x4::splat(simd, grid.unit), f32x4::simd_from(simd, [x, y, z, 0.0]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check<W: FixedPoint>(fixed_points: &[[W; 4]]) {
+        let grid = FixedPointGrid { unit: 0.37, centre: [1.5, -700.25, 1e-3], steps: [1; 6] };
+        for isa in Isa::all() {
+            for count in 0..40u32 {
+                let places: Vec<u32> = (0..count).map(|v| v * 29 % fixed_points.len() as u32).collect();
+                let mut out = vec![f32::NAN; 3 * count as usize];
+                let (grid, vertex_points) = (&grid, &places[..]);
+                let done = run_kernel(isa, FourPositions { grid, fixed_points, vertex_points, out: &mut out });
+                assert!(done as u32 + 8 > count);
+                for (v, place) in places[..done].iter().enumerate() {
+                    let [x, y, z, _] = fixed_points[*place as usize];
+                    let expected = grid.position([x.to_i32(), y.to_i32(), z.to_i32()]);
+                    assert_eq!(out[3 * v..3 * v + 3], expected, "vertex {v} of {count}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn four_vertices_lie_where_each_does() {
+        let fixed_points: Vec<[i32; 4]> = (0..53).map(|i| [i * 77_771, -i * 991, i << 18, 4095]).collect();
+        check::<i32>(&fixed_points);
+        let narrow: Vec<[i16; 4]> = fixed_points.iter().map(|c| c.map(|x| x as i16)).collect();
+        check::<i16>(&narrow);
     }
 }

@@ -62,11 +62,6 @@ impl Number for Sixteen {
         Sixteen(unsafe { _mm512_set1_ps(x) })
     }
     #[inline(always)]
-    fn sqrt(self) -> Self {
-        // SAFETY: see above.
-        Sixteen(unsafe { _mm512_sqrt_ps(self.0) })
-    }
-    #[inline(always)]
     fn abs(self) -> Self {
         // SAFETY: see above.
         Sixteen(unsafe { _mm512_abs_ps(self.0) })
@@ -75,11 +70,6 @@ impl Number for Sixteen {
     fn min(self, other: Self) -> Self {
         // SAFETY: see above.
         Sixteen(unsafe { _mm512_min_ps(self.0, other.0) })
-    }
-    #[inline(always)]
-    fn max(self, other: Self) -> Self {
-        // SAFETY: see above.
-        Sixteen(unsafe { _mm512_max_ps(self.0, other.0) })
     }
     #[inline(always)]
     fn less(self, other: Self) -> Self::Mask {
@@ -262,10 +252,6 @@ impl Part for Sixteen {
             // SAFETY: see above.
             unsafe { _mm512_storeu_si512(plane.as_mut_ptr().cast(), v) }
         }
-    }
-    #[inline(always)]
-    fn store_vectors([x, y, z]: [Self; 3], out: &mut [[f32; 4]; BLOCK], part: usize) {
-        Self::store_fours([x, y, z, Self::splat(0.0)], out, part);
     }
     #[inline(always)]
     fn store_fours(v: [Self; 4], out: &mut [[f32; 4]; BLOCK], _: usize) {

@@ -1,7 +1,7 @@
 //! Blocks of sixteen items, for kernels over many vertices that benefit from sixteen side by side. An
 //! instruction set processes a block in parts, of one, four, eight or all items.
 
-use super::traits::{IntegerPoint, LANES, Lanes, Number};
+use super::traits::{IntegerPoint, Number};
 
 /// The number of items of a block.
 pub(crate) const BLOCK: usize = 16;
@@ -27,7 +27,10 @@ pub(crate) trait Part: Number {
     /// Stores numbers to each plane.
     fn store_run(v: [Self::Whole; 3], planes: [&mut [i32; BLOCK]; 3], part: usize);
     /// Stores vectors; the fourth component becomes zero.
-    fn store_vectors(v: [Self; 3], out: &mut [[f32; 4]; BLOCK], part: usize);
+    #[inline(always)]
+    fn store_vectors([x, y, z]: [Self; 3], out: &mut [[f32; 4]; BLOCK], part: usize) {
+        Self::store_fours([x, y, z, Self::splat(0.0)], out, part);
+    }
     /// Stores vectors of four.
     fn store_fours(v: [Self; 4], out: &mut [[f32; 4]; BLOCK], part: usize);
     /// Stores vectors of three.
@@ -46,59 +49,6 @@ pub(crate) trait Part: Number {
 /// it would not be compiled for the instruction set.
 pub(crate) trait BlockTask {
     fn run<L: Part>(self);
-}
-
-/// Implementations with eight lanes process a block in two halves.
-#[inline(always)]
-fn half<T>(block: &[T; BLOCK], part: usize) -> &[T; LANES] {
-    &block.as_chunks().0[part]
-}
-
-#[inline(always)]
-fn half_mut<T>(block: &mut [T; BLOCK], part: usize) -> &mut [T; LANES] {
-    &mut block.as_chunks_mut().0[part]
-}
-
-impl<L: Lanes> Part for L {
-    const PARTS: usize = BLOCK / LANES;
-    type Whole = <L as Lanes>::Whole;
-
-    #[inline(always)]
-    fn load(from: &[f32; BLOCK], part: usize) -> Self {
-        Lanes::load(half(from, part))
-    }
-    #[inline(always)]
-    fn load_i16(from: &[i16; BLOCK], part: usize) -> Self {
-        Lanes::load_i16(half(from, part))
-    }
-    #[inline(always)]
-    fn points<P: IntegerPoint>(points: &[P], at: &BlockRow, part: usize) -> [Self::Whole; 3] {
-        <L as Lanes>::points(points, half(at, part))
-    }
-    #[inline(always)]
-    fn difference(a: Self::Whole, b: Self::Whole) -> Self {
-        <L as Lanes>::difference(a, b)
-    }
-    #[inline(always)]
-    fn vectors(list: &[[f32; 4]], at: &BlockRow, part: usize) -> [Self; 3] {
-        <L as Lanes>::vectors(list, half(at, part))
-    }
-    #[inline(always)]
-    fn run(planes: [&[i32]; 3], at: usize, part: usize) -> [Self::Whole; 3] {
-        <L as Lanes>::run(planes, at + part * LANES)
-    }
-    #[inline(always)]
-    fn store_run(v: [Self::Whole; 3], [x, y, z]: [&mut [i32; BLOCK]; 3], part: usize) {
-        <L as Lanes>::store_run(v, [half_mut(x, part), half_mut(y, part), half_mut(z, part)]);
-    }
-    #[inline(always)]
-    fn store_vectors(v: [Self; 3], out: &mut [[f32; 4]; BLOCK], part: usize) {
-        <L as Lanes>::store_vectors(v, half_mut(out, part));
-    }
-    #[inline(always)]
-    fn store_fours(v: [Self; 4], out: &mut [[f32; 4]; BLOCK], part: usize) {
-        *half_mut(out, part) = <L as Lanes>::quaternions(v);
-    }
 }
 
 /// One item at a time, for rare cases, and for encoders that inspect single items.
@@ -137,10 +87,6 @@ impl Part for f32 {
         for (plane, v) in planes.into_iter().zip(v) {
             plane[part] = v;
         }
-    }
-    #[inline(always)]
-    fn store_vectors(v: [f32; 3], out: &mut [[f32; 4]; BLOCK], part: usize) {
-        out[part] = [v[0], v[1], v[2], 0.0];
     }
     #[inline(always)]
     fn store_fours(v: [f32; 4], out: &mut [[f32; 4]; BLOCK], part: usize) {

@@ -1,438 +1,176 @@
-//! Registers of 128 bits: two of them hold eight numbers; a block is processed in four parts, so that
-//! intermediate values stay in registers.
+//! Registers of 128 bits: a block is processed in four parts, so that intermediate values stay in registers.
+
+#![allow(unsafe_code)]
 
 use super::block::{BLOCK, BlockRow, BlockTask, Part};
-use super::traits::{HALF_EXPONENT, IntegerPoint, LANES, Lanes, Number, Points, Row, Task, Widths, room};
-use crate::simd::isa::Narrow;
-use crate::simd::quads::{self, Quad};
+use super::traits::{HALF_EXPONENT, IntegerPoint, Number, Points};
+use crate::simd::isa::{Narrow, NarrowToken};
+use fearless_simd::prelude::*;
+use fearless_simd::{Select, f32x4, i16x8, i32x4, mask32x4, u32x4};
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
-/// Runs a kernel.
+/// Runs a kernel; the only place that instantiates [`Four`].
 #[inline(always)]
-pub(super) fn run<T: Task>(narrow: Narrow, task: T) {
-    struct Eight<T>(T);
-    impl<T: Task> quads::Task for Eight<T> {
-        type Out = ();
+pub(super) fn run<T: BlockTask>(narrow: Narrow, task: T) {
+    narrow.token().vectorize(
         #[inline(always)]
-        fn run<Q: Quad>(self) {
-            self.0.run::<Halves<Q>>();
-        }
-    }
-    quads::run(narrow, Eight(task));
+        || task.run::<Four>(),
+    );
 }
 
-/// Runs a kernel over blocks.
+/// Returns a token, which has no content.
 #[inline(always)]
-pub(super) fn run_blocks<T: BlockTask>(narrow: Narrow, task: T) {
-    struct Blocks<T>(T);
-    impl<T: BlockTask> quads::Task for Blocks<T> {
-        type Out = ();
-        #[inline(always)]
-        fn run<Q: Quad>(self) {
-            self.0.run::<Four<Q>>();
-        }
-    }
-    quads::run(narrow, Blocks(task));
+fn token() -> NarrowToken {
+    // SAFETY: `Four` is private to this file, and named by `run` only, which has such a token.
+    unsafe { std::mem::transmute::<(), NarrowToken>(()) }
 }
 
 /// Four numbers.
 #[derive(Clone, Copy)]
-struct Four<Q>(Q);
+struct Four(f32x4<NarrowToken>);
 
-/// Eight numbers, in two registers.
-#[derive(Clone, Copy)]
-struct Halves<Q>(Four<Q>, Four<Q>);
+/// Four integers.
+type Whole = i32x4<NarrowToken>;
 
 macro_rules! operators {
-    ($($name:ident $method:ident $operation:ident;)*) => {$(
-        impl<Q: Quad> $name for Four<Q> {
+    ($($name:ident $method:ident;)*) => {$(
+        impl $name for Four {
             type Output = Self;
             #[inline(always)]
             fn $method(self, other: Self) -> Self {
-                Four(Q::$operation(self.0, other.0))
-            }
-        }
-        impl<Q: Quad> $name for Halves<Q> {
-            type Output = Self;
-            #[inline(always)]
-            fn $method(self, other: Self) -> Self {
-                Halves($name::$method(self.0, other.0), $name::$method(self.1, other.1))
+                Four($name::$method(self.0, other.0))
             }
         }
     )*};
 }
-operators! { Add add add_f32; Sub sub sub_f32; Mul mul mul_f32; Div div div_f32; }
+operators! { Add add; Sub sub; Mul mul; Div div; }
 
-impl<Q: Quad> Neg for Four<Q> {
+impl Neg for Four {
     type Output = Self;
     #[inline(always)]
     fn neg(self) -> Self {
-        Four(Q::xor(self.0, Q::splat32(i32::MIN)))
+        Four(-self.0)
     }
 }
 
-impl<Q: Quad> Neg for Halves<Q> {
-    type Output = Self;
-    #[inline(always)]
-    fn neg(self) -> Self {
-        Halves(-self.0, -self.1)
-    }
-}
-
-impl<Q: Quad> Number for Four<Q> {
-    type Mask = Q;
+impl Number for Four {
+    type Mask = mask32x4<NarrowToken>;
 
     #[inline(always)]
     fn splat(x: f32) -> Self {
-        Four(Q::splat_f32(x))
-    }
-    #[inline(always)]
-    fn sqrt(self) -> Self {
-        Four(Q::sqrt_f32(self.0))
+        Four(f32x4::splat(token(), x))
     }
     #[inline(always)]
     fn abs(self) -> Self {
-        Four(Q::and(self.0, Q::splat32(i32::MAX)))
+        Four(self.0.abs())
     }
     #[inline(always)]
     fn min(self, other: Self) -> Self {
-        Four(Q::min_f32(self.0, other.0))
+        // What `minps` does; the minimum of other instruction sets differs for NaN.
+        if cfg!(target_arch = "x86_64") {
+            return Four(self.0.min(other.0));
+        }
+        Self::select(self.less(other), self, other)
     }
     #[inline(always)]
-    fn max(self, other: Self) -> Self {
-        Four(Q::max_f32(self.0, other.0))
+    fn less(self, other: Self) -> Self::Mask {
+        self.0.simd_lt(other.0)
     }
     #[inline(always)]
-    fn less(self, other: Self) -> Q {
-        Q::less_f32(self.0, other.0)
+    fn both(a: Self::Mask, b: Self::Mask) -> Self::Mask {
+        a & b
     }
     #[inline(always)]
-    fn both(a: Q, b: Q) -> Q {
-        Q::and(a, b)
+    fn all(mask: Self::Mask) -> bool {
+        mask.all_true()
     }
     #[inline(always)]
-    fn all(mask: Q) -> bool {
-        Q::all(mask)
-    }
-    #[inline(always)]
-    fn select(mask: Q, yes: Self, no: Self) -> Self {
-        Four(Q::select(mask, yes.0, no.0))
-    }
-    #[inline(always)]
-    fn halve_exponent(self) -> Self {
-        Four(Q::sub32(Q::splat32(HALF_EXPONENT as i32), Q::right_zeros(self.0, 1)))
-    }
-}
-
-impl<Q: Quad> Number for Halves<Q> {
-    type Mask = [Q; 2];
-
-    #[inline(always)]
-    fn splat(x: f32) -> Self {
-        Halves(Four::splat(x), Four::splat(x))
-    }
-    #[inline(always)]
-    fn sqrt(self) -> Self {
-        Halves(self.0.sqrt(), self.1.sqrt())
-    }
-    #[inline(always)]
-    fn abs(self) -> Self {
-        Halves(self.0.abs(), self.1.abs())
-    }
-    #[inline(always)]
-    fn min(self, other: Self) -> Self {
-        Halves(self.0.min(other.0), self.1.min(other.1))
-    }
-    #[inline(always)]
-    fn max(self, other: Self) -> Self {
-        Halves(self.0.max(other.0), self.1.max(other.1))
-    }
-    #[inline(always)]
-    fn less(self, other: Self) -> [Q; 2] {
-        [self.0.less(other.0), self.1.less(other.1)]
-    }
-    #[inline(always)]
-    fn both(a: [Q; 2], b: [Q; 2]) -> [Q; 2] {
-        [Q::and(a[0], b[0]), Q::and(a[1], b[1])]
-    }
-    #[inline(always)]
-    fn all(mask: [Q; 2]) -> bool {
-        Q::all(Q::and(mask[0], mask[1]))
-    }
-    #[inline(always)]
-    fn select(mask: [Q; 2], yes: Self, no: Self) -> Self {
-        Halves(Four::select(mask[0], yes.0, no.0), Four::select(mask[1], yes.1, no.1))
+    fn select(mask: Self::Mask, yes: Self, no: Self) -> Self {
+        Four(mask.select(yes.0, no.0))
     }
     #[inline(always)]
     fn halve_exponent(self) -> Self {
-        Halves(self.0.halve_exponent(), self.1.halve_exponent())
+        let half = self.0.bitcast::<u32x4<_>>() >> 1;
+        Four((u32x4::splat(token(), HALF_EXPONENT) - half).bitcast())
     }
 }
 
 /// Transposes four rows.
-#[inline(always)]
-fn turned<Q: Quad>([a, b, c, d]: [Q; 4]) -> [Q; 4] {
-    let ([ac, ac2], [bd, bd2]) = (Q::zip32(a, c), Q::zip32(b, d));
-    let ([x, y], [z, w]) = (Q::zip32(ac, bd), Q::zip32(ac2, bd2));
-    [x, y, z, w]
+macro_rules! turned {
+    ($rows:expr) => {{
+        let [a, b, c, d] = $rows;
+        let ([ac, ac2], [bd, bd2]) = ([a.zip_low(c), a.zip_high(c)], [b.zip_low(d), b.zip_high(d)]);
+        [ac.zip_low(bd), ac.zip_high(bd), ac2.zip_low(bd2), ac2.zip_high(bd2)]
+    }};
 }
 
-/// Returns the components of four vectors.
+/// Returns a quarter of a block.
 #[inline(always)]
-fn components<Q: Quad>(vectors: [Q; 4]) -> [Q; 3] {
-    let [x, y, z, _] = turned(vectors);
-    [x, y, z]
-}
-
-/// Returns a quarter of a list of sixteen, or half of one of eight.
-#[inline(always)]
-fn four<T, const N: usize>(list: &[T; N], part: usize) -> &[T; 4] {
+fn four<T>(list: &[T; BLOCK], part: usize) -> &[T; 4] {
     &list.as_chunks().0[part]
 }
 
 #[inline(always)]
-fn point<Q: Quad, P: IntegerPoint>(points: &[P], at: u32) -> Q {
+fn point<P: IntegerPoint>(points: &[P], at: u32) -> Whole {
     match P::kind(points) {
-        Points::Narrow(p) => Q::widen(&p[at as usize]),
-        Points::Wide(p) => Q::load32(&p[at as usize]),
+        Points::Narrow(p) => widened(p[at as usize]),
+        Points::Wide(p) => i32x4::simd_from(token(), p[at as usize]),
     }
 }
 
+/// Converts four integers.
 #[inline(always)]
-fn four_points<Q: Quad, P: IntegerPoint>(points: &[P], &[a, b, c, d]: &[u32; 4]) -> [Q; 3] {
-    components([point(points, a), point(points, b), point(points, c), point(points, d)])
+fn widened([a, b, c, d]: [i16; 4]) -> Whole {
+    i16x8::simd_from(token(), [a, b, c, d, 0, 0, 0, 0]).widen().0
 }
 
-#[inline(always)]
-fn four_vectors<Q: Quad>(list: &[[f32; 4]], &[a, b, c, d]: &[u32; 4]) -> [Four<Q>; 3] {
-    let vector = |at: u32| Q::load_f32(&list[at as usize]);
-    let [x, y, z] = components([vector(a), vector(b), vector(c), vector(d)]);
-    [Four(x), Four(y), Four(z)]
-}
-
-#[inline(always)]
-fn four_of_run<Q: Quad>([x, y, z]: [&[i32]; 3], at: usize) -> [Q; 3] {
-    let (x, y, z) = (&x[at..at + 4], &y[at..at + 4], &z[at..at + 4]);
-    let load = |plane: &[i32]| Q::load32(plane.first_chunk().expect("four numbers"));
-    [load(x), load(y), load(z)]
-}
-
-#[inline(always)]
-fn store_fours<Q: Quad>(v: [Four<Q>; 4], out: &mut [[f32; 4]]) {
-    let rows = turned([v[0].0, v[1].0, v[2].0, v[3].0]);
-    for (out, row) in out.iter_mut().zip(rows) {
-        Q::store_f32(row, out);
-    }
-}
-
-impl<Q: Quad> Part for Four<Q> {
+impl Part for Four {
     const PARTS: usize = BLOCK / 4;
-    type Whole = Q;
+    type Whole = Whole;
 
     #[inline(always)]
     fn load(from: &[f32; BLOCK], part: usize) -> Self {
-        Four(Q::load_f32(four(from, part)))
+        Four(f32x4::simd_from(token(), *four(from, part)))
     }
     #[inline(always)]
     fn load_i16(from: &[i16; BLOCK], part: usize) -> Self {
-        Four(Q::to_f32(Q::widen(four(from, part))))
+        Four(widened(*four(from, part)).to_float())
     }
     #[inline(always)]
-    fn points<P: IntegerPoint>(points: &[P], at: &BlockRow, part: usize) -> [Q; 3] {
-        four_points(points, four(at, part))
+    fn points<P: IntegerPoint>(points: &[P], at: &BlockRow, part: usize) -> [Whole; 3] {
+        let [a, b, c, d] = *four(at, part);
+        let rows = [point(points, a), point(points, b), point(points, c), point(points, d)];
+        let [x, y, z, _] = turned!(rows);
+        [x, y, z]
     }
     #[inline(always)]
-    fn difference(a: Q, b: Q) -> Self {
-        Four(Q::to_f32(Q::sub32(a, b)))
+    fn difference(a: Whole, b: Whole) -> Self {
+        Four((a - b).to_float())
     }
     #[inline(always)]
     fn vectors(list: &[[f32; 4]], at: &BlockRow, part: usize) -> [Self; 3] {
-        four_vectors(list, four(at, part))
+        let [a, b, c, d] = *four(at, part);
+        let vector = |at: u32| f32x4::simd_from(token(), list[at as usize]);
+        let [x, y, z, _] = turned!([vector(a), vector(b), vector(c), vector(d)]);
+        [Four(x), Four(y), Four(z)]
     }
     #[inline(always)]
-    fn run(planes: [&[i32]; 3], at: usize, part: usize) -> [Q; 3] {
-        four_of_run(planes, at + 4 * part)
+    fn run([x, y, z]: [&[i32]; 3], at: usize, part: usize) -> [Whole; 3] {
+        let at = at + 4 * part;
+        let (x, y, z) = (&x[at..at + 4], &y[at..at + 4], &z[at..at + 4]);
+        [i32x4::from_slice(token(), x), i32x4::from_slice(token(), y), i32x4::from_slice(token(), z)]
     }
     #[inline(always)]
-    fn store_run(v: [Q; 3], planes: [&mut [i32; BLOCK]; 3], part: usize) {
+    fn store_run(v: [Whole; 3], planes: [&mut [i32; BLOCK]; 3], part: usize) {
         for (plane, v) in planes.into_iter().zip(v) {
-            Q::store32(v, &mut plane.as_chunks_mut().0[part]);
+            v.store_slice(&mut plane[4 * part..4 * part + 4]);
         }
-    }
-    #[inline(always)]
-    fn store_vectors(v: [Self; 3], out: &mut [[f32; 4]; BLOCK], part: usize) {
-        store_fours([v[0], v[1], v[2], Four(Q::splat32(0))], &mut out[4 * part..4 * part + 4]);
     }
     #[inline(always)]
     fn store_fours(v: [Self; 4], out: &mut [[f32; 4]; BLOCK], part: usize) {
-        store_fours(v, &mut out[4 * part..4 * part + 4]);
-    }
-}
-
-impl<Q: Quad> Lanes for Halves<Q> {
-    type Whole = [Q; 2];
-
-    #[inline(always)]
-    fn load(from: &[f32; LANES]) -> Self {
-        Halves(Four(Q::load_f32(four(from, 0))), Four(Q::load_f32(four(from, 1))))
-    }
-    #[inline(always)]
-    fn load_i16(from: &[i16; LANES]) -> Self {
-        Halves(Four(Q::to_f32(Q::widen(four(from, 0)))), Four(Q::to_f32(Q::widen(four(from, 1)))))
-    }
-    #[inline(always)]
-    fn points<P: IntegerPoint>(points: &[P], at: &Row) -> [[Q; 2]; 3] {
-        let ([x, y, z], [x2, y2, z2]) = (four_points(points, four(at, 0)), four_points(points, four(at, 1)));
-        [[x, x2], [y, y2], [z, z2]]
-    }
-    #[inline(always)]
-    fn difference(a: [Q; 2], b: [Q; 2]) -> Self {
-        Halves(Four(Q::to_f32(Q::sub32(a[0], b[0]))), Four(Q::to_f32(Q::sub32(a[1], b[1]))))
-    }
-    #[inline(always)]
-    fn vectors(list: &[[f32; 4]], at: &Row) -> [Self; 3] {
-        let ([x, y, z], [x2, y2, z2]) = (four_vectors(list, four(at, 0)), four_vectors(list, four(at, 1)));
-        [Halves(x, x2), Halves(y, y2), Halves(z, z2)]
-    }
-    #[inline(always)]
-    fn load_vectors(list: &[[f32; 4]; LANES]) -> [Self; 3] {
-        <Self as Lanes>::vectors(list, &[0, 1, 2, 3, 4, 5, 6, 7])
-    }
-    #[inline(always)]
-    fn store_vectors(v: [Self; 3], list: &mut [[f32; 4]; LANES]) {
-        *list = Self::quaternions([v[0], v[1], v[2], Self::splat(0.0)]);
-    }
-    #[inline(always)]
-    fn whole_vectors(v: [Self; 3]) -> [[i32; 4]; LANES] {
-        let mut out = [[0; 4]; LANES];
-        let (low, high) = out.split_at_mut(4);
-        for (out, [x, y, z]) in [(low, [v[0].0, v[1].0, v[2].0]), (high, [v[0].1, v[1].1, v[2].1])] {
-            let rows = turned([Q::to_whole(x.0), Q::to_whole(y.0), Q::to_whole(z.0), Q::splat32(0)]);
-            for (out, row) in out.iter_mut().zip(rows) {
-                Q::store32(row, out);
-            }
+        let rows = turned!([v[0].0, v[1].0, v[2].0, v[3].0]);
+        for (out, row) in out[4 * part..4 * part + 4].iter_mut().zip(rows) {
+            *out = row.to_array();
         }
-        out
-    }
-    #[inline(always)]
-    fn short_vectors(v: [Self; 3]) -> [[i16; 4]; LANES] {
-        Self::whole_vectors(v).map(|v| v.map(|x| x as i16))
-    }
-    #[inline(always)]
-    fn run(planes: [&[i32]; 3], at: usize) -> [[Q; 2]; 3] {
-        let ([x, y, z], [x2, y2, z2]) = (four_of_run(planes, at), four_of_run(planes, at + 4));
-        [[x, x2], [y, y2], [z, z2]]
-    }
-    #[inline(always)]
-    fn store_run(v: [[Q; 2]; 3], planes: [&mut [i32; LANES]; 3]) {
-        for (plane, v) in planes.into_iter().zip(v) {
-            let halves = plane.as_chunks_mut().0;
-            Q::store32(v[0], &mut halves[0]);
-            Q::store32(v[1], &mut halves[1]);
-        }
-    }
-    #[inline(always)]
-    fn quaternions(v: [Self; 4]) -> [[f32; 4]; LANES] {
-        let mut out = [[0.0; 4]; LANES];
-        store_fours([v[0].0, v[1].0, v[2].0, v[3].0], &mut out[..4]);
-        store_fours([v[0].1, v[1].1, v[2].1, v[3].1], &mut out[4..]);
-        out
-    }
-    #[inline(always)]
-    fn le_i16(bytes: &[u8; 2 * LANES]) -> Self {
-        let mut words = [0; LANES];
-        for (word, two) in words.iter_mut().zip(bytes.as_chunks().0) {
-            *word = i16::from_le_bytes(*two);
-        }
-        Lanes::load_i16(&words)
-    }
-    #[inline(always)]
-    fn le_i32(bytes: &[u8; 4 * LANES]) -> Self {
-        let [low, high] = [0, 1].map(|half| Q::load8(&bytes.as_chunks().0[half]));
-        Halves(Four(Q::to_f32(low)), Four(Q::to_f32(high)))
-    }
-    #[inline(always)]
-    fn le_f32(bytes: &[u8; 4 * LANES]) -> Self {
-        let [low, high] = [0, 1].map(|half| Q::load8(&bytes.as_chunks().0[half]));
-        Halves(Four(low), Four(high))
-    }
-    #[inline(always)]
-    fn pairs(bits: u16) -> Self {
-        let bits = Q::splat32(i32::from(bits));
-        // Shifts each pair to the top of its number, and from there to the bottom.
-        let low = Q::mul32(bits, Q::load32(&[1 << 30, 1 << 28, 1 << 26, 1 << 24]));
-        let high = Q::mul32(bits, Q::load32(&[1 << 22, 1 << 20, 1 << 18, 1 << 16]));
-        let number = |x| Four(Q::to_f32(Q::right_zeros(x, 30)));
-        Halves(number(low), number(high))
-    }
-    #[inline(always)]
-    fn fields<const ROWS: usize>(
-        bytes: &[u8],
-        at: [usize; 2],
-        first: usize,
-        codes: [u32; ROWS],
-        widths: &Widths,
-    ) -> [[Self; 2]; ROWS] {
-        let mut out = [[Self::splat(0.0); 2]; ROWS];
-        // By row and half: the first bit; and for each field the bits before it there, and its mask.
-        let mut starts = [[0; 2]; ROWS];
-        let mut before = [[[0i32; 4]; 2]; ROWS];
-        let mut masks = [[[0i32; 4]; 2]; ROWS];
-        let mut end = first;
-        for row in 0..ROWS {
-            for half in 0..2 {
-                starts[row][half] = end;
-                for l in 0..4 {
-                    let width = widths.get(codes[row] >> (16 * half + 4 * l));
-                    before[row][half][l] = (end - starts[row][half] / 8 * 8) as i32;
-                    masks[row][half][l] = (1 << width) - 1;
-                    end += width;
-                }
-            }
-        }
-        if !room(bytes, at, end) {
-            return out;
-        }
-        for row in 0..ROWS {
-            let places = [Places::<Q>::new(&before[row][0]), Places::<Q>::new(&before[row][1])];
-            let masks = [Q::load32(&masks[row][0]), Q::load32(&masks[row][1])];
-            for (s, out) in out[row].iter_mut().enumerate() {
-                let half = |h: usize| {
-                    let window = &bytes[at[s] + starts[row][h] / 8..][..16];
-                    let fields = places[h].fields(window.first_chunk().expect("16 bytes"));
-                    // Minus half the range, which is 0 for width 0.
-                    let half = Q::sub32(masks[h], Q::right_zeros(masks[h], 1));
-                    Four(Q::to_f32(Q::sub32(Q::and(fields, masks[h]), half)))
-                };
-                *out = Halves(half(0), half(1));
-            }
-        }
-        out
-    }
-}
-
-/// The positions of four fields in sixteen bytes.
-#[derive(Clone, Copy)]
-struct Places<Q> {
-    bytes: Q,
-    factors: Q,
-}
-
-impl<Q: Quad> Places<Q> {
-    /// Computes the positions from the number of bits before each field.
-    #[inline(always)]
-    fn new(before: &[i32; 4]) -> Places<Q> {
-        let bits = Q::load32(before);
-        let byte = Q::mul32(Q::right_zeros(bits, 3), Q::splat32(0x0101_0101));
-        // A field that begins at bit s of its byte is moved to bit 7 by multiplying with 2^(7 − s).
-        let powers = Q::load8(&[128, 64, 32, 16, 8, 4, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
-        let factors = Q::look_up(powers, Q::and(bits, Q::splat32(7)));
-        Places { bytes: Q::add32(byte, Q::splat32(0x0302_0100)), factors: Q::and(factors, Q::splat32(0xFF)) }
-    }
-
-    /// Returns at least 25 bits of each field.
-    #[inline(always)]
-    fn fields(self, window: &[u8; 16]) -> Q {
-        Q::right_zeros(Q::mul32(Q::look_up(Q::load8(window), self.bytes), self.factors), 7)
     }
 }

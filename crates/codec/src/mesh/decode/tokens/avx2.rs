@@ -11,12 +11,145 @@
 
 #![allow(unsafe_code)]
 
-use crate::mesh::decode::unit::CodedTokens;
+use super::Input;
+use crate::mesh::blocks::BLOCK;
+use crate::mesh::contexts::QUARTER_BITS;
+use crate::mesh::decode::kernel::{self, Arguments, BlockContext, PointBlock, ResidualBlocks};
+use crate::mesh::decode::unit::{CodedTokens, UnitResiduals};
+use crate::mesh::pack::avx2::PackedStream;
+use crate::mesh::registers::Register;
 use crate::mesh::registers::avx2::{
     BlockResiduals, Padded, REFILL_INDICES, TOKEN_BITS, VERTEX_ORDER, load_i16x16, residual_index,
 };
+use crate::mesh::table_sets::SlotTables;
 use crate::mesh::token::{self, BitReader, ESCAPE};
+use crate::simd::isa;
+use fearless_simd::i16x16;
+use fearless_simd::prelude::*;
+use fearless_simd::x86::Avx2;
 use std::arch::x86_64::*;
+
+/// Decodes a bundle. Tokens need tables with slots.
+pub(in crate::mesh::decode) fn decode(isa: isa::Avx2, arguments: Arguments<i16>, source: &mut UnitResiduals) {
+    let simd = isa.token();
+    let tables = arguments.s.tables.slot_tables();
+    simd.vectorize(
+        #[inline(always)]
+        || {
+            let input = match (&*source, tables) {
+                // SAFETY: the token proves that AVX2 is available.
+                (UnitResiduals::Tokens(t), Some(tables)) => Input::Tokens((unsafe { TokenStream::new(t) }, tables)),
+                (UnitResiduals::Packed(p), _) => Input::Packed(PackedStream::new(p)),
+                _ => Input::Zero,
+            };
+            let mut residuals = Residuals(input);
+            kernel::decode::<i16x16<Avx2>, _>(simd, arguments, &mut residuals);
+            match (&residuals.0, source) {
+                // SAFETY: as above.
+                (Input::Tokens((stream, _)), UnitResiduals::Tokens(t)) => unsafe { stream.put_back(t) },
+                (Input::Packed(fields), UnitResiduals::Packed(p)) => fields.put_back(p),
+                _ => {}
+            }
+        },
+    );
+}
+
+/// Created in [`decode`] only, where AVX2 is available.
+struct Residuals<'a, 't>(Input<(TokenStream<'a>, &'t SlotTables), PackedStream<'a>>);
+
+impl ResidualBlocks<i16x16<Avx2>> for Residuals<'_, '_> {
+    #[inline(always)]
+    fn next_block(&mut self, block: &BlockContext<i16x16<Avx2>>) -> Option<[i16x16<Avx2>; BLOCK / 4]> {
+        let simd = block.predicted[0].token();
+        // SAFETY: AVX2 is available, and contexts are those of the tables.
+        let residuals = unsafe {
+            match &mut self.0 {
+                Input::Zero => return None,
+                Input::Packed(fields) => fields.block(block.count)?,
+                Input::Tokens((stream, tables)) => {
+                    let directory = tables.contexts.directory[block.layer].as_ptr().cast();
+                    let contexts = contexts(directory, block.root, *block.predicted, block.references);
+                    stream.block(tables.slots.as_ptr().cast(), contexts, active(block.count))?
+                }
+            }
+        };
+        // SAFETY: as above.
+        Some(unsafe { vectors(simd, residuals) })
+    }
+}
+
+/// Returns vectors with their magnitudes.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+fn vectors(simd: Avx2, BlockResiduals { x, y, z }: BlockResiduals) -> [i16x16<Avx2>; BLOCK / 4] {
+    let size = _mm256_adds_epu16(_mm256_adds_epu16(_mm256_abs_epi16(x), _mm256_abs_epi16(y)), _mm256_abs_epi16(z));
+    let size = _mm256_min_epu16(size, _mm256_set1_epi16(4095));
+    let xy = [_mm256_unpacklo_epi16(x, y), _mm256_unpackhi_epi16(x, y)];
+    let zm = [_mm256_unpacklo_epi16(z, size), _mm256_unpackhi_epi16(z, size)];
+    [
+        _mm256_unpacklo_epi32(xy[0], zm[0]).simd_into(simd),
+        _mm256_unpackhi_epi32(xy[0], zm[0]).simd_into(simd),
+        _mm256_unpacklo_epi32(xy[1], zm[1]).simd_into(simd),
+        _mm256_unpackhi_epi32(xy[1], zm[1]).simd_into(simd),
+    ]
+}
+
+/// Returns masks of the first `count` of 16 vertices.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+fn active(count: usize) -> [__m256i; 2] {
+    let count = _mm256_set1_epi32(count.min(BLOCK) as i32);
+    let first = _mm256_setr_epi32(0, 1, 4, 5, 2, 3, 6, 7);
+    let second = _mm256_add_epi32(first, _mm256_set1_epi32(8));
+    [_mm256_cmpgt_epi32(count, first), _mm256_cmpgt_epi32(count, second)]
+}
+
+/// Returns the directory entries, table and shift, of a block. The class of a sum is given by the leading bits
+/// of the sum as a float.
+#[inline]
+#[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
+unsafe fn contexts(
+    directory: *const i32,
+    root: bool,
+    predicted: [i16x16<Avx2>; BLOCK / 4],
+    [a, b]: [&PointBlock<i16>; 2],
+) -> [__m256i; 2] {
+    let simd = predicted[0].token();
+    let past = |quad: usize| {
+        let (a, b) = (i16x16::load(simd, &a[4 * quad..]), i16x16::load(simd, &b[4 * quad..]));
+        _mm256_max_epi16(_mm256_max_epi16(a.into(), b.into()), _mm256_setzero_si256())
+    };
+    let past = [fourths(past(0), past(1)), fourths(past(2), past(3))];
+    let p = predicted;
+    let near = match root {
+        false => [fourths(p[0].into(), p[1].into()), fourths(p[2].into(), p[3].into())],
+        true => [_mm256_slli_epi32::<2>(past[0]), _mm256_slli_epi32::<2>(past[1])],
+    };
+    let classes = _mm256_setr_epi8(
+        0, 1, 1, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 4, 4, 4, //
+        0, 1, 1, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 4, 4, 4,
+    );
+    let entries = |near: __m256i, past: __m256i| {
+        let past = _mm256_min_epi32(past, _mm256_set1_epi32(15));
+        let past = _mm256_shuffle_epi8(classes, past);
+        let near = _mm256_sub_ps(_mm256_cvtepi32_ps(near), _mm256_set1_ps(0.5));
+        let near = _mm256_castps_si256(_mm256_max_ps(near, _mm256_set1_ps(0.25)));
+        let near = _mm256_srli_epi32::<18>(_mm256_sub_epi32(near, _mm256_set1_epi32(QUARTER_BITS)));
+        let index = _mm256_or_si256(_mm256_and_si256(near, _mm256_set1_epi32(!7)), past);
+        // SAFETY: sums are below 2^17, so the index is below 80 · 8.
+        unsafe { _mm256_i32gather_epi32::<4>(directory, index) }
+    };
+    [entries(near[0], past[0]), entries(near[1], past[1])]
+}
+
+/// Returns the fourth components of eight vectors, in the order of `VERTEX_ORDER`.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn fourths(a: __m256i, b: __m256i) -> __m256i {
+    let (a, b) = (_mm256_castsi256_ps(a), _mm256_castsi256_ps(b));
+    let both = _mm256_castps_si256(_mm256_shuffle_ps::<0xDD>(a, b));
+    _mm256_srli_epi32::<16>(both)
+}
 
 /// The lanes, words and raw bits of an access unit.
 pub(in crate::mesh::decode) struct TokenStream<'a> {

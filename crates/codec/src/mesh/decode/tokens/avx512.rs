@@ -9,14 +9,180 @@
 
 #![allow(unsafe_code)]
 
+use super::Input;
 use crate::entropy::rans::LANES;
 use crate::mesh::blocks::BLOCK;
 use crate::mesh::contexts::{ByteLookup, QUARTER_BITS, REFERENCE_CLASS_LIMIT};
-use crate::mesh::decode::unit::CodedTokens;
+use crate::mesh::decode::kernel::{self, Arguments, BlockContext, PointBlock, ResidualBlocks};
+use crate::mesh::decode::unit::{CodedTokens, UnitResiduals};
+use crate::mesh::pack::avx512::PackedStream;
+use crate::mesh::registers::Register;
 use crate::mesh::registers::avx2::{Padded, TOKEN_BITS};
-use crate::mesh::registers::avx512::{Vectors, kernel};
+use crate::mesh::registers::avx512::{Vectors, kernel, long_transposed};
+use crate::mesh::table_sets::DecodingTables;
 use crate::mesh::token::{self, BitReader, ESCAPE};
+use crate::simd::isa;
+use fearless_simd::prelude::*;
+use fearless_simd::x86::Avx512;
+use fearless_simd::{i16x32, i32x16};
 use std::arch::x86_64::*;
+
+/// The tables of tokens, in the layouts that this decoder needs.
+#[derive(Clone, Copy)]
+pub(in crate::mesh::decode) struct TokenTables<'a> {
+    lookup: &'a ByteLookup,
+    slots: *const i32,
+}
+
+impl<'a> TokenTables<'a> {
+    /// Returns `None` if there are too many tables.
+    pub(in crate::mesh::decode) fn new(tables: &'a DecodingTables) -> Option<TokenTables<'a>> {
+        let ready = tables.slot_tables()?;
+        Some(TokenTables { lookup: ready.contexts.lookup.as_deref()?, slots: ready.slots.as_ptr().cast() })
+    }
+}
+
+/// Decodes a bundle of 16-bit positions. Tokens need tables.
+pub(in crate::mesh::decode) fn decode(isa: isa::Avx512, arguments: Arguments<i16>, source: &mut UnitResiduals) {
+    let simd = isa.token();
+    let tables = TokenTables::new(&arguments.s.tables);
+    simd.vectorize(
+        #[inline(always)]
+        || {
+            let input = match (&*source, tables) {
+                // SAFETY: the token proves that AVX-512 is available.
+                (UnitResiduals::Tokens(t), Some(tables)) => Input::Tokens((unsafe { TokenStream::new(t) }, tables)),
+                (UnitResiduals::Packed(p), _) => Input::Packed(PackedStream::new(p)),
+                _ => Input::Zero,
+            };
+            let mut residuals = Residuals(input);
+            kernel::decode::<i16x32<Avx512>, _>(simd, arguments, &mut residuals);
+            match (&residuals.0, source) {
+                // SAFETY: as above.
+                (Input::Tokens((stream, _)), UnitResiduals::Tokens(t)) => unsafe { stream.put_back(t) },
+                (Input::Packed(fields), UnitResiduals::Packed(p)) => fields.put_back(p),
+                _ => {}
+            }
+        },
+    );
+}
+
+/// Decodes a bundle of 32-bit positions with tokens.
+pub(in crate::mesh::decode) fn decode_long(
+    isa: isa::Avx512,
+    arguments: Arguments<i32>,
+    tables: TokenTables,
+    tokens: &mut CodedTokens,
+) {
+    let simd = isa.token();
+    simd.vectorize(
+        #[inline(always)]
+        || {
+            // SAFETY: the token proves that AVX-512 is available.
+            let mut residuals = LongResiduals { stream: unsafe { TokenStream::new(tokens) }, tables };
+            kernel::decode::<i32x16<Avx512>, _>(simd, arguments, &mut residuals);
+            // SAFETY: as above.
+            unsafe { residuals.stream.put_back(tokens) };
+        },
+    );
+}
+
+/// Created in [`decode`] only, where AVX-512 is available.
+struct Residuals<'a, 't>(Input<(TokenStream<'a>, TokenTables<'t>), PackedStream<'a>>);
+
+impl ResidualBlocks<i16x32<Avx512>> for Residuals<'_, '_> {
+    #[inline(always)]
+    fn next_block(&mut self, block: &BlockContext<i16x32<Avx512>>) -> Option<[i16x32<Avx512>; 2]> {
+        let simd = block.predicted[0].token();
+        let active = ((1u32 << block.count) - 1) as u16;
+        // SAFETY: AVX-512 is available, and contexts are those of the tables.
+        let [low, high] = unsafe {
+            match &mut self.0 {
+                Input::Zero => return None,
+                Input::Packed(fields) => match fields.next() {
+                    true => fields.block(active),
+                    false => return None,
+                },
+                Input::Tokens((stream, tables)) => {
+                    let [near, past] = magnitudes(block.root, *block.predicted, block.references);
+                    let context = TablesAndShifts::new(tables.lookup, block.layer, near, past);
+                    stream.block(tables.lookup, tables.slots, context, active)?
+                }
+            }
+        };
+        Some([low.simd_into(simd), high.simd_into(simd)])
+    }
+}
+
+kernel! {
+/// Returns the sums of the neighbours' magnitudes, and the larger magnitude of two references.
+fn magnitudes(root: bool, [p, q]: [i16x32<Avx512>; 2], [a, b]: [&PointBlock<i16>; 2]) -> [__m512i; 2] {
+    let simd = p.token();
+    let larger = |h: usize| {
+        let (a, b) = (i16x32::load(simd, &a[8 * h..]), i16x32::load(simd, &b[8 * h..]));
+        _mm512_max_epi16(a.into(), b.into())
+    };
+    let past = _mm512_max_epi32(fourths([larger(0), larger(1)]), _mm512_setzero_si512());
+    let near = match root {
+        true => _mm512_slli_epi32::<2>(past),
+        false => fourths([p.into(), q.into()]),
+    };
+    [near, past]
+}
+}
+
+kernel! {
+/// Returns the fourth components of 16 vectors.
+fn fourths([a, b]: Vectors) -> __m512i {
+    let odd = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+    _mm512_srai_epi32::<16>(_mm512_permutex2var_epi32(a, odd, b))
+}
+}
+
+/// Created in [`decode_long`] only, where AVX-512 is available.
+struct LongResiduals<'a, 't> {
+    stream: TokenStream<'a>,
+    tables: TokenTables<'t>,
+}
+
+impl ResidualBlocks<i32x16<Avx512>> for LongResiduals<'_, '_> {
+    #[inline(always)]
+    fn next_block(&mut self, block: &BlockContext<i32x16<Avx512>>) -> Option<[i32x16<Avx512>; 4]> {
+        let simd = block.predicted[0].token();
+        let [near, past] = kernel::magnitudes(block);
+        let active = ((1u32 << block.count) - 1) as u16;
+        let (near, past) = (i32x16::simd_from(simd, near), i32x16::simd_from(simd, past));
+        // SAFETY: AVX-512 is available, and contexts are those of the tables.
+        let vectors = unsafe {
+            // A damaged file may give any value here, so negative ones are set to 0.
+            let (near, past) = (near.max(0).into(), past.max(0).into());
+            let context = TablesAndShifts::new(self.tables.lookup, block.layer, near, past);
+            long_vectors(self.stream.axes_block(self.tables.lookup, self.tables.slots, context, active)?)
+        };
+        let [a, b, c, d] = vectors;
+        Some([a.simd_into(simd), b.simd_into(simd), c.simd_into(simd), d.simd_into(simd)])
+    }
+}
+
+kernel! {
+/// Returns vectors with their magnitudes.
+fn long_vectors([x, y, z]: [__m512i; 3]) -> [__m512i; 4] {
+    // Sums that overflow are negative as signed numbers, and large as unsigned ones.
+    let size = _mm512_add_epi32(_mm512_abs_epi32(x), _mm512_abs_epi32(y));
+    let size = _mm512_min_epu32(size, _mm512_set1_epi32(1 << 30));
+    let size = _mm512_add_epi32(size, _mm512_min_epu32(_mm512_abs_epi32(z), _mm512_set1_epi32(1 << 30)));
+    let w = _mm512_min_epu32(size, _mm512_set1_epi32(4095));
+    let (xy, zw) = (_mm512_unpacklo_epi32(x, y), _mm512_unpacklo_epi32(z, w));
+    let (xy2, zw2) = (_mm512_unpackhi_epi32(x, y), _mm512_unpackhi_epi32(z, w));
+    // Row i has the vectors i, i + 4, i + 8, i + 12.
+    long_transposed([
+        _mm512_unpacklo_epi64(xy, zw),
+        _mm512_unpackhi_epi64(xy, zw),
+        _mm512_unpacklo_epi64(xy2, zw2),
+        _mm512_unpackhi_epi64(xy2, zw2),
+    ])
+}
+}
 
 /// The mask of the low bytes of double words.
 const LOW_BYTES: __mmask64 = 0x1111_1111_1111_1111;
@@ -160,8 +326,8 @@ impl<'a> TokenStream<'a> {
     }
     }
 
-    kernel! {
     /// Decodes the tokens of a block from its contexts.
+    #[inline(always)]
     unsafe fn block_tokens(
         &mut self,
         lookup: &ByteLookup,
@@ -183,10 +349,9 @@ impl<'a> TokenStream<'a> {
             }
         }
     }
-    }
 
-    kernel! {
     /// Decodes the residuals of a block; `None` if all are zero.
+    #[inline(always)]
     pub(in crate::mesh::decode) unsafe fn block(
         &mut self,
         lookup: &ByteLookup,
@@ -206,10 +371,9 @@ impl<'a> TokenStream<'a> {
             }
         }
     }
-    }
 
-    kernel! {
     /// Decodes the residuals of a block by axis, with up to 32 bits; `None` if all are zero.
+    #[inline(always)]
     pub(in crate::mesh::decode) unsafe fn axes_block(
         &mut self,
         lookup: &ByteLookup,
@@ -228,7 +392,6 @@ impl<'a> TokenStream<'a> {
                 RawBitsKind::Shifted => Some(self.axes::<true>(tokens, shifts, active)),
             }
         }
-    }
     }
 
     kernel! {

@@ -8,11 +8,101 @@
 //!   gives the axis's value, in its place in the vector, and its magnitude; the entries of three axes are
 //!   added.
 
+use super::Input;
 use crate::entropy::rans::{LANES, Slots, TOTAL};
-use crate::mesh::blocks::{BLOCK, NarrowBlock};
-use crate::mesh::contexts::DIRECTORY_ENTRIES;
-use crate::mesh::decode::unit::CodedTokens;
+use crate::mesh::blocks::BLOCK;
+use crate::mesh::contexts::{DIRECTORY_ENTRIES, QUARTER_BITS};
+use crate::mesh::decode::kernel::{self, Arguments, BlockContext, PointBlock, ResidualBlocks};
+use crate::mesh::decode::unit::{CodedTokens, UnitResiduals};
+use crate::mesh::pack::narrow::PackedStream;
+use crate::mesh::registers::Register;
+use crate::mesh::table_sets::SlotTables;
 use crate::mesh::token::{self, BitReader, ESCAPE};
+use crate::simd::isa::Narrow;
+use fearless_simd::prelude::*;
+use fearless_simd::{i16x8, i32x4, u8x16};
+
+/// Decodes a bundle. Tokens need tables with slots.
+pub(in crate::mesh::decode) fn decode(narrow: Narrow, arguments: Arguments<i16>, source: &mut UnitResiduals) {
+    let simd = narrow.token();
+    let tables = arguments.s.tables.slot_tables();
+    simd.vectorize(
+        #[inline(always)]
+        || {
+            let input = match &*source {
+                UnitResiduals::Tokens(t) => Input::Tokens(TokenStream::new(t)),
+                UnitResiduals::Packed(p) => Input::Packed(PackedStream::new(p)),
+                UnitResiduals::Zero => Input::Zero,
+            };
+            let mut residuals = Residuals { input, tables };
+            kernel::decode::<i16x8<_>, _>(simd, arguments, &mut residuals);
+            match (&residuals.input, source) {
+                (Input::Tokens(stream), UnitResiduals::Tokens(t)) => stream.put_back(t),
+                (Input::Packed(fields), UnitResiduals::Packed(p)) => fields.put_back(p),
+                _ => {}
+            }
+        },
+    );
+}
+
+struct Residuals<'a, 't> {
+    input: Input<TokenStream<'a>, PackedStream<'a>>,
+    tables: Option<&'t SlotTables>,
+}
+
+impl<S: Simd> ResidualBlocks<i16x8<S>> for Residuals<'_, '_> {
+    #[inline(always)]
+    fn next_block(&mut self, block: &BlockContext<i16x8<S>>) -> Option<[i16x8<S>; BLOCK / 2]> {
+        let simd = block.predicted[0].token();
+        let q = match (&mut self.input, self.tables) {
+            (Input::Packed(fields), _) => fields.block(simd, block.count)?,
+            (Input::Tokens(stream), Some(tables)) => {
+                let directory = &tables.contexts.directory[block.layer];
+                stream.block(&tables.slots, directory, &contexts(block), block.count)
+            }
+            _ => return None,
+        };
+        let mut out = i16x8::zeros(simd);
+        for (i, out) in out.iter_mut().enumerate() {
+            *out = i16x8::load(simd, &q[2 * i..]);
+        }
+        Some(out)
+    }
+}
+
+/// Returns the indices of a block's contexts in the directory.
+#[inline(always)]
+fn contexts<S: Simd>(block: &BlockContext<i16x8<S>>) -> [i32; BLOCK] {
+    let simd = block.predicted[0].token();
+    let [a, b] = block.references;
+    let mut out = [0; BLOCK];
+    for (j, out) in out.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+        let load = |list: &PointBlock<i16>, i: usize| i16x8::load(simd, &list[4 * j + 2 * i..]);
+        let past = [load(a, 0).max(load(b, 0)).max(0), load(a, 1).max(load(b, 1)).max(0)];
+        let past = fourths(past[0], past[1]);
+        let near = match block.root {
+            true => past << 2,
+            false => fourths(block.predicted[2 * j], block.predicted[2 * j + 1]),
+        };
+        let past = past.min(15).bitcast::<u8x16<S>>();
+        let past = u8x16::simd_from(simd, CLASSES).swizzle_dyn_within_blocks(past).bitcast::<i32x4<S>>();
+        let near = (near.to_float::<fearless_simd::f32x4<S>>() - 0.5).max(0.25).bitcast::<i32x4<S>>();
+        let near = ((near - QUARTER_BITS) >> 18) & (!7 & (DIRECTORY_ENTRIES as i32 - 1));
+        *out = (near | past).to_array();
+    }
+    out
+}
+
+/// Returns the fourth components of four vectors, without their signs.
+#[inline(always)]
+fn fourths<S: Simd>(a: i16x8<S>, b: i16x8<S>) -> i32x4<S> {
+    let odd = a.bitcast::<i32x4<S>>().unzip_high(b.bitcast::<i32x4<S>>());
+    (odd.bitcast::<fearless_simd::u32x4<S>>() >> 16).bitcast()
+}
+
+/// The class of the references by magnitude, at most 15. The other bytes of the lookup index are zero and
+/// give class 0.
+const CLASSES: [u8; 16] = [0, 1, 1, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 4, 4, 4];
 
 /// The lanes, words and raw bits of an access unit.
 pub(in crate::mesh::decode) struct TokenStream<'a> {
@@ -41,7 +131,7 @@ impl<'a> TokenStream<'a> {
         directory: &[u32; DIRECTORY_ENTRIES],
         contexts: &[i32; BLOCK],
         count: usize,
-    ) -> NarrowBlock {
+    ) -> PointBlock<i16> {
         let slots = slots.as_flattened();
         let words = self.next_words();
         let mut taken = 0;
@@ -62,7 +152,7 @@ impl<'a> TokenStream<'a> {
             };
         }
         self.next += taken;
-        bytemuck::cast(out)
+        out
     }
 
     /// Loads all words that a block can take; zeros beyond the end.
