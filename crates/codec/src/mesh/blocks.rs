@@ -11,6 +11,9 @@ pub const BUNDLE: usize = MAX_UNIT_FRAMES;
 /// The number of vertices per block.
 pub const BLOCK: usize = 16;
 
+/// The vectors of a block of one frame.
+pub(in crate::mesh) type PointBlock<N> = [[N; 4]; BLOCK];
+
 /// Returns the blocks of a level that has the vertices `range`; the last block may be shorter.
 pub fn blocks(range: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     let end = range.end;

@@ -33,7 +33,6 @@ pub mod height;
 pub mod hierarchy;
 pub mod normals;
 pub mod pack;
-#[cfg(target_arch = "x86_64")]
 mod registers;
 pub mod rig;
 pub mod skin;

@@ -80,17 +80,17 @@ macro_rules! fixed_point {
     )*};
 }
 fixed_point! {
-    i16, i32, 31_000, Narrow, floats_of_words;
-    i32, i64, (1 << 24) - 4096, Wide, floats_of_longs;
+    i16, i32, 31_000, Narrow, floats_of_narrow;
+    i32, i64, (1 << 24) - 4096, Wide, floats_of_wide;
 }
 
 #[inline(always)]
-fn floats_of_words<S: Simd>(simd: S, [x, y, z, w]: [i16; 4]) -> f32x4<S> {
+fn floats_of_narrow<S: Simd>(simd: S, [x, y, z, w]: [i16; 4]) -> f32x4<S> {
     i16x8::simd_from(simd, [x, y, z, w, 0, 0, 0, 0]).widen().0.to_float()
 }
 
 #[inline(always)]
-fn floats_of_longs<S: Simd>(simd: S, vector: [i32; 4]) -> f32x4<S> {
+fn floats_of_wide<S: Simd>(simd: S, vector: [i32; 4]) -> f32x4<S> {
     i32x4::simd_from(simd, vector).to_float()
 }
 

@@ -1,5 +1,5 @@
-//! The instruction set of this machine, and kernels that are written once for all of them, with the vectors of
-//! `fearless_simd`.
+//! The instruction set of this machine, and kernels that are written once for all of them, with the vectors
+//! of `fearless_simd`.
 
 pub(crate) mod doubles;
 pub mod isa;

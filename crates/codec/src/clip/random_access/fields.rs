@@ -35,9 +35,9 @@ fn widths<S: Doubles, const ROWS: usize>(simd: S, codes: [u32; ROWS]) -> [u64; 4
 /// The bytes behind the fields that are read with them.
 const MARGIN: usize = 32;
 
-/// Reads rows of eight bit fields, minus half their range, adjacent from bit `first` on; once after byte `at[0]`
-/// and once after byte `at[1]` of `bytes`. The codes of four bits give the width of each field; all are zeros if
-/// `bytes` ends less than 32 bytes after the fields.
+/// Reads rows of eight bit fields, minus half their range, adjacent from bit `first` on; once after byte
+/// `at[0]` and once after byte `at[1]` of `bytes`. The codes of four bits give the width of each field; all
+/// are zeros if `bytes` ends less than 32 bytes after the fields.
 #[inline(always)]
 pub(super) fn fields<S: Doubles, const ROWS: usize>(
     simd: S,

@@ -2,11 +2,9 @@
 //! eight ([`Real`]): a pose is computed eight sub-tracks at a time, a joint by itself, with the
 //! same bits.
 
-use super::form::{
-    RandomAccess, SEGMENT_SAMPLES, SubTrackBlock, TAIL_BYTES, UNIT_FACTOR, chunk, word,
-};
-use crate::clip::streamed::SubTrackKind;
 use super::fields::{self, field};
+use super::form::{RandomAccess, SEGMENT_SAMPLES, SubTrackBlock, TAIL_BYTES, UNIT_FACTOR, chunk, word};
+use crate::clip::streamed::SubTrackKind;
 use crate::simd::doubles::{Doubles, LANES};
 use crate::simd::isa::Isa;
 use crate::simd::lanes::{self, plus, times};
@@ -517,7 +515,12 @@ impl<const N: usize> Constants<f32> for OneOf<'_, N> {
 /// in the first three components. Origins are as stored; the last number of a free rotation is the index of
 /// the largest component.
 #[inline(always)]
-fn value<N: Real<f32>>(kind: SubTrackKind, k: [N; 3], origin: [N; 4], constants: &impl Constants<N>) -> [N; 4] {
+fn value<N: Real<f32>>(
+    kind: SubTrackKind,
+    k: [N; 3],
+    origin: [N; 4],
+    constants: &impl Constants<N>,
+) -> [N; 4] {
     match kind {
         SubTrackKind::Free => {
             let y = times(constants.three(0), k[0]);

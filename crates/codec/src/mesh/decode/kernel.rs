@@ -1,5 +1,5 @@
-//! Decodes a bundle in registers, with the same results as [`super::bundle::decode_scalar`]. It is written once
-//! for all instruction sets, and for both widths of components.
+//! Decodes a bundle in registers, with the same results as [`super::bundle::decode_scalar`]. It is written
+//! once for all instruction sets, and for both widths of components.
 //!
 //! * **Prediction over the surface**: the innovations of a vertex in the frames of the bundle lie side by
 //!   side, so one load is a neighbour in several frames. The multiplication by weights also sums the
@@ -12,16 +12,13 @@ use super::bundle::{Bundle, ReferenceFrame};
 use super::neighbour_plan::NeighbourPlan;
 use super::static_part::StaticPart;
 use super::unit::{DecodedPoint, UnitBody, UnitResiduals};
-use crate::mesh::blocks::{BLOCK, BUNDLE, blocks, scratch_len};
+use crate::mesh::blocks::{BLOCK, BUNDLE, PointBlock, blocks, scratch_len};
 use crate::mesh::registers::Register;
 use crate::mesh::table_sets::DecodingTables;
 use crate::mesh::{tables, token};
 use crate::quantize::fixed_point::FixedPoint;
 use crate::schedule::MAX_REFERENCES;
 use fearless_simd::Simd;
-
-/// A block of one frame in memory.
-pub(in crate::mesh) type PointBlock<N> = [DecodedPoint<N>; BLOCK];
 
 /// A block of one frame whose residuals are wanted, with the values that their contexts depend on.
 pub(in crate::mesh) struct BlockContext<'a, R: Register> {
@@ -83,8 +80,13 @@ impl<R: Register<Number = i32>> ResidualBlocks<R> for ScalarResiduals<'_, '_> {
         };
         let mut rows = [[0; 4]; BLOCK];
         for (i, row) in rows.iter_mut().enumerate().take(block.count) {
-            let context =
-                || tables::context(block.layer, tables::neighbour_class(near[i]), tables::reference_class(past[i]));
+            let context = || {
+                tables::context(
+                    block.layer,
+                    tables::neighbour_class(near[i]),
+                    tables::reference_class(past[i]),
+                )
+            };
             let q = self.body.next_residual::<i32>(self.tables, block.first_vertex + i, context);
             *row = [q[0], q[1], q[2], token::magnitude(q)];
         }
@@ -149,7 +151,7 @@ pub(super) fn decode<R: Register, B: ResidualBlocks<R>>(
         frames: out.len().min(BUNDLE),
         steps: [R::zero(simd); BUNDLE],
         coefficients: [R::weights(simd, [0; 4]); BUNDLE],
-        ends: [[Default::default(); BLOCK]; MAX_REFERENCES + 1],
+        tails: [[Default::default(); BLOCK]; MAX_REFERENCES + 1],
     };
     for (weights, head) in kernel.coefficients.iter_mut().zip(bundle.heads) {
         *weights = R::weights(simd, head.coefficients);
@@ -174,7 +176,7 @@ struct Kernel<'a, R: Register> {
     steps: [R; BUNDLE],
     coefficients: [R::Weights; BUNDLE],
     /// Copies of the references and of the frame for the last block, if it is not whole.
-    ends: [PointBlock<R::Number>; MAX_REFERENCES + 1],
+    tails: [PointBlock<R::Number>; MAX_REFERENCES + 1],
 }
 
 /// A block of a level.
@@ -195,7 +197,8 @@ impl<R: Register> Kernel<'_, R> {
         out: &mut [&mut [DecodedPoint<R::Number>]],
         innovations: &mut [DecodedPoint<R::Number>],
     ) {
-        // The room for frames side by side. Key frames are alone; most other units have seven or eight frames.
+        // The room for frames side by side. Key frames are alone; most other units have seven or eight
+        // frames.
         let stride = match self.frames {
             1 => 1,
             2 if R::VECTORS == 2 => 2,
@@ -219,8 +222,12 @@ impl<R: Register> Kernel<'_, R> {
                 match (level, stride) {
                     (0, _) => predicted = [R::zeros(self.simd); BUNDLE],
                     (_, 1) => self.predict_one(start, &rho, innovations, &mut predicted[0]),
-                    (_, 2) if R::VECTORS == 2 => self.predict::<2, 1>(start, &rho, innovations, &mut predicted),
-                    (_, 4) if R::VECTORS == 4 => self.predict::<4, 1>(start, &rho, innovations, &mut predicted),
+                    (_, 2) if R::VECTORS == 2 => {
+                        self.predict::<2, 1>(start, &rho, innovations, &mut predicted)
+                    }
+                    (_, 4) if R::VECTORS == 4 => {
+                        self.predict::<4, 1>(start, &rho, innovations, &mut predicted)
+                    }
                     _ => match R::VECTORS {
                         1 => self.predict::<BUNDLE, BUNDLE>(start, &rho, innovations, &mut predicted),
                         2 => self.predict::<BUNDLE, 4>(start, &rho, innovations, &mut predicted),
@@ -301,10 +308,7 @@ impl<R: Register> Kernel<'_, R> {
                             R::load(self.simd, &c[at..]),
                             R::load(self.simd, &d[at..]),
                         ];
-                        let rho = match &rho {
-                            Some(rho) => Some(rho[part]),
-                            None => None,
-                        };
+                        let rho = rho.as_ref().map(|rho| rho[part]);
                         parts[part] = R::weigh(rows, weights, rho);
                     }
                     parts
@@ -333,10 +337,10 @@ impl<R: Register> Kernel<'_, R> {
     ) {
         let near = [0, 1, 2, 3].map(|k| block_entries(&self.plan.neighbours[k], start));
         let weights = block_entries(&self.plan.weights, start);
-        let rho = match rho {
-            Some(rho) => Some(R::rho(self.simd, rho, 0)),
-            None => None,
-        };
+        let rho = rho.as_ref().map(
+            #[inline(always)]
+            |rho| R::rho(self.simd, rho, 0),
+        );
         for (i, out) in out.as_mut().iter_mut().enumerate() {
             let at = R::VECTORS * i;
             let rows = [
@@ -360,12 +364,12 @@ impl<R: Register> Kernel<'_, R> {
         out: &mut [&mut [DecodedPoint<R::Number>]],
     ) {
         let (done, rest) = out.split_at_mut(f);
-        let [e0, e1, e2, e3, own] = &mut self.ends;
+        let [t0, t1, t2, t3, own] = &mut self.tails;
         let given = |k: usize| match self.bundle.references[f][k] {
             ReferenceFrame::Known(frame) => &frame[span.start..],
             ReferenceFrame::Inside(frame) => &done[frame][span.start..],
         };
-        let references = [block(given(0), e0), block(given(1), e1), block(given(2), e2), block(given(3), e3)];
+        let references = [block(given(0), t0), block(given(1), t1), block(given(2), t2), block(given(3), t3)];
         let layer = self.bundle.layers[f];
         let residuals = residuals.next_block(&BlockContext {
             simd: self.simd,
@@ -402,7 +406,8 @@ impl<R: Register> Kernel<'_, R> {
         }
     }
 
-    /// Stores the innovations of all frames side by side. There is room for a whole block behind the last point.
+    /// Stores the innovations of all frames side by side. There is room for a whole block behind the last
+    /// point.
     #[inline(always)]
     fn store<const STRIDE: usize>(
         &self,
@@ -427,12 +432,7 @@ impl<R: Register> Kernel<'_, R> {
 
     /// Stores the innovations of one frame.
     #[inline(always)]
-    fn store_one(
-        &self,
-        start: usize,
-        innovation: &R::Block,
-        innovations: &mut [DecodedPoint<R::Number>],
-    ) {
+    fn store_one(&self, start: usize, innovation: &R::Block, innovations: &mut [DecodedPoint<R::Number>]) {
         let to = &mut innovations[start..start + BLOCK];
         for (i, own) in innovation.as_ref().iter().enumerate() {
             own.store(&mut to[R::VECTORS * i..]);
@@ -446,14 +446,14 @@ fn block_entries<T>(list: &[T], start: usize) -> &[T; BLOCK] {
     list[start..].first_chunk().expect("a block more than there are points")
 }
 
-/// Returns the first block of a list; a shorter rest is copied into `end`.
+/// Returns the first block of a list; a shorter rest is copied into `tail`.
 #[inline(always)]
-fn block<'a, N: Copy>(list: &'a [DecodedPoint<N>], end: &'a mut PointBlock<N>) -> &'a PointBlock<N> {
+fn block<'a, N: Copy>(list: &'a [DecodedPoint<N>], tail: &'a mut PointBlock<N>) -> &'a PointBlock<N> {
     match list.first_chunk() {
         Some(all) => all,
         None => {
-            end[..list.len()].copy_from_slice(list);
-            &*end
+            tail[..list.len()].copy_from_slice(list);
+            &*tail
         }
     }
 }

@@ -65,8 +65,6 @@ use kernel::Arguments;
 use tokens::avx512::TokenTables;
 use unit::{UnitBody, UnitResiduals};
 
-pub(in crate::mesh) use kernel::PointBlock;
-
 pub use crate::mesh::blocks::scratch_len;
 pub(crate) use static_part::grid;
 pub(in crate::mesh) use static_part::{
@@ -150,7 +148,7 @@ impl Width for i32 {
                     };
                     match (&mut body.source, TokenTables::new(&s.tables)) {
                         (UnitResiduals::Tokens(tokens), Some(tables)) => {
-                            tokens::avx512::decode_long(avx512, arguments, tables, tokens);
+                            tokens::avx512::decode_wide(avx512, arguments, tables, tokens);
                         }
                         _ => kernel::run::<i32x16<_>>(avx512.token(), arguments, body),
                     }

@@ -7,7 +7,8 @@ use crate::mesh::table_sets::DecodingTables;
 /// points.
 #[derive(Debug, Clone, Default)]
 pub struct NeighbourPlan {
-    /// By point, padded with zeros for one more block: the four neighbours, in a list each, and their weights.
+    /// By point, padded with zeros for one more block: the four neighbours, in a list each, and their
+    /// weights.
     pub(super) neighbours: [Vec<u32>; 4],
     pub(super) weights: Vec<[i16; 4]>,
     pub(super) points: usize,

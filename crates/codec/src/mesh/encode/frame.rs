@@ -12,8 +12,8 @@ use crate::mesh::token::{self, BitWriter};
 use crate::quantize::fixed_point::FixedPoint;
 use crate::quantize::lattice::{self, FixedPointGrid, Lattice, LatticeChoice};
 use crate::schedule::MAX_REFERENCES;
-use crate::simd::isa::Isa;
 use crate::simd::doubles::Doubles;
+use crate::simd::isa::Isa;
 use crate::simd::{Kernel, run_kernel};
 use std::ops::Range;
 

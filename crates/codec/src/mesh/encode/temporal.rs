@@ -13,8 +13,8 @@
 use crate::mesh::decode::{DecodedPoint, MAX_COEFFICIENT};
 use crate::quantize::fixed_point::FixedPoint;
 use crate::schedule::MAX_REFERENCES;
-use crate::simd::isa::Isa;
 use crate::simd::doubles::Doubles;
+use crate::simd::isa::Isa;
 use crate::simd::{Kernel, run_kernel};
 
 /// A frame at the sampled vertices, in units: x, y and z of the four neighbours times their weights, then the

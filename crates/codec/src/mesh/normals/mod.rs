@@ -467,10 +467,7 @@ impl Normals {
         to: Option<(Points<'_>, f32)>,
         work: &mut NormalBuffers,
     ) {
-        lanes::run(
-            isa,
-            ArrangePoints { order: &self.surface.order, from, to, out: &mut work.arranged },
-        );
+        lanes::run(isa, ArrangePoints { order: &self.surface.order, from, to, out: &mut work.arranged });
     }
 
     /// Runs the kernel of a moment whose points are laid out.

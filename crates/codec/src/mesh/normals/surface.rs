@@ -387,10 +387,7 @@ mod tests {
         fn normals<P: IntegerPoint>(&self, points: &[P], out: &mut [[f32; 4]]) -> ArrangedPoints {
             let mut laid = ArrangedPoints::new(&self.order, &[&self.rows]);
             let from = P::kind(points);
-            lanes::run(
-                Isa::get(),
-                ArrangePoints { order: &self.order, from, to: None, out: &mut laid },
-            );
+            lanes::run(Isa::get(), ArrangePoints { order: &self.order, from, to: None, out: &mut laid });
             lanes::run(Isa::get(), NormalsTask(self, &laid, out, PhantomData::<P>));
             laid
         }

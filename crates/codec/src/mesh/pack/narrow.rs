@@ -2,8 +2,7 @@
 //! four vertices lie within sixteen bytes: a byte lookup moves each to its lane, a multiplication aligns it
 //! there, and shifts separate its components.
 
-use crate::mesh::blocks::BLOCK;
-use crate::mesh::decode::PointBlock;
+use crate::mesh::blocks::{BLOCK, PointBlock};
 use crate::mesh::pack::{self, Unpacker};
 use crate::mesh::token::{BitReader, with_magnitude};
 use fearless_simd::prelude::*;

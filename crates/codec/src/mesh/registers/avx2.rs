@@ -3,15 +3,15 @@
 
 #![allow(unsafe_code)]
 
-use super::longs::Longs;
-use super::words::Words;
+use super::narrow::NarrowVectors;
+use super::wide::WideVectors;
 use crate::mesh::token::ESCAPE;
 use fearless_simd::prelude::*;
 use fearless_simd::x86::Avx2;
 use fearless_simd::{i16x16, i32x8, i64x4};
 use std::arch::x86_64::*;
 
-impl Words for i16x16<Avx2> {
+impl NarrowVectors for i16x16<Avx2> {
     type Sums = i32x8<Avx2>;
 
     #[inline(always)]
@@ -70,7 +70,7 @@ fearless_simd::kernel! {
 }
 
 /// Even numbers, then odd ones.
-impl Longs for i32x8<Avx2> {
+impl WideVectors for i32x8<Avx2> {
     type Wide = i64x4<Avx2>;
 
     #[inline(always)]

@@ -2,8 +2,8 @@
 
 #![allow(unsafe_code)]
 
-use super::longs::Longs;
-use super::words::Words;
+use super::narrow::NarrowVectors;
+use super::wide::WideVectors;
 use fearless_simd::prelude::*;
 use fearless_simd::x86::Avx512;
 use fearless_simd::{i16x32, i32x16, i64x8};
@@ -24,7 +24,7 @@ macro_rules! kernel {
     };
 }
 
-impl Words for i16x32<Avx512> {
+impl NarrowVectors for i16x32<Avx512> {
     type Sums = i32x16<Avx512>;
 
     #[inline(always)]
@@ -110,14 +110,14 @@ fn products(mut sum: __m512i, a: __m512i, b: __m512i) -> __m512i {
 }
 
 /// Even numbers, then odd ones.
-impl Longs for i32x16<Avx512> {
+impl WideVectors for i32x16<Avx512> {
     type Wide = i64x8<Avx512>;
 
     #[inline(always)]
     fn sums(rows: [Self; 4], weights: [Self; 4]) -> [i64x8<Avx512>; 2] {
         let simd = rows[0].token();
-        let [a, b] = [long_products(simd, rows[0], weights[0]), long_products(simd, rows[1], weights[1])];
-        let [c, d] = [long_products(simd, rows[2], weights[2]), long_products(simd, rows[3], weights[3])];
+        let [a, b] = [wide_products(simd, rows[0], weights[0]), wide_products(simd, rows[1], weights[1])];
+        let [c, d] = [wide_products(simd, rows[2], weights[2]), wide_products(simd, rows[3], weights[3])];
         [(a[0] + b[0]) + (c[0] + d[0]), (a[1] + b[1]) + (c[1] + d[1])]
     }
     #[inline(always)]
@@ -132,13 +132,13 @@ impl Longs for i32x16<Avx512> {
     #[inline(always)]
     fn transpose(rows: &mut [Self]) {
         let r: &mut [Self; 4] = rows.first_chunk_mut().expect("four rows");
-        *r = long_transpose(r[0].token(), *r);
+        *r = wide_transpose(r[0].token(), *r);
     }
 }
 
 fearless_simd::kernel! {
     #[inline(always)]
-    fn long_products(token: Avx512, a: i32x16<Avx512>, b: i32x16<Avx512>) -> [i64x8<Avx512>; 2] {
+    fn wide_products(token: Avx512, a: i32x16<Avx512>, b: i32x16<Avx512>) -> [i64x8<Avx512>; 2] {
         let odd = (_mm512_srli_epi64::<32>(a.into()), _mm512_srli_epi64::<32>(b.into()));
         let even = _mm512_mul_epi32(a.into(), b.into());
         [even.simd_into(token), _mm512_mul_epi32(odd.0, odd.1).simd_into(token)]
@@ -153,7 +153,7 @@ fearless_simd::kernel! {
 }
 kernel! {
 /// Transposes four rows of four vectors.
-pub(in crate::mesh) fn long_transposed([a, b, c, d]: [__m512i; 4]) -> [__m512i; 4] {
+pub(in crate::mesh) fn wide_transposed([a, b, c, d]: [__m512i; 4]) -> [__m512i; 4] {
     let (ab, ba) = (_mm512_shuffle_i64x2::<0x88>(a, b), _mm512_shuffle_i64x2::<0xDD>(a, b));
     let (cd, dc) = (_mm512_shuffle_i64x2::<0x88>(c, d), _mm512_shuffle_i64x2::<0xDD>(c, d));
     [
@@ -166,8 +166,8 @@ pub(in crate::mesh) fn long_transposed([a, b, c, d]: [__m512i; 4]) -> [__m512i; 
 }
 fearless_simd::kernel! {
     #[inline(always)]
-    fn long_transpose(token: Avx512, rows: [i32x16<Avx512>; 4]) -> [i32x16<Avx512>; 4] {
-        let [a, b, c, d] = long_transposed([rows[0].into(), rows[1].into(), rows[2].into(), rows[3].into()]);
+    fn wide_transpose(token: Avx512, rows: [i32x16<Avx512>; 4]) -> [i32x16<Avx512>; 4] {
+        let [a, b, c, d] = wide_transposed([rows[0].into(), rows[1].into(), rows[2].into(), rows[3].into()]);
         [a.simd_into(token), b.simd_into(token), c.simd_into(token), d.simd_into(token)]
     }
 }

@@ -6,11 +6,10 @@
 pub(in crate::mesh) mod avx2;
 #[cfg(target_arch = "x86_64")]
 pub(in crate::mesh) mod avx512;
-mod longs;
-mod words;
+mod narrow;
+mod wide;
 
 use super::blocks::BUNDLE;
-use super::decode::DecodedPoint;
 use crate::quantize::fixed_point::FixedPoint;
 use fearless_simd::Simd;
 
@@ -34,11 +33,11 @@ pub(in crate::mesh) trait Register: Copy {
     /// registers.
     fn each<T>(value: impl FnMut(usize) -> T) -> Self::Each<T>;
     /// Loads the first [`Self::VECTORS`] vectors of a list. Panics if it is shorter.
-    fn load(simd: Self::Simd, list: &[DecodedPoint<Self::Number>]) -> Self;
+    fn load(simd: Self::Simd, list: &[[Self::Number; 4]]) -> Self;
     /// Stores the vectors at the start of a list. Panics if it is shorter.
-    fn store(self, list: &mut [DecodedPoint<Self::Number>]);
+    fn store(self, list: &mut [[Self::Number; 4]]);
     /// Loads the vectors at the first indices. Panics if one is beyond the end.
-    fn gather(simd: Self::Simd, list: &[DecodedPoint<Self::Number>], at: &[u32]) -> Self;
+    fn gather(simd: Self::Simd, list: &[[Self::Number; 4]], at: &[u32]) -> Self;
     fn zero(simd: Self::Simd) -> Self;
     /// Returns a block of zeros.
     fn zeros(simd: Self::Simd) -> Self::Block;
@@ -61,8 +60,8 @@ pub(in crate::mesh) trait Register: Copy {
 
     /// Returns `(Σ w·n + 128) >> 8`.
     fn blend(rows: [Self; 4], weights: Self::Weights) -> Self;
-    /// Returns `((Σ w·n >> 6)·ρ + 512) >> 10` of x, y and z, and `Σ w·n` of the magnitudes; without `rho`, ρ is
-    /// 16.
+    /// Returns `((Σ w·n >> 6)·ρ + 512) >> 10` of x, y and z, and `Σ w·n` of the magnitudes; without `rho`, ρ
+    /// is 16.
     fn weigh(rows: [Self; 4], weights: Self::Weights, rho: Option<Self::Rho>) -> Self;
 
     /// Transposes rows of vectors.
@@ -83,15 +82,15 @@ macro_rules! memory {
             [$(value($v)),*]
         }
         #[inline(always)]
-        fn load(simd: $simd, list: &[DecodedPoint<$number>]) -> Self {
+        fn load(simd: $simd, list: &[[$number; 4]]) -> Self {
             Self::from_slice(simd, list[..$vectors].as_flattened())
         }
         #[inline(always)]
-        fn store(self, list: &mut [DecodedPoint<$number>]) {
+        fn store(self, list: &mut [[$number; 4]]) {
             self.store_slice(list[..$vectors].as_flattened_mut());
         }
         #[inline(always)]
-        fn gather(simd: $simd, list: &[DecodedPoint<$number>], at: &[u32]) -> Self {
+        fn gather(simd: $simd, list: &[[$number; 4]], at: &[u32]) -> Self {
             Self::load(simd, &[$(list[at[$v] as usize]),*])
         }
         #[inline(always)]
@@ -126,4 +125,4 @@ const AXES: [i16; 32] = {
 };
 
 /// The same for 32-bit numbers, of up to four vectors.
-const LONG_AXES: [i32; 16] = [-1, -1, -1, 0, -1, -1, -1, 0, -1, -1, -1, 0, -1, -1, -1, 0];
+const WIDE_AXES: [i32; 16] = [-1, -1, -1, 0, -1, -1, -1, 0, -1, -1, -1, 0, -1, -1, -1, 0];

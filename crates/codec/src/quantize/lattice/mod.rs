@@ -17,8 +17,8 @@ use crate::quantize::fixed_point::FixedPoint;
 use crate::simd::doubles::Doubles;
 use crate::simd::isa::Isa;
 use crate::simd::{Kernel, run_kernel};
-use fearless_simd::prelude::*;
 use fearless_simd::f32x4;
+use fearless_simd::prelude::*;
 
 #[cfg(feature = "encode")]
 pub use choice::{Extent, Lattice, LatticeChoice, nearest, nearest_exact, nearest_odd};
@@ -166,7 +166,8 @@ mod tests {
                 let places: Vec<u32> = (0..count).map(|v| v * 29 % fixed_points.len() as u32).collect();
                 let mut out = vec![f32::NAN; 3 * count as usize];
                 let (grid, vertex_points) = (&grid, &places[..]);
-                let done = run_kernel(isa, FourPositions { grid, fixed_points, vertex_points, out: &mut out });
+                let done =
+                    run_kernel(isa, FourPositions { grid, fixed_points, vertex_points, out: &mut out });
                 assert!(done as u32 + 8 > count);
                 for (v, place) in places[..done].iter().enumerate() {
                     let [x, y, z, _] = fixed_points[*place as usize];

@@ -29,8 +29,9 @@ pub(super) fn fetch(_: Avx2, bytes: &[u8]) {
     }
 }
 
-// SAFETY of all intrinsics below: `Eight` is private to this file, and named by `run` only, which has the proof
-// that the machine has AVX2. Loads and stores go through references that cover all the memory they access.
+// SAFETY of all intrinsics below: `Eight` is private to this file, and named by `run` only, which has the
+// proof that the machine has AVX2. Loads and stores go through references that cover all the memory they
+// access.
 
 #[derive(Clone, Copy)]
 struct Eight(__m256);

@@ -1,9 +1,10 @@
 //! Blocks of sixteen items in f32, for the kernels of normals: written once for all instruction sets, each of
 //! which computes a block in parts of one, four, eight or all items. The same bits on every machine.
 //!
-//! A kernel is a [`BlockTask`]: generic over [`Part`], and inlined as a whole into a function of the instruction
-//! set that [`run`] chooses. Only operations that IEEE 754 defines to the bit are provided (+ − × ÷, comparison),
-//! and nothing is contracted, so every implementation gives the result of the reference, one item at a time.
+//! A kernel is a [`BlockTask`]: generic over [`Part`], and inlined as a whole into a function of the
+//! instruction set that [`run`] chooses. Only operations that IEEE 754 defines to the bit are provided (+ − ×
+//! ÷, comparison), and nothing is contracted, so every implementation gives the result of the reference, one
+//! item at a time.
 //!
 //! Vectors are `[f32; 4]` in memory, because they are loaded one by one, and three registers in kernels.
 
@@ -16,8 +17,8 @@ mod narrow;
 mod traits;
 
 use crate::simd::isa::Isa;
-use std::ops::{Add, Mul};
 pub(crate) use block::{BLOCK, BlockRow, BlockTask, Part};
+use std::ops::{Add, Mul};
 pub(crate) use traits::Number;
 pub use traits::{HALF_EXPONENT, IntegerPoint, Points};
 

@@ -12,9 +12,9 @@
 #![allow(unsafe_code)]
 
 use super::Input;
-use crate::mesh::blocks::BLOCK;
+use crate::mesh::blocks::{BLOCK, PointBlock};
 use crate::mesh::contexts::QUARTER_BITS;
-use crate::mesh::decode::kernel::{self, Arguments, BlockContext, PointBlock, ResidualBlocks};
+use crate::mesh::decode::kernel::{self, Arguments, BlockContext, ResidualBlocks};
 use crate::mesh::decode::unit::{CodedTokens, UnitResiduals};
 use crate::mesh::pack::avx2::PackedStream;
 use crate::mesh::registers::Register;
@@ -37,8 +37,10 @@ pub(in crate::mesh::decode) fn decode(isa: isa::Avx2, arguments: Arguments<i16>,
         #[inline(always)]
         || {
             let input = match (&*source, tables) {
-                // SAFETY: the token proves that AVX2 is available.
-                (UnitResiduals::Tokens(t), Some(tables)) => Input::Tokens((unsafe { TokenStream::new(t) }, tables)),
+                (UnitResiduals::Tokens(t), Some(tables)) => {
+                    // SAFETY: the token proves that AVX2 is available.
+                    Input::Tokens((unsafe { TokenStream::new(t) }, tables))
+                }
                 (UnitResiduals::Packed(p), _) => Input::Packed(PackedStream::new(p)),
                 _ => Input::Zero,
             };
@@ -82,7 +84,8 @@ impl ResidualBlocks<i16x16<Avx2>> for Residuals<'_, '_> {
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
 fn vectors(simd: Avx2, BlockResiduals { x, y, z }: BlockResiduals) -> [i16x16<Avx2>; BLOCK / 4] {
-    let size = _mm256_adds_epu16(_mm256_adds_epu16(_mm256_abs_epi16(x), _mm256_abs_epi16(y)), _mm256_abs_epi16(z));
+    let size =
+        _mm256_adds_epu16(_mm256_adds_epu16(_mm256_abs_epi16(x), _mm256_abs_epi16(y)), _mm256_abs_epi16(z));
     let size = _mm256_min_epu16(size, _mm256_set1_epi16(4095));
     let xy = [_mm256_unpacklo_epi16(x, y), _mm256_unpackhi_epi16(x, y)];
     let zm = [_mm256_unpacklo_epi16(z, size), _mm256_unpackhi_epi16(z, size)];
@@ -104,8 +107,8 @@ fn active(count: usize) -> [__m256i; 2] {
     [_mm256_cmpgt_epi32(count, first), _mm256_cmpgt_epi32(count, second)]
 }
 
-/// Returns the directory entries, table and shift, of a block. The class of a sum is given by the leading bits
-/// of the sum as a float.
+/// Returns the directory entries, table and shift, of a block. The class of a sum is given by the leading
+/// bits of the sum as a float.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt")]
 unsafe fn contexts(

@@ -11,14 +11,14 @@
 
 use super::Input;
 use crate::entropy::rans::LANES;
-use crate::mesh::blocks::BLOCK;
+use crate::mesh::blocks::{BLOCK, PointBlock};
 use crate::mesh::contexts::{ByteLookup, QUARTER_BITS, REFERENCE_CLASS_LIMIT};
-use crate::mesh::decode::kernel::{self, Arguments, BlockContext, PointBlock, ResidualBlocks};
+use crate::mesh::decode::kernel::{self, Arguments, BlockContext, ResidualBlocks};
 use crate::mesh::decode::unit::{CodedTokens, UnitResiduals};
 use crate::mesh::pack::avx512::PackedStream;
 use crate::mesh::registers::Register;
 use crate::mesh::registers::avx2::{Padded, TOKEN_BITS};
-use crate::mesh::registers::avx512::{Vectors, kernel, long_transposed};
+use crate::mesh::registers::avx512::{Vectors, kernel, wide_transposed};
 use crate::mesh::table_sets::DecodingTables;
 use crate::mesh::token::{self, BitReader, ESCAPE};
 use crate::simd::isa;
@@ -43,15 +43,21 @@ impl<'a> TokenTables<'a> {
 }
 
 /// Decodes a bundle of 16-bit positions. Tokens need tables.
-pub(in crate::mesh::decode) fn decode(isa: isa::Avx512, arguments: Arguments<i16>, source: &mut UnitResiduals) {
+pub(in crate::mesh::decode) fn decode(
+    isa: isa::Avx512,
+    arguments: Arguments<i16>,
+    source: &mut UnitResiduals,
+) {
     let simd = isa.token();
     let tables = TokenTables::new(&arguments.s.tables);
     simd.vectorize(
         #[inline(always)]
         || {
             let input = match (&*source, tables) {
-                // SAFETY: the token proves that AVX-512 is available.
-                (UnitResiduals::Tokens(t), Some(tables)) => Input::Tokens((unsafe { TokenStream::new(t) }, tables)),
+                (UnitResiduals::Tokens(t), Some(tables)) => {
+                    // SAFETY: the token proves that AVX-512 is available.
+                    Input::Tokens((unsafe { TokenStream::new(t) }, tables))
+                }
                 (UnitResiduals::Packed(p), _) => Input::Packed(PackedStream::new(p)),
                 _ => Input::Zero,
             };
@@ -68,7 +74,7 @@ pub(in crate::mesh::decode) fn decode(isa: isa::Avx512, arguments: Arguments<i16
 }
 
 /// Decodes a bundle of 32-bit positions with tokens.
-pub(in crate::mesh::decode) fn decode_long(
+pub(in crate::mesh::decode) fn decode_wide(
     isa: isa::Avx512,
     arguments: Arguments<i32>,
     tables: TokenTables,
@@ -79,7 +85,7 @@ pub(in crate::mesh::decode) fn decode_long(
         #[inline(always)]
         || {
             // SAFETY: the token proves that AVX-512 is available.
-            let mut residuals = LongResiduals { stream: unsafe { TokenStream::new(tokens) }, tables };
+            let mut residuals = WideResiduals { stream: unsafe { TokenStream::new(tokens) }, tables };
             kernel::decode::<i32x16<Avx512>, _>(simd, arguments, &mut residuals);
             // SAFETY: as above.
             unsafe { residuals.stream.put_back(tokens) };
@@ -139,13 +145,13 @@ fn fourths([a, b]: Vectors) -> __m512i {
 }
 }
 
-/// Created in [`decode_long`] only, where AVX-512 is available.
-struct LongResiduals<'a, 't> {
+/// Created in [`decode_wide`] only, where AVX-512 is available.
+struct WideResiduals<'a, 't> {
     stream: TokenStream<'a>,
     tables: TokenTables<'t>,
 }
 
-impl ResidualBlocks<i32x16<Avx512>> for LongResiduals<'_, '_> {
+impl ResidualBlocks<i32x16<Avx512>> for WideResiduals<'_, '_> {
     #[inline(always)]
     fn next_block(&mut self, block: &BlockContext<i32x16<Avx512>>) -> Option<[i32x16<Avx512>; 4]> {
         let simd = block.predicted[0].token();
@@ -157,7 +163,7 @@ impl ResidualBlocks<i32x16<Avx512>> for LongResiduals<'_, '_> {
             // A damaged file may give any value here, so negative ones are set to 0.
             let (near, past) = (near.max(0).into(), past.max(0).into());
             let context = TablesAndShifts::new(self.tables.lookup, block.layer, near, past);
-            long_vectors(self.stream.axes_block(self.tables.lookup, self.tables.slots, context, active)?)
+            wide_vectors(self.stream.axes_block(self.tables.lookup, self.tables.slots, context, active)?)
         };
         let [a, b, c, d] = vectors;
         Some([a.simd_into(simd), b.simd_into(simd), c.simd_into(simd), d.simd_into(simd)])
@@ -166,7 +172,7 @@ impl ResidualBlocks<i32x16<Avx512>> for LongResiduals<'_, '_> {
 
 kernel! {
 /// Returns vectors with their magnitudes.
-fn long_vectors([x, y, z]: [__m512i; 3]) -> [__m512i; 4] {
+fn wide_vectors([x, y, z]: [__m512i; 3]) -> [__m512i; 4] {
     // Sums that overflow are negative as signed numbers, and large as unsigned ones.
     let size = _mm512_add_epi32(_mm512_abs_epi32(x), _mm512_abs_epi32(y));
     let size = _mm512_min_epu32(size, _mm512_set1_epi32(1 << 30));
@@ -175,7 +181,7 @@ fn long_vectors([x, y, z]: [__m512i; 3]) -> [__m512i; 4] {
     let (xy, zw) = (_mm512_unpacklo_epi32(x, y), _mm512_unpacklo_epi32(z, w));
     let (xy2, zw2) = (_mm512_unpackhi_epi32(x, y), _mm512_unpackhi_epi32(z, w));
     // Row i has the vectors i, i + 4, i + 8, i + 12.
-    long_transposed([
+    wide_transposed([
         _mm512_unpacklo_epi64(xy, zw),
         _mm512_unpackhi_epi64(xy, zw),
         _mm512_unpacklo_epi64(xy2, zw2),

@@ -1,5 +1,5 @@
-//! Decodes the residuals of 16-bit vectors, with the means of each instruction set: tokens with their raw bits
-//! here, packed residuals in [`crate::mesh::pack`].
+//! Decodes the residuals of 16-bit vectors, with the means of each instruction set: tokens with their raw
+//! bits here, packed residuals in [`crate::mesh::pack`].
 
 #[cfg(target_arch = "x86_64")]
 pub(super) mod avx2;

@@ -10,9 +10,9 @@
 
 use super::Input;
 use crate::entropy::rans::{LANES, Slots, TOTAL};
-use crate::mesh::blocks::BLOCK;
+use crate::mesh::blocks::{BLOCK, PointBlock};
 use crate::mesh::contexts::{DIRECTORY_ENTRIES, QUARTER_BITS};
-use crate::mesh::decode::kernel::{self, Arguments, BlockContext, PointBlock, ResidualBlocks};
+use crate::mesh::decode::kernel::{self, Arguments, BlockContext, ResidualBlocks};
 use crate::mesh::decode::unit::{CodedTokens, UnitResiduals};
 use crate::mesh::pack::narrow::PackedStream;
 use crate::mesh::registers::Register;

@@ -1,19 +1,18 @@
 //! Registers of 16-bit components. Weighted sums have 32 bits: those of the first vector of every two, and
 //! those of the second.
 
-use super::{AXES, LONG_AXES, Register, memory};
+use super::{AXES, Register, WIDE_AXES, memory};
 use crate::mesh::blocks::{BLOCK, BUNDLE};
-use crate::mesh::decode::DecodedPoint;
 use fearless_simd::prelude::*;
 use fearless_simd::{Select, i16x8, i32x4, u8x16, u64x2};
 
 /// Operations on pairs of vectors, which fill 128 bits.
-pub(super) trait Words: Copy {
+pub(super) trait NarrowVectors: Copy {
     /// The sums of half the vectors.
     type Sums: Copy;
 
-    /// Returns `start` plus Σ w·n, of the first and the second vectors. `weights` has the weights of the first
-    /// two rows and of the last two, in pairs, for the first and the second vectors.
+    /// Returns `start` plus Σ w·n, of the first and the second vectors. `weights` has the weights of the
+    /// first two rows and of the last two, in pairs, for the first and the second vectors.
     fn sums(start: Self::Sums, rows: [Self; 4], weights: [[Self; 2]; 2]) -> [Self::Sums; 2];
     /// Combines the first and the second vectors, which must fit 16 bits.
     fn pack(sums: [Self::Sums; 2]) -> Self;
@@ -21,12 +20,24 @@ pub(super) trait Words: Copy {
     fn transpose(rows: &mut [Self]);
 }
 
-impl<S: Simd> Words for i16x8<S> {
+impl<S: Simd> NarrowVectors for i16x8<S> {
     type Sums = i32x4<S>;
 
     #[inline(always)]
     fn sums(start: i32x4<S>, [a, b, c, d]: [Self; 4], weights: [[Self; 2]; 2]) -> [i32x4<S>; 2] {
         let [first, second] = weights;
+        if cfg!(target_arch = "aarch64") {
+            // NEON multiplies and adds, but not in pairs.
+            let (a, b) = (
+                a.widening_mul(first[0].unzip_low(second[0])),
+                b.widening_mul(first[0].unzip_high(second[0])),
+            );
+            let (c, d) = (
+                c.widening_mul(first[1].unzip_low(second[1])),
+                d.widening_mul(first[1].unzip_high(second[1])),
+            );
+            return [start + a.0 + b.0 + c.0 + d.0, start + a.1 + b.1 + c.1 + d.1];
+        }
         let low = a.zip_low(b).pairwise_dot_product(first[0]) + c.zip_low(d).pairwise_dot_product(first[1]);
         let high =
             a.zip_high(b).pairwise_dot_product(second[0]) + c.zip_high(d).pairwise_dot_product(second[1]);
@@ -54,9 +65,9 @@ const fn repeated(vector: u8, pair: u8) -> [u8; 16] {
     out
 }
 
-macro_rules! words {
-    ($([$($generics:tt)*] $simd:ty, $words:ty, $sums:ty, $bytes:ty, $vectors:literal: $v:tt;)*) => {$(
-        impl $($generics)* Register for $words {
+macro_rules! narrow {
+    ($([$($generics:tt)*] $simd:ty, $narrow:ty, $sums:ty, $bytes:ty, $vectors:literal: $v:tt;)*) => {$(
+        impl $($generics)* Register for $narrow {
             memory!(i16, $simd, $vectors: $v);
             type Weights = [[Self; 2]; 2];
             type Rho = [$sums; 2];
@@ -105,7 +116,7 @@ macro_rules! words {
             #[inline(always)]
             fn weigh(rows: [Self; 4], weights: Self::Weights, rho: Option<[$sums; 2]>) -> Self {
                 let simd = rows[0].token();
-                let axes = <$sums>::from_slice(simd, &LONG_AXES[..2 * $vectors]);
+                let axes = <$sums>::from_slice(simd, &WIDE_AXES[..2 * $vectors]);
                 match rho {
                     None => {
                         // ((sum >> 6)·16 + 512) >> 10 is (sum + 2048) >> 12.
@@ -126,12 +137,12 @@ macro_rules! words {
             }
             #[inline(always)]
             fn transposed(mut rows: [Self; $vectors]) -> [Self; $vectors] {
-                Words::transpose(&mut rows);
+                NarrowVectors::transpose(&mut rows);
                 rows
             }
         }
 
-        impl $($generics)* Moves for $words {
+        impl $($generics)* Moves for $narrow {
             #[inline(always)]
             fn moved(self, bytes: [u8; 16]) -> Self {
                 let bytes = <$bytes>::block_splat(u8x16::simd_from(self.token(), bytes));
@@ -140,7 +151,7 @@ macro_rules! words {
             #[inline(always)]
             fn with_ones(self) -> Self {
                 let simd = self.token();
-                let axes = <$sums>::from_slice(simd, &LONG_AXES[..2 * $vectors]).simd_lt(0);
+                let axes = <$sums>::from_slice(simd, &WIDE_AXES[..2 * $vectors]).simd_lt(0);
                 axes.select(self.bitcast(), <$sums>::splat(simd, 0x0001_0001)).bitcast()
             }
         }
@@ -155,13 +166,13 @@ trait Moves: Copy {
     fn with_ones(self) -> Self;
 }
 
-words! {
+narrow! {
     [<S: Simd>] S, i16x8<S>, i32x4<S>, u8x16<S>, 2: [0 1];
 }
 #[cfg(target_arch = "x86_64")]
 use fearless_simd::x86::{Avx2, Avx512};
 #[cfg(target_arch = "x86_64")]
-words! {
+narrow! {
     [] Avx2, fearless_simd::i16x16<Avx2>, fearless_simd::i32x8<Avx2>, fearless_simd::u8x32<Avx2>, 4: [0 1 2 3];
     [] Avx512, fearless_simd::i16x32<Avx512>, fearless_simd::i32x16<Avx512>, fearless_simd::u8x64<Avx512>, 8: [0 1 2 3 4 5 6 7];
 }

@@ -1,13 +1,12 @@
 //! Registers of 32-bit components. Weighted sums have 64 bits, in two registers.
 
-use super::{LONG_AXES, Register, memory};
+use super::{Register, WIDE_AXES, memory};
 use crate::mesh::blocks::{BLOCK, BUNDLE};
-use crate::mesh::decode::DecodedPoint;
 use fearless_simd::prelude::*;
 use fearless_simd::{Select, i32x4, i64x2, u64x2};
 
 /// Operations whose order of numbers is that of the instruction set.
-pub(super) trait Longs: Copy {
+pub(super) trait WideVectors: Copy {
     /// Half the numbers, with 64 bits each.
     type Wide: Copy;
 
@@ -21,7 +20,7 @@ pub(super) trait Longs: Copy {
     fn transpose(rows: &mut [Self]);
 }
 
-impl<S: Simd> Longs for i32x4<S> {
+impl<S: Simd> WideVectors for i32x4<S> {
     type Wide = i64x2<S>;
 
     #[inline(always)]
@@ -42,16 +41,16 @@ impl<S: Simd> Longs for i32x4<S> {
     fn transpose(_: &mut [Self]) {}
 }
 
-macro_rules! longs {
-    ($([$($generics:tt)*] $simd:ty, $longs:ty, $wide:ty, $unsigned:ty, $vectors:literal: $v:tt;)*) => {$(
-        impl $($generics)* Register for $longs {
+macro_rules! wide {
+    ($([$($generics:tt)*] $simd:ty, $wide_vectors:ty, $wide:ty, $unsigned:ty, $vectors:literal: $v:tt;)*) => {$(
+        impl $($generics)* Register for $wide_vectors {
             memory!(i32, $simd, $vectors: $v);
             type Weights = [Self; 4];
             type Rho = Self;
 
             #[inline(always)]
             fn axes(self) -> Self {
-                let axes = Self::from_slice(self.token(), &LONG_AXES[..4 * $vectors]);
+                let axes = Self::from_slice(self.token(), &WIDE_AXES[..4 * $vectors]);
                 self & axes
             }
             #[inline(always)]
@@ -106,25 +105,25 @@ macro_rules! longs {
                         Self::low([each(a, rho[0]), each(b, rho[1])])
                     }
                 };
-                let axes = Self::from_slice(rows[0].token(), &LONG_AXES[..4 * $vectors]).simd_lt(0);
+                let axes = Self::from_slice(rows[0].token(), &WIDE_AXES[..4 * $vectors]).simd_lt(0);
                 axes.select(space, rows[0] + rows[1] + (rows[2] + rows[3]))
             }
             #[inline(always)]
             fn transposed(mut rows: [Self; $vectors]) -> [Self; $vectors] {
-                Longs::transpose(&mut rows);
+                WideVectors::transpose(&mut rows);
                 rows
             }
         }
     )*};
 }
 
-longs! {
+wide! {
     [<S: Simd>] S, i32x4<S>, i64x2<S>, u64x2<S>, 1: [0];
 }
 #[cfg(target_arch = "x86_64")]
 use fearless_simd::x86::{Avx2, Avx512};
 #[cfg(target_arch = "x86_64")]
-longs! {
+wide! {
     [] Avx2, fearless_simd::i32x8<Avx2>, fearless_simd::i64x4<Avx2>, fearless_simd::u64x4<Avx2>, 2: [0 1];
     [] Avx512, fearless_simd::i32x16<Avx512>, fearless_simd::i64x8<Avx512>, fearless_simd::u64x8<Avx512>, 4: [0 1 2 3];
 }
