@@ -73,7 +73,7 @@ impl CardOptions {
         if layout.is_pulled() {
             return Err(Error::misuse("a vertex has at least one attribute"));
         }
-        let budget = Budget { ring: head[0].into(), previous: head[1] & 1 != 0 };
+        let budget = Budget::default().with_ring(head[0].into()).with_previous(head[1] & 1 != 0);
         let (units, ahead, indices) = (head[2], head[3].into(), head[1] & 2 != 0);
         Ok(CardOptions { layout, budget, units, ahead, indices })
     }
@@ -107,9 +107,9 @@ impl CardFile {
     pub fn limits(&self, description: &Description, limits: Limits) -> Limits {
         let heuristic = heuristics::limits(description, limits);
         match self.options.units {
-            0 => Limits { points: true, ..heuristic },
+            0 => heuristic.with_points(true),
             1 => heuristic,
-            _ => Limits { points: false, ..heuristic },
+            _ => heuristic.with_points(false),
         }
     }
 

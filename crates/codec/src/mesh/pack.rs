@@ -23,8 +23,6 @@
 //! ```
 
 #[cfg(target_arch = "x86_64")]
-pub(super) mod avx2;
-#[cfg(target_arch = "x86_64")]
 pub(super) mod avx512;
 pub(super) mod narrow;
 

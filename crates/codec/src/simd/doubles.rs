@@ -253,6 +253,31 @@ pub(crate) fn fields<S: Doubles>(window: &[u8; WINDOW], first: u32x8<S>, widths:
     out
 }
 
+/// Converts eight bytes, the lowest first.
+#[inline(always)]
+pub(crate) fn each_byte<S: Simd>(simd: S, bytes: u64) -> u32x8<S> {
+    let bytes: [u8; 16] = bytemuck::cast([bytes.to_le_bytes(), [0; 8]]);
+    let (words, _) = u8x16::simd_from(simd, bytes).widen();
+    let (low, high) = words.widen();
+    low.combine(high)
+}
+
+/// Returns at least 25 bits from each bit on: of the first window for the first four, of the second one for the
+/// others.
+#[inline(always)]
+pub(crate) fn bits_at<S: Doubles>(simd: S, windows: [[u8; 16]; 2], bits: u32x8<S>) -> i32x8<S> {
+    // The index of the first byte of each, four times.
+    let repeated = u8x32::block_splat(u8x16::simd_from(simd, LOWEST_BYTES));
+    let from = (bits >> 3).bitcast::<u8x32<S>>().swizzle_dyn_within_blocks(repeated);
+    let from = (from.bitcast::<u32x8<S>>() + 0x0302_0100).bitcast::<u8x32<S>>();
+    let window = u8x16::simd_from(simd, windows[0]).combine(u8x16::simd_from(simd, windows[1]));
+    let words = window.swizzle_dyn_within_blocks(from).bitcast::<u32x8<S>>();
+    simd.shift_right(words, bits & 7).bitcast()
+}
+
+/// By byte of four numbers: that of the lowest byte of the number.
+const LOWEST_BYTES: [u8; 16] = [0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12];
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,9 +1,9 @@
 //! Bit fields of samples: one by one, and in rows of eight, of two samples at once.
 
 use super::form::WIDTHS;
-use crate::simd::doubles::Doubles;
+use crate::simd::doubles::{self, Doubles};
 use fearless_simd::prelude::*;
-use fearless_simd::{f32x8, i32x8, u8x16, u8x32, u16x8, u32x4, u32x8, u64x2};
+use fearless_simd::{f32x8, i32x8, u8x16, u16x8, u32x4, u32x8, u64x2};
 
 /// Returns a field of at most 25 bits from bit `first` after byte `at` on, minus half its range; 0 if `bytes`
 /// ends within four bytes of it.
@@ -67,38 +67,23 @@ pub(super) fn fields<S: Doubles, const ROWS: usize>(
         let (a_bit, b_bit) = ((a & 7) as u32, ((b & 7) as u32).wrapping_sub(four as u32));
         let moves = u32x4::splat(simd, a_bit).combine(u32x4::splat(simd, b_bit));
         // The first bit of each field within its sixteen bytes.
-        let bits = each(simd, sums[row] - widths[row]) + moves;
-        let repeated = u8x32::block_splat(u8x16::simd_from(simd, LOWEST_BYTES));
-        let from = (bits >> 3).bitcast::<u8x32<S>>().swizzle_dyn_within_blocks(repeated);
-        let from = (from.bitcast::<u32x8<S>>() + 0x0302_0100).bitcast::<u8x32<S>>();
-        let range = power(each(simd, widths[row]));
-        let (half, mask, shift) = (range >> 1, range - 1, bits & 7);
+        let bits = doubles::each_byte(simd, sums[row] - widths[row]) + moves;
+        let range = power(doubles::each_byte(simd, widths[row]));
+        let (half, mask) = (range >> 1, range - 1);
         for (sample, out) in out[row].iter_mut().enumerate() {
             let Some(window) = samples[sample][a / 8..].first_chunk::<MARGIN>() else {
                 break;
             };
             let second = (b / 8 - a / 8) & 15;
-            let low = u8x16::from_slice(simd, &window[..16]);
-            let window = low.combine(u8x16::from_slice(simd, &window[second..second + 16]));
-            let words = window.swizzle_dyn_within_blocks(from).bitcast::<u32x8<S>>();
-            let fields = simd.shift_right(words, shift).bitcast::<i32x8<S>>() & mask;
+            let mut windows = [[0; 16]; 2];
+            windows[0].copy_from_slice(&window[..16]);
+            windows[1].copy_from_slice(&window[second..second + 16]);
+            let fields = doubles::bits_at(simd, windows, bits) & mask;
             *out = (fields - half).to_float();
         }
         first += (sums[row] >> 56) as usize;
     }
     out
-}
-
-/// By byte of four numbers: that of the lowest byte of the number.
-const LOWEST_BYTES: [u8; 16] = [0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12];
-
-/// Converts eight bytes.
-#[inline(always)]
-fn each<S: Doubles>(simd: S, bytes: u64) -> u32x8<S> {
-    let bytes: [u8; 16] = bytemuck::cast([bytes.to_le_bytes(), [0; 8]]);
-    let (words, _) = u8x16::simd_from(simd, bytes).widen();
-    let (low, high) = words.widen();
-    low.combine(high)
 }
 
 /// Returns two to the power of each number, which must be below 31.

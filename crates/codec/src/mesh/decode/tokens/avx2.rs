@@ -16,7 +16,7 @@ use crate::mesh::blocks::{BLOCK, PointBlock};
 use crate::mesh::contexts::QUARTER_BITS;
 use crate::mesh::decode::kernel::{self, Arguments, BlockContext, ResidualBlocks};
 use crate::mesh::decode::unit::{CodedTokens, UnitResiduals};
-use crate::mesh::pack::avx2::PackedStream;
+use crate::mesh::pack::narrow::PackedStream;
 use crate::mesh::registers::Register;
 use crate::mesh::registers::avx2::{
     BlockResiduals, Padded, REFILL_INDICES, TOKEN_BITS, VERTEX_ORDER, load_i16x16, residual_index,
@@ -67,7 +67,11 @@ impl ResidualBlocks<i16x16<Avx2>> for Residuals<'_, '_> {
         let residuals = unsafe {
             match &mut self.0 {
                 Input::Zero => return None,
-                Input::Packed(fields) => fields.block(block.count)?,
+                Input::Packed(fields) => {
+                    let q = fields.block(simd, block.count)?;
+                    let row = |i: usize| i16x16::load(simd, &q[4 * i..]);
+                    return Some([row(0), row(1), row(2), row(3)]);
+                }
                 Input::Tokens((stream, tables)) => {
                     let directory = tables.contexts.directory[block.layer].as_ptr().cast();
                     let contexts = contexts(directory, block.root, *block.predicted, block.references);

@@ -18,6 +18,7 @@ use crate::mesh::pack::narrow::PackedStream;
 use crate::mesh::registers::Register;
 use crate::mesh::table_sets::SlotTables;
 use crate::mesh::token::{self, BitReader, ESCAPE};
+use crate::simd::doubles::Doubles;
 use crate::simd::isa::Narrow;
 use fearless_simd::prelude::*;
 use fearless_simd::{i16x8, i32x4, u8x16};
@@ -50,7 +51,7 @@ struct Residuals<'a, 't> {
     tables: Option<&'t SlotTables>,
 }
 
-impl<S: Simd> ResidualBlocks<i16x8<S>> for Residuals<'_, '_> {
+impl<S: Doubles> ResidualBlocks<i16x8<S>> for Residuals<'_, '_> {
     #[inline(always)]
     fn next_block(&mut self, block: &BlockContext<i16x8<S>>) -> Option<[i16x8<S>; BLOCK / 2]> {
         let simd = block.predicted[0].token();
