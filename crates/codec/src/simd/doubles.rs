@@ -262,8 +262,8 @@ pub(crate) fn each_byte<S: Simd>(simd: S, bytes: u64) -> u32x8<S> {
     low.combine(high)
 }
 
-/// Returns at least 25 bits from each bit on: of the first window for the first four, of the second one for the
-/// others.
+/// Returns at least 25 bits from each bit on: of the first window for the first four, of the second one for
+/// the others.
 #[inline(always)]
 pub(crate) fn bits_at<S: Doubles>(simd: S, windows: [[u8; 16]; 2], bits: u32x8<S>) -> i32x8<S> {
     // The index of the first byte of each, four times.

@@ -1,6 +1,6 @@
-//! Decodes packed residuals, with the same results as [`super::Unpacker`], for instruction sets without a kernel
-//! of their own. The fields of four vertices lie within sixteen bytes: a byte lookup moves each to its lane, a
-//! shift aligns it there, and shifts separate its components.
+//! Decodes packed residuals, with the same results as [`super::Unpacker`], for instruction sets without a
+//! kernel of their own. The fields of four vertices lie within sixteen bytes: a byte lookup moves each to its
+//! lane, a shift aligns it there, and shifts separate its components.
 
 use crate::mesh::blocks::{BLOCK, PointBlock};
 use crate::mesh::pack::{self, Unpacker};
