@@ -110,9 +110,20 @@ impl Isa {
     #[inline(always)]
     pub(crate) fn chosen(self) -> Isa {
         #[cfg(all(target_arch = "wasm32", target_os = "unknown", target_feature = "simd128"))]
-        return Isa::Narrow(Narrow(baseline()));
-        #[cfg(not(all(target_arch = "wasm32", target_os = "unknown", target_feature = "simd128")))]
-        self
+        let isa = Isa::Narrow(Narrow(baseline()));
+        #[cfg(not(any(
+            target_arch = "aarch64",
+            target_arch = "x86_64",
+            all(target_arch = "wasm32", target_feature = "simd128")
+        )))]
+        let isa = Isa::Scalar;
+        #[cfg(any(
+            target_arch = "aarch64",
+            target_arch = "x86_64",
+            all(target_arch = "wasm32", not(target_os = "unknown"), target_feature = "simd128")
+        ))]
+        let isa = self;
+        isa
     }
 
     /// Returns every instruction set of this machine, the reference first: for tests that compare them.
