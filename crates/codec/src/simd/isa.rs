@@ -1,6 +1,6 @@
 //! The instruction set of this machine: detected once, at the first use. All kernels give the same bits.
 //!
-//! Most kernels are written once, with the vectors of `fearless_simd` ([`crate::simd::Kernel`]). Others are
+//! Most kernels are written once, with the vectors of `fearless_simd` (`simd::Kernel`). Others are
 //! in a file named after their instruction set, beside the scalar reference, and take a proof that the
 //! machine has it; such proofs come from [`Isa::get`].
 //!
