@@ -136,6 +136,13 @@ impl Isa {
     }
 }
 
+/// `false` if vectors of this architecture are numbers one by one: eight at a time is eight times the code.
+pub(crate) const HAS_VECTORS: bool = cfg!(any(
+    target_arch = "aarch64",
+    target_arch = "x86_64",
+    all(target_arch = "wasm32", target_feature = "simd128")
+));
+
 /// The token of what all processors of this architecture have.
 #[cfg(target_arch = "x86_64")]
 type BaselineToken = x86::Sse2;

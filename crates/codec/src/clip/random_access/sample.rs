@@ -6,7 +6,7 @@ use super::fields::{self, field};
 use super::form::{RandomAccess, SEGMENT_SAMPLES, SubTrackBlock, TAIL_BYTES, UNIT_FACTOR, chunk, word};
 use crate::clip::streamed::SubTrackKind;
 use crate::simd::doubles::{Doubles, LANES};
-use crate::simd::isa::Isa;
+use crate::simd::isa::{HAS_VECTORS, Isa};
 use crate::simd::lanes::{self, plus, times};
 use crate::simd::real::Real;
 use crate::simd::{Kernel, run_kernel};
@@ -286,11 +286,13 @@ impl<P: InterpolationWeights, S: PoseSink + ?Sized> Kernel for PoseSampling<'_, 
                 Some(part) => f32x8::splat(simd, part),
                 None => f32x8::simd_from(simd, block.joints.map(|j| self.weights.weight(j as usize))),
             };
-            if block.lanes == 1 {
-                let joint = block.joints[0] as usize;
-                let (left, right, part) = (&self.left, self.right.as_ref(), self.weights.weight(joint));
-                let value = self.clip.sub_track_value(block, 0, left, right, part);
-                write_value(block.kind, joint, &value, self.out);
+            if block.lanes == 1 || !HAS_VECTORS {
+                for (lane, joint) in joints.iter().enumerate() {
+                    let joint = *joint as usize;
+                    let (left, right, part) = (&self.left, self.right.as_ref(), self.weights.weight(joint));
+                    let value = self.clip.sub_track_value(block, lane, left, right, part);
+                    write_value(block.kind, joint, &value, self.out);
+                }
                 continue;
             }
             // One call per kind, so that the compiler knows the kind.
