@@ -25,6 +25,9 @@ pub struct Arguments {
     /// without it.
     #[arg(long)]
     held_out: bool,
+    /// The number of sets.
+    #[arg(long, default_value_t = usize::from(DEFAULT_SETS))]
+    sets: usize,
     /// Write the sets into the codec and the document of a checkout with this root.
     #[arg(long)]
     write: Option<PathBuf>,
@@ -72,10 +75,10 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
         }
     }
     if arguments.held_out {
-        held_out(&pieces)?;
+        held_out(&pieces, arguments.sets)?;
         return Ok(true);
     }
-    let (sets, of) = cluster(&mut pieces)?;
+    let (sets, of) = cluster(&mut pieces, arguments.sets)?;
     println!(
         "{:<28} {:>10} {:>8} {:>8} {:>8} {:>4}",
         "piece", "token bits", "tables", "new set", "present", "set"
@@ -103,7 +106,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
 
 /// Prints, by sequence and length, the mean fraction of tokens and tables that a default set saves, with the
 /// encoder's choice of set.
-fn held_out(pieces: &[Excerpt]) -> anyhow::Result<()> {
+fn held_out(pieces: &[Excerpt], sets: usize) -> anyhow::Result<()> {
     let saved = |piece: &Excerpt, sets: &[TokenTables]| {
         let own = piece.bits + piece.table_bits;
         let best = sets.iter().map(|set| set.bits(&piece.counts));
@@ -111,12 +114,12 @@ fn held_out(pieces: &[Excerpt]) -> anyhow::Result<()> {
     };
     let mut names: Vec<&String> = pieces.iter().map(|p| &p.sequence).collect();
     names.dedup();
-    let (all, _) = cluster(&mut pieces.to_vec())?;
+    let (all, _) = cluster(&mut pieces.to_vec(), sets)?;
     println!("{:<16} {:>6} {:>12} {:>12}", "saved", "frames", "of all", "held out");
     for name in names {
         let mut others: Vec<Excerpt> = pieces.to_vec();
         others.retain(|p| p.sequence != *name);
-        let (sets, _) = cluster(&mut others)?;
+        let (made, _) = cluster(&mut others, sets)?;
         for frames in LENGTHS {
             let mine = pieces.iter().filter(|p| p.sequence == *name);
             let mine: Vec<&Excerpt> = mine.filter(|p| p.frames == frames).collect();
@@ -124,7 +127,7 @@ fn held_out(pieces: &[Excerpt]) -> anyhow::Result<()> {
                 let sum: f64 = mine.iter().map(|p| saved(p, sets)).sum();
                 100.0 * sum / mine.len().max(1) as f64
             };
-            println!("{name:<16} {frames:>6} {:>11.1}% {:>11.1}%", mean(&all), mean(&sets));
+            println!("{name:<16} {frames:>6} {:>11.1}% {:>11.1}%", mean(&all), mean(&made));
         }
     }
     Ok(())
@@ -167,8 +170,7 @@ fn code_excerpt(part: &Sequence, hierarchy: &Hierarchy, extent: Extent) -> anyho
 }
 
 /// Returns the sets, and the number of the set of each excerpt.
-fn cluster(pieces: &mut [Excerpt]) -> anyhow::Result<(Vec<TokenTables>, Vec<usize>)> {
-    let sets = usize::from(DEFAULT_SETS);
+fn cluster(pieces: &mut [Excerpt], sets: usize) -> anyhow::Result<(Vec<TokenTables>, Vec<usize>)> {
     if pieces.len() < sets {
         bail!("{} excerpts are too few for {sets} sets", pieces.len());
     }

@@ -3,7 +3,7 @@
 
 use crate::simd::real::Real;
 use fearless_simd::prelude::*;
-use fearless_simd::{f32x4, f32x8, f64x8, i32x8, u8x16, u8x32, u32x8, u64x8};
+use fearless_simd::{f32x4, f32x8, f64x8, i8x32, i16x16, i32x8, u8x16, u8x32, u32x8, u64x8};
 
 /// The number of values that are computed side by side.
 pub(crate) const LANES: usize = 8;
@@ -69,6 +69,21 @@ pub(crate) trait Doubles: Simd {
         (x * factors.bitcast::<u32x8<Self>>()) >> 7
     }
 
+    /// Returns `(x·y + 2^14) >> 15`, which wraps.
+    #[inline(always)]
+    fn rounded_product(self, x: i16x16<Self>, y: i16x16<Self>) -> i16x16<Self> {
+        let (low, high) = x.widening_mul(y);
+        ((low + 0x4000) >> 15).narrow((high + 0x4000) >> 15)
+    }
+
+    /// Returns the byte of each half of `table` that the lowest four bits of an index select; zero if the top
+    /// bit of the index is set.
+    #[inline(always)]
+    fn bytes_or_zero(self, table: i8x32<Self>, index: u8x32<Self>) -> i8x32<Self> {
+        let selected = (index.bitcast::<i8x32<Self>>() >> 7) ^ -1;
+        table.swizzle_dyn_within_blocks(index & 15) & selected
+    }
+
     /// Transposes: one vector of four per lane.
     #[inline(always)]
     fn rows(self, v: [f32x8<Self>; 4]) -> [[f32; 4]; LANES] {
@@ -93,18 +108,26 @@ impl Doubles for fearless_simd::aarch64::Neon {}
 impl Doubles for fearless_simd::wasm32::WasmSimd128 {}
 #[cfg(target_arch = "x86_64")]
 impl Doubles for fearless_simd::x86::Sse2 {}
-#[cfg(target_arch = "x86_64")]
-impl Doubles for fearless_simd::x86::Sse4_2 {}
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use super::Doubles;
     use fearless_simd::prelude::*;
-    use fearless_simd::x86::{Avx2, Avx512};
-    use fearless_simd::{f32x4, f32x8, f64x4, f64x8, i32x4, i32x8, u32x8};
+    use fearless_simd::x86::{Avx2, Avx512, Sse4_2};
+    use fearless_simd::{
+        f32x4, f32x8, f64x4, f64x8, i8x16, i8x32, i16x8, i16x16, i32x4, i32x8, u8x32, u32x8,
+    };
     use std::arch::x86_64::*;
 
     impl Doubles for Avx2 {
+        #[inline(always)]
+        fn bytes_or_zero(self, table: i8x32<Self>, index: u8x32<Self>) -> i8x32<Self> {
+            bytes_of_avx2(self, table, index)
+        }
+        #[inline(always)]
+        fn rounded_product(self, x: i16x16<Self>, y: i16x16<Self>) -> i16x16<Self> {
+            products_of_avx2(self, x, y)
+        }
         #[inline(always)]
         fn shift_right(self, x: u32x8<Self>, by: u32x8<Self>) -> u32x8<Self> {
             x >> by
@@ -127,6 +150,14 @@ mod x86 {
 
     impl Doubles for Avx512 {
         #[inline(always)]
+        fn bytes_or_zero(self, table: i8x32<Self>, index: u8x32<Self>) -> i8x32<Self> {
+            bytes_of_avx512(self, table, index)
+        }
+        #[inline(always)]
+        fn rounded_product(self, x: i16x16<Self>, y: i16x16<Self>) -> i16x16<Self> {
+            products_of_avx512(self, x, y)
+        }
+        #[inline(always)]
         fn shift_right(self, x: u32x8<Self>, by: u32x8<Self>) -> u32x8<Self> {
             x >> by
         }
@@ -141,6 +172,57 @@ mod x86 {
         #[inline(always)]
         fn f64_to_i32(self, x: f64x8<Self>) -> i32x8<Self> {
             to_eight(self, x)
+        }
+    }
+
+    impl Doubles for Sse4_2 {
+        #[inline(always)]
+        fn rounded_product(self, x: i16x16<Self>, y: i16x16<Self>) -> i16x16<Self> {
+            let [(x, x2), (y, y2)] = [x.split(), y.split()];
+            products_of_sse(self, x, y).combine(products_of_sse(self, x2, y2))
+        }
+        #[inline(always)]
+        fn bytes_or_zero(self, table: i8x32<Self>, index: u8x32<Self>) -> i8x32<Self> {
+            let [(table, table2), (index, index2)] = [table.split(), index.bitcast::<i8x32<Self>>().split()];
+            bytes_of_sse(self, table, index).combine(bytes_of_sse(self, table2, index2))
+        }
+    }
+
+    fearless_simd::kernel! {
+        #[inline(always)]
+        fn products_of_sse(token: Sse4_2, x: i16x8<Sse4_2>, y: i16x8<Sse4_2>) -> i16x8<Sse4_2> {
+            _mm_mulhrs_epi16(x.into(), y.into()).simd_into(token)
+        }
+    }
+    fearless_simd::kernel! {
+        #[inline(always)]
+        fn products_of_avx2(token: Avx2, x: i16x16<Avx2>, y: i16x16<Avx2>) -> i16x16<Avx2> {
+            _mm256_mulhrs_epi16(x.into(), y.into()).simd_into(token)
+        }
+    }
+    fearless_simd::kernel! {
+        #[inline(always)]
+        fn products_of_avx512(token: Avx512, x: i16x16<Avx512>, y: i16x16<Avx512>) -> i16x16<Avx512> {
+            _mm256_mulhrs_epi16(x.into(), y.into()).simd_into(token)
+        }
+    }
+
+    fearless_simd::kernel! {
+        #[inline(always)]
+        fn bytes_of_sse(token: Sse4_2, table: i8x16<Sse4_2>, index: i8x16<Sse4_2>) -> i8x16<Sse4_2> {
+            _mm_shuffle_epi8(table.into(), index.into()).simd_into(token)
+        }
+    }
+    fearless_simd::kernel! {
+        #[inline(always)]
+        fn bytes_of_avx2(token: Avx2, table: i8x32<Avx2>, index: u8x32<Avx2>) -> i8x32<Avx2> {
+            _mm256_shuffle_epi8(table.into(), index.into()).simd_into(token)
+        }
+    }
+    fearless_simd::kernel! {
+        #[inline(always)]
+        fn bytes_of_avx512(token: Avx512, table: i8x32<Avx512>, index: u8x32<Avx512>) -> i8x32<Avx512> {
+            _mm256_shuffle_epi8(table.into(), index.into()).simd_into(token)
         }
     }
 

@@ -126,6 +126,14 @@ impl Isa {
         isa
     }
 
+    /// Returns this instruction set without AVX-512, for loops that the compiler makes slower with it.
+    pub(crate) fn without_avx512(self) -> Isa {
+        match self {
+            Isa::Avx2(Avx2(token, _)) => Isa::Avx2(Avx2(token, None)),
+            other => other,
+        }
+    }
+
     /// Returns every instruction set of this machine, the reference first: for tests that compare them.
     pub fn all() -> impl Iterator<Item = Isa> {
         let best = Avx2::new();

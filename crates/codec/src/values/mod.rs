@@ -2,6 +2,7 @@
 //! change. Used by all presets.
 
 pub mod changing;
+pub mod coding;
 #[cfg(feature = "encode")]
 pub(crate) mod cost;
 #[cfg(feature = "encode")]

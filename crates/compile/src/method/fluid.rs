@@ -12,11 +12,11 @@ use crate::{Error, with_quantized};
 use meshreel_codec::record::source_map::SourceMap;
 use meshreel_codec::record::{Semantic, StreamRecord};
 use meshreel_codec::schedule::{Schedule, Unit};
-use meshreel_codec::values::changing::prediction::InputValues;
 use meshreel_codec::values::changing::{
     ChangingBuffers, ChangingReader, ChangingWriter, FrameHead, InputTopology, MAX_REFERENCES,
     StreamPrediction, TriangleBuffers,
 };
+use meshreel_codec::values::coding::InputValues;
 use meshreel_codec::values::{changing, error_bound};
 use meshreel_codec::{Corrupt, put_length_prefixed};
 use meshreel_options::Options;

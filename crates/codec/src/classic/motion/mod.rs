@@ -28,11 +28,12 @@
 
 use crate::quantize::code::Code;
 use crate::simd::isa::Isa;
+use crate::simd::run_kernel;
+use kernel::Reconstruction;
 
 pub use crate::quantize::code::BlendFactors;
 
-#[cfg(target_arch = "x86_64")]
-mod avx2;
+mod kernel;
 mod references;
 
 pub use references::MotionReferences;
@@ -51,17 +52,14 @@ pub fn reconstruct<W: Code>(sources: MotionReferences<'_, W>, by: BlendFactors, 
 
 fn reconstruct_on<W: Code>(isa: Isa, sources: MotionReferences<'_, W>, by: BlendFactors, values: &mut [W]) {
     assert!(sources.all_have_len(values.len()), "all frames have one shape");
-    match isa {
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx2(avx2) if W::codes16(values).is_some() => {
-            if let (Some(sources), Some(values)) = (sources.codes16(), W::codes16_mut(values)) {
-                avx2::reconstruct(avx2, sources, by, values);
-            }
-        }
-        _ => map_predictions(sources, by, values, sources.previous, |_, residual, predicted| {
-            residual.wrapping_add(predicted)
-        }),
+    if isa != Isa::Scalar
+        && let (Some(sources), Some(values)) = (sources.codes16(), W::codes16_mut(values))
+    {
+        return run_kernel(isa, Reconstruction { sources, by, values });
     }
+    map_predictions(sources, by, values, sources.previous, |_, residual, predicted| {
+        residual.wrapping_add(predicted)
+    });
 }
 
 /// Computes `out = prediction`. Panics unless all lengths are equal.

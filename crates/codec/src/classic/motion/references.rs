@@ -21,7 +21,6 @@ impl<W: Code> MotionReferences<'_, W> {
     }
 
     /// Returns these frames as 16-bit codes, if they have 16 bits.
-    #[cfg(target_arch = "x86_64")]
     pub(super) fn codes16(&self) -> Option<MotionReferences<'_, u16>> {
         Some(MotionReferences {
             previous: W::codes16(self.previous)?,

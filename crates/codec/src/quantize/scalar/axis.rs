@@ -1,7 +1,5 @@
 //! One axis of a lattice, and the loops over values.
 
-use crate::quantize::code::Code;
-
 /// The largest number of codes of an axis. Every code is exact in f32. Part of the format.
 pub const MAX_CODES: u32 = 1 << 24;
 
@@ -132,19 +130,6 @@ impl Axis {
     pub fn bits(&self) -> u32 {
         u32::BITS - self.codes.saturating_sub(1).leading_zeros()
     }
-}
-
-#[inline(always)]
-pub(super) fn dequantize_scalar<W: Code>(axes: &[Axis], codes: &[W], out: &mut [f32]) {
-    interleave(axes, out, |axis, at| axis.value(codes[at].to_u32()));
-}
-
-#[inline(always)]
-pub(super) fn blend_scalar<W: Code>(axes: &[Axis], from: &[W], to: &[W], t: f32, out: &mut [f32]) {
-    interleave(axes, out, |axis, at| {
-        let (a, b) = (axis.value(from[at].to_u32()), axis.value(to[at].to_u32()));
-        a + (b - a) * t
-    });
 }
 
 /// Sets `out[v·n + k] = value(axes[k], k·count + v)`.

@@ -16,13 +16,13 @@
 //! converted to f32; this is frozen, so that every decoder gives the same bits.
 
 use crate::quantize::code::Code;
+use crate::simd::doubles::Doubles;
 use crate::simd::isa::Isa;
-use axis::{blend_scalar, dequantize_scalar};
+use crate::simd::{Kernel, run_kernel};
+use axis::interleave;
 
 pub use axis::{Axis, MAX_CODES};
 
-#[cfg(target_arch = "x86_64")]
-mod avx2;
 mod axis;
 
 /// Converts component-major codes to interleaved floats: `out[v·n + k] = axes[k].value(codes[k·count + v])`.
@@ -34,11 +34,8 @@ pub fn dequantize<W: Code>(axes: &[Axis], codes: &[W], out: &mut [f32]) {
 
 fn dequantize_on<W: Code>(isa: Isa, axes: &[Axis], codes: &[W], out: &mut [f32]) {
     check(axes, codes, out);
-    match isa {
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx2(avx2) => avx2::dequantize(avx2, axes, codes, out),
-        _ => dequantize_scalar(axes, codes, out),
-    }
+    // Interleaving three components is 1.3 times as fast in registers of 256 bits.
+    run_kernel(isa.without_avx512(), Dequantization { axes, from: codes, to: None, out });
 }
 
 /// Interpolates between the codes of two frames to interleaved floats: `a + (b − a)·t` of their values a and
@@ -52,10 +49,41 @@ pub fn blend<W: Code>(axes: &[Axis], from: &[W], to: &[W], t: f32, out: &mut [f3
 fn blend_on<W: Code>(isa: Isa, axes: &[Axis], from: &[W], to: &[W], t: f32, out: &mut [f32]) {
     check(axes, from, out);
     check(axes, to, out);
-    match isa {
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx2(avx2) => avx2::blend(avx2, axes, from, to, t, out),
-        _ => blend_scalar(axes, from, to, t, out),
+    run_kernel(isa, Dequantization { axes, from, to: Some((to, t)), out });
+}
+
+/// Converts the codes of one frame, or interpolates between those of two.
+struct Dequantization<'a, W> {
+    axes: &'a [Axis],
+    from: &'a [W],
+    /// The second frame and its weight.
+    to: Option<(&'a [W], f32)>,
+    out: &'a mut [f32],
+}
+
+impl<W: Code> Kernel for Dequantization<'_, W> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<S: Doubles>(self, _: S) {
+        let Dequantization { axes, from, to, out } = self;
+        match to {
+            None => interleave(
+                axes,
+                out,
+                #[inline(always)]
+                |axis, at| axis.value(from[at].to_u32()),
+            ),
+            Some((to, t)) => interleave(
+                axes,
+                out,
+                #[inline(always)]
+                |axis, at| {
+                    let (a, b) = (axis.value(from[at].to_u32()), axis.value(to[at].to_u32()));
+                    a + (b - a) * t
+                },
+            ),
+        }
     }
 }
 

@@ -39,10 +39,10 @@ use crate::quantize::code::Code;
 use crate::quantize::octahedral;
 use crate::topology::connectivity::{self, TriangleCounts};
 use crate::topology::neighbours::Neighbours;
-use crate::values::Semantic;
 #[cfg(feature = "encode")]
-use prediction::InputValues;
-use prediction::{StreamWeights, ValueBasis};
+use crate::values::coding::InputValues;
+use crate::values::{Semantic, coding};
+use prediction::{StreamWeights, SurfaceBasis};
 
 pub use prediction::MAX_REFERENCES;
 
@@ -108,7 +108,7 @@ pub struct FrameHead {
 #[derive(Clone, Debug, Default)]
 pub struct ChangingBuffers {
     connectivity: connectivity::ConnectivityBuffers,
-    values: prediction::ValueBuffers,
+    values: prediction::SurfaceBuffers,
     /// The neighbours of vertices, and those of points if these differ.
     neighbours: [Neighbours; 2],
     /// The first vertex of each point; while connectivity is read, the last one.
@@ -505,9 +505,9 @@ impl ChangingBuffers {
     }
 
     /// Returns the values that a stream is predicted from, and whether the stream has values of points.
-    fn basis<'a, W>(&'a self, kind: StreamPrediction, frames: &'a [&'a [W]]) -> (ValueBasis<'a, W>, bool) {
+    fn basis<'a, W>(&'a self, kind: StreamPrediction, frames: &'a [&'a [W]]) -> (SurfaceBasis<'a, W>, bool) {
         let points = kind == StreamPrediction::Positions && !self.vertex.is_empty();
-        let basis = ValueBasis {
+        let basis = SurfaceBasis {
             neighbours: &self.neighbours[usize::from(points)],
             frames: match kind {
                 StreamPrediction::Normals => &[],
@@ -591,14 +591,16 @@ impl<'a> ChangingReader<'a> {
         let mut values = std::mem::take(&mut work.values);
         let (basis, of_points) = work.basis(kind, frames);
         let weights = (self.coder).weights(basis.frames.len(), StreamWeights::WITHOUT_FRAMES);
-        let basis = ValueBasis { weights, ..basis };
+        let basis = SurfaceBasis { weights, ..basis };
         let count = match of_points {
             true => work.vertex.len() * components,
             false => out.len(),
         };
         let part = out.get_mut(..count).ok_or(Corrupt("changing faces: more points than vertices"));
-        let done =
-            part.and_then(|part| prediction::decode(&mut self.symbols, basis, components, &mut values, part));
+        let done = part.and_then(|part| {
+            basis.check(components, part.len() / components.max(1))?;
+            coding::decode(&mut self.symbols, &basis, components, &mut values, part)
+        });
         work.values = values;
         done?;
         if of_points {
@@ -690,8 +692,8 @@ impl ChangingWriter<'_> {
                 ..prediction::fit(basis, components, wanted.codes)
             };
             let weights = coder.weights(basis.frames.len(), fitted);
-            let basis = ValueBasis { weights, ..basis };
-            prediction::encode(symbols, basis, components, &mut values, wanted)
+            let basis = SurfaceBasis { weights, ..basis };
+            coding::encode(symbols, &basis, components, &mut values, wanted)
         };
         let bits;
         if of_points {

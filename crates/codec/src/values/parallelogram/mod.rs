@@ -40,9 +40,10 @@
 use crate::Corrupt;
 use crate::quantize::code::Code;
 use crate::simd::isa::Isa;
+use crate::simd::run_kernel;
+use kernel::{CombineVectors, Reconstruction};
 
-#[cfg(target_arch = "x86_64")]
-mod avx2;
+mod kernel;
 mod rule;
 mod table;
 
@@ -89,7 +90,6 @@ pub fn reconstruct<W: Code>(
     reconstruct_on(Isa::get(), components, rule, signed, table, values)
 }
 
-#[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
 fn reconstruct_on<W: Code>(
     isa: Isa,
     components: usize,
@@ -105,20 +105,10 @@ fn reconstruct_on<W: Code>(
     if count == 0 {
         return Ok(());
     }
-    let rule = rule.into();
-    #[cfg(target_arch = "x86_64")]
-    if let (Isa::Avx2(avx2), false, false) = (isa, table.is_empty(), table.out_of_range)
-        && let Some(values) = W::codes16_mut(values)
-    {
-        match components {
-            1 => avx2::reconstruct::<1>(avx2, rule, signed, table, values),
-            2 => avx2::reconstruct::<2>(avx2, rule, signed, table, values),
-            3 => avx2::reconstruct::<3>(avx2, rule, signed, table, values),
-            _ => avx2::reconstruct::<4>(avx2, rule, signed, table, values),
-        }
-        return Ok(());
+    if table.out_of_range && !table.is_empty() {
+        return Err(Corrupt("table: points outside"));
     }
-    with_rule!(rule, rule => match (components, table.is_empty()) {
+    with_rule!(rule.into(), rule => match (components, table.is_empty()) {
         (_, true) => {
             for plane in values.chunks_exact_mut(count) {
                 let mut before = W::default();
@@ -130,29 +120,28 @@ fn reconstruct_on<W: Code>(
             }
             Ok(())
         }
-        (2, _) => reconstruct_planes::<W, _, 2>(rule, signed, table, values, count),
-        (3, _) => reconstruct_planes::<W, _, 3>(rule, signed, table, values, count),
-        (4, _) => reconstruct_planes::<W, _, 4>(rule, signed, table, values, count),
-        _ => values.chunks_exact_mut(count).try_for_each(|plane| {
-            reconstruct_planes::<W, _, 1>(rule, signed, table, plane, count)
-        }),
+        (1, _) => reconstruct_planes::<W, _, 1>(isa, rule, signed, table, values),
+        (2, _) => reconstruct_planes::<W, _, 2>(isa, rule, signed, table, values),
+        (3, _) => reconstruct_planes::<W, _, 3>(isa, rule, signed, table, values),
+        _ => reconstruct_planes::<W, _, 4>(isa, rule, signed, table, values),
     })
 }
 
 /// Reconstructs all components of a vertex together, so that each waits only for its own previous result.
-fn reconstruct_planes<W: Code, R: Combine, const N: usize>(
+fn reconstruct_planes<W: Code, R: CombineVectors, const N: usize>(
+    isa: Isa,
     rule: R,
     signed: bool,
     table: &PredictorTable,
     values: &mut [W],
-    count: usize,
 ) -> Result<(), Corrupt> {
-    let mut rest = values;
-    let mut planes: [&mut [W]; N] = std::array::from_fn(|_| {
-        let (plane, others) = std::mem::take(&mut rest).split_at_mut(count);
-        rest = others;
-        plane
-    });
+    if isa != Isa::Scalar
+        && let Some(values) = W::codes16_mut(values)
+    {
+        run_kernel(isa, Reconstruction { rule, signed, table, planes: planes::<_, N>(values) });
+        return Ok(());
+    }
+    let mut planes: [&mut [W]; N] = planes(values);
     for (v, &entry) in table.iter().enumerate() {
         for plane in &mut planes {
             let p = predict(plane, v, entry, rule, signed).ok_or(Corrupt("table: points outside"))?;
@@ -160,6 +149,13 @@ fn reconstruct_planes<W: Code, R: Combine, const N: usize>(
         }
     }
     Ok(())
+}
+
+/// Splits component-major values.
+fn planes<W, const N: usize>(values: &mut [W]) -> [&mut [W]; N] {
+    let count = values.len() / N;
+    let mut planes = values.chunks_exact_mut(count);
+    std::array::from_fn(|_| planes.next().unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -28,9 +28,10 @@ use crate::entropy::range::{self, BitCoder, Chance};
 use crate::entropy::symbols;
 use crate::quantize::code::Code;
 use crate::values::changing::NumberModel;
-#[cfg(feature = "encode")]
-use crate::values::changing::prediction::InputValues;
 use crate::values::changing::prediction::MAX_REFERENCES;
+use crate::values::coding;
+#[cfg(feature = "encode")]
+use crate::values::coding::InputValues;
 use prediction::{MASKS, Masks, NO_POINT, ParticleBasis, ParticleWeights};
 
 /// The adaptive statistics of an access unit.
@@ -418,7 +419,8 @@ impl<'a> ParticleReader<'a> {
             masks,
             weights: &weights,
         };
-        prediction::decode(&mut self.symbols, basis, components, &mut work.values, out)
+        basis.check(components, out.len() / components.max(1))?;
+        coding::decode(&mut self.symbols, &basis, components, &mut work.values, out)
     }
 
     /// Refuses bytes that were not used.
@@ -505,7 +507,7 @@ impl ParticleWriter<'_> {
         let starts = prediction::fit_starts(basis, components, &mut work.values, &wanted);
         let weights = self.coder.weights(components, &work.masks, ParticleWeights { starts, ..fitted });
         let basis = ParticleBasis { weights: &weights, ..basis };
-        prediction::encode(&mut self.symbols, basis, components, &mut work.values, wanted)
+        coding::encode(&mut self.symbols, &basis, components, &mut work.values, wanted)
     }
 }
 

@@ -1,6 +1,5 @@
 //! Values of points without faces, in their order: predicted from the values of the same points in other
-//! frames or, if no frame has them, from the points before. Residuals are coded by the size of earlier ones.
-//! Lossless; the encoder chooses values within the error bound.
+//! frames or, if no frame has them, from the points before.
 //!
 //! ```text
 //! mask     which frames referred to have the point: a bit for each
@@ -10,27 +9,26 @@
 //! P        with frames: along₀ · above of the point before / 64, rounded down, if that point has frames and no curve begins here; else 0
 //!          without, inside a curve: the value p before + along₁ · (p − the one before that) / 64, if both are of the curve
 //!          without, else: the value at the beginning of the curve before, or of the last point without frames; 0 if there is none
-//! residual (value − T − P) / grain, as an entropy symbol of its bucket
+//! residual (value − T − P) / grain, coded as values/coding.rs says
 //! class    0 no frame · 1 one frame · 2 rest · else 3 + how many of 2, 8, 32 are at most the unrest
 //! unrest   of two frames ¼ of the distance of their values; of more that of the polynomial through all of them and the one through
 //!          the first two; distances as sums over components, in grains
-//! σ of k   as of changing meshes, with means by class, which begin as the stream says; near is the last point of the class
+//! σ of k   with means by class, which begin as the stream says; N is the size of the last point of the class
 //! start n  (2 + n mod 2) · 2^⌊n/2⌋ in 2⁻⁸, n at most 55
 //! usual w  those of the polynomial through the frames of the mask: Π tₛ / (tₛ − tᵣ) over the others s, t the number of frames after this
 //!          one, rounded; the first frame of the mask has 1 minus the others
 //! ```
 
 use crate::Corrupt;
-use crate::entropy::symbols::Decoder;
 #[cfg(feature = "encode")]
 use crate::entropy::symbols::Encoder;
 use crate::quantize::code::Code;
-use crate::values::changing::prediction::{
-    FRAME_WEIGHT_ONE, MAX_REFERENCES, ResidualScale, VERTEX_WEIGHT_ONE, ValueCoder, ValueDecoder,
-    VertexPrediction, size,
-};
+use crate::values::changing::prediction::MAX_REFERENCES;
 #[cfg(feature = "encode")]
-use crate::values::changing::prediction::{InputValues, ValueEncoder};
+use crate::values::coding::{self, InputValues};
+use crate::values::coding::{
+    FRAME_WEIGHT_ONE, ResidualScale, VERTEX_WEIGHT_ONE, ValueBasis, ValuePredictor, VertexPrediction, size,
+};
 
 /// The number of a point that a frame does not have.
 pub(super) const NO_POINT: u32 = u32::MAX;
@@ -178,6 +176,7 @@ impl ParticleWeights {
 pub(super) struct PointValueBuffers {
     /// For each point, its values, and its values minus their prediction from other frames.
     values: Vec<[[i32; 4]; 2]>,
+    sizes: ClassSizes,
 }
 
 impl PointValueBuffers {
@@ -340,69 +339,85 @@ impl PrecedingPoints {
 /// For each class, the number of residuals and the sum of their sizes.
 type ClassSizes = [[u64; 2]; CLASSES];
 
-/// Visits all points in order.
-fn code_points<W: Code, S: ValueCoder, const N: usize>(
-    basis: ParticleBasis<'_, W>,
-    work: &mut PointValueBuffers,
-    side: &mut S,
-) -> ClassSizes {
-    let mut sizes = ClassSizes::default();
-    let done = &mut work.values;
-    done.clear();
-    done.resize(basis.frame_points.len(), [[0; 4]; 2]);
-    let mut scales =
-        basis.weights.starts.map(|n| ResidualScale::<N>::from_mean((2 + n % 2) << (n.min(MAX_START) / 2)));
-    let mut before = PrecedingPoints::default();
-    for v in 0..basis.frame_points.len() {
-        let FramePrediction { frames, class } = basis.predict_from_frames::<N>(v);
-        let above = before.predict::<N, W>(&basis, v, class != 0, done);
-        let expected = VertexPrediction { frames, above };
-        let residual = side.code_residuals(v, &expected, &scales[class]);
-        let grain = basis.weights.grain;
-        for k in 0..N {
-            done[v][0][k] = expected.code(k, residual[k], grain);
-            done[v][1][k] = done[v][0][k].wrapping_sub(frames[k]);
+impl<'a, W: Code> ValueBasis for ParticleBasis<'a, W> {
+    type Buffers = PointValueBuffers;
+    type Predictor<'p, const N: usize>
+        = PointPredictor<'a, 'p, W, N>
+    where
+        Self: 'p;
+
+    fn grain(&self) -> i32 {
+        self.weights.grain
+    }
+
+    fn predictor<'p, const N: usize>(
+        &'p self,
+        count: usize,
+        work: &'p mut PointValueBuffers,
+    ) -> PointPredictor<'a, 'p, W, N> {
+        work.values.clear();
+        work.values.resize(count, [[0; 4]; 2]);
+        work.sizes = ClassSizes::default();
+        let start = |n: u32| ResidualScale::from_mean((2 + n % 2) << (n.min(MAX_START) / 2));
+        PointPredictor {
+            basis: self,
+            work,
+            scales: self.weights.starts.map(start),
+            preceding: PrecedingPoints::default(),
+            class: 0,
         }
-        sizes[class][0] += N as u64;
-        sizes[class][1] += residual.iter().map(|r| u64::from(size(*r))).sum::<u64>();
-        let large = scales[class].learn(&residual);
-        scales[class].neighbour_size = u32::from(large);
-    }
-    sizes
-}
-
-/// Checks that the frames have all the points that `frame_points` refers to.
-fn check<W: Code>(basis: &ParticleBasis<'_, W>, components: usize, out: usize) -> Result<(), Corrupt> {
-    let points = basis.frame_points.len();
-    let fits = basis.curve_starts.len() == points && out == components * points;
-    let has = |r: usize, at: u32| {
-        at == NO_POINT || basis.frames.get(r).is_some_and(|f| (at as usize) < f.len() / components.max(1))
-    };
-    match fits && basis.frame_points.iter().all(|at| (0..MAX_REFERENCES).all(|r| has(r, at[r]))) {
-        true => Ok(()),
-        false => Err(Corrupt("particles: frames of other points")),
     }
 }
 
-/// Decodes `components` (1 to 4) of each point; `out` has all of them.
-pub(super) fn decode<W: Code>(
-    symbols: &mut Decoder<'_>,
-    basis: ParticleBasis<'_, W>,
-    components: usize,
-    work: &mut PointValueBuffers,
-    out: &mut [W],
-) -> Result<(), Corrupt> {
-    check(&basis, components, out.len())?;
-    let count = basis.frame_points.len();
-    let mut side = ValueDecoder { symbols, out, count, grain: basis.weights.grain };
-    match components {
-        1 => drop(code_points::<W, _, 1>(basis, work, &mut side)),
-        2 => drop(code_points::<W, _, 2>(basis, work, &mut side)),
-        3 => drop(code_points::<W, _, 3>(basis, work, &mut side)),
-        4 => drop(code_points::<W, _, 4>(basis, work, &mut side)),
-        _ => return Err(Corrupt("particles: a stream of no or too many components")),
+/// Predicts the values of points one after the other.
+pub(super) struct PointPredictor<'a, 'b, W, const N: usize> {
+    basis: &'b ParticleBasis<'a, W>,
+    work: &'b mut PointValueBuffers,
+    /// By class.
+    scales: [ResidualScale<N>; CLASSES],
+    preceding: PrecedingPoints,
+    /// The class of the point that was predicted.
+    class: usize,
+}
+
+impl<W: Code, const N: usize> ValuePredictor<N> for PointPredictor<'_, '_, W, N> {
+    #[inline]
+    fn predict(&mut self, v: usize) -> (VertexPrediction<N>, &ResidualScale<N>) {
+        let FramePrediction { frames, class } = self.basis.predict_from_frames::<N>(v);
+        let above = self.preceding.predict::<N, W>(self.basis, v, class != 0, &self.work.values);
+        self.class = class;
+        (VertexPrediction { frames, above }, &self.scales[class])
     }
-    Ok(())
+
+    #[inline]
+    fn learn(&mut self, v: usize, expected: &VertexPrediction<N>, residual: &[i32; N]) {
+        let [values, above] = &mut self.work.values[v];
+        for k in 0..N {
+            values[k] = expected.code(k, residual[k], self.basis.weights.grain);
+            above[k] = values[k].wrapping_sub(expected.frames[k]);
+        }
+        let [count, sum] = &mut self.work.sizes[self.class];
+        *count += N as u64;
+        *sum += residual.iter().map(|r| u64::from(size(*r))).sum::<u64>();
+        let scale = &mut self.scales[self.class];
+        scale.neighbour_size = u32::from(scale.learn(residual));
+    }
+}
+
+impl<W: Code> ParticleBasis<'_, W> {
+    /// Refuses frames that lack points that `frame_points` refers to, and another number of points than
+    /// `count`.
+    pub(super) fn check(&self, components: usize, count: usize) -> Result<(), Corrupt> {
+        let points = self.frame_points.len();
+        let fits = self.curve_starts.len() == points && count == points;
+        let has = |r: usize, at: u32| {
+            at == NO_POINT || self.frames.get(r).is_some_and(|f| (at as usize) < f.len() / components.max(1))
+        };
+        match fits && self.frame_points.iter().all(|at| (0..MAX_REFERENCES).all(|r| has(r, at[r]))) {
+            true => Ok(()),
+            false => Err(Corrupt("particles: frames of other points")),
+        }
+    }
 }
 
 /// Returns initial means that match the residuals under these weights, so that they need not be learnt.
@@ -415,8 +430,8 @@ pub(super) fn fit_starts<W: Code>(
 ) -> [u32; CLASSES] {
     let mut codes = wanted.codes.to_vec();
     let trial = InputValues { codes: &mut codes, ..*wanted };
-    let (_, sizes) = encode_with_sizes(&mut Encoder::default(), basis, components, work, trial);
-    sizes.map(|[count, sum]| {
+    coding::encode(&mut Encoder::default(), &basis, components, work, trial);
+    work.sizes.map(|[count, sum]| {
         if count == 0 {
             return DEFAULT_START;
         }
@@ -424,37 +439,6 @@ pub(super) fn fit_starts<W: Code>(
         let low = 2 * (mean.ilog2() - 1);
         low + (mean >> (mean.ilog2() - 1) & 1)
     })
-}
-
-/// Encodes `components` of all points. Returns the expected cost in 2⁻⁸ bits.
-#[cfg(feature = "encode")]
-pub(super) fn encode<W: Code>(
-    symbols: &mut Encoder,
-    basis: ParticleBasis<'_, W>,
-    components: usize,
-    work: &mut PointValueBuffers,
-    wanted: InputValues<'_, W>,
-) -> u64 {
-    encode_with_sizes(symbols, basis, components, work, wanted).0
-}
-
-#[cfg(feature = "encode")]
-fn encode_with_sizes<W: Code>(
-    symbols: &mut Encoder,
-    basis: ParticleBasis<'_, W>,
-    components: usize,
-    work: &mut PointValueBuffers,
-    mut wanted: InputValues<'_, W>,
-) -> (u64, ClassSizes) {
-    let count = basis.frame_points.len();
-    let mut side = ValueEncoder { symbols, wanted: &mut wanted, count, grain: basis.weights.grain, bits: 0 };
-    let sizes = match components {
-        1 => code_points::<W, _, 1>(basis, work, &mut side),
-        2 => code_points::<W, _, 2>(basis, work, &mut side),
-        3 => code_points::<W, _, 3>(basis, work, &mut side),
-        _ => code_points::<W, _, 4>(basis, work, &mut side),
-    };
-    (side.bits, sizes)
 }
 
 /// Returns the weights that minimize the residuals of these values.

@@ -47,13 +47,14 @@ use crate::Corrupt;
 use crate::bytes::{Cursor, put_varint};
 use crate::quantize::code::Code;
 use crate::simd::isa::Isa;
-use alphabet::{join, lengths, run_length};
+use crate::simd::run_kernel;
+use alphabet::{lengths, run_length};
+use kernel::{Join, Tokens};
 
 pub(crate) use alphabet::{ALPHABETS, Alphabet, TOKEN_RADII};
 
 mod alphabet;
-#[cfg(target_arch = "x86_64")]
-mod avx2;
+mod kernel;
 
 // Part of the format.
 const LAYOUT_ZERO: u8 = 0;
@@ -320,11 +321,7 @@ fn decode_planes<W: Code>(
         let planes: [&[u8]; 4] = std::array::from_fn(|byte| {
             if byte < usize::from(widths[k]) { &all[before(byte, k)..][..count] } else { &[] }
         });
-        match isa {
-            #[cfg(target_arch = "x86_64")]
-            Isa::Avx2(avx2) => avx2::join(avx2, planes, out),
-            _ => join(planes, out),
-        }
+        run_kernel(isa, Join { planes, out });
     }
     Ok(())
 }
@@ -403,13 +400,12 @@ impl<W: Code> VectorDecoder<'_, W> {
 
     /// Decodes at most [`BLOCK`] vectors from `start` on.
     fn block(&mut self, start: usize, tokens: &[u8]) -> Result<(), Corrupt> {
-        let (done, mut largest) = match self.isa {
-            #[cfg(target_arch = "x86_64")]
-            Isa::Avx2(avx2) => match W::codes16_mut(self.out) {
-                Some(out) => avx2::tokens(avx2, self.alphabet, start, tokens, self.count, out),
-                None => (0, 0),
-            },
-            _ => (0, 0),
+        let (done, mut largest) = match self.components() {
+            _ if self.isa == Isa::Scalar => (0, 0),
+            1 => self.whole_rows::<1>(start, tokens),
+            2 => self.whole_rows::<2>(start, tokens),
+            3 => self.whole_rows::<3>(start, tokens),
+            _ => self.whole_rows::<4>(start, tokens),
         };
         let rest = &tokens[done..];
         largest = rest.iter().fold(largest, |a, &t| a.max(t));
@@ -426,6 +422,16 @@ impl<W: Code> VectorDecoder<'_, W> {
             self.insert_escaped(start, tokens)?;
         }
         Ok(())
+    }
+
+    /// Decodes those tokens of a block that fill whole rows, if the words have 16 bits; see [`Tokens`].
+    fn whole_rows<const N: usize>(&mut self, start: usize, tokens: &[u8]) -> (usize, u8) {
+        let Some(out) = W::codes16_mut(self.out) else {
+            return (0, 0);
+        };
+        let mut planes = out.chunks_exact_mut(self.count.max(1)).map(|plane| &mut plane[start..]);
+        let planes = std::array::from_fn::<_, N, _>(|_| planes.next().unwrap_or_default());
+        run_kernel(self.isa, Tokens { alphabet: self.alphabet, tokens, planes })
     }
 
     /// Inserts the escaped vectors of a block, which are the next ones.
