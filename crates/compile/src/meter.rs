@@ -1,58 +1,46 @@
 //! Progress of the search for methods: the work expected of each mesh, and how much of it is done.
 
-use crate::report::{Phase, Progress, VERIFY_TIME_RATIO};
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::Relaxed;
+use crate::report::{Phase, Progress};
+use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
 
-/// Amount of work of one kind, in nanoseconds, after which its measured speed weighs as much as the expected
-/// one.
-const LEARNING_NANOSECONDS: f64 = 3e8;
-/// The same for all kinds of work together, for kinds that were not measured yet. It is larger, since the
-/// speed of one kind says little about another.
-const LEARNING_NANOSECONDS_OF_ALL: f64 = 3e9;
-
-/// Kinds of work.
-#[derive(Clone, Copy)]
-enum WorkKind {
-    /// Comparison of sets of options, and trials of position resolutions, each of which is such a set.
-    Settings,
-    /// Trial coding of skins, to find their size.
-    Skins,
-    /// Searches for bones.
-    Bones,
+/// The expected work on a mesh, in nanoseconds of one core; empty for a mesh that stands still.
+#[derive(Default)]
+pub struct ExpectedWork {
+    /// Work that is done one after the other: trials of the precision of positions, then each set of options.
+    pub sets: Vec<ExpectedSet>,
+    /// Work that follows: the final coding of all frames, and their verification.
+    pub frames: u64,
 }
 
-/// Expected work by kind, in nanoseconds of one core.
-type WorkByKind = [u64; 3];
-
-/// Work of one kind in all meshes: done and left, and the measured nanoseconds of what is done.
+/// The expected work for one set of options.
 #[derive(Default)]
-struct Tally {
-    done: AtomicU64,
-    left: AtomicU64,
-    took: AtomicU64,
+pub struct ExpectedSet {
+    /// Work for everything except skins.
+    pub settings: u64,
+    /// Work to seek and to code skins.
+    pub skins: u64,
+    /// The completed part of `skins`.
+    pub sought: u64,
 }
 
 /// Adds up the work of all meshes; [`Meter::watch`] reports the progress. A copy shares it.
 #[derive(Clone, Default)]
 pub struct Meter(Arc<Totals>);
 
-/// The work of all meshes.
+/// The totals of all meshes.
 #[derive(Default)]
 struct Totals {
-    tallies: [Tally; 3],
-    /// Expected work of the final coding of all frames.
-    coded: AtomicU64,
     news: Mutex<News>,
     /// Notified of each change of `news`.
     changed: Condvar,
 }
 
-/// The state that is reported next.
+/// The work of all meshes, and the state of the reports.
 #[derive(Default)]
 struct News {
+    done: u64,
+    total: u64,
     /// The trial under way, and its mesh; `None` if nothing has changed since the last report.
     trying: Option<String>,
     /// `true` while a report is under way.
@@ -62,113 +50,45 @@ struct News {
     ended: bool,
 }
 
-/// The work on one mesh: expected, and left.
+/// The work on one mesh; by default, on one that stands still.
+#[derive(Default)]
 pub struct MeshWork {
     totals: Arc<Totals>,
     path: String,
     now: Mutex<MeshProgress>,
 }
 
-/// The work ahead of a mesh, and the work under way.
+/// The trial under way, and the sets of options that are not done.
 #[derive(Default)]
 struct MeshProgress {
-    ahead: ExpectedWork,
-    /// The work that the tallies count as left for this mesh.
-    left: WorkByKind,
-    /// Completed work of the current set.
-    done: WorkByKind,
-    /// The current search as a fraction of a search for the bones of all points, and how much of it is done.
-    fraction: f64,
-    sought: u64,
     name: String,
-    since: Option<Instant>,
-    /// Time that is counted for the set that ends next: all but that of skins and bones.
-    carried: Duration,
-}
-
-/// The expected work on a mesh, in nanoseconds; empty for a mesh that stands still.
-#[derive(Clone, Debug, Default)]
-pub struct ExpectedWork {
-    /// The number of trials of position resolutions, and the work of each.
-    pub trials: u64,
-    #[allow(missing_docs)]
-    pub trial: u64,
-    /// Sets of options that are compared, in this order.
-    pub sets: Vec<ExpectedSet>,
-    /// The number of skins that are sought and coded with each set; a search for some of the points counts as
-    /// a fraction.
-    pub sought: f64,
-    #[allow(missing_docs)]
-    pub coded: u64,
-    /// Work of the final coding of all frames.
-    pub frames: u64,
-}
-
-/// The expected work for one set of options.
-#[derive(Clone, Copy, Debug)]
-pub struct ExpectedSet {
-    /// Work to find settings of positions without skins, and of everything else except skins.
-    pub positions: u64,
-    #[allow(missing_docs)]
-    pub channels: u64,
-    /// Work to code one skin.
-    pub skin: u64,
-    /// Work to seek one skin, and the effort of the search: skins that were sought with the same effort
-    /// before are known.
-    pub bones: u64,
-    #[allow(missing_docs)]
-    pub effort: u32,
-}
-
-impl ExpectedWork {
-    /// Removes the first set of options, which is done; what was sought with its effort is known from then
-    /// on.
-    fn remove_first_set(&mut self) {
-        let first = self.sets.remove(0);
-        let same = self.sets.iter_mut().filter(|set| set.effort == first.effort);
-        same.for_each(|set| set.bones = 0);
-    }
-
-    /// Returns the work left, where `done` of the first set is done.
-    fn remaining(&self, done: WorkByKind) -> WorkByKind {
-        let mut left = [self.trials * self.trial, 0, 0];
-        for (i, set) in self.sets.iter().enumerate() {
-            let known = self.sets[..i].iter().any(|before| before.effort == set.effort);
-            let bones = if known { 0 } else { (self.sought * set.bones as f64) as u64 };
-            let of_set = [set.positions + set.channels, self.coded * set.skin, bones];
-            for ((left, work), done) in left.iter_mut().zip(of_set).zip(done) {
-                *left += work - if i == 0 { work.min(done) } else { 0 };
-            }
-        }
-        left
-    }
+    sets: VecDeque<ExpectedSet>,
 }
 
 impl Meter {
-    /// Adds the work of a mesh; frames are coded after all of it.
-    pub fn add_mesh(&self, path: &str, ahead: ExpectedWork) -> MeshWork {
-        self.0.coded.fetch_add(ahead.frames, Relaxed);
-        let work = MeshWork { totals: self.0.clone(), path: path.into(), now: Mutex::default() };
-        work.change(|now| now.ahead = ahead);
-        work
+    /// Adds the work of a mesh.
+    pub fn add_mesh(&self, path: &str, expected: ExpectedWork) -> MeshWork {
+        let now = MeshProgress { name: String::new(), sets: expected.sets.into() };
+        self.0.news().total += now.left() + expected.frames;
+        MeshWork { totals: self.0.clone(), path: path.into(), now: now.into() }
     }
 
     /// Does some of the work on a thread of its own, and reports its progress from this one meanwhile.
     pub fn watch<T: Send>(&self, progress: &dyn Progress, work: impl FnOnce() -> T + Send) -> T {
         let totals = &*self.0;
-        *totals.news() = News { watched: true, ..News::default() };
+        totals.change(|news| {
+            *news = News { watched: true, done: news.done, total: news.total, ..News::default() };
+        });
         std::thread::scope(|threads| {
             let _unwatched = OnDrop(totals, |news| news.watched = false);
             let worker = threads.spawn(|| {
                 let _ended = OnDrop(totals, |news| news.ended = true);
                 work()
             });
-            while let Some(trying) = totals.wait() {
-                let [done, total] = totals.nanoseconds();
+            while let Some((trying, done, total)) = totals.wait() {
                 progress.trying(&trying);
                 progress.update(Phase::Search, done, total);
-                totals.news().reporting = false;
-                totals.changed.notify_all();
+                totals.change(|news| news.reporting = false);
             }
             worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })
@@ -188,8 +108,7 @@ struct OnDrop<'t>(&'t Totals, fn(&mut News));
 
 impl Drop for OnDrop<'_> {
     fn drop(&mut self) {
-        (self.1)(&mut self.0.news());
-        self.0.changed.notify_all();
+        self.0.change(self.1);
     }
 }
 
@@ -198,13 +117,18 @@ impl Totals {
         self.news.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for something to report; `None` if the work has ended.
-    fn wait(&self) -> Option<String> {
+    fn change(&self, change: impl FnOnce(&mut News)) {
+        change(&mut self.news());
+        self.changed.notify_all();
+    }
+
+    /// Waits for something to report, with the work that is done and the total; `None` if the work has ended.
+    fn wait(&self) -> Option<(String, u64, u64)> {
         let mut news = self.news();
         loop {
             if let Some(trying) = news.trying.take() {
                 news.reporting = true;
-                return Some(trying);
+                return Some((trying, news.done, news.total));
             }
             if news.ended {
                 return None;
@@ -212,165 +136,73 @@ impl Totals {
             news = self.changed.wait(news).unwrap_or_else(PoisonError::into_inner);
         }
     }
+}
 
-    /// Returns the nanoseconds that are done, and the total.
-    fn nanoseconds(&self) -> [u64; 2] {
-        let of = |number: &AtomicU64| number.load(Relaxed) as f64;
-        let sum = |of: &dyn Fn(&Tally) -> f64| self.tallies.iter().map(of).sum::<f64>();
-        let took = sum(&|tally| of(&tally.took));
-        // Kinds without measurements are taken to run at the average speed.
-        let speed = (took + LEARNING_NANOSECONDS_OF_ALL)
-            / (sum(&|tally| of(&tally.done)) + LEARNING_NANOSECONDS_OF_ALL);
-        let rate = |tally: &Tally| {
-            (of(&tally.took) + speed * LEARNING_NANOSECONDS) / (of(&tally.done) + LEARNING_NANOSECONDS)
-        };
-        let left = sum(&|tally| rate(tally) * of(&tally.left));
-        // The final coding is as fast as settings are tried, and verification is added.
-        let settings = &self.tallies[WorkKind::Settings as usize];
-        let coded = rate(settings) * of(&self.coded) * (1.0 + VERIFY_TIME_RATIO);
-        [took as u64, (took + left + coded) as u64]
+impl MeshProgress {
+    fn left(&self) -> u64 {
+        self.sets.iter().map(|set| set.settings + set.skins - set.sought).sum()
     }
 }
 
 impl MeshWork {
     /// Reports what is being tried from now on.
     pub fn trying(&self, what: &str) {
-        self.change(|now| {
-            if now.ahead.sets.is_empty() {
-                return;
-            }
-            now.name = format!("{what}, {}", self.path);
-            let since = now.since.replace(Instant::now());
-            now.carried += since.map_or(Duration::ZERO, |since| since.elapsed());
-        });
-        self.report();
-    }
-
-    /// Counts a trial of a position resolution as done.
-    pub fn count_trial(&self) {
-        self.count_work(WorkKind::Settings, |now| {
-            now.ahead.trials = now.ahead.trials.saturating_sub(1);
-            [now.ahead.trial, 0, 0]
-        });
-    }
-
-    /// Sets the number of trials of position resolutions that are left.
-    pub fn set_trials(&self, left: u64) {
-        self.change(|now| now.ahead.trials = left);
-        self.report();
-    }
-
-    /// Adds another trial of the first set of options.
-    pub fn add_trial(&self) {
-        self.change(|now| {
-            if let Some(&first) = now.ahead.sets.first() {
-                now.ahead.sets.insert(0, first);
+        self.change(true, |now| {
+            if !now.sets.is_empty() {
+                now.name = format!("{what}, {}", self.path);
             }
         });
     }
 
-    /// Counts the first set of options as done; skins that were expected and did not come took no time.
-    pub fn count_set(&self) {
-        self.count_work(WorkKind::Settings, |now| {
-            let before = now.left;
-            now.ahead.remove_first_set();
-            (now.done, now.sought) = ([0; 3], 0);
-            let after = now.ahead.remaining(now.done);
-            [0, 1, 2].map(|kind| before[kind].saturating_sub(after[kind]))
-        });
-    }
-
-    /// Sets the number of skins that are sought and coded with each set of options.
-    pub fn set_skins(&self, sought: f64, coded: u64) {
-        self.change(|now| (now.ahead.sought, now.ahead.coded) = (sought, coded));
-        self.report();
-    }
-
-    /// Counts the search for settings of positions without skins as done.
-    pub fn count_settings(&self) {
-        self.count_work(WorkKind::Settings, |now| {
-            let work = now.ahead.sets.first().map_or(0, |set| set.positions);
-            now.done[WorkKind::Settings as usize] += work;
-            [work, 0, 0]
-        });
-    }
-
-    /// Counts a skin as coded with one of `divisions` divisions of the tolerance.
-    pub fn count_skin(&self, divisions: usize) {
-        self.count_work(WorkKind::Skins, |now| {
-            let skin = now.ahead.sets.first().map_or(0, |set| set.skin);
-            let work = skin / divisions.max(1) as u64;
-            now.done[WorkKind::Skins as usize] += work;
-            [0, work, 0]
-        });
-    }
-
-    /// Sets the completed fraction of the search for bones.
+    /// Sets the completed fraction of the search for bones, for the first set that expects skins: bones take
+    /// most of the time of skins.
     pub fn set_search_progress(&self, part: f64) {
-        self.count_work(WorkKind::Bones, |now| {
-            let bones = now.ahead.sets.first().map_or(0, |set| set.bones);
-            let before = now.sought;
-            now.sought = before.max((bones as f64 * now.fraction * part) as u64);
-            now.done[WorkKind::Bones as usize] += now.sought - before;
-            [0, 0, now.sought - before]
+        self.change(true, |now| {
+            if let Some(set) = now.sets.iter_mut().find(|set| set.skins > 0) {
+                set.sought = ((set.skins as f64 * part) as u64).clamp(set.sought, set.skins);
+            }
         });
     }
 
-    /// Starts a search for bones, which is `share` of the work for all points.
-    pub fn start_search(&self, share: f64) {
-        self.change(|now| (now.fraction, now.sought) = (share, 0));
-        self.trying("bones");
+    /// Removes the remaining work of skins: they are not sought.
+    pub fn without_skins(&self) {
+        self.change(false, |now| now.sets.iter_mut().for_each(|set| set.skins = set.sought));
     }
 
-    /// Counts all remaining work of the mesh as done or not needed.
+    /// Counts the first set as done.
+    pub fn count_set(&self) {
+        self.change(true, |now| {
+            now.sets.pop_front();
+        });
+    }
+
+    /// Removes the first set, which is not needed.
+    pub fn skip_set(&self) {
+        self.change(false, |now| {
+            now.sets.pop_front();
+        });
+    }
+
+    /// Removes all remaining sets.
     pub fn finish(&self) {
-        self.change(|now| {
-            *now = MeshProgress {
-                name: std::mem::take(&mut now.name),
-                left: now.left,
-                ..MeshProgress::default()
-            };
-        });
-        self.report();
+        self.change(false, |now| now.sets.clear());
     }
 
-    /// Changes the work ahead, and the tallies with it.
-    fn change(&self, change: impl FnOnce(&mut MeshProgress)) {
+    /// Reduces the work left, and reports it: the difference is done, or else not needed.
+    fn change(&self, is_done: bool, reduce: impl FnOnce(&mut MeshProgress)) {
         let Ok(mut now) = self.now.lock() else { return };
-        change(&mut now);
-        let left = now.ahead.remaining(now.done);
-        for (tally, (left, before)) in self.totals.tallies.iter().zip(left.into_iter().zip(now.left)) {
-            tally.left.fetch_add(left, Relaxed);
-            tally.left.fetch_sub(before, Relaxed);
-        }
-        now.left = left;
-    }
-
-    /// Counts the `work` of each kind as done; the time since the last report is counted for `kind`.
-    fn count_work(&self, kind: WorkKind, work: impl FnOnce(&mut MeshProgress) -> WorkByKind) {
-        self.change(|now| {
-            if now.ahead.sets.is_empty() {
-                return;
+        let before = now.left();
+        reduce(&mut now);
+        let less = before - now.left();
+        self.totals.change(|news| {
+            match is_done {
+                true => news.done += less,
+                false => news.total -= less,
             }
-            for (tally, work) in self.totals.tallies.iter().zip(work(now)) {
-                tally.done.fetch_add(work, Relaxed);
+            if !now.name.is_empty() {
+                news.trying = Some(now.name.clone());
             }
-            let since = now.since.replace(Instant::now());
-            let mut took = since.map_or(Duration::ZERO, |since| since.elapsed());
-            if let WorkKind::Settings = kind {
-                took += std::mem::take(&mut now.carried);
-            }
-            self.totals.tallies[kind as usize].took.fetch_add(took.as_nanos() as u64, Relaxed);
         });
-        self.report();
-    }
-
-    fn report(&self) {
-        let Ok(now) = self.now.lock() else { return };
-        if !now.name.is_empty() {
-            self.totals.news().trying = Some(now.name.clone());
-            self.totals.changed.notify_all();
-        }
     }
 }
 
@@ -378,83 +210,64 @@ impl MeshWork {
 mod tests {
     use super::*;
 
-    /// Returns three sets of options, of which the last two seek bones with the same effort.
-    fn ahead() -> ExpectedWork {
-        let set = |effort, bones| ExpectedSet { positions: 10, channels: 5, skin: 30, bones, effort };
-        ExpectedWork {
-            trials: 2,
-            trial: 7,
-            sets: vec![set(9, 900), set(5, 500), set(5, 500)],
-            sought: 1.0,
-            coded: 1,
-            frames: 40,
-        }
+    /// Returns trials of the precision, and three sets of options, of which the last two seek bones with the
+    /// same effort.
+    fn expected() -> ExpectedWork {
+        let set = |settings, skins| ExpectedSet { settings, skins, sought: 0 };
+        ExpectedWork { sets: vec![set(14, 0), set(15, 930), set(15, 530), set(15, 30)], frames: 40 }
     }
 
-    fn left(meter: &Meter) -> WorkByKind {
-        [0, 1, 2].map(|kind| meter.0.tallies[kind].left.load(Relaxed))
-    }
-
-    fn done(meter: &Meter) -> WorkByKind {
-        [0, 1, 2].map(|kind| meter.0.tallies[kind].done.load(Relaxed))
+    /// Returns the work that is done, and the total.
+    fn work_of_all(meter: &Meter) -> [u64; 2] {
+        let news = meter.0.news();
+        [news.done, news.total]
     }
 
     #[test]
-    fn bones_are_sought_once_for_each_effort() {
+    fn a_set_that_ends_counts_wholly() {
         let meter = Meter::default();
-        let work = meter.add_mesh("/a", ahead());
-        assert_eq!(left(&meter), [3 * 15 + 2 * 7, 90, 1400]);
-        work.count_set();
-        assert_eq!(left(&meter), [2 * 15 + 2 * 7, 60, 500]);
-        work.count_set();
-        assert_eq!(left(&meter), [15 + 2 * 7, 30, 0]);
-        work.add_trial();
-        assert_eq!(left(&meter), [2 * 15 + 2 * 7, 60, 0]);
-        work.set_trials(0);
-        work.count_set();
-        assert_eq!(left(&meter), [15, 30, 0]);
-        work.finish();
-        assert_eq!(left(&meter), [0; 3]);
-    }
-
-    #[test]
-    fn what_was_expected_of_a_set_and_did_not_come_is_done() {
-        let meter = Meter::default();
-        let work = meter.add_mesh("/a", ahead());
-        work.count_settings();
-        work.start_search(1.0);
+        let work = meter.add_mesh("/a", expected());
+        assert_eq!(work_of_all(&meter), [0, 1589]);
+        // Bones may be sought during the trials of the precision.
         work.set_search_progress(0.5);
         work.set_search_progress(0.25);
-        work.count_skin(3);
-        assert_eq!(done(&meter), [10, 10, 450]);
-        assert_eq!(left(&meter), [2 * 7 + 5 + 2 * 15, 80, 950]);
+        assert_eq!(work_of_all(&meter), [465, 1589]);
         work.count_set();
-        assert_eq!(done(&meter), [15, 30, 900]);
-        assert_eq!(left(&meter), [2 * 7 + 2 * 15, 60, 500]);
+        work.set_search_progress(2.0);
+        assert_eq!(work_of_all(&meter), [14 + 930, 1589]);
+        for done in [959, 1504, 1549, 1549] {
+            work.count_set();
+            assert_eq!(work_of_all(&meter), [done, 1589]);
+        }
     }
 
     #[test]
-    fn skins_are_as_many_as_was_found_out() {
+    fn skins_that_are_not_sought_fall_away() {
         let meter = Meter::default();
-        let work = meter.add_mesh("/a", ahead());
-        work.set_skins(1.5, 2);
-        assert_eq!(left(&meter), [59, 180, 2100]);
-        // Both searches of the set count.
-        for share in [0.5, 1.0] {
-            work.start_search(share);
-            work.set_search_progress(1.0);
-        }
-        assert_eq!((left(&meter), done(&meter)), ([59, 180, 750], [0, 0, 1350]));
-        work.set_skins(0.0, 1);
-        assert_eq!(left(&meter), [59, 90, 0]);
-        work.set_skins(0.0, 0);
-        assert_eq!(left(&meter), [59, 0, 0]);
+        let work = meter.add_mesh("/a", expected());
+        work.skip_set();
+        work.set_search_progress(0.1);
+        assert_eq!(work_of_all(&meter), [93, 1575]);
+        work.without_skins();
+        assert_eq!(work_of_all(&meter), [93, 93 + 3 * 15 + 40]);
+        work.count_set();
+        work.set_search_progress(1.0);
+        assert_eq!(work_of_all(&meter), [93 + 15, 93 + 3 * 15 + 40]);
+    }
+
+    #[test]
+    fn a_finished_mesh_leaves_its_frames() {
+        let meter = Meter::default();
+        let [one, other] = ["/a", "/b"].map(|path| meter.add_mesh(path, expected()));
+        one.count_set();
+        one.set_search_progress(0.5);
+        one.finish();
         // The work of other meshes stays.
-        let other = meter.add_mesh("/b", ahead());
-        work.finish();
-        assert_eq!(left(&meter), [59, 90, 1400]);
+        assert_eq!(work_of_all(&meter), [479, 479 + 40 + 1589]);
+        one.count_set();
+        other.without_skins();
         other.finish();
-        assert_eq!(left(&meter), [0; 3]);
+        assert_eq!(work_of_all(&meter), [479, 479 + 2 * 40]);
     }
 
     #[test]
@@ -462,11 +275,13 @@ mod tests {
         let meter = Meter::default();
         let work = meter.add_mesh("/a", ExpectedWork::default());
         work.trying("settings");
-        work.count_set();
-        work.count_skin(1);
         work.set_search_progress(1.0);
-        assert_eq!((left(&meter), done(&meter)), ([0; 3], [0; 3]));
-        assert!(work.now.lock().unwrap().name.is_empty());
+        work.without_skins();
+        work.skip_set();
+        work.count_set();
+        work.finish();
+        assert_eq!(work_of_all(&meter), [0, 0]);
+        assert!(meter.0.news().trying.is_none());
     }
 
     /// Counts the reports, and the threads that make them.
@@ -487,7 +302,7 @@ mod tests {
         for round in 1..=20 {
             let before = count();
             let done = meter.watch(&reports, || {
-                let work = meter.add_mesh("/a", ahead());
+                let work = meter.add_mesh("/a", expected());
                 work.trying("settings");
                 meter.flush();
                 assert!(count() > before, "all is reported");
@@ -518,7 +333,7 @@ mod tests {
         }
         let work = std::panic::AssertUnwindSafe(|| {
             meter.watch(&Panics, || {
-                meter.add_mesh("/a", ahead()).trying("settings");
+                meter.add_mesh("/a", expected()).trying("settings");
                 meter.flush();
             });
         });

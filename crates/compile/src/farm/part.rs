@@ -7,7 +7,6 @@ use crate::decisions::{Decisions, MeshDecisions};
 use crate::farm::record::{ChangingTail, MeshTail, Tail, from_bytes, malformed, to_bytes};
 use crate::mesh::plan::Plans;
 use crate::mesh::remesh::remesh_faces;
-use crate::meter::Meter;
 use crate::method::mesh_coder::MeshCoder;
 use crate::method::resume::{FrameSpan, resume_coders};
 use crate::nodes::motion;
@@ -129,10 +128,9 @@ fn resume_content(
 
 /// Returns the meshes of the stored decisions. Only the first frame of each is read.
 fn resume_plans(content: &Content, decided: &Decisions) -> Result<Plans, Error> {
-    let meter = Meter::default();
     let plan = |mesh: &MeshDecisions| {
         let bound = (mesh.error_bound, mesh.explicit_normals);
-        Ok((Arc::new(mesh.analysis.plan(content, bound, &meter)?), Vec::new()))
+        Ok((Arc::new(mesh.analysis.plan(content, bound)?), Vec::new()))
     };
     decided.meshes.par_iter().map(plan).collect()
 }

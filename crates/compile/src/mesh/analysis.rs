@@ -20,7 +20,6 @@ use crate::mesh::scan::PositionScan;
 use crate::mesh::skin_search::SkinSearch;
 use crate::mesh::source::MeshSource;
 use crate::mesh::streams::Quantized;
-use crate::meter::{ExpectedWork, Meter};
 use glam::DMat4;
 use meshreel_codec::record::Method;
 use meshreel_codec::schedule::Schedule;
@@ -288,12 +287,7 @@ impl MeshAnalysis {
     }
 
     /// Returns the mesh with everything decided, its points at most `radius` off. Reads its first frame.
-    pub fn plan(
-        &self,
-        content: &Content,
-        (radius, normals_stored): (f64, bool),
-        meter: &Meter,
-    ) -> Result<MeshPlan, Error> {
+    pub fn plan(&self, content: &Content, (radius, normals_stored): (f64, bool)) -> Result<MeshPlan, Error> {
         let bad = |what: &str| Error::Malformed { what: format!("{}: {what}", self.path) };
         let options = &*content.options;
         if !(radius.is_finite() && radius >= 0.0) {
@@ -323,7 +317,6 @@ impl MeshAnalysis {
             (Some(_), true) => Method::Soft,
             (Some(_), false) => Method::Static,
         };
-        let work = meter.add_mesh(&self.path, ExpectedWork::default());
         Ok(MeshPlan {
             path: self.path.clone(),
             source: Arc::new(source),
@@ -337,7 +330,7 @@ impl MeshAnalysis {
             bases,
             error_bound: radius,
             explicit_normals: normals_stored,
-            skin_search: Arc::new(SkinSearch::new(options.effort, Arc::new(work))),
+            skin_search: Arc::new(SkinSearch::new(options.effort, Arc::default())),
             normal_precision: None,
             static_error: Vec::new(),
             shown: self.visible_frames(content),

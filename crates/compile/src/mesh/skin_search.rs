@@ -119,22 +119,19 @@ impl SkinSearch {
         self.record_only
     }
 
-    /// Returns the skin for an effort and a number of points, and seeks it on the first call; `share` is the
-    /// work as a fraction of that for all points.
+    /// Returns the skin for an effort and a number of points, and seeks it on the first call.
     pub fn skin(
         &self,
         effort: u32,
         points: usize,
-        share: f64,
         seek: impl FnOnce() -> Result<Option<SkinChoice>, Error>,
     ) -> Result<Option<SkinChoice>, Error> {
         let lock = || self.skins.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = lock().get(&(effort, points)) {
             return Ok(found.clone());
         }
-        self.work.start_search(share);
+        self.work.trying("bones");
         let found = seek()?;
-        self.work.set_search_progress(1.0);
         lock().insert((effort, points), found.clone());
         Ok(found)
     }

@@ -145,6 +145,7 @@ impl MeshCoder {
         };
         if !moves || below.is_empty() {
             let coder = new(own);
+            work.count_set();
             work.finish();
             return coder;
         }
@@ -188,9 +189,6 @@ impl MeshCoder {
             let (made, wide) = made.unwrap_or_default();
             coder.fixed_point.push(made);
             coder.wide.push(wide);
-        }
-        if !found.is_for_trials() {
-            found.work.count_settings();
         }
         coder.choose_bones(frames, found)?;
         let positions = coder.fixed_point.first().and_then(|parts| parts.first());

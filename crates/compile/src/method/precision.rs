@@ -26,8 +26,6 @@ const MAX_TURN_FRACTION_OF_COMPONENTS: f64 = 0.25;
 pub const MIN_DIAGONAL_FRACTION: f64 = 1.0 / (1 << 18) as f64;
 /// The largest number of points × frames with trials: reading more for each trial takes too long.
 pub const MAX_TRIED_VALUES: usize = 1 << 22;
-/// The number of trials expected for each mesh, for the displayed time left.
-pub const EXPECTED_TRIALS: u64 = 5;
 /// Meshes of at least this many pieces use [`MAX_TURN_FRACTION_OF_COMPONENTS`].
 const MIN_COMPONENTS: usize = 8;
 
@@ -103,11 +101,25 @@ pub fn choose_precision(
     schedule: Schedule,
     options: &Arc<Options>,
 ) -> Result<(), Error> {
-    let AllowedErrorBounds { largest: most, guess, .. } = allowed;
-    let fluid = plan.prepared.fixed.is_none();
+    let work = plan.skin_search.work.clone();
     if !has_a_choice(plan, allowed, schedule, options) {
+        work.skip_set();
         return Ok(());
     }
+    let chosen = choose_by_trials(plan, allowed, schedule, options);
+    work.count_set();
+    chosen
+}
+
+/// Chooses the precision by trials, unless the mesh is too large for them.
+fn choose_by_trials(
+    plan: &mut Arc<MeshPlan>,
+    allowed: AllowedErrorBounds,
+    schedule: Schedule,
+    options: &Arc<Options>,
+) -> Result<(), Error> {
+    let AllowedErrorBounds { largest: most, guess, .. } = allowed;
+    let fluid = plan.prepared.fixed.is_none();
     let decided = |bytes_larger, radius| NormalPrecision {
         finer: most / radius,
         degrees: options.normal_tolerance,
@@ -134,18 +146,10 @@ pub fn choose_precision(
         return Arc::make_mut(plan).requantize(guess, false, options);
     };
     // Skins are not tried here: if one is better, the guess is good.
-    if found.were_likely() {
-        search.work.add_trial();
-        // Likely skins are mostly the best.
-        search.work.set_trials(0);
-        let skinned = is_smallest_skinned(plan, schedule, options, &search)?;
-        search.work.count_set();
-        if skinned {
-            Arc::make_mut(plan).normal_precision =
-                (most > guess * MIN_REMARK_RATIO).then(|| decided(None, guess));
-            return Ok(());
-        }
-        search.work.set_trials(EXPECTED_TRIALS - 1);
+    if found.were_likely() && is_smallest_skinned(plan, schedule, options, &search)? {
+        Arc::make_mut(plan).normal_precision =
+            (most > guess * MIN_REMARK_RATIO).then(|| decided(None, guess));
+        return Ok(());
     }
     let best = trials.around_guess(plan, allowed, of_guess);
     let best = trials.with_explicit_normals(plan, most, best);
@@ -198,15 +202,9 @@ struct PrecisionTrials<'t> {
 }
 
 impl PrecisionTrials<'_> {
-    /// Returns the approximate bytes of the mesh; `None` if they cannot be determined.
+    /// Lays the mesh out with this precision; returns its approximate bytes, `None` if they cannot be
+    /// determined.
     fn bytes(&self, plan: &mut Arc<MeshPlan>, radius: f64, normals_stored: bool) -> Option<u64> {
-        let bytes = self.estimated(plan, radius, normals_stored);
-        self.skin_search.work.count_trial();
-        bytes
-    }
-
-    /// Lays the mesh out with this precision and estimates its bytes.
-    fn estimated(&self, plan: &mut Arc<MeshPlan>, radius: f64, normals_stored: bool) -> Option<u64> {
         let options = &self.options;
         Arc::make_mut(plan).requantize(radius, normals_stored, options).ok()?;
         let input = CoderInput::new(plan);

@@ -13,7 +13,7 @@ use crate::method::precision::AllowedErrorBounds;
 use crate::method::{mesh_coder, precision, skin};
 use crate::nodes::budget::{Budget, MIN_VERTEX_ULPS, transform_fraction};
 use crate::nodes::flatten::FlatNode;
-use crate::report::Log;
+use crate::report::{Log, VERIFY_TIME_RATIO};
 use meshreel_codec::record::{Method, StreamRecord};
 use meshreel_codec::schedule::Schedule;
 use meshreel_options::{MethodChoice, Options, Preset, Tolerance};
@@ -21,6 +21,7 @@ use meshreel_process::extent::ulp;
 use meshreel_process::{bones, extent};
 use meshreel_scene::Remark;
 use rayon::prelude::*;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Chooses the precision of the values of each mesh, and quantizes static data.
@@ -153,7 +154,6 @@ impl Planner<'_> {
         if options.preset != Preset::Classic {
             let schedule = Schedule::new(self.content.times.len() as u32, options.restart());
             precision::choose_precision(&mut plan, allowed, schedule, options)?;
-            plan.skin_search.work.set_trials(0);
         }
         Ok((plan, candidate.placements))
     }
@@ -222,8 +222,8 @@ fn initial_method(
 }
 
 // Tuning: nanoseconds of one core of an AMD EPYC, for a skinned creature with 3,000 and 12,000 points, a
-// broken wall, captured bodies (horse, samba) and BrainStem. Only their ratios matter, since the speed of
-// each kind of work is learned on the way.
+// broken wall, captured bodies (horse, samba) and BrainStem. Mostly their ratios matter, since the speed is
+// learned on the way.
 /// Per point and frame: finding settings for its position, by `--effort`; the efforts of the ladder were
 /// measured.
 const POSITION: [u64; 9] = [100, 120, 120, 120, 200, 800, 1000, 1000, 2300];
@@ -232,6 +232,8 @@ const POSITION: [u64; 9] = [100, 120, 120, 120, 200, 800, 1000, 1000, 2300];
 const CHANNELS: [u64; 3] = [200, 900, 200];
 /// The divisor of that if only one set of options is tried, so that nothing is coded.
 const SINGLE_SET_DIVISOR: u64 = 4;
+/// The number of trials of the precision of positions.
+const TRIALS: u64 = 5;
 /// Per point and frame: coding position, normal and tangent in the end.
 const FINAL_NANOSECONDS: [u64; 3] = [200, 300, 100];
 /// Work of a skin within one division of the tolerance, relative to that of the settings of positions:
@@ -264,33 +266,33 @@ pub fn expected_work(candidate: &MeshCandidate, options: &Arc<Options>) -> Expec
     let ladder = mesh_coder::effort_ladder(options);
     let tried = mesh_coder::tried_options(&ladder, values as usize);
     let channels = sum(CHANNELS) / if tried.len() > 1 { 1 } else { SINGLE_SET_DIVISOR };
-    let set = |options: &Arc<Options>| {
-        let (effort, divisions) = skin::expected_search(options.effort);
-        ExpectedSet {
-            // Changing faces have no settings.
-            positions: if fixed.is_some() { values * position(options.effort) } else { 0 },
-            channels: values * channels,
-            skin: values * position(options.effort) * SKIN * divisions as u64,
-            bones: BONES * bones::expected_steps(points as usize, frames as usize, effort) as u64,
-            effort,
-        }
-    };
     let blends = matches!(candidate.method, MethodChoice::Auto | MethodChoice::Skinned);
     let skins = blends
         && options.effort >= skin::MIN_EFFORT_FOR_SKINS
         && fixed.is_some_and(|fixed| fixed.grid.is_none());
-    let trials = if predicted && values as usize <= precision::MAX_TRIED_VALUES {
-        precision::EXPECTED_TRIALS
-    } else {
-        0
-    };
-    ExpectedWork {
-        trials,
-        trial: values * (position(precision::TRIAL_EFFORT) + sum(CHANNELS)),
-        // In the order in which they are tried: most work first.
-        sets: tried.iter().rev().map(set).collect(),
-        sought: f64::from(u8::from(skins)),
-        coded: u64::from(skins),
-        frames: values * sum(FINAL_NANOSECONDS),
+    let has_trials = predicted && values as usize <= precision::MAX_TRIED_VALUES;
+    let trial = values * (position(precision::TRIAL_EFFORT) + sum(CHANNELS));
+    let trials = if has_trials { TRIALS * trial } else { 0 };
+    let mut sets = vec![ExpectedSet { settings: trials, ..ExpectedSet::default() }];
+    // Skins that were sought with the same effort before are known.
+    let mut efforts = BTreeSet::new();
+    // In the order in which they are tried: most work first.
+    for options in tried.iter().rev() {
+        let mut set = ExpectedSet::default();
+        // Changing faces have no settings.
+        if fixed.is_some() {
+            set.settings = values * (position(options.effort) + channels);
+        }
+        if skins {
+            let (effort, divisions) = skin::expected_search(options.effort);
+            set.skins = values * position(options.effort) * SKIN * divisions as u64;
+            if efforts.insert(effort) {
+                let steps = bones::expected_steps(points as usize, frames as usize, effort);
+                set.skins += BONES * steps as u64;
+            }
+        }
+        sets.push(set);
     }
+    let coded = (values * sum(FINAL_NANOSECONDS)) as f64;
+    ExpectedWork { sets, frames: (coded * (1.0 + VERIFY_TIME_RATIO)) as u64 }
 }

@@ -51,8 +51,9 @@ pub struct TimeLeft(Arc<Mutex<Estimate>>);
 
 struct Estimate {
     since: Instant,
-    /// The time of the last report of progress, and the end that was estimated then.
+    /// The time of the last progress, and the seconds that a unit of work took until then; 0 if unknown.
     reported_at: Instant,
+    pace: f64,
     end: Option<Instant>,
     from: u64,
     done: u64,
@@ -83,6 +84,7 @@ impl TimeLeft {
         let told = Estimate {
             since,
             reported_at: at,
+            pace: 0.0,
             end: None,
             from,
             done: from,
@@ -126,7 +128,7 @@ impl TimeLeft {
         }
     }
 
-    /// Records that `done` is done; a value smaller than the last one is ignored.
+    /// Records that `done` is done; a value smaller than the last one is ignored. The total may change.
     pub fn report(&self, done: u64, total: u64) {
         let told = &mut *self.lock();
         if let Some(seconds) = told.foreseen {
@@ -138,9 +140,11 @@ impl TimeLeft {
         if (done > told.done || first) && done <= total {
             told.done = done;
             told.reported_at = Instant::now();
-            let pace = (told.reported_at - told.since).as_secs_f64() + seconds;
-            let pace = pace / ((done - told.from) as f64 + work);
-            let left = ((all - done as f64) * pace).min(1e9);
+            let elapsed = (told.reported_at - told.since).as_secs_f64() + seconds;
+            told.pace = elapsed / ((done - told.from) as f64 + work);
+        }
+        if told.pace > 0.0 {
+            let left = ((all - told.done as f64) * told.pace).clamp(0.0, 1e9);
             told.end = told.reported_at.checked_add(Duration::from_secs_f64(left));
         }
     }
@@ -173,6 +177,15 @@ mod tests {
         let inspect = frames.next_phase(Phase::Inspect, 0);
         inspect.report(0, 1);
         assert!(seconds(&inspect) >= 50);
+    }
+
+    #[test]
+    fn work_that_falls_away_takes_no_time() {
+        let search = TimeLeft::counting().next_phase(Phase::Search, 0);
+        search.report(0, 100_000_000_000);
+        search.report(0, 10_000_000_000);
+        let left = search.time_left().unwrap().as_secs();
+        assert!((5..=10).contains(&left), "{left} s");
     }
 
     #[test]

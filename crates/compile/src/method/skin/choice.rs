@@ -276,22 +276,17 @@ impl MethodSearch<'_> {
         since: Instant,
     ) -> Result<Option<u64>, Error> {
         self.soft_bytes()?;
-        let (schedule, options, work) = (self.schedule, self.options, &self.skin_search.work);
+        let (schedule, options) = (self.schedule, self.options);
         let divisions = divisions(!model.affine.is_empty(), options.effort);
         // Trials of the precision are reported as a whole, and parts alone take little work.
-        let told = !model.affine.is_empty() && !self.skin_search.is_for_trials();
-        if told {
-            work.trying("what bones take");
+        if !model.affine.is_empty() && !self.skin_search.is_for_trials() {
+            self.skin_search.work.trying("what bones take");
         }
         let try_budget = |budget| {
             let made = make_coder(model, &self.frames, &self.positions, schedule, budget, options)?;
             let bytes =
                 (made.as_ref()).map(|made| estimate_size(&*made.coder, schedule, self.sample, options));
-            let bytes = bytes.transpose()?;
-            if told {
-                work.count_skin(divisions.len());
-            }
-            Ok::<_, Error>((made, bytes))
+            Ok::<_, Error>((made, bytes.transpose()?))
         };
         let (made, bytes) = best_budget(divisions, try_budget)?;
         self.trials.push(MethodTrial::new(method, from, made, bytes, since));
@@ -320,7 +315,7 @@ impl MethodSearch<'_> {
                 false
             }
             source_rig::RigModel::Matching(model) => {
-                self.skin_search.work.set_skins(0.0, 1);
+                self.skin_search.work.without_skins();
                 self.add_model("skinned", RIG_ORIGIN, &model, since)?;
                 true
             }
@@ -432,11 +427,9 @@ impl MethodSearch<'_> {
             return Ok(());
         }
         if !self.is_wanted(MethodChoice::Skinned) || !possible {
-            self.skin_search.work.set_skins(0.0, 0);
+            self.skin_search.work.without_skins();
             return Ok(());
         }
-        let mixed = parts.mixed.as_ref().map(|(_, without)| self.search_fraction(without.len()));
-        self.skin_search.work.set_skins(1.0 + mixed.unwrap_or(0.0), 1 + u64::from(mixed.is_some()));
         if let Some((parts, without)) = parts.mixed {
             let since = Instant::now();
             if let Some(choice) = self.find_skin(Some(&without))? {
@@ -466,14 +459,6 @@ impl MethodSearch<'_> {
         Ok(())
     }
 
-    /// Returns the approximate work of a search for bones of `points` points, as a fraction of that for all
-    /// points.
-    fn search_fraction(&self, points: usize) -> f64 {
-        let (all, effort) = (self.positions.held(), search_effort(self.options.effort));
-        let steps = |points| bones::expected_steps(points, all.frames(), effort) as f64;
-        steps(points) / steps(all.points())
-    }
-
     /// Returns the best skin of some points, or of all, if one is likely enough to be sought at this effort.
     fn find_skin(&mut self, points: Option<&[u32]>) -> Result<Option<bones::SkinChoice>, Error> {
         let (found, asked) = (self.skin_search, self.plan.requested_method);
@@ -485,7 +470,7 @@ impl MethodSearch<'_> {
             || found.effort >= MIN_EFFORT_FOR_SKINS
                 && bones::is_likely(some.as_ref().unwrap_or(self.positions.held()), rich);
         if !hopeful && points.is_none() {
-            found.work.set_skins(0.0, 0);
+            found.work.without_skins();
         }
         if !hopeful || found.record_likely() {
             return Ok(None);
@@ -496,7 +481,12 @@ impl MethodSearch<'_> {
         };
         let of = some.as_ref().unwrap_or(self.positions.held());
         let effort = search_effort(self.options.effort);
-        let told = |part| found.work.set_search_progress(part);
+        // A search for some of the points comes before that for all, and is not expected.
+        let told = |part| {
+            if points.is_none() {
+                found.work.set_search_progress(part);
+            }
+        };
         let cancellation = &self.plan.source.cancellation;
         let choose = || {
             Ok(bones::choose_skin(
@@ -509,10 +499,10 @@ impl MethodSearch<'_> {
                 cancellation,
             )?)
         };
-        let skin = found.skin(effort, of.points(), self.search_fraction(of.points()), choose)?;
-        if skin.is_none() {
-            // Nothing is coded.
-            found.work.count_skin(1);
+        let skin = found.skin(effort, of.points(), choose)?;
+        if skin.is_none() && points.is_none() {
+            // Nothing is coded, and more effort or less hardly finds anything either.
+            found.work.without_skins();
         }
         Ok(skin)
     }
