@@ -48,7 +48,6 @@ use crate::write::extras::Extras;
 use crate::write::file::FileWriter;
 use crate::write::job::Job;
 use crate::write::node_coder::NodeCoder;
-use crate::write::output::publish;
 use crate::write::report::WrittenFile;
 use meshreel_codec::schedule::Schedule;
 use meshreel_format::CompleteFile;
@@ -529,4 +528,22 @@ impl Finished {
         }
         Ok(self.report)
     }
+}
+
+/// Moves a file to its target if it opens and decodes. Returns its size in bytes.
+pub(crate) fn publish(
+    file: CompleteFile,
+    target: &Path,
+    inspect: Inspect<'_>,
+    remarks: &mut Vec<Remark>,
+) -> Result<u64, Error> {
+    inspect(file.path()).map_err(|source| Error::Refused { source, target: target.into() })?;
+    let published = file.publish()?;
+    if let Some(error) = published.unsynced {
+        remarks.push(Remark::new(
+            target.display().to_string(),
+            format!("the file is complete and in its place, but its folder could not be synced ({error}): the older one may be back after a power cut in the next seconds"),
+        ));
+    }
+    Ok(published.size)
 }

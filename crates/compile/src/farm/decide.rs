@@ -1,8 +1,7 @@
 //! The step of a farm that needs the whole source and is done once.
 
 use crate::Error;
-use crate::context::{CompileContext, Content};
-use crate::context::{RequestedOptions, Tightening};
+use crate::context::{CompileContext, Content, RequestedOptions, Tightening};
 use crate::decisions::Decisions;
 use crate::farm::record::{Assembly, MeshOutline, UnitsOutline, to_bytes};
 use crate::mesh::plan::MeshPlan;
@@ -11,11 +10,10 @@ use crate::method::mesh_coder::MeshCoder;
 use crate::plan::{Prologue, coders, compiled_scene, decide, is_clips_alone, prologue};
 use crate::report::{Log, Progress};
 use crate::write::clips;
-use crate::write::file::FileWriter;
+use crate::write::file::{ChunkOutput, FileWriter};
 use crate::write::job::{Chunk, Job};
 use crate::write::node_coder::NodeCoder;
 use crate::write::node_units::{LiveNodes, NodeSource};
-use crate::write::output::ChunkOutput;
 use meshreel_codec::record;
 use meshreel_options::{Options, Preset};
 use meshreel_scene::{Remark, Scene};

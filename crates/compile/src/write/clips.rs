@@ -6,16 +6,14 @@ use crate::clip::random_access::RandomAccessLayers;
 use crate::clip::requested::{RequestedClips, RequestedSkeleton};
 use crate::clip::tier_chunks::{pack_layers, pack_tiers};
 use crate::codec_terms::block_format;
-use crate::context::RequestedOptions;
-use crate::context::{CompileContext, Content};
+use crate::context::{CompileContext, Content, RequestedOptions};
 use crate::mesh::plan::Plans;
 use crate::mesh::streams::EMPTY_BOUNDS;
 use crate::nodes::budget::Budget;
 use crate::report::{ClipReport, KeyCounts, LayerReport, Log, PassReport, ScalarReport, TriedCodec};
 use crate::rig::candidates;
 use crate::rig::candidates::{EncodedRig, RigCandidate};
-use crate::write::job::Chunk;
-use crate::write::output::ratio;
+use crate::write::job::{Chunk, check_size, ratio};
 use crate::{Error, Progress, Report};
 use meshreel_codec::clip::layer;
 use meshreel_codec::clip::layer::LayerTable;
@@ -282,7 +280,7 @@ impl ClipChunks<'_> {
         };
         let mut bytes = Vec::new();
         encode_clip(&record, &compressed.bytes, &mut bytes);
-        crate::write::output::check_size("one clip", bytes.len())?;
+        check_size("one clip", bytes.len())?;
         Ok(match compressed.codec {
             // Already coded or packed.
             ClipCodec::Sampled | ClipCodec::RandomAccess => {
@@ -300,7 +298,7 @@ impl ClipChunks<'_> {
             return Ok(ScalarReport::default());
         };
         if !bytes.is_empty() {
-            crate::write::output::check_size("scalar tracks of one clip", bytes.len())?;
+            check_size("scalar tracks of one clip", bytes.len())?;
             self.add(SCALARS, &bytes, block_format(self.options.block));
         }
         Ok(report)

@@ -1,5 +1,6 @@
 //! Everything that the passes before writing decided.
 
+use crate::Error;
 use crate::context::Content;
 use crate::mesh::plan::Plans;
 use crate::nodes::budget::Budget;
@@ -73,3 +74,21 @@ pub struct MeshSizes {
 
 /// A chunk before it is written: kind, size before compression, bytes.
 pub type Chunk = (u16, u32, Vec<u8>);
+
+/// Returns `raw` over `packed` bytes, 0 if nothing is packed.
+pub fn ratio(raw: u64, packed: u64) -> f64 {
+    match packed {
+        0 => 0.0,
+        packed => raw as f64 / packed as f64,
+    }
+}
+
+/// The largest size of a block, which keeps a reader's limits.
+const MAX_BLOCK_BYTES: usize = 1 << 30;
+
+pub fn check_size(what: &str, size: usize) -> Result<(), Error> {
+    match size <= MAX_BLOCK_BYTES {
+        true => Ok(()),
+        false => Err(Error::Limit { what: what.into(), asked: size as u64, allowed: MAX_BLOCK_BYTES as u64 }),
+    }
+}

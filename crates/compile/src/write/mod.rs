@@ -1,9 +1,7 @@
 //! Writes the file: static chunks, frames in parallel and in order, then data that is known at the end.
 
-pub mod body;
 pub mod classic;
 pub mod clips;
-pub mod describe;
 pub mod extras;
 pub mod file;
 pub mod job;
@@ -12,7 +10,6 @@ pub mod node_coder;
 pub mod node_frames;
 mod node_shapes;
 pub mod node_units;
-pub mod output;
 pub mod part_attributes;
 pub mod report;
 pub mod units;

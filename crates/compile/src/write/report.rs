@@ -7,9 +7,8 @@ use crate::report::{
 };
 use crate::write::extras::Extras;
 use crate::write::file::FileWriter;
-use crate::write::job::Job;
+use crate::write::job::{Job, ratio};
 use crate::write::node_coder::NodeCoder;
-use crate::write::output::ratio;
 use meshreel_codec::record::Description;
 
 /// The input of the report of a file.
