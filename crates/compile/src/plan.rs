@@ -26,12 +26,12 @@
 use crate::Error;
 use crate::context::{CompileContext, Content, RequestedOptions, Tightening};
 use crate::mesh::budgets::{FlattenRound, Flattening};
-use crate::mesh::channels::CornerClasses;
+use crate::mesh::layout::CornerClasses;
 use crate::mesh::prepared::{MeshCandidate, Prepared};
 use crate::mesh::remesh::remesh_faces;
-use crate::mesh::scan::PositionScan;
 use crate::mesh::source::MeshSource;
-use crate::mesh::{budgets, channels, layout, particles, prepared};
+use crate::mesh::source::PositionScan;
+use crate::mesh::{budgets, layout, particles, prepared};
 use crate::method::mesh_coder::{MeshCoder, choose_coders};
 use crate::method::quantize::plan_meshes;
 use crate::nodes::budget::Budget;
@@ -464,7 +464,7 @@ pub fn prepare(
     // Faces of the first frame → the usable ones, and their corners.
     let mut corners = CornerClasses::new(source, &scan)?;
     // Normals, uvs and colours of all frames → those that are present, and the corners where they differ.
-    let channels = channels::examine_channels(source, &scan, &mut corners, remarks)?;
+    let channels = layout::examine_channels(source, &scan, &mut corners, remarks)?;
     // Face sets → a material for each face.
     let materials = corners.materials(source)?;
     let mut prepared = Prepared { scan, channels, particles: None, fixed: None, materials: Vec::new() };
@@ -473,7 +473,7 @@ pub fn prepare(
     if !prepared.scan.fixed {
         // Everything else is made frame by frame.
         dropped.into_iter().for_each(|sentence| remark(format!("{sentence} (first frame)")));
-        prepared.materials = channels::changing_materials(source)?;
+        prepared.materials = layout::changing_materials(source)?;
         prepared.scan.first = Vec::new();
         return Ok(prepared);
     }

@@ -7,19 +7,15 @@
 
 use crate::Error;
 use crate::context::Content;
-use crate::mesh::channels;
 use crate::mesh::lattice::choose_streams;
-use crate::mesh::layout;
-use crate::mesh::particles;
 use crate::mesh::plan::MeshPlan;
-use crate::mesh::prepared;
 use crate::mesh::prepared::{
     CustomChannel, FixedLayout, MeshChannels, NormalOrigin, Prepared, PreparedParticles, VertexChannel,
 };
-use crate::mesh::scan::PositionScan;
 use crate::mesh::skin_search::SkinSearch;
-use crate::mesh::source::MeshSource;
+use crate::mesh::source::{MeshSource, PositionScan, velocities};
 use crate::mesh::streams::Quantized;
+use crate::mesh::{layout, particles, prepared};
 use glam::DMat4;
 use meshreel_codec::record::Method;
 use meshreel_codec::schedule::Schedule;
@@ -408,7 +404,7 @@ impl MeshAnalysis {
         let possible = (self.normals != NormalOrigin::Source || mesh.normals.is_some())
             && self.particles.is_some() == mesh.particles.is_some()
             && (self.particles.is_none() || matches!(self.layout, LayoutRecord::Runs(..)))
-            && (self.velocities.is_none() || channels::velocities(mesh).is_some())
+            && (self.velocities.is_none() || velocities(mesh).is_some())
             && (!self.tangents || self.normals != NormalOrigin::None && !uvs.is_empty())
             && (self.particles.is_some() || !self.materials.is_empty())
             && uvs.len() <= 255

@@ -2,9 +2,8 @@
 //! [`crate::mesh::prepared::Prepared`].
 
 use crate::Error;
-use crate::mesh::channels;
 use crate::mesh::prepared::{FixedLayout, NormalOrigin, Prepared};
-use crate::mesh::source::MeshSource;
+use crate::mesh::source::{MeshSource, velocities};
 use crate::mesh::streams::VertexValues;
 use glam::{DMat3, DVec3};
 use meshreel_codec::simd;
@@ -295,7 +294,7 @@ pub fn fill_channels(
         origin.normals(source, prepared, &scratch.object, frame, &mut out.normals)?;
     }
     if let (true, Some(set), Some(velocities)) =
-        (want.velocities, &prepared.channels.velocities, channels::velocities(&source.mesh))
+        (want.velocities, &prepared.channels.velocities, velocities(&source.mesh))
     {
         let extent = source.matrices.is_none().then_some(&set.extent);
         origin.attribute(source, &velocities, time, [0.0; 3], extent, &mut out.velocities)?;

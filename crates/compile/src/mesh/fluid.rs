@@ -1,9 +1,8 @@
 //! Frames of a mesh whose faces change: each is triangulated, split and laid out separately.
 
 use crate::Error;
-use crate::mesh::channels::face_sets;
-use crate::mesh::channels::{self, FaceCorners};
 use crate::mesh::evaluate::{RequestedValues, Scratch, VertexOrigins, fill_channels};
+use crate::mesh::layout::{FaceCorners, face_sets, find_source_faces};
 use crate::mesh::prepared::{NormalOrigin, Prepared};
 use crate::mesh::source::MeshSource;
 use crate::mesh::streams::VertexValues;
@@ -246,7 +245,7 @@ impl FrameLayout {
         };
         let raw = (&self.raw.counts[..], &self.raw.indices[..]);
         (map.face_starts, map.other_faces) =
-            channels::find_source_faces((&map, indices), &self.faces, raw, self.flip, corners);
+            find_source_faces((&map, indices), &self.faces, raw, self.flip, corners);
         map
     }
 

@@ -281,7 +281,7 @@ fn uv_tolerance(extents: &[(f32, f32)], asked: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::mesh::prepared::{MeshChannels, VertexChannel};
-    use crate::mesh::scan::PositionScan;
+    use crate::mesh::source::PositionScan;
     use crate::mesh::streams::{Quantized, VertexValues};
     use meshreel_process::extent::Extent;
     use meshreel_scene::{Attribute, Channel, Scope, Topology, Winding};

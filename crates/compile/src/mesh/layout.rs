@@ -1,22 +1,308 @@
-//! Triangles and vertices, and their order, of a mesh with constant faces.
+//! Vertices and triangles of a mesh: the normals, uvs, colours and materials that are present in all frames,
+//! the corners that they split, and, where faces are constant, the triangles, vertices and their order.
 
 use crate::Error;
-use crate::mesh::channels;
-use crate::mesh::channels::CornerClasses;
-use crate::mesh::prepared::{FixedLayout, NormalOrigin, Prepared};
-use crate::mesh::scan::PositionScan;
-use crate::mesh::source::MeshSource;
-use meshreel_codec::record::source_map::SourceMap;
+use crate::mesh::prepared::{FixedLayout, MeshChannels, NormalOrigin, Prepared, VertexChannel};
+use crate::mesh::source::{MeshSource, PositionScan, replace_non_finite, velocities};
+use meshreel_codec::record::source_faces::trace_faces;
+use meshreel_codec::record::source_map::{OtherFace, SourceMap};
 use meshreel_codec::topology::grid::Grid;
 use meshreel_options::{Options, Preset};
-use meshreel_process::faces::vertex_faces;
-use meshreel_process::materials::Assignment;
+use meshreel_process::attributes::{Elements, ExpandedAttribute};
+use meshreel_process::extent::Extent;
+use meshreel_process::faces::{Faces, corner_faces, vertex_faces};
+use meshreel_process::materials::{self, Assignment, Material};
 use meshreel_process::order::{self, TriangleOrder};
 use meshreel_process::split::Splitter;
 use meshreel_process::tangents::{Oriented, Tangents, orient};
 use meshreel_process::{normals, repeats, triangulate};
-use meshreel_scene::{Remark, Winding, sample};
+use meshreel_scene::{Attribute, Mesh, Remark, Winding, sample};
 use std::cmp::Ordering;
+
+/// The faces of the first frame, and the classes of their corners so far: the corners of one class become one
+/// vertex.
+pub struct CornerClasses {
+    /// Faces of the source, invalid ones included.
+    pub raw: sample::Faces,
+    /// The usable faces.
+    pub faces: Faces,
+    /// By corner of the source, its face.
+    pub face_of: Vec<u32>,
+    /// Classes of corners; empty if faces change.
+    pub splitter: Splitter,
+}
+
+impl CornerClasses {
+    /// Starts with one class per point.
+    pub fn new(source: &MeshSource, scan: &PositionScan) -> Result<CornerClasses, Error> {
+        let mut raw = sample::Faces::default();
+        sample::faces_at(&source.mesh, source.times[0], &mut raw)?;
+        let faces = Faces::new(&raw.counts, &raw.indices, scan.first.len());
+        let splitter = Splitter::new(if scan.fixed { &faces.corner_point } else { &[] });
+        let face_of = corner_faces(&faces);
+        Ok(CornerClasses { raw, faces, face_of, splitter })
+    }
+
+    /// Returns a material for each face, from the sets of the first frame.
+    pub fn materials(&self, source: &MeshSource) -> Result<Assignment, Error> {
+        let sets = face_sets(&source.mesh, source.first_time)?;
+        Ok(materials::assign(sets.iter().map(|(n, f)| (n.as_str(), f.as_slice())), self.raw.counts.len()))
+    }
+}
+
+/// Examines normals, uvs and colours of all frames. If faces are constant, corners whose values differ in any
+/// frame are split.
+pub fn examine_channels(
+    source: &MeshSource,
+    scan: &PositionScan,
+    corners: &mut CornerClasses,
+    remarks: &mut Vec<Remark>,
+) -> Result<MeshChannels, Error> {
+    let mesh = &*source.mesh;
+    let mut remark = |what: String| remarks.push(Remark::new(&mesh.path, what));
+    let mut out = MeshChannels {
+        normals: NormalOrigin::None,
+        normals_animated: false,
+        tangents: false,
+        uvs: Vec::new(),
+        colours: Vec::new(),
+        velocities: None,
+    };
+    if let (true, false, Some(velocities)) = (source.velocities, scan.fixed, velocities(mesh)) {
+        let found = examine_attribute(source, (&velocities, 0, 0.0), false, corners, &mut remark)?;
+        out.velocities = placed_velocities(source, found)?;
+    }
+    if source.uvs {
+        for (i, attribute) in mesh.uvs.iter().enumerate() {
+            let own = (attribute, i, source.uv_seam);
+            out.uvs.extend(examine_attribute(source, own, scan.fixed, corners, &mut remark)?);
+        }
+    }
+    if source.colours {
+        for (i, attribute) in mesh.colours.iter().enumerate() {
+            out.colours.extend(examine_attribute(
+                source,
+                (attribute, i, 0.0),
+                scan.fixed,
+                corners,
+                &mut remark,
+            )?);
+        }
+    }
+    if source.normals {
+        out.normals = NormalOrigin::Generated;
+        out.normals_animated = scan.moving;
+        if let Some(attribute) = &mesh.normals
+            && let Some(set) =
+                examine_attribute::<3>(source, (attribute, 0, 0.0), scan.fixed, corners, &mut remark)?
+        {
+            out.normals = NormalOrigin::Source;
+            out.normals_animated = set.animated || source.matrices.is_some() && scan.moving;
+        }
+        out.tangents = !out.uvs.is_empty();
+    }
+    if out.uvs.len() > 255 || out.colours.len() > 255 {
+        return Err(Error::Limit {
+            what: format!("{}: attribute sets of one kind", mesh.path),
+            asked: out.uvs.len().max(out.colours.len()) as u64,
+            allowed: 255,
+        });
+    }
+    Ok(out)
+}
+
+/// Returns the velocities of a mesh with their extent in world space, if the mesh is baked.
+fn placed_velocities(
+    source: &MeshSource,
+    found: Option<VertexChannel<3>>,
+) -> Result<Option<VertexChannel<3>>, Error> {
+    let Some(set) = found.filter(|_| source.matrices.is_some()) else {
+        return Ok(found);
+    };
+    let (mut extent, mut points, mut velocities) = (Extent::default(), Vec::new(), Vec::new());
+    for (frame, &time) in source.times.iter().enumerate() {
+        source.cancellation.check()?;
+        sample::positions_at(&source.mesh, time, &mut points)?;
+        replace_non_finite(&mut points, &[]);
+        sample::velocities_at(&source.mesh, time, &mut velocities)?;
+        source.velocities_to_file_space(frame, &points, &mut velocities);
+        extent.extend(&velocities);
+    }
+    Ok(Some(VertexChannel { extent, ..set }))
+}
+
+/// Returns the materials of a mesh whose faces change: index ranges come per frame, in the order of all sets,
+/// faces in no set last.
+pub fn changing_materials(source: &MeshSource) -> Result<Vec<Material>, Error> {
+    let sets = face_sets(&source.mesh, source.first_time)?;
+    // One face in each set and one in none.
+    let faces_of: Vec<Vec<i32>> = (0..sets.len()).map(|i| vec![i as i32]).collect();
+    let all = materials::assign(
+        sets.iter().zip(&faces_of).map(|((name, _), face)| (name.as_str(), face.as_slice())),
+        sets.len() + 1,
+    );
+    Ok(all.materials)
+}
+
+/// Returns names and faces of the sets at a time.
+pub fn face_sets(mesh: &Mesh, time: f64) -> Result<Vec<(String, Vec<i32>)>, Error> {
+    mesh.face_sets
+        .iter()
+        .map(|set| {
+            let mut list = Vec::new();
+            sample::read_held(&set.faces, mesh, time, &mut list)?;
+            Ok((set.name.clone(), list))
+        })
+        .collect()
+}
+
+/// Returns the attribute if it is present in all frames; then it takes part in splitting, where values within
+/// the last of the numbers count as equal.
+fn examine_attribute<const N: usize>(
+    source: &MeshSource,
+    (attribute, number, within): (&Attribute<[f32; N]>, usize, f32),
+    fixed: bool,
+    corners: &mut CornerClasses,
+    remark: &mut impl FnMut(String),
+) -> Result<Option<VertexChannel<N>>, Error>
+where
+    [f32; N]: sample::Lerp + Default,
+{
+    let mesh = &*source.mesh;
+    let mut set = VertexChannel { source: number, animated: false, extent: Extent::default() };
+    let (mut first, mut values) = (sample::AttributeValues::default(), sample::AttributeValues::default());
+    let (mut faces, mut points) = (sample::Faces::default(), Vec::new());
+    let steady = fixed
+        && sample::with_position_times(&attribute.values, mesh).is_constant()
+        && attribute.indices.as_ref().is_none_or(|i| sample::with_position_times(i, mesh).is_constant());
+    let frames = if steady { 1 } else { source.times.len() };
+    for frame in 0..frames {
+        let time = source.times[frame];
+        let out = if frame == 0 { &mut first } else { &mut values };
+        source.cancellation.check()?;
+        sample::attribute_at(attribute, mesh, time, out)?;
+        if frame == 0 || !fixed {
+            sample::faces_at(mesh, time, &mut faces)?;
+            sample::positions_at(mesh, time, &mut points)?;
+        }
+        let elements =
+            Elements { faces: faces.counts.len(), points: points.len(), corners: faces.indices.len() };
+        let out = if frame == 0 { &first } else { &values };
+        let expand = ExpandedAttribute::new(attribute.scope, &out.values, out.indices.as_deref());
+        // Without points no value can be missing.
+        if let (true, Err(why)) = (elements.points > 0, expand.check(elements)) {
+            remark(format!("{} left out: {why} (frame {frame})", attribute.name));
+            return Ok(None);
+        }
+        let differs = frame > 0 && first != values;
+        if frame == 0 || differs {
+            set.animated |= differs;
+            set.extent.extend(&out.values);
+            if fixed && expand.can_split() {
+                let face_of = &corners.face_of;
+                corners.splitter.refine_within(|c| expand.corner_value(c, face_of[c as usize], 0), within);
+            }
+        }
+        if expand.missing_count() > 0 {
+            remark(format!(
+                "{} has {} bad indices (frame {frame}); zeros taken",
+                attribute.name,
+                expand.missing_count()
+            ));
+        }
+    }
+    Ok(Some(set))
+}
+
+/// Limit for the bytes of such faces, per vertex and index: beyond it, polygons are restored only as far as
+/// triangles determine them.
+const MAX_BYTES_PER_ELEMENT: usize = 4;
+
+/// The vertices at the corners of the source's faces.
+pub struct FaceCorners<'a> {
+    /// By corner of a usable face, its vertex before triangles were put into order.
+    pub vertex: &'a [u32],
+    /// By vertex of the file, the one that it was before ordering.
+    pub unordered_vertex: &'a [u32],
+    /// By face, its material.
+    pub material: &'a [u32],
+}
+
+/// Returns `starts` and `others` for the source map of a mesh whose vertices and triangles are known.
+/// Parameters: the map and its triangles, the usable faces, counts and points of all faces; `flip`: `true` if
+/// the faces are wound opposite to the triangles.
+pub fn find_source_faces(
+    (map, indices_now): (&SourceMap, &[u32]),
+    faces: &Faces,
+    (counts, indices): (&[i32], &[i32]),
+    flip: bool,
+    corners: FaceCorners<'_>,
+) -> (Vec<u32>, Vec<OtherFace>) {
+    let found = trace_faces(indices_now, map);
+    let mut of_point = vec![u32::MAX; faces.points];
+    for (v, &point) in (0..).zip(&map.vertex_point) {
+        of_point[point as usize] = v;
+    }
+    let splits = corners.unordered_vertex.iter().max().map_or(0, |v| *v as usize + 1);
+    let mut now = vec![0; splits];
+    for (v, &before) in (0..).zip(corners.unordered_vertex) {
+        now[before as usize] = v;
+    }
+    let mut usable = faces.list.iter().peekable();
+    let (mut starts, mut others) = (Vec::with_capacity(found.counts.len()), Vec::new());
+    let (mut next, mut at, mut first) = (0, 0, 0usize);
+    let mut bytes = 0;
+    for (number, &count) in (0u32..).zip(counts) {
+        let count = count.max(0) as usize;
+        let range = first..first.saturating_add(count);
+        let Some(points) = indices.get(range.clone()) else {
+            break;
+        };
+        first = range.end;
+        let is_usable = usable.next_if(|face| face.number == number).is_some();
+        // The polygons that its triangles form: a single one, if they match this face.
+        let own = next;
+        let begin = at;
+        while found.faces.get(next) == Some(&number) {
+            at += found.counts[next] as usize;
+            next += 1;
+        }
+        let order = |k: usize| match flip {
+            true => (count - k) % count.max(1),
+            false => k,
+        };
+        let wanted = |k: usize| points[order(k)];
+        let traced = &found.vertices[begin..at];
+        let point = |v: u32| map.vertex_point[v as usize] as i32;
+        if is_usable && next == own + 1 && traced.len() == count {
+            let start = traced.iter().position(|&v| point(v) == wanted(0));
+            let same = |&s: &usize| (0..count).all(|k| point(traced[(s + k) % count]) == wanted(k));
+            if let Some(start) = start.filter(same) {
+                starts.push(start as u32);
+                continue;
+            }
+        }
+        starts.extend((own..next).map(|_| 0));
+        let of_corner = |k: usize| match is_usable {
+            true => now.get(corners.vertex[range.start + order(k)] as usize).copied(),
+            false => (of_point.get(usize::try_from(wanted(k)).ok()?).copied()).filter(|v| *v != u32::MAX),
+        };
+        let vertices: Option<Vec<u32>> = (0..count).map(of_corner).collect();
+        // Faces that refer to missing points cannot be restored.
+        if let Some(vertices) = vertices {
+            bytes += 15 + 5 * count;
+            others.push(OtherFace {
+                face: number,
+                material: corners.material.get(number as usize).copied().unwrap_or(0),
+                vertices,
+            });
+        }
+    }
+    if bytes > MAX_BYTES_PER_ELEMENT * (map.vertex_point.len() + indices_now.len()) {
+        others.clear();
+    }
+    (starts, others)
+}
 
 /// Triangles and vertices before they are ordered.
 pub struct Unordered {
@@ -174,7 +460,7 @@ pub fn source_faces(
         return;
     }
     let flip = (source.mesh.winding == Winding::Clockwise) != source.is_mirrored();
-    let corners = channels::FaceCorners {
+    let corners = FaceCorners {
         vertex: &unordered.corner_vertex,
         unordered_vertex: from,
         material: &materials.face_material,
@@ -186,8 +472,7 @@ pub fn source_faces(
         ..SourceMap::default()
     };
     let made = (&map, &fixed.indices[..]);
-    (fixed.face_starts, fixed.undetermined_faces) =
-        channels::find_source_faces(made, &fixed.faces, raw, flip, corners);
+    (fixed.face_starts, fixed.undetermined_faces) = find_source_faces(made, &fixed.faces, raw, flip, corners);
 }
 
 /// Finds groups of triangles that share a tangent.

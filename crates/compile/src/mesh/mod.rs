@@ -3,7 +3,6 @@
 
 pub mod analysis;
 pub mod budgets;
-pub mod channels;
 pub mod evaluate;
 pub mod fluid;
 pub mod lattice;
@@ -12,7 +11,6 @@ pub mod particles;
 pub mod plan;
 pub mod prepared;
 pub mod remesh;
-pub mod scan;
 pub mod skin_search;
 pub mod source;
 pub mod streams;

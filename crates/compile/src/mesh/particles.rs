@@ -2,12 +2,10 @@
 //! curves. Particles with ids are sorted by them, all others keep the order of the source.
 
 use crate::Error;
-use crate::mesh::channels;
 use crate::mesh::prepared::{
     CustomChannel, MeshChannels, NormalOrigin, Prepared, PreparedParticles, VertexChannel,
 };
-use crate::mesh::scan::{PositionScan, beyond_float32};
-use crate::mesh::source::{MeshSource, replace_non_finite};
+use crate::mesh::source::{MeshSource, PositionScan, beyond_float32, replace_non_finite, velocities};
 use crate::mesh::streams::VertexValues;
 use meshreel_process::extent::{Extent, MAX_COORDINATE, is_usable_point};
 use meshreel_scene::sample::{self, Lerp};
@@ -140,7 +138,7 @@ pub fn prepare(source: &MeshSource, remarks: &mut Vec<Remark>) -> Result<Prepare
         }
     }
     if source.velocities {
-        if let Some(velocities) = channels::velocities(mesh) {
+        if let Some(velocities) = velocities(mesh) {
             out.velocities = look.velocities(&velocities)?;
         }
         look.scan_custom_values(&mut own)?;
@@ -374,7 +372,7 @@ pub fn evaluate(source: &MeshSource, prepared: &Prepared, frame: usize) -> Resul
         let own = placed.values(&mesh.colours[set.source], mesh, time)?.map_err(gone)?;
         values.colours.push(clamp_non_finite(own, &set.extent));
     }
-    if let (Some(set), Some(velocities)) = (&prepared.channels.velocities, channels::velocities(mesh)) {
+    if let (Some(set), Some(velocities)) = (&prepared.channels.velocities, velocities(mesh)) {
         let mut own = placed.values(&velocities, mesh, time)?.map_err(gone)?;
         source.velocities_to_file_space(frame, &object, &mut own);
         values.velocities = clamp_non_finite(own, &set.extent);

@@ -1,7 +1,7 @@
 //! Results of the first pass over a mesh.
 
 use crate::context::Content;
-use crate::mesh::scan::PositionScan;
+use crate::mesh::source::PositionScan;
 use crate::mesh::source::{MeshSource, uv_seam};
 use crate::nodes::motion::Motion;
 use meshreel_codec::record::source_map::OtherFace;
