@@ -10,7 +10,7 @@
 //! times       samples, --fps, --range → seconds of each frame                                select/times
 //! between     curves between samples → frames that are added                                 select/between
 //! ranges      animations one after the other → named ranges of frames                        select/times
-//! remesh      faces that change → fixed faces, in another scene                              mesh/remesh
+//! remesh      faces that change → fixed faces, in another scene                              process/remesh
 //! identical   meshes → those that are different                                              select/identical
 //! analyse     all frames of each mesh → bounds, triangles, vertices, what moves (`prepare`)  mesh/
 //! flatten     objects → nodes of the file, tolerances, meshes baked to world space           nodes/flatten, mesh/budgets
@@ -28,7 +28,6 @@ use crate::context::{CompileContext, Content, RequestedOptions, Tightening};
 use crate::mesh::budgets::{FlattenRound, Flattening};
 use crate::mesh::layout::CornerClasses;
 use crate::mesh::prepared::{MeshCandidate, Prepared};
-use crate::mesh::remesh::remesh_faces;
 use crate::mesh::source::MeshSource;
 use crate::mesh::source::PositionScan;
 use crate::mesh::{budgets, layout, particles, prepared};
@@ -51,8 +50,9 @@ use crate::write::node_coder::NodeCoder;
 use crate::write::report::WrittenFile;
 use meshreel_codec::schedule::Schedule;
 use meshreel_format::CompleteFile;
-use meshreel_options::{MethodChoice, Options, Preset, RigChoice};
+use meshreel_options::{MethodChoice, Options, Preset, RigChoice, Tolerance};
 use meshreel_process::frame_set::FrameSet;
+use meshreel_process::remesh;
 use meshreel_scene::{MeshId, Remark, Scene, hidden, rig};
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
@@ -269,6 +269,45 @@ fn complete_report(
     report.remarks = log.remarks;
     report.passes = log.passes;
     report
+}
+
+/// Returns the content with constant faces instead of changing ones, where that is requested and possible.
+pub(crate) fn remesh_faces(
+    content: Content,
+    selected: &[bool],
+    motion: &Motion,
+    log: &mut Log,
+) -> Result<Content, Error> {
+    let options = &*content.options;
+    let given = remesh::RemeshRequest {
+        scene: &content.scene,
+        placed: &content.placed,
+        selected,
+        times: &content.times,
+        visible: &motion.visible,
+        largest_scale: &motion.largest_scale,
+        broken: &motion.broken,
+        tolerance: &|path, diagonal| match content.by_path.tolerance(path) {
+            Tolerance::Absolute(t) => t,
+            Tolerance::Relative(part) => part * diagonal,
+        },
+        asked: &|path| content.by_path.remesh(path),
+        settings: remesh::RemeshSettings {
+            effort: options.effort,
+            memory: options.memory,
+            cycle: options.cycle,
+            blend: options.remesh_blend,
+            channels: options.channels,
+        },
+        cancellation: &content.cancellation,
+    };
+    let mut remarks = Vec::new();
+    let outcome = remesh::remesh(&given, &mut remarks)?;
+    log.remarks.append(&mut remarks);
+    let Some(outcome) = outcome else { return Ok(content) };
+    outcome.sentences().for_each(|what| log.pass("remesh", what));
+    let remeshed = outcome.meshes.into_iter().map(|mesh| mesh.map(Arc::new)).collect();
+    Ok(Content { scene: Arc::new(outcome.scene), remeshed, ..content })
 }
 
 /// Examines all frames of each distinct mesh.

@@ -1,16 +1,14 @@
 //! Codes a share of a file's units from the stored decisions.
 
 use crate::Error;
-use crate::context::{CompileContext, Content};
-use crate::context::{RequestedOptions, Tightening};
+use crate::context::{CompileContext, Content, RequestedOptions, Tightening};
 use crate::decisions::{Decisions, MeshDecisions};
 use crate::farm::record::{ChangingTail, MeshTail, Tail, from_bytes, malformed, to_bytes};
 use crate::mesh::plan::Plans;
-use crate::mesh::remesh::remesh_faces;
 use crate::method::mesh_coder::MeshCoder;
 use crate::method::resume::{FrameSpan, resume_coders};
 use crate::nodes::motion;
-use crate::plan::compiled_scene;
+use crate::plan::{compiled_scene, remesh_faces};
 use crate::report::{Log, Progress};
 use crate::select::selection;
 use crate::write::node_units::{NodeSource, NodeUnit};

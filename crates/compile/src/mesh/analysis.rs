@@ -7,8 +7,7 @@
 
 use crate::Error;
 use crate::context::Content;
-use crate::mesh::lattice::choose_streams;
-use crate::mesh::plan::MeshPlan;
+use crate::mesh::plan::{MeshPlan, choose_streams};
 use crate::mesh::prepared::{
     CustomChannel, FixedLayout, MeshChannels, NormalOrigin, Prepared, PreparedParticles, VertexChannel,
 };

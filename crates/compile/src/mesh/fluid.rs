@@ -1,11 +1,10 @@
 //! Frames of a mesh whose faces change: each is triangulated, split and laid out separately.
 
 use crate::Error;
-use crate::mesh::evaluate::{RequestedValues, Scratch, VertexOrigins, fill_channels};
 use crate::mesh::layout::{FaceCorners, face_sets, find_source_faces};
 use crate::mesh::prepared::{NormalOrigin, Prepared};
 use crate::mesh::source::MeshSource;
-use crate::mesh::streams::VertexValues;
+use crate::mesh::streams::{RequestedValues, Scratch, VertexOrigins, VertexValues, fill_channels};
 use meshreel_codec::record::source_map::SourceMap;
 use meshreel_options::Options;
 use meshreel_process::attributes::ExpandedAttribute;

@@ -3,14 +3,11 @@
 
 pub mod analysis;
 pub mod budgets;
-pub mod evaluate;
 pub mod fluid;
-pub mod lattice;
 pub mod layout;
 pub mod particles;
 pub mod plan;
 pub mod prepared;
-pub mod remesh;
 pub mod skin_search;
 pub mod source;
 pub mod streams;

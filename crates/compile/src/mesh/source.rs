@@ -1,5 +1,6 @@
-//! The source of a mesh's frames, with the times at which they are read; and the first pass over the positions of
-//! all frames: bounds, motion, coincident points, and, where faces change, runs of frames with the same faces.
+//! The source of a mesh's frames, with the times at which they are read; and the first pass over its positions
+//! in all frames: bounds, motion, coincident points, and, where faces change, runs of frames with the same
+//! faces.
 
 use crate::Error;
 use glam::{DMat4, DVec3};

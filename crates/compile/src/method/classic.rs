@@ -3,11 +3,12 @@
 //! player's own functions and compared before it may be written.
 
 use crate::codec_terms::classic_work;
-use crate::mesh::evaluate::{RequestedValues, Scratch};
 use crate::mesh::fluid;
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::prepared::FixedLayout;
-use crate::mesh::streams::{self, EMPTY_BOUNDS, Quantized, QuantizedCode, VertexValues};
+use crate::mesh::streams::{
+    self, EMPTY_BOUNDS, Quantized, QuantizedCode, RequestedValues, Scratch, VertexValues,
+};
 use crate::method::coder::FramePayload;
 use crate::method::particles;
 use crate::{Error, with_quantized};

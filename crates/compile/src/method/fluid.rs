@@ -2,12 +2,10 @@
 //! predicted from each other; all other frames are coded by themselves. The written bytes are decoded again
 //! and checked.
 
-use crate::mesh::evaluate::Scratch;
 use crate::mesh::fluid::{FrameLayout, lay_out};
 use crate::mesh::plan::MeshPlan;
-use crate::mesh::streams::{self, EMPTY_BOUNDS, Quantized, QuantizedCode, VertexValues};
-use crate::method::coder::FrameMeasure;
-use crate::method::coder::Payload;
+use crate::mesh::streams::{self, EMPTY_BOUNDS, Quantized, QuantizedCode, Scratch, VertexValues};
+use crate::method::coder::{FrameMeasure, Payload};
 use crate::{Error, with_quantized};
 use meshreel_codec::record::source_map::SourceMap;
 use meshreel_codec::record::{Semantic, StreamRecord};

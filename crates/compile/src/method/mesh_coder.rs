@@ -15,7 +15,6 @@ use crate::method::particles::ParticlesCoder;
 use crate::method::points::{self, MeshPoints, PointFrames};
 use crate::method::quantized::{QuantizedCoder, QuantizedUnit};
 use crate::method::skin::{self, ChosenMethod};
-use crate::method::soft;
 use crate::report::{BoneMeasures, TriedMethod};
 use meshreel_codec::put_length_prefixed;
 use meshreel_codec::record::source_map::SourceMap;
@@ -666,7 +665,7 @@ pub(super) fn part_coders<W: Width>(
 ) -> Result<Option<Vec<Box<dyn StreamCoder>>>, Error> {
     let decided = |p: usize| decided.and_then(|decided| decided.get(p));
     (parts.iter().enumerate())
-        .map(|(p, part)| soft::soft_coder::<W>(part, count, options, decided(p)))
+        .map(|(p, part)| points::soft_coder::<W>(part, count, options, decided(p)))
         .collect()
 }
 

@@ -2,12 +2,11 @@
 //! [`meshreel_codec::mesh::normals`].
 
 use crate::Error;
-use crate::mesh::evaluate::{RequestedValues, Scratch};
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::prepared::{FixedLayout, NormalOrigin};
 use crate::mesh::skin_search::SkinSearch;
 use crate::mesh::streams;
-use crate::mesh::streams::{Quantized, VertexValues};
+use crate::mesh::streams::{Quantized, RequestedValues, Scratch, VertexValues};
 use crate::method::coder::{DecodedByWidth, RigidMotion, StreamCoder};
 use crate::method::points::MeshPoints;
 use meshreel_codec::each_width;

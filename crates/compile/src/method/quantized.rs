@@ -1,10 +1,9 @@
 //! Streams kept as quantized values in layered files: normals, and positions whose tolerance is too fine for
 //! fixed-point ones. Each frame is predicted from the nearest decoded frames on both sides.
 
-use crate::mesh::evaluate::{RequestedValues, Scratch};
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::prepared::FixedLayout;
-use crate::mesh::streams::{self, Quantized, QuantizedCode, VertexValues};
+use crate::mesh::streams::{self, Quantized, QuantizedCode, RequestedValues, Scratch, VertexValues};
 use crate::{Error, with_quantized};
 use meshreel_codec::classic::stream;
 use meshreel_codec::classic::stream::References;

@@ -1,9 +1,9 @@
 //! Encodes the LOD levels of a mesh.
 
 use crate::Error;
-use crate::mesh::evaluate::Scratch;
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::prepared::{FixedLayout, welded_points};
+use crate::mesh::streams::Scratch;
 use meshreel_codec::topology::lod::{LodLevel, collapse, encode, may_follow};
 use meshreel_options::Options;
 use meshreel_process::lod;
