@@ -3,20 +3,23 @@
 use super::curve::count_moving;
 use super::layer::{CompressedLayer, LayerDivision, LayeredClip};
 use super::random_access::RandomAccessLayers;
-use super::requested::RequestedSkeleton;
+use super::requested::{RequestedClips, RequestedSkeleton};
 use super::{
     ClipOptions, CompressedCurves, CurveOptions, CurveRule, compress_curves, compress_each, layer,
     random_access,
 };
 use crate::Error;
 use crate::codec_terms::{block_format, knots};
-use crate::report::TriedCodec;
+use crate::report::{Phase, Progress, TriedCodec};
 use meshreel_codec::clip::layer::LayerTable;
 use meshreel_codec::clip::record::ClipCodec;
 use meshreel_codec::entropy::block::{BlockFormat, Compressor};
 use meshreel_options::{ClipChoice, CodecChoice, Options};
 use meshreel_scene::Clip;
 use meshreel_scene::sample::TimeRange;
+use rayon::prelude::*;
+use std::borrow::Cow;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 /// A compressed clip in the codec that was chosen for it.
@@ -65,8 +68,34 @@ const WINDOW_KEYS: usize = 4;
 /// Bytes of a key before block compression.
 const KEY_BYTES: usize = 10;
 
+/// Compresses all clips.
+pub fn compress_clips(
+    wanted: &RequestedClips<'_>,
+    options: &Options,
+    progress: &dyn Progress,
+) -> Result<Vec<ChosenClip>, Error> {
+    let (count, total) = (AtomicU64::new(0), wanted.clips.len() as u64);
+    let compress = |clip: &Cow<'_, Clip>| {
+        let chosen = compress_clip(wanted, clip, options)?;
+        progress.update(Phase::Encode, count.fetch_add(1, Ordering::Relaxed) + 1, total);
+        Ok(chosen)
+    };
+    wanted.clips.par_iter().map(compress).collect()
+}
+
+/// Compresses a clip within what its skeleton allows.
+pub fn compress_clip(
+    wanted: &RequestedClips<'_>,
+    clip: &Clip,
+    options: &Options,
+) -> Result<ChosenClip, Error> {
+    let own = wanted.skeleton_options(clip.skeleton);
+    own.cancellation.check()?;
+    choose_codec(&wanted.skeletons[clip.skeleton], clip, &own, options)
+}
+
 /// Compresses `clip` by the codec that is asked for, or by the smaller one.
-pub fn choose_codec(
+fn choose_codec(
     wanted: &RequestedSkeleton,
     clip: &Clip,
     clip_options: &ClipOptions,

@@ -10,7 +10,7 @@
 //! The decoder does not depend on this: any k decodes. The measured values are the decoder's output,
 //! including f32 rounding.
 
-use super::axes;
+use super::compact;
 use super::reference::{Joints, ObjectTransform, Reference, quaternion};
 use glam::{DMat3, DQuat, DVec3};
 use meshreel_codec::clip::RotationSubTrack;
@@ -473,10 +473,10 @@ impl<'a> ClosedLoop<'a> {
             (Target::Rotation(q), RotationSubTrack::Hinge { .. }) => {
                 let u = DVec3::from_array(steps.axes[0]);
                 let d = self.rest_back[group.joint] * *q;
-                let mut a = axes::twist_angle(d, u);
+                let mut a = compact::twist_angle(d, u);
                 let metric = DMat3::from_cols_array_2d(&steps.metric);
                 // The error across the axis still affects points that are not symmetric about it.
-                let left = rotation_vector(axes::twist_back(d, u) * d);
+                let left = rotation_vector(compact::twist_back(d, u) * d);
                 let weight = metric * u;
                 a += weight.dot(left) / weight.dot(u);
                 ([wrapped_difference(a, prediction[0]) / steps.rotation[0], 0.0, 0.0], 0.0)
@@ -484,7 +484,7 @@ impl<'a> ClosedLoop<'a> {
             (Target::Rotation(q), RotationSubTrack::TwoAxes { .. }) => {
                 let (u, v) = (DVec3::from_array(steps.axes[0]), DVec3::from_array(steps.axes[1]));
                 let d = self.rest_back[group.joint] * *q;
-                let ([mut a, mut b], [first_back, back]) = axes::angles(d, u, v);
+                let ([mut a, mut b], [first_back, back]) = compact::angles(d, u, v);
                 let metric = DMat3::from_cols_array_2d(&steps.metric);
                 let left = rotation_vector(back * first_back * d);
                 let first = back * u;
@@ -530,7 +530,7 @@ impl<'a> ClosedLoop<'a> {
             let c = group.component + i;
             let cross = self.plan.predicted_kappa(c, &frame.kappa);
             let x = ((wanted[i] - cross as f64 / KAPPA_PER_STEP as f64) * fine).clamp(-1e8, 1e8);
-            let nearest = axes::round_to_integer(x);
+            let nearest = compact::round_to_integer(x);
             let mut k = nearest as i32;
             frame.side[c] = if x >= nearest { 1 } else { -1 };
             if TABLES {
@@ -598,7 +598,7 @@ pub enum Target {
 /// Returns the angle from a predicted angle to `a`, the short way, in radians.
 fn wrapped_difference(a: f64, prediction: i32) -> f64 {
     let apart = a / TAU - f64::from(prediction) / 4_294_967_296.0;
-    (apart - axes::round_to_integer(apart)) * TAU
+    (apart - compact::round_to_integer(apart)) * TAU
 }
 
 /// Returns the rotation vector of a small rotation.

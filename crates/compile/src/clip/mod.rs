@@ -5,7 +5,6 @@
 //! others) → `closed_loop` and `search` (residuals) → the codec's `streamed` form, which is decoded again and
 //! measured.
 
-mod axes;
 pub(crate) mod choice;
 mod closed_loop;
 mod compact;

@@ -1,15 +1,13 @@
 //! Compresses clips as finely as the rigs that they move need them.
 
 use crate::clip::Joints;
-use crate::clip::choice::{ChosenClip, choose_codec};
+use crate::clip::choice::{ChosenClip, compress_clip, compress_clips};
 use crate::clip::requested::RequestedClips;
 use crate::rig::candidates::{BUDGETS, BuiltRig, EncodedRig, ROUNDS, RigCandidate};
-use crate::{Error, Phase, Progress};
+use crate::{Error, Progress};
 use meshreel_options::Options;
 use meshreel_scene::{Clip, Remark};
 use rayon::prelude::*;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::Relaxed;
 
 /// If finer clips leave more than this fraction of an error, the clips are not its cause.
 const MAX_HELPED_RATIO: f64 = 0.9;
@@ -25,9 +23,7 @@ pub fn compress(
 ) -> Result<(Vec<ChosenClip>, Vec<EncodedRig>), Error> {
     let usual: Vec<Vec<Option<f64>>> =
         (wanted.skeletons.iter()).map(|own| own.skeleton.joints.iter().map(|j| j.shell).collect()).collect();
-    let mut done: Vec<Option<ChosenClip>> = wanted.clips.iter().map(|_| None).collect();
-    let all = vec![true; wanted.skeletons.len()];
-    compress_some(wanted, &all, options, Some(progress), &mut done)?;
+    let mut done = compress_clips(wanted, options, progress)?;
     let (rigs, mut errors) = build_rigs(wanted, candidates, options, remarks, &done)?;
     let finer = make_finer(wanted, &rigs, &mut errors, options, &mut done)?;
     let (made, given_up) = keep_rigs(wanted, (rigs, errors), &finer, options, remarks, &done)?;
@@ -39,9 +35,8 @@ pub fn compress(
             joint.shell = *shell;
         }
     }
-    compress_some(wanted, &given_up, options, None, &mut done)?;
-    let done = done.into_iter().collect::<Option<Vec<_>>>();
-    Ok((done.ok_or_else(|| Error::misuse("a clip without a codec"))?, made))
+    compress_again(wanted, &given_up, options, &mut done)?;
+    Ok((done, made))
 }
 
 /// Builds the rigs that can be kept, and measures each with the current clips; adds remarks on the others.
@@ -50,7 +45,7 @@ fn build_rigs<'c>(
     candidates: &'c [RigCandidate<'_>],
     options: &Options,
     remarks: &mut Vec<Remark>,
-    done: &[Option<ChosenClip>],
+    done: &[ChosenClip],
 ) -> Result<(Vec<BuiltRig<'c>>, Vec<f64>), Error> {
     let mut rigs = Vec::new();
     for candidate in candidates {
@@ -84,12 +79,12 @@ fn make_finer(
     rigs: &[BuiltRig<'_>],
     errors: &mut Vec<f64>,
     options: &Options,
-    done: &mut [Option<ChosenClip>],
+    done: &mut [ChosenClip],
 ) -> Result<Vec<bool>, Error> {
     let demanding = tighten_to_demand(wanted, rigs, errors);
     // An error that finer clips hardly reduce is not caused by them.
     let mut before = errors.clone();
-    match compress_some(wanted, &demanding, options, None, done) {
+    match compress_again(wanted, &demanding, options, done) {
         Ok(()) if demanding.contains(&true) => *errors = measure_errors(wanted, rigs, done)?,
         // Clips cannot be so fine; the existing ones are measured.
         Ok(()) | Err(Error::Unsupported { .. }) => {}
@@ -108,7 +103,7 @@ fn make_finer(
         if !which.contains(&true) {
             break;
         }
-        match compress_some(wanted, &which, options, None, done) {
+        match compress_again(wanted, &which, options, done) {
             Ok(()) => before = std::mem::replace(errors, measure_errors(wanted, rigs, done)?),
             // Clips cannot be so fine.
             Err(Error::Unsupported { .. }) => break,
@@ -149,7 +144,7 @@ fn keep_rigs(
     finer: &[bool],
     options: &Options,
     remarks: &mut Vec<Remark>,
-    done: &[Option<ChosenClip>],
+    done: &[ChosenClip],
 ) -> Result<(Vec<EncodedRig>, Vec<bool>), Error> {
     let mut made = Vec::new();
     let mut held = vec![false; wanted.skeletons.len()];
@@ -183,7 +178,7 @@ fn coarsest_rig<'c>(
     wanted: &RequestedClips<'_>,
     candidate: &'c RigCandidate<'_>,
     options: &Options,
-    done: &[Option<ChosenClip>],
+    done: &[ChosenClip],
 ) -> Result<Option<(BuiltRig<'c>, f64)>, Error> {
     let s = candidate.skeleton();
     let clips = own_clips(wanted, s);
@@ -214,45 +209,33 @@ fn own_clips<'w>(wanted: &'w RequestedClips<'_>, skeleton: usize) -> Vec<(usize,
         .collect()
 }
 
-/// Compresses the clips of the skeletons marked in `which`.
-fn compress_some(
+/// Compresses the clips of the skeletons marked in `which` again.
+fn compress_again(
     wanted: &RequestedClips<'_>,
     which: &[bool],
     options: &Options,
-    progress: Option<&dyn Progress>,
-    done: &mut [Option<ChosenClip>],
+    done: &mut [ChosenClip],
 ) -> Result<(), Error> {
-    let count = AtomicU64::new(0);
-    let total = wanted.clips.len() as u64;
-    (wanted.clips.par_iter().zip(done.par_iter_mut())).filter(|(clip, _)| which[clip.skeleton]).try_for_each(
-        |(clip, done)| {
-            let skeleton = &wanted.skeletons[clip.skeleton];
-            let own = wanted.skeleton_options(clip.skeleton);
-            own.cancellation.check()?;
-            *done = Some(choose_codec(skeleton, clip, &own, options)?);
-            if let Some(progress) = progress {
-                progress.update(Phase::Encode, count.fetch_add(1, Relaxed) + 1, total);
-            }
-            Ok(())
-        },
-    )
+    let all = wanted.clips.par_iter().zip(done.par_iter_mut());
+    all.filter(|(clip, _)| which[clip.skeleton]).try_for_each(|(clip, done)| {
+        *done = compress_clip(wanted, clip, options)?;
+        Ok(())
+    })
 }
 
 /// Returns the largest error of each rig over all clips of its skeleton, in units of length.
 fn measure_errors(
     wanted: &RequestedClips<'_>,
     rigs: &[BuiltRig<'_>],
-    done: &[Option<ChosenClip>],
+    done: &[ChosenClip],
 ) -> Result<Vec<f64>, Error> {
     let worst = |rig: &BuiltRig<'_>| {
         let s = rig.candidate().skeleton();
         let joints = Joints::new(&wanted.skeletons[s].skeleton, wanted.options.shell);
         let mut worst = 0.0f64;
         for (own, number, clip) in own_clips(wanted, s) {
-            if let Some(done) = &done[own] {
-                let error = rig.largest_error(&joints, (number, clip), done)?;
-                worst = if error <= worst { worst } else { error };
-            }
+            let error = rig.largest_error(&joints, (number, clip), &done[own])?;
+            worst = if error <= worst { worst } else { error };
         }
         Ok(worst)
     };

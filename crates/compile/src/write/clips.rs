@@ -1,6 +1,6 @@
 //! Skeletons and clips of a scene as chunks, and as a file of their own where there are no meshes.
 
-use crate::clip::choice::{ChosenClip, Layers, compress_block};
+use crate::clip::choice::{ChosenClip, Layers, compress_block, compress_clips};
 use crate::clip::layer::LayeredClip;
 use crate::clip::random_access::RandomAccessLayers;
 use crate::clip::requested::{RequestedClips, RequestedSkeleton};
@@ -142,8 +142,10 @@ fn compile_clips(
     if tighter {
         wanted.tighten();
     }
-    let (compressed, rigs) =
-        crate::rig::clips::compress(&mut wanted, candidates, options, remarks, progress)?;
+    let (compressed, rigs) = match candidates.is_empty() {
+        true => (compress_clips(&wanted, options, progress)?, Vec::new()),
+        false => crate::rig::clips::compress(&mut wanted, candidates, options, remarks, progress)?,
+    };
     let mut chunks = ClipChunks { options, chunks: Vec::new() };
     for skeleton in &wanted.skeletons {
         let mut bytes = Vec::new();
