@@ -504,37 +504,10 @@ pub fn prepare(
     let mut corners = CornerClasses::new(source, &scan)?;
     // Normals, uvs and colours of all frames → those that are present, and the corners where they differ.
     let channels = layout::examine_channels(source, &scan, &mut corners, remarks)?;
-    // Face sets → a material for each face.
-    let materials = corners.materials(source)?;
     let mut prepared = Prepared { scan, channels, particles: None, fixed: None, materials: Vec::new() };
-    let dropped = corners.faces.dropped.sentence();
-    let mut remark = |what: String| remarks.push(Remark::new(&source.mesh.path, what));
-    if !prepared.scan.fixed {
-        // Everything else is made frame by frame.
-        dropped.into_iter().for_each(|sentence| remark(format!("{sentence} (first frame)")));
-        prepared.materials = layout::changing_materials(source)?;
-        prepared.scan.first = Vec::new();
-        return Ok(prepared);
-    }
-    dropped.into_iter().chain(materials.remarks.iter().cloned()).for_each(&mut remark);
-    // Angles between faces → groups of corners that share a normal.
-    let groups = layout::smoothing_groups(&prepared, &mut corners, options.smooth_angle);
-    // Faces and corners → triangles and vertices.
-    let (mut fixed, mut unordered) =
-        layout::triangles(source, &prepared.scan, corners, groups, &materials, remarks);
-    // Triangles → the same, vertices split where bitangents have both signs.
-    let oriented = layout::orientation(source, &prepared, &fixed, &mut unordered)?;
-    // These → the order of a grid, or the order that predicts and draws best.
-    let count = materials.materials.len();
-    let order = layout::order(&mut fixed, &oriented, &unordered, count, options.preset);
-    let from = layout::reorder(&mut fixed, order, &oriented, &unordered);
-    // Ordered triangles → source faces, tangent groups, coincident vertices.
-    layout::source_faces(source, &mut fixed, &unordered, &from, &materials, options);
-    layout::tangent_groups(source, &prepared, &mut fixed)?;
-    fixed.weld = layout::vertex_welds(prepared.scan.weld.take(), &fixed.vertex_point);
+    // These → materials; where faces are constant, triangles and vertices, and their order.
+    layout::lay_out(source, &mut prepared, corners, options, remarks)?;
     prepared.scan.first = Vec::new();
-    prepared.materials = materials.materials;
-    prepared.fixed = Some(Arc::new(fixed));
     Ok(prepared)
 }
 

@@ -4,6 +4,7 @@
 use crate::Error;
 use crate::mesh::prepared::{FixedLayout, MeshChannels, NormalOrigin, Prepared, VertexChannel};
 use crate::mesh::source::{MeshSource, PositionScan, replace_non_finite, velocities};
+use crate::mesh::streams::{RequestedValues, Scratch, VertexValues};
 use meshreel_codec::record::source_faces::trace_faces;
 use meshreel_codec::record::source_map::{OtherFace, SourceMap};
 use meshreel_codec::topology::grid::Grid;
@@ -18,18 +19,19 @@ use meshreel_process::tangents::{Oriented, Tangents, orient};
 use meshreel_process::{normals, repeats, triangulate};
 use meshreel_scene::{Attribute, Mesh, Remark, Winding, sample};
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 /// The faces of the first frame, and the classes of their corners so far: the corners of one class become one
 /// vertex.
 pub struct CornerClasses {
     /// Faces of the source, invalid ones included.
-    pub raw: sample::Faces,
+    raw: sample::Faces,
     /// The usable faces.
-    pub faces: Faces,
+    faces: Faces,
     /// By corner of the source, its face.
-    pub face_of: Vec<u32>,
+    face_of: Vec<u32>,
     /// Classes of corners; empty if faces change.
-    pub splitter: Splitter,
+    splitter: Splitter,
 }
 
 impl CornerClasses {
@@ -44,7 +46,7 @@ impl CornerClasses {
     }
 
     /// Returns a material for each face, from the sets of the first frame.
-    pub fn materials(&self, source: &MeshSource) -> Result<Assignment, Error> {
+    fn materials(&self, source: &MeshSource) -> Result<Assignment, Error> {
         let sets = face_sets(&source.mesh, source.first_time)?;
         Ok(materials::assign(sets.iter().map(|(n, f)| (n.as_str(), f.as_slice())), self.raw.counts.len()))
     }
@@ -133,7 +135,7 @@ fn placed_velocities(
 
 /// Returns the materials of a mesh whose faces change: index ranges come per frame, in the order of all sets,
 /// faces in no set last.
-pub fn changing_materials(source: &MeshSource) -> Result<Vec<Material>, Error> {
+fn changing_materials(source: &MeshSource) -> Result<Vec<Material>, Error> {
     let sets = face_sets(&source.mesh, source.first_time)?;
     // One face in each set and one in none.
     let faces_of: Vec<Vec<i32>> = (0..sets.len()).map(|i| vec![i as i32]).collect();
@@ -304,22 +306,60 @@ pub fn find_source_faces(
     (starts, others)
 }
 
+/// Finds the materials of a mesh and, where its faces are constant, its triangles and vertices: the passes,
+/// each with its input → output.
+pub fn lay_out(
+    source: &MeshSource,
+    prepared: &mut Prepared,
+    mut corners: CornerClasses,
+    options: &Options,
+    remarks: &mut Vec<Remark>,
+) -> Result<(), Error> {
+    let dropped = corners.faces.dropped.sentence();
+    let mut remark = |what: String| remarks.push(Remark::new(&source.mesh.path, what));
+    if !prepared.scan.fixed {
+        // Everything else is made frame by frame.
+        dropped.into_iter().for_each(|sentence| remark(format!("{sentence} (first frame)")));
+        prepared.materials = changing_materials(source)?;
+        return Ok(());
+    }
+    // Face sets → a material for each face.
+    let materials = corners.materials(source)?;
+    dropped.into_iter().chain(materials.remarks.iter().cloned()).for_each(&mut remark);
+    // Angles between faces → groups of corners that share a normal.
+    let groups = smoothing_groups(prepared, &mut corners, options.smooth_angle);
+    // Faces and corners → triangles and vertices.
+    let (mut fixed, mut unordered) = triangles(source, &prepared.scan, corners, groups, &materials, remarks);
+    // Triangles → the same, vertices split where bitangents have both signs.
+    let oriented = orientation(source, prepared, &fixed, &mut unordered)?;
+    // These → the order of a grid, or the order that predicts and draws best.
+    let order = order(&mut fixed, &oriented, &unordered, materials.materials.len(), options.preset);
+    let from = reorder(&mut fixed, order, &oriented, &unordered);
+    // Ordered triangles → source faces, tangent groups, coincident vertices.
+    source_faces(source, &mut fixed, &unordered, &from, &materials, options);
+    tangent_groups(source, prepared, &mut fixed)?;
+    fixed.weld = vertex_welds(prepared.scan.weld.take(), &fixed.vertex_point);
+    prepared.materials = materials.materials;
+    prepared.fixed = Some(Arc::new(fixed));
+    Ok(())
+}
+
 /// Triangles and vertices before they are ordered.
-pub struct Unordered {
+struct Unordered {
     /// Three vertices per triangle.
-    pub triangles: Vec<[u32; 3]>,
+    triangles: Vec<[u32; 3]>,
     /// By triangle, its face in the source.
-    pub faces: Vec<u32>,
+    faces: Vec<u32>,
     /// By triangle, its material.
-    pub material: Vec<u32>,
+    material: Vec<u32>,
     /// By corner of the source, its vertex.
-    pub corner_vertex: Vec<u32>,
+    corner_vertex: Vec<u32>,
     /// The source's faces.
-    pub raw: sample::Faces,
+    raw: sample::Faces,
 }
 
 /// Returns groups of corners that share a generated normal, and splits corners by them.
-pub fn smoothing_groups(
+fn smoothing_groups(
     prepared: &Prepared,
     corners: &mut CornerClasses,
     angle: Option<f64>,
@@ -335,7 +375,7 @@ pub fn smoothing_groups(
 }
 
 /// Returns the triangles of all faces except repeated ones, and a vertex for each class of corners.
-pub fn triangles(
+fn triangles(
     source: &MeshSource,
     scan: &PositionScan,
     corners: CornerClasses,
@@ -377,7 +417,7 @@ pub fn triangles(
 }
 
 /// Splits vertices again where the bitangents of their triangles differ in sign.
-pub fn orientation(
+fn orientation(
     source: &MeshSource,
     prepared: &Prepared,
     fixed: &FixedLayout,
@@ -388,14 +428,14 @@ pub fn orientation(
     if !prepared.channels.tangents {
         return Ok(Oriented { triangles, vertex: (0..vertices as u32).collect(), signs: Vec::new() });
     }
-    let values = fixed.first_values(source, prepared)?;
+    let values = first_values(source, prepared, fixed)?;
     let tangents = Tangents::new(triangles.clone(), values.vertices());
     Ok(orient(&triangles, &tangents.corners(values.vertices()), vertices))
 }
 
 /// Returns the order of triangles and vertices: that of a regular grid, if they form one (which is recorded
 /// in `fixed`), else the one that predicts and draws best.
-pub fn order(
+fn order(
     fixed: &mut FixedLayout,
     oriented: &Oriented,
     unordered: &Unordered,
@@ -427,7 +467,7 @@ pub fn order(
 
 /// Puts triangles and vertices into their order. Returns, by vertex, the one that it was before it was
 /// oriented.
-pub fn reorder(
+fn reorder(
     fixed: &mut FixedLayout,
     layout: TriangleOrder,
     oriented: &Oriented,
@@ -448,7 +488,7 @@ pub fn reorder(
 
 /// Adds to the source map the faces of the source that triangles do not determine. `from`: by vertex, the one
 /// that it was before ordering.
-pub fn source_faces(
+fn source_faces(
     source: &MeshSource,
     fixed: &mut FixedLayout,
     unordered: &Unordered,
@@ -475,6 +515,18 @@ pub fn source_faces(
     (fixed.face_starts, fixed.undetermined_faces) = find_source_faces(made, &fixed.faces, raw, flip, corners);
 }
 
+/// Returns positions, normals and uvs of the first frame.
+fn first_values(
+    source: &MeshSource,
+    prepared: &Prepared,
+    fixed: &FixedLayout,
+) -> Result<VertexValues, Error> {
+    let mut values = VertexValues::default();
+    let wanted = RequestedValues { normals: true, uvs: true, ..RequestedValues::default() };
+    fixed.evaluate(source, prepared, 0, wanted, &mut Scratch::default(), &mut values)?;
+    Ok(values)
+}
+
 /// Finds groups of triangles that share a tangent.
 pub fn tangent_groups(
     source: &MeshSource,
@@ -482,14 +534,14 @@ pub fn tangent_groups(
     fixed: &mut FixedLayout,
 ) -> Result<(), Error> {
     if prepared.channels.tangents {
-        let values = fixed.first_values(source, prepared)?;
+        let values = first_values(source, prepared, fixed)?;
         fixed.tangents = Some(Tangents::new(fixed.indices.as_chunks().0.to_vec(), values.vertices()));
     }
     Ok(())
 }
 
 /// Returns, by vertex, the first one whose position is the same in all frames; `None` if all differ.
-pub fn vertex_welds(weld: Option<Splitter>, vertex_point: &[u32]) -> Option<Vec<u32>> {
+fn vertex_welds(weld: Option<Splitter>, vertex_point: &[u32]) -> Option<Vec<u32>> {
     let mut representative: Vec<u32> = Vec::new();
     let of = |v: usize| {
         let point = vertex_point[v];

@@ -549,15 +549,6 @@ impl FixedLayout {
         }
         Ok(())
     }
-
-    /// Returns positions, normals and uvs of the first frame, for finding tangent groups.
-    pub fn first_values(&self, source: &MeshSource, prepared: &Prepared) -> Result<VertexValues, Error> {
-        let (mut values, mut scratch) = (VertexValues::default(), Scratch::default());
-        scratch.read(source, 0, &self.first_points)?;
-        let want = RequestedValues { normals: true, uvs: true, ..RequestedValues::default() };
-        fill_channels(source, prepared, 0, want, &scratch, self.vertex_origins(), &mut values)?;
-        Ok(values)
-    }
 }
 
 /// Fills in everything but tangents, for points that have been read.

@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::prepared::{FixedLayout, welded_points};
-use crate::mesh::streams::Scratch;
+use crate::mesh::streams::{RequestedValues, Scratch, VertexValues};
 use meshreel_codec::topology::lod::{LodLevel, collapse, encode, may_follow};
 use meshreel_options::Options;
 use meshreel_process::lod;
@@ -94,7 +94,9 @@ fn materials(fixed: &FixedLayout) -> Vec<u32> {
 
 /// Returns, by vertex, its first uv and its normal in the first frame.
 fn vertex_attributes(plan: &MeshPlan, fixed: &FixedLayout) -> Result<Vec<[f32; 5]>, Error> {
-    let values = fixed.first_values(&plan.source, &plan.prepared)?;
+    let (mut values, mut scratch) = (VertexValues::default(), Scratch::default());
+    let wanted = RequestedValues { normals: true, uvs: true, ..RequestedValues::default() };
+    fixed.evaluate(&plan.source, &plan.prepared, 0, wanted, &mut scratch, &mut values)?;
     let uvs = values.uvs.first();
     let of = |v: usize| {
         let [s, t] = uvs.and_then(|uvs| uvs.get(v)).copied().unwrap_or_default();
