@@ -86,34 +86,26 @@ pub fn compile_unnamed(
 ) -> Result<Finished, Error> {
     let started = Instant::now();
     let context = CompileContext::new(RequestedOptions::new(options, tighter), progress)?;
-    let (scene, log) = (scene.into(), Log { remarks, passes: Vec::new() });
-    let compiled = context.run(|| compile_file(scene, log, target, &context));
+    let (scene, mut log) = (scene.into(), Log { remarks, passes: Vec::new() });
+    let compiled = context.run(|| {
+        let scene = compiled_scene(scene, &context, &mut log)?;
+        if is_clips_alone(&scene) {
+            return clips::write_clip_file(&scene, log.remarks, target, &context);
+        }
+        let (mut job, results) = decide(scene, &context, &mut log)?;
+        let (report, file) = match write(&job, target, &context) {
+            Err(_) if job.needs_exact.load(Ordering::Relaxed) && !context.cancellation.is_cancelled() => {
+                log.pass("nodes", "transforms are kept as they are".into());
+                job.exact = true;
+                write(&job, target, &context)?
+            }
+            done => done?,
+        };
+        Ok((complete_report(report, &job, results, log), file))
+    });
     let (mut report, file) = context.or_cancelled(compiled)?;
     report.seconds = started.elapsed().as_secs_f64();
     Ok(Finished { report, file, target: target.into(), jobs: options.jobs })
-}
-
-/// Compiles a scene into a file that has no name yet; none on a dry run.
-fn compile_file(
-    scene: Arc<Scene>,
-    mut log: Log,
-    target: &Path,
-    context: &CompileContext<'_>,
-) -> Result<(Report, Option<CompleteFile>), Error> {
-    let scene = compiled_scene(scene, context, &mut log)?;
-    if is_clips_alone(&scene) {
-        return clips::write_clip_file(&scene, log.remarks, target, context);
-    }
-    let (mut job, results) = decide(scene, context, &mut log)?;
-    let (report, file) = match write(&job, target, context) {
-        Err(_) if job.needs_exact.load(Ordering::Relaxed) && !context.cancellation.is_cancelled() => {
-            log.pass("nodes", "transforms are kept as they are".into());
-            job.exact = true;
-            write(&job, target, context)?
-        }
-        done => done?,
-    };
-    Ok((complete_report(report, &job, results, log), file))
 }
 
 /// Results of the passes before writing, for the report.
@@ -403,18 +395,18 @@ fn prepare_moving(
     remarks: &mut Vec<Remark>,
 ) -> Result<(MeshSource, Prepared), Error> {
     let options = &*content.options;
-    let mut source = prepared::mesh_source(content, mesh, shown, matrices.clone());
-    if options.preset != Preset::Classic && method != MethodChoice::Fluid && source.mesh.particles.is_none() {
-        let schedule = Schedule::new(content.times.len() as u32, options.restart());
-        source.trim_lead_in_and_out(schedule)?;
-    }
+    let trims = options.preset != Preset::Classic
+        && method != MethodChoice::Fluid
+        && content.scene.meshes[mesh].particles.is_none();
+    let trim = trims.then(|| Schedule::new(content.times.len() as u32, options.restart()));
+    let source = MeshSource::new(content, mesh, shown, matrices.clone(), trim)?;
     let prepared = prepare(&source, method, options, remarks)?;
     if source.moves.is_none() || prepared.fixed.is_some() && prepared.is_animated() {
         return Ok((source, prepared));
     }
     // The same faces on a changing number of points, or only values change that a file does not keep.
     remarks.clear();
-    let source = prepared::mesh_source(content, mesh, shown, matrices);
+    let source = MeshSource::new(content, mesh, shown, matrices, None)?;
     let prepared = prepare(&source, method, options, remarks)?;
     Ok((source, prepared))
 }
@@ -426,7 +418,8 @@ fn write(
     context: &CompileContext<'_>,
 ) -> Result<(Report, Option<CompleteFile>), Error> {
     // Plans → the method and the settings of each mesh with the fewest bytes.
-    let coders = coders(job, context)?;
+    let coders = choose_coders(&job.plans, job.schedule(), &job.content.options)?;
+    context.meter.flush();
     // Decisions → an open file.
     let mut file = FileWriter::create(job, target)?;
     let Prologue { extras, mut nodes } = prologue(&mut file, job, &coders)?;
@@ -449,16 +442,6 @@ fn write(
         description: &description,
     };
     Ok((written.report(bytes), complete))
-}
-
-/// Returns the coders of all meshes; the preset classic has none.
-pub(crate) fn coders(job: &Job, context: &CompileContext<'_>) -> Result<Vec<MeshCoder>, Error> {
-    let coders = match job.content.options.preset {
-        Preset::Classic => Vec::new(),
-        _ => choose_coders(&job.plans, job.schedule(), &job.content.options)?,
-    };
-    context.meter.flush();
-    Ok(coders)
 }
 
 /// Data that is made before frames are coded.

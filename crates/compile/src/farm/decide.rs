@@ -6,8 +6,8 @@ use crate::decisions::Decisions;
 use crate::farm::record::{Assembly, MeshOutline, UnitsOutline, to_bytes};
 use crate::mesh::plan::MeshPlan;
 use crate::mesh::prepared::NormalOrigin;
-use crate::method::mesh_coder::MeshCoder;
-use crate::plan::{Prologue, coders, compiled_scene, decide, is_clips_alone, prologue};
+use crate::method::mesh_coder::{MeshCoder, choose_coders};
+use crate::plan::{Prologue, compiled_scene, decide, is_clips_alone, prologue};
 use crate::report::{Log, Progress};
 use crate::write::clips;
 use crate::write::file::{ChunkOutput, FileWriter};
@@ -99,7 +99,8 @@ fn finish_plan(assembly: &Assembly, parts: Option<PartInputs>, mut log: Log) -> 
 /// Plans the file of a job.
 fn plan_job(job: &Job, context: &CompileContext<'_>, mut log: Log) -> Result<FarmPlan, Error> {
     let Content { options, times, .. } = &job.content;
-    let coders = coders(job, context)?;
+    let coders = choose_coders(&job.plans, job.schedule(), options)?;
+    context.meter.flush();
     let mut file = FileWriter::in_memory(job);
     let Prologue { extras, mut nodes } = prologue(&mut file, job, &coders)?;
     for (m, coder) in coders.iter().enumerate() {

@@ -14,7 +14,7 @@ use crate::mesh::prepared::{
 use crate::mesh::skin_search::SkinSearch;
 use crate::mesh::source::{MeshSource, PositionScan, velocities};
 use crate::mesh::streams::Quantized;
-use crate::mesh::{layout, particles, prepared};
+use crate::mesh::{layout, particles};
 use glam::DMat4;
 use meshreel_codec::record::Method;
 use meshreel_codec::schedule::Schedule;
@@ -343,7 +343,7 @@ impl MeshAnalysis {
         if frames == 0 || mesh >= content.scene.meshes.len() || !inside {
             return Ok(None);
         }
-        let mut source = prepared::mesh_source(content, mesh, &self.visible_frames(content), None);
+        let mut source = MeshSource::new(content, mesh, &self.visible_frames(content), None, None)?;
         if let Some(moves) = self.moves {
             // Damaged points are replaced by those of this frame, which is what is compiled.
             source.fallback = source.first_points()?;

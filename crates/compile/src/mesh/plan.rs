@@ -74,17 +74,24 @@ impl MeshPlan {
         [side(0).0, side(1).0, side(2).0, side(0).1, side(1).1, side(2).1]
     }
 
-    /// Allows points to be `radius` away from the source's, and quantizes again.
-    pub fn requantize(&mut self, radius: f64, normals_stored: bool, options: &Options) -> Result<(), Error> {
+    /// Allows points to be `radius` away from the source's: chooses the streams, and quantizes the first
+    /// frame. The remarks are the same for any radius.
+    pub fn quantize(
+        &mut self,
+        radius: f64,
+        normals_stored: bool,
+        options: &Options,
+        remarks: &mut Vec<Remark>,
+    ) -> Result<(), Error> {
         (self.error_bound, self.explicit_normals) = (radius, normals_stored);
         let (mesh, prepared) = (&*self.source.mesh, &*self.prepared);
-        // The remarks were already given when the streams were chosen first.
-        self.streams = choose_streams(mesh, prepared, radius, options, &mut Vec::new())?;
-        self.quantize_first_frame(self.source.times.len(), &mut Scratch::default())
+        self.streams = choose_streams(mesh, prepared, radius.max(0.0), options, remarks)?;
+        self.quantize_first_frame()
     }
 
     /// Quantizes the first frame (bases, static streams) and chooses the table.
-    pub fn quantize_first_frame(&mut self, frames: usize, scratch: &mut Scratch) -> Result<(), Error> {
+    fn quantize_first_frame(&mut self) -> Result<(), Error> {
+        let (frames, scratch) = (self.source.times.len(), &mut Scratch::default());
         let prepared = self.prepared.clone();
         let Some(fixed) = &prepared.fixed else {
             return Ok(());

@@ -1,8 +1,7 @@
 //! Results of the first pass over a mesh.
 
 use crate::context::Content;
-use crate::mesh::source::PositionScan;
-use crate::mesh::source::{MeshSource, uv_seam};
+use crate::mesh::source::{MeshSource, PositionScan};
 use crate::nodes::motion::Motion;
 use meshreel_codec::record::source_map::OtherFace;
 use meshreel_codec::topology::grid::Grid;
@@ -242,49 +241,6 @@ impl PlacementGroup {
         let mut shown = FrameSet::new(frames);
         self.placements.iter().for_each(|&i| shown.extend(&motion.visible[i]));
         shown
-    }
-}
-
-/// Returns the source of a mesh's frames. Hidden frames read the last frame shown before them, or the first
-/// one after. `matrices`: by frame, for a mesh that is baked to world space.
-pub fn mesh_source(
-    content: &Content,
-    mesh: MeshId,
-    shown: &FrameSet,
-    matrices: Option<Vec<glam::DMat4>>,
-) -> MeshSource {
-    let (times, channels) = (&content.times, content.options.channels);
-    let mut last = (0..times.len()).find(|&f| shown.contains(f)).unwrap_or(0);
-    let read: Vec<usize> = (0..times.len())
-        .map(|f| {
-            last = if shown.contains(f) { f } else { last };
-            last
-        })
-        .collect();
-    // Hidden frames read the time of others, but keep their own duration.
-    let span = times.last().zip(times.first()).map_or(0.0, |(last, first)| last - first);
-    let seconds = if span > 0.0 { span / (times.len() - 1) as f64 } else { 1.0 / 24.0 };
-    let first_time = times[0];
-    let times: Vec<f64> = read.iter().map(|&f| times[f]).collect();
-    let matrices = matrices.map(|all| read.iter().map(|&f| all[f]).collect());
-    MeshSource {
-        mesh: Arc::new(content.scene.meshes[mesh].clone()),
-        number: mesh,
-        frames: times.len(),
-        seconds,
-        start: 0,
-        moves: None,
-        first_time,
-        fallback: Vec::new(),
-        times,
-        matrices,
-        normals: channels.normals,
-        uvs: channels.uvs,
-        uv_seam: uv_seam(content.options.uv_tolerance) as f32,
-        colours: channels.colours,
-        velocities: channels.attributes,
-        remeshed: content.remeshed.get(mesh).cloned().flatten(),
-        cancellation: content.cancellation.clone(),
     }
 }
 

@@ -3,11 +3,13 @@
 //! faces.
 
 use crate::Error;
+use crate::context::Content;
 use glam::{DMat4, DVec3};
 use meshreel_codec::schedule::{FrameWindow, Schedule};
 use meshreel_options::MethodChoice;
 use meshreel_process::Cancellation;
 use meshreel_process::extent::{Extent, MAX_COORDINATE, diagonal, is_usable_point};
+use meshreel_process::frame_set::FrameSet;
 use meshreel_process::remesh::Remeshed;
 use meshreel_process::split::{self, Splitter};
 use meshreel_scene::{Attribute, Mesh, MeshId, Remark, Scope, sample};
@@ -57,6 +59,55 @@ pub struct MeshSource {
 }
 
 impl MeshSource {
+    /// Returns the source of a mesh's frames. Hidden frames read the last frame shown before them, or the
+    /// first one after. `matrices`: by frame, for a mesh that is baked to world space. With a schedule (`trim`)
+    /// only the frames in which the mesh moves are read.
+    pub fn new(
+        content: &Content,
+        mesh: MeshId,
+        shown: &FrameSet,
+        matrices: Option<Vec<DMat4>>,
+        trim: Option<Schedule>,
+    ) -> Result<MeshSource, Error> {
+        let (times, channels) = (&content.times, content.options.channels);
+        let mut last = (0..times.len()).find(|&f| shown.contains(f)).unwrap_or(0);
+        let read: Vec<usize> = (0..times.len())
+            .map(|f| {
+                last = if shown.contains(f) { f } else { last };
+                last
+            })
+            .collect();
+        // Hidden frames read the time of others, but keep their own duration.
+        let span = times.last().zip(times.first()).map_or(0.0, |(last, first)| last - first);
+        let seconds = if span > 0.0 { span / (times.len() - 1) as f64 } else { 1.0 / 24.0 };
+        let first_time = times[0];
+        let times: Vec<f64> = read.iter().map(|&f| times[f]).collect();
+        let matrices = matrices.map(|all| read.iter().map(|&f| all[f]).collect());
+        let mut source = MeshSource {
+            mesh: Arc::new(content.scene.meshes[mesh].clone()),
+            number: mesh,
+            frames: times.len(),
+            seconds,
+            start: 0,
+            moves: None,
+            first_time,
+            fallback: Vec::new(),
+            times,
+            matrices,
+            normals: channels.normals,
+            uvs: channels.uvs,
+            uv_seam: uv_seam(content.options.uv_tolerance) as f32,
+            colours: channels.colours,
+            velocities: channels.attributes,
+            remeshed: content.remeshed.get(mesh).cloned().flatten(),
+            cancellation: content.cancellation.clone(),
+        };
+        if let Some(schedule) = trim {
+            source.trim_lead_in_and_out(schedule)?;
+        }
+        Ok(source)
+    }
+
     /// Returns its own frame that shows the same as a frame of the animation.
     pub fn own_frame(&self, frame: usize) -> usize {
         frame.clamp(self.start, self.start + self.times.len() - 1) - self.start
@@ -64,7 +115,7 @@ impl MeshSource {
 
     /// Restricts a mesh to the frames in which it moves. Does nothing for a mesh that moves from the first
     /// frame to the last, or never.
-    pub fn trim_lead_in_and_out(&mut self, schedule: Schedule) -> Result<(), Error> {
+    fn trim_lead_in_and_out(&mut self, schedule: Schedule) -> Result<(), Error> {
         let count = self.times.len();
         let still = self.mesh.positions.is_constant() && self.matrices.is_none();
         if count < 3 || still || !sample::has_fixed_topology(&self.mesh, &self.times)? {

@@ -58,12 +58,16 @@ impl CoderInput {
     }
 }
 
-/// Chooses the method and the settings of every mesh: the coder that takes the fewest bytes.
+/// Chooses the method and the settings of every mesh: the coder that takes the fewest bytes. The preset
+/// classic has no coders.
 pub fn choose_coders(
     plans: &Plans,
     schedule: Schedule,
     options: &Arc<Options>,
 ) -> Result<Vec<MeshCoder>, Error> {
+    if options.preset == Preset::Classic {
+        return Ok(Vec::new());
+    }
     let ladder = effort_ladder(options);
     let meshes = plans.par_iter();
     meshes.map(|(plan, _)| MeshCoder::smallest(&CoderInput::new(plan), schedule, &ladder)).collect()

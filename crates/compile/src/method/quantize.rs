@@ -4,10 +4,9 @@
 
 use crate::Error;
 use crate::context::Content;
-use crate::mesh::plan::{MeshPlan, Plans, choose_streams};
-use crate::mesh::prepared::{FixedLayout, MeshCandidate, NormalOrigin};
+use crate::mesh::plan::{MeshPlan, Plans};
+use crate::mesh::prepared::{FixedLayout, MeshCandidate, NormalOrigin, Prepared};
 use crate::mesh::skin_search::SkinSearch;
-use crate::mesh::streams::Scratch;
 use crate::meter::{ExpectedSet, ExpectedWork, MeshWork, Meter};
 use crate::method::estimate::{SegmentSample, estimate_size};
 use crate::method::mesh_coder::{self, CoderInput, MeshCoder};
@@ -16,7 +15,7 @@ use crate::nodes::budget::{Budget, MIN_VERTEX_ULPS, transform_fraction};
 use crate::nodes::flatten::FlatNode;
 use crate::report::{Log, NormalPrecision, VERIFY_TIME_RATIO};
 use glam::Vec3;
-use meshreel_codec::record::{Method, StreamRecord};
+use meshreel_codec::record::Method;
 use meshreel_codec::schedule::Schedule;
 use meshreel_options::{MethodChoice, Options, Preset, Tolerance, TransformForm};
 use meshreel_process::extent::ulp;
@@ -124,12 +123,8 @@ impl Planner<'_> {
             }
             allowed.guess = radius;
         }
-        let streams = choose_streams(&candidate.source.mesh, &prepared, radius.max(0.0), options, remarks)?;
         let path = self.content.placed[candidate.placements[0]].path.clone();
-        let method = match prepared.particles {
-            Some(_) => Method::Particles,
-            None => initial_method(prepared.fixed.is_some(), &streams, candidate.method, &path)?,
-        };
+        let method = initial_method(&prepared, candidate.method, &path)?;
         let parts = self.content.by_path.parts(&path).clone();
         let mut plan = Arc::new(MeshPlan {
             path,
@@ -138,7 +133,7 @@ impl Planner<'_> {
             requested_method: candidate.method,
             parts,
             method,
-            streams,
+            streams: Vec::new(),
             table: Default::default(),
             has_table: false,
             bases: Vec::new(),
@@ -149,8 +144,7 @@ impl Planner<'_> {
             static_error: Vec::new(),
             shown: candidate.shown,
         });
-        let frames = plan.source.times.len();
-        Arc::make_mut(&mut plan).quantize_first_frame(frames, &mut Scratch::default())?;
+        Arc::make_mut(&mut plan).quantize(radius, false, options, remarks)?;
         if options.preset != Preset::Classic {
             let schedule = Schedule::new(self.content.times.len() as u32, options.restart());
             choose_precision(&mut plan, allowed, schedule, options)?;
@@ -204,20 +198,15 @@ impl Planner<'_> {
 }
 
 /// Returns the method of a mesh before its coder tries others.
-fn initial_method(
-    fixed: bool,
-    streams: &[StreamRecord],
-    asked: MethodChoice,
-    path: &str,
-) -> Result<Method, Error> {
-    let animated = fixed && streams.iter().any(|s| s.animated);
-    match (fixed, animated) {
-        (false, _) => Ok(Method::Fluid),
-        (true, true) if asked == MethodChoice::Static => Err(Error::Unsupported {
+fn initial_method(prepared: &Prepared, asked: MethodChoice, path: &str) -> Result<Method, Error> {
+    match (&prepared.fixed, prepared.is_animated()) {
+        (None, _) if prepared.particles.is_some() => Ok(Method::Particles),
+        (None, _) => Ok(Method::Fluid),
+        (Some(_), true) if asked == MethodChoice::Static => Err(Error::Unsupported {
             what: format!("{path}: it changes over time, --method static cannot keep that"),
         }),
-        (true, true) => Ok(Method::Soft),
-        (true, false) => Ok(Method::Static),
+        (Some(_), true) => Ok(Method::Soft),
+        (Some(_), false) => Ok(Method::Static),
     }
 }
 
@@ -424,7 +413,7 @@ fn choose_by_trials(
     };
     // A precision that fails is not taken; if the guess fails, its compile reports why.
     let Some(of_guess) = trials.bytes(plan, guess, false) else {
-        return Arc::make_mut(plan).requantize(guess, false, options);
+        return Arc::make_mut(plan).quantize(guess, false, options, &mut Vec::new());
     };
     // Skins are not tried here: if one is better, the guess is good.
     if found.were_likely() && is_smallest_skinned(plan, schedule, options, &search)? {
@@ -438,7 +427,7 @@ fn choose_by_trials(
         let part = trials.at_larger_angle(plan, most).map(|then| then as f64 / best.bytes.max(1) as f64);
         Arc::make_mut(plan).normal_precision = Some(decided(part, best.error_bound));
     }
-    Arc::make_mut(plan).requantize(best.error_bound, best.explicit_normals, options)
+    Arc::make_mut(plan).quantize(best.error_bound, best.explicit_normals, options, &mut Vec::new())
 }
 
 /// Returns `true` if a precision other than that of the tolerance may take fewer bytes: normals are predicted
@@ -487,7 +476,7 @@ impl PrecisionTrials<'_> {
     /// determined.
     fn bytes(&self, plan: &mut Arc<MeshPlan>, radius: f64, normals_stored: bool) -> Option<u64> {
         let options = &self.options;
-        Arc::make_mut(plan).requantize(radius, normals_stored, options).ok()?;
+        Arc::make_mut(plan).quantize(radius, normals_stored, options, &mut Vec::new()).ok()?;
         let input = CoderInput::new(plan);
         let coder = MeshCoder::new(&input, self.schedule, options, self.skin_search).ok()?;
         let sample = match self.codes_all_frames {
@@ -575,7 +564,7 @@ fn is_smallest_skinned(
     found: &SkinSearch,
 ) -> Result<bool, Error> {
     let error_bound = plan.error_bound;
-    Arc::make_mut(plan).requantize(error_bound, false, options)?;
+    Arc::make_mut(plan).quantize(error_bound, false, options, &mut Vec::new())?;
     let ladder = mesh_coder::effort_ladder(options);
     let own = ladder.last().unwrap_or(options);
     let coder = MeshCoder::new(&CoderInput::new(plan), schedule, own, found);
