@@ -1,6 +1,6 @@
-//! The source of a mesh's frames, with the times at which they are read; and the first pass over its positions
-//! in all frames: bounds, motion, coincident points, and, where faces change, runs of frames with the same
-//! faces.
+//! The source of a mesh's frames, with the times at which they are read; and the first pass over its
+//! positions in all frames: bounds, motion, coincident points, and, where faces change, runs of frames with
+//! the same faces.
 
 use crate::Error;
 use crate::context::Content;
@@ -60,8 +60,8 @@ pub struct MeshSource {
 
 impl MeshSource {
     /// Returns the source of a mesh's frames. Hidden frames read the last frame shown before them, or the
-    /// first one after. `matrices`: by frame, for a mesh that is baked to world space. With a schedule (`trim`)
-    /// only the frames in which the mesh moves are read.
+    /// first one after. `matrices`: by frame, for a mesh that is baked to world space. `trim`: the schedule of
+    /// the file, if only the frames in which the mesh moves are wanted.
     pub fn new(
         content: &Content,
         mesh: MeshId,

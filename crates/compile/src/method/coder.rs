@@ -28,17 +28,10 @@ pub type FrameMeasures = Vec<(u32, FrameMeasure)>;
 /// Decoded frames by number, values in the order of the coder's points.
 pub type DecodedByWidth = ByWidth<BTreeMap<u32, Vec<[i16; 4]>>, BTreeMap<u32, Vec<[i32; 4]>>>;
 
-/// The keys of a segment.
-pub struct CodedSegment {
-    /// By key, its number, its unit, and the measure of the decoded frame.
-    pub keys: Vec<(u32, Vec<u8>, FrameMeasure)>,
-    pub decoded: DecodedByWidth,
-}
-
-/// The frames of a group.
-pub struct CodedGroup {
-    /// Units LowerLayers and TopLayer.
-    pub units: [Vec<u8>; 2],
+/// The keys of a segment, each a unit, or the two units of a group, LowerLayers and TopLayer.
+pub struct CodedUnits {
+    pub units: Vec<Vec<u8>>,
+    /// The measures of all frames of these units.
     pub measures: FrameMeasures,
     pub decoded: DecodedByWidth,
 }
@@ -64,7 +57,7 @@ pub trait StreamCoder: Send + Sync {
     fn sample_frames(&self, frames: &[u32]) -> Result<DecodedByWidth, Error>;
     /// Codes the keys of a segment and keeps them for [`StreamCoder::group`]; returns the decoded frames only
     /// if `keep`.
-    fn segment(&self, segment: u32, keep: bool) -> Result<CodedSegment, Error>;
+    fn segment(&self, segment: u32, keep: bool) -> Result<CodedUnits, Error>;
     /// Returns the stored state of a key that has been coded, as bytes; `None` for others.
     fn key_state(&self, key: u32) -> Option<Vec<u8>>;
     /// Restores the bytes of [`StreamCoder::key_state`] from elsewhere as if the key had been coded; returns
@@ -72,7 +65,7 @@ pub trait StreamCoder: Send + Sync {
     fn restore_key(&self, key: u32, bytes: &[u8]) -> bool;
     /// Codes the units LowerLayers and TopLayer of a group whose keys have been coded; returns the decoded
     /// frames only if `keep`.
-    fn group(&self, group: u32, keep: bool) -> Result<CodedGroup, Error>;
+    fn group(&self, group: u32, keep: bool) -> Result<CodedUnits, Error>;
     /// Drops the keys before this one.
     fn forget(&self, before: u32);
     /// Returns `true` if only heights over a plane are coded.

@@ -34,12 +34,11 @@ impl SegmentedCoder for dyn StreamCoder + '_ {
     }
 
     fn key_units(&self, segment: u32) -> Result<Vec<Vec<u8>>, Error> {
-        let keys = self.segment(segment, false)?.keys;
-        Ok(keys.into_iter().map(|key| key.1).collect())
+        Ok(self.segment(segment, false)?.units)
     }
 
     fn group_units(&self, group: u32) -> Result<Vec<Vec<u8>>, Error> {
-        Ok(self.group(group, false)?.units.into())
+        Ok(self.group(group, false)?.units)
     }
 
     fn forget_keys(&self) {

@@ -6,8 +6,9 @@ use crate::decisions::PartDecisions;
 use crate::mesh::plan::{MeshPlan, Plans};
 use crate::mesh::skin_search::SkinSearch;
 use crate::mesh::streams::EMPTY_BOUNDS;
-use crate::method::coder::{DecodedByWidth, FrameMeasure, FrameMeasures, StreamCoder, Width};
-use crate::method::coder::{KnownKeys, Payload};
+use crate::method::coder::{
+    CodedUnits, DecodedByWidth, FrameMeasure, FrameMeasures, KnownKeys, Payload, StreamCoder, Width,
+};
 use crate::method::estimate::{SegmentSample, SegmentedCoder, estimate_size};
 use crate::method::fluid::{FluidCoder, RunMaps};
 use crate::method::normal_coder::NormalCoder;
@@ -432,25 +433,36 @@ impl MeshCoder {
         {
             return Ok(payloads);
         }
-        let keys = self.schedule.segment(segment);
-        let units: Vec<Unit> = keys.clone().map(Unit::Key).collect();
+        let units: Vec<Unit> = self.schedule.segment(segment).map(Unit::Key).collect();
+        self.code_units(&units, |part, keep| part.segment(segment, keep))
+    }
+
+    /// Codes units with all coders of fixed-point positions, and joins the streams.
+    fn code_units(
+        &self,
+        units: &[Unit],
+        code: impl Fn(&dyn StreamCoder, bool) -> Result<CodedUnits, Error>,
+    ) -> Result<Vec<Payload>, Error> {
         let mut parts: Vec<Vec<PartUnits>> = Vec::new();
         let mut decoded = None;
         for stream in &self.fixed_point {
             let mut of_stream = Vec::new();
             for part in stream {
                 let keep = parts.is_empty() && self.predicts();
-                let coded = part.segment(segment, keep)?;
-                let frame = |key| self.schedule.key_frame(key);
-                let keys = coded.keys.into_iter();
-                of_stream.push(keys.map(|(k, b, seen)| (b, vec![(frame(k), seen)])).collect());
+                let coded = code(&**part, keep)?;
+                let measures = |unit: &Unit| {
+                    let frames = self.schedule.frames_of(*unit);
+                    coded.measures.iter().filter(|(frame, _)| frames.contains(frame)).copied().collect()
+                };
+                let measured = units.iter().map(measures).collect::<Vec<FrameMeasures>>();
+                of_stream.push(coded.units.into_iter().zip(measured).collect());
                 if keep {
                     decoded = Some(coded.decoded);
                 }
             }
             parts.push(of_stream);
         }
-        self.join_streams(&units, parts, decoded)
+        self.join_streams(units, parts, decoded)
     }
 
     /// Codes the units LowerLayers and TopLayer of a group of the file; the keys that it needs have been
@@ -506,24 +518,7 @@ impl MeshCoder {
 
     fn own_group(&self, group: u32) -> Result<Vec<Payload>, Error> {
         let units = [Unit::LowerLayers(group), Unit::TopLayer(group)];
-        let mut parts: Vec<Vec<PartUnits>> = Vec::new();
-        let mut decoded = None;
-        for stream in &self.fixed_point {
-            let mut of_stream = Vec::new();
-            for part in stream {
-                let keep = parts.is_empty() && self.predicts();
-                let coded = part.group(group, keep)?;
-                let inner = self.schedule.frames_of(units[0]);
-                let [a, b] = coded.units;
-                let (first, second) = coded.measures.into_iter().partition(|s| inner.contains(&s.0));
-                of_stream.push(vec![(a, first), (b, second)]);
-                if keep {
-                    decoded = Some(coded.decoded);
-                }
-            }
-            parts.push(of_stream);
-        }
-        self.join_streams(&units, parts, decoded)
+        self.code_units(&units, |part, keep| part.group(group, keep))
     }
 
     /// Returns the source maps of frames with triangles of their own, once all have been coded.

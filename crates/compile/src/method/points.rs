@@ -8,8 +8,8 @@ use crate::mesh::prepared::FixedLayout;
 use crate::mesh::source::MeshSource;
 use crate::mesh::streams::{RequestedValues, Scratch, VertexValues};
 use crate::method::coder::{
-    CodedGroup, CodedSegment, DecodedByWidth, FrameMeasure, StreamCoder, Width, measure_frame,
-    round_to_lattice, vectors_from_bytes, vectors_to_bytes,
+    CodedUnits, DecodedByWidth, FrameMeasure, StreamCoder, Width, measure_frame, round_to_lattice,
+    vectors_from_bytes, vectors_to_bytes,
 };
 use meshreel_codec::for_width;
 use meshreel_codec::mesh::decode::FirstFrame;
@@ -396,8 +396,8 @@ impl<W: Width> StreamCoder for SoftCoder<W> {
         Ok(W::wrap_frames(out))
     }
 
-    fn segment(&self, segment: u32, keep: bool) -> Result<CodedSegment, Error> {
-        let mut out = Vec::new();
+    fn segment(&self, segment: u32, keep: bool) -> Result<CodedUnits, Error> {
+        let (mut units, mut measures) = (Vec::new(), Vec::new());
         let mut keys = Vec::new();
         let mut decoded_frames = BTreeMap::new();
         let mut points = vec![[0.0; 3]; self.order.len()];
@@ -406,7 +406,8 @@ impl<W: Width> StreamCoder for SoftCoder<W> {
                 let frame = self.schedule().key_frame(key);
                 encode::PositionSource::positions(&*self.frames, frame, &mut points);
                 let laid = self.add_plane(decoded);
-                out.push((key, bytes, self.measure(&points, &laid)));
+                units.push(bytes);
+                measures.push((frame, self.measure(&points, &laid)));
                 keys.push((key, decoded.to_vec()));
                 if keep {
                     decoded_frames.insert(frame, laid.into_owned());
@@ -415,12 +416,12 @@ impl<W: Width> StreamCoder for SoftCoder<W> {
         });
         self.frames.check()?;
         done.map_err(|refused| self.encode_error(refused))?;
-        for (key, _, seen) in &out {
-            self.check_tolerance(self.schedule().key_frame(*key), seen)?;
+        for (frame, measure) in &measures {
+            self.check_tolerance(*frame, measure)?;
         }
         let mut held = self.keys.write().unwrap_or_else(PoisonError::into_inner);
         held.extend(keys);
-        Ok(CodedSegment { keys: out, decoded: W::wrap_frames(decoded_frames) })
+        Ok(CodedUnits { units, measures, decoded: W::wrap_frames(decoded_frames) })
     }
 
     fn key_state(&self, key: u32) -> Option<Vec<u8>> {
@@ -435,19 +436,19 @@ impl<W: Width> StreamCoder for SoftCoder<W> {
         true
     }
 
-    fn group(&self, group: u32, keep: bool) -> Result<CodedGroup, Error> {
+    fn group(&self, group: u32, keep: bool) -> Result<CodedUnits, Error> {
         let held = self.keys.read().unwrap_or_else(PoisonError::into_inner);
         let find = |frame: u32| {
             let key = self.schedule().key_of(frame).and_then(|key| held.get(&key));
             // The caller has coded them; an empty slice is refused by the encoder's own checks.
             key.map_or(&[][..], Vec::as_slice)
         };
-        let mut seen = Vec::new();
+        let mut measures = Vec::new();
         let mut decoded_frames = BTreeMap::new();
         let done = self.with_work(|work| {
             (self.encoder).encode_group(group, &find, work, &mut |frame, points, decoded| {
                 let laid = self.add_plane(decoded);
-                seen.push((frame, self.measure(points, &laid)));
+                measures.push((frame, self.measure(points, &laid)));
                 if keep {
                     decoded_frames.insert(frame, laid.into_owned());
                 }
@@ -455,10 +456,10 @@ impl<W: Width> StreamCoder for SoftCoder<W> {
         });
         self.frames.check()?;
         let units = done.map_err(|refused| self.encode_error(refused))?;
-        for (frame, seen) in &seen {
-            self.check_tolerance(*frame, seen)?;
+        for (frame, measure) in &measures {
+            self.check_tolerance(*frame, measure)?;
         }
-        Ok(CodedGroup { units, measures: seen, decoded: W::wrap_frames(decoded_frames) })
+        Ok(CodedUnits { units: units.into(), measures, decoded: W::wrap_frames(decoded_frames) })
     }
 
     fn forget(&self, before: u32) {

@@ -1,6 +1,7 @@
-//! Tolerances to lattices: chooses the precision of each mesh's values, and quantizes its first frame. Coarser
-//! positions may cost more in corrections of the normals that are predicted from them than they save: a first
-//! guess follows from the length of edges, and around it the precision with the fewest bytes is searched.
+//! Tolerances to lattices: chooses the precision of each mesh's values, and quantizes its first frame.
+//! Coarser positions may cost more in corrections of the normals that are predicted from them than they save:
+//! a first guess follows from the length of edges, and around it the precision with the fewest bytes is
+//! searched.
 
 use crate::Error;
 use crate::context::Content;

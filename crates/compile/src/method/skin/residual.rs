@@ -12,8 +12,8 @@ use crate::Error;
 use crate::decisions::{CoderDecisions, SkinDecisions};
 use crate::method::coder;
 use crate::method::coder::{
-    CodedGroup, CodedSegment, DecodedByWidth, FrameMeasure, RigidMotion, StreamCoder, Width,
-    vectors_from_bytes, vectors_to_bytes,
+    CodedUnits, DecodedByWidth, FrameMeasure, RigidMotion, StreamCoder, Width, vectors_from_bytes,
+    vectors_to_bytes,
 };
 use crate::method::points;
 use crate::method::points::PointFrames;
@@ -337,7 +337,7 @@ impl<W: Width> StreamCoder for SkinCoder<W> {
         Ok(W::wrap_frames(out))
     }
 
-    fn segment(&self, segment: u32, keep: bool) -> Result<CodedSegment, Error> {
+    fn segment(&self, segment: u32, keep: bool) -> Result<CodedUnits, Error> {
         let schedule = self.posed.schedule;
         let mut coded: Vec<(u32, Vec<u8>, Vec<[W; 4]>)> = Vec::new();
         match &self.encoder {
@@ -350,19 +350,20 @@ impl<W: Width> StreamCoder for SkinCoder<W> {
                 .map_err(|r| mismatch_error(&r.to_string()))?,
             None => coded.extend(schedule.segment(segment).map(|key| (key, Vec::new(), Vec::new()))),
         }
-        let mut keys = Vec::new();
+        let (mut units, mut measures) = (Vec::new(), Vec::new());
         let mut decoded = BTreeMap::new();
         for (key, bytes, residual) in coded {
             let frame = schedule.key_frame(key);
             let (cells, seen) = self.compose(frame, &residual, &self.read_positions(frame)?)?;
-            keys.push((key, self.unit(Unit::Key(key), &bytes), seen));
+            units.push(self.unit(Unit::Key(key), &bytes));
+            measures.push((frame, seen));
             if keep {
                 decoded.insert(frame, cells);
             }
             let mut held = self.keys.write().unwrap_or_else(PoisonError::into_inner);
             held.insert(key, residual);
         }
-        Ok(CodedSegment { keys, decoded: W::wrap_frames(decoded) })
+        Ok(CodedUnits { units, measures, decoded: W::wrap_frames(decoded) })
     }
 
     fn key_state(&self, key: u32) -> Option<Vec<u8>> {
@@ -378,7 +379,7 @@ impl<W: Width> StreamCoder for SkinCoder<W> {
         true
     }
 
-    fn group(&self, group: u32, keep: bool) -> Result<CodedGroup, Error> {
+    fn group(&self, group: u32, keep: bool) -> Result<CodedUnits, Error> {
         let schedule = self.posed.schedule;
         let both = [Unit::LowerLayers(group), Unit::TopLayer(group)];
         let mut residuals: Vec<(u32, Vec<[W; 4]>)> = Vec::new();
@@ -403,27 +404,21 @@ impl<W: Width> StreamCoder for SkinCoder<W> {
                 residuals.extend(frames.map(|frame| (frame, Vec::new())));
             }
         }
-        let mut seen = Vec::new();
+        let mut measures = Vec::new();
         let mut decoded = BTreeMap::new();
         for (frame, residual) in residuals {
-            let (cells, of_frame) = self.compose(frame, &residual, &self.read_positions(frame)?)?;
-            seen.push((frame, of_frame));
+            let (cells, seen) = self.compose(frame, &residual, &self.read_positions(frame)?)?;
+            measures.push((frame, seen));
             if keep {
                 decoded.insert(frame, cells);
             }
         }
-        let mut at = 0;
-        Ok(CodedGroup {
-            units: bytes.map(|bytes| {
-                at += 1;
-                match schedule.frames_of(both[at - 1]).is_empty() {
-                    true => Vec::new(),
-                    false => self.unit(both[at - 1], &bytes),
-                }
-            }),
-            measures: seen,
-            decoded: W::wrap_frames(decoded),
-        })
+        let unit = |(unit, bytes): (&Unit, &Vec<u8>)| match schedule.frames_of(*unit).is_empty() {
+            true => Vec::new(),
+            false => self.unit(*unit, bytes),
+        };
+        let units = both.iter().zip(&bytes).map(unit).collect();
+        Ok(CodedUnits { units, measures, decoded: W::wrap_frames(decoded) })
     }
 
     fn forget(&self, before: u32) {
