@@ -12,12 +12,12 @@
 //! ranges      animations one after the other → named ranges of frames                        select/times
 //! remesh      faces that change → fixed faces, in another scene                              process/remesh
 //! identical   meshes → those that are different                                              select/identical
-//! analyse     all frames of each mesh → bounds, triangles, vertices, what moves (`prepare`)  mesh/
+//! analyse     all frames of each mesh → bounds, triangles, vertices, what moves (`prepare`)  mesh/source, mesh/layout
 //! flatten     objects → nodes of the file, tolerances, meshes baked to world space           nodes/flatten, mesh/budgets
 //! quantize    tolerances → lattices, first frames in quantized values                        method/quantize
 //! clip        skeletons, clips, rigs → chunks                                                write/clips, rig/
 //! nodes       transforms that cannot be coded → transforms as they are                       write/node_coder
-//! write       all of this → the file (`write`)                                               write/
+//! write       all of this → the file (`write`)                                               write/file, write/units
 //! detail      triangles → LOD levels                                                         write/lod
 //! attributes  attributes that are equal all over a part → part attributes                    write/part_attributes
 //! cull        triangles that nobody can see → intervals of visibility                        write/visibility
@@ -28,8 +28,7 @@ use crate::context::{CompileContext, Content, RequestedOptions, Tightening};
 use crate::mesh::budgets::{FlattenRound, Flattening};
 use crate::mesh::layout::CornerClasses;
 use crate::mesh::prepared::{MeshCandidate, Prepared};
-use crate::mesh::source::MeshSource;
-use crate::mesh::source::PositionScan;
+use crate::mesh::source::{MeshSource, PositionScan};
 use crate::mesh::{budgets, layout, particles, prepared};
 use crate::method::mesh_coder::{MeshCoder, choose_coders};
 use crate::method::quantize::plan_meshes;

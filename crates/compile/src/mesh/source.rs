@@ -60,8 +60,8 @@ pub struct MeshSource {
 
 impl MeshSource {
     /// Returns the source of a mesh's frames. Hidden frames read the last frame shown before them, or the
-    /// first one after. `matrices`: by frame, for a mesh that is baked to world space. `trim`: the schedule of
-    /// the file, if only the frames in which the mesh moves are wanted.
+    /// first one after. `matrices`: by frame, for a mesh that is baked to world space. `trim`: the file's
+    /// schedule, if only the frames in which the mesh moves are wanted.
     pub fn new(
         content: &Content,
         mesh: MeshId,

@@ -340,7 +340,7 @@ impl Body {
     }
 
     /// Counts the sizes of meshes in data of `raw` bytes that takes `size` bytes in the file.
-    pub fn count_sizes(&mut self, raw: usize, size: usize, parts: Vec<MeshSizes>) {
+    fn count_sizes(&mut self, raw: usize, size: usize, parts: Vec<MeshSizes>) {
         let stored = size as f64 / raw.max(1) as f64;
         for (total, part) in self.totals.iter_mut().zip(parts) {
             total.bytes += part.bytes as f64 * stored;
@@ -424,10 +424,10 @@ impl Body {
 
 /// Collects the data of many meshes into chunks of one kind.
 pub struct Batches {
-    pub kind: u16,
-    pub content: Vec<u8>,
+    kind: u16,
+    content: Vec<u8>,
     /// Data that is not written yet: mesh, raw size.
-    pub pending: Vec<(usize, usize)>,
+    pending: Vec<(usize, usize)>,
     /// Compressed bytes by mesh, in proportion to the raw size.
     pub compressed_bytes: Vec<f64>,
     pub locations: Vec<ChunkLocation>,
@@ -435,7 +435,7 @@ pub struct Batches {
 }
 
 impl Batches {
-    pub fn new(kind: u16, meshes: usize) -> Batches {
+    fn new(kind: u16, meshes: usize) -> Batches {
         Batches {
             kind,
             content: Vec::new(),
@@ -446,7 +446,7 @@ impl Batches {
         }
     }
 
-    pub fn add(
+    fn add(
         &mut self,
         mesh: usize,
         fill: impl FnOnce(&mut Vec<u8>),
@@ -462,7 +462,7 @@ impl Batches {
         if self.content.len() >= BATCH_BYTES { self.flush(compressor, output) } else { Ok(()) }
     }
 
-    pub fn flush(&mut self, compressor: &mut Compressor, output: &mut ChunkOutput) -> Result<(), Error> {
+    fn flush(&mut self, compressor: &mut Compressor, output: &mut ChunkOutput) -> Result<(), Error> {
         if self.pending.is_empty() {
             return Ok(());
         }
