@@ -38,6 +38,16 @@ impl SkinVertex {
         pairs.map(|(&b, &w)| (b, w))
     }
 
+    /// Scales weights whose sum is not 1: where bones move all points alike, changes of weights are so large
+    /// that they do not cancel.
+    fn normalize(&mut self) {
+        let weights = &mut self.weights[..self.count];
+        let sum: f64 = weights.iter().sum();
+        if (sum - 1.0).abs() > 1e-9 && sum > 0.0 {
+            weights.iter_mut().for_each(|weight| *weight /= sum);
+        }
+    }
+
     /// Removes a bone; the others share its weight.
     fn remove(&mut self, i: usize) {
         let last = self.count - 1;
@@ -432,6 +442,7 @@ pub fn settle(
         let mut moved = *vertex;
         (0..3).for_each(|i| moved.rest[i] += step * b[i]);
         (0..vertex.count).for_each(|i| moved.weights[i] = (moved.weights[i] + step * change[i]).max(0.0));
+        moved.normalize();
         if let Some(i) = out {
             moved.remove(i);
         }
