@@ -316,16 +316,42 @@ fn f05_no_geometry() {
         compile(world.0.clone(), Vec::new(), &path, &wanted, &meshreel_check::reopen, &Silent).unwrap();
     assert_eq!((report.clips.len(), report.clips[0].joints), (1, 2));
     // A mesh without points or faces is no geometry either, but no error beside another.
-    let id = world.add(None, fall(3), Some(1.0));
+    world.add(None, fall(3), Some(1.0));
+    add_empty(&mut world);
+    through_everything(&world.0, &options(Preset::Small, Tolerance::Absolute(0.01)));
+}
+
+/// Adds an empty mesh that moves like the last node.
+fn add_empty(world: &mut World) {
     let mut empty = block("/empty".into(), 1.0, 9);
     empty.positions = Channel::constant(Vec::new());
     empty.face_counts = Channel::constant(Vec::new());
     empty.face_indices = Channel::constant(Vec::new());
-    let node =
-        Node { mesh: Some(1), path: "/empty".into(), name: "empty".into(), ..world.0.nodes[id].clone() };
-    world.0.nodes.push(node);
+    let last = world.0.nodes.last().unwrap().clone();
+    let mesh = Some(world.0.meshes.len());
+    world.0.nodes.push(Node { mesh, path: "/empty".into(), name: "empty".into(), ..last });
     world.0.meshes.push(empty);
-    through_everything(&world.0, &options(Preset::Small, Tolerance::Absolute(0.01)));
+}
+
+#[test]
+fn an_empty_mesh_asks_for_no_precision() {
+    let mut world = World::default();
+    for seed in 0..20 {
+        world.add(None, fall(seed), Some(0.5));
+    }
+    let wanted = options(Preset::Small, Tolerance::Relative(0.01));
+    let bytes = |scene: &Scene| {
+        through_everything(scene, &wanted);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.reel");
+        compile(scene.clone(), Vec::new(), &path, &wanted, &meshreel_check::reopen, &Silent)
+            .unwrap()
+            .file_bytes
+    };
+    let without = bytes(&world.0);
+    add_empty(&mut world);
+    let with = bytes(&world.0);
+    assert!(with < without * 6 / 5, "{with} instead of {without} bytes");
 }
 
 #[test]

@@ -316,7 +316,8 @@ impl<'a> NodeCoder<'a> {
         sizes
     }
 
-    /// Returns, by track, the allowed error of the points that it moves, in the space of its node's parent.
+    /// Returns, by track, the allowed error of the points that it moves, in the space of its node's parent;
+    /// the least of all where it moves no points.
     fn limits(&self, moving: &[usize], rest: &[Transform]) -> Vec<f64> {
         let job = self.job;
         let limit = |(links, &n): (&TrackLinks, &usize)| {
@@ -325,10 +326,12 @@ impl<'a> NodeCoder<'a> {
             let world = if world > 0.0 { world } else { 1.0 };
             let still = links.constant_shapes.iter().map(|&s| self.shapes[s].limit);
             let deep = links.deep_shapes.iter().map(|&s| self.shapes[s].room * PARENT_LIMIT_FRACTION);
-            let limit = still.chain(deep).fold(f64::INFINITY, f64::min) / world;
-            if limit.is_finite() { limit } else { 1.0 }
+            still.chain(deep).fold(f64::INFINITY, f64::min) / world
         };
-        self.links.iter().zip(moving).map(limit).collect()
+        let limits: Vec<f64> = self.links.iter().zip(moving).map(limit).collect();
+        let finite = limits.iter().copied().filter(|limit| limit.is_finite());
+        let least = finite.reduce(f64::min).unwrap_or(1.0);
+        limits.into_iter().map(|limit| if limit.is_finite() { limit } else { least }).collect()
     }
 
     /// Finds the track above each track, and the shapes that each moves.

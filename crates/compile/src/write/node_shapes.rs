@@ -55,7 +55,7 @@ pub fn track_above(
     }
 }
 
-/// Returns the meshes and locators at or below moving nodes, in the order of the nodes.
+/// Returns the meshes that have points and the locators at or below moving nodes, in the order of the nodes.
 pub fn moved_shapes(job: &Job, rest: &[Transform], track_of: &[Option<usize>]) -> Vec<MovedShape> {
     let mut plan_of = vec![None; job.content.placed.len()];
     for (m, (_, placements)) in job.plans.iter().enumerate() {
@@ -65,7 +65,7 @@ pub fn moved_shapes(job: &Job, rest: &[Transform], track_of: &[Option<usize>]) -
     for (n, node) in job.nodes.iter().enumerate() {
         let plan = node.mesh.and_then(|i| plan_of[i]);
         let placed = match (node.visible_object(), plan) {
-            (Some(placed), Some(_)) => placed,
+            (Some(placed), Some(m)) if job.plans[m].0.prepared.scan.points > 0 => placed,
             (Some(placed), None) if node.half_size.is_some() => placed,
             _ => continue,
         };
