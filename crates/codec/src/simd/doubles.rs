@@ -43,6 +43,10 @@ fn floats<S: Simd>(x: f64x8<S>) -> f32x8<S> {
 
 /// Conversions that the library of vectors has no operation for.
 pub(crate) trait Doubles: Simd {
+    /// `true` if kernels compute numbers one by one where they can: the scalar reference. Vectors would be as
+    /// slow there, and much more code.
+    const ONE_BY_ONE: bool = false;
+
     /// Converts integers.
     #[inline(always)]
     fn i32_to_f64(self, x: i32x8<Self>) -> f64x8<Self> {
@@ -101,13 +105,17 @@ pub(crate) trait Doubles: Simd {
     target_arch = "x86_64",
     all(target_arch = "wasm32", target_feature = "simd128")
 )))]
-impl Doubles for fearless_simd::Fallback {}
+impl Doubles for fearless_simd::Fallback {
+    const ONE_BY_ONE: bool = true;
+}
 #[cfg(target_arch = "aarch64")]
 impl Doubles for fearless_simd::aarch64::Neon {}
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 impl Doubles for fearless_simd::wasm32::WasmSimd128 {}
 #[cfg(target_arch = "x86_64")]
-impl Doubles for fearless_simd::x86::Sse2 {}
+impl Doubles for fearless_simd::x86::Sse2 {
+    const ONE_BY_ONE: bool = true;
+}
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {

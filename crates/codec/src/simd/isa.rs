@@ -16,9 +16,9 @@
 //!
 //! Registers of 128 bits are one case for all architectures.
 //!
-//! `MESHREEL_SCALAR=1` in the environment forces the scalar reference everywhere, or, for kernels made of
-//! `fearless_simd`, what all processors of the architecture have. `MESHREEL_AVX2=1` disables AVX-512,
-//! `MESHREEL_NARROW=1` uses 128 bits on x86-64 too.
+//! `MESHREEL_SCALAR=1` in the environment forces the scalar reference everywhere, or, for kernels without
+//! one, what all processors of the architecture have. `MESHREEL_AVX2=1` disables AVX-512, `MESHREEL_NARROW=1`
+//! uses 128 bits on x86-64 too.
 
 use fearless_simd::Level;
 use std::sync::OnceLock;
@@ -143,13 +143,6 @@ impl Isa {
         [Some(Isa::Scalar), quads, narrow, wide].into_iter().flatten()
     }
 }
-
-/// `false` if vectors of this architecture are numbers one by one: eight at a time is eight times the code.
-pub(crate) const HAS_VECTORS: bool = cfg!(any(
-    target_arch = "aarch64",
-    target_arch = "x86_64",
-    all(target_arch = "wasm32", target_feature = "simd128")
-));
 
 /// The token of what all processors of this architecture have.
 #[cfg(target_arch = "x86_64")]

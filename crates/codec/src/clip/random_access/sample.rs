@@ -6,7 +6,7 @@ use super::fields::{self, field};
 use super::form::{RandomAccess, SEGMENT_SAMPLES, SubTrackBlock, TAIL_BYTES, UNIT_FACTOR, chunk, word};
 use crate::clip::streamed::SubTrackKind;
 use crate::simd::doubles::{Doubles, LANES};
-use crate::simd::isa::{HAS_VECTORS, Isa};
+use crate::simd::isa::Isa;
 use crate::simd::lanes::{self, plus, times};
 use crate::simd::real::Real;
 use crate::simd::{Kernel, run_kernel};
@@ -286,7 +286,7 @@ impl<P: InterpolationWeights, S: PoseSink + ?Sized> Kernel for PoseSampling<'_, 
                 Some(part) => f32x8::splat(simd, part),
                 None => f32x8::simd_from(simd, block.joints.map(|j| self.weights.weight(j as usize))),
             };
-            if block.lanes == 1 || !HAS_VECTORS {
+            if block.lanes == 1 || V::ONE_BY_ONE {
                 for (lane, joint) in joints.iter().enumerate() {
                     let joint = *joint as usize;
                     let (left, right, part) = (&self.left, self.right.as_ref(), self.weights.weight(joint));

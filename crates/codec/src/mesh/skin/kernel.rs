@@ -7,7 +7,7 @@ use crate::mesh::decode::DecodedPoint;
 use crate::mesh::skin::weights::{self, SkinWeights};
 use crate::quantize::fixed_point::FixedPoint;
 use crate::simd::doubles::{Doubles, LANES};
-use crate::simd::isa::{HAS_VECTORS, Isa};
+use crate::simd::isa::Isa;
 use crate::simd::{Kernel, run_kernel};
 use crate::sort;
 use crate::transform::Transform;
@@ -291,7 +291,7 @@ impl<W: FixedPoint> Kernel for PoseTask<'_, W> {
 
     #[inline(always)]
     fn run<S: Doubles>(mut self, simd: S) {
-        if !HAS_VECTORS {
+        if S::ONE_BY_ONE {
             for (v, out) in self.out.iter_mut().enumerate().take(self.rig.rest.len()) {
                 let [x, y, z] = self.rig.position(v, self.matrices).map(|x| x.round_ties_even() as i32);
                 *out = [W::wrap(x), W::wrap(y), W::wrap(z), W::default()];
