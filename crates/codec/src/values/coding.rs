@@ -1,5 +1,5 @@
 //! Vectors of integers, one per vertex or point, in their order: a prediction, which differs by the kind of
-//! mesh ([`ValueBasis`]), and residuals, which are coded by the size of those around. Lossless; the encoder
+//! mesh (`ValueBasis`), and residuals, which are coded by the size of those around. Lossless; the encoder
 //! chooses values within the error bound.
 //!
 //! ```text
