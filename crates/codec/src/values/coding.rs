@@ -25,7 +25,7 @@ pub(super) const RELATIVE_SIZE_ONE: u32 = 32;
 
 /// The values that a stream is predicted from, with their weights.
 pub(super) trait ValueBasis {
-    /// What a predictor remembers; reused.
+    /// The memory of a predictor, which is reused.
     type Buffers;
     type Predictor<'p, const N: usize>: ValuePredictor<N>
     where
