@@ -10,7 +10,7 @@ use crate::machine;
 use anyhow::{Context, bail};
 use meshreel::clip::{Clip, ClipCursor, Query, SkeletonRecord};
 use meshreel::{Limits, Reel, Transform};
-use meshreel_codec::clip::random_access::RandomAccess;
+use meshreel_codec::clip::random_access::{InterpolationWeights, RandomAccess};
 use meshreel_codec::simd::isa::Isa;
 use meshreel_compile::{Silent, compile};
 use meshreel_options::{LayerChoice, Options, Tolerance};
@@ -428,12 +428,13 @@ fn same_everywhere(
     clip: &meshreel_compile::clip::CompressedClip,
 ) -> anyhow::Result<()> {
     let resident = RandomAccess::open(&clip.joints.skeleton(), &clip.bytes)?;
+    let weights = InterpolationWeights::same(0.4);
     let mut poses = [(); 2].map(|()| resident.layout.constant_pose().to_vec());
     for left in 0..resident.layout.header.samples as usize {
         let right = (left + 1) % resident.layout.header.samples as usize;
-        resident.pose_on(Isa::Scalar, left, right, 0.4, &mut poses[0][..]);
+        resident.pose_on(Isa::Scalar, left, right, &weights, &mut poses[0][..]);
         for isa in Isa::all() {
-            resident.pose_on(isa, left, right, 0.4, &mut poses[1][..]);
+            resident.pose_on(isa, left, right, &weights, &mut poses[1][..]);
             anyhow::ensure!(poses[0] == poses[1], "{}: {isa:?} differs", skeleton.name);
             for (joint, pose) in poses[0].iter().enumerate() {
                 let mut alone = resident.layout.constant_pose()[joint];

@@ -5,7 +5,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use meshreel_codec::clip::layer;
-use meshreel_codec::clip::random_access::RandomAccess;
+use meshreel_codec::clip::random_access::{InterpolationWeights, RandomAccess};
 use meshreel_codec::clip::record::{SkeletonRecord, decode_clip, decode_skeleton};
 use meshreel_codec::clip::scalars;
 use meshreel_codec::clip::streamed::{Scratch, StreamedClip};
@@ -67,7 +67,7 @@ fn sample(form: &RandomAccess) {
     for i in 0..last.min(64) {
         let next = (i + 1) % last;
         form.prefetch(i, next);
-        form.pose(i, next, 0.5, &mut pose[..]);
+        form.pose(i, next, &InterpolationWeights::same(0.5), &mut pose[..]);
         for j in 0..pose.len().min(8) {
             let mut joint = form.layout.constant_pose()[j];
             form.joint(i, next, 0.5, j, &mut joint);

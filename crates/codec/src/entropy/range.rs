@@ -339,6 +339,27 @@ impl BitCoder for Decoder<'_> {
     }
 }
 
+/// A whole number, coded by its number of bits.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct NumberModel([Chance; 32]);
+
+impl NumberModel {
+    pub fn code<B: BitCoder<Context = Chance>>(&mut self, bits: &mut B, value: u32) -> u32 {
+        let value = value.min(u32::MAX - 1) + 1;
+        let mut length = 0;
+        while length < 31 && bits.bit(&mut self.0[length as usize], length < value.ilog2()) {
+            length += 1;
+        }
+        let rest = bits.raw_bits(length, value & ((1 << length) - 1));
+        (1 << length | rest) - 1
+    }
+
+    pub fn signed<B: BitCoder<Context = Chance>>(&mut self, bits: &mut B, value: i32) -> i32 {
+        let n = self.code(bits, ((value << 1) ^ (value >> 31)) as u32);
+        (n >> 1) as i32 ^ -((n & 1) as i32)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,7 +3,7 @@
 use super::choice::ChosenClip;
 use super::reference::Joints;
 use meshreel_codec::clip::curve::{CurveClip, Playhead};
-use meshreel_codec::clip::random_access::RandomAccess;
+use meshreel_codec::clip::random_access::{InterpolationWeights, RandomAccess};
 use meshreel_codec::clip::record::ClipCodec;
 use meshreel_codec::clip::streamed::{Scratch, StreamedClip};
 use meshreel_codec::transform::Transform;
@@ -38,7 +38,7 @@ pub fn decode_poses(joints: &Joints, done: &ChosenClip) -> Option<Vec<Vec<Transf
             let form = RandomAccess::open(&skeleton, &done.bytes).ok()?;
             let mut out = vec![form.layout.constant_pose().to_vec(); form.layout.header.samples as usize];
             for (i, pose) in out.iter_mut().enumerate() {
-                form.pose(i, i, 0.0, &mut pose[..]);
+                form.pose(i, i, &InterpolationWeights::same(0.0), &mut pose[..]);
             }
             Some(out)
         }

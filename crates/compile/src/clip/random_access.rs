@@ -13,7 +13,7 @@ use crate::Error;
 use glam::{DQuat, DVec3};
 use meshreel_codec::clip::layer::{LayerRecord, LayerTable, header_bytes, put_length_prefixed};
 use meshreel_codec::clip::random_access::{
-    Origin, RandomAccess, SEGMENT_SAMPLES, UNIT_FACTOR, UnpackedSegment,
+    InterpolationWeights, Origin, RandomAccess, SEGMENT_SAMPLES, UNIT_FACTOR, UnpackedSegment,
 };
 use meshreel_codec::clip::streamed::{ClipLayout, SubTrackKind};
 use meshreel_codec::clip::{ClipHeader, ClipSplit, ComponentSource, random_access};
@@ -346,7 +346,7 @@ fn measure(form: &RandomAccess, reference: &Reference, joints: &Joints) -> f64 {
     let mut object = vec![ObjectTransform::IDENTITY; n];
     let mut worst: f64 = 0.0;
     for sample in 0..reference.samples {
-        form.pose(sample, sample, 0.0, &mut pose[..]);
+        form.pose(sample, sample, &InterpolationWeights::same(0.0), &mut pose[..]);
         worst = larger_error(worst, reference.error_squared(sample, joints, &pose, &mut object));
     }
     worst.sqrt()

@@ -2,7 +2,7 @@
 
 use super::*;
 use glam::{DQuat, DVec3};
-use meshreel_codec::clip::random_access::RandomAccess;
+use meshreel_codec::clip::random_access::{InterpolationWeights, RandomAccess};
 use meshreel_scene::{Clip, Joint, Qvv, Skeleton, SubTrack, Track};
 
 /// Returns a chain of `n` joints, with a side branch at every third.
@@ -339,7 +339,7 @@ fn one_joint_of_the_random_access_form_is_that_of_the_pose() {
     let resident = RandomAccess::open(&done.joints.skeleton(), &done.bytes).unwrap();
     let mut pose = resident.layout.constant_pose().to_vec();
     for (sample, part) in [(0, 0.0), (3, 0.25), (15, 0.0), (15, 0.5), (17, 0.75), (31, 1.0), (39, 0.0)] {
-        resident.pose(sample, (sample + 1).min(39), part, &mut pose[..]);
+        resident.pose(sample, (sample + 1).min(39), &InterpolationWeights::same(part), &mut pose[..]);
         for (j, want) in pose.iter().enumerate() {
             let mut got = resident.layout.constant_pose()[j];
             resident.joint(sample, (sample + 1).min(39), part, j, &mut got);
@@ -356,7 +356,7 @@ fn is_the_same_everywhere(skeleton: &meshreel_codec::clip::Skeleton<'_>, bytes: 
     let still = resident.layout.constant_pose();
     let pose = |isa: Isa, left: usize, right: usize, part: f32| {
         let mut pose = still.to_vec();
-        resident.pose_on(isa, left, right, part, &mut pose[..]);
+        resident.pose_on(isa, left, right, &InterpolationWeights::same(part), &mut pose[..]);
         pose
     };
     let bits = |pose: &[Transform]| -> Vec<u32> {
@@ -406,11 +406,11 @@ fn every_truncation_of_the_random_access_form_is_refused_and_no_flip_panics() {
         let resident = RandomAccess::open(&skeleton, bytes)?;
         let mut pose = resident.layout.constant_pose().to_vec();
         for sample in 0..(resident.layout.header.samples as usize).min(100) {
-            resident.pose(sample, sample, 0.5, &mut pose[..]);
-            resident.pose(sample, 0, 0.5, &mut pose[..]);
+            resident.pose(sample, sample, &InterpolationWeights::same(0.5), &mut pose[..]);
+            resident.pose(sample, 0, &InterpolationWeights::same(0.5), &mut pose[..]);
         }
-        resident.pose(usize::MAX, usize::MAX, 0.5, &mut pose[..]);
-        resident.pose(0, usize::MAX, 0.5, &mut pose[..]);
+        resident.pose(usize::MAX, usize::MAX, &InterpolationWeights::same(0.5), &mut pose[..]);
+        resident.pose(0, usize::MAX, &InterpolationWeights::same(0.5), &mut pose[..]);
         Ok(())
     };
     decode(&done.bytes).unwrap();

@@ -9,10 +9,10 @@ use crate::method::coder::{FrameMeasure, Payload};
 use crate::{Error, with_quantized};
 use meshreel_codec::record::source_map::SourceMap;
 use meshreel_codec::record::{Semantic, StreamRecord};
-use meshreel_codec::schedule::{Schedule, Unit};
+use meshreel_codec::schedule::{MAX_REFERENCES, Schedule, Unit};
 use meshreel_codec::values::changing::{
-    ChangingBuffers, ChangingReader, ChangingWriter, FrameHead, InputTopology, MAX_REFERENCES,
-    StreamPrediction, TriangleBuffers,
+    ChangingBuffers, ChangingReader, ChangingWriter, FrameHead, InputTopology, StreamPrediction,
+    TriangleBuffers,
 };
 use meshreel_codec::values::coding::InputValues;
 use meshreel_codec::values::{changing, error_bound};

@@ -12,8 +12,8 @@ use crate::method::fluid::stream_target;
 use crate::{Error, with_quantized};
 use meshreel_codec::record;
 use meshreel_codec::record::{Semantic, StreamRecord};
+use meshreel_codec::schedule::MAX_REFERENCES;
 use meshreel_codec::schedule::{KEY_INTERVAL, Schedule, Unit};
-use meshreel_codec::values::changing::MAX_REFERENCES;
 use meshreel_codec::values::particles as codec;
 use meshreel_codec::values::particles::{
     ParticleBuffers, ParticleKind, ParticlePoints, ParticleReader, ParticleWriter, PointBuffers,

@@ -9,7 +9,6 @@ use super::root_motion::{RootMotion, delta};
 use crate::{Error, error};
 use meshreel_codec::clip::curve::Playhead;
 use meshreel_codec::clip::layer::LayerTable;
-use meshreel_codec::clip::random_access::InterpolationWeights;
 use meshreel_codec::clip::streamed::{Scratch, StreamedClip};
 use meshreel_codec::transform::Transform;
 
@@ -179,7 +178,7 @@ impl ClipCursor {
             return done.map_err(|c| self.clip.damaged(c));
         }
         let mut out = pose::SingleJoint { joint, value: Transform::IDENTITY };
-        self.pose(query, &mut out)?;
+        self.decoded_pose(query, &mut out)?;
         let bind = self.interleaved().is_some_and(|table| !self.plays_layer(table.joint_layers[joint]));
         Ok(JointPose { local: out.value, bind })
     }

@@ -384,7 +384,7 @@ impl LayerPlan {
             Rounding::None => ([a, b], part),
             Rounding::Ceil if part > 0.0 => ([b, b], 0.0),
             Rounding::Nearest if part >= 0.5 => ([b, b], 0.0),
-            Rounding::Floor | Rounding::Ceil | Rounding::Nearest => ([a, a], 0.0),
+            _ => ([a, a], 0.0),
         }
     }
 

@@ -2,6 +2,8 @@
 
 use crate::setters::setters;
 use meshreel_codec::clip::random_access::InterpolationWeights;
+
+pub use meshreel_codec::clip::random_access::Rounding;
 use meshreel_codec::clip::record::SkeletonRecord;
 
 /// The treatment of times outside the clip.
@@ -12,20 +14,6 @@ pub enum Repeats {
     Clamp,
     /// The clip starts over; its last sample is followed by its first.
     Wrap,
-}
-
-/// The treatment of times between samples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Rounding {
-    /// Normalized linear interpolation of rotations, linear interpolation of the rest.
-    None,
-    /// The sample before.
-    Floor,
-    /// The sample after.
-    Ceil,
-    /// The nearest sample.
-    Nearest,
 }
 
 /// A time in a clip, how samples around it are used, and the joints that are wanted.
@@ -94,53 +82,16 @@ impl<'a> Query<'a> {
         all.into_iter().filter(move |r| *r == own || each.contains(r))
     }
 
-    /// Returns the samples around the time, and the position of each joint between them.
+    /// Returns the samples around the time, and the interpolation weights between them.
     #[inline]
-    pub(super) fn locate(&self, samples: usize, fps: f64) -> (usize, usize, JointWeights<'a>) {
+    pub(super) fn locate(&self, samples: usize, fps: f64) -> (usize, usize, InterpolationWeights<'a>) {
         let (left, right, part) = locate(samples, fps, self.seconds, self.repeats);
-        let each = JointWeights { part: part as f32, rounding: self.rounding, roundings: self.roundings };
-        match each.uniform() {
-            Some(0.0) => (left, left, each),
-            Some(1.0) => (right, right, JointWeights { part: 0.0, ..each }),
-            _ => (left, right, each),
-        }
-    }
-}
-
-/// The position of each joint between two samples.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct JointWeights<'a> {
-    part: f32,
-    rounding: Rounding,
-    roundings: &'a [Rounding],
-}
-
-impl InterpolationWeights for JointWeights<'_> {
-    #[inline(always)]
-    fn uniform(self) -> Option<f32> {
-        match self.roundings.is_empty() || self.part == 0.0 {
-            true => Some(self.rounding.weight(self.part)),
-            false => None,
-        }
-    }
-    #[inline(always)]
-    fn weight(self, joint: usize) -> f32 {
-        let rounding = self.roundings.get(joint).copied();
-        rounding.unwrap_or(self.rounding).weight(self.part)
-    }
-}
-
-impl Rounding {
-    /// Returns the interpolation weight between two samples for a time at `part` of the way from one to the
-    /// next.
-    #[inline]
-    #[must_use]
-    pub fn weight(self, part: f32) -> f32 {
-        match self {
-            Rounding::None => part,
-            Rounding::Floor => 0.0,
-            Rounding::Ceil => f32::from(u8::from(part > 0.0)),
-            Rounding::Nearest => f32::from(u8::from(part >= 0.5)),
+        let (part, rounding, roundings) = (part as f32, self.rounding, self.roundings);
+        let weights = InterpolationWeights { part, rounding, roundings, stepped: &[] };
+        match weights.uniform() {
+            Some(0.0) => (left, left, weights),
+            Some(1.0) => (right, right, InterpolationWeights { part: 0.0, ..weights }),
+            _ => (left, right, weights),
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use super::layer::{LayerInfo, LoadedChunks};
 use super::pose::{JointPose, MaskedPose, Pose, write_selected};
-use super::query::{JointWeights, Query};
+use super::query::Query;
 use crate::{Error, error};
 use meshreel_codec::Corrupt;
 use meshreel_codec::clip::layer::LayerTable;
@@ -32,31 +32,6 @@ struct UpperLayer {
     form: RandomAccess,
     /// The joints that it animates or sets.
     joints: Vec<u32>,
-}
-
-/// Interpolation weights between two samples, for joints of which some are never interpolated.
-#[derive(Clone, Copy)]
-struct SteppedWeights<'a> {
-    each: JointWeights<'a>,
-    stepped: &'a [bool],
-}
-
-impl InterpolationWeights for SteppedWeights<'_> {
-    #[inline(always)]
-    fn uniform(self) -> Option<f32> {
-        match self.stepped.is_empty() {
-            true => self.each.uniform(),
-            false => None,
-        }
-    }
-    #[inline(always)]
-    fn weight(self, joint: usize) -> f32 {
-        let part = self.each.weight(joint);
-        match part < 1.0 && self.stepped.get(joint) == Some(&true) {
-            true => 0.0,
-            false => part,
-        }
-    }
 }
 
 impl RandomAccessLayers {
@@ -223,9 +198,10 @@ impl RandomAccessLayers {
         (joint < self.base.layout.header.rotations.len()).then_some(layer)
     }
 
-    fn stepped<'a>(&'a self, each: JointWeights<'a>) -> SteppedWeights<'a> {
+    /// Adds the joints that are never interpolated.
+    fn stepped<'a>(&'a self, weights: InterpolationWeights<'a>) -> InterpolationWeights<'a> {
         let stepped = self.table.as_ref().map_or(&[][..], |table| &table.stepped);
-        SteppedWeights { each, stepped }
+        InterpolationWeights { stepped, ..weights }
     }
 
     /// Writes the local transforms of the joints that `query` selects. `tiers` holds for each layer whether
@@ -237,15 +213,16 @@ impl RandomAccessLayers {
         if self.upper_layers.is_empty() && self.table.is_none() && tiers.is_empty() {
             self.base.prefetch(left, right);
             write_selected(self.base.layout.constant_pose(), query, pose);
-            self.base.pose(left, right, each, &mut MaskedPose { mask: query.mask, pose });
+            self.base.pose(left, right, &each, &mut MaskedPose { mask: query.mask, pose });
             return;
         }
-        self.write_layers(tiers, (left, right), self.stepped(each), query, pose);
+        self.write_layers(tiers, (left, right), &self.stepped(each), query, pose);
     }
 
     /// Writes the local transforms of all joints at a sample.
     pub fn sample(&self, tiers: &[usize], sample: usize, pose: &mut [Transform]) {
-        self.write_layers(tiers, (sample, sample), 0.0, &Query::new(0.0), pose);
+        let weights = InterpolationWeights::same(0.0);
+        self.write_layers(tiers, (sample, sample), &weights, &Query::new(0.0), pose);
     }
 
     /// Writes all layers at two samples, one over the other.
@@ -253,16 +230,16 @@ impl RandomAccessLayers {
         &self,
         tiers: &[usize],
         (left, right): (usize, usize),
-        parts: impl InterpolationWeights,
+        weights: &InterpolationWeights<'_>,
         query: &Query<'_>,
         pose: &mut (impl Pose + ?Sized),
     ) {
-        let wanted = |layer: usize| tiers.get(layer).is_none_or(|tiers| *tiers > 0);
         let mask = query.mask;
+        let wanted = |layer: usize| tiers.get(layer).is_none_or(|tiers| *tiers > 0);
         let lowest = if wanted(0) { self.base.layout.constant_pose() } else { &self.skeleton.rest[..] };
         write_selected(lowest, query, pose);
         if wanted(0) {
-            self.base.pose(left, right, parts, &mut MaskedPose { mask, pose });
+            self.base.pose(left, right, weights, &mut MaskedPose { mask, pose });
         }
         for (l, layer) in (1..).zip(&self.upper_layers) {
             if !wanted(l) {
@@ -275,7 +252,7 @@ impl RandomAccessLayers {
                     pose.set(j, &form.layout.constant_pose()[j]);
                 }
             }
-            form.pose(left, right, parts, &mut MaskedPose { mask, pose });
+            form.pose(left, right, weights, &mut MaskedPose { mask, pose });
         }
     }
 

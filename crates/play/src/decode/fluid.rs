@@ -8,10 +8,9 @@ use crate::reel::order::DecodeOrder;
 use bytemuck::Pod;
 use meshreel_codec::quantize::code::Code;
 use meshreel_codec::record::{MeshRecord, StreamRecord};
+use meshreel_codec::schedule::MAX_REFERENCES;
 use meshreel_codec::values::changing;
-use meshreel_codec::values::changing::{
-    ChangingReader, FrameHead, MAX_REFERENCES, StreamPrediction, TriangleBuffers,
-};
+use meshreel_codec::values::changing::{ChangingReader, FrameHead, StreamPrediction, TriangleBuffers};
 use meshreel_codec::{Corrupt, take_length_prefixed};
 
 /// The numbers of vertices, indices and points of a fluid mesh in a decoded frame.

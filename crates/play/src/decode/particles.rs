@@ -8,7 +8,7 @@ use crate::reel::order::DecodeOrder;
 use bytemuck::Pod;
 use meshreel_codec::quantize::code::Code;
 use meshreel_codec::record::{MeshRecord, StreamRecord};
-use meshreel_codec::values::changing::MAX_REFERENCES;
+use meshreel_codec::schedule::MAX_REFERENCES;
 use meshreel_codec::values::particles::{
     ParticleBuffers, ParticleKind, ParticlePoints, ParticleReader, PointBuffers, PointCounts,
 };

@@ -20,10 +20,12 @@
 mod fields;
 mod form;
 mod sample;
+mod weights;
 
 #[cfg(feature = "encode")]
 pub use form::{Origin, UnpackedSegment, origin_quaternion};
 pub use form::{RandomAccess, SEGMENT_SAMPLES, UNIT_FACTOR};
 #[cfg(feature = "encode")]
 pub use form::{encode, encode_body, extract_layer};
-pub use sample::{InterpolationWeights, PoseSink};
+pub use sample::PoseSink;
+pub use weights::{InterpolationWeights, Rounding};

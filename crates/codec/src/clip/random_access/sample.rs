@@ -4,6 +4,7 @@
 
 use super::fields::{self, field};
 use super::form::{RandomAccess, SEGMENT_SAMPLES, SubTrackBlock, TAIL_BYTES, UNIT_FACTOR, chunk, word};
+use super::weights::InterpolationWeights;
 use crate::clip::streamed::SubTrackKind;
 use crate::simd::doubles::{Doubles, LANES};
 use crate::simd::isa::Isa;
@@ -61,25 +62,6 @@ impl PoseSink for [Transform] {
     }
 }
 
-/// The interpolation weight of each joint between the left and the right sample, 0 … 1.
-pub trait InterpolationWeights: Copy {
-    /// Returns the weight if it is the same for all joints.
-    fn uniform(self) -> Option<f32>;
-    /// Returns the weight of one joint.
-    fn weight(self, joint: usize) -> f32;
-}
-
-impl InterpolationWeights for f32 {
-    #[inline(always)]
-    fn uniform(self) -> Option<f32> {
-        Some(self)
-    }
-    #[inline(always)]
-    fn weight(self, _: usize) -> f32 {
-        self
-    }
-}
-
 /// Two samples of one segment.
 #[derive(Clone, Copy)]
 struct SamplePair<'a> {
@@ -101,10 +83,10 @@ impl RandomAccess {
         &self,
         left: usize,
         right: usize,
-        parts: impl InterpolationWeights,
+        weights: &InterpolationWeights<'_>,
         out: &mut (impl PoseSink + ?Sized),
     ) {
-        self.pose_on(Isa::get(), left, right, parts, out);
+        self.pose_on(Isa::get(), left, right, weights, out);
     }
 
     /// Prefetches the bytes that [`RandomAccess::pose`] of these samples will read. Useful before unrelated
@@ -136,13 +118,13 @@ impl RandomAccess {
         isa: Isa,
         left: usize,
         right: usize,
-        parts: impl InterpolationWeights,
+        weights: &InterpolationWeights<'_>,
         out: &mut (impl PoseSink + ?Sized),
     ) {
         let Some((left, right)) = self.sample_pairs(left, right) else {
             return;
         };
-        run_kernel(isa, PoseSampling { clip: self, left, right, weights: parts, out });
+        run_kernel(isa, PoseSampling { clip: self, left, right, weights, out });
     }
 
     /// Interpolates one joint between two samples.
@@ -262,17 +244,19 @@ impl Kernel for JointSampling<'_> {
     }
 }
 
-struct PoseSampling<'a, P, S: ?Sized> {
+/// The task to interpolate all joints between two samples.
+struct PoseSampling<'a, S: ?Sized> {
     clip: &'a RandomAccess,
     left: SamplePair<'a>,
     right: Option<SamplePair<'a>>,
-    weights: P,
+    weights: &'a InterpolationWeights<'a>,
     out: &'a mut S,
 }
 
-impl<P: InterpolationWeights, S: PoseSink + ?Sized> Kernel for PoseSampling<'_, P, S> {
+impl<S: PoseSink + ?Sized> Kernel for PoseSampling<'_, S> {
     type Out = ();
 
+    // Nothing in the loop calls a function that is not inlined, so that constants stay in registers.
     #[inline(always)]
     fn run<V: Doubles>(mut self, simd: V) {
         let all = self.weights.uniform();
@@ -307,7 +291,7 @@ impl<P: InterpolationWeights, S: PoseSink + ?Sized> Kernel for PoseSampling<'_, 
     }
 }
 
-impl<P: InterpolationWeights, S: PoseSink + ?Sized> PoseSampling<'_, P, S> {
+impl<S: PoseSink + ?Sized> PoseSampling<'_, S> {
     #[inline(always)]
     fn block<V: Doubles, const ROWS: usize, const CONSTANTS: usize>(
         &mut self,

@@ -33,7 +33,7 @@ pub mod prediction;
 
 use crate::Corrupt;
 use crate::bytes::{Cursor, put_varint};
-use crate::entropy::range::{self, BitCoder, Chance};
+use crate::entropy::range::{self, BitCoder, Chance, NumberModel};
 use crate::entropy::symbols;
 use crate::quantize::code::Code;
 use crate::quantize::octahedral;
@@ -44,34 +44,11 @@ use crate::values::coding::InputValues;
 use crate::values::{Semantic, coding};
 use prediction::{StreamWeights, SurfaceBasis};
 
-pub use prediction::MAX_REFERENCES;
-
 // Part of the format.
 const MAX_WALKED_SIBLINGS: usize = 16;
 const MAX_GRAIN: u32 = 255;
 const MAX_WEIGHT: i32 = 1 << 16;
 const NO_VERTEX: u32 = u32::MAX;
-
-/// A whole number, coded by its number of bits.
-#[derive(Clone, Debug, Default)]
-pub(in crate::values) struct NumberModel([Chance; 32]);
-
-impl NumberModel {
-    pub fn code<B: BitCoder<Context = Chance>>(&mut self, bits: &mut B, value: u32) -> u32 {
-        let value = value.min(u32::MAX - 1) + 1;
-        let mut length = 0;
-        while length < 31 && bits.bit(&mut self.0[length as usize], length < value.ilog2()) {
-            length += 1;
-        }
-        let rest = bits.raw_bits(length, value & ((1 << length) - 1));
-        (1 << length | rest) - 1
-    }
-
-    pub fn signed<B: BitCoder<Context = Chance>>(&mut self, bits: &mut B, value: i32) -> i32 {
-        let n = self.code(bits, ((value << 1) ^ (value >> 31)) as u32);
-        (n >> 1) as i32 ^ -((n & 1) as i32)
-    }
-}
 
 /// The adaptive statistics of an access unit.
 #[derive(Clone, Debug, Default)]

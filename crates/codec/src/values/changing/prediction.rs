@@ -21,14 +21,12 @@
 
 use crate::Corrupt;
 use crate::quantize::code::Code;
+use crate::schedule::MAX_REFERENCES;
 use crate::topology::neighbours::{MAX_PREDICTORS, Neighbourhood, Neighbours};
 use crate::values::coding::{
     FRAME_WEIGHT_ONE, RELATIVE_SIZE_ONE, ResidualScale, VERTEX_WEIGHT_ONE, ValueBasis, ValuePredictor,
     VertexPrediction,
 };
-
-/// The largest number of frames that a frame may refer to.
-pub const MAX_REFERENCES: usize = 4;
 
 /// The weights by which a stream of a frame is predicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

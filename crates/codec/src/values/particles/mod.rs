@@ -24,11 +24,10 @@ use crate::Corrupt;
 use crate::bytes::Cursor;
 #[cfg(feature = "encode")]
 use crate::bytes::put_varint;
-use crate::entropy::range::{self, BitCoder, Chance};
+use crate::entropy::range::{self, BitCoder, Chance, NumberModel};
 use crate::entropy::symbols;
 use crate::quantize::code::Code;
-use crate::values::changing::NumberModel;
-use crate::values::changing::prediction::MAX_REFERENCES;
+use crate::schedule::MAX_REFERENCES;
 use crate::values::coding;
 #[cfg(feature = "encode")]
 use crate::values::coding::InputValues;

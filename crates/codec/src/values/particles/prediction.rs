@@ -23,7 +23,7 @@ use crate::Corrupt;
 #[cfg(feature = "encode")]
 use crate::entropy::symbols::Encoder;
 use crate::quantize::code::Code;
-use crate::values::changing::prediction::MAX_REFERENCES;
+use crate::schedule::MAX_REFERENCES;
 #[cfg(feature = "encode")]
 use crate::values::coding::{self, InputValues};
 use crate::values::coding::{

@@ -23,10 +23,9 @@ mod write;
 use super::{NO_POINT, ParticleCoder, ParticleContexts, ParticleKind, ParticlePoints, PointBuffers};
 use crate::Corrupt;
 use crate::bytes::Cursor;
-use crate::entropy::range::{self, BitCoder, Chance};
+use crate::entropy::range::{self, BitCoder, Chance, NumberModel};
 use crate::entropy::symbols;
 use crate::quantize::code::Code;
-use crate::values::changing::NumberModel;
 use motion::{
     ExpectedMotion, MAX_MEMORY, MAX_MOTION_PARAM, MotionParams, MotionStatistics, PointMotion,
     check_components, length, stride,
