@@ -78,7 +78,6 @@ impl RandomAccess {
     /// right one to the bit. Within a segment components are interpolated, else rotations (normalized, the
     /// short way) and vectors. Sub-tracks that are not animated are not written: fill `out` from
     /// [`ClipLayout::constant_pose`](crate::clip::streamed::ClipLayout::constant_pose).
-    #[inline]
     pub fn pose(
         &self,
         left: usize,
@@ -112,7 +111,7 @@ impl RandomAccess {
     }
 
     /// Does the same as [`RandomAccess::pose`] with a given instruction set.
-    #[inline]
+    // Not inlined: each codegen unit of a caller would have a kernel of its own.
     pub fn pose_on(
         &self,
         isa: Isa,
