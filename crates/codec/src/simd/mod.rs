@@ -20,15 +20,23 @@ pub(crate) trait Kernel {
 /// architecture have.
 #[inline]
 pub(crate) fn run_kernel<K: Kernel>(isa: Isa, kernel: K) -> K::Out {
+    match run_vectors(isa, kernel) {
+        Ok(out) => out,
+        Err(kernel) => compiled(isa::baseline(), kernel),
+    }
+}
+
+/// Runs a kernel that has a scalar reference beside it; returns it if the reference is to be used.
+#[inline]
+pub(crate) fn run_vectors<K: Kernel>(isa: Isa, kernel: K) -> Result<K::Out, K> {
     match isa.chosen() {
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx2(avx2) => match avx2.avx512() {
+        Isa::Avx2(avx2) => Ok(match avx2.avx512() {
             Some(avx512) => compiled(avx512.token(), kernel),
             None => compiled(avx2.token(), kernel),
-        },
-        #[cfg(target_arch = "x86_64")]
-        Isa::Narrow(narrow) => compiled(narrow.token(), kernel),
-        _ => compiled(isa::baseline(), kernel),
+        }),
+        Isa::Narrow(narrow) => Ok(compiled(narrow.token(), kernel)),
+        _ => Err(kernel),
     }
 }
 

@@ -6,7 +6,7 @@ use super::{OF_TESTS, code_of};
 /// lowers the number.
 pub const LINES: &[(&str, usize)] = &[
     ("crates/check", 7_763),
-    ("crates/codec", 31_927),
+    ("crates/codec", 31_930),
     ("crates/commands", 3_139),
     ("crates/compile", 21_875),
     ("crates/extract", 2_285),

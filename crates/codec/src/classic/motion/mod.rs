@@ -28,7 +28,7 @@
 
 use crate::quantize::code::Code;
 use crate::simd::isa::Isa;
-use crate::simd::run_kernel;
+use crate::simd::run_vectors;
 use kernel::Reconstruction;
 
 pub use crate::quantize::code::BlendFactors;
@@ -52,10 +52,10 @@ pub fn reconstruct<W: Code>(sources: MotionReferences<'_, W>, by: BlendFactors, 
 
 fn reconstruct_on<W: Code>(isa: Isa, sources: MotionReferences<'_, W>, by: BlendFactors, values: &mut [W]) {
     assert!(sources.all_have_len(values.len()), "all frames have one shape");
-    if isa != Isa::Scalar
-        && let (Some(sources), Some(values)) = (sources.codes16(), W::codes16_mut(values))
+    if let (Some(sources), Some(values)) = (sources.codes16(), W::codes16_mut(values))
+        && run_vectors(isa, Reconstruction { sources, by, values }).is_ok()
     {
-        return run_kernel(isa, Reconstruction { sources, by, values });
+        return;
     }
     map_predictions(sources, by, values, sources.previous, |_, residual, predicted| {
         residual.wrapping_add(predicted)

@@ -40,7 +40,7 @@
 use crate::Corrupt;
 use crate::quantize::code::Code;
 use crate::simd::isa::Isa;
-use crate::simd::run_kernel;
+use crate::simd::run_vectors;
 use kernel::{CombineVectors, Reconstruction};
 
 mod kernel;
@@ -135,11 +135,11 @@ fn reconstruct_planes<W: Code, R: CombineVectors, const N: usize>(
     table: &PredictorTable,
     values: &mut [W],
 ) -> Result<(), Corrupt> {
-    if isa != Isa::Scalar
-        && let Some(values) = W::codes16_mut(values)
-    {
-        run_kernel(isa, Reconstruction { rule, signed, table, planes: planes::<_, N>(values) });
-        return Ok(());
+    if let Some(values) = W::codes16_mut(values) {
+        let kernel = Reconstruction { rule, signed, table, planes: planes::<_, N>(values) };
+        if run_vectors(isa, kernel).is_ok() {
+            return Ok(());
+        }
     }
     let mut planes: [&mut [W]; N] = planes(values);
     for (v, &entry) in table.iter().enumerate() {

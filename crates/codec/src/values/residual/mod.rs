@@ -47,7 +47,7 @@ use crate::Corrupt;
 use crate::bytes::{Cursor, put_varint};
 use crate::quantize::code::Code;
 use crate::simd::isa::Isa;
-use crate::simd::run_kernel;
+use crate::simd::{run_kernel, run_vectors};
 use alphabet::{lengths, run_length};
 use kernel::{Join, Tokens};
 
@@ -401,7 +401,6 @@ impl<W: Code> VectorDecoder<'_, W> {
     /// Decodes at most [`BLOCK`] vectors from `start` on.
     fn block(&mut self, start: usize, tokens: &[u8]) -> Result<(), Corrupt> {
         let (done, mut largest) = match self.components() {
-            _ if self.isa == Isa::Scalar => (0, 0),
             1 => self.whole_rows::<1>(start, tokens),
             2 => self.whole_rows::<2>(start, tokens),
             3 => self.whole_rows::<3>(start, tokens),
@@ -431,7 +430,7 @@ impl<W: Code> VectorDecoder<'_, W> {
         };
         let mut planes = out.chunks_exact_mut(self.count.max(1)).map(|plane| &mut plane[start..]);
         let planes = std::array::from_fn::<_, N, _>(|_| planes.next().unwrap_or_default());
-        run_kernel(self.isa, Tokens { alphabet: self.alphabet, tokens, planes })
+        run_vectors(self.isa, Tokens { alphabet: self.alphabet, tokens, planes }).unwrap_or((0, 0))
     }
 
     /// Inserts the escaped vectors of a block, which are the next ones.
