@@ -555,7 +555,8 @@ impl<'a> ChangingReader<'a> {
     }
 
     /// Decodes a stream into `out`: all vertices, component-major. `frames` has the same stream in the frames
-    /// of its run, at most [`MAX_REFERENCES`]; `point` is that of the triangles.
+    /// of its run, at most [`MAX_REFERENCES`](crate::schedule::MAX_REFERENCES); `point` is that of the
+    /// triangles.
     pub fn stream<W: Code>(
         &mut self,
         kind: StreamPrediction,
