@@ -26,7 +26,8 @@ pub(crate) fn run_kernel<K: Kernel>(isa: Isa, kernel: K) -> K::Out {
     }
 }
 
-/// Runs a kernel that has a scalar reference beside it; returns it if the reference is to be used.
+/// Runs a kernel that has a scalar reference beside it. Returns the kernel, which has not run, where the
+/// reference is to be used: no code is made of the kernel for machines without vectors.
 #[inline]
 pub(crate) fn run_vectors<K: Kernel>(isa: Isa, kernel: K) -> Result<K::Out, K> {
     match isa.chosen() {

@@ -61,7 +61,7 @@ pub(super) struct LayerKeys {
     pub is_loaded: bool,
 }
 
-/// What a database has in memory, as samplers see it.
+/// The loaded chunks and keys of a database, as samplers see them.
 pub(super) struct Published {
     pub chunks: LoadedChunks,
     /// The keys of each clip's layers over the base.
@@ -80,7 +80,7 @@ impl Published {
 enum LayerMemory {
     /// All chunks of the file, and the keys of the clip's layers over the base.
     Whole(Arc<LoadedChunks>, Vec<LayerKeys>),
-    /// What a database has loaded, and the number of the clip in it.
+    /// The loaded chunks of a database, and the number of the clip in it.
     Streamed(Arc<RwLock<Published>>, usize),
 }
 

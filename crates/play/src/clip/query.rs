@@ -2,9 +2,9 @@
 
 use crate::setters::setters;
 use meshreel_codec::clip::random_access::InterpolationWeights;
+use meshreel_codec::clip::record::SkeletonRecord;
 
 pub use meshreel_codec::clip::random_access::Rounding;
-use meshreel_codec::clip::record::SkeletonRecord;
 
 /// The treatment of times outside the clip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
