@@ -10,7 +10,7 @@ profile=${MESHREEL_PROFILE:-release}
 made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT
 
-cargo fmt --manifest-path crates/store/Cargo.toml --check
+cargo fmt -p meshreel-store --check
 if [ -z "${MESHREEL_CLI:-}" ]; then
     cargo clippy --locked -p meshreel-cli -p meshreel-store --features meshreel-cli/store -- -D warnings
     cargo test --locked -p meshreel-store

@@ -10,6 +10,8 @@
 //! on every bit on every machine. Decoders accept any bytes: they return [`Corrupt`], never panic, never read
 //! beyond their input, and write only into the caller's buffers. This crate uses no files, clocks or threads.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 // Without the encoders, some imports of files that hold both directions are unused.
 #![cfg_attr(not(feature = "encode"), allow(unused_imports))]
 

@@ -15,6 +15,7 @@
 //! ```
 
 #![warn(missing_debug_implementations)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod batches;
 pub mod card;

@@ -2,6 +2,8 @@
 //! beside their meshes, several inputs merged into one, options files. This crate prints nothing and does not
 //! depend on what a scene is compiled into.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod error;
 mod expand;
 mod extensions;

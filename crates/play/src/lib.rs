@@ -55,6 +55,7 @@
 //! ```
 
 #![warn(missing_debug_implementations)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod debug;
 mod decode;

@@ -1,6 +1,8 @@
 //! Readers of files of content creation tools: one file or folder per format, USD in a crate of its own.
 //! [`open`](open()) detects the format from content and name.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 pub mod alembic;
 pub mod bvh;
 #[cfg(feature = "fbx")]

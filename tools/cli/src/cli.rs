@@ -65,6 +65,9 @@ pub enum Command {
     Bench(BenchArgs),
     /// Draw the motion of a joint or a point over time, source against decoded, and the error below
     Plot(PlotArgs),
+    /// Write completions for shells and manual pages, for those who package the program
+    #[command(hide = true)]
+    Manual(ManualArgs),
 }
 
 /// Width and height of a picture in pixels.
@@ -414,6 +417,14 @@ pub struct DemoArgs {
     /// Largest error: a percentage of each mesh's size or a length in the file's unit
     #[arg(long, value_name = "T", default_value = "0.01%")]
     pub tolerance: Distance,
+}
+
+/// `meshreel manual`.
+#[derive(Args)]
+pub struct ManualArgs {
+    /// The directory for completions/ and man1/
+    #[arg(long, short, value_name = "DIR")]
+    pub output: PathBuf,
 }
 
 #[cfg(test)]

@@ -24,22 +24,31 @@ use std::process::ExitCode;
 /// Number of frames on a sheet.
 const SHEET_FRAMES: usize = 5;
 
-/// The bundled files, in `testdata/inputs`.
-const BUNDLED: [&str; 8] = [
+/// A scene that is part of the program.
+macro_rules! bundled {
+    ($($name:literal),*) => {
+        [$(($name, include_bytes!(concat!("../../scenes/", $name, ".zst")))),*]
+    };
+}
+
+/// Names and Zstandard frames of the bundled scenes, those of `testdata/inputs`.
+const BUNDLED: [(&str, &[u8]); 7] = bundled![
     "a_flag_wind.abc",
-    "c_wall_fracture_onemesh.abc",
     "d_snake_skinned.abc",
     "e_metaballs.abc",
     "g_scene_attributes.abc",
     "j_visibility_particles.abc",
     "m_scale_shear.abc",
-    "n_robot_bone_parented.abc",
+    "n_robot_bone_parented.abc"
 ];
 
 /// Runs the verb.
 pub fn run(arguments: &DemoArgs, output: Output) -> Result<ExitCode, Failure> {
-    let files = find_inputs(arguments.inputs.as_deref())?;
     let directory = &arguments.output;
+    let files = match &arguments.inputs {
+        Some(inputs) => find_inputs(inputs)?,
+        None => write_bundled(&directory.join("scenes"))?,
+    };
     std::fs::create_dir_all(directory).map_err(|e| Failure::io(directory, &e))?;
     let (mut results, mut rows, mut failed) = (Vec::new(), Vec::new(), 0);
     for file in &files {
@@ -274,27 +283,20 @@ fn file_name(file: &Path) -> String {
     file.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Returns the `.abc` files of the requested directory, else the bundled ones: beside the sources this binary
-/// was built from, or below the current directory.
-fn find_inputs(asked: Option<&Path>) -> Result<Vec<PathBuf>, Failure> {
-    let Some(directory) = asked else {
-        let places = [
-            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/inputs"),
-            PathBuf::from("testdata/inputs"),
-        ];
-        let all_of = |place: PathBuf| {
-            let place = place.canonicalize().ok()?;
-            let files = BUNDLED.map(|name| place.join(name)).to_vec();
-            files.iter().all(|file| file.is_file()).then_some(files)
-        };
-        return places.into_iter().find_map(all_of).ok_or_else(|| {
-            Failure::new(
-                Class::Io,
-                "the bundled files are not here; run this from the repository, or name a directory of .abc files with --inputs",
-                Some("testdata/inputs".into()),
-            )
-        });
+/// Writes the bundled scenes, and returns their names.
+fn write_bundled(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
+    std::fs::create_dir_all(directory).map_err(|e| Failure::io(directory, &e))?;
+    let write = |(name, compressed): (&str, &[u8])| {
+        let file = directory.join(name);
+        let bytes = zstd::decode_all(compressed).and_then(|bytes| std::fs::write(&file, bytes));
+        bytes.map_err(|e| Failure::io(&file, &e))?;
+        Ok(file)
     };
+    BUNDLED.into_iter().map(write).collect()
+}
+
+/// Returns the `.abc` files of a directory.
+fn find_inputs(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
     let entries = std::fs::read_dir(directory).map_err(|e| Failure::io(directory, &e))?;
     let mut files: Vec<PathBuf> = entries
         .flatten()
@@ -311,6 +313,15 @@ fn find_inputs(asked: Option<&Path>) -> Result<Vec<PathBuf>, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bundled_scenes_are_those_of_the_tests() {
+        let directory = tempfile::tempdir().unwrap();
+        for file in write_bundled(directory.path()).unwrap() {
+            let source = meshreel_testkit::bundled(&file.file_name().unwrap().to_string_lossy());
+            assert!(std::fs::read(&file).unwrap() == std::fs::read(source).unwrap(), "{}", file.display());
+        }
+    }
 
     #[test]
     fn frames_of_a_sheet() {

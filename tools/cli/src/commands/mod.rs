@@ -15,6 +15,7 @@ mod info;
 mod joints;
 mod live;
 mod lod;
+mod manual;
 mod parts;
 mod play;
 mod plot;
@@ -42,5 +43,6 @@ pub fn run(command: Command, output: Output) -> Result<ExitCode, Failure> {
         Command::Play(arguments) => play::run(&arguments, output),
         Command::Bench(arguments) => bench::run(&arguments, output),
         Command::Plot(arguments) => plot::run(&arguments, output),
+        Command::Manual(arguments) => manual::run(&arguments, output),
     }
 }

@@ -8,6 +8,7 @@ mod fbx;
 mod files;
 mod hidden;
 mod info;
+mod manual;
 mod play;
 mod ranges;
 mod sequences;
