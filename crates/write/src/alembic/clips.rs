@@ -2,11 +2,11 @@
 
 use super::plan::{ArchivePlan, empty_leaf};
 use super::property::Leaf;
+use crate::clip_samples::clip_samples;
 use glam::DMat4;
 use meshreel_scene::layout::alembic::Pod;
 use meshreel_scene::layout::alembic::murmur3;
-use meshreel_scene::model::BEFORE_STEP;
-use meshreel_scene::{Clip, Qvv, Remark, Skeleton, SubTrack, TimeSampling, Track};
+use meshreel_scene::{Clip, Qvv, Remark, Skeleton, TimeSampling};
 use std::rc::Rc;
 
 /// Returns remarks on parts of clips that an archive cannot hold.
@@ -43,7 +43,7 @@ impl<'a> ArchivePlan<'a> {
         let times = TimeSampling::Uniform { start: clip.start, step: 1.0 / clip.fps };
         let mut places = Vec::with_capacity(skeleton.joints.len());
         for (joint, track) in skeleton.joints.iter().zip(&clip.tracks) {
-            let moments = clip_samples(track, clip);
+            let moments = clip_samples(std::slice::from_ref(track), clip);
             let samples = moments.len();
             let sampling = match samples {
                 1 => 0,
@@ -72,68 +72,6 @@ impl<'a> ArchivePlan<'a> {
             places.push(self.add_xform(parent, &joint.name, properties));
         }
     }
-}
-
-/// A sample to write: one of the clip's, or the value right before it if values are held until then, since an
-/// archive is interpolated linearly between samples.
-#[derive(Clone, Copy)]
-enum ClipSample {
-    Sample(usize),
-    BeforeStep(usize),
-}
-
-impl ClipSample {
-    fn time(self, clip: &Clip) -> f64 {
-        let at = |i: usize| clip.start + i as f64 / clip.fps;
-        match self {
-            ClipSample::Sample(i) => at(i),
-            ClipSample::BeforeStep(i) => at(i) - BEFORE_STEP,
-        }
-    }
-
-    fn local(self, track: &Track, fps: f64) -> Qvv {
-        let i = match self {
-            ClipSample::Sample(i) => return track.transform(i),
-            ClipSample::BeforeStep(i) => i,
-        };
-        // Held values stay, others have nearly reached the sample.
-        let part = 1.0 - BEFORE_STEP * fps;
-        let (was, is) = (track.transform(i - 1), track.transform(i));
-        Qvv {
-            rotation: match track.rotation.is_held() {
-                true => was.rotation,
-                false => was.rotation.slerp(is.rotation, part),
-            },
-            translation: match track.translation.is_held() {
-                true => was.translation,
-                false => was.translation.lerp(is.translation, part),
-            },
-            scale: match track.scale.is_held() {
-                true => was.scale,
-                false => was.scale.lerp(is.scale, part),
-            },
-        }
-    }
-}
-
-/// Returns all samples of a joint; one if it does not move.
-fn clip_samples(track: &Track, clip: &Clip) -> Vec<ClipSample> {
-    fn steps<T: Copy + PartialEq>(values: &SubTrack<T>, i: usize) -> bool {
-        values.is_held() && values.sample(i) != values.sample(i - 1)
-    }
-    let constant =
-        track.rotation.is_constant() && track.translation.is_constant() && track.scale.is_constant();
-    let mut out = vec![ClipSample::Sample(0)];
-    // At rates that leave no room for a step, linear interpolation is as good.
-    let room = BEFORE_STEP * clip.fps < 0.25;
-    for i in 1..if constant { 1 } else { clip.samples } {
-        let held = steps(&track.rotation, i) || steps(&track.translation, i) || steps(&track.scale, i);
-        if held && room {
-            out.push(ClipSample::BeforeStep(i));
-        }
-        out.push(ClipSample::Sample(i));
-    }
-    out
 }
 
 fn bytes(local: &Qvv) -> Vec<u8> {

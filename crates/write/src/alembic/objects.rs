@@ -4,8 +4,9 @@ use super::camera::add_camera;
 use super::mesh::add_mesh;
 use super::plan::{ArchivePlan, Object, Samplings, empty_leaf};
 use super::property::{Leaf, Property};
+use crate::nodes::written_nodes;
 use meshreel_scene::layout::alembic::Pod;
-use meshreel_scene::{Channel, LocalTransform, MeshId, NodeId, NodeKind, Scene, Transform};
+use meshreel_scene::{Channel, LocalTransform, MeshId, NodeId, Scene, Transform};
 
 impl<'a> ArchivePlan<'a> {
     pub fn new(scene: &'a Scene) -> ArchivePlan<'a> {
@@ -137,38 +138,6 @@ impl<'a> ArchivePlan<'a> {
         properties.extend(self.matrices((sampling, samples), read, same));
         properties
     }
-}
-
-/// Returns for each node whether it is written.
-fn written_nodes(scene: &Scene) -> Vec<bool> {
-    let nodes = &scene.nodes;
-    let is_content = |id: NodeId| match nodes[id].kind {
-        NodeKind::Xform | NodeKind::PolyMesh | NodeKind::SubD => true,
-        NodeKind::Points | NodeKind::Curves => nodes[id].mesh.is_some(),
-        NodeKind::Camera => nodes[id].camera.is_some(),
-        _ => false,
-    };
-    let mut written: Vec<bool> =
-        (0..nodes.len()).map(|id| nodes[id].instance_of.is_none() && is_content(id)).collect();
-    // First the ancestors of content, then instances of it and their ancestors.
-    for instances in [false, true] {
-        for id in (0..nodes.len()).rev() {
-            if instances && nodes[id].instance_of.is_some() {
-                let mut target = id;
-                for _ in 0..nodes.len() {
-                    match nodes[target].instance_of {
-                        Some(next) => target = next,
-                        None => break,
-                    }
-                }
-                written[id] = written[target];
-            }
-            if let (true, Some(parent)) = (written[id], nodes[id].parent) {
-                written[parent] = true;
-            }
-        }
-    }
-    written
 }
 
 /// Returns the archive's metadata: that of the source, and the writing program.

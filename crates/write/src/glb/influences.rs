@@ -1,13 +1,7 @@
 //! Joints and weights of the vertices of a mesh.
 
-use glam::{DMat3, DVec3};
-use meshreel_scene::sample::pose_at;
+use crate::skins::{influences, to_bind_pose};
 use meshreel_scene::{Error, Mesh, Skin};
-
-/// `true` if a skin is on a skeleton and has at most one pose of its own.
-pub(super) fn is_rig(skin: &Skin) -> bool {
-    skin.skeleton.is_some() && skin.pose.len() <= 1
-}
 
 /// Joints and weights of four influences.
 type InfluenceSet = (Vec<[u16; 4]>, Vec<[f32; 4]>);
@@ -31,13 +25,7 @@ impl VertexInfluences {
         points: &[u32],
         normals: Option<&mut [[f32; 3]]>,
     ) -> Result<VertexInfluences, Error> {
-        let k = skin.influences;
-        let of = |point: u32| {
-            let own = point as usize * k..(point as usize + 1) * k;
-            let joints = skin.joint.get(own.clone()).unwrap_or_default();
-            let weights = skin.weight.get(own).unwrap_or_default();
-            (joints.iter().zip(weights)).filter(|(_, w)| **w > 0.0)
-        };
+        let of = |point: u32| influences(skin, point);
         let has_fixed_joint = points.iter().any(|&p| of(p).next().is_none());
         let first = u16::from(has_fixed_joint);
         let most = points.iter().map(|&p| of(p).count()).max().unwrap_or(0);
@@ -58,25 +46,7 @@ impl VertexInfluences {
             sets.push((joints, weights));
         }
         if let Some(normals) = normals {
-            let mut pose = Vec::new();
-            match is_rig(skin) {
-                true => skin.pose.read(0, &mut pose)?,
-                false => pose_at(mesh, time, &mut pose).map(|_| ())?,
-            }
-            for (normal, &point) in normals.iter_mut().zip(points) {
-                let mut blend = DMat3::ZERO;
-                for (&joint, &w) in of(point) {
-                    if let Some(m) = pose.get(usize::from(joint)) {
-                        blend += DMat3::from_mat4(*m) * f64::from(w);
-                    }
-                }
-                if of(point).next().is_some() {
-                    // Inverts the inverse transpose.
-                    let bound = blend.transpose() * DVec3::from_array(normal.map(f64::from));
-                    let bound = bound.try_normalize().unwrap_or(DVec3::Z);
-                    *normal = bound.to_array().map(|v| v as f32);
-                }
-            }
+            to_bind_pose(mesh, skin, time, points, normals)?;
         }
         Ok(VertexInfluences { sets, has_fixed_joint })
     }

@@ -2,9 +2,10 @@
 //! other distinct frame as a morph target, and weights that are 1 for one target at a time.
 
 use super::buffer::{AccessorUse, Document};
-use super::influences::{VertexInfluences, is_rig};
+use super::influences::VertexInfluences;
 use super::packed::{self, Compression, Lattice, PositionBounds};
 use crate::corners::PerCorner;
+use crate::skins::is_rig;
 use crate::vertices::{
     Corner, FirstFrame, MeshFrame, RunPlan, TrianglesBySet, finite_or_zero, plan_runs, sort_by_first_use,
 };

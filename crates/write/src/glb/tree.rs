@@ -1,8 +1,8 @@
 //! The node tree of the file being written: its nodes, their transforms and their animations.
 
 use super::buffer::AccessorUse;
-use super::influences::is_rig;
 use super::mesh::{MeshWriter, Run};
+use crate::skins::is_rig;
 use glam::{DMat3, DQuat};
 use gltf_json::accessor::Accessor;
 use gltf_json::animation::{Channel, Interpolation, Property, Sampler, Target};
