@@ -218,7 +218,7 @@ enum mr_format
     MR_FORMAT_F32X4 = 2,
     /* Uvs. */
     MR_FORMAT_F16X2 = 3,
-    /* Velocities (w = 0). */
+    /* Velocities (w = 0); in a layout for `mr_gpu_plan_new` also positions (w = 1). */
     MR_FORMAT_F16X4 = 4,
     /* Colours. */
     MR_FORMAT_U8X4 = 5,
@@ -1882,8 +1882,8 @@ mr_status mr_frame_collision(const struct mr_frame *frame,
 mr_status mr_frame_node_of(const struct mr_frame *frame, uint32_t mesh, uint32_t *out);
 
 /* Creates the plan of a file; `frame` may be any of its frames. `layout` is the layout of vertices, with
-   each attribute at a multiple of 4 bytes; null: positions of `MR_FORMAT_F32X3`, normals of
-   `MR_FORMAT_I16X2`, uvs of `MR_FORMAT_F16X2`. `options` may be null.
+   each attribute at a multiple of 4 bytes, in the formats that `docs/GPU.md` lists; null: positions of
+   `MR_FORMAT_F32X3`, normals of `MR_FORMAT_I16X2`, uvs of `MR_FORMAT_F16X2`. `options` may be null.
 
    Must hold: `frame` is a valid frame; `layout` is null, or it and its attributes are valid; `options` is null or as
    large as its `size` says; `out` is valid for one write. */

@@ -48,8 +48,8 @@ pub struct mr_gpu_options {
 unsafe impl Prefixed for mr_gpu_options {}
 
 /// Creates the plan of a file; `frame` may be any of its frames. `layout` is the layout of vertices, with
-/// each attribute at a multiple of 4 bytes; null: positions of `MR_FORMAT_F32X3`, normals of
-/// `MR_FORMAT_I16X2`, uvs of `MR_FORMAT_F16X2`. `options` may be null.
+/// each attribute at a multiple of 4 bytes, in the formats that `docs/GPU.md` lists; null: positions of
+/// `MR_FORMAT_F32X3`, normals of `MR_FORMAT_I16X2`, uvs of `MR_FORMAT_F16X2`. `options` may be null.
 ///
 /// # Safety
 /// `frame` is a valid frame; `layout` is null, or it and its attributes are valid; `options` is null or as

@@ -49,7 +49,7 @@ pub enum mr_format {
     F32x4 = 2,
     /// Uvs.
     F16x2 = 3,
-    /// Velocities (w = 0).
+    /// Velocities (w = 0); in a layout for `mr_gpu_plan_new` also positions (w = 1).
     F16x4 = 4,
     /// Colours.
     U8x4 = 5,

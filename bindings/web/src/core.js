@@ -211,8 +211,8 @@ export class Core {
     }
 
     /**
-     * What an instance shows, once all of it is decoded. The instance should stand still; otherwise its time
-     * passes in small steps.
+     * Returns the frame of an instance, once all of it is decoded. The instance should stand still; otherwise
+     * its time passes in small steps.
      */
     async shown(instance, all) {
         const slot = this.slots.get(instance)
@@ -237,7 +237,7 @@ export class Core {
         }
     }
 
-    /** The bytes of what an instance shows; null if it shows nothing yet. */
+    /** The bytes of an instance's frame; null if it shows nothing yet. */
     frame(instance, all) {
         const slot = this.slots.get(instance)
         if (!slot || this.wasm.call('frame', instance, all ? 1 : 0) === 0) return null

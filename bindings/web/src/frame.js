@@ -1,5 +1,4 @@
-// What an instance shows at a moment (`wasm/src/frame.rs`): its bytes as typed arrays, valid until the second
-// tick after.
+// A frame of an instance (`wasm/src/frame.rs`): its bytes as typed arrays, valid until the second tick after.
 
 const LATE = 1
 const SAME = 2

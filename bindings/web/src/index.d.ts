@@ -144,7 +144,7 @@ export interface Section {
     values: Float32Array | Uint16Array | Int16Array | Uint8Array | Uint32Array | BigUint64Array
 }
 
-/** What an instance shows at a moment. Its values are valid until the second tick after. */
+/** A frame of an instance. Its values are valid until the second tick after. */
 export class Frame {
     readonly instance: number
     readonly first: number
@@ -186,7 +186,7 @@ export class Instance {
     interpolate(on: boolean): Promise<void>
     halfRate(on: boolean): Promise<void>
     visible(on: boolean): Promise<void>
-    /** What it shows, once all of it is decoded. */
+    /** Returns its frame, once all of it is decoded. */
     shown(all?: boolean): Promise<Frame>
     /** A single frame; the instance is paused. */
     still(frame: number, all?: boolean): Promise<Frame>

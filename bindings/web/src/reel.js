@@ -73,7 +73,7 @@ export class Instance {
     }
 
     /**
-     * What it shows, once all of it is decoded; it should not be playing. `all`: with values that never
+     * Returns its frame, once all of it is decoded; it should not be playing. `all`: with values that never
      * change.
      */
     async shown(all = false) {

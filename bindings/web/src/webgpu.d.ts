@@ -100,7 +100,7 @@ export class GpuReel<Device extends DeviceLike = DeviceLike> {
     record(encoder: ReturnType<Device['createCommandEncoder']>): { bytes: number; dispatches: number }
     /** As `record`, with an encoder of its own that is submitted at once. */
     submit(): { bytes: number; dispatches: number }
-    /** What an instance shows, once all of it is decoded, and then to be recorded. */
+    /** Returns the frame of an instance, once all of it is decoded; record it then. */
     shown(instance?: Instance): Promise<Frame>
     /** A single frame; the instance is paused. */
     still(frame: number, instance?: Instance): Promise<Frame>

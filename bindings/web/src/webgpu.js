@@ -183,7 +183,7 @@ export class GpuReel {
     }
 
     /**
-     * What an instance shows, once all of it is decoded, and then to be recorded; the instance should not be
+     * Returns the frame of an instance, once all of it is decoded; record it then. The instance should not be
      * playing.
      */
     async shown(instance = this.instance) {
