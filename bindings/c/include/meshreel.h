@@ -884,11 +884,11 @@ typedef struct mr_vertex_layout {
     size_t stride;
 } mr_vertex_layout;
 
-/* A range of an index list. */
+/* A range of indices, frames or words. */
 typedef struct mr_range {
-    /* The first index. */
+    /* The number of the first one. */
     uint32_t first;
-    /* The number of indices, three per triangle. */
+    /* The count; three indices per triangle. */
     uint32_t count;
 } mr_range;
 
@@ -1656,7 +1656,7 @@ mr_status mr_decoder_free(struct mr_decoder *decoder);
    Must hold: `decoder` is a valid decoder that no other thread uses. */
 mr_status mr_decoder_decode(struct mr_decoder *decoder, uint32_t frame);
 
-/* Returns the frame of a decoder, always the same handle. It lives as long as the decoder, and must not be
+/* Writes the frame of a decoder, always the same handle. It lives as long as the decoder, and must not be
    freed.
 
    Must hold: `decoder` is a valid decoder; `out` is valid for one write. */
@@ -1942,7 +1942,7 @@ mr_status mr_gpu_wgsl(char *out, size_t capacity, size_t *length);
 
 /* Writes the WGSL text of a function `vertex_of(number) -> Vertex` for the caller's own vertex shader, which
    fetches the results of the passes, with its bindings in group `group`. For plans whose layout has stride
-   Reserved: 0.
+   0.
 
    Must hold: As for `mr_gpu_wgsl`. */
 mr_status mr_gpu_wgsl_pull(uint32_t group, char *out, size_t capacity, size_t *length);

@@ -69,7 +69,7 @@ pub unsafe extern "C" fn mr_decoder_decode(decoder: *mut mr_decoder, frame: u32)
     })
 }
 
-/// Returns the frame of a decoder, always the same handle. It lives as long as the decoder, and must not be
+/// Writes the frame of a decoder, always the same handle. It lives as long as the decoder, and must not be
 /// freed.
 ///
 /// # Safety

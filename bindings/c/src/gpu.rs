@@ -397,7 +397,7 @@ pub unsafe extern "C" fn mr_gpu_wgsl(out: *mut c_char, capacity: usize, length: 
 
 /// Writes the WGSL text of a function `vertex_of(number) -> Vertex` for the caller's own vertex shader, which
 /// fetches the results of the passes, with its bindings in group `group`. For plans whose layout has stride
-/// Reserved: 0.
+/// 0.
 ///
 /// # Safety
 /// As for `mr_gpu_wgsl`.

@@ -38,13 +38,13 @@ pub(crate) fn transforms_mut(list: &mut [mr_transform]) -> &mut [Transform] {
     bytemuck::cast_slice_mut(list)
 }
 
-/// A range of an index list.
+/// A range of indices, frames or words.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 pub struct mr_range {
-    /// The first index.
+    /// The number of the first one.
     pub first: u32,
-    /// The number of indices, three per triangle.
+    /// The count; three indices per triangle.
     pub count: u32,
 }
 
