@@ -39,7 +39,7 @@ unsafe impl Sync for Jobs {}
 
 impl Jobs {
     /// # Safety
-    /// Null, or jobs that fulfil the contract of [`mr_jobs`] until they are released.
+    /// Null, or jobs that fulfil the contract of `mr_jobs` until they are released.
     pub unsafe fn read(jobs: *const mr_jobs) -> Result<Jobs, Error> {
         let none = mr_jobs {
             size: size_of::<mr_jobs>(),
@@ -109,7 +109,7 @@ unsafe impl Sync for HostMemory {}
 
 impl HostMemory {
     /// # Safety
-    /// Null, or an allocator that fulfils the contract of [`mr_allocator`].
+    /// Null, or an allocator that fulfils the contract of `mr_allocator`.
     pub unsafe fn read(allocator: *const mr_allocator) -> Result<HostMemory, Error> {
         // SAFETY: the caller's promise.
         unsafe { shared(allocator.cast::<usize>(), "the allocator") }?;

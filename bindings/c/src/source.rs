@@ -67,7 +67,7 @@ unsafe impl Sync for Callbacks {}
 
 impl Callbacks {
     /// # Safety
-    /// Null, or a source that fulfils the contract of [`mr_source`] until it is released.
+    /// Null, or a source that fulfils the contract of `mr_source` until it is released.
     pub unsafe fn read(source: *const mr_source) -> Result<Callbacks, Error> {
         // SAFETY: the caller's promise.
         unsafe { shared(source.cast::<usize>(), "the source") }?;

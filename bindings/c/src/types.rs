@@ -76,7 +76,7 @@ impl From<mr_pair> for FramePair {
     }
 }
 
-/// Returns the number, or [`MR_NONE`].
+/// Returns the number, or `MR_NONE`.
 pub(crate) fn or_none(number: Option<u32>) -> u32 {
     number.unwrap_or(MR_NONE)
 }

@@ -91,7 +91,7 @@ impl Blocks {
         true
     }
 
-    /// Drops the blocks if they take more than [`MAX_KEPT_BYTES`].
+    /// Drops the blocks if they take more than `MAX_KEPT_BYTES`.
     pub fn shrink(&self) {
         let mut state = self.state();
         if state.present.values().map(Vec::len).sum::<usize>() > MAX_KEPT_BYTES {
