@@ -1,29 +1,30 @@
-/* meshreel: plays .reel files. Made from the sources of bindings/c by bindings/c/header; not written by hand.
+/* meshreel: plays .reel files. Generated from the sources of bindings/c by bindings/c/header; do not edit.
  *
- * Calls. Every function gives an mr_status, but for a few that cannot fail. mr_last_error() has the text of the last
- * failure of the calling thread. No panic and no exception crosses the border: an error of the library is
- * MR_STATUS_PANIC. Null pointers, numbers of nothing and buffers of the wrong size are MR_STATUS_MISUSE, and change
- * nothing.
+ * Calls. Every function returns an mr_status, except a few that cannot fail. mr_last_error() returns the
+ * message of the last failure in the calling thread. No panic and no exception crosses the interface: an
+ * error of the library itself is MR_STATUS_PANIC. Null pointers, numbers that do not exist and buffers of the
+ * wrong size are MR_STATUS_MISUSE; such calls change no object.
  *
- * Objects (mr_reel, mr_player and so on) are made by a function that ends in _new or _open, and freed by one that ends
- * in _free, which takes null as nothing. One that was freed must not be used again.
+ * Objects (mr_reel, mr_player and so on) are created by functions whose names end in _new or _open, and freed
+ * by those that end in _free, which allow null. An object must not be used after it was freed.
  *
- * Structures that begin with `size` can grow. Set it to their sizeof before the call: both where the library reads, and
- * where it writes. Those without it never change.
+ * Structures that begin with `size` may grow in later versions. Set `size` to sizeof the structure before
+ * each call, both for structures that the library reads and for those that it writes. Structures without
+ * `size` never change.
  *
- * Lists come by count-then-fill: with a null buffer and capacity 0 the count alone is written; with a buffer that has
- * room for all of it, the list. Buffers are always the caller's. Lengths of texts do not count the zero at their end,
- * capacities do.
+ * Lists are read by count-then-fill. With a null buffer and capacity 0, only the count is written; with a
+ * buffer that has room for the whole list, also the list. Buffers always belong to the caller. The length of
+ * a text does not include the zero at its end; the capacity does.
  *
- * Names of files and instances of a player are numbers of 64 bits; 0 names nothing.
+ * Files and instances of a player are named by 64-bit numbers; 0 is not a valid one.
  *
- * Threads. Each object says who may use it at once; without a word of that, one thread at a time, on any thread.
- * Different objects never need to be kept apart. Functions of the caller's (mr_source, mr_jobs, mr_allocator) are
- * called from other threads. A player with its own threads and without sources of the caller's calls nothing of the
- * caller's in mr_player_tick.
+ * Threads. Each object says which threads may use it at once; otherwise one thread at a time may use it, on
+ * any thread. Different objects can be used at once without synchronization. Functions of the caller
+ * (mr_source, mr_jobs, mr_allocator) are called from other threads. mr_player_tick calls none of the caller's
+ * functions if the player has its own threads and no source of the caller's.
  *
- * Numbers are little-endian in vertex buffers. Matrices have three rows of four, for column vectors. Lengths are in the
- * unit of the file (mr_reel_info).
+ * Vertex buffers are little-endian. Matrices have three rows of four numbers, for column vectors. Lengths are
+ * in the unit of the file (mr_reel_info).
  */
 
 #ifndef MESHREEL_H
@@ -32,32 +33,34 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The version of this header: 65,536 times the major, 256 times the minor, and the patch number. */
+/* The version of this header: 65,536 · major + 256 · minor + patch. */
 #define MR_VERSION 256
 
-/* No number: a node without a parent or mesh, a joint without a parent, all materials. */
+/* Stands for an absent number: the parent or mesh of a node without one, the parent of a root joint, or "all
+   materials". */
 #define MR_NONE 4294967295
 
-/* How a call ended. Everything but `MR_STATUS_OK` leaves what the call should have written as it was, but
-   for the counts of lists; `mr_last_error` says what is wrong and what to do. */
+/* The result of a call. After a failure, handles that the call should have created are null, and lists and
+   texts are not written; their counts may be. `mr_last_error` says what is wrong and what to do. */
 enum mr_status
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : uint32_t
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
-    /* It did what it should. */
+    /* The call succeeded. */
     MR_STATUS_OK = 0,
-    /* The system, or a source of the caller's, could not read. */
+    /* The system, or a source of the caller, could not read. */
     MR_STATUS_IO = 1,
     /* The bytes break the rules of the format. */
     MR_STATUS_MALFORMED = 2,
-    /* Valid, but from a newer writer, or of a newer header. */
+    /* The file is valid, but from a newer version; or a structure has members that this library does not
+       know. */
     MR_STATUS_UNSUPPORTED = 3,
-    /* More than the limits allow. */
+    /* A limit was exceeded. */
     MR_STATUS_LIMIT = 4,
-    /* The caller is wrong: a null pointer, a number of nothing, a buffer that is too small. */
+    /* A mistake of the caller: a null pointer, a number that does not exist, a buffer that is too small. */
     MR_STATUS_MISUSE = 5,
-    /* An error of this library, caught at its border. The object of the call can only be freed. */
+    /* An error of this library, caught at the interface. The object of the call can only be freed. */
     MR_STATUS_PANIC = 6,
 };
 #ifndef __cplusplus
@@ -68,7 +71,7 @@ typedef uint32_t mr_status;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-/* When the mesh of a node is shown. */
+/* The frames in which the mesh of a node is shown. */
 enum mr_visibility
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : uint32_t
@@ -86,17 +89,17 @@ typedef uint32_t mr_visibility;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-/* How the positions of a mesh are predicted. */
+/* The prediction of the positions of a mesh. */
 enum mr_method
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : uint32_t
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
-    /* They do not change. */
+    /* Positions do not change. */
     MR_METHOD_STATIC = 0,
     /* Any motion of fixed triangles. */
     MR_METHOD_SOFT = 1,
-    /* Parts move as they are. */
+    /* Parts move rigidly. */
     MR_METHOD_RIGID = 2,
     /* Points follow bones. */
     MR_METHOD_SKINNED = 3,
@@ -113,7 +116,7 @@ typedef uint32_t mr_method;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-/* How curves run between their points. */
+/* The interpolation of curves between their points. */
 enum mr_curve_basis
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : uint32_t
@@ -121,11 +124,11 @@ enum mr_curve_basis
  {
     /* There are no curves. */
     MR_CURVE_BASIS_NONE = 0,
-    /* By lines. */
+    /* Linear. */
     MR_CURVE_BASIS_LINEAR = 1,
     /* Cubic, Bézier. */
     MR_CURVE_BASIS_BEZIER = 2,
-    /* Cubic, B-splines. */
+    /* Cubic, B-spline. */
     MR_CURVE_BASIS_B_SPLINE = 3,
     /* Cubic, Catmull-Rom. */
     MR_CURVE_BASIS_CATMULL_ROM = 4,
@@ -138,17 +141,17 @@ typedef uint32_t mr_curve_basis;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-/* How curves end. */
+/* The ends of curves. */
 enum mr_curve_ends
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : uint32_t
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
-    /* Where their basis has them end. */
+    /* Where the basis ends them. */
     MR_CURVE_ENDS_OPEN = 0,
-    /* The last point is next to the first. */
+    /* The last point is joined to the first. */
     MR_CURVE_ENDS_CLOSED = 1,
-    /* At their first and last point. */
+    /* At the first and last point. */
     MR_CURVE_ENDS_PINNED = 2,
 };
 #ifndef __cplusplus
@@ -159,7 +162,7 @@ typedef uint32_t mr_curve_ends;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-/* A value of a vertex. In which formats each can be written, `mr_format` says. */
+/* A vertex attribute. `mr_format` lists the formats of each. */
 enum mr_channel
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : uint32_t
@@ -167,28 +170,29 @@ enum mr_channel
  {
     /* In object space. */
     MR_CHANNEL_POSITION = 0,
-    /* Of length 1. */
+    /* A unit vector. */
     MR_CHANNEL_NORMAL = 1,
-    /* xyz of length 1, w the sign of the bitangent cross(normal, tangent) · w. */
+    /* xyz is a unit vector; w is the sign of the bitangent: cross(normal, tangent) · w. */
     MR_CHANNEL_TANGENT = 2,
-    /* A quaternion that turns x to the tangent and z to the normal; the sign of w is the bitangent's. */
+    /* A quaternion that turns x to the tangent and z to the normal; the sign of its w is that of the
+       bitangent. */
     MR_CHANNEL_TANGENT_FRAME = 3,
-    /* Texture coordinates, of a set. */
+    /* Texture coordinates of a set. */
     MR_CHANNEL_UV = 4,
-    /* Colours, of a set. */
+    /* Colours of a set. */
     MR_CHANNEL_COLOUR = 5,
-    /* In object space, per second: as the source says of particles and of meshes whose triangles change,
-       else by the difference of the frames. */
+    /* In object space, per second. For particles and meshes whose triangles change, the source's velocities
+       if it has them; otherwise the difference of the frames. */
     MR_CHANNEL_VELOCITY = 6,
-    /* How wide particles or curves are: diameters. */
+    /* The width of particles or curves, as a diameter. */
     MR_CHANNEL_WIDTH = 7,
-    /* Numbers that somebody attached to particles or curves, one each, of a set. */
+    /* Custom values of particles or curves, of a set, with one component. */
     MR_CHANNEL_CUSTOM1 = 8,
-    /* Two each. */
+    /* Custom values with two components. */
     MR_CHANNEL_CUSTOM2 = 9,
-    /* Three each. */
+    /* Custom values with three components. */
     MR_CHANNEL_CUSTOM3 = 10,
-    /* Four each. */
+    /* Custom values with four components. */
     MR_CHANNEL_CUSTOM4 = 11,
 };
 #ifndef __cplusplus
@@ -199,21 +203,22 @@ typedef uint32_t mr_channel;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-/* The numbers that a value is written in, little-endian. Signed ones are ±127 and ±32,767 for ±1. */
+/* The number formats of attributes, little-endian. Signed integers are normalized: ±127 and ±32,767 stand
+   for ±1. */
 enum mr_format
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : uint32_t
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
-    /* Uvs. */
+    /* Uvs; custom values with two components. */
     MR_FORMAT_F32X2 = 0,
-    /* Positions, normals, velocities. */
+    /* Positions, normals, velocities; custom values with three components. */
     MR_FORMAT_F32X3 = 1,
-    /* Positions (w = 1), tangents, colours. */
+    /* Positions (w = 1), tangents, colours; custom values with four components. */
     MR_FORMAT_F32X4 = 2,
     /* Uvs. */
     MR_FORMAT_F16X2 = 3,
-    /* Velocities (w = 0). */
+    /* Velocities (w = 0); in a layout for `mr_gpu_plan_new` also positions (w = 1). */
     MR_FORMAT_F16X4 = 4,
     /* Colours. */
     MR_FORMAT_U8X4 = 5,
@@ -223,13 +228,13 @@ enum mr_format
     MR_FORMAT_U16X4 = 7,
     /* Normals, octahedral. */
     MR_FORMAT_I8X2 = 8,
-    /* Tangents, octahedral, then the sign and 0. */
+    /* Tangents: octahedral, then the sign and 0. */
     MR_FORMAT_I8X4 = 9,
     /* Normals, octahedral. */
     MR_FORMAT_I16X2 = 10,
-    /* Tangents, octahedral, then the sign and 0; tangent frames. */
+    /* Tangents: octahedral, then the sign and 0. Tangent frames. */
     MR_FORMAT_I16X4 = 11,
-    /* Widths; attached numbers, and those of 2, 3 and 4 as `MR_FORMAT_F32X2`, `X3`, `X4`. */
+    /* Widths; custom values with one component. */
     MR_FORMAT_F32 = 12,
 };
 #ifndef __cplusplus
@@ -240,17 +245,17 @@ typedef uint32_t mr_format;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-/* What an instance's clock does at the ends of its range. */
+/* The behaviour of an instance's clock at the ends of its range. */
 enum mr_repeat
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : uint32_t
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
-    /* Stays at the last frame. */
+    /* Stays at the last frame; played backwards, at the first. */
     MR_REPEAT_ONCE = 0,
-    /* Goes on at the other end. */
+    /* Continues at the other end. */
     MR_REPEAT_LOOP = 1,
-    /* As `MR_REPEAT_LOOP`, and the last frame leads to the first. */
+    /* As `MR_REPEAT_LOOP`, and the last frame is blended into the first. */
     MR_REPEAT_CYCLE = 2,
     /* Turns around at both ends. */
     MR_REPEAT_PING_PONG = 3,
@@ -263,45 +268,45 @@ typedef uint32_t mr_repeat;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-/* What an instance is told. Times are seconds of animation from the first frame. */
+/* The kinds of commands. Times are seconds of animation from the first frame. */
 enum mr_command_kind
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : uint32_t
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
-    /* Goes on, or starts; starts anew after the end. */
+    /* Starts or continues; starts again after the end. */
     MR_COMMAND_KIND_PLAY = 0,
-    /* Stays where it is, and keeps being shown. */
+    /* Stays at its position, and remains visible. */
     MR_COMMAND_KIND_PAUSE = 1,
-    /* Back to the start, not shown. */
+    /* Goes back to the start, and is hidden. */
     MR_COMMAND_KIND_STOP = 2,
-    /* Back to the start, playing or not as before. */
+    /* Goes back to the start, playing or not as before. */
     MR_COMMAND_KIND_RESET = 3,
     /* Jumps to the time `a`. */
     MR_COMMAND_KIND_GO_TO = 4,
     /* Jumps to the frame `number`. */
     MR_COMMAND_KIND_GO_TO_FRAME = 5,
-    /* `a` seconds of animation per second; negative backwards. */
+    /* Sets the rate to `a` seconds of animation per second; negative plays backwards. */
     MR_COMMAND_KIND_RATE = 6,
-    /* `number` is an `mr_repeat`. */
+    /* Sets the behaviour at the ends to `number`, an `mr_repeat`. */
     MR_COMMAND_KIND_REPEAT = 7,
     /* Plays only from the time `a` to the time `b`. */
     MR_COMMAND_KIND_RANGE = 8,
     /* Plays only from the frame `number` to the frame `last`, both included. */
     MR_COMMAND_KIND_FRAMES = 9,
-    /* Starts at the time `a`. */
+    /* Makes the time `a` the start. */
     MR_COMMAND_KIND_START_AT = 10,
-    /* `a` seconds pass before the position moves. */
+    /* Waits `a` seconds before the position moves. */
     MR_COMMAND_KIND_DELAY = 11,
-    /* `a` seconds must be there before playing starts. */
+    /* Waits until `a` seconds of animation are in memory before playing starts. */
     MR_COMMAND_KIND_PRE_ROLL = 12,
-    /* Streams from the time `a` on as well. */
+    /* Streams from the time `a` on as well, so that a later jump finds its frames. */
     MR_COMMAND_KIND_STREAM_AT = 13,
-    /* Streams where it plays. */
+    /* Streams at the position only. */
     MR_COMMAND_KIND_STREAM_HERE = 14,
-    /* Between two frames where `number` is not 0, as at first, else the earlier one. */
+    /* Interpolates between two frames if `number` is not 0 (the default); otherwise shows the earlier one. */
     MR_COMMAND_KIND_INTERPOLATE = 15,
-    /* Every second frame is left out where `number` is not 0. */
+    /* Leaves out every second frame if `number` is not 0. */
     MR_COMMAND_KIND_HALF_RATE = 16,
 };
 #ifndef __cplusplus
@@ -312,25 +317,25 @@ typedef uint32_t mr_command_kind;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-/* What happened to a file or an instance. */
+/* The kinds of events. */
 enum mr_event_kind
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : uint32_t
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
-    /* Nothing more happened. */
+    /* There is no further event. */
     MR_EVENT_KIND_NONE = 0,
     /* The file is open and can be played. */
     MR_EVENT_KIND_OPENED = 1,
     /* The file is open and has no frames, only clips. */
     MR_EVENT_KIND_NO_FRAMES = 2,
-    /* The file could not be opened; `status` says of which class that is. */
+    /* The file could not be opened; `status` is the class of the error. */
     MR_EVENT_KIND_OPEN_FAILED = 3,
-    /* Reads fail. Its instances keep what they show; it is tried again. */
+    /* Reads of the file fail. Its instances keep what they show; reads are retried. */
     MR_EVENT_KIND_READ_FAILED = 4,
-    /* Bytes of it are wrong. Frames that need them are not shown, others are. */
+    /* Bytes of the file are damaged. Frames that need them are not shown; others are. */
     MR_EVENT_KIND_DAMAGED = 5,
-    /* All that failed has been read. */
+    /* Everything that failed has been read. */
     MR_EVENT_KIND_RECOVERED = 6,
     /* The heap has no room for the instance. */
     MR_EVENT_KIND_REFUSED = 7,
@@ -345,17 +350,17 @@ typedef uint32_t mr_event_kind;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-/* What the numbers of a part attribute belong to. */
+/* The elements that the groups of a part attribute consist of. */
 enum mr_group_of
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : uint32_t
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
-    /* All of the mesh is group 0. */
+    /* The whole mesh is group 0. */
     MR_GROUP_OF_MESH = 0,
-    /* Each part has a group. */
+    /* Each part belongs to a group. */
     MR_GROUP_OF_PARTS = 1,
-    /* Each vertex has a group. */
+    /* Each vertex belongs to a group. */
     MR_GROUP_OF_VERTICES = 2,
 };
 #ifndef __cplusplus
@@ -366,17 +371,17 @@ typedef uint32_t mr_group_of;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-/* How a clip is kept. */
+/* The stored form of a clip. */
 enum mr_clip_codec
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : uint32_t
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
-    /* Segment by segment. */
+    /* Segments of samples, each decoded as a whole. */
     MR_CLIP_CODEC_SAMPLED = 0,
-    /* Keys and splines. */
+    /* Few keys, with splines between them. */
     MR_CLIP_CODEC_CURVE = 1,
-    /* Each sample by itself. */
+    /* Samples that can each be decoded by themselves. */
     MR_CLIP_CODEC_RANDOM_ACCESS = 2,
 };
 #ifndef __cplusplus
@@ -387,19 +392,19 @@ typedef uint32_t mr_clip_codec;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-/* How times between samples are taken. */
+/* The rounding of times between two samples. */
 enum mr_rounding
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : uint32_t
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
-    /* Interpolated. */
+    /* The samples are interpolated. */
     MR_ROUNDING_NONE = 0,
     /* The sample before. */
     MR_ROUNDING_FLOOR = 1,
     /* The sample after. */
     MR_ROUNDING_CEIL = 2,
-    /* The nearer one. */
+    /* The nearer sample. */
     MR_ROUNDING_NEAREST = 3,
 };
 #ifndef __cplusplus
@@ -410,7 +415,7 @@ typedef uint32_t mr_rounding;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-/* How an additive pose lies on a base. */
+/* The way in which an additive pose is applied to a base. */
 enum mr_additive
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : uint32_t
@@ -420,7 +425,7 @@ enum mr_additive
     MR_ADDITIVE_RELATIVE = 0,
     /* Rotations multiplied, translations added, scales multiplied. */
     MR_ADDITIVE_ADDITIVE0 = 1,
-    /* Rotations multiplied, translations added, scales multiplied by 1 + the additive one's. */
+    /* Rotations multiplied, translations added, scales multiplied by 1 + the additive scale. */
     MR_ADDITIVE_ADDITIVE1 = 2,
 };
 #ifndef __cplusplus
@@ -431,19 +436,19 @@ typedef uint32_t mr_additive;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-/* A pass of the shader, in the order in which they run. */
+/* The passes of the shader, in the order in which they run. */
 enum mr_gpu_pass
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : uint32_t
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
-    /* Points that bones move. */
+    /* Computes points that bones move. */
     MR_GPU_PASS_POINTS = 0,
-    /* Normals of groups. */
+    /* Computes the normals of groups. */
     MR_GPU_PASS_NORMALS = 1,
-    /* Tangents of classes. */
+    /* Computes the tangents of classes. */
     MR_GPU_PASS_TANGENTS = 2,
-    /* Vertices in the layout. */
+    /* Writes vertices in the layout. */
     MR_GPU_PASS_VERTICES = 3,
 };
 #ifndef __cplusplus
@@ -454,7 +459,7 @@ typedef uint32_t mr_gpu_pass;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-/* When a clip of a sequence starts. */
+/* The start of a clip of a sequence. */
 enum mr_start
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : uint32_t
@@ -464,7 +469,7 @@ enum mr_start
     MR_START_AT = 0,
     /* `start_seconds` after each end of the clip `start_number`. */
     MR_START_AFTER = 1,
-    /* When the signal `start_number` comes. */
+    /* At the signal `start_number`. */
     MR_START_ON = 2,
     /* Only as the end of another clip. */
     MR_START_NEVER = 3,
@@ -477,17 +482,17 @@ typedef uint32_t mr_start;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-/* How a signal ends a clip of a sequence. */
+/* The way in which a signal ends a clip of a sequence. */
 enum mr_leave
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : uint32_t
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
-    /* None does. */
+    /* No signal ends it. */
     MR_LEAVE_NEVER = 0,
-    /* `leave_signal` does, in the same moment. */
+    /* The signal `leave_signal` ends it at once. */
     MR_LEAVE_AT_ONCE = 1,
-    /* `leave_signal` does, when the play is over that is going on. */
+    /* The signal `leave_signal` ends it at the end of the current play. */
     MR_LEAVE_AT_SEAM = 2,
 };
 #ifndef __cplusplus
@@ -498,19 +503,19 @@ typedef uint32_t mr_leave;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-/* What stays of a clip of a sequence when it is over. */
+/* The mesh that is shown for a clip of a sequence after its end. */
 enum mr_end
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : uint32_t
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
-    /* Nothing, and its buffers are free. */
+    /* Nothing; its buffers are freed. */
     MR_END_NOTHING = 0,
     /* Its last frame, with all its buffers. */
     MR_END_HOLD = 1,
-    /* The static mesh `end_number`, by a number of the caller's. */
+    /* The static mesh `end_number`, a number of the caller's; its buffers are freed. */
     MR_END_MESH = 2,
-    /* The clip `end_number`, which starts in the same moment. */
+    /* The clip `end_number`, which starts at the same moment. */
     MR_END_CLIP = 3,
 };
 #ifndef __cplusplus
@@ -521,25 +526,25 @@ typedef uint32_t mr_end;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-/* What happened in a sequence. */
+/* The kinds of actions. */
 enum mr_action_kind
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : uint32_t
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
-    /* Nothing more. */
+    /* There is no further action. */
     MR_ACTION_KIND_NONE = 0,
     /* The static data and first frames of the clip will be needed. */
     MR_ACTION_KIND_STREAM = 1,
-    /* It begins to play. */
+    /* The clip begins to play. */
     MR_ACTION_KIND_START = 2,
-    /* It begins to play once more: `number` says which play this is, counted from 0. */
+    /* The clip begins to play again; `number` is the number of this play, counted from 0. */
     MR_ACTION_KIND_TURN = 3,
     /* The position passed the event `number`. */
     MR_ACTION_KIND_EVENT = 4,
-    /* It is over. */
+    /* The clip is over. */
     MR_ACTION_KIND_END = 5,
-    /* After a jump: it is as if it had never been. */
+    /* After a jump: the clip is as if it had never played. */
     MR_ACTION_KIND_REMOVE = 6,
 };
 #ifndef __cplusplus
@@ -550,19 +555,19 @@ typedef uint32_t mr_action_kind;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-/* The stage of its life that a clip of a sequence is in. */
+/* The playback state of a clip of a sequence. */
 enum mr_stage
 #if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
   : uint32_t
 #endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
  {
-    /* Not started yet, or taken back by a jump. */
+    /* Not started yet, or reset by a jump. */
     MR_STAGE_IDLE = 0,
-    /* Not started, but streaming already. */
+    /* Not started yet, but streaming. */
     MR_STAGE_STREAMING = 1,
-    /* It plays. */
+    /* Playing. */
     MR_STAGE_PLAYING = 2,
-    /* It is over. */
+    /* Over. */
     MR_STAGE_ENDED = 3,
 };
 #ifndef __cplusplus
@@ -573,410 +578,413 @@ typedef uint32_t mr_stage;
 #endif // __STDC_VERSION__ >= 202311L
 #endif // __cplusplus
 
-/* The cameras of a file. Several threads can use them at once; they live on without the file. */
+/* The cameras of a file. Several threads can use them at once; they remain valid after the reel is freed. */
 typedef struct mr_cameras mr_cameras;
 
-/* The clips, skeletons and rigs of a file. Several threads can use them at once; what is made of them lives
-   on without them. */
+/* The clips, skeletons and rigs of a file. Several threads can use them at once. Cursors created from them
+   remain valid after they are freed. */
 typedef struct mr_clips mr_clips;
 
-/* A place in a clip, with the memory that playing it needs. One thread at a time uses it; it keeps its clip
-   alive. */
+/* A decoder of poses of one clip, with all the memory that it needs. One thread at a time uses it; it keeps
+   its clip alive. */
 typedef struct mr_cursor mr_cursor;
 
-/* Decodes frames of one file in any order, into memory that it allocated once. One thread at a time uses it
-   and its frame. */
+/* Decodes frames of one file in any order, into memory that is allocated once. One thread at a time uses the
+   decoder and its frame. */
 typedef struct mr_decoder mr_decoder;
 
-/* What is shown at a moment. One of a player is the caller's own, can be kept over ticks, sent to other
-   threads and used by several at once, and holds its memory until `mr_frame_free`; one of a decoder is lent
-   by it. */
+/* A moment of a file as it is shown: one frame, or two with a blend weight. A frame from a player belongs to
+   the caller: it can be kept over ticks and used by several threads at once, and holds its memory until
+   `mr_frame_free`. A frame from a decoder belongs to the decoder. */
 typedef struct mr_frame mr_frame;
 
-/* What a card has to do for a file. One thread at a time uses it. */
+/* A plan: the buffers, shaders and dispatches of a file on a graphics card. One thread at a time uses it. */
 typedef struct mr_gpu_plan mr_gpu_plan;
 
-/* Which frame lies in which slot of the ring. */
+/* A ring of slots: the assignment of frames to slots. */
 typedef struct mr_gpu_ring mr_gpu_ring;
 
-/* A job of a player, to be run once by the caller's threads. */
+/* A job of a player, to be run once on one of the caller's threads. */
 typedef struct mr_job mr_job;
 
-/* The part attributes of what a node shows. Several threads can use them at once. */
+/* The part attributes of a node's mesh. Several threads can use them at once. */
 typedef struct mr_part_attributes mr_part_attributes;
 
-/* Plays any number of files in a heap of fixed size. One thread at a time uses it; the frames that it gives
-   can be used by others. */
+/* Plays any number of files in a heap of fixed size. One thread at a time uses it; the frames that it
+   returns may be used by other threads. */
 typedef struct mr_player mr_player;
 
-/* A read of a player that a source has begun, to be completed once. */
+/* A read that a source has started for a player, to be completed once. */
 typedef struct mr_read mr_read;
 
-/* An open file. Several threads can use it at once; what is made of it lives on without it. */
+/* An open file. Several threads can use it at once. Objects created from it remain valid after it is freed. */
 typedef struct mr_reel mr_reel;
 
-/* A sequence of clips: a state machine that knows no files. One thread at a time uses it. */
+/* A sequence of clips: a state machine that does not read files. One thread at a time uses it. */
 typedef struct mr_sequencer mr_sequencer;
 
-/* A camera. Where it is in a frame, its node says: it looks along −z, with y upwards. */
+/* Properties of a camera. The camera has the transform of its node, and looks along −z, with y up. */
 typedef struct mr_camera_info {
-    /* Bytes of this structure. */
+    /* The size of this structure in bytes. */
     size_t size;
-    /* The node that it stands at. */
+    /* The number of its node. */
     uint32_t node;
-    /* 1 where anything of the lens changes. */
+    /* 1 if any value of the lens is animated. */
     uint32_t animated;
 } mr_camera_info;
 
-/* A moment: two frames, and how far from the first to the second, 0 to below 1. */
+/* A time between two frames. `blend` is the weight of the second frame, 0 to below 1. */
 typedef struct mr_pair {
     uint32_t first;
     uint32_t second;
     float blend;
 } mr_pair;
 
-/* What a lens says at a moment. */
+/* The values of a lens at a time. */
 typedef struct mr_lens {
-    /* Bytes of this structure. */
+    /* The size of this structure in bytes. */
     size_t size;
-    /* Millimetres. */
+    /* Focal length in millimetres. */
     float focal_length;
-    /* Width and height of the picture plane, millimetres; of an orthographic camera the size of what is
-       seen, in tenths of the file's unit. */
+    /* Width and height of the picture plane in millimetres; for an orthographic camera the size of the
+       visible area, in tenths of the file's unit. */
     float aperture[2];
-    /* Where its middle is beside the axis, millimetres. */
+    /* Offset of the picture's centre from the optical axis in millimetres. */
     float aperture_offset[2];
-    /* How much wider a lens that squeezes shows the picture; 1 for none. */
+    /* The factor by which an anamorphic lens widens the picture; 1 for none. */
     float squeeze;
-    /* How much more is drawn on the left, right, top and bottom, as parts of the picture. */
+    /* The additional area on the left, right, top and bottom, as fractions of the picture. */
     float overscan[4];
-    /* Focal length over the diameter of the opening; 0: all is sharp. */
+    /* Focal length over the diameter of the aperture; 0 if everything is in focus. */
     float f_stop;
-    /* Where all is sharp, in the file's unit. */
+    /* The distance that is in focus, in the file's unit. */
     float focus_distance;
-    /* When the shutter opens and closes, seconds from the frame's time. */
+    /* Opening and closing of the shutter, in seconds from the frame's time. */
     float shutter[2];
-    /* The nearest and the farthest distance that is drawn, in the file's unit. */
+    /* The near and far clipping distances, in the file's unit. */
     float clipping[2];
-    /* 1 without perspective. */
+    /* 1 for an orthographic camera. */
     uint32_t orthographic;
-    /* The angle of view upwards, radians; 0 where it is orthographic. */
+    /* The vertical angle of view in radians; 0 for an orthographic camera. */
     float vertical_angle;
 } mr_lens;
 
-/* How many there are. */
+/* The numbers of clips, skeletons and rigs. */
 typedef struct mr_clips_info {
-    /* Bytes of this structure. */
+    /* The size of this structure in bytes. */
     size_t size;
     uint32_t clips;
     uint32_t skeletons;
     uint32_t rigs;
 } mr_clips_info;
 
-/* A clip. */
+/* Properties of a clip. */
 typedef struct mr_clip_info {
-    /* Bytes of this structure. */
+    /* The size of this structure in bytes. */
     size_t size;
     /* Samples per second. */
     double fps;
     /* Seconds from the first to the last sample. */
     double duration;
-    /* Time of the first sample in the source, in seconds; all times of a clip count from it. */
+    /* The time of the first sample in the source, in seconds. All other times of a clip count from it. */
     double start;
-    /* Promised: the largest distance of any point of any joint from the source's, in its units. */
+    /* The tolerance: the largest distance of any point of any joint from that of the source, in the source's
+       unit. */
     double tolerance;
-    /* Bytes that it takes in the file. */
+    /* The bytes that it takes in the file. */
     uint64_t file_bytes;
-    /* Number of its skeleton. */
+    /* The number of its skeleton. */
     uint32_t skeleton;
-    /* Joints: the length of a pose. */
+    /* The number of joints: the length of a pose. */
     uint32_t joints;
-    /* Samples, at least 1. */
+    /* The number of samples, at least 1. */
     uint32_t samples;
-    /* Layers of joints; 0 where it is in one piece. */
+    /* The number of layers of joints; 0 if the clip is not divided. */
     uint32_t layers;
-    /* Scalar tracks. */
+    /* The number of scalar tracks. */
     uint32_t scalars;
-    /* Markers. */
+    /* The number of markers. */
     uint32_t markers;
     /* An `mr_clip_codec`. */
     uint32_t codec;
 } mr_clip_info;
 
-/* Rotation x y z w, of length 1, translation and scale: point to rotation · (scale ∘ point) + translation. */
+/* A transform: a rotation (unit quaternion x y z w), a translation and a scale. It maps a point to rotation
+   · (scale ∘ point) + translation. */
 typedef struct mr_transform {
     float rotation[4];
     float translation[3];
     float scale[3];
 } mr_transform;
 
-/* What is asked of a clip. */
+/* A request for a pose: a time, and its treatment between samples and beyond the ends. */
 typedef struct mr_query {
     /* Seconds after the first sample. */
     double seconds;
-    /* 0: beyond its ends the first or last sample stands; else it starts over. */
+    /* 0: times beyond the ends are clamped to the first or last sample; otherwise the clip repeats. */
     uint32_t wraps;
     /* An `mr_rounding`. */
     uint32_t rounding;
 } mr_query;
 
-/* A step in time, seconds after the first sample; `to` may be the smaller. */
+/* A step in time, in seconds after the first sample; `to` may be smaller than `from`. */
 typedef struct mr_step {
     double from;
     double to;
-    /* 0: it ends at the clip's ends; else that starts over, any number of times. */
+    /* 0: the step ends at the clip's ends; otherwise the clip repeats, any number of times. */
     uint32_t wraps;
-    /* 0. */
+    /* Reserved: 0. */
     uint32_t reserved;
 } mr_step;
 
 /* A marker that a step passes. */
 typedef struct mr_passed {
-    /* When, on the axis of the step. */
+    /* The time at which it is passed, on the axis of the step. */
     double seconds;
-    /* Its number in the clip. */
+    /* The number of the marker in the clip. */
     uint32_t marker;
-    /* 0. */
+    /* Reserved: 0. */
     uint32_t reserved;
 } mr_passed;
 
-/* Something that happened; each is told once. */
+/* An event; each is reported once. */
 typedef struct mr_event {
-    /* Bytes of this structure. */
+    /* The size of this structure in bytes. */
     size_t size;
     /* The file, or 0. */
     uint64_t file;
     /* The instance, or 0. */
     uint64_t instance;
-    /* Bytes of the heap that a refused instance needs. */
+    /* The bytes of the heap that a refused instance needs. */
     uint64_t needed;
-    /* Bytes of the heap that were left for it. */
+    /* The bytes of the heap that were left for it. */
     uint64_t left;
     /* An `mr_event_kind`. */
     uint32_t kind;
-    /* The class of the error, an `mr_status`, or `MR_STATUS_OK`. */
+    /* The class of the error, an `mr_status`; `MR_STATUS_OK` if there is none. */
     uint32_t status;
-    /* What is wrong, in UTF-8, with a zero at its end; cut where it is longer. */
+    /* The error message in UTF-8, ending with a zero; cut if it is longer. */
     char text[256];
 } mr_event;
 
-/* A player as a whole. */
+/* Counters of a player. */
 typedef struct mr_statistics {
-    /* Bytes of this structure. */
+    /* The size of this structure in bytes. */
     size_t size;
-    /* Ticks so far. */
+    /* The number of ticks so far. */
     uint64_t ticks;
-    /* Bytes of the heap. */
+    /* The bytes of the heap. */
     uint64_t heap_bytes;
-    /* Bytes of it that are not free. */
+    /* The bytes of the heap that are not free. */
     uint64_t heap_used;
-    /* Bytes of it that are wanted or in use. */
+    /* The bytes of the heap that are wanted or in use. */
     uint64_t heap_held;
-    /* Most bytes of it that were not free at once. */
+    /* The largest number of bytes of the heap that were not free at once. */
     uint64_t heap_peak;
-    /* Seconds that threads have spent decoding, together. */
+    /* Seconds that all threads together have spent decoding. */
     double decode_seconds;
-    /* Instances that there are. */
+    /* The number of instances. */
     uint32_t instances;
-    /* Instances for which the heap has no room. */
+    /* The number of instances for which the heap has no room. */
     uint32_t refused;
-    /* Reads and units in flight. */
+    /* The number of reads and units in flight. */
     uint32_t in_flight;
-    /* Open files. */
+    /* The number of open files. */
     uint32_t streams;
-    /* Ticks of instances without the frame that should have been shown, of all open files. */
+    /* Ticks of instances without the frame that should have been shown, summed over all open files. */
     uint64_t missed;
-    /* Bytes asked of the disk, for all open files. */
+    /* Bytes requested from storage, for all open files. */
     uint64_t bytes_read;
-    /* Frames decoded, of all open files. */
+    /* The number of decoded frames of all open files. */
     uint64_t frames_decoded;
-    /* Reads that failed, of all open files. */
+    /* The number of failed reads of all open files. */
     uint64_t read_errors;
-    /* Units with wrong bytes, of all open files. */
+    /* The number of units with damaged bytes, of all open files. */
     uint64_t damaged;
 } mr_statistics;
 
-/* A moment of a file. */
+/* Properties of a frame. */
 typedef struct mr_frame_info {
-    /* Bytes of this structure. */
+    /* The size of this structure in bytes. */
     size_t size;
-    /* The file, of a player's frame: with the number of a frame the key of what was made of it. Else 0. */
+    /* The file that a player's frame belongs to: together with a frame number, a key for data that the
+       caller derives from it. 0 for a decoder's frame. */
     uint64_t file;
-    /* Frame at blend 0. */
+    /* The frame at blend 0. */
     uint32_t first;
-    /* Frame at blend 1. */
+    /* The frame at blend 1. */
     uint32_t second;
-    /* How far from the first to the second, 0 to below 1. */
+    /* The weight of the second frame, 0 to below 1. */
     float blend;
-    /* 1: this is not what should be shown, which is not there yet, but what was shown last. */
+    /* 1 if the frame that should be shown is not in memory yet, so that this is the last one that was shown. */
     uint32_t late;
-    /* Number of nodes. */
+    /* The number of nodes. */
     uint32_t nodes;
-    /* World bounds of all that is shown: min xyz, max xyz; min above max where that is nothing. */
+    /* World bounds of everything shown: min xyz, max xyz; min is larger than max if nothing is shown. */
     float bounds[6];
 } mr_frame_info;
 
-/* The mesh of a node at a moment. */
+/* Properties of the mesh of a node in a frame. */
 typedef struct mr_mesh_state {
-    /* Bytes of this structure. */
+    /* The size of this structure in bytes. */
     size_t size;
-    /* Its number in the file. */
+    /* The number of the mesh in the file. */
     uint32_t mesh;
-    /* Vertices at this moment. */
+    /* The number of vertices in this frame. */
     uint32_t vertices;
-    /* Indices at this moment, three per triangle. */
+    /* The number of indices in this frame, three per triangle. */
     uint32_t indices;
-    /* Materials, each a range of the indices. */
+    /* The number of materials; each is a range of the indices. */
     uint32_t materials;
-    /* Levels of detail, the mesh itself being one. */
+    /* The number of LOD levels, including the mesh itself. */
     uint32_t lods;
-    /* 1: triangles and number of vertices change with the frames. */
+    /* 1 if triangles and the number of vertices change from frame to frame. */
     uint32_t fluid;
-    /* The frames that it is between; the first twice where that is all that is shown. */
+    /* The two frames that the mesh is blended from; the first one twice if only that one is shown. */
     uint32_t frames[2];
-    /* How far from the first to the second. */
+    /* The weight of the second frame. */
     float blend;
-    /* 1: it has normals that change; 2: normals that do not; 0: none. The same of tangents, uvs and colours
-       of set 0. */
+    /* 0: the mesh has no normals; 1: normals that change; 2: normals that do not. `tangents`, `uvs` and
+       `colours` (both of set 0) have the same values. */
     uint32_t normals;
-    /* As of normals. */
+    /* As `normals`. */
     uint32_t tangents;
-    /* As of normals. */
+    /* As `normals`. */
     uint32_t uvs;
-    /* As of normals. */
+    /* As `normals`. */
     uint32_t colours;
-    /* 1: positions change. */
+    /* 1 if positions change. */
     uint32_t moves;
-    /* Object bounds over all frames, in which positions of `MR_FORMAT_U16X4` are measured: min xyz, max xyz. */
+    /* Object bounds over all frames, min xyz and max xyz: the range of positions in `MR_FORMAT_U16X4`. */
     float bounds[6];
-    /* Smallest u and v of set 0 and the sizes of their ranges, in which uvs of `MR_FORMAT_U16X2` are
-       measured; zeros where there is none. */
+    /* The smallest u and v of set 0, and the sizes of their ranges: the range of uvs in `MR_FORMAT_U16X2`.
+       Zeros if there is no such range. */
     float uv_range[4];
 } mr_mesh_state;
 
-/* One value of a vertex. */
+/* An attribute of a vertex layout. */
 typedef struct mr_attribute {
     /* An `mr_channel`. */
     uint32_t channel;
-    /* Number of the set of uvs, colours or attached numbers; else 0. */
+    /* The number of the set of uvs, colours or custom values; otherwise 0. */
     uint32_t set;
     /* An `mr_format`. */
     uint32_t format;
-    /* Bytes from the start of the vertex. */
+    /* The offset in bytes from the start of the vertex. */
     uint32_t offset;
 } mr_attribute;
 
-/* A vertex of the caller's. */
+/* The layout of a vertex in the caller's buffer. */
 typedef struct mr_vertex_layout {
-    /* What a vertex has; what it has besides stays as it is. */
+    /* The attributes. Other bytes of a vertex are not changed. */
     const struct mr_attribute *attributes;
-    /* Number of attributes, at most 32. */
+    /* The number of attributes, at most 32. */
     size_t count;
-    /* Bytes from a vertex to the next. */
+    /* Bytes from one vertex to the next. */
     size_t stride;
 } mr_vertex_layout;
 
-/* A range of a list of indices. */
+/* A range of indices, frames or words. */
 typedef struct mr_range {
-    /* The first index. */
+    /* The number of the first one. */
     uint32_t first;
-    /* How many: three per triangle. */
+    /* The count; three indices per triangle. */
     uint32_t count;
 } mr_range;
 
-/* A level of detail. */
+/* Properties of an LOD level. */
 typedef struct mr_lod_info {
-    /* Bytes of this structure. */
+    /* The size of this structure in bytes. */
     size_t size;
-    /* Its indices, three per triangle. */
+    /* The number of indices, three per triangle. */
     uint32_t indices;
-    /* Largest distance between level and mesh in any frame, in object units; 0 of the mesh itself. */
+    /* The largest distance between the level and the mesh in any frame, in object units; 0 for level 0. */
     float error;
-    /* Vertices that `mr_frame_lod_becomes` has: all, or 0 of the mesh itself. */
+    /* The number of vertices that `mr_frame_lod_becomes` writes: all vertices, or 0 for level 0. */
     uint32_t becomes;
 } mr_lod_info;
 
-/* Settings of a plan. All 0: the defaults. */
+/* Options of a plan. With all 0: the defaults. */
 typedef struct mr_gpu_options {
-    /* Bytes of this structure. */
+    /* The size of this structure in bytes. */
     size_t size;
-    /* Bytes of the largest buffer that can be bound; 0: 128 MiB, WebGPU's default limit. */
+    /* Bytes of the largest buffer that can be bound. 0: 128 MiB, WebGPU's default limit. */
     uint64_t most;
-    /* Moments whose vertices are kept: 1, or 2 for motion vectors; 0: 1. */
+    /* The number of moments whose vertices are kept: 1, or 2 for motion vectors. 0: 1. */
     uint32_t moments;
-    /* Invocations of a workgroup, a power of two of at most 1024; 0: 256. */
+    /* Invocations per workgroup, a power of two of at most 1024. 0: 256. */
     uint32_t group;
 } mr_gpu_options;
 
-/* A plan as a whole. A word has four bytes. */
+/* Properties of a plan. A word has four bytes. */
 typedef struct mr_gpu_info {
-    /* Bytes of this structure. */
+    /* The size of this structure in bytes. */
     size_t size;
-    /* Bytes on the card once a file: fixed words, and what lies between passes. */
+    /* Bytes on the card per file: fixed words, and scratch between passes. */
     uint64_t fixed_bytes;
-    /* Bytes of the vertices of all meshes, of one moment. */
+    /* Bytes of the vertices of all meshes at one moment. */
     uint64_t vertex_bytes;
-    /* Words of a slot of the ring: a frame of all meshes. */
+    /* Words of a slot of the ring, which holds one frame of all meshes. */
     uint32_t slot_words;
-    /* Words behind all slots of the ring, of meshes of which nothing is animated. */
+    /* Words of the meshes without animation, which lie behind all slots of the ring. */
     uint32_t still_words;
-    /* Meshes. */
+    /* The number of meshes. */
     uint32_t meshes;
-    /* Batches of meshes that share buffers. */
+    /* The number of batches: groups of meshes that share buffers. */
     uint32_t batches;
     /* Bytes of the parameters of a mesh. */
     uint32_t params_bytes;
-    /* Invocations of a workgroup. */
+    /* Invocations per workgroup. */
     uint32_t group;
 } mr_gpu_info;
 
-/* Where a mesh lies in the buffers. Places and sizes are in words. */
+/* The location of a mesh in the buffers. Offsets and sizes are in words. */
 typedef struct mr_gpu_mesh {
-    /* Bytes of this structure. */
+    /* The size of this structure in bytes. */
     size_t size;
-    /* Its batch. */
+    /* The number of its batch. */
     uint32_t batch;
-    /* The first of its vertices in the batch's buffer. */
+    /* The offset of its vertices in the batch's buffer. */
     uint32_t vertices;
-    /* Its place in a slot, or behind all slots. */
+    /* Its offset in a slot or, for a mesh without animation, in the words behind all slots. */
     uint32_t slot;
-    /* Words of that. */
+    /* The number of words there. */
     uint32_t slot_words;
-    /* 1: nothing of it is animated, so it lies behind all slots. */
+    /* 1 if nothing of it is animated, so that it lies behind all slots. */
     uint32_t still;
-    /* A bit for each `mr_gpu_pass` that it needs. */
+    /* The passes that it needs: one bit for each `mr_gpu_pass`. */
     uint32_t passes;
 } mr_gpu_mesh;
 
-/* Words of the buffers of a batch. */
+/* Sizes of the buffers of a batch, in words. */
 typedef struct mr_gpu_batch {
-    /* Bytes of this structure. */
+    /* The size of this structure in bytes. */
     size_t size;
     /* Fixed words (`mr_gpu_plan_fixed`). */
     uint64_t fixed_words;
-    /* Words between the passes. */
+    /* Scratch words between the passes. */
     uint64_t scratch_words;
     /* Words of the vertices of one moment. */
     uint64_t vertex_words;
 } mr_gpu_batch;
 
-/* A constant that a pipeline is made with (an override of the shader). */
+/* A constant of a pipeline (an override of the shader). */
 typedef struct mr_gpu_constant {
-    /* Its name, with a zero at its end. */
+    /* The name, ending with a zero. */
     char name[24];
-    /* Its value. */
+    /* The value. */
     double value;
 } mr_gpu_constant;
 
-/* Where the frames of a moment lie in the ring. */
+/* The location of a moment's frames in the ring, and of its vertices. */
 typedef struct mr_gpu_moment {
-    /* Number of the slot of the first frame. */
+    /* The slot of the first frame. */
     uint32_t first;
-    /* Number of the slot of the second frame. */
+    /* The slot of the second frame. */
     uint32_t second;
-    /* Slots of the ring. */
+    /* The number of slots of the ring. */
     uint32_t slots;
-    /* The word at which the vertices of this moment begin in the buffers of batches. */
+    /* The offset in words of this moment's vertices in the buffers of batches. */
     uint32_t vertices;
 } mr_gpu_moment;
 
@@ -984,378 +992,386 @@ typedef struct mr_gpu_moment {
 typedef struct mr_gpu_dispatch {
     /* An `mr_gpu_pass`. */
     uint32_t pass;
-    /* Its batch. */
+    /* The number of the batch. */
     uint32_t batch;
-    /* One of the meshes: which pipeline it is. */
+    /* One of the meshes, which tells the pipeline. */
     uint32_t mesh;
-    /* The first of its workgroups in `mr_gpu_plan_work`, from which on that is bound. */
+    /* The first of its workgroups in `mr_gpu_plan_work`; bind that list from there on. */
     uint32_t first;
-    /* Workgroups in x and y. */
+    /* The number of workgroups in x and y. */
     uint32_t groups[2];
 } mr_gpu_dispatch;
 
-/* The number of the slot in which a frame lies or is to be put. */
+/* The slot of a frame in a ring. */
 typedef struct mr_gpu_place {
-    /* Number of the slot, or `MR_NONE` where all hold what is shown now. */
+    /* The number of the slot, or `MR_NONE` if all slots hold frames of the current moment. */
     uint32_t slot;
-    /* 1: it is to be put there, what was there is gone. */
+    /* 1 if the frame must be written to the slot, whose former content is gone. */
     uint32_t is_new;
 } mr_gpu_place;
 
-/* Distances at which levels of detail end. */
+/* The distances at which LOD levels end. */
 typedef struct mr_lod_distances {
-    /* Where level i ends, ascending; infinite for levels without an end. */
+    /* The distance at which level i ends, ascending; infinite for levels without an end. */
     float ends[7];
-    /* The part of a distance by which one must come back nearer, so that nothing flickers: 0.05. */
+    /* The hysteresis as a fraction of each distance, which keeps levels from flickering. Default 0.05. */
     float margin;
 } mr_lod_distances;
 
-/* A part attribute. */
+/* Properties of a part attribute. */
 typedef struct mr_part_attribute_info {
-    /* Bytes of this structure. */
+    /* The size of this structure in bytes. */
     size_t size;
-    /* Numbers of a group, 1 to 4. */
+    /* The number of values per group, 1 to 4. */
     uint32_t components;
-    /* Groups that have numbers of their own. */
+    /* The number of groups with values of their own. */
     uint32_t groups;
-    /* What has a group: an `mr_group_of`. */
+    /* The elements that belong to groups: an `mr_group_of`. */
     uint32_t of;
-    /* How many of these there are. */
+    /* The number of these elements. */
     uint32_t members;
 } mr_part_attribute_info;
 
-/* What a file may make the library allocate. `mr_limits_init` writes the defaults, which any sane asset
-   keeps. */
+/* Limits on the memory that a file may make the library allocate. `mr_limits_init` writes the defaults,
+   which fit every reasonable asset. */
 typedef struct mr_limits {
-    /* Bytes of this structure. */
+    /* The size of this structure in bytes. */
     size_t size;
-    /* Bytes of one chunk, in the file and decompressed. */
+    /* The largest chunk in bytes, in the file and decompressed. */
     uint64_t max_chunk;
-    /* Frames of a file. */
+    /* The largest number of frames of a file. */
     uint64_t max_frames;
-    /* Chunks of a file. */
+    /* The largest number of chunks of a file. */
     uint64_t max_chunks;
-    /* Vertices of all meshes together. */
+    /* The largest number of vertices of all meshes together. */
     uint64_t max_vertices;
-    /* Nodes and meshes together. */
+    /* The largest number of nodes and meshes together. */
     uint64_t max_objects;
-    /* Bytes that an open file may take with its static data and one decoder. */
+    /* The most bytes that an open file may take, with its static data and one decoder. */
     uint64_t max_memory;
     /* 0: animated normals, tangents, uvs and colours of meshes of fixed topology are neither decoded nor
-       held. */
+       kept in memory. */
     uint32_t attributes;
-    /* 0: points that bones move are not put where they are, for those who do that on a graphics card:
-       positions, normals and tangents of such meshes cannot be written. */
+    /* 0: points moved by bones are not computed, for callers that do so on a graphics card. Positions,
+       normals and tangents of such meshes then cannot be written. */
     uint32_t poses;
 } mr_limits;
 
-/* The caller's threads, which decode instead of the player's. */
+/* The caller's threads, which decode instead of the player's own. */
 typedef struct mr_jobs {
-    /* Bytes of this structure. */
+    /* The size of this structure in bytes. */
     size_t size;
     /* The first argument of the functions. */
     void *user;
-    /* Runs `mr_job_run(job)` soon, on any thread. Called from the tick and from running jobs; must neither
-       wait nor throw. Each job must be run or dropped once. */
+    /* Has `mr_job_run(job)` called soon, on any thread. Called from the tick and from running jobs; must
+       neither block nor throw. Each job must be run or dropped exactly once. */
     void (*start)(void *user, struct mr_job *job);
-    /* Called once, when `start` is not going to be called any more; may be null. Jobs may still be there. */
+    /* Called once, after the last call of `start`; may be null. Jobs that were started before may still
+       exist. */
     void (*release)(void *user);
-    /* Most jobs that run at the same time, 1 to 1024. */
+    /* The largest number of jobs that run at the same time, 1 to 1024. */
     uint32_t threads;
 } mr_jobs;
 
-/* Where the heap of a player comes from. It is asked for once, when the player is made, and given back when
-   the player and all frames that it lent are gone, on whichever thread that is. */
+/* The source of the memory for a player's heap. `allocate` is called once, when the player is created;
+   `release` when the player and all frames that it returned are gone, on any thread. */
 typedef struct mr_allocator {
-    /* Bytes of this structure. */
+    /* The size of this structure in bytes. */
     size_t size;
     /* The first argument of the functions. */
     void *user;
-    /* So many bytes at a multiple of `alignment`, a power of two, of any content; null where there are none. */
+    /* Allocates `bytes` bytes aligned to `alignment`, a power of two, with any content. Returns null if
+       there is no memory. */
     void *(*allocate)(void *user, size_t bytes, size_t alignment);
-    /* Takes them back. */
+    /* Frees that memory; `bytes` is its size. */
     void (*release)(void *user, void *memory, size_t bytes);
 } mr_allocator;
 
-/* Settings of a player. `mr_player_options_init` writes the defaults. */
+/* Options of a player. `mr_player_options_init` writes the defaults. */
 typedef struct mr_player_options {
-    /* Bytes of this structure. */
+    /* The size of this structure in bytes. */
     size_t size;
-    /* Bytes of the heap, in which everything of size lies that is read and decoded: 128 MiB. */
+    /* Bytes of the heap, which holds all large data that is read and decoded. Default 128 MiB. */
     uint64_t heap;
-    /* Files whose frames, decoded, take no more bytes than this are decoded once and kept: 16 MiB. */
+    /* Files whose decoded frames take at most this many bytes are decoded once and kept. Default 16 MiB. */
     uint64_t resident;
-    /* Bytes that one read has, if as much is wanted: 1 MiB. */
+    /* Bytes of one read, if that much is wanted. Default 1 MiB. */
     uint64_t read_size;
-    /* Bytes beside the heap that a file may take; 0: four times the heap and 16 MiB. */
+    /* Bytes besides the heap that a file may take. 0, the default: four times the heap plus 16 MiB. */
     uint64_t file_memory;
-    /* Limits of the files that are opened; null: the defaults. Read when the player is made. */
+    /* The limits of the files that are opened; null: the defaults. Read when the player is created. */
     const struct mr_limits *limits;
-    /* The caller's threads for jobs; null: the player's own. Read when the player is made. */
+    /* The caller's threads for jobs; null: the player's own. Read when the player is created. */
     const struct mr_jobs *jobs;
-    /* Where the heap comes from; null: the system. Read when the player is made. */
+    /* The source of the heap's memory; null: the system. Read when the player is created. */
     const struct mr_allocator *allocator;
-    /* Threads that decode; 0: the tick does it, and opens files. As many as there are cores, less one. */
+    /* The number of threads that decode. With 0 the tick decodes and opens files. Default: the number of
+       cores less one. */
     uint32_t threads;
-    /* Threads that read files; 0: the tick does it. 2. */
+    /* The number of threads that read files. With 0 the tick reads. Default 2. */
     uint32_t read_threads;
-    /* Seconds before they are shown that frames are decoded: 0.4. */
+    /* Seconds that frames are decoded before they are shown. Default 0.4. */
     float decode_ahead;
-    /* A read is issued as soon as something is missing so many seconds ahead: 1. */
+    /* A read is issued as soon as something is missing within this many seconds ahead. Default 1. */
     float least_read_ahead;
-    /* Seconds ahead for which reads are made at most: 4. */
+    /* The most seconds ahead for which a read fetches data. Default 4. */
     float most_read_ahead;
-    /* Seconds without a visible instance after which a file's static data is given up too: 5. */
+    /* Seconds without a visible instance after which a file's static data is released as well. Default 5. */
     float unload_after;
 } mr_player_options;
 
-/* Bytes of a file that the caller reads, from a pack file, a network, an engine's file system.
+/* A file that the caller reads, for instance from a pack file, a network, or an engine's file system.
 
    The functions are called from threads of the library, several at once, until `release` has been called.
    They must not throw, and must not call functions of the object that they read for. */
 typedef struct mr_source {
-    /* Bytes of this structure. */
+    /* The size of this structure in bytes. */
     size_t size;
     /* The first argument of the functions. */
     void *user;
-    /* Length of the file in bytes. It does not change. */
+    /* The length of the file in bytes. It must not change. */
     uint64_t bytes;
-    /* Fills `count` bytes from `offset` on and gives 0; anything else is a number for the message of the
-       error, which is of class `MR_STATUS_IO`. May wait. A reel needs it; a player can have `start` instead. */
+    /* Fills `out` with `count` bytes from `offset` on, and returns 0. Any other result is an error of class
+       `MR_STATUS_IO`; its number appears in the message. May block. Required for a reel; a player accepts
+       `start` instead. */
     int32_t (*read)(void *user, uint64_t offset, void *out, size_t count);
-    /* Begins to read and gives back at once, for players only: `mr_read_get` says what, `mr_read_complete`
-       ends it, on any thread, within this call as well. Called from the tick. Every read must be completed
-       once. */
+    /* Starts a read and returns without waiting; for players only. `mr_read_get` describes the read,
+       `mr_read_complete` ends it, on any thread, also within this call. Called from the tick. Every read
+       must be completed exactly once. */
     void (*start)(void *user, struct mr_read *read);
-    /* The result of a read that was begun is no longer wanted; it must be completed all the same, in any
-       way. May be null. */
+    /* Says that the result of a started read is no longer needed. The read must still be completed, with any
+       result. May be null. */
     void (*cancel)(void *user, uint64_t token);
-    /* Called once, when nothing is going to call the others: with the last object that reads from it, or
-       before the function that was given the source returns, where that fails (not where it could not read
-       this structure). May be null. */
+    /* Called once, after the last call of the other functions: when the last object that reads from the
+       source is gone, or, if the function that was given the source fails, before it returns (but not if it
+       could not read this structure). May be null. */
     void (*release)(void *user);
 } mr_source;
 
-/* A command; what its kind does not name is not looked at. */
+/* A command; members that its kind does not mention are ignored. */
 typedef struct mr_command {
     /* An `mr_command_kind`. */
     uint32_t kind;
     uint32_t number;
     uint32_t last;
-    /* 0. */
+    /* Reserved: 0. */
     uint32_t reserved;
     double a;
     double b;
 } mr_command;
 
-/* The clock of an instance. */
+/* The clock and state of an instance. */
 typedef struct mr_clock {
-    /* Bytes of this structure. */
+    /* The size of this structure in bytes. */
     size_t size;
-    /* Seconds from the first frame. */
+    /* The position in seconds from the first frame. */
     double position;
-    /* Seconds of all frames. */
+    /* The duration of all frames in seconds. */
     double duration;
-    /* Seconds of animation per second that were asked for. */
+    /* The requested rate in seconds of animation per second. */
     double rate;
-    /* Ticks without the frame that should have been shown. */
+    /* The number of ticks without the frame that should have been shown. */
     uint64_t missed;
-    /* Ticks between a start or jump and its first frame. */
+    /* The number of ticks between a start or jump and its first frame. */
     uint64_t seek_wait_ticks;
-    /* 1: the file is open, and the numbers before mean something. */
+    /* 1 if the file is open; otherwise the numbers above have no meaning. */
     uint32_t open;
-    /* 1: neither stopped nor paused. */
+    /* 1 if neither stopped nor paused. */
     uint32_t playing;
-    /* 1: neither shown nor streamed. */
+    /* 1 if stopped: neither shown nor streamed. */
     uint32_t stopped;
-    /* 1: it would play, but what the pre-roll asks for is not there yet. */
+    /* 1 if it would play, but the data that the pre-roll asks for are not in memory yet. */
     uint32_t waiting;
-    /* 1: played to the end, and not to be repeated. */
+    /* 1 if it has played to the end and does not repeat. */
     uint32_t ended;
-    /* 1: the heap has no room for it. */
+    /* 1 if the heap has no room for it. */
     uint32_t refused;
 } mr_clock;
 
-/* A file as a whole. */
+/* Properties of a file. */
 typedef struct mr_reel_info {
-    /* Bytes of this structure. */
+    /* The size of this structure in bytes. */
     size_t size;
-    /* Bytes of the file. */
+    /* The size of the file in bytes. */
     uint64_t file_bytes;
-    /* Compressed bytes of all frames. */
+    /* The compressed size of all frames in bytes. */
     uint64_t frame_bytes;
-    /* Bytes of memory that it takes with its static data and one decoder. */
+    /* The memory in bytes that the file takes, with its static data and one decoder. */
     uint64_t memory;
-    /* Frames per second that the source names; 0: none. */
+    /* Frames per second as the source states them; 0 if it states none. */
     double fps;
-    /* Period of a closed cycle in seconds; 0: it is none. */
+    /* The period of a closed cycle in seconds; 0 if the file is not a cycle. */
     double period;
-    /* Time of the first frame in seconds. */
+    /* The time of the first frame in seconds. */
     double start;
-    /* Time of the last frame in seconds. */
+    /* The time of the last frame in seconds. */
     double end;
-    /* Number of frames; can be 0. */
+    /* The number of frames; may be 0. */
     uint32_t frames;
-    /* Number of nodes; parents stand before children. */
+    /* The number of nodes; parents stand before their children. */
     uint32_t nodes;
-    /* Number of meshes. */
+    /* The number of meshes. */
     uint32_t meshes;
-    /* Named ranges of frames. */
+    /* The number of named ranges of frames. */
     uint32_t ranges;
-    /* Unit of lengths: 0 unknown, 1 m, 2 cm, 3 mm, 4 inch. */
+    /* The unit of length: 0 unknown, 1 m, 2 cm, 3 mm, 4 inch. */
     uint32_t unit;
-    /* 1: frames lie in layers, so that every second one can be left out (`MR_COMMAND_KIND_HALF_RATE`). */
+    /* 1 if frames are in temporal layers, so that every second one can be left out
+       (`MR_COMMAND_KIND_HALF_RATE`). */
     uint32_t layered;
 } mr_reel_info;
 
-/* A node. */
+/* Properties of a node. */
 typedef struct mr_node_info {
-    /* Bytes of this structure. */
+    /* The size of this structure in bytes. */
     size_t size;
-    /* Promised: the largest distance of any vertex from the source's, in world units. */
+    /* The tolerance: the largest distance of any vertex from that of the source, in world units. */
     double tolerance;
-    /* Its transform where it does not move, else that of the first frame. */
+    /* The transform relative to the parent; if it is animated, that of the first frame. */
     struct mr_transform rest;
-    /* Number of its parent, which is smaller than its own, or `MR_NONE`. */
+    /* The number of the parent, which is smaller than the node's own, or `MR_NONE`. */
     uint32_t parent;
-    /* Number of its mesh, or `MR_NONE`. */
+    /* The number of the mesh, or `MR_NONE`. */
     uint32_t mesh;
-    /* When its mesh is shown. */
+    /* The frames in which the mesh is shown. */
     mr_visibility visibility;
-    /* 1: it has a transform of its own in each frame. */
+    /* 1 if the transform is animated. */
     uint32_t animated;
-    /* 1: the vertices of its mesh are in world space, and its transform is the identity. */
+    /* 1 if the vertices of the mesh are in world space; the transform is then the identity. */
     uint32_t baked;
-    /* Above 0: a locator, which shows no mesh and is there for its own sake. */
+    /* Above 0 for a locator, a node without a mesh that is kept for its transform. The tolerance then holds
+       for all points of a cube around its origin that extends this far along each axis, in the node's space. */
     float reach;
 } mr_node_info;
 
-/* A mesh. */
+/* Properties of a mesh. */
 typedef struct mr_mesh_info {
-    /* Bytes of this structure. */
+    /* The size of this structure in bytes. */
     size_t size;
-    /* How its positions are predicted. */
+    /* The prediction of the positions. */
     mr_method method;
-    /* Vertices; the most of any frame where triangles change. */
+    /* The number of vertices; if triangles change, the largest of all frames. */
     uint32_t vertices;
-    /* Indices, three per triangle; the most of any frame where triangles change. */
+    /* The number of indices, three per triangle; if triangles change, the largest of all frames. */
     uint32_t indices;
-    /* Points of the source mesh. */
+    /* The number of points of the source mesh. */
     uint32_t source_points;
-    /* Materials, each a range of the indices. */
+    /* The number of materials; each is a range of the indices. */
     uint32_t materials;
-    /* Streams of values: positions, normals, uvs and so on. */
+    /* The number of streams of values: positions, normals, uvs and so on. */
     uint32_t streams;
-    /* Levels of detail, the mesh itself being one. */
+    /* The number of LOD levels, including the mesh itself. */
     uint32_t lods;
     /* Object bounds over all frames: min xyz, max xyz. */
     float bounds[6];
-    /* Up to the first of these frames it stands still, as it does from the second on. */
+    /* The mesh stands still up to the first of these frames, and from the second on. */
     uint32_t moves[2];
-    /* 1: particles that are known by ids (`mr_frame_ids`). */
+    /* 1 if the mesh consists of particles with ids (`mr_frame_ids`). */
     uint32_t ids;
-    /* How curves run. */
+    /* The interpolation of curves. */
     mr_curve_basis curve_basis;
-    /* How curves end. */
+    /* The ends of curves. */
     mr_curve_ends curve_ends;
-    /* The most curves of any frame (`mr_frame_curves`). */
+    /* The largest number of curves in any frame (`mr_frame_curves`). */
     uint32_t curves;
 } mr_mesh_info;
 
-/* A material of a mesh. */
+/* Properties of a material. */
 typedef struct mr_material_info {
-    /* Bytes of this structure. */
+    /* The size of this structure in bytes. */
     size_t size;
-    /* The first number in its name, else its order. */
+    /* The first number in its name; without one, its position in the list. */
     uint32_t id;
-    /* Its indices; of a mesh whose triangles change `mr_frame_materials` has them. */
+    /* Its range of the indices. If the triangles of the mesh change, use `mr_frame_materials` instead. */
     struct mr_range range;
 } mr_material_info;
 
-/* A stream of values of a mesh's vertices. */
+/* Properties of a stream: one kind of values of a mesh's vertices. */
 typedef struct mr_stream_info {
-    /* Bytes of this structure. */
+    /* The size of this structure in bytes. */
     size_t size;
-    /* Promised error: positions in object units, directions in degrees, uvs and colours in their own. */
+    /* The promised largest error: of positions in object units, of directions in degrees, of uvs and colours
+       in their own units. */
     double tolerance;
     /* An `mr_channel`; normals and tangents together are `MR_CHANNEL_TANGENT_FRAME`. */
     uint32_t channel;
-    /* Number of the set of uvs or colours. */
+    /* The number of the set of uvs or colours. */
     uint32_t set;
-    /* 1: it changes from frame to frame. */
+    /* 1 if the values change from frame to frame. */
     uint32_t animated;
 } mr_stream_info;
 
-/* A rig. */
+/* Properties of a rig. */
 typedef struct mr_rig_info {
-    /* Bytes of this structure. */
+    /* The size of this structure in bytes. */
     size_t size;
-    /* Promised: the largest distance of any vertex from where the source's rig puts it. */
+    /* The tolerance: the largest distance of any vertex from its position under the source's rig. */
     double tolerance;
     /* The largest such distance that was measured. */
     double error;
-    /* Number of the mesh in the file. */
+    /* The number of the mesh in the file. */
     uint32_t mesh;
-    /* Number of the skeleton: all its clips move the mesh. */
+    /* The number of the skeleton; all its clips can move the mesh. */
     uint32_t skeleton;
-    /* Joints that the mesh hangs on. */
+    /* The number of joints that move the mesh. */
     uint32_t joints;
-    /* Vertices: those of the mesh. */
+    /* The number of vertices of the mesh. */
     uint32_t vertices;
-    /* 1 where dual quaternions blend what joints do to vertices, all of it or a part (`mr_rig_dual_parts`);
-       else 0. */
+    /* 1 if dual quaternions blend the joints' transforms, completely or in part (`mr_rig_dual_parts`); 0 if
+       the blend is linear. */
     uint32_t dual;
-    /* 0. */
+    /* Reserved: 0. */
     uint32_t reserved;
 } mr_rig_info;
 
-/* A joint that moves a vertex. */
+/* An influence of a joint on a vertex. */
 typedef struct mr_influence {
-    /* The vertex. */
+    /* The number of the vertex. */
     uint32_t vertex;
-    /* The joint, by its number in the rig. */
+    /* The number of the joint in the rig. */
     uint32_t joint;
-    /* Its weight; those of a vertex add up to 1. */
+    /* The weight; the weights of a vertex add up to 1. */
     float weight;
 } mr_influence;
 
-/* A number to be told when the position passes a time of the animation. */
+/* A number that is reported when the position passes a time of the animation. */
 typedef struct mr_sequence_event {
     double seconds;
     uint32_t number;
-    /* 0. */
+    /* Reserved: 0. */
     uint32_t reserved;
 } mr_sequence_event;
 
-/* A slice of a cache, and when and how it plays. `mr_sequence_clip_init` makes it of a whole file. */
+/* A slice of a cache, with the time and manner in which it plays. `mr_sequence_clip_init` writes one of a
+   whole file. */
 typedef struct mr_sequence_clip {
-    /* Unique in its sequence; UTF-8, ends with a zero. */
+    /* The name, unique in the sequence; UTF-8, ends with a zero. */
     const char *name;
-    /* What is told on the way. */
+    /* The events. */
     const struct mr_sequence_event *events;
-    /* Number of events. */
+    /* The number of events. */
     size_t event_count;
     /* See `mr_start`. */
     double start_seconds;
-    /* Seconds of animation where the slice begins. */
+    /* The beginning of the slice in seconds of animation. */
     double from;
-    /* Seconds of animation where it ends. */
+    /* The end of the slice in seconds of animation. */
     double to;
-    /* Seconds of animation between the last frame of a closed cycle and its first; 0 of others. */
+    /* Seconds of animation between the last frame of a closed cycle and its first; 0 for other clips. */
     double seam;
     /* Seconds of animation per second; negative plays from `to` to `from`. */
     double rate;
     /* Seconds before its start at which streaming begins. */
     double stream_before;
-    /* Which cache, by a number of the caller's. */
+    /* The cache, by a number of the caller's. */
     uint32_t cache;
     /* An `mr_start`. */
     uint32_t start;
     /* See `mr_start`. */
     uint32_t start_number;
-    /* An `mr_repeat`, for more than one play. */
+    /* An `mr_repeat`, used if it plays more than once. */
     uint32_t repeat;
-    /* How often it plays; 0: until a signal. */
+    /* The number of plays; 0: until a signal. */
     uint32_t plays;
     /* An `mr_leave`. */
     uint32_t leave;
@@ -1365,63 +1381,63 @@ typedef struct mr_sequence_clip {
     uint32_t end;
     /* See `mr_end`. */
     uint32_t end_number;
-    /* 0. */
+    /* Reserved: 0. */
     uint32_t reserved;
 } mr_sequence_clip;
 
-/* Something that happened in a sequence. */
+/* An action of a sequence. */
 typedef struct mr_action {
     /* Seconds after the sequence began. */
     double at;
-    /* Seconds after the tick began in which it happened; negative after a jump to a time at which it was
-       over. */
+    /* Seconds from the beginning of the tick to the action. Negative after a jump to a later time: the clip
+       has been playing for that long. */
     double delay;
     /* An `mr_action_kind`. */
     uint32_t kind;
-    /* Number of the clip. */
+    /* The number of the clip. */
     uint32_t clip;
     /* See `mr_action_kind`. */
     uint32_t number;
-    /* 0. */
+    /* Reserved: 0. */
     uint32_t reserved;
 } mr_action;
 
-/* A clip of a sequence, now. */
+/* The current state of a clip of a sequence. */
 typedef struct mr_sequence_state {
-    /* Bytes of this structure. */
+    /* The size of this structure in bytes. */
     size_t size;
     /* Seconds since the sequence began. */
     double time;
-    /* Seconds of animation that the clip shows; where it would begin while it does not play. */
+    /* The position in seconds of animation; while the clip does not play, the one at which it would begin. */
     double position;
     /* An `mr_stage`. */
     uint32_t stage;
-    /* 1: its cache is shown. */
+    /* 1 if its cache is shown. */
     uint32_t cache_is_shown;
-    /* The static mesh that is shown, by the caller's number, or `MR_NONE`. */
+    /* The static mesh that is shown, a number of the caller's, or `MR_NONE`. */
     uint32_t mesh;
-    /* 1: its buffers are in use. */
+    /* 1 if its buffers are in use. */
     uint32_t holds_memory;
 } mr_sequence_state;
 
-/* What a read wants. */
+/* The request of a read. */
 typedef struct mr_read_info {
-    /* Bytes of this structure. */
+    /* The size of this structure in bytes. */
     size_t size;
-    /* Its name, for `cancel`. */
+    /* The token that `cancel` names the read by. */
     uint64_t token;
-    /* The first byte, from the start of the file. */
+    /* The offset of the first byte in the file. */
     uint64_t offset;
-    /* Bytes to fill. */
+    /* The number of bytes to read. */
     uint64_t count;
-    /* When it is wanted, in microseconds of the player's ticks: smaller is more urgent. 0 for what opens a
-       file. */
+    /* When the data are needed, in microseconds of the player's ticks: smaller is more urgent. 0 for reads
+       that open a file. */
     uint64_t due;
-    /* The memory for it, until it is completed. */
+    /* The buffer to fill, valid until the read is completed. */
     void *buffer;
-    /* 1: nobody wants it any more. */
+    /* 1 if the read was cancelled. */
     uint32_t cancelled;
-    /* 1: it belongs to the opening of a file. */
+    /* 1 if the read belongs to the opening of a file. */
     uint32_t opening;
 } mr_read_info;
 
@@ -1431,23 +1447,23 @@ extern "C" {
 
 /* Reads the cameras of a file; there may be none.
 
-   Must hold: `reel` is a reel; `out` is a place. */
+   Must hold: `reel` is a valid reel; `out` is valid for one write. */
 mr_status mr_cameras_new(const struct mr_reel *reel, struct mr_cameras **out);
 
-/* Frees cameras. Null is nothing.
+/* Frees cameras. Null is allowed.
 
-   Must hold: `cameras` is null, or was not freed yet. */
+   Must hold: `cameras` is null, or has not been freed. */
 mr_status mr_cameras_free(struct mr_cameras *cameras);
 
-/* How many there are.
+/* Writes the number of cameras.
 
-   Must hold: `cameras` is from `mr_cameras_new`; `out` is a place. */
+   Must hold: `cameras` is from `mr_cameras_new`; `out` is valid for one write. */
 mr_status mr_cameras_count(const struct mr_cameras *cameras, size_t *out);
 
-/* A camera, and its path in the source. `path` and `length` may both be null.
+/* Writes the properties of a camera, and its path in the source. `path` and `length` may both be null.
 
-   Must hold: `cameras` is from `mr_cameras_new`; `out` has the size that it says; `path` is null or has room for
-   `capacity` bytes; `length` is null or a place. */
+   Must hold: `cameras` is from `mr_cameras_new`; `out` is as large as its `size` says; `path` is null or has room for
+   `capacity` bytes; `length` is null or valid for one write. */
 mr_status mr_camera_get(const struct mr_cameras *cameras,
                         uint32_t number,
                         struct mr_camera_info *out,
@@ -1455,9 +1471,9 @@ mr_status mr_camera_get(const struct mr_cameras *cameras,
                         size_t capacity,
                         size_t *length);
 
-/* What a lens says at a moment; between two frames each number goes straight.
+/* Writes the values of a lens at a time; between two frames each value is interpolated linearly.
 
-   Must hold: `cameras` is from `mr_cameras_new`; `out` has the size that it says. */
+   Must hold: `cameras` is from `mr_cameras_new`; `out` is as large as its `size` says. */
 mr_status mr_camera_lens(const struct mr_cameras *cameras,
                          uint32_t number,
                          struct mr_pair pair,
@@ -1465,23 +1481,23 @@ mr_status mr_camera_lens(const struct mr_cameras *cameras,
 
 /* Reads the clips, skeletons and rigs of a file; there may be none.
 
-   Must hold: `reel` is a reel; `out` is a place. */
+   Must hold: `reel` is a valid reel; `out` is valid for one write. */
 mr_status mr_clips_new(const struct mr_reel *reel, struct mr_clips **out);
 
-/* Frees clips. Null is nothing.
+/* Frees the clips. Null is allowed.
 
-   Must hold: `clips` is null, or was not freed yet. */
+   Must hold: `clips` is null, or has not been freed. */
 mr_status mr_clips_free(struct mr_clips *clips);
 
-/* How many clips, skeletons and rigs there are.
+/* Writes the numbers of clips, skeletons and rigs.
 
-   Must hold: `clips` is from `mr_clips_new`; `out` has the size that it says. */
+   Must hold: `clips` is from `mr_clips_new`; `out` is as large as its `size` says. */
 mr_status mr_clips_get(const struct mr_clips *clips, struct mr_clips_info *out);
 
-/* A clip, and its name. `name` and `length` may both be null.
+/* Writes the properties of a clip, and its name. `name` and `length` may both be null.
 
-   Must hold: `clips` is from `mr_clips_new`; `out` has the size that it says; `name` is null or has room for `capacity`
-   bytes; `length` is null or a place. */
+   Must hold: `clips` is from `mr_clips_new`; `out` is as large as its `size` says; `name` is null or has room for
+   `capacity` bytes; `length` is null or valid for one write. */
 mr_status mr_clips_clip(const struct mr_clips *clips,
                         uint32_t clip,
                         struct mr_clip_info *out,
@@ -1489,31 +1505,31 @@ mr_status mr_clips_clip(const struct mr_clips *clips,
                         size_t capacity,
                         size_t *length);
 
-/* Parents of a skeleton's joints, which stand before them; `MR_NONE` of those that have none. Their number
-   is that of the joints.
+/* Writes the parents of a skeleton's joints: one number for each joint, `MR_NONE` for roots. Parents stand
+   before their children.
 
-   Must hold: `clips` is from `mr_clips_new`; `out` is null or has room for `capacity` numbers; `count` is null or a
-   place. */
+   Must hold: `clips` is from `mr_clips_new`; `out` is null or has room for `capacity` numbers; `count` is null or valid
+   for one write. */
 mr_status mr_clips_parents(const struct mr_clips *clips,
                            uint32_t skeleton,
                            uint32_t *out,
                            size_t capacity,
                            size_t *count);
 
-/* The rest pose of a skeleton.
+/* Writes the rest pose of a skeleton: local transforms.
 
-   Must hold: `clips` is from `mr_clips_new`; `out` is null or has room for `capacity` transforms; `count` is null or a
-   place. */
+   Must hold: `clips` is from `mr_clips_new`; `out` is null or has room for `capacity` transforms; `count` is null or
+   valid for one write. */
 mr_status mr_clips_rest(const struct mr_clips *clips,
                         uint32_t skeleton,
                         struct mr_transform *out,
                         size_t capacity,
                         size_t *count);
 
-/* The name of a joint.
+/* Writes the name of a joint.
 
-   Must hold: `clips` is from `mr_clips_new`; `out` is null or has room for `capacity` bytes; `length` is null or a
-   place. */
+   Must hold: `clips` is from `mr_clips_new`; `out` is null or has room for `capacity` bytes; `length` is null or valid
+   for one write. */
 mr_status mr_clips_joint(const struct mr_clips *clips,
                          uint32_t skeleton,
                          uint32_t joint,
@@ -1521,10 +1537,11 @@ mr_status mr_clips_joint(const struct mr_clips *clips,
                          size_t capacity,
                          size_t *length);
 
-/* A marker of a clip: seconds after the first sample, and its name. `name` and `length` may both be null.
+/* Writes the time of a marker, in seconds after the first sample of the clip, and its name. `name` and
+   `length` may both be null.
 
-   Must hold: `clips` is from `mr_clips_new`; `seconds` is a place; `name` is null or has room for `capacity` bytes;
-   `length` is null or a place. */
+   Must hold: `clips` is from `mr_clips_new`; `seconds` is valid for one write; `name` is null or has room for
+   `capacity` bytes; `length` is null or valid for one write. */
 mr_status mr_clips_marker(const struct mr_clips *clips,
                           uint32_t clip,
                           uint32_t marker,
@@ -1533,9 +1550,9 @@ mr_status mr_clips_marker(const struct mr_clips *clips,
                           size_t capacity,
                           size_t *length);
 
-/* The name of a scalar track of a clip.
+/* Writes the name of a scalar track of a clip.
 
-   Must hold: As of `mr_clips_joint`. */
+   Must hold: As for `mr_clips_joint`. */
 mr_status mr_clips_scalar(const struct mr_clips *clips,
                           uint32_t clip,
                           uint32_t track,
@@ -1543,163 +1560,169 @@ mr_status mr_clips_scalar(const struct mr_clips *clips,
                           size_t capacity,
                           size_t *length);
 
-/* Makes a cursor, and allocates all that it needs. `tiers` has of layer 0, 1 and so on how many tiers are
-   played, 0 for nothing of that layer, whose joints then stand in the rest pose; layers beyond the list are
-   played whole. Null and 0: all of it.
+/* Creates a cursor, and allocates all its memory. `tiers` gives, for layers 0, 1 and so on, the number of
+   tiers to play. A layer with 0 tiers is not played, and its joints stay in the rest pose; layers beyond the
+   list are played completely. Null with `layers` 0: everything is played.
 
-   Must hold: `clips` is from `mr_clips_new`; `tiers` has `layers` numbers; `out` is a place. */
+   Must hold: `clips` is from `mr_clips_new`; `tiers` has `layers` numbers; `out` is valid for one write. */
 mr_status mr_cursor_new(const struct mr_clips *clips,
                         uint32_t clip,
                         const uint32_t *tiers,
                         size_t layers,
                         struct mr_cursor **out);
 
-/* Frees a cursor. Null is nothing.
+/* Frees a cursor. Null is allowed.
 
-   Must hold: `cursor` is null, or was not freed yet. */
+   Must hold: `cursor` is null, or has not been freed. */
 mr_status mr_cursor_free(struct mr_cursor *cursor);
 
-/* Local transforms of all joints at a time, into exactly as many. Allocates nothing.
+/* Writes the local transforms of all joints at a time. `joints` must be their number. Does not allocate.
 
-   Must hold: `cursor` is a cursor that no other thread uses; `query` is there; `out` has room for `joints` transforms. */
+   Must hold: `cursor` is a valid cursor that no other thread uses; `query` is valid for one read; `out` has room for
+   `joints` transforms. */
 mr_status mr_cursor_pose(struct mr_cursor *cursor,
                          const struct mr_query *query,
                          struct mr_transform *out,
                          size_t joints);
 
-/* Local transforms of all joints at a sample, into exactly as many: the poses that the tolerance is promised
-   for. Allocates nothing.
+/* Writes the local transforms of all joints at a sample: the poses for which the tolerance is promised.
+   `joints` must be their number. Does not allocate.
 
-   Must hold: `cursor` is a cursor that no other thread uses; `out` has room for `joints` transforms. */
+   Must hold: `cursor` is a valid cursor that no other thread uses; `out` has room for `joints` transforms. */
 mr_status mr_cursor_sample(struct mr_cursor *cursor,
                            uint32_t sample,
                            struct mr_transform *out,
                            size_t joints);
 
-/* The local transform of one joint at a time; `is_rest` is set to 1 where its layer is not played and this
-   is the rest pose. It may be null.
+/* Writes the local transform of one joint at a time. `is_rest` may be null; it is set to 1 if the layer of
+   the joint is not played, so that the transform is that of the rest pose, and to 0 otherwise.
 
-   Must hold: As of `mr_cursor_pose`; `out` is a place, `is_rest` null or a place. */
+   Must hold: As for `mr_cursor_pose`; `out` is valid for one write; `is_rest` is null or valid for one write. */
 mr_status mr_cursor_joint(struct mr_cursor *cursor,
                           uint32_t joint,
                           const struct mr_query *query,
                           struct mr_transform *out,
                           uint32_t *is_rest);
 
-/* How a joint moves over a step, to be multiplied to the character's transform from the right. `up` is null
-   for all of the motion, or a unit vector of three numbers, for what of it is along the ground and about
-   that.
+/* Writes the motion of a joint over a step; multiply the character's transform by it from the right. With
+   `up` null, it is the whole motion; otherwise `up` is a unit vector, and only the translation along the
+   ground and the rotation about `up` are kept.
 
-   Must hold: As of `mr_cursor_pose`; `step` is there; `up` is null or has three numbers; `out` is a place. */
+   Must hold: As for `mr_cursor_pose`; `step` is valid for one read; `up` is null or has three numbers; `out` is valid
+   for one write. */
 mr_status mr_cursor_root_motion(struct mr_cursor *cursor,
                                 uint32_t joint,
                                 const struct mr_step *step,
                                 const float *up,
                                 struct mr_transform *out);
 
-/* The numbers of all scalar tracks at a time, four each, those that there are not being 0. `capacity` and
-   `count` are in tracks.
+/* Writes the values of all scalar tracks at a time: four numbers per track, unused ones 0. `capacity` and
+   `count` are numbers of tracks.
 
-   Must hold: `cursor` is a cursor; `query` is there; `out` is null or has room for four numbers for each of `capacity`
-   tracks; `count` is null or a place. */
+   Must hold: `cursor` is a valid cursor; `query` is valid for one read; `out` is null or has room for four numbers for
+   each of `capacity` tracks; `count` is null or valid for one write. */
 mr_status mr_cursor_scalars(const struct mr_cursor *cursor,
                             const struct mr_query *query,
                             float *out,
                             size_t capacity,
                             size_t *count);
 
-/* The markers that a step passes, in the order in which it does, at most as many as there is room for;
-   `count` is set to how many were written. Whatever steps a stretch of time is cut into, each is passed
-   once.
+/* Writes the markers that a step passes, in the order in which it passes them, at most `capacity` of them,
+   and sets `count` to their number. If a time span is divided into steps, each marker is passed once,
+   however it is divided.
 
-   Must hold: `cursor` is a cursor; `step` is there; `out` has room for `capacity` markers; `count` is a place. */
+   Must hold: `cursor` is a valid cursor; `step` is valid for one read; `out` has room for `capacity` markers; `count`
+   is valid for one write. */
 mr_status mr_cursor_events(const struct mr_cursor *cursor,
                            const struct mr_step *step,
                            struct mr_passed *out,
                            size_t capacity,
                            size_t *count);
 
-/* Makes a decoder, and allocates all that it needs. The reel may be freed before.
+/* Creates a decoder, and allocates all its memory. The reel may be freed before the decoder.
 
-   Must hold: `reel` is a reel; `out` is a place. */
+   Must hold: `reel` is a valid reel; `out` is valid for one write. */
 mr_status mr_decoder_new(const struct mr_reel *reel, struct mr_decoder **out);
 
-/* Frees a decoder, and its frame with it. Null is nothing.
+/* Frees a decoder together with its frame. Null is allowed.
 
-   Must hold: `decoder` is null, or was not freed yet. */
+   Must hold: `decoder` is null, or has not been freed. */
 mr_status mr_decoder_free(struct mr_decoder *decoder);
 
-/* Decodes a frame, which the decoder's frame shows from then on. Where it fails, that shows nothing; other
-   frames that do not need what is damaged can still be decoded. (A player keeps showing the last good
-   frame.)
+/* Decodes a frame; the decoder's frame (`mr_decoder_frame`) shows it from then on. If decoding fails, the
+   decoder's frame shows nothing; frames that do not need the damaged data can still be decoded. (A player
+   keeps showing the last good frame.)
 
-   Must hold: `decoder` is a decoder that no other thread uses. */
+   Must hold: `decoder` is a valid decoder that no other thread uses. */
 mr_status mr_decoder_decode(struct mr_decoder *decoder, uint32_t frame);
 
-/* The frame of a decoder, the same one for all that it decodes. It lives as long as the decoder, and is not
+/* Writes the frame of a decoder, always the same handle. It lives as long as the decoder, and must not be
    freed.
 
-   Must hold: `decoder` is a decoder; `out` is a place. */
+   Must hold: `decoder` is a valid decoder; `out` is valid for one write. */
 mr_status mr_decoder_frame(const struct mr_decoder *decoder, const struct mr_frame **out);
 
-/* The next event that was not given yet; `MR_EVENT_KIND_NONE` where there is none.
+/* Writes the next event; its kind is `MR_EVENT_KIND_NONE` if there is none.
 
-   Must hold: `player` is a player; `out` has the size that it says. */
+   Must hold: `player` is a valid player; `out` is as large as its `size` says. */
 mr_status mr_player_event(struct mr_player *player, struct mr_event *out);
 
-/* Counters of a player, for an overlay.
+/* Writes the counters of a player.
 
-   Must hold: `player` is a player; `out` has the size that it says. */
+   Must hold: `player` is a valid player; `out` is as large as its `size` says. */
 mr_status mr_player_statistics(struct mr_player *player, struct mr_statistics *out);
 
-/* Frees a frame of a player. Null is nothing; one of a decoder is misuse.
+/* Frees a frame of a player. Null is allowed; a frame of a decoder is refused as misuse.
 
-   Must hold: `frame` is null, or was not freed yet. */
+   Must hold: `frame` is null, or has not been freed. */
 mr_status mr_frame_free(struct mr_frame *frame);
 
-/* Which moment a frame is.
+/* Writes the properties of a frame.
 
-   Must hold: `frame` is a frame; `out` has the size that it says. */
+   Must hold: `frame` is a valid frame; `out` is as large as its `size` says. */
 mr_status mr_frame_get(const struct mr_frame *frame, struct mr_frame_info *out);
 
-/* Object to world of all nodes: twelve numbers each, three rows of four. `nodes` must be their number.
+/* Writes the object-to-world matrices of all nodes: twelve numbers per node, three rows of four. `nodes`
+   must be the number of nodes.
 
-   Must hold: `frame` is a frame; `out` has room for twelve numbers for each node. */
+   Must hold: `frame` is a valid frame; `out` has room for twelve numbers for each node. */
 mr_status mr_frame_worlds(const struct mr_frame *frame, double *out, size_t nodes);
 
-/* Object to world of a node: twelve numbers, three rows of four.
+/* Writes the object-to-world matrix of a node: twelve numbers, three rows of four.
 
-   Must hold: `frame` is a frame; `out` has room for twelve numbers. */
+   Must hold: `frame` is a valid frame; `out` has room for twelve numbers. */
 mr_status mr_frame_world(const struct mr_frame *frame, uint32_t node, double *out);
 
-/* What the world of a node changes by in a second: twelve numbers, three rows of four; the last column is
-   the velocity of its origin.
+/* Writes the change per second of the object-to-world matrix of a node: twelve numbers, three rows of four.
+   The last column is the velocity of the node's origin.
 
-   Must hold: As of `mr_frame_world`. */
+   Must hold: As for `mr_frame_world`. */
 mr_status mr_frame_world_velocity(const struct mr_frame *frame, uint32_t node, double *out);
 
-/* Transforms of all nodes relative to their parents.
+/* Writes the transforms of all nodes relative to their parents.
 
-   Must hold: `frame` is a frame; `out` is null or has room for `capacity` transforms; `count` is null or a place. */
+   Must hold: `frame` is a valid frame; `out` is null or has room for `capacity` transforms; `count` is null or valid
+   for one write. */
 mr_status mr_frame_transforms(const struct mr_frame *frame,
                               struct mr_transform *out,
                               size_t capacity,
                               size_t *count);
 
-/* Of each node 1 where its own mesh is shown, else 0.
+/* Writes a byte for each node: 1 if its own mesh is shown, otherwise 0.
 
-   Must hold: `frame` is a frame; `out` is null or has room for `capacity` bytes; `count` is null or a place. */
+   Must hold: `frame` is a valid frame; `out` is null or has room for `capacity` bytes; `count` is null or valid for one
+   write. */
 mr_status mr_frame_visible(const struct mr_frame *frame, uint8_t *out, size_t capacity, size_t *count);
 
-/* What the mesh of a node is at a moment. Misuse of a node without a mesh.
+/* Writes the properties of the mesh of a node. A node without a mesh is misuse.
 
-   Must hold: `frame` is a frame; `out` has the size that it says. */
+   Must hold: `frame` is a valid frame; `out` is as large as its `size` says. */
 mr_status mr_frame_mesh(const struct mr_frame *frame, uint32_t node, struct mr_mesh_state *out);
 
-/* Writes a range of the vertices of a node's mesh in the caller's layout, the first of the range at `out`.
-   `bytes` must be `count` times the stride. Bytes that no attribute covers stay what they are.
+/* Writes a range of the vertices of a node's mesh in the caller's layout, beginning at `out`. `bytes` must
+   be `count` times the stride. Bytes that no attribute covers are not changed.
 
-   Must hold: `frame` is a frame; `layout` and its attributes are there; `out` has so many bytes. */
+   Must hold: `frame` is a valid frame; `layout` and its attributes are valid; `out` has room for `bytes` bytes. */
 mr_status mr_frame_write(const struct mr_frame *frame,
                          uint32_t node,
                          const struct mr_vertex_layout *layout,
@@ -1708,12 +1731,12 @@ mr_status mr_frame_write(const struct mr_frame *frame,
                          void *out,
                          size_t bytes);
 
-/* Writes a value of all vertices of a node's mesh as floats: three of positions, normals and velocities,
-   four of tangents and colours, two of uvs, one of widths, 1 to 4 of attached numbers. `count` must be the
-   vertices times that. Where all of a value is wanted, this is the fastest way. `channel` is an
-   `mr_channel`, `set` the number of the set of uvs, colours or attached numbers, else 0.
+/* Writes one attribute of all vertices of a node's mesh as floats: three per vertex for positions, normals
+   and velocities, four for tangents and colours, two for uvs, one for widths, 1 to 4 for custom values.
+   `count` must be the number of vertices times that. This is the fastest way to get a whole attribute.
+   `channel` is an `mr_channel`, `set` the number of the set of uvs, colours or custom values, otherwise 0.
 
-   Must hold: `frame` is a frame; `out` has room for `count` numbers. */
+   Must hold: `frame` is a valid frame; `out` has room for `count` numbers. */
 mr_status mr_frame_floats(const struct mr_frame *frame,
                           uint32_t node,
                           uint32_t channel,
@@ -1721,76 +1744,82 @@ mr_status mr_frame_floats(const struct mr_frame *frame,
                           float *out,
                           size_t count);
 
-/* Writes normals, three floats each, and tangents, four each, of all vertices in one go: where both are made
-   of the positions, that takes little more than one of them.
+/* Writes the normals (three floats each) and tangents (four floats each) of all vertices in one pass: if
+   both are predicted from the positions, that takes little more time than one of them.
 
-   Must hold: `frame` is a frame; `normals` has room for 3 · `vertices` numbers, `tangents` for 4 · `vertices`, and they
-   are not the same memory. */
+   Must hold: `frame` is a valid frame; `normals` has room for 3 · `vertices` numbers, `tangents` for 4 · `vertices`;
+   they do not overlap. */
 mr_status mr_frame_directions(const struct mr_frame *frame,
                               uint32_t node,
                               float *normals,
                               float *tangents,
                               size_t vertices);
 
-/* Triangles of a node's mesh: three indices each, counter-clockwise seen from outside.
+/* Writes the triangles of a node's mesh: three indices each, counter-clockwise seen from outside.
 
-   Must hold: `frame` is a frame; `out` is null or has room for `capacity` indices; `count` is null or a place. */
+   Must hold: `frame` is a valid frame; `out` is null or has room for `capacity` indices; `count` is null or valid for
+   one write. */
 mr_status mr_frame_indices(const struct mr_frame *frame,
                            uint32_t node,
                            uint32_t *out,
                            size_t capacity,
                            size_t *count);
 
-/* The same in 16 bits, for meshes of at most 65,536 vertices.
+/* As `mr_frame_indices`, with 16-bit indices, for meshes of at most 65,536 vertices.
 
-   Must hold: As of `mr_frame_indices`. */
+   Must hold: As for `mr_frame_indices`. */
 mr_status mr_frame_indices_16(const struct mr_frame *frame,
                               uint32_t node,
                               uint16_t *out,
                               size_t capacity,
                               size_t *count);
 
-/* Ids of the particles of a node, ascending, one for each vertex; none where they have no ids. Between two
-   frames particles are those of the first: those that both frames have are blended, the others stay.
+/* Writes the ids of the particles of a node, ascending, one per vertex; an empty list if they have no ids.
+   Between two frames the particles are those of the first: those that both frames have are blended, the
+   others stay.
 
-   Must hold: `frame` is a frame; `out` is null or has room for `capacity` numbers; `count` is null or a place. */
+   Must hold: `frame` is a valid frame; `out` is null or has room for `capacity` numbers; `count` is null or valid for
+   one write. */
 mr_status mr_frame_ids(const struct mr_frame *frame,
                        uint32_t node,
                        uint64_t *out,
                        size_t capacity,
                        size_t *count);
 
-/* Vertices of each curve of a node, one curve after the other; none where it has no curves.
+/* Writes the number of vertices of each curve of a node; an empty list if it has no curves.
 
-   Must hold: `frame` is a frame; `out` is null or has room for `capacity` numbers; `count` is null or a place. */
+   Must hold: `frame` is a valid frame; `out` is null or has room for `capacity` numbers; `count` is null or valid for
+   one write. */
 mr_status mr_frame_curves(const struct mr_frame *frame,
                           uint32_t node,
                           uint32_t *out,
                           size_t capacity,
                           size_t *count);
 
-/* Ranges of the indices that the materials of a node's mesh have, in their order.
+/* Writes the index range of each material of a node's mesh.
 
-   Must hold: `frame` is a frame; `out` is null or has room for `capacity` ranges; `count` is null or a place. */
+   Must hold: `frame` is a valid frame; `out` is null or has room for `capacity` ranges; `count` is null or valid for
+   one write. */
 mr_status mr_frame_materials(const struct mr_frame *frame,
                              uint32_t node,
                              struct mr_range *out,
                              size_t capacity,
                              size_t *count);
 
-/* Triangles in the order of `mr_frame_visible_ranges`: the same in all frames of a mesh that is not fluid.
+/* Writes the triangles in the order that `mr_frame_visible_ranges` refers to: the same in all frames of a
+   mesh that is not fluid.
 
-   Must hold: As of `mr_frame_indices`. */
+   Must hold: As for `mr_frame_indices`. */
 mr_status mr_frame_indices_by_visibility(const struct mr_frame *frame,
                                          uint32_t node,
                                          uint32_t *out,
                                          size_t capacity,
                                          size_t *count);
 
-/* Ranges of `mr_frame_indices_by_visibility` that can be seen at this moment, of one material or, with
-   `MR_NONE`, of all. What is left out nobody can see from outside.
+/* Writes the ranges of `mr_frame_indices_by_visibility` that are visible in this frame, of one material or,
+   with `MR_NONE`, of all. Triangles outside these ranges cannot be seen from outside the mesh.
 
-   Must hold: As of `mr_frame_materials`. */
+   Must hold: As for `mr_frame_materials`. */
 mr_status mr_frame_visible_ranges(const struct mr_frame *frame,
                                   uint32_t node,
                                   uint32_t material,
@@ -1798,14 +1827,15 @@ mr_status mr_frame_visible_ranges(const struct mr_frame *frame,
                                   size_t capacity,
                                   size_t *count);
 
-/* A level of detail of a node's mesh: fewer triangles between the same vertices. Level 0 is the mesh itself.
+/* Writes the properties of an LOD level of a node's mesh: fewer triangles between the same vertices. Level 0
+   is the mesh itself.
 
-   Must hold: `frame` is a frame; `out` has the size that it says. */
+   Must hold: `frame` is a valid frame; `out` is as large as its `size` says. */
 mr_status mr_frame_lod(const struct mr_frame *frame, uint32_t node, uint32_t level, struct mr_lod_info *out);
 
-/* Triangles of a level of detail.
+/* Writes the triangles of an LOD level: three indices each.
 
-   Must hold: As of `mr_frame_indices`. */
+   Must hold: As for `mr_frame_indices`. */
 mr_status mr_frame_lod_indices(const struct mr_frame *frame,
                                uint32_t node,
                                uint32_t level,
@@ -1813,9 +1843,9 @@ mr_status mr_frame_lod_indices(const struct mr_frame *frame,
                                size_t capacity,
                                size_t *count);
 
-/* Ranges of the indices of a level that the materials have, in their order.
+/* Writes the range of each material in the indices of an LOD level.
 
-   Must hold: As of `mr_frame_materials`. */
+   Must hold: As for `mr_frame_materials`. */
 mr_status mr_frame_lod_materials(const struct mr_frame *frame,
                                  uint32_t node,
                                  uint32_t level,
@@ -1823,9 +1853,10 @@ mr_status mr_frame_lod_materials(const struct mr_frame *frame,
                                  size_t capacity,
                                  size_t *count);
 
-/* For each vertex of the mesh the one that stands for it in a level, to blend levels; nothing of level 0.
+/* Writes, for each vertex of the mesh, the vertex that replaces it in an LOD level, to blend levels; an
+   empty list for level 0.
 
-   Must hold: As of `mr_frame_indices`. */
+   Must hold: As for `mr_frame_indices`. */
 mr_status mr_frame_lod_becomes(const struct mr_frame *frame,
                                uint32_t node,
                                uint32_t level,
@@ -1833,10 +1864,11 @@ mr_status mr_frame_lod_becomes(const struct mr_frame *frame,
                                size_t capacity,
                                size_t *count);
 
-/* Triangles of a node's mesh in world space, for physics: three floats per vertex, three indices per
-   triangle. `mr_mesh_state` has both numbers.
+/* Writes the triangles of a node's mesh in world space, for physics: three floats per vertex, three indices
+   per triangle. `mr_mesh_state` has the numbers of vertices and indices.
 
-   Must hold: `frame` is a frame; `positions` has room for 3 · `vertices` numbers, `indices` for so many indices. */
+   Must hold: `frame` is a valid frame; `positions` has room for 3 · `vertices` numbers, `indices` for `index_count`
+   indices; they do not overlap. */
 mr_status mr_frame_collision(const struct mr_frame *frame,
                              uint32_t node,
                              float *positions,
@@ -1844,109 +1876,116 @@ mr_status mr_frame_collision(const struct mr_frame *frame,
                              uint32_t *indices,
                              size_t index_count);
 
-/* The node that has a mesh, the first one, or `MR_NONE`: where a mesh is wanted by its own number.
+/* Writes the number of the first node that has a mesh, or `MR_NONE`: to find a mesh by its own number.
 
-   Must hold: `frame` is a frame; `out` is a place. */
+   Must hold: `frame` is a valid frame; `out` is valid for one write. */
 mr_status mr_frame_node_of(const struct mr_frame *frame, uint32_t mesh, uint32_t *out);
 
-/* Makes the plan of a frame's file, of any frame. Vertices have `layout`, each attribute at a multiple of 4
-   bytes; null: positions of `MR_FORMAT_F32X3`, normals of `MR_FORMAT_I16X2`, uvs of `MR_FORMAT_F16X2`.
-   `options` may be null.
+/* Creates the plan of a file; `frame` may be any of its frames. `layout` is the layout of vertices, with
+   each attribute at a multiple of 4 bytes, in the formats that `docs/GPU.md` lists; null: positions of
+   `MR_FORMAT_F32X3`, normals of `MR_FORMAT_I16X2`, uvs of `MR_FORMAT_F16X2`. `options` may be null.
 
-   Must hold: `frame` is a frame; `layout` and its attributes are there, or it is null; `options` is null or has the
-   size that it says; `out` is a place. */
+   Must hold: `frame` is a valid frame; `layout` is null, or it and its attributes are valid; `options` is null or as
+   large as its `size` says; `out` is valid for one write. */
 mr_status mr_gpu_plan_new(const struct mr_frame *frame,
                           const struct mr_vertex_layout *layout,
                           const struct mr_gpu_options *options,
                           struct mr_gpu_plan **out);
 
-/* Frees a plan. Null is nothing.
+/* Frees a plan. Null is allowed.
 
-   Must hold: `plan` is null, or was not freed yet. */
+   Must hold: `plan` is null, or has not been freed. */
 mr_status mr_gpu_plan_free(struct mr_gpu_plan *plan);
 
-/* What a plan takes of the card.
+/* Writes the properties of a plan.
 
-   Must hold: `plan` is a plan; `out` has the size that it says. */
+   Must hold: `plan` is a valid plan; `out` is as large as its `size` says. */
 mr_status mr_gpu_plan_get(const struct mr_gpu_plan *plan, struct mr_gpu_info *out);
 
-/* The entry point of an `mr_gpu_pass`: static; null of no pass. */
+/* Returns the entry point of an `mr_gpu_pass`: a static text; null if there is no such pass. */
 const char *mr_gpu_pass_entry(uint32_t pass);
 
-/* A mesh of a plan.
+/* Writes the location of a mesh.
 
-   Must hold: `plan` is a plan; `out` has the size that it says. */
+   Must hold: `plan` is a valid plan; `out` is as large as its `size` says. */
 mr_status mr_gpu_plan_mesh(const struct mr_gpu_plan *plan, uint32_t mesh, struct mr_gpu_mesh *out);
 
-/* A batch of a plan.
+/* Writes the sizes of the buffers of a batch.
 
-   Must hold: `plan` is a plan; `out` has the size that it says. */
+   Must hold: `plan` is a valid plan; `out` is as large as its `size` says. */
 mr_status mr_gpu_plan_batch(const struct mr_gpu_plan *plan, uint32_t batch, struct mr_gpu_batch *out);
 
-/* The fixed words of a batch, which go up once.
+/* Writes the fixed words of a batch, to be uploaded once.
 
-   Must hold: `plan` is a plan; `out` is null or has room for `capacity` words; `count` is null or a place. */
+   Must hold: `plan` is a valid plan; `out` is null or has room for `capacity` words; `count` is null or valid for one
+   write. */
 mr_status mr_gpu_plan_fixed(const struct mr_gpu_plan *plan,
                             uint32_t batch,
                             uint32_t *out,
                             size_t capacity,
                             size_t *count);
 
-/* The constants of a mesh's pipelines. Meshes that have the same ones share pipelines.
+/* Writes the constants of a mesh's pipelines. Meshes with equal constants share pipelines.
 
-   Must hold: `plan` is a plan; `out` is null or has room for `capacity` constants; `count` is null or a place. */
+   Must hold: `plan` is a valid plan; `out` is null or has room for `capacity` constants; `count` is null or valid for
+   one write. */
 mr_status mr_gpu_plan_constants(const struct mr_gpu_plan *plan,
                                 uint32_t mesh,
                                 struct mr_gpu_constant *out,
                                 size_t capacity,
                                 size_t *count);
 
-/* The text of the shader with all passes, in WGSL.
+/* Writes the text of the shader with all passes, in WGSL.
 
-   Must hold: `out` is null or has room for `capacity` bytes; `length` is null or a place. */
+   Must hold: `out` is null or has room for `capacity` bytes; `length` is null or valid for one write. */
 mr_status mr_gpu_wgsl(char *out, size_t capacity, size_t *length);
 
-/* The text of a function `vertex_of(number) -> Vertex` for the caller's own vertex shader, which fetches
-   what the passes have made, with its bindings in group `group`. For plans whose layout has stride 0.
+/* Writes the WGSL text of a function `vertex_of(number) -> Vertex` for the caller's own vertex shader, which
+   fetches the results of the passes, with its bindings in group `group`. For plans whose layout has stride
+   0.
 
-   Must hold: As of `mr_gpu_wgsl`. */
+   Must hold: As for `mr_gpu_wgsl`. */
 mr_status mr_gpu_wgsl_pull(uint32_t group, char *out, size_t capacity, size_t *length);
 
-/* Writes the words behind all slots of the ring, of meshes of which nothing is animated: once a file.
+/* Writes the words of meshes without animation, which lie behind all slots of the ring, to be uploaded once
+   per file.
 
-   Must hold: `plan` is a plan and `frame` a frame of its file; `out` has room for `words` words. */
+   Must hold: `plan` is a valid plan and `frame` a valid frame of its file; `out` has room for `words` words. */
 mr_status mr_gpu_plan_still(struct mr_gpu_plan *plan,
                             const struct mr_frame *frame,
                             uint32_t *out,
                             size_t words);
 
-/* Writes the words of a slot of the ring: of the first of the frames that `frame` is between or, where
-   `second` is not 0, of the second. Only those that `mr_gpu_plan_used` names need to go up.
+/* Writes the words of a frame, for a slot of the ring: of the first of the two frames that `frame` is
+   blended from or, if `second` is not 0, of the second. Only the ranges that `mr_gpu_plan_used` returns need
+   to be uploaded.
 
-   Must hold: As of `mr_gpu_plan_still`. */
+   Must hold: As for `mr_gpu_plan_still`. */
 mr_status mr_gpu_plan_slot(struct mr_gpu_plan *plan,
                            const struct mr_frame *frame,
                            uint32_t second,
                            uint32_t *out,
                            size_t words);
 
-/* The words of the last slot that was written that hold something.
+/* Writes the ranges of words that have content in the last slot that was written.
 
-   Must hold: `plan` is a plan; `out` is null or has room for `capacity` ranges; `count` is null or a place. */
+   Must hold: `plan` is a valid plan; `out` is null or has room for `capacity` ranges; `count` is null or valid for one
+   write. */
 mr_status mr_gpu_plan_used(const struct mr_gpu_plan *plan,
                            struct mr_range *out,
                            size_t capacity,
                            size_t *count);
 
-/* Begins a moment: nothing is shown yet.
+/* Begins a new moment, in which nothing is shown yet.
 
-   Must hold: `plan` is a plan. */
+   Must hold: `plan` is a valid plan. */
 mr_status mr_gpu_plan_begin(struct mr_gpu_plan *plan);
 
-/* Shows the mesh of a node, and writes the parameters of its mesh: `mr_gpu_info.params_bytes` bytes, which
-   go up at the mesh's number times so many bytes.
+/* Shows the mesh of a node, and writes the mesh's parameters. `bytes` must be `mr_gpu_info.params_bytes`;
+   upload them at the mesh's number times `bytes`.
 
-   Must hold: `plan` is a plan and `frame` a frame of its file; `moment` is there; `out` has room for `bytes` bytes. */
+   Must hold: `plan` is a valid plan and `frame` a valid frame of its file; `moment` is valid for one read; `out` has
+   room for `bytes` bytes. */
 mr_status mr_gpu_plan_show(struct mr_gpu_plan *plan,
                            const struct mr_frame *frame,
                            uint32_t node,
@@ -1954,47 +1993,49 @@ mr_status mr_gpu_plan_show(struct mr_gpu_plan *plan,
                            void *out,
                            size_t bytes);
 
-/* What workgroups do in this moment: of each the number of a mesh and its first item, two words.
-   `capacity` and `count` are in workgroups.
+/* Writes the work of each workgroup at this moment, two words: the number of a mesh, and its first item.
+   `capacity` and `count` are numbers of workgroups.
 
-   Must hold: `plan` is a plan; `out` is null or has room for two words for each of `capacity` workgroups; `count` is
-   null or a place. */
+   Must hold: `plan` is a valid plan; `out` is null or has room for two words for each of `capacity` workgroups; `count`
+   is null or valid for one write. */
 mr_status mr_gpu_plan_work(struct mr_gpu_plan *plan, uint32_t *out, size_t capacity, size_t *count);
 
-/* The dispatches of this moment, in order. Dispatches of later passes read what those of earlier ones write.
+/* Writes the dispatches of this moment, in order. Dispatches of later passes read the results of earlier
+   ones.
 
-   Must hold: `plan` is a plan; `out` is null or has room for `capacity` dispatches; `count` is null or a place. */
+   Must hold: `plan` is a valid plan; `out` is null or has room for `capacity` dispatches; `count` is null or valid for
+   one write. */
 mr_status mr_gpu_plan_dispatches(struct mr_gpu_plan *plan,
                                  struct mr_gpu_dispatch *out,
                                  size_t capacity,
                                  size_t *count);
 
-/* Makes a ring of so many slots; a moment needs two.
+/* Creates a ring of `slots` slots; one moment needs two.
 
-   Must hold: `out` is a place. */
+   Must hold: `out` is valid for one write. */
 mr_status mr_gpu_ring_new(uint32_t slots, struct mr_gpu_ring **out);
 
-/* Frees a ring. Null is nothing.
+/* Frees a ring. Null is allowed.
 
-   Must hold: `ring` is null, or was not freed yet. */
+   Must hold: `ring` is null, or has not been freed. */
 mr_status mr_gpu_ring_free(struct mr_gpu_ring *ring);
 
-/* A new moment: frames that are asked for from now on stay until the next one.
+/* Begins a new moment: frames that are requested from now on stay until the next one.
 
-   Must hold: `ring` is a ring. */
+   Must hold: `ring` is a valid ring. */
 mr_status mr_gpu_ring_begin(struct mr_gpu_ring *ring);
 
-/* Looks for a frame, and makes room for it where it is not there.
+/* Finds the slot of a frame, or assigns one to it.
 
-   Must hold: `ring` is a ring; `out` is a place. */
+   Must hold: `ring` is a valid ring; `out` is valid for one write. */
 mr_status mr_gpu_ring_ask(struct mr_gpu_ring *ring, uint32_t frame, struct mr_gpu_place *out);
 
-/* Levels by what the eye can see of their errors: each begins at the distance from which its error is no
-   more than `pixels` of the picture. `errors` are those of the levels 1, 2 and so on; `scale` is the largest
-   scale of the world transform, `angle` the vertical angle of view in radians, `height` that of the picture
-   in pixels.
+/* Computes distances from the visible size of the levels' errors: each level begins at the distance from
+   which on its error covers at most `pixels` pixels. `errors` are those of levels 1, 2 and so on
+   (`mr_lod_info`), in object units; `scale` is the largest scale of the world transform, `angle` the
+   vertical angle of view in radians, and `height` the height of the picture in pixels.
 
-   Must hold: `errors` has `count` numbers; `out` is a place. */
+   Must hold: `errors` has `count` numbers; `out` is valid for one write. */
 mr_status mr_lod_within(const float *errors,
                         size_t count,
                         float scale,
@@ -2003,30 +2044,30 @@ mr_status mr_lod_within(const float *errors,
                         float pixels,
                         struct mr_lod_distances *out);
 
-/* The level at a distance, where it was `was` before.
+/* Writes the level for a distance. `was` is the level that was chosen before, for the hysteresis.
 
-   Must hold: `distances` is there; `out` is a place. */
+   Must hold: `distances` is valid for one read; `out` is valid for one write. */
 mr_status mr_lod_at(const struct mr_lod_distances *distances, float distance, uint32_t was, uint32_t *out);
 
 /* Reads the part attributes of a node; there may be none.
 
-   Must hold: `reel` is a reel; `out` is a place. */
+   Must hold: `reel` is a valid reel; `out` is valid for one write. */
 mr_status mr_part_attributes_new(const struct mr_reel *reel, uint32_t node, struct mr_part_attributes **out);
 
-/* Frees part attributes. Null is nothing.
+/* Frees part attributes. Null is allowed.
 
-   Must hold: `attributes` is null, or was not freed yet. */
+   Must hold: `attributes` is null, or has not been freed. */
 mr_status mr_part_attributes_free(struct mr_part_attributes *attributes);
 
-/* How many there are.
+/* Writes the number of part attributes.
 
-   Must hold: `attributes` is from `mr_part_attributes_new`; `out` is a place. */
+   Must hold: `attributes` is from `mr_part_attributes_new`; `out` is valid for one write. */
 mr_status mr_part_attributes_count(const struct mr_part_attributes *attributes, size_t *out);
 
-/* A part attribute, and its name. `name` and `length` may both be null.
+/* Writes the properties of a part attribute, and its name. `name` and `length` may both be null.
 
-   Must hold: `attributes` is from `mr_part_attributes_new`; `out` has the size that it says; `name` is null or has room
-   for `capacity` bytes; `length` is null or a place. */
+   Must hold: `attributes` is from `mr_part_attributes_new`; `out` is as large as its `size` says; `name` is null or has
+   room for `capacity` bytes; `length` is null or valid for one write. */
 mr_status mr_part_attribute_get(const struct mr_part_attributes *attributes,
                                 uint32_t number,
                                 struct mr_part_attribute_info *out,
@@ -2034,21 +2075,21 @@ mr_status mr_part_attribute_get(const struct mr_part_attributes *attributes,
                                 size_t capacity,
                                 size_t *length);
 
-/* The group of each part or vertex; nothing where the mesh is one group.
+/* Writes the group of each part or vertex; an empty list if the whole mesh is one group.
 
    Must hold: `attributes` is from `mr_part_attributes_new`; `out` is null or has room for `capacity` numbers; `count`
-   is null or a place. */
+   is null or valid for one write. */
 mr_status mr_part_attribute_groups(const struct mr_part_attributes *attributes,
                                    uint32_t number,
                                    uint32_t *out,
                                    size_t capacity,
                                    size_t *count);
 
-/* The numbers of all groups at a moment, four each, those that there are not being 0: a table for a shader.
-   `capacity` and `count` are in groups.
+/* Writes the values of all groups at a time: four numbers per group, unused ones 0; a table for a shader.
+   `capacity` and `count` are numbers of groups.
 
    Must hold: `attributes` is from `mr_part_attributes_new`; `out` is null or has room for four numbers for each of
-   `capacity` groups; `count` is null or a place. */
+   `capacity` groups; `count` is null or valid for one write. */
 mr_status mr_part_attribute_table(const struct mr_part_attributes *attributes,
                                   uint32_t number,
                                   struct mr_pair pair,
@@ -2056,111 +2097,116 @@ mr_status mr_part_attribute_table(const struct mr_part_attributes *attributes,
                                   size_t capacity,
                                   size_t *count);
 
-/* Writes the default settings.
+/* Writes the default options.
 
-   Must hold: `out` has `size` bytes, which is its sizeof. */
+   Must hold: `out` has room for `size` bytes; `size` is `sizeof(mr_player_options)`. */
 mr_status mr_player_options_init(struct mr_player_options *out, size_t size);
 
-/* Makes a player: allocates its heap and starts its threads. `options` may be null.
+/* Creates a player: allocates its heap and starts its threads. `options` may be null.
 
-   Must hold: `options` is null, or has the size that it says and pointers that are null or to what they should be;
-   `out` is a place. */
+   Must hold: `options` is null, or as large as its `size` says, with pointers that are null or valid; `out` is valid
+   for one write. */
 mr_status mr_player_new(const struct mr_player_options *options, struct mr_player **out);
 
-/* Frees a player. Frames that it gave live on. Threads in a slow read end when that does. Null is nothing.
+/* Frees a player. Frames that it returned remain valid. A thread in a slow read ends when the read does.
+   Null is allowed.
 
-   Must hold: `player` is null, or was not freed yet. */
+   Must hold: `player` is null, or has not been freed. */
 mr_status mr_player_free(struct mr_player *player);
 
-/* Begins to open a file; `out` is its name from now on. Whether that goes well, an event tells. Instances
-   can be made at once.
+/* Starts to open a file and writes its number. An event reports whether opening succeeded. Instances can be
+   created at once.
 
-   Must hold: `player` is a player; `path` is UTF-8 and ends with a zero; `out` is a place. */
+   Must hold: `player` is a valid player; `path` is UTF-8 and ends with a zero; `out` is valid for one write. */
 mr_status mr_player_open(struct mr_player *player, const char *path, uint64_t *out);
 
-/* As `mr_player_open`, of bytes of which it keeps a copy.
+/* As `mr_player_open`, for the bytes of a file, of which the player keeps a copy.
 
-   Must hold: `player` is a player; `data` has `bytes` bytes; `out` is a place. */
+   Must hold: `player` is a valid player; `data` has `bytes` bytes; `out` is valid for one write. */
 mr_status mr_player_open_memory(struct mr_player *player, const void *data, size_t bytes, uint64_t *out);
 
-/* As `mr_player_open`, of what a source reads: with its function `start`, which blocks nobody, where it has
-   one, else with `read`, on the threads that read. `name` stands in errors where there is `start`.
+/* As `mr_player_open`, for a file that a source reads: with its function `start`, which blocks no thread, if
+   it has one, otherwise with `read`, on the reading threads. `name` names the file in error messages if
+   `start` is used.
 
-   Must hold: `player` is a player; `name` is UTF-8 and ends with a zero; `source` has the size that it says, and keeps
-   what it promises; `out` is a place. */
+   Must hold: `player` is a valid player; `name` is UTF-8 and ends with a zero; `source` is as large as its `size` says,
+   and fulfils the contract of `mr_source`; `out` is valid for one write. */
 mr_status mr_player_open_source(struct mr_player *player,
                                 const char *name,
                                 const struct mr_source *source,
                                 uint64_t *out);
 
-/* Ends all instances of a file and gives up what it has.
+/* Ends all instances of a file and releases its memory.
 
-   Must hold: `player` is a player. */
+   Must hold: `player` is a valid player. */
 mr_status mr_player_close(struct mr_player *player, uint64_t file);
 
-/* The reel of a file, to be freed by the caller; null while it is not open.
+/* Creates a handle of the reel of a file, which the caller must free; null while the file is not open.
 
-   Must hold: `player` is a player; `out` is a place. */
+   Must hold: `player` is a valid player; `out` is valid for one write. */
 mr_status mr_player_reel(const struct mr_player *player, uint64_t file, struct mr_reel **out);
 
-/* The name by which errors call a file.
+/* Writes the name of a file as error messages give it.
 
-   Must hold: `player` is a player; `out` is null or has room for `capacity` bytes; `length` is null or a place. */
+   Must hold: `player` is a valid player; `out` is null or has room for `capacity` bytes; `length` is null or valid for
+   one write. */
 mr_status mr_player_name(const struct mr_player *player,
                          uint64_t file,
                          char *out,
                          size_t capacity,
                          size_t *length);
 
-/* One more instance of a file: visible, and stopped at the first frame.
+/* Adds an instance of a file: visible, and stopped at the first frame.
 
-   Must hold: `player` is a player; `out` is a place. */
+   Must hold: `player` is a valid player; `out` is valid for one write. */
 mr_status mr_player_instance(struct mr_player *player, uint64_t file, uint64_t *out);
 
 /* Ends an instance.
 
-   Must hold: `player` is a player. */
+   Must hold: `player` is a valid player. */
 mr_status mr_player_remove(struct mr_player *player, uint64_t instance);
 
-/* Shows or hides an instance: a hidden one asks for nothing, its time passes.
+/* Shows or hides an instance. The time of a hidden instance goes on, but nothing is read or decoded for it.
 
-   Must hold: `player` is a player. */
+   Must hold: `player` is a valid player. */
 mr_status mr_player_show(struct mr_player *player, uint64_t instance, uint32_t visible);
 
-/* Where the heap has no room for all instances, those of higher priority are served first. 0 unless it is
-   set.
+/* Sets the priority of an instance: if the heap has no room for all, those of higher priority are served
+   first. The default is 0.
 
-   Must hold: `player` is a player. */
+   Must hold: `player` is a valid player. */
 mr_status mr_player_priority(struct mr_player *player, uint64_t instance, int32_t priority);
 
-/* Tells an instance something; it takes effect at the next tick.
+/* Gives an instance a command, which takes effect at the next tick.
 
-   Must hold: `player` is a player; `command` is a command. */
+   Must hold: `player` is a valid player; `command` is valid for one read. */
 mr_status mr_player_command(struct mr_player *player, uint64_t instance, const struct mr_command *command);
 
-/* Where an instance is.
+/* Writes the clock and state of an instance.
 
-   Must hold: `player` is a player; `out` has the size that it says. */
+   Must hold: `player` is a valid player; `out` is as large as its `size` says. */
 mr_status mr_player_clock(const struct mr_player *player, uint64_t instance, struct mr_clock *out);
 
-/* Kill switches: with 0 reads are not issued, jobs not started, nothing handed out.
+/* Turns parts of the player off, to measure what each costs: with 0 for `reads` no read starts, for `jobs`
+   no job starts, for `drawing` no frame is returned. Work that has begun is finished.
 
-   Must hold: `player` is a player. */
+   Must hold: `player` is a valid player. */
 mr_status mr_player_switch(struct mr_player *player, uint32_t reads, uint32_t jobs, uint32_t drawing);
 
-/* `seconds` have passed: once per frame of the game. Never waits. Where the player has threads of its own
-   and no source with `start`, it calls nothing of the caller's.
+/* Advances the player by `seconds`; call it once per frame of the game. Never blocks. If the player has its
+   own threads and no source with `start`, it calls none of the caller's functions.
 
-   Must hold: `player` is a player that no other thread uses. */
+   Must hold: `player` is a valid player that no other thread uses. */
 mr_status mr_player_tick(struct mr_player *player, double seconds);
 
-/* What an instance shows, to be freed by the caller; null where nothing of it is there yet.
+/* Creates a handle of what an instance shows, which the caller must free; null if none of it is in memory
+   yet.
 
-   Must hold: `player` is a player; `out` is a place. */
+   Must hold: `player` is a valid player; `out` is valid for one write. */
 mr_status mr_player_frame(const struct mr_player *player, uint64_t instance, struct mr_frame **out);
 
-/* From `a` to `b` by `part` of the way, joint by joint: rotations the short way round. `out` is neither of
-   them.
+/* Blends from `a` to `b`, joint by joint; `part` is the weight of `b`. Rotations take the shorter way. `out`
+   must not overlap `a` or `b`.
 
    Must hold: `a` and `b` have `joints` transforms, `out` has room for as many. */
 mr_status mr_pose_blend(const struct mr_transform *a,
@@ -2169,8 +2215,8 @@ mr_status mr_pose_blend(const struct mr_transform *a,
                         struct mr_transform *out,
                         size_t joints);
 
-/* `base` with `weight` of `additive` on top, joint by joint; `kind` is an `mr_additive`. `out` is neither of
-   them.
+/* Adds `weight` times `additive` to `base`, joint by joint; `kind` is an `mr_additive`. `out` must not
+   overlap `base` or `additive`.
 
    Must hold: `base` and `additive` have `joints` transforms, `out` has room for as many. */
 mr_status mr_pose_add(uint32_t kind,
@@ -2180,7 +2226,8 @@ mr_status mr_pose_add(uint32_t kind,
                       struct mr_transform *out,
                       size_t joints);
 
-/* What must be added to `base` so that it becomes `pose`, joint by joint. `out` is neither of them.
+/* Computes the additive pose that turns `base` into `pose`, joint by joint; `kind` is an `mr_additive`.
+   `out` must not overlap `base` or `pose`.
 
    Must hold: `base` and `pose` have `joints` transforms, `out` has room for as many. */
 mr_status mr_pose_difference(uint32_t kind,
@@ -2189,10 +2236,11 @@ mr_status mr_pose_difference(uint32_t kind,
                              struct mr_transform *out,
                              size_t joints);
 
-/* Object-space matrices of all joints from their local transforms: twelve numbers each, three rows of four.
-   `parents` as of `mr_clips_parents`.
+/* Computes the object-space matrices of all joints from their local transforms: twelve numbers per joint,
+   three rows of four. `parents` as written by `mr_clips_parents`.
 
-   Must hold: `parents` has `joints` numbers, `local` as many transforms, `out` room for twelve numbers for each. */
+   Must hold: `parents` has `joints` numbers, `local` has `joints` transforms, and `out` has room for twelve numbers per
+   joint. */
 mr_status mr_pose_object_space(const uint32_t *parents,
                                const struct mr_transform *local,
                                float *out,
@@ -2200,60 +2248,62 @@ mr_status mr_pose_object_space(const uint32_t *parents,
 
 /* Writes the default limits.
 
-   Must hold: `out` has `size` bytes, which is its sizeof. */
+   Must hold: `out` has room for `size` bytes; `size` is `sizeof(mr_limits)`. */
 mr_status mr_limits_init(struct mr_limits *out, size_t size);
 
 /* Opens and checks a file. `limits` may be null.
 
-   Must hold: `path` is UTF-8 and ends with a zero; `limits` is null or has the size that it says; `out` is a place. */
+   Must hold: `path` is UTF-8 and ends with a zero; `limits` is null or as large as its `size` says; `out` is valid for
+   one write. */
 mr_status mr_reel_open(const char *path, const struct mr_limits *limits, struct mr_reel **out);
 
-/* Opens and checks the bytes of a file, of which it keeps a copy. `limits` may be null.
+/* Opens and checks the bytes of a file; the reel keeps a copy of them. `limits` may be null.
 
-   Must hold: `data` has `bytes` bytes; `limits` is null or has the size that it says; `out` is a place. */
+   Must hold: `data` has `bytes` bytes; `limits` is null or as large as its `size` says; `out` is valid for one write. */
 mr_status mr_reel_open_memory(const void *data,
                               size_t bytes,
                               const struct mr_limits *limits,
                               struct mr_reel **out);
 
-/* Opens and checks what a source reads, which needs its function `read`. Frames, clips and rigs are read
-   through it later. `limits` may be null.
+/* Opens and checks a file that a source reads; the source needs the function `read`. Frames, clips and rigs
+   are read through it later. `limits` may be null.
 
-   Must hold: `source` has the size that it says, and keeps what it promises; `limits` is null or has the size that it
-   says; `out` is a place. */
+   Must hold: `source` is as large as its `size` says, and fulfils the contract of `mr_source`; `limits` is null or as
+   large as its `size` says; `out` is valid for one write. */
 mr_status mr_reel_open_source(const struct mr_source *source,
                               const struct mr_limits *limits,
                               struct mr_reel **out);
 
-/* Frees a reel. Null is nothing.
+/* Frees a reel. Null is allowed.
 
-   Must hold: `reel` is null, or was not freed yet. */
+   Must hold: `reel` is null, or has not been freed. */
 mr_status mr_reel_free(struct mr_reel *reel);
 
-/* What is in a file.
+/* Writes the properties of a file.
 
-   Must hold: `reel` is a reel; `out` has the size that it says. */
+   Must hold: `reel` is a valid reel; `out` is as large as its `size` says. */
 mr_status mr_reel_get(const struct mr_reel *reel, struct mr_reel_info *out);
 
-/* The options that a file was compiled with, one `key = value` per line.
+/* Writes the options that a file was compiled with, one `key = value` per line.
 
-   Must hold: `reel` is a reel; `out` is null or has room for `capacity` bytes; `length` is null or a place. */
+   Must hold: `reel` is a valid reel; `out` is null or has room for `capacity` bytes; `length` is null or valid for one
+   write. */
 mr_status mr_reel_options(const struct mr_reel *reel, char *out, size_t capacity, size_t *length);
 
-/* Seconds of a frame.
+/* Writes the time of a frame in seconds.
 
-   Must hold: `reel` is a reel; `out` is a place. */
+   Must hold: `reel` is a valid reel; `out` is valid for one write. */
 mr_status mr_reel_time(const struct mr_reel *reel, uint32_t frame, double *out);
 
-/* World bounds of what is shown in a frame: min xyz, max xyz, six numbers.
+/* Writes the world bounds of everything shown in a frame: min xyz, max xyz, six numbers.
 
-   Must hold: `reel` is a reel; `out` has room for six numbers. */
+   Must hold: `reel` is a valid reel; `out` has room for six numbers. */
 mr_status mr_reel_bounds(const struct mr_reel *reel, uint32_t frame, float *out);
 
-/* A named range of frames, and its name.
+/* Writes a named range of frames, and its name.
 
-   Must hold: `reel` is a reel; `out` is null or a place; `name` is null or has room for `capacity` bytes; `length` is
-   null or a place. */
+   Must hold: `reel` is a valid reel; `out` is null or valid for one write; `name` is null or has room for `capacity`
+   bytes; `length` is null or valid for one write. */
 mr_status mr_reel_range(const struct mr_reel *reel,
                         uint32_t range,
                         struct mr_range *out,
@@ -2261,38 +2311,38 @@ mr_status mr_reel_range(const struct mr_reel *reel,
                         size_t capacity,
                         size_t *length);
 
-/* A node of a file.
+/* Writes the properties of a node.
 
-   Must hold: `reel` is a reel; `out` has the size that it says. */
+   Must hold: `reel` is a valid reel; `out` is as large as its `size` says. */
 mr_status mr_reel_node(const struct mr_reel *reel, uint32_t node, struct mr_node_info *out);
 
-/* The path of a node in the source.
+/* Writes the path of a node in the source.
 
-   Must hold: As of `mr_reel_options`. */
+   Must hold: As for `mr_reel_options`. */
 mr_status mr_reel_node_path(const struct mr_reel *reel,
                             uint32_t node,
                             char *out,
                             size_t capacity,
                             size_t *length);
 
-/* A mesh of a file. The first time it is asked for, the static data of all meshes is read.
+/* Writes the properties of a mesh. The first call for a reel reads the static data of all meshes.
 
-   Must hold: `reel` is a reel; `out` has the size that it says. */
+   Must hold: `reel` is a valid reel; `out` is as large as its `size` says. */
 mr_status mr_reel_mesh(const struct mr_reel *reel, uint32_t mesh, struct mr_mesh_info *out);
 
-/* The path of a mesh in the source.
+/* Writes the path of a mesh in the source.
 
-   Must hold: As of `mr_reel_options`. */
+   Must hold: As for `mr_reel_options`. */
 mr_status mr_reel_mesh_path(const struct mr_reel *reel,
                             uint32_t mesh,
                             char *out,
                             size_t capacity,
                             size_t *length);
 
-/* A material of a mesh, and its name. `name` and `length` may both be null.
+/* Writes the properties of a material of a mesh, and its name. `name` and `length` may both be null.
 
-   Must hold: `reel` is a reel; `out` has the size that it says; `name` is null or has room for `capacity` bytes;
-   `length` is null or a place. */
+   Must hold: `reel` is a valid reel; `out` is as large as its `size` says; `name` is null or has room for `capacity`
+   bytes; `length` is null or valid for one write. */
 mr_status mr_reel_material(const struct mr_reel *reel,
                            uint32_t mesh,
                            uint32_t material,
@@ -2301,58 +2351,59 @@ mr_status mr_reel_material(const struct mr_reel *reel,
                            size_t capacity,
                            size_t *length);
 
-/* A stream of a mesh.
+/* Writes the properties of a stream of a mesh.
 
-   Must hold: `reel` is a reel; `out` has the size that it says. */
+   Must hold: `reel` is a valid reel; `out` is as large as its `size` says. */
 mr_status mr_reel_stream(const struct mr_reel *reel,
                          uint32_t mesh,
                          uint32_t stream,
                          struct mr_stream_info *out);
 
-/* The checksum that `.reel` files have: XXH3 of 64 bits with seed 0, to compare what is shown with what
-   another build shows.
+/* Writes the 64-bit XXH3 checksum of the data with seed 0, as used in `.reel` files: to compare what two
+   builds show.
 
-   Must hold: `data` has `bytes` bytes; `out` is a place. */
+   Must hold: `data` has `bytes` bytes; `out` is valid for one write. */
 mr_status mr_checksum(const void *data, size_t bytes, uint64_t *out);
 
-/* A rig of a file.
+/* Writes the properties of a rig.
 
-   Must hold: `clips` is from `mr_clips_new`; `out` has the size that it says. */
+   Must hold: `clips` is from `mr_clips_new`; `out` is as large as its `size` says. */
 mr_status mr_clips_rig(const struct mr_clips *clips, uint32_t rig, struct mr_rig_info *out);
 
-/* The skeleton's joints that a rig has, by their numbers there.
+/* Writes the joints of a rig, as their numbers in the skeleton.
 
-   Must hold: `clips` is from `mr_clips_new`; `out` is null or has room for `capacity` numbers; `count` is null or a
-   place. */
+   Must hold: `clips` is from `mr_clips_new`; `out` is null or has room for `capacity` numbers; `count` is null or valid
+   for one write. */
 mr_status mr_rig_joints(const struct mr_clips *clips,
                         uint32_t rig,
                         uint32_t *out,
                         size_t capacity,
                         size_t *count);
 
-/* Which joints move which vertices, in the order of the vertices.
+/* Writes the influences of joints on vertices, in the order of the vertices.
 
-   Must hold: As of `mr_rig_joints`. */
+   Must hold: As for `mr_rig_joints`. */
 mr_status mr_rig_influences(const struct mr_clips *clips,
                             uint32_t rig,
                             struct mr_influence *out,
                             size_t capacity,
                             size_t *count);
 
-/* Of each vertex the part, 0 to 1, of how joints move it that dual quaternions blend, the rest being linear.
+/* Writes a number for each vertex, 0 to 1: the share of dual-quaternion blending. The rest is linear.
 
-   Must hold: As of `mr_rig_joints`. */
+   Must hold: As for `mr_rig_joints`. */
 mr_status mr_rig_dual_parts(const struct mr_clips *clips,
                             uint32_t rig,
                             float *out,
                             size_t capacity,
                             size_t *count);
 
-/* What takes the bind pose to a pose: of each joint of the rig a matrix of twelve numbers, three rows of
-   four. `object` has those of all joints of the skeleton (`mr_pose_object_space`).
+/* Computes the matrices that take the bind pose to a pose: one for each joint of the rig, twelve numbers in
+   three rows of four. `object` has the object-space matrices of all joints of the skeleton
+   (`mr_pose_object_space`).
 
-   Must hold: `clips` is from `mr_clips_new`; `object` has twelve numbers for each of `object_joints`, `out` room for as
-   many for each of `joints`. */
+   Must hold: `clips` is from `mr_clips_new`; `object` has twelve numbers for each of `object_joints`; `out` has room
+   for twelve numbers for each of `joints`. */
 mr_status mr_rig_matrices(const struct mr_clips *clips,
                           uint32_t rig,
                           const float *object,
@@ -2360,10 +2411,10 @@ mr_status mr_rig_matrices(const struct mr_clips *clips,
                           float *out,
                           size_t joints);
 
-/* Positions of all vertices as these matrices move them: three numbers each.
+/* Computes the positions of all vertices from the matrices of the joints: three numbers per vertex.
 
-   Must hold: `clips` is from `mr_clips_new`; `matrices` has twelve numbers for each of `joints`, `out` room for three
-   for each of `vertices`. */
+   Must hold: `clips` is from `mr_clips_new`; `matrices` has twelve numbers for each of `joints`; `out` has room for
+   three numbers for each of `vertices`. */
 mr_status mr_rig_positions(const struct mr_clips *clips,
                            uint32_t rig,
                            const float *matrices,
@@ -2371,101 +2422,102 @@ mr_status mr_rig_positions(const struct mr_clips *clips,
                            float *out,
                            size_t vertices);
 
-/* Writes a clip of all of a file, once, at the beginning of the sequence, leaving nothing. Its name is null.
+/* Writes a clip of a whole file that plays once, at the beginning of the sequence, and leaves nothing. Its
+   name is null, and must be set.
 
-   Must hold: `reel` is a reel; `out` is a place. */
+   Must hold: `reel` is a valid reel; `out` is valid for one write. */
 mr_status mr_sequence_clip_init(const struct mr_reel *reel, uint32_t cache, struct mr_sequence_clip *out);
 
-/* Makes a sequence, at its beginning. Names must be unique, times finite and not negative.
+/* Creates a sequence, at its beginning. Names must be unique, times finite and not negative.
 
-   Must hold: `clips` has `count` clips with their names and events; `out` is a place. */
+   Must hold: `clips` has `count` clips with their names and events; `out` is valid for one write. */
 mr_status mr_sequencer_new(const struct mr_sequence_clip *clips, size_t count, struct mr_sequencer **out);
 
-/* Frees a sequence. Null is nothing.
+/* Frees a sequence. Null is allowed.
 
-   Must hold: `sequencer` is null, or was not freed yet. */
+   Must hold: `sequencer` is null, or has not been freed. */
 mr_status mr_sequencer_free(struct mr_sequencer *sequencer);
 
-/* Passes `seconds`; what happened is told by `mr_sequencer_next`. Actions of before that were not asked for
-   are lost.
+/* Advances a sequence by `seconds`; `mr_sequencer_next` then returns the actions. Earlier actions that were
+   not asked for are lost.
 
-   Must hold: `sequencer` is a sequence. */
+   Must hold: `sequencer` is a valid sequence. */
 mr_status mr_sequencer_tick(struct mr_sequencer *sequencer, double seconds);
 
-/* Jumps to a time of the sequence; what is to be done for it is told by `mr_sequencer_next`. Signals of
-   before are forgotten.
+/* Jumps to a time of the sequence, in seconds; `mr_sequencer_next` then returns the necessary actions.
+   Earlier signals are forgotten.
 
-   Must hold: `sequencer` is a sequence. */
+   Must hold: `sequencer` is a valid sequence. */
 mr_status mr_sequencer_go_to(struct mr_sequencer *sequencer, double seconds);
 
-/* A signal, now: starts the clips that wait for it and ends those that listen to it. What follows is told
-   after the next tick.
+/* Gives a signal: starts the clips that wait for it, and ends those that leave on it. The next tick reports
+   the actions.
 
-   Must hold: `sequencer` is a sequence. */
+   Must hold: `sequencer` is a valid sequence. */
 mr_status mr_sequencer_signal(struct mr_sequencer *sequencer, uint32_t signal);
 
-/* The next thing that happened, in order; `MR_ACTION_KIND_NONE` where there is none.
+/* Writes the next action, in order; its kind is `MR_ACTION_KIND_NONE` if there is none.
 
-   Must hold: `sequencer` is a sequence; `out` is a place. */
+   Must hold: `sequencer` is a valid sequence; `out` is valid for one write. */
 mr_status mr_sequencer_next(struct mr_sequencer *sequencer, struct mr_action *out);
 
-/* Tells the instance that plays a clip what an action means for it, before the player's tick.
+/* Gives the instance that plays a clip the commands of an action. Call it before the player's tick.
 
-   Must hold: `sequencer` is a sequence, `action` is of it; `player` is a player. */
+   Must hold: `sequencer` is a valid sequence, `action` is valid for one read; `player` is a valid player. */
 mr_status mr_sequencer_apply(const struct mr_sequencer *sequencer,
                              const struct mr_action *action,
                              struct mr_player *player,
                              uint64_t instance);
 
-/* How a clip of a sequence stands.
+/* Writes the current state of a clip of a sequence.
 
-   Must hold: `sequencer` is a sequence; `out` has the size that it says. */
+   Must hold: `sequencer` is a valid sequence; `out` is as large as its `size` says. */
 mr_status mr_sequencer_state(const struct mr_sequencer *sequencer,
                              uint32_t clip,
                              struct mr_sequence_state *out);
 
-/* What a read wants.
+/* Writes the request of a read.
 
-   Must hold: `read` is not completed yet; `out` has the size that it says. */
+   Must hold: `read` has not been completed; `out` is as large as its `size` says. */
 mr_status mr_read_get(struct mr_read *read, struct mr_read_info *out);
 
-/* Ends a read: so many bytes from the start of its buffer are there, and `error` is 0; or it failed, and
-   that is a number for the message. The read and its buffer are the library's again.
+/* Completes a read. If it succeeded, `filled` bytes at the start of its buffer are valid, and `error` is 0;
+   otherwise `error` is a number for the message. The read and its buffer belong to the library again.
 
-   Must hold: `read` is not completed yet, and its buffer is no longer written. */
+   Must hold: `read` has not been completed, and nothing writes to its buffer any more. */
 mr_status mr_read_complete(struct mr_read *read, uint64_t filled, int32_t error);
 
-/* When the result of a job is wanted, in microseconds of the player's ticks: smaller is more urgent.
+/* Writes when the result of a job is needed, in microseconds of the player's ticks: smaller is more urgent.
 
-   Must hold: `job` is neither run nor dropped yet. */
+   Must hold: `job` has neither been run nor dropped; `out` is valid for one write. */
 mr_status mr_job_due(const struct mr_job *job, uint64_t *out);
 
-/* Does a job, on any thread, and frees it.
+/* Runs a job on the calling thread, and frees it.
 
-   Must hold: `job` is neither run nor dropped yet. */
+   Must hold: `job` has neither been run nor dropped. */
 mr_status mr_job_run(struct mr_job *job);
 
-/* Frees a job that is not going to be run: what it was for is cancelled.
+/* Frees a job without running it; its work is cancelled. Null is allowed.
 
-   Must hold: `job` is null, or neither run nor dropped yet. */
+   Must hold: `job` is null, or has neither been run nor dropped. */
 mr_status mr_job_drop(struct mr_job *job);
 
-/* What the last call of this thread that failed says, in UTF-8; empty where none has. It stays until the
-   next call of this thread that fails. */
+/* Returns the message of the last failed call of this thread, in UTF-8; empty if no call has failed. The
+   pointer is valid until the next failure in this thread. */
 const char *mr_last_error(void);
 
-/* The version of the library, as `MR_VERSION` is that of the header. */
+/* Returns the version of the library, encoded as `MR_VERSION`. */
 uint32_t mr_version(void);
 
-/* Whether the library fits the header that the caller was compiled with: call it first, as
-   `mr_check_version(MR_VERSION)`. `MR_STATUS_UNSUPPORTED` where it is older, or of another major version, or
-   of another minor version below 1.0. */
+/* Checks that the library fits the header that the caller was compiled with. Call it first, as
+   `mr_check_version(MR_VERSION)`. Returns `MR_STATUS_UNSUPPORTED` if the library is older, has another major
+   version or, below 1.0, another minor version. */
 mr_status mr_check_version(uint32_t header);
 
-/* The name of a status, for messages: static, never null. */
+/* Returns the name of a status, for messages: a static text, never null. */
 const char *mr_status_name(uint32_t status);
 
-/* Bytes of a value of an `mr_format`; 0 of no format. */
+/* Returns the bytes of one value of an `mr_format`; 0 if there is no such format. */
 size_t mr_format_size(uint32_t format);
 
 #ifdef __cplusplus

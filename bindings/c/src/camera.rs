@@ -1,4 +1,4 @@
-//! Cameras: what their lenses say.
+//! Cameras and their lenses.
 
 use crate::pointers::{check_number, fill_text, free, make, shared, write_out};
 use crate::prefixed::{self, Prefixed};
@@ -8,13 +8,13 @@ use crate::types::mr_pair;
 use meshreel::{Camera, Error, Lens};
 use std::ffi::c_char;
 
-/// The cameras of a file. Several threads can use them at once; they live on without the file.
+/// The cameras of a file. Several threads can use them at once; they remain valid after the reel is freed.
 pub struct mr_cameras(Vec<Camera>);
 
 /// Reads the cameras of a file; there may be none.
 ///
 /// # Safety
-/// `reel` is a reel; `out` is a place.
+/// `reel` is a valid reel; `out` is valid for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_cameras_new(reel: *const mr_reel, out: *mut *mut mr_cameras) -> mr_status {
     guard(|| {
@@ -25,20 +25,20 @@ pub unsafe extern "C" fn mr_cameras_new(reel: *const mr_reel, out: *mut *mut mr_
     })
 }
 
-/// Frees cameras. Null is nothing.
+/// Frees cameras. Null is allowed.
 ///
 /// # Safety
-/// `cameras` is null, or was not freed yet.
+/// `cameras` is null, or has not been freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_cameras_free(cameras: *mut mr_cameras) -> mr_status {
     // SAFETY: the caller's promise.
     guard(|| unsafe { free(cameras) })
 }
 
-/// How many there are.
+/// Writes the number of cameras.
 ///
 /// # Safety
-/// `cameras` is from `mr_cameras_new`; `out` is a place.
+/// `cameras` is from `mr_cameras_new`; `out` is valid for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_cameras_count(cameras: *const mr_cameras, out: *mut usize) -> mr_status {
     guard(|| {
@@ -58,26 +58,26 @@ unsafe fn camera_of<'a>(cameras: *const mr_cameras, number: u32) -> Result<&'a C
     Ok(&all[number as usize])
 }
 
-/// A camera. Where it is in a frame, its node says: it looks along −z, with y upwards.
+/// Properties of a camera. The camera has the transform of its node, and looks along −z, with y up.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mr_camera_info {
-    /// Bytes of this structure.
+    /// The size of this structure in bytes.
     pub size: usize,
-    /// The node that it stands at.
+    /// The number of its node.
     pub node: u32,
-    /// 1 where anything of the lens changes.
+    /// 1 if any value of the lens is animated.
     pub animated: u32,
 }
 
-// SAFETY: `repr(C)`, a size first, numbers only.
+// SAFETY: `repr(C)`, begins with its size, contains only numbers.
 unsafe impl Prefixed for mr_camera_info {}
 
-/// A camera, and its path in the source. `path` and `length` may both be null.
+/// Writes the properties of a camera, and its path in the source. `path` and `length` may both be null.
 ///
 /// # Safety
-/// `cameras` is from `mr_cameras_new`; `out` has the size that it says; `path` is null or has room for
-/// `capacity` bytes; `length` is null or a place.
+/// `cameras` is from `mr_cameras_new`; `out` is as large as its `size` says; `path` is null or has room for
+/// `capacity` bytes; `length` is null or valid for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_camera_get(
     cameras: *const mr_cameras,
@@ -102,38 +102,38 @@ pub unsafe extern "C" fn mr_camera_get(
     })
 }
 
-/// What a lens says at a moment.
+/// The values of a lens at a time.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mr_lens {
-    /// Bytes of this structure.
+    /// The size of this structure in bytes.
     pub size: usize,
-    /// Millimetres.
+    /// Focal length in millimetres.
     pub focal_length: f32,
-    /// Width and height of the picture plane, millimetres; of an orthographic camera the size of what is
-    /// seen, in tenths of the file's unit.
+    /// Width and height of the picture plane in millimetres; for an orthographic camera the size of the
+    /// visible area, in tenths of the file's unit.
     pub aperture: [f32; 2],
-    /// Where its middle is beside the axis, millimetres.
+    /// Offset of the picture's centre from the optical axis in millimetres.
     pub aperture_offset: [f32; 2],
-    /// How much wider a lens that squeezes shows the picture; 1 for none.
+    /// The factor by which an anamorphic lens widens the picture; 1 for none.
     pub squeeze: f32,
-    /// How much more is drawn on the left, right, top and bottom, as parts of the picture.
+    /// The additional area on the left, right, top and bottom, as fractions of the picture.
     pub overscan: [f32; 4],
-    /// Focal length over the diameter of the opening; 0: all is sharp.
+    /// Focal length over the diameter of the aperture; 0 if everything is in focus.
     pub f_stop: f32,
-    /// Where all is sharp, in the file's unit.
+    /// The distance that is in focus, in the file's unit.
     pub focus_distance: f32,
-    /// When the shutter opens and closes, seconds from the frame's time.
+    /// Opening and closing of the shutter, in seconds from the frame's time.
     pub shutter: [f32; 2],
-    /// The nearest and the farthest distance that is drawn, in the file's unit.
+    /// The near and far clipping distances, in the file's unit.
     pub clipping: [f32; 2],
-    /// 1 without perspective.
+    /// 1 for an orthographic camera.
     pub orthographic: u32,
-    /// The angle of view upwards, radians; 0 where it is orthographic.
+    /// The vertical angle of view in radians; 0 for an orthographic camera.
     pub vertical_angle: f32,
 }
 
-// SAFETY: `repr(C)`, a size first, numbers only.
+// SAFETY: `repr(C)`, begins with its size, contains only numbers.
 unsafe impl Prefixed for mr_lens {}
 
 impl From<Lens> for mr_lens {
@@ -155,10 +155,10 @@ impl From<Lens> for mr_lens {
     }
 }
 
-/// What a lens says at a moment; between two frames each number goes straight.
+/// Writes the values of a lens at a time; between two frames each value is interpolated linearly.
 ///
 /// # Safety
-/// `cameras` is from `mr_cameras_new`; `out` has the size that it says.
+/// `cameras` is from `mr_cameras_new`; `out` is as large as its `size` says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_camera_lens(
     cameras: *const mr_cameras,

@@ -1,4 +1,4 @@
-//! Clips: skeletons, poses at any time, root motion, what rides along.
+//! Clips: skeletons, poses at any time, root motion, scalar tracks and markers.
 
 use crate::pointers::{
     buffer, check_number, fill, fill_text, fill_with, free, list, make, shared, unique, write_out,
@@ -12,8 +12,8 @@ use meshreel::{Error, MeshRig};
 use std::ffi::c_char;
 use std::sync::Arc;
 
-/// The clips, skeletons and rigs of a file. Several threads can use them at once; what is made of them lives
-/// on without them.
+/// The clips, skeletons and rigs of a file. Several threads can use them at once. Cursors created from them
+/// remain valid after they are freed.
 pub struct mr_clips {
     clips: Vec<Clip>,
     skeletons: Vec<Arc<SkeletonRecord>>,
@@ -23,7 +23,7 @@ pub struct mr_clips {
 /// Reads the clips, skeletons and rigs of a file; there may be none.
 ///
 /// # Safety
-/// `reel` is a reel; `out` is a place.
+/// `reel` is a valid reel; `out` is valid for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_clips_new(reel: *const mr_reel, out: *mut *mut mr_clips) -> mr_status {
     guard(|| {
@@ -35,29 +35,29 @@ pub unsafe extern "C" fn mr_clips_new(reel: *const mr_reel, out: *mut *mut mr_cl
     })
 }
 
-/// Frees clips. Null is nothing.
+/// Frees the clips. Null is allowed.
 ///
 /// # Safety
-/// `clips` is null, or was not freed yet.
+/// `clips` is null, or has not been freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_clips_free(clips: *mut mr_clips) -> mr_status {
     // SAFETY: the caller's promise.
     guard(|| unsafe { free(clips) })
 }
 
-/// How many there are.
+/// The numbers of clips, skeletons and rigs.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)]
 pub struct mr_clips_info {
-    /// Bytes of this structure.
+    /// The size of this structure in bytes.
     pub size: usize,
     pub clips: u32,
     pub skeletons: u32,
     pub rigs: u32,
 }
 
-// SAFETY: `repr(C)`, a size first, numbers only.
+// SAFETY: `repr(C)`, begins with its size, contains only numbers.
 unsafe impl Prefixed for mr_clips_info {}
 
 /// # Safety
@@ -67,10 +67,10 @@ pub(crate) unsafe fn clips_of<'a>(clips: *const mr_clips) -> Result<&'a mr_clips
     unsafe { shared(clips, "the clips") }
 }
 
-/// How many clips, skeletons and rigs there are.
+/// Writes the numbers of clips, skeletons and rigs.
 ///
 /// # Safety
-/// `clips` is from `mr_clips_new`; `out` has the size that it says.
+/// `clips` is from `mr_clips_new`; `out` is as large as its `size` says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_clips_get(clips: *const mr_clips, out: *mut mr_clips_info) -> mr_status {
     guard(|| {
@@ -87,55 +87,56 @@ pub unsafe extern "C" fn mr_clips_get(clips: *const mr_clips, out: *mut mr_clips
     })
 }
 
-/// How a clip is kept.
+/// The stored form of a clip.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum mr_clip_codec {
-    /// Segment by segment.
+    /// Segments of samples, each decoded as a whole.
     Sampled = 0,
-    /// Keys and splines.
+    /// Few keys, with splines between them.
     Curve = 1,
-    /// Each sample by itself.
+    /// Samples that can each be decoded by themselves.
     RandomAccess = 2,
 }
 
-/// A clip.
+/// Properties of a clip.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mr_clip_info {
-    /// Bytes of this structure.
+    /// The size of this structure in bytes.
     pub size: usize,
     /// Samples per second.
     pub fps: f64,
     /// Seconds from the first to the last sample.
     pub duration: f64,
-    /// Time of the first sample in the source, in seconds; all times of a clip count from it.
+    /// The time of the first sample in the source, in seconds. All other times of a clip count from it.
     pub start: f64,
-    /// Promised: the largest distance of any point of any joint from the source's, in its units.
+    /// The tolerance: the largest distance of any point of any joint from that of the source, in the source's
+    /// unit.
     pub tolerance: f64,
-    /// Bytes that it takes in the file.
+    /// The bytes that it takes in the file.
     pub file_bytes: u64,
-    /// Number of its skeleton.
+    /// The number of its skeleton.
     pub skeleton: u32,
-    /// Joints: the length of a pose.
+    /// The number of joints: the length of a pose.
     pub joints: u32,
-    /// Samples, at least 1.
+    /// The number of samples, at least 1.
     pub samples: u32,
-    /// Layers of joints; 0 where it is in one piece.
+    /// The number of layers of joints; 0 if the clip is not divided.
     pub layers: u32,
-    /// Scalar tracks.
+    /// The number of scalar tracks.
     pub scalars: u32,
-    /// Markers.
+    /// The number of markers.
     pub markers: u32,
     /// An `mr_clip_codec`.
     pub codec: u32,
 }
 
-// SAFETY: `repr(C)`, a size first, numbers only.
+// SAFETY: `repr(C)`, begins with its size, contains only numbers.
 unsafe impl Prefixed for mr_clip_info {}
 
 /// # Safety
-/// As of [`clips_of`].
+/// As for [`clips_of`].
 unsafe fn clip_of<'a>(clips: *const mr_clips, clip: u32) -> Result<&'a Clip, Error> {
     // SAFETY: the caller's promise.
     let all = unsafe { clips_of(clips) }?;
@@ -143,11 +144,11 @@ unsafe fn clip_of<'a>(clips: *const mr_clips, clip: u32) -> Result<&'a Clip, Err
     Ok(&all.clips[clip as usize])
 }
 
-/// A clip, and its name. `name` and `length` may both be null.
+/// Writes the properties of a clip, and its name. `name` and `length` may both be null.
 ///
 /// # Safety
-/// `clips` is from `mr_clips_new`; `out` has the size that it says; `name` is null or has room for `capacity`
-/// bytes; `length` is null or a place.
+/// `clips` is from `mr_clips_new`; `out` is as large as its `size` says; `name` is null or has room for
+/// `capacity` bytes; `length` is null or valid for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_clips_clip(
     clips: *const mr_clips,
@@ -191,7 +192,7 @@ pub unsafe extern "C" fn mr_clips_clip(
 }
 
 /// # Safety
-/// As of [`clips_of`].
+/// As for [`clips_of`].
 unsafe fn skeleton_of<'a>(clips: *const mr_clips, skeleton: u32) -> Result<&'a SkeletonRecord, Error> {
     // SAFETY: the caller's promise.
     let all = unsafe { clips_of(clips) }?;
@@ -199,12 +200,12 @@ unsafe fn skeleton_of<'a>(clips: *const mr_clips, skeleton: u32) -> Result<&'a S
     Ok(&all.skeletons[skeleton as usize])
 }
 
-/// Parents of a skeleton's joints, which stand before them; `MR_NONE` of those that have none. Their number
-/// is that of the joints.
+/// Writes the parents of a skeleton's joints: one number for each joint, `MR_NONE` for roots. Parents stand
+/// before their children.
 ///
 /// # Safety
-/// `clips` is from `mr_clips_new`; `out` is null or has room for `capacity` numbers; `count` is null or a
-/// place.
+/// `clips` is from `mr_clips_new`; `out` is null or has room for `capacity` numbers; `count` is null or valid
+/// for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_clips_parents(
     clips: *const mr_clips,
@@ -217,11 +218,11 @@ pub unsafe extern "C" fn mr_clips_parents(
     guard(|| unsafe { fill(&skeleton_of(clips, skeleton)?.parents, out, capacity, count) })
 }
 
-/// The rest pose of a skeleton.
+/// Writes the rest pose of a skeleton: local transforms.
 ///
 /// # Safety
-/// `clips` is from `mr_clips_new`; `out` is null or has room for `capacity` transforms; `count` is null or a
-/// place.
+/// `clips` is from `mr_clips_new`; `out` is null or has room for `capacity` transforms; `count` is null or
+/// valid for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_clips_rest(
     clips: *const mr_clips,
@@ -238,11 +239,11 @@ pub unsafe extern "C" fn mr_clips_rest(
     })
 }
 
-/// The name of a joint.
+/// Writes the name of a joint.
 ///
 /// # Safety
-/// `clips` is from `mr_clips_new`; `out` is null or has room for `capacity` bytes; `length` is null or a
-/// place.
+/// `clips` is from `mr_clips_new`; `out` is null or has room for `capacity` bytes; `length` is null or valid
+/// for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_clips_joint(
     clips: *const mr_clips,
@@ -261,11 +262,12 @@ pub unsafe extern "C" fn mr_clips_joint(
     })
 }
 
-/// A marker of a clip: seconds after the first sample, and its name. `name` and `length` may both be null.
+/// Writes the time of a marker, in seconds after the first sample of the clip, and its name. `name` and
+/// `length` may both be null.
 ///
 /// # Safety
-/// `clips` is from `mr_clips_new`; `seconds` is a place; `name` is null or has room for `capacity` bytes;
-/// `length` is null or a place.
+/// `clips` is from `mr_clips_new`; `seconds` is valid for one write; `name` is null or has room for
+/// `capacity` bytes; `length` is null or valid for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_clips_marker(
     clips: *const mr_clips,
@@ -291,10 +293,10 @@ pub unsafe extern "C" fn mr_clips_marker(
     })
 }
 
-/// The name of a scalar track of a clip.
+/// Writes the name of a scalar track of a clip.
 ///
 /// # Safety
-/// As of `mr_clips_joint`.
+/// As for `mr_clips_joint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_clips_scalar(
     clips: *const mr_clips,
@@ -315,16 +317,16 @@ pub unsafe extern "C" fn mr_clips_scalar(
 
 // Playing.
 
-/// A place in a clip, with the memory that playing it needs. One thread at a time uses it; it keeps its clip
-/// alive.
+/// A decoder of poses of one clip, with all the memory that it needs. One thread at a time uses it; it keeps
+/// its clip alive.
 pub struct mr_cursor(ClipCursor);
 
-/// Makes a cursor, and allocates all that it needs. `tiers` has of layer 0, 1 and so on how many tiers are
-/// played, 0 for nothing of that layer, whose joints then stand in the rest pose; layers beyond the list are
-/// played whole. Null and 0: all of it.
+/// Creates a cursor, and allocates all its memory. `tiers` gives, for layers 0, 1 and so on, the number of
+/// tiers to play. A layer with 0 tiers is not played, and its joints stay in the rest pose; layers beyond the
+/// list are played completely. Null with `layers` 0: everything is played.
 ///
 /// # Safety
-/// `clips` is from `mr_clips_new`; `tiers` has `layers` numbers; `out` is a place.
+/// `clips` is from `mr_clips_new`; `tiers` has `layers` numbers; `out` is valid for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_cursor_new(
     clips: *const mr_clips,
@@ -345,39 +347,39 @@ pub unsafe extern "C" fn mr_cursor_new(
     })
 }
 
-/// Frees a cursor. Null is nothing.
+/// Frees a cursor. Null is allowed.
 ///
 /// # Safety
-/// `cursor` is null, or was not freed yet.
+/// `cursor` is null, or has not been freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_cursor_free(cursor: *mut mr_cursor) -> mr_status {
     // SAFETY: the caller's promise.
     guard(|| unsafe { free(cursor) })
 }
 
-/// How times between samples are taken.
+/// The rounding of times between two samples.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum mr_rounding {
-    /// Interpolated.
+    /// The samples are interpolated.
     None = 0,
     /// The sample before.
     Floor = 1,
     /// The sample after.
     Ceil = 2,
-    /// The nearer one.
+    /// The nearer sample.
     Nearest = 3,
 }
 
 const ROUNDINGS: [Rounding; 4] = [Rounding::None, Rounding::Floor, Rounding::Ceil, Rounding::Nearest];
 
-/// What is asked of a clip.
+/// A request for a pose: a time, and its treatment between samples and beyond the ends.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mr_query {
     /// Seconds after the first sample.
     pub seconds: f64,
-    /// 0: beyond its ends the first or last sample stands; else it starts over.
+    /// 0: times beyond the ends are clamped to the first or last sample; otherwise the clip repeats.
     pub wraps: u32,
     /// An `mr_rounding`.
     pub rounding: u32,
@@ -388,7 +390,7 @@ fn repeats_of(wraps: u32) -> Repeats {
 }
 
 /// # Safety
-/// Null, or a query.
+/// Null, or valid for one read.
 unsafe fn query_of(query: *const mr_query) -> Result<Query<'static>, Error> {
     // SAFETY: the caller's promise.
     let query = unsafe { shared(query, "the query") }?;
@@ -398,10 +400,11 @@ unsafe fn query_of(query: *const mr_query) -> Result<Query<'static>, Error> {
     Ok(Query::new(query.seconds).with_rounding(*rounding).with_repeats(repeats_of(query.wraps)))
 }
 
-/// Local transforms of all joints at a time, into exactly as many. Allocates nothing.
+/// Writes the local transforms of all joints at a time. `joints` must be their number. Does not allocate.
 ///
 /// # Safety
-/// `cursor` is a cursor that no other thread uses; `query` is there; `out` has room for `joints` transforms.
+/// `cursor` is a valid cursor that no other thread uses; `query` is valid for one read; `out` has room for
+/// `joints` transforms.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_cursor_pose(
     cursor: *mut mr_cursor,
@@ -421,11 +424,11 @@ pub unsafe extern "C" fn mr_cursor_pose(
     })
 }
 
-/// Local transforms of all joints at a sample, into exactly as many: the poses that the tolerance is promised
-/// for. Allocates nothing.
+/// Writes the local transforms of all joints at a sample: the poses for which the tolerance is promised.
+/// `joints` must be their number. Does not allocate.
 ///
 /// # Safety
-/// `cursor` is a cursor that no other thread uses; `out` has room for `joints` transforms.
+/// `cursor` is a valid cursor that no other thread uses; `out` has room for `joints` transforms.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_cursor_sample(
     cursor: *mut mr_cursor,
@@ -451,11 +454,11 @@ fn check_joints(clip: &Clip, joints: usize) -> Result<(), Error> {
     }
 }
 
-/// The local transform of one joint at a time; `is_rest` is set to 1 where its layer is not played and this
-/// is the rest pose. It may be null.
+/// Writes the local transform of one joint at a time. `is_rest` may be null; it is set to 1 if the layer of
+/// the joint is not played, so that the transform is that of the rest pose, and to 0 otherwise.
 ///
 /// # Safety
-/// As of `mr_cursor_pose`; `out` is a place, `is_rest` null or a place.
+/// As for `mr_cursor_pose`; `out` is valid for one write; `is_rest` is null or valid for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_cursor_joint(
     cursor: *mut mr_cursor,
@@ -479,25 +482,26 @@ pub unsafe extern "C" fn mr_cursor_joint(
     })
 }
 
-/// A step in time, seconds after the first sample; `to` may be the smaller.
+/// A step in time, in seconds after the first sample; `to` may be smaller than `from`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)]
 pub struct mr_step {
     pub from: f64,
     pub to: f64,
-    /// 0: it ends at the clip's ends; else that starts over, any number of times.
+    /// 0: the step ends at the clip's ends; otherwise the clip repeats, any number of times.
     pub wraps: u32,
-    /// 0.
+    /// Reserved: 0.
     pub reserved: u32,
 }
 
-/// How a joint moves over a step, to be multiplied to the character's transform from the right. `up` is null
-/// for all of the motion, or a unit vector of three numbers, for what of it is along the ground and about
-/// that.
+/// Writes the motion of a joint over a step; multiply the character's transform by it from the right. With
+/// `up` null, it is the whole motion; otherwise `up` is a unit vector, and only the translation along the
+/// ground and the rotation about `up` are kept.
 ///
 /// # Safety
-/// As of `mr_cursor_pose`; `step` is there; `up` is null or has three numbers; `out` is a place.
+/// As for `mr_cursor_pose`; `step` is valid for one read; `up` is null or has three numbers; `out` is valid
+/// for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_cursor_root_motion(
     cursor: *mut mr_cursor,
@@ -523,12 +527,12 @@ pub unsafe extern "C" fn mr_cursor_root_motion(
     })
 }
 
-/// The numbers of all scalar tracks at a time, four each, those that there are not being 0. `capacity` and
-/// `count` are in tracks.
+/// Writes the values of all scalar tracks at a time: four numbers per track, unused ones 0. `capacity` and
+/// `count` are numbers of tracks.
 ///
 /// # Safety
-/// `cursor` is a cursor; `query` is there; `out` is null or has room for four numbers for each of `capacity`
-/// tracks; `count` is null or a place.
+/// `cursor` is a valid cursor; `query` is valid for one read; `out` is null or has room for four numbers for
+/// each of `capacity` tracks; `count` is null or valid for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_cursor_scalars(
     cursor: *const mr_cursor,
@@ -552,20 +556,21 @@ pub unsafe extern "C" fn mr_cursor_scalars(
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct mr_passed {
-    /// When, on the axis of the step.
+    /// The time at which it is passed, on the axis of the step.
     pub seconds: f64,
-    /// Its number in the clip.
+    /// The number of the marker in the clip.
     pub marker: u32,
-    /// 0.
+    /// Reserved: 0.
     pub reserved: u32,
 }
 
-/// The markers that a step passes, in the order in which it does, at most as many as there is room for;
-/// `count` is set to how many were written. Whatever steps a stretch of time is cut into, each is passed
-/// once.
+/// Writes the markers that a step passes, in the order in which it passes them, at most `capacity` of them,
+/// and sets `count` to their number. If a time span is divided into steps, each marker is passed once,
+/// however it is divided.
 ///
 /// # Safety
-/// `cursor` is a cursor; `step` is there; `out` has room for `capacity` markers; `count` is a place.
+/// `cursor` is a valid cursor; `step` is valid for one read; `out` has room for `capacity` markers; `count`
+/// is valid for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_cursor_events(
     cursor: *const mr_cursor,
@@ -581,7 +586,7 @@ pub unsafe extern "C" fn mr_cursor_events(
         let step = unsafe { shared(step, "the step") }?;
         // SAFETY: as above.
         unsafe { write_out(count, 0, "the place for the count") }?;
-        // A step of ten thousand years over a short loop passes more than anybody has room for.
+        // A very long step over a short loop may pass more markers than the buffer has room for.
         let passed = clip.events(step.from, step.to, repeats_of(step.wraps)).take(capacity);
         let mut written = 0;
         for event in passed {

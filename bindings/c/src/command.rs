@@ -1,16 +1,16 @@
-//! What an instance can be told.
+//! Commands for instances.
 
 use meshreel::{Command, Error, Repeat};
 
-/// What an instance's clock does at the ends of its range.
+/// The behaviour of an instance's clock at the ends of its range.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum mr_repeat {
-    /// Stays at the last frame.
+    /// Stays at the last frame; played backwards, at the first.
     Once = 0,
-    /// Goes on at the other end.
+    /// Continues at the other end.
     Loop = 1,
-    /// As `MR_REPEAT_LOOP`, and the last frame leads to the first.
+    /// As `MR_REPEAT_LOOP`, and the last frame is blended into the first.
     Cycle = 2,
     /// Turns around at both ends.
     PingPong = 3,
@@ -25,47 +25,47 @@ pub(crate) fn repeat_of(number: u32) -> Result<Repeat, Error> {
         .ok_or_else(|| Error::misuse(format!("repeat {number} does not exist: it must be an mr_repeat")))
 }
 
-/// What an instance is told. Times are seconds of animation from the first frame.
+/// The kinds of commands. Times are seconds of animation from the first frame.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum mr_command_kind {
-    /// Goes on, or starts; starts anew after the end.
+    /// Starts or continues; starts again after the end.
     Play = 0,
-    /// Stays where it is, and keeps being shown.
+    /// Stays at its position, and remains visible.
     Pause = 1,
-    /// Back to the start, not shown.
+    /// Goes back to the start, and is hidden.
     Stop = 2,
-    /// Back to the start, playing or not as before.
+    /// Goes back to the start, playing or not as before.
     Reset = 3,
     /// Jumps to the time `a`.
     GoTo = 4,
     /// Jumps to the frame `number`.
     GoToFrame = 5,
-    /// `a` seconds of animation per second; negative backwards.
+    /// Sets the rate to `a` seconds of animation per second; negative plays backwards.
     Rate = 6,
-    /// `number` is an `mr_repeat`.
+    /// Sets the behaviour at the ends to `number`, an `mr_repeat`.
     Repeat = 7,
     /// Plays only from the time `a` to the time `b`.
     Range = 8,
     /// Plays only from the frame `number` to the frame `last`, both included.
     Frames = 9,
-    /// Starts at the time `a`.
+    /// Makes the time `a` the start.
     StartAt = 10,
-    /// `a` seconds pass before the position moves.
+    /// Waits `a` seconds before the position moves.
     Delay = 11,
-    /// `a` seconds must be there before playing starts.
+    /// Waits until `a` seconds of animation are in memory before playing starts.
     PreRoll = 12,
-    /// Streams from the time `a` on as well.
+    /// Streams from the time `a` on as well, so that a later jump finds its frames.
     StreamAt = 13,
-    /// Streams where it plays.
+    /// Streams at the position only.
     StreamHere = 14,
-    /// Between two frames where `number` is not 0, as at first, else the earlier one.
+    /// Interpolates between two frames if `number` is not 0 (the default); otherwise shows the earlier one.
     Interpolate = 15,
-    /// Every second frame is left out where `number` is not 0.
+    /// Leaves out every second frame if `number` is not 0.
     HalfRate = 16,
 }
 
-/// A command; what its kind does not name is not looked at.
+/// A command; members that its kind does not mention are ignored.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct mr_command {
@@ -75,7 +75,7 @@ pub struct mr_command {
     pub number: u32,
     #[allow(missing_docs)]
     pub last: u32,
-    /// 0.
+    /// Reserved: 0.
     pub reserved: u32,
     #[allow(missing_docs)]
     pub a: f64,

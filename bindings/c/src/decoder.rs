@@ -1,4 +1,5 @@
-//! Any frame of a file, decoded at once, for tools, exporters and engines that stream by themselves.
+//! Decoding of any frame of a file in the calling thread, for tools, exporters and engines with their own
+//! streaming.
 
 use crate::frame::{FrameContent, mr_frame};
 use crate::pointers::{free, make, shared, write_out};
@@ -7,25 +8,25 @@ use crate::status::{guard, mr_status};
 use meshreel::FrameDecoder;
 use std::ptr::NonNull;
 
-/// Decodes frames of one file in any order, into memory that it allocated once. One thread at a time uses it
-/// and its frame.
+/// Decodes frames of one file in any order, into memory that is allocated once. One thread at a time uses the
+/// decoder and its frame.
 pub struct mr_decoder {
     decoder: NonNull<FrameDecoder>,
-    /// Lends the decoder, as long as this lives.
+    /// Refers to the decoder, for as long as this lives.
     frame: mr_frame,
 }
 
 impl Drop for mr_decoder {
     fn drop(&mut self) {
-        // SAFETY: it was boxed when this was made, and is freed once.
+        // SAFETY: it was boxed when this was created, and is freed once.
         drop(unsafe { Box::from_raw(self.decoder.as_ptr()) });
     }
 }
 
-/// Makes a decoder, and allocates all that it needs. The reel may be freed before.
+/// Creates a decoder, and allocates all its memory. The reel may be freed before the decoder.
 ///
 /// # Safety
-/// `reel` is a reel; `out` is a place.
+/// `reel` is a valid reel; `out` is valid for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_decoder_new(reel: *const mr_reel, out: *mut *mut mr_decoder) -> mr_status {
     guard(|| {
@@ -40,39 +41,39 @@ pub unsafe extern "C" fn mr_decoder_new(reel: *const mr_reel, out: *mut *mut mr_
     })
 }
 
-/// Frees a decoder, and its frame with it. Null is nothing.
+/// Frees a decoder together with its frame. Null is allowed.
 ///
 /// # Safety
-/// `decoder` is null, or was not freed yet.
+/// `decoder` is null, or has not been freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_decoder_free(decoder: *mut mr_decoder) -> mr_status {
     // SAFETY: the caller's promise.
     guard(|| unsafe { free(decoder) })
 }
 
-/// Decodes a frame, which the decoder's frame shows from then on. Where it fails, that shows nothing; other
-/// frames that do not need what is damaged can still be decoded. (A player keeps showing the last good
-/// frame.)
+/// Decodes a frame; the decoder's frame (`mr_decoder_frame`) shows it from then on. If decoding fails, the
+/// decoder's frame shows nothing; frames that do not need the damaged data can still be decoded. (A player
+/// keeps showing the last good frame.)
 ///
 /// # Safety
-/// `decoder` is a decoder that no other thread uses.
+/// `decoder` is a valid decoder that no other thread uses.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_decoder_decode(decoder: *mut mr_decoder, frame: u32) -> mr_status {
     guard(|| {
-        // Shared, as its frame was lent.
+        // Shared, not unique, as its frame was lent.
         // SAFETY: the caller's promise.
         let decoder = unsafe { shared(decoder.cast_const(), "the decoder") }?;
         let mut decoder = decoder.decoder;
-        // SAFETY: it lives as long as this, and nobody looks at its frame meanwhile.
+        // SAFETY: it lives as long as this, and its frame is not used meanwhile.
         unsafe { decoder.as_mut() }.decode(frame as usize)
     })
 }
 
-/// The frame of a decoder, the same one for all that it decodes. It lives as long as the decoder, and is not
+/// Writes the frame of a decoder, always the same handle. It lives as long as the decoder, and must not be
 /// freed.
 ///
 /// # Safety
-/// `decoder` is a decoder; `out` is a place.
+/// `decoder` is a valid decoder; `out` is valid for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_decoder_frame(
     decoder: *const mr_decoder,

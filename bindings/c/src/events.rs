@@ -1,4 +1,5 @@
-//! What a player says of its files and instances, and its counters: plain structures that the caller gives.
+//! Events of a player about its files and instances, and its counters: plain structures provided by the
+//! caller.
 
 use crate::player::{mr_player, player_of};
 use crate::prefixed::{self, Prefixed};
@@ -7,23 +8,23 @@ use meshreel::stream::StreamCounters;
 use meshreel::{Error, Event, FileId};
 use std::ffi::c_char;
 
-/// What happened to a file or an instance.
+/// The kinds of events.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum mr_event_kind {
-    /// Nothing more happened.
+    /// There is no further event.
     None = 0,
     /// The file is open and can be played.
     Opened = 1,
     /// The file is open and has no frames, only clips.
     NoFrames = 2,
-    /// The file could not be opened; `status` says of which class that is.
+    /// The file could not be opened; `status` is the class of the error.
     OpenFailed = 3,
-    /// Reads fail. Its instances keep what they show; it is tried again.
+    /// Reads of the file fail. Its instances keep what they show; reads are retried.
     ReadFailed = 4,
-    /// Bytes of it are wrong. Frames that need them are not shown, others are.
+    /// Bytes of the file are damaged. Frames that need them are not shown; others are.
     Damaged = 5,
-    /// All that failed has been read.
+    /// Everything that failed has been read.
     Recovered = 6,
     /// The heap has no room for the instance.
     Refused = 7,
@@ -31,29 +32,29 @@ pub enum mr_event_kind {
     Admitted = 8,
 }
 
-/// Something that happened; each is told once.
+/// An event; each is reported once.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct mr_event {
-    /// Bytes of this structure.
+    /// The size of this structure in bytes.
     pub size: usize,
     /// The file, or 0.
     pub file: u64,
     /// The instance, or 0.
     pub instance: u64,
-    /// Bytes of the heap that a refused instance needs.
+    /// The bytes of the heap that a refused instance needs.
     pub needed: u64,
-    /// Bytes of the heap that were left for it.
+    /// The bytes of the heap that were left for it.
     pub left: u64,
     /// An `mr_event_kind`.
     pub kind: u32,
-    /// The class of the error, an `mr_status`, or `MR_STATUS_OK`.
+    /// The class of the error, an `mr_status`; `MR_STATUS_OK` if there is none.
     pub status: u32,
-    /// What is wrong, in UTF-8, with a zero at its end; cut where it is longer.
+    /// The error message in UTF-8, ending with a zero; cut if it is longer.
     pub text: [c_char; 256],
 }
 
-// SAFETY: `repr(C)`, a size first, numbers only.
+// SAFETY: `repr(C)`, begins with its size, contains only numbers.
 unsafe impl Prefixed for mr_event {}
 
 impl mr_event {
@@ -106,19 +107,19 @@ fn event_to_c(event: Option<Event>) -> mr_event {
         Some(Event::Admitted(instance)) => {
             mr_event { instance: instance.to_bits(), ..mr_event::new(kind::Admitted, None) }
         }
-        // Of a later runtime than this interface.
+        // An event of a runtime that is newer than this interface.
         Some(_) => mr_event::new(kind::None, None),
     }
 }
 
-/// The next event that was not given yet; `MR_EVENT_KIND_NONE` where there is none.
+/// Writes the next event; its kind is `MR_EVENT_KIND_NONE` if there is none.
 ///
 /// # Safety
-/// `player` is a player; `out` has the size that it says.
+/// `player` is a valid player; `out` is as large as its `size` says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_player_event(player: *mut mr_player, out: *mut mr_event) -> mr_status {
     guard(|| {
-        // Written once before, so that no event is lost where it cannot be.
+        // Written once before, so that no event is lost if writing fails.
         // SAFETY: the caller's promise.
         unsafe { prefixed::write(out, event_to_c(None), "the event") }?;
         // SAFETY: as above.
@@ -128,51 +129,51 @@ pub unsafe extern "C" fn mr_player_event(player: *mut mr_player, out: *mut mr_ev
     })
 }
 
-/// A player as a whole.
+/// Counters of a player.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mr_statistics {
-    /// Bytes of this structure.
+    /// The size of this structure in bytes.
     pub size: usize,
-    /// Ticks so far.
+    /// The number of ticks so far.
     pub ticks: u64,
-    /// Bytes of the heap.
+    /// The bytes of the heap.
     pub heap_bytes: u64,
-    /// Bytes of it that are not free.
+    /// The bytes of the heap that are not free.
     pub heap_used: u64,
-    /// Bytes of it that are wanted or in use.
+    /// The bytes of the heap that are wanted or in use.
     pub heap_held: u64,
-    /// Most bytes of it that were not free at once.
+    /// The largest number of bytes of the heap that were not free at once.
     pub heap_peak: u64,
-    /// Seconds that threads have spent decoding, together.
+    /// Seconds that all threads together have spent decoding.
     pub decode_seconds: f64,
-    /// Instances that there are.
+    /// The number of instances.
     pub instances: u32,
-    /// Instances for which the heap has no room.
+    /// The number of instances for which the heap has no room.
     pub refused: u32,
-    /// Reads and units in flight.
+    /// The number of reads and units in flight.
     pub in_flight: u32,
-    /// Open files.
+    /// The number of open files.
     pub streams: u32,
-    /// Ticks of instances without the frame that should have been shown, of all open files.
+    /// Ticks of instances without the frame that should have been shown, summed over all open files.
     pub missed: u64,
-    /// Bytes asked of the disk, for all open files.
+    /// Bytes requested from storage, for all open files.
     pub bytes_read: u64,
-    /// Frames decoded, of all open files.
+    /// The number of decoded frames of all open files.
     pub frames_decoded: u64,
-    /// Reads that failed, of all open files.
+    /// The number of failed reads of all open files.
     pub read_errors: u64,
-    /// Units with wrong bytes, of all open files.
+    /// The number of units with damaged bytes, of all open files.
     pub damaged: u64,
 }
 
-// SAFETY: `repr(C)`, a size first, numbers only.
+// SAFETY: `repr(C)`, begins with its size, contains only numbers.
 unsafe impl Prefixed for mr_statistics {}
 
-/// Counters of a player, for an overlay.
+/// Writes the counters of a player.
 ///
 /// # Safety
-/// `player` is a player; `out` has the size that it says.
+/// `player` is a valid player; `out` is as large as its `size` says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_player_statistics(player: *mut mr_player, out: *mut mr_statistics) -> mr_status {
     guard(|| {

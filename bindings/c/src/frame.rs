@@ -1,5 +1,4 @@
-//! What is shown at a moment: nodes and meshes of a frame, or between two, written where the caller wants
-//! them.
+//! The nodes and meshes of a frame, or between two frames, written to the caller's memory.
 
 use crate::pointers::{buffer, check_disjoint, check_number, fill, fill_with, free, shared, write_out};
 use crate::prefixed::{self, Prefixed};
@@ -12,9 +11,9 @@ use meshreel::{Error, FrameDecoder, FrameView, MeshFrame, MeshView, Pace, Reel, 
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
-/// What is shown at a moment. One of a player is the caller's own, can be kept over ticks, sent to other
-/// threads and used by several at once, and holds its memory until `mr_frame_free`; one of a decoder is lent
-/// by it.
+/// A moment of a file as it is shown: one frame, or two with a blend weight. A frame from a player belongs to
+/// the caller: it can be kept over ticks and used by several threads at once, and holds its memory until
+/// `mr_frame_free`. A frame from a decoder belongs to the decoder.
 pub struct mr_frame(pub(crate) FrameContent);
 
 pub(crate) enum FrameContent {
@@ -26,7 +25,7 @@ impl mr_frame {
     pub(crate) fn reel(&self) -> &Reel {
         match &self.0 {
             FrameContent::Shown(shown) => shown.reel(),
-            // SAFETY: the decoder lives as long as its frame, and does not decode while it is looked at.
+            // SAFETY: the decoder lives as long as its frame, and does not decode while the frame is used.
             FrameContent::Decoder(decoder) => unsafe { decoder.as_ref() }.reel(),
         }
     }
@@ -45,7 +44,7 @@ impl mr_frame {
         }
     }
 
-    /// A mesh in the first or the second of the frames. Panics where there is no such mesh.
+    /// Returns a mesh in the first or the second of the frames. Panics if there is no such mesh.
     pub(crate) fn mesh_view(&self, second: bool, mesh: usize) -> MeshView<'_> {
         match &self.0 {
             FrameContent::Shown(shown) if second => shown.second().mesh(mesh),
@@ -63,23 +62,23 @@ impl mr_frame {
 }
 
 /// # Safety
-/// `frame` is null or a frame.
+/// `frame` is null or a valid frame.
 pub(crate) unsafe fn frame_of<'a>(frame: *const mr_frame) -> Result<&'a mr_frame, Error> {
     // SAFETY: the caller's promise.
     unsafe { shared(frame, "the frame") }
 }
 
 /// # Safety
-/// As of [`frame_of`].
+/// As for [`frame_of`].
 unsafe fn mesh_of<'a>(frame: *const mr_frame, node: u32) -> Result<MeshFrame<'a>, Error> {
     // SAFETY: the caller's promise.
     unsafe { frame_of(frame) }?.mesh(node)
 }
 
-/// Frees a frame of a player. Null is nothing; one of a decoder is misuse.
+/// Frees a frame of a player. Null is allowed; a frame of a decoder is refused as misuse.
 ///
 /// # Safety
-/// `frame` is null, or was not freed yet.
+/// `frame` is null, or has not been freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_frame_free(frame: *mut mr_frame) -> mr_status {
     guard(|| {
@@ -93,35 +92,36 @@ pub unsafe extern "C" fn mr_frame_free(frame: *mut mr_frame) -> mr_status {
     })
 }
 
-/// A moment of a file.
+/// Properties of a frame.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mr_frame_info {
-    /// Bytes of this structure.
+    /// The size of this structure in bytes.
     pub size: usize,
-    /// The file, of a player's frame: with the number of a frame the key of what was made of it. Else 0.
+    /// The file that a player's frame belongs to: together with a frame number, a key for data that the
+    /// caller derives from it. 0 for a decoder's frame.
     pub file: u64,
-    /// Frame at blend 0.
+    /// The frame at blend 0.
     pub first: u32,
-    /// Frame at blend 1.
+    /// The frame at blend 1.
     pub second: u32,
-    /// How far from the first to the second, 0 to below 1.
+    /// The weight of the second frame, 0 to below 1.
     pub blend: f32,
-    /// 1: this is not what should be shown, which is not there yet, but what was shown last.
+    /// 1 if the frame that should be shown is not in memory yet, so that this is the last one that was shown.
     pub late: u32,
-    /// Number of nodes.
+    /// The number of nodes.
     pub nodes: u32,
-    /// World bounds of all that is shown: min xyz, max xyz; min above max where that is nothing.
+    /// World bounds of everything shown: min xyz, max xyz; min is larger than max if nothing is shown.
     pub bounds: [f32; 6],
 }
 
-// SAFETY: `repr(C)`, a size first, numbers only.
+// SAFETY: `repr(C)`, begins with its size, contains only numbers.
 unsafe impl Prefixed for mr_frame_info {}
 
-/// Which moment a frame is.
+/// Writes the properties of a frame.
 ///
 /// # Safety
-/// `frame` is a frame; `out` has the size that it says.
+/// `frame` is a valid frame; `out` is as large as its `size` says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_frame_get(frame: *const mr_frame, out: *mut mr_frame_info) -> mr_status {
     guard(|| {
@@ -148,10 +148,11 @@ pub unsafe extern "C" fn mr_frame_get(frame: *const mr_frame, out: *mut mr_frame
     })
 }
 
-/// Object to world of all nodes: twelve numbers each, three rows of four. `nodes` must be their number.
+/// Writes the object-to-world matrices of all nodes: twelve numbers per node, three rows of four. `nodes`
+/// must be the number of nodes.
 ///
 /// # Safety
-/// `frame` is a frame; `out` has room for twelve numbers for each node.
+/// `frame` is a valid frame; `out` has room for twelve numbers for each node.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_frame_worlds(frame: *const mr_frame, out: *mut f64, nodes: usize) -> mr_status {
     guard(|| {
@@ -167,10 +168,10 @@ pub unsafe extern "C" fn mr_frame_worlds(frame: *const mr_frame, out: *mut f64, 
     })
 }
 
-/// Object to world of a node: twelve numbers, three rows of four.
+/// Writes the object-to-world matrix of a node: twelve numbers, three rows of four.
 ///
 /// # Safety
-/// `frame` is a frame; `out` has room for twelve numbers.
+/// `frame` is a valid frame; `out` has room for twelve numbers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_frame_world(frame: *const mr_frame, node: u32, out: *mut f64) -> mr_status {
     guard(|| {
@@ -183,11 +184,11 @@ pub unsafe extern "C" fn mr_frame_world(frame: *const mr_frame, node: u32, out: 
     })
 }
 
-/// What the world of a node changes by in a second: twelve numbers, three rows of four; the last column is
-/// the velocity of its origin.
+/// Writes the change per second of the object-to-world matrix of a node: twelve numbers, three rows of four.
+/// The last column is the velocity of the node's origin.
 ///
 /// # Safety
-/// As of `mr_frame_world`.
+/// As for `mr_frame_world`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_frame_world_velocity(
     frame: *const mr_frame,
@@ -204,10 +205,11 @@ pub unsafe extern "C" fn mr_frame_world_velocity(
     })
 }
 
-/// Transforms of all nodes relative to their parents.
+/// Writes the transforms of all nodes relative to their parents.
 ///
 /// # Safety
-/// `frame` is a frame; `out` is null or has room for `capacity` transforms; `count` is null or a place.
+/// `frame` is a valid frame; `out` is null or has room for `capacity` transforms; `count` is null or valid
+/// for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_frame_transforms(
     frame: *const mr_frame,
@@ -224,10 +226,11 @@ pub unsafe extern "C" fn mr_frame_transforms(
     })
 }
 
-/// Of each node 1 where its own mesh is shown, else 0.
+/// Writes a byte for each node: 1 if its own mesh is shown, otherwise 0.
 ///
 /// # Safety
-/// `frame` is a frame; `out` is null or has room for `capacity` bytes; `count` is null or a place.
+/// `frame` is a valid frame; `out` is null or has room for `capacity` bytes; `count` is null or valid for one
+/// write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_frame_visible(
     frame: *const mr_frame,
@@ -244,53 +247,53 @@ pub unsafe extern "C" fn mr_frame_visible(
     })
 }
 
-/// The mesh of a node at a moment.
+/// Properties of the mesh of a node in a frame.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mr_mesh_state {
-    /// Bytes of this structure.
+    /// The size of this structure in bytes.
     pub size: usize,
-    /// Its number in the file.
+    /// The number of the mesh in the file.
     pub mesh: u32,
-    /// Vertices at this moment.
+    /// The number of vertices in this frame.
     pub vertices: u32,
-    /// Indices at this moment, three per triangle.
+    /// The number of indices in this frame, three per triangle.
     pub indices: u32,
-    /// Materials, each a range of the indices.
+    /// The number of materials; each is a range of the indices.
     pub materials: u32,
-    /// Levels of detail, the mesh itself being one.
+    /// The number of LOD levels, including the mesh itself.
     pub lods: u32,
-    /// 1: triangles and number of vertices change with the frames.
+    /// 1 if triangles and the number of vertices change from frame to frame.
     pub fluid: u32,
-    /// The frames that it is between; the first twice where that is all that is shown.
+    /// The two frames that the mesh is blended from; the first one twice if only that one is shown.
     pub frames: [u32; 2],
-    /// How far from the first to the second.
+    /// The weight of the second frame.
     pub blend: f32,
-    /// 1: it has normals that change; 2: normals that do not; 0: none. The same of tangents, uvs and colours
-    /// of set 0.
+    /// 0: the mesh has no normals; 1: normals that change; 2: normals that do not. `tangents`, `uvs` and
+    /// `colours` (both of set 0) have the same values.
     pub normals: u32,
-    /// As of normals.
+    /// As `normals`.
     pub tangents: u32,
-    /// As of normals.
+    /// As `normals`.
     pub uvs: u32,
-    /// As of normals.
+    /// As `normals`.
     pub colours: u32,
-    /// 1: positions change.
+    /// 1 if positions change.
     pub moves: u32,
-    /// Object bounds over all frames, in which positions of `MR_FORMAT_U16X4` are measured: min xyz, max xyz.
+    /// Object bounds over all frames, min xyz and max xyz: the range of positions in `MR_FORMAT_U16X4`.
     pub bounds: [f32; 6],
-    /// Smallest u and v of set 0 and the sizes of their ranges, in which uvs of `MR_FORMAT_U16X2` are
-    /// measured; zeros where there is none.
+    /// The smallest u and v of set 0, and the sizes of their ranges: the range of uvs in `MR_FORMAT_U16X2`.
+    /// Zeros if there is no such range.
     pub uv_range: [f32; 4],
 }
 
-// SAFETY: `repr(C)`, a size first, numbers only.
+// SAFETY: `repr(C)`, begins with its size, contains only numbers.
 unsafe impl Prefixed for mr_mesh_state {}
 
-/// What the mesh of a node is at a moment. Misuse of a node without a mesh.
+/// Writes the properties of the mesh of a node. A node without a mesh is misuse.
 ///
 /// # Safety
-/// `frame` is a frame; `out` has the size that it says.
+/// `frame` is a valid frame; `out` is as large as its `size` says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_frame_mesh(
     frame: *const mr_frame,
@@ -331,11 +334,11 @@ pub unsafe extern "C" fn mr_frame_mesh(
     })
 }
 
-/// Writes a range of the vertices of a node's mesh in the caller's layout, the first of the range at `out`.
-/// `bytes` must be `count` times the stride. Bytes that no attribute covers stay what they are.
+/// Writes a range of the vertices of a node's mesh in the caller's layout, beginning at `out`. `bytes` must
+/// be `count` times the stride. Bytes that no attribute covers are not changed.
 ///
 /// # Safety
-/// `frame` is a frame; `layout` and its attributes are there; `out` has so many bytes.
+/// `frame` is a valid frame; `layout` and its attributes are valid; `out` has room for `bytes` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_frame_write(
     frame: *const mr_frame,
@@ -357,13 +360,13 @@ pub unsafe extern "C" fn mr_frame_write(
     })
 }
 
-/// Writes a value of all vertices of a node's mesh as floats: three of positions, normals and velocities,
-/// four of tangents and colours, two of uvs, one of widths, 1 to 4 of attached numbers. `count` must be the
-/// vertices times that. Where all of a value is wanted, this is the fastest way. `channel` is an
-/// `mr_channel`, `set` the number of the set of uvs, colours or attached numbers, else 0.
+/// Writes one attribute of all vertices of a node's mesh as floats: three per vertex for positions, normals
+/// and velocities, four for tangents and colours, two for uvs, one for widths, 1 to 4 for custom values.
+/// `count` must be the number of vertices times that. This is the fastest way to get a whole attribute.
+/// `channel` is an `mr_channel`, `set` the number of the set of uvs, colours or custom values, otherwise 0.
 ///
 /// # Safety
-/// `frame` is a frame; `out` has room for `count` numbers.
+/// `frame` is a valid frame; `out` has room for `count` numbers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_frame_floats(
     frame: *const mr_frame,
@@ -397,12 +400,12 @@ pub unsafe extern "C" fn mr_frame_floats(
     })
 }
 
-/// Writes normals, three floats each, and tangents, four each, of all vertices in one go: where both are made
-/// of the positions, that takes little more than one of them.
+/// Writes the normals (three floats each) and tangents (four floats each) of all vertices in one pass: if
+/// both are predicted from the positions, that takes little more time than one of them.
 ///
 /// # Safety
-/// `frame` is a frame; `normals` has room for 3 · `vertices` numbers, `tangents` for 4 · `vertices`, and they
-/// are not the same memory.
+/// `frame` is a valid frame; `normals` has room for 3 · `vertices` numbers, `tangents` for 4 · `vertices`;
+/// they do not overlap.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_frame_directions(
     frame: *const mr_frame,
@@ -424,10 +427,11 @@ pub unsafe extern "C" fn mr_frame_directions(
     })
 }
 
-/// Triangles of a node's mesh: three indices each, counter-clockwise seen from outside.
+/// Writes the triangles of a node's mesh: three indices each, counter-clockwise seen from outside.
 ///
 /// # Safety
-/// `frame` is a frame; `out` is null or has room for `capacity` indices; `count` is null or a place.
+/// `frame` is a valid frame; `out` is null or has room for `capacity` indices; `count` is null or valid for
+/// one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_frame_indices(
     frame: *const mr_frame,
@@ -440,10 +444,10 @@ pub unsafe extern "C" fn mr_frame_indices(
     guard(|| unsafe { fill(mesh_of(frame, node)?.indices(), out, capacity, count) })
 }
 
-/// The same in 16 bits, for meshes of at most 65,536 vertices.
+/// As `mr_frame_indices`, with 16-bit indices, for meshes of at most 65,536 vertices.
 ///
 /// # Safety
-/// As of `mr_frame_indices`.
+/// As for `mr_frame_indices`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_frame_indices_16(
     frame: *const mr_frame,
@@ -465,11 +469,13 @@ pub unsafe extern "C" fn mr_frame_indices_16(
     })
 }
 
-/// Ids of the particles of a node, ascending, one for each vertex; none where they have no ids. Between two
-/// frames particles are those of the first: those that both frames have are blended, the others stay.
+/// Writes the ids of the particles of a node, ascending, one per vertex; an empty list if they have no ids.
+/// Between two frames the particles are those of the first: those that both frames have are blended, the
+/// others stay.
 ///
 /// # Safety
-/// `frame` is a frame; `out` is null or has room for `capacity` numbers; `count` is null or a place.
+/// `frame` is a valid frame; `out` is null or has room for `capacity` numbers; `count` is null or valid for
+/// one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_frame_ids(
     frame: *const mr_frame,
@@ -486,10 +492,11 @@ pub unsafe extern "C" fn mr_frame_ids(
     })
 }
 
-/// Vertices of each curve of a node, one curve after the other; none where it has no curves.
+/// Writes the number of vertices of each curve of a node; an empty list if it has no curves.
 ///
 /// # Safety
-/// `frame` is a frame; `out` is null or has room for `capacity` numbers; `count` is null or a place.
+/// `frame` is a valid frame; `out` is null or has room for `capacity` numbers; `count` is null or valid for
+/// one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_frame_curves(
     frame: *const mr_frame,
@@ -506,10 +513,11 @@ pub unsafe extern "C" fn mr_frame_curves(
     })
 }
 
-/// Ranges of the indices that the materials of a node's mesh have, in their order.
+/// Writes the index range of each material of a node's mesh.
 ///
 /// # Safety
-/// `frame` is a frame; `out` is null or has room for `capacity` ranges; `count` is null or a place.
+/// `frame` is a valid frame; `out` is null or has room for `capacity` ranges; `count` is null or valid for
+/// one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_frame_materials(
     frame: *const mr_frame,
@@ -526,10 +534,11 @@ pub unsafe extern "C" fn mr_frame_materials(
     })
 }
 
-/// Triangles in the order of `mr_frame_visible_ranges`: the same in all frames of a mesh that is not fluid.
+/// Writes the triangles in the order that `mr_frame_visible_ranges` refers to: the same in all frames of a
+/// mesh that is not fluid.
 ///
 /// # Safety
-/// As of `mr_frame_indices`.
+/// As for `mr_frame_indices`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_frame_indices_by_visibility(
     frame: *const mr_frame,
@@ -542,11 +551,11 @@ pub unsafe extern "C" fn mr_frame_indices_by_visibility(
     guard(|| unsafe { fill(mesh_of(frame, node)?.indices_by_visibility(), out, capacity, count) })
 }
 
-/// Ranges of `mr_frame_indices_by_visibility` that can be seen at this moment, of one material or, with
-/// `MR_NONE`, of all. What is left out nobody can see from outside.
+/// Writes the ranges of `mr_frame_indices_by_visibility` that are visible in this frame, of one material or,
+/// with `MR_NONE`, of all. Triangles outside these ranges cannot be seen from outside the mesh.
 ///
 /// # Safety
-/// As of `mr_frame_materials`.
+/// As for `mr_frame_materials`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_frame_visible_ranges(
     frame: *const mr_frame,
@@ -572,25 +581,25 @@ pub unsafe extern "C" fn mr_frame_visible_ranges(
     })
 }
 
-/// A level of detail.
+/// Properties of an LOD level.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mr_lod_info {
-    /// Bytes of this structure.
+    /// The size of this structure in bytes.
     pub size: usize,
-    /// Its indices, three per triangle.
+    /// The number of indices, three per triangle.
     pub indices: u32,
-    /// Largest distance between level and mesh in any frame, in object units; 0 of the mesh itself.
+    /// The largest distance between the level and the mesh in any frame, in object units; 0 for level 0.
     pub error: f32,
-    /// Vertices that `mr_frame_lod_becomes` has: all, or 0 of the mesh itself.
+    /// The number of vertices that `mr_frame_lod_becomes` writes: all vertices, or 0 for level 0.
     pub becomes: u32,
 }
 
-// SAFETY: `repr(C)`, a size first, numbers only.
+// SAFETY: `repr(C)`, begins with its size, contains only numbers.
 unsafe impl Prefixed for mr_lod_info {}
 
 /// # Safety
-/// As of [`frame_of`].
+/// As for [`frame_of`].
 unsafe fn lod_of<'a>(frame: *const mr_frame, node: u32, level: u32) -> Result<Lod<'a>, Error> {
     // SAFETY: the caller's promise.
     let mesh = unsafe { mesh_of(frame, node) }?;
@@ -598,10 +607,11 @@ unsafe fn lod_of<'a>(frame: *const mr_frame, node: u32, level: u32) -> Result<Lo
     Ok(mesh.lod(level as usize))
 }
 
-/// A level of detail of a node's mesh: fewer triangles between the same vertices. Level 0 is the mesh itself.
+/// Writes the properties of an LOD level of a node's mesh: fewer triangles between the same vertices. Level 0
+/// is the mesh itself.
 ///
 /// # Safety
-/// `frame` is a frame; `out` has the size that it says.
+/// `frame` is a valid frame; `out` is as large as its `size` says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_frame_lod(
     frame: *const mr_frame,
@@ -623,10 +633,10 @@ pub unsafe extern "C" fn mr_frame_lod(
     })
 }
 
-/// Triangles of a level of detail.
+/// Writes the triangles of an LOD level: three indices each.
 ///
 /// # Safety
-/// As of `mr_frame_indices`.
+/// As for `mr_frame_indices`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_frame_lod_indices(
     frame: *const mr_frame,
@@ -640,10 +650,10 @@ pub unsafe extern "C" fn mr_frame_lod_indices(
     guard(|| unsafe { fill(lod_of(frame, node, level)?.indices, out, capacity, count) })
 }
 
-/// Ranges of the indices of a level that the materials have, in their order.
+/// Writes the range of each material in the indices of an LOD level.
 ///
 /// # Safety
-/// As of `mr_frame_materials`.
+/// As for `mr_frame_materials`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_frame_lod_materials(
     frame: *const mr_frame,
@@ -661,10 +671,11 @@ pub unsafe extern "C" fn mr_frame_lod_materials(
     })
 }
 
-/// For each vertex of the mesh the one that stands for it in a level, to blend levels; nothing of level 0.
+/// Writes, for each vertex of the mesh, the vertex that replaces it in an LOD level, to blend levels; an
+/// empty list for level 0.
 ///
 /// # Safety
-/// As of `mr_frame_indices`.
+/// As for `mr_frame_indices`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_frame_lod_becomes(
     frame: *const mr_frame,
@@ -678,11 +689,12 @@ pub unsafe extern "C" fn mr_frame_lod_becomes(
     guard(|| unsafe { fill(lod_of(frame, node, level)?.becomes, out, capacity, count) })
 }
 
-/// Triangles of a node's mesh in world space, for physics: three floats per vertex, three indices per
-/// triangle. `mr_mesh_state` has both numbers.
+/// Writes the triangles of a node's mesh in world space, for physics: three floats per vertex, three indices
+/// per triangle. `mr_mesh_state` has the numbers of vertices and indices.
 ///
 /// # Safety
-/// `frame` is a frame; `positions` has room for 3 · `vertices` numbers, `indices` for so many indices.
+/// `frame` is a valid frame; `positions` has room for 3 · `vertices` numbers, `indices` for `index_count`
+/// indices; they do not overlap.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_frame_collision(
     frame: *const mr_frame,
@@ -706,10 +718,10 @@ pub unsafe extern "C" fn mr_frame_collision(
     })
 }
 
-/// The node that has a mesh, the first one, or `MR_NONE`: where a mesh is wanted by its own number.
+/// Writes the number of the first node that has a mesh, or `MR_NONE`: to find a mesh by its own number.
 ///
 /// # Safety
-/// `frame` is a frame; `out` is a place.
+/// `frame` is a valid frame; `out` is valid for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_frame_node_of(frame: *const mr_frame, mesh: u32, out: *mut u32) -> mr_status {
     guard(|| {

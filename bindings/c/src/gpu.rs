@@ -1,5 +1,5 @@
-//! What a graphics card has to do for a file, as data: shaders as text, words for its buffers, and
-//! dispatches, for any library with WebGPU's model. `docs/GPU.md` says what the buffers are.
+//! The work of a graphics card for a file, as data: shaders as text, words for buffers, and dispatches, for
+//! any library with WebGPU's model. `docs/GPU.md` describes the buffers.
 
 use crate::frame::{frame_of, mr_frame};
 use crate::pointers::{
@@ -16,44 +16,44 @@ use meshreel_gpu::{
 };
 use std::ffi::{c_char, c_void};
 
-/// What a card has to do for a file. One thread at a time uses it.
+/// A plan: the buffers, shaders and dispatches of a file on a graphics card. One thread at a time uses it.
 pub struct mr_gpu_plan {
     plan: ReelPlan,
     layout: VertexLayout,
     batches: Batches,
     group: u32,
     room: SlotScratch,
-    /// Of the moment: per mesh its parameters, where it is shown.
+    /// Parameters of each mesh that is shown at this time.
     params: Vec<Option<Params>>,
     list: WorkList,
-    /// The list is of these parameters.
+    /// `true` if `list` belongs to the current parameters.
     listed: bool,
 }
 
-/// Settings of a plan. All 0: the defaults.
+/// Options of a plan. With all 0: the defaults.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mr_gpu_options {
-    /// Bytes of this structure.
+    /// The size of this structure in bytes.
     pub size: usize,
-    /// Bytes of the largest buffer that can be bound; 0: 128 MiB, WebGPU's default limit.
+    /// Bytes of the largest buffer that can be bound. 0: 128 MiB, WebGPU's default limit.
     pub most: u64,
-    /// Moments whose vertices are kept: 1, or 2 for motion vectors; 0: 1.
+    /// The number of moments whose vertices are kept: 1, or 2 for motion vectors. 0: 1.
     pub moments: u32,
-    /// Invocations of a workgroup, a power of two of at most 1024; 0: 256.
+    /// Invocations per workgroup, a power of two of at most 1024. 0: 256.
     pub group: u32,
 }
 
-// SAFETY: `repr(C)`, a size first, numbers only.
+// SAFETY: `repr(C)`, begins with its size, contains only numbers.
 unsafe impl Prefixed for mr_gpu_options {}
 
-/// Makes the plan of a frame's file, of any frame. Vertices have `layout`, each attribute at a multiple of 4
-/// bytes; null: positions of `MR_FORMAT_F32X3`, normals of `MR_FORMAT_I16X2`, uvs of `MR_FORMAT_F16X2`.
-/// `options` may be null.
+/// Creates the plan of a file; `frame` may be any of its frames. `layout` is the layout of vertices, with
+/// each attribute at a multiple of 4 bytes, in the formats that `docs/GPU.md` lists; null: positions of
+/// `MR_FORMAT_F32X3`, normals of `MR_FORMAT_I16X2`, uvs of `MR_FORMAT_F16X2`. `options` may be null.
 ///
 /// # Safety
-/// `frame` is a frame; `layout` and its attributes are there, or it is null; `options` is null or has the
-/// size that it says; `out` is a place.
+/// `frame` is a valid frame; `layout` is null, or it and its attributes are valid; `options` is null or as
+/// large as its `size` says; `out` is valid for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_gpu_plan_new(
     frame: *const mr_frame,
@@ -107,7 +107,7 @@ impl mr_gpu_plan {
         })
     }
 
-    /// The work of the moment.
+    /// Returns the work list of the moment.
     fn list(&mut self) -> &WorkList {
         if !self.listed {
             let params = &self.params;
@@ -124,10 +124,10 @@ impl mr_gpu_plan {
     }
 }
 
-/// Frees a plan. Null is nothing.
+/// Frees a plan. Null is allowed.
 ///
 /// # Safety
-/// `plan` is null, or was not freed yet.
+/// `plan` is null, or has not been freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_gpu_plan_free(plan: *mut mr_gpu_plan) -> mr_status {
     // SAFETY: the caller's promise.
@@ -135,50 +135,50 @@ pub unsafe extern "C" fn mr_gpu_plan_free(plan: *mut mr_gpu_plan) -> mr_status {
 }
 
 /// # Safety
-/// Null, or a plan that nobody changes meanwhile.
+/// Null, or a plan that is not changed meanwhile.
 unsafe fn plan_of<'a>(plan: *const mr_gpu_plan) -> Result<&'a mr_gpu_plan, Error> {
     // SAFETY: the caller's promise.
     unsafe { shared(plan, "the plan") }
 }
 
 /// # Safety
-/// Null, or a plan that nobody else uses meanwhile.
+/// Null, or a plan that is not used otherwise meanwhile.
 unsafe fn plan_mut<'a>(plan: *mut mr_gpu_plan) -> Result<&'a mut mr_gpu_plan, Error> {
     // SAFETY: the caller's promise.
     unsafe { unique(plan, "the plan") }
 }
 
-/// A plan as a whole. A word has four bytes.
+/// Properties of a plan. A word has four bytes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mr_gpu_info {
-    /// Bytes of this structure.
+    /// The size of this structure in bytes.
     pub size: usize,
-    /// Bytes on the card once a file: fixed words, and what lies between passes.
+    /// Bytes on the card per file: fixed words, and scratch between passes.
     pub fixed_bytes: u64,
-    /// Bytes of the vertices of all meshes, of one moment.
+    /// Bytes of the vertices of all meshes at one moment.
     pub vertex_bytes: u64,
-    /// Words of a slot of the ring: a frame of all meshes.
+    /// Words of a slot of the ring, which holds one frame of all meshes.
     pub slot_words: u32,
-    /// Words behind all slots of the ring, of meshes of which nothing is animated.
+    /// Words of the meshes without animation, which lie behind all slots of the ring.
     pub still_words: u32,
-    /// Meshes.
+    /// The number of meshes.
     pub meshes: u32,
-    /// Batches of meshes that share buffers.
+    /// The number of batches: groups of meshes that share buffers.
     pub batches: u32,
     /// Bytes of the parameters of a mesh.
     pub params_bytes: u32,
-    /// Invocations of a workgroup.
+    /// Invocations per workgroup.
     pub group: u32,
 }
 
-// SAFETY: `repr(C)`, a size first, numbers only.
+// SAFETY: `repr(C)`, begins with its size, contains only numbers.
 unsafe impl Prefixed for mr_gpu_info {}
 
-/// What a plan takes of the card.
+/// Writes the properties of a plan.
 ///
 /// # Safety
-/// `plan` is a plan; `out` has the size that it says.
+/// `plan` is a valid plan; `out` is as large as its `size` says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_gpu_plan_get(plan: *const mr_gpu_plan, out: *mut mr_gpu_info) -> mr_status {
     guard(|| {
@@ -201,21 +201,21 @@ pub unsafe extern "C" fn mr_gpu_plan_get(plan: *const mr_gpu_plan, out: *mut mr_
     })
 }
 
-/// A pass of the shader, in the order in which they run.
+/// The passes of the shader, in the order in which they run.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum mr_gpu_pass {
-    /// Points that bones move.
+    /// Computes points that bones move.
     Points = 0,
-    /// Normals of groups.
+    /// Computes the normals of groups.
     Normals = 1,
-    /// Tangents of classes.
+    /// Computes the tangents of classes.
     Tangents = 2,
-    /// Vertices in the layout.
+    /// Writes vertices in the layout.
     Vertices = 3,
 }
 
-/// The entry point of an `mr_gpu_pass`: static; null of no pass.
+/// Returns the entry point of an `mr_gpu_pass`: a static text; null if there is no such pass.
 #[unsafe(no_mangle)]
 pub extern "C" fn mr_gpu_pass_entry(pass: u32) -> *const c_char {
     const NAMES: [&std::ffi::CStr; 4] = [c"points", c"normals", c"tangents", c"vertices"];
@@ -226,33 +226,33 @@ fn number_of(pass: Pass) -> u32 {
     Pass::ALL.iter().position(|other| *other == pass).map_or(0, |number| number as u32)
 }
 
-/// Where a mesh lies in the buffers. Places and sizes are in words.
+/// The location of a mesh in the buffers. Offsets and sizes are in words.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mr_gpu_mesh {
-    /// Bytes of this structure.
+    /// The size of this structure in bytes.
     pub size: usize,
-    /// Its batch.
+    /// The number of its batch.
     pub batch: u32,
-    /// The first of its vertices in the batch's buffer.
+    /// The offset of its vertices in the batch's buffer.
     pub vertices: u32,
-    /// Its place in a slot, or behind all slots.
+    /// Its offset in a slot or, for a mesh without animation, in the words behind all slots.
     pub slot: u32,
-    /// Words of that.
+    /// The number of words there.
     pub slot_words: u32,
-    /// 1: nothing of it is animated, so it lies behind all slots.
+    /// 1 if nothing of it is animated, so that it lies behind all slots.
     pub still: u32,
-    /// A bit for each `mr_gpu_pass` that it needs.
+    /// The passes that it needs: one bit for each `mr_gpu_pass`.
     pub passes: u32,
 }
 
-// SAFETY: `repr(C)`, a size first, numbers only.
+// SAFETY: `repr(C)`, begins with its size, contains only numbers.
 unsafe impl Prefixed for mr_gpu_mesh {}
 
-/// A mesh of a plan.
+/// Writes the location of a mesh.
 ///
 /// # Safety
-/// `plan` is a plan; `out` has the size that it says.
+/// `plan` is a valid plan; `out` is as large as its `size` says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_gpu_plan_mesh(
     plan: *const mr_gpu_plan,
@@ -279,27 +279,27 @@ pub unsafe extern "C" fn mr_gpu_plan_mesh(
     })
 }
 
-/// Words of the buffers of a batch.
+/// Sizes of the buffers of a batch, in words.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mr_gpu_batch {
-    /// Bytes of this structure.
+    /// The size of this structure in bytes.
     pub size: usize,
     /// Fixed words (`mr_gpu_plan_fixed`).
     pub fixed_words: u64,
-    /// Words between the passes.
+    /// Scratch words between the passes.
     pub scratch_words: u64,
     /// Words of the vertices of one moment.
     pub vertex_words: u64,
 }
 
-// SAFETY: `repr(C)`, a size first, numbers only.
+// SAFETY: `repr(C)`, begins with its size, contains only numbers.
 unsafe impl Prefixed for mr_gpu_batch {}
 
-/// A batch of a plan.
+/// Writes the sizes of the buffers of a batch.
 ///
 /// # Safety
-/// `plan` is a plan; `out` has the size that it says.
+/// `plan` is a valid plan; `out` is as large as its `size` says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_gpu_plan_batch(
     plan: *const mr_gpu_plan,
@@ -322,10 +322,11 @@ pub unsafe extern "C" fn mr_gpu_plan_batch(
     })
 }
 
-/// The fixed words of a batch, which go up once.
+/// Writes the fixed words of a batch, to be uploaded once.
 ///
 /// # Safety
-/// `plan` is a plan; `out` is null or has room for `capacity` words; `count` is null or a place.
+/// `plan` is a valid plan; `out` is null or has room for `capacity` words; `count` is null or valid for one
+/// write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_gpu_plan_fixed(
     plan: *const mr_gpu_plan,
@@ -343,20 +344,21 @@ pub unsafe extern "C" fn mr_gpu_plan_fixed(
     })
 }
 
-/// A constant that a pipeline is made with (an override of the shader).
+/// A constant of a pipeline (an override of the shader).
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mr_gpu_constant {
-    /// Its name, with a zero at its end.
+    /// The name, ending with a zero.
     pub name: [c_char; 24],
-    /// Its value.
+    /// The value.
     pub value: f64,
 }
 
-/// The constants of a mesh's pipelines. Meshes that have the same ones share pipelines.
+/// Writes the constants of a mesh's pipelines. Meshes with equal constants share pipelines.
 ///
 /// # Safety
-/// `plan` is a plan; `out` is null or has room for `capacity` constants; `count` is null or a place.
+/// `plan` is a valid plan; `out` is null or has room for `capacity` constants; `count` is null or valid for
+/// one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_gpu_plan_constants(
     plan: *const mr_gpu_plan,
@@ -383,21 +385,22 @@ pub unsafe extern "C" fn mr_gpu_plan_constants(
     })
 }
 
-/// The text of the shader with all passes, in WGSL.
+/// Writes the text of the shader with all passes, in WGSL.
 ///
 /// # Safety
-/// `out` is null or has room for `capacity` bytes; `length` is null or a place.
+/// `out` is null or has room for `capacity` bytes; `length` is null or valid for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_gpu_wgsl(out: *mut c_char, capacity: usize, length: *mut usize) -> mr_status {
     // SAFETY: the caller's promise.
     guard(|| unsafe { fill_text(&shaders::wgsl(), out, capacity, length) })
 }
 
-/// The text of a function `vertex_of(number) -> Vertex` for the caller's own vertex shader, which fetches
-/// what the passes have made, with its bindings in group `group`. For plans whose layout has stride 0.
+/// Writes the WGSL text of a function `vertex_of(number) -> Vertex` for the caller's own vertex shader, which
+/// fetches the results of the passes, with its bindings in group `group`. For plans whose layout has stride
+/// 0.
 ///
 /// # Safety
-/// As of `mr_gpu_wgsl`.
+/// As for `mr_gpu_wgsl`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_gpu_wgsl_pull(
     group: u32,
@@ -409,10 +412,11 @@ pub unsafe extern "C" fn mr_gpu_wgsl_pull(
     guard(|| unsafe { fill_text(&shaders::pull_wgsl(group), out, capacity, length) })
 }
 
-/// Writes the words behind all slots of the ring, of meshes of which nothing is animated: once a file.
+/// Writes the words of meshes without animation, which lie behind all slots of the ring, to be uploaded once
+/// per file.
 ///
 /// # Safety
-/// `plan` is a plan and `frame` a frame of its file; `out` has room for `words` words.
+/// `plan` is a valid plan and `frame` a valid frame of its file; `out` has room for `words` words.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_gpu_plan_still(
     plan: *mut mr_gpu_plan,
@@ -430,11 +434,12 @@ pub unsafe extern "C" fn mr_gpu_plan_still(
     })
 }
 
-/// Writes the words of a slot of the ring: of the first of the frames that `frame` is between or, where
-/// `second` is not 0, of the second. Only those that `mr_gpu_plan_used` names need to go up.
+/// Writes the words of a frame, for a slot of the ring: of the first of the two frames that `frame` is
+/// blended from or, if `second` is not 0, of the second. Only the ranges that `mr_gpu_plan_used` returns need
+/// to be uploaded.
 ///
 /// # Safety
-/// As of `mr_gpu_plan_still`.
+/// As for `mr_gpu_plan_still`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_gpu_plan_slot(
     plan: *mut mr_gpu_plan,
@@ -465,10 +470,11 @@ fn check_same_file(own: &mr_gpu_plan, frame: &mr_frame) -> Result<(), Error> {
     }
 }
 
-/// The words of the last slot that was written that hold something.
+/// Writes the ranges of words that have content in the last slot that was written.
 ///
 /// # Safety
-/// `plan` is a plan; `out` is null or has room for `capacity` ranges; `count` is null or a place.
+/// `plan` is a valid plan; `out` is null or has room for `capacity` ranges; `count` is null or valid for one
+/// write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_gpu_plan_used(
     plan: *const mr_gpu_plan,
@@ -485,10 +491,10 @@ pub unsafe extern "C" fn mr_gpu_plan_used(
     })
 }
 
-/// Begins a moment: nothing is shown yet.
+/// Begins a new moment, in which nothing is shown yet.
 ///
 /// # Safety
-/// `plan` is a plan.
+/// `plan` is a valid plan.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_gpu_plan_begin(plan: *mut mr_gpu_plan) -> mr_status {
     guard(|| {
@@ -500,25 +506,26 @@ pub unsafe extern "C" fn mr_gpu_plan_begin(plan: *mut mr_gpu_plan) -> mr_status 
     })
 }
 
-/// Where the frames of a moment lie in the ring.
+/// The location of a moment's frames in the ring, and of its vertices.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mr_gpu_moment {
-    /// Number of the slot of the first frame.
+    /// The slot of the first frame.
     pub first: u32,
-    /// Number of the slot of the second frame.
+    /// The slot of the second frame.
     pub second: u32,
-    /// Slots of the ring.
+    /// The number of slots of the ring.
     pub slots: u32,
-    /// The word at which the vertices of this moment begin in the buffers of batches.
+    /// The offset in words of this moment's vertices in the buffers of batches.
     pub vertices: u32,
 }
 
-/// Shows the mesh of a node, and writes the parameters of its mesh: `mr_gpu_info.params_bytes` bytes, which
-/// go up at the mesh's number times so many bytes.
+/// Shows the mesh of a node, and writes the mesh's parameters. `bytes` must be `mr_gpu_info.params_bytes`;
+/// upload them at the mesh's number times `bytes`.
 ///
 /// # Safety
-/// `plan` is a plan and `frame` a frame of its file; `moment` is there; `out` has room for `bytes` bytes.
+/// `plan` is a valid plan and `frame` a valid frame of its file; `moment` is valid for one read; `out` has
+/// room for `bytes` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_gpu_plan_show(
     plan: *mut mr_gpu_plan,
@@ -562,12 +569,12 @@ pub unsafe extern "C" fn mr_gpu_plan_show(
     })
 }
 
-/// What workgroups do in this moment: of each the number of a mesh and its first item, two words.
-/// `capacity` and `count` are in workgroups.
+/// Writes the work of each workgroup at this moment, two words: the number of a mesh, and its first item.
+/// `capacity` and `count` are numbers of workgroups.
 ///
 /// # Safety
-/// `plan` is a plan; `out` is null or has room for two words for each of `capacity` workgroups; `count` is
-/// null or a place.
+/// `plan` is a valid plan; `out` is null or has room for two words for each of `capacity` workgroups; `count`
+/// is null or valid for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_gpu_plan_work(
     plan: *mut mr_gpu_plan,
@@ -585,20 +592,22 @@ pub unsafe extern "C" fn mr_gpu_plan_work(
 pub struct mr_gpu_dispatch {
     /// An `mr_gpu_pass`.
     pub pass: u32,
-    /// Its batch.
+    /// The number of the batch.
     pub batch: u32,
-    /// One of the meshes: which pipeline it is.
+    /// One of the meshes, which tells the pipeline.
     pub mesh: u32,
-    /// The first of its workgroups in `mr_gpu_plan_work`, from which on that is bound.
+    /// The first of its workgroups in `mr_gpu_plan_work`; bind that list from there on.
     pub first: u32,
-    /// Workgroups in x and y.
+    /// The number of workgroups in x and y.
     pub groups: [u32; 2],
 }
 
-/// The dispatches of this moment, in order. Dispatches of later passes read what those of earlier ones write.
+/// Writes the dispatches of this moment, in order. Dispatches of later passes read the results of earlier
+/// ones.
 ///
 /// # Safety
-/// `plan` is a plan; `out` is null or has room for `capacity` dispatches; `count` is null or a place.
+/// `plan` is a valid plan; `out` is null or has room for `capacity` dispatches; `count` is null or valid for
+/// one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_gpu_plan_dispatches(
     plan: *mut mr_gpu_plan,
@@ -621,23 +630,23 @@ pub unsafe extern "C" fn mr_gpu_plan_dispatches(
     })
 }
 
-/// The number of the slot in which a frame lies or is to be put.
+/// The slot of a frame in a ring.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct mr_gpu_place {
-    /// Number of the slot, or `MR_NONE` where all hold what is shown now.
+    /// The number of the slot, or `MR_NONE` if all slots hold frames of the current moment.
     pub slot: u32,
-    /// 1: it is to be put there, what was there is gone.
+    /// 1 if the frame must be written to the slot, whose former content is gone.
     pub is_new: u32,
 }
 
-/// Which frame lies in which slot of the ring.
+/// A ring of slots: the assignment of frames to slots.
 pub struct mr_gpu_ring(meshreel_gpu::Ring);
 
-/// Makes a ring of so many slots; a moment needs two.
+/// Creates a ring of `slots` slots; one moment needs two.
 ///
 /// # Safety
-/// `out` is a place.
+/// `out` is valid for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_gpu_ring_new(slots: u32, out: *mut *mut mr_gpu_ring) -> mr_status {
     guard(|| {
@@ -649,20 +658,20 @@ pub unsafe extern "C" fn mr_gpu_ring_new(slots: u32, out: *mut *mut mr_gpu_ring)
     })
 }
 
-/// Frees a ring. Null is nothing.
+/// Frees a ring. Null is allowed.
 ///
 /// # Safety
-/// `ring` is null, or was not freed yet.
+/// `ring` is null, or has not been freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_gpu_ring_free(ring: *mut mr_gpu_ring) -> mr_status {
     // SAFETY: the caller's promise.
     guard(|| unsafe { free(ring) })
 }
 
-/// A new moment: frames that are asked for from now on stay until the next one.
+/// Begins a new moment: frames that are requested from now on stay until the next one.
 ///
 /// # Safety
-/// `ring` is a ring.
+/// `ring` is a valid ring.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_gpu_ring_begin(ring: *mut mr_gpu_ring) -> mr_status {
     guard(|| {
@@ -672,10 +681,10 @@ pub unsafe extern "C" fn mr_gpu_ring_begin(ring: *mut mr_gpu_ring) -> mr_status 
     })
 }
 
-/// Looks for a frame, and makes room for it where it is not there.
+/// Finds the slot of a frame, or assigns one to it.
 ///
 /// # Safety
-/// `ring` is a ring; `out` is a place.
+/// `ring` is a valid ring; `out` is valid for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_gpu_ring_ask(
     ring: *mut mr_gpu_ring,

@@ -1,4 +1,4 @@
-//! What a host gives a player: threads for its jobs, and the memory of its heap.
+//! Services that the host gives to a player: threads for its jobs, and the memory of its heap.
 
 use crate::pointers::shared;
 use crate::prefixed::{self, Prefixed};
@@ -8,37 +8,38 @@ use meshreel::stream::{Allocator, Job, Pool};
 use std::alloc::Layout;
 use std::ffi::c_void;
 
-/// The caller's threads, which decode instead of the player's.
+/// The caller's threads, which decode instead of the player's own.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mr_jobs {
-    /// Bytes of this structure.
+    /// The size of this structure in bytes.
     pub size: usize,
     /// The first argument of the functions.
     pub user: *mut c_void,
-    /// Runs `mr_job_run(job)` soon, on any thread. Called from the tick and from running jobs; must neither
-    /// wait nor throw. Each job must be run or dropped once.
+    /// Has `mr_job_run(job)` called soon, on any thread. Called from the tick and from running jobs; must
+    /// neither block nor throw. Each job must be run or dropped exactly once.
     pub start: Option<unsafe extern "C" fn(user: *mut c_void, job: *mut mr_job)>,
-    /// Called once, when `start` is not going to be called any more; may be null. Jobs may still be there.
+    /// Called once, after the last call of `start`; may be null. Jobs that were started before may still
+    /// exist.
     pub release: Option<unsafe extern "C" fn(user: *mut c_void)>,
-    /// Most jobs that run at the same time, 1 to 1024.
+    /// The largest number of jobs that run at the same time, 1 to 1024.
     pub threads: u32,
 }
 
-// SAFETY: `repr(C)`, a size first; null pointers and null functions are values, as are all that a caller of C
-// sets.
+// SAFETY: `repr(C)`, begins with its size; null pointers and null functions are valid values, and so is
+// everything that a caller in C can set.
 unsafe impl Prefixed for mr_jobs {}
 
 pub(crate) struct Jobs(mr_jobs);
 
-// SAFETY: the caller promises that its functions can be called from any thread, several at once.
+// SAFETY: the caller guarantees that its functions can be called from any thread, several at once.
 unsafe impl Send for Jobs {}
 // SAFETY: as above.
 unsafe impl Sync for Jobs {}
 
 impl Jobs {
     /// # Safety
-    /// Null, or jobs that keep what they promise until they are released.
+    /// Null, or jobs that fulfil the contract of `mr_jobs` until they are released.
     pub unsafe fn read(jobs: *const mr_jobs) -> Result<Jobs, Error> {
         let none = mr_jobs {
             size: size_of::<mr_jobs>(),
@@ -59,7 +60,7 @@ impl Jobs {
 impl Drop for Jobs {
     fn drop(&mut self) {
         if let Some(release) = self.0.release {
-            // SAFETY: the caller's own function and argument; once, as this is dropped once.
+            // SAFETY: the caller's own function and argument; called once, as this is dropped once.
             unsafe { release(self.0.user) }
         }
     }
@@ -69,7 +70,7 @@ impl Pool for Jobs {
     fn start(&self, job: Job) {
         if let Some(start) = self.0.start {
             let job = Box::into_raw(Box::new(mr_job(job)));
-            // SAFETY: the caller's own function and argument; the job is the caller's from now on.
+            // SAFETY: the caller's own function and argument; the caller owns the job from now on.
             unsafe { start(self.0.user, job) }
         }
     }
@@ -79,35 +80,36 @@ impl Pool for Jobs {
     }
 }
 
-/// Where the heap of a player comes from. It is asked for once, when the player is made, and given back when
-/// the player and all frames that it lent are gone, on whichever thread that is.
+/// The source of the memory for a player's heap. `allocate` is called once, when the player is created;
+/// `release` when the player and all frames that it returned are gone, on any thread.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mr_allocator {
-    /// Bytes of this structure.
+    /// The size of this structure in bytes.
     pub size: usize,
     /// The first argument of the functions.
     pub user: *mut c_void,
-    /// So many bytes at a multiple of `alignment`, a power of two, of any content; null where there are none.
+    /// Allocates `bytes` bytes aligned to `alignment`, a power of two, with any content. Returns null if
+    /// there is no memory.
     pub allocate:
         Option<unsafe extern "C" fn(user: *mut c_void, bytes: usize, alignment: usize) -> *mut c_void>,
-    /// Takes them back.
+    /// Frees that memory; `bytes` is its size.
     pub release: Option<unsafe extern "C" fn(user: *mut c_void, memory: *mut c_void, bytes: usize)>,
 }
 
-// SAFETY: as of `mr_jobs`.
+// SAFETY: as for `mr_jobs`.
 unsafe impl Prefixed for mr_allocator {}
 
 pub(crate) struct HostMemory(mr_allocator);
 
-// SAFETY: the caller promises that its functions can be called from any thread.
+// SAFETY: the caller guarantees that its functions can be called from any thread.
 unsafe impl Send for HostMemory {}
 // SAFETY: as above.
 unsafe impl Sync for HostMemory {}
 
 impl HostMemory {
     /// # Safety
-    /// Null, or an allocator that keeps what it promises.
+    /// Null, or an allocator that fulfils the contract of `mr_allocator`.
     pub unsafe fn read(allocator: *const mr_allocator) -> Result<HostMemory, Error> {
         // SAFETY: the caller's promise.
         unsafe { shared(allocator.cast::<usize>(), "the allocator") }?;
@@ -126,7 +128,7 @@ impl HostMemory {
     }
 }
 
-// SAFETY: what the caller's function gives is refused where it is not aligned; its size is the caller's
+// SAFETY: memory from the caller's function is refused if it is not aligned; its size is the caller's
 // promise.
 unsafe impl Allocator for HostMemory {
     fn allocate(&self, layout: Layout) -> *mut u8 {
@@ -138,7 +140,7 @@ unsafe impl Allocator for HostMemory {
         if memory.is_null() || memory.addr().is_multiple_of(layout.align()) {
             return memory;
         }
-        // SAFETY: it was just given, and is not used.
+        // SAFETY: it was just allocated, and is not used.
         unsafe { self.deallocate(memory, layout) };
         std::ptr::null_mut()
     }

@@ -1,8 +1,8 @@
-//! The C interface of meshreel: files, frames, a player, clips, and what a graphics card has to do, behind
-//! opaque handles. `include/meshreel.h` is made of this crate, its documentation included, and says what
-//! holds for all of it; `docs/ENGINES.md` has worked listings.
+//! The C interface of meshreel: files, frames, a player, clips, and the work of a graphics card, behind
+//! opaque handles. `include/meshreel.h` is generated from this crate, including its documentation, and begins
+//! with the rules that hold for all functions; `docs/ENGINES.md` has worked listings.
 //!
-//! No panic crosses the border: every function catches it, and gives [`status::mr_status::Panic`].
+//! No panic crosses the interface: every function catches it, and returns [`status::mr_status::Panic`].
 #![allow(unsafe_code)] // It is made of the caller's pointers.
 #![allow(non_camel_case_types)] // Names of C.
 

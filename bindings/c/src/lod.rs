@@ -1,28 +1,28 @@
-//! Which level of detail is drawn at which distance.
+//! The choice of an LOD level by distance.
 
 use crate::pointers::{list, shared, write_out};
 use crate::status::{guard, mr_status};
 use meshreel::policy::{LodDistances, Projection};
 
-/// Distances at which levels of detail end.
+/// The distances at which LOD levels end.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mr_lod_distances {
-    /// Where level i ends, ascending; infinite for levels without an end.
+    /// The distance at which level i ends, ascending; infinite for levels without an end.
     pub ends: [f32; 7],
-    /// The part of a distance by which one must come back nearer, so that nothing flickers: 0.05.
+    /// The hysteresis as a fraction of each distance, which keeps levels from flickering. Default 0.05.
     pub margin: f32,
 }
 
 const _: () = assert!(LodDistances::MAX_LEVELS == 8);
 
-/// Levels by what the eye can see of their errors: each begins at the distance from which its error is no
-/// more than `pixels` of the picture. `errors` are those of the levels 1, 2 and so on; `scale` is the largest
-/// scale of the world transform, `angle` the vertical angle of view in radians, `height` that of the picture
-/// in pixels.
+/// Computes distances from the visible size of the levels' errors: each level begins at the distance from
+/// which on its error covers at most `pixels` pixels. `errors` are those of levels 1, 2 and so on
+/// (`mr_lod_info`), in object units; `scale` is the largest scale of the world transform, `angle` the
+/// vertical angle of view in radians, and `height` the height of the picture in pixels.
 ///
 /// # Safety
-/// `errors` has `count` numbers; `out` is a place.
+/// `errors` has `count` numbers; `out` is valid for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_lod_within(
     errors: *const f32,
@@ -48,10 +48,10 @@ pub unsafe extern "C" fn mr_lod_within(
     })
 }
 
-/// The level at a distance, where it was `was` before.
+/// Writes the level for a distance. `was` is the level that was chosen before, for the hysteresis.
 ///
 /// # Safety
-/// `distances` is there; `out` is a place.
+/// `distances` is valid for one read; `out` is valid for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_lod_at(
     distances: *const mr_lod_distances,

@@ -1,4 +1,4 @@
-//! Numbers that ride along with parts of a mesh, to drive shading and events.
+//! Part attributes: custom values of parts of a mesh, to drive shading and events.
 
 use crate::pointers::{check_number, fill, fill_text, fill_with, free, make, shared};
 use crate::prefixed::{self, Prefixed};
@@ -9,13 +9,13 @@ use meshreel::Error;
 use meshreel::view::PartAttribute;
 use std::ffi::c_char;
 
-/// The part attributes of what a node shows. Several threads can use them at once.
+/// The part attributes of a node's mesh. Several threads can use them at once.
 pub struct mr_part_attributes(Vec<PartAttribute>);
 
 /// Reads the part attributes of a node; there may be none.
 ///
 /// # Safety
-/// `reel` is a reel; `out` is a place.
+/// `reel` is a valid reel; `out` is valid for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_part_attributes_new(
     reel: *const mr_reel,
@@ -30,20 +30,20 @@ pub unsafe extern "C" fn mr_part_attributes_new(
     })
 }
 
-/// Frees part attributes. Null is nothing.
+/// Frees part attributes. Null is allowed.
 ///
 /// # Safety
-/// `attributes` is null, or was not freed yet.
+/// `attributes` is null, or has not been freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_part_attributes_free(attributes: *mut mr_part_attributes) -> mr_status {
     // SAFETY: the caller's promise.
     guard(|| unsafe { free(attributes) })
 }
 
-/// How many there are.
+/// Writes the number of part attributes.
 ///
 /// # Safety
-/// `attributes` is from `mr_part_attributes_new`; `out` is a place.
+/// `attributes` is from `mr_part_attributes_new`; `out` is valid for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_part_attributes_count(
     attributes: *const mr_part_attributes,
@@ -69,35 +69,35 @@ unsafe fn attribute_of<'a>(
     Ok(&all[number as usize])
 }
 
-/// What the numbers of a part attribute belong to.
+/// The elements that the groups of a part attribute consist of.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum mr_group_of {
-    /// All of the mesh is group 0.
+    /// The whole mesh is group 0.
     Mesh = 0,
-    /// Each part has a group.
+    /// Each part belongs to a group.
     Parts = 1,
-    /// Each vertex has a group.
+    /// Each vertex belongs to a group.
     Vertices = 2,
 }
 
-/// A part attribute.
+/// Properties of a part attribute.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mr_part_attribute_info {
-    /// Bytes of this structure.
+    /// The size of this structure in bytes.
     pub size: usize,
-    /// Numbers of a group, 1 to 4.
+    /// The number of values per group, 1 to 4.
     pub components: u32,
-    /// Groups that have numbers of their own.
+    /// The number of groups with values of their own.
     pub groups: u32,
-    /// What has a group: an `mr_group_of`.
+    /// The elements that belong to groups: an `mr_group_of`.
     pub of: u32,
-    /// How many of these there are.
+    /// The number of these elements.
     pub members: u32,
 }
 
-// SAFETY: `repr(C)`, a size first, numbers only.
+// SAFETY: `repr(C)`, begins with its size, contains only numbers.
 unsafe impl Prefixed for mr_part_attribute_info {}
 
 fn members(attribute: &PartAttribute) -> (mr_group_of, &[u32]) {
@@ -108,11 +108,11 @@ fn members(attribute: &PartAttribute) -> (mr_group_of, &[u32]) {
     }
 }
 
-/// A part attribute, and its name. `name` and `length` may both be null.
+/// Writes the properties of a part attribute, and its name. `name` and `length` may both be null.
 ///
 /// # Safety
-/// `attributes` is from `mr_part_attributes_new`; `out` has the size that it says; `name` is null or has room
-/// for `capacity` bytes; `length` is null or a place.
+/// `attributes` is from `mr_part_attributes_new`; `out` is as large as its `size` says; `name` is null or has
+/// room for `capacity` bytes; `length` is null or valid for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_part_attribute_get(
     attributes: *const mr_part_attributes,
@@ -143,11 +143,11 @@ pub unsafe extern "C" fn mr_part_attribute_get(
     })
 }
 
-/// The group of each part or vertex; nothing where the mesh is one group.
+/// Writes the group of each part or vertex; an empty list if the whole mesh is one group.
 ///
 /// # Safety
 /// `attributes` is from `mr_part_attributes_new`; `out` is null or has room for `capacity` numbers; `count`
-/// is null or a place.
+/// is null or valid for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_part_attribute_groups(
     attributes: *const mr_part_attributes,
@@ -164,12 +164,12 @@ pub unsafe extern "C" fn mr_part_attribute_groups(
     })
 }
 
-/// The numbers of all groups at a moment, four each, those that there are not being 0: a table for a shader.
-/// `capacity` and `count` are in groups.
+/// Writes the values of all groups at a time: four numbers per group, unused ones 0; a table for a shader.
+/// `capacity` and `count` are numbers of groups.
 ///
 /// # Safety
 /// `attributes` is from `mr_part_attributes_new`; `out` is null or has room for four numbers for each of
-/// `capacity` groups; `count` is null or a place.
+/// `capacity` groups; `count` is null or valid for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_part_attribute_table(
     attributes: *const mr_part_attributes,

@@ -14,49 +14,50 @@ use meshreel::{Error, FileId, InstanceId, Options, Player};
 use std::ffi::{c_char, c_void};
 use std::sync::Arc;
 
-/// Plays any number of files in a heap of fixed size. One thread at a time uses it; the frames that it gives
-/// can be used by others.
+/// Plays any number of files in a heap of fixed size. One thread at a time uses it; the frames that it
+/// returns may be used by other threads.
 pub struct mr_player {
     pub(crate) player: Player,
-    /// Used again by each call.
+    /// Reused by each call.
     pub(crate) statistics: Statistics,
 }
 
-/// Settings of a player. `mr_player_options_init` writes the defaults.
+/// Options of a player. `mr_player_options_init` writes the defaults.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mr_player_options {
-    /// Bytes of this structure.
+    /// The size of this structure in bytes.
     pub size: usize,
-    /// Bytes of the heap, in which everything of size lies that is read and decoded: 128 MiB.
+    /// Bytes of the heap, which holds all large data that is read and decoded. Default 128 MiB.
     pub heap: u64,
-    /// Files whose frames, decoded, take no more bytes than this are decoded once and kept: 16 MiB.
+    /// Files whose decoded frames take at most this many bytes are decoded once and kept. Default 16 MiB.
     pub resident: u64,
-    /// Bytes that one read has, if as much is wanted: 1 MiB.
+    /// Bytes of one read, if that much is wanted. Default 1 MiB.
     pub read_size: u64,
-    /// Bytes beside the heap that a file may take; 0: four times the heap and 16 MiB.
+    /// Bytes besides the heap that a file may take. 0, the default: four times the heap plus 16 MiB.
     pub file_memory: u64,
-    /// Limits of the files that are opened; null: the defaults. Read when the player is made.
+    /// The limits of the files that are opened; null: the defaults. Read when the player is created.
     pub limits: *const mr_limits,
-    /// The caller's threads for jobs; null: the player's own. Read when the player is made.
+    /// The caller's threads for jobs; null: the player's own. Read when the player is created.
     pub jobs: *const mr_jobs,
-    /// Where the heap comes from; null: the system. Read when the player is made.
+    /// The source of the heap's memory; null: the system. Read when the player is created.
     pub allocator: *const mr_allocator,
-    /// Threads that decode; 0: the tick does it, and opens files. As many as there are cores, less one.
+    /// The number of threads that decode. With 0 the tick decodes and opens files. Default: the number of
+    /// cores less one.
     pub threads: u32,
-    /// Threads that read files; 0: the tick does it. 2.
+    /// The number of threads that read files. With 0 the tick reads. Default 2.
     pub read_threads: u32,
-    /// Seconds before they are shown that frames are decoded: 0.4.
+    /// Seconds that frames are decoded before they are shown. Default 0.4.
     pub decode_ahead: f32,
-    /// A read is issued as soon as something is missing so many seconds ahead: 1.
+    /// A read is issued as soon as something is missing within this many seconds ahead. Default 1.
     pub least_read_ahead: f32,
-    /// Seconds ahead for which reads are made at most: 4.
+    /// The most seconds ahead for which a read fetches data. Default 4.
     pub most_read_ahead: f32,
-    /// Seconds without a visible instance after which a file's static data is given up too: 5.
+    /// Seconds without a visible instance after which a file's static data is released as well. Default 5.
     pub unload_after: f32,
 }
 
-// SAFETY: `repr(C)`, a size first; numbers, and pointers that are checked when they are followed.
+// SAFETY: `repr(C)`, begins with its size; contains numbers, and pointers that are checked before use.
 unsafe impl Prefixed for mr_player_options {}
 
 impl mr_player_options {
@@ -80,8 +81,7 @@ impl mr_player_options {
     }
 
     /// # Safety
-    /// Null, or options that have the size that they say, and whose pointers are null or to what they should
-    /// be.
+    /// Null, or options that are as large as their `size` says, and whose pointers are null or valid.
     unsafe fn read(options: *const mr_player_options) -> Result<Options, Error> {
         let default = Options::default();
         let own = mr_player_options::new(&default);
@@ -116,10 +116,10 @@ impl mr_player_options {
     }
 }
 
-/// Writes the default settings.
+/// Writes the default options.
 ///
 /// # Safety
-/// `out` has `size` bytes, which is its sizeof.
+/// `out` has room for `size` bytes; `size` is `sizeof(mr_player_options)`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_player_options_init(out: *mut mr_player_options, size: usize) -> mr_status {
     guard(|| {
@@ -129,11 +129,11 @@ pub unsafe extern "C" fn mr_player_options_init(out: *mut mr_player_options, siz
     })
 }
 
-/// Makes a player: allocates its heap and starts its threads. `options` may be null.
+/// Creates a player: allocates its heap and starts its threads. `options` may be null.
 ///
 /// # Safety
-/// `options` is null, or has the size that it says and pointers that are null or to what they should be;
-/// `out` is a place.
+/// `options` is null, or as large as its `size` says, with pointers that are null or valid; `out` is valid
+/// for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_player_new(
     options: *const mr_player_options,
@@ -151,10 +151,11 @@ pub unsafe extern "C" fn mr_player_new(
     })
 }
 
-/// Frees a player. Frames that it gave live on. Threads in a slow read end when that does. Null is nothing.
+/// Frees a player. Frames that it returned remain valid. A thread in a slow read ends when the read does.
+/// Null is allowed.
 ///
 /// # Safety
-/// `player` is null, or was not freed yet.
+/// `player` is null, or has not been freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_player_free(player: *mut mr_player) -> mr_status {
     // SAFETY: the caller's promise.
@@ -162,14 +163,14 @@ pub unsafe extern "C" fn mr_player_free(player: *mut mr_player) -> mr_status {
 }
 
 /// # Safety
-/// Null, or a player that nobody else uses meanwhile.
+/// Null, or a player that no other thread uses meanwhile.
 pub(crate) unsafe fn player_of<'a>(player: *mut mr_player) -> Result<&'a mut mr_player, Error> {
     // SAFETY: the caller's promise.
     unsafe { unique(player, "the player") }
 }
 
 /// # Safety
-/// Null, or a player that nobody changes meanwhile.
+/// Null, or a player that is not changed meanwhile.
 unsafe fn player_ref<'a>(player: *const mr_player) -> Result<&'a Player, Error> {
     // SAFETY: the caller's promise.
     Ok(&unsafe { shared(player, "the player") }?.player)
@@ -189,11 +190,11 @@ pub(crate) fn instance_of(player: &Player, instance: u64) -> Result<InstanceId, 
 
 // Files and instances.
 
-/// Begins to open a file; `out` is its name from now on. Whether that goes well, an event tells. Instances
-/// can be made at once.
+/// Starts to open a file and writes its number. An event reports whether opening succeeded. Instances can be
+/// created at once.
 ///
 /// # Safety
-/// `player` is a player; `path` is UTF-8 and ends with a zero; `out` is a place.
+/// `player` is a valid player; `path` is UTF-8 and ends with a zero; `out` is valid for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_player_open(
     player: *mut mr_player,
@@ -211,10 +212,10 @@ pub unsafe extern "C" fn mr_player_open(
     })
 }
 
-/// As `mr_player_open`, of bytes of which it keeps a copy.
+/// As `mr_player_open`, for the bytes of a file, of which the player keeps a copy.
 ///
 /// # Safety
-/// `player` is a player; `data` has `bytes` bytes; `out` is a place.
+/// `player` is a valid player; `data` has `bytes` bytes; `out` is valid for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_player_open_memory(
     player: *mut mr_player,
@@ -235,12 +236,13 @@ pub unsafe extern "C" fn mr_player_open_memory(
     })
 }
 
-/// As `mr_player_open`, of what a source reads: with its function `start`, which blocks nobody, where it has
-/// one, else with `read`, on the threads that read. `name` stands in errors where there is `start`.
+/// As `mr_player_open`, for a file that a source reads: with its function `start`, which blocks no thread, if
+/// it has one, otherwise with `read`, on the reading threads. `name` names the file in error messages if
+/// `start` is used.
 ///
 /// # Safety
-/// `player` is a player; `name` is UTF-8 and ends with a zero; `source` has the size that it says, and keeps
-/// what it promises; `out` is a place.
+/// `player` is a valid player; `name` is UTF-8 and ends with a zero; `source` is as large as its `size` says,
+/// and fulfils the contract of `mr_source`; `out` is valid for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_player_open_source(
     player: *mut mr_player,
@@ -249,7 +251,7 @@ pub unsafe extern "C" fn mr_player_open_source(
     out: *mut u64,
 ) -> mr_status {
     guard(|| {
-        // First, so that it is released whatever comes.
+        // First, so that the source is released in any case.
         // SAFETY: the caller's promise.
         let source = unsafe { Callbacks::read(source) }?;
         // SAFETY: as above.
@@ -266,10 +268,10 @@ pub unsafe extern "C" fn mr_player_open_source(
     })
 }
 
-/// Ends all instances of a file and gives up what it has.
+/// Ends all instances of a file and releases its memory.
 ///
 /// # Safety
-/// `player` is a player.
+/// `player` is a valid player.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_player_close(player: *mut mr_player, file: u64) -> mr_status {
     guard(|| {
@@ -280,10 +282,10 @@ pub unsafe extern "C" fn mr_player_close(player: *mut mr_player, file: u64) -> m
     })
 }
 
-/// The reel of a file, to be freed by the caller; null while it is not open.
+/// Creates a handle of the reel of a file, which the caller must free; null while the file is not open.
 ///
 /// # Safety
-/// `player` is a player; `out` is a place.
+/// `player` is a valid player; `out` is valid for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_player_reel(
     player: *const mr_player,
@@ -302,10 +304,11 @@ pub unsafe extern "C" fn mr_player_reel(
     })
 }
 
-/// The name by which errors call a file.
+/// Writes the name of a file as error messages give it.
 ///
 /// # Safety
-/// `player` is a player; `out` is null or has room for `capacity` bytes; `length` is null or a place.
+/// `player` is a valid player; `out` is null or has room for `capacity` bytes; `length` is null or valid for
+/// one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_player_name(
     player: *const mr_player,
@@ -323,10 +326,10 @@ pub unsafe extern "C" fn mr_player_name(
     })
 }
 
-/// One more instance of a file: visible, and stopped at the first frame.
+/// Adds an instance of a file: visible, and stopped at the first frame.
 ///
 /// # Safety
-/// `player` is a player; `out` is a place.
+/// `player` is a valid player; `out` is valid for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_player_instance(player: *mut mr_player, file: u64, out: *mut u64) -> mr_status {
     guard(|| {
@@ -343,7 +346,7 @@ pub unsafe extern "C" fn mr_player_instance(player: *mut mr_player, file: u64, o
 /// Ends an instance.
 ///
 /// # Safety
-/// `player` is a player.
+/// `player` is a valid player.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_player_remove(player: *mut mr_player, instance: u64) -> mr_status {
     guard(|| {
@@ -354,10 +357,10 @@ pub unsafe extern "C" fn mr_player_remove(player: *mut mr_player, instance: u64)
     })
 }
 
-/// Shows or hides an instance: a hidden one asks for nothing, its time passes.
+/// Shows or hides an instance. The time of a hidden instance goes on, but nothing is read or decoded for it.
 ///
 /// # Safety
-/// `player` is a player.
+/// `player` is a valid player.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_player_show(player: *mut mr_player, instance: u64, visible: u32) -> mr_status {
     guard(|| {
@@ -368,11 +371,11 @@ pub unsafe extern "C" fn mr_player_show(player: *mut mr_player, instance: u64, v
     })
 }
 
-/// Where the heap has no room for all instances, those of higher priority are served first. 0 unless it is
-/// set.
+/// Sets the priority of an instance: if the heap has no room for all, those of higher priority are served
+/// first. The default is 0.
 ///
 /// # Safety
-/// `player` is a player.
+/// `player` is a valid player.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_player_priority(
     player: *mut mr_player,
@@ -387,10 +390,10 @@ pub unsafe extern "C" fn mr_player_priority(
     })
 }
 
-/// Tells an instance something; it takes effect at the next tick.
+/// Gives an instance a command, which takes effect at the next tick.
 ///
 /// # Safety
-/// `player` is a player; `command` is a command.
+/// `player` is a valid player; `command` is valid for one read.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_player_command(
     player: *mut mr_player,
@@ -407,43 +410,43 @@ pub unsafe extern "C" fn mr_player_command(
     })
 }
 
-/// The clock of an instance.
+/// The clock and state of an instance.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mr_clock {
-    /// Bytes of this structure.
+    /// The size of this structure in bytes.
     pub size: usize,
-    /// Seconds from the first frame.
+    /// The position in seconds from the first frame.
     pub position: f64,
-    /// Seconds of all frames.
+    /// The duration of all frames in seconds.
     pub duration: f64,
-    /// Seconds of animation per second that were asked for.
+    /// The requested rate in seconds of animation per second.
     pub rate: f64,
-    /// Ticks without the frame that should have been shown.
+    /// The number of ticks without the frame that should have been shown.
     pub missed: u64,
-    /// Ticks between a start or jump and its first frame.
+    /// The number of ticks between a start or jump and its first frame.
     pub seek_wait_ticks: u64,
-    /// 1: the file is open, and the numbers before mean something.
+    /// 1 if the file is open; otherwise the numbers above have no meaning.
     pub open: u32,
-    /// 1: neither stopped nor paused.
+    /// 1 if neither stopped nor paused.
     pub playing: u32,
-    /// 1: neither shown nor streamed.
+    /// 1 if stopped: neither shown nor streamed.
     pub stopped: u32,
-    /// 1: it would play, but what the pre-roll asks for is not there yet.
+    /// 1 if it would play, but the data that the pre-roll asks for are not in memory yet.
     pub waiting: u32,
-    /// 1: played to the end, and not to be repeated.
+    /// 1 if it has played to the end and does not repeat.
     pub ended: u32,
-    /// 1: the heap has no room for it.
+    /// 1 if the heap has no room for it.
     pub refused: u32,
 }
 
-// SAFETY: `repr(C)`, a size first, numbers only.
+// SAFETY: `repr(C)`, begins with its size, contains only numbers.
 unsafe impl Prefixed for mr_clock {}
 
-/// Where an instance is.
+/// Writes the clock and state of an instance.
 ///
 /// # Safety
-/// `player` is a player; `out` has the size that it says.
+/// `player` is a valid player; `out` is as large as its `size` says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_player_clock(
     player: *const mr_player,
@@ -476,10 +479,11 @@ pub unsafe extern "C" fn mr_player_clock(
     })
 }
 
-/// Kill switches: with 0 reads are not issued, jobs not started, nothing handed out.
+/// Turns parts of the player off, to measure what each costs: with 0 for `reads` no read starts, for `jobs`
+/// no job starts, for `drawing` no frame is returned. Work that has begun is finished.
 ///
 /// # Safety
-/// `player` is a player.
+/// `player` is a valid player.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_player_switch(
     player: *mut mr_player,
@@ -496,11 +500,11 @@ pub unsafe extern "C" fn mr_player_switch(
     })
 }
 
-/// `seconds` have passed: once per frame of the game. Never waits. Where the player has threads of its own
-/// and no source with `start`, it calls nothing of the caller's.
+/// Advances the player by `seconds`; call it once per frame of the game. Never blocks. If the player has its
+/// own threads and no source with `start`, it calls none of the caller's functions.
 ///
 /// # Safety
-/// `player` is a player that no other thread uses.
+/// `player` is a valid player that no other thread uses.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_player_tick(player: *mut mr_player, seconds: f64) -> mr_status {
     guard(|| {
@@ -510,10 +514,11 @@ pub unsafe extern "C" fn mr_player_tick(player: *mut mr_player, seconds: f64) ->
     })
 }
 
-/// What an instance shows, to be freed by the caller; null where nothing of it is there yet.
+/// Creates a handle of what an instance shows, which the caller must free; null if none of it is in memory
+/// yet.
 ///
 /// # Safety
-/// `player` is a player; `out` is a place.
+/// `player` is a valid player; `out` is valid for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_player_frame(
     player: *const mr_player,

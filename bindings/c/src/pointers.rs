@@ -1,10 +1,10 @@
-//! The caller's pointers: what can be checked of them is checked, and everything else is refused as misuse.
-//! Lists go out by count-then-fill, texts too.
+//! The caller's pointers. They are checked as far as possible; those that cannot be valid are refused as
+//! misuse. Lists and texts are written by count-then-fill.
 
 use meshreel::Error;
 use std::ffi::{CStr, c_char};
 
-/// A pointer that is no pointer to a `T`.
+/// Refuses a pointer that is null or not aligned.
 fn check<T>(pointer: *const T, what: &str) -> Result<(), Error> {
     if pointer.is_null() {
         return Err(Error::misuse(format!("{what} is null")));
@@ -15,41 +15,41 @@ fn check<T>(pointer: *const T, what: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// An object that was handed out.
+/// Borrows an object of the caller's.
 ///
 /// # Safety
-/// Null, or a pointer to a `T` that lives, and that nobody changes meanwhile.
+/// Null, or a pointer to a live `T` that is not changed meanwhile.
 pub(crate) unsafe fn shared<'a, T>(pointer: *const T, what: &str) -> Result<&'a T, Error> {
     check(pointer, what)?;
     // SAFETY: not null and aligned; the rest is the caller's promise.
     Ok(unsafe { &*pointer })
 }
 
-/// An object that was handed out, to be changed.
+/// Borrows an object of the caller's for changes.
 ///
 /// # Safety
-/// Null, or a pointer to a `T` that lives, and that nobody else uses meanwhile.
+/// Null, or a pointer to a live `T` that is not used otherwise meanwhile.
 pub(crate) unsafe fn unique<'a, T>(pointer: *mut T, what: &str) -> Result<&'a mut T, Error> {
     check(pointer, what)?;
     // SAFETY: not null and aligned; the rest is the caller's promise.
     Ok(unsafe { &mut *pointer })
 }
 
-/// Hands an object out, or any other value.
+/// Writes a handle or any other value.
 ///
 /// # Safety
-/// Null, or a place for a `T`.
+/// Null, or valid for the write of a `T`.
 pub(crate) unsafe fn write_out<T>(place: *mut T, value: T, what: &str) -> Result<(), Error> {
     check(place, what)?;
-    // SAFETY: as above; what was there needs no drop.
+    // SAFETY: as above; the old content needs no drop.
     unsafe { place.write(value) };
     Ok(())
 }
 
-/// Makes an object and hands it out; the place is looked at first.
+/// Creates an object and writes its handle; the pointer is checked before the object is created.
 ///
 /// # Safety
-/// Null, or a place for a pointer.
+/// Null, or valid for the write of a pointer.
 pub(crate) unsafe fn make<T>(
     place: *mut *mut T,
     make: impl FnOnce() -> Result<T, Error>,
@@ -61,10 +61,10 @@ pub(crate) unsafe fn make<T>(
     unsafe { write_out(place, handle, "the place for the handle") }
 }
 
-/// Takes an object back; null is nothing.
+/// Frees an object; null is allowed.
 ///
 /// # Safety
-/// Null, or from [`make`] and not taken back yet.
+/// Null, or from [`make`] and not freed yet.
 pub(crate) unsafe fn free<T>(handle: *mut T) -> Result<(), Error> {
     if !handle.is_null() {
         // SAFETY: the caller's promise.
@@ -81,24 +81,24 @@ fn check_list<T>(pointer: *const T, count: usize, what: &str) -> Result<(), Erro
     }
 }
 
-/// The caller's list; the pointer may be null where it has nothing.
+/// Borrows the caller's list; the pointer may be null if `count` is 0.
 ///
 /// # Safety
-/// Null, or a pointer to so many `T`.
+/// Null, or a pointer to `count` values of `T`.
 pub(crate) unsafe fn list<'a, T>(pointer: *const T, count: usize, what: &str) -> Result<&'a [T], Error> {
     if count == 0 {
         return Ok(&[]);
     }
     check_list(pointer, count, what)?;
-    // SAFETY: not null, aligned, no more than memory; the rest is the caller's promise.
+    // SAFETY: not null, aligned, no larger than memory; the rest is the caller's promise.
     Ok(unsafe { std::slice::from_raw_parts(pointer, count) })
 }
 
-/// The caller's buffer, to be filled; the pointer may be null where it has no room.
+/// Borrows the caller's buffer for writing; the pointer may be null if `count` is 0.
 ///
 /// # Safety
-/// Null, or a pointer to so many `T` that nobody else uses meanwhile. They need not have a value if any bytes
-/// are one.
+/// Null, or a pointer to `count` values of `T` that are not used otherwise meanwhile. They may be
+/// uninitialized if any bytes are a valid `T`.
 pub(crate) unsafe fn buffer<'a, T: bytemuck::Pod>(
     pointer: *mut T,
     count: usize,
@@ -108,11 +108,12 @@ pub(crate) unsafe fn buffer<'a, T: bytemuck::Pod>(
         return Ok(&mut []);
     }
     check_list(pointer, count, what)?;
-    // SAFETY: not null, aligned, no more than memory; the rest is the caller's promise.
+    // SAFETY: not null, aligned, no larger than memory; the rest is the caller's promise.
     Ok(unsafe { std::slice::from_raw_parts_mut(pointer, count) })
 }
 
-/// Lists that may not be the same memory, as one of them is written: start and number of each.
+/// Refuses memory that is read and memory that is written if they overlap; each is given as start and number
+/// of values.
 pub(crate) fn check_disjoint<T, U>(read: (*const T, usize), written: (*mut U, usize)) -> Result<(), Error> {
     let end = |start: usize, count: usize, size: usize| start.saturating_add(count.saturating_mul(size));
     let (a, b) = (read.0.addr(), written.0.addr());
@@ -123,7 +124,7 @@ pub(crate) fn check_disjoint<T, U>(read: (*const T, usize), written: (*mut U, us
     }
 }
 
-/// A text of the caller's.
+/// Borrows a text of the caller's.
 ///
 /// # Safety
 /// Null, or a pointer to bytes that end with a zero.
@@ -134,10 +135,11 @@ pub(crate) unsafe fn text<'a>(pointer: *const c_char, what: &str) -> Result<&'a 
     bytes.to_str().map_err(|_| Error::misuse(format!("{what} is not UTF-8")))
 }
 
-/// How many there are, and all of them where there is a buffer: null, or one with room for all.
+/// Writes the number of values and, if there is a buffer, all of them. The buffer is null or must have room
+/// for all.
 ///
 /// # Safety
-/// `out` null or a buffer of so many, `count` null or a place.
+/// `out` is null or has room for `capacity` values; `count` is null or valid for one write.
 pub(crate) unsafe fn fill<T: Copy>(
     values: &[T],
     out: *mut T,
@@ -148,10 +150,10 @@ pub(crate) unsafe fn fill<T: Copy>(
     unsafe { fill_with(values.len(), out, capacity, count, |i| values[i]) }
 }
 
-/// As [`fill`], one by one.
+/// As [`fill`], with a function that returns the values one by one.
 ///
 /// # Safety
-/// As of [`fill`].
+/// As for [`fill`].
 pub(crate) unsafe fn fill_with<T: Copy>(
     len: usize,
     out: *mut T,
@@ -175,16 +177,16 @@ pub(crate) unsafe fn fill_with<T: Copy>(
     }
     check(out, "the buffer")?;
     for i in 0..len {
-        // SAFETY: there is room for so many.
+        // SAFETY: there is room for `len` values.
         unsafe { out.add(i).write(value(i)) };
     }
     Ok(())
 }
 
-/// As [`fill`], with a zero behind the text, which the length does not count and the capacity does.
+/// As [`fill`], with a zero after the text, which counts towards the capacity but not the length.
 ///
 /// # Safety
-/// As of [`fill`].
+/// As for [`fill`].
 pub(crate) unsafe fn fill_text(
     text: &str,
     out: *mut c_char,
@@ -204,7 +206,7 @@ pub(crate) unsafe fn fill_text(
     unsafe { fill_with(bytes.len() + 1, out, capacity, std::ptr::null_mut(), byte) }
 }
 
-/// Refuses a number of nothing.
+/// Refuses a number that does not exist.
 pub(crate) fn check_number(number: usize, count: usize, what: &str) -> Result<(), Error> {
     match number < count {
         true => Ok(()),
@@ -225,7 +227,7 @@ mod tests {
     fn lists_are_counted_and_then_filled() {
         let (mut count, mut out) = (0, [0u32; 4]);
         let values = [5, 6, 7];
-        // SAFETY: the pointers are null, or to what is here.
+        // SAFETY: the pointers are null or to local variables.
         unsafe {
             assert!(fill(&values, null_mut(), 0, &raw mut count).is_ok() && count == 3);
             count = 0;

@@ -1,5 +1,4 @@
-//! Arithmetic on poses: blending, poses on top of others, object space. Nothing is allocated, no object is
-//! needed.
+//! Arithmetic on poses: blending, additive poses, object space. Nothing is allocated, no object is needed.
 
 use crate::pointers::{buffer, check_disjoint, list};
 use crate::status::{guard, mr_status};
@@ -7,7 +6,7 @@ use crate::types::{MR_NONE, mr_transform, transforms, transforms_mut};
 use meshreel::Error;
 use meshreel::clip::{self, Additive};
 
-/// How an additive pose lies on a base.
+/// The way in which an additive pose is applied to a base.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum mr_additive {
@@ -15,7 +14,7 @@ pub enum mr_additive {
     Relative = 0,
     /// Rotations multiplied, translations added, scales multiplied.
     Additive0 = 1,
-    /// Rotations multiplied, translations added, scales multiplied by 1 + the additive one's.
+    /// Rotations multiplied, translations added, scales multiplied by 1 + the additive scale.
     Additive1 = 2,
 }
 
@@ -26,8 +25,8 @@ fn additive_of(kind: u32) -> Result<Additive, Error> {
         .ok_or_else(|| Error::misuse(format!("additive {kind} does not exist: it must be an mr_additive")))
 }
 
-/// From `a` to `b` by `part` of the way, joint by joint: rotations the short way round. `out` is neither of
-/// them.
+/// Blends from `a` to `b`, joint by joint; `part` is the weight of `b`. Rotations take the shorter way. `out`
+/// must not overlap `a` or `b`.
 ///
 /// # Safety
 /// `a` and `b` have `joints` transforms, `out` has room for as many.
@@ -44,15 +43,15 @@ pub unsafe extern "C" fn mr_pose_blend(
         check_disjoint((b, joints), (out, joints))?;
         // SAFETY: the caller's promise.
         let (a, b) = unsafe { (list(a, joints, "the first pose")?, list(b, joints, "the second pose")?) };
-        // SAFETY: as above, and neither of them.
+        // SAFETY: as above, and it does not overlap them.
         let out = unsafe { buffer(out, joints, "the pose to write") }?;
         clip::blend(transforms(a), transforms(b), part, transforms_mut(out));
         Ok(())
     })
 }
 
-/// `base` with `weight` of `additive` on top, joint by joint; `kind` is an `mr_additive`. `out` is neither of
-/// them.
+/// Adds `weight` times `additive` to `base`, joint by joint; `kind` is an `mr_additive`. `out` must not
+/// overlap `base` or `additive`.
 ///
 /// # Safety
 /// `base` and `additive` have `joints` transforms, `out` has room for as many.
@@ -73,14 +72,15 @@ pub unsafe extern "C" fn mr_pose_add(
         let base = unsafe { list(base, joints, "the base") }?;
         // SAFETY: as above.
         let additive = unsafe { list(additive, joints, "the additive pose") }?;
-        // SAFETY: as above, and neither of them.
+        // SAFETY: as above, and it does not overlap them.
         let out = unsafe { buffer(out, joints, "the pose to write") }?;
         kind.apply(transforms(base), transforms(additive), weight, transforms_mut(out));
         Ok(())
     })
 }
 
-/// What must be added to `base` so that it becomes `pose`, joint by joint. `out` is neither of them.
+/// Computes the additive pose that turns `base` into `pose`, joint by joint; `kind` is an `mr_additive`.
+/// `out` must not overlap `base` or `pose`.
 ///
 /// # Safety
 /// `base` and `pose` have `joints` transforms, `out` has room for as many.
@@ -98,18 +98,19 @@ pub unsafe extern "C" fn mr_pose_difference(
         check_disjoint((pose, joints), (out, joints))?;
         // SAFETY: the caller's promise.
         let (base, pose) = unsafe { (list(base, joints, "the base")?, list(pose, joints, "the pose")?) };
-        // SAFETY: as above, and neither of them.
+        // SAFETY: as above, and it does not overlap them.
         let out = unsafe { buffer(out, joints, "the pose to write") }?;
         kind.difference(transforms(base), transforms(pose), transforms_mut(out));
         Ok(())
     })
 }
 
-/// Object-space matrices of all joints from their local transforms: twelve numbers each, three rows of four.
-/// `parents` as of `mr_clips_parents`.
+/// Computes the object-space matrices of all joints from their local transforms: twelve numbers per joint,
+/// three rows of four. `parents` as written by `mr_clips_parents`.
 ///
 /// # Safety
-/// `parents` has `joints` numbers, `local` as many transforms, `out` room for twelve numbers for each.
+/// `parents` has `joints` numbers, `local` has `joints` transforms, and `out` has room for twelve numbers per
+/// joint.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_pose_object_space(
     parents: *const u32,
@@ -127,7 +128,7 @@ pub unsafe extern "C" fn mr_pose_object_space(
         if parents.iter().zip(0..).any(|(parent, joint)| *parent != MR_NONE && *parent >= joint) {
             return Err(Error::misuse("parents must stand before their children"));
         }
-        // SAFETY: as above, and neither of them.
+        // SAFETY: as above, and it does not overlap them.
         let out = unsafe { buffer(out, joints, "the matrices") }?;
         clip::object_space(parents, transforms(local), out);
         Ok(())

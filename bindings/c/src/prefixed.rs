@@ -1,19 +1,20 @@
-//! Structures that begin with their own size, so that they can grow: a program that was compiled with a
-//! shorter one gets along with a later library, and the other way round where what is new is left 0.
+//! Structures that begin with their own size, so that they can grow: a program compiled with a shorter one
+//! works with a later library, and a program with a longer one works with an earlier library as long as the
+//! new members are 0.
 
 use crate::pointers::{list, write_out};
 use meshreel::Error;
 
-/// No structure is as large.
+/// An upper limit for the size of these structures, to detect wrong sizes.
 const MAX_STRUCT_BYTES: usize = 1 << 12;
 
 /// A structure whose first member is its size in bytes.
 ///
 /// # Safety
-/// `repr(C)`, the first member is a `usize`, and any bytes are a value of it.
+/// The type is `repr(C)`, its first member is a `usize`, and any bytes are a valid value.
 pub(crate) unsafe trait Prefixed: Copy {}
 
-/// The size that stands in it.
+/// Returns the size stored in a structure.
 ///
 /// # Safety
 /// Null, or a pointer to a structure that begins with its size.
@@ -28,10 +29,11 @@ unsafe fn size_in<T: Prefixed>(pointer: *const T, what: &str) -> Result<usize, E
     }
 }
 
-/// What the caller says, over what stands where nothing is said: in a shorter structure, and without one.
+/// Reads the caller's structure. Members that it is too short for, and all of them if the pointer is null,
+/// have their default.
 ///
 /// # Safety
-/// Null, or a pointer to a structure that begins with its size, and is as long.
+/// Null, or a pointer to a structure that begins with its size and is as large as that says.
 pub(crate) unsafe fn read<T: Prefixed>(pointer: *const T, default: T, what: &str) -> Result<T, Error> {
     if pointer.is_null() {
         return Ok(default);
@@ -48,21 +50,21 @@ pub(crate) unsafe fn read<T: Prefixed>(pointer: *const T, default: T, what: &str
     }
     let mut value = default;
     let bytes = size.min(size_of::<T>());
-    // SAFETY: both have so many bytes, any bytes are a value, and they are not the same memory.
+    // SAFETY: both have `bytes` bytes, any bytes are a valid value, and they do not overlap.
     unsafe { pointer.cast::<u8>().copy_to_nonoverlapping((&raw mut value).cast(), bytes) };
     Ok(value)
 }
 
-/// Writes as much as there is room for; the size stays.
+/// Writes as many members as the caller's structure has room for; its size is not changed.
 ///
 /// # Safety
-/// Null, or a pointer to a structure that begins with its size, and has room for so many bytes.
+/// Null, or a pointer to a structure that begins with its size and is as large as that says.
 pub(crate) unsafe fn write<T: Prefixed>(pointer: *mut T, value: T, what: &str) -> Result<(), Error> {
     // SAFETY: the caller's promise.
     let size = unsafe { size_in(pointer, what) }?;
     let bytes = size.min(size_of::<T>());
     let out = pointer.cast::<u8>();
-    // SAFETY: as above; the rest is zeroed, so that nothing of it is by chance.
+    // SAFETY: as above; the rest is zeroed, so that none of it is uninitialized.
     unsafe {
         (&raw const value).cast::<u8>().copy_to_nonoverlapping(out, bytes);
         out.add(bytes).write_bytes(0, size - bytes);
@@ -70,10 +72,10 @@ pub(crate) unsafe fn write<T: Prefixed>(pointer: *mut T, value: T, what: &str) -
     }
 }
 
-/// Writes the value from which a caller starts, and the size of the caller's structure.
+/// Writes the default value, and the size of the caller's structure.
 ///
 /// # Safety
-/// Null, or room for `size` bytes.
+/// Null, or a pointer to `size` bytes.
 pub(crate) unsafe fn init<T: Prefixed>(
     pointer: *mut T,
     size: usize,
@@ -109,7 +111,7 @@ mod tests {
         b: u64,
     }
 
-    // SAFETY: `repr(C)`, a size first, numbers only.
+    // SAFETY: `repr(C)`, begins with its size, contains only numbers.
     unsafe impl Prefixed for Short {}
     // SAFETY: as above.
     unsafe impl Prefixed for Long {}
@@ -122,7 +124,7 @@ mod tests {
     fn shorter_and_longer_structures_are_understood() {
         let default = long(24, 1, 2);
         let short = Short { size: 16, a: 7 };
-        // SAFETY: each pointer is to as many bytes as it says.
+        // SAFETY: each pointer is to a structure as large as its size says.
         unsafe {
             assert_eq!(read((&raw const short).cast(), default, "it").unwrap(), long(16, 7, 2));
             assert_eq!(read(std::ptr::null(), default, "it").unwrap(), default);

@@ -1,4 +1,4 @@
-//! Open files, and what is in them.
+//! Open files and their contents.
 
 use crate::pointers::{check_number, fill_text, free, list, make, shared, text, write_out};
 use crate::prefixed::{self, Prefixed};
@@ -12,37 +12,37 @@ use meshreel::{Error, Limits, Reel};
 use std::ffi::{c_char, c_void};
 use std::sync::Arc;
 
-/// An open file. Several threads can use it at once; what is made of it lives on without it.
+/// An open file. Several threads can use it at once. Objects created from it remain valid after it is freed.
 pub struct mr_reel(pub(crate) Reel);
 
-/// What a file may make the library allocate. `mr_limits_init` writes the defaults, which any sane asset
-/// keeps.
+/// Limits on the memory that a file may make the library allocate. `mr_limits_init` writes the defaults,
+/// which fit every reasonable asset.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mr_limits {
-    /// Bytes of this structure.
+    /// The size of this structure in bytes.
     pub size: usize,
-    /// Bytes of one chunk, in the file and decompressed.
+    /// The largest chunk in bytes, in the file and decompressed.
     pub max_chunk: u64,
-    /// Frames of a file.
+    /// The largest number of frames of a file.
     pub max_frames: u64,
-    /// Chunks of a file.
+    /// The largest number of chunks of a file.
     pub max_chunks: u64,
-    /// Vertices of all meshes together.
+    /// The largest number of vertices of all meshes together.
     pub max_vertices: u64,
-    /// Nodes and meshes together.
+    /// The largest number of nodes and meshes together.
     pub max_objects: u64,
-    /// Bytes that an open file may take with its static data and one decoder.
+    /// The most bytes that an open file may take, with its static data and one decoder.
     pub max_memory: u64,
     /// 0: animated normals, tangents, uvs and colours of meshes of fixed topology are neither decoded nor
-    /// held.
+    /// kept in memory.
     pub attributes: u32,
-    /// 0: points that bones move are not put where they are, for those who do that on a graphics card:
-    /// positions, normals and tangents of such meshes cannot be written.
+    /// 0: points moved by bones are not computed, for callers that do so on a graphics card. Positions,
+    /// normals and tangents of such meshes then cannot be written.
     pub poses: u32,
 }
 
-// SAFETY: `repr(C)`, a size first, numbers only.
+// SAFETY: `repr(C)`, begins with its size, contains only numbers.
 unsafe impl Prefixed for mr_limits {}
 
 impl mr_limits {
@@ -60,10 +60,10 @@ impl mr_limits {
         }
     }
 
-    /// The caller's limits; null: the defaults.
+    /// Reads the caller's limits; null stands for the defaults.
     ///
     /// # Safety
-    /// Null, or limits that have the size that they say.
+    /// Null, or limits that are as large as their `size` says.
     pub(crate) unsafe fn read(limits: *const mr_limits) -> Result<Limits, Error> {
         let default = Limits::default();
         // SAFETY: the caller's promise.
@@ -85,7 +85,7 @@ impl mr_limits {
 /// Writes the default limits.
 ///
 /// # Safety
-/// `out` has `size` bytes, which is its sizeof.
+/// `out` has room for `size` bytes; `size` is `sizeof(mr_limits)`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_limits_init(out: *mut mr_limits, size: usize) -> mr_status {
     guard(|| {
@@ -97,7 +97,8 @@ pub unsafe extern "C" fn mr_limits_init(out: *mut mr_limits, size: usize) -> mr_
 /// Opens and checks a file. `limits` may be null.
 ///
 /// # Safety
-/// `path` is UTF-8 and ends with a zero; `limits` is null or has the size that it says; `out` is a place.
+/// `path` is UTF-8 and ends with a zero; `limits` is null or as large as its `size` says; `out` is valid for
+/// one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_reel_open(
     path: *const c_char,
@@ -112,10 +113,10 @@ pub unsafe extern "C" fn mr_reel_open(
     })
 }
 
-/// Opens and checks the bytes of a file, of which it keeps a copy. `limits` may be null.
+/// Opens and checks the bytes of a file; the reel keeps a copy of them. `limits` may be null.
 ///
 /// # Safety
-/// `data` has `bytes` bytes; `limits` is null or has the size that it says; `out` is a place.
+/// `data` has `bytes` bytes; `limits` is null or as large as its `size` says; `out` is valid for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_reel_open_memory(
     data: *const c_void,
@@ -133,12 +134,12 @@ pub unsafe extern "C" fn mr_reel_open_memory(
     })
 }
 
-/// Opens and checks what a source reads, which needs its function `read`. Frames, clips and rigs are read
-/// through it later. `limits` may be null.
+/// Opens and checks a file that a source reads; the source needs the function `read`. Frames, clips and rigs
+/// are read through it later. `limits` may be null.
 ///
 /// # Safety
-/// `source` has the size that it says, and keeps what it promises; `limits` is null or has the size that it
-/// says; `out` is a place.
+/// `source` is as large as its `size` says, and fulfils the contract of `mr_source`; `limits` is null or as
+/// large as its `size` says; `out` is valid for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_reel_open_source(
     source: *const mr_source,
@@ -158,10 +159,10 @@ pub unsafe extern "C" fn mr_reel_open_source(
     })
 }
 
-/// Frees a reel. Null is nothing.
+/// Frees a reel. Null is allowed.
 ///
 /// # Safety
-/// `reel` is null, or was not freed yet.
+/// `reel` is null, or has not been freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_reel_free(reel: *mut mr_reel) -> mr_status {
     // SAFETY: the caller's promise.
@@ -169,53 +170,54 @@ pub unsafe extern "C" fn mr_reel_free(reel: *mut mr_reel) -> mr_status {
 }
 
 /// # Safety
-/// `reel` is null or a reel.
+/// `reel` is null or a valid reel.
 unsafe fn reel_of<'a>(reel: *const mr_reel) -> Result<&'a Reel, Error> {
     // SAFETY: the caller's promise.
     Ok(&unsafe { shared(reel, "the reel") }?.0)
 }
 
-/// A file as a whole.
+/// Properties of a file.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mr_reel_info {
-    /// Bytes of this structure.
+    /// The size of this structure in bytes.
     pub size: usize,
-    /// Bytes of the file.
+    /// The size of the file in bytes.
     pub file_bytes: u64,
-    /// Compressed bytes of all frames.
+    /// The compressed size of all frames in bytes.
     pub frame_bytes: u64,
-    /// Bytes of memory that it takes with its static data and one decoder.
+    /// The memory in bytes that the file takes, with its static data and one decoder.
     pub memory: u64,
-    /// Frames per second that the source names; 0: none.
+    /// Frames per second as the source states them; 0 if it states none.
     pub fps: f64,
-    /// Period of a closed cycle in seconds; 0: it is none.
+    /// The period of a closed cycle in seconds; 0 if the file is not a cycle.
     pub period: f64,
-    /// Time of the first frame in seconds.
+    /// The time of the first frame in seconds.
     pub start: f64,
-    /// Time of the last frame in seconds.
+    /// The time of the last frame in seconds.
     pub end: f64,
-    /// Number of frames; can be 0.
+    /// The number of frames; may be 0.
     pub frames: u32,
-    /// Number of nodes; parents stand before children.
+    /// The number of nodes; parents stand before their children.
     pub nodes: u32,
-    /// Number of meshes.
+    /// The number of meshes.
     pub meshes: u32,
-    /// Named ranges of frames.
+    /// The number of named ranges of frames.
     pub ranges: u32,
-    /// Unit of lengths: 0 unknown, 1 m, 2 cm, 3 mm, 4 inch.
+    /// The unit of length: 0 unknown, 1 m, 2 cm, 3 mm, 4 inch.
     pub unit: u32,
-    /// 1: frames lie in layers, so that every second one can be left out (`MR_COMMAND_KIND_HALF_RATE`).
+    /// 1 if frames are in temporal layers, so that every second one can be left out
+    /// (`MR_COMMAND_KIND_HALF_RATE`).
     pub layered: u32,
 }
 
-// SAFETY: `repr(C)`, a size first, numbers only.
+// SAFETY: `repr(C)`, begins with its size, contains only numbers.
 unsafe impl Prefixed for mr_reel_info {}
 
-/// What is in a file.
+/// Writes the properties of a file.
 ///
 /// # Safety
-/// `reel` is a reel; `out` has the size that it says.
+/// `reel` is a valid reel; `out` is as large as its `size` says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_reel_get(reel: *const mr_reel, out: *mut mr_reel_info) -> mr_status {
     guard(|| {
@@ -244,10 +246,11 @@ pub unsafe extern "C" fn mr_reel_get(reel: *const mr_reel, out: *mut mr_reel_inf
     })
 }
 
-/// The options that a file was compiled with, one `key = value` per line.
+/// Writes the options that a file was compiled with, one `key = value` per line.
 ///
 /// # Safety
-/// `reel` is a reel; `out` is null or has room for `capacity` bytes; `length` is null or a place.
+/// `reel` is a valid reel; `out` is null or has room for `capacity` bytes; `length` is null or valid for one
+/// write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_reel_options(
     reel: *const mr_reel,
@@ -259,10 +262,10 @@ pub unsafe extern "C" fn mr_reel_options(
     guard(|| unsafe { fill_text(&reel_of(reel)?.description().options, out, capacity, length) })
 }
 
-/// Seconds of a frame.
+/// Writes the time of a frame in seconds.
 ///
 /// # Safety
-/// `reel` is a reel; `out` is a place.
+/// `reel` is a valid reel; `out` is valid for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_reel_time(reel: *const mr_reel, frame: u32, out: *mut f64) -> mr_status {
     guard(|| {
@@ -274,10 +277,10 @@ pub unsafe extern "C" fn mr_reel_time(reel: *const mr_reel, frame: u32, out: *mu
     })
 }
 
-/// World bounds of what is shown in a frame: min xyz, max xyz, six numbers.
+/// Writes the world bounds of everything shown in a frame: min xyz, max xyz, six numbers.
 ///
 /// # Safety
-/// `reel` is a reel; `out` has room for six numbers.
+/// `reel` is a valid reel; `out` has room for six numbers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_reel_bounds(reel: *const mr_reel, frame: u32, out: *mut f32) -> mr_status {
     guard(|| {
@@ -289,11 +292,11 @@ pub unsafe extern "C" fn mr_reel_bounds(reel: *const mr_reel, frame: u32, out: *
     })
 }
 
-/// A named range of frames, and its name.
+/// Writes a named range of frames, and its name.
 ///
 /// # Safety
-/// `reel` is a reel; `out` is null or a place; `name` is null or has room for `capacity` bytes; `length` is
-/// null or a place.
+/// `reel` is a valid reel; `out` is null or valid for one write; `name` is null or has room for `capacity`
+/// bytes; `length` is null or valid for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_reel_range(
     reel: *const mr_reel,
@@ -321,7 +324,7 @@ pub unsafe extern "C" fn mr_reel_range(
     })
 }
 
-/// When the mesh of a node is shown.
+/// The frames in which the mesh of a node is shown.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
@@ -331,31 +334,32 @@ pub enum mr_visibility {
     Animated = 2,
 }
 
-/// A node.
+/// Properties of a node.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mr_node_info {
-    /// Bytes of this structure.
+    /// The size of this structure in bytes.
     pub size: usize,
-    /// Promised: the largest distance of any vertex from the source's, in world units.
+    /// The tolerance: the largest distance of any vertex from that of the source, in world units.
     pub tolerance: f64,
-    /// Its transform where it does not move, else that of the first frame.
+    /// The transform relative to the parent; if it is animated, that of the first frame.
     pub rest: mr_transform,
-    /// Number of its parent, which is smaller than its own, or `MR_NONE`.
+    /// The number of the parent, which is smaller than the node's own, or `MR_NONE`.
     pub parent: u32,
-    /// Number of its mesh, or `MR_NONE`.
+    /// The number of the mesh, or `MR_NONE`.
     pub mesh: u32,
-    /// When its mesh is shown.
+    /// The frames in which the mesh is shown.
     pub visibility: mr_visibility,
-    /// 1: it has a transform of its own in each frame.
+    /// 1 if the transform is animated.
     pub animated: u32,
-    /// 1: the vertices of its mesh are in world space, and its transform is the identity.
+    /// 1 if the vertices of the mesh are in world space; the transform is then the identity.
     pub baked: u32,
-    /// Above 0: a locator, which shows no mesh and is there for its own sake.
+    /// Above 0 for a locator, a node without a mesh that is kept for its transform. The tolerance then holds
+    /// for all points of a cube around its origin that extends this far along each axis, in the node's space.
     pub reach: f32,
 }
 
-// SAFETY: `repr(C)`, a size first, numbers only; it is never read.
+// SAFETY: `repr(C)`, begins with its size, contains only numbers; it is never read.
 unsafe impl Prefixed for mr_node_info {}
 
 fn node_of(reel: &Reel, node: u32) -> Result<&NodeRecord, Error> {
@@ -364,10 +368,10 @@ fn node_of(reel: &Reel, node: u32) -> Result<&NodeRecord, Error> {
     Ok(&nodes[node as usize])
 }
 
-/// A node of a file.
+/// Writes the properties of a node.
 ///
 /// # Safety
-/// `reel` is a reel; `out` has the size that it says.
+/// `reel` is a valid reel; `out` is as large as its `size` says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_reel_node(reel: *const mr_reel, node: u32, out: *mut mr_node_info) -> mr_status {
     guard(|| {
@@ -393,10 +397,10 @@ pub unsafe extern "C" fn mr_reel_node(reel: *const mr_reel, node: u32, out: *mut
     })
 }
 
-/// The path of a node in the source.
+/// Writes the path of a node in the source.
 ///
 /// # Safety
-/// As of `mr_reel_options`.
+/// As for `mr_reel_options`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_reel_node_path(
     reel: *const mr_reel,
@@ -409,15 +413,15 @@ pub unsafe extern "C" fn mr_reel_node_path(
     guard(|| unsafe { fill_text(&node_of(reel_of(reel)?, node)?.path, out, capacity, length) })
 }
 
-/// How the positions of a mesh are predicted.
+/// The prediction of the positions of a mesh.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum mr_method {
-    /// They do not change.
+    /// Positions do not change.
     Static = 0,
     /// Any motion of fixed triangles.
     Soft = 1,
-    /// Parts move as they are.
+    /// Parts move rigidly.
     Rigid = 2,
     /// Points follow bones.
     Skinned = 3,
@@ -427,69 +431,69 @@ pub enum mr_method {
     Particles = 5,
 }
 
-/// How curves run between their points.
+/// The interpolation of curves between their points.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum mr_curve_basis {
     /// There are no curves.
     None = 0,
-    /// By lines.
+    /// Linear.
     Linear = 1,
     /// Cubic, Bézier.
     Bezier = 2,
-    /// Cubic, B-splines.
+    /// Cubic, B-spline.
     BSpline = 3,
     /// Cubic, Catmull-Rom.
     CatmullRom = 4,
 }
 
-/// How curves end.
+/// The ends of curves.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum mr_curve_ends {
-    /// Where their basis has them end.
+    /// Where the basis ends them.
     Open = 0,
-    /// The last point is next to the first.
+    /// The last point is joined to the first.
     Closed = 1,
-    /// At their first and last point.
+    /// At the first and last point.
     Pinned = 2,
 }
 
-/// A mesh.
+/// Properties of a mesh.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mr_mesh_info {
-    /// Bytes of this structure.
+    /// The size of this structure in bytes.
     pub size: usize,
-    /// How its positions are predicted.
+    /// The prediction of the positions.
     pub method: mr_method,
-    /// Vertices; the most of any frame where triangles change.
+    /// The number of vertices; if triangles change, the largest of all frames.
     pub vertices: u32,
-    /// Indices, three per triangle; the most of any frame where triangles change.
+    /// The number of indices, three per triangle; if triangles change, the largest of all frames.
     pub indices: u32,
-    /// Points of the source mesh.
+    /// The number of points of the source mesh.
     pub source_points: u32,
-    /// Materials, each a range of the indices.
+    /// The number of materials; each is a range of the indices.
     pub materials: u32,
-    /// Streams of values: positions, normals, uvs and so on.
+    /// The number of streams of values: positions, normals, uvs and so on.
     pub streams: u32,
-    /// Levels of detail, the mesh itself being one.
+    /// The number of LOD levels, including the mesh itself.
     pub lods: u32,
     /// Object bounds over all frames: min xyz, max xyz.
     pub bounds: [f32; 6],
-    /// Up to the first of these frames it stands still, as it does from the second on.
+    /// The mesh stands still up to the first of these frames, and from the second on.
     pub moves: [u32; 2],
-    /// 1: particles that are known by ids (`mr_frame_ids`).
+    /// 1 if the mesh consists of particles with ids (`mr_frame_ids`).
     pub ids: u32,
-    /// How curves run.
+    /// The interpolation of curves.
     pub curve_basis: mr_curve_basis,
-    /// How curves end.
+    /// The ends of curves.
     pub curve_ends: mr_curve_ends,
-    /// The most curves of any frame (`mr_frame_curves`).
+    /// The largest number of curves in any frame (`mr_frame_curves`).
     pub curves: u32,
 }
 
-// SAFETY: `repr(C)`, a size first; it is never read.
+// SAFETY: `repr(C)`, begins with its size; it is never read.
 unsafe impl Prefixed for mr_mesh_info {}
 
 fn mesh_of(reel: &Reel, mesh: u32) -> Result<&MeshRecord, Error> {
@@ -498,10 +502,10 @@ fn mesh_of(reel: &Reel, mesh: u32) -> Result<&MeshRecord, Error> {
     Ok(&meshes[mesh as usize])
 }
 
-/// A mesh of a file. The first time it is asked for, the static data of all meshes is read.
+/// Writes the properties of a mesh. The first call for a reel reads the static data of all meshes.
 ///
 /// # Safety
-/// `reel` is a reel; `out` has the size that it says.
+/// `reel` is a valid reel; `out` is as large as its `size` says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_reel_mesh(reel: *const mr_reel, mesh: u32, out: *mut mr_mesh_info) -> mr_status {
     use meshreel::raw::record::{CurveBasis, CurveEnds, Method};
@@ -548,10 +552,10 @@ pub unsafe extern "C" fn mr_reel_mesh(reel: *const mr_reel, mesh: u32, out: *mut
     })
 }
 
-/// The path of a mesh in the source.
+/// Writes the path of a mesh in the source.
 ///
 /// # Safety
-/// As of `mr_reel_options`.
+/// As for `mr_reel_options`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_reel_mesh_path(
     reel: *const mr_reel,
@@ -564,26 +568,26 @@ pub unsafe extern "C" fn mr_reel_mesh_path(
     guard(|| unsafe { fill_text(&mesh_of(reel_of(reel)?, mesh)?.path, out, capacity, length) })
 }
 
-/// A material of a mesh.
+/// Properties of a material.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mr_material_info {
-    /// Bytes of this structure.
+    /// The size of this structure in bytes.
     pub size: usize,
-    /// The first number in its name, else its order.
+    /// The first number in its name; without one, its position in the list.
     pub id: u32,
-    /// Its indices; of a mesh whose triangles change `mr_frame_materials` has them.
+    /// Its range of the indices. If the triangles of the mesh change, use `mr_frame_materials` instead.
     pub range: mr_range,
 }
 
-// SAFETY: `repr(C)`, a size first, numbers only.
+// SAFETY: `repr(C)`, begins with its size, contains only numbers.
 unsafe impl Prefixed for mr_material_info {}
 
-/// A material of a mesh, and its name. `name` and `length` may both be null.
+/// Writes the properties of a material of a mesh, and its name. `name` and `length` may both be null.
 ///
 /// # Safety
-/// `reel` is a reel; `out` has the size that it says; `name` is null or has room for `capacity` bytes;
-/// `length` is null or a place.
+/// `reel` is a valid reel; `out` is as large as its `size` says; `name` is null or has room for `capacity`
+/// bytes; `length` is null or valid for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_reel_material(
     reel: *const mr_reel,
@@ -612,29 +616,30 @@ pub unsafe extern "C" fn mr_reel_material(
     })
 }
 
-/// A stream of values of a mesh's vertices.
+/// Properties of a stream: one kind of values of a mesh's vertices.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mr_stream_info {
-    /// Bytes of this structure.
+    /// The size of this structure in bytes.
     pub size: usize,
-    /// Promised error: positions in object units, directions in degrees, uvs and colours in their own.
+    /// The promised largest error: of positions in object units, of directions in degrees, of uvs and colours
+    /// in their own units.
     pub tolerance: f64,
     /// An `mr_channel`; normals and tangents together are `MR_CHANNEL_TANGENT_FRAME`.
     pub channel: u32,
-    /// Number of the set of uvs or colours.
+    /// The number of the set of uvs or colours.
     pub set: u32,
-    /// 1: it changes from frame to frame.
+    /// 1 if the values change from frame to frame.
     pub animated: u32,
 }
 
-// SAFETY: `repr(C)`, a size first, numbers only.
+// SAFETY: `repr(C)`, begins with its size, contains only numbers.
 unsafe impl Prefixed for mr_stream_info {}
 
-/// A stream of a mesh.
+/// Writes the properties of a stream of a mesh.
 ///
 /// # Safety
-/// `reel` is a reel; `out` has the size that it says.
+/// `reel` is a valid reel; `out` is as large as its `size` says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_reel_stream(
     reel: *const mr_reel,
@@ -659,11 +664,11 @@ pub unsafe extern "C" fn mr_reel_stream(
     })
 }
 
-/// The checksum that `.reel` files have: XXH3 of 64 bits with seed 0, to compare what is shown with what
-/// another build shows.
+/// Writes the 64-bit XXH3 checksum of the data with seed 0, as used in `.reel` files: to compare what two
+/// builds show.
 ///
 /// # Safety
-/// `data` has `bytes` bytes; `out` is a place.
+/// `data` has `bytes` bytes; `out` is valid for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_checksum(data: *const c_void, bytes: usize, out: *mut u64) -> mr_status {
     guard(|| {

@@ -1,4 +1,4 @@
-//! Meshes with the rig that they had in the source: any pose of the skeleton moves them.
+//! Meshes with the rig of the source: any pose of the skeleton moves them.
 
 use crate::clip::{clips_of, mr_clips};
 use crate::pointers::{buffer, check_disjoint, check_number, fill, list};
@@ -6,36 +6,36 @@ use crate::prefixed::{self, Prefixed};
 use crate::status::{guard, mr_status};
 use meshreel::{Error, MeshRig};
 
-/// A rig.
+/// Properties of a rig.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mr_rig_info {
-    /// Bytes of this structure.
+    /// The size of this structure in bytes.
     pub size: usize,
-    /// Promised: the largest distance of any vertex from where the source's rig puts it.
+    /// The tolerance: the largest distance of any vertex from its position under the source's rig.
     pub tolerance: f64,
     /// The largest such distance that was measured.
     pub error: f64,
-    /// Number of the mesh in the file.
+    /// The number of the mesh in the file.
     pub mesh: u32,
-    /// Number of the skeleton: all its clips move the mesh.
+    /// The number of the skeleton; all its clips can move the mesh.
     pub skeleton: u32,
-    /// Joints that the mesh hangs on.
+    /// The number of joints that move the mesh.
     pub joints: u32,
-    /// Vertices: those of the mesh.
+    /// The number of vertices of the mesh.
     pub vertices: u32,
-    /// 1 where dual quaternions blend what joints do to vertices, all of it or a part (`mr_rig_dual_parts`);
-    /// else 0.
+    /// 1 if dual quaternions blend the joints' transforms, completely or in part (`mr_rig_dual_parts`); 0 if
+    /// the blend is linear.
     pub dual: u32,
-    /// 0.
+    /// Reserved: 0.
     pub reserved: u32,
 }
 
-// SAFETY: `repr(C)`, a size first, numbers only.
+// SAFETY: `repr(C)`, begins with its size, contains only numbers.
 unsafe impl Prefixed for mr_rig_info {}
 
 /// # Safety
-/// As of [`clips_of`].
+/// As for [`clips_of`].
 unsafe fn rig_of<'a>(clips: *const mr_clips, rig: u32) -> Result<&'a MeshRig, Error> {
     // SAFETY: the caller's promise.
     let rigs = &unsafe { clips_of(clips) }?.rigs;
@@ -43,10 +43,10 @@ unsafe fn rig_of<'a>(clips: *const mr_clips, rig: u32) -> Result<&'a MeshRig, Er
     Ok(&rigs[rig as usize])
 }
 
-/// A rig of a file.
+/// Writes the properties of a rig.
 ///
 /// # Safety
-/// `clips` is from `mr_clips_new`; `out` has the size that it says.
+/// `clips` is from `mr_clips_new`; `out` is as large as its `size` says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_clips_rig(clips: *const mr_clips, rig: u32, out: *mut mr_rig_info) -> mr_status {
     guard(|| {
@@ -68,11 +68,11 @@ pub unsafe extern "C" fn mr_clips_rig(clips: *const mr_clips, rig: u32, out: *mu
     })
 }
 
-/// The skeleton's joints that a rig has, by their numbers there.
+/// Writes the joints of a rig, as their numbers in the skeleton.
 ///
 /// # Safety
-/// `clips` is from `mr_clips_new`; `out` is null or has room for `capacity` numbers; `count` is null or a
-/// place.
+/// `clips` is from `mr_clips_new`; `out` is null or has room for `capacity` numbers; `count` is null or valid
+/// for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_rig_joints(
     clips: *const mr_clips,
@@ -85,22 +85,22 @@ pub unsafe extern "C" fn mr_rig_joints(
     guard(|| unsafe { fill(rig_of(clips, rig)?.joints(), out, capacity, count) })
 }
 
-/// A joint that moves a vertex.
+/// An influence of a joint on a vertex.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct mr_influence {
-    /// The vertex.
+    /// The number of the vertex.
     pub vertex: u32,
-    /// The joint, by its number in the rig.
+    /// The number of the joint in the rig.
     pub joint: u32,
-    /// Its weight; those of a vertex add up to 1.
+    /// The weight; the weights of a vertex add up to 1.
     pub weight: f32,
 }
 
-/// Which joints move which vertices, in the order of the vertices.
+/// Writes the influences of joints on vertices, in the order of the vertices.
 ///
 /// # Safety
-/// As of `mr_rig_joints`.
+/// As for `mr_rig_joints`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_rig_influences(
     clips: *const mr_clips,
@@ -123,10 +123,10 @@ pub unsafe extern "C" fn mr_rig_influences(
     })
 }
 
-/// Of each vertex the part, 0 to 1, of how joints move it that dual quaternions blend, the rest being linear.
+/// Writes a number for each vertex, 0 to 1: the share of dual-quaternion blending. The rest is linear.
 ///
 /// # Safety
-/// As of `mr_rig_joints`.
+/// As for `mr_rig_joints`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_rig_dual_parts(
     clips: *const mr_clips,
@@ -145,12 +145,13 @@ pub unsafe extern "C" fn mr_rig_dual_parts(
     })
 }
 
-/// What takes the bind pose to a pose: of each joint of the rig a matrix of twelve numbers, three rows of
-/// four. `object` has those of all joints of the skeleton (`mr_pose_object_space`).
+/// Computes the matrices that take the bind pose to a pose: one for each joint of the rig, twelve numbers in
+/// three rows of four. `object` has the object-space matrices of all joints of the skeleton
+/// (`mr_pose_object_space`).
 ///
 /// # Safety
-/// `clips` is from `mr_clips_new`; `object` has twelve numbers for each of `object_joints`, `out` room for as
-/// many for each of `joints`.
+/// `clips` is from `mr_clips_new`; `object` has twelve numbers for each of `object_joints`; `out` has room
+/// for twelve numbers for each of `joints`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_rig_matrices(
     clips: *const mr_clips,
@@ -168,18 +169,18 @@ pub unsafe extern "C" fn mr_rig_matrices(
         check_disjoint((object, object_joints), (out, joints))?;
         // SAFETY: as above.
         let object = unsafe { list(object, object_joints, "the matrices of the skeleton") }?;
-        // SAFETY: as above, and not the same memory.
+        // SAFETY: as above, and the memory does not overlap.
         let out = unsafe { buffer(out, joints, "the matrices") }?;
         rig.matrices(object, out);
         Ok(())
     })
 }
 
-/// Positions of all vertices as these matrices move them: three numbers each.
+/// Computes the positions of all vertices from the matrices of the joints: three numbers per vertex.
 ///
 /// # Safety
-/// `clips` is from `mr_clips_new`; `matrices` has twelve numbers for each of `joints`, `out` room for three
-/// for each of `vertices`.
+/// `clips` is from `mr_clips_new`; `matrices` has twelve numbers for each of `joints`; `out` has room for
+/// three numbers for each of `vertices`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_rig_positions(
     clips: *const mr_clips,
@@ -198,14 +199,14 @@ pub unsafe extern "C" fn mr_rig_positions(
         check_disjoint((matrices, joints), (out, vertices))?;
         // SAFETY: as above.
         let matrices = unsafe { list(matrices, joints, "the matrices") }?;
-        // SAFETY: as above, and not the same memory.
+        // SAFETY: as above, and the memory does not overlap.
         let out = unsafe { buffer(out, vertices, "the buffer for positions") }?;
         rig.positions(matrices, out);
         Ok(())
     })
 }
 
-/// Refuses buffers that are not as long as what there is.
+/// Refuses buffers of a wrong length.
 fn check_count(given: usize, there: usize, what: &str) -> Result<(), Error> {
     match given == there {
         true => Ok(()),

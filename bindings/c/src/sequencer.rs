@@ -1,4 +1,4 @@
-//! Clips of caches in time: when each starts, how often it plays, and what is left when it is over.
+//! Sequences of clips of caches: the start, the number of plays and the end state of each clip.
 
 use crate::command::repeat_of;
 use crate::player::{instance_of, mr_player, player_of};
@@ -14,7 +14,7 @@ use meshreel::time::sequencer::{
 use std::collections::VecDeque;
 use std::ffi::c_char;
 
-/// When a clip of a sequence starts.
+/// The start of a clip of a sequence.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum mr_start {
@@ -22,80 +22,81 @@ pub enum mr_start {
     At = 0,
     /// `start_seconds` after each end of the clip `start_number`.
     After = 1,
-    /// When the signal `start_number` comes.
+    /// At the signal `start_number`.
     On = 2,
     /// Only as the end of another clip.
     Never = 3,
 }
 
-/// How a signal ends a clip of a sequence.
+/// The way in which a signal ends a clip of a sequence.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum mr_leave {
-    /// None does.
+    /// No signal ends it.
     Never = 0,
-    /// `leave_signal` does, in the same moment.
+    /// The signal `leave_signal` ends it at once.
     AtOnce = 1,
-    /// `leave_signal` does, when the play is over that is going on.
+    /// The signal `leave_signal` ends it at the end of the current play.
     AtSeam = 2,
 }
 
-/// What stays of a clip of a sequence when it is over.
+/// The mesh that is shown for a clip of a sequence after its end.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum mr_end {
-    /// Nothing, and its buffers are free.
+    /// Nothing; its buffers are freed.
     Nothing = 0,
     /// Its last frame, with all its buffers.
     Hold = 1,
-    /// The static mesh `end_number`, by a number of the caller's.
+    /// The static mesh `end_number`, a number of the caller's; its buffers are freed.
     Mesh = 2,
-    /// The clip `end_number`, which starts in the same moment.
+    /// The clip `end_number`, which starts at the same moment.
     Clip = 3,
 }
 
-/// A number to be told when the position passes a time of the animation.
+/// A number that is reported when the position passes a time of the animation.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)]
 pub struct mr_sequence_event {
     pub seconds: f64,
     pub number: u32,
-    /// 0.
+    /// Reserved: 0.
     pub reserved: u32,
 }
 
-/// A slice of a cache, and when and how it plays. `mr_sequence_clip_init` makes it of a whole file.
+/// A slice of a cache, with the time and manner in which it plays. `mr_sequence_clip_init` writes one of a
+/// whole file.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mr_sequence_clip {
-    /// Unique in its sequence; UTF-8, ends with a zero.
+    /// The name, unique in the sequence; UTF-8, ends with a zero.
     pub name: *const c_char,
-    /// What is told on the way.
+    /// The events.
     pub events: *const mr_sequence_event,
-    /// Number of events.
+    /// The number of events.
     pub event_count: usize,
     /// See `mr_start`.
     pub start_seconds: f64,
-    /// Seconds of animation where the slice begins.
+    /// The beginning of the slice in seconds of animation.
     pub from: f64,
-    /// Seconds of animation where it ends.
+    /// The end of the slice in seconds of animation.
     pub to: f64,
-    /// Seconds of animation between the last frame of a closed cycle and its first; 0 of others.
+    /// Seconds of animation between the last frame of a closed cycle and its first; 0 for other clips.
     pub seam: f64,
     /// Seconds of animation per second; negative plays from `to` to `from`.
     pub rate: f64,
     /// Seconds before its start at which streaming begins.
     pub stream_before: f64,
-    /// Which cache, by a number of the caller's.
+    /// The cache, by a number of the caller's.
     pub cache: u32,
     /// An `mr_start`.
     pub start: u32,
     /// See `mr_start`.
     pub start_number: u32,
-    /// An `mr_repeat`, for more than one play.
+    /// An `mr_repeat`, used if it plays more than once.
     pub repeat: u32,
-    /// How often it plays; 0: until a signal.
+    /// The number of plays; 0: until a signal.
     pub plays: u32,
     /// An `mr_leave`.
     pub leave: u32,
@@ -105,14 +106,15 @@ pub struct mr_sequence_clip {
     pub end: u32,
     /// See `mr_end`.
     pub end_number: u32,
-    /// 0.
+    /// Reserved: 0.
     pub reserved: u32,
 }
 
-/// Writes a clip of all of a file, once, at the beginning of the sequence, leaving nothing. Its name is null.
+/// Writes a clip of a whole file that plays once, at the beginning of the sequence, and leaves nothing. Its
+/// name is null, and must be set.
 ///
 /// # Safety
-/// `reel` is a reel; `out` is a place.
+/// `reel` is a valid reel; `out` is valid for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_sequence_clip_init(
     reel: *const mr_reel,
@@ -150,7 +152,7 @@ pub unsafe extern "C" fn mr_sequence_clip_init(
 }
 
 /// # Safety
-/// The name and the events are there.
+/// The name and the events of `given` are valid.
 unsafe fn clip_of(given: &mr_sequence_clip) -> Result<SequenceClip, Error> {
     let unknown =
         |what: &str, number: u32| Error::misuse(format!("{what} {number} of a clip does not exist"));
@@ -190,17 +192,17 @@ unsafe fn clip_of(given: &mr_sequence_clip) -> Result<SequenceClip, Error> {
     })
 }
 
-/// A sequence of clips: a state machine that knows no files. One thread at a time uses it.
+/// A sequence of clips: a state machine that does not read files. One thread at a time uses it.
 pub struct mr_sequencer {
     sequencer: Sequencer,
-    /// Of the last tick or jump, not asked for yet.
+    /// Actions of the last tick or jump that have not been asked for yet.
     actions: VecDeque<Action>,
 }
 
-/// Makes a sequence, at its beginning. Names must be unique, times finite and not negative.
+/// Creates a sequence, at its beginning. Names must be unique, times finite and not negative.
 ///
 /// # Safety
-/// `clips` has `count` clips with their names and events; `out` is a place.
+/// `clips` has `count` clips with their names and events; `out` is valid for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_sequencer_new(
     clips: *const mr_sequence_clip,
@@ -218,10 +220,10 @@ pub unsafe extern "C" fn mr_sequencer_new(
     })
 }
 
-/// Frees a sequence. Null is nothing.
+/// Frees a sequence. Null is allowed.
 ///
 /// # Safety
-/// `sequencer` is null, or was not freed yet.
+/// `sequencer` is null, or has not been freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_sequencer_free(sequencer: *mut mr_sequencer) -> mr_status {
     // SAFETY: the caller's promise.
@@ -229,17 +231,17 @@ pub unsafe extern "C" fn mr_sequencer_free(sequencer: *mut mr_sequencer) -> mr_s
 }
 
 /// # Safety
-/// Null, or a sequence that nobody else uses meanwhile.
+/// Null, or a sequence that is not used otherwise meanwhile.
 unsafe fn sequencer_mut<'a>(sequencer: *mut mr_sequencer) -> Result<&'a mut mr_sequencer, Error> {
     // SAFETY: the caller's promise.
     unsafe { unique(sequencer, "the sequence") }
 }
 
-/// Passes `seconds`; what happened is told by `mr_sequencer_next`. Actions of before that were not asked for
-/// are lost.
+/// Advances a sequence by `seconds`; `mr_sequencer_next` then returns the actions. Earlier actions that were
+/// not asked for are lost.
 ///
 /// # Safety
-/// `sequencer` is a sequence.
+/// `sequencer` is a valid sequence.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_sequencer_tick(sequencer: *mut mr_sequencer, seconds: f64) -> mr_status {
     guard(|| {
@@ -251,11 +253,11 @@ pub unsafe extern "C" fn mr_sequencer_tick(sequencer: *mut mr_sequencer, seconds
     })
 }
 
-/// Jumps to a time of the sequence; what is to be done for it is told by `mr_sequencer_next`. Signals of
-/// before are forgotten.
+/// Jumps to a time of the sequence, in seconds; `mr_sequencer_next` then returns the necessary actions.
+/// Earlier signals are forgotten.
 ///
 /// # Safety
-/// `sequencer` is a sequence.
+/// `sequencer` is a valid sequence.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_sequencer_go_to(sequencer: *mut mr_sequencer, seconds: f64) -> mr_status {
     guard(|| {
@@ -267,11 +269,11 @@ pub unsafe extern "C" fn mr_sequencer_go_to(sequencer: *mut mr_sequencer, second
     })
 }
 
-/// A signal, now: starts the clips that wait for it and ends those that listen to it. What follows is told
-/// after the next tick.
+/// Gives a signal: starts the clips that wait for it, and ends those that leave on it. The next tick reports
+/// the actions.
 ///
 /// # Safety
-/// `sequencer` is a sequence.
+/// `sequencer` is a valid sequence.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_sequencer_signal(sequencer: *mut mr_sequencer, signal: u32) -> mr_status {
     guard(|| {
@@ -281,42 +283,42 @@ pub unsafe extern "C" fn mr_sequencer_signal(sequencer: *mut mr_sequencer, signa
     })
 }
 
-/// What happened in a sequence.
+/// The kinds of actions.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum mr_action_kind {
-    /// Nothing more.
+    /// There is no further action.
     None = 0,
     /// The static data and first frames of the clip will be needed.
     Stream = 1,
-    /// It begins to play.
+    /// The clip begins to play.
     Start = 2,
-    /// It begins to play once more: `number` says which play this is, counted from 0.
+    /// The clip begins to play again; `number` is the number of this play, counted from 0.
     Turn = 3,
     /// The position passed the event `number`.
     Event = 4,
-    /// It is over.
+    /// The clip is over.
     End = 5,
-    /// After a jump: it is as if it had never been.
+    /// After a jump: the clip is as if it had never played.
     Remove = 6,
 }
 
-/// Something that happened in a sequence.
+/// An action of a sequence.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct mr_action {
     /// Seconds after the sequence began.
     pub at: f64,
-    /// Seconds after the tick began in which it happened; negative after a jump to a time at which it was
-    /// over.
+    /// Seconds from the beginning of the tick to the action. Negative after a jump to a later time: the clip
+    /// has been playing for that long.
     pub delay: f64,
     /// An `mr_action_kind`.
     pub kind: u32,
-    /// Number of the clip.
+    /// The number of the clip.
     pub clip: u32,
     /// See `mr_action_kind`.
     pub number: u32,
-    /// 0.
+    /// Reserved: 0.
     pub reserved: u32,
 }
 
@@ -341,10 +343,10 @@ fn action_to_c(action: &Action) -> mr_action {
     }
 }
 
-/// The next thing that happened, in order; `MR_ACTION_KIND_NONE` where there is none.
+/// Writes the next action, in order; its kind is `MR_ACTION_KIND_NONE` if there is none.
 ///
 /// # Safety
-/// `sequencer` is a sequence; `out` is a place.
+/// `sequencer` is a valid sequence; `out` is valid for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_sequencer_next(sequencer: *mut mr_sequencer, out: *mut mr_action) -> mr_status {
     guard(|| {
@@ -359,10 +361,10 @@ pub unsafe extern "C" fn mr_sequencer_next(sequencer: *mut mr_sequencer, out: *m
     })
 }
 
-/// Tells the instance that plays a clip what an action means for it, before the player's tick.
+/// Gives the instance that plays a clip the commands of an action. Call it before the player's tick.
 ///
 /// # Safety
-/// `sequencer` is a sequence, `action` is of it; `player` is a player.
+/// `sequencer` is a valid sequence, `action` is valid for one read; `player` is a valid player.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_sequencer_apply(
     sequencer: *const mr_sequencer,
@@ -396,47 +398,47 @@ pub unsafe extern "C" fn mr_sequencer_apply(
     })
 }
 
-/// The stage of its life that a clip of a sequence is in.
+/// The playback state of a clip of a sequence.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum mr_stage {
-    /// Not started yet, or taken back by a jump.
+    /// Not started yet, or reset by a jump.
     Idle = 0,
-    /// Not started, but streaming already.
+    /// Not started yet, but streaming.
     Streaming = 1,
-    /// It plays.
+    /// Playing.
     Playing = 2,
-    /// It is over.
+    /// Over.
     Ended = 3,
 }
 
-/// A clip of a sequence, now.
+/// The current state of a clip of a sequence.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mr_sequence_state {
-    /// Bytes of this structure.
+    /// The size of this structure in bytes.
     pub size: usize,
     /// Seconds since the sequence began.
     pub time: f64,
-    /// Seconds of animation that the clip shows; where it would begin while it does not play.
+    /// The position in seconds of animation; while the clip does not play, the one at which it would begin.
     pub position: f64,
     /// An `mr_stage`.
     pub stage: u32,
-    /// 1: its cache is shown.
+    /// 1 if its cache is shown.
     pub cache_is_shown: u32,
-    /// The static mesh that is shown, by the caller's number, or `MR_NONE`.
+    /// The static mesh that is shown, a number of the caller's, or `MR_NONE`.
     pub mesh: u32,
-    /// 1: its buffers are in use.
+    /// 1 if its buffers are in use.
     pub holds_memory: u32,
 }
 
-// SAFETY: `repr(C)`, a size first, numbers only.
+// SAFETY: `repr(C)`, begins with its size, contains only numbers.
 unsafe impl Prefixed for mr_sequence_state {}
 
-/// How a clip of a sequence stands.
+/// Writes the current state of a clip of a sequence.
 ///
 /// # Safety
-/// `sequencer` is a sequence; `out` has the size that it says.
+/// `sequencer` is a valid sequence; `out` is as large as its `size` says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_sequencer_state(
     sequencer: *const mr_sequencer,

@@ -1,5 +1,5 @@
-//! Bytes that come from the caller: callbacks that fill a buffer at once, or that begin to and say later when
-//! they have.
+//! Bytes that the caller reads: callbacks that fill a buffer before they return, or that start a read and
+//! complete it later.
 
 use crate::pointers::{free, shared, unique, write_out};
 use crate::prefixed::{self, Prefixed};
@@ -10,38 +10,39 @@ use meshreel::stream::{AsyncSource, ReadRequest, ReadToken};
 use std::ffi::c_void;
 use std::io;
 
-/// Bytes of a file that the caller reads, from a pack file, a network, an engine's file system.
+/// A file that the caller reads, for instance from a pack file, a network, or an engine's file system.
 ///
 /// The functions are called from threads of the library, several at once, until `release` has been called.
 /// They must not throw, and must not call functions of the object that they read for.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mr_source {
-    /// Bytes of this structure.
+    /// The size of this structure in bytes.
     pub size: usize,
     /// The first argument of the functions.
     pub user: *mut c_void,
-    /// Length of the file in bytes. It does not change.
+    /// The length of the file in bytes. It must not change.
     pub bytes: u64,
-    /// Fills `count` bytes from `offset` on and gives 0; anything else is a number for the message of the
-    /// error, which is of class `MR_STATUS_IO`. May wait. A reel needs it; a player can have `start` instead.
+    /// Fills `out` with `count` bytes from `offset` on, and returns 0. Any other result is an error of class
+    /// `MR_STATUS_IO`; its number appears in the message. May block. Required for a reel; a player accepts
+    /// `start` instead.
     pub read:
         Option<unsafe extern "C" fn(user: *mut c_void, offset: u64, out: *mut c_void, count: usize) -> i32>,
-    /// Begins to read and gives back at once, for players only: `mr_read_get` says what, `mr_read_complete`
-    /// ends it, on any thread, within this call as well. Called from the tick. Every read must be completed
-    /// once.
+    /// Starts a read and returns without waiting; for players only. `mr_read_get` describes the read,
+    /// `mr_read_complete` ends it, on any thread, also within this call. Called from the tick. Every read
+    /// must be completed exactly once.
     pub start: Option<unsafe extern "C" fn(user: *mut c_void, read: *mut mr_read)>,
-    /// The result of a read that was begun is no longer wanted; it must be completed all the same, in any
-    /// way. May be null.
+    /// Says that the result of a started read is no longer needed. The read must still be completed, with any
+    /// result. May be null.
     pub cancel: Option<unsafe extern "C" fn(user: *mut c_void, token: u64)>,
-    /// Called once, when nothing is going to call the others: with the last object that reads from it, or
-    /// before the function that was given the source returns, where that fails (not where it could not read
-    /// this structure). May be null.
+    /// Called once, after the last call of the other functions: when the last object that reads from the
+    /// source is gone, or, if the function that was given the source fails, before it returns (but not if it
+    /// could not read this structure). May be null.
     pub release: Option<unsafe extern "C" fn(user: *mut c_void)>,
 }
 
-// SAFETY: `repr(C)`, a size first; null pointers and null functions are values, as are all that a caller of C
-// sets.
+// SAFETY: `repr(C)`, begins with its size; null pointers and null functions are valid values, and so is
+// everything that a caller in C can set.
 unsafe impl Prefixed for mr_source {}
 
 impl mr_source {
@@ -56,17 +57,17 @@ impl mr_source {
     };
 }
 
-/// A source whose functions may be called.
+/// A source with callable functions.
 pub(crate) struct Callbacks(mr_source);
 
-// SAFETY: the caller promises that its functions can be called from any thread, several at once.
+// SAFETY: the caller guarantees that its functions can be called from any thread, several at once.
 unsafe impl Send for Callbacks {}
 // SAFETY: as above.
 unsafe impl Sync for Callbacks {}
 
 impl Callbacks {
     /// # Safety
-    /// Null, or a source that keeps what it promises until it is released.
+    /// Null, or a source that fulfils the contract of `mr_source` until it is released.
     pub unsafe fn read(source: *const mr_source) -> Result<Callbacks, Error> {
         // SAFETY: the caller's promise.
         unsafe { shared(source.cast::<usize>(), "the source") }?;
@@ -87,7 +88,7 @@ impl Callbacks {
 impl Drop for Callbacks {
     fn drop(&mut self) {
         if let Some(release) = self.0.release {
-            // SAFETY: the caller's own function and argument; once, as this is dropped once.
+            // SAFETY: the caller's own function and argument; called once, as this is dropped once.
             unsafe { release(self.0.user) }
         }
     }
@@ -106,7 +107,7 @@ impl ReadAt for Callbacks {
         let Some(read) = self.0.read else {
             return Err(io::Error::other("the source has no function `read`"));
         };
-        // SAFETY: the caller's own function and argument; the buffer has so many bytes.
+        // SAFETY: the caller's own function and argument; the buffer has `out.len()` bytes.
         match unsafe { read(self.0.user, offset, out.as_mut_ptr().cast(), out.len()) } {
             0 => Ok(()),
             code => Err(io::Error::other(format!("the source's function `read` gave {code}"))),
@@ -120,10 +121,10 @@ impl AsyncSource for Callbacks {
     }
 
     fn start(&self, read: ReadRequest) {
-        // Without one the read is dropped, and so ends as interrupted.
+        // Without the function the read is dropped, which completes it as interrupted.
         if let Some(start) = self.0.start {
             let read = Box::into_raw(Box::new(mr_read(read)));
-            // SAFETY: the caller's own function and argument; the read is the caller's from now on.
+            // SAFETY: the caller's own function and argument; the caller owns the read from now on.
             unsafe { start(self.0.user, read) }
         }
     }
@@ -136,39 +137,39 @@ impl AsyncSource for Callbacks {
     }
 }
 
-/// A read of a player that a source has begun, to be completed once.
+/// A read that a source has started for a player, to be completed once.
 pub struct mr_read(ReadRequest);
 
-/// What a read wants.
+/// The request of a read.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mr_read_info {
-    /// Bytes of this structure.
+    /// The size of this structure in bytes.
     pub size: usize,
-    /// Its name, for `cancel`.
+    /// The token that `cancel` names the read by.
     pub token: u64,
-    /// The first byte, from the start of the file.
+    /// The offset of the first byte in the file.
     pub offset: u64,
-    /// Bytes to fill.
+    /// The number of bytes to read.
     pub count: u64,
-    /// When it is wanted, in microseconds of the player's ticks: smaller is more urgent. 0 for what opens a
-    /// file.
+    /// When the data are needed, in microseconds of the player's ticks: smaller is more urgent. 0 for reads
+    /// that open a file.
     pub due: u64,
-    /// The memory for it, until it is completed.
+    /// The buffer to fill, valid until the read is completed.
     pub buffer: *mut c_void,
-    /// 1: nobody wants it any more.
+    /// 1 if the read was cancelled.
     pub cancelled: u32,
-    /// 1: it belongs to the opening of a file.
+    /// 1 if the read belongs to the opening of a file.
     pub opening: u32,
 }
 
-// SAFETY: `repr(C)`, a size first, numbers and a pointer that is only written.
+// SAFETY: `repr(C)`, begins with its size, contains numbers and a pointer that is only written.
 unsafe impl Prefixed for mr_read_info {}
 
-/// What a read wants.
+/// Writes the request of a read.
 ///
 /// # Safety
-/// `read` is not completed yet; `out` has the size that it says.
+/// `read` has not been completed; `out` is as large as its `size` says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_read_get(read: *mut mr_read, out: *mut mr_read_info) -> mr_status {
     guard(|| {
@@ -189,11 +190,11 @@ pub unsafe extern "C" fn mr_read_get(read: *mut mr_read, out: *mut mr_read_info)
     })
 }
 
-/// Ends a read: so many bytes from the start of its buffer are there, and `error` is 0; or it failed, and
-/// that is a number for the message. The read and its buffer are the library's again.
+/// Completes a read. If it succeeded, `filled` bytes at the start of its buffer are valid, and `error` is 0;
+/// otherwise `error` is a number for the message. The read and its buffer belong to the library again.
 ///
 /// # Safety
-/// `read` is not completed yet, and its buffer is no longer written.
+/// `read` has not been completed, and nothing writes to its buffer any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_read_complete(read: *mut mr_read, filled: u64, error: i32) -> mr_status {
     guard(|| {
@@ -209,13 +210,13 @@ pub unsafe extern "C" fn mr_read_complete(read: *mut mr_read, filled: u64, error
     })
 }
 
-/// A job of a player, to be run once by the caller's threads.
+/// A job of a player, to be run once on one of the caller's threads.
 pub struct mr_job(pub(crate) meshreel::stream::Job);
 
-/// When the result of a job is wanted, in microseconds of the player's ticks: smaller is more urgent.
+/// Writes when the result of a job is needed, in microseconds of the player's ticks: smaller is more urgent.
 ///
 /// # Safety
-/// `job` is neither run nor dropped yet.
+/// `job` has neither been run nor dropped; `out` is valid for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_job_due(job: *const mr_job, out: *mut u64) -> mr_status {
     guard(|| {
@@ -226,10 +227,10 @@ pub unsafe extern "C" fn mr_job_due(job: *const mr_job, out: *mut u64) -> mr_sta
     })
 }
 
-/// Does a job, on any thread, and frees it.
+/// Runs a job on the calling thread, and frees it.
 ///
 /// # Safety
-/// `job` is neither run nor dropped yet.
+/// `job` has neither been run nor dropped.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_job_run(job: *mut mr_job) -> mr_status {
     guard(|| {
@@ -242,10 +243,10 @@ pub unsafe extern "C" fn mr_job_run(job: *mut mr_job) -> mr_status {
     })
 }
 
-/// Frees a job that is not going to be run: what it was for is cancelled.
+/// Frees a job without running it; its work is cancelled. Null is allowed.
 ///
 /// # Safety
-/// `job` is null, or neither run nor dropped yet.
+/// `job` is null, or has neither been run nor dropped.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_job_drop(job: *mut mr_job) -> mr_status {
     // SAFETY: the caller's promise.

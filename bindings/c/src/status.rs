@@ -1,47 +1,48 @@
-//! What every function gives: a status, and a text for the thread that called.
+//! The result of every function: a status, and an error message for each thread.
 
 use meshreel::Error;
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// How a call ended. Everything but `MR_STATUS_OK` leaves what the call should have written as it was, but
-/// for the counts of lists; `mr_last_error` says what is wrong and what to do.
+/// The result of a call. After a failure, handles that the call should have created are null, and lists and
+/// texts are not written; their counts may be. `mr_last_error` says what is wrong and what to do.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum mr_status {
-    /// It did what it should.
+    /// The call succeeded.
     Ok = 0,
-    /// The system, or a source of the caller's, could not read.
+    /// The system, or a source of the caller, could not read.
     Io = 1,
     /// The bytes break the rules of the format.
     Malformed = 2,
-    /// Valid, but from a newer writer, or of a newer header.
+    /// The file is valid, but from a newer version; or a structure has members that this library does not
+    /// know.
     Unsupported = 3,
-    /// More than the limits allow.
+    /// A limit was exceeded.
     Limit = 4,
-    /// The caller is wrong: a null pointer, a number of nothing, a buffer that is too small.
+    /// A mistake of the caller: a null pointer, a number that does not exist, a buffer that is too small.
     Misuse = 5,
-    /// An error of this library, caught at its border. The object of the call can only be freed.
+    /// An error of this library, caught at the interface. The object of the call can only be freed.
     Panic = 6,
 }
 
-/// The version of this header: 65,536 times the major, 256 times the minor, and the patch number.
+/// The version of this header: 65,536 · major + 256 · minor + patch.
 pub const MR_VERSION: u32 = 0x0000_0100;
 
 thread_local! {
     static LAST_ERROR: RefCell<CString> = RefCell::default();
 }
 
-/// Keeps a text for `mr_last_error`; what stands behind a zero byte is lost.
+/// Keeps a text for `mr_last_error`, up to its first zero byte.
 fn set_last_error(text: &str) {
     let text = text.split('\0').next().unwrap_or_default();
     let text = CString::new(text).unwrap_or_default();
-    // Nothing to tell where the thread is ending.
+    // Fails only while the thread ends, when nobody can ask for the text any more.
     let _ = LAST_ERROR.try_with(|last| *last.borrow_mut() = text);
 }
 
-/// The class of an error.
+/// Returns the class of an error.
 pub(crate) fn status_of(error: &Error) -> mr_status {
     match error {
         Error::Io { .. } => mr_status::Io,
@@ -52,9 +53,9 @@ pub(crate) fn status_of(error: &Error) -> mr_status {
     }
 }
 
-/// Runs a function of the interface: its error becomes a status and a text, and so does a panic.
+/// Runs a function of the interface; an error or a panic becomes a status and a text.
 pub(crate) fn guard(call: impl FnOnce() -> Result<(), Error>) -> mr_status {
-    // What a panic may leave half done is the caller's object, which can only be freed from then on.
+    // A panic may leave the caller's object half changed; from then on it can only be freed.
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(())) => mr_status::Ok,
         Ok(Err(error)) => {
@@ -73,22 +74,22 @@ pub(crate) fn guard(call: impl FnOnce() -> Result<(), Error>) -> mr_status {
     }
 }
 
-/// What the last call of this thread that failed says, in UTF-8; empty where none has. It stays until the
-/// next call of this thread that fails.
+/// Returns the message of the last failed call of this thread, in UTF-8; empty if no call has failed. The
+/// pointer is valid until the next failure in this thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn mr_last_error() -> *const c_char {
     LAST_ERROR.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())
 }
 
-/// The version of the library, as `MR_VERSION` is that of the header.
+/// Returns the version of the library, encoded as `MR_VERSION`.
 #[unsafe(no_mangle)]
 pub extern "C" fn mr_version() -> u32 {
     MR_VERSION
 }
 
-/// Whether the library fits the header that the caller was compiled with: call it first, as
-/// `mr_check_version(MR_VERSION)`. `MR_STATUS_UNSUPPORTED` where it is older, or of another major version, or
-/// of another minor version below 1.0.
+/// Checks that the library fits the header that the caller was compiled with. Call it first, as
+/// `mr_check_version(MR_VERSION)`. Returns `MR_STATUS_UNSUPPORTED` if the library is older, has another major
+/// version or, below 1.0, another minor version.
 #[unsafe(no_mangle)]
 pub extern "C" fn mr_check_version(header: u32) -> mr_status {
     guard(|| {
@@ -108,7 +109,7 @@ pub extern "C" fn mr_check_version(header: u32) -> mr_status {
     })
 }
 
-/// The name of a status, for messages: static, never null.
+/// Returns the name of a status, for messages: a static text, never null.
 #[unsafe(no_mangle)]
 pub extern "C" fn mr_status_name(status: u32) -> *const c_char {
     const NAMES: [&CStr; 7] = [c"ok", c"io", c"malformed", c"unsupported", c"limit", c"misuse", c"panic"];
@@ -120,7 +121,7 @@ mod tests {
     use super::*;
 
     fn last() -> String {
-        // SAFETY: it ends with a zero, and nothing is called in between.
+        // SAFETY: the text ends with a zero, and no other call comes in between.
         unsafe { CStr::from_ptr(mr_last_error()) }.to_str().unwrap().to_owned()
     }
 

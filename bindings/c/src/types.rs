@@ -1,14 +1,16 @@
-//! Plain structures that several functions share.
+//! Plain structures shared by several functions.
 
 use bytemuck::{Pod, Zeroable};
 use meshreel::Transform;
 use meshreel::time::FramePair;
 use meshreel::view::IndexRange;
 
-/// No number: a node without a parent or mesh, a joint without a parent, all materials.
+/// Stands for an absent number: the parent or mesh of a node without one, the parent of a root joint, or "all
+/// materials".
 pub const MR_NONE: u32 = 0xFFFF_FFFF;
 
-/// Rotation x y z w, of length 1, translation and scale: point to rotation · (scale ∘ point) + translation.
+/// A transform: a rotation (unit quaternion x y z w), a translation and a scale. It maps a point to rotation
+/// · (scale ∘ point) + translation.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[allow(missing_docs)]
@@ -26,23 +28,23 @@ impl From<Transform> for mr_transform {
     }
 }
 
-/// The same list as the runtime calls it.
+/// Returns the same list as the runtime's type.
 pub(crate) fn transforms(list: &[mr_transform]) -> &[Transform] {
     bytemuck::cast_slice(list)
 }
 
-/// The same list as the runtime calls it.
+/// Returns the same list as the runtime's type.
 pub(crate) fn transforms_mut(list: &mut [mr_transform]) -> &mut [Transform] {
     bytemuck::cast_slice_mut(list)
 }
 
-/// A range of a list of indices.
+/// A range of indices, frames or words.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 pub struct mr_range {
-    /// The first index.
+    /// The number of the first one.
     pub first: u32,
-    /// How many: three per triangle.
+    /// The count; three indices per triangle.
     pub count: u32,
 }
 
@@ -52,7 +54,7 @@ impl From<IndexRange> for mr_range {
     }
 }
 
-/// A moment: two frames, and how far from the first to the second, 0 to below 1.
+/// A time between two frames. `blend` is the weight of the second frame, 0 to below 1.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[allow(missing_docs)]
@@ -74,7 +76,7 @@ impl From<mr_pair> for FramePair {
     }
 }
 
-/// A number that may not be there.
+/// Returns the number, or `MR_NONE`.
 pub(crate) fn or_none(number: Option<u32>) -> u32 {
     number.unwrap_or(MR_NONE)
 }

@@ -1,53 +1,55 @@
-//! Vertices in the caller's layout: which value in which numbers where.
+//! Vertices in the caller's layout: the attributes, their formats and offsets.
 
 use crate::pointers::{list, shared};
 use meshreel::raw::record::Semantic;
 use meshreel::{Error, VertexAttribute, VertexChannel, VertexFormat};
 
-/// A value of a vertex. In which formats each can be written, `mr_format` says.
+/// A vertex attribute. `mr_format` lists the formats of each.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum mr_channel {
     /// In object space.
     Position = 0,
-    /// Of length 1.
+    /// A unit vector.
     Normal = 1,
-    /// xyz of length 1, w the sign of the bitangent cross(normal, tangent) · w.
+    /// xyz is a unit vector; w is the sign of the bitangent: cross(normal, tangent) · w.
     Tangent = 2,
-    /// A quaternion that turns x to the tangent and z to the normal; the sign of w is the bitangent's.
+    /// A quaternion that turns x to the tangent and z to the normal; the sign of its w is that of the
+    /// bitangent.
     TangentFrame = 3,
-    /// Texture coordinates, of a set.
+    /// Texture coordinates of a set.
     Uv = 4,
-    /// Colours, of a set.
+    /// Colours of a set.
     Colour = 5,
-    /// In object space, per second: as the source says of particles and of meshes whose triangles change,
-    /// else by the difference of the frames.
+    /// In object space, per second. For particles and meshes whose triangles change, the source's velocities
+    /// if it has them; otherwise the difference of the frames.
     Velocity = 6,
-    /// How wide particles or curves are: diameters.
+    /// The width of particles or curves, as a diameter.
     Width = 7,
-    /// Numbers that somebody attached to particles or curves, one each, of a set.
+    /// Custom values of particles or curves, of a set, with one component.
     Custom1 = 8,
-    /// Two each.
+    /// Custom values with two components.
     Custom2 = 9,
-    /// Three each.
+    /// Custom values with three components.
     Custom3 = 10,
-    /// Four each.
+    /// Custom values with four components.
     Custom4 = 11,
 }
 
-/// The numbers that a value is written in, little-endian. Signed ones are ±127 and ±32,767 for ±1.
+/// The number formats of attributes, little-endian. Signed integers are normalized: ±127 and ±32,767 stand
+/// for ±1.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum mr_format {
-    /// Uvs.
+    /// Uvs; custom values with two components.
     F32x2 = 0,
-    /// Positions, normals, velocities.
+    /// Positions, normals, velocities; custom values with three components.
     F32x3 = 1,
-    /// Positions (w = 1), tangents, colours.
+    /// Positions (w = 1), tangents, colours; custom values with four components.
     F32x4 = 2,
     /// Uvs.
     F16x2 = 3,
-    /// Velocities (w = 0).
+    /// Velocities (w = 0); in a layout for `mr_gpu_plan_new` also positions (w = 1).
     F16x4 = 4,
     /// Colours.
     U8x4 = 5,
@@ -57,13 +59,13 @@ pub enum mr_format {
     U16x4 = 7,
     /// Normals, octahedral.
     I8x2 = 8,
-    /// Tangents, octahedral, then the sign and 0.
+    /// Tangents: octahedral, then the sign and 0.
     I8x4 = 9,
     /// Normals, octahedral.
     I16x2 = 10,
-    /// Tangents, octahedral, then the sign and 0; tangent frames.
+    /// Tangents: octahedral, then the sign and 0. Tangent frames.
     I16x4 = 11,
-    /// Widths; attached numbers, and those of 2, 3 and 4 as `MR_FORMAT_F32X2`, `X3`, `X4`.
+    /// Widths; custom values with one component.
     F32 = 12,
 }
 
@@ -83,36 +85,36 @@ const FORMATS: [VertexFormat; 13] = [
     VertexFormat::F32,
 ];
 
-/// One value of a vertex.
+/// An attribute of a vertex layout.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct mr_attribute {
     /// An `mr_channel`.
     pub channel: u32,
-    /// Number of the set of uvs, colours or attached numbers; else 0.
+    /// The number of the set of uvs, colours or custom values; otherwise 0.
     pub set: u32,
     /// An `mr_format`.
     pub format: u32,
-    /// Bytes from the start of the vertex.
+    /// The offset in bytes from the start of the vertex.
     pub offset: u32,
 }
 
-/// A vertex of the caller's.
+/// The layout of a vertex in the caller's buffer.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct mr_vertex_layout {
-    /// What a vertex has; what it has besides stays as it is.
+    /// The attributes. Other bytes of a vertex are not changed.
     pub attributes: *const mr_attribute,
-    /// Number of attributes, at most 32.
+    /// The number of attributes, at most 32.
     pub count: usize,
-    /// Bytes from a vertex to the next.
+    /// Bytes from one vertex to the next.
     pub stride: usize,
 }
 
-/// Attributes of a vertex.
+/// The largest number of attributes of a vertex.
 const MAX_ATTRIBUTES: usize = 32;
 
-/// The attributes of a layout, without an allocation.
+/// The attributes of a layout, stored without an allocation.
 pub(crate) struct Attributes {
     list: [VertexAttribute; MAX_ATTRIBUTES],
     count: usize,
@@ -125,7 +127,7 @@ impl Attributes {
     }
 
     /// # Safety
-    /// Null, or a layout whose list is there.
+    /// Null, or a layout with a valid list of attributes.
     pub unsafe fn read(layout: *const mr_vertex_layout) -> Result<Attributes, Error> {
         // SAFETY: the caller's promise.
         let layout = unsafe { shared(layout, "the layout") }?;
@@ -174,7 +176,7 @@ pub(crate) fn channel(number: u32, set: u32) -> Result<VertexChannel, Error> {
     })
 }
 
-/// The format in which a channel is written as floats.
+/// Returns the format in which a channel is written as floats.
 pub(crate) fn floats(what: VertexChannel) -> Option<VertexFormat> {
     match what {
         VertexChannel::Position | VertexChannel::Normal | VertexChannel::Velocity => {
@@ -203,7 +205,7 @@ pub(crate) fn channel_of(semantic: Semantic) -> mr_channel {
     }
 }
 
-/// Bytes of a value of an `mr_format`; 0 of no format.
+/// Returns the bytes of one value of an `mr_format`; 0 if there is no such format.
 #[unsafe(no_mangle)]
 pub extern "C" fn mr_format_size(format: u32) -> usize {
     FORMATS.get(format as usize).map_or(0, |format| format.size())

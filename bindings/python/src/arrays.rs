@@ -1,4 +1,5 @@
-//! Numbers as arrays of numpy that own their memory, and the caller's arrays checked.
+//! Conversions between numbers and numpy arrays: new arrays own their memory, and the caller's arrays are
+//! checked.
 
 use crate::errors::misuse;
 use numpy::ndarray::{ArrayD, IxDyn};
@@ -7,29 +8,29 @@ use numpy::{
 };
 use pyo3::prelude::*;
 
-/// An array of any number of dimensions.
+/// An array with any number of dimensions.
 pub type Array<T> = Py<PyArrayDyn<T>>;
 
-/// An array of `shape` with these values, row by row.
+/// Returns an array of `shape` with these values, in row-major order.
 pub fn array<T: Element>(py: Python<'_>, values: Vec<T>, shape: &[usize]) -> PyResult<Array<T>> {
     let array = ArrayD::from_shape_vec(IxDyn(shape), values);
     let array = array.map_err(|e| misuse(py, format!("values of another shape than {shape:?}: {e}")))?;
     Ok(PyArrayDyn::from_owned_array(py, array).unbind())
 }
 
-/// An array of one dimension.
+/// Returns an array with one dimension.
 pub fn row<T: Element>(py: Python<'_>, values: Vec<T>) -> PyResult<Array<T>> {
     let count = values.len();
     array(py, values, &[count])
 }
 
-/// Rows of `columns` numbers.
+/// Returns a two-dimensional array with `columns` columns.
 pub fn rows<T: Element>(py: Python<'_>, values: Vec<T>, columns: usize) -> PyResult<Array<T>> {
     let rows = values.len() / columns;
     array(py, values, &[rows, columns])
 }
 
-/// The caller's array: float32, at least `rows` × `columns`, writable and without gaps.
+/// Checks the caller's array: float32, at least `rows` × `columns`, writable and C-contiguous.
 pub fn writable<'py>(
     out: &Bound<'py, PyAny>,
     rows: usize,

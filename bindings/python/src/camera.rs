@@ -1,23 +1,23 @@
-//! Cameras: all numbers of their lenses, frame by frame.
+//! Cameras, with the values of their lenses in each frame.
 
 use crate::arrays::{Array, array};
 use meshreel::time::FramePair;
 use meshreel::{Camera, Lens};
 use pyo3::prelude::*;
 
-/// A camera. Where it is in a frame, the world transform of its node says: it looks along −z, with y upwards.
+/// A camera. It has the world transform of its node in each frame, and looks along −z, with y up.
 #[pyclass(module = "meshreel", name = "Camera", frozen)]
 pub struct PyCamera {
     /// Path of the object in the source.
     #[pyo3(get)]
     path: String,
-    /// Number of the node that it stands at, in Reel.nodes.
+    /// Number of its node in Reel.nodes.
     #[pyo3(get)]
     node: usize,
-    /// Whether anything of the lens changes.
+    /// True if any value of the lens is animated.
     #[pyo3(get)]
     animated: bool,
-    /// By frame.
+    /// One lens for each frame.
     lenses: Vec<Lens>,
 }
 
@@ -50,69 +50,69 @@ impl PyCamera {
         format!("<meshreel.Camera {}>", self.path)
     }
 
-    /// float32 (frames,): millimetres.
+    /// float32 (frames,): focal length in millimetres.
     #[getter]
     fn focal_length(&self, py: Python<'_>) -> PyResult<Array<f32>> {
         self.lens_values(py, |lens| lens.focal_length)
     }
 
-    /// float32 (frames, 2): width and height of the picture plane, millimetres; of an orthographic camera the
-    /// size of what is seen, in tenths of the file's unit.
+    /// float32 (frames, 2): width and height of the picture plane in millimetres; for an orthographic camera
+    /// the size of the visible area, in tenths of the file's unit.
     #[getter]
     fn aperture(&self, py: Python<'_>) -> PyResult<Array<f32>> {
         self.lens_rows(py, |lens| lens.aperture)
     }
 
-    /// float32 (frames, 2): where the middle of the picture plane is beside the axis, millimetres.
+    /// float32 (frames, 2): offset of the picture's centre from the optical axis in millimetres.
     #[getter]
     fn aperture_offset(&self, py: Python<'_>) -> PyResult<Array<f32>> {
         self.lens_rows(py, |lens| lens.aperture_offset)
     }
 
-    /// float32 (frames,): how much wider a lens that squeezes shows the picture; 1 for none.
+    /// float32 (frames,): the factor by which an anamorphic lens widens the picture; 1 for none.
     #[getter]
     fn squeeze(&self, py: Python<'_>) -> PyResult<Array<f32>> {
         self.lens_values(py, |lens| lens.squeeze)
     }
 
-    /// float32 (frames, 4): how much more is drawn on the left, right, top and bottom, as parts of the
+    /// float32 (frames, 4): the additional area on the left, right, top and bottom, as fractions of the
     /// picture.
     #[getter]
     fn overscan(&self, py: Python<'_>) -> PyResult<Array<f32>> {
         self.lens_rows(py, |lens| lens.overscan)
     }
 
-    /// float32 (frames,): focal length over the diameter of the opening; 0 where all is sharp.
+    /// float32 (frames,): focal length over the diameter of the aperture; 0 if everything is in focus.
     #[getter]
     fn f_stop(&self, py: Python<'_>) -> PyResult<Array<f32>> {
         self.lens_values(py, |lens| lens.f_stop)
     }
 
-    /// float32 (frames,): where all is sharp, in the file's unit.
+    /// float32 (frames,): the distance that is in focus, in the file's unit.
     #[getter]
     fn focus_distance(&self, py: Python<'_>) -> PyResult<Array<f32>> {
         self.lens_values(py, |lens| lens.focus_distance)
     }
 
-    /// float32 (frames, 2): when the shutter opens and closes, seconds from the frame's time.
+    /// float32 (frames, 2): opening and closing of the shutter, in seconds from the frame's time.
     #[getter]
     fn shutter(&self, py: Python<'_>) -> PyResult<Array<f32>> {
         self.lens_rows(py, |lens| lens.shutter)
     }
 
-    /// float32 (frames, 2): the nearest and the farthest distance that is drawn, in the file's unit.
+    /// float32 (frames, 2): the near and far clipping distances, in the file's unit.
     #[getter]
     fn clipping(&self, py: Python<'_>) -> PyResult<Array<f32>> {
         self.lens_rows(py, |lens| lens.clipping)
     }
 
-    /// bool (frames,): without perspective.
+    /// bool (frames,): True for an orthographic camera.
     #[getter]
     fn orthographic(&self, py: Python<'_>) -> PyResult<Array<bool>> {
         self.lens_values(py, |lens| lens.orthographic)
     }
 
-    /// float32 (frames,): the angle of view upwards, radians; 0 where it is orthographic.
+    /// float32 (frames,): the vertical angle of view in radians; 0 for an orthographic camera.
     #[getter]
     fn vertical_angle(&self, py: Python<'_>) -> PyResult<Array<f32>> {
         self.lens_values(py, Lens::vertical_angle)

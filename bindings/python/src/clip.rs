@@ -9,10 +9,10 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::iter::repeat_with;
 
-/// Transforms of all joints, each relative to its parent; of one moment, or of all samples of a clip.
+/// The transforms of all joints, each relative to its parent: at one time, or for all samples of a clip.
 #[pyclass(module = "meshreel", frozen)]
 pub struct Pose {
-    /// float32 (joints, 4), of all samples (samples, joints, 4): quaternions x, y, z, w.
+    /// float32 (joints, 4), or (samples, joints, 4) for all samples: quaternions x, y, z, w.
     #[pyo3(get)]
     rotations: Array<f32>,
     /// float32 (…, joints, 3): in the file's length unit.
@@ -24,7 +24,7 @@ pub struct Pose {
 }
 
 impl Pose {
-    /// Of transforms joint by joint, which are `shape` poses.
+    /// Creates `shape` poses from transforms that are ordered joint by joint.
     pub fn new(py: Python<'_>, transforms: &[Transform], shape: &[usize]) -> PyResult<Pose> {
         let of = |columns: usize, values: Vec<f32>| array(py, values, &[shape, &[columns]].concat());
         Ok(Pose {
@@ -34,7 +34,7 @@ impl Pose {
         })
     }
 
-    /// Its transforms, if it is one pose of so many joints.
+    /// Returns the transforms if this is a single pose of `joints` joints.
     pub fn transforms(&self, py: Python<'_>, joints: usize) -> PyResult<Vec<Transform>> {
         let all = |values: &Array<f32>, columns: usize| -> PyResult<Vec<f32>> {
             let array = values.bind(py).try_readonly().map_err(|e| misuse(py, format!("pose: {e}")))?;
@@ -79,7 +79,7 @@ impl PyClip {
         format!("<meshreel.Clip {:?}, {} joints, {} samples>", clip.name(), clip.joints(), clip.samples())
     }
 
-    /// Name; empty where none was given.
+    /// Name; empty if the clip has none.
     #[getter]
     fn name(&self) -> &str {
         self.clip.name()
@@ -97,19 +97,19 @@ impl PyClip {
         self.clip.fps()
     }
 
-    /// Seconds from the first sample to the last.
+    /// Seconds from the first to the last sample.
     #[getter]
     fn duration(&self) -> f64 {
         self.clip.duration()
     }
 
-    /// Seconds at which the first sample stands in the source; times of a clip count from it.
+    /// Time of the first sample in the source, in seconds; all other times of a clip count from it.
     #[getter]
     fn start(&self) -> f64 {
         self.clip.start()
     }
 
-    /// The promised tolerance, in the file's length unit.
+    /// Tolerance of the clip, in the file's length unit.
     #[getter]
     fn tolerance(&self) -> f64 {
         self.clip.record().tolerance
@@ -121,13 +121,14 @@ impl PyClip {
         self.clip.skeleton().names.clone()
     }
 
-    /// Number of the skeleton; clips with the same one have the same joints.
+    /// Number of the skeleton; clips with the same skeleton have the same joints.
     #[getter]
     fn skeleton(&self) -> u32 {
         self.clip.record().skeleton
     }
 
-    /// int32 (joints,): number of each joint's parent, -1 for a root; parents stand before children.
+    /// int32 (joints,): the number of each joint's parent, -1 for a root; parents stand before their
+    /// children.
     #[getter]
     fn parents(&self, py: Python<'_>) -> PyResult<Array<i32>> {
         let parents = &self.clip.skeleton().parents;
@@ -135,14 +136,14 @@ impl PyClip {
         array(py, values, &[parents.len()])
     }
 
-    /// The pose of the skeleton at rest.
+    /// The rest pose of the skeleton.
     #[getter]
     fn rest(&self, py: Python<'_>) -> PyResult<Pose> {
         let rest = &self.clip.skeleton().rest;
         Pose::new(py, rest, &[rest.len()])
     }
 
-    /// (name, seconds after the first sample) of each event, in the order of time.
+    /// (name, seconds after the first sample) of each marker, in the order of time.
     #[getter]
     fn markers(&self) -> Vec<(String, f64)> {
         self.clip.markers().iter().map(|marker| (marker.name.clone(), marker.time)).collect()
@@ -160,9 +161,9 @@ impl PyClip {
         Ok(out)
     }
 
-    /// The pose so many seconds after the first sample, between samples interpolated.
+    /// Returns the pose at a time, in seconds after the first sample; between samples it is interpolated.
     ///
-    /// wrap: beyond its end the clip starts over; else the first or the last sample stands.
+    /// wrap: if True, the clip repeats beyond its ends; otherwise the first or the last sample is returned.
     #[pyo3(signature = (seconds, *, wrap = false))]
     fn pose(&self, py: Python<'_>, seconds: f64, wrap: bool) -> PyResult<Pose> {
         let mut pose = self.blank();
@@ -173,7 +174,7 @@ impl PyClip {
         Pose::new(py, &pose, &[pose.len()])
     }
 
-    /// All samples, as the tolerance is promised for them.
+    /// Returns all samples: the poses for which the tolerance is promised.
     fn poses(&self, py: Python<'_>) -> PyResult<Pose> {
         let (samples, joints) = (self.clip.samples(), self.clip.joints());
         let all = py.detach(|| -> Result<Vec<Transform>, meshreel::Error> {

@@ -1,4 +1,5 @@
-//! Compiling, checking, taking back: what the command line does between its arguments and what it prints.
+//! Compile, verify and extract: what the command line does between parsing its arguments and printing the
+//! result.
 
 use crate::errors::{exception, misuse};
 use crate::waiting::{ProgressSender, wait_for};
@@ -13,12 +14,12 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// A report as text that Python reads.
+/// Returns a report as JSON.
 fn json(value: &impl Serialize) -> Result<String, Failure> {
     serde_json::to_string(value).map_err(|e| Failure::new(Class::Defect, e.to_string(), None))
 }
 
-/// What was said, key by key, over an options file.
+/// Merges options given key by key with those of an options file; the former have priority.
 fn merged_options(said: &[(String, String)], file: Option<&Path>) -> Result<OptionSet, Failure> {
     let mut general = PartialOptions::default();
     for (key, text) in said {
@@ -40,7 +41,7 @@ fn merged_options(said: &[(String, String)], file: Option<&Path>) -> Result<Opti
     Ok(wanted)
 }
 
-/// The compiler's progress for [`ProgressSender`].
+/// Forwards the compiler's progress to a [`ProgressSender`].
 struct CompileProgress<'a> {
     teller: &'a ProgressSender,
     cancellation: &'a Cancellation,
@@ -61,7 +62,7 @@ impl Progress for CompileProgress<'_> {
     }
 }
 
-/// What `compile` returns.
+/// The report of `compile`.
 #[derive(Serialize)]
 struct CompileOutput {
     output: String,
@@ -73,7 +74,7 @@ struct CompileOutput {
     report: Report,
 }
 
-/// Compiles inputs into one file; a report as JSON.
+/// Compiles inputs into one file; returns a report as JSON.
 #[pyfunction]
 pub fn compile(
     py: Python<'_>,
@@ -88,7 +89,7 @@ pub fn compile(
     wait_for(py, progress.as_ref(), &cancellation, |teller| {
         let start = Instant::now();
         let wanted = merged_options(&said, options_file.as_deref())?;
-        // What is wrong whatever the inputs are, before any is opened.
+        // Finds options that are wrong for any input, before an input is opened.
         wanted.resolve(Some(LengthUnit::Metre))?.check()?;
         if given.is_empty() {
             return Err(Failure::usage("name at least one input"));
@@ -116,7 +117,7 @@ pub fn compile(
     })
 }
 
-/// What `verify` returns.
+/// The report of `verify`.
 #[derive(Serialize)]
 struct VerifyOutput {
     #[serde(flatten)]
@@ -125,7 +126,7 @@ struct VerifyOutput {
     seconds: f64,
 }
 
-/// Reads the source again and measures; a report as JSON.
+/// Reads the source again and measures the errors; returns a report as JSON.
 #[pyfunction]
 pub fn verify(
     py: Python<'_>,
@@ -148,8 +149,8 @@ pub fn verify(
     })
 }
 
-/// Writes what is in a file as another kind of file; a report as JSON. What is asked for besides is text by
-/// key, as on the command line.
+/// Writes the content of a file as another file type; returns a report as JSON. Options are texts by key, as
+/// on the command line.
 #[pyfunction]
 pub fn extract(
     py: Python<'_>,

@@ -1,4 +1,4 @@
-//! Errors as Python's exceptions, one for each class.
+//! Errors as Python exceptions, one for each class.
 
 use meshreel_commands::failure::{Class, Failure};
 use pyo3::exceptions::PyException;
@@ -25,7 +25,7 @@ create_exception!(
 );
 create_exception!(meshreel, Cancelled, Error, "A progress callback returned False; no file was written.");
 
-/// Puts the exceptions into the module.
+/// Adds the exceptions to the module.
 pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     module.add("Error", Error::type_object(py))?;
@@ -37,7 +37,7 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("Cancelled", Cancelled::type_object(py))
 }
 
-/// A failure as the exception of its class.
+/// Converts a failure to the exception of its class.
 pub fn exception(py: Python<'_>, failure: &Failure) -> PyErr {
     let line = failure.line();
     let error = match failure.class {
@@ -58,12 +58,12 @@ pub fn exception(py: Python<'_>, failure: &Failure) -> PyErr {
     }
 }
 
-/// The runtime's error as an exception.
+/// Converts an error of the runtime to an exception.
 pub fn from_runtime(py: Python<'_>, error: meshreel::Error) -> PyErr {
     exception(py, &Failure::from(error))
 }
 
-/// A wrong call.
+/// Returns the exception for a wrong call.
 pub fn misuse(py: Python<'_>, what: impl Into<String>) -> PyErr {
     exception(py, &Failure::usage(what))
 }

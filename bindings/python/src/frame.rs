@@ -1,4 +1,4 @@
-//! A decoded frame, or a moment between two, as arrays of its own.
+//! A decoded frame, or a moment between two frames, as arrays that own their memory.
 
 use crate::arrays::{Array, array, row, rows};
 use crate::clip::Pose;
@@ -10,7 +10,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList};
 use std::sync::Arc;
 
-/// What a frame is asked for beside positions and triangles.
+/// The vertex attributes to decode besides positions and triangles.
 #[derive(Clone, Copy)]
 pub struct Channels {
     normals: bool,
@@ -21,7 +21,7 @@ pub struct Channels {
 }
 
 impl Channels {
-    /// By name; all that need one frame alone where there are no names.
+    /// Returns the channels with these names; without names all those that need only one frame.
     pub fn named(py: Python<'_>, names: Option<Vec<String>>) -> PyResult<Channels> {
         let all = names.is_none();
         let mut channels =
@@ -46,12 +46,12 @@ impl Channels {
     }
 }
 
-/// What is taken of a moment.
+/// The parts of a frame to decode.
 pub struct FrameRequest {
     pub channels: Channels,
-    /// Numbers of meshes, in this order.
+    /// Numbers of meshes, in the order of the result.
     pub meshes: Vec<usize>,
-    /// Level of detail.
+    /// The LOD level.
     pub level: usize,
 }
 
@@ -62,7 +62,7 @@ enum View<'a> {
     Moment(MeshFrame<'a>),
 }
 
-/// What both have under one name.
+/// Calls the method that both variants have.
 macro_rules! of_view {
     ($view:expr, $mesh:ident => $value:expr) => {
         match $view {
@@ -72,7 +72,7 @@ macro_rules! of_view {
     };
 }
 
-/// Numbers of one mesh, not yet Python's.
+/// The values of one mesh, before they are converted to Python objects.
 struct DecodedMesh {
     path: String,
     positions: Vec<f32>,
@@ -85,7 +85,7 @@ struct DecodedMesh {
     ids: Option<Vec<u64>>,
     curves: Option<Vec<u32>>,
     widths: Option<Vec<f32>>,
-    /// Name and components of each.
+    /// Name, number of components and values of each.
     attached: Vec<(String, usize, Vec<f32>)>,
     /// Name, first triangle, number of triangles.
     materials: Vec<(String, u32, u32)>,
@@ -93,7 +93,8 @@ struct DecodedMesh {
 }
 
 impl DecodedMesh {
-    /// `mesh`: of the frame that a decoder shows. `moment`: the same between that frame and another.
+    /// Decodes `mesh`, from the frame that a decoder shows; `moment` is the same mesh between that frame and
+    /// another.
     fn new(
         mesh: MeshView<'_>,
         moment: Option<MeshFrame<'_>>,
@@ -112,7 +113,7 @@ impl DecodedMesh {
             (None, Some(tangents)) => of_view!(view, m => m.tangents_into(tangents))?,
             (None, None) => {}
         }
-        // A mesh that no node shows moves nowhere.
+        // A mesh that no node shows has no velocity.
         let mut velocities = channels.velocities.then(|| vec![0.0; 3 * count]);
         if let (Some(velocities), Some(moment)) = (&mut velocities, moment) {
             moment.velocities_into(velocities)?;
@@ -167,7 +168,7 @@ impl DecodedMesh {
         })
     }
 
-    /// As Python has it.
+    /// Converts it to a Python object.
     fn into_mesh(self, py: Python<'_>) -> PyResult<Mesh> {
         let all = |sets: Vec<Vec<f32>>, columns: usize| -> PyResult<Py<PyList>> {
             let arrays: Vec<Array<f32>> =
@@ -199,7 +200,7 @@ impl DecodedMesh {
     }
 }
 
-/// A mesh of one frame. Its arrays belong to whoever has them: no other frame changes them.
+/// A mesh in one frame. Its arrays own their memory: decoding other frames does not change them.
 #[pyclass(module = "meshreel", frozen)]
 pub struct Mesh {
     /// Path of the mesh in the source.
@@ -208,44 +209,44 @@ pub struct Mesh {
     /// float32 (vertices, 3): x, y, z in the mesh's own space, in the file's length unit (Reel.unit).
     #[pyo3(get)]
     positions: Array<f32>,
-    /// uint32 (triangles, 3): vertices of each triangle, counter-clockwise seen from outside.
+    /// uint32 (triangles, 3): the vertices of each triangle, counter-clockwise seen from outside.
     #[pyo3(get)]
     triangles: Array<u32>,
-    /// float32 (vertices, 3): unit normals; None where there are none, or they were not asked for.
+    /// float32 (vertices, 3): unit normals; None if the mesh has none, or if they were not requested.
     #[pyo3(get)]
     normals: Option<Array<f32>>,
-    /// float32 (vertices, 4): unit tangents, and the sign of the bitangent cross(normal, tangent) * w; or
-    /// None.
+    /// float32 (vertices, 4): unit tangents, and the sign of the bitangent cross(normal, tangent) * w; None
+    /// if the mesh has none, or if they were not requested.
     #[pyo3(get)]
     tangents: Option<Array<f32>>,
-    /// float32 (vertices, 3): how the vertices move in the mesh's own space, in length units per second; None
-    /// where they were not asked for. As the source says of particles and of a mesh whose faces change, 0
-    /// where it does not say; else by the difference of the frames.
+    /// float32 (vertices, 3): velocities in the mesh's own space, in length units per second; None if they
+    /// were not requested. For particles and meshes whose faces change, the velocities of the source, or 0 if
+    /// it has none; otherwise the difference of the frames.
     #[pyo3(get)]
     velocities: Option<Array<f32>>,
-    /// A list with a float32 array (vertices, 2) for each set.
+    /// A list with one float32 array (vertices, 2) for each set.
     #[pyo3(get)]
     uvs: Py<PyList>,
-    /// A list with a float32 array (vertices, 4), red, green, blue, alpha, for each set.
+    /// A list with one float32 array (vertices, 4) for each set: red, green, blue, alpha.
     #[pyo3(get)]
     colours: Py<PyList>,
-    /// uint64 (vertices): ids of particles, ascending; None where they have none.
+    /// uint64 (vertices): ids of particles, ascending; None if they have no ids.
     #[pyo3(get)]
     ids: Option<Array<u64>>,
-    /// uint32 (curves): vertices of each curve, one curve after the other; None where it is none of curves.
+    /// uint32 (curves): the number of vertices of each curve; None if there are no curves.
     #[pyo3(get)]
     curves: Option<Array<u32>>,
-    /// float32 (vertices): diameters of particles or curves; None where the source has none.
+    /// float32 (vertices): diameters of particles or curves; None if the source has none.
     #[pyo3(get)]
     widths: Option<Array<f32>>,
-    /// By name float32 (vertices, 1 to 4): what somebody attached to particles or curves.
+    /// A dict of float32 arrays (vertices, 1 to 4): custom values of particles or curves by name.
     #[pyo3(get)]
     attached: Py<PyDict>,
-    /// (name, first triangle, number of triangles) of each material.
+    /// A list of (name, first triangle, number of triangles), one for each material.
     #[pyo3(get)]
     materials: Py<PyList>,
-    /// How far the triangles of this level of detail are from the mesh's own at most, in its own space; 0 of
-    /// those.
+    /// The largest distance between the triangles of this LOD level and those of the mesh itself, in its own
+    /// space; 0 for level 0.
     #[pyo3(get)]
     lod_error: f32,
 }
@@ -258,23 +259,23 @@ impl Mesh {
     }
 }
 
-/// What is said of a node without decoding a frame.
+/// Properties of a node, available without decoding a frame.
 #[pyclass(module = "meshreel", frozen)]
 #[derive(Clone)]
 pub struct NodeInfo {
     /// Path of the object in the source.
     #[pyo3(get)]
     pub path: String,
-    /// Number of the parent in Reel.nodes, or None; parents stand before children.
+    /// Number of the parent in Reel.nodes, or None; parents stand before their children.
     #[pyo3(get)]
     pub parent: Option<u32>,
     /// Number of its mesh in Reel.meshes, or None.
     #[pyo3(get)]
     pub mesh: Option<u32>,
-    /// Whether it moves relative to its parent.
+    /// True if the node moves relative to its parent.
     #[pyo3(get)]
     pub moves: bool,
-    /// Whether its mesh is there in some frames and not in others.
+    /// True if its mesh is shown in some frames and not in others.
     #[pyo3(get)]
     pub visibility_changes: bool,
 }
@@ -286,7 +287,7 @@ impl NodeInfo {
     }
 }
 
-/// Where a node is.
+/// The transforms of a node in a frame, and whether it is visible.
 #[derive(Clone, Copy)]
 struct NodeState {
     visible: bool,
@@ -302,32 +303,32 @@ impl NodeState {
     }
 }
 
-/// A node of one frame.
+/// A node in one frame.
 #[pyclass(module = "meshreel", frozen)]
 pub struct Node {
     /// Path of the object in the source.
     #[pyo3(get)]
     path: String,
-    /// Number of the parent in Frame.nodes, or None; parents stand before children.
+    /// Number of the parent in Frame.nodes, or None; parents stand before their children.
     #[pyo3(get)]
     parent: Option<u32>,
     /// Number of its mesh in Reel.meshes, or None.
     #[pyo3(get)]
     mesh: Option<u32>,
-    /// Whether its mesh, if it has one, is shown in this frame.
+    /// True if its mesh, if it has one, is shown in this frame.
     #[pyo3(get)]
     visible: bool,
-    /// float64 (4, 4): from the mesh's space to the world; columns are the axes, the last one is where the
-    /// origin lies.
+    /// float64 (4, 4): the matrix from the mesh's space to the world; its columns are the axes, and the last
+    /// one is the position of the origin.
     #[pyo3(get)]
     world: Array<f64>,
-    /// (x, y, z, w): rotation relative to the parent.
+    /// (x, y, z, w): the rotation relative to the parent, a quaternion.
     #[pyo3(get)]
     rotation: (f32, f32, f32, f32),
-    /// (x, y, z) relative to the parent, in the file's length unit.
+    /// (x, y, z): the translation relative to the parent, in the file's length unit.
     #[pyo3(get)]
     translation: (f32, f32, f32),
-    /// (x, y, z) relative to the parent.
+    /// (x, y, z): the scale relative to the parent.
     #[pyo3(get)]
     scale: (f32, f32, f32),
 }
@@ -356,7 +357,7 @@ impl Node {
     }
 }
 
-/// All that was asked of a moment, not yet Python's.
+/// The requested parts of a frame, before they are converted to Python objects.
 pub struct DecodedMoment {
     index: usize,
     time: f64,
@@ -367,7 +368,7 @@ pub struct DecodedMoment {
 }
 
 impl DecodedMoment {
-    /// The frame that the decoder shows.
+    /// Decodes the frame that the decoder shows.
     pub fn from_frame(decoder: &FrameDecoder, asked: &FrameRequest) -> Result<DecodedMoment, Error> {
         let (reel, index) = (decoder.reel(), decoder.frame().unwrap_or(0));
         let place = |node| NodeState {
@@ -386,7 +387,7 @@ impl DecodedMoment {
         })
     }
 
-    /// What `view` shows, whose first frame is the decoder's; `time` in seconds.
+    /// Decodes the moment that `view` shows; its first frame is that of `decoder`. `time` is in seconds.
     pub fn from_view(
         decoder: &FrameDecoder,
         view: &FrameView<'_>,
@@ -401,7 +402,8 @@ impl DecodedMoment {
             .map(|(node, world)| NodeState { visible: view.visible(node), local: view.local(node), world })
             .collect();
         let meshes = asked.meshes.iter().map(|&mesh| {
-            // Nodes with one mesh show the same, unless one appears or vanishes: the first that does not.
+            // Nodes that share a mesh show it alike, except a node that appears or vanishes between the two
+            // frames. Prefers a node that does not.
             let mut shown = nodes.iter().enumerate().filter(|(_, node)| node.mesh == Some(mesh as u32));
             let first = shown.clone().next();
             let moves = |node: &usize| view.mesh(*node).is_some_and(|m| m.frames()[0] != m.frames()[1]);
@@ -420,22 +422,22 @@ impl DecodedMoment {
     }
 }
 
-/// What a frame shows, or a moment between two: nodes and meshes, with arrays of its own.
+/// A frame, or a moment between two frames: nodes and meshes, with arrays that own their memory.
 #[pyclass(module = "meshreel", frozen)]
 pub struct Frame {
-    /// Number of the frame, from 0; of the one before, between two.
+    /// Number of the frame, from 0; between two frames, of the first.
     #[pyo3(get)]
     index: usize,
-    /// How far it is from that frame to the next, 0 … 1.
+    /// Weight of the second frame, 0 … 1.
     #[pyo3(get)]
     blend: f32,
-    /// Seconds.
+    /// Time in seconds.
     #[pyo3(get)]
     time: f64,
-    /// float32 (2, 3): the least and the largest corner, in world space, of all that is shown.
+    /// float32 (2, 3): the smallest and the largest corner, in world space, of everything that is shown.
     #[pyo3(get)]
     bounds: Array<f32>,
-    /// A list of Mesh: all, or those that were asked for.
+    /// A list of Mesh: all, or those that were requested.
     #[pyo3(get)]
     meshes: Py<PyList>,
     infos: Arc<[NodeInfo]>,
@@ -459,19 +461,19 @@ impl Frame {
         self.nodes.get_or_try_init(py, make).map(|nodes| nodes.clone_ref(py))
     }
 
-    /// bool (nodes,): whether the mesh of each node, if it has one, is shown.
+    /// bool (nodes,): True if the mesh of the node, if it has one, is shown.
     #[getter]
     fn visible(&self, py: Python<'_>) -> PyResult<Array<bool>> {
         array(py, self.places.iter().map(|place| place.visible).collect(), &[self.places.len()])
     }
 
-    /// float64 (nodes, 4, 4): from each node's space to the world, as Node.world.
+    /// float64 (nodes, 4, 4): the matrices from each node's space to the world, as Node.world.
     #[getter]
     fn worlds(&self, py: Python<'_>) -> PyResult<Array<f64>> {
         array(py, self.places.iter().flat_map(NodeState::world).collect(), &[self.places.len(), 4, 4])
     }
 
-    /// Transforms of the nodes, each relative to its parent.
+    /// The transforms of the nodes, each relative to its parent.
     #[getter]
     fn pose(&self, py: Python<'_>) -> PyResult<Pose> {
         let local: Vec<Transform> = self.places.iter().map(|place| place.local).collect();

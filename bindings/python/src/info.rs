@@ -1,4 +1,4 @@
-//! What is in a file, without decoding it.
+//! The content of a file, without decoding it.
 
 use crate::errors::exception;
 use meshreel::{Limits, Reel};
@@ -9,7 +9,7 @@ use meshreel_inputs::{self as inputs, InputOptions};
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
 
-/// A report on a .reel or on an input, as JSON.
+/// Returns a report on a .reel file or an input, as JSON.
 #[pyfunction]
 pub fn info(py: Python<'_>, path: PathBuf, streams: bool, frames: bool) -> PyResult<String> {
     let wanted = InfoOptions { streams, frames };

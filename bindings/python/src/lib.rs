@@ -1,5 +1,6 @@
-//! The native part of the Python package `meshreel`: frames, poses, compiling, checking, taking back. What
-//! users call and read of is in `python/meshreel`; functions here take plain values and give reports as JSON.
+//! The native part of the Python package `meshreel`: frames, poses, compile, verify, extract. The functions
+//! that users call are in `python/meshreel`, with their documentation; functions here take plain values and
+//! return reports as JSON.
 
 mod arrays;
 mod camera;

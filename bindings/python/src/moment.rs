@@ -1,29 +1,29 @@
-//! Which frames a moment of a file lies between.
+//! The two frames around a time of a file.
 
 use meshreel::raw::record::ranges::FrameRange;
 use meshreel::time::Timeline;
 use meshreel::{Pace, Reel};
 
-/// A time is a frame's if it is nearer to it than this part of the time to the next.
+/// A time counts as that of a frame if it differs from it by less than this fraction of the time to the next.
 const FRAME_SNAP: f64 = 1e-6;
 
-/// Between two frames.
+/// A position between two frames.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BlendPosition {
     pub first: usize,
-    /// The first again where nothing leads from it to another.
+    /// The same as `first` if the animation does not continue to another frame.
     pub second: usize,
-    /// From the first to the second, 0 … 1.
+    /// The weight of the second frame, 0 … 1.
     pub blend: f32,
-    /// Seconds from the first to the second; negative where that is the one before.
+    /// Seconds from the first frame to the second; negative if the second is the earlier one.
     pub span: f64,
-    /// Seconds in the file.
+    /// The time in the file, in seconds.
     pub time: f64,
 }
 
 impl BlendPosition {
-    /// At so many seconds of the file: beyond its ends the first or the last frame, with `wrap` as if it were
-    /// repeated, the last frame of a closed cycle leading to its first.
+    /// Returns the position at a time of the file, in seconds. Beyond the ends it is the first or the last
+    /// frame; with `wrap` the file repeats, and the last frame of a closed cycle is blended into the first.
     pub fn from_time(reel: &Reel, seconds: f64, wrap: bool) -> BlendPosition {
         let timeline = Timeline::from_reel(reel);
         let (last, start) = (timeline.frame_count() - 1, timeline.start());
@@ -48,12 +48,13 @@ impl BlendPosition {
         if blend < FRAME_SNAP || cut {
             return BlendPosition::from_frame(reel, first);
         }
-        // As f32 it could be 1.
+        // Rounded to f32 it could become 1.
         let blend = (blend as f32).min(1.0 - f32::EPSILON);
         BlendPosition { first, second, blend, span, time: start + position }
     }
 
-    /// A frame; the second is the next one, or else the one before, whichever it leads to or comes from.
+    /// Returns the position at a frame. The second frame is the next one or, if the animation does not
+    /// continue to it, the one before; the frame itself if neither is connected with it.
     pub fn from_frame(reel: &Reel, frame: usize) -> BlendPosition {
         let (ranges, last) = (reel.ranges(), reel.frame_count().saturating_sub(1));
         let second = if frame < last && leads_on(ranges, frame as u32) {
@@ -67,13 +68,13 @@ impl BlendPosition {
         BlendPosition { first: frame, second, blend: 0.0, span: reel.time(second) - time, time }
     }
 
-    /// As seconds pass.
+    /// Returns the pace at normal speed.
     pub fn pace(&self) -> Pace {
         Pace::new(self.span, 1.0)
     }
 }
 
-/// Whether a frame leads to the next: both are of one range, or of none.
+/// `true` if the animation continues from a frame to the next: both are in the same range, or in none.
 fn leads_on(ranges: &[FrameRange], frame: u32) -> bool {
     ranges.iter().all(|range| range.first != frame + 1 && range.end() != frame + 1)
 }

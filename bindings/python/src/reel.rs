@@ -14,38 +14,39 @@ use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// An open .reel, a sequence of frames. `meshreel.open` makes one; as a context manager it closes itself.
+/// An open .reel file, a sequence of frames. Created by `meshreel.open`; as a context manager it closes
+/// itself.
 ///
-/// Threads may share it: each decodes with a decoder of its own.
+/// Several threads may share it: each decodes with a decoder of its own.
 #[pyclass(module = "meshreel", name = "Reel", frozen)]
 pub struct PyReel {
-    /// None once it is closed.
+    /// `None` after it is closed.
     reel: Mutex<Option<Reel>>,
-    /// Those that no thread uses; the last one was used last.
+    /// Decoders that no thread uses; the most recently used one is the last.
     decoders: Mutex<Vec<FrameDecoder>>,
     nodes: Arc<[NodeInfo]>,
 }
 
-/// What is said of a mesh without decoding a frame.
+/// Properties of a mesh, available without decoding a frame.
 #[pyclass(module = "meshreel", frozen)]
 pub struct MeshInfo {
     /// Path of the mesh in the source.
     #[pyo3(get)]
     path: String,
-    /// Vertices; of a mesh whose faces change the most that any frame has.
+    /// Number of vertices; if the faces change, the largest of all frames.
     #[pyo3(get)]
     vertices: u32,
-    /// Triangles; of a mesh whose faces change the most that any frame has.
+    /// Number of triangles; if the faces change, the largest of all frames.
     #[pyo3(get)]
     triangles: u32,
-    /// Whether its faces, and the number of its vertices, change.
+    /// True if the faces and the number of vertices change from frame to frame.
     #[pyo3(get)]
     faces_change: bool,
-    /// What changes from frame to frame: some of "triangles", "positions", "normals", "tangents", "uvs",
-    /// "colours".
+    /// The names of what changes from frame to frame: some of "triangles", "positions", "normals",
+    /// "tangents", "uvs", "colours".
     #[pyo3(get)]
     animated: Vec<&'static str>,
-    /// Levels of detail, the mesh itself being one.
+    /// Number of LOD levels, including the mesh itself.
     #[pyo3(get)]
     lods: usize,
     /// Names of its materials.
@@ -56,7 +57,7 @@ pub struct MeshInfo {
     kind: &'static str,
 }
 
-/// Channels whose values are not the same in all frames.
+/// Returns the channels whose values change from frame to frame.
 fn animated(mesh: &MeshRecord) -> Vec<&'static str> {
     let fluid = mesh.method.changes();
     let any = |semantic: Semantic| {
@@ -84,7 +85,7 @@ impl MeshInfo {
     }
 }
 
-/// What is written into the caller's array.
+/// The channel that is written into the caller's array.
 #[derive(Clone, Copy)]
 enum WritableChannel {
     Positions,
@@ -97,7 +98,7 @@ impl PyReel {
         reel.ok_or_else(|| misuse(py, "the reel is closed"))
     }
 
-    /// A frame's number; negative ones count from the end.
+    /// Returns the number of a frame; negative ones count from the end.
     fn frame_number(reel: &Reel, frame: isize) -> PyResult<usize> {
         let count = reel.frame_count();
         let number = if frame < 0 { frame + count as isize } else { frame };
@@ -105,7 +106,8 @@ impl PyReel {
         number.ok_or_else(|| PyIndexError::new_err(format!("frame {frame} of {count}")))
     }
 
-    /// One that shows a frame: the one that shows it already, else the one that was used last.
+    /// Returns a decoder that shows a frame: one that shows it already, otherwise the most recently used one,
+    /// otherwise a new one.
     fn decoder(&self, reel: &Reel, frame: usize) -> Result<FrameDecoder, Error> {
         let free = {
             let mut free = self.decoders.lock().unwrap_or_else(PoisonError::into_inner);
@@ -117,14 +119,14 @@ impl PyReel {
         Ok(decoder)
     }
 
-    /// For the next one; of a file that was closed meanwhile it goes.
+    /// Keeps a decoder for the next call; drops it if the file has been closed meanwhile.
     fn give_back(&self, decoder: FrameDecoder) {
         if self.reel.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
             self.decoders.lock().unwrap_or_else(PoisonError::into_inner).push(decoder);
         }
     }
 
-    /// What is asked of a moment; decoders of the frames around it are taken and given back.
+    /// Decodes the requested parts of a moment.
     fn moment(
         &self,
         py: Python<'_>,
@@ -138,7 +140,7 @@ impl PyReel {
             let moment = if both {
                 let second = self.decoder(reel, at.second)?;
                 let moment = decode_between(&first, &second, at, asked)?;
-                // What was used last is the one to go on with.
+                // The one that is given back last is the first to be used again.
                 self.give_back(first);
                 self.give_back(second);
                 moment
@@ -173,7 +175,7 @@ impl PyReel {
     }
 }
 
-/// The meshes that are asked for.
+/// Returns the numbers of the requested meshes; all without a request.
 fn mesh_numbers(reel: &Reel, asked: Option<Vec<usize>>) -> PyResult<Vec<usize>> {
     let count = reel.description().meshes.len();
     let meshes = asked.unwrap_or_else(|| (0..count).collect());
@@ -183,7 +185,7 @@ fn mesh_numbers(reel: &Reel, asked: Option<Vec<usize>>) -> PyResult<Vec<usize>> 
     }
 }
 
-/// What is there between two frames.
+/// Decodes a moment between two frames.
 fn decode_between(
     first: &FrameDecoder,
     second: &FrameDecoder,
@@ -194,7 +196,7 @@ fn decode_between(
     DecodedMoment::from_view(first, &view, at.time, asked)
 }
 
-/// Writes one channel into the caller's array; the number of vertices.
+/// Writes one channel into the caller's array, and returns the number of vertices.
 fn write_into(view: MeshView<'_>, out: &Bound<'_, PyAny>, what: WritableChannel) -> PyResult<usize> {
     let (py, count) = (out.py(), view.vertex_count());
     let mut array = writable(out, count, 3)?;
@@ -231,7 +233,7 @@ impl PyReel {
         Ok(PyReel { reel: Mutex::new(Some(reel)), decoders: Mutex::default(), nodes })
     }
 
-    /// Closes the file and frees what decoding needs; frames that were decoded stay as they are.
+    /// Closes the file and frees the memory for decoding; frames that were decoded remain valid.
     fn close(&self) {
         *self.reel.lock().unwrap_or_else(PoisonError::into_inner) = None;
         self.decoders.lock().unwrap_or_else(PoisonError::into_inner).clear();
@@ -263,13 +265,14 @@ impl PyReel {
         }
     }
 
-    /// The frame, decoded: nodes and meshes with arrays of their own, which no other frame changes.
+    /// Decodes a frame: nodes and meshes with arrays that own their memory.
     ///
-    /// frame: its number; negative ones count from the end. IndexError where there is none. channels: names
-    /// of what is decoded beside positions and triangles: some of "normals", "tangents", "uvs", "colours",
-    /// "velocities"; all but velocities, which need a second frame, by default. Fewer take less time, normals
-    /// above all. meshes: numbers of those in Reel.meshes that are wanted, in the order of Frame.meshes; all
-    /// by default. lod: level of detail of the triangles; the coarsest where a mesh has fewer.
+    /// frame: its number; negative ones count from the end. IndexError if it does not exist. channels: the
+    /// names of what to decode besides positions and triangles: some of "normals", "tangents", "uvs",
+    /// "colours", "velocities". By default all except velocities, which need a second frame. Fewer channels
+    /// take less time, above all without normals. meshes: the numbers of the meshes in Reel.meshes to decode,
+    /// in the order of Frame.meshes; by default all. lod: the LOD level of the triangles; a mesh with fewer
+    /// levels has its coarsest.
     #[pyo3(signature = (frame, channels = None, *, meshes = None, lod = 0))]
     fn frame(
         &self,
@@ -290,14 +293,15 @@ impl PyReel {
         )
     }
 
-    /// The moment so many seconds into the timeline of Reel.times, between two frames interpolated.
+    /// Decodes the moment at a time of the timeline of Reel.times, in seconds; between two frames it is
+    /// interpolated.
     ///
-    /// What is not there in both frames, and a mesh whose faces change, is as in the frame before. Named
-    /// parts of the animation (Reel.ranges) lead nowhere. Beyond its ends the first or the last frame stands.
-    /// channels, meshes, lod: as for `frame`. wrap: beyond its ends it starts over; the last frame of a
-    /// closed cycle leads to the first.
+    /// A mesh that is not shown in both frames, or whose faces change, is as in the earlier frame. The
+    /// animation is not interpolated from one named range (Reel.ranges) to the next. Beyond the ends the
+    /// first or the last frame is returned. channels, meshes, lod: as for `frame`. wrap: if True, the file
+    /// repeats beyond its ends, and the last frame of a closed cycle is blended into the first.
     ///
-    /// MisuseError where seconds is no finite number.
+    /// MisuseError if seconds is not finite.
     #[pyo3(signature = (seconds, channels = None, *, meshes = None, lod = 0, wrap = false))]
     fn at(
         &self,
@@ -320,11 +324,11 @@ impl PyReel {
         self.moment(py, &reel, BlendPosition::from_time(&reel, seconds, wrap), &asked)
     }
 
-    /// Writes the positions of a mesh into the caller's array and returns how many there are.
+    /// Writes the positions of a mesh into the caller's array, and returns their number.
     ///
-    /// frame: its number; negative ones count from the end. mesh: its number in Reel.meshes.
-    /// out: writable C-contiguous float32 array of shape (vertices or more, 3); rows beyond stay as they are.
-    /// In the mesh's own space, in the file's length unit. MisuseError for another array.
+    /// frame: its number; negative ones count from the end. mesh: its number in Reel.meshes. out: a writable
+    /// C-contiguous float32 array of shape (vertices or more, 3); further rows are not changed. Positions are
+    /// in the mesh's own space, in the file's length unit. MisuseError for any other array.
     fn positions_into(
         &self,
         py: Python<'_>,
@@ -335,7 +339,7 @@ impl PyReel {
         self.write_channel(py, (frame, mesh), out, WritableChannel::Positions)
     }
 
-    /// The same for unit normals. MisuseError where the mesh has none.
+    /// Writes the unit normals of a mesh, as `positions_into`. MisuseError if the mesh has none.
     fn normals_into(
         &self,
         py: Python<'_>,
@@ -346,13 +350,13 @@ impl PyReel {
         self.write_channel(py, (frame, mesh), out, WritableChannel::Normals)
     }
 
-    /// The file's path.
+    /// Path of the file.
     #[getter]
     fn path(&self, py: Python<'_>) -> PyResult<String> {
         Ok(self.reel(py)?.path().display().to_string())
     }
 
-    /// float64 (frames,): seconds of each frame.
+    /// float64 (frames,): the time of each frame in seconds.
     #[getter]
     fn times(&self, py: Python<'_>) -> PyResult<Array<f64>> {
         let reel = self.reel(py)?;
@@ -361,32 +365,32 @@ impl PyReel {
         array(py, times, &[count])
     }
 
-    /// Frames per second that the source names, or None.
+    /// Frames per second as the source states them, or None.
     #[getter]
     fn fps(&self, py: Python<'_>) -> PyResult<Option<f64>> {
         let fps = self.reel(py)?.description().fps;
         Ok((fps > 0.0).then_some(fps))
     }
 
-    /// Length unit: "m", "cm", "mm", "in", or None where it is not known.
+    /// Length unit: "m", "cm", "mm", "in", or None if it is not known.
     #[getter]
     fn unit(&self, py: Python<'_>) -> PyResult<Option<&'static str>> {
         Ok(unit(self.reel(py)?.description().unit))
     }
 
-    /// Bytes of the file.
+    /// Size of the file in bytes.
     #[getter]
     fn file_bytes(&self, py: Python<'_>) -> PyResult<u64> {
         Ok(self.reel(py)?.file_bytes())
     }
 
-    /// Options that it was compiled with, one `key = value` a line.
+    /// The options that the file was compiled with, one `key = value` per line.
     #[getter]
     fn options(&self, py: Python<'_>) -> PyResult<String> {
         Ok(self.reel(py)?.description().options.clone())
     }
 
-    /// (name, first frame, number of frames) of each named part of the animation.
+    /// A list of (name, first frame, number of frames), one for each named range.
     #[getter]
     fn ranges(&self, py: Python<'_>) -> PyResult<Vec<(String, u32, u32)>> {
         let reel = self.reel(py)?;
@@ -424,7 +428,7 @@ impl PyReel {
         self.reel(py).map(|_| self.nodes.to_vec())
     }
 
-    /// A list of Rig: meshes that any pose of their skeleton moves.
+    /// A list of Rig: rigs of meshes, which any pose of their skeleton moves.
     #[getter]
     fn rigs(&self, py: Python<'_>) -> PyResult<Vec<Rig>> {
         let reel = self.reel(py)?;
@@ -437,7 +441,7 @@ impl PyReel {
         Ok(rigs.collect())
     }
 
-    /// A list of Camera: what their lenses say in each frame.
+    /// A list of Camera, with the values of their lenses in each frame.
     #[getter]
     fn cameras(&self, py: Python<'_>) -> PyResult<Vec<PyCamera>> {
         let reel = self.reel(py)?;
@@ -454,7 +458,7 @@ impl PyReel {
     }
 }
 
-/// A length unit as files number it.
+/// Returns the name of a length unit from its number in files.
 pub fn unit(number: u8) -> Option<&'static str> {
     match number {
         1 => Some("m"),

@@ -1,4 +1,4 @@
-//! Rigs: what moves a mesh in any pose of its skeleton.
+//! Rigs: they move a mesh to any pose of its skeleton.
 
 use crate::arrays::{Array, array};
 use crate::clip::Pose;
@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 #[pyclass(module = "meshreel", frozen)]
 pub struct Rig {
     rig: MeshRig,
-    /// Of the skeleton.
+    /// The parents of the skeleton's joints.
     parents: Vec<u32>,
     /// The largest number of joints that move one vertex.
     most: usize,
@@ -22,14 +22,14 @@ impl Rig {
         Rig { rig, parents, most: most.unwrap_or(0) }
     }
 
-    /// One number for each influence of each vertex, 0 where there are fewer.
+    /// Returns one number for each influence of each vertex, padded with 0.
     fn per_influence<T: numpy::Element + Copy + Default>(
         &self,
         py: Python<'_>,
         value: impl Fn((usize, f32)) -> T,
     ) -> PyResult<Array<T>> {
         let mut values = vec![T::default(); self.rig.vertex_count() * self.most];
-        // There may be no influence at all, and no chunk of 0.
+        // Without any influence the rows are empty, and a chunk must not be.
         for (vertex, row) in values.chunks_mut(self.most.max(1)).enumerate() {
             for (out, influence) in row.iter_mut().zip(self.rig.influences(vertex)) {
                 *out = value(influence);
@@ -51,13 +51,13 @@ impl Rig {
         self.rig.mesh()
     }
 
-    /// Number of the skeleton: clips with the same Clip.skeleton move the mesh.
+    /// Number of the skeleton; clips with the same Clip.skeleton can move the mesh.
     #[getter]
     fn skeleton(&self) -> usize {
         self.rig.skeleton()
     }
 
-    /// int32 (joints of the rig,): their numbers in Clip.joints.
+    /// int32 (joints of the rig,): the number of each joint in Clip.joints.
     #[getter]
     fn joints(&self, py: Python<'_>) -> PyResult<Array<i32>> {
         let joints: Vec<i32> = self.rig.joints().iter().map(|&joint| joint as i32).collect();
@@ -65,7 +65,7 @@ impl Rig {
         array(py, joints, &[count])
     }
 
-    /// float32 (joints of the rig, 4, 4): from the bind pose to each joint's space.
+    /// float32 (joints of the rig, 4, 4): the matrices from the bind pose to each joint's space.
     #[getter]
     fn inverse_bind(&self, py: Python<'_>) -> PyResult<Array<f32>> {
         let matrices = self.rig.inverse_bind();
@@ -81,37 +81,37 @@ impl Rig {
         array(py, (0..count).flat_map(|vertex| self.rig.bind_position(vertex)).collect(), &[count, 3])
     }
 
-    /// int32 (vertices, most influences): joints of the rig that move each vertex; their weights are in
-    /// `weights`.
+    /// int32 (vertices, most influences): the joints of the rig that move each vertex; `weights` has their
+    /// weights.
     #[getter]
     fn influences(&self, py: Python<'_>) -> PyResult<Array<i32>> {
         self.per_influence(py, |(joint, _)| joint as i32)
     }
 
-    /// float32 (vertices, most influences): with a sum of 1, or all 0 where a vertex stays as it was bound.
+    /// float32 (vertices, most influences): the weights of a vertex add up to 1, or are all 0 if no joint
+    /// moves it.
     #[getter]
     fn weights(&self, py: Python<'_>) -> PyResult<Array<f32>> {
         self.per_influence(py, |(_, weight)| weight)
     }
 
-    /// float32 (vertices,): the part, 0 to 1, of how joints move each vertex that dual quaternions blend, the
-    /// rest being linear.
+    /// float32 (vertices,): the share of dual-quaternion blending, 0 to 1; the rest is linear.
     #[getter]
     fn dual(&self, py: Python<'_>) -> PyResult<Array<f32>> {
         let count = self.rig.vertex_count();
         array(py, (0..count).map(|vertex| self.rig.dual_quaternion_weight(vertex)).collect(), &[count])
     }
 
-    /// Promised: the largest distance of any vertex from where the source's rig puts it, in the file's length
-    /// unit.
+    /// Tolerance: the largest distance of any vertex from its position under the source's rig, in the file's
+    /// length unit.
     #[getter]
     fn tolerance(&self) -> f64 {
         self.rig.tolerance()
     }
 
-    /// float32 (vertices, 3): the mesh as a pose of the skeleton moves it, in the skeleton's space.
+    /// float32 (vertices, 3): the mesh in a pose of the skeleton, in the skeleton's space.
     ///
-    /// MisuseError for a pose of another number of joints.
+    /// MisuseError if the number of joints of the pose differs.
     fn positions(&self, py: Python<'_>, pose: &Pose) -> PyResult<Array<f32>> {
         let local = pose.transforms(py, self.parents.len())?;
         let positions = py.detach(|| {

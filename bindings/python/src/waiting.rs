@@ -1,6 +1,6 @@
-//! Long work beside Python: it runs on a thread of its own, and the thread that called waits without the lock
-//! of the interpreter, looks after signals, and hands on progress. So Ctrl-C is seen within a moment however
-//! long a step of the work takes, and callbacks run where they were passed in.
+//! Runs long work on a thread of its own. Meanwhile the calling thread releases the interpreter's lock,
+//! checks for signals, and passes progress on. So Ctrl-C takes effect quickly however long a step of the work
+//! takes, and callbacks run on the thread that passed them in.
 
 use meshreel_commands::failure::{Class, Failure};
 use meshreel_compile::Cancellation;
@@ -12,35 +12,35 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::{Builder, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
-/// How often signals are looked after, and how often one phase is told of at most.
+/// The interval at which signals are checked, and the shortest interval between two reports of one phase.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Stack of the working thread: that of a main thread.
+/// Stack size of the working thread: that of a main thread.
 const STACK_BYTES: usize = 8 << 20;
 
-/// What the work says to who waits for it.
+/// A message from the working thread to the waiting one.
 enum Message {
-    /// Phase, how much is done of how much, and where to say that it was heard.
+    /// A phase, the amounts done and in total, and a channel whose closing says that the report was handled.
     Step(String, u64, u64, Sender<()>),
     End,
 }
 
-/// Tells of progress; may be called from several threads.
+/// Reports progress; may be called from several threads.
 pub struct ProgressSender {
-    /// Nobody listens without a callback.
+    /// `false` without a callback.
     listened: bool,
     send: Sender<Message>,
-    /// The phase that was told of last, and when.
+    /// The phase that was reported last, and when.
     last: Mutex<(String, Option<Instant>)>,
     cancellation: Cancellation,
 }
 
-/// Why a thread unwinds that works for nobody any more.
+/// The panic that unwinds a thread whose work was cancelled.
 struct CancelledUnwind;
 
 impl ProgressSender {
-    /// `done` of `total` of a phase. Waits until the callback has returned, so that work which it cancels
-    /// goes no further; threads that come meanwhile tell nothing.
+    /// Reports `done` of `total` of a phase. Waits until the callback has returned, so that work that it
+    /// cancels does not go on; meanwhile other threads report nothing.
     pub fn step(&self, phase: &str, done: u64, total: u64) {
         if !self.listened {
             return;
@@ -55,14 +55,14 @@ impl ProgressSender {
         }
         let (heard, hears) = channel();
         if self.send.send(Message::Step(phase.into(), done, total, heard)).is_ok() {
-            // An error: who waits has heard it and does not want to say more.
+            // The receiver drops the channel without an answer, so this ends with an error in any case.
             let _ = hears.recv();
         }
         *told = phase.into();
         *at = Some(Instant::now());
     }
 
-    /// The same for work that knows nothing of being cancelled: where it is, its stack is unwound from here.
+    /// As `step`, for work that does not check for cancellation: its stack is unwound from here.
     pub fn step_or_unwind(&self, phase: &str, done: u64, total: u64) {
         self.step(phase, done, total);
         if self.cancellation.is_cancelled() {
@@ -71,9 +71,9 @@ impl ProgressSender {
     }
 }
 
-/// Runs `work` and gives what it gives. `progress(phase, done, total)` is called now and then; where it
-/// returns False or raises, or a signal's handler raises, `cancellation` is cancelled. What was raised is
-/// raised once the work has ended; after False the work's own error tells.
+/// Runs `work` and returns its result. `progress(phase, done, total)` is called now and then; if it returns
+/// False or raises, or a signal's handler raises, `cancellation` is cancelled. An exception is raised again
+/// after the work has ended; after False, the error of the work itself is raised.
 pub fn wait_for<T: Send>(
     py: Python<'_>,
     progress: Option<&Py<PyAny>>,
@@ -107,7 +107,7 @@ pub fn wait_for<T: Send>(
     })
 }
 
-/// Until the work has ended: signals and progress. What was raised first.
+/// Handles signals and progress until the work has ended. Returns the first exception.
 fn wait_for_end(
     py: Python<'_>,
     progress: Option<&Py<PyAny>>,
@@ -138,7 +138,7 @@ fn wait_for_end(
     }
 }
 
-/// Calls the callback; whether it wants the work to end.
+/// Calls the callback; returns `true` if it wants to cancel the work.
 fn call_progress(py: Python<'_>, progress: Option<&Py<PyAny>>, step: (&str, u64, u64)) -> PyResult<bool> {
     let Some(progress) = progress else {
         return Ok(false);
@@ -153,7 +153,7 @@ fn join<T>(worker: ScopedJoinHandle<'_, Outcome<T>>) -> Outcome<T> {
     worker.join().and_then(|outcome| outcome)
 }
 
-/// Why the work's stack was unwound.
+/// Returns the failure for the panic that unwound the work's stack.
 fn unwind_failure(panic: &(dyn Any + Send)) -> Failure {
     if panic.is::<CancelledUnwind>() {
         return Failure::new(Class::Cancelled, "cancelled", None);

@@ -1,6 +1,6 @@
-// Calls by name, with frames in memory that is given away where it is not shared.
+// Calls by name; frames are transferred unless they are in shared memory.
 
-/** What of a result is given away. */
+/** Returns the buffers of a result that are transferred to the receiver. */
 export function transfers(value) {
     const bytes = value instanceof Uint8Array ? [value] : Array.isArray(value) ? value.map(entry => entry?.[1]) : []
     const own = bytes.filter(b => b instanceof Uint8Array && b.buffer instanceof ArrayBuffer).map(b => b.buffer)

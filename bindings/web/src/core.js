@@ -1,5 +1,6 @@
-// The decoder itself: the module, the sources that it reads from, and what it has to be asked again. It runs in a worker
-// or, where there is none, in the page; both ways its methods are called by name (`decoder.js`, `worker.js`).
+// The decoder itself: the module, the sources that it reads from, and calls that must be repeated when bytes
+// arrive. It runs in a worker or, if there is none, in the page; in both cases its methods are called by name
+// (`decoder.js`, `worker.js`).
 
 import { describe, describeCameras, describeClips } from './describe.js'
 import { MeshreelError, errorOf, errorToData, misuse } from './errors.js'
@@ -8,15 +9,15 @@ import { Reader } from './reader.js'
 import { FIRST, openSource } from './source.js'
 import { LACKS, Wasm, compile } from './wasm.js'
 
-/** Requests that are under way at once, for all files. */
+/** The largest number of simultaneous requests, for all files. */
 const REQUESTS = 6
-/** Bytes that are asked for beyond what opening needs, at most. */
+/** The most bytes that are requested beyond what opening needs. */
 const MAX_AHEAD_BYTES = 1 << 20
 const SAME = 2
 const LATE = 1
 
 export class Core {
-    /** `emit(event)`: what happened; `shared`: frames are handed out in shared memory. */
+    /** `emit(event)` reports events; `shared`: frames are delivered in shared memory. */
     constructor(emit, { shared = false } = {}) {
         this.emit = emit
         this.shared = shared
@@ -53,7 +54,10 @@ export class Core {
         }
     }
 
-    /** A file's vertices are made on a graphics device; which, can be told again before any is. */
+    /**
+     * Makes a file's vertices on a graphics device. May be called again with other options before the first
+     * update.
+     */
     openCard(number, { words, most, group }) {
         const file = this.file(number)
         if (!('meshreel_card' in this.wasm.exports)) throw misuse('this module has no plan of a graphics device')
@@ -81,7 +85,7 @@ export class Core {
         return description
     }
 
-    /** Brings the blocks that opening lacks. What lies one after the other is asked for in ever larger pieces. */
+    /** Fetches the blocks that opening lacks. Consecutive blocks are fetched in ever larger pieces. */
     async fetchWanted(file, signal) {
         if (file.closed) throw misuse('the file was closed')
         signal?.throwIfAborted()
@@ -108,7 +112,7 @@ export class Core {
         this.files.delete(number)
         this.queue = this.queue.filter(read => read.file !== file)
         file.aborts.forEach(abort => abort.abort())
-        // Its number may be another's from now on.
+        // Its number may be that of another file from now on.
         this.emit({ event: 'closed', file: number })
         if (this.wasm.dead) return
         this.wasm.call('close', number)
@@ -123,7 +127,7 @@ export class Core {
         return describeClips(this.wasm.output())
     }
 
-    /** Cameras, and what their lenses say in each frame. */
+    /** Cameras, with the values of their lenses in each frame. */
     async cameras(number) {
         const file = this.file(number)
         while (this.wasm.call('cameras', number) === LACKS) await this.fetchWanted(file)
@@ -132,7 +136,7 @@ export class Core {
 
     pose(number, clip, seconds, wraps) {
         this.wasm.call('pose', number, clip, seconds, wraps ? 1 : 0)
-        // What the joints are: rotation, translation and scale, ten numbers each.
+        // The values of each joint: rotation, translation and scale, ten numbers.
         return new Float32Array(this.wasm.output().slice().buffer)
     }
 
@@ -163,8 +167,8 @@ export class Core {
     // Time.
 
     /**
-     * `dt` seconds have passed: what these instances show now, as `[instance, bytes]`, and what is to be done on the graphics
-     * device for these files, as `[file, bytes, true]`.
+     * Advances the player by `dt` seconds. Returns what these instances show now, as `[instance, bytes]`, and
+     * the steps for the graphics device of these files, as `[file, bytes, true]`.
      */
     tick(dt, wanted, cards = []) {
         this.wasm.call('tick', dt)
@@ -174,7 +178,7 @@ export class Core {
         return [...steps, ...frames].filter(([, bytes]) => bytes)
     }
 
-    /** What is to be done for a file on the graphics device; null where that is not possible. */
+    /** The steps of a file for the graphics device; null if there are none because of an error. */
     steps(number) {
         const file = this.files.get(number)
         if (!file) return null
@@ -188,12 +192,12 @@ export class Core {
         }
     }
 
-    /** The file's vertices are made on another device from now on. */
+    /** Makes the file's vertices on another device from now on. */
     renewCard(number, most, group) {
         this.wasm.call('renew_card', this.file(number).number, most, group)
     }
 
-    /** As `shown`, of a file on a graphics device: the frame, and what is to be done. */
+    /** As `shown`, for a file on a graphics device: the frame and the steps. */
     async shownOnCard(instance, all) {
         const frame = await this.shown(instance, all)
         const file = this.file(this.slots.get(instance).file)
@@ -206,7 +210,10 @@ export class Core {
         return [[instance, frame], [file.number, steps]]
     }
 
-    /** What an instance shows when all of it is there. It should stand still; of others time passes in bits. */
+    /**
+     * Returns the frame of an instance, once all of it is decoded. The instance should stand still; otherwise
+     * its time passes in small steps.
+     */
     async shown(instance, all) {
         const slot = this.slots.get(instance)
         if (!slot) throw misuse('the instance was removed')
@@ -230,7 +237,7 @@ export class Core {
         }
     }
 
-    /** The bytes of what an instance shows; null where that is nothing. */
+    /** The bytes of an instance's frame; null if it shows nothing yet. */
     frame(instance, all) {
         const slot = this.slots.get(instance)
         if (!slot || this.wasm.call('frame', instance, all ? 1 : 0) === 0) return null
@@ -241,7 +248,10 @@ export class Core {
         return this.handOut(slot, (this.wasm.output()[12] & SAME) !== 0)
     }
 
-    /** A copy of the output: in shared memory in one of two places in turn, else in memory that is given away. */
+    /**
+     * A copy of the output: in shared memory in one of two alternating buffers, otherwise in a buffer to be
+     * transferred.
+     */
     handOut(slot, small) {
         const output = this.wasm.output()
         if (this.shared && !small) {
@@ -261,20 +271,20 @@ export class Core {
         return bytes
     }
 
-    /** Memory of frames that nobody needs any more. */
+    /** Takes back buffers of frames that are no longer needed. */
     recycle(buffers) {
         this.spare.push(...buffers)
-        // One more than can be under way.
+        // One more than can be in use at once.
         this.spare.splice(0, Math.max(0, this.spare.length - 2 * this.slots.size - 1))
     }
 
-    /** Bytes of files that were fetched, requests for opening, and bytes of memory in use. */
+    /** Bytes of files that were fetched, number of requests for opening, and bytes of memory in use. */
     statistics() {
         const files = [...this.files.values()].map(f => ({ file: f.number, loaded: f.loaded, requests: f.requests }))
         return { memory: this.wasm.memory.buffer.byteLength, files }
     }
 
-    // What the module says, and what it wants.
+    // Events and reads of the module.
 
     pump() {
         const count = this.wasm.call('events')
@@ -300,14 +310,14 @@ export class Core {
         const file = this.files.get(number)
         const error = kind > 0 ? errorOf(kind, message) : null
         if (file && (event === 'opened' || event === 'noFrames')) file.opened = true
-        // What the request said is more than what the player knows of it.
+        // The error of the request says more than the one of the player.
         const told = event === 'readFailed' && file?.lost ? file.lost : error
         if (file && error) file.error = file.failure = told
         if (file && event === 'recovered') file.error = file.lost = null
         this.emit({ event, file: number, error: told && errorToData(told) })
     }
 
-    /** Begins requests, the most urgent first. */
+    /** Starts requests, the most urgent first. */
     fetchReads() {
         this.queue.sort((a, b) => a.due - b.due)
         while (this.running < REQUESTS && this.queue.length > 0) this.fetchRead(this.queue.shift())
@@ -338,7 +348,7 @@ export class Core {
                 const { number, loaded } = file
                 this.emit({ event: 'progress', file: number, offset, size: bytes.length, loaded })
             }
-            // Decodes what has come, and asks for more.
+            // Decodes what has arrived, and finds what else to read.
             this.wasm.call('tick', 0)
             this.pump()
         } catch (error) {

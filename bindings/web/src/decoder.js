@@ -1,4 +1,4 @@
-// The decoder as the page has it: calls that a worker answers, or the decoder itself where there is no worker.
+// The decoder as the page sees it: calls go to a worker or, if there is none, to the decoder in the page.
 
 import { Core } from './core.js'
 import { errorFromData, errorToData, misuse } from './errors.js'
@@ -9,7 +9,7 @@ const DEFAULT_MEMORY = 512 << 20
 const DEFAULT_HEAP = 96 << 20
 
 export class Decoder {
-    /** Starts one: `{ memory, heap, resident, readSize, worker, shared, module }`. */
+    /** Creates one with `{ memory, heap, resident, readSize, worker, shared, module }`. */
     static async create(options = {}) {
         const { memory = DEFAULT_MEMORY, module } = options
         const heap = options.heap ?? Math.min(DEFAULT_HEAP, Math.floor(memory / 4))
@@ -59,7 +59,7 @@ export class Decoder {
         )
     }
 
-    /** A method of the decoder, wherever that is. */
+    /** Calls a method of the decoder, in the worker or in the page. */
     async call(name, ...args) {
         if (this.disposed) throw misuse('the decoder was disposed of')
         if (this.core) return this.core[name](...args)
@@ -84,7 +84,7 @@ export class Decoder {
     async open(input, options = {}) {
         const { onEvent, signal, ...rest } = options
         const plain = addressOf(input)
-        // A signal cannot be sent to a worker; what was given up is closed.
+        // A signal cannot be sent to a worker; there it has no effect.
         const opening = this.call('open', plain, this.core ? { ...rest, signal } : rest)
         const { file, name, description } = await opening
         const reel = new Reel(this, { file, name, description }, onEvent)
@@ -96,8 +96,8 @@ export class Decoder {
     }
 
     /**
-     * `dt` seconds have passed. What has changed is handed to the instances' `onFrame`. While one call is under way
-     * others are put together, and the promise is that of the next.
+     * Advances all instances by `dt` seconds, and passes what has changed to their `onFrame`. A call during
+     * another one adds its time to the next, and returns the promise of the running one.
      */
     tick(dt) {
         this.elapsed += dt
@@ -112,7 +112,7 @@ export class Decoder {
         const instances = new Map()
         const cards = []
         for (const reel of this.reels.values()) {
-            // What a graphics device has not done yet is not decoded further.
+            // While a graphics device has not carried out its steps, its reel is not decoded further.
             if (reel.card?.waits) continue
             if (reel.card) cards.push(reel.file)
             for (const instance of reel.instances) instances.set(instance.number, instance)
@@ -130,13 +130,13 @@ export class Decoder {
         }
     }
 
-    /** Memory of a frame that was handed out. */
+    /** Returns the buffer of a frame. */
     giveBack(bytes) {
         const whole = bytes.buffer instanceof ArrayBuffer && bytes.byteLength > 64
         if (this.worker && whole) this.spare.push(bytes.buffer)
     }
 
-    /** Ends the worker and everything that it has. */
+    /** Ends the worker, and closes all its files. */
     dispose() {
         this.disposed = true
         this.worker?.end()
@@ -153,7 +153,7 @@ function addressOf(input) {
     return typeof input === 'string' && typeof document !== 'undefined' ? new URL(input, document.baseURI).href : input
 }
 
-/** A module worker; null where there is none, or a page may not start it. */
+/** Starts a module worker; null if there are none, or if the page must not start it. */
 async function startWorker() {
     const url = new URL('./worker.js', import.meta.url)
     if (typeof Worker !== 'undefined') {

@@ -1,4 +1,4 @@
-// What is in a file (`wasm/src/describe.rs`), its cameras, and its clips (`wasm/src/clips.rs`).
+// The content of a file (`wasm/src/describe.rs`), its cameras, and its clips (`wasm/src/clips.rs`).
 
 import { Reader } from './reader.js'
 
@@ -89,9 +89,9 @@ export function describeClips(bytes) {
         const [mesh, skeleton] = [r.u32(), r.u32()]
         const joints = r.list(() => r.u32())
         const inverseBind = joints.map(() => r.floats(12))
-        // Vertices hang on more joints than these four in the file.
+        // In the file, some vertices follow more joints than these four.
         const cut = r.u32() !== 0
-        // Dual quaternions blend what joints do.
+        // Dual quaternions blend the transforms of joints.
         const dual = r.u32() !== 0
         const vertices = r.u32()
         const positions = r.floats(3 * vertices)

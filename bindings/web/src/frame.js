@@ -1,4 +1,4 @@
-// A moment of an instance (`wasm/src/frame.rs`): its bytes as typed arrays, which are lent until the second tick after.
+// A frame of an instance (`wasm/src/frame.rs`): its bytes as typed arrays, valid until the second tick after.
 
 const LATE = 1
 const SAME = 2
@@ -6,7 +6,7 @@ const PLAYING = 4
 const ENDED = 8
 const EXACT = 16
 
-// By the number of a section: what it is, the array that reads it, and how many numbers one of them has.
+// By number of the section: its content, the array type, and the numbers per item.
 const SECTIONS = [
     null,
     ['position', Float32Array, 3],
@@ -40,15 +40,17 @@ export class Frame {
         const flags = head.getUint32(12, true)
         /** Number of the instance. */
         this.instance = instance
-        /** The frames that it is between, and how far from the first to the second. */
+        /** The two frames that it is blended from, and the weight of the second. */
         this.first = head.getUint32(0, true)
         this.second = head.getUint32(4, true)
         this.blend = head.getFloat32(8, true)
         /** Seconds from the first frame. */
         this.position = head.getFloat64(16, true)
-        /** What should be shown is not there yet: this is what was shown last. */
+        /** The frame that should be shown is missing; this is the last one that was shown. */
         this.late = (flags & LATE) !== 0
-        /** It is the moment that was handed out last: there are no nodes and no sections. */
+        /**
+         * Nothing has changed since the last frame that was delivered: there are no nodes and no sections.
+         */
         this.same = (flags & SAME) !== 0
         this.playing = (flags & PLAYING) !== 0
         this.ended = (flags & ENDED) !== 0
@@ -57,13 +59,16 @@ export class Frame {
         const count = head.getUint32(48, true)
         const exact = (flags & EXACT) !== 0
         const [stride, Numbers, start] = exact ? [104, Float64Array, 8] : [56, Float32Array, 4]
-        /** Per node whether it is visible, and object to world, row by row. */
+        /** For each node, whether it is visible, and its object-to-world matrix, row by row. */
         this.nodes = Array.from({ length: count }, (_, node) => {
             const at = 56 + stride * node
             const world = new Numbers(buffer, byteOffset + at + start, 12)
             return { visible: head.getUint32(at, true) !== 0, world }
         })
-        /** What is new of meshes: `{ what, mesh, set, count, size, values }`, `size` numbers for each of `count`. */
+        /**
+         * The values that are new: `{ what, mesh, set, count, size, values }`, with `size` numbers for each
+         * of `count`.
+         */
         this.sections = []
         let at = 56 + stride * count
         for (let left = head.getUint32(52, true); left > 0; left--) {
@@ -77,7 +82,7 @@ export class Frame {
         }
     }
 
-    /** The values of a mesh, where they are new. */
+    /** Returns the values of a mesh, if they are new. */
     find(what, mesh, set = 0) {
         return this.sections.find(s => s.what === what && s.mesh === mesh && s.set === set)
     }

@@ -1,7 +1,10 @@
-/** Class of an error: five that are the same everywhere in the project, and `Panic` for what should never be. */
+/**
+ * The class of an error: five that are the same everywhere in the project, and `Panic` for defects of the
+ * library.
+ */
 export type ErrorClass = 'Io' | 'Malformed' | 'Unsupported' | 'Limit' | 'Misuse' | 'Panic'
 
-/** What went wrong: what, where, and what to do. */
+/** An error; its message says what is wrong, where, and what to do. */
 export class MeshreelError extends Error {
     readonly class: ErrorClass
 }
@@ -9,30 +12,41 @@ export class MeshreelError extends Error {
 export interface DecoderOptions {
     /** Bytes that the module's memory may grow to. Default 512 MiB. */
     memory?: number
-    /** Bytes of it that hold what is read and decoded. Default a quarter of `memory`, at most 96 MiB. */
+    /**
+     * Bytes of the memory for data that is read and decoded. Default a quarter of `memory`, at most 96 MiB.
+     */
     heap?: number
-    /** Files whose decoded frames take no more bytes are decoded once and kept. Default a quarter of `heap`. */
+    /**
+     * Files whose decoded frames take at most this many bytes are decoded once and kept. Default a quarter of
+     * `heap`.
+     */
     resident?: number
-    /** Bytes of frames that one request brings, if as much is wanted. Default 64 KiB. */
+    /** Bytes of frames per request, if that much is wanted. Default 64 KiB. */
     readSize?: number
     /** Decodes in a worker. Default true. */
     worker?: boolean
-    /** Hands frames out in shared memory. Default: where the page is cross-origin isolated. */
+    /** Delivers frames in shared memory. Default: true if the page is cross-origin isolated. */
     shared?: boolean
-    /** The module: its address, its bytes, or compiled. Default the one of this package that the engine can run. */
+    /**
+     * The module: its address, its bytes, or a compiled one. Default: the one of this package that the engine
+     * can run.
+     */
     module?: string | URL | BufferSource | WebAssembly.Module
 }
 
 export interface OpenOptions {
-    /** What errors call the file. Default its address or name. */
+    /** The name of the file in error messages. Default its address or name. */
     name?: string
-    /** All values as floats, as they are decoded, and worlds in doubles. Default false: what is small to upload. */
+    /**
+     * All values as floats, as decoded, and world matrices in doubles. Default false: formats that are small
+     * to upload.
+     */
     exact?: boolean
-    /** For addresses. */
+    /** Options of requests, for addresses. */
     request?: { headers?: Record<string, string>; credentials?: RequestCredentials; mode?: RequestMode }
-    /** Called with what happens to the file. */
+    /** Called with the events of the file. */
     onEvent?: (event: ReelEvent) => void
-    /** Gives up opening; without a worker. */
+    /** Aborts opening; has an effect only without a worker. */
     signal?: AbortSignal
 }
 
@@ -50,7 +64,7 @@ export interface ReelEvent {
         | 'cardFailed'
     file: number
     error: MeshreelError | null
-    /** Of `progress`: bytes that have come, from where, and how many so far. */
+    /** For `progress`: the bytes that have arrived, their offset, and the total so far. */
     offset?: number
     size?: number
     loaded?: number
@@ -58,19 +72,19 @@ export interface ReelEvent {
 
 export interface Description {
     generator: string
-    /** Unit of lengths: `m`, `cm`, `mm`, `in`, or nothing. */
+    /** The unit of length: `m`, `cm`, `mm`, `in`, or empty if it is not known. */
     unit: string
     fps: number
-    /** Seconds of a closed cycle; 0: none. */
+    /** The period of a closed cycle in seconds; 0 if the file is not a cycle. */
     period: number
-    /** Bytes of the file. */
+    /** The size of the file in bytes. */
     size: number
     frames: number
-    /** Seconds from the first frame to the last. */
+    /** Seconds from the first to the last frame. */
     duration: number
-    /** Seconds of each frame. */
+    /** The time of each frame in seconds. */
     times: Float64Array
-    /** Several animations on one timeline. */
+    /** Named ranges of frames: several animations on one timeline. */
     ranges: { name: string; first: number; last: number }[]
     nodes: NodeDescription[]
     meshes: MeshDescription[]
@@ -82,19 +96,19 @@ export interface NodeDescription {
     mesh: number | null
     animated: boolean
     visibility: 'always' | 'never' | 'animated'
-    /** Above 0: a locator. */
+    /** Above 0 for a locator. */
     reach: number
 }
 
 export interface MeshDescription {
     path: string
     method: 'static' | 'soft' | 'rigid' | 'skinned' | 'fluid' | 'particles'
-    /** Of fluid ones the most of any frame. */
+    /** The number of vertices; if triangles change, the largest of all frames. */
     vertices: number
     indices: number
-    /** Over all frames: min xyz, max xyz. */
+    /** Bounds over all frames: min xyz, max xyz. */
     bounds: Float32Array
-    /** Positions are 16-bit numbers, 65,535 being the side of this cube. Null: floats. */
+    /** Positions are 16-bit numbers, where 65,535 is the side of this cube; null if they are floats. */
     cube: { corner: Float32Array; side: number } | null
     materials: { id: number; name: string; first: number; count: number }[]
     streams: {
@@ -122,15 +136,15 @@ export interface Section {
         | 'curves'
         | 'custom'
     mesh: number
-    /** Set of uvs, colours or custom numbers; LOD level of indices, ranges and errors. */
+    /** The set of uvs, colours or custom values; the LOD level of indices, ranges and errors. */
     set: number
     count: number
-    /** Numbers of each. */
+    /** The numbers per item. */
     size: number
     values: Float32Array | Uint16Array | Int16Array | Uint8Array | Uint32Array | BigUint64Array
 }
 
-/** A moment of an instance. Its values are lent until the second tick after. */
+/** A frame of an instance. Its values are valid until the second tick after. */
 export class Frame {
     readonly instance: number
     readonly first: number
@@ -138,15 +152,15 @@ export class Frame {
     readonly blend: number
     /** Seconds from the first frame. */
     readonly position: number
-    /** What should be shown is not there yet: this is what was shown last. */
+    /** The frame that should be shown is missing; this is the last one that was shown. */
     readonly late: boolean
-    /** Nothing has changed: no nodes, no sections. */
+    /** Nothing has changed: there are no nodes and no sections. */
     readonly same: boolean
     readonly playing: boolean
     readonly ended: boolean
     /** World bounds: min xyz, max xyz. */
     readonly bounds: Float32Array
-    /** Object to world, three rows of four. */
+    /** Object-to-world matrices: three rows of four. */
     readonly nodes: { visible: boolean; world: Float32Array | Float64Array }[]
     readonly sections: Section[]
     find(what: Section['what'], mesh: number, set?: number): Section | undefined
@@ -154,7 +168,7 @@ export class Frame {
 
 export type Repeat = boolean | 'once' | 'loop' | 'pingPong' | 'cycle'
 
-/** One showing of a reel, with a clock of its own. Commands take effect at the next tick. */
+/** An instance of a reel, with a clock of its own. Commands take effect at the next tick. */
 export class Instance {
     readonly reel: Reel
     readonly frame: Frame | null
@@ -162,19 +176,19 @@ export class Instance {
     play(): Promise<void>
     pause(): Promise<void>
     stop(): Promise<void>
-    /** Jumps to seconds from the first frame. */
+    /** Jumps to a time, in seconds from the first frame. */
     seek(seconds: number): Promise<void>
     seekFrame(frame: number): Promise<void>
-    /** Seconds of animation per second; negative: backwards. */
+    /** Sets the rate in seconds of animation per second; negative plays backwards. */
     rate(rate: number): Promise<void>
     repeat(how: Repeat): Promise<void>
     frames(first: number, last: number): Promise<void>
     interpolate(on: boolean): Promise<void>
     halfRate(on: boolean): Promise<void>
     visible(on: boolean): Promise<void>
-    /** What it shows when all of that is there. */
+    /** Returns its frame, once all of it is decoded. */
     shown(all?: boolean): Promise<Frame>
-    /** A frame alone; it is paused. */
+    /** A single frame; the instance is paused. */
     still(frame: number, all?: boolean): Promise<Frame>
     remove(): Promise<void>
 }
@@ -186,11 +200,14 @@ export interface Clips {
         mesh: number
         skeleton: number
         joints: number[]
-        /** Three rows of four for each joint. */
+        /** Matrices from the bind pose to each joint's space: three rows of four. */
         inverseBind: Float32Array[]
-        /** Vertices hang on more than four joints in the file. */
+        /** In the file, some vertices follow more than four joints. */
         cut: boolean
-        /** Dual quaternions blend what joints do to vertices, all of it or a part; weights are of linear skinning. */
+        /**
+         * Dual quaternions blend the transforms of joints, completely or in part; the weights are for linear
+         * skinning.
+         */
         dual: boolean
         positions: Float32Array
         influences: Uint16Array
@@ -198,36 +215,36 @@ export interface Clips {
     }[]
 }
 
-/** Where it is, its node says: it looks along −z, with y upwards. */
+/** A camera. It has the transform of its node, and looks along −z, with y up. */
 export interface Camera {
     path: string
-    /** The node that it stands at. */
+    /** The number of its node. */
     node: number
     animated: boolean
-    /** One for each frame. */
+    /** One lens for each frame. */
     lenses: Lens[]
 }
 
 export interface Lens {
-    /** Millimetres. */
+    /** Focal length in millimetres. */
     focalLength: number
-    /** Width and height of the picture plane, millimetres. */
+    /** Width and height of the picture plane in millimetres. */
     aperture: Float32Array
-    /** Where its middle is beside the axis, millimetres. */
+    /** Offset of the picture's centre from the optical axis in millimetres. */
     apertureOffset: Float32Array
     squeeze: number
-    /** How much more is drawn on the left, right, top and bottom, as parts of the picture. */
+    /** The additional area on the left, right, top and bottom, as fractions of the picture. */
     overscan: Float32Array
-    /** 0: all is sharp. */
+    /** Focal length over the diameter of the aperture; 0 if everything is in focus. */
     fStop: number
-    /** In the file's unit, as the two of clipping. */
+    /** The distance that is in focus, in the file's unit; so are the two of `clipping`. */
     focusDistance: number
-    /** Seconds from the frame's time. */
+    /** Opening and closing of the shutter, in seconds from the frame's time. */
     shutter: Float32Array
     clipping: Float32Array
-    /** Without perspective: the aperture is the size of what is seen, in tenths of the file's unit. */
+    /** An orthographic camera: the aperture is the size of the visible area, in tenths of the file's unit. */
     orthographic: boolean
-    /** The angle of view upwards, radians; 0 where it is orthographic. */
+    /** The vertical angle of view in radians; 0 for an orthographic camera. */
     verticalAngle: number
 }
 
@@ -245,16 +262,16 @@ export class Reel {
     readonly instances: Instance[]
     /** The first instance. */
     readonly instance: Instance
-    /** The error of what fails now. */
+    /** The current error; null if there is none. */
     readonly error: MeshreelError | null
-    /** Bytes that were fetched, and where: offset and size. */
+    /** The number of bytes that were fetched, and their ranges: offset and size. */
     readonly loaded: number
     readonly ranges: [number, number][]
     onEvent: ((event: ReelEvent) => void) | null
     addInstance(): Promise<Instance>
     clips(): Promise<Clips>
     cameras(): Promise<Camera[]>
-    /** Local transforms: rotation xyzw, translation, scale, ten numbers for each joint. */
+    /** Local transforms of a clip's joints: rotation xyzw, translation and scale, ten numbers per joint. */
     pose(clip: number, seconds: number, wraps?: boolean): Promise<Float32Array>
     close(): Promise<void>
 }
@@ -264,7 +281,7 @@ export class Decoder {
     static create(options?: DecoderOptions): Promise<Decoder>
     readonly shared: boolean
     open(input: string | URL | Blob | ArrayBuffer | ArrayBufferView, options?: OpenOptions): Promise<Reel>
-    /** Seconds have passed: instances hand out what has changed. */
+    /** Advances all instances by `dt` seconds; they deliver what has changed. */
     tick(dt: number): Promise<void>
     dispose(): void
 }
@@ -275,7 +292,7 @@ export function open(
     options?: DecoderOptions & OpenOptions & { decoder?: Decoder },
 ): Promise<Reel>
 
-/** Whether the engine has registers of 128 bits. */
+/** Whether the engine supports 128-bit vectors. */
 export function hasSimd(): boolean
 
 /** The address of the module for this engine. */

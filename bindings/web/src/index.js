@@ -1,4 +1,4 @@
-// Plays .reel files in a web page: `open` gives a reel, which decodes in a worker while it loads.
+// Plays .reel files in a web page: `open` returns a reel, which decodes in a worker while it loads.
 
 import { Decoder } from './decoder.js'
 
@@ -9,8 +9,8 @@ export { Instance, Reel } from './reel.js'
 export { hasSimd, moduleAddress } from './wasm.js'
 
 /**
- * Opens a reel in a decoder of its own, or in that of `options.decoder`. `input`: an address, which is read by ranges; a
- * File or Blob; an ArrayBuffer.
+ * Opens a reel in a decoder of its own, or in `options.decoder`. `input`: an address, which is read in
+ * ranges; a File or Blob; an ArrayBuffer.
  */
 export async function open(input, options = {}) {
     const { decoder: given, memory, heap, resident, readSize, worker, shared, module, ...rest } = options

@@ -16,7 +16,7 @@ export const COMMANDS = {
     visible: 12,
 }
 
-/** At the ends of what is played. */
+/** The behaviour at the ends of the range that is played. */
 export const REPEATS = { once: 0, loop: 1, pingPong: 2, cycle: 3 }
 
 export const EVENTS = ['opened', 'noFrames', 'openFailed', 'readFailed', 'damaged', 'recovered', 'refused']

@@ -1,4 +1,4 @@
-// Reads what the module puts out: little-endian numbers one after the other (`wasm/src/writer.rs`).
+// Reads the module's output: little-endian numbers one after the other (`wasm/src/writer.rs`).
 
 const utf8 = new TextDecoder()
 
@@ -35,7 +35,7 @@ export class Reader {
     text() {
         const size = this.u32()
         this.at += size
-        // Texts in shared memory cannot be decoded where they lie.
+        // Texts in shared memory cannot be decoded in place.
         return utf8.decode(this.bytes.slice(this.at - size, this.at))
     }
 

@@ -1,20 +1,20 @@
-// An open reel and its instances, as the page has them.
+// An open reel and its instances, as the page sees them.
 
 import { misuse } from './errors.js'
 import { Frame } from './frame.js'
 import { REPEATS } from './protocol.js'
 
-/** One showing of a reel, with a clock of its own: stopped at the first frame. */
+/** An instance of a reel, with a clock of its own; at first it is stopped at the first frame. */
 export class Instance {
     constructor(reel, number) {
         this.reel = reel
         this.number = number
-        /** What never changes was handed out. */
+        /** Whether the values that never change have been delivered. */
         this.complete = false
         this.removed = false
-        /** The last frame; its values are lent until the second tick after. */
+        /** The last frame; its values are valid until the second tick after. */
         this.frame = null
-        /** Called with each frame that is handed out. */
+        /** Called with each frame that is delivered. */
         this.onFrame = null
     }
 
@@ -28,25 +28,25 @@ export class Instance {
         return this.reel.decoder.call('command', this.number, name, a, b)
     }
 
-    /** Goes on, or starts; starts anew after the end. Commands take effect at the next tick. */
+    /** Starts or continues; starts again after the end. Commands take effect at the next tick. */
     play() {
         return this.command('play')
     }
     pause() {
         return this.command('pause')
     }
-    /** Back to the start, not shown. */
+    /** Goes back to the start, and is hidden. */
     stop() {
         return this.command('stop')
     }
-    /** Jumps to seconds from the first frame. */
+    /** Jumps to a time, in seconds from the first frame. */
     seek(seconds) {
         return this.command('seek', seconds)
     }
     seekFrame(frame) {
         return this.command('seekFrame', frame)
     }
-    /** Seconds of animation per second; negative: backwards. */
+    /** Sets the rate in seconds of animation per second; negative plays backwards. */
     rate(rate) {
         return this.command('rate', rate)
     }
@@ -56,33 +56,36 @@ export class Instance {
         if (!(name in REPEATS)) throw misuse(`repeat is ${Object.keys(REPEATS).join(', ')}, not ${how}`)
         return this.command('repeat', REPEATS[name])
     }
-    /** Plays frames from one to another only. */
+    /** Plays only the frames from `first` to `last`. */
     frames(first, last) {
         return this.command('frames', first, last)
     }
     interpolate(on) {
         return this.command('interpolate', on ? 1 : 0)
     }
-    /** Every second frame is left out, neither read nor decoded. */
+    /** Leaves out every second frame, which is neither read nor decoded. */
     halfRate(on) {
         return this.command('halfRate', on ? 1 : 0)
     }
-    /** What is not visible asks for nothing; its time passes. */
+    /** Shows or hides it; the time of a hidden instance goes on, but nothing is read or decoded for it. */
     visible(on) {
         return this.command('visible', on ? 1 : 0)
     }
 
-    /** What it shows when all of that is there; it should not be playing. `all`: also what never changes. */
+    /**
+     * Returns its frame, once all of it is decoded; it should not be playing. `all`: with values that never
+     * change.
+     */
     async shown(all = false) {
         return this.take(await this.reel.decoder.call('shown', this.number, all))
     }
 
-    /** A frame of its bytes. */
+    /** Makes a frame of its bytes. */
     take(bytes) {
         return new Frame(this.number, bytes)
     }
 
-    /** A frame by its number, alone: decoded when the promise is kept. */
+    /** A single frame by its number; the promise resolves when it is decoded. */
     async still(frame, all = false) {
         await Promise.all([this.command('pause'), this.command('interpolate', 0), this.command('seekFrame', frame)])
         return this.shown(all)
@@ -95,7 +98,7 @@ export class Instance {
     }
 }
 
-/** Ranges in their order, with one more; those that touch are one. */
+/** Returns sorted ranges with one more; adjacent ones are merged. */
 function withRange(ranges, offset, size) {
     const out = []
     let [from, to] = [offset, offset + size]
@@ -112,16 +115,16 @@ export class Reel {
         this.decoder = decoder
         this.file = file
         this.name = name
-        /** Frames, nodes, meshes. */
+        /** Properties of the file, its nodes and meshes. */
         this.description = description
         this.instances = []
-        /** Called with what happens: reads that fail, damage, progress. */
+        /** Called with events: failed reads, damage, progress. */
         this.onEvent = onEvent ?? null
-        /** The error of what fails now; null when it is well. */
+        /** The current error; null if there is none. */
         this.error = null
-        /** What makes its vertices on a graphics device, where one does. */
+        /** The reel's vertices on a graphics device, if they are made there. */
         this.card = null
-        /** Ranges of bytes that were fetched: offset and size. */
+        /** Ranges of bytes that were fetched, as offset and size. */
         this.ranges = []
         this.loaded = 0
     }
@@ -142,7 +145,7 @@ export class Reel {
         return this.instances[0]
     }
 
-    /** One more. */
+    /** Adds an instance. */
     async addInstance() {
         const instance = new Instance(this, await this.decoder.call('instance', this.file))
         this.instances.push(instance)
@@ -155,19 +158,19 @@ export class Reel {
         return this.clipsRead
     }
 
-    /** Cameras, and what their lenses say in each frame. */
+    /** Cameras, with the values of their lenses in each frame. */
     cameras() {
         this.camerasRead ??= this.decoder.call('cameras', this.file)
         return this.camerasRead
     }
 
-    /** Local transforms of a clip's joints: rotation xyzw, translation, scale, ten numbers for each. */
+    /** Local transforms of a clip's joints: rotation xyzw, translation and scale, ten numbers per joint. */
     async pose(clip, seconds, wraps = true) {
         await this.clips()
         return this.decoder.call('pose', this.file, clip, seconds, wraps)
     }
 
-    /** Gives up the file; the decoder, too, where it was opened for this one. */
+    /** Closes the file, and the decoder if it was created for this file. */
     async close() {
         this.decoder.reels.delete(this.file)
         if (this.ownsDecoder) return this.decoder.dispose()

@@ -1,9 +1,9 @@
-// Skeletons and skins for three.js, of what a reel says of its clips and rigs.
+// Skeletons and skins for three.js, from the clips and rigs of a reel.
 
 import { Bone, BufferAttribute, BufferGeometry, Float32BufferAttribute, Group, Matrix4, Skeleton } from 'three'
 import { Uint16BufferAttribute } from 'three'
 
-/** Bones in their tree, under one root, in the rest pose. */
+/** Makes the bones of a skeleton, under one root, in the rest pose. */
 export function bonesOf({ name, joints }) {
     const root = new Group()
     root.name = name
@@ -20,7 +20,7 @@ export function bonesOf({ name, joints }) {
     return { root, bones, skeleton: new Skeleton(bones) }
 }
 
-/** Puts bones where a pose says: ten numbers for each. */
+/** Sets the bones to a pose: ten numbers per bone. */
 export function poseBones({ bones }, pose) {
     bones.forEach((bone, joint) => {
         bone.quaternion.fromArray(pose, 10 * joint)
@@ -29,7 +29,10 @@ export function poseBones({ bones }, pose) {
     })
 }
 
-/** A mesh that the bones of its rig move. It shares triangles, uvs and colours with the mesh that frames move. */
+/**
+ * Makes a mesh that the bones of its rig move. It shares triangles, uvs and colours with the mesh that frames
+ * move.
+ */
 export function skinOf(rig, { root, bones }, part, make) {
     const geometry = new BufferGeometry()
     for (const [name, attribute] of Object.entries(part.geometry.attributes)) {
@@ -38,7 +41,7 @@ export function skinOf(rig, { root, bones }, part, make) {
     geometry.setAttribute('position', new Float32BufferAttribute(rig.positions, 3))
     geometry.setAttribute('skinIndex', new Uint16BufferAttribute(rig.influences, 4))
     geometry.setAttribute('skinWeight', new BufferAttribute(rig.weights, 4))
-    // Normals of the bind pose follow from its triangles, without those of LOD levels.
+    // Normals of the bind pose are computed from its triangles, without those of LOD levels.
     const { first, count, ranges } = part.levels[0]
     geometry.setIndex(new BufferAttribute(part.geometry.index.array.slice(first, first + count), 1))
     for (let i = 0; i < ranges.length; i += 3) geometry.addGroup(ranges[i], ranges[i + 1], ranges[i + 2])

@@ -1,13 +1,16 @@
-// Where bytes come from: an address, by ranges or as a whole; a Blob or File; memory.
+// Sources of bytes: an address, read in ranges or as a whole; a Blob or File; memory.
 
 import { MeshreelError, misuse } from './errors.js'
 
-/** Bytes that the first request asks for. */
+/** Bytes of the first request. */
 export const FIRST = 64 << 10
 
 const io = (name, what, cause) => new MeshreelError('Io', `${name}: ${what}`, { cause })
 
-/** Gives `{ name, size, read(offset, size, signal), first }`; `first`: bytes from the start that are there already. */
+/**
+ * Opens a source: `{ name, size, read(offset, size, signal), first }`; `first` are bytes from the start that
+ * are present.
+ */
 export async function openSource(input, options = {}) {
     if (input instanceof ArrayBuffer || ArrayBuffer.isView(input)) {
         const view = ArrayBuffer.isView(input)
@@ -44,7 +47,7 @@ async function ask(url, options, headers, signal) {
     return answer
 }
 
-/** First byte and size of the whole, of an answer that is a part. */
+/** Returns the first byte, and the size of the whole file, from a partial response. */
 function partOf(answer) {
     const match = /^bytes (\d+)-\d+\/(\d+)$/.exec(answer.headers.get('content-range') ?? '')
     return answer.status === 206 && match ? { offset: Number(match[1]), size: Number(match[2]) } : null
@@ -56,7 +59,7 @@ async function fromAddress(url, options) {
     const answer = await ask(url, options, range(0, FIRST))
     const part = partOf(answer)
     if (part === null) {
-        // What is a part, but does not say of what, is no help.
+        // A partial response that does not say which part it is cannot be used.
         if (answer.status !== 206) return whole(name, answer)
         await answer.body?.cancel()
         return whole(name, await ask(url, options, {}))
@@ -84,7 +87,7 @@ async function fromAddress(url, options) {
     return { name, size: part.size, read, first }
 }
 
-/** A server without ranges: the whole file, of which is read what has arrived. */
+/** For a server without ranges: fetches the whole file, and reads from what has arrived. */
 async function whole(name, answer) {
     const said = answer.headers.get('content-encoding') ? null : answer.headers.get('content-length')
     if (said === null || !answer.body) {

@@ -1,4 +1,5 @@
-// Does on a graphics device what the module lists (`wasm/src/steps.rs`): buffers, shaders, writes, passes.
+// Carries out the steps of the module on a graphics device (`wasm/src/steps.rs`): buffers, shaders, writes,
+// passes.
 
 import { MeshreelError } from './errors.js'
 
@@ -17,7 +18,7 @@ const LOD_LEVELS = 12
 
 const utf8 = new TextDecoder()
 
-// By the number of a use: what a buffer is for. In a function, as the names are there only where there is WebGPU.
+// The usages of buffers by number. In a function, as the names exist only where there is WebGPU.
 const usages = () => {
     const { UNIFORM, STORAGE, VERTEX, INDEX, COPY_SRC, COPY_DST } = GPUBufferUsage
     const all = [UNIFORM, STORAGE, UNIFORM | STORAGE, VERTEX | STORAGE | COPY_SRC, INDEX | STORAGE | COPY_SRC]
@@ -32,7 +33,7 @@ const KINDS = [
     { type: 'read-only-storage', hasDynamicOffset: true },
 ]
 
-/** Numbers and texts, one after the other. */
+/** Reads numbers and texts one after the other. */
 class Words {
     constructor(bytes) {
         this.bytes = bytes
@@ -59,12 +60,12 @@ class Words {
     }
 
     text() {
-        // Texts in shared memory cannot be decoded where they lie.
+        // Texts in shared memory cannot be decoded in place.
         return utf8.decode(this.take(this.next()).slice())
     }
 }
 
-/** What one file has on a device. */
+/** The objects of one file on a device. */
 export class Steps {
     constructor(device) {
         this.device = device
@@ -74,17 +75,18 @@ export class Steps {
         this.modules = []
         this.pipelines = []
         this.bindings = new Map()
-        /** By instance and mesh where vertices and indices are. */
+        /** The locations of vertices and indices by instance and mesh. */
         this.vertices = new Map()
-        /** By mesh the indices of its levels of detail: first and count. */
+        /** The index ranges of LOD levels by mesh: first and count. */
         this.levels = new Map()
         this.pass = null
         this.makes = false
     }
 
     /**
-     * Does all of it: writes go to the device's queue, passes are recorded into `encoder`. Bytes that went up, dispatches,
-     * and a promise of the error of what was made, if there is one.
+     * Carries out all steps: writes go to the device's queue, passes are recorded into `encoder`. Returns the
+     * bytes that were uploaded, the dispatches, and a promise of the error of objects that were created, if
+     * there were any.
      */
     run(bytes, encoder) {
         const words = new Words(bytes)
@@ -104,7 +106,7 @@ export class Steps {
     }
 
     step(step, words) {
-        // What is made may be more than the device has. Whoever only plays makes nothing.
+        // Creating objects may exceed the memory of the device; mere playing creates none.
         if (step <= BINDINGS && !this.makes) {
             this.makes = true
             for (const kind of ['validation', 'out-of-memory']) this.device.pushErrorScope(kind)
@@ -152,7 +154,7 @@ export class Steps {
         }
     }
 
-    /** What was recorded may still need it: it goes when nothing does. */
+    /** Recorded passes may still need the object: it is destroyed when none does. */
     drop(kind, number) {
         if (kind === BINDINGS) return this.bindings.delete(number)
         const gone = this.buffers.get(number)
@@ -220,7 +222,7 @@ export class Steps {
         this.done.dispatches++
     }
 
-    /** Gives up the buffers. */
+    /** Destroys the buffers. */
     destroy() {
         this.buffers.forEach(buffer => buffer.destroy())
         this.buffers.clear()

@@ -6,20 +6,20 @@ import { MeshStandardMaterial, Sphere, SkinnedMesh, StaticDrawUsage, Vector3 } f
 import { bonesOf, poseBones, skinOf } from './skin.js'
 import { ReelInstances } from './three-instances.js'
 
-/** Names of attributes: sets of uvs and colours have a number from the second on. */
+/** Names of attributes: second and further sets of uvs and colours have a number. */
 function nameOf({ what, set }) {
     if (what === 'uv') return set === 0 ? 'uv' : `uv${set}`
     if (what === 'colour') return set === 0 ? 'color' : `color_${set}`
     return what === 'custom' ? `custom${set}` : what
 }
 
-/** Sections that are no values of vertices. */
+/** Sections that are not vertex attributes. */
 const OTHERS = ['indices', 'ranges', 'levelError', 'ids', 'curves']
 
-/** Whether number of vertices and all values come with each frame. */
+/** Whether the number of vertices and all values change with each frame. */
 const changes = record => record.method === 'fluid' || record.method === 'particles'
 
-/** A reel in a scene. Its meshes are made once; `update` changes what moves. */
+/** A reel in a scene. Its meshes are created once; `update` changes what is animated. */
 export class ReelGroup extends Group {
     constructor(reel, material = null) {
         super()
@@ -33,7 +33,7 @@ export class ReelGroup extends Group {
         this.parts = reel.description.meshes.map((record, number) => ({ record, number, objects: [], levels: [] }))
         /** Clouds of instances that follow. */
         this.clouds = []
-        /** Frames that were handed out. */
+        /** The number of frames that were delivered. */
         this.frames = 0
         this.clip = null
         this.disposed = false
@@ -41,7 +41,7 @@ export class ReelGroup extends Group {
 
     async begin(skins) {
         const { instance, description } = this.reel
-        // What is stopped is not shown.
+        // A stopped instance is hidden.
         await instance.pause()
         if (description.frames > 0) this.build(await instance.shown(true))
         instance.complete = true
@@ -58,7 +58,7 @@ export class ReelGroup extends Group {
     get time() {
         return this.reel.instance.frame?.position ?? 0
     }
-    /** What fails now: connection, damage; null when all is well. What was shown last stays. */
+    /** The current error: connection, damage; null if there is none. The last frame stays visible. */
     get error() {
         return this.reel.error
     }
@@ -85,18 +85,18 @@ export class ReelGroup extends Group {
         return this.reel.instance.repeat(how)
     }
 
-    /** `dt` seconds have passed. With a decoder that several reels share, `decoder.tick` is called instead. */
+    /** Advances by `dt` seconds. With a decoder that several reels share, call `decoder.tick` instead. */
     async update(dt) {
         try {
             if (this.clip) await this.advanceClip(dt)
             if (this.reel.ownsDecoder && this.reel.description.frames > 0) await this.reel.decoder.tick(dt)
         } catch (error) {
-            // What was given up meanwhile needs no time.
+            // After disposal, errors of running calls do not matter.
             if (!this.disposed) throw error
         }
     }
 
-    /** Shows a frame, decoded when the promise is kept. */
+    /** Shows a single frame; the promise resolves when it is decoded. */
     async still(frame) {
         this.apply(await this.reel.instance.still(frame))
     }
@@ -153,12 +153,12 @@ export class ReelGroup extends Group {
         if (cube) box.set(box.min.divideScalar(cube.side), box.max.divideScalar(cube.side))
         geometry.boundingBox = box
         geometry.boundingSphere = box.getBoundingSphere(new Sphere())
-        // From the numbers of positions to the mesh's own space.
+        // From quantized positions to the mesh's own space.
         part.scale = new Matrix4()
         if (cube) part.scale.makeScale(cube.side, cube.side, cube.side).setPosition(...cube.corner)
     }
 
-    /** What points or lines are drawn with: as wide as they are on the average. */
+    /** The material of points or lines, with their average width. */
     particleMaterial({ record, lines }, own) {
         const made = this.makeMaterial?.(record.path, 0)
         if (made) return made
@@ -168,7 +168,7 @@ export class ReelGroup extends Group {
         return lines ? new LineBasicMaterial({ name: record.path }) : new PointsMaterial({ name: record.path, size })
     }
 
-    /** Lines of curves, point by point; of particles how many there are. */
+    /** For curves, the line segments between their points; for particles, their number. */
     buildParticles(part, own) {
         const { geometry, record } = part
         part.levels[0] = { first: 0, count: 0, ranges: [], error: 0 }
@@ -209,7 +209,7 @@ export class ReelGroup extends Group {
         }
     }
 
-    /** Triangles of all LOD levels, one after the other. */
+    /** The triangles of all LOD levels, one after the other. */
     buildIndices(part, own, fluid) {
         const { record } = part
         const levels = own.filter(section => section.what === 'indices')
@@ -233,12 +233,12 @@ export class ReelGroup extends Group {
         return record.vertices > 0x10000 ? new Uint32Array(total) : new Uint16Array(total)
     }
 
-    /** Indices as they are drawn. */
+    /** Indices in the order in which they are drawn. */
     indexValues(part, values) {
         return values
     }
 
-    /** Takes a frame of this reel's instance. */
+    /** Applies a frame of this reel's instance. */
     apply(frame) {
         this.frames++
         if (frame.same) return
@@ -283,7 +283,7 @@ export class ReelGroup extends Group {
         }
     }
 
-    /** Chooses for each mesh the coarsest level whose error is at most so many pixels for this camera. */
+    /** Chooses for each mesh the coarsest level whose error is at most `pixels` pixels for this camera. */
     selectLevels(camera, height, pixels = 1) {
         const [eye, centre] = [new Vector3().setFromMatrixPosition(camera.matrixWorld), new Vector3()]
         const focal = (height / 2) * camera.projectionMatrix.elements[5]
@@ -306,7 +306,7 @@ export class ReelGroup extends Group {
 
     // Skeletons and skins.
 
-    /** Bones of each skeleton, and skins of the meshes that hang on them. */
+    /** Adds the bones of each skeleton, and skins of the meshes with a rig. */
     async addSkins(which) {
         const { skeletons, clips, rigs } = await this.reel.clips()
         this.clips = clips
@@ -338,16 +338,16 @@ export class ReelGroup extends Group {
         if (this.clip === clip) poseBones(this.skeletons[this.clips[clip.number].skeleton], pose)
     }
 
-    // Many of them.
+    // Instances.
 
-    /** `count` copies that show the same moment, drawn together. Where each stands is set with `setMatrixAt`. */
+    /** `count` copies that show the same frame, drawn together. `setMatrixAt` sets the matrix of each. */
     instanced(count) {
         const cloud = new ReelInstances(this, count)
         this.clouds.push(cloud)
         return cloud
     }
 
-    /** Gives up the reel, geometry, and the materials that were made here. */
+    /** Closes the reel, and frees geometry and the materials that were created here. */
     dispose() {
         this.disposed = true
         this.removeFromParent()
@@ -364,7 +364,7 @@ export class ReelGroup extends Group {
 const streamIs = (stream, { what, set }) =>
     stream.set === set && (stream.semantic === what || (stream.semantic === 'qtangent' && /normal|tangent/.test(what)))
 
-/** New values at the start of an attribute, which is uploaded as far as they go. */
+/** Sets new values at the start of an attribute; only these are uploaded. */
 function replace(attribute, values) {
     attribute.array.set(values)
     attribute.clearUpdateRanges()
@@ -372,7 +372,7 @@ function replace(attribute, values) {
     attribute.needsUpdate = true
 }
 
-/** What is drawn of a mesh: ranges of its indices, with their materials. */
+/** Sets the ranges of a mesh's indices that are drawn, with their materials. */
 function setGroups({ geometry, levels, level }) {
     const { first, ranges } = levels[level]
     geometry.clearGroups()

@@ -24,7 +24,7 @@ export class ReelInstances extends Group {
         this.moved = true
     }
 
-    /** After matrices were set, and whenever the group has changed. */
+    /** Updates the copies; call it after setting matrices. Also called whenever the group has changed. */
     follow() {
         const matrix = new Matrix4()
         for (const pair of this.pairs) {

@@ -1,11 +1,11 @@
-// Reels on the device of a WebGPURenderer: it makes the vertices where the renderer draws them from.
+// Reels on the device of a WebGPURenderer: the vertices are made in the buffers that the renderer draws from.
 
 import { InterleavedBuffer, InterleavedBufferAttribute } from 'three'
 import { MeshreelError } from './errors.js'
 import { ReelGroup } from './three-group.js'
 import { GpuReel } from './webgpu.js'
 
-// What three.js can draw: name of the attribute, format, the array and the numbers of one.
+// The attributes that three.js can draw: name, format, array type, and numbers per item.
 const ATTRIBUTES = {
     position: ['position', 'float32x3', Float32Array, 3],
     normal: ['normal', 'float32x3', Float32Array, 3],
@@ -22,8 +22,9 @@ const has = (record, what) =>
     })
 
 /**
- * What meshes of a file have. Meshes share buffers and the renderer binds each from its start, so indices count from
- * there: the bytes of a vertex must divide those at whose multiples meshes begin, 256.
+ * The attributes of the meshes of a file. Meshes share buffers, and the renderer binds each buffer from its
+ * start, so indices count from there: the bytes of a vertex must divide 256, the alignment of a mesh in its
+ * buffer.
  */
 function attributesOf({ meshes }) {
     const attributes = Object.entries(ATTRIBUTES)
@@ -54,7 +55,7 @@ export class GpuReelGroup extends ReelGroup {
         this.type = 'GpuReelGroup'
         this.gpu = gpu
         this.renderer = renderer
-        /** By the device's buffer and the type of numbers what three.js knows of it. */
+        /** The attributes of three.js, by the device's buffer and array type. */
         this.shared = new Map()
     }
 
@@ -74,7 +75,7 @@ export class GpuReelGroup extends ReelGroup {
         return this.gpu.error
     }
 
-    /** The buffer of a batch of meshes as three.js has it, with what is there already. */
+    /** Makes the buffer of a batch of meshes known to three.js; the existing GPU buffer is used. */
     bufferOf({ buffer }, Numbers) {
         const own = this.shared.get(buffer) ?? new Map()
         this.shared.set(buffer, own)
@@ -82,7 +83,7 @@ export class GpuReelGroup extends ReelGroup {
             const { stride } = this.gpu.layout
             const made = new InterleavedBuffer(new Numbers(0), stride / Numbers.BYTES_PER_ELEMENT)
             made.count = Math.floor(buffer.size / stride)
-            // The renderer makes a buffer of what has none.
+            // Without this the renderer would create a buffer.
             this.renderer.backend.get(made).buffer = buffer
             own.set(Numbers, made)
         }

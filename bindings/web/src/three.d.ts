@@ -4,17 +4,20 @@ import type { Clips, Decoder, DecoderOptions, MeshreelError, Reel, Repeat } from
 /** Loads reels as three.js loads anything. */
 export class ReelLoader extends Loader<ReelGroup> {
     constructor(manager?: LoadingManager)
-    /** Materials by name; without, each is a MeshStandardMaterial. */
+    /** Makes a material by name; if null, each is a MeshStandardMaterial. */
     material: ((name: string, id: number) => Material) | null
-    /** Which meshes are skins: those whose frames do not move them; all that have a rig; none. */
+    /**
+     * The meshes that become skins: `auto`, those whose frames do not move them; true, all with a rig; false,
+     * none.
+     */
     skins: 'auto' | boolean
     /**
-     * A `WebGPURenderer`, on whose device vertices are made. Without one, and where it draws with WebGL, they come as
-     * values.
+     * A `WebGPURenderer` on whose device vertices are made. Without one, or if it draws with WebGL, they are
+     * made as values.
      */
     renderer: object | null
     setOptions(options: DecoderOptions & { decoder?: Decoder }): this
-    /** Of bytes, a File or a Blob. */
+    /** Opens bytes, a File or a Blob. */
     parse(
         data: ArrayBuffer | ArrayBufferView | Blob,
         onLoad?: (group: ReelGroup) => void,
@@ -26,12 +29,12 @@ export class ReelLoader extends Loader<ReelGroup> {
 export class ReelGroup extends Group {
     readonly reel: Reel
     readonly materials: Map<string, Material>
-    /** Seconds. */
+    /** The duration in seconds. */
     readonly duration: number
     readonly time: number
-    /** Frames that were handed out. */
+    /** The number of frames that were delivered. */
     readonly frames: number
-    /** What fails now. What was shown last stays. */
+    /** The current error; the last frame stays visible. */
     readonly error: MeshreelError | null
     readonly clips?: Clips['clips']
     play(options?: { loop?: Repeat; rate?: number }): Promise<void>
@@ -40,23 +43,23 @@ export class ReelGroup extends Group {
     seek(seconds: number): Promise<void>
     rate(rate: number): Promise<void>
     loop(how: Repeat): Promise<void>
-    /** Seconds have passed. */
+    /** Advances by `dt` seconds. */
     update(dt: number): Promise<void>
-    /** Shows a frame alone. */
+    /** Shows a single frame. */
     still(frame: number): Promise<void>
     setLevel(level: number, mesh?: number | null): void
-    /** The coarsest LOD levels whose errors are at most so many pixels. */
+    /** Chooses the coarsest LOD levels whose errors are at most `pixels` pixels. */
     selectLevels(camera: Camera, height: number, pixels?: number): void
     playClip(clip: number | string | null, options?: { loop?: boolean; rate?: number; from?: number }): Promise<void>
     instanced(count: number): ReelInstances
     dispose(): Promise<void>
 }
 
-/** Copies of a group that show the same moment. */
+/** Copies of a group that show the same frame. */
 export class ReelInstances extends Group {
     readonly count: number
     setMatrixAt(index: number, matrix: Matrix4): void
-    /** After matrices were set. */
+    /** Updates the copies; call it after setting matrices. */
     follow(): void
     dispose(): void
 }

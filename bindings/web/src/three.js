@@ -1,4 +1,4 @@
-// Reels in three.js: `ReelLoader` gives a `ReelGroup`, whose meshes change in place as it plays.
+// Reels in three.js: `ReelLoader` loads a `ReelGroup`, whose meshes change in place as it plays.
 
 import { Loader } from 'three'
 import { open } from './index.js'
@@ -13,11 +13,17 @@ export class ReelLoader extends Loader {
         super(manager)
         /** Options of `open`: memory, heap, worker, decoder … */
         this.options = {}
-        /** `(name, id) => material`, of materials by name; without, each is a MeshStandardMaterial. */
+        /** `(name, id) => material`; if null, each material is a MeshStandardMaterial. */
         this.material = null
-        /** Which meshes are skins: `auto`, those whose frames do not move them; true, all that have a rig; false, none. */
+        /**
+         * The meshes that become skins: `auto`, those whose frames do not move them; true, all with a rig;
+         * false, none.
+         */
         this.skins = 'auto'
-        /** A WebGPURenderer, on whose device vertices are made; without one, and with WebGL, they come as values. */
+        /**
+         * A WebGPURenderer on whose device vertices are made; without one, or with WebGL, they are made as
+         * values.
+         */
         this.renderer = null
     }
 
@@ -46,7 +52,7 @@ export class ReelLoader extends Loader {
         }, fail)
     }
 
-    /** Of bytes, a File or a Blob. Gives a promise, too. */
+    /** Opens bytes, a File or a Blob. Returns a promise as well. */
     parse(data, onLoad, onError) {
         const parsed = this.open(data, {})
         if (onLoad || onError) parsed.then(onLoad, onError ?? console.error)
@@ -62,7 +68,7 @@ export class ReelLoader extends Loader {
 
     async open(input, options) {
         if (await this.hasDevice()) {
-            // Who has none need not have the code either.
+            // Loaded only if it is needed.
             const { openGroup } = await import('./three-webgpu.js')
             return openGroup(this, input, { ...this.options, ...options })
         }

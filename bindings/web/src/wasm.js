@@ -1,20 +1,20 @@
-// The module: which one this engine can run, its memory, and its calls (`wasm/src/exports.rs`).
+// The module: the variant that this engine can run, its memory, and its calls (`wasm/src/exports.rs`).
 
 import { MeshreelError, errorOf } from './errors.js'
 import { Reader } from './reader.js'
 
 const PAGE = 64 << 10
-/** Pages that the module begins with. */
+/** The initial size of the memory in pages. */
 const FIRST_PAGES = 64
 /** Bytes of one read: over a slow connection the first frames should not wait for many others. */
 const READ = 64 << 10
-/** Bytes are missing. */
+/** The result of a call that lacks bytes of a file. */
 export const LACKS = -2
 
-// A function that splats a number over a register of 128 bits.
+// A module with a function that uses a 128-bit vector instruction.
 const SIMD = [0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98, 11]
 
-/** Whether this engine has registers of 128 bits. */
+/** Whether this engine supports 128-bit vectors. */
 export const hasSimd = () => WebAssembly.validate(new Uint8Array(SIMD))
 
 /** The address of the module for this engine. */
@@ -22,7 +22,7 @@ export function moduleAddress(scalar = !hasSimd()) {
     return new URL(scalar ? '../dist/meshreel.scalar.wasm' : '../dist/meshreel.wasm', import.meta.url)
 }
 
-/** Compiles it from an address, bytes, or what is compiled already. */
+/** Compiles the module from an address or bytes; a compiled one is used as it is. */
 export async function compile(module) {
     if (module instanceof WebAssembly.Module) return module
     if (module instanceof ArrayBuffer || ArrayBuffer.isView(module)) return WebAssembly.compile(module)
@@ -44,7 +44,10 @@ export async function compile(module) {
 const utf8 = new TextEncoder()
 
 export class Wasm {
-    /** `memory`: bytes that the module may grow to; `heap`: how many of them hold frames, `resident` for good. */
+    /**
+     * `memory`: bytes that the module may grow to; `heap`: bytes of it for frames; `resident`: for files that
+     * are kept.
+     */
     constructor(module, { memory, heap, resident = heap / 4, readSize = READ }) {
         this.limit = memory
         const maximum = Math.floor(memory / PAGE)
@@ -57,7 +60,7 @@ export class Wasm {
         this.call('start', memory, heap, resident, readSize)
     }
 
-    /** The result of a call, where that is no error. */
+    /** Returns the result of a call; throws if it is an error. */
     call(name, ...numbers) {
         if (this.dead) throw this.dead
         let result
@@ -71,7 +74,7 @@ export class Wasm {
         throw errorOf(r.u32(), r.text())
     }
 
-    /** Why it stopped, for good. */
+    /** Returns the error of a module that has stopped for good. */
     stopped(cause) {
         const missing = this.exports.meshreel_missing_memory() >>> 0
         if (missing > 0) {
@@ -81,13 +84,13 @@ export class Wasm {
         return new MeshreelError('Panic', `the module stopped (${cause.message}): this is a bug`, { cause })
     }
 
-    /** The output of the last call, until the next. */
+    /** The output of the last call, valid until the next. */
     output() {
         const at = this.exports.meshreel_output() >>> 0
         return new Uint8Array(this.memory.buffer, at, this.exports.meshreel_output_size() >>> 0)
     }
 
-    /** Puts bytes or a text where the next call reads them. */
+    /** Writes the input of the next call: bytes or a text. */
     input(content) {
         const bytes = typeof content === 'string' ? utf8.encode(content) : content
         const at = this.call('input', bytes.length) >>> 0

@@ -1,6 +1,11 @@
 import type { Decoder, DecoderOptions, Description, Frame, Instance, MeshreelError, OpenOptions, Reel } from './index.js'
 
-/** What is needed of a `GPUDevice`; with the types of WebGPU, buffers and encoders are those of the device. */
+/**
+ * Position: `float32x3`, `float32x4`, `float16x4` (w = 1), `unorm16x4` (in the bounds of the mesh). Normal:
+ * `float32x3`, `snorm16x2` (octahedral). Tangent: `float32x4` (w: the bitangent's sign), `snorm16x4`
+ * (octahedral, sign, 0). Uv: `float32x2`, `float16x2`. Colour: `unorm8x4`. Velocity: `float32x3`,
+ * `float16x4`.
+ */
 export interface DeviceLike {
     readonly lost: Promise<unknown>
     readonly limits: { readonly maxStorageBufferBindingSize: number; readonly maxBufferSize: number }
@@ -8,7 +13,7 @@ export interface DeviceLike {
     createCommandEncoder(descriptor?: any): any
 }
 
-/** `uv` and `colour` are those of the first set; velocity is object space, per second. */
+/** `uv` and `colour` are those of the first set; the velocity is in object space, per second. */
 export type AttributeName = 'position' | 'normal' | 'tangent' | 'uv' | 'colour' | 'velocity'
 
 /**
@@ -31,37 +36,40 @@ export type Attributes = [AttributeName, AttributeFormat][]
 
 export interface GpuOptions {
     /**
-     * Attributes of a vertex, one behind the other, or what gives them and bytes of a vertex when the file is open. Default
-     * position, normal and uv in floats.
+     * The attributes of a vertex, one after the other; or a function that returns them, and the bytes of a
+     * vertex, when the file is open. Default: position, normal and uv as floats.
      */
     attributes?: Attributes | ((description: Description) => { attributes: Attributes; stride?: number })
-    /** Bytes of a vertex, at least what its attributes have: a multiple of 4. */
+    /** The bytes of a vertex, at least those of its attributes: a multiple of 4. */
     stride?: number
-    /** Bytes of frames on the device. Default 64 MiB. */
+    /** Bytes for frames on the device. Default 64 MiB. */
     ring?: number
     /** Keeps the vertices of the moment before, for motion vectors. Default false. */
     previous?: boolean
-    /** Whether the device decodes units of the preset `fast`. Default `auto`: where that saves the processor time. */
+    /**
+     * Whether the device decodes units of the preset `fast`. Default `auto`: if that saves the processor
+     * time.
+     */
     units?: boolean | 'auto'
-    /** Bytes of frames that go up ahead of time with one moment. Default 1 MiB. */
+    /** Bytes of frames that one update uploads ahead of time. Default 1 MiB. */
     ahead?: number
-    /** Indices come in frames, too. Default false. */
+    /** Frames have indices as values, too. Default false. */
     indices?: boolean
 }
 
-/** Vertices of a mesh in the layout, and indices of 32 bits. */
+/** The vertices of a mesh in the layout, and its 32-bit indices. */
 export interface Vertices<Buffer> {
     readonly buffer: Buffer
-    /** Bytes from its start on: a multiple of 256. */
+    /** The offset of the vertices in bytes: a multiple of 256. */
     readonly offset: number
-    /** Where those of the moment before are (`previous`), else `offset`. */
+    /** The offset of the vertices of the moment before (`previous`); otherwise `offset`. */
     readonly previousOffset: number
-    /** Bytes. */
+    /** The size of the vertices in bytes. */
     readonly size: number
-    /** Vertices; 0 where it was not shown yet. */
+    /** The number of vertices; 0 if the mesh has not been shown yet. */
     readonly count: number
     readonly indices: Buffer
-    /** Of all triangles; those that are visible are the `ranges` of frames. */
+    /** The number of indices of all triangles; the `ranges` of frames are those that are visible. */
     readonly indexCount: number
 }
 
@@ -76,34 +84,34 @@ export class GpuReel<Device extends DeviceLike = DeviceLike> {
     readonly reel: Reel
     readonly instance: Instance
     readonly description: Description
-    /** Bytes of a vertex, and where its attributes are. */
+    /** The bytes of a vertex, and its attributes with their offsets. */
     readonly layout: {
         stride: number
         attributes: { what: AttributeName; format: AttributeFormat; offset: number }[]
     }
-    /** What fails now: the device, connection, damage. */
+    /** The current error: device, connection, damage. */
     readonly error: MeshreelError | null
-    /** Seconds have passed. */
+    /** Advances by `dt` seconds. */
     tick(dt: number): Promise<void>
     /**
-     * Does what is new: writes go to the queue, passes into the encoder, which is submitted before the next call. Throws
-     * where the device was lost or has too little.
+     * Carries out the new steps: writes go to the queue, passes into the encoder, which must be submitted
+     * before the next call. Throws if the device was lost or has too little memory.
      */
     record(encoder: ReturnType<Device['createCommandEncoder']>): { bytes: number; dispatches: number }
-    /** The same in an encoder of its own, submitted at once. */
+    /** As `record`, with an encoder of its own that is submitted at once. */
     submit(): { bytes: number; dispatches: number }
-    /** What an instance shows when all of it is decoded; then it is to be recorded. */
+    /** Returns the frame of an instance, once all of it is decoded; record it then. */
     shown(instance?: Instance): Promise<Frame>
-    /** A frame alone; it is paused. */
+    /** A single frame; the instance is paused. */
     still(frame: number, instance?: Instance): Promise<Frame>
-    /** Null before anything is recorded. */
+    /** The vertices of a mesh; null before anything is recorded. */
     vertices(mesh: number, instance?: Instance): Vertices<ReturnType<Device['createBuffer']>> | null
-    /** Indices of the levels of detail of a mesh. None of a mesh whose triangles change. */
+    /** The index ranges of a mesh's LOD levels. Empty if the triangles change. */
     levels(mesh: number): { first: number; count: number }[]
-    /** Goes on with another device. */
+    /** Continues on another device. */
     restore(device: Device): Promise<void>
     dispose(): Promise<void>
 }
 
-/** The address of the module with the plan of a graphics device. */
+/** The address of the module with support for graphics devices. */
 export function gpuModuleAddress(): URL

@@ -1,14 +1,17 @@
-// Reels on a graphics device: the module decodes and lists what is to be done, the device makes the vertices.
+// Reels on a graphics device: the module decodes and writes a list of steps, and the device makes the
+// vertices.
 
 import { Decoder } from './decoder.js'
 import { MeshreelError, misuse } from './errors.js'
 import { Steps } from './steps.js'
 
-/** The address of the module with the plan of a graphics device. Engines that have WebGPU have registers of 128 bits. */
+/**
+ * The address of the module with support for graphics devices. Engines with WebGPU support 128-bit vectors.
+ */
 export const gpuModuleAddress = () => new URL('../dist/meshreel.gpu.wasm', import.meta.url)
 
 const WHATS = ['position', 'normal', 'tangent', 'uv', 'colour', 'velocity']
-// By the number that the module has for it: name, bytes.
+// Name and bytes of formats, by the number that the module has for each.
 const FORMATS = [
     ['float32x2', 8],
     ['float32x3', 12],
@@ -28,10 +31,12 @@ const LAYOUT = [
 const UNITS = new Map([[false, 0], ['auto', 1], [true, 2]])
 /** Invocations of a workgroup. */
 const GROUP = 256
-/** An offset or a size is a number of 32 bits. */
+/** Offsets and sizes are 32-bit numbers. */
 const MAX_U32 = 0xffffffff
 
-/** `[what, format]` of each attribute, one behind the other: bytes of a vertex (`least` or more), and where each is. */
+/**
+ * The bytes of a vertex (at least `least`) and the offset of each attribute, from `[what, format]` in order.
+ */
 export function vertexLayout(attributes = LAYOUT, least = 0) {
     let stride = 0
     const list = attributes.map(([what, format]) => {
@@ -45,7 +50,7 @@ export function vertexLayout(attributes = LAYOUT, least = 0) {
     return { stride: Math.max(stride, least), attributes: list }
 }
 
-/** What a file on a card is opened with (`CardOptions::read` in `wasm/src/card.rs`). */
+/** The options for a file on a card (`CardOptions::read` in `wasm/src/card.rs`). */
 function cardWords(layout, { ring = 64 << 20, previous = false, units = 'auto', ahead = 1 << 20, indices = false }) {
     if (!UNITS.has(units)) throw misuse(`units is true, false or 'auto', not ${units}`)
     const flags = (previous ? 1 : 0) | (indices ? 2 : 0)
@@ -61,14 +66,14 @@ function maxBindingBytes(device) {
 /** A reel whose vertices a graphics device makes. */
 export class GpuReel {
     /**
-     * Opens a reel for a device. `input` and options are those of `open`; besides: `attributes`, `stride`, `ring`,
-     * `previous`, `units`, `ahead`, `indices`.
+     * Opens a reel for a device. `input` and options are those of `open`; additional options: `attributes`,
+     * `stride`, `ring`, `previous`, `units`, `ahead`, `indices`.
      */
     static async open(device, input, options = {}) {
         const { attributes, stride, ring, previous, units, ahead, indices, ...others } = options
         const { decoder: given, memory, heap, resident, readSize, worker, shared, module, ...rest } = others
         const own = { memory, heap, resident, readSize, worker, shared, module: module ?? gpuModuleAddress() }
-        // Attributes may depend on what is in the file: then its vertices are told when it is open.
+        // Attributes may depend on the file: then they are set after it is open.
         const asked = typeof attributes === 'function' ? undefined : attributes
         const card = layout => ({
             words: cardWords(layout, { ring, previous, units, ahead, indices }),
@@ -95,11 +100,11 @@ export class GpuReel {
 
     constructor(device, reel, layout) {
         this.reel = reel
-        /** Bytes of a vertex, and where its attributes are. */
+        /** The bytes of a vertex, and its attributes with their offsets. */
         this.layout = layout
-        /** Why nothing can be recorded: a device that is lost, or has too little. */
+        /** The error that keeps passes from being recorded: the device is lost, or has too little memory. */
         this.failure = null
-        /** Steps that were not recorded yet. */
+        /** Steps that have not been recorded yet. */
         this.steps = null
         this.disposed = false
         reel.card = this
@@ -124,7 +129,7 @@ export class GpuReel {
     get description() {
         return this.reel.description
     }
-    /** What fails now: the device, connection, damage. */
+    /** The current error: device, connection, damage. */
     get error() {
         return this.failure ?? this.reel.error
     }
@@ -134,28 +139,28 @@ export class GpuReel {
         this.reel.onEvent?.({ event: 'cardFailed', file: this.reel.file, error })
     }
 
-    // What the decoder asks and tells.
+    // Called by the decoder.
 
-    /** Whether it takes no steps now: it was not recorded what it has, or it cannot be. */
+    /** Whether it takes no steps now: earlier ones have not been recorded yet, or cannot be. */
     get waits() {
         return this.steps !== null || this.failure !== null
     }
 
     take(bytes) {
-        // Where nothing is new there is nothing to wait for.
+        // Without new steps there is nothing to wait for.
         this.steps = bytes.length > 0 ? bytes : null
     }
 
-    // What users call.
+    // Called by users.
 
-    /** `dt` seconds have passed. With a decoder that several reels share, `decoder.tick` is called instead. */
+    /** Advances by `dt` seconds. With a decoder that several reels share, call `decoder.tick` instead. */
     tick(dt) {
         return this.reel.decoder.tick(dt)
     }
 
     /**
-     * Does what is new: writes go to the device's queue, passes into `encoder`, which is submitted before the next call.
-     * Bytes that went up, and dispatches.
+     * Carries out the new steps: writes go to the device's queue, passes into `encoder`, which must be
+     * submitted before the next call. Returns the number of uploaded bytes and of dispatches.
      */
     record(encoder) {
         if (this.disposed) throw misuse('the reel was disposed of')
@@ -169,7 +174,7 @@ export class GpuReel {
         return { bytes, dispatches }
     }
 
-    /** The same in an encoder of its own, submitted at once. */
+    /** As `record`, with an encoder of its own that is submitted at once. */
     submit() {
         const encoder = this.device.createCommandEncoder({ label: 'meshreel' })
         const done = this.record(encoder)
@@ -177,7 +182,10 @@ export class GpuReel {
         return done
     }
 
-    /** What an instance shows when all of it is decoded, which is then to be recorded; it should not be playing. */
+    /**
+     * Returns the frame of an instance, once all of it is decoded; record it then. The instance should not be
+     * playing.
+     */
     async shown(instance = this.instance) {
         if (this.failure) throw this.failure
         if (this.steps !== null) throw misuse('what was decoded before is not recorded yet')
@@ -186,26 +194,27 @@ export class GpuReel {
         return instance.take(bytes)
     }
 
-    /** A frame by its number, alone. */
+    /** A single frame by its number. */
     async still(frame, instance = this.instance) {
         await Promise.all([instance.pause(), instance.interpolate(false), instance.seekFrame(frame)])
         return this.shown(instance)
     }
 
     /**
-     * Vertices of a mesh as an instance shows it: buffer, offset, bytes and count, which is 0 where it was not shown yet;
-     * `previousOffset`, where they were before; indices, of 32 bits, and how many. Null before anything is recorded.
+     * The vertices of a mesh as an instance shows it: buffer, offset, bytes and count (0 if it has not been
+     * shown yet); `previousOffset`, their offset at the moment before; the 32-bit indices, and their number.
+     * Null before anything is recorded.
      */
     vertices(mesh, instance = this.instance) {
         return this.onDevice.vertices.get(instance.number)?.get(mesh) ?? null
     }
 
-    /** Indices of the levels of detail of a mesh: first and count of each. None of a mesh whose triangles change. */
+    /** The index ranges of a mesh's LOD levels: first and count of each. Empty if the triangles change. */
     levels(mesh) {
         return this.onDevice.levels.get(mesh) ?? []
     }
 
-    /** Goes on with another device; what is shown is there with the next tick. */
+    /** Continues on another device; its buffers are filled with the next tick. */
     async restore(device) {
         const { decoder, file } = this.reel
         await decoder.ticking
@@ -215,7 +224,7 @@ export class GpuReel {
         this.use(device)
     }
 
-    /** Gives up the reel, and what it has on the device. */
+    /** Closes the reel, and destroys its buffers on the device. */
     dispose() {
         this.disposed = true
         this.onDevice.destroy()

@@ -1,5 +1,5 @@
-// The decoder in a worker: calls come as messages `{ id, name, args }`, results go back as `{ id, value | error }`, and
-// what happens as `{ event, … }`.
+// The decoder in a worker: calls come as messages `{ id, name, args }`, results go back as `{ id, value |
+// error }`, and events as `{ event, … }`.
 
 import { transfers } from './calls.js'
 import { Core } from './core.js'
@@ -14,7 +14,7 @@ async function answer({ id, name, args }) {
     try {
         if (name === 'create') core = new Core(event => port.postMessage(event), args[0])
         const value = name === 'create' ? null : await core[name](...args)
-        // What nobody waits for has no number.
+        // Calls without a waiting caller have no number.
         if (id >= 0) port.postMessage({ id, value }, transfers(value))
     } catch (error) {
         port.postMessage({ id, error: errorToData(error) })

@@ -97,19 +97,19 @@ pub struct PlotArgs {
         conflicts_with_all = ["vertex", "parts", "faces", "levels", "hidden"]
     )]
     pub joint: Option<String>,
-    /// Draw the parts and bones of meshes in colours, instead of curves, and how far points have a residual
-    /// beside them
+    /// Draw the parts and bones of meshes in colours, and the residuals of points beside them, instead of
+    /// curves
     #[arg(long, conflicts_with_all = ["vertex", "clip", "mesh", "source"])]
     pub parts: bool,
-    /// Draw the triangles of the source and of the file, each in a colour of its own, and how far the
-    /// surfaces are apart; with --source
+    /// Draw the triangles of the source and of the file, each in a colour of its own, and the distance
+    /// between the surfaces; with --source
     #[arg(long, conflicts_with_all = ["vertex", "clip", "mesh", "parts"])]
     pub faces: bool,
     /// Draw levels of detail, instead of curves: the triangles of each in three frames
     #[arg(long, conflicts_with_all = ["vertex", "parts", "faces", "clip", "mesh", "source"])]
     pub levels: bool,
-    /// Draw what is left out where nobody can see it, instead of curves: in three frames the visible
-    /// triangles, and in red the others
+    /// Draw the triangles that cannot be seen, instead of curves: in three frames the visible triangles, and
+    /// the others in red
     #[arg(long, conflicts_with_all = ["vertex", "parts", "faces", "levels", "clip", "mesh", "source"])]
     pub hidden: bool,
     /// Draw the frame of this number, instead of curves, without any graphics card; --json names the camera
@@ -336,8 +336,8 @@ pub struct BenchArgs {
 /// `meshreel verify`.
 #[derive(Args)]
 pub struct VerifyArgs {
-    /// The source files, then the .reel that was made of them
-    // Options may stand between them, which two arguments would not allow.
+    /// The source files, then the .reel that was compiled from them
+    // Options may come in between, which two arguments would not allow.
     #[arg(required = true, num_args = 1.., value_name = "IN> <OUT.reel")]
     pub files: Vec<PathBuf>,
     /// Positions of an .obj over time
@@ -346,8 +346,8 @@ pub struct VerifyArgs {
     /// Frames per second of inputs that carry no rate [default: the rate the .reel was compiled with]
     #[arg(long, value_name = "F")]
     pub source_fps: Option<Rate>,
-    /// IN is what `extract` made of the .reel, a file or a folder of .obj: compare it with the decoded .reel,
-    /// frame by frame, as precisely as such a file allows
+    /// IN is the output of `extract` for this .reel, a file or a folder of .obj: compare it with the decoded
+    /// .reel, frame by frame, as precisely as such a file allows
     #[arg(long)]
     pub extracted: bool,
     /// --extracted: how far a point may be off, a length [default: the precision of 32-bit floats; for skins,

@@ -1,27 +1,28 @@
-/* meshreel: plays .reel files. Made from the sources of bindings/c by bindings/c/header; not written by hand.
+/* meshreel: plays .reel files. Generated from the sources of bindings/c by bindings/c/header; do not edit.
  *
- * Calls. Every function gives an mr_status, but for a few that cannot fail. mr_last_error() has the text of the last
- * failure of the calling thread. No panic and no exception crosses the border: an error of the library is
- * MR_STATUS_PANIC. Null pointers, numbers of nothing and buffers of the wrong size are MR_STATUS_MISUSE, and change
- * nothing.
+ * Calls. Every function returns an mr_status, except a few that cannot fail. mr_last_error() returns the
+ * message of the last failure in the calling thread. No panic and no exception crosses the interface: an
+ * error of the library itself is MR_STATUS_PANIC. Null pointers, numbers that do not exist and buffers of the
+ * wrong size are MR_STATUS_MISUSE; such calls change no object.
  *
- * Objects (mr_reel, mr_player and so on) are made by a function that ends in _new or _open, and freed by one that ends
- * in _free, which takes null as nothing. One that was freed must not be used again.
+ * Objects (mr_reel, mr_player and so on) are created by functions whose names end in _new or _open, and freed
+ * by those that end in _free, which allow null. An object must not be used after it was freed.
  *
- * Structures that begin with `size` can grow. Set it to their sizeof before the call: both where the library reads, and
- * where it writes. Those without it never change.
+ * Structures that begin with `size` may grow in later versions. Set `size` to sizeof the structure before
+ * each call, both for structures that the library reads and for those that it writes. Structures without
+ * `size` never change.
  *
- * Lists come by count-then-fill: with a null buffer and capacity 0 the count alone is written; with a buffer that has
- * room for all of it, the list. Buffers are always the caller's. Lengths of texts do not count the zero at their end,
- * capacities do.
+ * Lists are read by count-then-fill. With a null buffer and capacity 0, only the count is written; with a
+ * buffer that has room for the whole list, also the list. Buffers always belong to the caller. The length of
+ * a text does not include the zero at its end; the capacity does.
  *
- * Names of files and instances of a player are numbers of 64 bits; 0 names nothing.
+ * Files and instances of a player are named by 64-bit numbers; 0 is not a valid one.
  *
- * Threads. Each object says who may use it at once; without a word of that, one thread at a time, on any thread.
- * Different objects never need to be kept apart. Functions of the caller's (mr_source, mr_jobs, mr_allocator) are
- * called from other threads. A player with its own threads and without sources of the caller's calls nothing of the
- * caller's in mr_player_tick.
+ * Threads. Each object says which threads may use it at once; otherwise one thread at a time may use it, on
+ * any thread. Different objects can be used at once without synchronization. Functions of the caller
+ * (mr_source, mr_jobs, mr_allocator) are called from other threads. mr_player_tick calls none of the caller's
+ * functions if the player has its own threads and no source of the caller's.
  *
- * Numbers are little-endian in vertex buffers. Matrices have three rows of four, for column vectors. Lengths are in the
- * unit of the file (mr_reel_info).
+ * Vertex buffers are little-endian. Matrices have three rows of four numbers, for column vectors. Lengths are
+ * in the unit of the file (mr_reel_info).
  */

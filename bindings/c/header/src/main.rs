@@ -1,5 +1,5 @@
-//! Writes the header of the C interface from its sources, or says with `--check` whether the one that is
-//! there is what it would write.
+//! Writes the header of the C interface from its sources. With `--check` it writes nothing, and fails if the
+//! existing header differs.
 
 use cbindgen::{
     Builder, Config, DocumentationLength, DocumentationStyle, EnumConfig, ExportConfig, Language,
@@ -9,10 +9,11 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// What stands at the top: what holds for all functions.
+/// The beginning of the header: the rules that hold for all functions.
 const HEAD: &str = include_str!("head.h");
 
-/// Enumerations that stand in structures as plain numbers.
+/// Enumerations whose values are stored in structures as plain numbers, and which are therefore exported by
+/// name.
 const ENUMS: [&str; 18] = [
     "mr_channel",
     "mr_format",
@@ -51,7 +52,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether the header that is there is right, after it was written where it was to be.
+/// Writes the header, or with `check` compares it. Returns whether the file is up to date.
 fn run(check: bool) -> Result<bool, Box<dyn Error>> {
     let bindings = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let header = bindings.join("include/meshreel.h");
@@ -69,7 +70,7 @@ fn run(check: bool) -> Result<bool, Box<dyn Error>> {
     Ok(true)
 }
 
-/// Comments without lines that say nothing, and with the caller's duties in words of C.
+/// Removes empty lines from comments, and gives the sections on safety a heading for readers of C.
 fn comments(text: &str) -> String {
     let mut out = String::new();
     let mut lines = text.lines();
@@ -86,11 +87,11 @@ fn comments(text: &str) -> String {
         let comment = inside.join("\n");
         out += &format!("{indent}/* {} */\n", comment.trim());
     }
-    // A line that only indents says nothing either.
+    // Removes white space at the ends of lines.
     out.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-/// Files of the crate in the order in which it names its modules.
+/// Returns the source files of the crate, in the order of its modules.
 fn sources(folder: &Path) -> Result<Vec<PathBuf>, Box<dyn Error>> {
     let root = folder.join("lib.rs");
     let text = std::fs::read_to_string(&root)?;

@@ -1,5 +1,4 @@
-//! The plan across the interface, carried out by the CPU's twin of the shader: vertices where the runtime
-//! puts them.
+//! Carries out a plan with the CPU twin of the shader, and compares its vertices with those of the runtime.
 
 use super::*;
 use crate::decoder::{mr_decoder_decode, mr_decoder_frame, mr_decoder_free, mr_decoder_new};
@@ -17,13 +16,13 @@ fn ok(status: mr_status) {
 #[test]
 fn a_plan_gives_the_vertices_of_the_frame() {
     for name in ["flag_small.reel", "robot_small.reel", "wall_fast.reel"] {
-        // SAFETY: every pointer is to what is here, as long as it says.
+        // SAFETY: every pointer is to a live value of the given size.
         unsafe { carries_out(name) }
     }
 }
 
 /// # Safety
-/// None: it is so because all of it is the interface's.
+/// None: all pointers are from the interface itself.
 unsafe fn carries_out(name: &str) {
     let path = format!("{}/../../testdata/golden/v0/{name}", env!("CARGO_MANIFEST_DIR"));
     let path = CString::new(path).unwrap();
@@ -35,7 +34,7 @@ unsafe fn carries_out(name: &str) {
         offset: 0,
     }];
     let layout = mr_vertex_layout { attributes: attributes.as_ptr(), count: 1, stride: 12 };
-    // SAFETY: as said by the caller.
+    // SAFETY: see above.
     unsafe {
         ok(mr_reel_open(path.as_ptr(), null(), &raw mut reel));
         ok(mr_decoder_new(reel, &raw mut decoder));

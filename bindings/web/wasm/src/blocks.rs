@@ -1,18 +1,19 @@
-//! The blocks of a file that are there. Whoever reads others is told that it would wait, and they are noted
-//! as wanted.
+//! The blocks of a file that have arrived. A read of other blocks fails with "would block", and they are
+//! noted as wanted.
 
 use meshreel::raw::format::ReadAt;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Bytes of a block.
+/// The size of a block in bytes.
 pub(crate) const BLOCK_BYTES: u64 = 64 << 10;
 
-/// Files that are open keep so many bytes of what opened them: frames may lie among them.
+/// After a file is open, it keeps the blocks that opening needed if they take at most this many bytes: they
+/// may contain frames.
 const MAX_KEPT_BYTES: usize = 1 << 20;
 
-/// Some bytes of a file.
+/// The part of a file that has arrived.
 pub(crate) struct Blocks {
     size: u64,
     state: Mutex<State>,
@@ -20,7 +21,7 @@ pub(crate) struct Blocks {
 
 #[derive(Default)]
 struct State {
-    /// By number; each is whole.
+    /// Complete blocks, by number.
     present: BTreeMap<u64, Vec<u8>>,
     wanted: BTreeSet<u64>,
 }
@@ -38,7 +39,7 @@ impl Blocks {
         (self.size - block * BLOCK_BYTES).min(BLOCK_BYTES) as usize
     }
 
-    /// Bytes from an offset on. Whole blocks are kept, others are not.
+    /// Adds bytes from an offset on. Only complete blocks are kept.
     pub fn provide(&self, offset: u64, bytes: &[u8]) {
         let mut state = self.state();
         let first = offset.div_ceil(BLOCK_BYTES);
@@ -53,7 +54,7 @@ impl Blocks {
         }
     }
 
-    /// Ranges of bytes that were wanted and were not there: offset and size. Told once.
+    /// Returns the ranges of bytes that were wanted but missing, as offset and size, and forgets them.
     pub fn take_wanted(&self) -> Vec<(u64, u64)> {
         let mut out: Vec<(u64, u64)> = Vec::new();
         for block in std::mem::take(&mut self.state().wanted) {
@@ -66,7 +67,8 @@ impl Blocks {
         out
     }
 
-    /// Fills `out` where all of it is there; what is not is wanted from now on, if `want` says so.
+    /// Fills `out` if all its bytes are present. If not, returns `false`, and with `want` notes the missing
+    /// blocks as wanted.
     pub fn copy(&self, offset: u64, out: &mut [u8], want: bool) -> bool {
         let mut state = self.state();
         let end = offset + out.len() as u64;
@@ -89,7 +91,7 @@ impl Blocks {
         true
     }
 
-    /// Gives up what is there, where that is much.
+    /// Drops the blocks if they take more than `MAX_KEPT_BYTES`.
     pub fn shrink(&self) {
         let mut state = self.state();
         if state.present.values().map(Vec::len).sum::<usize>() > MAX_KEPT_BYTES {
@@ -128,7 +130,7 @@ mod tests {
         assert_eq!(blocks.read_at(from, &mut out).unwrap_err().kind(), io::ErrorKind::WouldBlock);
         assert_eq!(blocks.take_wanted(), [(0, 3 * BLOCK_BYTES)]);
         assert!(blocks.take_wanted().is_empty());
-        // What begins within a block brings the next ones.
+        // Bytes that begin within a block provide the blocks after it.
         blocks.provide(10, &bytes[10..]);
         assert!(blocks.read_at(from, &mut out).is_err());
         assert_eq!(blocks.take_wanted(), [(0, BLOCK_BYTES)]);

@@ -1,10 +1,10 @@
-//! Cameras of a file with their lenses frame by frame, for the page: `src/describe.js` reads them.
+//! The cameras of a file with their lenses in each frame, for the page: `src/describe.js` reads them.
 
 use crate::writer::Writer;
 use meshreel::time::FramePair;
 use meshreel::{Error, Reel};
 
-/// Puts out all cameras: where they stand, and what each lens says in each frame.
+/// Writes all cameras: their nodes, and the lens of each in each frame.
 pub(crate) fn write_cameras(reel: &Reel, out: &mut Writer) -> Result<(), Error> {
     out.list(&reel.cameras()?, |out, camera| {
         out.text(camera.path());

@@ -1,4 +1,4 @@
-//! A file on a graphics card: steps for the page's device instead of values of vertices.
+//! A file on a graphics card: steps for the page's device instead of vertex values.
 
 use crate::steps::{Step, StepTypes, Steps};
 use meshreel::raw::record::Description;
@@ -8,15 +8,15 @@ use meshreel::{
 use meshreel_gpu::card::{Budget, BufferRange, CardOutput, CardReel, CreatePipelines, FrameSource};
 use meshreel_gpu::{VertexLayout, heuristics};
 
-/// What a file on a card is opened with: the numbers of `Session::card`.
+/// The options for a file on a card, from the input of `Session::card`.
 pub(crate) struct CardOptions {
     layout: VertexLayout,
     budget: Budget,
-    /// Whether the card decodes units: 0 no, 1 where that saves time, else yes.
+    /// Whether the card decodes units: 0 no, 1 if that saves time, otherwise yes.
     units: u32,
-    /// Bytes of frames that go up ahead of time in one update.
+    /// Bytes of frames that one update uploads ahead of time.
     ahead: u64,
-    /// Indices are put out as values, too.
+    /// Indices are output as values, too.
     indices: bool,
 }
 
@@ -26,14 +26,15 @@ pub(crate) struct CardFile {
     steps: Steps,
     reel: Option<CardReel<StepTypes>>,
     outputs: Vec<(usize, CardOutput<StepTypes>)>,
-    /// What the page was told of vertices: by instance and mesh the numbers of [`Step::Vertices`].
+    /// The last locations of vertices that were sent to the page: the numbers of [`Step::Vertices`] by
+    /// instance and mesh.
     sent_vertices: Vec<(usize, Vec<[usize; 9]>)>,
 }
 
-/// Bytes of units that go up for what comes, in one update.
+/// Bytes of units that one update uploads for coming frames.
 const UNITS_AHEAD: u64 = 64 << 10;
 
-/// What an attribute and its format are by number, as `src/webgpu.js` has them.
+/// Returns an attribute from the numbers of its channel and format in `src/webgpu.js`, and its offset.
 fn attribute([what, format, offset]: [u32; 3]) -> Option<VertexAttribute> {
     let what = match what {
         0 => VertexChannel::Position,
@@ -59,9 +60,9 @@ fn attribute([what, format, offset]: [u32; 3]) -> Option<VertexAttribute> {
 }
 
 impl CardOptions {
-    /// Of words: bytes of the ring, flags (1: vertices of the update before are kept, 2: indices are put out
-    /// as values), whether the card decodes units, bytes ahead, bytes of a vertex, and three for each
-    /// attribute. Misuse where no vertex can be so.
+    /// Reads options from words: bytes of the ring; flags (1: keep the vertices of the previous update, 2:
+    /// output indices as values); whether the card decodes units; bytes ahead; bytes of a vertex; and three
+    /// words for each attribute. An impossible vertex layout is misuse.
     pub fn read(bytes: &[u8]) -> Result<CardOptions, Error> {
         let words: Vec<u32> = bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
         let no_words = || Error::misuse("the layout of vertices is not complete");
@@ -90,7 +91,7 @@ impl CardFile {
         }
     }
 
-    /// On another device, where nothing of it is yet.
+    /// Starts over on another device, which has none of the file's buffers yet.
     pub fn renew(&mut self, most: u64, group: u32) {
         self.outputs.clear();
         self.sent_vertices.clear();
@@ -98,12 +99,12 @@ impl CardFile {
         self.steps = Steps::new(most, group);
     }
 
-    /// Whether indices are put out as values.
+    /// Whether indices are output as values.
     pub fn gives_indices(&self) -> bool {
         self.options.indices
     }
 
-    /// What to open its file with.
+    /// Returns the limits to open its file with.
     pub fn limits(&self, description: &Description, limits: Limits) -> Limits {
         let heuristic = heuristics::limits(description, limits);
         match self.options.units {
@@ -113,9 +114,9 @@ impl CardFile {
         }
     }
 
-    /// Makes the steps that show what these instances show now. How many meshes of them show what they did
-    /// because their points are not there. After an error it begins anew: the page has not seen what was
-    /// made.
+    /// Writes the steps that show the current frames of these instances. Returns the number of their meshes
+    /// that keep showing an older frame because their points are not decoded yet. After an error everything
+    /// starts over, as the page has not carried out the steps.
     pub fn update(&mut self, player: &Player, instances: &[(usize, InstanceId)]) -> Result<u32, Error> {
         self.steps.out.0.clear();
         let done = self.try_update(player, instances);
@@ -161,12 +162,12 @@ impl CardFile {
         Ok(done.late)
     }
 
-    /// The steps of the last update.
+    /// Returns the steps of the last update.
     pub fn steps(&self) -> &[u8] {
         &self.steps.out.0
     }
 
-    /// Tells where vertices are of which that has changed.
+    /// Writes the locations of vertices that have changed.
     fn write_changed_vertices(&mut self, meshes: usize) {
         for (number, output) in &self.outputs {
             let at = self.sent_vertices.iter().position(|(other, _)| other == number);
@@ -197,12 +198,12 @@ impl CardFile {
     }
 }
 
-/// The indices of levels of detail.
+/// Writes the index ranges of the LOD levels.
 fn write_levels(reel: &CardReel<StepTypes>, shown: &ShownFrames, steps: &mut Steps) {
     for mesh in 0..shown.reel().description().meshes.len() {
         let mut levels: Vec<[usize; 2]> = Vec::new();
         for level in 0.. {
-            // Beyond the last one there is the last one.
+            // Beyond the last level, the range of the last level is returned.
             let Some(range) = reel.lod_range(mesh, level) else { break };
             let own = [range.start as usize, range.len()];
             if level > 0 && levels.last() == Some(&own) {

@@ -1,18 +1,19 @@
-//! Skeletons, clips and rigs of a file, for the page: `src/clips.js` reads them.
+//! Skeletons, clips and rigs of a file, for the page: `src/describe.js` reads them.
 
 use crate::writer::Writer;
 use meshreel::clip::{Clip, ClipCursor, Query, Repeats};
 use meshreel::{Error, MeshRig, Reel, Transform};
 
-/// Joints that a vertex hangs on, of those that weigh most: what vertex shaders take.
+/// The number of joints per vertex that are output, those with the largest weights: the number that vertex
+/// shaders take.
 const INFLUENCES: usize = 4;
 
-/// A place in each clip of a file, and a pose.
+/// A cursor for each clip of a file, and a pose that is reused.
 #[derive(Default)]
 pub(crate) struct Clips(Vec<ClipCursor>, Vec<Transform>);
 
 impl Clips {
-    /// Reads all of them, and puts them out with their skeletons and the rigs that they move.
+    /// Reads all clips, and writes them with their skeletons and the rigs that they move.
     pub fn read(reel: &Reel, out: &mut Writer) -> Result<Clips, Error> {
         let (skeletons, clips, rigs) = (reel.skeletons()?, reel.clips()?, reel.rigs()?);
         out.list(&skeletons, |out, skeleton| {
@@ -35,7 +36,7 @@ impl Clips {
         Ok(Clips(clips.iter().map(Clip::cursor).collect(), Vec::new()))
     }
 
-    /// Local transforms of all joints, `seconds` after the first sample.
+    /// Writes the local transforms of all joints, `seconds` after the first sample.
     pub fn pose(&mut self, clip: usize, seconds: f64, wraps: bool, out: &mut Writer) -> Result<(), Error> {
         let Clips(cursors, pose) = self;
         let count = cursors.len();
@@ -50,15 +51,15 @@ impl Clips {
     }
 }
 
-/// Mesh, skeleton, joints with the matrices from the bind pose, and per vertex where it was bound and the
-/// joints that move it.
+/// Writes the mesh, the skeleton, the joints with their inverse bind matrices, and for each vertex the
+/// position in the bind pose and the joints that move it.
 fn write_rig(out: &mut Writer, rig: &MeshRig) {
     out.u32(rig.mesh());
     out.u32(rig.skeleton());
     out.list(rig.joints(), |out, joint| out.u32(*joint as usize));
     rig.inverse_bind().iter().for_each(|matrix| out.floats(matrix.as_flattened()));
     let vertices = rig.vertex_count();
-    // Whether some hang on more joints than are put out.
+    // Whether some vertices follow more joints than are output.
     let more = (0..vertices).any(|vertex| rig.influences(vertex).count() > INFLUENCES);
     out.u32(usize::from(more));
     out.u32(usize::from(rig.uses_dual_quaternions()));

@@ -1,14 +1,14 @@
-//! What is in a file, for the page: `describe` of `src/describe.js` reads it.
+//! The content of a file, for the page: `describe` of `src/describe.js` reads it.
 
 use crate::frame::Formats;
 use crate::writer::Writer;
 use meshreel::Reel;
 use meshreel::raw::record::{MeshRecord, NodeRecord};
 
-/// No parent, no mesh.
+/// Stands for an absent parent or mesh.
 const NO_NUMBER: usize = u32::MAX as usize;
 
-/// Frames, nodes and meshes of an open file.
+/// Writes the frames, nodes and meshes of an open file.
 pub(crate) fn describe(reel: &Reel, exact: bool, out: &mut Writer) {
     let description = reel.description();
     out.text(&description.generator);

@@ -1,5 +1,5 @@
-//! The exports: plain functions of numbers. Less than 0: an error, whose class and text stand in the output;
-//! else what each says. `src/wasm.js` calls them.
+//! The exports: plain functions of numbers. A negative result is an error; the output then has its class and
+//! message. Other results are described at each function. `src/wasm.js` calls them.
 
 #![allow(unsafe_code)]
 
@@ -9,17 +9,17 @@ use crate::writer::Writer;
 use meshreel::Error;
 use std::cell::RefCell;
 
-/// Bytes are missing.
+/// Bytes of the file are missing.
 const MISSING_BYTES_CODE: i32 = -2;
 const FAILED: i32 = -1;
 
 thread_local! {
     static SESSION: RefCell<Option<Session>> = const { RefCell::new(None) };
-    /// Why there is no session.
+    /// The error that kept the session from starting.
     static START_ERROR: RefCell<Writer> = const { RefCell::new(Writer(Vec::new())) };
 }
 
-/// Does something with the session, from an empty output on.
+/// Calls a function with the session, after clearing the output.
 fn with_session(call: impl FnOnce(&mut Session) -> CallResult) -> i32 {
     SESSION.with_borrow_mut(|door| {
         let Some(door) = door else {
@@ -46,7 +46,7 @@ fn fail(error: &Error) -> i32 {
     FAILED
 }
 
-/// Where the output is, or what says why there is none.
+/// Returns something of the output, or of the error if there is no session.
 fn output<T>(read: impl FnOnce(&[u8]) -> T) -> T {
     SESSION.with_borrow(|door| match door {
         Some(door) => read(&door.output.0),
@@ -54,8 +54,8 @@ fn output<T>(read: impl FnOnce(&[u8]) -> T) -> T {
     })
 }
 
-/// Begins anew, within so many bytes of memory, of which frames have `heap`, those that are kept `resident`,
-/// and one read `read`.
+/// Starts a new session within `memory` bytes: `heap` of them for frames, `resident` of these for files that
+/// are decoded once and kept, `read` for one read.
 #[unsafe(no_mangle)]
 extern "C" fn meshreel_start(memory: f64, heap: f64, resident: f64, read: f64) -> i32 {
     SESSION.with_borrow_mut(|door| *door = None);
@@ -68,7 +68,7 @@ extern "C" fn meshreel_start(memory: f64, heap: f64, resident: f64, read: f64) -
     }
 }
 
-/// Makes room for `size` bytes of input, and says where. 0: the module was not started.
+/// Reserves `size` bytes for the input, and returns their address; 0 if the module was not started.
 #[unsafe(no_mangle)]
 extern "C" fn meshreel_input(size: usize) -> usize {
     SESSION.with_borrow_mut(|door| match door {
@@ -81,55 +81,55 @@ extern "C" fn meshreel_input(size: usize) -> usize {
     })
 }
 
-/// Where the output of the last call is.
+/// Returns the address of the output of the last call.
 #[unsafe(no_mangle)]
 extern "C" fn meshreel_output() -> usize {
     output(|bytes| bytes.as_ptr() as usize)
 }
 
-/// How many bytes it has.
+/// Returns the size of the output in bytes.
 #[unsafe(no_mangle)]
 extern "C" fn meshreel_output_size() -> usize {
     output(<[u8]>::len)
 }
 
-/// Bytes that memory had no room for, where the module stopped because of that.
+/// Returns the size of the allocation that failed, if the module stopped for lack of memory.
 #[unsafe(no_mangle)]
 extern "C" fn meshreel_missing_memory() -> usize {
     memory::missing_bytes()
 }
 
-/// A file of so many bytes; its name is the input. Its number.
+/// Adds a file of `size` bytes, whose name is the input; returns its number.
 #[unsafe(no_mangle)]
 extern "C" fn meshreel_add(size: f64, exact: u32) -> i32 {
     with_session(|door| CallResult::Done(door.add(size as u64, exact != 0)))
 }
 
-/// Opens it; the output describes it.
+/// Opens a file; the output describes it.
 #[unsafe(no_mangle)]
 extern "C" fn meshreel_open(file: u32) -> i32 {
     with_session(|door| door.open(file))
 }
 
-/// Bytes of it, which are the input.
+/// Provides bytes of a file from `offset` on: the input.
 #[unsafe(no_mangle)]
 extern "C" fn meshreel_provide(file: u32, offset: f64) -> i32 {
     with_session(|door| door.provide(file, offset as u64).into())
 }
 
-/// How many ranges of it are missing; offset and size of each.
+/// Outputs offset and size of each missing range of a file; returns their number.
 #[unsafe(no_mangle)]
 extern "C" fn meshreel_wanted(file: u32) -> i32 {
     with_session(|door| door.wanted(file).into())
 }
 
-/// Gives it up.
+/// Closes a file.
 #[unsafe(no_mangle)]
 extern "C" fn meshreel_close(file: u32) -> i32 {
     with_session(|door| door.close(file).into())
 }
 
-/// One more showing of a file. Its number.
+/// Adds an instance of a file; returns its number.
 #[unsafe(no_mangle)]
 extern "C" fn meshreel_instance(file: u32) -> i32 {
     with_session(|door| door.instance(file).into())
@@ -141,13 +141,13 @@ extern "C" fn meshreel_remove(instance: u32) -> i32 {
     with_session(|door| door.remove(instance).into())
 }
 
-/// Tells an instance something.
+/// Gives an instance a command.
 #[unsafe(no_mangle)]
 extern "C" fn meshreel_command(instance: u32, command: u32, a: f64, b: f64) -> i32 {
     with_session(|door| door.command(instance, command, a, b).into())
 }
 
-/// Seconds have passed.
+/// Advances the player by `dt` seconds.
 #[unsafe(no_mangle)]
 extern "C" fn meshreel_tick(dt: f64) -> i32 {
     with_session(|door| {
@@ -156,13 +156,13 @@ extern "C" fn meshreel_tick(dt: f64) -> i32 {
     })
 }
 
-/// How many things have happened; the output has them.
+/// Outputs the events since the last call; returns their number.
 #[unsafe(no_mangle)]
 extern "C" fn meshreel_events() -> i32 {
     with_session(|door| CallResult::Done(door.events()))
 }
 
-/// The output has reads to begin, and reads to end.
+/// Outputs the reads to start and the reads to cancel.
 #[unsafe(no_mangle)]
 extern "C" fn meshreel_reads() -> i32 {
     with_session(|door| {
@@ -171,52 +171,52 @@ extern "C" fn meshreel_reads() -> i32 {
     })
 }
 
-/// Ends a read, with the bytes of the input if it went well. 1 if somebody waited for it.
+/// Completes a read, with the bytes of the input if it succeeded. Returns 1 if the read was still wanted.
 #[unsafe(no_mangle)]
 extern "C" fn meshreel_end_read(file: u32, read: u32, well: u32) -> i32 {
     with_session(|door| door.end_read(file, read, well != 0).into())
 }
 
-/// 1 and what an instance shows, or 0.
+/// Outputs what an instance shows, and returns 1; returns 0 if it shows nothing yet.
 #[unsafe(no_mangle)]
 extern "C" fn meshreel_frame(instance: u32, all: u32) -> i32 {
     with_session(|door| door.frame(instance, all != 0).into())
 }
 
-/// Skeletons, clips, rigs.
+/// Outputs skeletons, clips and rigs.
 #[unsafe(no_mangle)]
 extern "C" fn meshreel_clips(file: u32) -> i32 {
     with_session(|door| door.clips(file))
 }
 
-/// Cameras with their lenses.
+/// Outputs cameras with their lenses.
 #[unsafe(no_mangle)]
 extern "C" fn meshreel_cameras(file: u32) -> i32 {
     with_session(|door| door.cameras(file))
 }
 
-/// The pose of a clip.
+/// Outputs a pose of a clip.
 #[unsafe(no_mangle)]
 extern "C" fn meshreel_pose(file: u32, clip: u32, seconds: f64, wraps: u32) -> i32 {
     with_session(|door| door.pose(file, clip, seconds, wraps != 0).into())
 }
 
-/// A file is for a card, of which a binding has so many bytes and a workgroup so many invocations;
-/// the input says how.
+/// Makes a file's vertices on a card, which binds at most `most` bytes and runs `group` invocations per
+/// workgroup; the input has the options.
 #[cfg(feature = "gpu")]
 #[unsafe(no_mangle)]
 extern "C" fn meshreel_card(file: u32, most: f64, group: u32) -> i32 {
     with_session(|door| door.card(file, most as u64, group).into())
 }
 
-/// It is for another device from now on.
+/// Moves a file to another device.
 #[cfg(feature = "gpu")]
 #[unsafe(no_mangle)]
 extern "C" fn meshreel_renew_card(file: u32, most: f64, group: u32) -> i32 {
     with_session(|door| door.renew_card(file, most as u64, group).into())
 }
 
-/// Steps for the device. How many meshes are late.
+/// Outputs steps for the device; returns the number of meshes that keep showing an older frame.
 #[cfg(feature = "gpu")]
 #[unsafe(no_mangle)]
 extern "C" fn meshreel_update_card(file: u32) -> i32 {

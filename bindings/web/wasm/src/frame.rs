@@ -1,5 +1,5 @@
-//! A moment of an instance as bytes: where the nodes are, and the sections that have changed. `src/frame.js`
-//! reads it.
+//! The bytes of what an instance shows: the transforms of nodes, and the sections that have changed.
+//! `src/frame.js` reads them.
 //!
 //! ```text
 //! u32 first  u32 second  f32 blend  u32 flags  f64 position  6 × f32 bounds  u32 nodes  u32 sections
@@ -12,9 +12,9 @@ use meshreel::raw::record::{MeshRecord, Semantic, StreamRecord};
 use meshreel::time::Clock;
 use meshreel::{Error, FrameView, MeshFrame, ShownFrames, VertexAttribute, VertexChannel, VertexFormat};
 
-/// What is shown is not there yet: this is what was shown last.
+/// The frame that should be shown is missing; this is the last one that was shown.
 const LATE: usize = 1;
-/// Nothing has changed but perhaps the position.
+/// Nothing has changed, except perhaps the position.
 const SAME: usize = 2;
 const PLAYING: usize = 4;
 const ENDED: usize = 8;
@@ -26,15 +26,15 @@ const EXACT: usize = 16;
 enum Section {
     /// 3 × f32 in the mesh's own space.
     Positions = 1,
-    /// 4 × u16, 65,535 of them being the side of the mesh's cube; the last is 65,535.
+    /// 4 × u16; 65,535 is the side of the mesh's cube, and the last number is 65,535.
     CubePositions = 2,
     /// 3 × f32.
     Normals = 3,
     /// 4 × i16, ±32,767 for ±1; the last is 0.
     ShortNormals = 4,
-    /// 4 × f32, the last the bitangent's sign.
+    /// 4 × f32; the last is the sign of the bitangent.
     Tangents = 5,
-    /// The same in i16.
+    /// As `Tangents`, in i16.
     ShortTangents = 6,
     /// 2 × f32.
     Uvs = 7,
@@ -42,45 +42,46 @@ enum Section {
     ByteColours = 8,
     /// 4 × f32.
     Colours = 9,
-    /// u32, of an LOD level; those of level 0 in the order of the ranges of triangles that are visible.
+    /// u32, of an LOD level; at level 0 in the order that the ranges of visible triangles refer to.
     Indices = 10,
-    /// first, count, material, u32 each, of an LOD level; of level 0 those that are visible now.
+    /// First index, count, material, u32 each, of an LOD level; at level 0 those that are visible now.
     Ranges = 11,
     /// The error of an LOD level, f32.
     LevelError = 12,
-    /// 3 × f32, units per second, as the source says them.
+    /// 3 × f32, units per second, from the source.
     Velocities = 13,
     /// f32, diameters of particles or curves.
     Widths = 14,
-    /// u64 of each particle, ascending.
+    /// u64 for each particle, ascending.
     Ids = 15,
-    /// u32 of each curve: its vertices.
+    /// u32 for each curve: its number of vertices.
     Curves = 16,
-    /// f32, numbers attached to particles; those of 2, 3 and 4 components are the next three.
+    /// f32, custom values of particles; the next three kinds are those with 2, 3 and 4 components.
     Custom = 17,
     Custom2 = 18,
     Custom3 = 19,
     Custom4 = 20,
 }
 
-/// A cube that holds a mesh in all frames, from the smallest corner of its bounds on.
+/// A cube that contains a mesh in all frames; its smallest corner is that of the bounds.
 #[derive(Clone, Copy)]
 pub(crate) struct Cube {
     pub corner: [f32; 3],
     pub side: f32,
 }
 
-/// The numbers that a mesh is put out in.
+/// The number formats in which a mesh is output.
 #[derive(Clone, Copy)]
 pub(crate) struct Formats {
-    /// Positions are 16-bit numbers in it.
+    /// The cube that positions in 16 bits refer to.
     pub cube: Option<Cube>,
-    /// All floats, as they are decoded.
+    /// All values are floats, as decoded.
     pub exact: bool,
 }
 
 impl Formats {
-    /// 16 bits where half a step of them is well below what the file promises.
+    /// Returns 16-bit positions if half a step of them is at most half of the promised tolerance, otherwise
+    /// floats.
     pub fn for_mesh(mesh: &MeshRecord, exact: bool) -> Formats {
         let [x, y, z, ..] = mesh.bounds;
         let side = (0..3).map(|k| mesh.bounds[k + 3] - mesh.bounds[k]).fold(0.0, f32::max);
@@ -90,19 +91,19 @@ impl Formats {
     }
 }
 
-/// In what form a moment is put out.
+/// The content and form of the output.
 #[derive(Clone, Copy)]
 pub(crate) struct FrameOptions {
-    /// Also what never changes.
+    /// Values that never change are output as well.
     pub all: bool,
-    /// All floats, as they are decoded.
+    /// All values are floats, as decoded.
     pub exact: bool,
-    /// Values of vertices, and of indices, unless these are on a card.
+    /// Vertex values and indices are output, as they are not on a card.
     pub vertices: bool,
     pub indices: bool,
 }
 
-/// What was put out of an instance last.
+/// The frames that were last output for an instance.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) struct WrittenPair {
     first: u32,
@@ -110,7 +111,7 @@ pub(crate) struct WrittenPair {
     blend: f32,
 }
 
-/// Writes a moment. What is equal to `last` is not written again. Gives what to
+/// Writes what an instance shows. If it is equal to `last`, only the head is written. Returns the value to
 /// compare with the next time.
 pub(crate) fn write_frame(
     shown: &ShownFrames,
@@ -157,10 +158,10 @@ pub(crate) fn write_frame(
     Ok(now)
 }
 
-/// Where the number of nodes stands.
+/// The offset of the number of nodes.
 const NODES_OFFSET: usize = 48;
 
-/// How many, place for the number of sections, and each of them.
+/// Writes the number of nodes, room for the number of sections, and the nodes.
 fn write_nodes(view: &FrameView<'_>, (same, exact): (bool, bool), out: &mut Writer) -> Result<(), Error> {
     let nodes = view.reel().description().nodes.len();
     out.u32(if same { 0 } else { nodes });
@@ -194,7 +195,7 @@ struct Sections<'a> {
 }
 
 impl Sections<'_> {
-    /// A section of `count` things and `size` bytes, which `fill` writes.
+    /// Writes a section of `count` items in `size` bytes, which `fill` writes.
     fn write_section(
         &mut self,
         kind: Section,
@@ -374,7 +375,7 @@ impl Sections<'_> {
         })
     }
 
-    /// Positions in the cube.
+    /// Writes positions relative to the cube.
     fn write_cube_positions(&mut self, frame: &MeshFrame<'_>, cube: Cube) -> Result<(), Error> {
         let vertices = frame.vertex_count();
         let mut floats = std::mem::take(&mut self.floats);
@@ -382,7 +383,7 @@ impl Sections<'_> {
         frame.positions_into(&mut floats)?;
         let scale = 65535.0 / cube.side;
         let [x, y, z] = cube.corner;
-        // Conversions saturate.
+        // Conversions to integers saturate.
         let word = |value: f32, from: f32| ((value - from) * scale + 0.5) as u16;
         let place = (frame.number(), 0);
         self.write_section(Section::CubePositions, place, vertices, 8 * vertices, |out| {
@@ -395,7 +396,7 @@ impl Sections<'_> {
         Ok(())
     }
 
-    /// Normals, and tangents where there are some.
+    /// Writes normals and, if the mesh has any, tangents.
     fn write_short_directions(&mut self, frame: &MeshFrame<'_>, tangents: bool) -> Result<(), Error> {
         let (vertices, place) = (frame.vertex_count(), (frame.number(), 0));
         let mut floats = std::mem::take(&mut self.floats);
@@ -425,7 +426,7 @@ impl Sections<'_> {
     }
 }
 
-/// Four words, little-endian.
+/// Returns four words as bytes, little-endian.
 fn packed(words: [u16; 4]) -> [u8; 8] {
     let all = words.iter().rev().fold(0, |all, word| all << 16 | u64::from(*word));
     all.to_le_bytes()

@@ -1,9 +1,10 @@
-//! The runtime as a WebAssembly module with plain exports: numbers go in and come out, bytes lie in one
-//! buffer each way. It imports its memory alone, so that the page says how far that may grow. The JavaScript
-//! beside it (`bindings/web/src`) fetches, ticks, and hands frames out.
+//! The runtime as a WebAssembly module with plain exports: arguments and results are numbers, bytes are
+//! passed in an input and an output buffer. Memory is its only import, so that the page limits its growth.
+//! The JavaScript beside it (`bindings/web/src`) fetches, ticks, and delivers frames.
 //!
-//! One thread, one `session::Session`: a player, its files and its instances. What lacks bytes says so and is
-//! asked again. No number that comes in is trusted: what names nothing is a misuse.
+//! There is one thread and one `session::Session`: a player with its files and instances. A call that lacks
+//! bytes of a file says so, and is repeated later. Arguments are not trusted: a number that does not exist is
+//! misuse.
 
 mod blocks;
 mod cameras;

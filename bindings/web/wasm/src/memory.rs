@@ -1,19 +1,19 @@
-//! Memory that runs out says so: the module cannot go on without it, but the page can say what was missing.
+//! Reports a lack of memory: the module cannot go on without it, but the page can say how much was missing.
 
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Bytes of the last allocation that could not be had, 0 where all could.
+/// The size in bytes of the last allocation that failed; 0 if none did.
 static MISSING_BYTES: AtomicUsize = AtomicUsize::new(0);
 
-/// Bytes that could not be had.
+/// Returns the size in bytes of the allocation that failed.
 pub(crate) fn missing_bytes() -> usize {
     MISSING_BYTES.load(Ordering::Relaxed)
 }
 
-// Elsewhere the crate is only tested, with the memory of whoever does.
+// On other targets the crate is only tested, with the test's allocator.
 #[cfg_attr(not(target_family = "wasm"), allow(dead_code))]
 struct ReportingAllocator;
 
@@ -27,7 +27,7 @@ impl ReportingAllocator {
     }
 }
 
-// SAFETY: each call is the system's, with the same arguments and result.
+// SAFETY: each call is forwarded to the system's allocator, with the same arguments and result.
 unsafe impl GlobalAlloc for ReportingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as the caller promises.

@@ -1,4 +1,4 @@
-//! Reads of frames, which the page fetches: it asks which there are, and fills them in any order.
+//! Reads of frames, which the page fetches: it asks for the list of reads, and completes them in any order.
 
 use crate::blocks::Blocks;
 use meshreel::stream::{AsyncSource, ReadRequest};
@@ -6,10 +6,10 @@ use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Numbers of all reads: each is another.
+/// The next number of a read; unique over all files.
 static NEXT_NUMBER: AtomicU32 = AtomicU32::new(0);
 
-/// The reads of a file.
+/// The pending reads of a file.
 pub(crate) struct Reads {
     blocks: Arc<Blocks>,
     size: u64,
@@ -22,7 +22,7 @@ struct PendingRead {
     is_announced: bool,
 }
 
-/// A read that the page has not been told of: number, offset, size, and when it is wanted.
+/// A read that the page does not know yet: number, offset, size, and when it is due.
 pub(crate) type NewRead = (u32, u64, usize, u64);
 
 impl Reads {
@@ -34,10 +34,10 @@ impl Reads {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// New reads, and the numbers of those that the page knows and nobody wants any more.
+    /// Returns new reads, and the numbers of those known to the page that are no longer wanted.
     pub fn take_changes(&self) -> (Vec<NewRead>, Vec<u32>) {
         let (mut new, mut cancelled) = (Vec::new(), Vec::new());
-        // They end when they are dropped, which must not be while the list is locked.
+        // Dropping a read completes it, which must not happen while the list is locked.
         let mut dropped = Vec::new();
         let mut begun = self.lock_pending();
         let mut kept = Vec::with_capacity(begun.len());
@@ -61,7 +61,7 @@ impl Reads {
         (new, cancelled)
     }
 
-    /// Ends a read with the bytes from its start on, or with an error; false where there is no such read.
+    /// Completes a read with bytes from its start on, or with an error; `false` if there is no such read.
     pub fn complete(&self, number: u32, bytes: io::Result<&[u8]>) -> bool {
         let mut begun = self.lock_pending();
         let Some(at) = begun.iter().position(|read| read.number == number) else {
@@ -78,7 +78,7 @@ impl Reads {
         true
     }
 
-    /// Ends all of them.
+    /// Drops all reads, which completes them.
     pub fn clear(&self) {
         let all = std::mem::take(&mut *self.lock_pending());
         drop(all);

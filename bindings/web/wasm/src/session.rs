@@ -1,5 +1,5 @@
-//! A player, the files that it has, and their instances, by number. Each call says how it went; what it gives
-//! stands in one buffer, and so does what it takes.
+//! A player with its files and their instances, by number. Each call has a result, an input buffer and an
+//! output buffer.
 
 use crate::blocks::Blocks;
 use crate::cameras;
@@ -14,14 +14,14 @@ use meshreel::{Command, Error, Event, FileId, InstanceId, Limits, Options, Playe
 use std::io;
 use std::sync::Arc;
 
-/// Bytes beside heap and files: the module itself, and what goes in and out.
+/// Bytes besides the heap and files: for the module itself, its input and output.
 const MODULE_BYTES: u64 = 16 << 20;
 
-/// How a call went.
+/// The result of a call.
 pub(crate) enum CallResult {
-    /// Well; it has this number, or shows something.
+    /// Success, with a number that the call defines.
     Done(u32),
-    /// Bytes are missing: see [`Session::wanted`].
+    /// Bytes of the file are missing, see [`Session::wanted`].
     MissingBytes,
     Failed(Error),
 }
@@ -38,7 +38,7 @@ impl From<Result<u32, Error>> for CallResult {
     }
 }
 
-/// Everything that the page has of the module.
+/// The whole state of the module.
 pub(crate) struct Session {
     player: Player,
     limits: Limits,
@@ -61,7 +61,7 @@ struct File {
 }
 
 impl File {
-    /// Whether vertices are values, and indices: they may be on a card.
+    /// Whether vertices, and whether indices, are output as values; they may be on a card instead.
     fn emits_values(&self) -> (bool, bool) {
         #[cfg(feature = "gpu")]
         if let Some(card) = &self.card {
@@ -70,7 +70,7 @@ impl File {
         (true, true)
     }
 
-    /// Opens it as far as its bytes are there.
+    /// Opens the file as far as its bytes are present.
     fn open(&self, limits: &Limits) -> Result<Reel, Error> {
         let open = |limits: &Limits| Reel::from_named_source(self.blocks.clone(), &self.name, limits);
         let reel = open(limits)?;
@@ -89,7 +89,7 @@ struct Instance {
     last: Option<WrittenPair>,
 }
 
-/// A place in a list that has none, or a new one.
+/// Inserts an item at the first free position of a list, or at its end; returns the position.
 fn insert_in_gap<T>(list: &mut Vec<Option<T>>, item: T) -> u32 {
     let at = list.iter().position(Option::is_none).unwrap_or(list.len());
     if at == list.len() {
@@ -103,7 +103,7 @@ fn no_file(file: u32) -> Error {
     Error::misuse(format!("file {file} is not there: it was closed, or never opened"))
 }
 
-/// The class of an error as a number, from 1 on.
+/// Returns the class of an error as a number, from 1 on.
 fn class(error: &Error) -> usize {
     match error {
         Error::Io { .. } => 1,
@@ -114,15 +114,15 @@ fn class(error: &Error) -> usize {
     }
 }
 
-/// Class and text.
+/// Writes class and message of an error.
 pub(crate) fn write_error(error: &Error, out: &mut Writer) {
     out.u32(class(error));
     out.text(&error.to_string());
 }
 
 impl Session {
-    /// A session within `memory` bytes, of which frames have `heap`. Files whose frames take no more than
-    /// `resident` are decoded once and kept. `read`: bytes of one read.
+    /// Creates a session within `memory` bytes, `heap` of them for frames. Files whose frames take at most
+    /// `resident` bytes are decoded once and kept. `read` is the number of bytes of one read.
     pub fn new(memory: u64, heap: u64, resident: u64, read: u64) -> Result<Session, Error> {
         let least = heap.saturating_add(MODULE_BYTES);
         if memory <= least {
@@ -159,7 +159,7 @@ impl Session {
 
     // Files.
 
-    /// A file of `size` bytes, whose name stands in the input.
+    /// Adds a file of `size` bytes, whose name is the input.
     pub fn add(&mut self, size: u64, exact: bool) -> u32 {
         let blocks = Arc::new(Blocks::new(size));
         let file = File {
@@ -176,7 +176,7 @@ impl Session {
         insert_in_gap(&mut self.files, file)
     }
 
-    /// Opens a file as far as its bytes are there. Describes it when it is open.
+    /// Opens a file as far as its bytes are present, and describes it when it is open.
     pub fn open(&mut self, file: u32) -> CallResult {
         self.try_open(file).into()
     }
@@ -199,7 +199,7 @@ impl Session {
         Ok(number)
     }
 
-    /// Bytes of a file from `offset` on, which stand in the input.
+    /// Provides bytes of a file from `offset` on: the input.
     pub fn provide(&mut self, file: u32, offset: u64) -> Result<u32, Error> {
         let input = std::mem::take(&mut self.input);
         let done = self.file(file).map(|file| file.blocks.provide(offset, &input));
@@ -207,7 +207,7 @@ impl Session {
         done.map(|()| 0)
     }
 
-    /// Ranges of a file that were missing: offset and size of each.
+    /// Writes the missing ranges of a file, as offset and size; returns their number.
     pub fn wanted(&mut self, file: u32) -> Result<u32, Error> {
         let ranges = self.file(file)?.blocks.take_wanted();
         for (offset, size) in &ranges {
@@ -217,7 +217,7 @@ impl Session {
         Ok(ranges.len() as u32)
     }
 
-    /// Gives up a file and its instances.
+    /// Closes a file and ends its instances.
     pub fn close(&mut self, file: u32) -> Result<u32, Error> {
         self.file(file)?;
         if let Some(file) = self.files[file as usize].take() {
@@ -232,7 +232,7 @@ impl Session {
 
     // Instances.
 
-    /// One more showing of a file.
+    /// Adds an instance of a file.
     pub fn instance(&mut self, file: u32) -> Result<u32, Error> {
         let id = self.file(file)?.id;
         let id = id.and_then(|id| self.player.add_instance(id)).ok_or_else(|| no_file(file))?;
@@ -246,7 +246,7 @@ impl Session {
         Ok(0)
     }
 
-    /// Tells an instance something; the numbers of commands are those of `src/protocol.js`.
+    /// Gives an instance a command; the numbers of commands are those of `src/protocol.js`.
     pub fn command(&mut self, instance: u32, command: u32, a: f64, b: f64) -> Result<u32, Error> {
         let id = self.instance_slot(instance)?.id;
         let command = match command {
@@ -279,12 +279,12 @@ impl Session {
 
     // Time.
 
-    /// `dt` seconds have passed.
+    /// Advances the player by `dt` seconds.
     pub fn tick(&mut self, dt: f64) {
         self.player.tick(dt);
     }
 
-    /// Everything that has happened: kind, file or instance, and an error where there is one.
+    /// Writes all events: kind, file or instance, and an error if there is one. Returns their number.
     pub fn events(&mut self) -> u32 {
         let mut count = 0;
         while let Some(event) = self.player.next_event() {
@@ -343,7 +343,8 @@ impl Session {
         true
     }
 
-    /// New reads (file, number, offset, size, due), and then numbers of those that nobody wants any more.
+    /// Writes new reads (file, number, offset, size, due), and then the numbers of reads that are no longer
+    /// wanted.
     pub fn reads(&mut self) {
         let mut all = Vec::new();
         let mut cancelled = Vec::new();
@@ -365,7 +366,7 @@ impl Session {
         self.output.list(&cancelled, |out, number| out.u32(*number as usize));
     }
 
-    /// Ends a read with the bytes of the input, or without.
+    /// Completes a read with the bytes of the input or, if `well` is `false`, with an error.
     pub fn end_read(&mut self, file: u32, read: u32, well: bool) -> Result<u32, Error> {
         let input = std::mem::take(&mut self.input);
         let bytes = match well {
@@ -377,9 +378,9 @@ impl Session {
         done.map(u32::from)
     }
 
-    // What comes out.
+    // Output.
 
-    /// What an instance shows; 0 where that is nothing yet.
+    /// Writes what an instance shows; returns 0 if it shows nothing yet.
     pub fn frame(&mut self, instance: u32, all: bool) -> Result<u32, Error> {
         let Instance { file, id, last } = *self.instance_slot(instance)?;
         let own = self.file(file as u32)?;
@@ -395,7 +396,7 @@ impl Session {
         Ok(1)
     }
 
-    /// Skeletons, clips and rigs of a file.
+    /// Writes the skeletons, clips and rigs of a file.
     pub fn clips(&mut self, file: u32) -> CallResult {
         let mut output = std::mem::take(&mut self.output);
         let read = self.file(file).and_then(|file| {
@@ -408,7 +409,7 @@ impl Session {
         read.into()
     }
 
-    /// Cameras of a file.
+    /// Writes the cameras of a file.
     pub fn cameras(&mut self, file: u32) -> CallResult {
         let mut output = std::mem::take(&mut self.output);
         let read = self.file(file).and_then(|file| {
@@ -421,7 +422,7 @@ impl Session {
         read.into()
     }
 
-    /// The local transforms of a clip's joints.
+    /// Writes the local transforms of a clip's joints.
     pub fn pose(&mut self, file: u32, clip: u32, seconds: f64, wraps: bool) -> Result<u32, Error> {
         let mut output = std::mem::take(&mut self.output);
         let done = self.file(file).and_then(|file| {
@@ -434,8 +435,8 @@ impl Session {
 
     // On a card.
 
-    /// The vertices of a file are made on a card, as the input says ([`CardOptions::read`]): before it is
-    /// opened, and again where they are to be others before any was made.
+    /// Makes the vertices of a file on a card, with the options in the input ([`CardOptions::read`]). Called
+    /// before the file is opened; it may be called again with other options before the first update.
     #[cfg(feature = "gpu")]
     pub fn card(&mut self, file: u32, most: u64, group: u32) -> Result<u32, Error> {
         let wanted = CardOptions::read(&self.input)?;
@@ -443,7 +444,7 @@ impl Session {
         Ok(0)
     }
 
-    /// They are made on another device from now on.
+    /// Makes the vertices on another device from now on.
     #[cfg(feature = "gpu")]
     pub fn renew_card(&mut self, file: u32, most: u64, group: u32) -> Result<u32, Error> {
         let card = self.file(file)?.card.as_mut().ok_or_else(no_card)?;
@@ -451,8 +452,8 @@ impl Session {
         Ok(0)
     }
 
-    /// What is to be done on the card, so that it has what all instances of a file show. How many of their
-    /// meshes still show what they did.
+    /// Writes the steps for the card to show the current frames of all instances of a file. Returns the
+    /// number of their meshes that keep showing an older frame.
     #[cfg(feature = "gpu")]
     pub fn update_card(&mut self, file: u32) -> Result<u32, Error> {
         self.file(file)?;

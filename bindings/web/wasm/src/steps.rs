@@ -1,5 +1,5 @@
-//! What is to be done with a graphics device, as bytes: whole words of 32 bits, little-endian. `src/steps.js`
-//! does it.
+//! Steps for a graphics device as bytes: whole words of 32 bits, little-endian. `src/steps.js` carries them
+//! out.
 //!
 //! ```text
 //! 1 buffer     number  usage  bytes  text                     6 write      buffer  offset  bytes  the bytes
@@ -11,7 +11,7 @@
 //! 12 levels    mesh  count × (first index  count)
 //! ```
 //!
-//! A text is its number of bytes, and these, filled up to whole words.
+//! A text is its number of bytes, and these, padded to whole words.
 
 use crate::writer::Writer;
 use meshreel_gpu::card::{self, BindingLayout, BufferUsage, ComputePass, ShaderProgram};
@@ -34,7 +34,7 @@ pub(crate) enum Step {
     LodLevels = 12,
 }
 
-/// What the page has by number, until nobody here has it.
+/// An object of the page, by number; the page drops it when no handle is left.
 pub(crate) struct Handle {
     number: usize,
     kind: Step,
@@ -53,7 +53,7 @@ impl Drop for Handle {
     }
 }
 
-/// The types of a list of steps.
+/// The types of objects in a list of steps.
 pub(crate) struct StepTypes;
 
 impl card::CardTypes for StepTypes {
@@ -62,14 +62,14 @@ impl card::CardTypes for StepTypes {
     type Pipeline = usize;
 }
 
-/// A pipeline is the same if its module, entry point and constants are.
+/// Pipelines are equal if module, entry point and constants are.
 type PipelineKey = (ShaderProgram, &'static str, Vec<(&'static str, u64)>);
 
-/// Steps for one device, in order.
+/// The steps for one device, in order.
 pub(crate) struct Steps {
-    /// Those that were not fetched yet.
+    /// Steps that have not been fetched yet.
     pub out: Writer,
-    /// Bytes of the largest binding, invocations of a workgroup.
+    /// Bytes of the largest binding; `group` is the number of invocations per workgroup.
     most: u64,
     group: u32,
     next: usize,
@@ -93,7 +93,7 @@ impl Steps {
         }
     }
 
-    /// A step and its numbers.
+    /// Writes a step and its numbers.
     pub fn step(&mut self, step: Step, numbers: &[usize]) {
         self.out.u32(step as usize);
         numbers.iter().for_each(|number| self.out.u32(*number));
@@ -109,7 +109,7 @@ impl Steps {
         Rc::new(Handle { number: self.next, kind, dropped: self.dropped.clone() })
     }
 
-    /// Tells what nobody has any more.
+    /// Writes the steps that drop unused objects.
     pub fn drop_unused(&mut self) {
         let dropped = self.dropped.take();
         for (kind, number) in dropped {
@@ -117,7 +117,7 @@ impl Steps {
         }
     }
 
-    /// The place of an item in a list, and whether it is new there.
+    /// Returns the position of an item in a list, and whether it was added now.
     fn find_or_push<I: PartialEq>(list: &mut Vec<I>, item: I) -> (usize, bool) {
         match list.iter().position(|other| *other == item) {
             Some(at) => (at, false),
@@ -128,7 +128,7 @@ impl Steps {
         }
     }
 
-    /// The number of a layout that the page has.
+    /// Returns the number of a layout; the first time, the step that creates it is written.
     fn layout(&mut self, which: BindingLayout) -> usize {
         let (at, new) = Steps::find_or_push(&mut self.layouts, which);
         if new {

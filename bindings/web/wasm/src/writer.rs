@@ -1,8 +1,8 @@
-//! What goes out to the page: little-endian numbers one after the other. `src/reader.js` reads them.
+//! The output for the page: little-endian numbers one after the other. `src/reader.js` reads them.
 
 use meshreel::Transform;
 
-/// Appends numbers and texts to bytes.
+/// Appends numbers and texts to a list of bytes.
 #[derive(Default)]
 pub(crate) struct Writer(pub Vec<u8>);
 
@@ -23,26 +23,26 @@ impl Writer {
         values.iter().for_each(|value| self.f32(*value));
     }
 
-    /// Bytes of UTF-8, after how many they are.
+    /// Writes the length of a text in bytes, then its UTF-8.
     pub fn text(&mut self, text: &str) {
         self.u32(text.len());
         self.0.extend_from_slice(text.as_bytes());
     }
 
-    /// How many there are, and then each.
+    /// Writes the number of items, then each item.
     pub fn list<T>(&mut self, items: &[T], mut put: impl FnMut(&mut Writer, &T)) {
         self.u32(items.len());
         items.iter().for_each(|item| put(self, item));
     }
 
-    /// A quaternion x y z w, a translation, a scale.
+    /// Writes a quaternion x y z w, a translation and a scale.
     pub fn transform(&mut self, value: &Transform) {
         self.floats(&value.rotation);
         self.floats(&value.translation);
         self.floats(&value.scale);
     }
 
-    /// Zeros up to a multiple of eight.
+    /// Pads with zeros to a multiple of eight bytes.
     pub fn align(&mut self) {
         self.0.resize(self.0.len().next_multiple_of(8), 0);
     }

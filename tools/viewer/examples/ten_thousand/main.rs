@@ -1,5 +1,6 @@
-//! Ten thousand instances of one animation: cargo run --release --example ten_thousand -- FILE.reel Of a file
-//! with levels of detail (`meshreel compile --lod 3`) they are shown by distance; what is small is left out.
+//! Draws ten thousand instances of one animation: `cargo run --release --example ten_thousand -- FILE.reel`.
+//! If the file has LOD levels (`meshreel compile --lod 3`), they are chosen by distance; instances that are
+//! too small are not drawn.
 
 mod stage;
 
@@ -21,8 +22,8 @@ struct Seen { @builtin(position) at: vec4f, @location(0) normal: vec3f }
 }
 @fragment fn lit(v: Seen) -> @location(0) vec4f { return vec4f(vec3f(0.55 + 0.4 * normalize(v.normal).y), 1.0); }";
 
-/// An animation that plays, and on the card, once it shows something, its first mesh and where instances of
-/// it are.
+/// The player and the instance that it plays; and, once a frame is in memory, the file's vertices on the
+/// card, its instances, and the pipeline that draws its first mesh.
 struct Crowd(Player, InstanceId, Shaders, Option<(Output, GpuReel, Instances, wgpu::RenderPipeline)>);
 
 impl stage::Scene for Crowd {

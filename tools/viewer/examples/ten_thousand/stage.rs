@@ -1,30 +1,31 @@
-//! A window, a camera and a pipeline: what any program that draws has, and nothing of meshreel.
+//! A window, a camera and a pipeline: the parts of a program that do not depend on meshreel.
 
 use eframe::{egui, egui_wgpu, wgpu};
 use glam::camera::rh::{proj::directx, view};
 use glam::{Mat4, Vec3};
 
-/// What is drawn in the window.
+/// The content of the window.
 pub trait Scene: Send + Sync + 'static {
-    /// Before a picture: what is written to the card, and computed there.
+    /// Called before each picture: uploads data to the card, and records compute passes.
     fn update(&mut self, picture: &mut Picture<'_>);
-    /// The picture, through the camera in group 1.
+    /// Draws a picture, with the camera bound as group 1.
     fn draw(&self, pass: &mut wgpu::RenderPass<'static>);
 }
 
-/// A picture that is made.
+/// A picture in progress.
 pub struct Picture<'a> {
     pub device: &'a wgpu::Device,
     pub queue: &'a wgpu::Queue,
     pub encoder: &'a mut wgpu::CommandEncoder,
-    /// Bound as a matrix in group 1.
+    /// The camera; bound as a matrix in group 1.
     pub camera: &'a Camera,
     turn: f32,
     aspect: f32,
 }
 
 impl Picture<'_> {
-    /// Looks at the origin from so far away, round and round. From where, and world to clip space.
+    /// Moves the camera around the origin at the distance `far`. Returns its position, and the matrix from
+    /// the world to clip space.
     pub fn look_from(&self, far: f32) -> (Vec3, Mat4) {
         let eye = far * Vec3::new(self.turn.sin(), 0.7, self.turn.cos());
         let lens = directx::perspective(1.0, self.aspect, 0.01 * far, 100.0 * far);
@@ -60,8 +61,8 @@ impl Camera {
         Camera { buffer, layout, group }
     }
 
-    /// A pipeline of entry points `mesh` and `lit`, of vertices with a position and a normal; group 0 is the
-    /// caller's.
+    /// Returns a pipeline with the entry points `mesh` and `lit`, for vertices with a position and a normal;
+    /// group 0 has the caller's layout.
     pub fn pipeline(
         &self,
         device: &wgpu::Device,
@@ -108,7 +109,7 @@ impl Camera {
     }
 }
 
-/// The window's picture of a scene.
+/// Draws a scene in the window's paint callback.
 struct SceneCallback<S> {
     turn: f32,
     aspect: f32,
@@ -154,7 +155,7 @@ impl<S: Scene> eframe::App for App<S> {
     }
 }
 
-/// Draws a scene in a window until that is closed.
+/// Draws a scene in a window until the window is closed.
 pub fn run<S: Scene>(title: &str, scene: impl FnOnce(&wgpu::Device) -> S + 'static) -> eframe::Result {
     let options = eframe::NativeOptions { depth_buffer: 32, ..Default::default() };
     let made = move |context: &eframe::CreationContext<'_>| {
