@@ -11,7 +11,6 @@
 //! beyond their input, and write only into the caller's buffers. This crate uses no files, clocks or threads.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
-
 // Without the encoders, some imports of files that hold both directions are unused.
 #![cfg_attr(not(feature = "encode"), allow(unused_imports))]
 

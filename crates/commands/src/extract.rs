@@ -1,4 +1,4 @@
-//! Extracts a `.reel` as Alembic, glTF, BVH, an OBJ file or a sequence of them, or vertex animation textures.
+//! Extracts a `.reel` as Alembic, USD, glTF, BVH, an OBJ file or a sequence of them, or vertex animation textures.
 
 use crate::cancellable::{cancellable_scene, unless_cancelled};
 use crate::compressed::{CompressionLoss, ErrorBounds};
@@ -204,13 +204,13 @@ pub fn coarsest_level(reel: &Reel) -> Result<usize, meshreel::Error> {
 fn bones_for(asked: BoneForm, kind: OutputKind, output: &Path) -> Result<BoneForm, Failure> {
     if asked == BoneForm::Skins && kind != OutputKind::Glb {
         return Err(Failure::usage(format!(
-            "--as skins: only a .glb has skins, {} is none",
+            "--as skins: only a .glb has skins of a mesh's own bones, {} is none",
             output.display()
         )));
     }
-    if asked == BoneForm::Parts && !matches!(kind, OutputKind::Glb | OutputKind::Alembic) {
+    if asked == BoneForm::Parts && !matches!(kind, OutputKind::Glb | OutputKind::Alembic | OutputKind::Usd) {
         return Err(Failure::usage(format!(
-            "--as parts: only .glb and .abc have nodes that move, {} has not",
+            "--as parts: only .glb, .abc and .usd have nodes that move, {} has not",
             output.display()
         )));
     }
@@ -218,6 +218,7 @@ fn bones_for(asked: BoneForm, kind: OutputKind, output: &Path) -> Result<BoneFor
         (BoneForm::Skins, _) => BoneForm::Skins,
         (BoneForm::Parts, _) => BoneForm::Parts,
         (BoneForm::Auto, OutputKind::Glb) => BoneForm::Auto,
+        (BoneForm::Auto, OutputKind::Usd) => BoneForm::Rigs,
         _ => BoneForm::Points,
     })
 }
@@ -232,7 +233,7 @@ fn omission_remarks(
     let mut remarks = Vec::new();
     let rig = reels::options(reel)?.rig;
     if matches!(bones, BoneForm::Points | BoneForm::Parts) && rig == RigChoice::Only {
-        let what = "its meshes are moved by clips alone (--rig only): without skins they stand still; a .glb has them";
+        let what = "its meshes are moved by clips alone (--rig only): without skins they stand still; .glb and .usd have them";
         remarks.push(Remark::new(name, what));
     }
     if !matches!(kind, OutputKind::Glb | OutputKind::OpenVat) && !scene.ranges.is_empty() {
@@ -257,6 +258,8 @@ fn skin_remark(skin: &SkinError) -> Remark {
 pub enum OutputKind {
     /// `.abc`.
     Alembic,
+    /// `.usd`, `.usda`, `.usdc`.
+    Usd,
     /// `.glb`.
     Glb,
     /// `.bvh`: a clip and its skeleton.
@@ -288,14 +291,15 @@ impl OutputKind {
         let usage = |what: String| Err(Failure::usage(format!("{}: {what}", path.display())));
         match extension.to_ascii_lowercase().as_str() {
             "abc" => Ok(OutputKind::Alembic),
+            "usd" | "usda" | "usdc" => Ok(OutputKind::Usd),
             "glb" => Ok(OutputKind::Glb),
             "bvh" => Ok(OutputKind::Bvh),
             "obj" => Ok(OutputKind::Obj),
-            later @ ("gltf" | "usd" | "usda" | "usdc") => usage(format!(
-                "writing .{later}: not built yet in this version; give .abc, .glb, .bvh or a directory"
-            )),
+            "gltf" => usage("give a name that ends in .glb: binary glTF, in one file".into()),
+            "usdz" => usage("give a name that ends in .usdc; usdzip packs it".into()),
             _ => usage(
-                "give a name that ends in .abc, .glb, .bvh or .obj, or a directory (ending in /)".into(),
+                "give a name that ends in .abc, .usdc, .usda, .glb, .bvh or .obj, or a directory (ending in /)"
+                    .into(),
             ),
         }
     }
@@ -304,9 +308,11 @@ impl OutputKind {
     fn face_form(self) -> FaceForm {
         match self {
             OutputKind::Glb | OutputKind::OpenVat => FaceForm::Triangles,
-            OutputKind::Alembic | OutputKind::Bvh | OutputKind::Obj | OutputKind::ObjSequence => {
-                FaceForm::Source
-            }
+            OutputKind::Alembic
+            | OutputKind::Usd
+            | OutputKind::Bvh
+            | OutputKind::Obj
+            | OutputKind::ObjSequence => FaceForm::Source,
         }
     }
 
@@ -314,6 +320,7 @@ impl OutputKind {
     fn name(self) -> &'static str {
         match self {
             OutputKind::Alembic => "alembic",
+            OutputKind::Usd => "usd",
             OutputKind::Glb => "glb",
             OutputKind::Bvh => "bvh",
             OutputKind::Obj => "obj",
@@ -356,6 +363,7 @@ impl OutputKind {
         let remarks = match self {
             OutputKind::OpenVat => write_textures(path, scene, times, &Options::default(), &mut step)?.0,
             OutputKind::Alembic => meshreel_write::alembic::write(path, scene, &mut step)?,
+            OutputKind::Usd => meshreel_write::usd::write(path, scene, times, &mut step)?,
             OutputKind::Glb => meshreel_write::glb::write(path, scene, times, &mut step)?,
             OutputKind::Bvh => write_bvh(path, scene)?,
             OutputKind::Obj | OutputKind::ObjSequence => write_obj(self, path, scene, times, &mut step)?,
@@ -394,9 +402,9 @@ fn write_textures(
 /// Returns the failure for a format that holds meshes only, when the file has none.
 fn no_mesh(holder: &str, scene: &Scene, path: &Path) -> Failure {
     let what = match scene.clips.len() {
-        0 => format!("there is no mesh in the file, and {holder} nothing else; give .abc or .glb"),
+        0 => format!("there is no mesh in the file, and {holder} nothing else; give .abc, .usdc or .glb"),
         clips => format!(
-            "there is no mesh in the file but {}, which {holder} not; give .abc, .glb or .bvh",
+            "there is no mesh in the file but {}, which {holder} not; give .abc, .usdc, .glb or .bvh",
             with_noun(clips, "clip")
         ),
     };
@@ -411,14 +419,14 @@ fn dropped_content_remarks(holder: &str, scene: &Scene) -> Result<Vec<Remark>, F
     let mut others = placed.iter().zip(others).filter(|(_, is)| *is);
     if let Some((first, _)) = others.next() {
         let what = format!(
-            "{holder} no nodes without meshes; it and all like it were left out, which .abc and .glb hold"
+            "{holder} no nodes without meshes; it and all like it were left out, which .abc, .usdc and .glb hold"
         );
         remarks.push(Remark::new(&first.path, what));
     }
     let clips = scene.clips.len();
     if clips > 0 {
         let what = format!(
-            "{holder} no clips; {} left out, which .abc, .glb and .bvh hold",
+            "{holder} no clips; {} left out, which .abc, .usdc, .glb and .bvh hold",
             match clips {
                 1 => "one was".into(),
                 _ => format!("{clips} were"),
@@ -486,8 +494,9 @@ fn write_bvh(path: &Path, scene: &Scene) -> Result<Vec<Remark>, Failure> {
     }
     if !scene.meshes.is_empty() {
         let meshes = with_noun(scene.meshes.len(), "mesh");
-        let what =
-            format!("a .bvh holds a clip and nothing else: {meshes} left out, which .abc and .glb hold");
+        let what = format!(
+            "a .bvh holds a clip and nothing else: {meshes} left out, which .abc, .usdc and .glb hold"
+        );
         remarks.push(Remark::new(&clip.name, what));
     }
     if !clip.scalars.is_empty() || !clip.markers.is_empty() {

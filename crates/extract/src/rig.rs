@@ -37,7 +37,7 @@ pub(super) fn extracted_rigs(reel: &Reel, bones: BoneForm) -> Result<Vec<Extract
         };
         let own = |clip: &&Clip| clip.record().skeleton as usize == rig.skeleton();
         let shows_frames = match clip.map(|(clip, _)| clip).or_else(|| clips.iter().find(own)) {
-            Some(clip) if bones == BoneForm::Auto => {
+            Some(clip) if bones != BoneForm::Skins => {
                 shows_frames(reel, &rig, &skeletons[rig.skeleton()], clip)?
             }
             _ => true,
@@ -106,8 +106,8 @@ fn interpolate(a: &Transform, b: &Transform, part: f64) -> Transform {
 /// point.
 pub(super) fn skin(shared: &Extraction, mesh: usize, points: &[usize]) -> Option<Arc<Skin>> {
     let rigged = shared.rigs.iter().find(|own| own.rig.mesh() == mesh);
-    let rigged =
-        rigged.filter(|own| own.shows_frames && matches!(shared.bones, BoneForm::Auto | BoneForm::Skins))?;
+    let has_skins = matches!(shared.bones, BoneForm::Auto | BoneForm::Rigs | BoneForm::Skins);
+    let rigged = rigged.filter(|own| own.shows_frames && has_skins)?;
     let rig = &rigged.rig;
     if points.iter().any(|&v| v >= rig.vertex_count()) {
         return None;

@@ -48,7 +48,7 @@ pub fn to_scene_with_faces(
         faces,
         lod,
         rigs: match bones {
-            BoneForm::Auto | BoneForm::Skins => rig::extracted_rigs(reel, bones)?,
+            BoneForm::Auto | BoneForm::Rigs | BoneForm::Skins => rig::extracted_rigs(reel, bones)?,
             BoneForm::Points | BoneForm::Parts => Vec::new(),
         },
         frames: Arc::new(DecodedFrames::new(reel, faces)?),

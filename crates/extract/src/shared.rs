@@ -18,6 +18,8 @@ pub enum BoneForm {
     /// else points.
     #[default]
     Auto,
+    /// A skin on the skeleton as with `Auto`, else points: for formats in which joints need a skeleton.
+    Rigs,
     /// A skin of the mesh's bones, whatever that leaves out.
     Skins,
     /// Rigid parts as constant meshes below moving nodes; points in no part as points.

@@ -26,7 +26,7 @@ pub(super) fn skin(shared: &Extraction, mesh: usize, order: Option<&[u32]>) -> O
     }
     shared.frames.with_bones(mesh, |rig| {
         let asked = match shared.bones {
-            BoneForm::Points | BoneForm::Parts => false,
+            BoneForm::Points | BoneForm::Rigs | BoneForm::Parts => false,
             BoneForm::Auto => rig.points_with_residual() == 0,
             BoneForm::Skins => true,
         };

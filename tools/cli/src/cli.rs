@@ -365,14 +365,14 @@ pub struct ExtractArgs {
     /// The .reel
     #[arg(value_name = "FILE.reel")]
     pub file: PathBuf,
-    /// .abc (Alembic), .glb (glTF), .bvh (a clip), or a directory for a sequence of .obj, or for vertex
-    /// animation textures (--format openvat)
-    #[arg(long, short, value_name = "OUT.abc|OUT.glb|OUT.bvh|DIR/")]
+    /// .abc (Alembic), .usdc or .usda (USD), .glb (glTF), .bvh (a clip), or a directory for a sequence of
+    /// .obj, or for vertex animation textures (--format openvat)
+    #[arg(long, short, value_name = "OUT.abc|OUT.usdc|OUT.glb|OUT.bvh|DIR/")]
     pub output: PathBuf,
     /// How meshes stored as parts or bones come back: points (frame by frame, as decoded), skins (.glb only:
-    /// a skin with moving joints; any residual is left out and its size is reported), parts (.glb and .abc:
-    /// each rigid part a still mesh below a node that moves; the rest comes as points) or auto (in a .glb a
-    /// skin if it keeps the tolerance, else points) [default: auto]
+    /// a skin with moving joints; any residual is left out and its size is reported), parts (.glb, .abc and
+    /// .usd: each rigid part a still mesh below a node that moves; the rest comes as points) or auto (in a
+    /// .glb a skin if it keeps the tolerance, in a .usd the skin of --rig keep, else points) [default: auto]
     #[arg(long = "as", value_name = "BONES")]
     pub bones: Option<BoneForm>,
     /// A level of detail of a file that has some (compile --lod): the vertices that it needs and its

@@ -30,7 +30,8 @@ fn all_ways(folder: &Path, ways: &[&str]) -> Vec<Value> {
     ways.iter().map(compare).collect()
 }
 
-const WAYS: [&str; 4] = ["back.abc", "back.glb", "frames/", "web.glb --compress meshopt"];
+const WAYS: [&str; 6] =
+    ["back.abc", "back.glb", "back.usdc", "text.usda", "frames/", "web.glb --compress meshopt"];
 
 /// A square that rotates, and is hidden from its last sample on, where its points are elsewhere.
 const HIDDEN: &str = r#"#usda 1.0
@@ -106,10 +107,10 @@ fn everything_that_hangs_on_points_comes_back() {
     let folder = folder.path();
     for (name, options, ways) in [
         ("g_scene_attributes.abc", "", &WAYS[..]),
-        ("e_metaballs.abc", "--range 0:5", &WAYS[..3]),
-        ("j_visibility_particles.abc", "--range 0:20", &WAYS[..1]),
+        ("e_metaballs.abc", "--range 0:5", &WAYS[..5]),
+        ("j_visibility_particles.abc", "--range 0:20", &["back.abc", "back.usdc", "text.usda"]),
         ("n_robot_bone_parented.abc", "", &WAYS[..]),
-        ("m_scale_shear.abc", "", &WAYS[..3]),
+        ("m_scale_shear.abc", "", &WAYS[..5]),
         ("prism.glb", "--rig keep", &WAYS[..]),
         (
             "a_flag_wind.abc",
@@ -132,7 +133,7 @@ fn clips_come_back() {
     let folder = folder.path();
     std::fs::write(folder.join("a.bvh"), meshreel_testkit::bvh(40, 0.0)).unwrap();
     run_in(folder, "compile a.bvh -o a.reel").expect(0);
-    for report in all_ways(folder, &["back.bvh", "back.glb", "back.abc"]) {
+    for report in all_ways(folder, &["back.bvh", "back.glb", "back.abc", "back.usdc", "text.usda"]) {
         assert_eq!(report["clips"].as_array().unwrap().len(), 1, "{report}");
     }
 }
@@ -165,7 +166,7 @@ fn characters_come_back_at_all_their_frames() {
             continue;
         }
         run_in(folder, &format!("compile {} -o a.reel --quiet", source.display())).expect(0);
-        all_ways(folder, &["back.abc", "frames/", "back.glb", "points.glb --as points"]);
+        all_ways(folder, &["back.abc", "frames/", "back.glb", "points.glb --as points", "back.usdc"]);
         std::fs::remove_dir_all(folder.join("frames")).unwrap();
     }
 }

@@ -14,7 +14,7 @@ use meshreel_scene::{Error, PlacedObject, Scene};
 
 /// `true` if the format of an extracted file holds nodes without meshes.
 pub(super) fn holds_nodes(scene: &Scene) -> bool {
-    scene.format.starts_with("alembic") || scene.format == "gltf"
+    scene.format.starts_with("alembic") || matches!(scene.format, "gltf" | "usd")
 }
 
 /// `true` if the scene was read from .obj files, which have no fourth component of a colour.

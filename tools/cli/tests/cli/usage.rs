@@ -139,11 +139,12 @@ fn f08_levels_on_the_command_line() {
 }
 
 #[test]
-fn what_later_versions_have_is_named_as_such() {
+fn formats_that_are_not_written_name_the_one_that_is() {
     let flag = bundled("a_flag_wind.abc");
-    let line = "extract x.reel -o x.usd";
-    let run = run_line(line, &[("$IN", &flag)]).expect(2);
-    assert!(run.error_line().contains("not built yet in this version"), "{line}: {}", run.stderr);
+    for (output, instead) in [("x.gltf", ".glb"), ("x.usdz", ".usdc"), ("x.fbx", ".usdc")] {
+        let run = run_line(&format!("extract x.reel -o {output}"), &[("$IN", &flag)]).expect(2);
+        assert!(run.error_line().contains(instead), "{output}: {}", run.stderr);
+    }
 }
 
 #[test]
