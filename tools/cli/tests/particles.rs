@@ -6,7 +6,7 @@ use crate::cli::common::run;
 use meshreel::raw::record::{CODEC_CHAIN, CurveBasis as Basis, CurveEnds as Ends, Semantic};
 use meshreel::{FrameDecoder, FrameView, Pace, Reel};
 use meshreel_extract::BoneForm;
-use meshreel_options::{Options, Preset, Tolerance};
+use meshreel_options::{MethodChoice, Options, Preset, Tolerance};
 use meshreel_scene::{
     Attribute, Channel, CurveBasis, CurveEnds, Curves, CustomAttribute, LengthUnit, Mesh, Node, NodeKind,
     Particles, Scene, Scope, TimeSampling,
@@ -133,6 +133,16 @@ fn several() -> Vec<Options> {
         with(Preset::Classic, 1e-3),
         with(Preset::Small, 1e-6),
     ]
+}
+
+#[test]
+fn a_method_for_meshes_is_a_remark() {
+    for (method, remarks) in [(MethodChoice::Soft, 1), (MethodChoice::Auto, 0), (MethodChoice::Fluid, 0)] {
+        let options = Options { method, effort: 1, ..Options::default() };
+        let (_, report) = verified(&drops(5, true), &options);
+        let own = report.remarks.iter().filter(|remark| remark.what.contains("--method")).count();
+        assert_eq!(own, remarks, "{method:?}: {:?}", report.remarks);
+    }
 }
 
 #[test]
