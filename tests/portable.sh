@@ -50,7 +50,7 @@ missing_wasm() {
     [ -n "$from" ] || { echo "neither rustup nor the packages rustc-web cargo-web rust-web-src lld-19 have its targets" && return; }
     has node || { echo "node is missing" && return; }
 }
-# What tests need on top: their encoders are in C.
+# Tests need these on top: their encoders are in C.
 missing_wasi() {
     missing_wasm
     { has clang-19 || has clang; } || { echo "clang is missing (packages clang-19 libclang-rt-19-dev-wasm32)" && return; }
@@ -78,7 +78,7 @@ wasm() {
             -C link-arg=/usr/lib/wasm32-wasi/crt1-command.o"
     fi
     if [ $from = rustup ]; then
-        # What follows a lone `--` is the program's.
+        # Arguments after a lone `--` are the program's.
         RUSTFLAGS="$flags" CARGO_TARGET_DIR="$own" cargo $command --target $triple "$@"
     else
         RUSTFLAGS="$flags" CARGO_TARGET_DIR="$own" RUSTC_BOOTSTRAP=1 CARGO_UNSTABLE_BUILD_STD=std,panic_abort,panic_unwind \
@@ -109,7 +109,7 @@ missing_arm() {
 arm() {
     local command=$1
     shift
-    # What follows a lone `--` is the program's.
+    # Arguments after a lone `--` are the program's.
     if [ $arm_from = rustup ]; then
         CARGO_TARGET_DIR="$target/arm" cargo $command --target $arm "$@"
     else

@@ -76,7 +76,7 @@ classic fluid|12|fluid|$inputs/e_metaballs.abc --preset classic
 fast rigid|50|rigid|$inputs/c_wall_fracture_onemesh.abc --preset fast --smooth-angle 40deg
 levels of detail|10|rigid|$inputs/c_wall_fracture_onemesh.abc --lod 2 --cull-hidden --smooth-angle 40deg
 EOF
-# Of a file with levels of detail and triangles that nobody can see.
+# A file with levels of detail and triangles that nobody can see.
 differs() { [ "$(compare -metric AE "$shots/$1.png" "$shots/$2.png" null: 2>&1 | cut -d. -f1 | cut -d' ' -f1)" -gt "$3" ]; }
 levels="$work/levels of detail.reel"
 for look in shaded levels hidden; do

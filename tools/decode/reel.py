@@ -130,7 +130,7 @@ class Reel:
             if i not in frames:
                 continue
             for needed in self.schedule.needs(frames):
-                # What a key would take from the first frame is in the static data.
+                # The static data hold what a key would take from the first frame.
                 if needed not in self.decoded and not (kind == "key" and needed == 0):
                     self.layered_frame(needed)
             if any(m["codec"] == 3 for m in self.description["meshes"]):

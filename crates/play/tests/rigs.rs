@@ -64,7 +64,7 @@ fn rigs_that_do_not_fit_are_refused() {
     let plain = open(sample(9, false).parts.write()).unwrap();
     let (indices, vertices) = (plain.indices(0).unwrap(), plain.description().meshes[0].vertices);
     let chunk = |mesh, vertices, joints| rigs::chunk(mesh, vertices, &indices, joints);
-    // Of another mesh, of a missing one, with more joints or vertices, without a skeleton; twice.
+    // Rigs of another mesh, of a missing one, with more joints or vertices, without a skeleton; twice.
     for (mesh, vertices, joints) in
         [(1, vertices, 6), (99, vertices, 6), (0, vertices + 1, 6), (0, vertices, 7)]
     {

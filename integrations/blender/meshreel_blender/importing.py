@@ -108,7 +108,7 @@ def _nodes(context, opened, root) -> list:
     for number, thing in enumerate(things):
         places = (pose.translations, pose.rotations, pose.scales)
         playback.place(thing, *(values[number].tolist() for values in places))
-        # Of those that change, the handler knows; others never do.
+        # The handler knows those that change; others never do.
         if opened.nodes[number].mesh is not None and not opened.nodes[number].visibility_changes:
             playback.hide(thing, not bool(first.visible[number]))
     return things
@@ -143,7 +143,7 @@ class MESHREEL_OT_import(bpy.types.Operator, ImportHelper):
     clips: BoolProperty(name="Clips", default=True, description="Armatures with an action for each clip")
 
     def invoke(self, context, _event):
-        # Of a file that was dropped, only the settings are asked for.
+        # A file that was dropped asks for its settings only.
         return self.invoke_popup(context)
 
     def execute(self, context):

@@ -29,7 +29,7 @@ def tell(line: str, error: BaseException | None = None) -> None:
     if error is not None and not isinstance(error, (meshreel.Error, OSError)):
         traceback.print_exception(error)
     if not bpy.app.background:
-        # Who calls may be a handler, where no menu can be opened.
+        # The caller may be a handler, where no menu can be opened.
         bpy.app.timers.register(lambda: _popup([line]), first_interval=0)
 
 

@@ -115,7 +115,7 @@ class Cache(bpy.types.PropertyGroup):
         description="0 is the mesh itself",
         update=_rebuild,
     )
-    # What was shown last, and what went wrong; neither is the user's.
+    # The frame that was shown last, and the last error; neither is the user's.
     stamp: StringProperty(options={"HIDDEN"})
     error: StringProperty(options={"HIDDEN"})
 
@@ -165,7 +165,7 @@ def moment(cache, times: np.ndarray, scene) -> tuple[float, float]:
         position = passed if cache.rate >= 0 else last + passed
         if cache.repeat == "LOOP":
             position %= last + 1
-            # What leads from the last frame to the first, a file without a period does not say.
+            # A file without a period does not say what leads from the last frame to the first.
             position = min(position, last)
         inside = -1e-5 <= position <= last + 1e-5
         position = min(max(position, 0.0), float(last))

@@ -277,7 +277,7 @@ impl ParticleStreams {
             sample::ids_at(mesh, time, &mut ids)?;
             let mut place: HashMap<u64, u32> = HashMap::new();
             for (v, id) in (0u32..).zip(ids) {
-                // Of two equal ids, the first one counts.
+                // The first of two equal ids counts.
                 place.entry(id).or_insert(v);
             }
             place.retain(|_, v| is_usable(points[*v as usize]));

@@ -1,4 +1,4 @@
-// What of each instance is drawn, counted and listed draw by draw.
+// Counts and lists, draw by draw, the instances that are drawn.
 
 override GROUP: u32 = 256u;
 

@@ -1,5 +1,5 @@
 
-// What a vertex is made of, for all methods: decoded frames as they lie in the ring -> a vertex in object space.
+// Makes a vertex in object space from decoded frames as they lie in the ring, for all methods.
 // Pipelines are made by override constants; what a mesh does not have is folded away. Normals and tangents are those
 // of the moment between two frames, as docs/FORMAT/mesh.md defines them; sums may round otherwise.
 
@@ -222,7 +222,7 @@ fn unit_or(v: vec3f, other: vec3f) -> vec3f {
   return select(other, v * scale, scale > 0.0);
 }
 
-// What v has at right angles to the unit vector n, as a unit vector; w is 0 where that is nothing.
+// Returns the part of v at right angles to the unit vector n, normalized; w is 0 if there is none.
 fn flat_part(v: vec3f, n: vec3f) -> vec4f {
   let rest = v - n * dot(v, n);
   let square = dot(rest, rest);
@@ -236,7 +236,7 @@ fn first_axis(ahead: vec3f, n: vec3f) -> vec3f {
   return select(vec3f(1.0, 0.0, 0.0), other.xyz, other.w > 0.0);
 }
 
-// What a corner of a triangle or quad adds.
+// Returns the contribution of a corner of a triangle or quad.
 fn corner_vector(at: u32) -> vec3f {
   let own = point(fixed[at]);
   let e = edge(point(fixed[at + 1u]), own);
@@ -255,7 +255,7 @@ fn corner_vector(at: u32) -> vec3f {
   return m * (weight * rough_inverse_root(dot(m, m)));
 }
 
-// What a corner of a larger polygon adds.
+// Returns the contribution of a corner of a larger polygon.
 fn large_vector(polygon: u32, corner: u32) -> vec3f {
   let first = p.polygons + start_of(p.polygon_ends, polygon);
   let count = p.polygons + fixed[p.polygon_ends + polygon] - first;
@@ -345,7 +345,7 @@ fn vertex_of(v: u32) -> Vertex {
   if (POSITIONS != 2u) { i = fixed[p.vertex_points + v]; }
   let unit = vec3f(p.unit_x, p.unit_y, p.unit_z);
   let centre = vec3f(p.centre_x, p.centre_y, p.centre_z);
-  // What is gone in the second frame stays as it is.
+  // Points that are gone in the second frame stay as they are.
   let same = same_in_second(v);
   let gone = IDS == 1u && same == ring[p.second];
   let second = select(p.second, p.first, gone);

@@ -11,7 +11,7 @@ fn exact_sum(a: f32, b: f32) -> Double {
   let t = alone(s - a);
   return Double(s, alone(a - alone(s - t)) + alone(b - t));
 }
-// Of 24 bits the upper 12.
+// The upper 12 of 24 bits.
 fn upper(x: f32) -> f32 { return bitcast<f32>(bitcast<u32>(x) & 0xfffff000u); }
 fn exact_product(a: f32, b: f32) -> Double {
   let s = alone(a * b);

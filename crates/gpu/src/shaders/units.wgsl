@@ -183,7 +183,7 @@ fn fine(@builtin(workgroup_id) wg: vec3u, @builtin(num_workgroups) groups: vec3u
   if (i < fixed[p.hierarchy_levels + 3u * which.level + 1u] * p.frames) { innovate(which.level, i / p.frames, i % p.frames); }
 }
 
-// What was predicted from other frames, and what is new: a thread a point, frames in their order.
+// Adds residuals to the prediction from other frames: one thread per point, frames in their order.
 @compute @workgroup_size(GROUP)
 fn frames(@builtin(workgroup_id) wg: vec3u, @builtin(num_workgroups) groups: vec3u, @builtin(local_invocation_index) thread: u32) {
   let v = number(wg, groups, thread);

@@ -508,7 +508,7 @@ impl<'a> PartSearch<'a> {
         let mut sorted: Vec<usize> = (1..count).collect();
         sorted.sort_by_key(|&p| (std::cmp::Reverse(members[p].len()), p));
         let mut into: Vec<Option<usize>> = vec![None; count];
-        // Of tens of thousands of parts nearly all are separated by one frame.
+        // One frame separates nearly all of tens of thousands of parts.
         let telling = self.distinct_frames[self.distinct_frames.len() - 1];
         let quick = TransformBlocks::new(sorted.iter().map(|&p| &matrices[p][telling]));
         // In batches, since where very many move alike each has very many to choose from.

@@ -434,7 +434,7 @@ impl<'a> Parser<'a> {
             samples.push((time, self.text.add_raw(self.cursor.text, &span, type_name)));
             self.cursor.take(b',');
         }
-        // Of two values at one time the last one counts.
+        // The last of two values at one time counts.
         samples.sort_by(|a, b| a.0.total_cmp(&b.0));
         samples.reverse();
         samples.dedup_by(|a, b| a.0 == b.0);

@@ -198,7 +198,7 @@ impl<'de> Deserialize<'de> for Accessors {
                 while let Some(entry) = map.next_entry::<Box<str>, usize>()? {
                     list.push(entry);
                 }
-                // Of two entries with the same name the last counts, as everywhere in JSON.
+                // The last of two entries with the same name counts, as everywhere in JSON.
                 list.reverse();
                 list.sort_by(|a, b| a.0.cmp(&b.0));
                 list.dedup_by(|later, kept| later.0 == kept.0);

@@ -244,7 +244,7 @@ impl Encoder {
             }
         }
         if draft.tangents {
-            // Of equally good ones, the faster is chosen.
+            // The faster of equally good ones is chosen.
             let other = LayoutInput { tangent_weights: TangentWeights::Constant, ..draft };
             let own = cost(other)?.0;
             if own <= least {

@@ -66,7 +66,7 @@ impl Number for Four {
     }
     #[inline(always)]
     fn min(self, other: Self) -> Self {
-        // What `minps` does; the minimum of other instruction sets differs for NaN.
+        // This is what `minps` does; the minimum of other instruction sets differs for NaN.
         if cfg!(target_arch = "x86_64") {
             return Four(self.0.min(other.0));
         }
