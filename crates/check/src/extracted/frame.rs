@@ -30,7 +30,7 @@ pub(super) fn compare(
 ) -> Result<(), Error> {
     let ReelComparison { scene, reel, placed, .. } = *comparison;
     let holds = FormatContents {
-        particles: scene.format.starts_with("alembic"),
+        particles: scene.format.starts_with("alembic") || scene.format == "usd",
         flattened: is_obj(scene),
         other_normals: &comparison.other_normals,
     };
