@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# What a release consists of, made here as the workflow makes it, and tested from the archive. Nothing is published.
+# The parts of a release, made as the workflow makes them, and tested from the archive. Nothing is published.
 #   tests/release.sh           everything
 #   tests/release.sh PART…     crates, program, versions, workflows, manifests, licences
-# What is missing for a part is said, and the part counts as skipped. Needs Rust, a C and C++ compiler, and Python 3.11.
+# What is missing for a part is said, and the part counts as skipped. Needs Rust, a C and C++ compiler, and
+# Python 3.11.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target=${CARGO_TARGET_DIR:-target}
@@ -91,7 +92,7 @@ licences() {
     if cargo about --version > /dev/null 2>&1 && cargo cyclonedx --version > /dev/null 2>&1; then
         tools/release/notices.sh "$made/notices"
     else
-        skip "texts of licences" "cargo install --locked --features cli cargo-about; cargo install --locked cargo-cyclonedx"
+        skip "texts of licences" "cargo-about or cargo-cyclonedx is missing (cargo install --locked NAME)"
     fi
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The archive of the program, as somebody has it who downloads it: the checksum is right, licences and pages are there,
-# and the demo runs in a home of its own, without Rust.
+# The archive of the program, as somebody has it who downloads it: the checksum is right, licences and pages
+# are there, and the demo runs in a home of its own, without Rust.
 #   tests/release/archive.sh ARCHIVE      without its ending: .tar.gz, or .zip of Windows
 # IMAGE: a container image of an old or small system (debian:11, alpine) that runs it once more, by Docker.
 set -euo pipefail
@@ -11,7 +11,9 @@ made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT
 
 cd "$folder"
-if command -v sha256sum > /dev/null; then sha256sum -c "$archive.sha256"; else shasum -a 256 -c "$archive.sha256"; fi
+sum=(sha256sum)
+if ! command -v sha256sum > /dev/null; then sum=(shasum -a 256); fi
+"${sum[@]}" -c "$archive.sha256"
 cd "$made"
 case $archive in
 *.zip) unzip -q "$archive" ;;
@@ -25,7 +27,8 @@ done
 mkdir home
 cd home
 # Windows finds its libraries by SYSTEMROOT.
-env -i HOME="$made/home" PATH="$program:/usr/bin:/bin" ${SYSTEMROOT:+SYSTEMROOT="$SYSTEMROOT"} meshreel demo --quiet
+env -i HOME="$made/home" PATH="$program:/usr/bin:/bin" ${SYSTEMROOT:+SYSTEMROOT="$SYSTEMROOT"} \
+    meshreel demo --quiet
 ls demo
 if [ -n "${IMAGE:-}" ]; then
     docker run --rm --network none -v "$program:/program:ro" -w /tmp "$IMAGE" /program/meshreel demo --quiet

@@ -87,7 +87,7 @@ def main() -> None:
                for package in map(packages.get, sorted(identities))
                if not satisfied(package['license'] or 'none', accepted)]
     if refused:
-        sys.exit(f'{sys.argv[1]}: licences that tools/release/about.toml does not accept:\n' + '\n'.join(refused))
+        sys.exit('\n'.join([f'{sys.argv[1]}: not accepted by tools/release/about.toml:', *refused]))
     print(f'{len(identities):5} packages  {sys.argv[1]}')
 
 

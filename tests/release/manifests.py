@@ -22,7 +22,8 @@ for url, sha256 in pairs:
     assert sums[sha256.split('"')[1]] == url.split('"')[1].rsplit('/', 1)[1], url
 
 manifests = {name: yaml.safe_load(text) for name, text in texts.items()}
-assert sorted(manifest['ManifestType'] for manifest in manifests.values()) == ['defaultLocale', 'installer', 'version']
+kinds = sorted(manifest['ManifestType'] for manifest in manifests.values())
+assert kinds == ['defaultLocale', 'installer', 'version'], kinds
 for key in ['PackageIdentifier', 'PackageVersion', 'ManifestVersion']:
     assert len({manifest[key] for manifest in manifests.values()}) == 1, key
 for installer in manifests['meshreel.meshreel.installer.yaml']['Installers']:

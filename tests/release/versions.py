@@ -1,4 +1,4 @@
-"""All packages of the repository have one version. For a tag, the version is the tag's, and CHANGELOG.md has a section."""
+"""All packages of the repository have one version. For a tag it is the tag's, and CHANGELOG.md names it."""
 
 import json
 import os
@@ -28,7 +28,8 @@ for name, dependency in workspace['dependencies'].items():
         found[f'Cargo.toml, {name}'] = dependency['version']
 if os.environ.get('GITHUB_REF_TYPE') == 'tag':
     found['the tag'] = os.environ['GITHUB_REF_NAME'].removeprefix('v')
-    sections = [line.split()[1] for line in (ROOT / 'CHANGELOG.md').read_text().splitlines() if line.startswith('## ')]
+    changes = (ROOT / 'CHANGELOG.md').read_text().splitlines()
+    sections = [line.split()[1] for line in changes if line.startswith('## ')]
     assert version in sections, f'CHANGELOG.md has no section "## {version}"'
 different = {place: other for place, other in found.items() if other != version}
 assert not different, f'Cargo.toml has version {version}, but {different}'

@@ -1,4 +1,4 @@
-"""Workflows call scripts that exist, with parts that they have, and actions at a version; forms for issues are complete."""
+"""Workflows call scripts that exist, and actions of a named version; forms for issues are complete."""
 
 import os
 import pathlib

@@ -21,7 +21,7 @@ describe() {
     git ls-files -z '*Cargo.toml' | xargs -0 -n 1 dirname | sed 's|$|/release-inventory.json|' | xargs rm -f
 }
 
-describe program tools/cli/Cargo.toml --features fbx,store
+describe program tools/cli/Cargo.toml --features "fbx store"
 describe viewer tools/viewer/Cargo.toml
 describe library bindings/c/Cargo.toml
 describe python bindings/python/Cargo.toml
