@@ -66,7 +66,7 @@ workflows() {
 manifests() {
     step "manifests: Homebrew and winget, filled for archives"
     mkdir "$made/archives"
-    for name in $(grep -ohE '\{url:[a-z0-9_-]+' tools/release/templates/* | sed 's/{url://' | sort -u); do
+    for name in {x86_64,aarch64}-{unknown-linux-gnu,apple-darwin,pc-windows-msvc}; do
         mkdir "$made/archives/meshreel-$name"
         echo "$name" > "$made/archives/meshreel-$name/meshreel"
         tools/release/pack.sh "$made/archives/meshreel-$name"

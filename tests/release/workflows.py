@@ -37,8 +37,10 @@ for path in sorted((ROOT / '.github').glob('workflows/*.yml')):
     for name, job in workflow['jobs'].items():
         for step in job['steps']:
             called += check_step(step, f'{path.name}, {name}')
-        if name.startswith('publish-') and not isinstance(job['needs'], list):
-            assert "vars.PUBLISH == 'true'" in job['if'], f'{name}: publishes without being told to'
+        if name.startswith('publish-'):
+            needs = job['needs'] if isinstance(job['needs'], list) else [job['needs']]
+            told = all(need.startswith('publish-') for need in needs)
+            assert told or "vars.PUBLISH == 'true'" in job.get('if', ''), f'{name}: publishes without being told to'
 for path in sorted((ROOT / '.github').glob('actions/*/action.yml')):
     for step in yaml.safe_load(path.read_text())['runs']['steps']:
         called += check_step(step, str(path))
