@@ -40,7 +40,7 @@ for path in sorted((ROOT / '.github').glob('workflows/*.yml')):
         if name.startswith('publish-'):
             needs = job['needs'] if isinstance(job['needs'], list) else [job['needs']]
             told = all(need.startswith('publish-') for need in needs)
-            assert told or "vars.PUBLISH == 'true'" in job.get('if', ''), f'{name}: publishes without being told to'
+            assert told or "vars.PUBLISH == 'true'" in job.get('if', ''), f'{name}: does not ask for PUBLISH'
 for path in sorted((ROOT / '.github').glob('actions/*/action.yml')):
     for step in yaml.safe_load(path.read_text())['runs']['steps']:
         called += check_step(step, str(path))
