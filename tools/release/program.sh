@@ -3,7 +3,7 @@
 # the archive of it (pack.sh). With FBX and object stores, which builds from source leave out.
 #   tools/release/program.sh FOLDER [TARGET]
 # VIEWER=1: the viewer too. NOTICES: a folder with the licences of all that is linked (notices.sh). ZIG=1: see
-# build.sh.
+# cargo.sh.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 host=$(rustc -vV | sed -n 's/^host: //p')
@@ -12,9 +12,9 @@ built=${CARGO_TARGET_DIR:-target}/$target/release
 packed=$1/meshreel-$target
 notices=(program)
 
-tools/release/build.sh "$target" -p meshreel-cli --features fbx,store
+tools/release/cargo.sh build "$target" --release -p meshreel-cli --features fbx,store
 if [ -n "${VIEWER:-}" ]; then
-    tools/release/build.sh "$target" --manifest-path tools/viewer/Cargo.toml \
+    tools/release/cargo.sh build "$target" --release --manifest-path tools/viewer/Cargo.toml \
         --target-dir "${CARGO_TARGET_DIR:-target}"
     notices+=(viewer)
 fi
