@@ -283,5 +283,5 @@ fn h06_the_workflow_names_every_kind_of_machine() {
     ] {
         assert!(workflow.contains(&format!("{kind} ")) || workflow.contains(&format!("{kind},")), "{kind}");
     }
-    assert!(workflow.contains("-p meshreel-c") && workflow.contains("-p meshreel-cli"));
+    assert!(workflow.contains("tools/release/library.sh") && workflow.contains("tools/release/program.sh"));
 }
