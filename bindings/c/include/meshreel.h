@@ -2078,16 +2078,21 @@ mr_status mr_player_free(struct mr_player *player);
    Must hold: `player` is a player; `path` is UTF-8 and ends with a zero; `out` is a place. */
 mr_status mr_player_open(struct mr_player *player, const char *path, uint64_t *out);
 
-/* As `mr_player_open`, of bytes of which it keeps a copy.
+/* As `mr_player_open`, of bytes of which it keeps a copy. Errors name them `name`; null: "(memory)".
 
-   Must hold: `player` is a player; `data` has `bytes` bytes; `out` is a place. */
-mr_status mr_player_open_memory(struct mr_player *player, const void *data, size_t bytes, uint64_t *out);
+   Must hold: `player` is a player; `name` is null, or UTF-8 and ends with a zero; `data` has `bytes` bytes; `out` is a
+   place. */
+mr_status mr_player_open_memory(struct mr_player *player,
+                                const char *name,
+                                const void *data,
+                                size_t bytes,
+                                uint64_t *out);
 
 /* As `mr_player_open`, of what a source reads: with its function `start`, which blocks nobody, where it has
-   one, else with `read`, on the threads that read. `name` stands in errors where there is `start`.
+   one, else with `read`, on the threads that read. Errors name it `name`; null: "(memory)".
 
-   Must hold: `player` is a player; `name` is UTF-8 and ends with a zero; `source` has the size that it says, and keeps
-   what it promises; `out` is a place. */
+   Must hold: `player` is a player; `name` is null, or UTF-8 and ends with a zero; `source` has the size that it says,
+   and keeps what it promises; `out` is a place. */
 mr_status mr_player_open_source(struct mr_player *player,
                                 const char *name,
                                 const struct mr_source *source,
@@ -2208,20 +2213,24 @@ mr_status mr_limits_init(struct mr_limits *out, size_t size);
    Must hold: `path` is UTF-8 and ends with a zero; `limits` is null or has the size that it says; `out` is a place. */
 mr_status mr_reel_open(const char *path, const struct mr_limits *limits, struct mr_reel **out);
 
-/* Opens and checks the bytes of a file, of which it keeps a copy. `limits` may be null.
+/* Opens and checks the bytes of a file, of which it keeps a copy. Errors name them `name`; null: "(memory)".
+   `limits` may be null.
 
-   Must hold: `data` has `bytes` bytes; `limits` is null or has the size that it says; `out` is a place. */
-mr_status mr_reel_open_memory(const void *data,
+   Must hold: `name` is null, or UTF-8 and ends with a zero; `data` has `bytes` bytes; `limits` is null or has the size
+   that it says; `out` is a place. */
+mr_status mr_reel_open_memory(const char *name,
+                              const void *data,
                               size_t bytes,
                               const struct mr_limits *limits,
                               struct mr_reel **out);
 
 /* Opens and checks what a source reads, which needs its function `read`. Frames, clips and rigs are read
-   through it later. `limits` may be null.
+   through it later. Errors name it `name`; null: "(memory)". `limits` may be null.
 
-   Must hold: `source` has the size that it says, and keeps what it promises; `limits` is null or has the size that it
-   says; `out` is a place. */
-mr_status mr_reel_open_source(const struct mr_source *source,
+   Must hold: `name` is null, or UTF-8 and ends with a zero; `source` has the size that it says, and keeps what it
+   promises; `limits` is null or has the size that it says; `out` is a place. */
+mr_status mr_reel_open_source(const char *name,
+                              const struct mr_source *source,
                               const struct mr_limits *limits,
                               struct mr_reel **out);
 

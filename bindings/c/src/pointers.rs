@@ -134,6 +134,18 @@ pub(crate) unsafe fn text<'a>(pointer: *const c_char, what: &str) -> Result<&'a 
     bytes.to_str().map_err(|_| Error::misuse(format!("{what} is not UTF-8")))
 }
 
+/// The caller's name of bytes that are no file, for errors; null: "(memory)".
+///
+/// # Safety
+/// As [`text`].
+pub(crate) unsafe fn name_of_bytes<'a>(name: *const c_char) -> Result<&'a str, Error> {
+    if name.is_null() {
+        return Ok("(memory)");
+    }
+    // SAFETY: the caller's promise.
+    unsafe { text(name, "the name") }
+}
+
 /// How many there are, and all of them where there is a buffer: null, or one with room for all.
 ///
 /// # Safety

@@ -1,6 +1,6 @@
 //! Open files, and what is in them.
 
-use crate::pointers::{check_number, fill_text, free, list, make, shared, text, write_out};
+use crate::pointers::{check_number, fill_text, free, list, make, name_of_bytes, shared, text, write_out};
 use crate::prefixed::{self, Prefixed};
 use crate::source::{Callbacks, mr_source};
 use crate::status::{guard, mr_status};
@@ -112,12 +112,15 @@ pub unsafe extern "C" fn mr_reel_open(
     })
 }
 
-/// Opens and checks the bytes of a file, of which it keeps a copy. `limits` may be null.
+/// Opens and checks the bytes of a file, of which it keeps a copy. Errors name them `name`; null: "(memory)".
+/// `limits` may be null.
 ///
 /// # Safety
-/// `data` has `bytes` bytes; `limits` is null or has the size that it says; `out` is a place.
+/// `name` is null, or UTF-8 and ends with a zero; `data` has `bytes` bytes; `limits` is null or has the size
+/// that it says; `out` is a place.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_reel_open_memory(
+    name: *const c_char,
     data: *const c_void,
     bytes: usize,
     limits: *const mr_limits,
@@ -127,20 +130,22 @@ pub unsafe extern "C" fn mr_reel_open_memory(
         // SAFETY: the caller's promise.
         let data = unsafe { list(data.cast::<u8>(), bytes, "the bytes of the file") }?;
         // SAFETY: as above.
-        let limits = unsafe { mr_limits::read(limits) }?;
+        let (name, limits) = unsafe { (name_of_bytes(name)?, mr_limits::read(limits)?) };
+        let open = || Reel::from_named_source(Arc::new(data.to_vec()), name, &limits).map(mr_reel);
         // SAFETY: as above.
-        unsafe { make(out, || Reel::from_source(Arc::new(data.to_vec()), &limits).map(mr_reel)) }
+        unsafe { make(out, open) }
     })
 }
 
 /// Opens and checks what a source reads, which needs its function `read`. Frames, clips and rigs are read
-/// through it later. `limits` may be null.
+/// through it later. Errors name it `name`; null: "(memory)". `limits` may be null.
 ///
 /// # Safety
-/// `source` has the size that it says, and keeps what it promises; `limits` is null or has the size that it
-/// says; `out` is a place.
+/// `name` is null, or UTF-8 and ends with a zero; `source` has the size that it says, and keeps what it
+/// promises; `limits` is null or has the size that it says; `out` is a place.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_reel_open_source(
+    name: *const c_char,
     source: *const mr_source,
     limits: *const mr_limits,
     out: *mut *mut mr_reel,
@@ -152,9 +157,9 @@ pub unsafe extern "C" fn mr_reel_open_source(
             return Err(Error::misuse("the source of a reel needs its function `read`"));
         }
         // SAFETY: as above.
-        let limits = unsafe { mr_limits::read(limits) }?;
+        let (name, limits) = unsafe { (name_of_bytes(name)?, mr_limits::read(limits)?) };
         // SAFETY: as above.
-        unsafe { make(out, || Reel::from_source(Arc::new(source), &limits).map(mr_reel)) }
+        unsafe { make(out, || Reel::from_named_source(Arc::new(source), name, &limits).map(mr_reel)) }
     })
 }
 
