@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What a release consists of, made here as the workflow makes it, and tested from the archive. Nothing is published.
 #   tests/release.sh           everything
-#   tests/release.sh PART…     crates, program
+#   tests/release.sh PART…     crates, program, library
 # What is missing for a part is said, and the part counts as skipped. Needs Rust and a C and C++ compiler.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -11,7 +11,7 @@ mkdir -p "$target/release-archives"
 archives=$(cd "$target/release-archives" && pwd)
 made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT
-parts=${*:-crates program}
+parts=${*:-crates program library}
 
 step() { printf '\n== %4d s  %s\n' "$SECONDS" "$*"; }
 
@@ -35,6 +35,12 @@ program() {
     (cd "$made/home" && env -i HOME="$made/home" PATH="$folder:/usr/bin:/bin" meshreel demo --quiet)
     ls "$made/home/demo"
     test -s "$folder/completions/meshreel.bash" && test -s "$folder/man1/meshreel.1"
+}
+
+library() {
+    step "library: the archive"
+    tools/release/library.sh "$made/library"
+    tests/release/library.sh "$made/library"/meshreel-c-*.tar.gz
 }
 
 for part in $parts; do "$part"; done
