@@ -41,6 +41,9 @@ library() {
     step "library: the archive"
     tools/release/library.sh "$made/library"
     tests/release/library.sh "$made/library"/meshreel-c-*.tar.gz
+    step "library: the recipes of vcpkg and Conan"
+    tools/release/recipes.sh "$made/library"
+    tests/release/recipes.sh "$made/library"
 }
 
 for part in $parts; do "$part"; done

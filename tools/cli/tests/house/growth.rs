@@ -27,6 +27,7 @@ pub const LINES: &[(&str, usize)] = &[
     ("bindings/python", 2_008),
     ("bindings/web", 5_271),
     ("integrations/blender", 1_417),
+    ("integrations/conan", 67),
     ("integrations/farm", 30),
     ("tools/cli", 6_565),
     ("tools/decode", 3_905),
