@@ -52,6 +52,11 @@ class Meshreel(ConanFile):
             self.package_type = "static-library"
 
     def validate(self):
+        if not self.conan_data:
+            raise ConanInvalidConfiguration(
+                "conandata.yml is missing: take the recipe from meshreel-recipes.tar.gz of a release, or run "
+                "tools/release/recipes.sh over the archives of the library"
+            )
         if self._target not in self.conan_data["sources"][self.version]:
             raise ConanInvalidConfiguration(
                 f"meshreel {self.version} has no library for {self.settings.os} on {self.settings.arch}"
