@@ -8,6 +8,7 @@ golden=$(cd "$(dirname "$0")/../testdata/golden" && pwd)
 (cd "$golden/v0" && "$programs/digest" $(awk '{print $2}' DIGESTS)) | diff - "$golden/v0/DIGESTS"
 # shellcheck disable=SC2046
 (cd "$golden/clips" && "$programs/clips" $(awk '{print $2}' DIGESTS)) | diff - "$golden/clips/DIGESTS"
-"$programs/play" "$golden/v0/flag_small.reel" "$golden/v0/wall_fast.reel" "$golden/v0/robot_small.reel"
-"$programs/faults" "$golden/v0/flag_small.reel" "$programs/scratch.reel"
-"$programs/wrapper" "$golden/v0/everything_zstd.reel" "$golden/v0/wall_fast.reel" "$golden/v0/snake_small.reel"
+cd "$golden/v0"
+"$programs/play" flag_small.reel wall_fast.reel robot_small.reel
+"$programs/faults" flag_small.reel "$programs/scratch.reel"
+"$programs/wrapper" everything_zstd.reel wall_fast.reel snake_small.reel

@@ -44,14 +44,15 @@ case $target in
     ;;
 esac
 
-# `cargo rustc` leaves out the type `rlib`, with which Cargo does no link-time optimization. The SONAME is given
-# here, not in a build script, so that programs linked to other builds run without links. cargo-c writes
-# neither packages for CMake nor archives.
+# `cargo rustc` leaves out the type `rlib`, with which Cargo does no link-time optimization. The SONAME is
+# given here, not in a build script, so that programs linked to other builds run without links. cargo-c
+# writes neither packages for CMake nor archives.
 mkdir -p "$built"
 cargo rustc --locked --profile library -p meshreel-c --lib --crate-type "$types" --target "$target" -- \
     ${arguments[@]+"${arguments[@]}"} --print "native-static-libs=$built/system"
 # Compilers add their own and those of C themselves, also for programs without any shared library.
-system=$(tr ' ' '\n' < "$built/system" | sed -E '/^(-lgcc_s|-lc|-lSystem|\/defaultlib:.*)$/d' | paste -sd ' ' -)
+system=$(tr ' ' '\n' < "$built/system" \
+    | sed -E '/^(-lgcc_s|-lc|-lSystem|\/defaultlib:.*)$/d' | paste -sd ' ' -)
 pointer_bits=$(rustc --print cfg --target "$target" | sed -n 's/^target_pointer_width="\(.*\)"/\1/p')
 
 made=$(mktemp -d)
