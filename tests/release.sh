@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The parts of a release, made as the workflow makes them, and tested from the archive. Nothing is published.
 #   tests/release.sh           everything
-#   tests/release.sh PART…     crates, program, versions, workflows, manifests, licences
+#   tests/release.sh PART…     crates, program, library, versions, workflows, manifests, licences
 # What is missing for a part is said, and the part counts as skipped. Needs Rust, a C and C++ compiler, and
 # Python 3.11.
 set -euo pipefail
@@ -11,7 +11,7 @@ mkdir -p "$target/release-archives"
 archives=$(cd "$target/release-archives" && pwd)
 made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT
-parts=${*:-crates program versions workflows manifests licences}
+parts=${*:-crates program library versions workflows manifests licences}
 skipped=()
 
 step() { printf '\n== %4d s  %s\n' "$SECONDS" "$*"; }
@@ -42,6 +42,15 @@ program() {
     tools/release/program.sh "$archives"
     step "program: from the archive, in a home of its own, without Rust"
     tests/release/archive.sh "$archives/meshreel-$(rustc -vV | sed -n 's/^host: //p')"
+}
+
+library() {
+    step "library: the archive"
+    tools/release/library.sh "$made/library"
+    tests/release/library.sh "$made/library"/meshreel-c-*.tar.gz
+    step "library: the recipes of vcpkg and Conan"
+    tools/release/recipes.sh "$made/library"
+    tests/release/recipes.sh "$made/library"
 }
 
 versions() {
