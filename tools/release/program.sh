@@ -1,36 +1,38 @@
 #!/usr/bin/env bash
-# Packs the program: meshreel-TARGET.tar.gz with the program, its completions and manual pages, and licences, and its
-# checksum beside it. With FBX and object stores, which builds from source leave out.
+# Packs the program: FOLDER/meshreel-TARGET with the program, its completions, manual pages and licences, and
+# the archive of it (pack.sh). With FBX and object stores, which builds from source leave out.
 #   tools/release/program.sh FOLDER [TARGET]
-# VIEWER=1: the viewer too.
+# VIEWER=1: the viewer too. NOTICES: a folder with the licences of all that is linked (notices.sh). ZIG=1: see
+# cargo.sh.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-mkdir -p "$1"
-folder=$(cd "$1" && pwd)
 host=$(rustc -vV | sed -n 's/^host: //p')
 target=${2:-$host}
 built=${CARGO_TARGET_DIR:-target}/$target/release
-name=meshreel-$target
+packed=$1/meshreel-$target
+notices=(program)
 
-cargo build --locked --profile release -p meshreel-cli --features fbx,store --target "$target"
+tools/release/cargo.sh build "$target" --release -p meshreel-cli --features fbx,store
 if [ -n "${VIEWER:-}" ]; then
-    cargo build --locked --release --manifest-path tools/viewer/Cargo.toml --target "$target" --target-dir "${CARGO_TARGET_DIR:-target}"
+    tools/release/cargo.sh build "$target" --release --manifest-path tools/viewer/Cargo.toml \
+        --target-dir "${CARGO_TARGET_DIR:-target}"
+    notices+=(viewer)
 fi
-made=$(mktemp -d)
-trap 'rm -rf "$made"' EXIT
-mkdir "$made/$name"
-cp LICENSE-APACHE LICENSE-MIT README.md CHANGELOG.md "$made/$name"
-for program in meshreel meshreel-view; do
-    for file in "$built/$program" "$built/$program.exe"; do
-        if [ -f "$file" ]; then cp "$file" "$made/$name"; fi
+rm -rf "$packed"
+mkdir -p "$packed"
+cp LICENSE-APACHE LICENSE-MIT README.md CHANGELOG.md "$packed"
+for name in meshreel ${VIEWER:+meshreel-view}; do
+    for file in "$built/$name" "$built/$name.exe"; do
+        if [ -f "$file" ]; then cp "$file" "$packed"; fi
     done
 done
-# A program for another machine is not run: its pages are those of the machine's own.
-if [ "$target" = "$host" ]; then
-    "$made/$name/meshreel" manual -o "$made/$name" --quiet
-else
-    cargo run --locked --release -p meshreel-cli -- manual -o "$made/$name" --quiet
+if [ -n "${NOTICES:-}" ]; then
+    for name in "${notices[@]}"; do cp "$NOTICES/THIRD_PARTY-$name.txt" "$packed"; done
 fi
-tar -C "$made" -czf "$folder/$name.tar.gz" "$name"
-(cd "$folder" && if command -v sha256sum > /dev/null; then sha256sum "$name.tar.gz"; else shasum -a 256 "$name.tar.gz"; fi > "$name.tar.gz.sha256")
-cat "$folder/$name.tar.gz.sha256"
+# A program for another processor or system cannot write them; the one of this machine can.
+if [ "${target%-*}" = "${host%-*}" ]; then
+    "$packed/meshreel" manual -o "$packed" --quiet
+else
+    cargo run --locked --release -p meshreel-cli -- manual -o "$packed" --quiet
+fi
+tools/release/pack.sh "$packed"

@@ -88,8 +88,8 @@ int main(int count, char **arguments) {
         mr_reel *reels[3];
         uint64_t sums[3];
         OK(mr_reel_open(path, NULL, &reels[0]));
-        OK(mr_reel_open_memory(bytes.bytes, bytes.count, NULL, &reels[1]));
-        OK(mr_reel_open_source(&source, NULL, &reels[2]));
+        OK(mr_reel_open_memory(path, bytes.bytes, bytes.count, NULL, &reels[1]));
+        OK(mr_reel_open_source(path, &source, NULL, &reels[2]));
         for (int k = 0; k < 3; k++) {
             sums[k] = digest(reels[k]);
             OK(mr_reel_free(reels[k]));

@@ -48,7 +48,7 @@ static mr_status decode_all(const mr_reel *reel) {
 
 static mr_status open_and_decode(const unsigned char *bytes, size_t count) {
     mr_reel *reel = NULL;
-    mr_status status = mr_reel_open_memory(bytes, count, NULL, &reel);
+    mr_status status = mr_reel_open_memory(NULL, bytes, count, NULL, &reel);
     if (status == MR_STATUS_OK) {
         status = decode_all(reel);
     }
@@ -80,8 +80,10 @@ static void limits_and_missing(const list *file) {
     mr_limits limits;
     OK(mr_limits_init(&limits, sizeof limits));
     limits.max_vertices = 1;
-    EXPECT(MR_STATUS_LIMIT, mr_reel_open_memory(file->bytes, file->count, &limits, &reel));
-    CHECK(reel == NULL);
+    EXPECT(MR_STATUS_LIMIT, mr_reel_open_memory(NULL, file->bytes, file->count, &limits, &reel));
+    CHECK(reel == NULL && strstr(mr_last_error(), "(memory)") != NULL);
+    EXPECT(MR_STATUS_LIMIT, mr_reel_open_memory("pack/flag", file->bytes, file->count, &limits, &reel));
+    CHECK(strstr(mr_last_error(), "pack/flag") != NULL);
     EXPECT(MR_STATUS_IO, mr_reel_open("no such file.reel", NULL, &reel));
     CHECK(strstr(mr_last_error(), "no such file.reel") != NULL);
     /* Written for a header that is longer than the library knows, and asks for something there. */
@@ -91,10 +93,10 @@ static void limits_and_missing(const list *file) {
     } later;
     OK(mr_limits_init(&later.known, sizeof later));
     later.more = 0;
-    OK(mr_reel_open_memory(file->bytes, file->count, &later.known, &reel));
+    OK(mr_reel_open_memory(NULL, file->bytes, file->count, &later.known, &reel));
     OK(mr_reel_free(reel));
     later.more = 1;
-    EXPECT(MR_STATUS_UNSUPPORTED, mr_reel_open_memory(file->bytes, file->count, &later.known, &reel));
+    EXPECT(MR_STATUS_UNSUPPORTED, mr_reel_open_memory(NULL, file->bytes, file->count, &later.known, &reel));
     EXPECT(MR_STATUS_UNSUPPORTED, mr_check_version(MR_VERSION + 0x10000));
 }
 
@@ -114,11 +116,11 @@ static void misuse(const list *file) {
     mr_vertex_layout layout = {&attribute, 1, 12};
     EXPECT(MR_STATUS_MISUSE, mr_reel_open(NULL, NULL, &reel));
     EXPECT(MR_STATUS_MISUSE, mr_reel_open("\xff\xfe", NULL, &reel));
-    EXPECT(MR_STATUS_MISUSE, mr_reel_open_memory(NULL, 7, NULL, &reel));
-    EXPECT(MR_STATUS_MISUSE, mr_reel_open_memory(file->bytes, file->count, NULL, NULL));
-    EXPECT(MR_STATUS_MISUSE, mr_reel_open_source(NULL, NULL, &reel));
+    EXPECT(MR_STATUS_MISUSE, mr_reel_open_memory(NULL, NULL, 7, NULL, &reel));
+    EXPECT(MR_STATUS_MISUSE, mr_reel_open_memory(NULL, file->bytes, file->count, NULL, NULL));
+    EXPECT(MR_STATUS_MISUSE, mr_reel_open_source(NULL, NULL, NULL, &reel));
     EXPECT(MR_STATUS_MISUSE, mr_reel_get(NULL, &info));
-    OK(mr_reel_open_memory(file->bytes, file->count, NULL, &reel));
+    OK(mr_reel_open_memory(NULL, file->bytes, file->count, NULL, &reel));
     info.size = 0;
     EXPECT(MR_STATUS_MISUSE, mr_reel_get(reel, &info));
     info.size = sizeof info;
@@ -164,7 +166,7 @@ static void misuse(const list *file) {
     EXPECT(MR_STATUS_MISUSE, mr_player_command(player, 12345, &command));
     EXPECT(MR_STATUS_MISUSE, mr_player_instance(player, 0, &id));
     EXPECT(MR_STATUS_MISUSE, mr_player_close(player, 0xffffffffffffffffu));
-    OK(mr_player_open_memory(player, file->bytes, file->count, &id));
+    OK(mr_player_open_memory(player, NULL, file->bytes, file->count, &id));
     OK(mr_player_instance(player, id, &id));
     command.kind = 1000;
     EXPECT(MR_STATUS_MISUSE, mr_player_command(player, id, &command));
@@ -177,13 +179,14 @@ static void broken_callbacks(const list *file) {
     mr_source source = memory_file_source(&own);
     mr_reel *reel = NULL;
     mr_decoder *decoder;
-    EXPECT(MR_STATUS_IO, mr_reel_open_source(&source, NULL, &reel));
-    CHECK(strstr(mr_last_error(), "42") != NULL && own.released == 1 && reel == NULL);
+    EXPECT(MR_STATUS_IO, mr_reel_open_source("pack/flag", &source, NULL, &reel));
+    CHECK(strstr(mr_last_error(), "pack/flag") != NULL && strstr(mr_last_error(), "42") != NULL);
+    CHECK(own.released == 1 && reel == NULL);
     /* The source is released where another argument is wrong as well. */
-    EXPECT(MR_STATUS_MISUSE, mr_reel_open_source(&source, NULL, NULL));
+    EXPECT(MR_STATUS_MISUSE, mr_reel_open_source(NULL, &source, NULL, NULL));
     CHECK(own.released == 2);
     own.broken_from = SIZE_MAX;
-    OK(mr_reel_open_source(&source, NULL, &reel));
+    OK(mr_reel_open_source("pack/flag", &source, NULL, &reel));
     OK(mr_decoder_new(reel, &decoder));
     OK(mr_decoder_decode(decoder, 0));
     own.broken_from = 0;
@@ -191,6 +194,7 @@ static void broken_callbacks(const list *file) {
     info.size = sizeof info;
     OK(mr_reel_get(reel, &info));
     EXPECT(MR_STATUS_IO, mr_decoder_decode(decoder, info.frames - 1));
+    CHECK(strstr(mr_last_error(), "pack/flag") != NULL);
     own.broken_from = SIZE_MAX;
     OK(mr_decoder_decode(decoder, info.frames - 1));
     OK(mr_reel_free(reel));
@@ -198,7 +202,7 @@ static void broken_callbacks(const list *file) {
     OK(mr_decoder_free(decoder));
     CHECK(own.released == 3);
     source.read = NULL;
-    EXPECT(MR_STATUS_MISUSE, mr_reel_open_source(&source, NULL, &reel));
+    EXPECT(MR_STATUS_MISUSE, mr_reel_open_source(NULL, &source, NULL, &reel));
     CHECK(own.released == 4);
 }
 
@@ -301,7 +305,8 @@ static void lost_while_playing(const list *file) {
     play_on(player, instance, 1);
     own.broken_from = 0;
     event = wait_for(player, instance, MR_EVENT_KIND_READ_FAILED);
-    CHECK(event.status == MR_STATUS_IO && event.file == id && strstr(event.text, "42") != NULL);
+    CHECK(event.status == MR_STATUS_IO && event.file == id);
+    CHECK(strstr(event.text, "lost") != NULL && strstr(event.text, "42") != NULL);
     stays(player, instance);
     own.broken_from = SIZE_MAX;
     memset(&command, 0, sizeof command);
@@ -319,7 +324,7 @@ static void damaged_while_playing(const list *file) {
     mr_source source = memory_file_source(&own);
     mr_player *player = small_player();
     uint64_t id;
-    OK(mr_player_open_source(player, "damaged", &source, &id));
+    OK(mr_player_open_source(player, "pack/flag", &source, &id));
     uint64_t instance = start(player, id);
     play_on(player, instance, 1);
     /* All that is read from now on is wrong. */
@@ -327,7 +332,7 @@ static void damaged_while_playing(const list *file) {
         copy.bytes[at] ^= 0xff;
     }
     mr_event event = wait_for(player, instance, MR_EVENT_KIND_DAMAGED);
-    CHECK(event.status == MR_STATUS_MALFORMED && event.file == id && event.text[0] != '\0');
+    CHECK(event.status == MR_STATUS_MALFORMED && event.file == id && strstr(event.text, "pack/flag") != NULL);
     stays(player, instance);
     OK(mr_player_free(player));
     list_free(&copy);
@@ -361,13 +366,14 @@ static void cannot_be_opened(const list *file) {
     uint32_t number, late;
     event.size = sizeof event;
     OK(mr_player_open(player, "no such file.reel", &ids[0]));
-    OK(mr_player_open_memory(player, file->bytes, file->count / 2, &ids[1]));
+    OK(mr_player_open_memory(player, "half a flag", file->bytes, file->count / 2, &ids[1]));
     uint64_t instance = start(player, ids[0]);
     OK(mr_player_tick(player, 0.0));
     for (int k = 0; k < 2; k++) {
         OK(mr_player_event(player, &event));
         CHECK(event.kind == MR_EVENT_KIND_OPEN_FAILED && event.file == ids[k]);
         CHECK(event.status == (k == 0 ? (uint32_t)MR_STATUS_IO : (uint32_t)MR_STATUS_MALFORMED));
+        CHECK(strstr(event.text, k == 0 ? "no such file.reel" : "half a flag") != NULL);
     }
     CHECK(!shows(player, instance, &number, &late));
     OK(mr_player_free(player));

@@ -252,7 +252,7 @@ int main(int count, char **paths) {
         mr_reel *reel;
         mr_reel_info info;
         info.size = sizeof info;
-        OK(mr_reel_open_memory(file.bytes, file.count, NULL, &reel));
+        OK(mr_reel_open_memory(NULL, file.bytes, file.count, NULL, &reel));
         OK(mr_reel_get(reel, &info));
         if (k == 1) {
             rigs(reel);

@@ -2120,17 +2120,23 @@ mr_status mr_player_free(struct mr_player *player);
    Must hold: `player` is a valid player; `path` is UTF-8 and ends with a zero; `out` is valid for one write. */
 mr_status mr_player_open(struct mr_player *player, const char *path, uint64_t *out);
 
-/* As `mr_player_open`, for the bytes of a file, of which the player keeps a copy.
+/* As `mr_player_open`, for the bytes of a file, of which the player keeps a copy. Errors name the file `name`;
+   if that is null, "(memory)".
 
-   Must hold: `player` is a valid player; `data` has `bytes` bytes; `out` is valid for one write. */
-mr_status mr_player_open_memory(struct mr_player *player, const void *data, size_t bytes, uint64_t *out);
+   Must hold: `player` is a valid player; `name` is null, or UTF-8 and ends with a zero; `data` has `bytes` bytes; `out`
+   is valid for one write. */
+mr_status mr_player_open_memory(struct mr_player *player,
+                                const char *name,
+                                const void *data,
+                                size_t bytes,
+                                uint64_t *out);
 
 /* As `mr_player_open`, for a file that a source reads: with its function `start`, which blocks no thread, if
-   it has one, otherwise with `read`, on the reading threads. `name` names the file in error messages if
-   `start` is used.
+   it has one, otherwise with `read`, on the reading threads. Errors name the file `name`; if that is null,
+   "(memory)".
 
-   Must hold: `player` is a valid player; `name` is UTF-8 and ends with a zero; `source` is as large as its `size` says,
-   and fulfils the contract of `mr_source`; `out` is valid for one write. */
+   Must hold: `player` is a valid player; `name` is null, or UTF-8 and ends with a zero; `source` is as large as its
+   `size` says, and fulfils the contract of `mr_source`; `out` is valid for one write. */
 mr_status mr_player_open_source(struct mr_player *player,
                                 const char *name,
                                 const struct mr_source *source,
@@ -2257,20 +2263,24 @@ mr_status mr_limits_init(struct mr_limits *out, size_t size);
    one write. */
 mr_status mr_reel_open(const char *path, const struct mr_limits *limits, struct mr_reel **out);
 
-/* Opens and checks the bytes of a file; the reel keeps a copy of them. `limits` may be null.
+/* Opens and checks the bytes of a file; the reel keeps a copy of them. Errors name the file `name`; if that is
+   null, "(memory)". `limits` may be null.
 
-   Must hold: `data` has `bytes` bytes; `limits` is null or as large as its `size` says; `out` is valid for one write. */
-mr_status mr_reel_open_memory(const void *data,
+   Must hold: `name` is null, or UTF-8 and ends with a zero; `data` has `bytes` bytes; `limits` is null or as large as its
+   `size` says; `out` is valid for one write. */
+mr_status mr_reel_open_memory(const char *name,
+                              const void *data,
                               size_t bytes,
                               const struct mr_limits *limits,
                               struct mr_reel **out);
 
 /* Opens and checks a file that a source reads; the source needs the function `read`. Frames, clips and rigs
-   are read through it later. `limits` may be null.
+   are read through it later. Errors name the file `name`; if that is null, "(memory)". `limits` may be null.
 
-   Must hold: `source` is as large as its `size` says, and fulfils the contract of `mr_source`; `limits` is null or as
-   large as its `size` says; `out` is valid for one write. */
-mr_status mr_reel_open_source(const struct mr_source *source,
+   Must hold: `name` is null, or UTF-8 and ends with a zero; `source` is as large as its `size` says, and fulfils the
+   contract of `mr_source`; `limits` is null or as large as its `size` says; `out` is valid for one write. */
+mr_status mr_reel_open_source(const char *name,
+                              const struct mr_source *source,
                               const struct mr_limits *limits,
                               struct mr_reel **out);
 

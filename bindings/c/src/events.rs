@@ -5,8 +5,9 @@ use crate::player::{mr_player, player_of};
 use crate::prefixed::{self, Prefixed};
 use crate::status::{guard, mr_status, status_of};
 use meshreel::stream::StreamCounters;
-use meshreel::{Error, Event, FileId};
+use meshreel::{Error, Event, FileId, Player};
 use std::ffi::c_char;
+use std::path::Path;
 
 /// The kinds of events.
 #[repr(u32)]
@@ -84,7 +85,7 @@ impl mr_event {
     }
 }
 
-fn event_to_c(event: Option<Event>) -> mr_event {
+fn event_to_c(event: Option<Event>, player: &Player) -> mr_event {
     use mr_event_kind as kind;
     let failed = |kind, file, error: &Error| {
         mr_event::new(kind, Some(file)).with_error(status_of(error), &error.to_string())
@@ -94,8 +95,9 @@ fn event_to_c(event: Option<Event>) -> mr_event {
         Some(Event::Opened(file)) => mr_event::new(kind::Opened, Some(file)),
         Some(Event::NoFrames(file)) => mr_event::new(kind::NoFrames, Some(file)),
         Some(Event::OpenFailed(file, error)) => failed(kind::OpenFailed, file, &error),
-        Some(Event::ReadFailed(file, error)) => {
-            mr_event::new(kind::ReadFailed, Some(file)).with_error(mr_status::Io, &error.to_string())
+        Some(Event::ReadFailed(file, source)) => {
+            let path = player.name(file).unwrap_or(Path::new("a closed file")).into();
+            failed(kind::ReadFailed, file, &Error::Io { path, what: "could not be read".into(), source })
         }
         Some(Event::Damaged(file, error)) => failed(kind::Damaged, file, &error),
         Some(Event::Recovered(file)) => mr_event::new(kind::Recovered, Some(file)),
@@ -121,11 +123,12 @@ pub unsafe extern "C" fn mr_player_event(player: *mut mr_player, out: *mut mr_ev
     guard(|| {
         // Written once before, so that no event is lost if writing fails.
         // SAFETY: the caller's promise.
-        unsafe { prefixed::write(out, event_to_c(None), "the event") }?;
+        unsafe { prefixed::write(out, mr_event::new(mr_event_kind::None, None), "the event") }?;
         // SAFETY: as above.
-        let event = event_to_c(unsafe { player_of(player) }?.player.next_event());
+        let player = &mut unsafe { player_of(player) }?.player;
+        let event = player.next_event();
         // SAFETY: as above.
-        unsafe { prefixed::write(out, event, "the event") }
+        unsafe { prefixed::write(out, event_to_c(event, player), "the event") }
     })
 }
 

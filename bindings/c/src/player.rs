@@ -3,7 +3,7 @@
 use crate::command::{command_of, mr_command};
 use crate::frame::{FrameContent, mr_frame};
 use crate::host::{HostMemory, Jobs, mr_allocator, mr_jobs};
-use crate::pointers::{fill_text, free, list, make, shared, text, unique, write_out};
+use crate::pointers::{fill_text, free, list, make, name_of_bytes, shared, text, unique, write_out};
 use crate::prefixed::{self, Prefixed};
 use crate::reel::{mr_limits, mr_reel};
 use crate::source::{Callbacks, mr_source};
@@ -212,37 +212,40 @@ pub unsafe extern "C" fn mr_player_open(
     })
 }
 
-/// As `mr_player_open`, for the bytes of a file, of which the player keeps a copy.
+/// As `mr_player_open`, for the bytes of a file, of which the player keeps a copy. Errors name the file `name`;
+/// if that is null, "(memory)".
 ///
 /// # Safety
-/// `player` is a valid player; `data` has `bytes` bytes; `out` is valid for one write.
+/// `player` is a valid player; `name` is null, or UTF-8 and ends with a zero; `data` has `bytes` bytes; `out`
+/// is valid for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_player_open_memory(
     player: *mut mr_player,
+    name: *const c_char,
     data: *const c_void,
     bytes: usize,
     out: *mut u64,
 ) -> mr_status {
     guard(|| {
         // SAFETY: the caller's promise.
-        let player = unsafe { player_of(player) }?;
+        let (player, name) = unsafe { (player_of(player)?, name_of_bytes(name)?) };
         // SAFETY: as above.
         let data = unsafe { list(data.cast::<u8>(), bytes, "the bytes of the file") }?;
         // SAFETY: as above.
         unsafe { write_out(out, 0, "the place for the file") }?;
-        let file = player.player.open_bytes(Arc::new(data.to_vec()));
+        let file = player.player.open_named_bytes(name, Arc::new(data.to_vec()));
         // SAFETY: as above.
         unsafe { write_out(out, file.to_bits(), "the place for the file") }
     })
 }
 
 /// As `mr_player_open`, for a file that a source reads: with its function `start`, which blocks no thread, if
-/// it has one, otherwise with `read`, on the reading threads. `name` names the file in error messages if
-/// `start` is used.
+/// it has one, otherwise with `read`, on the reading threads. Errors name the file `name`; if that is null,
+/// "(memory)".
 ///
 /// # Safety
-/// `player` is a valid player; `name` is UTF-8 and ends with a zero; `source` is as large as its `size` says,
-/// and fulfils the contract of `mr_source`; `out` is valid for one write.
+/// `player` is a valid player; `name` is null, or UTF-8 and ends with a zero; `source` is as large as its
+/// `size` says, and fulfils the contract of `mr_source`; `out` is valid for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_player_open_source(
     player: *mut mr_player,
@@ -255,12 +258,12 @@ pub unsafe extern "C" fn mr_player_open_source(
         // SAFETY: the caller's promise.
         let source = unsafe { Callbacks::read(source) }?;
         // SAFETY: as above.
-        let (player, name) = unsafe { (player_of(player)?, text(name, "the name")?) };
+        let (player, name) = unsafe { (player_of(player)?, name_of_bytes(name)?) };
         // SAFETY: as above.
         unsafe { write_out(out, 0, "the place for the file") }?;
         let file = match (source.has_start(), source.has_read()) {
             (true, _) => player.player.open_source(name, Arc::new(source)),
-            (false, true) => player.player.open_bytes(Arc::new(source)),
+            (false, true) => player.player.open_named_bytes(name, Arc::new(source)),
             (false, false) => return Err(Error::misuse("the source has neither `start` nor `read`")),
         };
         // SAFETY: as above.

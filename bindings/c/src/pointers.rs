@@ -135,6 +135,18 @@ pub(crate) unsafe fn text<'a>(pointer: *const c_char, what: &str) -> Result<&'a 
     bytes.to_str().map_err(|_| Error::misuse(format!("{what} is not UTF-8")))
 }
 
+/// Returns the name that errors give to bytes that are no file: the caller's, or "(memory)" for null.
+///
+/// # Safety
+/// As [`text`].
+pub(crate) unsafe fn name_of_bytes<'a>(name: *const c_char) -> Result<&'a str, Error> {
+    if name.is_null() {
+        return Ok("(memory)");
+    }
+    // SAFETY: the caller's promise.
+    unsafe { text(name, "the name") }
+}
+
 /// Writes the number of values and, if there is a buffer, all of them. The buffer is null or must have room
 /// for all.
 ///

@@ -1,6 +1,6 @@
 //! Open files and their contents.
 
-use crate::pointers::{check_number, fill_text, free, list, make, shared, text, write_out};
+use crate::pointers::{check_number, fill_text, free, list, make, name_of_bytes, shared, text, write_out};
 use crate::prefixed::{self, Prefixed};
 use crate::source::{Callbacks, mr_source};
 use crate::status::{guard, mr_status};
@@ -113,12 +113,15 @@ pub unsafe extern "C" fn mr_reel_open(
     })
 }
 
-/// Opens and checks the bytes of a file; the reel keeps a copy of them. `limits` may be null.
+/// Opens and checks the bytes of a file; the reel keeps a copy of them. Errors name the file `name`; if that is
+/// null, "(memory)". `limits` may be null.
 ///
 /// # Safety
-/// `data` has `bytes` bytes; `limits` is null or as large as its `size` says; `out` is valid for one write.
+/// `name` is null, or UTF-8 and ends with a zero; `data` has `bytes` bytes; `limits` is null or as large as its
+/// `size` says; `out` is valid for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_reel_open_memory(
+    name: *const c_char,
     data: *const c_void,
     bytes: usize,
     limits: *const mr_limits,
@@ -128,20 +131,22 @@ pub unsafe extern "C" fn mr_reel_open_memory(
         // SAFETY: the caller's promise.
         let data = unsafe { list(data.cast::<u8>(), bytes, "the bytes of the file") }?;
         // SAFETY: as above.
-        let limits = unsafe { mr_limits::read(limits) }?;
+        let (name, limits) = unsafe { (name_of_bytes(name)?, mr_limits::read(limits)?) };
+        let open = || Reel::from_named_source(Arc::new(data.to_vec()), name, &limits).map(mr_reel);
         // SAFETY: as above.
-        unsafe { make(out, || Reel::from_source(Arc::new(data.to_vec()), &limits).map(mr_reel)) }
+        unsafe { make(out, open) }
     })
 }
 
 /// Opens and checks a file that a source reads; the source needs the function `read`. Frames, clips and rigs
-/// are read through it later. `limits` may be null.
+/// are read through it later. Errors name the file `name`; if that is null, "(memory)". `limits` may be null.
 ///
 /// # Safety
-/// `source` is as large as its `size` says, and fulfils the contract of `mr_source`; `limits` is null or as
-/// large as its `size` says; `out` is valid for one write.
+/// `name` is null, or UTF-8 and ends with a zero; `source` is as large as its `size` says, and fulfils the
+/// contract of `mr_source`; `limits` is null or as large as its `size` says; `out` is valid for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_reel_open_source(
+    name: *const c_char,
     source: *const mr_source,
     limits: *const mr_limits,
     out: *mut *mut mr_reel,
@@ -153,9 +158,9 @@ pub unsafe extern "C" fn mr_reel_open_source(
             return Err(Error::misuse("the source of a reel needs its function `read`"));
         }
         // SAFETY: as above.
-        let limits = unsafe { mr_limits::read(limits) }?;
+        let (name, limits) = unsafe { (name_of_bytes(name)?, mr_limits::read(limits)?) };
         // SAFETY: as above.
-        unsafe { make(out, || Reel::from_source(Arc::new(source), &limits).map(mr_reel)) }
+        unsafe { make(out, || Reel::from_named_source(Arc::new(source), name, &limits).map(mr_reel)) }
     })
 }
 

@@ -50,7 +50,7 @@ fn digest(bytes: &[u8]) -> u64 {
     let mut all = Vec::new();
     // SAFETY: every pointer is to what is here, as long as it says.
     unsafe {
-        ok(mr_reel_open_memory(bytes.as_ptr().cast(), bytes.len(), null(), &raw mut reel));
+        ok(mr_reel_open_memory(null(), bytes.as_ptr().cast(), bytes.len(), null(), &raw mut reel));
         let mut info = sized!(mr_reel_info);
         ok(mr_reel_get(reel, &raw mut info));
         ok(mr_decoder_new(reel, &raw mut decoder));
@@ -210,16 +210,20 @@ fn h04_bad_input_has_its_class_and_the_last_frame_stays() {
         ok(mr_player_free(player));
         assert_eq!(own.released.load(Ordering::Relaxed), 1);
         let mut reel = null_mut();
-        assert_eq!(mr_reel_open_source(&raw const source, null(), &raw mut reel), mr_status::Io);
+        assert_eq!(
+            mr_reel_open_source(name.as_ptr(), &raw const source, null(), &raw mut reel),
+            mr_status::Io
+        );
         assert!(reel.is_null() && own.released.load(Ordering::Relaxed) == 2);
         let cut = own.bytes.len() / 2;
-        let status = mr_reel_open_memory(own.bytes.as_ptr().cast(), cut, null(), &raw mut reel);
+        let status = mr_reel_open_memory(null(), own.bytes.as_ptr().cast(), cut, null(), &raw mut reel);
         assert_eq!(status, mr_status::Malformed);
         let mut limits = sized!(mr_limits);
         ok(mr_limits_init(&raw mut limits, size_of::<mr_limits>()));
         limits.max_vertices = 1;
         let all = own.bytes.len();
-        let status = mr_reel_open_memory(own.bytes.as_ptr().cast(), all, &raw const limits, &raw mut reel);
+        let status =
+            mr_reel_open_memory(null(), own.bytes.as_ptr().cast(), all, &raw const limits, &raw mut reel);
         assert_eq!(status, mr_status::Limit);
     }
 }
@@ -283,5 +287,5 @@ fn h06_the_workflow_names_every_kind_of_machine() {
     ] {
         assert!(workflow.contains(&format!("{kind} ")) || workflow.contains(&format!("{kind},")), "{kind}");
     }
-    assert!(workflow.contains("-p meshreel-c") && workflow.contains("-p meshreel-cli"));
+    assert!(workflow.contains("tools/release/library.sh") && workflow.contains("tools/release/program.sh"));
 }

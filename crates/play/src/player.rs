@@ -37,17 +37,14 @@ const MAX_IN_FLIGHT: usize = 4096;
 /// The number of events that are kept until they are fetched; later ones are lost.
 const MAX_EVENTS: usize = 256;
 
-/// Microseconds after which opening is tried again for a file that was unloaded and could not be opened
-/// again.
+/// Microseconds between attempts to open a file again that was unloaded.
 const REOPEN_MICROSECONDS: u64 = 2_000_000;
 
 /// Per tick, the part of `decode_ahead` that is used shrinks by this factor if the heap had no room for it,
 /// and else grows by `REACH_GROWTH`. So a heap that is too small for all of it is not contended for each
 /// tick.
 const REACH_DECAY: f32 = 0.9;
-
 const REACH_GROWTH: f32 = 0.005;
-
 const MIN_REACH: f32 = 0.2;
 
 /// The longest tick that counts, in seconds; longer ones are cut to it.
@@ -184,8 +181,13 @@ impl Player {
 
     /// Opens a file that lies in memory, or any other bytes that a thread can read.
     pub fn open_bytes(&mut self, bytes: Arc<dyn ReadAt>) -> FileId {
+        self.open_named_bytes("(memory)", bytes)
+    }
+
+    /// Opens a file like [`Player::open_bytes`]. Errors call it `name`.
+    pub fn open_named_bytes(&mut self, name: impl AsRef<Path>, bytes: Arc<dyn ReadAt>) -> FileId {
         let source = PositionedSource { source: bytes, crew: self.read_threads.clone() };
-        self.open_source("(memory)", Arc::new(source))
+        self.open_source(name, Arc::new(source))
     }
 
     /// Opens a source of the caller's own, such as an entry of a pack file. Errors call it `name`.

@@ -30,7 +30,8 @@ static TArray<uint8> Read(const char *path) {
 // The first node with a mesh.
 static uint32 NodeOf(const TArray<uint8> &bytes) {
     mr_reel *reel = nullptr;
-    Require(mr_reel_open_memory(bytes.GetData(), static_cast<std::size_t>(bytes.Num()), nullptr, &reel) == MR_STATUS_OK,
+    Require(mr_reel_open_memory(nullptr, bytes.GetData(), static_cast<std::size_t>(bytes.Num()), nullptr, &reel) ==
+                MR_STATUS_OK,
             "the file opens");
     uint32 out = 0;
     mr_node_info node{};

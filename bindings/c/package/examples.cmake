@@ -1,0 +1,26 @@
+# Builds the examples, inside of the archive or anywhere with an installed library.
+cmake_minimum_required(VERSION 3.15)
+project(meshreel_examples LANGUAGES C CXX)
+option(MESHREEL_STATIC "link the static library" OFF)
+if(NOT TARGET meshreel::meshreel)
+  find_package(meshreel @ABI@ REQUIRED)
+endif()
+set(CMAKE_C_STANDARD 99)
+set(CMAKE_C_EXTENSIONS OFF)
+set(CMAKE_CXX_STANDARD 17)
+set(CMAKE_CXX_EXTENSIONS OFF)
+find_package(Threads REQUIRED)
+
+foreach(source clips.c digest.c faults.c play.c rigs.c wrapper.cpp)
+  get_filename_component(name ${source} NAME_WE)
+  add_executable(${name} ${source})
+  target_link_libraries(${name} PRIVATE $<IF:$<BOOL:${MESHREEL_STATIC}>,meshreel::static,meshreel::meshreel>)
+endforeach()
+target_link_libraries(wrapper PRIVATE Threads::Threads)
+if(UNIX)
+  target_link_libraries(rigs PRIVATE m)
+elseif(WIN32)
+  # Windows looks for libraries beside the program.
+  add_custom_command(TARGET digest POST_BUILD COMMAND ${CMAKE_COMMAND} -E copy_if_different
+    $<TARGET_FILE:meshreel::meshreel> $<TARGET_FILE_DIR:digest>)
+endif()
