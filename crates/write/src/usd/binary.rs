@@ -1,9 +1,8 @@
 //! The binary form, version 0.8: a header, values as they come, and tables of tokens, strings, fields, lists
 //! of fields, paths and specs at the end.
 
-use super::Progress;
 use super::integers::{pack, pack_integers};
-use super::layer::{Layer, PrimId};
+use super::layer::{Layer, PrimId, Progress};
 use super::value::{Element, Value};
 use crate::Temporary;
 use meshreel_scene::{Error, Identity};

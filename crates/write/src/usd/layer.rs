@@ -11,6 +11,9 @@ const USUAL_FPS: f64 = 24.0;
 /// Time codes this close to a whole number are that number.
 const WHOLE_CODE_TOLERANCE: f64 = 1e-6;
 
+/// Called with the number of samples written and the number in all.
+pub type Progress<'a> = dyn FnMut(usize, usize) + 'a;
+
 /// Index into [`Layer::prims`].
 pub(super) type PrimId = usize;
 

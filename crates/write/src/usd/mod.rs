@@ -17,11 +17,9 @@ mod text;
 mod value;
 
 use layer::Layer;
+pub use layer::Progress;
 use meshreel_scene::{Error, Remark, Scene};
 use std::path::Path;
-
-/// Called with the number of samples written and the number in all.
-pub type Progress<'a> = dyn FnMut(usize, usize) + 'a;
 
 /// Writes `scene` to `path`, which is replaced only when the new file is complete. `times`: seconds of the
 /// frames. A name that ends in `.usda` gets text, any other the binary form. Remarks tell what a layer cannot

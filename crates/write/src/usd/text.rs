@@ -1,7 +1,6 @@
 //! The text form.
 
-use super::Progress;
-use super::layer::{Attribute, Layer, PrimId};
+use super::layer::{Attribute, Layer, PrimId, Progress};
 use super::value::{Element, Scalar, Value};
 use crate::Temporary;
 use meshreel_scene::Error;
