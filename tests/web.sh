@@ -3,7 +3,8 @@
 #   tests/web.sh                 builds and tests
 #   tests/web.sh --figures       speed of the module beside that of the native runtime
 # Needs Rust with the target wasm32-unknown-unknown, Node and npm; for browser tests the package chromium, for pictures
-# the program (target/release/meshreel, or MESHREEL_PROGRAM). What is missing is said, and its tests count as skipped.
+# the program (target/release/meshreel, or MESHREEL_PROGRAM), for bundlers npm's registry. What is missing is said, and its
+# tests count as skipped.
 set -euo pipefail
 cd "$(dirname "$0")/../bindings/web"
 
@@ -37,4 +38,6 @@ step tests in Node
 npm run test:node
 step "tests in Chromium"
 npm run test:browser
+step "tests of bundlers, the files for pages without one, and examples"
+npm run test:bundlers
 step done

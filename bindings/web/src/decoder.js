@@ -1,8 +1,10 @@
 // The decoder as the page has it: calls that a worker answers, or the decoder itself where there is no worker.
 
+import { defaultModule, workerScript } from './assets.js'
 import { Core } from './core.js'
-import { errorFromData, errorToData, misuse } from './errors.js'
+import { MeshreelError, NOT_COPIED, errorFromData, errorToData, misuse } from './errors.js'
 import { Frame } from './frame.js'
+import { nodeModule } from './node.js'
 import { Reel } from './reel.js'
 
 const DEFAULT_MEMORY = 512 << 20
@@ -16,14 +18,15 @@ export class Decoder {
         const decoder = new Decoder()
         const isolated = typeof crossOriginIsolated === 'undefined' || crossOriginIsolated
         const shared = options.shared ?? (isolated && typeof SharedArrayBuffer !== 'undefined')
-        const worker = options.worker === false ? null : await startWorker()
+        const worker = options.worker === false ? null : startWorker()
         if (worker) decoder.useWorker(worker)
         else decoder.core = new Core(event => decoder.happened(event), { shared: false })
         decoder.shared = shared && worker !== null
         try {
             if (worker) await decoder.call('create', { shared })
             const { resident, readSize } = options
-            await decoder.call('start', { memory, heap, resident, readSize, module: addressOf(module) })
+            const chosen = module === undefined ? await defaultModule() : addressOf(module)
+            await decoder.call('start', { memory, heap, resident, readSize, module: chosen })
         } catch (error) {
             decoder.dispose()
             throw error
@@ -40,6 +43,8 @@ export class Decoder {
         this.ticking = null
         this.spare = []
         this.disposed = false
+        /** The error that ended the worker. */
+        this.failure = null
     }
 
     useWorker(worker) {
@@ -53,6 +58,7 @@ export class Decoder {
                 else resolve(message.value)
             },
             error => {
+                this.failure = error
                 this.calls.forEach(({ reject }) => reject(error))
                 this.calls.clear()
             },
@@ -62,6 +68,7 @@ export class Decoder {
     /** A method of the decoder, wherever that is. */
     async call(name, ...args) {
         if (this.disposed) throw misuse('the decoder was disposed of')
+        if (this.failure) throw this.failure
         if (this.core) return this.core[name](...args)
         const id = this.next++
         const spare = name === 'tick' ? this.spare.splice(0) : []
@@ -153,9 +160,9 @@ function addressOf(input) {
     return typeof input === 'string' && typeof document !== 'undefined' ? new URL(input, document.baseURI).href : input
 }
 
-/** A module worker; null where there is none, or a page may not start it. */
-async function startWorker() {
-    const url = new URL('./worker.js', import.meta.url)
+/** A worker; null where there is none, or a page may not start it. */
+function startWorker() {
+    const { address, url } = workerScript()
     if (typeof Worker !== 'undefined') {
         let worker
         try {
@@ -163,18 +170,23 @@ async function startWorker() {
         } catch {
             return null
         }
+        // A script that was not loaded has nothing to say.
+        const errorOf = ({ message }) =>
+            message
+                ? new MeshreelError('Panic', `the worker stopped (${message}): this is a bug`)
+                : new MeshreelError('Io', `${address}: the worker could not be loaded; ${NOT_COPIED}`)
         return {
             listen(message, failed) {
                 worker.onmessage = event => message(event.data)
-                worker.onerror = event => failed(errorFromData({ class: 'Panic', message: event.message ?? 'worker' }))
+                worker.onerror = event => failed(errorOf(event))
             },
             post: (data, transfer) => worker.postMessage(data, transfer),
             end: () => worker.terminate(),
         }
     }
-    if (typeof process === 'undefined' || !process.versions?.node) return null
-    const threads = await import('node:worker_threads')
-    const worker = new threads.Worker(url)
+    const threads = nodeModule('worker_threads')
+    if (!threads) return null
+    const worker = new threads.Worker(new URL(url))
     return {
         listen(message, failed) {
             worker.on('message', message)

@@ -1,11 +1,11 @@
 // Reels on a graphics device: the module decodes and lists what is to be done, the device makes the vertices.
 
+import { gpuModuleAddress } from './assets.js'
 import { Decoder } from './decoder.js'
 import { MeshreelError, misuse } from './errors.js'
 import { Steps } from './steps.js'
 
-/** The address of the module with the plan of a graphics device. Engines that have WebGPU have registers of 128 bits. */
-export const gpuModuleAddress = () => new URL('../dist/meshreel.gpu.wasm', import.meta.url)
+export { gpuModuleAddress }
 
 const WHATS = ['position', 'normal', 'tangent', 'uv', 'colour', 'velocity']
 // By the number that the module has for it: name, bytes.
