@@ -2,7 +2,7 @@
 
 import { defaultModule, workerScript } from './assets.js'
 import { Core } from './core.js'
-import { MeshreelError, NOT_COPIED, errorFromData, errorToData, misuse } from './errors.js'
+import { MeshreelError, NOT_COPIED, errorFromData, errorToData, finite, misuse } from './errors.js'
 import { Frame } from './frame.js'
 import { nodeModule } from './node.js'
 import { Reel } from './reel.js'
@@ -106,8 +106,8 @@ export class Decoder {
      * `dt` seconds have passed. What has changed is handed to the instances' `onFrame`. While one call is under way
      * others are put together, and the promise is that of the next.
      */
-    tick(dt) {
-        this.elapsed += dt
+    async tick(dt) {
+        this.elapsed += finite('tick: seconds', dt)
         if (this.ticking) return this.ticking
         const passed = this.elapsed
         this.elapsed = 0

@@ -29,3 +29,9 @@ export function errorToData(error) {
 export const errorFromData = ({ class: kind, message }) => new MeshreelError(kind, message)
 
 export const misuse = message => new MeshreelError('Misuse', message)
+
+/** A number of seconds, frames a second …, or an error that names it. */
+export function finite(name, value) {
+    if (Number.isFinite(value)) return value
+    throw misuse(`${name} must be a finite number, not ${typeof value === 'string' ? `'${value}'` : value}`)
+}

@@ -254,8 +254,8 @@ export class Reel {
     addInstance(): Promise<Instance>
     clips(): Promise<Clips>
     cameras(): Promise<Camera[]>
-    /** Local transforms: rotation xyzw, translation, scale, ten numbers for each joint. */
-    pose(clip: number, seconds: number, wraps?: boolean): Promise<Float32Array>
+    /** Local transforms of a clip, by number or name: rotation xyzw, translation, scale, ten numbers for each joint. */
+    pose(clip: number | string, seconds: number, wraps?: boolean): Promise<Float32Array>
     close(): Promise<void>
 }
 

@@ -1,8 +1,17 @@
 // An open reel and its instances, as the page has them.
 
-import { misuse } from './errors.js'
+import { finite, misuse } from './errors.js'
 import { Frame } from './frame.js'
 import { REPEATS } from './protocol.js'
+
+/** Number of a clip by its number or name. */
+export function clipNumber(clips, clip) {
+    const number = typeof clip === 'string' ? clips.findIndex(({ name }) => name === clip) : clip
+    if (number in clips) return number
+    const known = clips.map(({ name }, i) => `${i} '${name}'`).join(', ')
+    const asked = typeof clip === 'string' ? `'${clip}'` : clip
+    throw misuse(`there is no clip ${asked}: ${known ? `the clips are ${known}` : 'the file has none'}`)
+}
 
 /** One showing of a reel, with a clock of its own: stopped at the first frame. */
 export class Instance {
@@ -28,6 +37,13 @@ export class Instance {
         return this.reel.decoder.call('command', this.number, name, a, b)
     }
 
+    /** The number, where there is such a frame. */
+    frameNumber(frame) {
+        const { frames } = this.reel.description
+        if (Number.isInteger(frame) && frame >= 0 && frame < frames) return frame
+        throw misuse(`there is no frame ${frame}: ${frames > 0 ? `frames are 0 to ${frames - 1}` : 'the file has none'}`)
+    }
+
     /** Goes on, or starts; starts anew after the end. Commands take effect at the next tick. */
     play() {
         return this.command('play')
@@ -40,25 +56,25 @@ export class Instance {
         return this.command('stop')
     }
     /** Jumps to seconds from the first frame. */
-    seek(seconds) {
-        return this.command('seek', seconds)
+    async seek(seconds) {
+        return this.command('seek', finite('seek: seconds', seconds))
     }
-    seekFrame(frame) {
-        return this.command('seekFrame', frame)
+    async seekFrame(frame) {
+        return this.command('seekFrame', this.frameNumber(frame))
     }
     /** Seconds of animation per second; negative: backwards. */
-    rate(rate) {
-        return this.command('rate', rate)
+    async rate(rate) {
+        return this.command('rate', finite('rate', rate))
     }
     /** `once`, `loop`, `pingPong` or `cycle`; true for `loop`, false for `once`. */
-    repeat(how) {
+    async repeat(how) {
         const name = how === true ? 'loop' : how === false ? 'once' : how
         if (!(name in REPEATS)) throw misuse(`repeat is ${Object.keys(REPEATS).join(', ')}, not ${how}`)
         return this.command('repeat', REPEATS[name])
     }
     /** Plays frames from one to another only. */
-    frames(first, last) {
-        return this.command('frames', first, last)
+    async frames(first, last) {
+        return this.command('frames', this.frameNumber(first), this.frameNumber(last))
     }
     interpolate(on) {
         return this.command('interpolate', on ? 1 : 0)
@@ -84,6 +100,7 @@ export class Instance {
 
     /** A frame by its number, alone: decoded when the promise is kept. */
     async still(frame, all = false) {
+        this.frameNumber(frame)
         await Promise.all([this.command('pause'), this.command('interpolate', 0), this.command('seekFrame', frame)])
         return this.shown(all)
     }
@@ -161,10 +178,11 @@ export class Reel {
         return this.camerasRead
     }
 
-    /** Local transforms of a clip's joints: rotation xyzw, translation, scale, ten numbers for each. */
+    /** Local transforms of a clip's joints, by number or name: rotation xyzw, translation, scale, ten numbers for each. */
     async pose(clip, seconds, wraps = true) {
-        await this.clips()
-        return this.decoder.call('pose', this.file, clip, seconds, wraps)
+        const { clips } = await this.clips()
+        const number = clipNumber(clips, clip)
+        return this.decoder.call('pose', this.file, number, finite('pose: seconds', seconds), wraps)
     }
 
     /** Gives up the file; the decoder, too, where it was opened for this one. */

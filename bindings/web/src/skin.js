@@ -21,12 +21,13 @@ export function bonesOf({ name, joints }) {
 }
 
 /** Puts bones where a pose says: ten numbers for each. */
-export function poseBones({ bones }, pose) {
+export function poseBones({ root, bones }, pose) {
     bones.forEach((bone, joint) => {
         bone.quaternion.fromArray(pose, 10 * joint)
         bone.position.fromArray(pose, 10 * joint + 4)
         bone.scale.fromArray(pose, 10 * joint + 7)
     })
+    root.updateWorldMatrix(false, true)
 }
 
 /** A mesh that the bones of its rig move. It shares triangles, uvs and colours with the mesh that frames move. */
