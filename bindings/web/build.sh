@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Builds the package's files into dist/: the module with registers of 128 bits, one without for engines that lack them, one
-# with the plan of a graphics card for pages that have WebGPU; then the worker and the bundles (`bundle.js`).
+# Builds the package's files into dist/: the module with registers of 128 bits, one without for engines that
+# lack them, and one with the plan of a graphics card for pages that have WebGPU; then the worker and the
+# bundles (`bundle.js`).
 #   bindings/web/build.sh [simd|scalar|gpu]      one module, simd first; all where none is named
 # Needs a Rust with the target wasm32-unknown-unknown, and `npm ci` in this folder.
 set -euo pipefail
@@ -11,7 +12,10 @@ fail() { echo "build.sh: $*" >&2 && exit 1; }
 target=${CARGO_TARGET_DIR:-../../target}/web
 features="--enable-bulk-memory --enable-nontrapping-float-to-int --enable-sign-ext --enable-mutable-globals
     --enable-reference-types --enable-multivalue"
-case ${1:-all} in all | simd | scalar | gpu) ;; *) echo "build.sh [simd|scalar|gpu], not $1" >&2 && exit 2 ;; esac
+case ${1:-all} in
+all | simd | scalar | gpu) ;;
+*) echo "build.sh [simd|scalar|gpu], not $1" >&2 && exit 2 ;;
+esac
 # Compiling takes minutes: what it needs is checked before.
 command -v cargo >/dev/null || fail "Rust is missing: https://rustup.rs installs it"
 [ -d "$(rustc --print target-libdir --target wasm32-unknown-unknown)" ] ||

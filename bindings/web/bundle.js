@@ -1,5 +1,6 @@
-// Bundles the files of dist/ that work as they are: the worker; `meshreel.cdn.js` and `meshreel-three.cdn.js`, which pages
-// without a bundler load from any server; and `inline.js`, which brings worker and module inside the code.
+// Bundles the files of dist/ that work as they are: the worker; `meshreel.cdn.js` and `meshreel-three.cdn.js`,
+// which pages without a bundler load from any server; and `inline.js`, which brings worker and module inside
+// the code.
 //   node bundle.js
 
 import { build } from 'esbuild'

@@ -3,7 +3,9 @@
 import { copyFileSync, existsSync } from 'node:fs'
 
 process.chdir(import.meta.dirname)
-const missing = ['meshreel.wasm', 'meshreel.scalar.wasm', 'meshreel.gpu.wasm'].filter(name => !existsSync(`dist/${name}`))
+const missing = ['meshreel.wasm', 'meshreel.scalar.wasm', 'meshreel.gpu.wasm'].filter(
+    name => !existsSync(`dist/${name}`),
+)
 if (missing.length > 0) {
     console.error(`the package is incomplete: dist/${missing.join(', dist/')} missing; run ./build.sh first`)
     process.exit(1)

@@ -1,10 +1,14 @@
-// The files that the code needs at run time: the worker and the modules. Bundlers find them by the literal addresses
-// below and copy them. `meshreel/inline` brings the worker and one module inside the code, for those that do not.
+// The files that the code needs at run time: the worker and the modules. Bundlers find them by the literal
+// addresses below and copy them. For those that do not, `meshreel/inline` brings the worker and one module
+// inside the code.
 
 import { MeshreelError, NOT_COPIED } from './errors.js'
 
 // A function that splats a number over a register of 128 bits.
-const SIMD = [0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98, 11]
+const SIMD = [
+    ...[0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3],
+    ...[2, 1, 0, 10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98, 11],
+]
 
 /** Whether this engine has registers of 128 bits. */
 export const hasSimd = () => WebAssembly.validate(new Uint8Array(SIMD))
@@ -16,7 +20,7 @@ export function setInlined(files) {
     inlined = files
 }
 
-/** Scripts that are no modules do not know where they come from. */
+/** The result of `address`, which fails in a script that is no module: it does not know its own address. */
 function resolve(address) {
     try {
         return address()
@@ -34,7 +38,7 @@ export const moduleAddress = (scalar = !hasSimd()) =>
             : new URL('../dist/meshreel.wasm', import.meta.url),
     )
 
-/** The address of the module with the plan of a graphics device. Engines that have WebGPU have registers of 128 bits. */
+/** The address of the module with the plan of a graphics device. Engines with WebGPU have 128-bit registers. */
 export const gpuModuleAddress = () => resolve(() => new URL('../dist/meshreel.gpu.wasm', import.meta.url))
 
 /** The module for this engine: its bytes where they are inlined, else its address. */

@@ -254,7 +254,7 @@ export class Reel {
     addInstance(): Promise<Instance>
     clips(): Promise<Clips>
     cameras(): Promise<Camera[]>
-    /** Local transforms of a clip, by number or name: rotation xyzw, translation, scale, ten numbers for each joint. */
+    /** Local transforms of a clip, by number or name: for each joint rotation xyzw, translation, scale. */
     pose(clip: number | string, seconds: number, wraps?: boolean): Promise<Float32Array>
     close(): Promise<void>
 }

@@ -41,7 +41,8 @@ export class Instance {
     frameNumber(frame) {
         const { frames } = this.reel.description
         if (Number.isInteger(frame) && frame >= 0 && frame < frames) return frame
-        throw misuse(`there is no frame ${frame}: ${frames > 0 ? `frames are 0 to ${frames - 1}` : 'the file has none'}`)
+        const known = frames > 0 ? `frames are 0 to ${frames - 1}` : 'the file has none'
+        throw misuse(`there is no frame ${frame}: ${known}`)
     }
 
     /** Goes on, or starts; starts anew after the end. Commands take effect at the next tick. */
@@ -178,7 +179,7 @@ export class Reel {
         return this.camerasRead
     }
 
-    /** Local transforms of a clip's joints, by number or name: rotation xyzw, translation, scale, ten numbers for each. */
+    /** Local transforms of a clip, by number or name: for each joint rotation xyzw, translation, scale. */
     async pose(clip, seconds, wraps = true) {
         const { clips } = await this.clips()
         const number = clipNumber(clips, clip)

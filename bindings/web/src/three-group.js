@@ -1,8 +1,8 @@
 // A reel in a scene of three.js: its meshes change in place as it plays.
 
-import { Box3, BufferAttribute, BufferGeometry, DoubleSide, DynamicDrawUsage, Group, Matrix4, Mesh } from 'three'
-import { LineBasicMaterial, LineSegments, Points } from 'three'
-import { MeshStandardMaterial, Sphere, SkinnedMesh, StaticDrawUsage, Vector3 } from 'three'
+import { Box3, BufferAttribute, BufferGeometry, DoubleSide, DynamicDrawUsage, Group, Matrix4 } from 'three'
+import { LineBasicMaterial, LineSegments, Mesh, MeshStandardMaterial, Points } from 'three'
+import { SkinnedMesh, Sphere, StaticDrawUsage, Vector3 } from 'three'
 import { finite, misuse } from './errors.js'
 import { clipNumber } from './reel.js'
 import { bonesOf, poseBones, skinOf } from './skin.js'
@@ -67,8 +67,10 @@ export class ReelGroup extends Group {
     }
 
     async play({ loop, rate } = {}) {
-        const options = [loop === undefined ? null : this.loop(loop), rate === undefined ? null : this.rate(rate)]
-        await Promise.all([...options, this.reel.instance.play()])
+        const commands = []
+        if (loop !== undefined) commands.push(this.loop(loop))
+        if (rate !== undefined) commands.push(this.rate(rate))
+        await Promise.all([...commands, this.reel.instance.play()])
     }
     pause() {
         return this.reel.instance.pause()
@@ -334,11 +336,11 @@ export class ReelGroup extends Group {
 
     /** Plays a clip on its skeleton, by number or name; null ends it. */
     async playClip(clip, { loop = true, rate = 1, from = 0 } = {}) {
-        if (clip !== null && !this.clips) throw misuse('clips are not read where the option skins of the loader is false')
-        const number = clip === null ? null : clipNumber(this.clips, clip)
-        const start = { number, loop, rate: finite('rate', rate), seconds: finite('from', from) }
-        this.clip = clip === null ? null : start
-        if (this.clip) await this.advanceClip(0)
+        if (clip === null) return void (this.clip = null)
+        if (!this.clips) throw misuse('the loader reads no clips where its option skins is false')
+        const number = clipNumber(this.clips, clip)
+        this.clip = { number, loop, rate: finite('rate', rate), seconds: finite('from', from) }
+        await this.advanceClip(0)
     }
 
     async advanceClip(dt) {

@@ -22,10 +22,11 @@ class InstancedSkin extends InstancedMesh {
     constructor(group, skin, count) {
         super(skin.geometry, skin.material, count)
         const { skeleton, bindMatrix } = skin
-        Object.assign(this, { isSkinnedMesh: true, group, skeleton, bindMatrix, bindMatrixInverse: new Matrix4() })
+        const bindMatrixInverse = new Matrix4()
+        Object.assign(this, { isSkinnedMesh: true, group, skeleton, bindMatrix, bindMatrixInverse })
     }
 
-    /** Bones stand in the world: where the group stands in it is taken away. */
+    /** Bones have world transforms; copies do without that of the group. */
     updateMatrixWorld(force) {
         super.updateMatrixWorld(force)
         this.group.updateWorldMatrix(true, true)

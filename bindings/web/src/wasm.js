@@ -19,10 +19,12 @@ const MAGIC = [0, 0x61, 0x73, 0x6d]
 export async function compile(module) {
     if (module instanceof WebAssembly.Module) return module
     const isBytes = module instanceof ArrayBuffer || ArrayBuffer.isView(module)
-    const { name, bytes, sent } = isBytes ? { name: '(module)', bytes: module, sent: '' } : await fetchModule(`${module}`)
+    const given = { name: '(module)', bytes: module, sent: '' }
+    const { name, bytes, sent } = isBytes ? given : await fetchModule(`${module}`)
     const start = new Uint8Array(bytes.buffer ?? bytes, bytes.byteOffset ?? 0, Math.min(bytes.byteLength, 40))
     if (MAGIC.some((byte, i) => start[i] !== byte)) {
-        const found = start.length > 0 ? `begins with ${JSON.stringify(new TextDecoder().decode(start))}` : 'is empty'
+        const text = JSON.stringify(new TextDecoder().decode(start))
+        const found = start.length > 0 ? `begins with ${text}` : 'is empty'
         throw new MeshreelError('Io', `${name}: this is no WebAssembly module: it ${found}${sent}`)
     }
     return WebAssembly.compile(bytes)
@@ -32,7 +34,8 @@ async function fetchModule(url) {
     const files = url.startsWith('file:') ? nodeModule('fs') : null
     if (files) return { name: url, bytes: files.readFileSync(new URL(url)), sent: '' }
     const fail = (what, cause) => {
-        throw new MeshreelError('Io', `${url}: the module could not be fetched: ${what}; ${NOT_COPIED}`, { cause })
+        const message = `${url}: the module could not be fetched: ${what}; ${NOT_COPIED}`
+        throw new MeshreelError('Io', message, { cause })
     }
     const answer = await fetch(url).catch(cause => fail(cause.message, cause))
     if (!answer.ok) fail(`the server answers ${answer.status} ${answer.statusText}`.trimEnd())

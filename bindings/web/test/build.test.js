@@ -8,18 +8,22 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { test } from 'node:test'
 
-/** Runs a copy of `build.sh` with a Rust that names `libraries` as the target's; compiling fails with status 99. */
+/** Runs `build.sh` with a Rust that names `libraries` as the target's; compiling fails with status 99. */
 function build({ packages, libraries }, ...args) {
     const folder = mkdtempSync(join(tmpdir(), 'meshreel-'))
     copyFileSync(fileURLToPath(new URL('../build.sh', import.meta.url)), join(folder, 'build.sh'))
     mkdirSync(join(folder, 'bin'))
     mkdirSync(join(folder, 'libraries'))
-    for (const [name, text] of [['cargo', 'exit 99'], ['rustc', `echo "${join(folder, libraries)}"`]]) {
+    for (const [name, text] of [
+        ['cargo', 'exit 99'],
+        ['rustc', `echo "${join(folder, libraries)}"`],
+    ]) {
         writeFileSync(join(folder, 'bin', name), `#!/bin/sh\n${text}\n`)
         chmodSync(join(folder, 'bin', name), 0o755)
     }
     if (packages) {
-        for (const name of ['binaryen/bin', 'esbuild']) mkdirSync(join(folder, 'node_modules', name), { recursive: true })
+        for (const name of ['binaryen/bin', 'esbuild'])
+            mkdirSync(join(folder, 'node_modules', name), { recursive: true })
         writeFileSync(join(folder, 'node_modules/binaryen/bin/wasm-opt'), '')
     }
     const env = { ...process.env, PATH: `${join(folder, 'bin')}:${process.env.PATH}` }
@@ -47,7 +51,9 @@ test('a package without a module is not made, and the error says which is missin
     copyFileSync(fileURLToPath(new URL('../prepack.js', import.meta.url)), join(folder, 'prepack.mjs'))
     mkdirSync(join(folder, 'dist'))
     for (const name of ['meshreel.wasm', 'meshreel.gpu.wasm']) writeFileSync(join(folder, 'dist', name), '')
-    const { status, stderr } = spawnSync(process.execPath, [join(folder, 'prepack.mjs')], { encoding: 'utf8' })
+    const { status, stderr } = spawnSync(process.execPath, [join(folder, 'prepack.mjs')], {
+        encoding: 'utf8',
+    })
     assert.equal(status, 1)
     assert.match(stderr, /dist\/meshreel\.scalar\.wasm missing; run \.\/build\.sh first/)
 })

@@ -8,8 +8,8 @@ const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/cs
 
 /**
  * Serves `files` (by path) and below `root`. `ranges`: answers them; `rate`: bytes per second; `isolated`: pages have
- * shared memory; `cors`: pages of other origins may read. Connections for ranges that begin within `lost` are cut, within
- * `held` they wait; true: all of them.
+ * shared memory; `cors`: pages of other origins may read. Connections for ranges that begin within `lost` are
+ * cut, within `held` they wait; true: all of them.
  */
 export async function serve(options = {}) {
     const { files = {}, root = null, ranges = true, rate = 0, isolated = false, cors = false } = options

@@ -11,14 +11,16 @@ let browser
 before(async () => {
     if (skip) return
     const mixed = compiled(fileURLToPath(new URL('mixed.usda', import.meta.url)))
-    browser = await start({ files: { '/mixed.reel': mixed, '/beam.reel': compiled('beam.glb', '--rig', 'only') } })
+    browser = await start({
+        files: { '/mixed.reel': mixed, '/beam.reel': compiled('beam.glb', '--rig', 'only') },
+    })
     await browser.page.waitForFunction(() => window.ready)
     await browser.page.evaluate(() => {
         const [width, height] = [320, 240]
         const renderer = new THREE.WebGLRenderer({ preserveDrawingBuffer: true, antialias: false })
         renderer.setSize(width, height, false)
         const camera = new THREE.PerspectiveCamera(40, width / height, 0.1, 1000)
-        // The picture of an object from a place, as a function that reads the colour at a point of the plane z = 0.
+        // The picture of an object; `at` reads the colour at a point of the plane z = 0.
         window.draw = (object, z = 12) => {
             const scene = new THREE.Scene()
             scene.add(object, new THREE.AmbientLight('white', Math.PI))
@@ -34,14 +36,19 @@ before(async () => {
                 const pixel = 4 * (Math.floor(((up + 1) / 2) * height) * width + column)
                 return [...data.slice(pixel, pixel + 3)]
             }
-            return { data, at, render: { ...renderer.info.render }, perUnit: height / 2 / Math.tan(Math.PI / 9) / Math.abs(z) }
+            return {
+                data,
+                at,
+                render: { ...renderer.info.render },
+                perUnit: height / 2 / Math.tan(Math.PI / 9) / Math.abs(z),
+            }
         }
         window.load = url => new ReelLoader().loadAsync(url)
     })
 })
 after(async () => browser?.end())
 
-test('h08 a mesh without vertex colours beside one that has them is not black, and both sides are drawn', { skip }, async () => {
+test('h08 a mesh without vertex colours is not black, and both sides are drawn', { skip }, async () => {
     const colours = await browser.page.evaluate(async () => {
         const group = await load('/mixed.reel')
         const sides = [12, -12].map(z => {
@@ -89,10 +96,13 @@ test('h08 points are as wide as each is, in a group that is scaled, and as copie
     assert.ok(near(found.copied, [1, 2]), `${found.copied}`)
 })
 
-test('h08 copies look as what they are copies of: meshes, points, lines, and skins in their pose', { skip }, async () => {
+test('h08 copies of meshes, points, lines and posed skins look as these do', { skip }, async () => {
     const found = await browser.page.evaluate(async () => {
         const outcome = {}
-        for (const [name, z, clip] of [['mixed', 12, null], ['beam', 8, 0]]) {
+        for (const [name, z, clip] of [
+            ['mixed', 12, null],
+            ['beam', 8, 0],
+        ]) {
             const group = await load(`/${name}.reel`)
             const rest = draw(group, z)
             if (clip === null) await group.still(1)
@@ -105,78 +115,110 @@ test('h08 copies look as what they are copies of: meshes, points, lines, and ski
             const copy = draw(cloud, z)
             const differing = (a, b) => a.data.filter((value, i) => value !== b.data[i]).length
             const { points, lines, triangles } = copy.render
-            const kinds = [points, lines, triangles].map((count, i) => count === own.render[['points', 'lines', 'triangles'][i]])
-            outcome[name] = { moved: differing(rest, own), differ: differing(own, copy), kinds, calls: copy.render.calls }
+            const kinds = [points, lines, triangles].map(
+                (count, i) => count === own.render[['points', 'lines', 'triangles'][i]],
+            )
+            outcome[name] = {
+                moved: differing(rest, own),
+                differ: differing(own, copy),
+                kinds,
+                calls: copy.render.calls,
+            }
             await group.dispose()
         }
         return outcome
     })
-    for (const [name, calls] of [['mixed', 4], ['beam', 1]]) {
+    for (const [name, calls] of [
+        ['mixed', 4],
+        ['beam', 1],
+    ]) {
         const { moved, differ, kinds, calls: made } = found[name]
         assert.ok(moved > 100, `${name}: ${moved} values change`)
         assert.deepEqual([name, differ, kinds, made], [name, 0, [true, true, true], calls])
     }
 })
 
-test('h08 rays hit what a frame, a pose and matrices of copies have moved, before the next picture', { skip }, async () => {
-    const found = await browser.page.evaluate(async () => {
-        const hits = (object, x, y) => {
-            const ray = new THREE.Raycaster(new THREE.Vector3(x, y, 1000), new THREE.Vector3(0, 0, -1))
-            return ray.intersectObject(object).length
-        }
-        const robot = await load('/testdata/golden/v0/robot_small.reel')
-        await robot.still(0)
-        robot.updateMatrixWorld(true)
-        const before = robot.children.map(({ matrixWorld }) => matrixWorld.clone())
-        await robot.still(20)
-        const fresh = robot.children.every(({ matrix, matrixWorld }) => matrix.equals(matrixWorld))
-        const moved = robot.children.some(({ matrixWorld }, i) => !matrixWorld.equals(before[i]))
-        await robot.dispose()
+test(
+    'h08 rays hit what a frame, a pose or a matrix has moved, before the next picture',
+    { skip },
+    async () => {
+        const found = await browser.page.evaluate(async () => {
+            const hits = (object, x, y) => {
+                const ray = new THREE.Raycaster(new THREE.Vector3(x, y, 1000), new THREE.Vector3(0, 0, -1))
+                return ray.intersectObject(object).length
+            }
+            const robot = await load('/testdata/golden/v0/robot_small.reel')
+            await robot.still(0)
+            robot.updateMatrixWorld(true)
+            const before = robot.children.map(({ matrixWorld }) => matrixWorld.clone())
+            await robot.still(20)
+            const fresh = robot.children.every(({ matrix, matrixWorld }) => matrix.equals(matrixWorld))
+            const moved = robot.children.some(({ matrixWorld }, i) => !matrixWorld.equals(before[i]))
+            await robot.dispose()
 
-        const beam = await load('/beam.reel')
-        const { skin } = beam.parts[0]
-        beam.updateMatrixWorld(true)
-        hits(skin, 0, 0)
-        const rest = skin.boundingSphere.clone()
-        await beam.playClip(0, { from: 1, rate: 0, loop: false })
-        hits(skin, 0, 0)
-        const posed = !skin.boundingSphere.equals(rest)
-        let tip = new THREE.Vector3()
-        const { position } = skin.geometry.attributes
-        for (let v = 0; v < position.count; v++) {
-            const here = skin.getVertexPosition(v, new THREE.Vector3())
-            if (rest.distanceToPoint(here) > rest.distanceToPoint(tip)) tip = here
-        }
-        const inside = skin.boundingSphere.distanceToPoint(tip) < 1e-5
-        await beam.dispose()
+            const beam = await load('/beam.reel')
+            const { skin } = beam.parts[0]
+            beam.updateMatrixWorld(true)
+            hits(skin, 0, 0)
+            const rest = skin.boundingSphere.clone()
+            await beam.playClip(0, { from: 1, rate: 0, loop: false })
+            hits(skin, 0, 0)
+            const posed = !skin.boundingSphere.equals(rest)
+            let tip = new THREE.Vector3()
+            const { position } = skin.geometry.attributes
+            for (let v = 0; v < position.count; v++) {
+                const here = skin.getVertexPosition(v, new THREE.Vector3())
+                if (rest.distanceToPoint(here) > rest.distanceToPoint(tip)) tip = here
+            }
+            const inside = skin.boundingSphere.distanceToPoint(tip) < 1e-5
+            await beam.dispose()
 
-        const group = await load('/mixed.reel')
-        const cloud = group.instanced(1)
-        cloud.updateMatrixWorld(true)
-        const near = hits(cloud, -2, 0.8)
-        cloud.setMatrixAt(0, new THREE.Matrix4().makeTranslation(100, 0, 0))
-        cloud.follow()
-        const outcome = { fresh, moved, posed, inside, near: near > 0, far: hits(cloud, 98, 0.8) > 0 }
-        await group.dispose()
-        return outcome
-    })
-    assert.deepEqual(found, { fresh: true, moved: true, posed: true, inside: true, near: true, far: true })
-})
+            const group = await load('/mixed.reel')
+            const cloud = group.instanced(1)
+            cloud.updateMatrixWorld(true)
+            const near = hits(cloud, -2, 0.8)
+            cloud.setMatrixAt(0, new THREE.Matrix4().makeTranslation(100, 0, 0))
+            cloud.follow()
+            const outcome = { fresh, moved, posed, inside, near: near > 0, far: hits(cloud, 98, 0.8) > 0 }
+            await group.dispose()
+            return outcome
+        })
+        assert.deepEqual(found, {
+            fresh: true,
+            moved: true,
+            posed: true,
+            inside: true,
+            near: true,
+            far: true,
+        })
+    },
+)
 
-test('h08 files of the package that are missing: the error has the address, and what came instead', { skip }, async () => {
+test('h08 a worker or module that cannot be loaded: the error has the address', { skip }, async () => {
     const page = await browser.page.context().browser().newPage()
     await page.goto(browser.server.url('/bindings/web/test/browser/page.html'))
     await page.waitForFunction(() => window.ready)
     const fails = () =>
-        page.evaluate(() => load('/testdata/golden/v0/square.reel').then(() => null, ({ class: kind, message }) => `${kind}: ${message}`))
+        page.evaluate(() =>
+            load('/testdata/golden/v0/square.reel').then(
+                () => null,
+                ({ class: kind, message }) => `${kind}: ${message}`,
+            ),
+        )
     await page.evaluate(() => (window.load = url => new ReelLoader().loadAsync(url)))
     await page.route('**/meshreel.worker.js', route => route.fulfill({ status: 404 }))
-    assert.match(await fails(), /^Io: http:.*\/dist\/meshreel\.worker\.js: the worker could not be loaded; .*meshreel\/inline/)
+    assert.match(
+        await fails(),
+        /^Io: http:.*\/dist\/meshreel\.worker\.js: the worker could not be loaded; .*meshreel\/inline/,
+    )
     await page.unroute('**/meshreel.worker.js')
     const html = { contentType: 'text/html', body: '<!doctype html><title>an application</title>' }
     await page.route('**/meshreel.wasm', route => route.fulfill(html))
     const message = await fails()
-    assert.match(message, /^Io: http:.*\/dist\/meshreel\.wasm: this is no WebAssembly module: it begins with "<!doctype html>/)
+    assert.match(
+        message,
+        /^Io: http:.*\/dist\/meshreel\.wasm: this is no WebAssembly module: it begins with "<!doctype html>/,
+    )
     assert.match(message, /sent as text\/html/)
     await page.unroute('**/meshreel.wasm')
     assert.equal(await fails(), null)

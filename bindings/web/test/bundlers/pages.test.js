@@ -42,12 +42,12 @@ async function assertPlays(url) {
     const picture = async () => PNG.sync.read(await page.screenshot()).data
     const differing = (a, b) => a.filter((value, i) => i % 4 === 0 && Math.abs(value - b(i)) > 16).length
     let first = null
-    for (let covered = 0; covered < 500; ) {
+    for (let covered = 0; covered < 500;) {
         assert.deepEqual(errors, [])
         first = await picture()
         covered = differing(first, () => first[0])
     }
-    for (let moved = 0; moved < 50; ) {
+    for (let moved = 0; moved < 50;) {
         assert.deepEqual(errors, [])
         const next = await picture()
         moved = differing(next, i => first[i])
@@ -74,7 +74,10 @@ function folderWith(names) {
 }
 
 test('the page of the README plays without a bundler', { skip }, async t => {
-    const names = { 'node_modules/meshreel': package_, 'node_modules/three': join(package_, 'node_modules/three') }
+    const names = {
+        'node_modules/meshreel': package_,
+        'node_modules/three': join(package_, 'node_modules/three'),
+    }
     const page = { '/index.html': Buffer.from(listing('html')) }
     const server = await serveIn(t, { root: folderWith(names), files: { ...files, ...page } })
     await assertPlays(server.url('/index.html'))

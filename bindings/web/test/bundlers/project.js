@@ -7,7 +7,11 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const npm = (folder, ...args) =>
-    execFileSync('npm', [...args, '--no-audit', '--no-fund'], { cwd: folder, encoding: 'utf8', stdio: 'pipe' })
+    execFileSync('npm', [...args, '--no-audit', '--no-fund'], {
+        cwd: folder,
+        encoding: 'utf8',
+        stdio: 'pipe',
+    })
 
 /** The package as `npm pack` makes it. */
 export function pack() {
@@ -32,7 +36,11 @@ export function project(files, packages) {
         /** Runs a program of these packages. */
         run: (...command) => {
             try {
-                return execFileSync('npx', ['--no-install', ...command], { cwd: folder, encoding: 'utf8', stdio: 'pipe' })
+                return execFileSync('npx', ['--no-install', ...command], {
+                    cwd: folder,
+                    encoding: 'utf8',
+                    stdio: 'pipe',
+                })
             } catch (error) {
                 throw new Error(`${command.join(' ')}\n${error.stdout}\n${error.stderr}`)
             }

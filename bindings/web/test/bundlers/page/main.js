@@ -1,4 +1,4 @@
-// Loads a reel, shows a frame, plays; leaves in `window.result` what was seen. It is written as users write it.
+// Loads a reel, shows a frame, plays, and leaves what was seen in `window.result`.
 
 import { PerspectiveCamera, Scene, WebGLRenderer, MeshBasicMaterial } from 'three'
 import { ReelLoader } from 'meshreel/three'
