@@ -49,13 +49,11 @@ export async function defaultModule() {
     return new Response(unzipped).arrayBuffer()
 }
 
-const scriptOf = text => URL.createObjectURL(new Blob([text], { type: 'text/javascript' }))
-
-/** `{ address, url }` of the worker: where it comes from, and what starts it. */
+/** The worker: where its script lies, and the source that is started instead where that lies elsewhere. */
 export function workerScript() {
-    if (inlined) return { address: 'meshreel/inline', url: scriptOf(inlined.worker) }
+    if (inlined) return { address: 'meshreel/inline', source: inlined.worker }
     const { href, origin } = resolve(() => new URL('../dist/meshreel.worker.js', import.meta.url))
     // Browsers start no worker of another origin, but a script of the page's own may import it.
     const isForeign = typeof location !== 'undefined' && origin !== 'null' && origin !== location.origin
-    return { address: href, url: isForeign ? scriptOf(`import ${JSON.stringify(href)}`) : href }
+    return { address: href, source: isForeign ? `import ${JSON.stringify(href)}` : null }
 }

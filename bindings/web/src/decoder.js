@@ -162,15 +162,17 @@ function addressOf(input) {
 
 /** A worker; null where there is none, or a page may not start it. */
 function startWorker() {
-    const { address, url } = workerScript()
+    const { address, source } = workerScript()
     if (typeof Worker !== 'undefined') {
+        const blob = source && new Blob([source], { type: 'text/javascript' })
+        const url = blob ? URL.createObjectURL(blob) : address
         let worker
         try {
             worker = new Worker(url, { type: 'module', name: 'meshreel' })
         } catch {
             return null
         }
-        // A script that was not loaded has nothing to say.
+        // The event has a message only where the script was loaded.
         const errorOf = ({ message }) =>
             message
                 ? new MeshreelError('Panic', `the worker stopped (${message}): this is a bug`)
@@ -181,12 +183,15 @@ function startWorker() {
                 worker.onerror = event => failed(errorOf(event))
             },
             post: (data, transfer) => worker.postMessage(data, transfer),
-            end: () => worker.terminate(),
+            end: () => {
+                worker.terminate()
+                URL.revokeObjectURL(url)
+            },
         }
     }
     const threads = nodeModule('worker_threads')
     if (!threads) return null
-    const worker = new threads.Worker(new URL(url))
+    const worker = new threads.Worker(source ?? new URL(address), { eval: source !== null })
     return {
         listen(message, failed) {
             worker.on('message', message)

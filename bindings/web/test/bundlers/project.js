@@ -1,7 +1,7 @@
 // Scratch projects that install the packed package, as users install it.
 
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -13,16 +13,23 @@ const npm = (folder, ...args) =>
         stdio: 'pipe',
     })
 
+/** A folder that goes when the tests end: packages of bundlers are large. */
+function scratch() {
+    const folder = mkdtempSync(join(tmpdir(), 'meshreel-'))
+    process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+    return folder
+}
+
 /** The package as `npm pack` makes it. */
 export function pack() {
-    const folder = mkdtempSync(join(tmpdir(), 'meshreel-pack-'))
+    const folder = scratch()
     const here = fileURLToPath(new URL('../..', import.meta.url))
     return join(folder, npm(here, 'pack', '--silent', '--pack-destination', folder).trim())
 }
 
 /** A copy of `files` with these packages; null where the registry cannot be reached. */
 export function project(files, packages) {
-    const folder = mkdtempSync(join(tmpdir(), 'meshreel-project-'))
+    const folder = scratch()
     cpSync(files, folder, { recursive: true, filter: path => !/node_modules|package-lock/.test(path) })
     try {
         npm(folder, 'install', ...packages)
