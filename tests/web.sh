@@ -2,8 +2,9 @@
 # The web door: builds the modules and runs their tests, in Node and in Chromium without a window.
 #   tests/web.sh                 builds and tests
 #   tests/web.sh --figures       speed of the module beside that of the native runtime
-# Needs Rust with the target wasm32-unknown-unknown, Node and npm; for browser tests the package chromium, for pictures
-# the program (target/release/meshreel, or MESHREEL_PROGRAM). What is missing is said, and its tests count as skipped.
+# Needs Rust with the target wasm32-unknown-unknown, Node and npm; for browser tests the package chromium, for
+# pictures the program (target/release/meshreel, or MESHREEL_PROGRAM), for bundlers npm's registry. What is
+# missing is said, and its tests count as skipped.
 set -euo pipefail
 cd "$(dirname "$0")/../bindings/web"
 
@@ -32,9 +33,11 @@ if [ "${1:-}" = --figures ]; then
 fi
 step types
 npx tsc --noEmit --strict --skipLibCheck --module nodenext --target es2022 --lib es2022,dom src/index.d.ts \
-    src/webgpu.d.ts
+    src/three.d.ts src/webgpu.d.ts src/inline.d.ts
 step tests in Node
 npm run test:node
 step "tests in Chromium"
 npm run test:browser
+step "tests of bundlers, the files for pages without one, and examples"
+npm run test:bundlers
 step done

@@ -1,15 +1,27 @@
 #!/usr/bin/env bash
-# Builds the modules of the npm package into dist/: with registers of 128 bits, and without for engines that lack them;
-# and one with the plan of a graphics card, for pages that have WebGPU.
-#   bindings/web/build.sh [simd|scalar|gpu]      one of them; all where none is named
-# Needs a Rust with the target wasm32-unknown-unknown (`rustup target add wasm32-unknown-unknown`) and `npm ci` in this
-# folder, for wasm-opt.
+# Builds the package's files into dist/: the module with registers of 128 bits, one without for engines that
+# lack them, and one with the plan of a graphics card for pages that have WebGPU; then the worker and the
+# bundles (`bundle.js`).
+#   bindings/web/build.sh [simd|scalar|gpu]      one module, simd first; all where none is named
+# Needs a Rust with the target wasm32-unknown-unknown, and `npm ci` in this folder.
 set -euo pipefail
 cd "$(dirname "$0")"
+
+fail() { echo "build.sh: $*" >&2 && exit 1; }
 
 target=${CARGO_TARGET_DIR:-../../target}/web
 features="--enable-bulk-memory --enable-nontrapping-float-to-int --enable-sign-ext --enable-mutable-globals
     --enable-reference-types --enable-multivalue"
+case ${1:-all} in
+all | simd | scalar | gpu) ;;
+*) echo "build.sh [simd|scalar|gpu], not $1" >&2 && exit 2 ;;
+esac
+# Compiling takes minutes: what it needs is checked before.
+command -v cargo >/dev/null || fail "Rust is missing: https://rustup.rs installs it"
+[ -d "$(rustc --print target-libdir --target wasm32-unknown-unknown)" ] ||
+    fail "Rust lacks the target wasm32-unknown-unknown: run rustup target add wasm32-unknown-unknown"
+[ -f node_modules/binaryen/bin/wasm-opt ] && [ -d node_modules/esbuild ] ||
+    fail "the packages binaryen and esbuild are missing: run npm ci in bindings/web"
 mkdir -p dist
 
 build() {
@@ -29,6 +41,6 @@ for which in ${1:-simd scalar gpu}; do
     simd) build meshreel.wasm "-C target-feature=+simd128" --enable-simd ;;
     scalar) build meshreel.scalar.wasm "" "" ;;
     gpu) build meshreel.gpu.wasm "-C target-feature=+simd128" --enable-simd --features gpu ;;
-    *) echo "build.sh [simd|scalar|gpu], not $which" >&2 && exit 2 ;;
     esac
 done
+node bundle.js

@@ -57,7 +57,6 @@ async function show(input) {
     const before = group
     group = next
     await before?.dispose()
-    group.materials.forEach(material => (material.side = THREE.DoubleSide))
     scene.add(group)
     frame()
     rate = 1

@@ -37,6 +37,9 @@ export class Core {
 
     async open(input, options = {}) {
         const source = await openSource(input, options)
+        if (source.size === 0) {
+            throw new MeshreelError('Malformed', `${source.name}: the file is empty (0 bytes)`)
+        }
         this.wasm.input(source.name)
         const number = this.wasm.call('add', source.size, options.exact ? 1 : 0)
         const file = { number, source, ahead: FIRST, end: -1, requests: 0, loaded: 0, closed: false }

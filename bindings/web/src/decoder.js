@@ -1,8 +1,10 @@
 // The decoder as the page sees it: calls go to a worker or, if there is none, to the decoder in the page.
 
+import { defaultModule, workerScript } from './assets.js'
 import { Core } from './core.js'
-import { errorFromData, errorToData, misuse } from './errors.js'
+import { MeshreelError, NOT_COPIED, errorFromData, errorToData, finite, misuse } from './errors.js'
 import { Frame } from './frame.js'
+import { nodeModule } from './node.js'
 import { Reel } from './reel.js'
 
 const DEFAULT_MEMORY = 512 << 20
@@ -16,14 +18,15 @@ export class Decoder {
         const decoder = new Decoder()
         const isolated = typeof crossOriginIsolated === 'undefined' || crossOriginIsolated
         const shared = options.shared ?? (isolated && typeof SharedArrayBuffer !== 'undefined')
-        const worker = options.worker === false ? null : await startWorker()
+        const worker = options.worker === false ? null : startWorker()
         if (worker) decoder.useWorker(worker)
         else decoder.core = new Core(event => decoder.happened(event), { shared: false })
         decoder.shared = shared && worker !== null
         try {
             if (worker) await decoder.call('create', { shared })
             const { resident, readSize } = options
-            await decoder.call('start', { memory, heap, resident, readSize, module: addressOf(module) })
+            const chosen = module === undefined ? await defaultModule() : addressOf(module)
+            await decoder.call('start', { memory, heap, resident, readSize, module: chosen })
         } catch (error) {
             decoder.dispose()
             throw error
@@ -40,6 +43,8 @@ export class Decoder {
         this.ticking = null
         this.spare = []
         this.disposed = false
+        /** The error that ended the worker. */
+        this.failure = null
     }
 
     useWorker(worker) {
@@ -53,6 +58,7 @@ export class Decoder {
                 else resolve(message.value)
             },
             error => {
+                this.failure = error
                 this.calls.forEach(({ reject }) => reject(error))
                 this.calls.clear()
             },
@@ -62,6 +68,7 @@ export class Decoder {
     /** Calls a method of the decoder, in the worker or in the page. */
     async call(name, ...args) {
         if (this.disposed) throw misuse('the decoder was disposed of')
+        if (this.failure) throw this.failure
         if (this.core) return this.core[name](...args)
         const id = this.next++
         const spare = name === 'tick' ? this.spare.splice(0) : []
@@ -99,8 +106,8 @@ export class Decoder {
      * Advances all instances by `dt` seconds, and passes what has changed to their `onFrame`. A call during
      * another one adds its time to the next, and returns the promise of the running one.
      */
-    tick(dt) {
-        this.elapsed += dt
+    async tick(dt) {
+        this.elapsed += finite('tick: seconds', dt)
         if (this.ticking) return this.ticking
         const passed = this.elapsed
         this.elapsed = 0
@@ -153,28 +160,44 @@ function addressOf(input) {
     return typeof input === 'string' && typeof document !== 'undefined' ? new URL(input, document.baseURI).href : input
 }
 
+<<<<<<< HEAD
 /** Starts a module worker; null if there are none, or if the page must not start it. */
 async function startWorker() {
     const url = new URL('./worker.js', import.meta.url)
+=======
+/** A worker; null where there is none, or a page may not start it. */
+function startWorker() {
+    const { address, source } = workerScript()
+>>>>>>> pk-web
     if (typeof Worker !== 'undefined') {
+        const blob = source && new Blob([source], { type: 'text/javascript' })
+        const url = blob ? URL.createObjectURL(blob) : address
         let worker
         try {
             worker = new Worker(url, { type: 'module', name: 'meshreel' })
         } catch {
             return null
         }
+        // The event has a message only where the script was loaded.
+        const errorOf = ({ message }) =>
+            message
+                ? new MeshreelError('Panic', `the worker stopped (${message}): this is a bug`)
+                : new MeshreelError('Io', `${address}: the worker could not be loaded; ${NOT_COPIED}`)
         return {
             listen(message, failed) {
                 worker.onmessage = event => message(event.data)
-                worker.onerror = event => failed(errorFromData({ class: 'Panic', message: event.message ?? 'worker' }))
+                worker.onerror = event => failed(errorOf(event))
             },
             post: (data, transfer) => worker.postMessage(data, transfer),
-            end: () => worker.terminate(),
+            end: () => {
+                worker.terminate()
+                URL.revokeObjectURL(url)
+            },
         }
     }
-    if (typeof process === 'undefined' || !process.versions?.node) return null
-    const threads = await import('node:worker_threads')
-    const worker = new threads.Worker(url)
+    const threads = nodeModule('worker_threads')
+    if (!threads) return null
+    const worker = new threads.Worker(source ?? new URL(address), { eval: source !== null })
     return {
         listen(message, failed) {
             worker.on('message', message)

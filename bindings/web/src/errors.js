@@ -11,7 +11,14 @@ export class MeshreelError extends Error {
     }
 }
 
+<<<<<<< HEAD
 /** Returns the error of a class, by the number that the module has for it. */
+=======
+/** Advice for errors about a file of this package that is not where the code looks for it. */
+export const NOT_COPIED = "where a bundler did not copy the file, import 'meshreel/inline' once"
+
+/** By the number that the module has for it. */
+>>>>>>> pk-web
 export function errorOf(number, message) {
     return new MeshreelError(CLASSES[number] || 'Panic', message)
 }
@@ -26,3 +33,9 @@ export function errorToData(error) {
 export const errorFromData = ({ class: kind, message }) => new MeshreelError(kind, message)
 
 export const misuse = message => new MeshreelError('Misuse', message)
+
+/** A number of seconds, frames a second …, or an error that names it. */
+export function finite(name, value) {
+    if (Number.isFinite(value)) return value
+    throw misuse(`${name} must be a finite number, not ${typeof value === 'string' ? `'${value}'` : value}`)
+}

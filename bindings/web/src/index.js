@@ -2,11 +2,11 @@
 
 import { Decoder } from './decoder.js'
 
+export { hasSimd, moduleAddress } from './assets.js'
 export { Decoder } from './decoder.js'
 export { MeshreelError } from './errors.js'
 export { Frame } from './frame.js'
 export { Instance, Reel } from './reel.js'
-export { hasSimd, moduleAddress } from './wasm.js'
 
 /**
  * Opens a reel in a decoder of its own, or in `options.decoder`. `input`: an address, which is read in

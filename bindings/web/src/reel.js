@@ -1,10 +1,23 @@
 // An open reel and its instances, as the page sees them.
 
-import { misuse } from './errors.js'
+import { finite, misuse } from './errors.js'
 import { Frame } from './frame.js'
 import { REPEATS } from './protocol.js'
 
+<<<<<<< HEAD
 /** An instance of a reel, with a clock of its own; at first it is stopped at the first frame. */
+=======
+/** Number of a clip by its number or name. */
+export function clipNumber(clips, clip) {
+    const number = typeof clip === 'string' ? clips.findIndex(({ name }) => name === clip) : clip
+    if (number in clips) return number
+    const known = clips.map(({ name }, i) => `${i} '${name}'`).join(', ')
+    const asked = typeof clip === 'string' ? `'${clip}'` : clip
+    throw misuse(`there is no clip ${asked}: ${known ? `the clips are ${known}` : 'the file has none'}`)
+}
+
+/** One showing of a reel, with a clock of its own: stopped at the first frame. */
+>>>>>>> pk-web
 export class Instance {
     constructor(reel, number) {
         this.reel = reel
@@ -28,7 +41,19 @@ export class Instance {
         return this.reel.decoder.call('command', this.number, name, a, b)
     }
 
+<<<<<<< HEAD
     /** Starts or continues; starts again after the end. Commands take effect at the next tick. */
+=======
+    /** The number, where there is such a frame. */
+    frameNumber(frame) {
+        const { frames } = this.reel.description
+        if (Number.isInteger(frame) && frame >= 0 && frame < frames) return frame
+        const known = frames > 0 ? `frames are 0 to ${frames - 1}` : 'the file has none'
+        throw misuse(`there is no frame ${frame}: ${known}`)
+    }
+
+    /** Goes on, or starts; starts anew after the end. Commands take effect at the next tick. */
+>>>>>>> pk-web
     play() {
         return this.command('play')
     }
@@ -39,26 +64,44 @@ export class Instance {
     stop() {
         return this.command('stop')
     }
+<<<<<<< HEAD
     /** Jumps to a time, in seconds from the first frame. */
     seek(seconds) {
         return this.command('seek', seconds)
+=======
+    /** Jumps to seconds from the first frame. */
+    async seek(seconds) {
+        return this.command('seek', finite('seek: seconds', seconds))
+>>>>>>> pk-web
     }
-    seekFrame(frame) {
-        return this.command('seekFrame', frame)
+    async seekFrame(frame) {
+        return this.command('seekFrame', this.frameNumber(frame))
     }
+<<<<<<< HEAD
     /** Sets the rate in seconds of animation per second; negative plays backwards. */
     rate(rate) {
         return this.command('rate', rate)
+=======
+    /** Seconds of animation per second; negative: backwards. */
+    async rate(rate) {
+        return this.command('rate', finite('rate', rate))
+>>>>>>> pk-web
     }
     /** `once`, `loop`, `pingPong` or `cycle`; true for `loop`, false for `once`. */
-    repeat(how) {
+    async repeat(how) {
         const name = how === true ? 'loop' : how === false ? 'once' : how
         if (!(name in REPEATS)) throw misuse(`repeat is ${Object.keys(REPEATS).join(', ')}, not ${how}`)
         return this.command('repeat', REPEATS[name])
     }
+<<<<<<< HEAD
     /** Plays only the frames from `first` to `last`. */
     frames(first, last) {
         return this.command('frames', first, last)
+=======
+    /** Plays frames from one to another only. */
+    async frames(first, last) {
+        return this.command('frames', this.frameNumber(first), this.frameNumber(last))
+>>>>>>> pk-web
     }
     interpolate(on) {
         return this.command('interpolate', on ? 1 : 0)
@@ -87,6 +130,7 @@ export class Instance {
 
     /** A single frame by its number; the promise resolves when it is decoded. */
     async still(frame, all = false) {
+        this.frameNumber(frame)
         await Promise.all([this.command('pause'), this.command('interpolate', 0), this.command('seekFrame', frame)])
         return this.shown(all)
     }
@@ -164,10 +208,15 @@ export class Reel {
         return this.camerasRead
     }
 
+<<<<<<< HEAD
     /** Local transforms of a clip's joints: rotation xyzw, translation and scale, ten numbers per joint. */
+=======
+    /** Local transforms of a clip, by number or name: for each joint rotation xyzw, translation, scale. */
+>>>>>>> pk-web
     async pose(clip, seconds, wraps = true) {
-        await this.clips()
-        return this.decoder.call('pose', this.file, clip, seconds, wraps)
+        const { clips } = await this.clips()
+        const number = clipNumber(clips, clip)
+        return this.decoder.call('pose', this.file, number, finite('pose: seconds', seconds), wraps)
     }
 
     /** Closes the file, and the decoder if it was created for this file. */

@@ -57,6 +57,11 @@ async function fromAddress(url, options) {
     const name = options.name ?? url
     const range = (offset, size) => ({ range: `bytes=${offset}-${offset + size - 1}` })
     const answer = await ask(url, options, range(0, FIRST))
+    // Servers of applications answer unknown addresses with their page.
+    if (/^text\/html/.test(answer.headers.get('content-type') ?? '')) {
+        await answer.body?.cancel()
+        throw io(name, 'the server sent an HTML page instead of a .reel file; check the address')
+    }
     const part = partOf(answer)
     if (part === null) {
         // A partial response that does not say which part it is cannot be used.

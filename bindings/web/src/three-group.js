@@ -1,9 +1,12 @@
 // A reel in a scene of three.js: its meshes change in place as it plays.
 
-import { Box3, BufferAttribute, BufferGeometry, DynamicDrawUsage, Group, Matrix4, Mesh } from 'three'
-import { LineBasicMaterial, LineSegments, Points, PointsMaterial } from 'three'
-import { MeshStandardMaterial, Sphere, SkinnedMesh, StaticDrawUsage, Vector3 } from 'three'
+import { Box3, BufferAttribute, BufferGeometry, DoubleSide, DynamicDrawUsage, Group, Matrix4 } from 'three'
+import { LineBasicMaterial, LineSegments, Mesh, MeshStandardMaterial, Points } from 'three'
+import { SkinnedMesh, Sphere, StaticDrawUsage, Vector3 } from 'three'
+import { finite, misuse } from './errors.js'
+import { clipNumber } from './reel.js'
 import { bonesOf, poseBones, skinOf } from './skin.js'
+import { PointWidthMaterial } from './three-points.js'
 import { ReelInstances } from './three-instances.js'
 
 /** Names of attributes: second and further sets of uvs and colours have a number. */
@@ -26,7 +29,7 @@ export class ReelGroup extends Group {
         this.type = 'ReelGroup'
         this.name = reel.name
         this.reel = reel
-        /** Materials by name. */
+        /** Materials by name. Meshes with vertex colours have their own where others share the name. */
         this.materials = new Map()
         this.makeMaterial = material
         /** Per mesh of the file: geometry, LOD levels, the objects that show it. */
@@ -63,10 +66,11 @@ export class ReelGroup extends Group {
         return this.reel.error
     }
 
-    play({ loop, rate } = {}) {
-        if (loop !== undefined) this.loop(loop)
-        if (rate !== undefined) this.rate(rate)
-        return this.reel.instance.play()
+    async play({ loop, rate } = {}) {
+        const commands = []
+        if (loop !== undefined) commands.push(this.loop(loop))
+        if (rate !== undefined) commands.push(this.rate(rate))
+        await Promise.all([...commands, this.reel.instance.play()])
     }
     pause() {
         return this.reel.instance.pause()
@@ -87,6 +91,7 @@ export class ReelGroup extends Group {
 
     /** Advances by `dt` seconds. With a decoder that several reels share, call `decoder.tick` instead. */
     async update(dt) {
+        finite('update: seconds', dt)
         try {
             if (this.clip) await this.advanceClip(dt)
             if (this.reel.ownsDecoder && this.reel.description.frames > 0) await this.reel.decoder.tick(dt)
@@ -103,11 +108,15 @@ export class ReelGroup extends Group {
 
     // Meshes.
 
-    materialOf({ name, id }) {
-        const key = name || `material ${id}`
+    materialOf({ name, id }, vertexColors) {
+        const plain = name || `material ${id}`
+        const first = this.materials.get(plain)
+        // A mesh without colours would be black in a material that expects them.
+        const isShared = !first || this.makeMaterial || first.vertexColors === vertexColors
+        const key = isShared ? plain : `${plain} (${vertexColors ? 'with' : 'without'} vertex colours)`
         if (!this.materials.has(key)) {
-            const made = this.makeMaterial?.(name, id) ?? new MeshStandardMaterial({ name, roughness: 0.6 })
-            this.materials.set(key, made)
+            const options = { name, roughness: 0.6, side: DoubleSide, vertexColors }
+            this.materials.set(key, this.makeMaterial?.(name, id) ?? new MeshStandardMaterial(options))
         }
         return this.materials.get(key)
     }
@@ -136,14 +145,13 @@ export class ReelGroup extends Group {
         const fluid = record.method === 'fluid'
         const geometry = (part.geometry = new BufferGeometry())
         geometry.name = record.path
-        const colours = record.streams.some(({ semantic }) => semantic === 'colour')
+        const colours = record.streams.some(({ semantic, set }) => semantic === 'colour' && set === 0)
         const list = record.materials.length > 0 ? record.materials : [{ name: '', id: 0 }]
         part.lines = own.some(section => section.what === 'curves')
-        part.materials = list.map(material => {
-            const made = record.method === 'particles' ? this.particleMaterial(part, own) : this.materialOf(material)
-            if (colours && !this.makeMaterial) made.vertexColors = true
-            return made
-        })
+        part.materials =
+            record.method === 'particles'
+                ? [this.particleMaterial(part, own, colours)]
+                : list.map(material => this.materialOf(material, colours))
         this.buildAttributes(part, own)
         if (record.method === 'particles') this.buildParticles(part, own)
         else this.buildIndices(part, own, fluid)
@@ -158,6 +166,7 @@ export class ReelGroup extends Group {
         if (cube) part.scale.makeScale(cube.side, cube.side, cube.side).setPosition(...cube.corner)
     }
 
+<<<<<<< HEAD
     /** The material of points or lines, with their average width. */
     particleMaterial({ record, lines }, own) {
         const made = this.makeMaterial?.(record.path, 0)
@@ -166,6 +175,16 @@ export class ReelGroup extends Group {
         const sum = widths.reduce((all, width) => all + width, 0)
         const size = widths.length > 0 ? sum / widths.length : 0.01
         return lines ? new LineBasicMaterial({ name: record.path }) : new PointsMaterial({ name: record.path, size })
+=======
+    /** The material of points, as wide as each is, or of lines, which WebGL draws one pixel wide. */
+    particleMaterial({ record, lines }, own, vertexColors) {
+        const given = this.makeMaterial?.(record.path, 0)
+        if (given) return given
+        const options = { name: record.path, vertexColors }
+        if (lines) return new LineBasicMaterial(options)
+        const hasWidths = own.some(section => section.what === 'width')
+        return new PointWidthMaterial({ ...options, hasWidths, unit: record.cube?.side ?? 1 })
+>>>>>>> pk-web
     }
 
     /** For curves, the line segments between their points; for particles, their number. */
@@ -248,7 +267,9 @@ export class ReelGroup extends Group {
                 const { visible, world } = frame.nodes[object.userData.node]
                 object.visible = visible
                 object.matrix.set(...world, 0, 0, 0, 1).multiply(part.scale)
+                // Rays may be cast before the next picture.
                 object.matrixWorldNeedsUpdate = true
+                object.updateWorldMatrix(false, false)
             }
         }
         this.clouds.forEach(cloud => cloud.follow())
@@ -325,17 +346,22 @@ export class ReelGroup extends Group {
     }
 
     /** Plays a clip on its skeleton, by number or name; null ends it. */
-    playClip(clip, { loop = true, rate = 1, from = 0 } = {}) {
-        const number = typeof clip === 'string' ? this.clips.findIndex(({ name }) => name === clip) : clip
-        this.clip = clip === null ? null : { number, loop, rate, seconds: from }
-        return this.clip ? this.advanceClip(0) : Promise.resolve()
+    async playClip(clip, { loop = true, rate = 1, from = 0 } = {}) {
+        if (clip === null) return void (this.clip = null)
+        if (!this.clips) throw misuse('the loader reads no clips where its option skins is false')
+        const number = clipNumber(this.clips, clip)
+        this.clip = { number, loop, rate: finite('rate', rate), seconds: finite('from', from) }
+        await this.advanceClip(0)
     }
 
     async advanceClip(dt) {
         const { clip } = this
         clip.seconds += dt * clip.rate
         const pose = await this.reel.pose(clip.number, clip.seconds, clip.loop)
-        if (this.clip === clip) poseBones(this.skeletons[this.clips[clip.number].skeleton], pose)
+        if (this.clip !== clip) return
+        poseBones(this.skeletons[this.clips[clip.number].skeleton], pose)
+        // Made anew by what asks for them, such as rays.
+        for (const { skin } of this.parts) if (skin) skin.boundingSphere = skin.boundingBox = null
     }
 
     // Instances.

@@ -1,4 +1,4 @@
-import type { Camera, Group, Loader, LoadingManager, Material, Matrix4 } from 'three'
+import type { Bone, Camera, Group, Loader, LoadingManager, Material, Matrix4, Skeleton } from 'three'
 import type { Clips, Decoder, DecoderOptions, MeshreelError, Reel, Repeat } from './index.js'
 
 /** Loads reels as three.js loads anything. */
@@ -28,6 +28,7 @@ export class ReelLoader extends Loader<ReelGroup> {
 /** A reel in a scene. */
 export class ReelGroup extends Group {
     readonly reel: Reel
+    /** By their names in the file. Meshes with vertex colours have their own where others share the name. */
     readonly materials: Map<string, Material>
     /** The duration in seconds. */
     readonly duration: number
@@ -36,7 +37,10 @@ export class ReelGroup extends Group {
     readonly frames: number
     /** The current error; the last frame stays visible. */
     readonly error: MeshreelError | null
+    /** None where the loader's `skins` is false. */
     readonly clips?: Clips['clips']
+    /** In the order of the file; `root` is a child of the group. */
+    readonly skeletons?: { root: Group; bones: Bone[]; skeleton: Skeleton }[]
     play(options?: { loop?: Repeat; rate?: number }): Promise<void>
     pause(): Promise<void>
     stop(): Promise<void>

@@ -1,6 +1,7 @@
 // The module: the variant that this engine can run, its memory, and its calls (`wasm/src/exports.rs`).
 
-import { MeshreelError, errorOf } from './errors.js'
+import { MeshreelError, NOT_COPIED, errorOf } from './errors.js'
+import { nodeModule } from './node.js'
 import { Reader } from './reader.js'
 
 const PAGE = 64 << 10
@@ -11,6 +12,7 @@ const READ = 64 << 10
 /** The result of a call that lacks bytes of a file. */
 export const LACKS = -2
 
+<<<<<<< HEAD
 // A module with a function that uses a 128-bit vector instruction.
 const SIMD = [0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98, 11]
 
@@ -21,24 +23,37 @@ export const hasSimd = () => WebAssembly.validate(new Uint8Array(SIMD))
 export function moduleAddress(scalar = !hasSimd()) {
     return new URL(scalar ? '../dist/meshreel.scalar.wasm' : '../dist/meshreel.wasm', import.meta.url)
 }
+=======
+/** Every module begins with these bytes. */
+const MAGIC = [0, 0x61, 0x73, 0x6d]
+>>>>>>> pk-web
 
 /** Compiles the module from an address or bytes; a compiled one is used as it is. */
 export async function compile(module) {
     if (module instanceof WebAssembly.Module) return module
-    if (module instanceof ArrayBuffer || ArrayBuffer.isView(module)) return WebAssembly.compile(module)
-    const url = module ?? moduleAddress()
-    if (String(url).startsWith('file:')) {
-        const { readFile } = await import('node:fs/promises')
-        return WebAssembly.compile(await readFile(new URL(url)))
+    const isBytes = module instanceof ArrayBuffer || ArrayBuffer.isView(module)
+    const given = { name: '(module)', bytes: module, sent: '' }
+    const { name, bytes, sent } = isBytes ? given : await fetchModule(`${module}`)
+    const start = new Uint8Array(bytes.buffer ?? bytes, bytes.byteOffset ?? 0, Math.min(bytes.byteLength, 40))
+    if (MAGIC.some((byte, i) => start[i] !== byte)) {
+        const text = JSON.stringify(new TextDecoder().decode(start))
+        const found = start.length > 0 ? `begins with ${text}` : 'is empty'
+        throw new MeshreelError('Io', `${name}: this is no WebAssembly module: it ${found}${sent}`)
     }
-    let answer
-    try {
-        answer = await fetch(url)
-    } catch (cause) {
-        throw new MeshreelError('Io', `${url}: the module could not be fetched (${cause.message})`, { cause })
+    return WebAssembly.compile(bytes)
+}
+
+async function fetchModule(url) {
+    const files = url.startsWith('file:') ? nodeModule('fs') : null
+    if (files) return { name: url, bytes: files.readFileSync(new URL(url)), sent: '' }
+    const fail = (what, cause) => {
+        const message = `${url}: the module could not be fetched: ${what}; ${NOT_COPIED}`
+        throw new MeshreelError('Io', message, { cause })
     }
-    if (!answer.ok) throw new MeshreelError('Io', `${url}: the module could not be fetched: ${answer.status}`)
-    return WebAssembly.compile(await answer.arrayBuffer())
+    const answer = await fetch(url).catch(cause => fail(cause.message, cause))
+    if (!answer.ok) fail(`the server answers ${answer.status} ${answer.statusText}`.trimEnd())
+    const type = answer.headers.get('content-type') ?? 'no type'
+    return { name: url, bytes: await answer.arrayBuffer(), sent: ` (sent as ${type}); ${NOT_COPIED}` }
 }
 
 const utf8 = new TextEncoder()

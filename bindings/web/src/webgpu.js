@@ -1,14 +1,19 @@
 // Reels on a graphics device: the module decodes and writes a list of steps, and the device makes the
 // vertices.
 
+import { gpuModuleAddress } from './assets.js'
 import { Decoder } from './decoder.js'
 import { MeshreelError, misuse } from './errors.js'
 import { Steps } from './steps.js'
 
+<<<<<<< HEAD
 /**
  * The address of the module with support for graphics devices. Engines with WebGPU support 128-bit vectors.
  */
 export const gpuModuleAddress = () => new URL('../dist/meshreel.gpu.wasm', import.meta.url)
+=======
+export { gpuModuleAddress }
+>>>>>>> pk-web
 
 const WHATS = ['position', 'normal', 'tangent', 'uv', 'colour', 'velocity']
 // Name and bytes of formats, by the number that the module has for each.

@@ -4,9 +4,10 @@
 import { transfers } from './calls.js'
 import { Core } from './core.js'
 import { errorToData } from './errors.js'
+import { nodeModule } from './node.js'
 
-const isNode = typeof process !== 'undefined' && process.versions?.node
-const port = isNode ? (await import('node:worker_threads')).parentPort : self
+const parent = nodeModule('worker_threads')?.parentPort
+const port = parent ?? self
 
 let core = null
 
@@ -21,5 +22,5 @@ async function answer({ id, name, args }) {
     }
 }
 
-if (isNode) port.on('message', answer)
-else port.onmessage = message => answer(message.data)
+if (parent) parent.on('message', answer)
+else self.onmessage = message => answer(message.data)

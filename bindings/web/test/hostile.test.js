@@ -97,3 +97,52 @@ test('h07 a connection that is lost while playing: the last good frame stays, an
     await reel.close()
     await server.close()
 })
+
+test('h07 an empty file, and an HTML page instead of a file, are named', async () => {
+    const page = Buffer.from('<!doctype html><title>an application</title>')
+    const server = await serve({ files: { '/empty.reel': Buffer.alloc(0), '/page.html': page } })
+    const options = { worker: false }
+    await fails(open(new Uint8Array(0), options), 'Malformed', /\(memory\): the file is empty \(0 bytes\)/)
+    for (const ranges of [true, false]) {
+        server.ranges = ranges
+        await fails(open(server.url('/empty.reel'), options), 'Malformed', /empty\.reel: the file is empty/)
+        await fails(open(server.url('/page.html'), options), 'Io', /page\.html: the server sent an HTML page/)
+    }
+    const square = golden('v0/square.reel')
+    const modules = [
+        [server.url('/page.html'), /page\.html: this is no .* begins with "<!doctype html>.*sent as text\/html/],
+        [server.url('/empty.reel'), /empty\.reel: this is no WebAssembly module: it is empty/],
+        [server.url('/none.wasm'), /none\.wasm: .* not be fetched: the server answers 404.*meshreel\/inline/],
+        [Uint8Array.of(1, 2, 3), /no WebAssembly module/],
+    ]
+    for (const [module, pattern] of modules) await fails(open(square, { ...options, module }), 'Io', pattern)
+    await server.close()
+})
+
+test('h07 numbers that mean nothing are refused in a sentence, and nothing changes', async () => {
+    const reel = await open(golden('v0/flag_small.reel'), { worker: false })
+    const { instance, decoder } = reel
+    const { frames } = reel.description
+    await instance.still(3)
+    for (const frame of [frames, -1, 1.5, NaN, '2', undefined]) {
+        for (const call of [instance.still(frame), instance.seekFrame(frame), instance.frames(0, frame)]) {
+            await fails(call, 'Misuse', /^there is no frame .*: frames are 0 to 37$/)
+        }
+    }
+    for (const value of [NaN, Infinity, 'fast', undefined]) {
+        await fails(instance.seek(value), 'Misuse', /seek: seconds must be a finite number, not/)
+        await fails(instance.rate(value), 'Misuse', /rate must be a finite number, not/)
+        await fails(decoder.tick(value), 'Misuse', /tick: seconds must be a finite number, not/)
+    }
+    await fails(instance.rate('fast'), 'Misuse', /not 'fast'/)
+    await fails(instance.repeat('twice'), 'Misuse', /once, loop, pingPong, cycle, not twice/)
+    await fails(reel.pose(0, 0), 'Misuse', /there is no clip 0: the file has none/)
+    assert.equal((await instance.shown()).first, 3)
+    await reel.close()
+    const clips = await open(golden('clips/random_access.reel'), { worker: false })
+    await fails(clips.pose(2, 0), 'Misuse', /there is no clip 2: the clips are 0 'walk', 1 'run'/)
+    await fails(clips.pose('crawl', 0), 'Misuse', /there is no clip 'crawl': the clips are 0 'walk', 1 'run'/)
+    await fails(clips.pose(0, NaN), 'Misuse', /finite/)
+    assert.deepEqual(await clips.pose('run', 0.5), await clips.pose(1, 0.5))
+    await clips.close()
+})

@@ -8,9 +8,12 @@ const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/cs
 
 /**
  * Serves `files` (by path) and below `root`. `ranges`: answers them; `rate`: bytes per second; `isolated`: pages have
- * shared memory. Connections for ranges that begin within `lost` are cut, within `held` they wait; true: all of them.
+ * shared memory; `cors`: pages of other origins may read. Connections for ranges that begin within `lost` are
+ * cut, within `held` they wait; true: all of them.
  */
-export async function serve({ files = {}, root = null, ranges = true, rate = 0, isolated = false, lost = null, held = null } = {}) {
+export async function serve(options = {}) {
+    const { files = {}, root = null, ranges = true, rate = 0, isolated = false, cors = false } = options
+    const { lost = null, held = null } = options
     const state = { requests: [], lost, held, rate, ranges, files }
     const server = createServer(async (request, response) => {
         try {
@@ -34,6 +37,7 @@ export async function serve({ files = {}, root = null, ranges = true, rate = 0, 
             headers['cross-origin-opener-policy'] = 'same-origin'
             headers['cross-origin-embedder-policy'] = 'require-corp'
         }
+        if (cors) headers['access-control-allow-origin'] = '*'
         if (!bytes) return response.writeHead(404, headers).end()
         const range = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '')
         let [status, body] = [200, bytes]

@@ -13,7 +13,7 @@ import { serve } from '../server.js'
 /** The repository. */
 export const root = fileURLToPath(new URL('../../../../', import.meta.url))
 const program = process.env.MESHREEL_PROGRAM ?? join(root, 'target/release/meshreel')
-const browser = process.env.CHROMIUM ?? '/usr/bin/chromium'
+export const BROWSER = process.env.CHROMIUM ?? '/usr/bin/chromium'
 
 /** Flags for WebGPU without a card. */
 export const WEBGPU = ['--enable-unsafe-webgpu', '--enable-features=Vulkan', '--use-vulkan=swiftshader', '--use-angle=swiftshader']
@@ -23,7 +23,7 @@ export const SIZE = [320, 240]
 
 /** Why there is no browser or no program; null where there are both. */
 export function missing(needsProgram = false) {
-    if (!existsSync(browser)) return `${browser} is missing (package chromium; CHROMIUM names another)`
+    if (!existsSync(BROWSER)) return `${BROWSER} is missing (package chromium; CHROMIUM names another)`
     if (needsProgram && !existsSync(program)) return `${program} is missing (MESHREEL_PROGRAM names another)`
     return null
 }
@@ -33,7 +33,7 @@ export const golden = name => join(root, 'testdata/golden', name)
 /** A browser with a page, and a server of the repository. */
 export async function start({ flags = [], page: path = '/bindings/web/test/browser/page.html', ...options } = {}) {
     const server = await serve({ root, ...options })
-    const started = await chromium.launch({ executablePath: browser, args: ['--no-sandbox', ...flags] })
+    const started = await chromium.launch({ executablePath: BROWSER, args: ['--no-sandbox', ...flags] })
     const page = await started.newPage({ viewport: { width: 800, height: 600 } })
     // Machines without a card take their time.
     page.setDefaultTimeout(0)

@@ -100,10 +100,13 @@ test('h08 clips are poses on a skeleton', { skip }, async () => {
         }
         const [a, b] = [await pose(0), await pose(group.clips[0].duration / 2)]
         const bones = group.skeletons[0].bones.length
+        const refused = await group.playClip('crawl').catch(({ message }) => message)
         await group.dispose()
-        return { bones, finite: [...a, ...b].every(Number.isFinite), moved: a.some((x, i) => Math.abs(x - b[i]) > 1e-4) }
+        const moved = a.some((x, i) => Math.abs(x - b[i]) > 1e-4)
+        return { bones, refused, finite: [...a, ...b].every(Number.isFinite), moved }
     })
     assert.ok(result.bones > 1 && result.finite && result.moved)
+    assert.equal(result.refused, "there is no clip 'crawl': the clips are 0 'walk', 1 'run'")
 })
 
 test('h08 without shared memory frames are given away', { skip }, async () => {
