@@ -2120,8 +2120,8 @@ mr_status mr_player_free(struct mr_player *player);
    Must hold: `player` is a valid player; `path` is UTF-8 and ends with a zero; `out` is valid for one write. */
 mr_status mr_player_open(struct mr_player *player, const char *path, uint64_t *out);
 
-/* As `mr_player_open`, for the bytes of a file, of which the player keeps a copy. Errors name the file `name`;
-   if that is null, "(memory)".
+/* As `mr_player_open`, for the bytes of a file, of which the player keeps a copy. Errors name the file
+   `name`; if that is null, "(memory)".
 
    Must hold: `player` is a valid player; `name` is null, or UTF-8 and ends with a zero; `data` has `bytes` bytes; `out`
    is valid for one write. */
@@ -2263,11 +2263,11 @@ mr_status mr_limits_init(struct mr_limits *out, size_t size);
    one write. */
 mr_status mr_reel_open(const char *path, const struct mr_limits *limits, struct mr_reel **out);
 
-/* Opens and checks the bytes of a file; the reel keeps a copy of them. Errors name the file `name`; if that is
-   null, "(memory)". `limits` may be null.
+/* Opens and checks the bytes of a file; the reel keeps a copy of them. Errors name the file `name`; if that
+   is null, "(memory)". `limits` may be null.
 
-   Must hold: `name` is null, or UTF-8 and ends with a zero; `data` has `bytes` bytes; `limits` is null or as large as its
-   `size` says; `out` is valid for one write. */
+   Must hold: `name` is null, or UTF-8 and ends with a zero; `data` has `bytes` bytes; `limits` is null or as large as
+   its `size` says; `out` is valid for one write. */
 mr_status mr_reel_open_memory(const char *name,
                               const void *data,
                               size_t bytes,

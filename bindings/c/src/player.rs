@@ -212,8 +212,8 @@ pub unsafe extern "C" fn mr_player_open(
     })
 }
 
-/// As `mr_player_open`, for the bytes of a file, of which the player keeps a copy. Errors name the file `name`;
-/// if that is null, "(memory)".
+/// As `mr_player_open`, for the bytes of a file, of which the player keeps a copy. Errors name the file
+/// `name`; if that is null, "(memory)".
 ///
 /// # Safety
 /// `player` is a valid player; `name` is null, or UTF-8 and ends with a zero; `data` has `bytes` bytes; `out`

@@ -113,12 +113,12 @@ pub unsafe extern "C" fn mr_reel_open(
     })
 }
 
-/// Opens and checks the bytes of a file; the reel keeps a copy of them. Errors name the file `name`; if that is
-/// null, "(memory)". `limits` may be null.
+/// Opens and checks the bytes of a file; the reel keeps a copy of them. Errors name the file `name`; if that
+/// is null, "(memory)". `limits` may be null.
 ///
 /// # Safety
-/// `name` is null, or UTF-8 and ends with a zero; `data` has `bytes` bytes; `limits` is null or as large as its
-/// `size` says; `out` is valid for one write.
+/// `name` is null, or UTF-8 and ends with a zero; `data` has `bytes` bytes; `limits` is null or as large as
+/// its `size` says; `out` is valid for one write.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mr_reel_open_memory(
     name: *const c_char,

@@ -1,4 +1,5 @@
-//! Extracts a `.reel` as Alembic, USD, glTF, BVH, an OBJ file or a sequence of them, or vertex animation textures.
+//! Extracts a `.reel` as Alembic, USD, glTF, BVH, an OBJ file or a sequence of them, or vertex animation
+//! textures.
 
 use crate::cancellable::{cancellable_scene, unless_cancelled};
 use crate::compressed::{CompressionLoss, ErrorBounds};

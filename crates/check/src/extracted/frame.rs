@@ -165,7 +165,8 @@ impl FrameComparison<'_> {
             Some(tolerance) => tolerance.max(float),
             None if loose => {
                 let times = if self.comparison.has_rig(owner) { 2.0 } else { 1.0 };
-                // Rounding to float32 comes on top: of the points, and as much of the joints or nodes that move them.
+                // Rounding to float32 comes on top: of the points, and as much of the joints or nodes that
+                // move them.
                 node.tolerance * times + 2.0 * float
             }
             None => float,

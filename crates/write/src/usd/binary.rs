@@ -487,8 +487,8 @@ fn names<'a>(layer: &'a Layer, prims: &[PrimId]) -> Vec<&'a str> {
     prims.iter().map(|prim| &*layer.prims[*prim].name).collect()
 }
 
-/// Returns the distance from an entry to its sibling, `below` entries after it; −1 for children alone, 0 for a
-/// sibling alone, −2 for neither.
+/// Returns the distance from an entry to its sibling, `below` entries after it; −1 for children alone, 0 for
+/// a sibling alone, −2 for neither.
 fn jump(below: usize, has_sibling: bool) -> u32 {
     let distance = match (below, has_sibling) {
         (0, false) => -2,

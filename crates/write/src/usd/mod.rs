@@ -1,11 +1,11 @@
 //! Scene → USD: a layer in the binary form (`.usdc`, `.usd`) or as text (`.usda`).
 //!
-//! A layer is planned first: prims, attributes and relationships. The binary form then reads sample 0 of every
-//! attribute, sample 1, and so on, so that a source which decodes frame by frame decodes each frame once; the
-//! text form has all samples of an attribute in one place, and decodes frames once per attribute.
+//! A layer is planned first: prims, attributes and relationships. The binary form then reads sample 0 of
+//! every attribute, sample 1, and so on, so that a source which decodes frame by frame decodes each frame
+//! once; the text form has all samples of an attribute in one place, and decodes frames once per attribute.
 //!
-//! Meshes keep the winding of their faces (`orientation`). Meshes on a skeleton become UsdSkel skins, below one
-//! prim of the type `SkelRoot`. Time codes are frames.
+//! Meshes keep the winding of their faces (`orientation`). Meshes on a skeleton become UsdSkel skins, below
+//! one prim of the type `SkelRoot`. Time codes are frames.
 
 mod binary;
 mod integers;

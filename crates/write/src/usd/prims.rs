@@ -9,8 +9,8 @@ use meshreel_scene::{Channel, Error, Lens, LocalTransform, MeshId, Node, Qvv, Re
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
-/// The prim that holds everything in a layer with skeletons: only below a prim of its type are meshes moved by
-/// joints.
+/// The prim that holds everything in a layer with skeletons: only below a prim of its type are meshes moved
+/// by joints.
 const SKELETON_ROOT: &str = "root";
 
 /// Returns a number of a lens, at a number of frames per second.

@@ -1,8 +1,8 @@
 //! UsdSkel: skeletons, their animations, and the skins of meshes.
 //!
-//! point = Σ weight · joint · inverse of the joint's bind transform · bind position, in the skeleton's space. A
-//! skeleton has one bind transform per joint, so meshes that were bound to a skeleton in different poses get
-//! skeletons of their own, with one animation.
+//! point = Σ weight · joint · inverse of the joint's bind transform · bind position, in the skeleton's space.
+//! A skeleton has one bind transform per joint, so meshes that were bound to a skeleton in different poses
+//! get skeletons of their own, with one animation.
 
 use super::layer::{Layer, PrimId, Samples, UniqueNames, vectors};
 use super::value::{Element, Value};
@@ -200,8 +200,8 @@ impl<'a> Layer<'a> {
         prim
     }
 
-    /// Adds points and normals of a mesh in its bind pose. Normals of faces are left out, as joints do not turn
-    /// them.
+    /// Adds points and normals of a mesh in its bind pose. Normals of faces are left out, as joints do not
+    /// turn them.
     pub fn bind_pose(&mut self, prim: PrimId, mesh: &Mesh, skin: &Skin) -> Result<(), Error> {
         self.constant(prim, "points", "point3f[]", vectors(3, &skin.bind_positions));
         let Some(normals) = mesh.normals.as_ref().filter(|own| !own.values.is_empty()) else { return Ok(()) };
