@@ -6,6 +6,9 @@ use meshreel_scene::{
     Attribute, Channel, CurveBasis, CurveEnds, Curves, Error, Mesh, Particles, Scope, Skin, Winding,
 };
 
+/// The family of face sets: faces with a material.
+const FAMILY: &str = "materialBind";
+
 impl<'a> Layer<'a> {
     /// Adds a mesh, in the bind pose of its skin if it has one, or points or curves.
     pub fn add_mesh(
@@ -17,7 +20,7 @@ impl<'a> Layer<'a> {
     ) -> Result<PrimId, Error> {
         let prim = match &mesh.particles {
             Some(particles) => self.particles(parent, name, particles),
-            None => self.faces(parent, name, mesh),
+            None => self.faces(parent, name, mesh)?,
         };
         match skin {
             Some(skin) => self.bind_pose(prim, mesh, skin)?,
@@ -50,7 +53,7 @@ impl<'a> Layer<'a> {
         Ok(prim)
     }
 
-    fn faces(&mut self, parent: Option<PrimId>, name: &str, mesh: &'a Mesh) -> PrimId {
+    fn faces(&mut self, parent: Option<PrimId>, name: &str, mesh: &'a Mesh) -> Result<PrimId, Error> {
         let prim = self.prim(parent, name, "Mesh");
         let scheme = if mesh.is_subd { "catmullClark" } else { "none" };
         self.uniform(prim, "subdivisionScheme", "token", Value::token(scheme));
@@ -61,14 +64,20 @@ impl<'a> Layer<'a> {
         self.uniform(prim, "orientation", "token", Value::token(orientation));
         self.whole(prim, "faceVertexCounts", &mesh.face_counts);
         self.whole(prim, "faceVertexIndices", &mesh.face_indices);
-        let sets = mesh.face_sets.iter().filter(|set| !set.faces.is_empty());
-        for set in sets {
+        for set in &mesh.face_sets {
+            if !has_values(&set.faces)? {
+                continue;
+            }
             let subset = self.prim(Some(prim), &set.name, "GeomSubset");
             self.uniform(subset, "elementType", "token", Value::token("face"));
-            self.uniform(subset, "familyName", "token", Value::token("materialBind"));
+            self.uniform(subset, "familyName", "token", Value::token(FAMILY));
             self.whole(subset, "indices", &set.faces);
         }
-        prim
+        if !self.prims[prim].children.is_empty() {
+            let name = format!("subsetFamily:{FAMILY}:familyType");
+            self.uniform(prim, &name, "token", Value::token("nonOverlapping"));
+        }
+        Ok(prim)
     }
 
     fn particles(&mut self, parent: Option<PrimId>, name: &str, particles: &'a Particles) -> PrimId {
@@ -151,6 +160,19 @@ impl<'a> Layer<'a> {
         let own = self.primvar_names.entry(prim).or_default();
         format!("primvars:{}", own.insert(name))
     }
+}
+
+/// `true` if a sample is not empty.
+fn has_values(channel: &Channel<i32>) -> Result<bool, Error> {
+    let mut values = Vec::new();
+    let samples = if channel.is_constant() { channel.len().min(1) } else { channel.len() };
+    for i in 0..samples {
+        channel.read(i, &mut values)?;
+        if !values.is_empty() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// `true` if no colour of the first sample has an alpha, or if they cannot be read yet.
