@@ -1,6 +1,7 @@
 //! The native part of the Python package `meshreel`: frames, poses, compiling, checking, taking back. What
 //! users call and read of is in `python/meshreel`; functions here take plain values and give reports as JSON.
 
+mod arguments;
 mod arrays;
 mod camera;
 mod clip;
@@ -9,8 +10,10 @@ mod errors;
 mod frame;
 mod info;
 mod moment;
+mod origin;
 mod reel;
 mod rig;
+mod still;
 mod waiting;
 
 use pyo3::prelude::*;
@@ -18,7 +21,6 @@ use pyo3::prelude::*;
 /// The module `meshreel._native`.
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    errors::add_to(module)?;
     module.add_class::<reel::PyReel>()?;
     module.add_class::<reel::MeshInfo>()?;
     module.add_class::<frame::Frame>()?;
@@ -33,5 +35,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(commands::verify, module)?)?;
     module.add_function(wrap_pyfunction!(commands::extract, module)?)?;
     module.add_function(wrap_pyfunction!(info::info, module)?)?;
+    module.add_function(wrap_pyfunction!(commands::run, module)?)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))
 }
