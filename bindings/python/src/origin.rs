@@ -19,7 +19,11 @@ pub struct Origin {
 
 #[derive(Clone)]
 enum Source {
-    Path(PathBuf),
+    /// As it was given, and wherever the working directory is later.
+    Path {
+        given: PathBuf,
+        absolute: PathBuf,
+    },
     Bytes(Arc<Content>),
 }
 
@@ -43,7 +47,10 @@ impl Origin {
     pub fn new(source: &Bound<'_, PyAny>, max_memory: Option<u64>) -> PyResult<Origin> {
         let source = match source.extract::<PyBackedBytes>() {
             Ok(bytes) => Source::Bytes(Arc::new(Content(bytes))),
-            Err(_) => Source::Path(source.extract()?),
+            Err(_) => {
+                let given: PathBuf = source.extract()?;
+                Source::Path { absolute: absolute(&given)?, given }
+            }
         };
         Ok(Origin { source, max_memory })
     }
@@ -55,7 +62,7 @@ impl Origin {
             limits = limits.with_max_memory(bytes);
         }
         match &self.source {
-            Source::Path(path) => Reel::open(path, &limits),
+            Source::Path { given, .. } => Reel::open(given, &limits),
             Source::Bytes(bytes) => Reel::from_named_source(bytes.clone(), "bytes", &limits),
         }
     }
@@ -63,15 +70,15 @@ impl Origin {
     /// The path, as it was given; `None` of bytes.
     pub fn path(&self) -> Option<String> {
         match &self.source {
-            Source::Path(path) => Some(path.display().to_string()),
+            Source::Path { given, .. } => Some(given.display().to_string()),
             Source::Bytes(_) => None,
         }
     }
 
-    /// What [`Origin::new`] takes, wherever a process has its working directory.
+    /// What [`Origin::new`] takes, in this process or another.
     pub fn arguments<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Option<u64>)> {
         let source = match &self.source {
-            Source::Path(path) => absolute(path)?.into_os_string().into_pyobject(py)?.into_any(),
+            Source::Path { absolute, .. } => absolute.as_os_str().into_pyobject(py)?.into_any(),
             Source::Bytes(bytes) => (&bytes.0).into_pyobject(py)?.into_any(),
         };
         Ok((source, self.max_memory))
