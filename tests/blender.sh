@@ -2,10 +2,10 @@
 # The Blender extension: it is packed with a wheel, installed in Blender as a Python module by Blender's own installer, and
 # what that shows is held against the decoder; with the oldest version that it is for and the newest that there is.
 #   tests/blender.sh [PYTEST ARGUMENTS]
-# WHEEL: a wheel of the package that is built already. BLENDERS: versions of bpy, "4.2.0 5.0.1" by default; of those that
+# WHEELS: a folder with a wheel of the package that is built already. BLENDERS: versions of bpy, "4.2.0 5.0.1" by default; of those that
 # cannot be had for this Python it says so. BLENDER_VENVS: a folder where environments are kept for the next time.
 # Needs Python 3.11 with venv (Blender's own), packages that pip fetches (bpy, numpy, pytest; some 400 MB for each
-# version) and, without WHEEL, what tests/python.sh needs.
+# version) and, without WHEELS, what tests/python.sh needs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python=${PYTHON:-python3.11}
@@ -21,18 +21,18 @@ if ! "$python" -c 'import sys, venv; sys.exit(sys.version_info[:2] != (3, 11))' 
     exit 1
 fi
 
-if [ -z "${WHEEL:-}" ]; then
+if [ -z "${WHEELS:-}" ]; then
     step "the wheel"
     "$python" -m venv "$made/build"
     "$made/build/bin/pip" install --quiet 'maturin>=1.9,<2'
     profile=${MESHREEL_PROFILE:-release}
     "$made/build/bin/maturin" build --locked --profile "$profile" --manifest-path bindings/python/Cargo.toml \
         --interpreter "$python" --out "$made/wheels"
-    WHEEL=$(echo "$made"/wheels/*.whl)
+    WHEELS=$made/wheels
 fi
 
 step "the extension"
-"$python" integrations/blender/build.py --wheel "$WHEEL" --out "$made/dist"
+"$python" integrations/blender/build.py --wheels "$WHEELS" --out "$made/dist"
 MESHREEL_EXTENSION=$(echo "$made"/dist/*.zip)
 export MESHREEL_EXTENSION PYTHONDONTWRITEBYTECODE=1
 

@@ -1,42 +1,80 @@
 #!/usr/bin/env bash
-# The Python package: its wheel is built, installed into a clean environment and tested there; the program is built as
-# well, whose files are compared.
+# The Python package: its wheel is built, checked, installed into a clean environment and tested there,
+# without Rust in reach.
 #   tests/python.sh [PYTEST ARGUMENTS]
-# MESHREEL_PROFILE: profile of cargo's, `release` unless another is named (`dev` builds sooner). PYTHON: which one.
-# Needs Rust, a C and C++ compiler, Python 3.10 or later with venv, and the packages maturin, numpy, pytest and xxhash,
-# which pip fetches.
+# MESHREEL_PROFILE: profile of cargo's, `release` unless another is named (`dev` builds sooner). PYTHON: which
+# one. WHEELS: a folder with a wheel that is built already. MESHREEL_CLI: the program, whose files are compared;
+# without it, it is built.
+# Needs Python 3.10 or later with venv, and packages that pip fetches: auditwheel, mypy, numpy, pytest, xxhash
+# and dask[distributed]; without WHEELS also Rust, a C and C++ compiler, and maturin.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+root=$PWD
 profile=${MESHREEL_PROFILE:-release}
 python=${PYTHON:-python3}
-folder=$profile
-if [ "$profile" = dev ]; then folder=debug; fi
-target=${CARGO_TARGET_DIR:-$PWD/target}
-export CARGO_TARGET_DIR=$target
 made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT
 
 step() { printf '\n== %4d s  %s\n' "$SECONDS" "$*"; }
 
-step "an environment that builds"
-"$python" -m venv "$made/build"
-"$made/build/bin/pip" install --quiet 'maturin>=1.9,<2'
+step "tools"
+"$python" -m venv "$made/tools"
+"$made/tools/bin/pip" install --quiet 'maturin>=1.9,<2' auditwheel mypy numpy
 
-step "the program"
-cargo build --locked -p meshreel-cli --profile "$profile"
-export MESHREEL_CLI=$target/$folder/meshreel
+if [ -z "${MESHREEL_CLI:-}" ]; then
+    step "the program"
+    folder=$profile
+    if [ "$profile" = dev ]; then folder=debug; fi
+    export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$root/target}
+    cargo build --locked -p meshreel-cli --profile "$profile"
+    MESHREEL_CLI=$CARGO_TARGET_DIR/$folder/meshreel
+fi
+export MESHREEL_CLI
 
-step "the wheel"
-"$made/build/bin/maturin" build --locked --profile "$profile" --manifest-path bindings/python/Cargo.toml \
-    --interpreter "$python" --out "$made/wheels"
-ls -l "$made/wheels"
+if [ -z "${WHEELS:-}" ]; then
+    step "the wheel and the sources"
+    WHEELS=$made/wheels
+    "$made/tools/bin/maturin" build --locked --profile "$profile" --manifest-path bindings/python/Cargo.toml \
+        --interpreter "$python" --out "$WHEELS"
+    "$made/tools/bin/maturin" sdist --manifest-path bindings/python/Cargo.toml --out "$WHEELS"
+fi
+wheel=$(ls "$WHEELS"/meshreel-*.whl)
+ls -l "$WHEELS"
+"$python" bindings/python/tests/check_archives.py "$WHEELS"
 
-step "an environment that uses it"
+step "the systems that the wheel is for"
+if [ "$(uname)" = Linux ]; then
+    # The tag says from which glibc on; the name of the wheel must not promise more.
+    "$made/tools/bin/auditwheel" show "$wheel" | tee "$made/audit"
+    tag=$(basename "$wheel" .whl | sed 's/.*-abi3-//; s/[.].*//')
+    grep -qw "$tag" "$made/audit"
+else
+    echo "skipped: auditwheel is for Linux"
+fi
+
+step "types"
+"$made/tools/bin/pip" install --quiet --no-deps "$wheel"
+cd "$made"
+types=(tools/bin/mypy --config-file "$root/bindings/python/pyproject.toml")
+"${types[@]}" -p meshreel
+"${types[@]}" "$root/bindings/python/tests/typed_use.py"
+
+step "an environment that uses it, without Rust"
 "$python" -m venv "$made/use"
-"$made/use/bin/pip" install --quiet "$made"/wheels/*.whl pytest xxhash
+"$made/use/bin/pip" install --quiet "$wheel" 'dask[distributed]' pytest xxhash
+mkdir "$made/home"
+alone=(env -i HOME="$made/home" PATH="$made/use/bin:/usr/bin:/bin" MESHREEL_CLI="$MESHREEL_CLI")
+# Not from the folder of the sources, whose package has no native part.
+cd "$made/home"
+if "${alone[@]}" bash -c 'command -v cargo rustc'; then echo "skipped: Rust is in /usr/bin"; fi
+"${alone[@]}" meshreel --version
+"${alone[@]}" meshreel compile "$root/testdata/inputs/prism.glb" -o prism.reel
+"${alone[@]}" meshreel verify "$root/testdata/inputs/prism.glb" prism.reel
+flag=$root/testdata/inputs/a_flag_wind.abc
+"${alone[@]}" python -m meshreel.farm "$flag" -o farm.reel --parts 2 --workers 2 -- --effort 1
+"${alone[@]}" meshreel compile "$flag" -o alone.reel --effort 1 --quiet
+cmp farm.reel alone.reel
 
 step "tests"
-# Not from the folder of the sources, whose package has no native part.
-cd "$made"
-"$made/use/bin/python" -m pytest -c "$OLDPWD/bindings/python/pyproject.toml" --rootdir "$OLDPWD/bindings/python" \
-    -p no:cacheprovider -q "$OLDPWD/bindings/python/tests" "$@"
+"${alone[@]}" python -m pytest -c "$root/bindings/python/pyproject.toml" --rootdir "$root/bindings/python" \
+    -p no:cacheprovider -q "$root/bindings/python/tests" "$@"

@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""Packs the extension for this system: meshreel-blender-VERSION-PLATFORM.zip, which Blender installs.
+"""Packs the extension: meshreel-blender-VERSION-PLATFORM.zip, as Blender and extensions.blender.org take it.
 
-    build.py [--wheel FILE.whl ...] [--out FOLDER]
+    build.py [--wheels FOLDER] [--together] [--out FOLDER]
 
-Without wheels it builds one, with maturin, which needs Rust, a C and a C++ compiler. With wheels of several systems one
-file serves them all. Python 3.11 or later.
+With a folder of wheels of the package meshreel it packs one file for each platform that Blender has, --together
+one for all of them. Without wheels it builds one for this system, with maturin, which needs Rust, a C and a C++
+compiler. Python 3.11 or later.
 """
 
 import argparse
+import itertools
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -31,18 +34,31 @@ PLATFORMS = [
 ]
 
 
-def platform(wheel: Path) -> str:
+def platform(wheel: Path) -> str | None:
+    """Blender's name of the system that a wheel is for; None where Blender has none."""
     tag = wheel.stem.rsplit("-", 1)[-1]
-    for pattern, name in PLATFORMS:
-        if re.fullmatch(pattern, tag.split(".")[0]):
-            return name
-    sys.exit(f"{wheel.name}: Blender has no system '{tag}'")
+    names = (name for pattern, name in PLATFORMS if re.fullmatch(pattern, tag.split(".")[0]))
+    return next(names, None)
 
 
-def build_wheel(folder: str) -> Path:
+def build_wheel(folder: str) -> None:
+    for tool, remedy in (("maturin", "pip install maturin"), ("cargo", "install Rust (rustup)")):
+        if shutil.which(tool) is None:
+            sys.exit(f"{tool} is missing, which builds the wheel: {remedy}, or name a folder with --wheels")
     command = ["maturin", "build", "--release", "--locked", "--manifest-path", str(PACKAGE), "--out", folder]
     subprocess.run(command, check=True)
-    return next(Path(folder).glob("*.whl"))
+
+
+def wheels_in(folder: Path) -> list[Path]:
+    """Wheels for systems that Blender has, by these."""
+    wheels = sorted(folder.glob("meshreel-*.whl"))
+    for wheel in wheels:
+        if platform(wheel) is None:
+            print(f"left out: {wheel.name}, for whose system there is no Blender", file=sys.stderr)
+    wheels = [wheel for wheel in wheels if platform(wheel)]
+    if not wheels:
+        sys.exit(f"{folder}: no wheel of meshreel is there that Blender could use")
+    return sorted(wheels, key=platform)
 
 
 def manifest(wheels: list[Path]) -> str:
@@ -82,11 +98,17 @@ def pack(wheels: list[Path], folder: Path) -> Path:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--wheel", type=Path, action="append", default=[])
-    parser.add_argument("--out", type=Path, default=Path("dist"))
+    parser.add_argument("--wheels", type=Path, metavar="FOLDER")
+    parser.add_argument("--together", action="store_true", help="one file for all platforms")
+    parser.add_argument("--out", type=Path, default=Path("dist"), metavar="FOLDER")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        print(pack(arguments.wheel or [build_wheel(folder)], arguments.out))
+        if arguments.wheels is None:
+            build_wheel(folder)
+        wheels = wheels_in(arguments.wheels or Path(folder))
+        key = (lambda wheel: "all") if arguments.together else platform
+        for _, group in itertools.groupby(wheels, key):
+            print(pack(list(group), arguments.out))
 
 
 if __name__ == "__main__":

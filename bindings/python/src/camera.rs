@@ -1,46 +1,67 @@
 //! Cameras, with the values of their lenses in each frame.
 
-use crate::arrays::{Array, array};
+use crate::arguments::constructor_arguments;
+use crate::arrays::{Array, row, rows};
 use meshreel::time::FramePair;
 use meshreel::{Camera, Lens};
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
-/// A camera. It has the world transform of its node in each frame, and looks along −z, with y up.
-#[pyclass(module = "meshreel", name = "Camera", frozen)]
+/// A camera. Where it is in a frame, the world transform of its node says: it looks along −z, with y upwards.
+#[pyclass(module = "meshreel", name = "Camera", frozen, get_all, new = "from_fields")]
 pub struct PyCamera {
     /// Path of the object in the source.
-    #[pyo3(get)]
     path: String,
-    /// Number of its node in Reel.nodes.
-    #[pyo3(get)]
+    /// Number of the node that it stands at, in Reel.nodes.
     node: usize,
-    /// True if any value of the lens is animated.
-    #[pyo3(get)]
+    /// Whether anything of the lens changes.
     animated: bool,
-    /// One lens for each frame.
-    lenses: Vec<Lens>,
+    /// float32 (frames,): millimetres.
+    focal_length: Array<f32>,
+    /// float32 (frames, 2): width and height of the picture plane, millimetres; of an orthographic camera the
+    /// size of what is seen, in tenths of the file's unit.
+    aperture: Array<f32>,
+    /// float32 (frames, 2): where the middle of the picture plane is beside the axis, millimetres.
+    aperture_offset: Array<f32>,
+    /// float32 (frames,): how much wider a lens that squeezes shows the picture; 1 for none.
+    squeeze: Array<f32>,
+    /// float32 (frames, 4): how much more is drawn on the left, right, top and bottom, as parts of the
+    /// picture.
+    overscan: Array<f32>,
+    /// float32 (frames,): focal length over the diameter of the opening; 0 where all is sharp.
+    f_stop: Array<f32>,
+    /// float32 (frames,): where all is sharp, in the file's unit.
+    focus_distance: Array<f32>,
+    /// float32 (frames, 2): when the shutter opens and closes, seconds from the frame's time.
+    shutter: Array<f32>,
+    /// float32 (frames, 2): the nearest and the farthest distance that is drawn, in the file's unit.
+    clipping: Array<f32>,
+    /// bool (frames,): without perspective.
+    orthographic: Array<bool>,
+    /// float32 (frames,): the angle of view upwards, radians; 0 where it is orthographic.
+    vertical_angle: Array<f32>,
 }
 
 impl PyCamera {
-    pub fn new(camera: &Camera, frames: usize) -> PyCamera {
-        PyCamera {
+    pub fn new(py: Python<'_>, camera: &Camera, frames: usize) -> PyResult<PyCamera> {
+        let lenses = (0..frames).map(|frame| camera.lens(FramePair::single(frame as u32)));
+        let lenses: Vec<Lens> = lenses.collect();
+        Ok(PyCamera {
             path: camera.path().to_owned(),
             node: camera.node(),
             animated: camera.is_animated(),
-            lenses: (0..frames).map(|frame| camera.lens(FramePair::single(frame as u32))).collect(),
-        }
-    }
-
-    fn lens_values<T: numpy::Element>(&self, py: Python<'_>, of: impl Fn(&Lens) -> T) -> PyResult<Array<T>> {
-        array(py, self.lenses.iter().map(of).collect(), &[self.lenses.len()])
-    }
-
-    fn lens_rows<const N: usize>(
-        &self,
-        py: Python<'_>,
-        of: impl Fn(&Lens) -> [f32; N],
-    ) -> PyResult<Array<f32>> {
-        array(py, self.lenses.iter().flat_map(of).collect(), &[self.lenses.len(), N])
+            focal_length: row(py, lenses.iter().map(|lens| lens.focal_length).collect())?,
+            aperture: rows(py, lenses.iter().flat_map(|lens| lens.aperture).collect(), 2)?,
+            aperture_offset: rows(py, lenses.iter().flat_map(|lens| lens.aperture_offset).collect(), 2)?,
+            squeeze: row(py, lenses.iter().map(|lens| lens.squeeze).collect())?,
+            overscan: rows(py, lenses.iter().flat_map(|lens| lens.overscan).collect(), 4)?,
+            f_stop: row(py, lenses.iter().map(|lens| lens.f_stop).collect())?,
+            focus_distance: row(py, lenses.iter().map(|lens| lens.focus_distance).collect())?,
+            shutter: rows(py, lenses.iter().flat_map(|lens| lens.shutter).collect(), 2)?,
+            clipping: rows(py, lenses.iter().flat_map(|lens| lens.clipping).collect(), 2)?,
+            orthographic: row(py, lenses.iter().map(|lens| lens.orthographic).collect())?,
+            vertical_angle: row(py, lenses.iter().map(Lens::vertical_angle).collect())?,
+        })
     }
 }
 
@@ -50,71 +71,11 @@ impl PyCamera {
         format!("<meshreel.Camera {}>", self.path)
     }
 
-    /// float32 (frames,): focal length in millimetres.
-    #[getter]
-    fn focal_length(&self, py: Python<'_>) -> PyResult<Array<f32>> {
-        self.lens_values(py, |lens| lens.focal_length)
-    }
-
-    /// float32 (frames, 2): width and height of the picture plane in millimetres; for an orthographic camera
-    /// the size of the visible area, in tenths of the file's unit.
-    #[getter]
-    fn aperture(&self, py: Python<'_>) -> PyResult<Array<f32>> {
-        self.lens_rows(py, |lens| lens.aperture)
-    }
-
-    /// float32 (frames, 2): offset of the picture's centre from the optical axis in millimetres.
-    #[getter]
-    fn aperture_offset(&self, py: Python<'_>) -> PyResult<Array<f32>> {
-        self.lens_rows(py, |lens| lens.aperture_offset)
-    }
-
-    /// float32 (frames,): the factor by which an anamorphic lens widens the picture; 1 for none.
-    #[getter]
-    fn squeeze(&self, py: Python<'_>) -> PyResult<Array<f32>> {
-        self.lens_values(py, |lens| lens.squeeze)
-    }
-
-    /// float32 (frames, 4): the additional area on the left, right, top and bottom, as fractions of the
-    /// picture.
-    #[getter]
-    fn overscan(&self, py: Python<'_>) -> PyResult<Array<f32>> {
-        self.lens_rows(py, |lens| lens.overscan)
-    }
-
-    /// float32 (frames,): focal length over the diameter of the aperture; 0 if everything is in focus.
-    #[getter]
-    fn f_stop(&self, py: Python<'_>) -> PyResult<Array<f32>> {
-        self.lens_values(py, |lens| lens.f_stop)
-    }
-
-    /// float32 (frames,): the distance that is in focus, in the file's unit.
-    #[getter]
-    fn focus_distance(&self, py: Python<'_>) -> PyResult<Array<f32>> {
-        self.lens_values(py, |lens| lens.focus_distance)
-    }
-
-    /// float32 (frames, 2): opening and closing of the shutter, in seconds from the frame's time.
-    #[getter]
-    fn shutter(&self, py: Python<'_>) -> PyResult<Array<f32>> {
-        self.lens_rows(py, |lens| lens.shutter)
-    }
-
-    /// float32 (frames, 2): the near and far clipping distances, in the file's unit.
-    #[getter]
-    fn clipping(&self, py: Python<'_>) -> PyResult<Array<f32>> {
-        self.lens_rows(py, |lens| lens.clipping)
-    }
-
-    /// bool (frames,): True for an orthographic camera.
-    #[getter]
-    fn orthographic(&self, py: Python<'_>) -> PyResult<Array<bool>> {
-        self.lens_values(py, |lens| lens.orthographic)
-    }
-
-    /// float32 (frames,): the vertical angle of view in radians; 0 for an orthographic camera.
-    #[getter]
-    fn vertical_angle(&self, py: Python<'_>) -> PyResult<Array<f32>> {
-        self.lens_values(py, Lens::vertical_angle)
+    fn __getnewargs__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        constructor_arguments(
+            slf,
+            "path node animated focal_length aperture aperture_offset squeeze overscan f_stop \
+             focus_distance shutter clipping orthographic vertical_angle",
+        )
     }
 }

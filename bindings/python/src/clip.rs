@@ -1,25 +1,24 @@
 //! Clips: poses at any time, and all samples as arrays.
 
+use crate::arguments::constructor_arguments;
 use crate::arrays::{Array, array};
 use crate::errors::{from_runtime, misuse};
-use meshreel::Transform;
+use crate::origin::Origin;
 use meshreel::clip::{Clip, Query};
+use meshreel::{Reel, Transform};
 use numpy::{PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyTuple};
 use std::iter::repeat_with;
 
-/// The transforms of all joints, each relative to its parent: at one time, or for all samples of a clip.
-#[pyclass(module = "meshreel", frozen)]
+/// Transforms of all joints, each relative to its parent; of one moment, or of all samples of a clip.
+#[pyclass(module = "meshreel", frozen, get_all, new = "from_fields")]
 pub struct Pose {
-    /// float32 (joints, 4), or (samples, joints, 4) for all samples: quaternions x, y, z, w.
-    #[pyo3(get)]
+    /// float32 (joints, 4), of all samples (samples, joints, 4): quaternions x, y, z, w.
     rotations: Array<f32>,
     /// float32 (…, joints, 3): in the file's length unit.
-    #[pyo3(get)]
     translations: Array<f32>,
     /// float32 (…, joints, 3).
-    #[pyo3(get)]
     scales: Array<f32>,
 }
 
@@ -56,15 +55,27 @@ impl Pose {
     }
 }
 
+#[pymethods]
+impl Pose {
+    fn __getnewargs__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        constructor_arguments(slf, "rotations translations scales")
+    }
+}
+
 /// A skeletal animation.
 #[pyclass(module = "meshreel", name = "Clip", frozen)]
 pub struct PyClip {
     clip: Clip,
+    /// The file, and the number of the clip in it.
+    origin: (Origin, usize),
 }
 
 impl PyClip {
-    pub fn new(clip: Clip) -> PyClip {
-        PyClip { clip }
+    /// All clips of a file.
+    pub fn all(py: Python<'_>, reel: &Reel, origin: &Origin) -> PyResult<Vec<PyClip>> {
+        let clips = py.detach(|| reel.clips()).map_err(|error| from_runtime(py, error))?;
+        let clips = clips.into_iter().enumerate();
+        Ok(clips.map(|(number, clip)| PyClip { clip, origin: (origin.clone(), number) }).collect())
     }
 
     fn blank(&self) -> Vec<Transform> {
@@ -74,6 +85,18 @@ impl PyClip {
 
 #[pymethods]
 impl PyClip {
+    #[new]
+    fn reopen(source: &Bound<'_, PyAny>, max_memory: Option<u64>, number: usize) -> PyResult<PyClip> {
+        let (py, origin) = (source.py(), Origin::new(source, max_memory)?);
+        origin.item(py, number, |reel| PyClip::all(py, reel, &origin))
+    }
+
+    fn __getnewargs__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Option<u64>, usize)> {
+        let (origin, number) = &self.origin;
+        let (source, max_memory) = origin.arguments(py)?;
+        Ok((source, max_memory, *number))
+    }
+
     fn __repr__(&self) -> String {
         let clip = &self.clip;
         format!("<meshreel.Clip {:?}, {} joints, {} samples>", clip.name(), clip.joints(), clip.samples())
@@ -163,9 +186,14 @@ impl PyClip {
 
     /// Returns the pose at a time, in seconds after the first sample; between samples it is interpolated.
     ///
-    /// wrap: if True, the clip repeats beyond its ends; otherwise the first or the last sample is returned.
+    /// wrap: beyond its end the clip starts over; else the first or the last sample stands.
+    ///
+    /// MisuseError where seconds is no finite number.
     #[pyo3(signature = (seconds, *, wrap = false))]
     fn pose(&self, py: Python<'_>, seconds: f64, wrap: bool) -> PyResult<Pose> {
+        if !seconds.is_finite() {
+            return Err(misuse(py, format!("seconds must be a finite number, not {seconds}")));
+        }
         let mut pose = self.blank();
         let query = Query::new(seconds);
         let query = if wrap { query.wrapped() } else { query };

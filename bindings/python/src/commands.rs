@@ -11,7 +11,9 @@ use meshreel_options::{OptionSet, PartialOptions, TABLE, ValueCount};
 use meshreel_scene::{LengthUnit, Remark};
 use pyo3::prelude::*;
 use serde::Serialize;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::time::Instant;
 
 /// Returns a report as JSON.
@@ -169,4 +171,12 @@ pub fn extract(
         let step = |phase: &str, done, total| teller.step_or_unwind(phase, done, total);
         json(&back::extract(&reel, &output, &options, &step, &cancellation)?)
     })
+}
+
+/// Runs a command line of the program, whose name is the first argument; its exit code.
+#[pyfunction]
+pub fn run(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
+    let code = py.detach(|| meshreel_cli::run(arguments));
+    // It does not give its number.
+    (0..u8::MAX).find(|&number| ExitCode::from(number) == code).unwrap_or(u8::MAX)
 }

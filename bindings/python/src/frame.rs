@@ -1,13 +1,17 @@
 //! A decoded frame, or a moment between two frames, as arrays that own their memory.
 
+use crate::arguments::{constructor_arguments, list};
 use crate::arrays::{Array, array, row, rows};
 use crate::clip::Pose;
 use crate::errors::misuse;
+use crate::still::{StillArrays, Values};
 use meshreel::raw::record::Semantic;
 use meshreel::{Error, FrameDecoder, FrameView, MeshFrame, MeshView, Transform};
+use numpy::{PyReadonlyArray1, PyReadonlyArray3};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyDict, PyList, PyTuple};
+use std::array::from_fn;
 use std::sync::Arc;
 
 /// The vertex attributes to decode besides positions and triangles.
@@ -21,8 +25,9 @@ pub struct Channels {
 }
 
 impl Channels {
-    /// Returns the channels with these names; without names all those that need only one frame.
-    pub fn named(py: Python<'_>, names: Option<Vec<String>>) -> PyResult<Channels> {
+    /// By name; all that need one frame alone where there are no names.
+    pub fn named(py: Python<'_>, names: Option<&Bound<'_, PyAny>>) -> PyResult<Channels> {
+        let names: Option<Vec<String>> = list("channels", names, "['normals', 'uvs']")?;
         let all = names.is_none();
         let mut channels =
             Channels { normals: all, tangents: all, uvs: all, colours: all, velocities: false };
@@ -72,16 +77,16 @@ macro_rules! of_view {
     };
 }
 
-/// The values of one mesh, before they are converted to Python objects.
-struct DecodedMesh {
+/// Numbers of one mesh, not yet Python's.
+struct DecodedMesh<'a> {
     path: String,
     positions: Vec<f32>,
-    indices: Vec<u32>,
+    indices: Values<'a, u32>,
     normals: Option<Vec<f32>>,
     tangents: Option<Vec<f32>>,
     velocities: Option<Vec<f32>>,
-    uvs: Vec<Vec<f32>>,
-    colours: Vec<Vec<f32>>,
+    uvs: Vec<Values<'a, f32>>,
+    colours: Vec<Values<'a, f32>>,
     ids: Option<Vec<u64>>,
     curves: Option<Vec<u32>>,
     widths: Option<Vec<f32>>,
@@ -92,14 +97,14 @@ struct DecodedMesh {
     lod_error: f32,
 }
 
-impl DecodedMesh {
-    /// Decodes `mesh`, from the frame that a decoder shows; `moment` is the same mesh between that frame and
-    /// another.
+impl<'a> DecodedMesh<'a> {
+    /// `mesh`: of the frame that a decoder shows. `moment`: the same between that frame and another.
     fn new(
         mesh: MeshView<'_>,
         moment: Option<MeshFrame<'_>>,
+        still: &'a StillArrays,
         asked: &FrameRequest,
-    ) -> Result<DecodedMesh, Error> {
+    ) -> Result<DecodedMesh<'a>, Error> {
         let (record, channels) = (mesh.record(), asked.channels);
         let count = mesh.vertex_count();
         let view = moment.map_or(View::Frame(mesh), View::Moment);
@@ -119,16 +124,21 @@ impl DecodedMesh {
             moment.velocities_into(velocities)?;
         }
         let sets = |semantic: Semantic, wanted: bool| {
-            let streams = record.streams.iter().filter(move |s| wanted && s.semantic == semantic);
-            streams.map(|s| s.set)
+            let streams = record.streams.iter().enumerate();
+            let streams = streams.filter(move |(_, s)| wanted && s.semantic == semantic);
+            streams.map(|(number, s)| (s.set, still.stream(number)))
         };
-        let uvs = sets(Semantic::Uv, channels.uvs).map(|set| {
-            let mut values = vec![0.0; 2 * count];
-            of_view!(view, m => m.uvs_into(set, &mut values)).map(|()| values)
+        let uvs = sets(Semantic::Uv, channels.uvs).map(|(set, place)| {
+            Values::new(place, || {
+                let mut values = vec![0.0; 2 * count];
+                of_view!(view, m => m.uvs_into(set, &mut values)).map(|()| values)
+            })
         });
-        let colours = sets(Semantic::Colour, channels.colours).map(|set| {
-            let mut values = vec![0.0; 4 * count];
-            of_view!(view, m => m.colours_into(set, &mut values)).map(|()| values)
+        let colours = sets(Semantic::Colour, channels.colours).map(|(set, place)| {
+            Values::new(place, || {
+                let mut values = vec![0.0; 4 * count];
+                of_view!(view, m => m.colours_into(set, &mut values)).map(|()| values)
+            })
         });
         let particles = record.particles.unwrap_or_default();
         let mut widths =
@@ -147,6 +157,7 @@ impl DecodedMesh {
             .map(|()| (stream.name.clone(), components, values))
         });
         let level = mesh.lod(asked.level);
+        let triangles = still.triangles(asked.level.min(mesh.lod_count() - 1));
         let materials = record.materials.iter().zip(level.materials);
         Ok(DecodedMesh {
             path: record.path.clone(),
@@ -160,7 +171,7 @@ impl DecodedMesh {
             normals,
             tangents,
             velocities,
-            indices: level.indices.to_vec(),
+            indices: Values::new(triangles, || Ok(level.indices.to_vec()))?,
             materials: materials
                 .map(|(m, range)| (m.name.clone(), range.first / 3, range.count / 3))
                 .collect(),
@@ -170,15 +181,15 @@ impl DecodedMesh {
 
     /// Converts it to a Python object.
     fn into_mesh(self, py: Python<'_>) -> PyResult<Mesh> {
-        let all = |sets: Vec<Vec<f32>>, columns: usize| -> PyResult<Py<PyList>> {
-            let arrays: Vec<Array<f32>> =
-                sets.into_iter().map(|values| rows(py, values, columns)).collect::<PyResult<_>>()?;
+        let all = |sets: Vec<Values<'_, f32>>, columns: usize| -> PyResult<Py<PyList>> {
+            let arrays = sets.into_iter().map(|values| values.into_rows(py, columns));
+            let arrays: Vec<Array<f32>> = arrays.collect::<PyResult<_>>()?;
             Ok(PyList::new(py, arrays)?.unbind())
         };
         Ok(Mesh {
             path: self.path,
             positions: rows(py, self.positions, 3)?,
-            triangles: rows(py, self.indices, 3)?,
+            triangles: self.indices.into_rows(py, 3)?,
             normals: self.normals.map(|values| rows(py, values, 3)).transpose()?,
             tangents: self.tangents.map(|values| rows(py, values, 4)).transpose()?,
             velocities: self.velocities.map(|values| rows(py, values, 3)).transpose()?,
@@ -200,54 +211,41 @@ impl DecodedMesh {
     }
 }
 
-/// A mesh in one frame. Its arrays own their memory: decoding other frames does not change them.
-#[pyclass(module = "meshreel", frozen)]
+/// A mesh of one frame. Its arrays belong to whoever has them: no other frame changes them. Triangles, uvs
+/// and colours that are the same in all frames are one array, which is read-only.
+#[pyclass(module = "meshreel", frozen, get_all, new = "from_fields")]
 pub struct Mesh {
     /// Path of the mesh in the source.
-    #[pyo3(get)]
     path: String,
     /// float32 (vertices, 3): x, y, z in the mesh's own space, in the file's length unit (Reel.unit).
-    #[pyo3(get)]
     positions: Array<f32>,
-    /// uint32 (triangles, 3): the vertices of each triangle, counter-clockwise seen from outside.
-    #[pyo3(get)]
+    /// uint32 (triangles, 3): vertices of each triangle, counter-clockwise seen from outside.
     triangles: Array<u32>,
-    /// float32 (vertices, 3): unit normals; None if the mesh has none, or if they were not requested.
-    #[pyo3(get)]
+    /// float32 (vertices, 3): unit normals; None where there are none, or they were not asked for.
     normals: Option<Array<f32>>,
-    /// float32 (vertices, 4): unit tangents, and the sign of the bitangent cross(normal, tangent) * w; None
-    /// if the mesh has none, or if they were not requested.
-    #[pyo3(get)]
+    /// float32 (vertices, 4): unit tangents, and the sign of the bitangent cross(normal, tangent) * w; or
+    /// None.
     tangents: Option<Array<f32>>,
-    /// float32 (vertices, 3): velocities in the mesh's own space, in length units per second; None if they
-    /// were not requested. For particles and meshes whose faces change, the velocities of the source, or 0 if
-    /// it has none; otherwise the difference of the frames.
-    #[pyo3(get)]
+    /// float32 (vertices, 3): how the vertices move in the mesh's own space, in length units per second; None
+    /// where they were not asked for. As the source says of particles and of a mesh whose faces change, 0
+    /// where it does not say; else by the difference of the frames.
     velocities: Option<Array<f32>>,
-    /// A list with one float32 array (vertices, 2) for each set.
-    #[pyo3(get)]
+    /// A list with a float32 array (vertices, 2) for each set.
     uvs: Py<PyList>,
-    /// A list with one float32 array (vertices, 4) for each set: red, green, blue, alpha.
-    #[pyo3(get)]
+    /// A list with a float32 array (vertices, 4), red, green, blue, alpha, for each set.
     colours: Py<PyList>,
-    /// uint64 (vertices): ids of particles, ascending; None if they have no ids.
-    #[pyo3(get)]
+    /// uint64 (vertices): ids of particles, ascending; None where they have none.
     ids: Option<Array<u64>>,
-    /// uint32 (curves): the number of vertices of each curve; None if there are no curves.
-    #[pyo3(get)]
+    /// uint32 (curves): vertices of each curve, one curve after the other; None where it is none of curves.
     curves: Option<Array<u32>>,
-    /// float32 (vertices): diameters of particles or curves; None if the source has none.
-    #[pyo3(get)]
+    /// float32 (vertices): diameters of particles or curves; None where the source has none.
     widths: Option<Array<f32>>,
-    /// A dict of float32 arrays (vertices, 1 to 4): custom values of particles or curves by name.
-    #[pyo3(get)]
+    /// By name float32 (vertices, 1 to 4): what somebody attached to particles or curves.
     attached: Py<PyDict>,
-    /// A list of (name, first triangle, number of triangles), one for each material.
-    #[pyo3(get)]
+    /// (name, first triangle, number of triangles) of each material.
     materials: Py<PyList>,
-    /// The largest distance between the triangles of this LOD level and those of the mesh itself, in its own
-    /// space; 0 for level 0.
-    #[pyo3(get)]
+    /// How far the triangles of this level of detail are from the mesh's own at most, in its own space; 0 of
+    /// those.
     lod_error: f32,
 }
 
@@ -257,26 +255,29 @@ impl Mesh {
         let count = self.positions.bind(py).len()?;
         Ok(format!("<meshreel.Mesh {} with {count} vertices>", self.path))
     }
+
+    fn __getnewargs__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        constructor_arguments(
+            slf,
+            "path positions triangles normals tangents velocities uvs colours ids curves widths \
+             attached materials lod_error",
+        )
+    }
 }
 
-/// Properties of a node, available without decoding a frame.
-#[pyclass(module = "meshreel", frozen)]
+/// What is said of a node without decoding a frame.
+#[pyclass(module = "meshreel", frozen, get_all, new = "from_fields", from_py_object)]
 #[derive(Clone)]
 pub struct NodeInfo {
     /// Path of the object in the source.
-    #[pyo3(get)]
     pub path: String,
-    /// Number of the parent in Reel.nodes, or None; parents stand before their children.
-    #[pyo3(get)]
+    /// Number of the parent in Reel.nodes, or None; parents stand before children.
     pub parent: Option<u32>,
     /// Number of its mesh in Reel.meshes, or None.
-    #[pyo3(get)]
     pub mesh: Option<u32>,
-    /// True if the node moves relative to its parent.
-    #[pyo3(get)]
+    /// Whether it moves relative to its parent.
     pub moves: bool,
-    /// True if its mesh is shown in some frames and not in others.
-    #[pyo3(get)]
+    /// Whether its mesh is there in some frames and not in others.
     pub visibility_changes: bool,
 }
 
@@ -284,6 +285,10 @@ pub struct NodeInfo {
 impl NodeInfo {
     fn __repr__(&self) -> String {
         format!("<meshreel.NodeInfo {}>", self.path)
+    }
+
+    fn __getnewargs__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        constructor_arguments(slf, "path parent mesh moves visibility_changes")
     }
 }
 
@@ -303,33 +308,25 @@ impl NodeState {
     }
 }
 
-/// A node in one frame.
-#[pyclass(module = "meshreel", frozen)]
+/// A node of one frame.
+#[pyclass(module = "meshreel", frozen, get_all, new = "from_fields")]
 pub struct Node {
     /// Path of the object in the source.
-    #[pyo3(get)]
     path: String,
-    /// Number of the parent in Frame.nodes, or None; parents stand before their children.
-    #[pyo3(get)]
+    /// Number of the parent in Frame.nodes, or None; parents stand before children.
     parent: Option<u32>,
     /// Number of its mesh in Reel.meshes, or None.
-    #[pyo3(get)]
     mesh: Option<u32>,
-    /// True if its mesh, if it has one, is shown in this frame.
-    #[pyo3(get)]
+    /// Whether its mesh, if it has one, is shown in this frame.
     visible: bool,
-    /// float64 (4, 4): the matrix from the mesh's space to the world; its columns are the axes, and the last
-    /// one is the position of the origin.
-    #[pyo3(get)]
+    /// float64 (4, 4): from the mesh's space to the world; columns are the axes, the last one is where the
+    /// origin lies.
     world: Array<f64>,
-    /// (x, y, z, w): the rotation relative to the parent, a quaternion.
-    #[pyo3(get)]
+    /// (x, y, z, w): rotation relative to the parent.
     rotation: (f32, f32, f32, f32),
-    /// (x, y, z): the translation relative to the parent, in the file's length unit.
-    #[pyo3(get)]
+    /// (x, y, z) relative to the parent, in the file's length unit.
     translation: (f32, f32, f32),
-    /// (x, y, z): the scale relative to the parent.
-    #[pyo3(get)]
+    /// (x, y, z) relative to the parent.
     scale: (f32, f32, f32),
 }
 
@@ -337,6 +334,10 @@ pub struct Node {
 impl Node {
     fn __repr__(&self) -> String {
         format!("<meshreel.Node {}>", self.path)
+    }
+
+    fn __getnewargs__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        constructor_arguments(slf, "path parent mesh visible world rotation translation scale")
     }
 }
 
@@ -357,26 +358,31 @@ impl Node {
     }
 }
 
-/// The requested parts of a frame, before they are converted to Python objects.
-pub struct DecodedMoment {
+/// All that was asked of a moment, not yet Python's.
+pub struct DecodedMoment<'a> {
     index: usize,
     time: f64,
     blend: f32,
     bounds: [f32; 6],
     node_states: Vec<NodeState>,
-    meshes: Vec<DecodedMesh>,
+    meshes: Vec<DecodedMesh<'a>>,
 }
 
-impl DecodedMoment {
-    /// Decodes the frame that the decoder shows.
-    pub fn from_frame(decoder: &FrameDecoder, asked: &FrameRequest) -> Result<DecodedMoment, Error> {
+impl<'a> DecodedMoment<'a> {
+    /// The frame that the decoder shows. `still`: of each mesh.
+    pub fn from_frame(
+        decoder: &FrameDecoder,
+        still: &'a [StillArrays],
+        asked: &FrameRequest,
+    ) -> Result<DecodedMoment<'a>, Error> {
         let (reel, index) = (decoder.reel(), decoder.frame().unwrap_or(0));
         let place = |node| NodeState {
             visible: decoder.visible(node),
             local: decoder.transform(node),
             world: decoder.world(node),
         };
-        let meshes = asked.meshes.iter().map(|&mesh| DecodedMesh::new(decoder.mesh(mesh), None, asked));
+        let meshes = asked.meshes.iter();
+        let meshes = meshes.map(|&mesh| DecodedMesh::new(decoder.mesh(mesh), None, &still[mesh], asked));
         Ok(DecodedMoment {
             index,
             time: reel.time(index),
@@ -392,8 +398,9 @@ impl DecodedMoment {
         decoder: &FrameDecoder,
         view: &FrameView<'_>,
         time: f64,
+        still: &'a [StillArrays],
         asked: &FrameRequest,
-    ) -> Result<DecodedMoment, Error> {
+    ) -> Result<DecodedMoment<'a>, Error> {
         let nodes = &view.reel().description().nodes;
         let mut worlds = vec![Default::default(); nodes.len()];
         view.worlds_into(&mut worlds)?;
@@ -409,7 +416,7 @@ impl DecodedMoment {
             let moves = |node: &usize| view.mesh(*node).is_some_and(|m| m.frames()[0] != m.frames()[1]);
             let node = shown.find(|(node, _)| moves(node)).or(first);
             let moment = node.and_then(|(node, _)| view.mesh(node));
-            DecodedMesh::new(decoder.mesh(mesh), moment, asked)
+            DecodedMesh::new(decoder.mesh(mesh), moment, &still[mesh], asked)
         });
         Ok(DecodedMoment {
             index: view.pair().first as usize,
@@ -447,6 +454,41 @@ pub struct Frame {
 
 #[pymethods]
 impl Frame {
+    #[new]
+    fn from_arrays(
+        moment: (usize, f32, f64),
+        bounds: Array<f32>,
+        meshes: Py<PyList>,
+        infos: Vec<NodeInfo>,
+        visible: PyReadonlyArray1<'_, bool>,
+        worlds: PyReadonlyArray3<'_, f64>,
+        pose: &Bound<'_, Pose>,
+    ) -> PyResult<Frame> {
+        let py = pose.py();
+        let local = pose.get().transforms(py, infos.len())?;
+        let (visible, worlds) = (visible.as_array(), worlds.as_array());
+        if visible.len() != local.len() || worlds.shape() != [local.len(), 4, 4] {
+            return Err(misuse(py, format!("visible and worlds must be of {} nodes", local.len())));
+        }
+        let places = local.into_iter().enumerate().map(|(node, local)| NodeState {
+            visible: visible[node],
+            local,
+            world: from_fn(|row| from_fn(|column| worlds[[node, row, column]])),
+        });
+        let (index, blend, time) = moment;
+        let (places, nodes) = (places.collect(), PyOnceLock::new());
+        Ok(Frame { index, blend, time, bounds, meshes, infos: infos.into(), places, nodes })
+    }
+
+    fn __getnewargs__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        let (py, frame) = (slf.py(), slf.get());
+        let moment = (frame.index, frame.blend, frame.time).into_pyobject(py)?.into_any();
+        let infos = frame.infos.to_vec().into_pyobject(py)?;
+        let [bounds, meshes] = ["bounds", "meshes"].map(|name| slf.getattr(name));
+        let [visible, worlds, pose] = ["visible", "worlds", "pose"].map(|name| slf.getattr(name));
+        PyTuple::new(py, [moment, bounds?, meshes?, infos, visible?, worlds?, pose?])
+    }
+
     fn __repr__(&self) -> String {
         format!("<meshreel.Frame {} at {} s>", self.index, self.time)
     }
@@ -482,7 +524,7 @@ impl Frame {
 }
 
 impl Frame {
-    pub fn new(py: Python<'_>, infos: Arc<[NodeInfo]>, moment: DecodedMoment) -> PyResult<Frame> {
+    pub fn new(py: Python<'_>, infos: Arc<[NodeInfo]>, moment: DecodedMoment<'_>) -> PyResult<Frame> {
         let meshes = moment.meshes.into_iter().map(|mesh| mesh.into_mesh(py));
         let meshes: Vec<Mesh> = meshes.collect::<PyResult<_>>()?;
         Ok(Frame {

@@ -2,6 +2,7 @@
 //! that users call are in `python/meshreel`, with their documentation; functions here take plain values and
 //! return reports as JSON.
 
+mod arguments;
 mod arrays;
 mod camera;
 mod clip;
@@ -10,8 +11,10 @@ mod errors;
 mod frame;
 mod info;
 mod moment;
+mod origin;
 mod reel;
 mod rig;
+mod still;
 mod waiting;
 
 use pyo3::prelude::*;
@@ -19,7 +22,6 @@ use pyo3::prelude::*;
 /// The module `meshreel._native`.
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    errors::add_to(module)?;
     module.add_class::<reel::PyReel>()?;
     module.add_class::<reel::MeshInfo>()?;
     module.add_class::<frame::Frame>()?;
@@ -34,5 +36,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(commands::verify, module)?)?;
     module.add_function(wrap_pyfunction!(commands::extract, module)?)?;
     module.add_function(wrap_pyfunction!(info::info, module)?)?;
+    module.add_function(wrap_pyfunction!(commands::run, module)?)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))
 }

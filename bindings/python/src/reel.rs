@@ -1,17 +1,20 @@
 //! Open files.
 
+use crate::arguments::{constructor_arguments, list};
 use crate::arrays::{Array, array, writable};
 use crate::camera::PyCamera;
 use crate::clip::PyClip;
 use crate::errors::{from_runtime, misuse};
 use crate::frame::{Channels, DecodedMoment, Frame, FrameRequest, NodeInfo};
 use crate::moment::BlendPosition;
+use crate::origin::Origin;
 use crate::rig::Rig;
+use crate::still::StillArrays;
 use meshreel::raw::record::{MeshRecord, Method, Semantic, Visibility};
-use meshreel::{Error, FrameDecoder, FrameView, Limits, MeshView, Reel};
+use meshreel::{Error, FrameDecoder, FrameView, MeshView, Reel};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
-use std::path::PathBuf;
+use pyo3::types::PyTuple;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// An open .reel file, a sequence of frames. Created by `meshreel.open`; as a context manager it closes
@@ -25,40 +28,35 @@ pub struct PyReel {
     /// Decoders that no thread uses; the most recently used one is the last.
     decoders: Mutex<Vec<FrameDecoder>>,
     nodes: Arc<[NodeInfo]>,
+    /// Of each mesh.
+    still: Vec<StillArrays>,
+    origin: Origin,
 }
 
-/// Properties of a mesh, available without decoding a frame.
-#[pyclass(module = "meshreel", frozen)]
+/// What is said of a mesh without decoding a frame.
+#[pyclass(module = "meshreel", frozen, get_all, new = "from_fields")]
 pub struct MeshInfo {
     /// Path of the mesh in the source.
-    #[pyo3(get)]
     path: String,
-    /// Number of vertices; if the faces change, the largest of all frames.
-    #[pyo3(get)]
+    /// Vertices; of a mesh whose faces change the most that any frame has.
     vertices: u32,
-    /// Number of triangles; if the faces change, the largest of all frames.
-    #[pyo3(get)]
+    /// Triangles; of a mesh whose faces change the most that any frame has.
     triangles: u32,
-    /// True if the faces and the number of vertices change from frame to frame.
-    #[pyo3(get)]
+    /// Whether its faces, and the number of its vertices, change.
     faces_change: bool,
-    /// The names of what changes from frame to frame: some of "triangles", "positions", "normals",
-    /// "tangents", "uvs", "colours".
-    #[pyo3(get)]
-    animated: Vec<&'static str>,
-    /// Number of LOD levels, including the mesh itself.
-    #[pyo3(get)]
+    /// What changes from frame to frame: some of "triangles", "positions", "normals", "tangents", "uvs",
+    /// "colours".
+    animated: Vec<String>,
+    /// Levels of detail, the mesh itself being one.
     lods: usize,
     /// Names of its materials.
-    #[pyo3(get)]
     materials: Vec<String>,
     /// "mesh", "particles" or "curves".
-    #[pyo3(get)]
-    kind: &'static str,
+    kind: String,
 }
 
-/// Returns the channels whose values change from frame to frame.
-fn animated(mesh: &MeshRecord) -> Vec<&'static str> {
+/// Channels whose values are not the same in all frames.
+fn animated(mesh: &MeshRecord) -> Vec<String> {
     let fluid = mesh.method.changes();
     let any = |semantic: Semantic| {
         let mut streams = mesh.streams.iter().filter(|stream| stream.semantic == semantic);
@@ -75,13 +73,17 @@ fn animated(mesh: &MeshRecord) -> Vec<&'static str> {
         ("velocities", any(Semantic::Velocity)),
         ("widths", any(Semantic::Width)),
     ];
-    channels.iter().filter(|(_, changes)| *changes).map(|(name, _)| *name).collect()
+    channels.iter().filter(|(_, changes)| *changes).map(|(name, _)| (*name).into()).collect()
 }
 
 #[pymethods]
 impl MeshInfo {
     fn __repr__(&self) -> String {
         format!("<meshreel.MeshInfo {} with {} vertices>", self.path, self.vertices)
+    }
+
+    fn __getnewargs__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        constructor_arguments(slf, "path vertices triangles faces_change animated lods materials kind")
     }
 }
 
@@ -134,18 +136,19 @@ impl PyReel {
         at: BlendPosition,
         asked: &FrameRequest,
     ) -> PyResult<Frame> {
-        let moment = py.detach(|| -> Result<DecodedMoment, Error> {
+        let moment = py.detach(|| -> Result<DecodedMoment<'_>, Error> {
             let first = self.decoder(reel, at.first)?;
             let both = at.second != at.first && (at.blend > 0.0 || asked.channels.velocities);
             let moment = if both {
                 let second = self.decoder(reel, at.second)?;
-                let moment = decode_between(&first, &second, at, asked)?;
-                // The one that is given back last is the first to be used again.
+                let view = FrameView::between(&first, &second, at.blend, at.pace())?;
+                let moment = DecodedMoment::from_view(&first, &view, at.time, &self.still, asked)?;
+                // What was used last is the one to go on with.
                 self.give_back(first);
                 self.give_back(second);
                 moment
             } else {
-                let moment = DecodedMoment::from_frame(&first, asked)?;
+                let moment = DecodedMoment::from_frame(&first, &self.still, asked)?;
                 self.give_back(first);
                 moment
             };
@@ -175,28 +178,17 @@ impl PyReel {
     }
 }
 
-/// Returns the numbers of the requested meshes; all without a request.
-fn mesh_numbers(reel: &Reel, asked: Option<Vec<usize>>) -> PyResult<Vec<usize>> {
+/// The meshes that are asked for.
+fn mesh_numbers(reel: &Reel, asked: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<usize>> {
     let count = reel.description().meshes.len();
-    let meshes = asked.unwrap_or_else(|| (0..count).collect());
+    let meshes = list("meshes", asked, "[0, 2]")?.unwrap_or_else(|| (0..count).collect());
     match meshes.iter().find(|&&mesh| mesh >= count) {
         Some(mesh) => Err(PyIndexError::new_err(format!("mesh {mesh} of {count}"))),
         None => Ok(meshes),
     }
 }
 
-/// Decodes a moment between two frames.
-fn decode_between(
-    first: &FrameDecoder,
-    second: &FrameDecoder,
-    at: BlendPosition,
-    asked: &FrameRequest,
-) -> Result<DecodedMoment, Error> {
-    let view = FrameView::between(first, second, at.blend, at.pace())?;
-    DecodedMoment::from_view(first, &view, at.time, asked)
-}
-
-/// Writes one channel into the caller's array, and returns the number of vertices.
+/// Writes one channel into the caller's array; the number of vertices.
 fn write_into(view: MeshView<'_>, out: &Bound<'_, PyAny>, what: WritableChannel) -> PyResult<usize> {
     let (py, count) = (out.py(), view.vertex_count());
     let mut array = writable(out, count, 3)?;
@@ -213,15 +205,10 @@ fn write_into(view: MeshView<'_>, out: &Bound<'_, PyAny>, what: WritableChannel)
 #[pymethods]
 impl PyReel {
     #[new]
-    #[pyo3(signature = (path, *, max_memory = None))]
-    fn new(py: Python<'_>, path: PathBuf, max_memory: Option<u64>) -> PyResult<PyReel> {
-        let defaults = Limits::default();
-        let limits = match max_memory {
-            Some(bytes) => defaults.with_max_memory(bytes),
-            None => defaults,
-        };
-        let reel = py.detach(|| Reel::open(&path, &limits));
-        let reel = reel.map_err(|error| from_runtime(py, error))?;
+    #[pyo3(signature = (source, max_memory = None))]
+    fn new(source: &Bound<'_, PyAny>, max_memory: Option<u64>) -> PyResult<PyReel> {
+        let (py, origin) = (source.py(), Origin::new(source, max_memory)?);
+        let reel = py.detach(|| origin.open()).map_err(|error| from_runtime(py, error))?;
         let nodes = reel.description().nodes.iter().map(|node| NodeInfo {
             path: node.path.clone(),
             parent: node.parent,
@@ -230,7 +217,13 @@ impl PyReel {
             visibility_changes: node.visibility == Visibility::Animated,
         });
         let nodes = nodes.collect();
-        Ok(PyReel { reel: Mutex::new(Some(reel)), decoders: Mutex::default(), nodes })
+        let still = reel.description().meshes.iter().map(StillArrays::new).collect();
+        Ok(PyReel { reel: Mutex::new(Some(reel)), decoders: Mutex::default(), nodes, still, origin })
+    }
+
+    fn __getnewargs__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Option<u64>)> {
+        self.reel(py)?;
+        self.origin.arguments(py)
     }
 
     /// Closes the file and frees the memory for decoding; frames that were decoded remain valid.
@@ -259,13 +252,15 @@ impl PyReel {
     fn __repr__(&self, py: Python<'_>) -> String {
         match self.reel(py) {
             Ok(reel) => {
-                format!("<meshreel.Reel {} with {} frames>", reel.path().display(), reel.frame_count())
+                let path = self.origin.path();
+                let path = path.as_deref().unwrap_or("in memory");
+                format!("<meshreel.Reel {path} with {} frames>", reel.frame_count())
             }
             Err(_) => "<meshreel.Reel, closed>".into(),
         }
     }
 
-    /// Decodes a frame: nodes and meshes with arrays that own their memory.
+    /// The frame, decoded: nodes and meshes with arrays that no other frame changes.
     ///
     /// frame: its number; negative ones count from the end. IndexError if it does not exist. channels: the
     /// names of what to decode besides positions and triangles: some of "normals", "tangents", "uvs",
@@ -278,8 +273,8 @@ impl PyReel {
         &self,
         py: Python<'_>,
         frame: isize,
-        channels: Option<Vec<String>>,
-        meshes: Option<Vec<usize>>,
+        channels: Option<&Bound<'_, PyAny>>,
+        meshes: Option<&Bound<'_, PyAny>>,
         lod: usize,
     ) -> PyResult<Frame> {
         let reel = self.reel(py)?;
@@ -307,8 +302,8 @@ impl PyReel {
         &self,
         py: Python<'_>,
         seconds: f64,
-        channels: Option<Vec<String>>,
-        meshes: Option<Vec<usize>>,
+        channels: Option<&Bound<'_, PyAny>>,
+        meshes: Option<&Bound<'_, PyAny>>,
         lod: usize,
         wrap: bool,
     ) -> PyResult<Frame> {
@@ -350,10 +345,10 @@ impl PyReel {
         self.write_channel(py, (frame, mesh), out, WritableChannel::Normals)
     }
 
-    /// Path of the file.
+    /// The file's path, or None where it was opened from bytes.
     #[getter]
-    fn path(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(self.reel(py)?.path().display().to_string())
+    fn path(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        self.reel(py).map(|_| self.origin.path())
     }
 
     /// float64 (frames,): the time of each frame in seconds.
@@ -412,9 +407,9 @@ impl PyReel {
                 lods: reel.lod_count(number)?,
                 materials: mesh.materials.iter().map(|material| material.name.clone()).collect(),
                 kind: match mesh.particles.map(|particles| particles.curves.is_some()) {
-                    None => "mesh",
-                    Some(false) => "particles",
-                    Some(true) => "curves",
+                    None => "mesh".into(),
+                    Some(false) => "particles".into(),
+                    Some(true) => "curves".into(),
                 },
             })
         });
@@ -431,14 +426,7 @@ impl PyReel {
     /// A list of Rig: rigs of meshes, which any pose of their skeleton moves.
     #[getter]
     fn rigs(&self, py: Python<'_>) -> PyResult<Vec<Rig>> {
-        let reel = self.reel(py)?;
-        let read = py.detach(|| Ok((reel.rigs()?, reel.skeletons()?)));
-        let (rigs, skeletons) = read.map_err(|error| from_runtime(py, error))?;
-        let rigs = rigs.into_iter().map(|rig| {
-            let parents = skeletons.get(rig.skeleton()).map(|skeleton| skeleton.parents.clone());
-            Rig::new(rig, parents.unwrap_or_default())
-        });
-        Ok(rigs.collect())
+        Rig::all(py, &self.reel(py)?, &self.origin)
     }
 
     /// A list of Camera, with the values of their lenses in each frame.
@@ -446,15 +434,13 @@ impl PyReel {
     fn cameras(&self, py: Python<'_>) -> PyResult<Vec<PyCamera>> {
         let reel = self.reel(py)?;
         let cameras = py.detach(|| reel.cameras()).map_err(|error| from_runtime(py, error))?;
-        Ok(cameras.iter().map(|camera| PyCamera::new(camera, reel.frame_count())).collect())
+        cameras.iter().map(|camera| PyCamera::new(py, camera, reel.frame_count())).collect()
     }
 
     /// A list of Clip: skeletal animations.
     #[getter]
     fn clips(&self, py: Python<'_>) -> PyResult<Vec<PyClip>> {
-        let reel = self.reel(py)?;
-        let clips = py.detach(|| reel.clips()).map_err(|error| from_runtime(py, error))?;
-        Ok(clips.into_iter().map(PyClip::new).collect())
+        PyClip::all(py, &self.reel(py)?, &self.origin)
     }
 }
 

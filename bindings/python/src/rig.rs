@@ -2,8 +2,10 @@
 
 use crate::arrays::{Array, array};
 use crate::clip::Pose;
-use meshreel::MeshRig;
+use crate::errors::from_runtime;
+use crate::origin::Origin;
 use meshreel::clip::object_space;
+use meshreel::{MeshRig, Reel};
 use pyo3::prelude::*;
 
 /// Bind pose and weights of a mesh that was compiled with rig=True: any pose of the skeleton moves it.
@@ -14,12 +16,22 @@ pub struct Rig {
     parents: Vec<u32>,
     /// The largest number of joints that move one vertex.
     most: usize,
+    /// The file, and the number of the rig in it.
+    origin: (Origin, usize),
 }
 
 impl Rig {
-    pub fn new(rig: MeshRig, parents: Vec<u32>) -> Rig {
-        let most = (0..rig.vertex_count()).map(|vertex| rig.influences(vertex).count()).max();
-        Rig { rig, parents, most: most.unwrap_or(0) }
+    /// All rigs of a file.
+    pub fn all(py: Python<'_>, reel: &Reel, origin: &Origin) -> PyResult<Vec<Rig>> {
+        let read = py.detach(|| Ok((reel.rigs()?, reel.skeletons()?)));
+        let (rigs, skeletons) = read.map_err(|error| from_runtime(py, error))?;
+        let rigs = rigs.into_iter().enumerate().map(|(number, rig)| {
+            let parents = skeletons.get(rig.skeleton()).map(|skeleton| skeleton.parents.clone());
+            let most = (0..rig.vertex_count()).map(|vertex| rig.influences(vertex).count()).max();
+            let origin = (origin.clone(), number);
+            Rig { rig, parents: parents.unwrap_or_default(), most: most.unwrap_or(0), origin }
+        });
+        Ok(rigs.collect())
     }
 
     /// Returns one number for each influence of each vertex, padded with 0.
@@ -41,6 +53,18 @@ impl Rig {
 
 #[pymethods]
 impl Rig {
+    #[new]
+    fn reopen(source: &Bound<'_, PyAny>, max_memory: Option<u64>, number: usize) -> PyResult<Rig> {
+        let (py, origin) = (source.py(), Origin::new(source, max_memory)?);
+        origin.item(py, number, |reel| Rig::all(py, reel, &origin))
+    }
+
+    fn __getnewargs__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Option<u64>, usize)> {
+        let (origin, number) = &self.origin;
+        let (source, max_memory) = origin.arguments(py)?;
+        Ok((source, max_memory, *number))
+    }
+
     fn __repr__(&self) -> String {
         format!("<meshreel.Rig of mesh {}, {} joints>", self.rig.mesh(), self.rig.joints().len())
     }

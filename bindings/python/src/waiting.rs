@@ -30,12 +30,20 @@ pub struct ProgressSender {
     /// `false` without a callback.
     listened: bool,
     send: Sender<Message>,
-    /// The phase that was reported last, and when.
-    last: Mutex<(String, Option<Instant>)>,
+    last: Mutex<LastStep>,
     cancellation: Cancellation,
 }
 
-/// The panic that unwinds a thread whose work was cancelled.
+/// The step that was told of last.
+#[derive(Default)]
+struct LastStep {
+    phase: String,
+    done: u64,
+    total: u64,
+    at: Option<Instant>,
+}
+
+/// Why a thread unwinds that works for nobody any more.
 struct CancelledUnwind;
 
 impl ProgressSender {
@@ -45,21 +53,18 @@ impl ProgressSender {
         if !self.listened {
             return;
         }
-        let Ok(mut last) = self.last.try_lock() else {
+        // The end of a phase is told in its turn.
+        let ends = done == total && total > 0;
+        let last = if ends { self.last.lock().ok() } else { self.last.try_lock().ok() };
+        let Some(mut last) = last else {
             return;
         };
-        let (told, at) = &mut *last;
-        let soon = at.is_some_and(|at| at.elapsed() < POLL_INTERVAL);
-        if soon && told == phase && (total == 0 || done < total) {
+        let soon = last.at.is_some_and(|at| at.elapsed() < POLL_INTERVAL);
+        if soon && last.phase == phase && !ends {
             return;
         }
-        let (heard, hears) = channel();
-        if self.send.send(Message::Step(phase.into(), done, total, heard)).is_ok() {
-            // The receiver drops the channel without an answer, so this ends with an error in any case.
-            let _ = hears.recv();
-        }
-        *told = phase.into();
-        *at = Some(Instant::now());
+        self.tell(phase, done, total);
+        *last = LastStep { phase: phase.into(), done, total, at: Some(Instant::now()) };
     }
 
     /// As `step`, for work that does not check for cancellation: its stack is unwound from here.
@@ -67,6 +72,22 @@ impl ProgressSender {
         self.step(phase, done, total);
         if self.cancellation.is_cancelled() {
             resume_unwind(Box::new(CancelledUnwind));
+        }
+    }
+
+    /// Tells that all of the last phase is done, where a slower thread told of less after the end.
+    fn finish(&self) {
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.done < last.total {
+            self.tell(&last.phase, last.total, last.total);
+        }
+    }
+
+    fn tell(&self, phase: &str, done: u64, total: u64) {
+        let (heard, hears) = channel();
+        if self.send.send(Message::Step(phase.into(), done, total, heard)).is_ok() {
+            // An error: who waits has heard it and does not want to say more.
+            let _ = hears.recv();
         }
     }
 }
@@ -90,7 +111,7 @@ pub fn wait_for<T: Send>(
     let receive = Mutex::new(receive);
     std::thread::scope(|scope| {
         let work = || {
-            let outcome = catch_unwind(AssertUnwindSafe(|| work(&teller)));
+            let outcome = catch_unwind(AssertUnwindSafe(|| work(&teller).inspect(|_| teller.finish())));
             let _ = send.send(Message::End);
             outcome
         };

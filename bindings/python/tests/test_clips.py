@@ -43,6 +43,12 @@ def test_beyond_its_ends(clip):
     assert np.allclose(clip.pose(period + 0.5, wrap=True).rotations, clip.pose(0.5).rotations, atol=1e-5)
 
 
+def test_a_time_that_is_none(clip):
+    for wrong in (float("nan"), float("inf")):
+        with pytest.raises(meshreel.MisuseError, match="finite"):
+            clip.pose(wrong)
+
+
 def test_poses_belong_to_whoever_has_them(clip):
     first = clip.pose(0)
     before = first.rotations.copy()

@@ -1,5 +1,6 @@
 """Compiling, checking and taking back; what goes wrong, and what is cancelled."""
 
+import errno
 import json
 import os
 import signal
@@ -173,15 +174,53 @@ def test_bad_input_is_one_error_of_its_class(tmp_path, inputs):
     assert raised.value.path == str(tmp_path / "none.reel") and raised.value.remarks == []
 
 
+def test_an_io_error_is_the_systems(inputs, tmp_path):
+    for call in (
+        lambda: meshreel.open(tmp_path / "none.reel"),
+        lambda: meshreel.info(tmp_path / "none.abc"),
+        lambda: meshreel.compile(tmp_path / "none.abc", tmp_path / "a.reel"),
+        lambda: meshreel.compile(inputs / "prism.glb", tmp_path / "none" / "a.reel"),
+    ):
+        with pytest.raises(OSError, match="none") as raised:
+            call()
+        error = raised.value
+        assert isinstance(error, meshreel.IoError) and error.errno == errno.ENOENT
+        assert error.filename == error.path and error.strerror in str(error)
+    with pytest.raises(meshreel.IoError) as raised:
+        meshreel.open(tmp_path)
+    assert raised.value.errno == errno.EISDIR
+
+
+def test_a_string_where_a_list_is_meant(made):
+    with meshreel.open(made("a_flag_wind.abc")) as reel:
+        said = r"channels is a list, such as \['normals', 'uvs'\], not 'normals'"
+        for call in (lambda: reel.frame(0, "normals"), lambda: reel.at(0, channels="normals")):
+            with pytest.raises(meshreel.MisuseError, match=said):
+                call()
+        for meshes in ("0", 0, ["0"], [-1]):
+            with pytest.raises(meshreel.MisuseError, match=r"meshes is a list, such as \[0, 2\], not "):
+                reel.frame(0, meshes=meshes)
+
+
 def test_progress_tells_of_all_phases(inputs, tmp_path):
     told = []
     meshreel.compile(inputs / "a_flag_wind.abc", tmp_path / "a.reel", effort=1, progress=lambda *step: told.append(step))
     phases = list(dict.fromkeys(phase for phase, _, _ in told))
     assert phases[0] == "open" and {"analyse", "encode", "verify"} <= set(phases)
     assert all(0 <= done <= total or total == 0 for _, done, total in told)
+    assert ends_at_all(told)
     told.clear()
     meshreel.verify(inputs / "a_flag_wind.abc", tmp_path / "a.reel", progress=lambda *step: told.append(step))
-    assert "verify frames" in {phase for phase, _, _ in told}
+    assert "verify frames" in {phase for phase, _, _ in told} and ends_at_all(told)
+    told.clear()
+    meshreel.extract(tmp_path / "a.reel", tmp_path / "a.glb", progress=lambda *step: told.append(step))
+    assert told and ends_at_all(told)
+
+
+def ends_at_all(told):
+    """Whether the last step was that all is done."""
+    _, done, total = told[-1]
+    return done == total > 0
 
 
 @pytest.mark.parametrize("phase", ["open", "analyse", "encode", "verify"])

@@ -1,5 +1,6 @@
 """Frames as arrays."""
 
+import io
 import struct
 from threading import Thread
 
@@ -83,6 +84,52 @@ def test_arrays_stay_as_they_are_when_others_are_decoded(made):
         last.positions[:] = 0
         assert np.array_equal(reel.frame(0).meshes[0].positions, before)
     assert np.array_equal(before, first.positions)
+
+
+def test_what_does_not_change_is_one_array(made):
+    with meshreel.open(made("g_scene_attributes.abc")) as reel:
+        shared = 0
+        for number, info in enumerate(reel.meshes):
+            first, again = (reel.frame(0, meshes=[number]).meshes[0] for _ in range(2))
+            other = reel.at(reel.times[1] * 0.3, ["uvs", "colours"], meshes=[number]).meshes[0]
+            for name in ("triangles", "uvs", "colours"):
+                values = [getattr(mesh, name) for mesh in (first, again, other)]
+                if name == "triangles":
+                    values = [[value] for value in values]
+                still = name not in info.animated
+                for a, b, c in zip(*values):
+                    assert (a is b) == (a is c) == (not a.flags.writeable) == still, name
+                    shared += a is b
+            assert first.positions is not again.positions and first.positions.flags.writeable
+        assert shared > len(reel.meshes)
+        with pytest.raises(ValueError, match="read-only"):
+            first.triangles[:] = 0
+
+
+def test_levels_of_detail_are_arrays_of_their_own(inputs, tmp_path):
+    meshreel.compile(inputs / "a_flag_wind.abc", tmp_path / "a.reel", effort=1, lod=2)
+    with meshreel.open(tmp_path / "a.reel") as reel:
+        first, second = (
+            [reel.frame(frame, [], lod=level).meshes[0].triangles for level in range(9)] for frame in (0, 1)
+        )
+        assert all(a is b for a, b in zip(first, second)) and len(set(map(id, first))) == reel.meshes[0].lods
+
+
+def test_content_instead_of_a_path(made):
+    path = made("a_flag_wind.abc")
+    with meshreel.open(path) as reel, path.open("rb") as file:
+        expected, size = reel.frame(3).meshes[0].positions, reel.file_bytes
+        for source in (path.read_bytes(), bytearray(path.read_bytes()), file, io.BytesIO(path.read_bytes())):
+            with meshreel.open(source) as other:
+                assert other.path is None and other.file_bytes == size and "in memory" in repr(other)
+                assert np.array_equal(other.frame(3).meshes[0].positions, expected)
+        assert not file.closed
+    with path.open(encoding="latin-1") as text, pytest.raises(meshreel.MisuseError, match="mode 'rb'"):
+        meshreel.open(text)
+    with pytest.raises(meshreel.MisuseError, match="a path, bytes or a binary file object, not 3"):
+        meshreel.open(3)
+    with pytest.raises(meshreel.MalformedError, match="bytes: "):
+        meshreel.open(path.read_bytes()[:-7])
 
 
 def test_only_what_is_asked_for(made):

@@ -3,6 +3,7 @@
 
 use crate::text::short_line;
 use serde::Serialize;
+use std::io::ErrorKind;
 use std::path::Path;
 
 /// The reason for which a command failed.
@@ -16,6 +17,8 @@ pub struct Failure {
     pub at: Option<String>,
     /// The remarks that are the reason, if they are.
     pub remarks: Vec<meshreel_scene::Remark>,
+    /// The kind of the system's error, if that is the reason.
+    pub io: Option<ErrorKind>,
 }
 
 /// Classes of failures.
@@ -41,7 +44,7 @@ pub enum Class {
 impl Failure {
     /// Creates a failure at a file or node.
     pub fn new(class: Class, what: impl Into<String>, at: Option<String>) -> Failure {
-        Failure { class, what: what.into(), at, remarks: Vec::new() }
+        Failure { class, what: what.into(), at, remarks: Vec::new(), io: None }
     }
     /// Creates a failure for wrong usage.
     pub fn usage(what: impl Into<String>) -> Failure {
@@ -49,7 +52,6 @@ impl Failure {
     }
     /// Creates a failure for an I/O error at `path`.
     pub fn io(path: &Path, error: &std::io::Error) -> Failure {
-        use std::io::ErrorKind;
         let advice = match error.kind() {
             ErrorKind::NotFound => " (check the name)",
             ErrorKind::PermissionDenied => " (check the permissions of the file and its folder)",
@@ -57,7 +59,8 @@ impl Failure {
             _ => "",
         };
         let what = format!("{error}{advice}");
-        Failure::new(Class::Io, what, Some(path.display().to_string()))
+        let at = Some(path.display().to_string());
+        Failure { io: Some(error.kind()), ..Failure::new(Class::Io, what, at) }
     }
     /// Sets the place to `path` unless it is known.
     pub fn or_at(mut self, path: &Path) -> Failure {
@@ -130,8 +133,12 @@ impl From<meshreel::Error> for Failure {
     fn from(error: meshreel::Error) -> Failure {
         use meshreel::Error;
         let line = error.to_string();
+        let mut io = None;
         let (class, path) = match error {
-            Error::Io { path, .. } => (Class::Io, path),
+            Error::Io { path, source, .. } => {
+                io = Some(source.kind());
+                (Class::Io, path)
+            }
             Error::Malformed { path, .. } => (Class::Malformed, path),
             Error::Unsupported { path, .. } => (Class::Unsupported, path),
             Error::Limit { path, .. } => (Class::Limit, path),
@@ -140,7 +147,7 @@ impl From<meshreel::Error> for Failure {
         };
         let at = path.display().to_string();
         let what = line.strip_prefix(&format!("{at}: ")).unwrap_or(&line);
-        Failure::new(class, what, Some(at))
+        Failure { io, ..Failure::new(class, what, Some(at)) }
     }
 }
 

@@ -15,35 +15,30 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Callable, Iterable
-from typing import Any, Union
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Union
 
 from . import _native
-from ._native import (
-    Camera,
+from ._native import Camera, Clip, Frame, Mesh, MeshInfo, Node, NodeInfo, Pose, Reel, Rig, __version__
+from .errors import (
     Cancelled,
-    Clip,
     Error,
-    Frame,
     IoError,
     LimitError,
     MalformedError,
-    Mesh,
-    MeshInfo,
     MisuseError,
-    Node,
-    NodeInfo,
-    Pose,
-    Reel,
-    Rig,
     UnsupportedError,
-    __version__,
 )
+from .options import CompileOptions
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = [
     "Camera",
     "Cancelled",
     "Clip",
+    "CompileOptions",
     "Error",
     "Frame",
     "IoError",
@@ -97,7 +92,7 @@ def _report(text: str) -> dict[str, Any]:
     return report
 
 
-def _option_texts(options: dict[str, Any]) -> list[tuple[str, str]]:
+def _option_texts(options: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Options as the command line has them: keys with dashes, values as text, lists one by one."""
     said = []
     for name, value in options.items():
@@ -110,12 +105,14 @@ def _option_texts(options: dict[str, Any]) -> list[tuple[str, str]]:
     return said
 
 
-def open(path: PathLike, *, max_memory: int | None = None) -> Reel:
+def open(source: PathLike | bytes | bytearray | BinaryIO, *, max_memory: int | None = None) -> Reel:
     """Opens a .reel.
 
     Reads what does not change; frames are read and decoded when they are asked for. As a context manager it closes
     itself.
 
+    source: a path; or the content of a file, as bytes or a binary file object, which is read to its end and
+        stays the caller's to close.
     max_memory: bytes that the file may take with its static data and one decoder; 4 GiB by default. LimitError where
         it would take more, before any of it is allocated.
 
@@ -125,7 +122,14 @@ def open(path: PathLike, *, max_memory: int | None = None) -> Reel:
     ...     len(reel) == len(reel.times)
     True
     """
-    return Reel(os.fspath(path), max_memory=max_memory)
+    if isinstance(source, (str, os.PathLike)):
+        return Reel(os.fspath(source), max_memory)
+    read = getattr(source, "read", None)
+    content = source if read is None else read()
+    if not isinstance(content, (bytes, bytearray)):
+        given = "one in text mode: open it with mode 'rb'" if isinstance(content, str) else repr(source)
+        raise MisuseError(f"open takes a path, bytes or a binary file object, not {given}")
+    return Reel(content, max_memory)
 
 
 def compile(
@@ -135,12 +139,13 @@ def compile(
     points: PathLike | None = None,
     options_file: PathLike | None = None,
     progress: Progress | None = None,
-    **options: Any,
+    **options: Unpack[CompileOptions],
 ) -> dict[str, Any]:
     """Compiles inputs into one .reel and returns a report.
 
-    inputs: a path, a quoted glob or a sequence ("frame.####.obj"), or several, which become one scene by the paths
-        of their nodes. Alembic, glTF, OBJ, PLY, BVH; a point cache (.pc2, .mdd) goes with its .obj.
+    inputs: a path, a glob or a numbered sequence ("frame.####.obj"), or several, which become one scene by
+        the paths of their nodes. Alembic (.abc, Ogawa and HDF5), USD (.usd, .usda, .usdc, .usdz), glTF (.glb,
+        .gltf), FBX, OBJ, PLY, BVH; a point cache (.pc2, .mdd) goes with its .obj.
     output: the .reel. It appears, or is replaced, only when it is complete and verified: the source is read again,
         the file decoded and compared with it, as `verify` does. no_verify=True leaves that out.
     points: positions of an .obj over time.
@@ -149,11 +154,13 @@ def compile(
         twenty times a second. Phases are "open", "analyse", "search", "encode", "verify". What it raises, and
         KeyboardInterrupt, ends the compile within a second and is raised from here; where it returns False, Cancelled
         is. No file is left then, and one of that name stays as it is.
-    options: those of `meshreel compile --help`, with _ for -: tolerance="0.5mm", preset="fast", lod=2, strip=True,
-        include=["/hero/**"]. Numbers without a unit are as on the command line.
+    options: those of `meshreel compile --help`, with _ for - (CompileOptions): tolerance="0.5mm",
+        preset="fast", lod=2, strip=True, include=["/hero/**"]. Numbers without a unit are as on the command
+        line.
 
     The report has the keys of `meshreel compile --json`: "file_bytes", "raw_bytes", "frames", "meshes", "clips",
-    "remarks" and so on, and "verify": "ok", "seconds", "worst" (in tolerances), "cured" and so on, or None. Remarks are warnings (RemarkWarning) as well.
+    "remarks" and so on, and "verify": "ok", "seconds", "worst" (in tolerances), "cured" and so on, or None.
+    Remarks are warnings (RemarkWarning) as well.
 
     Raises MisuseError for options that make no sense, the error of its class for inputs and the output, and Error
     with `remarks` for remarks under strict=True.
@@ -196,12 +203,12 @@ def extract(
     reel: PathLike,
     output: PathLike,
     *,
-    bones: str | None = None,
+    bones: Literal["points", "skins", "parts", "auto"] | None = None,
     lod: int = 0,
-    format: str | None = None,
-    normals: str | None = None,
-    image: str | None = None,
-    compress: str | None = None,
+    format: Literal["obj", "openvat"] | None = None,
+    normals: Literal["packed", "separate", "none"] | None = None,
+    image: Literal["png", "exr"] | None = None,
+    compress: Literal["meshopt", "khr-meshopt"] | None = None,
     tolerance: float | str | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
@@ -217,7 +224,7 @@ def extract(
     >>> meshreel.extract(reel_path, folder / "back.glb")["kind"]
     'glb'
     """
-    options = {"bones": bones, "format": format, "normals": normals, "image": image}
+    options: dict[str, object] = {"bones": bones, "format": format, "normals": normals, "image": image}
     options |= {"compress": compress, "tolerance": tolerance}
     said = [(key, str(value)) for key, value in options.items() if value is not None]
     text = _native.extract(os.fspath(reel), os.fspath(output), said, lod, progress)

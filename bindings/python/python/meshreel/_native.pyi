@@ -7,18 +7,18 @@ from numpy.typing import NDArray
 
 __version__: str
 
-class Error(Exception):
-    path: str | None
-    remarks: list[tuple[str, str]]
-
-class IoError(Error): ...
-class MalformedError(Error): ...
-class UnsupportedError(Error): ...
-class LimitError(Error): ...
-class MisuseError(Error): ...
-class Cancelled(Error): ...
-
 class MeshInfo:
+    def __init__(
+        self,
+        path: str,
+        vertices: int,
+        triangles: int,
+        faces_change: bool,
+        animated: list[str],
+        lods: int,
+        materials: list[str],
+        kind: str,
+    ) -> None: ...
     @property
     def path(self) -> str: ...
     @property
@@ -37,6 +37,23 @@ class MeshInfo:
     def kind(self) -> str: ...
 
 class Mesh:
+    def __init__(
+        self,
+        path: str,
+        positions: NDArray[np.float32],
+        triangles: NDArray[np.uint32],
+        normals: NDArray[np.float32] | None,
+        tangents: NDArray[np.float32] | None,
+        velocities: NDArray[np.float32] | None,
+        uvs: list[NDArray[np.float32]],
+        colours: list[NDArray[np.float32]],
+        ids: NDArray[np.uint64] | None,
+        curves: NDArray[np.uint32] | None,
+        widths: NDArray[np.float32] | None,
+        attached: dict[str, NDArray[np.float32]],
+        materials: list[tuple[str, int, int]],
+        lod_error: float,
+    ) -> None: ...
     @property
     def path(self) -> str: ...
     @property
@@ -67,6 +84,14 @@ class Mesh:
     def lod_error(self) -> float: ...
 
 class NodeInfo:
+    def __init__(
+        self,
+        path: str,
+        parent: int | None,
+        mesh: int | None,
+        moves: bool,
+        visibility_changes: bool,
+    ) -> None: ...
     @property
     def path(self) -> str: ...
     @property
@@ -79,6 +104,17 @@ class NodeInfo:
     def visibility_changes(self) -> bool: ...
 
 class Node:
+    def __init__(
+        self,
+        path: str,
+        parent: int | None,
+        mesh: int | None,
+        visible: bool,
+        world: NDArray[np.float64],
+        rotation: tuple[float, float, float, float],
+        translation: tuple[float, float, float],
+        scale: tuple[float, float, float],
+    ) -> None: ...
     @property
     def path(self) -> str: ...
     @property
@@ -117,6 +153,12 @@ class Frame:
     def pose(self) -> Pose: ...
 
 class Pose:
+    def __init__(
+        self,
+        rotations: NDArray[np.float32],
+        translations: NDArray[np.float32],
+        scales: NDArray[np.float32],
+    ) -> None: ...
     @property
     def rotations(self) -> NDArray[np.float32]: ...
     @property
@@ -153,6 +195,23 @@ class Clip:
     def poses(self) -> Pose: ...
 
 class Camera:
+    def __init__(
+        self,
+        path: str,
+        node: int,
+        animated: bool,
+        focal_length: NDArray[np.float32],
+        aperture: NDArray[np.float32],
+        aperture_offset: NDArray[np.float32],
+        squeeze: NDArray[np.float32],
+        overscan: NDArray[np.float32],
+        f_stop: NDArray[np.float32],
+        focus_distance: NDArray[np.float32],
+        shutter: NDArray[np.float32],
+        clipping: NDArray[np.float32],
+        orthographic: NDArray[np.bool_],
+        vertical_angle: NDArray[np.float32],
+    ) -> None: ...
     @property
     def path(self) -> str: ...
     @property
@@ -204,7 +263,7 @@ class Rig:
     def positions(self, pose: Pose) -> NDArray[np.float32]: ...
 
 class Reel:
-    def __init__(self, path: str, *, max_memory: int | None = None) -> None: ...
+    def __init__(self, source: str | bytes | bytearray, max_memory: int | None = None) -> None: ...
     def close(self) -> None: ...
     def __enter__(self) -> Reel: ...
     def __exit__(
@@ -236,7 +295,7 @@ class Reel:
     def positions_into(self, frame: int, mesh: int, out: NDArray[np.float32]) -> int: ...
     def normals_into(self, frame: int, mesh: int, out: NDArray[np.float32]) -> int: ...
     @property
-    def path(self) -> str: ...
+    def path(self) -> str | None: ...
     @property
     def times(self) -> NDArray[np.float64]: ...
     @property
@@ -283,3 +342,4 @@ def extract(
     progress: Callable[[str, int, int], Any] | None,
 ) -> str: ...
 def info(path: str, streams: bool, frames: bool) -> str: ...
+def run(arguments: list[str]) -> int: ...

@@ -3,12 +3,15 @@
     python -m meshreel.farm IN... -o OUT.reel --parts 8 -- --tolerance 0.5mm    one cache, in parts
     python -m meshreel.farm IN... -o FOLDER/                                    each input for itself
 
-Everything behind ``--`` is for ``meshreel compile`` (or ``plan``). Without ``--scheduler`` the workers are processes of
-this machine. Inputs, the output and the folder of parts must have the same names on all machines, and ``meshreel``
-must be the same program. What fails for a moment (a worker that is killed, a full disk, a lost store) is done again,
-``--retries`` times; a wrong input is not. A run that ends early leaves its finished parts in ``OUT.reel.farm``, and the
-same command goes on from there.
+Everything behind ``--`` is for ``meshreel compile`` (or ``plan``). Without ``--scheduler`` the workers are
+processes of this machine. Inputs, the output and the folder of parts must have the same names on all
+machines, and ``meshreel`` must be the same program; a worker takes the one beside its own Python, else the
+one on PATH. What fails for a moment (a worker that is killed, a full disk, a lost store) is done again,
+``--retries`` times; a wrong input is not. A run that ends early leaves its finished parts in
+``OUT.reel.farm``, and the same command goes on from there.
 """
+
+from __future__ import annotations
 
 import argparse
 import contextlib
@@ -20,8 +23,14 @@ import shutil
 import signal
 import subprocess
 import sys
+import sysconfig
 import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
+
+#: The words of the program, as its --json prints them, or figures of a task.
+Answer = dict[str, Any]
 
 #: Classes of errors that another try may cure.
 MOMENTARY = {"io", "killed"}
@@ -30,11 +39,11 @@ MOMENTARY = {"io", "killed"}
 class Failed(Exception):
     """A task that did not work: the class of its error (``killed`` where a signal ended it), and what it said."""
 
-    def __init__(self, kind, what):
+    def __init__(self, kind: str, what: str) -> None:
         super().__init__(kind, what)
         self.kind, self.what = kind, what
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.what
 
 
@@ -43,11 +52,11 @@ class Task:
     """A command of the program."""
 
     name: str
-    command: list
+    command: list[str]
     tries: int = 0
 
 
-def _end_with_parent():
+def _end_with_parent() -> None:
     """On Linux a child is told to end when its worker is gone."""
     if sys.platform == "linux":
         import ctypes
@@ -55,16 +64,19 @@ def _end_with_parent():
         ctypes.CDLL(None).prctl(1, signal.SIGTERM)
 
 
-def perform(command):
+def perform(command: list[str]) -> Answer:
     """Runs the program, in a worker: what it says, as JSON, and what it took."""
-    start, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
-    try:
-        done = subprocess.run(
-            [*command, "--json"], stdin=subprocess.DEVNULL, capture_output=True, text=True, preexec_fn=_end_with_parent
-        )
-    except (FileNotFoundError, PermissionError) as error:
+    # The environment of the worker's Python need not be active.
+    folders = [sysconfig.get_path("scripts"), os.environ.get("PATH", os.defpath)]
+    program = shutil.which(command[0], path=os.pathsep.join(folders))
+    if program is None:
         what = f"the worker cannot run the program {command[0]}: put it on PATH, or name it with --program"
-        raise Failed("misuse", what) from error
+        raise Failed("misuse", what)
+    start, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    words = [program, *command[1:], "--json"]
+    done = subprocess.run(
+        words, stdin=subprocess.DEVNULL, capture_output=True, text=True, preexec_fn=_end_with_parent
+    )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     try:
         said = json.loads(done.stdout)
@@ -82,16 +94,18 @@ def perform(command):
 class Farm:
     """Tasks on a Dask cluster."""
 
-    def __init__(self, client, retries, say):
+    def __init__(self, client: Any, retries: int, say: Callable[[str], None]) -> None:
         self.client, self.retries, self.say = client, retries, say
-        self.report = []
+        self.report: list[Answer] = []
 
-    def all(self, tasks):
+    def all(self, tasks: list[Task]) -> tuple[dict[str, Answer], dict[str, Failed]]:
         """Performs tasks, in no order; those that fail for a moment again. What they said, and the first failure of
         each of those that did not work."""
         from distributed import KilledWorker, as_completed
 
-        start, answers, failures = time.monotonic(), {}, {}
+        start = time.monotonic()
+        answers: dict[str, Answer] = {}
+        failures: dict[str, Failed] = {}
         running = {self._submit(task): task for task in tasks}
         completed = as_completed(list(running))
         for future in completed:
@@ -114,24 +128,27 @@ class Farm:
             self.say(f"{task.name}: {done} of {len(tasks)}" + (f", about {left:.0f} s left" if left else ""))
         return answers, failures
 
-    def one(self, task):
+    def one(self, task: Task) -> Answer:
         """Performs a task."""
         answers, failures = self.all([task])
         for failure in failures.values():
             raise failure
         return answers[task.name]
 
-    def _submit(self, task):
+    def _submit(self, task: Task) -> Any:
         task.tries += 1
-        return self.client.submit(perform, task.command, key=f"{task.name}-{task.tries}-{time.monotonic_ns()}", retries=0)
+        key = f"{task.name}-{task.tries}-{time.monotonic_ns()}"
+        return self.client.submit(perform, task.command, key=key, retries=0)
 
 
-def _figures(answer):
+def _figures(answer: Answer) -> Answer:
     kept = ("seconds", "cpu_seconds", "bytes", "was_there", "process")
     return {key: answer[key] for key in kept if key in answer}
 
 
-def in_parts(farm, program, inputs, output, parts, options, keep):
+def in_parts(
+    farm: Farm, program: str, inputs: list[str], output: str, parts: int, options: list[str], keep: bool
+) -> Answer:
     """One cache in parts: planned, made, joined. The program's words on the joined file."""
     folder = Path(f"{output}.farm")
     folder.mkdir(parents=True, exist_ok=True)
@@ -156,7 +173,7 @@ def in_parts(farm, program, inputs, output, parts, options, keep):
     return joined
 
 
-def _points(options):
+def _points(options: list[str]) -> list[str]:
     """The point cache of an .obj, which goes with the inputs wherever they are opened."""
     for at, option in enumerate(options):
         if option == "--points":
@@ -166,7 +183,7 @@ def _points(options):
     return []
 
 
-def _state(path):
+def _state(path: str) -> list[str | int]:
     """What tells a file from another one of its name, as far as it can be looked at."""
     try:
         found = os.stat(path)
@@ -175,7 +192,7 @@ def _state(path):
         return [path]
 
 
-def each(farm, program, inputs, folder, options):
+def each(farm: Farm, program: str, inputs: list[str], folder: str, options: list[str]) -> dict[str, Failed]:
     """Each input for itself: those that did not work."""
     Path(folder).mkdir(parents=True, exist_ok=True)
     command = [program, "compile", "-o", str(folder), "--changed-only", *options]
@@ -184,7 +201,7 @@ def each(farm, program, inputs, folder, options):
 
 
 @contextlib.contextmanager
-def _client(scheduler, workers):
+def _client(scheduler: str | None, workers: int) -> Iterator[Any]:
     from distributed import Client, LocalCluster
 
     if scheduler:
@@ -199,11 +216,11 @@ def _client(scheduler, workers):
         yield client
 
 
-def _arguments(given):
-    options = []
+def _arguments(given: Sequence[str]) -> tuple[argparse.Namespace, list[str]]:
+    options: list[str] = []
     if "--" in given:
         at = given.index("--")
-        given, options = given[:at], given[at + 1 :]
+        given, options = given[:at], list(given[at + 1 :])
     parser = argparse.ArgumentParser(
         prog="python -m meshreel.farm", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -225,21 +242,22 @@ def _arguments(given):
     return wanted, options
 
 
-def main(given=None):
+def main(given: Sequence[str] | None = None) -> int:
     """The exit code: 0, 1 where something failed, 2 of wrong usage."""
     wanted, options = _arguments(sys.argv[1:] if given is None else given)
     start = time.monotonic()
 
-    def say(text):
+    def say(text: str) -> None:
         if not wanted.quiet:
             print(text, file=sys.stderr, flush=True)
 
     try:
         import distributed  # noqa: F401
     except ImportError:
-        print("error: Dask is missing: pip install 'dask[distributed]'", file=sys.stderr)
+        print("error: Dask is missing: pip install 'meshreel[farm]'", file=sys.stderr)
         return 1
-    result, error = {}, None
+    result: Answer = {}
+    error: Failed | OSError | None = None
     with _client(wanted.scheduler, wanted.workers) as client:
         farm = Farm(client, wanted.retries, say)
         try:

@@ -90,6 +90,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "meshreel",
             "meshreel-check",
             "meshreel-commands",
+            "meshreel-cli",
         ],
     ),
 ];

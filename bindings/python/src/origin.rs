@@ -1,0 +1,98 @@
+//! Where a file comes from, so that what was read of it can be pickled: whoever unpickles it opens it again.
+
+use crate::errors::from_runtime;
+use meshreel::raw::format::ReadAt;
+use meshreel::{Error, Limits, Reel};
+use pyo3::exceptions::PyIndexError;
+use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use std::io;
+use std::path::{PathBuf, absolute};
+use std::sync::Arc;
+
+/// A file or its content, and how much memory it may take.
+#[derive(Clone)]
+pub struct Origin {
+    source: Source,
+    max_memory: Option<u64>,
+}
+
+#[derive(Clone)]
+enum Source {
+    /// As it was given, and wherever the working directory is later.
+    Path {
+        given: PathBuf,
+        absolute: PathBuf,
+    },
+    Bytes(Arc<Content>),
+}
+
+/// Bytes that Python keeps.
+struct Content(PyBackedBytes);
+
+impl ReadAt for Content {
+    fn len(&self) -> u64 {
+        self.0.len() as u64
+    }
+    fn read_at(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        let from = usize::try_from(offset).ok().and_then(|offset| self.0.get(offset..));
+        let from = from.and_then(|from| from.get(..out.len())).ok_or(io::ErrorKind::UnexpectedEof)?;
+        out.copy_from_slice(from);
+        Ok(())
+    }
+}
+
+impl Origin {
+    /// `source`: a path, or bytes.
+    pub fn new(source: &Bound<'_, PyAny>, max_memory: Option<u64>) -> PyResult<Origin> {
+        let source = match source.extract::<PyBackedBytes>() {
+            Ok(bytes) => Source::Bytes(Arc::new(Content(bytes))),
+            Err(_) => {
+                let given: PathBuf = source.extract()?;
+                Source::Path { absolute: absolute(&given)?, given }
+            }
+        };
+        Ok(Origin { source, max_memory })
+    }
+
+    /// The file, opened.
+    pub fn open(&self) -> Result<Reel, Error> {
+        let mut limits = Limits::default();
+        if let Some(bytes) = self.max_memory {
+            limits = limits.with_max_memory(bytes);
+        }
+        match &self.source {
+            Source::Path { given, .. } => Reel::open(given, &limits),
+            Source::Bytes(bytes) => Reel::from_named_source(bytes.clone(), "bytes", &limits),
+        }
+    }
+
+    /// The path, as it was given; `None` of bytes.
+    pub fn path(&self) -> Option<String> {
+        match &self.source {
+            Source::Path { given, .. } => Some(given.display().to_string()),
+            Source::Bytes(_) => None,
+        }
+    }
+
+    /// What [`Origin::new`] takes, in this process or another.
+    pub fn arguments<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Option<u64>)> {
+        let source = match &self.source {
+            Source::Path { absolute, .. } => absolute.as_os_str().into_pyobject(py)?.into_any(),
+            Source::Bytes(bytes) => (&bytes.0).into_pyobject(py)?.into_any(),
+        };
+        Ok((source, self.max_memory))
+    }
+
+    /// One of what `all` gives of the file, which is opened again.
+    pub fn item<T>(
+        &self,
+        py: Python<'_>,
+        number: usize,
+        all: impl FnOnce(&Reel) -> PyResult<Vec<T>>,
+    ) -> PyResult<T> {
+        let reel = py.detach(|| self.open()).map_err(|error| from_runtime(py, error))?;
+        let item = all(&reel)?.into_iter().nth(number);
+        item.ok_or_else(|| PyIndexError::new_err(format!("number {number} is not in the file any more")))
+    }
+}
