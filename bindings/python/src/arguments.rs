@@ -1,10 +1,12 @@
-//! Arguments of Python: lists that callers give, and those with which a constructor makes a thing again.
+//! Arguments from Python: lists that callers pass in, and the constructor arguments of objects for pickle and
+//! copy.
 
 use crate::errors::misuse;
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 
-/// The list that a caller gives. `example`: one, for the message where it is none.
+/// Converts the caller's list for the argument `name`; `None` if there is none. MisuseError if it is a string
+/// or not iterable, or if an item has the wrong type; the message shows `example`, a valid list.
 pub fn list<'py, T>(name: &str, given: Option<&Bound<'py, PyAny>>, example: &str) -> PyResult<Option<Vec<T>>>
 where
     T: for<'a> FromPyObject<'a, 'py>,
@@ -24,8 +26,8 @@ where
     }
 }
 
-/// Attributes of a thing, named in the order in which its constructor takes them: pickle and copy ask for
-/// these.
+/// Returns the constructor arguments of an object, which pickle and copy ask for: its attributes with these
+/// names, which stand in the order of the constructor's parameters, separated by spaces.
 pub fn constructor_arguments<'py, T>(of: &Bound<'py, T>, names: &str) -> PyResult<Bound<'py, PyTuple>> {
     let values = names.split_whitespace().map(|name| of.as_any().getattr(name));
     PyTuple::new(of.py(), values.collect::<PyResult<Vec<_>>>()?)

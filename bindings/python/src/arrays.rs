@@ -30,13 +30,13 @@ pub fn rows<T: Element>(py: Python<'_>, values: Vec<T>, columns: usize) -> PyRes
     array(py, values, &[rows, columns])
 }
 
-/// The array, which nobody may write to from now on.
+/// Makes an array read-only, and returns it.
 pub fn read_only<T: Element>(py: Python<'_>, array: Array<T>) -> Array<T> {
     array.bind(py).readwrite().make_nonwriteable();
     array
 }
 
-/// The caller's array: float32, at least `rows` × `columns`, writable and without gaps.
+/// Checks the caller's array: float32, at least `rows` × `columns`, writable and C-contiguous.
 pub fn writable<'py>(
     out: &Bound<'py, PyAny>,
     rows: usize,

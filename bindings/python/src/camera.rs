@@ -7,38 +7,38 @@ use meshreel::{Camera, Lens};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-/// A camera. Where it is in a frame, the world transform of its node says: it looks along −z, with y upwards.
+/// A camera. It has the world transform of its node in each frame, and looks along −z, with y up.
 #[pyclass(module = "meshreel", name = "Camera", frozen, get_all, new = "from_fields")]
 pub struct PyCamera {
     /// Path of the object in the source.
     path: String,
-    /// Number of the node that it stands at, in Reel.nodes.
+    /// Number of its node in Reel.nodes.
     node: usize,
-    /// Whether anything of the lens changes.
+    /// True if any value of the lens is animated.
     animated: bool,
-    /// float32 (frames,): millimetres.
+    /// float32 (frames,): focal length in millimetres.
     focal_length: Array<f32>,
-    /// float32 (frames, 2): width and height of the picture plane, millimetres; of an orthographic camera the
-    /// size of what is seen, in tenths of the file's unit.
+    /// float32 (frames, 2): width and height of the picture plane in millimetres; for an orthographic camera
+    /// the size of the visible area, in tenths of the file's unit.
     aperture: Array<f32>,
-    /// float32 (frames, 2): where the middle of the picture plane is beside the axis, millimetres.
+    /// float32 (frames, 2): offset of the picture's centre from the optical axis in millimetres.
     aperture_offset: Array<f32>,
-    /// float32 (frames,): how much wider a lens that squeezes shows the picture; 1 for none.
+    /// float32 (frames,): the factor by which an anamorphic lens widens the picture; 1 for none.
     squeeze: Array<f32>,
-    /// float32 (frames, 4): how much more is drawn on the left, right, top and bottom, as parts of the
+    /// float32 (frames, 4): the additional area on the left, right, top and bottom, as fractions of the
     /// picture.
     overscan: Array<f32>,
-    /// float32 (frames,): focal length over the diameter of the opening; 0 where all is sharp.
+    /// float32 (frames,): focal length over the diameter of the aperture; 0 if everything is in focus.
     f_stop: Array<f32>,
-    /// float32 (frames,): where all is sharp, in the file's unit.
+    /// float32 (frames,): the distance that is in focus, in the file's unit.
     focus_distance: Array<f32>,
-    /// float32 (frames, 2): when the shutter opens and closes, seconds from the frame's time.
+    /// float32 (frames, 2): opening and closing of the shutter, in seconds from the frame's time.
     shutter: Array<f32>,
-    /// float32 (frames, 2): the nearest and the farthest distance that is drawn, in the file's unit.
+    /// float32 (frames, 2): the near and far clipping distances, in the file's unit.
     clipping: Array<f32>,
-    /// bool (frames,): without perspective.
+    /// bool (frames,): True for an orthographic camera.
     orthographic: Array<bool>,
-    /// float32 (frames,): the angle of view upwards, radians; 0 where it is orthographic.
+    /// float32 (frames,): the vertical angle of view in radians; 0 for an orthographic camera.
     vertical_angle: Array<f32>,
 }
 

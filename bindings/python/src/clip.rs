@@ -11,10 +11,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use std::iter::repeat_with;
 
-/// Transforms of all joints, each relative to its parent; of one moment, or of all samples of a clip.
+/// The transforms of all joints, each relative to its parent: at one time, or for all samples of a clip.
 #[pyclass(module = "meshreel", frozen, get_all, new = "from_fields")]
 pub struct Pose {
-    /// float32 (joints, 4), of all samples (samples, joints, 4): quaternions x, y, z, w.
+    /// float32 (joints, 4), or (samples, joints, 4) for all samples: quaternions x, y, z, w.
     rotations: Array<f32>,
     /// float32 (…, joints, 3): in the file's length unit.
     translations: Array<f32>,
@@ -71,7 +71,7 @@ pub struct PyClip {
 }
 
 impl PyClip {
-    /// All clips of a file.
+    /// Returns all clips of a file.
     pub fn all(py: Python<'_>, reel: &Reel, origin: &Origin) -> PyResult<Vec<PyClip>> {
         let clips = py.detach(|| reel.clips()).map_err(|error| from_runtime(py, error))?;
         let clips = clips.into_iter().enumerate();
@@ -186,9 +186,9 @@ impl PyClip {
 
     /// Returns the pose at a time, in seconds after the first sample; between samples it is interpolated.
     ///
-    /// wrap: beyond its end the clip starts over; else the first or the last sample stands.
+    /// wrap: if True, the clip repeats beyond its ends; otherwise the first or the last sample is returned.
     ///
-    /// MisuseError where seconds is no finite number.
+    /// MisuseError if seconds is not finite.
     #[pyo3(signature = (seconds, *, wrap = false))]
     fn pose(&self, py: Python<'_>, seconds: f64, wrap: bool) -> PyResult<Pose> {
         if !seconds.is_finite() {

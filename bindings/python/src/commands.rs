@@ -173,10 +173,10 @@ pub fn extract(
     })
 }
 
-/// Runs a command line of the program, whose name is the first argument; its exit code.
+/// Runs a command line of the program, whose name is the first argument; returns the exit code.
 #[pyfunction]
 pub fn run(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
     let code = py.detach(|| meshreel_cli::run(arguments));
-    // It does not give its number.
+    // `ExitCode` does not tell its number, so each number is compared with it.
     (0..u8::MAX).find(|&number| ExitCode::from(number) == code).unwrap_or(u8::MAX)
 }

@@ -1,10 +1,10 @@
-//! Errors as the exceptions of `meshreel.errors`, one for each class.
+//! Errors as the Python exceptions of `meshreel.errors`, one for each class.
 
 use meshreel_commands::failure::{Class, Failure};
 use pyo3::prelude::*;
 use std::io::ErrorKind;
 
-/// The exceptions, which are defined in Python.
+/// The exception classes, which are defined in Python.
 mod classes {
     use pyo3::import_exception;
     import_exception!(meshreel.errors, Error);
@@ -34,6 +34,8 @@ pub fn exception(py: Python<'_>, failure: &Failure) -> PyErr {
     }
 }
 
+/// Sets `remarks` and `path`; for an I/O error also the attributes of an OSError: `filename`, `strerror`, and
+/// `errno` if it is known.
 fn set_attributes(py: Python<'_>, error: &Bound<'_, PyAny>, failure: &Failure) -> PyResult<()> {
     let remarks: Vec<(&str, &str)> = failure.remarks.iter().map(|r| (&r.node[..], &r.what[..])).collect();
     error.setattr("remarks", remarks)?;
@@ -48,7 +50,7 @@ fn set_attributes(py: Python<'_>, error: &Bound<'_, PyAny>, failure: &Failure) -
     Ok(())
 }
 
-/// The constant of the module `errno` for a kind of error.
+/// Returns the name of the constant in Python's module `errno` for a kind of I/O error, if it is known.
 fn errno_name(kind: ErrorKind) -> Option<&'static str> {
     Some(match kind {
         ErrorKind::NotFound => "ENOENT",
@@ -64,7 +66,7 @@ fn errno_name(kind: ErrorKind) -> Option<&'static str> {
     })
 }
 
-/// The runtime's error as an exception.
+/// Converts an error of the runtime to an exception.
 pub fn from_runtime(py: Python<'_>, error: meshreel::Error) -> PyErr {
     exception(py, &Failure::from(error))
 }

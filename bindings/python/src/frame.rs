@@ -25,7 +25,7 @@ pub struct Channels {
 }
 
 impl Channels {
-    /// By name; all that need one frame alone where there are no names.
+    /// Returns the channels with these names; without names all those that need only one frame.
     pub fn named(py: Python<'_>, names: Option<&Bound<'_, PyAny>>) -> PyResult<Channels> {
         let names: Option<Vec<String>> = list("channels", names, "['normals', 'uvs']")?;
         let all = names.is_none();
@@ -77,7 +77,7 @@ macro_rules! of_view {
     };
 }
 
-/// Numbers of one mesh, not yet Python's.
+/// The values of one mesh, before they are converted to Python objects.
 struct DecodedMesh<'a> {
     path: String,
     positions: Vec<f32>,
@@ -98,7 +98,8 @@ struct DecodedMesh<'a> {
 }
 
 impl<'a> DecodedMesh<'a> {
-    /// `mesh`: of the frame that a decoder shows. `moment`: the same between that frame and another.
+    /// Decodes `mesh`, from the frame that a decoder shows; `moment` is the same mesh between that frame and
+    /// another. `still` has the arrays of the mesh that frames share.
     fn new(
         mesh: MeshView<'_>,
         moment: Option<MeshFrame<'_>>,
@@ -211,41 +212,43 @@ impl<'a> DecodedMesh<'a> {
     }
 }
 
-/// A mesh of one frame. Its arrays belong to whoever has them: no other frame changes them. Triangles, uvs
-/// and colours that are the same in all frames are one array, which is read-only.
+/// A mesh in one frame. Its arrays own their memory: decoding other frames does not change them. Triangles,
+/// uvs and colours that are the same in all frames are one array, which all frames share and which is
+/// read-only.
 #[pyclass(module = "meshreel", frozen, get_all, new = "from_fields")]
 pub struct Mesh {
     /// Path of the mesh in the source.
     path: String,
     /// float32 (vertices, 3): x, y, z in the mesh's own space, in the file's length unit (Reel.unit).
     positions: Array<f32>,
-    /// uint32 (triangles, 3): vertices of each triangle, counter-clockwise seen from outside.
+    /// uint32 (triangles, 3): the vertices of each triangle, counter-clockwise seen from outside.
     triangles: Array<u32>,
-    /// float32 (vertices, 3): unit normals; None where there are none, or they were not asked for.
+    /// float32 (vertices, 3): unit normals; None if the mesh has none, or if they were not requested.
     normals: Option<Array<f32>>,
-    /// float32 (vertices, 4): unit tangents, and the sign of the bitangent cross(normal, tangent) * w; or
-    /// None.
+    /// float32 (vertices, 4): unit tangents, and the sign of the bitangent cross(normal, tangent) * w; None
+    /// if the mesh has none, or if they were not requested.
     tangents: Option<Array<f32>>,
-    /// float32 (vertices, 3): how the vertices move in the mesh's own space, in length units per second; None
-    /// where they were not asked for. As the source says of particles and of a mesh whose faces change, 0
-    /// where it does not say; else by the difference of the frames.
+    /// float32 (vertices, 3): velocities in the mesh's own space, in length units per second; None if they
+    /// were not requested. For particles and meshes whose faces change, the velocities of the source, or 0 if
+    /// it has none; otherwise the difference of the frames.
     velocities: Option<Array<f32>>,
-    /// A list with a float32 array (vertices, 2) for each set.
+    /// A list with one float32 array (vertices, 2) for each set.
     uvs: Py<PyList>,
-    /// A list with a float32 array (vertices, 4), red, green, blue, alpha, for each set.
+    /// A list with one float32 array (vertices, 4) for each set: red, green, blue, alpha.
     colours: Py<PyList>,
-    /// uint64 (vertices): ids of particles, ascending; None where they have none.
+    /// uint64 (vertices): ids of particles, ascending; None if they have no ids.
     ids: Option<Array<u64>>,
-    /// uint32 (curves): vertices of each curve, one curve after the other; None where it is none of curves.
+    /// uint32 (curves): the number of vertices of each curve; the vertices of one curve follow those of the
+    /// one before. None if there are no curves.
     curves: Option<Array<u32>>,
-    /// float32 (vertices): diameters of particles or curves; None where the source has none.
+    /// float32 (vertices): diameters of particles or curves; None if the source has none.
     widths: Option<Array<f32>>,
-    /// By name float32 (vertices, 1 to 4): what somebody attached to particles or curves.
+    /// A dict of float32 arrays (vertices, 1 to 4): custom values of particles or curves by name.
     attached: Py<PyDict>,
-    /// (name, first triangle, number of triangles) of each material.
+    /// A list of (name, first triangle, number of triangles), one for each material.
     materials: Py<PyList>,
-    /// How far the triangles of this level of detail are from the mesh's own at most, in its own space; 0 of
-    /// those.
+    /// The largest distance between the triangles of this LOD level and those of the mesh itself, in its own
+    /// space; 0 for level 0.
     lod_error: f32,
 }
 
@@ -265,19 +268,19 @@ impl Mesh {
     }
 }
 
-/// What is said of a node without decoding a frame.
+/// Properties of a node, available without decoding a frame.
 #[pyclass(module = "meshreel", frozen, get_all, new = "from_fields", from_py_object)]
 #[derive(Clone)]
 pub struct NodeInfo {
     /// Path of the object in the source.
     pub path: String,
-    /// Number of the parent in Reel.nodes, or None; parents stand before children.
+    /// Number of the parent in Reel.nodes, or None; parents stand before their children.
     pub parent: Option<u32>,
     /// Number of its mesh in Reel.meshes, or None.
     pub mesh: Option<u32>,
-    /// Whether it moves relative to its parent.
+    /// True if the node moves relative to its parent.
     pub moves: bool,
-    /// Whether its mesh is there in some frames and not in others.
+    /// True if its mesh is shown in some frames and not in others.
     pub visibility_changes: bool,
 }
 
@@ -308,25 +311,25 @@ impl NodeState {
     }
 }
 
-/// A node of one frame.
+/// A node in one frame.
 #[pyclass(module = "meshreel", frozen, get_all, new = "from_fields")]
 pub struct Node {
     /// Path of the object in the source.
     path: String,
-    /// Number of the parent in Frame.nodes, or None; parents stand before children.
+    /// Number of the parent in Frame.nodes, or None; parents stand before their children.
     parent: Option<u32>,
     /// Number of its mesh in Reel.meshes, or None.
     mesh: Option<u32>,
-    /// Whether its mesh, if it has one, is shown in this frame.
+    /// True if its mesh, if it has one, is shown in this frame.
     visible: bool,
-    /// float64 (4, 4): from the mesh's space to the world; columns are the axes, the last one is where the
-    /// origin lies.
+    /// float64 (4, 4): the matrix from the mesh's space to the world; its columns are the axes, and the last
+    /// one is the position of the origin.
     world: Array<f64>,
-    /// (x, y, z, w): rotation relative to the parent.
+    /// (x, y, z, w): the rotation relative to the parent, a quaternion.
     rotation: (f32, f32, f32, f32),
-    /// (x, y, z) relative to the parent, in the file's length unit.
+    /// (x, y, z): the translation relative to the parent, in the file's length unit.
     translation: (f32, f32, f32),
-    /// (x, y, z) relative to the parent.
+    /// (x, y, z): the scale relative to the parent.
     scale: (f32, f32, f32),
 }
 
@@ -358,7 +361,7 @@ impl Node {
     }
 }
 
-/// All that was asked of a moment, not yet Python's.
+/// The requested parts of a frame, before they are converted to Python objects.
 pub struct DecodedMoment<'a> {
     index: usize,
     time: f64,
@@ -369,7 +372,7 @@ pub struct DecodedMoment<'a> {
 }
 
 impl<'a> DecodedMoment<'a> {
-    /// The frame that the decoder shows. `still`: of each mesh.
+    /// Decodes the frame that the decoder shows. `still` has the shared arrays of each mesh.
     pub fn from_frame(
         decoder: &FrameDecoder,
         still: &'a [StillArrays],

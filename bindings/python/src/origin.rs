@@ -1,4 +1,5 @@
-//! Where a file comes from, so that what was read of it can be pickled: whoever unpickles it opens it again.
+//! The origin of an open file. Reels, clips and rigs are pickled as their origin; unpickling opens the file
+//! again.
 
 use crate::errors::from_runtime;
 use meshreel::raw::format::ReadAt;
@@ -10,7 +11,7 @@ use std::io;
 use std::path::{PathBuf, absolute};
 use std::sync::Arc;
 
-/// A file or its content, and how much memory it may take.
+/// The path or the content of a file, and the limit of its memory in bytes, if it is not the default.
 #[derive(Clone)]
 pub struct Origin {
     source: Source,
@@ -19,7 +20,7 @@ pub struct Origin {
 
 #[derive(Clone)]
 enum Source {
-    /// As it was given, and wherever the working directory is later.
+    /// The path as it was given, and the absolute path, which stays valid if the working directory changes.
     Path {
         given: PathBuf,
         absolute: PathBuf,
@@ -27,7 +28,7 @@ enum Source {
     Bytes(Arc<Content>),
 }
 
-/// Bytes that Python keeps.
+/// The bytes of a file, in the memory of a Python object.
 struct Content(PyBackedBytes);
 
 impl ReadAt for Content {
@@ -43,7 +44,7 @@ impl ReadAt for Content {
 }
 
 impl Origin {
-    /// `source`: a path, or bytes.
+    /// Creates an origin; `source` is a path or bytes.
     pub fn new(source: &Bound<'_, PyAny>, max_memory: Option<u64>) -> PyResult<Origin> {
         let source = match source.extract::<PyBackedBytes>() {
             Ok(bytes) => Source::Bytes(Arc::new(Content(bytes))),
@@ -55,7 +56,7 @@ impl Origin {
         Ok(Origin { source, max_memory })
     }
 
-    /// The file, opened.
+    /// Opens the file.
     pub fn open(&self) -> Result<Reel, Error> {
         let mut limits = Limits::default();
         if let Some(bytes) = self.max_memory {
@@ -67,7 +68,7 @@ impl Origin {
         }
     }
 
-    /// The path, as it was given; `None` of bytes.
+    /// Returns the path as it was given; `None` for bytes.
     pub fn path(&self) -> Option<String> {
         match &self.source {
             Source::Path { given, .. } => Some(given.display().to_string()),
@@ -75,7 +76,7 @@ impl Origin {
         }
     }
 
-    /// What [`Origin::new`] takes, in this process or another.
+    /// Returns arguments for [`Origin::new`], valid in this process and in others: a path is absolute.
     pub fn arguments<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Option<u64>)> {
         let source = match &self.source {
             Source::Path { absolute, .. } => absolute.as_os_str().into_pyobject(py)?.into_any(),
@@ -84,7 +85,8 @@ impl Origin {
         Ok((source, self.max_memory))
     }
 
-    /// One of what `all` gives of the file, which is opened again.
+    /// Opens the file again, and returns the item with this number among those that `all` reads from it.
+    /// IndexError if it does not exist.
     pub fn item<T>(
         &self,
         py: Python<'_>,

@@ -28,26 +28,26 @@ pub struct PyReel {
     /// Decoders that no thread uses; the most recently used one is the last.
     decoders: Mutex<Vec<FrameDecoder>>,
     nodes: Arc<[NodeInfo]>,
-    /// Of each mesh.
+    /// The arrays that frames share, for each mesh.
     still: Vec<StillArrays>,
     origin: Origin,
 }
 
-/// What is said of a mesh without decoding a frame.
+/// Properties of a mesh, available without decoding a frame.
 #[pyclass(module = "meshreel", frozen, get_all, new = "from_fields")]
 pub struct MeshInfo {
     /// Path of the mesh in the source.
     path: String,
-    /// Vertices; of a mesh whose faces change the most that any frame has.
+    /// Number of vertices; if the faces change, the largest of all frames.
     vertices: u32,
-    /// Triangles; of a mesh whose faces change the most that any frame has.
+    /// Number of triangles; if the faces change, the largest of all frames.
     triangles: u32,
-    /// Whether its faces, and the number of its vertices, change.
+    /// True if the faces and the number of vertices change from frame to frame.
     faces_change: bool,
-    /// What changes from frame to frame: some of "triangles", "positions", "normals", "tangents", "uvs",
-    /// "colours".
+    /// The names of what changes from frame to frame: some of "triangles", "positions", "normals",
+    /// "tangents", "uvs", "colours", "velocities", "widths".
     animated: Vec<String>,
-    /// Levels of detail, the mesh itself being one.
+    /// Number of LOD levels, including the mesh itself.
     lods: usize,
     /// Names of its materials.
     materials: Vec<String>,
@@ -55,7 +55,7 @@ pub struct MeshInfo {
     kind: String,
 }
 
-/// Channels whose values are not the same in all frames.
+/// Returns the channels whose values change from frame to frame.
 fn animated(mesh: &MeshRecord) -> Vec<String> {
     let fluid = mesh.method.changes();
     let any = |semantic: Semantic| {
@@ -143,7 +143,7 @@ impl PyReel {
                 let second = self.decoder(reel, at.second)?;
                 let view = FrameView::between(&first, &second, at.blend, at.pace())?;
                 let moment = DecodedMoment::from_view(&first, &view, at.time, &self.still, asked)?;
-                // What was used last is the one to go on with.
+                // The one that is given back last is the first to be used again.
                 self.give_back(first);
                 self.give_back(second);
                 moment
@@ -178,7 +178,7 @@ impl PyReel {
     }
 }
 
-/// The meshes that are asked for.
+/// Returns the numbers of the requested meshes; all without a request.
 fn mesh_numbers(reel: &Reel, asked: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<usize>> {
     let count = reel.description().meshes.len();
     let meshes = list("meshes", asked, "[0, 2]")?.unwrap_or_else(|| (0..count).collect());
@@ -188,7 +188,7 @@ fn mesh_numbers(reel: &Reel, asked: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<u
     }
 }
 
-/// Writes one channel into the caller's array; the number of vertices.
+/// Writes one channel into the caller's array, and returns the number of vertices.
 fn write_into(view: MeshView<'_>, out: &Bound<'_, PyAny>, what: WritableChannel) -> PyResult<usize> {
     let (py, count) = (out.py(), view.vertex_count());
     let mut array = writable(out, count, 3)?;
@@ -260,7 +260,7 @@ impl PyReel {
         }
     }
 
-    /// The frame, decoded: nodes and meshes with arrays that no other frame changes.
+    /// Decodes a frame: nodes and meshes with arrays that decoding other frames does not change.
     ///
     /// frame: its number; negative ones count from the end. IndexError if it does not exist. channels: the
     /// names of what to decode besides positions and triangles: some of "normals", "tangents", "uvs",
@@ -345,7 +345,7 @@ impl PyReel {
         self.write_channel(py, (frame, mesh), out, WritableChannel::Normals)
     }
 
-    /// The file's path, or None where it was opened from bytes.
+    /// Path of the file; None if it was opened from bytes.
     #[getter]
     fn path(&self, py: Python<'_>) -> PyResult<Option<String>> {
         self.reel(py).map(|_| self.origin.path())

@@ -1,4 +1,4 @@
-//! Arrays that are the same in all frames of a mesh: made once, shared by frames, and not to be written to.
+//! Arrays that are the same in all frames of a mesh: created once, shared by the frames, and read-only.
 
 use crate::arrays::{Array, read_only, rows};
 use meshreel::Error;
@@ -8,14 +8,14 @@ use pyo3::prelude::*;
 use std::iter::repeat_with;
 use std::sync::OnceLock;
 
-/// A mesh and the most levels of detail that one can have.
+/// The largest number of LOD levels of a mesh, including the mesh itself.
 const MAX_LEVELS: usize = 8;
 
-/// The arrays of a mesh that frames share, as far as a frame was asked for them.
+/// The arrays of a mesh that frames share. Each is created when it is requested for the first time.
 pub struct StillArrays {
-    /// By level of detail; none where faces change.
+    /// One array for each LOD level; empty if the faces change.
     triangles: Vec<OnceLock<Array<u32>>>,
-    /// By stream; `None` of those that change.
+    /// One array for each stream; `None` for those that change.
     streams: Vec<Option<OnceLock<Array<f32>>>>,
 }
 
@@ -30,27 +30,29 @@ impl StillArrays {
         }
     }
 
+    /// Returns the place of the triangles of an LOD level; `None` if the faces change.
     pub fn triangles(&self, level: usize) -> Option<&OnceLock<Array<u32>>> {
         self.triangles.get(level)
     }
 
+    /// Returns the place of a stream's values; `None` if they change.
     pub fn stream(&self, number: usize) -> Option<&OnceLock<Array<f32>>> {
         self.streams.get(number)?.as_ref()
     }
 }
 
-/// Values of a mesh in a frame, not yet Python's.
+/// Values of a mesh in a frame, before they are converted to a Python object.
 pub enum Values<'a, T> {
-    /// Of this frame alone.
+    /// Values of this frame only.
     Own(Vec<T>),
-    /// Of all frames, for the first that is asked for them.
+    /// Values of all frames, requested for the first time, and the place for their array.
     First(&'a OnceLock<Array<T>>, Vec<T>),
-    /// Of all frames.
+    /// The array of all frames, which exists already.
     Shared(&'a Array<T>),
 }
 
 impl<'a, T: Element> Values<'a, T> {
-    /// Reads values, unless they are in their place already.
+    /// Reads the values, unless `place` has their array already; without a place they are of one frame only.
     pub fn new(
         place: Option<&'a OnceLock<Array<T>>>,
         read: impl FnOnce() -> Result<Vec<T>, Error>,
@@ -62,7 +64,7 @@ impl<'a, T: Element> Values<'a, T> {
         })
     }
 
-    /// Rows of `columns` numbers.
+    /// Returns a two-dimensional array with `columns` columns, which is read-only if frames share it.
     pub fn into_rows(self, py: Python<'_>, columns: usize) -> PyResult<Array<T>> {
         Ok(match self {
             Values::Own(values) => rows(py, values, columns)?,

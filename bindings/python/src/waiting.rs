@@ -34,7 +34,7 @@ pub struct ProgressSender {
     cancellation: Cancellation,
 }
 
-/// The step that was told of last.
+/// The step that was reported last, and when.
 #[derive(Default)]
 struct LastStep {
     phase: String,
@@ -43,17 +43,18 @@ struct LastStep {
     at: Option<Instant>,
 }
 
-/// Why a thread unwinds that works for nobody any more.
+/// The panic that unwinds a thread whose work was cancelled.
 struct CancelledUnwind;
 
 impl ProgressSender {
     /// Reports `done` of `total` of a phase. Waits until the callback has returned, so that work that it
-    /// cancels does not go on; meanwhile other threads report nothing.
+    /// cancels does not go on; meanwhile other threads report nothing, except the end of a phase, which waits
+    /// for its turn.
     pub fn step(&self, phase: &str, done: u64, total: u64) {
         if !self.listened {
             return;
         }
-        // The end of a phase is told in its turn.
+        // The end of a phase is never skipped: it waits for the report of another thread.
         let ends = done == total && total > 0;
         let last = if ends { self.last.lock().ok() } else { self.last.try_lock().ok() };
         let Some(mut last) = last else {
@@ -75,7 +76,8 @@ impl ProgressSender {
         }
     }
 
-    /// Tells that all of the last phase is done, where a slower thread told of less after the end.
+    /// Reports that all of the last phase is done, if the last report says less: a slower thread may report
+    /// after the end of the phase.
     fn finish(&self) {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if last.done < last.total {
@@ -83,10 +85,11 @@ impl ProgressSender {
         }
     }
 
+    /// Sends a report, and waits until it was handled.
     fn tell(&self, phase: &str, done: u64, total: u64) {
         let (heard, hears) = channel();
         if self.send.send(Message::Step(phase.into(), done, total, heard)).is_ok() {
-            // An error: who waits has heard it and does not want to say more.
+            // The receiver drops the channel without an answer, so this ends with an error in any case.
             let _ = hears.recv();
         }
     }
