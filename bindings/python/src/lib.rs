@@ -7,6 +7,7 @@ mod arrays;
 mod camera;
 mod clip;
 mod commands;
+mod constant;
 mod errors;
 mod frame;
 mod info;
@@ -14,7 +15,6 @@ mod moment;
 mod origin;
 mod reel;
 mod rig;
-mod still;
 mod waiting;
 
 use pyo3::prelude::*;

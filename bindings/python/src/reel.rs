@@ -4,12 +4,12 @@ use crate::arguments::{constructor_arguments, list};
 use crate::arrays::{Array, array, writable};
 use crate::camera::PyCamera;
 use crate::clip::PyClip;
+use crate::constant::ConstantArrays;
 use crate::errors::{from_runtime, misuse};
 use crate::frame::{Channels, DecodedMoment, Frame, FrameRequest, NodeInfo};
 use crate::moment::BlendPosition;
 use crate::origin::Origin;
 use crate::rig::Rig;
-use crate::still::StillArrays;
 use meshreel::raw::record::{MeshRecord, Method, Semantic, Visibility};
 use meshreel::{Error, FrameDecoder, FrameView, MeshView, Reel};
 use pyo3::exceptions::PyIndexError;
@@ -29,7 +29,7 @@ pub struct PyReel {
     decoders: Mutex<Vec<FrameDecoder>>,
     nodes: Arc<[NodeInfo]>,
     /// The arrays that frames share, for each mesh.
-    still: Vec<StillArrays>,
+    constant: Vec<ConstantArrays>,
     origin: Origin,
 }
 
@@ -142,13 +142,13 @@ impl PyReel {
             let moment = if both {
                 let second = self.decoder(reel, at.second)?;
                 let view = FrameView::between(&first, &second, at.blend, at.pace())?;
-                let moment = DecodedMoment::from_view(&first, &view, at.time, &self.still, asked)?;
+                let moment = DecodedMoment::from_view(&first, &view, at.time, &self.constant, asked)?;
                 // The one that is given back last is the first to be used again.
                 self.give_back(first);
                 self.give_back(second);
                 moment
             } else {
-                let moment = DecodedMoment::from_frame(&first, &self.still, asked)?;
+                let moment = DecodedMoment::from_frame(&first, &self.constant, asked)?;
                 self.give_back(first);
                 moment
             };
@@ -217,8 +217,8 @@ impl PyReel {
             visibility_changes: node.visibility == Visibility::Animated,
         });
         let nodes = nodes.collect();
-        let still = reel.description().meshes.iter().map(StillArrays::new).collect();
-        Ok(PyReel { reel: Mutex::new(Some(reel)), decoders: Mutex::default(), nodes, still, origin })
+        let constant = reel.description().meshes.iter().map(ConstantArrays::new).collect();
+        Ok(PyReel { reel: Mutex::new(Some(reel)), decoders: Mutex::default(), nodes, constant, origin })
     }
 
     fn __getnewargs__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Option<u64>)> {

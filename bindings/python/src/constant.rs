@@ -12,19 +12,19 @@ use std::sync::OnceLock;
 const MAX_LEVELS: usize = 8;
 
 /// The arrays of a mesh that frames share. Each is created when it is requested for the first time.
-pub struct StillArrays {
+pub struct ConstantArrays {
     /// One array for each LOD level; empty if the faces change.
     triangles: Vec<OnceLock<Array<u32>>>,
     /// One array for each stream; `None` for those that change.
     streams: Vec<Option<OnceLock<Array<f32>>>>,
 }
 
-impl StillArrays {
-    pub fn new(mesh: &MeshRecord) -> StillArrays {
+impl ConstantArrays {
+    pub fn new(mesh: &MeshRecord) -> ConstantArrays {
         let changes = mesh.method.changes();
         let levels = if changes { 0 } else { MAX_LEVELS };
         let streams = mesh.streams.iter().map(|s| (!changes && !s.animated).then(OnceLock::new));
-        StillArrays {
+        ConstantArrays {
             triangles: repeat_with(OnceLock::new).take(levels).collect(),
             streams: streams.collect(),
         }
