@@ -71,7 +71,7 @@ pub struct PyClip {
 }
 
 impl PyClip {
-    /// All clips of a file.
+    /// Reads all clips of a file.
     pub fn all(py: Python<'_>, reel: &Reel, origin: &Origin) -> PyResult<Vec<PyClip>> {
         let clips = py.detach(|| reel.clips()).map_err(|error| from_runtime(py, error))?;
         let clips = clips.into_iter().enumerate();

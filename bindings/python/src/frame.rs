@@ -4,7 +4,7 @@ use crate::arguments::{constructor_arguments, list};
 use crate::arrays::{Array, array, row, rows};
 use crate::clip::Pose;
 use crate::errors::misuse;
-use crate::still::{StillArrays, Values};
+use crate::shared::{SharedArrays, Values};
 use meshreel::raw::record::Semantic;
 use meshreel::{Error, FrameDecoder, FrameView, MeshFrame, MeshView, Transform};
 use numpy::{PyReadonlyArray1, PyReadonlyArray3};
@@ -102,7 +102,7 @@ impl<'a> DecodedMesh<'a> {
     fn new(
         mesh: MeshView<'_>,
         moment: Option<MeshFrame<'_>>,
-        still: &'a StillArrays,
+        shared: &'a SharedArrays,
         asked: &FrameRequest,
     ) -> Result<DecodedMesh<'a>, Error> {
         let (record, channels) = (mesh.record(), asked.channels);
@@ -126,7 +126,7 @@ impl<'a> DecodedMesh<'a> {
         let sets = |semantic: Semantic, wanted: bool| {
             let streams = record.streams.iter().enumerate();
             let streams = streams.filter(move |(_, s)| wanted && s.semantic == semantic);
-            streams.map(|(number, s)| (s.set, still.stream(number)))
+            streams.map(|(number, s)| (s.set, shared.stream(number)))
         };
         let uvs = sets(Semantic::Uv, channels.uvs).map(|(set, place)| {
             Values::new(place, || {
@@ -157,7 +157,7 @@ impl<'a> DecodedMesh<'a> {
             .map(|()| (stream.name.clone(), components, values))
         });
         let level = mesh.lod(asked.level);
-        let triangles = still.triangles(asked.level.min(mesh.lod_count() - 1));
+        let triangles = shared.triangles(asked.level.min(mesh.lod_count() - 1));
         let materials = record.materials.iter().zip(level.materials);
         Ok(DecodedMesh {
             path: record.path.clone(),
@@ -369,10 +369,10 @@ pub struct DecodedMoment<'a> {
 }
 
 impl<'a> DecodedMoment<'a> {
-    /// The frame that the decoder shows. `still`: of each mesh.
+    /// The frame that the decoder shows. `shared`: by mesh.
     pub fn from_frame(
         decoder: &FrameDecoder,
-        still: &'a [StillArrays],
+        shared: &'a [SharedArrays],
         asked: &FrameRequest,
     ) -> Result<DecodedMoment<'a>, Error> {
         let (reel, index) = (decoder.reel(), decoder.frame().unwrap_or(0));
@@ -382,7 +382,7 @@ impl<'a> DecodedMoment<'a> {
             world: decoder.world(node),
         };
         let meshes = asked.meshes.iter();
-        let meshes = meshes.map(|&mesh| DecodedMesh::new(decoder.mesh(mesh), None, &still[mesh], asked));
+        let meshes = meshes.map(|&mesh| DecodedMesh::new(decoder.mesh(mesh), None, &shared[mesh], asked));
         Ok(DecodedMoment {
             index,
             time: reel.time(index),
@@ -398,7 +398,7 @@ impl<'a> DecodedMoment<'a> {
         decoder: &FrameDecoder,
         view: &FrameView<'_>,
         time: f64,
-        still: &'a [StillArrays],
+        shared: &'a [SharedArrays],
         asked: &FrameRequest,
     ) -> Result<DecodedMoment<'a>, Error> {
         let nodes = &view.reel().description().nodes;
@@ -415,7 +415,7 @@ impl<'a> DecodedMoment<'a> {
             let moves = |node: &usize| view.mesh(*node).is_some_and(|m| m.frames()[0] != m.frames()[1]);
             let node = shown.find(|(node, _)| moves(node)).or(first);
             let moment = node.and_then(|(node, _)| view.mesh(node));
-            DecodedMesh::new(decoder.mesh(mesh), moment, &still[mesh], asked)
+            DecodedMesh::new(decoder.mesh(mesh), moment, &shared[mesh], asked)
         });
         Ok(DecodedMoment {
             index: view.pair().first as usize,

@@ -13,7 +13,7 @@ mod moment;
 mod origin;
 mod reel;
 mod rig;
-mod still;
+mod shared;
 mod waiting;
 
 use pyo3::prelude::*;

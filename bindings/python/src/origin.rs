@@ -19,7 +19,7 @@ pub struct Origin {
 
 #[derive(Clone)]
 enum Source {
-    /// As it was given, and wherever the working directory is later.
+    /// The path as given, and the absolute one, which outlives a change of the working directory.
     Path {
         given: PathBuf,
         absolute: PathBuf,
@@ -27,7 +27,7 @@ enum Source {
     Bytes(Arc<Content>),
 }
 
-/// Bytes that Python keeps.
+/// The bytes of a file, held by an object of Python.
 struct Content(PyBackedBytes);
 
 impl ReadAt for Content {
@@ -75,7 +75,7 @@ impl Origin {
         }
     }
 
-    /// What [`Origin::new`] takes, in this process or another.
+    /// The arguments with which [`Origin::new`] makes this origin again, in any process.
     pub fn arguments<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Option<u64>)> {
         let source = match &self.source {
             Source::Path { absolute, .. } => absolute.as_os_str().into_pyobject(py)?.into_any(),
@@ -84,7 +84,7 @@ impl Origin {
         Ok((source, self.max_memory))
     }
 
-    /// One of what `all` gives of the file, which is opened again.
+    /// Opens the file again and returns one of the items that `all` reads of it.
     pub fn item<T>(
         &self,
         py: Python<'_>,

@@ -9,7 +9,7 @@ use crate::frame::{Channels, DecodedMoment, Frame, FrameRequest, NodeInfo};
 use crate::moment::BlendPosition;
 use crate::origin::Origin;
 use crate::rig::Rig;
-use crate::still::StillArrays;
+use crate::shared::SharedArrays;
 use meshreel::raw::record::{MeshRecord, Method, Semantic, Visibility};
 use meshreel::{Error, FrameDecoder, FrameView, MeshView, Reel};
 use pyo3::exceptions::PyIndexError;
@@ -27,8 +27,8 @@ pub struct PyReel {
     /// Those that no thread uses; the last one was used last.
     decoders: Mutex<Vec<FrameDecoder>>,
     nodes: Arc<[NodeInfo]>,
-    /// Of each mesh.
-    still: Vec<StillArrays>,
+    /// The arrays that all frames share, by mesh.
+    shared: Vec<SharedArrays>,
     origin: Origin,
 }
 
@@ -140,13 +140,13 @@ impl PyReel {
             let moment = if both {
                 let second = self.decoder(reel, at.second)?;
                 let view = FrameView::between(&first, &second, at.blend, at.pace())?;
-                let moment = DecodedMoment::from_view(&first, &view, at.time, &self.still, asked)?;
+                let moment = DecodedMoment::from_view(&first, &view, at.time, &self.shared, asked)?;
                 // What was used last is the one to go on with.
                 self.give_back(first);
                 self.give_back(second);
                 moment
             } else {
-                let moment = DecodedMoment::from_frame(&first, &self.still, asked)?;
+                let moment = DecodedMoment::from_frame(&first, &self.shared, asked)?;
                 self.give_back(first);
                 moment
             };
@@ -215,8 +215,8 @@ impl PyReel {
             visibility_changes: node.visibility == Visibility::Animated,
         });
         let nodes = nodes.collect();
-        let still = reel.description().meshes.iter().map(StillArrays::new).collect();
-        Ok(PyReel { reel: Mutex::new(Some(reel)), decoders: Mutex::default(), nodes, still, origin })
+        let shared = reel.description().meshes.iter().map(SharedArrays::new).collect();
+        Ok(PyReel { reel: Mutex::new(Some(reel)), decoders: Mutex::default(), nodes, shared, origin })
     }
 
     fn __getnewargs__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Option<u64>)> {

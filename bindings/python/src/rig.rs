@@ -21,7 +21,7 @@ pub struct Rig {
 }
 
 impl Rig {
-    /// All rigs of a file.
+    /// Reads all rigs of a file.
     pub fn all(py: Python<'_>, reel: &Reel, origin: &Origin) -> PyResult<Vec<Rig>> {
         let read = py.detach(|| Ok((reel.rigs()?, reel.skeletons()?)));
         let (rigs, skeletons) = read.map_err(|error| from_runtime(py, error))?;

@@ -8,23 +8,23 @@ use pyo3::prelude::*;
 use std::iter::repeat_with;
 use std::sync::OnceLock;
 
-/// A mesh and the most levels of detail that one can have.
+/// Upper limit of the levels of detail of a mesh, itself included; beyond, arrays are not shared.
 const MAX_LEVELS: usize = 8;
 
-/// The arrays of a mesh that frames share, as far as a frame was asked for them.
-pub struct StillArrays {
-    /// By level of detail; none where faces change.
+/// The arrays that all frames of a mesh share; each is made when a frame is first asked for it.
+pub struct SharedArrays {
+    /// Triangles by level of detail; empty where faces change.
     triangles: Vec<OnceLock<Array<u32>>>,
-    /// By stream; `None` of those that change.
+    /// Values by stream; `None` where they change.
     streams: Vec<Option<OnceLock<Array<f32>>>>,
 }
 
-impl StillArrays {
-    pub fn new(mesh: &MeshRecord) -> StillArrays {
+impl SharedArrays {
+    pub fn new(mesh: &MeshRecord) -> SharedArrays {
         let changes = mesh.method.changes();
         let levels = if changes { 0 } else { MAX_LEVELS };
         let streams = mesh.streams.iter().map(|s| (!changes && !s.animated).then(OnceLock::new));
-        StillArrays {
+        SharedArrays {
             triangles: repeat_with(OnceLock::new).take(levels).collect(),
             streams: streams.collect(),
         }
@@ -41,11 +41,11 @@ impl StillArrays {
 
 /// Values of a mesh in a frame, not yet Python's.
 pub enum Values<'a, T> {
-    /// Of this frame alone.
+    /// Values of this frame alone.
     Own(Vec<T>),
-    /// Of all frames, for the first that is asked for them.
+    /// Values that all frames share, read for the first time, and their place.
     First(&'a OnceLock<Array<T>>, Vec<T>),
-    /// Of all frames.
+    /// The array that all frames share.
     Shared(&'a Array<T>),
 }
 
