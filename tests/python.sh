@@ -3,8 +3,8 @@
 # without Rust in reach.
 #   tests/python.sh [PYTEST ARGUMENTS]
 # MESHREEL_PROFILE: profile of cargo's, `release` unless another is named (`dev` builds sooner). PYTHON: which
-# one. WHEELS: a folder with a wheel that is built already. MESHREEL_CLI: the program, whose files are compared;
-# without it, it is built.
+# one. WHEELS: a folder with a wheel that is built already. MESHREEL_CLI: the program, whose files are
+# compared; without it, it is built.
 # Needs Python 3.10 or later with venv, and packages that pip fetches: auditwheel, mypy, numpy, pytest, xxhash
 # and dask[distributed]; without WHEELS also Rust, a C and C++ compiler, and maturin.
 set -euo pipefail
