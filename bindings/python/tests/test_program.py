@@ -50,12 +50,17 @@ def test_fbx_is_read(own, inputs):
 
 
 # What a shell starts in the background ignores the signal.
-LISTENS = "import signal, os, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
+LISTENS = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
 
 
 def test_ctrl_c_ends_it_and_leaves_no_file(inputs, tmp_path):
-    words = [SCRIPT, "compile", inputs / "d_snake_skinned.abc", "-o", tmp_path / "a.reel", "--effort", "9", "--quiet"]
-    with subprocess.Popen([sys.executable, "-c", LISTENS, *words], stderr=subprocess.PIPE, text=True) as process:
+    words = ["compile", inputs / "d_snake_skinned.abc", "-o", tmp_path / "a.reel", "--effort", "9", "--quiet"]
+    command = [sys.executable, "-c", LISTENS, SCRIPT, *words]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         while not any(name.endswith(".tmp") for name in os.listdir(tmp_path)):
             assert process.poll() is None
         process.send_signal(signal.SIGINT)
@@ -72,4 +77,5 @@ def test_options_are_typed_as_the_program_has_them(own):
     assert set(types) == set(said)
     for name, rest in said.items():
         flag = "<" not in rest and "[" not in rest
-        assert (str(getattr(types[name], "__forward_arg__", types[name])) == "bool | None") == flag, (name, rest)
+        kind = getattr(types[name], "__forward_arg__", types[name])
+        assert (str(kind) == "bool | None") == flag, (name, rest)

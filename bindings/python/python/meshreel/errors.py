@@ -13,7 +13,7 @@ class Error(Exception):
 
 
 class IoError(Error, OSError):
-    """The system could not read or write a file. As an OSError it has `errno` where the reason is a known one."""
+    """The system could not read or write a file. Also an OSError, with `errno` where it is known."""
 
     # Attributes of the instance, which pickle takes along; those of OSError would be lost.
     errno: int | None = None
