@@ -99,7 +99,7 @@ struct DecodedMesh<'a> {
 
 impl<'a> DecodedMesh<'a> {
     /// Decodes `mesh`, from the frame that a decoder shows; `moment` is the same mesh between that frame and
-    /// another. `still` has the arrays of the mesh that frames share.
+    /// another. `constant` has the arrays of the mesh that frames share.
     fn new(
         mesh: MeshView<'_>,
         moment: Option<MeshFrame<'_>>,
@@ -372,7 +372,7 @@ pub struct DecodedMoment<'a> {
 }
 
 impl<'a> DecodedMoment<'a> {
-    /// Decodes the frame that the decoder shows. `still` has the shared arrays of each mesh.
+    /// Decodes the frame that the decoder shows. `constant` has the shared arrays of each mesh.
     pub fn from_frame(
         decoder: &FrameDecoder,
         constant: &'a [ConstantArrays],
