@@ -5,6 +5,9 @@ use glam::{DMat4, DVec3};
 /// The default vertical angle of view in radians.
 const FIELD_OF_VIEW: f64 = 0.6;
 
+/// The part of the picture that a framed box fills.
+const FRAMED_FRACTION: f64 = 0.8;
+
 /// The axis that points upwards.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Up {
@@ -104,15 +107,33 @@ impl Camera {
         self.elevation = (back.y / self.distance).clamp(-1.0, 1.0).asin();
     }
 
-    /// Moves the camera so that it has the whole box in view.
+    /// Moves the camera, without turning it, so that the box fills [`FRAMED_FRACTION`] of the picture's width or
+    /// height and the other one no more.
     pub fn frame(&mut self, low: DVec3, high: DVec3, aspect: f64) {
         if !(low.is_finite() && high.is_finite() && low.cmple(high).all()) {
             return;
         }
-        self.target = (low + high) / 2.0;
-        let radius = ((high - low).length() / 2.0).max(1e-6);
-        let half = (self.angle / 2.0).tan() * aspect.min(1.0);
-        self.distance = radius / half.atan().sin();
+        let center = (low + high) / 2.0;
+        let smallest = DVec3::splat(1e-6);
+        let half = ((high - low) / 2.0).max(smallest);
+        let turn = self.view();
+        // Corners on the axes of the camera, which moves to (x, y, distance) there.
+        let corners: Vec<DVec3> = (0..8)
+            .map(|corner| DVec3::from_array([0, 1, 2].map(|k| if corner >> k & 1 == 0 { -1.0 } else { 1.0 })))
+            .map(|signs| turn.transform_vector3(half * signs))
+            .collect();
+        let tangent = FRAMED_FRACTION * (self.angle / 2.0).tan();
+        // A corner c is in view if |c.x − x| ≤ slope · (distance − c.z); likewise for y.
+        let place = |axis: usize, slope: f64| {
+            let reach = |sign: f64| {
+                corners.iter().map(|c| sign * c[axis] + slope * c.z).fold(f64::NEG_INFINITY, f64::max)
+            };
+            let (positive, negative) = (reach(1.0), reach(-1.0));
+            ((positive - negative) / 2.0, (positive + negative) / (2.0 * slope))
+        };
+        let ((x, width), (y, height)) = (place(0, tangent * aspect), place(1, tangent));
+        self.distance = width.max(height);
+        self.target = center + turn.inverse().transform_vector3(DVec3::new(x, y, 0.0));
     }
 }
 
@@ -133,13 +154,14 @@ mod tests {
     }
 
     #[test]
-    fn all_of_a_box_is_seen() {
+    fn a_box_fills_the_picture() {
         for up in [Up::Y, Up::Z] {
             for aspect in [0.5, 1.0, 2.5] {
                 let mut camera = Camera { up, ..Camera::default() };
                 let (low, high) = (DVec3::new(-3.0, 10.0, 2.0), DVec3::new(5.0, 11.0, 9.0));
                 camera.frame(low, high, aspect);
                 let clip = camera.projection(aspect) * camera.view();
+                let mut largest: f64 = 0.0;
                 for corner in 0..8 {
                     let at = |k: usize| if corner >> k & 1 == 0 { low[k] } else { high[k] };
                     let p = clip.project_point3(DVec3::new(at(0), at(1), at(2)));
@@ -147,8 +169,10 @@ mod tests {
                     let [from, along] = camera.ray(p.x, p.y, aspect);
                     let off = along.cross(DVec3::new(at(0), at(1), at(2)) - from).length();
                     assert!(off < 1e-6 * along.length() * camera.distance, "{off}");
-                    assert!(p.x.abs() <= 1.0 && p.y.abs() <= 1.0 && (0.0..=1.0).contains(&p.z), "{p}");
+                    assert!((0.0..=1.0).contains(&p.z), "{p}");
+                    largest = largest.max(p.x.abs()).max(p.y.abs());
                 }
+                assert!((largest - FRAMED_FRACTION).abs() < 1e-9, "{largest}");
             }
         }
     }
