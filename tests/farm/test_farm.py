@@ -167,16 +167,20 @@ def test_a_program_that_is_not_there(tmp_path):
 
 
 def test_open_job_description(alone, tmp_path):
-    out = tmp_path / "flag.reel"
     template = ROOT / "integrations/farm/openjd.yaml"
     openjd = Path(sys.executable).with_name("openjd")
     subprocess.run([openjd, "check", template], check=True, stdout=subprocess.DEVNULL)
-    values = {"Inputs": FLAG, "Output": out, "Parts": 3, "Program": PROGRAM, "Options": "--quiet"}
+    # As the manual has it: names of the folder where it is submitted.
+    here = tmp_path / "a folder"
+    here.mkdir()
+    (here / "flag.abc").symlink_to(FLAG)
+    out = here / "flag.reel"
+    values = {"Input": "flag.abc", "Output": "flag.reel", "Parts": 3, "Program": PROGRAM, "Options": "--quiet"}
     given = [word for name, value in values.items() for word in ("-p", f"{name}={value}")]
-    done = subprocess.run([openjd, "run", template, *given], capture_output=True, text=True)
+    done = subprocess.run([openjd, "run", template, *given], capture_output=True, text=True, cwd=here)
     assert done.returncode == 0, done.stdout + done.stderr
     assert out.read_bytes() == alone
-    assert [path.name for path in tmp_path.iterdir()] == ["flag.reel"]
+    assert sorted(path.name for path in here.iterdir()) == ["flag.abc", "flag.reel"]
 
 
 SBATCH = """#!/usr/bin/env bash
