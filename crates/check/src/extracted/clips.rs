@@ -48,18 +48,23 @@ pub(super) fn compare(
     if there.scene.format.starts_with("alembic") {
         return compare_node_clips(there, reel, &clips, failures);
     }
-    // A BVH holds one clip, and formats other than these two none.
-    let wanted = match there.scene.format {
-        "gltf" => clips.len(),
-        "bvh" => clips.len().min(1),
-        _ => 0,
+    let mut expected: Vec<&Clip> = match there.scene.format {
+        "gltf" | "usd" => clips.iter().collect(),
+        "bvh" => clips.iter().take(1).collect(),
+        // Other formats hold none.
+        _ => Vec::new(),
     };
+    if there.scene.format == "usd" {
+        // A skeleton is bound to its first clip.
+        expected.sort_by_key(|clip| clip.record().skeleton);
+        expected.dedup_by_key(|clip| clip.record().skeleton);
+    }
     let found = &there.scene.clips;
-    if found.len() < wanted {
-        failures.add("", None, || format!("{} clips, the file has {}", found.len(), clips.len()));
+    if found.len() < expected.len() {
+        failures.add("", None, || format!("{} clips, the file has {}", found.len(), expected.len()));
     }
     let mut out = Vec::new();
-    for (clip, own) in clips.iter().zip(found).take(wanted) {
+    for (clip, own) in expected.into_iter().zip(found) {
         let scaled = own.scaled(there.factor);
         let skeleton = there.scene.skeletons[own.skeleton].scaled(there.factor);
         let Some(joints) =

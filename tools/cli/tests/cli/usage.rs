@@ -24,7 +24,7 @@ fn help_lists_nothing_that_is_not_built() {
     let general = run(["--help"]).expect(0).stdout;
     assert!(!general.contains("not built"));
     let help = run(["extract", "--help"]).expect(0).stdout;
-    assert!(!help.contains(".usd"));
+    assert!(help.contains(".usdc") && !help.contains(".gltf"));
 }
 
 #[test]
