@@ -478,6 +478,10 @@ pub fn prepare(
 ) -> Result<Prepared, Error> {
     // Points without faces need no further pass.
     if source.mesh.particles.is_some() {
+        if method != MethodChoice::Auto {
+            let what = "points and curves have a method of their own; --method is for meshes";
+            remarks.push(Remark::new(&source.mesh.path, what));
+        }
         return particles::prepare(source, remarks);
     }
     // Positions of all frames → bounds, moving points, coincident points, runs of equal faces.

@@ -137,7 +137,7 @@ fn several() -> Vec<Options> {
 
 #[test]
 fn a_method_for_meshes_is_a_remark() {
-    for (method, remarks) in [(MethodChoice::Soft, 1), (MethodChoice::Auto, 0), (MethodChoice::Fluid, 0)] {
+    for (method, remarks) in [(MethodChoice::Soft, 1), (MethodChoice::Fluid, 1), (MethodChoice::Auto, 0)] {
         let options = Options { method, effort: 1, ..Options::default() };
         let (_, report) = verified(&drops(5, true), &options);
         let own = report.remarks.iter().filter(|remark| remark.what.contains("--method")).count();

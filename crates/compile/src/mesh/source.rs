@@ -393,12 +393,7 @@ impl PositionScan {
         scan.fixed = fixed && steady;
         scan.points_total += (scan.points * (source.frames - source.times.len())) as u64;
         if !scan.fixed && !matches!(method, MethodChoice::Auto | MethodChoice::Fluid) {
-            let what = match mesh.particles {
-                Some(_) => "points and curves have a method of their own; --method is for meshes",
-                None => {
-                    "its faces change, so it gets the method fluid; --method is for fixed faces, which --remesh makes"
-                }
-            };
+            let what = "its faces change, so it gets the method fluid; --method is for fixed faces, which --remesh makes";
             remarks.push(Remark::new(&mesh.path, what));
         }
         (scan.runs, scan.run_welds) = (runs.lead, runs.welds);
