@@ -107,8 +107,8 @@ impl Camera {
         self.elevation = (back.y / self.distance).clamp(-1.0, 1.0).asin();
     }
 
-    /// Moves the camera, without turning it, so that the box fills [`FRAMED_FRACTION`] of the picture's width or
-    /// height and the other one no more.
+    /// Moves the camera, without turning it, so that the box fills [`FRAMED_FRACTION`] of the picture's width
+    /// or height and the other one no more.
     pub fn frame(&mut self, low: DVec3, high: DVec3, aspect: f64) {
         if !(low.is_finite() && high.is_finite() && low.cmple(high).all()) {
             return;

@@ -5,7 +5,7 @@ use super::{OF_TESTS, code_of};
 /// Lines of code of each package or folder. A commit that raises a number says why; one that lowers the code
 /// lowers the number.
 pub const LINES: &[(&str, usize)] = &[
-    ("crates/check", 7_763),
+    ("crates/check", 7_767),
     ("crates/codec", 31_931),
     ("crates/commands", 3_152),
     ("crates/compile", 21_883),
@@ -32,7 +32,7 @@ pub const LINES: &[(&str, usize)] = &[
     ("tools/cli", 6_612),
     ("tools/decode", 3_905),
     ("tools/release", 243),
-    ("tools/viewer", 4_738),
+    ("tools/viewer", 4_754),
     ("bench", 5_433),
     ("fuzz", 5_057),
     ("test.sh", 57),
