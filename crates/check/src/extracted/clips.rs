@@ -27,6 +27,8 @@ pub struct ExtractedClip {
 /// Error of an angle in a BVH, which has six decimals: half a unit of the last, in radians, about each of
 /// three axes.
 const BVH_ANGLE: f64 = 3.0 * 0.5e-6 * std::f64::consts::PI / 180.0;
+/// The relative error of a scale in USD, a 16-bit float.
+const HALF_ROUNDING: f64 = 1.0 / 2048.0;
 /// Error of a length in a BVH, which has six decimals: half a unit of the last along each axis, in
 /// centimetres.
 const BVH_LENGTH: f64 = 1e-6;
@@ -202,6 +204,9 @@ fn compare_poses(
         if !there(sample, &mut other)? {
             continue;
         }
+        // 16-bit floats have 13 bits less than those of 32 bits.
+        let is_rounded = |scale: &f32| scale.to_bits() & 0x1fff != 0;
+        let has_rounded_scales = pose.iter().any(|local| local.scale.iter().any(is_rounded));
         let reach = own.iter().map(|m: &DAffine3| m.translation.abs().max_element()).fold(0.0, f64::max);
         for (j, (a, b)) in own.iter().zip(&other).enumerate() {
             let shell = f64::from(record.shell[j]);
@@ -209,11 +214,12 @@ fn compare_poses(
             let off = corners.map(|p| (a.transform_point3(p) - b.transform_point3(p)).length());
             let off = off.into_iter().fold(0.0, f64::max);
             let depth = depth(&record.parents, j);
-            let text = match format {
+            let rounding = match format {
                 "bvh" => depth * (BVH_LENGTH * factor + BVH_ANGLE * (2.0 * reach + shell)),
+                "usd" if has_rounded_scales => depth * HALF_ROUNDING * (2.0 * reach + shell),
                 _ => 0.0,
             };
-            let limit = text + (4.0 + 4.0 * depth) * ulp(reach + shell);
+            let limit = rounding + (4.0 + 4.0 * depth) * ulp(reach + shell);
             found.max_error = found.max_error.max(off);
             found.limit_fraction = found.limit_fraction.max(off / limit);
         }

@@ -5,7 +5,7 @@ use super::{OF_TESTS, code_of};
 /// Lines of code of each package or folder. A commit that raises a number says why; one that lowers the code
 /// lowers the number.
 pub const LINES: &[(&str, usize)] = &[
-    ("crates/check", 7_767),
+    ("crates/check", 7_772),
     ("crates/codec", 31_931),
     ("crates/commands", 3_152),
     ("crates/compile", 21_883),
