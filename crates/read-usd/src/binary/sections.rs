@@ -3,6 +3,7 @@
 use super::integers::{DamagedBlock, Integer, MAX_VALUES, integers, unpack};
 use crate::bytes::LayerBytes;
 use meshreel_scene::Error;
+use meshreel_scene::layout::usd::END_MARK;
 use std::sync::Arc;
 
 /// The newest version that is read.
@@ -15,9 +16,6 @@ const UNPADDED_SINCE: [u8; 2] = [0, 1];
 const MAX_TOKEN_BYTES: u64 = 1 << 28;
 /// Upper limit for the entries of a table.
 const MAX_ENTRIES: u64 = 1 << 25;
-
-/// Marks the end of a list of fields.
-pub const END_MARK: u32 = u32::MAX;
 
 /// One element of a path.
 #[derive(Clone, Copy)]

@@ -1,17 +1,13 @@
 //! Builds the tree of specs from the tables of a binary layer.
 
-use super::sections::{END_MARK, SpecRow, Tables};
+use super::sections::{SpecRow, Tables};
 use super::values::Binary;
 use crate::specs::{PrimSpec, PropertySpec, SpecId, Specs, ValueRef};
 use meshreel_scene::Error;
+use meshreel_scene::layout::usd::{END_MARK, spec};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-const ATTRIBUTE: u32 = 1;
-const PRIM: u32 = 6;
-const ROOT: u32 = 7;
-const RELATIONSHIP: u32 = 8;
-const VARIANT: u32 = 10;
 /// Marks a path without a prim or variant.
 const NO_SPEC: u32 = u32::MAX;
 
@@ -34,11 +30,11 @@ pub fn tree(tables: &Tables) -> Specs {
         let above = prims.get(path.parent as usize).copied().unwrap_or(NO_SPEC);
         let token = tables.tokens.get(path.token as usize).cloned().unwrap_or_default();
         match row.kind {
-            ROOT if row.path == tables.root => specs.prims[0].fields = row.fields,
-            PRIM | VARIANT if path.parent != END_MARK && own(row) != NO_SPEC => {
+            spec::ROOT if row.path == tables.root => specs.prims[0].fields = row.fields,
+            spec::PRIM | spec::VARIANT if path.parent != END_MARK && own(row) != NO_SPEC => {
                 let id = own(row);
-                let variant = (row.kind == VARIANT).then(|| selection(&token)).flatten();
-                if row.kind == PRIM {
+                let variant = (row.kind == spec::VARIANT).then(|| selection(&token)).flatten();
+                if row.kind == spec::PRIM {
                     specs.prims[id as usize].name = token;
                 }
                 specs.prims[id as usize].fields = row.fields;
@@ -47,11 +43,11 @@ pub fn tree(tables: &Tables) -> Specs {
                 };
                 match variant {
                     Some((set, variant)) => above.variants.push((set, variant, id)),
-                    None if row.kind == PRIM => above.children.push(id),
+                    None if row.kind == spec::PRIM => above.children.push(id),
                     None => {}
                 }
             }
-            ATTRIBUTE | RELATIONSHIP if path.is_property && above != NO_SPEC => {
+            spec::ATTRIBUTE | spec::RELATIONSHIP if path.is_property && above != NO_SPEC => {
                 specs.prims[above as usize].properties.push(specs.properties.len() as u32);
                 specs.properties.push(PropertySpec { name: token, fields: row.fields });
             }
@@ -68,7 +64,7 @@ fn prims(tables: &Tables) -> Vec<SpecId> {
         *root = 0;
     }
     let mut count = 1;
-    for row in tables.specs.iter().filter(|row| matches!(row.kind, PRIM | VARIANT)) {
+    for row in tables.specs.iter().filter(|row| matches!(row.kind, spec::PRIM | spec::VARIANT)) {
         if let Some(own) = out.get_mut(row.path as usize).filter(|own| **own == NO_SPEC) {
             *own = count;
             count += 1;

@@ -2,16 +2,15 @@
 //! inlined, and its file offset or the inlined value itself.
 
 use super::integers::{DamagedBlock, Integer, MAX_VALUES, integers};
-use super::sections::{END_MARK, PathNode, Tables};
+use super::sections::{PathNode, Tables};
 use crate::bytes::LayerBytes;
 use crate::specs::ValueRef;
 use crate::spline::Spline;
 use crate::value::{ListEdit, Numbers, Reference, Retime, Scalar, Value};
 use meshreel_scene::Error;
+use meshreel_scene::layout::usd::{END_MARK, MIN_COMPRESSED_ELEMENTS, kind};
 use std::sync::Arc;
 
-/// The fewest elements of a compressed array.
-const MIN_COMPRESSED_ELEMENTS: u64 = 16;
 /// Upper limit for the elements of a path.
 const MAX_PATH_DEPTH: usize = 2048;
 /// Upper limits for the entries of a list, of a list edit, and of an edit of integers.
@@ -45,34 +44,6 @@ impl ValueRep {
     fn payload(self) -> u64 {
         self.0 & ((1 << 48) - 1)
     }
-}
-
-mod kind {
-    pub const BOOL: u8 = 1;
-    pub const STRING: u8 = 10;
-    pub const TOKEN: u8 = 11;
-    pub const ASSET: u8 = 12;
-    pub const DICTIONARY: u8 = 31;
-    pub const TOKEN_LIST: u8 = 32;
-    pub const STRING_LIST: u8 = 33;
-    pub const PATH_LIST: u8 = 34;
-    pub const REFERENCE_LIST: u8 = 35;
-    pub const INTEGER_LIST: u8 = 37;
-    pub const PATH_VECTOR: u8 = 40;
-    pub const TOKEN_VECTOR: u8 = 41;
-    pub const SPECIFIER: u8 = 42;
-    pub const VARIABILITY: u8 = 44;
-    pub const SELECTIONS: u8 = 45;
-    pub const TIME_SAMPLES: u8 = 46;
-    pub const PAYLOAD: u8 = 47;
-    pub const DOUBLE_VECTOR: u8 = 48;
-    pub const RETIME_VECTOR: u8 = 49;
-    pub const STRING_VECTOR: u8 = 50;
-    pub const BLOCK: u8 = 51;
-    pub const PAYLOAD_LIST: u8 = 55;
-    pub const TIME_CODE: u8 = 56;
-    pub const SPLINE: u8 = 59;
-    pub const ANIMATION_BLOCK: u8 = 60;
 }
 
 /// Returns the number type of a value type, and how many numbers make an element.

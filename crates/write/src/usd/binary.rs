@@ -5,6 +5,7 @@ use super::integers::{pack, pack_integers};
 use super::layer::{Layer, PrimId, Progress};
 use super::value::{Element, Value};
 use crate::Temporary;
+use meshreel_scene::layout::usd::{END_MARK, MIN_COMPRESSED_ELEMENTS, kind, spec};
 use meshreel_scene::{Error, Identity};
 use std::collections::HashMap;
 use std::io::{BufWriter, Seek, SeekFrom, Write};
@@ -13,33 +14,6 @@ use std::rc::Rc;
 
 const VERSION: [u8; 8] = [0, 8, 0, 0, 0, 0, 0, 0];
 const HEADER_BYTES: u64 = 88;
-/// The fewest elements of a compressed array.
-const MIN_COMPRESSED_ELEMENTS: usize = 16;
-/// Marks the end of a list of fields.
-const END_OF_FIELDS: u32 = u32::MAX;
-
-/// Types of values that are no numbers.
-mod kind {
-    pub const BOOL: u8 = 1;
-    pub const STRING: u8 = 10;
-    pub const TOKEN: u8 = 11;
-    pub const TOKEN_LIST: u8 = 32;
-    pub const PATH_LIST: u8 = 34;
-    pub const REFERENCE_LIST: u8 = 35;
-    pub const TOKEN_VECTOR: u8 = 41;
-    pub const SPECIFIER: u8 = 42;
-    pub const VARIABILITY: u8 = 44;
-    pub const TIME_SAMPLES: u8 = 46;
-    pub const DOUBLE_VECTOR: u8 = 48;
-}
-
-/// Types of specs.
-mod spec {
-    pub const ATTRIBUTE: i32 = 1;
-    pub const PRIM: i32 = 6;
-    pub const ROOT: i32 = 7;
-    pub const RELATIONSHIP: i32 = 8;
-}
 
 /// Bits of a list edit: which lists follow.
 const EXPLICIT: u8 = 1 << 0 | 1 << 1;
@@ -214,7 +188,7 @@ impl Writer {
         }
         let at = self.start()?;
         self.bytes(&(count as u64).to_le_bytes())?;
-        if element == Element::I32 && count >= MIN_COMPRESSED_ELEMENTS {
+        if element == Element::I32 && count as u64 >= MIN_COMPRESSED_ELEMENTS {
             let numbers: Vec<i32> = bytes.as_chunks().0.iter().map(|b| i32::from_le_bytes(*b)).collect();
             self.block(&pack_integers(&numbers))?;
             return Ok(ARRAY | COMPRESSED | stored(code, at));
@@ -464,7 +438,7 @@ impl Tables {
     }
 
     /// Adds a spec; equal fields and equal lists of fields are stored once.
-    fn spec(&mut self, path: u32, kind: i32, fields: Vec<(&'static str, u64)>, out: &mut Writer) {
+    fn spec(&mut self, path: u32, kind: u32, fields: Vec<(&'static str, u64)>, out: &mut Writer) {
         let mut list = Vec::with_capacity(fields.len() + 1);
         for (name, rep) in fields {
             let field = (out.tokens.number(name), rep);
@@ -473,13 +447,13 @@ impl Tables {
                 self.fields.len() as u32 - 1
             }));
         }
-        list.push(END_OF_FIELDS);
+        list.push(END_MARK);
         let lists = &mut self.lists;
         let start = *self.known_lists.entry(list).or_insert_with_key(|list| {
             lists.extend(list);
             (lists.len() - list.len()) as u32
         });
-        self.specs.push([path, start, kind as u32]);
+        self.specs.push([path, start, kind]);
     }
 }
 
