@@ -46,7 +46,7 @@ export interface OpenOptions {
     request?: { headers?: Record<string, string>; credentials?: RequestCredentials; mode?: RequestMode }
     /** Called with the events of the file. */
     onEvent?: (event: ReelEvent) => void
-    /** Aborts opening; has an effect only without a worker. */
+    /** Aborts opening; the promise is rejected with the reason of the signal. */
     signal?: AbortSignal
 }
 
@@ -271,13 +271,11 @@ export class Reel {
     addInstance(): Promise<Instance>
     clips(): Promise<Clips>
     cameras(): Promise<Camera[]>
-<<<<<<< HEAD
-    /** Local transforms of a clip's joints: rotation xyzw, translation and scale, ten numbers per joint. */
-    pose(clip: number, seconds: number, wraps?: boolean): Promise<Float32Array>
-=======
-    /** Local transforms of a clip, by number or name: for each joint rotation xyzw, translation, scale. */
+    /**
+     * Local transforms of a clip's joints, the clip by number or name: rotation xyzw, translation and scale, ten
+     * numbers per joint.
+     */
     pose(clip: number | string, seconds: number, wraps?: boolean): Promise<Float32Array>
->>>>>>> pk-web
     close(): Promise<void>
 }
 
