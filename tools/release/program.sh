@@ -12,6 +12,8 @@ built=${CARGO_TARGET_DIR:-target}/$target/release
 packed=$1/meshreel-$target
 notices=(program)
 
+# Without symbols programs are a sixth smaller.
+export CARGO_PROFILE_RELEASE_STRIP=symbols
 tools/release/cargo.sh build "$target" --release -p meshreel-cli --features fbx,store
 if [ -n "${VIEWER:-}" ]; then
     tools/release/cargo.sh build "$target" --release --manifest-path tools/viewer/Cargo.toml \

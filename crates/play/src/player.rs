@@ -3,7 +3,6 @@
 
 mod files;
 
-use self::files::{FileEntry, FileState};
 use crate::Error;
 use crate::debug::impl_debug;
 use crate::policy::DebugSwitches;
@@ -11,6 +10,7 @@ use crate::raw::CodedUnits;
 use crate::reel::open_file::Reel;
 use crate::stream::admission::{Admission, Instance};
 use crate::stream::event::Event;
+use crate::stream::file_state::{FileEntry, FileState};
 use crate::stream::heap::Heap;
 use crate::stream::ids::{FileId, InstanceId};
 use crate::stream::io::{PositionedSource, QueuedRead, ReadToken, SharedSource};

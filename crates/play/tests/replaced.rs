@@ -44,15 +44,14 @@ impl Setting {
 
     /// Plays until an event is there.
     fn next_event(&mut self) -> Event {
-        let start = Instant::now();
-        loop {
+        for _ in 0..100_000 {
             if let Some(event) = self.player.next_event() {
                 return event;
             }
-            assert!(start.elapsed() < Duration::from_secs(60), "no event");
             self.player.tick(1.0 / 60.0);
             std::thread::sleep(Duration::from_millis(2));
         }
+        panic!("no event");
     }
 
     /// Plays for a while, and checks that frames are those of a plain decode and that nothing happens.

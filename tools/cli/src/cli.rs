@@ -116,19 +116,27 @@ pub struct PlotArgs {
     #[arg(
         long,
         value_name = "N",
+        group = "picture",
         conflicts_with_all = ["joint", "vertex", "parts", "faces", "levels", "hidden", "clip", "mesh", "source"]
     )]
     pub frame: Option<usize>,
     /// Draw all frames, instead of curves, as an animated PNG without any graphics card
     #[arg(
         long,
+        group = "picture",
         conflicts_with_all = [
             "frame", "joint", "vertex", "parts", "faces", "levels", "hidden", "clip", "mesh", "source"
         ]
     )]
     pub animate: bool,
     /// Width and height of the picture of --frame or --animate, at most 4096 [default: 640x480]
-    #[arg(long, value_name = "WxH", default_value = "640x480", hide_default_value = true)]
+    #[arg(
+        long,
+        value_name = "WxH",
+        default_value = "640x480",
+        hide_default_value = true,
+        requires = "picture"
+    )]
     pub size: PictureSize,
     /// The point of a mesh, by its number in the source (without a source map: the vertex of the file); of
     /// particles by their ids

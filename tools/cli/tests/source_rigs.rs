@@ -521,6 +521,12 @@ fn parts_and_bones_are_drawn() {
     assert_eq!((&drawn["frame"], &drawn["size"]), (&json!(30), &json!([320, 200])));
     assert!(drawn["eye"][2].is_f64() && drawn["angle"].as_f64().is_some_and(|angle| angle > 10.0));
     assert!(std::fs::read(at.join("frame.png")).unwrap().starts_with(b"\x89PNG"));
+    let moving = ["plot", "wall.reel", "--animate", "--size", "64x40", "-o", "moving.png", "--json"];
+    let drawn = object(&moving, at);
+    assert_eq!((&drawn["frames"], &drawn["size"]), (&json!(60), &json!([64, 40])));
+    let moving = std::fs::read(at.join("moving.png")).unwrap();
+    assert_eq!(drawn["bytes"], moving.len());
+    assert_eq!(moving.windows(4).filter(|window| window == b"fcTL").count(), 60, "a chunk per picture");
     assert_eq!(run(&["verify", &wall, "wall.reel"], at).status.code(), Some(0));
     let flag = input("a_flag_wind.abc");
     let soft = ["compile", &flag, "-o", "flag.reel", "--method", "soft", "--effort", "1"];
@@ -529,6 +535,8 @@ fn parts_and_bones_are_drawn() {
         (&["plot", "flag.reel", "--parts"][..], "no mesh of the file has parts"),
         (&["plot", "flag.reel", "--parts", "--vertex", "1"], "cannot be used with"),
         (&["plot", "flag.reel", "--frame", "60"], "frames are 0 to 59"),
+        (&["plot", "flag.reel", "--frame", "6", "--animate"], "cannot be used with"),
+        (&["plot", "flag.reel", "--size", "64x48"], "--animate"),
         (&["plot", "flag.reel", "--size", "0x9", "--frame", "1"], "as in 640x480"),
         (&["compile", &flag, "-o", "a.reel", "--transforms", "small"], "clip, packed"),
         (

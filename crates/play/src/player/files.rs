@@ -1,63 +1,23 @@
-//! The files of a player: they are opened, unloaded while hidden, replaced by newer ones, and closed.
+//! Opens the files of a player, unloads them while they are hidden, replaces them by newer ones, and closes
+//! them.
 
 use super::Player;
 use crate::reel::open_file::Reel;
 use crate::stream::event::Event;
+use crate::stream::file_state::{FileEntry, FileState};
 use crate::stream::heap::Heap;
 use crate::stream::ids::FileId;
 use crate::stream::io::SharedSource;
 use crate::stream::load::{OpenJob, OpenMode, OpenedFile, open_ready};
 use crate::stream::residency::Stream;
-use crate::stream::watch::{FileStamp, Watch};
 use crate::time::clock::Clock;
+use crate::time::demand::FrameDemand;
 use crate::time::timeline::Timeline;
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 
 /// Microseconds between attempts to open a file again that was unloaded.
 const REOPEN_MICROSECONDS: u64 = 2_000_000;
-
-/// A file and its state.
-pub(super) struct FileEntry {
-    pub generation: u32,
-    pub path: PathBuf,
-    pub source: Option<SharedSource>,
-    /// The reel, if it was opened elsewhere.
-    pub reel: Option<Reel>,
-    pub state: FileState,
-    pub timeline: Option<Timeline>,
-    /// Time in microseconds at which one of its instances was last visible.
-    pub last_visible: u64,
-    /// Time at which opening is tried again, for a file that was open before and could not be opened again.
-    pub reopen_at: Option<u64>,
-    /// Identifies the file that was opened last at the path.
-    stamp: Option<FileStamp>,
-    /// The file's watch, if it is watched. A job that opens the file holds it, too.
-    watch: Option<Arc<Watch>>,
-    /// The opened file that takes its place as soon as nothing is in flight.
-    replacement: Option<OpenedFile>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FileState {
-    Loading,
-    Open,
-    Failed,
-    /// A newer file is open, and takes its place as soon as nothing is in flight.
-    Replacing,
-    /// Hidden for long; it is unloaded as soon as nothing is in flight.
-    Unloading,
-    Unloaded,
-    Closing,
-    Closed,
-}
-
-impl FileState {
-    /// `true` if a file that has just been opened is wanted: for the first time, again, or as a newer one.
-    fn takes_opened(self) -> bool {
-        matches!(self, FileState::Loading | FileState::Open | FileState::Failed)
-    }
-}
 
 impl Player {
     pub(super) fn add_file(
@@ -213,6 +173,9 @@ impl Player {
         let timeline = Timeline::from_reel(&loaded.reel);
         self.scheduler.streams[number] = Some(Stream::new(loaded, source, number as u32, resident));
         for instance in self.instances.iter_mut().flatten().filter(|i| i.file == number as u32) {
+            // They may name frames that the new file does not have.
+            instance.demand = FrameDemand::default();
+            instance.shown = None;
             match &mut instance.clock {
                 Some(clock) => clock.set_timeline(&timeline),
                 None => {

@@ -129,7 +129,7 @@ impl OpenJob {
             Err(crew) => {
                 // If the file is replaced in between, the stamp is the older one's, and a watch looks again.
                 if self.stamp.is_none() {
-                    self.stamp = FileStamp::of(&self.path);
+                    self.stamp = FileStamp::read(&self.path);
                 }
                 if let Some(watch) = &self.watch {
                     watch.set_opened(self.stamp);

@@ -4,6 +4,7 @@
 pub(crate) mod admission;
 pub(crate) mod byte_ranges;
 pub(crate) mod event;
+pub(crate) mod file_state;
 pub(crate) mod graph;
 #[cfg(test)]
 mod graph_tests;

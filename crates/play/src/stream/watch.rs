@@ -19,7 +19,7 @@ pub(crate) struct FileStamp {
 
 impl FileStamp {
     /// Returns the stamp of the file at `path`; `None` if there is none.
-    pub fn of(path: &Path) -> Option<FileStamp> {
+    pub fn read(path: &Path) -> Option<FileStamp> {
         let found = std::fs::metadata(path).ok().filter(|found| found.is_file())?;
         #[cfg(unix)]
         let inode = std::os::unix::fs::MetadataExt::ino(&found);
@@ -48,11 +48,11 @@ impl Watch {
         sighting.last.as_ref().is_none_or(|(_, since)| since.elapsed() >= LOOK_NANOSECONDS)
     }
 
-    /// Looks at the path, and returns the stamp of a file that is to be opened in place of the last one: it is
-    /// another one and, as it may just be written, the same as at the last look.
+    /// Looks at the path, and returns the stamp of a file that is to be opened in place of the last one: it
+    /// is another one and, as it may just be written, the same as at the last look.
     pub fn find_replacement(&self, path: &Path) -> Option<FileStamp> {
         let mut sighting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let stamp = FileStamp::of(path);
+        let stamp = FileStamp::read(path);
         let before = sighting.last.replace((stamp, Stopwatch::start()));
         let found = stamp.filter(|_| before.is_some_and(|(before, _)| before == stamp))?;
         (sighting.opened != Some(found)).then_some(found)

@@ -326,13 +326,13 @@ fn draw_overview(
         progress.step("draw", i as u64 + 1, done.len() as u64);
     }
     // The sums stand in the cell after the last file, if its row has one.
-    if done.len() % columns != 0 {
+    if !done.len().is_multiple_of(columns) {
         let [x, y] = corner(done.len());
         let sum = |bytes: fn(&DemoFileReport) -> u64| done.iter().map(|report| bytes(report)).sum();
         let lines = [
             (20.0, 50, format!("{} scenes", done.len())),
             (11.0, 84, sizes(sum(|report| report.source_bytes), sum(|report| report.reel_bytes))),
-            (11.0, 104, format!("largest error {}", arguments.tolerance)),
+            (10.0, 104, format!("largest error {}", arguments.tolerance)),
         ];
         for picture in &mut pictures {
             for (size, down, text) in &lines {

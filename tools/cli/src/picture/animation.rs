@@ -1,5 +1,5 @@
-//! Animated PNG (PNG, third edition, "Animated PNG"): pictures of one size with a palette of 256 colours, each
-//! stored where it differs from the one before.
+//! Animated PNG (PNG, third edition, "Animated PNG"): pictures of one size with a palette of 256 colours,
+//! each stored where it differs from the one before.
 
 use super::image::{Image, Rgb, write_atomically};
 use crate::output::{Class, Failure};
@@ -43,8 +43,8 @@ struct Change {
     height: usize,
 }
 
-/// Returns the smallest rectangle outside of which two pictures of `width` pixels per row are equal; one pixel
-/// if they are equal everywhere.
+/// Returns the smallest rectangle outside of which two pictures of `width` pixels per row are equal; one
+/// pixel if they are equal everywhere.
 fn changed_part(before: &[u8], after: &[u8], width: usize) -> Change {
     let differs = |at: &usize| before[*at] != after[*at];
     let (mut x, mut y) = ([usize::MAX, 0], [usize::MAX, 0]);
@@ -60,8 +60,8 @@ fn changed_part(before: &[u8], after: &[u8], width: usize) -> Change {
 }
 
 /// Writes an animation that repeats for ever. `draw` returns the picture of a number below the number of
-/// `seconds`, which are the durations of the pictures; it is called several times for some. `progress` gets the
-/// number of pictures done. Returns the bytes written.
+/// `seconds`, which are the durations of the pictures; it is called several times for some. `progress` gets
+/// the number of pictures done. Returns the bytes written.
 pub fn write(
     path: &Path,
     [width, height]: [usize; 2],

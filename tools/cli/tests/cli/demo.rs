@@ -37,8 +37,14 @@ fn into_a_fresh_directory() {
             assert!(size > 1000, "{key}: {file}");
         }
     }
-    // Bundled scenes are written too.
-    assert_eq!(names(&out).len(), 3 * files.len() + usize::from(is_thorough()));
+    // Beside the picture of all; bundled scenes are written too.
+    assert_eq!(names(&out).len(), 3 * files.len() + 1 + usize::from(is_thorough()));
+    let overview = std::fs::File::open(json["overview"].as_str().unwrap()).unwrap();
+    let size = overview.metadata().unwrap().len();
+    // The README shows it.
+    assert!((100_000..1_500_000).contains(&size), "{size}");
+    let reader = png::Decoder::new(std::io::BufReader::new(overview)).read_info().unwrap();
+    assert_eq!(reader.info().animation_control().unwrap().num_frames, 48);
     for file in files {
         check_sheet(file["sheet"].as_str().unwrap());
     }
