@@ -160,15 +160,9 @@ function addressOf(input) {
     return typeof input === 'string' && typeof document !== 'undefined' ? new URL(input, document.baseURI).href : input
 }
 
-<<<<<<< HEAD
-/** Starts a module worker; null if there are none, or if the page must not start it. */
-async function startWorker() {
-    const url = new URL('./worker.js', import.meta.url)
-=======
-/** A worker; null where there is none, or a page may not start it. */
+/** Starts a worker; null if there are none, or if the page must not start it. */
 function startWorker() {
     const { address, source } = workerScript()
->>>>>>> pk-web
     if (typeof Worker !== 'undefined') {
         const blob = source && new Blob([source], { type: 'text/javascript' })
         const url = blob ? URL.createObjectURL(blob) : address

@@ -11,14 +11,10 @@ export class MeshreelError extends Error {
     }
 }
 
-<<<<<<< HEAD
-/** Returns the error of a class, by the number that the module has for it. */
-=======
 /** Advice for errors about a file of this package that is not where the code looks for it. */
 export const NOT_COPIED = "where a bundler did not copy the file, import 'meshreel/inline' once"
 
-/** By the number that the module has for it. */
->>>>>>> pk-web
+/** Returns the error of a class, by the number that the module has for it. */
 export function errorOf(number, message) {
     return new MeshreelError(CLASSES[number] || 'Panic', message)
 }

@@ -271,13 +271,8 @@ export class Reel {
     addInstance(): Promise<Instance>
     clips(): Promise<Clips>
     cameras(): Promise<Camera[]>
-<<<<<<< HEAD
-    /** Local transforms of a clip's joints: rotation xyzw, translation and scale, ten numbers per joint. */
-    pose(clip: number, seconds: number, wraps?: boolean): Promise<Float32Array>
-=======
-    /** Local transforms of a clip, by number or name: for each joint rotation xyzw, translation, scale. */
+    /** Local transforms of the joints of a clip, which is a number or a name: rotation xyzw, translation and scale. */
     pose(clip: number | string, seconds: number, wraps?: boolean): Promise<Float32Array>
->>>>>>> pk-web
     close(): Promise<void>
 }
 

@@ -4,10 +4,7 @@ import { finite, misuse } from './errors.js'
 import { Frame } from './frame.js'
 import { REPEATS } from './protocol.js'
 
-<<<<<<< HEAD
-/** An instance of a reel, with a clock of its own; at first it is stopped at the first frame. */
-=======
-/** Number of a clip by its number or name. */
+/** Returns the number of a clip, given its number or name. */
 export function clipNumber(clips, clip) {
     const number = typeof clip === 'string' ? clips.findIndex(({ name }) => name === clip) : clip
     if (number in clips) return number
@@ -16,8 +13,7 @@ export function clipNumber(clips, clip) {
     throw misuse(`there is no clip ${asked}: ${known ? `the clips are ${known}` : 'the file has none'}`)
 }
 
-/** One showing of a reel, with a clock of its own: stopped at the first frame. */
->>>>>>> pk-web
+/** An instance of a reel, with a clock of its own; at first it is stopped at the first frame. */
 export class Instance {
     constructor(reel, number) {
         this.reel = reel
@@ -41,10 +37,7 @@ export class Instance {
         return this.reel.decoder.call('command', this.number, name, a, b)
     }
 
-<<<<<<< HEAD
-    /** Starts or continues; starts again after the end. Commands take effect at the next tick. */
-=======
-    /** The number, where there is such a frame. */
+    /** Returns the number if there is such a frame. */
     frameNumber(frame) {
         const { frames } = this.reel.description
         if (Number.isInteger(frame) && frame >= 0 && frame < frames) return frame
@@ -52,8 +45,7 @@ export class Instance {
         throw misuse(`there is no frame ${frame}: ${known}`)
     }
 
-    /** Goes on, or starts; starts anew after the end. Commands take effect at the next tick. */
->>>>>>> pk-web
+    /** Starts or continues; starts again after the end. Commands take effect at the next tick. */
     play() {
         return this.command('play')
     }
@@ -64,28 +56,16 @@ export class Instance {
     stop() {
         return this.command('stop')
     }
-<<<<<<< HEAD
     /** Jumps to a time, in seconds from the first frame. */
-    seek(seconds) {
-        return this.command('seek', seconds)
-=======
-    /** Jumps to seconds from the first frame. */
     async seek(seconds) {
         return this.command('seek', finite('seek: seconds', seconds))
->>>>>>> pk-web
     }
     async seekFrame(frame) {
         return this.command('seekFrame', this.frameNumber(frame))
     }
-<<<<<<< HEAD
     /** Sets the rate in seconds of animation per second; negative plays backwards. */
-    rate(rate) {
-        return this.command('rate', rate)
-=======
-    /** Seconds of animation per second; negative: backwards. */
     async rate(rate) {
         return this.command('rate', finite('rate', rate))
->>>>>>> pk-web
     }
     /** `once`, `loop`, `pingPong` or `cycle`; true for `loop`, false for `once`. */
     async repeat(how) {
@@ -93,15 +73,9 @@ export class Instance {
         if (!(name in REPEATS)) throw misuse(`repeat is ${Object.keys(REPEATS).join(', ')}, not ${how}`)
         return this.command('repeat', REPEATS[name])
     }
-<<<<<<< HEAD
     /** Plays only the frames from `first` to `last`. */
-    frames(first, last) {
-        return this.command('frames', first, last)
-=======
-    /** Plays frames from one to another only. */
     async frames(first, last) {
         return this.command('frames', this.frameNumber(first), this.frameNumber(last))
->>>>>>> pk-web
     }
     interpolate(on) {
         return this.command('interpolate', on ? 1 : 0)
@@ -208,11 +182,7 @@ export class Reel {
         return this.camerasRead
     }
 
-<<<<<<< HEAD
-    /** Local transforms of a clip's joints: rotation xyzw, translation and scale, ten numbers per joint. */
-=======
-    /** Local transforms of a clip, by number or name: for each joint rotation xyzw, translation, scale. */
->>>>>>> pk-web
+    /** Local transforms of the joints of a clip, which is a number or a name: rotation xyzw, translation and scale. */
     async pose(clip, seconds, wraps = true) {
         const { clips } = await this.clips()
         const number = clipNumber(clips, clip)

@@ -20,13 +20,8 @@ export function bonesOf({ name, joints }) {
     return { root, bones, skeleton: new Skeleton(bones) }
 }
 
-<<<<<<< HEAD
 /** Sets the bones to a pose: ten numbers per bone. */
-export function poseBones({ bones }, pose) {
-=======
-/** Puts bones where a pose says: ten numbers for each. */
 export function poseBones({ root, bones }, pose) {
->>>>>>> pk-web
     bones.forEach((bone, joint) => {
         bone.quaternion.fromArray(pose, 10 * joint)
         bone.position.fromArray(pose, 10 * joint + 4)

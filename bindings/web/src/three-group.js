@@ -166,16 +166,6 @@ export class ReelGroup extends Group {
         if (cube) part.scale.makeScale(cube.side, cube.side, cube.side).setPosition(...cube.corner)
     }
 
-<<<<<<< HEAD
-    /** The material of points or lines, with their average width. */
-    particleMaterial({ record, lines }, own) {
-        const made = this.makeMaterial?.(record.path, 0)
-        if (made) return made
-        const widths = own.find(section => section.what === 'width')?.values ?? []
-        const sum = widths.reduce((all, width) => all + width, 0)
-        const size = widths.length > 0 ? sum / widths.length : 0.01
-        return lines ? new LineBasicMaterial({ name: record.path }) : new PointsMaterial({ name: record.path, size })
-=======
     /** The material of points, as wide as each is, or of lines, which WebGL draws one pixel wide. */
     particleMaterial({ record, lines }, own, vertexColors) {
         const given = this.makeMaterial?.(record.path, 0)
@@ -184,7 +174,6 @@ export class ReelGroup extends Group {
         if (lines) return new LineBasicMaterial(options)
         const hasWidths = own.some(section => section.what === 'width')
         return new PointWidthMaterial({ ...options, hasWidths, unit: record.cube?.side ?? 1 })
->>>>>>> pk-web
     }
 
     /** For curves, the line segments between their points; for particles, their number. */

@@ -12,21 +12,8 @@ const READ = 64 << 10
 /** The result of a call that lacks bytes of a file. */
 export const LACKS = -2
 
-<<<<<<< HEAD
-// A module with a function that uses a 128-bit vector instruction.
-const SIMD = [0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98, 11]
-
-/** Whether this engine supports 128-bit vectors. */
-export const hasSimd = () => WebAssembly.validate(new Uint8Array(SIMD))
-
-/** The address of the module for this engine. */
-export function moduleAddress(scalar = !hasSimd()) {
-    return new URL(scalar ? '../dist/meshreel.scalar.wasm' : '../dist/meshreel.wasm', import.meta.url)
-}
-=======
 /** Every module begins with these bytes. */
 const MAGIC = [0, 0x61, 0x73, 0x6d]
->>>>>>> pk-web
 
 /** Compiles the module from an address or bytes; a compiled one is used as it is. */
 export async function compile(module) {

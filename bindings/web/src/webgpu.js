@@ -6,14 +6,7 @@ import { Decoder } from './decoder.js'
 import { MeshreelError, misuse } from './errors.js'
 import { Steps } from './steps.js'
 
-<<<<<<< HEAD
-/**
- * The address of the module with support for graphics devices. Engines with WebGPU support 128-bit vectors.
- */
-export const gpuModuleAddress = () => new URL('../dist/meshreel.gpu.wasm', import.meta.url)
-=======
 export { gpuModuleAddress }
->>>>>>> pk-web
 
 const WHATS = ['position', 'normal', 'tangent', 'uv', 'colour', 'velocity']
 // Name and bytes of formats, by the number that the module has for each.
