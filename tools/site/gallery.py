@@ -16,6 +16,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from stage import repository
+
 ROOT = Path(__file__).resolve().parents[2]
 INPUTS = "testdata/inputs"
 SIZE = "480x320"
@@ -51,7 +53,7 @@ SCENES = [
     Scene("snake", "A skinned character, found again from its vertices", "d_snake_skinned.abc", "--lod 3", True),
     Scene("metaballs", "A fluid, whose triangles change in every frame", "e_metaballs.abc"),
     Scene("robot", "Rigid parts on moving nodes", "n_robot_bone_parented.abc"),
-    Scene("particles", "Particles that appear and vanish", "j_visibility_particles.abc"),
+    Scene("particles", "Scattered objects that appear and vanish", "j_visibility_particles.abc"),
 ]
 
 
@@ -82,13 +84,15 @@ def entry(scene: Scene, report: dict, picture: Path) -> str:
     methods = ", ".join(sorted({mesh["method"] for mesh in meshes}))
     vertices = sum(mesh["source_points"] for mesh in meshes)
     source = (ROOT / scene.input).stat().st_size
-    file = report["file_bytes"]
+    file, source_map = report["file_bytes"], report["source_map_bytes"]
+    played = file - source_map
     verified = report["verify"]
     assert verified["ok"], scene.name
     rows = [
-        ("source", f"`{scene.input}`: {size(source)}"),
-        ("positions", f"{size(report['raw_bytes'])}, with transforms"),
-        ("`.reel`", f"{size(file)}: the source is {source / file:.0f} times as large, positions {report['raw_bytes'] / file:.0f} times"),
+        ("source", f"[`{scene.input}`]({repository(ROOT)}/blob/main/{scene.input}): {size(source)}"),
+        ("positions and transforms", f"{size(report['raw_bytes'])} as floats"),
+        ("`.reel`", f"{size(file)}: {size(played)} for playing, {size(source_map)} for the way back to the source"),
+        ("ratio", f"the source is {source / played:.0f} times as large as what is played, floats {report['raw_bytes'] / played:.0f} times"),
         ("content", f"{report['frames']} frames, {len(meshes)} {'mesh' if len(meshes) == 1 else 'meshes'}, {vertices:,} points; {methods}"),
         ("largest error", f"{100 * verified['worst']:.0f} % of the tolerance"),
         ("this picture", size(picture.stat().st_size)),
