@@ -11,7 +11,7 @@ const skip = missing() ?? false
 const site = resolve(process.env.SITE ?? 'target/site')
 const PREFIX = '/meshreel/'
 const served = mkdtempSync(join(tmpdir(), 'meshreel-'))
-symlinkSync(site, join(served, PREFIX))
+symlinkSync(site, join(served, PREFIX.replaceAll('/', '')))
 
 let browser
 /** All that the console, the page and the network complain about, and requests to other servers. */
@@ -100,7 +100,7 @@ test('the live demo plays each scene inside its page, with its figures', { skip 
     for (const file of files) {
         await frame.selectOption('#file', file)
         const name = file.split('/').pop()
-        await frame.waitForFunction(name => demo.group.name === name && demo.group.frames > 3, name)
+        await frame.waitForFunction(name => demo.group.name.endsWith(`/${name}`) && demo.group.frames > 3, name)
         await frame.waitForFunction(() => /times as large.*frames at.*triangles/.test(document.getElementById('figures').textContent))
         assert.equal(await frame.textContent('#error'), '')
     }

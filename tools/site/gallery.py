@@ -50,8 +50,8 @@ class Scene:
 SCENES = [
     Scene("flag", "Cloth: a flag in the wind", "a_flag_wind.abc", "--lod 3", True),
     Scene("wall", "Destruction: a wall of stones in one mesh", "c_wall_fracture_onemesh.abc", "--lod 3", True),
-    Scene("snake", "A skinned character, found again from its vertices", "d_snake_skinned.abc", "--lod 3", True),
-    Scene("metaballs", "A fluid, whose triangles change in every frame", "e_metaballs.abc"),
+    Scene("snake", "A skinned character: bones recovered from its vertices", "d_snake_skinned.abc", "--lod 3", True),
+    Scene("metaballs", "A fluid whose triangles change in every frame", "e_metaballs.abc"),
     Scene("robot", "Rigid parts on moving nodes", "n_robot_bone_parented.abc"),
     Scene("particles", "Scattered objects that appear and vanish", "j_visibility_particles.abc"),
 ]

@@ -69,14 +69,16 @@ async function show(input) {
     playing = true
 }
 
-/** Moves the camera to where all of the reel is visible. */
-function frame() {
+/** Moves the camera to where all of the reel is visible, or above many of them. */
+function frame(isAbove = false) {
     const box = new THREE.Box3()
     group.updateMatrixWorld(true)
     group.traverseVisible(object => object.isMesh && box.expandByObject(object))
     const sphere = box.getBoundingSphere(new THREE.Sphere())
-    const distance = sphere.radius / Math.sin((camera.fov / 2) * (Math.PI / 180))
-    camera.position.copy(sphere.center).addScaledVector(new THREE.Vector3(0.4, 0.3, 1).normalize(), distance)
+    // The panel hides the lower edge.
+    const distance = (1.2 * sphere.radius) / Math.sin((camera.fov / 2) * (Math.PI / 180))
+    const direction = isAbove ? new THREE.Vector3(1, 2, 4) : new THREE.Vector3(0.4, 0.3, 1).normalize()
+    camera.position.copy(sphere.center).addScaledVector(direction, distance)
     camera.near = distance / 100
     camera.far = distance * 100
     camera.updateProjectionMatrix()
@@ -85,9 +87,11 @@ function frame() {
 
 function setMany(on) {
     if (!group) return
-    group.visible = !on
     // Each copy is small: all of them show the coarsest level of detail.
     group.setLevel(on ? Infinity : 0)
+    group.visible = true
+    frame(on)
+    group.visible = !on
     if (!on) {
         if (cloud) cloud.visible = false
         return
@@ -113,7 +117,7 @@ const sizeOf = bytes => (bytes < 1e6 ? `${Math.round(bytes / 1e3)} kB` : `${(byt
 function figures() {
     const { size, frames, fps, duration } = group.reel.description
     const rate = fps > 0 ? fps : duration > 0 ? (frames - 1) / duration : 0
-    const list = [`${group.name}: ${sizeOf(size)}`]
+    const list = [`${group.name.split('/').pop()}: ${sizeOf(size)}`]
     if (shownScene?.sourceBytes) {
         const { source, sourceBytes } = shownScene
         list.push(`source ${source}: ${sizeOf(sourceBytes)}, ${Math.round(sourceBytes / size)} times as large`)
@@ -185,7 +189,10 @@ renderer.setAnimationLoop(now => {
     renderer.render(scene, camera)
     drawn++
     counted++
-    if (now - since >= 1000) [counted, since, perSecond] = [0, now, Math.round((1000 * counted) / (now - since))]
+    if (now - since >= 1000) {
+        const rate = (1000 * counted) / (now - since)
+        ;[counted, since, perSecond] = [0, now, rate < 10 ? rate.toFixed(1) : Math.round(rate)]
+    }
     if (group) figures()
 })
 
