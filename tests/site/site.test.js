@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { after, before, test } from 'node:test'
+import { after, before, beforeEach, test } from 'node:test'
 import { golden, missing, start } from '../../bindings/web/test/browser/chromium.js'
 
 const skip = missing() ?? false
@@ -21,9 +21,12 @@ before(async () => {
     if (skip) return
     browser = await start({ root: served, page: `${PREFIX}index.html` })
     const { page, server } = browser
+    page.setDefaultTimeout(120_000)
     page.on('console', message => message.type() === 'error' && faults.push(`${page.url()}: ${message.text()}`))
     page.on('pageerror', error => faults.push(`${page.url()}: ${error.message}`))
-    page.on('requestfailed', request => faults.push(`${request.url()}: ${request.failure()?.errorText}`))
+    // Leaving a page ends its requests.
+    const isEnded = request => request.failure()?.errorText === 'net::ERR_ABORTED'
+    page.on('requestfailed', request => isEnded(request) || faults.push(`${request.url()}: ${request.failure()?.errorText}`))
     page.on('response', response => response.status() >= 400 && faults.push(`${response.url()}: ${response.status()}`))
     page.on('request', request => {
         const { protocol } = new URL(request.url())
@@ -31,6 +34,7 @@ before(async () => {
         if (protocol === 'https:') faults.push(`${request.url()}: elsewhere`)
     })
 })
+beforeEach(() => faults.splice(0))
 after(async () => {
     await browser?.end()
     rmSync(served, { recursive: true })
@@ -60,9 +64,9 @@ test('every page opens without an error, and its pictures load', { skip }, async
 test('the search finds a word, and leads to it', { skip }, async () => {
     const { page } = browser
     await visit('index.html')
-    await page.keyboard.press('s')
-    await page.keyboard.type('quincunx')
-    const first = page.locator('[id$=searchresults] a').first()
+    await page.click('#mdbook-search-toggle')
+    await page.locator('#mdbook-searchbar').pressSequentially('parallelogram')
+    const first = page.locator('#mdbook-searchresults a').first()
     await first.waitFor()
     await first.click()
     await page.waitForURL(/METHODS|FORMAT/)
@@ -73,9 +77,10 @@ test('the search finds a word, and leads to it', { skip }, async () => {
 test('the gallery has animated pictures with their commands', { skip }, async () => {
     const { page } = browser
     await visit('gallery.html')
-    const [pictures, commands] = [page.locator('main img'), page.locator('main pre')]
+    const [pictures, commands] = [page.locator('main img:visible'), page.locator('main pre > code')]
     const count = await pictures.count()
     assert.ok(count >= 4, `${count} pictures`)
+    for (const command of await commands.allTextContents()) assert.match(command, /^meshreel compile .*\nmeshreel plot .* --animate /)
     assert.equal(await commands.count(), count)
     const different = (one, other) => Buffer.compare(one, other) !== 0
     for (let i = 0; i < count; i++) {

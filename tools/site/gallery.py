@@ -89,18 +89,18 @@ def entry(scene: Scene, report: dict, picture: Path) -> str:
     verified = report["verify"]
     assert verified["ok"], scene.name
     rows = [
-        ("source", f"[`{scene.input}`]({repository(ROOT)}/blob/main/{scene.input}): {size(source)}"),
-        ("positions and transforms", f"{size(report['raw_bytes'])} as floats"),
+        ("Source", f"[`{scene.input}`]({repository(ROOT)}/blob/main/{scene.input}): {size(source)}"),
+        ("Positions and transforms", f"{size(report['raw_bytes'])} as floats"),
         ("`.reel`", f"{size(file)}: {size(played)} for playing, {size(source_map)} for the way back to the source"),
-        ("ratio", f"the source is {source / played:.0f} times as large as what is played, floats {report['raw_bytes'] / played:.0f} times"),
-        ("content", f"{report['frames']} frames, {len(meshes)} {'mesh' if len(meshes) == 1 else 'meshes'}, {vertices:,} points; {methods}"),
-        ("largest error", f"{100 * verified['worst']:.0f} % of the tolerance"),
-        ("this picture", size(picture.stat().st_size)),
+        ("Ratio", f"the source is {source / played:.0f} times as large as what is played, floats {report['raw_bytes'] / played:.0f} times"),
+        ("Content", f"{report['frames']} frames, {len(meshes)} {'mesh' if len(meshes) == 1 else 'meshes'}, {vertices:,} points; {methods}"),
+        ("Largest error", f"{100 * verified['worst']:.0f} % of the tolerance"),
+        ("This picture", size(picture.stat().st_size)),
     ]
-    table = "".join(f"| {name} | {value} |\n" for name, value in rows)
+    figures = "".join(f"* {name}: {value}\n" for name, value in rows)
     return (
         f"## {scene.title}\n\n![{scene.title}](gallery/{picture.name})\n\n"
-        f"```\n{scene.compiling}\n{scene.drawing}\n```\n\n| | |\n|---|---|\n{table}"
+        f"```\n{scene.compiling}\n{scene.drawing}\n```\n\n{figures}"
     )
 
 
