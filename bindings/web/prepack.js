@@ -12,3 +12,5 @@ if (missing.length > 0) {
 }
 await import('./bundle.js')
 for (const name of ['LICENSE-APACHE', 'LICENSE-MIT']) copyFileSync(`../../${name}`, name)
+// A folder with the licences of all that is linked, for a release (tools/release/notices.sh).
+if (process.env.NOTICES) copyFileSync(`${process.env.NOTICES}/THIRD_PARTY-web.txt`, 'THIRD_PARTY-web.txt')

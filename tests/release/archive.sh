@@ -24,6 +24,11 @@ program=$made/$name
 for file in LICENSE-APACHE LICENSE-MIT README.md CHANGELOG.md completions/meshreel.bash man1/meshreel.1; do
     test -s "$program/$file" || { echo "$archive: no $file" >&2 && exit 1; }
 done
+for file in "$program"/meshreel "$program"/meshreel.exe; do
+    if [ -f "$file" ] && grep -qF "${CARGO_HOME:-$HOME/.cargo}/registry" "$file"; then
+        echo "$file names folders of the machine that built it" >&2 && exit 1
+    fi
+done
 mkdir home
 cd home
 # Windows finds its libraries by SYSTEMROOT.

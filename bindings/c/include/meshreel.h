@@ -341,6 +341,10 @@ enum mr_event_kind
     MR_EVENT_KIND_REFUSED = 7,
     /* There is room for an instance that was refused. */
     MR_EVENT_KIND_ADMITTED = 8,
+    /* A newer file has taken the place of the one that was open at this path (`watch` of the options). What
+       was taken from the old one must be taken anew; there is no frame until the first of the new file is
+       decoded. */
+    MR_EVENT_KIND_REPLACED = 9,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L
@@ -1118,6 +1122,12 @@ typedef struct mr_player_options {
     float most_read_ahead;
     /* Seconds without a visible instance after which a file's static data is released as well. Default 5. */
     float unload_after;
+    /* Not 0 to watch the files that are opened by their path: one that is replaced on the disk takes the
+       place of the older one, and `MR_EVENT_KIND_REPLACED` says so. For tools and games in development.
+       Default 0. */
+    uint32_t watch;
+    /* Always 0. */
+    uint32_t reserved;
 } mr_player_options;
 
 /* A file that the caller reads, for instance from a pack file, a network, or an engine's file system.

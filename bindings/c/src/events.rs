@@ -31,6 +31,10 @@ pub enum mr_event_kind {
     Refused = 7,
     /// There is room for an instance that was refused.
     Admitted = 8,
+    /// A newer file has taken the place of the one that was open at this path (`watch` of the options). What
+    /// was taken from the old one must be taken anew; there is no frame until the first of the new file is
+    /// decoded.
+    Replaced = 9,
 }
 
 /// An event; each is reported once.
@@ -101,6 +105,7 @@ fn event_to_c(event: Option<Event>, player: &Player) -> mr_event {
         }
         Some(Event::Damaged(file, error)) => failed(kind::Damaged, file, &error),
         Some(Event::Recovered(file)) => mr_event::new(kind::Recovered, Some(file)),
+        Some(Event::Replaced(file)) => mr_event::new(kind::Replaced, Some(file)),
         Some(Event::Refused { instance, needed, left }) => {
             let event = mr_event::new(kind::Refused, None);
             mr_event { instance: instance.to_bits(), needed, left, ..event }

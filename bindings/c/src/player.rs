@@ -55,6 +55,12 @@ pub struct mr_player_options {
     pub most_read_ahead: f32,
     /// Seconds without a visible instance after which a file's static data is released as well. Default 5.
     pub unload_after: f32,
+    /// Not 0 to watch the files that are opened by their path: one that is replaced on the disk takes the
+    /// place of the older one, and `MR_EVENT_KIND_REPLACED` says so. For tools and games in development.
+    /// Default 0.
+    pub watch: u32,
+    /// Always 0.
+    pub reserved: u32,
 }
 
 // SAFETY: `repr(C)`, begins with its size; contains numbers, and pointers that are checked before use.
@@ -77,6 +83,8 @@ impl mr_player_options {
             least_read_ahead: of.least_read_ahead,
             most_read_ahead: of.most_read_ahead,
             unload_after: of.unload_after,
+            watch: of.watch.into(),
+            reserved: 0,
         }
     }
 
@@ -103,7 +111,8 @@ impl mr_player_options {
             .with_decode_ahead(own.decode_ahead)
             .with_least_read_ahead(own.least_read_ahead)
             .with_most_read_ahead(own.most_read_ahead)
-            .with_unload_after(own.unload_after);
+            .with_unload_after(own.unload_after)
+            .with_watch(own.watch != 0);
         if !own.jobs.is_null() {
             // SAFETY: the caller's promise.
             options.pool = Some(Arc::new(unsafe { Jobs::read(own.jobs) }?));

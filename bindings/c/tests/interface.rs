@@ -265,7 +265,7 @@ fn h05_structures_of_the_document_are_those_of_the_interface() {
     if size_of::<usize>() != 8 {
         return;
     }
-    check!(mr_player_options, heap, limits, allocator, threads, unload_after);
+    check!(mr_player_options, heap, limits, allocator, threads, unload_after, watch);
     check!(mr_command, kind, a, b);
     check!(mr_event, file, left, kind, status, text);
     check!(mr_frame_info, file, first, late, bounds);

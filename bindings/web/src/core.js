@@ -22,6 +22,8 @@ export class Core {
         this.emit = emit
         this.shared = shared
         this.files = new Map()
+        /** Openings under way, by number. */
+        this.openings = new Map()
         this.slots = new Map()
         this.spare = []
         this.queue = []
@@ -36,7 +38,23 @@ export class Core {
     // Files.
 
     async open(input, options = {}) {
-        const source = await openSource(input, options)
+        const { opening, ...rest } = options
+        const abort = new AbortController()
+        this.openings.set(opening, abort)
+        try {
+            return await this.openUntil(abort.signal, input, rest)
+        } finally {
+            this.openings.delete(opening)
+        }
+    }
+
+    /** Ends an opening that is under way, by the number in its options. */
+    abortOpening(opening) {
+        this.openings.get(opening)?.abort()
+    }
+
+    async openUntil(signal, input, options) {
+        const source = await openSource(input, { ...options, signal })
         if (source.size === 0) {
             throw new MeshreelError('Malformed', `${source.name}: the file is empty (0 bytes)`)
         }
@@ -49,7 +67,7 @@ export class Core {
         try {
             if (options.card) this.openCard(number, options.card)
             if (source.first) this.provide(file, 0, source.first)
-            const description = await this.finish(file, options.signal)
+            const description = await this.finish(file, signal)
             return { file: number, name: source.name, description }
         } catch (error) {
             this.close(number)

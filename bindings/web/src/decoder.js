@@ -37,6 +37,7 @@ export class Decoder {
     constructor() {
         this.calls = new Map()
         this.next = 0
+        this.openings = 0
         this.reels = new Map()
         this.early = new Map()
         this.elapsed = 0
@@ -79,6 +80,13 @@ export class Decoder {
         })
     }
 
+    /** Calls a method without waiting for it. */
+    notify(name, ...args) {
+        if (this.disposed || this.failure) return
+        if (this.core) this.core[name](...args)
+        else this.worker.post({ id: -1, name, args }, [])
+    }
+
     happened(event) {
         if (event.event === 'closed') return this.early.delete(event.file)
         const told = { ...event, error: event.error ? errorFromData(event.error) : null }
@@ -90,10 +98,24 @@ export class Decoder {
     /** Opens a reel: an address, a File or Blob, or an ArrayBuffer. */
     async open(input, options = {}) {
         const { onEvent, signal, ...rest } = options
-        const plain = addressOf(input)
-        // A signal cannot be sent to a worker; there it has no effect.
-        const opening = this.call('open', plain, this.core ? { ...rest, signal } : rest)
-        const { file, name, description } = await opening
+        signal?.throwIfAborted()
+        // A signal cannot be sent to a worker: it gets the number of the opening, and a message that ends it.
+        const opening = this.openings++
+        const abort = () => this.notify('abortOpening', opening)
+        signal?.addEventListener('abort', abort)
+        let opened
+        try {
+            opened = await this.call('open', addressOf(input), { ...rest, opening })
+        } catch (error) {
+            throw signal?.aborted ? signal.reason : error
+        } finally {
+            signal?.removeEventListener('abort', abort)
+        }
+        const { file, name, description } = opened
+        if (signal?.aborted) {
+            this.notify('close', file)
+            throw signal.reason
+        }
         const reel = new Reel(this, { file, name, description }, onEvent)
         this.reels.set(file, reel)
         for (const event of this.early.get(file) ?? []) reel.happened(event)

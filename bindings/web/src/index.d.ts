@@ -46,7 +46,7 @@ export interface OpenOptions {
     request?: { headers?: Record<string, string>; credentials?: RequestCredentials; mode?: RequestMode }
     /** Called with the events of the file. */
     onEvent?: (event: ReelEvent) => void
-    /** Aborts opening; has an effect only without a worker. */
+    /** Aborts opening; the promise is rejected with the reason of the signal. */
     signal?: AbortSignal
 }
 
@@ -271,7 +271,10 @@ export class Reel {
     addInstance(): Promise<Instance>
     clips(): Promise<Clips>
     cameras(): Promise<Camera[]>
-    /** Local transforms of the joints of a clip, which is a number or a name: rotation xyzw, translation and scale. */
+    /**
+     * Local transforms of a clip's joints, the clip by number or name: rotation xyzw, translation and scale, ten
+     * numbers per joint.
+     */
     pose(clip: number | string, seconds: number, wraps?: boolean): Promise<Float32Array>
     close(): Promise<void>
 }

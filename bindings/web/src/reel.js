@@ -4,7 +4,7 @@ import { finite, misuse } from './errors.js'
 import { Frame } from './frame.js'
 import { REPEATS } from './protocol.js'
 
-/** Returns the number of a clip, given its number or name. */
+/** Returns the number of a clip by its number or name. */
 export function clipNumber(clips, clip) {
     const number = typeof clip === 'string' ? clips.findIndex(({ name }) => name === clip) : clip
     if (number in clips) return number
@@ -37,7 +37,7 @@ export class Instance {
         return this.reel.decoder.call('command', this.number, name, a, b)
     }
 
-    /** Returns the number if there is such a frame. */
+    /** Returns the number of a frame if it exists. */
     frameNumber(frame) {
         const { frames } = this.reel.description
         if (Number.isInteger(frame) && frame >= 0 && frame < frames) return frame
@@ -75,7 +75,9 @@ export class Instance {
     }
     /** Plays only the frames from `first` to `last`. */
     async frames(first, last) {
-        return this.command('frames', this.frameNumber(first), this.frameNumber(last))
+        const range = [this.frameNumber(first), this.frameNumber(last)]
+        if (last < first) throw misuse(`frames: the last one, ${last}, comes before the first, ${first}`)
+        return this.command('frames', ...range)
     }
     interpolate(on) {
         return this.command('interpolate', on ? 1 : 0)
@@ -182,7 +184,10 @@ export class Reel {
         return this.camerasRead
     }
 
-    /** Local transforms of the joints of a clip, which is a number or a name: rotation xyzw, translation and scale. */
+    /**
+     * Local transforms of a clip's joints, the clip by number or name: rotation xyzw, translation and scale, ten
+     * numbers per joint.
+     */
     async pose(clip, seconds, wraps = true) {
         const { clips } = await this.clips()
         const number = clipNumber(clips, clip)

@@ -56,7 +56,7 @@ function partOf(answer) {
 async function fromAddress(url, options) {
     const name = options.name ?? url
     const range = (offset, size) => ({ range: `bytes=${offset}-${offset + size - 1}` })
-    const answer = await ask(url, options, range(0, FIRST))
+    const answer = await ask(url, options, range(0, FIRST), options.signal)
     // Servers of applications answer unknown addresses with their page.
     if (/^text\/html/.test(answer.headers.get('content-type') ?? '')) {
         await answer.body?.cancel()
@@ -67,7 +67,7 @@ async function fromAddress(url, options) {
         // A partial response that does not say which part it is cannot be used.
         if (answer.status !== 206) return whole(name, answer)
         await answer.body?.cancel()
-        return whole(name, await ask(url, options, {}))
+        return whole(name, await ask(url, options, {}, options.signal))
     }
     const mark = answer.headers.get('etag')
     const body = async (answer, size) => {

@@ -55,6 +55,29 @@ test('h07 a server without ranges gives the whole file, of which what is there p
     await server.close()
 })
 
+test('h07 a signal ends an opening, with a worker and without one', async () => {
+    const server = await serve({ files: { '/wall.reel': golden('v0/wall_packed.reel') }, held: true })
+    for (const worker of [true, false]) {
+        const decoder = await Decoder.create({ worker })
+        const late = new AbortController()
+        const opening = decoder.open(server.url('/wall.reel'), { signal: late.signal })
+        setTimeout(() => late.abort(), 50)
+        await assert.rejects(opening, { name: 'AbortError' })
+        const early = AbortSignal.abort(new Error('not wanted'))
+        await assert.rejects(decoder.open(server.url('/wall.reel'), { signal: early }), /not wanted/)
+        // The decoder opens others afterwards; a signal that comes after an opening has no effect.
+        server.held = null
+        const after = new AbortController()
+        const reel = await decoder.open(server.url('/wall.reel'), { signal: after.signal, exact: true })
+        after.abort()
+        const [expected] = digests().find(([, file]) => file === 'wall_packed.reel')
+        assert.equal(await digest(reel), expected)
+        decoder.dispose()
+        server.held = true
+    }
+    await server.close()
+})
+
 test('h07 blobs, and clips that play as they should', async () => {
     const reel = await open(new Blob([golden('clips/random_access.reel')]), { worker: false })
     const { skeletons, clips } = await reel.clips()

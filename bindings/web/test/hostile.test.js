@@ -129,6 +129,7 @@ test('h07 numbers that mean nothing are refused in a sentence, and nothing chang
             await fails(call, 'Misuse', /^there is no frame .*: frames are 0 to 37$/)
         }
     }
+    await fails(instance.frames(20, 10), 'Misuse', /^frames: the last one, 10, comes before the first, 20$/)
     for (const value of [NaN, Infinity, 'fast', undefined]) {
         await fails(instance.seek(value), 'Misuse', /seek: seconds must be a finite number, not/)
         await fails(instance.rate(value), 'Misuse', /rate must be a finite number, not/)

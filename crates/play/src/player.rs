@@ -1,6 +1,9 @@
 //! The player: files, instances of them, and a tick that reads, decodes and shows in fixed memory. See
 //! [`Player`].
 
+mod files;
+
+use self::files::{FileEntry, FileState};
 use crate::Error;
 use crate::debug::impl_debug;
 use crate::policy::DebugSwitches;
@@ -12,8 +15,7 @@ use crate::stream::heap::Heap;
 use crate::stream::ids::{FileId, InstanceId};
 use crate::stream::io::{PositionedSource, QueuedRead, ReadToken, SharedSource};
 use crate::stream::jobs::{BuiltInPool, Job, JobContext};
-use crate::stream::load::{self, OpenJob, OpenMode, OpenResult, OpenedFiles, WaitingOpens, open_ready};
-use crate::stream::loaded::LoadedFile;
+use crate::stream::load::{self, OpenJob, OpenResult, OpenedFiles, WaitingOpens};
 use crate::stream::options::Options;
 use crate::stream::residency::{Horizons, Stream};
 use crate::stream::scheduler::{Incident, Scheduler, URGENT_MICROSECONDS, tag_stream};
@@ -23,22 +25,18 @@ use crate::stream::trace::span;
 use crate::stream::worker_threads::WorkerThreads;
 use crate::time::clock::{Clock, Command};
 use crate::time::demand::FrameDemand;
-use crate::time::timeline::Timeline;
 use crate::view::shown_frames::{ShownFrames, UpcomingFrame};
 use meshreel_format::ReadAt;
 use std::collections::VecDeque;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError};
 
 /// The number of units and reads that can be in flight.
 const MAX_IN_FLIGHT: usize = 4096;
 
 /// The number of events that are kept until they are fetched; later ones are lost.
 const MAX_EVENTS: usize = 256;
-
-/// Microseconds between attempts to open a file again that was unloaded.
-const REOPEN_MICROSECONDS: u64 = 2_000_000;
 
 /// Per tick, the part of `decode_ahead` that is used shrinks by this factor if the heap had no room for it,
 /// and else grows by `REACH_GROWTH`. So a heap that is too small for all of it is not contended for each
@@ -49,33 +47,6 @@ const MIN_REACH: f32 = 0.2;
 
 /// The longest tick that counts, in seconds; longer ones are cut to it.
 const MAX_TICK_SECONDS: f64 = 3600.0;
-
-/// A file and its state.
-struct FileEntry {
-    generation: u32,
-    path: PathBuf,
-    source: Option<SharedSource>,
-    /// The reel, if it was opened elsewhere.
-    reel: Option<Reel>,
-    state: FileState,
-    timeline: Option<Timeline>,
-    /// Time in microseconds at which one of its instances was last visible.
-    last_visible: u64,
-    /// Time at which opening is tried again, for a file that was open before and could not be opened again.
-    reopen_at: Option<u64>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum FileState {
-    Loading,
-    Open,
-    Failed,
-    /// Hidden for long; it is unloaded as soon as nothing is in flight.
-    Unloading,
-    Unloaded,
-    Closing,
-    Closed,
-}
 
 /// Plays files: any number of instances, forwards or backwards, at any rate, in a heap of fixed size.
 ///
@@ -203,53 +174,6 @@ impl Player {
     /// holds the reel.
     pub fn open_reel(&mut self, reel: Reel, source: SharedSource) -> FileId {
         self.add_file(reel.path().into(), Some(source), Some(reel))
-    }
-
-    fn add_file(&mut self, path: PathBuf, source: Option<SharedSource>, reel: Option<Reel>) -> FileId {
-        self.generations += 1;
-        let file = FileEntry {
-            generation: self.generations,
-            path,
-            source,
-            reel,
-            state: FileState::Loading,
-            timeline: None,
-            last_visible: self.scheduler.now,
-            reopen_at: None,
-        };
-        let closed = self.free_files.pop().map(|number| number as usize);
-        let number = closed.unwrap_or(self.files.len());
-        if number == self.files.len() {
-            self.files.push(file);
-            // Reserves room, so that closing all of them in a tick does not allocate.
-            self.free_files.reserve(self.files.len());
-            self.scheduler.streams.push(None);
-            self.scheduler.reserve(self.files.len());
-        } else {
-            self.files[number] = file;
-        }
-        self.load(number);
-        FileId(number as u32, self.generations)
-    }
-
-    fn load(&mut self, number: usize) {
-        let file = &mut self.files[number];
-        file.state = FileState::Loading;
-        let mode = if self.options.threads > 0 { OpenMode::Blocking } else { OpenMode::Polling(None) };
-        let load = OpenJob {
-            file: number as u32,
-            generation: file.generation,
-            path: file.path.clone(),
-            source: file.source.clone().ok_or_else(|| self.read_threads.clone()),
-            reel: file.reel.clone(),
-            limits: self.options.file_limits(),
-            closing: self.closing.clone(),
-            library: self.library.clone(),
-            inbox: self.inbox.clone(),
-            waiting: self.waiting_opens.clone(),
-            mode,
-        };
-        self.open_threads.push(0, load);
     }
 
     /// Closes a file: removes all its instances and releases its memory. Reads and decodes in flight end by
@@ -383,6 +307,7 @@ impl Player {
         self.scheduler.now += (dt * 1e6) as u64;
         self.remove_closed_instances();
         self.collect_opened();
+        self.watch_files();
         self.scheduler.collect();
         self.move_clocks(dt);
         let open = |file: u32| self.files[file as usize].state == FileState::Open;
@@ -413,84 +338,6 @@ impl Player {
                 return;
             }
         }
-    }
-
-    fn collect_opened(&mut self) {
-        open_ready(&self.open_threads, &self.waiting_opens, |file, generation| {
-            let file = &self.files[file as usize];
-            file.generation == generation && file.state == FileState::Loading
-        });
-        {
-            let mut inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
-            std::mem::swap(&mut *inbox, &mut self.arrived);
-        }
-        let mut arrived = std::mem::take(&mut self.arrived);
-        for ((number, generation), opened) in arrived.drain(..) {
-            let number = number as usize;
-            let file = &mut self.files[number];
-            if file.generation != generation || file.state != FileState::Loading {
-                continue;
-            }
-            let id = FileId(number as u32, generation);
-            let again = file.timeline.is_some();
-            let opened = opened.and_then(|opened| self.scheduler.check_heap(&opened.0).map(|()| opened));
-            let event = match opened {
-                Ok((loaded, source)) => {
-                    let failed = file.reopen_at.take().is_some();
-                    let empty = loaded.reel.frame_count() == 0;
-                    self.file_opened(number, loaded, source);
-                    match (again, failed) {
-                        (false, _) if empty => {
-                            self.push_event(Event::Opened(id));
-                            Event::NoFrames(id)
-                        }
-                        (false, _) => Event::Opened(id),
-                        (true, true) => Event::Recovered(id),
-                        (true, false) => continue,
-                    }
-                }
-                Err(error) if again => {
-                    // Hidden, and meanwhile the file is gone; it may come back.
-                    file.state = FileState::Unloaded;
-                    let told = file.reopen_at.replace(self.scheduler.now + REOPEN_MICROSECONDS).is_some();
-                    if told {
-                        continue;
-                    }
-                    Event::OpenFailed(id, error)
-                }
-                Err(error) => {
-                    file.state = FileState::Failed;
-                    Event::OpenFailed(id, error)
-                }
-            };
-            self.push_event(event);
-        }
-        self.arrived = arrived;
-    }
-
-    fn file_opened(&mut self, number: usize, loaded: Arc<LoadedFile>, source: SharedSource) {
-        let frames = loaded.reel.frame_count() as u64;
-        let bytes = frames * Heap::block_bytes(loaded.reel.frame_words());
-        // Half of the heap is left for streaming.
-        let resident =
-            bytes <= self.options.resident && self.resident_bytes + bytes <= self.options.heap as u64 / 2;
-        self.resident_bytes += if resident { bytes } else { 0 };
-        let timeline = Timeline::from_reel(&loaded.reel);
-        self.scheduler.streams[number] = Some(Stream::new(loaded, source, number as u32, resident));
-        for instance in self.instances.iter_mut().flatten() {
-            let other = |clock: &Clock| clock.timeline().frame_count() != timeline.frame_count();
-            if instance.file == number as u32 && instance.clock.as_ref().is_none_or(other) {
-                let mut clock = Clock::new(&timeline);
-                for command in instance.commands.drain(..) {
-                    clock.command(command);
-                }
-                instance.clock = Some(clock);
-            }
-        }
-        let file = &mut self.files[number];
-        file.timeline = Some(timeline);
-        file.state = FileState::Open;
-        file.last_visible = self.scheduler.now;
     }
 
     fn move_clocks(&mut self, dt: f64) {
@@ -529,7 +376,7 @@ impl Player {
         }
         // At most one file per tick, as opening is work.
         if let Some(number) = reopen {
-            self.load(number);
+            self.reload(number);
         }
     }
 
@@ -570,41 +417,6 @@ impl Player {
                     source.cancel(ReadToken(token));
                 }
             });
-        }
-    }
-
-    /// Closes or unloads the files that are marked for it, as soon as nothing is in flight for them.
-    fn finish_closing(&mut self) {
-        let patience = (self.options.unload_after.max(0.0) * 1e6) as u64;
-        for number in 0..self.files.len() {
-            let file = &mut self.files[number];
-            if file.state == FileState::Open && self.scheduler.now - file.last_visible > patience {
-                file.state = FileState::Unloading;
-                self.scheduler.cancel_all(number as u32);
-            }
-            let next = match file.state {
-                FileState::Unloading => FileState::Unloaded,
-                FileState::Closing => FileState::Closed,
-                _ => continue,
-            };
-            if !self.scheduler.is_quiet(number as u32) {
-                continue;
-            }
-            if let Some(mut stream) = self.scheduler.streams[number].take() {
-                stream.clear(&mut self.scheduler.heap);
-                if stream.planned_resident {
-                    let bytes =
-                        stream.frames.len() as u64 * Heap::block_bytes(stream.file.reel.frame_words());
-                    self.resident_bytes -= bytes;
-                }
-            }
-            self.files[number].state = next;
-            if next == FileState::Closed {
-                self.files[number].source = None;
-                self.files[number].reel = None;
-                self.files[number].generation = 0;
-                self.free_files.push(number as u32);
-            }
         }
     }
 

@@ -9,6 +9,7 @@ mod hostile;
 mod opened_elsewhere;
 mod order;
 mod playback;
+mod replaced;
 mod rigs;
 mod streaming;
 mod view;

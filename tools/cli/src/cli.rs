@@ -119,8 +119,16 @@ pub struct PlotArgs {
         conflicts_with_all = ["joint", "vertex", "parts", "faces", "levels", "hidden", "clip", "mesh", "source"]
     )]
     pub frame: Option<usize>,
-    /// Width and height of the picture of a frame, at most 4096
-    #[arg(long, value_name = "WxH", default_value = "640x480", requires = "frame")]
+    /// Draw all frames, instead of curves, as an animated PNG without any graphics card
+    #[arg(
+        long,
+        conflicts_with_all = [
+            "frame", "joint", "vertex", "parts", "faces", "levels", "hidden", "clip", "mesh", "source"
+        ]
+    )]
+    pub animate: bool,
+    /// Width and height of the picture of --frame or --animate, at most 4096 [default: 640x480]
+    #[arg(long, value_name = "WxH", default_value = "640x480", hide_default_value = true)]
     pub size: PictureSize,
     /// The point of a mesh, by its number in the source (without a source map: the vertex of the file); of
     /// particles by their ids

@@ -507,12 +507,13 @@ fn nothing_is_left_undone() {
     assert_none(found, "unfinished code");
 }
 
-/// Text files name no place of one particular machine.
+/// Text files name no place of one particular machine, and hold no two versions that a merge left behind.
 #[test]
-fn no_paths_of_one_machine() {
+fn no_paths_of_one_machine_and_no_unfinished_merges() {
     // In two pieces, so that this file does not find itself.
     let places = [concat!("/wo", "rk/"), concat!("/ho", "me/"), concat!("/Us", "ers/"), concat!("C:", "\\")];
-    let kinds = ["rs", "toml", "md", "sh", "py", "yml", "yaml", "json", "txt", "js"];
+    let merges = ["<<<<<<< ", ">>>>>>> "];
+    let kinds = ["rs", "toml", "md", "sh", "py", "yml", "yaml", "json", "txt", "js", "ts", "wgsl", "h"];
     let mut found = Vec::new();
     for path in files() {
         let kind = path.rsplit('.').next().unwrap_or_default();
@@ -521,12 +522,13 @@ fn no_paths_of_one_machine() {
         }
         let text = String::from_utf8_lossy(&fs::read(root().join(&path)).expect("readable")).into_owned();
         for (number, line) in text.lines().enumerate() {
-            if places.iter().any(|place| line.contains(place)) {
+            let unfinished = merges.iter().any(|mark| line.starts_with(mark));
+            if unfinished || places.iter().any(|place| line.contains(place)) {
                 found.push(format!("{path}:{}", number + 1));
             }
         }
     }
-    assert_none(found, "paths of one machine");
+    assert_none(found, "paths of one machine, or unfinished merges");
 }
 
 /// Each library has one error. Those that read and write bytes have the same five classes; the others pass

@@ -18,7 +18,6 @@ import contextlib
 import dataclasses
 import json
 import os
-import resource
 import shutil
 import signal
 import subprocess
@@ -57,11 +56,16 @@ class Task:
 
 
 def _end_with_parent() -> None:
-    """On Linux a child is told to end when its worker is gone."""
-    if sys.platform == "linux":
-        import ctypes
+    """Tells Linux to end this child when its worker is gone."""
+    import ctypes
 
-        ctypes.CDLL(None).prctl(1, signal.SIGTERM)
+    ctypes.CDLL(None).prctl(1, signal.SIGTERM)
+
+
+def _children_cpu_seconds() -> float:
+    """Returns the CPU seconds of children that have ended; 0 on Windows, which does not count them."""
+    times = os.times()
+    return times.children_user + times.children_system
 
 
 def perform(command: list[str]) -> Answer:
@@ -72,12 +76,11 @@ def perform(command: list[str]) -> Answer:
     if program is None:
         what = f"the worker cannot run the program {command[0]}: put it on PATH, or name it with --program"
         raise Failed("misuse", what)
-    start, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    start, before = time.monotonic(), _children_cpu_seconds()
     words = [program, *command[1:], "--json"]
-    done = subprocess.run(
-        words, stdin=subprocess.DEVNULL, capture_output=True, text=True, preexec_fn=_end_with_parent
-    )
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    at_start = _end_with_parent if sys.platform == "linux" else None
+    done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, preexec_fn=at_start)
+    used = _children_cpu_seconds() - before
     try:
         said = json.loads(done.stdout)
     except ValueError:
@@ -87,7 +90,6 @@ def perform(command: list[str]) -> Answer:
         kind = "killed" if done.returncode < 0 else error.get("class", "killed")
         last = (done.stderr.strip().splitlines() or [f"ended with {done.returncode}"])[-1]
         raise Failed(kind, last.removeprefix("error: "))
-    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return {**said, "seconds": time.monotonic() - start, "cpu_seconds": used, "process": os.getpid()}
 
 

@@ -9,6 +9,7 @@ use crate::stream::io::{AsyncSource, BlockingSource, PositionedSource, QueuedRea
 use crate::stream::loaded::LoadedFile;
 use crate::stream::sharing::MeshLibrary;
 use crate::stream::trace::span;
+use crate::stream::watch::{FileStamp, Watch};
 use crate::stream::worker_threads::WorkerThreads;
 use meshreel_format::{FileSource, ReadAt, Reader};
 use std::io::ErrorKind;
@@ -17,8 +18,16 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// An opened file and the source of its bytes, or the error.
-pub(crate) type OpenResult = Result<(Arc<LoadedFile>, Arc<dyn AsyncSource>), Error>;
+/// An opened file and the source of its bytes.
+pub(crate) struct OpenedFile {
+    pub loaded: Arc<LoadedFile>,
+    pub source: Arc<dyn AsyncSource>,
+    /// Identifies it, if it was opened by its path.
+    pub stamp: Option<FileStamp>,
+}
+
+/// An opened file, or the error.
+pub(crate) type OpenResult = Result<OpenedFile, Error>;
 
 /// Opened files by number and generation, until the next tick takes them.
 pub(crate) type OpenedFiles = Arc<Mutex<Vec<((u32, u32), OpenResult)>>>;
@@ -32,6 +41,12 @@ pub(crate) struct OpenJob {
     pub source: Result<Arc<dyn AsyncSource>, Arc<WorkerThreads<QueuedRead>>>,
     /// A reel that is open already, of which only the static data must be read.
     pub reel: Option<Reel>,
+    /// Identifies the file at `path`, taken before it was opened.
+    pub stamp: Option<FileStamp>,
+    /// The watch of the file at `path`.
+    pub watch: Option<Arc<Watch>>,
+    /// `true` if the watch decides first whether the file is to be opened: another one may stand there.
+    pub if_replaced: bool,
     pub limits: Limits,
     pub closing: Arc<AtomicBool>,
     pub library: Arc<MeshLibrary>,
@@ -79,6 +94,12 @@ impl OpenJob {
         if self.closing.load(Ordering::Relaxed) {
             return;
         }
+        if let Some(watch) = self.watch.as_ref().filter(|_| self.if_replaced && self.stamp.is_none()) {
+            self.stamp = watch.find_replacement(&self.path);
+            if self.stamp.is_none() {
+                return;
+            }
+        }
         // A source of the caller's may panic.
         let opened = catch_unwind(AssertUnwindSafe(|| self.open())).unwrap_or_else(|_| {
             Err(Error::Io {
@@ -105,12 +126,22 @@ impl OpenJob {
     fn open(&mut self) -> OpenResult {
         let source = match &self.source {
             Ok(source) => source.clone(),
-            Err(crew) => open_path(&self.path, crew.clone())?,
+            Err(crew) => {
+                // If the file is replaced in between, the stamp is the older one's, and a watch looks again.
+                if self.stamp.is_none() {
+                    self.stamp = FileStamp::of(&self.path);
+                }
+                if let Some(watch) = &self.watch {
+                    watch.set_opened(self.stamp);
+                }
+                open_path(&self.path, crew.clone())?
+            }
         };
         self.source = Ok(source.clone());
         if let Some(reel) = &self.reel {
             check_reel(reel, &*source, &self.limits)?;
-            return Ok((Arc::new(LoadedFile::new(reel.clone(), &self.library)?), source));
+            let loaded = Arc::new(LoadedFile::new(reel.clone(), &self.library)?);
+            return Ok(OpenedFile { loaded, source, stamp: None });
         }
         let bytes: Arc<dyn ReadAt> = match &mut self.mode {
             OpenMode::Blocking => {
@@ -122,7 +153,8 @@ impl OpenJob {
         };
         let reader = Reader::open_named(bytes, &self.path, &self.limits.format)?;
         let reel = Reel::from_reader(reader, &self.limits)?;
-        Ok((Arc::new(LoadedFile::new(reel, &self.library)?), source))
+        let loaded = Arc::new(LoadedFile::new(reel, &self.library)?);
+        Ok(OpenedFile { loaded, source, stamp: self.stamp })
     }
 
     /// `true` if bytes that it needs are being read.

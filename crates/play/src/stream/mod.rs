@@ -26,6 +26,7 @@ pub(crate) mod statistics;
 pub(crate) mod stopwatch;
 pub(crate) mod sync;
 pub(crate) mod trace;
+pub(crate) mod watch;
 pub(crate) mod worker_threads;
 
 pub use heap::Allocator;

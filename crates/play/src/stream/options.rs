@@ -49,6 +49,11 @@ pub struct Options {
     pub most_read_ahead: f32,
     /// Seconds without a visible instance after which a file's static data is released as well. Default 5.
     pub unload_after: f32,
+    /// Watches the files that are opened by their path, for tools and for games in development: one that is
+    /// replaced on the disk is opened and takes the place of the older one, see
+    /// [`Event::Replaced`](crate::Event::Replaced), and one that could not be opened is opened when it can
+    /// be. Each is looked at every quarter of a second, one per tick, which allocates. Default `false`.
+    pub watch: bool,
     /// Bytes besides the heap that a file may take to be opened and to keep its static data; a file that
     /// needs more is refused. 0, the default, means four times the size of the heap plus 16 MiB.
     pub file_memory: u64,
@@ -69,6 +74,7 @@ impl_debug!("Options", Options, |options| {
     least_read_ahead: options.least_read_ahead,
     most_read_ahead: options.most_read_ahead,
     unload_after: options.unload_after,
+    watch: options.watch,
     file_memory: options.file_memory,
     limits: options.limits,
 });
@@ -84,6 +90,7 @@ impl Options {
         with_least_read_ahead(least_read_ahead: f32);
         with_most_read_ahead(most_read_ahead: f32);
         with_unload_after(unload_after: f32);
+        with_watch(watch: bool);
         with_file_memory(file_memory: u64);
         with_limits(limits: Limits);
     }
@@ -155,6 +162,7 @@ impl Default for Options {
             least_read_ahead: 1.0,
             most_read_ahead: 4.0,
             unload_after: 5.0,
+            watch: false,
             file_memory: 0,
             limits: Limits::default(),
         }

@@ -244,6 +244,37 @@ impl Clock {
         }
     }
 
+    /// Goes on with the times of another file, which replaces the one before. Settings and position in
+    /// seconds remain, cut to its length; a range of all frames remains one.
+    pub(crate) fn set_timeline(&mut self, timeline: &Timeline) {
+        if self.timeline == *timeline {
+            return;
+        }
+        let (before, last) = (self.timeline.last_flicks(), timeline.last_flicks());
+        let cut = |at: i64| at.min(last);
+        for settings in [&mut self.settings, &mut self.next_settings] {
+            settings.range = if settings.range == [0, before] { [0, last] } else { settings.range.map(cut) };
+            settings.start = settings.start.map(cut);
+            settings.stream_at = settings.stream_at.map(cut);
+        }
+        if let Some(JumpTarget::Position(at)) = &mut self.target {
+            *at = cut(*at);
+        }
+        self.position = self.position.min(i128::from(last) << FRACTION_BITS);
+        self.timeline = timeline.clone();
+        self.shown_timeline = self.timeline_at_rate();
+        self.cursor = self.shown_timeline.frame_at_flicks(self.position_flicks(), 0);
+        self.jumps = self.jumps.wrapping_add(1);
+    }
+
+    /// Returns the timeline of the frames that are shown: all of them, or every second one.
+    fn timeline_at_rate(&self) -> Timeline {
+        match self.settings.half_rate {
+            true => self.timeline.half_rate(),
+            false => self.timeline.clone(),
+        }
+    }
+
     /// Returns the times of the frames.
     pub fn timeline(&self) -> &Timeline {
         &self.timeline
@@ -463,10 +494,7 @@ impl Clock {
         let was = self.settings;
         self.settings = self.next_settings;
         if self.settings.half_rate != was.half_rate {
-            self.shown_timeline = match self.settings.half_rate {
-                true => self.timeline.half_rate(),
-                false => self.timeline.clone(),
-            };
+            self.shown_timeline = self.timeline_at_rate();
         }
         let course = self.play_range();
         let before = self.position;

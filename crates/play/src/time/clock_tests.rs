@@ -69,6 +69,36 @@ fn play_pause_stop_reset() {
 }
 
 #[test]
+fn a_timeline_that_replaces_another_keeps_settings_and_position() {
+    let playing = [Command::Rate(2.0), Command::Repeat(Repeat::Loop), Command::Play];
+    let mut clock = clock(&tenths(11, 0.0), &playing);
+    clock.advance(0.3);
+    let jumps = clock.demand().jump;
+    clock.set_timeline(&tenths(11, 0.0));
+    assert_eq!(clock.demand().jump, jumps, "the same timeline changes nothing");
+    // Longer: goes on, now to the new end. Shorter: cut to the length.
+    clock.set_timeline(&tenths(31, 0.0));
+    assert_eq!((clock.position(), clock.rate(), clock.playing()), (0.6, 2.0, true));
+    assert_ne!(clock.demand().jump, jumps);
+    clock.advance(0.9);
+    assert_eq!(shows(&clock), (24, 25, 0.0));
+    clock.set_timeline(&tenths(6, 0.0));
+    assert_eq!(clock.position(), 0.5);
+    clock.advance(0.05);
+    assert!(clock.playing() && clock.position() < 0.5, "it loops");
+    // A range of some frames remains one, as far as it is there.
+    clock.command(Command::Range(0.2, 0.4));
+    clock.advance(0.0);
+    clock.set_timeline(&tenths(4, 0.0));
+    clock.command(Command::GoTo(0.0));
+    clock.advance(0.0);
+    assert_eq!(clock.position(), 0.2);
+    clock.set_timeline(&tenths(0, 0.0));
+    clock.advance(1.0);
+    assert!(clock.demand().now.is_none());
+}
+
+#[test]
 fn jumps_to_times_and_frames() {
     let timeline = tenths(11, 0.0);
     let mut clock = clock(&timeline, &[Command::Pause]);

@@ -39,7 +39,7 @@ pub(crate) fn fixed_rate(rate: f64) -> i64 {
 
 /// The times of all frames, relative to the first one, and whether the last leads back to the first. Clones
 /// share the data.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 #[must_use]
 pub struct Timeline {
     /// Flicks from the first frame; never decreasing.

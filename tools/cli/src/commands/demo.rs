@@ -3,13 +3,17 @@
 
 use super::compile::CompileSettings;
 use super::compile_report::CompiledFile;
+use super::frame;
 use super::verify;
 use crate::cli::DemoArgs;
 use crate::guard::catch_panics;
 use crate::output::{Class, Failure, FailureJson, Output, display_path, one_line, print_error_line, table};
+use crate::picture::animation;
+use crate::picture::font;
 use crate::picture::frames::{self, MappedDecoder};
+use crate::picture::image::Image;
 use crate::picture::render::guess_up;
-use crate::picture::sheet::{Column, Sheet, compose};
+use crate::picture::sheet::{Column, INK, PAPER, Sheet, compose};
 use crate::progress::Progress;
 use crate::units;
 use meshreel::{Limits, Reel};
@@ -23,6 +27,16 @@ use std::process::ExitCode;
 
 /// Number of frames on a sheet.
 const SHEET_FRAMES: usize = 5;
+
+/// The picture of all files: its name, number of pictures, their duration in seconds, columns, and the width
+/// and height of a tile, of the text below it and of the gap beside it in pixels.
+const OVERVIEW: &str = "overview";
+const OVERVIEW_PICTURES: usize = 48;
+const OVERVIEW_SECONDS: f64 = 1.0 / 16.0;
+const OVERVIEW_COLUMNS: usize = 4;
+const TILE: [usize; 2] = [210, 150];
+const TILE_TEXT: usize = 38;
+const TILE_GAP: usize = 6;
 
 /// A scene that is part of the program.
 macro_rules! bundled {
@@ -69,9 +83,11 @@ pub fn run(arguments: &DemoArgs, output: Output) -> Result<ExitCode, Failure> {
             }
         }
     }
+    let overview = draw_overview(&results, arguments, output)?;
     let value = DemoResult {
         output: directory.display().to_string(),
         ok: failed == 0,
+        overview: overview.map(|path| path.display().to_string()),
         files: results,
         error: (failed > 0).then(|| {
             let what = format!("{failed} of {} files failed", files.len());
@@ -86,7 +102,8 @@ pub fn run(arguments: &DemoArgs, output: Output) -> Result<ExitCode, Failure> {
         text.push_str(&format!(
             "\nsource: the .abc; raw: 12 bytes per point and frame, 40 per transform and sample; reel: without the \
              source map.\ntolerance and max error: of the mesh that comes nearest to its limit, in scene units.\n\
-             {}/*.png: source, decoded and error; *.reel: compiled; *.abc: extracted again\n",
+             {0}/*.png: source, decoded and error; *.reel: compiled; *.abc: extracted again\n\
+             {0}/{OVERVIEW}.png: all of them in motion\n",
             display_path(directory)
         ));
         text
@@ -99,6 +116,9 @@ pub fn run(arguments: &DemoArgs, output: Output) -> Result<ExitCode, Failure> {
 struct DemoResult {
     output: String,
     ok: bool,
+    /// The animated picture of all files.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    overview: Option<String>,
     files: Vec<DemoFileResult>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<FailureJson>,
@@ -216,7 +236,7 @@ fn draw_sheet(
     reel: &Reel,
     verified: &verify::Verification,
     progress: &Progress,
-) -> Result<crate::picture::image::Image, Failure> {
+) -> Result<Image, Failure> {
     let (scene, _) = inputs::open(&[file.to_path_buf()], &InputOptions::default())?;
     let placed = scene.expand()?;
     let mut world = World::new(&scene, &placed)?;
@@ -266,6 +286,64 @@ fn draw_sheet(
         rows: ["source", "decoded", "error"],
         up: guess_up(scene.format, &points),
     }))
+}
+
+/// Draws all files that were compiled side by side as an animation. `None` if there are none with frames, or
+/// a file has the name of this picture.
+fn draw_overview(
+    results: &[DemoFileResult],
+    arguments: &DemoArgs,
+    output: Output,
+) -> Result<Option<PathBuf>, Failure> {
+    let done: Vec<&DemoFileReport> = (results.iter())
+        .filter_map(|result| match result {
+            DemoFileResult::Done(report) if report.frames > 0 => Some(report),
+            _ => None,
+        })
+        .collect();
+    let taken = done.iter().any(|report| file_name(Path::new(&report.reel)) == OVERVIEW);
+    if done.is_empty() || taken {
+        return Ok(None);
+    }
+    let progress = Progress::new(output, OVERVIEW);
+    let columns = done.len().min(OVERVIEW_COLUMNS);
+    let size = [columns * TILE[0], done.len().div_ceil(columns) * (TILE[1] + TILE_TEXT)];
+    let mut pictures = vec![Image::new(size[0], size[1], PAPER); OVERVIEW_PICTURES];
+    let corner = |i: usize| [i % columns * TILE[0], i / columns * (TILE[1] + TILE_TEXT)];
+    let sizes = |source, reel| format!("{} → {}", units::bytes(source), units::bytes(reel));
+    for (i, report) in done.iter().enumerate() {
+        let [x, y] = corner(i);
+        let text = [file_name(Path::new(&report.reel)), sizes(report.source_bytes, report.reel_bytes)];
+        let tile =
+            frame::draw_tile(Path::new(&report.reel), [TILE[0] - TILE_GAP, TILE[1]], OVERVIEW_PICTURES)?;
+        for (picture, tile) in pictures.iter_mut().zip(tile) {
+            picture.paste(&tile, x, y);
+            for (line, text) in text.iter().enumerate() {
+                let top = (y + TILE[1] + 4 + 15 * line) as f32;
+                font::draw(picture, text, x as f32 + 2.0, top, 9.0, INK);
+            }
+        }
+        progress.step("draw", i as u64 + 1, done.len() as u64);
+    }
+    // The sums stand in the cell after the last file, if its row has one.
+    if done.len() % columns != 0 {
+        let [x, y] = corner(done.len());
+        let sum = |bytes: fn(&DemoFileReport) -> u64| done.iter().map(|report| bytes(report)).sum();
+        let lines = [
+            (20.0, 50, format!("{} scenes", done.len())),
+            (11.0, 84, sizes(sum(|report| report.source_bytes), sum(|report| report.reel_bytes))),
+            (11.0, 104, format!("largest error {}", arguments.tolerance)),
+        ];
+        for picture in &mut pictures {
+            for (size, down, text) in &lines {
+                font::draw(picture, text, x as f32 + 12.0, (y + down) as f32, *size, INK);
+            }
+        }
+    }
+    let path = arguments.output.join(format!("{OVERVIEW}.png"));
+    let seconds = [OVERVIEW_SECONDS; OVERVIEW_PICTURES];
+    animation::write(&path, size, &seconds, |i| Ok(pictures[i].clone()), |_| ())?;
+    Ok(Some(path))
 }
 
 /// Returns `count` frames from the first to the last, evenly spaced.

@@ -37,6 +37,9 @@ pub fn run(arguments: &PlotArgs, output: Output) -> Result<ExitCode, Failure> {
     if let Some(frame) = arguments.frame {
         return super::frame::draw(&reel, frame, arguments.size, &target, output);
     }
+    if arguments.animate {
+        return super::frame::animate(&reel, arguments.size, &target, output);
+    }
     if arguments.parts {
         return super::parts::draw(&reel, &target, output);
     }

@@ -1,5 +1,6 @@
-//! Pictures of meshes, made on the CPU: a z-buffer rasterizer, a stroke font, contact sheets.
+//! Pictures of meshes, made on the CPU: a z-buffer rasterizer, a stroke font, contact sheets, animations.
 
+pub mod animation;
 pub mod chart;
 pub mod font;
 pub mod frames;

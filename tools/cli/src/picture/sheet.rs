@@ -7,8 +7,10 @@ use glam::DVec3;
 
 /// Colour of meshes that have none.
 const CLAY: Rgb = [206, 199, 188];
-const PAPER: Rgb = [248, 248, 246];
-const INK: Rgb = [32, 34, 38];
+/// Colour of the background.
+pub const PAPER: Rgb = [248, 248, 246];
+/// Colour of text.
+pub const INK: Rgb = [32, 34, 38];
 const FAINT: Rgb = [112, 116, 122];
 /// Largest width of a picture; the next constant is the range of its aspect ratio.
 const TILE_WIDTH: f64 = 340.0;
