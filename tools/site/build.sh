@@ -24,5 +24,3 @@ python3 tools/site/gallery.py "$program" "$made"
 "$mdbook" build "$made" --dest-dir "$site" 2>&1 | tee "$made/log"
 if grep -qE '(WARN|ERROR)' "$made/log"; then fail "mdBook has warned"; fi
 node bindings/web/demo/build.js "$site/player" "$made/scenes/scenes.json"
-# Pages of GitHub otherwise leave out what begins with an underscore.
-touch "$site/.nojekyll"
