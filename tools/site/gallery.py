@@ -21,7 +21,8 @@ from stage import repository
 ROOT = Path(__file__).resolve().parents[2]
 INPUTS = "testdata/inputs"
 SIZE = "480x320"
-MARK = "<!-- gallery: "
+#: The line of the page in whose place the entries go.
+MARK = "*The pictures are made with the site"
 
 
 @dataclass(frozen=True)
