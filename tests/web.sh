@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The web door: builds the modules and runs their tests, in Node and in Chromium without a window.
+# The web package: builds the modules and runs their tests, in Node and in Chromium without a window.
 #   tests/web.sh                 builds and tests
 #   tests/web.sh --figures       speed of the module beside that of the native runtime
 # Needs Rust with the target wasm32-unknown-unknown, Node and npm; for browser tests the package chromium, for

@@ -7,6 +7,7 @@ import { build } from 'esbuild'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
+import { besideBundle } from './beside.js'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 const common = { absWorkingDir: here, bundle: true, minify: true, logLevel: 'warning', target: 'es2022' }
@@ -16,15 +17,6 @@ if (!existsSync(module)) {
     process.exit(1)
 }
 
-/** In dist/ the modules and the worker lie beside the bundle. */
-const besideBundle = {
-    name: 'beside',
-    setup: ({ onLoad }) =>
-        onLoad({ filter: /src.assets\.js$/ }, ({ path }) => ({
-            contents: readFileSync(path, 'utf8').replaceAll("'../dist/", "'./"),
-        })),
-}
-
 await build({ ...common, entryPoints: ['src/worker.js'], outfile: 'dist/meshreel.worker.js', format: 'iife' })
 const pages = {
     'meshreel.cdn': "export * from './src/index.js'; export * from './src/webgpu.js'",
@@ -32,7 +24,7 @@ const pages = {
 }
 for (const [name, contents] of Object.entries(pages)) {
     const stdin = { contents, resolveDir: here }
-    const plugins = [besideBundle]
+    const plugins = [besideBundle('./')]
     await build({ ...common, stdin, outfile: `dist/${name}.js`, format: 'esm', external: ['three'], plugins })
 }
 const inlined = {

@@ -1,18 +1,20 @@
-// The demo: drop a reel or take one of three; scrub, reverse, ten thousand of them, and what has been fetched.
+// The demo: plays one of three reels or one that is dropped; scrubs, reverses, draws ten thousand, and shows which
+// bytes have been fetched.
 
 import * as THREE from 'three'
 import { OrbitControls } from 'three/addons/controls/OrbitControls.js'
 import { ReelLoader } from 'meshreel/three'
 
-const FILES = ['flag_small', 'snake_small', 'wall_packed'].map(name => `../../../testdata/golden/v0/${name}.reel`)
 const MANY = 10_000
 
 const element = id => document.getElementById(id)
+/** `{ name, file }`, and `source`, `sourceBytes` where the source's size is known. */
+const scenes = JSON.parse(element('scenes').textContent)
 const query = new URLSearchParams(location.search)
 const given = query.get('file')
 const options = { readSize: Number(query.get('read') ?? 64 << 10) }
 
-/** With `?webgpu` three's renderer for that, on whose device vertices are made then. */
+/** Returns the renderer: with `?webgpu` the one for WebGPU, on whose device vertices are then made. */
 async function makeRenderer() {
     const options = { canvas: element('view'), antialias: true }
     if (!query.has('webgpu')) return new THREE.WebGLRenderer(options)
@@ -34,6 +36,7 @@ const controls = new OrbitControls(camera, renderer.domElement)
 
 let [group, cloud, playing, rate] = [null, null, true, 1]
 let opening = 0
+let shownScene = null
 
 function fail(error) {
     element('error').textContent = error ? `${error.class ?? 'Error'}: ${error.message}` : ''
@@ -50,10 +53,12 @@ async function show(input) {
     } catch (error) {
         return fail(error)
     }
-    // Another was chosen meanwhile.
+    // Another one was chosen while this one was opened.
     if (own !== opening) return next.dispose()
     cloud = null
     element('many').checked = false
+    shownScene = scenes.find(({ file }) => file === input) ?? null
+    element('file').value = shownScene?.file ?? ''
     const before = group
     group = next
     await before?.dispose()
@@ -64,14 +69,16 @@ async function show(input) {
     playing = true
 }
 
-/** Puts the camera where all of it is seen. */
-function frame() {
+/** Moves the camera to where all of the reel is visible, or above many of them. */
+function frame(isAbove = false) {
     const box = new THREE.Box3()
     group.updateMatrixWorld(true)
     group.traverseVisible(object => object.isMesh && box.expandByObject(object))
     const sphere = box.getBoundingSphere(new THREE.Sphere())
-    const distance = sphere.radius / Math.sin((camera.fov / 2) * (Math.PI / 180))
-    camera.position.copy(sphere.center).addScaledVector(new THREE.Vector3(0.4, 0.3, 1).normalize(), distance)
+    // The panel hides the lower edge.
+    const distance = (1.2 * sphere.radius) / Math.sin((camera.fov / 2) * (Math.PI / 180))
+    const direction = isAbove ? new THREE.Vector3(1, 2, 4) : new THREE.Vector3(0.4, 0.3, 1).normalize()
+    camera.position.copy(sphere.center).addScaledVector(direction, distance)
     camera.near = distance / 100
     camera.far = distance * 100
     camera.updateProjectionMatrix()
@@ -80,6 +87,10 @@ function frame() {
 
 function setMany(on) {
     if (!group) return
+    // Each copy is small: all of them show the coarsest level of detail.
+    group.setLevel(on ? Infinity : 0)
+    group.visible = true
+    frame(on)
     group.visible = !on
     if (!on) {
         if (cloud) cloud.visible = false
@@ -100,7 +111,25 @@ function setMany(on) {
     cloud.visible = true
 }
 
-/** What of the file has been fetched. */
+const sizeOf = bytes => (bytes < 1e6 ? `${Math.round(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(1)} MB`)
+
+/** The figures of the file, and of the last second of the page. */
+function figures() {
+    const { size, frames, fps, duration } = group.reel.description
+    const rate = fps > 0 ? fps : duration > 0 ? (frames - 1) / duration : 0
+    const list = [`${group.name.split('/').pop()}: ${sizeOf(size)}`]
+    if (shownScene?.sourceBytes) {
+        const { source, sourceBytes } = shownScene
+        list.push(`source ${source}: ${sizeOf(sourceBytes)}, ${Math.round(sourceBytes / size)} times as large`)
+    }
+    list.push(`${frames} frames${rate > 0 ? ` at ${Math.round(100 * rate) / 100} per second` : ''}`)
+    const triangles = renderer.info.render.triangles.toLocaleString('en')
+    const copies = element('many').checked ? `${MANY.toLocaleString('en')} copies, ` : ''
+    list.push(`${copies}${triangles} triangles, drawn ${perSecond} times per second`)
+    element('figures').textContent = list.join(' · ')
+}
+
+/** Draws which bytes of the file have been fetched. */
 function drawLoaded() {
     const canvas = element('loaded')
     const pen = canvas.getContext('2d')
@@ -112,8 +141,9 @@ function drawLoaded() {
     }
 }
 
-element('file').append(new Option('choose a reel', ''), ...FILES.map(file => new Option(file.split('/').pop(), file)))
+element('file').append(new Option('choose a scene', ''), ...scenes.map(({ name, file }) => new Option(name, file)))
 element('file').onchange = event => event.target.value && show(event.target.value)
+element('own').onchange = event => event.target.files[0] && show(event.target.files[0])
 element('play').onclick = () => {
     playing = !playing
     playing ? group?.play() : group?.pause()
@@ -135,6 +165,8 @@ addEventListener('drop', event => {
 
 let last = performance.now()
 let drawn = 0
+// Pictures of the last second: their number, since when they are counted, and how many that were per second.
+let [counted, since, perSecond] = [0, last, 0]
 renderer.setAnimationLoop(now => {
     const dt = Math.min((now - last) / 1000, 0.1)
     last = now
@@ -156,6 +188,12 @@ renderer.setAnimationLoop(now => {
     controls.update()
     renderer.render(scene, camera)
     drawn++
+    counted++
+    if (now - since >= 1000) {
+        const rate = (1000 * counted) / (now - since)
+        ;[counted, since, perSecond] = [0, now, rate < 10 ? rate.toFixed(1) : Math.round(rate)]
+    }
+    if (group) figures()
 })
 
 // For tests, and the console.
@@ -172,4 +210,4 @@ window.demo = {
     info: renderer.info,
     show,
 }
-show(given ?? FILES[0])
+show(given ?? scenes[0].file)
