@@ -17,7 +17,7 @@ done=() skipped=()
 
 export RUSTUP_HOME=${RUSTUP_HOME:-$HOME/.rustup} CARGO_HOME=${CARGO_HOME:-$HOME/.cargo}
 # `cargo install` puts programs into the new home.
-export HOME=$made/home CARGO_INSTALL_ROOT=$made/home/.cargo
+export HOME=$made/user CARGO_INSTALL_ROOT=$made/user/.cargo
 mkdir -p "$HOME"
 path=$CARGO_HOME/bin:/usr/local/bin:/usr/bin:/bin
 
