@@ -52,6 +52,14 @@ function representatives(frame) {
   });
 }
 
+/** Returns a frame with ids in place of positions, on a grid of whole numbers: a mesh of one attribute has its own order. */
+function withIds(frame, ids) {
+  const positions = new Float32Array(3 * frame.vertices);
+  ids.forEach((id, v) => { positions[3 * v] = id; });
+  const bits = Math.max(1, Math.ceil(Math.log2(frame.vertices + 1)));
+  return [{ ...frame, positions }, { bits, origin: [0, 0, 0], range: 2 ** bits - 1 }];
+}
+
 /** Codes a frame; `ids` are attached to vertices if they are given. */
 function encode(frame, grid, method, isCloud, ids) {
   const encoder = new encoders.Encoder();
@@ -114,22 +122,41 @@ function decode(bytes, isCloud, attributes, take) {
   decoders.destroy(decoder);
 }
 
-/** Returns what a frame decodes to, in the order of its source's vertices. */
+/** The order in which the mesh of the frame before is decoded: it depends on triangles and equal vertices alone. */
+let known = {};
+
+/** Returns for each vertex the decoded point that it is. */
+function pointsOfVertices(frame, grid, method, attributes) {
+  frame.first ??= representatives(frame);
+  const isKnown = known.method === method && known.triangles === frame.triangles
+    && known.first.every((v, i) => v === frame.first[i]);
+  if (!isKnown) {
+    let ids;
+    if (attributes > 1) {
+      decode(encode(frame, grid, method, false, frame.first), false, attributes + 1, (_, values) => { ids = values.slice(); });
+    } else {
+      const coded = encode(...withIds(frame, frame.first), method, false);
+      decode(coded, false, 1, (_, values) => { ids = values.filter((_, i) => i % 3 === 0).map(Math.round); });
+    }
+    const pointOfId = new Map(Array.from(ids, (id, point) => [id, point]));
+    const points = Array.from(frame.first, (id) => pointOfId.get(id));
+    known = { method, triangles: frame.triangles, first: frame.first, points, count: ids.length };
+  }
+  return known;
+}
+
+/** Returns what a frame decodes to, in the order of its source's vertices; NaN for a vertex that is lost. */
 function decodeInOrder(frame, bytes, grid, method, isCloud, attributes) {
   const columns = [];
   decode(bytes, isCloud, attributes, (_, values) => columns.push(values.slice()));
   if (isCloud) return columns;
-  const first = representatives(frame);
-  let order;
-  decode(encode(frame, grid, method, isCloud, first), isCloud, attributes + 1, (_, values) => { order = values.slice(); });
-  if (3 * order.length !== columns[0].length) throw new Error('points are not those of the coding with ids');
-  const pointOfVertex = new Map(Array.from(order, (id, point) => [id, point]));
+  const { points, count } = pointsOfVertices(frame, grid, method, attributes);
+  if (3 * count !== columns[0].length) throw new Error('points are not those of the coding with ids');
   return columns.map((column) => {
     const out = new Float32Array(3 * frame.vertices).fill(NaN);
-    for (let v = 0; v < frame.vertices; v++) {
-      const point = pointOfVertex.get(first[v]);
+    points.forEach((point, v) => {
       if (point !== undefined) out.set(column.subarray(3 * point, 3 * point + 3), 3 * v);
-    }
+    });
     return out;
   });
 }

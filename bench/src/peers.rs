@@ -250,7 +250,7 @@ fn packages(
             bytes: (coded.bytes() + quantized.static_bytes()?) as u64,
             errors: coded.errors(quantized.vertices)?,
             pass: Box::new(move || decoder.pass(&mut |_, out| _ = black_box(out))),
-            overhead: Box::new(|| coded.allocate()),
+            overhead: Box::new(move || coded.allocate()),
             seconds: [f64::INFINITY; 2],
         });
     }

@@ -5,7 +5,7 @@ use crate::{assets, compare};
 use anyhow::{Context, bail};
 use meshreel::{FrameDecoder, Limits, Reel};
 use meshreel_compile::{Report, Silent, compile};
-use meshreel_options::{BetweenChoice, MethodChoice, Options, Preset, Tolerance};
+use meshreel_options::{BetweenChoice, Options, Preset, Tolerance};
 use meshreel_scene::sample::{self, ChannelSelection, TimeRange};
 use meshreel_scene::{Mesh, Scene};
 use std::path::{Path, PathBuf};
@@ -183,7 +183,6 @@ impl Case {
         let options = Options {
             preset: Preset::Fast,
             effort: 1,
-            method: MethodChoice::Soft,
             tolerance: Tolerance::Absolute(1e-6 * self.diagonal),
             normal_tolerance: 0.05,
             uv_tolerance: 1.0 / 65_536.0,

@@ -197,6 +197,23 @@ impl Coded {
         })
     }
 
+    /// Allocates what the interface of the package `meshopt` allocates in a pass, and nothing else: that is
+    /// not the codec's time.
+    pub fn allocate(&self) {
+        if self.method.packing == Packing::Planes {
+            return;
+        }
+        for &(count, indices, sizes) in &self.frames {
+            black_box(vec![Position::default(); black_box(count)]);
+            if sizes[1] > 0 {
+                black_box(vec![Directions::default(); black_box(count)]);
+            }
+            if sizes[2] > 0 {
+                black_box(vec![0u32; black_box(indices)]);
+            }
+        }
+    }
+
     /// Compares all decoded frames with their source.
     pub fn errors(&self, source: &Vertices) -> anyhow::Result<Errors> {
         let mut errors = Errors::default();
@@ -238,23 +255,6 @@ impl Decoder<'_> {
             each(number, black_box(&self.out));
         }
         Ok(())
-    }
-
-    /// Allocates what the interface of the package `meshopt` allocates in a pass, and nothing else: that is
-    /// not the codec's time.
-    pub fn allocate(&self) {
-        if self.coded.method.packing == Packing::Planes {
-            return;
-        }
-        for &(count, indices, sizes) in &self.coded.frames {
-            black_box(vec![Position::default(); black_box(count)]);
-            if sizes[1] > 0 {
-                black_box(vec![Directions::default(); black_box(count)]);
-            }
-            if sizes[2] > 0 {
-                black_box(vec![0u32; black_box(indices)]);
-            }
-        }
     }
 }
 
