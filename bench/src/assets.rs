@@ -8,6 +8,7 @@ use meshreel_codec::simd::isa::Isa;
 use meshreel_compile::{Silent, compile};
 use meshreel_options::{Options, Preset};
 use meshreel_read::ReadOptions;
+use meshreel_scene::{Remark, Scene};
 use serde::Serialize;
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
@@ -117,19 +118,34 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<bool> {
 
 fn make(input: &Path, target: &Path, preset: Preset, jobs: usize) -> anyhow::Result<()> {
     let options = Options { preset, jobs, ..Options::default() };
-    let points = input.with_extension("pc2");
-    let read_options = ReadOptions { points: points.is_file().then_some(points), ..ReadOptions::default() };
-    let (scene, remarks) = meshreel_read::open(input, &read_options)?;
+    let (scene, remarks) = open(input)?;
     compile(scene, remarks, target, &options, &meshreel_check::reopen, &Silent)?;
     Ok(())
 }
 
+/// Reads an input; an .obj with the .pc2 of the same name beside it.
+pub fn open(input: &Path) -> anyhow::Result<(Scene, Vec<Remark>)> {
+    let points = input.with_extension("pc2");
+    let read_options = ReadOptions { points: points.is_file().then_some(points), ..ReadOptions::default() };
+    Ok(meshreel_read::open(input, &read_options)?)
+}
+
 /// The shader inputs, as floats.
-#[derive(Default)]
-struct Buffers {
+pub struct Buffers {
     positions: Vec<f32>,
     normals: Vec<f32>,
     tangents: Vec<f32>,
+}
+
+impl Buffers {
+    /// Returns buffers for this many vertices.
+    pub fn new(vertices: usize) -> Buffers {
+        Buffers {
+            positions: vec![0.0; 3 * vertices],
+            normals: vec![0.0; 3 * vertices],
+            tangents: vec![0.0; 4 * vertices],
+        }
+    }
 }
 
 fn measure(path: &Path, repeat: usize) -> anyhow::Result<Row> {
@@ -148,11 +164,7 @@ fn measure(path: &Path, repeat: usize) -> anyhow::Result<Row> {
             most = most.max(mesh.vertex_count());
         }
     }
-    let mut out = Buffers {
-        positions: vec![0.0; 3 * most],
-        normals: vec![0.0; 3 * most],
-        tangents: vec![0.0; 4 * most],
-    };
+    let mut out = Buffers::new(most);
     let [mut shown, mut decoded, mut positions, mut between] = [f64::INFINITY; 4];
     for _ in 0..repeat {
         decoded = decoded.min(timed(|| (0..frames).try_for_each(|f| decoder.decode(f)))?);
@@ -182,7 +194,7 @@ fn timed(work: impl FnOnce() -> Result<(), meshreel::Error>) -> Result<f64, mesh
 }
 
 /// Decodes and writes all frames.
-fn pass(
+pub fn pass(
     decoder: &mut FrameDecoder,
     frames: usize,
     out: &mut Buffers,

@@ -70,7 +70,8 @@ pub fn with_relative_tolerance(options: Options, scene: &Scene, part: f64) -> an
     Ok(out)
 }
 
-fn whole_diagonal(mesh: &Mesh) -> anyhow::Result<f64> {
+/// Returns the diagonal of the bounds of a mesh over all its samples.
+pub fn whole_diagonal(mesh: &Mesh) -> anyhow::Result<f64> {
     let (mut low, mut high) = ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
     let mut points = Vec::new();
     for i in 0..mesh.positions.len() {

@@ -19,6 +19,7 @@ mod gpu;
 mod machine;
 mod particle_scenes;
 mod particles;
+mod peers;
 mod pictures;
 mod random;
 mod scenes;
@@ -65,6 +66,8 @@ enum Command {
     Random(random::Arguments),
     /// Sizes of particles, compared with zstd on quantized differences.
     Particles(particles::Arguments),
+    /// Bytes and decoding time beside other codecs, at the same largest error.
+    Peers(peers::Arguments),
     /// Draw the pictures of docs/METHODS.md.
     Pictures(pictures::Arguments),
     /// Speed of decoding, by stage.
@@ -101,6 +104,7 @@ fn main() -> std::process::ExitCode {
         Command::Scenes(arguments) => scenes::run(&arguments),
         Command::Random(arguments) => random::run(&arguments),
         Command::Particles(arguments) => particles::run(&arguments),
+        Command::Peers(arguments) => peers::run(&arguments),
         Command::Pictures(arguments) => pictures::run(&arguments),
         Command::Decode(arguments) => decode::run(&arguments),
         Command::Frames(arguments) => frames::run(&arguments),
