@@ -262,8 +262,13 @@ xdotool key Home
 sleep 1
 shot walk_window_start
 [ "$(covered walk_window_start $scene)" -gt 100 ] || fail "the camera does not follow in the window"
-shot walk_window_rests
-differs walk_window_start walk_window_rests 0 && fail "the camera does not come to rest"
+for _ in 1 2 3 4 5; do
+    rests=
+    shot walk_window_rests
+    differs walk_window_start walk_window_rests 0 || { rests=1 && break; }
+    cp "$shots/walk_window_rests.png" "$shots/walk_window_start.png"
+done
+[ -n "$rests" ] || fail "the camera does not come to rest"
 xdotool key t key End
 shot walk_window_free
 [ "$(covered walk_window_free $scene)" = 0 ] || fail "the camera follows when it should not"

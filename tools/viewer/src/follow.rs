@@ -11,9 +11,9 @@ use std::collections::hash_map::Entry;
 /// A jump in time is longer than this, in seconds: the camera glides to where the content is then.
 const JUMP: f64 = 0.25;
 /// The time constant of the glide, in seconds.
-const GLIDE: f64 = 0.12;
-/// A glide ends at this fraction of the camera's distance.
-const ARRIVED: f64 = 1e-4;
+const GLIDE: f64 = 0.1;
+/// A glide ends at this fraction of the camera's distance, which is less than a pixel.
+const ARRIVED: f64 = 5e-4;
 /// The part of a box that is added on each side, so that it has room to move.
 const ROOM: f64 = 0.15;
 
