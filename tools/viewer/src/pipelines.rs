@@ -154,12 +154,15 @@ pub fn texture(
     })
 }
 
-pub fn target(device: &wgpu::Device, size: [u32; 2]) -> Target {
+/// Returns the textures of a picture; `reads_samples` says whether shaders read its samples.
+pub fn target(device: &wgpu::Device, size: [u32; 2], reads_samples: bool) -> Target {
     let texture = |format, samples, usage| texture(device, size, (format, samples, usage));
     let attachment = wgpu::TextureUsages::RENDER_ATTACHMENT;
     let read = wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::COPY_SRC;
-    // Contact shading reads samples.
-    let samples = attachment | wgpu::TextureUsages::TEXTURE_BINDING;
+    let samples = match reads_samples {
+        true => attachment | wgpu::TextureUsages::TEXTURE_BINDING,
+        false => attachment,
+    };
     Target {
         size,
         colour: texture(COLOUR_FORMAT, 1, attachment | read),

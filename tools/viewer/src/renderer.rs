@@ -128,6 +128,8 @@ pub struct Renderer {
     bind_group: wgpu::BindGroup,
     uniform_capacity: u64,
     target: Option<Target>,
+    /// `true` if shaders can read depth and colours of samples, which contact shading needs.
+    reads_samples: bool,
     /// Contact shading, once it is needed, and whether this picture has it.
     contact: Option<ContactShading>,
     has_contact: bool,
@@ -178,6 +180,8 @@ impl Renderer {
         let with_edges = layout(&[Some(&bindings), Some(&edge_bindings)]);
         let edge_lines = pipeline(&device, (&module, &with_edges), ["edge", "line"], 0);
         let timer = Timer::new(&device, &queue);
+        // Shaders of OpenGL load no samples of depth.
+        let reads_samples = device.adapter_info().backend != wgpu::Backend::Gl;
         let blank = overlay(&device, &[[0, 255, 0, 255]]);
         let (uniforms, bound) = uniforms(&device, &bindings, 64, size_of::<Uniform>() as u64);
         Renderer {
@@ -193,6 +197,7 @@ impl Renderer {
             bind_group: bound,
             uniform_capacity: 64,
             target: None,
+            reads_samples,
             contact: None,
             has_contact: false,
             front_depth: None,
@@ -226,8 +231,9 @@ impl Renderer {
         size: [u32; 2],
     ) -> anyhow::Result<&wgpu::Texture> {
         let size = size.map(|n| n.clamp(1, 8192));
+        let style = Style { contact: style.contact && self.reads_samples, ..style };
         if self.target.as_ref().is_none_or(|target| target.size != size) {
-            self.target = Some(target(&self.device, size));
+            self.target = Some(target(&self.device, size, self.reads_samples));
         }
         let mut encoder = self.device.create_command_encoder(&Default::default());
         self.stamp(&mut encoder, 0);
