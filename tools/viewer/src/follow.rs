@@ -170,30 +170,36 @@ mod tests {
     use super::*;
     use meshreel::{FrameDecoder, Limits, Pace, Reel};
 
-    fn at(x: f64) -> Extent {
+    fn extent_at(x: f64) -> Extent {
         Extent::new([DVec3::new(x - 1.0, 0.0, 0.0), DVec3::new(x + 1.0, 2.0, 0.0)]).unwrap()
     }
 
     #[test]
     fn it_keeps_pace_and_glides_over_jumps() {
         let mut camera = Camera { target: DVec3::new(5.0, 0.0, 0.0), ..Camera::default() };
-        let mut following = Following::start([None; 2], &at(0.0), 0.0);
+        let mut following = Following::start([None; 2], &extent_at(0.0), 0.0);
         for step in 1..=10 {
-            following.advance(&mut camera, [None; 2], &at(f64::from(step)), 0.04 * f64::from(step), 0.04);
+            following.advance(
+                &mut camera,
+                [None; 2],
+                &extent_at(f64::from(step)),
+                0.04 * f64::from(step),
+                0.04,
+            );
             assert!((camera.target.x - 5.0 - f64::from(step)).abs() < 1e-12 && !following.glides());
         }
         // Back to the start: on the way after one picture, there within a second.
-        following.advance(&mut camera, [None; 2], &at(0.0), 0.0, 0.016);
+        following.advance(&mut camera, [None; 2], &extent_at(0.0), 0.0, 0.016);
         assert!(following.glides() && (5.5..15.0).contains(&camera.target.x), "{}", camera.target);
         let mut last = camera.target.x;
         for _ in 0..100 {
-            following.advance(&mut camera, [None; 2], &at(0.0), 0.0, 0.016);
+            following.advance(&mut camera, [None; 2], &extent_at(0.0), 0.0, 0.016);
             assert!(camera.target.x <= last);
             last = camera.target.x;
         }
         assert!(!following.glides() && (camera.target.x - 5.0).abs() < 1e-9);
         // Another node is picked, in a picture without a window.
-        following.advance(&mut camera, [Some(3), None], &at(2.0), 0.0, f64::INFINITY);
+        following.advance(&mut camera, [Some(3), None], &extent_at(2.0), 0.0, f64::INFINITY);
         assert!(!following.glides() && (camera.target.x - 7.0).abs() < 1e-9);
     }
 
@@ -201,7 +207,7 @@ mod tests {
     fn it_begins_with_a_glide_to_the_middle() {
         let mut camera = Camera { target: DVec3::splat(9.0), ..Camera::default() };
         let mut following = Following::default();
-        following.advance(&mut camera, [None; 2], &at(4.0), 1.0, f64::INFINITY);
+        following.advance(&mut camera, [None; 2], &extent_at(4.0), 1.0, f64::INFINITY);
         assert_eq!(camera.target, DVec3::new(4.0, 1.0, 0.0));
     }
 

@@ -102,7 +102,7 @@ impl App {
             camera: arguments.camera(),
             framed: false,
             following: arguments.follow.then(Following::default),
-            // Processors that draw take more than half as long with it.
+            // Contact shading costs a processor more than the rest of a picture.
             style: arguments.style(state.adapter.get_info().device_type != wgpu::DeviceType::Cpu),
             names: false,
             source_pose: false,

@@ -15,7 +15,7 @@ impl App {
             let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let title = shown.as_deref().map_or("drop a file here".into(), name);
             let mut chosen = None;
-            let files = egui::ComboBox::from_id_salt("files").selected_text(title).width(200.0);
+            let files = egui::ComboBox::from_id_salt("files").selected_text(title).width(120.0);
             let files = files.show_ui(ui, |ui| {
                 for file in &self.files {
                     let entry = ui.selectable_label(shown.as_deref() == Some(file), name(file));
