@@ -16,7 +16,7 @@ if [ -z "${VIEWER:-}" ]; then
     VIEWER=${CARGO_TARGET_DIR:-tools/viewer/target}/release/meshreel-view
 fi
 if [ -z "${DISPLAY:-}" ] || [ -z "${UNDER_XVFB:-}" ]; then
-    UNDER_XVFB=1 VIEWER=$VIEWER exec xvfb-run -a -s "-screen 0 1280x800x24" bash "$0"
+    UNDER_XVFB=1 VIEWER=$VIEWER exec xvfb-run -a -s "-screen 0 1280x800x24 -noreset" bash "$0"
 fi
 
 export XDG_RUNTIME_DIR=${XDG_RUNTIME_DIR:-/tmp}
@@ -66,6 +66,65 @@ WGPU_BACKEND=vulkan VK_DRIVER_FILES=/none VK_ICD_FILENAMES=/none "$VIEWER" "$cli
 [ "$code" = 1 ] && grep -q "install" "$shots/no.txt" && [ "$(wc -l <"$shots/no.txt")" = 1 ] ||
     fail "without an adapter it says: $(cat "$shots/no.txt")"
 
+echo "-- light, contact shading, smooth edges"
+# A floor and a wall behind it, and the wall alone.
+corners="v -2 0 0
+v 2 0 0
+v 2 3 0
+v -2 3 0"
+printf '%s\nv 2 0 3\nv -2 0 3\nf 1 2 3 4\nf 6 5 2 1\n' "$corners" >"$shots/crease.obj"
+printf '%s\nf 1 2 3 4\n' "$corners" >"$shots/flat.obj"
+# middle NAME: green of the pixel in the middle, 0 to 255.
+middle() { convert "$shots/$1.png" -format '%[fx:int(255*u.p{w/2,h/2}.g+0.5)]' info:; }
+for switch in on off; do
+    look() { "$VIEWER" "$shots/$1.obj" --screenshot "$shots/$2.png" --no-grid --eye=3,3,8 --target="$3" --size 640x400 "${@:4}"; }
+    look crease "crease_$switch" 0.5,0,0 --contact $switch
+    look crease "crease_wall_$switch" 0.5,2,0 --contact $switch
+    look flat "flat_$switch" 0.5,1,0 --contact $switch
+    look crease "crease_meshes_$switch" 0.5,0,0 --contact $switch --look meshes
+done
+[ $((100 * $(middle crease_on))) -lt $((90 * $(middle crease_off))) ] ||
+    fail "contact shading makes $(middle crease_on) of $(middle crease_off) in a crease"
+[ "$(middle crease_wall_on)" = "$(middle crease_wall_off)" ] || fail "contact shading darkens a wall away from the crease"
+[ "$(compare -metric AE -fuzz 1.5% "$shots/flat_on.png" "$shots/flat_off.png" null: 2>&1 | cut -d' ' -f1)" = 0 ] ||
+    fail "contact shading changes a flat wall"
+differs crease_meshes_on crease_meshes_off 0 && fail "contact shading changes colours that mean something"
+# Pixels between the two colours of a picture: its edges.
+for picture in flat_on flat_off; do
+    between=$(convert "$shots/$picture.png" -colorspace Gray -depth 8 gray:- | python3 -c '
+import collections, sys
+pixels = sys.stdin.buffer.read()
+common = sorted(value for value, _ in collections.Counter(value // 8 for value in pixels).most_common(2))
+print(sum(8 * common[0] + 20 < value < 8 * common[1] - 12 for value in pixels))')
+    [ "$between" -gt 300 ] || fail "edges of $picture have $between pixels between dark and light"
+done
+
+echo "-- a camera that follows"
+# A figure of three joints that walks 300 units to the right.
+{
+    printf 'HIERARCHY\nROOT hips\n{\nOFFSET 0 0 0\nCHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation Yrotation\n'
+    printf 'JOINT chest\n{\nOFFSET 0 5 0\nCHANNELS 3 Zrotation Xrotation Yrotation\n'
+    printf 'JOINT head\n{\nOFFSET 0 5 0\nCHANNELS 3 Zrotation Xrotation Yrotation\nEnd Site\n{\nOFFSET 0 3 0\n}\n}\n}\n}\n'
+    printf 'MOTION\nFrames: 61\nFrame Time: 0.04\n'
+    for frame in $(seq 0 60); do echo "$((5 * frame)) 10 0 0 0 0 0 $((frame % 20)) 0 0 0 0"; done
+} >"$shots/walk.bvh"
+# covered NAME [CROP]: pixels that are not background.
+covered() {
+    convert "$shots/$1.png" ${2:+-crop "$2" +repage} -fill black -fuzz 3% -opaque 'rgb(29,32,36)' -threshold 0 \
+        -format '%[fx:int(mean*w*h+0.5)]' info:
+}
+walk() { "$VIEWER" "$shots/walk.bvh" --screenshot "$shots/$1.png" --no-grid --eye=0,16,60 --target=0,16,0 --size 640x400 "${@:2}"; }
+walk walk_start --frame 0
+walk walk_stays --frame 50
+walk walk_follows --frame 50 --follow
+walk walk_range --frames 49:50 --follow
+walk walk_head --frame 50 --follow --joint head
+[ "$(covered walk_start)" -gt 300 ] || fail "the figure is not in the first picture"
+[ "$(covered walk_stays)" = 0 ] || fail "the figure does not walk away"
+[ "$(covered walk_follows)" -gt 300 ] || fail "the camera does not follow"
+[ "$(covered walk_head)" -gt 300 ] || fail "the camera does not follow a joint"
+differs walk_follows walk_range.0050 0 && fail "a frame depends on those before it"
+
 echo "-- a window"
 window=
 trap 'kill $window 2>/dev/null || true' EXIT
@@ -99,6 +158,13 @@ differs start start_again 1000 && fail "a paused window changes"
 for _ in 1 2 3 4 5 6 7 8; do xdotool key Right; done
 shot scrubbed
 differs start scrubbed 300 || fail "keys do not scrub"
+# Clock ticks of the window's processor time: fields 14 and 15, counted from behind the name.
+ticks() { sed 's/.*) //' "/proc/$window/stat" | awk '{ print $12 + $13 }'; }
+if [ -r "/proc/$window/stat" ]; then
+    before=$(ticks)
+    sleep 2
+    [ $(($(ticks) - before)) -le 4 ] || fail "an idle window takes $(($(ticks) - before)) ticks in two seconds"
+fi
 xdotool key 2
 shot normals
 differs scrubbed normals 2000 || fail "keys do not change the look"
@@ -177,6 +243,42 @@ begin "$clip" --joint arm --tiers 1,0
 xdotool key space key Home
 shot one_tier
 differs curves one_tier 500 || fail "tiers that are not there change nothing"
+alive
+
+begin "$shots/walk.bvh" --no-grid --eye=0,16,60 --target=0,16,0
+scene=400x300+450+250
+xdotool key space key Home
+shot walk_window
+[ "$(covered walk_window $scene)" -gt 100 ] || fail "the figure is not in the window"
+xdotool key End
+shot walk_window_stays
+[ "$(covered walk_window_stays $scene)" = 0 ] || fail "the figure does not walk out of the window"
+# The camera glides there and rests.
+xdotool key t
+sleep 1
+shot walk_window_follows
+[ "$(covered walk_window_follows $scene)" -gt 100 ] || fail "the key does not bring the figure back"
+xdotool key Home
+sleep 1
+shot walk_window_start
+[ "$(covered walk_window_start $scene)" -gt 100 ] || fail "the camera does not follow in the window"
+for _ in 1 2 3 4 5; do
+    rests=
+    shot walk_window_rests
+    differs walk_window_start walk_window_rests 0 || { rests=1 && break; }
+    cp "$shots/walk_window_rests.png" "$shots/walk_window_start.png"
+done
+[ -n "$rests" ] || fail "the camera does not come to rest"
+xdotool key t key End
+shot walk_window_free
+[ "$(covered walk_window_free $scene)" = 0 ] || fail "the camera follows when it should not"
+alive
+begin "$golden/wall_fast.reel" --contact on
+xdotool key space key Home
+shot contact
+xdotool key c
+shot no_contact
+differs contact no_contact 300 || fail "the key changes no shading"
 alive
 
 echo "-- a compile that nobody wants"

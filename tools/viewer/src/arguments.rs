@@ -16,7 +16,8 @@ pub fn first_paragraph(error: &clap::Error) -> String {
 /// Views caches: .reel files as they are, any other input after compiling it in the background.
 ///
 /// Mouse: drag orbits, shift or the right button pans, the wheel zooms. Keys: space plays, arrows step, Home
-/// and End, F frames all, W wire, G grid, B bones, N names, 1 to 9 looks. A click selects a mesh or a joint.
+/// and End, F frames all, T follows what travels, W wire, G grid, C contact shading, B bones, N names, 1 to 9
+/// looks. A click selects a mesh or a joint.
 #[derive(Parser, Clone)]
 #[command(name = "meshreel-view", version)]
 pub struct Arguments {
@@ -70,6 +71,14 @@ pub struct Arguments {
     /// Vertical angle of view of the camera, degrees.
     #[arg(long, value_name = "DEGREES")]
     pub angle: Option<f64>,
+    /// The camera moves with the middle of what travels, or of the joint that is named; it stands as it
+    /// does at the first frame.
+    #[arg(long)]
+    pub follow: bool,
+    /// Shading where surfaces meet, in the looks "shaded" and "colours". Otherwise pictures have it, and a
+    /// window if a graphics card draws it.
+    #[arg(long, value_enum, value_name = "ON|OFF")]
+    pub contact: Option<Switch>,
     /// Draws no grid on the ground.
     #[arg(long)]
     pub no_grid: bool,
@@ -82,6 +91,13 @@ pub struct Arguments {
     /// Prints one JSON object about the pictures on standard output.
     #[arg(long, requires = "screenshot")]
     pub json: bool,
+}
+
+/// A setting that is on or off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Switch {
+    On,
+    Off,
 }
 
 /// The panel at the side of the window.
@@ -119,7 +135,8 @@ fn size(text: &str) -> Result<(u32, u32), String> {
 }
 
 impl Arguments {
-    pub fn style(&self) -> Style {
+    /// Returns the style; `contact` says whether there is contact shading without an argument.
+    pub fn style(&self, contact: bool) -> Style {
         Style {
             look: self.look,
             wire: self.wire,
@@ -127,6 +144,7 @@ impl Arguments {
             level: self.level,
             visible: self.visible,
             bones: self.bones,
+            contact: self.contact.map_or(contact, |switch| switch == Switch::On),
             selected: None,
         }
     }

@@ -5,6 +5,9 @@ use glam::{DMat4, DVec3};
 /// The default vertical angle of view in radians.
 const FIELD_OF_VIEW: f64 = 0.6;
 
+/// Distance of the near plane, as a fraction of the distance to the target.
+pub const NEAR: f64 = 1e-3;
+
 /// The part of the picture that a framed box fills.
 const FRAMED_FRACTION: f64 = 0.8;
 
@@ -14,6 +17,16 @@ pub enum Up {
     #[default]
     Y,
     Z,
+}
+
+impl Up {
+    /// Returns the axis.
+    pub fn axis(self) -> DVec3 {
+        match self {
+            Up::Y => DVec3::Y,
+            Up::Z => DVec3::Z,
+        }
+    }
 }
 
 /// An orbiting camera.
@@ -67,7 +80,7 @@ impl Camera {
             [f / aspect.max(1e-3), 0.0, 0.0, 0.0],
             [0.0, f, 0.0, 0.0],
             [0.0, 0.0, 0.0, -1.0],
-            [0.0, 0.0, self.distance * 1e-3, 0.0],
+            [0.0, 0.0, self.distance * NEAR, 0.0],
         ])
     }
 

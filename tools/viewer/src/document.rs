@@ -2,7 +2,9 @@
 
 use crate::clips::Clips;
 use crate::clock::Clock;
+use crate::follow::{self, Extent};
 use crate::meshes::{BlendedFrames, Meshes, VisibleNode};
+use crate::renderer::Style;
 use crate::sizes::SizeMeasurement;
 use crate::streaming::Streaming;
 use anyhow::Context;
@@ -213,6 +215,34 @@ impl Document {
             Some(streaming) => meshes.show_streamed(streaming, &self.hidden, card),
             None => meshes.show(moment, &self.hidden, card),
         }
+    }
+
+    /// Returns the node and the joint that are picked.
+    pub fn picked(&self, style: Style) -> [Option<usize>; 2] {
+        let clips = self.clips.as_ref().filter(|_| style.bones);
+        [style.selected, clips.and_then(|clips| clips.joint)]
+    }
+
+    /// Returns the extent of the picked joint or node, or of all that moves, at the moment that is shown, and
+    /// the time of that moment; `None` if nothing is shown. The box of a joint is that of its skeleton.
+    pub fn extent(&mut self, [node, joint]: [Option<usize>; 2]) -> anyhow::Result<Option<(Extent, f64)>> {
+        let (time, hidden) = (self.clock.time, &self.hidden);
+        let skeleton = self.clips.as_mut().filter(|_| joint.is_some() || self.meshes.is_none());
+        if let Some(clips) = skeleton {
+            clips.pose(time, self.clock.interpolates)?;
+            let joints = (0..clips.played().joints()).map(|joint| clips.joint_position(joint));
+            let whole = Extent::new(joints);
+            let middle = joint.map(|joint| clips.joint_position(joint));
+            return Ok(whole.map(|all| (Extent { middle: middle.unwrap_or(all.middle), ..all }, time)));
+        }
+        Ok(match (&self.meshes, &self.streaming) {
+            (None, _) => None,
+            (Some(meshes), None) => meshes.extent(hidden, node)?,
+            (Some(_), Some(streaming)) => match streaming.shown() {
+                Some(shown) => follow::extent(&shown.view(), hidden, node)?.map(|extent| (extent, time)),
+                None => None,
+            },
+        })
     }
 
     /// Returns the largest number of LOD levels of any mesh.

@@ -7,7 +7,8 @@ struct Draw {
   look: u32,
   has_normals: u32,
   velocity_scale: f32,
-  spare: u32,
+  light: u32,          // 0 from the eye, 1 from above, 2 from above and less where contact shading says so
+  up: vec4f,           // upwards as it is seen from the eye
 }
 @group(0) @binding(0) var<uniform> draw: Draw;
 
@@ -72,13 +73,26 @@ fn heat(x: f32) -> vec3f {
   return clamp(vec3f(t - 2.0, min(t, 4.0 - t), min(t * 2.0, 2.0 - t)), vec3f(0.02), vec3f(1.0));
 }
 
+// A hemisphere and a soft key light, both from above: the light of all and that of the hemisphere.
+fn lit(n: vec3f, up: vec3f) -> array<vec3f, 2> {
+  let sky = mix(vec3f(0.10, 0.09, 0.08), vec3f(0.40, 0.42, 0.45), 0.5 + 0.5 * dot(n, up));
+  let wrapped = max((dot(n, normalize(up * 0.8 + vec3f(-0.5, 0.1, 0.55))) + 0.25) / 1.25, 0.0);
+  return array(sky + wrapped * wrapped * vec3f(0.68, 0.665, 0.64), sky);
+}
+
 @fragment
 fn surface(v: Seen, @builtin(front_facing) front: bool) -> @location(0) vec4f {
   let flat_normal = normalize(cross(dpdx(v.world), dpdy(v.world)));
   // Seen from the eye, which looks along −z.
   var n = select(flat_normal, normalize(v.normal), draw.has_normals == 1u);
   if (draw.look == 1u) { return shown(pow(n * 0.5 + 0.5, vec3f(2.2))); }
-  if (n.z < 0.0) { n = -n; }
+  if (draw.light > 0u) {
+    // Both sides of a surface are lit; smooth normals turn with the triangle that they belong to.
+    let side = select(-flat_normal, flat_normal, dot(flat_normal, v.world) < 0.0);
+    n = select(n, -n, dot(n, side) < 0.0);
+  } else if (n.z < 0.0) {
+    n = -n;
+  }
   var base = draw.colour.rgb;
   if (draw.look == 2u) {
     let cell = floor(v.uv * 16.0);
@@ -92,6 +106,13 @@ fn surface(v: Seen, @builtin(front_facing) front: bool) -> @location(0) vec4f {
     base = v.overlay.rgb;
   } else if (draw.look == 6u) {
     base = mix(heat(v.overlay.r), vec3f(0.3), v.overlay.g);
+  }
+  if (draw.light > 0u) {
+    let light = lit(n, draw.up.xyz);
+    let rim = pow(1.0 - clamp(dot(n, normalize(-v.world)), 0.0, 1.0), 4.0) * 0.05;
+    // Contact shading takes all of the hemisphere's light, and most of the other.
+    let taken = mix(0.7, 1.0, light[1].g / light[0].g);
+    return vec4f(shown(base * light[0] + rim).rgb, select(1.0, 1.0 - taken, draw.light == 2u));
   }
   let key = max(dot(n, normalize(vec3f(-0.35, 0.55, 0.75))), 0.0);
   let fill = 0.5 + 0.5 * dot(n, normalize(vec3f(0.6, -0.2, 0.4)));

@@ -91,6 +91,12 @@ impl DisplayMode {
         }
     }
 
+    /// `true` if shapes are lit from above and shaded; `false` for colours that mean something, which are lit
+    /// from the eye so that nothing darkens them.
+    pub fn is_lit(self) -> bool {
+        matches!(self, DisplayMode::Shaded | DisplayMode::Colours)
+    }
+
     /// Returns the mode's number in the shader.
     pub fn number(self) -> u32 {
         match self {

@@ -2,6 +2,7 @@
 
 use crate::decoding::Decoding;
 use crate::drawing::Drawing;
+use crate::follow::{self, Extent};
 use crate::layout::layout;
 use crate::matrix::matrix;
 use crate::streaming::Streaming;
@@ -158,6 +159,20 @@ impl Meshes {
         self.uploaded = [first, second].map(|decoder| decoder.frame().unwrap_or_default() as u32);
         self.particles = self.draw(&view, hidden)?;
         Ok(visible_nodes(first, &view, hidden))
+    }
+
+    /// Returns the extent of the picked node, or of all that moves, at the moment that is shown, and the time
+    /// of that moment.
+    pub fn extent(
+        &self,
+        hidden: &[bool],
+        picked: Option<usize>,
+    ) -> Result<Option<(Extent, f64)>, meshreel::Error> {
+        let [first, second] = &self.decoders;
+        let (blend, span) = self.blend_and_span;
+        let view = FrameView::between(first, second, blend, Pace::new(span, 1.0))?;
+        let time = self.reel.time(first.frame().unwrap_or_default()) + f64::from(blend) * span;
+        Ok(follow::extent(&view, hidden, picked)?.map(|extent| (extent, time)))
     }
 
     /// Decodes the frames of a moment as far as necessary, or requests them.

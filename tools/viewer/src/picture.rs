@@ -4,6 +4,7 @@ use crate::adapter::{NO_ADAPTER, features};
 use crate::arguments::Arguments;
 use crate::document::Document;
 use crate::errors::Usage;
+use crate::follow::Following;
 use crate::loading::{Loading, is_reel};
 use crate::looks::DisplayMode;
 use crate::renderer::{Renderer, SourceComparison, Style};
@@ -39,16 +40,20 @@ pub fn pictures(arguments: &Arguments, target: &Path) -> anyhow::Result<()> {
     }
     let (width, height) = arguments.size;
     let mut camera = arguments.camera();
+    let style = Style { bones: arguments.bones || document.meshes.is_none(), ..arguments.style(true) };
+    // The first frame, which is decoded.
+    let picked = document.picked(style);
+    let start = if arguments.follow { document.extent(picked)? } else { None };
     if arguments.eye.is_none() {
-        let [low, high] = document.bounds;
+        let [low, high] = start.map_or(document.bounds, |(extent, _)| extent.roomy_bounds());
         camera.frame(low, high, f64::from(width) / f64::from(height));
     }
+    let mut following = start.map(|(extent, time)| Following::start(picked, &extent, time));
     document.clock.playing = false;
     let source = match arguments.look {
         DisplayMode::Error => Some(open_source(&document, file, arguments.source.as_deref())?),
         _ => None,
     };
-    let style = Style { bones: arguments.bones || document.meshes.is_none(), ..arguments.style() };
     let mut errors: Option<FrameErrors> = None;
     let mut clip_errors: Option<ClipErrors> = None;
     for &moment in &moments {
@@ -66,7 +71,8 @@ pub fn pictures(arguments: &Arguments, target: &Path) -> anyhow::Result<()> {
             };
         }
         let beside = SourceComparison { frame: errors.as_ref(), clip: clip_errors.as_ref(), pose: &[] };
-        renderer.draw(Some(&mut document), beside, &camera, style, [width, height])?;
+        let following = following.as_mut().map(|following| (following, f64::INFINITY));
+        renderer.draw(Some(&mut document), beside, &mut camera, following, style, [width, height])?;
         let path = match arguments.frames {
             Some(_) => target.with_extension(format!("{frame:04}.png")),
             None => target.to_path_buf(),

@@ -136,27 +136,45 @@ pub fn uniforms(
     (buffer, bound)
 }
 
-pub fn target(device: &wgpu::Device, size: [u32; 2]) -> Target {
-    let texture = |format, samples, usage| {
-        device.create_texture(&wgpu::TextureDescriptor {
-            label: Some("picture"),
-            size: wgpu::Extent3d { width: size[0], height: size[1], depth_or_array_layers: 1 },
-            mip_level_count: 1,
-            sample_count: samples,
-            dimension: wgpu::TextureDimension::D2,
-            format,
-            usage,
-            view_formats: &[],
-        })
-    };
+/// Returns a texture of this format, with this number of samples.
+pub fn texture(
+    device: &wgpu::Device,
+    [width, height]: [u32; 2],
+    (format, sample_count, usage): (wgpu::TextureFormat, u32, wgpu::TextureUsages),
+) -> wgpu::Texture {
+    device.create_texture(&wgpu::TextureDescriptor {
+        label: Some("picture"),
+        size: wgpu::Extent3d { width, height, depth_or_array_layers: 1 },
+        mip_level_count: 1,
+        sample_count,
+        dimension: wgpu::TextureDimension::D2,
+        format,
+        usage,
+        view_formats: &[],
+    })
+}
+
+/// Returns the textures of a picture; `reads_samples` says whether shaders read its samples.
+pub fn target(device: &wgpu::Device, size: [u32; 2], reads_samples: bool) -> Target {
+    let texture = |format, samples, usage| texture(device, size, (format, samples, usage));
     let attachment = wgpu::TextureUsages::RENDER_ATTACHMENT;
     let read = wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::COPY_SRC;
+    let samples = match reads_samples {
+        true => attachment | wgpu::TextureUsages::TEXTURE_BINDING,
+        false => attachment,
+    };
     Target {
         size,
         colour: texture(COLOUR_FORMAT, 1, attachment | read),
-        multi: texture(COLOUR_FORMAT, SAMPLES, attachment).create_view(&Default::default()),
-        depth: texture(DEPTH_FORMAT, SAMPLES, attachment).create_view(&Default::default()),
+        multi: texture(COLOUR_FORMAT, SAMPLES, samples).create_view(&Default::default()),
+        depth: texture(DEPTH_FORMAT, SAMPLES, samples).create_view(&Default::default()),
     }
+}
+
+/// Returns another depth texture, for what is in front of everything.
+pub fn front_depth(device: &wgpu::Device, size: [u32; 2]) -> wgpu::TextureView {
+    let attachment = wgpu::TextureUsages::RENDER_ATTACHMENT;
+    texture(device, size, (DEPTH_FORMAT, SAMPLES, attachment)).create_view(&Default::default())
 }
 
 /// The textures that are rendered to.

@@ -2,13 +2,16 @@
 
 use crate::bones;
 use crate::camera::{Camera, Up};
+use crate::contact::ContactShading;
 use crate::document::Document;
 use crate::drawing::Drawing;
 use crate::floor::floor;
+use crate::follow::Following;
 use crate::looks::{DisplayMode, HIDDEN_COLOUR, error_heat, part_colour};
 use crate::meshes::{Meshes, VisibleNode};
 use crate::pipelines::{
-    Target, UNIFORM_STRIDE, edge_bindings, edges, filled_buffer, overlay, pipeline, target, uniforms,
+    Target, UNIFORM_STRIDE, edge_bindings, edges, filled_buffer, front_depth, overlay, pipeline, target,
+    uniforms,
 };
 use crate::source::{ClipErrors, FrameErrors};
 use crate::timing::Timer;
@@ -28,8 +31,14 @@ struct Uniform {
     look: u32,
     has_normals: u32,
     velocity_scale: f32,
-    spare: u32,
+    light: u32,
+    up: [f32; 4],
 }
+
+/// Lights of the shader: from the eye, from above, and from above with contact shading.
+const LIGHT_FROM_EYE: u32 = 0;
+const LIGHT_FROM_ABOVE: u32 = 1;
+const LIGHT_WITH_CONTACT: u32 = 2;
 
 /// The shader's mode for lines in the colours of their vertices.
 const LINES_IN_COLOURS: u32 = 7;
@@ -42,6 +51,7 @@ const UNSEEN_PART: u64 = 1;
 const EDGES: u64 = 2;
 const WORLD_LINES: u64 = 0;
 const WORLD_BONES: u64 = 1;
+const WORLD_PARTICLES: u64 = 2;
 
 /// The settings of a picture.
 #[derive(Clone, Copy, Debug, Default)]
@@ -55,6 +65,8 @@ pub struct Style {
     pub visible: bool,
     /// Draws skeletons of clips.
     pub bones: bool,
+    /// Darkens surfaces where others are near, in looks that are lit.
+    pub contact: bool,
     /// The node with a marked outline.
     pub selected: Option<usize>,
 }
@@ -63,6 +75,15 @@ impl Style {
     /// `true` if triangles that cannot be seen are separated.
     fn parts_visible(self) -> bool {
         self.visible || self.look == DisplayMode::Hidden
+    }
+
+    /// Returns the shader's light of surfaces.
+    fn light(self) -> u32 {
+        match (self.look.is_lit(), self.contact) {
+            (false, _) => LIGHT_FROM_EYE,
+            (true, false) => LIGHT_FROM_ABOVE,
+            (true, true) => LIGHT_WITH_CONTACT,
+        }
     }
 
     /// `true` if the edges of a node are drawn.
@@ -107,6 +128,13 @@ pub struct Renderer {
     bind_group: wgpu::BindGroup,
     uniform_capacity: u64,
     target: Option<Target>,
+    /// `true` if shaders can read depth and colours of samples, which contact shading needs.
+    reads_samples: bool,
+    /// Contact shading, once it is needed, and whether this picture has it.
+    contact: Option<ContactShading>,
+    has_contact: bool,
+    /// Depth of bones over surfaces whose own depth is needed.
+    front_depth: Option<([u32; 2], wgpu::TextureView)>,
     edges: HashMap<usize, Edges>,
     /// Overlay colours of the vertices of each node; the next field is the look and frame that they belong
     /// to.
@@ -152,6 +180,8 @@ impl Renderer {
         let with_edges = layout(&[Some(&bindings), Some(&edge_bindings)]);
         let edge_lines = pipeline(&device, (&module, &with_edges), ["edge", "line"], 0);
         let timer = Timer::new(&device, &queue);
+        // Shaders of OpenGL load no samples of depth.
+        let reads_samples = device.adapter_info().backend != wgpu::Backend::Gl;
         let blank = overlay(&device, &[[0, 255, 0, 255]]);
         let (uniforms, bound) = uniforms(&device, &bindings, 64, size_of::<Uniform>() as u64);
         Renderer {
@@ -167,6 +197,10 @@ impl Renderer {
             bind_group: bound,
             uniform_capacity: 64,
             target: None,
+            reads_samples,
+            contact: None,
+            has_contact: false,
+            front_depth: None,
             edges: HashMap::new(),
             overlays: HashMap::new(),
             overlays_key: None,
@@ -185,18 +219,21 @@ impl Renderer {
         self.floor = None;
     }
 
-    /// Draws a moment; the texture stays valid until the next picture.
+    /// Draws a moment; the texture stays valid until the next picture. A camera that follows the content moves
+    /// with it, so many seconds after the last picture.
     pub fn draw(
         &mut self,
         document: Option<&mut Document>,
         beside: SourceComparison<'_>,
-        camera: &Camera,
+        camera: &mut Camera,
+        following: Option<(&mut Following, f64)>,
         style: Style,
         size: [u32; 2],
     ) -> anyhow::Result<&wgpu::Texture> {
         let size = size.map(|n| n.clamp(1, 8192));
+        let style = Style { contact: style.contact && self.reads_samples, ..style };
         if self.target.as_ref().is_none_or(|target| target.size != size) {
-            self.target = Some(target(&self.device, size));
+            self.target = Some(target(&self.device, size, self.reads_samples));
         }
         let mut encoder = self.device.create_command_encoder(&Default::default());
         self.stamp(&mut encoder, 0);
@@ -204,12 +241,19 @@ impl Renderer {
         if let Some(document) = document {
             shown = document.prepare(&self.queue, &mut encoder)?;
             self.stamp(&mut encoder, 1);
+            if let Some((following, seconds)) = following {
+                let picked = document.picked(style);
+                if let Some((extent, time)) = document.extent(picked)? {
+                    following.advance(camera, picked, &extent, time, seconds);
+                }
+            }
             self.prepare_bones(document, beside, style);
             let drawings = document.meshes.as_ref().map(|meshes| meshes.particles.each_ref());
             self.particles =
                 drawings.map_or([None, None], |all| all.map(|drawing| self.coloured_buffer(drawing)));
             self.prepare_floor(document, camera.up);
             self.prepare(document.meshes.as_ref(), &shown, style, beside.frame);
+            self.prepare_contact(document, camera, style);
             self.write(document, &shown, camera, style, size);
             meshes = document.meshes.as_ref();
             self.record(&mut encoder, meshes, &shown, style);
@@ -218,6 +262,7 @@ impl Renderer {
             self.bones = [None, None];
             self.particles = [None, None];
             self.floor = None;
+            self.has_contact = false;
             self.record(&mut encoder, meshes, &shown, style);
         }
         self.stamp(&mut encoder, 2);
@@ -249,15 +294,32 @@ impl Renderer {
         let target = self.target.as_ref().expect("made before anything is drawn");
         let resolved = target.colour.create_view(&Default::default());
         let has_bones = self.bones.iter().any(Option::is_some);
-        let clear = (wgpu::LoadOp::Clear(BACKGROUND), wgpu::LoadOp::Clear(0.0));
-        let mut pass = begin(encoder, target, clear, (!has_bones).then_some(&resolved));
+        let contact = self.contact.as_ref().filter(|_| self.has_contact);
+        // Contact shading makes the picture of samples.
+        let resolved_after = |last: bool| (last && contact.is_none()).then_some(&resolved);
+        // It darkens the floor, too.
+        let background = match contact {
+            Some(_) if style.grid => wgpu::Color { a: 0.0, ..BACKGROUND },
+            _ => BACKGROUND,
+        };
+        let clear = (wgpu::LoadOp::Clear(background), wgpu::LoadOp::Clear(0.0));
+        let mut pass = begin(encoder, target, &target.depth, clear, resolved_after(!has_bones));
         if let Some(meshes) = meshes {
-            self.record_meshes(&mut pass, meshes, shown, style);
+            self.record_surfaces(&mut pass, meshes, shown, style);
         }
         let [solids, lines] = &self.particles;
         if let Some(solids) = solids {
             pass.set_pipeline(&self.surface);
-            self.record_coloured(&mut pass, solids, Self::offset(shown.len(), WORLD_BONES));
+            self.record_coloured(&mut pass, solids, Self::offset(shown.len(), WORLD_PARTICLES));
+        }
+        if let Some(contact) = contact {
+            // Lines darken nothing.
+            drop(pass);
+            contact.record_shades(encoder);
+            pass = begin(encoder, target, &target.depth, (wgpu::LoadOp::Load, wgpu::LoadOp::Load), None);
+        }
+        if let Some(meshes) = meshes {
+            self.record_edges(&mut pass, meshes, shown, style);
         }
         if let Some(lines) = lines {
             pass.set_pipeline(&self.lines);
@@ -267,21 +329,28 @@ impl Renderer {
             pass.set_pipeline(&self.lines);
             self.record_coloured(&mut pass, floor, Self::offset(shown.len(), WORLD_LINES));
         }
-        if !has_bones {
-            return;
-        }
         drop(pass);
-        // Bones are visible through surfaces.
-        let depth = if meshes.is_some() { wgpu::LoadOp::Clear(0.0) } else { wgpu::LoadOp::Load };
-        let mut pass = begin(encoder, target, (wgpu::LoadOp::Load, depth), Some(&resolved));
+        if has_bones {
+            // Bones are visible through surfaces.
+            let load = if meshes.is_some() { wgpu::LoadOp::Clear(0.0) } else { wgpu::LoadOp::Load };
+            let depth = self.front_depth.as_ref().map_or(&target.depth, |(_, depth)| depth);
+            let mut pass = begin(encoder, target, depth, (wgpu::LoadOp::Load, load), resolved_after(true));
+            self.record_bones(&mut pass, shown.len());
+        }
+        if let Some(contact) = contact {
+            contact.record_picture(encoder, &resolved);
+        }
+    }
+
+    fn record_bones(&self, pass: &mut wgpu::RenderPass<'_>, nodes: usize) {
         let [decoded, source] = &self.bones;
         if let Some(bones) = decoded {
             pass.set_pipeline(&self.surface);
-            self.record_coloured(&mut pass, bones, Self::offset(shown.len(), WORLD_BONES));
+            self.record_coloured(pass, bones, Self::offset(nodes, WORLD_BONES));
         }
         if let Some(bones) = source {
             pass.set_pipeline(&self.lines);
-            self.record_coloured(&mut pass, bones, Self::offset(shown.len(), WORLD_LINES));
+            self.record_coloured(pass, bones, Self::offset(nodes, WORLD_LINES));
         }
     }
 
@@ -292,7 +361,7 @@ impl Renderer {
         pass.draw(0..extra.count, 0..1);
     }
 
-    fn record_meshes(
+    fn record_surfaces(
         &self,
         pass: &mut wgpu::RenderPass<'_>,
         meshes: &Meshes,
@@ -314,6 +383,15 @@ impl Renderer {
             pass.set_bind_group(0, &self.bind_group, &[Self::offset(i, which)]);
             ranges.into_iter().for_each(|range| pass.draw_indexed(range, 0, 0..1));
         }
+    }
+
+    fn record_edges(
+        &self,
+        pass: &mut wgpu::RenderPass<'_>,
+        meshes: &Meshes,
+        shown: &[VisibleNode],
+        style: Style,
+    ) {
         pass.set_pipeline(&self.edge_lines);
         for (i, shown) in shown.iter().enumerate().filter(|(_, shown)| style.edges(shown.node)) {
             let Some(edges) = self.edges.get(&shown.mesh) else { continue };
@@ -354,14 +432,16 @@ impl Renderer {
             look: 0,
             has_normals: 0,
             velocity_scale: (1.0 / document.size().max(1e-12)) as f32,
-            spare: 0,
+            light: LIGHT_FROM_EYE,
+            up: view.transform_vector3(camera.up.axis()).extend(0.0).as_vec4().to_array(),
         };
         for (i, shown) in shown.iter().enumerate() {
             let level = document.meshes.as_ref().map_or(0, |meshes| meshes.level_of(shown.mesh, style.level));
             let [r, g, b] = style.look.colour(shown.mesh, shown.method, level);
             let has_normals = u32::from(shown.has_normals);
             let look = style.look.number();
-            let uniform = Uniform { colour: [r, g, b, 1.0], look, has_normals, ..plain(view * shown.world) };
+            let (colour, light) = ([r, g, b, 1.0], style.light());
+            let uniform = Uniform { colour, look, has_normals, light, ..plain(view * shown.world) };
             put(i, SURFACE, uniform);
             let [r, g, b] = HIDDEN_COLOUR;
             put(i, UNSEEN_PART, Uniform { colour: [r, g, b, 1.0], ..uniform });
@@ -374,7 +454,9 @@ impl Renderer {
         }
         let lines = Uniform { look: LINES_IN_COLOURS, has_normals: 1, ..plain(view) };
         put(shown.len(), WORLD_LINES, lines);
-        put(shown.len(), WORLD_BONES, Uniform { look: DisplayMode::Parts.number(), ..plain(view) });
+        let coloured = Uniform { look: DisplayMode::Parts.number(), ..plain(view) };
+        put(shown.len(), WORLD_BONES, coloured);
+        put(shown.len(), WORLD_PARTICLES, Uniform { light: style.light(), ..coloured });
         self.queue.write_buffer(&self.uniforms, 0, &bytes);
     }
 
@@ -462,6 +544,19 @@ impl Renderer {
         }
     }
 
+    fn prepare_contact(&mut self, document: &Document, camera: &Camera, style: Style) {
+        self.has_contact = style.light() == LIGHT_WITH_CONTACT && document.meshes.is_some();
+        self.front_depth = self.front_depth.take().filter(|_| self.has_contact);
+        let Some(target) = self.target.as_ref().filter(|_| self.has_contact) else { return };
+        let contact = self.contact.get_or_insert_with(|| ContactShading::new(&self.device));
+        let floor = style.grid.then(|| document.bounds[0].dot(camera.up.axis()));
+        contact.prepare((&self.device, &self.queue), target, camera, document.size(), floor);
+        let has_bones = self.bones.iter().any(Option::is_some);
+        if has_bones && self.front_depth.as_ref().is_none_or(|(size, _)| *size != target.size) {
+            self.front_depth = Some((target.size, front_depth(&self.device, target.size)));
+        }
+    }
+
     fn coloured_buffer(&self, drawing: &Drawing) -> Option<ColouredBuffer> {
         let count = drawing.len();
         let vertices = bytemuck::cast_slice(&drawing.vertices);
@@ -512,6 +607,7 @@ impl Renderer {
 fn begin<'a>(
     encoder: &'a mut wgpu::CommandEncoder,
     target: &Target,
+    depth_view: &wgpu::TextureView,
     (colour, depth): (wgpu::LoadOp<wgpu::Color>, wgpu::LoadOp<f32>),
     resolved: Option<&wgpu::TextureView>,
 ) -> wgpu::RenderPass<'a> {
@@ -525,7 +621,7 @@ fn begin<'a>(
             ops: wgpu::Operations { load: colour, store },
         })],
         depth_stencil_attachment: Some(wgpu::RenderPassDepthStencilAttachment {
-            view: &target.depth,
+            view: depth_view,
             depth_ops: Some(wgpu::Operations { load: depth, store }),
             stencil_ops: None,
         }),

@@ -83,6 +83,7 @@ impl eframe::App for App {
         let streams = self.document.as_ref().is_some_and(|d| d.streaming.is_some());
         let busy = streams
             || opening
+            || self.following.is_some_and(|following| following.glides())
             || self.loading.is_some()
             || self.document.as_ref().is_some_and(|d| d.clock.playing);
         if busy {

@@ -33,7 +33,10 @@ impl App {
             clip: self.clip_errors.as_ref().filter(|_| errors),
             pose: &pose,
         };
-        let drawn = self.renderer.draw(self.document.as_mut(), beside, &self.camera, self.style, pixels);
+        let passed = ui.ctx().input(|i| f64::from(i.stable_dt)).min(0.3);
+        let following = self.following.as_mut().map(|following| (following, passed));
+        let (camera, document) = (&mut self.camera, self.document.as_mut());
+        let drawn = self.renderer.draw(document, beside, camera, following, self.style, pixels);
         let texture = match drawn {
             Ok(texture) => texture.create_view(&Default::default()),
             Err(error) => {

@@ -6,6 +6,7 @@ use crate::camera::Camera;
 use crate::curves::{CurveSampling, Curves};
 use crate::document::Document;
 use crate::errors::one_line;
+use crate::follow::Following;
 use crate::loading::{Loading, is_reel};
 use crate::looks::DisplayMode;
 use crate::picking::{self, Picking};
@@ -14,6 +15,7 @@ use crate::renderer::{Renderer, Style};
 use crate::source::{self, ClipErrors, ErrorMeasurement, FrameErrors, SourceFile, SourceOpening};
 use eframe::egui;
 use egui::Key;
+use glam::DVec3;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -42,6 +44,8 @@ pub struct App {
     pub(super) camera: Camera,
     /// `true` while everything stays in view, whatever the size of the window.
     pub(super) framed: bool,
+    /// Moves the camera with the content, if that is switched on.
+    pub(super) following: Option<Following>,
     pub(super) style: Style,
     /// Shows names of joints; the next flag shows the source's pose beside the decoded one.
     pub(super) names: bool,
@@ -97,7 +101,9 @@ impl App {
             problem: None,
             camera: arguments.camera(),
             framed: false,
-            style: arguments.style(),
+            following: arguments.follow.then(Following::default),
+            // Contact shading costs a processor more than the rest of a picture.
+            style: arguments.style(state.adapter.get_info().device_type != wgpu::DeviceType::Cpu),
             names: false,
             source_pose: false,
             filter: String::new(),
@@ -164,7 +170,24 @@ impl App {
         }
         if arguments.is_none_or(|arguments| arguments.eye.is_none()) {
             self.frame_all();
+        } else if self.following.is_some() {
+            self.follow_from_here();
         }
+    }
+
+    /// Follows the content from the current moment on, and returns its box.
+    fn follow_from_here(&mut self) -> Option<[DVec3; 2]> {
+        let document = self.document.as_mut()?;
+        let picked = document.picked(self.style);
+        // An error is reported when it is drawn.
+        let (extent, time) = document.extent(picked).ok()??;
+        self.following = Some(Following::start(picked, &extent, time));
+        Some(extent.roomy_bounds())
+    }
+
+    pub(super) fn toggle_following(&mut self) {
+        self.following = self.following.is_none().then(Following::default);
+        self.framed = false;
     }
 
     pub(super) fn aspect(&self) -> f64 {
@@ -172,8 +195,9 @@ impl App {
     }
 
     pub(super) fn frame_all(&mut self) {
+        let followed = if self.following.is_some() { self.follow_from_here() } else { None };
         if let Some(document) = &self.document {
-            let [low, high] = document.bounds;
+            let [low, high] = followed.unwrap_or(document.bounds);
             self.camera.frame(low, high, self.aspect());
             self.framed = true;
         }
@@ -187,11 +211,15 @@ impl App {
         if pressed(Key::F) {
             self.frame_all();
         }
+        if pressed(Key::T) {
+            self.toggle_following();
+        }
         let switches = [
             (Key::W, &mut self.style.wire),
             (Key::G, &mut self.style.grid),
             (Key::B, &mut self.style.bones),
             (Key::N, &mut self.names),
+            (Key::C, &mut self.style.contact),
         ];
         for (key, switch) in switches {
             *switch ^= pressed(key);

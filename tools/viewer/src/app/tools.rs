@@ -15,7 +15,7 @@ impl App {
             let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let title = shown.as_deref().map_or("drop a file here".into(), name);
             let mut chosen = None;
-            let files = egui::ComboBox::from_id_salt("files").selected_text(title).width(200.0);
+            let files = egui::ComboBox::from_id_salt("files").selected_text(title).width(120.0);
             let files = files.show_ui(ui, |ui| {
                 for file in &self.files {
                     let entry = ui.selectable_label(shown.as_deref() == Some(file), name(file));
@@ -40,6 +40,9 @@ impl App {
             ui.toggle_value(&mut self.style.wire, "wire")
                 .on_hover_text("Edges of the triangles that are drawn. Key W");
             ui.toggle_value(&mut self.style.grid, "grid").on_hover_text("A grid below, and the axes. Key G");
+            ui.toggle_value(&mut self.style.contact, "contact").on_hover_text(
+                "Darkens surfaces where others are near, in the looks shaded and colours. Key C",
+            );
             ui.toggle_value(&mut self.style.visible, "visible only")
                 .on_hover_text("Leaves out triangles that cannot be seen from outside");
             if self.document.as_ref().is_some_and(|document| document.clips.is_some()) {
@@ -60,6 +63,11 @@ impl App {
             }
             if ui.button("frame all").on_hover_text("Looks at all of it. Key F").clicked() {
                 self.frame_all();
+            }
+            let follows = ui.selectable_label(self.following.is_some(), "follow");
+            let tip = "The camera moves with the middle of what travels, or of what is picked. Key T";
+            if follows.on_hover_text(tip).clicked() {
+                self.toggle_following();
             }
         });
     }
