@@ -191,6 +191,24 @@ shot streamed
 differs decoded streamed 1000 || fail "no player streams"
 alive
 
+echo "-- a file that is replaced on the disk"
+cp "$golden/flag_small.reel" "$shots/changes.reel"
+begin "$shots/changes.reel"
+xdotool key space key Home
+for _ in 1 2 3 4 5; do xdotool key Right; done
+shot before_replaced
+cp "$golden/wall_fast.reel" "$shots/next.reel" && mv "$shots/next.reel" "$shots/changes.reel"
+sleep 3
+shot replaced
+differs before_replaced replaced 3000 || fail "the newer file is not shown"
+head -c 1000 "$golden/flag_small.reel" >"$shots/next.reel" && mv "$shots/next.reel" "$shots/changes.reel"
+sleep 3
+alive
+cp "$golden/flag_small.reel" "$shots/next.reel" && mv "$shots/next.reel" "$shots/changes.reel"
+sleep 3
+shot replaced_again
+differs before_replaced replaced_again 12000 && fail "the moment is not that of the older file"
+
 echo "-- its size, what is dropped on it"
 begin "$golden/flag_small.reel"
 xdotool key space key Home

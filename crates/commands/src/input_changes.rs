@@ -1,8 +1,8 @@
 //! Inputs that change while they are read: the failure that follows is replaced by one that names this cause.
 
 use crate::failure::{Class, Failure};
-use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use meshreel_files::FileStamp;
+use std::path::PathBuf;
 
 /// Runs `work`, which reads `inputs`. If it fails and one of them has changed since the beginning, the
 /// failure says so.
@@ -10,10 +10,10 @@ pub fn report_input_changes<T>(
     inputs: &[PathBuf],
     work: impl FnOnce() -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let before: Vec<_> = inputs.iter().map(|path| stamp(path)).collect();
+    let before: Vec<_> = inputs.iter().map(|path| FileStamp::read(path)).collect();
     work().map_err(|failure| {
         let mut pairs = inputs.iter().zip(&before);
-        let changed = pairs.find(|(path, before)| before.is_some() && stamp(path) != **before);
+        let changed = pairs.find(|(path, before)| before.is_some() && FileStamp::read(path) != **before);
         match changed {
             Some((path, _)) if !matches!(failure.class, Class::Usage | Class::Cancelled) => {
                 let what = "it has changed while it was read; try again when nobody writes to it any more";
@@ -22,12 +22,6 @@ pub fn report_input_changes<T>(
             _ => failure,
         }
     })
-}
-
-/// Returns the length and modification time of a file; `None` if it is not an ordinary file on disk.
-fn stamp(path: &Path) -> Option<(u64, SystemTime)> {
-    let found = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
-    Some((found.len(), found.modified().ok()?))
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ mod ordinary;
 mod positioned;
 mod read_at;
 mod source;
+mod stamp;
 pub mod store;
 mod temporary;
 
@@ -25,4 +26,5 @@ pub use ordinary::{create_folder, exists, length, names, open, refuse_link};
 pub use positioned::{PositionedFile, Unreadable};
 pub use read_at::ReadAt;
 pub use source::FileSource;
+pub use stamp::FileStamp;
 pub use temporary::{Published, Temporary, remove_unfinished};

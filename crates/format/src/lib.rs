@@ -35,6 +35,6 @@ pub use error::Error;
 pub use field::Field;
 pub use frames::{BOX_SIZE, EMPTY_BOUNDS, FrameEntry, frame_table_size};
 pub use header::{HEADER_FIELDS, HEADER_SIZE, Header, MAGIC, REQUIRED_FLAGS, Summary, VERSION, checksum};
-pub use meshreel_files::{FileSource, ReadAt};
+pub use meshreel_files::{FileSource, FileStamp, ReadAt};
 pub use read::{Limits, Reader};
 pub use write::{CompleteFile, PublishedFile, Writer};

@@ -2,7 +2,7 @@
 
 use crate::camera::{Camera, Up};
 use crate::looks::DisplayMode;
-use crate::renderer::Style;
+use crate::style::Style;
 use clap::Parser;
 use std::path::PathBuf;
 

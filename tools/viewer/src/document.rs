@@ -4,9 +4,9 @@ use crate::clips::Clips;
 use crate::clock::Clock;
 use crate::follow::{self, Extent};
 use crate::meshes::{BlendedFrames, Meshes, VisibleNode};
-use crate::renderer::Style;
 use crate::sizes::SizeMeasurement;
 use crate::streaming::Streaming;
+use crate::style::Style;
 use anyhow::Context;
 use glam::DVec3;
 use meshreel::clip::Clip;
@@ -102,6 +102,26 @@ impl Document {
     fn rewind(&mut self) {
         self.clock.range = [0, self.frame_count() - 1];
         self.clock.time = self.time(0);
+    }
+
+    /// Goes on where an older version of the file was, as far as this one has its clip, frames and nodes.
+    pub fn resume(&mut self, before: &Document) -> anyhow::Result<()> {
+        if let Some(clips) = &before.clips {
+            self.choose_clip(clips.chosen())?;
+        }
+        let last = self.frame_count() - 1;
+        let whole = before.clock.range == [0, before.frame_count() - 1];
+        let range = if whole { [0, last] } else { before.clock.range.map(|frame| frame.min(last)) };
+        self.clock = Clock { range, ..before.clock };
+        let [start, end] = self.span();
+        self.clock.time = self.clock.time.clamp(start, end.max(start));
+        if self.hidden.len() == before.hidden.len() {
+            self.hidden.clone_from(&before.hidden);
+        }
+        match &before.streaming {
+            Some(streaming) => self.stream(Some(streaming.heap)),
+            None => Ok(()),
+        }
     }
 
     /// Shows another clip. The time of a file with meshes stays.

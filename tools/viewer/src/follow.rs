@@ -70,8 +70,8 @@ impl ExtentSum {
     }
 }
 
-/// Returns the extent of a picked node with all below it, or, with `None`, of all that moves; of everything if
-/// nothing moves, and `None` if nothing is shown.
+/// Returns the extent of a picked node with all below it, or, with `None`, of all that moves; of everything
+/// if nothing moves, and `None` if nothing is shown.
 pub fn extent(view: &FrameView<'_>, hidden: &[bool], picked: Option<usize>) -> Result<Option<Extent>, Error> {
     let nodes = &view.reel().description().nodes;
     let parent = |node: usize| nodes[node].parent.map(|parent| parent as usize);

@@ -5,6 +5,7 @@ use crate::document::{Document, OpenedFile};
 use crate::errors::one_line;
 use crate::source::input_options;
 use anyhow::bail;
+use meshreel::raw::format::FileStamp;
 use meshreel::{FrameDecoder, Limits, Reel};
 use meshreel_check::reopen_while;
 use meshreel_compile::{Cancellation, Phase, Progress, compile};
@@ -24,6 +25,8 @@ pub type DeviceAndQueue = (wgpu::Device, wgpu::Queue);
 pub struct Loading {
     pub path: PathBuf,
     pub compiles: bool,
+    /// The stamp of the file before it was opened.
+    pub stamp: Option<FileStamp>,
     progress: Arc<LoadingProgress>,
     result: Receiver<Result<Box<Document>, String>>,
     thread: Option<JoinHandle<()>>,
@@ -64,6 +67,7 @@ impl Loading {
     /// Starts opening; the result will be drawn on this card.
     pub fn start(path: &Path, card: DeviceAndQueue) -> Loading {
         let done = Arc::new(LoadingProgress(AtomicU64::new(0), Cancellation::new()));
+        let stamp = FileStamp::read(path);
         let (told, result) = channel();
         let compiles = !is_reel(path);
         let made = if compiles { tempfile::tempdir().map(|folder| Some(Arc::new(folder))) } else { Ok(None) };
@@ -79,7 +83,7 @@ impl Loading {
             };
             drop(told.send(result));
         });
-        Loading { path: path.into(), compiles, progress: done, result, thread: Some(thread), folder }
+        Loading { path: path.into(), compiles, stamp, progress: done, result, thread: Some(thread), folder }
     }
 
     /// Cancels at the end of the program: waits briefly for the thread, and leaves no file.

@@ -29,7 +29,9 @@ mod renderer;
 mod sizes;
 mod source;
 mod streaming;
+mod style;
 mod timing;
+mod watch;
 mod worker;
 
 use adapter::{NO_ADAPTER, features};

@@ -7,8 +7,9 @@ use crate::errors::Usage;
 use crate::follow::Following;
 use crate::loading::{Loading, is_reel};
 use crate::looks::DisplayMode;
-use crate::renderer::{Renderer, SourceComparison, Style};
+use crate::renderer::{Renderer, SourceComparison};
 use crate::source::{self, ClipErrors, FrameErrors, SourceOpening};
+use crate::style::Style;
 use anyhow::{Context, anyhow, bail};
 use std::path::Path;
 

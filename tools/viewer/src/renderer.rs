@@ -14,6 +14,7 @@ use crate::pipelines::{
     uniforms,
 };
 use crate::source::{ClipErrors, FrameErrors};
+use crate::style::{LIGHT_FROM_EYE, LIGHT_WITH_CONTACT, Style};
 use crate::timing::Timer;
 use glam::DMat4;
 use std::collections::HashMap;
@@ -35,11 +36,6 @@ struct Uniform {
     up: [f32; 4],
 }
 
-/// Lights of the shader: from the eye, from above, and from above with contact shading.
-const LIGHT_FROM_EYE: u32 = 0;
-const LIGHT_FROM_ABOVE: u32 = 1;
-const LIGHT_WITH_CONTACT: u32 = 2;
-
 /// The shader's mode for lines in the colours of their vertices.
 const LINES_IN_COLOURS: u32 = 7;
 
@@ -52,45 +48,6 @@ const EDGES: u64 = 2;
 const WORLD_LINES: u64 = 0;
 const WORLD_BONES: u64 = 1;
 const WORLD_PARTICLES: u64 = 2;
-
-/// The settings of a picture.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Style {
-    pub look: DisplayMode,
-    pub wire: bool,
-    pub grid: bool,
-    /// LOD level to draw, limited to those of a mesh.
-    pub level: usize,
-    /// Leaves out triangles that cannot be seen.
-    pub visible: bool,
-    /// Draws skeletons of clips.
-    pub bones: bool,
-    /// Darkens surfaces where others are near, in looks that are lit.
-    pub contact: bool,
-    /// The node with a marked outline.
-    pub selected: Option<usize>,
-}
-
-impl Style {
-    /// `true` if triangles that cannot be seen are separated.
-    fn parts_visible(self) -> bool {
-        self.visible || self.look == DisplayMode::Hidden
-    }
-
-    /// Returns the shader's light of surfaces.
-    fn light(self) -> u32 {
-        match (self.look.is_lit(), self.contact) {
-            (false, _) => LIGHT_FROM_EYE,
-            (true, false) => LIGHT_FROM_ABOVE,
-            (true, true) => LIGHT_WITH_CONTACT,
-        }
-    }
-
-    /// `true` if the edges of a node are drawn.
-    fn edges(self, node: usize) -> bool {
-        self.wire || self.look == DisplayMode::Hidden || self.selected == Some(node)
-    }
-}
 
 /// Errors against the source, and the source's pose to draw beside the decoded one.
 #[derive(Clone, Copy, Default)]
@@ -219,8 +176,8 @@ impl Renderer {
         self.floor = None;
     }
 
-    /// Draws a moment; the texture stays valid until the next picture. A camera that follows the content moves
-    /// with it, so many seconds after the last picture.
+    /// Draws a moment; the texture stays valid until the next picture. A camera that follows the content
+    /// moves with it, so many seconds after the last picture.
     pub fn draw(
         &mut self,
         document: Option<&mut Document>,

@@ -9,6 +9,8 @@ use std::time::Instant;
 /// A player with one file, and its statistics.
 pub struct Streaming {
     player: Player,
+    /// Bytes of the heap.
+    pub heap: usize,
     instance: Option<InstanceId>,
     pub statistics: Statistics,
     /// Smoothed duration of the last ticks in milliseconds.
@@ -30,6 +32,7 @@ impl Streaming {
         let instance = player.add_instance(file);
         Ok(Streaming {
             player,
+            heap,
             instance,
             statistics: Statistics::default(),
             tick: 0.0,

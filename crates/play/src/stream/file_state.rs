@@ -3,8 +3,9 @@
 use crate::reel::open_file::Reel;
 use crate::stream::io::SharedSource;
 use crate::stream::load::OpenedFile;
-use crate::stream::watch::{FileStamp, Watch};
+use crate::stream::watch::Watch;
 use crate::time::timeline::Timeline;
+use meshreel_format::FileStamp;
 use std::path::PathBuf;
 use std::sync::Arc;
 

@@ -9,9 +9,9 @@ use crate::stream::io::{AsyncSource, BlockingSource, PositionedSource, QueuedRea
 use crate::stream::loaded::LoadedFile;
 use crate::stream::sharing::MeshLibrary;
 use crate::stream::trace::span;
-use crate::stream::watch::{FileStamp, Watch};
+use crate::stream::watch::Watch;
 use crate::stream::worker_threads::WorkerThreads;
-use meshreel_format::{FileSource, ReadAt, Reader};
+use meshreel_format::{FileSource, FileStamp, ReadAt, Reader};
 use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};

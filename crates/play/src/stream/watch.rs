@@ -1,33 +1,12 @@
 //! Watches files on the disk: notes when another one stands at a path.
 
 use crate::stream::stopwatch::Stopwatch;
+use meshreel_format::FileStamp;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
-use std::time::SystemTime;
 
 /// Nanoseconds between two looks at a path.
 const LOOK_NANOSECONDS: u64 = 250_000_000;
-
-/// Identifies the content of a path. A file that is written or renamed to the path changes it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct FileStamp {
-    bytes: u64,
-    modified: Option<SystemTime>,
-    /// The number of the file on its device, where the system tells it.
-    inode: u64,
-}
-
-impl FileStamp {
-    /// Returns the stamp of the file at `path`; `None` if there is none.
-    pub fn read(path: &Path) -> Option<FileStamp> {
-        let found = std::fs::metadata(path).ok().filter(|found| found.is_file())?;
-        #[cfg(unix)]
-        let inode = std::os::unix::fs::MetadataExt::ino(&found);
-        #[cfg(not(unix))]
-        let inode = 0;
-        Some(FileStamp { bytes: found.len(), modified: found.modified().ok(), inode })
-    }
-}
 
 /// The watch of one file.
 #[derive(Default)]

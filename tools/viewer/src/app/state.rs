@@ -11,8 +11,10 @@ use crate::loading::{Loading, is_reel};
 use crate::looks::DisplayMode;
 use crate::picking::{self, Picking};
 use crate::picture;
-use crate::renderer::{Renderer, Style};
+use crate::renderer::Renderer;
 use crate::source::{self, ClipErrors, ErrorMeasurement, FrameErrors, SourceFile, SourceOpening};
+use crate::style::Style;
+use crate::watch::FileWatch;
 use eframe::egui;
 use egui::Key;
 use glam::DVec3;
@@ -25,6 +27,8 @@ pub struct App {
     pub(super) files: Vec<PathBuf>,
     pub(super) document: Option<Document>,
     pub(super) loading: Option<Loading>,
+    /// Tells when the file of `document` is replaced on the disk.
+    watch: Option<FileWatch>,
     /// Command line arguments for the first file.
     pub(super) arguments: Option<Arguments>,
     pub(super) source: SourceState,
@@ -89,6 +93,7 @@ impl App {
             files: Vec::new(),
             document: None,
             loading: None,
+            watch: None,
             arguments: Some(arguments.clone()),
             source: SourceState::Unknown,
             errors: None,
@@ -144,16 +149,26 @@ impl App {
             meshes.decode_in_background(repaint(ctx.clone()));
             self.picking = Some(picking::start(&document.reel, repaint(ctx.clone())));
         }
+        // A newer version of the file is shown as the older one was.
+        let before = self.document.take().filter(|before| before.path == document.path);
+        let (resumed, mut problem) = (before.is_some(), None);
+        if let Some(before) = before
+            && let Err(error) = document.resume(&before)
+        {
+            problem = Some(one_line(&error));
+        }
+        self.style.selected = self.style.selected.filter(|&node| resumed && node < document.hidden.len());
         self.document = Some(document);
-        self.style.selected = None;
         self.source = SourceState::Unknown;
         self.errors = None;
         self.clip_errors = None;
         self.curves = None;
         self.sampling = None;
         self.renderer.forget();
-        self.problem = None;
-        self.apply_arguments();
+        self.problem = problem;
+        if !resumed {
+            self.apply_arguments();
+        }
     }
 
     /// Applies the command line to the first file; others are shown as a whole.
@@ -343,15 +358,25 @@ impl App {
             dropped.iter().for_each(|file| self.add(file));
             self.open(first);
         }
+        if self.watch.as_ref().is_some_and(FileWatch::take_replaced)
+            && let Some(path) = self.document.as_ref().map(|document| document.path.clone())
+        {
+            self.open(&path);
+        }
         match self.picking.as_ref().and_then(Picking::poll) {
             Some(Ok(node)) => self.style.selected = node,
             Some(Err(error)) => self.problem = Some(error),
             None => {}
         }
         if let Some(result) = self.loading.as_ref().and_then(Loading::poll) {
-            self.loading = None;
+            let stamp = self.loading.take().and_then(|loading| loading.stamp);
             match result {
-                Ok(document) => self.show(*document, ctx),
+                Ok(document) => {
+                    let waked = ctx.clone();
+                    let wake = move || waked.request_repaint();
+                    self.watch = Some(FileWatch::start(&document.path, stamp, wake));
+                    self.show(*document, ctx);
+                }
                 Err(error) => self.problem = Some(error),
             }
         }
