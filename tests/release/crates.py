@@ -17,7 +17,8 @@ for package in published:
     for dependency in package['dependencies']:
         if dependency['name'].startswith('meshreel') and dependency['kind'] != 'dev':
             assert dependency['req'] != '*', f"{name}: no version of {dependency['name']}"
-    archive = folder / f'{name}.crate'
+    # Cargo leaves the archives of a workspace in the registry that it builds them from.
+    [archive] = folder.rglob(f'{name}.crate')
     with tarfile.open(archive) as files:
         members = {member.name.removeprefix(name + '/'): member for member in files.getmembers()}
     for file in ['README.md', 'LICENSE-APACHE', 'LICENSE-MIT', 'Cargo.toml']:
