@@ -17,8 +17,8 @@ for package in published:
     for dependency in package['dependencies']:
         if dependency['name'].startswith('meshreel') and dependency['kind'] != 'dev':
             assert dependency['req'] != '*', f"{name}: no version of {dependency['name']}"
-    # Cargo leaves the archives of a workspace in the registry that it builds them from.
-    [archive] = folder.rglob(f'{name}.crate')
+    # Where Cargo leaves it depends on its version; copies are equal.
+    archive = next(folder.rglob(f'{name}.crate'))
     with tarfile.open(archive) as files:
         members = {member.name.removeprefix(name + '/'): member for member in files.getmembers()}
     for file in ['README.md', 'LICENSE-APACHE', 'LICENSE-MIT', 'Cargo.toml']:
