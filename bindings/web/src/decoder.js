@@ -213,7 +213,8 @@ function startWorker() {
     }
     const threads = nodeModule('worker_threads')
     if (!threads) return null
-    const worker = new threads.Worker(source ?? new URL(address), { eval: source !== null })
+    // Options of the program, such as `--input-type`, are not for the worker.
+    const worker = new threads.Worker(source ?? new URL(address), { eval: source !== null, execArgv: [] })
     return {
         listen(message, failed) {
             worker.on('message', message)

@@ -1,7 +1,10 @@
 // What the module shows is what the native runtime shows, bit for bit, whatever way the bytes come.
 
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { Decoder, hasSimd, moduleAddress, open } from '../src/index.js'
 import { digest, digests, golden } from './golden.js'
 import { serve } from './server.js'
@@ -53,6 +56,19 @@ test('h07 a server without ranges gives the whole file, of which what is there p
     assert.equal(await digest(reel), expected)
     await reel.close()
     await server.close()
+})
+
+test('h07 a worker starts in a program from the command line', async () => {
+    const program = `
+        import { readFileSync } from 'node:fs'
+        import { open } from './src/index.js'
+        const reel = await open(readFileSync('../../testdata/golden/v0/flag_small.reel'))
+        console.log(reel.decoder.worker !== undefined, reel.description.frames)
+        process.exit()`
+    const directory = fileURLToPath(new URL('..', import.meta.url))
+    const run = promisify(execFile)
+    const { stdout } = await run(process.execPath, ['--input-type', 'module', '--eval', program], { cwd: directory })
+    assert.equal(stdout, 'true 38\n')
 })
 
 test('h07 a signal ends an opening, with a worker and without one', async () => {
