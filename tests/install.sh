@@ -14,6 +14,12 @@ made=$(mktemp -d)
 trap 'rm -rf "$made"' EXIT
 places=${*:-program rust c python web blender viewer}
 done=() skipped=()
+for place in $places; do
+    case $place in
+    program | rust | c | python | web | blender | viewer) ;;
+    *) echo "$place: no such place; there are program, rust, c, python, web, blender and viewer" >&2 && exit 2 ;;
+    esac
+done
 
 export RUSTUP_HOME=${RUSTUP_HOME:-$HOME/.rustup} CARGO_HOME=${CARGO_HOME:-$HOME/.cargo}
 # `cargo install` puts programs into the new home.
