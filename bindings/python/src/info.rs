@@ -1,7 +1,8 @@
 //! The content of a file, without decoding it.
 
 use crate::errors::exception;
-use meshreel::{Limits, Reel};
+use meshreel::Reel;
+use meshreel_check::machine_limits;
 use meshreel_commands::failure::{Class, Failure};
 use meshreel_commands::info::{InfoOptions, ReelInfo, SceneInfo};
 use meshreel_commands::reels::is_reel;
@@ -21,7 +22,7 @@ pub fn info(py: Python<'_>, path: PathBuf, streams: bool, frames: bool) -> PyRes
 }
 
 fn reel_json(path: &Path, wanted: InfoOptions) -> Result<String, Failure> {
-    let reel = Reel::open(path, &Limits::default())?;
+    let reel = Reel::open(path, &machine_limits())?;
     json(&ReelInfo::new(&reel, wanted)?)
 }
 

@@ -3,7 +3,8 @@
 
 use crate::errors::from_runtime;
 use meshreel::raw::format::ReadAt;
-use meshreel::{Error, Limits, Reel};
+use meshreel::{Error, Reel};
+use meshreel_check::machine_limits;
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -58,7 +59,7 @@ impl Origin {
 
     /// Opens the file.
     pub fn open(&self) -> Result<Reel, Error> {
-        let mut limits = Limits::default();
+        let mut limits = machine_limits();
         if let Some(bytes) = self.max_memory {
             limits = limits.with_max_memory(bytes);
         }

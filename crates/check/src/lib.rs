@@ -1,11 +1,13 @@
 //! Verifies a file against its source, and what was extracted from it against the file.
 
 pub mod extracted;
+mod machine;
 mod reopen;
 mod requested;
 mod static_bytes;
 pub mod verify;
 
+pub use machine::{free_memory, machine_limits};
 pub use meshreel_scene::Error;
 pub use reopen::{Refusal, decode_static, reopen, reopen_while};
 pub use static_bytes::static_bytes;

@@ -1,6 +1,7 @@
 //! Opens a file as a player would and decodes everything in it. A compiler does this with a finished file
 //! before that gets its name.
 
+use crate::machine::machine_limits;
 use meshreel::clip::Clip;
 use meshreel::{Error, FrameDecoder, Limits, Reel, Transform};
 use rayon::prelude::*;
@@ -16,7 +17,8 @@ const MAX_DECODER_BYTES: u64 = 256 << 20;
 /// cancellation.
 pub type Refusal = Box<dyn std::error::Error + Send + Sync>;
 
-/// Opens the file at `path` with the runtime's default limits and decodes every frame, clip, source map, LOD,
+/// Opens the file at `path` with the runtime's default limits, or what this machine has if that is more, and
+/// decodes every frame, clip, source map, LOD,
 /// part attribute and rig. Fails with the [`Error`] that a player would have.
 pub fn reopen(path: &Path) -> Result<(), Refusal> {
     reopen_while(path, &|| true)
@@ -25,7 +27,9 @@ pub fn reopen(path: &Path) -> Result<(), Refusal> {
 /// As [`reopen`], but asks `wanted` before each frame and ends with another error once it returns `false`.
 pub fn reopen_while(path: &Path, wanted: &(dyn Fn() -> bool + Sync)) -> Result<(), Refusal> {
     let go_on = || if wanted() { Ok(()) } else { Err(Refusal::from("cancelled")) };
-    let reel = Reel::open(path, &Limits::default())?;
+    let (default, machine) = (Limits::default(), machine_limits());
+    let memory = default.max_memory.max(machine.max_memory);
+    let reel = Reel::open(path, &default.with_max_memory(memory))?;
     decode_static(&reel, wanted)?;
     reel.clips()?.par_iter().try_for_each(|clip| go_on().and_then(|()| Ok(decode_samples(clip)?)))?;
     let frames = reel.frame_count();

@@ -5,7 +5,8 @@ use crate::cancellable::{cancellable_scene, unless_cancelled};
 use crate::compressed::{CompressionLoss, ErrorBounds};
 use crate::failure::{Class, Failure};
 use crate::{Progress, reels};
-use meshreel::{Limits, Reel};
+use meshreel::Reel;
+use meshreel_check::machine_limits;
 use meshreel_compile::Cancellation;
 use meshreel_compile::report::readable::{short, with_noun};
 pub use meshreel_extract::BoneForm;
@@ -130,7 +131,7 @@ pub fn extract(
             Some(path.display().to_string()),
         ));
     }
-    let reel = Reel::open(path, &Limits::default())?;
+    let reel = Reel::open(path, &machine_limits())?;
     let name = output.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let asked = bones_for(bones.unwrap_or(BoneForm::Auto), kind, output)?;
     check_level(&reel, level)?;

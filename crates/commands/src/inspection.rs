@@ -3,9 +3,9 @@
 
 use crate::failure::{Class, Failure};
 use crate::verify::verify_open;
-use meshreel::{Limits, Reel};
+use meshreel::Reel;
 use meshreel_check::verify::Failure as Broken;
-use meshreel_check::{Refusal, Report, decode_static, reopen_while};
+use meshreel_check::{Refusal, Report, decode_static, machine_limits, reopen_while};
 use meshreel_compile::{Phase, Progress};
 use meshreel_inputs::InputOptions;
 use serde::Serialize;
@@ -105,7 +105,7 @@ impl<'a> Inspection<'a> {
             return reopen_while(path, &wanted);
         };
         let start = Instant::now();
-        let reel = Reel::open(path, &Limits::default())?;
+        let reel = Reel::open(path, &machine_limits())?;
         decode_static(&reel, &wanted)?;
         let step = |_: &str, done: u64, total: u64| {
             if total > 0 {

@@ -3,9 +3,10 @@
 use crate::cancellable::{cancellable_scene, unless_cancelled};
 use crate::failure::Failure;
 use crate::{Progress, reels};
-use meshreel::{Limits, Reel};
+use meshreel::Reel;
 use meshreel_check::Report;
 use meshreel_check::extracted::{self, Expectations, ExtractedReport};
+use meshreel_check::machine_limits;
 use meshreel_compile::Cancellation;
 use meshreel_inputs::{self as inputs, InputOptions};
 use meshreel_options::{Distance, Tolerance};
@@ -90,7 +91,7 @@ fn open_reel(reel: &Path) -> Result<Reel, Failure> {
             reel.display()
         )));
     }
-    Ok(Reel::open(reel, &Limits::default())?)
+    Ok(Reel::open(reel, &machine_limits())?)
 }
 
 /// Reads the source again, decodes `reel` and measures the errors; the report says whether all promises hold.

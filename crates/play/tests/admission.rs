@@ -2,7 +2,7 @@
 //! reported.
 
 use crate::common::playing::{Digest, assert_same, oracle};
-use crate::common::{golden, inline, sample};
+use crate::common::{golden, inline, open, sample};
 use meshreel::stream::Statistics;
 use meshreel::{Command, Error, Event, FileId, InstanceId, Options, Player, Repeat};
 use std::collections::BTreeSet;
@@ -246,6 +246,29 @@ fn a_heap_that_can_never_show_a_frame_is_an_error_that_names_the_size() {
         crowd.add(0);
         crowd.all_served_play();
         assert!(crowd.refused.is_empty() && crowd.shown > 0);
+    }
+}
+
+#[test]
+fn the_least_heap_is_known_from_the_file() {
+    for bytes in files() {
+        let reel = open(bytes.to_vec()).unwrap();
+        let least = inline(1 << 20).least_heap(&reel, 1);
+        let mut crowd = Crowd::new(least as usize, std::slice::from_ref(&bytes));
+        crowd.add(0);
+        crowd.all_served_play();
+        assert!(crowd.refused.is_empty() && crowd.shown > 0);
+        // No smaller one is asked for than what a player with less names.
+        let mut player = player(4096);
+        player.open_bytes(Arc::new(bytes));
+        player.tick(0.0);
+        match player.next_event() {
+            Some(Event::OpenFailed(_, Error::Limit { asked, .. })) => assert!(asked <= least),
+            other => panic!("{other:?}"),
+        }
+        // Instances share the frames of a short file, and others need more.
+        let some = inline(1 << 20).least_heap(&reel, 3);
+        assert!(least <= some && some <= 3 * least);
     }
 }
 

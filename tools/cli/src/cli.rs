@@ -314,9 +314,9 @@ pub struct PlayArgs {
     /// Seconds that are decoded before playback starts or continues after a jump
     #[arg(long, value_name = "S", default_value_t = 0.25)]
     pub pre_roll: f64,
-    /// Memory for reading and decoding
-    #[arg(long, value_name = "SIZE", default_value = "128MiB")]
-    pub heap: ByteSize,
+    /// Memory for reading and decoding [default: 128MiB, or what the files need to be shown]
+    #[arg(long, value_name = "SIZE")]
+    pub heap: Option<ByteSize>,
     /// Files that take no more when decoded are played from memory; 0 for none
     #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = ByteSize::parse_or_zero)]
     pub resident: ByteSize,

@@ -6,8 +6,8 @@ use crate::errors::one_line;
 use crate::source::input_options;
 use anyhow::bail;
 use meshreel::raw::format::FileStamp;
-use meshreel::{FrameDecoder, Limits, Reel};
-use meshreel_check::reopen_while;
+use meshreel::{FrameDecoder, Reel};
+use meshreel_check::{machine_limits, reopen_while};
 use meshreel_compile::{Cancellation, Phase, Progress, compile};
 use meshreel_inputs::open;
 use meshreel_options::Options;
@@ -161,7 +161,7 @@ fn open_or_compile(
 
 /// Opens a compiled file and decodes its first frame.
 fn open_compiled(reel_path: &Path, path: &Path) -> anyhow::Result<OpenedFile> {
-    let reel = Reel::open(reel_path, &Limits::default())?;
+    let reel = Reel::open(reel_path, &machine_limits())?;
     let clips = reel.clips()?;
     let has_meshes = reel.frame_count() > 0 && !reel.description().meshes.is_empty();
     if !has_meshes && clips.is_empty() {

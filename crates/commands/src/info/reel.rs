@@ -48,6 +48,8 @@ pub struct ReelInfo {
     pub ratio: f64,
     pub bytes: SectionSizes,
     pub decoder_memory_bytes: u64,
+    /// The smallest heap of a player that shows the file, with as many threads as this machine suggests.
+    pub player_heap_bytes: u64,
     pub nodes: Vec<NodeInfo>,
     pub meshes: Vec<MeshInfo>,
     pub clips: Vec<ClipInfo>,
@@ -247,6 +249,7 @@ impl ReelInfo {
             ratio: ratio(header.raw_bytes, file_bytes.saturating_sub(source_map)),
             bytes: SectionSizes::new(reel),
             decoder_memory_bytes: reel.memory(),
+            player_heap_bytes: meshreel::Options::default().least_heap(reel, 1),
             nodes: description.nodes.iter().map(|node| node_info(node, frames.len())).collect(),
             meshes,
             advice: advice::from_description(

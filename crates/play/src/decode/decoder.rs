@@ -104,6 +104,12 @@ impl FrameDecoder {
         self.current.map(|c| c.0)
     }
 
+    /// Forgets all frames: the next one is decoded from the bytes of the file again. For measurements.
+    pub fn forget(&mut self) {
+        self.frame_slots = FrameSlots::new(self.reel.order());
+        self.current = None;
+    }
+
     /// Decodes `frame` and shows it. An error names the frame and, if it can, the mesh. Frames that do not
     /// depend on a damaged one can still be decoded.
     pub fn decode(&mut self, frame: usize) -> Result<(), Error> {

@@ -10,7 +10,8 @@
 //! as missed, and it is admitted as soon as there is room (another one is removed, hidden or stopped, or the
 //! priorities change).
 
-use crate::stream::scheduler::{Scheduler, scratch_bytes};
+use crate::stream::loaded::scratch_bytes;
+use crate::stream::scheduler::Scheduler;
 use crate::time::clock::{Clock, Command, Pace};
 use crate::time::demand::{FrameDemand, FramePair};
 use meshreel_codec::sort;
@@ -133,8 +134,8 @@ impl Admission {
                         (instance.admitted, instance.shortage) = (false, None);
                         continue;
                     };
-                    let words = scratch.max(stream.file.scratch_words);
-                    let least = |places| stream.file.min_heap_bytes(places, least_block);
+                    let words = scratch.max(stream.file.heap.scratch_words);
+                    let least = |places| stream.file.heap.min_bytes(places, least_block);
                     let needed = least(stream.admitted_instances + 1) - least(stream.admitted_instances);
                     let left = room.saturating_sub(taken + scratch_bytes(benches, words));
                     instance.admitted = needed <= left;
@@ -142,7 +143,7 @@ impl Admission {
                         stream.admitted_instances += 1;
                         taken += needed;
                         scratch = words;
-                        least_scratch = least_scratch.max(stream.file.scratch_words);
+                        least_scratch = least_scratch.max(stream.file.heap.scratch_words);
                         instance.shortage = None;
                     } else {
                         instance.shortage = Some((needed, left));

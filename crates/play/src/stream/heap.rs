@@ -306,8 +306,7 @@ struct BlockList {
 
 const EMPTY_LIST: BlockList = BlockList { first: NO_SLOT, last: NO_SLOT };
 
-/// The end of a gap from which a block is taken: long-lived blocks from the low end, short-lived ones from
-/// the high end.
+/// The end of a gap from which a block is taken: long-lived blocks from the low one, others from the high.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HeapEnd {
     Low,
@@ -336,14 +335,16 @@ pub(crate) struct Heap {
 }
 
 impl Heap {
-    /// Allocates everything: `bytes`, and about 1 % for the lists. `None` if there is not that much memory,
-    /// and beyond a terabyte.
+    /// Returns the most blocks: with less than 4 KiB each, eviction begins before the memory is full.
+    pub fn slots(bytes: usize) -> usize {
+        (bytes / 4096).clamp(64, 1 << 16)
+    }
+
+    /// Allocates `bytes`, and about 1 % for lists. `None` without that much memory, and beyond a terabyte.
     pub fn new(bytes: usize, allocator: OptionalAllocator) -> Option<Heap> {
         let granules = (bytes / (8 * GRANULE)).max(1);
         u32::try_from(granules + 1).ok()?;
-        // Enough for blocks of 4 KiB on average; with smaller ones eviction begins before the memory is full.
-        let slots = (bytes / 4096).clamp(64, 1 << 16);
-        Heap::with_slots(granules, slots, allocator)
+        Heap::with_slots(granules, Heap::slots(bytes), allocator)
     }
 
     pub(crate) fn with_slots(granules: usize, slots: usize, allocator: OptionalAllocator) -> Option<Heap> {

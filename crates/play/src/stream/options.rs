@@ -3,12 +3,16 @@
 use crate::Error;
 use crate::debug::impl_debug;
 use crate::reel::limits::Limits;
+use crate::reel::open_file::Reel;
 use crate::setters::setters;
-use crate::stream::heap::Allocator;
+use crate::stream::heap::{Allocator, Heap};
 use crate::stream::jobs::Pool;
+use crate::stream::loaded::HeapNeeds;
 use crate::stream::worker_threads::MAX_THREADS;
 use std::sync::Arc;
 
+/// No heap is larger.
+const MAX_HEAP_BYTES: u64 = 1 << 40;
 /// The approximate bytes of a frame, a chunk or an object.
 const BYTES_PER_ENTRY: u64 = 256;
 
@@ -119,6 +123,25 @@ impl Options {
         cut(&mut limits.format.max_frames, BYTES_PER_ENTRY);
         cut(&mut limits.format.max_chunks, BYTES_PER_ENTRY);
         limits
+    }
+
+    /// Returns the smallest heap, in bytes, with which a player with these options shows so many instances of
+    /// a file, wherever each of them is, if nothing else plays.
+    #[must_use]
+    pub fn least_heap(&self, reel: &Reel, instances: u32) -> u64 {
+        let threads = self.pool.as_ref().map_or(self.threads, |pool| pool.threads());
+        let needs = HeapNeeds::new(reel);
+        let workspaces = threads.clamp(1, MAX_THREADS);
+        let mut block = 0;
+        loop {
+            let heap = needs.min_heap(instances, block, workspaces);
+            // A block counts as a share of the heap at least.
+            let share = heap / Heap::slots(usize::try_from(heap).unwrap_or(usize::MAX)) as u64;
+            if share <= block || heap > MAX_HEAP_BYTES {
+                return heap;
+            }
+            block = share;
+        }
     }
 
     /// Checks that a player can be made with these options.

@@ -54,14 +54,6 @@ const SINGLE_UNIT_READS: u8 = 8;
 /// The number of such reads that may fail in a row before the whole stream waits.
 const MAX_SINGLE_UNIT_FAILURES: u8 = 3;
 
-/// Returns the bytes of the heap for the scratch of `benches` workspaces, of `words` words.
-pub(crate) fn scratch_bytes(benches: usize, words: usize) -> u64 {
-    match words {
-        0 => 0,
-        _ => benches as u64 * Heap::block_bytes(words),
-    }
-}
-
 /// The purpose of a node of the job graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum NodePurpose {
@@ -275,7 +267,7 @@ impl Scheduler {
     /// Checks an opened file; returns an error if the heap is too small to ever show a frame of it.
     pub fn check_heap(&self, file: &LoadedFile) -> Result<(), Error> {
         let (least, heap) = (self.min_heap_bytes(file), self.heap.bytes());
-        if file.min_heap_bytes(1, 0) == 0 || least <= heap {
+        if file.heap.min_bytes(1, 0) == 0 || least <= heap {
             return Ok(());
         }
         let what = "bytes that the heap must have to play it (Options::heap)";
@@ -284,10 +276,7 @@ impl Scheduler {
 
     /// Returns the smallest heap in which a file can be played by itself.
     pub fn min_heap_bytes(&self, file: &LoadedFile) -> u64 {
-        let least = file.min_heap_bytes(1, self.min_block_bytes());
-        let bytes = least + scratch_bytes(self.workspace_count(), file.scratch_words);
-        // As in `room_for_streams`; a heap consists of whole granules.
-        (bytes.div_ceil(7) * 8).next_multiple_of(Heap::block_bytes(1))
+        file.heap.min_heap(1, self.min_block_bytes(), self.workspace_count())
     }
 
     /// Gives up bytes in memory that are wanted later than anything else. Returns whether there were some.

@@ -1,15 +1,20 @@
 //! `meshreel bench`: measures how fast this machine decodes a file, stage by stage, on one core, beside a
 //! plain copy of memory and plain decompression of the same blocks.
 //!
-//! The common measure is megabytes per second of raw positions: 12 bytes per source point and frame. The
-//! bytes that a stage really reads or writes differ; frames per second say how many can be played.
+//! The first row is everything that a shader needs of every mesh: positions, normals and tangents, uvs and
+//! colours that move. The rows below are its parts, and other ways through the file. The common measure is
+//! vertices, as they are drawn, and megabytes of raw positions, 12 bytes per source point and frame, per
+//! second. The bytes that a stage really reads or writes differ; frames per second say how many can be
+//! played.
 
 use super::poses::{self, PoseSpeed, best_seconds};
 use crate::cli::BenchArgs;
 use crate::output::{Failure, Output, one_line, table};
 use crate::units;
+use meshreel::raw::record::Semantic;
 use meshreel::stream::Statistics;
-use meshreel::{Command, Event, FrameDecoder, FrameView, Limits, Options, Pace, Player, Reel};
+use meshreel::{Command, Event, FrameDecoder, FrameView, Limits, MeshView, Options, Pace, Player, Reel};
+use meshreel_check::machine_limits;
 use meshreel_codec::entropy::block::Decompressor;
 use meshreel_commands::reels;
 use serde::Serialize;
@@ -20,8 +25,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Memory of the player, in bytes.
-const HEAP_BYTES: usize = 256 << 20;
+/// Memory of the player, in bytes, unless the file needs more.
+const HEAP_BYTES: u64 = 256 << 20;
 /// Longest measurement of a stage, in seconds.
 const MAX_SECONDS: f64 = 60.0;
 /// Smallest number of passes of each stage.
@@ -51,9 +56,9 @@ pub fn run(arguments: &BenchArgs, output: Output) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the default limits of files, with or without animated vertex attributes.
+/// Returns this machine's limits of files, with or without animated vertex attributes.
 pub fn limits(attributes: bool) -> Limits {
-    Limits::default().with_attributes(attributes)
+    machine_limits().with_attributes(attributes)
 }
 
 /// The file, its decoder and the buffers of all stages.
@@ -66,8 +71,48 @@ struct Bench<'a> {
     raw: Vec<u8>,
     /// Two buffers of the size of all positions of the largest frame.
     floats: [Vec<f32>; 2],
+    shader: ShaderBuffers,
     /// Number of points of all frames together.
     points: u64,
+    /// Number of vertices of all frames together.
+    vertices: u64,
+}
+
+/// Buffers for what a shader needs of a mesh.
+struct ShaderBuffers {
+    positions: Vec<f32>,
+    normals: Vec<f32>,
+    tangents: Vec<f32>,
+    /// Uvs or colours.
+    values: Vec<f32>,
+}
+
+impl ShaderBuffers {
+    fn new(vertices: usize) -> ShaderBuffers {
+        let floats = |each: usize| vec![0.0; each * vertices];
+        ShaderBuffers { positions: floats(3), normals: floats(3), tangents: floats(4), values: floats(4) }
+    }
+
+    /// Writes what changes from frame to frame.
+    fn write(&mut self, mesh: &MeshView<'_>) -> Result<(), meshreel::Error> {
+        let count = mesh.vertex_count();
+        mesh.positions_into(&mut self.positions[..3 * count])?;
+        if mesh.has_tangents() {
+            mesh.directions_into(&mut self.normals[..3 * count], &mut self.tangents[..4 * count])?;
+        } else if mesh.has_normals() {
+            mesh.normals_into(&mut self.normals[..3 * count])?;
+        }
+        let changes = mesh.record().method.changes();
+        for stream in mesh.record().streams.iter().filter(|stream| changes || stream.animated) {
+            match stream.semantic {
+                Semantic::Uv => mesh.uvs_into(stream.set, &mut self.values[..2 * count])?,
+                Semantic::Colour => mesh.colours_into(stream.set, &mut self.values[..4 * count])?,
+                _ => {}
+            }
+        }
+        black_box(self);
+        Ok(())
+    }
 }
 
 impl<'a> Bench<'a> {
@@ -75,6 +120,7 @@ impl<'a> Bench<'a> {
         let mut decoder = FrameDecoder::new(reel)?;
         let (mut blocks, mut seen) = (Vec::new(), BTreeSet::new());
         let (mut raw, mut points, mut vertices) = (0, 0, 0);
+        let (mut all_vertices, mut largest) = (0, 0);
         for frame in 0..reel.frame_count() {
             let of_frame = reel.frame_chunk(frame).offset;
             let chunk = (reel.chunks().iter()).position(|chunk| chunk.offset == of_frame);
@@ -89,7 +135,10 @@ impl<'a> Bench<'a> {
             let meshes = 0..reel.description().meshes.len();
             let of = |m| decoder.mesh(m);
             points += meshes.clone().map(|m| u64::from(of(m).source_points())).sum::<u64>();
-            vertices = vertices.max(meshes.map(|m| of(m).vertex_count()).sum());
+            largest = meshes.clone().map(|m| of(m).vertex_count()).fold(largest, usize::max);
+            let of_frame = meshes.map(|m| of(m).vertex_count()).sum();
+            all_vertices += of_frame as u64;
+            vertices = vertices.max(of_frame);
         }
         Ok(Bench {
             reel,
@@ -98,17 +147,21 @@ impl<'a> Bench<'a> {
             blocks,
             raw: vec![0; raw],
             floats: [vec![0.0; 3 * vertices], vec![0.0; 3 * vertices]],
+            shader: ShaderBuffers::new(largest),
             points,
+            vertices: all_vertices,
         })
     }
 
     fn measure(mut self, budget: Duration) -> Result<BenchReport, meshreel::Error> {
         let frames = self.reel.frame_count();
         let mut stages = Vec::new();
-        let raw_position_bytes = 12 * self.points;
-        let mut stage =
-            |name, seconds: f64| stages.push(Stage::new(name, seconds, raw_position_bytes, frames));
+        let (raw_position_bytes, vertices) = (12 * self.points, self.vertices);
+        let mut stage = |name, seconds: f64| {
+            stages.push(Stage::new(name, seconds, (raw_position_bytes, vertices, frames)))
+        };
         if frames > 0 {
+            stage("everything to f32", best_seconds(budget, || self.everything(frames))?);
             let copied = best_seconds(budget, || {
                 for _ in 0..frames {
                     let [from, to] = &mut self.floats;
@@ -136,8 +189,8 @@ impl<'a> Bench<'a> {
                 });
                 stage("plain block decompression", unpacked?);
             }
-            stage("decode, forward", best_seconds(budget, || self.decode((0..frames).collect()))?);
-            let jumps: Vec<usize> = (0..frames).map(|f| f * 617 % frames).collect();
+            stage("decode, forward", best_seconds(budget, || self.decode(0..frames))?);
+            let jumps = (0..frames).map(|f| f * 617 % frames);
             stage("decode, jumping", best_seconds(budget, || self.decode(jumps.clone()))?);
             for (name, rate) in [("played forward", 1.0), ("played backward", -1.0)] {
                 let passes = (0..MIN_PASSES).map(|_| self.player_seconds(rate));
@@ -150,8 +203,22 @@ impl<'a> Bench<'a> {
         Ok(BenchReport { file: String::new(), frames, raw_position_bytes, stages, clips: Vec::new() })
     }
 
-    fn decode(&mut self, order: Vec<usize>) -> Result<(), meshreel::Error> {
-        order.into_iter().try_for_each(|frame| self.decoder.decode(frame))
+    /// Decodes frames in this order; none is left from the pass before.
+    fn decode(&mut self, mut order: impl Iterator<Item = usize>) -> Result<(), meshreel::Error> {
+        self.decoder.forget();
+        order.try_for_each(|frame| self.decoder.decode(frame))
+    }
+
+    /// Decodes all frames and writes what a shader needs of each.
+    fn everything(&mut self, frames: usize) -> Result<(), meshreel::Error> {
+        self.decoder.forget();
+        for frame in 0..frames {
+            self.decoder.decode(frame)?;
+            for mesh in 0..self.reel.description().meshes.len() {
+                self.shader.write(&self.decoder.mesh(mesh))?;
+            }
+        }
+        Ok(())
     }
 
     /// Returns the seconds that a player spends decoding when it plays the whole file once.
@@ -159,7 +226,9 @@ impl<'a> Bench<'a> {
         // Decoding runs within the tick, on this core; the file is in memory already.
         let options = Options::default().with_threads(0).with_read_threads(0).with_file_memory(u64::MAX);
         let limits = limits(self.reel.has_attributes());
-        let mut player = Player::new(options.with_heap(HEAP_BYTES).with_resident(0).with_limits(limits))?;
+        let heap = options.least_heap(self.reel, 1).max(HEAP_BYTES);
+        let heap = usize::try_from(heap).unwrap_or(usize::MAX);
+        let mut player = Player::new(options.with_heap(heap).with_resident(0).with_limits(limits))?;
         let file = player.open_bytes(self.bytes.clone());
         let Some(instance) = player.add_instance(file) else {
             return Ok(0.0);
@@ -234,17 +303,24 @@ struct Stage {
     name: &'static str,
     /// Seconds for all frames.
     seconds: f64,
+    /// Millions of vertices per second, as they are drawn.
+    million_vertices_per_second: f64,
     /// Megabytes of raw positions per second.
     mb_per_second: f64,
     frames_per_second: f64,
 }
 
 impl Stage {
-    fn new(name: &'static str, seconds: f64, raw_position_bytes: u64, frames: usize) -> Stage {
+    fn new(
+        name: &'static str,
+        seconds: f64,
+        (raw_position_bytes, vertices, frames): (u64, u64, usize),
+    ) -> Stage {
         let at_least = seconds.max(1e-9);
         Stage {
             name,
             seconds,
+            million_vertices_per_second: vertices as f64 / 1e6 / at_least,
             mb_per_second: raw_position_bytes as f64 / 1e6 / at_least,
             frames_per_second: frames as f64 / at_least,
         }
@@ -258,6 +334,7 @@ impl BenchReport {
                 let each = stage.seconds * 1e3 / self.frames as f64;
                 vec![
                     stage.name.to_string(),
+                    format!("{:.1}", stage.million_vertices_per_second),
                     format!("{:.0}", stage.mb_per_second),
                     format!("{each:.3}"),
                     format!("{:.0}", stage.frames_per_second),
@@ -271,7 +348,7 @@ impl BenchReport {
                 one_line(&self.file),
                 self.frames,
                 units::bytes(self.raw_position_bytes),
-                table(&["stage", "MB/s of raw positions", "ms per frame", "frames/s"], &rows)
+                table(&["stage", "M vertices/s", "MB/s of raw positions", "ms per frame", "frames/s"], &rows)
             ),
         };
         if !self.clips.is_empty() {

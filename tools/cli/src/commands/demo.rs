@@ -16,7 +16,8 @@ use crate::picture::render::guess_up;
 use crate::picture::sheet::{Column, INK, PAPER, Sheet, compose};
 use crate::progress::Progress;
 use crate::units;
-use meshreel::{Limits, Reel};
+use meshreel::Reel;
+use meshreel_check::machine_limits;
 use meshreel_commands::extract::OutputKind;
 use meshreel_inputs::{self as inputs, InputOptions};
 use meshreel_options::OptionSet;
@@ -183,7 +184,7 @@ fn process_file(file: &Path, arguments: &DemoArgs, output: Output) -> Result<Dem
     let progress = Progress::new(output, &name);
     let verified = verify::check(&paths, &reel_path, &job.input, &progress)?;
 
-    let reel = Reel::open(&reel_path, &Limits::default())?;
+    let reel = Reel::open(&reel_path, &machine_limits())?;
     let scene = meshreel_extract::to_scene(&reel)?;
     let times: Vec<f64> = reel.frames().iter().map(|frame| frame.time).collect();
     let step = |phase: &str, done, total| progress.step(phase, done, total);

@@ -12,7 +12,8 @@ use crate::picture::sheet::clay;
 use crate::progress::Progress;
 use crate::units;
 use glam::DVec3;
-use meshreel::{FrameDecoder, Limits, Reel};
+use meshreel::{FrameDecoder, Reel};
+use meshreel_check::machine_limits;
 use serde::Serialize;
 use std::path::Path;
 use std::process::ExitCode;
@@ -115,7 +116,7 @@ pub fn draw(
 
 /// Draws `count` pictures of a file, evenly spaced over its frames.
 pub fn draw_tile(path: &Path, [width, height]: [usize; 2], count: usize) -> Result<Vec<Image>, Failure> {
-    let reel = Reel::open(path, &Limits::default())?;
+    let reel = Reel::open(path, &machine_limits())?;
     let mut decoder = FrameDecoder::new(&reel)?;
     let points = points_over_time(&reel, &mut decoder)?;
     let up = render::guess_up("", &points);

@@ -6,7 +6,8 @@ use super::{attributes, clip, joints, lod, rigs, scene_info};
 use crate::cli::InfoArgs;
 use crate::output::{Failure, Output, advice_text, one_line, table};
 use crate::units;
-use meshreel::{Limits, Reel};
+use meshreel::Reel;
+use meshreel_check::machine_limits;
 use meshreel_commands::info::{CameraInfo, FrameInfo, InfoOptions, MeshInfo, ReelInfo, SceneInfo};
 use meshreel_commands::reels;
 use meshreel_inputs::{self as inputs, InputOptions};
@@ -17,7 +18,7 @@ use std::process::ExitCode;
 pub fn run(arguments: &InfoArgs, output: Output) -> Result<ExitCode, Failure> {
     let wanted = InfoOptions { streams: arguments.streams, frames: arguments.frames };
     if reels::is_reel(&arguments.file) {
-        let reel = Reel::open(&arguments.file, &Limits::default())?;
+        let reel = Reel::open(&arguments.file, &machine_limits())?;
         let info = ReelInfo::new(&reel, wanted)?;
         output.result(&info, false, || text(&info, arguments))?;
         return Ok(ExitCode::SUCCESS);
@@ -153,6 +154,10 @@ fn fields(info: &ReelInfo) -> String {
         field("range", range);
     }
     field("decoder", format!("{} of memory", units::bytes(info.decoder_memory_bytes)));
+    if info.frames > 0 {
+        let heap = units::bytes(info.player_heap_bytes);
+        field("player", format!("a heap of {heap} at least, besides static data"));
+    }
     if info.no_verify {
         field("verified", "no: compiled with --no-verify".to_string());
     }

@@ -94,10 +94,25 @@ fn options(arguments: &PlayArgs) -> Options {
     let default = Options::default();
     let threads = arguments.threads.unwrap_or(default.threads);
     default
-        .with_heap(usize::try_from(arguments.heap.0).unwrap_or(usize::MAX))
         .with_resident(arguments.resident.0)
+        .with_file_memory(limits(true).max_memory)
         .with_limits(limits(!arguments.no_attributes))
         .with_threads(threads)
+}
+
+/// Returns the options with the heap of the command line, or one in which all files can be shown.
+fn options_with_heap(arguments: &PlayArgs) -> Result<Options, Failure> {
+    let options = options(arguments);
+    let heap = match arguments.heap {
+        Some(heap) => heap.0,
+        None => {
+            let (limits, copies) = (options.file_limits(), arguments.copies);
+            let of_file = |path| Ok(options.least_heap(&Reel::open(path, &limits)?, copies));
+            let needs = arguments.files.iter().map(of_file).collect::<Result<Vec<u64>, Failure>>()?;
+            needs.into_iter().sum::<u64>().min(limits.max_memory).max(options.heap as u64)
+        }
+    };
+    Ok(options.with_heap(usize::try_from(heap).unwrap_or(usize::MAX)))
 }
 
 /// The digest of each frame of a file, by a plain decode.
@@ -246,7 +261,7 @@ struct Session {
 impl Session {
     /// Opens all files and creates their instances, none of which plays yet.
     fn open(arguments: &PlayArgs, plain: Option<Vec<FrameDigests>>) -> Result<Session, Failure> {
-        let mut player = Player::new(options(arguments))?;
+        let mut player = Player::new(options_with_heap(arguments)?)?;
         let files: Vec<FileId> = arguments.files.iter().map(|path| player.open(path)).collect();
         let begun = Instant::now();
         let mut opened = 0;

@@ -9,7 +9,8 @@ use crate::units;
 use glam::{DQuat, DVec3};
 use meshreel::clip::{Clip, Query};
 use meshreel::raw::record::{MeshRecord, Method, NodeRecord};
-use meshreel::{FrameDecoder, Limits, Reel, Transform};
+use meshreel::{FrameDecoder, Reel, Transform};
+use meshreel_check::machine_limits;
 use meshreel_commands::reels;
 use meshreel_extract::convert::{joint_matrix, qvv};
 use meshreel_inputs::{self as inputs, InputOptions};
@@ -33,7 +34,7 @@ pub fn run(arguments: &PlotArgs, output: Output) -> Result<ExitCode, Failure> {
     if !target.extension().is_some_and(|e| e.eq_ignore_ascii_case("png")) {
         return Err(Failure::usage(format!("{}: the picture is a .png", target.display())));
     }
-    let reel = Reel::open(&arguments.file, &Limits::default())?;
+    let reel = Reel::open(&arguments.file, &machine_limits())?;
     if let Some(frame) = arguments.frame {
         return super::frame::draw(&reel, frame, arguments.size, &target, output);
     }

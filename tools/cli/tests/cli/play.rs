@@ -197,6 +197,26 @@ fn playing_what_cannot_be_played() {
 }
 
 #[test]
+fn the_heap_that_info_names_is_enough_and_bench_measures_short_files() {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/golden/v0");
+    for name in ["particles_small.reel", "chains_small.reel", "flag_fast.reel", "wall_packed.reel"] {
+        let reel = golden.join(name);
+        let paths = [("$A", reel.as_path())];
+        let info = run_line("info $A --json", &paths).expect(0).json();
+        let least = number(&info, "player_heap_bytes");
+        let line = format!("play $A --json --check --seconds 0.5 --resident 0 --heap {least}B");
+        assert_eq!(number(&run_line(&line, &paths).expect(0).json(), "refused_instances"), 0);
+        let bench = run_line("bench $A --seconds 0 --json", &paths).expect(0).json();
+        let stages = bench["stages"].as_array().unwrap();
+        assert_eq!(stages[0]["name"], "everything to f32");
+        let decoded = stages.iter().find(|stage| stage["name"] == "decode, forward").unwrap();
+        let seconds = |stage: &Value| stage["seconds"].as_f64().unwrap();
+        // Nothing is left from the pass before: a microsecond decodes no frame.
+        assert!(seconds(decoded) > 1e-6 && seconds(&stages[0]) > 1e-6, "{bench}");
+    }
+}
+
+#[test]
 fn odd_numbers_give_sensible_runs() {
     let directory = tempfile::tempdir().unwrap();
     let flag = compiled(directory.path(), "a_flag_wind.abc", "--channels positions");

@@ -5,7 +5,7 @@ use super::{OF_TESTS, code_of};
 /// Lines of code of each package or folder. A commit that raises a number says why; one that lowers the code
 /// lowers the number.
 pub const LINES: &[(&str, usize)] = &[
-    ("crates/check", 7_772),
+    ("crates/check", 7_791),
     ("crates/codec", 31_931),
     ("crates/commands", 3_152),
     ("crates/compile", 21_883),
@@ -15,7 +15,7 @@ pub const LINES: &[(&str, usize)] = &[
     ("crates/gpu", 5_033),
     ("crates/inputs", 277),
     ("crates/options", 2_115),
-    ("crates/play", 16_846),
+    ("crates/play", 16_871),
     ("crates/process", 7_441),
     ("crates/read-usd", 9_249),
     ("crates/read/", 12_399),
@@ -24,12 +24,12 @@ pub const LINES: &[(&str, usize)] = &[
     ("crates/testkit", 101),
     ("crates/write", 6_841),
     ("bindings/c", 6_666),
-    ("bindings/python", 2_343),
+    ("bindings/python", 2_345),
     ("bindings/web", 6_238),
     ("integrations/blender", 1_437),
     ("integrations/conan", 72),
     ("integrations/farm", 30),
-    ("tools/cli", 6_883),
+    ("tools/cli", 6_967),
     ("tools/decode", 3_905),
     ("tools/release", 246),
     ("tools/site", 278),
