@@ -18,8 +18,8 @@ const MAX_DECODER_BYTES: u64 = 256 << 20;
 pub type Refusal = Box<dyn std::error::Error + Send + Sync>;
 
 /// Opens the file at `path` with the runtime's default limits, or what this machine has if that is more, and
-/// decodes every frame, clip, source map, LOD,
-/// part attribute and rig. Fails with the [`Error`] that a player would have.
+/// decodes every frame, clip, source map, LOD, part attribute and rig. Fails with the [`Error`] that a player
+/// would have.
 pub fn reopen(path: &Path) -> Result<(), Refusal> {
     reopen_while(path, &|| true)
 }
