@@ -47,7 +47,7 @@ pub fn run(arguments: &BenchArgs, output: Output) -> Result<ExitCode, Failure> {
     let in_file = |error: meshreel::Error| Failure::from(error).or_at(&arguments.file);
     let bytes = Arc::new(bytes);
     let limits = limits(!arguments.no_attributes);
-    let reel = Reel::from_source(bytes.clone(), &limits).map_err(in_file)?;
+    let reel = Reel::from_named_source(bytes.clone(), &arguments.file, &limits).map_err(in_file)?;
     let budget = Duration::from_secs_f64(arguments.seconds.max(0.01));
     let mut report = Bench::new(&reel, bytes).map_err(in_file)?.measure(budget).map_err(in_file)?;
     report.clips = poses::measure(&reel, budget)?;
